@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string_view>
+
+namespace tenon {
+
+/// One scalar function of ops/pointwise.def, in the order of its rows.
+enum class PointwiseFunction : uint8_t {
+#define TENON_POINTWISE(name, arity, category, ...) k_##name,
+#include "ops/pointwise.def"
+};
+
+/// What a function takes and gives; pointwise.def says what each class means.
+enum class PointwiseClass : uint8_t { arithmetic, real, compare, logical, bitwise, choose };
+
+/// A row of the table.
+struct PointwiseInfo {
+  std::string_view name;
+  int arity;
+  PointwiseClass category;
+  std::string_view formula;  ///< C++ over x, y, z, alpha, beta of type T.
+};
+
+const PointwiseInfo& pointwise_info(PointwiseFunction function);
+/// The function of that name, or nothing.
+std::optional<PointwiseFunction> pointwise_by_name(std::string_view name);
+/// Number of rows.
+int pointwise_count();
+
+}  // namespace tenon
