@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "ir/graph.h"
+
+namespace tenon {
+
+/// The one text of all levels:
+///
+///     graph "resnet" (%0 "input": f32[batch,3,224,224]) where batch in [1,8] {
+///       %1 = constant {value = f32[64,3,7,7]#<content hash>}
+///       %2 = conv "conv1"(%0, %1) {stride = [2,2], ...} : f32[batch,64,112,112]
+///       %3 = fused "ip1 + relu1"(%2, %1) { (%a: ..., %b: ...) ... return %n } : f16[8,1024]@nhwc
+///       from ["ip1","relu1"] @cuda.gemm.lt{...} return %3 "output"
+///     }
+///
+/// Attributes that have their default value are left out. Constants of at most 16 elements are
+/// written out, larger ones by content hash, resolved on reading through `WeightSource`.
+std::string print(const Graph& graph);
+/// One node's line.
+std::string print(const Node& node);
+
+/// Finds large constants by content hash while reading.
+class WeightSource {
+ public:
+  virtual ~WeightSource() = default;
+  virtual Result<Tensor> find(std::string_view content_hash) const = 0;
+};
+
+/// Constants of another graph, e.g. of the one that was printed.
+std::unique_ptr<WeightSource> weights_of(const Graph& graph);
+
+/// Reads what print() writes; parse(print(g)) equals g. Errors name line and column. Needs the
+/// operator table to make operators by name, hence implemented in ops/.
+Result<std::unique_ptr<Graph>> parse_graph(std::string_view text,
+                                           const WeightSource* weights = nullptr);
+
+/// Same structure, types, attributes, names and constants.
+bool equal(const Graph& a, const Graph& b);
+
+}  // namespace tenon

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "ir/graph.h"
+
+namespace tenon {
+
+/// What shape inference of one node sees and sets. Used with symbolic shapes while building and
+/// with constant ones at run time.
+class InferContext {
+ public:
+  /// `known`, if given, are contents of the inputs known only to the caller (at run time); null
+  /// entries are unknown.
+  explicit InferContext(Node& node, std::span<const Tensor* const> known = {});
+
+  const Node& node() const { return node_; }
+  int input_count() const { return static_cast<int>(node_.inputs().size()); }
+  int output_count() const { return static_cast<int>(node_.outputs().size()); }
+  bool has_input(int index) const { return node_.has_input(index); }
+  const TensorType& input(int index) const { return node_.input(index)->type; }
+  const Shape& shape(int index) const { return input(index).shape; }
+  int rank(int index) const { return static_cast<int>(shape(index).size()); }
+
+  /// Contents of an input, when known.
+  const Tensor* constant(int index) const;
+  /// Contents of a small integer input as expressions: from a constant, from Value::elements, or
+  /// nothing.
+  std::optional<std::vector<Dim>> elements(int index) const;
+  /// Contents as constants only, e.g. axes.
+  std::optional<std::vector<int64_t>> integers(int index) const;
+
+  void set_output(int index, DataType type, Shape shape);
+  void set_elements(int index, std::vector<Dim> elements);
+  /// An extent that depends on data, at most `bound` (a constant upper bound is taken from the
+  /// symbol ranges).
+  Dim data_dependent(const Dim& bound);
+  /// axis in [-rank, rank) to [0, rank), or an error naming the node.
+  Result<int64_t> axis(int64_t axis, int rank) const;
+  /// A user error that names node, operator and input types.
+  Error fail(std::string_view what) const;
+
+ private:
+  Node& node_;
+  std::span<const Tensor* const> known_;
+};
+
+/// What the reference evaluation of one node sees and sets. Inputs are dense row-major host
+/// tensors.
+class EvalContext {
+ public:
+  EvalContext(const Node& node, std::span<const Tensor* const> inputs);
+
+  const Node& node() const { return node_; }
+  int output_count() const { return static_cast<int>(node_.outputs().size()); }
+  bool has_input(int index) const {
+    return index < static_cast<int>(inputs_.size()) && inputs_[index] != nullptr;
+  }
+  const Tensor& input(int index) const { return *inputs_[index]; }
+  /// An uninitialised output to fill.
+  Tensor& make_output(int index, DataType type, Extents extents);
+  void set_output(int index, Tensor tensor) { outputs_[index] = std::move(tensor); }
+  std::vector<Tensor>& outputs() { return outputs_; }
+  Error fail(std::string_view what) const;
+
+ private:
+  const Node& node_;
+  std::vector<const Tensor*> inputs_;
+  std::vector<Tensor> outputs_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "ir/op.h"
+
+namespace tenon {
+
+/// One row of ops/ops.def each.
+enum class OpKind : uint16_t {
+#define TENON_OP(Struct, ...) k##Struct,
+#include "ops/ops.def"
+};
+
+}  // namespace tenon
+
+/// Opens an operator's struct: the row's name and number.
+#define TENON_OP_HEADER(Struct, text)                \
+  static constexpr OpKind kKind = OpKind::k##Struct; \
+  static constexpr std::string_view kName = text
+
+/// Declares the words of an enumeration attribute, in the order of its enumerators.
+#define TENON_ENUM_NAMES(Enum, ...)                             \
+  inline std::span<const std::string_view> enum_names(Enum) {   \
+    static constexpr std::string_view kNames[] = {__VA_ARGS__}; \
+    return kNames;                                              \
+  }

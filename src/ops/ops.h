@@ -1,0 +1,7 @@
+#pragma once
+
+#include "ops/generate.h"
+#include "ops/math.h"
+#include "ops/movement.h"
+#include "ops/nn.h"
+#include "ops/structure.h"

@@ -1,0 +1,103 @@
+#pragma once
+
+#include "ops/op_kind.h"
+
+namespace tenon {
+
+struct Constant final : OpBase<Constant> {
+  TENON_OP_HEADER(Constant, "constant");
+  Tensor value;
+  Constant() = default;
+  explicit Constant(Tensor tensor) : value(std::move(tensor)) {}
+  template <class V>
+  void attributes(V& v) {
+    v("value", value);
+  }
+};
+
+struct Identity final : OpBase<Identity> {
+  TENON_OP_HEADER(Identity, "identity");
+  template <class V>
+  void attributes(V&) {}
+};
+
+/// bodies[0] takes the node's inputs and returns its outputs. The anchor is the one node that is
+/// not pointwise; a region without one is a pointwise group.
+struct Fused final : OpBase<Fused> {
+  TENON_OP_HEADER(Fused, "fused");
+  template <class V>
+  void attributes(V&) {}
+};
+
+/// Inputs: condition, then the captures that both bodies take. bodies[0] is the then-branch,
+/// bodies[1] the else-branch.
+struct If final : OpBase<If> {
+  TENON_OP_HEADER(If, "if");
+  template <class V>
+  void attributes(V&) {}
+};
+
+/// Inputs: trip count (may be absent), condition (may be absent), `carried` values, then captures.
+/// The body takes iteration number, condition, carried values, captures and returns condition,
+/// carried values, then scan outputs. The node's outputs: last carried values, then scan outputs
+/// stacked along a new axis 0.
+struct Loop final : OpBase<Loop> {
+  TENON_OP_HEADER(Loop, "loop");
+  int64_t carried = 0;
+  template <class V>
+  void attributes(V& v) {
+    v("carried", carried);
+  }
+};
+
+/// Inputs: `states` initial states, `scanned` scanned inputs, then captures. The body takes states,
+/// one slice of each scanned input, captures and returns states, then one slice of each scan
+/// output. Directions: 1 is backward.
+struct Scan final : OpBase<Scan> {
+  TENON_OP_HEADER(Scan, "scan");
+  int64_t states = 0;
+  int64_t scanned = 0;
+  std::vector<int64_t> input_axes, input_directions, output_axes, output_directions;
+  template <class V>
+  void attributes(V& v) {
+    v("states", states);
+    v("scanned", scanned);
+    v("input_axes", input_axes);
+    v("input_directions", input_directions);
+    v("output_axes", output_axes);
+    v("output_directions", output_directions);
+  }
+};
+
+struct Assertion final : OpBase<Assertion> {
+  TENON_OP_HEADER(Assertion, "assertion");
+  std::string message;
+  template <class V>
+  void attributes(V& v) {
+    v("message", message);
+  }
+};
+
+/// Changes the layout (the output value's `type.layout`), not the contents.
+struct Reformat final : OpBase<Reformat> {
+  TENON_OP_HEADER(Reformat, "reformat");
+  template <class V>
+  void attributes(V&) {}
+};
+
+struct Plugin final : OpBase<Plugin> {
+  TENON_OP_HEADER(Plugin, "plugin");
+  std::string type, version, space;
+  std::string fields;     ///< Serialized fields, as the plugin gave them.
+  int64_t instance = -1;  ///< Index of the live plugin object in the network; -1 after loading.
+  template <class V>
+  void attributes(V& v) {
+    v("type", type);
+    v("version", version);
+    v("space", space);
+    v("fields", fields);
+    v("instance", instance);
+  }
+};
+
+}  // namespace tenon
