@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+
+namespace tenon {
+
+namespace cpu {
+class ThreadPool;
+}
+
+enum class DeviceKind : uint8_t { kCpu, kCuda };
+
+/// Facts about a device that decide which kernels fit and how fast they are; part of every timing-cache key.
+struct DeviceProperties {
+  DeviceKind kind = DeviceKind::kCpu;
+  std::string name;          ///< "AMD EPYC ...", "NVIDIA H200".
+  std::string architecture;  ///< "x86-64 avx512_bf16", "sm_90".
+  std::string libraries;     ///< Versions of driver and libraries that kernels come from.
+  int compute_units = 1;     ///< Threads in use, or multiprocessors.
+  int compute_capability = 0;  ///< 90 for sm_90; 0 on a CPU.
+  size_t memory_bytes = 0;
+  size_t shared_memory_per_block = 0;
+  bool native_bf16 = false;
+  bool native_fp16 = false;
+};
+
+/// Memory of a device, freed with its owner.
+using DeviceBuffer = std::unique_ptr<void, std::function<void(void*)>>;
+
+/// Where a kernel is launched: the thread pool of a CPU context, or a CUDA stream. Launches on one queue run in order.
+struct Queue {
+  cpu::ThreadPool* pool = nullptr;  ///< CPU.
+  void* stream = nullptr;           ///< CUDA: a cudaStream_t.
+};
+
+/// A place that plans run on. Thread-safe.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceProperties& properties() const = 0;
+  /// 256-byte aligned; 0 bytes give a valid pointer.
+  virtual Result<DeviceBuffer> allocate(size_t bytes) = 0;
+  virtual Status upload(void* device, const void* host, size_t bytes, Queue queue) = 0;
+  virtual Status download(void* host, const void* device, size_t bytes, Queue queue) = 0;
+  virtual Status copy(void* to, const void* from, size_t bytes, Queue queue) = 0;
+  virtual Status synchronize(Queue queue) = 0;
+  /// Host pointers are device pointers.
+  virtual bool unified() const = 0;
+  /// Median time in milliseconds of `launch` on a warm device, over at least `repeats` launches.
+  virtual Result<double> time(Queue queue, int repeats, const std::function<Status()>& launch) = 0;
+};
+
+}  // namespace tenon

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "device/device.h"
+#include "ir/graph.h"
+
+namespace tenon {
+
+/// One operand of a problem: concrete extents and where its elements lie.
+struct Operand {
+  bool present = false;  ///< False for an absent optional input.
+  DataType type = DataType::kFloat32;
+  Extents extents;                  ///< Logical order (NCHW for images), whatever the layout.
+  Layout layout = Layout::kRowMajor;
+  std::vector<int64_t> strides;     ///< In elements, logical order; empty: dense in `layout`.
+  const Tensor* constant = nullptr; ///< Contents (dense row-major), when known at build time.
+
+  bool dense() const { return strides.empty(); }
+  int rank() const { return static_cast<int>(extents.size()); }
+  int64_t count() const { return element_count(extents); }
+};
+
+/// Strides in elements of a dense tensor, in logical order.
+std::vector<int64_t> dense_strides(const Extents& extents, Layout layout);
+
+/// A node with concrete operands: what a kernel is made for. `node` may be a single operator or a `fused` region, whose
+/// kernels/region.h gives anchor and epilogue.
+struct Problem {
+  const Node* node = nullptr;
+  std::vector<Operand> inputs, outputs;
+  Device* device = nullptr;
+  int threads = 1;           ///< CPU: threads a kernel may use.
+  bool allow_tf32 = false;   ///< Matrix units may round f32 operands to tf32.
+  bool allow_winograd = true;  ///< Transforms that change f32 rounding by more than reordering may be used.
+
+  const Operand& input(int index) const { return inputs[index]; }
+  const Operand& output(int index = 0) const { return outputs[index]; }
+  bool has_input(int index) const { return index < static_cast<int>(inputs.size()) && inputs[index].present; }
+};
+
+/// Yes, or the reason why not, for people to read.
+struct Support {
+  bool yes = true;
+  std::string reason;
+  static Support no(std::string why) { return {false, std::move(why)}; }
+  explicit operator bool() const { return yes; }
+};
+
+/// Addresses for one launch. Absent inputs, and inputs that uses_input() declines, are null.
+struct LaunchArguments {
+  std::span<const void* const> inputs;
+  std::span<void* const> outputs;
+  void* workspace = nullptr;  ///< workspace_bytes() bytes, 256-byte aligned, contents undefined.
+  Queue queue;
+};
+
+/// An executable for one Problem. Everything that can be done once (packing weights, compiling, choosing blocks) was
+/// done by create(); run() neither allocates nor locks and may be called from several threads at a time with different
+/// queues and workspaces.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual Status run(const LaunchArguments& arguments) const = 0;
+  virtual size_t workspace_bytes() const { return 0; }
+  /// False for constants that the kernel keeps a packed copy of.
+  virtual bool uses_input(int) const { return true; }
+  /// Output `output` may use the memory of input `input` (same bytes, read before written element by element).
+  virtual bool may_alias(int /*input*/, int /*output*/) const { return false; }
+  /// Bytes of packed weights it owns, for reports.
+  virtual size_t owned_bytes() const { return 0; }
+};
+
+/// A way to compute a kind of problem on a kind of device: one row of a family's tactics.def.
+struct Tactic {
+  std::string_view name;  ///< "cpu.conv.winograd", as in plans, reports and switches.
+  DeviceKind device;
+  int version;  ///< Raised when results or speed change: part of the timing-cache key.
+  Support (*supports)(const Problem& problem);
+  /// Points of the search, as short texts ("mb=14,nb=32"); {""} where there is one.
+  std::vector<std::string> (*configs)(const Problem& problem);
+  Result<std::unique_ptr<Kernel>> (*create)(const Problem& problem, std::string_view config);
+};
+
+/// For families without a search.
+std::vector<std::string> single_config(const Problem& problem);
+
+/// Rows are `TENON_TACTIC("cpu.conv.direct", kCpu, 1, conv_direct)`; the last word is a namespace in tenon::tactics with
+/// the functions supports, configs and create. This declares them.
+#define TENON_DECLARE_TACTIC(space)                                                          \
+  namespace tactics::space {                                                                 \
+  Support supports(const Problem& problem);                                                  \
+  std::vector<std::string> configs(const Problem& problem);                                  \
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config);   \
+  }
+
+/// All tactics of the CPU, in order of preference: kernels/cpu_tactics.def lists the families' tables. The last one,
+/// "cpu.reference", runs any operator.
+std::span<const Tactic> cpu_tactics();
+
+}  // namespace tenon
