@@ -16,13 +16,14 @@ class ThreadPool;
 
 enum class DeviceKind : uint8_t { kCpu, kCuda };
 
-/// Facts about a device that decide which kernels fit and how fast they are; part of every timing-cache key.
+/// Facts about a device that decide which kernels fit and how fast they are; part of every
+/// timing-cache key.
 struct DeviceProperties {
   DeviceKind kind = DeviceKind::kCpu;
-  std::string name;          ///< "AMD EPYC ...", "NVIDIA H200".
-  std::string architecture;  ///< "x86-64 avx512_bf16", "sm_90".
-  std::string libraries;     ///< Versions of driver and libraries that kernels come from.
-  int compute_units = 1;     ///< Threads in use, or multiprocessors.
+  std::string name;            ///< "AMD EPYC ...", "NVIDIA H200".
+  std::string architecture;    ///< "x86-64 avx512_bf16", "sm_90".
+  std::string libraries;       ///< Versions of driver and libraries that kernels come from.
+  int compute_units = 1;       ///< Threads in use, or multiprocessors.
   int compute_capability = 0;  ///< 90 for sm_90; 0 on a CPU.
   size_t memory_bytes = 0;
   size_t shared_memory_per_block = 0;
@@ -33,7 +34,8 @@ struct DeviceProperties {
 /// Memory of a device, freed with its owner.
 using DeviceBuffer = std::unique_ptr<void, std::function<void(void*)>>;
 
-/// Where a kernel is launched: the thread pool of a CPU context, or a CUDA stream. Launches on one queue run in order.
+/// Where a kernel is launched: the thread pool of a CPU context, or a CUDA stream. Launches on one
+/// queue run in order.
 struct Queue {
   cpu::ThreadPool* pool = nullptr;  ///< CPU.
   void* stream = nullptr;           ///< CUDA: a cudaStream_t.

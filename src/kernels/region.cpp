@@ -7,7 +7,9 @@
 namespace tenon {
 namespace {
 
-bool is_pointwise(const Node& node) { return node.is<Pointwise>() || node.is<Cast>(); }
+bool is_pointwise(const Node& node) {
+  return node.is<Pointwise>() || node.is<Cast>();
+}
 
 /// Index of the body input that `value` is, or -1.
 int body_input(const Value* value) {
@@ -16,14 +18,16 @@ int body_input(const Value* value) {
 
 Result<RegionStep> step_over(const Node& node, const Value* running) {
   const auto* pointwise = node.as<Pointwise>();
-  if (pointwise == nullptr) return unsupported("{} in the epilogue is not a scalar function", node.op->name());
+  if (pointwise == nullptr)
+    return unsupported("{} in the epilogue is not a scalar function", node.op->name());
   RegionStep step{pointwise->function, pointwise->alpha, pointwise->beta};
   if (node.inputs().size() == 1) return step;
   if (node.inputs().size() > 2 || node.input(0) == node.input(1))
     return unsupported("{} in the epilogue is not a step of a chain", node.op->name());
   step.value_is_second = node.input(1) == running;
   step.operand = body_input(node.input(step.value_is_second ? 0 : 1));
-  if (step.operand < 0) return unsupported("an operand of {} comes from inside the region", node.op->name());
+  if (step.operand < 0)
+    return unsupported("an operand of {} comes from inside the region", node.op->name());
   return step;
 }
 
@@ -35,11 +39,13 @@ Result<AnchoredRegion> anchored_region(const Problem& problem) {
   if (!node.is<Fused>()) {
     region.anchor = &node;
     for (size_t i = 0; i < node.inputs().size(); ++i)
-      region.anchor_inputs.push_back(node.has_input(static_cast<int>(i)) ? static_cast<int>(i) : -1);
+      region.anchor_inputs.push_back(node.has_input(static_cast<int>(i)) ? static_cast<int>(i)
+                                                                         : -1);
     return region;
   }
   const Graph& body = *node.bodies[0];
-  if (body.outputs().size() != 1) return unsupported("the region has {} outputs", body.outputs().size());
+  if (body.outputs().size() != 1)
+    return unsupported("the region has {} outputs", body.outputs().size());
   for (const auto& inner : body.nodes()) {
     if (is_pointwise(*inner)) continue;
     if (region.anchor != nullptr) return unsupported("the region has more than one anchor");
@@ -49,7 +55,8 @@ Result<AnchoredRegion> anchored_region(const Problem& problem) {
   for (const Value* operand : region.anchor->inputs()) {
     region.anchor_inputs.push_back(body_input(operand));
     if (operand != nullptr && operand->producer() != nullptr)
-      return unsupported("an operand of {} is computed inside the region", region.anchor->op->name());
+      return unsupported("an operand of {} is computed inside the region",
+                         region.anchor->op->name());
   }
   const Value* running = region.anchor->output();
   while (running != body.outputs()[0]) {
@@ -59,14 +66,16 @@ Result<AnchoredRegion> anchored_region(const Problem& problem) {
     region.steps.push_back(step);
     running = next->output();
   }
-  if (region.steps.size() + 1 != body.nodes().size()) return unsupported("the epilogue is not a chain");
+  if (region.steps.size() + 1 != body.nodes().size())
+    return unsupported("the epilogue is not a chain");
   return region;
 }
 
 bool is_pointwise_region(const Node& node) {
   if (!node.is<Fused>()) return is_pointwise(node);
   const auto nodes = node.bodies[0]->nodes();
-  return std::all_of(nodes.begin(), nodes.end(), [](const auto& inner) { return is_pointwise(*inner); });
+  return std::all_of(nodes.begin(), nodes.end(),
+                     [](const auto& inner) { return is_pointwise(*inner); });
 }
 
 }  // namespace tenon

@@ -7,8 +7,8 @@
 
 namespace tenon {
 
-/// One pointwise step after a region's anchor. The running value is one operand; `operand` is the problem input that is
-/// the other (-1: none).
+/// One pointwise step after a region's anchor. The running value is one operand; `operand` is the
+/// problem input that is the other (-1: none).
 struct RegionStep {
   PointwiseFunction function;
   double alpha = 0, beta = 0;
@@ -16,18 +16,21 @@ struct RegionStep {
   bool value_is_second = false;  ///< The running value is y, the operand x (e.g. operand - value).
 };
 
-/// A region as most kernels want it: an anchor operator whose inputs are inputs of the problem, and a chain of pointwise
-/// steps over its (first) output. For a node that is not `fused` the anchor is the node and the chain is empty.
+/// A region as most kernels want it: an anchor operator whose inputs are inputs of the problem, and
+/// a chain of pointwise steps over its (first) output. For a node that is not `fused` the anchor is
+/// the node and the chain is empty.
 struct AnchoredRegion {
-  const Node* anchor = nullptr;      ///< Carries the attributes.
-  std::vector<int> anchor_inputs;    ///< Problem input of each operand of the anchor; -1: absent.
+  const Node* anchor = nullptr;    ///< Carries the attributes.
+  std::vector<int> anchor_inputs;  ///< Problem input of each operand of the anchor; -1: absent.
   std::vector<RegionStep> steps;
 };
 
-/// Fails (with the reason) when the region has no single anchor, or when what follows it is not a chain.
+/// Fails (with the reason) when the region has no single anchor, or when what follows it is not a
+/// chain.
 Result<AnchoredRegion> anchored_region(const Problem& problem);
 
-/// True for `fused` nodes whose body is pointwise throughout (pointwise and cast), and for such single nodes.
+/// True for `fused` nodes whose body is pointwise throughout (pointwise and cast), and for such
+/// single nodes.
 bool is_pointwise_region(const Node& node);
 
 }  // namespace tenon

@@ -16,10 +16,10 @@ namespace tenon {
 struct Operand {
   bool present = false;  ///< False for an absent optional input.
   DataType type = DataType::kFloat32;
-  Extents extents;                  ///< Logical order (NCHW for images), whatever the layout.
+  Extents extents;  ///< Logical order (NCHW for images), whatever the layout.
   Layout layout = Layout::kRowMajor;
-  std::vector<int64_t> strides;     ///< In elements, logical order; empty: dense in `layout`.
-  const Tensor* constant = nullptr; ///< Contents (dense row-major), when known at build time.
+  std::vector<int64_t> strides;      ///< In elements, logical order; empty: dense in `layout`.
+  const Tensor* constant = nullptr;  ///< Contents (dense row-major), when known at build time.
 
   bool dense() const { return strides.empty(); }
   int rank() const { return static_cast<int>(extents.size()); }
@@ -29,19 +29,22 @@ struct Operand {
 /// Strides in elements of a dense tensor, in logical order.
 std::vector<int64_t> dense_strides(const Extents& extents, Layout layout);
 
-/// A node with concrete operands: what a kernel is made for. `node` may be a single operator or a `fused` region, whose
-/// kernels/region.h gives anchor and epilogue.
+/// A node with concrete operands: what a kernel is made for. `node` may be a single operator or a
+/// `fused` region, whose kernels/region.h gives anchor and epilogue.
 struct Problem {
   const Node* node = nullptr;
   std::vector<Operand> inputs, outputs;
   Device* device = nullptr;
-  int threads = 1;           ///< CPU: threads a kernel may use.
-  bool allow_tf32 = false;   ///< Matrix units may round f32 operands to tf32.
-  bool allow_winograd = true;  ///< Transforms that change f32 rounding by more than reordering may be used.
+  int threads = 1;          ///< CPU: threads a kernel may use.
+  bool allow_tf32 = false;  ///< Matrix units may round f32 operands to tf32.
+  bool allow_winograd =
+      true;  ///< Transforms that change f32 rounding by more than reordering may be used.
 
   const Operand& input(int index) const { return inputs[index]; }
   const Operand& output(int index = 0) const { return outputs[index]; }
-  bool has_input(int index) const { return index < static_cast<int>(inputs.size()) && inputs[index].present; }
+  bool has_input(int index) const {
+    return index < static_cast<int>(inputs.size()) && inputs[index].present;
+  }
 };
 
 /// Yes, or the reason why not, for people to read.
@@ -60,9 +63,9 @@ struct LaunchArguments {
   Queue queue;
 };
 
-/// An executable for one Problem. Everything that can be done once (packing weights, compiling, choosing blocks) was
-/// done by create(); run() neither allocates nor locks and may be called from several threads at a time with different
-/// queues and workspaces.
+/// An executable for one Problem. Everything that can be done once (packing weights, compiling,
+/// choosing blocks) was done by create(); run() neither allocates nor locks and may be called from
+/// several threads at a time with different queues and workspaces.
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -70,7 +73,8 @@ class Kernel {
   virtual size_t workspace_bytes() const { return 0; }
   /// False for constants that the kernel keeps a packed copy of.
   virtual bool uses_input(int) const { return true; }
-  /// Output `output` may use the memory of input `input` (same bytes, read before written element by element).
+  /// Output `output` may use the memory of input `input` (same bytes, read before written element
+  /// by element).
   virtual bool may_alias(int /*input*/, int /*output*/) const { return false; }
   /// Bytes of packed weights it owns, for reports.
   virtual size_t owned_bytes() const { return 0; }
@@ -90,17 +94,17 @@ struct Tactic {
 /// For families without a search.
 std::vector<std::string> single_config(const Problem& problem);
 
-/// Rows are `TENON_TACTIC("cpu.conv.direct", kCpu, 1, conv_direct)`; the last word is a namespace in tenon::tactics with
-/// the functions supports, configs and create. This declares them.
-#define TENON_DECLARE_TACTIC(space)                                                          \
-  namespace tactics::space {                                                                 \
-  Support supports(const Problem& problem);                                                  \
-  std::vector<std::string> configs(const Problem& problem);                                  \
-  Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config);   \
+/// Rows are `TENON_TACTIC("cpu.conv.direct", kCpu, 1, conv_direct)`; the last word is a namespace
+/// in tenon::tactics with the functions supports, configs and create. This declares them.
+#define TENON_DECLARE_TACTIC(space)                                                        \
+  namespace tactics::space {                                                               \
+  Support supports(const Problem& problem);                                                \
+  std::vector<std::string> configs(const Problem& problem);                                \
+  Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config); \
   }
 
-/// All tactics of the CPU, in order of preference: kernels/cpu_tactics.def lists the families' tables. The last one,
-/// "cpu.reference", runs any operator.
+/// All tactics of the CPU, in order of preference: kernels/cpu_tactics.def lists the families'
+/// tables. The last one, "cpu.reference", runs any operator.
 std::span<const Tactic> cpu_tactics();
 
 }  // namespace tenon

@@ -71,8 +71,9 @@ class ReferenceKernel final : public Kernel {
       if (tensor.byte_count() > 0) std::memcpy(to, tensor.bytes(), tensor.byte_count());
       return;
     }
-    copy_strided(to, strides_of(operand), tensor.bytes(), dense_strides(operand.extents, Layout::kRowMajor),
-                 operand.extents, byte_size(operand.type));
+    copy_strided(to, strides_of(operand), tensor.bytes(),
+                 dense_strides(operand.extents, Layout::kRowMajor), operand.extents,
+                 byte_size(operand.type));
   }
 
   Problem problem_;
@@ -80,8 +81,12 @@ class ReferenceKernel final : public Kernel {
 
 }  // namespace
 
-Support supports(const Problem&) { return {}; }
-std::vector<std::string> configs(const Problem& problem) { return single_config(problem); }
+Support supports(const Problem&) {
+  return {};
+}
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   return std::unique_ptr<Kernel>(std::make_unique<ReferenceKernel>(problem));
