@@ -3,8 +3,8 @@
 add_library(tenon_options INTERFACE)
 target_compile_options(tenon_options INTERFACE -Wall -Wextra -Wpedantic -Werror -Wno-missing-field-initializers
                        -Wno-psabi)
-target_include_directories(tenon_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include
-                           ${CMAKE_BINARY_DIR}/generated)
+target_include_directories(tenon_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+target_include_directories(tenon_options SYSTEM INTERFACE ${CMAKE_BINARY_DIR}/generated)
 if(TENON_SANITIZE)
   target_compile_options(tenon_options INTERFACE -fsanitize=${TENON_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(tenon_options INTERFACE -fsanitize=${TENON_SANITIZE})

@@ -1,0 +1,50 @@
+# The commands of this project. Each is safe to repeat; `make setup` says nothing when all is there.
+
+BUILD ?= build/release
+VENV ?= .venv
+JOBS ?= $(shell nproc)
+MODEL ?= resnet50
+MODELS ?= build/models
+SHAPES ?= input:1x3x224x224
+
+.PHONY: help setup build test demo bench fuzz format lint docs clean
+
+help:  ## Print this list
+	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
+
+setup:  ## Install what is missing: Debian packages, and Python's into .venv
+	@bash tools/setup.sh $(VENV)
+
+build: setup  ## Configure and compile everything into build/release
+	@cmake --preset release -DTENON_VENV=$(abspath $(VENV)) $(CMAKE_FLAGS) --log-level=WARNING > /dev/null
+	@cmake --build $(BUILD) -j $(JOBS)
+
+test: build  ## Build and pass all tests
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+demo: build $(MODELS)/$(MODEL).onnx  ## Build a plan of ResNet-50, run and measure it
+	@$(BUILD)/bin/trtexec --onnx=$(MODELS)/$(MODEL).onnx --shapes=$(SHAPES)
+
+bench: build  ## Compare with ONNX Runtime and OpenVINO in one run
+	@$(VENV)/bin/python bench/compare_cpu.py --build $(BUILD) --models $(MODELS)
+
+fuzz: setup  ## Fuzz the parser and the plan loader for a minute each (needs clang)
+	@bash tools/fuzz.sh $(abspath $(VENV)) 60
+
+$(MODELS)/%.onnx: models/%.onnx models/%.weights.json models/materialize.py | setup
+	@$(VENV)/bin/python models/materialize.py $(MODELS) $*
+
+format:  ## Format every C++ file
+	@git ls-files -co --exclude-standard '*.h' '*.cpp' '*.cu' | xargs clang-format -i
+
+lint: build  ## Run clang-tidy, the layer check and the style figures
+	@python3 tools/check_layers.py
+	@python3 tools/check_style.py
+	@git ls-files 'src/*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy -p $(BUILD) --quiet
+
+docs: build  ## Regenerate the generated parts of docs/
+	@python3 tools/folder_map.py --write docs/architecture.md
+	@$(BUILD)/bin/tenon exec --helpMarkdown > docs/trtexec.md
+
+clean:  ## Remove everything that was built
+	@rm -rf build
