@@ -10,6 +10,30 @@ if(TENON_SANITIZE)
   target_link_options(tenon_options INTERFACE -fsanitize=${TENON_SANITIZE})
 endif()
 
+# Sources named *_avx2.cpp, *_avx512.cpp and *_avx512bf16.cpp are compiled for that instruction set, and only on x86-64;
+# they are called only after device/cpu/isa.h has found it. -O3 also in debug builds: without it they take minutes.
+set(TENON_AVX2_FLAGS -Wno-maybe-uninitialized -O3 -mavx2 -mfma -mf16c)
+# GCC 12 warns of uninitialized variables inside its own AVX-512 intrinsics.
+set(TENON_AVX512_FLAGS -Wno-maybe-uninitialized -O3 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512)
+set(TENON_AVX512BF16_FLAGS ${TENON_AVX512_FLAGS} -mavx512bf16)
+
+# tenon_isa_sources(LIST): gives the sources of LIST their instruction set's options, or drops them elsewhere.
+function(tenon_isa_sources list)
+  set(kept)
+  foreach(source ${${list}})
+    if(NOT source MATCHES "_(avx2|avx512|avx512bf16)\\.cpp$")
+      list(APPEND kept ${source})
+      continue()
+    endif()
+    string(TOUPPER ${CMAKE_MATCH_1} isa)
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${TENON_${isa}_FLAGS}")
+      list(APPEND kept ${source})
+    endif()
+  endforeach()
+  set(${list} ${kept} PARENT_SCOPE)
+endfunction()
+
 # tenon_library(NAME [SOURCES ...] [DEPENDS ...]): a static library of every .cpp beside the calling CMakeLists.txt.
 # DEPENDS is the complete list of folders whose headers this one may include; tools/check_layers.py holds the sources
 # to it.
@@ -17,6 +41,7 @@ function(tenon_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   list(APPEND found ${ARG_SOURCES})
+  tenon_isa_sources(found)
   if(found)
     add_library(${name} STATIC ${found})
     target_link_libraries(${name} PUBLIC tenon_options fmt::fmt ${ARG_DEPENDS})
@@ -33,6 +58,7 @@ function(tenon_test name)
   if(NOT found)
     return()
   endif()
+  tenon_isa_sources(found)
   add_executable(${name} ${found})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE TENON_SOURCE_DIR="${CMAKE_SOURCE_DIR}")

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace tenon::cpu {
+
+/// Instruction sets that kernels are written for, each including those before it. `generic` is
+/// plain C++.
+enum class Isa : uint8_t { generic, avx2, avx512, avx512_bf16 };
+
+/// The best instruction set of this machine that this build has code for; found out once.
+Isa detected_isa();
+
+/// The instruction set to use when no better one than `cap` is wanted: tests run every level this
+/// way.
+Isa capped_isa(Isa cap);
+
+std::string_view isa_name(Isa isa);
+
+}  // namespace tenon::cpu

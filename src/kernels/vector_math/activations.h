@@ -1,0 +1,142 @@
+#pragma once
+
+#include "kernels/vector_math/functions.h"
+#include "ops/pointwise_function.h"
+
+/// The functions of ops/pointwise.def that vector code computes directly; the rest goes through
+/// their scalar formula.
+namespace tenon::vector_math {
+
+constexpr bool has_vector_form(PointwiseFunction f) {
+  switch (f) {
+    case PointwiseFunction::k_identity:
+    case PointwiseFunction::k_neg:
+    case PointwiseFunction::k_abs:
+    case PointwiseFunction::k_reciprocal:
+    case PointwiseFunction::k_sqrt:
+    case PointwiseFunction::k_rsqrt:
+    case PointwiseFunction::k_exp:
+    case PointwiseFunction::k_log:
+    case PointwiseFunction::k_tanh:
+    case PointwiseFunction::k_erf:
+    case PointwiseFunction::k_relu:
+    case PointwiseFunction::k_leaky_relu:
+    case PointwiseFunction::k_sigmoid:
+    case PointwiseFunction::k_hard_sigmoid:
+    case PointwiseFunction::k_scaled_tanh:
+    case PointwiseFunction::k_hard_swish:
+    case PointwiseFunction::k_swish:
+    case PointwiseFunction::k_gelu_erf:
+    case PointwiseFunction::k_gelu_tanh:
+    case PointwiseFunction::k_clip:
+    case PointwiseFunction::k_affine:
+    case PointwiseFunction::k_add:
+    case PointwiseFunction::k_sub:
+    case PointwiseFunction::k_mul:
+    case PointwiseFunction::k_div:
+    case PointwiseFunction::k_max:
+    case PointwiseFunction::k_min:
+    case PointwiseFunction::k_prelu:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// relu keeps NaN: max and min give their second operand then.
+template <class V>
+[[gnu::always_inline]] inline V relu(V x) {
+  return max(V::zero(), x);
+}
+
+template <class V>
+[[gnu::always_inline]] inline V clip(V x, float low, float high) {
+  return min(constant<V>(high), max(constant<V>(low), x));
+}
+
+template <class V>
+[[gnu::always_inline]] inline V gelu_erf(V x) {
+  const V half = constant<V>(0.5f) * x;
+  return fma(half, erf(x * constant<V>(0.70710678118654752440f)), half);
+}
+
+template <class V>
+[[gnu::always_inline]] inline V gelu_tanh(V x) {
+  const V cubic = fma(x * x, constant<V>(0.044715f) * x, x);
+  const V half = constant<V>(0.5f) * x;
+  return fma(half, tanh(constant<V>(0.79788456080286535588f) * cubic), half);
+}
+
+/// A function of one operand for which has_vector_form holds.
+template <class V>
+[[gnu::always_inline]] inline V apply_unary(PointwiseFunction f, V x, float alpha, float beta) {
+  switch (f) {
+    case PointwiseFunction::k_neg:
+      return V::zero() - x;
+    case PointwiseFunction::k_abs:
+      return abs(x);
+    case PointwiseFunction::k_reciprocal:
+      return constant<V>(1.0f) / x;
+    case PointwiseFunction::k_sqrt:
+      return sqrt(x);
+    case PointwiseFunction::k_rsqrt:
+      return constant<V>(1.0f) / sqrt(x);
+    case PointwiseFunction::k_exp:
+      return exp(x);
+    case PointwiseFunction::k_log:
+      return log(x);
+    case PointwiseFunction::k_tanh:
+      return tanh(x);
+    case PointwiseFunction::k_erf:
+      return erf(x);
+    case PointwiseFunction::k_relu:
+      return relu(x);
+    case PointwiseFunction::k_leaky_relu:
+      return select(x < V::zero(), constant<V>(alpha) * x, x);
+    case PointwiseFunction::k_sigmoid:
+      return sigmoid(x);
+    case PointwiseFunction::k_hard_sigmoid:
+      return clip(fma(x, constant<V>(alpha), constant<V>(beta)), 0.0f, 1.0f);
+    case PointwiseFunction::k_scaled_tanh:
+      return constant<V>(alpha) * tanh(constant<V>(beta) * x);
+    case PointwiseFunction::k_hard_swish:
+      return x * clip(fma(x, constant<V>(1.0f / 6.0f), constant<V>(0.5f)), 0.0f, 1.0f);
+    case PointwiseFunction::k_swish:
+      return x / (constant<V>(1.0f) + exp(V::zero() - constant<V>(alpha) * x));
+    case PointwiseFunction::k_gelu_erf:
+      return gelu_erf(x);
+    case PointwiseFunction::k_gelu_tanh:
+      return gelu_tanh(x);
+    case PointwiseFunction::k_clip:
+      return clip(x, alpha, beta);
+    case PointwiseFunction::k_affine:
+      return fma(x, constant<V>(alpha), constant<V>(beta));
+    default:
+      return x;
+  }
+}
+
+/// A function of two operands for which has_vector_form holds.
+template <class V>
+[[gnu::always_inline]] inline V apply_binary(PointwiseFunction f, V x, V y) {
+  switch (f) {
+    case PointwiseFunction::k_add:
+      return x + y;
+    case PointwiseFunction::k_sub:
+      return x - y;
+    case PointwiseFunction::k_mul:
+      return x * y;
+    case PointwiseFunction::k_div:
+      return x / y;
+    case PointwiseFunction::k_max:
+      return max(y, x);
+    case PointwiseFunction::k_min:
+      return min(y, x);
+    case PointwiseFunction::k_prelu:
+      return select(x < V::zero(), x * y, x);
+    default:
+      return x;
+  }
+}
+
+}  // namespace tenon::vector_math

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+/// Sixteen floats in an AVX-512 register. Only for sources named *_avx512.cpp or *_avx512bf16.cpp.
+///
+/// load(p, n) and store(p, n) touch the first n <= kWidth elements only; the rest reads as zero.
+/// load_bf16 and store_bf16 convert, rounding to nearest even. max and min give their second
+/// operand where one is NaN. scale_by_power(a, n) is a * 2^n for an integral n, split_exponent(a,
+/// m) gives e and m in [1, 2) with |a| = m * 2^e. Mixed lanes never influence each other, so a tail
+/// gives the same bits as a full register.
+namespace tenon::vector_math {
+
+#define TENON_VECTOR [[gnu::always_inline]] inline
+
+struct F32x16 {
+  static constexpr int kWidth = 16;
+  using Mask = __mmask16;
+  __m512 v;
+
+  static Mask first(int n) { return static_cast<Mask>((1u << n) - 1); }
+  TENON_VECTOR static F32x16 zero() { return {_mm512_setzero_ps()}; }
+  TENON_VECTOR static F32x16 broadcast(float x) { return {_mm512_set1_ps(x)}; }
+  TENON_VECTOR static F32x16 load(const float* p) { return {_mm512_loadu_ps(p)}; }
+  TENON_VECTOR static F32x16 load(const float* p, int n) {
+    return {_mm512_maskz_loadu_ps(first(n), p)};
+  }
+  TENON_VECTOR static F32x16 from_bf16(__m256i bits) {
+    return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16))};
+  }
+  TENON_VECTOR static F32x16 load_bf16(const uint16_t* p) {
+    return from_bf16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+  TENON_VECTOR static F32x16 load_bf16(const uint16_t* p, int n) {
+    return from_bf16(_mm256_maskz_loadu_epi16(first(n), p));
+  }
+  TENON_VECTOR void store(float* p) const { _mm512_storeu_ps(p, v); }
+  TENON_VECTOR void store(float* p, int n) const { _mm512_mask_storeu_ps(p, first(n), v); }
+  TENON_VECTOR __m256i to_bf16() const {
+#ifdef __AVX512BF16__
+    return (__m256i)_mm512_cvtneps_pbh(v);
+#else
+    const __m512i bits = _mm512_castps_si512(v);
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    __m512i rounded = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+    const Mask nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
+    rounded = _mm512_mask_mov_epi32(rounded, nan, _mm512_set1_epi32(0x7fc00000));
+    return _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded, 16));
+#endif
+  }
+  TENON_VECTOR void store_bf16(uint16_t* p) const {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), to_bf16());
+  }
+  TENON_VECTOR void store_bf16(uint16_t* p, int n) const {
+    _mm256_mask_storeu_epi16(p, first(n), to_bf16());
+  }
+
+  TENON_VECTOR friend F32x16 operator+(F32x16 a, F32x16 b) {
+    return {_mm512_add_ps(a.v, b.v)};
+  }
+  TENON_VECTOR friend F32x16 operator-(F32x16 a, F32x16 b) {
+    return {_mm512_sub_ps(a.v, b.v)};
+  }
+  TENON_VECTOR friend F32x16 operator*(F32x16 a, F32x16 b) {
+    return {_mm512_mul_ps(a.v, b.v)};
+  }
+  TENON_VECTOR friend F32x16 operator/(F32x16 a, F32x16 b) {
+    return {_mm512_div_ps(a.v, b.v)};
+  }
+  TENON_VECTOR friend Mask operator<(F32x16 a, F32x16 b) {
+    return _mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ);
+  }
+  TENON_VECTOR friend F32x16 fma(F32x16 a, F32x16 b, F32x16 c) {
+    return {_mm512_fmadd_ps(a.v, b.v, c.v)};
+  }
+  TENON_VECTOR friend F32x16 max(F32x16 a, F32x16 b) {
+    return {_mm512_max_ps(a.v, b.v)};
+  }
+  TENON_VECTOR friend F32x16 min(F32x16 a, F32x16 b) {
+    return {_mm512_min_ps(a.v, b.v)};
+  }
+  TENON_VECTOR friend F32x16 abs(F32x16 a) {
+    return {_mm512_abs_ps(a.v)};
+  }
+  TENON_VECTOR friend F32x16 sqrt(F32x16 a) {
+    return {_mm512_sqrt_ps(a.v)};
+  }
+  TENON_VECTOR friend F32x16 round(F32x16 a) {
+    return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+  }
+  TENON_VECTOR friend F32x16 copysign(F32x16 a, F32x16 s) {
+    const __m512i sign = _mm512_set1_epi32(INT32_MIN);  // 0xca: (sign bit ? s : a)
+    return {_mm512_castsi512_ps(
+        _mm512_ternarylogic_epi32(sign, _mm512_castps_si512(s.v), _mm512_castps_si512(a.v), 0xca))};
+  }
+  TENON_VECTOR friend F32x16 select(Mask m, F32x16 yes, F32x16 no) {
+    return {_mm512_mask_blend_ps(m, no.v, yes.v)};
+  }
+  TENON_VECTOR friend F32x16 scale_by_power(F32x16 a, F32x16 n) {
+    return {_mm512_scalef_ps(a.v, n.v)};
+  }
+  TENON_VECTOR friend F32x16 split_exponent(F32x16 a, F32x16& mantissa) {
+    mantissa = {_mm512_getmant_ps(a.v, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_zero)};
+    return {_mm512_getexp_ps(a.v)};
+  }
+  TENON_VECTOR friend float sum(F32x16 a) {
+    return _mm512_reduce_add_ps(a.v);
+  }
+  TENON_VECTOR friend float maximum(F32x16 a) {
+    return _mm512_reduce_max_ps(a.v);
+  }
+};
+
+#undef TENON_VECTOR
+
+}  // namespace tenon::vector_math

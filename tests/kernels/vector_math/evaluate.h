@@ -1,0 +1,42 @@
+#pragma once
+
+#include "kernels/vector_math/functions.h"
+
+namespace tenon::vector_math {
+
+enum class Function { exp, log, erf, tanh, sigmoid };
+
+/// y[i] = f(x[i]) with one vector type; each evaluate_*.cpp defines one instruction set's.
+void evaluate_generic(Function f, const float* x, float* y, int n);
+void evaluate_avx2(Function f, const float* x, float* y, int n);
+void evaluate_avx512(Function f, const float* x, float* y, int n);
+
+template <class V>
+inline V evaluate_one(Function f, V x) {
+  switch (f) {
+    case Function::exp:
+      return exp(x);
+    case Function::log:
+      return log(x);
+    case Function::erf:
+      return erf(x);
+    case Function::tanh:
+      return tanh(x);
+    case Function::sigmoid:
+      return sigmoid(x);
+  }
+  return x;
+}
+
+template <class V>
+inline void evaluate(Function f, const float* x, float* y, int n) {
+  for (int i = 0; i < n; i += V::kWidth) {
+    const int left = n - i;
+    if (left >= V::kWidth)
+      evaluate_one(f, V::load(x + i)).store(y + i);
+    else
+      evaluate_one(f, V::load(x + i, left)).store(y + i, left);
+  }
+}
+
+}  // namespace tenon::vector_math

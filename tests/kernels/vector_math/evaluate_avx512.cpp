@@ -1,0 +1,10 @@
+#include "evaluate.h"
+#include "kernels/vector_math/vector_avx512.h"
+
+namespace tenon::vector_math {
+
+void evaluate_avx512(Function f, const float* x, float* y, int n) {
+  evaluate<F32x16>(f, x, y, n);
+}
+
+}  // namespace tenon::vector_math

@@ -1,0 +1,10 @@
+#include "evaluate.h"
+#include "kernels/vector_math/vector_generic.h"
+
+namespace tenon::vector_math {
+
+void evaluate_generic(Function f, const float* x, float* y, int n) {
+  evaluate<F32x1>(f, x, y, n);
+}
+
+}  // namespace tenon::vector_math

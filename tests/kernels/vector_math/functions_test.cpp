@@ -1,0 +1,122 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "device/cpu/isa.h"
+#include "evaluate.h"
+
+namespace tenon::vector_math {
+namespace {
+
+using cpu::Isa;
+
+double exact(Function f, double x) {
+  switch (f) {
+    case Function::exp:
+      return std::exp(x);
+    case Function::log:
+      return std::log(x);
+    case Function::erf:
+      return std::erf(x);
+    case Function::tanh:
+      return std::tanh(x);
+    case Function::sigmoid:
+      return 1.0 / (1.0 + std::exp(-x));
+  }
+  return 0;
+}
+
+void evaluate_with(Isa isa, Function f, const float* x, float* y, int n) {
+#if defined(__x86_64__)
+  if (isa >= Isa::avx512) return evaluate_avx512(f, x, y, n);
+  if (isa == Isa::avx2) return evaluate_avx2(f, x, y, n);
+#endif
+  (void)isa;
+  evaluate_generic(f, x, y, n);
+}
+
+std::vector<Isa> levels() {
+  std::vector<Isa> found;
+  for (Isa isa : {Isa::generic, Isa::avx2, Isa::avx512})
+    if (cpu::capped_isa(isa) == isa) found.push_back(isa);
+  return found;
+}
+
+double units_in_last_place(float got, double want) {
+  if (std::isnan(want) || std::isinf(static_cast<float>(want)))
+    return std::isnan(want) == std::isnan(got) && (std::isnan(got) || std::isinf(got)) ? 0 : 1e9;
+  const float size = std::fabs(static_cast<float>(want));
+  const double unit = std::nextafter(size, INFINITY) - static_cast<double>(size);
+  return std::fabs(got - want) / unit;
+}
+
+void check(Function f, float low, float high) {
+  std::vector<float> x, y;
+  for (int i = 0; i <= 200003; ++i)
+    x.push_back(low + (high - low) * static_cast<float>(i) / 200003);
+  for (float tiny = 1e-38f; tiny < 1; tiny *= 1.7f)
+    for (float v : {tiny, -tiny})
+      if (v >= low) x.push_back(v);
+  for (Isa isa : levels()) {
+    y.assign(x.size() + 1, -77.0f);
+    evaluate_with(isa, f, x.data(), y.data(), static_cast<int>(x.size()));
+    EXPECT_EQ(y.back(), -77.0f) << "writes past the end";
+    double worst = 0;
+    float where = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double error = units_in_last_place(y[i], exact(f, x[i]));
+      if (error > worst) worst = error, where = x[i];
+    }
+    EXPECT_LT(worst, 4.0) << cpu::isa_name(isa) << " at " << where;
+    testing::Test::RecordProperty(std::string(cpu::isa_name(isa)), std::to_string(worst));
+  }
+}
+
+TEST(VectorMath, Exp) {
+  check(Function::exp, -104.0f, 90.0f);
+}
+TEST(VectorMath, Log) {
+  check(Function::log, 1e-38f, 1e6f), check(Function::log, 0.5f, 2.0f);
+}
+TEST(VectorMath, Erf) {
+  check(Function::erf, -5.0f, 5.0f);
+}
+TEST(VectorMath, Tanh) {
+  check(Function::tanh, -12.0f, 12.0f);
+}
+TEST(VectorMath, Sigmoid) {
+  check(Function::sigmoid, -80.0f, 100.0f);
+}
+
+TEST(VectorMath, SpecialValues) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float x[] = {infinity, -infinity, nan, 0.0f, -1.0f};
+  const float want_exp[] = {infinity, 0.0f, nan, 1.0f, std::exp(-1.0f)};
+  const float want_log[] = {infinity, nan, nan, -infinity, nan};
+  const float want_erf[] = {1.0f, -1.0f, nan, 0.0f, std::erf(-1.0f)};
+  const float want_tanh[] = {1.0f, -1.0f, nan, 0.0f, std::tanh(-1.0f)};
+  const std::pair<Function, const float*> cases[] = {{Function::exp, want_exp},
+                                                     {Function::log, want_log},
+                                                     {Function::erf, want_erf},
+                                                     {Function::tanh, want_tanh}};
+  for (Isa isa : levels()) {
+    for (const auto& [f, want] : cases) {
+      float y[5];
+      evaluate_with(isa, f, x, y, 5);
+      for (int i = 0; i < 5; ++i) {
+        if (std::isnan(want[i]))
+          EXPECT_TRUE(std::isnan(y[i])) << cpu::isa_name(isa) << int(f) << " of " << x[i];
+        else if (std::isinf(want[i]))
+          EXPECT_EQ(y[i], want[i]) << cpu::isa_name(isa) << int(f) << " of " << x[i];
+        else
+          EXPECT_NEAR(y[i], want[i], 1e-6f) << cpu::isa_name(isa) << int(f) << " of " << x[i];
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tenon::vector_math
