@@ -1,80 +1,92 @@
 #!/usr/bin/env python3
 """Hold every `#include "folder/..."` in src/ to the dependencies that the folders' CMakeLists.txt declare.
 
-A folder may include its own headers, those of the folders in the transitive closure of its DEPENDS, and the
-public headers of include/. Also refused: cycles, a folder with sources and no tenon_library, and anything
-deeper than src/a/b/file.
+A source may include the headers of its own target and those of the targets in the transitive closure of its
+dependencies. A folder may hold several targets (tenon_library, add_library): a header belongs to the one that
+compiles the source of the same name, else to the folder's first. Also refused: cycles, a file that belongs to no
+target, and anything deeper than src/a/b/file.
 
 usage: check_layers.py [ROOT]
 """
 import re
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 
-LIBRARY = re.compile(r"tenon_library\(\s*(\w+)([^)]*)\)")
+DECLARED = re.compile(r"(tenon_library|add_library)\(\s*(\w+)([^)]*)\)")
+LINKED = re.compile(r"target_link_libraries\(\s*(\w+)([^)]*)\)")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
-SOURCE = {".h", ".cpp", ".cu", ".def", ".cuh", ".inc"}
+SOURCES = {".h", ".cpp", ".cu", ".def", ".cuh", ".inc"}
 
 
-def read_libraries(src: Path) -> dict[str, tuple[str, list[str]]]:
-    """Maps each folder (relative to src) to its target's name and declared dependencies."""
-    libraries = {}
+@dataclass
+class Target:
+    name: str
+    folder: str
+    stems: set[str] = field(default_factory=set)  # of the sources listed by name
+    depends: list[str] = field(default_factory=list)
+
+
+def read_targets(src: Path) -> dict[str, Target]:
+    targets: dict[str, Target] = {}
     for cmake in sorted(src.rglob("CMakeLists.txt")):
-        text = re.sub(r"#.*", "", cmake.read_text())
-        declared = LIBRARY.search(text)
-        if declared:
-            words = declared.group(2).split()
+        text, folder = re.sub(r"#.*", "", cmake.read_text()), str(cmake.parent.relative_to(src))
+        for _, name, rest in DECLARED.findall(text):
+            words = rest.split()
             depends = words[words.index("DEPENDS") + 1 :] if "DEPENDS" in words else []
-            linked = re.findall(rf"target_link_libraries\(\s*{declared.group(1)}\s([^)]*)\)", text)
-            depends += [word for group in linked for word in group.split()]
-            libraries[str(cmake.parent.relative_to(src))] = (declared.group(1), depends)
-    return libraries
+            stems = {Path(word).stem for word in words if Path(word).suffix in SOURCES}
+            targets[name] = Target(name, folder, stems, depends)
+        for name, rest in LINKED.findall(text):
+            if name in targets:
+                targets[name].depends += rest.split()
+    for target in targets.values():  # a variable in a list stands for the targets of the folders inside
+        inside = [t.name for t in targets.values() if t.folder.startswith(target.folder + "/")]
+        if any(word.startswith("${") for word in target.depends):
+            target.depends += inside
+    return targets
 
 
-def closure(target: str, edges: dict[str, list[str]], path: tuple[str, ...] = ()) -> set[str]:
-    if target in path:
-        raise SystemExit(f"check_layers: cycle {' -> '.join(path + (target,))}")
-    reached = {target}
-    for depend in edges.get(target, []):
-        reached |= closure(depend, edges, path + (target,))
+def closure(name: str, targets: dict[str, Target], path: tuple[str, ...] = ()) -> set[str]:
+    if name in path:
+        raise SystemExit(f"check_layers: cycle {' -> '.join(path + (name,))}")
+    if name not in targets:
+        return set()
+    reached = {name}
+    for depend in targets[name].depends:
+        reached |= closure(depend, targets, path + (name,))
     return reached
 
 
-def owner(include: str, folders: list[str]) -> str | None:
-    """The deepest folder of src that holds `include`, or None for a header from elsewhere."""
-    parents = [str(parent) for parent in Path(include).parents]
-    return next((parent for parent in parents if parent in folders), None)
+def owner(file: Path, targets: dict[str, Target]) -> Target | None:
+    """The target that a file (relative to src) belongs to."""
+    beside = [t for t in targets.values() if t.folder == str(file.parent)]
+    return next((t for t in beside if file.stem in t.stems), beside[0] if beside else None)
 
 
-def check_file(file: Path, src: Path, folder: str, allowed: set[str], folders: list[str]) -> list[str]:
-    problems = []
+def check_file(file: Path, src: Path, targets: dict[str, Target]) -> list[str]:
+    name = file.relative_to(src)
+    target = owner(name, targets)
+    if len(name.parts) > 3:
+        return [f"src/{name}: deeper than src/a/b/file"]
+    if target is None:
+        return [f"src/{name}: its folder declares no tenon_library"]
+    allowed, problems = closure(target.name, targets), []
     for include in INCLUDE.findall(file.read_text()):
-        beside = (src / folder / include).exists() and "/" not in include
-        holder = folder if beside else owner(include, folders)
-        if holder and holder not in allowed:
-            problems.append(f"{file.relative_to(src.parent)}: includes {include}, but {folder} does not depend on {holder}")
+        holder = owner(Path(include), targets) if (src / include).exists() else None
+        if holder and holder.name not in allowed:
+            problems.append(f"src/{name}: includes {include}, but {target.name} does not depend on {holder.name}")
     return problems
 
 
 def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent).resolve()
     src = root / "src"
-    libraries = read_libraries(src)
-    folder_of = {target: folder for folder, (target, _) in libraries.items()}
-    edges = {target: depends for target, depends in libraries.values()}
-    files = [f for f in sorted(src.rglob("*")) if f.suffix in SOURCE]
-    folders = sorted({str(f.parent.relative_to(src)) for f in files} | set(libraries), key=len, reverse=True)
-    problems = []
-    for file in files:
-        folder = str(file.parent.relative_to(src))
-        if folder.count("/") > 1:
-            problems.append(f"src/{folder}: deeper than src/a/b/file")
-        if folder not in libraries:
-            problems.append(f"src/{folder}: holds {file.name} but declares no tenon_library")
-            continue
-        allowed = {folder_of[t] for t in closure(libraries[folder][0], edges) if t in folder_of}
-        problems += check_file(file, src, folder, allowed, folders)
-    print("\n".join(problems) or f"check_layers: {len(files)} files in {len(libraries)} folders keep to their layers")
+    targets = read_targets(src)
+    for name in targets:
+        closure(name, targets)
+    files = [f for f in sorted(src.rglob("*")) if f.suffix in SOURCES]
+    problems = [problem for file in files for problem in check_file(file, src, targets)]
+    print("\n".join(problems) or f"check_layers: {len(files)} files in {len(targets)} targets keep to their layers")
     return 1 if problems else 0
 
 

@@ -40,6 +40,18 @@ class Layers(unittest.TestCase):
         }
         self.assertEqual(run("check_layers.py", files)[0], 0)
 
+    def test_header_belongs_to_the_target_of_its_source(self):
+        files = {
+            "src/k/CMakeLists.txt": "add_library(contract STATIC a.cpp)\nadd_library(all STATIC b.cpp)\n"
+            "target_link_libraries(all PUBLIC contract)",
+            "src/k/a.h": "", "src/k/b.h": "",
+            "src/user/CMakeLists.txt": "tenon_library(user DEPENDS contract)",
+            "src/user/u.cpp": '#include "k/a.h"\n',
+        }
+        self.assertEqual(run("check_layers.py", files)[0], 0)
+        files["src/user/u.cpp"] = '#include "k/b.h"\n'
+        self.assertEqual(run("check_layers.py", files)[0], 1)
+
     def test_cycle_fails(self):
         files = {
             "src/a/CMakeLists.txt": "tenon_library(a DEPENDS b)", "src/a/a.h": "",
