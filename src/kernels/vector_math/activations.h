@@ -9,7 +9,6 @@ namespace tenon::vector_math {
 
 constexpr bool has_vector_form(PointwiseFunction f) {
   switch (f) {
-    case PointwiseFunction::k_identity:
     case PointwiseFunction::k_neg:
     case PointwiseFunction::k_abs:
     case PointwiseFunction::k_reciprocal:
