@@ -67,7 +67,12 @@ class EvalContext {
   std::vector<Tensor>& outputs() { return outputs_; }
   Error fail(std::string_view what) const;
 
+  /// Values of the symbols in shapes, when the caller knows them.
+  const SymbolValues* symbols() const { return symbols_; }
+  void set_symbols(const SymbolValues* symbols) { symbols_ = symbols; }
+
  private:
+  const SymbolValues* symbols_ = nullptr;
   const Node& node_;
   std::vector<const Tensor*> inputs_;
   std::vector<Tensor> outputs_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ops/dims.h"
 #include "ops/generate.h"
 #include "ops/math.h"
 #include "ops/movement.h"

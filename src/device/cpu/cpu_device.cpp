@@ -1,0 +1,85 @@
+#include "device/cpu/cpu_device.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <vector>
+
+#include "device/cpu/isa.h"
+
+namespace tenon::cpu {
+namespace {
+
+std::string model_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "CPU";
+}
+
+class CpuDevice final : public Device {
+ public:
+  explicit CpuDevice(int threads) {
+    properties_.kind = DeviceKind::kCpu;
+    properties_.name = model_name();
+    properties_.architecture = std::string(name_of(detected_isa()));
+    properties_.compute_units = threads > 0 ? threads : available_threads();
+    properties_.native_bf16 = detected_isa() >= Isa::kAvx512Bf16;
+  }
+
+  const DeviceProperties& properties() const override { return properties_; }
+  bool unified() const override { return true; }
+
+  Result<DeviceBuffer> allocate(size_t bytes) override {
+    const size_t rounded = (std::max<size_t>(bytes, 1) + 255) / 256 * 256;
+    if (rounded < bytes) return resource_error("{} bytes of memory are more than an address space holds", bytes);
+    void* memory = std::aligned_alloc(256, rounded);
+    if (memory == nullptr) return resource_error("{} bytes of memory could not be allocated", bytes);
+    return DeviceBuffer(memory, [](void* p) { std::free(p); });
+  }
+
+  Status upload(void* device, const void* host, size_t bytes, Queue queue) override {
+    return copy(device, host, bytes, queue);
+  }
+  Status download(void* host, const void* device, size_t bytes, Queue queue) override {
+    return copy(host, device, bytes, queue);
+  }
+  Status copy(void* to, const void* from, size_t bytes, Queue) override {
+    if (bytes > 0) std::memmove(to, from, bytes);
+    return {};
+  }
+  Status synchronize(Queue) override { return {}; }
+
+  Result<double> time(Queue, int repeats, const std::function<Status()>& launch) override {
+    using Clock = std::chrono::steady_clock;
+    std::vector<double> times;
+    for (int i = 0; i < repeats; ++i) {
+      const auto start = Clock::now();
+      TENON_TRY(launch());
+      times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+    }
+    std::sort(times.begin(), times.end());
+    return times[times.size() / 4];
+  }
+
+ private:
+  DeviceProperties properties_;
+};
+
+}  // namespace
+
+int available_threads() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return std::max(1, CPU_COUNT(&set));
+}
+
+std::unique_ptr<Device> make_cpu_device(int threads) { return std::make_unique<CpuDevice>(threads); }
+
+}  // namespace tenon::cpu

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+
+#include "ir/dim.h"
+#include "ops/op_kind.h"
+
+namespace tenon {
+
+/// A small integer tensor whose elements are expressions over the symbols of the graph's shapes: what is left of shape
+/// arithmetic after folding. Costs nothing at run time: it is a constant once shapes are known.
+struct Dims final : OpBase<Dims> {
+  TENON_OP_HEADER(Dims, "dims");
+  std::vector<std::string> expressions;  ///< Text form of ir/dim.h.
+  std::vector<int64_t> extents;          ///< Of the tensor: empty for a scalar, else [n].
+  DataType to = DataType::kInt64;
+  template <class V>
+  void attributes(V& v) {
+    v("expressions", expressions);
+    v("extents", extents);
+    v("to", to);
+  }
+  /// The tensor under these values, or nothing when a symbol is missing.
+  std::optional<Tensor> evaluate(const SymbolValues& symbols) const;
+};
+
+}  // namespace tenon

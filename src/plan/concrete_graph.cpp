@@ -1,0 +1,169 @@
+#include "plan/concrete_graph.h"
+
+#include <algorithm>
+
+#include "ops/dims.h"
+#include "ops/ops.h"
+#include "ops/table.h"
+#include "plan/view.h"
+
+namespace tenon {
+namespace {
+
+Status bind_extent(const Value& input, size_t axis, int64_t extent, SymbolValues& symbols) {
+  const Dim& dim = input.type.shape[axis];
+  const std::vector<std::string> names = dim.symbols();
+  if (names.size() == 1 && dim == Dim::symbol(names[0])) {
+    const auto [entry, is_new] = symbols.try_emplace(names[0], extent);
+    if (entry->second == extent) return {};
+    return user_error("input '{}': axis {} is {}, but '{}' is {} elsewhere", input.name, axis, extent, names[0],
+                      entry->second);
+  }
+  const auto expected = dim.evaluate(symbols);
+  if (!expected.has_value() || *expected == extent) return {};
+  return user_error("input '{}': axis {} must be {}, not {}", input.name, axis, *expected, extent);
+}
+
+}  // namespace
+
+Result<SymbolValues> bind_inputs(const Graph& graph, const std::map<std::string, Extents>& shapes) {
+  SymbolValues symbols;
+  for (const Value* input : graph.inputs()) {
+    const auto found = shapes.find(input->name);
+    if (found == shapes.end()) return user_error("input '{}' has no shape", input->name);
+    const Extents& extents = found->second;
+    if (extents.size() != input->type.shape.size())
+      return user_error("input '{}' has {} axes in the model, {} were given", input->name, input->type.shape.size(),
+                        extents.size());
+    for (size_t axis = 0; axis < extents.size(); ++axis) TENON_TRY(bind_extent(*input, axis, extents[axis], symbols));
+  }
+  return symbols;
+}
+
+Result<ConcreteGraph> ConcreteGraph::create(const Graph& graph, SymbolValues symbols) {
+  ConcreteGraph result;
+  result.graph_ = &graph;
+  result.symbols_ = std::move(symbols);
+  TENON_TRY(result.resolve_extents());
+  result.resolve_known();
+  result.place_concats();
+  result.place_values();
+  return result;
+}
+
+Status ConcreteGraph::resolve_extents() {
+  auto resolve = [this](const Value* value) -> Status {
+    Extents extents;
+    int64_t bytes = byte_size(value->type.type);
+    for (const Dim& dim : value->type.shape) {
+      const auto extent = dim.evaluate(symbols_);
+      if (!extent.has_value()) return {};
+      if (*extent < 0 || __builtin_mul_overflow(bytes, *extent, &bytes))
+        return user_error("'{}' would have the impossible shape {}", value->name, to_string(value->type.shape));
+      extents.push_back(*extent);
+    }
+    extents_.emplace(value, std::move(extents));
+    return {};
+  };
+  for (const Value* input : graph_->inputs()) TENON_TRY(resolve(input));
+  for (const auto& node : graph_->nodes())
+    for (const Value* output : node->outputs()) TENON_TRY(resolve(output));
+  return {};
+}
+
+void ConcreteGraph::resolve_known() {
+  for (const auto& node : graph_->nodes()) {
+    const auto* dims = node->as<Dims>();
+    if (dims == nullptr) continue;
+    if (auto contents = dims->evaluate(symbols_)) known_.emplace(node->output(), std::move(*contents));
+  }
+}
+
+const Tensor* ConcreteGraph::known(const Value* value) const {
+  if (const Tensor* constant = value->constant()) return constant;
+  const auto found = known_.find(value);
+  return found == known_.end() ? nullptr : &found->second;
+}
+
+bool ConcreteGraph::resolved(const Node& node) const {
+  auto all = [this](const std::vector<Value*>& values) {
+    return std::all_of(values.begin(), values.end(), [this](const Value* v) { return v == nullptr || resolved(v); });
+  };
+  return all(node.inputs()) && all(node.outputs());
+}
+
+/// Inputs of concat views lie inside the output, from the outermost concat inwards.
+void ConcreteGraph::place_concats() {
+  const auto nodes = graph_->nodes();
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+    const Node& node = **it;
+    const auto* concat = node.as<Concat>();
+    if (concat == nullptr || node.tactic != kViewTactic || !resolved(node)) continue;
+    const Value* output = node.output();
+    const Storage whole = storage_.try_emplace(output, Storage{output, 0, {}}).first->second;
+    const std::vector<int64_t> strides =
+        whole.strides.empty() ? dense_strides(extents(output), output->type.layout) : whole.strides;
+    const int64_t rank = static_cast<int64_t>(strides.size());
+    const int64_t axis = concat->axis < 0 ? concat->axis + rank : concat->axis;
+    int64_t offset = whole.offset;
+    for (const Value* input : node.inputs()) {
+      storage_[input] = {whole.root, offset, normalized_strides(extents(input), strides, input->type.layout)};
+      offset += extents(input)[axis] * strides[axis];
+    }
+  }
+}
+
+void ConcreteGraph::place_values() {
+  for (const Value* input : graph_->inputs()) storage_.try_emplace(input, Storage{input, 0, {}});
+  for (const auto& node : graph_->nodes()) {
+    const bool view = node->tactic == kViewTactic && !node->is<Concat>() && resolved(*node);
+    for (size_t i = 0; i < node->outputs().size(); ++i) {
+      const Value* output = node->output(static_cast<int>(i));
+      storage_.try_emplace(output, view ? view_of(*node, static_cast<int>(i)) : Storage{output, 0, {}});
+    }
+  }
+}
+
+Storage ConcreteGraph::view_of(const Node& node, int output) const {
+  const Storage& base = storage(node.input(0));
+  std::vector<const Tensor*> contents;
+  for (const Value* input : node.inputs()) contents.push_back(input == nullptr ? nullptr : known(input));
+  const View view = make_view(node, output, operand(node.input(0)), extents(node.output(output)), contents).value();
+  return {base.root, base.offset + view.offset, view.strides};
+}
+
+Operand ConcreteGraph::operand(const Value* value) const {
+  Operand operand;
+  if (value == nullptr) return operand;
+  operand.present = true;
+  operand.type = value->type.type;
+  operand.extents = extents(value);
+  operand.layout = value->type.layout;
+  operand.strides = storage(value).strides;
+  operand.constant = known(value);
+  return operand;
+}
+
+Problem ConcreteGraph::problem(const Node& node, Device& device, int threads) const {
+  Problem problem;
+  problem.node = &node;
+  problem.device = &device;
+  problem.threads = threads;
+  for (const Value* input : node.inputs()) problem.inputs.push_back(operand(input));
+  for (const Value* output : node.outputs()) problem.outputs.push_back(operand(output));
+  return problem;
+}
+
+Support can_view(const ConcreteGraph& graph, const Node& node) {
+  if (!graph.resolved(node)) return Support::no("its extents depend on data");
+  std::vector<const Tensor*> contents;
+  for (const Value* input : node.inputs()) contents.push_back(input == nullptr ? nullptr : graph.known(input));
+  for (size_t i = 0; i < node.outputs().size(); ++i) {
+    const auto view = make_view(node, static_cast<int>(i), graph.operand(node.input(0)),
+                                graph.extents(node.output(static_cast<int>(i))), contents);
+    if (!view.ok()) return Support::no(view.error().message);
+  }
+  return {};
+}
+
+}  // namespace tenon

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "ir/graph.h"
+#include "kernels/tactic.h"
+
+namespace tenon {
+
+/// The tactic of nodes that move no data: their outputs lie inside their input's buffer, or (concat) their inputs inside
+/// their output's.
+inline constexpr std::string_view kViewTactic = "view";
+
+/// Where a value's elements lie: inside the buffer of `root`.
+struct Storage {
+  const Value* root = nullptr;
+  int64_t offset = 0;            ///< In elements.
+  std::vector<int64_t> strides;  ///< In elements, logical order; empty: dense in the value's layout.
+};
+
+/// Values of the symbols in the shapes of graph inputs. Fails when extents contradict each other or the graph.
+Result<SymbolValues> bind_inputs(const Graph& graph, const std::map<std::string, Extents>& shapes);
+
+/// A graph under given values of its symbols: extents, known contents, storage, and the problem of each node. Values
+/// whose extents depend on data not seen yet are unresolved. Refers to the graph, which must outlive it.
+class ConcreteGraph {
+ public:
+  static Result<ConcreteGraph> create(const Graph& graph, SymbolValues symbols);
+
+  const Graph& graph() const { return *graph_; }
+  const SymbolValues& symbols() const { return symbols_; }
+  bool resolved(const Value* value) const { return extents_.contains(value); }
+  /// All operands of the node are resolved.
+  bool resolved(const Node& node) const;
+  const Extents& extents(const Value* value) const { return extents_.at(value); }
+  /// Contents known without running anything, or null.
+  const Tensor* known(const Value* value) const;
+  const Storage& storage(const Value* value) const { return storage_.at(value); }
+  Operand operand(const Value* value) const;
+  /// For a resolved node.
+  Problem problem(const Node& node, Device& device, int threads) const;
+
+ private:
+  Status resolve_extents();
+  void resolve_known();
+  void place_concats();
+  void place_values();
+  Storage view_of(const Node& node, int output) const;
+
+  const Graph* graph_ = nullptr;
+  SymbolValues symbols_;
+  std::unordered_map<const Value*, Extents> extents_;
+  std::unordered_map<const Value*, Tensor> known_;
+  std::unordered_map<const Value*, Storage> storage_;
+};
+
+/// Whether a node of this kind can be a view at all, given where its input lies (extents resolved).
+Support can_view(const ConcreteGraph& graph, const Node& node);
+
+}  // namespace tenon

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "plan/plan.h"
+
+namespace tenon {
+
+/// The file: one page of header, the FlatBuffers description (plan/plan.fbs), then page-aligned weights that are used in
+/// place. Little-endian.
+///
+///     bytes  0..3   magic 0x74727466
+///            4..7   format version
+///            8..15  size of the whole file
+///           16..23  size of the description, which starts at 4096
+///           24..27  library version: major, minor, patch, build
+///           32..39  offset of the weights
+///           40..55  XXH3-128 of all bytes of the file, these 16 taken as zero
+inline constexpr size_t kPlanPage = 4096;
+
+/// What can be read of a plan without loading it.
+struct PlanVersion {
+  int major = 0, minor = 0, patch = 0, build = 0;
+  std::string to_string() const;
+};
+
+/// The same plan gives the same bytes.
+Result<std::vector<std::byte>> write_plan(const Plan& plan);
+
+/// Checks magic, sizes, checksum, the description's structure and every index before use; any damage is a named error.
+/// Weights stay where they are: `owner` keeps `bytes` alive (null: they are copied).
+Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
+
+/// Needs the first 28 bytes only.
+Result<PlanVersion> peek_plan_version(std::span<const std::byte> bytes);
+
+}  // namespace tenon

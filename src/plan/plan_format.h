@@ -1,0 +1,31 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace tenon {
+
+inline constexpr uint32_t kPlanMagic = 0x74727466;
+inline constexpr uint32_t kPlanFormat = 0;
+
+using PlanChecksum = std::array<uint64_t, 2>;
+
+/// The first bytes of a plan file; plan/plan_file.h has the table.
+struct PlanHeader {
+  uint32_t magic;
+  uint32_t format;
+  uint64_t file_size;
+  uint64_t description_size;
+  uint8_t version[4];
+  uint32_t reserved;
+  uint64_t weights_offset;
+  PlanChecksum checksum;
+};
+static_assert(sizeof(PlanHeader) == 56 && offsetof(PlanHeader, version) == 24);
+
+/// Over a whole file of at least sizeof(PlanHeader) bytes, its checksum field taken as zero.
+PlanChecksum plan_checksum(std::span<const std::byte> file);
+
+}  // namespace tenon

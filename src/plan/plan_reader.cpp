@@ -1,0 +1,295 @@
+#include <flatbuffers/flatbuffers.h>
+
+#include <cstring>
+
+#include "ops/table.h"
+#include "plan/plan_file.h"
+#include "plan/plan_format.h"
+#include "plan_generated.h"
+
+namespace tenon {
+namespace {
+
+constexpr int kMaxDepth = 64;  // Bodies within bodies; also FlatBuffers' own limit on nesting.
+
+template <class... Args>
+Error damaged(fmt::format_string<Args...> format, Args&&... args) {
+  return user_error("the plan is damaged: {}; build it again",
+                    fmt::format(format, std::forward<Args>(args)...));
+}
+
+std::string text(const flatbuffers::String* string) { return string == nullptr ? std::string() : string->str(); }
+
+template <class T>
+std::vector<T> numbers(const flatbuffers::Vector<T>* vector) {
+  return vector == nullptr ? std::vector<T>() : std::vector<T>(vector->begin(), vector->end());
+}
+
+std::vector<std::string> texts(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* vector) {
+  std::vector<std::string> result;
+  for (flatbuffers::uoffset_t i = 0; vector != nullptr && i < vector->size(); ++i)
+    result.push_back(vector->Get(i)->str());
+  return result;
+}
+
+bool valid_type(uint8_t type) { return type <= static_cast<uint8_t>(DataType::kUInt2); }
+
+/// The weights section, from which tensors are handed out in place.
+struct Weights {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+
+  Result<Tensor> tensor(const fb::Tensor& description) const {
+    const Extents extents = numbers(description.extents());
+    if (!valid_type(description.type())) return damaged("a tensor has the unknown type {}", description.type());
+    const auto type = static_cast<DataType>(description.type());
+    uint64_t size = byte_size(type);
+    for (const int64_t extent : extents)
+      if (extent < 0 || __builtin_mul_overflow(size, static_cast<uint64_t>(extent), &size))
+        return damaged("a tensor has impossible extents");
+    if (description.offset() > bytes.size() || size > bytes.size() - description.offset())
+      return damaged("a tensor of {} bytes lies outside the weights", size);
+    return Tensor(type, extents, bytes.data() + description.offset(), owner);
+  }
+};
+
+/// Gives every attribute its stored value; absent ones keep their default.
+class AttributeReader final : public AttributeVisitor {
+ public:
+  AttributeReader(const fb::Node& node, const Weights& weights) : node_(node), weights_(weights) {}
+
+  void visit(std::string_view name, bool& value) override {
+    if (const int64_t* stored = integer(name)) value = *stored != 0;
+  }
+  void visit(std::string_view name, int64_t& value) override {
+    if (const int64_t* stored = integer(name)) value = *stored;
+  }
+  void visit(std::string_view name, DataType& value) override {
+    const int64_t* stored = integer(name);
+    if (stored == nullptr) return;
+    if (*stored < 0 || *stored > 255 || !valid_type(static_cast<uint8_t>(*stored))) return fail(name);
+    value = static_cast<DataType>(*stored);
+  }
+  void visit_enum(std::string_view name, int& value, std::span<const std::string_view> names) override {
+    const int64_t* stored = integer(name);
+    if (stored == nullptr) return;
+    if (*stored < 0 || *stored >= static_cast<int64_t>(names.size())) return fail(name);
+    value = static_cast<int>(*stored);
+  }
+  void visit(std::string_view name, std::vector<int64_t>& value) override {
+    if (const auto* found = find(name)) value = numbers(found->integers());
+  }
+  void visit(std::string_view name, double& value) override {
+    const auto* found = find(name);
+    if (found == nullptr) return;
+    if (found->reals() == nullptr || found->reals()->size() != 1) return fail(name);
+    value = found->reals()->Get(0);
+  }
+  void visit(std::string_view name, std::vector<double>& value) override {
+    if (const auto* found = find(name)) value = numbers(found->reals());
+  }
+  void visit(std::string_view name, std::string& value) override {
+    const auto* found = find(name);
+    if (found == nullptr) return;
+    if (found->texts() == nullptr || found->texts()->size() != 1) return fail(name);
+    value = found->texts()->Get(0)->str();
+  }
+  void visit(std::string_view name, std::vector<std::string>& value) override {
+    if (const auto* found = find(name)) value = texts(found->texts());
+  }
+  void visit(std::string_view name, Tensor& value) override {
+    const auto* found = find(name);
+    if (found == nullptr) return;
+    if (found->tensor() == nullptr) return fail(name);
+    auto tensor = weights_.tensor(*found->tensor());
+    if (tensor.ok())
+      value = std::move(tensor).value();
+    else
+      status = std::move(tensor).error();
+  }
+
+  Status status;
+
+ private:
+  const fb::Attribute* find(std::string_view name) const {
+    for (flatbuffers::uoffset_t i = 0; node_.attributes() != nullptr && i < node_.attributes()->size(); ++i) {
+      const auto* attribute = node_.attributes()->Get(i);
+      if (attribute->name() != nullptr && attribute->name()->string_view() == name) return attribute;
+    }
+    return nullptr;
+  }
+  const int64_t* integer(std::string_view name) {
+    const auto* found = find(name);
+    if (found == nullptr) return nullptr;
+    if (found->integers() == nullptr || found->integers()->size() != 1) {
+      fail(name);
+      return nullptr;
+    }
+    scratch_ = found->integers()->Get(0);
+    return &scratch_;
+  }
+  void fail(std::string_view name) { status = damaged("attribute '{}' of '{}'", name, text(node_.name())); }
+
+  const fb::Node& node_;
+  const Weights& weights_;
+  int64_t scratch_ = 0;
+};
+
+class GraphReader {
+ public:
+  explicit GraphReader(const Weights& weights) : weights_(weights) {}
+
+  Result<std::unique_ptr<Graph>> read(const fb::Graph* source, int depth) {
+    if (source == nullptr || depth > kMaxDepth) return damaged("a graph is missing or nested too deeply");
+    auto graph = std::make_unique<Graph>();
+    graph->name = text(source->name());
+    for (flatbuffers::uoffset_t i = 0; source->symbols() != nullptr && i < source->symbols()->size(); ++i) {
+      const auto* symbol = source->symbols()->Get(i);
+      graph->symbol_ranges[text(symbol->name())] = {symbol->min(), symbol->max()};
+    }
+    std::vector<Value*> values(source->values() == nullptr ? 0 : source->values()->size(), nullptr);
+    for (const int index : numbers(source->inputs())) {
+      if (!fresh(values, index)) return damaged("input {} of graph '{}'", index, graph->name);
+      values[index] = graph->add_input({}, {});
+      TENON_TRY(read_value(*source->values()->Get(index), *values[index]));
+    }
+    for (flatbuffers::uoffset_t i = 0; source->nodes() != nullptr && i < source->nodes()->size(); ++i)
+      TENON_TRY(read_node(*source, *source->nodes()->Get(i), *graph, values, depth));
+    for (const int index : numbers(source->outputs())) {
+      if (!known(values, index)) return damaged("output {} of graph '{}'", index, graph->name);
+      graph->add_output(values[index]);
+    }
+    return graph;
+  }
+
+ private:
+  using Values = std::vector<Value*>;
+  static bool known(const Values& values, int index) {
+    return index >= 0 && index < static_cast<int>(values.size()) && values[index] != nullptr;
+  }
+  static bool fresh(const Values& values, int index) {
+    return index >= 0 && index < static_cast<int>(values.size()) && values[index] == nullptr;
+  }
+
+  static Status read_value(const fb::Value& source, Value& value) {
+    if (!valid_type(source.type()) || source.layout() > static_cast<uint8_t>(Layout::kChannelsLast))
+      return damaged("type of value '{}'", text(source.name()));
+    value.name = text(source.name());
+    value.type.type = static_cast<DataType>(source.type());
+    value.type.layout = static_cast<Layout>(source.layout());
+    for (const std::string& dim : texts(source.shape())) {
+      auto parsed = Dim::parse(dim);
+      if (!parsed.ok()) return damaged("extent '{}' of value '{}'", dim, value.name);
+      value.type.shape.push_back(std::move(parsed).value());
+    }
+    return {};
+  }
+
+  Status read_node(const fb::Graph& graph_source, const fb::Node& source, Graph& graph, Values& values, int depth) {
+    const std::string name = text(source.name());
+    std::unique_ptr<Op> op = make_op(text(source.op()));
+    if (op == nullptr) return damaged("node '{}' has the unknown operator '{}'", name, text(source.op()));
+    AttributeReader attributes(source, weights_);
+    op->visit_attributes(attributes);
+    TENON_TRY(std::move(attributes.status));
+    std::vector<Value*> inputs;
+    for (const int index : numbers(source.inputs())) {
+      if (index != -1 && !known(values, index)) return damaged("an operand of node '{}'", name);
+      inputs.push_back(index == -1 ? nullptr : values[index]);
+    }
+    const std::vector<int> outputs = numbers(source.outputs());
+    TENON_TRY(check_arity(*op, name, inputs.size(), outputs.size()));
+    Node* node = graph.add_node(std::move(op), std::move(inputs), static_cast<int>(outputs.size()), name);
+    node->origins = texts(source.origins());
+    node->tactic = text(source.tactic());
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (!fresh(values, outputs[i])) return damaged("an output of node '{}'", name);
+      values[outputs[i]] = node->output(static_cast<int>(i));
+      TENON_TRY(read_value(*graph_source.values()->Get(outputs[i]), *values[outputs[i]]));
+    }
+    for (flatbuffers::uoffset_t i = 0; source.bodies() != nullptr && i < source.bodies()->size(); ++i) {
+      TENON_ASSIGN(auto body, read(source.bodies()->Get(i), depth + 1));
+      node->bodies.push_back(std::move(body));
+    }
+    return {};
+  }
+
+  static Status check_arity(const Op& op, const std::string& name, size_t inputs, size_t outputs) {
+    const OpInfo& info = op_info(op.kind());
+    auto outside = [](int count, int min, int max) { return count < min || (max >= 0 && count > max); };
+    if (outside(static_cast<int>(inputs), info.min_inputs, info.max_inputs) ||
+        outside(static_cast<int>(outputs), info.min_outputs, info.max_outputs))
+      return damaged("node '{}' has {} inputs and {} outputs", name, inputs, outputs);
+    return {};
+  }
+
+  const Weights& weights_;
+};
+
+Profile read_profile(const fb::Profile& source) {
+  Profile profile;
+  for (flatbuffers::uoffset_t i = 0; source.ranges() != nullptr && i < source.ranges()->size(); ++i) {
+    const auto* range = source.ranges()->Get(i);
+    profile[text(range->input())] = {numbers(range->min()), numbers(range->opt()), numbers(range->max())};
+  }
+  return profile;
+}
+
+Result<PlanHeader> read_header(std::span<const std::byte> bytes) {
+  TENON_TRY(peek_plan_version(bytes));
+  PlanHeader header;
+  if (bytes.size() < kPlanPage) return damaged("{} bytes are less than its header", bytes.size());
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.format != kPlanFormat)
+    return user_error("the plan has format {}, this library reads {}; build it again", header.format, kPlanFormat);
+  if (header.file_size != bytes.size())
+    return damaged("it has {} bytes of {}", bytes.size(), header.file_size);
+  if (header.weights_offset > bytes.size() || header.weights_offset < kPlanPage ||
+      header.description_size > header.weights_offset - kPlanPage)
+    return damaged("its sections lie outside the file");
+  if (plan_checksum(bytes) != header.checksum) return damaged("its checksum does not match");
+  return header;
+}
+
+}  // namespace
+
+std::string PlanVersion::to_string() const { return fmt::format("{}.{}.{}.{}", major, minor, patch, build); }
+
+Result<PlanVersion> peek_plan_version(std::span<const std::byte> bytes) {
+  uint32_t magic = 0;
+  if (bytes.size() >= 28) std::memcpy(&magic, bytes.data(), sizeof magic);
+  if (magic != kPlanMagic) return user_error("this is not a plan: its first bytes are not those of one");
+  auto number = [&](int index) { return std::to_integer<int>(bytes[24 + index]); };
+  return PlanVersion{number(0), number(1), number(2), number(3)};
+}
+
+Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+  TENON_ASSIGN(const PlanHeader header, read_header(bytes));
+  const auto* description = reinterpret_cast<const uint8_t*>(bytes.data() + kPlanPage);
+  flatbuffers::Verifier verifier(description, header.description_size, kMaxDepth * 2, 100'000'000);
+  if (!verifier.VerifyBuffer<fb::Plan>(nullptr)) return damaged("its description is malformed");
+  const auto* source = flatbuffers::GetRoot<fb::Plan>(description);
+
+  std::span<const std::byte> section = bytes.subspan(header.weights_offset);
+  if (owner == nullptr) {
+    Tensor copy(DataType::kUInt8, {static_cast<int64_t>(section.size())});
+    if (!section.empty()) std::memcpy(copy.mutable_bytes(), section.data(), section.size());
+    section = {copy.bytes(), section.size()};
+    owner = std::make_shared<const Tensor>(std::move(copy));
+  }
+  const Weights weights{section, std::move(owner)};
+
+  Plan plan;
+  plan.device = source->device_kind() == 0 ? DeviceKind::kCpu : DeviceKind::kCuda;
+  plan.device_name = text(source->device_name());
+  plan.architecture = text(source->architecture());
+  for (flatbuffers::uoffset_t i = 0; source->settings() != nullptr && i < source->settings()->size(); ++i)
+    plan.settings[text(source->settings()->Get(i)->name())] = text(source->settings()->Get(i)->value());
+  plan.passes = texts(source->passes());
+  for (flatbuffers::uoffset_t i = 0; source->profiles() != nullptr && i < source->profiles()->size(); ++i)
+    plan.profiles.push_back(read_profile(*source->profiles()->Get(i)));
+  TENON_ASSIGN(plan.graph, GraphReader(weights).read(source->graph(), 0));
+  return plan;
+}
+
+}  // namespace tenon

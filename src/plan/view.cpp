@@ -1,0 +1,133 @@
+#include "plan/view.h"
+
+#include <algorithm>
+
+#include "ops/ops.h"
+
+namespace tenon {
+namespace {
+
+std::vector<int64_t> strides_of(const Operand& operand) {
+  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
+}
+
+/// Strides of the same elements under other extents: every group of input axes that merges into a group of output axes
+/// must be contiguous in itself.
+Result<View> reshape_view(const Operand& input, const Extents& extents) {
+  const std::vector<int64_t> strides = strides_of(input);
+  std::vector<std::pair<int64_t, int64_t>> runs;  // Extent and stride of merged input axes, fastest last.
+  for (size_t i = 0; i < strides.size(); ++i) {
+    if (input.extents[i] == 1) continue;
+    if (!runs.empty() && runs.back().second == strides[i] * input.extents[i])
+      runs.back() = {runs.back().first * input.extents[i], strides[i]};
+    else
+      runs.emplace_back(input.extents[i], strides[i]);
+  }
+  View view;
+  view.strides.assign(extents.size(), 1);
+  int run = static_cast<int>(runs.size()) - 1;
+  int64_t left = run >= 0 ? runs[run].first : 1;
+  int64_t stride = run >= 0 ? runs[run].second : 1;
+  for (int i = static_cast<int>(extents.size()) - 1; i >= 0; --i) {
+    if (extents[i] == 1) continue;
+    if (left == 1 && run > 0) {
+      --run;
+      left = runs[run].first;
+      stride = runs[run].second;
+    }
+    if (left % extents[i] != 0) return unsupported("the reshape mixes axes that are not contiguous");
+    view.strides[i] = stride;
+    stride *= extents[i];
+    left /= extents[i];
+  }
+  return view;
+}
+
+Result<View> transpose_view(const Transpose& op, const Operand& input) {
+  const std::vector<int64_t> strides = strides_of(input);
+  const int rank = static_cast<int>(strides.size());
+  View view;
+  for (int i = 0; i < rank; ++i)
+    view.strides.push_back(strides[op.permutation.empty() ? rank - 1 - i : op.permutation[i]]);
+  return view;
+}
+
+Result<View> slice_view(const Operand& input, const Extents& extents, std::span<const Tensor* const> contents) {
+  auto known = [&](size_t i) { return i < contents.size() ? contents[i] : nullptr; };
+  if (known(1) == nullptr || (contents.size() > 3 && known(3) == nullptr) || (contents.size() > 4 && known(4) == nullptr))
+    return unsupported("the bounds of the slice are not known");
+  const std::vector<int64_t> starts = known(1)->to_int64s();
+  View view;
+  view.strides = strides_of(input);
+  const int64_t rank = input.rank();
+  for (size_t i = 0; i < starts.size(); ++i) {
+    int64_t axis = known(3) == nullptr ? static_cast<int64_t>(i) : known(3)->as_int64(static_cast<int64_t>(i));
+    if (axis < 0) axis += rank;
+    const int64_t step = known(4) == nullptr ? 1 : known(4)->as_int64(static_cast<int64_t>(i));
+    const int64_t extent = input.extents[axis];
+    int64_t start = starts[i] < 0 ? starts[i] + extent : starts[i];
+    start = std::clamp<int64_t>(start, 0, step < 0 ? extent - 1 : extent);
+    if (extents[axis] == 0) return unsupported("the slice is empty");
+    if (step < 1) return unsupported("the slice runs backwards");
+    view.offset += start * view.strides[axis];
+    view.strides[axis] *= step;
+  }
+  return view;
+}
+
+Result<View> split_view(const Split& op, const Node& node, int output, const Operand& input,
+                        const Extents& extents, const Tensor* sizes) {
+  View view;
+  view.strides = strides_of(input);
+  const int64_t axis = op.axis < 0 ? op.axis + input.rank() : op.axis;
+  if (node.has_input(1) && sizes == nullptr) return unsupported("the sizes of the split are not known");
+  const int64_t parts = static_cast<int64_t>(node.outputs().size());
+  const int64_t equal = (input.extents[axis] + parts - 1) / parts;
+  int64_t start = 0;
+  for (int i = 0; i < output; ++i) start += sizes != nullptr ? sizes->as_int64(i) : equal;
+  if (element_count(extents) == 0) return unsupported("the part is empty");
+  view.offset = start * view.strides[axis];
+  return view;
+}
+
+Result<View> expand_view(const Operand& input, const Extents& extents) {
+  const std::vector<int64_t> strides = strides_of(input);
+  View view;
+  view.strides.assign(extents.size(), 0);
+  const size_t skipped = extents.size() - strides.size();
+  for (size_t i = 0; i < strides.size(); ++i)
+    if (input.extents[i] == extents[skipped + i]) view.strides[skipped + i] = strides[i];
+  return view;
+}
+
+Result<View> raw_view(const Node& node, int output, const Operand& input, const Extents& extents,
+                      std::span<const Tensor* const> contents) {
+  if (node.is<Identity>()) return View{0, strides_of(input)};
+  if (node.is<Reshape>() || node.is<Flatten>() || node.is<Squeeze>() || node.is<Unsqueeze>())
+    return reshape_view(input, extents);
+  if (const auto* transpose = node.as<Transpose>()) return transpose_view(*transpose, input);
+  if (node.is<Slice>()) return slice_view(input, extents, contents);
+  if (const auto* split = node.as<Split>())
+    return split_view(*split, node, output, input, extents, contents.size() > 1 ? contents[1] : nullptr);
+  if (node.is<Expand>()) return expand_view(input, extents);
+  return unsupported("{} computes", node.op->name());
+}
+
+}  // namespace
+
+std::vector<int64_t> normalized_strides(const Extents& extents, const std::vector<int64_t>& strides, Layout layout) {
+  const std::vector<int64_t> dense = dense_strides(extents, layout);
+  for (size_t i = 0; i < extents.size(); ++i)
+    if (extents[i] != 1 && strides[i] != dense[i]) return strides;
+  return {};
+}
+
+Result<View> make_view(const Node& node, int output, const Operand& input, const Extents& extents,
+                       std::span<const Tensor* const> contents) {
+  if (element_count(extents) == 0) return unsupported("the output is empty");
+  TENON_ASSIGN(View view, raw_view(node, output, input, extents, contents));
+  view.strides = normalized_strides(extents, view.strides, node.output(output)->type.layout);
+  return view;
+}
+
+}  // namespace tenon
