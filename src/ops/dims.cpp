@@ -28,7 +28,8 @@ Status infer(const Dims& op, InferContext& context) {
   }
   if (element_count(op.extents) != static_cast<int64_t>(elements.size()))
     return context.fail("the number of expressions is not that of the elements");
-  if (op.to != DataType::kInt64 && op.to != DataType::kInt32) return context.fail("the type must be i32 or i64");
+  if (op.to != DataType::kInt64 && op.to != DataType::kInt32)
+    return context.fail("the type must be i32 or i64");
   context.set_output(0, op.to, to_shape(op.extents));
   context.set_elements(0, std::move(elements));
   return {};

@@ -16,8 +16,8 @@ Status bind_extent(const Value& input, size_t axis, int64_t extent, SymbolValues
   if (names.size() == 1 && dim == Dim::symbol(names[0])) {
     const auto [entry, is_new] = symbols.try_emplace(names[0], extent);
     if (entry->second == extent) return {};
-    return user_error("input '{}': axis {} is {}, but '{}' is {} elsewhere", input.name, axis, extent, names[0],
-                      entry->second);
+    return user_error("input '{}': axis {} is {}, but '{}' is {} elsewhere", input.name, axis,
+                      extent, names[0], entry->second);
   }
   const auto expected = dim.evaluate(symbols);
   if (!expected.has_value() || *expected == extent) return {};
@@ -33,9 +33,10 @@ Result<SymbolValues> bind_inputs(const Graph& graph, const std::map<std::string,
     if (found == shapes.end()) return user_error("input '{}' has no shape", input->name);
     const Extents& extents = found->second;
     if (extents.size() != input->type.shape.size())
-      return user_error("input '{}' has {} axes in the model, {} were given", input->name, input->type.shape.size(),
-                        extents.size());
-    for (size_t axis = 0; axis < extents.size(); ++axis) TENON_TRY(bind_extent(*input, axis, extents[axis], symbols));
+      return user_error("input '{}' has {} axes in the model, {} were given", input->name,
+                        input->type.shape.size(), extents.size());
+    for (size_t axis = 0; axis < extents.size(); ++axis)
+      TENON_TRY(bind_extent(*input, axis, extents[axis], symbols));
   }
   return symbols;
 }
@@ -59,7 +60,8 @@ Status ConcreteGraph::resolve_extents() {
       const auto extent = dim.evaluate(symbols_);
       if (!extent.has_value()) return {};
       if (*extent < 0 || __builtin_mul_overflow(bytes, *extent, &bytes))
-        return user_error("'{}' would have the impossible shape {}", value->name, to_string(value->type.shape));
+        return user_error("'{}' would have the impossible shape {}", value->name,
+                          to_string(value->type.shape));
       extents.push_back(*extent);
     }
     extents_.emplace(value, std::move(extents));
@@ -75,7 +77,8 @@ void ConcreteGraph::resolve_known() {
   for (const auto& node : graph_->nodes()) {
     const auto* dims = node->as<Dims>();
     if (dims == nullptr) continue;
-    if (auto contents = dims->evaluate(symbols_)) known_.emplace(node->output(), std::move(*contents));
+    if (auto contents = dims->evaluate(symbols_))
+      known_.emplace(node->output(), std::move(*contents));
   }
 }
 
@@ -87,7 +90,8 @@ const Tensor* ConcreteGraph::known(const Value* value) const {
 
 bool ConcreteGraph::resolved(const Node& node) const {
   auto all = [this](const std::vector<Value*>& values) {
-    return std::all_of(values.begin(), values.end(), [this](const Value* v) { return v == nullptr || resolved(v); });
+    return std::all_of(values.begin(), values.end(),
+                       [this](const Value* v) { return v == nullptr || resolved(v); });
   };
   return all(node.inputs()) && all(node.outputs());
 }
@@ -107,7 +111,8 @@ void ConcreteGraph::place_concats() {
     const int64_t axis = concat->axis < 0 ? concat->axis + rank : concat->axis;
     int64_t offset = whole.offset;
     for (const Value* input : node.inputs()) {
-      storage_[input] = {whole.root, offset, normalized_strides(extents(input), strides, input->type.layout)};
+      storage_[input] = {whole.root, offset,
+                         normalized_strides(extents(input), strides, input->type.layout)};
       offset += extents(input)[axis] * strides[axis];
     }
   }
@@ -116,20 +121,38 @@ void ConcreteGraph::place_concats() {
 void ConcreteGraph::place_values() {
   for (const Value* input : graph_->inputs()) storage_.try_emplace(input, Storage{input, 0, {}});
   for (const auto& node : graph_->nodes()) {
-    const bool view = node->tactic == kViewTactic && !node->is<Concat>() && resolved(*node);
-    for (size_t i = 0; i < node->outputs().size(); ++i) {
-      const Value* output = node->output(static_cast<int>(i));
-      storage_.try_emplace(output, view ? view_of(*node, static_cast<int>(i)) : Storage{output, 0, {}});
-    }
+    const bool concat = node->is<Concat>();
+    if (node->tactic == kViewTactic && !concat && !place_view(*node)) no_views_.insert(node.get());
+    for (const Value* output : node->outputs())
+      storage_.try_emplace(output, Storage{output, 0, {}});
   }
 }
 
-Storage ConcreteGraph::view_of(const Node& node, int output) const {
+bool ConcreteGraph::place_view(const Node& node) {
+  if (!resolved(node)) return false;
+  std::vector<Storage> views;
+  for (size_t i = 0; i < node.outputs().size(); ++i) {
+    auto view = view_of(node, static_cast<int>(i));
+    if (!view.ok()) return false;
+    views.push_back(std::move(view).value());
+  }
+  for (size_t i = 0; i < views.size(); ++i)
+    storage_.try_emplace(node.outputs()[i], std::move(views[i]));
+  return true;
+}
+
+bool ConcreteGraph::is_view(const Node& node) const {
+  return node.tactic == kViewTactic && !no_views_.contains(&node) && resolved(node);
+}
+
+Result<Storage> ConcreteGraph::view_of(const Node& node, int output) const {
   const Storage& base = storage(node.input(0));
   std::vector<const Tensor*> contents;
-  for (const Value* input : node.inputs()) contents.push_back(input == nullptr ? nullptr : known(input));
-  const View view = make_view(node, output, operand(node.input(0)), extents(node.output(output)), contents).value();
-  return {base.root, base.offset + view.offset, view.strides};
+  for (const Value* input : node.inputs())
+    contents.push_back(input == nullptr ? nullptr : known(input));
+  TENON_ASSIGN(const View view, make_view(node, output, operand(node.input(0)),
+                                          extents(node.output(output)), contents));
+  return Storage{base.root, base.offset + view.offset, view.strides};
 }
 
 Operand ConcreteGraph::operand(const Value* value) const {
@@ -152,18 +175,6 @@ Problem ConcreteGraph::problem(const Node& node, Device& device, int threads) co
   for (const Value* input : node.inputs()) problem.inputs.push_back(operand(input));
   for (const Value* output : node.outputs()) problem.outputs.push_back(operand(output));
   return problem;
-}
-
-Support can_view(const ConcreteGraph& graph, const Node& node) {
-  if (!graph.resolved(node)) return Support::no("its extents depend on data");
-  std::vector<const Tensor*> contents;
-  for (const Value* input : node.inputs()) contents.push_back(input == nullptr ? nullptr : graph.known(input));
-  for (size_t i = 0; i < node.outputs().size(); ++i) {
-    const auto view = make_view(node, static_cast<int>(i), graph.operand(node.input(0)),
-                                graph.extents(node.output(static_cast<int>(i))), contents);
-    if (!view.ok()) return Support::no(view.error().message);
-  }
-  return {};
 }
 
 }  // namespace tenon

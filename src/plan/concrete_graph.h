@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/status.h"
@@ -11,22 +12,25 @@
 
 namespace tenon {
 
-/// The tactic of nodes that move no data: their outputs lie inside their input's buffer, or (concat) their inputs inside
-/// their output's.
+/// The tactic of nodes that move no data: their outputs lie inside their input's buffer, or
+/// (concat) their inputs inside their output's.
 inline constexpr std::string_view kViewTactic = "view";
 
 /// Where a value's elements lie: inside the buffer of `root`.
 struct Storage {
   const Value* root = nullptr;
-  int64_t offset = 0;            ///< In elements.
-  std::vector<int64_t> strides;  ///< In elements, logical order; empty: dense in the value's layout.
+  int64_t offset = 0;  ///< In elements.
+  std::vector<int64_t>
+      strides;  ///< In elements, logical order; empty: dense in the value's layout.
 };
 
-/// Values of the symbols in the shapes of graph inputs. Fails when extents contradict each other or the graph.
+/// Values of the symbols in the shapes of graph inputs. Fails when extents contradict each other or
+/// the graph.
 Result<SymbolValues> bind_inputs(const Graph& graph, const std::map<std::string, Extents>& shapes);
 
-/// A graph under given values of its symbols: extents, known contents, storage, and the problem of each node. Values
-/// whose extents depend on data not seen yet are unresolved. Refers to the graph, which must outlive it.
+/// A graph under given values of its symbols: extents, known contents, storage, and the problem of
+/// each node. Values whose extents depend on data not seen yet are unresolved. Refers to the graph,
+/// which must outlive it.
 class ConcreteGraph {
  public:
   static Result<ConcreteGraph> create(const Graph& graph, SymbolValues symbols);
@@ -41,6 +45,9 @@ class ConcreteGraph {
   const Tensor* known(const Value* value) const;
   const Storage& storage(const Value* value) const { return storage_.at(value); }
   Operand operand(const Value* value) const;
+  /// The node moves no data here: it has the tactic "view", and under these extents its outputs are
+  /// views.
+  bool is_view(const Node& node) const;
   /// For a resolved node.
   Problem problem(const Node& node, Device& device, int threads) const;
 
@@ -49,16 +56,15 @@ class ConcreteGraph {
   void resolve_known();
   void place_concats();
   void place_values();
-  Storage view_of(const Node& node, int output) const;
+  bool place_view(const Node& node);
+  Result<Storage> view_of(const Node& node, int output) const;
 
   const Graph* graph_ = nullptr;
   SymbolValues symbols_;
   std::unordered_map<const Value*, Extents> extents_;
   std::unordered_map<const Value*, Tensor> known_;
   std::unordered_map<const Value*, Storage> storage_;
+  std::unordered_set<const Node*> no_views_;  ///< Have the tactic, but not the strides.
 };
-
-/// Whether a node of this kind can be a view at all, given where its input lies (extents resolved).
-Support can_view(const ConcreteGraph& graph, const Node& node);
 
 }  // namespace tenon

@@ -6,12 +6,17 @@
 namespace tenon {
 namespace {
 
-size_t round_up(size_t bytes) { return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment; }
+size_t round_up(size_t bytes) {
+  return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+}
 
-bool overlap(const Lifetime& a, const Lifetime& b) { return a.first <= b.last && b.first <= a.last; }
+bool overlap(const Lifetime& a, const Lifetime& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
 
 /// Lowest offset at which buffer `index` fits between the placed ones that live with it.
-size_t lowest_fit(const std::vector<Lifetime>& lifetimes, int index, std::vector<std::pair<size_t, size_t>>& taken) {
+size_t lowest_fit(const std::vector<Lifetime>& lifetimes, int index,
+                  std::vector<std::pair<size_t, size_t>>& taken) {
   std::sort(taken.begin(), taken.end());
   size_t offset = 0;
   for (const auto& [begin, end] : taken) {
@@ -29,7 +34,8 @@ MemoryPlan place(const std::vector<Lifetime>& lifetimes, const std::vector<int>&
     std::vector<std::pair<size_t, size_t>> taken;
     for (const int other : placed)
       if (overlap(lifetimes[index], lifetimes[other]))
-        taken.emplace_back(plan.offsets[other], plan.offsets[other] + round_up(lifetimes[other].bytes));
+        taken.emplace_back(plan.offsets[other],
+                           plan.offsets[other] + round_up(lifetimes[other].bytes));
     plan.offsets[index] = lowest_fit(lifetimes, index, taken);
     plan.bytes = std::max(plan.bytes, plan.offsets[index] + round_up(lifetimes[index].bytes));
     placed.push_back(index);

@@ -18,8 +18,8 @@ struct MemoryPlan {
 
 inline constexpr size_t kBufferAlignment = 256;
 
-/// Places buffers in one arena so that those live at the same time do not overlap. Tries several orders of greedy
-/// best-offset placement and keeps the smallest arena. Deterministic.
+/// Places buffers in one arena so that those live at the same time do not overlap. Tries several
+/// orders of greedy best-offset placement and keeps the smallest arena. Deterministic.
 MemoryPlan plan_memory(const std::vector<Lifetime>& lifetimes);
 
 /// Most bytes live at any one step: no plan is smaller.

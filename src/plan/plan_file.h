@@ -11,8 +11,8 @@
 
 namespace tenon {
 
-/// The file: one page of header, the FlatBuffers description (plan/plan.fbs), then page-aligned weights that are used in
-/// place. Little-endian.
+/// The file: one page of header, the FlatBuffers description (plan/plan.fbs), then page-aligned
+/// weights that are used in place. Little-endian.
 ///
 ///     bytes  0..3   magic 0x74727466
 ///            4..7   format version
@@ -32,8 +32,9 @@ struct PlanVersion {
 /// The same plan gives the same bytes.
 Result<std::vector<std::byte>> write_plan(const Plan& plan);
 
-/// Checks magic, sizes, checksum, the description's structure and every index before use; any damage is a named error.
-/// Weights stay where they are: `owner` keeps `bytes` alive (null: they are copied).
+/// Checks magic, sizes, checksum, the description's structure and every index before use; any
+/// damage is a named error. Weights stay where they are: `owner` keeps `bytes` alive (null: they
+/// are copied).
 Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
 
 /// Needs the first 28 bytes only.

@@ -5,7 +5,7 @@
 #include "ops/table.h"
 #include "plan/plan_file.h"
 #include "plan/plan_format.h"
-#include "plan_generated.h"
+#include "plan/plan_generated.h"
 
 namespace tenon {
 namespace {
@@ -18,21 +18,26 @@ Error damaged(fmt::format_string<Args...> format, Args&&... args) {
                     fmt::format(format, std::forward<Args>(args)...));
 }
 
-std::string text(const flatbuffers::String* string) { return string == nullptr ? std::string() : string->str(); }
+std::string text(const flatbuffers::String* string) {
+  return string == nullptr ? std::string() : string->str();
+}
 
 template <class T>
 std::vector<T> numbers(const flatbuffers::Vector<T>* vector) {
   return vector == nullptr ? std::vector<T>() : std::vector<T>(vector->begin(), vector->end());
 }
 
-std::vector<std::string> texts(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* vector) {
+std::vector<std::string> texts(
+    const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>* vector) {
   std::vector<std::string> result;
   for (flatbuffers::uoffset_t i = 0; vector != nullptr && i < vector->size(); ++i)
     result.push_back(vector->Get(i)->str());
   return result;
 }
 
-bool valid_type(uint8_t type) { return type <= static_cast<uint8_t>(DataType::kUInt2); }
+bool valid_type(uint8_t type) {
+  return type <= static_cast<uint8_t>(DataType::kUInt2);
+}
 
 /// The weights section, from which tensors are handed out in place.
 struct Weights {
@@ -41,7 +46,8 @@ struct Weights {
 
   Result<Tensor> tensor(const fb::Tensor& description) const {
     const Extents extents = numbers(description.extents());
-    if (!valid_type(description.type())) return damaged("a tensor has the unknown type {}", description.type());
+    if (!valid_type(description.type()))
+      return damaged("a tensor has the unknown type {}", description.type());
     const auto type = static_cast<DataType>(description.type());
     uint64_t size = byte_size(type);
     for (const int64_t extent : extents)
@@ -67,10 +73,12 @@ class AttributeReader final : public AttributeVisitor {
   void visit(std::string_view name, DataType& value) override {
     const int64_t* stored = integer(name);
     if (stored == nullptr) return;
-    if (*stored < 0 || *stored > 255 || !valid_type(static_cast<uint8_t>(*stored))) return fail(name);
+    if (*stored < 0 || *stored > 255 || !valid_type(static_cast<uint8_t>(*stored)))
+      return fail(name);
     value = static_cast<DataType>(*stored);
   }
-  void visit_enum(std::string_view name, int& value, std::span<const std::string_view> names) override {
+  void visit_enum(std::string_view name, int& value,
+                  std::span<const std::string_view> names) override {
     const int64_t* stored = integer(name);
     if (stored == nullptr) return;
     if (*stored < 0 || *stored >= static_cast<int64_t>(names.size())) return fail(name);
@@ -112,9 +120,11 @@ class AttributeReader final : public AttributeVisitor {
 
  private:
   const fb::Attribute* find(std::string_view name) const {
-    for (flatbuffers::uoffset_t i = 0; node_.attributes() != nullptr && i < node_.attributes()->size(); ++i) {
+    for (flatbuffers::uoffset_t i = 0;
+         node_.attributes() != nullptr && i < node_.attributes()->size(); ++i) {
       const auto* attribute = node_.attributes()->Get(i);
-      if (attribute->name() != nullptr && attribute->name()->string_view() == name) return attribute;
+      if (attribute->name() != nullptr && attribute->name()->string_view() == name)
+        return attribute;
     }
     return nullptr;
   }
@@ -128,7 +138,9 @@ class AttributeReader final : public AttributeVisitor {
     scratch_ = found->integers()->Get(0);
     return &scratch_;
   }
-  void fail(std::string_view name) { status = damaged("attribute '{}' of '{}'", name, text(node_.name())); }
+  void fail(std::string_view name) {
+    status = damaged("attribute '{}' of '{}'", name, text(node_.name()));
+  }
 
   const fb::Node& node_;
   const Weights& weights_;
@@ -140,10 +152,12 @@ class GraphReader {
   explicit GraphReader(const Weights& weights) : weights_(weights) {}
 
   Result<std::unique_ptr<Graph>> read(const fb::Graph* source, int depth) {
-    if (source == nullptr || depth > kMaxDepth) return damaged("a graph is missing or nested too deeply");
+    if (source == nullptr || depth > kMaxDepth)
+      return damaged("a graph is missing or nested too deeply");
     auto graph = std::make_unique<Graph>();
     graph->name = text(source->name());
-    for (flatbuffers::uoffset_t i = 0; source->symbols() != nullptr && i < source->symbols()->size(); ++i) {
+    for (flatbuffers::uoffset_t i = 0;
+         source->symbols() != nullptr && i < source->symbols()->size(); ++i) {
       const auto* symbol = source->symbols()->Get(i);
       graph->symbol_ranges[text(symbol->name())] = {symbol->min(), symbol->max()};
     }
@@ -153,7 +167,8 @@ class GraphReader {
       values[index] = graph->add_input({}, {});
       TENON_TRY(read_value(*source->values()->Get(index), *values[index]));
     }
-    for (flatbuffers::uoffset_t i = 0; source->nodes() != nullptr && i < source->nodes()->size(); ++i)
+    for (flatbuffers::uoffset_t i = 0; source->nodes() != nullptr && i < source->nodes()->size();
+         ++i)
       TENON_TRY(read_node(*source, *source->nodes()->Get(i), *graph, values, depth));
     for (const int index : numbers(source->outputs())) {
       if (!known(values, index)) return damaged("output {} of graph '{}'", index, graph->name);
@@ -185,10 +200,12 @@ class GraphReader {
     return {};
   }
 
-  Status read_node(const fb::Graph& graph_source, const fb::Node& source, Graph& graph, Values& values, int depth) {
+  Status read_node(const fb::Graph& graph_source, const fb::Node& source, Graph& graph,
+                   Values& values, int depth) {
     const std::string name = text(source.name());
     std::unique_ptr<Op> op = make_op(text(source.op()));
-    if (op == nullptr) return damaged("node '{}' has the unknown operator '{}'", name, text(source.op()));
+    if (op == nullptr)
+      return damaged("node '{}' has the unknown operator '{}'", name, text(source.op()));
     AttributeReader attributes(source, weights_);
     op->visit_attributes(attributes);
     TENON_TRY(std::move(attributes.status));
@@ -199,7 +216,8 @@ class GraphReader {
     }
     const std::vector<int> outputs = numbers(source.outputs());
     TENON_TRY(check_arity(*op, name, inputs.size(), outputs.size()));
-    Node* node = graph.add_node(std::move(op), std::move(inputs), static_cast<int>(outputs.size()), name);
+    Node* node =
+        graph.add_node(std::move(op), std::move(inputs), static_cast<int>(outputs.size()), name);
     node->origins = texts(source.origins());
     node->tactic = text(source.tactic());
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -207,7 +225,8 @@ class GraphReader {
       values[outputs[i]] = node->output(static_cast<int>(i));
       TENON_TRY(read_value(*graph_source.values()->Get(outputs[i]), *values[outputs[i]]));
     }
-    for (flatbuffers::uoffset_t i = 0; source.bodies() != nullptr && i < source.bodies()->size(); ++i) {
+    for (flatbuffers::uoffset_t i = 0; source.bodies() != nullptr && i < source.bodies()->size();
+         ++i) {
       TENON_ASSIGN(auto body, read(source.bodies()->Get(i), depth + 1));
       node->bodies.push_back(std::move(body));
     }
@@ -216,7 +235,9 @@ class GraphReader {
 
   static Status check_arity(const Op& op, const std::string& name, size_t inputs, size_t outputs) {
     const OpInfo& info = op_info(op.kind());
-    auto outside = [](int count, int min, int max) { return count < min || (max >= 0 && count > max); };
+    auto outside = [](int count, int min, int max) {
+      return count < min || (max >= 0 && count > max);
+    };
     if (outside(static_cast<int>(inputs), info.min_inputs, info.max_inputs) ||
         outside(static_cast<int>(outputs), info.min_outputs, info.max_outputs))
       return damaged("node '{}' has {} inputs and {} outputs", name, inputs, outputs);
@@ -228,9 +249,11 @@ class GraphReader {
 
 Profile read_profile(const fb::Profile& source) {
   Profile profile;
-  for (flatbuffers::uoffset_t i = 0; source.ranges() != nullptr && i < source.ranges()->size(); ++i) {
+  for (flatbuffers::uoffset_t i = 0; source.ranges() != nullptr && i < source.ranges()->size();
+       ++i) {
     const auto* range = source.ranges()->Get(i);
-    profile[text(range->input())] = {numbers(range->min()), numbers(range->opt()), numbers(range->max())};
+    profile[text(range->input())] = {numbers(range->min()), numbers(range->opt()),
+                                     numbers(range->max())};
   }
   return profile;
 }
@@ -241,7 +264,8 @@ Result<PlanHeader> read_header(std::span<const std::byte> bytes) {
   if (bytes.size() < kPlanPage) return damaged("{} bytes are less than its header", bytes.size());
   std::memcpy(&header, bytes.data(), sizeof header);
   if (header.format != kPlanFormat)
-    return user_error("the plan has format {}, this library reads {}; build it again", header.format, kPlanFormat);
+    return user_error("the plan has format {}, this library reads {}; build it again",
+                      header.format, kPlanFormat);
   if (header.file_size != bytes.size())
     return damaged("it has {} bytes of {}", bytes.size(), header.file_size);
   if (header.weights_offset > bytes.size() || header.weights_offset < kPlanPage ||
@@ -253,12 +277,15 @@ Result<PlanHeader> read_header(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-std::string PlanVersion::to_string() const { return fmt::format("{}.{}.{}.{}", major, minor, patch, build); }
+std::string PlanVersion::to_string() const {
+  return fmt::format("{}.{}.{}.{}", major, minor, patch, build);
+}
 
 Result<PlanVersion> peek_plan_version(std::span<const std::byte> bytes) {
   uint32_t magic = 0;
   if (bytes.size() >= 28) std::memcpy(&magic, bytes.data(), sizeof magic);
-  if (magic != kPlanMagic) return user_error("this is not a plan: its first bytes are not those of one");
+  if (magic != kPlanMagic)
+    return user_error("this is not a plan: its first bytes are not those of one");
   auto number = [&](int index) { return std::to_integer<int>(bytes[24 + index]); };
   return PlanVersion{number(0), number(1), number(2), number(3)};
 }
@@ -283,10 +310,13 @@ Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const v
   plan.device = source->device_kind() == 0 ? DeviceKind::kCpu : DeviceKind::kCuda;
   plan.device_name = text(source->device_name());
   plan.architecture = text(source->architecture());
-  for (flatbuffers::uoffset_t i = 0; source->settings() != nullptr && i < source->settings()->size(); ++i)
-    plan.settings[text(source->settings()->Get(i)->name())] = text(source->settings()->Get(i)->value());
+  for (flatbuffers::uoffset_t i = 0;
+       source->settings() != nullptr && i < source->settings()->size(); ++i)
+    plan.settings[text(source->settings()->Get(i)->name())] =
+        text(source->settings()->Get(i)->value());
   plan.passes = texts(source->passes());
-  for (flatbuffers::uoffset_t i = 0; source->profiles() != nullptr && i < source->profiles()->size(); ++i)
+  for (flatbuffers::uoffset_t i = 0;
+       source->profiles() != nullptr && i < source->profiles()->size(); ++i)
     plan.profiles.push_back(read_profile(*source->profiles()->Get(i)));
   TENON_ASSIGN(plan.graph, GraphReader(weights).read(source->graph(), 0));
   return plan;

@@ -9,7 +9,7 @@
 #include "NvInferVersion.h"
 #include "plan/plan_file.h"
 #include "plan/plan_format.h"
-#include "plan_generated.h"
+#include "plan/plan_generated.h"
 
 namespace tenon {
 namespace {
@@ -19,7 +19,9 @@ using flatbuffers::Offset;
 
 constexpr size_t kWeightAlignment = 64;
 
-size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
+size_t round_up(size_t value, size_t to) {
+  return (value + to - 1) / to * to;
+}
 
 /// Weights in the order they were met; equal tensors are stored once.
 class WeightSection {
@@ -50,11 +52,14 @@ class WeightSection {
 /// Turns attributes into their table form.
 class AttributeWriter final : public AttributeVisitor {
  public:
-  AttributeWriter(FlatBufferBuilder& builder, WeightSection& weights) : builder_(builder), weights_(weights) {}
+  AttributeWriter(FlatBufferBuilder& builder, WeightSection& weights)
+      : builder_(builder), weights_(weights) {}
 
   void visit(std::string_view name, bool& value) override { integers(name, {value}); }
   void visit(std::string_view name, int64_t& value) override { integers(name, {value}); }
-  void visit(std::string_view name, DataType& value) override { integers(name, {static_cast<int64_t>(value)}); }
+  void visit(std::string_view name, DataType& value) override {
+    integers(name, {static_cast<int64_t>(value)});
+  }
   void visit(std::string_view name, std::vector<int64_t>& value) override { integers(name, value); }
   void visit_enum(std::string_view name, int& value, std::span<const std::string_view>) override {
     integers(name, {value});
@@ -62,24 +67,31 @@ class AttributeWriter final : public AttributeVisitor {
   void visit(std::string_view name, double& value) override { reals(name, {value}); }
   void visit(std::string_view name, std::vector<double>& value) override { reals(name, value); }
   void visit(std::string_view name, std::string& value) override { texts(name, {value}); }
-  void visit(std::string_view name, std::vector<std::string>& value) override { texts(name, value); }
+  void visit(std::string_view name, std::vector<std::string>& value) override {
+    texts(name, value);
+  }
   void visit(std::string_view name, Tensor& value) override {
     if (!value.defined()) return;
     const auto extents = builder_.CreateVector(value.extents());
-    const auto tensor =
-        fb::CreateTensor(builder_, static_cast<uint8_t>(value.type()), extents, weights_.add(value));
+    const auto tensor = fb::CreateTensor(builder_, static_cast<uint8_t>(value.type()), extents,
+                                         weights_.add(value));
     add(name, 0, 0, 0, tensor);
   }
 
   std::vector<Offset<fb::Attribute>> attributes;
 
  private:
-  void integers(std::string_view name, const std::vector<int64_t>& v) { add(name, builder_.CreateVector(v), 0, 0, 0); }
-  void reals(std::string_view name, const std::vector<double>& v) { add(name, 0, builder_.CreateVector(v), 0, 0); }
+  void integers(std::string_view name, const std::vector<int64_t>& v) {
+    add(name, builder_.CreateVector(v), 0, 0, 0);
+  }
+  void reals(std::string_view name, const std::vector<double>& v) {
+    add(name, 0, builder_.CreateVector(v), 0, 0);
+  }
   void texts(std::string_view name, const std::vector<std::string>& v) {
     add(name, 0, 0, builder_.CreateVectorOfStrings(v), 0);
   }
-  void add(std::string_view name, Offset<flatbuffers::Vector<int64_t>> i, Offset<flatbuffers::Vector<double>> r,
+  void add(std::string_view name, Offset<flatbuffers::Vector<int64_t>> i,
+           Offset<flatbuffers::Vector<double>> r,
            Offset<flatbuffers::Vector<Offset<flatbuffers::String>>> t, Offset<fb::Tensor> tensor) {
     const auto text = builder_.CreateString(name.data(), name.size());
     attributes.push_back(fb::CreateAttribute(builder_, text, i, r, t, tensor));
@@ -91,7 +103,8 @@ class AttributeWriter final : public AttributeVisitor {
 
 class GraphWriter {
  public:
-  GraphWriter(FlatBufferBuilder& builder, WeightSection& weights) : builder_(builder), weights_(weights) {}
+  GraphWriter(FlatBufferBuilder& builder, WeightSection& weights)
+      : builder_(builder), weights_(weights) {}
 
   Offset<fb::Graph> write(const Graph& graph) {
     std::unordered_map<const Value*, int> index;
@@ -109,10 +122,12 @@ class GraphWriter {
     const auto inputs = indices(graph.inputs(), index), outputs = indices(graph.outputs(), index);
     std::vector<Offset<fb::Symbol>> symbols;
     for (const auto& [name, range] : graph.symbol_ranges)
-      symbols.push_back(fb::CreateSymbol(builder_, builder_.CreateString(name), range.min, range.max));
-    return fb::CreateGraph(builder_, builder_.CreateString(graph.name), builder_.CreateVector(symbols),
-                           builder_.CreateVector(values), builder_.CreateVector(inputs),
-                           builder_.CreateVector(outputs), builder_.CreateVector(nodes));
+      symbols.push_back(
+          fb::CreateSymbol(builder_, builder_.CreateString(name), range.min, range.max));
+    return fb::CreateGraph(builder_, builder_.CreateString(graph.name),
+                           builder_.CreateVector(symbols), builder_.CreateVector(values),
+                           builder_.CreateVector(inputs), builder_.CreateVector(outputs),
+                           builder_.CreateVector(nodes));
   }
 
  private:
@@ -127,8 +142,9 @@ class GraphWriter {
   Offset<fb::Value> write_value(const Value& value) {
     std::vector<std::string> shape;
     for (const Dim& dim : value.type.shape) shape.push_back(dim.to_string());
-    return fb::CreateValue(builder_, builder_.CreateString(value.name), static_cast<uint8_t>(value.type.type),
-                           static_cast<uint8_t>(value.type.layout), builder_.CreateVectorOfStrings(shape));
+    return fb::CreateValue(
+        builder_, builder_.CreateString(value.name), static_cast<uint8_t>(value.type.type),
+        static_cast<uint8_t>(value.type.layout), builder_.CreateVectorOfStrings(shape));
   }
 
   Offset<fb::Node> write_node(const Node& node, const Index& index) {
@@ -137,11 +153,12 @@ class GraphWriter {
     AttributeWriter attributes(builder_, weights_);
     node.op->visit_attributes(attributes);
     const auto op = builder_.CreateString(node.op->name().data(), node.op->name().size());
-    return fb::CreateNode(builder_, op, builder_.CreateString(node.name), builder_.CreateVectorOfStrings(node.origins),
+    return fb::CreateNode(builder_, op, builder_.CreateString(node.name),
+                          builder_.CreateVectorOfStrings(node.origins),
                           builder_.CreateVector(attributes.attributes),
                           builder_.CreateVector(indices(node.inputs(), index)),
-                          builder_.CreateVector(indices(node.outputs(), index)), builder_.CreateVector(bodies),
-                          builder_.CreateString(node.tactic));
+                          builder_.CreateVector(indices(node.outputs(), index)),
+                          builder_.CreateVector(bodies), builder_.CreateString(node.tactic));
   }
 
   FlatBufferBuilder& builder_;
@@ -151,20 +168,22 @@ class GraphWriter {
 Offset<fb::Profile> write_profile(FlatBufferBuilder& builder, const Profile& profile) {
   std::vector<Offset<fb::ShapeRange>> ranges;
   for (const auto& [input, range] : profile)
-    ranges.push_back(fb::CreateShapeRange(builder, builder.CreateString(input), builder.CreateVector(range.min),
-                                          builder.CreateVector(range.opt), builder.CreateVector(range.max)));
+    ranges.push_back(
+        fb::CreateShapeRange(builder, builder.CreateString(input), builder.CreateVector(range.min),
+                             builder.CreateVector(range.opt), builder.CreateVector(range.max)));
   return fb::CreateProfile(builder, builder.CreateVector(ranges));
 }
 
 void write_header(std::vector<std::byte>& file, size_t description, size_t weights) {
-  const PlanHeader header{kPlanMagic,
-                          kPlanFormat,
-                          file.size(),
-                          description,
-                          {NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH, NV_TENSORRT_BUILD & 0xff},
-                          0,
-                          weights,
-                          {0, 0}};
+  const PlanHeader header{
+      kPlanMagic,
+      kPlanFormat,
+      file.size(),
+      description,
+      {NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH, NV_TENSORRT_BUILD & 0xff},
+      0,
+      weights,
+      {0, 0}};
   std::memcpy(file.data(), &header, sizeof header);
   const PlanChecksum checksum = plan_checksum(file);
   std::memcpy(file.data() + offsetof(PlanHeader, checksum), &checksum, sizeof checksum);
@@ -192,10 +211,12 @@ Result<std::vector<std::byte>> write_plan(const Plan& plan) {
   for (const Profile& profile : plan.profiles) profiles.push_back(write_profile(builder, profile));
   std::vector<Offset<fb::Setting>> settings;
   for (const auto& [name, value] : plan.settings)
-    settings.push_back(fb::CreateSetting(builder, builder.CreateString(name), builder.CreateString(value)));
-  builder.Finish(fb::CreatePlan(builder, static_cast<uint8_t>(plan.device), builder.CreateString(plan.device_name),
-                                builder.CreateString(plan.architecture), builder.CreateVector(settings),
-                                builder.CreateVectorOfStrings(plan.passes), builder.CreateVector(profiles), graph));
+    settings.push_back(
+        fb::CreateSetting(builder, builder.CreateString(name), builder.CreateString(value)));
+  builder.Finish(fb::CreatePlan(
+      builder, static_cast<uint8_t>(plan.device), builder.CreateString(plan.device_name),
+      builder.CreateString(plan.architecture), builder.CreateVector(settings),
+      builder.CreateVectorOfStrings(plan.passes), builder.CreateVector(profiles), graph));
   const size_t weights_offset = round_up(kPlanPage + builder.GetSize(), kPlanPage);
   std::vector<std::byte> file(weights_offset + weights.size());
   std::memcpy(file.data() + kPlanPage, builder.GetBufferPointer(), builder.GetSize());

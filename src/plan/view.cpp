@@ -11,11 +11,12 @@ std::vector<int64_t> strides_of(const Operand& operand) {
   return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
 }
 
-/// Strides of the same elements under other extents: every group of input axes that merges into a group of output axes
-/// must be contiguous in itself.
+/// Strides of the same elements under other extents: every group of input axes that merges into a
+/// group of output axes must be contiguous in itself.
 Result<View> reshape_view(const Operand& input, const Extents& extents) {
   const std::vector<int64_t> strides = strides_of(input);
-  std::vector<std::pair<int64_t, int64_t>> runs;  // Extent and stride of merged input axes, fastest last.
+  std::vector<std::pair<int64_t, int64_t>>
+      runs;  // Extent and stride of merged input axes, fastest last.
   for (size_t i = 0; i < strides.size(); ++i) {
     if (input.extents[i] == 1) continue;
     if (!runs.empty() && runs.back().second == strides[i] * input.extents[i])
@@ -35,7 +36,8 @@ Result<View> reshape_view(const Operand& input, const Extents& extents) {
       left = runs[run].first;
       stride = runs[run].second;
     }
-    if (left % extents[i] != 0) return unsupported("the reshape mixes axes that are not contiguous");
+    if (left % extents[i] != 0)
+      return unsupported("the reshape mixes axes that are not contiguous");
     view.strides[i] = stride;
     stride *= extents[i];
     left /= extents[i];
@@ -52,16 +54,19 @@ Result<View> transpose_view(const Transpose& op, const Operand& input) {
   return view;
 }
 
-Result<View> slice_view(const Operand& input, const Extents& extents, std::span<const Tensor* const> contents) {
+Result<View> slice_view(const Operand& input, const Extents& extents,
+                        std::span<const Tensor* const> contents) {
   auto known = [&](size_t i) { return i < contents.size() ? contents[i] : nullptr; };
-  if (known(1) == nullptr || (contents.size() > 3 && known(3) == nullptr) || (contents.size() > 4 && known(4) == nullptr))
+  if (known(1) == nullptr || (contents.size() > 3 && known(3) == nullptr) ||
+      (contents.size() > 4 && known(4) == nullptr))
     return unsupported("the bounds of the slice are not known");
   const std::vector<int64_t> starts = known(1)->to_int64s();
   View view;
   view.strides = strides_of(input);
   const int64_t rank = input.rank();
   for (size_t i = 0; i < starts.size(); ++i) {
-    int64_t axis = known(3) == nullptr ? static_cast<int64_t>(i) : known(3)->as_int64(static_cast<int64_t>(i));
+    int64_t axis =
+        known(3) == nullptr ? static_cast<int64_t>(i) : known(3)->as_int64(static_cast<int64_t>(i));
     if (axis < 0) axis += rank;
     const int64_t step = known(4) == nullptr ? 1 : known(4)->as_int64(static_cast<int64_t>(i));
     const int64_t extent = input.extents[axis];
@@ -80,7 +85,8 @@ Result<View> split_view(const Split& op, const Node& node, int output, const Ope
   View view;
   view.strides = strides_of(input);
   const int64_t axis = op.axis < 0 ? op.axis + input.rank() : op.axis;
-  if (node.has_input(1) && sizes == nullptr) return unsupported("the sizes of the split are not known");
+  if (node.has_input(1) && sizes == nullptr)
+    return unsupported("the sizes of the split are not known");
   const int64_t parts = static_cast<int64_t>(node.outputs().size());
   const int64_t equal = (input.extents[axis] + parts - 1) / parts;
   int64_t start = 0;
@@ -108,14 +114,16 @@ Result<View> raw_view(const Node& node, int output, const Operand& input, const 
   if (const auto* transpose = node.as<Transpose>()) return transpose_view(*transpose, input);
   if (node.is<Slice>()) return slice_view(input, extents, contents);
   if (const auto* split = node.as<Split>())
-    return split_view(*split, node, output, input, extents, contents.size() > 1 ? contents[1] : nullptr);
+    return split_view(*split, node, output, input, extents,
+                      contents.size() > 1 ? contents[1] : nullptr);
   if (node.is<Expand>()) return expand_view(input, extents);
   return unsupported("{} computes", node.op->name());
 }
 
 }  // namespace
 
-std::vector<int64_t> normalized_strides(const Extents& extents, const std::vector<int64_t>& strides, Layout layout) {
+std::vector<int64_t> normalized_strides(const Extents& extents, const std::vector<int64_t>& strides,
+                                        Layout layout) {
   const std::vector<int64_t> dense = dense_strides(extents, layout);
   for (size_t i = 0; i < extents.size(); ++i)
     if (extents[i] != 1 && strides[i] != dense[i]) return strides;

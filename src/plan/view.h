@@ -14,13 +14,15 @@ struct View {
   std::vector<int64_t> strides;  ///< Empty: dense in row-major order.
 };
 
-/// Fails, with the reason, when the output is no strided view of the input. `contents` are the known contents of all
-/// operands. Handles identity, reshape and its kin, transpose, slice, split and expand.
+/// Fails, with the reason, when the output is no strided view of the input. `contents` are the
+/// known contents of all operands. Handles identity, reshape and its kin, transpose, slice, split
+/// and expand.
 Result<View> make_view(const Node& node, int output, const Operand& input, const Extents& extents,
                        std::span<const Tensor* const> contents);
 
-/// Empty when the strides are those of a dense tensor in that layout, else the strides. Strides of axes of extent 1 do
-/// not matter.
-std::vector<int64_t> normalized_strides(const Extents& extents, const std::vector<int64_t>& strides, Layout layout);
+/// Empty when the strides are those of a dense tensor in that layout, else the strides. Strides of
+/// axes of extent 1 do not matter.
+std::vector<int64_t> normalized_strides(const Extents& extents, const std::vector<int64_t>& strides,
+                                        Layout layout);
 
 }  // namespace tenon

@@ -28,9 +28,9 @@ class CpuDevice final : public Device {
   explicit CpuDevice(int threads) {
     properties_.kind = DeviceKind::kCpu;
     properties_.name = model_name();
-    properties_.architecture = std::string(name_of(detected_isa()));
+    properties_.architecture = std::string(isa_name(detected_isa()));
     properties_.compute_units = threads > 0 ? threads : available_threads();
-    properties_.native_bf16 = detected_isa() >= Isa::kAvx512Bf16;
+    properties_.native_bf16 = detected_isa() >= Isa::avx512_bf16;
   }
 
   const DeviceProperties& properties() const override { return properties_; }
@@ -38,9 +38,11 @@ class CpuDevice final : public Device {
 
   Result<DeviceBuffer> allocate(size_t bytes) override {
     const size_t rounded = (std::max<size_t>(bytes, 1) + 255) / 256 * 256;
-    if (rounded < bytes) return resource_error("{} bytes of memory are more than an address space holds", bytes);
+    if (rounded < bytes)
+      return resource_error("{} bytes of memory are more than an address space holds", bytes);
     void* memory = std::aligned_alloc(256, rounded);
-    if (memory == nullptr) return resource_error("{} bytes of memory could not be allocated", bytes);
+    if (memory == nullptr)
+      return resource_error("{} bytes of memory could not be allocated", bytes);
     return DeviceBuffer(memory, [](void* p) { std::free(p); });
   }
 
@@ -80,6 +82,8 @@ int available_threads() {
   return std::max(1, CPU_COUNT(&set));
 }
 
-std::unique_ptr<Device> make_cpu_device(int threads) { return std::make_unique<CpuDevice>(threads); }
+std::unique_ptr<Device> make_cpu_device(int threads) {
+  return std::make_unique<CpuDevice>(threads);
+}
 
 }  // namespace tenon::cpu

@@ -7,10 +7,11 @@
 
 namespace tenon::cpu {
 
-/// A fixed set of helper threads beside the caller's. Work is handed out in chunks, first come first served, and the
-/// caller works too: when a core is busy with something else its helper simply takes fewer chunks, so that a loop is
-/// never slower than on one thread. A pool belongs to one execution context: parallel_for is not reentrant and not to be
-/// called from two threads at a time.
+/// A fixed set of helper threads beside the caller's. Work is handed out in chunks, first come
+/// first served, and the caller works too: when a core is busy with something else its helper
+/// simply takes fewer chunks, so that a loop is never slower than on one thread. A pool belongs to
+/// one execution context: parallel_for is not reentrant and not to be called from two threads at a
+/// time.
 class ThreadPool {
  public:
   /// `threads` counts the caller's; 1 makes a pool without helpers.
@@ -21,8 +22,9 @@ class ThreadPool {
 
   int threads() const;
 
-  /// Calls body(begin, end, worker) for disjoint chunks that cover [0, count); `grain` is the smallest chunk worth
-  /// handing out and `worker` < threads() names the thread, for scratch memory. Returns when all chunks are done.
+  /// Calls body(begin, end, worker) for disjoint chunks that cover [0, count); `grain` is the
+  /// smallest chunk worth handing out and `worker` < threads() names the thread, for scratch
+  /// memory. Returns when all chunks are done.
   void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t, int)> body);
 
  private:

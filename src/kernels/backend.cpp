@@ -1,0 +1,46 @@
+#include "kernels/backend.h"
+
+#include "device/cpu/cpu_device.h"
+
+namespace tenon {
+
+const Tactic* Backend::find(std::string_view name) const {
+  for (const Tactic& tactic : tactics)
+    if (tactic.name == name) return &tactic;
+  return nullptr;
+}
+
+TacticText split_tactic(std::string_view text) {
+  const size_t brace = text.find('{');
+  if (brace == std::string_view::npos) return {text, {}};
+  return {text.substr(0, brace), text.substr(brace + 1, text.size() - brace - 2)};
+}
+
+std::string join_tactic(std::string_view name, std::string_view config) {
+  return config.empty() ? std::string(name) : fmt::format("{}{{{}}}", name, config);
+}
+
+Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& node,
+                                            const Problem& problem) {
+  const TacticText wanted = split_tactic(node.tactic);
+  const Tactic* chosen = backend.find(wanted.name);
+  if (chosen != nullptr && chosen->supports(problem)) {
+    auto kernel = chosen->create(problem, wanted.config);
+    if (kernel.ok()) return kernel;
+  }
+  std::string reasons;
+  for (const Tactic& tactic : backend.tactics) {
+    const Support support = tactic.supports(problem);
+    if (!support) continue;
+    auto kernel = tactic.create(problem, tactic.configs(problem).front());
+    if (kernel.ok()) return kernel;
+    reasons += fmt::format("; {}: {}", tactic.name, kernel.error().message);
+  }
+  return unsupported("no kernel for '{}' ({}){}", node.name, node.op->name(), reasons);
+}
+
+Backend cpu_backend(int threads) {
+  return {cpu::make_cpu_device(threads), cpu_tactics()};
+}
+
+}  // namespace tenon

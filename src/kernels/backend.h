@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "device/device.h"
+#include "kernels/tactic.h"
+
+namespace tenon {
+
+/// A device together with the kernels that run on it.
+struct Backend {
+  std::shared_ptr<Device> device;
+  std::span<const Tactic> tactics;
+
+  /// The row of that name, or null.
+  const Tactic* find(std::string_view name) const;
+};
+
+/// "cpu.gemm.packed{mb=14}" to name and configuration, and back.
+struct TacticText {
+  std::string_view name, config;
+};
+TacticText split_tactic(std::string_view text);
+std::string join_tactic(std::string_view name, std::string_view config);
+
+/// The kernel that a node names, made for a concrete problem. A tactic that the plan names but that
+/// does not fit these extents gives way to the first one that does.
+Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& node,
+                                            const Problem& problem);
+
+/// The processor; `threads` 0 means all that the process may use.
+Backend cpu_backend(int threads = 0);
+
+}  // namespace tenon

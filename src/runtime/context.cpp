@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <cstring>
+
+#include "device/cpu/thread_pool.h"
+#include "runtime/engine.h"
+
+namespace tenon {
+namespace {
+
+/// The extents of a value without symbols.
+std::optional<Extents> static_extents(const Value& value) {
+  if (!is_constant(value.type.shape)) return std::nullopt;
+  return constants(value.type.shape);
+}
+
+Status check_range(const std::string& name, const Extents& extents, const ShapeRange& range) {
+  if (extents.size() != range.min.size())
+    return user_error("input '{}' has {} axes, {} were given", name, range.min.size(),
+                      extents.size());
+  for (size_t i = 0; i < extents.size(); ++i)
+    if (extents[i] < range.min[i] || extents[i] > range.max[i])
+      return user_error(
+          "input '{}': shape [{}] lies outside the profile's range [{}] to [{}]; build a plan "
+          "whose profile "
+          "covers it",
+          name, fmt::join(extents, ","), fmt::join(range.min, ","), fmt::join(range.max, ","));
+  return {};
+}
+
+}  // namespace
+
+Context::Context(std::shared_ptr<Engine> engine) : engine_(std::move(engine)) {}
+Context::~Context() = default;
+
+Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<Engine> engine, int threads) {
+  auto context = std::unique_ptr<Context>(new Context(std::move(engine)));
+  const DeviceProperties& device = context->engine_->backend().device->properties();
+  if (device.kind == DeviceKind::kCpu) {
+    context->threads_ = threads > 0 ? threads : device.compute_units;
+    context->pool_ = std::make_unique<cpu::ThreadPool>(context->threads_);
+  }
+  const Graph& graph = context->engine_->graph();
+  for (const Value* input : graph.inputs())
+    context->input_shapes_.push_back(static_extents(*input));
+  context->inputs_.assign(graph.inputs().size(), nullptr);
+  context->outputs_.assign(graph.outputs().size(), nullptr);
+  context->allocators_.resize(graph.outputs().size());
+  context->dynamic_shapes_.resize(graph.outputs().size());
+  return context;
+}
+
+Status Context::set_profile(int index) {
+  const int count = static_cast<int>(engine_->plan().profiles.size());
+  if (index < 0 || index >= count)
+    return user_error("profile {} does not exist: the plan has {}", index, count);
+  profile_ = index;
+  const Graph& graph = engine_->graph();
+  for (size_t i = 0; i < input_shapes_.size(); ++i)
+    input_shapes_[i] = static_extents(*graph.inputs()[i]);
+  stale_ = true;
+  return {};
+}
+
+Status Context::set_input_shape(std::string_view name, const Extents& extents) {
+  const auto index = engine_->input_index(name);
+  if (!index.has_value()) return user_error("there is no input '{}'", name);
+  const auto& profiles = engine_->plan().profiles;
+  if (!profiles.empty()) {
+    const auto range = profiles[profile_].find(std::string(name));
+    if (range != profiles[profile_].end())
+      TENON_TRY(check_range(std::string(name), extents, range->second));
+  }
+  if (input_shapes_[*index] == extents) return {};
+  const auto fixed = static_extents(*engine_->graph().inputs()[*index]);
+  if (fixed.has_value() && *fixed != extents)
+    return user_error("input '{}' has the fixed shape [{}], not [{}]", name, fmt::join(*fixed, ","),
+                      fmt::join(extents, ","));
+  input_shapes_[*index] = extents;
+  stale_ = true;
+  return {};
+}
+
+int Context::unset_shapes() const {
+  return static_cast<int>(std::count(input_shapes_.begin(), input_shapes_.end(), std::nullopt));
+}
+
+Result<Extents> Context::shape(std::string_view name) const {
+  const Graph& graph = engine_->graph();
+  if (const auto index = engine_->input_index(name)) {
+    if (!input_shapes_[*index].has_value())
+      return user_error("the shape of input '{}' is not set", name);
+    return *input_shapes_[*index];
+  }
+  const auto index = engine_->output_index(name);
+  if (!index.has_value()) return user_error("there is no tensor '{}'", name);
+  if (dynamic_shapes_[*index].has_value()) return *dynamic_shapes_[*index];
+  std::map<std::string, Extents> shapes;
+  for (size_t i = 0; i < input_shapes_.size(); ++i) {
+    if (!input_shapes_[i].has_value())
+      return user_error("the shape of input '{}' is not set", graph.inputs()[i]->name);
+    shapes[graph.inputs()[i]->name] = *input_shapes_[i];
+  }
+  TENON_ASSIGN(const SymbolValues symbols, bind_inputs(graph, shapes));
+  Extents extents;
+  for (const Dim& dim : graph.outputs()[*index]->type.shape)
+    extents.push_back(dim.evaluate(symbols).value_or(-1));
+  return extents;
+}
+
+Status Context::set_address(std::string_view name, void* address) {
+  if (const auto input = engine_->input_index(name))
+    inputs_[*input] = address;
+  else if (const auto output = engine_->output_index(name))
+    outputs_[*output] = address;
+  else
+    return user_error("there is no tensor '{}'", name);
+  return {};
+}
+
+void* Context::address(std::string_view name) const {
+  if (const auto input = engine_->input_index(name)) return inputs_[*input];
+  if (const auto output = engine_->output_index(name)) return outputs_[*output];
+  return nullptr;
+}
+
+Status Context::set_allocator(std::string_view output, Allocate allocate) {
+  const auto index = engine_->output_index(output);
+  if (!index.has_value()) return user_error("there is no output '{}'", output);
+  allocators_[*index] = std::move(allocate);
+  return {};
+}
+
+Status Context::prepare() {
+  if (!stale_) return {};
+  std::map<std::string, Extents> shapes;
+  for (size_t i = 0; i < input_shapes_.size(); ++i) {
+    const std::string& name = engine_->graph().inputs()[i]->name;
+    if (!input_shapes_[i].has_value())
+      return user_error("the shape of input '{}' is not set; call setInputShape before enqueue",
+                        name);
+    shapes[name] = *input_shapes_[i];
+  }
+  TENON_ASSIGN(symbols_, bind_inputs(engine_->graph(), shapes));
+  if (engine_->data_dependent()) {
+    if (dynamic_ == nullptr)
+      dynamic_ = std::make_unique<DynamicRunner>(engine_->backend(), engine_->graph());
+  } else {
+    TENON_ASSIGN(program_, engine_->program(symbols_, threads_));
+    if (program_->arena_bytes() > arena_size_ || arena_ == nullptr) {
+      arena_.reset();
+      TENON_ASSIGN(arena_, engine_->backend().device->allocate(program_->arena_bytes()));
+      arena_size_ = program_->arena_bytes();
+    }
+  }
+  stale_ = false;
+  return {};
+}
+
+Status Context::check_addresses() const {
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    if (inputs_[i] == nullptr)
+      return user_error("input '{}' has no address", engine_->graph().inputs()[i]->name);
+  for (size_t i = 0; i < outputs_.size(); ++i)
+    if (outputs_[i] == nullptr && !allocators_[i])
+      return user_error("output '{}' has no address", engine_->graph().outputs()[i]->name);
+  return {};
+}
+
+Status Context::enqueue(void* stream) {
+  TENON_TRY(prepare());
+  TENON_TRY(check_addresses());
+  const Queue queue{pool_.get(), stream};
+  return engine_->data_dependent() ? run_dynamic(queue) : run_static(queue);
+}
+
+Status Context::run_static(Queue queue) {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (!allocators_[i]) continue;
+    const Value* output = engine_->graph().outputs()[i];
+    const Extents& extents = program_->graph().extents(output);
+    outputs_[i] = allocators_[i](
+        extents, static_cast<size_t>(element_count(extents) * byte_size(output->type.type)));
+    if (outputs_[i] == nullptr)
+      return resource_error("the allocator of output '{}' gave no memory", output->name);
+  }
+  return program_->run(engine_->backend(), inputs_, outputs_, arena_.get(), queue, pointers_,
+                       times_);
+}
+
+Status Context::run_dynamic(Queue queue) {
+  TENON_ASSIGN(std::vector<DynamicOutput> results,
+               dynamic_->run(engine_->constants(), symbols_, inputs_, queue, threads_, times_));
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Value* output = engine_->graph().outputs()[i];
+    const size_t bytes =
+        static_cast<size_t>(element_count(results[i].extents) * byte_size(output->type.type));
+    dynamic_shapes_[i] = results[i].extents;
+    void* to = allocators_[i] ? allocators_[i](results[i].extents, bytes) : outputs_[i];
+    if (to == nullptr)
+      return resource_error("the allocator of output '{}' gave no memory", output->name);
+    TENON_TRY(engine_->backend().device->copy(to, results[i].bytes, bytes, queue));
+  }
+  return engine_->backend().device->synchronize(queue);
+}
+
+}  // namespace tenon

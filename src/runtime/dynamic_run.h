@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include "runtime/program.h"
+
+namespace tenon {
+
+/// One output of a run whose extents were not known before it.
+struct DynamicOutput {
+  Extents extents;
+  DeviceBuffer buffer;  ///< Null when the bytes are an input's or a constant's.
+  const void* bytes = nullptr;
+};
+
+/// Runs a graph node by node, for graphs with extents that depend on data: a node whose extents
+/// cannot be told is evaluated by the reference on the host, and binds the symbols of its outputs
+/// for those that follow. Kernels are kept between runs for as long as extents repeat.
+class DynamicRunner {
+ public:
+  DynamicRunner(Backend backend, const Graph& graph)
+      : backend_(std::move(backend)), graph_(graph) {}
+
+  Result<std::vector<DynamicOutput>> run(ConstantStore& constants, const SymbolValues& symbols,
+                                         std::span<void* const> inputs, Queue queue, int threads,
+                                         StepTimes* times);
+
+ private:
+  struct Run;
+  Backend backend_;
+  const Graph& graph_;
+  std::map<std::string, std::unique_ptr<Kernel>> kernels_;  ///< By node name and extents.
+};
+
+}  // namespace tenon

@@ -1,0 +1,70 @@
+#include "runtime/engine.h"
+
+#include <algorithm>
+
+namespace tenon {
+namespace {
+
+constexpr size_t kKeptPrograms = 8;
+
+std::optional<int> index_of(const std::vector<Value*>& values, std::string_view name) {
+  for (size_t i = 0; i < values.size(); ++i)
+    if (values[i]->name == name) return static_cast<int>(i);
+  return std::nullopt;
+}
+
+/// Whether any extent stays open once all symbols of the inputs have values.
+bool depends_on_data(const Graph& graph) {
+  SymbolValues known;
+  for (const Value* input : graph.inputs())
+    for (const Dim& dim : input->type.shape)
+      for (const std::string& name : dim.symbols()) known.emplace(name, 1);
+  auto open = [&](const Value* value) {
+    return std::any_of(value->type.shape.begin(), value->type.shape.end(), [&](const Dim& dim) {
+      const auto names = dim.symbols();
+      return std::any_of(names.begin(), names.end(),
+                         [&](const std::string& n) { return !known.contains(n); });
+    });
+  };
+  for (const auto& node : graph.nodes())
+    if (std::any_of(node->outputs().begin(), node->outputs().end(), open)) return true;
+  return false;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend) {
+  if (plan.device != backend.device->properties().kind)
+    return user_error("the plan was built for {}, which this program does not run on",
+                      plan.device_name);
+  auto engine = std::shared_ptr<Engine>(new Engine(std::move(plan), std::move(backend)));
+  engine->data_dependent_ = depends_on_data(engine->graph());
+  return engine;
+}
+
+std::optional<int> Engine::input_index(std::string_view name) const {
+  return index_of(graph().inputs(), name);
+}
+std::optional<int> Engine::output_index(std::string_view name) const {
+  return index_of(graph().outputs(), name);
+}
+
+Result<std::shared_ptr<const Program>> Engine::program(const SymbolValues& symbols, int threads) {
+  const std::lock_guard lock(mutex_);
+  const auto found =
+      std::find_if(programs_.begin(), programs_.end(), [&](const CachedProgram& cached) {
+        return cached.symbols == symbols && cached.threads == threads;
+      });
+  if (found != programs_.end()) {
+    std::rotate(found, found + 1, programs_.end());
+    return programs_.back().program;
+  }
+  TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(graph(), symbols));
+  TENON_ASSIGN(std::shared_ptr<const Program> program,
+               Program::create(backend_, constants_, std::move(concrete), threads));
+  if (programs_.size() == kKeptPrograms) programs_.erase(programs_.begin());
+  programs_.push_back({symbols, threads, program});
+  return program;
+}
+
+}  // namespace tenon

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "kernels/backend.h"
+#include "plan/plan.h"
+#include "runtime/dynamic_run.h"
+#include "runtime/program.h"
+
+namespace tenon {
+
+/// A loaded plan, ready to make contexts. Thread-safe.
+class Engine {
+ public:
+  static Result<std::shared_ptr<Engine>> create(Plan plan, Backend backend);
+
+  const Plan& plan() const { return plan_; }
+  const Graph& graph() const { return *plan_.graph; }
+  const Backend& backend() const { return backend_; }
+  ConstantStore& constants() { return constants_; }
+  /// Some extents depend on data: contexts run node by node.
+  bool data_dependent() const { return data_dependent_; }
+  /// Position among the graph's inputs or outputs.
+  std::optional<int> input_index(std::string_view name) const;
+  std::optional<int> output_index(std::string_view name) const;
+
+  /// The program for these symbol values, made on first use; the few most recent ones are kept.
+  Result<std::shared_ptr<const Program>> program(const SymbolValues& symbols, int threads);
+
+ private:
+  Engine(Plan plan, Backend backend)
+      : plan_(std::move(plan)), backend_(backend), constants_(backend) {}
+
+  Plan plan_;
+  Backend backend_;
+  ConstantStore constants_;
+  bool data_dependent_ = false;
+  std::mutex mutex_;
+  struct CachedProgram {
+    SymbolValues symbols;
+    int threads;
+    std::shared_ptr<const Program> program;
+  };
+  std::vector<CachedProgram> programs_;  ///< Most recently used last.
+};
+
+/// One thread's use of an engine: shapes, addresses, memory. Not thread-safe; contexts are
+/// independent of each other.
+class Context {
+ public:
+  /// `threads`: of a CPU context; 0 means the device's number.
+  static Result<std::unique_ptr<Context>> create(std::shared_ptr<Engine> engine, int threads = 0);
+  ~Context();
+
+  Engine& engine() { return *engine_; }
+  /// Must lie within the profile's range.
+  Status set_input_shape(std::string_view name, const Extents& extents);
+  Status set_profile(int index);
+  int profile() const { return profile_; }
+  /// Inputs: as set (static ones are always set). Outputs: as inferred, or of the last run where
+  /// data decides.
+  Result<Extents> shape(std::string_view name) const;
+  bool all_shapes_set() const { return unset_shapes() == 0; }
+  int unset_shapes() const;
+
+  /// Address of an input or output, of at least its size.
+  Status set_address(std::string_view name, void* address);
+  void* address(std::string_view name) const;
+  /// Names an output whose memory is asked for at run time, with its extents. Needed where data
+  /// decides them.
+  using Allocate = std::function<void*(const Extents& extents, size_t bytes)>;
+  Status set_allocator(std::string_view output, Allocate allocate);
+
+  /// Everything that the shapes decide: program and arena. enqueue() does it when it was not done.
+  Status prepare();
+  size_t arena_bytes() const { return program_ == nullptr ? 0 : program_->arena_bytes(); }
+  const Program* program() const { return program_.get(); }
+  /// On a CPU returns when the results are there; on a GPU when the work is on the stream.
+  Status enqueue(void* stream = nullptr);
+  /// Times of the steps of coming runs; null stops it.
+  void set_step_times(StepTimes* times) { times_ = times; }
+
+ private:
+  explicit Context(std::shared_ptr<Engine> engine);
+  Status run_static(Queue queue);
+  Status run_dynamic(Queue queue);
+  Status check_addresses() const;
+
+  std::shared_ptr<Engine> engine_;
+  int threads_ = 1;
+  int profile_ = 0;
+  std::unique_ptr<cpu::ThreadPool> pool_;
+  std::vector<std::optional<Extents>> input_shapes_;
+  std::vector<void*> inputs_, outputs_;
+  std::vector<Allocate> allocators_;
+  std::vector<std::optional<Extents>> dynamic_shapes_;  ///< Of outputs, after a data-dependent run.
+  bool stale_ = true;
+  SymbolValues symbols_;
+  std::shared_ptr<const Program> program_;
+  std::unique_ptr<DynamicRunner> dynamic_;
+  DeviceBuffer arena_;
+  size_t arena_size_ = 0;
+  std::vector<void*> pointers_;
+  StepTimes* times_ = nullptr;
+};
+
+}  // namespace tenon

@@ -1,0 +1,195 @@
+#include "runtime/program.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "kernels/region.h"
+#include "ops/dims.h"
+#include "ops/structure.h"
+
+namespace tenon {
+namespace {
+
+int64_t bytes_of(const Value* value, int64_t elements) {
+  return elements * byte_size(value->type.type);
+}
+
+bool computes(const ConcreteGraph& graph, const Node& node) {
+  return !node.is<Constant>() && !node.is<Dims>() && !graph.is_view(node);
+}
+
+}  // namespace
+
+Result<const void*> ConstantStore::find(const Tensor& tensor) {
+  if (backend_.device->unified()) return static_cast<const void*>(tensor.bytes());
+  for (const auto& [host, copy] : copies_)
+    if (host == tensor.bytes()) return static_cast<const void*>(copy.get());
+  TENON_ASSIGN(DeviceBuffer buffer, backend_.device->allocate(tensor.byte_count()));
+  TENON_TRY(backend_.device->upload(buffer.get(), tensor.bytes(), tensor.byte_count(), {}));
+  TENON_TRY(backend_.device->synchronize({}));
+  copies_.emplace_back(tensor.bytes(), std::move(buffer));
+  return static_cast<const void*>(copies_.back().second.get());
+}
+
+Result<std::unique_ptr<Program>> Program::create(const Backend& backend, ConstantStore& constants,
+                                                 ConcreteGraph graph, int threads) {
+  auto program = std::unique_ptr<Program>(new Program(std::move(graph)));
+  TENON_TRY(program->make_steps(backend, threads));
+  program->plan_arena();
+  TENON_TRY(program->place(constants));
+  return program;
+}
+
+Status Program::make_steps(const Backend& backend, int threads) {
+  for (const auto& node : graph_.graph().nodes()) {
+    if (!computes(graph_, *node)) continue;
+    Step step;
+    step.node = node.get();
+    const Problem problem = graph_.problem(*node, *backend.device, threads);
+    TENON_ASSIGN(step.kernel, make_kernel(backend, *node, problem));
+    steps_.push_back(std::move(step));
+  }
+  return {};
+}
+
+/// Buffers live from the step that first writes them to the last that reads them; a workspace only
+/// during its step.
+void Program::plan_arena() {
+  std::unordered_map<const Value*, int> slot;
+  std::vector<Lifetime> lifetimes;
+  auto touch = [&](const Value* value, int step) {
+    const Value* root = graph_.storage(value).root;
+    if (root->producer() == nullptr || graph_.known(root) != nullptr || roots_.contains(root))
+      return;
+    const auto [entry, is_new] = slot.try_emplace(root, static_cast<int>(lifetimes.size()));
+    if (is_new) {
+      const int64_t count = element_count(graph_.extents(root));
+      lifetimes.push_back({static_cast<size_t>(bytes_of(root, count)), step, step});
+    }
+    lifetimes[entry->second].last = step;
+  };
+  // A graph output that fills its root's buffer is computed in place of it.
+  const auto& outputs = graph_.graph().outputs();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Storage& storage = graph_.storage(outputs[i]);
+    const bool fills =
+        storage.offset == 0 && storage.strides.empty() &&
+        element_count(graph_.extents(storage.root)) == element_count(graph_.extents(outputs[i]));
+    if (fills && storage.root->producer() != nullptr && graph_.known(storage.root) == nullptr)
+      roots_.try_emplace(storage.root, Reference{Reference::kOutput, static_cast<int>(i)});
+  }
+  std::vector<int> workspace(steps_.size(), -1);
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const int step = static_cast<int>(i);
+    for (const Value* value : steps_[i].node->inputs())
+      if (value != nullptr) touch(value, step);
+    for (const Value* value : steps_[i].node->outputs()) touch(value, step);
+    if (const size_t bytes = steps_[i].kernel->workspace_bytes(); bytes > 0) {
+      workspace[i] = static_cast<int>(lifetimes.size());
+      lifetimes.push_back({bytes, step, step});
+    }
+  }
+  for (const Value* output : outputs) touch(output, static_cast<int>(steps_.size()));
+  memory_ = plan_memory(lifetimes);
+  lower_bound_ = liveness_lower_bound(lifetimes);
+  for (const auto& [root, index] : slot)
+    roots_[root] = {Reference::kArena, 0, static_cast<int64_t>(memory_.offsets[index])};
+  for (size_t i = 0; i < steps_.size(); ++i)
+    if (workspace[i] >= 0)
+      steps_[i].workspace = {Reference::kArena, 0,
+                             static_cast<int64_t>(memory_.offsets[workspace[i]])};
+}
+
+Result<Program::Reference> Program::reference(const Value* value, ConstantStore& constants) const {
+  if (value == nullptr) return Reference{};
+  const Storage& storage = graph_.storage(value);
+  Reference result;
+  if (const Tensor* tensor = graph_.known(storage.root)) {
+    result.base = Reference::kConstant;
+    TENON_ASSIGN(result.constant, constants.find(*tensor));
+  } else if (storage.root->producer() == nullptr) {
+    result = {Reference::kInput, storage.root->index()};
+  } else {
+    result = roots_.at(storage.root);
+  }
+  result.offset += bytes_of(value, storage.offset);
+  return result;
+}
+
+Status Program::place(ConstantStore& constants) {
+  for (Step& step : steps_) {
+    for (size_t i = 0; i < step.node->inputs().size(); ++i) {
+      const Value* value = step.node->inputs()[i];
+      if (!step.kernel->uses_input(static_cast<int>(i))) value = nullptr;
+      TENON_ASSIGN(Reference input, reference(value, constants));
+      step.inputs.push_back(input);
+    }
+    for (const Value* value : step.node->outputs()) {
+      TENON_ASSIGN(Reference output, reference(value, constants));
+      step.outputs.push_back(output);
+    }
+  }
+  const auto& outputs = graph_.graph().outputs();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    TENON_ASSIGN(Reference source, reference(outputs[i], constants));
+    if (source.base == Reference::kOutput && source.index == static_cast<int>(i)) continue;
+    if (!graph_.storage(outputs[i]).strides.empty())
+      return internal_error("output '{}' is a strided view", outputs[i]->name);
+    Step copy;
+    copy.node = outputs[i]->producer();
+    copy.copy_bytes =
+        static_cast<size_t>(bytes_of(outputs[i], element_count(graph_.extents(outputs[i]))));
+    copy.inputs = {source};
+    copy.outputs = {Reference{Reference::kOutput, static_cast<int>(i)}};
+    steps_.push_back(std::move(copy));
+  }
+  return {};
+}
+
+Status Program::run(const Backend& backend, std::span<void* const> inputs,
+                    std::span<void* const> outputs, void* arena, Queue queue,
+                    std::vector<void*>& pointers, StepTimes* times) const {
+  using Clock = std::chrono::steady_clock;
+  auto resolve = [&](const Reference& r) -> void* {
+    switch (r.base) {
+      case Reference::kNone:
+        return nullptr;
+      case Reference::kArena:
+        return static_cast<std::byte*>(arena) + r.offset;
+      case Reference::kInput:
+        return static_cast<std::byte*>(inputs[r.index]) + r.offset;
+      case Reference::kOutput:
+        return static_cast<std::byte*>(outputs[r.index]) + r.offset;
+      case Reference::kConstant:
+        return static_cast<std::byte*>(const_cast<void*>(r.constant)) + r.offset;
+    }
+    return nullptr;
+  };
+  for (const Step& step : steps_) {
+    pointers.clear();
+    for (const Reference& r : step.inputs) pointers.push_back(resolve(r));
+    for (const Reference& r : step.outputs) pointers.push_back(resolve(r));
+    const auto start = times != nullptr ? Clock::now() : Clock::time_point();
+    if (step.kernel == nullptr) {
+      TENON_TRY(backend.device->copy(pointers[1], pointers[0], step.copy_bytes, queue));
+    } else {
+      LaunchArguments arguments;
+      arguments.inputs = {pointers.data(), step.inputs.size()};
+      arguments.outputs = {pointers.data() + step.inputs.size(), step.outputs.size()};
+      arguments.workspace = resolve(step.workspace);
+      arguments.queue = queue;
+      Status status = step.kernel->run(arguments);
+      if (!status.ok())
+        return std::move(status).error().with_context(fmt::format("layer '{}'", step.node->name));
+    }
+    if (times != nullptr) {
+      TENON_TRY(backend.device->synchronize(queue));
+      if (step.node != nullptr)
+        times->report(*step.node,
+                      std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+    }
+  }
+  return {};
+}
+
+}  // namespace tenon

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "kernels/backend.h"
+#include "plan/concrete_graph.h"
+#include "plan/memory_planner.h"
+
+namespace tenon {
+
+/// Receives the time of each step of a run that is profiled.
+class StepTimes {
+ public:
+  virtual ~StepTimes() = default;
+  virtual void report(const Node& node, double milliseconds) = 0;
+};
+
+/// Device copies of a graph's constants, made once and shared by all programs of an engine. Where
+/// host memory is device memory they are the constants themselves.
+class ConstantStore {
+ public:
+  explicit ConstantStore(Backend backend) : backend_(std::move(backend)) {}
+  Result<const void*> find(const Tensor& tensor);
+
+ private:
+  Backend backend_;
+  std::vector<std::pair<const std::byte*, DeviceBuffer>> copies_;
+};
+
+/// A graph made ready for one set of extents: kernels, buffer offsets and the steps in order.
+/// Immutable; several contexts may run one program, each with its own arena.
+class Program {
+ public:
+  static Result<std::unique_ptr<Program>> create(const Backend& backend, ConstantStore& constants,
+                                                 ConcreteGraph graph, int threads);
+
+  size_t arena_bytes() const { return memory_.bytes; }
+  size_t arena_lower_bound() const { return lower_bound_; }
+  int step_count() const { return static_cast<int>(steps_.size()); }
+  const ConcreteGraph& graph() const { return graph_; }
+
+  /// Addresses of inputs and outputs in the graph's order, and an arena of arena_bytes().
+  /// `pointers` is scratch that the caller keeps between runs. `times` may be null; with it the
+  /// queue is synchronized after each step.
+  Status run(const Backend& backend, std::span<void* const> inputs, std::span<void* const> outputs,
+             void* arena, Queue queue, std::vector<void*>& pointers, StepTimes* times) const;
+
+ private:
+  /// An address: a base (arena, an input, an output, a constant) and bytes from it.
+  struct Reference {
+    enum Base : uint8_t { kNone, kArena, kInput, kOutput, kConstant } base = kNone;
+    int index = 0;
+    int64_t offset = 0;
+    const void* constant = nullptr;
+  };
+  struct Step {
+    const Node* node = nullptr;
+    std::unique_ptr<Kernel> kernel;  ///< Null: a plain copy of `copy_bytes`.
+    size_t copy_bytes = 0;
+    std::vector<Reference> inputs, outputs;
+    Reference workspace;
+  };
+  explicit Program(ConcreteGraph graph) : graph_(std::move(graph)) {}
+
+  Status make_steps(const Backend& backend, int threads);
+  Status place(ConstantStore& constants);
+  void plan_arena();
+  Result<Reference> reference(const Value* value, ConstantStore& constants) const;
+
+  ConcreteGraph graph_;
+  std::vector<Step> steps_;
+  std::unordered_map<const Value*, Reference> roots_;
+  MemoryPlan memory_;
+  size_t lower_bound_ = 0;
+};
+
+}  // namespace tenon

@@ -1,0 +1,82 @@
+#include "select/measure.h"
+
+#include <algorithm>
+#include <random>
+
+namespace tenon {
+namespace {
+
+/// Elements from the first to the last that the operand touches.
+int64_t extent_in_memory(const Operand& operand) {
+  if (operand.dense()) return operand.count();
+  int64_t last = 0;
+  for (size_t i = 0; i < operand.extents.size(); ++i)
+    last += (operand.extents[i] - 1) * operand.strides[i];
+  return last + 1;
+}
+
+/// Random in [-1, 1] for real types; zeros for the others, which are valid indices everywhere.
+Tensor random_contents(DataType type, int64_t count) {
+  Tensor tensor(type, {count});
+  std::fill_n(tensor.mutable_bytes(), tensor.byte_count(), std::byte{0});
+  if (type != DataType::kFloat32 && type != DataType::kFloat16 && type != DataType::kBFloat16)
+    return tensor;
+  std::minstd_rand random(1);
+  if (type == DataType::kFloat32) {
+    for (float& value : tensor.mutable_values<float>())
+      value =
+          static_cast<float>(random()) * (2.0f / static_cast<float>(std::minstd_rand::max())) - 1;
+    return tensor;
+  }
+  // 16-bit floats: random sign and mantissa under the exponents of [0.5, 1).
+  const uint16_t exponent = type == DataType::kFloat16 ? 0x3800 : 0x3f00;
+  const uint16_t mask = type == DataType::kFloat16 ? 0x83ff : 0x807f;
+  for (uint16_t& value : tensor.mutable_values<uint16_t>())
+    value = static_cast<uint16_t>((random() >> 8 & mask) | exponent);
+  return tensor;
+}
+
+}  // namespace
+
+Measurer::Measurer(Device& device, int threads)
+    : device_(device), pool_(device.properties().kind == DeviceKind::kCpu ? threads : 1) {}
+
+Result<void*> Measurer::buffer(size_t slot, const Operand& operand) {
+  if (slot >= slots_.size()) slots_.resize(slot + 1);
+  const int64_t count = std::max<int64_t>(extent_in_memory(operand), 1);
+  const size_t bytes = static_cast<size_t>(count) * byte_size(operand.type);
+  if (slots_[slot].bytes < bytes) {
+    slots_[slot] = {};
+    TENON_ASSIGN(slots_[slot].memory, device_.allocate(bytes));
+    slots_[slot].bytes = bytes;
+  }
+  const Tensor contents = random_contents(operand.type, count);
+  TENON_TRY(device_.upload(slots_[slot].memory.get(), contents.bytes(), bytes, {&pool_, nullptr}));
+  return slots_[slot].memory.get();
+}
+
+Result<double> Measurer::time(const Problem& problem, const Kernel& kernel, int runs) {
+  std::vector<void*> pointers;
+  for (const auto* operands : {&problem.inputs, &problem.outputs}) {
+    for (const Operand& operand : *operands) {
+      pointers.push_back(nullptr);
+      if (!operand.present) continue;
+      if (operand.constant != nullptr && device_.unified()) {
+        pointers.back() = const_cast<std::byte*>(operand.constant->bytes());
+        continue;
+      }
+      TENON_ASSIGN(pointers.back(), buffer(pointers.size() - 1, operand));
+    }
+  }
+  TENON_ASSIGN(DeviceBuffer workspace, device_.allocate(kernel.workspace_bytes()));
+  LaunchArguments arguments;
+  arguments.inputs = {pointers.data(), problem.inputs.size()};
+  arguments.outputs = {pointers.data() + problem.inputs.size(), problem.outputs.size()};
+  arguments.workspace = workspace.get();
+  arguments.queue = {&pool_, nullptr};
+  TENON_TRY(kernel.run(arguments));  // Warm: first use pays for pages and caches.
+  TENON_TRY(device_.synchronize(arguments.queue));
+  return device_.time(arguments.queue, runs, [&] { return kernel.run(arguments); });
+}
+
+}  // namespace tenon

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "device/cpu/thread_pool.h"
+#include "kernels/tactic.h"
+
+namespace tenon {
+
+/// Buffers with random contents to time kernels on, reused from problem to problem.
+class Measurer {
+ public:
+  Measurer(Device& device, int threads);
+  /// Time of one launch in milliseconds, as the runtime launches it, on a warm device.
+  Result<double> time(const Problem& problem, const Kernel& kernel, int runs);
+
+ private:
+  Result<void*> buffer(size_t slot, const Operand& operand);
+
+  struct Slot {
+    DeviceBuffer memory;
+    size_t bytes = 0;
+  };
+  Device& device_;
+  cpu::ThreadPool pool_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,98 @@
+#include "select/problem_key.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <iterator>
+#include <unordered_map>
+
+namespace tenon {
+namespace {
+
+/// Prints attributes; of tensors only type and extents.
+class AttributePrinter final : public AttributeVisitor {
+ public:
+  explicit AttributePrinter(std::string& out) : out_(out) {}
+  void visit(std::string_view name, bool& v) override { add(name, v); }
+  void visit(std::string_view name, int64_t& v) override { add(name, v); }
+  void visit(std::string_view name, double& v) override { add(name, v); }
+  void visit(std::string_view name, std::string& v) override { add(name, v); }
+  void visit(std::string_view name, DataType& v) override { add(name, name_of(v)); }
+  void visit(std::string_view name, std::vector<int64_t>& v) override {
+    add(name, fmt::format("{}", fmt::join(v, ",")));
+  }
+  void visit(std::string_view name, std::vector<double>& v) override {
+    add(name, fmt::format("{}", fmt::join(v, ",")));
+  }
+  void visit(std::string_view name, std::vector<std::string>& v) override {
+    add(name, fmt::format("{}", fmt::join(v, ",")));
+  }
+  void visit(std::string_view name, Tensor& v) override {
+    add(name, fmt::format("{}", fmt::join(v.extents(), "x")));
+  }
+  void visit_enum(std::string_view name, int& v, std::span<const std::string_view> names) override {
+    add(name, names[v]);
+  }
+
+ private:
+  template <class T>
+  void add(std::string_view name, const T& value) {
+    fmt::format_to(std::back_inserter(out_), " {}={}", name, value);
+  }
+  std::string& out_;
+};
+
+void add_operand(std::string& out, const Operand& operand) {
+  if (!operand.present) {
+    out += " -";
+    return;
+  }
+  fmt::format_to(
+      std::back_inserter(out), " {}[{}]{}{}{}", name_of(operand.type),
+      fmt::join(operand.extents, "x"), operand.layout == Layout::kChannelsLast ? "@nhwc" : "",
+      operand.dense() ? std::string() : fmt::format("/{}", fmt::join(operand.strides, ",")),
+      operand.constant != nullptr ? "c" : "");
+}
+
+void add_node(std::string& out, const Node& node) {
+  out += node.op->name();
+  AttributePrinter printer(out);
+  node.op->visit_attributes(printer);
+  for (const auto& body : node.bodies) {
+    out += " {";
+    std::unordered_map<const Value*, size_t> numbers;
+    for (const Value* input : body->inputs()) numbers.emplace(input, numbers.size());
+    for (const auto& inner : body->nodes()) {
+      add_node(out, *inner);
+      for (const Value* input : inner->inputs())
+        fmt::format_to(std::back_inserter(out), " %{}",
+                       input == nullptr ? -1 : static_cast<int>(numbers[input]));
+      for (const Value* output : inner->outputs()) numbers.emplace(output, numbers.size());
+      out += ";";
+    }
+    for (const Value* output : body->outputs())
+      fmt::format_to(std::back_inserter(out), " ->%{}", numbers[output]);
+    out += "}";
+  }
+}
+
+}  // namespace
+
+std::string problem_key(const Problem& problem) {
+  const DeviceProperties& device = problem.device->properties();
+  std::string key = fmt::format("{}|{}|{}|threads={}|tf32={}|", device.name, device.architecture,
+                                device.libraries, problem.threads, problem.allow_tf32);
+  add_node(key, *problem.node);
+  key += "|";
+  for (const Operand& input : problem.inputs) add_operand(key, input);
+  key += " ->";
+  for (const Operand& output : problem.outputs) add_operand(key, output);
+  return key;
+}
+
+std::string timing_key(const std::string& problem, const Tactic& tactic,
+                       const std::string& config) {
+  return fmt::format("{}|{}v{}{{{}}}", problem, tactic.name, tactic.version, config);
+}
+
+}  // namespace tenon

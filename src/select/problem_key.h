@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+#include "kernels/tactic.h"
+
+namespace tenon {
+
+/// Everything of a problem that decides how fast a kernel is, and nothing else (no names, no
+/// weights' contents): equal layers have equal keys. Includes device, threads and library versions.
+std::string problem_key(const Problem& problem);
+
+/// Key of one measurement in the timing cache.
+std::string timing_key(const std::string& problem, const Tactic& tactic, const std::string& config);
+
+}  // namespace tenon

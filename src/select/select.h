@@ -1,0 +1,45 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "ir/graph.h"
+#include "kernels/backend.h"
+#include "plan/concrete_graph.h"
+#include "select/timing_cache.h"
+
+namespace tenon {
+
+struct SelectOptions {
+  int level = 3;         ///< 0: the first kernel that fits, no timing. From 3 on every candidate.
+  int average_runs = 8;  ///< Launches a candidate is timed over, at least.
+  int max_candidates = -1;  ///< Per layer; -1: by level.
+  int threads = 1;          ///< CPU.
+  bool allow_tf32 = true;
+  bool use_cache = true;
+  bool fail_on_cache_miss = false;
+  size_t workspace_limit = SIZE_MAX;
+  /// False for tactics that may not be used; null allows all.
+  std::function<bool(const Tactic&)> allowed;
+  Logger* logger = nullptr;
+};
+
+/// Gives every node of the graph its tactic: views first, then for each layer the fastest of the
+/// candidates, measured under the usual extents. A later candidate must win by a margin, so that
+/// builds repeat. Layers whose extents depend on data are left open: the runtime takes the first
+/// kernel that fits.
+Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& symbols,
+                      const SelectOptions& options, TimingCache& cache);
+
+/// Why each tactic was or was not taken for a node: one line each, the chosen one first.
+struct Candidate {
+  std::string tactic;        ///< With its configuration.
+  double milliseconds = -1;  ///< -1: not measured.
+  std::string reason;        ///< Why not, where it does not fit.
+};
+Result<std::vector<Candidate>> list_candidates(const Backend& backend, const Problem& problem,
+                                               const SelectOptions& options, TimingCache& cache);
+
+}  // namespace tenon

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace tenon {
+
+/// Measured times of tactics by a key that holds everything that decides the figure
+/// (select/problem_key.h). Serializes to the same bytes for the same contents.
+class TimingCache {
+ public:
+  /// Milliseconds, or nothing when not measured.
+  std::optional<double> find(const std::string& key) const;
+  void insert(const std::string& key, double milliseconds);
+  size_t size() const { return times_.size(); }
+  const std::map<std::string, double>& entries() const { return times_; }
+
+  std::vector<std::byte> serialize() const;
+  /// Damaged bytes are an error; entries of other devices and versions do no harm, their keys
+  /// differ.
+  static Result<TimingCache> deserialize(std::span<const std::byte> bytes);
+  /// Adds the other's entries; on a conflict this cache's figure stays unless `theirs_win`.
+  void combine(const TimingCache& other, bool theirs_win = false);
+
+ private:
+  std::map<std::string, double> times_;
+};
+
+}  // namespace tenon
