@@ -1,0 +1,41 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "base/log.h"
+
+namespace tenon::tools {
+
+/// The log of a command line program: "[MM/DD/YYYY-HH:MM:SS] [I] text". Information goes to
+/// standard output, warnings and errors to standard error. On a terminal a progress line stands
+/// below the log and is cleared before each message.
+class Console final : public Logger {
+ public:
+  explicit Console(bool verbose = false);
+  ~Console() override;
+
+  void set_verbose(bool verbose) { verbose_ = verbose; }
+  bool verbose_enabled() const { return verbose_; }
+
+  void write(Severity severity, std::string_view message) override;
+  /// A line without prefix, as the banner is.
+  void plain(std::string_view line);
+  /// Replaces the progress line; does nothing where standard output is not a terminal.
+  void progress(std::string_view text);
+  void clear_progress() { progress(""); }
+
+ private:
+  void erase_progress_line();
+
+  std::mutex mutex_;
+  bool verbose_;
+  bool on_terminal_;
+  bool progress_shown_ = false;
+};
+
+}  // namespace tenon::tools

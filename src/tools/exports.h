@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "tools/report.h"
+#include "tools/statistics.h"
+
+namespace tenon::tools {
+
+/// The JSON files of --exportTimes, --exportProfile and --exportOutput, as text.
+std::string times_json(std::span<const QueryTimes> queries);
+std::string profile_json(std::span<const LayerTimes> layers, int iterations);
+
+struct OutputValues {
+  std::string name;
+  std::string dimensions;      ///< "1x1000"
+  std::vector<double> values;  ///< Integers are exact up to 2^53.
+  bool is_integer = false;
+};
+std::string outputs_json(std::span<const OutputValues> outputs);
+
+/// Replaces `path` in one step: a reader sees the old file or the new one.
+Status write_file(const std::string& path, std::span<const char> bytes);
+inline Status write_file(const std::string& path, const std::string& text) {
+  return write_file(path, std::span<const char>(text));
+}
+/// At most `limit` bytes of a file.
+Result<std::vector<char>> read_file(const std::string& path, uint64_t limit = UINT64_MAX);
+
+}  // namespace tenon::tools

@@ -1,0 +1,181 @@
+#include "tools/report.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace tenon::tools {
+namespace {
+
+constexpr size_t kShownTraceLines = 200;
+constexpr double kEnqueueBound = 0.8;
+constexpr double kStablePercent = 2.5;
+
+double mean_of(std::span<const QueryTimes> queries, double (QueryTimes::*value)() const) {
+  double sum = 0;
+  for (const QueryTimes& query : queries) sum += (query.*value)();
+  return sum / static_cast<double>(queries.size());
+}
+
+std::string metric_line(std::string_view name, const Summary& summary,
+                        std::span<const double> percentiles) {
+  std::string line =
+      fmt::format("{}: min = {:g} ms, max = {:g} ms, mean = {:g} ms, median = {:g} ms", name,
+                  summary.min, summary.max, summary.mean, summary.median);
+  for (size_t i = 0; i < percentiles.size(); ++i) {
+    line += fmt::format(", percentile({:g}%) = {:g} ms", percentiles[i], summary.percentiles[i]);
+  }
+  return line;
+}
+
+struct Summaries {
+  Summary latency, enqueue, h2d, compute, d2h;
+};
+
+Summaries summarize_all(std::span<const QueryTimes> queries, std::span<const double> percentiles) {
+  const auto of = [&](double (QueryTimes::*value)() const) {
+    return summarize(values_of(queries, value), percentiles);
+  };
+  return {of(&QueryTimes::latency), of(&QueryTimes::enqueue), of(&QueryTimes::h2d),
+          of(&QueryTimes::compute), of(&QueryTimes::d2h)};
+}
+
+void warn_transfer_bound(Console& console, std::string_view name, const Summary& transfer,
+                         double compute) {
+  if (transfer.median <= 0 || transfer.median < compute) return;
+  console.warning(
+      "* {}-bound: copying takes as long as computing (median {:g} ms of {:g} ms). "
+      "--noDataTransfers "
+      "measures the computation alone.",
+      name, transfer.median, compute);
+}
+
+void print_warnings(Console& console, const Summaries& all, const ReportSettings& settings) {
+  const double compute = all.compute.median;
+  if (!settings.on_cpu && all.enqueue.median > kEnqueueBound * compute) {
+    console.warning(
+        "* Enqueue-bound: launching takes {:g} ms of {:g} ms of computation, so the GPU may be "
+        "waiting for "
+        "the host. --useCudaGraph makes launches cheaper.",
+        all.enqueue.median, compute);
+  }
+  warn_transfer_bound(console, "H2D", all.h2d, compute);
+  warn_transfer_bound(console, "D2H", all.d2h, compute);
+  if (all.compute.coefficient_of_variation > kStablePercent) {
+    console.warning("* GPU compute time is unstable: its coefficient of variation is {:.2f}%. {}",
+                    all.compute.coefficient_of_variation,
+                    settings.on_cpu
+                        ? "Other work on this machine or changing clocks may be the cause."
+                        : "Fixed GPU clocks or --useSpinWait may help.");
+  }
+  if (settings.streams > 1) {
+    console.warning(
+        "* With {} inference streams the latencies contain waiting for each other; only the "
+        "throughput is "
+        "accurate.",
+        settings.streams);
+  }
+}
+
+constexpr std::array kExplanations = {
+    "Total Host Walltime: the time from the first query's start (after the warm-up) to the last "
+    "query's end.",
+    "GPU Compute Time: how long the device computed for one query.",
+    "Total GPU Compute Time: the sum over all queries. Well below Total Host Walltime, the device "
+    "was waiting.",
+    "Enqueue Time: how long the host was in the enqueue call of one query.",
+    "H2D Latency: how long the inputs of one query were copied to the device.",
+    "D2H Latency: how long the outputs of one query were copied from the device.",
+    "Latency: H2D Latency, GPU Compute Time and D2H Latency of one query added up.",
+    "Throughput: queries divided by Total Host Walltime. A batch counts as one query.",
+};
+
+void print_explanations(Console& console, bool on_cpu) {
+  console.info("Explanations of the performance metrics are printed in the verbose logs.");
+  console.verbose("");
+  console.verbose("=== Explanations of the performance metrics ===");
+  for (const char* line : kExplanations) console.verbose("{}", line);
+  if (on_cpu) {
+    console.verbose(
+        "On the CPU device the enqueue call computes, so Enqueue Time and GPU Compute Time are "
+        "one.");
+  }
+}
+
+}  // namespace
+
+void print_trace(Console& console, std::span<const QueryTimes> queries, int average_runs) {
+  console.info("");
+  console.info("=== Trace details ===");
+  console.info("Trace averages of {} runs:", average_runs);
+  const size_t group = static_cast<size_t>(std::max(average_runs, 1));
+  const size_t lines = queries.size() / group;
+  for (size_t i = 0; i < lines; ++i) {
+    if (lines > 2 * kShownTraceLines && i == kShownTraceLines) {
+      console.info("... Omitting {} lines", lines - 2 * kShownTraceLines);
+      i = lines - kShownTraceLines;
+    }
+    const auto part = queries.subspan(i * group, group);
+    console.info(
+        "Average on {} runs - GPU latency: {:g} ms - Host latency: {:g} ms (enqueue {:g} ms)",
+        group, mean_of(part, &QueryTimes::compute), mean_of(part, &QueryTimes::latency),
+        mean_of(part, &QueryTimes::enqueue));
+  }
+}
+
+void print_summary(Console& console, std::span<const QueryTimes> queries, double wall_ms,
+                   const ReportSettings& settings) {
+  const std::span<const double> percentiles = settings.percentiles;
+  const Summaries all = summarize_all(queries, percentiles);
+  const auto count = static_cast<double>(queries.size());
+  console.info("");
+  console.info("=== Performance summary ===");
+  console.info("Throughput: {:g} qps", wall_ms > 0 ? count / wall_ms * 1000 : 0.0);
+  console.info("{}", metric_line("Latency", all.latency, percentiles));
+  console.info("{}", metric_line("Enqueue Time", all.enqueue, percentiles));
+  console.info("{}", metric_line("H2D Latency", all.h2d, percentiles));
+  console.info("{}", metric_line("GPU Compute Time", all.compute, percentiles));
+  console.info("{}", metric_line("D2H Latency", all.d2h, percentiles));
+  console.info("Total Host Walltime: {:g} s", wall_ms / 1000);
+  console.info("Total GPU Compute Time: {:g} s", all.compute.mean * count / 1000);
+  print_warnings(console, all, settings);
+  print_explanations(console, settings.on_cpu);
+  console.info("");
+}
+
+std::vector<LayerTimes> layer_times(
+    std::span<const std::pair<std::string, std::vector<double>>> runs) {
+  std::vector<LayerTimes> layers;
+  double whole = 0;
+  for (const auto& [name, times] : runs) {
+    std::vector<double> sorted = times;
+    std::ranges::sort(sorted);
+    const double total = std::accumulate(sorted.begin(), sorted.end(), 0.0);
+    layers.push_back({name, total, sorted.empty() ? 0 : total / static_cast<double>(sorted.size()),
+                      median(sorted), 0});
+    whole += total;
+  }
+  for (LayerTimes& layer : layers) layer.percentage = whole > 0 ? layer.total_ms / whole * 100 : 0;
+  return layers;
+}
+
+void print_profile(Console& console, std::span<const LayerTimes> layers, int iterations) {
+  const auto row = [&](const LayerTimes& layer) {
+    console.info("{:11.2f} {:12.4f} {:12.4f} {:9.1f}   {}", layer.total_ms, layer.average_ms,
+                 layer.median_ms, layer.percentage, layer.name);
+  };
+  LayerTimes total{"Total", 0, 0, 0, 100};
+  console.info("");
+  console.info("=== Profile ({} iterations ) ===", iterations);
+  console.info("   Time(ms)     Avg.(ms)   Median(ms)   Time(%)   Layer");
+  for (const LayerTimes& layer : layers) {
+    total.total_ms += layer.total_ms;
+    total.average_ms += layer.average_ms;
+    total.median_ms += layer.median_ms;
+    if (layer.total_ms > 0) row(layer);
+  }
+  row(total);
+  console.info("");
+}
+
+}  // namespace tenon::tools

@@ -1,0 +1,120 @@
+#include "tools/report.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/exports.h"
+
+namespace tenon::tools {
+namespace {
+
+std::vector<QueryTimes> queries(int count) {
+  std::vector<QueryTimes> all;
+  for (int i = 0; i < count; ++i) {
+    QueryTimes query;
+    query.start_compute = query.start_enqueue = i;
+    query.end_compute = query.end_enqueue = i + 0.5;
+    all.push_back(query);
+  }
+  return all;
+}
+
+std::string captured(void (*print)(Console&)) {
+  testing::internal::CaptureStdout();
+  {
+    Console console;
+    print(console);
+  }
+  return testing::internal::GetCapturedStdout();
+}
+
+int count_of(const std::string& text, const std::string& word) {
+  int count = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+TEST(PerformanceSummary, HasTheLinesOfTheSpecification) {
+  const std::string text =
+      captured([](Console& console) { print_summary(console, queries(4), 4, {}); });
+  EXPECT_NE(text.find("[I] === Performance summary ===\n"), std::string::npos);
+  EXPECT_NE(text.find("[I] Throughput: 1000 qps\n"), std::string::npos);
+  EXPECT_NE(text.find("[I] Latency: min = 0.5 ms, max = 0.5 ms, mean = 0.5 ms, median = 0.5 ms, "
+                      "percentile(90%) = 0.5 "
+                      "ms, percentile(95%) = 0.5 ms, percentile(99%) = 0.5 ms\n"),
+            std::string::npos);
+  EXPECT_NE(text.find("[I] H2D Latency: min = 0 ms, max = 0 ms"), std::string::npos);
+  EXPECT_NE(text.find("[I] Total Host Walltime: 0.004 s\n"), std::string::npos);
+  EXPECT_NE(text.find("[I] Total GPU Compute Time: 0.002 s\n"), std::string::npos);
+}
+
+TEST(Trace, ShowsTheFirstAndLastTwoHundredLines) {
+  const std::string text =
+      captured([](Console& console) { print_trace(console, queries(5000), 10); });
+  EXPECT_EQ(count_of(text, "Average on 10 runs"), 400);
+  EXPECT_EQ(count_of(text, "Omitting 100 lines"), 1);
+}
+
+TEST(Trace, ShowsAllWhereTheyAreFew) {
+  const std::string text =
+      captured([](Console& console) { print_trace(console, queries(29), 10); });
+  EXPECT_EQ(count_of(text, "Average on 10 runs"), 2);
+  EXPECT_EQ(count_of(text, "Omitting"), 0);
+}
+
+TEST(Profile, LayersWithoutTimeAreLeftOutOfTheTableAlone) {
+  const std::vector<std::pair<std::string, std::vector<double>>> runs = {
+      {"a", {3, 1}}, {"b", {0, 0}}, {"c", {2, 2}}};
+  const std::vector<LayerTimes> layers = layer_times(runs);
+  EXPECT_EQ(layers[0].median_ms, 2);
+  EXPECT_EQ(layers[0].percentage, 50);
+  testing::internal::CaptureStdout();
+  {
+    Console console;
+    print_profile(console, layers, 2);
+  }
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_NE(text.find("[I] === Profile (2 iterations ) ===\n"), std::string::npos);
+  EXPECT_NE(text.find("[I]    Time(ms)     Avg.(ms)   Median(ms)   Time(%)   Layer\n"),
+            std::string::npos);
+  EXPECT_NE(text.find("[I]        4.00       2.0000       2.0000      50.0   a\n"),
+            std::string::npos);
+  EXPECT_NE(text.find("[I]        8.00       4.0000       4.0000     100.0   Total\n"),
+            std::string::npos);
+  EXPECT_EQ(text.find("   b\n"), std::string::npos);
+
+  const auto json = nlohmann::json::parse(profile_json(layers, 2));
+  ASSERT_EQ(json.size(), 4u);
+  EXPECT_EQ(json[0]["count"], 2);
+  EXPECT_EQ(json[2]["name"], "b");
+}
+
+TEST(Times, KeepTheOrderOfKeysAndTheCommas) {
+  const std::string text = times_json(queries(2));
+  EXPECT_TRUE(text.starts_with("[\n  {\"startEnqMs\":0.0,\"endEnqMs\":0.5,\"startH2dMs\""));
+  EXPECT_NE(text.find("}\n, {\"startEnqMs\":1.0"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(text)[1]["latencyMs"], 0.5);
+}
+
+TEST(Outputs, IntegersStayIntegers) {
+  const OutputValues outputs[] = {{"y", "1x2", {1.5, 2}, false}, {"i", "2", {7, 8}, true}};
+  EXPECT_EQ(outputs_json(outputs),
+            "[\n  {\"name\":\"y\",\"dimensions\":\"1x2\",\"values\":[1.5,2.0]}\n"
+            ", {\"name\":\"i\",\"dimensions\":\"2\",\"values\":[7,8]}\n]\n");
+}
+
+TEST(Files, AreReplacedInOneStepAndReadBack) {
+  const std::string path = testing::TempDir() + "/tenon_files_test";
+  ASSERT_TRUE(write_file(path, std::string("old text")).ok());
+  ASSERT_TRUE(write_file(path, std::string("new")).ok());
+  const auto bytes = read_file(path);
+  ASSERT_TRUE(bytes.ok());
+  EXPECT_EQ(std::string(bytes->begin(), bytes->end()), "new");
+  EXPECT_FALSE(write_file("/nowhere/file", std::string("x")).ok());
+  EXPECT_FALSE(read_file("/").ok());
+  EXPECT_FALSE(read_file(path + ".none").ok());
+}
+
+}  // namespace
+}  // namespace tenon::tools
