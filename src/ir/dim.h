@@ -48,11 +48,17 @@ class Dim {
   Range range(const SymbolRanges& ranges) const;
   /// Names of the symbols it depends on, sorted.
   std::vector<std::string> symbols() const;
+  /// The name, when it is one symbol and nothing else.
+  std::optional<std::string> as_symbol() const;
+  /// Number of leaves of the expression, 1 for constants. Beyond kMaxDimSize operators give an
+  /// opaque symbol, named by a hash of the operands, which has no value.
+  int64_t size() const;
 
   friend Dim operator+(const Dim& a, const Dim& b);
   friend Dim operator-(const Dim& a, const Dim& b);
   friend Dim operator*(const Dim& a, const Dim& b);
-  /// Division rounding down. Exact divisions of sums of products simplify.
+  /// Division rounding down. Exact divisions of sums of products simplify. Dividing by a constant
+  /// zero gives an expression that has no value.
   friend Dim floor_div(const Dim& a, const Dim& b);
   friend Dim ceil_div(const Dim& a, const Dim& b);
   friend Dim mod(const Dim& a, const Dim& b);
@@ -62,10 +68,13 @@ class Dim {
   struct Expression;
 
  private:
+  friend struct DimArithmetic;
   explicit Dim(std::shared_ptr<const Expression> expression);
   int64_t constant_ = 0;
   std::shared_ptr<const Expression> expression_;
 };
+
+inline constexpr int64_t kMaxDimSize = 2048;
 
 using Shape = std::vector<Dim>;
 

@@ -94,12 +94,20 @@ class Node {
     return op->kind() == T::kKind;
   }
 
-  /// Keeps the use lists in step; `value` may be null.
+  /// Keeps the use lists in step; `value` may be null. An index beyond the operands adds absent
+  /// ones up to it.
   void set_input(int index, Value* value);
   void append_input(Value* value);
+  /// Drops operands from `count` on.
+  void truncate_inputs(int count);
+  /// Appends an output of default type.
+  Value* append_output();
+  /// True when removing it would change what the graph does, bodies included.
+  bool has_side_effects() const;
 
  private:
   friend class Graph;
+  void drop_use(int index);
   Graph* graph_ = nullptr;
   std::vector<Value*> inputs_;
   std::vector<Value*> outputs_;
@@ -127,12 +135,13 @@ class Graph {
   void set_output(int index, Value* value) { outputs_[index] = value; }
   void clear_outputs() { outputs_.clear(); }
   bool is_output(const Value* value) const;
+  /// Removes an input that has no uses.
   void erase_input(int index);
 
   /// Appends a node with `output_count` new values of default type (infer_node gives them theirs).
   Node* add_node(std::unique_ptr<Op> op, std::vector<Value*> inputs, int output_count = 1,
                  std::string name = {});
-  /// Appends a `constant` and returns its value.
+  /// Appends a `constant` and returns its value. Needs the operator, hence implemented in ops/.
   Value* add_constant(Tensor tensor, std::string name = {});
 
   /// Makes all users of `from` (graph outputs included) use `to`.
@@ -151,10 +160,12 @@ class Graph {
   Dim fresh_symbol(Range range);
 
  private:
+  friend class Node;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<Value>> values_;
   std::vector<Value*> inputs_;
   std::vector<Value*> outputs_;
+  int next_symbol_ = 0;
 };
 
 }  // namespace tenon

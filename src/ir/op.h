@@ -43,6 +43,10 @@ class Op {
   virtual std::string_view name() const = 0;
   virtual std::unique_ptr<Op> clone() const = 0;
   virtual void visit_attributes(AttributeVisitor& visitor) = 0;
+  /// Stays in the graph even when nothing uses its outputs.
+  virtual bool has_side_effects() const { return false; }
+  /// The contents of a `constant`, null for all other operators.
+  virtual const Tensor* constant_value() const { return nullptr; }
 };
 
 /// Implements Op for a struct with `static constexpr OpKind kKind`, `static constexpr

@@ -16,7 +16,12 @@ namespace tenon {
 /// Extents of a concrete tensor.
 using Extents = std::vector<int64_t>;
 
+/// Product of the extents; INT64_MAX where it does not fit, 0 where an extent is negative.
 int64_t element_count(const Extents& extents);
+/// Bytes of such a tensor, or an error when the extents are negative or the product is beyond
+/// kMaxTensorBytes.
+Result<int64_t> checked_byte_count(DataType type, const Extents& extents);
+inline constexpr int64_t kMaxTensorBytes = int64_t{1} << 40;
 
 /// A dense row-major host tensor. Copies share the bytes, which are immutable once shared: weights
 /// can be large and several graphs hold the same ones. Writers fill a tensor right after creating
@@ -24,8 +29,11 @@ int64_t element_count(const Extents& extents);
 class Tensor {
  public:
   Tensor() = default;
-  /// Bytes uninitialised, 64-byte aligned.
+  /// Bytes uninitialised, 64-byte aligned. Throws std::bad_alloc like a std::vector when there is
+  /// no such memory; evaluate_node and evaluate_graph turn that into an Error.
   Tensor(DataType type, Extents extents);
+  /// The same with an Error instead of an exception, for extents that come from outside.
+  static Result<Tensor> create(DataType type, Extents extents);
   /// Bytes owned by `owner` (a mapped file, say), not copied.
   Tensor(DataType type, Extents extents, const std::byte* bytes, std::shared_ptr<const void> owner);
   template <class T>
@@ -59,8 +67,11 @@ class Tensor {
   /// Element `index` converted to double or to a saturated int64, whatever the type.
   double as_double(int64_t index) const;
   int64_t as_int64(int64_t index) const;
-  /// Stores a value converted (rounded, saturated where the type saturates) to the element type.
+  /// Stores a value converted to the element type: rounded to nearest even for real types (8-bit
+  /// ones saturate), truncated and saturated for integers.
   void set_from_double(int64_t index, double value);
+  /// The same for integers: wrapped where the type is narrower, as ONNX's Cast.
+  void set_from_int64(int64_t index, int64_t value);
   /// All elements as int64; for small integer tensors such as shapes.
   std::vector<int64_t> to_int64s() const;
 

@@ -19,6 +19,8 @@ class InferContext {
   explicit InferContext(Node& node, std::span<const Tensor* const> known = {});
 
   const Node& node() const { return node_; }
+  /// For control flow, which infers its bodies.
+  Node& mutable_node() { return node_; }
   int input_count() const { return static_cast<int>(node_.inputs().size()); }
   int output_count() const { return static_cast<int>(node_.outputs().size()); }
   bool has_input(int index) const { return node_.has_input(index); }
@@ -35,9 +37,10 @@ class InferContext {
   std::optional<std::vector<int64_t>> integers(int index) const;
 
   void set_output(int index, DataType type, Shape shape);
+  /// Ignored when there are more than kMaxKnownElements or an expression is very large.
   void set_elements(int index, std::vector<Dim> elements);
   /// An extent that depends on data, at most `bound` (a constant upper bound is taken from the
-  /// symbol ranges).
+  /// symbol ranges). Inferring a node again gives the symbols it has already.
   Dim data_dependent(const Dim& bound);
   /// axis in [-rank, rank) to [0, rank), or an error naming the node.
   Result<int64_t> axis(int64_t axis, int rank) const;
@@ -47,6 +50,8 @@ class InferContext {
  private:
   Node& node_;
   std::span<const Tensor* const> known_;
+  std::vector<std::string> symbols_;  ///< Made for this node by an earlier inference.
+  size_t next_symbol_ = 0;
 };
 
 /// What the reference evaluation of one node sees and sets. Inputs are dense row-major host
@@ -61,7 +66,8 @@ class EvalContext {
     return index < static_cast<int>(inputs_.size()) && inputs_[index] != nullptr;
   }
   const Tensor& input(int index) const { return *inputs_[index]; }
-  /// An uninitialised output to fill.
+  /// An uninitialised output to fill. Throws std::bad_alloc, which evaluate_node turns into an
+  /// Error.
   Tensor& make_output(int index, DataType type, Extents extents);
   void set_output(int index, Tensor tensor) { outputs_[index] = std::move(tensor); }
   std::vector<Tensor>& outputs() { return outputs_; }

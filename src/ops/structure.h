@@ -9,6 +9,7 @@ struct Constant final : OpBase<Constant> {
   Tensor value;
   Constant() = default;
   explicit Constant(Tensor tensor) : value(std::move(tensor)) {}
+  const Tensor* constant_value() const override { return &value; }
   template <class V>
   void attributes(V& v) {
     v("value", value);
@@ -72,6 +73,7 @@ struct Scan final : OpBase<Scan> {
 struct Assertion final : OpBase<Assertion> {
   TENON_OP_HEADER(Assertion, "assertion");
   std::string message;
+  bool has_side_effects() const override { return true; }
   template <class V>
   void attributes(V& v) {
     v("message", message);

@@ -1,0 +1,148 @@
+#include "base/float_formats.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace tenon {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+constexpr float kValues[] = {0.0f,
+                             -0.0f,
+                             kInfinity,
+                             -kInfinity,
+                             1.0f,
+                             -1.5f,
+                             0.30000001192092896f,
+                             0.0009765625f,
+                             0.001953125f,
+                             0.00146484375f,
+                             1.52587890625e-05f,
+                             7.62939453125e-06f,
+                             3.814697265625e-06f,
+                             17.0f,
+                             18.0f,
+                             19.0f,
+                             447.0f,
+                             448.0f,
+                             464.0f,
+                             465.0f,
+                             -500.0f,
+                             239.0f,
+                             240.0f,
+                             247.0f,
+                             248.0f,
+                             249.0f,
+                             57344.0f,
+                             61439.0f,
+                             61440.0f,
+                             65536.0f,
+                             9.99999993922529e-09f,
+                             0.00146484375f,
+                             70000.0f,
+                             -70000.0f,
+                             2.5f,
+                             3.5f,
+                             0.6000000238418579f,
+                             0.875f};
+
+/// Patterns of kValues as the ml_dtypes package and ONNX's table of Cast give them.
+struct Expected {
+  SmallFloat format;
+  bool saturate;
+  uint8_t bits[std::size(kValues)];
+};
+
+constexpr Expected kExpected[] = {
+    {SmallFloat::kE4M3, true, {0x0,  0x80, 0x7e, 0xfe, 0x38, 0xbc, 0x2a, 0x0,  0x1,  0x1,
+                               0x0,  0x0,  0x0,  0x58, 0x59, 0x5a, 0x7e, 0x7e, 0x7e, 0x7e,
+                               0xfe, 0x77, 0x77, 0x77, 0x78, 0x78, 0x7e, 0x7e, 0x7e, 0x7e,
+                               0x0,  0x1,  0x7e, 0xfe, 0x42, 0x46, 0x32, 0x36}},
+    {SmallFloat::kE4M3, false, {0x0,  0x80, 0x7f, 0xff, 0x38, 0xbc, 0x2a, 0x0,  0x1,  0x1,
+                                0x0,  0x0,  0x0,  0x58, 0x59, 0x5a, 0x7e, 0x7e, 0x7e, 0x7f,
+                                0xff, 0x77, 0x77, 0x77, 0x78, 0x78, 0x7f, 0x7f, 0x7f, 0x7f,
+                                0x0,  0x1,  0x7f, 0xff, 0x42, 0x46, 0x32, 0x36}},
+    {SmallFloat::kE4M3Fnuz, true, {0x0,  0x0,  0x7f, 0xff, 0x40, 0xc4, 0x32, 0x1,  0x2,  0x2,
+                                   0x0,  0x0,  0x0,  0x60, 0x61, 0x62, 0x7f, 0x7f, 0x7f, 0x7f,
+                                   0xff, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f,
+                                   0x0,  0x2,  0x7f, 0xff, 0x4a, 0x4e, 0x3a, 0x3e}},
+    {SmallFloat::kE4M3Fnuz, false, {0x0,  0x0,  0x80, 0x80, 0x40, 0xc4, 0x32, 0x1,  0x2,  0x2,
+                                    0x0,  0x0,  0x0,  0x60, 0x61, 0x62, 0x80, 0x80, 0x80, 0x80,
+                                    0x80, 0x7f, 0x7f, 0x7f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+                                    0x0,  0x2,  0x80, 0x80, 0x4a, 0x4e, 0x3a, 0x3e}},
+    {SmallFloat::kE5M2, true, {0x0,  0x80, 0x7b, 0xfb, 0x3c, 0xbe, 0x35, 0x14, 0x18, 0x16,
+                               0x1,  0x0,  0x0,  0x4c, 0x4c, 0x4d, 0x5f, 0x5f, 0x5f, 0x5f,
+                               0xe0, 0x5b, 0x5c, 0x5c, 0x5c, 0x5c, 0x7b, 0x7b, 0x7b, 0x7b,
+                               0x0,  0x16, 0x7b, 0xfb, 0x41, 0x43, 0x39, 0x3b}},
+    {SmallFloat::kE5M2, false, {0x0,  0x80, 0x7c, 0xfc, 0x3c, 0xbe, 0x35, 0x14, 0x18, 0x16,
+                                0x1,  0x0,  0x0,  0x4c, 0x4c, 0x4d, 0x5f, 0x5f, 0x5f, 0x5f,
+                                0xe0, 0x5b, 0x5c, 0x5c, 0x5c, 0x5c, 0x7b, 0x7b, 0x7c, 0x7c,
+                                0x0,  0x16, 0x7c, 0xfc, 0x41, 0x43, 0x39, 0x3b}},
+    {SmallFloat::kE5M2Fnuz, true, {0x0,  0x0,  0x7f, 0xff, 0x40, 0xc2, 0x39, 0x18, 0x1c, 0x1a,
+                                   0x2,  0x1,  0x0,  0x50, 0x50, 0x51, 0x63, 0x63, 0x63, 0x63,
+                                   0xe4, 0x5f, 0x60, 0x60, 0x60, 0x60, 0x7f, 0x7f, 0x7f, 0x7f,
+                                   0x0,  0x1a, 0x7f, 0xff, 0x45, 0x47, 0x3d, 0x3f}},
+    {SmallFloat::kE5M2Fnuz, false, {0x0,  0x0,  0x80, 0x80, 0x40, 0xc2, 0x39, 0x18, 0x1c, 0x1a,
+                                    0x2,  0x1,  0x0,  0x50, 0x50, 0x51, 0x63, 0x63, 0x63, 0x63,
+                                    0xe4, 0x5f, 0x60, 0x60, 0x60, 0x60, 0x7f, 0x7f, 0x80, 0x80,
+                                    0x0,  0x1a, 0x80, 0x80, 0x45, 0x47, 0x3d, 0x3f}},
+    {SmallFloat::kE2M1, true, {0x0, 0x8, 0x7, 0xf, 0x2, 0xb, 0x1, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0,
+                               0x7, 0x7, 0x7, 0x7, 0x7, 0x7, 0x7, 0xf, 0x7, 0x7, 0x7, 0x7, 0x7,
+                               0x7, 0x7, 0x7, 0x7, 0x0, 0x0, 0x7, 0xf, 0x4, 0x6, 0x1, 0x2}},
+    {SmallFloat::kE2M1, false, {0x0, 0x8, 0x7, 0xf, 0x2, 0xb, 0x1, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0,
+                                0x7, 0x7, 0x7, 0x7, 0x7, 0x7, 0x7, 0xf, 0x7, 0x7, 0x7, 0x7, 0x7,
+                                0x7, 0x7, 0x7, 0x7, 0x0, 0x0, 0x7, 0xf, 0x4, 0x6, 0x1, 0x2}},
+};
+
+TEST(SmallFloat, EncodesLikeTheReference) {
+  for (const Expected& expected : kExpected)
+    for (size_t i = 0; i < std::size(kValues); ++i)
+      EXPECT_EQ(small_float_encode(expected.format, kValues[i], expected.saturate),
+                expected.bits[i])
+          << "format " << static_cast<int>(expected.format) << ", saturate " << expected.saturate
+          << ", value " << kValues[i];
+}
+
+TEST(SmallFloat, EveryPatternRoundTrips) {
+  for (const Expected& expected : kExpected) {
+    const int patterns = expected.format == SmallFloat::kE2M1 ? 16 : 256;
+    for (int bits = 0; bits < patterns; ++bits) {
+      const float value = small_float_decode(expected.format, static_cast<uint8_t>(bits));
+      if (std::isnan(value)) continue;
+      if (expected.saturate && std::isinf(value)) continue;
+      EXPECT_EQ(small_float_encode(expected.format, value, expected.saturate), bits);
+    }
+  }
+}
+
+TEST(SmallFloat, NaN) {
+  EXPECT_EQ(small_float_encode(SmallFloat::kE4M3, NAN, true), 0x7F);
+  EXPECT_EQ(small_float_encode(SmallFloat::kE4M3Fnuz, NAN, true), 0x80);
+  EXPECT_EQ(small_float_encode(SmallFloat::kE5M2, NAN, true), 0x7E);
+  EXPECT_EQ(small_float_encode(SmallFloat::kE5M2Fnuz, NAN, true), 0x80);
+  EXPECT_EQ(small_float_encode(SmallFloat::kE2M1, NAN, true), 0x08);
+}
+
+TEST(E8M0, FollowsTheTableOfCast) {
+  EXPECT_EQ(e8m0_encode(0, true, PowerRounding::kUp), 0);
+  EXPECT_EQ(e8m0_encode(0, false, PowerRounding::kNearest), 0xFF);
+  EXPECT_EQ(e8m0_encode(kInfinity, true, PowerRounding::kUp), 0xFE);
+  EXPECT_EQ(e8m0_encode(kInfinity, false, PowerRounding::kNearest), 0xFF);
+  EXPECT_EQ(e8m0_encode(0x1.8p127f, true, PowerRounding::kUp), 0xFE);
+  EXPECT_EQ(e8m0_encode(0x1.8p127f, false, PowerRounding::kNearest), 0xFF);
+  EXPECT_EQ(e8m0_encode(NAN, true, PowerRounding::kUp), 0xFF);
+  EXPECT_EQ(e8m0_encode(1, true, PowerRounding::kUp), 127);
+  EXPECT_EQ(e8m0_encode(2.5f, true, PowerRounding::kUp), 129);
+  EXPECT_EQ(e8m0_encode(2.5f, true, PowerRounding::kDown), 128);
+  EXPECT_EQ(e8m0_encode(2.5f, true, PowerRounding::kNearest), 128);
+  EXPECT_EQ(e8m0_encode(3.0f, true, PowerRounding::kNearest), 129);
+  for (int bits = 0; bits < 255; ++bits)
+    EXPECT_EQ(e8m0_encode(e8m0_decode(static_cast<uint8_t>(bits)), false, PowerRounding::kDown),
+              bits);
+}
+
+}  // namespace
+}  // namespace tenon
