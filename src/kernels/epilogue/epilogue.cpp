@@ -1,0 +1,55 @@
+#include "kernels/epilogue/epilogue.h"
+
+#include "kernels/epilogue/finish.h"
+
+namespace tenon::cpu {
+namespace {
+
+bool takes_bias(const EpilogueStep& step) {
+  return step.function == PointwiseFunction::k_add && step.operand == OperandKind::per_column &&
+         step.operand_type == ElementType::f32;
+}
+
+bool takes_residual(const EpilogueStep& step, ElementType output_type) {
+  return step.function == PointwiseFunction::k_add && step.operand == OperandKind::full &&
+         step.operand_type == output_type;
+}
+
+bool take_activation(const EpilogueStep& step, RegisterEpilogue& epilogue) {
+  if (step.function == PointwiseFunction::k_relu) {
+    epilogue.activation = RegisterActivation::clamp;
+    epilogue.low = 0.0f;
+  } else if (step.function == PointwiseFunction::k_clip) {
+    epilogue.activation = RegisterActivation::clamp;
+    epilogue.low = step.alpha;
+    epilogue.high = step.beta;
+  } else if (step.function == PointwiseFunction::k_hard_swish) {
+    epilogue.activation = RegisterActivation::hard_swish;
+  }
+  return epilogue.activation != RegisterActivation::none;
+}
+
+}  // namespace
+
+RegisterEpilogue register_epilogue(std::span<const EpilogueStep> steps, ElementType output_type) {
+  RegisterEpilogue found;
+  const int count = static_cast<int>(steps.size());
+  if (count > 0 && takes_bias(steps[0])) found.bias = found.rest++;
+  RegisterEpilogue all = found;
+  if (all.rest < count && takes_residual(steps[all.rest], output_type)) all.residual = all.rest++;
+  if (all.rest < count && take_activation(steps[all.rest], all)) ++all.rest;
+  // Steps that do not fit in registers need the accumulators in memory anyway: they take over right
+  // after the bias.
+  return all.rest == count ? all : found;
+}
+
+FinishFunction finish_function(Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::avx512) return finish_avx512;
+  if (isa == Isa::avx2) return finish_avx2;
+#endif
+  (void)isa;
+  return finish_generic;
+}
+
+}  // namespace tenon::cpu

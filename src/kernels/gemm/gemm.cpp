@@ -1,0 +1,163 @@
+#include "kernels/gemm/gemm.h"
+
+#include <algorithm>
+
+namespace tenon::cpu {
+namespace {
+
+int64_t count_of(const BatchDims& dims) {
+  int64_t count = 1;
+  for (int64_t dim : dims) count *= dim;
+  return count;
+}
+
+BatchDims unflatten(int64_t index, const BatchDims& dims) {
+  BatchDims at{};
+  for (int i = kMaxBatchDims - 1; i >= 0; --i) {
+    at[i] = index % dims[i];
+    index /= dims[i];
+  }
+  return at;
+}
+
+int64_t offset_of(const BatchDims& at, const BatchDims& strides) {
+  int64_t offset = 0;
+  for (int i = 0; i < kMaxBatchDims; ++i) offset += at[i] * strides[i];
+  return offset;
+}
+
+/// The batch that B really has: its broadcast dimensions are packed once.
+BatchDims own_batch(const GemmProblem& problem) {
+  BatchDims dims = problem.batch;
+  for (int i = 0; i < kMaxBatchDims; ++i)
+    if (problem.b.batch_strides[i] == 0) dims[i] = 1;
+  return dims;
+}
+
+int64_t own_index(const BatchDims& at, const BatchDims& dims) {
+  int64_t index = 0;
+  for (int i = 0; i < kMaxBatchDims; ++i) index = index * dims[i] + (dims[i] == 1 ? 0 : at[i]);
+  return index;
+}
+
+Status check(const GemmProblem& problem) {
+  if (problem.m < 0 || problem.n < 0 || problem.k < 0)
+    return internal_error("negative extents {} x {} x {}", problem.m, problem.n, problem.k);
+  if (problem.c.column_stride != 1) return unsupported("columns of the result must be adjacent");
+  if (problem.steps.size() > kMaxEpilogueSteps)
+    return unsupported("an epilogue of {} steps (at most {})", problem.steps.size(),
+                       kMaxEpilogueSteps);
+  if (problem.step_batch_strides.size() > problem.steps.size())
+    return internal_error("more strides than steps");
+  return {};
+}
+
+}  // namespace
+
+Result<Gemm> Gemm::prepare(const GemmProblem& problem, const void* constant_b) {
+  TENON_TRY(check(problem));
+  Gemm gemm;
+  gemm.problem_ = problem;
+  gemm.problem_.step_batch_strides.resize(problem.steps.size());
+  const Microkernels& kernels = microkernels(problem.compute, capped_isa(problem.isa));
+  gemm.direct_a_ = problem.a.type == kernels.type && problem.a.column_stride == 1 &&
+                   can_read_directly(kernels, problem.k, problem.a.row_stride);
+  gemm.plan_ = plan_product(kernels, problem.m, problem.n, problem.k, problem.c.type, problem.steps,
+                            gemm.batch_count(), problem.threads, !gemm.direct_a_);
+  gemm.packed_each_ = align_up(tenon::cpu::packed_bytes(kernels, problem.k, problem.n));
+  if (constant_b != nullptr) {
+    gemm.packed_ = AlignedBuffer(gemm.packed_each_ * gemm.b_count());
+    if (gemm.packed_.size() != gemm.packed_each_ * gemm.b_count())
+      return resource_error("no memory for {} bytes of packed weights",
+                            gemm.packed_each_ * gemm.b_count());
+    ThreadPool pool(1);
+    gemm.pack_all_b(constant_b, pool, gemm.packed_.data());
+  }
+  return gemm;
+}
+
+int64_t Gemm::batch_count() const {
+  return count_of(problem_.batch);
+}
+int64_t Gemm::b_count() const {
+  return count_of(own_batch(problem_));
+}
+
+size_t Gemm::scratch_bytes() const {
+  const size_t workers = align_up(plan_.worker_scratch_bytes()) * problem_.threads;
+  return workers + (packed_.data() == nullptr ? packed_each_ * b_count() : 0);
+}
+
+void Gemm::pack_all_b(const void* b, ThreadPool& pool, void* to) const {
+  const BatchDims dims = own_batch(problem_);
+  const int64_t panel = plan_.kernels->panel;
+  const int64_t panels = (problem_.n + panel - 1) / panel;
+  pool.parallel_for(b_count() * panels, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t item = i / panels, p = i % panels;
+      const MatrixView all{b, problem_.b.type, problem_.b.row_stride, problem_.b.column_stride};
+      const int64_t offset = offset_of(unflatten(item, dims), problem_.b.batch_strides);
+      MatrixView one = all;
+      one.data = static_cast<const char*>(b) + offset * element_size(problem_.b.type);
+      pack_panels(*plan_.kernels, one, problem_.k, problem_.n, p, p + 1,
+                  static_cast<char*>(to) + item * packed_each_);
+    }
+  });
+}
+
+void Gemm::run(const GemmArguments& arguments, ThreadPool& pool, void* scratch) const {
+  if (problem_.m == 0 || problem_.n == 0) return;
+  char* free = static_cast<char*>(scratch);
+  const size_t worker_bytes = align_up(plan_.worker_scratch_bytes());
+  char* workers = free;
+  const void* packed = packed_.data();
+  if (packed == nullptr) {
+    void* to = free + worker_bytes * problem_.threads;
+    pack_all_b(arguments.b, pool, to);
+    packed = to;
+  }
+  const int64_t tasks = batch_count() * plan_.row_tasks() * plan_.column_tasks();
+  pool.parallel_for(tasks, 1, [&](int64_t begin, int64_t end, int worker) {
+    for (int64_t task = begin; task < end; ++task)
+      run_task(arguments, packed, task, workers + worker * worker_bytes);
+  });
+}
+
+// Tasks run over rows fastest: neighbours share a block of B.
+void Gemm::run_task(const GemmArguments& arguments, const void* packed, int64_t task,
+                    void* scratch) const {
+  const int64_t row = task % plan_.row_tasks() * plan_.row_block;
+  task /= plan_.row_tasks();
+  const int64_t column = task % plan_.column_tasks() * plan_.column_block;
+  const BatchDims at = unflatten(task / plan_.column_tasks(), problem_.batch);
+  const auto moved = [&](const void* p, const GemmMatrix& matrix) {
+    return static_cast<const char*>(p) +
+           offset_of(at, matrix.batch_strides) * element_size(matrix.type);
+  };
+  EpilogueOperand operands[kMaxEpilogueSteps];
+  for (size_t i = 0; i < arguments.operands.size(); ++i) {
+    operands[i] = arguments.operands[i];
+    operands[i].data = static_cast<const char*>(operands[i].data) +
+                       offset_of(at, problem_.step_batch_strides[i]) *
+                           element_size(problem_.steps[i].operand_type);
+  }
+  const MatrixView a{moved(arguments.a, problem_.a), problem_.a.type, problem_.a.row_stride,
+                     problem_.a.column_stride};
+  const auto gather = [&](int64_t r, int64_t rows, int64_t k, int64_t count, void* to,
+                          int64_t stride) {
+    pack_rows(*plan_.kernels, a.at(r, k), rows, count, to, stride);
+  };
+  const RowSource source(gather);
+  ProductOperands product{
+      .a = a.data,
+      .a_stride = problem_.a.row_stride,
+      .source = direct_a_ ? nullptr : &source,
+      .b = static_cast<const char*>(packed) + own_index(at, own_batch(problem_)) * packed_each_,
+      .output = const_cast<char*>(moved(arguments.c, problem_.c)),
+      .output_stride = problem_.c.row_stride,
+      .operands = operands};
+  run_product(plan_, product, row, std::min(plan_.row_block, problem_.m - row), column,
+              std::min(plan_.column_block, problem_.n - column), scratch);
+}
+
+}  // namespace tenon::cpu

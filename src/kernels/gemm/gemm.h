@@ -1,0 +1,76 @@
+#pragma once
+
+#include <array>
+
+#include "base/status.h"
+#include "device/cpu/aligned_buffer.h"
+#include "device/cpu/thread_pool.h"
+#include "kernels/gemm/pack.h"
+#include "kernels/gemm/product.h"
+
+/// Batched matrix product C[i] = epilogue(A[i] * B[i]) over strided operands.
+namespace tenon::cpu {
+
+/// Leading dimensions that a product is repeated over; stride 0 broadcasts an operand.
+inline constexpr int kMaxBatchDims = 4;
+using BatchDims = std::array<int64_t, kMaxBatchDims>;
+
+/// An operand's type and strides in elements; row and column are those of the mathematical A (m x
+/// k), B (k x n), C (m x n).
+struct GemmMatrix {
+  ElementType type = ElementType::f32;
+  int64_t row_stride = 0;
+  int64_t column_stride = 1;
+  BatchDims batch_strides{};
+};
+
+struct GemmProblem {
+  int64_t m = 0, n = 0, k = 0;
+  BatchDims batch = {1, 1, 1, 1};
+  GemmMatrix a, b, c;  ///< c.column_stride is 1
+  /// Multiply in bf16 (accumulating in float) where the machine can; without, everything is float.
+  ElementType compute = ElementType::f32;
+  std::vector<EpilogueStep> steps;
+  /// Strides of each step's operand over the batch; per_row, per_column and full operands.
+  std::vector<BatchDims> step_batch_strides;
+  Isa isa = detected_isa();
+  int threads = 1;
+};
+
+struct GemmArguments {
+  const void* a = nullptr;
+  const void* b = nullptr;  ///< not used when B was packed by prepare
+  void* c = nullptr;
+  std::span<const EpilogueOperand> operands;  ///< parallel to the problem's steps
+};
+
+/// Longest epilogue.
+inline constexpr int kMaxEpilogueSteps = 16;
+
+class Gemm {
+ public:
+  /// `constant_b` is B's contents when they are known now: they are packed once.
+  static Result<Gemm> prepare(const GemmProblem& problem, const void* constant_b = nullptr);
+
+  size_t scratch_bytes() const;
+  size_t packed_bytes() const { return packed_.size(); }
+  /// Needs `scratch` of scratch_bytes(), 64-byte aligned, and a pool of at most the problem's
+  /// threads.
+  void run(const GemmArguments& arguments, ThreadPool& pool, void* scratch) const;
+  const ProductPlan& plan() const { return plan_; }
+
+ private:
+  int64_t batch_count() const;
+  int64_t b_count() const;
+  void pack_all_b(const void* b, ThreadPool& pool, void* to) const;
+  void run_task(const GemmArguments& arguments, const void* packed, int64_t task,
+                void* scratch) const;
+
+  GemmProblem problem_;
+  ProductPlan plan_;
+  bool direct_a_ = false;
+  AlignedBuffer packed_;
+  size_t packed_each_ = 0;  ///< bytes of one packed B
+};
+
+}  // namespace tenon::cpu

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/epilogue/epilogue.h"
+
+/// The innermost matrix product: a few rows of A times one or two packed panels of B, kept in
+/// registers.
+namespace tenon::cpu {
+
+/// One call of a microkernel. Strides are in elements.
+///
+/// B is packed in panels of `panel` columns: for every `k_unit` steps of k, panel * k_unit
+/// elements, the k_unit ones of a column side by side (1 for float, 2 for bf16). Columns and k are
+/// padded with zeros.
+struct Tile {
+  const void* a = nullptr;
+  int64_t a_stride = 0;
+  const void* b = nullptr;
+  int64_t b_panel_stride = 0;  ///< from one panel to the next, in elements
+  int64_t k = 0;               ///< in units of k_unit
+  int rows = 0;                ///< 1 .. max_rows
+  int columns = 0;             ///< 1 .. columns_for(rows)
+
+  /// Start values: null (zeros), a bias (stride 0), or the sums over earlier parts of k.
+  const float* initial = nullptr;
+  int64_t initial_stride = 0;
+
+  const void* residual = nullptr;  ///< of the output's type
+  int64_t residual_stride = 0;
+  RegisterActivation activation = RegisterActivation::none;
+  float low = 0.0f;
+  float high = 0.0f;
+
+  void* output = nullptr;
+  int64_t output_stride = 0;
+  ElementType output_type = ElementType::f32;
+};
+
+/// The microkernels of one instruction set and type of operands.
+struct Microkernels {
+  Isa isa;
+  ElementType type;  ///< of A and B
+  int k_unit;
+  int panel;
+  int max_rows;
+  int wide_rows;  ///< up to so many rows a tile may span two panels
+  void (*run)(const Tile& tile);
+
+  int columns_for(int rows) const { return rows <= wide_rows ? 2 * panel : panel; }
+};
+
+/// The best set up to `isa` for operands stored as `type`; bf16 operands are widened to float (then
+/// `type` of the result is f32) where the machine has no bf16 products.
+const Microkernels& microkernels(ElementType type, Isa isa);
+
+}  // namespace tenon::cpu

@@ -1,0 +1,18 @@
+#include <utility>
+
+#include "kernels/gemm/microkernel_body.h"
+#include "kernels/gemm/microkernel_tables.h"
+#include "kernels/vector_math/vector_avx512.h"
+
+namespace tenon::cpu {
+
+const Microkernels kMicrokernelsAvx512F32 = {
+    Isa::avx512,
+    ElementType::f32,
+    1,
+    32,
+    14,
+    6,
+    TileTable<FloatProduct<vector_math::F32x16>, 14, 6, 2>::run};
+
+}  // namespace tenon::cpu

@@ -1,0 +1,174 @@
+#pragma once
+
+#include "kernels/gemm/microkernel.h"
+#include "kernels/vector_math/activations.h"
+
+/// The microkernel over any vector type; included by one source an instruction set.
+namespace tenon::cpu {
+namespace {
+
+namespace vm = vector_math;
+
+/// Products of floats: one step of k is one broadcast element of A times vectors of B.
+template <class V>
+struct FloatProduct {
+  using Element = float;
+  using Vector = V;
+  static constexpr int kUnit = 1;
+  using Register = V;
+  [[gnu::always_inline]] static V broadcast(const float* a) { return V::broadcast(*a); }
+  [[gnu::always_inline]] static V load(const float* b) { return V::load(b); }
+  [[gnu::always_inline]] static V multiply_add(V a, V b, V c) { return fma(a, b, c); }
+};
+
+// Rows are addressed from every third one, so that 14 rows need five address registers and not 14.
+template <class P, int R, int W, int kPanelVectors>
+struct TileKernel {
+  using V = typename P::Vector;
+  using E = typename P::Element;
+
+  /// Columns of vector w that exist.
+  [[gnu::always_inline]] static int lanes(const Tile& t, int w) {
+    const int left = t.columns - w * V::kWidth;
+    return left < 0 ? 0 : left > V::kWidth ? V::kWidth : left;
+  }
+
+  [[gnu::always_inline]] static void product(const Tile& t, V (&acc)[R][W]) {
+    constexpr int kGroups = (R + 2) / 3;
+    const int64_t stride = t.a_stride;
+    const E* row[kGroups];
+#pragma GCC unroll 8
+    for (int g = 0; g < kGroups; ++g) {
+      row[g] = static_cast<const E*>(t.a) + 3 * g * stride;
+      asm("" : "+r"(row[g]));
+    }
+    const E* b = static_cast<const E*>(t.b);
+    constexpr int kPanel = kPanelVectors * V::kWidth;
+    const E* b2 = b + t.b_panel_stride;
+    for (int64_t k = t.k; k > 0; --k) {
+      typename P::Register column[W];
+#pragma GCC unroll 8
+      for (int w = 0; w < W; ++w) {
+        constexpr int kHalf = kPanelVectors;
+        const E* from =
+            w < kHalf ? b + w * V::kWidth * P::kUnit : b2 + (w - kHalf) * V::kWidth * P::kUnit;
+        column[w] = P::load(from);
+      }
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const auto a = P::broadcast(row[r / 3] + (r % 3) * stride);
+#pragma GCC unroll 8
+        for (int w = 0; w < W; ++w) acc[r][w] = P::multiply_add(a, column[w], acc[r][w]);
+      }
+#pragma GCC unroll 8
+      for (int g = 0; g < kGroups; ++g) row[g] += P::kUnit;
+      b += kPanel * P::kUnit;
+      b2 += kPanel * P::kUnit;
+    }
+  }
+
+  [[gnu::always_inline]] static V activate(const Tile& t, V x) {
+    if (t.activation == RegisterActivation::clamp)
+      return min(V::broadcast(t.high), max(V::broadcast(t.low), x));
+    return vm::apply_unary(PointwiseFunction::k_hard_swish, x, 0.0f, 0.0f);
+  }
+
+  template <bool kFull>
+  [[gnu::always_inline]] static void start(const Tile& t, V (&acc)[R][W]) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+      for (int w = 0; w < W; ++w) {
+        const float* p = t.initial + r * t.initial_stride + w * V::kWidth;
+        if (t.initial == nullptr)
+          acc[r][w] = V::zero();
+        else
+          acc[r][w] = kFull ? V::load(p) : V::load(p, lanes(t, w));
+      }
+  }
+
+  template <bool kFull>
+  [[gnu::always_inline]] static void add_residual(const Tile& t, V (&acc)[R][W]) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+      for (int w = 0; w < W; ++w) {
+        const int64_t at = r * t.residual_stride + w * V::kWidth;
+        if (t.output_type == ElementType::f32) {
+          const float* p = static_cast<const float*>(t.residual) + at;
+          acc[r][w] = acc[r][w] + (kFull ? V::load(p) : V::load(p, lanes(t, w)));
+        } else {
+          const uint16_t* p = static_cast<const uint16_t*>(t.residual) + at;
+          acc[r][w] = acc[r][w] + (kFull ? V::load_bf16(p) : V::load_bf16(p, lanes(t, w)));
+        }
+      }
+  }
+
+  template <bool kFull>
+  [[gnu::always_inline]] static void store(const Tile& t, V (&acc)[R][W]) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+      for (int w = 0; w < W; ++w) {
+        const int64_t at = r * t.output_stride + w * V::kWidth;
+        if (t.output_type == ElementType::f32) {
+          float* p = static_cast<float*>(t.output) + at;
+          kFull ? acc[r][w].store(p) : acc[r][w].store(p, lanes(t, w));
+        } else {
+          uint16_t* p = static_cast<uint16_t*>(t.output) + at;
+          kFull ? acc[r][w].store_bf16(p) : acc[r][w].store_bf16(p, lanes(t, w));
+        }
+      }
+  }
+
+  template <bool kFull>
+  [[gnu::always_inline]] static void finish(const Tile& t, V (&acc)[R][W]) {
+    if (t.residual != nullptr) add_residual<kFull>(t, acc);
+    if (t.activation != RegisterActivation::none) {
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r)
+#pragma GCC unroll 8
+        for (int w = 0; w < W; ++w) acc[r][w] = activate(t, acc[r][w]);
+    }
+    store<kFull>(t, acc);
+  }
+
+  static void run(const Tile& t) {
+    V acc[R][W];
+    if (t.columns == W * V::kWidth) {
+      start<true>(t, acc);
+      product(t, acc);
+      finish<true>(t, acc);
+    } else {
+      start<false>(t, acc);
+      product(t, acc);
+      finish<false>(t, acc);
+    }
+  }
+};
+
+using TileFunction = void (*)(const Tile&);
+
+/// Tables of kernels by rows: panels of two vectors, and two panels at once for few rows.
+template <class P, int kMaxRows, int kWideRows, int kVectors>
+struct TileTable {
+  template <int... R>
+  static void narrow(const Tile& t, std::integer_sequence<int, R...>) {
+    static constexpr TileFunction kTable[] = {TileKernel<P, R + 1, kVectors, kVectors>::run...};
+    kTable[t.rows - 1](t);
+  }
+  template <int... R>
+  static void wide(const Tile& t, std::integer_sequence<int, R...>) {
+    static constexpr TileFunction kTable[] = {TileKernel<P, R + 1, 2 * kVectors, kVectors>::run...};
+    kTable[t.rows - 1](t);
+  }
+  static void run(const Tile& t) {
+    if (t.columns > kVectors * P::Vector::kWidth)
+      wide(t, std::make_integer_sequence<int, kWideRows>());
+    else
+      narrow(t, std::make_integer_sequence<int, kMaxRows>());
+  }
+};
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,234 @@
+#include "kernels/gemm/product.h"
+
+#include <algorithm>
+
+#include "device/cpu/aligned_buffer.h"
+
+namespace tenon::cpu {
+namespace {
+
+// One panel of this many steps stays in the first-level cache beside the rows of A that it meets.
+constexpr int64_t kBlockK = 256;
+constexpr int64_t kRowBlock = 56;
+constexpr int64_t kColumnBlock = 512;
+constexpr int64_t kTasksPerThread = 4;
+// Rows of gathered blocks lie this many bytes further apart than needed, off the powers of two.
+constexpr int64_t kRowPadding = 64;
+
+int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+int64_t round_up(int64_t a, int64_t b) {
+  return ceil_div(a, b) * b;
+}
+
+/// The scratch of one worker: gathered rows of A, sums over parts of k, one tile.
+struct Scratch {
+  char* rows;
+  int64_t row_stride;  // elements
+  float* sums;
+  float* tile;
+
+  Scratch(const ProductPlan& plan, void* memory)
+      : rows(static_cast<char*>(memory)),
+        row_stride(stride(plan)),
+        sums(reinterpret_cast<float*>(rows + row_bytes(plan))),
+        tile(sums + sum_bytes(plan) / sizeof(float)) {}
+
+  static int64_t stride(const ProductPlan& plan) {
+    const int64_t size = element_size(plan.kernels->type);
+    return (align_up(std::min(plan.k_block, plan.k + 1) * size) + kRowPadding) / size;
+  }
+  static size_t row_bytes(const ProductPlan& plan) {
+    return align_up(stride(plan) * plan.row_block * element_size(plan.kernels->type));
+  }
+  static size_t sum_bytes(const ProductPlan& plan) {
+    if (plan.k <= plan.k_block) return 0;
+    return align_up(plan.row_block * plan.column_block * sizeof(float));
+  }
+  static size_t tile_bytes(const ProductPlan& plan) {
+    return align_up(plan.kernels->max_rows * 2 * plan.kernels->panel * sizeof(float));
+  }
+};
+
+/// One run_product: what its loops share.
+struct Run {
+  const ProductPlan& plan;
+  const ProductOperands& operands;
+  Scratch scratch;
+  int64_t row, rows, column, columns;
+
+  void all() const {
+    int64_t k = 0;
+    do {  // once for an empty k too: its products are zeros
+      part(k, std::min(plan.k_block, plan.k - k));
+      k += plan.k_block;
+    } while (k < plan.k);
+  }
+
+  void part(int64_t k, int64_t count) const {
+    Tile tile;
+    place_a(k, count, tile);
+    tile.k = ceil_div(count, plan.kernels->k_unit);
+    tile.b_panel_stride = round_up(plan.k, plan.kernels->k_unit) * plan.kernels->panel;
+    const int64_t tiles = ceil_div(rows, plan.kernels->max_rows);
+    const int step = plan.kernels->columns_for(static_cast<int>(ceil_div(rows, tiles)));
+    for (int64_t c = 0; c < columns; c += step) {
+      const int64_t panel = (column + c) / plan.kernels->panel;
+      tile.b = static_cast<const char*>(operands.b) +
+               (panel * tile.b_panel_stride + k * plan.kernels->panel) *
+                   element_size(plan.kernels->type);
+      tile.columns = static_cast<int>(std::min<int64_t>(step, columns - c));
+      panel_of_tiles(tile, tiles, c, k == 0, k + count == plan.k);
+    }
+  }
+
+  void place_a(int64_t k, int64_t count, Tile& tile) const {
+    if (operands.source == nullptr) {
+      tile.a_stride = operands.a_stride;
+      tile.a = static_cast<const char*>(operands.a) +
+               (row * operands.a_stride + k) * element_size(plan.kernels->type);
+      return;
+    }
+    (*operands.source)(row, rows, k, count, scratch.rows, scratch.row_stride);
+    tile.a = scratch.rows;
+    tile.a_stride = scratch.row_stride;
+  }
+
+  void panel_of_tiles(Tile tile, int64_t tiles, int64_t c, bool first, bool last) const {
+    const int64_t a_step = tile.a_stride * element_size(plan.kernels->type);
+    const void* a = tile.a;
+    for (int64_t i = 0; i < tiles; ++i) {
+      // Tiles of nearly equal height: a short last one would waste its loads of B.
+      const int64_t r = i * rows / tiles;
+      tile.rows = static_cast<int>((i + 1) * rows / tiles - r);
+      tile.a = static_cast<const char*>(a) + r * a_step;
+      start(tile, r, c, first);
+      if (last)
+        finish(tile, r, c);
+      else
+        keep_sums(tile, r, c);
+    }
+  }
+
+  float* sums_at(int64_t r, int64_t c) const { return scratch.sums + r * plan.column_block + c; }
+
+  void start(Tile& tile, int64_t r, int64_t c, bool first) const {
+    tile.initial = nullptr;
+    tile.initial_stride = 0;
+    if (!first) {
+      tile.initial = sums_at(r, c);
+      tile.initial_stride = plan.column_block;
+    } else if (plan.registers.bias >= 0) {
+      tile.initial =
+          static_cast<const float*>(operands.operands[plan.registers.bias].data) + column + c;
+    }
+  }
+
+  void keep_sums(Tile tile, int64_t r, int64_t c) const {
+    tile.output = sums_at(r, c);
+    tile.output_stride = plan.column_block;
+    tile.output_type = ElementType::f32;
+    plan.kernels->run(tile);
+  }
+
+  void finish(Tile& tile, int64_t r, int64_t c) const {
+    const int64_t at = (row + r) * operands.output_stride + column + c;
+    void* output = static_cast<char*>(operands.output) + at * element_size(plan.output_type);
+    if (plan.registers.rest < static_cast<int>(plan.steps.size()))
+      return finish_in_memory(tile, r, c, output);
+    tile.output = output;
+    tile.output_stride = operands.output_stride;
+    tile.output_type = plan.output_type;
+    tile.activation = plan.registers.activation;
+    tile.low = plan.registers.low;
+    tile.high = plan.registers.high;
+    if (plan.registers.residual >= 0) {
+      const EpilogueOperand& residual = operands.operands[plan.registers.residual];
+      const int64_t from = (row + r) * residual.row_stride + column + c;
+      tile.residual =
+          static_cast<const char*>(residual.data) + from * element_size(plan.output_type);
+      tile.residual_stride = residual.row_stride;
+    }
+    plan.kernels->run(tile);
+  }
+
+  void finish_in_memory(Tile tile, int64_t r, int64_t c, void* output) const {
+    FinishTile finish{
+        .tile = plan.finish_in_place ? static_cast<float*>(output) : scratch.tile,
+        .tile_stride = plan.finish_in_place ? operands.output_stride : 2 * plan.kernels->panel,
+        .rows = tile.rows,
+        .columns = tile.columns,
+        .row = row + r,
+        .column = column + c,
+        .output = output,
+        .output_stride = operands.output_stride,
+        .output_type = plan.output_type};
+    tile.output = finish.tile;
+    tile.output_stride = finish.tile_stride;
+    tile.output_type = ElementType::f32;
+    plan.kernels->run(tile);
+    const std::span<const EpilogueStep> steps(plan.steps);
+    plan.finish(finish, steps.subspan(plan.registers.rest),
+                operands.operands + plan.registers.rest);
+  }
+};
+
+bool has_full_operand(const std::vector<EpilogueStep>& steps) {
+  return std::any_of(steps.begin(), steps.end(),
+                     [](const EpilogueStep& s) { return s.operand == OperandKind::full; });
+}
+
+/// Cuts m x n into enough tasks for the threads, first by rows; a gathered block of A is worth many
+/// columns.
+void choose_blocks(ProductPlan& plan, int64_t batch, int threads, bool gathered) {
+  const int64_t panel = plan.kernels->panel, rows = plan.kernels->max_rows;
+  const int64_t wanted = threads > 1 ? threads * kTasksPerThread : 1;
+  plan.row_block = std::min(plan.m, std::max(rows, kRowBlock / rows * rows));
+  // Equal blocks, whole tiles where possible.
+  plan.row_block = ceil_div(plan.m, ceil_div(plan.m, plan.row_block));
+  plan.column_block = std::min(round_up(plan.n, panel), round_up(kColumnBlock, panel));
+  const int64_t smallest = gathered ? 4 * panel : 2 * panel;
+  while (batch * plan.row_tasks() * plan.column_tasks() < wanted &&
+         plan.column_block >= 2 * smallest)
+    plan.column_block = round_up(plan.column_block / 2, panel);
+  // Equal column blocks in whole panels.
+  const int64_t panels = ceil_div(plan.n, panel);
+  plan.column_block = ceil_div(panels, ceil_div(plan.n, plan.column_block)) * panel;
+}
+
+}  // namespace
+
+size_t ProductPlan::worker_scratch_bytes() const {
+  return Scratch::row_bytes(*this) + Scratch::sum_bytes(*this) + Scratch::tile_bytes(*this);
+}
+
+ProductPlan plan_product(const Microkernels& kernels, int64_t m, int64_t n, int64_t k,
+                         ElementType output_type, std::vector<EpilogueStep> steps, int64_t batch,
+                         int threads, bool gathered) {
+  ProductPlan plan{.kernels = &kernels,
+                   .finish = finish_function(kernels.isa),
+                   .m = m,
+                   .n = n,
+                   .k = k,
+                   .output_type = output_type,
+                   .steps = std::move(steps)};
+  plan.registers = register_epilogue(plan.steps, output_type);
+  plan.finish_in_place = output_type == ElementType::f32 && !has_full_operand(plan.steps);
+  const int64_t block = kBlockK * 4 / element_size(kernels.type);
+  plan.k_block =
+      round_up(ceil_div(k, std::max<int64_t>(1, ceil_div(k, block))), 8) + (k == 0 ? 8 : 0);
+  choose_blocks(plan, batch, threads, gathered);
+  return plan;
+}
+
+bool can_read_directly(const Microkernels& kernels, int64_t k, int64_t a_stride) {
+  return k % kernels.k_unit == 0 && a_stride * element_size(kernels.type) % 2048 != 0;
+}
+
+void run_product(const ProductPlan& plan, const ProductOperands& operands, int64_t row,
+                 int64_t rows, int64_t column, int64_t columns, void* scratch) {
+  Run{plan, operands, Scratch(plan, scratch), row, rows, column, columns}.all();
+}
+
+}  // namespace tenon::cpu

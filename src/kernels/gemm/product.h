@@ -1,0 +1,63 @@
+#pragma once
+
+#include <vector>
+
+#include "base/function_ref.h"
+#include "kernels/gemm/microkernel.h"
+
+/// The blocked matrix product under both matmul and convolution: C = epilogue(A * B) with B packed,
+/// and A either in memory with a row stride or gathered block by block.
+namespace tenon::cpu {
+
+/// Writes rows [row, row + rows) x steps [k, k + count) of A to `to`, in the kernels' type, zero up
+/// to their k_unit.
+using RowSource = FunctionRef<void(int64_t row, int64_t rows, int64_t k, int64_t count, void* to,
+                                   int64_t to_stride)>;
+
+/// What is fixed before the first run. The order of summation depends on k alone, so results depend
+/// neither on threads nor on how rows and columns are cut.
+struct ProductPlan {
+  const Microkernels* kernels = nullptr;
+  FinishFunction finish = nullptr;
+  int64_t m = 0, n = 0, k = 0;
+  ElementType output_type = ElementType::f32;
+  std::vector<EpilogueStep> steps;
+  RegisterEpilogue registers;
+  bool finish_in_place =
+      false;  ///< The steps that registers do not take may work on the output itself.
+  int64_t k_block = 0;
+  int64_t row_block = 0;  ///< rows and columns of one task
+  int64_t column_block = 0;
+
+  int64_t row_tasks() const { return (m + row_block - 1) / row_block; }
+  int64_t column_tasks() const { return (n + column_block - 1) / column_block; }
+  size_t worker_scratch_bytes() const;
+};
+
+/// Chooses blocks for `threads` threads and `batch` such products a run; `gathered` tells that A
+/// goes through a RowSource.
+ProductPlan plan_product(const Microkernels& kernels, int64_t m, int64_t n, int64_t k,
+                         ElementType output_type, std::vector<EpilogueStep> steps, int64_t batch,
+                         int threads, bool gathered);
+
+/// One product's addresses.
+struct ProductOperands {
+  const void* a = nullptr;  ///< in the kernels' type; null when `source` serves
+  int64_t a_stride = 0;
+  const RowSource* source = nullptr;
+  const void* b = nullptr;  ///< packed
+  void* output = nullptr;
+  int64_t output_stride = 0;
+  const EpilogueOperand* operands = nullptr;  ///< parallel to the plan's steps
+};
+
+/// Whether A can be read where it lies: its rows do not fall on the same cache sets, and k is
+/// whole.
+bool can_read_directly(const Microkernels& kernels, int64_t k, int64_t a_stride);
+
+/// Computes rows [row, row + rows) x columns [column, column + columns); `scratch` is the worker's
+/// own.
+void run_product(const ProductPlan& plan, const ProductOperands& operands, int64_t row,
+                 int64_t rows, int64_t column, int64_t columns, void* scratch);
+
+}  // namespace tenon::cpu
