@@ -1,0 +1,123 @@
+// Constant folding: nodes whose operands are all constants are evaluated; integer tensors whose elements inference knows
+// as expressions become constants or `dims`, so that no shape arithmetic is left to run.
+#include <algorithm>
+
+#include "ops/ops.h"
+#include "ops/table.h"
+#include "passes/pass.h"
+
+namespace tenon {
+namespace {
+
+/// Results larger than this and than their operands are not worth a constant (Expand, Tile, Range, ...).
+constexpr int64_t kMaxGrowth = 1 << 20;
+
+bool has_effects_or_chance(const Node& node) {
+  return node.is<Random>() || node.is<Bernoulli>() || node.is<Multinomial>() || node.is<Assertion>() ||
+         node.is<Plugin>() || node.outputs().empty();
+}
+
+bool is_source(const Node& node) { return node.is<Constant>() || node.is<Dims>(); }
+
+bool operands_constant(const Node& node) {
+  return std::all_of(node.inputs().begin(), node.inputs().end(),
+                     [](const Value* value) { return value == nullptr || value->constant() != nullptr; });
+}
+
+/// Quantized weights stay quantized: folding them would only make them larger.
+bool keeps_weights_small(const Node& node) { return node.is<Dequantize>() && node.input(0)->constant()->count() > 1; }
+
+int64_t operand_bytes(const Node& node) {
+  int64_t bytes = 0;
+  for (const Value* value : node.inputs())
+    if (value != nullptr) bytes += value->constant()->byte_count();
+  return bytes;
+}
+
+int64_t result_bytes(const Node& node) {
+  int64_t bytes = 0;
+  for (const Value* value : node.outputs()) {
+    if (!is_constant(value->type.shape)) return INT64_MAX;
+    bytes += element_count(constants(value->type.shape)) * byte_size(value->type.type);
+  }
+  return bytes;
+}
+
+void replace(Graph& graph, Value* old, Value* with) {
+  with->type.layout = old->type.layout;
+  if (with->name.empty()) with->name = old->name;
+  graph.replace_uses(old, with);
+}
+
+bool fold_evaluated(Graph& graph, Node& node) {
+  if (!operands_constant(node) || keeps_weights_small(node)) return false;
+  if (const int64_t bytes = result_bytes(node); bytes != INT64_MAX && bytes > kMaxGrowth + operand_bytes(node))
+    return false;
+  std::vector<const Tensor*> operands;
+  for (const Value* value : node.inputs()) operands.push_back(value == nullptr ? nullptr : value->constant());
+  auto results = evaluate_node(node, operands);
+  if (!results.ok()) return false;  // Stays in the graph, where running it reports the error.
+  for (size_t i = 0; i < results->size(); ++i) {
+    Value* constant = graph.add_constant((*results)[i]);
+    constant->type.shape = to_shape((*results)[i].extents());
+    replace(graph, node.output(static_cast<int>(i)), constant);
+  }
+  return true;
+}
+
+/// The output of a node whose elements are known as expressions.
+Value* source_of(Graph& graph, const Value& value) {
+  const auto& elements = *value.elements;
+  if (!is_constant(value.type.shape)) return nullptr;
+  const Extents extents = constants(value.type.shape);
+  if (std::all_of(elements.begin(), elements.end(), [](const Dim& dim) { return dim.is_constant(); })) {
+    Tensor tensor(value.type.type, extents);
+    for (size_t i = 0; i < elements.size(); ++i) {
+      if (value.type.type == DataType::kInt64)
+        tensor.mutable_values<int64_t>()[i] = elements[i].constant();
+      else
+        tensor.mutable_values<int32_t>()[i] = static_cast<int32_t>(elements[i].constant());
+    }
+    Value* constant = graph.add_constant(std::move(tensor));
+    constant->type.shape = value.type.shape;
+    return constant;
+  }
+  auto dims = std::make_unique<Dims>();
+  for (const Dim& dim : elements) dims->expressions.push_back(dim.to_string());
+  dims->extents = extents;
+  dims->to = value.type.type;
+  Node* node = graph.add_node(std::move(dims), {}, 1, value.producer()->name);
+  node->origins = value.producer()->origins;
+  node->output()->type = value.type;
+  node->output()->elements = value.elements;
+  return node->output();
+}
+
+bool fold_elements(Graph& graph, Node& node) {
+  bool changed = false;
+  for (Value* output : node.outputs()) {
+    const bool integer = output->type.type == DataType::kInt64 || output->type.type == DataType::kInt32;
+    if (!output->elements.has_value() || !integer || (output->uses().empty() && !graph.is_output(output))) continue;
+    if (Value* source = source_of(graph, *output)) {
+      replace(graph, output, source);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+}  // namespace
+
+bool fold_constants(Graph& graph, PassContext& context) {
+  bool changed = false;
+  std::vector<Node*> nodes;
+  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
+  for (Node* node : nodes) {
+    if (is_source(*node) || has_effects_or_chance(*node) || !context.allows(*node)) continue;
+    if (!fold_elements(graph, *node) && !fold_evaluated(graph, *node)) continue;
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace tenon

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "ir/graph.h"
+
+namespace tenon {
+
+/// Which passes a build may use, and where.
+struct PassOptions {
+  int level = 3;
+  /// "fuse_epilogue" switches a pass off, "fuse_epilogue:conv*" only where a node's name or origin matches.
+  std::vector<std::string> disabled;
+  /// Nodes that no fusion may touch, as patterns ("*" and "?") over names and origins.
+  std::vector<std::string> no_fuse;
+  /// Device facts that passes ask for.
+  bool channels_last = true;
+};
+
+/// What a pass may ask and tell while it runs.
+class PassContext {
+ public:
+  PassContext(const PassOptions& options, Logger& logger) : options_(options), logger_(logger) {}
+
+  const PassOptions& options() const { return options_; }
+  Logger& logger() { return logger_; }
+  /// Whether the running pass may change this node.
+  bool allows(const Node& node) const;
+  /// Likewise, for joining it with others.
+  bool allows_fusion(const Node& node) const;
+  /// Reports one application: "ip1 + relu1".
+  void applied(std::string_view what);
+
+  /// Set by the pass manager.
+  void start(std::string_view pass) { pass_ = pass; }
+  const std::vector<std::string>& log() const { return log_; }
+
+ private:
+  const PassOptions& options_;
+  Logger& logger_;
+  std::string_view pass_;
+  std::vector<std::string> log_;
+};
+
+/// A row of passes.def.
+struct PassInfo {
+  std::string_view name;
+  int level;
+  std::string_view summary;
+  bool (*run)(Graph& graph, PassContext& context);
+};
+
+std::span<const PassInfo> pass_table();
+const PassInfo* find_pass(std::string_view name);
+
+/// Shell-style match of "*" and "?".
+bool matches_pattern(std::string_view pattern, std::string_view text);
+
+/// Runs the pipeline of passes/pipeline.cpp on a network-level graph. Returns the applications in order. Infers shapes,
+/// removes dead nodes, restores order and verifies between passes.
+Result<std::vector<std::string>> run_passes(Graph& graph, const PassOptions& options, Logger& logger);
+
+#define TENON_PASS(function, ...) bool function(Graph& graph, PassContext& context);
+#include "passes/passes.def"
+
+}  // namespace tenon
