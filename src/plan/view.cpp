@@ -108,7 +108,7 @@ Result<View> expand_view(const Operand& input, const Extents& extents) {
 
 Result<View> raw_view(const Node& node, int output, const Operand& input, const Extents& extents,
                       std::span<const Tensor* const> contents) {
-  if (node.is<Identity>()) return View{0, strides_of(input)};
+  if (node.is<Identity>() || node.is<Reformat>()) return View{0, strides_of(input)};
   if (node.is<Reshape>() || node.is<Flatten>() || node.is<Squeeze>() || node.is<Unsqueeze>())
     return reshape_view(input, extents);
   if (const auto* transpose = node.as<Transpose>()) return transpose_view(*transpose, input);
@@ -135,6 +135,7 @@ Result<View> make_view(const Node& node, int output, const Operand& input, const
   if (element_count(extents) == 0) return unsupported("the output is empty");
   TENON_ASSIGN(View view, raw_view(node, output, input, extents, contents));
   view.strides = normalized_strides(extents, view.strides, node.output(output)->type.layout);
+  if (node.is<Reformat>() && !view.strides.empty()) return unsupported("the layouts differ");
   return view;
 }
 

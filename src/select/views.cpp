@@ -13,7 +13,7 @@ bool is_compute(const Node& node) {
 }
 
 bool moves_data(const Node& node) {
-  return node.is<Identity>() || node.is<Reshape>() || node.is<Flatten>() || node.is<Squeeze>() ||
+  return node.is<Identity>() || node.is<Reformat>() || node.is<Reshape>() || node.is<Flatten>() || node.is<Squeeze>() ||
          node.is<Unsqueeze>() || node.is<Transpose>() || node.is<Slice>() || node.is<Split>() ||
          node.is<Expand>();
 }

@@ -1,0 +1,152 @@
+// Keeps images channels-last from the first convolution to the last: kernels for convolution, pooling and resizing want
+// it, pointwise and joining operators follow, everything else gets a reformat in front. Runs after fusion, since it looks
+// at regions as wholes.
+#include <algorithm>
+#include <map>
+
+#include "ops/ops.h"
+#include "passes/pass.h"
+
+namespace tenon {
+namespace {
+
+/// What a node wants of its operands' layouts.
+enum class Wish {
+  kChannelsLast,  ///< Faster so: operands are reformatted.
+  kFollows,       ///< Channels-last when an operand already is.
+  kAnyInput,      ///< Reads operands as they are, gives row-major.
+  kRowMajor,
+};
+
+const Node* anchor_of(const Node& node) {
+  if (!node.is<Fused>()) return &node;
+  for (const auto& inner : node.bodies[0]->nodes())
+    if (!inner->is<Pointwise>() && !inner->is<Cast>()) return inner.get();
+  return node.bodies[0]->nodes().front().get();
+}
+
+bool is_image(const Value* value) { return value != nullptr && value->type.shape.size() >= 3; }
+
+/// Reduction of all spatial axes and no other.
+bool reduces_image(const Reduce& reduce, const Node& node) {
+  const int64_t rank = static_cast<int64_t>(node.input(0)->type.shape.size());
+  if (node.has_input(1) || rank < 3 || static_cast<int64_t>(reduce.axes.size()) != rank - 2) return false;
+  return std::all_of(reduce.axes.begin(), reduce.axes.end(), [&](int64_t axis) {
+    return (axis < 0 ? axis + rank : axis) >= 2;
+  });
+}
+
+Wish wish_of(const Node& node) {
+  const Node& anchor = *anchor_of(node);
+  if (anchor.is<Conv>() || anchor.is<Deconv>()) return Wish::kChannelsLast;
+  if (const auto* pool = anchor.as<Pool>()) return anchor.outputs().size() == 1 && pool->function != PoolFunction::kLp ? Wish::kFollows : Wish::kRowMajor;
+  if (anchor.is<Pointwise>() || anchor.is<Cast>() || anchor.is<Concat>() || anchor.is<Split>() || anchor.is<Slice>())
+    return Wish::kFollows;
+  if (const auto* resize = anchor.as<Resize>())
+    return resize->axes.empty() && !resize->antialias ? Wish::kFollows : Wish::kRowMajor;
+  if (const auto* norm = anchor.as<Normalization>())
+    return norm->norm == NormKind::kInstance || norm->norm == NormKind::kGroup ? Wish::kFollows : Wish::kRowMajor;
+  if (const auto* reduce = anchor.as<Reduce>(); reduce != nullptr && reduces_image(*reduce, anchor))
+    return Wish::kFollows;
+  if (node.is<Reshape>() || node.is<Flatten>() || node.is<Squeeze>() || node.is<Unsqueeze>() || node.is<Transpose>())
+    return Wish::kAnyInput;
+  return Wish::kRowMajor;
+}
+
+/// Both layouts put the elements at the same places.
+bool layouts_agree(const Shape& shape) {
+  if (shape.size() < 3 || shape[1] == Dim(1)) return true;
+  return std::all_of(shape.begin() + 2, shape.end(), [](const Dim& dim) { return dim == Dim(1); });
+}
+
+class LayoutChooser {
+ public:
+  explicit LayoutChooser(Graph& graph) : graph_(graph) {}
+
+  bool run() {
+    std::vector<Node*> nodes;
+    for (const auto& node : graph_.nodes()) nodes.push_back(node.get());
+    for (Node* node : nodes) visit(*node);
+    for (size_t i = 0; i < graph_.outputs().size(); ++i)
+      graph_.set_output(static_cast<int>(i), in_layout(graph_.outputs()[i], Layout::kRowMajor));
+    return changed_;
+  }
+
+ private:
+  void visit(Node& node) {
+    const Wish wish = wish_of(node);
+    if (wish == Wish::kAnyInput) return;
+    const bool last = wish == Wish::kChannelsLast ? is_image(node.output()) : wish == Wish::kFollows && follows(node);
+    for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
+      Value* value = node.input(i);
+      if (value == nullptr) continue;
+      const bool image = last && is_activation(node, i);
+      if (image && wish == Wish::kChannelsLast && is_stem(node, value)) continue;
+      Value* wanted = in_layout(value, image ? Layout::kChannelsLast : Layout::kRowMajor);
+      if (wanted != value) node.set_input(i, wanted);
+    }
+    if (!last) return;
+    for (Value* output : node.outputs())
+      if (is_image(output)) output->type.layout = Layout::kChannelsLast;
+    changed_ = true;
+  }
+
+  /// A first convolution of few channels reads the model's row-major input itself.
+  static bool is_stem(const Node& node, const Value* value) {
+    const Shape& shape = value->type.shape;
+    return anchor_of(node)->is<Conv>() && value->producer() == nullptr && shape[1].is_constant() &&
+           shape[1].constant() <= 4;
+  }
+
+  /// An operand of the output's rank that an image's layout concerns: not weights, biases or shapes.
+  bool is_activation(const Node& node, int index) const {
+    const Value* value = node.input(index);
+    if (!is_image(value) || value->type.shape.size() != node.output()->type.shape.size()) {
+      return is_image(value) && anchor_of(node)->is<Reduce>() && index == 0;
+    }
+    const Node& anchor = *anchor_of(node);
+    if (!node.is<Fused>()) return index == 0 || node.is<Pointwise>() || node.is<Concat>();
+    if (anchor.is<Pointwise>() || anchor.is<Cast>()) return true;
+    const Value* inner = node.bodies[0]->inputs()[index];
+    return std::none_of(inner->uses().begin(), inner->uses().end(),
+                        [&](const Use& use) { return use.node == &anchor && use.index > 0; });
+  }
+
+  bool follows(const Node& node) const {
+    for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
+      const Value* value = node.input(i);
+      if (value != nullptr && value->type.layout == Layout::kChannelsLast && is_activation(node, i)) return true;
+    }
+    return false;
+  }
+
+  /// The value in that layout: itself, or what a reformat (one for all users) makes of it.
+  Value* in_layout(Value* value, Layout layout) {
+    if (value->type.layout == layout) return value;
+    if (value->type.shape.size() < 3) return value;
+    if (value->constant() != nullptr && layouts_agree(value->type.shape)) return value;
+    Value*& result = reformatted_[value];
+    if (result != nullptr) return result;
+    Node* node = graph_.add_node(std::make_unique<Reformat>(), {value}, 1,
+                                 "reformat(" + (value->name.empty() ? "value" : value->name) + ")");
+    if (value->producer() != nullptr) node->origins = value->producer()->origins;
+    node->output()->type = value->type;
+    node->output()->type.layout = layout;
+    node->output()->name = value->name;
+    changed_ = true;
+    return result = node->output();
+  }
+
+  Graph& graph_;
+  std::map<Value*, Value*> reformatted_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool choose_layouts(Graph& graph, PassContext& context) {
+  if (!context.options().channels_last) return false;
+  return LayoutChooser(graph).run();
+}
+
+}  // namespace tenon
