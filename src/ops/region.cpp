@@ -14,8 +14,10 @@ using Mapping = std::unordered_map<const Value*, Value*>;
 /// A copy of a node in another graph, its operands mapped.
 Node* copy_node(const Node& node, Graph& to, Mapping& mapping) {
   std::vector<Value*> inputs;
-  for (const Value* input : node.inputs()) inputs.push_back(input == nullptr ? nullptr : mapping.at(input));
-  Node* copy = to.add_node(node.op->clone(), std::move(inputs), static_cast<int>(node.outputs().size()), node.name);
+  for (const Value* input : node.inputs())
+    inputs.push_back(input == nullptr ? nullptr : mapping.at(input));
+  Node* copy = to.add_node(node.op->clone(), std::move(inputs),
+                           static_cast<int>(node.outputs().size()), node.name);
   copy->origins = node.origins;
   for (const auto& body : node.bodies) copy->bodies.push_back(body->clone());
   for (size_t i = 0; i < node.outputs().size(); ++i) {
@@ -28,9 +30,11 @@ Node* copy_node(const Node& node, Graph& to, Mapping& mapping) {
   return copy;
 }
 
-bool used_outside(const Graph& graph, const Value* value, const std::unordered_set<const Node*>& inside) {
-  return graph.is_output(value) || std::any_of(value->uses().begin(), value->uses().end(),
-                                               [&](const Use& use) { return !inside.contains(use.node); });
+bool used_outside(const Graph& graph, const Value* value,
+                  const std::unordered_set<const Node*>& inside) {
+  return graph.is_output(value) ||
+         std::any_of(value->uses().begin(), value->uses().end(),
+                     [&](const Use& use) { return !inside.contains(use.node); });
 }
 
 void append_unique(std::vector<std::string>& to, const std::vector<std::string>& from) {

@@ -6,10 +6,11 @@
 
 namespace tenon {
 
-/// Replaces nodes of one graph (given in topological order) by one `fused` node whose body holds them: its inputs are
-/// what the nodes take from outside, its outputs those of their values that are used outside. The caller has made sure
-/// that the nodes can be computed at one point of the order. The name joins the nodes' names with " + ", as does the list
-/// of origins. Restores topological order lazily: call Graph::sort() after a batch.
+/// Replaces nodes of one graph (given in topological order) by one `fused` node whose body holds
+/// them: its inputs are what the nodes take from outside, its outputs those of their values that
+/// are used outside. The caller has made sure that the nodes can be computed at one point of the
+/// order. The name joins the nodes' names with " + ", as does the list of origins. Restores
+/// topological order lazily: call Graph::sort() after a batch.
 Node* make_region(Graph& graph, const std::vector<Node*>& nodes, std::string name = {});
 
 /// The reverse: puts the body's nodes back in place of the `fused` node.

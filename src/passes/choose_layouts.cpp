@@ -1,6 +1,6 @@
-// Keeps images channels-last from the first convolution to the last: kernels for convolution, pooling and resizing want
-// it, pointwise and joining operators follow, everything else gets a reformat in front. Runs after fusion, since it looks
-// at regions as wholes.
+// Keeps images channels-last from the first convolution to the last: kernels for convolution,
+// pooling and resizing want it, pointwise and joining operators follow, everything else gets a
+// reformat in front. Runs after fusion, since it looks at regions as wholes.
 #include <algorithm>
 #include <map>
 
@@ -25,30 +25,37 @@ const Node* anchor_of(const Node& node) {
   return node.bodies[0]->nodes().front().get();
 }
 
-bool is_image(const Value* value) { return value != nullptr && value->type.shape.size() >= 3; }
+bool is_image(const Value* value) {
+  return value != nullptr && value->type.shape.size() >= 3;
+}
 
 /// Reduction of all spatial axes and no other.
 bool reduces_image(const Reduce& reduce, const Node& node) {
   const int64_t rank = static_cast<int64_t>(node.input(0)->type.shape.size());
-  if (node.has_input(1) || rank < 3 || static_cast<int64_t>(reduce.axes.size()) != rank - 2) return false;
-  return std::all_of(reduce.axes.begin(), reduce.axes.end(), [&](int64_t axis) {
-    return (axis < 0 ? axis + rank : axis) >= 2;
-  });
+  if (node.has_input(1) || rank < 3 || static_cast<int64_t>(reduce.axes.size()) != rank - 2)
+    return false;
+  return std::all_of(reduce.axes.begin(), reduce.axes.end(),
+                     [&](int64_t axis) { return (axis < 0 ? axis + rank : axis) >= 2; });
 }
 
 Wish wish_of(const Node& node) {
   const Node& anchor = *anchor_of(node);
   if (anchor.is<Conv>() || anchor.is<Deconv>()) return Wish::kChannelsLast;
-  if (const auto* pool = anchor.as<Pool>()) return anchor.outputs().size() == 1 && pool->function != PoolFunction::kLp ? Wish::kFollows : Wish::kRowMajor;
-  if (anchor.is<Pointwise>() || anchor.is<Cast>() || anchor.is<Concat>() || anchor.is<Split>() || anchor.is<Slice>())
+  if (const auto* pool = anchor.as<Pool>())
+    return anchor.outputs().size() == 1 && pool->function != PoolFunction::kLp ? Wish::kFollows
+                                                                               : Wish::kRowMajor;
+  if (anchor.is<Pointwise>() || anchor.is<Cast>() || anchor.is<Concat>() || anchor.is<Split>() ||
+      anchor.is<Slice>())
     return Wish::kFollows;
   if (const auto* resize = anchor.as<Resize>())
     return resize->axes.empty() && !resize->antialias ? Wish::kFollows : Wish::kRowMajor;
   if (const auto* norm = anchor.as<Normalization>())
-    return norm->norm == NormKind::kInstance || norm->norm == NormKind::kGroup ? Wish::kFollows : Wish::kRowMajor;
+    return norm->norm == NormKind::kInstance || norm->norm == NormKind::kGroup ? Wish::kFollows
+                                                                               : Wish::kRowMajor;
   if (const auto* reduce = anchor.as<Reduce>(); reduce != nullptr && reduces_image(*reduce, anchor))
     return Wish::kFollows;
-  if (node.is<Reshape>() || node.is<Flatten>() || node.is<Squeeze>() || node.is<Unsqueeze>() || node.is<Transpose>())
+  if (node.is<Reshape>() || node.is<Flatten>() || node.is<Squeeze>() || node.is<Unsqueeze>() ||
+      node.is<Transpose>())
     return Wish::kAnyInput;
   return Wish::kRowMajor;
 }
@@ -76,7 +83,8 @@ class LayoutChooser {
   void visit(Node& node) {
     const Wish wish = wish_of(node);
     if (wish == Wish::kAnyInput) return;
-    const bool last = wish == Wish::kChannelsLast ? is_image(node.output()) : wish == Wish::kFollows && follows(node);
+    const bool last = wish == Wish::kChannelsLast ? is_image(node.output())
+                                                  : wish == Wish::kFollows && follows(node);
     for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
       Value* value = node.input(i);
       if (value == nullptr) continue;
@@ -98,7 +106,8 @@ class LayoutChooser {
            shape[1].constant() <= 4;
   }
 
-  /// An operand of the output's rank that an image's layout concerns: not weights, biases or shapes.
+  /// An operand of the output's rank that an image's layout concerns: not weights, biases or
+  /// shapes.
   bool is_activation(const Node& node, int index) const {
     const Value* value = node.input(index);
     if (!is_image(value) || value->type.shape.size() != node.output()->type.shape.size()) {
@@ -115,7 +124,8 @@ class LayoutChooser {
   bool follows(const Node& node) const {
     for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
       const Value* value = node.input(i);
-      if (value != nullptr && value->type.layout == Layout::kChannelsLast && is_activation(node, i)) return true;
+      if (value != nullptr && value->type.layout == Layout::kChannelsLast && is_activation(node, i))
+        return true;
     }
     return false;
   }

@@ -1,5 +1,6 @@
-// Constant folding: nodes whose operands are all constants are evaluated; integer tensors whose elements inference knows
-// as expressions become constants or `dims`, so that no shape arithmetic is left to run.
+// Constant folding: nodes whose operands are all constants are evaluated; integer tensors whose
+// elements inference knows as expressions become constants or `dims`, so that no shape arithmetic
+// is left to run.
 #include <algorithm>
 
 #include "ops/ops.h"
@@ -9,23 +10,29 @@
 namespace tenon {
 namespace {
 
-/// Results larger than this and than their operands are not worth a constant (Expand, Tile, Range, ...).
+/// Results larger than this and than their operands are not worth a constant (Expand, Tile, Range,
+/// ...).
 constexpr int64_t kMaxGrowth = 1 << 20;
 
 bool has_effects_or_chance(const Node& node) {
-  return node.is<Random>() || node.is<Bernoulli>() || node.is<Multinomial>() || node.is<Assertion>() ||
-         node.is<Plugin>() || node.outputs().empty();
+  return node.is<Random>() || node.is<Bernoulli>() || node.is<Multinomial>() ||
+         node.is<Assertion>() || node.is<Plugin>() || node.outputs().empty();
 }
 
-bool is_source(const Node& node) { return node.is<Constant>() || node.is<Dims>(); }
+bool is_source(const Node& node) {
+  return node.is<Constant>() || node.is<Dims>();
+}
 
 bool operands_constant(const Node& node) {
-  return std::all_of(node.inputs().begin(), node.inputs().end(),
-                     [](const Value* value) { return value == nullptr || value->constant() != nullptr; });
+  return std::all_of(node.inputs().begin(), node.inputs().end(), [](const Value* value) {
+    return value == nullptr || value->constant() != nullptr;
+  });
 }
 
 /// Quantized weights stay quantized: folding them would only make them larger.
-bool keeps_weights_small(const Node& node) { return node.is<Dequantize>() && node.input(0)->constant()->count() > 1; }
+bool keeps_weights_small(const Node& node) {
+  return node.is<Dequantize>() && node.input(0)->constant()->count() > 1;
+}
 
 int64_t operand_bytes(const Node& node) {
   int64_t bytes = 0;
@@ -51,10 +58,12 @@ void replace(Graph& graph, Value* old, Value* with) {
 
 bool fold_evaluated(Graph& graph, Node& node) {
   if (!operands_constant(node) || keeps_weights_small(node)) return false;
-  if (const int64_t bytes = result_bytes(node); bytes != INT64_MAX && bytes > kMaxGrowth + operand_bytes(node))
+  if (const int64_t bytes = result_bytes(node);
+      bytes != INT64_MAX && bytes > kMaxGrowth + operand_bytes(node))
     return false;
   std::vector<const Tensor*> operands;
-  for (const Value* value : node.inputs()) operands.push_back(value == nullptr ? nullptr : value->constant());
+  for (const Value* value : node.inputs())
+    operands.push_back(value == nullptr ? nullptr : value->constant());
   auto results = evaluate_node(node, operands);
   if (!results.ok()) return false;  // Stays in the graph, where running it reports the error.
   for (size_t i = 0; i < results->size(); ++i) {
@@ -70,7 +79,8 @@ Value* source_of(Graph& graph, const Value& value) {
   const auto& elements = *value.elements;
   if (!is_constant(value.type.shape)) return nullptr;
   const Extents extents = constants(value.type.shape);
-  if (std::all_of(elements.begin(), elements.end(), [](const Dim& dim) { return dim.is_constant(); })) {
+  if (std::all_of(elements.begin(), elements.end(),
+                  [](const Dim& dim) { return dim.is_constant(); })) {
     Tensor tensor(value.type.type, extents);
     for (size_t i = 0; i < elements.size(); ++i) {
       if (value.type.type == DataType::kInt64)
@@ -96,8 +106,11 @@ Value* source_of(Graph& graph, const Value& value) {
 bool fold_elements(Graph& graph, Node& node) {
   bool changed = false;
   for (Value* output : node.outputs()) {
-    const bool integer = output->type.type == DataType::kInt64 || output->type.type == DataType::kInt32;
-    if (!output->elements.has_value() || !integer || (output->uses().empty() && !graph.is_output(output))) continue;
+    const bool integer =
+        output->type.type == DataType::kInt64 || output->type.type == DataType::kInt32;
+    if (!output->elements.has_value() || !integer ||
+        (output->uses().empty() && !graph.is_output(output)))
+      continue;
     if (Value* source = source_of(graph, *output)) {
       replace(graph, output, source);
       changed = true;

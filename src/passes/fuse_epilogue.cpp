@@ -1,7 +1,7 @@
-// Anchors (convolution, matmul, ...) take the chain of pointwise operators behind them into one region: bias, residual,
-// activation. A pointwise node joins when it is the only user of the running value and keeps its shape; its other operand
-// comes from outside. Must run after the patterns that make pointwise functions out of groups (GELU, SiLU), and before
-// fuse_pointwise.
+// Anchors (convolution, matmul, ...) take the chain of pointwise operators behind them into one
+// region: bias, residual, activation. A pointwise node joins when it is the only user of the
+// running value and keeps its shape; its other operand comes from outside. Must run after the
+// patterns that make pointwise functions out of groups (GELU, SiLU), and before fuse_pointwise.
 #include <algorithm>
 
 #include "ops/ops.h"
@@ -23,7 +23,8 @@ Node* next_step(const Graph& graph, const Value* running, const PassContext& con
   if (running->uses().size() != 1 || graph.is_output(running)) return nullptr;
   Node* next = running->uses()[0].node;
   const auto* pointwise = next->as<Pointwise>();
-  if (pointwise == nullptr || next->inputs().size() > 2 || !context.allows_fusion(*next)) return nullptr;
+  if (pointwise == nullptr || next->inputs().size() > 2 || !context.allows_fusion(*next))
+    return nullptr;
   const TensorType& type = next->output()->type;
   if (type.type != running->type.type || type.shape != running->type.shape) return nullptr;
   return next;
@@ -36,7 +37,8 @@ bool fuse_epilogue(Graph& graph, PassContext& context) {
   for (const auto& node : graph.nodes())
     if (is_anchor(*node) && context.allows_fusion(*node)) anchors.push_back(node.get());
   bool changed = false;
-  // From the back: where two anchors meet in a sum, the later one takes it, when its operand is already there.
+  // From the back: where two anchors meet in a sum, the later one takes it, when its operand is
+  // already there.
   for (auto it = anchors.rbegin(); it != anchors.rend(); ++it) {
     std::vector<Node*> members = {*it};
     const Value* running = (*it)->output();

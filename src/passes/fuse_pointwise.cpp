@@ -1,5 +1,6 @@
-// Adjacent pointwise operators become one region, so that intermediate values stay in registers. A producer joins its
-// consumer's group when all its uses lie inside it and it has the group's shape. Runs after fuse_epilogue.
+// Adjacent pointwise operators become one region, so that intermediate values stay in registers. A
+// producer joins its consumer's group when all its uses lie inside it and it has the group's shape.
+// Runs after fuse_epilogue.
 #include <algorithm>
 #include <unordered_set>
 
@@ -13,11 +14,15 @@ namespace {
 constexpr size_t kMaxNodes = 24;
 constexpr size_t kMaxOperands = 12;
 
-bool is_pointwise(const Node& node) { return node.is<Pointwise>() || node.is<Cast>(); }
+bool is_pointwise(const Node& node) {
+  return node.is<Pointwise>() || node.is<Cast>();
+}
 
 class Group {
  public:
-  Group(const Graph& graph, Node* root) : graph_(graph), shape_(root->output()->type.shape) { add(root); }
+  Group(const Graph& graph, Node* root) : graph_(graph), shape_(root->output()->type.shape) {
+    add(root);
+  }
 
   /// Takes in producers until none fits any more.
   void grow(const PassContext& context) {
@@ -39,7 +44,8 @@ class Group {
   bool fits(const Value* value, const PassContext& context) const {
     if (value == nullptr || value->producer() == nullptr || graph_.is_output(value)) return false;
     const Node& producer = *value->producer();
-    if (inside_.contains(&producer) || !is_pointwise(producer) || !context.allows_fusion(producer)) return false;
+    if (inside_.contains(&producer) || !is_pointwise(producer) || !context.allows_fusion(producer))
+      return false;
     if (value->type.shape != shape_ || members_.size() >= kMaxNodes) return false;
     if (operands_ + producer.inputs().size() > kMaxOperands) return false;
     return std::all_of(value->uses().begin(), value->uses().end(),

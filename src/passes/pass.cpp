@@ -18,7 +18,9 @@ bool names(std::string_view pattern, const Node& node) {
 
 }  // namespace
 
-std::span<const PassInfo> pass_table() { return kTable; }
+std::span<const PassInfo> pass_table() {
+  return kTable;
+}
 
 const PassInfo* find_pass(std::string_view name) {
   for (const PassInfo& pass : kTable)
@@ -38,16 +40,18 @@ bool matches_pattern(std::string_view pattern, std::string_view text) {
 }
 
 bool PassContext::allows(const Node& node) const {
-  return std::none_of(options_.disabled.begin(), options_.disabled.end(), [&](const std::string& entry) {
-    const size_t colon = entry.find(':');
-    return colon != std::string::npos && entry.substr(0, colon) == pass_ &&
-           names(std::string_view(entry).substr(colon + 1), node);
-  });
+  return std::none_of(options_.disabled.begin(), options_.disabled.end(),
+                      [&](const std::string& entry) {
+                        const size_t colon = entry.find(':');
+                        return colon != std::string::npos && entry.substr(0, colon) == pass_ &&
+                               names(std::string_view(entry).substr(colon + 1), node);
+                      });
 }
 
 bool PassContext::allows_fusion(const Node& node) const {
-  return allows(node) && std::none_of(options_.no_fuse.begin(), options_.no_fuse.end(),
-                                      [&](const std::string& pattern) { return names(pattern, node); });
+  return allows(node) &&
+         std::none_of(options_.no_fuse.begin(), options_.no_fuse.end(),
+                      [&](const std::string& pattern) { return names(pattern, node); });
 }
 
 void PassContext::applied(std::string_view what) {

@@ -14,7 +14,8 @@ namespace tenon {
 /// Which passes a build may use, and where.
 struct PassOptions {
   int level = 3;
-  /// "fuse_epilogue" switches a pass off, "fuse_epilogue:conv*" only where a node's name or origin matches.
+  /// "fuse_epilogue" switches a pass off, "fuse_epilogue:conv*" only where a node's name or origin
+  /// matches.
   std::vector<std::string> disabled;
   /// Nodes that no fusion may touch, as patterns ("*" and "?") over names and origins.
   std::vector<std::string> no_fuse;
@@ -61,9 +62,10 @@ const PassInfo* find_pass(std::string_view name);
 /// Shell-style match of "*" and "?".
 bool matches_pattern(std::string_view pattern, std::string_view text);
 
-/// Runs the pipeline of passes/pipeline.cpp on a network-level graph. Returns the applications in order. Infers shapes,
-/// removes dead nodes, restores order and verifies between passes.
-Result<std::vector<std::string>> run_passes(Graph& graph, const PassOptions& options, Logger& logger);
+/// Runs the pipeline of passes/pipeline.cpp on a network-level graph. Returns the applications in
+/// order. Infers shapes, removes dead nodes, restores order and verifies between passes.
+Result<std::vector<std::string>> run_passes(Graph& graph, const PassOptions& options,
+                                            Logger& logger);
 
 #define TENON_PASS(function, ...) bool function(Graph& graph, PassContext& context);
 #include "passes/passes.def"

@@ -10,7 +10,8 @@ namespace {
 /// The order. One line a step; a pass may come several times.
 constexpr std::string_view kPipeline[] = {
     "fold_constants",
-    // Regions are made of logical operators, so layouts come after them: a reformat between two would part them.
+    // Regions are made of logical operators, so layouts come after them: a reformat between two
+    // would part them.
     "fuse_epilogue",
     // What no anchor took.
     "fuse_pointwise",
@@ -19,12 +20,14 @@ constexpr std::string_view kPipeline[] = {
 };
 
 bool is_disabled(const PassOptions& options, std::string_view name) {
-  return std::find(options.disabled.begin(), options.disabled.end(), name) != options.disabled.end();
+  return std::find(options.disabled.begin(), options.disabled.end(), name) !=
+         options.disabled.end();
 }
 
 }  // namespace
 
-Result<std::vector<std::string>> run_passes(Graph& graph, const PassOptions& options, Logger& logger) {
+Result<std::vector<std::string>> run_passes(Graph& graph, const PassOptions& options,
+                                            Logger& logger) {
   using Clock = std::chrono::steady_clock;
   PassContext context(options, logger);
   TENON_TRY(infer_graph(graph));
@@ -38,7 +41,8 @@ Result<std::vector<std::string>> run_passes(Graph& graph, const PassOptions& opt
       graph.remove_dead();
       Status status = graph.sort();
       if (status.ok()) status = infer_graph(graph);
-      if (!status.ok()) return std::move(status).error().with_context(fmt::format("after pass {}", name));
+      if (!status.ok())
+        return std::move(status).error().with_context(fmt::format("after pass {}", name));
     }
     logger.verbose("pass {}: {} nodes, {:.1f} ms", name, graph.nodes().size(),
                    std::chrono::duration<double, std::milli>(Clock::now() - start).count());

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "NvInferVersion.h"
+#include "base/version.h"
 #include "plan/plan_file.h"
 #include "plan/plan_format.h"
 #include "plan/plan_generated.h"
@@ -175,15 +175,14 @@ Offset<fb::Profile> write_profile(FlatBufferBuilder& builder, const Profile& pro
 }
 
 void write_header(std::vector<std::byte>& file, size_t description, size_t weights) {
-  const PlanHeader header{
-      kPlanMagic,
-      kPlanFormat,
-      file.size(),
-      description,
-      {NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH, NV_TENSORRT_BUILD & 0xff},
-      0,
-      weights,
-      {0, 0}};
+  const PlanHeader header{kPlanMagic,
+                          kPlanFormat,
+                          file.size(),
+                          description,
+                          {kApiMajor, kApiMinor, kApiPatch, kApiBuild},
+                          0,
+                          weights,
+                          {0, 0}};
   std::memcpy(file.data(), &header, sizeof header);
   const PlanChecksum checksum = plan_checksum(file);
   std::memcpy(file.data() + offsetof(PlanHeader, checksum), &checksum, sizeof checksum);

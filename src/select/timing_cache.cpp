@@ -56,16 +56,18 @@ void TimingCache::insert(const std::string& key, double milliseconds) {
 }
 
 std::vector<std::byte> TimingCache::serialize() const {
-  std::vector<std::byte> bytes;
+  std::string bytes;
   append(bytes, kMagic);
   append(bytes, times_.size());
   for (const auto& [key, time] : times_) {
     append(bytes, key.size());
-    append(bytes, key.data(), key.size());
+    bytes += key;
     append(bytes, std::bit_cast<uint64_t>(time));
   }
   append(bytes, XXH3_64bits(bytes.data(), bytes.size()));
-  return bytes;
+  std::vector<std::byte> result(bytes.size());
+  std::memcpy(result.data(), bytes.data(), bytes.size());
+  return result;
 }
 
 Result<TimingCache> TimingCache::deserialize(std::span<const std::byte> bytes) {

@@ -13,9 +13,9 @@ bool is_compute(const Node& node) {
 }
 
 bool moves_data(const Node& node) {
-  return node.is<Identity>() || node.is<Reformat>() || node.is<Reshape>() || node.is<Flatten>() || node.is<Squeeze>() ||
-         node.is<Unsqueeze>() || node.is<Transpose>() || node.is<Slice>() || node.is<Split>() ||
-         node.is<Expand>();
+  return node.is<Identity>() || node.is<Reformat>() || node.is<Reshape>() || node.is<Flatten>() ||
+         node.is<Squeeze>() || node.is<Unsqueeze>() || node.is<Transpose>() || node.is<Slice>() ||
+         node.is<Split>() || node.is<Expand>();
 }
 
 /// A concat whose inputs can each be computed in place: by a kernel of their own, for this concat

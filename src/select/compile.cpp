@@ -1,0 +1,95 @@
+#include "select/compile.h"
+
+#include <algorithm>
+
+#include "ops/table.h"
+
+namespace tenon {
+namespace {
+
+/// Range of one extent over all profiles.
+Range range_over(const std::vector<Profile>& profiles, const std::string& input, size_t axis) {
+  Range range{INT64_MAX, 0};
+  for (const Profile& profile : profiles) {
+    const ShapeRange& shapes = profile.at(input);
+    range.min = std::min(range.min, shapes.min[axis]);
+    range.max = std::max(range.max, shapes.max[axis]);
+  }
+  return range;
+}
+
+Status check_profile(const Value& input, const Profile& profile, size_t index) {
+  const auto found = profile.find(input.name);
+  const size_t rank = input.type.shape.size();
+  if (found == profile.end())
+    return user_error("profile {} has no shape for input '{}' {}", index, input.name,
+                      to_string(input.type.shape));
+  const ShapeRange& range = found->second;
+  if (range.min.size() != rank || range.opt.size() != rank || range.max.size() != rank)
+    return user_error("profile {}: input '{}' has {} axes", index, input.name, rank);
+  for (size_t axis = 0; axis < rank; ++axis) {
+    if (range.min[axis] < 0 || range.min[axis] > range.opt[axis] ||
+        range.opt[axis] > range.max[axis])
+      return user_error(
+          "profile {}: input '{}' needs 0 <= min <= opt <= max on axis {}, not {}, {}, {}", index,
+          input.name, axis, range.min[axis], range.opt[axis], range.max[axis]);
+    const Dim& dim = input.type.shape[axis];
+    if (dim.is_constant() &&
+        (range.min[axis] != dim.constant() || range.max[axis] != dim.constant()))
+      return user_error("profile {}: input '{}' is fixed to {} on axis {}", index, input.name,
+                        dim.constant(), axis);
+  }
+  return {};
+}
+
+/// Inputs without symbols need no profile; the ranges of the others become constants where they
+/// leave no choice.
+Status apply_profiles(Graph& graph, std::vector<Profile>& profiles) {
+  if (profiles.empty()) profiles.emplace_back();
+  for (Value* input : graph.inputs()) {
+    Shape& shape = input->type.shape;
+    if (is_constant(shape)) {
+      const Extents extents = constants(shape);
+      for (Profile& profile : profiles)
+        profile.try_emplace(input->name, ShapeRange{extents, extents, extents});
+    }
+    for (size_t i = 0; i < profiles.size(); ++i) TENON_TRY(check_profile(*input, profiles[i], i));
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      if (shape[axis].is_constant()) continue;
+      const Range range = range_over(profiles, input->name, axis);
+      const auto names = shape[axis].symbols();
+      if (range.min == range.max)
+        shape[axis] = Dim(range.min);
+      else if (names.size() == 1)
+        graph.symbol_ranges[names[0]] = range;
+    }
+  }
+  return {};
+}
+
+/// A symbol that one input fixes is fixed everywhere.
+Result<SymbolValues> usual_symbols(const Graph& graph, const Profile& profile) {
+  std::map<std::string, Extents> shapes;
+  for (const Value* input : graph.inputs()) shapes[input->name] = profile.at(input->name).opt;
+  return bind_inputs(graph, shapes);
+}
+
+}  // namespace
+
+Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger) {
+  Plan plan;
+  const DeviceProperties& device = request.backend.device->properties();
+  plan.device = device.kind;
+  plan.device_name = device.name;
+  plan.architecture = device.architecture;
+  plan.graph = std::move(request.graph);
+  plan.profiles = std::move(request.profiles);
+  TENON_TRY(apply_profiles(*plan.graph, plan.profiles));
+  TENON_ASSIGN(plan.passes, run_passes(*plan.graph, request.passes, logger));
+  TENON_ASSIGN(const SymbolValues symbols, usual_symbols(*plan.graph, plan.profiles[0]));
+  request.select.logger = &logger;
+  TENON_TRY(select_tactics(*plan.graph, request.backend, symbols, request.select, cache));
+  return plan;
+}
+
+}  // namespace tenon

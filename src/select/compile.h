@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/log.h"
+#include "passes/pass.h"
+#include "plan/plan.h"
+#include "select/select.h"
+
+namespace tenon {
+
+/// A network and how to optimize it.
+struct CompileRequest {
+  std::unique_ptr<Graph> graph;   ///< Network level.
+  std::vector<Profile> profiles;  ///< Empty: the graph must have no symbolic inputs.
+  PassOptions passes;
+  SelectOptions select;
+  Backend backend;
+};
+
+/// All of a build: shapes from the profiles, passes, kernels. `cache` grows.
+Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger);
+
+}  // namespace tenon
