@@ -13,13 +13,8 @@ namespace {
 /// before it.
 constexpr uint64_t kMagic = 0x3165686361634e54;
 
-void append(std::vector<std::byte>& to, const void* data, size_t size) {
-  const auto* bytes = static_cast<const std::byte*>(data);
-  to.insert(to.end(), bytes, bytes + size);
-}
-
-void append(std::vector<std::byte>& to, uint64_t value) {
-  append(to, &value, sizeof value);
+void append(std::string& to, uint64_t value) {
+  to.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
 /// Reads forward; every read is checked against what is left.
