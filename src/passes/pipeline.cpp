@@ -10,6 +10,15 @@ namespace {
 /// The order. One line a step; a pass may come several times.
 constexpr std::string_view kPipeline[] = {
     "fold_constants",
+    "simplify",
+    // Patterns are written over folded constants and without identities between their nodes.
+    "recognize_group_norm",
+    "recognize_activations",
+    "recognize_attention",
+    // Attention adds transposes that cancel others.
+    "simplify",
+    "fold_into_weights",
+    "fold_constants",
     // Regions are made of logical operators, so layouts come after them: a reformat between two
     // would part them.
     "fuse_epilogue",

@@ -1,0 +1,186 @@
+// Batch normalization becomes a product and a sum per channel; products and sums per channel behind
+// a convolution or a matmul with constant weights go into its weights and bias. Must run before
+// fuse_epilogue.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace tenon {
+namespace {
+
+using enum PointwiseFunction;
+
+/// One number a channel: a constant whose only extent other than 1 is that of axis `axis` of a
+/// tensor of rank `rank`.
+std::optional<std::vector<double>> per_channel(const Value* value, int64_t rank, int64_t axis,
+                                               int64_t channels) {
+  const Tensor* tensor = value == nullptr ? nullptr : value->constant();
+  if (tensor == nullptr || !is_real(tensor->type())) return std::nullopt;
+  const int64_t skipped = rank - tensor->rank();
+  if (skipped < 0 || (tensor->count() != 1 && tensor->count() != channels)) return std::nullopt;
+  for (int64_t i = 0; i < tensor->rank(); ++i)
+    if (tensor->extents()[i] != 1 && i + skipped != axis) return std::nullopt;
+  std::vector<double> numbers;
+  for (int64_t i = 0; i < channels; ++i)
+    numbers.push_back(tensor->as_double(tensor->count() == 1 ? 0 : i));
+  return numbers;
+}
+
+Value* constant_like(Graph& graph, DataType type, Extents extents,
+                     const std::vector<double>& numbers) {
+  Tensor tensor(type, extents);
+  for (size_t i = 0; i < numbers.size(); ++i)
+    tensor.set_from_double(static_cast<int64_t>(i), numbers[i]);
+  Value* value = graph.add_constant(std::move(tensor));
+  value->type = {type, to_shape(extents)};
+  return value;
+}
+
+/// y = x * scale + shift with constants of shape [C,1,...].
+bool expand_batch_norm(Graph& graph, Node& node) {
+  const auto* norm = node.as<BatchNorm>();
+  const TensorType& type = node.input(0)->type;
+  if (norm == nullptr || type.shape.size() < 2) return false;
+  for (int i = 1; i < 5; ++i)
+    if (node.input(i)->constant() == nullptr) return false;
+  const int64_t channels = node.input(1)->constant()->count();
+  std::vector<double> scale, shift;
+  for (int64_t i = 0; i < channels; ++i) {
+    const double factor = node.input(1)->constant()->as_double(i) /
+                          std::sqrt(node.input(4)->constant()->as_double(i) + norm->epsilon);
+    scale.push_back(factor);
+    shift.push_back(node.input(2)->constant()->as_double(i) -
+                    node.input(3)->constant()->as_double(i) * factor);
+  }
+  Extents extents(type.shape.size() - 1, 1);
+  extents[0] = channels;
+  Value* product = add_pointwise(
+      graph, k_mul, {node.input(0), constant_like(graph, type.type, extents, scale)}, node);
+  Value* sum =
+      add_pointwise(graph, k_add, {product, constant_like(graph, type.type, extents, shift)}, node);
+  sum->name = node.output()->name;
+  graph.replace_uses(node.output(), sum);
+  return true;
+}
+
+/// Where the channels of an anchor's output and weights are.
+struct Channels {
+  int64_t output_axis = 1;
+  int64_t count = 0;
+  int64_t outer = 0, inner = 0;  ///< Weights as [outer, count, inner].
+};
+
+std::optional<Channels> channels_of(const Node& anchor) {
+  const Tensor* weights = anchor.input(1) == nullptr ? nullptr : anchor.input(1)->constant();
+  if (weights == nullptr || anchor.input(1)->uses().size() != 1 || !is_real(weights->type()))
+    return std::nullopt;
+  const int64_t rank = static_cast<int64_t>(anchor.output()->type.shape.size());
+  if (anchor.is<Conv>())
+    return Channels{1, weights->extents()[0], 1, weights->count() / weights->extents()[0]};
+  if (const auto* deconv = anchor.as<Deconv>(); deconv != nullptr && deconv->groups == 1) {
+    const Extents& e = weights->extents();
+    return Channels{1, e[1], e[0], weights->count() / (e[0] * e[1])};
+  }
+  const auto* matmul = anchor.as<MatMul>();
+  if (matmul == nullptr || weights->rank() != 2) return std::nullopt;
+  const Extents& e = weights->extents();
+  if (matmul->transpose_b) return Channels{rank - 1, e[0], 1, e[1]};
+  return Channels{rank - 1, e[1], e[0], 1};
+}
+
+Value* scaled_weights(Graph& graph, const Tensor& weights, const Channels& channels,
+                      const std::vector<double>& factors) {
+  Tensor result(weights.type(), weights.extents());
+  for (int64_t o = 0, i = 0; o < channels.outer; ++o)
+    for (int64_t c = 0; c < channels.count; ++c)
+      for (int64_t n = 0; n < channels.inner; ++n, ++i) {
+        if (weights.type() == DataType::kFloat32)
+          result.mutable_values<float>()[i] =
+              static_cast<float>(weights.values<float>()[i] * factors[c]);
+        else
+          result.set_from_double(i, weights.as_double(i) * factors[c]);
+      }
+  Value* value = graph.add_constant(std::move(result));
+  value->type = {weights.type(), to_shape(weights.extents())};
+  return value;
+}
+
+/// Bias of a convolution as numbers; zeros where it has none.
+std::vector<double> bias_of(const Node& conv, int64_t count) {
+  std::vector<double> bias(count, 0);
+  if (conv.has_input(2))
+    for (int64_t i = 0; i < count; ++i) bias[i] = conv.input(2)->constant()->as_double(i);
+  return bias;
+}
+
+bool has_constant_bias(const Node& anchor) {
+  return !anchor.has_input(2) || anchor.input(2)->constant() != nullptr;
+}
+
+void set_bias(Graph& graph, Node& conv, const std::vector<double>& bias) {
+  Value* value =
+      constant_like(graph, conv.input(1)->type.type, {static_cast<int64_t>(bias.size())}, bias);
+  if (conv.inputs().size() < 3)
+    conv.append_input(value);
+  else
+    conv.set_input(2, value);
+}
+
+/// Takes `node` (x * c or x + c per channel) into the anchor that makes x.
+bool fold(Graph& graph, Node& node) {
+  const bool product = is_function(node, k_mul), sum = is_function(node, k_add);
+  if (!product && !sum) return false;
+  for (int i = 0; i < 2; ++i) {
+    Value* x = node.input(i);
+    Node* anchor = x->producer();
+    if (anchor == nullptr || only_user(graph, x) == nullptr ||
+        x->type.shape != node.output()->type.shape)
+      continue;
+    const auto channels = channels_of(*anchor);
+    if (!channels.has_value() || (anchor->is<MatMul>() && sum) || !has_constant_bias(*anchor))
+      continue;
+    const auto numbers = per_channel(node.input(1 - i), static_cast<int64_t>(x->type.shape.size()),
+                                     channels->output_axis, channels->count);
+    if (!numbers.has_value()) continue;
+    if (product)
+      anchor->set_input(1,
+                        scaled_weights(graph, *anchor->input(1)->constant(), *channels, *numbers));
+    if (!anchor->is<MatMul>() && (sum || anchor->has_input(2))) {
+      std::vector<double> bias = bias_of(*anchor, channels->count);
+      for (int64_t c = 0; c < channels->count; ++c)
+        bias[c] = product ? bias[c] * (*numbers)[c] : bias[c] + (*numbers)[c];
+      set_bias(graph, *anchor, bias);
+    }
+    add_origins(*anchor, node);
+    x->name = node.output()->name;
+    graph.replace_uses(node.output(), x);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool fold_into_weights(Graph& graph, PassContext& context) {
+  bool changed = false;
+  std::vector<Node*> nodes;
+  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
+  for (Node* node : nodes)
+    if (context.allows_fusion(*node) && node->is<BatchNorm>())
+      changed |= expand_batch_norm(graph, *node);
+  (void)graph.sort()
+      .ok();  // New nodes stand at the end; the graph had no cycle, so it has none now.
+  nodes.clear();
+  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
+  for (Node* node : nodes) {
+    if (!context.allows_fusion(*node) || !fold(graph, *node)) continue;
+    context.applied(node->name + " goes into the weights before it");
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace tenon

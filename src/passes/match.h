@@ -1,0 +1,50 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ops/ops.h"
+
+namespace tenon {
+
+/// Small questions that the rules of several passes ask about values and nodes.
+
+/// The producer of `value` when it is the operator T, else null.
+template <class T>
+const T* produced_by(const Value* value) {
+  return value != nullptr && value->producer() != nullptr ? value->producer()->as<T>() : nullptr;
+}
+
+/// The producer when it is that scalar function, else null.
+Node* pointwise_producer(const Value* value, PointwiseFunction function);
+
+bool is_function(const Node& node, PointwiseFunction function);
+
+/// The one number that a constant holds (in one element, or the same in all), else nothing.
+std::optional<double> scalar_of(const Value* value);
+/// scalar_of(value) is `expected` up to rounding of half precision.
+bool is_scalar(const Value* value, double expected);
+
+/// The single use of a value that is no graph output, else null.
+Node* only_user(const Graph& graph, const Value* value);
+
+/// A product as a number times values: nested multiplications, divisions by numbers and negations
+/// taken apart as long as the intermediate products have no other user.
+struct Product {
+  double factor = 1;
+  std::vector<Value*> values;
+  std::vector<Node*> nodes;  ///< What was taken apart, outermost first.
+};
+Product product_of(const Graph& graph, Value* value);
+
+/// New nodes; types of outputs are inferred. `like` gives name and origins.
+Value* add_pointwise(Graph& graph, PointwiseFunction function, std::vector<Value*> inputs,
+                     const Node& like, double alpha = 0, double beta = 0);
+Value* add_op(Graph& graph, std::unique_ptr<Op> op, std::vector<Value*> inputs, const Node& like);
+Value* add_integers(Graph& graph, std::vector<int64_t> values);
+
+/// Adds the origins of `from` to `to`, once each.
+void add_origins(Node& to, const Node& from);
+
+}  // namespace tenon

@@ -1,0 +1,158 @@
+// Products that are one scalar function: GELU (erf and tanh), SiLU, Mish, hard swish, however the
+// factors are nested. Must run before fuse_epilogue, which wants chains.
+#include <algorithm>
+#include <cmath>
+
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace tenon {
+namespace {
+
+using enum PointwiseFunction;
+
+bool near(double a, double b) {
+  return std::abs(a - b) <= 2e-3 * std::abs(b);
+}
+
+/// What a product turned out to be.
+struct Match {
+  PointwiseFunction function = k_relu;
+  double alpha = 0;
+  Value* argument = nullptr;
+};
+
+/// The operand of `1 + f(...)`, for either order.
+Value* one_plus(const Value* value, PointwiseFunction function) {
+  const Node* sum = pointwise_producer(value, k_add);
+  if (sum == nullptr) return nullptr;
+  for (int i = 0; i < 2; ++i)
+    if (is_scalar(sum->input(i), 1))
+      if (const Node* inner = pointwise_producer(sum->input(1 - i), function))
+        return inner->input(0);
+  return nullptr;
+}
+
+/// value == c * x^n for the given x; returns c, or nothing.
+std::optional<double> monomial(const Graph& graph, Value* value, const Value* x, int power) {
+  if (value == x) return power == 1 ? std::optional<double>(1) : std::nullopt;
+  Product product = product_of(graph, value);
+  int found = 0;
+  for (const Value* part : product.values) {
+    if (part == x) {
+      ++found;
+    } else if (const Node* raised = pointwise_producer(part, k_pow);
+               raised != nullptr && raised->input(0) == x) {
+      const auto exponent = scalar_of(raised->input(1));
+      if (!exponent.has_value() || *exponent != std::floor(*exponent)) return std::nullopt;
+      found += static_cast<int>(*exponent);
+    } else if (const auto inner =
+                   part->producer() != nullptr && is_function(*part->producer(), k_mul)
+                       ? monomial(graph, const_cast<Value*>(part), x, 2)
+                       : std::nullopt) {
+      product.factor *= *inner;
+      found += 2;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return found == power ? std::optional<double>(product.factor) : std::nullopt;
+}
+
+/// u == sqrt(2/pi) * (x + 0.044715 x^3), or sqrt(2/pi) * x * (1 + 0.044715 x^2).
+bool is_gelu_cubic(const Graph& graph, Value* u, const Value* x) {
+  const Product outer = product_of(graph, u);
+  if (!near(outer.factor, 0.7978845608)) return false;
+  for (Value* part : outer.values) {
+    const Node* sum = pointwise_producer(part, k_add);
+    if (sum == nullptr) continue;
+    for (int i = 0; i < 2; ++i) {
+      Value* other = sum->input(1 - i);
+      if (outer.values.size() == 1 && sum->input(i) == x) {
+        const auto cubic = monomial(graph, other, x, 3);
+        if (cubic.has_value() && near(*cubic, 0.044715)) return true;
+      }
+      const bool times_x =
+          outer.values.size() == 2 && std::count(outer.values.begin(), outer.values.end(), x) == 1;
+      if (times_x && is_scalar(sum->input(i), 1)) {
+        const auto square = monomial(graph, other, x, 2);
+        if (square.has_value() && near(*square, 0.044715)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+std::optional<Match> match_pair(const Graph& graph, double factor, Value* x, Value* gate) {
+  if (Value* u = one_plus(gate, k_erf)) {
+    const auto scale = monomial(graph, u, x, 1);
+    if (near(factor, 0.5) && scale.has_value() && near(*scale, 0.70710678))
+      return Match{k_gelu_erf, 0, x};
+  }
+  if (Value* u = one_plus(gate, k_tanh))
+    if (near(factor, 0.5) && is_gelu_cubic(graph, u, x)) return Match{k_gelu_tanh, 0, x};
+  if (factor != 1) return std::nullopt;
+  if (const Node* sigmoid = pointwise_producer(gate, k_sigmoid)) {
+    const auto scale = monomial(graph, sigmoid->input(0), x, 1);
+    if (scale.has_value()) return Match{k_swish, *scale, x};
+  }
+  if (const Node* hard = pointwise_producer(gate, k_hard_sigmoid);
+      hard != nullptr && hard->input(0) == x) {
+    const auto* function = hard->as<Pointwise>();
+    if (near(function->alpha, 1.0 / 6) && near(function->beta, 0.5))
+      return Match{k_hard_swish, 0, x};
+  }
+  if (const Node* tanh = pointwise_producer(gate, k_tanh))
+    if (const Node* softplus = pointwise_producer(tanh->input(0), k_softplus);
+        softplus != nullptr && softplus->input(0) == x)
+      return Match{k_mish, 0, x};
+  return std::nullopt;
+}
+
+/// x * clip(x + 3, 0, 6) / 6.
+std::optional<Match> match_clipped(double factor, Value* x, const Value* gate) {
+  const Node* clip = pointwise_producer(gate, k_clip);
+  if (clip == nullptr || !near(factor, 1.0 / 6)) return std::nullopt;
+  const auto* bounds = clip->as<Pointwise>();
+  const Node* sum = pointwise_producer(clip->input(0), k_add);
+  if (bounds->alpha != 0 || bounds->beta != 6 || sum == nullptr) return std::nullopt;
+  for (int i = 0; i < 2; ++i)
+    if (sum->input(i) == x && is_scalar(sum->input(1 - i), 3)) return Match{k_hard_swish, 0, x};
+  return std::nullopt;
+}
+
+std::optional<Match> match(const Graph& graph, Node& root) {
+  const Product product = product_of(graph, root.output());
+  if (product.values.size() != 2) return std::nullopt;
+  for (int i = 0; i < 2; ++i) {
+    Value *x = product.values[i], *gate = product.values[1 - i];
+    if (auto found = match_pair(graph, product.factor, x, gate)) return found;
+    if (auto found = match_clipped(product.factor, x, gate)) return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool recognize_activations(Graph& graph, PassContext& context) {
+  bool changed = false;
+  std::vector<Node*> nodes;
+  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
+  // From the back, so that the outermost product is met first.
+  for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
+    Node& root = **it;
+    if (!is_function(root, k_mul) && !is_function(root, k_div)) continue;
+    if (root.output()->uses().empty() && !graph.is_output(root.output())) continue;
+    if (!is_real(root.output()->type.type) || !context.allows_fusion(root)) continue;
+    const auto found = match(graph, root);
+    if (!found.has_value() || found->argument->type.shape != root.output()->type.shape) continue;
+    Value* result = add_pointwise(graph, found->function, {found->argument}, root, found->alpha);
+    result->name = root.output()->name;
+    graph.replace_uses(root.output(), result);
+    context.applied(fmt::format("{} is {}", root.name, pointwise_info(found->function).name));
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace tenon

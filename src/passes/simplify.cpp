@@ -1,0 +1,129 @@
+// Operators that change nothing are dropped, chains of data movement merged: identity, cast to the
+// same type, reshape or expand to the same shape, sums with 0, products with 1, transposes of
+// transposes, reshapes of reshapes, activations applied twice.
+#include <algorithm>
+
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace tenon {
+namespace {
+
+using enum PointwiseFunction;
+
+bool same_type(const Node& node) {
+  return node.input(0)->type.type == node.output()->type.type &&
+         node.input(0)->type.shape == node.output()->type.shape;
+}
+
+bool is_identity_permutation(const std::vector<int64_t>& permutation) {
+  for (size_t i = 0; i < permutation.size(); ++i)
+    if (permutation[i] != static_cast<int64_t>(i)) return false;
+  return !permutation.empty();
+}
+
+bool all_zero(const Value* value) {
+  if (value == nullptr) return true;
+  return value->constant() != nullptr && is_scalar(value, 0) && *scalar_of(value) == 0;
+}
+
+/// x + 0, x - 0, x * 1, x / 1, x ^ 1 in x's own shape.
+Value* neutral(const Node& node) {
+  const auto* pointwise = node.as<Pointwise>();
+  if (pointwise == nullptr || node.inputs().size() != 2) return nullptr;
+  const bool sum = pointwise->function == k_add, product = pointwise->function == k_mul;
+  const bool one_sided =
+      pointwise->function == k_sub || pointwise->function == k_div || pointwise->function == k_pow;
+  for (int i = 0; i < (one_sided ? 1 : sum || product ? 2 : 0); ++i) {
+    Value* kept = node.input(i);
+    const auto scalar = scalar_of(node.input(1 - i));
+    const double unit = sum || pointwise->function == k_sub ? 0 : 1;
+    if (scalar == unit && kept->type == node.output()->type) return kept;
+  }
+  return nullptr;
+}
+
+/// What the node's output equals, or null.
+Value* same_as(const Node& node) {
+  Value* x = node.input(0);
+  if (x == nullptr || node.outputs().size() != 1) return nullptr;
+  if (node.is<Identity>()) return x;
+  if (node.is<Cast>() || node.is<Reshape>() || node.is<Flatten>() || node.is<Squeeze>() ||
+      node.is<Unsqueeze>() || node.is<Expand>() || node.is<Tile>() || node.is<Slice>() ||
+      node.is<Split>() || node.is<CenterCropPad>()) {
+    const bool whole = !node.is<Slice>() || !node.has_input(4) || is_scalar(node.input(4), 1);
+    return whole && same_type(node) ? x : nullptr;
+  }
+  if (const auto* transpose = node.as<Transpose>())
+    return is_identity_permutation(transpose->permutation) ? x : nullptr;
+  if (node.is<Concat>()) return node.inputs().size() == 1 ? x : nullptr;
+  if (node.is<Pad>()) return all_zero(node.input(1)) ? x : nullptr;
+  if (is_function(node, k_relu) && pointwise_producer(x, k_relu) != nullptr) return x;
+  return neutral(node);
+}
+
+bool is_reshape(const Node* node) {
+  return node != nullptr && (node->is<Reshape>() || node->is<Flatten>() || node->is<Squeeze>() ||
+                             node->is<Unsqueeze>());
+}
+
+/// The shape of a reshape has neither 0 (an extent of its input) nor -1, so that it does not matter
+/// what it reads.
+bool keeps_no_extent(const Node& node) {
+  const auto& elements = node.input(1)->elements;
+  const Tensor* shape = node.input(1)->constant();
+  if (shape != nullptr) {
+    const std::vector<int64_t> extents = shape->to_int64s();
+    return std::count(extents.begin(), extents.end(), 0) == 0 &&
+           std::count(extents.begin(), extents.end(), -1) == 0;
+  }
+  return elements.has_value() && node.input(1)->producer() != nullptr &&
+         node.input(1)->producer()->is<Dims>() &&
+         std::none_of(elements->begin(), elements->end(),
+                      [](const Dim& dim) { return dim == Dim(0) || dim == Dim(-1); });
+}
+
+/// transpose(transpose(x)) and reshape(reshape(x)) read x directly.
+bool merge_with_producer(Node& node) {
+  Node* before = node.input(0) == nullptr ? nullptr : node.input(0)->producer();
+  if (before == nullptr) return false;
+  auto* outer = node.as<Transpose>();
+  const auto* inner = before->as<Transpose>();
+  if (outer != nullptr && inner != nullptr && !outer->permutation.empty() &&
+      !inner->permutation.empty()) {
+    std::vector<int64_t> merged;
+    for (const int64_t axis : outer->permutation) merged.push_back(inner->permutation[axis]);
+    outer->permutation = std::move(merged);
+  } else if (!(node.is<Reshape>() && is_reshape(before) && keeps_no_extent(node))) {
+    return false;
+  }
+  node.set_input(0, before->input(0));
+  add_origins(node, *before);
+  return true;
+}
+
+}  // namespace
+
+bool simplify(Graph& graph, PassContext& context) {
+  bool changed = false;
+  std::vector<Node*> nodes;
+  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
+  for (Node* node : nodes) {
+    if (!context.allows(*node)) continue;
+    while (merge_with_producer(*node)) changed = true;
+    Value* same = same_as(*node);
+    if (same == nullptr) continue;
+    // A graph output keeps its name; an input that is an output keeps its identity node.
+    if (graph.is_output(node->output())) {
+      if (same->producer() == nullptr || graph.is_output(same) || same->constant() != nullptr)
+        continue;
+      same->name = node->output()->name;
+    }
+    if (same->producer() != nullptr) add_origins(*same->producer(), *node);
+    graph.replace_uses(node->output(), same);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace tenon
