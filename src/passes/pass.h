@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,8 @@ struct PassOptions {
   std::vector<std::string> disabled;
   /// Nodes that no fusion may touch, as patterns ("*" and "?") over names and origins.
   std::vector<std::string> no_fuse;
+  /// Compute in this 16-bit type where it pays; nothing keeps the network's types.
+  std::optional<DataType> precision;
   /// Device facts that passes ask for.
   bool channels_last = true;
 };

@@ -18,6 +18,8 @@ constexpr std::string_view kPipeline[] = {
     // Attention adds transposes that cancel others.
     "simplify",
     "fold_into_weights",
+    "lower_precision",
+    // Casts of weights.
     "fold_constants",
     // Regions are made of logical operators, so layouts come after them: a reformat between two
     // would part them.
