@@ -4,6 +4,7 @@
 
 #include "ops/dims.h"
 #include "ops/structure.h"
+#include "select/fit_regions.h"
 #include "select/measure.h"
 #include "select/problem_key.h"
 #include "select/views.h"
@@ -116,6 +117,7 @@ class Selector {
 
 Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& symbols,
                       const SelectOptions& options, TimingCache& cache) {
+  TENON_TRY(fit_regions(graph, backend, symbols, options.threads, options.logger));
   TENON_TRY(choose_views(graph, backend, symbols, options.threads));
   TENON_ASSIGN(const ConcreteGraph concrete, ConcreteGraph::create(graph, symbols));
   Selector selector(backend, options, cache);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ops/ops.h"
+#include "select/fit_regions.h"
 
 namespace tenon {
 namespace {
@@ -31,13 +32,6 @@ bool may_join_in_place(const Graph& graph, const Node& concat) {
         return false;
   }
   return true;
-}
-
-bool any_supports(const Backend& backend, const Problem& problem) {
-  const auto real =
-      backend.tactics.first(backend.tactics.size() - 1);  // The last one runs anything.
-  return std::any_of(real.begin(), real.end(),
-                     [&](const Tactic& t) { return bool(t.supports(problem)); });
 }
 
 Problem made_dense(Problem problem) {
@@ -96,7 +90,7 @@ class Chooser {
   void check_users(const Problem& problem, const Node& node) {
     const bool strided = std::any_of(problem.inputs.begin(), problem.inputs.end(), is_strided) ||
                          std::any_of(problem.outputs.begin(), problem.outputs.end(), is_strided);
-    if (!strided || any_supports(backend_, problem) || !any_supports(backend_, made_dense(problem)))
+    if (!strided || has_kernel(backend_, problem) || !has_kernel(backend_, made_dense(problem)))
       return;
     for (size_t i = 0; i < problem.inputs.size(); ++i)
       if (is_strided(problem.inputs[i])) take_back_source(node.inputs()[i]);

@@ -1,0 +1,87 @@
+#include "select/fit_regions.h"
+
+#include <algorithm>
+
+#include "ops/region.h"
+#include "ops/structure.h"
+
+namespace tenon {
+namespace {
+
+/// A region's members, back in the graph, in order.
+std::vector<Node*> take_apart(Graph& graph, Node* region) {
+  const size_t before = graph.nodes().size();
+  inline_region(graph, region);
+  std::vector<Node*> members;
+  for (size_t i = before - 1; i < graph.nodes().size(); ++i)
+    members.push_back(graph.nodes()[i].get());
+  return members;
+}
+
+class Fitter {
+ public:
+  Fitter(Graph& graph, const Backend& backend, const SymbolValues& symbols, int threads)
+      : graph_(graph), backend_(backend), symbols_(symbols), threads_(threads) {}
+
+  Result<bool> fits(const Node& region) const {
+    TENON_ASSIGN(const ConcreteGraph concrete, ConcreteGraph::create(graph_, symbols_));
+    return !concrete.resolved(region) ||
+           has_kernel(backend_, concrete.problem(region, *backend_.device, threads_));
+  }
+
+  /// Leaves a shorter region, or none, and groups the rest.
+  Status shorten(Node* region) {
+    std::vector<Node*> members = take_apart(graph_, region);
+    std::vector<Node*> rest;
+    while (members.size() > 1) {
+      rest.insert(rest.begin(), members.back());
+      members.pop_back();
+      if (members.size() == 1) break;
+      Node* shorter = make_region(graph_, members);
+      TENON_ASSIGN(const bool enough, fits(*shorter));
+      if (enough) break;
+      members = take_apart(graph_, shorter);
+    }
+    if (rest.size() < 2) return {};
+    Node* group = make_region(graph_, rest);
+    TENON_ASSIGN(const bool grouped, fits(*group));
+    if (!grouped) take_apart(graph_, group);
+    return {};
+  }
+
+ private:
+  Graph& graph_;
+  const Backend& backend_;
+  const SymbolValues& symbols_;
+  int threads_;
+};
+
+}  // namespace
+
+bool has_kernel(const Backend& backend, const Problem& problem) {
+  const auto real =
+      backend.tactics.first(backend.tactics.size() - 1);  // The last one runs anything.
+  return std::any_of(real.begin(), real.end(),
+                     [&](const Tactic& tactic) { return bool(tactic.supports(problem)); });
+}
+
+Status fit_regions(Graph& graph, const Backend& backend, const SymbolValues& symbols, int threads,
+                   Logger* logger) {
+  std::vector<Node*> misfits;
+  {
+    TENON_ASSIGN(const ConcreteGraph concrete, ConcreteGraph::create(graph, symbols));
+    for (const auto& node : graph.nodes())
+      if (node->is<Fused>() && concrete.resolved(*node) &&
+          !has_kernel(backend, concrete.problem(*node, *backend.device, threads)))
+        misfits.push_back(node.get());
+  }
+  Fitter fitter(graph, backend, symbols, threads);
+  for (Node* region : misfits) {
+    if (logger != nullptr)
+      logger->verbose("{}: taken apart, no kernel computes it as one", region->name);
+    TENON_TRY(fitter.shorten(region));
+  }
+  return misfits.empty() ? Status() : graph.sort();
+}
+
+}  // namespace tenon

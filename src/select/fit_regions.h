@@ -1,0 +1,20 @@
+#pragma once
+
+#include "base/log.h"
+#include "base/status.h"
+#include "ir/graph.h"
+#include "kernels/backend.h"
+#include "plan/concrete_graph.h"
+
+namespace tenon {
+
+/// Takes apart the fused regions that no kernel of the backend computes as one: the longest
+/// beginning that some kernel takes stays a region, the rest becomes a pointwise group of its own.
+/// What stands alone then runs by the kernels of its single operators. Says so at verbose level.
+Status fit_regions(Graph& graph, const Backend& backend, const SymbolValues& symbols, int threads,
+                   Logger* logger);
+
+/// Whether a kernel other than the one of last resort takes the problem.
+bool has_kernel(const Backend& backend, const Problem& problem);
+
+}  // namespace tenon
