@@ -1,0 +1,1750 @@
+#pragma once
+
+/// TensorRT 10.16 surface: describing and building networks.
+
+#include "NvInferRuntime.h"
+
+namespace nvinfer1 {
+
+enum class LayerType : int32_t;
+enum class ActivationType : int32_t;
+class ITensor;
+class ILayer;
+enum class PaddingMode : int32_t;
+class IConvolutionLayer;
+class IActivationLayer;
+enum class PoolingType : int32_t;
+class IPoolingLayer;
+class ILRNLayer;
+enum class ScaleMode : int32_t;
+class IScaleLayer;
+class ISoftMaxLayer;
+class IConcatenationLayer;
+class IDeconvolutionLayer;
+enum class ElementWiseOperation : int32_t;
+class IElementWiseLayer;
+enum class GatherMode : int32_t;
+class IGatherLayer;
+class IPluginV2Layer;
+class IPluginV3Layer;
+enum class UnaryOperation : int32_t;
+class IUnaryLayer;
+enum class ReduceOperation : int32_t;
+enum class CollectiveOperation : int32_t;
+class IReduceLayer;
+class IPaddingLayer;
+struct Permutation;
+class IShuffleLayer;
+enum class SampleMode : int32_t;
+class ISliceLayer;
+class IShapeLayer;
+enum class TopKOperation : int32_t;
+class ITopKLayer;
+enum class MatrixOperation : int32_t;
+class IMatrixMultiplyLayer;
+class INonZeroLayer;
+class IRaggedSoftMaxLayer;
+class IIdentityLayer;
+class ICastLayer;
+class IConstantLayer;
+class IParametricReLULayer;
+enum class InterpolationMode : int32_t;
+enum class ResizeCoordinateTransformation : int32_t;
+enum class ResizeSelector : int32_t;
+enum class ResizeRoundMode : int32_t;
+class IResizeLayer;
+enum class LoopOutput : int32_t;
+enum class TripLimit : int32_t;
+class ILoopBoundaryLayer;
+class IIfConditionalBoundaryLayer;
+class IConditionLayer;
+class IIfConditionalOutputLayer;
+class IIfConditionalInputLayer;
+class IIfConditional;
+class IRecurrenceLayer;
+class ILoopOutputLayer;
+class ITripLimitLayer;
+class IIteratorLayer;
+class ILoop;
+class ISelectLayer;
+class IAssertionLayer;
+enum class FillOperation : int32_t;
+class IFillLayer;
+class IQuantizeLayer;
+class IDequantizeLayer;
+class IDynamicQuantizeLayer;
+class IEinsumLayer;
+enum class ScatterMode : int32_t;
+class IScatterLayer;
+class IOneHotLayer;
+class IGridSampleLayer;
+enum class BoundingBoxFormat : int32_t;
+class INMSLayer;
+class IReverseSequenceLayer;
+class INormalizationLayer;
+class ISqueezeLayer;
+class IUnsqueezeLayer;
+enum class CumulativeOperation : int32_t;
+class ICumulativeLayer;
+enum class AttentionNormalizationOp : int32_t;
+class IAttentionBoundaryLayer;
+class IAttentionInputLayer;
+class IAttentionOutputLayer;
+class IAttention;
+class IRotaryEmbeddingLayer;
+enum class KVCacheMode : int32_t;
+class IKVCacheUpdateLayer;
+enum class MoEActType : int32_t;
+class IMoELayer;
+class IDistCollectiveLayer;
+class INetworkDefinition;
+enum class CalibrationAlgoType : int32_t;
+class IInt8Calibrator;
+class IAlgorithmIOInfo;
+class IAlgorithmVariant;
+class IAlgorithmContext;
+class IAlgorithm;
+enum class QuantizationFlag : int32_t;
+enum class RuntimePlatform : int32_t;
+enum class BuilderFlag : int32_t;
+class ITimingCache;
+enum class MemoryPoolType : int32_t;
+enum class PreviewFeature : int32_t;
+enum class HardwareCompatibilityLevel : int32_t;
+enum class TilingOptimizationLevel : int32_t;
+class IBuilderConfig;
+enum class NetworkDefinitionCreationFlag : int32_t;
+class IBuilder;
+
+}  // namespace nvinfer1
+
+namespace nvinfer1::v_1_0 {
+
+class IInt8EntropyCalibrator;
+class IInt8EntropyCalibrator2;
+class IInt8MinMaxCalibrator;
+class IInt8LegacyCalibrator;
+class IAlgorithmSelector;
+struct TimingCacheKey;
+struct TimingCacheValue;
+class IProgressMonitor;
+
+}  // namespace nvinfer1::v_1_0
+
+namespace nvinfer1 {
+
+using IInt8EntropyCalibrator = v_1_0::IInt8EntropyCalibrator;
+using IInt8EntropyCalibrator2 = v_1_0::IInt8EntropyCalibrator2;
+using IInt8MinMaxCalibrator = v_1_0::IInt8MinMaxCalibrator;
+using IInt8LegacyCalibrator = v_1_0::IInt8LegacyCalibrator;
+using IAlgorithmSelector = v_1_0::IAlgorithmSelector;
+using IProgressMonitor = v_1_0::IProgressMonitor;
+using TensorFormats = uint32_t;
+using QuantizationFlags = uint32_t;
+using BuilderFlags = uint32_t;
+using NetworkDefinitionCreationFlags = uint32_t;
+using TimingCacheKey = v_1_0::TimingCacheKey;
+using TimingCacheValue = v_1_0::TimingCacheValue;
+enum class LayerType : int32_t {
+  kCONVOLUTION = 0,
+  kCAST = 1,
+  kACTIVATION = 2,
+  kPOOLING = 3,
+  kLRN = 4,
+  kSCALE = 5,
+  kSOFTMAX = 6,
+  kDECONVOLUTION = 7,
+  kCONCATENATION = 8,
+  kELEMENTWISE = 9,
+  kPLUGIN = 10,
+  kUNARY = 11,
+  kPADDING = 12,
+  kSHUFFLE = 13,
+  kREDUCE = 14,
+  kTOPK = 15,
+  kGATHER = 16,
+  kMATRIX_MULTIPLY = 17,
+  kRAGGED_SOFTMAX = 18,
+  kCONSTANT = 19,
+  kIDENTITY = 20,
+  kPLUGIN_V2 = 21,
+  kSLICE = 22,
+  kSHAPE = 23,
+  kPARAMETRIC_RELU = 24,
+  kRESIZE = 25,
+  kTRIP_LIMIT = 26,
+  kRECURRENCE = 27,
+  kITERATOR = 28,
+  kLOOP_OUTPUT = 29,
+  kSELECT = 30,
+  kFILL = 31,
+  kQUANTIZE = 32,
+  kDEQUANTIZE = 33,
+  kCONDITION = 34,
+  kCONDITIONAL_INPUT = 35,
+  kCONDITIONAL_OUTPUT = 36,
+  kSCATTER = 37,
+  kEINSUM = 38,
+  kASSERTION = 39,
+  kONE_HOT = 40,
+  kNON_ZERO = 41,
+  kGRID_SAMPLE = 42,
+  kNMS = 43,
+  kREVERSE_SEQUENCE = 44,
+  kNORMALIZATION = 45,
+  kPLUGIN_V3 = 46,
+  kSQUEEZE = 47,
+  kUNSQUEEZE = 48,
+  kCUMULATIVE = 49,
+  kDYNAMIC_QUANTIZE = 50,
+  kATTENTION_INPUT = 51,
+  kATTENTION_OUTPUT = 52,
+  kROTARY_EMBEDDING = 53,
+  kKVCACHE_UPDATE = 54,
+  kMOE = 55,
+  kDIST_COLLECTIVE = 56,
+};
+template <>
+constexpr int32_t EnumMax<LayerType>() noexcept {
+  return 57;
+}
+
+enum class ActivationType : int32_t {
+  kRELU = 0,
+  kSIGMOID = 1,
+  kTANH = 2,
+  kLEAKY_RELU = 3,
+  kELU = 4,
+  kSELU = 5,
+  kSOFTSIGN = 6,
+  kSOFTPLUS = 7,
+  kCLIP = 8,
+  kHARD_SIGMOID = 9,
+  kSCALED_TANH = 10,
+  kTHRESHOLDED_RELU = 11,
+  kGELU_ERF = 12,
+  kGELU_TANH = 13,
+};
+template <>
+constexpr int32_t EnumMax<ActivationType>() noexcept {
+  return 14;
+}
+
+/// A tensor of a network.
+class ITensor : public INoCopy {
+ public:
+  virtual void setName(const char* name) noexcept = 0;
+  virtual const char* getName() const noexcept = 0;
+  virtual void setDimensions(const Dims& dimensions) noexcept = 0;
+  virtual Dims getDimensions() const noexcept = 0;
+  TRT_DEPRECATED virtual void setType(DataType type) noexcept = 0;
+  virtual DataType getType() const noexcept = 0;
+  TRT_DEPRECATED virtual bool setDynamicRange(float min, float max) noexcept = 0;
+  virtual bool isNetworkInput() const noexcept = 0;
+  virtual bool isNetworkOutput() const noexcept = 0;
+  TRT_DEPRECATED virtual void setBroadcastAcrossBatch(bool broadcastAcrossBatch) noexcept = 0;
+  TRT_DEPRECATED virtual bool getBroadcastAcrossBatch() const noexcept = 0;
+  virtual TensorLocation getLocation() const noexcept = 0;
+  TRT_DEPRECATED virtual void setLocation(TensorLocation location) noexcept = 0;
+  TRT_DEPRECATED virtual bool dynamicRangeIsSet() const noexcept = 0;
+  virtual void resetDynamicRange() noexcept = 0;
+  virtual float getDynamicRangeMin() const noexcept = 0;
+  virtual float getDynamicRangeMax() const noexcept = 0;
+  virtual void setAllowedFormats(TensorFormats formats) noexcept = 0;
+  virtual TensorFormats getAllowedFormats() const noexcept = 0;
+  virtual bool isShapeTensor() const noexcept = 0;
+  virtual bool isExecutionTensor() const noexcept = 0;
+  virtual void setDimensionName(int32_t index, const char* name) noexcept = 0;
+  virtual const char* getDimensionName(int32_t index) const noexcept = 0;
+};
+
+/// A layer of a network.
+class ILayer : public INoCopy {
+ public:
+  virtual LayerType getType() const noexcept = 0;
+  virtual void setName(const char* name) noexcept = 0;
+  virtual const char* getName() const noexcept = 0;
+  virtual int32_t getNbInputs() const noexcept = 0;
+  virtual ITensor* getInput(int32_t index) const noexcept = 0;
+  virtual int32_t getNbOutputs() const noexcept = 0;
+  virtual ITensor* getOutput(int32_t index) const noexcept = 0;
+  virtual void setInput(int32_t index, ITensor& tensor) noexcept = 0;
+  TRT_DEPRECATED virtual void setPrecision(DataType dataType) noexcept = 0;
+  virtual DataType getPrecision() const noexcept = 0;
+  TRT_DEPRECATED virtual bool precisionIsSet() const noexcept = 0;
+  TRT_DEPRECATED virtual void resetPrecision() noexcept = 0;
+  TRT_DEPRECATED virtual void setOutputType(int32_t index, DataType dataType) noexcept = 0;
+  virtual DataType getOutputType(int32_t index) const noexcept = 0;
+  TRT_DEPRECATED virtual bool outputTypeIsSet(int32_t index) const noexcept = 0;
+  TRT_DEPRECATED virtual void resetOutputType(int32_t index) noexcept = 0;
+  virtual void setMetadata(const char* metadata) noexcept = 0;
+  virtual const char* getMetadata() const noexcept = 0;
+  virtual bool setNbRanks(int32_t nbRanks) noexcept = 0;
+  virtual int32_t getNbRanks() const noexcept = 0;
+};
+
+enum class PaddingMode : int32_t {
+  kEXPLICIT_ROUND_DOWN = 0,
+  kEXPLICIT_ROUND_UP = 1,
+  kSAME_UPPER = 2,
+  kSAME_LOWER = 3,
+};
+template <>
+constexpr int32_t EnumMax<PaddingMode>() noexcept {
+  return 4;
+}
+
+class IConvolutionLayer : public ILayer {
+ public:
+  virtual void setNbOutputMaps(int64_t nbOutputMaps) noexcept = 0;
+  virtual int64_t getNbOutputMaps() const noexcept = 0;
+  virtual void setNbGroups(int64_t nbGroups) noexcept = 0;
+  virtual int64_t getNbGroups() const noexcept = 0;
+  virtual void setKernelWeights(Weights weights) noexcept = 0;
+  virtual Weights getKernelWeights() const noexcept = 0;
+  virtual void setBiasWeights(Weights weights) noexcept = 0;
+  virtual Weights getBiasWeights() const noexcept = 0;
+  virtual void setPrePadding(const Dims& padding) noexcept = 0;
+  virtual Dims getPrePadding() const noexcept = 0;
+  virtual void setPostPadding(const Dims& padding) noexcept = 0;
+  virtual Dims getPostPadding() const noexcept = 0;
+  virtual void setPaddingMode(PaddingMode paddingMode) noexcept = 0;
+  virtual PaddingMode getPaddingMode() const noexcept = 0;
+  virtual void setKernelSizeNd(const Dims& kernelSize) noexcept = 0;
+  virtual Dims getKernelSizeNd() const noexcept = 0;
+  virtual void setStrideNd(const Dims& stride) noexcept = 0;
+  virtual Dims getStrideNd() const noexcept = 0;
+  virtual void setPaddingNd(const Dims& padding) noexcept = 0;
+  virtual Dims getPaddingNd() const noexcept = 0;
+  virtual void setDilationNd(const Dims& dilation) noexcept = 0;
+  virtual Dims getDilationNd() const noexcept = 0;
+};
+
+class IActivationLayer : public ILayer {
+ public:
+  virtual void setActivationType(ActivationType type) noexcept = 0;
+  virtual ActivationType getActivationType() const noexcept = 0;
+  virtual void setAlpha(float alpha) noexcept = 0;
+  virtual void setBeta(float beta) noexcept = 0;
+  virtual float getAlpha() const noexcept = 0;
+  virtual float getBeta() const noexcept = 0;
+};
+
+enum class PoolingType : int32_t {
+  kMAX = 0,
+  kAVERAGE = 1,
+  kMAX_AVERAGE_BLEND = 2,
+};
+template <>
+constexpr int32_t EnumMax<PoolingType>() noexcept {
+  return 3;
+}
+
+class IPoolingLayer : public ILayer {
+ public:
+  virtual void setPoolingType(PoolingType type) noexcept = 0;
+  virtual PoolingType getPoolingType() const noexcept = 0;
+  virtual void setBlendFactor(float blendFactor) noexcept = 0;
+  virtual float getBlendFactor() const noexcept = 0;
+  virtual void setAverageCountExcludesPadding(bool exclusive) noexcept = 0;
+  virtual bool getAverageCountExcludesPadding() const noexcept = 0;
+  virtual void setPrePadding(const Dims& padding) noexcept = 0;
+  virtual Dims getPrePadding() const noexcept = 0;
+  virtual void setPostPadding(const Dims& padding) noexcept = 0;
+  virtual Dims getPostPadding() const noexcept = 0;
+  virtual void setPaddingMode(PaddingMode paddingMode) noexcept = 0;
+  virtual PaddingMode getPaddingMode() const noexcept = 0;
+  virtual void setWindowSizeNd(const Dims& windowSize) noexcept = 0;
+  virtual Dims getWindowSizeNd() const noexcept = 0;
+  virtual void setStrideNd(const Dims& stride) noexcept = 0;
+  virtual Dims getStrideNd() const noexcept = 0;
+  virtual void setPaddingNd(const Dims& padding) noexcept = 0;
+  virtual Dims getPaddingNd() const noexcept = 0;
+};
+
+class ILRNLayer : public ILayer {
+ public:
+  virtual void setWindowSize(int64_t windowSize) noexcept = 0;
+  virtual int64_t getWindowSize() const noexcept = 0;
+  virtual void setAlpha(float alpha) noexcept = 0;
+  virtual float getAlpha() const noexcept = 0;
+  virtual void setBeta(float beta) noexcept = 0;
+  virtual float getBeta() const noexcept = 0;
+  virtual void setK(float k) noexcept = 0;
+  virtual float getK() const noexcept = 0;
+};
+
+enum class ScaleMode : int32_t {
+  kUNIFORM = 0,
+  kCHANNEL = 1,
+  kELEMENTWISE = 2,
+};
+template <>
+constexpr int32_t EnumMax<ScaleMode>() noexcept {
+  return 3;
+}
+
+class IScaleLayer : public ILayer {
+ public:
+  virtual void setMode(ScaleMode mode) noexcept = 0;
+  virtual ScaleMode getMode() const noexcept = 0;
+  virtual void setShift(Weights shift) noexcept = 0;
+  virtual Weights getShift() const noexcept = 0;
+  virtual void setScale(Weights scale) noexcept = 0;
+  virtual Weights getScale() const noexcept = 0;
+  virtual void setPower(Weights power) noexcept = 0;
+  virtual Weights getPower() const noexcept = 0;
+  virtual int32_t getChannelAxis() const noexcept = 0;
+  virtual void setChannelAxis(int32_t channelAxis) noexcept = 0;
+};
+
+class ISoftMaxLayer : public ILayer {
+ public:
+  virtual void setAxes(uint32_t axes) noexcept = 0;
+  virtual uint32_t getAxes() const noexcept = 0;
+};
+
+class IConcatenationLayer : public ILayer {
+ public:
+  virtual void setAxis(int32_t axis) noexcept = 0;
+  virtual int32_t getAxis() const noexcept = 0;
+};
+
+class IDeconvolutionLayer : public ILayer {
+ public:
+  virtual void setNbOutputMaps(int64_t nbOutputMaps) noexcept = 0;
+  virtual int64_t getNbOutputMaps() const noexcept = 0;
+  virtual void setNbGroups(int64_t nbGroups) noexcept = 0;
+  virtual int64_t getNbGroups() const noexcept = 0;
+  virtual void setKernelWeights(Weights weights) noexcept = 0;
+  virtual Weights getKernelWeights() const noexcept = 0;
+  virtual void setBiasWeights(Weights weights) noexcept = 0;
+  virtual Weights getBiasWeights() const noexcept = 0;
+  virtual void setPrePadding(const Dims& padding) noexcept = 0;
+  virtual Dims getPrePadding() const noexcept = 0;
+  virtual void setPostPadding(const Dims& padding) noexcept = 0;
+  virtual Dims getPostPadding() const noexcept = 0;
+  virtual void setPaddingMode(PaddingMode paddingMode) noexcept = 0;
+  virtual PaddingMode getPaddingMode() const noexcept = 0;
+  virtual void setKernelSizeNd(const Dims& kernelSize) noexcept = 0;
+  virtual Dims getKernelSizeNd() const noexcept = 0;
+  virtual void setStrideNd(const Dims& stride) noexcept = 0;
+  virtual Dims getStrideNd() const noexcept = 0;
+  virtual void setPaddingNd(const Dims& padding) noexcept = 0;
+  virtual Dims getPaddingNd() const noexcept = 0;
+  virtual void setDilationNd(const Dims& dilation) noexcept = 0;
+  virtual Dims getDilationNd() const noexcept = 0;
+};
+
+enum class ElementWiseOperation : int32_t {
+  kSUM = 0,
+  kPROD = 1,
+  kMAX = 2,
+  kMIN = 3,
+  kSUB = 4,
+  kDIV = 5,
+  kPOW = 6,
+  kFLOOR_DIV = 7,
+  kAND = 8,
+  kOR = 9,
+  kXOR = 10,
+  kEQUAL = 11,
+  kGREATER = 12,
+  kLESS = 13,
+};
+template <>
+constexpr int32_t EnumMax<ElementWiseOperation>() noexcept {
+  return 14;
+}
+
+class IElementWiseLayer : public ILayer {
+ public:
+  virtual void setOperation(ElementWiseOperation op) noexcept = 0;
+  virtual ElementWiseOperation getOperation() const noexcept = 0;
+};
+
+enum class GatherMode : int32_t {
+  kDEFAULT = 0,
+  kELEMENT = 1,
+  kND = 2,
+};
+template <>
+constexpr int32_t EnumMax<GatherMode>() noexcept {
+  return 3;
+}
+
+class IGatherLayer : public ILayer {
+ public:
+  virtual void setGatherAxis(int32_t axis) noexcept = 0;
+  virtual int32_t getGatherAxis() const noexcept = 0;
+  virtual void setNbElementWiseDims(int32_t elementWiseDims) noexcept = 0;
+  virtual int32_t getNbElementWiseDims() const noexcept = 0;
+  virtual void setMode(GatherMode mode) noexcept = 0;
+  virtual GatherMode getMode() const noexcept = 0;
+};
+
+class IPluginV2Layer : public ILayer {
+ public:
+  virtual IPluginV2& getPlugin() noexcept = 0;
+};
+
+class IPluginV3Layer : public ILayer {
+ public:
+  virtual IPluginV3& getPlugin() noexcept = 0;
+};
+
+enum class UnaryOperation : int32_t {
+  kEXP = 0,
+  kLOG = 1,
+  kSQRT = 2,
+  kRECIP = 3,
+  kABS = 4,
+  kNEG = 5,
+  kSIN = 6,
+  kCOS = 7,
+  kTAN = 8,
+  kSINH = 9,
+  kCOSH = 10,
+  kASIN = 11,
+  kACOS = 12,
+  kATAN = 13,
+  kASINH = 14,
+  kACOSH = 15,
+  kATANH = 16,
+  kCEIL = 17,
+  kFLOOR = 18,
+  kERF = 19,
+  kNOT = 20,
+  kSIGN = 21,
+  kROUND = 22,
+  kISINF = 23,
+  kISNAN = 24,
+};
+template <>
+constexpr int32_t EnumMax<UnaryOperation>() noexcept {
+  return 25;
+}
+
+class IUnaryLayer : public ILayer {
+ public:
+  virtual void setOperation(UnaryOperation op) noexcept = 0;
+  virtual UnaryOperation getOperation() const noexcept = 0;
+};
+
+enum class ReduceOperation : int32_t {
+  kSUM = 0,
+  kPROD = 1,
+  kMAX = 2,
+  kMIN = 3,
+  kAVG = 4,
+  kNONE = 5,
+};
+template <>
+constexpr int32_t EnumMax<ReduceOperation>() noexcept {
+  return 6;
+}
+
+enum class CollectiveOperation : int32_t {
+  kALL_REDUCE = 0,
+  kALL_GATHER = 1,
+  kBROADCAST = 2,
+  kREDUCE = 3,
+  kREDUCE_SCATTER = 4,
+};
+template <>
+constexpr int32_t EnumMax<CollectiveOperation>() noexcept {
+  return 5;
+}
+
+class IReduceLayer : public ILayer {
+ public:
+  virtual void setOperation(ReduceOperation op) noexcept = 0;
+  virtual ReduceOperation getOperation() const noexcept = 0;
+  virtual void setReduceAxes(uint32_t reduceAxes) noexcept = 0;
+  virtual uint32_t getReduceAxes() const noexcept = 0;
+  virtual void setKeepDimensions(bool keepDimensions) noexcept = 0;
+  virtual bool getKeepDimensions() const noexcept = 0;
+};
+
+class IPaddingLayer : public ILayer {
+ public:
+  virtual void setPrePaddingNd(const Dims& padding) noexcept = 0;
+  virtual Dims getPrePaddingNd() const noexcept = 0;
+  virtual void setPostPaddingNd(const Dims& padding) noexcept = 0;
+  virtual Dims getPostPaddingNd() const noexcept = 0;
+};
+
+struct Permutation {
+  int32_t order[8];
+};
+
+class IShuffleLayer : public ILayer {
+ public:
+  virtual void setFirstTranspose(Permutation permutation) noexcept = 0;
+  virtual Permutation getFirstTranspose() const noexcept = 0;
+  virtual void setReshapeDimensions(const Dims& dimensions) noexcept = 0;
+  virtual Dims getReshapeDimensions() const noexcept = 0;
+  virtual void setSecondTranspose(Permutation permutation) noexcept = 0;
+  virtual Permutation getSecondTranspose() const noexcept = 0;
+  virtual void setZeroIsPlaceholder(bool zeroIsPlaceholder) noexcept = 0;
+  virtual bool getZeroIsPlaceholder() const noexcept = 0;
+};
+
+enum class SampleMode : int32_t {
+  kSTRICT_BOUNDS = 0,
+  kWRAP = 1,
+  kCLAMP = 2,
+  kFILL = 3,
+  kREFLECT = 4,
+};
+template <>
+constexpr int32_t EnumMax<SampleMode>() noexcept {
+  return 5;
+}
+
+class ISliceLayer : public ILayer {
+ public:
+  virtual void setStart(const Dims& start) noexcept = 0;
+  virtual Dims getStart() const noexcept = 0;
+  virtual void setSize(const Dims& size) noexcept = 0;
+  virtual Dims getSize() const noexcept = 0;
+  virtual void setStride(const Dims& stride) noexcept = 0;
+  virtual Dims getStride() const noexcept = 0;
+  virtual void setMode(SampleMode mode) noexcept = 0;
+  virtual SampleMode getMode() const noexcept = 0;
+  virtual void setAxes(const Dims& axes) noexcept = 0;
+  virtual Dims getAxes() const noexcept = 0;
+};
+
+class IShapeLayer : public ILayer {
+ public:
+};
+
+enum class TopKOperation : int32_t {
+  kMAX = 0,
+  kMIN = 1,
+};
+template <>
+constexpr int32_t EnumMax<TopKOperation>() noexcept {
+  return 2;
+}
+
+class ITopKLayer : public ILayer {
+ public:
+  virtual void setOperation(TopKOperation op) noexcept = 0;
+  virtual TopKOperation getOperation() const noexcept = 0;
+  virtual void setK(int32_t k) noexcept = 0;
+  virtual int32_t getK() const noexcept = 0;
+  virtual void setReduceAxes(uint32_t reduceAxes) noexcept = 0;
+  virtual uint32_t getReduceAxes() const noexcept = 0;
+  virtual bool setIndicesType(DataType type) noexcept = 0;
+  virtual DataType getIndicesType() const noexcept = 0;
+};
+
+enum class MatrixOperation : int32_t {
+  kNONE = 0,
+  kTRANSPOSE = 1,
+  kVECTOR = 2,
+};
+template <>
+constexpr int32_t EnumMax<MatrixOperation>() noexcept {
+  return 3;
+}
+
+class IMatrixMultiplyLayer : public ILayer {
+ public:
+  virtual void setOperation(int32_t index, MatrixOperation op) noexcept = 0;
+  virtual MatrixOperation getOperation(int32_t index) const noexcept = 0;
+};
+
+class INonZeroLayer : public ILayer {
+ public:
+  virtual bool setIndicesType(DataType type) noexcept = 0;
+  virtual DataType getIndicesType() const noexcept = 0;
+};
+
+class IRaggedSoftMaxLayer : public ILayer {
+ public:
+};
+
+class IIdentityLayer : public ILayer {
+ public:
+};
+
+class ICastLayer : public ILayer {
+ public:
+  virtual void setToType(DataType toType) noexcept = 0;
+  virtual DataType getToType() const noexcept = 0;
+};
+
+class IConstantLayer : public ILayer {
+ public:
+  virtual void setWeights(Weights weights) noexcept = 0;
+  virtual Weights getWeights() const noexcept = 0;
+  virtual void setDimensions(const Dims& dimensions) noexcept = 0;
+  virtual Dims getDimensions() const noexcept = 0;
+};
+
+class IParametricReLULayer : public ILayer {
+ public:
+};
+
+enum class InterpolationMode : int32_t {
+  kNEAREST = 0,
+  kLINEAR = 1,
+  kCUBIC = 2,
+};
+template <>
+constexpr int32_t EnumMax<InterpolationMode>() noexcept {
+  return 3;
+}
+
+enum class ResizeCoordinateTransformation : int32_t {
+  kALIGN_CORNERS = 0,
+  kASYMMETRIC = 1,
+  kHALF_PIXEL = 2,
+};
+template <>
+constexpr int32_t EnumMax<ResizeCoordinateTransformation>() noexcept {
+  return 3;
+}
+
+enum class ResizeSelector : int32_t {
+  kFORMULA = 0,
+  kUPPER = 1,
+};
+template <>
+constexpr int32_t EnumMax<ResizeSelector>() noexcept {
+  return 2;
+}
+
+enum class ResizeRoundMode : int32_t {
+  kHALF_UP = 0,
+  kHALF_DOWN = 1,
+  kFLOOR = 2,
+  kCEIL = 3,
+};
+template <>
+constexpr int32_t EnumMax<ResizeRoundMode>() noexcept {
+  return 4;
+}
+
+class IResizeLayer : public ILayer {
+ public:
+  virtual void setOutputDimensions(const Dims& dimensions) noexcept = 0;
+  virtual Dims getOutputDimensions() const noexcept = 0;
+  virtual void setScales(const float* scales, int32_t nbScales) noexcept = 0;
+  virtual int32_t getScales(int32_t size, float* scales) const noexcept = 0;
+  virtual void setResizeMode(InterpolationMode interpolationMode) noexcept = 0;
+  virtual InterpolationMode getResizeMode() const noexcept = 0;
+  virtual void setCoordinateTransformation(
+      ResizeCoordinateTransformation coordTransform) noexcept = 0;
+  virtual ResizeCoordinateTransformation getCoordinateTransformation() const noexcept = 0;
+  virtual void setSelectorForSinglePixel(ResizeSelector selector) noexcept = 0;
+  virtual ResizeSelector getSelectorForSinglePixel() const noexcept = 0;
+  virtual void setNearestRounding(ResizeRoundMode value) noexcept = 0;
+  virtual ResizeRoundMode getNearestRounding() const noexcept = 0;
+  virtual void setCubicCoeff(float A) noexcept = 0;
+  virtual float getCubicCoeff() const noexcept = 0;
+  virtual void setExcludeOutside(bool excludeFlag) noexcept = 0;
+  virtual bool getExcludeOutside() const noexcept = 0;
+};
+
+enum class LoopOutput : int32_t {
+  kLAST_VALUE = 0,
+  kCONCATENATE = 1,
+  kREVERSE = 2,
+};
+template <>
+constexpr int32_t EnumMax<LoopOutput>() noexcept {
+  return 3;
+}
+
+enum class TripLimit : int32_t {
+  kCOUNT = 0,
+  kWHILE = 1,
+};
+template <>
+constexpr int32_t EnumMax<TripLimit>() noexcept {
+  return 2;
+}
+
+class ILoopBoundaryLayer : public ILayer {
+ public:
+  virtual ILoop* getLoop() const noexcept = 0;
+};
+
+class IIfConditionalBoundaryLayer : public ILayer {
+ public:
+  virtual IIfConditional* getConditional() const noexcept = 0;
+};
+
+class IConditionLayer : public IIfConditionalBoundaryLayer {
+ public:
+};
+
+class IIfConditionalOutputLayer : public IIfConditionalBoundaryLayer {
+ public:
+};
+
+class IIfConditionalInputLayer : public IIfConditionalBoundaryLayer {
+ public:
+};
+
+class IIfConditional : public INoCopy {
+ public:
+  virtual IConditionLayer* setCondition(ITensor& condition) noexcept = 0;
+  virtual IIfConditionalOutputLayer* addOutput(ITensor& trueSubgraphOutput,
+                                               ITensor& falseSubgraphOutput) noexcept = 0;
+  virtual IIfConditionalInputLayer* addInput(ITensor& input) noexcept = 0;
+  virtual void setName(const char* name) noexcept = 0;
+  virtual const char* getName() const noexcept = 0;
+};
+
+class IRecurrenceLayer : public ILoopBoundaryLayer {
+ public:
+};
+
+class ILoopOutputLayer : public ILoopBoundaryLayer {
+ public:
+  virtual LoopOutput getLoopOutput() const noexcept = 0;
+  virtual void setAxis(int32_t axis) noexcept = 0;
+  virtual int32_t getAxis() const noexcept = 0;
+};
+
+class ITripLimitLayer : public ILoopBoundaryLayer {
+ public:
+  virtual TripLimit getTripLimit() const noexcept = 0;
+};
+
+class IIteratorLayer : public ILoopBoundaryLayer {
+ public:
+  virtual void setAxis(int32_t axis) noexcept = 0;
+  virtual int32_t getAxis() const noexcept = 0;
+  virtual void setReverse(bool reverse) noexcept = 0;
+  virtual bool getReverse() const noexcept = 0;
+};
+
+class ILoop : public INoCopy {
+ public:
+  virtual IRecurrenceLayer* addRecurrence(ITensor& initialValue) noexcept = 0;
+  virtual ITripLimitLayer* addTripLimit(ITensor& tensor, TripLimit limit) noexcept = 0;
+  virtual IIteratorLayer* addIterator(ITensor& tensor, int32_t axis = 0,
+                                      bool reverse = false) noexcept = 0;
+  virtual ILoopOutputLayer* addLoopOutput(ITensor& tensor, LoopOutput outputKind,
+                                          int32_t axis = 0) noexcept = 0;
+  virtual void setName(const char* name) noexcept = 0;
+  virtual const char* getName() const noexcept = 0;
+};
+
+class ISelectLayer : public ILayer {
+ public:
+};
+
+class IAssertionLayer : public ILayer {
+ public:
+  virtual void setMessage(const char* message) noexcept = 0;
+  virtual const char* getMessage() const noexcept = 0;
+};
+
+enum class FillOperation : int32_t {
+  kLINSPACE = 0,
+  kRANDOM_UNIFORM = 1,
+  kRANDOM_NORMAL = 2,
+};
+template <>
+constexpr int32_t EnumMax<FillOperation>() noexcept {
+  return 3;
+}
+
+class IFillLayer : public ILayer {
+ public:
+  virtual void setDimensions(const Dims& dimensions) noexcept = 0;
+  virtual Dims getDimensions() const noexcept = 0;
+  virtual void setOperation(FillOperation op) noexcept = 0;
+  virtual FillOperation getOperation() const noexcept = 0;
+  virtual void setAlpha(double alpha) noexcept = 0;
+  virtual double getAlpha() const noexcept = 0;
+  virtual void setBeta(double beta) noexcept = 0;
+  virtual double getBeta() const noexcept = 0;
+  virtual void setAlphaInt64(int64_t alpha) noexcept = 0;
+  virtual int64_t getAlphaInt64() const noexcept = 0;
+  virtual void setBetaInt64(int64_t beta) noexcept = 0;
+  virtual int64_t getBetaInt64() const noexcept = 0;
+  virtual bool isAlphaBetaInt64() const noexcept = 0;
+  virtual void setToType(DataType toType) noexcept = 0;
+  virtual DataType getToType() const noexcept = 0;
+};
+
+class IQuantizeLayer : public ILayer {
+ public:
+  virtual int32_t getAxis() const noexcept = 0;
+  virtual void setAxis(int32_t axis) noexcept = 0;
+  virtual bool setBlockShape(const Dims& blockShape) noexcept = 0;
+  virtual Dims getBlockShape() const noexcept = 0;
+  virtual void setToType(DataType toType) noexcept = 0;
+  virtual DataType getToType() const noexcept = 0;
+};
+
+class IDequantizeLayer : public ILayer {
+ public:
+  virtual int32_t getAxis() const noexcept = 0;
+  virtual void setAxis(int32_t axis) noexcept = 0;
+  virtual bool setBlockShape(const Dims& blockShape) noexcept = 0;
+  virtual Dims getBlockShape() const noexcept = 0;
+  virtual void setToType(DataType toType) noexcept = 0;
+  virtual DataType getToType() const noexcept = 0;
+};
+
+class IDynamicQuantizeLayer : public ILayer {
+ public:
+  virtual void setToType(DataType toType) noexcept = 0;
+  virtual DataType getToType() const noexcept = 0;
+  virtual void setScaleType(DataType scaleType) noexcept = 0;
+  virtual DataType getScaleType() const noexcept = 0;
+  TRT_DEPRECATED virtual void setAxis(int32_t axis) noexcept = 0;
+  TRT_DEPRECATED virtual int32_t getAxis() const noexcept = 0;
+  TRT_DEPRECATED virtual void setBlockSize(int32_t size) noexcept = 0;
+  TRT_DEPRECATED virtual int32_t getBlockSize() const noexcept = 0;
+  virtual void setBlockShape(const Dims& blockShape) noexcept = 0;
+  virtual Dims getBlockShape() const noexcept = 0;
+};
+
+class IEinsumLayer : public ILayer {
+ public:
+  virtual bool setEquation(const char* equation) noexcept = 0;
+  virtual const char* getEquation() const noexcept = 0;
+};
+
+enum class ScatterMode : int32_t {
+  kELEMENT = 0,
+  kND = 1,
+};
+template <>
+constexpr int32_t EnumMax<ScatterMode>() noexcept {
+  return 2;
+}
+
+class IScatterLayer : public ILayer {
+ public:
+  virtual void setMode(ScatterMode mode) noexcept = 0;
+  virtual ScatterMode getMode() const noexcept = 0;
+  virtual void setAxis(int32_t axis) noexcept = 0;
+  virtual int32_t getAxis() const noexcept = 0;
+};
+
+class IOneHotLayer : public ILayer {
+ public:
+  virtual void setAxis(int32_t axis) noexcept = 0;
+  virtual int32_t getAxis() const noexcept = 0;
+};
+
+class IGridSampleLayer : public ILayer {
+ public:
+  virtual void setInterpolationMode(InterpolationMode mode) noexcept = 0;
+  virtual InterpolationMode getInterpolationMode() const noexcept = 0;
+  virtual void setAlignCorners(bool alignCorners) noexcept = 0;
+  virtual bool getAlignCorners() const noexcept = 0;
+  virtual bool setSampleMode(SampleMode mode) noexcept = 0;
+  virtual SampleMode getSampleMode() const noexcept = 0;
+};
+
+enum class BoundingBoxFormat : int32_t {
+  kCORNER_PAIRS = 0,
+  kCENTER_SIZES = 1,
+};
+template <>
+constexpr int32_t EnumMax<BoundingBoxFormat>() noexcept {
+  return 2;
+}
+
+class INMSLayer : public ILayer {
+ public:
+  virtual void setBoundingBoxFormat(BoundingBoxFormat fmt) noexcept = 0;
+  virtual BoundingBoxFormat getBoundingBoxFormat() const noexcept = 0;
+  virtual void setTopKBoxLimit(int32_t limit) noexcept = 0;
+  virtual int32_t getTopKBoxLimit() const noexcept = 0;
+  virtual bool setIndicesType(DataType type) noexcept = 0;
+  virtual DataType getIndicesType() const noexcept = 0;
+};
+
+class IReverseSequenceLayer : public ILayer {
+ public:
+  virtual void setBatchAxis(int32_t batchAxis) noexcept = 0;
+  virtual int32_t getBatchAxis() const noexcept = 0;
+  virtual void setSequenceAxis(int32_t sequenceAxis) noexcept = 0;
+  virtual int32_t getSequenceAxis() const noexcept = 0;
+};
+
+class INormalizationLayer : public ILayer {
+ public:
+  virtual void setEpsilon(float eps) noexcept = 0;
+  virtual float getEpsilon() const noexcept = 0;
+  virtual void setAxes(uint32_t axesMask) noexcept = 0;
+  virtual uint32_t getAxes() const noexcept = 0;
+  virtual void setNbGroups(int64_t nbGroups) noexcept = 0;
+  virtual int64_t getNbGroups() const noexcept = 0;
+  TRT_DEPRECATED virtual void setComputePrecision(DataType type) noexcept = 0;
+  TRT_DEPRECATED virtual DataType getComputePrecision() const noexcept = 0;
+  virtual bool isV2() const noexcept = 0;
+};
+
+class ISqueezeLayer : public ILayer {
+ public:
+};
+
+class IUnsqueezeLayer : public ILayer {
+ public:
+};
+
+enum class CumulativeOperation : int32_t {
+  kSUM = 0,
+};
+template <>
+constexpr int32_t EnumMax<CumulativeOperation>() noexcept {
+  return 1;
+}
+
+class ICumulativeLayer : public ILayer {
+ public:
+  virtual bool setOperation(CumulativeOperation op) noexcept = 0;
+  virtual CumulativeOperation getOperation() const noexcept = 0;
+  virtual void setExclusive(bool exclusive) noexcept = 0;
+  virtual bool getExclusive() const noexcept = 0;
+  virtual void setReverse(bool reverse) noexcept = 0;
+  virtual bool getReverse() const noexcept = 0;
+};
+
+enum class AttentionNormalizationOp : int32_t {
+  kNONE = 0,
+  kSOFTMAX = 1,
+};
+template <>
+constexpr int32_t EnumMax<AttentionNormalizationOp>() noexcept {
+  return 2;
+}
+
+class IAttentionBoundaryLayer : public ILayer {
+ public:
+  virtual IAttention* getAttention() const noexcept = 0;
+};
+
+class IAttentionInputLayer : public IAttentionBoundaryLayer {
+ public:
+};
+
+class IAttentionOutputLayer : public IAttentionBoundaryLayer {
+ public:
+};
+
+class IAttention : public INoCopy {
+ public:
+  virtual bool setNormalizationOperation(AttentionNormalizationOp op) noexcept = 0;
+  virtual AttentionNormalizationOp getNormalizationOperation() const noexcept = 0;
+  virtual bool setMask(ITensor& mask) noexcept = 0;
+  virtual ITensor* getMask() noexcept = 0;
+  virtual bool setCausal(bool isCausal) noexcept = 0;
+  virtual bool getCausal() const noexcept = 0;
+  virtual bool setDecomposable(bool decomposable) noexcept = 0;
+  virtual bool getDecomposable() const noexcept = 0;
+  virtual bool setInput(int32_t index, ITensor& input) noexcept = 0;
+  virtual int32_t getNbInputs() const noexcept = 0;
+  virtual ITensor* getInput(int32_t index) const noexcept = 0;
+  virtual int32_t getNbOutputs() const noexcept = 0;
+  virtual ITensor* getOutput(int32_t index) const noexcept = 0;
+  virtual bool setName(const char* name) noexcept = 0;
+  virtual const char* getName() const noexcept = 0;
+  virtual bool setNormalizationQuantizeScale(ITensor& tensor) noexcept = 0;
+  virtual ITensor* getNormalizationQuantizeScale() const noexcept = 0;
+  virtual bool setNormalizationQuantizeToType(DataType type) noexcept = 0;
+  virtual DataType getNormalizationQuantizeToType() const noexcept = 0;
+  virtual bool setMetadata(const char* metadata) noexcept = 0;
+  virtual const char* getMetadata() const noexcept = 0;
+  virtual bool setNbRanks(int32_t nbRanks) noexcept = 0;
+  virtual int32_t getNbRanks() const noexcept = 0;
+};
+
+class IRotaryEmbeddingLayer : public ILayer {
+ public:
+  virtual void setInterleaved(bool interleaved) noexcept = 0;
+  virtual bool getInterleaved() const noexcept = 0;
+  virtual bool setRotaryEmbeddingDim(int32_t rotaryEmbeddingDim) noexcept = 0;
+  virtual int32_t getRotaryEmbeddingDim() const noexcept = 0;
+};
+
+enum class KVCacheMode : int32_t {
+  kLINEAR = 0,
+};
+template <>
+constexpr int32_t EnumMax<KVCacheMode>() noexcept {
+  return 1;
+}
+
+class IKVCacheUpdateLayer : public ILayer {
+ public:
+  virtual bool setCacheMode(KVCacheMode cacheMode) noexcept = 0;
+  virtual KVCacheMode getCacheMode() const noexcept = 0;
+};
+
+enum class MoEActType : int32_t {
+  kNONE = 0,
+  kSILU = 1,
+};
+template <>
+constexpr int32_t EnumMax<MoEActType>() noexcept {
+  return 2;
+}
+
+class IMoELayer : public ILayer {
+ public:
+  virtual void setGatedWeights(ITensor& fcGateWeights, ITensor& fcUpWeights, ITensor& fcDownWeights,
+                               MoEActType activationType) noexcept = 0;
+  virtual void setGatedBiases(ITensor& fcGateBiases, ITensor& fcUpBiases,
+                              ITensor& fcDownBiases) noexcept = 0;
+  virtual void setActivationType(MoEActType activationType) noexcept = 0;
+  virtual MoEActType getActivationType() const noexcept = 0;
+  virtual void setQuantizationStatic(ITensor& fcDownActivationScale,
+                                     DataType dataType) noexcept = 0;
+  virtual void setQuantizationDynamicDblQ(ITensor& fcDownActivationDblQScale, DataType dataType,
+                                          const Dims& blockShape,
+                                          DataType dynQOutputScaleType) noexcept = 0;
+  virtual void setQuantizationToType(DataType type) noexcept = 0;
+  virtual DataType getQuantizationToType() const noexcept = 0;
+  virtual void setQuantizationBlockShape(const Dims& blockShape) noexcept = 0;
+  virtual Dims getQuantizationBlockShape() const noexcept = 0;
+  virtual void setDynQOutputScaleType(DataType type) noexcept = 0;
+  virtual DataType getDynQOutputScaleType() const noexcept = 0;
+  virtual void setSwigluParams(float limit, float alpha, float beta) noexcept = 0;
+  virtual void setSwigluParamLimit(float limit) noexcept = 0;
+  virtual float getSwigluParamLimit() const noexcept = 0;
+  virtual void setSwigluParamAlpha(float alpha) noexcept = 0;
+  virtual float getSwigluParamAlpha() const noexcept = 0;
+  virtual void setSwigluParamBeta(float beta) noexcept = 0;
+  virtual float getSwigluParamBeta() const noexcept = 0;
+  virtual void setInput(int32_t index, ITensor& tensor) noexcept = 0;
+};
+
+class IDistCollectiveLayer : public ILayer {
+ public:
+};
+
+/// A network under construction: inputs, layers, outputs. Objects it hands out live as long as it
+/// does. Not thread-safe.
+class INetworkDefinition : public INoCopy {
+ public:
+  ~INetworkDefinition() noexcept override = default;
+  virtual ITensor* addInput(const char* name, DataType type, const Dims& dimensions) noexcept = 0;
+  virtual void markOutput(ITensor& tensor) noexcept = 0;
+  virtual bool markDebug(ITensor& tensor) noexcept = 0;
+  virtual bool unmarkDebug(ITensor& tensor) noexcept = 0;
+  virtual bool isDebugTensor(const ITensor& tensor) const noexcept = 0;
+  virtual bool markUnfusedTensorsAsDebugTensors() noexcept = 0;
+  virtual bool unmarkUnfusedTensorsAsDebugTensors() noexcept = 0;
+  virtual IActivationLayer* addActivation(ITensor& input, ActivationType type) noexcept = 0;
+  virtual ILRNLayer* addLRN(ITensor& input, int64_t window, float alpha, float beta,
+                            float k) noexcept = 0;
+  virtual IScaleLayer* addScale(ITensor& input, ScaleMode mode, Weights shift, Weights scale,
+                                Weights power) noexcept = 0;
+  virtual ISoftMaxLayer* addSoftMax(ITensor& input) noexcept = 0;
+  virtual IConcatenationLayer* addConcatenation(ITensor* const* inputs,
+                                                int32_t nbInputs) noexcept = 0;
+  virtual IElementWiseLayer* addElementWise(ITensor& input1, ITensor& input2,
+                                            ElementWiseOperation op) noexcept = 0;
+  virtual IUnaryLayer* addUnary(ITensor& input, UnaryOperation operation) noexcept = 0;
+  virtual IShuffleLayer* addShuffle(ITensor& input) noexcept = 0;
+  virtual IOneHotLayer* addOneHot(ITensor& indices, ITensor& values, ITensor& depth,
+                                  int32_t axis) noexcept = 0;
+  virtual int32_t getNbLayers() const noexcept = 0;
+  virtual ILayer* getLayer(int32_t index) const noexcept = 0;
+  virtual int32_t getNbInputs() const noexcept = 0;
+  virtual ITensor* getInput(int32_t index) const noexcept = 0;
+  virtual int32_t getNbOutputs() const noexcept = 0;
+  virtual ITensor* getOutput(int32_t index) const noexcept = 0;
+  virtual IReduceLayer* addReduce(ITensor& input, ReduceOperation operation, uint32_t reduceAxes,
+                                  bool keepDimensions) noexcept = 0;
+  TRT_DEPRECATED virtual ITopKLayer* addTopK(ITensor& input, TopKOperation op, int32_t k,
+                                             uint32_t reduceAxes) noexcept = 0;
+  virtual ITopKLayer* addTopK(ITensor& input, TopKOperation op, int32_t k, uint32_t reduceAxes,
+                              DataType indicesType) noexcept = 0;
+  virtual IGatherLayer* addGather(ITensor& data, ITensor& indices, int32_t axis) noexcept = 0;
+  virtual IGatherLayer* addGatherV2(ITensor& data, ITensor& indices, GatherMode mode) noexcept = 0;
+  virtual IRaggedSoftMaxLayer* addRaggedSoftMax(ITensor& input, ITensor& bounds) noexcept = 0;
+  virtual IMatrixMultiplyLayer* addMatrixMultiply(ITensor& input0, MatrixOperation op0,
+                                                  ITensor& input1,
+                                                  MatrixOperation op1) noexcept = 0;
+  TRT_DEPRECATED virtual INonZeroLayer* addNonZero(ITensor& input) noexcept = 0;
+  virtual INonZeroLayer* addNonZero(ITensor& input, DataType indicesType) noexcept = 0;
+  virtual IConstantLayer* addConstant(const Dims& dimensions, Weights weights) noexcept = 0;
+  virtual IIdentityLayer* addIdentity(ITensor& input) noexcept = 0;
+  virtual ICastLayer* addCast(ITensor& input, DataType toType) noexcept = 0;
+  virtual void removeTensor(ITensor& tensor) noexcept = 0;
+  virtual void unmarkOutput(ITensor& tensor) noexcept = 0;
+  TRT_DEPRECATED virtual IPluginV2Layer* addPluginV2(ITensor* const* inputs, int32_t nbInputs,
+                                                     IPluginV2& plugin) noexcept = 0;
+  virtual IPluginV3Layer* addPluginV3(ITensor* const* inputs, int32_t nbInputs,
+                                      ITensor* const* shapeInputs, int32_t nbShapeInputs,
+                                      IPluginV3& plugin) noexcept = 0;
+  virtual ISliceLayer* addSlice(ITensor& input, const Dims& start, const Dims& size,
+                                const Dims& stride) noexcept = 0;
+  virtual void setName(const char* name) noexcept = 0;
+  virtual const char* getName() const noexcept = 0;
+  virtual IShapeLayer* addShape(ITensor& input) noexcept = 0;
+  TRT_DEPRECATED virtual bool hasImplicitBatchDimension() const noexcept = 0;
+  virtual NetworkDefinitionCreationFlags getFlags() const noexcept = 0;
+  virtual bool getFlag(
+      NetworkDefinitionCreationFlag networkDefinitionCreationFlag) const noexcept = 0;
+  virtual bool markOutputForShapes(ITensor& tensor) noexcept = 0;
+  virtual bool unmarkOutputForShapes(ITensor& tensor) noexcept = 0;
+  virtual IParametricReLULayer* addParametricReLU(ITensor& input, ITensor& slope) noexcept = 0;
+  virtual IConvolutionLayer* addConvolutionNd(ITensor& input, int64_t nbOutputMaps,
+                                              const Dims& kernelSize, Weights kernelWeights,
+                                              Weights biasWeights) noexcept = 0;
+  virtual IPoolingLayer* addPoolingNd(ITensor& input, PoolingType type,
+                                      const Dims& windowSize) noexcept = 0;
+  virtual IDeconvolutionLayer* addDeconvolutionNd(ITensor& input, int64_t nbOutputMaps,
+                                                  Dims kernelSize, Weights kernelWeights,
+                                                  Weights biasWeights) noexcept = 0;
+  virtual IScaleLayer* addScaleNd(ITensor& input, ScaleMode mode, Weights shift, Weights scale,
+                                  Weights power, int32_t channelAxis) noexcept = 0;
+  virtual IResizeLayer* addResize(ITensor& input) noexcept = 0;
+  virtual ILoop* addLoop() noexcept = 0;
+  virtual IIfConditional* addIfConditional() noexcept = 0;
+  virtual ISelectLayer* addSelect(ITensor& condition, ITensor& thenInput,
+                                  ITensor& elseInput) noexcept = 0;
+  virtual IAssertionLayer* addAssertion(ITensor& condition, const char* message) noexcept = 0;
+  TRT_DEPRECATED virtual IFillLayer* addFill(const Dims& dimensions, FillOperation op) noexcept = 0;
+  virtual IFillLayer* addFill(const Dims& dimensions, FillOperation op,
+                              DataType outputType) noexcept = 0;
+  virtual IPaddingLayer* addPaddingNd(ITensor& input, const Dims& prePadding,
+                                      const Dims& postPadding) noexcept = 0;
+  virtual bool setWeightsName(Weights weights, const char* name) noexcept = 0;
+  virtual void setErrorRecorder(IErrorRecorder* recorder) noexcept = 0;
+  virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
+  TRT_DEPRECATED virtual IDequantizeLayer* addDequantize(ITensor& input,
+                                                         ITensor& scale) noexcept = 0;
+  virtual IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale,
+                                          DataType outputType) noexcept = 0;
+  virtual IScatterLayer* addScatter(ITensor& data, ITensor& indices, ITensor& updates,
+                                    ScatterMode mode) noexcept = 0;
+  TRT_DEPRECATED virtual IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale) noexcept = 0;
+  virtual IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale,
+                                      DataType outputType) noexcept = 0;
+  TRT_DEPRECATED virtual IDynamicQuantizeLayer* addDynamicQuantize(ITensor& input, int32_t axis,
+                                                                   int32_t blockSize,
+                                                                   DataType outputType,
+                                                                   DataType scaleType) noexcept = 0;
+  virtual IDynamicQuantizeLayer* addDynamicQuantizeV2(ITensor& input, const Dims& blockShape,
+                                                      DataType outputType,
+                                                      DataType scaleType) noexcept = 0;
+  virtual IEinsumLayer* addEinsum(ITensor* const* inputs, int32_t nbInputs,
+                                  const char* equation) noexcept = 0;
+  virtual IGridSampleLayer* addGridSample(ITensor& input, ITensor& grid) noexcept = 0;
+  TRT_DEPRECATED virtual INMSLayer* addNMS(ITensor& boxes, ITensor& scores,
+                                           ITensor& maxOutputBoxesPerClass) noexcept = 0;
+  virtual INMSLayer* addNMS(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass,
+                            DataType indicesType) noexcept = 0;
+  virtual IReverseSequenceLayer* addReverseSequence(ITensor& input,
+                                                    ITensor& sequenceLens) noexcept = 0;
+  TRT_DEPRECATED virtual INormalizationLayer* addNormalization(ITensor& input, ITensor& scale,
+                                                               ITensor& bias,
+                                                               uint32_t axesMask) noexcept = 0;
+  virtual ICumulativeLayer* addCumulative(ITensor& input, ITensor& axis,
+                                          CumulativeOperation operation, bool exclusive,
+                                          bool reverse) noexcept = 0;
+  virtual IAttention* addAttention(ITensor& query, ITensor& key, ITensor& value,
+                                   AttentionNormalizationOp normOp, bool causal) noexcept = 0;
+  virtual IRotaryEmbeddingLayer* addRotaryEmbedding(ITensor& input, ITensor& cosCache,
+                                                    ITensor& sinCache, bool interleaved,
+                                                    int32_t rotaryEmbeddingDim) noexcept = 0;
+  virtual IKVCacheUpdateLayer* addKVCacheUpdate(ITensor& cache, ITensor& update,
+                                                ITensor& writeIndices,
+                                                KVCacheMode cacheMode) noexcept = 0;
+  virtual IMoELayer* addMoE(ITensor& hiddenStates, ITensor& selectedExpertsForTokens,
+                            ITensor& scoresForSelectedExperts) noexcept = 0;
+  virtual IDistCollectiveLayer* addDistCollective(ITensor& input,
+                                                  CollectiveOperation distCollectiveOp,
+                                                  ReduceOperation reduceOp, int64_t root,
+                                                  int64_t* groups, int64_t groupSize) noexcept = 0;
+  virtual IBuilder& getBuilder() const noexcept = 0;
+  virtual bool markWeightsRefittable(const char* name) noexcept = 0;
+  virtual bool unmarkWeightsRefittable(const char* name) noexcept = 0;
+  virtual bool areWeightsMarkedRefittable(const char* name) const noexcept = 0;
+  virtual ISqueezeLayer* addSqueeze(ITensor& input, ITensor& axes) noexcept = 0;
+  virtual IUnsqueezeLayer* addUnsqueeze(ITensor& input, ITensor& axes) noexcept = 0;
+  virtual INormalizationLayer* addNormalizationV2(ITensor& input, ITensor& scale, ITensor& bias,
+                                                  uint32_t axesMask) noexcept = 0;
+};
+
+enum class CalibrationAlgoType : int32_t {
+  kLEGACY_CALIBRATION TRT_DEPRECATED_ENUM = 0,
+  kENTROPY_CALIBRATION TRT_DEPRECATED_ENUM = 1,
+  kENTROPY_CALIBRATION_2 TRT_DEPRECATED_ENUM = 2,
+  kMINMAX_CALIBRATION TRT_DEPRECATED_ENUM = 3,
+};
+template <>
+constexpr int32_t EnumMax<CalibrationAlgoType>() noexcept {
+  return 4;
+}
+
+class IInt8Calibrator : public IVersionedInterface {
+ public:
+  ~IInt8Calibrator() noexcept override = default;
+  TRT_DEPRECATED virtual int32_t getBatchSize() const noexcept = 0;
+  virtual bool getBatch(void* bindings[], const char* names[], int32_t nbBindings) noexcept = 0;
+  virtual const void* readCalibrationCache(std::size_t& length) noexcept = 0;
+  virtual void writeCalibrationCache(const void* ptr, std::size_t length) noexcept = 0;
+  virtual CalibrationAlgoType getAlgorithm() noexcept = 0;
+
+ protected:
+  IInt8Calibrator() = default;
+  IInt8Calibrator(const IInt8Calibrator&) = default;
+  IInt8Calibrator& operator=(const IInt8Calibrator&) = default;
+  IInt8Calibrator(IInt8Calibrator&&) = default;
+  IInt8Calibrator& operator=(IInt8Calibrator&&) = default;
+};
+
+}  // namespace nvinfer1
+
+namespace nvinfer1::v_1_0 {
+
+class IInt8EntropyCalibrator : public IInt8Calibrator {
+ public:
+  ~IInt8EntropyCalibrator() noexcept override = default;
+  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+    return InterfaceInfo{"IInt8EntropyCalibrator", 1, 0};
+  }
+  virtual CalibrationAlgoType getAlgorithm() noexcept {
+    return CalibrationAlgoType::kENTROPY_CALIBRATION;
+  }
+
+ protected:
+  IInt8EntropyCalibrator() = default;
+  IInt8EntropyCalibrator(const IInt8EntropyCalibrator&) = default;
+  IInt8EntropyCalibrator& operator=(const IInt8EntropyCalibrator&) = default;
+  IInt8EntropyCalibrator(IInt8EntropyCalibrator&&) = default;
+  IInt8EntropyCalibrator& operator=(IInt8EntropyCalibrator&&) = default;
+};
+
+class IInt8EntropyCalibrator2 : public IInt8Calibrator {
+ public:
+  ~IInt8EntropyCalibrator2() noexcept override = default;
+  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+    return InterfaceInfo{"IInt8EntropyCalibrator2", 1, 0};
+  }
+  virtual CalibrationAlgoType getAlgorithm() noexcept {
+    return CalibrationAlgoType::kENTROPY_CALIBRATION_2;
+  }
+
+ protected:
+  IInt8EntropyCalibrator2() = default;
+  IInt8EntropyCalibrator2(const IInt8EntropyCalibrator2&) = default;
+  IInt8EntropyCalibrator2& operator=(const IInt8EntropyCalibrator2&) = default;
+  IInt8EntropyCalibrator2(IInt8EntropyCalibrator2&&) = default;
+  IInt8EntropyCalibrator2& operator=(IInt8EntropyCalibrator2&&) = default;
+};
+
+class IInt8MinMaxCalibrator : public IInt8Calibrator {
+ public:
+  ~IInt8MinMaxCalibrator() noexcept override = default;
+  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+    return InterfaceInfo{"IInt8MinMaxCalibrator", 1, 0};
+  }
+  virtual CalibrationAlgoType getAlgorithm() noexcept {
+    return CalibrationAlgoType::kMINMAX_CALIBRATION;
+  }
+
+ protected:
+  IInt8MinMaxCalibrator() = default;
+  IInt8MinMaxCalibrator(const IInt8MinMaxCalibrator&) = default;
+  IInt8MinMaxCalibrator& operator=(const IInt8MinMaxCalibrator&) = default;
+  IInt8MinMaxCalibrator(IInt8MinMaxCalibrator&&) = default;
+  IInt8MinMaxCalibrator& operator=(IInt8MinMaxCalibrator&&) = default;
+};
+
+class IInt8LegacyCalibrator : public IInt8Calibrator {
+ public:
+  ~IInt8LegacyCalibrator() noexcept override = default;
+  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+    return InterfaceInfo{"IInt8LegacyCalibrator", 1, 0};
+  }
+  virtual CalibrationAlgoType getAlgorithm() noexcept {
+    return CalibrationAlgoType::kLEGACY_CALIBRATION;
+  }
+  virtual double getQuantile() const noexcept = 0;
+  virtual double getRegressionCutoff() const noexcept = 0;
+  virtual const void* readHistogramCache(std::size_t& length) noexcept = 0;
+  virtual void writeHistogramCache(const void* ptr, std::size_t length) noexcept = 0;
+
+ protected:
+  IInt8LegacyCalibrator() = default;
+  IInt8LegacyCalibrator(const IInt8LegacyCalibrator&) = default;
+  IInt8LegacyCalibrator& operator=(const IInt8LegacyCalibrator&) = default;
+  IInt8LegacyCalibrator(IInt8LegacyCalibrator&&) = default;
+  IInt8LegacyCalibrator& operator=(IInt8LegacyCalibrator&&) = default;
+};
+
+}  // namespace nvinfer1::v_1_0
+
+namespace nvinfer1 {
+
+class IAlgorithmIOInfo : public INoCopy {
+ public:
+  virtual DataType getDataType() const noexcept = 0;
+  virtual Dims getStrides() const noexcept = 0;
+  virtual int64_t getVectorizedDim() const noexcept = 0;
+  virtual int64_t getComponentsPerElement() const noexcept = 0;
+};
+
+class IAlgorithmVariant : public INoCopy {
+ public:
+  virtual int64_t getImplementation() const noexcept = 0;
+  virtual int64_t getTactic() const noexcept = 0;
+};
+
+class IAlgorithmContext : public INoCopy {
+ public:
+  virtual const char* getName() const noexcept = 0;
+  virtual Dims getDimensions(int32_t index, OptProfileSelector select) const noexcept = 0;
+  virtual int32_t getNbInputs() const noexcept = 0;
+  virtual int32_t getNbOutputs() const noexcept = 0;
+};
+
+class IAlgorithm : public INoCopy {
+ public:
+  virtual const IAlgorithmVariant& getAlgorithmVariant() const noexcept = 0;
+  virtual float getTimingMSec() const noexcept = 0;
+  virtual std::size_t getWorkspaceSize() const noexcept = 0;
+  virtual const IAlgorithmIOInfo* getAlgorithmIOInfoByIndex(int32_t index) const noexcept = 0;
+};
+
+}  // namespace nvinfer1
+
+namespace nvinfer1::v_1_0 {
+
+class IAlgorithmSelector : public IVersionedInterface {
+ public:
+  ~IAlgorithmSelector() noexcept override = default;
+  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+    return InterfaceInfo{"IAlgorithmSelector", 1, 0};
+  }
+  virtual int32_t selectAlgorithms(const IAlgorithmContext& context,
+                                   const IAlgorithm* const* choices, int32_t nbChoices,
+                                   int32_t* selection) noexcept = 0;
+  virtual void reportAlgorithms(const IAlgorithmContext* const* algoContexts,
+                                const IAlgorithm* const* algoChoices,
+                                int32_t nbAlgorithms) noexcept = 0;
+
+ protected:
+  IAlgorithmSelector() = default;
+  IAlgorithmSelector(const IAlgorithmSelector&) = default;
+  IAlgorithmSelector& operator=(const IAlgorithmSelector&) = default;
+  IAlgorithmSelector(IAlgorithmSelector&&) = default;
+  IAlgorithmSelector& operator=(IAlgorithmSelector&&) = default;
+};
+
+}  // namespace nvinfer1::v_1_0
+
+namespace nvinfer1 {
+
+enum class QuantizationFlag : int32_t {
+  kCALIBRATE_BEFORE_FUSION TRT_DEPRECATED_ENUM = 0,
+};
+template <>
+constexpr int32_t EnumMax<QuantizationFlag>() noexcept {
+  return 1;
+}
+
+enum class RuntimePlatform : int32_t {
+  kSAME_AS_BUILD = 0,
+  kWINDOWS_AMD64 = 1,
+};
+template <>
+constexpr int32_t EnumMax<RuntimePlatform>() noexcept {
+  return 2;
+}
+
+enum class BuilderFlag : int32_t {
+  kFP16 TRT_DEPRECATED_ENUM = 0,
+  kINT8 TRT_DEPRECATED_ENUM = 1,
+  kDEBUG = 2,
+  kGPU_FALLBACK = 3,
+  kREFIT = 4,
+  kDISABLE_TIMING_CACHE = 5,
+  kTF32 = 6,
+  kSPARSE_WEIGHTS = 7,
+  kSAFETY_SCOPE TRT_DEPRECATED_ENUM = 8,
+  kOBEY_PRECISION_CONSTRAINTS TRT_DEPRECATED_ENUM = 9,
+  kPREFER_PRECISION_CONSTRAINTS TRT_DEPRECATED_ENUM = 10,
+  kDIRECT_IO TRT_DEPRECATED_ENUM = 11,
+  kREJECT_EMPTY_ALGORITHMS TRT_DEPRECATED_ENUM = 12,
+  kVERSION_COMPATIBLE = 13,
+  kEXCLUDE_LEAN_RUNTIME = 14,
+  kFP8 TRT_DEPRECATED_ENUM = 15,
+  kERROR_ON_TIMING_CACHE_MISS = 16,
+  kBF16 TRT_DEPRECATED_ENUM = 17,
+  kDISABLE_COMPILATION_CACHE = 18,
+  kSTRIP_PLAN = 19,
+  kWEIGHTLESS TRT_DEPRECATED_ENUM = 19,
+  kREFIT_IDENTICAL = 20,
+  kWEIGHT_STREAMING = 21,
+  kINT4 TRT_DEPRECATED_ENUM = 22,
+  kREFIT_INDIVIDUAL = 23,
+  kSTRICT_NANS = 24,
+  kMONITOR_MEMORY = 25,
+  kFP4 TRT_DEPRECATED_ENUM = 26,
+  kEDITABLE_TIMING_CACHE = 27,
+  kDISTRIBUTIVE_INDEPENDENCE = 28,
+};
+template <>
+constexpr int32_t EnumMax<BuilderFlag>() noexcept {
+  return 30;
+}
+
+}  // namespace nvinfer1
+
+namespace nvinfer1::v_1_0 {
+
+struct TimingCacheKey {
+  uint8_t data[16];
+};
+
+struct TimingCacheValue {
+  static constexpr uint64_t kINVALID_TACTIC_HASH{UINT64_MAX};
+  uint64_t tacticHash;
+  float timingMSec;
+};
+
+}  // namespace nvinfer1::v_1_0
+
+namespace nvinfer1 {
+
+/// Measured times of kernels, to make builds faster and repeatable.
+class ITimingCache : public INoCopy {
+ public:
+  virtual IHostMemory* serialize() const noexcept = 0;
+  virtual bool combine(const ITimingCache& inputCache, bool ignoreMismatch) noexcept = 0;
+  virtual bool reset() noexcept = 0;
+  virtual int64_t queryKeys(TimingCacheKey* keyBuffer, int64_t capacity) const noexcept = 0;
+  virtual TimingCacheValue query(const TimingCacheKey& key) const noexcept = 0;
+  virtual bool update(const TimingCacheKey& key, const TimingCacheValue& value) noexcept = 0;
+};
+
+enum class MemoryPoolType : int32_t {
+  kWORKSPACE = 0,
+  kDLA_MANAGED_SRAM = 1,
+  kDLA_LOCAL_DRAM = 2,
+  kDLA_GLOBAL_DRAM = 3,
+  kTACTIC_DRAM = 4,
+  kTACTIC_SHARED_MEMORY = 5,
+};
+template <>
+constexpr int32_t EnumMax<MemoryPoolType>() noexcept {
+  return 6;
+}
+
+enum class PreviewFeature : int32_t {
+  kPROFILE_SHARING_0806 TRT_DEPRECATED_ENUM = 0,
+  kALIASED_PLUGIN_IO_10_03 = 1,
+  kRUNTIME_ACTIVATION_RESIZE_10_10 = 2,
+  kMULTIDEVICE_RUNTIME_10_16 = 3,
+};
+template <>
+constexpr int32_t EnumMax<PreviewFeature>() noexcept {
+  return 4;
+}
+
+enum class HardwareCompatibilityLevel : int32_t {
+  kNONE = 0,
+  kAMPERE_PLUS = 1,
+  kSAME_COMPUTE_CAPABILITY = 2,
+};
+template <>
+constexpr int32_t EnumMax<HardwareCompatibilityLevel>() noexcept {
+  return 3;
+}
+
+enum class TilingOptimizationLevel : int32_t {
+  kNONE = 0,
+  kFAST = 1,
+  kMODERATE = 2,
+  kFULL = 3,
+};
+template <>
+constexpr int32_t EnumMax<TilingOptimizationLevel>() noexcept {
+  return 4;
+}
+
+}  // namespace nvinfer1
+
+namespace nvinfer1::v_1_0 {
+
+/// Is told how far a build has come, and may stop it.
+class IProgressMonitor : public IVersionedInterface {
+ public:
+  ~IProgressMonitor() noexcept override = default;
+  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+    return InterfaceInfo{"IProgressMonitor", 1, 0};
+  }
+  virtual void phaseStart(const char* phaseName, const char* parentPhase,
+                          int32_t nbSteps) noexcept = 0;
+  virtual bool stepComplete(const char* phaseName, int32_t step) noexcept = 0;
+  virtual void phaseFinish(const char* phaseName) noexcept = 0;
+
+ protected:
+  IProgressMonitor() = default;
+  IProgressMonitor(const IProgressMonitor&) = default;
+  IProgressMonitor& operator=(const IProgressMonitor&) = default;
+  IProgressMonitor(IProgressMonitor&&) = default;
+  IProgressMonitor& operator=(IProgressMonitor&&) = default;
+};
+
+}  // namespace nvinfer1::v_1_0
+
+namespace nvinfer1 {
+
+/// How to build: precision, profiles, limits, caches.
+class IBuilderConfig : public INoCopy {
+ public:
+  ~IBuilderConfig() noexcept override = default;
+  virtual void setAvgTimingIterations(int32_t avgTiming) noexcept = 0;
+  virtual int32_t getAvgTimingIterations() const noexcept = 0;
+  virtual void setEngineCapability(EngineCapability capability) noexcept = 0;
+  virtual EngineCapability getEngineCapability() const noexcept = 0;
+  TRT_DEPRECATED virtual void setInt8Calibrator(IInt8Calibrator* calibrator) noexcept = 0;
+  TRT_DEPRECATED virtual IInt8Calibrator* getInt8Calibrator() const noexcept = 0;
+  virtual void setFlags(BuilderFlags builderFlags) noexcept = 0;
+  virtual BuilderFlags getFlags() const noexcept = 0;
+  virtual void clearFlag(BuilderFlag builderFlag) noexcept = 0;
+  virtual void setFlag(BuilderFlag builderFlag) noexcept = 0;
+  virtual bool getFlag(BuilderFlag builderFlag) const noexcept = 0;
+  virtual void setDeviceType(const ILayer* layer, DeviceType deviceType) noexcept = 0;
+  virtual DeviceType getDeviceType(const ILayer* layer) const noexcept = 0;
+  virtual bool isDeviceTypeSet(const ILayer* layer) const noexcept = 0;
+  virtual void resetDeviceType(const ILayer* layer) noexcept = 0;
+  virtual bool canRunOnDLA(const ILayer* layer) const noexcept = 0;
+  virtual void setDLACore(int32_t dlaCore) noexcept = 0;
+  virtual int32_t getDLACore() const noexcept = 0;
+  virtual void setDefaultDeviceType(DeviceType deviceType) noexcept = 0;
+  virtual DeviceType getDefaultDeviceType() const noexcept = 0;
+  virtual void reset() noexcept = 0;
+  virtual void setProfileStream(const cudaStream_t stream) noexcept = 0;
+  virtual cudaStream_t getProfileStream() const noexcept = 0;
+  virtual int32_t addOptimizationProfile(const IOptimizationProfile* profile) noexcept = 0;
+  virtual int32_t getNbOptimizationProfiles() const noexcept = 0;
+  virtual void setProfilingVerbosity(ProfilingVerbosity verbosity) noexcept = 0;
+  virtual ProfilingVerbosity getProfilingVerbosity() const noexcept = 0;
+  TRT_DEPRECATED virtual void setAlgorithmSelector(IAlgorithmSelector* selector) noexcept = 0;
+  TRT_DEPRECATED virtual IAlgorithmSelector* getAlgorithmSelector() const noexcept = 0;
+  TRT_DEPRECATED virtual bool setCalibrationProfile(
+      const IOptimizationProfile* profile) noexcept = 0;
+  TRT_DEPRECATED virtual const IOptimizationProfile* getCalibrationProfile() noexcept = 0;
+  TRT_DEPRECATED virtual void setQuantizationFlags(QuantizationFlags flags) noexcept = 0;
+  TRT_DEPRECATED virtual QuantizationFlags getQuantizationFlags() const noexcept = 0;
+  TRT_DEPRECATED virtual void clearQuantizationFlag(QuantizationFlag flag) noexcept = 0;
+  TRT_DEPRECATED virtual void setQuantizationFlag(QuantizationFlag flag) noexcept = 0;
+  TRT_DEPRECATED virtual bool getQuantizationFlag(QuantizationFlag flag) const noexcept = 0;
+  virtual bool setTacticSources(TacticSources tacticSources) noexcept = 0;
+  virtual TacticSources getTacticSources() const noexcept = 0;
+  virtual ITimingCache* createTimingCache(const void* blob, std::size_t size) const noexcept = 0;
+  virtual bool setTimingCache(const ITimingCache& cache, bool ignoreMismatch) noexcept = 0;
+  virtual const ITimingCache* getTimingCache() const noexcept = 0;
+  virtual void setMemoryPoolLimit(MemoryPoolType pool, std::size_t poolSize) noexcept = 0;
+  virtual std::size_t getMemoryPoolLimit(MemoryPoolType pool) const noexcept = 0;
+  virtual void setPreviewFeature(PreviewFeature feature, bool enable) noexcept = 0;
+  virtual bool getPreviewFeature(PreviewFeature feature) const noexcept = 0;
+  virtual void setBuilderOptimizationLevel(int32_t level) noexcept = 0;
+  virtual int32_t getBuilderOptimizationLevel() noexcept = 0;
+  virtual void setHardwareCompatibilityLevel(
+      HardwareCompatibilityLevel hardwareCompatibilityLevel) noexcept = 0;
+  virtual HardwareCompatibilityLevel getHardwareCompatibilityLevel() const noexcept = 0;
+  virtual void setPluginsToSerialize(const char* const* paths, int32_t nbPaths) noexcept = 0;
+  virtual const char* getPluginToSerialize(int32_t index) const noexcept = 0;
+  virtual int32_t getNbPluginsToSerialize() const noexcept = 0;
+  virtual void setMaxAuxStreams(int32_t nbStreams) noexcept = 0;
+  virtual int32_t getMaxAuxStreams() const noexcept = 0;
+  virtual void setProgressMonitor(IProgressMonitor* monitor) noexcept = 0;
+  virtual IProgressMonitor* getProgressMonitor() const noexcept = 0;
+  virtual void setRuntimePlatform(RuntimePlatform runtimePlatform) noexcept = 0;
+  virtual RuntimePlatform getRuntimePlatform() const noexcept = 0;
+  virtual void setMaxNbTactics(int32_t maxNbTactics) noexcept = 0;
+  virtual int32_t getMaxNbTactics() const noexcept = 0;
+  virtual bool setTilingOptimizationLevel(TilingOptimizationLevel level) noexcept = 0;
+  virtual TilingOptimizationLevel getTilingOptimizationLevel() const noexcept = 0;
+  virtual bool setL2LimitForTiling(int64_t size) noexcept = 0;
+  virtual int64_t getL2LimitForTiling() const noexcept = 0;
+  virtual bool setRemoteAutoTuningConfig(const char* config) noexcept = 0;
+  virtual const char* getRemoteAutoTuningConfig() const noexcept = 0;
+};
+
+enum class NetworkDefinitionCreationFlag : int32_t {
+  kEXPLICIT_BATCH TRT_DEPRECATED_ENUM = 0,
+  kSTRONGLY_TYPED = 1,
+  kPREFER_JIT_PYTHON_PLUGINS = 2,
+  kPREFER_AOT_PYTHON_PLUGINS = 3,
+};
+template <>
+constexpr int32_t EnumMax<NetworkDefinitionCreationFlag>() noexcept {
+  return 4;
+}
+
+/// Makes networks, configurations and plans.
+class IBuilder : public INoCopy {
+ public:
+  TRT_DEPRECATED virtual bool platformHasFastFp16() const noexcept = 0;
+  TRT_DEPRECATED virtual bool platformHasFastInt8() const noexcept = 0;
+  virtual int32_t getMaxDLABatchSize() const noexcept = 0;
+  virtual int32_t getNbDLACores() const noexcept = 0;
+  virtual void setGpuAllocator(IGpuAllocator* allocator) noexcept = 0;
+  virtual IBuilderConfig* createBuilderConfig() noexcept = 0;
+  virtual INetworkDefinition* createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept = 0;
+  virtual IOptimizationProfile* createOptimizationProfile() noexcept = 0;
+  virtual void setErrorRecorder(IErrorRecorder* recorder) noexcept = 0;
+  virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
+  virtual void reset() noexcept = 0;
+  TRT_DEPRECATED virtual bool platformHasTf32() const noexcept = 0;
+  /// Optimizes the network and returns the plan, or null with an error logged.
+  virtual IHostMemory* buildSerializedNetwork(INetworkDefinition& network,
+                                              IBuilderConfig& config) noexcept = 0;
+  virtual bool buildSerializedNetworkToStream(INetworkDefinition& network, IBuilderConfig& config,
+                                              IStreamWriter& writer) noexcept = 0;
+  /// Optimizes the network and returns the plan, or null with an error logged.
+  virtual IHostMemory* buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config,
+                                              IHostMemory*& kernelText) noexcept = 0;
+  virtual ICudaEngine* buildEngineWithConfig(INetworkDefinition& network,
+                                             IBuilderConfig& config) noexcept = 0;
+  virtual bool isNetworkSupported(const INetworkDefinition& network,
+                                  const IBuilderConfig& config) const noexcept = 0;
+  virtual ILogger* getLogger() const noexcept = 0;
+  virtual bool setMaxThreads(int32_t maxThreads) noexcept = 0;
+  virtual int32_t getMaxThreads() const noexcept = 0;
+  virtual IPluginRegistry& getPluginRegistry() noexcept = 0;
+};
+
+}  // namespace nvinfer1
+
+extern "C" TENSORRTAPI void* createInferBuilder_INTERNAL(void* logger, int32_t version) noexcept;
+
+namespace nvinfer1 {
+namespace {
+
+/// A builder, or null with an error logged. Delete it when done.
+inline IBuilder* createInferBuilder(ILogger& logger) noexcept {
+  return static_cast<IBuilder*>(createInferBuilder_INTERNAL(&logger, NV_TENSORRT_VERSION));
+}
+
+}  // namespace
+
+/// The plugin registry that builders search for an engine capability.
+extern "C" TENSORRTAPI IPluginRegistry* getBuilderPluginRegistry(
+    EngineCapability capability) noexcept;
+
+namespace safe {
+class IPluginRegistry;
+}
+extern "C" TENSORRTAPI safe::IPluginRegistry* getBuilderSafePluginRegistry(
+    EngineCapability capability) noexcept;
+
+/// Where internal libraries are looked for. This library needs none: true for an existing folder.
+TENSORRTAPI bool setInternalLibraryPath(const AsciiChar* path) noexcept;
+
+}  // namespace nvinfer1

@@ -1,0 +1,134 @@
+#pragma once
+
+/// TensorRT 10.16 surface: what all plugins share.
+
+#include "NvInferRuntimeBase.h"
+
+namespace nvinfer1 {
+
+enum class PluginFieldType : int32_t;
+struct PluginField;
+struct PluginFieldCollection;
+enum class TensorRTPhase : int32_t;
+enum class PluginCapabilityType : int32_t;
+
+}  // namespace nvinfer1
+
+namespace nvinfer1::v_1_0 {
+
+class IPluginCapability;
+class IPluginResource;
+class IPluginCreatorInterface;
+class IPluginV3;
+
+}  // namespace nvinfer1::v_1_0
+
+namespace nvinfer1 {
+
+using IPluginResource = v_1_0::IPluginResource;
+using IPluginCreatorInterface = v_1_0::IPluginCreatorInterface;
+using IPluginV3 = v_1_0::IPluginV3;
+using IPluginCapability = v_1_0::IPluginCapability;
+enum class PluginFieldType : int32_t {
+  kFLOAT16 = 0,
+  kFLOAT32 = 1,
+  kFLOAT64 = 2,
+  kINT8 = 3,
+  kINT16 = 4,
+  kINT32 = 5,
+  kCHAR = 6,
+  kDIMS = 7,
+  kUNKNOWN = 8,
+  kBF16 = 9,
+  kINT64 = 10,
+  kFP8 = 11,
+  kINT4 = 12,
+  kFP4 = 13,
+};
+template <>
+constexpr int32_t EnumMax<PluginFieldType>() noexcept {
+  return 14;
+}
+
+struct PluginField {
+  const AsciiChar* name;
+  const void* data;
+  PluginFieldType type;
+  int32_t length;
+  PluginField(const AsciiChar* const name_ = nullptr, const void* const data_ = nullptr,
+              const PluginFieldType type_ = PluginFieldType::kUNKNOWN,
+              const int32_t length_ = 0) noexcept
+      : name(name_), data(data_), type(type_), length(length_) {}
+};
+
+struct PluginFieldCollection {
+  int32_t nbFields;
+  const PluginField* fields;
+};
+
+enum class TensorRTPhase : int32_t {
+  kBUILD = 0,
+  kRUNTIME = 1,
+};
+template <>
+constexpr int32_t EnumMax<TensorRTPhase>() noexcept {
+  return 2;
+}
+
+enum class PluginCapabilityType : int32_t {
+  kCORE = 0,
+  kBUILD = 1,
+  kRUNTIME = 2,
+};
+template <>
+constexpr int32_t EnumMax<PluginCapabilityType>() noexcept {
+  return 3;
+}
+
+}  // namespace nvinfer1
+
+namespace nvinfer1::v_1_0 {
+
+class IPluginCapability : public IVersionedInterface {
+ public:
+  ~IPluginCapability() noexcept override = default;
+};
+
+class IPluginResource : public IVersionedInterface {
+ public:
+  ~IPluginResource() noexcept override = default;
+  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+    return InterfaceInfo{"IPluginResource", 1, 0};
+  }
+  virtual int32_t release() noexcept = 0;
+  virtual v_1_0::IPluginResource* clone() noexcept = 0;
+
+ protected:
+  IPluginResource() = default;
+  IPluginResource(const IPluginResource&) = default;
+  IPluginResource& operator=(const IPluginResource&) = default;
+  IPluginResource(IPluginResource&&) = default;
+  IPluginResource& operator=(IPluginResource&&) = default;
+};
+
+class IPluginCreatorInterface : public IVersionedInterface {
+ public:
+  ~IPluginCreatorInterface() noexcept override = default;
+};
+
+class IPluginV3 : public IVersionedInterface {
+ public:
+  ~IPluginV3() noexcept override = default;
+  virtual InterfaceInfo getInterfaceInfo() const noexcept { return InterfaceInfo{"PLUGIN", 1, 0}; }
+  virtual v_1_0::IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept = 0;
+  virtual v_1_0::IPluginV3* clone() noexcept = 0;
+
+ protected:
+  IPluginV3() = default;
+  IPluginV3(const IPluginV3&) = default;
+  IPluginV3& operator=(const IPluginV3&) = default;
+  IPluginV3(IPluginV3&&) = default;
+  IPluginV3& operator=(IPluginV3&&) = default;
+};
+
+}  // namespace nvinfer1::v_1_0

@@ -1,0 +1,1035 @@
+#pragma once
+
+/// TensorRT 10.16 surface: running plans: runtime, engine, execution context, and what an
+/// application implements for them.
+
+#include "NvInferLegacyDims.h"
+#include "NvInferRuntimeCommon.h"
+
+namespace nvinfer1 {
+
+class INoCopy;
+enum class EngineCapability : int32_t;
+struct Weights;
+class IHostMemory;
+enum class DimensionOperation : int32_t;
+enum class TensorLocation : int32_t;
+class IDimensionExpr;
+class IExprBuilder;
+struct DimsExprs;
+struct DynamicPluginTensorDesc;
+class IPluginV2DynamicExt;
+enum class SeekPosition : int32_t;
+class IPluginResourceContext;
+enum class WeightsRole : int32_t;
+enum class DeviceType : int32_t;
+enum class TempfileControlFlag : int32_t;
+enum class TensorFormat : int32_t;
+enum class AllocatorFlag : int32_t;
+class ILogger;
+class IRuntime;
+class IRefitter;
+enum class OptProfileSelector : int32_t;
+class IOptimizationProfile;
+enum class TacticSource : int32_t;
+enum class ProfilingVerbosity : int32_t;
+enum class SerializationFlag : int32_t;
+class ISerializationConfig;
+enum class ExecutionContextAllocationStrategy : int32_t;
+class IRuntimeConfig;
+enum class EngineStat : int32_t;
+class ICudaEngine;
+class IExecutionContext;
+enum class LayerInformationFormat : int32_t;
+class IEngineInspector;
+class ILoggerFinder;
+
+}  // namespace nvinfer1
+
+namespace nvinfer1::v_1_0 {
+
+class IStreamReader;
+class IStreamWriter;
+class IStreamReaderV2;
+class IPluginV3OneCore;
+class IPluginV3OneBuild;
+class IPluginV3OneRuntime;
+class IProfiler;
+class IGpuAllocator;
+class IOutputAllocator;
+class IDebugListener;
+class IGpuAsyncAllocator;
+class IPluginCreatorV3One;
+
+}  // namespace nvinfer1::v_1_0
+
+namespace nvinfer1::v_2_0 {
+
+class IPluginV3OneBuild;
+
+}  // namespace nvinfer1::v_2_0
+
+namespace nvinfer1 {
+
+using IStreamReader = v_1_0::IStreamReader;
+using IStreamWriter = v_1_0::IStreamWriter;
+using IStreamReaderV2 = v_1_0::IStreamReaderV2;
+using IPluginV3OneCore = v_1_0::IPluginV3OneCore;
+using IPluginV3OneBuild = v_1_0::IPluginV3OneBuild;
+using IPluginV3OneRuntime = v_1_0::IPluginV3OneRuntime;
+using IPluginV3OneBuildV2 = v_2_0::IPluginV3OneBuild;
+using IProfiler = v_1_0::IProfiler;
+using IOutputAllocator = v_1_0::IOutputAllocator;
+using IDebugListener = v_1_0::IDebugListener;
+using IGpuAsyncAllocator = v_1_0::IGpuAsyncAllocator;
+using IPluginCreatorV3One = v_1_0::IPluginCreatorV3One;
+using TempfileControlFlags = uint32_t;
+using AllocatorFlags = uint32_t;
+using TacticSources = uint32_t;
+using SerializationFlags = uint32_t;
+enum class HardwareCompatibilityLevel : int32_t;
+/// Base of the objects that the library makes: neither copied nor moved, freed with delete.
+class INoCopy {
+ public:
+  virtual ~INoCopy() = default;
+
+ protected:
+  INoCopy() = default;
+  INoCopy(const INoCopy&) = delete;
+  INoCopy& operator=(const INoCopy&) = delete;
+  INoCopy(INoCopy&&) = delete;
+  INoCopy& operator=(INoCopy&&) = delete;
+};
+
+enum class EngineCapability : int32_t {
+  kSTANDARD = 0,
+  kSAFETY = 1,
+  kDLA_STANDALONE = 2,
+};
+template <>
+constexpr int32_t EnumMax<EngineCapability>() noexcept {
+  return 3;
+}
+
+/// Values that the application owns until the network is built.
+struct Weights {
+  DataType type;
+  const void* values;
+  int64_t count;
+};
+
+/// Bytes that the library made, freed with the object.
+class IHostMemory : public INoCopy {
+ public:
+  virtual void* data() const noexcept = 0;
+  virtual std::size_t size() const noexcept = 0;
+  virtual DataType type() const noexcept = 0;
+};
+
+enum class DimensionOperation : int32_t {
+  kSUM = 0,
+  kPROD = 1,
+  kMAX = 2,
+  kMIN = 3,
+  kSUB = 4,
+  kEQUAL = 5,
+  kLESS = 6,
+  kFLOOR_DIV = 7,
+  kCEIL_DIV = 8,
+};
+template <>
+constexpr int32_t EnumMax<DimensionOperation>() noexcept {
+  return 9;
+}
+
+enum class TensorLocation : int32_t {
+  kDEVICE = 0,
+  kHOST = 1,
+};
+template <>
+constexpr int32_t EnumMax<TensorLocation>() noexcept {
+  return 2;
+}
+
+class IDimensionExpr : public INoCopy {
+ public:
+  virtual bool isConstant() const noexcept = 0;
+  virtual int64_t getConstantValue() const noexcept = 0;
+  virtual bool isSizeTensor() const noexcept = 0;
+};
+
+class IExprBuilder : public INoCopy {
+ public:
+  virtual const IDimensionExpr* constant(int64_t value) noexcept = 0;
+  virtual const IDimensionExpr* operation(DimensionOperation op, const IDimensionExpr& first,
+                                          const IDimensionExpr& second) noexcept = 0;
+  virtual const IDimensionExpr* declareSizeTensor(int32_t outputIndex, const IDimensionExpr& opt,
+                                                  const IDimensionExpr& upper) = 0;
+};
+
+struct DimsExprs {
+  int32_t nbDims;
+  const IDimensionExpr* d[8];
+};
+
+struct DynamicPluginTensorDesc {
+  PluginTensorDesc desc;
+  Dims min;
+  Dims max;
+  Dims opt;
+};
+
+class IPluginV2DynamicExt : public IPluginV2Ext {
+ public:
+  static constexpr int32_t kFORMAT_COMBINATION_LIMIT{100};
+  ~IPluginV2DynamicExt() noexcept override = default;
+  virtual IPluginV2DynamicExt* clone() const noexcept = 0;
+  virtual DimsExprs getOutputDimensions(int32_t outputIndex, const DimsExprs* inputs,
+                                        int32_t nbInputs, IExprBuilder& exprBuilder) noexcept = 0;
+  virtual bool supportsFormatCombination(int32_t pos, const PluginTensorDesc* inOut,
+                                         int32_t nbInputs, int32_t nbOutputs) noexcept = 0;
+  virtual void configurePlugin(const DynamicPluginTensorDesc* in, int32_t nbInputs,
+                               const DynamicPluginTensorDesc* out, int32_t nbOutputs) noexcept = 0;
+  virtual size_t getWorkspaceSize(const PluginTensorDesc* inputs, int32_t nbInputs,
+                                  const PluginTensorDesc* outputs,
+                                  int32_t nbOutputs) const noexcept = 0;
+  virtual int32_t enqueue(const PluginTensorDesc* inputDesc, const PluginTensorDesc* outputDesc,
+                          const void* const* inputs, void* const* outputs, void* workspace,
+                          cudaStream_t stream) noexcept = 0;
+
+ protected:
+  IPluginV2DynamicExt() = default;
+  IPluginV2DynamicExt(const IPluginV2DynamicExt&) = default;
+  IPluginV2DynamicExt& operator=(const IPluginV2DynamicExt&) = default;
+  IPluginV2DynamicExt(IPluginV2DynamicExt&&) = default;
+  IPluginV2DynamicExt& operator=(IPluginV2DynamicExt&&) = default;
+  virtual int32_t getTensorRTVersion() const noexcept {
+    return (static_cast<int32_t>(PluginVersion::kV2_DYNAMICEXT) << 24) |
+           (NV_TENSORRT_VERSION & 0xFFFFFF);
+  }
+};
+
+}  // namespace nvinfer1
+
+namespace nvinfer1::v_1_0 {
+
+/// Source of a plan's bytes.
+class IStreamReader : public IVersionedInterface {
+ public:
+  ~IStreamReader() noexcept override = default;
+  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+    return InterfaceInfo{"IStreamReader", 1, 0};
+  }
+  virtual int64_t read(void* destination, int64_t nbBytes) = 0;
+
+ protected:
+  IStreamReader() = default;
+  IStreamReader(const IStreamReader&) = default;
+  IStreamReader& operator=(const IStreamReader&) = default;
+  IStreamReader(IStreamReader&&) = default;
+  IStreamReader& operator=(IStreamReader&&) = default;
+};
+
+/// Receives a plan's bytes.
+class IStreamWriter : public IVersionedInterface {
+ public:
+  ~IStreamWriter() noexcept override = default;
+  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+    return InterfaceInfo{"IStreamWriter", 1, 0};
+  }
+  virtual int64_t write(const void* data, int64_t nbBytes) = 0;
+
+ protected:
+  IStreamWriter() = default;
+  IStreamWriter(const IStreamWriter&) = default;
+  IStreamWriter& operator=(const IStreamWriter&) = default;
+  IStreamWriter(IStreamWriter&&) = default;
+  IStreamWriter& operator=(IStreamWriter&&) = default;
+};
+
+}  // namespace nvinfer1::v_1_0
+
+namespace nvinfer1 {
+
+enum class SeekPosition : int32_t {
+  kSET = 0,
+  kCUR = 1,
+  kEND = 2,
+};
+template <>
+constexpr int32_t EnumMax<SeekPosition>() noexcept {
+  return 3;
+}
+
+}  // namespace nvinfer1
+
+namespace nvinfer1::v_1_0 {
+
+/// Source of a plan's bytes with seeking.
+class IStreamReaderV2 : public IVersionedInterface {
+ public:
+  ~IStreamReaderV2() noexcept override = default;
+  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+    return InterfaceInfo{"IStreamReaderV2", 1, 0};
+  }
+  virtual int64_t read(void* destination, int64_t nbBytes, cudaStream_t stream) noexcept = 0;
+  virtual bool seek(int64_t offset, SeekPosition where) noexcept = 0;
+
+ protected:
+  IStreamReaderV2() = default;
+  IStreamReaderV2(const IStreamReaderV2&) = default;
+  IStreamReaderV2& operator=(const IStreamReaderV2&) = default;
+  IStreamReaderV2(IStreamReaderV2&&) = default;
+  IStreamReaderV2& operator=(IStreamReaderV2&&) = default;
+};
+
+}  // namespace nvinfer1::v_1_0
+
+namespace nvinfer1 {
+
+class IPluginResourceContext {
+ public:
+  virtual ~IPluginResourceContext() noexcept = default;
+  virtual IGpuAllocator* getGpuAllocator() const noexcept = 0;
+  virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
+
+ protected:
+  IPluginResourceContext() = default;
+  IPluginResourceContext(const IPluginResourceContext&) = default;
+  IPluginResourceContext& operator=(const IPluginResourceContext&) = default;
+  IPluginResourceContext(IPluginResourceContext&&) = default;
+  IPluginResourceContext& operator=(IPluginResourceContext&&) = default;
+};
+
+}  // namespace nvinfer1
+
+namespace nvinfer1::v_1_0 {
+
+class IPluginV3OneCore : public v_1_0::IPluginCapability {
+ public:
+  ~IPluginV3OneCore() noexcept override = default;
+  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+    return InterfaceInfo{"PLUGIN_V3ONE_CORE", 1, 0};
+  }
+  virtual const AsciiChar* getPluginName() const noexcept = 0;
+  virtual const AsciiChar* getPluginVersion() const noexcept = 0;
+  virtual const AsciiChar* getPluginNamespace() const noexcept = 0;
+
+ protected:
+  IPluginV3OneCore() = default;
+  IPluginV3OneCore(const IPluginV3OneCore&) = default;
+  IPluginV3OneCore& operator=(const IPluginV3OneCore&) = default;
+  IPluginV3OneCore(IPluginV3OneCore&&) = default;
+  IPluginV3OneCore& operator=(IPluginV3OneCore&&) = default;
+};
+
+class IPluginV3OneBuild : public v_1_0::IPluginCapability {
+ public:
+  static constexpr int32_t kDEFAULT_FORMAT_COMBINATION_LIMIT{100};
+  ~IPluginV3OneBuild() noexcept override = default;
+  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+    return InterfaceInfo{"PLUGIN_V3ONE_BUILD", 1, 0};
+  }
+  virtual int32_t configurePlugin(const DynamicPluginTensorDesc* in, int32_t nbInputs,
+                                  const DynamicPluginTensorDesc* out,
+                                  int32_t nbOutputs) noexcept = 0;
+  virtual int32_t getOutputDataTypes(DataType* outputTypes, int32_t nbOutputs,
+                                     const DataType* inputTypes,
+                                     int32_t nbInputs) const noexcept = 0;
+  virtual int32_t getOutputShapes(const DimsExprs* inputs, int32_t nbInputs,
+                                  const DimsExprs* shapeInputs, int32_t nbShapeInputs,
+                                  DimsExprs* outputs, int32_t nbOutputs,
+                                  IExprBuilder& exprBuilder) noexcept = 0;
+  virtual bool supportsFormatCombination(int32_t pos, const DynamicPluginTensorDesc* inOut,
+                                         int32_t nbInputs, int32_t nbOutputs) noexcept = 0;
+  virtual int32_t getNbOutputs() const noexcept = 0;
+  virtual size_t getWorkspaceSize(const DynamicPluginTensorDesc* /*inputs*/, int32_t /*nbInputs*/,
+                                  const DynamicPluginTensorDesc* /*outputs*/,
+                                  int32_t /*nbOutputs*/) const noexcept {
+    return 0;
+  }
+  virtual int32_t getValidTactics(int32_t* /*tactics*/, int32_t /*nbTactics*/) noexcept {
+    return 0;
+  }
+  virtual int32_t getNbTactics() noexcept { return 0; }
+  virtual const char* getTimingCacheID() noexcept { return nullptr; }
+  virtual int32_t getFormatCombinationLimit() noexcept { return kDEFAULT_FORMAT_COMBINATION_LIMIT; }
+  virtual const char* getMetadataString() noexcept { return nullptr; }
+
+ protected:
+  IPluginV3OneBuild() = default;
+  IPluginV3OneBuild(const IPluginV3OneBuild&) = default;
+  IPluginV3OneBuild& operator=(const IPluginV3OneBuild&) = default;
+  IPluginV3OneBuild(IPluginV3OneBuild&&) = default;
+  IPluginV3OneBuild& operator=(IPluginV3OneBuild&&) = default;
+};
+
+class IPluginV3OneRuntime : public v_1_0::IPluginCapability {
+ public:
+  ~IPluginV3OneRuntime() noexcept override = default;
+  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+    return InterfaceInfo{"PLUGIN_V3ONE_RUNTIME", 1, 0};
+  }
+  virtual int32_t setTactic(int32_t /*tactic*/) noexcept { return 0; }
+  virtual int32_t onShapeChange(const PluginTensorDesc* in, int32_t nbInputs,
+                                const PluginTensorDesc* out, int32_t nbOutputs) noexcept = 0;
+  virtual int32_t enqueue(const PluginTensorDesc* inputDesc, const PluginTensorDesc* outputDesc,
+                          const void* const* inputs, void* const* outputs, void* workspace,
+                          cudaStream_t stream) noexcept = 0;
+  virtual v_1_0::IPluginV3* attachToContext(IPluginResourceContext* context) noexcept = 0;
+  virtual const PluginFieldCollection* getFieldsToSerialize() noexcept = 0;
+
+ protected:
+  IPluginV3OneRuntime() = default;
+  IPluginV3OneRuntime(const IPluginV3OneRuntime&) = default;
+  IPluginV3OneRuntime& operator=(const IPluginV3OneRuntime&) = default;
+  IPluginV3OneRuntime(IPluginV3OneRuntime&&) = default;
+  IPluginV3OneRuntime& operator=(IPluginV3OneRuntime&&) = default;
+};
+
+}  // namespace nvinfer1::v_1_0
+
+namespace nvinfer1::v_2_0 {
+
+class IPluginV3OneBuild : public v_1_0::IPluginV3OneBuild {
+ public:
+  ~IPluginV3OneBuild() noexcept override = default;
+  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+    return InterfaceInfo{"PLUGIN_V3ONE_BUILD", 2, 0};
+  }
+  virtual int32_t getAliasedInput(int32_t /*outputIndex*/) noexcept { return -1; }
+
+ protected:
+  IPluginV3OneBuild() = default;
+  IPluginV3OneBuild(const IPluginV3OneBuild&) = default;
+  IPluginV3OneBuild& operator=(const IPluginV3OneBuild&) = default;
+  IPluginV3OneBuild(IPluginV3OneBuild&&) = default;
+  IPluginV3OneBuild& operator=(IPluginV3OneBuild&&) = default;
+};
+
+}  // namespace nvinfer1::v_2_0
+
+namespace nvinfer1::v_1_0 {
+
+/// Is told the time of every layer after an inference.
+class IProfiler {
+ public:
+  virtual ~IProfiler() noexcept = default;
+  /// Called once a layer, in execution order; `ms` is in milliseconds.
+  virtual void reportLayerTime(const char* layerName, float ms) noexcept = 0;
+
+ protected:
+  IProfiler() = default;
+  IProfiler(const IProfiler&) = default;
+  IProfiler& operator=(const IProfiler&) = default;
+  IProfiler(IProfiler&&) = default;
+  IProfiler& operator=(IProfiler&&) = default;
+};
+
+}  // namespace nvinfer1::v_1_0
+
+namespace nvinfer1 {
+
+enum class WeightsRole : int32_t {
+  kKERNEL = 0,
+  kBIAS = 1,
+  kSHIFT = 2,
+  kSCALE = 3,
+  kCONSTANT = 4,
+  kANY = 5,
+};
+template <>
+constexpr int32_t EnumMax<WeightsRole>() noexcept {
+  return 6;
+}
+
+enum class DeviceType : int32_t {
+  kGPU = 0,
+  kDLA = 1,
+  kCPU = 2,  ///< Of this library: the processor.
+};
+template <>
+constexpr int32_t EnumMax<DeviceType>() noexcept {
+  return 2;
+}
+
+enum class TempfileControlFlag : int32_t {
+  kALLOW_IN_MEMORY_FILES = 0,
+  kALLOW_TEMPORARY_FILES = 1,
+};
+template <>
+constexpr int32_t EnumMax<TempfileControlFlag>() noexcept {
+  return 2;
+}
+
+enum class TensorFormat : int32_t {
+  kLINEAR = 0,
+  kCHW2 = 1,
+  kHWC8 = 2,
+  kCHW4 = 3,
+  kCHW16 = 4,
+  kCHW32 = 5,
+  kDHWC8 = 6,
+  kCDHW32 = 7,
+  kHWC = 8,
+  kDLA_LINEAR = 9,
+  kDLA_HWC4 = 10,
+  kHWC16 = 11,
+  kDHWC = 12,
+};
+template <>
+constexpr int32_t EnumMax<TensorFormat>() noexcept {
+  return 13;
+}
+
+enum class AllocatorFlag : int32_t {
+  kRESIZABLE = 0,
+};
+template <>
+constexpr int32_t EnumMax<AllocatorFlag>() noexcept {
+  return 1;
+}
+
+/// Receives messages. Must be thread-safe and outlive every object made with it.
+class ILogger {
+ public:
+  enum class Severity : int32_t {
+    kINTERNAL_ERROR = 0,
+    kERROR = 1,
+    kWARNING = 2,
+    kINFO = 3,
+    kVERBOSE = 4,
+  };
+  virtual ~ILogger() noexcept = default;
+  /// Called for each message of that severity; `msg` is valid during the call only.
+  virtual void log(ILogger::Severity severity, const AsciiChar* msg) noexcept = 0;
+
+ protected:
+  ILogger() = default;
+  ILogger(const ILogger&) = default;
+  ILogger& operator=(const ILogger&) = default;
+  ILogger(ILogger&&) = default;
+  ILogger& operator=(ILogger&&) = default;
+};
+
+template <>
+constexpr int32_t EnumMax<ILogger::Severity>() noexcept {
+  return 5;
+}
+
+}  // namespace nvinfer1
+
+namespace nvinfer1::v_1_0 {
+
+/// Device memory for the library. Must be thread-safe.
+class IGpuAllocator : public IVersionedInterface {
+ public:
+  ~IGpuAllocator() noexcept override = default;
+  TRT_DEPRECATED virtual void* allocate(const uint64_t size, const uint64_t alignment,
+                                        const AllocatorFlags flags) noexcept = 0;
+  virtual void* reallocate(void* const, uint64_t, uint64_t) noexcept { return nullptr; }
+  TRT_DEPRECATED virtual bool deallocate(void* const memory) noexcept = 0;
+  virtual void* allocateAsync(const uint64_t size, const uint64_t alignment,
+                              const AllocatorFlags flags, cudaStream_t) noexcept {
+    return allocate(size, alignment, flags);
+  }
+  virtual bool deallocateAsync(void* const memory, cudaStream_t) noexcept {
+    return deallocate(memory);
+  }
+  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+    return InterfaceInfo{"IGpuAllocator", 1, 0};
+  }
+
+ protected:
+  IGpuAllocator() = default;
+  IGpuAllocator(const IGpuAllocator&) = default;
+  IGpuAllocator& operator=(const IGpuAllocator&) = default;
+  IGpuAllocator(IGpuAllocator&&) = default;
+  IGpuAllocator& operator=(IGpuAllocator&&) = default;
+};
+
+}  // namespace nvinfer1::v_1_0
+
+namespace nvinfer1 {
+
+/// Loads plans. Thread-safe.
+class IRuntime : public INoCopy {
+ public:
+  virtual void setDLACore(int32_t dlaCore) noexcept = 0;
+  virtual int32_t getDLACore() const noexcept = 0;
+  virtual int32_t getNbDLACores() const noexcept = 0;
+  virtual void setGpuAllocator(IGpuAllocator* allocator) noexcept = 0;
+  virtual void setErrorRecorder(IErrorRecorder* recorder) noexcept = 0;
+  virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
+  /// The engine of a plan, or null with an error logged when the plan is damaged or made for
+  /// another device or version.
+  virtual ICudaEngine* deserializeCudaEngine(const void* blob, std::size_t size) noexcept = 0;
+  /// The engine of a plan, or null with an error logged when the plan is damaged or made for
+  /// another device or version.
+  TRT_DEPRECATED virtual ICudaEngine* deserializeCudaEngine(IStreamReader& streamReader) = 0;
+  /// The engine of a plan, or null with an error logged when the plan is damaged or made for
+  /// another device or version.
+  virtual ICudaEngine* deserializeCudaEngine(IStreamReaderV2& streamReader) = 0;
+  virtual ILogger* getLogger() const noexcept = 0;
+  virtual bool setMaxThreads(int32_t maxThreads) noexcept = 0;
+  virtual int32_t getMaxThreads() const noexcept = 0;
+  virtual void setTemporaryDirectory(const char* path) noexcept = 0;
+  virtual const char* getTemporaryDirectory() const noexcept = 0;
+  virtual void setTempfileControlFlags(TempfileControlFlags flags) noexcept = 0;
+  virtual TempfileControlFlags getTempfileControlFlags() const noexcept = 0;
+  virtual IPluginRegistry& getPluginRegistry() noexcept = 0;
+  virtual IRuntime* loadRuntime(const char* path) noexcept = 0;
+  virtual void setEngineHostCodeAllowed(bool allowed) noexcept = 0;
+  virtual bool getEngineHostCodeAllowed() const noexcept = 0;
+};
+
+/// Replaces weights of an engine.
+class IRefitter : public INoCopy {
+ public:
+  virtual bool setWeights(const char* layerName, WeightsRole role, Weights weights) noexcept = 0;
+  virtual bool refitCudaEngine() noexcept = 0;
+  virtual int32_t getMissing(int32_t size, const char** layerNames,
+                             WeightsRole* roles) noexcept = 0;
+  virtual int32_t getAll(int32_t size, const char** layerNames, WeightsRole* roles) noexcept = 0;
+  TRT_DEPRECATED virtual bool setDynamicRange(const char* tensorName, float min,
+                                              float max) noexcept = 0;
+  TRT_DEPRECATED virtual float getDynamicRangeMin(const char* tensorName) const noexcept = 0;
+  TRT_DEPRECATED virtual float getDynamicRangeMax(const char* tensorName) const noexcept = 0;
+  TRT_DEPRECATED virtual int32_t getTensorsWithDynamicRange(
+      int32_t size, const char** tensorNames) const noexcept = 0;
+  virtual void setErrorRecorder(IErrorRecorder* recorder) noexcept = 0;
+  virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
+  virtual bool setNamedWeights(const char* name, Weights weights) noexcept = 0;
+  virtual int32_t getMissingWeights(int32_t size, const char** weightsNames) noexcept = 0;
+  virtual int32_t getAllWeights(int32_t size, const char** weightsNames) noexcept = 0;
+  virtual ILogger* getLogger() const noexcept = 0;
+  virtual bool setMaxThreads(int32_t maxThreads) noexcept = 0;
+  virtual int32_t getMaxThreads() const noexcept = 0;
+  virtual bool setNamedWeights(const char* name, Weights weights,
+                               TensorLocation location) noexcept = 0;
+  virtual Weights getNamedWeights(const char* weightsName) const noexcept = 0;
+  virtual TensorLocation getWeightsLocation(const char* weightsName) const noexcept = 0;
+  virtual bool unsetNamedWeights(const char* weightsName) noexcept = 0;
+  virtual void setWeightsValidation(bool weightsValidation) noexcept = 0;
+  virtual bool getWeightsValidation() const noexcept = 0;
+  virtual bool refitCudaEngineAsync(cudaStream_t stream) noexcept = 0;
+  virtual Weights getWeightsPrototype(const char* weightsName) const noexcept = 0;
+};
+
+enum class OptProfileSelector : int32_t {
+  kMIN = 0,
+  kOPT = 1,
+  kMAX = 2,
+};
+template <>
+constexpr int32_t EnumMax<OptProfileSelector>() noexcept {
+  return 3;
+}
+
+/// Ranges of the extents of dynamic inputs.
+class IOptimizationProfile : public INoCopy {
+ public:
+  virtual bool setDimensions(const char* inputName, OptProfileSelector select,
+                             const Dims& dims) noexcept = 0;
+  virtual Dims getDimensions(const char* inputName, OptProfileSelector select) const noexcept = 0;
+  TRT_DEPRECATED virtual bool setShapeValues(const char* inputName, OptProfileSelector select,
+                                             const int32_t* values, int32_t nbValues) noexcept = 0;
+  virtual int32_t getNbShapeValues(const char* inputName) const noexcept = 0;
+  TRT_DEPRECATED virtual const int32_t* getShapeValues(
+      const char* inputName, OptProfileSelector select) const noexcept = 0;
+  virtual bool setExtraMemoryTarget(float target) noexcept = 0;
+  virtual float getExtraMemoryTarget() const noexcept = 0;
+  virtual bool isValid() const noexcept = 0;
+  virtual bool setShapeValuesV2(const char* inputName, OptProfileSelector select,
+                                const int64_t* values, int32_t nbValues) noexcept = 0;
+  virtual const int64_t* getShapeValuesV2(const char* inputName,
+                                          OptProfileSelector select) const noexcept = 0;
+};
+
+enum class TacticSource : int32_t {
+  kCUBLAS TRT_DEPRECATED_ENUM = 0,
+  kCUBLAS_LT TRT_DEPRECATED_ENUM = 1,
+  kCUDNN TRT_DEPRECATED_ENUM = 2,
+  kEDGE_MASK_CONVOLUTIONS = 3,
+  kJIT_CONVOLUTIONS = 4,
+};
+template <>
+constexpr int32_t EnumMax<TacticSource>() noexcept {
+  return 5;
+}
+
+enum class ProfilingVerbosity : int32_t {
+  kLAYER_NAMES_ONLY = 0,
+  kNONE = 1,
+  kDETAILED = 2,
+};
+template <>
+constexpr int32_t EnumMax<ProfilingVerbosity>() noexcept {
+  return 3;
+}
+
+enum class SerializationFlag : int32_t {
+  kEXCLUDE_WEIGHTS = 0,
+  kEXCLUDE_LEAN_RUNTIME = 1,
+  kINCLUDE_REFIT = 2,
+};
+template <>
+constexpr int32_t EnumMax<SerializationFlag>() noexcept {
+  return 3;
+}
+
+class ISerializationConfig : public INoCopy {
+ public:
+  virtual bool setFlags(SerializationFlags serializationFlags) noexcept = 0;
+  virtual SerializationFlags getFlags() const noexcept = 0;
+  virtual bool clearFlag(SerializationFlag serializationFlag) noexcept = 0;
+  virtual bool setFlag(SerializationFlag serializationFlag) noexcept = 0;
+  virtual bool getFlag(SerializationFlag serializationFlag) const noexcept = 0;
+};
+
+enum class ExecutionContextAllocationStrategy : int32_t {
+  kSTATIC = 0,
+  kON_PROFILE_CHANGE = 1,
+  kUSER_MANAGED = 2,
+};
+template <>
+constexpr int32_t EnumMax<ExecutionContextAllocationStrategy>() noexcept {
+  return 3;
+}
+
+class IRuntimeConfig : public INoCopy {
+ public:
+  virtual void setExecutionContextAllocationStrategy(
+      ExecutionContextAllocationStrategy strategy) noexcept = 0;
+  virtual ExecutionContextAllocationStrategy getExecutionContextAllocationStrategy()
+      const noexcept = 0;
+};
+
+enum class EngineStat : int32_t {
+  kTOTAL_WEIGHTS_SIZE = 0,
+  kSTRIPPED_WEIGHTS_SIZE = 1,
+};
+template <>
+constexpr int32_t EnumMax<EngineStat>() noexcept {
+  return 2;
+}
+
+/// A loaded plan. Thread-safe except for setters.
+class ICudaEngine : public INoCopy {
+ public:
+  virtual Dims getTensorShape(const char* tensorName) const noexcept = 0;
+  virtual DataType getTensorDataType(const char* tensorName) const noexcept = 0;
+  virtual int32_t getNbLayers() const noexcept = 0;
+  /// The plan's bytes.
+  virtual IHostMemory* serialize() const noexcept = 0;
+  /// A context with its own memory, or null with an error logged.
+  virtual IExecutionContext* createExecutionContext(
+      ExecutionContextAllocationStrategy strategy =
+          ExecutionContextAllocationStrategy::kSTATIC) noexcept = 0;
+  virtual TensorLocation getTensorLocation(const char* tensorName) const noexcept = 0;
+  virtual bool isShapeInferenceIO(const char* tensorName) const noexcept = 0;
+  virtual TensorIOMode getTensorIOMode(const char* tensorName) const noexcept = 0;
+  virtual const char* getAliasedInputTensor(const char* tensorName) const noexcept = 0;
+  TRT_DEPRECATED virtual IExecutionContext*
+  createExecutionContextWithoutDeviceMemory() noexcept = 0;
+  /// A context with its own memory, or null with an error logged.
+  virtual IExecutionContext* createExecutionContext(IRuntimeConfig* runtimeConfig) noexcept = 0;
+  virtual IRuntimeConfig* createRuntimeConfig() noexcept = 0;
+  TRT_DEPRECATED virtual size_t getDeviceMemorySize() const noexcept = 0;
+  TRT_DEPRECATED virtual size_t getDeviceMemorySizeForProfile(
+      int32_t profileIndex) const noexcept = 0;
+  virtual int64_t getDeviceMemorySizeV2() const noexcept = 0;
+  virtual int64_t getDeviceMemorySizeForProfileV2(int32_t profileIndex) const noexcept = 0;
+  virtual bool isRefittable() const noexcept = 0;
+  virtual int32_t getTensorBytesPerComponent(const char* tensorName) const noexcept = 0;
+  virtual int32_t getTensorBytesPerComponent(const char* tensorName,
+                                             int32_t profileIndex) const noexcept = 0;
+  virtual int32_t getTensorComponentsPerElement(const char* tensorName) const noexcept = 0;
+  virtual int32_t getTensorComponentsPerElement(const char* tensorName,
+                                                int32_t profileIndex) const noexcept = 0;
+  virtual TensorFormat getTensorFormat(const char* tensorName) const noexcept = 0;
+  virtual TensorFormat getTensorFormat(const char* tensorName,
+                                       int32_t profileIndex) const noexcept = 0;
+  virtual const char* getTensorFormatDesc(const char* tensorName) const noexcept = 0;
+  virtual const char* getTensorFormatDesc(const char* tensorName,
+                                          int32_t profileIndex) const noexcept = 0;
+  virtual int32_t getTensorVectorizedDim(const char* tensorName) const noexcept = 0;
+  virtual int32_t getTensorVectorizedDim(const char* tensorName,
+                                         int32_t profileIndex) const noexcept = 0;
+  virtual const char* getName() const noexcept = 0;
+  virtual int32_t getNbOptimizationProfiles() const noexcept = 0;
+  virtual Dims getProfileShape(const char* tensorName, int32_t profileIndex,
+                               OptProfileSelector select) const noexcept = 0;
+  TRT_DEPRECATED virtual const int32_t* getProfileTensorValues(
+      const char* tensorName, int32_t profileIndex, OptProfileSelector select) const noexcept = 0;
+  virtual EngineCapability getEngineCapability() const noexcept = 0;
+  virtual void setErrorRecorder(IErrorRecorder* recorder) noexcept = 0;
+  virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
+  TRT_DEPRECATED virtual bool hasImplicitBatchDimension() const noexcept = 0;
+  virtual TacticSources getTacticSources() const noexcept = 0;
+  virtual ProfilingVerbosity getProfilingVerbosity() const noexcept = 0;
+  virtual IEngineInspector* createEngineInspector() const noexcept = 0;
+  virtual int32_t getNbIOTensors() const noexcept = 0;
+  virtual const char* getIOTensorName(int32_t index) const noexcept = 0;
+  virtual HardwareCompatibilityLevel getHardwareCompatibilityLevel() const noexcept = 0;
+  virtual int32_t getNbAuxStreams() const noexcept = 0;
+  virtual ISerializationConfig* createSerializationConfig() noexcept = 0;
+  virtual IHostMemory* serializeWithConfig(ISerializationConfig& config) const noexcept = 0;
+  TRT_DEPRECATED virtual bool setWeightStreamingBudget(int64_t gpuMemoryBudget) noexcept = 0;
+  TRT_DEPRECATED virtual int64_t getWeightStreamingBudget() const noexcept = 0;
+  TRT_DEPRECATED virtual int64_t getMinimumWeightStreamingBudget() const noexcept = 0;
+  virtual int64_t getStreamableWeightsSize() const noexcept = 0;
+  virtual bool setWeightStreamingBudgetV2(int64_t gpuMemoryBudget) noexcept = 0;
+  virtual int64_t getWeightStreamingBudgetV2() const noexcept = 0;
+  virtual int64_t getWeightStreamingAutomaticBudget() const noexcept = 0;
+  virtual int64_t getWeightStreamingScratchMemorySize() const noexcept = 0;
+  virtual bool isDebugTensor(const char* name) const noexcept = 0;
+  virtual const int64_t* getProfileTensorValuesV2(const char* tensorName, int32_t profileIndex,
+                                                  OptProfileSelector select) const noexcept = 0;
+  virtual int64_t getEngineStat(EngineStat stat) const noexcept = 0;
+};
+
+}  // namespace nvinfer1
+
+namespace nvinfer1::v_1_0 {
+
+/// Memory for outputs whose extents are known only during a run.
+class IOutputAllocator : public IVersionedInterface {
+ public:
+  ~IOutputAllocator() noexcept override = default;
+  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+    return InterfaceInfo{"IOutputAllocator", 1, 0};
+  }
+  TRT_DEPRECATED virtual void* reallocateOutput(const char* /*tensorName*/, void* /*currentMemory*/,
+                                                uint64_t /*size*/,
+                                                uint64_t /*alignment*/) noexcept {
+    return nullptr;
+  }
+  virtual void* reallocateOutputAsync(const char* tensorName, void* currentMemory, uint64_t size,
+                                      uint64_t alignment, cudaStream_t) {
+    return reallocateOutput(tensorName, currentMemory, size, alignment);
+  }
+  virtual void notifyShape(const char* tensorName, const Dims& dims) noexcept = 0;
+
+ protected:
+  IOutputAllocator() = default;
+  IOutputAllocator(const IOutputAllocator&) = default;
+  IOutputAllocator& operator=(const IOutputAllocator&) = default;
+  IOutputAllocator(IOutputAllocator&&) = default;
+  IOutputAllocator& operator=(IOutputAllocator&&) = default;
+};
+
+class IDebugListener : public IVersionedInterface {
+ public:
+  ~IDebugListener() noexcept override = default;
+  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+    return InterfaceInfo{"IDebugListener", 1, 0};
+  }
+  virtual bool processDebugTensor(const void* addr, TensorLocation location, DataType type,
+                                  const Dims& shape, const char* name, cudaStream_t stream) = 0;
+
+ protected:
+  IDebugListener() = default;
+  IDebugListener(const IDebugListener&) = default;
+  IDebugListener& operator=(const IDebugListener&) = default;
+  IDebugListener(IDebugListener&&) = default;
+  IDebugListener& operator=(IDebugListener&&) = default;
+};
+
+}  // namespace nvinfer1::v_1_0
+
+namespace nvinfer1 {
+
+/// One thread's use of an engine: shapes, addresses, activation memory. Contexts are independent;
+/// one is not to be used from two threads at a time.
+class IExecutionContext : public INoCopy {
+ public:
+  virtual void setDebugSync(bool sync) noexcept = 0;
+  virtual bool getDebugSync() const noexcept = 0;
+  virtual void setProfiler(IProfiler* profiler) noexcept = 0;
+  virtual IProfiler* getProfiler() const noexcept = 0;
+  virtual const ICudaEngine& getEngine() const noexcept = 0;
+  virtual void setName(const char* name) noexcept = 0;
+  virtual const char* getName() const noexcept = 0;
+  virtual void setDeviceMemory(void* memory) noexcept = 0;
+  virtual void setDeviceMemoryV2(void* memory, int64_t size) noexcept = 0;
+  virtual Dims getTensorStrides(const char* tensorName) const noexcept = 0;
+  virtual int32_t getOptimizationProfile() const noexcept = 0;
+  /// Sets the extents of an input; false when they lie outside the current profile.
+  virtual bool setInputShape(const char* tensorName, const Dims& dims) noexcept = 0;
+  virtual Dims getTensorShape(const char* tensorName) const noexcept = 0;
+  virtual bool allInputDimensionsSpecified() const noexcept = 0;
+  TRT_DEPRECATED virtual bool allInputShapesSpecified() const noexcept = 0;
+  virtual void setErrorRecorder(IErrorRecorder* recorder) noexcept = 0;
+  virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
+  /// Runs the network synchronously; `bindings` in the order of the engine's tensors.
+  virtual bool executeV2(void* const* bindings) noexcept = 0;
+  virtual bool setOptimizationProfileAsync(int32_t profileIndex, cudaStream_t stream) noexcept = 0;
+  virtual void setEnqueueEmitsProfile(bool enqueueEmitsProfile) noexcept = 0;
+  virtual bool getEnqueueEmitsProfile() const noexcept = 0;
+  virtual bool reportToProfiler() const noexcept = 0;
+  /// Address of an input or output: device memory on a GPU, host memory on a CPU.
+  virtual bool setTensorAddress(const char* tensorName, void* data) noexcept = 0;
+  virtual const void* getTensorAddress(const char* tensorName) const noexcept = 0;
+  virtual bool setOutputTensorAddress(const char* tensorName, void* data) noexcept = 0;
+  virtual bool setInputTensorAddress(const char* tensorName, const void* data) noexcept = 0;
+  virtual void* getOutputTensorAddress(const char* tensorName) const noexcept = 0;
+  virtual int32_t inferShapes(int32_t nbMaxNames, const char** tensorNames) noexcept = 0;
+  virtual size_t updateDeviceMemorySizeForShapes() noexcept = 0;
+  virtual bool setInputConsumedEvent(cudaEvent_t event) noexcept = 0;
+  virtual cudaEvent_t getInputConsumedEvent() const noexcept = 0;
+  virtual bool setOutputAllocator(const char* tensorName,
+                                  IOutputAllocator* outputAllocator) noexcept = 0;
+  virtual IOutputAllocator* getOutputAllocator(const char* tensorName) const noexcept = 0;
+  virtual int64_t getMaxOutputSize(const char* tensorName) const noexcept = 0;
+  virtual bool setTemporaryStorageAllocator(IGpuAllocator* allocator) noexcept = 0;
+  virtual IGpuAllocator* getTemporaryStorageAllocator() const noexcept = 0;
+  /// Runs the network on `stream`. On a CPU the stream is ignored and the results are there on
+  /// return.
+  virtual bool enqueueV3(cudaStream_t stream) noexcept = 0;
+  virtual void setPersistentCacheLimit(size_t size) noexcept = 0;
+  virtual size_t getPersistentCacheLimit() const noexcept = 0;
+  virtual bool setNvtxVerbosity(ProfilingVerbosity verbosity) noexcept = 0;
+  virtual ProfilingVerbosity getNvtxVerbosity() const noexcept = 0;
+  virtual void setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noexcept = 0;
+  virtual bool setDebugListener(IDebugListener* listener) noexcept = 0;
+  virtual IDebugListener* getDebugListener() noexcept = 0;
+  virtual bool setTensorDebugState(const char* name, bool flag) noexcept = 0;
+  virtual bool getDebugState(const char* name) const noexcept = 0;
+  virtual IRuntimeConfig* getRuntimeConfig() const noexcept = 0;
+  virtual bool setAllTensorsDebugState(bool flag) noexcept = 0;
+  virtual bool setUnfusedTensorsDebugState(bool flag) noexcept = 0;
+  virtual bool getUnfusedTensorsDebugState() const noexcept = 0;
+  virtual bool setCommunicator(void* communicator) noexcept = 0;
+};
+
+enum class LayerInformationFormat : int32_t {
+  kONELINE = 0,
+  kJSON = 1,
+};
+template <>
+constexpr int32_t EnumMax<LayerInformationFormat>() noexcept {
+  return 2;
+}
+
+/// Describes the layers of an engine as text or JSON.
+class IEngineInspector : public INoCopy {
+ public:
+  virtual bool setExecutionContext(const IExecutionContext* context) noexcept = 0;
+  virtual const IExecutionContext* getExecutionContext() const noexcept = 0;
+  virtual const char* getLayerInformation(int32_t layerIndex,
+                                          LayerInformationFormat format) const noexcept = 0;
+  virtual const char* getEngineInformation(LayerInformationFormat format) const noexcept = 0;
+  virtual void setErrorRecorder(IErrorRecorder* recorder) noexcept = 0;
+  virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
+};
+
+class ILoggerFinder {
+ public:
+  virtual ~ILoggerFinder() noexcept = default;
+  virtual ILogger* findLogger() = 0;
+
+ protected:
+  ILoggerFinder() = default;
+  ILoggerFinder(const ILoggerFinder&) = default;
+  ILoggerFinder& operator=(const ILoggerFinder&) = default;
+  ILoggerFinder(ILoggerFinder&&) = default;
+  ILoggerFinder& operator=(ILoggerFinder&&) = default;
+};
+
+}  // namespace nvinfer1
+
+namespace nvinfer1::v_1_0 {
+
+class IGpuAsyncAllocator : public v_1_0::IGpuAllocator {
+ public:
+  ~IGpuAsyncAllocator() noexcept override = default;
+  virtual void* allocateAsync(const uint64_t size, const uint64_t alignment,
+                              const AllocatorFlags flags, cudaStream_t) noexcept = 0;
+  virtual bool deallocateAsync(void* const memory, cudaStream_t) noexcept = 0;
+  TRT_DEPRECATED virtual void* allocate(const uint64_t size, const uint64_t alignment,
+                                        const AllocatorFlags flags) noexcept {
+    return allocateAsync(size, alignment, flags, nullptr);
+  }
+  TRT_DEPRECATED virtual bool deallocate(void* const memory) noexcept {
+    return deallocateAsync(memory, nullptr);
+  }
+  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+    return InterfaceInfo{"IGpuAsyncAllocator", 1, 0};
+  }
+
+ protected:
+  IGpuAsyncAllocator() = default;
+  IGpuAsyncAllocator(const IGpuAsyncAllocator&) = default;
+  IGpuAsyncAllocator& operator=(const IGpuAsyncAllocator&) = default;
+  IGpuAsyncAllocator(IGpuAsyncAllocator&&) = default;
+  IGpuAsyncAllocator& operator=(IGpuAsyncAllocator&&) = default;
+};
+
+class IPluginCreatorV3One : public v_1_0::IPluginCreatorInterface {
+ public:
+  ~IPluginCreatorV3One() noexcept override = default;
+  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+    return InterfaceInfo{"PLUGIN CREATOR_V3ONE", 1, 0};
+  }
+  virtual v_1_0::IPluginV3* createPlugin(const AsciiChar* name, const PluginFieldCollection* fc,
+                                         TensorRTPhase phase) noexcept = 0;
+  virtual const PluginFieldCollection* getFieldNames() noexcept = 0;
+  virtual const AsciiChar* getPluginName() const noexcept = 0;
+  virtual const AsciiChar* getPluginVersion() const noexcept = 0;
+  virtual const AsciiChar* getPluginNamespace() const noexcept = 0;
+
+ protected:
+  IPluginCreatorV3One() = default;
+  IPluginCreatorV3One(const IPluginCreatorV3One&) = default;
+  IPluginCreatorV3One& operator=(const IPluginCreatorV3One&) = default;
+  IPluginCreatorV3One(IPluginCreatorV3One&&) = default;
+  IPluginCreatorV3One& operator=(IPluginCreatorV3One&&) = default;
+};
+
+}  // namespace nvinfer1::v_1_0
+
+extern "C" {
+TENSORRTAPI void* createInferRuntime_INTERNAL(void* logger, int32_t version) noexcept;
+TENSORRTAPI void* createInferRefitter_INTERNAL(void* engine, void* logger,
+                                               int32_t version) noexcept;
+/// The registry of all plugins that the process knows.
+TENSORRTAPI nvinfer1::IPluginRegistry* getPluginRegistry() noexcept;
+/// The logger that the first builder, runtime or refitter was made with, or null.
+TENSORRTAPI nvinfer1::ILogger* getLogger() noexcept;
+TENSORRTAPI int32_t getInferLibMajorVersion() noexcept;
+TENSORRTAPI int32_t getInferLibMinorVersion() noexcept;
+TENSORRTAPI int32_t getInferLibPatchVersion() noexcept;
+TENSORRTAPI int32_t getInferLibBuildVersion() noexcept;
+}
+
+namespace nvinfer1 {
+namespace {
+
+/// A runtime, or null with an error logged. Delete it when done.
+inline IRuntime* createInferRuntime(ILogger& logger) noexcept {
+  return static_cast<IRuntime*>(createInferRuntime_INTERNAL(&logger, NV_TENSORRT_VERSION));
+}
+
+/// A refitter of the engine, or null with an error logged.
+inline IRefitter* createInferRefitter(ICudaEngine& engine, ILogger& logger) noexcept {
+  return static_cast<IRefitter*>(
+      createInferRefitter_INTERNAL(&engine, &logger, NV_TENSORRT_VERSION));
+}
+
+}  // namespace
+
+/// Registers a plugin creator of type T when constructed.
+template <typename T>
+class PluginRegistrar {
+ public:
+  PluginRegistrar() { getPluginRegistry()->registerCreator(instance, ""); }
+
+ private:
+  T instance{};
+};
+
+}  // namespace nvinfer1
+
+#define REGISTER_TENSORRT_PLUGIN(name) \
+  static nvinfer1::PluginRegistrar<name> pluginRegistrar##name {}

@@ -1,0 +1,177 @@
+#pragma once
+
+/// TensorRT 10.16 surface: types and interfaces that every other header needs.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "NvInferVersion.h"
+#include "tenon/cuda_types.h"
+
+/// A version as one number: major * 10000 + minor * 100 + patch.
+#define NV_TENSORRT_VERSION_INT(major, minor, patch) ((major)*10000L + (minor)*100L + (patch)*1L)
+#define NV_TENSORRT_VERSION \
+  NV_TENSORRT_VERSION_INT(NV_TENSORRT_MAJOR, NV_TENSORRT_MINOR, NV_TENSORRT_PATCH)
+
+#define TRT_DEPRECATED [[deprecated]]
+#define TRT_DEPRECATED_BECAUSE(REASON) [[deprecated(REASON)]]
+#define TRT_DEPRECATED_ENUM TRT_DEPRECATED
+#define TRT_DEPRECATED_API TENSORRTAPI
+#define TRT_NODISCARD [[nodiscard]]
+#ifdef TENSORRT_BUILD_LIB
+#define TENSORRTAPI __attribute__((visibility("default")))
+#else
+#define TENSORRTAPI
+#endif
+#define TRTNOEXCEPT noexcept
+
+namespace nvinfer1 {
+
+/// Number of enumerators of an enumeration.
+template <typename T>
+constexpr int32_t EnumMax() noexcept;
+
+namespace v_1_0 {
+class IErrorRecorder;
+}
+
+}  // namespace nvinfer1
+
+namespace nvinfer1 {
+
+using char_t = char;
+using AsciiChar = char_t;
+using IErrorRecorder = v_1_0::IErrorRecorder;
+/// Element types.
+enum class DataType : int32_t {
+  kFLOAT = 0,
+  kHALF = 1,
+  kINT8 = 2,
+  kINT32 = 3,
+  kBOOL = 4,
+  kUINT8 = 5,
+  kFP8 = 6,
+  kBF16 = 7,
+  kINT64 = 8,
+  kINT4 = 9,
+  kFP4 = 10,
+  kE8M0 = 11,
+};
+template <>
+constexpr int32_t EnumMax<DataType>() noexcept {
+  return 12;
+}
+
+/// Extents of a tensor: nbDims (-1: unknown rank) and d[0..nbDims). -1 in d stands for an extent
+/// known only at run time.
+struct Dims64 {
+  static constexpr int32_t MAX_DIMS{8};
+  int32_t nbDims;
+  int64_t d[8];
+};
+
+using Dims = Dims64;
+using InterfaceKind = const char*;
+/// Name and version of an interface that the application implements.
+struct InterfaceInfo {
+  InterfaceKind kind;
+  int32_t major;
+  int32_t minor;
+};
+
+/// Language an interface is implemented in.
+enum class APILanguage : int32_t {
+  kCPP = 0,
+  kPYTHON = 1,
+};
+template <>
+constexpr int32_t EnumMax<APILanguage>() noexcept {
+  return 2;
+}
+
+/// Base of all interfaces that the application implements.
+class IVersionedInterface {
+ public:
+  virtual ~IVersionedInterface() noexcept = default;
+  virtual APILanguage getAPILanguage() const noexcept { return APILanguage::kCPP; }
+  virtual InterfaceInfo getInterfaceInfo() const noexcept = 0;
+
+ protected:
+  IVersionedInterface() = default;
+  IVersionedInterface(const IVersionedInterface&) = default;
+  IVersionedInterface& operator=(const IVersionedInterface&) = default;
+  IVersionedInterface(IVersionedInterface&&) = default;
+  IVersionedInterface& operator=(IVersionedInterface&&) = default;
+};
+
+/// Kinds of errors that an IErrorRecorder is told.
+enum class ErrorCode : int32_t {
+  kSUCCESS = 0,
+  kUNSPECIFIED_ERROR = 1,
+  kINTERNAL_ERROR = 2,
+  kINVALID_ARGUMENT = 3,
+  kINVALID_CONFIG = 4,
+  kFAILED_ALLOCATION = 5,
+  kFAILED_INITIALIZATION = 6,
+  kFAILED_EXECUTION = 7,
+  kFAILED_COMPUTATION = 8,
+  kINVALID_STATE = 9,
+  kUNSUPPORTED_STATE = 10,
+};
+template <>
+constexpr int32_t EnumMax<ErrorCode>() noexcept {
+  return 11;
+}
+
+}  // namespace nvinfer1
+
+namespace nvinfer1::v_1_0 {
+
+/// Collects errors. Implementations must be thread-safe; the library counts references with
+/// incRefCount and decRefCount.
+class IErrorRecorder : public IVersionedInterface {
+ public:
+  using ErrorDesc = const char*;
+  using RefCount = int32_t;
+  static constexpr size_t kMAX_DESC_LENGTH{127};
+  ~IErrorRecorder() noexcept override = default;
+  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+    return InterfaceInfo{"IErrorRecorder", 1, 0};
+  }
+  virtual int32_t getNbErrors() const noexcept = 0;
+  virtual ErrorCode getErrorCode(int32_t errorIdx) const noexcept = 0;
+  virtual v_1_0::IErrorRecorder::ErrorDesc getErrorDesc(int32_t errorIdx) const noexcept = 0;
+  virtual bool hasOverflowed() const noexcept = 0;
+  virtual void clear() noexcept = 0;
+  virtual bool reportError(ErrorCode val, v_1_0::IErrorRecorder::ErrorDesc desc) noexcept = 0;
+  virtual v_1_0::IErrorRecorder::RefCount incRefCount() noexcept = 0;
+  virtual v_1_0::IErrorRecorder::RefCount decRefCount() noexcept = 0;
+
+ protected:
+  IErrorRecorder() = default;
+  IErrorRecorder(const IErrorRecorder&) = default;
+  IErrorRecorder& operator=(const IErrorRecorder&) = default;
+  IErrorRecorder(IErrorRecorder&&) = default;
+  IErrorRecorder& operator=(IErrorRecorder&&) = default;
+};
+
+}  // namespace nvinfer1::v_1_0
+
+namespace nvinfer1 {
+
+using IErrorRecorder = v_1_0::IErrorRecorder;
+/// Whether a tensor is an input or an output of an engine.
+enum class TensorIOMode : int32_t {
+  kNONE = 0,
+  kINPUT = 1,
+  kOUTPUT = 2,
+};
+template <>
+constexpr int32_t EnumMax<TensorIOMode>() noexcept {
+  return 3;
+}
+
+}  // namespace nvinfer1
+
+/// Version of the library: NV_TENSORRT_VERSION of its build.
+extern "C" TENSORRTAPI int32_t getInferLibVersion() noexcept;
