@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tools/console.h"
+
+namespace tenon::tools {
+
+/// What the operating system says of this machine's processor; unknown figures are 0 or empty.
+struct CpuInfo {
+  std::string name;
+  std::string instruction_sets;  ///< Those that matter to kernels, e.g. "x86-64, AVX2, AVX-512,
+                                 ///< AVX-512 BF16".
+  int cores = 0;                 ///< That this process may run on.
+  int64_t memory_bytes = 0;
+  int64_t cache_bytes = 0;  ///< Second level, of one core.
+  double clock_ghz = 0;
+};
+
+CpuInfo read_cpu_info();
+
+/// "=== Device Information ===" with the CPU's equivalents of what is said of a GPU.
+void print_cpu_information(Console& console, const CpuInfo& cpu);
+
+}  // namespace tenon::tools

@@ -1,0 +1,163 @@
+#include "tools/option_report.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "tools/values.h"
+
+namespace tenon::tools {
+namespace {
+
+struct Block {
+  OptionGroup group;
+  std::string_view title;
+};
+
+constexpr Block kBlocks[] = {
+    {OptionGroup::kModel, "Model"},         {OptionGroup::kBuild, "Build"},
+    {OptionGroup::kSystem, "System"},       {OptionGroup::kInference, "Inference"},
+    {OptionGroup::kReporting, "Reporting"},
+};
+
+std::string shown_value(const Arguments& arguments, const OptionRow& row) {
+  if (row.kind == OptionKind::kFlag) return arguments.flag(row.id) ? "Enabled" : "Disabled";
+  if (row.kind == OptionKind::kTextList)
+    return fmt::format("{}", fmt::join(arguments.list(row.id), " "));
+  return arguments.text(row.id);
+}
+
+bool is_about_help(OptionId id) {
+  return id == OptionId::help || id == OptionId::helpMarkdown;
+}
+
+struct Words {
+  OptionId id;
+  std::initializer_list<std::string_view> allowed;
+};
+
+Status check_words(const Arguments& arguments) {
+  static const Words kWords[] = {
+      {OptionId::profilingVerbosity,
+       {"layer_names_only", "detailed", "none", "default", "verbose"}},
+      {OptionId::sparsity, {"disable", "enable", "force"}},
+      {OptionId::precisionConstraints, {"none", "prefer", "obey"}},
+      {OptionId::hardwareCompatibilityLevel, {"none", "ampere+", "sameComputeCapability"}},
+      {OptionId::runtimePlatform, {"SameAsBuild", "WindowsAMD64"}},
+      {OptionId::useRuntime, {"full", "lean", "dispatch"}},
+      {OptionId::allocationStrategy, {"static", "profile", "runtime"}},
+      {OptionId::passes, {"list", "applied", ""}},
+  };
+  for (const auto& [id, allowed] : kWords) {
+    const std::string value = arguments.text(id);
+    if (std::ranges::find(allowed, value) == allowed.end()) {
+      return user_error("--{}={}: expected one of {}", option_rows()[static_cast<size_t>(id)].name,
+                        value, fmt::join(allowed, ", "));
+    }
+  }
+  return {};
+}
+
+struct Range {
+  OptionId id;
+  double low, high;
+};
+
+Status check_ranges(const Arguments& arguments) {
+  static constexpr Range kRanges[] = {
+      {OptionId::iterations, 0, 1e9},     {OptionId::warmUp, 0, 1e9},
+      {OptionId::duration, -1, 1e9},      {OptionId::idleTime, 0, 1e9},
+      {OptionId::sleepTime, 0, 1e9},      {OptionId::infStreams, 1, 1024},
+      {OptionId::avgRuns, 1, 1e9},        {OptionId::avgTiming, 1, 1000},
+      {OptionId::cpuThreads, 0, 1024},    {OptionId::builderOptimizationLevel, 0, 5},
+      {OptionId::useProfile, 0, 1e6},     {OptionId::tilingOptimizationLevel, 0, 3},
+      {OptionId::maxAuxStreams, -1, 1e6}, {OptionId::persistentCacheRatio, 0, 1},
+      {OptionId::device, -1, 1024},       {OptionId::maxTactics, -1, 1e6},
+  };
+  for (const Range& range : kRanges) {
+    const double value = arguments.real(range.id);
+    if (value < range.low || value > range.high) {
+      return user_error("--{}={} is out of range: it goes from {} to {}",
+                        option_rows()[static_cast<size_t>(range.id)].name, arguments.text(range.id),
+                        range.low, range.high);
+    }
+  }
+  return {};
+}
+
+Status check_combinations(const Arguments& arguments) {
+  const auto has = [&](OptionId id) { return arguments.has(id); };
+  if (has(OptionId::onnx) && has(OptionId::loadEngine) && !has(OptionId::refitFromOnnx)) {
+    return user_error("--onnx and --loadEngine exclude each other: give the model or the plan");
+  }
+  if (has(OptionId::saveEngine) && has(OptionId::loadEngine)) {
+    return user_error("--saveEngine and --loadEngine exclude each other");
+  }
+  if (has(OptionId::getPlanVersionOnly) && !has(OptionId::loadEngine)) {
+    return user_error("--getPlanVersionOnly needs --loadEngine=file");
+  }
+  if (has(OptionId::fp8) && has(OptionId::int8))
+    return user_error("--fp8 and --int8 exclude each other");
+  if (has(OptionId::best) && has(OptionId::stronglyTyped)) {
+    return user_error(
+        "--best and --stronglyTyped exclude each other: a strongly typed network has its own "
+        "precisions");
+  }
+  if (has(OptionId::pluginInstanceNorm) &&
+      (has(OptionId::versionCompatible) ||
+       arguments.text(OptionId::hardwareCompatibilityLevel) == "ampere+")) {
+    return user_error(
+        "--pluginInstanceNorm works neither with --versionCompatible nor with "
+        "--hardwareCompatibilityLevel=ampere+");
+  }
+  if (arguments.text(OptionId::useRuntime) != "full" && !has(OptionId::loadEngine)) {
+    return user_error("--useRuntime={} needs --loadEngine=file",
+                      arguments.text(OptionId::useRuntime));
+  }
+  if (has(OptionId::allowWeightStreaming) && !has(OptionId::stronglyTyped)) {
+    return user_error("--allowWeightStreaming needs --stronglyTyped");
+  }
+  return {};
+}
+
+}  // namespace
+
+void print_options(Console& console, const Arguments& arguments) {
+  for (const Block& block : kBlocks) {
+    console.info("=== {} Options ===", block.title);
+    const bool empty = block.group == OptionGroup::kBuild && arguments.has(OptionId::loadEngine);
+    for (const OptionRow& row : option_rows()) {
+      if (row.group != block.group || empty || is_about_help(row.id)) continue;
+      console.info("{}: {}", row.name, shown_value(arguments, row));
+    }
+    console.info("");
+  }
+  for (const OptionRow& row : option_rows()) {
+    if (row.group == OptionGroup::kTenon && arguments.has(row.id)) {
+      console.info("{}: {}", row.name, shown_value(arguments, row));
+    }
+  }
+}
+
+Status check_support(Console& console, const Arguments& arguments, bool on_cpu) {
+  for (const OptionRow& row : option_rows()) {
+    if (!arguments.has(row.id)) continue;
+    if (row.support == OptionSupport::kRefused)
+      return unsupported("--{} cannot be used: {}", row.name, row.reason);
+    if (row.support == OptionSupport::kNoEffect)
+      console.warning("--{} has no effect: {}", row.name, row.reason);
+    if (row.support == OptionSupport::kGpuOnly && on_cpu) {
+      console.warning("--{} has no effect on the CPU: {}", row.name, row.reason);
+    }
+  }
+  return {};
+}
+
+Status check_values(const Arguments& arguments) {
+  TENON_TRY(check_words(arguments));
+  TENON_TRY(check_ranges(arguments));
+  TENON_TRY(check_combinations(arguments));
+  TENON_TRY(parse_percentiles(arguments.text(OptionId::percentile)));
+  return {};
+}
+
+}  // namespace tenon::tools
