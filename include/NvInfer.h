@@ -4,6 +4,10 @@
 
 #include "NvInferRuntime.h"
 
+// Default implementations of deprecated methods call each other.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 namespace nvinfer1 {
 
 enum class LayerType : int32_t;
@@ -1748,3 +1752,5 @@ extern "C" TENSORRTAPI safe::IPluginRegistry* getBuilderSafePluginRegistry(
 TENSORRTAPI bool setInternalLibraryPath(const AsciiChar* path) noexcept;
 
 }  // namespace nvinfer1
+
+#pragma GCC diagnostic pop

@@ -6,6 +6,10 @@
 #include "NvInferLegacyDims.h"
 #include "NvInferRuntimeCommon.h"
 
+// Default implementations of deprecated methods call each other.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 namespace nvinfer1 {
 
 class INoCopy;
@@ -204,8 +208,7 @@ class IPluginV2DynamicExt : public IPluginV2Ext {
   IPluginV2DynamicExt(IPluginV2DynamicExt&&) = default;
   IPluginV2DynamicExt& operator=(IPluginV2DynamicExt&&) = default;
   virtual int32_t getTensorRTVersion() const noexcept {
-    return (static_cast<int32_t>(PluginVersion::kV2_DYNAMICEXT) << 24) |
-           (NV_TENSORRT_VERSION & 0xFFFFFF);
+    return (3 << 24) | (NV_TENSORRT_VERSION & 0xFFFFFF);
   }
 };
 
@@ -1033,3 +1036,5 @@ class PluginRegistrar {
 
 #define REGISTER_TENSORRT_PLUGIN(name) \
   static nvinfer1::PluginRegistrar<name> pluginRegistrar##name {}
+
+#pragma GCC diagnostic pop

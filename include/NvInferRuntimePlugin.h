@@ -120,7 +120,7 @@ class IPluginV2Ext : public IPluginV2 {
   IPluginV2Ext(IPluginV2Ext&&) = default;
   IPluginV2Ext& operator=(IPluginV2Ext&&) = default;
   virtual int32_t getTensorRTVersion() const noexcept {
-    return (static_cast<int32_t>(PluginVersion::kV2_EXT) << 24) | (NV_TENSORRT_VERSION & 0xFFFFFF);
+    return (1 << 24) | (NV_TENSORRT_VERSION & 0xFFFFFF);
   }
   virtual void configureWithFormat(const Dims*, int32_t, const Dims*, int32_t, DataType,
                                    PluginFormat, int32_t) noexcept {}
@@ -141,8 +141,7 @@ class IPluginV2IOExt : public IPluginV2Ext {
   IPluginV2IOExt(IPluginV2IOExt&&) = default;
   IPluginV2IOExt& operator=(IPluginV2IOExt&&) = default;
   virtual int32_t getTensorRTVersion() const noexcept {
-    return (static_cast<int32_t>(PluginVersion::kV2_IOEXT) << 24) |
-           (NV_TENSORRT_VERSION & 0xFFFFFF);
+    return (2 << 24) | (NV_TENSORRT_VERSION & 0xFFFFFF);
   }
 };
 

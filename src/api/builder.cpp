@@ -1,0 +1,156 @@
+#include "api/builder.h"
+
+#include "api/builder_config.h"
+#include "api/host_memory.h"
+#include "api/optimization_profile.h"
+#include "api/runtime.h"
+#include "network/network.h"
+#include "plan/plan_file.h"
+#include "select/compile.h"
+
+namespace tenon::api {
+namespace {
+
+using network::Network;
+
+/// What of the configuration reaches the passes.
+PassOptions pass_options(const BuilderConfig& config, Device& device, bool strongly_typed,
+                         Logger& logger) {
+  PassOptions options;
+  options.level = const_cast<BuilderConfig&>(config).getBuilderOptimizationLevel();
+  const bool fp16 = config.getFlag(BuilderFlag::kFP16), bf16 = config.getFlag(BuilderFlag::kBF16);
+  if (strongly_typed || (!fp16 && !bf16)) return options;
+  const DeviceProperties& properties = device.properties();
+  if (properties.kind == DeviceKind::kCuda) {
+    options.precision = fp16 ? tenon::DataType::kFloat16 : tenon::DataType::kBFloat16;
+  } else if (properties.native_bf16) {
+    if (fp16) logger.info("FP16 on this CPU means BF16: it has no arithmetic in FP16");
+    options.precision = tenon::DataType::kBFloat16;
+  } else {
+    logger.warning("This CPU has no 16-bit arithmetic: the network runs in FP32");
+  }
+  return options;
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuilderConfig& config) {
+  auto* definition = dynamic_cast<Network*>(&network);
+  auto* settings = dynamic_cast<BuilderConfig*>(&config);
+  if (definition == nullptr || settings == nullptr)
+    return user_error("the network and the configuration must come from this library's builder");
+  CompileRequest request;
+  TENON_ASSIGN(request.graph, definition->finished_graph());
+  for (const IOptimizationProfile* profile : settings->profiles())
+    request.profiles.push_back(dynamic_cast<const OptimizationProfile*>(profile)->profile());
+  request.backend = cpu_backend(max_threads_ > 1 ? max_threads_ : 0);
+  const bool strongly_typed = definition->getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
+  request.passes = pass_options(*settings, *request.backend.device, strongly_typed, *reporter_);
+  request.select.level = request.passes.level;
+  request.select.average_runs = settings->getAvgTimingIterations();
+  request.select.max_candidates = settings->getMaxNbTactics();
+  request.select.threads = request.backend.device->properties().compute_units;
+  request.select.allow_tf32 = settings->getFlag(BuilderFlag::kTF32);
+  request.select.use_cache = !settings->getFlag(BuilderFlag::kDISABLE_TIMING_CACHE);
+  request.select.fail_on_cache_miss = settings->getFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
+  request.select.workspace_limit = settings->getMemoryPoolLimit(MemoryPoolType::kWORKSPACE);
+  TimingCache own;
+  TimingCache& cache =
+      settings->timing_cache() != nullptr ? settings->timing_cache()->cache() : own;
+  TENON_ASSIGN(Plan plan, compile(std::move(request), cache, *reporter_));
+  plan.settings["name"] = definition->getName();
+  plan.settings["profiling_verbosity"] =
+      std::to_string(static_cast<int>(settings->getProfilingVerbosity()));
+  return write_plan(plan);
+}
+
+IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& network,
+                                             IBuilderConfig& config) noexcept {
+  auto plan = build(network, config);
+  if (plan.ok()) return new HostMemory(std::move(plan).value());
+  reporter_->report(plan.error());
+  return nullptr;
+}
+
+IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config,
+                                             IHostMemory*& kernelText) noexcept {
+  kernelText = nullptr;
+  return buildSerializedNetwork(network, config);
+}
+
+bool Builder::buildSerializedNetworkToStream(INetworkDefinition& network, IBuilderConfig& config,
+                                             IStreamWriter& writer) noexcept {
+  const std::unique_ptr<IHostMemory> plan(buildSerializedNetwork(network, config));
+  return plan != nullptr && writer.write(plan->data(), static_cast<int64_t>(plan->size())) ==
+                                static_cast<int64_t>(plan->size());
+}
+
+ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network,
+                                            IBuilderConfig& config) noexcept {
+  const std::unique_ptr<IHostMemory> plan(buildSerializedNetwork(network, config));
+  if (plan == nullptr) return nullptr;
+  Runtime runtime(*reporter_->logger());
+  return runtime.deserializeCudaEngine(plan->data(), plan->size());
+}
+
+bool Builder::isNetworkSupported(const INetworkDefinition& network,
+                                 const IBuilderConfig&) const noexcept {
+  return network.getNbOutputs() > 0;
+}
+
+IBuilderConfig* Builder::createBuilderConfig() noexcept {
+  return new BuilderConfig(reporter_);
+}
+INetworkDefinition* Builder::createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept {
+  return new Network(*this, reporter_, flags);
+}
+
+/// Profiles belong to the builder that made them, as the surface has it; they are few and small.
+IOptimizationProfile* Builder::createOptimizationProfile() noexcept {
+  profiles_.push_back(std::make_unique<OptimizationProfile>());
+  return profiles_.back().get();
+}
+
+bool Builder::platformHasFastFp16() const noexcept {
+  return false;
+}
+bool Builder::platformHasFastInt8() const noexcept {
+  return false;
+}
+bool Builder::platformHasTf32() const noexcept {
+  return false;
+}
+int32_t Builder::getMaxDLABatchSize() const noexcept {
+  return 0;
+}
+int32_t Builder::getNbDLACores() const noexcept {
+  return 0;
+}
+void Builder::setGpuAllocator(IGpuAllocator* allocator) noexcept {
+  allocator_ = allocator;
+}
+void Builder::setErrorRecorder(IErrorRecorder* recorder) noexcept {
+  reporter_->set_recorder(recorder);
+}
+IErrorRecorder* Builder::getErrorRecorder() const noexcept {
+  return reporter_->recorder();
+}
+void Builder::reset() noexcept {
+  max_threads_ = 1;
+}
+ILogger* Builder::getLogger() const noexcept {
+  return reporter_->logger();
+}
+bool Builder::setMaxThreads(int32_t maxThreads) noexcept {
+  if (maxThreads < 1) return false;
+  max_threads_ = maxThreads;
+  return true;
+}
+int32_t Builder::getMaxThreads() const noexcept {
+  return max_threads_;
+}
+IPluginRegistry& Builder::getPluginRegistry() noexcept {
+  return *::getPluginRegistry();
+}
+
+}  // namespace tenon::api

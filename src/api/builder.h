@@ -1,0 +1,56 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "NvInfer.h"
+#include "network/report.h"
+
+namespace tenon::api {
+
+using namespace nvinfer1;  // The surface's own names, in the classes that implement it.
+using nvinfer1::DataType;
+using nvinfer1::Dims;
+
+/// IBuilder.
+class Builder final : public IBuilder {
+ public:
+  explicit Builder(ILogger& logger) : reporter_(std::make_shared<network::Reporter>(&logger)) {}
+
+  bool platformHasFastFp16() const noexcept override;
+  bool platformHasFastInt8() const noexcept override;
+  int32_t getMaxDLABatchSize() const noexcept override;
+  int32_t getNbDLACores() const noexcept override;
+  void setGpuAllocator(IGpuAllocator* allocator) noexcept override;
+  IBuilderConfig* createBuilderConfig() noexcept override;
+  INetworkDefinition* createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept override;
+  IOptimizationProfile* createOptimizationProfile() noexcept override;
+  void setErrorRecorder(IErrorRecorder* recorder) noexcept override;
+  IErrorRecorder* getErrorRecorder() const noexcept override;
+  void reset() noexcept override;
+  bool platformHasTf32() const noexcept override;
+  IHostMemory* buildSerializedNetwork(INetworkDefinition& network,
+                                      IBuilderConfig& config) noexcept override;
+  bool buildSerializedNetworkToStream(INetworkDefinition& network, IBuilderConfig& config,
+                                      IStreamWriter& writer) noexcept override;
+  IHostMemory* buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config,
+                                      IHostMemory*& kernelText) noexcept override;
+  ICudaEngine* buildEngineWithConfig(INetworkDefinition& network,
+                                     IBuilderConfig& config) noexcept override;
+  bool isNetworkSupported(const INetworkDefinition& network,
+                          const IBuilderConfig& config) const noexcept override;
+  ILogger* getLogger() const noexcept override;
+  bool setMaxThreads(int32_t maxThreads) noexcept override;
+  int32_t getMaxThreads() const noexcept override;
+  IPluginRegistry& getPluginRegistry() noexcept override;
+
+ private:
+  Result<std::vector<std::byte>> build(INetworkDefinition& network, IBuilderConfig& config);
+
+  std::shared_ptr<network::Reporter> reporter_;
+  IGpuAllocator* allocator_ = nullptr;
+  std::vector<std::unique_ptr<IOptimizationProfile>> profiles_;
+  int32_t max_threads_ = 1;
+};
+
+}  // namespace tenon::api

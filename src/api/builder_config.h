@@ -1,0 +1,179 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "NvInfer.h"
+#include "api/timing_cache.h"
+#include "network/report.h"
+
+namespace tenon::api {
+
+using namespace nvinfer1;  // The surface's own names, in the classes that implement it.
+using nvinfer1::DataType;
+using nvinfer1::Dims;
+
+/// IBuilderConfig: plain settings.
+class BuilderConfig final : public IBuilderConfig {
+ public:
+  explicit BuilderConfig(std::shared_ptr<network::Reporter> reporter)
+      : reporter_(std::move(reporter)) {}
+
+  int32_t getAvgTimingIterations() const noexcept override { return avg_timing_iterations_; }
+  void setAvgTimingIterations(int32_t value) noexcept override { avg_timing_iterations_ = value; }
+  EngineCapability getEngineCapability() const noexcept override { return engine_capability_; }
+  void setEngineCapability(EngineCapability value) noexcept override { engine_capability_ = value; }
+  IInt8Calibrator* getInt8Calibrator() const noexcept override { return int8_calibrator_; }
+  void setInt8Calibrator(IInt8Calibrator* value) noexcept override { int8_calibrator_ = value; }
+  BuilderFlags getFlags() const noexcept override { return flags_; }
+  void setFlags(BuilderFlags value) noexcept override { flags_ = value; }
+  int32_t getDLACore() const noexcept override { return d_l_a_core_; }
+  void setDLACore(int32_t value) noexcept override { d_l_a_core_ = value; }
+  DeviceType getDefaultDeviceType() const noexcept override { return default_device_type_; }
+  void setDefaultDeviceType(DeviceType value) noexcept override { default_device_type_ = value; }
+  cudaStream_t getProfileStream() const noexcept override { return profile_stream_; }
+  void setProfileStream(cudaStream_t value) noexcept override { profile_stream_ = value; }
+  ProfilingVerbosity getProfilingVerbosity() const noexcept override {
+    return profiling_verbosity_;
+  }
+  void setProfilingVerbosity(ProfilingVerbosity value) noexcept override {
+    profiling_verbosity_ = value;
+  }
+  IAlgorithmSelector* getAlgorithmSelector() const noexcept override { return algorithm_selector_; }
+  void setAlgorithmSelector(IAlgorithmSelector* value) noexcept override {
+    algorithm_selector_ = value;
+  }
+  QuantizationFlags getQuantizationFlags() const noexcept override { return quantization_flags_; }
+  void setQuantizationFlags(QuantizationFlags value) noexcept override {
+    quantization_flags_ = value;
+  }
+  TacticSources getTacticSources() const noexcept override { return tactic_sources_; }
+  bool setTacticSources(TacticSources value) noexcept override {
+    tactic_sources_ = value;
+    return true;
+  }
+  int32_t getBuilderOptimizationLevel() noexcept override { return builder_optimization_level_; }
+  void setBuilderOptimizationLevel(int32_t value) noexcept override {
+    builder_optimization_level_ = value;
+  }
+  HardwareCompatibilityLevel getHardwareCompatibilityLevel() const noexcept override {
+    return hardware_compatibility_level_;
+  }
+  void setHardwareCompatibilityLevel(HardwareCompatibilityLevel value) noexcept override {
+    hardware_compatibility_level_ = value;
+  }
+  int32_t getMaxAuxStreams() const noexcept override { return max_aux_streams_; }
+  void setMaxAuxStreams(int32_t value) noexcept override { max_aux_streams_ = value; }
+  IProgressMonitor* getProgressMonitor() const noexcept override { return progress_monitor_; }
+  void setProgressMonitor(IProgressMonitor* value) noexcept override { progress_monitor_ = value; }
+  RuntimePlatform getRuntimePlatform() const noexcept override { return runtime_platform_; }
+  void setRuntimePlatform(RuntimePlatform value) noexcept override { runtime_platform_ = value; }
+  int32_t getMaxNbTactics() const noexcept override { return max_nb_tactics_; }
+  void setMaxNbTactics(int32_t value) noexcept override { max_nb_tactics_ = value; }
+  TilingOptimizationLevel getTilingOptimizationLevel() const noexcept override {
+    return tiling_optimization_level_;
+  }
+  bool setTilingOptimizationLevel(TilingOptimizationLevel value) noexcept override {
+    tiling_optimization_level_ = value;
+    return true;
+  }
+  int64_t getL2LimitForTiling() const noexcept override { return l2_limit_for_tiling_; }
+  bool setL2LimitForTiling(int64_t value) noexcept override {
+    l2_limit_for_tiling_ = value;
+    return true;
+  }
+
+  void clearFlag(BuilderFlag flag) noexcept override { flags_ &= ~bit(flag); }
+  void setFlag(BuilderFlag flag) noexcept override { flags_ |= bit(flag); }
+  bool getFlag(BuilderFlag flag) const noexcept override { return (flags_ & bit(flag)) != 0; }
+  void clearQuantizationFlag(QuantizationFlag flag) noexcept override {
+    quantization_flags_ &= ~bit(flag);
+  }
+  void setQuantizationFlag(QuantizationFlag flag) noexcept override {
+    quantization_flags_ |= bit(flag);
+  }
+  bool getQuantizationFlag(QuantizationFlag flag) const noexcept override {
+    return (quantization_flags_ & bit(flag)) != 0;
+  }
+  void setDeviceType(const ILayer* layer, DeviceType type) noexcept override {
+    layer_devices_[layer] = type;
+  }
+  DeviceType getDeviceType(const ILayer* layer) const noexcept override;
+  bool isDeviceTypeSet(const ILayer* layer) const noexcept override {
+    return layer_devices_.count(layer) != 0;
+  }
+  void resetDeviceType(const ILayer* layer) noexcept override { layer_devices_.erase(layer); }
+  bool canRunOnDLA(const ILayer*) const noexcept override { return false; }
+  void reset() noexcept override;
+  int32_t addOptimizationProfile(const IOptimizationProfile* profile) noexcept override;
+  int32_t getNbOptimizationProfiles() const noexcept override {
+    return static_cast<int32_t>(profiles_.size());
+  }
+  bool setCalibrationProfile(const IOptimizationProfile* profile) noexcept override;
+  const IOptimizationProfile* getCalibrationProfile() noexcept override {
+    return calibration_profile_;
+  }
+  ITimingCache* createTimingCache(const void* blob, std::size_t size) const noexcept override;
+  bool setTimingCache(const ITimingCache& cache, bool ignoreMismatch) noexcept override;
+  const ITimingCache* getTimingCache() const noexcept override { return timing_cache_; }
+  void setMemoryPoolLimit(MemoryPoolType pool, std::size_t size) noexcept override {
+    pools_[pool] = size;
+  }
+  std::size_t getMemoryPoolLimit(MemoryPoolType pool) const noexcept override;
+  void setPreviewFeature(PreviewFeature feature, bool enable) noexcept override {
+    previews_[feature] = enable;
+  }
+  bool getPreviewFeature(PreviewFeature feature) const noexcept override;
+  void setPluginsToSerialize(const char* const* paths, int32_t count) noexcept override;
+  const char* getPluginToSerialize(int32_t index) const noexcept override;
+  int32_t getNbPluginsToSerialize() const noexcept override {
+    return static_cast<int32_t>(plugins_.size());
+  }
+  bool setRemoteAutoTuningConfig(const char* config) noexcept override;
+  const char* getRemoteAutoTuningConfig() const noexcept override { return remote_tuning_.c_str(); }
+
+  const std::vector<const IOptimizationProfile*>& profiles() const { return profiles_; }
+  TimingCacheHandle* timing_cache() const { return timing_cache_; }
+
+ private:
+  /// cuBLAS, cuBLASLt and cuDNN off, as the surface documents; edge-mask and run-time compiled
+  /// convolutions on.
+  static constexpr TacticSources kDefaultTacticSources = 0x18;
+  template <class Flag>
+  static uint32_t bit(Flag flag) {
+    return 1U << static_cast<uint32_t>(flag);
+  }
+
+  std::shared_ptr<network::Reporter> reporter_;
+  int32_t avg_timing_iterations_ = 1;
+  EngineCapability engine_capability_ = EngineCapability::kSTANDARD;
+  IInt8Calibrator* int8_calibrator_ = nullptr;
+  BuilderFlags flags_ = 1U << static_cast<uint32_t>(BuilderFlag::kTF32);
+  int32_t d_l_a_core_ = -1;
+  DeviceType default_device_type_ = DeviceType::kGPU;
+  cudaStream_t profile_stream_ = nullptr;
+  ProfilingVerbosity profiling_verbosity_ = ProfilingVerbosity::kLAYER_NAMES_ONLY;
+  IAlgorithmSelector* algorithm_selector_ = nullptr;
+  QuantizationFlags quantization_flags_ = 0;
+  TacticSources tactic_sources_ = kDefaultTacticSources;
+  int32_t builder_optimization_level_ = 3;
+  HardwareCompatibilityLevel hardware_compatibility_level_ = HardwareCompatibilityLevel::kNONE;
+  int32_t max_aux_streams_ = -1;
+  IProgressMonitor* progress_monitor_ = nullptr;
+  RuntimePlatform runtime_platform_ = RuntimePlatform::kSAME_AS_BUILD;
+  int32_t max_nb_tactics_ = -1;
+  TilingOptimizationLevel tiling_optimization_level_ = TilingOptimizationLevel::kNONE;
+  int64_t l2_limit_for_tiling_ = -1;
+  std::map<const ILayer*, DeviceType> layer_devices_;
+  std::vector<const IOptimizationProfile*> profiles_;
+  const IOptimizationProfile* calibration_profile_ = nullptr;
+  TimingCacheHandle* timing_cache_ = nullptr;
+  std::map<MemoryPoolType, std::size_t> pools_;
+  std::map<PreviewFeature, bool> previews_;
+  std::vector<std::string> plugins_;
+  std::string remote_tuning_;
+};
+
+}  // namespace tenon::api

@@ -1,0 +1,234 @@
+#include "api/context.h"
+
+#include <algorithm>
+
+#include "network/convert.h"
+
+namespace tenon::api {
+
+ContextHandle::ContextHandle(EngineHandle& engine, std::unique_ptr<Context> context)
+    : engine_(engine), context_(std::move(context)) {}
+
+bool ContextHandle::succeed(const Status& status) const {
+  if (!status.ok()) engine_.reporter().report(status.error());
+  return status.ok();
+}
+
+bool ContextHandle::setInputShape(const char* name, const nvinfer1::Dims& dims) noexcept {
+  return name != nullptr && succeed(context_->set_input_shape(name, network::to_extents(dims)));
+}
+
+nvinfer1::Dims ContextHandle::getTensorShape(const char* name) const noexcept {
+  nvinfer1::Dims dims{};
+  dims.nbDims = -1;
+  const Value* value = engine_.find(name);
+  if (value == nullptr) return dims;
+  const auto extents = context_->shape(name);
+  return extents.ok() ? network::to_dims(*extents) : network::to_dims(value->type.shape);
+}
+
+nvinfer1::Dims ContextHandle::getTensorStrides(const char* name) const noexcept {
+  nvinfer1::Dims dims = getTensorShape(name);
+  int64_t stride = 1;
+  for (int i = dims.nbDims - 1; i >= 0; --i) {
+    const int64_t extent = dims.d[i];
+    dims.d[i] = stride;
+    stride = stride < 0 || extent < 0 ? -1 : stride * extent;
+  }
+  return dims;
+}
+
+bool ContextHandle::allInputDimensionsSpecified() const noexcept {
+  return context_->all_shapes_set();
+}
+bool ContextHandle::allInputShapesSpecified() const noexcept {
+  return true;
+}
+
+bool ContextHandle::setTensorAddress(const char* name, void* data) noexcept {
+  return name != nullptr && succeed(context_->set_address(name, data));
+}
+const void* ContextHandle::getTensorAddress(const char* name) const noexcept {
+  return name == nullptr ? nullptr : context_->address(name);
+}
+bool ContextHandle::setOutputTensorAddress(const char* name, void* data) noexcept {
+  return setTensorAddress(name, data);
+}
+bool ContextHandle::setInputTensorAddress(const char* name, const void* data) noexcept {
+  return setTensorAddress(name, const_cast<void*>(data));
+}
+void* ContextHandle::getOutputTensorAddress(const char* name) const noexcept {
+  return name == nullptr ? nullptr : context_->address(name);
+}
+
+int32_t ContextHandle::inferShapes(int32_t nbMaxNames, const char** names) noexcept {
+  int32_t unset = 0;
+  for (const Value* input : engine_.engine().graph().inputs()) {
+    if (context_->shape(input->name).ok()) continue;
+    if (names != nullptr && unset < nbMaxNames) names[unset] = input->name.c_str();
+    ++unset;
+  }
+  return unset;
+}
+
+bool ContextHandle::setOutputAllocator(const char* name, IOutputAllocator* allocator) noexcept {
+  if (name == nullptr) return false;
+  Context::Allocate allocate;
+  const std::string tensor = name;
+  if (allocator != nullptr)
+    allocate = [this, tensor, allocator](const Extents& extents, size_t bytes) {
+      void* memory = allocator->reallocateOutputAsync(tensor.c_str(), context_->address(tensor),
+                                                      bytes, 256, nullptr);
+      allocator->notifyShape(tensor.c_str(), network::to_dims(extents));
+      return memory;
+    };
+  if (!succeed(context_->set_allocator(tensor, std::move(allocate)))) return false;
+  output_allocators_[tensor] = allocator;
+  return true;
+}
+
+IOutputAllocator* ContextHandle::getOutputAllocator(const char* name) const noexcept {
+  const auto found = name == nullptr ? output_allocators_.end() : output_allocators_.find(name);
+  return found == output_allocators_.end() ? nullptr : found->second;
+}
+
+int64_t ContextHandle::getMaxOutputSize(const char* name) const noexcept {
+  const Value* value = engine_.find(name);
+  if (value == nullptr) return -1;
+  const Graph& graph = engine_.engine().graph();
+  int64_t bytes = byte_size(value->type.type);
+  const auto extents = context_->shape(name);
+  for (size_t i = 0; i < value->type.shape.size(); ++i) {
+    const int64_t known = extents.ok() ? (*extents)[i] : -1;
+    const int64_t most = known >= 0 ? known : value->type.shape[i].range(graph.symbol_ranges).max;
+    if (__builtin_mul_overflow(bytes, most, &bytes)) return -1;
+  }
+  return bytes;
+}
+
+bool ContextHandle::enqueueV3(cudaStream_t stream) noexcept {
+  layer_times_.times.clear();
+  context_->set_step_times(profiler_ != nullptr ? &layer_times_ : nullptr);
+  if (!succeed(context_->enqueue(stream))) return false;
+  return profiler_ == nullptr || !enqueue_emits_profile_ || reportToProfiler();
+}
+
+bool ContextHandle::executeV2(void* const* bindings) noexcept {
+  if (bindings == nullptr) return false;
+  for (int32_t i = 0; i < engine_.getNbIOTensors(); ++i)
+    if (!setTensorAddress(engine_.getIOTensorName(i), bindings[i])) return false;
+  return enqueueV3(nullptr);
+}
+
+bool ContextHandle::reportToProfiler() const noexcept {
+  if (profiler_ == nullptr) return false;
+  for (const auto& [node, milliseconds] : layer_times_.times)
+    profiler_->reportLayerTime(node->name.c_str(), static_cast<float>(milliseconds));
+  layer_times_.times.clear();
+  return true;
+}
+
+bool ContextHandle::setOptimizationProfileAsync(int32_t index, cudaStream_t) noexcept {
+  return succeed(context_->set_profile(index));
+}
+int32_t ContextHandle::getOptimizationProfile() const noexcept {
+  return context_->profile();
+}
+size_t ContextHandle::updateDeviceMemorySizeForShapes() noexcept {
+  return succeed(context_->prepare()) ? context_->arena_bytes() : 0;
+}
+
+void ContextHandle::setDebugSync(bool sync) noexcept {
+  debug_sync_ = sync;
+}
+bool ContextHandle::getDebugSync() const noexcept {
+  return debug_sync_;
+}
+void ContextHandle::setProfiler(IProfiler* profiler) noexcept {
+  profiler_ = profiler;
+}
+IProfiler* ContextHandle::getProfiler() const noexcept {
+  return profiler_;
+}
+const ICudaEngine& ContextHandle::getEngine() const noexcept {
+  return engine_;
+}
+void ContextHandle::setName(const char* name) noexcept {
+  name_ = name == nullptr ? "" : name;
+}
+const char* ContextHandle::getName() const noexcept {
+  return name_.c_str();
+}
+// Contexts own their memory; what is offered is not needed.
+void ContextHandle::setDeviceMemory(void*) noexcept {}
+void ContextHandle::setDeviceMemoryV2(void*, int64_t) noexcept {}
+void ContextHandle::setErrorRecorder(IErrorRecorder* recorder) noexcept {
+  engine_.reporter().set_recorder(recorder);
+}
+IErrorRecorder* ContextHandle::getErrorRecorder() const noexcept {
+  return engine_.reporter().recorder();
+}
+void ContextHandle::setEnqueueEmitsProfile(bool emits) noexcept {
+  enqueue_emits_profile_ = emits;
+}
+bool ContextHandle::getEnqueueEmitsProfile() const noexcept {
+  return enqueue_emits_profile_;
+}
+bool ContextHandle::setInputConsumedEvent(cudaEvent_t event) noexcept {
+  input_consumed_ = event;
+  return true;
+}
+cudaEvent_t ContextHandle::getInputConsumedEvent() const noexcept {
+  return input_consumed_;
+}
+bool ContextHandle::setTemporaryStorageAllocator(IGpuAllocator* allocator) noexcept {
+  temporary_allocator_ = allocator;
+  return true;
+}
+IGpuAllocator* ContextHandle::getTemporaryStorageAllocator() const noexcept {
+  return temporary_allocator_;
+}
+void ContextHandle::setPersistentCacheLimit(size_t size) noexcept {
+  persistent_cache_limit_ = size;
+}
+size_t ContextHandle::getPersistentCacheLimit() const noexcept {
+  return persistent_cache_limit_;
+}
+bool ContextHandle::setNvtxVerbosity(ProfilingVerbosity verbosity) noexcept {
+  nvtx_verbosity_ = verbosity;
+  return true;
+}
+ProfilingVerbosity ContextHandle::getNvtxVerbosity() const noexcept {
+  return nvtx_verbosity_;
+}
+void ContextHandle::setAuxStreams(cudaStream_t*, int32_t) noexcept {}
+bool ContextHandle::setDebugListener(IDebugListener* listener) noexcept {
+  debug_listener_ = listener;
+  return true;
+}
+IDebugListener* ContextHandle::getDebugListener() noexcept {
+  return debug_listener_;
+}
+bool ContextHandle::setTensorDebugState(const char*, bool) noexcept {
+  return false;
+}
+bool ContextHandle::getDebugState(const char*) const noexcept {
+  return false;
+}
+IRuntimeConfig* ContextHandle::getRuntimeConfig() const noexcept {
+  return nullptr;
+}
+bool ContextHandle::setAllTensorsDebugState(bool) noexcept {
+  return false;
+}
+bool ContextHandle::setUnfusedTensorsDebugState(bool) noexcept {
+  return false;
+}
+bool ContextHandle::getUnfusedTensorsDebugState() const noexcept {
+  return false;
+}
+bool ContextHandle::setCommunicator(void*) noexcept {
+  return false;
+}
+
+}  // namespace tenon::api

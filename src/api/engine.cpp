@@ -1,0 +1,298 @@
+#include "api/engine.h"
+
+#include <algorithm>
+
+#include "NvInfer.h"
+#include "api/context.h"
+#include "api/host_memory.h"
+#include "api/inspector.h"
+#include "network/convert.h"
+#include "ops/dims.h"
+#include "ops/structure.h"
+
+namespace tenon::api {
+namespace {
+
+/// IRuntimeConfig: the one setting it has.
+class RuntimeConfig final : public IRuntimeConfig {
+ public:
+  void setExecutionContextAllocationStrategy(
+      ExecutionContextAllocationStrategy strategy) noexcept override {
+    strategy_ = strategy;
+  }
+  ExecutionContextAllocationStrategy getExecutionContextAllocationStrategy()
+      const noexcept override {
+    return strategy_;
+  }
+
+ private:
+  ExecutionContextAllocationStrategy strategy_ = ExecutionContextAllocationStrategy::kSTATIC;
+};
+
+/// ISerializationConfig: flags.
+class SerializationConfig final : public ISerializationConfig {
+ public:
+  bool setFlags(SerializationFlags flags) noexcept override {
+    flags_ = flags;
+    return true;
+  }
+  SerializationFlags getFlags() const noexcept override { return flags_; }
+  bool clearFlag(SerializationFlag flag) noexcept override {
+    flags_ &= ~(1U << static_cast<uint32_t>(flag));
+    return true;
+  }
+  bool setFlag(SerializationFlag flag) noexcept override {
+    flags_ |= 1U << static_cast<uint32_t>(flag);
+    return true;
+  }
+  bool getFlag(SerializationFlag flag) const noexcept override {
+    return (flags_ >> static_cast<uint32_t>(flag) & 1U) != 0;
+  }
+
+ private:
+  SerializationFlags flags_ = 0;
+};
+
+Dims no_dims() {
+  Dims dims{};
+  dims.nbDims = -1;
+  return dims;
+}
+
+}  // namespace
+
+EngineHandle::EngineHandle(std::shared_ptr<Engine> engine,
+                           std::shared_ptr<network::Reporter> reporter,
+                           std::vector<std::byte> bytes)
+    : engine_(std::move(engine)), reporter_(std::move(reporter)), bytes_(std::move(bytes)) {
+  for (const Value* input : engine_->graph().inputs()) tensors_.push_back(input);
+  for (const Value* output : engine_->graph().outputs()) tensors_.push_back(output);
+}
+
+const Value* EngineHandle::find(const char* name) const {
+  if (name != nullptr)
+    for (const Value* value : tensors_)
+      if (value->name == name) return value;
+  reporter_->report(user_error("the engine has no tensor '{}'", name == nullptr ? "(null)" : name));
+  return nullptr;
+}
+
+Dims EngineHandle::getTensorShape(const char* name) const noexcept {
+  const Value* value = find(name);
+  return value == nullptr ? no_dims() : network::to_dims(value->type.shape);
+}
+
+nvinfer1::DataType EngineHandle::getTensorDataType(const char* name) const noexcept {
+  const Value* value = find(name);
+  if (value == nullptr) return nvinfer1::DataType::kFLOAT;
+  return network::to_public(value->type.type).value_or(nvinfer1::DataType::kFLOAT);
+}
+
+int32_t EngineHandle::getNbLayers() const noexcept {
+  return static_cast<int32_t>(layers_of(engine_->graph()).size());
+}
+IHostMemory* EngineHandle::serialize() const noexcept {
+  return new HostMemory(bytes_);
+}
+
+IExecutionContext* EngineHandle::make_context() noexcept {
+  auto context = Context::create(engine_);
+  if (context.ok()) return new ContextHandle(*this, std::move(context).value());
+  reporter_->report(context.error());
+  return nullptr;
+}
+
+IExecutionContext* EngineHandle::createExecutionContext(
+    ExecutionContextAllocationStrategy) noexcept {
+  return make_context();
+}
+IExecutionContext* EngineHandle::createExecutionContext(IRuntimeConfig*) noexcept {
+  return make_context();
+}
+IExecutionContext* EngineHandle::createExecutionContextWithoutDeviceMemory() noexcept {
+  return make_context();
+}
+IRuntimeConfig* EngineHandle::createRuntimeConfig() noexcept {
+  return new RuntimeConfig;
+}
+
+TensorLocation EngineHandle::getTensorLocation(const char*) const noexcept {
+  return TensorLocation::kDEVICE;
+}
+bool EngineHandle::isShapeInferenceIO(const char*) const noexcept {
+  return false;
+}
+TensorIOMode EngineHandle::getTensorIOMode(const char* name) const noexcept {
+  if (name == nullptr) return TensorIOMode::kNONE;
+  if (engine_->input_index(name).has_value()) return TensorIOMode::kINPUT;
+  return engine_->output_index(name).has_value() ? TensorIOMode::kOUTPUT : TensorIOMode::kNONE;
+}
+const char* EngineHandle::getAliasedInputTensor(const char*) const noexcept {
+  return nullptr;
+}
+
+size_t EngineHandle::getDeviceMemorySizeForProfile(int32_t index) const noexcept {
+  const auto& profiles = engine_->plan().profiles;
+  if (index < 0 || index >= static_cast<int32_t>(profiles.size()) || engine_->data_dependent())
+    return 0;
+  std::map<std::string, Extents> shapes;
+  for (const auto& [name, range] : profiles[index]) shapes[name] = range.max;
+  const auto symbols = bind_inputs(engine_->graph(), shapes);
+  if (!symbols.ok()) return 0;
+  const auto program =
+      engine_->program(*symbols, engine_->backend().device->properties().compute_units);
+  return program.ok() ? (*program)->arena_bytes() : 0;
+}
+size_t EngineHandle::getDeviceMemorySize() const noexcept {
+  size_t most = 0;
+  for (int32_t i = 0; i < getNbOptimizationProfiles(); ++i)
+    most = std::max(most, getDeviceMemorySizeForProfile(i));
+  return most;
+}
+int64_t EngineHandle::getDeviceMemorySizeV2() const noexcept {
+  return static_cast<int64_t>(getDeviceMemorySize());
+}
+int64_t EngineHandle::getDeviceMemorySizeForProfileV2(int32_t index) const noexcept {
+  return static_cast<int64_t>(getDeviceMemorySizeForProfile(index));
+}
+bool EngineHandle::isRefittable() const noexcept {
+  return false;
+}
+
+int32_t EngineHandle::getTensorBytesPerComponent(const char* name) const noexcept {
+  const Value* value = find(name);
+  return value == nullptr ? -1 : byte_size(value->type.type);
+}
+int32_t EngineHandle::getTensorBytesPerComponent(const char* name, int32_t) const noexcept {
+  return getTensorBytesPerComponent(name);
+}
+int32_t EngineHandle::getTensorComponentsPerElement(const char* name) const noexcept {
+  return find(name) == nullptr ? -1 : 1;
+}
+int32_t EngineHandle::getTensorComponentsPerElement(const char* name, int32_t) const noexcept {
+  return getTensorComponentsPerElement(name);
+}
+TensorFormat EngineHandle::getTensorFormat(const char*) const noexcept {
+  return TensorFormat::kLINEAR;
+}
+TensorFormat EngineHandle::getTensorFormat(const char*, int32_t) const noexcept {
+  return TensorFormat::kLINEAR;
+}
+const char* EngineHandle::getTensorFormatDesc(const char* name) const noexcept {
+  const Value* value = find(name);
+  return value == nullptr ? "" : format_description(value->type);
+}
+const char* EngineHandle::getTensorFormatDesc(const char* name, int32_t) const noexcept {
+  return getTensorFormatDesc(name);
+}
+int32_t EngineHandle::getTensorVectorizedDim(const char*) const noexcept {
+  return -1;
+}
+int32_t EngineHandle::getTensorVectorizedDim(const char*, int32_t) const noexcept {
+  return -1;
+}
+const char* EngineHandle::getName() const noexcept {
+  const auto& settings = engine_->plan().settings;
+  const auto found = settings.find("name");
+  return found == settings.end() ? "" : found->second.c_str();
+}
+int32_t EngineHandle::getNbOptimizationProfiles() const noexcept {
+  return static_cast<int32_t>(engine_->plan().profiles.size());
+}
+
+Dims EngineHandle::getProfileShape(const char* name, int32_t index,
+                                   OptProfileSelector select) const noexcept {
+  if (name == nullptr || index < 0 || index >= getNbOptimizationProfiles()) return no_dims();
+  const Profile& profile = engine_->plan().profiles[index];
+  const auto found = profile.find(name);
+  if (found == profile.end()) return no_dims();
+  const ShapeRange& range = found->second;
+  return network::to_dims(select == OptProfileSelector::kMIN   ? range.min
+                          : select == OptProfileSelector::kOPT ? range.opt
+                                                               : range.max);
+}
+const int32_t* EngineHandle::getProfileTensorValues(const char*, int32_t,
+                                                    OptProfileSelector) const noexcept {
+  return nullptr;
+}
+const int64_t* EngineHandle::getProfileTensorValuesV2(const char*, int32_t,
+                                                      OptProfileSelector) const noexcept {
+  return nullptr;
+}
+EngineCapability EngineHandle::getEngineCapability() const noexcept {
+  return EngineCapability::kSTANDARD;
+}
+void EngineHandle::setErrorRecorder(IErrorRecorder* recorder) noexcept {
+  reporter_->set_recorder(recorder);
+}
+IErrorRecorder* EngineHandle::getErrorRecorder() const noexcept {
+  return reporter_->recorder();
+}
+bool EngineHandle::hasImplicitBatchDimension() const noexcept {
+  return false;
+}
+TacticSources EngineHandle::getTacticSources() const noexcept {
+  return 0;
+}
+ProfilingVerbosity EngineHandle::getProfilingVerbosity() const noexcept {
+  const auto& settings = engine_->plan().settings;
+  const auto found = settings.find("profiling_verbosity");
+  return static_cast<ProfilingVerbosity>(found == settings.end() ? 0 : found->second[0] - '0');
+}
+IEngineInspector* EngineHandle::createEngineInspector() const noexcept {
+  return new Inspector(*this);
+}
+int32_t EngineHandle::getNbIOTensors() const noexcept {
+  return static_cast<int32_t>(tensors_.size());
+}
+const char* EngineHandle::getIOTensorName(int32_t index) const noexcept {
+  return index < 0 || index >= getNbIOTensors() ? nullptr : tensors_[index]->name.c_str();
+}
+HardwareCompatibilityLevel EngineHandle::getHardwareCompatibilityLevel() const noexcept {
+  return HardwareCompatibilityLevel::kNONE;
+}
+int32_t EngineHandle::getNbAuxStreams() const noexcept {
+  return 0;
+}
+ISerializationConfig* EngineHandle::createSerializationConfig() noexcept {
+  return new SerializationConfig;
+}
+IHostMemory* EngineHandle::serializeWithConfig(ISerializationConfig&) const noexcept {
+  return serialize();
+}
+bool EngineHandle::setWeightStreamingBudget(int64_t) noexcept {
+  return false;
+}
+int64_t EngineHandle::getWeightStreamingBudget() const noexcept {
+  return 0;
+}
+int64_t EngineHandle::getMinimumWeightStreamingBudget() const noexcept {
+  return 0;
+}
+int64_t EngineHandle::getStreamableWeightsSize() const noexcept {
+  return 0;
+}
+bool EngineHandle::setWeightStreamingBudgetV2(int64_t) noexcept {
+  return false;
+}
+int64_t EngineHandle::getWeightStreamingBudgetV2() const noexcept {
+  return 0;
+}
+int64_t EngineHandle::getWeightStreamingAutomaticBudget() const noexcept {
+  return 0;
+}
+int64_t EngineHandle::getWeightStreamingScratchMemorySize() const noexcept {
+  return 0;
+}
+bool EngineHandle::isDebugTensor(const char*) const noexcept {
+  return false;
+}
+int64_t EngineHandle::getEngineStat(EngineStat stat) const noexcept {
+  if (stat == EngineStat::kSTRIPPED_WEIGHTS_SIZE) return 0;
+  int64_t bytes = 0;
+  for (const auto& node : engine_->graph().nodes())
+    if (const auto* constant = node->as<Constant>()) bytes += constant->value.byte_count();
+  return bytes;
+}
+
+}  // namespace tenon::api

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "NvInferRuntime.h"
+#include "network/report.h"
+#include "runtime/engine.h"
+
+namespace tenon::api {
+
+using namespace nvinfer1;  // The surface's own names, in the classes that implement it.
+using nvinfer1::DataType;
+using nvinfer1::Dims;
+
+/// ICudaEngine over a loaded plan. Tensors are numbered inputs first, then outputs.
+class EngineHandle final : public ICudaEngine {
+ public:
+  /// `bytes` are the plan's, for serialize().
+  EngineHandle(std::shared_ptr<Engine> engine, std::shared_ptr<network::Reporter> reporter,
+               std::vector<std::byte> bytes);
+
+  Engine& engine() const { return *engine_; }
+  std::shared_ptr<Engine> shared_engine() const { return engine_; }
+  network::Reporter& reporter() const { return *reporter_; }
+  /// The value of that name; logs and returns null when there is none.
+  const Value* find(const char* name) const;
+
+  Dims getTensorShape(const char* tensorName) const noexcept override;
+  DataType getTensorDataType(const char* tensorName) const noexcept override;
+  int32_t getNbLayers() const noexcept override;
+  IHostMemory* serialize() const noexcept override;
+  IExecutionContext* createExecutionContext(
+      ExecutionContextAllocationStrategy strategy) noexcept override;
+  TensorLocation getTensorLocation(const char* tensorName) const noexcept override;
+  bool isShapeInferenceIO(const char* tensorName) const noexcept override;
+  TensorIOMode getTensorIOMode(const char* tensorName) const noexcept override;
+  const char* getAliasedInputTensor(const char* tensorName) const noexcept override;
+  IExecutionContext* createExecutionContextWithoutDeviceMemory() noexcept override;
+  IExecutionContext* createExecutionContext(IRuntimeConfig* runtimeConfig) noexcept override;
+  IRuntimeConfig* createRuntimeConfig() noexcept override;
+  size_t getDeviceMemorySize() const noexcept override;
+  size_t getDeviceMemorySizeForProfile(int32_t profileIndex) const noexcept override;
+  int64_t getDeviceMemorySizeV2() const noexcept override;
+  int64_t getDeviceMemorySizeForProfileV2(int32_t profileIndex) const noexcept override;
+  bool isRefittable() const noexcept override;
+  int32_t getTensorBytesPerComponent(const char* tensorName) const noexcept override;
+  int32_t getTensorBytesPerComponent(const char* tensorName,
+                                     int32_t profileIndex) const noexcept override;
+  int32_t getTensorComponentsPerElement(const char* tensorName) const noexcept override;
+  int32_t getTensorComponentsPerElement(const char* tensorName,
+                                        int32_t profileIndex) const noexcept override;
+  TensorFormat getTensorFormat(const char* tensorName) const noexcept override;
+  TensorFormat getTensorFormat(const char* tensorName,
+                               int32_t profileIndex) const noexcept override;
+  const char* getTensorFormatDesc(const char* tensorName) const noexcept override;
+  const char* getTensorFormatDesc(const char* tensorName,
+                                  int32_t profileIndex) const noexcept override;
+  int32_t getTensorVectorizedDim(const char* tensorName) const noexcept override;
+  int32_t getTensorVectorizedDim(const char* tensorName,
+                                 int32_t profileIndex) const noexcept override;
+  const char* getName() const noexcept override;
+  int32_t getNbOptimizationProfiles() const noexcept override;
+  Dims getProfileShape(const char* tensorName, int32_t profileIndex,
+                       OptProfileSelector select) const noexcept override;
+  const int32_t* getProfileTensorValues(const char* tensorName, int32_t profileIndex,
+                                        OptProfileSelector select) const noexcept override;
+  EngineCapability getEngineCapability() const noexcept override;
+  void setErrorRecorder(IErrorRecorder* recorder) noexcept override;
+  IErrorRecorder* getErrorRecorder() const noexcept override;
+  bool hasImplicitBatchDimension() const noexcept override;
+  TacticSources getTacticSources() const noexcept override;
+  ProfilingVerbosity getProfilingVerbosity() const noexcept override;
+  IEngineInspector* createEngineInspector() const noexcept override;
+  int32_t getNbIOTensors() const noexcept override;
+  const char* getIOTensorName(int32_t index) const noexcept override;
+  HardwareCompatibilityLevel getHardwareCompatibilityLevel() const noexcept override;
+  int32_t getNbAuxStreams() const noexcept override;
+  ISerializationConfig* createSerializationConfig() noexcept override;
+  IHostMemory* serializeWithConfig(ISerializationConfig& config) const noexcept override;
+  bool setWeightStreamingBudget(int64_t gpuMemoryBudget) noexcept override;
+  int64_t getWeightStreamingBudget() const noexcept override;
+  int64_t getMinimumWeightStreamingBudget() const noexcept override;
+  int64_t getStreamableWeightsSize() const noexcept override;
+  bool setWeightStreamingBudgetV2(int64_t gpuMemoryBudget) noexcept override;
+  int64_t getWeightStreamingBudgetV2() const noexcept override;
+  int64_t getWeightStreamingAutomaticBudget() const noexcept override;
+  int64_t getWeightStreamingScratchMemorySize() const noexcept override;
+  bool isDebugTensor(const char* name) const noexcept override;
+  const int64_t* getProfileTensorValuesV2(const char* tensorName, int32_t profileIndex,
+                                          OptProfileSelector select) const noexcept override;
+  int64_t getEngineStat(EngineStat stat) const noexcept override;
+
+ private:
+  IExecutionContext* make_context() noexcept;
+
+  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<network::Reporter> reporter_;
+  std::vector<std::byte> bytes_;
+  std::vector<const Value*> tensors_;
+};
+
+}  // namespace tenon::api

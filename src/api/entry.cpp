@@ -1,0 +1,107 @@
+// The extern "C" symbols that programs look up.
+#include <filesystem>
+#include <mutex>
+
+#include "NvInfer.h"
+#include "NvInferPlugin.h"
+#include "api/builder.h"
+#include "api/runtime.h"
+#include "plugin/registry.h"
+
+namespace {
+
+/// The first logger that an object was made with.
+struct FirstLogger {
+  std::mutex mutex;
+  nvinfer1::ILogger* logger = nullptr;
+
+  static FirstLogger& instance() {
+    static FirstLogger first;
+    return first;
+  }
+  void remember(nvinfer1::ILogger* candidate) {
+    const std::lock_guard lock(mutex);
+    if (logger == nullptr) logger = candidate;
+  }
+};
+
+/// Programs built for another major version have other virtual tables.
+bool acceptable(void* logger, int32_t version) {
+  auto* sink = static_cast<nvinfer1::ILogger*>(logger);
+  if (sink == nullptr) return false;
+  FirstLogger::instance().remember(sink);
+  if (version / 10000 == NV_TENSORRT_MAJOR) return true;
+  sink->log(
+      nvinfer1::ILogger::Severity::kERROR,
+      fmt::format(
+          "the program was built with headers of version {}, the library is {}; build it again",
+          version / 10000, NV_TENSORRT_MAJOR)
+          .c_str());
+  return false;
+}
+
+}  // namespace
+
+#define TENON_EXPORT extern "C" __attribute__((visibility("default")))
+
+TENON_EXPORT void* createInferBuilder_INTERNAL(void* logger, int32_t version) noexcept {
+  if (!acceptable(logger, version)) return nullptr;
+  return static_cast<nvinfer1::IBuilder*>(
+      new tenon::api::Builder(*static_cast<nvinfer1::ILogger*>(logger)));
+}
+
+TENON_EXPORT void* createInferRuntime_INTERNAL(void* logger, int32_t version) noexcept {
+  if (!acceptable(logger, version)) return nullptr;
+  return static_cast<nvinfer1::IRuntime*>(
+      new tenon::api::Runtime(*static_cast<nvinfer1::ILogger*>(logger)));
+}
+
+TENON_EXPORT void* createInferRefitter_INTERNAL(void*, void* logger, int32_t version) noexcept {
+  if (!acceptable(logger, version)) return nullptr;
+  static_cast<nvinfer1::ILogger*>(logger)->log(
+      nvinfer1::ILogger::Severity::kERROR, "refitting is not available yet: build the plan again");
+  return nullptr;
+}
+
+TENON_EXPORT nvinfer1::IPluginRegistry* getPluginRegistry() noexcept {
+  return &tenon::plugin::registry();
+}
+
+namespace nvinfer1 {
+TENON_EXPORT IPluginRegistry* getBuilderPluginRegistry(EngineCapability) noexcept {
+  return &tenon::plugin::registry();
+}
+TENON_EXPORT safe::IPluginRegistry* getBuilderSafePluginRegistry(EngineCapability) noexcept {
+  return nullptr;
+}
+__attribute__((visibility("default"))) bool setInternalLibraryPath(const AsciiChar* path) noexcept {
+  return path != nullptr && std::filesystem::is_directory(path);
+}
+}  // namespace nvinfer1
+
+TENON_EXPORT nvinfer1::ILogger* getLogger() noexcept {
+  FirstLogger& first = FirstLogger::instance();
+  const std::lock_guard lock(first.mutex);
+  return first.logger;
+}
+
+TENON_EXPORT int32_t getInferLibVersion() noexcept {
+  return NV_TENSORRT_VERSION;
+}
+TENON_EXPORT int32_t getInferLibMajorVersion() noexcept {
+  return NV_TENSORRT_MAJOR;
+}
+TENON_EXPORT int32_t getInferLibMinorVersion() noexcept {
+  return NV_TENSORRT_MINOR;
+}
+TENON_EXPORT int32_t getInferLibPatchVersion() noexcept {
+  return NV_TENSORRT_PATCH;
+}
+TENON_EXPORT int32_t getInferLibBuildVersion() noexcept {
+  return NV_TENSORRT_BUILD;
+}
+
+/// There are no stock plugins yet, so there is nothing that could fail.
+TENON_EXPORT bool initLibNvInferPlugins(void*, const char*) {
+  return true;
+}

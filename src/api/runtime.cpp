@@ -1,0 +1,111 @@
+#include "api/runtime.h"
+
+#include <cstring>
+
+#include "api/engine.h"
+#include "plan/plan_file.h"
+
+namespace tenon::api {
+
+ICudaEngine* Runtime::load(std::shared_ptr<const void> owner, const void* bytes,
+                           size_t size) noexcept {
+  const std::span<const std::byte> span(static_cast<const std::byte*>(bytes), size);
+  auto plan = read_plan(span, std::move(owner));
+  if (!plan.ok()) {
+    reporter_->report(plan.error());
+    return nullptr;
+  }
+  auto engine =
+      Engine::create(std::move(plan).value(), cpu_backend(max_threads_ > 1 ? max_threads_ : 0));
+  if (!engine.ok()) {
+    reporter_->report(engine.error());
+    return nullptr;
+  }
+  return new EngineHandle(std::move(engine).value(), reporter_,
+                          std::vector<std::byte>(span.begin(), span.end()));
+}
+
+ICudaEngine* Runtime::deserializeCudaEngine(const void* blob, std::size_t size) noexcept {
+  if (blob == nullptr) {
+    reporter_->report(user_error("deserializeCudaEngine was given no plan"));
+    return nullptr;
+  }
+  return load(nullptr, blob, size);
+}
+
+ICudaEngine* Runtime::deserializeCudaEngine(IStreamReader& reader) noexcept {
+  std::vector<std::byte> bytes;
+  std::vector<std::byte> piece(1 << 20);
+  while (true) {
+    const int64_t count = reader.read(piece.data(), static_cast<int64_t>(piece.size()));
+    if (count <= 0) break;
+    bytes.insert(bytes.end(), piece.begin(), piece.begin() + count);
+  }
+  return load(nullptr, bytes.data(), bytes.size());
+}
+
+ICudaEngine* Runtime::deserializeCudaEngine(IStreamReaderV2& reader) noexcept {
+  std::vector<std::byte> bytes;
+  std::vector<std::byte> piece(1 << 20);
+  while (true) {
+    const int64_t count = reader.read(piece.data(), static_cast<int64_t>(piece.size()), nullptr);
+    if (count <= 0) break;
+    bytes.insert(bytes.end(), piece.begin(), piece.begin() + count);
+  }
+  return load(nullptr, bytes.data(), bytes.size());
+}
+
+void Runtime::setDLACore(int32_t) noexcept {}
+int32_t Runtime::getDLACore() const noexcept {
+  return -1;
+}
+int32_t Runtime::getNbDLACores() const noexcept {
+  return 0;
+}
+void Runtime::setGpuAllocator(IGpuAllocator* allocator) noexcept {
+  allocator_ = allocator;
+}
+void Runtime::setErrorRecorder(IErrorRecorder* recorder) noexcept {
+  reporter_->set_recorder(recorder);
+}
+IErrorRecorder* Runtime::getErrorRecorder() const noexcept {
+  return reporter_->recorder();
+}
+ILogger* Runtime::getLogger() const noexcept {
+  return reporter_->logger();
+}
+bool Runtime::setMaxThreads(int32_t maxThreads) noexcept {
+  if (maxThreads < 1) return false;
+  max_threads_ = maxThreads;
+  return true;
+}
+int32_t Runtime::getMaxThreads() const noexcept {
+  return max_threads_;
+}
+void Runtime::setTemporaryDirectory(const char* path) noexcept {
+  temporary_directory_ = path == nullptr ? "" : path;
+}
+const char* Runtime::getTemporaryDirectory() const noexcept {
+  return temporary_directory_.c_str();
+}
+void Runtime::setTempfileControlFlags(TempfileControlFlags flags) noexcept {
+  tempfile_flags_ = flags;
+}
+TempfileControlFlags Runtime::getTempfileControlFlags() const noexcept {
+  return tempfile_flags_;
+}
+IPluginRegistry& Runtime::getPluginRegistry() noexcept {
+  return *::getPluginRegistry();
+}
+IRuntime* Runtime::loadRuntime(const char*) noexcept {
+  reporter_->report(unsupported("loadRuntime: plans of this library hold no runtime of their own"));
+  return nullptr;
+}
+void Runtime::setEngineHostCodeAllowed(bool allowed) noexcept {
+  host_code_allowed_ = allowed;
+}
+bool Runtime::getEngineHostCodeAllowed() const noexcept {
+  return host_code_allowed_;
+}
+
+}  // namespace tenon::api

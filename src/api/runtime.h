@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "NvInferRuntime.h"
+#include "network/report.h"
+
+namespace tenon::api {
+
+using namespace nvinfer1;  // The surface's own names, in the classes that implement it.
+using nvinfer1::DataType;
+using nvinfer1::Dims;
+
+/// IRuntime: loads plans for the device they were built for.
+class Runtime final : public IRuntime {
+ public:
+  explicit Runtime(ILogger& logger) : reporter_(std::make_shared<network::Reporter>(&logger)) {}
+
+  void setDLACore(int32_t dlaCore) noexcept override;
+  int32_t getDLACore() const noexcept override;
+  int32_t getNbDLACores() const noexcept override;
+  void setGpuAllocator(IGpuAllocator* allocator) noexcept override;
+  void setErrorRecorder(IErrorRecorder* recorder) noexcept override;
+  IErrorRecorder* getErrorRecorder() const noexcept override;
+  ICudaEngine* deserializeCudaEngine(const void* blob, std::size_t size) noexcept override;
+  ICudaEngine* deserializeCudaEngine(IStreamReader& streamReader) noexcept override;
+  ICudaEngine* deserializeCudaEngine(IStreamReaderV2& streamReader) noexcept override;
+  ILogger* getLogger() const noexcept override;
+  bool setMaxThreads(int32_t maxThreads) noexcept override;
+  int32_t getMaxThreads() const noexcept override;
+  void setTemporaryDirectory(const char* path) noexcept override;
+  const char* getTemporaryDirectory() const noexcept override;
+  void setTempfileControlFlags(TempfileControlFlags flags) noexcept override;
+  TempfileControlFlags getTempfileControlFlags() const noexcept override;
+  IPluginRegistry& getPluginRegistry() noexcept override;
+  IRuntime* loadRuntime(const char* path) noexcept override;
+  void setEngineHostCodeAllowed(bool allowed) noexcept override;
+  bool getEngineHostCodeAllowed() const noexcept override;
+
+ private:
+  ICudaEngine* load(std::shared_ptr<const void> owner, const void* bytes, size_t size) noexcept;
+
+  std::shared_ptr<network::Reporter> reporter_;
+  IGpuAllocator* allocator_ = nullptr;
+  int32_t max_threads_ = 1;
+  std::string temporary_directory_;
+  TempfileControlFlags tempfile_flags_ = 3;
+  bool host_code_allowed_ = false;
+};
+
+}  // namespace tenon::api

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+
+#include "NvInfer.h"
+#include "base/status.h"
+#include "select/timing_cache.h"
+
+namespace tenon::api {
+
+/// ITimingCache over the compiler's cache. Keys of the editable interface are the XXH3-128 of ours.
+class TimingCacheHandle final : public nvinfer1::ITimingCache {
+ public:
+  static Result<std::unique_ptr<TimingCacheHandle>> create(const void* blob, size_t size);
+
+  nvinfer1::IHostMemory* serialize() const noexcept override;
+  bool combine(const nvinfer1::ITimingCache& other, bool ignoreMismatch) noexcept override;
+  bool reset() noexcept override;
+  int64_t queryKeys(nvinfer1::TimingCacheKey* keys, int64_t capacity) const noexcept override;
+  nvinfer1::TimingCacheValue query(const nvinfer1::TimingCacheKey& key) const noexcept override;
+  bool update(const nvinfer1::TimingCacheKey& key,
+              const nvinfer1::TimingCacheValue& value) noexcept override;
+
+  TimingCache& cache() { return cache_; }
+
+ private:
+  TimingCache cache_;
+};
+
+}  // namespace tenon::api

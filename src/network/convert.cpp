@@ -1,0 +1,59 @@
+#include "network/convert.h"
+
+#include <algorithm>
+
+namespace tenon::network {
+namespace {
+
+using Public = nvinfer1::DataType;
+
+struct Pair {
+  Public other;
+  DataType ours;
+};
+
+constexpr Pair kPairs[] = {
+    {Public::kFLOAT, DataType::kFloat32},  {Public::kHALF, DataType::kFloat16},
+    {Public::kINT8, DataType::kInt8},      {Public::kINT32, DataType::kInt32},
+    {Public::kBOOL, DataType::kBool},      {Public::kUINT8, DataType::kUInt8},
+    {Public::kFP8, DataType::kFloat8E4M3}, {Public::kBF16, DataType::kBFloat16},
+    {Public::kINT64, DataType::kInt64},    {Public::kINT4, DataType::kInt4},
+    {Public::kFP4, DataType::kFloat4E2M1}, {Public::kE8M0, DataType::kFloat8E8M0},
+};
+
+}  // namespace
+
+std::optional<Public> to_public(DataType type) {
+  for (const Pair& pair : kPairs)
+    if (pair.ours == type) return pair.other;
+  return std::nullopt;
+}
+
+DataType from_public(Public type) {
+  for (const Pair& pair : kPairs)
+    if (pair.other == type) return pair.ours;
+  return DataType::kFloat32;
+}
+
+nvinfer1::Dims to_dims(const Extents& extents) {
+  nvinfer1::Dims dims{};
+  if (extents.size() > nvinfer1::Dims::MAX_DIMS) {
+    dims.nbDims = -1;
+    return dims;
+  }
+  dims.nbDims = static_cast<int32_t>(extents.size());
+  std::copy(extents.begin(), extents.end(), dims.d);
+  return dims;
+}
+
+nvinfer1::Dims to_dims(const Shape& shape) {
+  Extents extents;
+  for (const Dim& dim : shape) extents.push_back(dim.is_constant() ? dim.constant() : -1);
+  return to_dims(extents);
+}
+
+Extents to_extents(const nvinfer1::Dims& dims) {
+  return Extents(dims.d, dims.d + std::clamp<int32_t>(dims.nbDims, 0, nvinfer1::Dims::MAX_DIMS));
+}
+
+}  // namespace tenon::network

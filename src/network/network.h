@@ -1,0 +1,186 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "NvInfer.h"
+#include "network/layer.h"
+#include "network/report.h"
+#include "network/tensor.h"
+
+namespace tenon::network {
+
+using namespace nvinfer1;  // The surface's own names, in the class that implements it.
+
+/// INetworkDefinition over a network-level graph. Not thread-safe.
+class Network final : public INetworkDefinition {
+ public:
+  Network(IBuilder& builder, std::shared_ptr<Reporter> reporter,
+          NetworkDefinitionCreationFlags flags);
+  ~Network() override;
+
+  /// Takes over a graph (the importer's); only for an empty network.
+  Status adopt(std::unique_ptr<Graph> graph);
+  /// A copy for a build, sorted, with types inferred.
+  Result<std::unique_ptr<Graph>> finished_graph();
+  Graph& graph() { return *graph_; }
+  Reporter& reporter() const { return *reporter_; }
+  /// The one handle of a value or node.
+  TensorHandle* handle(Value* value) const;
+  LayerHandle* handle(Node* node) const;
+  /// Types are to be inferred again before they are read.
+  void mark_changed() { changed_ = true; }
+  /// Shape of an input of that name: -1 becomes a symbol of its own.
+  static Shape input_shape(const std::string& name, const nvinfer1::Dims& dims);
+
+  ITensor* addInput(const char* name, nvinfer1::DataType type,
+                    const nvinfer1::Dims& dimensions) noexcept override;
+  void markOutput(ITensor& tensor) noexcept override;
+  bool markDebug(ITensor& tensor) noexcept override;
+  bool unmarkDebug(ITensor& tensor) noexcept override;
+  bool isDebugTensor(const ITensor& tensor) const noexcept override;
+  bool markUnfusedTensorsAsDebugTensors() noexcept override;
+  bool unmarkUnfusedTensorsAsDebugTensors() noexcept override;
+  int32_t getNbLayers() const noexcept override;
+  ILayer* getLayer(int32_t index) const noexcept override;
+  int32_t getNbInputs() const noexcept override;
+  ITensor* getInput(int32_t index) const noexcept override;
+  int32_t getNbOutputs() const noexcept override;
+  ITensor* getOutput(int32_t index) const noexcept override;
+  void removeTensor(ITensor& tensor) noexcept override;
+  void unmarkOutput(ITensor& tensor) noexcept override;
+  void setName(const char* name) noexcept override;
+  const char* getName() const noexcept override;
+  bool hasImplicitBatchDimension() const noexcept override;
+  NetworkDefinitionCreationFlags getFlags() const noexcept override;
+  bool getFlag(NetworkDefinitionCreationFlag networkDefinitionCreationFlag) const noexcept override;
+  bool markOutputForShapes(ITensor& tensor) noexcept override;
+  bool unmarkOutputForShapes(ITensor& tensor) noexcept override;
+  bool setWeightsName(Weights weights, const char* name) noexcept override;
+  void setErrorRecorder(IErrorRecorder* recorder) noexcept override;
+  IErrorRecorder* getErrorRecorder() const noexcept override;
+  IBuilder& getBuilder() const noexcept override;
+  bool markWeightsRefittable(const char* name) noexcept override;
+  bool unmarkWeightsRefittable(const char* name) noexcept override;
+  bool areWeightsMarkedRefittable(const char* name) const noexcept override;
+
+  IActivationLayer* addActivation(ITensor& input, ActivationType type) noexcept override;
+  ILRNLayer* addLRN(ITensor& input, int64_t window, float alpha, float beta,
+                    float k) noexcept override;
+  IScaleLayer* addScale(ITensor& input, ScaleMode mode, Weights shift, Weights scale,
+                        Weights power) noexcept override;
+  ISoftMaxLayer* addSoftMax(ITensor& input) noexcept override;
+  IConcatenationLayer* addConcatenation(ITensor* const* inputs, int32_t nbInputs) noexcept override;
+  IElementWiseLayer* addElementWise(ITensor& input1, ITensor& input2,
+                                    ElementWiseOperation op) noexcept override;
+  IUnaryLayer* addUnary(ITensor& input, UnaryOperation operation) noexcept override;
+  IShuffleLayer* addShuffle(ITensor& input) noexcept override;
+  IOneHotLayer* addOneHot(ITensor& indices, ITensor& values, ITensor& depth,
+                          int32_t axis) noexcept override;
+  IReduceLayer* addReduce(ITensor& input, ReduceOperation operation, uint32_t reduceAxes,
+                          bool keepDimensions) noexcept override;
+  ITopKLayer* addTopK(ITensor& input, TopKOperation op, int32_t k,
+                      uint32_t reduceAxes) noexcept override;
+  ITopKLayer* addTopK(ITensor& input, TopKOperation op, int32_t k, uint32_t reduceAxes,
+                      nvinfer1::DataType indicesType) noexcept override;
+  IGatherLayer* addGather(ITensor& data, ITensor& indices, int32_t axis) noexcept override;
+  IGatherLayer* addGatherV2(ITensor& data, ITensor& indices, GatherMode mode) noexcept override;
+  IRaggedSoftMaxLayer* addRaggedSoftMax(ITensor& input, ITensor& bounds) noexcept override;
+  IMatrixMultiplyLayer* addMatrixMultiply(ITensor& input0, MatrixOperation op0, ITensor& input1,
+                                          MatrixOperation op1) noexcept override;
+  INonZeroLayer* addNonZero(ITensor& input) noexcept override;
+  INonZeroLayer* addNonZero(ITensor& input, nvinfer1::DataType indicesType) noexcept override;
+  IConstantLayer* addConstant(const nvinfer1::Dims& dimensions, Weights weights) noexcept override;
+  IIdentityLayer* addIdentity(ITensor& input) noexcept override;
+  ICastLayer* addCast(ITensor& input, nvinfer1::DataType toType) noexcept override;
+  IPluginV2Layer* addPluginV2(ITensor* const* inputs, int32_t nbInputs,
+                              IPluginV2& plugin) noexcept override;
+  IPluginV3Layer* addPluginV3(ITensor* const* inputs, int32_t nbInputs, ITensor* const* shapeInputs,
+                              int32_t nbShapeInputs, IPluginV3& plugin) noexcept override;
+  ISliceLayer* addSlice(ITensor& input, const nvinfer1::Dims& start, const nvinfer1::Dims& size,
+                        const nvinfer1::Dims& stride) noexcept override;
+  IShapeLayer* addShape(ITensor& input) noexcept override;
+  IParametricReLULayer* addParametricReLU(ITensor& input, ITensor& slope) noexcept override;
+  IConvolutionLayer* addConvolutionNd(ITensor& input, int64_t nbOutputMaps,
+                                      const nvinfer1::Dims& kernelSize, Weights kernelWeights,
+                                      Weights biasWeights) noexcept override;
+  IPoolingLayer* addPoolingNd(ITensor& input, PoolingType type,
+                              const nvinfer1::Dims& windowSize) noexcept override;
+  IDeconvolutionLayer* addDeconvolutionNd(ITensor& input, int64_t nbOutputMaps,
+                                          nvinfer1::Dims kernelSize, Weights kernelWeights,
+                                          Weights biasWeights) noexcept override;
+  IScaleLayer* addScaleNd(ITensor& input, ScaleMode mode, Weights shift, Weights scale,
+                          Weights power, int32_t channelAxis) noexcept override;
+  IResizeLayer* addResize(ITensor& input) noexcept override;
+  ILoop* addLoop() noexcept override;
+  IIfConditional* addIfConditional() noexcept override;
+  ISelectLayer* addSelect(ITensor& condition, ITensor& thenInput,
+                          ITensor& elseInput) noexcept override;
+  IAssertionLayer* addAssertion(ITensor& condition, const char* message) noexcept override;
+  IFillLayer* addFill(const nvinfer1::Dims& dimensions, FillOperation op) noexcept override;
+  IFillLayer* addFill(const nvinfer1::Dims& dimensions, FillOperation op,
+                      nvinfer1::DataType outputType) noexcept override;
+  IPaddingLayer* addPaddingNd(ITensor& input, const nvinfer1::Dims& prePadding,
+                              const nvinfer1::Dims& postPadding) noexcept override;
+  IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale) noexcept override;
+  IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale,
+                                  nvinfer1::DataType outputType) noexcept override;
+  IScatterLayer* addScatter(ITensor& data, ITensor& indices, ITensor& updates,
+                            ScatterMode mode) noexcept override;
+  IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale) noexcept override;
+  IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale,
+                              nvinfer1::DataType outputType) noexcept override;
+  IDynamicQuantizeLayer* addDynamicQuantize(ITensor& input, int32_t axis, int32_t blockSize,
+                                            nvinfer1::DataType outputType,
+                                            nvinfer1::DataType scaleType) noexcept override;
+  IDynamicQuantizeLayer* addDynamicQuantizeV2(ITensor& input, const nvinfer1::Dims& blockShape,
+                                              nvinfer1::DataType outputType,
+                                              nvinfer1::DataType scaleType) noexcept override;
+  IEinsumLayer* addEinsum(ITensor* const* inputs, int32_t nbInputs,
+                          const char* equation) noexcept override;
+  IGridSampleLayer* addGridSample(ITensor& input, ITensor& grid) noexcept override;
+  INMSLayer* addNMS(ITensor& boxes, ITensor& scores,
+                    ITensor& maxOutputBoxesPerClass) noexcept override;
+  INMSLayer* addNMS(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass,
+                    nvinfer1::DataType indicesType) noexcept override;
+  IReverseSequenceLayer* addReverseSequence(ITensor& input,
+                                            ITensor& sequenceLens) noexcept override;
+  INormalizationLayer* addNormalization(ITensor& input, ITensor& scale, ITensor& bias,
+                                        uint32_t axesMask) noexcept override;
+  ICumulativeLayer* addCumulative(ITensor& input, ITensor& axis, CumulativeOperation operation,
+                                  bool exclusive, bool reverse) noexcept override;
+  IAttention* addAttention(ITensor& query, ITensor& key, ITensor& value,
+                           AttentionNormalizationOp normOp, bool causal) noexcept override;
+  IRotaryEmbeddingLayer* addRotaryEmbedding(ITensor& input, ITensor& cosCache, ITensor& sinCache,
+                                            bool interleaved,
+                                            int32_t rotaryEmbeddingDim) noexcept override;
+  IKVCacheUpdateLayer* addKVCacheUpdate(ITensor& cache, ITensor& update, ITensor& writeIndices,
+                                        KVCacheMode cacheMode) noexcept override;
+  IMoELayer* addMoE(ITensor& hiddenStates, ITensor& selectedExpertsForTokens,
+                    ITensor& scoresForSelectedExperts) noexcept override;
+  IDistCollectiveLayer* addDistCollective(ITensor& input, CollectiveOperation distCollectiveOp,
+                                          ReduceOperation reduceOp, int64_t root, int64_t* groups,
+                                          int64_t groupSize) noexcept override;
+  ISqueezeLayer* addSqueeze(ITensor& input, ITensor& axes) noexcept override;
+  IUnsqueezeLayer* addUnsqueeze(ITensor& input, ITensor& axes) noexcept override;
+  INormalizationLayer* addNormalizationV2(ITensor& input, ITensor& scale, ITensor& bias,
+                                          uint32_t axesMask) noexcept override;
+
+ private:
+  /// For the layers that cannot be added one by one yet: models with them come in through the
+  /// parser.
+  std::nullptr_t refuse(const char* method) const;
+
+  IBuilder& builder_;
+  std::shared_ptr<Reporter> reporter_;
+  NetworkDefinitionCreationFlags flags_;
+  std::unique_ptr<Graph> graph_;
+  std::string name_;
+  bool changed_ = false;
+  mutable std::map<const Value*, std::unique_ptr<TensorHandle>> tensors_;
+  mutable std::map<const Node*, std::unique_ptr<LayerHandle>> layers_;
+};
+
+}  // namespace tenon::network

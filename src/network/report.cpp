@@ -1,0 +1,41 @@
+#include "network/report.h"
+
+namespace tenon::network {
+namespace {
+
+nvinfer1::ErrorCode code_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kUser:
+      return nvinfer1::ErrorCode::kINVALID_ARGUMENT;
+    case ErrorKind::kUnsupported:
+      return nvinfer1::ErrorCode::kUNSUPPORTED_STATE;
+    case ErrorKind::kInternal:
+      return nvinfer1::ErrorCode::kINTERNAL_ERROR;
+    case ErrorKind::kResource:
+      return nvinfer1::ErrorCode::kFAILED_ALLOCATION;
+  }
+  return nvinfer1::ErrorCode::kUNSPECIFIED_ERROR;
+}
+
+}  // namespace
+
+void Reporter::write(Severity severity, std::string_view message) {
+  if (logger_ != nullptr)
+    logger_->log(static_cast<nvinfer1::ILogger::Severity>(severity), std::string(message).c_str());
+}
+
+void Reporter::report(const Error& error) {
+  write(error.kind == ErrorKind::kInternal ? Severity::kInternalError : Severity::kError,
+        error.message);
+  if (recorder_ == nullptr) return;
+  const std::string text = error.message.substr(0, nvinfer1::IErrorRecorder::kMAX_DESC_LENGTH);
+  recorder_->reportError(code_of(error.kind), text.c_str());
+}
+
+void Reporter::set_recorder(nvinfer1::IErrorRecorder* recorder) {
+  if (recorder != nullptr) recorder->incRefCount();
+  if (recorder_ != nullptr) recorder_->decRefCount();
+  recorder_ = recorder;
+}
+
+}  // namespace tenon::network

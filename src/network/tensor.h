@@ -1,0 +1,55 @@
+#pragma once
+
+#include <string>
+
+#include "NvInfer.h"
+#include "ir/graph.h"
+
+namespace tenon::network {
+
+class Network;
+
+/// ITensor over a value of the network's graph. Replacing the value (when a pass of the network
+/// rewrites nodes) keeps the handle.
+class TensorHandle final : public nvinfer1::ITensor {
+ public:
+  TensorHandle(Network& network, Value* value) : network_(network), value_(value) {}
+
+  Value* value() const { return value_; }
+
+  void setName(const char* name) noexcept override;
+  const char* getName() const noexcept override { return value_->name.c_str(); }
+  void setDimensions(const nvinfer1::Dims& dimensions) noexcept override;
+  nvinfer1::Dims getDimensions() const noexcept override;
+  void setType(nvinfer1::DataType type) noexcept override;
+  nvinfer1::DataType getType() const noexcept override;
+  bool setDynamicRange(float min, float max) noexcept override;
+  bool isNetworkInput() const noexcept override;
+  bool isNetworkOutput() const noexcept override;
+  void setBroadcastAcrossBatch(bool) noexcept override {}
+  bool getBroadcastAcrossBatch() const noexcept override { return false; }
+  nvinfer1::TensorLocation getLocation() const noexcept override {
+    return nvinfer1::TensorLocation::kDEVICE;
+  }
+  void setLocation(nvinfer1::TensorLocation) noexcept override {}
+  bool dynamicRangeIsSet() const noexcept override { return range_set_; }
+  void resetDynamicRange() noexcept override { range_set_ = false; }
+  float getDynamicRangeMin() const noexcept override;
+  float getDynamicRangeMax() const noexcept override;
+  void setAllowedFormats(nvinfer1::TensorFormats formats) noexcept override { formats_ = formats; }
+  nvinfer1::TensorFormats getAllowedFormats() const noexcept override { return formats_; }
+  bool isShapeTensor() const noexcept override { return value_->elements.has_value(); }
+  bool isExecutionTensor() const noexcept override { return !isShapeTensor(); }
+  void setDimensionName(int32_t index, const char* name) noexcept override;
+  const char* getDimensionName(int32_t index) const noexcept override;
+
+ private:
+  Network& network_;
+  Value* value_;
+  bool range_set_ = false;
+  float range_min_ = 0, range_max_ = 0;
+  nvinfer1::TensorFormats formats_ = 1U << static_cast<uint32_t>(nvinfer1::TensorFormat::kLINEAR);
+  mutable std::string dimension_name_;
+};
+
+}  // namespace tenon::network

@@ -1,0 +1,131 @@
+#include "plugin/registry.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace tenon::plugin {
+namespace {
+
+std::string text(const char* string) {
+  return string == nullptr ? std::string() : std::string(string);
+}
+
+}  // namespace
+
+Registry& registry() {
+  static Registry instance;
+  return instance;
+}
+
+bool Registry::add(IPluginCreatorInterface& creator, const Key& key) {
+  const std::lock_guard lock(mutex_);
+  return creators_.try_emplace(key, &creator).second;
+}
+
+bool Registry::registerCreator(IPluginCreatorInterface& creator,
+                               const AsciiChar* const space) noexcept {
+  const std::string_view kind = creator.getInterfaceInfo().kind;
+  if (kind == "PLUGIN CREATOR_V1")
+    return registerCreator(static_cast<IPluginCreator&>(creator), space);
+  if (kind != "PLUGIN CREATOR_V3ONE") return false;
+  const auto& third = static_cast<IPluginCreatorV3One&>(creator);
+  return add(creator, {text(third.getPluginName()), text(third.getPluginVersion()), text(space)});
+}
+
+bool Registry::registerCreator(IPluginCreator& creator, const AsciiChar* const space) noexcept {
+  creator.setPluginNamespace(space == nullptr ? "" : space);
+  return add(creator,
+             {text(creator.getPluginName()), text(creator.getPluginVersion()), text(space)});
+}
+
+bool Registry::deregisterCreator(const IPluginCreatorInterface& creator) noexcept {
+  const std::lock_guard lock(mutex_);
+  return std::erase_if(creators_, [&](const auto& entry) { return entry.second == &creator; }) > 0;
+}
+bool Registry::deregisterCreator(const IPluginCreator& creator) noexcept {
+  return deregisterCreator(static_cast<const IPluginCreatorInterface&>(creator));
+}
+
+void Registry::refresh_lists() const {
+  all_.clear();
+  first_version_.clear();
+  for (const auto& [key, creator] : creators_) {
+    all_.push_back(creator);
+    if (std::string_view(creator->getInterfaceInfo().kind) == "PLUGIN CREATOR_V1")
+      first_version_.push_back(static_cast<IPluginCreator*>(creator));
+  }
+}
+
+IPluginCreator* const* Registry::getPluginCreatorList(int32_t* const count) const noexcept {
+  const std::lock_guard lock(mutex_);
+  refresh_lists();
+  if (count != nullptr) *count = static_cast<int32_t>(first_version_.size());
+  return first_version_.data();
+}
+
+IPluginCreatorInterface* const* Registry::getAllCreators(int32_t* const count) const noexcept {
+  const std::lock_guard lock(mutex_);
+  refresh_lists();
+  if (count != nullptr) *count = static_cast<int32_t>(all_.size());
+  return all_.data();
+}
+IPluginCreatorInterface* const* Registry::getAllCreatorsRecursive(int32_t* const count) noexcept {
+  return getAllCreators(count);
+}
+
+IPluginCreatorInterface* Registry::getCreator(const AsciiChar* const name,
+                                              const AsciiChar* const version,
+                                              const AsciiChar* const space) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = creators_.find({text(name), text(version), text(space)});
+  return found == creators_.end() ? nullptr : found->second;
+}
+
+IPluginCreator* Registry::getPluginCreator(const AsciiChar* const name,
+                                           const AsciiChar* const version,
+                                           const AsciiChar* const space) noexcept {
+  IPluginCreatorInterface* creator = getCreator(name, version, space);
+  if (creator == nullptr ||
+      std::string_view(creator->getInterfaceInfo().kind) != "PLUGIN CREATOR_V1")
+    return nullptr;
+  return static_cast<IPluginCreator*>(creator);
+}
+
+IPluginRegistry::PluginLibraryHandle Registry::loadLibrary(const AsciiChar* path) noexcept {
+  void* library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+  if (library == nullptr) return nullptr;
+  using GetCreators = IPluginCreatorInterface* const* (*)(int32_t&);
+  const auto get = reinterpret_cast<GetCreators>(dlsym(library, "getCreators"));
+  if (get == nullptr) return library;  // Libraries that register themselves did so while loading.
+  int32_t count = 0;
+  IPluginCreatorInterface* const* creators = get(count);
+  for (int32_t i = 0; i < count; ++i) registerCreator(*creators[i], "");
+  return library;
+}
+
+void Registry::deregisterLibrary(PluginLibraryHandle handle) noexcept {
+  if (handle != nullptr) dlclose(handle);
+}
+
+IPluginResource* Registry::acquirePluginResource(const AsciiChar* key,
+                                                 IPluginResource* resource) noexcept {
+  const std::lock_guard lock(mutex_);
+  Resource& entry = resources_[text(key)];
+  if (entry.object == nullptr && resource != nullptr) entry.object = resource->clone();
+  if (entry.object != nullptr) ++entry.count;
+  return entry.object;
+}
+
+int32_t Registry::releasePluginResource(const AsciiChar* key) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = resources_.find(text(key));
+  if (found == resources_.end()) return -1;
+  if (--found->second.count > 0) return 0;
+  const int32_t status = found->second.object->release();
+  resources_.erase(found);
+  return status;
+}
+
+}  // namespace tenon::plugin
