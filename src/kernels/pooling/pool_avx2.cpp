@@ -1,3 +1,8 @@
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+
 #include "kernels/pooling/pool.h"
 
 namespace tenon::cpu {

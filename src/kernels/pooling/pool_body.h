@@ -1,9 +1,6 @@
-// One pixel of pooling; included once per instruction set, inside a namespace of that set's own.
-// The loops over channels are what the compiler vectorizes.
-#include <algorithm>
-#include <bit>
-#include <cstdint>
-#include <limits>
+// One pixel of pooling; included once (after <algorithm>, <bit>, <cstdint>, <limits>) per
+// instruction set, inside a namespace of that set's own. The loops over channels are what the
+// compiler vectorizes.
 
 constexpr int64_t kBlock = 64;  // Channels kept in registers.
 
