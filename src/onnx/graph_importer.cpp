@@ -1,0 +1,386 @@
+#include "onnx/graph_importer.h"
+
+#include "onnx/node_order.h"
+#include "onnx/op_table.h"
+#include "onnx_proto/onnx.pb.h"
+#include "ops/structure.h"
+
+namespace tenon::importer {
+namespace {
+
+constexpr int kMaxFunctionDepth = 64;
+
+std::string cut(const std::string& text) {
+  return text.size() > 200 ? text.substr(0, 200) + "..." : text;
+}
+
+std::string function_key(const std::string& domain, const std::string& name,
+                         const std::string& overload) {
+  return domain + ":" + name + ":" + overload;
+}
+
+int64_t opset_of(const Opsets& opsets, const std::string& domain) {
+  const auto found = opsets.find(domain == "ai.onnx" ? std::string() : domain);
+  return found == opsets.end() ? 0 : found->second;
+}
+
+}  // namespace
+
+const ::onnx::FunctionProto* ModelContext::find_function(const ::onnx::NodeProto& node) const {
+  const auto found = functions.find(function_key(node.domain(), node.op_type(), node.overload()));
+  return found == functions.end() ? nullptr : found->second;
+}
+
+void ModelContext::report(ImportCode code, std::string node, std::string op_type,
+                          std::string message) {
+  problems.push_back({code, top_level_node, std::move(node), std::move(op_type), std::move(message),
+                      function_stack});
+}
+
+std::string NameTable::unique(std::string name) {
+  if (used_.insert(name).second) return name;
+  int& next = next_[name];
+  std::string candidate;
+  do {
+    candidate = fmt::format("{}_{}", name, ++next);
+  } while (!used_.insert(candidate).second);
+  return candidate;
+}
+
+GraphImporter::GraphImporter(ModelContext& context, Graph& graph, const FunctionFrame& frame,
+                             GraphImporter* outer)
+    : context_(context),
+      graph_(graph),
+      frame_(frame),
+      outer_(outer),
+      own_names_(std::make_unique<NameTable>()),
+      own_folded_(std::make_unique<FoldCache>()),
+      names_(own_names_.get()),
+      folded_(own_folded_.get()),
+      depth_(outer ? outer->depth_ + 1 : 0) {}
+
+GraphImporter::GraphImporter(GraphImporter& caller, const FunctionFrame& frame)
+    : context_(caller.context_),
+      graph_(caller.graph_),
+      frame_(frame),
+      outer_(nullptr),
+      names_(caller.names_),
+      folded_(caller.folded_),
+      depth_(caller.depth_) {}
+
+std::string GraphImporter::display_name(const ::onnx::NodeProto& node) const {
+  std::string name = node.name();
+  if (name.empty() && node.output_size() > 0) name = "node_of_" + node.output(0);
+  return frame_.prefix + (name.empty() ? node.op_type() : name);
+}
+
+void GraphImporter::report(const ::onnx::NodeProto& node, ImportCode code, std::string message) {
+  context_.report(code, cut(display_name(node)), cut(node.op_type()), std::move(message));
+}
+
+void GraphImporter::declare_initializers(const ::onnx::GraphProto& graph) {
+  for (const auto& tensor : graph.initializer()) initializers_[tensor.name()].dense = &tensor;
+  for (const auto& tensor : graph.sparse_initializer())
+    initializers_[tensor.values().name()].sparse = &tensor;
+}
+
+Value* GraphImporter::load(const std::string& name, const Initializer& initializer) {
+  Result<Tensor> tensor = initializer.dense ? context_.tensors.read(*initializer.dense)
+                                            : context_.tensors.read(*initializer.sparse);
+  if (!tensor.ok()) {
+    const bool unsupported = tensor.error().kind == ErrorKind::kUnsupported;
+    context_.report(unsupported ? ImportCode::kUnsupportedGraph : ImportCode::kInvalidValue,
+                    cut(name), "", tensor.error().message);
+    return nullptr;
+  }
+  Value* value = graph_.add_constant(std::move(*tensor), frame_.prefix + name);
+  value->producer()->name = names_->unique(frame_.prefix + name);
+  return value;
+}
+
+Value* GraphImporter::capture(const std::string& name, Value* outer) {
+  if (const Tensor* tensor = outer->constant()) {
+    Value* value = graph_.add_constant(*tensor, name);
+    value->producer()->name = names_->unique(name);
+    return value;
+  }
+  Value* value = graph_.add_input(name, outer->type);
+  value->elements = outer->elements;
+  capture_names_.push_back(name);
+  captures_.push_back(outer);
+  return value;
+}
+
+std::optional<Value*> GraphImporter::find(const std::string& name) {
+  const auto found = values_.find(name);
+  if (found != values_.end()) return found->second;
+  if (const auto own = initializers_.find(name); own != initializers_.end())
+    return values_[name] = load(name, own->second);
+  if (!outer_) return std::nullopt;
+  const std::optional<Value*> value = outer_->find(name);
+  if (!value) return std::nullopt;
+  const bool inlined = &outer_->graph_ == &graph_;
+  return values_[name] = inlined || !*value ? *value : capture(name, *value);
+}
+
+void GraphImporter::mark_broken(const ::onnx::NodeProto& node) {
+  for (const std::string& output : node.output())
+    if (!output.empty()) values_[output] = nullptr;
+}
+
+/// The values a node reads; nothing when one is broken (reported before) or missing.
+std::optional<std::vector<Value*>> GraphImporter::operands(const ::onnx::NodeProto& node) {
+  std::vector<Value*> inputs;
+  bool broken = false;
+  for (int i = 0; i < node.input_size(); ++i) {
+    const std::string& name = node.input(i);
+    const bool absent = name.empty() || absent_.contains(name);
+    std::optional<Value*> value = absent ? std::optional<Value*>(nullptr) : find(name);
+    if (!value) {
+      report(node, ImportCode::kInvalidGraph,
+             fmt::format(
+                 "input {} \"{}\" is neither a graph input, an initializer nor an output of a node",
+                 i, cut(name)));
+      return std::nullopt;
+    }
+    broken = broken || (!absent && !*value);
+    inputs.push_back(*value);
+  }
+  if (broken) return std::nullopt;
+  return inputs;
+}
+
+bool GraphImporter::spend_node(const ::onnx::NodeProto& node) {
+  if (--context_.nodes_left >= 0) return true;
+  if (context_.nodes_left == -1)
+    report(node, ImportCode::kUnsupportedGraph,
+           "the model expands to too many nodes (its functions multiply); raise "
+           "ImportOptions::max_nodes if it is meant so");
+  return false;
+}
+
+void GraphImporter::import_node(const ::onnx::NodeProto& node) {
+  std::optional<std::vector<Value*>> inputs;
+  if (spend_node(node)) inputs = operands(node);
+  if (!inputs) return mark_broken(node);
+  if (context_.options.plugins_first && import_plugin(node, *inputs)) return;
+  const ::onnx::FunctionProto* function = context_.find_function(node);
+  // A function the model brings for a standard operator's name in another domain is what it means.
+  const OpRow* row =
+      function && !node.domain().empty()
+          ? nullptr
+          : find_row(node.domain(), node.op_type(), opset_of(frame_.opsets, node.domain()));
+  if (row) return import_operator(node, *row, std::move(*inputs));
+  if (function) return import_function(node, *function, *inputs);
+  if (import_plugin(node, *inputs)) return;
+  report(node, ImportCode::kUnsupportedNode,
+         fmt::format("operator \"{}\" of domain \"{}\" is not imported", cut(node.op_type()),
+                     cut(node.domain())));
+  mark_broken(node);
+}
+
+void GraphImporter::import_operator(const ::onnx::NodeProto& node, const OpRow& row,
+                                    std::vector<Value*> inputs) {
+  const int64_t opset = opset_of(frame_.opsets, std::string(row.domain));
+  NodeImporter importer(*this, node, opset == 0 ? row.last : opset, std::move(inputs));
+  row.import(importer, row);
+  for (int i = 0; importer.ok() && i < node.output_size(); ++i)
+    if (importer.wants(i) &&
+        (static_cast<size_t>(i) >= importer.results().size() || !importer.results()[i]))
+      importer.fail(ImportCode::kUnsupportedNode,
+                    fmt::format("output {} \"{}\" is not available", i, cut(node.output(i))));
+  if (!importer.ok()) {
+    if (importer.code() != ImportCode::kSuccess) report(node, importer.code(), importer.message());
+    return mark_broken(node);
+  }
+  finish(node, importer.emitted(), importer.results());
+}
+
+/// Names what a node became, and binds its outputs.
+void GraphImporter::finish(const ::onnx::NodeProto& node, const std::vector<Node*>& emitted,
+                           const std::vector<Value*>& results) {
+  const std::string name = display_name(node);
+  const Node* last = emitted.empty() ? nullptr : emitted.back();
+  for (Node* one : emitted) {
+    const std::string given =
+        one == last ? name : fmt::format("ONNXTRT_{}_{}", name, one->op->name());
+    one->name = names_->unique(given);
+    one->origins = {name};
+  }
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (node.output(i).empty() || static_cast<size_t>(i) >= results.size()) continue;
+    Value* value = results[static_cast<size_t>(i)];
+    if (value->name.empty()) value->name = frame_.prefix + node.output(i);
+    values_[node.output(i)] = value;
+  }
+  if (depth_ == 0 && !frame_.function) context_.node_outputs.emplace(node.name(), results);
+}
+
+bool GraphImporter::import_plugin(const ::onnx::NodeProto& node,
+                                  const std::vector<Value*>& inputs) {
+  if (!context_.options.plugin) return false;
+  const PluginCall call{node.op_type(), node.domain(),      display_name(node),
+                        inputs,         node.output_size(), &node,
+                        &graph_};
+  Result<std::vector<Value*>> outputs = context_.options.plugin(call);
+  if (outputs.ok() && outputs->empty()) return false;
+  if (!outputs.ok() || static_cast<int>(outputs->size()) < node.output_size()) {
+    report(node, ImportCode::kUnsupportedNode,
+           outputs.ok() ? "the plugin has fewer outputs than the node" : outputs.error().message);
+    mark_broken(node);
+    return true;
+  }
+  std::vector<Node*> emitted;
+  if (Node* producer = (*outputs)[0]->producer()) emitted.push_back(producer);
+  finish(node, emitted, *outputs);
+  return true;
+}
+
+void GraphImporter::import_function(const ::onnx::NodeProto& node,
+                                    const ::onnx::FunctionProto& function,
+                                    const std::vector<Value*>& inputs) {
+  FunctionFrame frame{&function, &frame_, {}, {}, display_name(node) + "/", frame_.depth + 1};
+  std::string wrong;
+  if (frame.depth > kMaxFunctionDepth) wrong = "functions call each other too deep";
+  for (const FunctionFrame* outer = &frame_; outer; outer = outer->caller)
+    if (outer->function == &function) wrong = "the function calls itself";
+  if (node.input_size() > function.input_size())
+    wrong = fmt::format("{} inputs are given to a function that takes {}", node.input_size(),
+                        function.input_size());
+  if (!wrong.empty()) {
+    report(node, ImportCode::kInvalidGraph, wrong);
+    return mark_broken(node);
+  }
+  for (const auto& opset : function.opset_import())
+    frame.opsets[opset.domain() == "ai.onnx" ? std::string() : opset.domain()] = opset.version();
+  for (const auto& [domain, version] : frame_.opsets) frame.opsets.emplace(domain, version);
+  for (const auto& attribute : function.attribute_proto())
+    frame.attributes[attribute.name()] = &attribute;
+  NodeImporter caller(*this, node, 0, {});
+  for (const auto& attribute : node.attribute())
+    if (const ::onnx::AttributeProto* resolved = caller.attribute(attribute.name()))
+      frame.attributes[attribute.name()] = resolved;
+
+  context_.function_stack.push_back(
+      fmt::format("{} ({})", cut(display_name(node)), cut(function.name())));
+  const size_t before = context_.problems.size();
+  GraphImporter body(*this, frame);
+  for (int i = 0; i < function.input_size(); ++i) {
+    const bool given = i < node.input_size() && !node.input(i).empty();
+    // An input that is left out is absent inside as well: its name is known and stands for nothing.
+    if (given)
+      body.bind(function.input(i), inputs[static_cast<size_t>(i)]);
+    else
+      body.absent_.insert(function.input(i));
+  }
+  body.import_nodes(function.node(), false);
+  for (int i = 0; i < node.output_size(); ++i) {
+    if (node.output(i).empty()) continue;
+    Value* value = nullptr;
+    if (i < function.output_size()) value = body.find(function.output(i)).value_or(nullptr);
+    if (!value && context_.problems.size() == before)
+      report(node, ImportCode::kInvalidGraph,
+             fmt::format("the function does not give output {}", i));
+    values_[node.output(i)] = value;
+    if (value && value->name.starts_with(frame.prefix))
+      value->name = frame_.prefix + node.output(i);
+  }
+  context_.function_stack.pop_back();
+}
+
+template <class Nodes>
+void GraphImporter::import_nodes(const Nodes& nodes, bool top_level) {
+  Result<std::vector<int>> order = node_order(nodes);
+  if (!order.ok())
+    return context_.report(ImportCode::kInvalidGraph, cut(frame_.prefix), "",
+                           order.error().message);
+  for (int index : *order) {
+    if (top_level) context_.top_level_node = index;
+    import_node(nodes.Get(index));
+  }
+  if (top_level) context_.top_level_node = -1;
+}
+
+template void GraphImporter::import_nodes(
+    const ::google::protobuf::RepeatedPtrField<::onnx::NodeProto>&, bool);
+
+/// Every output is a value of its own with the output's name, made by a node of this graph.
+bool GraphImporter::set_outputs(const ::onnx::GraphProto& proto) {
+  bool complete = true;
+  for (const auto& output : proto.output()) {
+    std::optional<Value*> value = find(output.name());
+    if (!value)
+      context_.report(
+          ImportCode::kInvalidGraph, cut(output.name()), "",
+          fmt::format("output \"{}\" is neither an input, an initializer nor an output of a node",
+                      cut(output.name())));
+    complete = complete && value && *value;
+    if (!complete) continue;
+    Value* result = *value;
+    if (result->name != frame_.prefix + output.name() || !result->producer() ||
+        result->constant() || graph_.is_output(result)) {
+      Emitter emitter(graph_, *folded_);
+      result = emitter.add(Identity{}, {result});
+      if (!result) return false;
+      result->name = output.name();
+      result->producer()->name = names_->unique("ONNXTRT_output_" + output.name());
+      result->producer()->origins = {output.name()};
+    }
+    graph_.add_output(result);
+  }
+  return complete;
+}
+
+std::optional<ImportedBody> GraphImporter::import_body(const ::onnx::GraphProto& proto,
+                                                       const std::vector<TensorType>& inputs,
+                                                       const std::vector<std::string>& captures) {
+  ImportedBody body;
+  body.graph = std::make_unique<Graph>();
+  body.graph->name = proto.name();
+  body.graph->symbol_ranges = graph_.symbol_ranges;
+  GraphImporter inner(context_, *body.graph, frame_, this);
+  if (inner.depth_ > context_.options.max_depth) {
+    context_.report(ImportCode::kUnsupportedGraph, cut(proto.name()), "",
+                    fmt::format("graphs are nested more than {} deep", context_.options.max_depth));
+    return std::nullopt;
+  }
+  const size_t before = context_.problems.size();
+  for (size_t i = 0; i < inputs.size(); ++i)
+    inner.bind(proto.input(static_cast<int>(i)).name(),
+               body.graph->add_input(proto.input(static_cast<int>(i)).name(), inputs[i]));
+  inner.declare_initializers(proto);
+  for (const std::string& name : captures) {
+    std::optional<Value*> value = find(name);
+    if (value && *value) inner.bind(name, inner.capture(name, *value));
+  }
+  inner.import_nodes(proto.node(), false);
+  if (!inner.set_outputs(proto) || context_.problems.size() > before) return std::nullopt;
+  for (const auto& [symbol, range] : body.graph->symbol_ranges)
+    graph_.symbol_ranges.emplace(symbol, range);
+  body.capture_names = std::move(inner.capture_names_);
+  body.captures = std::move(inner.captures_);
+  return body;
+}
+
+std::vector<Value*> GraphImporter::inline_body(const ::onnx::GraphProto& proto,
+                                               const std::vector<Value*>& inputs) {
+  GraphImporter inner(*this, frame_);
+  inner.outer_ = this;
+  inner.depth_ = depth_ + 1;
+  const size_t before = context_.problems.size();
+  if (inner.depth_ > context_.options.max_depth)
+    context_.report(ImportCode::kUnsupportedGraph, cut(proto.name()), "",
+                    fmt::format("graphs are nested more than {} deep", context_.options.max_depth));
+  for (int i = 0; i < proto.input_size() && static_cast<size_t>(i) < inputs.size(); ++i)
+    inner.bind(proto.input(i).name(), inputs[static_cast<size_t>(i)]);
+  inner.declare_initializers(proto);
+  if (context_.problems.size() == before) inner.import_nodes(proto.node(), false);
+  std::vector<Value*> outputs;
+  for (const auto& output : proto.output())
+    outputs.push_back(inner.find(output.name()).value_or(nullptr));
+  for (Value* output : outputs)
+    if (!output || context_.problems.size() > before) return {};
+  return outputs;
+}
+
+}  // namespace tenon::importer

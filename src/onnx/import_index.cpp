@@ -1,0 +1,130 @@
+// Gathering, scattering and selecting.
+#include "onnx/import_window.h"
+#include "onnx/node_importer.h"
+#include "onnx/op_table.h"
+#include "ops/generate.h"
+#include "ops/movement.h"
+#include "ops/nn.h"
+
+namespace tenon::importer {
+namespace {
+
+ScatterReduction reduction(NodeImporter& n) {
+  return static_cast<ScatterReduction>(
+      n.choice("reduction", "none", {"none", "add", "mul", "max", "min"}));
+}
+
+}  // namespace
+
+void import_gather(NodeImporter& n, const OpRow&) {
+  Gather op;
+  op.axis = n.integer_attribute("axis", 0);
+  n.output(n.add(op, n.inputs()));
+}
+
+void import_array_feature_extractor(NodeImporter& n, const OpRow&) {
+  Gather op;
+  op.axis = -1;
+  Value* rows = n.rank(n.input(0)) == 1 ? n.unsqueeze(n.input(0), {0}) : n.input(0);
+  n.output(n.add(op, {rows, n.reshape(n.input(1), {-1})}));
+}
+
+void import_gather_elements(NodeImporter& n, const OpRow&) {
+  GatherElements op;
+  op.axis = n.integer_attribute("axis", 0);
+  n.output(n.add(op, n.inputs()));
+}
+
+void import_gather_nd(NodeImporter& n, const OpRow&) {
+  GatherNd op;
+  op.batch_dims = n.integer_attribute("batch_dims", 0);
+  n.output(n.add(op, n.inputs()));
+}
+
+void import_scatter_elements(NodeImporter& n, const OpRow&) {
+  ScatterElements op;
+  op.axis = n.integer_attribute("axis", 0);
+  op.reduction = reduction(n);
+  n.output(n.add(op, n.inputs()));
+}
+
+void import_scatter_nd(NodeImporter& n, const OpRow&) {
+  ScatterNd op;
+  op.reduction = reduction(n);
+  n.output(n.add(op, n.inputs()));
+}
+
+void import_tensor_scatter(NodeImporter& n, const OpRow&) {
+  TensorScatter op;
+  op.axis = n.integer_attribute("axis", -2);
+  op.circular = n.choice("mode", "linear", {"linear", "circular"}) == 1;
+  n.output(n.add(op, n.inputs()));
+}
+
+void import_trilu(NodeImporter& n, const OpRow&) {
+  Trilu op;
+  op.upper = n.flag("upper", true);
+  n.output(n.add(op, n.inputs()));
+}
+
+void import_depth_to_space(NodeImporter& n, const OpRow&) {
+  DepthToSpace op;
+  op.block = n.integer_attribute("blocksize", 1);
+  op.column_row_depth = n.choice("mode", "DCR", {"DCR", "CRD"}) == 1;
+  n.output(n.add(op, {n.input(0)}));
+}
+
+void import_space_to_depth(NodeImporter& n, const OpRow&) {
+  SpaceToDepth op;
+  op.block = n.integer_attribute("blocksize", 1);
+  n.output(n.add(op, {n.input(0)}));
+}
+
+void import_reverse_sequence(NodeImporter& n, const OpRow&) {
+  ReverseSequence op;
+  op.batch_axis = n.integer_attribute("batch_axis", 1);
+  op.time_axis = n.integer_attribute("time_axis", 0);
+  n.output(n.add(op, n.inputs()));
+}
+
+void import_col2im(NodeImporter& n, const OpRow&) {
+  Col2Im op;
+  op.strides = n.integer_list("strides");
+  op.dilations = n.integer_list("dilations");
+  split_pads(n, op.pads_begin, op.pads_end);
+  n.output(n.add(std::move(op), n.inputs()));
+}
+
+void import_compress(NodeImporter& n, const OpRow&) {
+  Compress op;
+  op.flat = !n.has("axis");
+  op.axis = n.integer_attribute("axis", 0);
+  n.output(n.add(op, n.inputs()));
+}
+
+void import_nonzero(NodeImporter& n, const OpRow&) {
+  n.output(n.add(NonZero{}, {n.input(0)}));
+}
+
+void import_unique(NodeImporter& n, const OpRow&) {
+  Unique op;
+  op.flat = !n.has("axis");
+  op.axis = n.integer_attribute("axis", 0);
+  op.sorted = n.flag("sorted", true);
+  const std::vector<Value*> results = n.add_multiple(op, {n.input(0)}, n.output_count());
+  for (int i = 0; i < n.output_count(); ++i) n.output(i, results[static_cast<size_t>(i)]);
+}
+
+void import_one_hot(NodeImporter& n, const OpRow&) {
+  OneHot op;
+  op.axis = n.integer_attribute("axis", -1);
+  n.output(n.add(op, n.inputs()));
+}
+
+void import_nms(NodeImporter& n, const OpRow&) {
+  Nms op;
+  op.center_point_box = n.flag("center_point_box");
+  n.output(n.add(op, n.inputs()));
+}
+
+}  // namespace tenon::importer

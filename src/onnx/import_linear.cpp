@@ -1,0 +1,62 @@
+// Matrix products.
+#include "onnx/node_importer.h"
+#include "onnx/op_table.h"
+
+namespace tenon::importer {
+namespace {
+
+/// Zero point of a matrix operand, shaped to broadcast: one number a row of a, or a column of b.
+Value* centred(NodeImporter& n, Value* x, Value* zero_point, bool rows) {
+  x = n.cast(x, DataType::kInt32);
+  if (!zero_point) return x;
+  zero_point = n.cast(zero_point, DataType::kInt32);
+  if (rows && n.rank(zero_point) == 1 && n.rank(x) > 1) zero_point = n.unsqueeze(zero_point, {-1});
+  return n.sub(x, zero_point);
+}
+
+}  // namespace
+
+void import_einsum(NodeImporter& n, const OpRow&) {
+  Einsum op;
+  op.equation = n.text("equation", "");
+  n.output(n.add(std::move(op), n.inputs()));
+}
+
+void import_det(NodeImporter& n, const OpRow&) {
+  n.output(n.add(Det{}, {n.input(0)}));
+}
+
+void import_matmul(NodeImporter& n, const OpRow&) {
+  const DataType type = n.type(n.input(0));
+  n.output(n.cast(n.matmul(n.input(0), n.input(1)), type));
+}
+
+void import_gemm(NodeImporter& n, const OpRow&) {
+  const DataType type = n.type(n.input(0));
+  const double alpha = n.real_attribute("alpha", 1);
+  const double beta = n.real_attribute("beta", 1);
+  if (n.rank(n.input(0)) != 2 || n.rank(n.input(1)) != 2)
+    return n.fail(ImportCode::kInvalidNode, "A and B must have rank 2; flatten them first");
+  Value* y = n.cast(n.matmul(n.input(0), n.input(1), n.flag("transA"), n.flag("transB")), type);
+  if (alpha != 1) y = n.mul(y, alpha);
+  if (n.has_input(2) && beta != 0) y = n.add(y, beta == 1 ? n.input(2) : n.mul(n.input(2), beta));
+  n.output(y);
+}
+
+void import_fused_matmul(NodeImporter& n, const OpRow&) {
+  const bool transpose_a = n.flag("transA") || n.flag("transpose_A");
+  const bool transpose_b = n.flag("transB") || n.flag("transpose_B");
+  n.expect("transBatchA", 0);
+  n.expect("transBatchB", 0);
+  const double alpha = n.real_attribute("alpha", 1);
+  Value* y = n.matmul(n.input(0), n.input(1), transpose_a, transpose_b);
+  n.output(alpha == 1 ? y : n.mul(y, alpha));
+}
+
+void import_matmul_integer(NodeImporter& n, const OpRow&) {
+  Value* a = centred(n, n.input(0), n.input(2), true);
+  Value* b = centred(n, n.input(1), n.input(3), false);
+  n.output(n.matmul(a, b));
+}
+
+}  // namespace tenon::importer

@@ -1,0 +1,113 @@
+// Shapes: reshaping, slicing, joining, padding.
+#include "onnx/node_importer.h"
+#include "onnx/op_table.h"
+#include "ops/movement.h"
+#include "ops/structure.h"
+
+namespace tenon::importer {
+
+void import_identity(NodeImporter& n, const OpRow&) {
+  n.output(n.add(Identity{}, {n.input(0)}));
+}
+
+void import_shape(NodeImporter& n, const OpRow&) {
+  ShapeOf op;
+  op.start = n.integer_attribute("start", 0);
+  op.end = n.integer_attribute("end", INT64_MAX);
+  n.output(n.add(op, {n.input(0)}));
+}
+
+void import_size(NodeImporter& n, const OpRow&) {
+  n.output(n.add(SizeOf{}, {n.input(0)}));
+}
+
+void import_reshape(NodeImporter& n, const OpRow&) {
+  Reshape op;
+  op.allow_zero = n.flag("allowzero");
+  n.output(n.add(op, n.inputs()));
+}
+
+void import_flatten(NodeImporter& n, const OpRow&) {
+  Flatten op;
+  op.axis = n.integer_attribute("axis", 1);
+  n.output(n.add(op, {n.input(0)}));
+}
+
+/// Axes moved from an attribute to an operand in opset 13.
+void import_squeeze(NodeImporter& n, const OpRow&) {
+  Value* axes = n.has("axes") ? n.integers(n.integer_list("axes")) : n.input(1);
+  n.output(n.add(Squeeze{}, {n.input(0), axes}));
+}
+
+void import_unsqueeze(NodeImporter& n, const OpRow&) {
+  Value* axes = n.has("axes") ? n.integers(n.integer_list("axes")) : n.input(1);
+  n.output(n.add(Unsqueeze{}, {n.input(0), axes}));
+}
+
+void import_transpose(NodeImporter& n, const OpRow&) {
+  Transpose op;
+  op.permutation = n.integer_list("perm");
+  n.output(n.add(std::move(op), {n.input(0)}));
+}
+
+void import_expand(NodeImporter& n, const OpRow&) {
+  n.output(n.add(Expand{}, n.inputs()));
+}
+
+void import_tile(NodeImporter& n, const OpRow&) {
+  n.output(n.add(Tile{}, n.inputs()));
+}
+
+void import_concat(NodeImporter& n, const OpRow&) {
+  Concat op;
+  op.axis = n.integer_attribute("axis", 1);
+  n.output(n.add(op, n.inputs()));
+}
+
+/// Sizes moved from an attribute to an operand in opset 13; without them the parts are equal.
+void import_split(NodeImporter& n, const OpRow&) {
+  Split op;
+  op.axis = n.integer_attribute("axis", 0);
+  Value* sizes = n.has("split") ? n.integers(n.integer_list("split")) : n.input(1);
+  const int64_t parts = n.integer_attribute("num_outputs", n.output_count());
+  if (parts != n.output_count())
+    return n.fail(
+        ImportCode::kInvalidNode,
+        fmt::format("num_outputs is {}, but there are {} outputs", parts, n.output_count()));
+  const std::vector<Value*> results = n.add_multiple(op, {n.input(0), sizes}, n.output_count());
+  for (int i = 0; i < n.output_count(); ++i) n.output(i, results[static_cast<size_t>(i)]);
+}
+
+void import_slice_attributes(NodeImporter& n, const OpRow&) {
+  Value* starts = n.integers(n.integer_list("starts"));
+  Value* ends = n.integers(n.integer_list("ends"));
+  Value* axes = n.has("axes") ? n.integers(n.integer_list("axes")) : nullptr;
+  n.output(n.add(Slice{}, {n.input(0), starts, ends, axes}));
+}
+
+void import_slice(NodeImporter& n, const OpRow&) {
+  n.output(n.add(Slice{}, n.inputs()));
+}
+
+void import_pad_attributes(NodeImporter& n, const OpRow&) {
+  Pad op;
+  op.fill = static_cast<PadFill>(n.choice("mode", "constant", {"constant", "reflect", "edge"}));
+  Value* pads = n.integers(n.integer_list("pads"));
+  n.output(
+      n.add(op, {n.input(0), pads, n.number(n.real_attribute("value", 0), n.type(n.input(0)))}));
+}
+
+void import_pad(NodeImporter& n, const OpRow&) {
+  Pad op;
+  op.fill =
+      static_cast<PadFill>(n.choice("mode", "constant", {"constant", "reflect", "edge", "wrap"}));
+  n.output(n.add(op, n.inputs()));
+}
+
+void import_center_crop_pad(NodeImporter& n, const OpRow&) {
+  CenterCropPad op;
+  op.axes = n.integer_list("axes");
+  n.output(n.add(std::move(op), n.inputs()));
+}
+
+}  // namespace tenon::importer

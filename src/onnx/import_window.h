@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "onnx/node_importer.h"
+#include "ops/nn.h"
+
+namespace tenon::importer {
+
+/// Attribute auto_pad; VALID is explicit padding of zero.
+PadMode pad_mode(NodeImporter& node);
+/// Attribute pads, halved; empty where auto_pad overrules it.
+void split_pads(NodeImporter& node, std::vector<int64_t>& begin, std::vector<int64_t>& end);
+
+}  // namespace tenon::importer

@@ -1,0 +1,214 @@
+#include "onnx/importer.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <filesystem>
+#include <limits>
+
+#include "onnx/graph_importer.h"
+#include "onnx/model_check.h"
+#include "onnx/type_reader.h"
+#include "onnx_proto/onnx.pb.h"
+
+namespace tenon {
+namespace importer {
+namespace {
+
+using ::onnx::ModelProto;
+
+/// A graph in a graph costs three levels of messages; deeper ones get our own message first.
+constexpr int kMessageDepth = 320;
+constexpr int64_t kBaseNodes = 100'000;
+
+struct ModelFile {
+  std::shared_ptr<ModelProto> proto;
+  std::string directory;
+  int64_t bytes = 0;
+};
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? std::string(".") : path.substr(0, slash + 1);
+}
+
+Result<std::shared_ptr<ModelProto>> parse(const std::byte* data, uint64_t size) {
+  if (size == 0) return user_error("the model is empty (0 bytes)");
+  if (size > std::numeric_limits<int>::max())
+    return user_error(
+        "the model has {} bytes; protobuf reads at most 2 GiB: store its weights as external data",
+        size);
+  auto proto = std::make_shared<ModelProto>();
+  ::google::protobuf::io::ArrayInputStream stream(data, static_cast<int>(size));
+  ::google::protobuf::io::CodedInputStream coded(&stream);
+  coded.SetRecursionLimit(kMessageDepth);
+  if (!proto->ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage())
+    return user_error(
+        "not an ONNX model: the {} bytes are no ModelProto; the file may be cut short or damaged",
+        size);
+  return proto;
+}
+
+Result<ModelFile> read_model(const ImportRequest& request) {
+  ModelFile file;
+  file.directory = request.directory;
+  if (request.path.empty()) {
+    TENON_ASSIGN(file.proto, parse(request.bytes.data(), request.bytes.size()));
+    file.bytes = static_cast<int64_t>(request.bytes.size());
+    return file;
+  }
+  TENON_ASSIGN(MappedBytes bytes, map_file(request.path));
+  auto proto = parse(bytes.data, bytes.size);
+  if (!proto.ok()) return std::move(proto).error().with_context(request.path);
+  file.proto = std::move(*proto);
+  file.bytes = static_cast<int64_t>(bytes.size);
+  if (file.directory.empty()) file.directory = folder_of(request.path);
+  return file;
+}
+
+ModelMetadata metadata_of(const ModelProto& proto) {
+  ModelMetadata result;
+  result.producer_name = proto.producer_name();
+  result.producer_version = proto.producer_version();
+  result.domain = proto.domain();
+  result.graph_name = proto.graph().name();
+  result.ir_version = proto.ir_version();
+  result.model_version = proto.model_version();
+  for (const auto& opset : proto.opset_import())
+    result.opsets[opset.domain() == "ai.onnx" ? std::string() : opset.domain()] = opset.version();
+  for (const auto& entry : proto.metadata_props()) result.properties[entry.key()] = entry.value();
+  return result;
+}
+
+void add_inputs(GraphImporter& importer, const ::onnx::GraphProto& proto) {
+  ModelContext& context = importer.context();
+  std::unordered_set<std::string_view> weights;
+  for (const auto& tensor : proto.initializer()) weights.insert(tensor.name());
+  for (const auto& tensor : proto.sparse_initializer()) weights.insert(tensor.values().name());
+  for (const auto& [name, tensor] : context.options.values) {
+    Value* value = importer.graph().add_constant(tensor, name);
+    value->producer()->name = name;
+    importer.bind(name, value);
+  }
+  for (const auto& input : proto.input()) {
+    if (weights.contains(input.name()) || context.options.values.contains(input.name())) continue;
+    Result<TensorType> type = tensor_type_of(input.type(), input.name(), importer.graph());
+    if (type.ok()) {
+      importer.bind(input.name(), importer.graph().add_input(input.name(), std::move(*type)));
+      continue;
+    }
+    const bool unsupported = type.error().kind == ErrorKind::kUnsupported;
+    context.report(unsupported ? ImportCode::kUnsupportedGraph : ImportCode::kInvalidGraph,
+                   input.name().substr(0, 200), "", type.error().message);
+    importer.bind(input.name(), nullptr);
+  }
+}
+
+/// What the model declares about an output must not contradict what its nodes compute.
+void check_output_types(ModelContext& context, const Graph& graph,
+                        const ::onnx::GraphProto& proto) {
+  for (int i = 0; i < proto.output_size(); ++i) {
+    const auto& type = proto.output(i).type();
+    const std::optional<DataType> declared = data_type_of(type.tensor_type().elem_type());
+    const DataType found = graph.outputs()[static_cast<size_t>(i)]->type.type;
+    if (!type.has_tensor_type() || !declared || *declared == found) continue;
+    if (context.options.double_as_float && *declared == DataType::kFloat64) continue;
+    context.report(
+        ImportCode::kInvalidGraph, proto.output(i).name().substr(0, 200), "",
+        fmt::format("output \"{}\" is declared as {}, but its node computes {}",
+                    proto.output(i).name().substr(0, 200), name_of(*declared), name_of(found)));
+  }
+}
+
+Result<ImportedModel> import_file(const ModelFile& file, const ImportOptions& options,
+                                  std::vector<ImportProblem>& problems) {
+  const ModelProto& proto = *file.proto;
+  problems = check_model(proto, options);
+  if (!problems.empty()) return user_error("");
+  ExternalDataFolder folder(file.directory);
+  TensorReader tensors(file.proto, folder, options.double_as_float);
+  ModelContext context{options, tensors};
+  context.nodes_left = options.max_nodes > 0 ? options.max_nodes : kBaseNodes + file.bytes;
+  context.functions = functions_of(proto);
+  FunctionFrame frame;
+  frame.opsets = opsets_of(proto);
+
+  ImportedModel model;
+  model.metadata = metadata_of(proto);
+  model.graph = std::make_unique<Graph>();
+  model.graph->name = proto.graph().name();
+  GraphImporter importer(context, *model.graph, frame, nullptr);
+  add_inputs(importer, proto.graph());
+  importer.declare_initializers(proto.graph());
+  importer.import_nodes(proto.graph().node(), true);
+  if (importer.set_outputs(proto.graph())) check_output_types(context, *model.graph, proto.graph());
+  problems = std::move(context.problems);
+  if (!problems.empty()) return user_error("");
+  for (const auto& [name, value] : importer.values())
+    if (value) model.values.emplace(name, value);
+  model.node_outputs = std::move(context.node_outputs);
+  return model;
+}
+
+Error summary(const std::vector<ImportProblem>& problems) {
+  constexpr size_t kShown = 50;
+  std::string text = fmt::format("the model cannot be imported ({} problem{})", problems.size(),
+                                 problems.size() == 1 ? "" : "s");
+  for (size_t i = 0; i < problems.size() && i < kShown; ++i)
+    text += "\n  " + to_string(problems[i]);
+  if (problems.size() > kShown) text += fmt::format("\n  and {} more", problems.size() - kShown);
+  bool user = false;
+  for (const ImportProblem& problem : problems)
+    user = user || problem.code < ImportCode::kUnsupportedGraph;
+  return {user ? ErrorKind::kUser : ErrorKind::kUnsupported, std::move(text)};
+}
+
+}  // namespace
+}  // namespace importer
+
+std::string_view name_of(ImportCode code) {
+  constexpr std::string_view kNames[] = {"SUCCESS",
+                                         "INTERNAL_ERROR",
+                                         "MEM_ALLOC_FAILED",
+                                         "MODEL_DESERIALIZE_FAILED",
+                                         "INVALID_VALUE",
+                                         "INVALID_GRAPH",
+                                         "INVALID_NODE",
+                                         "UNSUPPORTED_GRAPH",
+                                         "UNSUPPORTED_NODE",
+                                         "UNSUPPORTED_NODE_ATTR",
+                                         "UNSUPPORTED_NODE_INPUT",
+                                         "UNSUPPORTED_NODE_DATATYPE",
+                                         "UNSUPPORTED_NODE_DYNAMIC",
+                                         "UNSUPPORTED_NODE_SHAPE",
+                                         "REFIT_FAILED"};
+  return kNames[static_cast<int>(code)];
+}
+
+std::string to_string(const ImportProblem& problem) {
+  std::string text = fmt::format("{}: ", name_of(problem.code));
+  if (problem.node_index >= 0) text += fmt::format("node {} ", problem.node_index);
+  if (!problem.node_name.empty()) text += fmt::format("\"{}\" ", problem.node_name);
+  if (!problem.op_type.empty()) text += fmt::format("({}) ", problem.op_type);
+  if (!problem.function_stack.empty())
+    text += fmt::format("in {} ", fmt::join(problem.function_stack, " > "));
+  if (text.back() == ' ' && text[text.size() - 2] != ':') text.back() = ':', text += ' ';
+  return text + problem.message;
+}
+
+Result<ImportedModel> import_model(const ImportRequest& request,
+                                   std::vector<ImportProblem>* problems) {
+  std::vector<ImportProblem> found;
+  std::vector<ImportProblem>& list = problems ? *problems : found;
+  list.clear();
+  Result<importer::ModelFile> file = importer::read_model(request);
+  if (!file.ok()) {
+    list.push_back({ImportCode::kModelDeserializeFailed, -1, "", "", file.error().message, {}});
+    return file.error();
+  }
+  Result<ImportedModel> model = importer::import_file(*file, request.options, list);
+  if (!model.ok()) return importer::summary(list);
+  return model;
+}
+
+}  // namespace tenon
