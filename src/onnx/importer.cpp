@@ -1,13 +1,8 @@
 #include "onnx/importer.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-
-#include <filesystem>
-#include <limits>
-
 #include "onnx/graph_importer.h"
 #include "onnx/model_check.h"
+#include "onnx/model_file.h"
 #include "onnx/type_reader.h"
 #include "onnx_proto/onnx.pb.h"
 
@@ -17,8 +12,6 @@ namespace {
 
 using ::onnx::ModelProto;
 
-/// A graph in a graph costs three levels of messages; deeper ones get our own message first.
-constexpr int kMessageDepth = 320;
 constexpr int64_t kBaseNodes = 100'000;
 
 struct ModelFile {
@@ -32,33 +25,16 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? std::string(".") : path.substr(0, slash + 1);
 }
 
-Result<std::shared_ptr<ModelProto>> parse(const std::byte* data, uint64_t size) {
-  if (size == 0) return user_error("the model is empty (0 bytes)");
-  if (size > std::numeric_limits<int>::max())
-    return user_error(
-        "the model has {} bytes; protobuf reads at most 2 GiB: store its weights as external data",
-        size);
-  auto proto = std::make_shared<ModelProto>();
-  ::google::protobuf::io::ArrayInputStream stream(data, static_cast<int>(size));
-  ::google::protobuf::io::CodedInputStream coded(&stream);
-  coded.SetRecursionLimit(kMessageDepth);
-  if (!proto->ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage())
-    return user_error(
-        "not an ONNX model: the {} bytes are no ModelProto; the file may be cut short or damaged",
-        size);
-  return proto;
-}
-
 Result<ModelFile> read_model(const ImportRequest& request) {
   ModelFile file;
   file.directory = request.directory;
   if (request.path.empty()) {
-    TENON_ASSIGN(file.proto, parse(request.bytes.data(), request.bytes.size()));
+    TENON_ASSIGN(file.proto, parse_model(request.bytes));
     file.bytes = static_cast<int64_t>(request.bytes.size());
     return file;
   }
   TENON_ASSIGN(MappedBytes bytes, map_file(request.path));
-  auto proto = parse(bytes.data, bytes.size);
+  auto proto = parse_model({bytes.data, bytes.size});
   if (!proto.ok()) return std::move(proto).error().with_context(request.path);
   file.proto = std::move(*proto);
   file.bytes = static_cast<int64_t>(bytes.size);

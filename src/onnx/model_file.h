@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "base/status.h"
+
+namespace onnx {
+class ModelProto;
+}
+
+namespace tenon::importer {
+
+/// The messages of a serialized model; refuses what is damaged, empty or nested absurdly deep.
+Result<std::shared_ptr<::onnx::ModelProto>> parse_model(std::span<const std::byte> bytes);
+
+}  // namespace tenon::importer

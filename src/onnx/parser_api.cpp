@@ -1,0 +1,35 @@
+// The parser library's symbols.
+#include "onnx/parser.h"
+
+namespace {
+
+constexpr int kParserVersion = 100;  // 0.1.0 as major * 10000 + minor * 100 + patch.
+
+}  // namespace
+
+extern "C" {
+
+TENSORRTAPI void* createNvOnnxParser_INTERNAL(void* network, void* logger, int) noexcept {
+  if (network == nullptr || logger == nullptr) return nullptr;
+  auto& log = *static_cast<nvinfer1::ILogger*>(logger);
+  auto* ours =
+      dynamic_cast<tenon::network::Network*>(static_cast<nvinfer1::INetworkDefinition*>(network));
+  if (ours != nullptr)
+    return static_cast<nvonnxparser::IParser*>(new tenon::importer::Parser(*ours, log));
+  log.log(nvinfer1::ILogger::Severity::kERROR,
+          "createParser: the network was not made by Tenon's builder");
+  return nullptr;
+}
+
+TENSORRTAPI void* createNvOnnxParserRefitter_INTERNAL(void*, void* logger, int32_t) noexcept {
+  if (logger != nullptr)
+    static_cast<nvinfer1::ILogger*>(logger)->log(
+        nvinfer1::ILogger::Severity::kERROR, "createParserRefitter: refitting is not available");
+  return nullptr;
+}
+
+TENSORRTAPI int getNvOnnxParserVersion() noexcept {
+  return kParserVersion;
+}
+
+}  // extern "C"
