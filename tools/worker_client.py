@@ -1,0 +1,88 @@
+"""Talks to workers: processes that answer one line of JSON for each line of JSON, `tenon worker` and
+bench/rival_worker.py. Also draws inputs for a model, the same in every process."""
+import json
+import subprocess
+import zlib
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+ROOT = Path(__file__).resolve().parent.parent
+LARGEST_INDEX = 4999  # integer inputs are indices into tables of at least this many rows
+
+
+class WorkerError(RuntimeError):
+    pass
+
+
+class Worker:
+    def __init__(self, *command: str):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, command: str, **arguments) -> dict:
+        self.process.stdin.write(json.dumps({"command": command, **arguments}) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise WorkerError(f"the worker ended with status {self.process.wait()} while it was asked to {command}")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise WorkerError(f"{command}: {answer['error']} {answer.get('log', '')}".strip())
+        return answer
+
+    def close(self) -> None:
+        self.process.stdin.close()
+        self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def materialized(name: str, folder: Path) -> Path:
+    """The model with its weights, which are written when they are not there."""
+    if not (folder / f"{name}.onnx").exists() or not (folder / f"{name}.weights").exists():
+        import sys
+
+        sys.path.insert(0, str(ROOT / "models"))
+        from materialize import materialize
+
+        materialize(name, folder)
+    return folder / f"{name}.onnx"
+
+
+def draw_inputs(model: Path, batch: int, folder: Path) -> dict[str, Path]:
+    """Raw files of random inputs; symbolic extents become `batch`."""
+    graph = onnx.load(model, load_external_data=False).graph
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {}
+    for value in graph.input:
+        files[value.name] = folder / f"{model.stem}.{value.name}.{batch}.bin"
+        draw(value, model.stem, batch).tofile(files[value.name])
+    return files
+
+
+def shape_of(value: onnx.ValueInfoProto, batch: int) -> list[int]:
+    return [d.dim_value if d.HasField("dim_value") else batch for d in value.type.tensor_type.shape.dim]
+
+
+def draw(value: onnx.ValueInfoProto, model: str, batch: int) -> np.ndarray:
+    random = np.random.default_rng(zlib.crc32(f"{model}/{value.name}/{batch}".encode()))
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+    shape = shape_of(value, batch)
+    if np.issubdtype(dtype, np.floating):
+        return random.uniform(-1, 1, shape).astype(dtype)
+    return random.integers(0, LARGEST_INDEX + 1, shape).astype(dtype)
+
+
+def shapes_text(model: Path, batch: int) -> str:
+    """--shapes for a model: input:4x3x224x224,..."""
+    graph = onnx.load(model, load_external_data=False).graph
+    return ",".join(f"{v.name}:{'x'.join(map(str, shape_of(v, batch)))}" for v in graph.input)
+
+
+def files_text(files: dict[str, Path]) -> str:
+    return ",".join(f"{name}:{file}" for name, file in files.items())
