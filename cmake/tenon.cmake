@@ -67,3 +67,18 @@ function(tenon_test name)
     set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
   endif()
 endfunction()
+
+# tenon_shared_library(NAME DEPENDS ...): a shared library that holds every object of the static libraries
+# in DEPENDS, whether something refers to it or not, and exports what is marked TENSORRTAPI.
+function(tenon_shared_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}_empty.cpp "")
+  add_library(${name} SHARED ${CMAKE_CURRENT_BINARY_DIR}/${name}_empty.cpp)
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME tenon VERSION ${PROJECT_VERSION}
+                        SOVERSION ${PROJECT_VERSION_MAJOR} LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+  foreach(depend ${ARG_DEPENDS})
+    target_link_libraries(${name} PRIVATE -Wl,--whole-archive $<TARGET_FILE:${depend}> -Wl,--no-whole-archive ${depend})
+  endforeach()
+  target_link_options(${name} PRIVATE -Wl,--no-undefined)
+  target_include_directories(${name} INTERFACE ${CMAKE_SOURCE_DIR}/include)
+endfunction()

@@ -13,7 +13,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-DECLARED = re.compile(r"(tenon_library|add_library)\(\s*(\w+)([^)]*)\)")
+DECLARED = re.compile(r"(tenon_library|add_library|add_executable)\(\s*(\w+)([^)]*)\)")
 LINKED = re.compile(r"target_link_libraries\(\s*(\w+)([^)]*)\)")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 SOURCES = {".h", ".cpp", ".cu", ".def", ".cuh", ".inc"}

@@ -13,15 +13,26 @@ namespace {
 /// Values that are alive while a graph is evaluated.
 class Evaluation {
  public:
-  Evaluation(const Graph& graph, const ValueObserver& observer)
+  Evaluation(const Graph& graph, const ValueObserver& observer, const SymbolValues* symbols)
       : graph_(graph), observer_(observer) {
+    if (symbols != nullptr) symbols_ = *symbols;
     for (const auto& node : graph.nodes())
       for (const Value* input : node->inputs())
         if (input != nullptr) ++pending_[input];
     for (const Value* output : graph.outputs()) ++pending_[output];
   }
 
+  /// Symbols that stand alone in a value's type take the extents of its contents.
+  void bind_symbols(const Value& value, const Tensor& tensor) {
+    const Shape& shape = value.type.shape;
+    if (shape.size() != tensor.extents().size()) return;
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (const auto symbol = shape[i].as_symbol())
+        symbols_.insert_or_assign(*symbol, tensor.extents()[i]);
+  }
+
   void define(const Value* value, Tensor tensor) {
+    bind_symbols(*value, tensor);
     if (observer_) observer_(*value, tensor);
     if (pending_.contains(value)) alive_[value] = std::move(tensor);
   }
@@ -32,7 +43,7 @@ class Evaluation {
       TENON_ASSIGN(const Tensor* tensor, find(node, input));
       inputs.push_back(tensor);
     }
-    TENON_ASSIGN(std::vector<Tensor> results, evaluate_node(node, inputs));
+    TENON_ASSIGN(std::vector<Tensor> results, evaluate_node(node, inputs, &symbols_));
     for (const Value* input : node.inputs())
       if (input != nullptr && --pending_[input] == 0) alive_.erase(input);
     for (size_t i = 0; i < results.size(); ++i) define(node.outputs()[i], std::move(results[i]));
@@ -63,6 +74,7 @@ class Evaluation {
 
   const Graph& graph_;
   const ValueObserver& observer_;
+  SymbolValues symbols_;
   std::unordered_map<const Value*, int> pending_;  ///< Uses still to come.
   std::unordered_map<const Value*, Tensor> alive_;
 };
@@ -100,14 +112,24 @@ Status evaluate_into(const Node& node, EvalContext& context) {
   return {};
 }
 
+Result<std::vector<Tensor>> evaluate(const Graph& graph, std::span<const Tensor> inputs,
+                                     const ValueObserver& observer, const SymbolValues* symbols) {
+  Evaluation evaluation(graph, observer, symbols);
+  for (size_t i = 0; i < inputs.size(); ++i) evaluation.define(graph.inputs()[i], inputs[i]);
+  for (const auto& node : graph.nodes()) TENON_TRY(evaluation.run(*node));
+  return evaluation.outputs();
+}
+
 }  // namespace
 
-Result<std::vector<Tensor>> evaluate_node(const Node& node, std::span<const Tensor* const> inputs) {
+Result<std::vector<Tensor>> evaluate_node(const Node& node, std::span<const Tensor* const> inputs,
+                                          const SymbolValues* symbols) {
   const OpInfo& info = op_info(node.kind());
   if (static_cast<int>(inputs.size()) < info.min_inputs)
     return user_error("node \"{}\" ({}): takes at least {} inputs, not {}", node.name,
                       node.op->name(), info.min_inputs, inputs.size());
   EvalContext context(node, inputs);
+  context.set_symbols(symbols);
   TENON_TRY(evaluate_into(node, context));
   return std::move(context.outputs());
 }
@@ -119,10 +141,14 @@ Result<std::vector<Tensor>> evaluate_graph(const Graph& graph, std::span<const T
 Result<std::vector<Tensor>> evaluate_graph(const Graph& graph, std::span<const Tensor> inputs,
                                            const ValueObserver& observer) {
   TENON_TRY(check_inputs(graph, inputs));
-  Evaluation evaluation(graph, observer);
-  for (size_t i = 0; i < inputs.size(); ++i) evaluation.define(graph.inputs()[i], inputs[i]);
-  for (const auto& node : graph.nodes()) TENON_TRY(evaluation.run(*node));
-  return evaluation.outputs();
+  return evaluate(graph, inputs, observer, nullptr);
+}
+
+Result<std::vector<Tensor>> evaluate_body(const Graph& body, std::span<const Tensor> inputs,
+                                          const SymbolValues* symbols) {
+  if (inputs.size() != body.inputs().size())
+    return internal_error("a body takes {} inputs, not {}", body.inputs().size(), inputs.size());
+  return evaluate(body, inputs, ValueObserver(), symbols);
 }
 
 }  // namespace tenon

@@ -33,13 +33,20 @@ Status infer_node(Node& node, std::span<const Tensor* const> known = {});
 /// All nodes in order.
 Status infer_graph(Graph& graph);
 /// Reference evaluation of one node; `inputs` has an entry per operand, null for absent ones.
-Result<std::vector<Tensor>> evaluate_node(const Node& node, std::span<const Tensor* const> inputs);
-/// Reference evaluation of a whole graph.
+/// `symbols`, if given, are values of symbolic extents.
+Result<std::vector<Tensor>> evaluate_node(const Node& node, std::span<const Tensor* const> inputs,
+                                          const SymbolValues* symbols = nullptr);
+/// Reference evaluation of a whole graph. Symbols get their values from the inputs' extents.
 Result<std::vector<Tensor>> evaluate_graph(const Graph& graph, std::span<const Tensor> inputs);
 /// Called for every value while a graph is evaluated, with its contents.
 using ValueObserver = std::function<void(const Value&, const Tensor&)>;
 Result<std::vector<Tensor>> evaluate_graph(const Graph& graph, std::span<const Tensor> inputs,
                                            const ValueObserver& observer);
+
+/// Reference evaluation of a body: the same without checks of the inputs' extents, which may differ
+/// from one call to the next. `symbols` are values of the enclosing graph's symbols, or null.
+Result<std::vector<Tensor>> evaluate_body(const Graph& body, std::span<const Tensor> inputs,
+                                          const SymbolValues* symbols);
 
 #define TENON_OP(Struct, ...)                            \
   struct Struct;                                         \

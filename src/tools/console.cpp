@@ -22,14 +22,15 @@ char letter(Severity severity) {
 
 }  // namespace
 
-Console::Console(bool verbose) : verbose_(verbose), on_terminal_(isatty(STDOUT_FILENO) != 0) {}
+Console::Console(Severity threshold)
+    : threshold_(threshold), on_terminal_(isatty(STDOUT_FILENO) != 0) {}
 
 Console::~Console() {
   clear_progress();
 }
 
 void Console::write(Severity severity, std::string_view message) {
-  if (severity == Severity::kVerbose && !verbose_) return;
+  if (severity > threshold_) return;
   const bool to_error = severity <= Severity::kWarning;
   const std::string line = fmt::format("[{}] [{}] {}\n", timestamp(), letter(severity), message);
   const std::lock_guard lock(mutex_);

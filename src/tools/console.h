@@ -16,11 +16,11 @@ namespace tenon::tools {
 /// below the log and is cleared before each message.
 class Console final : public Logger {
  public:
-  explicit Console(bool verbose = false);
+  /// Messages less severe than `threshold` are dropped.
+  explicit Console(Severity threshold = Severity::kInfo);
   ~Console() override;
 
-  void set_verbose(bool verbose) { verbose_ = verbose; }
-  bool verbose_enabled() const { return verbose_; }
+  void set_threshold(Severity threshold) { threshold_ = threshold; }
 
   void write(Severity severity, std::string_view message) override;
   /// A line without prefix, as the banner is.
@@ -33,7 +33,7 @@ class Console final : public Logger {
   void erase_progress_line();
 
   std::mutex mutex_;
-  bool verbose_;
+  Severity threshold_;
   bool on_terminal_;
   bool progress_shown_ = false;
 };

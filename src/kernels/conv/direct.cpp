@@ -1,0 +1,287 @@
+#include "kernels/conv/direct.h"
+
+#include <algorithm>
+
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/pack.h"
+
+namespace tenon::cpu {
+namespace {
+
+bool can_merge_columns(const ConvProblem& p) {
+  if (p.transposed || p.dilation[2] != 1) return false;
+  return p.channels_first_input || (p.groups == 1 && p.input_pixel_stride == p.input_channels);
+}
+
+int64_t floor_mod(int64_t a, int64_t b) {
+  return ((a % b) + b) % b;
+}
+
+/// Positions of every step, innermost last.
+template <class F>
+void for_each_position(const Spatial& extents, F f) {
+  for (int64_t d = 0; d < extents[0]; ++d)
+    for (int64_t h = 0; h < extents[1]; ++h)
+      for (int64_t w = 0; w < extents[2]; ++w) f(Spatial{d, h, w});
+}
+
+/// The weights of one group as a k x n matrix, k in the order of the gather.
+struct WeightMatrix {
+  const ConvProblem& p;
+  const void* weights;
+  int64_t group;
+  bool channels_outermost;  // k = (channel, tap), else (tap, channel)
+
+  float at(int64_t channel, const Spatial& tap, int64_t column) const {
+    const int64_t in_each = p.input_channels / p.groups, out_each = p.output_channels / p.groups;
+    const int64_t pair = p.transposed ? (group * in_each + channel) * out_each + column
+                                      : (group * out_each + column) * in_each + channel;
+    const int64_t spatial = (tap[0] * p.kernel[1] + tap[1]) * p.kernel[2] + tap[2];
+    const int64_t index = pair * volume(p.kernel) + spatial;
+    if (p.weight_type == ElementType::f32) return static_cast<const float*>(weights)[index];
+    return bf16_to_float(static_cast<const uint16_t*>(weights)[index]);
+  }
+
+  std::vector<float> dense(const std::vector<Spatial>& taps) const {
+    const int64_t in_each = p.input_channels / p.groups, out_each = p.output_channels / p.groups;
+    const int64_t count = static_cast<int64_t>(taps.size());
+    std::vector<float> matrix(count * in_each * out_each);
+    for (int64_t t = 0; t < count; ++t)
+      for (int64_t c = 0; c < in_each; ++c) {
+        const int64_t k = channels_outermost ? c * count + t : t * in_each + c;
+        for (int64_t n = 0; n < out_each; ++n) matrix[k * out_each + n] = at(c, taps[t], n);
+      }
+    return matrix;
+  }
+};
+
+Status check(const ConvProblem& p) {
+  if (p.groups < 1 || p.input_channels % p.groups != 0 || p.output_channels % p.groups != 0)
+    return internal_error("{} and {} channels in {} groups", p.input_channels, p.output_channels,
+                          p.groups);
+  if (p.transposed && p.channels_first_input)
+    return unsupported("a transposed convolution of a channels-first input");
+  if (p.steps.size() > kMaxEpilogueSteps)
+    return unsupported("an epilogue of {} steps (at most {})", p.steps.size(), kMaxEpilogueSteps);
+  for (const EpilogueStep& step : p.steps)
+    if (step.operand == OperandKind::per_row) return unsupported("an operand per pixel");
+  return {};
+}
+
+}  // namespace
+
+GatherFunction gather_function(Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::avx512) return gather_avx512;
+  if (isa == Isa::avx2) return gather_avx2;
+#endif
+  (void)isa;
+  return gather_generic;
+}
+
+Result<DirectConvolution> DirectConvolution::prepare(const ConvProblem& problem,
+                                                     const void* weights) {
+  DirectConvolution conv;
+  conv.problem_ = problem;
+  ConvProblem& p = conv.problem_;
+  if (p.input_pixel_stride == 0) p.input_pixel_stride = p.input_channels;
+  if (p.output_pixel_stride == 0) p.output_pixel_stride = p.output_channels;
+  TENON_TRY(check(p));
+  const Microkernels& kernels = microkernels(p.compute, capped_isa(p.isa));
+  conv.gather_ = gather_function(kernels.isa);
+  p.transposed ? conv.make_phases(kernels) : conv.make_convolution(kernels);
+  for (Phase& phase : conv.phases_) TENON_TRY(conv.finish_phase(kernels, phase, weights));
+  return conv;
+}
+
+Gather DirectConvolution::base_gather(const Microkernels& kernels) const {
+  const ConvProblem& p = problem_;
+  Gather g;
+  g.input = p.input;
+  g.column_stride = p.channels_first_input ? 1 : p.input_pixel_stride;
+  g.height_stride = g.column_stride * p.input[2];
+  g.depth_stride = g.height_stride * p.input[1];
+  g.image_stride = g.depth_stride * p.input[0] * (p.channels_first_input ? p.input_channels : 1);
+  g.from = p.input_type;
+  g.to = kernels.type;
+  g.k_unit = kernels.k_unit;
+  g.unit = p.channels_first_input ? 1 : p.input_channels / p.groups;
+  return g;
+}
+
+void DirectConvolution::make_convolution(const Microkernels& kernels) {
+  const ConvProblem& p = problem_;
+  Phase phase;
+  Gather& g = phase.gather = base_gather(kernels);
+  g.rows = p.output;
+  g.step = p.stride;
+  for (int i = 0; i < 3; ++i) g.origin[i] = -p.pad[i];
+  g.width = can_merge_columns(p) ? p.kernel[2] : 1;
+  const int64_t channel_stride = volume(p.input);
+  Spatial taps = p.kernel;
+  taps[2] /= g.width;
+  for (int64_t c = 0; c < (p.channels_first_input ? p.input_channels / p.groups : 1); ++c)
+    for_each_position(taps, [&](const Spatial& t) {
+      GatherRun run{int32_t(t[0] * p.dilation[0]), int32_t(t[1] * p.dilation[1]),
+                    int32_t(t[2] * p.dilation[2]), 0};
+      run.offset = run.depth * g.depth_stride + run.height * g.height_stride +
+                   run.column * g.column_stride + c * channel_stride;
+      g.runs.push_back(run);
+    });
+  std::vector<Spatial> order;
+  for_each_position(p.kernel, [&](const Spatial& t) { order.push_back(t); });
+  taps_.push_back(order);
+  const bool plain = volume(p.kernel) == 1 && volume(p.stride) == 1 && p.input == p.output &&
+                     p.pad == Spatial{} && !p.channels_first_input;
+  phase.direct = plain && p.input_type == kernels.type &&
+                 can_read_directly(kernels, g.k(), p.input_pixel_stride);
+  phase.plan = plan_product(kernels, p.batch * volume(p.output), p.output_channels / p.groups,
+                            g.k(), p.output_type, p.steps, p.groups, p.threads, !phase.direct);
+  phases_.push_back(std::move(phase));
+}
+
+// Output position o takes tap t from input position (o + pad - t * dilation) / stride where that is
+// whole: positions with the same residue of (o + pad) have the same taps, and their inputs are
+// neighbours.
+void DirectConvolution::make_phases(const Microkernels& kernels) {
+  const ConvProblem& p = problem_;
+  for_each_position(p.stride, [&](const Spatial& residue) {
+    Phase phase;
+    Gather& g = phase.gather = base_gather(kernels);
+    g.step = {1, 1, 1};
+    phase.step = p.stride;
+    for (int i = 0; i < 3; ++i) {
+      phase.first[i] = floor_mod(residue[i] - p.pad[i], p.stride[i]);
+      g.origin[i] = (phase.first[i] + p.pad[i] - residue[i]) / p.stride[i];
+      g.rows[i] =
+          std::max<int64_t>(0, (p.output[i] - phase.first[i] + p.stride[i] - 1) / p.stride[i]);
+    }
+    if (volume(g.rows) == 0) return;
+    std::vector<Spatial> order;
+    for_each_position(p.kernel, [&](const Spatial& t) {
+      Spatial shift;
+      for (int i = 0; i < 3; ++i) {
+        if (floor_mod(residue[i] - t[i] * p.dilation[i], p.stride[i]) != 0) return;
+        shift[i] = (residue[i] - t[i] * p.dilation[i]) / p.stride[i];
+      }
+      order.push_back(t);
+      g.runs.push_back(
+          {int32_t(shift[0]), int32_t(shift[1]), int32_t(shift[2]),
+           shift[0] * g.depth_stride + shift[1] * g.height_stride + shift[2] * g.column_stride});
+    });
+    taps_.push_back(order);
+    phase.lines = p.batch * g.rows[0] * g.rows[1];
+    phase.plan = plan_product(kernels, g.rows[2], p.output_channels / p.groups, g.k(),
+                              p.output_type, p.steps, p.groups * phase.lines, p.threads, true);
+    phases_.push_back(std::move(phase));
+  });
+}
+
+Status DirectConvolution::finish_phase(const Microkernels& kernels, Phase& phase,
+                                       const void* weights) {
+  const int64_t n = phase.plan.n, k = phase.plan.k;
+  phase.packed_each = align_up(tenon::cpu::packed_bytes(kernels, k, n));
+  phase.packed = AlignedBuffer(phase.packed_each * problem_.groups);
+  if (phase.packed.size() != phase.packed_each * problem_.groups)
+    return resource_error("no memory for {} bytes of packed weights",
+                          phase.packed_each * problem_.groups);
+  const std::vector<Spatial>& taps = taps_[&phase - phases_.data()];
+  const int64_t panels = (n + kernels.panel - 1) / kernels.panel;
+  for (int64_t g = 0; g < problem_.groups; ++g) {
+    const std::vector<float> matrix =
+        WeightMatrix{problem_, weights, g, problem_.channels_first_input}.dense(taps);
+    pack_panels(kernels, {matrix.data(), ElementType::f32, n, 1}, k, n, 0, panels,
+                phase.packed.as<char>() + g * phase.packed_each);
+  }
+  return {};
+}
+
+size_t DirectConvolution::scratch_bytes() const {
+  size_t most = 0;
+  for (const Phase& phase : phases_)
+    most = std::max(most, align_up(phase.plan.worker_scratch_bytes()));
+  return most * problem_.threads;
+}
+
+size_t DirectConvolution::packed_bytes() const {
+  size_t bytes = 0;
+  for (const Phase& phase : phases_) bytes += phase.packed.size();
+  return bytes;
+}
+
+int64_t DirectConvolution::tasks(const Phase& phase) const {
+  return problem_.groups * phase.lines * phase.plan.row_tasks() * phase.plan.column_tasks();
+}
+
+void DirectConvolution::run(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const {
+  if (problem_.batch == 0) return;
+  for (const Phase& phase : phases_) {
+    const size_t worker_bytes = align_up(phase.plan.worker_scratch_bytes());
+    pool.parallel_for(tasks(phase), 1, [&](int64_t begin, int64_t end, int worker) {
+      for (int64_t task = begin; task < end; ++task)
+        run_task(phase, arguments, task, static_cast<char*>(scratch) + worker * worker_bytes);
+    });
+  }
+}
+
+int64_t DirectConvolution::output_pixel(const Phase& phase, int64_t line) const {
+  const Spatial& rows = phase.gather.rows;
+  const int64_t height = line % rows[1] * phase.step[1] + phase.first[1];
+  line /= rows[1];
+  const int64_t depth = line % rows[0] * phase.step[0] + phase.first[0];
+  const int64_t image = line / rows[0];
+  const Spatial& out = problem_.output;
+  return ((image * out[0] + depth) * out[1] + height) * out[2] + phase.first[2];
+}
+
+void DirectConvolution::run_task(const Phase& phase, const ConvArguments& arguments, int64_t task,
+                                 void* scratch) const {
+  const ProductPlan& plan = phase.plan;
+  const int64_t in_line = task % plan.row_tasks() * plan.row_block;
+  task /= plan.row_tasks();
+  const int64_t line = task % phase.lines;
+  task /= phase.lines;
+  const int64_t column = task % plan.column_tasks() * plan.column_block;
+  const int64_t group = task / plan.column_tasks();
+  // Row numbers run through all lines; the addresses below are those of row 0 if the line went on
+  // backwards.
+  const int64_t row = line * plan.m + in_line;
+  const int64_t pixel_step = phase.step[2];
+  const int64_t origin =
+      problem_.transposed ? output_pixel(phase, line) - line * plan.m * pixel_step : 0;
+  const int64_t channel = group * plan.n;
+  EpilogueOperand operands[kMaxEpilogueSteps];
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    operands[i] = arguments.operands[i];
+    int64_t offset = 0;
+    if (plan.steps[i].operand == OperandKind::per_column) offset = channel;
+    if (plan.steps[i].operand == OperandKind::full)
+      offset = origin * operands[i].row_stride + channel;
+    operands[i].data = static_cast<const char*>(operands[i].data) +
+                       offset * element_size(plan.steps[i].operand_type);
+    operands[i].row_stride *= pixel_step;
+  }
+  const int64_t in_each = problem_.input_channels / problem_.groups;
+  const int64_t group_offset =
+      group * in_each * (problem_.channels_first_input ? volume(problem_.input) : 1);
+  const char* input =
+      static_cast<const char*>(arguments.input) + group_offset * element_size(problem_.input_type);
+  const auto copy = [&](int64_t r, int64_t rows, int64_t k, int64_t count, void* to,
+                        int64_t stride) {
+    gather_(phase.gather, input, r, rows, k, count, to, stride);
+  };
+  const RowSource source(copy);
+  const ProductOperands product{.a = input,
+                                .a_stride = problem_.input_pixel_stride,
+                                .source = phase.direct ? nullptr : &source,
+                                .b = phase.packed.as<char>() + group * phase.packed_each,
+                                .output = static_cast<char*>(arguments.output) +
+                                          (origin * problem_.output_pixel_stride + channel) *
+                                              element_size(problem_.output_type),
+                                .output_stride = problem_.output_pixel_stride * pixel_step,
+                                .operands = operands};
+  run_product(plan, product, row, std::min(plan.row_block, plan.m - in_line), column,
+              std::min(plan.column_block, plan.n - column), scratch);
+}
+
+}  // namespace tenon::cpu

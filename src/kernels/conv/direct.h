@@ -1,0 +1,55 @@
+#pragma once
+
+#include "base/status.h"
+#include "device/cpu/aligned_buffer.h"
+#include "device/cpu/thread_pool.h"
+#include "kernels/conv/gather.h"
+#include "kernels/conv/problem.h"
+#include "kernels/gemm/product.h"
+
+namespace tenon::cpu {
+
+/// Convolution of any kind as a matrix product: rows are output pixels, gathered block by block
+/// into the cache. A transposed convolution is one product for every residue of the output position
+/// by the stride, so that no multiplication by zero is made.
+class DirectConvolution {
+ public:
+  /// `weights` in ONNX order: output x input/groups x kernel, transposed: input x output/groups x
+  /// kernel.
+  static Result<DirectConvolution> prepare(const ConvProblem& problem, const void* weights);
+
+  size_t scratch_bytes() const;
+  size_t packed_bytes() const;
+  /// Needs `scratch` of scratch_bytes(), 64-byte aligned, and a pool of at most the problem's
+  /// threads.
+  void run(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const;
+
+ private:
+  /// One product: all output pixels, or those of one residue.
+  struct Phase {
+    Gather gather;
+    ProductPlan plan;
+    int64_t lines = 1;   ///< Runs of output pixels at equal distances, plan.m each.
+    Spatial first = {};  ///< first output position
+    Spatial step = {1, 1, 1};
+    AlignedBuffer packed;  ///< groups one after the other
+    size_t packed_each = 0;
+    bool direct = false;  ///< A is the input itself.
+  };
+
+  void make_convolution(const Microkernels& kernels);
+  void make_phases(const Microkernels& kernels);
+  Gather base_gather(const Microkernels& kernels) const;
+  Status finish_phase(const Microkernels& kernels, Phase& phase, const void* weights);
+  int64_t tasks(const Phase& phase) const;
+  void run_task(const Phase& phase, const ConvArguments& arguments, int64_t task,
+                void* scratch) const;
+  int64_t output_pixel(const Phase& phase, int64_t line) const;
+
+  ConvProblem problem_;
+  GatherFunction gather_ = nullptr;
+  std::vector<Phase> phases_;
+  std::vector<std::vector<Spatial>> taps_;  ///< of each phase, in the order of k
+};
+
+}  // namespace tenon::cpu

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "device/cpu/isa.h"
+#include "kernels/epilogue/epilogue.h"
+
+namespace tenon::cpu {
+
+/// Depth, height, width; 1-D and 2-D problems have leading ones (and zero padding there).
+using Spatial = std::array<int64_t, 3>;
+
+/// A convolution, or a transposed one, over channels-last tensors.
+struct ConvProblem {
+  int64_t batch = 1;
+  int64_t input_channels = 1, output_channels = 1, groups = 1;
+  Spatial input = {1, 1, 1}, output = {1, 1, 1};
+  Spatial kernel = {1, 1, 1}, stride = {1, 1, 1}, dilation = {1, 1, 1};
+  Spatial pad = {0, 0, 0};  ///< before the first element; what is behind follows from the extents
+  bool transposed = false;
+
+  ElementType input_type = ElementType::f32;
+  ElementType output_type = ElementType::f32;
+  ElementType weight_type = ElementType::f32;
+  /// Multiply in bf16 (accumulating in float) where the machine can; without, everything is float.
+  ElementType compute = ElementType::f32;
+  bool channels_first_input = false;  ///< the input is dense NCHW instead
+
+  /// Elements from one pixel to the next: more than the channels inside a wider tensor.
+  int64_t input_pixel_stride = 0;
+  int64_t output_pixel_stride = 0;
+
+  /// Rows of the output matrix are pixels, columns are channels.
+  std::vector<EpilogueStep> steps;
+  Isa isa = detected_isa();
+  int threads = 1;
+};
+
+/// Addresses of one run.
+struct ConvArguments {
+  const void* input = nullptr;
+  void* output = nullptr;
+  const EpilogueOperand* operands = nullptr;  ///< parallel to the problem's steps
+};
+
+inline int64_t volume(const Spatial& s) {
+  return s[0] * s[1] * s[2];
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,24 @@
+#include "kernels/image.h"
+
+namespace tenon {
+
+std::optional<int64_t> pixel_stride(const Operand& operand) {
+  if (!operand.present || operand.rank() < 3 || operand.rank() > 5) return std::nullopt;
+  if (operand.dense() && operand.layout != Layout::kChannelsLast) return std::nullopt;
+  const std::vector<int64_t> strides =
+      operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
+  const int last = operand.rank() - 1;
+  if (operand.extents[1] != 1 && strides[1] != 1) return std::nullopt;
+  const int64_t pixel = strides[last];
+  if (pixel < operand.extents[1]) return std::nullopt;
+  // Each slower axis steps over all of the next faster one; axes of extent 1 never step.
+  int64_t expected = pixel;
+  for (int axis = last; axis >= 2; --axis) {
+    if (operand.extents[axis] != 1 && strides[axis] != expected) return std::nullopt;
+    expected *= operand.extents[axis];
+  }
+  if (operand.extents[0] != 1 && strides[0] != expected) return std::nullopt;
+  return pixel;
+}
+
+}  // namespace tenon

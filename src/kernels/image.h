@@ -1,0 +1,14 @@
+#pragma once
+
+#include <optional>
+
+#include "kernels/tactic.h"
+
+namespace tenon {
+
+/// Elements from one pixel to the next when the operand is a channels-last image, dense or inside a
+/// wider one (a part of the channels of each pixel); nothing for other operands. Of rank 3 to 5;
+/// rows and images follow each other without gaps.
+std::optional<int64_t> pixel_stride(const Operand& operand);
+
+}  // namespace tenon

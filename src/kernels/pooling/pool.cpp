@@ -1,0 +1,32 @@
+#include "kernels/pooling/pool.h"
+
+namespace tenon::cpu {
+namespace {
+
+PoolPixel pixel_for(Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::avx512) return pool_pixel_avx512();
+  if (isa >= Isa::avx2) return pool_pixel_avx2();
+#endif
+  (void)isa;
+  return pool_pixel_generic();
+}
+
+}  // namespace
+
+void pool(const PoolProblem& problem, const void* input, void* output, ThreadPool& threads) {
+  const PoolPixel pixel = pixel_for(problem.isa);
+  const int64_t bytes = problem.bf16 ? 2 : 4;
+  const int64_t image_bytes = problem.in_height * problem.in_width * problem.in_pixel * bytes;
+  threads.parallel_for(problem.batch * problem.out_height, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t row = begin; row < end; ++row) {
+      const int64_t n = row / problem.out_height, y = row % problem.out_height;
+      const auto* image = static_cast<const char*>(input) + n * image_bytes;
+      auto* out = static_cast<char*>(output) + row * problem.out_width * problem.out_pixel * bytes;
+      for (int64_t x = 0; x < problem.out_width; ++x)
+        pixel(problem, image, out + x * problem.out_pixel * bytes, y, x);
+    }
+  });
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+
+#include "device/cpu/isa.h"
+#include "device/cpu/thread_pool.h"
+
+/// Max and average pooling over channels-last images of f32 or bf16.
+namespace tenon::cpu {
+
+struct PoolProblem {
+  bool average = false;
+  bool bf16 = false;
+  bool count_padding = false;  ///< Average over the whole window, padding included.
+  int64_t batch = 1, channels = 1;
+  int64_t in_height = 1, in_width = 1, out_height = 1, out_width = 1;
+  int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
+  int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+  /// Elements from one pixel to the next: `channels` when dense, more inside a wider tensor.
+  int64_t in_pixel = 1, out_pixel = 1;
+  Isa isa = detected_isa();
+};
+
+/// Results do not depend on the number of threads.
+void pool(const PoolProblem& problem, const void* input, void* output, ThreadPool& threads);
+
+/// One output pixel of one image, as compiled for one instruction set.
+using PoolPixel = void (*)(const PoolProblem& problem, const void* image, void* pixel, int64_t y,
+                           int64_t x);
+PoolPixel pool_pixel_generic();
+PoolPixel pool_pixel_avx2();
+PoolPixel pool_pixel_avx512();
+
+}  // namespace tenon::cpu

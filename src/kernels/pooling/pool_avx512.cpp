@@ -1,0 +1,17 @@
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/pooling/pool.h"
+
+namespace tenon::cpu {
+namespace {
+#include "kernels/pooling/pool_body.h"
+}  // namespace
+
+PoolPixel pool_pixel_avx512() {
+  return pixel;
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,50 @@
+#include "ops/body.h"
+
+#include <fmt/format.h>
+
+#include "ops/table.h"
+
+namespace tenon {
+
+Status expect_bodies(const InferContext& context, int count) {
+  const int given = static_cast<int>(context.node().bodies.size());
+  if (given == count) return {};
+  return context.fail(fmt::format("{} bodies are expected, not {}", count, given));
+}
+
+Status expect_body(const InferContext& context, const Graph& body, int inputs, int outputs) {
+  const int given_inputs = static_cast<int>(body.inputs().size());
+  const int given_outputs = static_cast<int>(body.outputs().size());
+  if (inputs >= 0 && given_inputs != inputs)
+    return context.fail(
+        fmt::format("the body \"{}\" takes {} inputs, not {}", body.name, given_inputs, inputs));
+  if (outputs >= 0 && given_outputs != outputs)
+    return context.fail(
+        fmt::format("the body \"{}\" gives {} outputs, not {}", body.name, given_outputs, outputs));
+  return {};
+}
+
+void pass_input(const InferContext& context, int index, Value& body_input) {
+  if (!context.has_input(index)) return;
+  body_input.type.type = context.input(index).type;
+  body_input.type.shape = context.shape(index);
+  body_input.elements = context.elements(index);
+}
+
+Status infer_body(InferContext& context, Graph& body) {
+  Graph& outer = context.mutable_node().graph();
+  const auto note = [&body](const Dim& dim) {
+    for (std::string& symbol : dim.symbols())
+      body.symbol_ranges.emplace(std::move(symbol), Range{});
+  };
+  // So that the body's own symbols differ from all that are visible outside.
+  for (const auto& [symbol, range] : outer.symbol_ranges) body.symbol_ranges[symbol] = range;
+  for (const Value* input : outer.inputs())
+    for (const Dim& extent : input->type.shape) note(extent);
+  const Status status = infer_graph(body);
+  for (const auto& [symbol, range] : body.symbol_ranges) outer.symbol_ranges.emplace(symbol, range);
+  if (status.ok()) return {};
+  return Error(status.error()).with_context(fmt::format("in \"{}\"", context.node().name));
+}
+
+}  // namespace tenon

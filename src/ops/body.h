@@ -1,0 +1,18 @@
+#pragma once
+
+#include "ops/context.h"
+
+namespace tenon {
+
+/// What inference of nodes with bodies shares.
+
+/// Fails unless the node has that many bodies.
+Status expect_bodies(const InferContext& context, int count);
+/// Fails unless the body has that many inputs and outputs (-1: any).
+Status expect_body(const InferContext& context, const Graph& body, int inputs, int outputs);
+/// Type and known contents of an operand, null ones excepted, to an input of a body.
+void pass_input(const InferContext& context, int index, Value& body_input);
+/// Infers the body with the symbols of the node's graph, which receives the symbols it makes.
+Status infer_body(InferContext& context, Graph& body);
+
+}  // namespace tenon

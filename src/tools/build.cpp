@@ -1,0 +1,126 @@
+#include "tools/build.h"
+
+#include <chrono>
+#include <cstdlib>
+
+#include "NvOnnxParser.h"
+#include "tools/build_progress.h"
+#include "tools/configure.h"
+#include "tools/exports.h"
+#include "tools/profiles.h"
+
+namespace tenon::tools {
+namespace {
+
+using nvinfer1::IBuilder;
+using nvinfer1::IBuilderConfig;
+using nvinfer1::IHostMemory;
+using nvinfer1::INetworkDefinition;
+using nvinfer1::ITimingCache;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::unique_ptr<INetworkDefinition> create_network(IBuilder& builder, bool strongly_typed) {
+  const auto bit =
+      1U << static_cast<uint32_t>(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
+  return std::unique_ptr<INetworkDefinition>(builder.createNetworkV2(strongly_typed ? bit : 0U));
+}
+
+void set_parser_flags(nvonnxparser::IParser& parser, const Arguments& arguments) {
+  using nvonnxparser::OnnxParserFlag;
+  if (arguments.flag(OptionId::pluginInstanceNorm))
+    parser.clearFlag(OnnxParserFlag::kNATIVE_INSTANCENORM);
+  if (arguments.flag(OptionId::enablePluginOverride))
+    parser.setFlag(OnnxParserFlag::kENABLE_PLUGIN_OVERRIDE);
+}
+
+/// All problems that the parser met, one line each.
+void print_parser_errors(const nvonnxparser::IParser& parser, Console& console) {
+  for (int i = 0; i < parser.getNbErrors(); ++i) {
+    const nvonnxparser::IParserError& error = *parser.getError(i);
+    console.verbose("Parser error {}: {}", i, error.desc());
+  }
+}
+
+Status parse_model(nvonnxparser::IParser& parser, const std::string& file, Console& console) {
+  console.info("Start parsing network model.");
+  const auto start = std::chrono::steady_clock::now();
+  if (!parser.parseFromFile(file.c_str(), static_cast<int>(nvinfer1::ILogger::Severity::kINFO))) {
+    print_parser_errors(parser, console);
+    if (parser.getNbErrors() > 0)
+      return user_error("cannot read the model '{}': {}", file, parser.getError(0)->desc());
+    return user_error("cannot read the model '{}'", file);
+  }
+  console.info("Finished parsing network model. Parse time: {:g}", seconds_since(start));
+  return {};
+}
+
+/// The timing cache of --timingCacheFile, empty where there is no such file yet.
+Result<std::unique_ptr<ITimingCache>> load_timing_cache(IBuilderConfig& config,
+                                                        const std::string& file, Console& console) {
+  std::vector<char> bytes;
+  if (Result<std::vector<char>> read = read_file(file); read.ok()) {
+    bytes = std::move(*read);
+    console.info("Loaded {} bytes of timing cache from {}", bytes.size(), file);
+  }
+  std::unique_ptr<ITimingCache> cache(config.createTimingCache(bytes.data(), bytes.size()));
+  if (!cache) return user_error("'{}' is not a timing cache", file);
+  if (!config.setTimingCache(*cache, false))
+    return user_error("the timing cache '{}' is of another device", file);
+  return cache;
+}
+
+Status save_timing_cache(const ITimingCache& cache, const std::string& file, Console& console) {
+  const std::unique_ptr<IHostMemory> bytes(cache.serialize());
+  if (!bytes) return internal_error("the timing cache could not be serialized");
+  TENON_TRY(write_file(file, std::span(static_cast<const char*>(bytes->data()), bytes->size())));
+  console.info("Saved {} bytes of timing cache to {}", bytes->size(), file);
+  return {};
+}
+
+std::string expanded(std::string path) {
+  const char* home = path.starts_with("~/") ? std::getenv("HOME") : nullptr;
+  return home ? home + path.substr(1) : path;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<IHostMemory>> build_plan(const Arguments& arguments, Console& console,
+                                                nvinfer1::ILogger& logger) {
+  TENON_ASSIGN(const std::vector<ProfileShapes> profiles, parse_profiles(arguments, console));
+  TENON_TRY(check_calibration_shapes(arguments, profiles.size()));
+  const std::unique_ptr<IBuilder> builder(nvinfer1::createInferBuilder(logger));
+  if (!builder) return internal_error("the builder could not be made");
+  const auto network = create_network(*builder, arguments.flag(OptionId::stronglyTyped));
+  const std::unique_ptr<IBuilderConfig> config(builder->createBuilderConfig());
+  if (!network || !config) return internal_error("the network could not be made");
+  const std::unique_ptr<nvonnxparser::IParser> parser(nvonnxparser::createParser(*network, logger));
+  if (!parser) return internal_error("the ONNX parser could not be made");
+  set_parser_flags(*parser, arguments);
+  TENON_TRY(parse_model(*parser, expanded(arguments.text(OptionId::onnx)), console));
+
+  TENON_TRY(configure_network(*network, arguments, console));
+  TENON_TRY(configure_builder(*builder, *config, arguments, console));
+  TENON_TRY(add_profiles(*builder, *network, *config, profiles, console));
+  const std::string cache_file = arguments.text(OptionId::timingCacheFile);
+  std::unique_ptr<ITimingCache> cache;
+  if (!cache_file.empty()) {
+    TENON_ASSIGN(cache, load_timing_cache(*config, cache_file, console));
+  }
+
+  BuildProgress progress(console);
+  config->setProgressMonitor(&progress);
+  const auto start = std::chrono::steady_clock::now();
+  std::unique_ptr<IHostMemory> plan(builder->buildSerializedNetwork(*network, *config));
+  console.clear_progress();
+  if (!plan)
+    return user_error("the engine could not be built from '{}'", arguments.text(OptionId::onnx));
+  console.info("Engine built in {:g} sec.", seconds_since(start));
+  console.info("Created engine with size: {:g} MiB", static_cast<double>(plan->size()) / (1 << 20));
+  if (cache) TENON_TRY(save_timing_cache(*cache, cache_file, console));
+  return plan;
+}
+
+}  // namespace tenon::tools

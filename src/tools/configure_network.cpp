@@ -1,0 +1,102 @@
+#include "tools/configure.h"
+#include "tools/tensor_words.h"
+#include "tools/values.h"
+
+namespace tenon::tools {
+namespace {
+
+using nvinfer1::ILayer;
+using nvinfer1::INetworkDefinition;
+using nvinfer1::ITensor;
+
+using TensorAt = ITensor* (INetworkDefinition::*)(int32_t) const noexcept;
+
+Status set_io_formats(INetworkDefinition& network, TensorAt tensor_at, int32_t count,
+                      std::string_view flag, const std::string& text) {
+  Result<std::vector<IoFormat>> formats = parse_io_formats(text);
+  if (!formats.ok()) return std::move(formats).error().with_context(flag);
+  if (formats->size() > 1 && static_cast<int32_t>(formats->size()) != count) {
+    return user_error("{}: {} entries for {} tensors; give one for all or one for each", flag,
+                      formats->size(), count);
+  }
+  for (int32_t i = 0; i < count && !formats->empty(); ++i) {
+    const IoFormat& format = (*formats)[formats->size() == 1 ? 0 : i];
+    ITensor* tensor = (network.*tensor_at)(i);
+    tensor->setType(format.type);
+    tensor->setAllowedFormats(format.formats);
+  }
+  return {};
+}
+
+/// The value for a layer: the exact name before a pattern.
+const NamedText* find_entry(const std::vector<NamedText>& entries, std::string_view name) {
+  for (const NamedText& entry : entries) {
+    if (entry.name == name) return &entry;
+  }
+  for (const NamedText& entry : entries) {
+    if (matches(entry.name, name)) return &entry;
+  }
+  return nullptr;
+}
+
+Result<nvinfer1::DataType> type_for(std::string_view flag, std::string_view word) {
+  const auto type = parse_type(word);
+  if (!type) return user_error("{}: '{}' is no type (fp32, fp16, bf16, int8, ...)", flag, word);
+  return *type;
+}
+
+Status set_layer_precision(ILayer& layer, const NamedText& entry) {
+  TENON_ASSIGN(const nvinfer1::DataType type, type_for("--layerPrecisions", entry.text));
+  layer.setPrecision(type);
+  return {};
+}
+
+Status set_layer_outputs(ILayer& layer, const NamedText& entry) {
+  const auto words = split_outside_quotes(entry.text, '+');
+  for (int32_t i = 0; i < layer.getNbOutputs() && !words.empty(); ++i) {
+    const size_t at = std::min<size_t>(i, words.size() - 1);
+    TENON_ASSIGN(const nvinfer1::DataType type, type_for("--layerOutputTypes", words[at]));
+    layer.setOutputType(i, type);
+  }
+  return {};
+}
+
+Status for_layers(INetworkDefinition& network, std::string_view flag, const std::string& text,
+                  Status (*apply)(ILayer&, const NamedText&)) {
+  Result<std::vector<NamedText>> entries = parse_map(text);
+  if (!entries.ok()) return std::move(entries).error().with_context(flag);
+  for (int32_t i = 0; i < network.getNbLayers() && !entries->empty(); ++i) {
+    ILayer* layer = network.getLayer(i);
+    const NamedText* entry = find_entry(*entries, layer->getName());
+    if (entry) TENON_TRY(apply(*layer, *entry));
+  }
+  return {};
+}
+
+void warn_unconstrained(const Arguments& arguments, Console& console) {
+  const bool asked =
+      arguments.has(OptionId::layerPrecisions) || arguments.has(OptionId::layerOutputTypes);
+  if (asked && arguments.text(OptionId::precisionConstraints) == "none") {
+    console.warning(
+        "--layerPrecisions and --layerOutputTypes take effect only with "
+        "--precisionConstraints=prefer or obey");
+  }
+}
+
+}  // namespace
+
+Status configure_network(INetworkDefinition& network, const Arguments& arguments,
+                         Console& console) {
+  TENON_TRY(set_io_formats(network, &INetworkDefinition::getInput, network.getNbInputs(),
+                           "--inputIOFormats", arguments.text(OptionId::inputIOFormats)));
+  TENON_TRY(set_io_formats(network, &INetworkDefinition::getOutput, network.getNbOutputs(),
+                           "--outputIOFormats", arguments.text(OptionId::outputIOFormats)));
+  warn_unconstrained(arguments, console);
+  if (arguments.text(OptionId::precisionConstraints) == "none") return {};
+  TENON_TRY(for_layers(network, "--layerPrecisions", arguments.text(OptionId::layerPrecisions),
+                       set_layer_precision));
+  return for_layers(network, "--layerOutputTypes", arguments.text(OptionId::layerOutputTypes),
+                    set_layer_outputs);
+}
+
+}  // namespace tenon::tools

@@ -1,0 +1,79 @@
+#include "tools/engine_file.h"
+
+#include <chrono>
+#include <cstring>
+
+#include "tools/exports.h"
+
+namespace tenon::tools {
+namespace {
+
+using nvinfer1::ICudaEngine;
+using nvinfer1::IRuntime;
+
+constexpr uint32_t kPlanMagic = 0x74727466;
+constexpr uint32_t kPlanFormat = 0;
+constexpr size_t kVersionOffset = 24;
+constexpr size_t kPlanStart = 28;
+
+constexpr int kUntimedLoads = 2;
+constexpr int kTimedLoads = 20;
+
+}  // namespace
+
+Result<LoadedEngine> deserialize(std::span<const char> plan, const Arguments& arguments,
+                                 Console& console, nvinfer1::ILogger& logger) {
+  const auto start = std::chrono::steady_clock::now();
+  LoadedEngine loaded;
+  loaded.runtime.reset(nvinfer1::createInferRuntime(logger));
+  if (!loaded.runtime) return internal_error("the runtime could not be made");
+  if (arguments.integer(OptionId::cpuThreads) > 0) {
+    loaded.runtime->setMaxThreads(static_cast<int32_t>(arguments.integer(OptionId::cpuThreads)));
+  }
+  loaded.engine.reset(loaded.runtime->deserializeCudaEngine(plan.data(), plan.size()));
+  if (!loaded.engine) return user_error("the engine could not be loaded from the plan");
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  console.info("Engine deserialized in {:g} sec.", seconds.count());
+  return loaded;
+}
+
+Result<std::string> plan_version(const std::string& file) {
+  TENON_ASSIGN(const std::vector<char> head, read_file(file, kPlanStart));
+  if (head.size() < kPlanStart) return user_error("'{}' is too short to be a plan", file);
+  uint32_t words[2];
+  std::memcpy(words, head.data(), sizeof(words));
+  if (words[0] != kPlanMagic) return user_error("'{}' is not a plan", file);
+  if (words[1] != kPlanFormat)
+    return user_error("'{}' is a plan of an unknown format, {}", file, words[1]);
+  const auto* version = reinterpret_cast<const uint8_t*>(head.data() + kVersionOffset);
+  return fmt::format("{}.{}.{}.{}", version[0], version[1], version[2], version[3]);
+}
+
+Status time_deserialize(std::span<const char> plan, Console& console, nvinfer1::ILogger& logger) {
+  const std::unique_ptr<IRuntime> runtime(nvinfer1::createInferRuntime(logger));
+  if (!runtime) return internal_error("the runtime could not be made");
+  const auto load_ms = [&]() -> Result<double> {
+    const auto start = std::chrono::steady_clock::now();
+    const std::unique_ptr<ICudaEngine> engine(
+        runtime->deserializeCudaEngine(plan.data(), plan.size()));
+    if (!engine) return user_error("the engine could not be loaded from the plan");
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+        .count();
+  };
+  for (int i = 0; i < kUntimedLoads; ++i) TENON_TRY(load_ms());
+  TENON_ASSIGN(const double first, load_ms());
+  double total = 0;
+  for (int i = 0; i < kTimedLoads; ++i) {
+    TENON_ASSIGN(const double milliseconds, load_ms());
+    total += milliseconds;
+  }
+  const double bytes = static_cast<double>(plan.size()) * kTimedLoads;
+  console.info("First deserialization time = {:g} milliseconds", first);
+  console.info(
+      "Total deserialization time = {:g} milliseconds in {} iterations, average {:g} milliseconds",
+      total, kTimedLoads, total / kTimedLoads);
+  console.info("Deserialization bandwidth = {:g} GB/s", bytes / (total * 1e6));
+  return {};
+}
+
+}  // namespace tenon::tools

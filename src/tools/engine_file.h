@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "NvInfer.h"
+#include "base/status.h"
+#include "tools/arguments.h"
+#include "tools/console.h"
+
+namespace tenon::tools {
+
+/// A runtime and the engine it made. The engine goes first.
+struct LoadedEngine {
+  std::unique_ptr<nvinfer1::IRuntime> runtime;
+  std::unique_ptr<nvinfer1::ICudaEngine> engine;
+};
+
+Result<LoadedEngine> deserialize(std::span<const char> plan, const Arguments& arguments,
+                                 Console& console, nvinfer1::ILogger& logger);
+
+/// Reads the plan file's first bytes alone: "10.16.0.72".
+Result<std::string> plan_version(const std::string& file);
+
+/// --timeDeserialize: two loads to warm up, then a first and twenty timed ones.
+Status time_deserialize(std::span<const char> plan, Console& console, nvinfer1::ILogger& logger);
+
+}  // namespace tenon::tools

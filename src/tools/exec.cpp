@@ -1,0 +1,155 @@
+#include <dlfcn.h>
+
+#include <chrono>
+
+#include "NvInfer.h"
+#include "tools/api_logger.h"
+#include "tools/arguments.h"
+#include "tools/build.h"
+#include "tools/commands.h"
+#include "tools/device_info.h"
+#include "tools/engine_file.h"
+#include "tools/measure.h"
+#include "tools/option_report.h"
+#include "tools/outputs.h"
+
+namespace tenon::tools {
+namespace {
+
+using nvinfer1::IHostMemory;
+
+/// The plan's bytes, wherever they came from.
+struct PlanBytes {
+  std::unique_ptr<IHostMemory> built;
+  std::vector<char> loaded;
+
+  std::span<const char> bytes() const {
+    if (built) return {static_cast<const char*>(built->data()), built->size()};
+    return loaded;
+  }
+};
+
+Status open_plugins(const Arguments& arguments, Console& console) {
+  for (const std::string& library : arguments.list(OptionId::staticPlugins)) {
+    console.info("Loading supplied plugin library: {}", library);
+    if (!dlopen(library.c_str(), RTLD_LAZY | RTLD_GLOBAL)) {
+      return user_error("--staticPlugins={}: {}", library, dlerror());
+    }
+  }
+  for (const std::string& library : arguments.list(OptionId::dynamicPlugins)) {
+    console.info("Loading supplied plugin library: {}", library);
+    if (!getPluginRegistry()->loadLibrary(library.c_str())) {
+      return user_error("--dynamicPlugins={}: the library could not be loaded", library);
+    }
+  }
+  return {};
+}
+
+Result<PlanBytes> load_plan(const std::string& file, Console& console) {
+  const auto start = std::chrono::steady_clock::now();
+  PlanBytes plan;
+  TENON_ASSIGN(plan.loaded, read_file(file));
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  console.info("Engine loaded in {:g} sec.", seconds.count());
+  console.info("Loaded engine with size: {:g} MiB",
+               static_cast<double>(plan.loaded.size()) / (1 << 20));
+  return plan;
+}
+
+Result<PlanBytes> make_plan(const Arguments& arguments, Console& console, ApiLogger& logger) {
+  if (arguments.has(OptionId::loadEngine))
+    return load_plan(arguments.text(OptionId::loadEngine), console);
+  if (!arguments.has(OptionId::onnx)) {
+    return user_error("there is nothing to run: give --onnx=file, or --loadEngine=file");
+  }
+  PlanBytes plan;
+  TENON_ASSIGN(plan.built, build_plan(arguments, console, logger));
+  if (arguments.has(OptionId::saveEngine)) {
+    TENON_TRY(write_file(arguments.text(OptionId::saveEngine), plan.bytes()));
+    console.info("Saved engine to {}", arguments.text(OptionId::saveEngine));
+  }
+  return plan;
+}
+
+Status use_plan(const PlanBytes& plan, const Arguments& arguments, Console& console,
+                ApiLogger& logger) {
+  if (arguments.flag(OptionId::timeDeserialize))
+    return time_deserialize(plan.bytes(), console, logger);
+  const bool skip = arguments.flag(OptionId::skipInference) ||
+                    arguments.text(OptionId::runtimePlatform) != "SameAsBuild";
+  TENON_ASSIGN(const LoadedEngine loaded, deserialize(plan.bytes(), arguments, console, logger));
+  if (arguments.flag(OptionId::dumpOptimizationProfile))
+    print_optimization_profiles(*loaded.engine, console);
+  TENON_TRY(write_layer_information(*loaded.engine, arguments, console));
+  if (!skip) return measure_engine(*loaded.engine, arguments, console);
+  console.info("Skipped inference phase since --skipInference is added.");
+  return {};
+}
+
+Status print_plan_version(const Arguments& arguments, Console& console) {
+  TENON_ASSIGN(const std::string version, plan_version(arguments.text(OptionId::loadEngine)));
+  console.info("This plan file was built by version: {}", version);
+  return {};
+}
+
+/// Everything between the banners.
+Status execute(const Arguments& arguments, Console& console) {
+  TENON_TRY(check_values(arguments));
+  if (arguments.flag(OptionId::verbose)) console.set_threshold(Severity::kVerbose);
+  for (const std::string& renamed : arguments.renamed()) console.warning("{}", renamed);
+  if (arguments.flag(OptionId::getPlanVersionOnly)) return print_plan_version(arguments, console);
+  print_options(console, arguments);
+  TENON_TRY(check_support(console, arguments, /*on_cpu=*/true));
+  print_cpu_information(console, read_cpu_info());
+  console.info("TensorRT version: {}.{}.{}", getInferLibMajorVersion(), getInferLibMinorVersion(),
+               getInferLibPatchVersion());
+  TENON_TRY(open_plugins(arguments, console));
+  ApiLogger logger(console);
+  TENON_ASSIGN(const PlanBytes plan, make_plan(arguments, console, logger));
+  return use_plan(plan, arguments, console, logger);
+}
+
+/// The outcome of a command line, its errors printed.
+bool succeeds(const Result<Arguments>& arguments, Console& console) {
+  if (!arguments.ok()) {
+    console.error("{}", arguments.error().message);
+    return false;
+  }
+  if (!arguments->unknown().empty()) {
+    console.plain(help_text());
+    for (const std::string& unknown : arguments->unknown())
+      console.error("Unknown option: {}", unknown);
+    return false;
+  }
+  const Status status = execute(*arguments, console);
+  if (!status.ok()) console.error("{}", status.error().message);
+  return status.ok();
+}
+
+std::string banner(std::string_view state, std::string_view program,
+                   std::span<const char* const> words) {
+  return fmt::format("&&&& {} TensorRT.trtexec [TensorRT v{}] [b{}] # {} {}", state,
+                     getInferLibVersion(), getInferLibBuildVersion(), program,
+                     fmt::join(words, " "));
+}
+
+}  // namespace
+
+int run_exec(std::string_view program, std::span<const char* const> words) {
+  Console console;
+  const Result<Arguments> arguments = parse_arguments(words);
+  if (words.empty() || (arguments.ok() && arguments->flag(OptionId::help))) {
+    console.plain(help_text());
+    return 0;
+  }
+  if (arguments.ok() && arguments->flag(OptionId::helpMarkdown)) {
+    console.plain(help_markdown());
+    return 0;
+  }
+  console.plain(banner("RUNNING", program, words));
+  const bool passed = succeeds(arguments, console);
+  console.plain(banner(passed ? "PASSED" : "FAILED", program, words));
+  return passed ? 0 : 1;
+}
+
+}  // namespace tenon::tools

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "tools/console.h"
+#include "tools/runner.h"
+
+namespace tenon::tools {
+
+/// How long to run.
+struct InferenceSettings {
+  int64_t iterations = 10;
+  double warm_up_ms = 200;
+  double duration_ms = 3000;  ///< Negative: until the process is stopped.
+  double idle_ms = 0;
+};
+
+struct InferenceTimes {
+  std::vector<QueryTimes> queries;  ///< After the warm-up, by start.
+  int64_t warm_up_queries = 0;
+  double wall_ms = 0;  ///< From the first measured start to the last end.
+};
+
+/// Warms up, then runs all runners for at least so many iterations each and at least so long. With
+/// several runners each has a thread of its own.
+Result<InferenceTimes> run_inference(std::vector<std::unique_ptr<Runner>>& runners,
+                                     const InferenceSettings& settings, Console& console);
+
+}  // namespace tenon::tools

@@ -1,0 +1,129 @@
+#include "tools/measure.h"
+
+#include "tools/exports.h"
+#include "tools/inference.h"
+#include "tools/outputs.h"
+#include "tools/profiler.h"
+#include "tools/report.h"
+
+namespace tenon::tools {
+namespace {
+
+using nvinfer1::ExecutionContextAllocationStrategy;
+using nvinfer1::ICudaEngine;
+using Runners = std::vector<std::unique_ptr<Runner>>;
+
+ExecutionContextAllocationStrategy allocation_strategy(const Arguments& arguments) {
+  const std::string word = arguments.text(OptionId::allocationStrategy);
+  if (word == "profile") return ExecutionContextAllocationStrategy::kON_PROFILE_CHANGE;
+  // "runtime" means memory for the shapes at hand; a context on the CPU makes that itself.
+  return ExecutionContextAllocationStrategy::kSTATIC;
+}
+
+Result<BindingRequest> binding_request(const ICudaEngine& engine, const Arguments& arguments,
+                                       Console& console) {
+  BindingRequest request;
+  request.profile = static_cast<int>(arguments.integer(OptionId::useProfile));
+  if (request.profile >= engine.getNbOptimizationProfiles()) {
+    return user_error("--useProfile={}: the engine has {} profiles", request.profile,
+                      engine.getNbOptimizationProfiles());
+  }
+  if (engine.getNbOptimizationProfiles() > 1 && !arguments.has(OptionId::useProfile)) {
+    console.warning(
+        "The engine has {} optimization profiles and --useProfile names none: profile 0 is used",
+        engine.getNbOptimizationProfiles());
+  }
+  if (arguments.has(OptionId::shapes)) {
+    TENON_ASSIGN(request.shapes, parse_shape_list(arguments.text(OptionId::shapes)));
+  }
+  TENON_ASSIGN(request.files, parse_map(arguments.text(OptionId::loadInputs)));
+  return request;
+}
+
+/// One runner a stream; only the first one's bindings are spoken of.
+Result<Runners> make_runners(ICudaEngine& engine, const Arguments& arguments, Console& console) {
+  TENON_ASSIGN(const BindingRequest request, binding_request(engine, arguments, console));
+  NullLogger silent;
+  Runners runners;
+  for (int64_t i = 0; i < arguments.integer(OptionId::infStreams); ++i) {
+    Logger& log = i == 0 ? static_cast<Logger&>(console) : silent;
+    TENON_ASSIGN(std::unique_ptr<Runner> runner,
+                 make_cpu_runner(engine, request, allocation_strategy(arguments), log));
+    runners.push_back(std::move(runner));
+  }
+  console.info("Context memory: {:g} MiB for each of {} streams",
+               static_cast<double>(engine.getDeviceMemorySizeV2()) / (1 << 20), runners.size());
+  return runners;
+}
+
+InferenceSettings inference_settings(const Arguments& arguments) {
+  InferenceSettings settings;
+  settings.iterations = arguments.integer(OptionId::iterations);
+  settings.warm_up_ms = static_cast<double>(arguments.integer(OptionId::warmUp));
+  settings.duration_ms = arguments.real(OptionId::duration) * 1000;
+  settings.idle_ms = arguments.real(OptionId::idleTime);
+  return settings;
+}
+
+Result<ReportSettings> report_settings(const Arguments& arguments) {
+  ReportSettings settings;
+  settings.average_runs = static_cast<int>(arguments.integer(OptionId::avgRuns));
+  settings.streams = static_cast<int>(arguments.integer(OptionId::infStreams));
+  TENON_ASSIGN(settings.percentiles, parse_percentiles(arguments.text(OptionId::percentile)));
+  return settings;
+}
+
+Result<InferenceTimes> timed_run(Runners& runners, const Arguments& arguments, Console& console) {
+  console.info("Starting inference");
+  TENON_ASSIGN(InferenceTimes times,
+               run_inference(runners, inference_settings(arguments), console));
+  console.info("Warmup completed {} queries over {} ms", times.warm_up_queries,
+               arguments.integer(OptionId::warmUp));
+  console.info("Timing trace has {} queries over {:g} s", times.queries.size(),
+               times.wall_ms / 1000);
+  return times;
+}
+
+Status report_profile(const LayerProfiler& profiler, const Arguments& arguments, Console& console) {
+  const std::vector<LayerTimes> layers = profiler.layers();
+  if (arguments.flag(OptionId::dumpProfile)) print_profile(console, layers, profiler.iterations());
+  if (!arguments.has(OptionId::exportProfile)) return {};
+  return write_file(arguments.text(OptionId::exportProfile),
+                    profile_json(layers, profiler.iterations()));
+}
+
+}  // namespace
+
+Status measure_engine(ICudaEngine& engine, const Arguments& arguments, Console& console) {
+  TENON_ASSIGN(const ReportSettings settings, report_settings(arguments));
+  TENON_ASSIGN(Runners runners, make_runners(engine, arguments, console));
+  const bool profiled =
+      arguments.flag(OptionId::dumpProfile) || arguments.has(OptionId::exportProfile);
+  const bool separate = arguments.flag(OptionId::separateProfileRun);
+  LayerProfiler profiler;
+  // A profiled run is slower than others, so its times are not reported as the engine's.
+  if (profiled && !separate) {
+    runners.front()->context().setProfiler(&profiler);
+    console.warning(
+        "--dumpProfile and --exportProfile without --separateProfileRun: the performance summary "
+        "is left out, "
+        "since taking layer times costs time");
+  }
+  TENON_ASSIGN(const InferenceTimes times, timed_run(runners, arguments, console));
+  if (!profiled || separate) {
+    print_trace(console, times.queries, settings.average_runs);
+    print_summary(console, times.queries, times.wall_ms, settings);
+  }
+  if (arguments.has(OptionId::exportTimes)) {
+    TENON_TRY(write_file(arguments.text(OptionId::exportTimes), times_json(times.queries)));
+  }
+  TENON_TRY(write_outputs(*runners.front(), arguments, console));
+  if (!profiled) return {};
+  if (separate) {
+    runners.front()->context().setProfiler(&profiler);
+    TENON_TRY(timed_run(runners, arguments, console));
+  }
+  return report_profile(profiler, arguments, console);
+}
+
+}  // namespace tenon::tools

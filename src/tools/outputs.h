@@ -1,0 +1,21 @@
+#pragma once
+
+#include "NvInfer.h"
+#include "base/status.h"
+#include "tools/arguments.h"
+#include "tools/console.h"
+#include "tools/runner.h"
+
+namespace tenon::tools {
+
+/// --dumpOutput, --exportOutput and --dumpRawBindingsToFile, of the last query of a runner.
+Status write_outputs(const Runner& runner, const Arguments& arguments, Console& console);
+
+/// --dumpLayerInfo and --exportLayerInfo.
+Status write_layer_information(const nvinfer1::ICudaEngine& engine, const Arguments& arguments,
+                               Console& console);
+
+/// --dumpOptimizationProfile.
+void print_optimization_profiles(const nvinfer1::ICudaEngine& engine, Console& console);
+
+}  // namespace tenon::tools

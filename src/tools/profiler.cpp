@@ -1,0 +1,26 @@
+#include "tools/profiler.h"
+
+#include <algorithm>
+
+namespace tenon::tools {
+
+// Layers are reported in the same order in every run, so the next one is nearly always the one
+// after the last.
+void LayerProfiler::reportLayerTime(const char* name, float milliseconds) noexcept {
+  if (next_ >= runs_.size()) next_ = 0;
+  if (runs_.empty() || runs_[next_].first != name) {
+    const auto found =
+        std::ranges::find(runs_, name, &std::pair<std::string, std::vector<double>>::first);
+    next_ = static_cast<size_t>(found - runs_.begin());
+    if (found == runs_.end()) runs_.emplace_back(name, std::vector<double>());
+  }
+  runs_[next_++].second.push_back(milliseconds);
+}
+
+int LayerProfiler::iterations() const {
+  size_t most = 0;
+  for (const auto& [name, times] : runs_) most = std::max(most, times.size());
+  return static_cast<int>(most);
+}
+
+}  // namespace tenon::tools

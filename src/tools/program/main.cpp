@@ -1,0 +1,31 @@
+#include <cstdio>
+#include <string_view>
+
+#include "tools/commands.h"
+
+namespace {
+
+constexpr const char* kUsage =
+    "usage: tenon exec [options]   build a plan from an ONNX model or load one, run it, report "
+    "times\n"
+    "       tenon worker           the same by lines of JSON on standard input, for scripts\n"
+    "\n"
+    "`trtexec` is `tenon exec` by another name; `tenon exec --help` lists its options.\n";
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::span<const char* const> words(argv, static_cast<size_t>(argc));
+  if (!words.empty() && base_name(words[0]) == "trtexec") {
+    return tenon::tools::run_exec(words[0], words.subspan(1));
+  }
+  const std::string_view command = words.size() > 1 ? words[1] : "";
+  if (command == "exec") return tenon::tools::run_exec("trtexec", words.subspan(2));
+  if (command == "worker") return tenon::tools::run_worker();
+  std::fputs(kUsage, command.empty() || command == "--help" || command == "-h" ? stdout : stderr);
+  return command.empty() || command == "--help" || command == "-h" ? 0 : 1;
+}
