@@ -8,6 +8,9 @@
 
 namespace tenon::cpu {
 
+/// Longest epilogue of a convolution.
+inline constexpr size_t kMaxConvSteps = 16;
+
 /// Depth, height, width; 1-D and 2-D problems have leading ones (and zero padding there).
 using Spatial = std::array<int64_t, 3>;
 

@@ -1,0 +1,128 @@
+#include "kernels/conv/depthwise.h"
+
+#include <algorithm>
+
+#include "kernels/gemm/pack.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr int64_t kChannelPadding = 16;  // the widest vector
+
+DepthwiseFunction depthwise_function(Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::avx512) return depthwise_avx512;
+  if (isa == Isa::avx2) return depthwise_avx2;
+#endif
+  (void)isa;
+  return depthwise_generic;
+}
+
+float weight_at(const ConvProblem& p, const void* weights, int64_t index) {
+  if (p.weight_type == ElementType::f32) return static_cast<const float*>(weights)[index];
+  return bf16_to_float(static_cast<const uint16_t*>(weights)[index]);
+}
+
+}  // namespace
+
+bool DepthwiseConvolution::fits(const ConvProblem& p) {
+  return !p.transposed && !p.channels_first_input && p.groups == p.input_channels &&
+         p.groups == p.output_channels;
+}
+
+Result<DepthwiseConvolution> DepthwiseConvolution::prepare(const ConvProblem& problem,
+                                                           const void* weights) {
+  if (!fits(problem)) return unsupported("not a depthwise convolution over channels-last images");
+  if (problem.steps.size() > kMaxConvSteps)
+    return unsupported("an epilogue of {} steps", problem.steps.size());
+  for (const EpilogueStep& step : problem.steps)
+    if (step.operand == OperandKind::per_row) return unsupported("an operand per pixel");
+  DepthwiseConvolution conv;
+  conv.problem_ = problem;
+  ConvProblem& p = conv.problem_;
+  if (p.input_pixel_stride == 0) p.input_pixel_stride = p.input_channels;
+  if (p.output_pixel_stride == 0) p.output_pixel_stride = p.output_channels;
+  const Isa isa = capped_isa(p.isa);
+  conv.kernel_ = depthwise_function(isa);
+  conv.finish_ = finish_function(isa);
+  conv.registers_ = register_epilogue(p.steps, p.output_type);
+  // Residuals are added in memory here: lines are long and the convolution is bound by its loads.
+  if (conv.registers_.residual >= 0) {
+    conv.registers_ = {.bias = conv.registers_.bias, .rest = conv.registers_.bias + 1};
+  }
+  const int64_t taps = volume(p.kernel);
+  conv.padded_channels_ = (p.groups + kChannelPadding - 1) / kChannelPadding * kChannelPadding;
+  conv.weights_ = AlignedBuffer(taps * conv.padded_channels_ * sizeof(float));
+  if (conv.weights_.data() == nullptr) return resource_error("no memory for packed weights");
+  float* packed = conv.weights_.as<float>();
+  std::fill_n(packed, taps * conv.padded_channels_, 0.0f);
+  for (int64_t c = 0; c < p.groups; ++c)
+    for (int64_t t = 0; t < taps; ++t)
+      packed[t * conv.padded_channels_ + c] = weight_at(p, weights, c * taps + t);
+  return conv;
+}
+
+size_t DepthwiseConvolution::line_bytes() const {
+  return align_up(problem_.output[2] * padded_channels_ * sizeof(float));
+}
+
+size_t DepthwiseConvolution::scratch_bytes() const {
+  return line_bytes() * problem_.threads;
+}
+
+void DepthwiseConvolution::run(const ConvArguments& arguments, ThreadPool& pool,
+                               void* scratch) const {
+  const int64_t lines = problem_.batch * problem_.output[0] * problem_.output[1];
+  pool.parallel_for(lines, 1, [&](int64_t begin, int64_t end, int worker) {
+    char* own = static_cast<char*>(scratch) + worker * line_bytes();
+    for (int64_t i = begin; i < end; ++i) run_line(arguments, i, reinterpret_cast<float*>(own));
+  });
+}
+
+void DepthwiseConvolution::run_line(const ConvArguments& arguments, int64_t index,
+                                    float* scratch) const {
+  const ConvProblem& p = problem_;
+  const int64_t image = index / p.output[1] / p.output[0];
+  const int64_t row = index * p.output[2];
+  const int64_t image_elements = volume(p.input) * p.input_pixel_stride;
+  void* output = static_cast<char*>(arguments.output) +
+                 row * p.output_pixel_stride * element_size(p.output_type);
+  const bool in_registers = registers_.rest == static_cast<int>(p.steps.size());
+  DepthwiseLine line{.input = static_cast<const char*>(arguments.input) +
+                              image * image_elements * element_size(p.input_type),
+                     .input_type = p.input_type,
+                     .weights = weights_.as<float>(),
+                     .weight_stride = padded_channels_,
+                     .channels = p.groups,
+                     .extents = p.input,
+                     .kernel = p.kernel,
+                     .stride = p.stride,
+                     .dilation = p.dilation,
+                     .pad = p.pad,
+                     .pixel_stride = p.input_pixel_stride,
+                     .depth = index / p.output[1] % p.output[0],
+                     .height = index % p.output[1],
+                     .pixels = p.output[2],
+                     .activation = registers_.activation,
+                     .low = registers_.low,
+                     .high = registers_.high,
+                     .output = in_registers ? output : scratch,
+                     .output_stride = in_registers ? p.output_pixel_stride : padded_channels_,
+                     .output_type = in_registers ? p.output_type : ElementType::f32};
+  if (registers_.bias >= 0)
+    line.bias = static_cast<const float*>(arguments.operands[registers_.bias].data);
+  kernel_(line);
+  if (in_registers) return;
+  const std::span<const EpilogueStep> steps(p.steps);
+  finish_({.tile = scratch,
+           .tile_stride = padded_channels_,
+           .rows = p.output[2],
+           .columns = p.groups,
+           .row = row,
+           .output = output,
+           .output_stride = p.output_pixel_stride,
+           .output_type = p.output_type},
+          steps.subspan(registers_.rest), arguments.operands + registers_.rest);
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "base/status.h"
+#include "device/cpu/aligned_buffer.h"
+#include "device/cpu/thread_pool.h"
+#include "kernels/conv/problem.h"
+
+namespace tenon::cpu {
+
+/// One line of output pixels of a depthwise convolution, for the kernels of an instruction set.
+struct DepthwiseLine {
+  const void* input = nullptr;  ///< of the image
+  ElementType input_type = ElementType::f32;
+  const float* weights = nullptr;  ///< taps x channels (padded)
+  int64_t weight_stride = 0;       ///< channels, padded
+  const float* bias = nullptr;     ///< or null
+  int64_t channels = 0;
+  Spatial extents = {};  ///< input
+  Spatial kernel = {}, stride = {}, dilation = {}, pad = {};
+  int64_t pixel_stride = 0;
+  int64_t depth = 0, height = 0;  ///< position of the line in the output
+  int64_t pixels = 0;
+  RegisterActivation activation = RegisterActivation::none;
+  float low = 0.0f, high = 0.0f;
+  void* output = nullptr;
+  int64_t output_stride = 0;
+  ElementType output_type = ElementType::f32;
+};
+
+using DepthwiseFunction = void (*)(const DepthwiseLine& line);
+void depthwise_generic(const DepthwiseLine&);
+void depthwise_avx2(const DepthwiseLine&);
+void depthwise_avx512(const DepthwiseLine&);
+
+/// Convolution of every channel by itself: groups, input channels and output channels are the same
+/// number.
+class DepthwiseConvolution {
+ public:
+  static bool fits(const ConvProblem& problem);
+  /// `weights` in ONNX order: channels x 1 x kernel.
+  static Result<DepthwiseConvolution> prepare(const ConvProblem& problem, const void* weights);
+
+  size_t scratch_bytes() const;
+  size_t packed_bytes() const { return weights_.size(); }
+  void run(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const;
+
+ private:
+  void run_line(const ConvArguments& arguments, int64_t index, float* scratch) const;
+  size_t line_bytes() const;
+
+  ConvProblem problem_;
+  DepthwiseFunction kernel_ = nullptr;
+  FinishFunction finish_ = nullptr;
+  RegisterEpilogue registers_;
+  int64_t padded_channels_ = 0;
+  AlignedBuffer weights_;
+};
+
+}  // namespace tenon::cpu

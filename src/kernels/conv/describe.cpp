@@ -1,0 +1,99 @@
+#include "kernels/conv/describe.h"
+
+#include <algorithm>
+
+#include "kernels/image.h"
+#include "ops/nn.h"
+
+namespace tenon::cpu {
+namespace {
+
+int64_t at(const std::vector<int64_t>& values, size_t index, int64_t otherwise) {
+  return index < values.size() ? values[index] : otherwise;
+}
+
+/// Padding before the first element of one axis, when it follows from the extents.
+int64_t derived_pad(PadMode mode, int64_t total) {
+  total = std::max<int64_t>(0, total);
+  return mode == PadMode::kSameLower ? total - total / 2 : total / 2;
+}
+
+template <class O>
+void describe_axes(const O& op, const Problem& problem, const Operand& input,
+                   const Operand& weights, ConvProblem& p) {
+  const size_t axes = input.extents.size() - 2;
+  for (size_t i = 0; i < axes; ++i) {
+    const size_t to = 3 - axes + i;
+    p.input[to] = input.extents[2 + i];
+    p.output[to] = problem.output().extents[2 + i];
+    p.kernel[to] = weights.extents[2 + i];
+    p.stride[to] = at(op.strides, i, 1);
+    p.dilation[to] = at(op.dilations, i, 1);
+    p.pad[to] = at(op.pads_begin, i, 0);
+    const int64_t window = (p.kernel[to] - 1) * p.dilation[to] + 1;
+    if constexpr (std::is_same_v<O, Deconv>) {
+      const int64_t full = (p.input[to] - 1) * p.stride[to] + at(op.output_padding, i, 0) + window;
+      if (op.pad_mode != PadMode::kExplicit || !op.output_shape.empty()) {
+        // the other one.
+        const int64_t total = std::max<int64_t>(0, full - p.output[to]);
+        p.pad[to] = op.pad_mode == PadMode::kSameUpper ? total / 2 : total - total / 2;
+      }
+    } else if (op.pad_mode != PadMode::kExplicit) {
+      p.pad[to] =
+          derived_pad(op.pad_mode, (p.output[to] - 1) * p.stride[to] + window - p.input[to]);
+    }
+  }
+}
+
+Status describe_operands(const Problem& problem, const Operand& input, const Operand& weights,
+                         ConvProblem& p) {
+  if (!weights.constant) return unsupported("the weights are not constant");
+  for (const Operand* operand : {&input, &weights, &problem.output()})
+    if (!element_type(operand->type)) return unsupported("a type is neither f32 nor bf16");
+  if (weights.type != input.type) return unsupported("weights and input of two types");
+  if (input.rank() < 3 || input.rank() > 5) return unsupported("{} axes", input.rank());
+  p.input_type = p.weight_type = p.compute = *element_type(input.type);
+  p.output_type = *element_type(problem.output().type);
+  const auto to = pixel_stride(problem.output());
+  if (!to) return unsupported("the output is not channels-last");
+  p.output_pixel_stride = *to;
+  if (const auto from = pixel_stride(input)) {
+    p.input_pixel_stride = *from;
+  } else if (input.dense()) {
+    p.channels_first_input = true;
+  } else {
+    return unsupported("the input has gaps");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ConvDescription> describe_convolution(const Problem& problem) {
+  TENON_ASSIGN(AnchoredRegion region, anchored_region(problem));
+  const auto* conv = region.anchor->as<Conv>();
+  const auto* deconv = region.anchor->as<Deconv>();
+  if (!conv && !deconv) return unsupported("not a convolution");
+  ConvDescription d;
+  d.input = region.anchor_inputs[0], d.weights = region.anchor_inputs[1];
+  const Operand &input = problem.input(d.input), &weights = problem.input(d.weights);
+  ConvProblem& p = d.conv;
+  TENON_TRY(describe_operands(problem, input, weights, p));
+  p.batch = input.extents[0];
+  p.input_channels = input.extents[1];
+  p.output_channels = problem.output().extents[1];
+  p.transposed = deconv != nullptr;
+  p.groups = conv ? conv->groups : deconv->groups;
+  p.threads = std::max(1, problem.threads);
+  if (p.transposed && p.channels_first_input)
+    return unsupported("a transposed convolution of a channels-first input");
+  conv ? describe_axes(*conv, problem, input, weights, p)
+       : describe_axes(*deconv, problem, input, weights, p);
+  const int bias = region.anchor_inputs.size() > 2 ? region.anchor_inputs[2] : -1;
+  TENON_ASSIGN(d.steps, image_steps(problem, region, bias));
+  p.steps = plain_steps(d.steps);
+  if (p.steps.size() > kMaxConvSteps) return unsupported("an epilogue of {} steps", p.steps.size());
+  return d;
+}
+
+}  // namespace tenon::cpu

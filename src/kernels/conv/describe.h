@@ -1,0 +1,52 @@
+#pragma once
+
+#include "kernels/conv/problem.h"
+#include "kernels/epilogue/region_epilogue.h"
+
+namespace tenon::cpu {
+
+/// A convolution problem in the kernels' terms.
+struct ConvDescription {
+  ConvProblem conv;
+  std::vector<BoundStep> steps;
+  int input = 0;    ///< problem input
+  int weights = 1;  ///< problem input, a constant
+};
+
+Result<ConvDescription> describe_convolution(const Problem& problem);
+
+/// Kernel of the tactic layer around DirectConvolution and its siblings.
+template <class Implementation>
+class ConvKernel final : public Kernel {
+ public:
+  ConvKernel(Implementation implementation, ConvDescription description)
+      : implementation_(std::move(implementation)), description_(std::move(description)) {}
+
+  static Result<std::unique_ptr<Kernel>> create(const Problem& problem) {
+    TENON_ASSIGN(ConvDescription description, describe_convolution(problem));
+    const Tensor& weights = *problem.input(description.weights).constant;
+    TENON_ASSIGN(Implementation implementation,
+                 Implementation::prepare(description.conv, weights.bytes()));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<ConvKernel>(std::move(implementation), std::move(description)));
+  }
+
+  Status run(const LaunchArguments& arguments) const override {
+    EpilogueOperand operands[kMaxConvSteps];
+    bind_operands(description_.steps, arguments, operands);
+    implementation_.run({arguments.inputs[description_.input], arguments.outputs[0], operands},
+                        *arguments.queue.pool, arguments.workspace);
+    return {};
+  }
+  size_t workspace_bytes() const override { return implementation_.scratch_bytes(); }
+  bool uses_input(int input) const override {
+    return input == description_.input || reads_input(description_.steps, input);
+  }
+  size_t owned_bytes() const override { return implementation_.packed_bytes(); }
+
+ private:
+  Implementation implementation_;
+  ConvDescription description_;
+};
+
+}  // namespace tenon::cpu

@@ -1,0 +1,147 @@
+#include "kernels/epilogue/region_epilogue.h"
+
+#include <algorithm>
+
+#include "kernels/image.h"
+
+namespace tenon::cpu {
+namespace {
+
+/// Strides over the output's axes, 0 where the operand is repeated; nothing when it does not
+/// broadcast to it.
+std::optional<std::vector<int64_t>> broadcast_strides(const Operand& operand,
+                                                      const Extents& output) {
+  const size_t missing = output.size() - operand.extents.size();
+  if (operand.extents.size() > output.size()) return std::nullopt;
+  const std::vector<int64_t> own =
+      operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
+  std::vector<int64_t> strides(output.size(), 0);
+  for (size_t i = missing; i < output.size(); ++i) {
+    const int64_t extent = operand.extents[i - missing];
+    if (extent != 1 && extent != output[i]) return std::nullopt;
+    if (extent != 1) strides[i] = own[i - missing];
+  }
+  return strides;
+}
+
+/// Constants of one number a column are kept as floats.
+void copy_columns(BoundStep& bound, const Operand& operand, int64_t columns) {
+  if (operand.constant == nullptr || bound.step.operand != OperandKind::per_column) return;
+  for (int64_t i = 0; i < columns; ++i)
+    bound.copy.push_back(static_cast<float>(operand.constant->as_double(i)));
+  bound.step.operand_type = ElementType::f32;
+}
+
+Result<BoundStep> begin_step(const Problem& problem, const RegionStep& step) {
+  BoundStep bound;
+  bound.step.function = step.function;
+  bound.step.alpha = static_cast<float>(step.alpha);
+  bound.step.beta = static_cast<float>(step.beta);
+  bound.step.operand_first = step.value_is_second;
+  bound.input = step.operand;
+  const PointwiseInfo& info = pointwise_info(step.function);
+  if (info.arity > 2 ||
+      (info.category != PointwiseClass::arithmetic && info.category != PointwiseClass::real))
+    return unsupported("{} in the epilogue", info.name);
+  if (step.operand >= 0) {
+    const std::optional<ElementType> type = element_type(problem.input(step.operand).type);
+    if (!type) return unsupported("an operand of {} is neither f32 nor bf16", info.name);
+    bound.step.operand_type = *type;
+  }
+  return bound;
+}
+
+}  // namespace
+
+std::optional<ElementType> element_type(DataType type) {
+  if (type == DataType::kFloat32) return ElementType::f32;
+  if (type == DataType::kBFloat16) return ElementType::bf16;
+  return std::nullopt;
+}
+
+Result<std::vector<BoundStep>> matrix_steps(const Problem& problem, const AnchoredRegion& region) {
+  const Extents& output = problem.output().extents;
+  const size_t rank = output.size();
+  std::vector<BoundStep> steps;
+  for (const RegionStep& step : region.steps) {
+    TENON_ASSIGN(BoundStep bound, begin_step(problem, step));
+    if (step.operand >= 0) {
+      const Operand& operand = problem.input(step.operand);
+      const auto strides = broadcast_strides(operand, output);
+      if (!strides) return unsupported("an operand that does not broadcast to the output");
+      const int64_t row = (*strides)[rank - 2], column = (*strides)[rank - 1];
+      if (column > 1 || (column == 0 && row > 1))
+        return unsupported("an operand whose columns lie apart");
+      bound.step.operand = column == 1 ? (row == 0 ? OperandKind::per_column : OperandKind::full)
+                                       : (row == 0 ? OperandKind::scalar : OperandKind::per_row);
+      bound.row_stride = row;
+      bound.outer_strides.assign(strides->begin(), strides->end() - 2);
+      if (std::all_of(bound.outer_strides.begin(), bound.outer_strides.end(),
+                      [](int64_t s) { return s == 0; }))
+        copy_columns(bound, operand, output[rank - 1]);
+    }
+    steps.push_back(std::move(bound));
+  }
+  return steps;
+}
+
+Result<std::vector<BoundStep>> image_steps(const Problem& problem, const AnchoredRegion& region,
+                                           int bias) {
+  const Extents& output = problem.output().extents;
+  const int64_t channels = output[1];
+  std::vector<RegionStep> all;
+  if (bias >= 0) all.push_back({PointwiseFunction::k_add, 0, 0, bias, false});
+  all.insert(all.end(), region.steps.begin(), region.steps.end());
+  std::vector<BoundStep> steps;
+  for (size_t i = 0; i < all.size(); ++i) {
+    TENON_ASSIGN(BoundStep bound, begin_step(problem, all[i]));
+    if (all[i].operand >= 0) {
+      const Operand& operand = problem.input(all[i].operand);
+      const bool own_bias = bias >= 0 && i == 0;
+      const int from_last = operand.rank() - static_cast<int>(output.size()) + 1;
+      const bool along_channels =
+          own_bias || (from_last >= 0 && operand.extents[from_last] == channels);
+      if (operand.count() == 1) {
+        bound.step.operand = OperandKind::scalar;
+      } else if (operand.count() == channels && along_channels) {
+        if (!operand.dense()) return unsupported("numbers a channel that lie apart");
+        bound.step.operand = OperandKind::per_column;
+        copy_columns(bound, operand, channels);
+      } else if (operand.extents == output && pixel_stride(operand)) {
+        bound.step.operand = OperandKind::full;
+        bound.row_stride = *pixel_stride(operand);
+      } else {
+        return unsupported(
+            "an operand that is neither one number a channel nor a channels-last "
+            "image like the output");
+      }
+    }
+    steps.push_back(std::move(bound));
+  }
+  return steps;
+}
+
+std::vector<EpilogueStep> plain_steps(const std::vector<BoundStep>& steps) {
+  std::vector<EpilogueStep> plain;
+  for (const BoundStep& bound : steps) plain.push_back(bound.step);
+  return plain;
+}
+
+void bind_operands(const std::vector<BoundStep>& steps, const LaunchArguments& arguments,
+                   EpilogueOperand* operands) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    operands[i].row_stride = steps[i].row_stride;
+    if (!steps[i].copy.empty())
+      operands[i].data = steps[i].copy.data();
+    else
+      operands[i].data = steps[i].input >= 0 ? arguments.inputs[steps[i].input] : nullptr;
+  }
+}
+
+bool reads_input(const std::vector<BoundStep>& steps, int input) {
+  return std::any_of(steps.begin(), steps.end(), [&](const BoundStep& bound) {
+    return bound.input == input && bound.copy.empty();
+  });
+}
+
+}  // namespace tenon::cpu

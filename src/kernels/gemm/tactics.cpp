@@ -1,0 +1,168 @@
+#include <algorithm>
+
+#include "kernels/epilogue/region_epilogue.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/tactic.h"
+#include "ops/math.h"
+
+namespace tenon::tactics::gemm_packed {
+namespace {
+
+using cpu::BatchDims;
+using cpu::kMaxBatchDims;
+
+/// A problem in the kernel's terms.
+struct Description {
+  cpu::GemmProblem gemm;
+  std::vector<cpu::BoundStep> steps;
+  int a = 0, b = 1;  ///< problem inputs
+};
+
+std::vector<int64_t> strides_of(const Operand& operand) {
+  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
+}
+
+/// Strides over the batch axes of the output, whose count is `axes`; aligned at the end, 0 where
+/// repeated.
+BatchDims batch_strides(const Operand& operand, int axes) {
+  BatchDims strides{};
+  const std::vector<int64_t> own = strides_of(operand);
+  const int mine = operand.rank() - 2;
+  for (int i = 0; i < mine; ++i) {
+    const int at = kMaxBatchDims - axes + (axes - mine) + i;
+    if (operand.extents[i] != 1) strides[at] = own[i];
+  }
+  return strides;
+}
+
+cpu::GemmMatrix matrix(const Operand& operand, bool transposed, int axes) {
+  const std::vector<int64_t> strides = strides_of(operand);
+  const int last = operand.rank() - 1;
+  cpu::GemmMatrix m{*cpu::element_type(operand.type), strides[last - 1], strides[last],
+                    batch_strides(operand, axes)};
+  if (transposed) std::swap(m.row_stride, m.column_stride);
+  return m;
+}
+
+/// One stride serves for all batch axes and rows: every axis steps over the whole of the next.
+bool rows_run_through(const cpu::GemmMatrix& m, const BatchDims& batch, int64_t rows) {
+  int64_t expected = m.row_stride * rows;
+  for (int i = kMaxBatchDims - 1; i >= 0; --i) {
+    if (batch[i] != 1 && m.batch_strides[i] != expected) return false;
+    expected *= batch[i];
+  }
+  return true;
+}
+
+/// A product whose B does not change over the batch is one tall product.
+void merge_batch_into_rows(Description& d) {
+  cpu::GemmProblem& p = d.gemm;
+  int64_t count = 1;
+  for (int64_t extent : p.batch) count *= extent;
+  if (count == 1 || p.b.batch_strides != BatchDims{}) return;
+  if (!rows_run_through(p.a, p.batch, p.m) || !rows_run_through(p.c, p.batch, p.m)) return;
+  for (size_t i = 0; i < p.steps.size(); ++i) {
+    const cpu::GemmMatrix as{.row_stride = d.steps[i].row_stride,
+                             .batch_strides = p.step_batch_strides[i]};
+    const bool varies = p.steps[i].operand == cpu::OperandKind::full ||
+                        p.steps[i].operand == cpu::OperandKind::per_row;
+    if (varies ? !rows_run_through(as, p.batch, p.m) : as.batch_strides != BatchDims{}) return;
+  }
+  p.m *= count;
+  p.batch = {1, 1, 1, 1};
+  p.a.batch_strides = p.c.batch_strides = {};
+  for (BatchDims& strides : p.step_batch_strides) strides = {};
+}
+
+Status describe_steps(const Problem& problem, const AnchoredRegion& region, int axes,
+                      Description& d) {
+  TENON_ASSIGN(d.steps, cpu::matrix_steps(problem, region));
+  d.gemm.steps = cpu::plain_steps(d.steps);
+  if (d.gemm.steps.size() > cpu::kMaxEpilogueSteps)
+    return unsupported("an epilogue of {} steps", d.gemm.steps.size());
+  for (const cpu::BoundStep& bound : d.steps) {
+    BatchDims strides{};
+    for (size_t i = 0; i < bound.outer_strides.size(); ++i)
+      strides[kMaxBatchDims - axes + i] = bound.outer_strides[i];
+    d.gemm.step_batch_strides.push_back(strides);
+  }
+  return {};
+}
+
+Result<Description> describe(const Problem& problem) {
+  TENON_ASSIGN(AnchoredRegion region, anchored_region(problem));
+  const auto* op = region.anchor->as<MatMul>();
+  if (op == nullptr) return unsupported("not a matmul");
+  Description d;
+  d.a = region.anchor_inputs[0], d.b = region.anchor_inputs[1];
+  const Operand &a = problem.input(d.a), &b = problem.input(d.b), &c = problem.output();
+  if (a.rank() < 2 || b.rank() < 2) return unsupported("an operand is a vector");
+  if (c.rank() > 2 + kMaxBatchDims) return unsupported("more than {} batch axes", kMaxBatchDims);
+  for (const Operand* operand : {&a, &b, &c})
+    if (!cpu::element_type(operand->type)) return unsupported("a type is neither f32 nor bf16");
+  if (a.type != b.type) return unsupported("operands of two types");
+  const int axes = c.rank() - 2;
+  cpu::GemmProblem& p = d.gemm;
+  p.m = c.extents[axes], p.n = c.extents[axes + 1];
+  p.k = a.extents[a.rank() - (op->transpose_a ? 2 : 1)];
+  for (int i = 0; i < axes; ++i) p.batch[kMaxBatchDims - axes + i] = c.extents[i];
+  p.a = matrix(a, op->transpose_a, axes);
+  p.b = matrix(b, op->transpose_b, axes);
+  p.c = matrix(c, false, axes);
+  p.compute = p.a.type;
+  p.threads = std::max(1, problem.threads);
+  if (p.c.column_stride != 1 && p.n != 1) return unsupported("columns of the result lie apart");
+  p.c.column_stride = 1;
+  TENON_TRY(describe_steps(problem, region, axes, d));
+  merge_batch_into_rows(d);
+  return d;
+}
+
+class GemmKernel final : public Kernel {
+ public:
+  GemmKernel(cpu::Gemm gemm, Description description, bool packed)
+      : gemm_(std::move(gemm)), description_(std::move(description)), packed_(packed) {}
+
+  Status run(const LaunchArguments& arguments) const override {
+    cpu::EpilogueOperand operands[cpu::kMaxEpilogueSteps];
+    cpu::bind_operands(description_.steps, arguments, operands);
+    gemm_.run({arguments.inputs[description_.a],
+               arguments.inputs[description_.b],
+               arguments.outputs[0],
+               {operands, description_.steps.size()}},
+              *arguments.queue.pool, arguments.workspace);
+    return {};
+  }
+  size_t workspace_bytes() const override { return gemm_.scratch_bytes(); }
+  bool uses_input(int input) const override {
+    if (input == description_.a || cpu::reads_input(description_.steps, input)) return true;
+    return input == description_.b && !packed_;
+  }
+  size_t owned_bytes() const override { return gemm_.packed_bytes(); }
+
+ private:
+  cpu::Gemm gemm_;
+  Description description_;
+  bool packed_;
+};
+
+}  // namespace
+
+Support supports(const Problem& problem) {
+  const auto description = describe(problem);
+  return description.ok() ? Support{} : Support::no(description.error().message);
+}
+
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(Description description, describe(problem));
+  const Tensor* b = problem.input(description.b).constant;
+  TENON_ASSIGN(cpu::Gemm gemm, cpu::Gemm::prepare(description.gemm, b ? b->bytes() : nullptr));
+  return std::unique_ptr<Kernel>(
+      std::make_unique<GemmKernel>(std::move(gemm), std::move(description), b != nullptr));
+}
+
+}  // namespace tenon::tactics::gemm_packed
