@@ -75,6 +75,7 @@ class Worker {
     if (command == "bind") return bind_inputs(found->second, request);
     if (command == "run") return run(found->second, request);
     if (command == "save") return save(found->second, request);
+    if (command == "layers") return layers(found->second);
     return user_error("there is no command '{}'", command);
   }
 
@@ -154,6 +155,15 @@ class Worker {
           {"dims", std::vector<int64_t>(binding->dims.d, binding->dims.d + binding->dims.nbDims)}};
     }
     return user_error("there is no tensor '{}'", request.value("tensor", ""));
+  }
+
+  /// {"command":"layers","name":"a"}: the inspector's text.
+  Result<Json> layers(const Model& model) {
+    const std::unique_ptr<nvinfer1::IEngineInspector> inspector(
+        model.engine.engine->createEngineInspector());
+    if (!inspector) return internal_error("the engine inspector could not be made");
+    return Json{
+        {"layers", inspector->getEngineInformation(nvinfer1::LayerInformationFormat::kJSON)}};
   }
 
   Result<Arguments> arguments_of(const Json& request) {
