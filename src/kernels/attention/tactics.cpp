@@ -1,0 +1,141 @@
+#include <cmath>
+
+#include "device/cpu/thread_pool.h"
+#include "kernels/attention/attention.h"
+#include "kernels/tactic.h"
+#include "ops/nn.h"
+
+namespace tenon::tactics::attention_blocked {
+namespace {
+
+enum Input { kQ, kK, kV, kMask };
+
+std::vector<int64_t> strides_of(const Operand& operand) {
+  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
+}
+
+/// An operand as [batch, heads, length, size] with strides.
+struct View {
+  int64_t batch, heads, length, size;
+  cpu::HeadStrides strides;
+  int64_t element;
+};
+
+View view_of(const Operand& operand, int64_t heads, bool bsnh) {
+  const Extents& e = operand.extents;
+  const std::vector<int64_t> s = strides_of(operand);
+  if (operand.rank() == 3)
+    return {e[0], heads, e[1], e[2] / heads, {s[0], e[2] / heads * s[2], s[1]}, s[2]};
+  if (bsnh) return {e[0], e[2], e[1], e[3], {s[0], s[2], s[1]}, s[3]};
+  return {e[0], e[1], e[2], e[3], {s[0], s[1], s[2]}, s[3]};
+}
+
+std::array<int64_t, 4> mask_strides(const Operand& mask) {
+  const std::vector<int64_t> s = strides_of(mask);
+  std::array<int64_t, 4> result{};
+  for (int i = 0; i < mask.rank(); ++i) {
+    const int axis = i + 4 - mask.rank();
+    result[axis] = mask.extents[i] == 1 ? 0 : s[i];
+  }
+  return result;
+}
+
+cpu::AttentionProblem describe(const Problem& problem) {
+  const auto& op = *problem.node->as<Attention>();
+  const View q = view_of(problem.input(kQ), op.q_heads, op.q_bsnh),
+             k = view_of(problem.input(kK), op.kv_heads, op.k_bsnh);
+  const View v = view_of(problem.input(kV), op.kv_heads, op.v_bsnh);
+  const View out = view_of(problem.output(), q.heads, op.out_bsnh);
+  cpu::AttentionProblem p;
+  p.bf16 = problem.input(kQ).type == DataType::kBFloat16;
+  p.batch = q.batch;
+  p.heads = q.heads;
+  p.kv_heads = k.heads;
+  p.q_length = q.length;
+  p.kv_length = k.length;
+  p.size = q.size;
+  p.value_size = v.size;
+  p.q = q.strides;
+  p.k = k.strides;
+  p.v = v.strides;
+  p.out = out.strides;
+  p.scale =
+      static_cast<float>(op.scale != 0 ? op.scale : 1 / std::sqrt(static_cast<double>(q.size)));
+  p.softcap = static_cast<float>(op.softcap);
+  p.causal = op.causal != CausalMask::kNone;
+  p.diagonal = op.causal == CausalMask::kLowerRight ? k.length - q.length : 0;
+  p.masked_rows_zero = op.masked_rows_zero;
+  if (problem.has_input(kMask)) {
+    const DataType type = problem.input(kMask).type;
+    p.mask = type == DataType::kBool      ? cpu::MaskKind::boolean
+             : type == DataType::kFloat32 ? cpu::MaskKind::f32
+                                          : cpu::MaskKind::bf16;
+    p.mask_strides = mask_strides(problem.input(kMask));
+  }
+  return p;
+}
+
+class AttentionKernel final : public Kernel {
+ public:
+  AttentionKernel(const cpu::AttentionProblem& problem, int threads)
+      : problem_(problem), threads_(threads) {}
+
+  Status run(const LaunchArguments& arguments) const override {
+    const void* mask = arguments.inputs.size() > kMask ? arguments.inputs[kMask] : nullptr;
+    cpu::attention(problem_,
+                   {arguments.inputs[kQ], arguments.inputs[kK], arguments.inputs[kV], mask,
+                    arguments.outputs[0]},
+                   *arguments.queue.pool, arguments.workspace);
+    return {};
+  }
+  size_t workspace_bytes() const override {
+    return cpu::attention_scratch_bytes(problem_) * static_cast<size_t>(threads_);
+  }
+
+ private:
+  cpu::AttentionProblem problem_;
+  int threads_;
+};
+
+}  // namespace
+
+Support supports(const Problem& problem) {
+  const auto* op = problem.node->as<Attention>();
+  if (op == nullptr) return Support::no("not attention");
+  if (problem.outputs.size() > 1) return Support::no("more than the result is wanted");
+  for (int i = kMask + 1; i < static_cast<int>(problem.inputs.size()); ++i)
+    if (problem.has_input(i)) return Support::no("a past or lengths of sequences are given");
+  const DataType type = problem.input(kQ).type;
+  if (type != DataType::kFloat32 && type != DataType::kBFloat16)
+    return Support::no("the type is neither f32 nor bf16");
+  if (problem.has_input(kMask)) {
+    const Operand& mask = problem.input(kMask);
+    if (mask.rank() > 4) return Support::no("a mask of more than 4 axes");
+    if (mask.type != DataType::kBool && mask.type != DataType::kFloat32 &&
+        mask.type != DataType::kBFloat16)
+      return Support::no("the mask's type");
+    if (mask.rank() > 0 && mask.extents.back() != 1 &&
+        mask.extents.back() !=
+            problem.input(kK).extents[op->k_bsnh || problem.input(kK).rank() == 3 ? 1 : 2])
+      return Support::no("a mask shorter than the keys");
+  }
+  const View views[] = {view_of(problem.input(kQ), op->q_heads, op->q_bsnh),
+                        view_of(problem.input(kK), op->kv_heads, op->k_bsnh),
+                        view_of(problem.input(kV), op->kv_heads, op->v_bsnh),
+                        view_of(problem.output(), op->q_heads, op->out_bsnh)};
+  for (const View& view : views)
+    if (view.element != 1 && view.size != 1)
+      return Support::no("the elements of a head are not contiguous");
+  return {};
+}
+
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  return std::unique_ptr<Kernel>(
+      std::make_unique<AttentionKernel>(describe(problem), problem.threads));
+}
+
+}  // namespace tenon::tactics::attention_blocked
