@@ -11,6 +11,7 @@
 
 #include "kernels/conv/depthwise.h"
 #include "kernels/conv/direct.h"
+#include "kernels/conv/winograd.h"
 #include "kernels/gemm/gemm.h"
 
 namespace tenon::cpu {
@@ -193,6 +194,13 @@ void all(int threads, const char* filter) {
       bench.conv<DirectConvolution>(
           "direct", square(l.size, l.channels, l.filters, l.kernel, l.stride, 1, type), l.count,
           l.epilogue);
+  }
+  bench.section("Winograd");
+  for (const Layer& l : kResNet50) {
+    if (l.kernel != 3 || l.stride != 1) continue;
+    const auto p = square(l.size, l.channels, l.filters, 3, 1, 1, ElementType::f32);
+    bench.conv<WinogradConvolution<2>>("winograd2", p, l.count, l.epilogue);
+    bench.conv<WinogradConvolution<4>>("winograd4", p, l.count, l.epilogue);
   }
   bench.section("MobileNet-V3");
   for (const Layer& l : kMobileNet) {

@@ -1,20 +1,36 @@
 #include "kernels/conv/depthwise.h"
 #include "kernels/conv/describe.h"
 #include "kernels/conv/direct.h"
+#include "kernels/conv/winograd.h"
 
 namespace tenon::tactics {
+namespace {
+
+/// Whether a convolution that fits `fits` can be made of the problem.
+template <class Fits>
+Support supports_where(const Problem& problem, Fits fits, const char* otherwise) {
+  const auto description = cpu::describe_convolution(problem);
+  if (!description.ok()) return Support::no(description.error().message);
+  return fits(description->conv) ? Support{} : Support::no(otherwise);
+}
+
+Support supports_winograd(const Problem& problem) {
+  if (!problem.allow_winograd) return Support::no("Winograd's rounding is not allowed");
+  return supports_where(problem, cpu::WinogradConvolution<4>::fits,
+                        "not a 3x3 convolution of f32 with stride and dilation 1 and one group");
+}
+
+}  // namespace
 
 namespace conv_direct {
 
 Support supports(const Problem& problem) {
-  const auto description = cpu::describe_convolution(problem);
-  return description.ok() ? Support{} : Support::no(description.error().message);
+  return supports_where(
+      problem, [](const cpu::ConvProblem&) { return true; }, "");
 }
-
 std::vector<std::string> configs(const Problem& problem) {
   return single_config(problem);
 }
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   return cpu::ConvKernel<cpu::DirectConvolution>::create(problem);
 }
@@ -24,21 +40,44 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
 namespace conv_depthwise {
 
 Support supports(const Problem& problem) {
-  const auto description = cpu::describe_convolution(problem);
-  if (!description.ok()) return Support::no(description.error().message);
-  if (!cpu::DepthwiseConvolution::fits(description->conv))
-    return Support::no("not a depthwise convolution over a channels-last image");
-  return {};
+  return supports_where(problem, cpu::DepthwiseConvolution::fits,
+                        "not a depthwise convolution over a channels-last image");
 }
-
 std::vector<std::string> configs(const Problem& problem) {
   return single_config(problem);
 }
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   return cpu::ConvKernel<cpu::DepthwiseConvolution>::create(problem);
 }
 
 }  // namespace conv_depthwise
+
+namespace conv_winograd4 {
+
+Support supports(const Problem& problem) {
+  return supports_winograd(problem);
+}
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  return cpu::ConvKernel<cpu::WinogradConvolution<4>>::create(problem);
+}
+
+}  // namespace conv_winograd4
+
+namespace conv_winograd2 {
+
+Support supports(const Problem& problem) {
+  return supports_winograd(problem);
+}
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  return cpu::ConvKernel<cpu::WinogradConvolution<2>>::create(problem);
+}
+
+}  // namespace conv_winograd2
 
 }  // namespace tenon::tactics

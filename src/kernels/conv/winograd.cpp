@@ -1,0 +1,258 @@
+#include "kernels/conv/winograd.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/gemm/pack.h"
+
+namespace tenon::cpu {
+namespace {
+
+// Few enough tiles that cutting them alone would not keep the threads busy, or that reading all
+// weights for every block of tiles would cost more than sharing the transformed input.
+constexpr int64_t kSharedTiles = 32;
+constexpr int64_t kChannelBlock = 64;
+constexpr int64_t kRowPadding = 16;
+
+int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// Rows of the matrix G that takes three weights to kTile + 2 points.
+const std::vector<std::array<double, 3>>& weight_transform(int tile) {
+  static const std::vector<std::array<double, 3>> two = {
+      {1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}};
+  static const std::vector<std::array<double, 3>> four = {{1.0 / 4, 0, 0},
+                                                          {-1.0 / 6, -1.0 / 6, -1.0 / 6},
+                                                          {-1.0 / 6, 1.0 / 6, -1.0 / 6},
+                                                          {1.0 / 24, 1.0 / 12, 1.0 / 6},
+                                                          {1.0 / 24, -1.0 / 12, 1.0 / 6},
+                                                          {0, 0, 1}};
+  return tile == 2 ? two : four;
+}
+
+const WinogradFunctions& winograd_functions(Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::avx512) return kWinogradAvx512;
+  if (isa == Isa::avx2) return kWinogradAvx2;
+#endif
+  (void)isa;
+  return kWinogradGeneric;
+}
+
+}  // namespace
+
+template <int kTile>
+bool WinogradConvolution<kTile>::fits(const ConvProblem& p) {
+  const Spatial ones = {1, 1, 1};
+  return !p.transposed && !p.channels_first_input && p.groups == 1 &&
+         p.kernel == Spatial{1, 3, 3} && p.stride == ones && p.dilation == ones &&
+         p.input[0] == 1 && p.output[0] == 1 && p.pad[0] == 0 && p.pad[1] >= 0 && p.pad[2] >= 0 &&
+         p.input_type == ElementType::f32 && p.compute == ElementType::f32;
+}
+
+template <int kTile>
+Result<WinogradConvolution<kTile>> WinogradConvolution<kTile>::prepare(const ConvProblem& problem,
+                                                                       const void* weights) {
+  if (!fits(problem)) return unsupported("not a plain 3x3 convolution in f32");
+  if (problem.steps.size() > kMaxConvSteps)
+    return unsupported("an epilogue of {} steps", problem.steps.size());
+  for (const EpilogueStep& step : problem.steps)
+    if (step.operand == OperandKind::per_row) return unsupported("an operand per pixel");
+  WinogradConvolution conv;
+  conv.problem_ = problem;
+  ConvProblem& p = conv.problem_;
+  if (p.input_pixel_stride == 0) p.input_pixel_stride = p.input_channels;
+  if (p.output_pixel_stride == 0) p.output_pixel_stride = p.output_channels;
+  conv.shape_ = {.batch = p.batch,
+                 .channels = p.input_channels,
+                 .filters = p.output_channels,
+                 .height = p.input[1],
+                 .width = p.input[2],
+                 .out_height = p.output[1],
+                 .out_width = p.output[2],
+                 .pad_top = p.pad[1],
+                 .pad_left = p.pad[2],
+                 .input_stride = p.input_pixel_stride,
+                 .output_stride = p.output_pixel_stride,
+                 .tiles_high = ceil_div(p.output[1], kTile),
+                 .tiles_wide = ceil_div(p.output[2], kTile)};
+  const Isa isa = capped_isa(p.isa);
+  conv.kernels_ = &microkernels(ElementType::f32, isa);
+  conv.functions_ = &winograd_functions(isa);
+  conv.finish_ = finish_function(isa);
+  conv.registers_ = register_epilogue(p.steps, p.output_type);
+  conv.choose_blocks();
+  TENON_TRY(conv.pack(weights));
+  return conv;
+}
+
+template <int kTile>
+Status WinogradConvolution<kTile>::pack(const void* weights) {
+  const int64_t in = problem_.input_channels, out = problem_.output_channels;
+  const auto& g = weight_transform(kTile);
+  const auto weight = [&](int64_t index) -> double {
+    if (problem_.weight_type == ElementType::f32) return static_cast<const float*>(weights)[index];
+    return bf16_to_float(static_cast<const uint16_t*>(weights)[index]);
+  };
+  packed_each_ = align_up(tenon::cpu::packed_bytes(*kernels_, in, out));
+  packed_ = AlignedBuffer(packed_each_ * kPoints);
+  if (packed_.data() == nullptr && packed_each_ > 0)
+    return resource_error("no memory for {} bytes of packed weights", packed_each_ * kPoints);
+  std::vector<float> matrix(in * out);
+  const int64_t panels = ceil_div(out, kernels_->panel);
+  for (int point = 0; point < kPoints; ++point) {
+    const auto &row = g[point / (kTile + 2)], &column = g[point % (kTile + 2)];
+    for (int64_t o = 0; o < out; ++o)
+      for (int64_t i = 0; i < in; ++i) {
+        double sum = 0;
+        for (int64_t t = 0; t < 9; ++t)
+          sum += row[t / 3] * column[t % 3] * weight((o * in + i) * 9 + t);
+        matrix[i * out + o] = static_cast<float>(sum);
+      }
+    pack_panels(*kernels_, {matrix.data(), ElementType::f32, out, 1}, in, out, 0, panels,
+                packed_.as<char>() + point * packed_each_);
+  }
+  return {};
+}
+
+template <int kTile>
+void WinogradConvolution<kTile>::choose_blocks() {
+  const int64_t tiles = std::max<int64_t>(1, shape_.tiles());
+  shared_ = tiles <= kSharedTiles;
+  // As many rows as one tile of the matrix kernel has, in equal blocks.
+  tile_block_ = shared_ ? tiles : ceil_div(tiles, ceil_div(tiles, kernels_->max_rows));
+  channel_block_ =
+      std::min(kChannelBlock, ceil_div(shape_.filters, kernels_->panel) * kernels_->panel);
+}
+
+template <int kTile>
+int64_t WinogradConvolution<kTile>::row_stride() const {
+  return static_cast<int64_t>(align_up(shape_.channels * sizeof(float)) / sizeof(float)) +
+         kRowPadding;
+}
+
+template <int kTile>
+size_t WinogradConvolution<kTile>::transformed_bytes() const {
+  return align_up(kPoints * tile_block_ * row_stride() * sizeof(float));
+}
+
+template <int kTile>
+size_t WinogradConvolution<kTile>::worker_bytes() const {
+  const size_t sums = align_up(kPoints * tile_block_ * channel_block_ * sizeof(float));
+  const size_t tile = align_up(kTile * kTile * channel_block_ * sizeof(float));
+  return sums + tile + (shared_ ? 0 : transformed_bytes());
+}
+
+template <int kTile>
+size_t WinogradConvolution<kTile>::scratch_bytes() const {
+  return worker_bytes() * problem_.threads + (shared_ ? transformed_bytes() : 0);
+}
+
+template <int kTile>
+void WinogradConvolution<kTile>::transform(const ConvArguments& arguments, int64_t first,
+                                           int64_t count, float* to, int64_t tiles) const {
+  functions_->input[kTile / 4]({.shape = shape_,
+                                .input = static_cast<const float*>(arguments.input),
+                                .first = first,
+                                .count = count,
+                                .to = to,
+                                .point_stride = tiles * row_stride(),
+                                .tile_stride = row_stride()});
+}
+
+template <int kTile>
+void WinogradConvolution<kTile>::multiply(const ConvArguments& arguments, const float* transformed,
+                                          int64_t tiles_there, int64_t first, int64_t count,
+                                          int64_t channel, int64_t channels, float* scratch) const {
+  float* sums = scratch;
+  const int64_t row_tiles = ceil_div(count, kernels_->max_rows);
+  const int64_t panel_bytes = panel_stride(*kernels_, shape_.channels) * 4;
+  for (int point = 0; point < kPoints; ++point) {
+    for (int64_t c = 0; c < channels; c += kernels_->panel) {
+      const char* b =
+          packed_.as<char>() + point * packed_each_ + (channel + c) / kernels_->panel * panel_bytes;
+      for (int64_t i = 0; i < row_tiles; ++i) {
+        const int64_t r = i * count / row_tiles;
+        Tile tile;
+        tile.a = transformed + (point * tiles_there + r) * row_stride();
+        tile.a_stride = row_stride();
+        tile.b = b;
+        tile.k = shape_.channels;
+        tile.rows = static_cast<int>((i + 1) * count / row_tiles - r);
+        tile.columns = static_cast<int>(std::min<int64_t>(kernels_->panel, channels - c));
+        tile.output = sums + (point * count + r) * channel_block_ + c;
+        tile.output_stride = channel_block_;
+        kernels_->run(tile);
+      }
+    }
+  }
+  const bool all = registers_.rest == static_cast<int>(problem_.steps.size());
+  const auto operand = [&](int step) {
+    return step < 0 ? EpilogueOperand{} : arguments.operands[step];
+  };
+  const std::span<const EpilogueStep> steps(problem_.steps);
+  functions_->output[kTile / 4](
+      {.shape = shape_,
+       .sums = sums,
+       .point_stride = count * channel_block_,
+       .tile_stride = channel_block_,
+       .first = first,
+       .count = count,
+       .channel = channel,
+       .channels = channels,
+       .bias = static_cast<const float*>(operand(registers_.bias).data),
+       .residual = operand(registers_.residual).data,
+       .residual_stride = operand(registers_.residual).row_stride,
+       .activation = registers_.activation,
+       .low = registers_.low,
+       .high = registers_.high,
+       .output = arguments.output,
+       .output_type = problem_.output_type,
+       .tile = sums + align_up(kPoints * tile_block_ * channel_block_ * sizeof(float)) / 4,
+       .finish = all ? nullptr : finish_,
+       .steps = steps.subspan(registers_.rest),
+       .operands = arguments.operands + registers_.rest});
+}
+
+template <int kTile>
+void WinogradConvolution<kTile>::run(const ConvArguments& arguments, ThreadPool& pool,
+                                     void* scratch) const {
+  const int64_t tiles = shape_.tiles();
+  char* workers = static_cast<char*>(scratch);
+  const auto own = [&](int worker) {
+    return reinterpret_cast<float*>(workers + worker * worker_bytes());
+  };
+  const int64_t channel_tasks = ceil_div(shape_.filters, channel_block_);
+  const auto channels_from = [&](int64_t channel) {
+    return std::min(channel_block_, shape_.filters - channel);
+  };
+  if (shared_) {
+    float* all = reinterpret_cast<float*>(workers + worker_bytes() * problem_.threads);
+    pool.parallel_for(tiles, 1, [&](int64_t begin, int64_t end, int) {
+      transform(arguments, begin, end - begin, all + begin * row_stride(), tiles);
+    });
+    pool.parallel_for(channel_tasks, 1, [&](int64_t begin, int64_t end, int worker) {
+      for (int64_t c = begin * channel_block_; c < end * channel_block_; c += channel_block_)
+        multiply(arguments, all, tiles, 0, tiles, c, channels_from(c), own(worker));
+    });
+    return;
+  }
+  const size_t after = align_up(kPoints * tile_block_ * channel_block_ * sizeof(float)) +
+                       align_up(kTile * kTile * channel_block_ * sizeof(float));
+  pool.parallel_for(ceil_div(tiles, tile_block_), 1, [&](int64_t begin, int64_t end, int worker) {
+    float* transformed = own(worker) + after / sizeof(float);
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t first = block * tile_block_;
+      const int64_t count = std::min(tile_block_, tiles - first);
+      transform(arguments, first, count, transformed, count);
+      for (int64_t c = 0; c < shape_.filters; c += channel_block_)
+        multiply(arguments, transformed, count, first, count, c, channels_from(c), own(worker));
+    }
+  });
+}
+
+template class WinogradConvolution<2>;
+template class WinogradConvolution<4>;
+
+}  // namespace tenon::cpu

@@ -1,0 +1,247 @@
+#pragma once
+
+#include "kernels/conv/winograd.h"
+#include "kernels/vector_math/activations.h"
+
+/// The transforms of Winograd convolution over any vector type; included by one source an
+/// instruction set.
+namespace tenon::cpu {
+namespace {
+
+namespace vm = vector_math;
+
+template <class V>
+[[gnu::always_inline]] inline V times(float c, V x) {
+  return V::broadcast(c) * x;
+}
+template <class V>
+[[gnu::always_inline]] inline V plus(V y, float c, V x) {
+  return fma(V::broadcast(c), x, y);
+}
+
+/// One-dimensional transforms: input points from kTile + 2 neighbours, kTile sums from the points.
+/// The points are 0, 1, -1 and infinity, for tiles of four also 2 and -2.
+template <class V, int kTile>
+struct Transform;
+
+template <class V>
+struct Transform<V, 2> {
+  [[gnu::always_inline]] static void input(const V* x, V* y) {
+    y[0] = x[0] - x[2];
+    y[1] = x[1] + x[2];
+    y[2] = x[2] - x[1];
+    y[3] = x[1] - x[3];
+  }
+  [[gnu::always_inline]] static void output(const V* x, V* y) {
+    y[0] = x[0] + x[1] + x[2];
+    y[1] = x[1] - x[2] - x[3];
+  }
+};
+
+template <class V>
+struct Transform<V, 4> {
+  [[gnu::always_inline]] static void input(const V* x, V* y) {
+    const V even1 = plus(x[4], -4.0f, x[2]), odd1 = plus(x[3], -4.0f, x[1]);
+    const V even2 = x[4] - x[2], odd2 = times(2.0f, x[3] - x[1]);
+    y[0] = plus(plus(x[4], -5.0f, x[2]), 4.0f, x[0]);
+    y[1] = even1 + odd1;
+    y[2] = even1 - odd1;
+    y[3] = even2 + odd2;
+    y[4] = even2 - odd2;
+    y[5] = plus(plus(x[5], -5.0f, x[3]), 4.0f, x[1]);
+  }
+  [[gnu::always_inline]] static void output(const V* x, V* y) {
+    const V even1 = x[1] + x[2], odd1 = x[1] - x[2];
+    const V even2 = x[3] + x[4], odd2 = x[3] - x[4];
+    y[0] = x[0] + even1 + even2;
+    y[1] = plus(odd1, 2.0f, odd2);
+    y[2] = plus(even1, 4.0f, even2);
+    y[3] = plus(odd1, 8.0f, odd2) + x[5];
+  }
+};
+
+/// Position of a tile's first output pixel.
+struct TilePosition {
+  int64_t image, row, column;
+  TilePosition(const WinogradShape& s, int64_t index, int tile) {
+    column = index % s.tiles_wide * tile;
+    index /= s.tiles_wide;
+    row = index % s.tiles_high * tile;
+    image = index / s.tiles_high;
+  }
+};
+
+template <class V, int kTile>
+struct InputTransform {
+  static constexpr int kSize = kTile + 2;
+  const WinogradInput& t;
+
+  template <bool kInside>
+  [[gnu::always_inline]] void channels(const float* corner, int64_t row, int64_t column, float* to,
+                                       int n) const {
+    const WinogradShape& s = t.shape;
+    V half[kSize][kSize];  // half[j]: column j of the tile, transformed along its height
+#pragma GCC unroll 6
+    for (int j = 0; j < kSize; ++j) {
+      V x[kSize];
+#pragma GCC unroll 6
+      for (int i = 0; i < kSize; ++i) {
+        const float* p = corner + (i * s.width + j) * s.input_stride;
+        const bool inside = kInside || (static_cast<uint64_t>(row + i) < uint64_t(s.height) &&
+                                        static_cast<uint64_t>(column + j) < uint64_t(s.width));
+        x[i] = inside ? (n == V::kWidth ? V::load(p) : V::load(p, n)) : V::zero();
+      }
+      Transform<V, kTile>::input(x, half[j]);
+    }
+#pragma GCC unroll 6
+    for (int i = 0; i < kSize; ++i) {
+      V x[kSize], y[kSize];
+#pragma GCC unroll 6
+      for (int j = 0; j < kSize; ++j) x[j] = half[j][i];
+      Transform<V, kTile>::input(x, y);
+#pragma GCC unroll 6
+      for (int j = 0; j < kSize; ++j) {
+        float* p = to + (i * kSize + j) * t.point_stride;
+        n == V::kWidth ? y[j].store(p) : y[j].store(p, n);
+      }
+    }
+  }
+
+  void tile(int64_t index) const {
+    const WinogradShape& s = t.shape;
+    const TilePosition at(s, t.first + index, kTile);
+    const int64_t row = at.row - s.pad_top, column = at.column - s.pad_left;
+    const float* corner =
+        t.input + ((at.image * s.height + row) * s.width + column) * s.input_stride;
+    const bool inside =
+        row >= 0 && column >= 0 && row + kSize <= s.height && column + kSize <= s.width;
+    float* to = t.to + index * t.tile_stride;
+    int64_t c = 0;
+    for (; c + V::kWidth <= s.channels; c += V::kWidth) {
+      if (inside)
+        channels<true>(corner + c, row, column, to + c, V::kWidth);
+      else
+        channels<false>(corner + c, row, column, to + c, V::kWidth);
+    }
+    if (c < s.channels)
+      channels<false>(corner + c, row, column, to + c, static_cast<int>(s.channels - c));
+  }
+
+  void all() const {
+    for (int64_t i = 0; i < t.count; ++i) tile(i);
+  }
+};
+
+template <class V, int kTile>
+struct OutputTransform {
+  static constexpr int kSize = kTile + 2;
+  const WinogradOutput& t;
+
+  /// The sums of one vector of channels: y[row][column].
+  [[gnu::always_inline]] void sums(const float* from, int n, V (&y)[kTile][kTile]) const {
+    V half[kSize][kTile];
+#pragma GCC unroll 6
+    for (int j = 0; j < kSize; ++j) {
+      V x[kSize];
+#pragma GCC unroll 6
+      for (int i = 0; i < kSize; ++i) {
+        const float* p = from + (i * kSize + j) * t.point_stride;
+        x[i] = n == V::kWidth ? V::load(p) : V::load(p, n);
+      }
+      Transform<V, kTile>::output(x, half[j]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < kTile; ++i) {
+      V x[kSize];
+#pragma GCC unroll 6
+      for (int j = 0; j < kSize; ++j) x[j] = half[j][i];
+      Transform<V, kTile>::output(x, y[i]);
+    }
+  }
+
+  [[gnu::always_inline]] static V load(const void* p, ElementType type, int64_t at, int n) {
+    if (type == ElementType::f32) return V::load(static_cast<const float*>(p) + at, n);
+    return V::load_bf16(static_cast<const uint16_t*>(p) + at, n);
+  }
+  [[gnu::always_inline]] static void store(V x, void* p, ElementType type, int64_t at, int n) {
+    if (type == ElementType::f32)
+      x.store(static_cast<float*>(p) + at, n);
+    else
+      x.store_bf16(static_cast<uint16_t*>(p) + at, n);
+  }
+
+  [[gnu::always_inline]] V finish(V x, V bias, int64_t pixel, int64_t channel, int n) const {
+    x = x + bias;
+    if (t.residual != nullptr)
+      x = x + load(t.residual, t.output_type, pixel * t.residual_stride + channel, n);
+    if (t.activation == RegisterActivation::clamp)
+      x = min(V::broadcast(t.high), max(V::broadcast(t.low), x));
+    else if (t.activation == RegisterActivation::hard_swish)
+      x = vm::apply_unary(PointwiseFunction::k_hard_swish, x, 0.0f, 0.0f);
+    return x;
+  }
+
+  void tile(int64_t index) const {
+    const WinogradShape& s = t.shape;
+    const TilePosition at(s, t.first + index, kTile);
+    const int64_t pixel = (at.image * s.out_height + at.row) * s.out_width + at.column;
+    const int rows =
+        static_cast<int>(s.out_height - at.row < kTile ? s.out_height - at.row : kTile);
+    const int columns =
+        static_cast<int>(s.out_width - at.column < kTile ? s.out_width - at.column : kTile);
+    for (int64_t c = 0; c < t.channels; c += V::kWidth) {
+      const int n = static_cast<int>(t.channels - c < V::kWidth ? t.channels - c : V::kWidth);
+      V y[kTile][kTile];
+      sums(t.sums + index * t.tile_stride + c, n, y);
+      const V bias = t.bias == nullptr ? V::zero() : V::load(t.bias + t.channel + c, n);
+      for (int i = 0; i < rows; ++i)
+        for (int j = 0; j < columns; ++j) {
+          if (t.finish != nullptr) {
+            (y[i][j] + bias).store(t.tile + (i * kTile + j) * t.tile_stride + c, n);
+            continue;
+          }
+          const int64_t p = pixel + i * s.out_width + j;
+          const V x = finish(y[i][j], bias, p, t.channel + c, n);
+          store(x, t.output, t.output_type, p * s.output_stride + t.channel + c, n);
+        }
+    }
+    if (t.finish != nullptr) finish_rows(pixel, rows, columns);
+  }
+
+  void finish_rows(int64_t pixel, int rows, int columns) const {
+    for (int i = 0; i < rows; ++i) {
+      const int64_t row = pixel + i * t.shape.out_width;
+      const int64_t at = (row * t.shape.output_stride + t.channel) * element_size(t.output_type);
+      t.finish({.tile = t.tile + i * kTile * t.tile_stride,
+                .tile_stride = t.tile_stride,
+                .rows = columns,
+                .columns = t.channels,
+                .row = row,
+                .column = t.channel,
+                .output = static_cast<char*>(t.output) + at,
+                .output_stride = t.shape.output_stride,
+                .output_type = t.output_type},
+               t.steps, t.operands);
+    }
+  }
+
+  void all() const {
+    for (int64_t i = 0; i < t.count; ++i) tile(i);
+  }
+};
+
+template <class V>
+struct WinogradTable {
+  template <int kTile>
+  static void input(const WinogradInput& t) {
+    InputTransform<V, kTile>{t}.all();
+  }
+  template <int kTile>
+  static void output(const WinogradOutput& t) {
+    OutputTransform<V, kTile>{t}.all();
+  }
+  static constexpr WinogradFunctions kFunctions = {{input<2>, input<4>}, {output<2>, output<4>}};
+};
+
+}  // namespace
+}  // namespace tenon::cpu
