@@ -1,5 +1,7 @@
 #include "api/builder.h"
 
+#include <algorithm>
+
 #include "api/builder_config.h"
 #include "api/host_memory.h"
 #include "api/optimization_profile.h"
@@ -18,6 +20,8 @@ PassOptions pass_options(const BuilderConfig& config, Device& device, bool stron
                          Logger& logger) {
   PassOptions options;
   options.level = const_cast<BuilderConfig&>(config).getBuilderOptimizationLevel();
+  options.disabled = config.pass_switches().disabled;
+  options.no_fuse = config.pass_switches().no_fuse;
   const bool fp16 = config.getFlag(BuilderFlag::kFP16), bf16 = config.getFlag(BuilderFlag::kBF16);
   if (strongly_typed || (!fp16 && !bf16)) return options;
   const DeviceProperties& properties = device.properties();
@@ -43,7 +47,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   TENON_ASSIGN(request.graph, definition->finished_graph());
   for (const IOptimizationProfile* profile : settings->profiles())
     request.profiles.push_back(dynamic_cast<const OptimizationProfile*>(profile)->profile());
-  request.backend = cpu_backend(max_threads_ > 1 ? max_threads_ : 0);
+  request.backend = cpu_backend(max_threads_);
   const bool strongly_typed = definition->getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   request.passes = pass_options(*settings, *request.backend.device, strongly_typed, *reporter_);
   request.select.level = request.passes.level;
@@ -136,7 +140,7 @@ IErrorRecorder* Builder::getErrorRecorder() const noexcept {
   return reporter_->recorder();
 }
 void Builder::reset() noexcept {
-  max_threads_ = 1;
+  max_threads_ = 0;
 }
 ILogger* Builder::getLogger() const noexcept {
   return reporter_->logger();
@@ -147,7 +151,7 @@ bool Builder::setMaxThreads(int32_t maxThreads) noexcept {
   return true;
 }
 int32_t Builder::getMaxThreads() const noexcept {
-  return max_threads_;
+  return std::max(max_threads_, 1);
 }
 IPluginRegistry& Builder::getPluginRegistry() noexcept {
   return *::getPluginRegistry();

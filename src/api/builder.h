@@ -50,7 +50,7 @@ class Builder final : public IBuilder {
   std::shared_ptr<network::Reporter> reporter_;
   IGpuAllocator* allocator_ = nullptr;
   std::vector<std::unique_ptr<IOptimizationProfile>> profiles_;
-  int32_t max_threads_ = 1;
+  int32_t max_threads_ = 0;  ///< 0: not set, which means all of the CPU's cores.
 };
 
 }  // namespace tenon::api

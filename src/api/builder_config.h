@@ -136,6 +136,12 @@ class BuilderConfig final : public IBuilderConfig {
 
   const std::vector<const IOptimizationProfile*>& profiles() const { return profiles_; }
   TimingCacheHandle* timing_cache() const { return timing_cache_; }
+  /// Of include/tenon/passes.h.
+  struct PassSwitches {
+    std::vector<std::string> disabled, no_fuse;
+  };
+  PassSwitches& pass_switches() { return pass_switches_; }
+  const PassSwitches& pass_switches() const { return pass_switches_; }
 
  private:
   /// cuBLAS, cuBLASLt and cuDNN off, as the surface documents; edge-mask and run-time compiled
@@ -174,6 +180,7 @@ class BuilderConfig final : public IBuilderConfig {
   std::map<PreviewFeature, bool> previews_;
   std::vector<std::string> plugins_;
   std::string remote_tuning_;
+  PassSwitches pass_switches_;
 };
 
 }  // namespace tenon::api

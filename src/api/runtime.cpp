@@ -1,5 +1,7 @@
 #include "api/runtime.h"
 
+#include <algorithm>
+
 #include <cstring>
 
 #include "api/engine.h"
@@ -16,7 +18,7 @@ ICudaEngine* Runtime::load(std::shared_ptr<const void> owner, const void* bytes,
     return nullptr;
   }
   auto engine =
-      Engine::create(std::move(plan).value(), cpu_backend(max_threads_ > 1 ? max_threads_ : 0));
+      Engine::create(std::move(plan).value(), cpu_backend(max_threads_));
   if (!engine.ok()) {
     reporter_->report(engine.error());
     return nullptr;
@@ -80,7 +82,7 @@ bool Runtime::setMaxThreads(int32_t maxThreads) noexcept {
   return true;
 }
 int32_t Runtime::getMaxThreads() const noexcept {
-  return max_threads_;
+  return std::max(max_threads_, 1);
 }
 void Runtime::setTemporaryDirectory(const char* path) noexcept {
   temporary_directory_ = path == nullptr ? "" : path;

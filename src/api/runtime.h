@@ -43,7 +43,7 @@ class Runtime final : public IRuntime {
 
   std::shared_ptr<network::Reporter> reporter_;
   IGpuAllocator* allocator_ = nullptr;
-  int32_t max_threads_ = 1;
+  int32_t max_threads_ = 0;  ///< 0: not set, which means all of the CPU's cores.
   std::string temporary_directory_;
   TempfileControlFlags tempfile_flags_ = 3;
   bool host_code_allowed_ = false;

@@ -102,7 +102,7 @@ Result<std::unique_ptr<IHostMemory>> build_plan(const Arguments& arguments, Cons
   TENON_TRY(parse_model(*parser, expanded(arguments.text(OptionId::onnx)), console));
 
   TENON_TRY(configure_network(*network, arguments, console));
-  TENON_TRY(configure_builder(*builder, *config, arguments, console));
+  TENON_TRY(configure_builder(*builder, *config, arguments, console, logger));
   TENON_TRY(add_profiles(*builder, *network, *config, profiles, console));
   const std::string cache_file = arguments.text(OptionId::timingCacheFile);
   std::unique_ptr<ITimingCache> cache;

@@ -14,7 +14,7 @@ Status configure_network(nvinfer1::INetworkDefinition& network, const Arguments&
 
 /// Sets flags, limits and levels, as asked.
 Status configure_builder(nvinfer1::IBuilder& builder, nvinfer1::IBuilderConfig& config,
-                         const Arguments& arguments, Console& console);
+                         const Arguments& arguments, Console& console, nvinfer1::ILogger& logger);
 
 /// Adds one optimization profile for each of `profiles` where the network has dynamic inputs.
 /// Extents that nothing was said of become 1, with a warning; a name that is no input is an error.

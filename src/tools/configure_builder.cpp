@@ -1,5 +1,5 @@
+#include "tenon/passes.h"
 #include "tools/configure.h"
-#include "tools/device_info.h"
 #include "tools/values.h"
 
 namespace tenon::tools {
@@ -93,7 +93,7 @@ void set_verbosity(IBuilderConfig& config, const std::string& word, Console& con
 }  // namespace
 
 Status configure_builder(nvinfer1::IBuilder& builder, IBuilderConfig& config,
-                         const Arguments& arguments, Console& console) {
+                         const Arguments& arguments, Console& console, nvinfer1::ILogger& logger) {
   set_flags(config, arguments);
   TENON_TRY(set_pools(config, arguments.text(OptionId::memPoolSize)));
   set_verbosity(config, arguments.text(OptionId::profilingVerbosity), console);
@@ -109,6 +109,10 @@ Status configure_builder(nvinfer1::IBuilder& builder, IBuilderConfig& config,
   if (arguments.integer(OptionId::cpuThreads) > 0) {
     builder.setMaxThreads(static_cast<int32_t>(arguments.integer(OptionId::cpuThreads)));
   }
+  if (!disablePasses(config, arguments.text(OptionId::disablePass).c_str(), logger)) {
+    return user_error("--disablePass={} names no pass", arguments.text(OptionId::disablePass));
+  }
+  keepUnfused(config, arguments.text(OptionId::noFuse).c_str());
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "NvInfer.h"
+#include "tenon/passes.h"
 #include "tools/api_logger.h"
 #include "tools/arguments.h"
 #include "tools/build.h"
@@ -71,6 +72,12 @@ Result<PlanBytes> make_plan(const Arguments& arguments, Console& console, ApiLog
   return plan;
 }
 
+void print_applied_passes(const nvinfer1::ICudaEngine& engine, Console& console) {
+  console.info("Applied passes:");
+  for (int32_t i = 0; i < getNbAppliedPasses(engine); ++i)
+    console.info("{}", getAppliedPass(engine, i));
+}
+
 Status use_plan(const PlanBytes& plan, const Arguments& arguments, Console& console,
                 ApiLogger& logger) {
   if (arguments.flag(OptionId::timeDeserialize))
@@ -80,6 +87,7 @@ Status use_plan(const PlanBytes& plan, const Arguments& arguments, Console& cons
   TENON_ASSIGN(const LoadedEngine loaded, deserialize(plan.bytes(), arguments, console, logger));
   if (arguments.flag(OptionId::dumpOptimizationProfile))
     print_optimization_profiles(*loaded.engine, console);
+  if (arguments.text(OptionId::passes) == "applied") print_applied_passes(*loaded.engine, console);
   TENON_TRY(write_layer_information(*loaded.engine, arguments, console));
   if (!skip) return measure_engine(*loaded.engine, arguments, console);
   console.info("Skipped inference phase since --skipInference is added.");
@@ -144,6 +152,10 @@ int run_exec(std::string_view program, std::span<const char* const> words) {
   }
   if (arguments.ok() && arguments->flag(OptionId::helpMarkdown)) {
     console.plain(help_markdown());
+    return 0;
+  }
+  if (arguments.ok() && arguments->text(OptionId::passes) == "list") {
+    console.plain(passList());
     return 0;
   }
   console.plain(banner("RUNNING", program, words));
