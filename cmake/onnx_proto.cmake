@@ -1,16 +1,11 @@
 # The target tenon_onnx_proto: the messages of the official ONNX schema, which PyPI's onnx package brings along.
-# Sources include "onnx_proto/onnx.pb.h". Where the schema or protobuf is missing the target does not exist and
-# TENON_HAVE_ONNX is false.
+# Sources include "onnx_proto/onnx.pb.h".
 
-find_package(Protobuf)
+find_package(Protobuf REQUIRED)
 file(GLOB schemas ${TENON_VENV}/lib/python3*/site-packages/onnx/onnx.proto)
-set(TENON_HAVE_ONNX FALSE)
-if(NOT Protobuf_FOUND OR NOT schemas)
-  message(WARNING "onnx.proto or protobuf was not found (TENON_VENV=${TENON_VENV}): the ONNX parser is left out; "
-                  "run make setup")
-  return()
+if(NOT schemas)
+  message(FATAL_ERROR "onnx.proto was not found in TENON_VENV=${TENON_VENV}: run make setup, or pass -DTENON_VENV")
 endif()
-set(TENON_HAVE_ONNX TRUE)
 list(GET schemas 0 schema)
 get_filename_component(schema_folder ${schema} DIRECTORY)
 set(output ${CMAKE_BINARY_DIR}/generated/onnx_proto)

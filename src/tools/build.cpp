@@ -36,22 +36,12 @@ void set_parser_flags(nvonnxparser::IParser& parser, const Arguments& arguments)
     parser.setFlag(OnnxParserFlag::kENABLE_PLUGIN_OVERRIDE);
 }
 
-/// All problems that the parser met, one line each.
-void print_parser_errors(const nvonnxparser::IParser& parser, Console& console) {
-  for (int i = 0; i < parser.getNbErrors(); ++i) {
-    const nvonnxparser::IParserError& error = *parser.getError(i);
-    console.verbose("Parser error {}: {}", i, error.desc());
-  }
-}
-
 Status parse_model(nvonnxparser::IParser& parser, const std::string& file, Console& console) {
   console.info("Start parsing network model.");
   const auto start = std::chrono::steady_clock::now();
   if (!parser.parseFromFile(file.c_str(), static_cast<int>(nvinfer1::ILogger::Severity::kINFO))) {
-    print_parser_errors(parser, console);
-    if (parser.getNbErrors() > 0)
-      return user_error("cannot read the model '{}': {}", file, parser.getError(0)->desc());
-    return user_error("cannot read the model '{}'", file);
+    return user_error("the model '{}' could not be read; see the {} above", file,
+                      parser.getNbErrors() == 1 ? "error" : "errors");
   }
   console.info("Finished parsing network model. Parse time: {:g}", seconds_since(start));
   return {};

@@ -43,6 +43,9 @@ Result<BindingRequest> binding_request(const ICudaEngine& engine, const Argument
 /// One runner a stream; only the first one's bindings are spoken of.
 Result<Runners> make_runners(ICudaEngine& engine, const Arguments& arguments, Console& console) {
   TENON_ASSIGN(const BindingRequest request, binding_request(engine, arguments, console));
+  console.info("Context memory: {:g} MiB for each of {} streams",
+               static_cast<double>(engine.getDeviceMemorySizeV2()) / (1 << 20),
+               arguments.integer(OptionId::infStreams));
   NullLogger silent;
   Runners runners;
   for (int64_t i = 0; i < arguments.integer(OptionId::infStreams); ++i) {
@@ -51,8 +54,6 @@ Result<Runners> make_runners(ICudaEngine& engine, const Arguments& arguments, Co
                  make_cpu_runner(engine, request, allocation_strategy(arguments), log));
     runners.push_back(std::move(runner));
   }
-  console.info("Context memory: {:g} MiB for each of {} streams",
-               static_cast<double>(engine.getDeviceMemorySizeV2()) / (1 << 20), runners.size());
   return runners;
 }
 

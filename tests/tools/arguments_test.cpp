@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
+#include <sstream>
 
 namespace tenon::tools {
 namespace {
@@ -77,6 +79,13 @@ TEST(OptionTable, HelpNamesEveryOption) {
     EXPECT_NE(help.find("--" + std::string(row.name)), std::string::npos) << row.name;
     EXPECT_NE(markdown.find("--" + std::string(row.name)), std::string::npos) << row.name;
   }
+}
+
+TEST(OptionTable, DocumentationIsWhatTheTableSays) {
+  std::ifstream file(TENON_SOURCE_DIR "/docs/trtexec.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_EQ(text.str(), help_markdown() + "\n") << "run make docs";
 }
 
 }  // namespace
