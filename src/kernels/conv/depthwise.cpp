@@ -27,7 +27,7 @@ float weight_at(const ConvProblem& p, const void* weights, int64_t index) {
 
 bool DepthwiseConvolution::fits(const ConvProblem& p) {
   return !p.transposed && !p.channels_first_input && p.groups == p.input_channels &&
-         p.groups == p.output_channels;
+         p.groups == p.output_channels && p.kernel[0] * p.kernel[1] <= kMaxDepthwiseRows;
 }
 
 Result<DepthwiseConvolution> DepthwiseConvolution::prepare(const ConvProblem& problem,

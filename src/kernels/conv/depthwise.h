@@ -27,6 +27,9 @@ struct DepthwiseLine {
   ElementType output_type = ElementType::f32;
 };
 
+/// Most rows of taps: the kernel's depth times its height.
+inline constexpr int64_t kMaxDepthwiseRows = 64;
+
 using DepthwiseFunction = void (*)(const DepthwiseLine& line);
 void depthwise_generic(const DepthwiseLine&);
 void depthwise_avx2(const DepthwiseLine&);

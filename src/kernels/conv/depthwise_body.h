@@ -9,16 +9,34 @@ namespace {
 
 namespace vm = vector_math;
 
-/// Lines of a K x K kernel (one deep) with weights in registers where they fit; K = 0 is any
-/// kernel.
-template <class V, class From, int K>
-struct Depthwise {
-  static constexpr int kPixels = K == 3 ? 4 : 2;  // at a time, so that additions overlap
-  const DepthwiseLine& t;
-  int64_t row_stride = t.extents[2] * t.pixel_stride;
+/// Rows of the input under one line of output, those inside the image only, with the weights of
+/// their taps.
+template <class From>
+struct TapRows {
+  static constexpr int kMost = kMaxDepthwiseRows;
+  int count = 0;
+  const From* input[kMost];
+  const float* weights[kMost];
 
-  int64_t taps_high() const { return K > 0 ? K : t.kernel[1]; }
-  int64_t taps_wide() const { return K > 0 ? K : t.kernel[2]; }
+  void find(const DepthwiseLine& t) {
+    for (int64_t i = 0; i < t.kernel[0]; ++i) {
+      const int64_t d = t.depth * t.stride[0] - t.pad[0] + i * t.dilation[0];
+      if (static_cast<uint64_t>(d) >= uint64_t(t.extents[0])) continue;
+      for (int64_t j = 0; j < t.kernel[1]; ++j) {
+        const int64_t h = t.height * t.stride[1] - t.pad[1] + j * t.dilation[1];
+        if (static_cast<uint64_t>(h) >= uint64_t(t.extents[1])) continue;
+        input[count] = static_cast<const From*>(t.input) +
+                       (d * t.extents[1] + h) * t.extents[2] * t.pixel_stride;
+        weights[count++] = t.weights + (i * t.kernel[1] + j) * t.kernel[2] * t.weight_stride;
+      }
+    }
+  }
+};
+
+template <class V, class From>
+struct Depthwise {
+  const DepthwiseLine& t;
+  const TapRows<From>& rows;
 
   [[gnu::always_inline]] static V load(const float* p, int n) {
     return n >= V::kWidth ? V::load(p) : V::load(p, n);
@@ -42,79 +60,110 @@ struct Depthwise {
     }
   }
 
-  const From* tap_row(int64_t d, int64_t h) const {
-    return static_cast<const From*>(t.input) + (d * t.extents[1] + h) * row_stride;
-  }
-
-  /// Calls f(weights of the row of taps, input row) for every row of taps inside the image, in
-  /// order.
-  template <class F>
-  [[gnu::always_inline]] void rows(F f) const {
-    for (int64_t i = 0; i < (K > 0 ? 1 : t.kernel[0]); ++i) {
-      const int64_t d = t.depth * t.stride[0] - t.pad[0] + i * t.dilation[0];
-      if (static_cast<uint64_t>(d) >= uint64_t(t.extents[0])) continue;
-      for (int64_t j = 0; j < taps_high(); ++j) {
-        const int64_t h = t.height * t.stride[1] - t.pad[1] + j * t.dilation[1];
-        if (static_cast<uint64_t>(h) >= uint64_t(t.extents[1])) continue;
-        f(t.weights + (i * taps_high() + j) * taps_wide() * t.weight_stride, tap_row(d, h));
-      }
-    }
-  }
-
-  /// One pixel whose taps may lie outside.
-  void border(int64_t pixel, int64_t c, int n, V bias) const {
+  /// One pixel with any kernel, whose taps may lie outside.
+  void any(int64_t pixel, int64_t c, int n, V bias) const {
+    const int64_t first = pixel * t.stride[2] - t.pad[2];
+    int64_t low = first < 0 ? (t.dilation[2] - 1 - first) / t.dilation[2] : 0;
+    const int64_t room = t.extents[2] - first;
+    int64_t high = room <= 0 ? 0 : (room + t.dilation[2] - 1) / t.dilation[2];
+    if (high > t.kernel[2]) high = t.kernel[2];
     V sum = bias;
-    rows([&](const float* w, const From* row) {
-      for (int64_t k = 0; k < taps_wide(); ++k) {
-        const int64_t x = pixel * t.stride[2] - t.pad[2] + k * t.dilation[2];
-        if (static_cast<uint64_t>(x) >= uint64_t(t.extents[2])) continue;
-        sum = fma(load(row + x * t.pixel_stride + c, n), V::load(w + k * t.weight_stride + c), sum);
-      }
-    });
+    const int64_t tap = t.dilation[2] * t.pixel_stride;
+    for (int r = 0; r < rows.count; ++r) {
+      const From* from = rows.input[r] + first * t.pixel_stride + c;
+      const float* w = rows.weights[r] + c;
+      for (int64_t k = low; k < high; ++k)
+        sum = fma(load(from + k * tap, n), V::load(w + k * t.weight_stride), sum);
+    }
     store(sum, pixel, c, n);
   }
 
-  /// kPixels neighbouring pixels whose taps lie inside.
-  template <bool kWhole>
-  [[gnu::always_inline]] void inner(int64_t pixel, int64_t c, int n, V bias) const {
-    V sum[kPixels];
-#pragma GCC unroll 4
-    for (int i = 0; i < kPixels; ++i) sum[i] = bias;
+  /// P neighbouring pixels of R rows of K taps, all inside; weights are in registers.
+  template <int K, int R, int P, bool kStride1>
+  [[gnu::always_inline]] void inner(const V (&w)[R][K], int64_t pixel, int64_t c, V bias) const {
+    V sum[P];
+#pragma GCC unroll 8
+    for (int i = 0; i < P; ++i) sum[i] = bias;
     const int64_t step = t.stride[2] * t.pixel_stride, tap = t.dilation[2] * t.pixel_stride;
-    rows([&](const float* w, const From* row) {
-      const From* from = row + (pixel * t.stride[2] - t.pad[2]) * t.pixel_stride + c;
-      for (int64_t k = 0; k < taps_wide(); ++k) {
-        const V weight = V::load(w + k * t.weight_stride + c);
-#pragma GCC unroll 4
-        for (int i = 0; i < kPixels; ++i)
-          sum[i] = fma(load(from + i * step + k * tap, kWhole ? V::kWidth : n), weight, sum[i]);
+#pragma GCC unroll 5
+    for (int r = 0; r < R; ++r) {
+      const From* from = rows.input[r] + (pixel * t.stride[2] - t.pad[2]) * t.pixel_stride + c;
+      if constexpr (kStride1) {
+        // Neighbours share their inputs: each is loaded once.
+#pragma GCC unroll 12
+        for (int q = 0; q < P + K - 1; ++q) {
+          const V x = load(from + q * t.pixel_stride, V::kWidth);
+#pragma GCC unroll 5
+          for (int k = 0; k < K; ++k)
+            if (q - k >= 0 && q - k < P) sum[q - k] = fma(x, w[r][k], sum[q - k]);
+        }
+      } else {
+#pragma GCC unroll 5
+        for (int k = 0; k < K; ++k)
+#pragma GCC unroll 8
+          for (int i = 0; i < P; ++i)
+            sum[i] = fma(load(from + i * step + k * tap, V::kWidth), w[r][k], sum[i]);
       }
-    });
-#pragma GCC unroll 4
-    for (int i = 0; i < kPixels; ++i) store(sum[i], pixel + i, c, kWhole ? V::kWidth : n);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < P; ++i) store(sum[i], pixel + i, c, V::kWidth);
+  }
+
+  template <int K, int R, bool kStride1>
+  void fast_channels(int64_t c, V bias, int64_t first, int64_t last) const {
+    constexpr int P = K == 3 ? 6 : 4;
+    V w[R][K];
+#pragma GCC unroll 5
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 5
+      for (int k = 0; k < K; ++k) w[r][k] = V::load(rows.weights[r] + k * t.weight_stride + c);
+    int64_t pixel = first;
+    for (; pixel + P <= last; pixel += P) inner<K, R, P, kStride1>(w, pixel, c, bias);
+    for (; pixel < last; ++pixel) inner<K, R, 1, kStride1>(w, pixel, c, bias);
+  }
+
+  template <int K, int R>
+  void fast(int64_t c, V bias, int64_t first, int64_t last) const {
+    t.stride[2] == 1 && t.dilation[2] == 1 ? fast_channels<K, R, true>(c, bias, first, last)
+                                           : fast_channels<K, R, false>(c, bias, first, last);
+  }
+
+  /// Pixels [first, last) of a 3x3 or 5x5 kernel, or of its rows inside the image; false for
+  /// others.
+  bool fast_pixels(int64_t c, V bias, int64_t first, int64_t last) const {
+    switch (t.kernel[2] * 8 + rows.count) {
+      case 3 * 8 + 2:
+        return fast<3, 2>(c, bias, first, last), true;
+      case 3 * 8 + 3:
+        return fast<3, 3>(c, bias, first, last), true;
+      case 5 * 8 + 3:
+        return fast<5, 3>(c, bias, first, last), true;
+      case 5 * 8 + 4:
+        return fast<5, 4>(c, bias, first, last), true;
+      case 5 * 8 + 5:
+        return fast<5, 5>(c, bias, first, last), true;
+      default:
+        return false;
+    }
   }
 
   void channels(int64_t c, int n, int64_t first, int64_t last) const {
     const V bias = t.bias == nullptr ? V::zero() : load(t.bias + c, n);
-    int64_t pixel = 0;
-    for (; pixel < first; ++pixel) border(pixel, c, n, bias);
-    if (n >= V::kWidth) {
-      for (; pixel + kPixels <= last; pixel += kPixels) inner<true>(pixel, c, n, bias);
-    } else {
-      for (; pixel + kPixels <= last; pixel += kPixels) inner<false>(pixel, c, n, bias);
-    }
-    for (; pixel < t.pixels; ++pixel) border(pixel, c, n, bias);
+    if (n < V::kWidth || !fast_pixels(c, bias, first, last)) last = first;
+    for (int64_t pixel = 0; pixel < first; ++pixel) any(pixel, c, n, bias);
+    for (int64_t pixel = last; pixel < t.pixels; ++pixel) any(pixel, c, n, bias);
   }
 
   void all() const {
     // Pixels [first, last) have all their taps in a row inside.
-    const int64_t window = (taps_wide() - 1) * t.dilation[2];
+    const int64_t window = (t.kernel[2] - 1) * t.dilation[2];
     int64_t first = (t.pad[2] + t.stride[2] - 1) / t.stride[2];
     if (first < 0) first = 0;
     if (first > t.pixels) first = t.pixels;
     const int64_t room = t.extents[2] + t.pad[2] - window - 1;
     int64_t last = room < 0 ? 0 : room / t.stride[2] + 1;
     if (last > t.pixels) last = t.pixels;
+    if (last < first) last = first;
     for (int64_t c = 0; c < t.channels; c += V::kWidth) {
       const int64_t left = t.channels - c;
       channels(c, left < V::kWidth ? static_cast<int>(left) : V::kWidth, first, last);
@@ -124,10 +173,9 @@ struct Depthwise {
 
 template <class V, class From>
 void depthwise_from(const DepthwiseLine& line) {
-  const bool square = line.kernel[0] == 1 && line.kernel[1] == line.kernel[2];
-  if (square && line.kernel[2] == 3) return Depthwise<V, From, 3>{line}.all();
-  if (square && line.kernel[2] == 5) return Depthwise<V, From, 5>{line}.all();
-  Depthwise<V, From, 0>{line}.all();
+  TapRows<From> rows;
+  rows.find(line);
+  Depthwise<V, From>{line, rows}.all();
 }
 
 template <class V>

@@ -22,6 +22,10 @@ struct Tile {
   int rows = 0;                ///< 1 .. max_rows
   int columns = 0;             ///< 1 .. columns_for(rows)
 
+  /// Memory to fetch meanwhile, so much for every step of k: the panel that comes next.
+  const void* prefetch = nullptr;
+  int64_t prefetch_step = 0;
+
   /// Start values: null (zeros), a bias (stride 0), or the sums over earlier parts of k.
   const float* initial = nullptr;
   int64_t initial_stride = 0;

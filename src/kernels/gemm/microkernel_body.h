@@ -45,6 +45,7 @@ struct TileKernel {
     const E* b = static_cast<const E*>(t.b);
     constexpr int kPanel = kPanelVectors * V::kWidth;
     const E* b2 = b + t.b_panel_stride;
+    const char* ahead = static_cast<const char*>(t.prefetch);
     for (int64_t k = t.k; k > 0; --k) {
       typename P::Register column[W];
 #pragma GCC unroll 8
@@ -62,6 +63,8 @@ struct TileKernel {
       }
 #pragma GCC unroll 8
       for (int g = 0; g < kGroups; ++g) row[g] += P::kUnit;
+      __builtin_prefetch(ahead, 0, 2);
+      ahead += t.prefetch_step;
       b += kPanel * P::kUnit;
       b2 += kPanel * P::kUnit;
     }
@@ -157,13 +160,21 @@ struct TileTable {
     static constexpr TileFunction kTable[] = {TileKernel<P, R + 1, kVectors, kVectors>::run...};
     kTable[t.rows - 1](t);
   }
+  /// Where one vector holds all columns, the rest of the panel is padding.
+  template <int... R>
+  static void single(const Tile& t, std::integer_sequence<int, R...>) {
+    static constexpr TileFunction kTable[] = {TileKernel<P, R + 1, 1, kVectors>::run...};
+    kTable[t.rows - 1](t);
+  }
   template <int... R>
   static void wide(const Tile& t, std::integer_sequence<int, R...>) {
     static constexpr TileFunction kTable[] = {TileKernel<P, R + 1, 2 * kVectors, kVectors>::run...};
     kTable[t.rows - 1](t);
   }
   static void run(const Tile& t) {
-    if (t.columns > kVectors * P::Vector::kWidth)
+    if (t.columns <= P::Vector::kWidth)
+      single(t, std::make_integer_sequence<int, kMaxRows>());
+    else if (t.columns > kVectors * P::Vector::kWidth)
       wide(t, std::make_integer_sequence<int, kWideRows>());
     else
       narrow(t, std::make_integer_sequence<int, kMaxRows>());

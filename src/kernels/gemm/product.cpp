@@ -10,6 +10,8 @@ namespace {
 // One panel of this many steps stays in the first-level cache beside the rows of A that it meets.
 constexpr int64_t kBlockK = 256;
 constexpr int64_t kRowBlock = 56;
+// Products of no more rows are not cut by rows: each would read all of B again.
+constexpr int64_t kWholeRows = 256;
 constexpr int64_t kColumnBlock = 512;
 constexpr int64_t kTasksPerThread = 4;
 // Rows of gathered blocks lie this many bytes further apart than needed, off the powers of two.
@@ -79,6 +81,10 @@ struct Run {
                (panel * tile.b_panel_stride + k * plan.kernels->panel) *
                    element_size(plan.kernels->type);
       tile.columns = static_cast<int>(std::min<int64_t>(step, columns - c));
+      tile.prefetch = static_cast<const char*>(tile.b) +
+                      step * ceil_div(plan.k, plan.kernels->k_unit) * plan.kernels->k_unit *
+                          element_size(plan.kernels->type);
+      tile.prefetch_step = ceil_div(step * 4, tiles);
       panel_of_tiles(tile, tiles, c, k == 0, k + count == plan.k);
     }
   }
@@ -102,6 +108,8 @@ struct Run {
       // Tiles of nearly equal height: a short last one would waste its loads of B.
       const int64_t r = i * rows / tiles;
       tile.rows = static_cast<int>((i + 1) * rows / tiles - r);
+      if (i > 0)
+        tile.prefetch = static_cast<const char*>(tile.prefetch) + tile.k * tile.prefetch_step;
       tile.a = static_cast<const char*>(a) + r * a_step;
       start(tile, r, c, first);
       if (last)
@@ -184,7 +192,8 @@ bool has_full_operand(const std::vector<EpilogueStep>& steps) {
 void choose_blocks(ProductPlan& plan, int64_t batch, int threads, bool gathered) {
   const int64_t panel = plan.kernels->panel, rows = plan.kernels->max_rows;
   const int64_t wanted = threads > 1 ? threads * kTasksPerThread : 1;
-  plan.row_block = std::min(plan.m, std::max(rows, kRowBlock / rows * rows));
+  const bool whole = plan.m <= kWholeRows && batch * ceil_div(plan.n, 2 * panel) >= wanted;
+  plan.row_block = std::min(plan.m, whole ? kWholeRows : std::max(rows, kRowBlock / rows * rows));
   // Equal blocks, whole tiles where possible.
   plan.row_block = ceil_div(plan.m, ceil_div(plan.m, plan.row_block));
   plan.column_block = std::min(round_up(plan.n, panel), round_up(kColumnBlock, panel));
