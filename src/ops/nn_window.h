@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "ops/nn.h"
+#include "ops/shapes.h"
+
+namespace tenon {
+
+/// What a window operator's attributes say, one number a spatial axis; empty stands for 1, 1, 0.
+struct WindowAttributes {
+  const std::vector<int64_t>&strides, &dilations, &pads_begin, &pads_end;
+  PadMode mode = PadMode::kExplicit;
+  bool ceil = false;
+};
+
+/// A window over concrete spatial extents.
+struct SlidingWindow {
+  Extents input, kernel, output;
+  std::vector<int64_t> strides, dilations, begin, end;
+};
+
+/// `given`, or `count` times `value` when it is empty.
+std::vector<int64_t> or_all(const std::vector<int64_t>& given, size_t count, int64_t value);
+
+/// Output extents of the window over `spatial` extents.
+Result<Shape> window_output(const WindowAttributes& attributes, const Shape& spatial,
+                            const std::vector<int64_t>& kernel, const Fail& fail);
+Result<SlidingWindow> resolve_window(const WindowAttributes& attributes, const Extents& spatial,
+                                     const std::vector<int64_t>& kernel, const Fail& fail);
+
+/// Offset in the input for each kernel element (outer) and each of the output positions
+/// [begin, end) (inner), -1 in the padding.
+std::vector<int64_t> window_offsets(const SlidingWindow& window, int64_t begin, int64_t end);
+
+}  // namespace tenon
