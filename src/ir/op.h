@@ -42,6 +42,8 @@ class Op {
   /// As in the IR's text; the scalar function's name for pointwise operators.
   virtual std::string_view name() const = 0;
   virtual std::unique_ptr<Op> clone() const = 0;
+  /// An operator of the same kind with default attributes.
+  virtual std::unique_ptr<Op> make_default() const = 0;
   virtual void visit_attributes(AttributeVisitor& visitor) = 0;
   /// Stays in the graph even when nothing uses its outputs.
   virtual bool has_side_effects() const { return false; }
@@ -61,6 +63,7 @@ class OpBase : public Op {
   std::unique_ptr<Op> clone() const override {
     return std::make_unique<Derived>(static_cast<const Derived&>(*this));
   }
+  std::unique_ptr<Op> make_default() const override { return std::make_unique<Derived>(); }
   void visit_attributes(AttributeVisitor& visitor) override {
     auto each = [&visitor](std::string_view name, auto& value) {
       using T = std::remove_reference_t<decltype(value)>;

@@ -11,6 +11,7 @@ struct Blob final : Op {
   OpKind kind() const override { return OpKind{7}; }
   std::string_view name() const override { return "blob"; }
   std::unique_ptr<Op> clone() const override { return std::make_unique<Blob>(*this); }
+  std::unique_ptr<Op> make_default() const override { return std::make_unique<Blob>(); }
   void visit_attributes(AttributeVisitor&) override {}
   bool has_side_effects() const override { return effect; }
 };
