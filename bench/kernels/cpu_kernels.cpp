@@ -188,6 +188,12 @@ void all(int threads, const char* filter) {
   bench.peak[1] = bench.measure_peak(ElementType::bf16);
   fmt::print("{} threads, {}: f32 {:.0f} GF/s, bf16 {:.0f} GF/s\n", threads,
              isa_name(detected_isa()), bench.peak[0], bench.peak[1]);
+  bench.section("stems that read NCHW");
+  for (const Layer& l : {kResNet50[0], kMobileNet[0]}) {
+    auto p = square(l.size, l.channels, l.filters, l.kernel, l.stride, 1, ElementType::f32);
+    p.channels_first_input = true;
+    bench.conv<DirectConvolution>("first", p, l.count, l.epilogue);
+  }
   for (ElementType type : {ElementType::f32, ElementType::bf16}) {
     bench.section("ResNet-50");
     for (const Layer& l : kResNet50)

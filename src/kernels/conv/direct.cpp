@@ -79,6 +79,17 @@ GatherFunction gather_function(Isa isa) {
   return gather_generic;
 }
 
+void Gather::find_extent() {
+  for (const GatherRun& run : runs) {
+    const Spatial first = {run.depth, run.height, run.column};
+    const Spatial last = {run.depth, run.height, run.column + width - 1};
+    for (int i = 0; i < 3; ++i) {
+      lowest[i] = &run == runs.data() ? first[i] : std::min(lowest[i], first[i]);
+      highest[i] = &run == runs.data() ? last[i] : std::max(highest[i], last[i]);
+    }
+  }
+}
+
 Result<DirectConvolution> DirectConvolution::prepare(const ConvProblem& problem,
                                                      const void* weights) {
   DirectConvolution conv;
@@ -180,6 +191,7 @@ void DirectConvolution::make_phases(const Microkernels& kernels) {
 Status DirectConvolution::finish_phase(const Microkernels& kernels, Phase& phase,
                                        const void* weights) {
   const int64_t n = phase.plan.n, k = phase.plan.k;
+  phase.gather.find_extent();
   phase.packed_each = align_up(tenon::cpu::packed_bytes(kernels, k, n));
   phase.packed = AlignedBuffer(phase.packed_each * problem_.groups);
   if (phase.packed.size() != phase.packed_each * problem_.groups)

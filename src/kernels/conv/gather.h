@@ -21,9 +21,12 @@ struct Gather {
   int64_t image_stride = 0, depth_stride = 0, height_stride = 0, column_stride = 0;
   int64_t width = 1, unit = 1;
   std::vector<GatherRun> runs;
+  Spatial lowest = {}, highest = {};  ///< displacements of the outermost elements of all runs
   ElementType from = ElementType::f32, to = ElementType::f32;
   int64_t k_unit = 1;
 
+  /// Sets `lowest` and `highest` from the runs.
+  void find_extent();
   int64_t run_length() const { return width * unit; }
   int64_t k() const { return static_cast<int64_t>(runs.size()) * run_length(); }
 };

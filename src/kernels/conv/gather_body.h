@@ -76,6 +76,13 @@ struct GatherRows {
     }
   }
 
+  bool all_inside(const Spatial& base) const {
+    bool inside = true;
+    for (int i = 0; i < 3; ++i)
+      inside &= base[i] + g.lowest[i] >= 0 && base[i] + g.highest[i] < g.input[i];
+    return inside;
+  }
+
   void one(const Position& p, int64_t k, int64_t count, To* to) const {
     if (count == 0) return;
     const int64_t depth = p.depth * g.step[0] + g.origin[0];
@@ -84,6 +91,13 @@ struct GatherRows {
     const int64_t base = p.image * g.image_stride + depth * g.depth_stride +
                          height * g.height_stride + column * g.column_stride;
     const int64_t length = g.run_length(), end = k + count;
+    if (k == 0 && count == g.k() && all_inside({depth, height, column})) {
+      for (const GatherRun& run : g.runs) {
+        Copy<V>::run(input + base + run.offset, to, length);
+        to += length;
+      }
+      return;
+    }
     for (int64_t at = k; at < end;) {
       const int64_t index = at / length, skip = at - index * length;
       const int64_t stop = end - at < length - skip ? skip + end - at : length;
