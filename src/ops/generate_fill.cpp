@@ -108,9 +108,9 @@ Status evaluate(const RangeOf&, EvalContext& context) {
     for (int64_t i = 0; i < length; ++i) {
       using Compute = typename E::Compute;
       if constexpr (std::is_integral_v<Compute>)
-        to[i] = E::store(static_cast<Compute>(static_cast<uint64_t>(load(start)) +
-                                              static_cast<uint64_t>(i) *
-                                                  static_cast<uint64_t>(load(delta))));
+        to[i] = E::store(
+            static_cast<Compute>(static_cast<uint64_t>(load(start)) +
+                                 static_cast<uint64_t>(i) * static_cast<uint64_t>(load(delta))));
       else
         to[i] = E::store(load(start) + static_cast<Compute>(i) * load(delta));
     }
@@ -167,8 +167,7 @@ Status evaluate(const EyeLike& op, EvalContext& context) {
   fill_elements(y.mutable_bytes(), zero.bytes(), y.count(), byte_size(y.type()));
   for (int64_t row = 0; row < x.extents()[0]; ++row) {
     const int64_t column = saturating_add(row, op.k);
-    if (column >= 0 && column < x.extents()[1])
-      y.set_from_double(row * x.extents()[1] + column, 1);
+    if (column >= 0 && column < x.extents()[1]) y.set_from_double(row * x.extents()[1] + column, 1);
   }
   return {};
 }

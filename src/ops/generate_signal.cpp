@@ -60,8 +60,8 @@ void transform(std::vector<Complex>& x, double sign) {
   if ((n & (n - 1)) == 0) return fast_transform(x, sign);
   std::vector<Complex> turns(n), result(n);
   for (size_t k = 0; k < n; ++k)
-    turns[k] = std::polar(1.0, sign * 2 * std::numbers::pi * static_cast<double>(k) /
-                                   static_cast<double>(n));
+    turns[k] = std::polar(
+        1.0, sign * 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n));
   for (size_t m = 0; m < n; ++m)
     for (size_t k = 0, turn = 0; k < n; ++k, turn = (turn + m) % n) result[m] += x[k] * turns[turn];
   x = std::move(result);
@@ -69,7 +69,7 @@ void transform(std::vector<Complex>& x, double sign) {
 
 struct DftShape {
   int axis = 0;
-  Dim length;    ///< Of the transform.
+  Dim length;  ///< Of the transform.
   Shape output;
 };
 
@@ -119,7 +119,8 @@ Result<Shape> stft_shape(const Stft& op, const Shape& signal, const Dim& step, c
   if (!signal[2].is_constant() || signal[2].constant() < 1 || signal[2].constant() > 2)
     return fail("the last axis of the signal must have extent 1 (real) or 2 (complex)");
   for (const Dim* value : {&step, &length})
-    if (value->is_constant() && value->constant() < 1) return fail("a frame length or step below 1");
+    if (value->is_constant() && value->constant() < 1)
+      return fail("a frame length or step below 1");
   if (signal[1].is_constant() && length.is_constant() && length.constant() > signal[1].constant())
     return fail("frames of {} are longer than the signal of {}", length.constant(),
                 signal[1].constant());
@@ -135,7 +136,8 @@ std::vector<int64_t> mel_corners(int64_t bins, int64_t length, double rate, doub
   std::vector<int64_t> corners;
   for (int64_t i = 0; i < bins + 2; ++i) {
     const double hertz = 700 * (std::pow(10, (static_cast<double>(i) * step + from) / 2595) - 1);
-    corners.push_back(saturate_to<int64_t>(std::floor(static_cast<double>(length + 1) * hertz / rate)));
+    corners.push_back(
+        saturate_to<int64_t>(std::floor(static_cast<double>(length + 1) * hertz / rate)));
   }
   return corners;
 }
@@ -156,8 +158,7 @@ Status evaluate(const Window& op, EvalContext& context) {
   std::vector<double> values(static_cast<size_t>(size), 1.0);
   const double period = static_cast<double>(op.periodic ? size : size - 1);
   for (int64_t i = 0; i < size && period > 0; ++i)
-    values[i] =
-        window_value(op.window, 2 * std::numbers::pi * static_cast<double>(i) / period);
+    values[i] = window_value(op.window, 2 * std::numbers::pi * static_cast<double>(i) / period);
   context.set_output(0, tensor_of_values(op.to, extents, values));
   return {};
 }
@@ -181,8 +182,8 @@ Status evaluate(const MelWeights& op, EvalContext& context) {
                   context.input(4).as_double(0));
   for (const int64_t corner : corners)
     if (corner < 0 || corner > extents[0])
-      return context.fail(fmt::format("a filter reaches place {} of a spectrum of {}", corner,
-                                      extents[0]));
+      return context.fail(
+          fmt::format("a filter reaches place {} of a spectrum of {}", corner, extents[0]));
   std::vector<double> weights(static_cast<size_t>(element_count(extents)), 0.0);
   for (int64_t i = 0; i < bins; ++i) {
     const int64_t low = corners[i], centre = corners[i + 1], high = corners[i + 2];
@@ -191,8 +192,7 @@ Status evaluate(const MelWeights& op, EvalContext& context) {
     };
     for (int64_t j = low; j <= std::min(centre, extents[0] - 1); ++j)
       weights[j * bins + i] = centre == low ? 1 : ratio(j - low, centre - low);
-    for (int64_t j = centre; j < high; ++j)
-      weights[j * bins + i] = ratio(high - j, high - centre);
+    for (int64_t j = centre; j < high; ++j) weights[j * bins + i] = ratio(high - j, high - centre);
   }
   context.set_output(0, tensor_of_values(op.to, extents, weights));
   return {};
@@ -252,7 +252,8 @@ Status infer(const Stft& op, InferContext& context) {
     length = context.shape(2)[0];
   }
   const Dim frame = length ? *length : context.data_dependent(kUnbounded);
-  TENON_ASSIGN(Shape shape, stft_shape(op, context.shape(0), step ? *step : Dim(1), frame, context));
+  TENON_ASSIGN(Shape shape,
+               stft_shape(op, context.shape(0), step ? *step : Dim(1), frame, context));
   if (!step) shape[1] = context.data_dependent(context.shape(0)[1]);
   context.set_output(0, context.input(0).type, std::move(shape));
   return {};
@@ -270,7 +271,8 @@ Status evaluate(const Stft& op, EvalContext& context) {
   TENON_ASSIGN(const Shape shape, stft_shape(op, shape_of(x), step, length, context));
   TENON_ASSIGN(const Extents extents, concrete(shape, context));
   const Values<double> values(x);
-  const Values<double> window = context.has_input(2) ? Values<double>(context.input(2)) : Values<double>();
+  const Values<double> window =
+      context.has_input(2) ? Values<double>(context.input(2)) : Values<double>();
   const int64_t samples = x.extents()[1], parts = x.extents()[2];
   const int64_t frames = extents[1], kept = extents[2];
   std::vector<double> y(static_cast<size_t>(element_count(extents)));

@@ -61,8 +61,12 @@ struct Columns {
 
 Result<Columns> columns_of(const Col2Im& op, Extents image, Extents block, const Fail& fail) {
   const size_t n = image.size();
-  Columns c{std::move(image),          std::move(block),           or_all(op.strides, n, 1),
-            or_all(op.dilations, n, 1), or_all(op.pads_begin, n, 0), or_all(op.pads_end, n, 0),
+  Columns c{std::move(image),
+            std::move(block),
+            or_all(op.strides, n, 1),
+            or_all(op.dilations, n, 1),
+            or_all(op.pads_begin, n, 0),
+            or_all(op.pads_end, n, 0),
             {}};
   for (const auto* list : {&c.block, &c.strides, &c.dilations, &c.begin, &c.end})
     if (list->size() != n) return fail("{} numbers given for {} spatial axes", list->size(), n);
@@ -71,8 +75,7 @@ Result<Columns> columns_of(const Col2Im& op, Extents image, Extents block, const
       if (value < 1 || value > INT32_MAX) return fail("{} is not a valid extent or step", value);
     if (std::min(c.begin[i], c.end[i]) < 0 || std::max(c.begin[i], c.end[i]) > INT32_MAX)
       return fail("pads must not be negative");
-    const int64_t room =
-        c.image[i] + c.begin[i] + c.end[i] - c.dilations[i] * (c.block[i] - 1) - 1;
+    const int64_t room = c.image[i] + c.begin[i] + c.end[i] - c.dilations[i] * (c.block[i] - 1) - 1;
     if (room < 0) return fail("the block is larger than the padded image in axis {}", i);
     c.counts.push_back(room / c.strides[i] + 1);
   }
@@ -90,8 +93,7 @@ void add_columns(const T* columns, const Columns& c, T* image) {
       int64_t offset = 0;
       bool inside = true;
       for (size_t i = 0; i < element.size(); ++i) {
-        const int64_t at =
-            position[i] * c.strides[i] + element[i] * c.dilations[i] - c.begin[i];
+        const int64_t at = position[i] * c.strides[i] + element[i] * c.dilations[i] - c.begin[i];
         inside = inside && at >= 0 && at < c.image[i];
         offset += at * strides[i];
       }
@@ -213,20 +215,21 @@ Status evaluate(const Col2Im& op, EvalContext& context) {
   TENON_ASSIGN(const Columns c, columns_of(op, std::move(image), std::move(block), context));
   const int64_t block_size = element_count(c.block), positions = element_count(c.counts);
   if (x.extents()[1] % block_size != 0 || x.extents()[2] != positions)
-    return context.fail(fmt::format("x must be [N, C * {}, {}] for these shapes", block_size,
-                                    positions));
+    return context.fail(
+        fmt::format("x must be [N, C * {}, {}] for these shapes", block_size, positions));
   Extents extents{x.extents()[0], x.extents()[1] / block_size};
   extents.insert(extents.end(), c.image.begin(), c.image.end());
   TENON_ASSIGN(extents, concrete(to_shape(extents), context));
   context.set_output(0, with_real(x.type(), [&](auto real) {
-    using T = decltype(real);
-    const Values<T> values(x);
-    const int64_t pixels = element_count(c.image);
-    std::vector<T> sums(static_cast<size_t>(element_count(extents)), T(0));
-    for (int64_t i = 0; i < extents[0] * extents[1]; ++i)
-      add_columns(values.data() + i * block_size * positions, c, sums.data() + i * pixels);
-    return tensor_of_values(x.type(), extents, sums);
-  }));
+                       using T = decltype(real);
+                       const Values<T> values(x);
+                       const int64_t pixels = element_count(c.image);
+                       std::vector<T> sums(static_cast<size_t>(element_count(extents)), T(0));
+                       for (int64_t i = 0; i < extents[0] * extents[1]; ++i)
+                         add_columns(values.data() + i * block_size * positions, c,
+                                     sums.data() + i * pixels);
+                       return tensor_of_values(x.type(), extents, sums);
+                     }));
   return {};
 }
 

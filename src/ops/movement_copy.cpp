@@ -47,8 +47,7 @@ Result<Shape> joined(std::span<const Shape> shapes, int64_t axis, const Fail& fa
   TENON_ASSIGN(const int along, resolve_axis(axis, static_cast<int>(shape.size()), fail));
   for (size_t i = 1; i < shapes.size(); ++i) {
     if (shapes[i].size() != shape.size())
-      return fail("operands 0 and {} differ in rank: {} and {}", i, shape.size(),
-                  shapes[i].size());
+      return fail("operands 0 and {} differ in rank: {} and {}", i, shape.size(), shapes[i].size());
     for (int a = 0; a < static_cast<int>(shape.size()); ++a) {
       if (a == along) {
         shape[a] = shape[a] + shapes[i][a];

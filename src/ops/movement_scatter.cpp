@@ -130,8 +130,7 @@ Status evaluate(const ScatterElements& op, EvalContext& context) {
   const Tensor& updates = context.input(2);
   const Extents& extents = context.input(1).extents();
   TENON_ASSIGN(const int axis, resolve_axis(op.axis, x.rank(), context));
-  TENON_TRY(
-      check_elements(shape_of(x), to_shape(extents), shape_of(updates), axis, context));
+  TENON_TRY(check_elements(shape_of(x), to_shape(extents), shape_of(updates), axis, context));
   TENON_TRY(check_update_type(x.type(), updates.type(), context));
   TENON_ASSIGN(const auto indices, integers_of(context, 1));
   Tensor& y = copied(context);
@@ -171,8 +170,7 @@ Status evaluate(const ScatterNd& op, EvalContext& context) {
   for (int64_t n = 0; n < tuples; ++n) {
     int64_t offset = 0;
     for (int64_t t = 0; t < tuple; ++t) {
-      TENON_ASSIGN(const int64_t place,
-                   place_of(indices[n * tuple + t], x.extents()[t], context));
+      TENON_ASSIGN(const int64_t place, place_of(indices[n * tuple + t], x.extents()[t], context));
       offset = offset * x.extents()[t] + place;
     }
     put(y, offset * run, updates, n * run, run, op.reduction);

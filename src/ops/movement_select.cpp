@@ -75,9 +75,8 @@ struct Groups {
 Groups group(const Tensor& x, const Slices& slices, bool sorted) {
   std::vector<int64_t> order(slices.count);
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return compare_slices(x, slices, a, b) < 0;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return compare_slices(x, slices, a, b) < 0; });
   Groups groups;
   groups.inverse.resize(order.size());
   for (size_t i = 0; i < order.size(); ++i) {

@@ -109,8 +109,8 @@ Status put_reshaped(EvalContext& context, Result<Shape> shape) {
   TENON_ASSIGN(Extents extents, concrete(*shape, context));
   const Tensor& x = context.input(0);
   if (element_count(extents) != x.count())
-    return context.fail(fmt::format("{} elements cannot take the shape {}", x.count(),
-                                    to_string(*shape)));
+    return context.fail(
+        fmt::format("{} elements cannot take the shape {}", x.count(), to_string(*shape)));
   context.set_output(0, x.reshaped(std::move(extents)));
   return {};
 }
@@ -162,8 +162,7 @@ static Status infer_unknown_reshape(InferContext& context) {
   if (length[0].constant() > 64) return context.fail("the shape operand is too long");
   const Dim total = product(context.shape(0));
   Shape shape;
-  for (int64_t i = 0; i < length[0].constant(); ++i)
-    shape.push_back(context.data_dependent(total));
+  for (int64_t i = 0; i < length[0].constant(); ++i) shape.push_back(context.data_dependent(total));
   context.set_output(0, context.input(0).type, std::move(shape));
   return {};
 }
@@ -177,8 +176,7 @@ Status infer(const Reshape& op, InferContext& context) {
 
 Status evaluate(const Reshape& op, EvalContext& context) {
   TENON_ASSIGN(const auto target, integers_of(context, 1));
-  return put_reshaped(context,
-                      reshaped(op, shape_of(context.input(0)), to_shape(target), context));
+  return put_reshaped(context, reshaped(op, shape_of(context.input(0)), to_shape(target), context));
 }
 
 Status infer(const Flatten& op, InferContext& context) {

@@ -47,8 +47,7 @@ Result<Forms> forms_of(const Attention& op, const Context& context,
   TENON_TRY(expect_equal(forms.q.batch, forms.k.batch, "batches of q and k", fail));
   TENON_TRY(expect_equal(forms.q.batch, forms.v.batch, "batches of q and v", fail));
   if (forms.q.heads.is_constant() && forms.k.heads.is_constant() &&
-      (forms.k.heads.constant() < 1 ||
-       forms.q.heads.constant() % forms.k.heads.constant() != 0))
+      (forms.k.heads.constant() < 1 || forms.q.heads.constant() % forms.k.heads.constant() != 0))
     return fail("{} heads of q are no multiple of {} heads of k", forms.q.heads.constant(),
                 forms.k.heads.constant());
   if (context.has_input(4) != context.has_input(5))
@@ -123,7 +122,8 @@ class Bias {
     if (context.has_input(6)) {
       TENON_ASSIGN(bias.lengths_, integers_of(context, 6));
       if (static_cast<int64_t>(bias.lengths_.size()) != s.batch)
-        return context.fail(fmt::format("{} lengths for a batch of {}", bias.lengths_.size(), s.batch));
+        return context.fail(
+            fmt::format("{} lengths for a batch of {}", bias.lengths_.size(), s.batch));
     }
     if (!context.has_input(3)) return bias;
     const Tensor& mask = context.input(3);
@@ -135,8 +135,8 @@ class Bias {
       const int64_t extent = mask.extents()[i];
       const bool last = i + shift == 3;
       if (extent != 1 && extent != limits[i + shift] && !(last && extent < limits[3]))
-        return context.fail(fmt::format("the mask does not broadcast to {}",
-                                        to_string(to_shape(limits))));
+        return context.fail(
+            fmt::format("the mask does not broadcast to {}", to_string(to_shape(limits))));
       bias.strides_[i + shift] = extent == 1 ? 0 : dense[i];
       if (last && extent != 1) bias.mask_keys_ = extent;
     }
@@ -152,14 +152,12 @@ class Bias {
     if (op_.causal != CausalMask::kNone && j > i + offset(b)) return kHidden;
     if (mask_.size() == 0) return 0;
     if (j >= mask_keys_) return kHidden;
-    const T value =
-        mask_[b * strides_[0] + h * strides_[1] + i * strides_[2] + j * strides_[3]];
+    const T value = mask_[b * strides_[0] + h * strides_[1] + i * strides_[2] + j * strides_[3]];
     return boolean_ ? (value != 0 ? T(0) : kHidden) : value;
   }
 
  private:
-  Bias(const Attention& op, const Sizes& sizes)
-      : op_(op), sizes_(sizes), mask_keys_(sizes.keys) {}
+  Bias(const Attention& op, const Sizes& sizes) : op_(op), sizes_(sizes), mask_keys_(sizes.keys) {}
   /// How many keys precede the first query.
   int64_t offset(int64_t b) const {
     if (!lengths_.empty()) return lengths_[b] - sizes_.queries;
@@ -215,8 +213,8 @@ struct Heads {
 
 template <class T>
 void attend(const Attention& op, const Sizes& s, const Bias<T>& bias, Heads<T>& heads) {
-  const T scale = static_cast<T>(op.scale != 0 ? op.scale
-                                               : 1 / std::sqrt(static_cast<double>(s.size)));
+  const T scale =
+      static_cast<T>(op.scale != 0 ? op.scale : 1 / std::sqrt(static_cast<double>(s.size)));
   std::vector<T> q(static_cast<size_t>(s.queries * s.size));
   std::vector<T> keys(static_cast<size_t>(s.size * s.keys));
   std::vector<T> out(static_cast<size_t>(s.queries * s.v_size));
@@ -231,16 +229,16 @@ void attend(const Attention& op, const Sizes& s, const Bias<T>& bias, Heads<T>& 
     multiply_add(s.queries, s.keys, s.size, q.data(), s.size, keys.data(), s.keys, scores.data(),
                  s.keys);
     for (int64_t i = 0; i < s.queries; ++i) {
-      T* shown = heads.scores.empty() ? nullptr
-                                      : heads.scores.data() + (n * s.queries + i) * s.keys;
+      T* shown =
+          heads.scores.empty() ? nullptr : heads.scores.data() + (n * s.queries + i) * s.keys;
       finish_row(op, bias, {b, h, i}, s.keys, scores.data() + i * s.keys, shown);
     }
     std::fill(out.begin(), out.end(), T(0));
     multiply_add(s.queries, s.v_size, s.keys, scores.data(), s.keys,
                  heads.v.data() + kv * s.keys * s.v_size, s.v_size, out.data(), s.v_size);
     for (int64_t i = 0; i < s.queries; ++i) {
-      const int64_t row = heads.out_sequence_first ? (b * s.queries + i) * s.q_heads + h
-                                                   : n * s.queries + i;
+      const int64_t row =
+          heads.out_sequence_first ? (b * s.queries + i) * s.q_heads + h : n * s.queries + i;
       std::copy_n(out.data() + i * s.v_size, s.v_size, heads.y.data() + row * s.v_size);
     }
   }
@@ -299,12 +297,11 @@ Status evaluate(const Attention& op, EvalContext& context) {
   for (int i = 0; i < 7; ++i)
     if (context.has_input(i)) shapes[i] = shape_of(context.input(i));
   TENON_ASSIGN(const Forms f, forms_of(op, context, shapes));
-  const Sizes sizes{f.q.batch.constant(), f.q.heads.constant(), f.k.heads.constant(),
-                    f.q.sequence.constant(), f.total.constant(), f.past.constant(),
-                    f.q.size.constant(), f.v.size.constant()};
-  return with_real(context.input(0).type(), [&](auto real) {
-    return run<decltype(real)>(op, context, f, sizes);
-  });
+  const Sizes sizes{f.q.batch.constant(),    f.q.heads.constant(), f.k.heads.constant(),
+                    f.q.sequence.constant(), f.total.constant(),   f.past.constant(),
+                    f.q.size.constant(),     f.v.size.constant()};
+  return with_real(context.input(0).type(),
+                   [&](auto real) { return run<decltype(real)>(op, context, f, sizes); });
 }
 
 }  // namespace tenon

@@ -135,14 +135,17 @@ Status spread(const Deconv& op, const Dim& input, int64_t kernel, size_t i, Tran
 Result<Transposed> transposed(const Deconv& op, const Shape& spatial,
                               const std::vector<int64_t>& kernel, const Fail& fail) {
   const size_t n = kernel.size();
-  Transposed t{or_all(op.strides, n, 1), or_all(op.dilations, n, 1),
-               or_all(op.output_padding, n, 0), {}, {}};
+  Transposed t{or_all(op.strides, n, 1),
+               or_all(op.dilations, n, 1),
+               or_all(op.output_padding, n, 0),
+               {},
+               {}};
   const auto pads_begin = or_all(op.pads_begin, n, 0), pads_end = or_all(op.pads_end, n, 0);
   std::vector<int64_t> given = or_all(op.output_shape, n, 0);
   // ONNX lets output_shape hold batch and channels too.
   if (given.size() != n) return fail("output_shape needs {} spatial extents", n);
-  for (const std::vector<int64_t>* list :
-       std::initializer_list<const std::vector<int64_t>*>{&t.strides, &t.dilations, &t.padding, &pads_begin, &pads_end})
+  for (const std::vector<int64_t>* list : std::initializer_list<const std::vector<int64_t>*>{
+           &t.strides, &t.dilations, &t.padding, &pads_begin, &pads_end})
     if (list->size() != n) return fail("{} numbers for {} spatial axes", list->size(), n);
   for (size_t i = 0; i < n; ++i) {
     TENON_TRY(spread(op, spatial[i], kernel[i], i, t, fail));
@@ -169,9 +172,9 @@ Result<Shape> deconv_shape(const Deconv& op, const Shape& x, const Shape& weight
 Result<SlidingWindow> mirrored(const Transposed& t, const Extents& input,
                                const std::vector<int64_t>& kernel, const Fail& fail) {
   TENON_ASSIGN(Extents image, concrete(t.output, fail));
-  TENON_ASSIGN(
-      auto begin, is_constant(t.begin) ? Result<std::vector<int64_t>>(constants(t.begin))
-                                       : Result<std::vector<int64_t>>(fail("pads have no value")));
+  TENON_ASSIGN(auto begin, is_constant(t.begin)
+                               ? Result<std::vector<int64_t>>(constants(t.begin))
+                               : Result<std::vector<int64_t>>(fail("pads have no value")));
   return SlidingWindow{image, kernel, input, t.strides, t.dilations, std::move(begin), {}};
 }
 
@@ -205,8 +208,7 @@ Status evaluate(const Conv& op, EvalContext& context) {
   const Extents &xe = x.extents(), &we = weights.extents();
   TENON_ASSIGN(const Shape shape, conv_shape(op, to_shape(xe), to_shape(we), context));
   TENON_ASSIGN(const Extents extents, concrete(shape, context));
-  if (context.has_input(2))
-    TENON_TRY(check_bias(shape_of(context.input(2)), extents[1], context));
+  if (context.has_input(2)) TENON_TRY(check_bias(shape_of(context.input(2)), extents[1], context));
   TENON_ASSIGN(const SlidingWindow window,
                resolve_window(attributes_of(op), Extents(xe.begin() + 2, xe.end()),
                               Extents(we.begin() + 2, we.end()), context));
@@ -217,12 +219,13 @@ Status evaluate(const Conv& op, EvalContext& context) {
                         element_count(window.kernel),
                         element_count(window.input),
                         element_count(window.output)};
-  context.set_output(0, with_sum_type(x.type(), [&](auto sum) {
-    using T = decltype(sum);
-    std::vector<T> y = bias_or_zero<T>(context, extents[0], extents[1], sizes.positions);
-    convolve(sizes, window, Values<T>(x).data(), Values<T>(weights).data(), y.data());
-    return stored(result_type(x.type()), extents, y);
-  }));
+  context.set_output(
+      0, with_sum_type(x.type(), [&](auto sum) {
+        using T = decltype(sum);
+        std::vector<T> y = bias_or_zero<T>(context, extents[0], extents[1], sizes.positions);
+        convolve(sizes, window, Values<T>(x).data(), Values<T>(weights).data(), y.data());
+        return stored(result_type(x.type()), extents, y);
+      }));
   return {};
 }
 
@@ -238,8 +241,7 @@ Status evaluate(const Deconv& op, EvalContext& context) {
   const Extents &xe = x.extents(), &we = weights.extents();
   TENON_ASSIGN(const Shape shape, deconv_shape(op, to_shape(xe), to_shape(we), context));
   TENON_ASSIGN(const Extents extents, concrete(shape, context));
-  if (context.has_input(2))
-    TENON_TRY(check_bias(shape_of(context.input(2)), extents[1], context));
+  if (context.has_input(2)) TENON_TRY(check_bias(shape_of(context.input(2)), extents[1], context));
   const Extents input(xe.begin() + 2, xe.end()), kernel(we.begin() + 2, we.end());
   TENON_ASSIGN(const Transposed t, transposed(op, to_shape(input), kernel, context));
   TENON_ASSIGN(const SlidingWindow window, mirrored(t, input, kernel, context));
@@ -252,22 +254,23 @@ Status evaluate(const Deconv& op, EvalContext& context) {
                         element_count(window.input)};
   const std::vector<int64_t> offsets =
       sizes.pixels == 0 ? std::vector<int64_t>() : window_offsets(window, 0, sizes.pixels);
-  context.set_output(0, with_sum_type(x.type(), [&](auto sum) {
-    using T = decltype(sum);
-    std::vector<T> y = bias_or_zero<T>(context, extents[0], extents[1], sizes.positions);
-    const Values<T> image(x), w(weights);
-    const int64_t rows = sizes.filters * sizes.kernel;
-    std::vector<T> flipped(static_cast<size_t>(w.size()));
-    for (int64_t i = 0; i < w.size(); ++i) {
-      const int64_t group = i / (rows * sizes.channels), inside = i % (rows * sizes.channels);
-      flipped[(group * rows + inside % rows) * sizes.channels + inside / rows] = w[i];
-    }
-    for (int64_t part = 0; part < sizes.batch * sizes.groups; ++part)
-      spread_image(sizes, offsets, image.data() + part * sizes.channels * sizes.pixels,
-                   flipped.data() + part % sizes.groups * rows * sizes.channels,
-                   y.data() + part * sizes.filters * sizes.positions);
-    return stored(result_type(x.type()), extents, y);
-  }));
+  context.set_output(
+      0, with_sum_type(x.type(), [&](auto sum) {
+        using T = decltype(sum);
+        std::vector<T> y = bias_or_zero<T>(context, extents[0], extents[1], sizes.positions);
+        const Values<T> image(x), w(weights);
+        const int64_t rows = sizes.filters * sizes.kernel;
+        std::vector<T> flipped(static_cast<size_t>(w.size()));
+        for (int64_t i = 0; i < w.size(); ++i) {
+          const int64_t group = i / (rows * sizes.channels), inside = i % (rows * sizes.channels);
+          flipped[(group * rows + inside % rows) * sizes.channels + inside / rows] = w[i];
+        }
+        for (int64_t part = 0; part < sizes.batch * sizes.groups; ++part)
+          spread_image(sizes, offsets, image.data() + part * sizes.channels * sizes.pixels,
+                       flipped.data() + part % sizes.groups * rows * sizes.channels,
+                       y.data() + part * sizes.filters * sizes.positions);
+        return stored(result_type(x.type()), extents, y);
+      }));
   return {};
 }
 

@@ -107,8 +107,7 @@ Moments<T> normalize_rows(const Normalization& op, const Rows& rows, const T* x,
       for (int64_t i = 0; i < rows.length; ++i) mean += from[i];
     mean /= static_cast<double>(rows.length);
     for (int64_t i = 0; i < rows.length; ++i) variance += (from[i] - mean) * (from[i] - mean);
-    const double inverse =
-        1 / std::sqrt(variance / static_cast<double>(rows.length) + op.epsilon);
+    const double inverse = 1 / std::sqrt(variance / static_cast<double>(rows.length) + op.epsilon);
     for (int64_t i = 0; i < rows.length; ++i)
       y[row * rows.length + i] = static_cast<T>((from[i] - mean) * inverse);
     moments.mean[row] = static_cast<T>(mean);
@@ -174,18 +173,18 @@ Status evaluate(const BatchNorm& op, EvalContext& context) {
     if (context.input(i).count() != channels)
       return context.fail(fmt::format("input {} needs {} numbers", i, channels));
   context.set_output(0, with_real(x.type(), [&](auto real) {
-    using T = decltype(real);
-    const Values<T> values(x);
-    const Values<double> scale(context.input(1)), bias(context.input(2)), mean(context.input(3)),
-        variance(context.input(4));
-    std::vector<T> y(static_cast<size_t>(x.count()));
-    for (int64_t i = 0; i < x.count(); ++i) {
-      const int64_t c = i / spatial % channels;
-      const double factor = scale[c] / std::sqrt(variance[c] + op.epsilon);
-      y[i] = static_cast<T>((values[i] - mean[c]) * factor + bias[c]);
-    }
-    return tensor_of_values(x.type(), x.extents(), y);
-  }));
+                       using T = decltype(real);
+                       const Values<T> values(x);
+                       const Values<double> scale(context.input(1)), bias(context.input(2)),
+                           mean(context.input(3)), variance(context.input(4));
+                       std::vector<T> y(static_cast<size_t>(x.count()));
+                       for (int64_t i = 0; i < x.count(); ++i) {
+                         const int64_t c = i / spatial % channels;
+                         const double factor = scale[c] / std::sqrt(variance[c] + op.epsilon);
+                         y[i] = static_cast<T>((values[i] - mean[c]) * factor + bias[c]);
+                       }
+                       return tensor_of_values(x.type(), x.extents(), y);
+                     }));
   return {};
 }
 
@@ -203,20 +202,22 @@ Status evaluate(const Lrn& op, EvalContext& context) {
   const int64_t before = std::min((op.size - 1) / 2, channels);
   const int64_t after = std::min(op.size / 2, channels);
   context.set_output(0, with_real(x.type(), [&](auto real) {
-    using T = decltype(real);
-    const Values<T> values(x);
-    std::vector<T> y(static_cast<size_t>(x.count()));
-    for (int64_t i = 0; i < x.count(); ++i) {
-      const int64_t c = i / spatial % channels;
-      double squares = 0;
-      for (int64_t k = std::max<int64_t>(0, c - before); k <= std::min(channels - 1, c + after); ++k)
-        squares += static_cast<double>(values[i + (k - c) * spatial]) *
-                   static_cast<double>(values[i + (k - c) * spatial]);
-      const double base = op.bias + op.alpha / static_cast<double>(op.size) * squares;
-      y[i] = static_cast<T>(values[i] / std::pow(base, op.beta));
-    }
-    return tensor_of_values(x.type(), x.extents(), y);
-  }));
+                       using T = decltype(real);
+                       const Values<T> values(x);
+                       std::vector<T> y(static_cast<size_t>(x.count()));
+                       for (int64_t i = 0; i < x.count(); ++i) {
+                         const int64_t c = i / spatial % channels;
+                         double squares = 0;
+                         for (int64_t k = std::max<int64_t>(0, c - before);
+                              k <= std::min(channels - 1, c + after); ++k)
+                           squares += static_cast<double>(values[i + (k - c) * spatial]) *
+                                      static_cast<double>(values[i + (k - c) * spatial]);
+                         const double base =
+                             op.bias + op.alpha / static_cast<double>(op.size) * squares;
+                         y[i] = static_cast<T>(values[i] / std::pow(base, op.beta));
+                       }
+                       return tensor_of_values(x.type(), x.extents(), y);
+                     }));
   return {};
 }
 

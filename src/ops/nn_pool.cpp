@@ -17,8 +17,8 @@ WindowAttributes attributes_of(const Pool& op) {
 Result<Shape> pooled_shape(const Pool& op, const Shape& x, const Fail& fail) {
   if (x.size() < 3) return fail("x needs a rank of at least 3: [N,C,...]");
   if (op.function == PoolFunction::kLp && op.p < 1) return fail("p is {}", op.p);
-  TENON_ASSIGN(const Shape spatial, window_output(attributes_of(op), Shape(x.begin() + 2, x.end()),
-                                                  op.kernel, fail));
+  TENON_ASSIGN(const Shape spatial,
+               window_output(attributes_of(op), Shape(x.begin() + 2, x.end()), op.kernel, fail));
   Shape shape{x[0], x[1]};
   shape.insert(shape.end(), spatial.begin(), spatial.end());
   return shape;
@@ -156,8 +156,8 @@ Status evaluate(const Pool& op, EvalContext& context) {
   tables.offsets = window_offsets(window, 0, tables.positions);
   for (int64_t p = 0; p < tables.positions && op.function == PoolFunction::kAverage; ++p)
     tables.counts.push_back(counted(window, p, op.count_include_pad));
-  const bool wide = x.type() == DataType::kFloat64 ||
-                    (is_integer(x.type()) && byte_size(x.type()) >= 4);
+  const bool wide =
+      x.type() == DataType::kFloat64 || (is_integer(x.type()) && byte_size(x.type()) >= 4);
   if (wide)
     pool<double>(op, tables, window, context, extents);
   else

@@ -203,9 +203,8 @@ std::vector<double> tap_weights(const Resize& op, double ratio, double scale, in
   double sum = 0;
   for (int64_t i = 1 - reach; i <= reach; ++i) {
     const double distance = (static_cast<double>(i) - ratio) * scale;
-    weights.push_back(op.mode == ResizeMode::kCubic
-                          ? cubic_weight(distance, op.cubic_coefficient)
-                          : std::clamp(1 - std::abs(distance), 0.0, 1.0));
+    weights.push_back(op.mode == ResizeMode::kCubic ? cubic_weight(distance, op.cubic_coefficient)
+                                                    : std::clamp(1 - std::abs(distance), 0.0, 1.0));
     sum += weights.back();
   }
   if (op.antialias)
@@ -217,11 +216,13 @@ Taps taps_at(const Resize& op, const AxisResize& plan, int64_t i) {
   const double place = source_place(op, plan, static_cast<double>(i));
   const auto limit = static_cast<double>(plan.input - 1);
   Taps taps;
-  taps.outside = op.coordinates == CoordinateMode::kTfCropAndResize && !(place >= 0 && place <= limit);
+  taps.outside =
+      op.coordinates == CoordinateMode::kTfCropAndResize && !(place >= 0 && place <= limit);
   if (taps.outside) return taps;
   const double bounded = std::clamp(place, -4.0e9, 4.0e9);
   const double left = std::ceil(bounded) - 1;
-  const double scale = op.antialias && op.mode != ResizeMode::kNearest ? std::min(plan.scale, 1.0) : 1.0;
+  const double scale =
+      op.antialias && op.mode != ResizeMode::kNearest ? std::min(plan.scale, 1.0) : 1.0;
   const double support = op.mode == ResizeMode::kCubic ? 2 : 1;
   const auto reach = static_cast<int64_t>(-std::floor(-support / scale));
   taps.weights = tap_weights(op, bounded - left, scale, reach);

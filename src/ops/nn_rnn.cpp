@@ -1,8 +1,9 @@
+#include "ops/nn.h"
+
 #include <algorithm>
 #include <cmath>
 #include <span>
 
-#include "ops/nn.h"
 #include "ops/reals.h"
 #include "ops/shapes.h"
 #include "ops/small_gemm.h"
@@ -22,18 +23,28 @@ int activations_of(const Rnn& op) {
 }
 
 enum class Activation {
-  kRelu, kTanh, kSigmoid, kAffine, kLeakyRelu, kThresholdedRelu, kScaledTanh, kHardSigmoid, kElu,
-  kSoftsign, kSoftplus
+  kRelu,
+  kTanh,
+  kSigmoid,
+  kAffine,
+  kLeakyRelu,
+  kThresholdedRelu,
+  kScaledTanh,
+  kHardSigmoid,
+  kElu,
+  kSoftsign,
+  kSoftplus
 };
 struct ActivationName {
   std::string_view name;
   double alpha, beta;  ///< Defaults.
 };
-constexpr ActivationName kActivations[] = {
-    {"relu", 0, 0},          {"tanh", 0, 0},        {"sigmoid", 0, 0},
-    {"affine", 1, 0},        {"leakyrelu", 0.01, 0}, {"thresholdedrelu", 1, 0},
-    {"scaledtanh", 1, 1},    {"hardsigmoid", 0.2, 0.5}, {"elu", 1, 0},
-    {"softsign", 0, 0},      {"softplus", 0, 0}};
+constexpr ActivationName kActivations[] = {{"relu", 0, 0},         {"tanh", 0, 0},
+                                           {"sigmoid", 0, 0},      {"affine", 1, 0},
+                                           {"leakyrelu", 0.01, 0}, {"thresholdedrelu", 1, 0},
+                                           {"scaledtanh", 1, 1},   {"hardsigmoid", 0.2, 0.5},
+                                           {"elu", 1, 0},          {"softsign", 0, 0},
+                                           {"softplus", 0, 0}};
 
 struct ActivationFunction {
   Activation kind = Activation::kTanh;
@@ -198,8 +209,7 @@ struct Cell {
 
   void plain(int64_t b) {
     for (int64_t i = 0; i < hidden; ++i)
-      h[b * hidden + i] =
-          apply(f[0], clipped(gates[b * hidden + i] + recurrent[b * hidden + i]));
+      h[b * hidden + i] = apply(f[0], clipped(gates[b * hidden + i] + recurrent[b * hidden + i]));
   }
 
   void step(int64_t b) {
@@ -288,9 +298,8 @@ void run_direction(const Rnn& op, Cell<T>& cell, const Values<T>& x, int64_t d, 
     for (int64_t b = 0; b < s.batch; ++b) {
       if (t >= s.lengths[b]) continue;
       cell.step(b);
-      const int64_t at = op.batch_first
-                             ? (b * s.steps + place(b)) * s.directions + d
-                             : (place(b) * s.directions + d) * s.batch + b;
+      const int64_t at = op.batch_first ? (b * s.steps + place(b)) * s.directions + d
+                                        : (place(b) * s.directions + d) * s.batch + b;
       std::copy_n(cell.h.data() + b * hidden, hidden, s.y.data() + at * hidden);
     }
   }
@@ -316,8 +325,14 @@ template <class T>
 Status run(const Rnn& op, EvalContext& context, const RnnSizes& sizes) {
   TENON_ASSIGN(const auto functions, functions_of(op, context));
   const Tensor& x = context.input(0);
-  Sequences<T> s{sizes.steps.constant(), sizes.batch.constant(), sizes.input.constant(),
-                 directions_of(op), {}, {}, {}, {}};
+  Sequences<T> s{sizes.steps.constant(),
+                 sizes.batch.constant(),
+                 sizes.input.constant(),
+                 directions_of(op),
+                 {},
+                 {},
+                 {},
+                 {}};
   s.lengths.assign(s.batch, s.steps);
   if (context.has_input(4)) {
     TENON_ASSIGN(s.lengths, integers_of(context, 4));
@@ -361,9 +376,8 @@ Status evaluate(const Rnn& op, EvalContext& context) {
   for (int i = 0; i < 8; ++i)
     if (context.has_input(i)) shapes[i] = shape_of(context.input(i));
   TENON_ASSIGN(const RnnSizes sizes, check_shapes(op, shapes, context));
-  return with_real(context.input(0).type(), [&](auto real) {
-    return run<decltype(real)>(op, context, sizes);
-  });
+  return with_real(context.input(0).type(),
+                   [&](auto real) { return run<decltype(real)>(op, context, sizes); });
 }
 
 }  // namespace tenon

@@ -12,8 +12,8 @@ struct RotarySizes {
   bool sequence_first = false;  ///< [B,S,heads*size] instead of [B,heads,S,size].
 
   int64_t offset(int64_t b, int64_t s, int64_t h) const {
-    const int64_t row = sequence_first ? (b * sequence + s) * heads + h
-                                       : (b * heads + h) * sequence + s;
+    const int64_t row =
+        sequence_first ? (b * sequence + s) * heads + h : (b * heads + h) * sequence + s;
     return row * size;
   }
 };
@@ -89,18 +89,18 @@ Status evaluate(const RotaryEmbedding& op, EvalContext& context) {
   TENON_ASSIGN(const auto rows, cache_rows(context, sizes));
   const int64_t half = sizes.rotated / 2;
   context.set_output(0, with_real(x.type(), [&](auto real) {
-    using T = decltype(real);
-    const Values<T> from(x), cos(context.input(1)), sin(context.input(2));
-    std::vector<T> y(from.data(), from.data() + from.size());
-    for (int64_t b = 0; b < sizes.batch; ++b)
-      for (int64_t s = 0; s < sizes.sequence; ++s)
-        for (int64_t h = 0; h < sizes.heads; ++h) {
-          const int64_t row = rows[b * sizes.sequence + s] * half;
-          rotate(op, sizes.rotated, cos.data() + row, sin.data() + row,
-                 y.data() + sizes.offset(b, s, h));
-        }
-    return tensor_of_values(x.type(), x.extents(), y);
-  }));
+                       using T = decltype(real);
+                       const Values<T> from(x), cos(context.input(1)), sin(context.input(2));
+                       std::vector<T> y(from.data(), from.data() + from.size());
+                       for (int64_t b = 0; b < sizes.batch; ++b)
+                         for (int64_t s = 0; s < sizes.sequence; ++s)
+                           for (int64_t h = 0; h < sizes.heads; ++h) {
+                             const int64_t row = rows[b * sizes.sequence + s] * half;
+                             rotate(op, sizes.rotated, cos.data() + row, sin.data() + row,
+                                    y.data() + sizes.offset(b, s, h));
+                           }
+                       return tensor_of_values(x.type(), x.extents(), y);
+                     }));
   return {};
 }
 

@@ -65,9 +65,10 @@ Status evaluate(const Softmax& op, EvalContext& context) {
   TENON_ASSIGN(const auto axes, softmax_axes(op, x.rank(), context));
   const std::vector<int64_t> groups = groups_of(x.extents(), axes);
   context.set_output(0, with_real(x.type(), [&](auto real) {
-    using T = decltype(real);
-    return tensor_of_values(x.type(), x.extents(), softmax(Values<T>(x), groups, op.log));
-  }));
+                       using T = decltype(real);
+                       return tensor_of_values(x.type(), x.extents(),
+                                               softmax(Values<T>(x), groups, op.log));
+                     }));
   return {};
 }
 

@@ -104,7 +104,8 @@ Result<int64_t> integer_of(const EvalContext& context, int index, int64_t absent
   if (!context.has_input(index)) return absent;
   TENON_ASSIGN(const std::vector<int64_t> values, integers_of(context, index));
   if (values.size() != 1)
-    return context.fail(fmt::format("input {} must have one element, not {}", index, values.size()));
+    return context.fail(
+        fmt::format("input {} must have one element, not {}", index, values.size()));
   return values[0];
 }
 
@@ -131,8 +132,7 @@ void move_elements(InferContext& context, int data_inputs) {
   std::vector<const Tensor*> inputs(tensors.size(), nullptr);
   for (int i = 0; i < context.input_count(); ++i) {
     if (!context.has_input(i)) continue;
-    auto tensor =
-        i < data_inputs ? number_elements(context, i, table) : known_operand(context, i);
+    auto tensor = i < data_inputs ? number_elements(context, i, table) : known_operand(context, i);
     if (!tensor) return;
     tensors[i] = std::move(*tensor);
     inputs[i] = &tensors[i];

@@ -5,9 +5,9 @@
 
 namespace tenon {
 
-/// c[m,n] += a[m,k] * b[k,n], row-major with leading dimensions, for the reference evaluations: four
-/// rows and eight columns at a time, which compilers keep in vector registers. Sums run in order
-/// of k.
+/// c[m,n] += a[m,k] * b[k,n], row-major with leading dimensions, for the reference evaluations:
+/// four rows and eight columns at a time, which compilers keep in vector registers. Sums run in
+/// order of k.
 template <class T>
 void multiply_add(int64_t m, int64_t n, int64_t k, const T* a, int64_t lda, const T* b, int64_t ldb,
                   T* c, int64_t ldc) {

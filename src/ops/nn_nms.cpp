@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <numeric>
+
+#include "ops/nn.h"
+#include "ops/reals.h"
+#include "ops/shapes.h"
+#include "ops/table.h"
+
+namespace tenon {
+namespace {
+
+struct Box {
+  double top = 0, left = 0, bottom = 0, right = 0;
+  double area() const { return (bottom - top) * (right - left); }
+};
+
+Box box_of(const Nms& op, const double* numbers) {
+  if (op.center_point_box) {
+    const double x = numbers[0], y = numbers[1], w = numbers[2] / 2, h = numbers[3] / 2;
+    return {y - h, x - w, y + h, x + w};
+  }
+  return {std::min(numbers[0], numbers[2]), std::min(numbers[1], numbers[3]),
+          std::max(numbers[0], numbers[2]), std::max(numbers[1], numbers[3])};
+}
+
+bool overlaps(const Box& a, const Box& b, double threshold) {
+  const double height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
+  const double width = std::min(a.right, b.right) - std::max(a.left, b.left);
+  if (height <= 0 || width <= 0) return false;
+  const double common = height * width, united = a.area() + b.area() - common;
+  if (a.area() <= 0 || b.area() <= 0 || united <= 0) return false;
+  return common / united > threshold;
+}
+
+/// Indices of the boxes kept for one class, best score first.
+std::vector<int64_t> keep(const std::vector<Box>& boxes, const double* scores, int64_t most,
+                          double iou, const double* least_score) {
+  std::vector<int64_t> order;
+  for (int64_t i = 0; i < static_cast<int64_t>(boxes.size()); ++i)
+    if (scores[i] == scores[i] && (least_score == nullptr || scores[i] > *least_score))
+      order.push_back(i);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return scores[a] > scores[b]; });
+  std::vector<int64_t> kept;
+  for (const int64_t candidate : order) {
+    if (static_cast<int64_t>(kept.size()) >= most) break;
+    if (std::none_of(kept.begin(), kept.end(),
+                     [&](int64_t other) { return overlaps(boxes[candidate], boxes[other], iou); }))
+      kept.push_back(candidate);
+  }
+  return kept;
+}
+
+Status check(const Shape& boxes, const Shape& scores, const Fail& fail) {
+  TENON_TRY(expect_rank(boxes, 3, "boxes", fail));
+  TENON_TRY(expect_rank(scores, 3, "scores", fail));
+  TENON_TRY(expect_equal(boxes[2], 4, "numbers of a box", fail));
+  TENON_TRY(expect_equal(boxes[0], scores[0], "batches of boxes and scores", fail));
+  return expect_equal(boxes[1], scores[2], "numbers of boxes and scores", fail);
+}
+
+Result<double> threshold(const EvalContext& context, int index, double absent) {
+  if (!context.has_input(index)) return absent;
+  if (context.input(index).count() != 1)
+    return context.fail(fmt::format("input {} must have one element", index));
+  return context.input(index).as_double(0);
+}
+
+}  // namespace
+
+Status infer(const Nms&, InferContext& context) {
+  const Shape &boxes = context.shape(0), &scores = context.shape(1);
+  TENON_TRY(check(boxes, scores, context));
+  const auto most = context.elements(2);
+  Dim each = boxes[1];
+  if (most && most->size() == 1) each = lesser((*most)[0], each, context);
+  const Dim count = context.data_dependent(scores[0] * scores[1] * each);
+  context.set_output(0, DataType::kInt64, {count, 3});
+  return {};
+}
+
+Status evaluate(const Nms& op, EvalContext& context) {
+  const Tensor &boxes = context.input(0), &scores = context.input(1);
+  TENON_TRY(check(shape_of(boxes), shape_of(scores), context));
+  // Without a number of boxes none is wanted.
+  TENON_ASSIGN(const int64_t most, integer_of(context, 2, 0));
+  TENON_ASSIGN(const double iou, threshold(context, 3, 0));
+  TENON_ASSIGN(const double least, threshold(context, 4, 0));
+  const int64_t batch = scores.extents()[0], classes = scores.extents()[1];
+  const int64_t count = scores.extents()[2];
+  const Values<double> numbers(boxes), points(scores);
+  std::vector<int64_t> rows;
+  for (int64_t b = 0; b < batch; ++b) {
+    std::vector<Box> image;
+    for (int64_t i = 0; i < count; ++i)
+      image.push_back(box_of(op, numbers.data() + (b * count + i) * 4));
+    for (int64_t c = 0; c < classes; ++c)
+      for (const int64_t kept : keep(image, points.data() + (b * classes + c) * count, most, iou,
+                                     context.has_input(4) ? &least : nullptr))
+        rows.insert(rows.end(), {b, c, kept});
+  }
+  const Extents extents{static_cast<int64_t>(rows.size() / 3), 3};
+  context.set_output(0, Tensor::of<int64_t>(DataType::kInt64, extents, rows));
+  return {};
+}
+
+}  // namespace tenon
