@@ -1,0 +1,124 @@
+// Symbolic shapes through the operators that move elements.
+#include "node_harness.h"
+
+namespace tenon::test {
+namespace {
+
+/// A graph that is built and inferred node by node.
+struct Chain {
+  Graph graph;
+  Value* input(Shape shape, DataType type = DataType::kFloat32) {
+    return graph.add_input("x", {type, std::move(shape), Layout::kRowMajor});
+  }
+  Value* ints(std::vector<int64_t> values) {
+    return graph.add_constant(Tensor::vector_i64(values));
+  }
+  template <class T>
+  Value* add(T op, std::vector<Value*> inputs) {
+    Node* node = graph.add_node(std::make_unique<T>(std::move(op)), std::move(inputs), 1, "n");
+    const Status status = infer_node(*node);
+    EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().message);
+    return node->output();
+  }
+};
+
+const Dim kBatch = Dim::symbol("batch");
+const Dim kSequence = Dim::symbol("seq");
+
+TEST(SymbolicShapes, ShapeGatherConcatReshape) {
+  Chain c;
+  Value* x = c.input({kBatch, kSequence, 768});
+  Value* shape = c.add(ShapeOf(), {x});
+  Value* batch = c.add(Gather(), {shape, c.graph.add_constant(Tensor::scalar_i64(0))});
+  ASSERT_TRUE(batch->elements.has_value());
+  EXPECT_EQ((*batch->elements)[0], kBatch);
+  Value* vector = c.add(Unsqueeze(), {batch, c.ints({0})});
+  Value* target = c.add(Concat(), {vector, c.ints({-1, 12, 64})});
+  EXPECT_EQ(to_string(c.add(Reshape(), {x, target})->type.shape), "[batch,seq,12,64]");
+}
+
+TEST(SymbolicShapes, ZeroKeepsAndMinusOneDivides) {
+  Chain c;
+  Value* x = c.input({kBatch, kSequence, 12, 64});
+  EXPECT_EQ(c.add(Reshape(), {x, c.ints({0, 0, -1})})->type.shape, (Shape{kBatch, kSequence, 768}));
+  EXPECT_EQ(c.add(Reshape(), {x, c.ints({-1, 64})})->type.shape,
+            (Shape{kBatch * kSequence * 12, 64}));
+}
+
+TEST(SymbolicShapes, SliceOfShapeAndBounds) {
+  Chain c;
+  Value* x = c.input({kBatch, kSequence, 8});
+  Value* part = c.add(Slice(), {c.add(ShapeOf(), {x}), c.ints({1}), c.ints({INT64_MAX})});
+  ASSERT_TRUE(part->elements.has_value());
+  EXPECT_EQ(*part->elements, (std::vector<Dim>{kSequence, 8}));
+  EXPECT_EQ(c.add(Slice(), {x, c.ints({-3}), c.ints({INT64_MAX}), c.ints({2})})->type.shape,
+            (Shape{kBatch, kSequence, 3}));
+  EXPECT_EQ(
+      c.add(Slice(), {x, c.ints({-1}), c.ints({INT64_MIN}), c.ints({1}), c.ints({-1})})->type.shape,
+      (Shape{kBatch, kSequence, 8}));
+}
+
+TEST(SymbolicShapes, SliceByAnExtentOfAKnownRange) {
+  Chain c;
+  c.graph.symbol_ranges["seq"] = {1, 128};
+  Value* x = c.input({1, kSequence, 8});
+  Value* length = c.add(Slice(), {c.add(ShapeOf(), {x}), c.ints({1}), c.ints({2})});
+  Value* table = c.input({1024, 8});
+  EXPECT_EQ(c.add(Slice(), {table, c.ints({0}), length})->type.shape, (Shape{kSequence, 8}));
+}
+
+TEST(SymbolicShapes, ExpandRangeAndFill) {
+  Chain c;
+  Value* x = c.input({kBatch, 1});
+  Value* y = c.input({kBatch, kSequence});
+  Value* shape = c.add(ShapeOf(), {y});
+  EXPECT_EQ(c.add(Expand(), {x, shape})->type.shape, (Shape{kBatch, kSequence}));
+  Value* limit = c.add(Gather(), {shape, c.graph.add_constant(Tensor::scalar_i64(1))});
+  Value* range = c.add(RangeOf(), {c.graph.add_constant(Tensor::scalar_i64(0)), limit,
+                                   c.graph.add_constant(Tensor::scalar_i64(1))});
+  EXPECT_EQ(range->type.shape, (Shape{kSequence}));
+  EXPECT_EQ(c.add(Fill(), {shape})->type.shape, (Shape{kBatch, kSequence}));
+}
+
+TEST(SymbolicShapes, UnknownExtentsBecomeSymbolsWithBounds) {
+  Chain c;
+  c.graph.symbol_ranges["batch"] = {1, 4};
+  Value* x = c.input({kBatch, 3});
+  Value* found = c.add(NonZero(), {x});
+  const Dim count = found->type.shape[1];
+  ASSERT_TRUE(count.as_symbol().has_value());
+  EXPECT_EQ(c.graph.symbol_ranges[*count.as_symbol()].max, 12);
+  Value* target = c.input({2}, DataType::kInt64);
+  EXPECT_EQ(c.add(Reshape(), {x, target})->type.shape.size(), 2u);
+}
+
+TEST(SymbolicShapes, ConvolutionPoolingAndResize) {
+  Chain c;
+  const Dim h = Dim::symbol("h");
+  Value* x = c.input({kBatch, 3, h, 224});
+  Conv conv;
+  conv.strides = {2, 2};
+  conv.pads_begin = conv.pads_end = {3, 3};
+  Value* weights = c.input({64, 3, 7, 7});
+  const Shape shape = c.add(conv, {x, weights})->type.shape;
+  EXPECT_EQ(shape[0], kBatch);
+  EXPECT_EQ(shape[2].evaluate({{"h", 225}}), 113);
+  EXPECT_EQ(shape[3], Dim(112));
+  Value* scales = c.graph.add_constant(floats({4}, {1, 1, 2, 2}));
+  EXPECT_EQ(c.add(Resize(), {x, nullptr, scales})->type.shape, (Shape{kBatch, 3, h * 2, 448}));
+}
+
+TEST(SymbolicShapes, AttentionWithPast) {
+  Chain c;
+  const Dim past = Dim::symbol("past");
+  Value* q = c.input({kBatch, 8, 1, 64});
+  Value* kv = c.input({kBatch, 2, 1, 64});
+  Value* old = c.input({kBatch, 2, past, 64});
+  Node* node = c.graph.add_node(std::make_unique<Attention>(), {q, kv, kv, nullptr, old, old}, 3);
+  ASSERT_TRUE(infer_node(*node).ok());
+  EXPECT_EQ(node->output(0)->type.shape, (Shape{kBatch, 8, 1, 64}));
+  EXPECT_EQ(node->output(1)->type.shape, (Shape{kBatch, 2, past + 1, 64}));
+}
+
+}  // namespace
+}  // namespace tenon::test

@@ -1,0 +1,152 @@
+#include <cmath>
+
+#include "node_harness.h"
+
+namespace tenon::test {
+namespace {
+
+/// Convolution by its definition.
+std::vector<float> direct_conv(const Tensor& x, const Tensor& w, const Conv& op, int64_t oh,
+                               int64_t ow) {
+  const auto xs = x.values<float>(), ws = w.values<float>();
+  const Extents &xe = x.extents(), &we = w.extents();
+  std::vector<float> y;
+  for (int64_t n = 0; n < xe[0]; ++n)
+    for (int64_t f = 0; f < we[0]; ++f)
+      for (int64_t p = 0; p < oh * ow; ++p) {
+        float sum = 0;
+        for (int64_t k = 0; k < we[1] * we[2] * we[3]; ++k) {
+          const int64_t c = f / (we[0] / op.groups) * we[1] + k / (we[2] * we[3]);
+          const int64_t i =
+              p / ow * op.strides[0] + k / we[3] % we[2] * op.dilations[0] - op.pads_begin[0];
+          const int64_t j = p % ow * op.strides[1] + k % we[3] * op.dilations[1] - op.pads_begin[1];
+          if (i >= 0 && i < xe[2] && j >= 0 && j < xe[3])
+            sum +=
+                xs[((n * xe[1] + c) * xe[2] + i) * xe[3] + j] * ws[f * we[1] * we[2] * we[3] + k];
+        }
+        y.push_back(sum);
+      }
+  return y;
+}
+
+TEST(Nn, ConvMatchesItsDefinition) {
+  Conv op;
+  op.groups = 2;
+  op.strides = {2, 1};
+  op.dilations = {1, 2};
+  op.pads_begin = {1, 0};
+  op.pads_end = {1, 2};
+  const Tensor x = ramp({2, 4, 7, 9}, -3, 0.01f), w = ramp({6, 2, 3, 3}, -1, 0.02f);
+  expect_floats(run(op, {x, w})[0], direct_conv(x, w, op, 4, 7), 1e-3f);
+}
+
+TEST(Nn, IntegerConvAddsUpIn32Bits) {
+  const std::vector<uint8_t> x = {255, 255};
+  const std::vector<int8_t> w = {-128, 127};
+  const Tensor y = run(Conv(), {Tensor::of<uint8_t>(DataType::kUInt8, {1, 1, 2}, x),
+                                Tensor::of<int8_t>(DataType::kInt8, {1, 1, 2}, w)})[0];
+  EXPECT_EQ(y.type(), DataType::kInt32);
+  EXPECT_EQ(y.as_int64(0), -255);
+}
+
+TEST(Nn, DeconvSpreadsItsInput) {
+  Deconv op;
+  op.strides = {2};
+  expect_floats(run(op, {floats({1, 1, 2}, {1, 2}), floats({1, 1, 3}, {1, 10, 100})})[0],
+                {1, 10, 102, 20, 200});
+}
+
+TEST(Nn, AveragePoolCountsPaddingOnlyWhenAsked) {
+  Pool op;
+  op.function = PoolFunction::kAverage;
+  op.kernel = {3};
+  op.pads_begin = op.pads_end = {1};
+  expect_floats(run(op, {floats({1, 1, 3}, {3, 6, 9})})[0], {4.5f, 6, 7.5f});
+  op.count_include_pad = true;
+  expect_floats(run(op, {floats({1, 1, 3}, {3, 6, 9})})[0], {3, 6, 5});
+}
+
+TEST(Nn, MaxPoolCeilModeDropsWindowsInTheTrailingPad) {
+  Pool op;
+  op.kernel = {2};
+  op.strides = {2};
+  op.ceil_mode = true;
+  const auto y = run(op, {ramp({1, 1, 5})}, 2);
+  expect_floats(y[0], {1, 3, 4});
+  EXPECT_EQ(y[1].to_int64s(), (std::vector<int64_t>{1, 3, 4}));
+}
+
+TEST(Nn, SoftmaxAndLayerNormalization) {
+  expect_floats(run(Softmax(), {floats({1, 2}, {0, std::log(3.0f)})})[0], {0.25f, 0.75f});
+  Normalization op;
+  op.epsilon = 0;
+  expect_floats(
+      run(op, {floats({2, 2}, {1, 3, 5, 5.5f}), floats({2}, {2, 2}), floats({2}, {1, 1})})[0],
+      {-1, 3, -1, 3});
+}
+
+TEST(Nn, ResizeLinearAndNearest) {
+  Resize op;
+  const Tensor x = floats({1, 2}, {1, 3}), none;
+  expect_floats(run(op, {x, none, floats({2}, {1, 2})})[0], {1, 1, 3, 3});
+  op.mode = ResizeMode::kLinear;
+  expect_floats(run(op, {x, none, floats({2}, {1, 2})})[0], {1, 1.5f, 2.5f, 3});
+  op.coordinates = CoordinateMode::kAlignCorners;
+  expect_floats(run(op, {x, none, none, ints({1, 3})})[0], {1, 2, 3});
+}
+
+TEST(Nn, CausalAttentionSeesOnlyThePast) {
+  Attention op;
+  op.causal = CausalMask::kUpperLeft;
+  op.scale = 1;
+  const Tensor zero = floats({1, 1, 2, 1}, {0, 0}), v = floats({1, 1, 2, 1}, {1, 3});
+  expect_floats(run(op, {zero, zero, v})[0], {1, 2});
+  const auto y =
+      run(op, {zero, zero, v, Tensor(), floats({1, 1, 1, 1}, {0}), floats({1, 1, 1, 1}, {5})}, 3);
+  expect_floats(y[0], {3, 3});
+  expect_floats(y[2], {5, 1, 3});
+}
+
+TEST(Nn, LstmStepByHand) {
+  Rnn op;
+  op.hidden = 1;
+  const Tensor x = floats({2, 1, 1}, {1, -1}), w = floats({1, 4, 1}, {1, 2, 3, 4});
+  const Tensor r = floats({1, 4, 1}, {0.5f, 0.5f, 0.5f, 0.5f});
+  float h = 0, c = 0;
+  std::vector<float> expected;
+  const auto s = [](float v) { return 1 / (1 + std::exp(-v)); };
+  for (const float in : {1.0f, -1.0f}) {
+    const float i = s(in + h / 2), o = s(2 * in + h / 2), f = s(3 * in + h / 2);
+    c = f * c + i * std::tanh(4 * in + h / 2);
+    h = o * std::tanh(c);
+    expected.push_back(h);
+  }
+  const auto y = run(op, {x, w, r}, 3);
+  expect_floats(y[0], expected);
+  expect_floats(y[2], {c});
+}
+
+TEST(Nn, SuppressionKeepsTheBestOfOverlappingBoxes) {
+  const Tensor boxes = floats({1, 3, 4}, {0, 0, 1, 1, 0, 0.1f, 1, 1.1f, 0, 10, 1, 11});
+  const Tensor scores = floats({1, 1, 3}, {0.9f, 0.75f, 0.6f});
+  const Tensor y = run(Nms(), {boxes, scores, ints({3}), floats({1}, {0.5f})})[0];
+  EXPECT_EQ(y.to_int64s(), (std::vector<int64_t>{0, 0, 0, 0, 0, 2}));
+}
+
+TEST(Generate, DftOfAnyLengthAndItsInverse) {
+  for (const int64_t n : {4, 6}) {
+    const Tensor x = ramp({1, n, 1}, 1);
+    const Tensor spectrum = run(Dft(), {x})[0];
+    EXPECT_NEAR(spectrum.as_double(0), static_cast<double>(n * (n + 1)) / 2, 1e-5);
+    Dft back;
+    back.inverse = true;
+    const Tensor y = run(back, {spectrum})[0];
+    for (int64_t i = 0; i < n; ++i) {
+      EXPECT_NEAR(y.as_double(2 * i), x.as_double(i), 1e-5);
+      EXPECT_NEAR(y.as_double(2 * i + 1), 0, 1e-5);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tenon::test
