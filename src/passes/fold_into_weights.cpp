@@ -63,6 +63,7 @@ bool expand_batch_norm(Graph& graph, Node& node) {
       add_pointwise(graph, k_add, {product, constant_like(graph, type.type, extents, shift)}, node);
   sum->name = node.output()->name;
   graph.replace_uses(node.output(), sum);
+  graph.erase(&node);  // It would count as a second user of its input.
   return true;
 }
 
