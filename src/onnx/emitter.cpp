@@ -215,6 +215,7 @@ std::vector<Value*> Emitter::add_node(std::unique_ptr<Op> op, std::vector<Value*
   }
   Node* node = graph_.add_node(std::move(op), std::move(inputs), count);
   node->bodies = std::move(bodies);
+  node->name = label_;
   emitted_.push_back(node);
   if (Status status = infer_node(*node); !status.ok()) {
     fail(status.error());

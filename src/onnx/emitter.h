@@ -24,7 +24,9 @@ using FoldCache = std::unordered_map<const Value*, std::optional<Tensor>>;
 /// stands for an absent one.
 class Emitter {
  public:
-  Emitter(Graph& graph, FoldCache& folded) : graph_(graph), folded_(folded) {}
+  /// `label` names nodes in messages until they get a name of their own.
+  Emitter(Graph& graph, FoldCache& folded, std::string label = {})
+      : graph_(graph), folded_(folded), label_(std::move(label)) {}
 
   Graph& graph() const { return graph_; }
   bool ok() const { return !failed_; }
@@ -118,6 +120,7 @@ class Emitter {
 
   Graph& graph_;
   FoldCache& folded_;
+  std::string label_;
   std::vector<Node*> emitted_;
   bool failed_ = false;
   ImportCode code_ = ImportCode::kSuccess;

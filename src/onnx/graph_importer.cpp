@@ -14,6 +14,12 @@ std::string cut(const std::string& text) {
   return text.size() > 200 ? text.substr(0, 200) + "..." : text;
 }
 
+/// Of the names inside a call. Only the innermost part of a long chain of calls is kept.
+std::string prefix_of(const std::string& call) {
+  constexpr size_t kLongest = 240;
+  return (call.size() <= kLongest ? call : "..." + call.substr(call.size() - kLongest)) + "/";
+}
+
 std::string function_key(const std::string& domain, const std::string& name,
                          const std::string& overload) {
   return domain + ":" + name + ":" + overload;
@@ -71,7 +77,15 @@ GraphImporter::GraphImporter(GraphImporter& caller, const FunctionFrame& frame)
 std::string GraphImporter::display_name(const ::onnx::NodeProto& node) const {
   std::string name = node.name();
   if (name.empty() && node.output_size() > 0) name = "node_of_" + node.output(0);
-  return frame_.prefix + (name.empty() ? node.op_type() : name);
+  return scoped(name.empty() ? node.op_type() : name);
+}
+
+/// Names inside functions carry the call in front. A function may be called very often: long names
+/// are cut there, lest they multiply.
+std::string GraphImporter::scoped(const std::string& name) const {
+  constexpr size_t kLongest = 96;
+  if (frame_.prefix.empty()) return name;
+  return frame_.prefix + name.substr(0, kLongest);
 }
 
 void GraphImporter::report(const ::onnx::NodeProto& node, ImportCode code, std::string message) {
@@ -93,8 +107,8 @@ Value* GraphImporter::load(const std::string& name, const Initializer& initializ
                     cut(name), "", tensor.error().message);
     return nullptr;
   }
-  Value* value = graph_.add_constant(std::move(*tensor), frame_.prefix + name);
-  value->producer()->name = names_->unique(frame_.prefix + name);
+  Value* value = graph_.add_constant(std::move(*tensor), scoped(name));
+  value->producer()->name = names_->unique(scoped(name));
   return value;
 }
 
@@ -182,7 +196,8 @@ void GraphImporter::import_node(const ::onnx::NodeProto& node) {
 void GraphImporter::import_operator(const ::onnx::NodeProto& node, const OpRow& row,
                                     std::vector<Value*> inputs) {
   const int64_t opset = opset_of(frame_.opsets, std::string(row.domain));
-  NodeImporter importer(*this, node, opset == 0 ? row.last : opset, std::move(inputs));
+  NodeImporter importer(*this, node, opset == 0 ? row.last : opset, std::move(inputs),
+                        display_name(node));
   row.import(importer, row);
   for (int i = 0; importer.ok() && i < node.output_size(); ++i)
     if (importer.wants(i) &&
@@ -210,7 +225,7 @@ void GraphImporter::finish(const ::onnx::NodeProto& node, const std::vector<Node
   for (int i = 0; i < node.output_size(); ++i) {
     if (node.output(i).empty() || static_cast<size_t>(i) >= results.size()) continue;
     Value* value = results[static_cast<size_t>(i)];
-    if (value->name.empty()) value->name = frame_.prefix + node.output(i);
+    if (value->name.empty()) value->name = scoped(node.output(i));
     values_[node.output(i)] = value;
   }
   if (depth_ == 0 && !frame_.function) context_.node_outputs.emplace(node.name(), results);
@@ -239,7 +254,7 @@ bool GraphImporter::import_plugin(const ::onnx::NodeProto& node,
 void GraphImporter::import_function(const ::onnx::NodeProto& node,
                                     const ::onnx::FunctionProto& function,
                                     const std::vector<Value*>& inputs) {
-  FunctionFrame frame{&function, &frame_, {}, {}, display_name(node) + "/", frame_.depth + 1};
+  FunctionFrame frame{&function, &frame_, {}, {}, prefix_of(display_name(node)), frame_.depth + 1};
   std::string wrong;
   if (frame.depth > kMaxFunctionDepth) wrong = "functions call each other too deep";
   for (const FunctionFrame* outer = &frame_; outer; outer = outer->caller)
@@ -261,8 +276,8 @@ void GraphImporter::import_function(const ::onnx::NodeProto& node,
     if (const ::onnx::AttributeProto* resolved = caller.attribute(attribute.name()))
       frame.attributes[attribute.name()] = resolved;
 
-  context_.function_stack.push_back(
-      fmt::format("{} ({})", cut(display_name(node)), cut(function.name())));
+  context_.function_stack.push_back(fmt::format(
+      "{} ({})", cut(node.name().empty() ? node.op_type() : node.name()), cut(function.name())));
   const size_t before = context_.problems.size();
   GraphImporter body(*this, frame);
   for (int i = 0; i < function.input_size(); ++i) {
@@ -282,8 +297,7 @@ void GraphImporter::import_function(const ::onnx::NodeProto& node,
       report(node, ImportCode::kInvalidGraph,
              fmt::format("the function does not give output {}", i));
     values_[node.output(i)] = value;
-    if (value && value->name.starts_with(frame.prefix))
-      value->name = frame_.prefix + node.output(i);
+    if (value && value->name.starts_with(frame.prefix)) value->name = scoped(node.output(i));
   }
   context_.function_stack.pop_back();
 }
@@ -317,8 +331,8 @@ bool GraphImporter::set_outputs(const ::onnx::GraphProto& proto) {
     complete = complete && value && *value;
     if (!complete) continue;
     Value* result = *value;
-    if (result->name != frame_.prefix + output.name() || !result->producer() ||
-        result->constant() || graph_.is_output(result)) {
+    if (result->name != scoped(output.name()) || !result->producer() || result->constant() ||
+        graph_.is_output(result)) {
       Emitter emitter(graph_, *folded_);
       result = emitter.add(Identity{}, {result});
       if (!result) return false;

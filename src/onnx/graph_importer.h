@@ -120,6 +120,7 @@ class GraphImporter {
   void mark_broken(const ::onnx::NodeProto& node);
   void report(const ::onnx::NodeProto& node, ImportCode code, std::string message);
   std::string display_name(const ::onnx::NodeProto& node) const;
+  std::string scoped(const std::string& name) const;
   Value* capture(const std::string& name, Value* outer);
   Value* load(const std::string& name, const Initializer& initializer);
 

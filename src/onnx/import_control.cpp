@@ -146,6 +146,11 @@ void import_if(NodeImporter& n, const OpRow&) {
   take_results(n, n.add_node(std::make_unique<If>(), std::move(inputs), count, std::move(bodies)));
 }
 
+/// Of tensors: whether there is one shows in the graph.
+void import_optional_has_element(NodeImporter& n, const OpRow&) {
+  n.output(n.number(n.has_input(0) ? 1 : 0, DataType::kBool));
+}
+
 void import_loop(NodeImporter& n, const OpRow&) {
   const ::onnx::GraphProto* proto = n.body("body");
   const size_t given = n.inputs().size();

@@ -74,10 +74,18 @@ void import_depth_to_space(NodeImporter& n, const OpRow&) {
   n.output(n.add(op, {n.input(0)}));
 }
 
+/// Channels vary slowest in the output with mode CRD.
 void import_space_to_depth(NodeImporter& n, const OpRow&) {
   SpaceToDepth op;
   op.block = n.integer_attribute("blocksize", 1);
-  n.output(n.add(op, {n.input(0)}));
+  if (n.choice("mode", "DCR", {"DCR", "CRD"}) == 0) return n.output(n.add(op, {n.input(0)}));
+  if (op.block < 1 || n.rank(n.input(0)) != 4)
+    return n.fail(ImportCode::kInvalidNode, "needs a positive blocksize and an input of rank 4");
+  const int64_t channels = n.constant_extent(n.input(0), 1);
+  const int64_t width = n.constant_extent(n.input(0), 3) / op.block;
+  Value* blocks = n.reshape(n.input(0), {0, channels, -1, op.block, width, op.block});
+  Value* moved = n.transpose(blocks, {0, 1, 3, 5, 2, 4});
+  n.output(n.reshape(moved, {0, channels * op.block * op.block, -1, width}));
 }
 
 void import_reverse_sequence(NodeImporter& n, const OpRow&) {

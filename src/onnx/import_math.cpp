@@ -14,6 +14,27 @@ Value* bounded(NodeImporter& n, Value* x, Value* low, Value* high) {
   return low || high ? x : n.add(Identity{}, {x});
 }
 
+/// Before opset 7 the second operand lay at an axis of the first one: extents of 1 fill up behind
+/// it.
+Value* second_operand(NodeImporter& n, int index) {
+  Value* operand = n.input(index);
+  if (n.opset() >= 7 || !n.has("axis")) return operand;
+  const int64_t axis = n.normalized(n.integer_attribute("axis", 0), n.rank(n.input(0)));
+  std::vector<int64_t> behind;
+  for (int64_t i = axis + n.rank(operand); i < n.rank(n.input(0)); ++i) behind.push_back(i - axis);
+  return n.unsqueeze(operand, std::move(behind));
+}
+
+/// Slopes of PRelu before opset 9 belong to channels.
+Value* slope(NodeImporter& n) {
+  Value* slope = n.input(1);
+  const int rank = n.rank(n.input(0));
+  if (n.opset() >= 7 || n.rank(slope) != 1 || rank < 3) return slope;
+  std::vector<int64_t> behind;
+  for (int64_t i = 1; i < rank - 1; ++i) behind.push_back(i);
+  return n.unsqueeze(slope, std::move(behind));
+}
+
 /// One node when both bounds are numbers known now, else max and min.
 Value* clip(NodeImporter& n, Value* x, Value* low, Value* high) {
   const std::optional<double> from = n.known_number(low);
@@ -39,8 +60,10 @@ void import_pointwise(NodeImporter& n, const OpRow& row) {
 void import_variadic(NodeImporter& n, const OpRow& row) {
   Value* result = n.input(0);
   if (!result) return n.fail(ImportCode::kInvalidNode, "no inputs");
-  for (int i = 1; i < n.input_count(); ++i)
-    result = n.pointwise(row.function, {result, n.input(i)});
+  for (int i = 1; i < n.input_count(); ++i) {
+    Value* operand = row.function == F::k_prelu ? slope(n) : second_operand(n, i);
+    result = n.pointwise(row.function, {result, operand});
+  }
   n.output(n.input_count() == 1 ? n.add(Identity{}, {result}) : result);
 }
 
@@ -73,12 +96,9 @@ void import_bit_cast(NodeImporter& n, const OpRow&) {
   const DataType to = n.type_attribute("to", DataType::kFloat32);
   if (byte_size(to) != byte_size(n.type(n.input(0))))
     return n.fail(ImportCode::kInvalidNode, "the two element types differ in size");
-  const Tensor* known = n.contents(n.input(0));
-  if (!known)
-    return n.fail(ImportCode::kUnsupportedNode,
-                  "only the bits of a tensor known at build time can be reinterpreted");
-  n.output(
-      n.constant(Tensor(to, known->extents(), known->bytes(), std::make_shared<Tensor>(*known))));
+  BitCast op;
+  op.to = to;
+  n.output(n.add(op, {n.input(0)}));
 }
 
 void import_clip_attributes(NodeImporter& n, const OpRow&) {
@@ -110,7 +130,7 @@ void import_mod(NodeImporter& n, const OpRow&) {
 /// The result has the base's type, whatever the exponent's.
 void import_pow(NodeImporter& n, const OpRow&) {
   Value* base = n.input(0);
-  Value* exponent = n.input(1);
+  Value* exponent = second_operand(n, 1);
   const DataType type = n.type(base);
   if (!is_real(type) && is_real(n.type(exponent)))
     return n.output(

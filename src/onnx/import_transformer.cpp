@@ -1,5 +1,7 @@
 // Attention and what surrounds it.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "onnx/graph_importer.h"
 #include "onnx/node_importer.h"
@@ -41,6 +43,66 @@ Value* modified(NodeImporter& n, std::string_view name, Value* value) {
 
 }  // namespace
 
+namespace {
+
+/// Extent of an axis as a scalar.
+Value* extent_value(NodeImporter& n, Value* x, int64_t axis) {
+  return n.squeeze(n.slice(n.shape_of(x), 0, axis, axis + 1), {0});
+}
+
+Value* counting(NodeImporter& n, Value* limit) {
+  return n.add(RangeOf{}, {n.integer(0), limit, n.integer(1)});
+}
+
+/// Query position minus key position, [(B,1,)Sq,Skv]. Queries come after the past, or end where the
+/// valid keys of their sequence end.
+Value* distances(NodeImporter& n) {
+  const auto length = [&n](Value* x) { return extent_value(n, x, n.rank(x) == 3 ? 1 : 2); };
+  Value* q_length = length(n.input(0));
+  Value* kv_length = length(n.input(1));
+  Value* rows = n.unsqueeze(counting(n, q_length), {1});
+  if (n.has_input(4)) {
+    Value* past = extent_value(n, n.input(4), 2);
+    kv_length = n.add(kv_length, past);
+    rows = n.add(rows, past);
+  } else if (n.has_input(6)) {
+    rows = n.add(rows, n.unsqueeze(n.sub(n.input(6), q_length), {1, 2, 3}));
+  }
+  return n.sub(rows, counting(n, kv_length));
+}
+
+/// The mask operand with further positions masked.
+Value* restricted(NodeImporter& n, Value* mask, Value* allowed) {
+  if (!mask) return allowed;
+  if (n.type(mask) == DataType::kBool) return n.pointwise(F::k_and, {mask, allowed});
+  return n.where(allowed, mask, n.number(-std::numeric_limits<double>::infinity(), n.type(mask)));
+}
+
+/// The mask with entries for every key: those behind its end are masked.
+Value* full_mask(NodeImporter& n, Value* mask, Value* distance) {
+  if (!mask || n.extent(mask, -1) == n.extent(distance, -1)) return mask;
+  const int64_t missing = n.constant_extent(distance, -1) - n.constant_extent(mask, -1);
+  const bool boolean = n.type(mask) == DataType::kBool;
+  const double masked = boolean ? 0 : -std::numeric_limits<double>::infinity();
+  return n.add(Pad{},
+               {mask, n.integers({0, missing}), n.number(masked, n.type(mask)), n.integers({-1})});
+}
+
+/// Causality aligned to each sequence's length, and sliding windows, as a mask.
+Value* explicit_mask(NodeImporter& n, bool causal, int64_t left, int64_t right) {
+  Value* distance = distances(n);
+  Value* mask = full_mask(n, n.input(3), distance);
+  const auto require = [&](F comparison, int64_t bound) {
+    mask = restricted(n, mask, n.pointwise(comparison, {distance, n.integer(bound)}));
+  };
+  if (causal) require(F::k_greater_equal, 0);
+  if (left >= 0) require(F::k_less_equal, left);
+  if (right >= 0) require(F::k_greater_equal, -right);
+  return mask;
+}
+
+}  // namespace
+
 void import_attention(NodeImporter& n, const OpRow&) {
   Attention op;
   op.scale = n.real_attribute("scale", 0);
@@ -58,14 +120,19 @@ void import_attention(NodeImporter& n, const OpRow&) {
                                      ScoresOutput::kMasked, ScoresOutput::kSoftmax};
   op.scores = kModes[mode];
   op.softmax_type = softmax_type(n, "softmax_precision");
-  if (n.integer_attribute("left_window_size", -1) >= 0 ||
-      n.integer_attribute("right_window_size", -1) >= 0)
-    return n.fail(ImportCode::kUnsupportedNodeAttr,
-                  "sliding windows are not supported; express them by attn_mask");
+  std::vector<Value*> inputs = n.inputs();
+  const int64_t left = n.integer_attribute("left_window_size", -1);
+  const int64_t right = n.integer_attribute("right_window_size", -1);
+  const bool by_length = op.causal != CausalMask::kNone && n.has_input(6);
+  if (by_length || left >= 0 || right >= 0) {
+    inputs.resize(std::max<size_t>(inputs.size(), 4), nullptr);
+    inputs[3] = explicit_mask(n, op.causal != CausalMask::kNone, left, right);
+    op.causal = CausalMask::kNone;
+  }
   int count = 1;
   for (int i = 0; i < 4; ++i)
     if (n.wants(i)) count = i + 1;
-  const std::vector<Value*> results = n.add_multiple(op, n.inputs(), count);
+  const std::vector<Value*> results = n.add_multiple(op, std::move(inputs), count);
   for (int i = 0; i < count; ++i) n.output(i, results[static_cast<size_t>(i)]);
 }
 
@@ -146,8 +213,10 @@ void import_linear_attention(NodeImporter& n, const OpRow&) {
   const auto heads = [&](Value* x, int64_t count) -> Value* {
     return x ? split_heads(n, n.cast(x, compute), count) : nullptr;
   };
+  // One number for all heads stands as a head of its own, which broadcasts.
+  const auto gate = [&](Value* x) { return heads(x, n.extent(x, -1) == Dim(1) ? 1 : kv_heads); };
   const auto repeated = [&](Value* x, int64_t axis) {
-    if (q_heads == kv_heads || !x) return x;
+    if (q_heads == kv_heads || n.extent(x, axis) == Dim(1)) return x;
     std::vector<int64_t> of;
     for (int64_t head = 0; head < q_heads; ++head) of.push_back(head / (q_heads / kv_heads));
     Gather gather;
@@ -159,8 +228,8 @@ void import_linear_attention(NodeImporter& n, const OpRow&) {
   Value* v = heads(n.input(2), kv_heads);
   const bool gated = rule == 1 || rule == 3;
   const bool delta = rule >= 2;
-  Value* decay = gated ? heads(n.input(4), kv_heads) : nullptr;
-  Value* beta = delta ? heads(n.input(5), kv_heads) : nullptr;
+  Value* decay = gated && n.has_input(4) ? gate(n.input(4)) : nullptr;
+  Value* beta = delta && n.has_input(5) ? gate(n.input(5)) : nullptr;
   double scale = n.real_attribute("scale", 0);
   if (scale == 0) scale = 1.0 / std::sqrt(static_cast<double>(n.constant_extent(k, 3)));
   Value* state = n.input(3) ? n.cast(n.input(3), compute) : nullptr;

@@ -11,8 +11,8 @@ namespace tenon::importer {
 using ::onnx::AttributeProto;
 
 NodeImporter::NodeImporter(GraphImporter& importer, const ::onnx::NodeProto& node, int64_t opset,
-                           std::vector<Value*> inputs)
-    : Emitter(importer.graph(), importer.folded()),
+                           std::vector<Value*> inputs, std::string label)
+    : Emitter(importer.graph(), importer.folded(), std::move(label)),
       importer_(importer),
       node_(node),
       opset_(opset),

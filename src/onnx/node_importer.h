@@ -23,7 +23,7 @@ struct OpRow;
 class NodeImporter : public Emitter {
  public:
   NodeImporter(GraphImporter& graph_importer, const ::onnx::NodeProto& node, int64_t opset,
-               std::vector<Value*> inputs);
+               std::vector<Value*> inputs, std::string label = {});
 
   const ::onnx::NodeProto& node() const { return node_; }
   const std::string& op_type() const;

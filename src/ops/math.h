@@ -38,6 +38,15 @@ struct Cast final : OpBase<Cast> {
   }
 };
 
+struct BitCast final : OpBase<BitCast> {
+  TENON_OP_HEADER(BitCast, "bit_cast");
+  DataType to = DataType::kFloat32;
+  template <class V>
+  void attributes(V& v) {
+    v("to", to);
+  }
+};
+
 /// Vectors as in numpy.matmul when an operand has rank 1. Integer operands give i32 (i64 for i64).
 struct MatMul final : OpBase<MatMul> {
   TENON_OP_HEADER(MatMul, "matmul");

@@ -1,0 +1,197 @@
+#include "suite_case.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "onnx/external_data.h"
+#include "onnx/importer.h"
+#include "onnx/tensor_reader.h"
+#include "onnx_proto/onnx.pb.h"
+#include "ops/table.h"
+
+namespace tenon::onnx_suite {
+namespace {
+
+std::optional<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  std::stringstream bytes;
+  bytes << file.rdbuf();
+  return bytes.str();
+}
+
+/// data/<kind>_0.pb, data/<kind>_1.pb, ...
+Result<std::vector<Tensor>> read_tensors(const std::string& folder, const std::string& kind) {
+  std::vector<Tensor> tensors;
+  for (int i = 0;; ++i) {
+    const std::string path = fmt::format("{}/{}_{}.pb", folder, kind, i);
+    const std::optional<std::string> bytes = read_file(path);
+    if (!bytes) return tensors;
+    auto proto = std::make_shared<::onnx::TensorProto>();
+    if (!proto->ParseFromString(*bytes)) return user_error("{} is no tensor", path);
+    importer::ExternalDataFolder none("");
+    importer::TensorReader reader(proto, none, false);
+    TENON_ASSIGN(Tensor tensor, reader.read(*proto));
+    tensors.push_back(std::move(tensor));
+  }
+}
+
+/// No case can ask for more than two units in the last place of the narrow types, whose
+/// intermediate results implementations round in different places.
+double least_tolerance(DataType type) {
+  if (type == DataType::kBFloat16) return 0x1p-6;
+  return type == DataType::kFloat16 ? 0x1p-9 : 0;
+}
+
+bool close(double got, double expected, const Case& one) {
+  if (std::isnan(got) || std::isnan(expected)) return std::isnan(got) && std::isnan(expected);
+  if (std::isinf(got) || std::isinf(expected)) return got == expected;
+  return std::abs(got - expected) <= one.atol + one.rtol * std::abs(expected);
+}
+
+/// Which inputs are given at build time: none, then small integers, then everything small.
+enum class Given { kNothing, kIntegers, kSmall };
+
+bool is_given(const Tensor& tensor, Given given) {
+  if (given == Given::kNothing || tensor.rank() > 1 || tensor.count() > 64) return false;
+  const bool shape_type = tensor.type() == DataType::kInt64 || tensor.type() == DataType::kInt32;
+  return given == Given::kSmall || shape_type;
+}
+
+/// The graph inputs that data sets feed: those that are no initializers.
+std::vector<std::string> input_names(const std::string& model) {
+  ::onnx::ModelProto proto;
+  std::vector<std::string> names;
+  if (!proto.ParseFromString(model)) return names;
+  for (const auto& input : proto.graph().input()) names.push_back(input.name());
+  return names;
+}
+
+struct Attempt {
+  Status status;
+  std::vector<std::string> given;
+};
+
+Status compare(const std::vector<Tensor>& got, const DataSet& data, const Case& one) {
+  if (got.size() < data.outputs.size())
+    return user_error("{} outputs instead of {}", got.size(), data.outputs.size());
+  for (size_t i = 0; i < data.outputs.size(); ++i)
+    if (auto text = difference(got[i], data.outputs[i], one))
+      return user_error("output {}: {}", i, *text);
+  return {};
+}
+
+Attempt attempt(const std::string& folder, const std::string& model, const DataSet& data,
+                const Case& one, Given given) {
+  const std::vector<std::string> names = input_names(model);
+  ImportRequest request;
+  request.bytes = std::as_bytes(std::span(model));
+  request.directory = folder;
+  Attempt result;
+  for (size_t i = 0; i < data.inputs.size() && i < names.size(); ++i) {
+    if (!is_given(data.inputs[i], given)) continue;
+    request.options.values[names[i]] = data.inputs[i];
+    result.given.push_back(names[i]);
+  }
+  Result<ImportedModel> imported = import_model(request);
+  if (!imported.ok()) {
+    result.status = imported.error();
+    return result;
+  }
+  std::vector<Tensor> inputs;
+  for (const Value* input : imported->graph->inputs())
+    for (size_t i = 0; i < names.size() && i < data.inputs.size(); ++i)
+      if (names[i] == input->name) inputs.push_back(data.inputs[i]);
+  if (inputs.size() != imported->graph->inputs().size()) {
+    result.status = user_error("the data set lacks inputs");
+    return result;
+  }
+  Result<std::vector<Tensor>> outputs = evaluate_graph(*imported->graph, inputs);
+  result.status = outputs.ok() ? compare(*outputs, data, one) : Status(outputs.error());
+  return result;
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (c == '\n' || c == '\t') c = ' ';
+  return text.substr(0, 400);
+}
+
+}  // namespace
+
+Result<std::vector<Case>> read_cases(const std::string& folder) {
+  std::ifstream file(folder + "/cases.txt");
+  if (!file) return user_error("{}/cases.txt is missing: run generate_cases.py", folder);
+  std::vector<Case> cases;
+  for (std::string line; std::getline(file, line);) {
+    std::stringstream fields(line);
+    Case one;
+    std::string rtol, atol;
+    std::getline(fields, one.set, '\t');
+    std::getline(fields, one.name, '\t');
+    std::getline(fields, rtol, '\t');
+    std::getline(fields, atol, '\t');
+    std::getline(fields, one.operators, '\t');
+    std::getline(fields, one.unreadable, '\t');
+    one.rtol = std::stod(rtol);
+    one.atol = std::stod(atol);
+    cases.push_back(std::move(one));
+  }
+  return cases;
+}
+
+Result<std::vector<DataSet>> read_data(const std::string& folder) {
+  std::vector<DataSet> sets;
+  for (int i = 0; std::filesystem::exists(fmt::format("{}/data_{}", folder, i)); ++i) {
+    const std::string data = fmt::format("{}/data_{}", folder, i);
+    DataSet set;
+    TENON_ASSIGN(set.inputs, read_tensors(data, "input"));
+    TENON_ASSIGN(set.outputs, read_tensors(data, "output"));
+    sets.push_back(std::move(set));
+  }
+  if (sets.empty()) return user_error("the case has no data");
+  return sets;
+}
+
+std::optional<std::string> difference(const Tensor& got, const Tensor& expected, const Case& one) {
+  if (got.type() != expected.type())
+    return fmt::format("{} instead of {}", name_of(got.type()), name_of(expected.type()));
+  if (got.extents() != expected.extents())
+    return fmt::format("extents [{}] instead of [{}]", fmt::join(got.extents(), ","),
+                       fmt::join(expected.extents(), ","));
+  const bool real = is_real(got.type());
+  Case tolerant = one;
+  tolerant.rtol = std::max(one.rtol, least_tolerance(got.type()));
+  for (int64_t i = 0; i < got.count(); ++i) {
+    const bool same = real ? close(got.as_double(i), expected.as_double(i), tolerant)
+                           : got.as_int64(i) == expected.as_int64(i);
+    if (!same)
+      return fmt::format("element {} is {} instead of {}", i, got.as_double(i),
+                         expected.as_double(i));
+  }
+  return std::nullopt;
+}
+
+Outcome run_case(const std::string& folder, const Case& one) {
+  const std::optional<std::string> model = read_file(folder + "/model.onnx");
+  if (!model) return {false, "model.onnx is missing"};
+  Result<std::vector<DataSet>> sets = read_data(folder);
+  if (!sets.ok()) return {false, one_line(sets.error().message)};
+  std::string note;
+  for (const DataSet& data : *sets) {
+    Attempt last;
+    for (Given given : {Given::kNothing, Given::kIntegers, Given::kSmall}) {
+      last = attempt(folder, *model, data, one, given);
+      if (last.status.ok()) break;
+    }
+    if (!last.status.ok()) return {false, one_line(last.status.error().message)};
+    if (!last.given.empty())
+      note = fmt::format("given at build time: {}", fmt::join(last.given, ", "));
+  }
+  return {true, note};
+}
+
+}  // namespace tenon::onnx_suite
