@@ -172,6 +172,10 @@ void WinogradConvolution<kTile>::multiply(const ConvArguments& arguments, const 
     for (int64_t c = 0; c < channels; c += kernels_->panel) {
       const char* b =
           packed_.as<char>() + point * packed_each_ + (channel + c) / kernels_->panel * panel_bytes;
+      // What comes after this panel: the next one of this point, or the first of the next point.
+      const char* next = c + kernels_->panel < channels
+                             ? b + panel_bytes
+                             : b - c / kernels_->panel * panel_bytes + packed_each_;
       for (int64_t i = 0; i < row_tiles; ++i) {
         const int64_t r = i * count / row_tiles;
         Tile tile;
@@ -179,6 +183,8 @@ void WinogradConvolution<kTile>::multiply(const ConvArguments& arguments, const 
         tile.a_stride = row_stride();
         tile.b = b;
         tile.k = shape_.channels;
+        tile.prefetch_step = ceil_div(4 * kernels_->panel, row_tiles);
+        tile.prefetch = next + i * tile.k * tile.prefetch_step;
         tile.rows = static_cast<int>((i + 1) * count / row_tiles - r);
         tile.columns = static_cast<int>(std::min<int64_t>(kernels_->panel, channels - c));
         tile.output = sums + (point * count + r) * channel_block_ + c;
