@@ -197,6 +197,15 @@ std::pair<Value*, Value*> linear_step(Emitter& e, Value* state, const LinearStep
   return {state, e.mul(read, scale)};
 }
 
+/// Zeros [B,H,dk,dv], for keys and values of [B,T,H,D].
+Value* empty_state(NodeImporter& n, Value* k, Value* v, int64_t heads) {
+  Tensor zero(n.type(k), {});
+  zero.set_from_double(0, 0);
+  Value* batch = n.slice(n.shape_of(k), 0, 0, 1);
+  Value* sizes = n.integers({heads, n.constant_extent(k, 3), n.constant_extent(v, 3)});
+  return n.fill(n.concat({batch, sizes}, 0), std::move(zero));
+}
+
 }  // namespace
 
 /// A scan over time whose body is the recurrence; computed in f32.
@@ -233,13 +242,7 @@ void import_linear_attention(NodeImporter& n, const OpRow&) {
   double scale = n.real_attribute("scale", 0);
   if (scale == 0) scale = 1.0 / std::sqrt(static_cast<double>(n.constant_extent(k, 3)));
   Value* state = n.input(3) ? n.cast(n.input(3), compute) : nullptr;
-  if (!state) {
-    Tensor zero(compute, {});
-    zero.set_from_double(0, 0);
-    Value* batch = n.slice(n.shape_of(k), 0, 0, 1);
-    Value* sizes = n.integers({kv_heads, n.constant_extent(k, 3), n.constant_extent(v, 3)});
-    state = n.fill(n.concat({batch, sizes}, 0), std::move(zero));
-  }
+  if (!state) state = empty_state(n, k, v, kv_heads);
   state = repeated(state, 1);
   std::vector<Value*> inputs{state, q, repeated(k, 2), repeated(v, 2)};
   if (decay) inputs.push_back(repeated(decay, 2));
