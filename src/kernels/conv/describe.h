@@ -1,5 +1,6 @@
 #pragma once
 
+#include "device/cpu/thread_pool.h"
 #include "kernels/conv/problem.h"
 #include "kernels/epilogue/region_epilogue.h"
 
@@ -32,6 +33,9 @@ class ConvKernel final : public Kernel {
   }
 
   Status run(const LaunchArguments& arguments) const override {
+    if (arguments.queue.pool->threads() > description_.conv.threads)
+      return internal_error("a kernel made for {} threads runs on {}", description_.conv.threads,
+                            arguments.queue.pool->threads());
     EpilogueOperand operands[kMaxConvSteps];
     bind_operands(description_.steps, arguments, operands);
     implementation_.run({arguments.inputs[description_.input], arguments.outputs[0], operands},

@@ -124,6 +124,9 @@ class GemmKernel final : public Kernel {
       : gemm_(std::move(gemm)), description_(std::move(description)), packed_(packed) {}
 
   Status run(const LaunchArguments& arguments) const override {
+    if (arguments.queue.pool->threads() > description_.gemm.threads)
+      return internal_error("a kernel made for {} threads runs on {}", description_.gemm.threads,
+                            arguments.queue.pool->threads());
     cpu::EpilogueOperand operands[cpu::kMaxEpilogueSteps];
     cpu::bind_operands(description_.steps, arguments, operands);
     gemm_.run({arguments.inputs[description_.a],
