@@ -57,6 +57,7 @@ class OpenVino:
         return {i.any_name: np.dtype(i.element_type.to_dtype()) for i in self.compiled.inputs}
 
     def bind(self, values: dict[str, np.ndarray]) -> None:
+        self.values = values  # the tensors do not keep what they share alive
         self.request = self.compiled.create_infer_request()
         for name, value in values.items():
             self.request.set_tensor(name, self.library.Tensor(value, shared_memory=True))

@@ -35,9 +35,9 @@ void Console::write(Severity severity, std::string_view message) {
   const std::string line = fmt::format("[{}] [{}] {}\n", timestamp(), letter(severity), message);
   const std::lock_guard lock(mutex_);
   erase_progress_line();
-  // What was printed before an error stands before it, also where both streams go to one file.
-  if (to_error) std::fflush(stdout);
   std::fwrite(line.data(), 1, line.size(), to_error ? stderr : stdout);
+  // Lines keep their order where both streams go to one file, and none is lost in a crash.
+  if (!to_error) std::fflush(stdout);
 }
 
 void Console::plain(std::string_view line) {
