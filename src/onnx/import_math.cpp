@@ -60,6 +60,10 @@ void import_pointwise(NodeImporter& n, const OpRow& row) {
 void import_variadic(NodeImporter& n, const OpRow& row) {
   Value* result = n.input(0);
   if (!result) return n.fail(ImportCode::kInvalidNode, "no inputs");
+  const bool any_number = row.name == "Max" || row.name == "Min" || row.name == "Sum";
+  if (!any_number && n.input_count() != 2) {
+    return n.fail(ImportCode::kInvalidNode, fmt::format("{} inputs instead of 2", n.input_count()));
+  }
   for (int i = 1; i < n.input_count(); ++i) {
     Value* operand = row.function == F::k_prelu ? slope(n) : second_operand(n, i);
     result = n.pointwise(row.function, {result, operand});
