@@ -5,7 +5,7 @@
 #include "ops/dims.h"
 #include "ops/ops.h"
 #include "ops/table.h"
-#include "plan/view.h"
+#include "kernels/view.h"
 
 namespace tenon {
 namespace {

@@ -1,4 +1,4 @@
-#include "plan/view.h"
+#include "kernels/view.h"
 
 #include <algorithm>
 
@@ -106,7 +106,7 @@ Result<View> expand_view(const Operand& input, const Extents& extents) {
   return view;
 }
 
-Result<View> raw_view(const Node& node, int output, const Operand& input, const Extents& extents,
+Result<View> any_view(const Node& node, int output, const Operand& input, const Extents& extents,
                       std::span<const Tensor* const> contents) {
   if (node.is<Identity>() || node.is<Reformat>()) return View{0, strides_of(input)};
   if (node.is<Reshape>() || node.is<Flatten>() || node.is<Squeeze>() || node.is<Unsqueeze>())
@@ -122,6 +122,11 @@ Result<View> raw_view(const Node& node, int output, const Operand& input, const 
 
 }  // namespace
 
+Result<View> input_view(const Node& node, int output, const Operand& input, const Extents& extents,
+                        std::span<const Tensor* const> contents) {
+  return any_view(node, output, input, extents, contents);
+}
+
 std::vector<int64_t> normalized_strides(const Extents& extents, const std::vector<int64_t>& strides,
                                         Layout layout) {
   const std::vector<int64_t> dense = dense_strides(extents, layout);
@@ -133,7 +138,7 @@ std::vector<int64_t> normalized_strides(const Extents& extents, const std::vecto
 Result<View> make_view(const Node& node, int output, const Operand& input, const Extents& extents,
                        std::span<const Tensor* const> contents) {
   if (element_count(extents) == 0) return unsupported("the output is empty");
-  TENON_ASSIGN(View view, raw_view(node, output, input, extents, contents));
+  TENON_ASSIGN(View view, any_view(node, output, input, extents, contents));
   view.strides = normalized_strides(extents, view.strides, node.output(output)->type.layout);
   if (node.is<Reformat>() && !view.strides.empty()) return unsupported("the layouts differ");
   return view;

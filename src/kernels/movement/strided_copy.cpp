@@ -1,0 +1,122 @@
+#include "kernels/movement/strided_copy.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+namespace tenon::cpu {
+namespace {
+
+/// Elements that are worth a task of their own.
+constexpr int64_t kTaskElements = 16384;
+/// Rows and columns of a transposed tile: both sides' cache lines stay in the first-level cache.
+constexpr int64_t kTile = 32;
+
+/// A piece: the last axis and, when the source is contiguous along another one, that axis too.
+struct Plane {
+  int64_t rows = 1, columns = 1;
+  int64_t from_row = 0, from_column = 0, to_row = 0, to_column = 0;
+};
+
+template <class T>
+void copy_plane(const Plane& p, const T* from, T* to) {
+  if (p.from_column == 1 && p.to_column == 1) {
+    for (int64_t r = 0; r < p.rows; ++r)
+      std::memcpy(to + r * p.to_row, from + r * p.from_row, p.columns * sizeof(T));
+    return;
+  }
+  for (int64_t r0 = 0; r0 < p.rows; r0 += kTile)
+    for (int64_t c0 = 0; c0 < p.columns; c0 += kTile) {
+      const int64_t r1 = std::min(p.rows, r0 + kTile), c1 = std::min(p.columns, c0 + kTile);
+      for (int64_t r = r0; r < r1; ++r)
+        for (int64_t c = c0; c < c1; ++c)
+          to[r * p.to_row + c * p.to_column] = from[r * p.from_row + c * p.from_column];
+    }
+}
+
+void copy_plane(int bytes, const Plane& plane, const char* from, char* to) {
+  switch (bytes) {
+    case 1:
+      return copy_plane(plane, reinterpret_cast<const uint8_t*>(from),
+                        reinterpret_cast<uint8_t*>(to));
+    case 2:
+      return copy_plane(plane, reinterpret_cast<const uint16_t*>(from),
+                        reinterpret_cast<uint16_t*>(to));
+    case 4:
+      return copy_plane(plane, reinterpret_cast<const uint32_t*>(from),
+                        reinterpret_cast<uint32_t*>(to));
+    default:
+      return copy_plane(plane, reinterpret_cast<const uint64_t*>(from),
+                        reinterpret_cast<uint64_t*>(to));
+  }
+}
+
+}  // namespace
+
+StridedCopy StridedCopy::make(const std::vector<int64_t>& extents, const std::vector<int64_t>& from,
+                              const std::vector<int64_t>& to, int bytes) {
+  std::vector<size_t> axes(extents.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  std::stable_sort(axes.begin(), axes.end(), [&](size_t a, size_t b) { return to[a] > to[b]; });
+  StridedCopy copy;
+  copy.bytes = bytes;
+  for (const size_t axis : axes) {
+    const int64_t extent = extents[axis];
+    if (extent == 1) continue;
+    if (!copy.extents.empty() && copy.from.back() == from[axis] * extent &&
+        copy.to.back() == to[axis] * extent) {
+      copy.extents.back() *= extent;
+      copy.from.back() = from[axis];
+      copy.to.back() = to[axis];
+    } else {
+      copy.extents.push_back(extent);
+      copy.from.push_back(from[axis]);
+      copy.to.push_back(to[axis]);
+    }
+  }
+  if (copy.extents.empty()) {
+    copy.extents = {1};
+    copy.from = copy.to = {1};
+  }
+  return copy;
+}
+
+void StridedCopy::run(const void* source, void* destination, ThreadPool& pool) const {
+  const int last = static_cast<int>(extents.size()) - 1;
+  Plane plane{1, extents[last], 0, from[last], 0, to[last]};
+  // The second axis of the plane: the one the source is contiguous along, else the next slower one.
+  int second = last - 1;
+  for (int axis = 0; axis < last; ++axis)
+    if (from[last] != 1 && from[axis] == 1) second = axis;
+  int64_t others = 1;
+  for (int axis = 0; axis < last; ++axis)
+    if (axis != second) others *= extents[axis];
+  const int64_t second_extent = second >= 0 ? extents[second] : 1;
+  const int64_t rows =
+      std::clamp<int64_t>(kTaskElements / std::max<int64_t>(plane.columns, 1), 1, second_extent);
+  const int64_t row_tasks = (second_extent + rows - 1) / rows;
+  pool.parallel_for(others * row_tasks, 1, [&](int64_t begin, int64_t end, int) {
+    for (int64_t task = begin; task < end; ++task) {
+      int64_t rest = task / row_tasks, from_at = 0, to_at = 0;
+      for (int axis = last - 1; axis >= 0; --axis) {
+        if (axis == second) continue;
+        from_at += rest % extents[axis] * from[axis];
+        to_at += rest % extents[axis] * to[axis];
+        rest /= extents[axis];
+      }
+      Plane piece = plane;
+      if (second >= 0) {
+        const int64_t first = task % row_tasks * rows;
+        piece.rows = std::min(rows, second_extent - first);
+        piece.from_row = from[second];
+        piece.to_row = to[second];
+        from_at += first * from[second];
+        to_at += first * to[second];
+      }
+      copy_plane(bytes, piece, static_cast<const char*>(source) + from_at * bytes,
+                 static_cast<char*>(destination) + to_at * bytes);
+    }
+  });
+}
+
+}  // namespace tenon::cpu

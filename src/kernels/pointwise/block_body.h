@@ -1,0 +1,138 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/epilogue/finish.h"
+#include "kernels/pointwise/executor.h"
+#include "kernels/vector_math/activations.h"
+
+/// Loops over one block of registers, over a vector type V of kernels/vector_math.
+namespace tenon::cpu::block_detail {
+
+/// Blocks are a multiple of every vector's width long, so the loops may run over the end of what is
+/// used.
+template <class V, class F>
+[[gnu::always_inline]] inline void each(float* out, int64_t n, F f) {
+  for (int64_t i = 0; i < n; i += V::kWidth)
+    f(i).store(out + i, static_cast<int>(std::min<int64_t>(V::kWidth, n - i)));
+}
+
+template <class V>
+[[gnu::always_inline]] inline V at(const float* p, int64_t i, int64_t n) {
+  return n - i >= V::kWidth ? V::load(p + i) : V::load(p + i, static_cast<int>(n - i));
+}
+
+template <class V, PointwiseFunction kFunction>
+void unary_loop(const PointwiseProgram::Instruction& in, const float* x, float* out, int64_t n) {
+  const auto alpha = static_cast<float>(in.alpha), beta = static_cast<float>(in.beta);
+  each<V>(out, n, [&](int64_t i) {
+    return vector_math::apply_unary(kFunction, at<V>(x, i, n), alpha, beta);
+  });
+}
+
+template <class V, PointwiseFunction kFunction>
+void binary_loop(const float* x, const float* y, float* out, int64_t n) {
+  each<V>(out, n, [&](int64_t i) {
+    return vector_math::apply_binary(kFunction, at<V>(x, i, n), at<V>(y, i, n));
+  });
+}
+
+/// A loop compiled for each function that has a vector form.
+template <class V>
+bool apply_vector(const PointwiseProgram::Instruction& in, const float* x, const float* y,
+                  float* out, int64_t n) {
+  switch (in.function) {
+#define TENON_POINTWISE(name, arity, category, ...)                                        \
+  case PointwiseFunction::k_##name:                                                        \
+    if constexpr (vector_math::has_vector_form(PointwiseFunction::k_##name)) {             \
+      if constexpr (arity == 1) unary_loop<V, PointwiseFunction::k_##name>(in, x, out, n); \
+      if constexpr (arity == 2) binary_loop<V, PointwiseFunction::k_##name>(x, y, out, n); \
+      return true;                                                                         \
+    }                                                                                      \
+    return false;
+#include "ops/pointwise.def"
+  }
+  return false;
+}
+
+template <class V>
+void apply(const PointwiseProgram::Instruction& in, const float* x, const float* y, const float* z,
+           float* out, int64_t n) {
+  if (in.is_cast) {
+    const bool to_bool = in.to == DataType::kBool;
+    for (int64_t i = 0; i < n; ++i) out[i] = to_bool ? (x[i] != 0 ? 1.0f : 0.0f) : x[i];
+  } else if (in.function == PointwiseFunction::k_where) {
+    for (int64_t i = 0; i < n; ++i) out[i] = x[i] != 0 ? y[i] : z[i];
+  } else if (!apply_vector<V>(in, x, y, out, n)) {
+    const auto alpha = static_cast<float>(in.alpha), beta = static_cast<float>(in.beta);
+    for (int64_t i = 0; i < n; ++i)
+      out[i] = apply_scalar(in.function, x[i], y == nullptr ? 0.0f : y[i], alpha, beta);
+  }
+}
+
+template <class T>
+void load_as(const void* base, int64_t at, int64_t stride, float* to, int64_t n) {
+  const T* from = static_cast<const T*>(base) + at;
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i * stride]);
+}
+
+inline float widen(uint16_t value) {
+  return __builtin_bit_cast(float, static_cast<uint32_t>(value) << 16);
+}
+
+inline void load_bf16(const void* base, int64_t at, int64_t stride, float* to, int64_t n) {
+  const uint16_t* from = static_cast<const uint16_t*>(base) + at;
+  for (int64_t i = 0; i < n; ++i) to[i] = widen(from[i * stride]);
+}
+
+inline void load(PointwiseType type, const void* from, int64_t at, int64_t stride, float* to,
+                 int64_t n) {
+  if (stride == 0 && n > 1) {  // One element, repeated.
+    load(type, from, at, 1, to, 1);
+    std::fill(to + 1, to + n, to[0]);
+    return;
+  }
+  switch (type) {
+    case PointwiseType::f32:
+      return load_as<float>(from, at, stride, to, n);
+    case PointwiseType::bf16:
+      return load_bf16(from, at, stride, to, n);
+    case PointwiseType::boolean:
+      return load_as<uint8_t>(from, at, stride, to, n);
+    case PointwiseType::i32:
+      return load_as<int32_t>(from, at, stride, to, n);
+    case PointwiseType::i64:
+      return load_as<int64_t>(from, at, stride, to, n);
+  }
+}
+
+template <class V>
+void store_bf16(const float* from, uint16_t* to, int64_t stride, int64_t n) {
+  for (int64_t i = 0; i < n && stride == 1; i += V::kWidth)
+    at<V>(from, i, n).store_bf16(to + i, static_cast<int>(std::min<int64_t>(V::kWidth, n - i)));
+  for (int64_t i = 0; i < n && stride != 1; ++i)
+    at<V>(from + i, 0, 1).store_bf16(to + i * stride, 1);
+}
+
+template <class V>
+void store(PointwiseType type, const float* from, void* base, int64_t at, int64_t stride,
+           int64_t n) {
+  if (type == PointwiseType::f32) {
+    auto* to = static_cast<float*>(base) + at;
+    for (int64_t i = 0; i < n; ++i) to[i * stride] = from[i];
+  } else if (type == PointwiseType::bf16) {
+    store_bf16<V>(from, static_cast<uint16_t*>(base) + at, stride, n);
+  } else {
+    auto* to = static_cast<uint8_t*>(base) + at;
+    for (int64_t i = 0; i < n; ++i) to[i * stride] = from[i] != 0 ? 1 : 0;
+  }
+}
+
+template <class V>
+const BlockFunctions& functions() {
+  static constexpr BlockFunctions kFunctions{apply<V>, load, store<V>};
+  return kFunctions;
+}
+
+}  // namespace tenon::cpu::block_detail

@@ -1,0 +1,126 @@
+#include "kernels/pointwise/executor.h"
+
+#include <algorithm>
+
+namespace tenon::cpu {
+namespace {
+
+const BlockFunctions& functions_for(Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::avx512) return block_functions_avx512();
+  if (isa >= Isa::avx2) return block_functions_avx2();
+#endif
+  (void)isa;
+  return block_functions_generic();
+}
+
+/// One thread's walk over its blocks.
+class Walk {
+ public:
+  Walk(const PointwisePlan& plan, const void* const* inputs, void* const* outputs, float* registers)
+      : plan_(plan),
+        functions_(functions_for(plan.isa)),
+        inputs_(inputs),
+        outputs_(outputs),
+        registers_(registers) {
+    sources_.resize(static_cast<size_t>(plan.program.inputs) + plan.program.instructions.size());
+  }
+
+  void block(int64_t index) {
+    const int64_t piece = index % plan_.pieces_a_row();
+    first_row_ = index / plan_.pieces_a_row() * plan_.rows_a_block();
+    rows_ = std::min(plan_.rows_a_block(), plan_.rows() - first_row_);
+    column_ = piece * kBlockElements;
+    columns_ = std::min(kBlockElements, plan_.row() - column_);
+    for (int i = 0; i < plan_.program.inputs; ++i) load(i);
+    for (size_t i = 0; i < plan_.program.instructions.size(); ++i) apply(i);
+    for (size_t i = 0; i < plan_.program.outputs.size(); ++i) store(i);
+  }
+
+ private:
+  float* slot(size_t reg) { return registers_ + reg * kBlockElements; }
+
+  /// Element offset of a row's first element of the block, for one operand.
+  int64_t row_offset(size_t operand, int64_t row) const {
+    const auto& extents = plan_.loops.extents;
+    const auto& strides = plan_.loops.strides[operand];
+    int64_t at = column_ * strides.back();
+    for (int axis = static_cast<int>(extents.size()) - 2; axis >= 0; --axis) {
+      at += row % extents[axis] * strides[axis];
+      row /= extents[axis];
+    }
+    return at;
+  }
+
+  void load(int input) {
+    const auto operand = static_cast<size_t>(input);
+    const PointwiseType type = plan_.types[operand];
+    const int64_t stride = plan_.loops.strides[operand].back();
+    if (rows_ == 1 && stride == 1 &&
+        type == PointwiseType::f32) {  // Already what a register holds.
+      sources_[operand] =
+          static_cast<const float*>(inputs_[input]) + row_offset(operand, first_row_);
+      return;
+    }
+    for (int64_t r = 0; r < rows_; ++r)
+      functions_.load(type, inputs_[input], row_offset(operand, first_row_ + r), stride,
+                      slot(operand) + r * columns_, columns_);
+    sources_[operand] = slot(operand);
+  }
+
+  void apply(size_t index) {
+    const auto& instruction = plan_.program.instructions[index];
+    const float* operands[3] = {nullptr, nullptr, nullptr};
+    for (int i = 0; i < 3 && instruction.sources[i] >= 0; ++i)
+      operands[i] = sources_[instruction.sources[i]];
+    const size_t reg = static_cast<size_t>(plan_.program.inputs) + index;
+    functions_.apply(instruction, operands[0], operands[1], operands[2], slot(reg),
+                     rows_ * columns_);
+    sources_[reg] = slot(reg);
+  }
+
+  void store(size_t output) {
+    const size_t operand = static_cast<size_t>(plan_.program.inputs) + output;
+    const float* from = sources_[plan_.program.outputs[output]];
+    const int64_t stride = plan_.loops.strides[operand].back();
+    for (int64_t r = 0; r < rows_; ++r)
+      functions_.store(plan_.types[operand], from + r * columns_, outputs_[output],
+                       row_offset(operand, first_row_ + r), stride, columns_);
+  }
+
+  const PointwisePlan& plan_;
+  const BlockFunctions& functions_;
+  const void* const* inputs_;
+  void* const* outputs_;
+  float* registers_;
+  std::vector<const float*> sources_;
+  int64_t first_row_ = 0, rows_ = 0, column_ = 0, columns_ = 0;
+};
+
+}  // namespace
+
+int64_t PointwisePlan::rows() const {
+  int64_t count = 1;
+  for (size_t i = 0; i + 1 < loops.extents.size(); ++i) count *= loops.extents[i];
+  return count;
+}
+
+size_t PointwisePlan::scratch_bytes(int threads) const {
+  const size_t registers = static_cast<size_t>(program.inputs) + program.instructions.size();
+  return static_cast<size_t>(threads) * registers * kBlockElements * sizeof(float);
+}
+
+void run_pointwise(const PointwisePlan& plan, const void* const* inputs, void* const* outputs,
+                   ThreadPool& pool, void* scratch) {
+  const int64_t blocks =
+      (plan.rows() + plan.rows_a_block() - 1) / plan.rows_a_block() * plan.pieces_a_row();
+  const int64_t grain = 8;  // Smaller tasks cost more to hand out than to do.
+  pool.parallel_for(blocks, grain, [&](int64_t begin, int64_t end, int worker) {
+    float* registers = static_cast<float*>(scratch) +
+                       static_cast<size_t>(worker) * plan.scratch_bytes(1) / sizeof(float);
+    Walk walk(plan, inputs, outputs, registers);
+    for (int64_t block = begin; block < end; ++block) walk.block(block);
+  });
+}
+
+}  // namespace tenon::cpu

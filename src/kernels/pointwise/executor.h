@@ -1,0 +1,49 @@
+#pragma once
+
+#include "device/cpu/isa.h"
+#include "device/cpu/thread_pool.h"
+#include "kernels/pointwise/program.h"
+
+namespace tenon::cpu {
+
+/// How an operand's elements are stored; registers are float, with 0 and 1 for bool.
+enum class PointwiseType : uint8_t { f32, bf16, boolean, i32, i64 };
+
+/// Elements of a block of registers.
+inline constexpr int64_t kBlockElements = 1024;
+
+/// A program made ready: blocks of rows go through all instructions while they are in the
+/// first-level cache.
+struct PointwisePlan {
+  PointwiseProgram program;
+  CollapsedLoops loops;
+  std::vector<PointwiseType> types;  ///< Inputs, then outputs.
+  Isa isa = detected_isa();
+
+  int64_t row() const { return loops.extents.back(); }
+  int64_t rows() const;
+  /// A block is several whole rows, or a piece of one long row.
+  int64_t rows_a_block() const { return row() >= kBlockElements ? 1 : kBlockElements / row(); }
+  int64_t pieces_a_row() const { return (row() + kBlockElements - 1) / kBlockElements; }
+  size_t scratch_bytes(int threads) const;
+};
+
+/// `addresses`: inputs, then outputs. Results do not depend on the number of threads.
+void run_pointwise(const PointwisePlan& plan, const void* const* inputs, void* const* outputs,
+                   ThreadPool& pool, void* scratch);
+
+/// The loops over one block, as compiled for one instruction set.
+struct BlockFunctions {
+  /// out[i] = f(x[i]) or f(x[i], y[i]) or x[i] ? y[i] : z[i]
+  void (*apply)(const PointwiseProgram::Instruction& instruction, const float* x, const float* y,
+                const float* z, float* out, int64_t n);
+  void (*load)(PointwiseType type, const void* from, int64_t at, int64_t stride, float* to,
+               int64_t n);
+  void (*store)(PointwiseType type, const float* from, void* to, int64_t at, int64_t stride,
+                int64_t n);
+};
+const BlockFunctions& block_functions_generic();
+const BlockFunctions& block_functions_avx2();
+const BlockFunctions& block_functions_avx512();
+
+}  // namespace tenon::cpu

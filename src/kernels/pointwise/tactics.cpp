@@ -1,0 +1,97 @@
+#include <optional>
+
+#include "kernels/pointwise/executor.h"
+#include "kernels/region.h"
+#include "kernels/tactic.h"
+
+namespace tenon::tactics::pointwise_blocks {
+namespace {
+
+std::optional<cpu::PointwiseType> stored_type(DataType type) {
+  switch (type) {
+    case DataType::kFloat32:
+      return cpu::PointwiseType::f32;
+    case DataType::kBFloat16:
+      return cpu::PointwiseType::bf16;
+    case DataType::kBool:
+      return cpu::PointwiseType::boolean;
+    case DataType::kInt32:
+      return cpu::PointwiseType::i32;
+    case DataType::kInt64:
+      return cpu::PointwiseType::i64;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool is_register_type(DataType type) {
+  return type == DataType::kFloat32 || type == DataType::kBFloat16 || type == DataType::kBool;
+}
+
+/// Integers may only be read by a cast: a float register does not hold them all.
+Support check_integers(const PointwiseProgram& program, const Problem& problem) {
+  for (const auto& instruction : program.instructions) {
+    if (!is_register_type(instruction.to))
+      return Support::no("a value that is neither f32, bf16 nor bool");
+    for (const int source : instruction.sources)
+      if (source >= 0 && source < program.inputs && !is_register_type(problem.input(source).type) &&
+          !instruction.is_cast)
+        return Support::no("arithmetic on integers");
+  }
+  return {};
+}
+
+class PointwiseKernel final : public Kernel {
+ public:
+  PointwiseKernel(cpu::PointwisePlan plan, int threads)
+      : plan_(std::move(plan)), threads_(threads) {}
+
+  Status run(const LaunchArguments& arguments) const override {
+    cpu::run_pointwise(plan_, arguments.inputs.data(), arguments.outputs.data(),
+                       *arguments.queue.pool, arguments.workspace);
+    return {};
+  }
+  size_t workspace_bytes() const override { return plan_.scratch_bytes(threads_); }
+
+ private:
+  cpu::PointwisePlan plan_;
+  int threads_;
+};
+
+}  // namespace
+
+Support supports(const Problem& problem) {
+  if (!is_pointwise_region(*problem.node)) return Support::no("not pointwise");
+  const auto program = make_pointwise_program(*problem.node);
+  if (!program.ok()) return Support::no(program.error().message);
+  for (const Operand& output : problem.outputs) {
+    if (!is_register_type(output.type))
+      return Support::no("a result that is neither f32, bf16 nor bool");
+    if (output.extents != problem.output().extents)
+      return Support::no("outputs of different extents");
+    if (output.count() == 0) return Support::no("an empty result");
+  }
+  for (const Operand& input : problem.inputs) {
+    if (!input.present) return Support::no("an absent operand");
+    if (!stored_type(input.type).has_value()) return Support::no("an operand's type");
+    if (input.rank() > problem.output().rank())
+      return Support::no("an operand of more axes than the result");
+  }
+  return check_integers(*program, problem);
+}
+
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  cpu::PointwisePlan plan;
+  TENON_ASSIGN(plan.program, make_pointwise_program(*problem.node));
+  plan.loops = collapse_loops(problem);
+  for (const Operand& input : problem.inputs) plan.types.push_back(*stored_type(input.type));
+  for (const Operand& output : problem.outputs) plan.types.push_back(*stored_type(output.type));
+  return std::unique_ptr<Kernel>(
+      std::make_unique<PointwiseKernel>(std::move(plan), problem.threads));
+}
+
+}  // namespace tenon::tactics::pointwise_blocks

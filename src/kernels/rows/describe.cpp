@@ -1,0 +1,38 @@
+#include "kernels/rows/describe.h"
+
+namespace tenon::cpu {
+
+std::optional<UnarySteps> unary_steps(const AnchoredRegion& region) {
+  UnarySteps steps;
+  for (const RegionStep& step : region.steps) {
+    if (step.operand >= 0) return std::nullopt;
+    EpilogueStep unary;
+    unary.function = step.function;
+    unary.alpha = static_cast<float>(step.alpha);
+    unary.beta = static_cast<float>(step.beta);
+    steps.push_back(unary);
+  }
+  return steps;
+}
+
+bool is_vector_type(DataType type) {
+  return type == DataType::kFloat32 || type == DataType::kBFloat16;
+}
+
+bool is_plain(const Operand& operand) {
+  return operand.dense() && (operand.layout == Layout::kRowMajor || operand.rank() < 3);
+}
+
+std::vector<float> to_floats(ElementType type, const void* values, int64_t count) {
+  std::vector<float> result(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) {
+    if (type == ElementType::f32)
+      result[i] = static_cast<const float*>(values)[i];
+    else
+      result[i] = __builtin_bit_cast(
+          float, static_cast<uint32_t>(static_cast<const uint16_t*>(values)[i]) << 16);
+  }
+  return result;
+}
+
+}  // namespace tenon::cpu

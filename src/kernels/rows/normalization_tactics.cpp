@@ -1,0 +1,267 @@
+// Layer and RMS normalization over rows; instance and group normalization over channels-last
+// images.
+#include <algorithm>
+#include <cmath>
+
+#include "device/cpu/thread_pool.h"
+#include "kernels/epilogue/region_epilogue.h"
+#include "kernels/image.h"
+#include "kernels/rows/describe.h"
+#include "kernels/tactic.h"
+#include "ops/nn.h"
+
+namespace tenon::tactics {
+namespace {
+
+bool over_rows(const Normalization& op) {
+  return op.norm == NormKind::kLayer || op.norm == NormKind::kRms;
+}
+
+/// Scale or bias as floats: a copy when it is constant, else read at each launch.
+struct Factors {
+  int input = -1;
+  std::vector<float> copy;
+
+  static Factors of(const Problem& problem, const AnchoredRegion& region, size_t operand) {
+    Factors factors;
+    factors.input = operand < region.anchor_inputs.size() ? region.anchor_inputs[operand] : -1;
+    if (factors.input < 0) return factors;
+    const Operand& source = problem.input(factors.input);
+    if (source.constant != nullptr)
+      factors.copy =
+          cpu::to_floats(*cpu::element_type(source.type), source.constant->bytes(), source.count());
+    return factors;
+  }
+};
+
+Support check_factors(const Problem& problem, const AnchoredRegion& region, int64_t count) {
+  for (size_t i = 1; i < region.anchor_inputs.size(); ++i) {
+    if (region.anchor_inputs[i] < 0) continue;
+    const Operand& factors = problem.input(region.anchor_inputs[i]);
+    if (factors.count() != count)
+      return Support::no("scale or bias broadcasts within the normalized axes");
+    if (factors.constant == nullptr) return Support::no("scale or bias is computed at run time");
+    if (!cpu::is_vector_type(factors.type)) return Support::no("the type of scale or bias");
+  }
+  return {};
+}
+
+Support check_common(const Problem& problem, const AnchoredRegion& region,
+                     const Normalization& op) {
+  if (problem.outputs.size() != 1) return Support::no("statistics are wanted");
+  const DataType type = problem.input(region.anchor_inputs[0]).type;
+  if (!cpu::is_vector_type(type) || problem.output().type != type)
+    return Support::no("the type is neither f32 nor bf16");
+  if (op.compute != DataType::kFloat32) return Support::no("statistics in another type than f32");
+  if (!cpu::unary_steps(region)) return Support::no("an epilogue with operands");
+  if (problem.output().count() == 0) return Support::no("an empty tensor");
+  return {};
+}
+
+}  // namespace
+
+namespace normalization_rows {
+namespace {
+
+class RowNormalization final : public Kernel {
+ public:
+  RowNormalization(const Problem& problem, const AnchoredRegion& region, const Normalization& op)
+      : input_(region.anchor_inputs[0]),
+        type_(*cpu::element_type(problem.output().type)),
+        scale_(Factors::of(problem, region, 1)),
+        bias_(Factors::of(problem, region, 2)),
+        epsilon_(static_cast<float>(op.epsilon)),
+        rms_(op.norm == NormKind::kRms),
+        steps_(*cpu::unary_steps(region)),
+        threads_(problem.threads),
+        functions_(cpu::row_functions(cpu::detected_isa())) {
+    const Extents& extents = problem.output().extents;
+    const int64_t axis = op.axis < 0 ? op.axis + static_cast<int64_t>(extents.size()) : op.axis;
+    for (size_t i = static_cast<size_t>(axis); i < extents.size(); ++i) length_ *= extents[i];
+    rows_ = problem.output().count() / length_;
+  }
+
+  Status run(const LaunchArguments& arguments) const override {
+    const float* scale = scale_.copy.empty() ? nullptr : scale_.copy.data();
+    const float* bias = bias_.copy.empty() ? nullptr : bias_.copy.data();
+    const int64_t grain = std::max<int64_t>(1, 4096 / length_);
+    arguments.queue.pool->parallel_for(rows_, grain, [&](int64_t begin, int64_t end, int worker) {
+      float* buffer = static_cast<float*>(arguments.workspace) + worker * buffer_floats();
+      for (int64_t row = begin; row < end; ++row)
+        functions_.normalize(type_, cpu::advance(arguments.inputs[input_], row * length_, type_),
+                             cpu::advance(arguments.outputs[0], row * length_, type_), length_,
+                             scale, bias, epsilon_, rms_, steps_, buffer);
+    });
+    return {};
+  }
+  size_t workspace_bytes() const override {
+    return static_cast<size_t>(threads_ * buffer_floats()) * sizeof(float);
+  }
+  bool uses_input(int index) const override {
+    return index != scale_.input && index != bias_.input;
+  }
+
+ private:
+  int64_t buffer_floats() const { return (length_ + 15) / 16 * 16; }
+
+  int input_;
+  cpu::ElementType type_;
+  int64_t rows_ = 0, length_ = 1;
+  Factors scale_, bias_;
+  float epsilon_;
+  bool rms_;
+  cpu::UnarySteps steps_;
+  int threads_;
+  const cpu::RowFunctions& functions_;
+};
+
+}  // namespace
+
+Support supports(const Problem& problem) {
+  const auto region = anchored_region(problem);
+  if (!region.ok()) return Support::no(region.error().message);
+  const auto* op = region->anchor->as<Normalization>();
+  if (op == nullptr || !over_rows(*op)) return Support::no("not a layer or RMS normalization");
+  if (const Support common = check_common(problem, *region, *op); !common) return common;
+  const Operand& x = problem.input(region->anchor_inputs[0]);
+  if (!cpu::is_plain(x) || !cpu::is_plain(problem.output())) return Support::no("not dense");
+  const int64_t axis = op->axis < 0 ? op->axis + x.rank() : op->axis;
+  int64_t length = 1;
+  for (int64_t i = axis; i < x.rank(); ++i) length *= x.extents[i];
+  return check_factors(problem, *region, length);
+}
+
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(const AnchoredRegion region, anchored_region(problem));
+  return std::unique_ptr<Kernel>(
+      std::make_unique<RowNormalization>(problem, region, *region.anchor->as<Normalization>()));
+}
+
+}  // namespace normalization_rows
+
+namespace normalization_nhwc {
+namespace {
+
+/// Two passes over each image: sums per channel (in pieces, one a task, added up in order), then
+/// scaling.
+class ImageNormalization final : public Kernel {
+ public:
+  ImageNormalization(const Problem& problem, const AnchoredRegion& region, const Normalization& op)
+      : input_(region.anchor_inputs[0]),
+        type_(*cpu::element_type(problem.output().type)),
+        scale_(Factors::of(problem, region, 1)),
+        bias_(Factors::of(problem, region, 2)),
+        epsilon_(op.epsilon),
+        steps_(*cpu::unary_steps(region)),
+        functions_(cpu::row_functions(cpu::detected_isa())) {
+    const Operand& x = problem.input(input_);
+    batch_ = x.extents[0];
+    channels_ = x.extents[1];
+    groups_ = op.norm == NormKind::kInstance ? channels_ : op.groups;
+    for (int i = 2; i < x.rank(); ++i) pixels_ *= x.extents[i];
+    x_stride_ = *pixel_stride(x);
+    y_stride_ = *pixel_stride(problem.output());
+    pieces_ = std::clamp<int64_t>(pixels_ * channels_ / 16384, 1, kMaxPieces);
+  }
+
+  Status run(const LaunchArguments& arguments) const override {
+    auto* sums = static_cast<float*>(arguments.workspace);
+    float* factors = sums + batch_ * pieces_ * 2 * channels_;
+    cpu::ThreadPool& pool = *arguments.queue.pool;
+    pool.parallel_for(batch_ * pieces_, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t task = begin; task < end; ++task) {
+        float* to = sums + task * 2 * channels_;
+        std::fill_n(to, 2 * channels_, 0.0f);
+        const int64_t first = first_pixel(task % pieces_), last = first_pixel(task % pieces_ + 1);
+        const int64_t at = (task / pieces_ * pixels_ + first) * x_stride_;
+        functions_.moments(type_, cpu::advance(arguments.inputs[input_], at, type_), last - first,
+                           x_stride_, channels_, to, to + channels_);
+      }
+    });
+    for (int64_t n = 0; n < batch_; ++n)
+      make_factors(sums + n * pieces_ * 2 * channels_, factors + n * 2 * channels_);
+    pool.parallel_for(batch_ * pieces_, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t n = task / pieces_, first = first_pixel(task % pieces_),
+                      last = first_pixel(task % pieces_ + 1);
+        const float* factor = factors + n * 2 * channels_;
+        functions_.scale_pixels(
+            type_, cpu::advance(arguments.inputs[input_], (n * pixels_ + first) * x_stride_, type_),
+            cpu::advance(arguments.outputs[0], (n * pixels_ + first) * y_stride_, type_),
+            last - first, x_stride_, y_stride_, channels_, factor, factor + channels_, steps_);
+      }
+    });
+    return {};
+  }
+  size_t workspace_bytes() const override {
+    return static_cast<size_t>(batch_ * (pieces_ + 1) * 2 * channels_) * sizeof(float);
+  }
+  bool uses_input(int index) const override {
+    return index != scale_.input && index != bias_.input;
+  }
+
+ private:
+  static constexpr int64_t kMaxPieces = 32;
+  int64_t first_pixel(int64_t piece) const { return piece * pixels_ / pieces_; }
+
+  /// One factor and shift a channel from the sums of all pieces.
+  void make_factors(const float* sums, float* factors) const {
+    const int64_t each = channels_ / groups_;
+    for (int64_t g = 0; g < groups_; ++g) {
+      double sum = 0, square = 0;
+      for (int64_t piece = 0; piece < pieces_; ++piece)
+        for (int64_t c = g * each; c < (g + 1) * each; ++c) {
+          sum += sums[piece * 2 * channels_ + c];
+          square += sums[piece * 2 * channels_ + channels_ + c];
+        }
+      const double count = static_cast<double>(each * pixels_), mean = sum / count;
+      const double inverse = 1 / std::sqrt(std::max(0.0, square / count - mean * mean) + epsilon_);
+      for (int64_t c = g * each; c < (g + 1) * each; ++c) {
+        const double scale = scale_.copy.empty() ? 1 : scale_.copy[c],
+                     bias = bias_.copy.empty() ? 0 : bias_.copy[c];
+        factors[c] = static_cast<float>(inverse * scale);
+        factors[channels_ + c] = static_cast<float>(bias - mean * inverse * scale);
+      }
+    }
+  }
+
+  int input_;
+  cpu::ElementType type_;
+  int64_t batch_ = 1, channels_ = 1, groups_ = 1, pixels_ = 1, x_stride_ = 1, y_stride_ = 1,
+          pieces_ = 1;
+  Factors scale_, bias_;
+  double epsilon_;
+  cpu::UnarySteps steps_;
+  const cpu::RowFunctions& functions_;
+};
+
+}  // namespace
+
+Support supports(const Problem& problem) {
+  const auto region = anchored_region(problem);
+  if (!region.ok()) return Support::no(region.error().message);
+  const auto* op = region->anchor->as<Normalization>();
+  if (op == nullptr || over_rows(*op)) return Support::no("not an instance or group normalization");
+  if (const Support common = check_common(problem, *region, *op); !common) return common;
+  const Operand& x = problem.input(region->anchor_inputs[0]);
+  if (!pixel_stride(x) || !pixel_stride(problem.output())) return Support::no("not channels-last");
+  return check_factors(problem, *region, x.extents[1]);
+}
+
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(const AnchoredRegion region, anchored_region(problem));
+  return std::unique_ptr<Kernel>(
+      std::make_unique<ImageNormalization>(problem, region, *region.anchor->as<Normalization>()));
+}
+
+}  // namespace normalization_nhwc
+
+}  // namespace tenon::tactics

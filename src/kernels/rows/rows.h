@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "device/cpu/isa.h"
+#include "kernels/epilogue/epilogue.h"
+
+/// Row kernels over f32 or bf16, computing in float. A row is `n` contiguous elements.
+namespace tenon::cpu {
+
+/// Unary functions applied to each result.
+using UnarySteps = std::vector<EpilogueStep>;
+
+struct RowFunctions {
+  /// y = softmax(x), or its logarithm.
+  void (*softmax)(ElementType type, const void* x, void* y, int64_t n, bool log);
+  /// y = steps((x - mean) / sqrt(variance + epsilon) * scale + bias); RMS takes the mean as 0.
+  /// scale and bias have n floats, or are null. `buffer` holds n floats.
+  void (*normalize)(ElementType type, const void* x, void* y, int64_t n, const float* scale,
+                    const float* bias, float epsilon, bool rms, const UnarySteps& steps,
+                    float* buffer);
+  /// Adds to sums[0..channels) and squares[0..channels) those of `pixels` pixels.
+  void (*moments)(ElementType type, const void* x, int64_t pixels, int64_t pixel_stride,
+                  int64_t channels, float* sums, float* squares);
+  /// y = steps(x * factor + shift), one factor and shift a channel.
+  void (*scale_pixels)(ElementType type, const void* x, void* y, int64_t pixels, int64_t x_stride,
+                       int64_t y_stride, int64_t channels, const float* factor, const float* shift,
+                       const UnarySteps& steps);
+  /// sum, maximum or minimum of a row (function: 0, 1, 2).
+  float (*reduce)(ElementType type, const void* x, int64_t n, int function);
+};
+const RowFunctions& row_functions(Isa isa);
+
+const RowFunctions& row_functions_generic();
+const RowFunctions& row_functions_avx2();
+const RowFunctions& row_functions_avx512();
+
+}  // namespace tenon::cpu

@@ -1,0 +1,199 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/epilogue/finish.h"
+#include "kernels/rows/rows.h"
+#include "kernels/vector_math/activations.h"
+
+/// Row kernels over a vector type V of kernels/vector_math.
+namespace tenon::cpu::rows_detail {
+
+template <class V>
+[[gnu::always_inline]] inline V load(ElementType type, const void* base, int64_t at, int n) {
+  if (type == ElementType::f32) {
+    const float* p = static_cast<const float*>(base) + at;
+    return n == V::kWidth ? V::load(p) : V::load(p, n);
+  }
+  const uint16_t* p = static_cast<const uint16_t*>(base) + at;
+  return n == V::kWidth ? V::load_bf16(p) : V::load_bf16(p, n);
+}
+
+template <class V>
+[[gnu::always_inline]] inline void store(ElementType type, void* base, int64_t at, V x, int n) {
+  if (type == ElementType::f32)
+    x.store(static_cast<float*>(base) + at, n);
+  else
+    x.store_bf16(static_cast<uint16_t*>(base) + at, n);
+}
+
+template <class V>
+int width_at(int64_t i, int64_t n) {
+  return static_cast<int>(std::min<int64_t>(V::kWidth, n - i));
+}
+
+template <class V>
+float sum_lanes(V v) {
+  float lanes[V::kWidth], total = 0;
+  v.store(lanes, V::kWidth);
+  for (const float lane : lanes) total += lane;
+  return total;
+}
+
+template <class V>
+[[gnu::always_inline]] inline V apply_steps(V x, const UnarySteps& steps) {
+  for (const EpilogueStep& step : steps) {
+    if (vector_math::has_vector_form(step.function)) {
+      x = vector_math::apply_unary(step.function, x, step.alpha, step.beta);
+      continue;
+    }
+    float lanes[V::kWidth];
+    x.store(lanes, V::kWidth);
+    for (float& lane : lanes) lane = apply_scalar(step.function, lane, 0, step.alpha, step.beta);
+    x = V::load(lanes);
+  }
+  return x;
+}
+
+/// Largest element; NaN is left out here and comes back through the sum.
+template <class V>
+float largest(ElementType type, const void* x, int64_t n) {
+  float top = -std::numeric_limits<float>::infinity();
+  V tops = V::broadcast(top);
+  int64_t i = 0;
+  for (; i + V::kWidth <= n; i += V::kWidth) tops = max(load<V>(type, x, i, V::kWidth), tops);
+  float lanes[V::kWidth];
+  tops.store(lanes, V::kWidth);
+  for (const float lane : lanes) top = std::max(top, lane);
+  if (i < n) {
+    load<V>(type, x, i, width_at<V>(i, n)).store(lanes, V::kWidth);
+    for (int k = 0; k < n - i; ++k) top = std::max(top, lanes[k]);
+  }
+  return top;
+}
+
+template <class V>
+void softmax(ElementType type, const void* x, void* y, int64_t n, bool log) {
+  const V top = V::broadcast(largest<V>(type, x, n));
+  V sums = V::zero();
+  float tail = 0;
+  for (int64_t i = 0; i < n; i += V::kWidth) {
+    const int w = width_at<V>(i, n);
+    const V e = vector_math::exp(load<V>(type, x, i, w) - top);
+    if (!log) store(type, y, i, e, w);
+    if (w == V::kWidth) {
+      sums = sums + e;
+    } else {
+      float lanes[V::kWidth];
+      e.store(lanes, V::kWidth);
+      for (int k = 0; k < w; ++k) tail += lanes[k];
+    }
+  }
+  const float sum = sum_lanes(sums) + tail;
+  const V factor = V::broadcast(1 / sum), shift = V::broadcast(std::log(sum));
+  for (int64_t i = 0; i < n; i += V::kWidth) {
+    const int w = width_at<V>(i, n);
+    if (log)
+      store(type, y, i, load<V>(type, x, i, w) - top - shift, w);
+    else if (type == ElementType::f32)
+      store(type, y, i, load<V>(type, y, i, w) * factor, w);
+    else  // What was stored is rounded: compute it again.
+      store(type, y, i, vector_math::exp(load<V>(type, x, i, w) - top) * factor, w);
+  }
+}
+
+template <class V>
+void normalize(ElementType type, const void* x, void* y, int64_t n, const float* scale,
+               const float* bias, float epsilon, bool rms, const UnarySteps& steps, float* buffer) {
+  V sums = V::zero();
+  for (int64_t i = 0; i < n; i += V::kWidth) {
+    const int w = width_at<V>(i, n);
+    const V v = load<V>(type, x, i, w);  // Zero behind the end.
+    v.store(buffer + i, w);
+    sums = sums + v;
+  }
+  const float mean = rms ? 0.0f : sum_lanes(sums) / static_cast<float>(n);
+  const V centre = V::broadcast(mean);
+  V squares = V::zero();
+  float tail = 0;
+  for (int64_t i = 0; i < n; i += V::kWidth) {
+    const int w = width_at<V>(i, n);
+    const V d = V::load(buffer + i, w) - centre;
+    if (w == V::kWidth)
+      squares = fma(d, d, squares);
+    else
+      for (int64_t k = i; k < n; ++k) tail += (buffer[k] - mean) * (buffer[k] - mean);
+  }
+  const float variance = (sum_lanes(squares) + tail) / static_cast<float>(n);
+  const V inverse = V::broadcast(1 / std::sqrt(variance + epsilon));
+  for (int64_t i = 0; i < n; i += V::kWidth) {
+    const int w = width_at<V>(i, n);
+    V v = (V::load(buffer + i, w) - centre) * inverse;
+    if (scale != nullptr) v = v * V::load(scale + i, w);
+    if (bias != nullptr) v = v + V::load(bias + i, w);
+    store(type, y, i, apply_steps(v, steps), w);
+  }
+}
+
+template <class V>
+void moments(ElementType type, const void* x, int64_t pixels, int64_t pixel_stride,
+             int64_t channels, float* sums, float* squares) {
+  for (int64_t c = 0; c < channels; c += V::kWidth) {
+    const int w = width_at<V>(c, channels);
+    V sum = V::load(sums + c, w), square = V::load(squares + c, w);
+    for (int64_t p = 0; p < pixels; ++p) {
+      const V v = load<V>(type, x, p * pixel_stride + c, w);
+      sum = sum + v;
+      square = fma(v, v, square);
+    }
+    sum.store(sums + c, w);
+    square.store(squares + c, w);
+  }
+}
+
+template <class V>
+void scale_pixels(ElementType type, const void* x, void* y, int64_t pixels, int64_t x_stride,
+                  int64_t y_stride, int64_t channels, const float* factor, const float* shift,
+                  const UnarySteps& steps) {
+  for (int64_t p = 0; p < pixels; ++p)
+    for (int64_t c = 0; c < channels; c += V::kWidth) {
+      const int w = width_at<V>(c, channels);
+      const V v =
+          fma(load<V>(type, x, p * x_stride + c, w), V::load(factor + c, w), V::load(shift + c, w));
+      store(type, y, p * y_stride + c, apply_steps(v, steps), w);
+    }
+}
+
+template <class V>
+float reduce(ElementType type, const void* x, int64_t n, int function) {
+  if (function == 0) {
+    V sums = V::zero();
+    for (int64_t i = 0; i < n; i += V::kWidth) sums = sums + load<V>(type, x, i, width_at<V>(i, n));
+    return sum_lanes(sums);
+  }
+  float result = function == 1 ? -std::numeric_limits<float>::infinity()
+                               : std::numeric_limits<float>::infinity();
+  for (int64_t i = 0; i < n; i += V::kWidth) {
+    float lanes[V::kWidth];
+    const int w = width_at<V>(i, n);
+    load<V>(type, x, i, w).store(lanes, V::kWidth);
+    for (int k = 0; k < w; ++k) {
+      const bool better = function == 1 ? lanes[k] > result : lanes[k] < result;
+      if (better || lanes[k] != lanes[k]) result = lanes[k];
+      if (result != result) return result;
+    }
+  }
+  return result;
+}
+
+template <class V>
+const RowFunctions& functions() {
+  static constexpr RowFunctions kFunctions{softmax<V>, normalize<V>, moments<V>, scale_pixels<V>,
+                                           reduce<V>};
+  return kFunctions;
+}
+
+}  // namespace tenon::cpu::rows_detail

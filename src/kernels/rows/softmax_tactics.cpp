@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <optional>
+
+#include "device/cpu/thread_pool.h"
+#include "kernels/epilogue/region_epilogue.h"
+#include "kernels/rows/describe.h"
+#include "kernels/tactic.h"
+#include "ops/nn.h"
+
+namespace tenon::tactics::softmax_rows {
+namespace {
+
+/// Elements of a row: the extents from the first softmax axis on, when the axes reach to the last.
+std::optional<int64_t> row_length(const Softmax& op, const Extents& extents) {
+  const auto rank = static_cast<int64_t>(extents.size());
+  std::vector<bool> normalized(extents.size(), false);
+  for (const int64_t axis : op.axes) normalized[axis < 0 ? axis + rank : axis] = true;
+  int64_t length = 1, i = rank - 1;
+  for (; i >= 0 && normalized[i]; --i) length *= extents[i];
+  for (; i >= 0; --i)
+    if (normalized[i]) return std::nullopt;
+  return op.axes.empty() ? std::nullopt : std::optional(length);
+}
+
+class SoftmaxKernel final : public Kernel {
+ public:
+  SoftmaxKernel(int64_t rows, int64_t length, cpu::ElementType type, bool log)
+      : rows_(rows),
+        length_(length),
+        type_(type),
+        log_(log),
+        functions_(cpu::row_functions(cpu::detected_isa())) {}
+
+  Status run(const LaunchArguments& arguments) const override {
+    const int64_t grain = std::max<int64_t>(1, 4096 / length_);
+    arguments.queue.pool->parallel_for(rows_, grain, [&](int64_t begin, int64_t end, int) {
+      for (int64_t row = begin; row < end; ++row)
+        functions_.softmax(type_, cpu::advance(arguments.inputs[0], row * length_, type_),
+                           cpu::advance(arguments.outputs[0], row * length_, type_), length_, log_);
+    });
+    return {};
+  }
+
+ private:
+  int64_t rows_, length_;
+  cpu::ElementType type_;
+  bool log_;
+  const cpu::RowFunctions& functions_;
+};
+
+}  // namespace
+
+Support supports(const Problem& problem) {
+  const auto* op = problem.node->as<Softmax>();
+  if (op == nullptr) return Support::no("not a softmax");
+  if (!cpu::is_vector_type(problem.input(0).type))
+    return Support::no("the type is neither f32 nor bf16");
+  if (!cpu::is_plain(problem.input(0)) || !cpu::is_plain(problem.output()))
+    return Support::no("not dense");
+  if (problem.input(0).count() == 0) return Support::no("an empty tensor");
+  if (!row_length(*op, problem.input(0).extents))
+    return Support::no("axes that are not the last ones");
+  return {};
+}
+
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  const auto& op = *problem.node->as<Softmax>();
+  const int64_t length = *row_length(op, problem.input(0).extents);
+  return std::unique_ptr<Kernel>(
+      std::make_unique<SoftmaxKernel>(problem.input(0).count() / length, length,
+                                      *cpu::element_type(problem.input(0).type), op.log));
+}
+
+}  // namespace tenon::tactics::softmax_rows
