@@ -101,6 +101,16 @@ Value* add_integers(Graph& graph, std::vector<int64_t> values) {
   return value;
 }
 
+Value* add_shape(Graph& graph, const Shape& shape) {
+  if (is_constant(shape)) return add_integers(graph, constants(shape));
+  auto dims = std::make_unique<Dims>();
+  for (const Dim& dim : shape) dims->expressions.push_back(dim.to_string());
+  dims->extents = {static_cast<int64_t>(shape.size())};
+  Node* node = graph.add_node(std::move(dims), {}, 1, "shape");
+  (void)infer_node(*node).ok();
+  return node->output();
+}
+
 void add_origins(Node& to, const Node& from) {
   for (const std::string& origin : from.origins)
     if (std::find(to.origins.begin(), to.origins.end(), origin) == to.origins.end())

@@ -43,6 +43,8 @@ Value* add_pointwise(Graph& graph, PointwiseFunction function, std::vector<Value
                      const Node& like, double alpha = 0, double beta = 0);
 Value* add_op(Graph& graph, std::unique_ptr<Op> op, std::vector<Value*> inputs, const Node& like);
 Value* add_integers(Graph& graph, std::vector<int64_t> values);
+/// A shape as a tensor: a constant, or `dims` where it has symbols.
+Value* add_shape(Graph& graph, const Shape& shape);
 
 /// Adds the origins of `from` to `to`, once each.
 void add_origins(Node& to, const Node& from);

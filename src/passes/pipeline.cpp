@@ -15,7 +15,9 @@ constexpr std::string_view kPipeline[] = {
     "recognize_group_norm",
     "recognize_activations",
     "recognize_attention",
-    // Attention adds transposes that cancel others.
+    "gather_to_slice",
+    "sink_reshapes",
+    // Attention adds transposes that cancel others, sinking adds reshapes that do.
     "simplify",
     "fold_into_weights",
     "lower_precision",

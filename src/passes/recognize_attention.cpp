@@ -143,30 +143,24 @@ Value* combine_masks(Graph& graph, const Pattern& pattern, const Node& like) {
   return add_pointwise(graph, k_where, {keep, sum, never}, like);
 }
 
-bool is_swap_of_heads(const Node* node) {
-  const auto* transpose = node == nullptr ? nullptr : node->as<Transpose>();
-  return transpose != nullptr && transpose->permutation == std::vector<int64_t>{0, 2, 1, 3};
-}
-
 void replace(Graph& graph, Node& root, const Pattern& pattern) {
   auto attention = std::make_unique<Attention>();
   attention->scale = pattern.scale;
   attention->masked_rows_zero = pattern.masked_rows_zero;
+  attention->out_bsnh = true;
   Value* k = pattern.k_transposed ? swap_last_two(graph, pattern.k, root) : pattern.k;
   Value* mask = combine_masks(graph, pattern, root);
-  Node* behind = only_user(graph, root.output());
-  Node* replaced = &root;
-  if (is_swap_of_heads(behind)) {
-    attention->out_bsnh = true;
-    replaced = behind;
-  }
   std::vector<Value*> inputs = {pattern.q, k, pattern.v};
   if (mask != nullptr) inputs.push_back(mask);
   Value* result = add_op(graph, std::move(attention), std::move(inputs), root);
-  result->producer()->name = "mha(" + root.name + ")";
-  add_origins(*result->producer(), *replaced);
-  result->name = replaced->output()->name;
-  graph.replace_uses(replaced->output(), result);
+  result->producer()->name = fmt::format("mha({})", root.name);
+  // The kernel writes [batch, length, heads, size]: the transpose back usually cancels against one
+  // that follows.
+  auto back = std::make_unique<Transpose>();
+  back->permutation = {0, 2, 1, 3};
+  Value* swapped = add_op(graph, std::move(back), {result}, root);
+  swapped->name = root.output()->name;
+  graph.replace_uses(root.output(), swapped);
 }
 
 }  // namespace
