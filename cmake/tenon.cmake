@@ -1,8 +1,11 @@
 # Project-wide compile options and the two functions every folder of src/ and tests/ is declared with.
 
 add_library(tenon_options INTERFACE)
-target_compile_options(tenon_options INTERFACE -Wall -Wextra -Wpedantic -Werror -Wno-missing-field-initializers
-                       -Wno-psabi)
+target_compile_options(tenon_options INTERFACE -Wall -Wextra -Wpedantic -Wno-missing-field-initializers -Wno-psabi)
+# Warnings are errors for the compiler that the project is developed with; others warn of other things.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(tenon_options INTERFACE -Werror)
+endif()
 target_include_directories(tenon_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 target_include_directories(tenon_options SYSTEM INTERFACE ${CMAKE_BINARY_DIR}/generated)
 if(TENON_SANITIZE)
