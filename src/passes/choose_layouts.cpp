@@ -81,6 +81,7 @@ class LayoutChooser {
 
  private:
   void visit(Node& node) {
+    if (node.is<Reformat>()) return;
     const Wish wish = wish_of(node);
     if (wish == Wish::kAnyInput) return;
     const bool last = wish == Wish::kChannelsLast ? is_image(node.output())

@@ -158,6 +158,7 @@ bool fold(Graph& graph, Node& node) {
     add_origins(*anchor, node);
     x->name = node.output()->name;
     graph.replace_uses(node.output(), x);
+    graph.erase(&node);  // It would count as a second user of x.
     return true;
   }
   return false;
@@ -177,8 +178,9 @@ bool fold_into_weights(Graph& graph, PassContext& context) {
   nodes.clear();
   for (const auto& node : graph.nodes()) nodes.push_back(node.get());
   for (Node* node : nodes) {
+    const std::string name = node->name;
     if (!context.allows_fusion(*node) || !fold(graph, *node)) continue;
-    context.applied(node->name + " goes into the weights before it");
+    context.applied(name + " goes into the weights before it");
     changed = true;
   }
   return changed;

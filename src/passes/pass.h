@@ -65,6 +65,10 @@ const PassInfo* find_pass(std::string_view name);
 /// Shell-style match of "*" and "?".
 bool matches_pattern(std::string_view pattern, std::string_view text);
 
+/// Runs one pass, then removes dead nodes, restores order, infers shapes and verifies, where it
+/// changed something, which it returns. An error names the pass.
+Result<bool> run_pass(Graph& graph, const PassInfo& pass, PassContext& context);
+
 /// Runs the pipeline of passes/pipeline.cpp on a network-level graph. Returns the applications in
 /// order. Infers shapes, removes dead nodes, restores order and verifies between passes.
 Result<std::vector<std::string>> run_passes(Graph& graph, const PassOptions& options,

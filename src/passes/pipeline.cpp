@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "ops/table.h"
+#include "ops/verifier.h"
 #include "passes/pass.h"
 
 namespace tenon {
@@ -39,26 +40,33 @@ bool is_disabled(const PassOptions& options, std::string_view name) {
 
 }  // namespace
 
+Result<bool> run_pass(Graph& graph, const PassInfo& pass, PassContext& context) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  context.start(pass.name);
+  const bool changed = pass.run(graph, context);
+  Status status;
+  if (changed) {
+    graph.remove_dead();
+    status = graph.sort();
+    if (status.ok()) status = infer_graph(graph);
+    if (status.ok()) status = verify(graph);
+  }
+  if (!status.ok())
+    return std::move(status).error().with_context(fmt::format("after pass {}", pass.name));
+  context.logger().verbose("pass {}: {} nodes, {:.1f} ms", pass.name, graph.nodes().size(),
+                           std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+  return changed;
+}
+
 Result<std::vector<std::string>> run_passes(Graph& graph, const PassOptions& options,
                                             Logger& logger) {
-  using Clock = std::chrono::steady_clock;
   PassContext context(options, logger);
   TENON_TRY(infer_graph(graph));
   for (const std::string_view name : kPipeline) {
     const PassInfo& pass = *find_pass(name);
     if (options.level < pass.level || is_disabled(options, name)) continue;
-    const auto start = Clock::now();
-    context.start(name);
-    const bool changed = pass.run(graph, context);
-    if (changed) {
-      graph.remove_dead();
-      Status status = graph.sort();
-      if (status.ok()) status = infer_graph(graph);
-      if (!status.ok())
-        return std::move(status).error().with_context(fmt::format("after pass {}", name));
-    }
-    logger.verbose("pass {}: {} nodes, {:.1f} ms", name, graph.nodes().size(),
-                   std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+    TENON_TRY(run_pass(graph, pass, context));
   }
   return context.log();
 }

@@ -1,0 +1,186 @@
+#include "random_graph.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+#include <random>
+
+#include "ops/ops.h"
+#include "ops/table.h"
+
+namespace tenon {
+namespace {
+
+using enum PointwiseFunction;
+
+class Maker {
+ public:
+  explicit Maker(uint64_t seed) : graph_(std::make_unique<Graph>()), random_(seed) {}
+
+  std::unique_ptr<Graph> make(int nodes) {
+    values_.push_back(graph_->add_input("images", {DataType::kFloat32, {2, 4, 3, 3}}));
+    values_.push_back(graph_->add_input("rows", {DataType::kFloat32, {2, 3, 8}}));
+    values_.push_back(graph_->add_input("matrix", {DataType::kFloat32, {6, 8}}));
+    for (int i = 0; i < nodes; ++i) add_some(values_[below(values_.size())]);
+    for (Value* value : values_)
+      if (value->uses().empty() && value->producer() != nullptr) graph_->add_output(value);
+    graph_->add_output(values_.back());
+    return std::move(graph_);
+  }
+
+ private:
+  size_t below(size_t count) { return random_() % count; }
+
+  Value* weights(Extents extents) {
+    Tensor tensor(DataType::kFloat32, extents);
+    // Halves and quarters: sums of few products are exact, and some are 0 or 1 throughout.
+    for (int64_t i = 0; i < tensor.count(); ++i)
+      tensor.set_from_double(i, static_cast<double>(random_() % 9) / 4 - 1);
+    Value* value = graph_->add_constant(std::move(tensor));
+    value->type = {DataType::kFloat32, to_shape(extents)};
+    return value;
+  }
+
+  Value* number() {
+    constexpr double kNumbers[] = {0, 1, 0.5, 3, 6, 0.70710678, -1};
+    Value* value = graph_->add_constant(Tensor::scalar_f32(static_cast<float>(kNumbers[below(7)])));
+    value->type = {DataType::kFloat32, {}};
+    return value;
+  }
+
+  Value* integers(std::vector<int64_t> list) {
+    Value* value = graph_->add_constant(Tensor::vector_i64(list));
+    value->type = {DataType::kInt64, {static_cast<int64_t>(list.size())}};
+    return value;
+  }
+
+  void add(std::unique_ptr<Op> op, std::vector<Value*> inputs, int outputs = 1) {
+    Node* node = graph_->add_node(std::move(op), std::move(inputs), outputs,
+                                  fmt::format("n{}", graph_->nodes().size()));
+    node->origins = {node->name};
+    if (!infer_node(*node).ok()) {
+      graph_->erase(node);
+      return;
+    }
+    for (Value* output : node->outputs()) values_.push_back(output);
+  }
+
+  void add_pointwise(Value* x) {
+    constexpr PointwiseFunction kUnary[] = {k_relu, k_sigmoid,  k_tanh, k_erf,
+                                            k_neg,  k_softplus, k_abs};
+    constexpr PointwiseFunction kBinary[] = {k_add, k_mul, k_sub, k_max, k_div};
+    if (below(2) == 0) return add(std::make_unique<Pointwise>(kUnary[below(7)]), {x});
+    Value* other = below(2) == 0 ? number() : partner(x);
+    // A division by anything may give infinities, whose differences say nothing.
+    const bool number_other = other->constant() != nullptr &&
+                              other->constant()->as_double(0) != 0 &&
+                              other->constant()->count() == 1;
+    const PointwiseFunction function = kBinary[below(number_other ? 5 : 4)];
+    if (below(2) == 0 && function != k_div)
+      return add(std::make_unique<Pointwise>(function), {other, x});
+    add(std::make_unique<Pointwise>(function), {x, other});
+  }
+
+  /// Something of x's shape, or a vector along one of its axes.
+  Value* partner(Value* x) {
+    std::vector<Value*> same;
+    for (Value* value : values_)
+      if (value->type.shape == x->type.shape) same.push_back(value);
+    if (below(2) == 0) return same[below(same.size())];
+    const Extents extents = constants(x->type.shape);
+    Extents along(extents.size(), 1);
+    const size_t axis = below(extents.size());
+    along[axis] = extents[axis];
+    return weights(along);
+  }
+
+  void add_movement(Value* x) {
+    const Extents extents = constants(x->type.shape);
+    const int64_t rank = static_cast<int64_t>(extents.size());
+    switch (below(5)) {
+      case 0: {
+        auto op = std::make_unique<Transpose>();
+        op->permutation.resize(rank);
+        std::iota(op->permutation.begin(), op->permutation.end(), 0);
+        std::swap(op->permutation[below(rank)], op->permutation[below(rank)]);
+        return add(std::move(op), {x});
+      }
+      case 1: {
+        std::vector<int64_t> shape = extents;
+        if (rank > 2) {
+          shape[1] *= shape[0];
+          shape.erase(shape.begin());
+        } else if (extents[0] % 2 == 0) {
+          shape = {2, extents[0] / 2, extents[1]};
+        }
+        return add(std::make_unique<Reshape>(), {x, integers(shape)});
+      }
+      case 2: {
+        auto op = std::make_unique<Concat>();
+        op->axis = static_cast<int64_t>(below(rank));
+        return add(std::move(op), {x, x});
+      }
+      case 3: {
+        auto op = std::make_unique<Split>();
+        op->axis = static_cast<int64_t>(below(rank));
+        return extents[op->axis] % 2 == 0 ? add(std::move(op), {x}, 2) : void();
+      }
+      default: {
+        const int64_t axis = static_cast<int64_t>(below(rank));
+        return add(std::make_unique<Slice>(),
+                   {x, integers({0}), integers({std::max<int64_t>(1, extents[axis] - 1)}),
+                    integers({axis})});
+      }
+    }
+  }
+
+  void add_anchor(Value* x) {
+    const Extents extents = constants(x->type.shape);
+    if (extents.size() == 4 && below(2) == 0)
+      return add(std::make_unique<Conv>(), {x, weights({4, extents[1], 1, 1})});
+    auto op = std::make_unique<MatMul>();
+    op->transpose_b = below(2) == 0;
+    const int64_t k = extents.back();
+    add(std::move(op), {x, weights(op->transpose_b ? Extents{8, k} : Extents{k, 8})});
+  }
+
+  void add_rows(Value* x) {
+    const Extents extents = constants(x->type.shape);
+    switch (below(3)) {
+      case 0: {
+        auto op = std::make_unique<Softmax>();
+        op->axes = {-1};
+        return add(std::move(op), {x});
+      }
+      case 1:
+        return add(std::make_unique<Normalization>(), {x, weights({extents.back()})});
+      default: {
+        auto op = std::make_unique<Reduce>();
+        op->function = ReduceFunction::kMean;
+        op->axes = {static_cast<int64_t>(below(extents.size()))};
+        return add(std::move(op), {x});
+      }
+    }
+  }
+
+  void add_some(Value* x) {
+    if (x->type.shape.empty() || element_count(constants(x->type.shape)) > 2000) return;
+    const size_t choice = below(10);
+    if (choice < 5) return add_pointwise(x);
+    if (choice < 7) return add_movement(x);
+    if (choice < 9) return add_anchor(x);
+    add_rows(x);
+  }
+
+  std::unique_ptr<Graph> graph_;
+  std::mt19937_64 random_;
+  std::vector<Value*> values_;
+};
+
+}  // namespace
+
+std::unique_ptr<Graph> random_graph(uint64_t seed, int nodes) {
+  return Maker(seed).make(nodes);
+}
+
+}  // namespace tenon

@@ -1,0 +1,96 @@
+// Runs every case file below tests/passes/cases: the text a pass gives, that a second run changes
+// nothing, and that graphs before and after agree numerically. `--update` rewrites expected texts.
+#include "ir/text.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+
+#include "case_file.h"
+#include "numeric.h"
+#include "passes/pass.h"
+
+namespace tenon {
+namespace {
+
+const std::string kFolder = std::string(TENON_SOURCE_DIR) + "/tests/passes/cases";
+
+double tolerance_of(const PassOptions& options) {
+  return options.precision.has_value() ? 3e-2 : 1e-4;
+}
+
+Result<bool> run(Graph& graph, const std::string& pass, const PassOptions& options) {
+  NullLogger logger;
+  PassContext context(options, logger);
+  return run_pass(graph, *find_pass(pass), context);
+}
+
+/// Runs the pass and compares; with `update` takes what it gives as expected.
+void check_case(const std::string& pass, PassCase& item, bool update) {
+  SCOPED_TRACE(pass + ": " + item.title);
+  const auto graph = graph_of_case(item);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  const auto before = (*graph)->clone();
+  const auto changed = run(**graph, pass, item.options);
+  ASSERT_TRUE(changed.ok()) << changed.error().message;
+  EXPECT_EQ(*changed, item.fires) << print(**graph);
+  for (uint64_t seed = 1; seed <= 3; ++seed)
+    EXPECT_EQ(compare_graphs(*before, **graph, seed, tolerance_of(item.options)), "");
+  const std::string text = print(item.fires ? **graph : *before);
+  if (item.fires && update) item.expected = text;
+  EXPECT_EQ(print(**graph), item.fires ? item.expected : text);
+  const auto again = run(**graph, pass, item.options);
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(print(**graph), text) << "a second run changes the graph";
+}
+
+class CaseFileTest final : public testing::Test {
+ public:
+  CaseFileTest(std::string path, bool update) : path_(std::move(path)), update_(update) {}
+  void TestBody() override {
+    auto file = read_case_file(path_);
+    ASSERT_TRUE(file.ok()) << file.error().message;
+    ASSERT_NE(find_pass(file->pass), nullptr) << file->pass << " is no pass";
+    bool fires = false, stays = false;
+    for (PassCase& item : file->cases) {
+      (item.fires ? fires : stays) = true;
+      check_case(file->pass, item, update_);
+    }
+    EXPECT_TRUE(fires) << "no case where the rule fires";
+    EXPECT_TRUE(stays) << "no case where the rule must not fire";
+    if (!update_) return;
+    EXPECT_TRUE(write_case_file(*file).ok());
+  }
+
+ private:
+  std::string path_;
+  bool update_;
+};
+
+void register_cases(bool update) {
+  for (const std::string& path : find_case_files(kFolder)) {
+    const auto file = read_case_file(path);
+    const std::string name = file.ok() ? file->pass + "." + file->rule : path;
+    testing::RegisterTest(
+        "PassCases", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+        [path, update]() -> testing::Test* { return new CaseFileTest(path, update); });
+  }
+}
+
+TEST(Passes, EveryPassHasCases) {
+  std::map<std::string, int> files;
+  for (const std::string& path : find_case_files(kFolder))
+    if (const auto file = read_case_file(path); file.ok()) ++files[file->pass];
+  for (const PassInfo& pass : pass_table())
+    EXPECT_GT(files[std::string(pass.name)], 0) << pass.name << " has no case file";
+}
+
+}  // namespace
+}  // namespace tenon
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  tenon::register_cases(argc > 1 && std::strcmp(argv[1], "--update") == 0);
+  return RUN_ALL_TESTS();
+}
