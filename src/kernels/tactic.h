@@ -20,6 +20,7 @@ struct Operand {
   Layout layout = Layout::kRowMajor;
   std::vector<int64_t> strides;      ///< In elements, logical order; empty: dense in `layout`.
   const Tensor* constant = nullptr;  ///< Contents (dense row-major), when known at build time.
+  int64_t alignment = 256;           ///< The address is a multiple of this many bytes.
 
   bool dense() const { return strides.empty(); }
   int rank() const { return static_cast<int>(extents.size()); }

@@ -1,11 +1,12 @@
 #include "plan/concrete_graph.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include "kernels/view.h"
 #include "ops/dims.h"
 #include "ops/ops.h"
 #include "ops/table.h"
-#include "kernels/view.h"
 
 namespace tenon {
 namespace {
@@ -164,6 +165,7 @@ Operand ConcreteGraph::operand(const Value* value) const {
   operand.layout = value->type.layout;
   operand.strides = storage(value).strides;
   operand.constant = known(value);
+  operand.alignment = std::gcd(operand.alignment, storage(value).offset * byte_size(operand.type));
   return operand;
 }
 

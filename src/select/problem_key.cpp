@@ -52,6 +52,7 @@ void add_operand(std::string& out, const Operand& operand) {
       fmt::join(operand.extents, "x"), operand.layout == Layout::kChannelsLast ? "@nhwc" : "",
       operand.dense() ? std::string() : fmt::format("/{}", fmt::join(operand.strides, ",")),
       operand.constant != nullptr ? "c" : "");
+  if (operand.alignment < 16) fmt::format_to(std::back_inserter(out), "/{}B", operand.alignment);
 }
 
 void add_node(std::string& out, const Node& node) {

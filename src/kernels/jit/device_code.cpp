@@ -1,0 +1,210 @@
+#include "kernels/jit/device_code.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/jit/sources.h"
+
+namespace tenon {
+
+AxisOrder memory_order(int rank, Layout layout) {
+  AxisOrder order;
+  for (int i = 0; i < rank; ++i) order.push_back(i);
+  if (layout == Layout::kChannelsLast && rank >= 3) {
+    order.erase(order.begin() + 1);
+    order.push_back(1);
+  }
+  return order;
+}
+
+std::vector<int64_t> strides_of(const Operand& operand) {
+  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
+}
+
+Result<std::vector<int64_t>> broadcast_strides(const Operand& operand, const Extents& extents) {
+  const std::vector<int64_t> own = strides_of(operand);
+  if (own.size() > extents.size()) return unsupported("an operand has more axes than the result");
+  std::vector<int64_t> strides(extents.size(), 0);
+  const size_t skipped = extents.size() - own.size();
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (operand.extents[i] == 1) continue;
+    if (operand.extents[i] != extents[skipped + i])
+      return unsupported("an operand does not broadcast to the result");
+    strides[skipped + i] = own[i];
+  }
+  return strides;
+}
+
+std::vector<int64_t> ordered(const std::vector<int64_t>& values, const AxisOrder& order) {
+  std::vector<int64_t> result;
+  for (const int axis : order) result.push_back(values[static_cast<size_t>(axis)]);
+  return result;
+}
+
+int64_t alignment_in_elements(const Operand& operand) {
+  return std::max<int64_t>(1, operand.alignment / byte_size(operand.type));
+}
+
+namespace {
+
+/// The same loop with as few axes as possible.
+struct MergedLoop {
+  std::vector<int64_t> extents, strides;
+
+  MergedLoop(const Extents& loop, const std::vector<int64_t>& from) {
+    for (size_t i = 0; i < loop.size(); ++i) {
+      if (loop[i] == 1) continue;
+      if (!extents.empty() && strides.back() == from[i] * loop[i]) {
+        extents.back() *= loop[i];
+        strides.back() = from[i];
+      } else {
+        extents.push_back(loop[i]);
+        strides.push_back(from[i]);
+      }
+    }
+  }
+};
+
+bool allows(const MergedLoop& loop, int64_t alignment, int width) {
+  if (loop.extents.empty()) return width == 1;
+  if (loop.extents.back() % width != 0) return false;
+  if (loop.strides.back() == 0) return true;
+  if (loop.strides.back() != 1 || alignment % width != 0) return false;
+  for (size_t i = 0; i + 1 < loop.strides.size(); ++i)
+    if (loop.strides[i] % width != 0) return false;
+  return true;
+}
+
+std::string lookup(std::string_view name, const std::vector<int64_t>& values) {
+  return fmt::format(
+      "  template <int i>\n  __device__ static constexpr Index {}() {{\n"
+      "    constexpr Index v[] = {{{}}};\n    return v[i];\n  }}\n",
+      name, values.empty() ? "0" : fmt::format("{}", fmt::join(values, ", ")));
+}
+
+}  // namespace
+
+int pack_width(const Extents& loop, const std::vector<PackedOperand>& operands) {
+  int width = 16;
+  for (const PackedOperand& packed : operands) {
+    const MergedLoop merged(loop, packed.strides);
+    width = std::min(width, 16 / byte_size(packed.operand->type));
+    while (width > 1 && !allows(merged, alignment_in_elements(*packed.operand), width)) width /= 2;
+  }
+  return width;
+}
+
+const char* device_type(DataType type) {
+  switch (type) {
+    case DataType::kFloat32:
+      return "f32";
+    case DataType::kFloat16:
+      return "f16";
+    case DataType::kBFloat16:
+      return "bf16";
+    case DataType::kFloat64:
+      return "f64";
+    case DataType::kInt8:
+    case DataType::kInt4:
+    case DataType::kInt2:
+      return "i8";
+    case DataType::kInt16:
+      return "i16";
+    case DataType::kInt32:
+      return "i32";
+    case DataType::kInt64:
+      return "i64";
+    case DataType::kUInt8:
+    case DataType::kUInt4:
+    case DataType::kUInt2:
+      return "u8";
+    case DataType::kUInt16:
+      return "u16";
+    case DataType::kUInt32:
+      return "u32";
+    case DataType::kUInt64:
+      return "u64";
+    case DataType::kBool:
+      return "boolean";
+    default:
+      return nullptr;
+  }
+}
+
+const char* wide_type(DataType type) {
+  if (type == DataType::kFloat16 || type == DataType::kBFloat16) return "f32";
+  if (type == DataType::kBool) return "bool";
+  return device_type(type);
+}
+
+void DeviceCode::type(std::string_view name, DataType type) {
+  alias(name, device_type(type));
+}
+void DeviceCode::alias(std::string_view name, std::string_view type) {
+  constants_ += fmt::format("using {} = {};\n", name, type);
+}
+void DeviceCode::constant(std::string_view name, int64_t value) {
+  const bool wide = value > INT32_MAX || value < INT32_MIN;
+  constants_ += fmt::format("constexpr {} {} = {};\n", wide ? "i64" : "int", name, value);
+}
+void DeviceCode::flag(std::string_view name, bool value) {
+  constants_ += fmt::format("constexpr bool {} = {};\n", name, value);
+}
+void DeviceCode::real(std::string_view name, double value) {
+  constants_ += fmt::format("constexpr double {} = {};\n", name, device_real(value));
+}
+void DeviceCode::array(std::string_view name, const std::vector<int64_t>& values) {
+  constants_ += fmt::format("__device__ constexpr Index {}[] = {{{}}};\n", name,
+                            values.empty() ? "0" : fmt::format("{}", fmt::join(values, ", ")));
+}
+
+void DeviceCode::located(std::string_view name, const Extents& loop,
+                         const std::vector<int64_t>& strides, int64_t alignment) {
+  const MergedLoop merged(loop, strides);
+  constants_ += fmt::format(
+      "struct {} {{\n  static constexpr int kRank = {};\n  static constexpr int kAlignment = {};\n"
+      "{}{}}};\n",
+      name, merged.extents.size(), std::min<int64_t>(alignment, 256),
+      lookup("extent", merged.extents), lookup("stride", merged.strides));
+}
+
+Result<std::string> DeviceCode::source(std::initializer_list<std::string_view> files) const {
+  TENON_ASSIGN(std::string text, device_source("jit/prelude.cuh"));
+  text += constants_;
+  for (const std::string_view file : files) {
+    TENON_ASSIGN(const std::string body, device_source(file));
+    text += fmt::format("#line 1 \"{}\"\n{}", file, body);
+  }
+  return text;
+}
+
+std::vector<std::string> DeviceCode::options() const {
+  if (!fast_) return {};
+  return {"--ftz=true", "--prec-div=false", "--prec-sqrt=false"};
+}
+
+std::string device_real(double value) {
+  if (std::isnan(value)) return "__builtin_nan(\"\")";
+  if (std::isinf(value)) return value > 0 ? "__builtin_huge_val()" : "(-__builtin_huge_val())";
+  std::string text = fmt::format("{:.17g}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return value < 0 || std::signbit(value) ? "(" + text + ")" : text;
+}
+
+bool small_indices(const Problem& problem) {
+  const auto fits = [](const Operand& operand) {
+    if (!operand.present) return true;
+    if (operand.count() > INT32_MAX) return false;
+    int64_t last = 0;
+    for (size_t i = 0; i < operand.strides.size(); ++i)
+      last += (operand.extents[i] - 1) * operand.strides[i];
+    return last <= INT32_MAX;
+  };
+  return std::all_of(problem.inputs.begin(), problem.inputs.end(), fits) &&
+         std::all_of(problem.outputs.begin(), problem.outputs.end(), fits);
+}
+
+}  // namespace tenon

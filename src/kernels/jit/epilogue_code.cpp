@@ -1,0 +1,100 @@
+#include "kernels/jit/epilogue_code.h"
+
+#include <fmt/format.h>
+
+namespace tenon {
+namespace {
+
+/// Writes the steps one after the other and keeps count of the operands.
+class EpilogueWriter {
+ public:
+  EpilogueWriter(DeviceCode& code, const Problem& problem, const AxisOrder& order)
+      : code_(code), problem_(problem), order_(order) {}
+
+  Status step(const RegionStep& step, const std::vector<int64_t>* strides) {
+    const PointwiseInfo& info = pointwise_info(step.function);
+    if (info.category != PointwiseClass::arithmetic && info.category != PointwiseClass::real)
+      return unsupported("{} in the epilogue", info.name);
+    code_.text(fmt::format(
+        "__device__ inline Real epilogue_step{0}([[maybe_unused]] Real x, [[maybe_unused]] Real y) "
+        "{{\n"
+        "  typedef Real T;\n  [[maybe_unused]] const T z = y, alpha = T({1}), beta = T({2});\n"
+        "  return {3};\n}}\n",
+        count_, device_real(step.alpha), device_real(step.beta), info.formula));
+    if (step.operand < 0) {
+      body_ += loop(fmt::format("v[i] = epilogue_step{}(v[i], Real(0));", count_++));
+      return {};
+    }
+    TENON_TRY(operand(step.operand, strides));
+    body_ += fmt::format("  {{\n    Real o[N];\n    load_located<Epilogue{0}At, N>(e{0}, at, o);\n",
+                         operands_.size() - 1);
+    const char* operands = step.value_is_second ? "o[i], v[i]" : "v[i], o[i]";
+    body_ += loop(fmt::format("v[i] = epilogue_step{}({});", count_++, operands));
+    body_ += "  }\n";
+    return {};
+  }
+
+  std::vector<int> finish() {
+    std::string parameters, arguments;
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      parameters += fmt::format(", const {}* __restrict__ e{}",
+                                device_type(problem_.input(operands_[i]).type), i);
+      arguments += fmt::format(", e{}", i);
+    }
+    code_.text(
+        fmt::format("#define EPILOGUE_PARAMETERS{}\n#define EPILOGUE_ARGUMENTS{}\n"
+                    "template <int N>\n__device__ inline void epilogue(Real (&v)[N], Index at "
+                    "EPILOGUE_PARAMETERS) {{\n{}}}\n",
+                    parameters.empty() ? "" : " " + parameters,
+                    arguments.empty() ? "" : " " + arguments, body_));
+    return std::move(operands_);
+  }
+
+ private:
+  static std::string loop(const std::string& statement) {
+    return fmt::format("#pragma unroll\n  for (int i = 0; i < N; ++i) {}\n", statement);
+  }
+
+  Status operand(int index, const std::vector<int64_t>* given) {
+    const Operand& operand = problem_.input(index);
+    if (device_type(operand.type) == nullptr || !is_real(operand.type))
+      return unsupported("an operand of the epilogue is {}", name_of(operand.type));
+    const Extents& extents = problem_.output().extents;
+    std::vector<int64_t> strides;
+    if (given != nullptr) {
+      strides = *given;
+    } else {
+      TENON_ASSIGN(strides, broadcast_strides(operand, extents));
+    }
+    code_.located(fmt::format("Epilogue{}At", operands_.size()), ordered(extents, order_),
+                  ordered(strides, order_), alignment_in_elements(operand));
+    operands_.push_back(index);
+    return {};
+  }
+
+  DeviceCode& code_;
+  const Problem& problem_;
+  const AxisOrder& order_;
+  std::string body_;
+  std::vector<int> operands_;
+  int count_ = 0;
+};
+
+}  // namespace
+
+Result<std::vector<int>> add_epilogue(DeviceCode& code, const Problem& problem,
+                                      const AnchoredRegion& region, const AxisOrder& order,
+                                      const std::vector<ExtraStep>& before) {
+  const DataType type = problem.output().type;
+  if (device_type(type) == nullptr) return unsupported("results of {}", name_of(type));
+  if (!is_real(type) && !region.steps.empty())
+    return unsupported("an epilogue over {}", name_of(type));
+  code.alias("Real", wide_type(type));
+  EpilogueWriter writer(code, problem, order);
+  for (const ExtraStep& extra : before)
+    TENON_TRY(writer.step({.function = extra.function, .operand = extra.operand}, &extra.strides));
+  for (const RegionStep& step : region.steps) TENON_TRY(writer.step(step, nullptr));
+  return writer.finish();
+}
+
+}  // namespace tenon

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <vector>
+
+#include "kernels/jit/device_code.h"
+
+namespace tenon {
+
+/// One more step than the region has: an operand of the anchor itself that acts on every element
+/// (bias, scale of a normalization), before the region's steps.
+struct ExtraStep {
+  PointwiseFunction function;
+  int operand = -1;              ///< Problem input.
+  std::vector<int64_t> strides;  ///< As a tensor of the output's extents, logical order.
+};
+
+/// Adds to the code what follows a region's anchor: a device function
+///   epilogue<N>(Real (&v)[N], Index at EPILOGUE_PARAMETERS)
+/// that applies the steps to N elements, the first being number `at` of a loop over the output in
+/// `order`, and the macros EPILOGUE_PARAMETERS and EPILOGUE_ARGUMENTS (each begins with a comma, or
+/// is empty). Gives the problem inputs that the parameters stand for, in order. Also defines
+/// `Real`, the type of arithmetic. `Index` must be defined already.
+Result<std::vector<int>> add_epilogue(DeviceCode& code, const Problem& problem,
+                                      const AnchoredRegion& region, const AxisOrder& order,
+                                      const std::vector<ExtraStep>& before = {});
+
+}  // namespace tenon

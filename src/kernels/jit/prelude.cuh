@@ -1,0 +1,255 @@
+// What every kernel that is compiled at run time begins with: element types, conversions, packs of 16 bytes, sums over
+// groups of threads. Needs no header of the toolkit. The constants of the problem (kernels/jit/device_code.h) follow it.
+
+typedef signed char i8;
+typedef short i16;
+typedef int i32;
+typedef long long i64;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef float f32;
+typedef double f64;
+struct f16 {
+  u16 bits;
+};
+struct bf16 {
+  u16 bits;
+};
+struct boolean {
+  u8 byte;
+};
+
+// widen: memory to the type of arithmetic.
+__device__ inline float widen(f16 v) {
+  float r;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(v.bits));
+  return r;
+}
+__device__ inline float widen(bf16 v) { return __uint_as_float(u32(v.bits) << 16); }
+__device__ inline bool widen(boolean v) { return v.byte != 0; }
+template <class T>
+__device__ inline T widen(T v) {
+  return v;
+}
+
+template <class T>
+struct Same {
+  using type = T;
+};
+template <class T>
+struct WideOf {
+  using type = T;
+};
+template <>
+struct WideOf<f16> {
+  using type = float;
+};
+template <>
+struct WideOf<bf16> {
+  using type = float;
+};
+template <>
+struct WideOf<boolean> {
+  using type = bool;
+};
+template <class T>
+using Wide = typename WideOf<T>::type;
+
+// narrow<T>: back to memory, to nearest even.
+template <class T>
+struct Narrow {
+  template <class V>
+  __device__ static T from(V v) {
+    return T(v);
+  }
+};
+template <>
+struct Narrow<f16> {
+  __device__ static f16 from(float v) {
+    f16 r;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(v));
+    return r;
+  }
+};
+template <>
+struct Narrow<bf16> {
+  __device__ static bf16 from(float v) {
+    bf16 r;
+#if __CUDA_ARCH__ >= 800
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r.bits) : "f"(v));
+#else
+    const u32 bits = __float_as_uint(v);
+    r.bits = v != v ? u16(0x7fff) : u16((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+#endif
+    return r;
+  }
+};
+template <>
+struct Narrow<boolean> {
+  template <class V>
+  __device__ static boolean from(V v) {
+    return {u8(v != V(0) ? 1 : 0)};
+  }
+};
+template <class T, class V>
+__device__ inline T narrow(V v) {
+  return Narrow<T>::from(v);
+}
+
+// Doubles to integers as a host that saturates does it: NaN gives 0.
+template <class T>
+__device__ inline T saturate(double v, double low, double high) {
+  return v != v ? T(0) : (v <= low ? T(low) : (v >= high ? T(high) : T(v)));
+}
+
+constexpr float kInfinity = __builtin_huge_valf();
+
+/// N elements that are loaded and stored together.
+template <class T, int N>
+struct alignas(sizeof(T) * N > 16 ? 16 : sizeof(T) * N) Pack {
+  T v[N];
+};
+template <int N, class T>
+__device__ inline Pack<T, N> load_pack(const T* from) {
+  return *reinterpret_cast<const Pack<T, N>*>(from);
+}
+template <int N, class T>
+__device__ inline void store_pack(T* to, const Pack<T, N>& pack) {
+  *reinterpret_cast<Pack<T, N>*>(to) = pack;
+}
+template <int N, class T, class V>
+__device__ inline void load_wide(const T* from, V (&to)[N]) {
+  const Pack<T, N> pack = load_pack<N>(from);
+#pragma unroll
+  for (int i = 0; i < N; ++i) to[i] = V(widen(pack.v[i]));
+}
+template <int N, class T, class V>
+__device__ inline void store_narrow(T* to, const V (&from)[N]) {
+  Pack<T, N> pack;
+#pragma unroll
+  for (int i = 0; i < N; ++i) pack.v[i] = narrow<T>(from[i]);
+  store_pack<N>(to, pack);
+}
+
+// Launches that may overlap the end of the one before: nothing of its results is touched above begin_kernel().
+__device__ inline void begin_kernel() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+struct Sum {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+// NaN wins.
+struct Max {
+  template <class T>
+  __device__ T operator()(T a, T b) const {
+    return (a > b || a != a) ? a : b;
+  }
+};
+
+/// The values of a group of kGroup threads (a power of 2, up to the block) combined, the same in
+/// every thread. Groups above a warp are the whole block, which must call this together. The order is fixed.
+template <int kGroup, class T, class Operation>
+__device__ inline T combine_group(T value, Operation combine) {
+  constexpr int kWidth = kGroup < 32 ? kGroup : 32;
+#pragma unroll
+  for (int step = kWidth / 2; step > 0; step /= 2)
+    value = combine(value, __shfl_xor_sync(0xffffffffu, value, step, 32));
+  if constexpr (kGroup > 32) {
+    constexpr int kWarps = kGroup / 32;
+    __shared__ T partial[kWarps];
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = value;
+    __syncthreads();
+    value = partial[0];
+#pragma unroll
+    for (int i = 1; i < kWarps; ++i) value = combine(value, partial[i]);
+  }
+  return value;
+}
+
+/// Where element `at` of a tensor lies in another one: At::kRank axes with At::extent<i>() and At::stride<i>(), the last
+/// one fastest.
+template <class At, int kAxis, class Index>
+__device__ inline Index offset_of(Index at) {
+  if constexpr (kAxis == 0) {
+    return at * At::template stride<0>();
+  } else {
+    constexpr Index kExtent = At::template extent<kAxis>();
+    return at % kExtent * Index(At::template stride<kAxis>()) + offset_of<At, kAxis - 1>(at / kExtent);
+  }
+}
+template <class At, class Index>
+__device__ inline Index locate(Index at) {
+  if constexpr (At::kRank == 0) return 0;
+  else return offset_of<At, At::kRank - 1>(at);
+}
+
+/// True when N consecutive elements, the first at a multiple of N, lie together (or in one place) in the other tensor.
+template <class At, int N, int kAxis>
+__device__ constexpr bool strides_divide() {
+  if constexpr (kAxis < 0) return true;
+  else return At::template stride<kAxis>() % N == 0 && strides_divide<At, N, kAxis - 1>();
+}
+template <class At, int N>
+__device__ constexpr bool packs_together() {
+  if constexpr (N == 1 || At::kRank == 0) {
+    return N == 1;
+  } else {
+    return At::template stride<At::kRank - 1>() == 1 && At::template extent<At::kRank - 1>() % N == 0 &&
+           At::kAlignment % N == 0 && strides_divide<At, N, At::kRank - 2>();
+  }
+}
+template <class At, int N>
+__device__ constexpr bool packs_in_one() {
+  if constexpr (At::kRank == 0) return true;
+  else return At::template stride<At::kRank - 1>() == 0 && At::template extent<At::kRank - 1>() % N == 0;
+}
+
+/// N consecutive elements, from number `at` on, of a tensor as another tensor At; `at` is a multiple of N.
+template <class At, int N, class T, class Index, class V>
+__device__ inline void load_located(const T* from, Index at, V (&to)[N]) {
+  if constexpr (packs_in_one<At, N>()) {
+    const V value = V(widen(from[locate<At>(at)]));
+#pragma unroll
+    for (int i = 0; i < N; ++i) to[i] = value;
+  } else if constexpr (packs_together<At, N>()) {
+    constexpr int kStep = sizeof(T) * N > 16 ? 16 / sizeof(T) : N;
+    const T* p = from + locate<At>(at);
+#pragma unroll
+    for (int i = 0; i < N; i += kStep) {
+      const Pack<T, kStep> pack = load_pack<kStep>(p + i);
+#pragma unroll
+      for (int k = 0; k < kStep; ++k) to[i + k] = V(widen(pack.v[k]));
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; ++i) to[i] = V(widen(from[locate<At>(Index(at + i))]));
+  }
+}
+/// The reverse, for tensors without broadcast axes.
+template <class At, int N, class T, class Index, class V>
+__device__ inline void store_located(T* to, Index at, const V (&from)[N]) {
+  if constexpr (packs_together<At, N>()) {
+    constexpr int kStep = sizeof(T) * N > 16 ? 16 / sizeof(T) : N;
+    T* p = to + locate<At>(at);
+#pragma unroll
+    for (int i = 0; i < N; i += kStep) {
+      Pack<T, kStep> pack;
+#pragma unroll
+      for (int k = 0; k < kStep; ++k) pack.v[k] = narrow<T>(from[i + k]);
+      store_pack<kStep>(p + i, pack);
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; ++i) to[locate<At>(Index(at + i))] = narrow<T>(from[i]);
+  }
+}

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace tenon {
+
+/// Text of a device source of src/kernels ("rows/softmax.cu"), which the library carries.
+Result<std::string> device_source(std::string_view path);
+
+}  // namespace tenon
