@@ -24,5 +24,6 @@ if(TENON_DNNL_LIBRARY AND TENON_DNNL_INCLUDE)
                         INTERFACE_INCLUDE_DIRECTORIES ${TENON_DNNL_INCLUDE})
 endif()
 
+include(cuda)
 include(flatbuffer)
 include(onnx_proto)

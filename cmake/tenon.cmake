@@ -37,12 +37,14 @@ function(tenon_isa_sources list)
   set(${list} ${kept} PARENT_SCOPE)
 endfunction()
 
-# tenon_library(NAME [SOURCES ...] [DEPENDS ...]): a static library of every .cpp beside the calling CMakeLists.txt.
+# tenon_library(NAME [SOURCES ...] [DEPENDS ...]): a static library of every .cpp beside the calling CMakeLists.txt but
+# those named *_cuda.cpp.
 # DEPENDS is the complete list of folders whose headers this one may include; tools/check_layers.py holds the sources
 # to it.
 function(tenon_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  list(FILTER found EXCLUDE REGEX "_cuda\\.cpp$")
   list(APPEND found ${ARG_SOURCES})
   tenon_isa_sources(found)
   if(found)
@@ -52,6 +54,18 @@ function(tenon_library name)
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE tenon_options fmt::fmt ${ARG_DEPENDS})
   endif()
+endfunction()
+
+# tenon_cuda_library(NAME [DEPENDS ...]): likewise of every *_cuda.cpp, where CUDA's headers were found; part of
+# libtenon_cuda. Headers and sources named *_cuda.* belong to it.
+function(tenon_cuda_library name)
+  if(NOT TENON_HAVE_CUDA)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_cuda.cpp)
+  add_library(${name} STATIC ${found})
+  target_link_libraries(${name} PUBLIC tenon_options fmt::fmt tenon_kernel_cuda ${ARG_DEPENDS})
 endfunction()
 
 # tenon_test(NAME DEPENDS ... [LABELS ...]): one GoogleTest program of every .cpp beside the calling CMakeLists.txt.
@@ -71,13 +85,13 @@ function(tenon_test name)
   endif()
 endfunction()
 
-# tenon_shared_library(NAME DEPENDS ...): a shared library that holds every object of the static libraries
+# tenon_shared_library(NAME OUTPUT DEPENDS ...): lib<OUTPUT>.so, a shared library that holds every object of the static libraries
 # in DEPENDS, whether something refers to it or not, and exports what is marked TENSORRTAPI.
-function(tenon_shared_library name)
+function(tenon_shared_library name output)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
   file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}_empty.cpp "")
   add_library(${name} SHARED ${CMAKE_CURRENT_BINARY_DIR}/${name}_empty.cpp)
-  set_target_properties(${name} PROPERTIES OUTPUT_NAME tenon VERSION ${PROJECT_VERSION}
+  set_target_properties(${name} PROPERTIES OUTPUT_NAME ${output} VERSION ${PROJECT_VERSION}
                         SOVERSION ${PROJECT_VERSION_MAJOR} LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
   foreach(depend ${ARG_DEPENDS})
     target_link_libraries(${name} PRIVATE -Wl,--whole-archive $<TARGET_FILE:${depend}> -Wl,--no-whole-archive ${depend})

@@ -3,7 +3,7 @@
 
 A source may include the headers of its own target and those of the targets in the transitive closure of its
 dependencies. A folder may hold several targets (tenon_library, add_library): a header belongs to the one that
-compiles the source of the same name, else to the folder's first. Also refused: cycles, a file that belongs to no
+compiles the source of the same name, else to the folder's first; files named *_cuda to the target named so. Also refused: cycles, a file that belongs to no
 target, and anything deeper than src/a/b/file.
 
 usage: check_layers.py [ROOT]
@@ -13,7 +13,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-DECLARED = re.compile(r"(tenon_library|add_library|add_executable)\(\s*(\w+)([^)]*)\)")
+DECLARED = re.compile(r"(tenon_library|tenon_cuda_library|add_library|add_executable)\(\s*(\w+)([^)]*)\)")
 LINKED = re.compile(r"target_link_libraries\(\s*(\w+)([^)]*)\)")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 SOURCES = {".h", ".cpp", ".cu", ".def", ".cuh", ".inc"}
@@ -31,11 +31,13 @@ def read_targets(src: Path) -> dict[str, Target]:
     targets: dict[str, Target] = {}
     for cmake in sorted(src.rglob("CMakeLists.txt")):
         text, folder = re.sub(r"#.*", "", cmake.read_text()), str(cmake.parent.relative_to(src))
-        for _, name, rest in DECLARED.findall(text):
+        for macro, name, rest in DECLARED.findall(text):
             words = rest.split()
             depends = words[words.index("DEPENDS") + 1 :] if "DEPENDS" in words else []
             stems = {Path(word).stem for word in words if Path(word).suffix in SOURCES}
             targets[name] = Target(name, folder, stems, depends)
+            if macro == "tenon_cuda_library":
+                targets[name].depends.append("tenon_kernel_cuda")
         for name, rest in LINKED.findall(text):
             if name in targets:
                 targets[name].depends += rest.split()
@@ -60,6 +62,8 @@ def closure(name: str, targets: dict[str, Target], path: tuple[str, ...] = ()) -
 def owner(file: Path, targets: dict[str, Target]) -> Target | None:
     """The target that a file (relative to src) belongs to."""
     beside = [t for t in targets.values() if t.folder == str(file.parent)]
+    if file.stem.endswith("_cuda") and any(t.name.endswith("_cuda") for t in beside):
+        beside = [t for t in beside if t.name.endswith("_cuda")]
     return next((t for t in beside if file.stem in t.stems), beside[0] if beside else None)
 
 

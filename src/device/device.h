@@ -10,6 +10,7 @@
 
 namespace tenon {
 
+class Streams;
 namespace cpu {
 class ThreadPool;
 }
@@ -54,7 +55,12 @@ class Device {
   virtual Status synchronize(Queue queue) = 0;
   /// Host pointers are device pointers.
   virtual bool unified() const = 0;
+  /// Makes the device the calling thread's; before kernels are made or run on a thread.
+  virtual Status activate() { return {}; }
+  /// Streams, events and so on; null on a device where launches are synchronous.
+  virtual Streams* streams() { return nullptr; }
   /// Median time in milliseconds of `launch` on a warm device, over at least `repeats` launches.
+  /// Where streams exist, `launch` puts work on the queue's, which must not be the default one.
   virtual Result<double> time(Queue queue, int repeats, const std::function<Status()>& launch) = 0;
 };
 

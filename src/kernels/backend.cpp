@@ -1,7 +1,5 @@
 #include "kernels/backend.h"
 
-#include "device/cpu/cpu_device.h"
-
 namespace tenon {
 
 const Tactic* Backend::find(std::string_view name) const {
@@ -37,10 +35,6 @@ Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& 
     reasons += fmt::format("; {}: {}", tactic.name, kernel.error().message);
   }
   return unsupported("no kernel for '{}' ({}){}", node.name, node.op->name(), reasons);
-}
-
-Backend cpu_backend(int threads) {
-  return {cpu::make_cpu_device(threads), cpu_tactics()};
 }
 
 }  // namespace tenon

@@ -1,4 +1,5 @@
-#include "kernels/tactic.h"
+#include "device/cpu/cpu_device.h"
+#include "kernels/backend.h"
 
 namespace tenon {
 
@@ -22,6 +23,10 @@ constexpr Tactic kTable[] = {
 
 std::span<const Tactic> cpu_tactics() {
   return kTable;
+}
+
+Backend cpu_backend(int threads) {
+  return {cpu::make_cpu_device(threads), cpu_tactics()};
 }
 
 }  // namespace tenon

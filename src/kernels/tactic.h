@@ -107,5 +107,8 @@ std::vector<std::string> single_config(const Problem& problem);
 /// All tactics of the CPU, in order of preference: kernels/cpu_tactics.def lists the families'
 /// tables. The last one, "cpu.reference", runs any operator.
 std::span<const Tactic> cpu_tactics();
+/// All tactics of NVIDIA GPUs, in libtenon_cuda alone: kernels/cuda_tactics.def. The last one,
+/// "cuda.reference", runs any operator.
+std::span<const Tactic> cuda_tactics();
 
 }  // namespace tenon

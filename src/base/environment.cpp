@@ -1,0 +1,77 @@
+#include "base/environment.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+namespace tenon {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<std::string> variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+/// Folders directly inside `folder`, in the order of their names.
+std::vector<fs::path> folders_in(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.is_directory(error)) found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+/// NVIDIA's packages lie in lib/python3.N/site-packages/nvidia/PACKAGE/lib under the prefix.
+void add_python_packages(const fs::path& prefix, std::vector<fs::path>& folders) {
+  std::error_code error;
+  for (const fs::path& python : folders_in(prefix / "lib")) {
+    if (!python.filename().string().starts_with("python3")) continue;
+    for (const char* packages : {"site-packages", "dist-packages"})
+      for (const fs::path& package : folders_in(python / packages / "nvidia"))
+        if (fs::is_directory(package / "lib", error)) folders.push_back(package / "lib");
+  }
+}
+
+/// Prefixes of the Python installations on PATH.
+std::vector<fs::path> python_prefixes() {
+  std::vector<fs::path> prefixes;
+  if (const auto environment = variable("VIRTUAL_ENV")) prefixes.emplace_back(*environment);
+  const std::string path = variable("PATH").value_or("");
+  std::error_code error;
+  for (size_t start = 0; start < path.size();) {
+    const size_t end = std::min(path.find(':', start), path.size());
+    const fs::path folder = path.substr(start, end - start);
+    if (fs::exists(folder / "python3", error)) prefixes.push_back(folder.parent_path());
+    start = end + 1;
+  }
+  return prefixes;
+}
+
+}  // namespace
+
+fs::path cache_folder() {
+  if (const auto folder = variable("TENON_CACHE_DIR")) return *folder;
+  if (const auto folder = variable("XDG_CACHE_HOME"); folder && !folder->empty())
+    return fs::path(*folder) / "tenon";
+  if (const auto home = variable("HOME"); home && !home->empty())
+    return fs::path(*home) / ".cache" / "tenon";
+  return {};
+}
+
+std::vector<fs::path> cuda_library_folders() {
+  std::vector<fs::path> folders;
+  for (const char* name : {"TENON_CUDA_PATH", "CUDA_HOME", "CUDA_PATH"})
+    if (const auto folder = variable(name)) {
+      folders.push_back(fs::path(*folder) / "lib64");
+      folders.push_back(fs::path(*folder) / "lib");
+    }
+  for (const fs::path& prefix : python_prefixes()) add_python_packages(prefix, folders);
+  folders.emplace_back("/usr/local/cuda/lib64");
+  return folders;
+}
+
+}  // namespace tenon

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace tenon {
+
+/// Everything that the process environment decides; nothing else reads it.
+
+/// Where compiled kernels are kept between runs: TENON_CACHE_DIR, else XDG_CACHE_HOME/tenon, else
+/// ~/.cache/tenon. Empty (nothing is kept) where none of them is set, or TENON_CACHE_DIR is empty.
+std::filesystem::path cache_folder();
+
+/// Folders to look for CUDA's libraries in besides those of the dynamic loader, most specific
+/// first: those of TENON_CUDA_PATH, CUDA_HOME and CUDA_PATH, of NVIDIA's Python packages beside the
+/// Python that VIRTUAL_ENV or PATH names, and /usr/local/cuda.
+std::vector<std::filesystem::path> cuda_library_folders();
+
+}  // namespace tenon

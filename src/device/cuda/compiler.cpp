@@ -1,0 +1,163 @@
+#include "device/cuda/compiler.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "device/cuda/kernel_cache.h"
+#include "device/cuda/nvrtc.h"
+
+namespace tenon::cuda {
+namespace {
+
+/// Hashes text and, once each, the headers that it includes.
+class Hasher {
+ public:
+  explicit Hasher(std::span<const SourceFile> headers)
+      : headers_(headers), state_(XXH3_createState()) {
+    XXH3_128bits_reset(state_.get());
+  }
+
+  void add(std::string_view text) {
+    const size_t size = text.size();
+    XXH3_128bits_update(state_.get(), &size, sizeof size);
+    XXH3_128bits_update(state_.get(), text.data(), size);
+  }
+
+  void add_code(std::string_view text) {
+    add(text);
+    constexpr std::string_view kInclude = "#include \"";
+    for (size_t at = 0; (at = text.find(kInclude, at)) != std::string_view::npos;) {
+      at += kInclude.size();
+      const std::string_view name = text.substr(at, text.find('"', at) - at);
+      for (const SourceFile& header : headers_)
+        if (header.name == name && seen_.insert(name).second) add_code(header.text);
+    }
+  }
+
+  std::string digits() const {
+    const XXH128_hash_t hash = XXH3_128bits_digest(state_.get());
+    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  }
+
+ private:
+  struct Free {
+    void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+  };
+  std::span<const SourceFile> headers_;
+  std::unique_ptr<XXH3_state_t, Free> state_;
+  std::set<std::string_view> seen_;
+};
+
+/// Compute capability to compile for, and whether to machine code.
+struct Target {
+  int capability;
+  bool machine_code;
+  std::string option() const {
+    const char* kind = machine_code ? "sm" : "compute";
+    // Instructions of one generation alone, such as Hopper's matrix units, need the "a".
+    return fmt::format("--gpu-architecture={}_{}{}", kind, capability,
+                       machine_code && capability == 90 ? "a" : "");
+  }
+};
+
+Result<Target> choose_target(const Nvrtc& nvrtc, int capability) {
+  int count = 0;
+  nvrtc.nvrtcGetNumSupportedArchs(&count);
+  std::vector<int> known(static_cast<size_t>(std::max(count, 0)));
+  if (count > 0) nvrtc.nvrtcGetSupportedArchs(known.data());
+  Target target{0, false};
+  for (const int candidate : known)
+    if (candidate <= capability) target.capability = std::max(target.capability, candidate);
+  if (target.capability == 0)
+    return unsupported("NVRTC {} does not compile for compute capability {}.{}", nvrtc.version,
+                       capability / 10, capability % 10);
+  target.machine_code = target.capability == capability;
+  return target;
+}
+
+/// An NVRTC program, destroyed with its owner.
+class Program {
+ public:
+  explicit Program(const Nvrtc& nvrtc) : nvrtc_(nvrtc) {}
+  ~Program() {
+    if (program_ != nullptr) nvrtc_.nvrtcDestroyProgram(&program_);
+  }
+  Program(const Program&) = delete;
+
+  Status create(const DeviceCode& code) {
+    std::vector<const char*> texts, names;
+    for (const SourceFile& header : code.headers) {
+      names.push_back(header.name.data());  // Literals, so terminated.
+      texts.push_back(header.text.data());
+    }
+    return check(
+        nvrtc_.nvrtcCreateProgram(&program_, code.text.c_str(), code.name.c_str(),
+                                  static_cast<int>(names.size()), texts.data(), names.data()),
+        code.name);
+  }
+
+  Status compile(const DeviceCode& code, const Target& target) {
+    std::vector<std::string> options = code.options;
+    options.insert(options.begin(), {target.option(), "--std=c++17", "-default-device"});
+    std::vector<const char*> words;
+    for (const std::string& option : options) words.push_back(option.c_str());
+    const nvrtcResult result =
+        nvrtc_.nvrtcCompileProgram(program_, static_cast<int>(words.size()), words.data());
+    if (result == NVRTC_SUCCESS) return {};
+    size_t size = 0;
+    nvrtc_.nvrtcGetProgramLogSize(program_, &size);
+    std::string log(size, '\0');
+    if (size > 0) nvrtc_.nvrtcGetProgramLog(program_, log.data());
+    return internal_error("{}: {}\n{}", code.name, nvrtc_.nvrtcGetErrorString(result), log.c_str());
+  }
+
+  Result<std::string> binary(const DeviceCode& code, const Target& target) {
+    size_t size = 0;
+    TENON_TRY(check(target.machine_code ? nvrtc_.nvrtcGetCUBINSize(program_, &size)
+                                        : nvrtc_.nvrtcGetPTXSize(program_, &size),
+                    code.name));
+    std::string bytes(size, '\0');
+    TENON_TRY(check(target.machine_code ? nvrtc_.nvrtcGetCUBIN(program_, bytes.data())
+                                        : nvrtc_.nvrtcGetPTX(program_, bytes.data()),
+                    code.name));
+    return bytes;
+  }
+
+ private:
+  Status check(nvrtcResult result, const std::string& what) const {
+    if (result == NVRTC_SUCCESS) return {};
+    return internal_error("{}: {}", what, nvrtc_.nvrtcGetErrorString(result));
+  }
+
+  const Nvrtc& nvrtc_;
+  nvrtcProgram program_ = nullptr;
+};
+
+}  // namespace
+
+std::string device_code_hash(const DeviceCode& code, int capability, std::string_view compiler) {
+  Hasher hasher(code.headers);
+  hasher.add(compiler);
+  hasher.add(std::to_string(capability));
+  for (const std::string& option : code.options) hasher.add(option);
+  hasher.add_code(code.text);
+  return hasher.digits();
+}
+
+Result<std::string> compile_device_code(const DeviceCode& code, int capability) {
+  TENON_ASSIGN(const Nvrtc* nvrtc, load_nvrtc());
+  const std::string key = device_code_hash(code, capability, nvrtc->version);
+  if (auto known = find_cached_kernel(key)) return std::move(*known);
+  TENON_ASSIGN(const Target target, choose_target(*nvrtc, capability));
+  Program program(*nvrtc);
+  TENON_TRY(program.create(code));
+  TENON_TRY(program.compile(code, target));
+  TENON_ASSIGN(std::string binary, program.binary(code, target));
+  keep_cached_kernel(key, binary);
+  return binary;
+}
+
+}  // namespace tenon::cuda

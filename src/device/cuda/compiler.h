@@ -1,0 +1,35 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace tenon::cuda {
+
+/// A file of device code that is part of the library.
+struct SourceFile {
+  std::string_view name;  ///< As in `#include "pointwise/formulas.cuh"`.
+  std::string_view text;
+};
+
+/// Device code to compile for one architecture.
+struct DeviceCode {
+  std::string name;                     ///< For messages: "rows/softmax.cu".
+  std::string text;                     ///< Kernels are `extern "C" __global__`.
+  std::vector<std::string> options;     ///< "-DROWS=32", "--use_fast_math"; no architecture.
+  std::span<const SourceFile> headers;  ///< What #include may name; there are no other headers.
+};
+
+/// Compiles to machine code for compute capability `capability` (90 stands for sm_90a), or to PTX
+/// where the compiler does not know that one yet. Results are kept in the cache folder, by a hash
+/// of code, included headers, options, architecture and compiler version. Thread-safe, and threads
+/// compile at the same time. The error holds the compiler's messages.
+Result<std::string> compile_device_code(const DeviceCode& code, int capability);
+
+/// The key of that cache: 32 hex digits.
+std::string device_code_hash(const DeviceCode& code, int capability, std::string_view compiler);
+
+}  // namespace tenon::cuda

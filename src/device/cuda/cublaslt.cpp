@@ -1,0 +1,35 @@
+#include "device/cuda/cublaslt.h"
+
+#include "device/cuda/shared_library.h"
+
+namespace tenon::cuda {
+namespace {
+
+Result<CublasLt> open_cublaslt() {
+  TENON_ASSIGN(const SharedLibrary library,
+               SharedLibrary::open({"libcublasLt.so.13", "libcublasLt.so.12"}));
+  CublasLt table;
+#define TENON_FUNCTION(name) TENON_CUDA_LOAD(library, table, name)
+#include "device/cuda/cublaslt.def"
+  table.version = std::to_string(table.cublasLtGetVersion());
+  return table;
+}
+
+const Result<CublasLt>& opened() {
+  static const Result<CublasLt> kCublasLt = open_cublaslt();
+  return kCublasLt;
+}
+
+}  // namespace
+
+Result<const CublasLt*> load_cublaslt() {
+  if (!opened().ok()) return Error(opened().error());
+  return &*opened();
+}
+
+Status check_cublaslt(cublasStatus_t code, const char* call) {
+  if (code == CUBLAS_STATUS_SUCCESS) return {};
+  return resource_error("{}: {}", call, opened()->cublasLtGetStatusString(code));
+}
+
+}  // namespace tenon::cuda

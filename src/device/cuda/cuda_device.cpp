@@ -1,0 +1,147 @@
+#include "device/cuda/cuda_device.h"
+
+#include "device/cuda/cublaslt.h"
+#include "device/cuda/cudnn.h"
+#include "device/cuda/driver.h"
+#include "device/cuda/nvrtc.h"
+
+namespace tenon::cuda {
+namespace {
+
+CUdeviceptr address(const void* pointer) {
+  return reinterpret_cast<CUdeviceptr>(pointer);
+}
+CUstream stream_of(Queue queue) {
+  return static_cast<CUstream>(queue.stream);
+}
+
+template <class Table>
+std::string version_of(const Result<const Table*>& table) {
+  return table.ok() ? (*table)->version : "none";
+}
+
+}  // namespace
+
+Result<std::shared_ptr<CudaDevice>> CudaDevice::open(int ordinal) {
+  TENON_TRY(load_driver());
+  int count = 0;
+  TENON_DRIVER(cuDeviceGetCount, &count);
+  if (ordinal < 0 || ordinal >= count)
+    return user_error("device {} does not exist: there are {} NVIDIA GPUs", ordinal, count);
+  auto device = std::shared_ptr<CudaDevice>(new CudaDevice());
+  TENON_TRY(device->read_properties(ordinal));
+  TENON_DRIVER(cuDevicePrimaryCtxRetain, &device->context_, device->device_);
+  TENON_TRY(device->activate());
+  device->read_library_versions();
+  return device;
+}
+
+CudaDevice::~CudaDevice() {
+  modules_.clear();
+  if (context_ != nullptr) driver().cuDevicePrimaryCtxRelease(device_);
+}
+
+Status CudaDevice::read_properties(int ordinal) {
+  TENON_DRIVER(cuDeviceGet, &device_, ordinal);
+  char name[256] = "";
+  TENON_DRIVER(cuDeviceGetName, name, sizeof name, device_);
+  int major = 0, minor = 0, multiprocessors = 0, shared = 0;
+  TENON_DRIVER(cuDeviceGetAttribute, &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device_);
+  TENON_DRIVER(cuDeviceGetAttribute, &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device_);
+  TENON_DRIVER(cuDeviceGetAttribute, &multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+               device_);
+  TENON_DRIVER(cuDeviceGetAttribute, &shared, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+               device_);
+  TENON_DRIVER(cuDeviceTotalMem, &properties_.memory_bytes, device_);
+  properties_.kind = DeviceKind::kCuda;
+  properties_.name = name;
+  properties_.compute_capability = major * 10 + minor;
+  properties_.architecture = fmt::format("sm_{}", properties_.compute_capability);
+  properties_.compute_units = multiprocessors;
+  properties_.shared_memory_per_block = static_cast<size_t>(shared);
+  properties_.native_fp16 = properties_.compute_capability >= 70;
+  properties_.native_bf16 = properties_.compute_capability >= 80;
+  return {};
+}
+
+void CudaDevice::read_library_versions() {
+  properties_.libraries =
+      fmt::format("driver {}.{}, nvrtc {}, cublasLt {}, cudnn {}", driver().version / 1000,
+                  driver().version % 1000 / 10, version_of(load_nvrtc()),
+                  version_of(load_cublaslt()), version_of(load_cudnn()));
+}
+
+Status CudaDevice::activate() {
+  CUcontext current = nullptr;
+  TENON_DRIVER(cuCtxGetCurrent, &current);
+  if (current != context_) TENON_DRIVER(cuCtxSetCurrent, context_);
+  return {};
+}
+
+Result<DeviceBuffer> CudaDevice::allocate(size_t bytes) {
+  TENON_TRY(activate());
+  CUdeviceptr memory = 0;
+  const CUresult code = driver().cuMemAlloc(&memory, std::max<size_t>(bytes, 1));
+  if (code == CUDA_ERROR_OUT_OF_MEMORY)
+    return resource_error("{} bytes could not be allocated on {}: its memory is used up", bytes,
+                          properties_.name);
+  if (code != CUDA_SUCCESS) return driver_error(code, "cuMemAlloc");
+  return DeviceBuffer(reinterpret_cast<void*>(memory),
+                      [](void* p) { driver().cuMemFree(address(p)); });
+}
+
+Status CudaDevice::upload(void* device, const void* host, size_t bytes, Queue queue) {
+  TENON_TRY(activate());
+  if (bytes > 0) TENON_DRIVER(cuMemcpyHtoDAsync, address(device), host, bytes, stream_of(queue));
+  return {};
+}
+
+Status CudaDevice::download(void* host, const void* device, size_t bytes, Queue queue) {
+  TENON_TRY(activate());
+  if (bytes > 0) TENON_DRIVER(cuMemcpyDtoHAsync, host, address(device), bytes, stream_of(queue));
+  return {};
+}
+
+Status CudaDevice::copy(void* to, const void* from, size_t bytes, Queue queue) {
+  TENON_TRY(activate());
+  if (bytes > 0)
+    TENON_DRIVER(cuMemcpyDtoDAsync, address(to), address(from), bytes, stream_of(queue));
+  return {};
+}
+
+Status CudaDevice::synchronize(Queue queue) {
+  return synchronize_stream(queue.stream);
+}
+
+Result<DeviceBuffer> CudaDevice::upload_constant(const void* host, size_t bytes) {
+  TENON_ASSIGN(DeviceBuffer buffer, allocate(bytes));
+  TENON_TRY(upload(buffer.get(), host, bytes, {}));
+  TENON_TRY(synchronize({}));
+  return buffer;
+}
+
+Result<std::shared_ptr<const Module>> CudaDevice::module(const DeviceCode& code) {
+  const std::string key = device_code_hash(code, capability(), "");
+  std::promise<ModuleResult> promise;
+  std::shared_future<ModuleResult> known;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto [entry, is_new] = modules_.try_emplace(key);
+    if (is_new)
+      entry->second = promise.get_future().share();
+    else
+      known = entry->second;
+  }
+  if (known.valid()) return known.get();
+  ModuleResult loaded = load_module(code);
+  promise.set_value(loaded);
+  return loaded;
+}
+
+CudaDevice::ModuleResult CudaDevice::load_module(const DeviceCode& code) {
+  TENON_TRY(activate());
+  TENON_ASSIGN(const std::string binary, compile_device_code(code, capability()));
+  return Module::load(binary);
+}
+
+}  // namespace tenon::cuda

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "device/cuda/compiler.h"
+#include "device/cuda/module.h"
+#include "device/device.h"
+#include "device/streams.h"
+
+namespace tenon::cuda {
+
+/// An NVIDIA GPU, through its primary context (the one that the CUDA runtime uses). Every function
+/// makes the device current on the calling thread.
+class CudaDevice final : public Device, public Streams {
+ public:
+  /// Opens the driver, and reads the versions of the libraries that kernels come from.
+  static Result<std::shared_ptr<CudaDevice>> open(int ordinal = 0);
+  ~CudaDevice() override;
+
+  const DeviceProperties& properties() const override { return properties_; }
+  Result<DeviceBuffer> allocate(size_t bytes) override;
+  Status upload(void* device, const void* host, size_t bytes, Queue queue) override;
+  Status download(void* host, const void* device, size_t bytes, Queue queue) override;
+  Status copy(void* to, const void* from, size_t bytes, Queue queue) override;
+  Status synchronize(Queue queue) override;
+  bool unified() const override { return false; }
+  Status activate() override;
+  Streams* streams() override { return this; }
+  /// Short launches are recorded into a graph that holds several of them; those that cannot be
+  /// recorded are timed one by one. By events in both cases.
+  Result<double> time(Queue queue, int repeats, const std::function<Status()>& launch) override;
+
+  Result<DeviceHandle> make_stream() override;
+  Result<DeviceHandle> make_event(bool timed, bool blocking) override;
+  Result<DeviceHandle> make_pinned(size_t bytes) override;
+  Status record(void* event, void* stream) override;
+  Status wait(void* stream, void* event) override;
+  Status synchronize_event(void* event) override;
+  Status synchronize_stream(void* stream) override;
+  Result<double> elapsed(void* start, void* end) override;
+  Result<bool> is_capturing(void* stream) override;
+  Result<DeviceHandle> capture(void* stream, const std::function<Status()>& work) override;
+  Status launch_graph(void* graph, void* stream) override;
+
+  /// Compiled (or found in the disk cache) and loaded, once for equal code. Several threads may
+  /// compile at the same time.
+  Result<std::shared_ptr<const Module>> module(const DeviceCode& code);
+  /// A constant's bytes on the device, ready for kernels on any stream.
+  Result<DeviceBuffer> upload_constant(const void* host, size_t bytes);
+
+  int capability() const { return properties_.compute_capability; }  ///< 90 for sm_90.
+  int multiprocessors() const { return properties_.compute_units; }
+
+ private:
+  using ModuleResult = Result<std::shared_ptr<const Module>>;
+
+  CudaDevice() = default;
+  Status read_properties(int ordinal);
+  void read_library_versions();
+  ModuleResult load_module(const DeviceCode& code);
+  /// Milliseconds of `work` between two events on the stream.
+  Result<double> time_once(Queue queue, const std::function<Status()>& work);
+  Result<double> median_time(Queue queue, int repeats, const std::function<Status()>& work);
+
+  DeviceProperties properties_;
+  CUdevice device_ = 0;
+  CUcontext context_ = nullptr;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_future<ModuleResult>> modules_;  ///< By hash of the code.
+};
+
+}  // namespace tenon::cuda

@@ -1,0 +1,140 @@
+// The part of CudaDevice that is Streams, and timing by it.
+#include <algorithm>
+#include <cmath>
+
+#include "device/cuda/cuda_device.h"
+#include "device/cuda/driver.h"
+
+namespace tenon::cuda {
+namespace {
+
+CUstream as_stream(void* stream) {
+  return static_cast<CUstream>(stream);
+}
+CUevent as_event(void* event) {
+  return static_cast<CUevent>(event);
+}
+
+/// Launches up to this long are timed several in a graph, so that starting them does not count.
+constexpr double kShortLaunch = 0.25;
+
+}  // namespace
+
+Result<DeviceHandle> CudaDevice::make_stream() {
+  TENON_TRY(activate());
+  CUstream stream = nullptr;
+  TENON_DRIVER(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+  return DeviceHandle(stream, [](void* s) { driver().cuStreamDestroy(as_stream(s)); });
+}
+
+Result<DeviceHandle> CudaDevice::make_event(bool timed, bool blocking) {
+  TENON_TRY(activate());
+  CUevent event = nullptr;
+  unsigned flags = CU_EVENT_DEFAULT;
+  if (!timed) flags |= CU_EVENT_DISABLE_TIMING;
+  if (blocking) flags |= CU_EVENT_BLOCKING_SYNC;
+  TENON_DRIVER(cuEventCreate, &event, flags);
+  return DeviceHandle(event, [](void* e) { driver().cuEventDestroy(as_event(e)); });
+}
+
+Result<DeviceHandle> CudaDevice::make_pinned(size_t bytes) {
+  TENON_TRY(activate());
+  void* memory = nullptr;
+  TENON_DRIVER(cuMemHostAlloc, &memory, std::max<size_t>(bytes, 1), CU_MEMHOSTALLOC_PORTABLE);
+  return DeviceHandle(memory, [](void* p) { driver().cuMemFreeHost(p); });
+}
+
+Status CudaDevice::record(void* event, void* stream) {
+  TENON_TRY(activate());
+  TENON_DRIVER(cuEventRecord, as_event(event), as_stream(stream));
+  return {};
+}
+
+Status CudaDevice::wait(void* stream, void* event) {
+  TENON_TRY(activate());
+  TENON_DRIVER(cuStreamWaitEvent, as_stream(stream), as_event(event), 0);
+  return {};
+}
+
+Status CudaDevice::synchronize_event(void* event) {
+  TENON_TRY(activate());
+  TENON_DRIVER(cuEventSynchronize, as_event(event));
+  return {};
+}
+
+Status CudaDevice::synchronize_stream(void* stream) {
+  TENON_TRY(activate());
+  TENON_DRIVER(cuStreamSynchronize, as_stream(stream));
+  return {};
+}
+
+Result<double> CudaDevice::elapsed(void* start, void* end) {
+  float milliseconds = 0;
+  TENON_DRIVER(cuEventElapsedTime, &milliseconds, as_event(start), as_event(end));
+  return static_cast<double>(milliseconds);
+}
+
+Result<bool> CudaDevice::is_capturing(void* stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  TENON_DRIVER(cuStreamIsCapturing, as_stream(stream), &status);
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+Result<DeviceHandle> CudaDevice::capture(void* stream, const std::function<Status()>& work) {
+  TENON_TRY(activate());
+  TENON_DRIVER(cuStreamBeginCapture, as_stream(stream), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  const Status status = work();
+  CUgraph graph = nullptr;
+  const CUresult ended = driver().cuStreamEndCapture(as_stream(stream), &graph);
+  const DeviceHandle owner(graph,
+                           [](void* g) { driver().cuGraphDestroy(static_cast<CUgraph>(g)); });
+  TENON_TRY(status);
+  if (ended != CUDA_SUCCESS) return driver_error(ended, "cuStreamEndCapture");
+  CUgraphExec executable = nullptr;
+  TENON_DRIVER(cuGraphInstantiate, &executable, graph, 0);
+  return DeviceHandle(executable,
+                      [](void* g) { driver().cuGraphExecDestroy(static_cast<CUgraphExec>(g)); });
+}
+
+Status CudaDevice::launch_graph(void* graph, void* stream) {
+  TENON_DRIVER(cuGraphLaunch, static_cast<CUgraphExec>(graph), as_stream(stream));
+  return {};
+}
+
+Result<double> CudaDevice::time_once(Queue queue, const std::function<Status()>& work) {
+  TENON_ASSIGN(const DeviceHandle start, make_event(true, false));
+  TENON_ASSIGN(const DeviceHandle end, make_event(true, false));
+  TENON_TRY(record(start.get(), queue.stream));
+  TENON_TRY(work());
+  TENON_TRY(record(end.get(), queue.stream));
+  TENON_TRY(synchronize_event(end.get()));
+  return elapsed(start.get(), end.get());
+}
+
+Result<double> CudaDevice::median_time(Queue queue, int repeats,
+                                       const std::function<Status()>& work) {
+  std::vector<double> times;
+  for (int i = 0; i < repeats; ++i) {
+    TENON_ASSIGN(const double time, time_once(queue, work));
+    times.push_back(time);
+  }
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+Result<double> CudaDevice::time(Queue queue, int repeats, const std::function<Status()>& launch) {
+  TENON_TRY(activate());
+  TENON_ASSIGN(const double rough, median_time(queue, 2, launch));
+  if (rough > kShortLaunch) return median_time(queue, std::max(repeats / 4, 2), launch);
+  const int copies = std::max(repeats, 8);
+  const auto graph = capture(queue.stream, [&]() -> Status {
+    for (int i = 0; i < copies; ++i) TENON_TRY(launch());
+    return {};
+  });
+  if (!graph.ok()) return median_time(queue, repeats, launch);
+  TENON_ASSIGN(const double total,
+               median_time(queue, 5, [&] { return launch_graph(graph->get(), queue.stream); }));
+  return total / copies;
+}
+
+}  // namespace tenon::cuda

@@ -1,0 +1,56 @@
+#include "device/cuda/cudnn.h"
+
+#include "device/cuda/shared_library.h"
+
+namespace tenon::cuda {
+namespace {
+
+struct Refusal {
+  size_t first, last;
+  const char* reason;
+};
+constexpr Refusal kRefused[] = {
+#define TENON_REFUSED_CUDNN(first, last, reason) {first, last, reason},
+#include "device/cuda/refused_cudnn.def"
+};
+
+Result<Cudnn> open_cudnn() {
+  TENON_ASSIGN(const SharedLibrary library, SharedLibrary::open({"libcudnn.so.9"}));
+  Cudnn table;
+#define TENON_FUNCTION(name) TENON_CUDA_LOAD(library, table, name)
+#include "device/cuda/cudnn.def"
+  const size_t version = table.cudnnGetVersion();
+  table.version = fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+  if (const char* reason = refused_cudnn(version))
+    return unsupported("cuDNN {} ({}) is not used: {}", table.version, library.path(), reason);
+  return table;
+}
+
+const Result<Cudnn>& opened() {
+  static const Result<Cudnn> kCudnn = open_cudnn();
+  return kCudnn;
+}
+
+}  // namespace
+
+Result<const Cudnn*> load_cudnn() {
+  if (!opened().ok()) return Error(opened().error());
+  return &*opened();
+}
+
+const char* refused_cudnn(size_t version) {
+  for (const Refusal& refusal : kRefused)
+    if (version >= refusal.first && version <= refusal.last) return refusal.reason;
+  return nullptr;
+}
+
+Status check_cudnn(cudnnStatus_t code, const char* call) {
+  if (code == CUDNN_STATUS_SUCCESS) return {};
+  char message[512] = "";
+  opened()->cudnnGetLastErrorString(message, sizeof message);
+  const char* name = opened()->cudnnGetErrorString(code);
+  if (code == CUDNN_STATUS_ALLOC_FAILED) return resource_error("{}: {} {}", call, name, message);
+  return unsupported("{}: {} {}", call, name, message);
+}
+
+}  // namespace tenon::cuda

@@ -1,0 +1,70 @@
+#include "device/cuda/module.h"
+
+#include "device/cuda/driver.h"
+
+namespace tenon::cuda {
+
+Status Function::allow_shared(int bytes) const {
+  TENON_DRIVER(cuFuncSetAttribute, handle_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes);
+  return {};
+}
+
+Result<int> Function::attribute(CUfunction_attribute which) const {
+  int value = 0;
+  TENON_DRIVER(cuFuncGetAttribute, &value, which, handle_);
+  return value;
+}
+
+Result<int> Function::blocks_per_multiprocessor(int threads, size_t shared_bytes) const {
+  int blocks = 0;
+  TENON_DRIVER(cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, handle_, threads,
+               shared_bytes);
+  return blocks;
+}
+
+Status Function::launch_addresses(const LaunchShape& shape, void* stream,
+                                  const void** addresses) const {
+  CUlaunchAttribute attributes[2];
+  CUlaunchConfig config{};
+  config.gridDimX = shape.grid_x;
+  config.gridDimY = shape.grid_y;
+  config.gridDimZ = shape.grid_z;
+  config.blockDimX = shape.block_x;
+  config.blockDimY = shape.block_y;
+  config.blockDimZ = shape.block_z;
+  config.sharedMemBytes = shape.shared_bytes;
+  config.hStream = static_cast<CUstream>(stream);
+  config.attrs = attributes;
+  if (shape.overlaps_previous) {
+    CUlaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attribute.value.programmaticStreamSerializationAllowed = 1;
+  }
+  if (shape.cluster_x > 0) {
+    CUlaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute.value.clusterDim.x = shape.cluster_x;
+    attribute.value.clusterDim.y = 1;
+    attribute.value.clusterDim.z = 1;
+  }
+  TENON_DRIVER(cuLaunchKernelEx, &config, handle_, const_cast<void**>(addresses), nullptr);
+  return {};
+}
+
+Result<std::shared_ptr<const Module>> Module::load(const std::string& binary) {
+  CUmodule handle = nullptr;
+  TENON_DRIVER(cuModuleLoadData, &handle, binary.data());
+  return std::shared_ptr<const Module>(new Module(handle));
+}
+
+Module::~Module() {
+  driver().cuModuleUnload(handle_);
+}
+
+Result<Function> Module::function(const char* name) const {
+  CUfunction function = nullptr;
+  TENON_DRIVER(cuModuleGetFunction, &function, handle_, name);
+  return Function(function);
+}
+
+}  // namespace tenon::cuda

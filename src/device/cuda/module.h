@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+
+namespace tenon::cuda {
+
+/// Blocks, threads and options of a launch.
+struct LaunchShape {
+  unsigned grid_x = 1, grid_y = 1, grid_z = 1;
+  unsigned block_x = 1, block_y = 1, block_z = 1;
+  unsigned shared_bytes = 0;  ///< Dynamic; above 48 KiB call Function::allow_shared() first.
+  unsigned cluster_x = 0;     ///< Blocks of a cluster; 0: none.
+  /// The kernel may start before the one ahead of it in the stream has ended (sm_90 and newer). It
+  /// must execute `griddepcontrol.wait` (wait_for_previous() in kernels/cuda/base.cuh) in every
+  /// thread before it touches memory that other kernels write or read.
+  bool overlaps_previous = false;
+};
+
+/// A kernel of a loaded Module, which must outlive it.
+class Function {
+ public:
+  Function() = default;
+  explicit Function(CUfunction handle) : handle_(handle) {}
+  CUfunction handle() const { return handle_; }
+
+  /// Allows that many bytes of dynamic shared memory.
+  Status allow_shared(int bytes) const;
+  Result<int> attribute(CUfunction_attribute which) const;
+  /// Blocks of that size that run on one multiprocessor at a time.
+  Result<int> blocks_per_multiprocessor(int threads, size_t shared_bytes) const;
+
+  /// Arguments must have exactly the types of the kernel's parameters: `void*`, `int`, a struct.
+  /// Neither allocates nor waits.
+  template <class... Arguments>
+  Status launch(const LaunchShape& shape, void* stream, const Arguments&... arguments) const {
+    const void* addresses[] = {&arguments..., nullptr};
+    return launch_addresses(shape, stream, addresses);
+  }
+  /// With the address of each argument.
+  Status launch_addresses(const LaunchShape& shape, void* stream, const void** addresses) const;
+
+ private:
+  CUfunction handle_ = nullptr;
+};
+
+/// Loaded device code.
+class Module {
+ public:
+  /// `binary` as compile_device_code() gives it. The device must be current.
+  static Result<std::shared_ptr<const Module>> load(const std::string& binary);
+  ~Module();
+  Module(const Module&) = delete;
+
+  Result<Function> function(const char* name) const;
+
+ private:
+  explicit Module(CUmodule handle) : handle_(handle) {}
+  CUmodule handle_;
+};
+
+}  // namespace tenon::cuda

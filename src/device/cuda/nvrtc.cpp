@@ -1,0 +1,28 @@
+#include "device/cuda/nvrtc.h"
+
+#include "device/cuda/shared_library.h"
+
+namespace tenon::cuda {
+namespace {
+
+Result<Nvrtc> open_nvrtc() {
+  TENON_ASSIGN(const SharedLibrary library,
+               SharedLibrary::open({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}));
+  Nvrtc table;
+#define TENON_FUNCTION(name) TENON_CUDA_LOAD(library, table, name)
+#include "device/cuda/nvrtc.def"
+  int major = 0, minor = 0;
+  table.nvrtcVersion(&major, &minor);
+  table.version = fmt::format("{}.{}", major, minor);
+  return table;
+}
+
+}  // namespace
+
+Result<const Nvrtc*> load_nvrtc() {
+  static const Result<Nvrtc> kNvrtc = open_nvrtc();
+  if (!kNvrtc.ok()) return Error(kNvrtc.error());
+  return &*kNvrtc;
+}
+
+}  // namespace tenon::cuda

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <initializer_list>
+#include <string>
+
+#include "base/status.h"
+
+namespace tenon::cuda {
+
+/// A library opened at run time; it stays open until the process ends.
+class SharedLibrary {
+ public:
+  /// The first of the file names ("libnvrtc.so.13", "libnvrtc.so.12") that can be opened: as the
+  /// dynamic loader finds it, else in the folders of base/environment.h. The error names them all.
+  static Result<SharedLibrary> open(std::initializer_list<const char*> names);
+
+  /// The function of that name, or null.
+  void* find(const char* symbol) const;
+  /// The file it came from.
+  const std::string& path() const { return path_; }
+
+ private:
+  SharedLibrary(void* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
+  void* handle_;
+  std::string path_;
+};
+
+#define TENON_CUDA_STRING_INNER(x) #x
+/// The name after macros are replaced: "cuMemAlloc_v2".
+#define TENON_CUDA_STRING(x) TENON_CUDA_STRING_INNER(x)
+
+/// Sets `table.name` from `library`; returns an error that names the missing symbol.
+#define TENON_CUDA_LOAD(library, table, name)                                                 \
+  table.name = reinterpret_cast<decltype(table.name)>(library.find(TENON_CUDA_STRING(name))); \
+  if (table.name == nullptr)                                                                  \
+    return unsupported("{} has no function {}; a newer version is needed", library.path(),    \
+                       TENON_CUDA_STRING(name));
+
+}  // namespace tenon::cuda

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+#include "base/status.h"
+
+namespace tenon {
+
+/// Handles of the device's driver, destroyed with their owner.
+using DeviceHandle = std::unique_ptr<void, std::function<void(void*)>>;
+
+/// Asynchronous work on a device that has it: streams, events, pinned memory, captured graphs.
+/// Thread-safe. All handles are those of CUDA (cudaStream_t and so on).
+class Streams {
+ public:
+  virtual ~Streams() = default;
+  /// A stream that does not wait for the default stream.
+  virtual Result<DeviceHandle> make_stream() = 0;
+  /// `timed` events measure time; `blocking` ones let a waiting thread sleep.
+  virtual Result<DeviceHandle> make_event(bool timed, bool blocking) = 0;
+  /// Page-locked host memory, which copies run asynchronously from and to.
+  virtual Result<DeviceHandle> make_pinned(size_t bytes) = 0;
+
+  virtual Status record(void* event, void* stream) = 0;
+  /// Work put on the stream from now on waits for the event.
+  virtual Status wait(void* stream, void* event) = 0;
+  virtual Status synchronize_event(void* event) = 0;
+  virtual Status synchronize_stream(void* stream) = 0;
+  /// Milliseconds between two timed events that have happened.
+  virtual Result<double> elapsed(void* start, void* end) = 0;
+
+  /// Whether what is put on the stream is being recorded into a graph.
+  virtual Result<bool> is_capturing(void* stream) = 0;
+  /// What `work` puts on the stream, as an executable graph. Fails where it does something that
+  /// cannot be recorded (waits for the device, say); the stream is usable afterwards.
+  virtual Result<DeviceHandle> capture(void* stream, const std::function<Status()>& work) = 0;
+  virtual Status launch_graph(void* graph, void* stream) = 0;
+};
+
+}  // namespace tenon

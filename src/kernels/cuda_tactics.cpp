@@ -1,0 +1,44 @@
+// The table of all families, and what libtenon_cuda exports.
+#include <cstring>
+
+#include "device/cuda/cuda_device.h"
+#include "kernels/open_cuda.h"
+
+namespace tenon {
+
+#define TENON_TACTIC(name, device, version, space) TENON_DECLARE_TACTIC(space)
+#include "kernels/cuda_tactics.def"
+
+namespace {
+
+constexpr Tactic kTable[] = {
+#define TENON_TACTIC(name, device, version, space) \
+  {name,                                           \
+   DeviceKind::device,                             \
+   version,                                        \
+   tactics::space::supports,                       \
+   tactics::space::configs,                        \
+   tactics::space::create},
+#include "kernels/cuda_tactics.def"
+};
+
+Result<Backend> open(int ordinal, const char* stamp) {
+  if (std::strcmp(stamp, kOpenCudaStamp) != 0)
+    return user_error("libtenon_cuda and libtenon come from different builds ({}; {})",
+                      kOpenCudaStamp, stamp);
+  TENON_ASSIGN(std::shared_ptr<Device> device, cuda::CudaDevice::open(ordinal));
+  return Backend{std::move(device), cuda_tactics()};
+}
+
+}  // namespace
+
+std::span<const Tactic> cuda_tactics() {
+  return kTable;
+}
+
+}  // namespace tenon
+
+extern "C" __attribute__((visibility("default"))) void tenon_open_cuda(
+    int ordinal, const char* stamp, tenon::Result<tenon::Backend>* result) {
+  *result = tenon::open(ordinal, stamp);
+}

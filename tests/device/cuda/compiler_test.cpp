@@ -1,0 +1,101 @@
+#include "device/cuda/compiler.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "device/cuda/cudnn.h"
+#include "device/cuda/kernel_cache.h"
+#include "device/cuda/nvrtc.h"
+
+namespace tenon::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr SourceFile kHeaders[] = {{"a.cuh", "#define VALUE 1\n"}, {"b.cuh", "#define VALUE 2\n"}};
+
+DeviceCode code_of(std::string text) {
+  return {"test.cu", std::move(text), {}, kHeaders};
+}
+
+/// A cache folder of its own for each test.
+class KernelCache : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / fmt::format("tenon-cache-{}", getpid());
+    setenv("TENON_CACHE_DIR", folder_.c_str(), 1);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  fs::path folder_;
+};
+
+TEST(DeviceCodeHash, DependsOnCodeHeadersOptionsArchitectureAndCompiler) {
+  const DeviceCode code = code_of("#include \"a.cuh\"\nint x;");
+  const std::string hash = device_code_hash(code, 90, "13.0");
+  EXPECT_EQ(hash.size(), 32u);
+  EXPECT_EQ(hash, device_code_hash(code, 90, "13.0"));
+  EXPECT_NE(hash, device_code_hash(code, 80, "13.0"));
+  EXPECT_NE(hash, device_code_hash(code, 90, "13.1"));
+  DeviceCode other = code;
+  other.options = {"-DX=1"};
+  EXPECT_NE(hash, device_code_hash(other, 90, "13.0"));
+  constexpr SourceFile kChanged[] = {{"a.cuh", "#define VALUE 3\n"},
+                                     {"b.cuh", "#define VALUE 2\n"}};
+  other = code;
+  other.headers = kChanged;
+  EXPECT_NE(hash, device_code_hash(other, 90, "13.0"));
+}
+
+TEST(DeviceCodeHash, IgnoresHeadersThatAreNotIncluded) {
+  constexpr SourceFile kChanged[] = {{"a.cuh", "#define VALUE 1\n"}, {"b.cuh", "changed"}};
+  DeviceCode code = code_of("#include \"a.cuh\"\nint x;");
+  const std::string hash = device_code_hash(code, 90, "13.0");
+  code.headers = kChanged;
+  EXPECT_EQ(hash, device_code_hash(code, 90, "13.0"));
+}
+
+TEST_F(KernelCache, KeepsWhatWasPutIn) {
+  EXPECT_FALSE(find_cached_kernel("k").has_value());
+  keep_cached_kernel("k", std::string_view("a\0b", 3));
+  EXPECT_EQ(find_cached_kernel("k"), std::string("a\0b", 3));
+}
+
+TEST_F(KernelCache, DamagedFilesCountAsAbsent) {
+  keep_cached_kernel("k", "contents");
+  std::fstream file(folder_ / "kernels" / "k.bin", std::ios::in | std::ios::out);
+  file.put('x');
+  file.close();
+  EXPECT_FALSE(find_cached_kernel("k").has_value());
+}
+
+TEST_F(KernelCache, AnEmptyFolderNameKeepsNothing) {
+  setenv("TENON_CACHE_DIR", "", 1);
+  keep_cached_kernel("k", "contents");
+  EXPECT_FALSE(find_cached_kernel("k").has_value());
+}
+
+TEST_F(KernelCache, CompilesOnceAndReportsErrors) {
+  if (!load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC: " << load_nvrtc().error().message;
+  const DeviceCode code =
+      code_of("#include \"b.cuh\"\nextern \"C\" __global__ void f(int* x) { *x = VALUE; }");
+  const auto first = compile_device_code(code, 75);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  EXPECT_EQ(first->substr(0, 4),
+            "\x7f"
+            "ELF");
+  EXPECT_EQ(find_cached_kernel(device_code_hash(code, 75, (*load_nvrtc())->version)), *first);
+  const auto wrong = compile_device_code(code_of("this is no code"), 75);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_NE(wrong.error().message.find("test.cu"), std::string::npos);
+}
+
+TEST(Cudnn, RefusesVersionsWithKnownErrors) {
+  EXPECT_NE(refused_cudnn(91001), nullptr);
+  EXPECT_EQ(refused_cudnn(91900), nullptr);
+}
+
+}  // namespace
+}  // namespace tenon::cuda
