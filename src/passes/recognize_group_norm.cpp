@@ -9,16 +9,27 @@ namespace {
 
 using enum PointwiseFunction;
 
-/// A constant [C,1,...] (or [1,C,1,...]) as the vector [C].
-Value* channel_vector(Graph& graph, const Value* value, const Dim& channels) {
-  const Tensor* tensor = value->constant();
-  if (tensor == nullptr || !(channels == Dim(tensor->count()))) return nullptr;
-  int wide = 0;
-  for (const int64_t extent : tensor->extents()) wide += extent != 1;
-  if (wide > 1) return nullptr;
-  Value* result = graph.add_constant(tensor->reshaped({tensor->count()}));
-  result->type = {tensor->type(), {channels}};
+/// One number a channel of an image, else the number `absent` a channel, as a vector.
+Value* channel_vector(Graph& graph, const Value* value, const TensorType& image, double absent) {
+  const int64_t channels = image.shape[1].constant();
+  Tensor vector(image.type, {channels});
+  if (value != nullptr)
+    vector = value->constant()->reshaped({channels});
+  else
+    for (int64_t i = 0; i < channels; ++i) vector.set_from_double(i, absent);
+  Value* result = graph.add_constant(std::move(vector));
+  result->type = {image.type, {Dim(channels)}};
   return result;
+}
+
+/// A constant [C,1,...] (or [1,C,1,...]) for an image of the given type.
+bool is_channel_vector(const Value* value, const TensorType& image) {
+  const Tensor* tensor = value->constant();
+  const size_t rank = image.shape.size();
+  if (tensor == nullptr || tensor->type() != image.type || !(image.shape[1] == tensor->count()))
+    return false;
+  const size_t skipped = rank - value->type.shape.size();
+  return skipped <= 1 && value->type.shape[1 - skipped] == image.shape[1];
 }
 
 /// Follows x * constant per channel (or x + constant) to its output; the constant goes to
@@ -30,10 +41,7 @@ Value* follow(const Graph& graph, Value* x, PointwiseFunction function, Value*& 
     return nullptr;
   for (int i = 0; i < 2; ++i) {
     Value* other = user->input(1 - i);
-    const size_t skipped = x->type.shape.size() - other->type.shape.size();
-    const bool along_channels = other->type.shape.size() + 1 >= x->type.shape.size() &&
-                                skipped <= 1 && other->type.shape[1 - skipped] == x->type.shape[1];
-    if (user->input(i) == x && other->constant() != nullptr && along_channels) {
+    if (user->input(i) == x && is_channel_vector(other, x->type)) {
       constant = other;
       return user->output();
     }
@@ -59,21 +67,24 @@ bool rewrite(Graph& graph, Node& node) {
   if (!groups.is_constant() || !shape[1].is_constant() ||
       shape[1].constant() % groups.constant() != 0)
     return false;
-  Value *scale_source = nullptr, *bias_source = nullptr;
-  Value* scaled = follow(graph, behind->output(), k_mul, scale_source);
-  Value* biased = scaled == nullptr ? nullptr : follow(graph, scaled, k_add, bias_source);
-  if (biased == nullptr) return false;
-  Value* scale = channel_vector(graph, scale_source, shape[1]);
-  Value* bias = channel_vector(graph, bias_source, shape[1]);
-  if (scale == nullptr || bias == nullptr) return false;
+  // Scales of 1 and shifts of 0 were dropped before.
+  Value *scale_source = nullptr, *bias_source = nullptr, *last = behind->output();
+  std::vector<const Node*> parts = {behind};
+  if (Value* scaled = follow(graph, last, k_mul, scale_source))
+    parts.push_back((last = scaled)->producer());
+  if (Value* biased = follow(graph, last, k_add, bias_source))
+    parts.push_back((last = biased)->producer());
+  std::vector<Value*> operands = {x};
+  if (scale_source != nullptr || bias_source != nullptr)
+    operands.push_back(channel_vector(graph, scale_source, x->type, 1));
+  if (bias_source != nullptr) operands.push_back(channel_vector(graph, bias_source, x->type, 0));
   auto group = std::make_unique<Normalization>(*norm);
   group->norm = NormKind::kGroup;
   group->groups = groups.constant();
-  Value* result = add_op(graph, std::move(group), {x, scale, bias}, node);
-  for (const Node* part : {behind, scaled->producer(), biased->producer()})
-    add_origins(*result->producer(), *part);
-  result->name = biased->name;
-  graph.replace_uses(biased, result);
+  Value* result = add_op(graph, std::move(group), std::move(operands), node);
+  for (const Node* part : parts) add_origins(*result->producer(), *part);
+  result->name = last->name;
+  graph.replace_uses(last, result);
   return true;
 }
 
