@@ -12,6 +12,8 @@ namespace {
 constexpr std::string_view kPipeline[] = {
     "fold_constants",
     "simplify",
+    "straighten_transposes",
+    "simplify",
     // Patterns are written over folded constants and without identities between their nodes.
     "recognize_group_norm",
     "recognize_activations",
@@ -20,7 +22,11 @@ constexpr std::string_view kPipeline[] = {
     "sink_reshapes",
     // Attention adds transposes that cancel others, sinking adds reshapes that do.
     "simplify",
+    "straighten_transposes",
+    "simplify",
     "fold_into_weights",
+    // Products whose scales and shifts are in their weights by now.
+    "merge_products",
     "lower_precision",
     // Casts of weights.
     "fold_constants",

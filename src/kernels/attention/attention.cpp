@@ -16,6 +16,15 @@ AttentionBlock block_for(Isa isa) {
 
 }  // namespace
 
+int64_t choose_query_block(const AttentionProblem& problem, int threads) {
+  int64_t block = kMaxQueryBlock;
+  const auto tasks = [&] {
+    return problem.batch * problem.heads * ((problem.q_length + block - 1) / block);
+  };
+  while (block > 32 && (block / 2 >= problem.q_length || tasks() < 4 * threads)) block /= 2;
+  return block;
+}
+
 size_t attention_scratch_bytes(const AttentionProblem& problem) {
   return static_cast<size_t>(attention_detail::Layout(problem).total) * sizeof(float);
 }
@@ -23,13 +32,13 @@ size_t attention_scratch_bytes(const AttentionProblem& problem) {
 void attention(const AttentionProblem& problem, const AttentionArguments& arguments,
                ThreadPool& pool, void* scratch) {
   const AttentionBlock block = block_for(problem.isa);
-  const int64_t blocks = (problem.q_length + kQueryBlock - 1) / kQueryBlock;
+  const int64_t blocks = (problem.q_length + problem.query_block - 1) / problem.query_block;
   const int64_t floats = attention_detail::Layout(problem).total;
   pool.parallel_for(
       problem.batch * problem.heads * blocks, 1, [&](int64_t begin, int64_t end, int worker) {
         for (int64_t task = begin; task < end; ++task) {
           const int64_t head = task / blocks % problem.heads, batch = task / blocks / problem.heads;
-          block(problem, arguments, batch, head, task % blocks * kQueryBlock,
+          block(problem, arguments, batch, head, task % blocks * problem.query_block,
                 static_cast<float*>(scratch) + worker * floats);
         }
       });

@@ -31,6 +31,8 @@ struct AttentionProblem {
   bool causal = false;
   int64_t diagonal = 0;  ///< Causal: query i sees keys up to i + diagonal.
   bool masked_rows_zero = false;
+  /// Queries that share a pass over the keys, at most kMaxQueryBlock; results do not depend on it.
+  int64_t query_block = 32;
   Isa isa = detected_isa();
 };
 
@@ -39,6 +41,9 @@ struct AttentionArguments {
   void* out;
 };
 
+/// The largest block of queries that still gives each of `threads` several tasks: keys and values
+/// are packed once a block.
+int64_t choose_query_block(const AttentionProblem& problem, int threads);
 /// Scratch bytes that each thread needs.
 size_t attention_scratch_bytes(const AttentionProblem& problem);
 /// `scratch` holds that many bytes for each thread of the pool, 64-byte aligned. Results do not
@@ -46,7 +51,7 @@ size_t attention_scratch_bytes(const AttentionProblem& problem);
 void attention(const AttentionProblem& problem, const AttentionArguments& arguments,
                ThreadPool& pool, void* scratch);
 
-inline constexpr int64_t kQueryBlock = 32;
+inline constexpr int64_t kMaxQueryBlock = 128;
 inline constexpr int64_t kKeyBlock = 256;
 
 /// One block of queries of one head, as compiled for one instruction set.

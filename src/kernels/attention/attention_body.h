@@ -55,34 +55,39 @@ inline void transpose_keys(const AttentionProblem& p, const void* base, int64_t 
   }
 }
 
-/// c[R][2W] (+)= a[R][depth] * b[depth][2W], with the tile in registers.
-template <class V, int kRows, bool kAdd>
+/// c[R][CW] (+)= a[R][depth] * b[depth][CW], with the tile in registers.
+template <class V, int kRows, int kColumns, bool kAdd>
 [[gnu::always_inline]] inline void tile(const float* a, int64_t lda, const float* b, int64_t ldb,
                                         float* c, int64_t ldc, int64_t depth) {
-  V acc[kRows][2];
+  V acc[kRows][kColumns];
   for (int r = 0; r < kRows; ++r)
-    for (int j = 0; j < 2; ++j) acc[r][j] = kAdd ? V::load(c + r * ldc + j * V::kWidth) : V::zero();
+    for (int j = 0; j < kColumns; ++j)
+      acc[r][j] = kAdd ? V::load(c + r * ldc + j * V::kWidth) : V::zero();
   for (int64_t d = 0; d < depth; ++d) {
-    const V b0 = V::load(b + d * ldb), b1 = V::load(b + d * ldb + V::kWidth);
+    V columns[kColumns];
+    for (int j = 0; j < kColumns; ++j) columns[j] = V::load(b + d * ldb + j * V::kWidth);
     for (int r = 0; r < kRows; ++r) {
       const V x = V::broadcast(a[r * lda + d]);
-      acc[r][0] = fma(x, b0, acc[r][0]);
-      acc[r][1] = fma(x, b1, acc[r][1]);
+      for (int j = 0; j < kColumns; ++j) acc[r][j] = fma(x, columns[j], acc[r][j]);
     }
   }
   for (int r = 0; r < kRows; ++r)
-    for (int j = 0; j < 2; ++j) acc[r][j].store(c + r * ldc + j * V::kWidth);
+    for (int j = 0; j < kColumns; ++j) acc[r][j].store(c + r * ldc + j * V::kWidth);
 }
 
-/// The whole product; `columns` is a multiple of 2W. Rows of c behind `rows` up to the next
-/// multiple of 8 are written too.
+/// The whole product; `columns` is a multiple of W. Rows of c behind `rows` up to the next multiple
+/// of 8 are written too.
 template <class V, bool kAdd>
 void product(const float* a, int64_t lda, const float* b, int64_t ldb, float* c, int64_t ldc,
              int64_t rows, int64_t columns, int64_t depth) {
   constexpr int kRows = 8;
-  for (int64_t j = 0; j < columns; j += 2 * V::kWidth)
+  int64_t j = 0;
+  for (; j + 2 * V::kWidth <= columns; j += 2 * V::kWidth)
     for (int64_t r = 0; r < rows; r += kRows)
-      tile<V, kRows, kAdd>(a + r * lda, lda, b + j, ldb, c + r * ldc + j, ldc, depth);
+      tile<V, kRows, 2, kAdd>(a + r * lda, lda, b + j, ldb, c + r * ldc + j, ldc, depth);
+  for (; j < columns; j += V::kWidth)
+    for (int64_t r = 0; r < rows; r += kRows)
+      tile<V, kRows, 1, kAdd>(a + r * lda, lda, b + j, ldb, c + r * ldc + j, ldc, depth);
 }
 
 inline float mask_value(const AttentionProblem& p, const void* mask, int64_t at) {
@@ -172,17 +177,17 @@ void block(const AttentionProblem& p, const AttentionArguments& args, int64_t ba
   const Layout layout(p);
   float *q = scratch, *k = q + layout.q, *v = k + layout.k, *scores = v + layout.v,
         *out = scores + layout.scores;
-  const int64_t rows = std::min(kQueryBlock, p.q_length - first_query),
+  const int64_t rows = std::min(p.query_block, p.q_length - first_query),
                 kv_head = head / (p.heads / p.kv_heads);
   const int64_t q_padded = round_up(p.size, Layout::kPadding),
                 v_padded = round_up(p.value_size, Layout::kPadding);
   copy_rows<V>(p, args.q, batch * p.q.batch + head * p.q.head + first_query * p.q.position,
                p.q.position, rows, p.size, q_padded, p.scale, q);
-  std::fill(q + rows * q_padded, q + kQueryBlock * q_padded, 0.0f);
-  std::fill(out, out + kQueryBlock * v_padded, 0.0f);
-  float most[kQueryBlock], sum[kQueryBlock];
-  std::fill_n(most, kQueryBlock, -std::numeric_limits<float>::infinity());
-  std::fill_n(sum, kQueryBlock, 0.0f);
+  std::fill(q + rows * q_padded, q + p.query_block * q_padded, 0.0f);
+  std::fill(out, out + p.query_block * v_padded, 0.0f);
+  float most[kMaxQueryBlock], sum[kMaxQueryBlock];
+  std::fill_n(most, kMaxQueryBlock, -std::numeric_limits<float>::infinity());
+  std::fill_n(sum, kMaxQueryBlock, 0.0f);
   int64_t end = p.kv_length;
   if (p.causal) end = std::clamp<int64_t>(first_query + rows + p.diagonal, 0, p.kv_length);
   for (int64_t key = 0; key < end; key += kKeyBlock) {

@@ -1,0 +1,275 @@
+// Products of one value with several constant matrices (queries, keys and values; the two halves of
+// a gated MLP) become one product with the matrices side by side, and so do convolutions that
+// differ in their weights only. The parts of the result are slices, which cost nothing where their
+// users read strided tensors. Sums with vectors and activations that all of them have come along.
+// Must run after recognize_attention (which takes scales off) and before fuse_epilogue.
+#include <algorithm>
+
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace tenon {
+namespace {
+
+using enum PointwiseFunction;
+
+/// One of the products: its anchor and the chain behind it that is merged too.
+struct Member {
+  Node* anchor = nullptr;
+  std::vector<Node*> chain;
+  Value* last() const { return (chain.empty() ? anchor : chain.back())->output(); }
+};
+
+/// The axis of the result along which the parts lie.
+int64_t joined_axis(const Node& anchor) {
+  return anchor.is<Conv>() ? 1 : static_cast<int64_t>(anchor.output()->type.shape.size()) - 1;
+}
+
+int64_t columns(const Member& member) {
+  return member.anchor->output()->type.shape[joined_axis(*member.anchor)].constant();
+}
+
+bool is_candidate(const Node& node) {
+  const auto* matmul = node.as<MatMul>();
+  const auto* conv = node.as<Conv>();
+  if (matmul == nullptr && (conv == nullptr || conv->groups != 1)) return false;
+  const Tensor* weights = node.input(1)->constant();
+  if (weights == nullptr || !is_real(weights->type())) return false;
+  if (matmul != nullptr) return weights->rank() == 2 && node.output()->type.shape.size() >= 2;
+  // Larger windows have kernels (Winograd) that gain nothing from more channels and lose by users
+  // that read slices.
+  const bool single_pixels = std::all_of(weights->extents().begin() + 2, weights->extents().end(),
+                                         [](int64_t extent) { return extent == 1; });
+  return single_pixels && (!node.has_input(2) || node.input(2)->constant() != nullptr);
+}
+
+/// The operators agree but for their weights.
+bool alike(const Node& a, const Node& b) {
+  if (a.kind() != b.kind() || a.input(0) != b.input(0)) return false;
+  const Tensor &wa = *a.input(1)->constant(), &wb = *b.input(1)->constant();
+  if (wa.type() != wb.type()) return false;
+  if (const auto* m = a.as<MatMul>()) {
+    const auto* n = b.as<MatMul>();
+    return m->transpose_a == n->transpose_a && m->transpose_b == n->transpose_b;
+  }
+  const auto *m = a.as<Conv>(), *n = b.as<Conv>();
+  return std::equal(wa.extents().begin() + 1, wa.extents().end(), wb.extents().begin() + 1,
+                    wb.extents().end()) &&
+         m->strides == n->strides && m->dilations == n->dilations &&
+         m->pads_begin == n->pads_begin && m->pads_end == n->pads_end && m->pad_mode == n->pad_mode;
+}
+
+/// Users that read slices where they lie: data movement, pointwise operators, attention, products.
+/// A user that wants them dense would need a copy, which eats up the gain.
+bool reads_slices(const Value* value, int depth = 0) {
+  return depth < 6 && std::all_of(value->uses().begin(), value->uses().end(), [&](const Use& use) {
+           const Node& user = *use.node;
+           if (user.is<Reshape>() || user.is<Transpose>() || user.is<Squeeze>() ||
+               user.is<Unsqueeze>() || user.is<Slice>() || user.is<Split>())
+             return reads_slices(user.output(), depth + 1);
+           return user.is<Pointwise>() || user.is<Attention>() || user.is<MatMul>() ||
+                  user.is<Conv>() || user.is<RotaryEmbedding>();
+         });
+}
+
+/// The constant of a sum with one number a column (or channel), or null.
+const Tensor* column_operand(const Node& node, const Value* running, int64_t axis, int64_t count) {
+  const Value* other = node.input(node.input(0) == running ? 1 : 0);
+  const Tensor* tensor = other->constant();
+  if (tensor == nullptr || tensor->type() != running->type.type) return nullptr;
+  const int64_t rank = static_cast<int64_t>(running->type.shape.size());
+  if (tensor->count() != count || tensor->rank() > rank) return nullptr;
+  const int64_t at = axis - (rank - tensor->rank());
+  return at >= 0 && tensor->extents()[at] == count ? tensor : nullptr;
+}
+
+class Merger {
+ public:
+  Merger(Graph& graph, const PassContext& context, std::vector<Node*> anchors)
+      : graph_(graph), context_(context), axis_(joined_axis(*anchors[0])) {
+    for (Node* anchor : anchors) members_.push_back({anchor, {}});
+  }
+
+  std::string run() {
+    merge_anchors();
+    take_biases();
+    while (take_activations()) continue;
+    std::string names;
+    int64_t begin = 0;
+    for (const Member& member : members_) {
+      const int64_t end = begin + columns(member);
+      Value* part = add_op(graph_, std::make_unique<Slice>(),
+                           {result_, add_integers(graph_, {begin}), add_integers(graph_, {end}),
+                            add_integers(graph_, {axis_})},
+                           *member.anchor);
+      part->name = member.last()->name;
+      graph_.replace_uses(member.last(), part);
+      names += (names.empty() ? "" : " | ") + member.anchor->name;
+      begin = end;
+    }
+    return names;
+  }
+
+ private:
+  /// Constants side by side; each is [outer, columns * inner].
+  Value* joined(const std::vector<Tensor>& parts, int64_t axis) {
+    Extents extents = parts[0].extents();
+    extents[axis] = 0;
+    for (const Tensor& part : parts) extents[axis] += part.extents()[axis];
+    Tensor whole(parts[0].type(), extents);
+    int64_t outer = 1, done = 0;
+    for (int64_t i = 0; i < axis; ++i) outer *= extents[i];
+    const int64_t row = whole.byte_count() / outer;
+    for (const Tensor& part : parts) {
+      const int64_t bytes = part.byte_count() / outer;
+      for (int64_t o = 0; o < outer; ++o)
+        std::copy_n(part.bytes() + o * bytes, bytes, whole.mutable_bytes() + o * row + done);
+      done += bytes;
+    }
+    Value* value = graph_.add_constant(std::move(whole));
+    value->type = {value->constant()->type(), to_shape(extents)};
+    return value;
+  }
+
+  void merge_anchors() {
+    const Node& first = *members_[0].anchor;
+    const auto* matmul = first.as<MatMul>();
+    std::vector<Tensor> weights, biases;
+    bool any_bias = false;
+    for (const Member& member : members_) {
+      weights.push_back(*member.anchor->input(1)->constant());
+      any_bias |= member.anchor->has_input(2);
+    }
+    std::vector<Value*> inputs = {
+        first.input(0), joined(weights, matmul != nullptr && !matmul->transpose_b ? 1 : 0)};
+    for (const Member& member : members_)
+      if (any_bias)
+        biases.push_back(member.anchor->has_input(2)
+                             ? member.anchor->input(2)->constant()->reshaped({columns(member)})
+                             : zeros(first.output()->type.type, columns(member)));
+    if (any_bias) inputs.push_back(joined(biases, 0));
+    result_ = add_op(graph_, first.op->clone(), std::move(inputs), first);
+    std::string name;
+    for (const Member& member : members_) {
+      name += (name.empty() ? "" : " | ") + member.anchor->name;
+      add_origins(*result_->producer(), *member.anchor);
+    }
+    result_->producer()->name = name;
+  }
+
+  static Tensor zeros(DataType type, int64_t count) {
+    Tensor tensor(type, {count});
+    for (int64_t i = 0; i < count; ++i) tensor.set_from_double(i, 0);
+    return tensor;
+  }
+
+  /// The user that may come along, or null.
+  Node* next_of(const Member& member) const {
+    Node* next = only_user(graph_, member.last());
+    return next != nullptr && next->is<Pointwise>() && context_.allows_fusion(*next) &&
+                   next->output()->type == member.last()->type
+               ? next
+               : nullptr;
+  }
+
+  /// Sums with a vector; members without one get zeros.
+  void take_biases() {
+    std::vector<Tensor> parts;
+    bool any = false;
+    for (Member& member : members_) {
+      Node* next = next_of(member);
+      const Tensor* operand = next != nullptr && is_function(*next, k_add)
+                                  ? column_operand(*next, member.last(), axis_, columns(member))
+                                  : nullptr;
+      parts.push_back(operand != nullptr ? operand->reshaped({columns(member)})
+                                         : zeros(result_->type.type, columns(member)));
+      any |= operand != nullptr;
+      if (operand != nullptr) member.chain.push_back(next);
+    }
+    if (!any) return;
+    Value* vector = joined(parts, 0);
+    if (axis_ != static_cast<int64_t>(result_->type.shape.size()) - 1) {
+      Extents extents(result_->type.shape.size() - axis_, 1);
+      extents[0] = vector->constant()->count();
+      Tensor wide = vector->constant()->reshaped(extents);
+      vector = graph_.add_constant(std::move(wide));
+      vector->type = {result_->type.type, to_shape(extents)};
+    }
+    const Node* like = nullptr;
+    for (const Member& member : members_)
+      if (!member.chain.empty()) like = like == nullptr ? member.chain.back() : like;
+    append(k_add, {result_, vector}, *like);
+  }
+
+  /// One unary function that all have.
+  bool take_activations() {
+    std::vector<Node*> next;
+    for (const Member& member : members_) next.push_back(next_of(member));
+    if (next[0] == nullptr) return false;
+    const auto* wanted = next[0]->as<Pointwise>();
+    for (const Node* node : next) {
+      const auto* function = node == nullptr ? nullptr : node->as<Pointwise>();
+      if (function == nullptr || node->inputs().size() != 1 ||
+          function->function != wanted->function || function->alpha != wanted->alpha ||
+          function->beta != wanted->beta)
+        return false;
+    }
+    for (size_t i = 0; i < next.size(); ++i) members_[i].chain.push_back(next[i]);
+    append(wanted->function, {result_}, *next[0], wanted->alpha, wanted->beta);
+    return true;
+  }
+
+  void append(PointwiseFunction function, std::vector<Value*> inputs, const Node& like,
+              double alpha = 0, double beta = 0) {
+    result_ = add_pointwise(graph_, function, std::move(inputs), like, alpha, beta);
+    for (const Member& member : members_)
+      if (!member.chain.empty()) add_origins(*result_->producer(), *member.chain.back());
+  }
+
+  Graph& graph_;
+  const PassContext& context_;
+  int64_t axis_;
+  std::vector<Member> members_;
+  Value* result_ = nullptr;
+};
+
+/// The result of the sums and activations behind an anchor, which may come along.
+const Value* behind_chain(const Graph& graph, const Node& anchor) {
+  const Value* value = anchor.output();
+  while (const Node* next = only_user(graph, value)) {
+    const bool constant_operand =
+        next->inputs().size() == 2 && (next->input(0)->constant() || next->input(1)->constant());
+    if (!next->is<Pointwise>() || (next->inputs().size() != 1 && !constant_operand)) break;
+    value = next->output();
+  }
+  return value;
+}
+
+/// The candidates among the users of a value, in groups that merge, in order of the graph.
+std::vector<std::vector<Node*>> groups_of(const Graph& graph, const PassContext& context) {
+  std::vector<std::vector<Node*>> groups;
+  for (const auto& node : graph.nodes()) {
+    if (!is_candidate(*node) || !context.allows_fusion(*node)) continue;
+    const Value* part = behind_chain(graph, *node);
+    if (!reads_slices(part) || graph.is_output(part)) continue;
+    const auto group = std::find_if(groups.begin(), groups.end(),
+                                    [&](const auto& members) { return alike(*members[0], *node); });
+    if (group != groups.end())
+      group->push_back(node.get());
+    else
+      groups.push_back({node.get()});
+  }
+  std::erase_if(groups, [](const auto& members) { return members.size() < 2; });
+  return groups;
+}
+
+}  // namespace
+
+bool merge_products(Graph& graph, PassContext& context) {
+  const auto groups = groups_of(graph, context);
+  for (const auto& anchors : groups)
+    context.applied(Merger(graph, context, anchors).run() + " are one product");
+  return !groups.empty();
+}
+
+}  // namespace tenon

@@ -1,0 +1,113 @@
+// A transpose between a reshape that joins axes and one that parts them again moves the axes
+// themselves: reshape(transpose(reshape(x))) is one transpose of x. Exporters write this around
+// attention (heads joined with the batch). A transpose that only moves axes of extent 1 is a
+// reshape. Runs with simplify, which merges what is left.
+#include <algorithm>
+
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace tenon {
+namespace {
+
+bool is_reshape(const Node* node) {
+  return node != nullptr && (node->is<Reshape>() || node->is<Flatten>() || node->is<Squeeze>() ||
+                             node->is<Unsqueeze>());
+}
+
+/// For each axis of `to` the consecutive axes of `from` whose product it is; nothing when an axis
+/// of `from` would be cut.
+std::optional<std::vector<std::vector<int64_t>>> joined_axes(const Shape& from, const Shape& to) {
+  std::vector<std::vector<int64_t>> groups;
+  size_t next = 0;
+  for (const Dim& extent : to) {
+    std::vector<int64_t> group;
+    Dim joined(1);
+    // An extent of 1 takes an axis of extent 1 when there is one, else nothing.
+    if (extent == Dim(1) && next < from.size() && from[next] == Dim(1))
+      group.push_back(static_cast<int64_t>(next++));
+    while (!(joined == extent)) {
+      if (next == from.size()) return std::nullopt;
+      joined = joined * from[next];
+      group.push_back(static_cast<int64_t>(next++));
+    }
+    groups.push_back(std::move(group));
+  }
+  for (; next < from.size(); ++next) {
+    if (!(from[next] == Dim(1)) || groups.empty()) return std::nullopt;
+    groups.back().push_back(static_cast<int64_t>(next));
+  }
+  return groups;
+}
+
+Shape without_ones(const Shape& shape) {
+  Shape result;
+  for (const Dim& dim : shape)
+    if (!(dim == Dim(1))) result.push_back(dim);
+  return result;
+}
+
+Value* reshaped(Graph& graph, Value* value, const Shape& shape, const Node& like) {
+  if (value->type.shape == shape) return value;
+  return add_op(graph, std::make_unique<Reshape>(), {value, add_shape(graph, shape)}, like);
+}
+
+/// What reshape(transpose(reshape(x))) is as a transpose of x, or null.
+Value* as_one_transpose(Graph& graph, Node& last) {
+  if (!is_reshape(&last)) return nullptr;
+  Node* middle = last.input(0)->producer();
+  const auto* transpose = middle == nullptr ? nullptr : middle->as<Transpose>();
+  Node* first = transpose == nullptr ? nullptr : middle->input(0)->producer();
+  if (!is_reshape(first) || transpose->permutation.empty()) return nullptr;
+  Value* x = first->input(0);
+  const auto groups = joined_axes(x->type.shape, first->output()->type.shape);
+  if (!groups.has_value()) return nullptr;
+  auto moved = std::make_unique<Transpose>();
+  Shape shape;
+  for (const int64_t axis : transpose->permutation)
+    for (const int64_t original : (*groups)[axis]) {
+      moved->permutation.push_back(original);
+      shape.push_back(x->type.shape[original]);
+    }
+  const Shape& wanted = last.output()->type.shape;
+  if (without_ones(shape) != without_ones(wanted)) return nullptr;
+  Value* result = add_op(graph, std::move(moved), {x}, *middle);
+  add_origins(*result->producer(), *first);
+  add_origins(*result->producer(), last);
+  return reshaped(graph, result, wanted, last);
+}
+
+/// A transpose that moves no axis past another with more than one element.
+Value* as_reshape(Graph& graph, Node& node) {
+  const auto* transpose = node.as<Transpose>();
+  if (transpose == nullptr || transpose->permutation.empty()) return nullptr;
+  const Shape& shape = node.input(0)->type.shape;
+  int64_t last = -1;
+  for (const int64_t axis : transpose->permutation) {
+    if (shape[axis] == Dim(1)) continue;
+    if (axis < last) return nullptr;
+    last = axis;
+  }
+  return reshaped(graph, node.input(0), node.output()->type.shape, node);
+}
+
+}  // namespace
+
+bool straighten_transposes(Graph& graph, PassContext& context) {
+  bool changed = false;
+  std::vector<Node*> nodes;
+  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
+  for (Node* node : nodes) {
+    if (!context.allows(*node)) continue;
+    Value* result = as_reshape(graph, *node);
+    if (result == nullptr) result = as_one_transpose(graph, *node);
+    if (result == nullptr || (result == node->input(0) && graph.is_output(node->output())))
+      continue;
+    if (graph.is_output(node->output())) result->name = node->output()->name;
+    graph.replace_uses(node->output(), result);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace tenon
