@@ -37,6 +37,7 @@ struct Problem {
   std::vector<Operand> inputs, outputs;
   Device* device = nullptr;
   int threads = 1;          ///< CPU: threads a kernel may use.
+  int isa_limit = 255;      ///< CPU: no better instruction set than this of device/cpu/isa.h.
   bool allow_tf32 = false;  ///< Matrix units may round f32 operands to tf32.
   bool allow_winograd =
       true;  ///< Transforms that change f32 rounding by more than reordering may be used.

@@ -1,9 +1,8 @@
-#include "ops/nn.h"
-
 #include <algorithm>
 #include <cmath>
 #include <span>
 
+#include "ops/gate_activations.h"
 #include "ops/reals.h"
 #include "ops/shapes.h"
 #include "ops/small_gemm.h"
@@ -12,96 +11,40 @@
 namespace tenon {
 namespace {
 
-int gates_of(const Rnn& op) {
-  return op.cell == RnnKind::kLstm ? 4 : (op.cell == RnnKind::kGru ? 3 : 1);
-}
-int64_t directions_of(const Rnn& op) {
-  return op.direction == RnnDirection::kBidirectional ? 2 : 1;
-}
-int activations_of(const Rnn& op) {
-  return op.cell == RnnKind::kLstm ? 3 : (op.cell == RnnKind::kGru ? 2 : 1);
-}
-
-enum class Activation {
-  kRelu,
-  kTanh,
-  kSigmoid,
-  kAffine,
-  kLeakyRelu,
-  kThresholdedRelu,
-  kScaledTanh,
-  kHardSigmoid,
-  kElu,
-  kSoftsign,
-  kSoftplus
-};
-struct ActivationName {
-  std::string_view name;
-  double alpha, beta;  ///< Defaults.
-};
-constexpr ActivationName kActivations[] = {{"relu", 0, 0},         {"tanh", 0, 0},
-                                           {"sigmoid", 0, 0},      {"affine", 1, 0},
-                                           {"leakyrelu", 0.01, 0}, {"thresholdedrelu", 1, 0},
-                                           {"scaledtanh", 1, 1},   {"hardsigmoid", 0.2, 0.5},
-                                           {"elu", 1, 0},          {"softsign", 0, 0},
-                                           {"softplus", 0, 0}};
-
-struct ActivationFunction {
-  Activation kind = Activation::kTanh;
-  double alpha = 0, beta = 0;
-};
-
 template <class T>
-T apply(const ActivationFunction& f, T x) {
+T apply(const GateActivation& f, T x) {
   const T a = static_cast<T>(f.alpha), b = static_cast<T>(f.beta);
-  switch (f.kind) {
-    case Activation::kRelu:
+  switch (f.function) {
+    case PointwiseFunction::k_relu:
       return x > 0 ? x : T(0);
-    case Activation::kTanh:
+    case PointwiseFunction::k_tanh:
       return std::tanh(x);
-    case Activation::kSigmoid:
+    case PointwiseFunction::k_sigmoid:
       return 1 / (1 + std::exp(-x));
-    case Activation::kAffine:
+    case PointwiseFunction::k_affine:
       return a * x + b;
-    case Activation::kLeakyRelu:
+    case PointwiseFunction::k_leaky_relu:
       return x >= 0 ? x : a * x;
-    case Activation::kThresholdedRelu:
+    case PointwiseFunction::k_thresholded_relu:
       return x > a ? x : T(0);
-    case Activation::kScaledTanh:
+    case PointwiseFunction::k_scaled_tanh:
       return a * std::tanh(b * x);
-    case Activation::kHardSigmoid:
+    case PointwiseFunction::k_hard_sigmoid:
       return std::clamp(a * x + b, T(0), T(1));
-    case Activation::kElu:
+    case PointwiseFunction::k_elu:
       return x >= 0 ? x : a * (std::exp(x) - 1);
-    case Activation::kSoftsign:
+    case PointwiseFunction::k_softsign:
       return x / (1 + std::abs(x));
     default:
       return std::log1p(std::exp(-std::abs(x))) + std::max(x, T(0));
   }
 }
 
-/// The activations of all directions, defaults filled in. Alphas and betas are handed to the
-/// activations in order.
-Result<std::vector<ActivationFunction>> functions_of(const Rnn& op, const Fail& fail) {
-  const int each = activations_of(op);
-  std::vector<std::string> names = op.activations;
-  if (names.empty()) {
-    const std::string lstm[] = {"sigmoid", "tanh", "tanh"};
-    for (int64_t d = 0; d < directions_of(op); ++d)
-      for (int i = 0; i < each; ++i) names.push_back(each == 1 ? "tanh" : lstm[i]);
-  }
-  if (static_cast<int64_t>(names.size()) != each * directions_of(op))
-    return fail("{} activations for {} places", names.size(), each * directions_of(op));
-  std::vector<ActivationFunction> functions;
-  for (size_t i = 0; i < names.size(); ++i) {
-    const auto row = std::find_if(std::begin(kActivations), std::end(kActivations),
-                                  [&](const auto& known) { return known.name == names[i]; });
-    if (row == std::end(kActivations)) return fail("unknown activation \"{}\"", names[i]);
-    functions.push_back({static_cast<Activation>(row - kActivations),
-                         i < op.activation_alpha.size() ? op.activation_alpha[i] : row->alpha,
-                         i < op.activation_beta.size() ? op.activation_beta[i] : row->beta});
-  }
-  return functions;
+/// The activations of all directions.
+Result<std::vector<GateActivation>> functions_of(const Rnn& op, const Fail& fail) {
+  auto activations = gate_activations(op);
+  if (!activations.ok()) return fail("{}", activations.error().message);
+  return activations;
 }
 
 struct RnnSizes {
@@ -146,7 +89,7 @@ Result<RnnSizes> check_shapes(const Rnn& op, const Shapes& shapes, const Fail& f
 template <class T>
 struct Cell {
   const Rnn& op;
-  std::span<const ActivationFunction> f;
+  std::span<const GateActivation> f;
   int64_t batch, input, hidden;
   std::vector<T> w, r;              ///< Transposed: [input, gates*hidden], [hidden, gates*hidden].
   std::vector<T> bias, state_bias;  ///< gates*hidden each.
@@ -254,7 +197,7 @@ std::vector<T> state_part(const Rnn& op, const EvalContext& context, int index, 
 
 template <class T>
 Cell<T> cell_of(const Rnn& op, const EvalContext& context, int64_t d, int64_t batch, int64_t input,
-                std::span<const ActivationFunction> functions) {
+                std::span<const GateActivation> functions) {
   const int64_t rows = gates_of(op) * op.hidden;
   const Values<T> w(context.input(1)), r(context.input(2));
   const std::vector<T> both = part<T>(context, 3, d, 2 * rows);

@@ -30,6 +30,10 @@ Isa capped_isa(Isa cap) {
   return std::min(cap, detected_isa());
 }
 
+Isa isa_up_to(int level) {
+  return level >= static_cast<int>(detected_isa()) ? detected_isa() : static_cast<Isa>(level);
+}
+
 std::string_view isa_name(Isa isa) {
   constexpr std::string_view kNames[] = {"generic", "avx2", "avx512", "avx512_bf16"};
   return kNames[static_cast<int>(isa)];

@@ -16,6 +16,9 @@ Isa detected_isa();
 /// way.
 Isa capped_isa(Isa cap);
 
+/// The same for a number; one that no instruction set has means the best.
+Isa isa_up_to(int level);
+
 std::string_view isa_name(Isa isa);
 
 }  // namespace tenon::cpu

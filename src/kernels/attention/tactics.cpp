@@ -48,6 +48,7 @@ cpu::AttentionProblem describe(const Problem& problem) {
   const View out = view_of(problem.output(), q.heads, op.out_bsnh);
   cpu::AttentionProblem p;
   p.bf16 = problem.input(kQ).type == DataType::kBFloat16;
+  p.isa = cpu::isa_up_to(problem.isa_limit);
   p.batch = q.batch;
   p.heads = q.heads;
   p.kv_heads = k.heads;

@@ -87,6 +87,7 @@ std::vector<std::string> configs(const Problem& problem) {
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   cpu::PointwisePlan plan;
   TENON_ASSIGN(plan.program, make_pointwise_program(*problem.node));
+  plan.isa = cpu::isa_up_to(problem.isa_limit);
   plan.loops = collapse_loops(problem);
   for (const Operand& input : problem.inputs) plan.types.push_back(*stored_type(input.type));
   for (const Operand& output : problem.outputs) plan.types.push_back(*stored_type(output.type));

@@ -29,6 +29,7 @@ cpu::PoolProblem describe(const Problem& problem) {
   p.average = op.function == PoolFunction::kAverage;
   p.count_padding = op.count_include_pad;
   p.bf16 = problem.input(0).type == DataType::kBFloat16;
+  p.isa = cpu::isa_up_to(problem.isa_limit);
   p.batch = in[0];
   p.channels = in[1];
   p.in_height = flat ? 1 : in[2];

@@ -74,7 +74,7 @@ class RowNormalization final : public Kernel {
         rms_(op.norm == NormKind::kRms),
         steps_(*cpu::unary_steps(region)),
         threads_(problem.threads),
-        functions_(cpu::row_functions(cpu::detected_isa())) {
+        functions_(cpu::row_functions(cpu::isa_up_to(problem.isa_limit))) {
     const Extents& extents = problem.output().extents;
     const int64_t axis = op.axis < 0 ? op.axis + static_cast<int64_t>(extents.size()) : op.axis;
     for (size_t i = static_cast<size_t>(axis); i < extents.size(); ++i) length_ *= extents[i];
@@ -157,7 +157,7 @@ class ImageNormalization final : public Kernel {
         bias_(Factors::of(problem, region, 2)),
         epsilon_(op.epsilon),
         steps_(*cpu::unary_steps(region)),
-        functions_(cpu::row_functions(cpu::detected_isa())) {
+        functions_(cpu::row_functions(cpu::isa_up_to(problem.isa_limit))) {
     const Operand& x = problem.input(input_);
     batch_ = x.extents[0];
     channels_ = x.extents[1];

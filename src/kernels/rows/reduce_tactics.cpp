@@ -33,12 +33,13 @@ Form form_of(const Reduce& op, const Operand& x) {
 
 class RowReduction final : public Kernel {
  public:
-  RowReduction(int64_t rows, int64_t length, cpu::ElementType type, ReduceFunction function)
+  RowReduction(int64_t rows, int64_t length, cpu::ElementType type, ReduceFunction function,
+               cpu::Isa isa)
       : rows_(rows),
         length_(length),
         type_(type),
         function_(function),
-        functions_(cpu::row_functions(cpu::detected_isa())) {}
+        functions_(cpu::row_functions(isa)) {}
 
   Status run(const LaunchArguments& arguments) const override {
     const int which = function_ == ReduceFunction::kMax   ? 1
@@ -74,7 +75,7 @@ class ImageReduction final : public Kernel {
  public:
   ImageReduction(const Problem& problem, bool mean)
       : type_(*cpu::element_type(problem.output().type)),
-        functions_(cpu::row_functions(cpu::detected_isa())) {
+        functions_(cpu::row_functions(cpu::isa_up_to(problem.isa_limit))) {
     const Operand& x = problem.input(0);
     batch_ = x.extents[0];
     channels_ = x.extents[1];
@@ -155,8 +156,9 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
     return std::unique_ptr<Kernel>(
         std::make_unique<ImageReduction>(problem, op.function == ReduceFunction::kMean));
   const int64_t rows = problem.output().count();
-  return std::unique_ptr<Kernel>(std::make_unique<RowReduction>(
-      rows, x.count() / rows, *cpu::element_type(x.type), op.function));
+  return std::unique_ptr<Kernel>(
+      std::make_unique<RowReduction>(rows, x.count() / rows, *cpu::element_type(x.type),
+                                     op.function, cpu::isa_up_to(problem.isa_limit)));
 }
 
 }  // namespace tenon::tactics::reduce_rows

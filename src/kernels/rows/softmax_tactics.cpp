@@ -24,12 +24,8 @@ std::optional<int64_t> row_length(const Softmax& op, const Extents& extents) {
 
 class SoftmaxKernel final : public Kernel {
  public:
-  SoftmaxKernel(int64_t rows, int64_t length, cpu::ElementType type, bool log)
-      : rows_(rows),
-        length_(length),
-        type_(type),
-        log_(log),
-        functions_(cpu::row_functions(cpu::detected_isa())) {}
+  SoftmaxKernel(int64_t rows, int64_t length, cpu::ElementType type, bool log, cpu::Isa isa)
+      : rows_(rows), length_(length), type_(type), log_(log), functions_(cpu::row_functions(isa)) {}
 
   Status run(const LaunchArguments& arguments) const override {
     const int64_t grain = std::max<int64_t>(1, 4096 / length_);
@@ -70,9 +66,9 @@ std::vector<std::string> configs(const Problem& problem) {
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   const auto& op = *problem.node->as<Softmax>();
   const int64_t length = *row_length(op, problem.input(0).extents);
-  return std::unique_ptr<Kernel>(
-      std::make_unique<SoftmaxKernel>(problem.input(0).count() / length, length,
-                                      *cpu::element_type(problem.input(0).type), op.log));
+  return std::unique_ptr<Kernel>(std::make_unique<SoftmaxKernel>(
+      problem.input(0).count() / length, length, *cpu::element_type(problem.input(0).type), op.log,
+      cpu::isa_up_to(problem.isa_limit)));
 }
 
 }  // namespace tenon::tactics::softmax_rows

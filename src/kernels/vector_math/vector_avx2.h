@@ -37,6 +37,11 @@ struct F32x8 {
     for (int i = 0; i < n; ++i) full[i] = p[i];
     return load_bf16(full);
   }
+  TENON_VECTOR static void load_bf16_pairs(const uint16_t* p, F32x8& even, F32x8& odd) {
+    const __m256i pairs = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    even = {_mm256_castsi256_ps(_mm256_slli_epi32(pairs, 16))};
+    odd = {_mm256_castsi256_ps(_mm256_and_si256(pairs, _mm256_set1_epi32(-65536)))};
+  }
   TENON_VECTOR void store(float* p) const { _mm256_storeu_ps(p, v); }
   TENON_VECTOR void store(float* p, int n) const { _mm256_maskstore_ps(p, first(n), v); }
   TENON_VECTOR void store_bf16(uint16_t* p) const {

@@ -7,7 +7,8 @@
 /// Sixteen floats in an AVX-512 register. Only for sources named *_avx512.cpp or *_avx512bf16.cpp.
 ///
 /// load(p, n) and store(p, n) touch the first n <= kWidth elements only; the rest reads as zero.
-/// load_bf16 and store_bf16 convert, rounding to nearest even. max and min give their second
+/// load_bf16 and store_bf16 convert, rounding to nearest even; load_bf16_pairs parts 2 * kWidth
+/// values into those at even and odd places. max and min give their second
 /// operand where one is NaN. scale_by_power(a, n) is a * 2^n for an integral n, split_exponent(a,
 /// m) gives e and m in [1, 2) with |a| = m * 2^e. Mixed lanes never influence each other, so a tail
 /// gives the same bits as a full register.
@@ -35,6 +36,11 @@ struct F32x16 {
   }
   TENON_VECTOR static F32x16 load_bf16(const uint16_t* p, int n) {
     return from_bf16(_mm256_maskz_loadu_epi16(first(n), p));
+  }
+  TENON_VECTOR static void load_bf16_pairs(const uint16_t* p, F32x16& even, F32x16& odd) {
+    const __m512i pairs = _mm512_loadu_si512(p);
+    even = {_mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16))};
+    odd = {_mm512_castsi512_ps(_mm512_and_si512(pairs, _mm512_set1_epi32(-65536)))};
   }
   TENON_VECTOR void store(float* p) const { _mm512_storeu_ps(p, v); }
   TENON_VECTOR void store(float* p, int n) const { _mm512_mask_storeu_ps(p, first(n), v); }

@@ -19,6 +19,9 @@ struct F32x1 {
   static F32x1 load(const float* p, int n) { return {n > 0 ? *p : 0.0f}; }
   static F32x1 load_bf16(const uint16_t* p) { return {std::bit_cast<float>(uint32_t{*p} << 16)}; }
   static F32x1 load_bf16(const uint16_t* p, int n) { return n > 0 ? load_bf16(p) : zero(); }
+  static void load_bf16_pairs(const uint16_t* p, F32x1& even, F32x1& odd) {
+    even = load_bf16(p), odd = load_bf16(p + 1);
+  }
   void store(float* p) const { *p = v; }
   void store(float* p, int n) const {
     if (n > 0) *p = v;

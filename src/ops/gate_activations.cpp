@@ -1,0 +1,66 @@
+#include "ops/gate_activations.h"
+
+#include <algorithm>
+
+namespace tenon {
+namespace {
+
+struct Row {
+  std::string_view name;
+  PointwiseFunction function;
+  double alpha, beta;  ///< Defaults.
+};
+constexpr Row kRows[] = {{"relu", PointwiseFunction::k_relu, 0, 0},
+                         {"tanh", PointwiseFunction::k_tanh, 0, 0},
+                         {"sigmoid", PointwiseFunction::k_sigmoid, 0, 0},
+                         {"affine", PointwiseFunction::k_affine, 1, 0},
+                         {"leakyrelu", PointwiseFunction::k_leaky_relu, 0.01, 0},
+                         {"thresholdedrelu", PointwiseFunction::k_thresholded_relu, 1, 0},
+                         {"scaledtanh", PointwiseFunction::k_scaled_tanh, 1, 1},
+                         {"hardsigmoid", PointwiseFunction::k_hard_sigmoid, 0.2, 0.5},
+                         {"elu", PointwiseFunction::k_elu, 1, 0},
+                         {"softsign", PointwiseFunction::k_softsign, 0, 0},
+                         {"softplus", PointwiseFunction::k_softplus, 0, 0}};
+
+std::vector<std::string> default_names(const Rnn& op) {
+  constexpr std::string_view kGated[] = {"sigmoid", "tanh", "tanh"};
+  const int each = activations_of(op);
+  std::vector<std::string> names;
+  for (int64_t d = 0; d < directions_of(op); ++d)
+    for (int i = 0; i < each; ++i) names.emplace_back(each == 1 ? "tanh" : kGated[i]);
+  return names;
+}
+
+}  // namespace
+
+int gates_of(const Rnn& op) {
+  return op.cell == RnnKind::kLstm ? 4 : (op.cell == RnnKind::kGru ? 3 : 1);
+}
+
+int64_t directions_of(const Rnn& op) {
+  return op.direction == RnnDirection::kBidirectional ? 2 : 1;
+}
+
+int activations_of(const Rnn& op) {
+  return op.cell == RnnKind::kLstm ? 3 : (op.cell == RnnKind::kGru ? 2 : 1);
+}
+
+Result<std::vector<GateActivation>> gate_activations(const Rnn& op) {
+  const std::vector<std::string> names =
+      op.activations.empty() ? default_names(op) : op.activations;
+  const int64_t places = activations_of(op) * directions_of(op);
+  if (static_cast<int64_t>(names.size()) != places)
+    return user_error("{} activations for {} places", names.size(), places);
+  std::vector<GateActivation> activations;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
+                                   [&](const Row& known) { return known.name == names[i]; });
+    if (row == std::end(kRows)) return user_error("unknown activation \"{}\"", names[i]);
+    activations.push_back({row->function,
+                           i < op.activation_alpha.size() ? op.activation_alpha[i] : row->alpha,
+                           i < op.activation_beta.size() ? op.activation_beta[i] : row->beta});
+  }
+  return activations;
+}
+
+}  // namespace tenon

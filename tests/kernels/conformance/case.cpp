@@ -1,0 +1,149 @@
+#include "case.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+#include "ops/region.h"
+#include "ops/structure.h"
+#include "ops/table.h"
+
+namespace tenon::conformance {
+namespace {
+
+constexpr Case kCases[] = {
+#define CONFORMANCE_CASE(name, inputs, body, outputs) {#name, inputs, body, outputs},
+#include "cases.def"
+};
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  std::string part;
+  for (const char c : text) {
+    if (c != separator) {
+      part += c;
+      continue;
+    }
+    parts.push_back(part);
+    part.clear();
+  }
+  parts.push_back(part);
+  for (std::string& one : parts) {
+    one.erase(0, one.find_first_not_of(' '));
+    one.erase(one.find_last_not_of(' ') + 1);
+  }
+  return parts;
+}
+
+std::vector<double> numbers(const std::string& text) {
+  std::vector<double> values;
+  for (const std::string& part : split(text, ','))
+    if (!part.empty()) values.push_back(std::stod(part));
+  return values;
+}
+
+void fill(Tensor& tensor, const std::string& rule, std::mt19937& random) {
+  const bool real = tensor.type() == DataType::kFloat32 || tensor.type() == DataType::kBFloat16;
+  if (rule.starts_with("=(")) {
+    const std::vector<double> values = numbers(rule.substr(2, rule.size() - 3));
+    for (int64_t i = 0; i < tensor.count(); ++i)
+      tensor.set_from_double(i, values[static_cast<size_t>(i) % values.size()]);
+    return;
+  }
+  const double low = rule.starts_with(">") ? 0.1 : real ? -1.5 : 0;
+  const double high = rule.starts_with("<") ? std::stod(rule.substr(1)) - (real ? 0 : 1)
+                      : real                ? 1.5
+                                            : 1;
+  std::uniform_real_distribution<double> uniform(low, high);
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    tensor.set_from_double(i, real ? uniform(random) : std::round(uniform(random)));
+}
+
+Sample sample(std::string text, bool bf16, std::mt19937& random) {
+  Sample result;
+  if (text == "_") return {.present = false};
+  if (text.starts_with("const ")) {
+    result.constant = true;
+    text = text.substr(6);
+  }
+  const size_t open = text.find('['), close = text.find(']');
+  DataType type = *data_type_by_name(text.substr(0, open));
+  if (bf16 && type == DataType::kFloat32) type = DataType::kBFloat16;
+  Extents extents;
+  for (const double extent : numbers(text.substr(open + 1, close - open - 1)))
+    extents.push_back(static_cast<int64_t>(extent));
+  result.tensor = Tensor(type, extents);
+  const std::string rule = text.substr(close + 1);
+  if (rule.starts_with("=")) result.constant = true;
+  fill(result.tensor, rule, random);
+  return result;
+}
+
+/// "conv(%0,%1){...}; relu(%100)" as lines of the IR's text.
+std::string lines_of(const Case& test) {
+  std::string text;
+  const std::vector<std::string> nodes = split(test.body, ';');
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const int outputs = i + 1 == nodes.size() ? test.outputs : 1;
+    std::string names, types;
+    for (int j = 0; j < outputs; ++j) {
+      names += fmt::format("{}%{}", j ? "," : "", 100 + static_cast<int>(i) + j);
+      types += j ? ",f32[]" : "f32[]";
+    }
+    text += fmt::format("{} = {} : {} ", names, nodes[i], types);
+    if (i + 1 == nodes.size()) text += fmt::format("return {}", names);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::span<const Case> all_cases() {
+  return kCases;
+}
+
+Built build(const Case& test, bool bf16) {
+  std::mt19937 random(static_cast<unsigned>(test.name.size() * 131 + test.name[0]));
+  std::vector<Sample> samples;
+  std::string parameters, body = lines_of(test);
+  for (const std::string& text : split(test.inputs, ';')) {
+    samples.push_back(sample(text, bf16, random));
+    const Sample& last = samples.back();
+    const std::string name = fmt::format("%{}", samples.size() - 1);
+    const Tensor& tensor = last.tensor;
+    if (last.present)
+      parameters +=
+          fmt::format("{}{} \"{}\": {}{}", parameters.empty() ? "" : ", ", name, samples.size() - 1,
+                      name_of(tensor.type()), to_string(to_shape(tensor.extents())));
+  }
+  Built built;
+  auto graph = parse_graph(fmt::format("graph \"\" ({}) {{{}}}", parameters, body));
+  EXPECT_TRUE(graph.ok()) << test.name << ": " << (graph.ok() ? "" : graph.error().message);
+  if (!graph.ok()) return built;
+  built.graph = std::move(*graph);
+  const std::vector<Value*> inputs(built.graph->inputs().begin(), built.graph->inputs().end());
+  for (Value* input : inputs) {
+    const Sample& known = samples[static_cast<size_t>(std::stoi(input->name))];
+    if (known.constant) built.graph->replace_uses(input, built.graph->add_constant(known.tensor));
+  }
+  const Status inferred = infer_graph(*built.graph);
+  EXPECT_TRUE(inferred.ok()) << test.name << ": "
+                             << (inferred.ok() ? "" : inferred.error().message);
+  if (!inferred.ok()) return built;
+  std::vector<Node*> nodes;
+  for (const auto& node : built.graph->nodes())
+    if (!node->is<Constant>()) nodes.push_back(node.get());
+  built.node = nodes.size() == 1 ? nodes[0] : make_region(*built.graph, nodes);
+  for (const Value* value : built.node->inputs()) {
+    if (value == nullptr) {
+      built.inputs.push_back({.present = false});
+    } else if (value->constant() != nullptr) {
+      built.inputs.push_back({true, true, *value->constant()});
+    } else {
+      built.inputs.push_back(samples[static_cast<size_t>(std::stoi(value->name))]);
+    }
+  }
+  return built;
+}
+
+}  // namespace tenon::conformance

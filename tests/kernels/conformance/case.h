@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <ostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+/// One row of cases.def as a node with operands.
+namespace tenon::conformance {
+
+struct Case {
+  std::string_view name, inputs, body;
+  int outputs;
+};
+inline void PrintTo(const Case& test, std::ostream* to) {
+  *to << test.name;
+}
+std::span<const Case> all_cases();
+
+/// An operand as cases.def writes it: [const ]type[extents][<bound | >0 | =(values)], or _ for an
+/// absent one.
+struct Sample {
+  bool present = true, constant = false;
+  Tensor tensor;
+};
+
+/// The node of a case, its results inferred, and contents of its operands in the order of its
+/// inputs.
+struct Built {
+  std::unique_ptr<Graph> graph;
+  Node* node = nullptr;
+  std::vector<Sample> inputs;
+};
+
+/// With `bf16`, all f32 operands are bf16. Same case, same contents.
+Built build(const Case& test, bool bf16);
+
+}  // namespace tenon::conformance

@@ -1,0 +1,191 @@
+// Every CPU tactic against the reference evaluation, over the cases of cases.def: types, placements
+// in memory, numbers of threads and instruction sets. A failure prints the line that runs its case
+// again.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "case.h"
+#include "device/cpu/aligned_buffer.h"
+#include "device/cpu/cpu_device.h"
+#include "device/cpu/isa.h"
+#include "device/cpu/thread_pool.h"
+#include "kernels/backend.h"
+#include "operand.h"
+#include "ops/table.h"
+
+namespace tenon::conformance {
+namespace {
+
+constexpr int kThreads = 3;
+constexpr Placement kPlacements[] = {Placement::kDense, Placement::kChannelsLast,
+                                     Placement::kStrided, Placement::kStridedChannelsLast};
+
+/// Relative L2 distance that a result may have from the reference's.
+double tolerance(DataType type, bool winograd) {
+  if (type == DataType::kBFloat16) return 1.5e-2;
+  return winograd ? 5e-4 : 2e-5;
+}
+
+double distance(const Tensor& got, const Tensor& want) {
+  double error = 0, size = 0;
+  for (int64_t i = 0; i < want.count(); ++i) {
+    const double a = got.as_double(i), b = want.as_double(i);
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    if (!std::isfinite(a) || !std::isfinite(b)) return HUGE_VAL;
+    error += (a - b) * (a - b);
+    size += b * b;
+  }
+  return std::sqrt(error / (size + 1e-12));
+}
+
+/// A case, placed in memory.
+struct Setting {
+  Built built;
+  std::vector<Placed> inputs, outputs;  ///< Absent and unneeded ones are empty.
+  std::vector<Tensor> expected;
+  Problem problem;
+  std::shared_ptr<Device> device = cpu::make_cpu_device(kThreads);
+
+  Setting(const Case& test, bool bf16, Placement placement) : built(build(test, bf16)) {
+    if (built.node == nullptr) return;
+    problem.node = built.node;
+    problem.device = device.get();
+    problem.threads = kThreads;
+    std::vector<const Tensor*> tensors;
+    for (const Sample& sample : built.inputs) {
+      // Contents known at build time are dense.
+      const Placement here = sample.constant ? Placement::kDense : placement;
+      inputs.emplace_back(sample.present ? sample.tensor.type() : DataType::kFloat32,
+                          sample.present ? sample.tensor.extents() : Extents{}, here);
+      Operand operand = sample.present ? inputs.back().operand() : Operand{};
+      if (sample.constant) operand.constant = &sample.tensor;
+      if (sample.present) inputs.back().fill(sample.tensor);
+      problem.inputs.push_back(operand);
+      tensors.push_back(sample.present ? &sample.tensor : nullptr);
+    }
+    auto results = evaluate_node(*built.node, tensors);
+    EXPECT_TRUE(results.ok()) << (results.ok() ? "" : results.error().message);
+    if (!results.ok()) return;
+    expected = std::move(*results);
+    for (const Tensor& result : expected) {
+      outputs.emplace_back(result.type(), result.extents(), placement);
+      problem.outputs.push_back(outputs.back().operand());
+    }
+  }
+  bool ready() const { return !expected.empty(); }
+};
+
+/// Runs the kernel and gives its results; a failure for everything that is wrong with the run.
+testing::AssertionResult run(Setting& setting, const Kernel& kernel, int threads,
+                             std::vector<Tensor>& results) {
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  for (size_t i = 0; i < setting.inputs.size(); ++i) {
+    const bool given = setting.problem.inputs[i].present && kernel.uses_input(static_cast<int>(i));
+    inputs.push_back(given ? setting.inputs[i].address() : nullptr);
+  }
+  for (Placed& output : setting.outputs) {
+    output.poison();
+    outputs.push_back(output.address());
+  }
+  const size_t bytes = kernel.workspace_bytes();
+  cpu::AlignedBuffer workspace(bytes + 512);
+  std::memset(workspace.data(), 0xff, bytes + 512);
+  char* start = workspace.as<char>() + (256 - reinterpret_cast<uintptr_t>(workspace.data()) % 256);
+  cpu::ThreadPool pool(threads);
+  const Status status = kernel.run({inputs, outputs, start, Queue{.pool = &pool}});
+  if (!status.ok()) return testing::AssertionFailure() << status.error().message;
+  for (const char* p = start + bytes; p < workspace.as<char>() + bytes + 512; ++p)
+    if (*p != '\xff') return testing::AssertionFailure() << "wrote behind its workspace";
+  results.clear();
+  for (const Placed& output : setting.outputs) {
+    if (!output.untouched()) return testing::AssertionFailure() << "wrote beside its result";
+    results.push_back(output.read());
+  }
+  return testing::AssertionSuccess();
+}
+
+testing::AssertionResult near(const Setting& setting, const std::vector<Tensor>& results,
+                              bool winograd) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Tensor& want = setting.expected[i];
+    if (!is_real(want.type())) {
+      if (!(results[i] == want)) return testing::AssertionFailure() << "output " << i << " differs";
+      continue;
+    }
+    const DataType coarse = setting.built.inputs[0].tensor.type() == DataType::kBFloat16
+                                ? DataType::kBFloat16
+                                : want.type();
+    const double far = distance(results[i], want);
+    if (!(far <= tolerance(coarse, winograd)))
+      return testing::AssertionFailure() << "output " << i << " is " << far << " away";
+  }
+  return testing::AssertionSuccess();
+}
+
+void check(Setting& setting, const Tactic& tactic, std::string_view config) {
+  auto kernel = tactic.create(setting.problem, config);
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  std::vector<Tensor> first, other;
+  ASSERT_TRUE(run(setting, **kernel, 1, first));
+  EXPECT_TRUE(near(setting, first, tactic.name.find("winograd") != std::string_view::npos));
+  ASSERT_TRUE(run(setting, **kernel, kThreads, other));
+  for (size_t i = 0; i < first.size(); ++i)
+    EXPECT_TRUE(first[i] == other[i]) << "results depend on the number of threads";
+  Problem single = setting.problem;
+  single.threads = 1;
+  auto alone = tactic.create(single, config);
+  ASSERT_TRUE(alone.ok());
+  ASSERT_TRUE(run(setting, **alone, 1, other));
+  for (size_t i = 0; i < first.size(); ++i)
+    EXPECT_TRUE(first[i] == other[i]) << "results depend on the threads it was made for";
+}
+
+class Conformance : public testing::TestWithParam<Case> {};
+
+TEST_P(Conformance, Case) {
+  const Case& test = GetParam();
+  for (const bool bf16 : {false, true})
+    for (const Placement placement : kPlacements) {
+      Setting setting(test, bf16, placement);
+      if (!setting.ready()) return;
+      for (int isa = 0; isa <= static_cast<int>(cpu::detected_isa()); ++isa) {
+        setting.problem.isa_limit = isa;
+        for (const Tactic& tactic : cpu_tactics()) {
+          if (tactic.name == "cpu.reference" || !tactic.supports(setting.problem)) continue;
+          for (const std::string& config : tactic.configs(setting.problem)) {
+            SCOPED_TRACE(
+                fmt::format("{}, {}, {}, {}; again: test_kernels_conformance --gtest_filter='*/{}'",
+                            join_tactic(tactic.name, config), bf16 ? "bf16" : "f32",
+                            kPlacementNames[static_cast<int>(placement)],
+                            cpu::isa_name(static_cast<cpu::Isa>(isa)), test.name));
+            check(setting, tactic, config);
+          }
+        }
+      }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpu, Conformance, testing::ValuesIn(all_cases()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(Coverage, EveryTacticHasACase) {
+  std::set<std::string_view> missing;
+  for (const Tactic& tactic : cpu_tactics()) missing.insert(tactic.name);
+  missing.erase("cpu.reference");
+  for (const Case& test : all_cases())
+    for (const Placement placement : {Placement::kDense, Placement::kChannelsLast}) {
+      const Setting setting(test, false, placement);
+      if (!setting.ready()) continue;
+      for (const Tactic& tactic : cpu_tactics())
+        if (tactic.supports(setting.problem)) missing.erase(tactic.name);
+    }
+  EXPECT_TRUE(missing.empty()) << fmt::format("no case for {}", fmt::join(missing, ", "));
+}
+
+}  // namespace
+}  // namespace tenon::conformance
