@@ -93,10 +93,36 @@ void InferContext::set_elements(int index, std::vector<Dim> elements) {
 Dim InferContext::data_dependent(const Dim& bound) {
   SymbolRanges& ranges = node_.graph().symbol_ranges;
   const Range range{0, std::max<int64_t>(bound.range(ranges).max, 0)};
-  if (next_symbol_ == symbols_.size()) return node_.graph().fresh_symbol(range);
+  if (next_symbol_ == symbols_.size())
+    symbols_.push_back(*node_.graph().fresh_symbol(range).as_symbol());
   const std::string& symbol = symbols_[next_symbol_++];
   ranges[symbol] = range;
   return Dim::symbol(symbol);
+}
+
+void InferContext::name_own_extents() {
+  if (next_symbol_ == 0) return;
+  std::set<std::string> hidden(symbols_.begin(), symbols_.begin() + next_symbol_);
+  for (const Value* output : node_.outputs())
+    for (const Dim& extent : output->type.shape)
+      if (const auto symbol = extent.as_symbol()) hidden.erase(*symbol);
+  std::set<std::string> renamed;
+  for (Value* output : node_.outputs()) {
+    for (Dim& extent : output->type.shape) {
+      const std::vector<std::string> names = extent.symbols();
+      const auto name = std::find_if(names.begin(), names.end(),
+                                     [&](const std::string& n) { return hidden.contains(n); });
+      if (name == names.end()) continue;
+      const Range range = extent.range(node_.graph().symbol_ranges);
+      // The symbol takes the place of its first expression, so that inferring again finds it there.
+      if (renamed.insert(*name).second) {
+        node_.graph().symbol_ranges[*name] = {std::max<int64_t>(range.min, 0), range.max};
+        extent = Dim::symbol(*name);
+      } else {
+        extent = data_dependent(Dim(range.max));
+      }
+    }
+  }
 }
 
 Result<int64_t> InferContext::axis(int64_t axis, int rank) const {

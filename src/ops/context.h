@@ -42,6 +42,10 @@ class InferContext {
   /// An extent that depends on data, at most `bound` (a constant upper bound is taken from the
   /// symbol ranges). Inferring a node again gives the symbols it has already.
   Dim data_dependent(const Dim& bound);
+  /// Called after an inference: an extent in which a symbol of this node's own is only part of an
+  /// expression becomes a symbol itself. Who runs the node can then tell the symbol's value from
+  /// its outputs.
+  void name_own_extents();
   /// axis in [-rank, rank) to [0, rank), or an error naming the node.
   Result<int64_t> axis(int64_t axis, int rank) const;
   /// A user error that names node, operator and input types.
@@ -51,7 +55,7 @@ class InferContext {
   Node& node_;
   std::span<const Tensor* const> known_;
   std::vector<std::string> symbols_;  ///< Made for this node by an earlier inference.
-  size_t next_symbol_ = 0;
+  size_t next_symbol_ = 0;  ///< The first of `symbols_` that this inference has not used.
 };
 
 /// What the reference evaluation of one node sees and sets. Inputs are dense row-major host

@@ -246,8 +246,9 @@ Status evaluate(const Dft& op, EvalContext& context) {
 Status infer(const Stft& op, InferContext& context) {
   const auto step = scalar_element(context, 1);
   auto length = scalar_element(context, 3);
-  if (!context.has_input(3)) {
-    if (!context.has_input(2)) return context.fail("a window or a frame length is needed");
+  if (!context.has_input(3) && !context.has_input(2))
+    return context.fail("a window or a frame length is needed");
+  if (!length && context.has_input(2)) {
     TENON_TRY(expect_rank(context.shape(2), 1, "the window", context));
     length = context.shape(2)[0];
   }

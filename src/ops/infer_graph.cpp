@@ -93,6 +93,7 @@ Status infer_node(Node& node, std::span<const Tensor* const> known) {
   TENON_TRY(check_counts(node, context));
   try {
     TENON_TRY(op_info(node.kind()).infer(*node.op, context));
+    context.name_own_extents();
     fold_elements(node, context);
   } catch (const std::bad_alloc&) {
     return resource_error("node \"{}\" ({}): out of memory", node.name, node.op->name());

@@ -1,8 +1,11 @@
 #include "runtime/dynamic_run.h"
 
+#include <algorithm>
 #include <chrono>
+#include <unordered_set>
 
 #include "ops/dims.h"
+#include "ops/strided.h"
 #include "ops/structure.h"
 #include "ops/table.h"
 
@@ -29,8 +32,54 @@ struct DynamicRunner::Run {
   int threads;
   ConcreteGraph graph;
   std::unordered_map<const Value*, DeviceBuffer> buffers = {};  ///< By root.
+  std::unordered_set<const Node*> done = {};
 
   Device& device() { return *runner.backend_.device; }
+
+  /// All operands are there. Nodes that use extents come after the nodes that decide these, which
+  /// the order of the graph does not tell.
+  bool ready(const Node& node) const {
+    auto there = [this](const Value* value) {
+      if (value == nullptr || value->producer() == nullptr || graph.known(value) != nullptr)
+        return true;
+      return done.contains(value->producer());
+    };
+    return std::all_of(node.inputs().begin(), node.inputs().end(), there);
+  }
+
+  Status run_node(const Node& node, StepTimes* times) {
+    using Clock = std::chrono::steady_clock;
+    done.insert(&node);
+    const bool resolved = graph.resolved(node);
+    if (graph.is_view(node)) return {};
+    const auto start = Clock::now();
+    Status status = resolved ? run_kernel(node) : run_on_host(node);
+    if (!status.ok())
+      return std::move(status).error().with_context(fmt::format("layer '{}'", node.name));
+    if (times == nullptr) return {};
+    TENON_TRY(device().synchronize(queue));
+    times->report(node, std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+    return {};
+  }
+
+  Status run_all(StepTimes* times) {
+    std::vector<const Node*> pending;
+    for (const auto& node : runner.graph_.nodes())
+      if (!node->is<Constant>() && !node->is<Dims>()) pending.push_back(node.get());
+    while (!pending.empty()) {
+      std::vector<const Node*> later;
+      for (const Node* node : pending) {
+        if (ready(*node))
+          TENON_TRY(run_node(*node, times));
+        else
+          later.push_back(node);
+      }
+      if (later.size() == pending.size())
+        return internal_error("layer '{}' uses extents that nothing decides", later[0]->name);
+      pending = std::move(later);
+    }
+    return {};
+  }
 
   /// Address of a value's first element; allocates the buffer of a root met for the first time.
   Result<void*> address(const Value* value) {
@@ -83,12 +132,24 @@ struct DynamicRunner::Run {
   Result<Tensor> fetch(const Value* value) {
     if (const Tensor* tensor = graph.known(value)) return *tensor;
     const Storage& storage = graph.storage(value);
-    if (!storage.strides.empty() || value->type.layout != Layout::kRowMajor)
-      return internal_error("'{}' is not dense", value->name);
     Tensor tensor(value->type.type, graph.extents(value));
-    TENON_ASSIGN(const void* from, address(value));
-    TENON_TRY(device().download(tensor.mutable_bytes(), from, tensor.byte_count(), queue));
+    if (tensor.count() == 0) return tensor;
+    const Strides strides = storage.strides.empty()
+                                ? dense_strides(tensor.extents(), value->type.layout)
+                                : storage.strides;
+    // The stretch of memory that the elements lie in, which holds others where a view has gaps.
+    int64_t below = 0, above = 0;
+    for (size_t axis = 0; axis < strides.size(); ++axis)
+      (strides[axis] < 0 ? below : above) += strides[axis] * (tensor.extents()[axis] - 1);
+    const int bytes = byte_size(value->type.type);
+    std::vector<std::byte> stretch(static_cast<size_t>((above - below + 1) * bytes));
+    TENON_ASSIGN(const void* first, address(value));
+    TENON_TRY(device().download(stretch.data(),
+                                static_cast<const std::byte*>(first) + below * bytes,
+                                stretch.size(), queue));
     TENON_TRY(device().synchronize(queue));
+    strided_copy(tensor.mutable_bytes(), row_major_strides(tensor.extents()),
+                 stretch.data() - below * bytes, strides, tensor.extents(), bytes);
     return tensor;
   }
 
@@ -103,7 +164,7 @@ struct DynamicRunner::Run {
       TENON_ASSIGN(tensors[i], fetch(value));
       operands[i] = &tensors[i];
     }
-    TENON_ASSIGN(std::vector<Tensor> results, evaluate_node(node, operands));
+    TENON_ASSIGN(std::vector<Tensor> results, evaluate_node(node, operands, &graph.symbols()));
     SymbolValues symbols = graph.symbols();
     for (size_t i = 0; i < results.size(); ++i) {
       const Shape& shape = node.output(static_cast<int>(i))->type.shape;
@@ -133,21 +194,9 @@ Result<std::vector<DynamicOutput>> DynamicRunner::run(ConstantStore& constants,
                                                       const SymbolValues& symbols,
                                                       std::span<void* const> inputs, Queue queue,
                                                       int threads, StepTimes* times) {
-  using Clock = std::chrono::steady_clock;
   TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(graph_, symbols));
   Run run{*this, constants, inputs, queue, threads, std::move(concrete)};
-  for (const auto& node : graph_.nodes()) {
-    if (node->is<Constant>() || node->is<Dims>()) continue;
-    const bool resolved = run.graph.resolved(*node);
-    if (run.graph.is_view(*node)) continue;
-    const auto start = Clock::now();
-    Status status = resolved ? run.run_kernel(*node) : run.run_on_host(*node);
-    if (!status.ok())
-      return std::move(status).error().with_context(fmt::format("layer '{}'", node->name));
-    if (times == nullptr) continue;
-    TENON_TRY(run.device().synchronize(queue));
-    times->report(*node, std::chrono::duration<double, std::milli>(Clock::now() - start).count());
-  }
+  TENON_TRY(run.run_all(times));
   std::vector<DynamicOutput> outputs;
   for (const Value* value : graph_.outputs()) {
     DynamicOutput output;

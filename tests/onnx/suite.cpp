@@ -1,7 +1,10 @@
 // tenon_onnx_suite: runs the ONNX backend test cases, each in a process of its own.
 //
-//     tenon_onnx_suite CASES EXCLUDED TABLE [--only=TEXT] [--min-rate=0.98]
+//     tenon_onnx_suite CASES EXCLUDED TABLE [WAY] [--only=TEXT] [--min-rate=0.98]
 //
+// WAY is --engine, the way of users: passes, kernels, a plan, an engine; --open-extents, the same
+// with symbols for the extents of inputs; or --reference, where the operators are evaluated one by
+// one.
 // CASES is the folder that generate_cases.py writes, EXCLUDED a list "pattern: reason" a line ('*'
 // at the end matches the rest), TABLE the file that receives a line a case. Fails when fewer node
 // cases than the rate pass, when a case outside the list fails, and when a case on the list passes.
@@ -13,7 +16,7 @@
 #include <fstream>
 #include <map>
 
-#include "suite_case.h"
+#include "suite_runner.h"
 
 namespace tenon::onnx_suite {
 namespace {
@@ -43,14 +46,14 @@ std::vector<Exclusion> read_exclusions(const std::string& path) {
 }
 
 /// A crash or a hang of one case must not end the run.
-Outcome run_in_child(const std::string& folder, const Case& one) {
+Outcome run_in_child(const std::string& folder, const Case& one, const Way& way) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) return {false, "pipe failed"};
   const pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
     alarm(kSecondsPerCase);
-    const Outcome outcome = run_case(folder, one);
+    const Outcome outcome = run_case(folder, one, way);
     const std::string text = (outcome.passed ? "+" : "-") + outcome.note;
     const ssize_t written = write(ends[1], text.data(), text.size());
     _exit(written == static_cast<ssize_t>(text.size()) ? 0 : 1);
@@ -85,6 +88,7 @@ bool is_outside(const std::string& reason) {
 struct Options {
   std::string cases, excluded, table, only;
   double min_rate = 0.98;
+  Way way{run_engine};
 };
 
 int run(const Options& options) {
@@ -104,7 +108,7 @@ int run(const Options& options) {
       if (matches(entry.pattern, one.name)) exclusion = &entry;
     const std::string folder = fmt::format("{}/{}/{}", options.cases, one.set, one.name);
     const Outcome outcome = one.unreadable.empty()
-                                ? run_in_child(folder, one)
+                                ? run_in_child(folder, one, options.way)
                                 : Outcome{false, one.unreadable + " tensors are not supported"};
     if (exclusion) exclusion->used = true;
     Tally& tally = tallies[one.set];
@@ -144,14 +148,21 @@ int main(int count, char** arguments) {
     const std::string word = arguments[i];
     if (word.starts_with("--only="))
       options.only = word.substr(7);
+    else if (word == "--reference")
+      options.way.runner = tenon::onnx_suite::run_reference;
+    else if (word == "--open-extents")
+      options.way.open_extents = true;
+    else if (word == "--engine")
+      options.way = {tenon::onnx_suite::run_engine};
     else if (word.starts_with("--min-rate="))
       options.min_rate = std::stod(word.substr(11));
     else
       plain.push_back(word);
   }
   if (plain.size() != 3) {
-    fmt::print(stderr,
-               "usage: tenon_onnx_suite CASES EXCLUDED TABLE [--only=TEXT] [--min-rate=RATE]\n");
+    fmt::print(
+        stderr,
+        "usage: tenon_onnx_suite CASES EXCLUDED TABLE [WAY] [--only=TEXT] [--min-rate=RATE]\n");
     return 2;
   }
   options.cases = plain[0];

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "ir/tensor.h"
+#include "onnx/importer.h"
 
 namespace tenon::onnx_suite {
 
@@ -32,7 +35,17 @@ struct Outcome {
   bool passed = false;
   std::string note;  ///< The failure, or which inputs were given at build time.
 };
-/// Imports the model, runs every data set on the reference evaluation and compares.
-Outcome run_case(const std::string& folder, const Case& one);
+
+/// Says what is wrong with the outputs.
+using Check = std::function<Status(std::span<const Tensor> outputs)>;
+/// Computes an imported graph's outputs, once or in several ways, and checks them.
+using Runner = std::function<Status(const ImportedModel&, std::span<const Tensor>, const Check&)>;
+
+struct Way {
+  Runner runner;
+  bool open_extents = false;  ///< Extents of the inputs become symbols where the import allows it.
+};
+/// Imports the model, runs every data set and compares.
+Outcome run_case(const std::string& folder, const Case& one, const Way& way);
 
 }  // namespace tenon::onnx_suite
