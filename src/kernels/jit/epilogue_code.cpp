@@ -8,8 +8,8 @@ namespace {
 /// Writes the steps one after the other and keeps count of the operands.
 class EpilogueWriter {
  public:
-  EpilogueWriter(DeviceCode& code, const Problem& problem, const AxisOrder& order)
-      : code_(code), problem_(problem), order_(order) {}
+  EpilogueWriter(KernelCode& code, const Problem& problem, const IndexLoop& loop)
+      : code_(code), problem_(problem), loop_(loop) {}
 
   Status step(const RegionStep& step, const std::vector<int64_t>* strides) {
     const PointwiseInfo& info = pointwise_info(step.function);
@@ -22,14 +22,14 @@ class EpilogueWriter {
         "  return {3};\n}}\n",
         count_, device_real(step.alpha), device_real(step.beta), info.formula));
     if (step.operand < 0) {
-      body_ += loop(fmt::format("v[i] = epilogue_step{}(v[i], Real(0));", count_++));
+      body_ += each(fmt::format("v[i] = epilogue_step{}(v[i], Real(0));", count_++));
       return {};
     }
     TENON_TRY(operand(step.operand, strides));
     body_ += fmt::format("  {{\n    Real o[N];\n    load_located<Epilogue{0}At, N>(e{0}, at, o);\n",
                          operands_.size() - 1);
     const char* operands = step.value_is_second ? "o[i], v[i]" : "v[i], o[i]";
-    body_ += loop(fmt::format("v[i] = epilogue_step{}({});", count_++, operands));
+    body_ += each(fmt::format("v[i] = epilogue_step{}({});", count_++, operands));
     body_ += "  }\n";
     return {};
   }
@@ -51,7 +51,7 @@ class EpilogueWriter {
   }
 
  private:
-  static std::string loop(const std::string& statement) {
+  static std::string each(const std::string& statement) {
     return fmt::format("#pragma unroll\n  for (int i = 0; i < N; ++i) {}\n", statement);
   }
 
@@ -66,15 +66,14 @@ class EpilogueWriter {
     } else {
       TENON_ASSIGN(strides, broadcast_strides(operand, extents));
     }
-    code_.located(fmt::format("Epilogue{}At", operands_.size()), ordered(extents, order_),
-                  ordered(strides, order_), alignment_in_elements(operand));
+    code_.located(fmt::format("Epilogue{}At", operands_.size()), loop_, operand, strides);
     operands_.push_back(index);
     return {};
   }
 
-  DeviceCode& code_;
+  KernelCode& code_;
   const Problem& problem_;
-  const AxisOrder& order_;
+  const IndexLoop& loop_;
   std::string body_;
   std::vector<int> operands_;
   int count_ = 0;
@@ -82,15 +81,15 @@ class EpilogueWriter {
 
 }  // namespace
 
-Result<std::vector<int>> add_epilogue(DeviceCode& code, const Problem& problem,
-                                      const AnchoredRegion& region, const AxisOrder& order,
+Result<std::vector<int>> add_epilogue(KernelCode& code, const Problem& problem,
+                                      const AnchoredRegion& region, const IndexLoop& loop,
                                       const std::vector<ExtraStep>& before) {
   const DataType type = problem.output().type;
   if (device_type(type) == nullptr) return unsupported("results of {}", name_of(type));
   if (!is_real(type) && !region.steps.empty())
     return unsupported("an epilogue over {}", name_of(type));
   code.alias("Real", wide_type(type));
-  EpilogueWriter writer(code, problem, order);
+  EpilogueWriter writer(code, problem, loop);
   for (const ExtraStep& extra : before)
     TENON_TRY(writer.step({.function = extra.function, .operand = extra.operand}, &extra.strides));
   for (const RegionStep& step : region.steps) TENON_TRY(writer.step(step, nullptr));

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "kernels/jit/device_code.h"
+#include "kernels/jit/kernel_code.h"
 
 namespace tenon {
 
@@ -16,12 +16,12 @@ struct ExtraStep {
 
 /// Adds to the code what follows a region's anchor: a device function
 ///   epilogue<N>(Real (&v)[N], Index at EPILOGUE_PARAMETERS)
-/// that applies the steps to N elements, the first being number `at` of a loop over the output in
-/// `order`, and the macros EPILOGUE_PARAMETERS and EPILOGUE_ARGUMENTS (each begins with a comma, or
-/// is empty). Gives the problem inputs that the parameters stand for, in order. Also defines
-/// `Real`, the type of arithmetic. `Index` must be defined already.
-Result<std::vector<int>> add_epilogue(DeviceCode& code, const Problem& problem,
-                                      const AnchoredRegion& region, const AxisOrder& order,
+/// that applies the steps to N elements, the first being number `at` of a loop over the output, and
+/// the macros EPILOGUE_PARAMETERS and EPILOGUE_ARGUMENTS (each begins with a comma, or is empty).
+/// Gives the problem inputs that the parameters stand for, in order. Also defines `Real`, the type
+/// of arithmetic. `Index` must be defined already.
+Result<std::vector<int>> add_epilogue(KernelCode& code, const Problem& problem,
+                                      const AnchoredRegion& region, const IndexLoop& loop,
                                       const std::vector<ExtraStep>& before = {});
 
 }  // namespace tenon

@@ -1,5 +1,5 @@
 // What every kernel that is compiled at run time begins with: element types, conversions, packs of 16 bytes, sums over
-// groups of threads. Needs no header of the toolkit. The constants of the problem (kernels/jit/device_code.h) follow it.
+// groups of threads. The constants of the problem (kernels/jit/kernel_code.h) follow it.
 
 typedef signed char i8;
 typedef short i16;
@@ -34,10 +34,6 @@ __device__ inline T widen(T v) {
   return v;
 }
 
-template <class T>
-struct Same {
-  using type = T;
-};
 template <class T>
 struct WideOf {
   using type = T;
@@ -104,7 +100,8 @@ __device__ inline T saturate(double v, double low, double high) {
   return v != v ? T(0) : (v <= low ? T(low) : (v >= high ? T(high) : T(v)));
 }
 
-constexpr float kInfinity = __builtin_huge_valf();
+#define kInfinity __longlong_as_double(0x7ff0000000000000ll)
+#define kNan __longlong_as_double(0x7ff8000000000000ll)
 
 /// N elements that are loaded and stored together.
 template <class T, int N>

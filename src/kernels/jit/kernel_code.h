@@ -11,11 +11,25 @@
 
 namespace tenon {
 
-/// The axes of a loop over elements, slowest first: axis numbers of some tensor.
-using AxisOrder = std::vector<int>;
+/// One axis of a loop over the elements of a tensor: `extent` steps of `step` along a tensor's
+/// axis.
+struct LoopAxis {
+  int axis = 0;
+  int64_t extent = 1, step = 1;
+};
+/// Slowest first. The product of the extents is the number of elements.
+using IndexLoop = std::vector<LoopAxis>;
 
+/// The axes of a tensor in that order.
+IndexLoop loop_over(const Extents& extents, const std::vector<int>& axes);
 /// Axes in the order in which they lie in memory of a dense tensor of that layout.
-AxisOrder memory_order(int rank, Layout layout);
+std::vector<int> memory_order(int rank, Layout layout);
+IndexLoop memory_loop(const Operand& operand);
+Extents loop_extents(const IndexLoop& loop);
+int64_t loop_count(const IndexLoop& loop);
+/// A tensor's strides (logical order) along the axes of the loop.
+std::vector<int64_t> loop_strides(const IndexLoop& loop, const std::vector<int64_t>& strides);
+IndexLoop joined(IndexLoop first, const IndexLoop& second);
 
 /// Strides of an operand, dense or not.
 std::vector<int64_t> strides_of(const Operand& operand);
@@ -23,16 +37,12 @@ std::vector<int64_t> strides_of(const Operand& operand);
 /// Strides of an operand as a tensor of `extents` that it broadcasts to: 0 along broadcast axes.
 Result<std::vector<int64_t>> broadcast_strides(const Operand& operand, const Extents& extents);
 
-/// `values` in that order of axes.
-std::vector<int64_t> ordered(const std::vector<int64_t>& values, const AxisOrder& order);
-
-/// The largest number of elements up to 16 bytes, a power of 2, that loads and stores of all the
-/// given strides, extents and alignments allow along the fastest axis.
-struct PackedOperand {
-  const Operand* operand;
-  std::vector<int64_t> strides;  ///< In the loop's order.
-};
-int pack_width(const Extents& loop, const std::vector<PackedOperand>& operands);
+/// The largest number of elements up to 16 bytes, a power of 2, that can be loaded or stored at
+/// once along the fastest axis of the loop.
+int pack_width(const IndexLoop& loop, const Operand& operand, const std::vector<int64_t>& strides);
+inline int pack_width(const IndexLoop& loop, const Operand& operand) {
+  return pack_width(loop, operand, strides_of(operand));
+}
 
 /// Elements that the address of an operand is known to be a multiple of.
 int64_t alignment_in_elements(const Operand& operand);
@@ -44,7 +54,7 @@ const char* wide_type(DataType type);
 
 /// Source of a kernel made for one problem: the prelude, the problem's constants, then files of
 /// the kernel families. Same problem, same text.
-class DeviceCode {
+class KernelCode {
  public:
   /// `using name = ...;`
   void type(std::string_view name, DataType type);
@@ -53,9 +63,12 @@ class DeviceCode {
   void flag(std::string_view name, bool value);
   void real(std::string_view name, double value);
   void array(std::string_view name, const std::vector<int64_t>& values);
-  /// A struct that says where elements of a loop lie in an operand (`locate` of the prelude).
-  void located(std::string_view name, const Extents& loop, const std::vector<int64_t>& strides,
-               int64_t alignment);
+  /// A struct that says where the elements of a loop lie in an operand (`locate` of the prelude).
+  void located(std::string_view name, const IndexLoop& loop, const Operand& operand,
+               const std::vector<int64_t>& strides);
+  void located(std::string_view name, const IndexLoop& loop, const Operand& operand) {
+    located(name, loop, operand, strides_of(operand));
+  }
   void text(std::string_view text) { constants_ += text; }
   /// Division and square root of floats may be off in the last place, and denormals are zero: for
   /// results that are rounded to 16 bits.

@@ -1,4 +1,4 @@
-#include "kernels/jit/device_code.h"
+#include "kernels/jit/kernel_code.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,14 +10,48 @@
 
 namespace tenon {
 
-AxisOrder memory_order(int rank, Layout layout) {
-  AxisOrder order;
+IndexLoop loop_over(const Extents& extents, const std::vector<int>& axes) {
+  IndexLoop loop;
+  for (const int axis : axes) loop.push_back({axis, extents[static_cast<size_t>(axis)]});
+  return loop;
+}
+
+std::vector<int> memory_order(int rank, Layout layout) {
+  std::vector<int> order;
   for (int i = 0; i < rank; ++i) order.push_back(i);
   if (layout == Layout::kChannelsLast && rank >= 3) {
     order.erase(order.begin() + 1);
     order.push_back(1);
   }
   return order;
+}
+
+IndexLoop memory_loop(const Operand& operand) {
+  return loop_over(operand.extents, memory_order(operand.rank(), operand.layout));
+}
+
+Extents loop_extents(const IndexLoop& loop) {
+  Extents extents;
+  for (const LoopAxis& axis : loop) extents.push_back(axis.extent);
+  return extents;
+}
+
+int64_t loop_count(const IndexLoop& loop) {
+  int64_t count = 1;
+  for (const LoopAxis& axis : loop) count *= axis.extent;
+  return count;
+}
+
+std::vector<int64_t> loop_strides(const IndexLoop& loop, const std::vector<int64_t>& strides) {
+  std::vector<int64_t> result;
+  for (const LoopAxis& axis : loop)
+    result.push_back(strides[static_cast<size_t>(axis.axis)] * axis.step);
+  return result;
+}
+
+IndexLoop joined(IndexLoop first, const IndexLoop& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
 }
 
 std::vector<int64_t> strides_of(const Operand& operand) {
@@ -36,12 +70,6 @@ Result<std::vector<int64_t>> broadcast_strides(const Operand& operand, const Ext
     strides[skipped + i] = own[i];
   }
   return strides;
-}
-
-std::vector<int64_t> ordered(const std::vector<int64_t>& values, const AxisOrder& order) {
-  std::vector<int64_t> result;
-  for (const int axis : order) result.push_back(values[static_cast<size_t>(axis)]);
-  return result;
 }
 
 int64_t alignment_in_elements(const Operand& operand) {
@@ -87,13 +115,10 @@ std::string lookup(std::string_view name, const std::vector<int64_t>& values) {
 
 }  // namespace
 
-int pack_width(const Extents& loop, const std::vector<PackedOperand>& operands) {
-  int width = 16;
-  for (const PackedOperand& packed : operands) {
-    const MergedLoop merged(loop, packed.strides);
-    width = std::min(width, 16 / byte_size(packed.operand->type));
-    while (width > 1 && !allows(merged, alignment_in_elements(*packed.operand), width)) width /= 2;
-  }
+int pack_width(const IndexLoop& loop, const Operand& operand, const std::vector<int64_t>& strides) {
+  const MergedLoop merged(loop_extents(loop), loop_strides(loop, strides));
+  int width = 16 / byte_size(operand.type);
+  while (width > 1 && !allows(merged, alignment_in_elements(operand), width)) width /= 2;
   return width;
 }
 
@@ -140,38 +165,38 @@ const char* wide_type(DataType type) {
   return device_type(type);
 }
 
-void DeviceCode::type(std::string_view name, DataType type) {
+void KernelCode::type(std::string_view name, DataType type) {
   alias(name, device_type(type));
 }
-void DeviceCode::alias(std::string_view name, std::string_view type) {
+void KernelCode::alias(std::string_view name, std::string_view type) {
   constants_ += fmt::format("using {} = {};\n", name, type);
 }
-void DeviceCode::constant(std::string_view name, int64_t value) {
+void KernelCode::constant(std::string_view name, int64_t value) {
   const bool wide = value > INT32_MAX || value < INT32_MIN;
   constants_ += fmt::format("constexpr {} {} = {};\n", wide ? "i64" : "int", name, value);
 }
-void DeviceCode::flag(std::string_view name, bool value) {
+void KernelCode::flag(std::string_view name, bool value) {
   constants_ += fmt::format("constexpr bool {} = {};\n", name, value);
 }
-void DeviceCode::real(std::string_view name, double value) {
-  constants_ += fmt::format("constexpr double {} = {};\n", name, device_real(value));
+void KernelCode::real(std::string_view name, double value) {
+  constants_ += fmt::format("#define {} {}\n", name, device_real(value));
 }
-void DeviceCode::array(std::string_view name, const std::vector<int64_t>& values) {
+void KernelCode::array(std::string_view name, const std::vector<int64_t>& values) {
   constants_ += fmt::format("__device__ constexpr Index {}[] = {{{}}};\n", name,
                             values.empty() ? "0" : fmt::format("{}", fmt::join(values, ", ")));
 }
 
-void DeviceCode::located(std::string_view name, const Extents& loop,
-                         const std::vector<int64_t>& strides, int64_t alignment) {
-  const MergedLoop merged(loop, strides);
+void KernelCode::located(std::string_view name, const IndexLoop& loop, const Operand& operand,
+                         const std::vector<int64_t>& strides) {
+  const MergedLoop merged(loop_extents(loop), loop_strides(loop, strides));
   constants_ += fmt::format(
       "struct {} {{\n  static constexpr int kRank = {};\n  static constexpr int kAlignment = {};\n"
       "{}{}}};\n",
-      name, merged.extents.size(), std::min<int64_t>(alignment, 256),
-      lookup("extent", merged.extents), lookup("stride", merged.strides));
+      name, merged.extents.size(), alignment_in_elements(operand), lookup("extent", merged.extents),
+      lookup("stride", merged.strides));
 }
 
-Result<std::string> DeviceCode::source(std::initializer_list<std::string_view> files) const {
+Result<std::string> KernelCode::source(std::initializer_list<std::string_view> files) const {
   TENON_ASSIGN(std::string text, device_source("jit/prelude.cuh"));
   text += constants_;
   for (const std::string_view file : files) {
@@ -181,14 +206,14 @@ Result<std::string> DeviceCode::source(std::initializer_list<std::string_view> f
   return text;
 }
 
-std::vector<std::string> DeviceCode::options() const {
-  if (!fast_) return {};
-  return {"--ftz=true", "--prec-div=false", "--prec-sqrt=false"};
+std::vector<std::string> KernelCode::options() const {
+  if (!fast_) return {"-diag-suppress=177"};
+  return {"-diag-suppress=177", "--ftz=true", "--prec-div=false", "--prec-sqrt=false"};
 }
 
 std::string device_real(double value) {
-  if (std::isnan(value)) return "__builtin_nan(\"\")";
-  if (std::isinf(value)) return value > 0 ? "__builtin_huge_val()" : "(-__builtin_huge_val())";
+  if (std::isnan(value)) return "kNan";
+  if (std::isinf(value)) return value > 0 ? "kInfinity" : "(-kInfinity)";
   std::string text = fmt::format("{:.17g}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return value < 0 || std::signbit(value) ? "(" + text + ")" : text;

@@ -1,0 +1,137 @@
+// Kernels that are plans: compiled, loaded, launched one after the other.
+#include "device/cuda/driver.h"
+#include "kernels/cuda/contract.h"
+#include "kernels/jit/tactic.h"
+
+namespace tenon {
+namespace {
+
+constexpr int kMaxArguments = 24;
+constexpr int kFreeShared = 48 * 1024;  ///< Bytes of shared memory that need no permission.
+
+cuda::DeviceCode code_of(const JitLaunch& launch) {
+  return {launch.name, launch.source, launch.options, {}};
+}
+
+/// A launch with its loaded function.
+struct LoadedLaunch {
+  std::shared_ptr<const cuda::Module> module;
+  cuda::Function function;
+  cuda::LaunchShape shape;
+  std::vector<JitArgument> arguments;
+  JitArgument zeroed;
+  int64_t zeroed_bytes = 0;
+};
+
+const void* address_of(const JitArgument& argument, const LaunchArguments& launch) {
+  switch (argument.kind) {
+    case JitArgument::Kind::kInput:
+      return launch.inputs[argument.index];
+    case JitArgument::Kind::kOutput:
+      return static_cast<char*>(launch.outputs[argument.index]) + argument.offset;
+    case JitArgument::Kind::kWorkspace:
+      return static_cast<char*>(launch.workspace) + argument.offset;
+    case JitArgument::Kind::kNull:
+      break;
+  }
+  return nullptr;
+}
+
+class JitKernel final : public Kernel {
+ public:
+  JitKernel(const JitPlan& plan, size_t inputs)
+      : workspace_bytes_(static_cast<size_t>(plan.workspace_bytes)),
+        aliases_(plan.aliases),
+        used_(inputs, false) {
+    for (const JitLaunch& launch : plan.launches)
+      for (const JitArgument& argument : launch.arguments)
+        if (argument.kind == JitArgument::Kind::kInput) used_[argument.index] = true;
+  }
+
+  Status load(cuda::CudaDevice& device, const JitLaunch& launch) {
+    LoadedLaunch loaded;
+    TENON_ASSIGN(loaded.module, device.module(code_of(launch)));
+    TENON_ASSIGN(loaded.function, loaded.module->function("kernel"));
+    if (launch.shared_bytes > kFreeShared)
+      TENON_TRY(loaded.function.allow_shared(launch.shared_bytes));
+    if (launch.arguments.size() > kMaxArguments)
+      return unsupported("a kernel with {} operands", launch.arguments.size());
+    loaded.shape = {.grid_x = static_cast<unsigned>(launch.grid[0]),
+                    .grid_y = static_cast<unsigned>(launch.grid[1]),
+                    .grid_z = static_cast<unsigned>(launch.grid[2]),
+                    .block_x = static_cast<unsigned>(launch.block[0]),
+                    .block_y = static_cast<unsigned>(launch.block[1]),
+                    .block_z = static_cast<unsigned>(launch.block[2]),
+                    .shared_bytes = static_cast<unsigned>(launch.shared_bytes),
+                    .overlaps_previous =
+                        launch.overlaps && launch.zeroed_bytes == 0 && device.capability() >= 90};
+    loaded.arguments = launch.arguments;
+    loaded.zeroed = launch.zeroed;
+    loaded.zeroed_bytes = launch.zeroed_bytes;
+    launches_.push_back(std::move(loaded));
+    return {};
+  }
+
+  Status run(const LaunchArguments& arguments) const override {
+    for (const LoadedLaunch& launch : launches_) {
+      if (launch.zeroed_bytes > 0)
+        TENON_DRIVER(cuMemsetD8Async,
+                     reinterpret_cast<CUdeviceptr>(address_of(launch.zeroed, arguments)), 0,
+                     static_cast<size_t>(launch.zeroed_bytes),
+                     static_cast<CUstream>(arguments.queue.stream));
+      const void* values[kMaxArguments];
+      const void* addresses[kMaxArguments + 1];
+      size_t count = 0;
+      for (const JitArgument& argument : launch.arguments) {
+        values[count] = address_of(argument, arguments);
+        addresses[count] = &values[count];
+        ++count;
+      }
+      addresses[count] = nullptr;
+      TENON_TRY(launch.function.launch_addresses(launch.shape, arguments.queue.stream, addresses));
+    }
+    return {};
+  }
+
+  size_t workspace_bytes() const override { return workspace_bytes_; }
+  bool uses_input(int index) const override { return used_[static_cast<size_t>(index)]; }
+  bool may_alias(int input, int output) const override {
+    for (const auto& [from, to] : aliases_)
+      if (from == input && to == output) return true;
+    return false;
+  }
+
+ private:
+  size_t workspace_bytes_;
+  std::vector<std::pair<int, int>> aliases_;
+  std::vector<bool> used_;
+  std::vector<LoadedLaunch> launches_;
+};
+
+/// What is made for a device that is only described: it compiles, and that is all.
+class CompiledKernel final : public Kernel {
+ public:
+  Status run(const LaunchArguments&) const override {
+    return user_error("the device is described, not present");
+  }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Kernel>> make_jit_kernel(const Problem& problem, const JitPlan& plan) {
+  auto* device = dynamic_cast<cuda::CudaDevice*>(problem.device);
+  if (device == nullptr) {
+    if (problem.device == nullptr) return internal_error("a CUDA kernel without a device");
+    for (const JitLaunch& launch : plan.launches) {
+      TENON_ASSIGN(const std::string binary,
+                   cuda::compile_device_code(code_of(launch),
+                                             problem.device->properties().compute_capability));
+    }
+    return std::unique_ptr<Kernel>(std::make_unique<CompiledKernel>());
+  }
+  auto kernel = std::make_unique<JitKernel>(plan, problem.inputs.size());
+  for (const JitLaunch& launch : plan.launches) TENON_TRY(kernel->load(*device, launch));
+  return std::unique_ptr<Kernel>(std::move(kernel));
+}
+
+}  // namespace tenon

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kernels/jit/kernel_code.h"
+#include "kernels/tactic.h"
+
+namespace tenon {
+
+/// One argument of a device function: the address of an operand or of a part of the workspace.
+struct JitArgument {
+  enum class Kind { kInput, kOutput, kWorkspace, kNull } kind = Kind::kInput;
+  int index = 0;       ///< Of the input or output.
+  int64_t offset = 0;  ///< In bytes.
+
+  static JitArgument input(int index) { return {Kind::kInput, index}; }
+  static JitArgument output(int index = 0) { return {Kind::kOutput, index}; }
+  static JitArgument null() { return {Kind::kNull}; }
+  static JitArgument workspace(int64_t offset) { return {Kind::kWorkspace, 0, offset}; }
+};
+
+/// One launch of `extern "C" __global__ void kernel(...)` of a source.
+struct JitLaunch {
+  std::string name;  ///< "rows/softmax.cu", for messages.
+  std::string source;
+  std::vector<std::string> options;
+  int64_t grid[3] = {1, 1, 1};
+  int block[3] = {128, 1, 1};
+  int shared_bytes = 0;  ///< Dynamic.
+  std::vector<JitArgument> arguments;
+  /// Begins with begin_kernel() of the prelude: may start while the one before ends.
+  bool overlaps = true;
+  /// Bytes to set to zero before the launch (a part of the workspace or an output).
+  JitArgument zeroed;
+  int64_t zeroed_bytes = 0;
+
+  void add(JitArgument argument) { arguments.push_back(argument); }
+  void add_inputs(const std::vector<int>& inputs) {
+    for (const int input : inputs) add(JitArgument::input(input));
+  }
+};
+
+/// All that a kernel of ours does for one problem: plain data, made without a GPU.
+struct JitPlan {
+  std::vector<JitLaunch> launches;
+  int64_t workspace_bytes = 0;
+  std::vector<std::pair<int, int>> aliases;  ///< (input, output) that may share memory.
+};
+
+/// What a tactic of our own kernels is made of: plans, or the reason why not.
+using JitPlanner = Result<JitPlan> (*)(const Problem& problem, std::string_view config);
+
+/// Multiprocessors of the problem's device; 132 where there is none.
+int multiprocessors(const Problem& problem);
+
+/// Blocks for `count` pieces of work.
+inline int64_t blocks_for(int64_t count, int64_t each) {
+  return (count + each - 1) / each;
+}
+
+/// The smallest power of 2 not below `value`.
+inline int64_t power_above(int64_t value) {
+  int64_t power = 1;
+  while (power < value) power *= 2;
+  return power;
+}
+
+/// The launch's source and options: the code, ending in the given files of src/kernels.
+Status set_source(JitLaunch& launch, const KernelCode& code,
+                  std::initializer_list<std::string_view> files);
+
+/// The code's first constant: `Index`, wide enough for all operands.
+void begin_code(KernelCode& code, const Problem& problem);
+
+/// The number behind `name=` in a configuration such as "group=32,vector=8".
+std::optional<int64_t> config_number(std::string_view config, std::string_view name);
+
+}  // namespace tenon

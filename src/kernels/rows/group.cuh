@@ -1,0 +1,24 @@
+// One row, or what is normalized together, by a group of kGroup threads: rows of a loop [rows, kLength], kVector elements
+// at a time, kSteps times a thread.
+
+constexpr int kRowsPerBlock = kBlock / kGroup;
+constexpr int kSteps = (kLength + kGroup * kVector - 1) / (kGroup * kVector);
+// Rows of up to that many elements a thread stay in registers.
+constexpr bool kKeep = kSteps * kVector <= 64;
+
+struct Row {
+  Index first;  // Number of its first element.
+  int lane;
+  bool active;  // The last block may have groups without a row; they work on the first one.
+
+  __device__ Row() {
+    const Index row = Index(blockIdx.x) * kRowsPerBlock + threadIdx.x / kGroup;
+    lane = threadIdx.x % kGroup;
+    active = row < Index(kRows);
+    first = active ? row * Index(kLength) : Index(0);
+  }
+  __device__ Index column(int step) const { return Index((step * kGroup + lane) * kVector); }
+  __device__ bool inside(int step) const {
+    return kLength % (kGroup * kVector) == 0 || column(step) < Index(kLength);
+  }
+};

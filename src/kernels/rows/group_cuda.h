@@ -1,0 +1,25 @@
+#pragma once
+
+#include "kernels/jit/plan.h"
+
+namespace tenon {
+
+/// How rows are spread over threads in rows/group.cuh.
+struct RowGroups {
+  int64_t rows = 1, length = 1;
+  int vector = 1, group = 32, block = 128;
+  int64_t blocks() const { return blocks_for(rows, block / group); }
+};
+
+/// Threads for each of `rows` rows: enough rows fill the device, long rows stay in registers.
+RowGroups choose_groups(const Problem& problem, int64_t rows, int64_t length, int vector);
+
+void add_groups(KernelCode& code, const RowGroups& groups);
+
+/// The kept axes of a tensor in memory order, and the reduced ones.
+struct SplitLoop {
+  IndexLoop kept, reduced;
+};
+SplitLoop split_loop(const Operand& tensor, const std::vector<bool>& reduced);
+
+}  // namespace tenon

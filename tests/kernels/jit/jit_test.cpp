@@ -1,0 +1,173 @@
+// The CUDA kernels of our own over the cases of every family: they compile for each architecture
+// wherever NVRTC is, and give the reference's results where a GPU is.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "device/cuda/cuda_device.h"
+#include "device/cuda/nvrtc.h"
+#include "kernels/jit/kernel_case.h"
+#include "kernels/tactic.h"
+
+namespace tenon::test {
+namespace {
+
+/// A GPU of some architecture that is not there.
+class DescribedDevice final : public Device {
+ public:
+  explicit DescribedDevice(int capability) {
+    properties_.kind = DeviceKind::kCuda;
+    properties_.compute_capability = capability;
+    properties_.compute_units = 100;
+  }
+  const DeviceProperties& properties() const override { return properties_; }
+  Result<DeviceBuffer> allocate(size_t) override { return absent(); }
+  Status upload(void*, const void*, size_t, Queue) override { return absent(); }
+  Status download(void*, const void*, size_t, Queue) override { return absent(); }
+  Status copy(void*, const void*, size_t, Queue) override { return absent(); }
+  Status synchronize(Queue) override { return absent(); }
+  bool unified() const override { return false; }
+  Result<double> time(Queue, int, const std::function<Status()>&) override { return absent(); }
+
+ private:
+  static Error absent() { return user_error("the device is not there"); }
+  DeviceProperties properties_;
+};
+
+/// Kernels of libraries need the device itself; the one of last resort is not ours to test here.
+bool is_own(const Tactic& tactic) {
+  for (const char* other : {"cudnn", ".lt", "cublas", "reference"})
+    if (tactic.name.find(other) != std::string_view::npos) return false;
+  return true;
+}
+
+/// TENON_TEST_CASES limits the cases to those whose names contain it.
+bool is_wanted(const KernelCase& one) {
+  const char* filter = std::getenv("TENON_TEST_CASES");
+  return filter == nullptr || one.name.find(filter) != std::string::npos;
+}
+
+TEST(JitKernels, CompileForEveryArchitecture) {
+  if (!cuda::load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC here";
+  DescribedDevice devices[] = {DescribedDevice(75), DescribedDevice(80), DescribedDevice(90)};
+  size_t number = 0;
+  for (const auto& one : all_cases()) {
+    if (!is_wanted(*one)) continue;
+    const Problem& problem = one->finish(&devices[number++ % 3]);
+    int taken = 0;
+    for (const Tactic& tactic : cuda_tactics()) {
+      if (!is_own(tactic) || !tactic.supports(problem)) continue;
+      ++taken;
+      const auto kernel = tactic.create(problem, tactic.configs(problem).front());
+      EXPECT_TRUE(kernel.ok()) << one->name << ", " << tactic.name << ": "
+                               << kernel.error().message;
+    }
+    EXPECT_GT(taken, 0) << "no kernel takes " << one->name;
+  }
+}
+
+/// Buffers of one launch: inputs with their contents, outputs and what lies around them poisoned.
+class LaunchedCase {
+ public:
+  LaunchedCase(cuda::CudaDevice& device, KernelCase& one, void* stream)
+      : device_(device), case_(one), queue_{.stream = stream} {}
+
+  Status prepare() {
+    for (const CaseInput& input : case_.inputs()) {
+      inputs_.push_back(nullptr);
+      if (!input.tensor.defined()) continue;
+      const auto bytes = to_layout(input.tensor, input.layout);
+      TENON_ASSIGN(buffers_.emplace_back(), device_.allocate(bytes.size() + 16));
+      TENON_TRY(device_.upload(buffers_.back().get(), bytes.data(), bytes.size(), queue_));
+      inputs_.back() = buffers_.back().get();
+    }
+    return device_.synchronize(queue_);
+  }
+
+  /// Worst error as a multiple of the allowed one, over all outputs, of `runs` launches.
+  Result<double> run(const Problem& problem, const Kernel& kernel, int runs) {
+    double worst = 0;
+    std::vector<std::vector<std::byte>> first;
+    for (int i = 0; i < runs; ++i) {
+      TENON_ASSIGN(const auto outputs, launch(problem, kernel));
+      if (i > 0 && outputs != first) return internal_error("results differ from run to run");
+      first = outputs;
+    }
+    for (size_t i = 0; i < first.size(); ++i) {
+      const Tensor& expected = case_.expected()[i];
+      const Tensor actual = from_layout(expected.type(), expected.extents(),
+                                        problem.outputs[i].layout, first[i].data() + kGuard);
+      worst = std::max(worst, error_of(actual, expected, case_.tolerance()));
+    }
+    return worst;
+  }
+
+ private:
+  static constexpr size_t kGuard = 256;
+  static constexpr std::byte kPoison{0xfb};
+
+  Result<std::vector<std::vector<std::byte>>> launch(const Problem& problem, const Kernel& kernel) {
+    std::vector<std::vector<std::byte>> results;
+    std::vector<DeviceBuffer> buffers;
+    std::vector<void*> outputs;
+    for (const Tensor& expected : case_.expected()) {
+      results.emplace_back(static_cast<size_t>(expected.byte_count()) + 2 * kGuard, kPoison);
+      TENON_ASSIGN(buffers.emplace_back(), device_.allocate(results.back().size()));
+      TENON_TRY(device_.upload(buffers.back().get(), results.back().data(), results.back().size(),
+                               queue_));
+      outputs.push_back(static_cast<char*>(buffers.back().get()) + kGuard);
+    }
+    const std::vector<std::byte> poison(kernel.workspace_bytes() + 16, kPoison);
+    TENON_ASSIGN(DeviceBuffer workspace, device_.allocate(poison.size()));
+    TENON_TRY(device_.upload(workspace.get(), poison.data(), poison.size(), queue_));
+    TENON_TRY(device_.synchronize(queue_));
+    std::vector<const void*> inputs(inputs_.begin(), inputs_.end());
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (!kernel.uses_input(static_cast<int>(i))) inputs[i] = nullptr;
+    TENON_TRY(kernel.run({inputs, outputs, workspace.get(), queue_}));
+    for (size_t i = 0; i < results.size(); ++i)
+      TENON_TRY(device_.download(results[i].data(), buffers[i].get(), results[i].size(), queue_));
+    TENON_TRY(device_.synchronize(queue_));
+    for (const auto& bytes : results)
+      for (size_t i = 0; i < kGuard; ++i)
+        if (bytes[i] != kPoison || bytes[bytes.size() - 1 - i] != kPoison)
+          return internal_error("writes outside the output");
+    static_cast<void>(problem);
+    return results;
+  }
+
+  cuda::CudaDevice& device_;
+  KernelCase& case_;
+  Queue queue_;
+  std::vector<DeviceBuffer> buffers_;
+  std::vector<void*> inputs_;
+};
+
+TEST(JitKernels, AgreeWithTheReference) {
+  auto device = cuda::CudaDevice::open();
+  if (!device.ok()) GTEST_SKIP() << device.error().message;
+  auto stream = (*device)->make_stream();
+  ASSERT_TRUE(stream.ok());
+  for (const auto& one : all_cases()) {
+    if (!is_wanted(*one)) continue;
+    const Problem& problem = one->finish(device->get());
+    LaunchedCase launched(**device, *one, stream->get());
+    const Status prepared = launched.prepare();
+    ASSERT_TRUE(prepared.ok()) << prepared.error().message;
+    for (const Tactic& tactic : cuda_tactics()) {
+      if (!is_own(tactic) || !tactic.supports(problem)) continue;
+      for (const std::string& config : tactic.configs(problem)) {
+        SCOPED_TRACE(
+            fmt::format("TENON_TEST_CASES=\"{}\": {}{{{}}}", one->name, tactic.name, config));
+        const auto kernel = tactic.create(problem, config);
+        ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+        const auto error = launched.run(problem, **kernel, 2);
+        ASSERT_TRUE(error.ok()) << error.error().message;
+        EXPECT_LE(*error, 1.0);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tenon::test

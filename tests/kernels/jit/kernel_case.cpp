@@ -1,0 +1,166 @@
+#include "kernels/jit/kernel_case.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+namespace tenon::test {
+namespace {
+
+/// Calls f(dense position, position in memory) for every element.
+template <class F>
+void each_element(const Extents& extents, Layout layout, F&& f) {
+  const std::vector<int64_t> strides = dense_strides(extents, layout);
+  Extents at(extents.size(), 0);
+  for (int64_t i = 0; i < element_count(extents); ++i) {
+    int64_t offset = 0;
+    for (size_t axis = 0; axis < at.size(); ++axis) offset += at[axis] * strides[axis];
+    f(i, offset);
+    for (size_t axis = at.size(); axis-- > 0;) {
+      if (++at[axis] < extents[axis]) break;
+      at[axis] = 0;
+    }
+  }
+}
+
+Operand operand_of(const CaseInput& input) {
+  Operand operand;
+  if (!input.tensor.defined()) return operand;
+  operand.present = true;
+  operand.type = input.tensor.type();
+  operand.extents = input.tensor.extents();
+  operand.layout = input.layout;
+  if (input.constant) operand.constant = &input.tensor;
+  return operand;
+}
+
+double allowed(DataType type) {
+  switch (type) {
+    case DataType::kFloat16:
+      return 2e-3;
+    case DataType::kBFloat16:
+      return 1.6e-2;
+    case DataType::kFloat32:
+      return 2e-5;
+    case DataType::kFloat64:
+      return 1e-11;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+Value* KernelCase::add_input(const CaseInput& input) {
+  if (!input.tensor.defined()) return nullptr;
+  if (input.constant) return graph_.add_constant(input.tensor);
+  TensorType type{input.tensor.type(), {}, input.layout};
+  for (const int64_t extent : input.tensor.extents()) type.shape.push_back(extent);
+  return graph_.add_input(fmt::format("x{}", values_.size()), type);
+}
+
+KernelCase& KernelCase::append(PointwiseFunction function, double alpha, double beta,
+                               std::vector<Value*> values) {
+  nodes_.push_back(graph_.add_node(std::make_unique<Pointwise>(function, alpha, beta),
+                                   std::move(values), 1, "step"));
+  infer();
+  return *this;
+}
+
+void KernelCase::infer() {
+  const Status status = infer_node(*nodes_.back());
+  ASSERT_TRUE(status.ok()) << name << ": " << status.error().message;
+}
+
+const Problem& KernelCase::finish(Device* device) {
+  for (Value* output : nodes_.back()->outputs()) graph_.add_output(output);
+  std::vector<Tensor> given;
+  for (const CaseInput& input : inputs_)
+    if (input.tensor.defined() && !input.constant) given.push_back(input.tensor);
+  auto results = evaluate_graph(graph_, given);
+  EXPECT_TRUE(results.ok()) << name << ": " << (results.ok() ? "" : results.error().message);
+  if (results.ok()) expected_ = std::move(results).value();
+  node_ = nodes_.size() > 1 ? make_region(graph_, nodes_) : nodes_.back();
+
+  problem_.node = node_;
+  problem_.device = device;
+  for (const Value* value : node_->inputs()) {
+    CaseInput operand;
+    if (value != nullptr && value->constant() != nullptr) {
+      operand = {*value->constant(), Layout::kRowMajor, true};
+      for (const CaseInput& input : inputs_)
+        if (input.constant && input.tensor.bytes() == operand.tensor.bytes()) operand = input;
+    } else if (value != nullptr) {
+      int64_t index = 0;
+      for (const CaseInput& input : inputs_)
+        if (input.tensor.defined() && !input.constant && index++ == value->index()) operand = input;
+    }
+    operands_.push_back(std::move(operand));
+  }
+  for (const CaseInput& operand : operands_) problem_.inputs.push_back(operand_of(operand));
+  for (const Tensor& result : expected_)
+    problem_.outputs.push_back(
+        operand_of({result, result.rank() < 3 ? Layout::kRowMajor : layout_}));
+  return problem_;
+}
+
+std::vector<std::byte> to_layout(const Tensor& tensor, Layout layout) {
+  const size_t size = static_cast<size_t>(byte_size(tensor.type()));
+  std::vector<std::byte> bytes(static_cast<size_t>(tensor.byte_count()));
+  each_element(tensor.extents(), layout, [&](int64_t from, int64_t to) {
+    std::memcpy(bytes.data() + to * size, tensor.bytes() + from * size, size);
+  });
+  return bytes;
+}
+
+Tensor from_layout(DataType type, const Extents& extents, Layout layout, const std::byte* bytes) {
+  const size_t size = static_cast<size_t>(byte_size(type));
+  Tensor tensor(type, extents);
+  each_element(extents, layout, [&](int64_t to, int64_t from) {
+    std::memcpy(tensor.mutable_bytes() + to * size, bytes + from * size, size);
+  });
+  return tensor;
+}
+
+double error_of(const Tensor& actual, const Tensor& expected, double tolerance) {
+  double worst = 0;
+  const double unit = tolerance > 0 ? tolerance : allowed(expected.type());
+  for (int64_t i = 0; i < expected.count(); ++i) {
+    if (!is_real(expected.type())) {
+      const bool close = std::abs(actual.as_double(i) - expected.as_double(i)) <= tolerance;
+      worst = std::max(worst, close ? 0.0 : 1e9);
+      continue;
+    }
+    const double a = actual.as_double(i), b = expected.as_double(i);
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    const double error = std::abs(a - b) / (unit * (1 + std::abs(b)));
+    worst = std::max(worst, std::isfinite(error) ? error : 1e9);
+  }
+  return worst;
+}
+
+Tensor random_reals(DataType type, Extents extents, int seed, double low, double high) {
+  Tensor tensor(type, std::move(extents));
+  std::mt19937 random(static_cast<uint32_t>(seed));
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    tensor.set_from_double(i, low + (high - low) * (random() / 4294967296.0));
+  return tensor;
+}
+
+Tensor random_integers(DataType type, Extents extents, int seed, int64_t low, int64_t high) {
+  Tensor tensor(type, std::move(extents));
+  std::mt19937 random(static_cast<uint32_t>(seed));
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    tensor.set_from_int64(i, low + static_cast<int64_t>(random() % uint64_t(high - low + 1)));
+  return tensor;
+}
+
+CaseInput input(Tensor tensor, Layout layout) {
+  return {std::move(tensor), layout, false};
+}
+CaseInput constant(Tensor tensor, Layout layout) {
+  return {std::move(tensor), layout, true};
+}
+
+}  // namespace tenon::test

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/tactic.h"
+#include "ops/ops.h"
+#include "ops/region.h"
+#include "ops/table.h"
+
+namespace tenon::test {
+
+/// One input of a case: contents, how it lies in memory, and whether kernels may know the contents.
+struct CaseInput {
+  Tensor tensor;  ///< Undefined: absent.
+  Layout layout = Layout::kRowMajor;
+  bool constant = false;
+};
+
+/// One node, or a region of an anchor and pointwise steps, over concrete operands, with the
+/// reference's results.
+class KernelCase {
+ public:
+  std::string name;
+
+  template <class T>
+  KernelCase(std::string title, T op, std::vector<CaseInput> inputs, int outputs = 1)
+      : name(std::move(title)), inputs_(std::move(inputs)) {
+    for (CaseInput& input : inputs_) values_.push_back(add_input(input));
+    node_ = graph_.add_node(std::make_unique<T>(std::move(op)), values_, outputs, "anchor");
+    nodes_.push_back(node_);
+    infer();
+  }
+
+  /// A step behind the anchor; without an operand a unary one.
+  KernelCase& then(PointwiseFunction function, double alpha = 0, double beta = 0) {
+    return append(function, alpha, beta, {nodes_.back()->output()});
+  }
+  KernelCase& then(PointwiseFunction function, CaseInput operand, bool operand_first = false) {
+    inputs_.push_back(std::move(operand));
+    Value* other = add_input(inputs_.back());
+    Value* running = nodes_.back()->output();
+    return append(function, 0, 0,
+                  operand_first ? std::vector{other, running} : std::vector{running, other});
+  }
+  KernelCase& output_layout(Layout layout) {
+    layout_ = layout;
+    return *this;
+  }
+  /// Elements may differ by that much, relative to the reference's and absolutely; 0: by type.
+  KernelCase& tolerance(double value) {
+    tolerance_ = value;
+    return *this;
+  }
+  double tolerance() const { return tolerance_; }
+
+  /// Closes the case: makes the region, the problem and the reference's results.
+  const Problem& finish(Device* device);
+  const std::vector<Tensor>& expected() const { return expected_; }
+  const std::vector<CaseInput>& inputs() const { return operands_; }
+
+ private:
+  Value* add_input(const CaseInput& input);
+  KernelCase& append(PointwiseFunction function, double alpha, double beta,
+                     std::vector<Value*> values);
+  void infer();
+
+  Graph graph_;
+  Layout layout_ = Layout::kRowMajor;
+  double tolerance_ = 0;
+  std::vector<CaseInput> inputs_, operands_;
+  std::vector<Value*> values_;
+  std::vector<Node*> nodes_;
+  Node* node_ = nullptr;
+  Problem problem_;
+  std::vector<Tensor> expected_;
+};
+
+/// Bytes of a dense row-major tensor in another layout, and back.
+std::vector<std::byte> to_layout(const Tensor& tensor, Layout layout);
+Tensor from_layout(DataType type, const Extents& extents, Layout layout, const std::byte* bytes);
+
+/// Largest error of `actual`, as a multiple of what is allowed for the type.
+double error_of(const Tensor& actual, const Tensor& expected, double tolerance);
+
+/// Seeded contents, the same everywhere.
+Tensor random_reals(DataType type, Extents extents, int seed, double low = -1, double high = 1);
+Tensor random_integers(DataType type, Extents extents, int seed, int64_t low, int64_t high);
+CaseInput input(Tensor tensor, Layout layout = Layout::kRowMajor);
+CaseInput constant(Tensor tensor, Layout layout = Layout::kRowMajor);
+inline CaseInput absent() {
+  return {};
+}
+
+/// The cases of each family, made anew.
+std::vector<std::unique_ptr<KernelCase>> all_cases();
+std::vector<std::unique_ptr<KernelCase>> row_cases();
+
+}  // namespace tenon::test
