@@ -37,6 +37,7 @@ Result<std::shared_ptr<CudaDevice>> CudaDevice::open(int ordinal) {
 }
 
 CudaDevice::~CudaDevice() {
+  attachments_.clear();
   modules_.clear();
   if (context_ != nullptr) driver().cuDevicePrimaryCtxRelease(device_);
 }

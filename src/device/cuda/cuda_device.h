@@ -53,6 +53,19 @@ class CudaDevice final : public Device, public Streams {
   /// A constant's bytes on the device, ready for kernels on any stream.
   Result<DeviceBuffer> upload_constant(const void* host, size_t bytes);
 
+  /// The device's one object of type T, such as a library's handle, made by `make` (a
+  /// Result<std::shared_ptr<T>>) when it is first asked for. It goes before the device does.
+  template <class T, class Make>
+  Result<std::shared_ptr<T>> attached(const Make& make) {
+    static const char kKey = 0;
+    const std::lock_guard lock(attachment_mutex_);
+    std::shared_ptr<void>& object = attachments_[&kKey];
+    if (object == nullptr) {
+      TENON_ASSIGN(object, make());
+    }
+    return std::static_pointer_cast<T>(object);
+  }
+
   int capability() const { return properties_.compute_capability; }  ///< 90 for sm_90.
   int multiprocessors() const { return properties_.compute_units; }
 
@@ -70,8 +83,9 @@ class CudaDevice final : public Device, public Streams {
   DeviceProperties properties_;
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
-  std::mutex mutex_;
+  std::mutex mutex_, attachment_mutex_;
   std::map<std::string, std::shared_future<ModuleResult>> modules_;  ///< By hash of the code.
+  std::map<const void*, std::shared_ptr<void>> attachments_;         ///< By the type's key.
 };
 
 }  // namespace tenon::cuda
