@@ -1,0 +1,23 @@
+#include "kernels/cublaslt/library.h"
+
+#include "device/cuda/cuda_device.h"
+
+namespace tenon::cublaslt {
+
+Library::~Library() {
+  if (handle != nullptr) api->cublasLtDestroy(handle);
+}
+
+Result<std::shared_ptr<const Library>> library_of(Device& device) {
+  TENON_ASSIGN(auto library, static_cast<cuda::CudaDevice&>(device).attached<Library>(
+                                 [&]() -> Result<std::shared_ptr<Library>> {
+                                   auto made = std::make_shared<Library>();
+                                   TENON_ASSIGN(made->api, cuda::load_cublaslt());
+                                   TENON_TRY(device.activate());
+                                   TENON_CUBLASLT(*made->api, cublasLtCreate, &made->handle);
+                                   return made;
+                                 }));
+  return std::shared_ptr<const Library>(library);
+}
+
+}  // namespace tenon::cublaslt

@@ -1,0 +1,175 @@
+#include "kernels/tactic.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "device/cuda/cuda_device.h"
+#include "kernels/cublaslt/library.h"
+#include "kernels/cublaslt/matmul.h"
+
+namespace tenon::tactics::gemm_cublaslt {
+namespace {
+
+using namespace cublaslt;
+
+/// Algorithms offered to the search.
+constexpr int kProposals = 5;
+constexpr size_t kWorkspaceLimit = size_t{32} << 20;
+/// Launches that one product may take, where its batch axes have no common stride.
+constexpr int64_t kMaxLaunches = 64;
+
+/// The constant B could be kept as [n, k] instead.
+bool can_transpose(const Product& product) {
+  return product.constant_b != nullptr && !product.b.transposed;
+}
+
+/// Transposes [rows, columns], in blocks that stay in the cache.
+template <class T>
+void transpose(const T* from, T* to, int64_t rows, int64_t columns) {
+  constexpr int64_t kBlock = 32;
+  for (int64_t r0 = 0; r0 < rows; r0 += kBlock)
+    for (int64_t c0 = 0; c0 < columns; c0 += kBlock)
+      for (int64_t r = r0; r < std::min(rows, r0 + kBlock); ++r)
+        for (int64_t c = c0; c < std::min(columns, c0 + kBlock); ++c)
+          to[c * rows + r] = from[r * columns + c];
+}
+
+Tensor transposed(const Tensor& weights, int64_t k, int64_t n) {
+  Tensor result(weights.type(), {n, k});
+  if (byte_size(weights.type()) == 2)
+    transpose(weights.values<uint16_t>().data(), result.mutable_values<uint16_t>().data(), k, n);
+  else
+    transpose(weights.values<uint32_t>().data(), result.mutable_values<uint32_t>().data(), k, n);
+  return result;
+}
+
+/// Bytes from the first to the current product of the outer batch axes.
+struct Offsets {
+  int64_t a = 0, b = 0, c = 0, d = 0;
+};
+
+/// The library steps through the last batch axis; the others are one launch each.
+std::vector<Offsets> outer_offsets(const Product& p) {
+  std::vector<Offsets> result(1);
+  for (size_t axis = 0; axis + 1 < p.batch.size(); ++axis) {
+    const auto step = [&](const Matrix& m) { return m.batch_strides[axis] * byte_size(m.type); };
+    std::vector<Offsets> wider;
+    for (const Offsets& base : result)
+      for (int64_t i = 0; i < p.batch[axis]; ++i)
+        wider.push_back({base.a + i * step(p.a), base.b + i * step(p.b), base.c + i * step(p.c),
+                         base.d + i * step(p.d)});
+    result = std::move(wider);
+  }
+  return result;
+}
+
+int64_t launches(const Product& product) {
+  return product.batch.empty() ? 1 : product.batch_count() / product.batch.back();
+}
+
+const void* shifted(const void* address, int64_t bytes) {
+  return address == nullptr ? nullptr : static_cast<const char*>(address) + bytes;
+}
+
+class MatmulKernel final : public Kernel {
+ public:
+  static Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config) {
+    auto kernel = std::make_unique<MatmulKernel>();
+    TENON_ASSIGN(Product product, describe_product(problem));
+    TENON_ASSIGN(kernel->library_, library_of(*problem.device));
+    const Library& library = *kernel->library_;
+    const bool transposes = config.substr(0, 3) == "w=t" && can_transpose(product);
+    if (transposes) {
+      const Tensor weights = transposed(*product.constant_b, product.k, product.n);
+      kernel->weight_bytes_ = static_cast<size_t>(weights.byte_count());
+      auto& device = static_cast<cuda::CudaDevice&>(*problem.device);
+      TENON_ASSIGN(kernel->weights_,
+                   device.upload_constant(weights.bytes(), kernel->weight_bytes_));
+    }
+    TENON_ASSIGN(kernel->matmul_, Matmul::create(*library.api, product, transposes));
+    TENON_ASSIGN(kernel->algorithm_, kernel->choose(config));
+    kernel->offsets_ = outer_offsets(product);
+    kernel->in_place_ = product.c_input >= 0 && product.c.stride == product.d.stride &&
+                        product.c.batch_strides == product.d.batch_strides;
+    kernel->product_ = std::move(product);
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+  Status run(const LaunchArguments& arguments) const override {
+    const auto input = [&](int index) { return index < 0 ? nullptr : arguments.inputs[index]; };
+    const Matmul::Addresses base{
+        input(product_.a_input), weights_ ? weights_.get() : input(product_.b_input),
+        input(product_.c_input), input(product_.bias_input),
+        arguments.outputs[0],    arguments.workspace};
+    const auto stream = static_cast<cudaStream_t>(arguments.queue.stream);
+    for (const Offsets& offset : offsets_) {
+      Matmul::Addresses at = base;
+      at.a = shifted(base.a, offset.a), at.b = shifted(base.b, offset.b);
+      at.c = shifted(base.c, offset.c);
+      at.d = static_cast<char*>(base.d) + offset.d;
+      TENON_TRY(matmul_.run(library_->handle, algorithm_, at, stream));
+    }
+    return {};
+  }
+  size_t workspace_bytes() const override { return algorithm_.workspace_bytes; }
+  bool uses_input(int input) const override {
+    return input != product_.b_input || weights_ == nullptr;
+  }
+  bool may_alias(int input, int output) const override {
+    return output == 0 && in_place_ && input == product_.c_input;
+  }
+  size_t owned_bytes() const override { return weight_bytes_; }
+
+ private:
+  Result<Algorithm> choose(std::string_view config) const {
+    if (!config.empty()) return matmul_.from_text(library_->handle, config);
+    TENON_ASSIGN(auto proposals, matmul_.propose(library_->handle, kWorkspaceLimit, 1));
+    return proposals.front();
+  }
+
+  std::shared_ptr<const Library> library_;
+  Product product_;
+  Matmul matmul_;
+  Algorithm algorithm_;
+  std::vector<Offsets> offsets_;
+  DeviceBuffer weights_;
+  size_t weight_bytes_ = 0;
+  bool in_place_ = false;
+};
+
+/// Appends the library's proposals for weights as they are or transposed.
+void propose(const Library& library, const Product& product, bool transposes,
+             std::vector<std::string>& texts) {
+  const auto matmul = Matmul::create(*library.api, product, transposes);
+  if (!matmul.ok()) return;
+  const auto found = matmul->propose(library.handle, kWorkspaceLimit, kProposals);
+  if (!found.ok()) return;
+  for (const Algorithm& algorithm : *found) texts.push_back(to_text(*library.api, algorithm));
+}
+
+}  // namespace
+
+Support supports(const Problem& problem) {
+  const auto product = describe_product(problem);
+  if (!product.ok()) return Support::no(product.error().message);
+  if (launches(*product) > kMaxLaunches) return Support::no("batch axes without a common stride");
+  const auto api = cuda::load_cublaslt();
+  return api.ok() ? Support{} : Support::no(api.error().message);
+}
+
+std::vector<std::string> configs(const Problem& problem) {
+  std::vector<std::string> texts;
+  const auto product = describe_product(problem);
+  const auto library = library_of(*problem.device);
+  if (product.ok() && library.ok()) {
+    propose(**library, *product, false, texts);
+    if (can_transpose(*product)) propose(**library, *product, true, texts);
+  }
+  return texts.empty() ? single_config(problem) : texts;
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config) {
+  return MatmulKernel::create(problem, config);
+}
+
+}  // namespace tenon::tactics::gemm_cublaslt
