@@ -1,0 +1,42 @@
+#include "kernels/cudnn/convolution.h"
+#include "kernels/cudnn/steps.h"
+
+namespace tenon::cudnn {
+
+Result<ConvolutionGraph> build_graph(const Api& api, cudnnHandle_t handle, const Convolution& c) {
+  ConvolutionGraph result{Graph(api), 0, 0, 0, {}};
+  Graph& graph = result.graph;
+  TENON_ASSIGN(const cudnnDataType_t type, data_type(c.type));
+  result.x = graph.tensor(type, c.x.extents, c.x.strides, c.x.alignment);
+  std::vector<int64_t> weight_strides = packed_strides(c.weights);
+  if (c.channels_last) {
+    int64_t stride = c.weights[1];
+    weight_strides[1] = 1;
+    for (size_t i = c.weights.size(); i-- > 2; stride *= c.weights[i]) weight_strides[i] = stride;
+    weight_strides[0] = stride;
+  }
+  result.weights = graph.tensor(type, c.weights, weight_strides);
+  result.y = graph.tensor(type, c.y.extents, c.y.strides, c.y.alignment);
+  Running running(graph, c.y.extents, c.y.strides, result.y);
+  for (const Step& step : c.steps) running.expect(nodes_of(step.step));
+  const TensorId sum = running.next();
+  if (c.transposed) {
+    graph.convolution_backward_data(result.x, result.weights, sum, c.window);
+  } else {
+    graph.convolution(result.x, result.weights, sum, c.window);
+  }
+  for (const Step& step : c.steps) {
+    TensorId operand = -1;
+    if (step.step.operand >= 0) {
+      TENON_ASSIGN(const cudnnDataType_t operand_type, data_type(step.type));
+      operand = graph.tensor(operand_type, step.operand.extents, step.operand.strides,
+                             step.operand.alignment);
+      result.operands.push_back({operand, step.step.operand});
+    }
+    TENON_TRY(running.append(step.step, operand));
+  }
+  TENON_TRY(graph.finish(handle));
+  return result;
+}
+
+}  // namespace tenon::cudnn

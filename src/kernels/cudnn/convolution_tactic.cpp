@@ -1,0 +1,174 @@
+#include <algorithm>
+
+#include "device/cuda/cuda_device.h"
+#include "kernels/cudnn/convolution.h"
+#include "kernels/cudnn/library.h"
+#include "kernels/cudnn/packer.h"
+#include "kernels/cudnn/steps.h"
+
+namespace tenon::tactics::conv_cudnn {
+namespace {
+
+using namespace cudnn;
+
+/// Engines offered to the search, for each way to lay out the input.
+constexpr size_t kProposals = 6;
+/// Convolutions of one channel a group have kernels of their own, cuDNN's seldom win.
+constexpr size_t kDepthwiseProposals = 2;
+constexpr size_t kMaxBindings = 16;
+
+/// "fold=2x16,engine=..." or "engine=...".
+struct Config {
+  Packing packing;
+  std::string_view engine;
+};
+
+std::string config_text(const Packing& packing, const EngineChoice& choice) {
+  const std::string engine = to_text(choice);
+  return packing.fold == 0 ? engine : fmt::format("fold={},{}", packing.fold, engine);
+}
+
+/// The packing among those that fit whose fold the text names, and the rest of the text.
+Result<Config> parse(std::string_view text, const std::vector<Packing>& packings) {
+  int64_t fold = 0;
+  if (text.starts_with("fold=") && text.size() > 6) {
+    fold = text[5] - '0';
+    text.remove_prefix(std::min<size_t>(text.size(), 7));
+  }
+  for (const Packing& packing : packings)
+    if (packing.fold == fold || text.empty()) return Config{packing, text};
+  return user_error("'fold={}' does not fit this convolution", fold);
+}
+
+class ConvolutionKernel final : public Kernel {
+ public:
+  static Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view text) {
+    auto kernel = std::make_unique<ConvolutionKernel>();
+    auto& device = static_cast<cuda::CudaDevice&>(*problem.device);
+    TENON_ASSIGN(const Convolution whole, describe_convolution(problem));
+    TENON_ASSIGN(const Config config, parse(text, packings_of(whole)));
+    TENON_ASSIGN(kernel->library_, library_of(device));
+    const Convolution convolution = packed(whole, config.packing);
+    TENON_TRY(kernel->build(convolution, config.engine));
+    const Tensor& constant = *problem.input(whole.weights_input).constant;
+    const Tensor weights = packed_weights(whole, config.packing, constant);
+    kernel->weight_bytes_ = static_cast<size_t>(weights.byte_count());
+    TENON_ASSIGN(kernel->weights_, device.upload_constant(weights.bytes(), kernel->weight_bytes_));
+    if (config.packing.fold > 0) {
+      TENON_ASSIGN(kernel->packer_, Packer::create(problem, whole, convolution, config.packing));
+    }
+    kernel->x_input_ = whole.x_input;
+    kernel->weights_input_ = whole.weights_input;
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+  Status run(const LaunchArguments& arguments) const override {
+    auto* workspace = static_cast<char*>(arguments.workspace);
+    const void* x = arguments.inputs[x_input_];
+    if (packer_) {
+      TENON_TRY(packer_->run(x, workspace, arguments.queue));
+      x = workspace;
+      workspace += packer_->bytes();
+    }
+    Binding bindings[kMaxBindings] = {{graph_.x, const_cast<void*>(x)},
+                                      {graph_.weights, weights_.get()},
+                                      {graph_.y, arguments.outputs[0]}};
+    size_t count = 3;
+    for (const ConvolutionGraph::Operand& operand : graph_.operands)
+      bindings[count++] = {operand.id, const_cast<void*>(arguments.inputs[operand.input])};
+    TENON_ASSIGN(const Borrowed handle, Borrowed::from(*library_, arguments.queue.stream));
+    return plan_.run(handle.get(), {bindings, count}, workspace);
+  }
+  size_t workspace_bytes() const override {
+    return static_cast<size_t>(plan_.workspace_bytes()) + (packer_ ? packer_->bytes() : 0);
+  }
+  bool uses_input(int input) const override { return input != weights_input_; }
+  size_t owned_bytes() const override { return weight_bytes_; }
+
+ private:
+  Status build(const Convolution& convolution, std::string_view engine) {
+    TENON_ASSIGN(const Borrowed handle, Borrowed::from(*library_, nullptr));
+    const Context context{&library_->api(), handle.get(), nullptr};
+    TENON_ASSIGN(graph_, build_graph(*context.api, context.handle, convolution));
+    if (graph_.operands.size() + 3 > kMaxBindings) return unsupported("too many operands");
+    if (!engine.empty()) {
+      TENON_ASSIGN(const EngineChoice choice, engine_from_text(engine));
+      TENON_ASSIGN(plan_, Plan::build(context, graph_.graph, choice));
+      return {};
+    }
+    // No engine is named: the first that can be built.
+    TENON_ASSIGN(const auto choices,
+                 propose_engines(context, graph_.graph, convolution.type == DataType::kFloat32,
+                                 limits_of(convolution), kProposals));
+    Status last = unsupported("no engine of cuDNN takes this convolution");
+    for (const EngineChoice& choice : choices) {
+      auto plan = Plan::build(context, graph_.graph, choice);
+      if (plan.ok()) {
+        plan_ = std::move(*plan);
+        return {};
+      }
+      last = std::move(plan).error();
+    }
+    return last;
+  }
+
+ public:
+  static EngineLimits limits_of(const Convolution& convolution) {
+    return {.tensor_core_f32 = convolution.allow_tf32};
+  }
+
+ private:
+  std::shared_ptr<const Library> library_;
+  ConvolutionGraph graph_;
+  Plan plan_;
+  std::unique_ptr<Packer> packer_;
+  DeviceBuffer weights_;
+  size_t weight_bytes_ = 0;
+  int x_input_ = 0, weights_input_ = 1;
+};
+
+Result<std::vector<EngineChoice>> proposals(const Library& library,
+                                            const Convolution& convolution) {
+  TENON_ASSIGN(const Borrowed handle, Borrowed::from(library, nullptr));
+  const Context context{&library.api(), handle.get(), nullptr};
+  TENON_ASSIGN(const ConvolutionGraph graph,
+               build_graph(*context.api, context.handle, convolution));
+  const bool depthwise = convolution.groups > 1 && convolution.weights[1] == 1;
+  return propose_engines(context, graph.graph, convolution.type == DataType::kFloat32,
+                         ConvolutionKernel::limits_of(convolution),
+                         depthwise ? kDepthwiseProposals : kProposals);
+}
+
+}  // namespace
+
+Support supports(const Problem& problem) {
+  const auto convolution = describe_convolution(problem);
+  if (!convolution.ok()) return Support::no(convolution.error().message);
+  if (packings_of(*convolution).empty())
+    return Support::no("the input is not channels-last, or has gaps");
+  for (const Step& step : convolution->steps)
+    if (nodes_of(step.step) == 0)
+      return Support::no(
+          fmt::format("{} in the epilogue", pointwise_info(step.step.function).name));
+  const auto api = cuda::load_cudnn();
+  return api.ok() ? Support{} : Support::no(api.error().message);
+}
+
+std::vector<std::string> configs(const Problem& problem) {
+  std::vector<std::string> texts;
+  const auto convolution = describe_convolution(problem);
+  const auto library = library_of(*problem.device);
+  if (!convolution.ok() || !library.ok()) return single_config(problem);
+  for (const Packing& packing : packings_of(*convolution)) {
+    const auto choices = proposals(**library, packed(*convolution, packing));
+    if (!choices.ok()) continue;
+    for (const EngineChoice& choice : *choices) texts.push_back(config_text(packing, choice));
+  }
+  return texts.empty() ? single_config(problem) : texts;
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config) {
+  return ConvolutionKernel::create(problem, config);
+}
+
+}  // namespace tenon::tactics::conv_cudnn

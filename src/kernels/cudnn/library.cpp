@@ -1,0 +1,51 @@
+#include "kernels/cudnn/library.h"
+
+#include "device/cuda/cuda_device.h"
+
+namespace tenon::cudnn {
+
+Library::~Library() {
+  for (auto& slot : free_)
+    if (cudnnHandle_t handle = slot.exchange(nullptr)) api_->cudnnDestroy(handle);
+}
+
+Result<cudnnHandle_t> Library::borrow(void* stream) const {
+  cudnnHandle_t handle = nullptr;
+  for (auto& slot : free_)
+    if ((handle = slot.exchange(nullptr)) != nullptr) break;
+  if (handle == nullptr) TENON_CUDNN(*api_, cudnnCreate, &handle);
+  const cudnnStatus_t status = api_->cudnnSetStream(handle, static_cast<cudaStream_t>(stream));
+  if (status == CUDNN_STATUS_SUCCESS) return handle;
+  give_back(handle);
+  return failure(*api_, "cudnnSetStream", status);
+}
+
+void Library::give_back(cudnnHandle_t handle) const {
+  for (auto& slot : free_) {
+    cudnnHandle_t empty = nullptr;
+    if (slot.compare_exchange_strong(empty, handle)) return;
+  }
+  api_->cudnnDestroy(handle);
+}
+
+Result<Borrowed> Borrowed::from(const Library& library, void* stream) {
+  TENON_ASSIGN(cudnnHandle_t handle, library.borrow(stream));
+  return Borrowed(library, handle);
+}
+
+Result<std::shared_ptr<const Library>> library_of(Device& device) {
+  TENON_ASSIGN(auto library, static_cast<cuda::CudaDevice&>(device).attached<Library>(
+                                 [&]() -> Result<std::shared_ptr<Library>> {
+                                   TENON_ASSIGN(const cuda::Cudnn* api, cuda::load_cudnn());
+                                   TENON_TRY(device.activate());
+                                   auto made = std::make_shared<Library>(*api);
+                                   // Handles are made before the first launch, which may be under
+                                   // capture.
+                                   TENON_ASSIGN(cudnnHandle_t first, made->borrow(nullptr));
+                                   made->give_back(first);
+                                   return made;
+                                 }));
+  return std::shared_ptr<const Library>(library);
+}
+
+}  // namespace tenon::cudnn

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+
+#include "device/device.h"
+#include "kernels/cudnn/plan.h"
+
+namespace tenon::cudnn {
+
+/// cuDNN on one device, with handles for threads to borrow: a handle serves one thread at a time.
+class Library {
+ public:
+  explicit Library(const Api& api) : api_(&api) {}
+  Library(const Library&) = delete;
+  ~Library();
+
+  const Api& api() const { return *api_; }
+  /// A handle bound to the stream; another is made when all are in use.
+  Result<cudnnHandle_t> borrow(void* stream) const;
+  void give_back(cudnnHandle_t handle) const;
+
+ private:
+  static constexpr size_t kSlots = 32;
+  const Api* api_;
+  mutable std::array<std::atomic<cudnnHandle_t>, kSlots> free_{};
+};
+
+/// A borrowed handle.
+class Borrowed {
+ public:
+  static Result<Borrowed> from(const Library& library, void* stream);
+  Borrowed(Borrowed&& other) noexcept
+      : library_(other.library_), handle_(std::exchange(other.handle_, nullptr)) {}
+  Borrowed& operator=(Borrowed&&) = delete;
+  ~Borrowed() {
+    if (handle_ != nullptr) library_->give_back(handle_);
+  }
+  cudnnHandle_t get() const { return handle_; }
+
+ private:
+  Borrowed(const Library& library, cudnnHandle_t handle) : library_(&library), handle_(handle) {}
+  const Library* library_;
+  cudnnHandle_t handle_;
+};
+
+/// The device's own, made on first use. The device must be an NVIDIA GPU.
+Result<std::shared_ptr<const Library>> library_of(Device& device);
+
+}  // namespace tenon::cudnn

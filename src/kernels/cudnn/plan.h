@@ -1,0 +1,64 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/cudnn/graph.h"
+
+namespace tenon::cudnn {
+
+/// An engine of a graph with values for its knobs: all that is needed to make the same plan again.
+struct EngineChoice {
+  int64_t engine = 0;
+  std::vector<std::pair<int, int64_t>> knobs;  ///< In the order of their numbers.
+
+  bool operator==(const EngineChoice&) const = default;
+};
+
+/// "engine=4,k2=1,k14=3" and back.
+std::string to_text(const EngineChoice& choice);
+Result<EngineChoice> engine_from_text(std::string_view text);
+
+/// What engines may do.
+struct EngineLimits {
+  bool tensor_core_f32 = true;  ///< Matrix units round f32 operands to tf32.
+  int64_t workspace_bytes = int64_t{256} << 20;
+};
+
+/// Where plans are made: a library with a handle, or with the description of a device that need not
+/// be there.
+struct Context {
+  const Api* api = nullptr;
+  cudnnHandle_t handle = nullptr;
+  const Descriptor* device = nullptr;
+};
+
+/// What cuDNN thinks is fastest first, without what the limits exclude and without engines whose
+/// results vary from run to run. At most `count`, without building any.
+Result<std::vector<EngineChoice>> propose_engines(const Context& context, const Graph& graph,
+                                                  bool is_f32, const EngineLimits& limits,
+                                                  size_t count);
+
+/// An address for a tensor of the graph.
+struct Binding {
+  TensorId id;
+  void* address;
+};
+
+/// A graph compiled for an engine choice.
+class Plan {
+ public:
+  static Result<Plan> build(const Context& context, const Graph& graph, const EngineChoice& choice);
+
+  int64_t workspace_bytes() const { return workspace_bytes_; }
+  Status run(cudnnHandle_t handle, std::span<const Binding> bindings, void* workspace) const;
+
+ private:
+  const Api* api_ = nullptr;
+  Descriptor plan_;
+  std::vector<Scalar> scalars_;
+  int64_t workspace_bytes_ = 0;
+};
+
+}  // namespace tenon::cudnn
