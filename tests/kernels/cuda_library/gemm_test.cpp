@@ -1,0 +1,175 @@
+// Products by cuBLASLt: every configuration it proposes against the reference, and what is refused.
+#include <gtest/gtest.h>
+
+#include "kernels/cuda_library/region_case.h"
+
+namespace tenon {
+namespace tactics::gemm_cublaslt {
+Support supports(const Problem& problem);
+std::vector<std::string> configs(const Problem& problem);
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config);
+}  // namespace tactics::gemm_cublaslt
+namespace {
+
+using F = PointwiseFunction;
+using namespace tactics::gemm_cublaslt;
+
+double tolerance(DataType type, bool tf32 = false) {
+  if (type == DataType::kBFloat16) return 4e-3;
+  return type == DataType::kFloat16 || tf32 ? 6e-4 : 5e-6;
+}
+
+std::unique_ptr<Op> matmul(bool transpose_a = false, bool transpose_b = false) {
+  auto op = std::make_unique<MatMul>();
+  op->transpose_a = transpose_a, op->transpose_b = transpose_b;
+  return op;
+}
+
+void check(RegionCase& test, DataType type, bool tf32 = false) {
+  Device* device = gpu_or_skip();
+  if (device == nullptr) GTEST_SKIP() << "no GPU";
+  Problem& problem = test.problem();
+  problem.device = device;
+  problem.allow_tf32 = tf32;
+  const Support support = supports(problem);
+  ASSERT_TRUE(support) << support.reason;
+  for (const std::string& config : configs(problem)) {
+    SCOPED_TRACE(config);
+    const auto kernel = create(problem, config);
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    const auto error = test.error_of(**kernel, *device);
+    ASSERT_TRUE(error.ok()) << error.error().message;
+    EXPECT_LT(*error, tolerance(type, tf32));
+  }
+}
+
+class GemmTypes : public testing::TestWithParam<DataType> {};
+INSTANTIATE_TEST_SUITE_P(CublasLt, GemmTypes,
+                         testing::Values(DataType::kFloat32, DataType::kFloat16,
+                                         DataType::kBFloat16),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST_P(GemmTypes, WeightsBiasResidualAndActivation) {
+  for (const F activation : {F::k_relu, F::k_gelu_tanh}) {
+    RegionCase test(GetParam());
+    Value* a = test.input("a", {2, 37, 256});
+    Value* w = test.constant({256, 192}, 0.1);
+    Value* bias = test.constant({192});
+    Value* residual = test.input("residual", {2, 37, 192});
+    Value* sum = test.step(F::k_add, test.add(matmul(), {a, w}), bias);
+    test.step(activation, test.step(F::k_add, residual, sum));
+    test.finish(Layout::kRowMajor);
+    check(test, GetParam());
+  }
+}
+
+TEST_P(GemmTypes, TransposedOperands) {
+  for (const bool transpose_a : {false, true})
+    for (const bool transpose_b : {false, true}) {
+      RegionCase test(GetParam());
+      Value* a = test.input("a", transpose_a ? Extents{64, 48} : Extents{48, 64});
+      Value* b = test.input("b", transpose_b ? Extents{80, 64} : Extents{64, 80});
+      test.add(matmul(transpose_a, transpose_b), {a, b});
+      test.finish(Layout::kRowMajor);
+      check(test, GetParam());
+    }
+}
+
+TEST_P(GemmTypes, BatchesOfHeadsInPlace) {
+  // q and k of attention as they lie: [batch, length, heads, size] seen as [batch, heads, ...].
+  RegionCase test(GetParam());
+  Value* q = test.input("q", {2, 4, 40, 32});
+  Value* k = test.input("k", {2, 4, 24, 32});
+  test.step(F::k_affine, test.add(matmul(false, true), {q, k}), nullptr, 0.125, 0);
+  test.finish(Layout::kRowMajor);
+  test.problem().inputs[0].strides = {40 * 128, 32, 128, 1};
+  test.problem().inputs[1].strides = {24 * 128, 32, 128, 1};
+  check(test, GetParam());
+}
+
+TEST_P(GemmTypes, OneRowAndOneColumn) {
+  for (const auto& [m, n] : {std::pair<int64_t, int64_t>{1, 1000}, {5, 1}, {1, 1}}) {
+    RegionCase test(GetParam());
+    Value* a = test.input("a", {m, 512});
+    Value* w = test.constant({512, n}, 0.1);
+    test.step(F::k_add, test.add(matmul(), {a, w}), test.constant({n}));
+    test.finish(Layout::kRowMajor);
+    check(test, GetParam());
+  }
+}
+
+TEST_P(GemmTypes, OddSizes) {
+  RegionCase test(GetParam());
+  Value* a = test.input("a", {3, 29, 13});
+  test.add(matmul(), {a, test.input("b", {3, 13, 51})});
+  test.finish(Layout::kRowMajor);
+  check(test, GetParam());
+}
+
+TEST_P(GemmTypes, PartsOfWiderTensors) {
+  RegionCase test(GetParam());
+  Value* a = test.input("a", {33, 64});
+  test.add(matmul(), {a, test.constant({64, 96})});
+  test.finish(Layout::kRowMajor);
+  test.widen(0, {33, 192}, 64);
+  test.widen(-1, {33, 200}, 3);
+  check(test, GetParam());
+}
+
+TEST(CublasLt, RoundsToTf32WhereAllowed) {
+  RegionCase test(DataType::kFloat32);
+  test.add(matmul(), {test.input("a", {96, 512}), test.constant({512, 128})});
+  test.finish(Layout::kRowMajor);
+  check(test, DataType::kFloat32, true);
+}
+
+TEST(CublasLt, RepeatsBitByBit) {
+  Device* device = gpu_or_skip();
+  if (device == nullptr) GTEST_SKIP() << "no GPU";
+  RegionCase test(DataType::kFloat16);
+  test.add(matmul(), {test.input("a", {8, 4096}), test.constant({4096, 256}, 0.05)});
+  test.finish(Layout::kRowMajor);
+  test.problem().device = device;
+  for (const std::string& config : configs(test.problem())) {
+    const auto kernel = create(test.problem(), config);
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    const auto first = test.run(**kernel, *device);
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(*test.run(**kernel, *device), *first) << config;
+  }
+}
+
+std::string refusal(RegionCase& test) {
+  const Support support = supports(test.problem());
+  return support ? "" : support.reason;
+}
+
+TEST(CublasLtRefuses, StepsItHasNoEpilogueFor) {
+  RegionCase test(DataType::kFloat16);
+  Value* c = test.add(matmul(), {test.input("a", {8, 8}), test.input("b", {8, 8})});
+  test.step(F::k_gelu_erf, c);
+  test.finish(Layout::kRowMajor);
+  EXPECT_EQ(refusal(test), "gelu_erf in the epilogue");
+}
+
+TEST(CublasLtRefuses, SumsBehindActivations) {
+  RegionCase test(DataType::kFloat16);
+  Value* c = test.add(matmul(), {test.input("a", {8, 8}), test.input("b", {8, 8})});
+  test.step(F::k_add, test.step(F::k_relu, c), test.input("c", {8, 8}));
+  test.finish(Layout::kRowMajor);
+  EXPECT_EQ(refusal(test), "add behind an activation");
+}
+
+TEST(CublasLtRefuses, OtherTypesAndScatteredElements) {
+  RegionCase test(DataType::kInt32);
+  test.add(matmul(), {test.input("a", {8, 8}), test.input("b", {8, 8})});
+  test.finish(Layout::kRowMajor);
+  EXPECT_EQ(refusal(test), "a product of i32");
+  RegionCase apart(DataType::kFloat32);
+  apart.add(matmul(), {apart.input("a", {8, 8}), apart.input("b", {8, 8})});
+  apart.finish(Layout::kRowMajor);
+  apart.problem().inputs[0].strides = {64, 2};
+  EXPECT_EQ(refusal(apart), "an operand whose elements lie apart");
+}
+
+}  // namespace
+}  // namespace tenon

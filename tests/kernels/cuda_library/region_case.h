@@ -1,0 +1,67 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "kernels/tactic.h"
+#include "ops/ops.h"
+
+namespace tenon {
+
+/// An operator with pointwise steps behind it, contents for every operand, and what the result
+/// should be: evaluated in f32 from operands rounded to the type of the case.
+class RegionCase {
+ public:
+  explicit RegionCase(DataType type) : type_(type) {}
+
+  /// Random contents in [-scale, scale], rounded to the type. Constants are known to kernels.
+  Value* input(const std::string& name, const Extents& extents, double scale = 1);
+  Value* constant(const Extents& extents, double scale = 1);
+  /// The anchor. All operands have been made before.
+  Value* add(std::unique_ptr<Op> op, const std::vector<Value*>& operands);
+  /// A step: "relu", "gelu_tanh", ... of one operand, or with `other` of two.
+  Value* step(PointwiseFunction function, Value* value, Value* other = nullptr, double alpha = 0,
+              double beta = 0);
+  /// Makes a region of all nodes. Images of operands and result have that layout, except those of
+  /// `row_major`.
+  void finish(Layout layout, const std::vector<Value*>& row_major = {});
+
+  /// Lets an operand or the result (index -1) lie in a wider tensor: strides of a dense one of
+  /// those extents, from the element at `offset`.
+  void widen(int input, const Extents& extents, int64_t offset);
+
+  Problem& problem() { return problem_; }
+  const Node& node() const { return *node_; }
+  /// Runs the kernel over poisoned memory. Gives the relative L2 error, infinite when something
+  /// outside the result was written.
+  Result<double> error_of(const Kernel& kernel, Device& device);
+  /// Bytes of the result alone, for comparisons bit by bit.
+  Result<std::vector<std::byte>> run(const Kernel& kernel, Device& device);
+
+ private:
+  struct Contents {
+    Value* value;
+    Tensor rounded;
+  };
+  Tensor random(const Extents& extents, double scale);
+  Tensor reference();
+
+  DataType type_;
+  Graph graph_, exact_;  ///< The second one is the same in f32.
+  std::map<const Value*, Value*> exact_values_;
+  std::vector<Node*> nodes_;
+  std::vector<Contents> contents_;
+  Node* node_ = nullptr;
+  Problem problem_;
+  std::vector<int64_t> offsets_;
+  int64_t result_offset_ = 0;
+  unsigned seed_ = 1;
+};
+
+/// The GPU, or null after saying why the test is skipped.
+Device* gpu_or_skip();
+
+}  // namespace tenon
