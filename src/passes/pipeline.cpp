@@ -14,7 +14,12 @@ constexpr std::string_view kPipeline[] = {
     "simplify",
     "straighten_transposes",
     "simplify",
-    // Patterns are written over folded constants and without identities between their nodes.
+    // Patterns are written over folded constants, without identities between their nodes, and with
+    // shared values.
+    "merge_equal",
+    "fold_padding",
+    "recognize_normalization",
+    "fuse_reductions",
     "recognize_group_norm",
     "recognize_activations",
     "recognize_attention",

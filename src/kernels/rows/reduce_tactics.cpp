@@ -1,5 +1,7 @@
 // Reductions over the last axes of a dense tensor, and over all pixels of channels-last images.
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "device/cpu/thread_pool.h"
 #include "kernels/epilogue/region_epilogue.h"
@@ -31,42 +33,75 @@ Form form_of(const Reduce& op, const Operand& x) {
   return Form::kNone;
 }
 
-class RowReduction final : public Kernel {
+/// How a row is reduced, and what is done to the result.
+struct Recipe {
+  cpu::RowReduction reduction;
+  enum { kAsItIs, kMean, kRoot, kLogarithm } then = kAsItIs;
+};
+
+std::optional<Recipe> recipe_of(ReduceFunction function) {
+  using cpu::RowReduction;
+  switch (function) {
+    case ReduceFunction::kSum:
+      return Recipe{RowReduction::sum};
+    case ReduceFunction::kMean:
+      return Recipe{RowReduction::sum, Recipe::kMean};
+    case ReduceFunction::kMax:
+      return Recipe{RowReduction::max};
+    case ReduceFunction::kMin:
+      return Recipe{RowReduction::min};
+    case ReduceFunction::kL1:
+      return Recipe{RowReduction::sum_magnitudes};
+    case ReduceFunction::kSumSquare:
+      return Recipe{RowReduction::sum_squares};
+    case ReduceFunction::kL2:
+      return Recipe{RowReduction::sum_squares, Recipe::kRoot};
+    case ReduceFunction::kLogSum:
+      return Recipe{RowReduction::sum, Recipe::kLogarithm};
+    case ReduceFunction::kLogSumExp:
+      return Recipe{RowReduction::log_sum_exp};
+    case ReduceFunction::kProd:
+      break;
+  }
+  return std::nullopt;
+}
+
+class RowReducer final : public Kernel {
  public:
-  RowReduction(int64_t rows, int64_t length, cpu::ElementType type, ReduceFunction function,
-               cpu::Isa isa)
+  RowReducer(int64_t rows, int64_t length, cpu::ElementType type, Recipe recipe, cpu::Isa isa)
       : rows_(rows),
         length_(length),
         type_(type),
-        function_(function),
+        recipe_(recipe),
         functions_(cpu::row_functions(isa)) {}
 
   Status run(const LaunchArguments& arguments) const override {
-    const int which = function_ == ReduceFunction::kMax   ? 1
-                      : function_ == ReduceFunction::kMin ? 2
-                                                          : 0;
-    const float factor =
-        function_ == ReduceFunction::kMean ? 1.0f / static_cast<float>(length_) : 1.0f;
     const int64_t grain = std::max<int64_t>(1, 8192 / length_);
     arguments.queue.pool->parallel_for(rows_, grain, [&](int64_t begin, int64_t end, int) {
       for (int64_t row = begin; row < end; ++row) {
-        const float value = functions_.reduce(
-            type_, cpu::advance(arguments.inputs[0], row * length_, type_), length_, which);
-        const float scaled = which == 0 ? value * factor : value;
+        const float value =
+            finish(functions_.reduce(type_, cpu::advance(arguments.inputs[0], row * length_, type_),
+                                     length_, recipe_.reduction));
         char* to = cpu::advance(arguments.outputs[0], row, type_);
         if (type_ == cpu::ElementType::f32)
-          *reinterpret_cast<float*>(to) = scaled;
+          *reinterpret_cast<float*>(to) = value;
         else
-          *reinterpret_cast<uint16_t*>(to) = cpu::to_bf16(scaled);
+          *reinterpret_cast<uint16_t*>(to) = cpu::to_bf16(value);
       }
     });
     return {};
   }
 
  private:
+  float finish(float value) const {
+    if (recipe_.then == Recipe::kMean) return value * (1.0f / static_cast<float>(length_));
+    if (recipe_.then == Recipe::kRoot) return std::sqrt(value);
+    return recipe_.then == Recipe::kLogarithm ? std::log(value) : value;
+  }
+
   int64_t rows_, length_;
   cpu::ElementType type_;
-  ReduceFunction function_;
+  Recipe recipe_;
   const cpu::RowFunctions& functions_;
 };
 
@@ -132,9 +167,7 @@ class ImageReduction final : public Kernel {
 Support supports(const Problem& problem) {
   const auto* op = problem.node->as<Reduce>();
   if (op == nullptr) return Support::no("not a reduction");
-  if (op->function != ReduceFunction::kSum && op->function != ReduceFunction::kMean &&
-      op->function != ReduceFunction::kMax && op->function != ReduceFunction::kMin)
-    return Support::no("neither sum, mean, max nor min");
+  if (!recipe_of(op->function)) return Support::no("a product");
   if (problem.has_input(1)) return Support::no("axes given at run time");
   if (!cpu::is_vector_type(problem.input(0).type))
     return Support::no("the type is neither f32 nor bf16");
@@ -157,8 +190,8 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
         std::make_unique<ImageReduction>(problem, op.function == ReduceFunction::kMean));
   const int64_t rows = problem.output().count();
   return std::unique_ptr<Kernel>(
-      std::make_unique<RowReduction>(rows, x.count() / rows, *cpu::element_type(x.type),
-                                     op.function, cpu::isa_up_to(problem.isa_limit)));
+      std::make_unique<RowReducer>(rows, x.count() / rows, *cpu::element_type(x.type),
+                                   *recipe_of(op.function), cpu::isa_up_to(problem.isa_limit)));
 }
 
 }  // namespace tenon::tactics::reduce_rows

@@ -12,6 +12,9 @@ namespace tenon::cpu {
 /// Unary functions applied to each result.
 using UnarySteps = std::vector<EpilogueStep>;
 
+/// What becomes of a row.
+enum class RowReduction : uint8_t { sum, max, min, sum_magnitudes, sum_squares, log_sum_exp };
+
 struct RowFunctions {
   /// y = softmax(x), or its logarithm.
   void (*softmax)(ElementType type, const void* x, void* y, int64_t n, bool log);
@@ -27,8 +30,7 @@ struct RowFunctions {
   void (*scale_pixels)(ElementType type, const void* x, void* y, int64_t pixels, int64_t x_stride,
                        int64_t y_stride, int64_t channels, const float* factor, const float* shift,
                        const UnarySteps& steps);
-  /// sum, maximum or minimum of a row (function: 0, 1, 2).
-  float (*reduce)(ElementType type, const void* x, int64_t n, int function);
+  float (*reduce)(ElementType type, const void* x, int64_t n, RowReduction function);
 };
 const RowFunctions& row_functions(Isa isa);
 

@@ -167,21 +167,45 @@ void scale_pixels(ElementType type, const void* x, void* y, int64_t pixels, int6
     }
 }
 
+/// f(x) summed over a row; f(0) is 0.
+template <class V, class F>
+float sum_of(ElementType type, const void* x, int64_t n, F f) {
+  V sums = V::zero();
+  for (int64_t i = 0; i < n; i += V::kWidth)
+    sums = sums + f(load<V>(type, x, i, width_at<V>(i, n)));
+  return sum_lanes(sums);
+}
+
+/// log(sum(exp(x))), with the largest element taken out.
 template <class V>
-float reduce(ElementType type, const void* x, int64_t n, int function) {
-  if (function == 0) {
-    V sums = V::zero();
-    for (int64_t i = 0; i < n; i += V::kWidth) sums = sums + load<V>(type, x, i, width_at<V>(i, n));
-    return sum_lanes(sums);
-  }
-  float result = function == 1 ? -std::numeric_limits<float>::infinity()
-                               : std::numeric_limits<float>::infinity();
+float log_sum_exp(ElementType type, const void* x, int64_t n, float largest) {
+  if (!(largest - largest == 0)) return largest;  // Infinite or NaN.
+  const V shift = V::broadcast(largest);
+  const int64_t whole = n / V::kWidth * V::kWidth;
+  float sum = sum_of<V>(type, x, whole, [&](V v) { return vector_math::exp(v - shift); });
+  float rest[V::kWidth];
+  if (whole < n) load<V>(type, x, whole, width_at<V>(whole, n)).store(rest, V::kWidth);
+  for (int64_t i = whole; i < n; ++i) sum += std::exp(rest[i - whole] - largest);
+  return largest + std::log(sum);
+}
+
+template <class V>
+float reduce(ElementType type, const void* x, int64_t n, RowReduction function) {
+  if (function == RowReduction::sum) return sum_of<V>(type, x, n, [](V v) { return v; });
+  if (function == RowReduction::sum_magnitudes)
+    return sum_of<V>(type, x, n, [](V v) { return abs(v); });
+  if (function == RowReduction::sum_squares)
+    return sum_of<V>(type, x, n, [](V v) { return v * v; });
+  if (function == RowReduction::log_sum_exp)
+    return log_sum_exp<V>(type, x, n, reduce<V>(type, x, n, RowReduction::max));
+  float result = function == RowReduction::max ? -std::numeric_limits<float>::infinity()
+                                               : std::numeric_limits<float>::infinity();
   for (int64_t i = 0; i < n; i += V::kWidth) {
     float lanes[V::kWidth];
     const int w = width_at<V>(i, n);
     load<V>(type, x, i, w).store(lanes, V::kWidth);
     for (int k = 0; k < w; ++k) {
-      const bool better = function == 1 ? lanes[k] > result : lanes[k] < result;
+      const bool better = function == RowReduction::max ? lanes[k] > result : lanes[k] < result;
       if (better || lanes[k] != lanes[k]) result = lanes[k];
       if (result != result) return result;
     }

@@ -1,0 +1,112 @@
+// Reductions and the scalar functions around them that are one operator: sum of absolute values
+// (L1), sum of squares, its root (L2), logarithm of a sum, of a sum of exponentials, softmax and
+// its logarithm. A reduction of a transposed tensor reduces first and transposes what is left.
+#include <algorithm>
+
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace tenon {
+namespace {
+
+using enum PointwiseFunction;
+
+/// The operand that the function is applied to inside a sum, and the reduction that is.
+Value* inside_sum(const Value* value, ReduceFunction& function) {
+  if (const Node* node = pointwise_producer(value, k_abs)) {
+    function = ReduceFunction::kL1;
+    return node->input(0);
+  }
+  if (const Node* node = pointwise_producer(value, k_mul);
+      node != nullptr && node->input(0) == node->input(1)) {
+    function = ReduceFunction::kSumSquare;
+    return node->input(0);
+  }
+  if (const Node* node = pointwise_producer(value, k_pow);
+      node != nullptr && is_scalar(node->input(1), 2) && is_real(value->type.type)) {
+    function = ReduceFunction::kSumSquare;
+    return node->input(0);
+  }
+  return nullptr;
+}
+
+Value* replaced(Graph& graph, const Node& reduce, ReduceFunction function, Value* operand,
+                const Node& like) {
+  auto op = std::make_unique<Reduce>(*reduce.as<Reduce>());
+  op->function = function;
+  std::vector<Value*> inputs = {operand};
+  if (reduce.has_input(1)) inputs.push_back(reduce.input(1));
+  Value* result = add_op(graph, std::move(op), std::move(inputs), like);
+  add_origins(*result->producer(), reduce);
+  return result;
+}
+
+/// sum(|x|), sum(x x).
+Value* fuse_sum(Graph& graph, const Node& node) {
+  const auto* reduce = node.as<Reduce>();
+  if (reduce == nullptr || reduce->function != ReduceFunction::kSum) return nullptr;
+  ReduceFunction function{};
+  Value* operand = inside_sum(node.input(0), function);
+  return operand == nullptr ? nullptr : replaced(graph, node, function, operand, node);
+}
+
+/// sqrt(sum of squares), log(sum), log(sum(exp)), log(softmax).
+Value* fuse_outer(Graph& graph, const Node& node) {
+  const bool root = is_function(node, k_sqrt), log = is_function(node, k_log);
+  if ((!root && !log) || only_user(graph, node.input(0)) == nullptr) return nullptr;
+  const Node* inner = node.input(0)->producer();
+  if (inner == nullptr) return nullptr;
+  if (const auto* softmax = inner->as<Softmax>(); softmax != nullptr && log && !softmax->log) {
+    auto op = std::make_unique<Softmax>(*softmax);
+    op->log = true;
+    Value* result = add_op(graph, std::move(op), {inner->input(0)}, *inner);
+    add_origins(*result->producer(), node);
+    return result;
+  }
+  const auto* reduce = inner->as<Reduce>();
+  if (reduce == nullptr) return nullptr;
+  if (root && reduce->function == ReduceFunction::kSumSquare)
+    return replaced(graph, *inner, ReduceFunction::kL2, inner->input(0), node);
+  if (!log || reduce->function != ReduceFunction::kSum) return nullptr;
+  const Node* exp = pointwise_producer(inner->input(0), k_exp);
+  if (exp != nullptr)
+    return replaced(graph, *inner, ReduceFunction::kLogSumExp, exp->input(0), node);
+  return replaced(graph, *inner, ReduceFunction::kLogSum, inner->input(0), node);
+}
+
+/// reduce(transpose(x)) that keeps dimensions is transpose(reduce(x)).
+Value* reduce_first(Graph& graph, const Node& node) {
+  const auto* reduce = node.as<Reduce>();
+  const auto* transpose = reduce == nullptr ? nullptr : produced_by<Transpose>(node.input(0));
+  if (transpose == nullptr || !reduce->keep_dims || node.has_input(1) || reduce->axes.empty() ||
+      transpose->permutation.empty() || only_user(graph, node.input(0)) == nullptr)
+    return nullptr;
+  const Node& before = *node.input(0)->producer();
+  auto op = std::make_unique<Reduce>(*reduce);
+  for (int64_t& axis : op->axes)
+    axis = transpose->permutation[axis < 0 ? axis + transpose->permutation.size() : axis];
+  Value* reduced = add_op(graph, std::move(op), {before.input(0)}, node);
+  return add_op(graph, transpose->clone(), {reduced}, before);
+}
+
+}  // namespace
+
+bool fuse_reductions(Graph& graph, PassContext& context) {
+  bool changed = false;
+  std::vector<Node*> nodes;
+  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
+  for (Node* node : nodes) {  // In order, so that a sum is met before the function around it.
+    if (!context.allows_fusion(*node)) continue;
+    Value* result = fuse_sum(graph, *node);
+    if (result == nullptr) result = fuse_outer(graph, *node);
+    if (result == nullptr) result = reduce_first(graph, *node);
+    if (result == nullptr) continue;
+    result->name = node->output()->name;
+    graph.replace_uses(node->output(), result);
+    context.applied(fmt::format("{} is {}", node->name, result->producer()->op->name()));
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace tenon

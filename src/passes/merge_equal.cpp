@@ -1,0 +1,58 @@
+// Nodes that compute the same from the same values become one, so that patterns meet shared values
+// (exporters write x - mean twice) and nothing is computed twice. Must run before the patterns.
+#include <map>
+
+#include "ir/attribute_text.h"
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace tenon {
+namespace {
+
+/// Hashing larger constants costs more than two copies of them.
+constexpr int64_t kMaxConstant = 1 << 16;
+
+bool may_merge(const Node& node) {
+  if (node.is<Constant>()) return node.as<Constant>()->value.count() <= kMaxConstant;
+  return node.bodies.empty() && !node.outputs().empty() && !node.has_side_effects() &&
+         !node.is<Random>() && !node.is<Bernoulli>() && !node.is<Multinomial>() &&
+         !node.is<Plugin>();
+}
+
+/// Equal for nodes that compute the same; operands by their numbers.
+std::string key_of(const Node& node, std::map<const Value*, size_t>& numbers) {
+  std::string key = fmt::format("{}/{}", node.op->name(), node.outputs().size());
+  for (const auto& [name, text] : attribute_texts(*node.op)) key += ";" + name + "=" + text;
+  for (const Value* input : node.inputs())
+    key += fmt::format(
+        ",{}", input == nullptr ? 0 : numbers.try_emplace(input, numbers.size() + 1).first->second);
+  return key;
+}
+
+}  // namespace
+
+bool merge_equal(Graph& graph, PassContext& context) {
+  bool changed = false;
+  std::map<std::string, Node*> first;
+  std::map<const Value*, size_t> numbers;
+  std::vector<Node*> nodes;
+  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
+  for (Node* node : nodes) {
+    if (!may_merge(*node) || !context.allows(*node)) continue;
+    const auto [found, inserted] = first.try_emplace(key_of(*node, numbers), node);
+    if (inserted) continue;
+    Node& kept = *found->second;
+    bool any = false;
+    for (size_t i = 0; i < node->outputs().size(); ++i) {
+      Value *old = node->outputs()[i], *same = kept.outputs()[i];
+      if (graph.is_output(old) || old->uses().empty() || old->type != same->type) continue;
+      graph.replace_uses(old, same);
+      any = true;
+    }
+    if (any) add_origins(kept, *node);
+    changed |= any;
+  }
+  return changed;
+}
+
+}  // namespace tenon

@@ -1,0 +1,184 @@
+// (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon), written with a division, a reciprocal or
+// a power, is one normalization; without the mean it is an RMS normalization. The product and the
+// sum behind it become its scale and bias. Must run after merge_equal (means are shared) and before
+// fuse_epilogue.
+#include <algorithm>
+
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace tenon {
+namespace {
+
+using enum PointwiseFunction;
+
+/// variance + epsilon.
+struct Spread {
+  Value* variance = nullptr;
+  double epsilon = 0;
+};
+
+std::optional<Spread> spread_of(const Value* value) {
+  const Node* sum = pointwise_producer(value, k_add);
+  if (sum == nullptr) return std::nullopt;
+  for (int i = 0; i < 2; ++i) {
+    const auto epsilon = scalar_of(sum->input(i));
+    if (epsilon.has_value() && *epsilon >= 0 && *epsilon < 1)
+      return Spread{sum->input(1 - i), *epsilon};
+  }
+  return std::nullopt;
+}
+
+/// value == (variance + epsilon)^exponent for an exponent of 0.5 or -0.5.
+std::optional<Spread> root_of(const Value* value, double exponent) {
+  const Node* node = value->producer();
+  if (node == nullptr) return std::nullopt;
+  if (is_function(*node, k_pow) && is_scalar(node->input(1), exponent))
+    return spread_of(node->input(0));
+  if (exponent > 0) return is_function(*node, k_sqrt) ? spread_of(node->input(0)) : std::nullopt;
+  if (is_function(*node, k_rsqrt)) return spread_of(node->input(0));
+  if (is_function(*node, k_reciprocal)) return root_of(node->input(0), 0.5);
+  if (is_function(*node, k_div) && is_scalar(node->input(0), 1))
+    return root_of(node->input(1), 0.5);
+  return std::nullopt;
+}
+
+/// The mean's operand, and the first of the axes, which are the last ones; axes are kept.
+struct Mean {
+  Value* of = nullptr;
+  int64_t axis = 0;
+};
+
+std::optional<Mean> mean_of(const Value* value) {
+  const auto* reduce = produced_by<Reduce>(value);
+  if (reduce == nullptr || reduce->function != ReduceFunction::kMean || !reduce->keep_dims)
+    return std::nullopt;
+  const Node& node = *value->producer();
+  const int64_t rank = static_cast<int64_t>(node.input(0)->type.shape.size());
+  std::vector<int64_t> axes = reduce->axes;
+  if (node.has_input(1)) {
+    if (node.input(1)->constant() == nullptr) return std::nullopt;
+    axes = node.input(1)->constant()->to_int64s();
+  }
+  for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+  std::sort(axes.begin(), axes.end());
+  for (size_t i = 0; i < axes.size(); ++i)
+    if (axes[i] != rank - static_cast<int64_t>(axes.size() - i)) return std::nullopt;
+  if (axes.empty() || axes[0] == 0) return std::nullopt;
+  return Mean{node.input(0), axes[0]};
+}
+
+/// u for u * u and u^2.
+Value* square_of(const Value* value) {
+  if (const Node* product = pointwise_producer(value, k_mul);
+      product != nullptr && product->input(0) == product->input(1))
+    return product->input(0);
+  const Node* power = pointwise_producer(value, k_pow);
+  return power != nullptr && is_scalar(power->input(1), 2) ? power->input(0) : nullptr;
+}
+
+struct Pattern {
+  Value* x = nullptr;
+  int64_t axis = 0;
+  double epsilon = 0;
+  NormKind kind = NormKind::kLayer;
+};
+
+/// `deviation` divided by the root of its mean square.
+std::optional<Pattern> match(Value* deviation, const std::optional<Spread>& spread) {
+  if (!spread.has_value()) return std::nullopt;
+  const auto square_mean = mean_of(spread->variance);
+  if (!square_mean.has_value() || square_of(square_mean->of) != deviation) return std::nullopt;
+  Pattern pattern{deviation, square_mean->axis, spread->epsilon, NormKind::kRms};
+  if (const Node* difference = pointwise_producer(deviation, k_sub)) {
+    const auto mean = mean_of(difference->input(1));
+    if (mean.has_value() && mean->of == difference->input(0) && mean->axis == pattern.axis) {
+      pattern.x = mean->of;
+      pattern.kind = NormKind::kLayer;
+    }
+  }
+  return is_real(pattern.x->type.type) ? std::optional(pattern) : std::nullopt;
+}
+
+std::optional<Pattern> match(const Node& root) {
+  if (is_function(root, k_div)) return match(root.input(0), root_of(root.input(1), 0.5));
+  if (!is_function(root, k_mul)) return std::nullopt;
+  for (int i = 0; i < 2; ++i)
+    if (auto found = match(root.input(i), root_of(root.input(1 - i), -0.5))) return found;
+  return std::nullopt;
+}
+
+/// The operand of `user` beside x as a tensor of the normalized extents, or null.
+Value* factors_of(Graph& graph, const Node& user, const Value* x, int64_t axis) {
+  Value* other = user.input(user.input(0) == x ? 1 : 0);
+  const Shape extents(x->type.shape.begin() + axis, x->type.shape.end());
+  if (other == x || other->type.type != x->type.type) return nullptr;
+  if (other->type.shape == extents) return other;
+  const Tensor* tensor = other->constant();
+  if (tensor == nullptr || other->type.shape.size() > x->type.shape.size() ||
+      !(product(other->type.shape) == product(extents)))
+    return nullptr;
+  const Shape& shape = other->type.shape;
+  if (shape.size() < extents.size() ||
+      !std::equal(extents.begin(), extents.end(), shape.end() - extents.size()))
+    return nullptr;
+  Value* value = graph.add_constant(tensor->reshaped(constants(extents)));
+  value->type = {tensor->type(), extents};
+  return value;
+}
+
+/// Takes the product, then the sum behind a normalization in. True when it did.
+bool take_factors(Graph& graph, Node& norm) {
+  const auto* op = norm.as<Normalization>();
+  const bool rows = op->norm == NormKind::kLayer || op->norm == NormKind::kRms;
+  if (!rows || norm.outputs().size() != 1 || norm.inputs().size() > 2) return false;
+  const int64_t rank = static_cast<int64_t>(norm.output()->type.shape.size());
+  const int64_t axis = op->axis < 0 ? op->axis + rank : op->axis;
+  Node* user = only_user(graph, norm.output());
+  const bool scaled = norm.has_input(1);
+  if (user == nullptr || !is_function(*user, scaled ? k_add : k_mul) ||
+      user->output()->type != norm.output()->type)
+    return false;
+  Value* factors = factors_of(graph, *user, norm.output(), axis);
+  if (factors == nullptr) return false;
+  norm.append_input(factors);
+  add_origins(norm, *user);
+  norm.output()->name = user->output()->name;
+  graph.replace_uses(user->output(), norm.output());
+  graph.erase(user);
+  return true;
+}
+
+Node* replace(Graph& graph, Node& root, const Pattern& pattern) {
+  auto norm = std::make_unique<Normalization>();
+  norm->norm = pattern.kind;
+  norm->axis = pattern.axis;
+  norm->epsilon = pattern.epsilon;
+  Value* result = add_op(graph, std::move(norm), {pattern.x}, root);
+  result->name = root.output()->name;
+  graph.replace_uses(root.output(), result);
+  return result->producer();
+}
+
+}  // namespace
+
+bool recognize_normalization(Graph& graph, PassContext& context) {
+  bool changed = false;
+  std::vector<Node*> nodes, norms;
+  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
+  for (Node* node : nodes) {
+    if (!context.allows_fusion(*node)) continue;
+    if (node->is<Normalization>()) norms.push_back(node);
+    const auto pattern = match(*node);
+    if (!pattern.has_value()) continue;
+    norms.push_back(replace(graph, *node, *pattern));
+    context.applied(fmt::format("{} is {} normalization", node->name,
+                                pattern->kind == NormKind::kRms ? "RMS" : "layer"));
+    changed = true;
+  }
+  for (Node* norm : norms)
+    while (take_factors(graph, *norm)) changed = true;
+  return changed;
+}
+
+}  // namespace tenon
