@@ -23,6 +23,7 @@ constexpr std::string_view kPipeline[] = {
     "recognize_group_norm",
     "recognize_activations",
     "recognize_attention",
+    "straighten_gathers",
     "gather_to_slice",
     "sink_reshapes",
     // Attention adds transposes that cancel others, sinking adds reshapes that do.

@@ -81,41 +81,61 @@ StridedCopy StridedCopy::make(const std::vector<int64_t>& extents, const std::ve
   return copy;
 }
 
-void StridedCopy::run(const void* source, void* destination, ThreadPool& pool) const {
+// The second axis of a piece: the one the source is contiguous along, else the next slower one.
+int StridedCopy::second_axis() const {
   const int last = static_cast<int>(extents.size()) - 1;
-  Plane plane{1, extents[last], 0, from[last], 0, to[last]};
-  // The second axis of the plane: the one the source is contiguous along, else the next slower one.
   int second = last - 1;
   for (int axis = 0; axis < last; ++axis)
     if (from[last] != 1 && from[axis] == 1) second = axis;
-  int64_t others = 1;
-  for (int axis = 0; axis < last; ++axis)
-    if (axis != second) others *= extents[axis];
-  const int64_t second_extent = second >= 0 ? extents[second] : 1;
-  const int64_t rows =
-      std::clamp<int64_t>(kTaskElements / std::max<int64_t>(plane.columns, 1), 1, second_extent);
-  const int64_t row_tasks = (second_extent + rows - 1) / rows;
-  pool.parallel_for(others * row_tasks, 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t task = begin; task < end; ++task) {
-      int64_t rest = task / row_tasks, from_at = 0, to_at = 0;
-      for (int axis = last - 1; axis >= 0; --axis) {
-        if (axis == second) continue;
-        from_at += rest % extents[axis] * from[axis];
-        to_at += rest % extents[axis] * to[axis];
-        rest /= extents[axis];
-      }
-      Plane piece = plane;
-      if (second >= 0) {
-        const int64_t first = task % row_tasks * rows;
-        piece.rows = std::min(rows, second_extent - first);
-        piece.from_row = from[second];
-        piece.to_row = to[second];
-        from_at += first * from[second];
-        to_at += first * to[second];
-      }
-      copy_plane(bytes, piece, static_cast<const char*>(source) + from_at * bytes,
-                 static_cast<char*>(destination) + to_at * bytes);
-    }
+  return second;
+}
+
+int64_t StridedCopy::rows_each() const {
+  const int second = second_axis();
+  const int64_t wanted = kTaskElements / std::max<int64_t>(extents.back(), 1);
+  return std::clamp<int64_t>(wanted, 1, second >= 0 ? extents[second] : 1);
+}
+
+int64_t StridedCopy::tasks() const {
+  const int second = second_axis();
+  int64_t count = 1;
+  for (int axis = 0; axis + 1 < static_cast<int>(extents.size()); ++axis)
+    count *= axis == second ? (extents[axis] + rows_each() - 1) / rows_each() : extents[axis];
+  return count;
+}
+
+void StridedCopy::run_task(int64_t task, const void* source, void* destination) const {
+  const int last = static_cast<int>(extents.size()) - 1, second = second_axis();
+  Plane piece{1, extents[last], 0, from[last], 0, to[last]};
+  int64_t from_at = 0, to_at = 0;
+  if (second >= 0) {
+    const int64_t rows = rows_each(), row_tasks = (extents[second] + rows - 1) / rows;
+    const int64_t first = task % row_tasks * rows;
+    task /= row_tasks;
+    piece.rows = std::min(rows, extents[second] - first);
+    piece.from_row = from[second];
+    piece.to_row = to[second];
+    from_at += first * from[second];
+    to_at += first * to[second];
+  }
+  for (int axis = last - 1; axis >= 0; --axis) {
+    if (axis == second) continue;
+    from_at += task % extents[axis] * from[axis];
+    to_at += task % extents[axis] * to[axis];
+    task /= extents[axis];
+  }
+  copy_plane(bytes, piece, static_cast<const char*>(source) + from_at * bytes,
+             static_cast<char*>(destination) + to_at * bytes);
+}
+
+void StridedCopy::run(const void* source, void* destination, ThreadPool& pool) const {
+  const int64_t count = tasks();
+  int64_t elements = 1;
+  for (const int64_t extent : extents) elements *= extent;
+  const int64_t grain =
+      std::max<int64_t>(1, kTaskElements * count / std::max<int64_t>(elements, 1));
+  pool.parallel_for(count, grain, [&](int64_t begin, int64_t end, int) {
+    for (int64_t task = begin; task < end; ++task) run_task(task, source, destination);
   });
 }
 

@@ -17,6 +17,14 @@ struct StridedCopy {
   static StridedCopy make(const std::vector<int64_t>& extents, const std::vector<int64_t>& from,
                           const std::vector<int64_t>& to, int bytes);
   void run(const void* source, void* destination, ThreadPool& pool) const;
+
+  /// The same in pieces, for those who copy several tensors at once.
+  int64_t tasks() const;
+  void run_task(int64_t task, const void* source, void* destination) const;
+
+ private:
+  int second_axis() const;
+  int64_t rows_each() const;
 };
 
 }  // namespace tenon::cpu

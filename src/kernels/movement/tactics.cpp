@@ -66,21 +66,42 @@ Result<std::vector<Part>> parts_of(const Problem& problem) {
 
 class CopyKernel final : public Kernel {
  public:
-  explicit CopyKernel(std::vector<Part> parts, int bytes)
-      : parts_(std::move(parts)), bytes_(bytes) {}
+  CopyKernel(std::vector<Part> parts, int bytes) : parts_(std::move(parts)), bytes_(bytes) {
+    int64_t elements = 1;
+    for (const Part& part : parts_) {
+      first_task_.push_back(first_task_.back() + part.copy.tasks());
+      elements += element_count(part.copy.extents);
+    }
+    grain_ = std::max<int64_t>(1, kGrainBytes * first_task_.back() / (elements * bytes_));
+  }
 
   Status run(const LaunchArguments& arguments) const override {
-    for (const Part& part : parts_)
-      part.copy.run(
-          static_cast<const char*>(arguments.inputs[part.input]) + part.from_offset * bytes_,
-          static_cast<char*>(arguments.outputs[part.output]) + part.to_offset * bytes_,
-          *arguments.queue.pool);
+    arguments.queue.pool->parallel_for(
+        first_task_.back(), grain_, [&](int64_t begin, int64_t end, int) {
+          size_t part = std::upper_bound(first_task_.begin(), first_task_.end(), begin) -
+                        first_task_.begin() - 1;
+          for (int64_t task = begin; task < end; ++task) {
+            while (task >= first_task_[part + 1]) ++part;
+            run_task(parts_[part], task - first_task_[part], arguments);
+          }
+        });
     return {};
   }
 
  private:
+  /// Bytes that are worth another thread.
+  static constexpr int64_t kGrainBytes = 32768;
+
+  void run_task(const Part& part, int64_t task, const LaunchArguments& arguments) const {
+    part.copy.run_task(
+        task, static_cast<const char*>(arguments.inputs[part.input]) + part.from_offset * bytes_,
+        static_cast<char*>(arguments.outputs[part.output]) + part.to_offset * bytes_);
+  }
+
   std::vector<Part> parts_;
+  std::vector<int64_t> first_task_ = {0};
   int bytes_;
+  int64_t grain_ = 1;
 };
 
 }  // namespace
@@ -105,81 +126,5 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
 }
 
 }  // namespace copy_strided
-
-namespace gather_slices {
-namespace {
-
-bool is_plain(const Operand& operand) {
-  return operand.dense() && (operand.layout == Layout::kRowMajor || operand.rank() < 3);
-}
-
-/// x as [outer, extent, inner] around the axis.
-class GatherKernel final : public Kernel {
- public:
-  GatherKernel(const Problem& problem, int64_t axis)
-      : wide_(problem.input(1).type == DataType::kInt64) {
-    const Operand& x = problem.input(0);
-    for (int64_t i = 0; i < axis; ++i) outer_ *= x.extents[i];
-    extent_ = x.extents[axis];
-    inner_ = byte_size(x.type);
-    for (int64_t i = axis + 1; i < x.rank(); ++i) inner_ *= x.extents[i];
-    count_ = problem.input(1).count();
-    name_ = problem.node->name;
-  }
-
-  Status run(const LaunchArguments& arguments) const override {
-    const auto* x = static_cast<const char*>(arguments.inputs[0]);
-    auto* y = static_cast<char*>(arguments.outputs[0]);
-    for (int64_t i = 0; i < count_; ++i)
-      if (const int64_t index = index_at(arguments.inputs[1], i);
-          index < -extent_ || index >= extent_)
-        return user_error("'{}': index {} is outside [{}, {})", name_, index, -extent_, extent_);
-    const int64_t grain = std::max<int64_t>(1, 32768 / std::max<int64_t>(inner_, 1));
-    arguments.queue.pool->parallel_for(
-        outer_ * count_, grain, [&](int64_t begin, int64_t end, int) {
-          for (int64_t i = begin; i < end; ++i) {
-            int64_t index = index_at(arguments.inputs[1], i % count_);
-            if (index < 0) index += extent_;
-            std::memcpy(y + i * inner_, x + (i / count_ * extent_ + index) * inner_,
-                        static_cast<size_t>(inner_));
-          }
-        });
-    return {};
-  }
-
- private:
-  int64_t index_at(const void* indices, int64_t i) const {
-    return wide_ ? static_cast<const int64_t*>(indices)[i]
-                 : static_cast<const int32_t*>(indices)[i];
-  }
-
-  bool wide_;
-  int64_t outer_ = 1, extent_ = 1, inner_ = 1, count_ = 1;
-  std::string name_;
-};
-
-}  // namespace
-
-Support supports(const Problem& problem) {
-  if (!problem.node->is<Gather>()) return Support::no("not a gather");
-  const DataType type = problem.input(1).type;
-  if (type != DataType::kInt64 && type != DataType::kInt32)
-    return Support::no("the type of the indices");
-  if (!is_plain(problem.input(0)) || !is_plain(problem.input(1)) || !is_plain(problem.output()))
-    return Support::no("not dense");
-  return {};
-}
-
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  const int64_t axis = problem.node->as<Gather>()->axis;
-  return std::unique_ptr<Kernel>(
-      std::make_unique<GatherKernel>(problem, axis < 0 ? axis + problem.input(0).rank() : axis));
-}
-
-}  // namespace gather_slices
 
 }  // namespace tenon::tactics

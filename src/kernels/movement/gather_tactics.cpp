@@ -1,0 +1,281 @@
+// Gather, GatherElements, GatherND and their scatters.
+#include <algorithm>
+
+#include "kernels/movement/indexed_copy.h"
+#include "kernels/movement/strided_copy.h"
+#include "kernels/tactic.h"
+#include "ops/movement.h"
+
+namespace tenon::tactics {
+namespace {
+
+std::vector<int64_t> strides_of(const Operand& operand) {
+  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
+}
+
+int64_t place_of(int64_t axis, const Operand& x) {
+  return axis < 0 ? axis + x.rank() : axis;
+}
+
+/// How x, the indices and the other side (results of a gather, updates of a scatter) go together.
+struct Operands {
+  const Operand &x, &indices, &other;
+};
+
+Status check(const Operands& o) {
+  if (o.indices.type != DataType::kInt64 && o.indices.type != DataType::kInt32)
+    return unsupported("indices that are neither i64 nor i32");
+  if (o.other.count() == 0 || o.x.count() == 0) return unsupported("an empty tensor");
+  return {};
+}
+
+cpu::IndexedCopy start(const Operands& o) {
+  cpu::IndexedCopy copy;
+  copy.bytes = static_cast<int>(byte_size(o.x.type));
+  copy.wide = o.indices.type == DataType::kInt64;
+  copy.extents = o.other.extents;
+  copy.plain = strides_of(o.other);
+  return copy;
+}
+
+/// x[..., indices, ...].
+cpu::IndexedCopy along_axis(const Operands& o, int64_t axis) {
+  cpu::IndexedCopy copy = start(o);
+  const std::vector<int64_t> x = strides_of(o.x), indices = strides_of(o.indices);
+  copy.indexed.assign(x.begin(), x.begin() + axis);
+  copy.indexed.insert(copy.indexed.end(), indices.size(), 0);
+  copy.indexed.insert(copy.indexed.end(), x.begin() + axis + 1, x.end());
+  copy.index.assign(x.size() - 1 + indices.size(), 0);
+  std::copy(indices.begin(), indices.end(), copy.index.begin() + axis);
+  copy.tuple = {{o.x.extents[axis], x[axis]}};
+  copy.simplify();
+  return copy;
+}
+
+/// Elements picked one by one along an axis.
+cpu::IndexedCopy elements(const Operands& o, int64_t axis) {
+  cpu::IndexedCopy copy = start(o);
+  copy.indexed = strides_of(o.x);
+  copy.index = strides_of(o.indices);
+  copy.tuple = {{o.x.extents[axis], copy.indexed[axis]}};
+  copy.indexed[axis] = 0;
+  copy.simplify();
+  return copy;
+}
+
+/// Slices picked by tuples.
+cpu::IndexedCopy tuples(const Operands& o, int64_t batch) {
+  cpu::IndexedCopy copy = start(o);
+  const std::vector<int64_t> x = strides_of(o.x), indices = strides_of(o.indices);
+  const int64_t length = o.indices.extents.back(), places = o.indices.rank() - 1;
+  copy.indexed.assign(x.begin(), x.begin() + batch);
+  copy.indexed.resize(static_cast<size_t>(places), 0);
+  copy.indexed.insert(copy.indexed.end(), x.begin() + batch + length, x.end());
+  copy.index.assign(indices.begin(), indices.end() - 1);
+  copy.index.resize(copy.extents.size(), 0);
+  for (int64_t t = 0; t < length; ++t) copy.tuple.push_back({o.x.extents[batch + t], x[batch + t]});
+  copy.tuple_step = indices.back();
+  copy.simplify();
+  return copy;
+}
+
+size_t offset_bytes(const cpu::IndexedCopy& copy) {
+  return static_cast<size_t>(copy.tuples()) * sizeof(int64_t);
+}
+
+/// Offsets of indices that are known now.
+Result<std::vector<int64_t>> known_offsets(const cpu::IndexedCopy& copy, const Operand& indices) {
+  std::vector<int64_t> offsets;
+  if (indices.constant == nullptr || !indices.dense()) return offsets;
+  offsets.resize(static_cast<size_t>(copy.tuples()));
+  TENON_TRY(copy.resolve(indices.constant->bytes(), offsets.data()));
+  return offsets;
+}
+
+}  // namespace
+
+namespace gather_indexed {
+namespace {
+
+Result<cpu::IndexedCopy> describe(const Problem& problem) {
+  const Node& node = *problem.node;
+  const auto* gather = node.as<Gather>();
+  const auto* picked = node.as<GatherElements>();
+  const auto* nd = node.as<GatherNd>();
+  if (gather == nullptr && picked == nullptr && nd == nullptr) return unsupported("not a gather");
+  const Operands o{problem.input(0), problem.input(1), problem.output()};
+  TENON_TRY(check(o));
+  if (gather != nullptr) return along_axis(o, place_of(gather->axis, o.x));
+  if (picked != nullptr) return elements(o, place_of(picked->axis, o.x));
+  return tuples(o, nd->batch_dims);
+}
+
+class GatherKernel final : public Kernel {
+ public:
+  GatherKernel(cpu::IndexedCopy copy, std::vector<int64_t> offsets, std::string name)
+      : copy_(std::move(copy)), offsets_(std::move(offsets)), name_(std::move(name)) {}
+
+  Status run(const LaunchArguments& arguments) const override {
+    const int64_t* offsets = offsets_.data();
+    if (offsets_.empty()) {
+      auto* resolved = static_cast<int64_t*>(arguments.workspace);
+      const Status status = copy_.resolve(arguments.inputs[1], resolved);
+      if (!status.ok()) return user_error("'{}': {}", name_, status.error().message);
+      offsets = resolved;
+    }
+    copy_.gather(arguments.inputs[0], offsets, arguments.outputs[0], *arguments.queue.pool);
+    return {};
+  }
+  size_t workspace_bytes() const override { return offsets_.empty() ? offset_bytes(copy_) : 0; }
+  bool uses_input(int input) const override { return input != 1 || offsets_.empty(); }
+
+ private:
+  cpu::IndexedCopy copy_;
+  std::vector<int64_t> offsets_;
+  std::string name_;
+};
+
+}  // namespace
+
+Support supports(const Problem& problem) {
+  const auto copy = describe(problem);
+  return copy.ok() ? Support{} : Support::no(copy.error().message);
+}
+
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(cpu::IndexedCopy copy, describe(problem));
+  TENON_ASSIGN(std::vector<int64_t> offsets, known_offsets(copy, problem.input(1)));
+  return std::unique_ptr<Kernel>(
+      std::make_unique<GatherKernel>(std::move(copy), std::move(offsets), problem.node->name));
+}
+
+}  // namespace gather_indexed
+
+namespace scatter_indexed {
+namespace {
+
+struct Description {
+  cpu::IndexedCopy copy;  ///< From the updates into the result.
+  ScatterReduction reduction = ScatterReduction::kNone;
+};
+
+Result<Description> describe(const Problem& problem) {
+  const auto* picked = problem.node->as<ScatterElements>();
+  const auto* nd = problem.node->as<ScatterNd>();
+  if (picked == nullptr && nd == nullptr) return unsupported("not a scatter");
+  const Operands o{problem.output(), problem.input(1), problem.input(2)};
+  TENON_TRY(check(o));
+  Description d;
+  d.reduction = picked != nullptr ? picked->reduction : nd->reduction;
+  if (d.reduction != ScatterReduction::kNone && o.x.type != DataType::kFloat32)
+    return unsupported("a reduction of other types than f32");
+  d.copy = picked != nullptr ? elements(o, place_of(picked->axis, o.x)) : tuples(o, 0);
+  return d;
+}
+
+float combined(ScatterReduction reduction, float x, float update) {
+  switch (reduction) {
+    case ScatterReduction::kAdd:
+      return x + update;
+    case ScatterReduction::kMul:
+      return x * update;
+    case ScatterReduction::kMax:
+      return x > update || x != x ? x : update;
+    case ScatterReduction::kMin:
+      return x < update || x != x ? x : update;
+    default:
+      return update;
+  }
+}
+
+template <class T>
+void store_all(const cpu::IndexedCopy& copy, const int64_t* offsets, const void* updates, void* y) {
+  copy.places(offsets, [&](int64_t from, int64_t to) {
+    static_cast<T*>(y)[to] = static_cast<const T*>(updates)[from];
+  });
+}
+
+class ScatterKernel final : public Kernel {
+ public:
+  ScatterKernel(Description description, cpu::StridedCopy base, std::vector<int64_t> offsets,
+                std::string name)
+      : description_(std::move(description)),
+        base_(std::move(base)),
+        offsets_(std::move(offsets)),
+        name_(std::move(name)) {}
+
+  Status run(const LaunchArguments& arguments) const override {
+    const cpu::IndexedCopy& copy = description_.copy;
+    const int64_t* offsets = offsets_.data();
+    if (offsets_.empty()) {
+      auto* resolved = static_cast<int64_t*>(arguments.workspace);
+      const Status status = copy.resolve(arguments.inputs[1], resolved);
+      if (!status.ok()) return user_error("'{}': {}", name_, status.error().message);
+      offsets = resolved;
+    }
+    base_.run(arguments.inputs[0], arguments.outputs[0], *arguments.queue.pool);
+    update(offsets, arguments.inputs[2], arguments.outputs[0]);
+    return {};
+  }
+  size_t workspace_bytes() const override {
+    return offsets_.empty() ? offset_bytes(description_.copy) : 0;
+  }
+  bool uses_input(int input) const override { return input != 1 || offsets_.empty(); }
+
+ private:
+  void update(const int64_t* offsets, const void* updates, void* y) const {
+    const cpu::IndexedCopy& copy = description_.copy;
+    if (description_.reduction != ScatterReduction::kNone) {
+      auto* result = static_cast<float*>(y);
+      const auto* from = static_cast<const float*>(updates);
+      copy.places(offsets, [&](int64_t plain, int64_t to) {
+        result[to] = combined(description_.reduction, result[to], from[plain]);
+      });
+      return;
+    }
+    switch (copy.bytes) {
+      case 1:
+        return store_all<uint8_t>(copy, offsets, updates, y);
+      case 2:
+        return store_all<uint16_t>(copy, offsets, updates, y);
+      case 4:
+        return store_all<uint32_t>(copy, offsets, updates, y);
+      default:
+        return store_all<uint64_t>(copy, offsets, updates, y);
+    }
+  }
+
+  Description description_;
+  cpu::StridedCopy base_;
+  std::vector<int64_t> offsets_;
+  std::string name_;
+};
+
+}  // namespace
+
+Support supports(const Problem& problem) {
+  const auto d = describe(problem);
+  return d.ok() ? Support{} : Support::no(d.error().message);
+}
+
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(Description d, describe(problem));
+  TENON_ASSIGN(std::vector<int64_t> offsets, known_offsets(d.copy, problem.input(1)));
+  cpu::StridedCopy base =
+      cpu::StridedCopy::make(problem.output().extents, strides_of(problem.input(0)),
+                             strides_of(problem.output()), d.copy.bytes);
+  return std::unique_ptr<Kernel>(std::make_unique<ScatterKernel>(
+      std::move(d), std::move(base), std::move(offsets), problem.node->name));
+}
+
+}  // namespace scatter_indexed
+
+}  // namespace tenon::tactics

@@ -1,0 +1,153 @@
+#include "kernels/movement/indexed_copy.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "kernels/movement/odometer.h"
+
+namespace tenon::cpu {
+namespace {
+
+/// Bytes that are worth a task of their own.
+constexpr int64_t kTaskBytes = 32768;
+
+/// The last axis of a gather.
+struct Row {
+  int64_t count, plain, indexed, offset;  ///< Strides.
+};
+
+template <class T>
+void gather_row(const Row& row, const T* from, const int64_t* offsets, T* to) {
+  if (row.offset == 0 && row.indexed == 1 && row.plain == 1) {
+    std::memcpy(to, from + *offsets, static_cast<size_t>(row.count) * sizeof(T));
+    return;
+  }
+  for (int64_t i = 0; i < row.count; ++i)
+    to[i * row.plain] = from[i * row.indexed + offsets[i * row.offset]];
+}
+
+template <class T>
+void gather_rows(const IndexedCopy& copy, const std::vector<int64_t>& offset_strides, const T* from,
+                 const int64_t* offsets, T* to, ThreadPool& pool) {
+  const auto head = [](const std::vector<int64_t>& all) {
+    return std::vector<int64_t>(all.begin(), all.end() - 1);
+  };
+  const std::vector<int64_t> extents = head(copy.extents), plain = head(copy.plain),
+                             indexed = head(copy.indexed), offset = head(offset_strides);
+  const Row row{copy.extents.back(), copy.plain.back(), copy.indexed.back(), offset_strides.back()};
+  int64_t count = 1;
+  for (const int64_t extent : extents) count *= extent;
+  const int64_t row_bytes = row.count * static_cast<int64_t>(sizeof(T));
+  pool.parallel_for(count, std::max<int64_t>(1, kTaskBytes / row_bytes),
+                    [&](int64_t begin, int64_t end, int) {
+                      Odometer<3> at(extents, {&plain, &indexed, &offset}, begin);
+                      for (int64_t i = begin; i < end; ++i, at.next())
+                        gather_row(row, from + at.at[1], offsets + at.at[2], to + at.at[0]);
+                    });
+}
+
+}  // namespace
+
+void IndexedCopy::simplify() {
+  std::vector<size_t> axes(extents.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  std::stable_sort(axes.begin(), axes.end(),
+                   [&](size_t a, size_t b) { return plain[a] > plain[b]; });
+  IndexedCopy merged;
+  for (const size_t axis : axes) {
+    const int64_t extent = extents[axis];
+    if (extent == 1) continue;
+    if (!merged.extents.empty() && merged.plain.back() == plain[axis] * extent &&
+        merged.indexed.back() == indexed[axis] * extent &&
+        merged.index.back() == index[axis] * extent) {
+      merged.extents.back() *= extent;
+      merged.plain.back() = plain[axis];
+      merged.indexed.back() = indexed[axis];
+      merged.index.back() = index[axis];
+      continue;
+    }
+    merged.extents.push_back(extent);
+    merged.plain.push_back(plain[axis]);
+    merged.indexed.push_back(indexed[axis]);
+    merged.index.push_back(index[axis]);
+  }
+  if (merged.extents.empty()) merged.extents = merged.plain = merged.indexed = {1};
+  merged.index.resize(merged.extents.size(), 0);
+  extents = std::move(merged.extents);
+  plain = std::move(merged.plain);
+  indexed = std::move(merged.indexed);
+  index = std::move(merged.index);
+}
+
+std::vector<int64_t> IndexedCopy::offset_strides() const {
+  std::vector<int64_t> strides(extents.size(), 0);
+  int64_t step = 1;
+  for (size_t axis = extents.size(); axis-- > 0;)
+    if (index[axis] != 0) {
+      strides[axis] = step;
+      step *= extents[axis];
+    }
+  return strides;
+}
+
+int64_t IndexedCopy::tuples() const {
+  int64_t count = 1;
+  for (size_t axis = 0; axis < extents.size(); ++axis)
+    if (index[axis] != 0) count *= extents[axis];
+  return count;
+}
+
+Status IndexedCopy::resolve(const void* indices, int64_t* offsets) const {
+  std::vector<int64_t> own, strides;
+  for (size_t axis = 0; axis < extents.size(); ++axis)
+    if (index[axis] != 0) {
+      own.push_back(extents[axis]);
+      strides.push_back(index[axis]);
+    }
+  Odometer<1> at(own, {&strides}, 0);
+  const int64_t count = tuples();
+  for (int64_t i = 0; i < count; ++i, at.next()) {
+    int64_t offset = 0;
+    for (size_t t = 0; t < tuple.size(); ++t) {
+      const int64_t place = at.at[0] + static_cast<int64_t>(t) * tuple_step;
+      int64_t value = wide ? static_cast<const int64_t*>(indices)[place]
+                           : static_cast<const int32_t*>(indices)[place];
+      if (value < -tuple[t].extent || value >= tuple[t].extent)
+        return user_error("index {} is outside [{}, {})", value, -tuple[t].extent, tuple[t].extent);
+      if (value < 0) value += tuple[t].extent;
+      offset += value * tuple[t].stride;
+    }
+    offsets[i] = offset;
+  }
+  return {};
+}
+
+void IndexedCopy::gather(const void* source, const int64_t* offsets, void* destination,
+                         ThreadPool& pool) const {
+  const std::vector<int64_t> strides = offset_strides();
+  const auto run = [&]<class T>(T* to) {
+    gather_rows(*this, strides, static_cast<const T*>(source), offsets, to, pool);
+  };
+  switch (bytes) {
+    case 1:
+      return run(static_cast<uint8_t*>(destination));
+    case 2:
+      return run(static_cast<uint16_t*>(destination));
+    case 4:
+      return run(static_cast<uint32_t*>(destination));
+    default:
+      return run(static_cast<uint64_t*>(destination));
+  }
+}
+
+void IndexedCopy::places(const int64_t* offsets,
+                         FunctionRef<void(int64_t plain, int64_t indexed)> visit) const {
+  const std::vector<int64_t> strides = offset_strides();
+  int64_t count = 1;
+  for (const int64_t extent : extents) count *= extent;
+  Odometer<3> at(extents, {&plain, &indexed, &strides}, 0);
+  for (int64_t i = 0; i < count; ++i, at.next()) visit(at.at[0], at.at[1] + offsets[at.at[2]]);
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/status.h"
+#include "device/cpu/thread_pool.h"
+
+/// Gathers and scatters of every kind: a strided copy whose places on one side depend on a tensor
+/// of indices.
+namespace tenon::cpu {
+
+/// One index of a tuple: it steps by `stride` over an axis of `extent` places.
+struct IndexedAxis {
+  int64_t extent = 1, stride = 0;
+};
+
+/// Over `extents`: `plain` goes along the side whose places are given by the axes alone, `indexed`
+/// along the other, to which each tuple of indices adds. Strides in elements.
+struct IndexedCopy {
+  std::vector<int64_t> extents, plain, indexed, index;
+  std::vector<IndexedAxis> tuple;
+  int64_t tuple_step = 0;  ///< From one index of a tuple to the next.
+  int bytes = 4;           ///< Of an element: 1, 2, 4 or 8.
+  bool wide = true;        ///< Indices of 64 bits, else of 32.
+
+  /// Drops axes of extent 1, orders by `plain` and merges. Call it last.
+  void simplify();
+  /// Number of index tuples: offsets that resolve() writes.
+  int64_t tuples() const;
+  /// The offset that each tuple stands for; fails for an index outside its axis.
+  Status resolve(const void* indices, int64_t* offsets) const;
+  /// destination[plain] = source[indexed + offset].
+  void gather(const void* source, const int64_t* offsets, void* destination,
+              ThreadPool& pool) const;
+  /// Every element's place on either side, in a fixed order on this thread: for scatters, where
+  /// several may meet in one place.
+  void places(const int64_t* offsets,
+              FunctionRef<void(int64_t plain, int64_t indexed)> visit) const;
+
+ private:
+  std::vector<int64_t> offset_strides() const;
+};
+
+}  // namespace tenon::cpu
