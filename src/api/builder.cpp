@@ -9,6 +9,7 @@
 #include "network/network.h"
 #include "plan/plan_file.h"
 #include "select/compile.h"
+#include "tenon/device.h"
 
 namespace tenon::api {
 namespace {
@@ -36,6 +37,15 @@ PassOptions pass_options(const BuilderConfig& config, Device& device, bool stron
   return options;
 }
 
+/// The device that the configuration names; where it names none, a GPU if there is one.
+Result<Backend> chosen_backend(int32_t device, int32_t max_threads, Logger& logger) {
+  if (device == kCpuDevice) return cpu_backend(max_threads);
+  auto gpu = cuda_backend(std::max(device, -1));
+  if (gpu.ok() || device != kDefaultDevice) return gpu;
+  logger.verbose("The plan is for the CPU: {}", gpu.error().message);
+  return cpu_backend(max_threads);
+}
+
 }  // namespace
 
 Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuilderConfig& config) {
@@ -47,13 +57,15 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   TENON_ASSIGN(request.graph, definition->finished_graph());
   for (const IOptimizationProfile* profile : settings->profiles())
     request.profiles.push_back(dynamic_cast<const OptimizationProfile*>(profile)->profile());
-  request.backend = cpu_backend(max_threads_);
+  TENON_ASSIGN(request.backend, chosen_backend(settings->device(), max_threads_, *reporter_));
+  TENON_TRY(request.backend.device->activate());
   const bool strongly_typed = definition->getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   request.passes = pass_options(*settings, *request.backend.device, strongly_typed, *reporter_);
   request.select.level = request.passes.level;
   request.select.average_runs = settings->getAvgTimingIterations();
   request.select.max_candidates = settings->getMaxNbTactics();
-  request.select.threads = request.backend.device->properties().compute_units;
+  const DeviceProperties& properties = request.backend.device->properties();
+  request.select.threads = properties.kind == DeviceKind::kCpu ? properties.compute_units : 1;
   request.select.allow_tf32 = settings->getFlag(BuilderFlag::kTF32);
   request.select.use_cache = !settings->getFlag(BuilderFlag::kDISABLE_TIMING_CACHE);
   request.select.fail_on_cache_miss = settings->getFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);

@@ -8,6 +8,7 @@
 #include "NvInfer.h"
 #include "api/timing_cache.h"
 #include "network/report.h"
+#include "tenon/device.h"
 
 namespace tenon::api {
 
@@ -140,6 +141,9 @@ class BuilderConfig final : public IBuilderConfig {
   struct PassSwitches {
     std::vector<std::string> disabled, no_fuse;
   };
+  /// Of include/tenon/device.h.
+  int32_t device() const { return device_; }
+  void set_device(int32_t device) { device_ = device; }
   PassSwitches& pass_switches() { return pass_switches_; }
   const PassSwitches& pass_switches() const { return pass_switches_; }
 
@@ -181,6 +185,7 @@ class BuilderConfig final : public IBuilderConfig {
   std::vector<std::string> plugins_;
   std::string remote_tuning_;
   PassSwitches pass_switches_;
+  int32_t device_ = kDefaultDevice;
 };
 
 }  // namespace tenon::api

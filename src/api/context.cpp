@@ -159,9 +159,12 @@ void ContextHandle::setName(const char* name) noexcept {
 const char* ContextHandle::getName() const noexcept {
   return name_.c_str();
 }
-// Contexts own their memory; what is offered is not needed.
-void ContextHandle::setDeviceMemory(void*) noexcept {}
-void ContextHandle::setDeviceMemoryV2(void*, int64_t) noexcept {}
+void ContextHandle::setDeviceMemory(void* memory) noexcept {
+  context_->set_arena(memory, SIZE_MAX);
+}
+void ContextHandle::setDeviceMemoryV2(void* memory, int64_t size) noexcept {
+  context_->set_arena(memory, static_cast<size_t>(std::max<int64_t>(size, 0)));
+}
 void ContextHandle::setErrorRecorder(IErrorRecorder* recorder) noexcept {
   engine_.reporter().set_recorder(recorder);
 }

@@ -15,6 +15,7 @@ class ContextHandle final : public IExecutionContext {
   ContextHandle(EngineHandle& engine, std::unique_ptr<Context> context);
 
   Context& context() { return *context_; }
+  bool set_graph_replay(bool replay) { return context_->set_graph_replay(replay); }
 
   void setDebugSync(bool sync) noexcept override;
   bool getDebugSync() const noexcept override;

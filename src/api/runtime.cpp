@@ -1,13 +1,33 @@
 #include "api/runtime.h"
 
 #include <algorithm>
-
 #include <cstring>
 
 #include "api/engine.h"
 #include "plan/plan_file.h"
 
 namespace tenon::api {
+
+namespace {
+
+/// Device memory by the application's allocator; null keeps to the device's own.
+MemorySource memory_of(IGpuAllocator* allocator) {
+  if (allocator == nullptr) return {};
+  return [allocator](size_t bytes) -> Result<DeviceBuffer> {
+    constexpr uint64_t kAlignment = 256;
+    void* memory = allocator->allocateAsync(std::max<size_t>(bytes, 1), kAlignment, 0, nullptr);
+    if (memory == nullptr)
+      return resource_error("the application's allocator gave no {} bytes", bytes);
+    return DeviceBuffer(memory, [allocator](void* p) { allocator->deallocateAsync(p, nullptr); });
+  };
+}
+
+}  // namespace
+
+Result<Backend> Runtime::backend_for(const Plan& plan) const {
+  if (plan.device == DeviceKind::kCpu) return cpu_backend(max_threads_);
+  return cuda_backend(std::max(device_, -1));
+}
 
 ICudaEngine* Runtime::load(std::shared_ptr<const void> owner, const void* bytes,
                            size_t size) noexcept {
@@ -17,8 +37,13 @@ ICudaEngine* Runtime::load(std::shared_ptr<const void> owner, const void* bytes,
     reporter_->report(plan.error());
     return nullptr;
   }
+  auto backend = backend_for(*plan);
+  if (!backend.ok()) {
+    reporter_->report(backend.error());
+    return nullptr;
+  }
   auto engine =
-      Engine::create(std::move(plan).value(), cpu_backend(max_threads_));
+      Engine::create(std::move(plan).value(), std::move(backend).value(), memory_of(allocator_));
   if (!engine.ok()) {
     reporter_->report(engine.error());
     return nullptr;

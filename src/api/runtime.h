@@ -4,7 +4,10 @@
 #include <string>
 
 #include "NvInferRuntime.h"
+#include "kernels/backend.h"
 #include "network/report.h"
+#include "plan/plan.h"
+#include "tenon/device.h"
 
 namespace tenon::api {
 
@@ -38,11 +41,16 @@ class Runtime final : public IRuntime {
   void setEngineHostCodeAllowed(bool allowed) noexcept override;
   bool getEngineHostCodeAllowed() const noexcept override;
 
+  /// The GPU that plans for GPUs are loaded on.
+  void set_device(int32_t device) { device_ = device; }
+
  private:
+  Result<Backend> backend_for(const Plan& plan) const;
   ICudaEngine* load(std::shared_ptr<const void> owner, const void* bytes, size_t size) noexcept;
 
   std::shared_ptr<network::Reporter> reporter_;
   IGpuAllocator* allocator_ = nullptr;
+  int32_t device_ = kDefaultDevice;
   int32_t max_threads_ = 0;  ///< 0: not set, which means all of the CPU's cores.
   std::string temporary_directory_;
   TempfileControlFlags tempfile_flags_ = 3;

@@ -146,14 +146,41 @@ Status Context::prepare() {
       dynamic_ = std::make_unique<DynamicRunner>(engine_->backend(), engine_->graph());
   } else {
     TENON_ASSIGN(program_, engine_->program(symbols_, threads_));
-    if (program_->arena_bytes() > arena_size_ || arena_ == nullptr) {
-      arena_.reset();
-      TENON_ASSIGN(arena_, engine_->backend().device->allocate(program_->arena_bytes()));
-      arena_size_ = program_->arena_bytes();
-    }
+    TENON_TRY(make_arena());
   }
   stale_ = false;
   return {};
+}
+
+Status Context::make_arena() {
+  const size_t bytes = program_->arena_bytes();
+  if (given_arena_ != nullptr) {
+    if (bytes <= given_arena_size_) return {};
+    return user_error("these shapes need {} bytes of context memory, {} were given", bytes,
+                      given_arena_size_);
+  }
+  if (bytes <= arena_size_ && arena_ != nullptr) return {};
+  arena_.reset();
+  TENON_ASSIGN(arena_, engine_->memory()(bytes));
+  arena_size_ = bytes;
+  return {};
+}
+
+void Context::set_arena(void* memory, size_t bytes) {
+  given_arena_ = memory;
+  given_arena_size_ = bytes;
+  if (memory != nullptr) {
+    arena_.reset();
+    arena_size_ = 0;
+  }
+  stale_ = true;
+}
+
+bool Context::set_graph_replay(bool replay) {
+  Device& device = *engine_->backend().device;
+  if (device.streams() == nullptr) return false;
+  replay_ = replay ? std::make_unique<GraphReplay>(device) : nullptr;
+  return true;
 }
 
 Status Context::check_addresses() const {
@@ -167,6 +194,7 @@ Status Context::check_addresses() const {
 }
 
 Status Context::enqueue(void* stream) {
+  TENON_TRY(engine_->backend().device->activate());
   TENON_TRY(prepare());
   TENON_TRY(check_addresses());
   const Queue queue{pool_.get(), stream};
@@ -183,8 +211,15 @@ Status Context::run_static(Queue queue) {
     if (outputs_[i] == nullptr)
       return resource_error("the allocator of output '{}' gave no memory", output->name);
   }
-  return program_->run(engine_->backend(), inputs_, outputs_, arena_.get(), queue, pointers_,
-                       times_);
+  if (replay_ == nullptr || times_ != nullptr) return run_program(queue);
+  void* arena = given_arena_ != nullptr ? given_arena_ : arena_.get();
+  return replay_->run({program_, inputs_, outputs_, arena}, queue,
+                      [this](Queue where) { return run_program(where); });
+}
+
+Status Context::run_program(Queue queue) {
+  void* arena = given_arena_ != nullptr ? given_arena_ : arena_.get();
+  return program_->run(engine_->backend(), inputs_, outputs_, arena, queue, pointers_, times_);
 }
 
 Status Context::run_dynamic(Queue queue) {

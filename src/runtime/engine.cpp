@@ -33,11 +33,14 @@ bool depends_on_data(const Graph& graph) {
 
 }  // namespace
 
-Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend) {
+Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, MemorySource memory) {
   if (plan.device != backend.device->properties().kind)
     return user_error("the plan was built for {}, which this program does not run on",
                       plan.device_name);
-  auto engine = std::shared_ptr<Engine>(new Engine(std::move(plan), std::move(backend)));
+  if (!memory) memory = [device = backend.device](size_t bytes) { return device->allocate(bytes); };
+  TENON_TRY(backend.device->activate());
+  auto engine =
+      std::shared_ptr<Engine>(new Engine(std::move(plan), std::move(backend), std::move(memory)));
   engine->data_dependent_ = depends_on_data(engine->graph());
   return engine;
 }

@@ -7,6 +7,7 @@
 #include "kernels/backend.h"
 #include "plan/plan.h"
 #include "runtime/dynamic_run.h"
+#include "runtime/graph_replay.h"
 #include "runtime/program.h"
 
 namespace tenon {
@@ -14,11 +15,14 @@ namespace tenon {
 /// A loaded plan, ready to make contexts. Thread-safe.
 class Engine {
  public:
-  static Result<std::shared_ptr<Engine>> create(Plan plan, Backend backend);
+  /// `memory` serves constants and contexts; where it is empty, the device does.
+  static Result<std::shared_ptr<Engine>> create(Plan plan, Backend backend,
+                                                MemorySource memory = {});
 
   const Plan& plan() const { return plan_; }
   const Graph& graph() const { return *plan_.graph; }
   const Backend& backend() const { return backend_; }
+  const MemorySource& memory() const { return memory_; }
   ConstantStore& constants() { return constants_; }
   /// Some extents depend on data: contexts run node by node.
   bool data_dependent() const { return data_dependent_; }
@@ -30,11 +34,15 @@ class Engine {
   Result<std::shared_ptr<const Program>> program(const SymbolValues& symbols, int threads);
 
  private:
-  Engine(Plan plan, Backend backend)
-      : plan_(std::move(plan)), backend_(backend), constants_(backend) {}
+  Engine(Plan plan, Backend backend, MemorySource memory)
+      : plan_(std::move(plan)),
+        backend_(backend),
+        memory_(memory),
+        constants_(backend, std::move(memory)) {}
 
   Plan plan_;
   Backend backend_;
+  MemorySource memory_;
   ConstantStore constants_;
   bool data_dependent_ = false;
   std::mutex mutex_;
@@ -75,6 +83,11 @@ class Context {
 
   /// Everything that the shapes decide: program and arena. enqueue() does it when it was not done.
   Status prepare();
+  /// Memory of at least arena_bytes() that runs use from now on instead of the context's own; null
+  /// gives that back. For applications that share it between contexts.
+  void set_arena(void* memory, size_t bytes);
+  /// Runs replay one captured graph for each shape and set of addresses. On a device with streams.
+  bool set_graph_replay(bool replay);
   size_t arena_bytes() const { return program_ == nullptr ? 0 : program_->arena_bytes(); }
   const Program* program() const { return program_.get(); }
   /// On a CPU returns when the results are there; on a GPU when the work is on the stream.
@@ -85,6 +98,8 @@ class Context {
  private:
   explicit Context(std::shared_ptr<Engine> engine);
   Status run_static(Queue queue);
+  Status run_program(Queue queue);
+  Status make_arena();
   Status run_dynamic(Queue queue);
   Status check_addresses() const;
 
@@ -102,6 +117,9 @@ class Context {
   std::unique_ptr<DynamicRunner> dynamic_;
   DeviceBuffer arena_;
   size_t arena_size_ = 0;
+  void* given_arena_ = nullptr;  ///< The application's, instead of arena_.
+  size_t given_arena_size_ = 0;
+  std::unique_ptr<GraphReplay> replay_;  ///< Null: not wanted.
   std::vector<void*> pointers_;
   StepTimes* times_ = nullptr;
 };

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "kernels/region.h"
+#include "device/streams.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
 
@@ -22,13 +22,15 @@ bool computes(const ConcreteGraph& graph, const Node& node) {
 
 Result<const void*> ConstantStore::find(const Tensor& tensor) {
   if (backend_.device->unified()) return static_cast<const void*>(tensor.bytes());
-  for (const auto& [host, copy] : copies_)
-    if (host == tensor.bytes()) return static_cast<const void*>(copy.get());
-  TENON_ASSIGN(DeviceBuffer buffer, backend_.device->allocate(tensor.byte_count()));
-  TENON_TRY(backend_.device->upload(buffer.get(), tensor.bytes(), tensor.byte_count(), {}));
-  TENON_TRY(backend_.device->synchronize({}));
-  copies_.emplace_back(tensor.bytes(), std::move(buffer));
-  return static_cast<const void*>(copies_.back().second.get());
+  const std::lock_guard lock(mutex_);
+  DeviceBuffer& copy = copies_[tensor.bytes()];
+  if (copy == nullptr) {
+    const auto bytes = static_cast<size_t>(tensor.byte_count());
+    TENON_ASSIGN(copy, memory_(bytes));
+    TENON_TRY(backend_.device->upload(copy.get(), tensor.bytes(), bytes, {}));
+    TENON_TRY(backend_.device->synchronize({}));
+  }
+  return static_cast<const void*>(copy.get());
 }
 
 Result<std::unique_ptr<Program>> Program::create(const Backend& backend, ConstantStore& constants,
@@ -146,10 +148,81 @@ Status Program::place(ConstantStore& constants) {
   return {};
 }
 
+namespace {
+
+/// Measures the steps of one run: on a device with streams by events, which do not hold it up.
+class StepTimer {
+ public:
+  StepTimer(Device& device, Queue queue, StepTimes* times)
+      : device_(device), queue_(queue), times_(times) {}
+
+  Status begin() {
+    if (times_ == nullptr) return {};
+    if (Streams* streams = device_.streams()) return mark(*streams, nullptr);
+    start_ = Clock::now();
+    return {};
+  }
+  Status end(const Node* node) {
+    if (times_ == nullptr) return {};
+    if (Streams* streams = device_.streams()) return mark(*streams, node);
+    if (node != nullptr)
+      times_->report(*node,
+                     std::chrono::duration<double, std::milli>(Clock::now() - start_).count());
+    start_ = Clock::now();
+    return {};
+  }
+  Status report() {
+    Streams* streams = device_.streams();
+    if (times_ == nullptr || streams == nullptr) return {};
+    TENON_TRY(streams->synchronize_stream(queue_.stream));
+    for (size_t i = 1; i < marks_.size(); ++i) {
+      if (marks_[i].node == nullptr) continue;
+      TENON_ASSIGN(const double time,
+                   streams->elapsed(marks_[i - 1].event.get(), marks_[i].event.get()));
+      times_->report(*marks_[i].node, time);
+    }
+    return {};
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Mark {
+    DeviceHandle event;
+    const Node* node;  ///< What ended there.
+  };
+
+  Status mark(Streams& streams, const Node* node) {
+    TENON_ASSIGN(DeviceHandle event, streams.make_event(true, false));
+    TENON_TRY(streams.record(event.get(), queue_.stream));
+    marks_.push_back({std::move(event), node});
+    return {};
+  }
+
+  Device& device_;
+  Queue queue_;
+  StepTimes* times_;
+  Clock::time_point start_;
+  std::vector<Mark> marks_;
+};
+
+}  // namespace
+
+Status Program::run_step(Device& device, const Step& step, std::span<void*> pointers,
+                         void* workspace, Queue queue) const {
+  if (step.kernel == nullptr) return device.copy(pointers[1], pointers[0], step.copy_bytes, queue);
+  LaunchArguments arguments;
+  arguments.inputs = pointers.first(step.inputs.size());
+  arguments.outputs = pointers.subspan(step.inputs.size());
+  arguments.workspace = workspace;
+  arguments.queue = queue;
+  Status status = step.kernel->run(arguments);
+  if (status.ok()) return status;
+  return std::move(status).error().with_context(fmt::format("layer '{}'", step.node->name));
+}
+
 Status Program::run(const Backend& backend, std::span<void* const> inputs,
                     std::span<void* const> outputs, void* arena, Queue queue,
                     std::vector<void*>& pointers, StepTimes* times) const {
-  using Clock = std::chrono::steady_clock;
   auto resolve = [&](const Reference& r) -> void* {
     switch (r.base) {
       case Reference::kNone:
@@ -165,31 +238,16 @@ Status Program::run(const Backend& backend, std::span<void* const> inputs,
     }
     return nullptr;
   };
+  StepTimer timer(*backend.device, queue, times);
+  TENON_TRY(timer.begin());
   for (const Step& step : steps_) {
     pointers.clear();
     for (const Reference& r : step.inputs) pointers.push_back(resolve(r));
     for (const Reference& r : step.outputs) pointers.push_back(resolve(r));
-    const auto start = times != nullptr ? Clock::now() : Clock::time_point();
-    if (step.kernel == nullptr) {
-      TENON_TRY(backend.device->copy(pointers[1], pointers[0], step.copy_bytes, queue));
-    } else {
-      LaunchArguments arguments;
-      arguments.inputs = {pointers.data(), step.inputs.size()};
-      arguments.outputs = {pointers.data() + step.inputs.size(), step.outputs.size()};
-      arguments.workspace = resolve(step.workspace);
-      arguments.queue = queue;
-      Status status = step.kernel->run(arguments);
-      if (!status.ok())
-        return std::move(status).error().with_context(fmt::format("layer '{}'", step.node->name));
-    }
-    if (times != nullptr) {
-      TENON_TRY(backend.device->synchronize(queue));
-      if (step.node != nullptr)
-        times->report(*step.node,
-                      std::chrono::duration<double, std::milli>(Clock::now() - start).count());
-    }
+    TENON_TRY(run_step(*backend.device, step, pointers, resolve(step.workspace), queue));
+    TENON_TRY(timer.end(step.node));
   }
-  return {};
+  return timer.report();
 }
 
 }  // namespace tenon

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -18,16 +20,23 @@ class StepTimes {
   virtual void report(const Node& node, double milliseconds) = 0;
 };
 
+/// Gives memory of the device, aligned to 256 bytes.
+using MemorySource = std::function<Result<DeviceBuffer>(size_t bytes)>;
+
 /// Device copies of a graph's constants, made once and shared by all programs of an engine. Where
 /// host memory is device memory they are the constants themselves.
 class ConstantStore {
  public:
-  explicit ConstantStore(Backend backend) : backend_(std::move(backend)) {}
+  ConstantStore(Backend backend, MemorySource memory)
+      : backend_(std::move(backend)), memory_(std::move(memory)) {}
+  /// Thread-safe.
   Result<const void*> find(const Tensor& tensor);
 
  private:
   Backend backend_;
-  std::vector<std::pair<const std::byte*, DeviceBuffer>> copies_;
+  MemorySource memory_;
+  std::mutex mutex_;
+  std::unordered_map<const std::byte*, DeviceBuffer> copies_;
 };
 
 /// A graph made ready for one set of extents: kernels, buffer offsets and the steps in order.
@@ -43,8 +52,8 @@ class Program {
   const ConcreteGraph& graph() const { return graph_; }
 
   /// Addresses of inputs and outputs in the graph's order, and an arena of arena_bytes().
-  /// `pointers` is scratch that the caller keeps between runs. `times` may be null; with it the
-  /// queue is synchronized after each step.
+  /// `pointers` is scratch that the caller keeps between runs. `times` may be null; with it
+  /// the call returns when the run has ended.
   Status run(const Backend& backend, std::span<void* const> inputs, std::span<void* const> outputs,
              void* arena, Queue queue, std::vector<void*>& pointers, StepTimes* times) const;
 
@@ -63,6 +72,8 @@ class Program {
     std::vector<Reference> inputs, outputs;
     Reference workspace;
   };
+  Status run_step(Device& device, const Step& step, std::span<void*> pointers, void* workspace,
+                  Queue queue) const;
   explicit Program(ConcreteGraph graph) : graph_(std::move(graph)) {}
 
   Status make_steps(const Backend& backend, int threads);

@@ -50,9 +50,25 @@ Result<void*> Measurer::buffer(size_t slot, const Operand& operand) {
     TENON_ASSIGN(slots_[slot].memory, device_.allocate(bytes));
     slots_[slot].bytes = bytes;
   }
-  const Tensor contents = random_contents(operand.type, count);
-  TENON_TRY(device_.upload(slots_[slot].memory.get(), contents.bytes(), bytes, {&pool_, nullptr}));
+  if (device_.unified() || slots_[slot].contents != operand.type) {
+    const int64_t elements =
+        device_.unified() ? count : slots_[slot].bytes / byte_size(operand.type);
+    const Tensor contents = random_contents(operand.type, elements);
+    TENON_ASSIGN(const Queue where, queue());
+    TENON_TRY(
+        device_.upload(slots_[slot].memory.get(), contents.bytes(), contents.byte_count(), where));
+    TENON_TRY(device_.synchronize(where));
+    slots_[slot].contents = operand.type;
+  }
   return slots_[slot].memory.get();
+}
+
+/// A device with streams measures on one of its own.
+Result<Queue> Measurer::queue() {
+  if (device_.streams() != nullptr && stream_ == nullptr) {
+    TENON_ASSIGN(stream_, device_.streams()->make_stream());
+  }
+  return Queue{&pool_, stream_.get()};
 }
 
 Result<double> Measurer::time(const Problem& problem, const Kernel& kernel, int runs) {
@@ -73,7 +89,7 @@ Result<double> Measurer::time(const Problem& problem, const Kernel& kernel, int 
   arguments.inputs = {pointers.data(), problem.inputs.size()};
   arguments.outputs = {pointers.data() + problem.inputs.size(), problem.outputs.size()};
   arguments.workspace = workspace.get();
-  arguments.queue = {&pool_, nullptr};
+  TENON_ASSIGN(arguments.queue, queue());
   TENON_TRY(kernel.run(arguments));  // Warm: first use pays for pages and caches.
   TENON_TRY(device_.synchronize(arguments.queue));
   return device_.time(arguments.queue, runs, [&] { return kernel.run(arguments); });

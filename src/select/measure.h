@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "device/cpu/thread_pool.h"
+#include "device/streams.h"
 #include "kernels/tactic.h"
 
 namespace tenon {
@@ -16,13 +18,16 @@ class Measurer {
 
  private:
   Result<void*> buffer(size_t slot, const Operand& operand);
+  Result<Queue> queue();
 
   struct Slot {
     DeviceBuffer memory;
     size_t bytes = 0;
+    std::optional<DataType> contents;  ///< Random numbers of that type.
   };
   Device& device_;
   cpu::ThreadPool pool_;
+  DeviceHandle stream_;
   std::vector<Slot> slots_;
 };
 

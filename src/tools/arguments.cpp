@@ -1,5 +1,7 @@
 #include "tools/arguments.h"
 
+#include "tenon/device.h"
+
 #include <algorithm>
 #include <optional>
 
@@ -138,6 +140,11 @@ Result<Arguments> parse_arguments(std::span<const char* const> words) {
     arguments.given_.push_back({row->id, std::string(word->value.value_or(""))});
   }
   return arguments;
+}
+
+int32_t chosen_device(const Arguments& arguments) {
+  const int64_t device = arguments.integer(OptionId::device);
+  return device == 0 ? kDefaultDevice : static_cast<int32_t>(device);
 }
 
 }  // namespace tenon::tools

@@ -67,6 +67,10 @@ class Arguments {
   std::vector<std::string> renamed_;
 };
 
+/// The device of --device for include/tenon/device.h. 0, which scripts give everywhere, also means
+/// the CPU where there is no GPU.
+int32_t chosen_device(const Arguments& arguments);
+
 /// Reads `--name` and `--name=value` words. Unknown options are collected, wrong values are errors.
 Result<Arguments> parse_arguments(std::span<const char* const> words);
 

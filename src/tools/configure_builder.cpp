@@ -1,3 +1,4 @@
+#include "tenon/device.h"
 #include "tenon/passes.h"
 #include "tools/configure.h"
 #include "tools/values.h"
@@ -112,6 +113,7 @@ Status configure_builder(nvinfer1::IBuilder& builder, IBuilderConfig& config,
   if (!disablePasses(config, arguments.text(OptionId::disablePass).c_str(), logger)) {
     return user_error("--disablePass={} names no pass", arguments.text(OptionId::disablePass));
   }
+  setBuildDevice(config, chosen_device(arguments));
   keepUnfused(config, arguments.text(OptionId::noFuse).c_str());
   return {};
 }

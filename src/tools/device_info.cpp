@@ -120,4 +120,18 @@ void print_cpu_information(Console& console, const CpuInfo& cpu) {
   console.info("");
 }
 
+void print_gpu_information(Console& console, const GpuDescription& gpu, int32_t device) {
+  console.info("=== Device Information ===");
+  console.info("Available Devices:");
+  console.info("  Device {}: \"{}\"", device, gpu.name);
+  console.info("Selected Device: {}", gpu.name);
+  console.info("Selected Device ID: {}", device);
+  console.info("Compute Capability: {}.{}", gpu.computeCapability / 10, gpu.computeCapability % 10);
+  console.info("SMs: {}", gpu.multiprocessors);
+  console.info("Device Global Memory: {} MiB", gpu.memoryBytes >> 20);
+  console.info("Shared Memory per SM: {} KiB", gpu.sharedMemoryPerBlock >> 10);
+  console.info("Libraries: {}", gpu.libraries);
+  console.info("");
+}
+
 }  // namespace tenon::tools

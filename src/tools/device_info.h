@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "tenon/device.h"
 #include "tools/console.h"
 
 namespace tenon::tools {
@@ -22,5 +23,8 @@ CpuInfo read_cpu_info();
 
 /// "=== Device Information ===" with the CPU's equivalents of what is said of a GPU.
 void print_cpu_information(Console& console, const CpuInfo& cpu);
+
+/// The same of a GPU.
+void print_gpu_information(Console& console, const GpuDescription& gpu, int32_t device);
 
 }  // namespace tenon::tools

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "tenon/device.h"
 #include "tools/exports.h"
 
 namespace tenon::tools {
@@ -27,6 +28,7 @@ Result<LoadedEngine> deserialize(std::span<const char> plan, const Arguments& ar
   LoadedEngine loaded;
   loaded.runtime.reset(nvinfer1::createInferRuntime(logger));
   if (!loaded.runtime) return internal_error("the runtime could not be made");
+  setRunDevice(*loaded.runtime, chosen_device(arguments));
   if (arguments.integer(OptionId::cpuThreads) > 0) {
     loaded.runtime->setMaxThreads(static_cast<int32_t>(arguments.integer(OptionId::cpuThreads)));
   }

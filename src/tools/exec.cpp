@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "NvInfer.h"
+#include "tenon/device.h"
 #include "tenon/passes.h"
 #include "tools/api_logger.h"
 #include "tools/arguments.h"
@@ -100,6 +101,22 @@ Status print_plan_version(const Arguments& arguments, Console& console) {
   return {};
 }
 
+/// The GPU to run on; null for the CPU.
+std::unique_ptr<IGpu> find_gpu(const Arguments& arguments, Console& console) {
+  /// Without a GPU the CPU is used; why there is none is for those who ask for details.
+  class Quiet final : public nvinfer1::ILogger {
+   public:
+    explicit Quiet(Console& console) : console_(console) {}
+    void log(Severity, const char* message) noexcept override { console_.verbose("{}", message); }
+
+   private:
+    Console& console_;
+  };
+  if (chosen_device(arguments) == kCpuDevice) return nullptr;
+  Quiet logger(console);
+  return std::unique_ptr<IGpu>(openGpu(chosen_device(arguments), logger));
+}
+
 /// Everything between the banners.
 Status execute(const Arguments& arguments, Console& console) {
   TENON_TRY(check_values(arguments));
@@ -107,8 +124,12 @@ Status execute(const Arguments& arguments, Console& console) {
   for (const std::string& renamed : arguments.renamed()) console.warning("{}", renamed);
   if (arguments.flag(OptionId::getPlanVersionOnly)) return print_plan_version(arguments, console);
   print_options(console, arguments);
-  TENON_TRY(check_support(console, arguments, /*on_cpu=*/true));
-  print_cpu_information(console, read_cpu_info());
+  const std::unique_ptr<IGpu> gpu = find_gpu(arguments, console);
+  TENON_TRY(check_support(console, arguments, /*on_cpu=*/gpu == nullptr));
+  if (gpu != nullptr)
+    print_gpu_information(console, gpu->describe(), std::max(chosen_device(arguments), 0));
+  else
+    print_cpu_information(console, read_cpu_info());
   console.info("TensorRT version: {}.{}.{}", getInferLibMajorVersion(), getInferLibMinorVersion(),
                getInferLibPatchVersion());
   TENON_TRY(open_plugins(arguments, console));

@@ -40,6 +40,16 @@ Result<BindingRequest> binding_request(const ICudaEngine& engine, const Argument
   return request;
 }
 
+GpuSettings gpu_settings(const Arguments& arguments) {
+  GpuSettings settings;
+  settings.device = chosen_device(arguments);
+  settings.transfers = !arguments.flag(OptionId::noDataTransfers);
+  settings.overlap = !arguments.flag(OptionId::exposeDMA);
+  settings.graph = arguments.flag(OptionId::useCudaGraph);
+  settings.spin_wait = arguments.flag(OptionId::useSpinWait);
+  return settings;
+}
+
 /// One runner a stream; only the first one's bindings are spoken of.
 Result<Runners> make_runners(ICudaEngine& engine, const Arguments& arguments, Console& console) {
   TENON_ASSIGN(const BindingRequest request, binding_request(engine, arguments, console));
@@ -50,8 +60,11 @@ Result<Runners> make_runners(ICudaEngine& engine, const Arguments& arguments, Co
   Runners runners;
   for (int64_t i = 0; i < arguments.integer(OptionId::infStreams); ++i) {
     Logger& log = i == 0 ? static_cast<Logger&>(console) : silent;
+    const auto strategy = allocation_strategy(arguments);
     TENON_ASSIGN(std::unique_ptr<Runner> runner,
-                 make_cpu_runner(engine, request, allocation_strategy(arguments), log));
+                 runsOnGpu(engine)
+                     ? make_gpu_runner(engine, request, strategy, gpu_settings(arguments), log)
+                     : make_cpu_runner(engine, request, strategy, log));
     runners.push_back(std::move(runner));
   }
   return runners;
@@ -66,9 +79,10 @@ InferenceSettings inference_settings(const Arguments& arguments) {
   return settings;
 }
 
-Result<ReportSettings> report_settings(const Arguments& arguments) {
+Result<ReportSettings> report_settings(const Arguments& arguments, bool on_cpu) {
   ReportSettings settings;
   settings.average_runs = static_cast<int>(arguments.integer(OptionId::avgRuns));
+  settings.on_cpu = on_cpu;
   settings.streams = static_cast<int>(arguments.integer(OptionId::infStreams));
   TENON_ASSIGN(settings.percentiles, parse_percentiles(arguments.text(OptionId::percentile)));
   return settings;
@@ -96,7 +110,7 @@ Status report_profile(const LayerProfiler& profiler, const Arguments& arguments,
 }  // namespace
 
 Status measure_engine(ICudaEngine& engine, const Arguments& arguments, Console& console) {
-  TENON_ASSIGN(const ReportSettings settings, report_settings(arguments));
+  TENON_ASSIGN(const ReportSettings settings, report_settings(arguments, !runsOnGpu(engine)));
   TENON_ASSIGN(Runners runners, make_runners(engine, arguments, console));
   const bool profiled =
       arguments.flag(OptionId::dumpProfile) || arguments.has(OptionId::exportProfile);

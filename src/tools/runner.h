@@ -6,6 +6,7 @@
 
 #include "NvInfer.h"
 #include "base/status.h"
+#include "tenon/device.h"
 #include "tools/bindings.h"
 #include "tools/statistics.h"
 
@@ -41,5 +42,20 @@ class Runner {
 Result<std::unique_ptr<Runner>> make_cpu_runner(
     nvinfer1::ICudaEngine& engine, const BindingRequest& request,
     nvinfer1::ExecutionContextAllocationStrategy strategy, Logger& log);
+
+/// How a GPU's queries go.
+struct GpuSettings {
+  int32_t device = kDefaultDevice;
+  bool transfers = true;   ///< Inputs and outputs are copied for each query.
+  bool overlap = true;     ///< A query's copies run beside the computation of its neighbours.
+  bool graph = false;      ///< Queries replay a captured graph.
+  bool spin_wait = false;  ///< Waiting threads do not sleep.
+};
+
+/// Runs on a GPU with three streams: copies in, computation, copies out.
+Result<std::unique_ptr<Runner>> make_gpu_runner(
+    nvinfer1::ICudaEngine& engine, const BindingRequest& request,
+    nvinfer1::ExecutionContextAllocationStrategy strategy, const GpuSettings& settings,
+    Logger& log);
 
 }  // namespace tenon::tools

@@ -110,7 +110,7 @@ class Worker {
     return ms_since(start);
   }
 
-  /// {"command":"bind","name":"a","shapes":"x:1x3","inputs":"x:x.bin","profile":0}
+  /// {"command":"bind","name":"a","shapes":"x:1x3","inputs":"x:x.bin","profile":0,"graph":false}
   Result<Json> bind_inputs(Model& model, const Json& request) {
     BindingRequest binding;
     binding.profile = request.value("profile", 0);
@@ -122,9 +122,13 @@ class Worker {
     const auto start = std::chrono::steady_clock::now();
     NullLogger log;
     model.runner.reset();
-    TENON_ASSIGN(model.runner,
-                 make_cpu_runner(*model.engine.engine, binding,
-                                 nvinfer1::ExecutionContextAllocationStrategy::kSTATIC, log));
+    constexpr auto kStatic = nvinfer1::ExecutionContextAllocationStrategy::kSTATIC;
+    nvinfer1::ICudaEngine& engine = *model.engine.engine;
+    GpuSettings gpu;
+    gpu.graph = request.value("graph", false);
+    TENON_ASSIGN(model.runner, runsOnGpu(engine)
+                                   ? make_gpu_runner(engine, binding, kStatic, gpu, log)
+                                   : make_cpu_runner(engine, binding, kStatic, log));
     return Json{{"bind_ms", ms_since(start)}};
   }
 

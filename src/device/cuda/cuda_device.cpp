@@ -20,10 +20,16 @@ std::string version_of(const Result<const Table*>& table) {
   return table.ok() ? (*table)->version : "none";
 }
 
+int current_ordinal() {
+  CUdevice device = 0;  // The driver's devices are their numbers.
+  return driver().cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : 0;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<CudaDevice>> CudaDevice::open(int ordinal) {
   TENON_TRY(load_driver());
+  if (ordinal < 0) ordinal = current_ordinal();
   int count = 0;
   TENON_DRIVER(cuDeviceGetCount, &count);
   if (ordinal < 0 || ordinal >= count)
@@ -92,21 +98,17 @@ Result<DeviceBuffer> CudaDevice::allocate(size_t bytes) {
 }
 
 Status CudaDevice::upload(void* device, const void* host, size_t bytes, Queue queue) {
-  TENON_TRY(activate());
-  if (bytes > 0) TENON_DRIVER(cuMemcpyHtoDAsync, address(device), host, bytes, stream_of(queue));
-  return {};
+  return copy(device, host, bytes, queue);
 }
 
 Status CudaDevice::download(void* host, const void* device, size_t bytes, Queue queue) {
-  TENON_TRY(activate());
-  if (bytes > 0) TENON_DRIVER(cuMemcpyDtoHAsync, host, address(device), bytes, stream_of(queue));
-  return {};
+  return copy(host, device, bytes, queue);
 }
 
 Status CudaDevice::copy(void* to, const void* from, size_t bytes, Queue queue) {
   TENON_TRY(activate());
-  if (bytes > 0)
-    TENON_DRIVER(cuMemcpyDtoDAsync, address(to), address(from), bytes, stream_of(queue));
+  // Addresses say themselves whether they are the host's.
+  if (bytes > 0) TENON_DRIVER(cuMemcpyAsync, address(to), address(from), bytes, stream_of(queue));
   return {};
 }
 

@@ -19,7 +19,8 @@ namespace tenon::cuda {
 class CudaDevice final : public Device, public Streams {
  public:
   /// Opens the driver, and reads the versions of the libraries that kernels come from.
-  static Result<std::shared_ptr<CudaDevice>> open(int ordinal = 0);
+  /// -1 stands for the GPU of the calling thread's current context, or the first one.
+  static Result<std::shared_ptr<CudaDevice>> open(int ordinal = -1);
   ~CudaDevice() override;
 
   const DeviceProperties& properties() const override { return properties_; }
