@@ -56,4 +56,30 @@ Extents to_extents(const nvinfer1::Dims& dims) {
   return Extents(dims.d, dims.d + std::clamp<int32_t>(dims.nbDims, 0, nvinfer1::Dims::MAX_DIMS));
 }
 
+std::vector<int64_t> to_integers(const nvinfer1::Dims& dims) {
+  return to_extents(dims);
+}
+
+std::vector<int64_t> axes_of_mask(uint32_t mask) {
+  std::vector<int64_t> axes;
+  for (int i = 0; i < 32; ++i)
+    if ((mask >> i & 1U) != 0) axes.push_back(i);
+  return axes;
+}
+
+Tensor to_tensor(const nvinfer1::Weights& weights, Extents extents) {
+  const DataType type = from_public(weights.type);
+  const auto* bytes = static_cast<const std::byte*>(weights.values);
+  if (weights.type != Public::kINT4 && weights.type != Public::kFP4)
+    return Tensor(type, std::move(extents), bytes, nullptr);
+  Tensor tensor(type, std::move(extents));
+  const bool is_signed = weights.type == Public::kINT4;
+  for (int64_t i = 0; i < weights.count; ++i) {
+    int value = std::to_integer<int>(bytes[i / 2]) >> (i % 2 * 4) & 15;
+    if (is_signed && value > 7) value -= 16;
+    tensor.mutable_bytes()[i] = static_cast<std::byte>(value);
+  }
+  return tensor;
+}
+
 }  // namespace tenon::network

@@ -17,5 +17,14 @@ DataType from_public(nvinfer1::DataType type);
 nvinfer1::Dims to_dims(const Shape& shape);
 nvinfer1::Dims to_dims(const Extents& extents);
 Extents to_extents(const nvinfer1::Dims& dims);
+/// As an integer operand of the graph.
+std::vector<int64_t> to_integers(const nvinfer1::Dims& dims);
+
+/// The axes of a bit mask, in order.
+std::vector<int64_t> axes_of_mask(uint32_t mask);
+
+/// The weights' bytes, not copied: they must live as long as the network. Types of half a byte are
+/// unpacked. The count must fit.
+Tensor to_tensor(const nvinfer1::Weights& weights, Extents extents);
 
 }  // namespace tenon::network

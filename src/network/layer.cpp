@@ -2,68 +2,128 @@
 
 #include "network/convert.h"
 #include "network/network.h"
-#include "ops/ops.h"
+#include "ops/structure.h"
 
 namespace tenon::network {
 
-using nvinfer1::LayerType;
-
-LayerType LayerHandle::getType() const noexcept {
-  switch (node_->kind()) {
-#define TENON_LAYER_TYPE(Struct, type) \
-  case OpKind::k##Struct:              \
-    return LayerType::type;
-#include "network/layer_types.def"
-    default:
-      return LayerType::kPLUGIN_V3;
-  }
+void LayerCore::set_name(const char* name) {
+  if (!permit(name != nullptr, "setName", "a name")) return;
+  name_ = name;
+  name_nodes();
 }
 
-void LayerHandle::setName(const char* name) noexcept {
-  if (name != nullptr) node_->name = name;
+ITensor* LayerCore::operand(int32_t index) const {
+  return index < 0 || index >= operand_count() ? nullptr : operands_[static_cast<size_t>(index)];
 }
 
-nvinfer1::ITensor* LayerHandle::getInput(int32_t index) const noexcept {
-  return index < 0 || !node_->has_input(index) ? nullptr : network_.handle(node_->input(index));
+ITensor* LayerCore::result(int32_t index) const {
+  return index < 0 || index >= result_count() ? nullptr : results_[static_cast<size_t>(index)];
 }
 
-nvinfer1::ITensor* LayerHandle::getOutput(int32_t index) const noexcept {
-  return index < 0 || index >= getNbOutputs() ? nullptr : network_.handle(node_->output(index));
-}
-
-void LayerHandle::setInput(int32_t index, nvinfer1::ITensor& tensor) noexcept {
-  auto* handle = dynamic_cast<TensorHandle*>(&tensor);
-  if (handle == nullptr || index < 0 || index >= getNbInputs()) {
-    network_.reporter().report(user_error("layer '{}' has no input {}", node_->name, index));
+void LayerCore::set_operand(int32_t index, ITensor& tensor) {
+  const int32_t most = std::max(most_operands_, operand_count());
+  TensorHandle* handle = network_.own(tensor, "setInput");
+  if (handle == nullptr) return;
+  if (index < 0 || index >= most) {
+    network_.reporter().report(
+        user_error("layer '{}': setInput requires an index below {}, not {}", name_, most, index));
     return;
   }
-  node_->set_input(index, handle->value());
-  network_.mark_changed();
+  if (index >= operand_count()) operands_.resize(static_cast<size_t>(index) + 1);
+  operands_[static_cast<size_t>(index)] = handle;
+  if (imported_) nodes_[0]->set_input(index, handle->value());
+  touch();
 }
 
-void LayerHandle::setPrecision(nvinfer1::DataType type) noexcept {
-  precision_ = type;
-  precision_set_ = true;
+void LayerCore::set_result_type(int32_t index, std::optional<PublicType> type) {
+  if (!permit(index >= 0 && index < result_count(), "setOutputType", "the index of an output"))
+    return;
+  if (imported_ && !editable()) return;
+  result_types_.resize(results_.size());
+  result_types_[static_cast<size_t>(index)] = type;
+  imported_ = false;
+  touch();
 }
 
-void LayerHandle::setOutputType(int32_t index, nvinfer1::DataType type) noexcept {
-  if (index != 0) return;
-  output_type_ = type;
-  output_type_set_ = true;
+bool LayerCore::result_type_is_set(int32_t index) const {
+  return index >= 0 && static_cast<size_t>(index) < result_types_.size() &&
+         result_types_[static_cast<size_t>(index)].has_value();
 }
 
-nvinfer1::DataType LayerHandle::getOutputType(int32_t index) const noexcept {
-  if (outputTypeIsSet(index)) return output_type_;
-  const nvinfer1::ITensor* output = getOutput(index);
-  return output == nullptr ? nvinfer1::DataType::kFLOAT : output->getType();
+PublicType LayerCore::result_type(int32_t index) const {
+  if (result_type_is_set(index)) return *result_types_[static_cast<size_t>(index)];
+  const ITensor* tensor = result(index);
+  return tensor == nullptr ? PublicType::kFLOAT : tensor->getType();
 }
 
-void LayerHandle::resetOutputType(int32_t index) noexcept {
-  if (index == 0) output_type_set_ = false;
+void LayerCore::set_metadata(const char* metadata) {
+  if (permit(metadata != nullptr, "setMetadata", "a text")) metadata_ = metadata;
 }
 
-void LayerHandle::setMetadata(const char* metadata) noexcept {
-  if (metadata != nullptr) metadata_ = metadata;
+bool LayerCore::set_ranks(int32_t ranks) {
+  return permit(ranks == 1, "setNbRanks", "1: networks run on one device");
+}
+
+Value* LayerCore::in(int index) const {
+  return has_operand(index) ? operands_[static_cast<size_t>(index)]->value() : nullptr;
+}
+
+bool LayerCore::permit(bool condition, const char* method, const char* requirement) const {
+  if (!condition)
+    network_.reporter().report(
+        user_error("layer '{}': {} requires {}", name_, method, requirement));
+  return condition;
+}
+
+bool LayerCore::editable() const {
+  if (fixed_)
+    network_.reporter().report(unsupported(
+        "layer '{}' came with a model and says more than this class can: it cannot be changed",
+        name_));
+  return !fixed_;
+}
+
+void LayerCore::touch() {
+  if (state_ != State::kStale) network_.mark_stale(*this);
+}
+
+void LayerCore::name_nodes() {
+  if (nodes_.empty() || imported_) {
+    if (!nodes_.empty()) nodes_[0]->name = name_;
+    return;
+  }
+  Node* last = nullptr;
+  for (Node* node : nodes_)
+    if (!node->is<Constant>()) last = node;
+  if (last == nullptr) last = nodes_.back();
+  int number = 0;
+  for (Node* node : nodes_) {
+    node->origins = {name_};
+    if (node == last)
+      node->name = name_;
+    else if (!node->is<Constant>() || node->name.empty() || node->output()->name.empty())
+      node->name = fmt::format("{}.{}{}", name_, node->op->name(), number++);
+  }
+}
+
+Value* LayerCore::weights(Emitter& e, const Weights& weights, Extents extents,
+                          const char* role) const {
+  if (weights.count != element_count(extents) || (weights.values == nullptr && weights.count > 0)) {
+    e.fail(user_error("the {} weights hold {} values, {} are needed", role,
+                      weights.values == nullptr ? 0 : weights.count, element_count(extents)));
+    return nullptr;
+  }
+  Value* value = e.constant(to_tensor(weights, std::move(extents)));
+  if (value == nullptr) return nullptr;
+  value->name = network_.weights_name(weights, name_, role);
+  value->producer()->name = value->name;
+  return value;
+}
+
+Weights LayerCore::weights_of(const Value* value) {
+  const Tensor* tensor = value == nullptr ? nullptr : value->constant();
+  if (tensor == nullptr) return {PublicType::kFLOAT, nullptr, 0};
+  return {to_public(tensor->type()).value_or(PublicType::kFLOAT), tensor->bytes(), tensor->count()};
 }
 
 }  // namespace tenon::network

@@ -1,54 +1,176 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "NvInfer.h"
 #include "ir/graph.h"
+#include "network/emitter.h"
+#include "network/tensor.h"
 
 namespace tenon::network {
 
+using nvinfer1::Dims;  // Not the operator of that name.
+using nvinfer1::ILayer;
+using nvinfer1::ITensor;
+using nvinfer1::LayerType;
+using nvinfer1::Weights;
+using PublicType = nvinfer1::DataType;
+
 class Network;
 
-/// ILayer over one node of the graph: what every layer has, whatever its type.
-class LayerHandle final : public nvinfer1::ILayer {
+/// What every layer has, whatever its interface: operands, results, and the nodes of the graph that
+/// it stands for. Setters only note what changed; nodes are made when somebody asks for types or
+/// builds (Network::update).
+class LayerCore {
  public:
-  LayerHandle(Network& network, Node* node) : network_(network), node_(node) {}
+  explicit LayerCore(Network& network) : network_(network) {}
+  virtual ~LayerCore() = default;
+  LayerCore(const LayerCore&) = delete;
+  LayerCore& operator=(const LayerCore&) = delete;
 
-  nvinfer1::LayerType getType() const noexcept override;
-  void setName(const char* name) noexcept override;
-  const char* getName() const noexcept override { return node_->name.c_str(); }
-  int32_t getNbInputs() const noexcept override {
-    return static_cast<int32_t>(node_->inputs().size());
+  virtual ILayer& layer() = 0;
+  /// Appends the nodes for the layer as it is set now and returns one value for each output.
+  virtual std::vector<Value*> lower(Emitter& e) = 0;
+
+  Network& network() const { return network_; }
+  const std::string& name() const { return name_; }
+  const std::vector<TensorHandle*>& operands() const { return operands_; }
+  const std::vector<TensorHandle*>& results() const { return results_; }
+  /// How many operands the nodes are made of: what follows them leads back into a loop.
+  virtual size_t lowered_operands() const { return operands_.size(); }
+  const std::vector<Node*>& nodes() const { return nodes_; }
+  /// The node that came with an imported graph, while nothing was changed.
+  bool is_imported() const { return imported_; }
+
+  /// Weights of a constant operand of an imported node, none when it is none.
+  static Weights weights_of(const Value* value);
+
+  // ILayer's part.
+  void set_name(const char* name);
+  int32_t operand_count() const { return static_cast<int32_t>(operands_.size()); }
+  ITensor* operand(int32_t index) const;
+  int32_t result_count() const { return static_cast<int32_t>(results_.size()); }
+  ITensor* result(int32_t index) const;
+  void set_operand(int32_t index, ITensor& tensor);
+  void set_precision(std::optional<PublicType> type) { precision_ = type; }
+  std::optional<PublicType> precision() const { return precision_; }
+  void set_result_type(int32_t index, std::optional<PublicType> type);
+  bool result_type_is_set(int32_t index) const;
+  PublicType result_type(int32_t index) const;
+  void set_metadata(const char* metadata);
+  const std::string& metadata() const { return metadata_; }
+  bool set_ranks(int32_t ranks);
+
+ protected:
+  Value* in(int index) const;
+  bool has_operand(int index) const {
+    return index < operand_count() && operands_[static_cast<size_t>(index)] != nullptr;
   }
-  nvinfer1::ITensor* getInput(int32_t index) const noexcept override;
-  int32_t getNbOutputs() const noexcept override {
-    return static_cast<int32_t>(node_->outputs().size());
+  /// A setter's effect, unless the layer is one of a model and holds more than its class can say.
+  template <class T, class U>
+  void assign(T& member, const U& value) {
+    if (!editable()) return;
+    member = value;
+    touch();
   }
-  nvinfer1::ITensor* getOutput(int32_t index) const noexcept override;
-  void setInput(int32_t index, nvinfer1::ITensor& tensor) noexcept override;
-  void setPrecision(nvinfer1::DataType type) noexcept override;
-  nvinfer1::DataType getPrecision() const noexcept override { return precision_; }
-  bool precisionIsSet() const noexcept override { return precision_set_; }
-  void resetPrecision() noexcept override { precision_set_ = false; }
-  void setOutputType(int32_t index, nvinfer1::DataType type) noexcept override;
-  nvinfer1::DataType getOutputType(int32_t index) const noexcept override;
-  bool outputTypeIsSet(int32_t index) const noexcept override {
-    return index == 0 && output_type_set_;
-  }
-  void resetOutputType(int32_t index) noexcept override;
-  void setMetadata(const char* metadata) noexcept override;
-  const char* getMetadata() const noexcept override { return metadata_.c_str(); }
-  bool setNbRanks(int32_t ranks) noexcept override { return ranks == 1; }
-  int32_t getNbRanks() const noexcept override { return 1; }
+  /// Reports `layer 'x': method requires ...` unless the condition holds.
+  bool permit(bool condition, const char* method, const char* requirement) const;
+  bool editable() const;
+  /// The nodes no longer are what the layer says.
+  void touch();
+  /// Constant of a layer's weights, named for refitting. Fails when the count does not fit.
+  Value* weights(Emitter& e, const Weights& weights, Extents extents, const char* role) const;
+  void set_most_operands(int count) { most_operands_ = count; }
+  void forbid_changes() { fixed_ = true; }
 
  private:
+  friend class Network;
+  enum class State { kClean, kStale, kFailed };
+  void name_nodes();
+
   Network& network_;
-  Node* node_;
-  nvinfer1::DataType precision_ = nvinfer1::DataType::kFLOAT;
-  bool precision_set_ = false;
-  nvinfer1::DataType output_type_ = nvinfer1::DataType::kFLOAT;
-  bool output_type_set_ = false;
-  std::string metadata_;
+  std::string name_, metadata_;
+  std::vector<TensorHandle*> operands_, results_;
+  std::vector<Node*> nodes_;
+  std::vector<std::optional<PublicType>> result_types_;
+  std::optional<PublicType> precision_;
+  int most_operands_ = 0;  ///< That setInput accepts; 0: those that are there.
+  bool imported_ = false, fixed_ = false, visiting_ = false, reported_ = false;
+  State state_ = State::kStale;
+  Error error_;
 };
 
+/// A layer class: its interface over the common part.
+template <class Interface, LayerType kType>
+class LayerOf : public Interface, public LayerCore {
+ public:
+  using LayerCore::LayerCore;
+  static constexpr LayerType kLayerType = kType;
+  ILayer& layer() override { return *this; }
+
+  LayerType getType() const noexcept override { return kType; }
+  void setName(const char* name) noexcept override { set_name(name); }
+  const char* getName() const noexcept override { return name().c_str(); }
+  int32_t getNbInputs() const noexcept override { return operand_count(); }
+  ITensor* getInput(int32_t index) const noexcept override { return operand(index); }
+  int32_t getNbOutputs() const noexcept override { return result_count(); }
+  ITensor* getOutput(int32_t index) const noexcept override { return result(index); }
+  void setInput(int32_t index, ITensor& tensor) noexcept override { set_operand(index, tensor); }
+  void setPrecision(PublicType type) noexcept override { set_precision(type); }
+  PublicType getPrecision() const noexcept override {
+    return precision().value_or(PublicType::kFLOAT);
+  }
+  bool precisionIsSet() const noexcept override { return precision().has_value(); }
+  void resetPrecision() noexcept override { set_precision(std::nullopt); }
+  void setOutputType(int32_t index, PublicType type) noexcept override {
+    set_result_type(index, type);
+  }
+  PublicType getOutputType(int32_t index) const noexcept override { return result_type(index); }
+  bool outputTypeIsSet(int32_t index) const noexcept override { return result_type_is_set(index); }
+  void resetOutputType(int32_t index) noexcept override { set_result_type(index, std::nullopt); }
+  void setMetadata(const char* metadata) noexcept override { set_metadata(metadata); }
+  const char* getMetadata() const noexcept override { return metadata().c_str(); }
+  bool setNbRanks(int32_t ranks) noexcept override { return set_ranks(ranks); }
+  int32_t getNbRanks() const noexcept override { return 1; }
+};
+
+/// The layer that stands for a node of an imported graph (network/layer_types.def).
+std::unique_ptr<LayerCore> adopt_node(Network& network, Node& node);
+
+template <class E>
+bool is_valid(E value) {
+  return static_cast<int32_t>(value) >= 0 && static_cast<int32_t>(value) < nvinfer1::EnumMax<E>();
+}
+
 }  // namespace tenon::network
+
+/// The setter and getter of a layer's attribute.
+#define TENON_LAYER_ATTRIBUTE(Type, Name, member) \
+  void set##Name(Type value) noexcept override {  \
+    assign(member, value);                        \
+  }                                               \
+  Type get##Name() const noexcept override {      \
+    return member;                                \
+  }
+
+/// The same with a condition on `value`, and the words for it.
+#define TENON_LAYER_CHECKED(Type, Name, member, condition, requirement)     \
+  void set##Name(Type value) noexcept override {                            \
+    if (permit(condition, "set" #Name, requirement)) assign(member, value); \
+  }                                                                         \
+  Type get##Name() const noexcept override {                                \
+    return member;                                                          \
+  }
+
+/// The same for setters that return whether they took the value.
+#define TENON_LAYER_ACCEPTED(Type, Name, member, condition, requirement)           \
+  bool set##Name(Type value) noexcept override {                                   \
+    if (!permit(condition, "set" #Name, requirement) || !editable()) return false; \
+    assign(member, value);                                                         \
+    return true;                                                                   \
+  }                                                                                \
+  Type get##Name() const noexcept override {                                       \
+    return member;                                                                 \
+  }

@@ -1,6 +1,9 @@
 #include "network/network.h"
 
+#include <algorithm>
+
 #include "network/convert.h"
+#include "ops/structure.h"
 #include "ops/table.h"
 
 namespace tenon::network {
@@ -10,38 +13,37 @@ Network::Network(IBuilder& builder, std::shared_ptr<Reporter> reporter,
     : builder_(builder),
       reporter_(std::move(reporter)),
       flags_(flags),
-      graph_(std::make_unique<Graph>()) {}
+      graph_(std::make_unique<Graph>()),
+      control_(std::make_unique<ControlFlow>()) {}
 
 Network::~Network() = default;
 
-Status Network::adopt(std::unique_ptr<Graph> graph) {
-  if (!graph_->nodes().empty() || !graph_->inputs().empty())
-    return user_error("the network is not empty: parse into a new one");
-  graph_ = std::move(graph);
-  if (name_.empty()) name_ = graph_->name;
-  return {};
+TensorHandle* Network::new_handle(Value* value, LayerCore* layer) const {
+  handles_.push_back(std::make_unique<TensorHandle>(const_cast<Network&>(*this), value, layer));
+  by_value_[value] = handles_.back().get();
+  return handles_.back().get();
 }
 
-Result<std::unique_ptr<Graph>> Network::finished_graph() {
-  if (graph_->outputs().empty())
-    return user_error("the network has no output: mark one with markOutput");
-  TENON_TRY(graph_->sort());
-  if (changed_) TENON_TRY(infer_graph(*graph_));
-  changed_ = false;
-  return graph_->clone();
+TensorHandle* Network::handle(const Value* value) const {
+  const auto found = by_value_.find(value);
+  return found == by_value_.end() ? nullptr : found->second;
 }
 
-TensorHandle* Network::handle(Value* value) const {
-  auto& handle = tensors_[value];
-  if (handle == nullptr)
-    handle = std::make_unique<TensorHandle>(const_cast<Network&>(*this), value);
-  return handle.get();
+TensorHandle* Network::own(ITensor& tensor, const char* method) const {
+  auto* handle = dynamic_cast<TensorHandle*>(&tensor);
+  const bool ours = handle != nullptr && &handle->network() == this;
+  return require(ours, method, "tensors of this network") ? handle : nullptr;
 }
 
-LayerHandle* Network::handle(Node* node) const {
-  auto& handle = layers_[node];
-  if (handle == nullptr) handle = std::make_unique<LayerHandle>(const_cast<Network&>(*this), node);
-  return handle.get();
+bool Network::require(bool condition, const char* method, std::string_view requirement) const {
+  if (!condition) reporter_->report(user_error("{} requires {}", method, requirement));
+  return condition;
+}
+
+std::string Network::weights_name(const Weights& weights, const std::string& layer,
+                                  std::string_view role) const {
+  const auto found = weight_names_.find(weights.values);
+  return found == weight_names_.end() ? fmt::format("{}.{}", layer, role) : found->second;
 }
 
 Shape Network::input_shape(const std::string& name, const nvinfer1::Dims& dims) {
@@ -53,44 +55,63 @@ Shape Network::input_shape(const std::string& name, const nvinfer1::Dims& dims) 
 
 ITensor* Network::addInput(const char* name, nvinfer1::DataType type,
                            const nvinfer1::Dims& dimensions) noexcept {
-  if (name == nullptr || dimensions.nbDims < 0 || dimensions.nbDims > nvinfer1::Dims::MAX_DIMS) {
-    reporter_->report(
-        user_error("addInput needs a name and at most {} axes", nvinfer1::Dims::MAX_DIMS));
+  if (!require(name != nullptr && *name != '\0', "addInput", "a name") ||
+      !require(is_valid(type), "addInput", "a data type") ||
+      !require(dimensions.nbDims >= 0 && dimensions.nbDims <= Dims::MAX_DIMS, "addInput",
+               "at most 8 axes") ||
+      !require(std::all_of(dimensions.d, dimensions.d + dimensions.nbDims,
+                           [](int64_t extent) { return extent >= -1; }),
+               "addInput", "extents of at least 0, or -1 where they are dynamic"))
     return nullptr;
-  }
-  for (const Value* input : graph_->inputs()) {
-    if (input->name != name) continue;
-    reporter_->report(user_error("addInput: there is an input '{}' already", name));
-    return nullptr;
-  }
-  return handle(graph_->add_input(name, {from_public(type), input_shape(name, dimensions)}));
+  for (const TensorHandle* input : inputs_)
+    if (!require(input->value()->name != name, "addInput",
+                 fmt::format("a name that is not taken, and there is an input '{}'", name)))
+      return nullptr;
+  Value* value = graph_->add_input(name, {from_public(type), input_shape(name, dimensions)});
+  inputs_.push_back(new_handle(value, nullptr));
+  return inputs_.back();
 }
 
 void Network::markOutput(ITensor& tensor) noexcept {
-  Value* value = dynamic_cast<TensorHandle&>(tensor).value();
-  if (!graph_->is_output(value)) graph_->add_output(value);
+  const TensorHandle* handle = own(tensor, "markOutput");
+  if (handle == nullptr) return;
+  if (!graph_->is_output(handle->value())) graph_->add_output(handle->value());
 }
 
 void Network::unmarkOutput(ITensor& tensor) noexcept {
-  const Value* value = dynamic_cast<TensorHandle&>(tensor).value();
+  const TensorHandle* handle = own(tensor, "unmarkOutput");
+  if (handle == nullptr) return;
   const std::vector<Value*> outputs = graph_->outputs();
   graph_->clear_outputs();
   for (Value* output : outputs)
-    if (output != value) graph_->add_output(output);
+    if (output != handle->value()) graph_->add_output(output);
 }
 
 void Network::removeTensor(ITensor& tensor) noexcept {
+  const TensorHandle* handle = own(tensor, "removeTensor");
+  if (handle == nullptr) return;
   unmarkOutput(tensor);
+  const auto input = std::find(inputs_.begin(), inputs_.end(), handle);
+  const bool used = std::any_of(layers_.begin(), layers_.end(), [&](const auto& layer) {
+    const auto& operands = layer->operands();
+    return std::find(operands.begin(), operands.end(), handle) != operands.end();
+  });
+  if (!require(!used, "removeTensor", "a tensor that no layer reads") || input == inputs_.end())
+    return;
+  graph_->erase_input(handle->value()->index());
+  inputs_.erase(input);
 }
 
-bool Network::markDebug(ITensor&) noexcept {
-  return false;
+bool Network::markDebug(ITensor& tensor) noexcept {
+  const TensorHandle* handle = own(tensor, "markDebug");
+  return handle != nullptr && debug_tensors_.insert(handle->value()->name).second;
 }
-bool Network::unmarkDebug(ITensor&) noexcept {
-  return false;
+bool Network::unmarkDebug(ITensor& tensor) noexcept {
+  const TensorHandle* handle = own(tensor, "unmarkDebug");
+  return handle != nullptr && debug_tensors_.erase(handle->value()->name) > 0;
 }
-bool Network::isDebugTensor(const ITensor&) const noexcept {
-  return false;
+bool Network::isDebugTensor(const ITensor& tensor) const noexcept {
+  return debug_tensors_.count(tensor.getName()) > 0;
 }
 bool Network::markUnfusedTensorsAsDebugTensors() noexcept {
   return false;
@@ -100,16 +121,16 @@ bool Network::unmarkUnfusedTensorsAsDebugTensors() noexcept {
 }
 
 int32_t Network::getNbLayers() const noexcept {
-  return static_cast<int32_t>(graph_->nodes().size());
+  return static_cast<int32_t>(listed_.size());
 }
 ILayer* Network::getLayer(int32_t index) const noexcept {
-  return index < 0 || index >= getNbLayers() ? nullptr : handle(graph_->nodes()[index].get());
+  return index < 0 || index >= getNbLayers() ? nullptr : &listed_[index]->layer();
 }
 int32_t Network::getNbInputs() const noexcept {
-  return static_cast<int32_t>(graph_->inputs().size());
+  return static_cast<int32_t>(inputs_.size());
 }
 ITensor* Network::getInput(int32_t index) const noexcept {
-  return index < 0 || index >= getNbInputs() ? nullptr : handle(graph_->inputs()[index]);
+  return index < 0 || index >= getNbInputs() ? nullptr : inputs_[index];
 }
 int32_t Network::getNbOutputs() const noexcept {
   return static_cast<int32_t>(graph_->outputs().size());
@@ -141,8 +162,13 @@ bool Network::unmarkOutputForShapes(ITensor& tensor) noexcept {
   unmarkOutput(tensor);
   return true;
 }
-bool Network::setWeightsName(Weights, const char*) noexcept {
-  return false;
+bool Network::setWeightsName(Weights weights, const char* name) noexcept {
+  if (!require(weights.values != nullptr && name != nullptr, "setWeightsName",
+               "weights and a name"))
+    return false;
+  weight_names_[weights.values] = name;
+  for (const auto& layer : layers_) layer->touch();
+  return true;
 }
 void Network::setErrorRecorder(IErrorRecorder* recorder) noexcept {
   reporter_->set_recorder(recorder);
@@ -153,14 +179,16 @@ IErrorRecorder* Network::getErrorRecorder() const noexcept {
 IBuilder& Network::getBuilder() const noexcept {
   return builder_;
 }
-bool Network::markWeightsRefittable(const char*) noexcept {
-  return false;
+bool Network::markWeightsRefittable(const char* name) noexcept {
+  if (!require(name != nullptr, "markWeightsRefittable", "a name")) return false;
+  refittable_.insert(name);
+  return true;
 }
-bool Network::unmarkWeightsRefittable(const char*) noexcept {
-  return false;
+bool Network::unmarkWeightsRefittable(const char* name) noexcept {
+  return name != nullptr && refittable_.erase(name) > 0;
 }
-bool Network::areWeightsMarkedRefittable(const char*) const noexcept {
-  return false;
+bool Network::areWeightsMarkedRefittable(const char* name) const noexcept {
+  return name != nullptr && refittable_.count(name) > 0;
 }
 
 }  // namespace tenon::network

@@ -2,10 +2,12 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "NvInfer.h"
+#include "network/control_flow.h"
 #include "network/layer.h"
 #include "network/report.h"
 #include "network/tensor.h"
@@ -13,6 +15,7 @@
 namespace tenon::network {
 
 using namespace nvinfer1;  // The surface's own names, in the class that implements it.
+using nvinfer1::Dims;
 
 /// INetworkDefinition over a network-level graph. Not thread-safe.
 class Network final : public INetworkDefinition {
@@ -23,15 +26,51 @@ class Network final : public INetworkDefinition {
 
   /// Takes over a graph (the importer's); only for an empty network.
   Status adopt(std::unique_ptr<Graph> graph);
-  /// A copy for a build, sorted, with types inferred.
+  /// A copy for a build, sorted, with types inferred, loops and conditionals put together.
   Result<std::unique_ptr<Graph>> finished_graph();
   Graph& graph() { return *graph_; }
   Reporter& reporter() const { return *reporter_; }
-  /// The one handle of a value or node.
-  TensorHandle* handle(Value* value) const;
-  LayerHandle* handle(Node* node) const;
-  /// Types are to be inferred again before they are read.
-  void mark_changed() { changed_ = true; }
+  /// The one handle of a value.
+  TensorHandle* handle(const Value* value) const;
+  /// The tensor's handle, or null (with an error) when it belongs to another network.
+  TensorHandle* own(ITensor& tensor, const char* method) const;
+
+  /// Adds a layer over these operands; null, with an error, when one is of another network.
+  template <class L, class... Args>
+  L* insert(const char* method, std::initializer_list<ITensor*> operands, int results,
+            Args&&... args) {
+    return insert<L>(method, std::vector<ITensor*>(operands), results, std::forward<Args>(args)...);
+  }
+  template <class L, class... Args>
+  L* insert(const char* method, const std::vector<ITensor*>& operands, int results,
+            Args&&... args) {
+    auto layer = std::make_unique<L>(*this, std::forward<Args>(args)...);
+    L* raw = layer.get();
+    return attach(method, std::move(layer), operands, results) ? raw : nullptr;
+  }
+  /// Reports `method requires ...` unless the condition holds.
+  bool require(bool condition, const char* method, std::string_view requirement) const;
+
+  /// Makes what is stale; of one layer, false when it (or what it needs) is wrong, which is logged
+  /// once.
+  bool update(LayerCore& layer);
+  void mark_stale(LayerCore& layer);
+  /// Layers that read the value see other types.
+  void mark_users_stale(const Value& value);
+  /// The name that refitting knows the weights by.
+  std::string weights_name(const Weights& weights, const std::string& layer,
+                           std::string_view role) const;
+  /// A value of no node, for what loops and conditionals hand in and out until they are put
+  /// together.
+  Value* stand_in(TensorType type);
+  /// Owns an object that belongs to the network, as attentions do.
+  template <class T>
+  T* keep(std::unique_ptr<T> object) {
+    T* raw = object.get();
+    objects_.push_back(std::move(object));
+    return raw;
+  }
+
   /// Shape of an input of that name: -1 becomes a symbol of its own.
   static Shape input_shape(const std::string& name, const nvinfer1::Dims& dims);
 
@@ -169,18 +208,35 @@ class Network final : public INetworkDefinition {
                                           uint32_t axesMask) noexcept override;
 
  private:
-  /// For the layers that cannot be added one by one yet: models with them come in through the
-  /// parser.
-  std::nullptr_t refuse(const char* method) const;
+  bool attach(const char* method, std::unique_ptr<LayerCore> layer,
+              const std::vector<ITensor*>& operands, int results);
+  TensorHandle* new_handle(Value* value, LayerCore* layer) const;
+  /// Makes the layer's nodes again.
+  void refresh(LayerCore& layer);
+  Status refresh_operands(LayerCore& layer);
+  Status lower(LayerCore& layer);
+  Status infer_imported(LayerCore& layer);
+  void replace_nodes(LayerCore& layer, std::vector<Node*> nodes, const std::vector<Value*>& values);
+  Status update_all();
+  void adopt_layer(Node& node);
 
   IBuilder& builder_;
   std::shared_ptr<Reporter> reporter_;
   NetworkDefinitionCreationFlags flags_;
   std::unique_ptr<Graph> graph_;
+  std::unique_ptr<ControlFlow> control_;
   std::string name_;
-  bool changed_ = false;
-  mutable std::map<const Value*, std::unique_ptr<TensorHandle>> tensors_;
-  mutable std::map<const Node*, std::unique_ptr<LayerHandle>> layers_;
+  std::vector<std::unique_ptr<LayerCore>> layers_;  ///< In order of addition.
+  std::vector<LayerCore*> listed_;  ///< Without constants that are weights of imported layers.
+  std::vector<std::unique_ptr<INoCopy>> objects_;
+  std::vector<TensorHandle*> inputs_;
+  std::map<const Node*, LayerCore*> owners_;
+  int stale_ = 0;
+  std::map<const void*, std::string> weight_names_;
+  std::set<std::string> refittable_;
+  std::set<std::string> debug_tensors_;
+  mutable std::vector<std::unique_ptr<TensorHandle>> handles_;
+  mutable std::map<const Value*, TensorHandle*> by_value_;
 };
 
 }  // namespace tenon::network

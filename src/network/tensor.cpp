@@ -3,11 +3,21 @@
 #include <limits>
 
 #include "network/convert.h"
+#include "network/layer.h"
 #include "network/network.h"
 
 namespace tenon::network {
 
 using nvinfer1::Dims;
+
+void TensorHandle::rebind(Value* value) {
+  value->name = value_->name;
+  value_ = value;
+}
+
+bool TensorHandle::refresh() const {
+  return layer_ == nullptr || network_.update(*layer_);
+}
 
 void TensorHandle::setName(const char* name) noexcept {
   if (name != nullptr) value_->name = name;
@@ -20,20 +30,32 @@ void TensorHandle::setDimensions(const Dims& dimensions) noexcept {
     return;
   }
   value_->type.shape = network_.input_shape(value_->name, dimensions);
-  network_.mark_changed();
+  network_.mark_users_stale(*value_);
 }
 
 Dims TensorHandle::getDimensions() const noexcept {
-  return to_dims(value_->type.shape);
+  Dims unknown{};
+  unknown.nbDims = -1;
+  return refresh() ? to_dims(value_->type.shape) : unknown;
 }
 
 void TensorHandle::setType(nvinfer1::DataType type) noexcept {
-  if (isNetworkInput()) value_->type.type = from_public(type);
-  network_.mark_changed();
+  if (layer_ != nullptr) {
+    for (int32_t i = 0; i < layer_->result_count(); ++i)
+      if (layer_->result(i) == this) layer_->set_result_type(i, type);
+    return;
+  }
+  value_->type.type = from_public(type);
+  network_.mark_users_stale(*value_);
 }
 
 nvinfer1::DataType TensorHandle::getType() const noexcept {
+  refresh();
   return to_public(value_->type.type).value_or(nvinfer1::DataType::kFLOAT);
+}
+
+bool TensorHandle::isShapeTensor() const noexcept {
+  return refresh() && value_->elements.has_value();
 }
 
 bool TensorHandle::setDynamicRange(float min, float max) noexcept {
@@ -44,9 +66,6 @@ bool TensorHandle::setDynamicRange(float min, float max) noexcept {
   return true;
 }
 
-bool TensorHandle::isNetworkInput() const noexcept {
-  return value_->producer() == nullptr;
-}
 bool TensorHandle::isNetworkOutput() const noexcept {
   return network_.graph().is_output(value_);
 }
@@ -64,10 +83,11 @@ void TensorHandle::setDimensionName(int32_t index, const char* name) noexcept {
       !isNetworkInput())
     return;
   if (!shape[index].is_constant()) shape[index] = Dim::symbol(name);
-  network_.mark_changed();
+  network_.mark_users_stale(*value_);
 }
 
 const char* TensorHandle::getDimensionName(int32_t index) const noexcept {
+  refresh();
   const Shape& shape = value_->type.shape;
   if (index < 0 || index >= static_cast<int32_t>(shape.size()) || shape[index].is_constant())
     return nullptr;

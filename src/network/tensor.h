@@ -7,15 +7,20 @@
 
 namespace tenon::network {
 
+class LayerCore;
 class Network;
 
-/// ITensor over a value of the network's graph. Replacing the value (when a pass of the network
-/// rewrites nodes) keeps the handle.
+/// ITensor over a value of the network's graph. The handle stays when its layer gets other nodes.
 class TensorHandle final : public nvinfer1::ITensor {
  public:
-  TensorHandle(Network& network, Value* value) : network_(network), value_(value) {}
+  TensorHandle(Network& network, Value* value, LayerCore* layer)
+      : network_(network), value_(value), layer_(layer) {}
 
   Value* value() const { return value_; }
+  /// The layer that it is an output of; null for network inputs.
+  LayerCore* producer() const { return layer_; }
+  Network& network() const { return network_; }
+  void rebind(Value* value);
 
   void setName(const char* name) noexcept override;
   const char* getName() const noexcept override { return value_->name.c_str(); }
@@ -24,7 +29,7 @@ class TensorHandle final : public nvinfer1::ITensor {
   void setType(nvinfer1::DataType type) noexcept override;
   nvinfer1::DataType getType() const noexcept override;
   bool setDynamicRange(float min, float max) noexcept override;
-  bool isNetworkInput() const noexcept override;
+  bool isNetworkInput() const noexcept override { return layer_ == nullptr; }
   bool isNetworkOutput() const noexcept override;
   void setBroadcastAcrossBatch(bool) noexcept override {}
   bool getBroadcastAcrossBatch() const noexcept override { return false; }
@@ -38,14 +43,18 @@ class TensorHandle final : public nvinfer1::ITensor {
   float getDynamicRangeMax() const noexcept override;
   void setAllowedFormats(nvinfer1::TensorFormats formats) noexcept override { formats_ = formats; }
   nvinfer1::TensorFormats getAllowedFormats() const noexcept override { return formats_; }
-  bool isShapeTensor() const noexcept override { return value_->elements.has_value(); }
+  bool isShapeTensor() const noexcept override;
   bool isExecutionTensor() const noexcept override { return !isShapeTensor(); }
   void setDimensionName(int32_t index, const char* name) noexcept override;
   const char* getDimensionName(int32_t index) const noexcept override;
 
  private:
+  /// Types as they follow from the layers now; false, with an error logged, where they do not.
+  bool refresh() const;
+
   Network& network_;
   Value* value_;
+  LayerCore* layer_;
   bool range_set_ = false;
   float range_min_ = 0, range_max_ = 0;
   nvinfer1::TensorFormats formats_ = 1U << static_cast<uint32_t>(nvinfer1::TensorFormat::kLINEAR);

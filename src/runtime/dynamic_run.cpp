@@ -201,7 +201,16 @@ Result<std::vector<DynamicOutput>> DynamicRunner::run(ConstantStore& constants,
   for (const Value* value : graph_.outputs()) {
     DynamicOutput output;
     output.extents = run.graph.extents(value);
-    TENON_ASSIGN(output.bytes, run.address(value));
+    if (const Tensor* known = run.graph.known(value)) {
+      // What follows from the shapes lives only as long as the run.
+      const auto bytes = static_cast<size_t>(known->byte_count());
+      TENON_ASSIGN(output.buffer, run.device().allocate(bytes));
+      TENON_TRY(run.device().upload(output.buffer.get(), known->bytes(), bytes, queue));
+      TENON_TRY(run.device().synchronize(queue));
+      output.bytes = output.buffer.get();
+    } else {
+      TENON_ASSIGN(output.bytes, run.address(value));
+    }
     outputs.push_back(std::move(output));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {

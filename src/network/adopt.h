@@ -1,0 +1,16 @@
+#pragma once
+
+#include <memory>
+
+#include "network/layer.h"
+#include "ops/ops.h"
+
+namespace tenon::network {
+
+/// Makes the layer of an imported node, its attributes read from the operator; one for each row of
+/// network/layer_types.def, defined beside the layer's class.
+#define TENON_LAYER_TYPE(Struct, type) \
+  std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Struct& op);
+#include "network/layer_types.def"
+
+}  // namespace tenon::network

@@ -1,0 +1,240 @@
+// Attention, rotary embeddings, key-value caches.
+#include "network/adopt.h"
+#include "network/convert.h"
+#include "network/network.h"
+
+namespace tenon::network {
+namespace {
+
+constexpr int kMask = 3, kQuantizeScale = 4;
+
+/// Operands: query, key, value [batch, heads, sequence, size], mask, scale of the quantized
+/// probabilities. The products are not scaled: the caller scales the query.
+class AttentionLayer final
+    : public LayerOf<nvinfer1::IAttentionOutputLayer, LayerType::kATTENTION_OUTPUT> {
+ public:
+  AttentionLayer(Network& network, AttentionNormalizationOp operation, bool causal,
+                 nvinfer1::IAttention* attention)
+      : LayerOf(network), attention_(attention), operation_(operation), causal_(causal) {
+    set_most_operands(5);
+  }
+  nvinfer1::IAttention* getAttention() const noexcept override { return attention_; }
+  void lock() { forbid_changes(); }
+  template <class T, class U>
+  bool set(T AttentionLayer::*member, const U& value) {
+    if (!editable()) return false;
+    assign(this->*member, value);
+    return true;
+  }
+
+  std::vector<Value*> lower(Emitter& e) override {
+    for (int i = 0; i < 3; ++i)
+      if (e.rank(in(i)) != 4)
+        e.fail(user_error("query, key and value need 4 axes, input {} is {}", i,
+                          to_string(e.shape(in(i)))));
+    if (!e.ok()) return {nullptr};
+    if (operation_ == AttentionNormalizationOp::kSOFTMAX && !has_operand(kQuantizeScale))
+      return {fused(e)};
+    return {composed(e)};
+  }
+
+  nvinfer1::IAttention* attention_;
+  AttentionNormalizationOp operation_;
+  bool causal_;
+  PublicType quantize_type_ = PublicType::kINT8;
+
+ private:
+  Value* fused(Emitter& e) const {
+    Attention op;
+    op.scale = 1;
+    op.causal = causal_ ? CausalMask::kUpperLeft : CausalMask::kNone;
+    std::vector<Value*> values = {in(0), in(1), in(2)};
+    if (has_operand(kMask)) values.push_back(in(kMask));
+    return e.add(op, std::move(values));
+  }
+  /// 1 where a key is not later than the query.
+  Value* causal_mask(Emitter& e, Value* scores) const {
+    const auto positions = [&](int64_t axis) {
+      Value* extent = e.squeeze(e.slice(e.shape_of(scores), 0, axis, axis + 1), {0});
+      return e.add(RangeOf{}, {e.integer(0), extent, e.integer(1)});
+    };
+    return e.pointwise(PointwiseFunction::k_less_equal,
+                       {positions(3), e.unsqueeze(positions(2), {1})});
+  }
+  Value* masked(Emitter& e, Value* scores, Value* keep) const {
+    const double low = operation_ == AttentionNormalizationOp::kNONE ? 0 : -65504;
+    return e.where(keep, scores, e.number(low, e.type(scores)));
+  }
+  Value* composed(Emitter& e) const {
+    Value* scores = e.matmul(in(0), in(1), false, true);
+    if (has_operand(kMask))
+      scores = e.type(in(kMask)) == DataType::kBool
+                   ? masked(e, scores, in(kMask))
+                   : e.add(scores, e.cast(in(kMask), e.type(scores)));
+    if (causal_) scores = masked(e, scores, causal_mask(e, scores));
+    if (operation_ == AttentionNormalizationOp::kSOFTMAX) {
+      Softmax op;
+      op.axes = {3};
+      scores = e.add(std::move(op), {scores});
+    }
+    if (has_operand(kQuantizeScale)) {
+      Quantize quantize;
+      quantize.to = from_public(quantize_type_);
+      Dequantize back;
+      back.to = e.type(in(0));
+      Value* scale = e.cast(in(kQuantizeScale), DataType::kFloat32);
+      scores = e.add(back, {e.add(quantize, {scores, scale}), scale});
+    }
+    return e.matmul(scores, in(2));
+  }
+};
+
+/// IAttention over its layer.
+class AttentionHandle final : public nvinfer1::IAttention {
+ public:
+  AttentionLayer* layer = nullptr;
+
+  bool setNormalizationOperation(AttentionNormalizationOp op) noexcept override {
+    return is_valid(op) && layer->set(&AttentionLayer::operation_, op);
+  }
+  AttentionNormalizationOp getNormalizationOperation() const noexcept override {
+    return layer->operation_;
+  }
+  bool setMask(ITensor& mask) noexcept override { return set(kMask, mask); }
+  ITensor* getMask() noexcept override { return layer->operand(kMask); }
+  bool setCausal(bool causal) noexcept override {
+    return layer->set(&AttentionLayer::causal_, causal);
+  }
+  bool getCausal() const noexcept override { return layer->causal_; }
+  bool setDecomposable(bool decomposable) noexcept override {
+    decomposable_ = decomposable;
+    return true;
+  }
+  bool getDecomposable() const noexcept override { return decomposable_; }
+  bool setInput(int32_t index, ITensor& input) noexcept override { return set(index, input); }
+  int32_t getNbInputs() const noexcept override { return layer->operand_count(); }
+  ITensor* getInput(int32_t index) const noexcept override { return layer->operand(index); }
+  int32_t getNbOutputs() const noexcept override { return layer->result_count(); }
+  ITensor* getOutput(int32_t index) const noexcept override { return layer->result(index); }
+  bool setName(const char* name) noexcept override {
+    layer->set_name(name);
+    return name != nullptr;
+  }
+  const char* getName() const noexcept override { return layer->name().c_str(); }
+  bool setNormalizationQuantizeScale(ITensor& tensor) noexcept override {
+    return set(kQuantizeScale, tensor);
+  }
+  ITensor* getNormalizationQuantizeScale() const noexcept override {
+    return layer->operand(kQuantizeScale);
+  }
+  bool setNormalizationQuantizeToType(PublicType type) noexcept override {
+    return (type == PublicType::kINT8 || type == PublicType::kFP8) &&
+           layer->set(&AttentionLayer::quantize_type_, type);
+  }
+  PublicType getNormalizationQuantizeToType() const noexcept override {
+    return layer->quantize_type_;
+  }
+  bool setMetadata(const char* metadata) noexcept override {
+    layer->set_metadata(metadata);
+    return metadata != nullptr;
+  }
+  const char* getMetadata() const noexcept override { return layer->metadata().c_str(); }
+  bool setNbRanks(int32_t ranks) noexcept override { return layer->set_ranks(ranks); }
+  int32_t getNbRanks() const noexcept override { return 1; }
+
+ private:
+  bool set(int32_t index, ITensor& tensor) {
+    layer->set_operand(index, tensor);
+    return layer->operand(index) == &tensor;
+  }
+  bool decomposable_ = false;
+};
+
+class RotaryEmbeddingLayer final
+    : public LayerOf<nvinfer1::IRotaryEmbeddingLayer, LayerType::kROTARY_EMBEDDING> {
+ public:
+  RotaryEmbeddingLayer(Network& network, bool interleaved, int64_t dim, int64_t heads = 0)
+      : LayerOf(network),
+        interleaved_(interleaved),
+        dim_(static_cast<int32_t>(dim)),
+        heads_(heads) {
+    set_most_operands(4);
+  }
+  TENON_LAYER_ATTRIBUTE(bool, Interleaved, interleaved_)
+  TENON_LAYER_ACCEPTED(int32_t, RotaryEmbeddingDim, dim_, value >= 0 && value % 2 == 0,
+                       "an even number of at least 0")
+  std::vector<Value*> lower(Emitter& e) override {
+    RotaryEmbedding op;
+    op.interleaved = interleaved_;
+    op.rotary_dim = dim_;
+    op.heads = heads_;
+    Value* positions = has_operand(3) ? e.cast(in(3), DataType::kInt64) : nullptr;
+    return {e.add(op, {in(0), in(1), in(2), positions})};
+  }
+
+ private:
+  bool interleaved_;
+  int32_t dim_;
+  int64_t heads_;
+};
+
+/// The cache with the update written at each sequence's index.
+class KVCacheUpdateLayer final
+    : public LayerOf<nvinfer1::IKVCacheUpdateLayer, LayerType::kKVCACHE_UPDATE> {
+ public:
+  KVCacheUpdateLayer(Network& network, KVCacheMode mode) : LayerOf(network), mode_(mode) {}
+  TENON_LAYER_ACCEPTED(KVCacheMode, CacheMode, mode_, is_valid(value), "a mode")
+  void lock() { forbid_changes(); }
+  std::vector<Value*> lower(Emitter& e) override {
+    return {e.add(TensorScatter{}, {in(0), in(1), e.cast(in(2), DataType::kInt64)})};
+  }
+
+ private:
+  KVCacheMode mode_;
+};
+
+}  // namespace
+
+std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Attention& op) {
+  auto layer = std::make_unique<AttentionLayer>(network, AttentionNormalizationOp::kSOFTMAX,
+                                                op.causal != CausalMask::kNone, nullptr);
+  layer->lock();
+  return layer;
+}
+std::unique_ptr<LayerCore> adopt(Network& network, Node&, const RotaryEmbedding& op) {
+  return std::make_unique<RotaryEmbeddingLayer>(network, op.interleaved, op.rotary_dim, op.heads);
+}
+std::unique_ptr<LayerCore> adopt(Network& network, Node&, const TensorScatter& op) {
+  auto layer = std::make_unique<KVCacheUpdateLayer>(network, KVCacheMode::kLINEAR);
+  if (op.circular || op.axis != -2) layer->lock();
+  return layer;
+}
+
+IAttention* Network::addAttention(ITensor& query, ITensor& key, ITensor& value,
+                                  AttentionNormalizationOp normOp, bool causal) noexcept {
+  if (!require(is_valid(normOp), "addAttention", "a normalization")) return nullptr;
+  auto handle = std::make_unique<AttentionHandle>();
+  handle->layer = insert<AttentionLayer>("addAttention", {&query, &key, &value}, 1, normOp, causal,
+                                         handle.get());
+  return handle->layer == nullptr ? nullptr : keep(std::move(handle));
+}
+
+IRotaryEmbeddingLayer* Network::addRotaryEmbedding(ITensor& input, ITensor& cosCache,
+                                                   ITensor& sinCache, bool interleaved,
+                                                   int32_t rotaryEmbeddingDim) noexcept {
+  if (!require(rotaryEmbeddingDim >= 0 && rotaryEmbeddingDim % 2 == 0, "addRotaryEmbedding",
+               "an even number of rotated elements"))
+    return nullptr;
+  return insert<RotaryEmbeddingLayer>("addRotaryEmbedding", {&input, &cosCache, &sinCache}, 1,
+                                      interleaved, rotaryEmbeddingDim);
+}
+
+IKVCacheUpdateLayer* Network::addKVCacheUpdate(ITensor& cache, ITensor& update,
+                                               ITensor& writeIndices,
+                                               KVCacheMode cacheMode) noexcept {
+  if (!require(is_valid(cacheMode), "addKVCacheUpdate", "a mode")) return nullptr;
+  return insert<KVCacheUpdateLayer>("addKVCacheUpdate", {&cache, &update, &writeIndices}, 1,
+                                    cacheMode);
+}
+
+}  // namespace tenon::network

@@ -1,0 +1,168 @@
+// Convolution and deconvolution.
+#include "network/adopt.h"
+#include "network/convert.h"
+#include "network/network.h"
+#include "network/window.h"
+
+namespace tenon::network {
+namespace {
+
+/// What the two layers share; `Conv` or `Deconv` is the operator.
+template <class Interface, LayerType kType, class Op>
+class ConvolutionBase : public LayerOf<Interface, kType> {
+ protected:
+  using Base = LayerOf<Interface, kType>;
+  using Base::assign, Base::in, Base::permit, Base::has_operand;
+
+ public:
+  ConvolutionBase(Network& network, int64_t maps, const Dims& size, Weights kernel, Weights bias)
+      : Base(network), maps_(maps), kernel_(kernel), bias_(bias) {
+    window_.size = size;
+    window_.stride = window_.dilation = repeated(1, static_cast<size_t>(size.nbDims));
+    window_.pre = window_.post = repeated(0, static_cast<size_t>(size.nbDims));
+    this->set_most_operands(3);
+  }
+  TENON_LAYER_CHECKED(int64_t, NbOutputMaps, maps_, value >= 1, "at least 1")
+  TENON_LAYER_CHECKED(int64_t, NbGroups, groups_, value >= 1, "at least 1")
+  TENON_LAYER_ATTRIBUTE(Weights, KernelWeights, kernel_)
+  TENON_LAYER_ATTRIBUTE(Weights, BiasWeights, bias_)
+  TENON_WINDOW_PADDING()
+  TENON_WINDOW_DIMS(StrideNd, stride, 1)
+  TENON_WINDOW_DIMS(DilationNd, dilation, 1)
+  void setKernelSizeNd(const Dims& value) noexcept override {
+    if (permit(fits_window(value, window_.size, 1), "setKernelSizeNd",
+               "as many axes as before, each at least 1"))
+      assign(window_.size, value);
+  }
+  Dims getKernelSizeNd() const noexcept override { return window_.size; }
+
+  void read(const Op& op, const Node& node) {
+    groups_ = op.groups;
+    window_.read(op, static_cast<size_t>(window_.size.nbDims));
+    kernel_ = LayerCore::weights_of(node.input(1));
+    bias_ = LayerCore::weights_of(node.input(2));
+  }
+
+ protected:
+  Value* kernel(Emitter& e, int64_t first, int64_t second) const {
+    if (has_operand(1)) return in(1);
+    Extents extents = {first, second};
+    extents.insert(extents.end(), window_.size.d, window_.size.d + window_.size.nbDims);
+    return this->weights(e, kernel_, std::move(extents), "kernel");
+  }
+  Value* bias(Emitter& e) const {
+    if (has_operand(2)) return in(2);
+    return bias_.count == 0 ? nullptr : this->weights(e, bias_, {maps_}, "bias");
+  }
+  /// Channels of the input; -1 after a failure.
+  int64_t channels(Emitter& e) const {
+    if (e.rank(in(0)) != window_.size.nbDims + 2) {
+      e.fail(user_error("an input of {} axes needs {} more than the kernel's {}", e.rank(in(0)), 2,
+                        window_.size.nbDims));
+      return -1;
+    }
+    const int64_t count = e.constant_extent(in(0), 1);
+    if (e.ok() && (count % groups_ != 0 || maps_ % groups_ != 0))
+      e.fail(user_error("{} input and {} output channels do not divide into {} groups", count,
+                        maps_, groups_));
+    return e.ok() ? count : -1;
+  }
+  /// Types other than the input's are the surface's weak typing: weights follow the input.
+  Value* matched(Emitter& e, Value* value) const {
+    return value == nullptr || has_operand(1) ? value : e.cast(value, e.type(in(0)));
+  }
+  Op base_op() const {
+    Op op;
+    op.groups = groups_;
+    op.strides = window_.strides();
+    op.dilations = window_.dilations();
+    op.pads_begin = window_.pads_begin();
+    op.pads_end = window_.pads_end();
+    op.pad_mode = window_.pad_mode();
+    return op;
+  }
+
+  int64_t maps_, groups_ = 1;
+  Weights kernel_, bias_;
+  Window window_;
+};
+
+class ConvolutionLayer final
+    : public ConvolutionBase<nvinfer1::IConvolutionLayer, LayerType::kCONVOLUTION, Conv> {
+ public:
+  using ConvolutionBase::ConvolutionBase;
+  std::vector<Value*> lower(Emitter& e) override {
+    const int64_t count = channels(e);
+    if (!e.ok()) return {nullptr};
+    Conv op = base_op();
+    op.pads_end = window_.round_up_pads(e, e.shape(in(0)));
+    Value* w = kernel(e, maps_, count / groups_);
+    Value* b = bias(e);
+    return {e.add(std::move(op), {in(0), matched(e, w), matched(e, b)})};
+  }
+};
+
+class DeconvolutionLayer final
+    : public ConvolutionBase<nvinfer1::IDeconvolutionLayer, LayerType::kDECONVOLUTION, Deconv> {
+ public:
+  using ConvolutionBase::ConvolutionBase;
+  std::vector<Value*> lower(Emitter& e) override {
+    const int64_t count = channels(e);
+    if (!e.ok()) return {nullptr};
+    Value* w = kernel(e, count, maps_ / groups_);
+    Value* b = bias(e);
+    return {e.add(base_op(), {in(0), matched(e, w), matched(e, b)})};
+  }
+};
+
+/// The kernel's extents, of an imported node.
+Dims kernel_size(const Node& node) {
+  const Shape& shape = node.input(1)->type.shape;
+  return to_dims(Shape(shape.begin() + std::min<size_t>(2, shape.size()), shape.end()));
+}
+
+template <class Layer, class Op>
+std::unique_ptr<LayerCore> adopt_convolution(Network& network, Node& node, const Op& op,
+                                             int64_t maps) {
+  auto layer = std::make_unique<Layer>(network, maps, kernel_size(node), Weights{}, Weights{});
+  layer->read(op, node);
+  return layer;
+}
+
+int64_t extent_or_zero(const Value* value, size_t axis) {
+  const Shape& shape = value->type.shape;
+  return axis < shape.size() && shape[axis].is_constant() ? shape[axis].constant() : 0;
+}
+
+}  // namespace
+
+std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Conv& op) {
+  return adopt_convolution<ConvolutionLayer>(network, node, op, extent_or_zero(node.input(1), 0));
+}
+
+std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Deconv& op) {
+  return adopt_convolution<DeconvolutionLayer>(network, node, op,
+                                               extent_or_zero(node.input(1), 1) * op.groups);
+}
+
+IConvolutionLayer* Network::addConvolutionNd(ITensor& input, int64_t nbOutputMaps,
+                                             const Dims& kernelSize, Weights kernelWeights,
+                                             Weights biasWeights) noexcept {
+  if (!require(nbOutputMaps >= 1, "addConvolutionNd", "at least one output map") ||
+      !require(is_window(kernelSize), "addConvolutionNd", "a kernel of 1 to 3 positive extents"))
+    return nullptr;
+  return insert<ConvolutionLayer>("addConvolutionNd", {&input}, 1, nbOutputMaps, kernelSize,
+                                  kernelWeights, biasWeights);
+}
+
+IDeconvolutionLayer* Network::addDeconvolutionNd(ITensor& input, int64_t nbOutputMaps,
+                                                 Dims kernelSize, Weights kernelWeights,
+                                                 Weights biasWeights) noexcept {
+  if (!require(nbOutputMaps >= 1, "addDeconvolutionNd", "at least one output map") ||
+      !require(is_window(kernelSize), "addDeconvolutionNd", "a kernel of 1 to 3 positive extents"))
+    return nullptr;
+  return insert<DeconvolutionLayer>("addDeconvolutionNd", {&input}, 1, nbOutputMaps, kernelSize,
+                                    kernelWeights, biasWeights);
+}
+
+}  // namespace tenon::network

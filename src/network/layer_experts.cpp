@@ -1,0 +1,129 @@
+// Mixture of experts, and collective operations, of which one device has no need.
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "network/network.h"
+
+namespace tenon::network {
+namespace {
+
+/// Operands: tokens [..., hidden], chosen experts and their scores [..., k], then the experts'
+/// weights: gate and up [experts, hidden, inner], down [experts, inner, hidden], and their biases
+/// [experts, inner or hidden]. Every expert computes every token; scores pick what counts.
+class MoeLayer final : public LayerOf<nvinfer1::IMoELayer, LayerType::kMOE> {
+ public:
+  explicit MoeLayer(Network& network) : LayerOf(network) { set_most_operands(11); }
+
+  void setGatedWeights(ITensor& gate, ITensor& up, ITensor& down,
+                       MoEActType activation) noexcept override {
+    set_operands(3, {&gate, &up, &down});
+    setActivationType(activation);
+  }
+  void setGatedBiases(ITensor& gate, ITensor& up, ITensor& down) noexcept override {
+    set_operands(6, {&gate, &up, &down});
+  }
+  TENON_LAYER_CHECKED(MoEActType, ActivationType, activation_, is_valid(value), "an activation")
+  void setQuantizationStatic(ITensor& scale, PublicType type) noexcept override {
+    set_operand(9, scale);
+    assign(quantized_, type);
+  }
+  void setQuantizationDynamicDblQ(ITensor& scale, PublicType type, const Dims& block,
+                                  PublicType scale_type) noexcept override {
+    set_operand(10, scale);
+    assign(quantized_, type);
+    assign(block_, block);
+    assign(scale_type_, scale_type);
+  }
+  TENON_LAYER_ATTRIBUTE(PublicType, QuantizationToType, quantized_)
+  void setQuantizationBlockShape(const Dims& value) noexcept override { assign(block_, value); }
+  Dims getQuantizationBlockShape() const noexcept override { return block_; }
+  TENON_LAYER_ATTRIBUTE(PublicType, DynQOutputScaleType, scale_type_)
+  void setSwigluParams(float limit, float alpha, float beta) noexcept override {
+    setSwigluParamLimit(limit);
+    setSwigluParamAlpha(alpha);
+    setSwigluParamBeta(beta);
+  }
+  TENON_LAYER_CHECKED(float, SwigluParamLimit, limit_, value > 0, "a positive number")
+  TENON_LAYER_ATTRIBUTE(float, SwigluParamAlpha, alpha_)
+  TENON_LAYER_ATTRIBUTE(float, SwigluParamBeta, beta_)
+  void setInput(int32_t index, ITensor& tensor) noexcept override { set_operand(index, tensor); }
+
+  std::vector<Value*> lower(Emitter& e) override {
+    if (!has_operand(3)) e.fail(user_error("the experts' weights are set by setGatedWeights"));
+    if (has_operand(9) || has_operand(10))
+      e.fail(
+          unsupported("quantized experts: quantize the weights and tokens outside of the layer"));
+    if (!e.ok()) return {nullptr};
+    const int64_t hidden = e.constant_extent(in(0), -1);
+    const int64_t k = e.constant_extent(in(1), -1), experts = e.constant_extent(in(3), 0);
+    Value* tokens = e.reshape(in(0), {1, -1, hidden});
+    Value* gate = biased(e, e.matmul(tokens, in(3)), 6);
+    Value* up = biased(e, e.matmul(tokens, in(4)), 7);
+    Value* y = biased(e, e.matmul(activated(e, gate, up), in(5)), 8);
+    // Weight of an expert for a token: the sum of its scores among the k chosen ones.
+    Value* index = e.cast(e.reshape(in(1), {-1, k, 1}), DataType::kInt64);
+    Value* all = e.add(RangeOf{}, {e.integer(0), e.integer(experts), e.integer(1)});
+    Value* scores = e.cast(e.reshape(in(2), {-1, k, 1}), e.type(y));
+    Value* chosen = e.where(e.equal(index, all), scores, e.number(0, e.type(y)));
+    Value* share = e.transpose(e.reduce(ReduceFunction::kSum, chosen, {1}, false), {1, 0});
+    y = e.reduce(ReduceFunction::kSum, e.mul(y, e.unsqueeze(share, {2})), {0}, false);
+    return {e.reshape_as(y, in(0))};
+  }
+
+ private:
+  void set_operands(int first, std::array<ITensor*, 3> tensors) {
+    for (int i = 0; i < 3; ++i) set_operand(first + i, *tensors[static_cast<size_t>(i)]);
+  }
+  Value* biased(Emitter& e, Value* value, int index) const {
+    return has_operand(index) ? e.add(value, e.unsqueeze(in(index), {1})) : value;
+  }
+  Value* limited(Emitter& e, Value* value, double low) const {
+    if (std::isinf(limit_)) return value;
+    return e.pointwise(PointwiseFunction::k_clip, {value}, low, limit_);
+  }
+  /// (up + beta) * gate * sigmoid(alpha * gate), clipped; or up * gate.
+  Value* activated(Emitter& e, Value* gate, Value* up) const {
+    if (activation_ == MoEActType::kNONE) return e.mul(gate, up);
+    Value* g = limited(e, gate, std::numeric_limits<float>::lowest());
+    Value* u = limited(e, up, -limit_);
+    if (beta_ != 0) u = e.add(u, static_cast<double>(beta_));
+    return e.mul(e.pointwise(PointwiseFunction::k_swish, {g}, alpha_), u);
+  }
+
+  MoEActType activation_ = MoEActType::kSILU;
+  PublicType quantized_ = PublicType::kFLOAT, scale_type_ = PublicType::kFLOAT;
+  Dims block_{};
+  float limit_ = std::numeric_limits<float>::infinity(), alpha_ = 1, beta_ = 0;
+};
+
+/// Among one rank every collective gives its input.
+class CollectiveLayer final
+    : public LayerOf<nvinfer1::IDistCollectiveLayer, LayerType::kDIST_COLLECTIVE> {
+ public:
+  using LayerOf::LayerOf;
+  std::vector<Value*> lower(Emitter& e) override { return {e.add(Identity{}, {in(0)})}; }
+};
+
+}  // namespace
+
+IMoELayer* Network::addMoE(ITensor& hiddenStates, ITensor& selectedExpertsForTokens,
+                           ITensor& scoresForSelectedExperts) noexcept {
+  return insert<MoeLayer>("addMoE",
+                          {&hiddenStates, &selectedExpertsForTokens, &scoresForSelectedExperts}, 1);
+}
+
+IDistCollectiveLayer* Network::addDistCollective(ITensor& input,
+                                                 CollectiveOperation distCollectiveOp,
+                                                 ReduceOperation reduceOp, int64_t root,
+                                                 int64_t* groups, int64_t groupSize) noexcept {
+  if (!require(is_valid(distCollectiveOp) && is_valid(reduceOp), "addDistCollective",
+               "a collective and a reduction") ||
+      !require(
+          groupSize <= 1 && root <= 0 && (groups == nullptr || groupSize == 0 || groups[0] == 0),
+          "addDistCollective", "a group of rank 0 alone: networks run on one device"))
+    return nullptr;
+  return insert<CollectiveLayer>("addDistCollective", {&input}, 1);
+}
+
+}  // namespace tenon::network

@@ -1,0 +1,242 @@
+// Quantization, dequantization and quantization with scales from the data.
+#include "network/adopt.h"
+#include "network/convert.h"
+#include "network/network.h"
+
+namespace tenon::network {
+namespace {
+
+bool is_quantized(PublicType type) {
+  return type == PublicType::kINT8 || type == PublicType::kFP8 || type == PublicType::kINT4 ||
+         type == PublicType::kFP4 || type == PublicType::kUINT8;
+}
+
+bool is_float(PublicType type) {
+  return type == PublicType::kFLOAT || type == PublicType::kHALF || type == PublicType::kBF16;
+}
+
+/// Axis and block of a scale that has as many axes as the input.
+struct Blocks {
+  int64_t axis = -1, size = 0;
+};
+
+Blocks blocks_of(Emitter& e, const Value* x, const Value* scale) {
+  const Shape &full = e.shape(x), &part = e.shape(scale);
+  Blocks blocks;
+  for (size_t i = 0; i < full.size(); ++i) {
+    if (full[i] == part[i]) continue;
+    if (blocks.axis >= 0 || !full[i].is_constant() || !part[i].is_constant() ||
+        part[i].constant() < 1 || full[i].constant() % part[i].constant() != 0)
+      e.fail(user_error("a scale {} does not block an input {} along one axis", to_string(part),
+                        to_string(full)));
+    else
+      blocks = {static_cast<int64_t>(i), full[i].constant() / part[i].constant()};
+  }
+  return blocks;
+}
+
+/// Quantize and Dequantize: operands x, scale and a zero point that may be absent.
+template <class Interface, LayerType kType, class Op>
+class ScalingLayer final : public LayerOf<Interface, kType> {
+  using Base = LayerOf<Interface, kType>;
+  using Base::assign, Base::in, Base::permit, Base::has_operand;
+  static constexpr bool kQuantizes = kType == LayerType::kQUANTIZE;
+
+ public:
+  ScalingLayer(Network& network, PublicType type) : Base(network), type_(type) {
+    this->set_most_operands(3);
+  }
+  TENON_LAYER_ATTRIBUTE(int32_t, Axis, axis_)
+  TENON_LAYER_CHECKED(PublicType, ToType, type_, kQuantizes ? is_quantized(value) : is_float(value),
+                      "a type that the layer gives")
+  bool setBlockShape(const Dims& value) noexcept override {
+    if (!permit(value.nbDims >= 0 && value.nbDims <= Dims::MAX_DIMS, "setBlockShape",
+                "at most 8 extents") ||
+        !this->editable())
+      return false;
+    assign(block_, value);
+    return true;
+  }
+  Dims getBlockShape() const noexcept override { return block_; }
+  void set_axis(int64_t axis) { axis_ = static_cast<int32_t>(axis); }
+
+  std::vector<Value*> lower(Emitter& e) override {
+    Op op;
+    op.to = from_public(type_);
+    const int rank = e.rank(in(0)), scale_rank = e.rank(in(1));
+    Value* scale = in(1);
+    if (scale_rank == rank && rank > 1) {
+      const Blocks blocks = blocks_of(e, in(0), in(1));
+      op.axis = std::max<int64_t>(blocks.axis, 0);
+      op.block_size = std::max<int64_t>(blocks.size, 1);
+    } else if (scale_rank == 1 && rank > 0) {
+      if (axis_ < 0 && e.shape(scale)[0] == Dim(1)) scale = e.reshape(scale, {});
+      op.axis = axis_ < 0 ? 0 : e.normalized(axis_, rank);
+      if (axis_ < 0 && e.rank(scale) == 1)
+        e.fail(user_error("a scale for each of {} slices needs setAxis",
+                          e.shape(scale)[0].to_string()));
+    }
+    return {e.add(op, {in(0), e.cast(scale, scale_type(e)), in(2)})};
+  }
+
+ private:
+  /// Scales of 8 bits are numbers like others to the operators.
+  tenon::DataType scale_type(Emitter& e) const {
+    const tenon::DataType type = e.type(in(1));
+    const bool narrow =
+        type == tenon::DataType::kFloat8E4M3 || type == tenon::DataType::kFloat8E8M0;
+    return narrow ? tenon::DataType::kFloat32 : type;
+  }
+
+  PublicType type_;
+  int32_t axis_ = -1;
+  Dims block_{-1, {}};
+};
+
+using QuantizeLayer = ScalingLayer<nvinfer1::IQuantizeLayer, LayerType::kQUANTIZE, Quantize>;
+using DequantizeLayer =
+    ScalingLayer<nvinfer1::IDequantizeLayer, LayerType::kDEQUANTIZE, Dequantize>;
+
+/// Blocks along one axis: scale = largest magnitude / largest number of the type. A second operand
+/// scales the scales themselves.
+class DynamicQuantizeLayer final
+    : public LayerOf<nvinfer1::IDynamicQuantizeLayer, LayerType::kDYNAMIC_QUANTIZE> {
+ public:
+  DynamicQuantizeLayer(Network& network, int32_t axis, int32_t block, PublicType type,
+                       PublicType scale_type)
+      : LayerOf(network), type_(type), scale_type_(scale_type), axis_(axis), block_(block) {
+    set_most_operands(2);
+    shape_.nbDims = -1;
+  }
+  TENON_LAYER_CHECKED(PublicType, ToType, type_, is_quantized(value), "a quantized type")
+  TENON_LAYER_CHECKED(PublicType, ScaleType, scale_type_, is_valid(value), "a data type")
+  TENON_LAYER_ATTRIBUTE(int32_t, Axis, axis_)
+  TENON_LAYER_CHECKED(int32_t, BlockSize, block_, value >= 1, "at least 1")
+  void setBlockShape(const Dims& value) noexcept override { assign(shape_, value); }
+  Dims getBlockShape() const noexcept override { return shape_; }
+  void lock() { forbid_changes(); }
+
+  std::vector<Value*> lower(Emitter& e) override {
+    const Blocks blocks = chosen(e);
+    const int rank = e.rank(in(0));
+    const int64_t extent = e.ok() ? e.constant_extent(in(0), blocks.axis) : 1;
+    if (e.ok() && extent % blocks.size != 0)
+      e.fail(user_error("axis {} of {} does not divide into blocks of {}", blocks.axis,
+                        to_string(e.shape(in(0))), blocks.size));
+    if (!e.ok()) return {nullptr, nullptr};
+    std::vector<int64_t> split;
+    for (int i = 0; i < rank; ++i) {
+      const Dim& dim = e.shape(in(0))[static_cast<size_t>(i)];
+      split.push_back(i == blocks.axis    ? extent / blocks.size
+                      : dim.is_constant() ? dim.constant()
+                                          : 0);
+      if (i == blocks.axis) split.push_back(blocks.size);
+      if (i > blocks.axis && !dim.is_constant())
+        e.fail(
+            unsupported("a dynamic extent after the blocked axis: {}", to_string(e.shape(in(0)))));
+    }
+    Value* grouped = e.reshape(e.cast(in(0), DataType::kFloat32), split);
+    Value* most = e.reduce(ReduceFunction::kMax, e.abs(grouped), {blocks.axis + 1}, false);
+    Value* scale = e.div(most, e.number(largest(), DataType::kFloat32));
+    if (has_operand(1)) scale = e.div(scale, e.cast(in(1), DataType::kFloat32));
+    Value* stored = e.cast(scale, from_public(scale_type_));
+    Value* used = e.cast(stored, DataType::kFloat32);
+    if (has_operand(1)) used = e.mul(used, e.cast(in(1), DataType::kFloat32));
+    // A block of zeros has the scale zero; any other gives the same zeros.
+    used = e.where(e.equal(used, e.number(0, DataType::kFloat32)), e.number(1, DataType::kFloat32),
+                   used);
+    Quantize op;
+    op.axis = blocks.axis;
+    op.block_size = blocks.size;
+    op.to = from_public(type_);
+    return {e.add(op, {e.cast(in(0), DataType::kFloat32), used}), stored};
+  }
+
+ private:
+  double largest() const {
+    if (type_ == PublicType::kFP4) return 6;
+    if (type_ == PublicType::kFP8) return 448;
+    return type_ == PublicType::kINT4 ? 7 : 127;
+  }
+  Blocks chosen(Emitter& e) const {
+    const int rank = e.rank(in(0));
+    if (shape_.nbDims < 0) return {e.normalized(axis_, rank), block_};
+    Blocks blocks;
+    for (int i = 0; i < shape_.nbDims; ++i) {
+      if (shape_.d[i] == 1) continue;
+      if (blocks.axis >= 0) e.fail(unsupported("blocks along more than one axis"));
+      blocks.axis = rank - shape_.nbDims + i;
+      blocks.size = shape_.d[i];
+    }
+    if (blocks.axis >= 0 && blocks.size < 0) blocks.size = e.constant_extent(in(0), blocks.axis);
+    if (blocks.axis < 0) e.fail(user_error("the block shape blocks no axis"));
+    return blocks;
+  }
+
+  PublicType type_, scale_type_;
+  int32_t axis_, block_;
+  Dims shape_{};
+};
+
+}  // namespace
+
+std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Quantize& op) {
+  auto layer = std::make_unique<QuantizeLayer>(
+      network, to_public(node.output()->type.type).value_or(PublicType::kINT8));
+  layer->set_axis(op.axis);
+  return layer;
+}
+std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Dequantize& op) {
+  auto layer =
+      std::make_unique<DequantizeLayer>(network, to_public(op.to).value_or(PublicType::kFLOAT));
+  layer->set_axis(op.axis);
+  return layer;
+}
+std::unique_ptr<LayerCore> adopt(Network& network, Node&, const DynamicQuantize&) {
+  auto layer =
+      std::make_unique<DynamicQuantizeLayer>(network, 0, 1, PublicType::kUINT8, PublicType::kFLOAT);
+  layer->lock();
+  return layer;
+}
+
+IQuantizeLayer* Network::addQuantize(ITensor& input, ITensor& scale) noexcept {
+  return addQuantize(input, scale, PublicType::kINT8);
+}
+IQuantizeLayer* Network::addQuantize(ITensor& input, ITensor& scale,
+                                     nvinfer1::DataType outputType) noexcept {
+  if (!require(is_quantized(outputType), "addQuantize", "INT8, FP8, INT4, FP4 or UINT8"))
+    return nullptr;
+  return insert<QuantizeLayer>("addQuantize", {&input, &scale}, 1, outputType);
+}
+IDequantizeLayer* Network::addDequantize(ITensor& input, ITensor& scale) noexcept {
+  return addDequantize(input, scale, PublicType::kFLOAT);
+}
+IDequantizeLayer* Network::addDequantize(ITensor& input, ITensor& scale,
+                                         nvinfer1::DataType outputType) noexcept {
+  if (!require(is_float(outputType), "addDequantize", "FLOAT, HALF or BF16")) return nullptr;
+  return insert<DequantizeLayer>("addDequantize", {&input, &scale}, 1, outputType);
+}
+
+IDynamicQuantizeLayer* Network::addDynamicQuantize(ITensor& input, int32_t axis, int32_t blockSize,
+                                                   nvinfer1::DataType outputType,
+                                                   nvinfer1::DataType scaleType) noexcept {
+  if (!require(blockSize >= 1, "addDynamicQuantize", "a block of at least 1") ||
+      !require(is_quantized(outputType), "addDynamicQuantize", "a quantized type") ||
+      !require(is_valid(scaleType), "addDynamicQuantize", "a type for the scales"))
+    return nullptr;
+  return insert<DynamicQuantizeLayer>("addDynamicQuantize", {&input}, 2, axis, blockSize,
+                                      outputType, scaleType);
+}
+
+IDynamicQuantizeLayer* Network::addDynamicQuantizeV2(ITensor& input, const Dims& blockShape,
+                                                     nvinfer1::DataType outputType,
+                                                     nvinfer1::DataType scaleType) noexcept {
+  if (!require(blockShape.nbDims >= 1 && blockShape.nbDims <= Dims::MAX_DIMS,
+               "addDynamicQuantizeV2", "1 to 8 block extents"))
+    return nullptr;
+  IDynamicQuantizeLayer* layer = addDynamicQuantize(input, 0, 1, outputType, scaleType);
+  if (layer != nullptr) layer->setBlockShape(blockShape);
+  return layer;
+}
+
+}  // namespace tenon::network

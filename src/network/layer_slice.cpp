@@ -1,0 +1,220 @@
+// Slices with the surface's bounds modes, and padding.
+#include <algorithm>
+
+#include "network/adopt.h"
+#include "network/convert.h"
+#include "network/network.h"
+
+namespace tenon::network {
+namespace {
+
+/// Operands: x, then start, size, stride, fill value, axes as tensors where they are not
+/// attributes.
+class SliceLayer final : public LayerOf<nvinfer1::ISliceLayer, LayerType::kSLICE> {
+ public:
+  SliceLayer(Network& network, const Dims& start, const Dims& size, const Dims& stride)
+      : LayerOf(network), start_(start), size_(size), stride_(stride) {
+    set_most_operands(6);
+    axes_.nbDims = -1;
+  }
+  TENON_LAYER_CHECKED(SampleMode, Mode, mode_, is_valid(value), "a mode")
+  void setStart(const Dims& value) noexcept override { assign(start_, value); }
+  Dims getStart() const noexcept override { return start_; }
+  void setSize(const Dims& value) noexcept override { assign(size_, value); }
+  Dims getSize() const noexcept override { return size_; }
+  void setStride(const Dims& value) noexcept override { assign(stride_, value); }
+  Dims getStride() const noexcept override { return stride_; }
+  void setAxes(const Dims& value) noexcept override { assign(axes_, value); }
+  Dims getAxes() const noexcept override { return axes_; }
+  void lock() { forbid_changes(); }
+
+  std::vector<Value*> lower(Emitter& e) override;
+
+ private:
+  Value* attribute(Emitter& e, int index, const Dims& dims) const {
+    return has_operand(index) ? e.cast(in(index), DataType::kInt64) : e.integers(to_integers(dims));
+  }
+  std::vector<int64_t> sliced_axes(Emitter& e) const;
+  Value* strict(Emitter& e, Value* start, Value* size, Value* stride,
+                const std::vector<int64_t>& axes) const;
+  void check_bounds(Emitter& e, const std::vector<int64_t>& axes) const;
+  Value* sampled(Emitter& e, Value* x, Value* index, int64_t axis) const;
+  Value* mapped(Emitter& e, Value* index, Value* extent) const;
+  Value* filled(Emitter& e, Value* picked, Value* index, Value* extent, int64_t axis) const;
+
+  Dims start_, size_, stride_, axes_{};
+  SampleMode mode_ = SampleMode::kSTRICT_BOUNDS;
+};
+
+std::vector<int64_t> SliceLayer::sliced_axes(Emitter& e) const {
+  const int rank = e.rank(in(0));
+  if (has_operand(5)) {
+    const auto axes = e.known_integers(in(5));
+    if (!axes) e.fail(unsupported("the axes must be known at build time"));
+    return e.normalized(axes.value_or(std::vector<int64_t>()), rank);
+  }
+  if (axes_.nbDims >= 0) return e.normalized(to_integers(axes_), rank);
+  std::vector<int64_t> axes;
+  for (int i = 0; i < rank; ++i) axes.push_back(i);
+  return axes;
+}
+
+/// Constant bounds can be checked here; the others are clamped at run time.
+void SliceLayer::check_bounds(Emitter& e, const std::vector<int64_t>& axes) const {
+  for (size_t i = 0; i < axes.size() && e.ok(); ++i) {
+    const Dim& extent = e.shape(in(0))[static_cast<size_t>(axes[i])];
+    if (!extent.is_constant() || has_operand(1) || has_operand(2) || has_operand(3)) continue;
+    const int64_t last = start_.d[i] + (size_.d[i] - 1) * stride_.d[i];
+    const bool inside = start_.d[i] >= 0 && last >= 0 && start_.d[i] < extent.constant() &&
+                        last < extent.constant();
+    if (size_.d[i] < 0 || (size_.d[i] > 0 && !inside))
+      e.fail(user_error("start {}, size {} and stride {} leave axis {} of {}", start_.d[i],
+                        size_.d[i], stride_.d[i], axes[i], to_string(e.shape(in(0)))));
+  }
+}
+
+Value* SliceLayer::strict(Emitter& e, Value* start, Value* size, Value* stride,
+                          const std::vector<int64_t>& axes) const {
+  check_bounds(e, axes);
+  // One beyond the last element; below the first one a negative end would count from the back.
+  Value* last = e.add(start, e.mul(e.sub(size, e.integer(1)), stride));
+  Value* end = e.add(last, e.pointwise(PointwiseFunction::k_sign, {stride}));
+  const auto steps = e.known_integers(stride);
+  const bool forward =
+      steps && std::all_of(steps->begin(), steps->end(), [](int64_t s) { return s > 0; });
+  if (!forward)
+    end = e.where(e.pointwise(PointwiseFunction::k_less, {end, e.integer(0)}),
+                  e.integer(INT64_MIN / 2), end);
+  return e.add(Slice{}, {in(0), start, end, e.integers(axes), stride});
+}
+
+/// Where outside indices read from.
+Value* SliceLayer::mapped(Emitter& e, Value* index, Value* extent) const {
+  Value* last = e.sub(extent, e.integer(1));
+  if (mode_ == SampleMode::kWRAP) return e.pointwise(PointwiseFunction::k_mod, {index, extent});
+  if (mode_ != SampleMode::kREFLECT) return e.max(e.min(index, last), e.integer(0));
+  Value* period = e.max(e.mul(last, e.integer(2)), e.integer(1));
+  Value* place = e.pointwise(PointwiseFunction::k_mod, {index, period});
+  return e.min(place, e.sub(period, place));
+}
+
+Value* SliceLayer::filled(Emitter& e, Value* picked, Value* index, Value* extent,
+                          int64_t axis) const {
+  Value* low = e.pointwise(PointwiseFunction::k_greater_equal, {index, e.integer(0)});
+  Value* high = e.pointwise(PointwiseFunction::k_less, {index, extent});
+  Value* inside = e.pointwise(PointwiseFunction::k_and, {low, high});
+  std::vector<int64_t> trailing(static_cast<size_t>(e.rank(picked) - axis), 1);
+  trailing[0] = -1;
+  Value* number = has_operand(4) ? e.cast(in(4), e.type(picked)) : e.number(0, e.type(picked));
+  if (has_operand(4) && e.rank(number) != 0) number = e.reshape(number, {});
+  return e.where(e.reshape(inside, trailing), picked, number);
+}
+
+Value* SliceLayer::sampled(Emitter& e, Value* x, Value* index, int64_t axis) const {
+  Value* extent = e.squeeze(e.slice(e.shape_of(x), 0, axis, axis + 1), {0});
+  Gather op;
+  op.axis = axis;
+  Value* picked = e.add(op, {x, mapped(e, index, extent)});
+  return mode_ == SampleMode::kFILL ? filled(e, picked, index, extent, axis) : picked;
+}
+
+std::vector<Value*> SliceLayer::lower(Emitter& e) {
+  const std::vector<int64_t> axes = sliced_axes(e);
+  const auto count = static_cast<int32_t>(axes.size());
+  const bool fits = (has_operand(1) || start_.nbDims == count) &&
+                    (has_operand(2) || size_.nbDims == count) &&
+                    (has_operand(3) || stride_.nbDims == count);
+  if (!fits)
+    e.fail(user_error("start, size and stride must hold a number for each of {} axes", count));
+  if (!e.ok()) return {nullptr};
+  Value* start = attribute(e, 1, start_);
+  Value* size = attribute(e, 2, size_);
+  Value* stride = attribute(e, 3, stride_);
+  if (mode_ == SampleMode::kSTRICT_BOUNDS) return {strict(e, start, size, stride, axes)};
+  Value* x = in(0);
+  for (int64_t i = 0; i < count && e.ok(); ++i) {
+    Value* number = e.squeeze(e.slice(size, 0, i, i + 1), {0});
+    Value* range = e.add(RangeOf{}, {e.integer(0), number, e.integer(1)});
+    Value* step = e.slice(stride, 0, i, i + 1);
+    Value* index = e.add(e.slice(start, 0, i, i + 1), e.mul(range, step));
+    x = sampled(e, x, index, axes[static_cast<size_t>(i)]);
+  }
+  return {x};
+}
+
+class PaddingLayer final : public LayerOf<nvinfer1::IPaddingLayer, LayerType::kPADDING> {
+ public:
+  PaddingLayer(Network& network, const Dims& pre, const Dims& post)
+      : LayerOf(network), pre_(pre), post_(post) {}
+  void setPrePaddingNd(const Dims& value) noexcept override {
+    if (permit(value.nbDims == 2, "setPrePaddingNd", "2 numbers")) assign(pre_, value);
+  }
+  Dims getPrePaddingNd() const noexcept override { return pre_; }
+  void setPostPaddingNd(const Dims& value) noexcept override {
+    if (permit(value.nbDims == 2, "setPostPaddingNd", "2 numbers")) assign(post_, value);
+  }
+  Dims getPostPaddingNd() const noexcept override { return post_; }
+  void lock() { forbid_changes(); }
+
+  std::vector<Value*> lower(Emitter& e) override {
+    const int rank = e.rank(in(0));
+    if (rank < 2) e.fail(user_error("padding needs an input of at least 2 axes"));
+    if (!e.ok()) return {nullptr};
+    std::vector<int64_t> pads(static_cast<size_t>(rank) * 2, 0);
+    for (int i = 0; i < 2; ++i) {
+      pads[static_cast<size_t>(rank - 2 + i)] = pre_.d[i];
+      pads[static_cast<size_t>(rank * 2 - 2 + i)] = post_.d[i];
+    }
+    return {e.add(Pad{}, {in(0), e.integers(pads)})};
+  }
+
+ private:
+  Dims pre_, post_;
+};
+
+std::unique_ptr<LayerCore> fixed_slice(Network& network) {
+  auto layer = std::make_unique<SliceLayer>(network, Dims{}, Dims{}, Dims{});
+  layer->lock();
+  return layer;
+}
+
+}  // namespace
+
+// The importer's slices are ends and not sizes; expansions, tilings and splits have other operands.
+std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Slice&) {
+  return fixed_slice(network);
+}
+std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Expand&) {
+  return fixed_slice(network);
+}
+std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Tile&) {
+  return fixed_slice(network);
+}
+std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Split&) {
+  return fixed_slice(network);
+}
+std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Pad&) {
+  auto layer = std::make_unique<PaddingLayer>(network, Dims{}, Dims{});
+  layer->lock();
+  return layer;
+}
+
+ISliceLayer* Network::addSlice(ITensor& input, const Dims& start, const Dims& size,
+                               const Dims& stride) noexcept {
+  const auto fits = [](const Dims& dims) {
+    return dims.nbDims >= 0 && dims.nbDims <= Dims::MAX_DIMS;
+  };
+  if (!require(fits(start) && fits(size) && fits(stride), "addSlice", "at most 8 axes"))
+    return nullptr;
+  return insert<SliceLayer>("addSlice", {&input}, 1, start, size, stride);
+}
+
+IPaddingLayer* Network::addPaddingNd(ITensor& input, const Dims& prePadding,
+                                     const Dims& postPadding) noexcept {
+  if (!require(prePadding.nbDims == 2 && postPadding.nbDims == 2, "addPaddingNd",
+               "2 numbers before and after"))
+    return nullptr;
+  return insert<PaddingLayer>("addPaddingNd", {&input}, 1, prePadding, postPadding);
+}
+
+}  // namespace tenon::network

@@ -1,0 +1,220 @@
+// How the layers of a network become nodes of its graph.
+#include <algorithm>
+
+#include "network/convert.h"
+#include "network/network.h"
+#include "ops/structure.h"
+#include "ops/table.h"
+
+namespace tenon::network {
+namespace {
+
+using Taken = std::map<std::string, int>;
+
+/// "(Unnamed Layer* 3) [Convolution]", as the surface has it.
+std::string default_name(size_t index, LayerType type) {
+  static constexpr std::string_view kNames[] = {
+#define TENON_LAYER_NAME(name) name,
+#include "network/layer_names.def"
+  };
+  return fmt::format("(Unnamed Layer* {}) [{}]", index, kNames[static_cast<size_t>(type)]);
+}
+
+/// Whether every reader of the constant takes it as its weights.
+bool is_weights(const Node& node) {
+  if (!node.is<Constant>() || node.output()->uses().empty()) return false;
+  return std::all_of(
+      node.output()->uses().begin(), node.output()->uses().end(), [](const Use& use) {
+        return use.index > 0 &&
+               (use.node->kind() == OpKind::kConv || use.node->kind() == OpKind::kDeconv ||
+                use.node->kind() == OpKind::kBatchNorm);
+      });
+}
+
+}  // namespace
+
+bool Network::attach(const char* method, std::unique_ptr<LayerCore> layer,
+                     const std::vector<ITensor*>& operands, int results) {
+  for (ITensor* tensor : operands) {
+    if (!require(tensor != nullptr, method, "tensors, and one is null")) return false;
+    TensorHandle* handle = own(*tensor, method);
+    if (handle == nullptr) return false;
+    layer->operands_.push_back(handle);
+  }
+  layer->name_ = default_name(listed_.size(), layer->layer().getType());
+  // Until it is asked for types the layer has a node without meaning, for its outputs to exist.
+  Node* node = graph_->add_node(std::make_unique<Identity>(), {}, results, layer->name_);
+  layer->nodes_ = {node};
+  owners_[node] = layer.get();
+  for (int i = 0; i < results; ++i) {
+    node->output(i)->name =
+        i == 0 ? layer->name_ + "_output" : fmt::format("{}_output_{}", layer->name_, i);
+    layer->results_.push_back(new_handle(node->output(i), layer.get()));
+  }
+  ++stale_;
+  listed_.push_back(layer.get());
+  layers_.push_back(std::move(layer));
+  return true;
+}
+
+void Network::adopt_layer(Node& node) {
+  std::unique_ptr<LayerCore> layer = adopt_node(*this, node);
+  layer->name_ = node.name;
+  layer->nodes_ = {&node};
+  layer->imported_ = true;
+  layer->state_ = LayerCore::State::kClean;
+  for (Value* input : node.inputs())
+    layer->operands_.push_back(input == nullptr ? nullptr : handle(input));
+  for (Value* output : node.outputs()) layer->results_.push_back(new_handle(output, layer.get()));
+  owners_[&node] = layer.get();
+  if (!is_weights(node)) listed_.push_back(layer.get());
+  layers_.push_back(std::move(layer));
+}
+
+Status Network::adopt(std::unique_ptr<Graph> graph) {
+  if (!layers_.empty() || !inputs_.empty())
+    return user_error("the network is not empty: parse into a new one");
+  graph_ = std::move(graph);
+  if (name_.empty()) name_ = graph_->name;
+  TENON_TRY(graph_->sort());
+  for (Value* input : graph_->inputs()) inputs_.push_back(new_handle(input, nullptr));
+  for (const auto& node : graph_->nodes()) adopt_layer(*node);
+  return {};
+}
+
+void Network::mark_stale(LayerCore& layer) {
+  if (layer.state_ == LayerCore::State::kStale) return;
+  const bool failed = layer.state_ == LayerCore::State::kFailed;
+  layer.state_ = LayerCore::State::kStale;
+  layer.reported_ = false;
+  ++stale_;
+  if (!failed) return;
+  // What failed because of this one has another chance.
+  for (const auto& other : layers_)
+    if (other->state_ == LayerCore::State::kFailed) mark_stale(*other);
+}
+
+void Network::mark_users_stale(const Value& value) {
+  for (const Use& use : value.uses()) {
+    const auto owner = owners_.find(use.node);
+    if (owner != owners_.end()) mark_stale(*owner->second);
+  }
+}
+
+Value* Network::stand_in(TensorType type) {
+  return graph_->add_input({}, std::move(type));
+}
+
+Status Network::refresh_operands(LayerCore& layer) {
+  for (size_t i = 0; i < layer.lowered_operands(); ++i) {
+    const TensorHandle* operand = layer.operands_[i];
+    LayerCore* producer = operand == nullptr ? nullptr : operand->producer();
+    if (producer == nullptr) continue;
+    if (producer->visiting_)
+      return user_error("layer '{}': its inputs depend on its outputs", layer.name_);
+    refresh(*producer);
+    if (producer->state_ == LayerCore::State::kFailed)
+      return Error{producer->error_.kind,
+                   fmt::format("layer '{}': its input '{}' is not valid: {}", layer.name_,
+                               operand->getName(), producer->error_.message)};
+  }
+  return {};
+}
+
+/// Puts the new nodes in the place of the old ones.
+void Network::replace_nodes(LayerCore& layer, std::vector<Node*> nodes,
+                            const std::vector<Value*>& values) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    TensorHandle& handle = *layer.results_[i];
+    Value* old = handle.value();
+    if (old == values[i]) continue;
+    by_value_.erase(old);
+    handle.rebind(values[i]);
+    by_value_[values[i]] = &handle;
+    graph_->replace_uses(old, values[i]);
+    if (!(old->type == values[i]->type) || old->elements != values[i]->elements)
+      mark_users_stale(*values[i]);
+    if (old->producer() == nullptr) graph_->erase_input(old->index());
+  }
+  std::swap(layer.nodes_, nodes);
+  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+    owners_.erase(*node);
+    graph_->erase(*node);
+  }
+  for (const Node* node : layer.nodes_) owners_[node] = &layer;
+  layer.name_nodes();
+}
+
+Status Network::lower(LayerCore& layer) {
+  FoldCache folded;
+  Emitter e(*graph_, folded, layer.name_);
+  std::vector<Value*> values = layer.lower(e);
+  for (size_t i = 0; e.ok() && i < values.size(); ++i) {
+    if (layer.result_type_is_set(static_cast<int32_t>(i)))
+      values[i] = e.cast(values[i], from_public(*layer.result_types_[i]));
+    // A handle is of one layer: what is passed through gets a node.
+    if (e.ok() && by_value_.count(values[i]) != 0 && by_value_[values[i]] != layer.results_[i])
+      values[i] = e.add(Identity{}, {values[i]});
+  }
+  if (!e.ok()) {
+    const std::vector<Node*>& made = e.emitted();
+    for (auto node = made.rbegin(); node != made.rend(); ++node) graph_->erase(*node);
+    return Error{e.error().kind, fmt::format("layer '{}': {}", layer.name_, e.message())};
+  }
+  replace_nodes(layer, e.emitted(), values);
+  return {};
+}
+
+/// An imported node whose inputs changed.
+Status Network::infer_imported(LayerCore& layer) {
+  std::vector<TensorType> before;
+  for (const Value* output : layer.nodes_[0]->outputs()) before.push_back(output->type);
+  TENON_TRY(infer_node(*layer.nodes_[0]));
+  for (size_t i = 0; i < before.size(); ++i)
+    if (!(before[i] == layer.nodes_[0]->output(static_cast<int>(i))->type))
+      mark_users_stale(*layer.nodes_[0]->output(static_cast<int>(i)));
+  return {};
+}
+
+void Network::refresh(LayerCore& layer) {
+  if (layer.state_ != LayerCore::State::kStale) return;
+  layer.visiting_ = true;
+  Status status = refresh_operands(layer);
+  if (status.ok()) status = layer.imported_ ? infer_imported(layer) : lower(layer);
+  layer.visiting_ = false;
+  --stale_;
+  layer.state_ = status.ok() ? LayerCore::State::kClean : LayerCore::State::kFailed;
+  if (!status.ok()) layer.error_ = status.error();
+}
+
+Status Network::update_all() {
+  // Inputs set later may make layers stale that come earlier, hence the repetition.
+  for (size_t round = 0; stale_ > 0 && round <= layers_.size(); ++round)
+    for (size_t i = 0; stale_ > 0 && i < layers_.size(); ++i) refresh(*layers_[i]);
+  for (const auto& layer : layers_)
+    if (layer->state_ == LayerCore::State::kFailed) return layer->error_;
+  return {};
+}
+
+bool Network::update(LayerCore& layer) {
+  if (stale_ > 0) (void)update_all();
+  if (layer.state_ != LayerCore::State::kFailed) return true;
+  if (!layer.reported_) reporter_->report(layer.error_);
+  layer.reported_ = true;
+  return false;
+}
+
+Result<std::unique_ptr<Graph>> Network::finished_graph() {
+  if (graph_->outputs().empty())
+    return user_error("the network has no output: mark one with markOutput");
+  TENON_TRY(update_all());
+  TENON_TRY(graph_->sort());
+  std::vector<std::pair<const Value*, Value*>> mapping;
+  std::unique_ptr<Graph> graph = graph_->clone(&mapping);
+  graph->name = name_;
+  TENON_TRY(control_->assemble(*graph, mapping, inputs_));
+  TENON_TRY(infer_graph(*graph));
+  return graph;
+}
+
+}  // namespace tenon::network
