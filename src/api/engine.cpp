@@ -9,6 +9,7 @@
 #include "network/convert.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
+#include "plan/plan_file.h"
 
 namespace tenon::api {
 namespace {
@@ -62,9 +63,8 @@ Dims no_dims() {
 }  // namespace
 
 EngineHandle::EngineHandle(std::shared_ptr<Engine> engine,
-                           std::shared_ptr<network::Reporter> reporter,
-                           std::vector<std::byte> bytes)
-    : engine_(std::move(engine)), reporter_(std::move(reporter)), bytes_(std::move(bytes)) {
+                           std::shared_ptr<network::Reporter> reporter)
+    : engine_(std::move(engine)), reporter_(std::move(reporter)) {
   for (const Value* input : engine_->graph().inputs()) tensors_.push_back(input);
   for (const Value* output : engine_->graph().outputs()) tensors_.push_back(output);
 }
@@ -92,7 +92,10 @@ int32_t EngineHandle::getNbLayers() const noexcept {
   return static_cast<int32_t>(layers_of(engine_->graph()).size());
 }
 IHostMemory* EngineHandle::serialize() const noexcept {
-  return new HostMemory(bytes_);
+  auto bytes = write_plan(engine_->plan());
+  if (bytes.ok()) return new HostMemory(std::move(bytes).value());
+  reporter_->report(bytes.error());
+  return nullptr;
 }
 
 IExecutionContext* EngineHandle::make_context() noexcept {

@@ -18,9 +18,7 @@ using nvinfer1::Dims;
 /// ICudaEngine over a loaded plan. Tensors are numbered inputs first, then outputs.
 class EngineHandle final : public ICudaEngine {
  public:
-  /// `bytes` are the plan's, for serialize().
-  EngineHandle(std::shared_ptr<Engine> engine, std::shared_ptr<network::Reporter> reporter,
-               std::vector<std::byte> bytes);
+  EngineHandle(std::shared_ptr<Engine> engine, std::shared_ptr<network::Reporter> reporter);
 
   Engine& engine() const { return *engine_; }
   std::shared_ptr<Engine> shared_engine() const { return engine_; }
@@ -98,7 +96,6 @@ class EngineHandle final : public ICudaEngine {
 
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<network::Reporter> reporter_;
-  std::vector<std::byte> bytes_;
   std::vector<const Value*> tensors_;
 };
 

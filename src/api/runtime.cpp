@@ -48,8 +48,7 @@ ICudaEngine* Runtime::load(std::shared_ptr<const void> owner, const void* bytes,
     reporter_->report(engine.error());
     return nullptr;
   }
-  return new EngineHandle(std::move(engine).value(), reporter_,
-                          std::vector<std::byte>(span.begin(), span.end()));
+  return new EngineHandle(std::move(engine).value(), reporter_);
 }
 
 ICudaEngine* Runtime::deserializeCudaEngine(const void* blob, std::size_t size) noexcept {

@@ -228,6 +228,7 @@ std::unique_ptr<Graph> Graph::clone(std::vector<std::pair<const Value*, Value*>>
         copy->add_node(node->op->clone(), {}, static_cast<int>(node->outputs().size()), node->name);
     twin->origins = node->origins;
     twin->tactic = node->tactic;
+    twin->packed = node->packed;
     for (const auto& body : node->bodies) twin->bodies.push_back(body->clone());
     for (size_t i = 0; i < node->outputs().size(); ++i)
       pair(node->outputs()[i], twin->outputs()[i]);

@@ -73,6 +73,7 @@ class Node {
       origins;  ///< ONNX nodes (or API layers) it came from, kept by every pass.
   std::vector<std::unique_ptr<Graph>> bodies;
   std::string tactic;  ///< Chosen kernel, e.g. "cpu.gemm.packed{mb=14}"; empty before selection.
+  Tensor packed;       ///< Its constants in the form that kernel reads, bytes; mostly undefined.
 
   const std::vector<Value*>& inputs() const { return inputs_; }
   const std::vector<Value*>& outputs() const { return outputs_; }

@@ -47,6 +47,8 @@ class Tensor {
   int rank() const { return static_cast<int>(extents_.size()); }
   int64_t count() const { return element_count(extents_); }
   int64_t byte_count() const { return count() * byte_size(type_); }
+  /// False for no tensor, and for one whose contents were left out: only type and extents are
+  /// there.
   bool defined() const { return bytes_ != nullptr; }
 
   const std::byte* bytes() const { return bytes_; }

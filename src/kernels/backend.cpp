@@ -1,5 +1,9 @@
 #include "kernels/backend.h"
 
+#include <algorithm>
+
+#include "device/cpu/cpu_device.h"
+
 namespace tenon {
 
 const Tactic* Backend::find(std::string_view name) const {
@@ -18,14 +22,29 @@ std::string join_tactic(std::string_view name, std::string_view config) {
   return config.empty() ? std::string(name) : fmt::format("{}{{{}}}", name, config);
 }
 
+namespace {
+
+bool has_all_contents(const Problem& problem) {
+  return std::all_of(problem.inputs.begin(), problem.inputs.end(), [](const Operand& operand) {
+    return operand.constant == nullptr || operand.constant->defined();
+  });
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& node,
                                             const Problem& problem) {
   const TacticText wanted = split_tactic(node.tactic);
   const Tactic* chosen = backend.find(wanted.name);
   if (chosen != nullptr && chosen->supports(problem)) {
     auto kernel = chosen->create(problem, wanted.config);
-    if (kernel.ok()) return kernel;
+    if (kernel.ok() || !has_all_contents(problem)) return kernel;
   }
+  if (!has_all_contents(problem))
+    return unsupported(
+        "'{}' cannot run under these shapes: the plan holds its weights for {} alone; build it "
+        "again with a profile for them",
+        node.name, node.tactic);
   std::string reasons;
   for (const Tactic& tactic : backend.tactics) {
     const Support support = tactic.supports(problem);

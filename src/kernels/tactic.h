@@ -38,6 +38,10 @@ struct Problem {
   Device* device = nullptr;
   int threads = 1;          ///< CPU: threads a kernel may use.
   int isa_limit = 255;      ///< CPU: no better instruction set than this of device/cpu/isa.h.
+  /// What Kernel::packed() of an earlier kernel of the same tactic, configuration and node gave on
+  /// such a device; empty: not known. Constants whose contents were left out for it are present but
+  /// not defined().
+  std::span<const std::byte> packed;
   bool allow_tf32 = false;  ///< Matrix units may round f32 operands to tf32.
   bool allow_winograd =
       true;  ///< Transforms that change f32 rounding by more than reordering may be used.
@@ -62,6 +66,8 @@ struct LaunchArguments {
   std::span<const void* const> inputs;
   std::span<void* const> outputs;
   void* workspace = nullptr;  ///< workspace_bytes() bytes, 256-byte aligned, contents undefined.
+  /// What later steps will read: for a kernel that leaves memory idle to fetch into the caches.
+  std::span<const std::byte> ahead;
   Queue queue;
 };
 
@@ -78,8 +84,13 @@ class Kernel {
   /// Output `output` may use the memory of input `input` (same bytes, read before written element
   /// by element).
   virtual bool may_alias(int /*input*/, int /*output*/) const { return false; }
-  /// Bytes of packed weights it owns, for reports.
-  virtual size_t owned_bytes() const { return 0; }
+  /// The constants in the form that run() reads, empty where it reads them as they are. The form
+  /// depends on constants, attributes, configuration and device alone, not on extents that vary.
+  virtual std::span<const std::byte> packed() const { return {}; }
+  /// True for constants whose contents packed() holds: a plan need not have them as well.
+  virtual bool packs_input(int) const { return false; }
+  /// Bytes of LaunchArguments::ahead that it can fetch while it computes.
+  virtual size_t fetch_capacity() const { return 0; }
 };
 
 /// A way to compute a kind of problem on a kind of device: one row of a family's tactics.def.

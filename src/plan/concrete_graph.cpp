@@ -174,6 +174,8 @@ Problem ConcreteGraph::problem(const Node& node, Device& device, int threads) co
   problem.node = &node;
   problem.device = &device;
   problem.threads = threads;
+  if (node.packed.defined())
+    problem.packed = {node.packed.bytes(), static_cast<size_t>(node.packed.byte_count())};
   for (const Value* input : node.inputs()) problem.inputs.push_back(operand(input));
   for (const Value* output : node.outputs()) problem.outputs.push_back(operand(output));
   return problem;

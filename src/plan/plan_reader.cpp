@@ -53,6 +53,7 @@ struct Weights {
     for (const int64_t extent : extents)
       if (extent < 0 || __builtin_mul_overflow(size, static_cast<uint64_t>(extent), &size))
         return damaged("a tensor has impossible extents");
+    if (!description.stored()) return Tensor(type, extents, nullptr, nullptr);
     if (description.offset() > bytes.size() || size > bytes.size() - description.offset())
       return damaged("a tensor of {} bytes lies outside the weights", size);
     return Tensor(type, extents, bytes.data() + description.offset(), owner);
@@ -220,6 +221,9 @@ class GraphReader {
         graph.add_node(std::move(op), std::move(inputs), static_cast<int>(outputs.size()), name);
     node->origins = texts(source.origins());
     node->tactic = text(source.tactic());
+    if (source.packed() != nullptr) {
+      TENON_ASSIGN(node->packed, weights_.tensor(*source.packed()));
+    }
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (!fresh(values, outputs[i])) return damaged("an output of node '{}'", name);
       values[outputs[i]] = node->output(static_cast<int>(i));

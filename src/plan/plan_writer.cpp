@@ -49,6 +49,20 @@ class WeightSection {
   size_t size_ = 0;
 };
 
+Offset<fb::Tensor> write_tensor(FlatBufferBuilder& builder, WeightSection& weights,
+                                const Tensor& tensor) {
+  const auto extents = builder.CreateVector(tensor.extents());
+  const uint64_t offset = tensor.defined() ? weights.add(tensor) : 0;
+  return fb::CreateTensor(builder, static_cast<uint8_t>(tensor.type()), extents, offset,
+                          tensor.defined());
+}
+
+/// Packed weights of all nodes lie together in the order of use, for steps to fetch ahead.
+void place_packed(const Graph& graph, WeightSection& weights) {
+  for (const auto& node : graph.nodes())
+    if (node->packed.defined()) weights.add(node->packed);
+}
+
 /// Turns attributes into their table form.
 class AttributeWriter final : public AttributeVisitor {
  public:
@@ -71,11 +85,8 @@ class AttributeWriter final : public AttributeVisitor {
     texts(name, value);
   }
   void visit(std::string_view name, Tensor& value) override {
-    if (!value.defined()) return;
-    const auto extents = builder_.CreateVector(value.extents());
-    const auto tensor = fb::CreateTensor(builder_, static_cast<uint8_t>(value.type()), extents,
-                                         weights_.add(value));
-    add(name, 0, 0, 0, tensor);
+    if (!value.defined() && value.extents().empty()) return;
+    add(name, 0, 0, 0, write_tensor(builder_, weights_, value));
   }
 
   std::vector<Offset<fb::Attribute>> attributes;
@@ -153,12 +164,14 @@ class GraphWriter {
     AttributeWriter attributes(builder_, weights_);
     node.op->visit_attributes(attributes);
     const auto op = builder_.CreateString(node.op->name().data(), node.op->name().size());
-    return fb::CreateNode(builder_, op, builder_.CreateString(node.name),
-                          builder_.CreateVectorOfStrings(node.origins),
-                          builder_.CreateVector(attributes.attributes),
-                          builder_.CreateVector(indices(node.inputs(), index)),
-                          builder_.CreateVector(indices(node.outputs(), index)),
-                          builder_.CreateVector(bodies), builder_.CreateString(node.tactic));
+    Offset<fb::Tensor> packed;
+    if (node.packed.defined()) packed = write_tensor(builder_, weights_, node.packed);
+    return fb::CreateNode(
+        builder_, op, builder_.CreateString(node.name),
+        builder_.CreateVectorOfStrings(node.origins), builder_.CreateVector(attributes.attributes),
+        builder_.CreateVector(indices(node.inputs(), index)),
+        builder_.CreateVector(indices(node.outputs(), index)), builder_.CreateVector(bodies),
+        builder_.CreateString(node.tactic), packed);
   }
 
   FlatBufferBuilder& builder_;
@@ -205,6 +218,7 @@ PlanChecksum plan_checksum(std::span<const std::byte> file) {
 Result<std::vector<std::byte>> write_plan(const Plan& plan) {
   FlatBufferBuilder builder;
   WeightSection weights;
+  place_packed(*plan.graph, weights);
   const auto graph = GraphWriter(builder, weights).write(*plan.graph);
   std::vector<Offset<fb::Profile>> profiles;
   for (const Profile& profile : plan.profiles) profiles.push_back(write_profile(builder, profile));

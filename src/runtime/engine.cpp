@@ -37,6 +37,10 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, Memor
   if (plan.device != backend.device->properties().kind)
     return user_error("the plan was built for {}, which this program does not run on",
                       plan.device_name);
+  const std::string& architecture = backend.device->properties().architecture;
+  if (plan.architecture != architecture)
+    return user_error("the plan was built for '{}' and this is '{}'; build it again here",
+                      plan.architecture, architecture);
   if (!memory) memory = [device = backend.device](size_t bytes) { return device->allocate(bytes); };
   TENON_TRY(backend.device->activate());
   auto engine =

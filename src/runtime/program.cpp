@@ -6,6 +6,7 @@
 #include "device/streams.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
+#include "runtime/fetch_ahead.h"
 
 namespace tenon {
 namespace {
@@ -39,6 +40,7 @@ Result<std::unique_ptr<Program>> Program::create(const Backend& backend, Constan
   TENON_TRY(program->make_steps(backend, threads));
   program->plan_arena();
   TENON_TRY(program->place(constants));
+  program->share_fetches();
   return program;
 }
 
@@ -148,6 +150,16 @@ Status Program::place(ConstantStore& constants) {
   return {};
 }
 
+void Program::share_fetches() {
+  std::vector<FetchStep> fetches;
+  for (const Step& step : steps_)
+    fetches.push_back(step.kernel == nullptr
+                          ? FetchStep{}
+                          : FetchStep{step.kernel->packed(), step.kernel->fetch_capacity()});
+  const auto ahead = plan_fetches(fetches);
+  for (size_t i = 0; i < steps_.size(); ++i) steps_[i].ahead = ahead[i];
+}
+
 namespace {
 
 /// Measures the steps of one run: on a device with streams by events, which do not hold it up.
@@ -215,6 +227,7 @@ Status Program::run_step(Device& device, const Step& step, std::span<void*> poin
   arguments.outputs = pointers.subspan(step.inputs.size());
   arguments.workspace = workspace;
   arguments.queue = queue;
+  arguments.ahead = step.ahead;
   Status status = step.kernel->run(arguments);
   if (status.ok()) return status;
   return std::move(status).error().with_context(fmt::format("layer '{}'", step.node->name));

@@ -71,6 +71,7 @@ class Program {
     size_t copy_bytes = 0;
     std::vector<Reference> inputs, outputs;
     Reference workspace;
+    std::span<const std::byte> ahead;
   };
   Status run_step(Device& device, const Step& step, std::span<void*> pointers, void* workspace,
                   Queue queue) const;
@@ -79,6 +80,7 @@ class Program {
   Status make_steps(const Backend& backend, int threads);
   Status place(ConstantStore& constants);
   void plan_arena();
+  void share_fetches();
   Result<Reference> reference(const Value* value, ConstantStore& constants) const;
 
   ConcreteGraph graph_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/table.h"
+#include "select/pack_weights.h"
 
 namespace tenon {
 namespace {
@@ -89,6 +90,8 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   TENON_ASSIGN(const SymbolValues symbols, usual_symbols(*plan.graph, plan.profiles[0]));
   request.select.logger = &logger;
   TENON_TRY(select_tactics(*plan.graph, request.backend, symbols, request.select, cache));
+  TENON_TRY(pack_weights(*plan.graph, request.backend, symbols, request.select.threads,
+                         request.keep_originals));
   return plan;
 }
 

@@ -17,6 +17,8 @@ struct CompileRequest {
   PassOptions passes;
   SelectOptions select;
   Backend backend;
+  /// The plan holds all weights as the model has them too, beside what kernels make of them.
+  bool keep_originals = false;
 };
 
 /// All of a build: shapes from the profiles, passes, kernels. `cache` grows.

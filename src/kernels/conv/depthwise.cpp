@@ -52,9 +52,10 @@ Result<DepthwiseConvolution> DepthwiseConvolution::prepare(const ConvProblem& pr
   }
   const int64_t taps = volume(p.kernel);
   conv.padded_channels_ = (p.groups + kChannelPadding - 1) / kChannelPadding * kChannelPadding;
-  conv.weights_ = AlignedBuffer(taps * conv.padded_channels_ * sizeof(float));
-  if (conv.weights_.data() == nullptr) return resource_error("no memory for packed weights");
-  float* packed = conv.weights_.as<float>();
+  TENON_ASSIGN(conv.weights_, PackedWeights::make(taps * conv.padded_channels_ * sizeof(float),
+                                                  p.packed, weights));
+  if (conv.weights_.filled()) return conv;
+  float* packed = static_cast<float*>(conv.weights_.target());
   std::fill_n(packed, taps * conv.padded_channels_, 0.0f);
   for (int64_t c = 0; c < p.groups; ++c)
     for (int64_t t = 0; t < taps; ++t)
@@ -91,7 +92,7 @@ void DepthwiseConvolution::run_line(const ConvArguments& arguments, int64_t inde
   DepthwiseLine line{.input = static_cast<const char*>(arguments.input) +
                               image * image_elements * element_size(p.input_type),
                      .input_type = p.input_type,
-                     .weights = weights_.as<float>(),
+                     .weights = reinterpret_cast<const float*>(weights_.at(0)),
                      .weight_stride = padded_channels_,
                      .channels = p.groups,
                      .extents = p.input,

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/status.h"
-#include "device/cpu/aligned_buffer.h"
+#include "device/cpu/packed_weights.h"
 #include "device/cpu/thread_pool.h"
 #include "kernels/conv/problem.h"
 
@@ -44,7 +44,8 @@ class DepthwiseConvolution {
   static Result<DepthwiseConvolution> prepare(const ConvProblem& problem, const void* weights);
 
   size_t scratch_bytes() const;
-  size_t packed_bytes() const { return weights_.size(); }
+  std::span<const std::byte> packed() const { return weights_.bytes(); }
+  size_t fetch_capacity() const { return 0; }
   void run(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const;
 
  private:
@@ -56,7 +57,7 @@ class DepthwiseConvolution {
   FinishFunction finish_ = nullptr;
   RegisterEpilogue registers_;
   int64_t padded_channels_ = 0;
-  AlignedBuffer weights_;
+  PackedWeights weights_;
 };
 
 }  // namespace tenon::cpu

@@ -86,6 +86,7 @@ Result<ConvDescription> describe_convolution(const Problem& problem) {
   p.groups = conv ? conv->groups : deconv->groups;
   p.threads = std::max(1, problem.threads);
   p.isa = cpu::isa_up_to(problem.isa_limit);
+  p.packed = problem.packed;
   if (p.transposed && p.channels_first_input)
     return unsupported("a transposed convolution of a channels-first input");
   conv ? describe_axes(*conv, problem, input, weights, p)

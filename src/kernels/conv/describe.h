@@ -38,15 +38,18 @@ class ConvKernel final : public Kernel {
                             arguments.queue.pool->threads());
     EpilogueOperand operands[kMaxConvSteps];
     bind_operands(description_.steps, arguments, operands);
-    implementation_.run({arguments.inputs[description_.input], arguments.outputs[0], operands},
-                        *arguments.queue.pool, arguments.workspace);
+    implementation_.run(
+        {arguments.inputs[description_.input], arguments.outputs[0], operands, arguments.ahead},
+        *arguments.queue.pool, arguments.workspace);
     return {};
   }
   size_t workspace_bytes() const override { return implementation_.scratch_bytes(); }
   bool uses_input(int input) const override {
     return input == description_.input || reads_input(description_.steps, input);
   }
-  size_t owned_bytes() const override { return implementation_.packed_bytes(); }
+  std::span<const std::byte> packed() const override { return implementation_.packed(); }
+  bool packs_input(int input) const override { return input == description_.weights; }
+  size_t fetch_capacity() const override { return implementation_.fetch_capacity(); }
 
  private:
   Implementation implementation_;

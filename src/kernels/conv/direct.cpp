@@ -101,7 +101,7 @@ Result<DirectConvolution> DirectConvolution::prepare(const ConvProblem& problem,
   const Microkernels& kernels = microkernels(p.compute, capped_isa(p.isa));
   conv.gather_ = gather_function(kernels.isa);
   p.transposed ? conv.make_phases(kernels) : conv.make_convolution(kernels);
-  for (Phase& phase : conv.phases_) TENON_TRY(conv.finish_phase(kernels, phase, weights));
+  TENON_TRY(conv.pack(kernels, weights));
   return conv;
 }
 
@@ -188,24 +188,32 @@ void DirectConvolution::make_phases(const Microkernels& kernels) {
   });
 }
 
-Status DirectConvolution::finish_phase(const Microkernels& kernels, Phase& phase,
-                                       const void* weights) {
+Status DirectConvolution::pack(const Microkernels& kernels, const void* weights) {
+  size_t bytes = 0;
+  for (Phase& phase : phases_) {
+    phase.gather.find_extent();
+    phase.packed_offset = bytes;
+    phase.packed_each = align_up(tenon::cpu::packed_bytes(kernels, phase.plan.k, phase.plan.n));
+    bytes += phase.packed_each * problem_.groups;
+  }
+  TENON_ASSIGN(packed_, PackedWeights::make(bytes, problem_.packed, weights));
+  if (!packed_.filled())
+    for (size_t i = 0; i < phases_.size(); ++i) pack_phase(kernels, i, weights);
+  return {};
+}
+
+void DirectConvolution::pack_phase(const Microkernels& kernels, size_t index, const void* weights) {
+  const Phase& phase = phases_[index];
   const int64_t n = phase.plan.n, k = phase.plan.k;
-  phase.gather.find_extent();
-  phase.packed_each = align_up(tenon::cpu::packed_bytes(kernels, k, n));
-  phase.packed = AlignedBuffer(phase.packed_each * problem_.groups);
-  if (phase.packed.size() != phase.packed_each * problem_.groups)
-    return resource_error("no memory for {} bytes of packed weights",
-                          phase.packed_each * problem_.groups);
-  const std::vector<Spatial>& taps = taps_[&phase - phases_.data()];
+  const std::vector<Spatial>& taps = taps_[index];
   const int64_t panels = (n + kernels.panel - 1) / kernels.panel;
+  char* to = static_cast<char*>(packed_.target()) + phase.packed_offset;
   for (int64_t g = 0; g < problem_.groups; ++g) {
     const std::vector<float> matrix =
         WeightMatrix{problem_, weights, g, problem_.channels_first_input}.dense(taps);
     pack_panels(kernels, {matrix.data(), ElementType::f32, n, 1}, k, n, 0, panels,
-                phase.packed.as<char>() + g * phase.packed_each);
+                to + g * phase.packed_each);
   }
-  return {};
 }
 
 size_t DirectConvolution::scratch_bytes() const {
@@ -215,10 +223,8 @@ size_t DirectConvolution::scratch_bytes() const {
   return most * problem_.threads;
 }
 
-size_t DirectConvolution::packed_bytes() const {
-  size_t bytes = 0;
-  for (const Phase& phase : phases_) bytes += phase.packed.size();
-  return bytes;
+size_t DirectConvolution::fetch_capacity() const {
+  return phases_.empty() ? 0 : tasks(phases_[0]) * phases_[0].plan.fetch_bytes_of_task();
 }
 
 int64_t DirectConvolution::tasks(const Phase& phase) const {
@@ -249,6 +255,10 @@ int64_t DirectConvolution::output_pixel(const Phase& phase, int64_t line) const 
 void DirectConvolution::run_task(const Phase& phase, const ConvArguments& arguments, int64_t task,
                                  void* scratch) const {
   const ProductPlan& plan = phase.plan;
+  // Of several phases the first one does all the fetching.
+  const bool fetches = &phase == phases_.data() && !arguments.ahead.empty();
+  const auto ahead =
+      fetches ? part_of(arguments.ahead, task, tasks(phase)) : arguments.ahead.first(0);
   const int64_t in_line = task % plan.row_tasks() * plan.row_block;
   task /= plan.row_tasks();
   const int64_t line = task % phase.lines;
@@ -286,12 +296,13 @@ void DirectConvolution::run_task(const Phase& phase, const ConvArguments& argume
   const ProductOperands product{.a = input,
                                 .a_stride = problem_.input_pixel_stride,
                                 .source = phase.direct ? nullptr : &source,
-                                .b = phase.packed.as<char>() + group * phase.packed_each,
+                                .b = packed_.at(phase.packed_offset + group * phase.packed_each),
                                 .output = static_cast<char*>(arguments.output) +
                                           (origin * problem_.output_pixel_stride + channel) *
                                               element_size(problem_.output_type),
                                 .output_stride = problem_.output_pixel_stride * pixel_step,
-                                .operands = operands};
+                                .operands = operands,
+                                .ahead = ahead};
   run_product(plan, product, row, std::min(plan.row_block, plan.m - in_line), column,
               std::min(plan.column_block, plan.n - column), scratch);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/status.h"
-#include "device/cpu/aligned_buffer.h"
+#include "device/cpu/packed_weights.h"
 #include "device/cpu/thread_pool.h"
 #include "kernels/conv/gather.h"
 #include "kernels/conv/problem.h"
@@ -19,7 +19,8 @@ class DirectConvolution {
   static Result<DirectConvolution> prepare(const ConvProblem& problem, const void* weights);
 
   size_t scratch_bytes() const;
-  size_t packed_bytes() const;
+  std::span<const std::byte> packed() const { return packed_.bytes(); }
+  size_t fetch_capacity() const;
   /// Needs `scratch` of scratch_bytes(), 64-byte aligned, and a pool of at most the problem's
   /// threads.
   void run(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const;
@@ -32,7 +33,7 @@ class DirectConvolution {
     int64_t lines = 1;   ///< Runs of output pixels at equal distances, plan.m each.
     Spatial first = {};  ///< first output position
     Spatial step = {1, 1, 1};
-    AlignedBuffer packed;  ///< groups one after the other
+    size_t packed_offset = 0;  ///< of its weights, groups one after the other
     size_t packed_each = 0;
     bool direct = false;  ///< A is the input itself.
   };
@@ -40,7 +41,8 @@ class DirectConvolution {
   void make_convolution(const Microkernels& kernels);
   void make_phases(const Microkernels& kernels);
   Gather base_gather(const Microkernels& kernels) const;
-  Status finish_phase(const Microkernels& kernels, Phase& phase, const void* weights);
+  Status pack(const Microkernels& kernels, const void* weights);
+  void pack_phase(const Microkernels& kernels, size_t index, const void* weights);
   int64_t tasks(const Phase& phase) const;
   void run_task(const Phase& phase, const ConvArguments& arguments, int64_t task,
                 void* scratch) const;
@@ -49,6 +51,7 @@ class DirectConvolution {
   ConvProblem problem_;
   GatherFunction gather_ = nullptr;
   std::vector<Phase> phases_;
+  PackedWeights packed_;
   std::vector<std::vector<Spatial>> taps_;  ///< of each phase, in the order of k
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <vector>
 
 #include "device/cpu/isa.h"
@@ -38,6 +39,7 @@ struct ConvProblem {
   std::vector<EpilogueStep> steps;
   Isa isa = detected_isa();
   int threads = 1;
+  std::span<const std::byte> packed;  ///< See tenon::Problem.
 };
 
 /// Addresses of one run.
@@ -45,6 +47,7 @@ struct ConvArguments {
   const void* input = nullptr;
   void* output = nullptr;
   const EpilogueOperand* operands = nullptr;  ///< parallel to the problem's steps
+  std::span<const std::byte> ahead;           ///< See tenon::LaunchArguments.
 };
 
 inline int64_t volume(const Spatial& s) {

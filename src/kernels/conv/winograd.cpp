@@ -96,9 +96,8 @@ Status WinogradConvolution<kTile>::pack(const void* weights) {
     return bf16_to_float(static_cast<const uint16_t*>(weights)[index]);
   };
   packed_each_ = align_up(tenon::cpu::packed_bytes(*kernels_, in, out));
-  packed_ = AlignedBuffer(packed_each_ * kPoints);
-  if (packed_.data() == nullptr && packed_each_ > 0)
-    return resource_error("no memory for {} bytes of packed weights", packed_each_ * kPoints);
+  TENON_ASSIGN(packed_, PackedWeights::make(packed_each_ * kPoints, problem_.packed, weights));
+  if (packed_.filled()) return {};
   std::vector<float> matrix(in * out);
   const int64_t panels = ceil_div(out, kernels_->panel);
   for (int point = 0; point < kPoints; ++point) {
@@ -111,7 +110,7 @@ Status WinogradConvolution<kTile>::pack(const void* weights) {
         matrix[i * out + o] = static_cast<float>(sum);
       }
     pack_panels(*kernels_, {matrix.data(), ElementType::f32, out, 1}, in, out, 0, panels,
-                packed_.as<char>() + point * packed_each_);
+                static_cast<char*>(packed_.target()) + point * packed_each_);
   }
   return {};
 }
@@ -171,7 +170,7 @@ void WinogradConvolution<kTile>::multiply(const ConvArguments& arguments, const 
   for (int point = 0; point < kPoints; ++point) {
     for (int64_t c = 0; c < channels; c += kernels_->panel) {
       const char* b =
-          packed_.as<char>() + point * packed_each_ + (channel + c) / kernels_->panel * panel_bytes;
+          packed_.at(point * packed_each_) + (channel + c) / kernels_->panel * panel_bytes;
       // What comes after this panel: the next one of this point, or the first of the next point.
       const char* next = c + kernels_->panel < channels
                              ? b + panel_bytes

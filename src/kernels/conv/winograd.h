@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/status.h"
-#include "device/cpu/aligned_buffer.h"
+#include "device/cpu/packed_weights.h"
 #include "device/cpu/thread_pool.h"
 #include "kernels/conv/problem.h"
 #include "kernels/gemm/microkernel.h"
@@ -70,7 +70,8 @@ class WinogradConvolution {
   static Result<WinogradConvolution> prepare(const ConvProblem& problem, const void* weights);
 
   size_t scratch_bytes() const;
-  size_t packed_bytes() const { return packed_.size(); }
+  std::span<const std::byte> packed() const { return packed_.bytes(); }
+  size_t fetch_capacity() const { return 0; }
   void run(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const;
 
  private:
@@ -94,7 +95,7 @@ class WinogradConvolution {
   int64_t tile_block_ = 0;     // tiles of one task
   int64_t channel_block_ = 0;  // output channels between two output transforms
   bool shared_ = false;  // all inputs are transformed first, then tasks are cut by channels too
-  AlignedBuffer packed_;
+  PackedWeights packed_;
   size_t packed_each_ = 0;  // bytes of one point's weights
 };
 

@@ -54,7 +54,7 @@ Status check(const GemmProblem& problem) {
 
 }  // namespace
 
-Result<Gemm> Gemm::prepare(const GemmProblem& problem, const void* constant_b) {
+Result<Gemm> Gemm::prepare(const GemmProblem& problem, const void* b) {
   TENON_TRY(check(problem));
   Gemm gemm;
   gemm.problem_ = problem;
@@ -65,13 +65,12 @@ Result<Gemm> Gemm::prepare(const GemmProblem& problem, const void* constant_b) {
   gemm.plan_ = plan_product(kernels, problem.m, problem.n, problem.k, problem.c.type, problem.steps,
                             gemm.batch_count(), problem.threads, !gemm.direct_a_);
   gemm.packed_each_ = align_up(tenon::cpu::packed_bytes(kernels, problem.k, problem.n));
-  if (constant_b != nullptr) {
-    gemm.packed_ = AlignedBuffer(gemm.packed_each_ * gemm.b_count());
-    if (gemm.packed_.size() != gemm.packed_each_ * gemm.b_count())
-      return resource_error("no memory for {} bytes of packed weights",
-                            gemm.packed_each_ * gemm.b_count());
+  if (!problem.constant_b) return gemm;
+  TENON_ASSIGN(gemm.packed_,
+               PackedWeights::make(gemm.packed_each_ * gemm.b_count(), problem.packed, b));
+  if (!gemm.packed_.filled()) {
     ThreadPool pool(1);
-    gemm.pack_all_b(constant_b, pool, gemm.packed_.data());
+    gemm.pack_all_b(b, pool, gemm.packed_.target());
   }
   return gemm;
 }
@@ -83,9 +82,16 @@ int64_t Gemm::b_count() const {
   return count_of(own_batch(problem_));
 }
 
+int64_t Gemm::task_count() const {
+  return batch_count() * plan_.row_tasks() * plan_.column_tasks();
+}
+size_t Gemm::fetch_capacity() const {
+  return task_count() * plan_.fetch_bytes_of_task();
+}
+
 size_t Gemm::scratch_bytes() const {
   const size_t workers = align_up(plan_.worker_scratch_bytes()) * problem_.threads;
-  return workers + (packed_.data() == nullptr ? packed_each_ * b_count() : 0);
+  return workers + (problem_.constant_b ? 0 : packed_each_ * b_count());
 }
 
 void Gemm::pack_all_b(const void* b, ThreadPool& pool, void* to) const {
@@ -110,13 +116,13 @@ void Gemm::run(const GemmArguments& arguments, ThreadPool& pool, void* scratch) 
   char* free = static_cast<char*>(scratch);
   const size_t worker_bytes = align_up(plan_.worker_scratch_bytes());
   char* workers = free;
-  const void* packed = packed_.data();
-  if (packed == nullptr) {
+  const void* packed = packed_.bytes().data();
+  if (!problem_.constant_b) {
     void* to = free + worker_bytes * problem_.threads;
     pack_all_b(arguments.b, pool, to);
     packed = to;
   }
-  const int64_t tasks = batch_count() * plan_.row_tasks() * plan_.column_tasks();
+  const int64_t tasks = task_count();
   pool.parallel_for(tasks, 1, [&](int64_t begin, int64_t end, int worker) {
     for (int64_t task = begin; task < end; ++task)
       run_task(arguments, packed, task, workers + worker * worker_bytes);
@@ -126,6 +132,7 @@ void Gemm::run(const GemmArguments& arguments, ThreadPool& pool, void* scratch) 
 // Tasks run over rows fastest: neighbours share a block of B.
 void Gemm::run_task(const GemmArguments& arguments, const void* packed, int64_t task,
                     void* scratch) const {
+  const auto ahead = part_of(arguments.ahead, task, task_count());
   const int64_t row = task % plan_.row_tasks() * plan_.row_block;
   task /= plan_.row_tasks();
   const int64_t column = task % plan_.column_tasks() * plan_.column_block;
@@ -155,7 +162,8 @@ void Gemm::run_task(const GemmArguments& arguments, const void* packed, int64_t 
       .b = static_cast<const char*>(packed) + own_index(at, own_batch(problem_)) * packed_each_,
       .output = const_cast<char*>(moved(arguments.c, problem_.c)),
       .output_stride = problem_.c.row_stride,
-      .operands = operands};
+      .operands = operands,
+      .ahead = ahead};
   run_product(plan_, product, row, std::min(plan_.row_block, problem_.m - row), column,
               std::min(plan_.column_block, problem_.n - column), scratch);
 }

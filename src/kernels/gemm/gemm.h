@@ -3,7 +3,7 @@
 #include <array>
 
 #include "base/status.h"
-#include "device/cpu/aligned_buffer.h"
+#include "device/cpu/packed_weights.h"
 #include "device/cpu/thread_pool.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/gemm/product.h"
@@ -35,6 +35,9 @@ struct GemmProblem {
   std::vector<BatchDims> step_batch_strides;
   Isa isa = detected_isa();
   int threads = 1;
+  /// B's contents are known to prepare(), or lie packed here (see tenon::Problem).
+  bool constant_b = false;
+  std::span<const std::byte> packed;
 };
 
 struct GemmArguments {
@@ -42,6 +45,7 @@ struct GemmArguments {
   const void* b = nullptr;  ///< not used when B was packed by prepare
   void* c = nullptr;
   std::span<const EpilogueOperand> operands;  ///< parallel to the problem's steps
+  std::span<const std::byte> ahead;           ///< See tenon::LaunchArguments.
 };
 
 /// Longest epilogue.
@@ -49,11 +53,12 @@ inline constexpr int kMaxEpilogueSteps = 16;
 
 class Gemm {
  public:
-  /// `constant_b` is B's contents when they are known now: they are packed once.
-  static Result<Gemm> prepare(const GemmProblem& problem, const void* constant_b = nullptr);
+  /// `b` is B's contents where it is constant: they are packed once.
+  static Result<Gemm> prepare(const GemmProblem& problem, const void* b = nullptr);
 
   size_t scratch_bytes() const;
-  size_t packed_bytes() const { return packed_.size(); }
+  std::span<const std::byte> packed() const { return packed_.bytes(); }
+  size_t fetch_capacity() const;
   /// Needs `scratch` of scratch_bytes(), 64-byte aligned, and a pool of at most the problem's
   /// threads.
   void run(const GemmArguments& arguments, ThreadPool& pool, void* scratch) const;
@@ -62,6 +67,7 @@ class Gemm {
  private:
   int64_t batch_count() const;
   int64_t b_count() const;
+  int64_t task_count() const;
   void pack_all_b(const void* b, ThreadPool& pool, void* to) const;
   void run_task(const GemmArguments& arguments, const void* packed, int64_t task,
                 void* scratch) const;
@@ -69,7 +75,7 @@ class Gemm {
   GemmProblem problem_;
   ProductPlan plan_;
   bool direct_a_ = false;
-  AlignedBuffer packed_;
+  PackedWeights packed_;
   size_t packed_each_ = 0;  ///< bytes of one packed B
 };
 

@@ -53,14 +53,22 @@ struct Scratch {
   }
 };
 
+constexpr int64_t kLine = 64;
+
+/// Cache lines of packed B that one tile reads in a step of k.
+int64_t lines_a_step(const Microkernels& kernels, int64_t columns) {
+  return ceil_div(columns * kernels.k_unit * element_size(kernels.type), kLine);
+}
+
 /// One run_product: what its loops share.
 struct Run {
   const ProductPlan& plan;
   const ProductOperands& operands;
   Scratch scratch;
   int64_t row, rows, column, columns;
+  std::span<const std::byte> ahead = operands.ahead;
 
-  void all() const {
+  void all() {
     int64_t k = 0;
     do {  // once for an empty k too: its products are zeros
       part(k, std::min(plan.k_block, plan.k - k));
@@ -68,7 +76,7 @@ struct Run {
     } while (k < plan.k);
   }
 
-  void part(int64_t k, int64_t count) const {
+  void part(int64_t k, int64_t count) {
     Tile tile;
     place_a(k, count, tile);
     tile.k = ceil_div(count, plan.kernels->k_unit);
@@ -81,11 +89,11 @@ struct Run {
                (panel * tile.b_panel_stride + k * plan.kernels->panel) *
                    element_size(plan.kernels->type);
       tile.columns = static_cast<int>(std::min<int64_t>(step, columns - c));
-      tile.prefetch = static_cast<const char*>(tile.b) +
-                      step * ceil_div(plan.k, plan.kernels->k_unit) * plan.kernels->k_unit *
-                          element_size(plan.kernels->type);
-      tile.prefetch_step = ceil_div(step * 4, tiles);
-      panel_of_tiles(tile, tiles, c, k == 0, k + count == plan.k);
+      const char* next = static_cast<const char*>(tile.b) + step / plan.kernels->panel *
+                                                                tile.b_panel_stride *
+                                                                element_size(plan.kernels->type);
+      panel_of_tiles(tile, tiles, c, k == 0, k + count == plan.k, next,
+                     lines_a_step(*plan.kernels, step));
     }
   }
 
@@ -101,15 +109,32 @@ struct Run {
     tile.a_stride = scratch.row_stride;
   }
 
-  void panel_of_tiles(Tile tile, int64_t tiles, int64_t c, bool first, bool last) const {
+  /// Each tile fetches one line for every step of k: the first ones what `next` points to, where
+  /// the next panel lies, the others what is wanted ahead.
+  void choose_fetch(Tile& tile, int64_t index, int64_t tiles, const char* next, int64_t lines) {
+    tile.prefetch_step = kLine;
+    if (tiles < lines) {
+      tile.prefetch_step = ceil_div(kLine * lines, tiles);
+      tile.prefetch = next + index * tile.k * tile.prefetch_step;
+    } else if (index < lines) {
+      tile.prefetch = next + index * tile.k * kLine;
+    } else {
+      const size_t bytes = std::min<size_t>(ahead.size(), tile.k * kLine);
+      if (bytes < static_cast<size_t>(tile.k * kLine)) tile.prefetch_step = 0;
+      tile.prefetch = ahead.empty() ? next : reinterpret_cast<const char*>(ahead.data());
+      ahead = ahead.subspan(bytes);
+    }
+  }
+
+  void panel_of_tiles(Tile tile, int64_t tiles, int64_t c, bool first, bool last, const char* next,
+                      int64_t lines) {
     const int64_t a_step = tile.a_stride * element_size(plan.kernels->type);
     const void* a = tile.a;
     for (int64_t i = 0; i < tiles; ++i) {
       // Tiles of nearly equal height: a short last one would waste its loads of B.
       const int64_t r = i * rows / tiles;
       tile.rows = static_cast<int>((i + 1) * rows / tiles - r);
-      if (i > 0)
-        tile.prefetch = static_cast<const char*>(tile.prefetch) + tile.k * tile.prefetch_step;
+      choose_fetch(tile, i, tiles, next, lines);
       tile.a = static_cast<const char*>(a) + r * a_step;
       start(tile, r, c, first);
       if (last)
@@ -212,6 +237,19 @@ size_t ProductPlan::worker_scratch_bytes() const {
   return Scratch::row_bytes(*this) + Scratch::sum_bytes(*this) + Scratch::tile_bytes(*this);
 }
 
+int64_t ProductPlan::fetch_bytes_of_task() const {
+  const int64_t tiles = ceil_div(row_block, kernels->max_rows);
+  const int64_t step = kernels->columns_for(static_cast<int>(ceil_div(row_block, tiles)));
+  const int64_t free = std::max<int64_t>(0, tiles - lines_a_step(*kernels, step));
+  return ceil_div(column_block, step) * free * ceil_div(k, kernels->k_unit) * kLine;
+}
+
+std::span<const std::byte> part_of(std::span<const std::byte> bytes, int64_t index, int64_t count) {
+  const int64_t lines = static_cast<int64_t>(bytes.size()) / kLine;
+  const int64_t begin = lines * index / count, end = lines * (index + 1) / count;
+  return bytes.subspan(begin * kLine, (end - begin) * kLine);
+}
+
 ProductPlan plan_product(const Microkernels& kernels, int64_t m, int64_t n, int64_t k,
                          ElementType output_type, std::vector<EpilogueStep> steps, int64_t batch,
                          int threads, bool gathered) {
@@ -237,7 +275,8 @@ bool can_read_directly(const Microkernels& kernels, int64_t k, int64_t a_stride)
 
 void run_product(const ProductPlan& plan, const ProductOperands& operands, int64_t row,
                  int64_t rows, int64_t column, int64_t columns, void* scratch) {
-  Run{plan, operands, Scratch(plan, scratch), row, rows, column, columns}.all();
+  Run run{plan, operands, Scratch(plan, scratch), row, rows, column, columns};
+  run.all();
 }
 
 }  // namespace tenon::cpu

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <vector>
 
 #include "base/function_ref.h"
@@ -32,6 +34,8 @@ struct ProductPlan {
   int64_t row_tasks() const { return (m + row_block - 1) / row_block; }
   int64_t column_tasks() const { return (n + column_block - 1) / column_block; }
   size_t worker_scratch_bytes() const;
+  /// Bytes of other memory that one task can fetch into the caches while it computes.
+  int64_t fetch_bytes_of_task() const;
 };
 
 /// Chooses blocks for `threads` threads and `batch` such products a run; `gathered` tells that A
@@ -49,7 +53,11 @@ struct ProductOperands {
   void* output = nullptr;
   int64_t output_stride = 0;
   const EpilogueOperand* operands = nullptr;  ///< parallel to the plan's steps
+  std::span<const std::byte> ahead;           ///< this task's part of LaunchArguments::ahead
 };
+
+/// Part `index` of `count` nearly equal ones, in whole cache lines.
+std::span<const std::byte> part_of(std::span<const std::byte> bytes, int64_t index, int64_t count);
 
 /// Whether A can be read where it lies: its rows do not fall on the same cache sets, and k is
 /// whole.

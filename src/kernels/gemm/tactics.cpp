@@ -121,8 +121,8 @@ Result<Description> describe(const Problem& problem) {
 
 class GemmKernel final : public Kernel {
  public:
-  GemmKernel(cpu::Gemm gemm, Description description, bool packed)
-      : gemm_(std::move(gemm)), description_(std::move(description)), packed_(packed) {}
+  GemmKernel(cpu::Gemm gemm, Description description)
+      : gemm_(std::move(gemm)), description_(std::move(description)) {}
 
   Status run(const LaunchArguments& arguments) const override {
     if (arguments.queue.pool->threads() > description_.gemm.threads)
@@ -133,21 +133,25 @@ class GemmKernel final : public Kernel {
     gemm_.run({arguments.inputs[description_.a],
                arguments.inputs[description_.b],
                arguments.outputs[0],
-               {operands, description_.steps.size()}},
+               {operands, description_.steps.size()},
+               arguments.ahead},
               *arguments.queue.pool, arguments.workspace);
     return {};
   }
   size_t workspace_bytes() const override { return gemm_.scratch_bytes(); }
   bool uses_input(int input) const override {
     if (input == description_.a || cpu::reads_input(description_.steps, input)) return true;
-    return input == description_.b && !packed_;
+    return input == description_.b && !description_.gemm.constant_b;
   }
-  size_t owned_bytes() const override { return gemm_.packed_bytes(); }
+  std::span<const std::byte> packed() const override { return gemm_.packed(); }
+  bool packs_input(int input) const override {
+    return input == description_.b && description_.gemm.constant_b;
+  }
+  size_t fetch_capacity() const override { return gemm_.fetch_capacity(); }
 
  private:
   cpu::Gemm gemm_;
   Description description_;
-  bool packed_;
 };
 
 }  // namespace
@@ -164,9 +168,11 @@ std::vector<std::string> configs(const Problem& problem) {
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(Description description, describe(problem));
   const Tensor* b = problem.input(description.b).constant;
+  description.gemm.constant_b = b != nullptr;
+  description.gemm.packed = problem.packed;
   TENON_ASSIGN(cpu::Gemm gemm, cpu::Gemm::prepare(description.gemm, b ? b->bytes() : nullptr));
   return std::unique_ptr<Kernel>(
-      std::make_unique<GemmKernel>(std::move(gemm), std::move(description), b != nullptr));
+      std::make_unique<GemmKernel>(std::move(gemm), std::move(description)));
 }
 
 }  // namespace tenon::tactics::gemm_packed

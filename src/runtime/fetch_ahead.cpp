@@ -1,0 +1,45 @@
+#include "runtime/fetch_ahead.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace tenon {
+namespace {
+
+// Fetched bytes that wait for their use: a part of a last-level cache that others share.
+constexpr size_t kMostWaiting = size_t{12} << 20;
+
+}  // namespace
+
+std::vector<std::span<const std::byte>> plan_fetches(std::span<const FetchStep> steps) {
+  std::vector<std::span<const std::byte>> fetches(steps.size());
+  size_t at = 0, offset = 0;  // the next byte that nobody fetches yet: of steps[at]
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (at <= i) at = i + 1, offset = 0;
+    size_t waiting = offset;
+    for (size_t j = i + 1; j < at; ++j) waiting += steps[j].packed.size();
+    size_t wanted = std::min(steps[i].capacity, kMostWaiting - std::min(waiting, kMostWaiting));
+    while (at < steps.size() && offset == steps[at].packed.size()) ++at, offset = 0;
+    if (at == steps.size() || wanted == 0) continue;
+    const std::byte* begin = steps[at].packed.data() + offset;
+    const std::byte* end = begin;
+    // One stretch: weights of a plan lie in the order of use, with little between them.
+    constexpr uintptr_t kGap = 4096;
+    while (at < steps.size() && wanted > 0) {
+      const auto rest = steps[at].packed.subspan(offset);
+      const auto distance =
+          reinterpret_cast<uintptr_t>(rest.data()) - reinterpret_cast<uintptr_t>(end);
+      if (!rest.empty() && distance > kGap) break;
+      const size_t taken = std::min(wanted, rest.size());
+      if (!rest.empty()) end = rest.data() + taken;
+      wanted -= taken;
+      offset += taken;
+      if (offset < steps[at].packed.size()) break;
+      ++at, offset = 0;
+    }
+    fetches[i] = {begin, end};
+  }
+  return fetches;
+}
+
+}  // namespace tenon

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace tenon {
+
+/// What one step reads of packed weights, and how much it can fetch for others meanwhile.
+struct FetchStep {
+  std::span<const std::byte> packed;
+  size_t capacity = 0;
+};
+
+/// Weights come from memory only as fast as memory is; steps that compute much from few weights
+/// leave it idle. This shares the coming weights out among the steps before them: for each step a
+/// stretch to fetch into the caches, in the order of use, and never so much that it would have been
+/// evicted before its turn.
+std::vector<std::span<const std::byte>> plan_fetches(std::span<const FetchStep> steps);
+
+}  // namespace tenon

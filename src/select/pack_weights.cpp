@@ -1,0 +1,71 @@
+#include "select/pack_weights.h"
+
+#include <cstring>
+#include <unordered_set>
+
+#include "ops/dims.h"
+#include "ops/structure.h"
+
+namespace tenon {
+namespace {
+
+// Smaller constants cost nothing, and shapes and epilogues look at them.
+constexpr int64_t kSmallBytes = 4096;
+
+class Packer {
+ public:
+  Packer(const ConcreteGraph& concrete, const Backend& backend, int threads)
+      : concrete_(concrete), backend_(backend), threads_(threads) {}
+
+  Status pack(Node& node) {
+    if (node.is<Constant>()) return {};
+    const bool runs = !node.is<Dims>() && !concrete_.is_view(node) && concrete_.resolved(node);
+    if (!runs) {
+      for (const Value* input : node.inputs()) need(input);
+      return {};
+    }
+    const Problem problem = concrete_.problem(node, *backend_.device, threads_);
+    TENON_ASSIGN(const std::unique_ptr<Kernel> kernel, make_kernel(backend_, node, problem));
+    const std::span<const std::byte> packed = kernel->packed();
+    if (!packed.empty()) {
+      node.packed = Tensor(DataType::kUInt8, {static_cast<int64_t>(packed.size())});
+      std::memcpy(node.packed.mutable_bytes(), packed.data(), packed.size());
+    }
+    for (size_t i = 0; i < node.inputs().size(); ++i)
+      if (!kernel->packs_input(static_cast<int>(i))) need(node.inputs()[i]);
+    return {};
+  }
+
+  void need(const Value* value) {
+    if (value != nullptr && value->producer() != nullptr) needed_.insert(value->producer());
+  }
+
+  void drop_if_unread(Node& node) const {
+    auto* constant = node.as<Constant>();
+    if (constant == nullptr || needed_.contains(&node) ||
+        constant->value.byte_count() < kSmallBytes)
+      return;
+    constant->value = Tensor(constant->value.type(), constant->value.extents(), nullptr, nullptr);
+  }
+
+ private:
+  const ConcreteGraph& concrete_;
+  const Backend& backend_;
+  int threads_;
+  std::unordered_set<const Node*> needed_;
+};
+
+}  // namespace
+
+Status pack_weights(Graph& graph, const Backend& backend, const SymbolValues& symbols, int threads,
+                    bool keep_originals) {
+  TENON_ASSIGN(const ConcreteGraph concrete, ConcreteGraph::create(graph, symbols));
+  Packer packer(concrete, backend, threads);
+  for (const auto& node : graph.nodes()) TENON_TRY(packer.pack(*node));
+  if (keep_originals) return {};
+  for (const Value* output : graph.outputs()) packer.need(output);
+  for (const auto& node : graph.nodes()) packer.drop_if_unread(*node);
+  return {};
+}
+
+}  // namespace tenon
