@@ -7,7 +7,7 @@ namespace tenon {
 namespace {
 
 // Fetched bytes that wait for their use: a part of a last-level cache that others share.
-constexpr size_t kMostWaiting = size_t{12} << 20;
+constexpr size_t kMostWaiting = size_t{8} << 20;
 
 }  // namespace
 

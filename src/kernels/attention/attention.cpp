@@ -1,47 +1,202 @@
 #include "kernels/attention/attention.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "kernels/attention/attention_layout.h"
+#include "kernels/gemm/product.h"
 
 namespace tenon::cpu {
 namespace {
 
-AttentionBlock block_for(Isa isa) {
+using namespace attention_detail;
+
+// Queries of one task: each packs the keys and values of its head again.
+constexpr int64_t kMostRows = 256;
+constexpr int64_t kLeastRows = 32;
+constexpr int64_t kTasksPerThread = 4;
+
+const AttentionFunctions& functions_for(Isa isa) {
 #if defined(__x86_64__)
-  if (isa >= Isa::avx512) return attention_block_avx512();
-  if (isa >= Isa::avx2) return attention_block_avx2();
+  if (isa >= Isa::avx512) return kAttentionAvx512;
+  if (isa >= Isa::avx2) return kAttentionAvx2;
 #endif
   (void)isa;
-  return attention_block_generic();
+  return kAttentionGeneric;
 }
+
+int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// Queries are cut further only where the heads alone would not keep the threads busy.
+int64_t rows_of_task(const AttentionProblem& p, int threads) {
+  const int64_t heads = p.batch * p.heads, wanted = threads > 1 ? threads * kTasksPerThread : 1;
+  int64_t rows = kMostRows;
+  while (rows > kLeastRows && heads * ceil_div(p.q_length, rows) < wanted) rows /= 2;
+  return std::max<int64_t>(1, std::min(rows, p.q_length));
+}
+
+const Microkernels& kernels_for(const AttentionProblem& p) {
+  return microkernels(p.bf16 ? ElementType::bf16 : ElementType::f32, capped_isa(p.isa));
+}
+
+const char* element_at(const AttentionProblem& p, const void* base, int64_t index) {
+  return static_cast<const char*>(base) + index * (p.bf16 ? 2 : 4);
+}
+
+/// One task: some queries of one head against all its keys.
+struct Task {
+  const AttentionProblem& p;
+  const AttentionArguments& arguments;
+  const Microkernels& kernels;
+  const AttentionFunctions& functions;
+  const Layout layout;
+  char* scratch;
+  int64_t batch, head, first, rows;
+
+  template <class T>
+  T* at(size_t offset) const {
+    return reinterpret_cast<T*>(scratch + offset);
+  }
+  MatrixView view(const void* base, int64_t index, int64_t row_stride,
+                  int64_t column_stride) const {
+    return {element_at(p, base, index), p.bf16 ? ElementType::bf16 : ElementType::f32, row_stride,
+            column_stride};
+  }
+
+  void run() const {
+    std::fill_n(at<float>(layout.most), rows, kNoScore);
+    std::fill_n(at<float>(layout.total), rows, 0.0f);
+    for (int64_t key = 0; key < end_of(rows); key += kKeyBlock) {
+      const int64_t keys = std::min(kKeyBlock, end_of(rows) - key);
+      pack(key, keys);
+      const int64_t tiles = ceil_div(rows, kernels.max_rows);
+      for (int64_t i = 0; i < tiles; ++i) tile(i * rows / tiles, (i + 1) * rows / tiles, key, keys);
+    }
+    const int64_t to = batch * p.out.batch + head * p.out.head + first * p.out.position;
+    if (end_of(rows) == 0) std::fill_n(at<float>(layout.sums), rows * layout.value_stride, 0.0f);
+    functions.store(p, at<float>(layout.sums), layout.value_stride, at<float>(layout.total), rows,
+                    arguments.out, to);
+  }
+
+  /// Keys that the first `count` queries see together.
+  int64_t end_of(int64_t count) const {
+    if (!p.causal) return p.kv_length;
+    return std::clamp<int64_t>(first + count + p.diagonal, 0, p.kv_length);
+  }
+
+  void pack(int64_t key, int64_t keys) const {
+    const int64_t kv_head = head / (p.heads / p.kv_heads);
+    const int64_t k_at = batch * p.k.batch + kv_head * p.k.head + key * p.k.position;
+    const int64_t v_at = batch * p.v.batch + kv_head * p.v.head + key * p.v.position;
+    pack_panels(kernels, view(arguments.k, k_at, 1, p.k.position), p.size, keys, 0,
+                ceil_div(keys, kernels.panel), at<void>(layout.keys));
+    pack_panels(kernels, view(arguments.v, v_at, p.v.position, 1), keys, p.value_size, 0,
+                ceil_div(p.value_size, kernels.panel), at<void>(layout.values));
+  }
+
+  /// Queries [begin, end) of the task against the packed keys.
+  void tile(int64_t begin, int64_t end, int64_t key, int64_t block) const {
+    const int64_t keys = std::min(block, end_of(end) - key);
+    float* sums = at<float>(layout.sums) + begin * layout.value_stride;
+    if (keys <= 0) {
+      if (key == 0) std::fill_n(sums, (end - begin) * layout.value_stride, 0.0f);
+      return;
+    }
+    Tile t;
+    t.rows = static_cast<int>(end - begin);
+    score(t, begin, keys);
+    const bool started = key > 0;
+    const bool own = kernels.type == ElementType::bf16;
+    void* probabilities = own ? at<void>(layout.probabilities) : nullptr;
+    const int64_t query = first + begin;
+    functions.softmax({.problem = p,
+                       .mask = arguments.mask,
+                       .mask_at = batch * p.mask_strides[0] + head * p.mask_strides[1] +
+                                  query * p.mask_strides[2] + key * p.mask_strides[3],
+                       .rows = end - begin,
+                       .first_query = query,
+                       .first_key = key,
+                       .keys = keys,
+                       .scores = at<float>(layout.scores),
+                       .stride = layout.score_stride,
+                       .probabilities = probabilities,
+                       .most = at<float>(layout.most) + begin,
+                       .total = at<float>(layout.total) + begin,
+                       .sums = sums,
+                       .sums_stride = layout.value_stride});
+    t.a = own ? probabilities : at<void>(layout.scores);
+    t.a_stride = layout.score_stride;
+    t.k = ceil_div(keys, kernels.k_unit);
+    t.b_panel_stride = panel_stride(kernels, block);
+    multiply(t, layout.values, p.value_size, sums, layout.value_stride, started);
+  }
+
+  void score(Tile t, int64_t begin, int64_t keys) const {
+    const int64_t q_at = batch * p.q.batch + head * p.q.head + (first + begin) * p.q.position;
+    const bool direct = kernels.type == (p.bf16 ? ElementType::bf16 : ElementType::f32) &&
+                        can_read_directly(kernels, p.size, p.q.position);
+    if (direct) {
+      t.a = element_at(p, arguments.q, q_at);
+      t.a_stride = p.q.position;
+    } else {
+      pack_rows(kernels, view(arguments.q, q_at, p.q.position, 1), t.rows, p.size,
+                at<void>(layout.queries), layout.query_stride);
+      t.a = at<void>(layout.queries);
+      t.a_stride = layout.query_stride;
+    }
+    t.k = ceil_div(p.size, kernels.k_unit);
+    t.b_panel_stride = panel_stride(kernels, p.size);
+    multiply(t, layout.keys, keys, at<float>(layout.scores), layout.score_stride, false);
+  }
+
+  void multiply(Tile t, size_t packed, int64_t columns, float* to, int64_t stride, bool add) const {
+    const int step = kernels.columns_for(t.rows);
+    for (int64_t c = 0; c < columns; c += step) {
+      t.b = at<char>(packed) + c / kernels.panel * t.b_panel_stride * element_size(kernels.type);
+      t.prefetch = t.b;
+      t.columns = static_cast<int>(std::min<int64_t>(step, columns - c));
+      t.output = to + c;
+      t.output_stride = stride;
+      t.initial = add ? to + c : nullptr;
+      t.initial_stride = add ? stride : 0;
+      kernels.run(t);
+    }
+  }
+
+  static constexpr float kNoScore = -std::numeric_limits<float>::infinity();
+};
 
 }  // namespace
 
-int64_t choose_query_block(const AttentionProblem& problem, int threads) {
-  int64_t block = kMaxQueryBlock;
-  const auto tasks = [&] {
-    return problem.batch * problem.heads * ((problem.q_length + block - 1) / block);
-  };
-  while (block > 32 && (block / 2 >= problem.q_length || tasks() < 4 * threads)) block /= 2;
-  return block;
-}
-
-size_t attention_scratch_bytes(const AttentionProblem& problem) {
-  return static_cast<size_t>(attention_detail::Layout(problem).total) * sizeof(float);
+size_t attention_scratch_bytes(const AttentionProblem& problem, int threads) {
+  return Layout(problem, kernels_for(problem), rows_of_task(problem, threads)).bytes * threads;
 }
 
 void attention(const AttentionProblem& problem, const AttentionArguments& arguments,
                ThreadPool& pool, void* scratch) {
-  const AttentionBlock block = block_for(problem.isa);
-  const int64_t blocks = (problem.q_length + problem.query_block - 1) / problem.query_block;
-  const int64_t floats = attention_detail::Layout(problem).total;
-  pool.parallel_for(
-      problem.batch * problem.heads * blocks, 1, [&](int64_t begin, int64_t end, int worker) {
-        for (int64_t task = begin; task < end; ++task) {
-          const int64_t head = task / blocks % problem.heads, batch = task / blocks / problem.heads;
-          block(problem, arguments, batch, head, task % blocks * problem.query_block,
-                static_cast<float*>(scratch) + worker * floats);
-        }
-      });
+  const int64_t task_rows = rows_of_task(problem, pool.threads());
+  const int64_t groups = ceil_div(problem.q_length, task_rows);
+  const Microkernels& kernels = kernels_for(problem);
+  const Layout layout(problem, kernels, task_rows);
+  pool.parallel_for(problem.batch * problem.heads * groups, 1,
+                    [&](int64_t begin, int64_t end, int worker) {
+                      for (int64_t task = begin; task < end; ++task) {
+                        const int64_t first = task % groups * task_rows;
+                        Task{problem,
+                             arguments,
+                             kernels,
+                             functions_for(problem.isa),
+                             layout,
+                             static_cast<char*>(scratch) + worker * layout.bytes,
+                             task / groups / problem.heads,
+                             task / groups % problem.heads,
+                             first,
+                             std::min(task_rows, problem.q_length - first)}
+                            .run();
+                      }
+                    });
 }
 
 }  // namespace tenon::cpu

@@ -7,9 +7,10 @@
 #include "device/cpu/isa.h"
 #include "device/cpu/thread_pool.h"
 
-/// softmax(cap(scale * q k^T) + mask) v, a block of queries against a block of keys at a time with
-/// a running maximum and sum (Milakov and Gimelshein, "Online normalizer calculation for softmax",
-/// 2018), so that no score matrix is stored.
+/// softmax(cap(scale * q k^T) + mask) v, a few queries against a block of keys at a time with a
+/// running maximum and sum (Milakov and Gimelshein, "Online normalizer calculation for softmax",
+/// 2018), so that no score matrix is stored. Both products run on the matrix kernels of
+/// kernels/gemm.
 namespace tenon::cpu {
 
 /// Steps in elements from one batch, head and position to the next; the elements of a head are
@@ -21,7 +22,7 @@ struct HeadStrides {
 enum class MaskKind : uint8_t { none, boolean, f32, bf16 };
 
 struct AttentionProblem {
-  bool bf16 = false;  ///< q, k, v and the output; arithmetic is in float.
+  bool bf16 = false;  ///< q, k, v and the output; sums and softmax are in float.
   int64_t batch = 1, heads = 1, kv_heads = 1, q_length = 1, kv_length = 1;
   int64_t size = 1, value_size = 1;  ///< Elements of a head of q and k, and of v.
   HeadStrides q, k, v, out;
@@ -31,8 +32,6 @@ struct AttentionProblem {
   bool causal = false;
   int64_t diagonal = 0;  ///< Causal: query i sees keys up to i + diagonal.
   bool masked_rows_zero = false;
-  /// Queries that share a pass over the keys, at most kMaxQueryBlock; results do not depend on it.
-  int64_t query_block = 32;
   Isa isa = detected_isa();
 };
 
@@ -41,25 +40,38 @@ struct AttentionArguments {
   void* out;
 };
 
-/// The largest block of queries that still gives each of `threads` several tasks: keys and values
-/// are packed once a block.
-int64_t choose_query_block(const AttentionProblem& problem, int threads);
-/// Scratch bytes that each thread needs.
-size_t attention_scratch_bytes(const AttentionProblem& problem);
-/// `scratch` holds that many bytes for each thread of the pool, 64-byte aligned. Results do not
+/// Scratch bytes for that many threads.
+size_t attention_scratch_bytes(const AttentionProblem& problem, int threads);
+/// `scratch` holds so many bytes for the threads of the pool, 64-byte aligned. Results do not
 /// depend on the threads.
 void attention(const AttentionProblem& problem, const AttentionArguments& arguments,
                ThreadPool& pool, void* scratch);
 
-inline constexpr int64_t kMaxQueryBlock = 128;
-inline constexpr int64_t kKeyBlock = 256;
+/// Scores of some queries against one block of keys.
+struct ScoreRows {
+  const AttentionProblem& problem;
+  const void* mask;
+  int64_t mask_at;  ///< of the first query and key
+  int64_t rows;
+  int64_t first_query, first_key, keys;
+  float* scores;  ///< keys of a row and what follows up to a whole vector may be overwritten
+  int64_t stride;
+  void* probabilities;  ///< bf16, or null: they replace the scores
+  float *most, *total;  ///< running maximum and sum of each row
+  float* sums;          ///< of values so far, to be scaled down where a maximum rises
+  int64_t sums_stride;
+};
 
-/// One block of queries of one head, as compiled for one instruction set.
-using AttentionBlock = void (*)(const AttentionProblem& problem,
-                                const AttentionArguments& arguments, int64_t batch, int64_t head,
-                                int64_t first_query, float* scratch);
-AttentionBlock attention_block_generic();
-AttentionBlock attention_block_avx2();
-AttentionBlock attention_block_avx512();
+/// The parts that are compiled for one instruction set.
+struct AttentionFunctions {
+  /// Scores to exp(score - maximum), zero behind the last key up to a whole vector.
+  void (*softmax)(const ScoreRows& rows);
+  /// Sums of `rows` rows over their totals, into the output at `to` elements.
+  void (*store)(const AttentionProblem& problem, const float* sums, int64_t stride,
+                const float* total, int64_t rows, void* out, int64_t to);
+};
+extern const AttentionFunctions kAttentionGeneric;
+extern const AttentionFunctions kAttentionAvx2;
+extern const AttentionFunctions kAttentionAvx512;
 
 }  // namespace tenon::cpu

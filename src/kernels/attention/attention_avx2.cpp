@@ -4,8 +4,7 @@
 
 namespace tenon::cpu {
 
-AttentionBlock attention_block_avx2() {
-  return attention_detail::block<vector_math::F32x8>;
-}
+const AttentionFunctions kAttentionAvx2 = {attention_detail::SoftmaxRows<vector_math::F32x8>::all,
+                                           attention_detail::store_rows<vector_math::F32x8>};
 
 }  // namespace tenon::cpu

@@ -4,8 +4,8 @@
 
 namespace tenon::cpu {
 
-AttentionBlock attention_block_avx512() {
-  return attention_detail::block<vector_math::F32x16>;
-}
+const AttentionFunctions kAttentionAvx512 = {
+    attention_detail::SoftmaxRows<vector_math::F32x16>::all,
+    attention_detail::store_rows<vector_math::F32x16>};
 
 }  // namespace tenon::cpu

@@ -4,8 +4,8 @@
 
 namespace tenon::cpu {
 
-AttentionBlock attention_block_generic() {
-  return attention_detail::block<vector_math::F32x1>;
-}
+const AttentionFunctions kAttentionGeneric = {
+    attention_detail::SoftmaxRows<vector_math::F32x1>::all,
+    attention_detail::store_rows<vector_math::F32x1>};
 
 }  // namespace tenon::cpu

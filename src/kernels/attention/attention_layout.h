@@ -2,26 +2,48 @@
 
 #include <cstdint>
 
+#include "device/cpu/aligned_buffer.h"
 #include "kernels/attention/attention.h"
+#include "kernels/gemm/pack.h"
 
 namespace tenon::cpu::attention_detail {
 
-inline int64_t round_up(int64_t n, int64_t to) {
+/// Keys that are packed and worked off at a time: with their values they stay in the second-level
+/// cache.
+inline constexpr int64_t kKeyBlock = 256;
+/// Rows of scores lie this many elements further apart than needed, off the powers of two.
+inline constexpr int64_t kRowPadding = 32;
+
+constexpr int64_t round_up(int64_t n, int64_t to) {
   return (n + to - 1) / to * to;
 }
 
-/// Floats of each part of a thread's scratch.
+/// A thread's scratch, as offsets in bytes: packed keys and values of a block; for the rows of one
+/// tile the queries, scores and probabilities; for all queries of a task the sums so far.
 struct Layout {
-  int64_t q, k, v, scores, out, total;
-  static constexpr int64_t kPadding = 16;  // Widest vector: rows are whole vectors.
+  int64_t query_stride, score_stride, value_stride;  ///< elements
+  size_t keys, values, queries, scores, probabilities, sums, most, total, bytes;
 
-  explicit Layout(const AttentionProblem& p) {
-    q = p.query_block * round_up(p.size, kPadding);
-    k = p.size * kKeyBlock;
-    v = kKeyBlock * round_up(p.value_size, kPadding);
-    scores = p.query_block * kKeyBlock;
-    out = p.query_block * round_up(p.value_size, kPadding);
-    total = q + k + v + scores + out;
+  Layout(const AttentionProblem& p, const Microkernels& kernels, int64_t task_rows) {
+    const int64_t element = element_size(kernels.type);
+    query_stride = round_up(p.size, kernels.k_unit) + kRowPadding;
+    score_stride = kKeyBlock + kRowPadding;
+    value_stride = round_up(p.value_size, kernels.panel);
+    size_t at = 0;
+    const auto take = [&at](size_t size) {
+      const size_t from = at;
+      at = align_up(at + size);
+      return from;
+    };
+    keys = take(packed_bytes(kernels, p.size, kKeyBlock));
+    values = take(packed_bytes(kernels, kKeyBlock, p.value_size));
+    queries = take(kernels.max_rows * query_stride * element);
+    scores = take(kernels.max_rows * score_stride * sizeof(float));
+    probabilities = take(kernels.max_rows * score_stride * element);
+    sums = take(task_rows * value_stride * sizeof(float));
+    most = take(task_rows * sizeof(float));
+    total = take(task_rows * sizeof(float));
+    bytes = at;
   }
 };
 

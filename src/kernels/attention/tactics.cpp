@@ -91,7 +91,7 @@ class AttentionKernel final : public Kernel {
     return {};
   }
   size_t workspace_bytes() const override {
-    return cpu::attention_scratch_bytes(problem_) * static_cast<size_t>(threads_);
+    return cpu::attention_scratch_bytes(problem_, threads_);
   }
 
  private:

@@ -219,8 +219,9 @@ void DirectConvolution::pack_phase(const Microkernels& kernels, size_t index, co
 size_t DirectConvolution::scratch_bytes() const {
   size_t most = 0;
   for (const Phase& phase : phases_)
-    most = std::max(most, align_up(phase.plan.worker_scratch_bytes()));
-  return most * problem_.threads;
+    most = std::max(most, align_up(phase.plan.worker_scratch_bytes()) * problem_.threads +
+                              phase.plan.staged_bytes());
+  return most;
 }
 
 size_t DirectConvolution::fetch_capacity() const {
@@ -235,9 +236,19 @@ void DirectConvolution::run(const ConvArguments& arguments, ThreadPool& pool, vo
   if (problem_.batch == 0) return;
   for (const Phase& phase : phases_) {
     const size_t worker_bytes = align_up(phase.plan.worker_scratch_bytes());
+    char* staged = nullptr;
+    if (phase.plan.staged && !phase.direct) {
+      staged = static_cast<char*>(scratch) + worker_bytes * problem_.threads;
+      const auto copy = [&](int64_t r, int64_t rows, int64_t k, int64_t count, void* to,
+                            int64_t stride) {
+        gather_(phase.gather, arguments.input, r, rows, k, count, to, stride);
+      };
+      stage_rows(phase.plan, RowSource(copy), pool, staged);
+    }
     pool.parallel_for(tasks(phase), 1, [&](int64_t begin, int64_t end, int worker) {
       for (int64_t task = begin; task < end; ++task)
-        run_task(phase, arguments, task, static_cast<char*>(scratch) + worker * worker_bytes);
+        run_task(phase, arguments, staged, task,
+                 static_cast<char*>(scratch) + worker * worker_bytes);
     });
   }
 }
@@ -252,8 +263,8 @@ int64_t DirectConvolution::output_pixel(const Phase& phase, int64_t line) const 
   return ((image * out[0] + depth) * out[1] + height) * out[2] + phase.first[2];
 }
 
-void DirectConvolution::run_task(const Phase& phase, const ConvArguments& arguments, int64_t task,
-                                 void* scratch) const {
+void DirectConvolution::run_task(const Phase& phase, const ConvArguments& arguments,
+                                 const void* staged, int64_t task, void* scratch) const {
   const ProductPlan& plan = phase.plan;
   // Of several phases the first one does all the fetching.
   const bool fetches = &phase == phases_.data() && !arguments.ahead.empty();
@@ -293,16 +304,17 @@ void DirectConvolution::run_task(const Phase& phase, const ConvArguments& argume
     gather_(phase.gather, input, r, rows, k, count, to, stride);
   };
   const RowSource source(copy);
-  const ProductOperands product{.a = input,
-                                .a_stride = problem_.input_pixel_stride,
-                                .source = phase.direct ? nullptr : &source,
-                                .b = packed_.at(phase.packed_offset + group * phase.packed_each),
-                                .output = static_cast<char*>(arguments.output) +
-                                          (origin * problem_.output_pixel_stride + channel) *
-                                              element_size(problem_.output_type),
-                                .output_stride = problem_.output_pixel_stride * pixel_step,
-                                .operands = operands,
-                                .ahead = ahead};
+  const ProductOperands product{
+      .a = staged != nullptr ? staged : input,
+      .a_stride = staged != nullptr ? plan.staged_stride() : problem_.input_pixel_stride,
+      .source = phase.direct || staged != nullptr ? nullptr : &source,
+      .b = packed_.at(phase.packed_offset + group * phase.packed_each),
+      .output =
+          static_cast<char*>(arguments.output) +
+          (origin * problem_.output_pixel_stride + channel) * element_size(problem_.output_type),
+      .output_stride = problem_.output_pixel_stride * pixel_step,
+      .operands = operands,
+      .ahead = ahead};
   run_product(plan, product, row, std::min(plan.row_block, plan.m - in_line), column,
               std::min(plan.column_block, plan.n - column), scratch);
 }

@@ -44,8 +44,8 @@ class DirectConvolution {
   Status pack(const Microkernels& kernels, const void* weights);
   void pack_phase(const Microkernels& kernels, size_t index, const void* weights);
   int64_t tasks(const Phase& phase) const;
-  void run_task(const Phase& phase, const ConvArguments& arguments, int64_t task,
-                void* scratch) const;
+  void run_task(const Phase& phase, const ConvArguments& arguments, const void* staged,
+                int64_t task, void* scratch) const;
   int64_t output_pixel(const Phase& phase, int64_t line) const;
 
   ConvProblem problem_;

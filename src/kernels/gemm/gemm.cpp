@@ -91,7 +91,7 @@ size_t Gemm::fetch_capacity() const {
 
 size_t Gemm::scratch_bytes() const {
   const size_t workers = align_up(plan_.worker_scratch_bytes()) * problem_.threads;
-  return workers + (problem_.constant_b ? 0 : packed_each_ * b_count());
+  return workers + plan_.staged_bytes() + (problem_.constant_b ? 0 : packed_each_ * b_count());
 }
 
 void Gemm::pack_all_b(const void* b, ThreadPool& pool, void* to) const {
@@ -122,16 +122,28 @@ void Gemm::run(const GemmArguments& arguments, ThreadPool& pool, void* scratch) 
     pack_all_b(arguments.b, pool, to);
     packed = to;
   }
+  const char* staged = plan_.staged ? free + worker_bytes * problem_.threads +
+                                          (problem_.constant_b ? 0 : packed_each_ * b_count())
+                                    : nullptr;
+  if (staged != nullptr) {
+    const MatrixView a{arguments.a, problem_.a.type, problem_.a.row_stride,
+                       problem_.a.column_stride};
+    const auto gather = [&](int64_t r, int64_t rows, int64_t k, int64_t count, void* to,
+                            int64_t stride) {
+      pack_rows(*plan_.kernels, a.at(r, k), rows, count, to, stride);
+    };
+    stage_rows(plan_, RowSource(gather), pool, const_cast<char*>(staged));
+  }
   const int64_t tasks = task_count();
   pool.parallel_for(tasks, 1, [&](int64_t begin, int64_t end, int worker) {
     for (int64_t task = begin; task < end; ++task)
-      run_task(arguments, packed, task, workers + worker * worker_bytes);
+      run_task(arguments, packed, staged, task, workers + worker * worker_bytes);
   });
 }
 
 // Tasks run over rows fastest: neighbours share a block of B.
-void Gemm::run_task(const GemmArguments& arguments, const void* packed, int64_t task,
-                    void* scratch) const {
+void Gemm::run_task(const GemmArguments& arguments, const void* packed, const void* staged,
+                    int64_t task, void* scratch) const {
   const auto ahead = part_of(arguments.ahead, task, task_count());
   const int64_t row = task % plan_.row_tasks() * plan_.row_block;
   task /= plan_.row_tasks();
@@ -156,9 +168,9 @@ void Gemm::run_task(const GemmArguments& arguments, const void* packed, int64_t 
   };
   const RowSource source(gather);
   ProductOperands product{
-      .a = a.data,
-      .a_stride = problem_.a.row_stride,
-      .source = direct_a_ ? nullptr : &source,
+      .a = staged != nullptr ? staged : a.data,
+      .a_stride = staged != nullptr ? plan_.staged_stride() : problem_.a.row_stride,
+      .source = direct_a_ || staged != nullptr ? nullptr : &source,
       .b = static_cast<const char*>(packed) + own_index(at, own_batch(problem_)) * packed_each_,
       .output = const_cast<char*>(moved(arguments.c, problem_.c)),
       .output_stride = problem_.c.row_stride,

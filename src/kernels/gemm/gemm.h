@@ -69,8 +69,8 @@ class Gemm {
   int64_t b_count() const;
   int64_t task_count() const;
   void pack_all_b(const void* b, ThreadPool& pool, void* to) const;
-  void run_task(const GemmArguments& arguments, const void* packed, int64_t task,
-                void* scratch) const;
+  void run_task(const GemmArguments& arguments, const void* packed, const void* staged,
+                int64_t task, void* scratch) const;
 
   GemmProblem problem_;
   ProductPlan plan_;

@@ -14,6 +14,8 @@ constexpr int64_t kRowBlock = 56;
 constexpr int64_t kWholeRows = 256;
 constexpr int64_t kColumnBlock = 512;
 constexpr int64_t kTasksPerThread = 4;
+// What is gathered for all tasks together stays in the caches until the last one.
+constexpr int64_t kMostStaged = int64_t{4} << 20;
 // Rows of gathered blocks lie this many bytes further apart than needed, off the powers of two.
 constexpr int64_t kRowPadding = 64;
 
@@ -233,6 +235,14 @@ void choose_blocks(ProductPlan& plan, int64_t batch, int threads, bool gathered)
 
 }  // namespace
 
+int64_t ProductPlan::staged_stride() const {
+  const int64_t size = element_size(kernels->type);
+  return static_cast<int64_t>(align_up((k + kernels->k_unit) * size) + kRowPadding) / size;
+}
+size_t ProductPlan::staged_bytes() const {
+  return staged ? align_up(m * staged_stride() * element_size(kernels->type)) : 0;
+}
+
 size_t ProductPlan::worker_scratch_bytes() const {
   return Scratch::row_bytes(*this) + Scratch::sum_bytes(*this) + Scratch::tile_bytes(*this);
 }
@@ -266,11 +276,21 @@ ProductPlan plan_product(const Microkernels& kernels, int64_t m, int64_t n, int6
   plan.k_block =
       round_up(ceil_div(k, std::max<int64_t>(1, ceil_div(k, block))), 8) + (k == 0 ? 8 : 0);
   choose_blocks(plan, batch, threads, gathered);
+  plan.staged = gathered && batch == 1 && plan.column_tasks() > 1 &&
+                m * plan.staged_stride() * element_size(kernels.type) <= kMostStaged;
   return plan;
 }
 
 bool can_read_directly(const Microkernels& kernels, int64_t k, int64_t a_stride) {
   return k % kernels.k_unit == 0 && a_stride * element_size(kernels.type) % 2048 != 0;
+}
+
+void stage_rows(const ProductPlan& plan, const RowSource& source, ThreadPool& pool, void* to) {
+  const int64_t stride = plan.staged_stride();
+  pool.parallel_for(plan.m, 8, [&](int64_t begin, int64_t end, int) {
+    char* row = static_cast<char*>(to) + begin * stride * element_size(plan.kernels->type);
+    source(begin, end - begin, 0, plan.k, row, stride);
+  });
 }
 
 void run_product(const ProductPlan& plan, const ProductOperands& operands, int64_t row,

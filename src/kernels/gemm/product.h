@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/function_ref.h"
+#include "device/cpu/thread_pool.h"
 #include "kernels/gemm/microkernel.h"
 
 /// The blocked matrix product under both matmul and convolution: C = epilogue(A * B) with B packed,
@@ -30,10 +31,14 @@ struct ProductPlan {
   int64_t k_block = 0;
   int64_t row_block = 0;  ///< rows and columns of one task
   int64_t column_block = 0;
+  /// Several tasks would gather the same rows of A: they are gathered once, before the tasks.
+  bool staged = false;
 
   int64_t row_tasks() const { return (m + row_block - 1) / row_block; }
   int64_t column_tasks() const { return (n + column_block - 1) / column_block; }
   size_t worker_scratch_bytes() const;
+  int64_t staged_stride() const;  ///< elements
+  size_t staged_bytes() const;    ///< 0 where nothing is staged
   /// Bytes of other memory that one task can fetch into the caches while it computes.
   int64_t fetch_bytes_of_task() const;
 };
@@ -62,6 +67,9 @@ std::span<const std::byte> part_of(std::span<const std::byte> bytes, int64_t ind
 /// Whether A can be read where it lies: its rows do not fall on the same cache sets, and k is
 /// whole.
 bool can_read_directly(const Microkernels& kernels, int64_t k, int64_t a_stride);
+
+/// Gathers all rows of A to `to`.
+void stage_rows(const ProductPlan& plan, const RowSource& source, ThreadPool& pool, void* to);
 
 /// Computes rows [row, row + rows) x columns [column, column + columns); `scratch` is the worker's
 /// own.
