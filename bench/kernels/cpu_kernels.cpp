@@ -1,7 +1,7 @@
 // Speed of the CPU's matrix and convolution kernels on the layers of known networks, in GFLOP/s and
 // as a part of what this machine's multipliers give at the same moment.
 //
-// usage: bench_cpu_kernels [threads] [substring of the layers wanted]
+// usage: bench_cpu_kernels [threads] [substring of the layers wanted] [cold]
 #include <fmt/format.h>
 
 #include <chrono>
@@ -49,8 +49,11 @@ AlignedBuffer random_buffer(int64_t count, ElementType type) {
   return buffer;
 }
 
+constexpr size_t kColdBytes = size_t{160} << 20;
+
 struct Bench {
   int threads;
+  bool cold;
   std::string filter;
   ThreadPool pool{threads};
   double peak[2] = {0, 0};  // f32, bf16
@@ -62,6 +65,7 @@ struct Bench {
     p.a = {type, 272, 1}, p.b = {type, 64, 1}, p.c = {ElementType::f32, 64, 1};
     const auto a = random_buffer(p.m * 272, type), b = random_buffer(p.k * p.n, type);
     const auto c = random_buffer(p.m * p.n, ElementType::f32);
+    p.constant_b = true;
     auto gemm = Gemm::prepare(p, b.data());
     AlignedBuffer scratch(gemm->scratch_bytes());
     const double t = shortest([&] {
@@ -133,11 +137,20 @@ struct Bench {
     }
     const auto a = random_buffer(batch * m * k, type), b = random_buffer(batch * n * k, type);
     const auto c = random_buffer(batch * m * n, type), bias = random_buffer(n, ElementType::f32);
-    auto gemm = Gemm::prepare(p, constant ? b.data() : nullptr);
-    AlignedBuffer scratch(gemm->scratch_bytes() + 64);
+    p.constant_b = constant;
+    // As in a model, where weights come from memory: enough copies to fill every cache.
+    std::vector<Gemm> copies;
+    size_t bytes = 0, next = 0;
+    do {
+      copies.push_back(std::move(Gemm::prepare(p, constant ? b.data() : nullptr)).value());
+      bytes += copies.back().packed().size();
+    } while (cold && constant && bytes < kColdBytes);
+    AlignedBuffer scratch(copies[0].scratch_bytes() + 64);
     const EpilogueOperand operands[] = {{bias.data(), 0}, {nullptr, 0}};
     const double t = shortest([&] {
-      gemm->run({a.data(), b.data(), c.data(), {operands, p.steps.size()}}, pool, scratch.data());
+      next = (next + 1) % copies.size();
+      copies[next].run({a.data(), b.data(), c.data(), {operands, p.steps.size()}}, pool,
+                       scratch.data());
     });
     report(name, 2.0 * batch * m * n * k, t, type, count);
   }
@@ -182,8 +195,8 @@ constexpr Layer kMobileNet[] = {
     {14, 672, 672, 3, 1, -1, 1}, {14, 672, 672, 5, 2, -1, 1}, {7, 672, 160, 1, 1, 1, 0},
     {7, 160, 960, 1, 1, 3, 1},   {7, 960, 960, 5, 1, -2, 1},  {7, 960, 160, 1, 1, 2, 2}};
 
-void all(int threads, const char* filter) {
-  Bench bench{threads, filter};
+void all(int threads, bool cold, const char* filter) {
+  Bench bench{threads, cold, filter};
   bench.peak[0] = bench.measure_peak(ElementType::f32);
   bench.peak[1] = bench.measure_peak(ElementType::bf16);
   fmt::print("{} threads, {}: f32 {:.0f} GF/s, bf16 {:.0f} GF/s\n", threads,
@@ -242,5 +255,7 @@ void all(int threads, const char* filter) {
 }  // namespace tenon::cpu
 
 int main(int argc, char** argv) {
-  tenon::cpu::all(argc > 1 ? std::atoi(argv[1]) : 2, argc > 2 ? argv[2] : "");
+  const bool cold = argc > 1 && std::strcmp(argv[argc - 1], "cold") == 0;
+  argc -= cold;
+  tenon::cpu::all(argc > 1 ? std::atoi(argv[1]) : 2, cold, argc > 2 ? argv[2] : "");
 }

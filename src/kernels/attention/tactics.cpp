@@ -73,7 +73,6 @@ cpu::AttentionProblem describe(const Problem& problem) {
                                           : cpu::MaskKind::bf16;
     p.mask_strides = mask_strides(problem.input(kMask));
   }
-  p.query_block = cpu::choose_query_block(p, problem.threads);
   return p;
 }
 

@@ -251,6 +251,7 @@ Status Rnn::plan_input(const void* constant_w) {
     g.step_batch_strides = {{}};
   }
   g.isa = p.isa, g.threads = p.threads;
+  g.constant_b = constant_w != nullptr;
   TENON_ASSIGN(Gemm gemm, Gemm::prepare(g, constant_w));
   input_ = std::move(gemm);
   return {};

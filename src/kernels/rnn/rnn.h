@@ -60,7 +60,6 @@ class Rnn {
   static Result<Rnn> prepare(const RnnProblem& problem, const void* constant_w,
                              const void* constant_r);
   size_t scratch_bytes() const { return scratch_.total; }
-  size_t packed_bytes() const { return input_->packed_bytes() + packed_.size(); }
   Status run(const RnnArguments& arguments, ThreadPool& pool, void* scratch) const;
 
  private:

@@ -124,7 +124,6 @@ class RnnKernel final : public Kernel {
   bool uses_input(int input) const override {
     return !(input == kW && packed_w_) && !(input == kR && packed_r_);
   }
-  size_t owned_bytes() const override { return rnn_.packed_bytes(); }
 
  private:
   cpu::Rnn rnn_;

@@ -88,6 +88,7 @@ struct Setup {
   Buffer run(Isa isa, int threads) {
     problem.isa = isa;
     problem.threads = threads;
+    problem.constant_b = c.constant_b;
     auto gemm = Gemm::prepare(problem, c.constant_b ? b.bytes.data() : nullptr);
     EXPECT_TRUE(gemm.ok());
     Buffer result = Buffer::poisoned(c.out, c_size());
