@@ -115,7 +115,7 @@ struct Run {
   /// the next panel lies, the others what is wanted ahead.
   void choose_fetch(Tile& tile, int64_t index, int64_t tiles, const char* next, int64_t lines) {
     tile.prefetch_step = kLine;
-    if (tiles < lines) {
+    if (tiles < lines || ahead.empty()) {
       tile.prefetch_step = ceil_div(kLine * lines, tiles);
       tile.prefetch = next + index * tile.k * tile.prefetch_step;
     } else if (index < lines) {
