@@ -11,6 +11,7 @@
 
 #include "kernels/conv/depthwise.h"
 #include "kernels/conv/direct.h"
+#include "kernels/conv/stem.h"
 #include "kernels/conv/winograd.h"
 #include "kernels/gemm/gemm.h"
 
@@ -205,7 +206,8 @@ void all(int threads, bool cold, const char* filter) {
   for (const Layer& l : {kResNet50[0], kMobileNet[0]}) {
     auto p = square(l.size, l.channels, l.filters, l.kernel, l.stride, 1, ElementType::f32);
     p.channels_first_input = true;
-    bench.conv<DirectConvolution>("first", p, l.count, l.epilogue);
+    bench.conv<DirectConvolution>("direct", p, l.count, l.epilogue);
+    bench.conv<StemConvolution>("stem", p, l.count, l.epilogue);
   }
   for (ElementType type : {ElementType::f32, ElementType::bf16}) {
     bench.section("ResNet-50");

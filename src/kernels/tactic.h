@@ -89,6 +89,8 @@ class Kernel {
   virtual std::span<const std::byte> packed() const { return {}; }
   /// True for constants whose contents packed() holds: a plan need not have them as well.
   virtual bool packs_input(int) const { return false; }
+  /// Bytes of constants that it keeps in memory of its own, for reports.
+  virtual size_t owned_bytes() const { return 0; }
   /// Bytes of LaunchArguments::ahead that it can fetch while it computes.
   virtual size_t fetch_capacity() const { return 0; }
 };

@@ -1,6 +1,7 @@
 #include "kernels/conv/depthwise.h"
 #include "kernels/conv/describe.h"
 #include "kernels/conv/direct.h"
+#include "kernels/conv/stem.h"
 #include "kernels/conv/winograd.h"
 
 namespace tenon::tactics {
@@ -51,6 +52,21 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
 }
 
 }  // namespace conv_depthwise
+
+namespace conv_stem {
+
+Support supports(const Problem& problem) {
+  return supports_where(problem, cpu::StemConvolution::fits,
+                        "not a convolution of a channels-first image with few channels");
+}
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  return cpu::ConvKernel<cpu::StemConvolution>::create(problem);
+}
+
+}  // namespace conv_stem
 
 namespace conv_winograd4 {
 
