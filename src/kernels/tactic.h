@@ -66,9 +66,9 @@ struct LaunchArguments {
   std::span<const void* const> inputs;
   std::span<void* const> outputs;
   void* workspace = nullptr;  ///< workspace_bytes() bytes, 256-byte aligned, contents undefined.
+  Queue queue;
   /// What later steps will read: for a kernel that leaves memory idle to fetch into the caches.
   std::span<const std::byte> ahead;
-  Queue queue;
 };
 
 /// An executable for one Problem. Everything that can be done once (packing weights, compiling,

@@ -48,7 +48,7 @@ class ConvolutionKernel final : public Kernel {
     TENON_ASSIGN(const Convolution whole, describe_convolution(problem));
     TENON_ASSIGN(const Config config, parse(text, packings_of(whole)));
     TENON_ASSIGN(kernel->library_, library_of(device));
-    const Convolution convolution = packed(whole, config.packing);
+    const Convolution convolution = cudnn::packed(whole, config.packing);
     TENON_TRY(kernel->build(convolution, config.engine));
     const Tensor& constant = *problem.input(whole.weights_input).constant;
     const Tensor weights = packed_weights(whole, config.packing, constant);
@@ -160,7 +160,7 @@ std::vector<std::string> configs(const Problem& problem) {
   const auto library = library_of(*problem.device);
   if (!convolution.ok() || !library.ok()) return single_config(problem);
   for (const Packing& packing : packings_of(*convolution)) {
-    const auto choices = proposals(**library, packed(*convolution, packing));
+    const auto choices = proposals(**library, cudnn::packed(*convolution, packing));
     if (!choices.ok()) continue;
     for (const EngineChoice& choice : *choices) texts.push_back(config_text(packing, choice));
   }

@@ -21,8 +21,16 @@ namespace tenon::conformance {
 namespace {
 
 constexpr int kThreads = 3;
-constexpr Placement kPlacements[] = {Placement::kDense, Placement::kChannelsLast,
-                                     Placement::kStrided, Placement::kStridedChannelsLast};
+/// Where inputs and outputs lie; the last is the entry of an image network.
+struct Placements {
+  Placement inputs, outputs;
+};
+constexpr Placements kPlacements[] = {
+    {Placement::kDense, Placement::kDense},
+    {Placement::kChannelsLast, Placement::kChannelsLast},
+    {Placement::kStrided, Placement::kStrided},
+    {Placement::kStridedChannelsLast, Placement::kStridedChannelsLast},
+    {Placement::kDense, Placement::kChannelsLast}};
 
 /// Relative L2 distance that a result may have from the reference's.
 double tolerance(DataType type, bool winograd) {
@@ -50,7 +58,7 @@ struct Setting {
   Problem problem;
   std::shared_ptr<Device> device = cpu::make_cpu_device(kThreads);
 
-  Setting(const Case& test, bool bf16, Placement placement) : built(build(test, bf16)) {
+  Setting(const Case& test, bool bf16, Placements placements) : built(build(test, bf16)) {
     if (built.node == nullptr) return;
     problem.node = built.node;
     problem.device = device.get();
@@ -58,7 +66,7 @@ struct Setting {
     std::vector<const Tensor*> tensors;
     for (const Sample& sample : built.inputs) {
       // Contents known at build time are dense.
-      const Placement here = sample.constant ? Placement::kDense : placement;
+      const Placement here = sample.constant ? Placement::kDense : placements.inputs;
       inputs.emplace_back(sample.present ? sample.tensor.type() : DataType::kFloat32,
                           sample.present ? sample.tensor.extents() : Extents{}, here);
       Operand operand = sample.present ? inputs.back().operand() : Operand{};
@@ -72,7 +80,7 @@ struct Setting {
     if (!results.ok()) return;
     expected = std::move(*results);
     for (const Tensor& result : expected) {
-      outputs.emplace_back(result.type(), result.extents(), placement);
+      outputs.emplace_back(result.type(), result.extents(), placements.outputs);
       problem.outputs.push_back(outputs.back().operand());
     }
   }
@@ -97,7 +105,8 @@ testing::AssertionResult run(Setting& setting, const Kernel& kernel, int threads
   std::memset(workspace.data(), 0xff, bytes + 512);
   char* start = workspace.as<char>() + (256 - reinterpret_cast<uintptr_t>(workspace.data()) % 256);
   cpu::ThreadPool pool(threads);
-  const Status status = kernel.run({inputs, outputs, start, Queue{.pool = &pool}});
+  const std::vector<std::byte> ahead(kernel.fetch_capacity() > 0 ? 1 << 16 : 0);
+  const Status status = kernel.run({inputs, outputs, start, Queue{.pool = &pool}, ahead});
   if (!status.ok()) return testing::AssertionFailure() << status.error().message;
   for (const char* p = start + bytes; p < workspace.as<char>() + bytes + 512; ++p)
     if (*p != '\xff') return testing::AssertionFailure() << "wrote behind its workspace";
@@ -127,6 +136,32 @@ testing::AssertionResult near(const Setting& setting, const std::vector<Tensor>&
   return testing::AssertionSuccess();
 }
 
+/// A kernel made from what another one packed, without the contents of the constants, is the same.
+void check_packed(Setting& setting, const Tactic& tactic, std::string_view config,
+                  const Kernel& kernel, const std::vector<Tensor>& expected) {
+  if (kernel.packed().empty()) return;
+  const Problem original = setting.problem;
+  std::vector<Tensor> emptied(original.inputs.size());
+  for (size_t i = 0; i < emptied.size(); ++i) {
+    const Operand& operand = original.inputs[i];
+    if (operand.constant == nullptr || !kernel.packs_input(static_cast<int>(i))) continue;
+    emptied[i] = Tensor(operand.type, operand.extents, nullptr, nullptr);
+    setting.problem.inputs[i].constant = &emptied[i];
+  }
+  const std::vector<std::byte> packed(kernel.packed().begin(), kernel.packed().end());
+  setting.problem.packed = packed;
+  auto again = tactic.create(setting.problem, config);
+  EXPECT_TRUE(again.ok());
+  std::vector<Tensor> results;
+  if (again.ok()) {
+    EXPECT_TRUE(run(setting, **again, kThreads, results));
+    EXPECT_EQ((*again)->packed().data(), packed.data()) << "packed weights were made again";
+  }
+  for (size_t i = 0; i < results.size(); ++i)
+    EXPECT_TRUE(expected[i] == results[i]) << "packed weights give other results";
+  setting.problem = original;
+}
+
 void check(Setting& setting, const Tactic& tactic, std::string_view config) {
   auto kernel = tactic.create(setting.problem, config);
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;
@@ -143,6 +178,7 @@ void check(Setting& setting, const Tactic& tactic, std::string_view config) {
   ASSERT_TRUE(run(setting, **alone, 1, other));
   for (size_t i = 0; i < first.size(); ++i)
     EXPECT_TRUE(first[i] == other[i]) << "results depend on the threads it was made for";
+  check_packed(setting, tactic, config, **kernel, first);
 }
 
 class Conformance : public testing::TestWithParam<Case> {};
@@ -150,8 +186,8 @@ class Conformance : public testing::TestWithParam<Case> {};
 TEST_P(Conformance, Case) {
   const Case& test = GetParam();
   for (const bool bf16 : {false, true})
-    for (const Placement placement : kPlacements) {
-      Setting setting(test, bf16, placement);
+    for (const Placements placements : kPlacements) {
+      Setting setting(test, bf16, placements);
       if (!setting.ready()) return;
       for (int isa = 0; isa <= static_cast<int>(cpu::detected_isa()); ++isa) {
         setting.problem.isa_limit = isa;
@@ -159,9 +195,10 @@ TEST_P(Conformance, Case) {
           if (tactic.name == "cpu.reference" || !tactic.supports(setting.problem)) continue;
           for (const std::string& config : tactic.configs(setting.problem)) {
             SCOPED_TRACE(
-                fmt::format("{}, {}, {}, {}; again: test_kernels_conformance --gtest_filter='*/{}'",
+                fmt::format("{}, {}, {} to {}, {}; again: test_kernels_conformance --gtest_filter='*/{}'",
                             join_tactic(tactic.name, config), bf16 ? "bf16" : "f32",
-                            kPlacementNames[static_cast<int>(placement)],
+                            kPlacementNames[static_cast<int>(placements.inputs)],
+                            kPlacementNames[static_cast<int>(placements.outputs)],
                             cpu::isa_name(static_cast<cpu::Isa>(isa)), test.name));
             check(setting, tactic, config);
           }
@@ -178,8 +215,8 @@ TEST(Coverage, EveryTacticHasACase) {
   for (const Tactic& tactic : cpu_tactics()) missing.insert(tactic.name);
   missing.erase("cpu.reference");
   for (const Case& test : all_cases())
-    for (const Placement placement : {Placement::kDense, Placement::kChannelsLast}) {
-      const Setting setting(test, false, placement);
+    for (const Placements placements : kPlacements) {
+      const Setting setting(test, false, placements);
       if (!setting.ready()) continue;
       for (const Tactic& tactic : cpu_tactics())
         if (tactic.supports(setting.problem)) missing.erase(tactic.name);
