@@ -1,5 +1,7 @@
 #include "onnx/graph_importer.h"
 
+#include <algorithm>
+
 #include "onnx/node_order.h"
 #include "onnx/op_table.h"
 #include "onnx_proto/onnx.pb.h"
@@ -32,6 +34,10 @@ int64_t opset_of(const Opsets& opsets, const std::string& domain) {
 
 }  // namespace
 
+std::string element_name(const std::string& list, size_t index) {
+  return fmt::format("{}[{}]", list, index);
+}
+
 const ::onnx::FunctionProto* ModelContext::find_function(const ::onnx::NodeProto& node) const {
   const auto found = functions.find(function_key(node.domain(), node.op_type(), node.overload()));
   return found == functions.end() ? nullptr : found->second;
@@ -41,6 +47,17 @@ void ModelContext::report(ImportCode code, std::string node, std::string op_type
                           std::string message) {
   problems.push_back({code, top_level_node, std::move(node), std::move(op_type), std::move(message),
                       function_stack});
+}
+
+Value* ModelContext::add_list(ValueList list) {
+  Value* token = tokens.add_input("", {DataType::kInt8, {}});
+  lists.emplace(token, std::move(list));
+  return token;
+}
+
+const ValueList* ModelContext::list(const Value* value) const {
+  const auto found = lists.find(value);
+  return found == lists.end() ? nullptr : &found->second;
 }
 
 std::string NameTable::unique(std::string name) {
@@ -113,6 +130,12 @@ Value* GraphImporter::load(const std::string& name, const Initializer& initializ
 }
 
 Value* GraphImporter::capture(const std::string& name, Value* outer) {
+  if (context_.list(outer) != nullptr) {
+    context_.report(ImportCode::kUnsupportedGraph, cut(name), "",
+                    "a sequence or optional is used in a body that runs a number of times, or "
+                    "under a condition, that is not known at build time");
+    return nullptr;
+  }
   if (const Tensor* tensor = outer->constant()) {
     Value* value = graph_.add_constant(*tensor, name);
     value->producer()->name = names_->unique(name);
@@ -177,15 +200,22 @@ void GraphImporter::import_node(const ::onnx::NodeProto& node) {
   std::optional<std::vector<Value*>> inputs;
   if (spend_node(node)) inputs = operands(node);
   if (!inputs) return mark_broken(node);
-  if (context_.options.plugins_first && import_plugin(node, *inputs)) return;
+  const bool lists = std::any_of(inputs->begin(), inputs->end(), [this](const Value* value) {
+    return context_.list(value) != nullptr;
+  });
+  if (!lists && context_.options.plugins_first && import_plugin(node, *inputs)) return;
   const ::onnx::FunctionProto* function = context_.find_function(node);
   // A function the model brings for a standard operator's name in another domain is what it means.
   const OpRow* row =
       function && !node.domain().empty()
           ? nullptr
           : find_row(node.domain(), node.op_type(), opset_of(frame_.opsets, node.domain()));
-  if (row) return import_operator(node, *row, std::move(*inputs));
+  if (row && (!lists || row->takes_lists)) return import_operator(node, *row, std::move(*inputs));
   if (function) return import_function(node, *function, *inputs);
+  if (lists) {
+    report(node, ImportCode::kUnsupportedNodeInput, "an input is a sequence or an optional");
+    return mark_broken(node);
+  }
   if (import_plugin(node, *inputs)) return;
   report(node, ImportCode::kUnsupportedNode,
          fmt::format("operator \"{}\" of domain \"{}\" is not imported", cut(node.op_type()),
@@ -319,6 +349,21 @@ template void GraphImporter::import_nodes(
     const ::google::protobuf::RepeatedPtrField<::onnx::NodeProto>&, bool);
 
 /// Every output is a value of its own with the output's name, made by a node of this graph.
+bool GraphImporter::add_output(Value* value, const std::string& name) {
+  if (value->name != scoped(name) || !value->producer() || value->constant() ||
+      graph_.is_output(value)) {
+    Emitter emitter(graph_, *folded_);
+    value = emitter.add(Identity{}, {value});
+    if (!value) return false;
+    value->name = name;
+    value->producer()->name = names_->unique("ONNXTRT_output_" + name);
+    value->producer()->origins = {name};
+  }
+  graph_.add_output(value);
+  return true;
+}
+
+/// The elements of a sequence become outputs of their own, "name[0]", "name[1]", ...
 bool GraphImporter::set_outputs(const ::onnx::GraphProto& proto) {
   bool complete = true;
   for (const auto& output : proto.output()) {
@@ -330,17 +375,17 @@ bool GraphImporter::set_outputs(const ::onnx::GraphProto& proto) {
                       cut(output.name())));
     complete = complete && value && *value;
     if (!complete) continue;
-    Value* result = *value;
-    if (result->name != scoped(output.name()) || !result->producer() || result->constant() ||
-        graph_.is_output(result)) {
-      Emitter emitter(graph_, *folded_);
-      result = emitter.add(Identity{}, {result});
-      if (!result) return false;
-      result->name = output.name();
-      result->producer()->name = names_->unique("ONNXTRT_output_" + output.name());
-      result->producer()->origins = {output.name()};
+    const ValueList* list = context_.list(*value);
+    if (!list) {
+      complete = add_output(*value, output.name());
+      continue;
     }
-    graph_.add_output(result);
+    if (outer_)
+      context_.report(ImportCode::kUnsupportedGraph, cut(output.name()), "",
+                      "a body that stays a body gives a sequence or an optional");
+    if (outer_) return false;
+    for (size_t i = 0; complete && i < list->items.size(); ++i)
+      complete = add_output(list->items[i], element_name(output.name(), i));
   }
   return complete;
 }

@@ -22,7 +22,18 @@ class SparseTensorProto;
 
 namespace tenon::importer {
 
+/// A sequence or an optional, which exist only while a model is imported: their elements are values
+/// of the graph, and their lengths are known. A token, which is no value of any graph, stands for
+/// one wherever names are bound to values.
+struct ValueList {
+  std::vector<Value*> items;
+  bool present = true;  ///< False for an optional without an element.
+};
+
 using Opsets = std::map<std::string, int64_t>;
+
+/// Name of an element of a sequence that is a graph input or output.
+std::string element_name(const std::string& list, size_t index);
 
 /// What all graphs of one model share while it is imported.
 struct ModelContext {
@@ -34,7 +45,12 @@ struct ModelContext {
   int top_level_node = -1;
   std::vector<std::string> function_stack;
   std::map<std::string, std::vector<Value*>, std::less<>> node_outputs;
+  Graph tokens;
+  std::unordered_map<const Value*, ValueList> lists;  ///< By token.
 
+  Value* add_list(ValueList list);
+  /// Null for values that are no tokens.
+  const ValueList* list(const Value* value) const;
   const ::onnx::FunctionProto* find_function(const ::onnx::NodeProto& node) const;
   void report(ImportCode code, std::string node, std::string op_type, std::string message);
 };
@@ -108,6 +124,7 @@ class GraphImporter {
     const ::onnx::SparseTensorProto* sparse = nullptr;
   };
 
+  bool add_output(Value* value, const std::string& name);
   void import_node(const ::onnx::NodeProto& node);
   bool spend_node(const ::onnx::NodeProto& node);
   std::optional<std::vector<Value*>> operands(const ::onnx::NodeProto& node);

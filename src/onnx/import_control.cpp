@@ -113,6 +113,61 @@ std::vector<std::unique_ptr<Graph>> one_body(std::unique_ptr<Graph> graph) {
   return bodies;
 }
 
+/// Whether a loop carries or reads sequences, which a body that stays a body cannot.
+bool touches_lists(NodeImporter& n, const ::onnx::GraphProto& body) {
+  const ModelContext& context = n.importer().context();
+  for (const Value* value : n.inputs())
+    if (context.list(value)) return true;
+  if (context.lists.empty()) return false;
+  for (const auto& node : body.node())
+    for (const std::string& name : node.input())
+      if (context.list(n.importer().find(name).value_or(nullptr))) return true;
+  return false;
+}
+
+/// Values of one output of every iteration, stacked.
+Value* stacked(NodeImporter& n, const std::vector<Value*>& values) {
+  std::vector<Value*> rows;
+  for (Value* value : values) rows.push_back(n.unsqueeze(value, {0}));
+  if (rows.empty())
+    n.fail(ImportCode::kUnsupportedNodeShape, "no iteration tells the shape of a scan output");
+  return n.ok() ? n.concat(std::move(rows), 0) : nullptr;
+}
+
+/// A loop over sequences, iteration by iteration; how many there are must be known now.
+void unroll(NodeImporter& n, const ::onnx::GraphProto& body, std::vector<Value*> carried) {
+  constexpr int64_t kMostIterations = 4096;
+  int64_t trips = INT64_MAX;
+  if (n.has_input(0)) {
+    const std::vector<int64_t> given = n.required_integers(0, "the trip count of such a loop");
+    trips = given.empty() ? 0 : given[0];
+  }
+  Value* condition = n.has_input(1) ? n.input(1) : n.number(1, DataType::kBool);
+  std::vector<std::vector<Value*>> scans(
+      static_cast<size_t>(std::max<int>(body.output_size() - 1, 0)));
+  for (int64_t i = 0; n.ok() && i < trips; ++i) {
+    const std::optional<double> go_on = n.known_number(condition);
+    if (!go_on || i == kMostIterations)
+      return n.fail(ImportCode::kUnsupportedNodeInput,
+                    "a loop over sequences must have a known, small number of iterations");
+    if (*go_on == 0) break;
+    std::vector<Value*> operands{n.integer(i), condition};
+    operands.insert(operands.end(), carried.begin(), carried.end());
+    const std::vector<Value*> results = n.importer().inline_body(body, operands);
+    if (results.size() < carried.size() + 1) return fail_silently(n);
+    condition = results[0];
+    std::copy_n(results.begin() + 1, carried.size(), carried.begin());
+    for (size_t k = carried.size() + 1; k < results.size(); ++k) scans[k - 1].push_back(results[k]);
+  }
+  for (int k = 0; n.ok() && k < n.output_count(); ++k) {
+    const auto index = static_cast<size_t>(k);
+    if (index < carried.size())
+      n.output(k, carried[index]);
+    else if (index < scans.size() && n.wants(k))
+      n.output(k, stacked(n, scans[index]));
+  }
+}
+
 }  // namespace
 
 /// A condition known now leaves one branch, inlined; else both branches take the same captures.
@@ -146,11 +201,6 @@ void import_if(NodeImporter& n, const OpRow&) {
   take_results(n, n.add_node(std::make_unique<If>(), std::move(inputs), count, std::move(bodies)));
 }
 
-/// Of tensors: whether there is one shows in the graph.
-void import_optional_has_element(NodeImporter& n, const OpRow&) {
-  n.output(n.number(n.has_input(0) ? 1 : 0, DataType::kBool));
-}
-
 void import_loop(NodeImporter& n, const OpRow&) {
   const ::onnx::GraphProto* proto = n.body("body");
   const size_t given = n.inputs().size();
@@ -160,6 +210,7 @@ void import_loop(NodeImporter& n, const OpRow&) {
   const std::vector<Value*> carried(inputs.begin() + 2, inputs.end());
   for (const Value* value : carried)
     if (!value) return n.fail(ImportCode::kInvalidNode, "a carried value is missing");
+  if (touches_lists(n, *proto)) return unroll(n, *proto, carried);
   const std::vector<TensorType> fixed{{DataType::kInt64, {}}, {DataType::kBool, {}}};
   std::optional<ImportedBody> body = stable_body(n, *proto, fixed, types_of(carried), {}, 1);
   if (!body) return;

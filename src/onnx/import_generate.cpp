@@ -110,7 +110,7 @@ void import_dropout(NodeImporter& n, const OpRow&) {
   }
   if (*ratio >= 1) return n.fail(ImportCode::kInvalidNode, "ratio must be below 1");
   Random uniform;
-  uniform.seed = seed(n);
+  uniform.seed = n.has("seed") ? n.integer_attribute("seed", 0) : seed(n);
   Value* draw = n.add(uniform, {n.shape_of(x)});
   Value* keep =
       n.pointwise(PointwiseFunction::k_greater_equal, {draw, n.number(*ratio, DataType::kFloat32)});

@@ -1,4 +1,5 @@
 // Shapes: reshaping, slicing, joining, padding.
+#include "onnx/graph_importer.h"
 #include "onnx/node_importer.h"
 #include "onnx/op_table.h"
 #include "ops/movement.h"
@@ -7,7 +8,8 @@
 namespace tenon::importer {
 
 void import_identity(NodeImporter& n, const OpRow&) {
-  n.output(n.add(Identity{}, {n.input(0)}));
+  const bool is_list = n.importer().context().list(n.input(0)) != nullptr;
+  n.output(is_list ? n.input(0) : n.add(Identity{}, {n.input(0)}));
 }
 
 void import_shape(NodeImporter& n, const OpRow&) {

@@ -1,5 +1,7 @@
 #include "onnx/importer.h"
 
+#include <algorithm>
+
 #include "onnx/graph_importer.h"
 #include "onnx/model_check.h"
 #include "onnx/model_file.h"
@@ -56,6 +58,26 @@ ModelMetadata metadata_of(const ModelProto& proto) {
   return result;
 }
 
+/// An optional tensor is there unless the caller says that it is not.
+Result<Value*> add_input(GraphImporter& importer, const ::onnx::ValueInfoProto& input) {
+  ModelContext& context = importer.context();
+  const auto given = context.options.lists.find(input.name());
+  const bool is_given = given != context.options.lists.end();
+  const ::onnx::TypeProto* type = &input.type();
+  const bool is_optional = type->has_optional_type();
+  if (is_optional) type = &type->optional_type().elem_type();
+  if (is_optional && is_given && given->second.empty()) return context.add_list({{}, false});
+  if (type->has_sequence_type() && is_given) {
+    ValueList list;
+    for (size_t i = 0; i < given->second.size(); ++i)
+      list.items.push_back(
+          importer.graph().add_input(element_name(input.name(), i), given->second[i]));
+    return context.add_list(std::move(list));
+  }
+  TENON_ASSIGN(TensorType tensor, tensor_type_of(*type, input.name(), importer.graph()));
+  return importer.graph().add_input(input.name(), std::move(tensor));
+}
+
 void add_inputs(GraphImporter& importer, const ::onnx::GraphProto& proto) {
   ModelContext& context = importer.context();
   std::unordered_set<std::string_view> weights;
@@ -68,16 +90,22 @@ void add_inputs(GraphImporter& importer, const ::onnx::GraphProto& proto) {
   }
   for (const auto& input : proto.input()) {
     if (weights.contains(input.name()) || context.options.values.contains(input.name())) continue;
-    Result<TensorType> type = tensor_type_of(input.type(), input.name(), importer.graph());
-    if (type.ok()) {
-      importer.bind(input.name(), importer.graph().add_input(input.name(), std::move(*type)));
+    Result<Value*> value = add_input(importer, input);
+    if (value.ok()) {
+      importer.bind(input.name(), *value);
       continue;
     }
-    const bool unsupported = type.error().kind == ErrorKind::kUnsupported;
+    const bool unsupported = value.error().kind == ErrorKind::kUnsupported;
     context.report(unsupported ? ImportCode::kUnsupportedGraph : ImportCode::kInvalidGraph,
-                   input.name().substr(0, 200), "", type.error().message);
+                   input.name().substr(0, 200), "", value.error().message);
     importer.bind(input.name(), nullptr);
   }
+}
+
+const Value* output_named(const Graph& graph, const std::string& name) {
+  for (const Value* output : graph.outputs())
+    if (output->name == name) return output;
+  return nullptr;
 }
 
 /// What the model declares about an output must not contradict what its nodes compute.
@@ -86,7 +114,9 @@ void check_output_types(ModelContext& context, const Graph& graph,
   for (int i = 0; i < proto.output_size(); ++i) {
     const auto& type = proto.output(i).type();
     const std::optional<DataType> declared = data_type_of(type.tensor_type().elem_type());
-    const DataType found = graph.outputs()[static_cast<size_t>(i)]->type.type;
+    const Value* output = output_named(graph, proto.output(i).name());
+    if (!output) continue;
+    const DataType found = output->type.type;
     if (!type.has_tensor_type() || !declared || *declared == found) continue;
     if (context.options.double_as_float && *declared == DataType::kFloat64) continue;
     context.report(
@@ -121,8 +151,11 @@ Result<ImportedModel> import_file(const ModelFile& file, const ImportOptions& op
   problems = std::move(context.problems);
   if (!problems.empty()) return user_error("");
   for (const auto& [name, value] : importer.values())
-    if (value) model.values.emplace(name, value);
-  model.node_outputs = std::move(context.node_outputs);
+    if (value && !context.list(value)) model.values.emplace(name, value);
+  for (auto& [name, values] : context.node_outputs)
+    if (std::none_of(values.begin(), values.end(),
+                     [&](auto* value) { return context.list(value); }))
+      model.node_outputs.emplace(name, std::move(values));
   return model;
 }
 

@@ -66,6 +66,9 @@ struct ImportOptions {
       0;  ///< After expansion of functions; 0: 100,000 plus one a byte of the model.
   /// Graph inputs (or initializers) given by the caller; such inputs become constants.
   std::map<std::string, Tensor, std::less<>> values;
+  /// Types of the elements of inputs that are sequences, which become inputs "name[0]",
+  /// "name[1]", ...; of one that is an optional, an empty list says that it has no element.
+  std::map<std::string, std::vector<TensorType>, std::less<>> lists;
   /// Builds the node for a plugin and returns its outputs; an empty vector means "not mine".
   std::function<Result<std::vector<Value*>>(const PluginCall&)> plugin;
   /// Whether `plugin` may answer for an operator of this name.

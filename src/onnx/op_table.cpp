@@ -21,6 +21,9 @@ constexpr OpRow kRows[] = {
   {"", #name, first, last, &import_reduce,          TENON_FUNCTION(add), \
    "", 0,     "",    0,    ReduceFunction::function},
 #define ONNX_OP(domain, name, first, last, function) {domain, #name, first, last, &function},
+#define ONNX_LIST_OP(name, first, last, function)                                               \
+  {"",  #name, first, last, &function, TENON_FUNCTION(add), "", 0, "", 0, ReduceFunction::kSum, \
+   true},
 #include "onnx/onnx.def"
 };
 #undef TENON_FUNCTION

@@ -22,6 +22,7 @@ struct OpRow {
   std::string_view beta_name = {};
   double beta = 0;
   ReduceFunction reduction = ReduceFunction::kSum;
+  bool takes_lists = false;  ///< Operands may be sequences and optionals.
 };
 
 std::span<const OpRow> op_rows();
@@ -43,6 +44,7 @@ TENON_ONNX_FUNCTION(import_reduce);
 #define ONNX_VARIADIC(...)
 #define ONNX_REDUCE(...)
 #define ONNX_OP(domain, name, first, last, function) TENON_ONNX_FUNCTION(function);
+#define ONNX_LIST_OP(name, first, last, function) TENON_ONNX_FUNCTION(function);
 #include "onnx/onnx.def"
 
 }  // namespace tenon::importer

@@ -3,8 +3,8 @@
 
     generate_cases.py OUT
 
-OUT/cases.txt has a line a case: set, name, relative tolerance, absolute tolerance, operators, and why the case cannot be
-written (or nothing). OUT/<set>/<case>/ holds model.onnx and data_<n>/{input,output}_<i>.pb, all tensors.
+OUT/cases.txt has a line a case: set, name, relative tolerance, absolute tolerance, operators, "random" where the expected
+values are random numbers, and why the case cannot be written (or nothing). OUT/<set>/<case>/ holds model.onnx and data_<n>/{input,output}_<i>.pb, all tensors.
 """
 import pathlib
 import shutil
@@ -19,6 +19,13 @@ from onnx.backend.test.case.node import collect_testcases
 
 warnings.filterwarnings("ignore")
 
+# Expected values drawn by numpy: only their type and extents can be compared.
+RANDOM = {"test_bernoulli"} | {f"test_training_dropout{kind}" for kind in ("", "_mask", "_default", "_default_mask")}
+
+
+def is_random(name):
+    return name in RANDOM or name.startswith("test_bernoulli_")
+
 
 def operators(graph):
     found = set()
@@ -30,14 +37,25 @@ def operators(graph):
     return found
 
 
+def element_type(kind):
+    """The tensor type inside sequences and optionals."""
+    while not kind.HasField("tensor_type"):
+        kind = getattr(kind, kind.WhichOneof("value")).elem_type
+    return kind.tensor_type.elem_type
+
+
 def type_problem(graph):
-    for value in list(graph.input) + list(graph.output):
-        kind = value.type.WhichOneof("value")
-        if kind != "tensor_type":
-            return {"sequence_type": "sequence", "optional_type": "optional"}.get(kind, kind)
-        if value.type.tensor_type.elem_type == onnx.TensorProto.STRING:
-            return "string"
-    return ""
+    values = list(graph.input) + list(graph.output)
+    return "string" if any(element_type(value.type) == onnx.TensorProto.STRING for value in values) else ""
+
+
+def flattened(value, name):
+    """(name, tensor) of a tensor; of a sequence's elements "name[i]"; nothing for an absent optional."""
+    if value is None:
+        return []
+    if isinstance(value, (list, tuple)):
+        return [(f"{name}[{i}]", element) for i, element in enumerate(value)]
+    return [(name, value)]
 
 
 def to_proto(value, name):
@@ -47,12 +65,29 @@ def to_proto(value, name):
 
 
 def write_data(folder, model, data_sets):
+    """Tensors in order, the names of the inputs, and the lengths of those that are lists: none where absent."""
     for number, (inputs, outputs) in enumerate(data_sets):
         data = folder / f"data_{number}"
         data.mkdir(parents=True)
-        for kind, values, names in (("input", inputs, model.graph.input), ("output", outputs, model.graph.output)):
-            for i, value in enumerate(values):
-                (data / f"{kind}_{i}.pb").write_bytes(to_proto(value, names[i].name).SerializeToString())
+        lists = []
+        for kind, values, infos in (("input", inputs, model.graph.input), ("output", outputs, model.graph.output)):
+            tensors = [pair for value, info in zip(values, infos) for pair in flattened(value, info.name)]
+            for i, (name, value) in enumerate(tensors):
+                (data / f"{kind}_{i}.pb").write_bytes(to_proto(value, name).SerializeToString())
+            (data / f"{kind}s.txt").write_text("".join(name + "\n" for name, _ in tensors))
+        for value, info in zip(inputs, model.graph.input):
+            if value is None or isinstance(value, (list, tuple)):
+                lists.append(f"{0 if value is None else len(value)}\t{info.name}\n")
+        (data / "lists.txt").write_text("".join(lists))
+
+
+def read_value(path, info):
+    kind = info.type
+    if kind.HasField("optional_type"):
+        kind = kind.optional_type.elem_type
+    if not kind.HasField("sequence_type"):
+        return onnx.TensorProto.FromString(path.read_bytes())
+    return numpy_helper.to_list(onnx.SequenceProto.FromString(path.read_bytes()))
 
 
 def write_node_case(out, case):
@@ -70,9 +105,17 @@ def copy_case(out, kind, case):
     folder = out / kind / case.name
     folder.mkdir(parents=True)
     shutil.copy(source / "model.onnx", folder)
-    for number, data in enumerate(sorted(source.glob("test_data_set_*"))):
-        shutil.copytree(data, folder / f"data_{number}")
-    return folder, type_problem(onnx.load(str(folder / "model.onnx")).graph)
+    model = onnx.load(str(folder / "model.onnx"))
+    problem = type_problem(model.graph)
+    sets = []
+    for data in sorted(source.glob("test_data_set_*")):
+        values = [[read_value(data / f"{name}_{i}.pb", info) for i, info in enumerate(infos)
+                   if (data / f"{name}_{i}.pb").exists()]
+                  for name, infos in (("input", model.graph.input), ("output", model.graph.output))]
+        sets.append(values)
+    if not problem:
+        write_data(folder, model, sets)
+    return folder, problem
 
 
 def main():
@@ -87,7 +130,7 @@ def main():
 
     def add(kind, case, folder, problem):
         used = ",".join(sorted(operators(onnx.load(str(folder / "model.onnx"), load_external_data=False).graph)))
-        lines.append("\t".join([kind, case.name, repr(case.rtol), repr(case.atol), used, problem]))
+        lines.append("\t".join([kind, case.name, repr(case.rtol), repr(case.atol), used, "random" * is_random(case.name), problem]))
 
     for case in collect_testcases(None):
         add("node", case, *write_node_case(out, case))

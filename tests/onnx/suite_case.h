@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,14 +18,18 @@ struct Case {
   std::string set, name;
   double rtol = 1e-3, atol = 1e-7;
   std::string operators;
-  std::string unreadable;  ///< Why its data could not be written ("sequence", ...); usually empty.
+  bool random = false;     ///< Values cannot be compared.
+  std::string unreadable;  ///< Why its data could not be written; usually empty.
 };
 
 Result<std::vector<Case>> read_cases(const std::string& folder);
 
-/// Inputs and expected outputs of one run.
+/// Inputs and expected outputs of one run. The elements of sequences are tensors of their own,
+/// "name[0]", "name[1]", ...
 struct DataSet {
+  std::vector<std::string> names;  ///< Of the inputs.
   std::vector<Tensor> inputs, outputs;
+  std::map<std::string, int> lists;  ///< Lengths of the inputs that are sequences or absent.
 };
 Result<std::vector<DataSet>> read_data(const std::string& folder);
 
