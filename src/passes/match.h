@@ -46,6 +46,12 @@ Value* add_integers(Graph& graph, std::vector<int64_t> values);
 /// A shape as a tensor: a constant, or `dims` where it has symbols.
 Value* add_shape(Graph& graph, const Shape& shape);
 
+/// Reshape, flatten, squeeze or unsqueeze.
+bool is_reshape(const Node* node);
+/// For each axis of `to` the consecutive axes of `from` whose product it is; nothing when an axis
+/// of `from` would be cut.
+std::optional<std::vector<std::vector<int64_t>>> joined_axes(const Shape& from, const Shape& to);
+
 /// Adds the origins of `from` to `to`, once each.
 void add_origins(Node& to, const Node& from);
 

@@ -23,6 +23,8 @@ constexpr std::string_view kPipeline[] = {
     "recognize_group_norm",
     "recognize_activations",
     "recognize_attention",
+    // Layers share what attention made of their mask.
+    "merge_equal",
     "straighten_gathers",
     "gather_to_slice",
     "sink_reshapes",

@@ -1,11 +1,13 @@
-// softmax(scale * q k^T + mask) v becomes one attention operator, wherever the scale stands (on q,
-// on k, on the product), whether k comes transposed or not, with any sum of masks or Where masks,
-// and with the guard that turns rows without any score (NaN) into zeros. Then a transpose behind it
-// is taken in. Must run after fold_constants and before fuse_epilogue.
+// softmax(scale * q k^T + mask) v becomes one attention operator, which keeps no matrix of scores;
+// passes/attention_pattern.h tells in which forms. Repeated heads of keys and values are not
+// repeated, a mask that is known to be causal becomes an attribute, and a transpose behind is taken
+// in. Must run after fold_constants and before fuse_epilogue.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
-#include "passes/match.h"
+#include "ops/table.h"
+#include "passes/attention_pattern.h"
 #include "passes/pass.h"
 
 namespace tenon {
@@ -13,155 +15,231 @@ namespace {
 
 using enum PointwiseFunction;
 
-struct Pattern {
-  Value *q = nullptr, *k = nullptr, *v = nullptr, *mask = nullptr;
-  bool k_transposed = false;  ///< k is [..., H, S].
-  double scale = 1;
-  bool masked_rows_zero = false;
-  std::vector<Value*> masks;                   ///< Additive.
-  std::vector<std::pair<Value*, bool>> keeps;  ///< Bool masks; true: kept where set.
-};
-
-/// Where(IsNaN(p), 0, p) is p with a guard.
-Value* through_guard(Value* value, bool& guarded) {
-  const Node* where = pointwise_producer(value, k_where);
-  if (where == nullptr || !is_scalar(where->input(1), 0)) return value;
-  const Node* test = pointwise_producer(where->input(0), k_is_nan);
-  if (test == nullptr || test->input(0) != where->input(2)) return value;
-  guarded = true;
-  return where->input(2);
+Value* reshaped(Graph& graph, Value* value, const Shape& shape, const Node& like) {
+  if (value->type.shape == shape) return value;
+  return add_op(graph, std::make_unique<Reshape>(), {value, add_shape(graph, shape)}, like);
 }
 
-bool is_very_negative(const Value* value) {
-  const auto scalar = scalar_of(value);
-  return scalar.has_value() && *scalar < -1e4;
-}
-
-/// Takes a multiplication or division by a number off, into `scale`.
-Value* through_scale(Value* value, double& scale) {
-  while (value->producer() != nullptr) {
-    const Node& node = *value->producer();
-    if (is_function(node, k_mul)) {
-      const int number = scalar_of(node.input(0)).has_value() ? 0 : 1;
-      const auto factor = scalar_of(node.input(number));
-      if (!factor.has_value()) break;
-      scale *= *factor;
-      value = node.input(1 - number);
-    } else if (is_function(node, k_div) && scalar_of(node.input(1)).value_or(0) != 0) {
-      scale /= *scalar_of(node.input(1));
-      value = node.input(0);
-    } else {
-      break;
-    }
-  }
+Value* number(Graph& graph, DataType type, double x) {
+  Tensor tensor(type, {});
+  tensor.set_from_double(0, x);
+  Value* value = graph.add_constant(std::move(tensor));
+  value->type = {type, {}};
   return value;
 }
 
-/// From the softmax's input down to the matmul, collecting masks. Masks are added after scaling: a
-/// scale met above a mask would scale the mask too, so that form is left alone.
-Node* find_scores(Value* value, Pattern& pattern) {
-  for (int steps = 0; steps < 8; ++steps) {
-    Value* unscaled = through_scale(value, pattern.scale);
-    const Node* node = unscaled->producer();
-    if (node == nullptr) return nullptr;
-    if (node->is<MatMul>()) return unscaled->producer();
-    if (unscaled != value) return nullptr;
-    if (is_function(*node, k_add)) {
-      // The side with the scores is the one that leads to a matmul of the same shape.
-      const bool first =
-          node->input(0)->type.shape == value->type.shape &&
-          node->input(0)->constant() == nullptr &&
-          (node->input(1)->type.shape != value->type.shape || produced_by<MatMul>(node->input(0)) ||
-           pointwise_producer(node->input(0), k_mul) || pointwise_producer(node->input(0), k_div));
-      pattern.masks.push_back(node->input(first ? 1 : 0));
-      value = node->input(first ? 0 : 1);
-    } else if (is_function(*node, k_where) && is_very_negative(node->input(2))) {
-      pattern.keeps.emplace_back(node->input(0), true);
-      value = node->input(1);
-    } else if (is_function(*node, k_where) && is_very_negative(node->input(1))) {
-      pattern.keeps.emplace_back(node->input(0), false);
-      value = node->input(2);
-    } else {
-      return nullptr;
+/// Writes q, k, v and masks of one pattern as the operands of attention.
+class Rewriter {
+ public:
+  Rewriter(Graph& graph, const Node& root, const AttentionPattern& pattern)
+      : graph_(graph), root_(root), pattern_(pattern) {
+    const Shape& q = pattern.q->type.shape;
+    level_ = q.size() == 4 ? Shape{q[0], q[1]} : pattern.heads;
+  }
+
+  /// False when a mask stands where it cannot be carried to [B, heads, Sq, Skv].
+  bool can_place_masks() const {
+    return std::all_of(pattern_.masks.begin(), pattern_.masks.end(),
+                       [this](const ScoreMask& mask) { return placement(mask).has_value(); });
+  }
+
+  Node* run() {
+    auto attention = std::make_unique<Attention>();
+    attention->scale = pattern_.scale;
+    attention->masked_rows_zero = pattern_.masked_rows_zero;
+    attention->out_bsnh = true;
+    attention->softmax_type =
+        pattern_.softmax_type == DataType::kFloat64 ? DataType::kFloat64 : DataType::kFloat32;
+    Value *q = with_heads(pattern_.q), *k = keys(), *v = with_heads(pattern_.v);
+    Value *few_k = without_repeated_heads(k), *few_v = without_repeated_heads(v);
+    if (few_k != nullptr && few_v != nullptr && few_k->type.shape[1] == few_v->type.shape[1])
+      k = few_k, v = few_v;
+    std::vector<Value*> inputs = {q, k, v};
+    if (Value* mask = combined_mask(*attention)) inputs.push_back(mask);
+    Value* result = add_op(graph_, std::move(attention), std::move(inputs), root_);
+    Node* node = result->producer();
+    node->name = fmt::format("mha({})", root_.name);
+    // The kernel writes [batch, length, heads, size]: the transpose back usually cancels against
+    // one that follows.
+    auto back = std::make_unique<Transpose>();
+    back->permutation = {0, 2, 1, 3};
+    Value* swapped = add_op(graph_, std::move(back), {result}, root_);
+    swapped = reshaped(graph_, swapped, root_.output()->type.shape, root_);
+    swapped->name = root_.output()->name;
+    graph_.replace_uses(root_.output(), swapped);
+    return node;
+  }
+
+ private:
+  Value* with_heads(Value* value) {
+    const Shape& shape = value->type.shape;
+    if (shape.size() == 4) return value;
+    return reshaped(graph_, value, {level_[0], level_[1], shape[1], shape[2]}, root_);
+  }
+
+  /// k as [B, heads, S, H].
+  Value* keys() {
+    if (!pattern_.k_transposed) return with_heads(pattern_.k);
+    const auto swap = [](size_t rank) {
+      return rank == 3 ? std::vector<int64_t>{0, 2, 1} : std::vector<int64_t>{0, 1, 3, 2};
+    };
+    const size_t rank = pattern_.k->type.shape.size();
+    const auto* before = produced_by<Transpose>(pattern_.k);
+    if (before != nullptr && before->permutation == swap(rank))
+      return with_heads(pattern_.k->producer()->input(0));
+    auto transpose = std::make_unique<Transpose>();
+    transpose->permutation = swap(rank);
+    return with_heads(add_op(graph_, std::move(transpose), {pattern_.k}, root_));
+  }
+
+  /// Extents before a mask's last two axes, as many as its level has.
+  static Shape leading(const ScoreMask& mask) {
+    const Shape& shape = mask.value->type.shape;
+    Shape result(mask.level.size(), Dim(1));
+    for (size_t i = 0; i + 2 < shape.size(); ++i)
+      result[result.size() - (shape.size() - 2) + i] = shape[i];
+    return result;
+  }
+
+  /// How the mask is carried to the level of batch and heads: the extents it is expanded to, then
+  /// those it is reshaped to, both before the last two axes.
+  struct Placement {
+    Shape expanded, reshaped;
+  };
+
+  std::optional<Placement> placement(const ScoreMask& mask) const {
+    if (mask.value->type.shape.size() > mask.level.size() + 2) return std::nullopt;
+    const Shape lead = leading(mask);
+    const auto is_one = [](const Dim& dim) { return dim == Dim(1); };
+    if (mask.level == level_) return Placement{lead, lead};
+    if (std::all_of(lead.begin(), lead.end(), is_one)) return Placement{lead, {}};
+    Placement result;
+    if (const auto groups = joined_axes(mask.level, level_)) {
+      for (size_t g = 0; g < groups->size(); ++g) {
+        const bool repeats = std::all_of((*groups)[g].begin(), (*groups)[g].end(),
+                                         [&](int64_t axis) { return is_one(lead[axis]); });
+        for (const int64_t axis : (*groups)[g])
+          result.expanded.push_back(repeats ? Dim(1) : mask.level[axis]);
+        result.reshaped.push_back(repeats ? Dim(1) : level_[g]);
+      }
+      return result;
     }
+    const auto parts = joined_axes(level_, mask.level);
+    if (!parts.has_value()) return std::nullopt;
+    result.expanded = lead;
+    for (size_t g = 0; g < parts->size(); ++g)
+      for (const int64_t axis : (*parts)[g])
+        result.reshaped.push_back(is_one(lead[g]) ? Dim(1) : level_[axis]);
+    return result;
   }
-  return nullptr;
-}
 
-bool is_rank4(const Value* value) {
-  return value->type.shape.size() == 4;
-}
-
-std::optional<Pattern> match(const Node& root) {
-  const auto* outer = root.as<MatMul>();
-  if (outer == nullptr || outer->transpose_a || outer->transpose_b) return std::nullopt;
-  Pattern pattern;
-  Value* weights = through_guard(root.input(0), pattern.masked_rows_zero);
-  const auto* softmax = produced_by<Softmax>(weights);
-  if (softmax == nullptr || softmax->log || softmax->axes.size() != 1 || !is_rank4(weights))
-    return std::nullopt;
-  if (softmax->axes[0] != -1 && softmax->axes[0] != 3) return std::nullopt;
-  const Node* scores = find_scores(weights->producer()->input(0), pattern);
-  if (scores == nullptr) return std::nullopt;
-  const auto* inner = scores->as<MatMul>();
-  if (inner->transpose_a) return std::nullopt;
-  pattern.q = through_scale(scores->input(0), pattern.scale);
-  pattern.k = through_scale(scores->input(1), pattern.scale);
-  pattern.v = root.input(1);
-  pattern.k_transposed = !inner->transpose_b;
-  if (!is_rank4(pattern.q) || !is_rank4(pattern.k) || !is_rank4(pattern.v)) return std::nullopt;
-  if (!is_real(pattern.q->type.type) || pattern.scale == 0) return std::nullopt;
-  // One batch and number of heads throughout: attention does not broadcast.
-  for (int axis = 0; axis < 2; ++axis)
-    if (pattern.q->type.shape[axis] != pattern.k->type.shape[axis] ||
-        pattern.q->type.shape[axis] != pattern.v->type.shape[axis])
-      return std::nullopt;
-  return pattern;
-}
-
-Value* swap_last_two(Graph& graph, Value* value, const Node& like) {
-  auto transpose = std::make_unique<Transpose>();
-  transpose->permutation = {0, 1, 3, 2};
-  return add_op(graph, std::move(transpose), {value}, like);
-}
-
-/// All masks as one: bool when there are only bool ones, else additive.
-Value* combine_masks(Graph& graph, const Pattern& pattern, const Node& like) {
-  Value* keep = nullptr;
-  for (const auto& [mask, kept] : pattern.keeps) {
-    Value* part = kept ? mask : add_pointwise(graph, k_not, {mask}, like);
-    keep = keep == nullptr ? part : add_pointwise(graph, k_and, {keep, part}, like);
+  Value* placed(const ScoreMask& mask) {
+    const Placement to = *placement(mask);
+    Value* value = mask.value;
+    const Shape& shape = value->type.shape;
+    if (shape.size() < 2) return value;
+    const Shape matrix(shape.end() - 2, shape.end());
+    Shape expanded = to.expanded, final_shape = to.reshaped;
+    if (final_shape == leading(mask)) return value;
+    expanded.insert(expanded.end(), matrix.begin(), matrix.end());
+    final_shape.insert(final_shape.end(), matrix.begin(), matrix.end());
+    if (to.expanded != leading(mask))
+      value =
+          add_op(graph_, std::make_unique<Expand>(), {value, add_shape(graph_, expanded)}, root_);
+    return reshaped(graph_, value, final_shape, root_);
   }
-  Value* sum = nullptr;
-  for (Value* mask : pattern.masks)
-    sum = sum == nullptr ? mask : add_pointwise(graph, k_add, {sum, mask}, like);
-  if (sum == nullptr || keep == nullptr) return sum == nullptr ? keep : sum;
-  Value* never = graph.add_constant(Tensor::scalar_f32(-std::numeric_limits<float>::infinity()));
-  never->type = {DataType::kFloat32, {}};
-  if (sum->type.type != DataType::kFloat32)
-    never = add_op(graph, std::make_unique<Cast>(sum->type.type), {never}, like);
-  return add_pointwise(graph, k_where, {keep, sum, never}, like);
-}
 
-void replace(Graph& graph, Node& root, const Pattern& pattern) {
-  auto attention = std::make_unique<Attention>();
-  attention->scale = pattern.scale;
-  attention->masked_rows_zero = pattern.masked_rows_zero;
-  attention->out_bsnh = true;
-  Value* k = pattern.k_transposed ? swap_last_two(graph, pattern.k, root) : pattern.k;
-  Value* mask = combine_masks(graph, pattern, root);
-  std::vector<Value*> inputs = {pattern.q, k, pattern.v};
-  if (mask != nullptr) inputs.push_back(mask);
-  Value* result = add_op(graph, std::move(attention), std::move(inputs), root);
-  result->producer()->name = fmt::format("mha({})", root.name);
-  // The kernel writes [batch, length, heads, size]: the transpose back usually cancels against one
-  // that follows.
-  auto back = std::make_unique<Transpose>();
-  back->permutation = {0, 2, 1, 3};
-  Value* swapped = add_op(graph, std::move(back), {result}, root);
-  swapped->name = root.output()->name;
-  graph.replace_uses(root.output(), swapped);
-}
+  /// Whether each row of a constant keeps an element: then what replaces the others does not
+  /// matter.
+  static bool keeps_some_in_each_row(const ScoreMask& mask) {
+    const Tensor* tensor = mask.value->constant();
+    if (tensor == nullptr || tensor->rank() == 0) return false;
+    const int64_t row = tensor->extents().back();
+    for (int64_t begin = 0; begin < tensor->count(); begin += row) {
+      bool any = false;
+      for (int64_t i = begin; i < begin + row; ++i)
+        any |= (tensor->as_int64(i) != 0) == (mask.kind == ScoreMask::kKept);
+      if (!any) return false;
+    }
+    return true;
+  }
+
+  /// A bool mask (true keeps), or a sum where rows without any kept score must stay finite.
+  Value* as_term(const ScoreMask& mask) {
+    Value* value = placed(mask);
+    if (mask.kind == ScoreMask::kAdded) return value;
+    if (std::isinf(mask.fill) || keeps_some_in_each_row(mask))
+      return mask.kind == ScoreMask::kKept ? value : add_pointwise(graph_, k_not, {value}, root_);
+    const DataType type = pattern_.q->type.type;
+    Value *zero = number(graph_, type, 0), *fill = number(graph_, type, mask.fill);
+    if (mask.kind == ScoreMask::kDropped) std::swap(zero, fill);
+    return add_pointwise(graph_, k_where, {value, zero, fill}, root_);
+  }
+
+  /// Whether a constant of one matrix keeps exactly the keys up to the query's own.
+  bool is_causal(const Value* value, CausalMask& causal) const {
+    const Tensor* tensor = value->constant();
+    const Shape& shape = value->type.shape;
+    if (tensor == nullptr || shape.size() < 2) return false;
+    const int64_t rows = tensor->extents()[shape.size() - 2], columns = tensor->extents().back();
+    if (rows < 2 || rows > columns || tensor->count() != rows * columns) return false;
+    for (const bool right : {false, true}) {
+      const int64_t diagonal = right ? columns - rows : 0;
+      bool fits = true;
+      for (int64_t i = 0; i < rows && fits; ++i)
+        for (int64_t j = 0; j < columns && fits; ++j)
+          fits = keeps(*tensor, i * columns + j) == std::optional(j <= i + diagonal);
+      if (fits) causal = right ? CausalMask::kLowerRight : CausalMask::kUpperLeft;
+      if (fits) return true;
+    }
+    return false;
+  }
+
+  /// Nothing for terms that neither keep nor drop.
+  static std::optional<bool> keeps(const Tensor& mask, int64_t at) {
+    if (mask.type() == DataType::kBool) return mask.as_int64(at) != 0;
+    const double term = mask.as_double(at);
+    if (term == 0) return true;
+    return term <= -9999 ? std::optional(false) : std::nullopt;
+  }
+
+  Value* combined_mask(Attention& attention) {
+    Value *keep = nullptr, *sum = nullptr;
+    for (const ScoreMask& mask : pattern_.masks) {
+      Value* term = as_term(mask);
+      fold(term);
+      if (attention.causal == CausalMask::kNone && is_causal(term, attention.causal)) continue;
+      Value*& all = term->type.type == DataType::kBool ? keep : sum;
+      const PointwiseFunction join = term->type.type == DataType::kBool ? k_and : k_add;
+      all = all == nullptr ? term : add_pointwise(graph_, join, {all, term}, root_);
+    }
+    if (sum == nullptr || keep == nullptr) return sum == nullptr ? keep : sum;
+    const double never = -std::numeric_limits<double>::infinity();
+    return add_pointwise(graph_, k_where, {keep, sum, number(graph_, sum->type.type, never)},
+                         root_);
+  }
+
+  /// Evaluates a term that follows from constants, so that its contents can be looked at.
+  void fold(Value*& term) {
+    const Node* node = term->producer();
+    if (node == nullptr || node->is<Constant>()) return;
+    std::vector<const Tensor*> operands;
+    for (const Value* input : node->inputs()) {
+      if (input == nullptr || input->constant() == nullptr) return;
+      operands.push_back(input->constant());
+    }
+    auto results = evaluate_node(*node, operands);
+    if (!results.ok()) return;
+    const TensorType type = term->type;
+    term = graph_.add_constant((*results)[0]);
+    term->type = type;
+  }
+
+  Graph& graph_;
+  const Node& root_;
+  const AttentionPattern& pattern_;
+  Shape level_;  ///< Batch and heads.
+};
 
 }  // namespace
 
@@ -171,9 +249,11 @@ bool recognize_attention(Graph& graph, PassContext& context) {
   for (const auto& node : graph.nodes()) nodes.push_back(node.get());
   for (Node* root : nodes) {
     if (!context.allows_fusion(*root)) continue;
-    const auto pattern = match(*root);
+    const auto pattern = match_attention(graph, *root);
     if (!pattern.has_value()) continue;
-    replace(graph, *root, *pattern);
+    Rewriter rewriter(graph, *root, *pattern);
+    if (!rewriter.can_place_masks()) continue;
+    rewriter.run();
     context.applied(root->name + " is attention");
     changed = true;
   }

@@ -62,11 +62,6 @@ Value* same_as(const Node& node) {
   return neutral(node);
 }
 
-bool is_reshape(const Node* node) {
-  return node != nullptr && (node->is<Reshape>() || node->is<Flatten>() || node->is<Squeeze>() ||
-                             node->is<Unsqueeze>());
-}
-
 /// The shape of a reshape has neither 0 (an extent of its input) nor -1, so that it does not matter
 /// what it reads.
 bool keeps_no_extent(const Node& node) {

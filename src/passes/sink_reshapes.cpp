@@ -11,11 +11,6 @@
 namespace tenon {
 namespace {
 
-bool is_reshape(const Node* node) {
-  return node != nullptr && (node->is<Reshape>() || node->is<Flatten>() || node->is<Squeeze>() ||
-                             node->is<Unsqueeze>());
-}
-
 /// Worth it where the value behind the moves is computed by something that takes epilogues.
 bool is_computed(const Value* value) {
   const Node* node = value->producer();

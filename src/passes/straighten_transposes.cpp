@@ -10,36 +10,6 @@
 namespace tenon {
 namespace {
 
-bool is_reshape(const Node* node) {
-  return node != nullptr && (node->is<Reshape>() || node->is<Flatten>() || node->is<Squeeze>() ||
-                             node->is<Unsqueeze>());
-}
-
-/// For each axis of `to` the consecutive axes of `from` whose product it is; nothing when an axis
-/// of `from` would be cut.
-std::optional<std::vector<std::vector<int64_t>>> joined_axes(const Shape& from, const Shape& to) {
-  std::vector<std::vector<int64_t>> groups;
-  size_t next = 0;
-  for (const Dim& extent : to) {
-    std::vector<int64_t> group;
-    Dim joined(1);
-    // An extent of 1 takes an axis of extent 1 when there is one, else nothing.
-    if (extent == Dim(1) && next < from.size() && from[next] == Dim(1))
-      group.push_back(static_cast<int64_t>(next++));
-    while (!(joined == extent)) {
-      if (next == from.size()) return std::nullopt;
-      joined = joined * from[next];
-      group.push_back(static_cast<int64_t>(next++));
-    }
-    groups.push_back(std::move(group));
-  }
-  for (; next < from.size(); ++next) {
-    if (!(from[next] == Dim(1)) || groups.empty()) return std::nullopt;
-    groups.back().push_back(static_cast<int64_t>(next));
-  }
-  return groups;
-}
-
 Shape without_ones(const Shape& shape) {
   Shape result;
   for (const Dim& dim : shape)

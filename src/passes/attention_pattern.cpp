@@ -1,0 +1,201 @@
+#include "passes/attention_pattern.h"
+
+#include <algorithm>
+
+namespace tenon {
+namespace {
+
+using enum PointwiseFunction;
+
+constexpr int kMaxSteps = 16;
+/// exp() of anything this much below the largest score is 0.
+constexpr double kVeryNegative = -9999;
+
+/// Where(IsNaN(p), 0, p) is p with a guard.
+Value* through_guard(Value* value, bool& guarded) {
+  const Node* where = pointwise_producer(value, k_where);
+  if (where == nullptr || !is_scalar(where->input(1), 0)) return value;
+  const Node* test = pointwise_producer(where->input(0), k_is_nan);
+  if (test == nullptr || test->input(0) != where->input(2)) return value;
+  guarded = true;
+  return where->input(2);
+}
+
+/// Takes a multiplication or division by a number off, into `scale`.
+Value* through_scale(Value* value, double& scale) {
+  while (value->producer() != nullptr) {
+    const Node& node = *value->producer();
+    if (is_function(node, k_mul)) {
+      const int number = scalar_of(node.input(0)).has_value() ? 0 : 1;
+      const auto factor = scalar_of(node.input(number));
+      if (!factor.has_value()) break;
+      scale *= *factor;
+      value = node.input(1 - number);
+    } else if (is_function(node, k_div) && scalar_of(node.input(1)).value_or(0) != 0) {
+      scale /= *scalar_of(node.input(1));
+      value = node.input(0);
+    } else {
+      break;
+    }
+  }
+  return value;
+}
+
+Shape level_of(const Value* value) {
+  return {value->type.shape.begin(), value->type.shape.end() - 2};
+}
+
+/// A reshape of the axes before the last two.
+bool keeps_matrices(const Node& node) {
+  if (!is_reshape(&node)) return false;
+  const Shape &from = node.input(0)->type.shape, &to = node.output()->type.shape;
+  return from.size() >= 3 && to.size() >= 3 && std::equal(from.end() - 2, from.end(), to.end() - 2);
+}
+
+bool is_real_cast(const Node& node) {
+  return node.is<Cast>() && is_real(node.input(0)->type.type) && is_real(node.output()->type.type);
+}
+
+/// From the softmax's operand down to the product of q and k.
+class ScoreWalk {
+ public:
+  ScoreWalk(const Graph& graph, AttentionPattern pattern)
+      : graph_(graph), pattern_(std::move(pattern)) {}
+
+  /// The product, or null. Fills pattern().
+  const Node* walk(Value* value, int depth = 0) {
+    const Node* node = value->producer();
+    if (node == nullptr || depth > kMaxSteps || only_user(graph_, value) == nullptr) return nullptr;
+    if (node->is<MatMul>()) return node;
+    note_heads(value);
+    if (is_real_cast(*node) || keeps_matrices(*node)) return walk(node->input(0), depth + 1);
+    double factor = 1;
+    if (Value* unscaled = through_scale(value, factor); unscaled != value) {
+      pattern_.scale *= factor;
+      scaled_ = true;
+      return walk(unscaled, depth + 1);
+    }
+    // A mask below a scale would be scaled too.
+    if (scaled_) return nullptr;
+    if (is_function(*node, k_add)) return walk_sum(*node, depth);
+    return is_function(*node, k_where) ? walk_where(*node, depth) : nullptr;
+  }
+  AttentionPattern& pattern() { return pattern_; }
+
+ private:
+  void note_heads(const Value* value) {
+    if (value->type.shape.size() == 4) pattern_.heads = level_of(value);
+  }
+
+  /// Goes on with one side, the other being a mask; takes it back where that leads nowhere.
+  const Node* try_side(const Node& node, int side, ScoreMask mask, int depth) {
+    if (node.input(side)->type.shape != node.output()->type.shape) return nullptr;
+    const AttentionPattern before = pattern_;
+    mask.level = level_of(node.output());
+    pattern_.masks.push_back(std::move(mask));
+    if (const Node* product = walk(node.input(side), depth + 1)) return product;
+    pattern_ = before;
+    scaled_ = false;
+    return nullptr;
+  }
+
+  const Node* walk_sum(const Node& node, int depth) {
+    for (int side = 0; side < 2; ++side)
+      if (const Node* product =
+              try_side(node, side, {ScoreMask::kAdded, node.input(1 - side), 0, {}}, depth))
+        return product;
+    return nullptr;
+  }
+
+  const Node* walk_where(const Node& node, int depth) {
+    for (int side = 1; side <= 2; ++side) {
+      const auto fill = scalar_of(node.input(3 - side));
+      if (!fill.has_value() || *fill > kVeryNegative) continue;
+      const ScoreMask::Kind kind = side == 1 ? ScoreMask::kKept : ScoreMask::kDropped;
+      if (const Node* product = try_side(node, side, {kind, node.input(0), *fill, {}}, depth))
+        return product;
+    }
+    return nullptr;
+  }
+
+  const Graph& graph_;
+  AttentionPattern pattern_;
+  bool scaled_ = false;
+};
+
+bool over_last_axis(const Softmax& softmax, size_t rank) {
+  return !softmax.log && softmax.axes.size() == 1 &&
+         (softmax.axes[0] == -1 || softmax.axes[0] == static_cast<int64_t>(rank) - 1);
+}
+
+/// The softmax whose result `value` is, behind a guard, conversions and reshapes; or null.
+const Node* find_softmax(const Graph& graph, Value* value, AttentionPattern& pattern) {
+  for (int steps = 0; steps < kMaxSteps; ++steps) {
+    value = through_guard(value, pattern.masked_rows_zero);
+    const Node* node = value->producer();
+    if (node == nullptr) return nullptr;
+    if (!pattern.masked_rows_zero && only_user(graph, value) == nullptr) return nullptr;
+    if (value->type.shape.size() == 4) pattern.heads = level_of(value);
+    if (const auto* softmax = node->as<Softmax>())
+      return over_last_axis(*softmax, value->type.shape.size()) ? node : nullptr;
+    if (!is_real_cast(*node) && !keeps_matrices(*node)) return nullptr;
+    value = node->input(0);
+  }
+  return nullptr;
+}
+
+/// Ranks and heads of q, k and v fit together.
+bool operands_fit(AttentionPattern& p) {
+  const size_t rank = p.q->type.shape.size();
+  const Shape &q = p.q->type.shape, &k = p.k->type.shape, &v = p.v->type.shape;
+  if ((rank != 3 && rank != 4) || k.size() != rank || v.size() != rank) return false;
+  if (!is_real(p.q->type.type) || p.k->type.type != p.q->type.type ||
+      p.v->type.type != p.q->type.type)
+    return false;
+  if (!(q[0] == k[0]) || !(q[0] == v[0])) return false;
+  if (rank == 4) {
+    p.heads = {};
+    return k[1] == v[1] && (k[1] == q[1] || k[1] == Dim(1));
+  }
+  if (p.heads.empty()) p.heads = {Dim(1), q[0]};
+  return p.heads[0] * p.heads[1] == q[0];
+}
+
+}  // namespace
+
+std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& root) {
+  const auto* outer = root.as<MatMul>();
+  if (outer == nullptr || outer->transpose_a || outer->transpose_b) return std::nullopt;
+  AttentionPattern start;
+  const Node* softmax = find_softmax(graph, root.input(0), start);
+  if (softmax == nullptr) return std::nullopt;
+  start.softmax_type = softmax->output()->type.type;
+  ScoreWalk walk(graph, std::move(start));
+  const Node* scores = walk.walk(softmax->input(0));
+  if (scores == nullptr || scores->as<MatMul>()->transpose_a) return std::nullopt;
+  AttentionPattern pattern = std::move(walk.pattern());
+  pattern.q = through_scale(scores->input(0), pattern.scale);
+  pattern.k = through_scale(scores->input(1), pattern.scale);
+  pattern.v = root.input(1);
+  pattern.k_transposed = !scores->as<MatMul>()->transpose_b;
+  if (!operands_fit(pattern) || pattern.scale == 0) return std::nullopt;
+  return pattern;
+}
+
+Value* without_repeated_heads(Value* value) {
+  const Node* join = value->producer();
+  const Node* repeat = is_reshape(join) ? join->input(0)->producer() : nullptr;
+  if (repeat == nullptr || (!repeat->is<Expand>() && !repeat->is<Tile>())) return nullptr;
+  const Node* insert = repeat->input(0)->producer();
+  if (!is_reshape(insert)) return nullptr;
+  Value* source = insert->input(0);
+  const Shape &joined = value->type.shape, &repeated = repeat->output()->type.shape,
+              &inserted = insert->output()->type.shape, &x = source->type.shape;
+  if (x.size() != 4 || joined.size() != 4 || repeated.size() != 5) return nullptr;
+  const Shape expected = {x[0], x[1], Dim(1), x[2], x[3]};
+  const Shape spread = {x[0], x[1], repeated[2], x[2], x[3]};
+  const Shape all = {x[0], x[1] * repeated[2], x[2], x[3]};
+  return inserted == expected && repeated == spread && joined == all ? source : nullptr;
+}
+
+}  // namespace tenon

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "passes/match.h"
+
+namespace tenon {
+
+/// A term of the scores on their way into the softmax.
+struct ScoreMask {
+  enum Kind {
+    kAdded,    ///< scores + value
+    kKept,     ///< where(value, scores, fill)
+    kDropped,  ///< where(value, fill, scores)
+  };
+  Kind kind = kAdded;
+  Value* value = nullptr;
+  double fill = 0;  ///< Very negative, or -infinity.
+  Shape level;      ///< Extents of the scores before the last two axes, where the term is applied.
+};
+
+/// softmax(scale * q k^T + masks) v, as exporters write it.
+struct AttentionPattern {
+  Value *q = nullptr, *k = nullptr, *v = nullptr;
+  bool k_transposed = false;  ///< k is [..., H, S].
+  bool masked_rows_zero = false;
+  double scale = 1;
+  DataType softmax_type = DataType::kFloat32;
+  std::vector<ScoreMask> masks;
+  /// Batch and heads, when q, k and v have rank 3 and these are their first extent.
+  Shape heads;
+};
+
+/// The pattern that ends in `root`, the product with v. Handles scales on q, k and the product, k
+/// transposed or not, masks through sums and where, guards against rows without scores, conversions
+/// around the softmax, tensors of rank 3 and 4, and masks added between reshapes that part or join
+/// the first axes.
+std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& root);
+
+/// The tensor whose heads were repeated (inserted axis, expand or tile, axes joined), or null:
+/// [B,h,S,H] for a value [B,h*n,S,H].
+Value* without_repeated_heads(Value* value);
+
+}  // namespace tenon
