@@ -31,7 +31,9 @@ bool single_index(Graph& graph, Node& node) {
 bool behind_transpose(Graph& graph, Node& node) {
   const auto* gather = node.as<Gather>();
   const auto* transpose = gather == nullptr ? nullptr : produced_by<Transpose>(node.input(0));
-  if (transpose == nullptr || node.input(1)->type.shape.size() != 1) return false;
+  if (transpose == nullptr || transpose->permutation.empty() ||
+      node.input(1)->type.shape.size() != 1)
+    return false;
   if (only_user(graph, node.input(0)) != &node) return false;
   const auto axis = static_cast<size_t>(positive(gather->axis, transpose->permutation.size()));
   auto before = std::make_unique<Gather>();
