@@ -4,6 +4,7 @@
 
 #include "ops/nn.h"
 #include "ops/reals.h"
+#include "ops/resize_taps.h"
 #include "ops/shapes.h"
 #include "ops/table.h"
 
@@ -16,6 +17,19 @@ struct AxisResize {
   int64_t input = 0, output = 0;
   double scale = 1, roi_begin = 0, roi_end = 1;
 };
+
+/// Absent or empty operands are null.
+struct ResizeOperands {
+  const Tensor *roi, *scales, *sizes;
+};
+
+ResizeOperands operands_of(const EvalContext& context) {
+  const auto given = [&](int index) {
+    return context.has_input(index) && context.input(index).count() > 0 ? &context.input(index)
+                                                                        : nullptr;
+  };
+  return {given(1), given(2), given(3)};
+}
 
 Result<std::vector<int>> resized_axes(const Resize& op, int rank, const Fail& fail) {
   std::vector<int64_t> axes = op.axes;
@@ -30,9 +44,6 @@ bool present(const InferContext& context, int index) {
   if (!context.has_input(index)) return false;
   const Shape& shape = context.shape(index);
   return !(shape.size() == 1 && shape[0] == Dim(0));
-}
-bool present(const EvalContext& context, int index) {
-  return context.has_input(index) && context.input(index).count() > 0;
 }
 
 /// Sizes under an aspect policy, from the wanted ones.
@@ -95,27 +106,28 @@ Status shape_by_scales(InferContext& context, const std::vector<int>& axes, Shap
   return {};
 }
 
-Status read_roi(const Resize& op, const EvalContext& context, std::vector<AxisResize>& plans) {
+Status read_roi(const Resize& op, const Tensor* roi, const Fail& fail,
+                std::vector<AxisResize>& plans) {
   if (op.coordinates != CoordinateMode::kTfCropAndResize) return {};
   const auto n = static_cast<int64_t>(plans.size());
-  if (!present(context, 1) || context.input(1).count() != 2 * n)
-    return context.fail(fmt::format("tf_crop_and_resize needs a roi of {} numbers", 2 * n));
+  if (roi == nullptr || roi->count() != 2 * n)
+    return fail("tf_crop_and_resize needs a roi of {} numbers", 2 * n);
   for (int64_t i = 0; i < n; ++i) {
-    plans[i].roi_begin = context.input(1).as_double(i);
-    plans[i].roi_end = context.input(1).as_double(i + n);
+    plans[i].roi_begin = roi->as_double(i);
+    plans[i].roi_end = roi->as_double(i + n);
   }
   return {};
 }
 
-Result<std::vector<AxisResize>> plan_resize(const Resize& op, const EvalContext& context) {
-  const Extents& x = context.input(0).extents();
-  TENON_ASSIGN(const auto axes, resized_axes(op, static_cast<int>(x.size()), context));
-  const bool by_sizes = present(context, 3);
-  if (by_sizes == present(context, 2))
-    return context.fail("exactly one of scales and sizes must be given");
-  const Tensor& given = context.input(by_sizes ? 3 : 2);
+Result<std::vector<AxisResize>> plan_resize(const Resize& op, const Extents& x,
+                                            const ResizeOperands& operands, const Fail& fail) {
+  TENON_ASSIGN(const auto axes, resized_axes(op, static_cast<int>(x.size()), fail));
+  const bool by_sizes = operands.sizes != nullptr;
+  if (by_sizes == (operands.scales != nullptr))
+    return fail("exactly one of scales and sizes must be given");
+  const Tensor& given = by_sizes ? *operands.sizes : *operands.scales;
   if (given.count() != static_cast<int64_t>(axes.size()))
-    return context.fail(fmt::format("{} numbers for {} axes", given.count(), axes.size()));
+    return fail("{} numbers for {} axes", given.count(), axes.size());
   std::vector<int64_t> sizes;
   if (by_sizes) sizes = kept_aspect(op, x, axes, given.to_int64s());
   std::vector<AxisResize> plans;
@@ -130,11 +142,10 @@ Result<std::vector<AxisResize>> plan_resize(const Resize& op, const EvalContext&
       plan.output = saturate_to<int64_t>(std::floor(extent * plan.scale));
     }
     if (plan.output < 0 || (plan.output > 0 && (plan.input == 0 || !(plan.scale > 0))))
-      return context.fail(fmt::format("axis {} cannot be resized from {} by {}", plan.axis,
-                                      plan.input, plan.scale));
+      return fail("axis {} cannot be resized from {} by {}", plan.axis, plan.input, plan.scale);
     plans.push_back(plan);
   }
-  TENON_TRY(read_roi(op, context, plans));
+  TENON_TRY(read_roi(op, operands.roi, fail, plans));
   return plans;
 }
 
@@ -268,6 +279,39 @@ bool changes(const Resize& op, const AxisResize& plan) {
 
 }  // namespace
 
+Result<std::vector<ResizedAxis>> resized_axes(const Node& node, const Extents& x, const Extents& y,
+                                              const Tensor* roi, const Tensor* scales) {
+  const auto& op = *node.as<Resize>();
+  // Known extents of the result stand for sizes, whatever the aspect policy made of them.
+  Resize stretched = op;
+  stretched.aspect = AspectPolicy::kStretch;
+  const Fail fail(node);
+  TENON_ASSIGN(const auto axes, resized_axes(op, static_cast<int>(x.size()), fail));
+  std::vector<int64_t> extents;
+  for (const int axis : axes) extents.push_back(y[axis]);
+  const Tensor sizes = Tensor::vector_i64(extents);
+  TENON_ASSIGN(
+      const auto plans,
+      plan_resize(stretched, x, {roi, scales, scales == nullptr ? &sizes : nullptr}, fail));
+  std::vector<ResizedAxis> result;
+  for (const AxisResize& plan : plans) {
+    if (!changes(op, plan)) continue;
+    ResizedAxis axis{plan.axis, {}};
+    for (int64_t i = 0; i < plan.output; ++i) {
+      const Taps taps = taps_at(op, plan, i);
+      if (taps.outside) return unsupported("extrapolation");
+      auto& row = axis.taps.emplace_back();
+      for (size_t k = 0; k < taps.weights.size(); ++k)
+        if (taps.weights[k] != 0)
+          row.push_back(
+              {std::clamp<int64_t>(taps.first + static_cast<int64_t>(k), 0, plan.input - 1),
+               static_cast<float>(taps.weights[k])});
+    }
+    result.push_back(std::move(axis));
+  }
+  return result;
+}
+
 Status infer(const Resize& op, InferContext& context) {
   TENON_ASSIGN(const auto axes, resized_axes(op, context.rank(0), context));
   const bool by_sizes = present(context, 3);
@@ -286,7 +330,7 @@ Status infer(const Resize& op, InferContext& context) {
 
 Status evaluate(const Resize& op, EvalContext& context) {
   const Tensor& x = context.input(0);
-  TENON_ASSIGN(const auto plans, plan_resize(op, context));
+  TENON_ASSIGN(const auto plans, plan_resize(op, x.extents(), operands_of(context), context));
   Extents extents = x.extents();
   for (const AxisResize& plan : plans) extents[plan.axis] = plan.output;
   TENON_ASSIGN(extents, concrete(to_shape(extents), context));

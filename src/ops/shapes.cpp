@@ -41,6 +41,7 @@ bool outputs_are_small(const Node& node) {
 }  // namespace
 
 Error Fail::text(std::string_view what) const {
+  if (node_ != nullptr) return user_error("'{}': {}", node_->name, what);
   return infer_ != nullptr ? infer_->fail(what) : eval_->fail(what);
 }
 

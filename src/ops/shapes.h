@@ -18,6 +18,8 @@ class Fail {
  public:
   Fail(const InferContext& context) : infer_(&context) {}
   Fail(const EvalContext& context) : eval_(&context) {}
+  /// Outside of both, for a node.
+  Fail(const Node& node) : node_(&node) {}
   template <class... Args>
   Error operator()(fmt::format_string<Args...> format, Args&&... args) const {
     return text(fmt::format(format, std::forward<Args>(args)...));
@@ -27,6 +29,7 @@ class Fail {
   Error text(std::string_view what) const;
   const InferContext* infer_ = nullptr;
   const EvalContext* eval_ = nullptr;
+  const Node* node_ = nullptr;
 };
 
 /// axis in [-rank, rank) to [0, rank).

@@ -1,0 +1,157 @@
+#include "kernels/resize/resize.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "device/cpu/aligned_buffer.h"
+
+namespace tenon::cpu {
+namespace {
+
+/// Taps of nested axes multiply; more than these are summed up in pieces.
+constexpr int64_t kMaxTaps = 256;
+
+const ResizeFunctions& functions_for(Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::avx512) return resize_functions_avx512();
+  if (isa >= Isa::avx2) return resize_functions_avx2();
+#endif
+  (void)isa;
+  return resize_functions_generic();
+}
+
+/// The innermost axis when it is resized: elements of a row of the input, already combined.
+template <class T>
+void pick_row(const ResizeAxis& axis, const T* from, T* to) {
+  for (int64_t i = 0; i < axis.output; ++i) to[i] = from[axis.weights[axis.first[i]].offset];
+}
+
+void narrowed(float x, float& to) {
+  to = x;
+}
+void narrowed(float x, uint16_t& to) {
+  const uint32_t bits = std::bit_cast<uint32_t>(x);
+  to = static_cast<uint16_t>(x != x ? 0x7fc0 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/// The same with weights; `from` is dense.
+template <class T>
+void interpolate_row(const ResizeAxis& axis, const float* from, T* to) {
+  for (int64_t i = 0; i < axis.output; ++i) {
+    float sum = 0;
+    for (int64_t k = axis.first[i]; k < axis.first[i + 1]; ++k)
+      sum += axis.weights[k].weight * from[axis.weights[k].offset];
+    narrowed(sum, to[i]);
+  }
+}
+
+/// Products of the taps of all axes but the last at one place.
+struct Taps {
+  ResizeWeight all[kMaxTaps];
+  int64_t count = 0;
+  int64_t to = 0;  ///< Offset in the result.
+
+  void at(const ResizeProblem& problem, int64_t row) {
+    all[0] = {0, 1.0f};
+    count = 1, to = 0;
+    for (size_t a = problem.axes.size() - 1; a-- > 0;) {
+      const ResizeAxis& axis = problem.axes[a];
+      const int64_t i = row % axis.output;
+      row /= axis.output;
+      to += i * axis.to;
+      if (axis.resized)
+        multiply(axis, i);
+      else
+        for (int64_t k = 0; k < count; ++k) all[k].offset += i * axis.from;
+    }
+  }
+
+ private:
+  void multiply(const ResizeAxis& axis, int64_t i) {
+    const int64_t before = count, each = axis.first[i + 1] - axis.first[i];
+    for (int64_t t = each; t-- > 0;) {
+      const ResizeWeight& tap = axis.weights[axis.first[i] + t];
+      for (int64_t k = 0; k < before; ++k)
+        all[t * before + k] = {all[k].offset + tap.offset, all[k].weight * tap.weight};
+    }
+    count = before * each;
+  }
+};
+
+struct Run {
+  const ResizeProblem& problem;
+  const ResizeFunctions& functions;
+  const void* x;
+  void* y;
+
+  const char* input(int64_t at) const { return static_cast<const char*>(x) + at * problem.bytes; }
+
+  void copy(const Taps& taps, char* to) const {
+    const ResizeAxis& last = problem.axes.back();
+    const char* from = input(taps.all[0].offset);
+    if (!last.resized && last.from == 1) {
+      std::memcpy(to, from, static_cast<size_t>(last.output * problem.bytes));
+      return;
+    }
+    switch (problem.bytes) {
+      case 1:
+        return pick_row(last, reinterpret_cast<const uint8_t*>(from),
+                        reinterpret_cast<uint8_t*>(to));
+      case 2:
+        return pick_row(last, reinterpret_cast<const uint16_t*>(from),
+                        reinterpret_cast<uint16_t*>(to));
+      case 4:
+        return pick_row(last, reinterpret_cast<const uint32_t*>(from),
+                        reinterpret_cast<uint32_t*>(to));
+      default:
+        return pick_row(last, reinterpret_cast<const uint64_t*>(from),
+                        reinterpret_cast<uint64_t*>(to));
+    }
+  }
+
+  void interpolate(const Taps& taps, char* to, float* line) const {
+    const ResizeAxis& last = problem.axes.back();
+    if (!last.resized)
+      return functions.combine(problem.type, x, taps.all, taps.count, last.output, to,
+                               problem.type);
+    functions.combine(problem.type, x, taps.all, taps.count, last.input, line, ElementType::f32);
+    if (problem.type == ElementType::f32)
+      interpolate_row(last, line, reinterpret_cast<float*>(to));
+    else
+      interpolate_row(last, line, reinterpret_cast<uint16_t*>(to));
+  }
+
+  void row(int64_t index, float* line) const {
+    Taps taps;
+    taps.at(problem, index);
+    char* to = static_cast<char*>(y) + taps.to * problem.bytes;
+    problem.copies ? copy(taps, to) : interpolate(taps, to, line);
+  }
+};
+
+size_t line_bytes(const ResizeProblem& problem) {
+  return align_up(static_cast<size_t>(problem.axes.back().input) * sizeof(float));
+}
+
+}  // namespace
+
+size_t resize_scratch_bytes(const ResizeProblem& problem) {
+  return problem.copies || !problem.axes.back().resized
+             ? 0
+             : line_bytes(problem) * static_cast<size_t>(problem.threads);
+}
+
+void resize(const ResizeProblem& problem, const void* x, void* y, ThreadPool& pool, void* scratch) {
+  const Run run{problem, functions_for(problem.isa), x, y};
+  int64_t rows = 1;
+  for (size_t a = 0; a + 1 < problem.axes.size(); ++a) rows *= problem.axes[a].output;
+  const int64_t grain = std::max<int64_t>(1, 8192 / problem.axes.back().output);
+  pool.parallel_for(rows, grain, [&](int64_t begin, int64_t end, int worker) {
+    auto* line =
+        reinterpret_cast<float*>(static_cast<char*>(scratch) + worker * line_bytes(problem));
+    for (int64_t row = begin; row < end; ++row) run.row(row, line);
+  });
+}
+
+}  // namespace tenon::cpu

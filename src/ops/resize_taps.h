@@ -1,0 +1,28 @@
+#pragma once
+
+#include <vector>
+
+#include "base/status.h"
+#include "ir/graph.h"
+
+namespace tenon {
+
+/// An element of the input and its share in an element of the result.
+struct ResizeTap {
+  int64_t index;
+  float weight;
+};
+
+/// An axis that a resize changes: the taps of each element of the result.
+struct ResizedAxis {
+  int axis;
+  std::vector<std::vector<ResizeTap>> taps;
+};
+
+/// Resizing as one interpolation after the other, for a Resize node whose extents are known. `roi`
+/// and `scales` are the contents of these operands, null when absent (sizes are those of y). Fails
+/// where elements lie outside of the input altogether.
+Result<std::vector<ResizedAxis>> resized_axes(const Node& node, const Extents& x, const Extents& y,
+                                              const Tensor* roi, const Tensor* scales);
+
+}  // namespace tenon
