@@ -18,6 +18,9 @@ enum class RowReduction : uint8_t { sum, max, min, sum_magnitudes, sum_squares, 
 struct RowFunctions {
   /// y = softmax(x), or its logarithm.
   void (*softmax)(ElementType type, const void* x, void* y, int64_t n, bool log);
+  /// softmax over n elements that lie a step apart, for `columns` neighbours side by side.
+  void (*softmax_columns)(ElementType type, const void* x, void* y, int64_t n, int64_t x_step,
+                          int64_t y_step, int64_t columns, bool log);
   /// y = steps((x - mean) / sqrt(variance + epsilon) * scale + bias); RMS takes the mean as 0.
   /// scale and bias have n floats, or are null. `buffer` holds n floats.
   void (*normalize)(ElementType type, const void* x, void* y, int64_t n, const float* scale,

@@ -106,6 +106,33 @@ void softmax(ElementType type, const void* x, void* y, int64_t n, bool log) {
 }
 
 template <class V>
+void softmax_columns(ElementType type, const void* x, void* y, int64_t n, int64_t x_step,
+                     int64_t y_step, int64_t columns, bool log) {
+  for (int64_t c = 0; c < columns; c += V::kWidth) {
+    const int w = width_at<V>(c, columns);
+    V top = V::broadcast(-std::numeric_limits<float>::infinity()), sum = V::zero();
+    for (int64_t i = 0; i < n; ++i) top = max(load<V>(type, x, i * x_step + c, w), top);
+    for (int64_t i = 0; i < n; ++i) {
+      const V e = vector_math::exp(load<V>(type, x, i * x_step + c, w) - top);
+      // What is stored in bf16 is rounded: it is computed again.
+      if (!log && type == ElementType::f32) store(type, y, i * y_step + c, e, w);
+      sum = sum + e;
+    }
+    const V factor = V::broadcast(1.0f) / sum, shift = vector_math::log(sum);
+    for (int64_t i = 0; i < n; ++i) {
+      V result;
+      if (!log && type == ElementType::f32) {
+        result = load<V>(type, y, i * y_step + c, w) * factor;
+      } else {
+        const V centred = load<V>(type, x, i * x_step + c, w) - top;
+        result = log ? centred - shift : vector_math::exp(centred) * factor;
+      }
+      store(type, y, i * y_step + c, result, w);
+    }
+  }
+}
+
+template <class V>
 void normalize(ElementType type, const void* x, void* y, int64_t n, const float* scale,
                const float* bias, float epsilon, bool rms, const UnarySteps& steps, float* buffer) {
   V sums = V::zero();
@@ -215,8 +242,8 @@ float reduce(ElementType type, const void* x, int64_t n, RowReduction function) 
 
 template <class V>
 const RowFunctions& functions() {
-  static constexpr RowFunctions kFunctions{softmax<V>, normalize<V>, moments<V>, scale_pixels<V>,
-                                           reduce<V>};
+  static constexpr RowFunctions kFunctions{softmax<V>, softmax_columns<V>, normalize<V>,
+                                           moments<V>, scale_pixels<V>,    reduce<V>};
   return kFunctions;
 }
 
