@@ -4,8 +4,9 @@
 Each library has a process of its own, kept for the whole of a model. They take turns, a few inferences at a time and in
 changing order, so that what disturbs one disturbs all. Printed for each model: minimum and median of an inference in ms,
 Tenon's ratio to the better rival by minimum, and by the median over the turns; build, load and first inference in ms,
-and the peak memory of each process in MiB (a rival's contains Python's). A rival's load is its build. What each library
-computed is compared as well: the relative L2 distance to ONNX Runtime.
+and the peak memory of each process in MiB (a rival's contains Python's). Tenon's plan is built by a process of its own
+and loaded from its file by the one that is measured; a rival's load is its build. What each library computed is
+compared as well: the relative L2 distance to ONNX Runtime.
 """
 import argparse
 import json
@@ -43,12 +44,28 @@ def parse() -> argparse.Namespace:
 class Contestant:
     """One library with one model loaded."""
 
-    def __init__(self, name: str, command: list[str], options: list[str], shapes: str, inputs: str):
-        self.name, self.worker, self.rounds = name, Worker(*command), []
-        built = self.worker.ask("build", name="m", options=options)
-        self.build_ms, self.load_ms = built["build_ms"], built["load_ms"]
+    def __init__(self, name: str, command: list[str], options: list[str], shapes: str, inputs: str,
+                 plan: Path | None = None):
+        self.name, self.rounds, self.build_mib = name, [], 0.0
+        if plan is None:
+            self.worker = Worker(*command)
+            built = self.worker.ask("build", name="m", options=options)
+            self.build_ms, self.load_ms = built["build_ms"], built["load_ms"]
+        else:
+            self.build_ms, self.build_mib = self.build_plan(command, options, plan)
+            self.worker = Worker(*command)
+            self.load_ms = self.worker.ask("load", name="m", plan=str(plan), options=options)["load_ms"]
         self.worker.ask("bind", name="m", shapes=shapes, inputs=inputs)
         self.first_ms = self.worker.ask("run", name="m", count=1)["ms"][0]
+
+    @staticmethod
+    def build_plan(command: list[str], options: list[str], plan: Path) -> tuple[float, float]:
+        builder = Worker(*command)
+        milliseconds = builder.ask("build", name="m", options=options)["build_ms"]
+        builder.ask("save", name="m", plan=str(plan))
+        peak = builder.ask("memory")["peak_mib"]
+        builder.close()
+        return milliseconds, peak
 
     def turn(self, count: int) -> None:
         self.rounds.append(self.worker.ask("run", name="m", count=count)["ms"])
@@ -61,7 +78,8 @@ class Contestant:
         times = [time for turn in self.rounds for time in turn]
         return {"min_ms": min(times), "median_ms": statistics.median(times), "build_ms": self.build_ms,
                 "load_ms": self.load_ms, "first_ms": self.first_ms,
-                "peak_mib": self.worker.ask("memory")["peak_mib"], "inferences": len(times)}
+                "peak_mib": self.worker.ask("memory")["peak_mib"], "build_peak_mib": self.build_mib,
+                "inferences": len(times)}
 
 
 def start(arguments: argparse.Namespace, model: Path, batch: int, folder: Path) -> list[Contestant]:
@@ -69,7 +87,8 @@ def start(arguments: argparse.Namespace, model: Path, batch: int, folder: Path) 
     options = [f"--onnx={model}", f"--shapes={shapes}", f"--cpuThreads={arguments.threads}"]
     if arguments.precision == "bf16":
         options.append("--bf16")
-    contestants = [Contestant("tenon", [str(arguments.build / "bin/tenon"), "worker"], options, shapes, inputs)]
+    contestants = [Contestant("tenon", [str(arguments.build / "bin/tenon"), "worker"], options, shapes, inputs,
+                              folder / "model.plan")]
     for rival in RIVALS:
         command = [sys.executable, str(ROOT / "bench/rival_worker.py"), rival, str(arguments.threads)]
         contestants.append(Contestant(rival, command, [f"--onnx={model}"], shapes, inputs))

@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "api/engine.h"
+#include "base/mapped_file.h"
 #include "plan/plan_file.h"
+#include "tenon/runtime.h"
 
 namespace tenon::api {
 
@@ -49,6 +51,13 @@ ICudaEngine* Runtime::load(std::shared_ptr<const void> owner, const void* bytes,
     return nullptr;
   }
   return new EngineHandle(std::move(engine).value(), reporter_);
+}
+
+ICudaEngine* Runtime::load_file(const char* path) noexcept {
+  auto file = map_file(path == nullptr ? "" : path);
+  if (file.ok()) return load(file->owner, file->data, file->size);
+  reporter_->report(file.error());
+  return nullptr;
 }
 
 ICudaEngine* Runtime::deserializeCudaEngine(const void* blob, std::size_t size) noexcept {
@@ -135,3 +144,13 @@ bool Runtime::getEngineHostCodeAllowed() const noexcept {
 }
 
 }  // namespace tenon::api
+
+namespace tenon {
+
+__attribute__((visibility("default"))) nvinfer1::ICudaEngine* loadEngine(
+    nvinfer1::IRuntime& runtime, const char* path) noexcept {
+  auto* own = dynamic_cast<api::Runtime*>(&runtime);
+  return own == nullptr ? nullptr : own->load_file(path);
+}
+
+}  // namespace tenon

@@ -43,6 +43,7 @@ class Runtime final : public IRuntime {
 
   /// The GPU that plans for GPUs are loaded on.
   void set_device(int32_t device) { device_ = device; }
+  ICudaEngine* load_file(const char* path) noexcept;
 
  private:
   Result<Backend> backend_for(const Plan& plan) const;

@@ -1,8 +1,6 @@
 #include "onnx/external_data.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -50,16 +48,8 @@ std::vector<std::string> components(const std::string& location) {
   return parts;
 }
 
-/// Names are shown in messages: cut what is absurdly long, hide what is not printable.
-std::string shown(const std::string& name) {
-  std::string text = name.substr(0, 200);
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  return text.size() < name.size() ? text + "..." : text;
-}
-
 Status check_location(const std::string& location) {
-  const std::string name = shown(location);
+  const std::string name = printable(location);
   if (location.empty()) return user_error("external data: the location is empty");
   if (location.size() > 4096)
     return user_error("external data \"{}\": the location is too long", name);
@@ -99,46 +89,26 @@ FileDescriptor open_beneath(int folder, const std::string& location) {
   return open_stepwise(folder, location);
 }
 
-Result<MappedBytes> map_descriptor(const FileDescriptor& file, const std::string& name) {
-  struct stat facts {};
-  if (fstat(file.get(), &facts) != 0)
-    return resource_error("\"{}\": {}", name, std::strerror(errno));
-  if (!S_ISREG(facts.st_mode)) return user_error("\"{}\" is not a regular file", name);
-  const auto size = static_cast<uint64_t>(facts.st_size);
-  if (size == 0) return MappedBytes{};
-  void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
-  if (data == MAP_FAILED) return resource_error("mapping \"{}\": {}", name, std::strerror(errno));
-  std::shared_ptr<const void> owner(data,
-                                    [size](const void* p) { munmap(const_cast<void*>(p), size); });
-  return MappedBytes{static_cast<const std::byte*>(data), size, std::move(owner)};
-}
-
 }  // namespace
-
-Result<MappedBytes> map_file(const std::string& path) {
-  FileDescriptor file(open(path.c_str(), kReadFlags));
-  if (!file.valid()) return user_error("cannot open \"{}\": {}", shown(path), std::strerror(errno));
-  return map_descriptor(file, shown(path));
-}
 
 Result<MappedBytes> ExternalDataFolder::whole_file(const std::string& location) {
   TENON_TRY(check_location(location));
-  const std::string name = shown(location);
+  const std::string name = printable(location);
   const std::string& directory = directory_.empty() ? "." : directory_;
   FileDescriptor folder(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder.valid())
-    return user_error("cannot open the model's folder \"{}\": {}", shown(directory),
+    return user_error("cannot open the model's folder \"{}\": {}", printable(directory),
                       std::strerror(errno));
   FileDescriptor file = open_beneath(folder.get(), location);
   if (!file.valid()) {
     if (errno == ELOOP || errno == EXDEV)
       return user_error(
           "external data \"{}\": symbolic links are not followed; put the file itself into \"{}\"",
-          name, shown(directory));
+          name, printable(directory));
     return user_error("external data \"{}\" in \"{}\": {}; keep the file beside the model", name,
-                      shown(directory), std::strerror(errno));
+                      printable(directory), std::strerror(errno));
   }
-  return map_descriptor(file, name);
+  return map_descriptor(file.get(), name);
 }
 
 Result<MappedBytes> ExternalDataFolder::map(const std::string& location, uint64_t offset,
@@ -154,7 +124,7 @@ Result<MappedBytes> ExternalDataFolder::map(const std::string& location, uint64_
         "external data \"{}\" has {} bytes, but the model asks for {} at offset {}; the file is "
         "cut short "
         "or belongs to another model",
-        shown(location), file.size, size, offset);
+        printable(location), file.size, size, offset);
   return MappedBytes{file.data + offset, size == 0 ? file.size - offset : size, file.owner};
 }
 

@@ -1,21 +1,13 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
 
+#include "base/mapped_file.h"
 #include "base/status.h"
 
 namespace tenon::importer {
-
-/// Bytes of a mapped file; `owner` keeps the mapping.
-struct MappedBytes {
-  const std::byte* data = nullptr;
-  uint64_t size = 0;
-  std::shared_ptr<const void> owner;
-};
 
 /// The folder that a model's external data may come from, and nothing outside it: locations are
 /// relative, without "..", and no component may be a symbolic link. Files are mapped once each.
@@ -32,8 +24,5 @@ class ExternalDataFolder {
   std::string directory_;
   std::map<std::string, MappedBytes> files_;
 };
-
-/// A whole file that the user named, mapped.
-Result<MappedBytes> map_file(const std::string& path);
 
 }  // namespace tenon::importer

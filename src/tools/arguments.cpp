@@ -1,10 +1,9 @@
 #include "tools/arguments.h"
 
-#include "tenon/device.h"
-
 #include <algorithm>
 #include <optional>
 
+#include "tenon/device.h"
 #include "tools/values.h"
 
 namespace tenon::tools {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tenon/device.h"
+#include "tenon/runtime.h"
 #include "tools/exports.h"
 
 namespace tenon::tools {
@@ -20,10 +21,10 @@ constexpr size_t kPlanStart = 28;
 constexpr int kUntimedLoads = 2;
 constexpr int kTimedLoads = 20;
 
-}  // namespace
-
-Result<LoadedEngine> deserialize(std::span<const char> plan, const Arguments& arguments,
-                                 Console& console, nvinfer1::ILogger& logger) {
+/// A runtime as the arguments want it, and the engine that `load` makes with it.
+template <class Load>
+Result<LoadedEngine> make_engine(const Arguments& arguments, Console& console,
+                                 nvinfer1::ILogger& logger, Load load) {
   const auto start = std::chrono::steady_clock::now();
   LoadedEngine loaded;
   loaded.runtime.reset(nvinfer1::createInferRuntime(logger));
@@ -32,11 +33,26 @@ Result<LoadedEngine> deserialize(std::span<const char> plan, const Arguments& ar
   if (arguments.integer(OptionId::cpuThreads) > 0) {
     loaded.runtime->setMaxThreads(static_cast<int32_t>(arguments.integer(OptionId::cpuThreads)));
   }
-  loaded.engine.reset(loaded.runtime->deserializeCudaEngine(plan.data(), plan.size()));
+  loaded.engine.reset(load(*loaded.runtime));
   if (!loaded.engine) return user_error("the engine could not be loaded from the plan");
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   console.info("Engine deserialized in {:g} sec.", seconds.count());
   return loaded;
+}
+
+}  // namespace
+
+Result<LoadedEngine> load_engine(const std::string& file, const Arguments& arguments,
+                                 Console& console, nvinfer1::ILogger& logger) {
+  return make_engine(arguments, console, logger,
+                     [&](IRuntime& runtime) { return loadEngine(runtime, file.c_str()); });
+}
+
+Result<LoadedEngine> deserialize(std::span<const char> plan, const Arguments& arguments,
+                                 Console& console, nvinfer1::ILogger& logger) {
+  return make_engine(arguments, console, logger, [&](IRuntime& runtime) {
+    return runtime.deserializeCudaEngine(plan.data(), plan.size());
+  });
 }
 
 Result<std::string> plan_version(const std::string& file) {

@@ -16,6 +16,10 @@ struct LoadedEngine {
   std::unique_ptr<nvinfer1::ICudaEngine> engine;
 };
 
+/// From a plan file, which is mapped.
+Result<LoadedEngine> load_engine(const std::string& file, const Arguments& arguments,
+                                 Console& console, nvinfer1::ILogger& logger);
+
 Result<LoadedEngine> deserialize(std::span<const char> plan, const Arguments& arguments,
                                  Console& console, nvinfer1::ILogger& logger);
 

@@ -20,14 +20,13 @@ namespace {
 
 using nvinfer1::IHostMemory;
 
-/// The plan's bytes, wherever they came from.
-struct PlanBytes {
+/// A plan that was just built, or the file that it lies in.
+struct PlanSource {
   std::unique_ptr<IHostMemory> built;
-  std::vector<char> loaded;
+  std::string file;
 
   std::span<const char> bytes() const {
-    if (built) return {static_cast<const char*>(built->data()), built->size()};
-    return loaded;
+    return {static_cast<const char*>(built->data()), built->size()};
   }
 };
 
@@ -47,24 +46,23 @@ Status open_plugins(const Arguments& arguments, Console& console) {
   return {};
 }
 
-Result<PlanBytes> load_plan(const std::string& file, Console& console) {
+/// The weights stay in the file until they are used.
+Result<PlanSource> find_plan(const std::string& file, Console& console) {
   const auto start = std::chrono::steady_clock::now();
-  PlanBytes plan;
-  TENON_ASSIGN(plan.loaded, read_file(file));
+  TENON_ASSIGN(const uint64_t size, file_size(file));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   console.info("Engine loaded in {:g} sec.", seconds.count());
-  console.info("Loaded engine with size: {:g} MiB",
-               static_cast<double>(plan.loaded.size()) / (1 << 20));
-  return plan;
+  console.info("Loaded engine with size: {:g} MiB", static_cast<double>(size) / (1 << 20));
+  return PlanSource{nullptr, file};
 }
 
-Result<PlanBytes> make_plan(const Arguments& arguments, Console& console, ApiLogger& logger) {
+Result<PlanSource> make_plan(const Arguments& arguments, Console& console, ApiLogger& logger) {
   if (arguments.has(OptionId::loadEngine))
-    return load_plan(arguments.text(OptionId::loadEngine), console);
+    return find_plan(arguments.text(OptionId::loadEngine), console);
   if (!arguments.has(OptionId::onnx)) {
     return user_error("there is nothing to run: give --onnx=file, or --loadEngine=file");
   }
-  PlanBytes plan;
+  PlanSource plan;
   TENON_ASSIGN(plan.built, build_plan(arguments, console, logger));
   if (arguments.has(OptionId::saveEngine)) {
     TENON_TRY(write_file(arguments.text(OptionId::saveEngine), plan.bytes()));
@@ -79,13 +77,23 @@ void print_applied_passes(const nvinfer1::ICudaEngine& engine, Console& console)
     console.info("{}", getAppliedPass(engine, i));
 }
 
-Status use_plan(const PlanBytes& plan, const Arguments& arguments, Console& console,
-                ApiLogger& logger) {
-  if (arguments.flag(OptionId::timeDeserialize))
-    return time_deserialize(plan.bytes(), console, logger);
+Result<LoadedEngine> load(PlanSource plan, const Arguments& arguments, Console& console,
+                          ApiLogger& logger) {
+  if (!plan.built) return load_engine(plan.file, arguments, console, logger);
+  return deserialize(plan.bytes(), arguments, console, logger);
+}
+
+Status time_loads(const PlanSource& plan, Console& console, ApiLogger& logger) {
+  if (plan.built) return time_deserialize(plan.bytes(), console, logger);
+  TENON_ASSIGN(const std::vector<char> bytes, read_file(plan.file));
+  return time_deserialize(bytes, console, logger);
+}
+
+Status use_plan(PlanSource plan, const Arguments& arguments, Console& console, ApiLogger& logger) {
+  if (arguments.flag(OptionId::timeDeserialize)) return time_loads(plan, console, logger);
   const bool skip = arguments.flag(OptionId::skipInference) ||
                     arguments.text(OptionId::runtimePlatform) != "SameAsBuild";
-  TENON_ASSIGN(const LoadedEngine loaded, deserialize(plan.bytes(), arguments, console, logger));
+  TENON_ASSIGN(const LoadedEngine loaded, load(std::move(plan), arguments, console, logger));
   if (arguments.flag(OptionId::dumpOptimizationProfile))
     print_optimization_profiles(*loaded.engine, console);
   if (arguments.text(OptionId::passes) == "applied") print_applied_passes(*loaded.engine, console);
@@ -134,8 +142,8 @@ Status execute(const Arguments& arguments, Console& console) {
                getInferLibPatchVersion());
   TENON_TRY(open_plugins(arguments, console));
   ApiLogger logger(console);
-  TENON_ASSIGN(const PlanBytes plan, make_plan(arguments, console, logger));
-  return use_plan(plan, arguments, console, logger);
+  TENON_ASSIGN(PlanSource plan, make_plan(arguments, console, logger));
+  return use_plan(std::move(plan), arguments, console, logger);
 }
 
 /// The outcome of a command line, its errors printed.

@@ -23,6 +23,8 @@ struct OutputValues {
 };
 std::string outputs_json(std::span<const OutputValues> outputs);
 
+/// Bytes of a regular file.
+Result<uint64_t> file_size(const std::string& path);
 /// Replaces `path` in one step: a reader sees the old file or the new one.
 Status write_file(const std::string& path, std::span<const char> bytes);
 inline Status write_file(const std::string& path, const std::string& text) {

@@ -37,6 +37,13 @@ Status write_file(const std::string& path, std::span<const char> bytes) {
   return {};
 }
 
+Result<uint64_t> file_size(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return file_error("read", path);
+  if (!S_ISREG(status.st_mode)) return resource_error("cannot read '{}': it is not a file", path);
+  return static_cast<uint64_t>(status.st_size);
+}
+
 Result<std::vector<char>> read_file(const std::string& path, uint64_t limit) {
   const File file(std::fopen(path.c_str(), "rb"));
   struct stat status {};

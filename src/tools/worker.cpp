@@ -49,7 +49,6 @@ class Worker {
 
  private:
   struct Model {
-    std::vector<char> plan;
     LoadedEngine engine;
     std::unique_ptr<Runner> runner;
   };
@@ -85,28 +84,28 @@ class Worker {
     const auto start = std::chrono::steady_clock::now();
     TENON_ASSIGN(const auto plan, build_plan(arguments, console_, logger_));
     const double build_ms = ms_since(start);
-    const auto* bytes = static_cast<const char*>(plan->data());
-    TENON_ASSIGN(const double load_ms, insert(request, {bytes, bytes + plan->size()}, arguments));
+    const std::span bytes(static_cast<const char*>(plan->data()), plan->size());
+    TENON_ASSIGN(const double load_ms,
+                 insert(request, [&] { return deserialize(bytes, arguments, console_, logger_); }));
     return Json{{"build_ms", build_ms}, {"load_ms", load_ms}, {"plan_bytes", plan->size()}};
   }
 
   /// {"command":"load","name":"a","plan":"a.plan","options":[]}
   Result<Json> load(const Json& request) {
     TENON_ASSIGN(const Arguments arguments, arguments_of(request));
-    const auto start = std::chrono::steady_clock::now();
-    TENON_ASSIGN(std::vector<char> plan, read_file(request.value("plan", "")));
-    const double read_ms = ms_since(start);
-    TENON_ASSIGN(const double load_ms, insert(request, std::move(plan), arguments));
-    return Json{{"load_ms", read_ms + load_ms}};
+    const std::string file = request.value("plan", "");
+    TENON_ASSIGN(const double load_ms,
+                 insert(request, [&] { return load_engine(file, arguments, console_, logger_); }));
+    return Json{{"load_ms", load_ms}};
   }
 
-  Result<double> insert(const Json& request, std::vector<char> plan, const Arguments& arguments) {
+  template <class Load>
+  Result<double> insert(const Json& request, Load load) {
     Model& model = models_[request.value("name", "")];
     model.runner.reset();
     model.engine.engine.reset();
-    model.plan = std::move(plan);
     const auto start = std::chrono::steady_clock::now();
-    TENON_ASSIGN(model.engine, deserialize(model.plan, arguments, console_, logger_));
+    TENON_ASSIGN(model.engine, load());
     return ms_since(start);
   }
 
@@ -148,8 +147,11 @@ class Worker {
   /// {"command":"save","name":"a","tensor":"y","file":"y.bin"}
   Result<Json> save(Model& model, const Json& request) {
     if (request.contains("plan")) {
-      TENON_TRY(write_file(request.value("plan", ""), std::span<const char>(model.plan)));
-      return Json{{"bytes", model.plan.size()}};
+      const std::unique_ptr<nvinfer1::IHostMemory> plan(model.engine.engine->serialize());
+      if (!plan) return user_error("the engine could not be serialized");
+      const std::span bytes(static_cast<const char*>(plan->data()), plan->size());
+      TENON_TRY(write_file(request.value("plan", ""), bytes));
+      return Json{{"bytes", plan->size()}};
     }
     for (const auto& binding : model.runner ? model.runner->bindings() : no_bindings_) {
       if (binding->name != request.value("tensor", "")) continue;

@@ -1,0 +1,45 @@
+#include "base/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace tenon {
+
+std::string printable(const std::string& name) {
+  constexpr size_t kMostShown = 200;
+  std::string text = name.substr(0, kMostShown);
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return text.size() < name.size() ? text + "..." : text;
+}
+
+Result<MappedBytes> map_descriptor(int descriptor, const std::string& name) {
+  struct stat facts {};
+  if (fstat(descriptor, &facts) != 0)
+    return resource_error("\"{}\": {}", name, std::strerror(errno));
+  if (!S_ISREG(facts.st_mode)) return user_error("\"{}\" is not a regular file", name);
+  const auto size = static_cast<uint64_t>(facts.st_size);
+  if (size == 0) return MappedBytes{};
+  void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (data == MAP_FAILED) return resource_error("mapping \"{}\": {}", name, std::strerror(errno));
+  std::shared_ptr<const void> owner(data,
+                                    [size](const void* p) { munmap(const_cast<void*>(p), size); });
+  return MappedBytes{static_cast<const std::byte*>(data), size, std::move(owner)};
+}
+
+Result<MappedBytes> map_file(const std::string& path) {
+  // O_NONBLOCK: opening a FIFO must not hang; it is refused right after.
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0)
+    return user_error("cannot open \"{}\": {}", printable(path), std::strerror(errno));
+  auto mapped = map_descriptor(descriptor, printable(path));
+  close(descriptor);
+  return mapped;
+}
+
+}  // namespace tenon

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/status.h"
+
+namespace tenon {
+
+/// Bytes of a mapped file; `owner` keeps the mapping.
+struct MappedBytes {
+  const std::byte* data = nullptr;
+  uint64_t size = 0;
+  std::shared_ptr<const void> owner;
+
+  std::span<const std::byte> bytes() const { return {data, static_cast<size_t>(size)}; }
+};
+
+/// A name for messages: what is absurdly long is cut, what is not printable hidden.
+std::string printable(const std::string& name);
+
+/// All of a regular file that is open for reading; `name` is for messages.
+Result<MappedBytes> map_descriptor(int descriptor, const std::string& name);
+
+/// All of a file that the user named.
+Result<MappedBytes> map_file(const std::string& path);
+
+}  // namespace tenon
