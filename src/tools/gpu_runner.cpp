@@ -48,6 +48,7 @@ class GpuRunner final : public Runner {
       if (!gpu_->synchronize(compute_.stream())) return internal_error("the inference failed");
       if (settings_.graph) capture(lane, log);
     }
+    prepared_ = true;
     return {};
   }
 
@@ -86,7 +87,7 @@ class GpuRunner final : public Runner {
     for (size_t i = 0; i < lanes_.size(); ++i)
       TENON_TRY(collect(lanes_[(next_ + i) % lanes_.size()], done));
     base_time_ = -1;
-    if (lanes_.empty()) return {};
+    if (!prepared_) return {};
     GpuBufferSet& last = *lanes_[(next_ + lanes_.size() - 1) % lanes_.size()].buffers;
     TENON_TRY(last.copy_out(*gpu_, out_.stream()));
     if (!gpu_->synchronize(out_.stream())) return internal_error("the outputs could not be copied");
@@ -157,6 +158,7 @@ class GpuRunner final : public Runner {
   GpuOwned in_, compute_, out_, base_;
   std::vector<Lane> lanes_;
   std::unique_ptr<nvinfer1::IExecutionContext> context_;
+  bool prepared_ = false;
   size_t next_ = 0;
   double base_time_ = -1;
 };

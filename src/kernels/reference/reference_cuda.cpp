@@ -17,13 +17,13 @@ class ReferenceKernel final : public Kernel {
   Status run(const LaunchArguments& arguments) const override {
     Device& device = *problem_.device;
     std::vector<Tensor> inputs(problem_.inputs.size());
+    std::vector<std::vector<std::byte>> contents(problem_.inputs.size());  // `inputs` look at it.
     std::vector<const Tensor*> pointers(problem_.inputs.size(), nullptr);
     for (size_t i = 0; i < inputs.size(); ++i) {
       const Operand& operand = problem_.inputs[i];
       if (!operand.present) continue;
-      TENON_ASSIGN(const std::vector<std::byte> bytes,
-                   fetch(device, operand, arguments.inputs[i], arguments.queue));
-      inputs[i] = tenon::reference::gather(operand, bytes.data());
+      TENON_ASSIGN(contents[i], fetch(device, operand, arguments.inputs[i], arguments.queue));
+      inputs[i] = tenon::reference::gather(operand, contents[i].data());
       pointers[i] = &inputs[i];
     }
     TENON_ASSIGN(const std::vector<Tensor> results, evaluate_node(*problem_.node, pointers));
