@@ -26,7 +26,7 @@ struct LoadedLaunch {
 const void* address_of(const JitArgument& argument, const LaunchArguments& launch) {
   switch (argument.kind) {
     case JitArgument::Kind::kInput:
-      return launch.inputs[argument.index];
+      return static_cast<const char*>(launch.inputs[argument.index]) + argument.offset;
     case JitArgument::Kind::kOutput:
       return static_cast<char*>(launch.outputs[argument.index]) + argument.offset;
     case JitArgument::Kind::kWorkspace:

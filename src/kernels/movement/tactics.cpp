@@ -1,20 +1,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/movement/copy_parts.h"
 #include "kernels/movement/strided_copy.h"
 #include "kernels/tactic.h"
-#include "kernels/view.h"
 #include "ops/movement.h"
 #include "ops/structure.h"
 
 namespace tenon::tactics {
-namespace {
-
-std::vector<int64_t> strides_of(const Operand& operand) {
-  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
-}
-
-}  // namespace
 
 namespace copy_strided {
 namespace {
@@ -26,42 +19,14 @@ struct Part {
   cpu::StridedCopy copy;
 };
 
-/// Each output is a view of the input that is made real.
-Result<std::vector<Part>> view_parts(const Problem& problem) {
-  std::vector<Part> parts;
-  std::vector<const Tensor*> contents;
-  for (const Operand& input : problem.inputs) contents.push_back(input.constant);
-  for (size_t i = 0; i < problem.outputs.size(); ++i) {
-    const Operand& output = problem.outputs[i];
-    TENON_ASSIGN(const View view, input_view(*problem.node, static_cast<int>(i), problem.input(0),
-                                             output.extents, contents));
-    parts.push_back({0, static_cast<int>(i), view.offset, 0,
-                     cpu::StridedCopy::make(output.extents, view.strides, strides_of(output),
-                                            byte_size(output.type))});
-  }
-  return parts;
-}
-
-std::vector<Part> concat_parts(const Problem& problem, const Concat& op) {
-  std::vector<Part> parts;
-  const Operand& output = problem.output();
-  const std::vector<int64_t> strides = strides_of(output);
-  const int64_t axis = op.axis < 0 ? op.axis + output.rank() : op.axis;
-  int64_t at = 0;
-  for (size_t i = 0; i < problem.inputs.size(); ++i) {
-    const Operand& input = problem.inputs[i];
-    if (input.count() > 0)
-      parts.push_back({static_cast<int>(i), 0, 0, at * strides[axis],
-                       cpu::StridedCopy::make(input.extents, strides_of(input), strides,
-                                              byte_size(input.type))});
-    at += input.extents[axis];
-  }
-  return parts;
-}
-
 Result<std::vector<Part>> parts_of(const Problem& problem) {
-  if (const auto* concat = problem.node->as<Concat>()) return concat_parts(problem, *concat);
-  return view_parts(problem);
+  TENON_ASSIGN(const std::vector<CopyPart> copies, copy_parts(problem));
+  std::vector<Part> parts;
+  for (const CopyPart& copy : copies)
+    parts.push_back({copy.input, copy.output, copy.from_offset, copy.to_offset,
+                     cpu::StridedCopy::make(copy.extents, copy.from_strides, copy.to_strides,
+                                            byte_size(problem.output().type))});
+  return parts;
 }
 
 class CopyKernel final : public Kernel {

@@ -1,0 +1,54 @@
+#include "kernels/movement/copy_parts.h"
+
+#include "kernels/view.h"
+#include "ops/movement.h"
+#include "ops/structure.h"
+
+namespace tenon {
+namespace {
+
+std::vector<int64_t> strides_of(const Operand& operand) {
+  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
+}
+
+/// Each output is a view of the input that is made real.
+Result<std::vector<CopyPart>> view_parts(const Problem& problem) {
+  std::vector<CopyPart> parts;
+  std::vector<const Tensor*> contents;
+  for (const Operand& input : problem.inputs) contents.push_back(input.constant);
+  for (size_t i = 0; i < problem.outputs.size(); ++i) {
+    const Operand& output = problem.outputs[i];
+    TENON_ASSIGN(const View view, input_view(*problem.node, static_cast<int>(i), problem.input(0),
+                                             output.extents, contents));
+    parts.push_back(
+        {0, static_cast<int>(i), view.offset, 0, output.extents, view.strides, strides_of(output)});
+  }
+  return parts;
+}
+
+std::vector<CopyPart> concat_parts(const Problem& problem, const Concat& op) {
+  std::vector<CopyPart> parts;
+  const Operand& output = problem.output();
+  const std::vector<int64_t> strides = strides_of(output);
+  const int64_t axis = op.axis < 0 ? op.axis + output.rank() : op.axis;
+  int64_t at = 0;
+  for (size_t i = 0; i < problem.inputs.size(); ++i) {
+    const Operand& input = problem.inputs[i];
+    if (input.count() > 0)
+      parts.push_back({static_cast<int>(i), 0, 0, at * strides[axis], input.extents,
+                       strides_of(input), strides});
+    at += input.extents[axis];
+  }
+  return parts;
+}
+
+}  // namespace
+
+Result<std::vector<CopyPart>> copy_parts(const Problem& problem) {
+  if (problem.node->outputs().empty() || problem.inputs.empty() || !problem.input(0).present)
+    return unsupported("not a movement of data");
+  if (const auto* concat = problem.node->as<Concat>()) return concat_parts(problem, *concat);
+  return view_parts(problem);
+}
+
+}  // namespace tenon

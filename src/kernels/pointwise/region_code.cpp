@@ -1,0 +1,284 @@
+#include "kernels/pointwise/region_code.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "kernels/jit/kernel_code.h"
+
+namespace tenon {
+namespace {
+
+/// Exact, in any arithmetic type.
+std::string literal(double value) {
+  if (std::isnan(value)) return "__builtin_nan(\"\")";
+  if (std::isinf(value)) return value > 0 ? "__builtin_huge_val()" : "(-__builtin_huge_val())";
+  return fmt::format("({:a})", value);
+}
+
+bool is_16_bit(DataType type) {
+  return type == DataType::kFloat16 || type == DataType::kBFloat16;
+}
+
+/// The type that formulas compute in.
+std::string arithmetic_type(DataType type) {
+  if (type == DataType::kBool) return "bool";
+  return is_real(type) ? wide_type(type) : fmt::format("Whole<{}>", device_type(type));
+}
+
+class LoopWriter {
+ public:
+  LoopWriter(const PointwiseProgram& program, const CollapsedLoops& loops,
+             const std::vector<CodeOperand>& operands)
+      : program_(program), loops_(loops), operands_(operands) {
+    for (int i = 0; i < program.inputs; ++i)
+      types_.push_back(operands[static_cast<size_t>(i)].type);
+    for (const auto& instruction : program.instructions) types_.push_back(instruction.to);
+    choose_widths();
+  }
+
+  Result<LoopCode> write() {
+    LoopCode code;
+    items_ = 1;
+    for (const int64_t extent : loops_.extents) items_ *= extent;
+    items_ /= width_;
+    const int64_t each = static_cast<int64_t>(code.threads) * unroll_;
+    code.blocks = (items_ + each - 1) / each;
+    add("typedef {} Index;\n", last_offset() > INT32_MAX ? "u64" : "u32");
+    write_signature(code);
+    write_body(code.threads);
+    code.text = std::move(text_);
+    return code;
+  }
+
+ private:
+  template <class... Args>
+  void add(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+  }
+
+  size_t operand_count() const { return operands_.size(); }
+  bool is_input(size_t operand) const { return static_cast<int>(operand) < program_.inputs; }
+  int64_t inner_stride(size_t operand) const { return loops_.strides[operand].back(); }
+
+  /// Elements that a thread handles together, and how many such groups at a time.
+  void choose_widths() {
+    int smallest = 16;
+    for (const CodeOperand& operand : operands_)
+      smallest = std::min(smallest, byte_size(operand.type));
+    width_ = std::min(16 / smallest, 8);
+    while (width_ > 1 && !allows(width_)) width_ /= 2;
+    int64_t count = 1;
+    for (const int64_t extent : loops_.extents) count *= extent;
+    // Several loads under way in each thread, once there is more than the GPU holds at a time.
+    constexpr int64_t kThreads = 132 * 2048;
+    unroll_ = count / width_ >= 4 * kThreads && operand_count() <= 4 ? 2 : 1;
+  }
+
+  bool allows(int width) const {
+    if (loops_.extents.back() % width != 0) return false;
+    for (size_t o = 0; o < operand_count(); ++o) {
+      const auto& strides = loops_.strides[o];
+      if (strides.back() != 1) continue;  // Repeated, or gathered one by one.
+      const int64_t bytes = std::min<int64_t>(16, width * byte_size(operands_[o].type));
+      if (operands_[o].alignment % bytes != 0) return false;
+      for (size_t i = 0; i + 1 < strides.size(); ++i)
+        if (strides[i] * byte_size(operands_[o].type) % bytes != 0) return false;
+    }
+    return true;
+  }
+
+  int64_t last_offset() const {
+    int64_t largest = items_ * width_;
+    for (const auto& strides : loops_.strides) {
+      int64_t last = 0;
+      for (size_t i = 0; i < strides.size(); ++i) last += (loops_.extents[i] - 1) * strides[i];
+      largest = std::max(largest, last);
+    }
+    return largest;
+  }
+
+  void write_signature(LoopCode& code) {
+    std::string parameters;
+    for (size_t o = 0; o < operand_count(); ++o) {
+      if (operands_[o].constant != nullptr) continue;
+      if (is_input(o)) code.parameters.push_back(static_cast<int>(o));
+      parameters += fmt::format("{}{}{}* p{}", parameters.empty() ? "" : ", ",
+                                is_input(o) ? "const " : "", device_type(operands_[o].type), o);
+    }
+    add("extern \"C\" __global__ void __launch_bounds__({}) kernel({}) {{\n", code.threads,
+        parameters);
+  }
+
+  void write_body(int threads) {
+    add("  begin_kernel();\n");
+    for (int u = 0; u < unroll_; ++u) {
+      add("  const Index item{} = (Index(blockIdx.x) * {} + {}) * {} + threadIdx.x;\n", u, unroll_,
+          u, threads);
+      write_position(u);
+    }
+    for (int u = 0; u < unroll_; ++u) write_loads(u);
+    for (int u = 0; u < unroll_; ++u) write_group(u);
+    add("}}\n");
+  }
+
+  /// Positions along each axis, the last one that of the group's first element.
+  void write_position(int u) {
+    add("  Index rest{0} = item{0};\n", u);
+    for (int axis = static_cast<int>(loops_.extents.size()) - 1; axis >= 0; --axis) {
+      const bool inner = axis + 1 == static_cast<int>(loops_.extents.size());
+      const int64_t extent = loops_.extents[static_cast<size_t>(axis)] / (inner ? width_ : 1);
+      if (axis == 0)
+        add("  const Index a{0}_{1} = rest{0}{2};\n", u, axis,
+            inner ? fmt::format(" * {}", width_) : "");
+      else
+        add("  const Index a{0}_{1} = rest{0} % {2}u{3};\n  rest{0} /= {2}u;\n", u, axis, extent,
+            inner ? fmt::format(" * {}", width_) : "");
+    }
+  }
+
+  std::string offset(size_t operand, int u) const {
+    std::string text;
+    const auto& strides = loops_.strides[operand];
+    for (size_t axis = 0; axis < strides.size(); ++axis)
+      if (strides[axis] != 0)
+        text +=
+            fmt::format("{}a{}_{} * Index({})", text.empty() ? "" : " + ", u, axis, strides[axis]);
+    return text.empty() ? "0" : text;
+  }
+
+  void write_loads(int u) {
+    for (size_t o = 0; is_input(o) && o < operand_count(); ++o) {
+      if (operands_[o].constant != nullptr) continue;
+      const char* type = device_type(operands_[o].type);
+      const int64_t stride = inner_stride(o);
+      const int count = stride == 0 ? 1 : width_;
+      add("  Pack<{}, {}> v{}_{};\n  if (item{} < {}u) ", type, count, u, o, u, items_);
+      if (stride == 1 || count == 1) {
+        add("v{}_{} = load_pack<{}>(p{} + {});\n", u, o, count, o, offset(o, u));
+      } else {
+        add("{{\n    const {}* from = p{} + {};\n", type, o, offset(o, u));
+        for (int j = 0; j < count; ++j) add("    v{}_{}.v[{}] = from[{}];\n", u, o, j, stride * j);
+        add("  }}\n");
+      }
+    }
+  }
+
+  void write_group(int u) {
+    add("  if (item{} < {}u) {{\n", u, items_);
+    for (size_t o = static_cast<size_t>(program_.inputs); o < operand_count(); ++o)
+      add("    Pack<{}, {}> w{};\n", device_type(operands_[o].type), width_, o);
+    add("#pragma unroll\n    for (int j = 0; j < {}; ++j) {{\n", width_);
+    for (int i = 0; i < program_.inputs; ++i) write_input(i, u);
+    for (size_t i = 0; i < program_.instructions.size(); ++i) write_instruction(i);
+    for (size_t i = 0; i < program_.outputs.size(); ++i) {
+      const size_t o = static_cast<size_t>(program_.inputs) + i;
+      add("      w{}.v[j] = narrow<{}>({});\n", o, device_type(operands_[o].type),
+          plain(program_.outputs[i]));
+    }
+    add("    }}\n");
+    for (size_t o = static_cast<size_t>(program_.inputs); o < operand_count(); ++o)
+      write_store(o, u);
+    add("  }}\n");
+  }
+
+  void write_input(int input, int u) {
+    const auto o = static_cast<size_t>(input);
+    const std::string type = arithmetic_type(types_[o]);
+    const Tensor* constant = operands_[o].constant;
+    if (constant != nullptr && is_integer(types_[o]))
+      add("      const {} r{} = {}({}ll);\n", type, input, device_type(types_[o]),
+          constant->as_int64(0));
+    else if (constant != nullptr)
+      add("      const {0} r{1} = {0}({2});\n", type, input, literal(constant->as_double(0)));
+    else
+      add("      const {} r{} = widen(v{}_{}.v[{}]);\n", type, input, u, input,
+          inner_stride(o) == 0 ? "0" : "j");
+  }
+
+  /// A register as a value of the device's own types.
+  std::string plain(int reg) const {
+    const bool whole = is_integer(types_[static_cast<size_t>(reg)]);
+    return fmt::format("r{}{}", reg, whole ? ".value" : "");
+  }
+
+  void write_instruction(size_t index) {
+    const auto& in = program_.instructions[index];
+    const int reg = program_.inputs + static_cast<int>(index);
+    if (in.is_cast) return write_cast(in, reg);
+    const PointwiseInfo& info = pointwise_info(in.function);
+    const bool choose = info.category == PointwiseClass::choose;
+    const DataType computed = types_[static_cast<size_t>(in.sources[choose ? 1 : 0])];
+    const std::string type = arithmetic_type(computed);
+    add("      {} r{};\n      {{\n        typedef {} T;\n", arithmetic_type(in.to), reg, type);
+    const char* names[] = {"x", "y", "z"};
+    for (int i = 0; i < 3 && in.sources[i] >= 0; ++i)
+      add("        const {} {} = r{};\n", choose && i == 0 ? "bool" : "T", names[i], in.sources[i]);
+    const std::string_view formula = info.formula;
+    if (formula.find("alpha") != std::string_view::npos)
+      write_attribute("alpha", in.alpha, computed);
+    if (formula.find("beta") != std::string_view::npos) write_attribute("beta", in.beta, computed);
+    add("        r{} = {};\n      }}\n", reg, formula);
+  }
+
+  void write_attribute(const char* name, double value, DataType type) {
+    if (is_integer(type))
+      add("        const T {} = cast_real<{}>({});\n", name, device_type(type), literal(value));
+    else
+      add("        const T {} = T({});\n", name, literal(value));
+  }
+
+  void write_cast(const PointwiseProgram::Instruction& in, int reg) {
+    const DataType from = types_[static_cast<size_t>(in.sources[0])];
+    const std::string value = plain(in.sources[0]);
+    const char* type = device_type(in.to);
+    std::string result;
+    if (in.to == DataType::kBool)
+      result = is_real(from) ? value + " != 0" : fmt::format("{} != 0", value);
+    else if (is_16_bit(in.to))
+      result = fmt::format("widen(narrow<{}>(float({})))", type, value);
+    else if (is_real(in.to))
+      result = fmt::format("{}({})", type, value);
+    else if (is_real(from))
+      result = fmt::format("{}(cast_real<{}>({}))", arithmetic_type(in.to), type, value);
+    else
+      result = fmt::format("{}({}({}))", arithmetic_type(in.to), type, value);
+    add("      const {} r{} = {};\n", arithmetic_type(in.to), reg, result);
+  }
+
+  void write_store(size_t o, int u) {
+    const int64_t stride = inner_stride(o);
+    if (stride == 1 || width_ == 1) {
+      add("    store_pack<{}>(p{} + {}, w{});\n", width_, o, offset(o, u), o);
+      return;
+    }
+    add("    {{\n      {}* to = p{} + {};\n", device_type(operands_[o].type), o, offset(o, u));
+    for (int j = 0; j < width_; ++j) add("      to[{}] = w{}.v[{}];\n", stride * j, o, j);
+    add("    }}\n");
+  }
+
+  const PointwiseProgram& program_;
+  const CollapsedLoops& loops_;
+  const std::vector<CodeOperand>& operands_;
+  std::vector<DataType> types_;  ///< Of registers.
+  int width_ = 1, unroll_ = 1;
+  int64_t items_ = 0;
+  std::string text_;
+};
+
+}  // namespace
+
+Result<LoopCode> make_loop_code(const PointwiseProgram& program, const CollapsedLoops& loops,
+                                const std::vector<CodeOperand>& operands) {
+  for (const CodeOperand& operand : operands)
+    if (device_type(operand.type) == nullptr)
+      return unsupported("elements of type {}", name_of(operand.type));
+  for (const auto& instruction : program.instructions)
+    if (device_type(instruction.to) == nullptr)
+      return unsupported("values of type {}", name_of(instruction.to));
+  return LoopWriter(program, loops, operands).write();
+}
+
+}  // namespace tenon

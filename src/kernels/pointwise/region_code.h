@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/pointwise/program.h"
+
+namespace tenon {
+
+/// An operand of a generated loop.
+struct CodeOperand {
+  DataType type = DataType::kFloat32;
+  int64_t alignment = 256;           ///< Bytes that its address is a multiple of.
+  const Tensor* constant = nullptr;  ///< Contents that become part of the code: one element.
+};
+
+/// Device code of one loop: `extern "C" __global__ void kernel(inputs..., outputs...)`, the prelude
+/// of kernels/jit not included. Inputs that are part of the code are no parameters.
+struct LoopCode {
+  std::string text;
+  std::vector<int> parameters;  ///< Inputs that are.
+  int64_t blocks = 0;
+  int threads = 256;
+};
+
+/// A loop that applies the program to every element. `operands`: inputs, then outputs, as in
+/// `loops.strides`. All types must have arithmetic on the device (device_type of kernels/jit).
+Result<LoopCode> make_loop_code(const PointwiseProgram& program, const CollapsedLoops& loops,
+                                const std::vector<CodeOperand>& operands);
+
+}  // namespace tenon

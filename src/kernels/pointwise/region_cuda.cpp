@@ -1,0 +1,72 @@
+// Pointwise regions on NVIDIA GPUs: code generated from the region, for its extents and strides.
+#include <algorithm>
+
+#include "kernels/jit/tactic.h"
+#include "kernels/pointwise/launch_code.h"
+#include "kernels/region.h"
+
+namespace tenon::tactics {
+namespace cuda_pointwise {
+namespace {
+
+/// Kept in a byte each, which arithmetic would have to wrap below 8 bits.
+bool is_narrow_integer(DataType type) {
+  return type == DataType::kInt4 || type == DataType::kUInt4 || type == DataType::kInt2 ||
+         type == DataType::kUInt2;
+}
+
+Status check(const Problem& problem) {
+  if (!is_pointwise_region(*problem.node)) return unsupported("not pointwise");
+  for (const Operand& output : problem.outputs)
+    if (output.extents != problem.output().extents)
+      return unsupported("outputs of different extents");
+  for (const Operand& input : problem.inputs) {
+    if (!input.present) return unsupported("an absent operand");
+    if (input.rank() > problem.output().rank())
+      return unsupported("an operand of more axes than the result");
+  }
+  return {};
+}
+
+Status check_types(const PointwiseProgram& program, const std::vector<CodeOperand>& operands) {
+  for (const CodeOperand& operand : operands)
+    if (is_narrow_integer(operand.type)) return unsupported("{}", name_of(operand.type));
+  for (const auto& instruction : program.instructions)
+    if (is_narrow_integer(instruction.to)) return unsupported("{}", name_of(instruction.to));
+  return {};
+}
+
+/// Results all rounded to 16 bits do not show the last places of divisions.
+bool rounds_away(const Problem& problem) {
+  return std::all_of(problem.outputs.begin(), problem.outputs.end(), [](const Operand& output) {
+    return output.type == DataType::kFloat16 || output.type == DataType::kBFloat16;
+  });
+}
+
+Result<JitPlan> plan(const Problem& problem, std::string_view) {
+  TENON_TRY(check(problem));
+  TENON_ASSIGN(const PointwiseProgram program, make_pointwise_program(*problem.node));
+  std::vector<CodeOperand> operands;
+  for (const Operand& input : problem.inputs) {
+    const bool known = input.constant != nullptr && input.count() == 1;
+    operands.push_back({input.type, input.alignment, known ? input.constant : nullptr});
+  }
+  for (const Operand& output : problem.outputs)
+    operands.push_back({output.type, output.alignment, nullptr});
+  TENON_TRY(check_types(program, operands));
+  TENON_ASSIGN(const LoopCode code, make_loop_code(program, collapse_loops(problem), operands));
+  TENON_ASSIGN(JitLaunch launch, make_loop_launch(code, "pointwise"));
+  if (rounds_away(problem))
+    launch.options = {"--ftz=true", "--prec-div=false", "--prec-sqrt=false"};
+  launch.add_inputs(code.parameters);
+  for (size_t i = 0; i < problem.outputs.size(); ++i)
+    launch.add(JitArgument::output(static_cast<int>(i)));
+  return JitPlan{{std::move(launch)}, 0, {}};
+}
+
+}  // namespace
+}  // namespace cuda_pointwise
+
+TENON_JIT_TACTIC(cuda_pointwise, single_config)
+
+}  // namespace tenon::tactics
