@@ -6,7 +6,7 @@ namespace tenon::test {
 
 std::vector<std::unique_ptr<KernelCase>> all_cases() {
   std::vector<std::unique_ptr<KernelCase>> cases;
-  for (auto make : {row_cases})
+  for (auto make : {row_cases, pointwise_cases})
     for (auto& one : make()) cases.push_back(std::move(one));
   return cases;
 }

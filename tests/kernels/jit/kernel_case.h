@@ -99,5 +99,6 @@ inline CaseInput absent() {
 /// The cases of each family, made anew.
 std::vector<std::unique_ptr<KernelCase>> all_cases();
 std::vector<std::unique_ptr<KernelCase>> row_cases();
+std::vector<std::unique_ptr<KernelCase>> pointwise_cases();
 
 }  // namespace tenon::test
