@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "device/cpu/cpu_device.h"
-
 namespace tenon {
 
 const Tactic* Backend::find(std::string_view name) const {

@@ -56,6 +56,8 @@ struct Scratch {
 };
 
 constexpr int64_t kLine = 64;
+// Bytes fetched ahead in a step of k: less than a line, so that memory keeps up.
+constexpr int64_t kFetchStep = 16;
 
 /// Cache lines of packed B that one tile reads in a step of k.
 int64_t lines_a_step(const Microkernels& kernels, int64_t columns) {
@@ -121,8 +123,8 @@ struct Run {
     } else if (index < lines) {
       tile.prefetch = next + index * tile.k * kLine;
     } else {
-      const size_t bytes = std::min<size_t>(ahead.size(), tile.k * kLine);
-      if (bytes < static_cast<size_t>(tile.k * kLine)) tile.prefetch_step = 0;
+      const size_t bytes = std::min<size_t>(ahead.size(), tile.k * kFetchStep);
+      tile.prefetch_step = bytes < static_cast<size_t>(tile.k * kFetchStep) ? 0 : kFetchStep;
       tile.prefetch = ahead.empty() ? next : reinterpret_cast<const char*>(ahead.data());
       ahead = ahead.subspan(bytes);
     }
@@ -251,7 +253,7 @@ int64_t ProductPlan::fetch_bytes_of_task() const {
   const int64_t tiles = ceil_div(row_block, kernels->max_rows);
   const int64_t step = kernels->columns_for(static_cast<int>(ceil_div(row_block, tiles)));
   const int64_t free = std::max<int64_t>(0, tiles - lines_a_step(*kernels, step));
-  return ceil_div(column_block, step) * free * ceil_div(k, kernels->k_unit) * kLine;
+  return ceil_div(column_block, step) * free * ceil_div(k, kernels->k_unit) * kFetchStep;
 }
 
 std::span<const std::byte> part_of(std::span<const std::byte> bytes, int64_t index, int64_t count) {
