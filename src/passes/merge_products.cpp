@@ -233,16 +233,30 @@ class Merger {
   Value* result_ = nullptr;
 };
 
-/// The result of the sums and activations behind an anchor, which may come along.
-const Value* behind_chain(const Graph& graph, const Node& anchor) {
+/// The pointwise functions with constants and the activations behind an anchor, which may come
+/// along.
+std::vector<const Node*> chain_behind(const Graph& graph, const Node& anchor) {
+  std::vector<const Node*> chain;
   const Value* value = anchor.output();
   while (const Node* next = only_user(graph, value)) {
     const bool constant_operand =
         next->inputs().size() == 2 && (next->input(0)->constant() || next->input(1)->constant());
     if (!next->is<Pointwise>() || (next->inputs().size() != 1 && !constant_operand)) break;
+    chain.push_back(next);
     value = next->output();
   }
-  return value;
+  return chain;
+}
+
+/// Functions of one operand behind a convolution. They are free where they are its epilogue; where
+/// members disagree, merging would leave each a step of its own. (The gate of an MLP needs that
+/// step anyway, with the product of the halves.)
+std::vector<PointwiseFunction> activations(const Graph& graph, const Node& anchor) {
+  if (!anchor.is<Conv>()) return {};
+  std::vector<PointwiseFunction> functions;
+  for (const Node* node : chain_behind(graph, anchor))
+    if (node->inputs().size() == 1) functions.push_back(node->as<Pointwise>()->function);
+  return functions;
 }
 
 /// The candidates among the users of a value, in groups that merge, in order of the graph.
@@ -250,10 +264,13 @@ std::vector<std::vector<Node*>> groups_of(const Graph& graph, const PassContext&
   std::vector<std::vector<Node*>> groups;
   for (const auto& node : graph.nodes()) {
     if (!is_candidate(*node) || !context.allows_fusion(*node)) continue;
-    const Value* part = behind_chain(graph, *node);
+    const auto chain = chain_behind(graph, *node);
+    const Value* part = chain.empty() ? node->output() : chain.back()->output();
     if (!reads_slices(part) || graph.is_output(part)) continue;
-    const auto group = std::find_if(groups.begin(), groups.end(),
-                                    [&](const auto& members) { return alike(*members[0], *node); });
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& members) {
+      return alike(*members[0], *node) &&
+             activations(graph, *members[0]) == activations(graph, *node);
+    });
     if (group != groups.end())
       group->push_back(node.get());
     else
