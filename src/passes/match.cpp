@@ -139,6 +139,12 @@ std::optional<std::vector<std::vector<int64_t>>> joined_axes(const Shape& from, 
   return groups;
 }
 
+Value* add_reshape(Graph& graph, Value* value, const Shape& shape, const Node& like) {
+  auto reshape = std::make_unique<Reshape>();
+  reshape->allow_zero = true;
+  return add_op(graph, std::move(reshape), {value, add_shape(graph, shape)}, like);
+}
+
 void add_origins(Node& to, const Node& from) {
   for (const std::string& origin : from.origins)
     if (std::find(to.origins.begin(), to.origins.end(), origin) == to.origins.end())

@@ -45,6 +45,8 @@ Value* add_op(Graph& graph, std::unique_ptr<Op> op, std::vector<Value*> inputs, 
 Value* add_integers(Graph& graph, std::vector<int64_t> values);
 /// A shape as a tensor: a constant, or `dims` where it has symbols.
 Value* add_shape(Graph& graph, const Shape& shape);
+/// The value under that shape, whose extents may turn out to be 0.
+Value* add_reshape(Graph& graph, Value* value, const Shape& shape, const Node& like);
 
 /// Reshape, flatten, squeeze or unsqueeze.
 bool is_reshape(const Node* node);

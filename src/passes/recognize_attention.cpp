@@ -17,7 +17,7 @@ using enum PointwiseFunction;
 
 Value* reshaped(Graph& graph, Value* value, const Shape& shape, const Node& like) {
   if (value->type.shape == shape) return value;
-  return add_op(graph, std::make_unique<Reshape>(), {value, add_shape(graph, shape)}, like);
+  return add_reshape(graph, value, shape, like);
 }
 
 Value* number(Graph& graph, DataType type, double x) {

@@ -20,10 +20,6 @@ bool is_computed(const Value* value) {
   return node != nullptr && (node->is<MatMul>() || node->is<Conv>() || node->is<Pointwise>());
 }
 
-Value* reshaped(Graph& graph, Value* value, const Shape& shape, const Node& like) {
-  return add_op(graph, std::make_unique<Reshape>(), {value, add_shape(graph, shape)}, like);
-}
-
 Value* transposed(Graph& graph, Value* value, std::vector<int64_t> permutation, const Node& like) {
   auto transpose = std::make_unique<Transpose>();
   transpose->permutation = std::move(permutation);
@@ -45,12 +41,12 @@ class Mover {
   Value* source() const { return node_->input(0); }
   /// As the node does, on another value of its source's shape.
   Value* move(Graph& graph, Value* value) const {
-    if (permutation_.empty()) return reshaped(graph, value, node_->output()->type.shape, *node_);
+    if (permutation_.empty()) return add_reshape(graph, value, node_->output()->type.shape, *node_);
     return transposed(graph, value, permutation_, *node_);
   }
   /// The way back.
   Value* move_back(Graph& graph, Value* value) const {
-    if (permutation_.empty()) return reshaped(graph, value, source()->type.shape, *node_);
+    if (permutation_.empty()) return add_reshape(graph, value, source()->type.shape, *node_);
     std::vector<int64_t> inverse(permutation_.size());
     for (size_t i = 0; i < permutation_.size(); ++i)
       inverse[permutation_[i]] = static_cast<int64_t>(i);

@@ -19,9 +19,7 @@ bool single_index(Graph& graph, Node& node) {
   const Shape& indices = node.input(1)->type.shape;
   if (indices.size() < 2 || !indices.back().is_constant() || indices.back().constant() != 1)
     return false;
-  Value* flat =
-      add_op(graph, std::make_unique<Reshape>(),
-             {node.input(1), add_shape(graph, Shape(indices.begin(), indices.end() - 1))}, node);
+  Value* flat = add_reshape(graph, node.input(1), Shape(indices.begin(), indices.end() - 1), node);
   Value* gathered = add_op(graph, std::make_unique<Gather>(), {node.input(0), flat}, node);
   gathered->name = node.output()->name;
   graph.replace_uses(node.output(), gathered);
@@ -73,7 +71,7 @@ bool stack(Graph& graph, Node& node) {
   auto joined = std::make_unique<Concat>();
   joined->axis = axis;
   Value* result = add_op(graph, std::move(joined), pieces, node);
-  result = add_op(graph, std::make_unique<Reshape>(), {result, add_shape(graph, shape)}, node);
+  result = add_reshape(graph, result, shape, node);
   result->name = node.output()->name;
   graph.replace_uses(node.output(), result);
   return true;

@@ -19,7 +19,7 @@ Shape without_ones(const Shape& shape) {
 
 Value* reshaped(Graph& graph, Value* value, const Shape& shape, const Node& like) {
   if (value->type.shape == shape) return value;
-  return add_op(graph, std::make_unique<Reshape>(), {value, add_shape(graph, shape)}, like);
+  return add_reshape(graph, value, shape, like);
 }
 
 /// What reshape(transpose(reshape(x))) is as a transpose of x, or null.

@@ -134,7 +134,9 @@ bool ConcreteGraph::place_view(const Node& node) {
   std::vector<Storage> views;
   for (size_t i = 0; i < node.outputs().size(); ++i) {
     auto view = view_of(node, static_cast<int>(i));
-    if (!view.ok()) return false;
+    // The memory of graph outputs is the caller's, who expects them dense.
+    if (!view.ok() || (graph_->is_output(node.outputs()[i]) && !view->strides.empty()))
+      return false;
     views.push_back(std::move(view).value());
   }
   for (size_t i = 0; i < views.size(); ++i)
