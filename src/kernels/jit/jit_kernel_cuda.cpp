@@ -31,6 +31,7 @@ const void* address_of(const JitArgument& argument, const LaunchArguments& launc
       return static_cast<char*>(launch.outputs[argument.index]) + argument.offset;
     case JitArgument::Kind::kWorkspace:
       return static_cast<char*>(launch.workspace) + argument.offset;
+    case JitArgument::Kind::kConstant:
     case JitArgument::Kind::kNull:
       break;
   }
@@ -72,6 +73,13 @@ class JitKernel final : public Kernel {
     return {};
   }
 
+  Status keep(cuda::CudaDevice& device, const std::vector<std::byte>& bytes) {
+    TENON_ASSIGN(DeviceBuffer buffer, device.upload_constant(bytes.data(), bytes.size()));
+    constants_.push_back(std::move(buffer));
+    owned_bytes_ += bytes.size();
+    return {};
+  }
+
   Status run(const LaunchArguments& arguments) const override {
     for (const LoadedLaunch& launch : launches_) {
       if (launch.zeroed_bytes > 0)
@@ -83,7 +91,9 @@ class JitKernel final : public Kernel {
       const void* addresses[kMaxArguments + 1];
       size_t count = 0;
       for (const JitArgument& argument : launch.arguments) {
-        values[count] = address_of(argument, arguments);
+        values[count] = argument.kind == JitArgument::Kind::kConstant
+                            ? constants_[argument.index].get()
+                            : address_of(argument, arguments);
         addresses[count] = &values[count];
         ++count;
       }
@@ -94,6 +104,7 @@ class JitKernel final : public Kernel {
   }
 
   size_t workspace_bytes() const override { return workspace_bytes_; }
+  size_t owned_bytes() const override { return owned_bytes_; }
   bool uses_input(int index) const override { return used_[static_cast<size_t>(index)]; }
   bool may_alias(int input, int output) const override {
     for (const auto& [from, to] : aliases_)
@@ -106,6 +117,8 @@ class JitKernel final : public Kernel {
   std::vector<std::pair<int, int>> aliases_;
   std::vector<bool> used_;
   std::vector<LoadedLaunch> launches_;
+  std::vector<DeviceBuffer> constants_;
+  size_t owned_bytes_ = 0;
 };
 
 /// What is made for a device that is only described: it compiles, and that is all.
@@ -131,6 +144,7 @@ Result<std::unique_ptr<Kernel>> make_jit_kernel(const Problem& problem, const Ji
   }
   auto kernel = std::make_unique<JitKernel>(plan, problem.inputs.size());
   for (const JitLaunch& launch : plan.launches) TENON_TRY(kernel->load(*device, launch));
+  for (const auto& make : plan.constants) TENON_TRY(kernel->keep(*device, make()));
   return std::unique_ptr<Kernel>(std::move(kernel));
 }
 

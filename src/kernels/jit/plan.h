@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,12 +16,13 @@ namespace tenon {
 
 /// One argument of a device function: the address of an operand or of a part of the workspace.
 struct JitArgument {
-  enum class Kind { kInput, kOutput, kWorkspace, kNull } kind = Kind::kInput;
-  int index = 0;       ///< Of the input or output.
+  enum class Kind { kInput, kOutput, kWorkspace, kConstant, kNull } kind = Kind::kInput;
+  int index = 0;       ///< Of the input, output or constant.
   int64_t offset = 0;  ///< In bytes.
 
   static JitArgument input(int index) { return {Kind::kInput, index}; }
   static JitArgument output(int index = 0) { return {Kind::kOutput, index}; }
+  static JitArgument constant(int index) { return {Kind::kConstant, index}; }
   static JitArgument null() { return {Kind::kNull}; }
   static JitArgument workspace(int64_t offset) { return {Kind::kWorkspace, 0, offset}; }
 };
@@ -49,6 +52,8 @@ struct JitLaunch {
 struct JitPlan {
   std::vector<JitLaunch> launches;
   int64_t workspace_bytes = 0;
+  /// Make the bytes of constants that the kernel keeps on the device: weights in another order.
+  std::vector<std::function<std::vector<std::byte>()>> constants;
   std::vector<std::pair<int, int>> aliases;  ///< (input, output) that may share memory.
 };
 

@@ -7,14 +7,15 @@ namespace tenon {
 RowGroups choose_groups(const Problem& problem, int64_t rows, int64_t length, int vector) {
   RowGroups groups{.rows = rows, .length = length, .vector = vector};
   const int64_t vectors = blocks_for(length, vector);
-  const bool many = rows >= int64_t{16} * multiprocessors(problem);
+  const bool many = rows >= int64_t{4} * multiprocessors(problem);
   const int64_t wanted = power_above(blocks_for(vectors, many ? 4 : 1));
   const int64_t warp = std::min<int64_t>(32, power_above(vectors));
   int64_t group = std::clamp<int64_t>(wanted, warp, many ? 512 : 1024);
   while (group < 1024 && blocks_for(vectors, group) * vector > 32) group *= 2;
   groups.group = static_cast<int>(group);
-  const int64_t few = rows < int64_t{4} * multiprocessors(problem) ? 32 : 128;
-  groups.block = static_cast<int>(std::max(group, few));
+  // A group above a warp is a block of its own.
+  const int64_t shared = many ? 128 : 32;
+  groups.block = static_cast<int>(group > 32 ? group : shared);
   return groups;
 }
 

@@ -2,28 +2,41 @@
 // The loop of the epilogue and of y is over images, pixels, channels.
 
 constexpr int kGroupChannels = kChannels / kGroups;
+// Threads that share the pieces of a group.
+constexpr int kSlices = kGroups >= kBlock ? 1 : (kBlock / kGroups < 16 ? kBlock / kGroups : 16);
 constexpr int kImageVectors = kPixels * (kChannels / kVector);
 
 extern "C" __global__ void __launch_bounds__(kBlock)
     kernel(const X* __restrict__ x, const float2* __restrict__ sums, Y* __restrict__ y EPILOGUE_PARAMETERS) {
   begin_kernel();
-  __shared__ float2 factors[kGroups];  // Inverse deviation, and mean times it.
+  __shared__ float2 factors[kGroups];  // Inverse deviation, and the mean.
+  __shared__ float2 parts[kSlices][kGroups];
   const Index image = blockIdx.y;
   const Index base = image * Index(kImageStride);
-  for (int group = threadIdx.x; group < kGroups; group += kBlock) {
-    float sum = 0, square = 0;
+  for (int task = threadIdx.x; task < kSlices * kGroups; task += kBlock) {
+    const int group = task % kGroups, slice = task / kGroups;
+    float2 total = make_float2(0, 0);
 #pragma unroll 8
-    for (int piece = 0; piece < kPieces; ++piece) {
+    for (int piece = slice; piece < kPieces; piece += kSlices) {
       const float2 part = sums[(image * kPieces + piece) * kGroups + group];
-      sum += part.x;
-      square += part.y;
+      total.x += part.x;
+      total.y += part.y;
+    }
+    parts[slice][group] = total;
+  }
+  __syncthreads();
+  for (int group = threadIdx.x; group < kGroups; group += kBlock) {
+    float2 total = parts[0][group];
+#pragma unroll
+    for (int slice = 1; slice < kSlices; ++slice) {
+      total.x += parts[slice][group].x;
+      total.y += parts[slice][group].y;
     }
     constexpr float kCount = float(kGroupChannels) * float(kPixels);
-    const float shift = sum / kCount;
-    const float variance = fmaxf(square / kCount - shift * shift, 0.0f);
+    const float shift = total.x / kCount;
+    const float variance = fmaxf(total.y / kCount - shift * shift, 0.0f);
     const float inverse = 1 / sqrtf(variance + float(kEpsilon));
-    const float mean = shift + widen(x[base + group * kGroupChannels]);
-    factors[group] = make_float2(inverse, mean);
+    factors[group] = make_float2(inverse, shift + widen(x[base + group * kGroupChannels]));
   }
   __syncthreads();
 #pragma unroll 2

@@ -168,7 +168,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const int vector =
       std::min({pack_width(channel_loop, x), pack_width(loop, x), pack_width(loop, y)});
   const int64_t pieces = std::clamp<int64_t>(
-      std::min(blocks_for(int64_t{2} * multiprocessors(problem), batch), pixels * channels / 8192),
+      std::min(blocks_for(int64_t{2} * multiprocessors(problem), batch), pixels * channels / 16384),
       1, 256);
 
   KernelCode moments, scale;

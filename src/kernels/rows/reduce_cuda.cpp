@@ -136,17 +136,17 @@ Shape choose_shape(const Problem& problem, const Operand& x, const Loops& loops,
     shape.lanes = static_cast<int>(std::min<int64_t>(32, power_above(vectors)));
     shape.blocks = outer * blocks_for(vectors, shape.lanes);
     const int64_t shares = kBlock / shape.lanes;
-    shape.splits = std::clamp<int64_t>(target / shape.blocks, 1, blocks_for(length, shares * 8));
+    shape.splits = std::clamp<int64_t>(target / shape.blocks, 1, blocks_for(length, shares * 32));
   } else {
     const int64_t vectors = blocks_for(length, shape.vector);
     shape.group =
         static_cast<int>(std::clamp<int64_t>(power_above(blocks_for(vectors, 4)), 1, kBlock));
     if (outer * shape.group < target * kBlock)
       shape.group = static_cast<int>(std::min<int64_t>(kBlock, power_above(vectors)));
-    shape.block = std::max(shape.group, 128);
+    shape.block = shape.group > 32 ? shape.group : 128;
     shape.blocks = blocks_for(outer, shape.block / shape.group);
     shape.splits = std::clamp<int64_t>(target / shape.blocks, 1,
-                                       blocks_for(vectors, int64_t{shape.group} * 8));
+                                       blocks_for(vectors, int64_t{shape.group} * 16));
   }
   shape.splits = std::min<int64_t>(shape.splits, 512);
   return shape;

@@ -45,7 +45,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   launch.add(JitArgument::input(region.anchor_inputs[0]));
   launch.add(JitArgument::output());
   launch.add_inputs(operands);
-  return JitPlan{{std::move(launch)}, 0, {{region.anchor_inputs[0], 0}}};
+  return JitPlan{{std::move(launch)}, 0, {}, {}};
 }
 
 }  // namespace

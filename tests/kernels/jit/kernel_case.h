@@ -60,6 +60,8 @@ class KernelCase {
 
   /// Closes the case: makes the region, the problem and the reference's results.
   const Problem& finish(Device* device);
+  /// The same without results, for measuring.
+  const Problem& describe(Device* device);
   const std::vector<Tensor>& expected() const { return expected_; }
   const std::vector<CaseInput>& inputs() const { return operands_; }
 
@@ -68,6 +70,7 @@ class KernelCase {
   KernelCase& append(PointwiseFunction function, double alpha, double beta,
                      std::vector<Value*> values);
   void infer();
+  void make_problem(Device* device);
 
   Graph graph_;
   Layout layout_ = Layout::kRowMajor;
@@ -97,8 +100,18 @@ inline CaseInput absent() {
 }
 
 /// The cases of each family, made anew.
-std::vector<std::unique_ptr<KernelCase>> all_cases();
-std::vector<std::unique_ptr<KernelCase>> row_cases();
-std::vector<std::unique_ptr<KernelCase>> pointwise_cases();
+using Cases = std::vector<std::unique_ptr<KernelCase>>;
+Cases all_cases();
+Cases row_cases();
+Cases pointwise_cases();
+Cases movement_cases();
+Cases pooling_cases();
+Cases product_cases();
+
+template <class... Args>
+KernelCase& add(Cases& cases, Args&&... args) {
+  cases.push_back(std::make_unique<KernelCase>(std::forward<Args>(args)...));
+  return *cases.back();
+}
 
 }  // namespace tenon::test

@@ -4,14 +4,6 @@
 namespace tenon::test {
 namespace {
 
-using Cases = std::vector<std::unique_ptr<KernelCase>>;
-
-template <class... Args>
-KernelCase& add(Cases& cases, Args&&... args) {
-  cases.push_back(std::make_unique<KernelCase>(std::forward<Args>(args)...));
-  return *cases.back();
-}
-
 Tensor random_of(DataType type, Extents extents, int seed, double low, double high) {
   if (type == DataType::kBool) return random_integers(type, std::move(extents), seed, 0, 1);
   if (is_real(type)) return random_reals(type, std::move(extents), seed, low, high);

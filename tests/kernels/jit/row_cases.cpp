@@ -3,14 +3,7 @@
 namespace tenon::test {
 namespace {
 
-using Cases = std::vector<std::unique_ptr<KernelCase>>;
 constexpr DataType kTypes[] = {DataType::kFloat32, DataType::kFloat16, DataType::kBFloat16};
-
-template <class... Args>
-KernelCase& add(Cases& cases, Args&&... args) {
-  cases.push_back(std::make_unique<KernelCase>(std::forward<Args>(args)...));
-  return *cases.back();
-}
 
 void add_softmax(Cases& cases) {
   const std::vector<std::pair<Extents, std::vector<int64_t>>> shapes = {

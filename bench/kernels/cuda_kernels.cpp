@@ -1,0 +1,213 @@
+// Times every CUDA kernel over problems of the shared models and large ones, beside what its bytes
+// alone would take. usage: bench_cuda_kernels [FILTER]
+#include <fmt/ranges.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "device/cuda/cuda_device.h"
+#include "kernels/jit/kernel_case.h"
+#include "kernels/tactic.h"
+
+namespace tenon::test {
+namespace {
+
+constexpr DataType kHalf = DataType::kFloat16, kFloat = DataType::kFloat32;
+constexpr Layout kNhwc = Layout::kChannelsLast;
+
+/// Contents do not matter, but are no zeros.
+Tensor filled(DataType type, Extents extents) {
+  Tensor tensor(type, std::move(extents));
+  auto* words = reinterpret_cast<uint16_t*>(tensor.mutable_bytes());
+  uint32_t state = 1;
+  for (int64_t i = 0; i < tensor.byte_count() / 2; ++i) {
+    state = state * 1664525u + 1013904223u;
+    // As f16: between 0.5 and 2. As the upper half of an f32: between -1 and 1.
+    words[i] = static_cast<uint16_t>(0x3800 + (state >> 22));
+  }
+  return tensor;
+}
+CaseInput half(Extents extents, Layout layout = Layout::kRowMajor) {
+  return input(filled(kHalf, std::move(extents)), layout);
+}
+
+void add_rows(Cases& cases) {
+  Softmax softmax;
+  for (const Extents& extents :
+       {Extents{12, 128, 128}, Extents{384, 128, 128}, Extents{2048, 16384}, Extents{32, 1000}})
+    add(cases, "softmax", softmax, std::vector{half(extents)});
+  Normalization layer;
+  for (const Extents& extents :
+       {Extents{128, 768}, Extents{4096, 768}, Extents{65536, 768}, Extents{8192, 8192}})
+    add(cases, "layer_norm", layer,
+        std::vector{half(extents), half({extents[1]}), half({extents[1]})});
+  Normalization group;
+  group.norm = NormKind::kGroup;
+  group.groups = 32;
+  for (const Extents& extents : {Extents{1, 320, 64, 64}, Extents{4, 320, 64, 64},
+                                 Extents{64, 320, 64, 64}, Extents{1, 1280, 8, 8}})
+    add(cases, "group_norm+silu", group,
+        std::vector{half(extents, kNhwc), half({extents[1]}), half({extents[1]})})
+        .then(PointwiseFunction::k_swish, 1)
+        .output_layout(kNhwc);
+  Reduce mean;
+  mean.function = ReduceFunction::kMean;
+  mean.axes = {2, 3};
+  for (const Extents& extents : {Extents{1, 2048, 7, 7}, Extents{32, 2048, 7, 7},
+                                 Extents{32, 672, 14, 14}, Extents{256, 512, 28, 28}})
+    add(cases, "global_average", mean, std::vector{half(extents, kNhwc)}).output_layout(kNhwc);
+  Reduce sum;
+  sum.axes = {1};
+  add(cases, "reduce rows", sum, std::vector{half({8192, 8192})});
+  sum.axes = {0};
+  add(cases, "reduce columns", sum, std::vector{half({8192, 8192})});
+  add(cases, "reduce all", sum, std::vector{half({64 << 20})});
+}
+
+void add_movement(Cases& cases) {
+  for (const DataType type : {kHalf, kFloat}) {
+    Transpose op;
+    op.permutation = {1, 0};
+    add(cases, fmt::format("transpose {}", name_of(type)), op,
+        std::vector{input(filled(type, {8192, 8192}))});
+    op.permutation = {0, 2, 1, 3};
+    add(cases, fmt::format("heads {}", name_of(type)), op,
+        std::vector{input(filled(type, {32, 1024, 16, 64}))});
+    add(cases, fmt::format("nchw to nhwc {}", name_of(type)), Reformat(),
+        std::vector{input(filled(type, {32, 256, 64, 64}))})
+        .output_layout(kNhwc);
+    add(cases, fmt::format("nhwc to nchw {}", name_of(type)), Reformat(),
+        std::vector{input(filled(type, {32, 256, 64, 64}), kNhwc)});
+  }
+  Concat concat;
+  concat.axis = 1;
+  add(cases, "concat", concat,
+      std::vector{half({32, 128, 64, 64}, kNhwc), half({32, 128, 64, 64}, kNhwc)})
+      .output_layout(kNhwc);
+  Gather gather;
+  add(cases, "embedding", gather,
+      std::vector{half({50257, 768}),
+                  input(random_integers(DataType::kInt64, {32, 1024}, 1, 0, 50256))});
+}
+
+void add_pooling(Cases& cases) {
+  Pool op;
+  op.kernel = {3, 3};
+  op.strides = {2, 2};
+  op.pads_begin = op.pads_end = {1, 1};
+  for (const int64_t batch : {1, 32, 128})
+    add(cases, "max_pool 3x3/2", op, std::vector{half({batch, 64, 112, 112}, kNhwc)})
+        .output_layout(kNhwc);
+  op.kernel = {5, 5};
+  op.strides = {1, 1};
+  op.pads_begin = op.pads_end = {2, 2};
+  add(cases, "max_pool 5x5", op, std::vector{half({8, 256, 20, 20}, kNhwc)}).output_layout(kNhwc);
+}
+
+void add_products(Cases& cases) {
+  struct Depthwise {
+    int64_t batch, channels, size, kernel, stride;
+  };
+  for (const auto& d :
+       {Depthwise{1, 64, 112, 3, 2}, Depthwise{1, 120, 28, 5, 1}, Depthwise{1, 960, 7, 5, 1},
+        Depthwise{32, 16, 112, 3, 1}, Depthwise{32, 64, 112, 3, 2}, Depthwise{32, 72, 56, 3, 1},
+        Depthwise{32, 72, 56, 5, 2}, Depthwise{32, 240, 28, 3, 2}, Depthwise{32, 672, 14, 5, 1},
+        Depthwise{32, 960, 7, 5, 1}}) {
+    Conv op;
+    op.groups = d.channels;
+    op.strides = {d.stride, d.stride};
+    op.pads_begin = op.pads_end = {d.kernel / 2, d.kernel / 2};
+    add(cases, fmt::format("depthwise {0}x{0}/{1}", d.kernel, d.stride), op,
+        std::vector{half({d.batch, d.channels, d.size, d.size}, kNhwc),
+                    constant(filled(kHalf, {d.channels, 1, d.kernel, d.kernel})),
+                    constant(filled(kHalf, {d.channels}))})
+        .output_layout(kNhwc)
+        .then(PointwiseFunction::k_hard_swish);
+  }
+  for (const bool transposed : {false, true})
+    for (const int64_t m : {1, 8, 16})
+      for (const auto& [k, n] :
+           {std::pair<int64_t, int64_t>{768, 3072}, {3072, 768}, {4096, 14336}, {14336, 4096}}) {
+        MatMul op;
+        op.transpose_b = transposed;
+        add(cases, fmt::format("matmul {}x{}{}", n, m, transposed ? " nk" : " kn"), op,
+            std::vector{half({m, k}),
+                        constant(filled(kHalf, transposed ? Extents{n, k} : Extents{k, n}))})
+            .then(PointwiseFunction::k_add, half({n}));
+      }
+}
+
+int64_t bytes_of(const Problem& problem) {
+  int64_t bytes = 0;
+  for (const auto* operands : {&problem.inputs, &problem.outputs})
+    for (const Operand& operand : *operands)
+      if (operand.present) bytes += operand.count() * byte_size(operand.type);
+  return bytes;
+}
+
+std::string shape_of(const Problem& problem) {
+  return fmt::format("{}", fmt::join(problem.input(0).extents, "x"));
+}
+
+Status measure(cuda::CudaDevice& device, KernelCase& one, void* stream) {
+  const Problem& problem = one.describe(&device);
+  const Queue queue{.stream = stream};
+  std::vector<DeviceBuffer> buffers;
+  std::vector<const void*> inputs;
+  std::vector<void*> outputs;
+  for (const CaseInput& operand : one.inputs()) {
+    inputs.push_back(nullptr);
+    if (!operand.tensor.defined()) continue;
+    const size_t bytes = static_cast<size_t>(operand.tensor.byte_count());
+    TENON_ASSIGN(buffers.emplace_back(), device.allocate(bytes));
+    TENON_TRY(device.upload(buffers.back().get(), operand.tensor.bytes(), bytes, queue));
+    inputs.back() = buffers.back().get();
+  }
+  for (const Operand& output : problem.outputs) {
+    TENON_ASSIGN(buffers.emplace_back(),
+                 device.allocate(static_cast<size_t>(output.count() * byte_size(output.type))));
+    outputs.push_back(buffers.back().get());
+  }
+  TENON_TRY(device.synchronize(queue));
+  for (const Tactic& tactic : cuda_tactics()) {
+    if (tactic.name == "cuda.reference" || !tactic.supports(problem)) continue;
+    for (const std::string& config : tactic.configs(problem)) {
+      auto kernel = tactic.create(problem, config);
+      if (!kernel.ok()) {
+        std::printf("%-22s %s: %s\n", one.name.c_str(), std::string(tactic.name).c_str(),
+                    kernel.error().message.c_str());
+        continue;
+      }
+      TENON_ASSIGN(DeviceBuffer workspace, device.allocate((*kernel)->workspace_bytes() + 256));
+      TENON_ASSIGN(const double ms, device.time(queue, 20, [&] {
+        return (*kernel)->run({inputs, outputs, workspace.get(), queue});
+      }));
+      std::printf("%-22s %-18s %-26s %-12s %9.2f us %8.1f GB/s\n", one.name.c_str(),
+                  shape_of(problem).c_str(), std::string(tactic.name).c_str(), config.c_str(),
+                  ms * 1e3, static_cast<double>(bytes_of(problem)) / ms / 1e6);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+}  // namespace tenon::test
+
+int main(int argc, char** argv) {
+  using namespace tenon;
+  auto device = cuda::CudaDevice::open();
+  if (!device.ok()) {
+    std::fprintf(stderr, "%s\n", device.error().message.c_str());
+    return 1;
+  }
+  auto stream = (*device)->make_stream();
+  test::Cases cases;
+  for (auto make : {test::add_rows, test::add_movement, test::add_pooling, test::add_products})
+    make(cases);
+  for (const auto& one : cases) {
+    if (argc > 1 && one->name.find(argv[1]) == std::string::npos) continue;
+    const Status status = test::measure(**device, *one, stream->get());
+    if (!status.ok()) std::printf("%s: %s\n", one->name.c_str(), status.error().message.c_str());
+  }
+  return 0;
+}

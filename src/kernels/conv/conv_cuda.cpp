@@ -1,0 +1,255 @@
+// Convolutions by kernels of our own on NVIDIA GPUs: depthwise ones, and any other where no library
+// takes them.
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "kernels/image.h"
+#include "kernels/jit/epilogue_code.h"
+#include "kernels/jit/tactic.h"
+#include "kernels/jit/window.h"
+
+namespace tenon::tactics {
+namespace {
+
+constexpr int kBlock = 256;
+
+/// What both kernels need to know.
+struct Description {
+  AnchoredRegion region;
+  DeviceWindow window;
+  int input = 0, weights = 0;
+  int64_t groups = 1, in_channels = 1, out_channels = 1;
+  bool transposed = false;
+  std::vector<ExtraStep> bias;
+};
+
+template <class O>
+Result<DeviceWindow> window_of(const O& op, const Operand& x, const Operand& w, const Operand& y) {
+  const std::vector<int64_t> kernel(w.extents.begin() + 2, w.extents.end());
+  return device_window(x.extents, y.extents, kernel, op.strides, op.dilations, op.pads_begin,
+                       op.pads_end, op.pad_mode);
+}
+
+/// Pads of a transposed convolution that follow from its output's extents.
+void derive_pads(const Deconv& op, DeviceWindow& w, size_t axes) {
+  if (op.pad_mode == PadMode::kExplicit && op.output_shape.empty()) return;
+  for (size_t to = 3 - axes; to < 3; ++to) {
+    const size_t i = to + axes - 3;
+    const int64_t more = i < op.output_padding.size() ? op.output_padding[i] : 0;
+    const int64_t full =
+        (w.input[to] - 1) * w.stride[to] + more + (w.kernel[to] - 1) * w.dilation[to] + 1;
+    const int64_t total = std::max<int64_t>(0, full - w.output[to]);
+    w.begin[to] = op.pad_mode == PadMode::kSameUpper ? total / 2 : total - total / 2;
+  }
+}
+
+Result<Description> describe(const Problem& problem) {
+  Description d;
+  TENON_ASSIGN(d.region, anchored_region(problem));
+  const auto* conv = d.region.anchor->as<Conv>();
+  const auto* deconv = d.region.anchor->as<Deconv>();
+  if (conv == nullptr && deconv == nullptr) return unsupported("not a convolution");
+  d.input = d.region.anchor_inputs[0];
+  d.weights = d.region.anchor_inputs[1];
+  const Operand &x = problem.input(d.input), &w = problem.input(d.weights), &y = problem.output();
+  for (const Operand* operand : {&x, &w, &y})
+    if (device_type(operand->type) == nullptr) return unsupported("a type");
+  d.transposed = deconv != nullptr;
+  d.groups = conv != nullptr ? conv->groups : deconv->groups;
+  d.in_channels = x.extents[1];
+  d.out_channels = d.transposed ? w.extents[1] * d.groups : w.extents[0];
+  if (y.rank() != x.rank() || y.extents[0] != x.extents[0] || y.extents[1] != d.out_channels)
+    return unsupported("the epilogue broadcasts");
+  if (conv != nullptr) {
+    TENON_ASSIGN(d.window, window_of(*conv, x, w, y));
+  } else {
+    // The SAME modes mean something else here.
+    Deconv plain = *deconv;
+    plain.pad_mode = PadMode::kExplicit;
+    TENON_ASSIGN(d.window, window_of(plain, x, w, y));
+    derive_pads(*deconv, d.window, x.extents.size() - 2);
+  }
+  const int bias = d.region.anchor_inputs.size() > 2 ? d.region.anchor_inputs[2] : -1;
+  if (bias < 0) return d;
+  std::vector<int64_t> strides(y.extents.size(), 0);
+  strides[1] = strides_of(problem.input(bias))[0];
+  d.bias.push_back({PointwiseFunction::k_add, bias, std::move(strides)});
+  return d;
+}
+
+/// Weights in another order of axes, dense: extents and strides (of the constant) in that order.
+std::function<std::vector<std::byte>()> reordered(const Tensor& weights, Extents extents,
+                                                  std::vector<int64_t> strides) {
+  return [weights, extents = std::move(extents), strides = std::move(strides)] {
+    const size_t size = static_cast<size_t>(byte_size(weights.type()));
+    std::vector<std::byte> bytes(static_cast<size_t>(element_count(extents)) * size);
+    Extents at(extents.size(), 0);
+    for (size_t to = 0; to < bytes.size(); to += size) {
+      int64_t from = 0;
+      for (size_t i = 0; i < at.size(); ++i) from += at[i] * strides[i];
+      std::memcpy(bytes.data() + to, weights.bytes() + static_cast<size_t>(from) * size, size);
+      for (size_t i = at.size(); i-- > 0;) {
+        if (++at[i] < extents[i]) break;
+        at[i] = 0;
+      }
+    }
+    return bytes;
+  };
+}
+
+}  // namespace
+
+namespace cuda_depthwise {
+namespace {
+
+std::vector<std::string> tile_configs(const Problem&) {
+  return {"tile=4", "tile=2", "tile=1", "tile=8"};
+}
+
+Result<JitPlan> plan(const Problem& problem, std::string_view config) {
+  TENON_ASSIGN(const Description d, describe(problem));
+  const Operand &x = problem.input(d.input), &w = problem.input(d.weights), &y = problem.output();
+  if (d.transposed || d.groups != d.in_channels || d.out_channels != d.in_channels)
+    return unsupported("not depthwise");
+  if (w.constant == nullptr) return unsupported("the weights are not constant");
+  if (x.type != y.type || x.type != w.type || wide_type(x.type) != std::string_view("f32"))
+    return unsupported("the types are not one of f32, f16 and bf16");
+  if (!pixel_stride(x) || !pixel_stride(y)) return unsupported("not channels-last");
+  if (d.window.kernel[0] != 1 || d.window.kernel[1] > 7 || d.window.kernel[2] > 7)
+    return unsupported("a large kernel");
+  const IndexLoop loop = memory_loop(y), channels = {{1, d.out_channels}};
+  const int vector =
+      std::min({pack_width(channels, x), pack_width(memory_loop(x), x), pack_width(loop, y)});
+  const int64_t tile = config_number(config, "tile").value_or(4);
+  const int64_t tasks = y.extents[0] * d.window.output[1] * blocks_for(d.window.output[2], tile) *
+                        (d.out_channels / vector);
+  KernelCode code;
+  begin_code(code, problem);
+  code.type("X", x.type);
+  code.type("Y", y.type);
+  code.round_to(y.type);
+  add_window(code, d.window);
+  add_image_strides(code, "X", x);
+  code.constant("kChannels", d.out_channels);
+  code.constant("kVector", vector);
+  code.constant("kTile", tile);
+  code.constant("kTasks", tasks);
+  code.constant("kBlock", kBlock);
+  code.located("YAt", loop, y);
+  TENON_ASSIGN(const std::vector<int> operands,
+               add_epilogue(code, problem, d.region, loop, d.bias));
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"conv/depthwise.cu"}));
+  launch.grid[0] = blocks_for(tasks, kBlock);
+  launch.block[0] = kBlock;
+  launch.add(JitArgument::input(d.input));
+  launch.add(JitArgument::constant(0));
+  launch.add(JitArgument::output());
+  launch.add_inputs(operands);
+  const int64_t taps = d.window.kernel[1] * d.window.kernel[2];
+  JitPlan plan{{std::move(launch)}, 0, {}, {}};
+  plan.constants.push_back(reordered(*w.constant, {taps, d.out_channels}, {1, taps}));
+  return plan;
+}
+
+}  // namespace
+}  // namespace cuda_depthwise
+
+namespace cuda_direct {
+namespace {
+
+/// Strides of the weights in elements: output channel, input channel, three places.
+struct WeightStrides {
+  int64_t out = 0, in = 0, place[3] = {0, 0, 0};
+};
+
+/// Where the weights are read: as they are, or in an order that keeps output channels together.
+WeightStrides choose_weights(const Description& d, const Operand& w, JitPlan& plan) {
+  std::vector<int64_t> own = strides_of(w);
+  own.insert(own.begin() + 2, static_cast<size_t>(5 - w.rank()), 0);
+  const int out = d.transposed ? 1 : 0, in = 1 - out;
+  WeightStrides s{own[out], own[in], {own[2], own[3], own[4]}};
+  if (w.constant == nullptr) return s;
+  const std::vector<int64_t> dense = dense_strides(w.extents, Layout::kRowMajor);
+  std::vector<int64_t> from = dense;
+  from.insert(from.begin() + 2, static_cast<size_t>(5 - w.rank()), 0);
+  const int64_t outs = w.extents[out], ins = w.extents[in];
+  plan.constants.push_back(reordered(
+      *w.constant, {d.window.kernel[0], d.window.kernel[1], d.window.kernel[2], ins, outs},
+      {from[2], from[3], from[4], from[in], from[out]}));
+  const int64_t plane = ins * outs;
+  return {1,
+          outs,
+          {d.window.kernel[1] * d.window.kernel[2] * plane, d.window.kernel[2] * plane, plane}};
+}
+
+/// Steps of the loop over the output in memory order: image, three places, channel.
+void add_loop_strides(KernelCode& code, const Operand& y) {
+  std::vector<int64_t> strides = dense_strides(y.extents, y.layout);
+  strides.insert(strides.begin() + 2, static_cast<size_t>(5 - y.rank()), 0);
+  code.constant("kLoop0", strides[0]);
+  code.constant("kLoop1", strides[2]);
+  code.constant("kLoop2", strides[3]);
+  code.constant("kLoop3", strides[4]);
+  code.constant("kLoopC", strides[1]);
+}
+
+Result<JitPlan> plan(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(const Description d, describe(problem));
+  const Operand &x = problem.input(d.input), &w = problem.input(d.weights), &y = problem.output();
+  JitPlan plan;
+  const WeightStrides weights = choose_weights(d, w, plan);
+  const int64_t group_out = d.out_channels / d.groups;
+  int64_t vector = std::gcd<int64_t>(group_out, 8);
+  if (byte_size(w.type) * vector > 16) vector = 16 / byte_size(w.type);
+  const int64_t pixels = d.window.output[2] >= 4 ? 4 : 1;
+  const int64_t tasks = y.extents[0] * d.window.output[0] * d.window.output[1] *
+                        blocks_for(d.window.output[2], pixels) * (d.out_channels / vector);
+  KernelCode code;
+  begin_code(code, problem);
+  code.type("X", x.type);
+  code.type("W", w.type);
+  code.type("Y", y.type);
+  const bool real = is_real(x.type);
+  code.alias("Accumulator", !real ? "i32" : x.type == DataType::kFloat64 ? "f64" : "f32");
+  code.round_to(y.type);
+  add_window(code, d.window);
+  add_image_strides(code, "X", x);
+  add_loop_strides(code, y);
+  code.constant("kInChannels", d.in_channels);
+  code.constant("kOutChannels", d.out_channels);
+  code.constant("kGroups", d.groups);
+  // Weights of a transposed convolution have their group among the input channels.
+  code.constant("kOwnGroup", d.transposed ? 1 : 0);
+  code.flag("kTransposed", d.transposed);
+  code.constant("kWeightOut", weights.out);
+  code.constant("kWeightIn", weights.in);
+  for (int i = 0; i < 3; ++i) code.constant(fmt::format("kWeight{}", i), weights.place[i]);
+  code.constant("kVector", vector);
+  code.constant("kPixels", pixels);
+  code.constant("kTasks", tasks);
+  code.constant("kBlock", kBlock);
+  const IndexLoop loop = memory_loop(y);
+  code.located("YAt", loop, y);
+  TENON_ASSIGN(const std::vector<int> operands,
+               add_epilogue(code, problem, d.region, loop, d.bias));
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"conv/direct.cu"}));
+  launch.grid[0] = blocks_for(tasks, kBlock);
+  launch.block[0] = kBlock;
+  launch.add(JitArgument::input(d.input));
+  launch.add(plan.constants.empty() ? JitArgument::input(d.weights) : JitArgument::constant(0));
+  launch.add(JitArgument::output());
+  launch.add_inputs(operands);
+  plan.launches.push_back(std::move(launch));
+  return plan;
+}
+
+}  // namespace
+}  // namespace cuda_direct
+
+TENON_JIT_TACTIC(cuda_depthwise, cuda_depthwise::tile_configs)
+TENON_JIT_TACTIC(cuda_direct, single_config)
+
+}  // namespace tenon::tactics

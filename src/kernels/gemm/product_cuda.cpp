@@ -1,0 +1,83 @@
+#include "kernels/gemm/product_cuda.h"
+
+namespace tenon {
+namespace {
+
+/// Strides of a batch axis of the result in an operand with `own` leading axes.
+std::vector<int64_t> batch_strides(const Operand& operand, size_t own, size_t batch, size_t rank) {
+  const std::vector<int64_t> strides = strides_of(operand);
+  std::vector<int64_t> result(rank, 0);
+  for (size_t i = 0; i < own; ++i)
+    if (operand.extents[i] != 1) result[batch - own + i] = strides[i];
+  return result;
+}
+
+}  // namespace
+
+Result<DeviceProduct> describe_product(const Problem& problem) {
+  DeviceProduct p;
+  TENON_ASSIGN(p.region, anchored_region(problem));
+  const auto* op = p.region.anchor->as<MatMul>();
+  if (op == nullptr) return unsupported("not a matrix product");
+  p.a = p.region.anchor_inputs[0];
+  p.b = p.region.anchor_inputs[1];
+  const Operand &a = problem.input(p.a), &b = problem.input(p.b), &y = problem.output();
+  for (const Operand* operand : {&a, &b, &y})
+    if (device_type(operand->type) == nullptr) return unsupported("a type");
+  if (a.rank() < 1 || b.rank() < 1) return unsupported("a scalar operand");
+  const std::vector<int64_t> as = strides_of(a), bs = strides_of(b);
+  const bool a_vector = a.rank() == 1, b_vector = b.rank() == 1;
+  const size_t a_own = a_vector ? 0 : a.extents.size() - 2,
+               b_own = b_vector ? 0 : b.extents.size() - 2;
+  const size_t ka = a_own + (op->transpose_a || a_vector ? 0 : 1), ma = 2 * a_own + 1 - ka;
+  p.k = a.extents[ka];
+  p.a_column = as[ka];
+  if (!a_vector) p.m = a.extents[ma], p.a_row = as[ma];
+  const size_t nb = b_own + (op->transpose_b ? 0 : 1), kb = b_vector ? 0 : 2 * b_own + 1 - nb;
+  p.b_row = bs[kb];
+  if (!b_vector) p.n = b.extents[nb], p.b_column = bs[nb];
+  const size_t batch = std::max(a_own, b_own), rank = y.extents.size();
+  Extents expected;
+  for (size_t i = 0; i < batch; ++i) {
+    const int64_t from_a = i + a_own >= batch ? a.extents[i + a_own - batch] : 1;
+    const int64_t from_b = i + b_own >= batch ? b.extents[i + b_own - batch] : 1;
+    expected.push_back(from_a == 1 ? from_b : from_a);
+    p.batch.push_back({static_cast<int>(i), expected.back()});
+  }
+  p.loop = p.batch;
+  if (!a_vector) {
+    p.loop.push_back({static_cast<int>(expected.size()), p.m});
+    expected.push_back(p.m);
+  }
+  if (!b_vector) {
+    p.loop.push_back({static_cast<int>(expected.size()), p.n});
+    expected.push_back(p.n);
+  }
+  if (expected != y.extents) return unsupported("the epilogue broadcasts");
+  p.a_batch = batch_strides(a, a_own, batch, rank);
+  p.b_batch = batch_strides(b, b_own, batch, rank);
+  return p;
+}
+
+void add_product(KernelCode& code, const Problem& problem, const DeviceProduct& p) {
+  const Operand &a = problem.input(p.a), &b = problem.input(p.b), &y = problem.output();
+  code.type("A", a.type);
+  code.type("B", b.type);
+  code.type("Y", y.type);
+  code.round_to(y.type);
+  const bool wide = byte_size(a.type) == 8;
+  code.alias("Accumulator", is_real(a.type) ? (wide ? "f64" : "f32") : (wide ? "i64" : "i32"));
+  code.constant("kM", p.m);
+  code.constant("kN", p.n);
+  code.constant("kK", p.k);
+  code.constant("kARow", p.a_row);
+  code.constant("kAColumn", p.a_column);
+  code.constant("kBRow", p.b_row);
+  code.constant("kBColumn", p.b_column);
+  code.constant("kBatches", p.batches());
+  code.located("ABatchAt", p.batch, a, p.a_batch);
+  code.located("BBatchAt", p.batch, b, p.b_batch);
+  code.located("YAt", p.loop, y);
+}
+
+}  // namespace tenon

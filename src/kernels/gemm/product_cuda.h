@@ -1,0 +1,27 @@
+#pragma once
+
+#include "kernels/jit/epilogue_code.h"
+#include "kernels/jit/plan.h"
+
+namespace tenon {
+
+/// A batch of matrix products with what follows them: result[m, n] = sum over k.
+struct DeviceProduct {
+  AnchoredRegion region;
+  int a = 0, b = 0;  ///< Problem inputs.
+  int64_t m = 1, n = 1, k = 1;
+  int64_t a_row = 0, a_column = 0, b_row = 0, b_column = 0;  ///< Strides; rows of b run along k.
+  IndexLoop batch;                                           ///< Axes of the result.
+  std::vector<int64_t> a_batch, b_batch;  ///< Strides by axis of the result; 0 where broadcast.
+  IndexLoop loop;                         ///< batch, m, n over the result.
+
+  int64_t batches() const { return loop_count(batch); }
+};
+
+/// Fails, with the reason, for what is no matrix product.
+Result<DeviceProduct> describe_product(const Problem& problem);
+
+/// Types and extents that all product kernels take.
+void add_product(KernelCode& code, const Problem& problem, const DeviceProduct& product);
+
+}  // namespace tenon

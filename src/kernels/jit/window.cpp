@@ -1,0 +1,86 @@
+#include "kernels/jit/window.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tenon {
+namespace {
+
+int64_t at(const std::vector<int64_t>& values, size_t index, int64_t otherwise) {
+  return index < values.size() ? values[index] : otherwise;
+}
+
+}  // namespace
+
+Result<DeviceWindow> device_window(const Extents& input, const Extents& output,
+                                   const std::vector<int64_t>& kernel,
+                                   const std::vector<int64_t>& strides,
+                                   const std::vector<int64_t>& dilations,
+                                   const std::vector<int64_t>& begin,
+                                   const std::vector<int64_t>& end, PadMode mode) {
+  if (input.size() < 3 || input.size() > 5 || output.size() != input.size())
+    return unsupported("{} axes", input.size());
+  DeviceWindow w;
+  const size_t axes = input.size() - 2;
+  for (size_t i = 0; i < axes; ++i) {
+    const size_t to = 3 - axes + i;
+    w.input[to] = input[2 + i];
+    w.output[to] = output[2 + i];
+    w.kernel[to] = kernel[i];
+    w.stride[to] = at(strides, i, 1);
+    w.dilation[to] = at(dilations, i, 1);
+    w.begin[to] = at(begin, i, 0);
+    w.end[to] = at(end, i, 0);
+    if (mode == PadMode::kExplicit) continue;
+    const int64_t reach = (w.kernel[to] - 1) * w.dilation[to] + 1;
+    const int64_t total =
+        std::max<int64_t>(0, (w.output[to] - 1) * w.stride[to] + reach - w.input[to]);
+    w.begin[to] = mode == PadMode::kSameUpper ? total / 2 : total - total / 2;
+    w.end[to] = total - w.begin[to];
+  }
+  return w;
+}
+
+void add_window(KernelCode& code, const DeviceWindow& w) {
+  for (int i = 0; i < 3; ++i) {
+    code.constant(fmt::format("kIn{}", i), w.input[i]);
+    code.constant(fmt::format("kOut{}", i), w.output[i]);
+    code.constant(fmt::format("kKernel{}", i), w.kernel[i]);
+    code.constant(fmt::format("kStride{}", i), w.stride[i]);
+    code.constant(fmt::format("kDilation{}", i), w.dilation[i]);
+    code.constant(fmt::format("kBegin{}", i), w.begin[i]);
+    code.constant(fmt::format("kEnd{}", i), w.end[i]);
+  }
+}
+
+void add_image_strides(KernelCode& code, std::string_view name, const Operand& operand) {
+  const std::vector<int64_t> strides = strides_of(operand);
+  code.constant(fmt::format("{}N", name), strides[0]);
+  code.constant(fmt::format("{}C", name), strides[1]);
+  const size_t axes = strides.size() - 2;
+  for (size_t i = 0; i < 3; ++i)
+    code.constant(fmt::format("{}{}", name, i), i + axes < 3 ? 0 : strides[2 + i + axes - 3]);
+}
+
+void add_output_coordinates(KernelCode& code, const Operand& output) {
+  code.text(
+      "struct OutputPlace {\n  Index image;\n  int channel, place0, place1, place2;\n};\n"
+      "__device__ inline OutputPlace locate_output(Index at) {\n  OutputPlace p;\n");
+  std::string text;
+  const auto take = [&](const char* member, int64_t extent) {
+    text += fmt::format("  p.{} = at % {}u;\n  at /= {}u;\n", member, extent, extent);
+  };
+  const int rank = output.rank();
+  const std::vector<int> order = memory_order(rank, output.layout);
+  for (size_t i = order.size(); i-- > 0;) {
+    const int axis = order[i];
+    if (axis == 0) text += "  p.image = at;\n";
+    if (axis == 1) take("channel", output.extents[1]);
+    if (axis >= 2) take(fmt::format("place{}", axis + 3 - rank).c_str(), output.extents[axis]);
+  }
+  for (int i = 0; i < 5 - rank; ++i) text += fmt::format("  p.place{} = 0;\n", i);
+  code.text(text + "  return p;\n}\n");
+}
+
+}  // namespace tenon

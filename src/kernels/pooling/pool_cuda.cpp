@@ -1,0 +1,96 @@
+// Pooling on NVIDIA GPUs: any rank, layout and window.
+#include <algorithm>
+#include <limits>
+
+#include "kernels/jit/epilogue_code.h"
+#include "kernels/jit/tactic.h"
+#include "kernels/jit/window.h"
+
+namespace tenon::tactics {
+namespace cuda_pool {
+namespace {
+
+constexpr int kBlock = 256;
+
+/// What max pooling gives where the window holds no element.
+double lowest(DataType type) {
+  switch (type) {
+    case DataType::kInt8:
+      return -128;
+    case DataType::kUInt8:
+      return 0;
+    case DataType::kFloat64:
+      return -1.7976931348623157e308;
+    default:
+      return -3.4028234663852886e38;
+  }
+}
+
+void add_constants(KernelCode& code, const Problem& problem, const Pool& op, const Operand& x,
+                   const DeviceWindow& window, int vector) {
+  const Operand& y = problem.output();
+  code.type("X", x.type);
+  code.type("Y", y.type);
+  code.round_to(y.type);
+  code.alias("Root", y.type == DataType::kFloat64 ? "f64" : "f32");
+  add_window(code, window);
+  add_image_strides(code, "X", x);
+  add_output_coordinates(code, y);
+  code.constant("kFunction", static_cast<int64_t>(op.function));
+  code.flag("kCountPadding", op.count_include_pad);
+  code.flag("kColumnMajor", op.column_major_indices);
+  code.flag("kIndices", problem.outputs.size() > 1);
+  code.constant("kPower", op.p);
+  code.constant("kChannels", x.extents[1]);
+  code.constant("kCount", y.count());
+  code.constant("kVector", vector);
+  code.constant("kBlock", kBlock);
+  code.real("kLowest", lowest(y.type));
+  const double infinity = std::numeric_limits<double>::infinity();
+  code.real("kStart", is_real(y.type) ? -infinity : lowest(y.type));
+  const IndexLoop loop = memory_loop(y);
+  code.located("YAt", loop, y);
+  code.text(fmt::format("#define POOL_INDICES {}\n#define POOL_PARAMETERS{}\n",
+                        problem.outputs.size() > 1 ? 1 : 0,
+                        problem.outputs.size() > 1 ? " , i64* __restrict__ indices" : ""));
+  if (problem.outputs.size() > 1) code.located("IndicesAt", loop, problem.output(1));
+}
+
+Result<JitPlan> plan(const Problem& problem, std::string_view) {
+  const bool indices = problem.outputs.size() > 1;
+  AnchoredRegion region;
+  TENON_ASSIGN(region, anchored_region(problem));
+  const auto* op = region.anchor->as<Pool>();
+  if (op == nullptr) return unsupported("not pooling");
+  const Operand &x = problem.input(region.anchor_inputs[0]), &y = problem.output();
+  if (device_type(x.type) == nullptr || x.type != y.type) return unsupported("the type");
+  TENON_ASSIGN(const DeviceWindow window,
+               device_window(x.extents, y.extents, op->kernel, op->strides, op->dilations,
+                             op->pads_begin, op->pads_end, op->pad_mode));
+  KernelCode code;
+  begin_code(code, problem);
+  const IndexLoop loop = memory_loop(y), channels = {{1, y.extents[1]}};
+  const bool last = y.layout == Layout::kChannelsLast;
+  // Every stride of x but the channels' must keep a pack aligned.
+  const int vector = last ? std::min({pack_width(channels, x), pack_width(loop, y),
+                                      pack_width(memory_loop(x), x), indices ? 1 : 8})
+                          : 1;
+  add_constants(code, problem, *op, x, window, vector);
+  TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, region, loop));
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"pooling/pool.cu"}));
+  launch.grid[0] = blocks_for(y.count() / vector, kBlock);
+  launch.block[0] = kBlock;
+  launch.add(JitArgument::input(region.anchor_inputs[0]));
+  launch.add(JitArgument::output());
+  if (indices) launch.add(JitArgument::output(1));
+  launch.add_inputs(operands);
+  return JitPlan{{std::move(launch)}, 0, {}};
+}
+
+}  // namespace
+}  // namespace cuda_pool
+
+TENON_JIT_TACTIC(cuda_pool, single_config)
+
+}  // namespace tenon::tactics

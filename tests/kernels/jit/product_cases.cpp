@@ -1,0 +1,118 @@
+// Convolutions and matrix products.
+#include "kernels/jit/kernel_case.h"
+
+namespace tenon::test {
+namespace {
+
+constexpr DataType kTypes[] = {DataType::kFloat32, DataType::kFloat16, DataType::kBFloat16};
+
+struct Shape2d {
+  int64_t in, out, groups, height, width, kernel, stride, pad, dilation;
+};
+
+KernelCase& add_conv(Cases& cases, std::string name, const Shape2d& s, DataType type, Layout layout,
+                     bool variable = false) {
+  Conv op;
+  op.groups = s.groups;
+  op.strides = {s.stride, s.stride};
+  op.pads_begin = op.pads_end = {s.pad, s.pad};
+  op.dilations = {s.dilation, s.dilation};
+  const Tensor weights =
+      random_reals(type, {s.out, s.in / s.groups, s.kernel, s.kernel}, 2, -0.3, 0.3);
+  return add(cases, std::move(name), std::move(op),
+             std::vector{input(random_reals(type, {2, s.in, s.height, s.width}, 1), layout),
+                         variable ? input(weights) : constant(weights),
+                         constant(random_reals(type, {s.out}, 3))})
+      .output_layout(layout);
+}
+
+void add_convs(Cases& cases) {
+  const Shape2d shapes[] = {{16, 16, 16, 9, 13, 3, 1, 1, 1}, {24, 24, 24, 14, 14, 5, 2, 2, 1},
+                            {40, 40, 40, 7, 9, 3, 1, 2, 2},  {6, 6, 6, 8, 8, 3, 2, 1, 1},
+                            {8, 12, 1, 9, 7, 3, 1, 1, 1},    {12, 18, 3, 9, 7, 3, 2, 1, 2},
+                            {3, 16, 1, 15, 15, 7, 2, 3, 1},  {5, 7, 1, 6, 6, 1, 1, 0, 1}};
+  for (const DataType type : kTypes)
+    for (const Layout layout : {Layout::kChannelsLast, Layout::kRowMajor})
+      for (const Shape2d& s : shapes) {
+        auto& c = add_conv(cases, fmt::format("conv {} {}x{}", name_of(type), s.in, s.out), s, type,
+                           layout);
+        if (s.stride == 2) c.then(PointwiseFunction::k_hard_swish);
+      }
+  add_conv(cases, "conv variable weights", shapes[4], DataType::kFloat16, Layout::kChannelsLast,
+           true);
+  Conv flat;
+  flat.strides = {2};
+  flat.pad_mode = PadMode::kSameUpper;
+  add(cases, "conv one axis", flat,
+      std::vector{input(random_reals(DataType::kFloat32, {2, 6, 19}, 1)),
+                  constant(random_reals(DataType::kFloat32, {8, 6, 4}, 2))});
+  Conv deep;
+  add(cases, "conv three axes", deep,
+      std::vector{input(random_reals(DataType::kFloat32, {1, 4, 6, 7, 8}, 1)),
+                  constant(random_reals(DataType::kFloat32, {4, 4, 3, 2, 3}, 2))});
+  for (const int64_t groups : {1, 2}) {
+    Deconv op;
+    op.groups = groups;
+    op.strides = {2, 3};
+    op.pads_begin = {1, 0};
+    op.pads_end = {0, 1};
+    op.output_padding = {1, 0};
+    add(cases, "deconv", op,
+        std::vector{
+            input(random_reals(DataType::kFloat16, {2, 8, 5, 6}, 1), Layout::kChannelsLast),
+            constant(random_reals(DataType::kFloat16, {8, 12 / groups, 3, 4}, 2, -0.3, 0.3)),
+            constant(random_reals(DataType::kFloat16, {12}, 3))})
+        .output_layout(Layout::kChannelsLast)
+        .then(PointwiseFunction::k_relu);
+  }
+}
+
+void add_products(Cases& cases) {
+  struct Product {
+    Extents a, b;
+    bool transpose_a, transpose_b;
+  };
+  const Product products[] = {{{65, 40}, {40, 70}, false, false},
+                              {{2, 3, 17, 33}, {3, 33, 20}, false, false},
+                              {{40, 66}, {130, 40}, true, true},
+                              {{1, 768}, {768, 1000}, false, false},
+                              {{5, 512}, {264, 512}, false, true},
+                              {{16, 200}, {200, 96}, false, false},
+                              {{1, 2048}, {1001, 2048}, false, true},
+                              {{12, 100}, {37, 100}, false, true},
+                              {{3, 64}, {64}, false, false},
+                              {{64}, {64, 48}, false, false},
+                              {{4, 1, 9, 16}, {2, 16, 12}, false, false}};
+  int seed = 0;
+  for (const DataType type : kTypes)
+    for (const Product& p : products) {
+      MatMul op;
+      op.transpose_a = p.transpose_a;
+      op.transpose_b = p.transpose_b;
+      ++seed;
+      auto& c = add(cases, fmt::format("matmul {} {}", name_of(type), seed), std::move(op),
+                    std::vector{input(random_reals(type, p.a, seed, -0.2, 0.2)),
+                                constant(random_reals(type, p.b, seed + 1, -0.2, 0.2))});
+      if (p.b.size() == 2 && p.a.size() == 2)
+        c.then(PointwiseFunction::k_add,
+               constant(random_reals(type, {p.b[p.transpose_b ? 0 : 1]}, seed + 2)))
+            .then(PointwiseFunction::k_gelu_erf);
+    }
+  add(cases, "matmul i8", MatMul(),
+      std::vector{input(random_integers(DataType::kInt8, {20, 30}, 1, -128, 127)),
+                  input(random_integers(DataType::kInt8, {30, 9}, 2, -128, 127))});
+  add(cases, "matmul f64", MatMul(),
+      std::vector{input(random_reals(DataType::kFloat64, {20, 30}, 1)),
+                  input(random_reals(DataType::kFloat64, {30, 9}, 2))});
+}
+
+}  // namespace
+
+Cases product_cases() {
+  Cases cases;
+  add_convs(cases);
+  add_products(cases);
+  return cases;
+}
+
+}  // namespace tenon::test
