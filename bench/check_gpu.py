@@ -39,7 +39,7 @@ def outputs_of(worker: Worker, model: Path, folder: Path) -> dict[str, np.ndarra
 def run(worker: Worker, model: Path, batch: int, options: list[str], inputs: dict, folder: Path, runs: int):
     shapes = shapes_text(model, batch)
     profile = [f"--{w}Shapes={shapes}" for w in ("min", "opt", "max")]
-    built = worker.ask("build", name="m", options=[f"--onnx={model}", *profile, *options])
+    built = worker.ask("build", name="m", options=[f"--onnx={model}", "--profilingVerbosity=detailed", *profile, *options])
     files = ",".join(f"{name}:{file}" for name, file in inputs.items())
     times = {}
     for graph in (True, False):

@@ -66,7 +66,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   request.select.max_candidates = settings->getMaxNbTactics();
   const DeviceProperties& properties = request.backend.device->properties();
   request.select.threads = properties.kind == DeviceKind::kCpu ? properties.compute_units : 1;
-  request.select.allow_tf32 = settings->getFlag(BuilderFlag::kTF32);
+  request.backend.allow_tf32 = settings->getFlag(BuilderFlag::kTF32);
   request.select.use_cache = !settings->getFlag(BuilderFlag::kDISABLE_TIMING_CACHE);
   request.select.fail_on_cache_miss = settings->getFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
   request.select.workspace_limit = settings->getMemoryPoolLimit(MemoryPoolType::kWORKSPACE);

@@ -15,6 +15,7 @@ namespace tenon {
 struct Backend {
   std::shared_ptr<Device> device;
   std::span<const Tactic> tactics;
+  bool allow_tf32 = false;  ///< Matrix units may round f32 operands to tf32.
 
   /// The row of that name, or null.
   const Tactic* find(std::string_view name) const;

@@ -171,10 +171,11 @@ Operand ConcreteGraph::operand(const Value* value) const {
   return operand;
 }
 
-Problem ConcreteGraph::problem(const Node& node, Device& device, int threads) const {
+Problem ConcreteGraph::problem(const Node& node, const Backend& backend, int threads) const {
   Problem problem;
   problem.node = &node;
-  problem.device = &device;
+  problem.device = backend.device.get();
+  problem.allow_tf32 = backend.allow_tf32;
   problem.threads = threads;
   if (node.packed.defined())
     problem.packed = {node.packed.bytes(), static_cast<size_t>(node.packed.byte_count())};

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "ir/graph.h"
+#include "kernels/backend.h"
 #include "kernels/tactic.h"
 
 namespace tenon {
@@ -49,7 +50,7 @@ class ConcreteGraph {
   /// views.
   bool is_view(const Node& node) const;
   /// For a resolved node.
-  Problem problem(const Node& node, Device& device, int threads) const;
+  Problem problem(const Node& node, const Backend& backend, int threads) const;
 
  private:
   Status resolve_extents();

@@ -103,7 +103,7 @@ struct DynamicRunner::Run {
   }
 
   Status run_kernel(const Node& node) {
-    const Problem problem = graph.problem(node, device(), threads);
+    const Problem problem = graph.problem(node, runner.backend_, threads);
     auto& kernel = runner.kernels_[kernel_key(problem)];
     if (kernel == nullptr) {
       TENON_ASSIGN(kernel, make_kernel(runner.backend_, node, problem));

@@ -43,6 +43,8 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, Memor
                       plan.architecture, architecture);
   if (!memory) memory = [device = backend.device](size_t bytes) { return device->allocate(bytes); };
   TENON_TRY(backend.device->activate());
+  const auto tf32 = plan.settings.find("tf32");
+  backend.allow_tf32 = tf32 != plan.settings.end() && tf32->second == "1";
   auto engine =
       std::shared_ptr<Engine>(new Engine(std::move(plan), std::move(backend), std::move(memory)));
   engine->data_dependent_ = depends_on_data(engine->graph());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/parallel.h"
 #include "device/streams.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
@@ -47,12 +48,23 @@ Result<std::unique_ptr<Program>> Program::create(const Backend& backend, Constan
 Status Program::make_steps(const Backend& backend, int threads) {
   for (const auto& node : graph_.graph().nodes()) {
     if (!computes(graph_, *node)) continue;
-    Step step;
-    step.node = node.get();
-    const Problem problem = graph_.problem(*node, *backend.device, threads);
-    TENON_ASSIGN(step.kernel, make_kernel(backend, *node, problem));
-    steps_.push_back(std::move(step));
+    steps_.emplace_back();
+    steps_.back().node = node.get();
   }
+  std::vector<Status> made(steps_.size());
+  const auto make = [&](size_t i) {
+    Step& step = steps_[i];
+    made[i] = backend.device->activate();
+    if (!made[i].ok()) return;
+    auto kernel = make_kernel(backend, *step.node, graph_.problem(*step.node, backend, threads));
+    if (kernel.ok())
+      step.kernel = std::move(kernel).value();
+    else
+      made[i] = std::move(kernel).error();
+  };
+  // A GPU's kernels are compiled, several at a time.
+  for_each_parallel(steps_.size(), backend.device->unified() ? 1 : helper_threads(), make);
+  for (Status& status : made) TENON_TRY(std::move(status));
   return {};
 }
 

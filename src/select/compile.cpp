@@ -83,6 +83,7 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   plan.device = device.kind;
   plan.device_name = device.name;
   plan.architecture = device.architecture;
+  plan.settings["tf32"] = std::to_string(static_cast<int>(request.backend.allow_tf32));
   plan.graph = std::move(request.graph);
   plan.profiles = std::move(request.profiles);
   TENON_TRY(apply_profiles(*plan.graph, plan.profiles));

@@ -26,7 +26,7 @@ class Fitter {
   Result<bool> fits(const Node& region) const {
     TENON_ASSIGN(const ConcreteGraph concrete, ConcreteGraph::create(graph_, symbols_));
     return !concrete.resolved(region) ||
-           has_kernel(backend_, concrete.problem(region, *backend_.device, threads_));
+           has_kernel(backend_, concrete.problem(region, backend_, threads_));
   }
 
   /// Leaves a shorter region, or none, and groups the rest.
@@ -72,7 +72,7 @@ Status fit_regions(Graph& graph, const Backend& backend, const SymbolValues& sym
     TENON_ASSIGN(const ConcreteGraph concrete, ConcreteGraph::create(graph, symbols));
     for (const auto& node : graph.nodes())
       if (node->is<Fused>() && concrete.resolved(*node) &&
-          !has_kernel(backend, concrete.problem(*node, *backend.device, threads)))
+          !has_kernel(backend, concrete.problem(*node, backend, threads)))
         misfits.push_back(node.get());
   }
   Fitter fitter(graph, backend, symbols, threads);

@@ -19,6 +19,7 @@ class Measurer {
  private:
   Result<void*> buffer(size_t slot, const Operand& operand);
   Result<Queue> queue();
+  Status wake(const std::function<Status()>& launch, Queue where);
 
   struct Slot {
     DeviceBuffer memory;
@@ -28,6 +29,7 @@ class Measurer {
   Device& device_;
   cpu::ThreadPool pool_;
   DeviceHandle stream_;
+  bool awake_ = false;
   std::vector<Slot> slots_;
 };
 

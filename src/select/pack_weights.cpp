@@ -24,7 +24,7 @@ class Packer {
       for (const Value* input : node.inputs()) need(input);
       return {};
     }
-    const Problem problem = concrete_.problem(node, *backend_.device, threads_);
+    const Problem problem = concrete_.problem(node, backend_, threads_);
     TENON_ASSIGN(const std::unique_ptr<Kernel> kernel, make_kernel(backend_, node, problem));
     const std::span<const std::byte> packed = kernel->packed();
     if (!packed.empty()) {

@@ -1,7 +1,10 @@
 #include "select/select.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
+#include "base/parallel.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
 #include "select/fit_regions.h"
@@ -34,43 +37,88 @@ class Selector {
 
   /// All tactics; those that fit come first, the best of them at the front.
   Result<std::vector<Candidate>> list(const Problem& problem) {
+    Shortlist& shortlist = shortlist_of(problem);
+    std::vector<Candidate> measured = measure(problem, shortlist);
+    shortlist.kernels.clear();
+    put_best_first(measured);
+    measured.insert(measured.end(), shortlist.unfit.begin(), shortlist.unfit.end());
+    return measured;
+  }
+
+  /// Makes the kernels that list() will measure, several at a time: a GPU's are compiled.
+  void prepare(const std::vector<Problem>& problems) {
+    std::vector<std::pair<const Problem*, Shortlist*>> open;
+    for (const Problem& problem : problems) {
+      const auto [entry, is_new] = shortlists_.try_emplace(problem_key(problem));
+      if (is_new) open.emplace_back(&problem, &entry->second);
+    }
+    for_each_parallel(open.size(), helper_threads(), [&](size_t i) {
+      if (!backend_.device->activate().ok()) return;
+      *open[i].second = make_shortlist(*open[i].first);
+    });
+    std::vector<std::pair<size_t, size_t>> kernels;  // Of which problem, which candidate.
+    for (size_t i = 0; i < open.size(); ++i)
+      for (size_t k = 0; k < open[i].second->kernels.size(); ++k) kernels.emplace_back(i, k);
+    for_each_parallel(kernels.size(), helper_threads(), [&](size_t i) {
+      const auto& [problem, shortlist] = open[kernels[i].first];
+      Prepared& prepared = shortlist->kernels[kernels[i].second];
+      const auto& [tactic, config] = shortlist->fitting[kernels[i].second];
+      if (is_measured(*problem, *tactic, config) || !backend_.device->activate().ok()) return;
+      prepared = tactic->create(*problem, config);
+    });
+  }
+
+ private:
+  /// Empty: not made yet.
+  using Prepared = std::optional<Result<std::unique_ptr<Kernel>>>;
+  /// What fits a problem, in the table's order, and why the rest does not.
+  struct Shortlist {
     std::vector<std::pair<const Tactic*, std::string>> fitting;
+    std::vector<Prepared> kernels;  ///< Of `fitting`, where more than one fits.
     std::vector<Candidate> unfit;
+    bool made = false;
+  };
+
+  Shortlist& shortlist_of(const Problem& problem) {
+    Shortlist& shortlist = shortlists_[problem_key(problem)];
+    if (!shortlist.made) shortlist = make_shortlist(problem);
+    if (shortlist.fitting.size() > 1) shortlist.kernels.resize(shortlist.fitting.size());
+    return shortlist;
+  }
+
+  Shortlist make_shortlist(const Problem& problem) const {
+    Shortlist list;
+    list.made = true;
     for (const Tactic& tactic : backend_.tactics) {
       if (options_.allowed && !options_.allowed(tactic)) continue;
       const Support support = tactic.supports(problem);
       if (!support) {
-        unfit.push_back({std::string(tactic.name), -1, support.reason});
-      } else if (&tactic == &backend_.tactics.back() && !fitting.empty()) {
-        unfit.push_back({std::string(tactic.name), -1, "only where nothing else fits"});
+        list.unfit.push_back({std::string(tactic.name), -1, support.reason});
+      } else if (&tactic == &backend_.tactics.back() && !list.fitting.empty()) {
+        list.unfit.push_back({std::string(tactic.name), -1, "only where nothing else fits"});
       } else {
         for (const std::string& config : tactic.configs(problem))
-          fitting.emplace_back(&tactic, config);
+          list.fitting.emplace_back(&tactic, config);
       }
     }
     const size_t limit = options_.max_candidates >= 0
                              ? std::max(options_.max_candidates, 1)
                              : kCandidates[std::clamp(options_.level, 0, 5)];
-    if (fitting.size() > limit) fitting.resize(limit);
-    TENON_ASSIGN(std::vector<Candidate> measured, measure(problem, fitting, unfit));
-    put_best_first(measured);
-    measured.insert(measured.end(), unfit.begin(), unfit.end());
-    return measured;
+    if (list.fitting.size() > limit) list.fitting.resize(limit);
+    if (list.fitting.size() > 1) list.kernels.resize(list.fitting.size());
+    return list;
   }
 
- private:
-  Result<std::vector<Candidate>> measure(
-      const Problem& problem, const std::vector<std::pair<const Tactic*, std::string>>& fitting,
-      std::vector<Candidate>& unfit) {
+  std::vector<Candidate> measure(const Problem& problem, Shortlist& shortlist) {
     std::vector<Candidate> measured;
-    const std::string key = fitting.size() > 1 ? problem_key(problem) : std::string();
-    for (const auto& [tactic, config] : fitting) {
+    for (size_t i = 0; i < shortlist.fitting.size(); ++i) {
+      const auto& [tactic, config] = shortlist.fitting[i];
       Candidate candidate{join_tactic(tactic->name, config), -1, {}};
-      if (fitting.size() > 1) {
-        auto time = time_of(problem, key, *tactic, config);
+      if (shortlist.fitting.size() > 1) {
+        auto time = time_of(problem, *tactic, config, shortlist.kernels[i]);
         if (!time.ok()) {
           candidate.reason = time.error().message;
-          unfit.push_back(candidate);
+          shortlist.unfit.push_back(candidate);
           continue;
         }
         candidate.milliseconds = *time;
@@ -80,23 +128,39 @@ class Selector {
     return measured;
   }
 
-  Result<double> time_of(const Problem& problem, const std::string& key, const Tactic& tactic,
-                         const std::string& config) {
-    const std::string entry = timing_key(key, tactic, config);
+  bool is_measured(const Problem& problem, const Tactic& tactic, const std::string& config) const {
+    return options_.use_cache &&
+           cache_.find(timing_key(problem_key(problem), tactic, config)).has_value();
+  }
+
+  Result<double> time_of(const Problem& problem, const Tactic& tactic, const std::string& config,
+                         Prepared& prepared) {
+    const std::string entry = timing_key(problem_key(problem), tactic, config);
     if (options_.use_cache)
       if (const auto known = cache_.find(entry)) return *known;
     if (options_.fail_on_cache_miss)
       return user_error("'{}' is not in the timing cache; build without --errorOnTimingCacheMiss",
                         problem.node->name);
-    TENON_ASSIGN(const std::unique_ptr<Kernel> kernel, tactic.create(problem, config));
-    if (kernel->workspace_bytes() > options_.workspace_limit)
-      return unsupported("its workspace of {} bytes is over the limit", kernel->workspace_bytes());
-    TENON_ASSIGN(const double once, measurer_.time(problem, *kernel, 1));
-    // Long kernels need fewer runs to be told apart.
-    const int runs = once > 20 ? 2 : std::max(options_.average_runs, once < 0.2 ? 24 : 4);
-    TENON_ASSIGN(const double time, measurer_.time(problem, *kernel, runs));
+    if (!prepared.has_value()) prepared = tactic.create(problem, config);
+    if (!prepared->ok()) return Error(prepared->error());
+    const Kernel& kernel = **prepared.value();
+    if (kernel.workspace_bytes() > options_.workspace_limit)
+      return unsupported("its workspace of {} bytes is over the limit", kernel.workspace_bytes());
+    TENON_ASSIGN(const double time, measured_time(problem, kernel));
+    prepared.reset();
     cache_.insert(entry, time);
     return time;
+  }
+
+  Result<double> measured_time(const Problem& problem, const Kernel& kernel) {
+    constexpr int kRuns = 24;
+    // A device with streams sees for itself how long a launch is.
+    if (backend_.device->streams() != nullptr)
+      return measurer_.time(problem, kernel, std::max(options_.average_runs, kRuns));
+    TENON_ASSIGN(const double once, measurer_.time(problem, kernel, 1));
+    // Long kernels need fewer runs to be told apart.
+    const int runs = once > 20 ? 2 : std::max(options_.average_runs, once < 0.2 ? kRuns : 4);
+    return measurer_.time(problem, kernel, runs);
   }
 
   static void put_best_first(std::vector<Candidate>& candidates) {
@@ -111,6 +175,7 @@ class Selector {
   const SelectOptions& options_;
   TimingCache& cache_;
   Measurer measurer_;
+  std::map<std::string, Shortlist> shortlists_;  ///< By problem key.
 };
 
 }  // namespace
@@ -120,15 +185,21 @@ Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& 
   TENON_TRY(fit_regions(graph, backend, symbols, options.threads, options.logger));
   TENON_TRY(choose_views(graph, backend, symbols, options.threads));
   TENON_ASSIGN(const ConcreteGraph concrete, ConcreteGraph::create(graph, symbols));
-  Selector selector(backend, options, cache);
+  std::vector<Node*> nodes;
+  std::vector<Problem> problems;
   for (const auto& node : graph.nodes()) {
     if (node->is<Constant>() || node->is<Dims>() || node->tactic == kViewTactic ||
         !concrete.resolved(*node))
       continue;
-    Problem problem = concrete.problem(*node, *backend.device, options.threads);
-    problem.allow_tf32 = options.allow_tf32;
-    TENON_ASSIGN(node->tactic, selector.best(problem));
-    if (options.logger != nullptr) options.logger->verbose("{}: {}", node->name, node->tactic);
+    nodes.push_back(node.get());
+    problems.push_back(concrete.problem(*node, backend, options.threads));
+  }
+  Selector selector(backend, options, cache);
+  if (!backend.device->unified()) selector.prepare(problems);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    TENON_ASSIGN(nodes[i]->tactic, selector.best(problems[i]));
+    if (options.logger != nullptr)
+      options.logger->verbose("{}: {}", nodes[i]->name, nodes[i]->tactic);
   }
   return {};
 }

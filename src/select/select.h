@@ -17,7 +17,6 @@ struct SelectOptions {
   int average_runs = 8;  ///< Launches a candidate is timed over, at least.
   int max_candidates = -1;  ///< Per layer; -1: by level.
   int threads = 1;          ///< CPU.
-  bool allow_tf32 = true;
   bool use_cache = true;
   bool fail_on_cache_miss = false;
   size_t workspace_limit = SIZE_MAX;

@@ -66,7 +66,7 @@ class Chooser {
       take_back_impossible(concrete);
       for (const auto& node : graph_.nodes())
         if (is_compute(*node) && concrete.resolved(*node))
-          check_users(concrete.problem(*node, *backend_.device, threads_), *node);
+          check_users(concrete.problem(*node, backend_, threads_), *node);
       for (const Value* output : graph_.outputs())
         if (concrete.resolved(output) && !concrete.storage(output).strides.empty())
           take_back(output->producer());

@@ -44,6 +44,8 @@ Result<std::shared_ptr<CudaDevice>> CudaDevice::open(int ordinal) {
 
 CudaDevice::~CudaDevice() {
   attachments_.clear();
+  // While the context is there.
+  attachments_.clear();
   modules_.clear();
   if (context_ != nullptr) driver().cuDevicePrimaryCtxRelease(device_);
 }
