@@ -2,10 +2,11 @@
 
 #include "device/cpu/thread_pool.h"
 #include "kernels/attention/attention.h"
+#include "kernels/attention/columns.h"
 #include "kernels/tactic.h"
 #include "ops/nn.h"
 
-namespace tenon::tactics::attention_blocked {
+namespace tenon::tactics {
 namespace {
 
 enum Input { kQ, kK, kV, kMask };
@@ -76,31 +77,34 @@ cpu::AttentionProblem describe(const Problem& problem) {
   return p;
 }
 
+/// The two ways to compute it.
+struct Method {
+  decltype(&cpu::attention) run;
+  decltype(&cpu::attention_scratch_bytes) scratch_bytes;
+};
+
 class AttentionKernel final : public Kernel {
  public:
-  AttentionKernel(const cpu::AttentionProblem& problem, int threads)
-      : problem_(problem), threads_(threads) {}
+  AttentionKernel(const cpu::AttentionProblem& problem, int threads, Method method)
+      : problem_(problem), threads_(threads), method_(method) {}
 
   Status run(const LaunchArguments& arguments) const override {
     const void* mask = arguments.inputs.size() > kMask ? arguments.inputs[kMask] : nullptr;
-    cpu::attention(problem_,
-                   {arguments.inputs[kQ], arguments.inputs[kK], arguments.inputs[kV], mask,
-                    arguments.outputs[0]},
-                   *arguments.queue.pool, arguments.workspace);
+    method_.run(problem_,
+                {arguments.inputs[kQ], arguments.inputs[kK], arguments.inputs[kV], mask,
+                 arguments.outputs[0]},
+                *arguments.queue.pool, arguments.workspace);
     return {};
   }
-  size_t workspace_bytes() const override {
-    return cpu::attention_scratch_bytes(problem_, threads_);
-  }
+  size_t workspace_bytes() const override { return method_.scratch_bytes(problem_, threads_); }
 
  private:
   cpu::AttentionProblem problem_;
   int threads_;
+  Method method_;
 };
 
-}  // namespace
-
-Support supports(const Problem& problem) {
+Support is_supported(const Problem& problem) {
   const auto* op = problem.node->as<Attention>();
   if (op == nullptr) return Support::no("not attention");
   if (problem.outputs.size() > 1) return Support::no("more than the result is wanted");
@@ -130,13 +134,48 @@ Support supports(const Problem& problem) {
   return {};
 }
 
+}  // namespace
+
+namespace attention_blocked {
+
+Support supports(const Problem& problem) {
+  return is_supported(problem);
+}
+
 std::vector<std::string> configs(const Problem& problem) {
   return single_config(problem);
 }
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  const Method method{cpu::attention, cpu::attention_scratch_bytes};
   return std::unique_ptr<Kernel>(
-      std::make_unique<AttentionKernel>(describe(problem), problem.threads));
+      std::make_unique<AttentionKernel>(describe(problem), problem.threads, method));
 }
 
-}  // namespace tenon::tactics::attention_blocked
+}  // namespace attention_blocked
+
+namespace attention_columns {
+
+Support supports(const Problem& problem) {
+  if (const Support support = is_supported(problem); !support) return support;
+  const cpu::AttentionProblem p = describe(problem);
+  if (p.bf16) return Support::no("bf16");
+  if (p.q_length < 16) return Support::no("too few queries to fill a vector");
+  if (p.mask != cpu::MaskKind::none && p.mask_strides[2] != 0)
+    return Support::no("a mask that differs between queries");
+  return {};
+}
+
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  const Method method{cpu::attention_columns, cpu::attention_columns_scratch_bytes};
+  return std::unique_ptr<Kernel>(
+      std::make_unique<AttentionKernel>(describe(problem), problem.threads, method));
+}
+
+}  // namespace attention_columns
+
+}  // namespace tenon::tactics

@@ -118,6 +118,23 @@ struct F32x8 {
     const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
     return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
   }
+  /// rows[i] lane j becomes rows[j] lane i.
+  TENON_VECTOR static void transpose(F32x8 (&rows)[8]) {
+    __m256 a[8], b[8];
+    for (int i = 0; i < 8; i += 2) {
+      a[i] = _mm256_unpacklo_ps(rows[i].v, rows[i + 1].v);
+      a[i + 1] = _mm256_unpackhi_ps(rows[i].v, rows[i + 1].v);
+    }
+    for (int i = 0; i < 8; i += 4)
+      for (int j = 0; j < 2; ++j) {
+        b[i + 2 * j] = _mm256_shuffle_ps(a[i + j], a[i + j + 2], 0x44);
+        b[i + 2 * j + 1] = _mm256_shuffle_ps(a[i + j], a[i + j + 2], 0xee);
+      }
+    for (int i = 0; i < 4; ++i) {
+      rows[i].v = _mm256_permute2f128_ps(b[i], b[i + 4], 0x20);
+      rows[i + 4].v = _mm256_permute2f128_ps(b[i], b[i + 4], 0x31);
+    }
+  }
 };
 
 #undef TENON_VECTOR

@@ -117,6 +117,34 @@ struct F32x16 {
   TENON_VECTOR friend float maximum(F32x16 a) {
     return _mm512_reduce_max_ps(a.v);
   }
+  /// rows[i] lane j becomes rows[j] lane i.
+  TENON_VECTOR static void transpose(F32x16 (&rows)[16]) {
+    __m512 a[16], b[16];
+#pragma GCC unroll 8
+    for (int i = 0; i < 16; i += 2) {
+      a[i] = _mm512_unpacklo_ps(rows[i].v, rows[i + 1].v);
+      a[i + 1] = _mm512_unpackhi_ps(rows[i].v, rows[i + 1].v);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 16; i += 4)
+#pragma GCC unroll 2
+      for (int j = 0; j < 2; ++j) {
+        b[i + 2 * j] = _mm512_shuffle_ps(a[i + j], a[i + j + 2], 0x44);
+        b[i + 2 * j + 1] = _mm512_shuffle_ps(a[i + j], a[i + j + 2], 0xee);
+      }
+      // Now quarter q of b[4 * g + i] holds column 4 * q + i of rows 4 * g to 4 * g + 3.
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const __m512 low = _mm512_shuffle_f32x4(b[i], b[i + 4], 0x44),
+                   high = _mm512_shuffle_f32x4(b[i], b[i + 4], 0xee),
+                   low2 = _mm512_shuffle_f32x4(b[i + 8], b[i + 12], 0x44),
+                   high2 = _mm512_shuffle_f32x4(b[i + 8], b[i + 12], 0xee);
+      rows[i].v = _mm512_shuffle_f32x4(low, low2, 0x88);
+      rows[i + 4].v = _mm512_shuffle_f32x4(low, low2, 0xdd);
+      rows[i + 8].v = _mm512_shuffle_f32x4(high, high2, 0x88);
+      rows[i + 12].v = _mm512_shuffle_f32x4(high, high2, 0xdd);
+    }
+  }
 };
 
 #undef TENON_VECTOR

@@ -55,6 +55,7 @@ struct F32x1 {
     mantissa = {std::frexp(a.v, &e) * 2.0f};
     return {static_cast<float>(e - 1)};
   }
+  static void transpose(F32x1 (&)[1]) {}
   friend float sum(F32x1 a) { return a.v; }
   friend float maximum(F32x1 a) { return a.v; }
 };

@@ -1,0 +1,61 @@
+#include "kernels/attention/columns.h"
+
+#include <algorithm>
+
+#include "device/cpu/aligned_buffer.h"
+
+namespace tenon::cpu {
+namespace {
+
+ColumnFunction function_for(Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::avx512) return attention_columns_avx512();
+  if (isa >= Isa::avx2) return attention_columns_avx2();
+#endif
+  (void)isa;
+  return attention_columns_generic();
+}
+
+int64_t mask_bytes(MaskKind kind) {
+  return kind == MaskKind::f32 ? 4 : kind == MaskKind::bf16 ? 2 : 1;
+}
+
+}  // namespace
+
+int64_t attention_columns_floats(const AttentionProblem& problem) {
+  constexpr int64_t kWidest = 16;
+  const auto rounded = [](int64_t n) { return (n + kWidest - 1) / kWidest * kWidest; };
+  return (rounded(problem.size) + rounded(problem.value_size) + kColumnKeys + 2) * kColumnQueries;
+}
+
+size_t attention_columns_scratch_bytes(const AttentionProblem& problem, int threads) {
+  return static_cast<size_t>(attention_columns_floats(problem) * threads) * sizeof(float);
+}
+
+void attention_columns(const AttentionProblem& p, const AttentionArguments& arguments,
+                       ThreadPool& pool, void* scratch) {
+  const ColumnFunction function = function_for(p.isa);
+  const int64_t blocks = (p.q_length + kColumnQueries - 1) / kColumnQueries;
+  const auto* q = static_cast<const float*>(arguments.q);
+  const auto* k = static_cast<const float*>(arguments.k);
+  const auto* v = static_cast<const float*>(arguments.v);
+  pool.parallel_for(p.batch * p.heads * blocks, 1, [&](int64_t begin, int64_t end, int worker) {
+    for (int64_t task = begin; task < end; ++task) {
+      // Later blocks of queries first: with a causal mask they are the long ones.
+      const int64_t block = blocks - 1 - task % blocks, head = task / blocks % p.heads,
+                    batch = task / blocks / p.heads, kv_head = head / (p.heads / p.kv_heads),
+                    first = block * kColumnQueries;
+      const int64_t mask_at = batch * p.mask_strides[0] + head * p.mask_strides[1];
+      function({p, q + batch * p.q.batch + head * p.q.head + first * p.q.position,
+                k + batch * p.k.batch + kv_head * p.k.head,
+                v + batch * p.v.batch + kv_head * p.v.head,
+                static_cast<const char*>(arguments.mask) + mask_at * mask_bytes(p.mask), first,
+                std::min(kColumnQueries, p.q_length - first),
+                static_cast<float*>(arguments.out) + batch * p.out.batch + head * p.out.head +
+                    first * p.out.position,
+                static_cast<float*>(scratch) + worker * attention_columns_floats(p)});
+    }
+  });
+}
+
+}  // namespace tenon::cpu

@@ -1,0 +1,11 @@
+#include "kernels/vector_math/vector_avx512.h"
+// The functions over the vector type come after it.
+#include "kernels/attention/columns_body.h"
+
+namespace tenon::cpu {
+
+ColumnFunction attention_columns_avx512() {
+  return [](const ColumnTask& task) { Columns<vector_math::F32x16>{task}.run(); };
+}
+
+}  // namespace tenon::cpu
