@@ -135,8 +135,14 @@ struct Columns {
   void softmax(int64_t i, int64_t keys) const {
     float* column = scores + i;
     const V before = V::load(most + i);
-    V top = before;
-    for (int64_t k = 0; k < keys; ++k) top = max(V::load(column + k * kQueries), top);
+    V top = before, other = before;
+    int64_t key = 0;
+    for (; key + 2 <= keys; key += 2) {
+      top = max(V::load(column + key * kQueries), top);
+      other = max(V::load(column + (key + 1) * kQueries), other);
+    }
+    if (key < keys) top = max(V::load(column + key * kQueries), top);
+    top = max(other, top);
     // Where nothing is visible yet all exponentials are zero.
     const V shift = max(top, V::broadcast(std::numeric_limits<float>::lowest()));
     const V factor = vector_math::exp(before - shift);
