@@ -34,6 +34,15 @@ struct RowFunctions {
                        int64_t y_stride, int64_t channels, const float* factor, const float* shift,
                        const UnarySteps& steps);
   float (*reduce)(ElementType type, const void* x, int64_t n, RowReduction function);
+  /// Folds `rows` rows of `columns` elements, `step` apart, into sums[0..columns): any reduction
+  /// but log_sum_exp.
+  void (*reduce_columns)(ElementType type, const void* x, int64_t rows, int64_t step,
+                         int64_t columns, RowReduction function, float* sums);
+  /// Sum of (x - centre)^2.
+  float (*spread)(ElementType type, const void* x, int64_t n, float centre);
+  /// y = steps(x * factor + shift).
+  void (*scale_row)(ElementType type, const void* x, void* y, int64_t n, float factor, float shift,
+                    const UnarySteps& steps);
 };
 const RowFunctions& row_functions(Isa isa);
 

@@ -240,10 +240,72 @@ float reduce(ElementType type, const void* x, int64_t n, RowReduction function) 
   return result;
 }
 
+/// `top` where it is not a number, else the larger one; `x` may be none either.
+template <class V>
+[[gnu::always_inline]] inline V larger(V top, V x) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const V larger = max(top, x), least = V::broadcast(-kInfinity);
+  return select(top < V::broadcast(kInfinity), larger, select(least < top, larger, top));
+}
+
+template <class V>
+[[gnu::always_inline]] inline V folded(RowReduction function, V sum, V x) {
+  switch (function) {
+    case RowReduction::sum_magnitudes:
+      return sum + abs(x);
+    case RowReduction::sum_squares:
+      return fma(x, x, sum);
+    case RowReduction::max:
+      return larger(sum, x);
+    case RowReduction::min:
+      return V::zero() - larger(V::zero() - sum, V::zero() - x);
+    default:
+      return sum + x;
+  }
+}
+
+template <class V>
+void reduce_columns(ElementType type, const void* x, int64_t rows, int64_t step, int64_t columns,
+                    RowReduction function, float* sums) {
+  for (int64_t c = 0; c < columns; c += V::kWidth) {
+    const int w = width_at<V>(c, columns);
+    V sum = V::load(sums + c, w);
+    for (int64_t r = 0; r < rows; ++r)
+      sum = folded(function, sum, load<V>(type, x, r * step + c, w));
+    sum.store(sums + c, w);
+  }
+}
+
+template <class V>
+float spread(ElementType type, const void* x, int64_t n, float centre) {
+  V squares = V::zero();
+  const V middle = V::broadcast(centre);
+  const int64_t whole = n / V::kWidth * V::kWidth;
+  for (int64_t i = 0; i < whole; i += V::kWidth) {
+    const V d = load<V>(type, x, i, V::kWidth) - middle;
+    squares = fma(d, d, squares);
+  }
+  float lanes[V::kWidth], tail = 0;
+  if (whole < n) (load<V>(type, x, whole, width_at<V>(whole, n)) - middle).store(lanes, V::kWidth);
+  for (int64_t i = whole; i < n; ++i) tail += lanes[i - whole] * lanes[i - whole];
+  return sum_lanes(squares) + tail;
+}
+
+template <class V>
+void scale_row(ElementType type, const void* x, void* y, int64_t n, float factor, float shift,
+               const UnarySteps& steps) {
+  const V f = V::broadcast(factor), s = V::broadcast(shift);
+  for (int64_t i = 0; i < n; i += V::kWidth) {
+    const int w = width_at<V>(i, n);
+    store(type, y, i, apply_steps(fma(load<V>(type, x, i, w), f, s), steps), w);
+  }
+}
+
 template <class V>
 const RowFunctions& functions() {
-  static constexpr RowFunctions kFunctions{softmax<V>, softmax_columns<V>, normalize<V>,
-                                           moments<V>, scale_pixels<V>,    reduce<V>};
+  static constexpr RowFunctions kFunctions{softmax<V>,        softmax_columns<V>, normalize<V>,
+                                           moments<V>,        scale_pixels<V>,    reduce<V>,
+                                           reduce_columns<V>, spread<V>,          scale_row<V>};
   return kFunctions;
 }
 
