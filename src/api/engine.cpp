@@ -98,22 +98,26 @@ IHostMemory* EngineHandle::serialize() const noexcept {
   return nullptr;
 }
 
-IExecutionContext* EngineHandle::make_context() noexcept {
+IExecutionContext* EngineHandle::make_context(
+    ExecutionContextAllocationStrategy strategy) noexcept {
   auto context = Context::create(engine_);
+  if (context.ok() && strategy == ExecutionContextAllocationStrategy::kUSER_MANAGED)
+    (*context)->expect_arena();
   if (context.ok()) return new ContextHandle(*this, std::move(context).value());
   reporter_->report(context.error());
   return nullptr;
 }
 
 IExecutionContext* EngineHandle::createExecutionContext(
-    ExecutionContextAllocationStrategy) noexcept {
-  return make_context();
+    ExecutionContextAllocationStrategy strategy) noexcept {
+  return make_context(strategy);
 }
-IExecutionContext* EngineHandle::createExecutionContext(IRuntimeConfig*) noexcept {
-  return make_context();
+IExecutionContext* EngineHandle::createExecutionContext(IRuntimeConfig* config) noexcept {
+  return make_context(config != nullptr ? config->getExecutionContextAllocationStrategy()
+                                        : ExecutionContextAllocationStrategy::kSTATIC);
 }
 IExecutionContext* EngineHandle::createExecutionContextWithoutDeviceMemory() noexcept {
-  return make_context();
+  return make_context(ExecutionContextAllocationStrategy::kUSER_MANAGED);
 }
 IRuntimeConfig* EngineHandle::createRuntimeConfig() noexcept {
   return new RuntimeConfig;
@@ -142,8 +146,7 @@ size_t EngineHandle::getDeviceMemorySizeForProfile(int32_t index) const noexcept
   for (const auto& [name, range] : profiles[index]) shapes[name] = range.max;
   const auto symbols = bind_inputs(engine_->graph(), shapes);
   if (!symbols.ok()) return 0;
-  const auto program =
-      engine_->program(*symbols, engine_->backend().device->properties().compute_units);
+  const auto program = engine_->program(*symbols, engine_->default_threads());
   return program.ok() ? (*program)->arena_bytes() : 0;
 }
 size_t EngineHandle::getDeviceMemorySize() const noexcept {

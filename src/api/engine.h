@@ -92,7 +92,7 @@ class EngineHandle final : public ICudaEngine {
   int64_t getEngineStat(EngineStat stat) const noexcept override;
 
  private:
-  IExecutionContext* make_context() noexcept;
+  IExecutionContext* make_context(ExecutionContextAllocationStrategy strategy) noexcept;
 
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<network::Reporter> reporter_;

@@ -36,7 +36,7 @@ Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<Engine> engine,
   auto context = std::unique_ptr<Context>(new Context(std::move(engine)));
   const DeviceProperties& device = context->engine_->backend().device->properties();
   if (device.kind == DeviceKind::kCpu) {
-    context->threads_ = threads > 0 ? threads : device.compute_units;
+    context->threads_ = threads > 0 ? threads : context->engine_->default_threads();
     context->pool_ = std::make_unique<cpu::ThreadPool>(context->threads_);
   }
   const Graph& graph = context->engine_->graph();
@@ -159,7 +159,7 @@ Status Context::make_arena() {
     return user_error("these shapes need {} bytes of context memory, {} were given", bytes,
                       given_arena_size_);
   }
-  if (bytes <= arena_size_ && arena_ != nullptr) return {};
+  if (expects_arena_ || (bytes <= arena_size_ && arena_ != nullptr)) return {};
   arena_.reset();
   TENON_ASSIGN(arena_, engine_->memory()(bytes));
   arena_size_ = bytes;
@@ -211,6 +211,9 @@ Status Context::run_static(Queue queue) {
     if (outputs_[i] == nullptr)
       return resource_error("the allocator of output '{}' gave no memory", output->name);
   }
+  if (expects_arena_ && given_arena_ == nullptr && program_->arena_bytes() > 0)
+    return user_error(
+        "the context has no memory: it was made without, and setDeviceMemoryV2 gave none");
   if (replay_ == nullptr || times_ != nullptr) return run_program(queue);
   void* arena = given_arena_ != nullptr ? given_arena_ : arena_.get();
   return replay_->run({program_, inputs_, outputs_, arena}, queue,

@@ -51,6 +51,11 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, Memor
   return engine;
 }
 
+int Engine::default_threads() const {
+  const DeviceProperties& device = backend_.device->properties();
+  return device.kind == DeviceKind::kCpu ? device.compute_units : 1;
+}
+
 std::optional<int> Engine::input_index(std::string_view name) const {
   return index_of(graph().inputs(), name);
 }

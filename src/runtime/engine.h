@@ -23,6 +23,8 @@ class Engine {
   const Graph& graph() const { return *plan_.graph; }
   const Backend& backend() const { return backend_; }
   const MemorySource& memory() const { return memory_; }
+  /// Threads of a context that asks for no number; 1 on a GPU.
+  int default_threads() const;
   ConstantStore& constants() { return constants_; }
   /// Some extents depend on data: contexts run node by node.
   bool data_dependent() const { return data_dependent_; }
@@ -86,6 +88,8 @@ class Context {
   /// Memory of at least arena_bytes() that runs use from now on instead of the context's own; null
   /// gives that back. For applications that share it between contexts.
   void set_arena(void* memory, size_t bytes);
+  /// The context allocates no memory of its own: set_arena() must come before a run.
+  void expect_arena() { expects_arena_ = true; }
   /// Runs replay one captured graph for each shape and set of addresses. On a device with streams.
   bool set_graph_replay(bool replay);
   size_t arena_bytes() const { return program_ == nullptr ? 0 : program_->arena_bytes(); }
@@ -119,6 +123,7 @@ class Context {
   size_t arena_size_ = 0;
   void* given_arena_ = nullptr;  ///< The application's, instead of arena_.
   size_t given_arena_size_ = 0;
+  bool expects_arena_ = false;
   std::unique_ptr<GraphReplay> replay_;  ///< Null: not wanted.
   std::vector<void*> pointers_;
   StepTimes* times_ = nullptr;

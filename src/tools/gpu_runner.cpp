@@ -64,10 +64,12 @@ class GpuRunner final : public Runner {
       good &= gpu_->record(lane.in_end.event(), in_.stream());
       good &= gpu_->wait(compute_.stream(), lane.in_end.event());
     }
-    if (lane.graph.get() == nullptr) TENON_TRY(lane.buffers->set_addresses(*context_));
+    // Layers inside a graph have no times of their own.
+    const bool replay = lane.graph.get() != nullptr && context_->getProfiler() == nullptr;
+    if (!replay) TENON_TRY(lane.buffers->set_addresses(*context_));
     good &= gpu_->record(lane.compute_start.event(), compute_.stream());
     lane.start_enqueue = clock.now();
-    if (lane.graph.get() != nullptr)
+    if (replay)
       good &= gpu_->launchGraph(lane.graph.get(), compute_.stream());
     else
       TENON_TRY(enqueue());

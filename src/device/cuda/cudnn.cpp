@@ -14,15 +14,27 @@ constexpr Refusal kRefused[] = {
 #include "device/cuda/refused_cudnn.def"
 };
 
+std::string version_text(size_t version) {
+  return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+Status check_version(const SharedLibrary& library) {
+  const auto version_of =
+      reinterpret_cast<decltype(&::cudnnGetVersion)>(library.find("cudnnGetVersion"));
+  if (version_of == nullptr) return unsupported("{} is not cuDNN", library.path());
+  const size_t version = version_of();
+  if (const char* reason = refused_cudnn(version))
+    return unsupported("cuDNN {} ({}) is not used: {}", version_text(version), library.path(),
+                       reason);
+  return {};
+}
+
 Result<Cudnn> open_cudnn() {
-  TENON_ASSIGN(const SharedLibrary library, SharedLibrary::open({"libcudnn.so.9"}));
+  TENON_ASSIGN(const SharedLibrary library, SharedLibrary::open({"libcudnn.so.9"}, check_version));
   Cudnn table;
 #define TENON_FUNCTION(name) TENON_CUDA_LOAD(library, table, name)
 #include "device/cuda/cudnn.def"
-  const size_t version = table.cudnnGetVersion();
-  table.version = fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
-  if (const char* reason = refused_cudnn(version))
-    return unsupported("cuDNN {} ({}) is not used: {}", table.version, library.path(), reason);
+  table.version = version_text(table.cudnnGetVersion());
   return table;
 }
 

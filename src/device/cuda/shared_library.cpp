@@ -7,29 +7,34 @@
 #include "base/environment.h"
 
 namespace tenon::cuda {
-namespace {
 
-/// Local: the symbols are found by name alone and meet no others.
-void* try_open(const std::string& file) {
-  return dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+/// Local: the symbols are found by name alone and meet no others. One that fails the check is
+/// closed, so that its parts are not taken for those of the next one.
+Result<SharedLibrary> SharedLibrary::try_open(const std::string& file, const Check& check) {
+  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return resource_error("{}", dlerror());
+  SharedLibrary library(handle, file);
+  if (check == nullptr) return library;
+  Status status = check(library);
+  if (status.ok()) return library;
+  dlclose(handle);
+  return std::move(status).error();
 }
 
-}  // namespace
-
-Result<SharedLibrary> SharedLibrary::open(std::initializer_list<const char*> names) {
-  std::string reasons;
-  for (const char* name : names) {
-    if (void* handle = try_open(name)) return SharedLibrary(handle, name);
-    reasons += fmt::format("; {}", dlerror());
-  }
+Result<SharedLibrary> SharedLibrary::open(std::initializer_list<const char*> names,
+                                          const Check& check) {
+  std::vector<std::filesystem::path> files(names.begin(), names.end());
   for (const auto& folder : cuda_library_folders())
     for (const char* name : names) {
-      const std::filesystem::path file = folder / name;
       std::error_code error;
-      if (!std::filesystem::exists(file, error)) continue;
-      if (void* handle = try_open(file)) return SharedLibrary(handle, file);
-      reasons += fmt::format("; {}", dlerror());
+      if (std::filesystem::exists(folder / name, error)) files.push_back(folder / name);
     }
+  std::string reasons;
+  for (const auto& file : files) {
+    auto library = try_open(file, check);
+    if (library.ok()) return library;
+    reasons += fmt::format("; {}", library.error().message);
+  }
   return resource_error("{} was not found{}", *names.begin(), reasons);
 }
 

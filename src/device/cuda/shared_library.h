@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <string>
 
@@ -10,9 +11,13 @@ namespace tenon::cuda {
 /// A library opened at run time; it stays open until the process ends.
 class SharedLibrary {
  public:
-  /// The first of the file names ("libnvrtc.so.13", "libnvrtc.so.12") that can be opened: as the
-  /// dynamic loader finds it, else in the folders of base/environment.h. The error names them all.
-  static Result<SharedLibrary> open(std::initializer_list<const char*> names);
+  /// Says what is wrong with an opened library, if anything.
+  using Check = std::function<Status(const SharedLibrary&)>;
+  /// The first of the file names ("libnvrtc.so.13", "libnvrtc.so.12") that can be opened and passes
+  /// the check: as the dynamic loader finds it, else in the folders of base/environment.h. The
+  /// error says what was wrong with each.
+  static Result<SharedLibrary> open(std::initializer_list<const char*> names,
+                                    const Check& check = {});
 
   /// The function of that name, or null.
   void* find(const char* symbol) const;
@@ -20,6 +25,7 @@ class SharedLibrary {
   const std::string& path() const { return path_; }
 
  private:
+  static Result<SharedLibrary> try_open(const std::string& file, const Check& check);
   SharedLibrary(void* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
   void* handle_;
   std::string path_;
