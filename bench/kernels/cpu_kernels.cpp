@@ -236,6 +236,7 @@ void all(int threads, bool cold, const char* filter) {
   for (ElementType type : {ElementType::f32, ElementType::bf16}) {
     bench.section("BERT base, 128 tokens");
     bench.gemm(1, 128, 768, 768, true, type, 48);
+    bench.gemm(1, 128, 2304, 768, true, type, 12);
     bench.gemm(1, 128, 3072, 768, true, type, 12, true);
     bench.gemm(1, 128, 768, 3072, true, type, 12);
     bench.gemm(12, 128, 128, 64, false, type, 12);
