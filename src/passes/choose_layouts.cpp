@@ -100,9 +100,12 @@ class LayoutChooser {
     changed_ = true;
   }
 
-  /// A first convolution of few channels reads the model's row-major input itself.
+  /// A first convolution of few channels reads the model's row-major input itself, also behind a
+  /// cast.
   static bool is_stem(const Node& node, const Value* value) {
     const Shape& shape = value->type.shape;
+    if (value->producer() != nullptr && value->producer()->is<Cast>())
+      value = value->producer()->input(0);
     return anchor_of(node)->is<Conv>() && value->producer() == nullptr && shape[1].is_constant() &&
            shape[1].constant() <= 4;
   }
