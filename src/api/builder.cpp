@@ -3,8 +3,11 @@
 #include <algorithm>
 
 #include "api/builder_config.h"
+#include "api/config_check.h"
 #include "api/host_memory.h"
 #include "api/optimization_profile.h"
+#include "api/progress.h"
+#include "api/recipe.h"
 #include "api/runtime.h"
 #include "network/network.h"
 #include "plan/plan_file.h"
@@ -46,6 +49,12 @@ Result<Backend> chosen_backend(int32_t device, int32_t max_threads, Logger& logg
   return cpu_backend(max_threads);
 }
 
+/// Whether the plan keeps what refitting needs.
+bool is_refittable(const BuilderConfig& config) {
+  return config.getFlag(BuilderFlag::kREFIT) || config.getFlag(BuilderFlag::kREFIT_IDENTICAL) ||
+         config.getFlag(BuilderFlag::kREFIT_INDIVIDUAL) || config.getFlag(BuilderFlag::kSTRIP_PLAN);
+}
+
 }  // namespace
 
 Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuilderConfig& config) {
@@ -53,8 +62,13 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   auto* settings = dynamic_cast<BuilderConfig*>(&config);
   if (definition == nullptr || settings == nullptr)
     return user_error("the network and the configuration must come from this library's builder");
+  TENON_TRY(check_config(*settings, *reporter_));
   CompileRequest request;
+  Progress progress(settings->getProgressMonitor());
   TENON_ASSIGN(request.graph, definition->finished_graph());
+  TENON_TRY(progress.network_done());
+  const bool refittable = is_refittable(*settings);
+  std::unique_ptr<Graph> recipe = refittable ? request.graph->clone() : nullptr;
   for (const IOptimizationProfile* profile : settings->profiles())
     request.profiles.push_back(dynamic_cast<const OptimizationProfile*>(profile)->profile());
   TENON_ASSIGN(request.backend, chosen_backend(settings->device(), max_threads_, *reporter_));
@@ -70,10 +84,19 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   request.select.use_cache = !settings->getFlag(BuilderFlag::kDISABLE_TIMING_CACHE);
   request.select.fail_on_cache_miss = settings->getFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
   request.select.workspace_limit = settings->getMemoryPoolLimit(MemoryPoolType::kWORKSPACE);
+  request.select.progress = progress.for_kernels();
+  const std::map<std::string, std::string> recipe_settings =
+      refittable ? recipe_of(request.passes) : std::map<std::string, std::string>();
   TimingCache own;
   TimingCache& cache =
       settings->timing_cache() != nullptr ? settings->timing_cache()->cache() : own;
   TENON_ASSIGN(Plan plan, compile(std::move(request), cache, *reporter_));
+  TENON_TRY(progress.kernels_done());
+  plan.settings.insert(recipe_settings.begin(), recipe_settings.end());
+  if (refittable && settings->getFlag(BuilderFlag::kREFIT_INDIVIDUAL))
+    plan.settings["refit.only"] = joined(definition->refittable_weights());
+  plan.network = std::move(recipe);
+  plan.stripped = settings->getFlag(BuilderFlag::kSTRIP_PLAN);
   plan.settings["name"] = definition->getName();
   plan.settings["profiling_verbosity"] =
       std::to_string(static_cast<int>(settings->getProfilingVerbosity()));

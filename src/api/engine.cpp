@@ -162,7 +162,7 @@ int64_t EngineHandle::getDeviceMemorySizeForProfileV2(int32_t index) const noexc
   return static_cast<int64_t>(getDeviceMemorySizeForProfile(index));
 }
 bool EngineHandle::isRefittable() const noexcept {
-  return false;
+  return engine_->plan().network != nullptr;
 }
 
 int32_t EngineHandle::getTensorBytesPerComponent(const char* name) const noexcept {
@@ -263,11 +263,20 @@ int32_t EngineHandle::getNbAuxStreams() const noexcept {
 ISerializationConfig* EngineHandle::createSerializationConfig() noexcept {
   return new SerializationConfig;
 }
-IHostMemory* EngineHandle::serializeWithConfig(ISerializationConfig&) const noexcept {
-  return serialize();
+IHostMemory* EngineHandle::serializeWithConfig(ISerializationConfig& config) const noexcept {
+  const bool strip = config.getFlag(SerializationFlag::kEXCLUDE_WEIGHTS);
+  if (strip && !isRefittable()) {
+    reporter_->report(
+        user_error("weights can be left out of plans only that were built with kREFIT"));
+    return nullptr;
+  }
+  auto bytes = write_plan(engine_->plan(), strip);
+  if (bytes.ok()) return new HostMemory(std::move(bytes).value());
+  reporter_->report(bytes.error());
+  return nullptr;
 }
-bool EngineHandle::setWeightStreamingBudget(int64_t) noexcept {
-  return false;
+bool EngineHandle::setWeightStreamingBudget(int64_t budget) noexcept {
+  return setWeightStreamingBudgetV2(budget);
 }
 int64_t EngineHandle::getWeightStreamingBudget() const noexcept {
   return 0;
@@ -279,6 +288,9 @@ int64_t EngineHandle::getStreamableWeightsSize() const noexcept {
   return 0;
 }
 bool EngineHandle::setWeightStreamingBudgetV2(int64_t) noexcept {
+  reporter_->report(
+      unsupported("weights are not streamed: they are mapped from the plan, or copied to the "
+                  "device as a whole"));
   return false;
 }
 int64_t EngineHandle::getWeightStreamingBudgetV2() const noexcept {
@@ -294,10 +306,14 @@ bool EngineHandle::isDebugTensor(const char*) const noexcept {
   return false;
 }
 int64_t EngineHandle::getEngineStat(EngineStat stat) const noexcept {
-  if (stat == EngineStat::kSTRIPPED_WEIGHTS_SIZE) return 0;
+  const Plan& plan = engine_->plan();
+  const bool stripped = stat == EngineStat::kSTRIPPED_WEIGHTS_SIZE;
+  if (stripped && !plan.stripped) return 0;
   int64_t bytes = 0;
-  for (const auto& node : engine_->graph().nodes())
-    if (const auto* constant = node->as<Constant>()) bytes += constant->value.byte_count();
+  for_each_constant(*plan.graph, [&](const Node& node) {
+    const Tensor& tensor = node.as<Constant>()->value;
+    if (!stripped || is_strippable(tensor)) bytes += tensor.byte_count();
+  });
   return bytes;
 }
 

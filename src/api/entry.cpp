@@ -5,6 +5,8 @@
 #include "NvInfer.h"
 #include "NvInferPlugin.h"
 #include "api/builder.h"
+#include "api/engine.h"
+#include "api/refitter.h"
 #include "api/runtime.h"
 #include "plugin/registry.h"
 
@@ -56,10 +58,20 @@ TENON_EXPORT void* createInferRuntime_INTERNAL(void* logger, int32_t version) no
       new tenon::api::Runtime(*static_cast<nvinfer1::ILogger*>(logger)));
 }
 
-TENON_EXPORT void* createInferRefitter_INTERNAL(void*, void* logger, int32_t version) noexcept {
+TENON_EXPORT void* createInferRefitter_INTERNAL(void* engine, void* logger,
+                                                int32_t version) noexcept {
   if (!acceptable(logger, version)) return nullptr;
-  static_cast<nvinfer1::ILogger*>(logger)->log(
-      nvinfer1::ILogger::Severity::kERROR, "refitting is not available yet: build the plan again");
+  auto reporter =
+      std::make_shared<tenon::network::Reporter>(static_cast<nvinfer1::ILogger*>(logger));
+  auto* handle =
+      dynamic_cast<tenon::api::EngineHandle*>(static_cast<nvinfer1::ICudaEngine*>(engine));
+  if (handle == nullptr) {
+    reporter->report(tenon::user_error("createInferRefitter was given no engine of this library"));
+    return nullptr;
+  }
+  auto refitter = tenon::api::Refitter::create(*handle, reporter);
+  if (refitter.ok()) return static_cast<nvinfer1::IRefitter*>(refitter->release());
+  reporter->report(refitter.error());
   return nullptr;
 }
 

@@ -57,6 +57,7 @@ class Network final : public INetworkDefinition {
   void mark_stale(LayerCore& layer);
   /// Layers that read the value see other types.
   void mark_users_stale(const Value& value);
+  const std::set<std::string>& refittable_weights() const { return refittable_; }
   /// The name that refitting knows the weights by.
   std::string weights_name(const Weights& weights, const std::string& layer,
                            std::string_view role) const;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -29,6 +30,17 @@ struct Plan {
   std::vector<std::string> passes;  ///< Applied passes, "conv_epilogue: ip1 + relu1", in order.
   std::vector<Profile> profiles;    ///< At least one.
   std::unique_ptr<Graph> graph;
+  /// The network that it was built from: refitting puts other weights into it and optimizes again.
+  /// Null: the plan cannot be refitted.
+  std::unique_ptr<Graph> network;
+  /// Weights were left out, of the network and of what was made of it.
+  bool stripped = false;
 };
+
+/// Weights that a stripped plan leaves out: real or 8-bit numbers, more than a few. What decides
+/// shapes and patterns stays.
+bool is_strippable(const Tensor& tensor);
+/// Calls f(node) for every constant of the graph and of the bodies in it.
+void for_each_constant(const Graph& graph, const std::function<void(Node&)>& f);
 
 }  // namespace tenon

@@ -29,8 +29,9 @@ struct PlanVersion {
   std::string to_string() const;
 };
 
-/// The same plan gives the same bytes.
-Result<std::vector<std::byte>> write_plan(const Plan& plan);
+/// The same plan gives the same bytes. Of a stripped plan, or with
+/// `strip`, no weights are written.
+Result<std::vector<std::byte>> write_plan(const Plan& plan, bool strip = false);
 
 /// Checks magic, sizes, checksum, the description's structure and every index before use; any
 /// damage is a named error. Weights stay where they are: `owner` keeps `bytes` alive (null: they

@@ -10,6 +10,9 @@ namespace tenon {
 inline constexpr uint32_t kPlanMagic = 0x74727466;
 inline constexpr uint32_t kPlanFormat = 0;
 
+/// Among the settings of a plan without weights.
+inline constexpr const char* kStrippedSetting = "stripped";
+
 using PlanChecksum = std::array<uint64_t, 2>;
 
 /// The first bytes of a plan file; plan/plan_file.h has the table.

@@ -322,7 +322,11 @@ Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const v
   for (flatbuffers::uoffset_t i = 0;
        source->profiles() != nullptr && i < source->profiles()->size(); ++i)
     plan.profiles.push_back(read_profile(*source->profiles()->Get(i)));
+  plan.stripped = plan.settings.erase(kStrippedSetting) > 0;
   TENON_ASSIGN(plan.graph, GraphReader(weights).read(source->graph(), 0));
+  if (source->network() != nullptr) {
+    TENON_ASSIGN(plan.network, GraphReader(weights).read(source->network(), 0));
+  }
   return plan;
 }
 

@@ -26,6 +26,10 @@ size_t round_up(size_t value, size_t to) {
 /// Weights in the order they were met; equal tensors are stored once.
 class WeightSection {
  public:
+  explicit WeightSection(bool strip) : strip_(strip) {}
+  bool holds(const Tensor& tensor) const {
+    return tensor.defined() && !(strip_ && is_strippable(tensor));
+  }
   uint64_t add(const Tensor& tensor) {
     const auto [entry, is_new] = offsets_.try_emplace(tensor.content_hash(), size_);
     if (is_new) {
@@ -47,20 +51,21 @@ class WeightSection {
   std::unordered_map<std::string, uint64_t> offsets_;
   std::vector<Tensor> tensors_;
   size_t size_ = 0;
+  bool strip_;
 };
 
 Offset<fb::Tensor> write_tensor(FlatBufferBuilder& builder, WeightSection& weights,
                                 const Tensor& tensor) {
   const auto extents = builder.CreateVector(tensor.extents());
-  const uint64_t offset = tensor.defined() ? weights.add(tensor) : 0;
-  return fb::CreateTensor(builder, static_cast<uint8_t>(tensor.type()), extents, offset,
-                          tensor.defined());
+  const bool stored = weights.holds(tensor);
+  const uint64_t offset = stored ? weights.add(tensor) : 0;
+  return fb::CreateTensor(builder, static_cast<uint8_t>(tensor.type()), extents, offset, stored);
 }
 
 /// Packed weights of all nodes lie together in the order of use, for steps to fetch ahead.
 void place_packed(const Graph& graph, WeightSection& weights) {
   for (const auto& node : graph.nodes())
-    if (node->packed.defined()) weights.add(node->packed);
+    if (weights.holds(node->packed)) weights.add(node->packed);
 }
 
 /// Turns attributes into their table form.
@@ -165,7 +170,7 @@ class GraphWriter {
     node.op->visit_attributes(attributes);
     const auto op = builder_.CreateString(node.op->name().data(), node.op->name().size());
     Offset<fb::Tensor> packed;
-    if (node.packed.defined()) packed = write_tensor(builder_, weights_, node.packed);
+    if (weights_.holds(node.packed)) packed = write_tensor(builder_, weights_, node.packed);
     return fb::CreateNode(
         builder_, op, builder_.CreateString(node.name),
         builder_.CreateVectorOfStrings(node.origins), builder_.CreateVector(attributes.attributes),
@@ -215,21 +220,26 @@ PlanChecksum plan_checksum(std::span<const std::byte> file) {
   return {hash.low64, hash.high64};
 }
 
-Result<std::vector<std::byte>> write_plan(const Plan& plan) {
+Result<std::vector<std::byte>> write_plan(const Plan& plan, bool strip) {
   FlatBufferBuilder builder;
-  WeightSection weights;
+  strip = strip || plan.stripped;
+  WeightSection weights(strip);
   place_packed(*plan.graph, weights);
   const auto graph = GraphWriter(builder, weights).write(*plan.graph);
+  Offset<fb::Graph> network;
+  if (plan.network != nullptr) network = GraphWriter(builder, weights).write(*plan.network);
   std::vector<Offset<fb::Profile>> profiles;
   for (const Profile& profile : plan.profiles) profiles.push_back(write_profile(builder, profile));
   std::vector<Offset<fb::Setting>> settings;
-  for (const auto& [name, value] : plan.settings)
+  std::map<std::string, std::string> written = plan.settings;
+  if (strip) written.emplace(kStrippedSetting, "yes");
+  for (const auto& [name, value] : written)
     settings.push_back(
         fb::CreateSetting(builder, builder.CreateString(name), builder.CreateString(value)));
   builder.Finish(fb::CreatePlan(
       builder, static_cast<uint8_t>(plan.device), builder.CreateString(plan.device_name),
       builder.CreateString(plan.architecture), builder.CreateVector(settings),
-      builder.CreateVectorOfStrings(plan.passes), builder.CreateVector(profiles), graph));
+      builder.CreateVectorOfStrings(plan.passes), builder.CreateVector(profiles), graph, network));
   const size_t weights_offset = round_up(kPlanPage + builder.GetSize(), kPlanPage);
   std::vector<std::byte> file(weights_offset + weights.size());
   std::memcpy(file.data() + kPlanPage, builder.GetBufferPointer(), builder.GetSize());

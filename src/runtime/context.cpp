@@ -131,6 +131,12 @@ Status Context::set_allocator(std::string_view output, Allocate allocate) {
 }
 
 Status Context::prepare() {
+  if (generation_ != engine_->generation()) {
+    generation_ = engine_->generation();
+    dynamic_.reset();
+    if (replay_ != nullptr) set_graph_replay(true);
+    stale_ = true;
+  }
   if (!stale_) return {};
   std::map<std::string, Extents> shapes;
   for (size_t i = 0; i < input_shapes_.size(); ++i) {
@@ -142,6 +148,8 @@ Status Context::prepare() {
   }
   TENON_ASSIGN(symbols_, bind_inputs(engine_->graph(), shapes));
   if (engine_->data_dependent()) {
+    if (engine_->plan().stripped)
+      return user_error("the plan was stripped of its weights: refit the engine before it runs");
     if (dynamic_ == nullptr)
       dynamic_ = std::make_unique<DynamicRunner>(engine_->backend(), engine_->graph());
   } else {

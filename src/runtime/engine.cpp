@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plan/transplant.h"
+
 namespace tenon {
 namespace {
 
@@ -56,6 +58,17 @@ int Engine::default_threads() const {
   return device.kind == DeviceKind::kCpu ? device.compute_units : 1;
 }
 
+Status Engine::refit(Plan fresh) {
+  const std::lock_guard lock(mutex_);
+  TENON_TRY(transplant(*plan_.graph, *fresh.graph));
+  plan_.network = std::move(fresh.network);
+  plan_.stripped = fresh.stripped;
+  programs_.clear();
+  constants_.clear();
+  ++generation_;
+  return {};
+}
+
 std::optional<int> Engine::input_index(std::string_view name) const {
   return index_of(graph().inputs(), name);
 }
@@ -65,6 +78,8 @@ std::optional<int> Engine::output_index(std::string_view name) const {
 
 Result<std::shared_ptr<const Program>> Engine::program(const SymbolValues& symbols, int threads) {
   const std::lock_guard lock(mutex_);
+  if (plan_.stripped)
+    return user_error("the plan was stripped of its weights: refit the engine before it runs");
   const auto found =
       std::find_if(programs_.begin(), programs_.end(), [&](const CachedProgram& cached) {
         return cached.symbols == symbols && cached.threads == threads;

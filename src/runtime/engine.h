@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -32,6 +33,12 @@ class Engine {
   std::optional<int> input_index(std::string_view name) const;
   std::optional<int> output_index(std::string_view name) const;
 
+  /// Takes over the operators, kernels and constants of a plan of the same structure, and its
+  /// network. Contexts make their kernels again; none may be running.
+  Status refit(Plan fresh);
+  /// Goes up with each refit.
+  int generation() const { return generation_; }
+
   /// The program for these symbol values, made on first use; the few most recent ones are kept.
   Result<std::shared_ptr<const Program>> program(const SymbolValues& symbols, int threads);
 
@@ -47,6 +54,7 @@ class Engine {
   MemorySource memory_;
   ConstantStore constants_;
   bool data_dependent_ = false;
+  std::atomic<int> generation_ = 0;
   std::mutex mutex_;
   struct CachedProgram {
     SymbolValues symbols;
@@ -124,6 +132,7 @@ class Context {
   void* given_arena_ = nullptr;  ///< The application's, instead of arena_.
   size_t given_arena_size_ = 0;
   bool expects_arena_ = false;
+  int generation_ = 0;                   ///< Of the engine, as of the last prepare().
   std::unique_ptr<GraphReplay> replay_;  ///< Null: not wanted.
   std::vector<void*> pointers_;
   StepTimes* times_ = nullptr;

@@ -35,6 +35,11 @@ Result<const void*> ConstantStore::find(const Tensor& tensor) {
   return static_cast<const void*>(copy.get());
 }
 
+void ConstantStore::clear() {
+  const std::lock_guard lock(mutex_);
+  copies_.clear();
+}
+
 Result<std::unique_ptr<Program>> Program::create(const Backend& backend, ConstantStore& constants,
                                                  ConcreteGraph graph, int threads) {
   auto program = std::unique_ptr<Program>(new Program(std::move(graph)));

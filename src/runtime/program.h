@@ -31,6 +31,8 @@ class ConstantStore {
       : backend_(std::move(backend)), memory_(std::move(memory)) {}
   /// Thread-safe.
   Result<const void*> find(const Tensor& tensor);
+  /// Forgets all copies; nothing may be running.
+  void clear();
 
  private:
   Backend backend_;

@@ -191,6 +191,10 @@ Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& 
     if (node->is<Constant>() || node->is<Dims>() || node->tactic == kViewTactic ||
         !concrete.resolved(*node))
       continue;
+    if (const auto known = options.chosen.find(node->name); known != options.chosen.end()) {
+      node->tactic = known->second;
+      continue;
+    }
     nodes.push_back(node.get());
     problems.push_back(concrete.problem(*node, backend, options.threads));
   }
@@ -198,6 +202,8 @@ Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& 
   if (!backend.device->unified()) selector.prepare(problems);
   for (size_t i = 0; i < nodes.size(); ++i) {
     TENON_ASSIGN(nodes[i]->tactic, selector.best(problems[i]));
+    if (options.progress && !options.progress(static_cast<int>(i), static_cast<int>(nodes.size())))
+      return user_error("the progress monitor stopped the build");
     if (options.logger != nullptr)
       options.logger->verbose("{}: {}", nodes[i]->name, nodes[i]->tactic);
   }

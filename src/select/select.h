@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 
 #include "base/log.h"
@@ -20,6 +21,10 @@ struct SelectOptions {
   bool use_cache = true;
   bool fail_on_cache_miss = false;
   size_t workspace_limit = SIZE_MAX;
+  /// By node name: tactics that were chosen before and are taken without a look at others.
+  std::map<std::string, std::string> chosen;
+  /// Told after each layer; false stops the build. May be null.
+  std::function<bool(int step, int steps)> progress;
   /// False for tactics that may not be used; null allows all.
   std::function<bool(const Tactic&)> allowed;
   Logger* logger = nullptr;

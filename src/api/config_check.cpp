@@ -1,0 +1,46 @@
+#include "api/config_check.h"
+
+namespace tenon::api {
+namespace {
+
+struct Note {
+  BuilderFlag flag;
+  const char* text;
+};
+
+/// Flags without effect, and why.
+constexpr Note kNotes[] = {
+    {BuilderFlag::kSPARSE_WEIGHTS, "there are no kernels for sparse weights"},
+    {BuilderFlag::kVERSION_COMPATIBLE, "plans are data and need no runtime of their own"},
+    {BuilderFlag::kEXCLUDE_LEAN_RUNTIME, "plans are data and need no runtime of their own"},
+    {BuilderFlag::kGPU_FALLBACK, "there is no DLA that layers could fall back from"},
+    {BuilderFlag::kWEIGHT_STREAMING, "weights are mapped from the plan and stay where they are"},
+    {BuilderFlag::kREJECT_EMPTY_ALGORITHMS, "algorithm selectors are not asked"},
+};
+
+}  // namespace
+
+Status check_config(const BuilderConfig& config, Logger& logger) {
+  if (config.getEngineCapability() != EngineCapability::kSTANDARD)
+    return unsupported("engine capability: safety and DLA engines are not built, only kSTANDARD");
+  if (config.getDefaultDeviceType() == DeviceType::kDLA)
+    return unsupported("setDefaultDeviceType(kDLA): there is no DLA");
+  if (config.getRuntimePlatform() != RuntimePlatform::kSAME_AS_BUILD)
+    return unsupported("setRuntimePlatform: plans are built for the platform of the build only");
+  if (config.getFlag(BuilderFlag::kSAFETY_SCOPE))
+    return unsupported("kSAFETY_SCOPE: there is no safety runtime");
+  const bool refit =
+      config.getFlag(BuilderFlag::kREFIT) || config.getFlag(BuilderFlag::kREFIT_INDIVIDUAL);
+  if (refit && config.getFlag(BuilderFlag::kREFIT_IDENTICAL))
+    return user_error("kREFIT and kREFIT_IDENTICAL exclude each other");
+  for (const Note& note : kNotes)
+    if (config.getFlag(note.flag))
+      logger.warning("Builder flag {} has no effect: {}", static_cast<int>(note.flag), note.text);
+  if (config.getHardwareCompatibilityLevel() != HardwareCompatibilityLevel::kNONE)
+    logger.warning(
+        "The hardware compatibility level has no effect: kernels are compiled where a plan is "
+        "loaded, and tactics that do not fit there give way to others");
+  return {};
+}
+
+}  // namespace tenon::api

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "api/builder_config.h"
+#include "base/status.h"
+
+namespace tenon::api {
+
+/// Refuses settings that cannot be honoured, with the reason; warns of those without effect.
+Status check_config(const BuilderConfig& config, Logger& logger);
+
+}  // namespace tenon::api

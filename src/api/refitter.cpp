@@ -1,0 +1,261 @@
+#include "api/refitter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "api/recipe.h"
+#include "network/convert.h"
+#include "ops/ops.h"
+
+namespace tenon::api {
+namespace {
+
+/// What the constant is for the first layer that reads it.
+WeightsRole role_of(const Value& value) {
+  if (value.uses().empty()) return WeightsRole::kCONSTANT;
+  const Use& use = value.uses()[0];
+  const bool convolves = use.node->is<Conv>() || use.node->is<Deconv>();
+  if (convolves && use.index == 1) return WeightsRole::kKERNEL;
+  if (convolves && use.index == 2) return WeightsRole::kBIAS;
+  if (use.node->is<BatchNorm>() && use.index == 1) return WeightsRole::kSCALE;
+  if (use.node->is<BatchNorm>() && use.index == 2) return WeightsRole::kSHIFT;
+  const auto* function = use.node->as<Pointwise>();
+  const Node& constant = *value.producer();
+  // A scale layer's product and sum have the origin of their constants.
+  if (function == nullptr || constant.origins.empty() || use.node->origins != constant.origins)
+    return WeightsRole::kCONSTANT;
+  return function->function == PointwiseFunction::k_mul   ? WeightsRole::kSCALE
+         : function->function == PointwiseFunction::k_add ? WeightsRole::kSHIFT
+                                                          : WeightsRole::kCONSTANT;
+}
+
+/// The layer that the role is one of.
+std::string layer_of(const Node& constant, WeightsRole role) {
+  if (!constant.origins.empty()) return constant.origins[0];
+  if (role == WeightsRole::kCONSTANT || constant.output()->uses().empty())
+    return constant.output()->name;
+  const Node& reader = *constant.output()->uses()[0].node;
+  return reader.origins.empty() ? reader.name : reader.origins[0];
+}
+
+bool finite(const Tensor& tensor) {
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    if (!std::isfinite(tensor.as_double(i))) return false;
+  return true;
+}
+
+}  // namespace
+
+bool Refitter::Entry::missing() const {
+  return !constant->value.defined() && !given.has_value();
+}
+
+Result<std::unique_ptr<Refitter>> Refitter::create(EngineHandle& engine,
+                                                   std::shared_ptr<network::Reporter> reporter) {
+  const Plan& plan = engine.engine().plan();
+  if (plan.network == nullptr)
+    return user_error("the plan cannot be refitted: build it with kREFIT or kREFIT_IDENTICAL");
+  std::unique_ptr<Refitter> refitter(new Refitter(engine, std::move(reporter)));
+  refitter->network_ = plan.network->clone();
+  const auto only = plan.settings.find("refit.only");
+  refitter->collect(*refitter->network_, only == plan.settings.end() ? std::vector<std::string>()
+                                                                     : lines_of(only->second));
+  return refitter;
+}
+
+void Refitter::collect(const Graph& graph, const std::vector<std::string>& only) {
+  for_each_constant(graph, [&](Node& node) {
+    auto* constant = node.as<Constant>();
+    const bool weights = is_real(constant->value.type()) || is_strippable(constant->value);
+    const std::string& name = node.output()->name;
+    if (!weights || name.empty()) return;
+    const bool wanted = only.empty() || std::find(only.begin(), only.end(), name) != only.end();
+    if (!wanted && constant->value.defined()) return;
+    const WeightsRole role = role_of(*node.output());
+    entries_.push_back({name, layer_of(node, role), role, constant, std::nullopt});
+  });
+}
+
+Refitter::Entry* Refitter::find(const char* name, const char* method) const {
+  for (Entry& entry : entries_)
+    if (name != nullptr && entry.name == name) return &entry;
+  if (method != nullptr)
+    reporter_->report(user_error("{}: the engine has no weights '{}' that could be refitted",
+                                 method, name == nullptr ? "(null)" : name));
+  return nullptr;
+}
+
+bool Refitter::give(Entry& entry, const Weights& weights) {
+  const Tensor& old = entry.constant->value;
+  const auto type = network::to_public(old.type());
+  const bool fits = weights.values != nullptr && weights.count == old.count() && type.has_value() &&
+                    weights.type == *type;
+  if (!fits) {
+    reporter_->report(user_error("weights '{}' are {} values of type {}; {} of {} were given",
+                                 entry.name, old.count(), name_of(old.type()), weights.count,
+                                 name_of(network::from_public(weights.type))));
+    return false;
+  }
+  if (validate_ && is_real(old.type()) && !finite(network::to_tensor(weights, old.extents()))) {
+    reporter_->report(user_error("weights '{}' hold numbers that are not finite", entry.name));
+    return false;
+  }
+  entry.given = weights;
+  return true;
+}
+
+bool Refitter::setNamedWeights(const char* name, Weights weights) noexcept {
+  Entry* entry = find(name, "setNamedWeights");
+  return entry != nullptr && give(*entry, weights);
+}
+
+bool Refitter::setNamedWeights(const char* name, Weights weights,
+                               TensorLocation location) noexcept {
+  const bool host =
+      location == TensorLocation::kHOST || engine_.engine().backend().device->unified();
+  if (host) return setNamedWeights(name, weights);
+  reporter_->report(unsupported("setNamedWeights: weights are taken from host memory"));
+  return false;
+}
+
+bool Refitter::setWeights(const char* layerName, WeightsRole role, Weights weights) noexcept {
+  for (Entry& entry : entries_)
+    if (layerName != nullptr && entry.layer == layerName &&
+        (entry.role == role || role == WeightsRole::kANY))
+      return give(entry, weights);
+  reporter_->report(user_error("setWeights: layer '{}' has no weights of role {}",
+                               layerName == nullptr ? "(null)" : layerName,
+                               static_cast<int>(role)));
+  return false;
+}
+
+Status Refitter::refit() {
+  for (const Entry& entry : entries_)
+    if (entry.missing())
+      return user_error("weights '{}' are missing: getMissingWeights lists all", entry.name);
+  std::vector<Tensor> old;
+  for (Entry& entry : entries_) {
+    old.push_back(entry.constant->value);
+    if (!entry.given.has_value()) continue;
+    const Tensor given = network::to_tensor(*entry.given, old.back().extents());
+    Tensor copy(given.type(), given.extents());
+    std::copy_n(given.bytes(), given.byte_count(), copy.mutable_bytes());
+    entry.constant->value = std::move(copy);
+  }
+  const Engine& engine = engine_.engine();
+  Result<Plan> plan = optimize_again(engine.plan(), network_->clone(), engine.backend());
+  Status status = plan.ok() ? Status() : Status(plan.error());
+  if (status.ok()) {
+    plan->network = network_->clone();
+    status = engine_.engine().refit(std::move(plan).value());
+  }
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    if (!status.ok()) entries_[i].constant->value = old[i];
+    if (status.ok()) entries_[i].given.reset();
+  }
+  return status;
+}
+
+bool Refitter::refitCudaEngine() noexcept {
+  const Status status = refit();
+  if (!status.ok()) reporter_->report(status.error());
+  return status.ok();
+}
+
+bool Refitter::refitCudaEngineAsync(cudaStream_t) noexcept {
+  return refitCudaEngine();
+}
+
+template <class Keep>
+int32_t Refitter::list(int32_t size, const char** names, Keep keep) const {
+  int32_t count = 0;
+  for (const Entry& entry : entries_) {
+    if (!keep(entry)) continue;
+    if (names != nullptr && count < size) names[count] = entry.name.c_str();
+    ++count;
+  }
+  return count;
+}
+
+template <class Keep>
+int32_t Refitter::list_roles(int32_t size, const char** layers, WeightsRole* roles,
+                             Keep keep) const {
+  int32_t count = 0;
+  for (const Entry& entry : entries_) {
+    if (!keep(entry)) continue;
+    if (layers != nullptr && count < size) layers[count] = entry.layer.c_str();
+    if (roles != nullptr && count < size) roles[count] = entry.role;
+    ++count;
+  }
+  return count;
+}
+
+int32_t Refitter::getMissing(int32_t size, const char** layers, WeightsRole* roles) noexcept {
+  return list_roles(size, layers, roles, [](const Entry& entry) { return entry.missing(); });
+}
+int32_t Refitter::getAll(int32_t size, const char** layers, WeightsRole* roles) noexcept {
+  return list_roles(size, layers, roles, [](const Entry&) { return true; });
+}
+int32_t Refitter::getMissingWeights(int32_t size, const char** names) noexcept {
+  return list(size, names, [](const Entry& entry) { return entry.missing(); });
+}
+int32_t Refitter::getAllWeights(int32_t size, const char** names) noexcept {
+  return list(size, names, [](const Entry&) { return true; });
+}
+
+Weights Refitter::getNamedWeights(const char* name) const noexcept {
+  const Entry* entry = find(name, nullptr);
+  return entry == nullptr || !entry->given.has_value()
+             ? Weights{nvinfer1::DataType::kFLOAT, nullptr, 0}
+             : *entry->given;
+}
+
+TensorLocation Refitter::getWeightsLocation(const char*) const noexcept {
+  return TensorLocation::kHOST;
+}
+
+bool Refitter::unsetNamedWeights(const char* name) noexcept {
+  Entry* entry = find(name, "unsetNamedWeights");
+  if (entry == nullptr || !entry->given.has_value()) return false;
+  entry->given.reset();
+  return true;
+}
+
+Weights Refitter::getWeightsPrototype(const char* name) const noexcept {
+  const Entry* entry = find(name, "getWeightsPrototype");
+  if (entry == nullptr) return {nvinfer1::DataType::kFLOAT, nullptr, -1};
+  const Tensor& tensor = entry->constant->value;
+  return {network::to_public(tensor.type()).value_or(nvinfer1::DataType::kFLOAT), nullptr,
+          tensor.count()};
+}
+
+bool Refitter::setDynamicRange(const char*, float, float) noexcept {
+  reporter_->report(unsupported("dynamic ranges are not refitted: quantize in the network"));
+  return false;
+}
+float Refitter::getDynamicRangeMin(const char*) const noexcept {
+  return std::numeric_limits<float>::quiet_NaN();
+}
+float Refitter::getDynamicRangeMax(const char*) const noexcept {
+  return std::numeric_limits<float>::quiet_NaN();
+}
+int32_t Refitter::getTensorsWithDynamicRange(int32_t, const char**) const noexcept {
+  return 0;
+}
+void Refitter::setErrorRecorder(IErrorRecorder* recorder) noexcept {
+  reporter_->set_recorder(recorder);
+}
+IErrorRecorder* Refitter::getErrorRecorder() const noexcept {
+  return reporter_->recorder();
+}
+ILogger* Refitter::getLogger() const noexcept {
+  return reporter_->logger();
+}
+bool Refitter::setMaxThreads(int32_t maxThreads) noexcept {
+  if (maxThreads < 1) return false;
+  max_threads_ = maxThreads;
+  return true;
+}
+
+}  // namespace tenon::api

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/engine.h"
+#include "ops/structure.h"
+
+namespace tenon::api {
+
+/// IRefitter: new weights go into the network that the plan keeps, which is optimized again with
+/// the tactics of the plan; so whatever passes made of the weights follows. Not thread-safe.
+class Refitter final : public IRefitter {
+ public:
+  static Result<std::unique_ptr<Refitter>> create(EngineHandle& engine,
+                                                  std::shared_ptr<network::Reporter> reporter);
+
+  bool setWeights(const char* layerName, WeightsRole role, Weights weights) noexcept override;
+  bool refitCudaEngine() noexcept override;
+  int32_t getMissing(int32_t size, const char** layerNames, WeightsRole* roles) noexcept override;
+  int32_t getAll(int32_t size, const char** layerNames, WeightsRole* roles) noexcept override;
+  bool setDynamicRange(const char* tensorName, float min, float max) noexcept override;
+  float getDynamicRangeMin(const char* tensorName) const noexcept override;
+  float getDynamicRangeMax(const char* tensorName) const noexcept override;
+  int32_t getTensorsWithDynamicRange(int32_t size, const char** names) const noexcept override;
+  void setErrorRecorder(IErrorRecorder* recorder) noexcept override;
+  IErrorRecorder* getErrorRecorder() const noexcept override;
+  bool setNamedWeights(const char* name, Weights weights) noexcept override;
+  int32_t getMissingWeights(int32_t size, const char** names) noexcept override;
+  int32_t getAllWeights(int32_t size, const char** names) noexcept override;
+  ILogger* getLogger() const noexcept override;
+  bool setMaxThreads(int32_t maxThreads) noexcept override;
+  int32_t getMaxThreads() const noexcept override { return max_threads_; }
+  bool setNamedWeights(const char* name, Weights weights,
+                       TensorLocation location) noexcept override;
+  Weights getNamedWeights(const char* name) const noexcept override;
+  TensorLocation getWeightsLocation(const char* name) const noexcept override;
+  bool unsetNamedWeights(const char* name) noexcept override;
+  void setWeightsValidation(bool validate) noexcept override { validate_ = validate; }
+  bool getWeightsValidation() const noexcept override { return validate_; }
+  bool refitCudaEngineAsync(cudaStream_t stream) noexcept override;
+  Weights getWeightsPrototype(const char* name) const noexcept override;
+
+ private:
+  /// One constant of the network.
+  struct Entry {
+    std::string name, layer;
+    WeightsRole role = WeightsRole::kCONSTANT;
+    Constant* constant = nullptr;
+    std::optional<Weights> given;
+    bool missing() const;
+  };
+
+  Refitter(EngineHandle& engine, std::shared_ptr<network::Reporter> reporter)
+      : engine_(engine), reporter_(std::move(reporter)) {}
+  void collect(const Graph& graph, const std::vector<std::string>& only);
+  Entry* find(const char* name, const char* method) const;
+  bool give(Entry& entry, const Weights& weights);
+  Status refit();
+  template <class Keep>
+  int32_t list(int32_t size, const char** names, Keep keep) const;
+  template <class Keep>
+  int32_t list_roles(int32_t size, const char** layers, WeightsRole* roles, Keep keep) const;
+
+  EngineHandle& engine_;
+  std::shared_ptr<network::Reporter> reporter_;
+  std::unique_ptr<Graph> network_;
+  mutable std::vector<Entry> entries_;
+  bool validate_ = true;
+  int32_t max_threads_ = 1;
+};
+
+}  // namespace tenon::api

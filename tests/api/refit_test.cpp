@@ -1,0 +1,168 @@
+// Refitting: other weights in a plan, also where passes have made something else of them.
+#include <cmath>
+#include <set>
+
+#include "harness.h"
+
+namespace api_test {
+namespace {
+
+using F = std::vector<float>;
+
+/// y = relu(scale(conv(x))): the scale goes into the convolution's weights.
+struct Network : Session {
+  F kernel, scale, shift;
+  Network(float k, float s, float b) : kernel(36, k), scale(2, s), shift(2, b) {
+    ITensor* x = input("x", DataType::kFLOAT, {1, 2, 4, 4});
+    auto* conv = network->addConvolutionNd(*x, 2, dims({3, 3}), weights(kernel), Weights{});
+    conv->setName("conv");
+    auto* bn = network->addScaleNd(*conv->getOutput(0), ScaleMode::kCHANNEL, weights(shift),
+                                   weights(scale), Weights{}, 1);
+    bn->setName("bn");
+    output(network->addActivation(*bn->getOutput(0), ActivationType::kRELU)->getOutput(0), "y");
+  }
+  F result() { return run({{"x", floats({1, 2, 4, 4}, F(32, 1.0F))}})["y"].values<float>(); }
+};
+
+std::set<std::string> names_of(IRefitter& refitter, bool missing) {
+  const auto list = [&](int32_t size, const char** names) {
+    return missing ? refitter.getMissingWeights(size, names) : refitter.getAllWeights(size, names);
+  };
+  std::vector<const char*> names(static_cast<size_t>(list(0, nullptr)));
+  EXPECT_EQ(list(static_cast<int32_t>(names.size()), names.data()),
+            static_cast<int32_t>(names.size()));
+  return {names.begin(), names.end()};
+}
+
+Weights of(const F& values) {
+  return {DataType::kFLOAT, values.data(), static_cast<int64_t>(values.size())};
+}
+
+TEST(Refit, FoldedWeightsFollow) {
+  Network session(1, 2, 3);
+  session.config->setFlag(BuilderFlag::kREFIT);
+  EXPECT_EQ(session.result(), F(8, 18 * 2 + 3));
+  EXPECT_TRUE(session.engine->isRefittable());
+  std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
+  ASSERT_NE(refitter, nullptr) << session.log.text();
+  EXPECT_EQ(names_of(*refitter, false),
+            (std::set<std::string>{"conv.kernel", "bn.scale", "bn.shift"}));
+  EXPECT_TRUE(names_of(*refitter, true).empty());
+  const F scale(2, 5), kernel(36, 2);
+  EXPECT_TRUE(refitter->setNamedWeights("bn.scale", of(scale)));
+  EXPECT_EQ(refitter->getNamedWeights("bn.scale").count, 2);
+  EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
+  EXPECT_EQ(session.result(), F(8, 18 * 5 + 3));
+  EXPECT_TRUE(refitter->setWeights("conv", WeightsRole::kKERNEL, of(kernel)));
+  EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
+  EXPECT_EQ(session.result(), F(8, 36 * 5 + 3));
+  // A plan written now holds the new weights.
+  const std::unique_ptr<IHostMemory> plan(session.engine->serialize());
+  session.context.reset();
+  session.engine.reset(session.runtime->deserializeCudaEngine(plan->data(), plan->size()));
+  session.context.reset(session.engine->createExecutionContext());
+  EXPECT_EQ(session.result(), F(8, 36 * 5 + 3));
+}
+
+TEST(Refit, StrippedPlansNeedTheirWeights) {
+  Network full(1, 2, 3);
+  full.config->setFlag(BuilderFlag::kREFIT_IDENTICAL);
+  full.result();
+  Network session(1, 2, 3);
+  session.config->setFlag(BuilderFlag::kSTRIP_PLAN);
+  session.config->setFlag(BuilderFlag::kREFIT_IDENTICAL);
+  ASSERT_TRUE(session.build());
+  EXPECT_LT(session.plan->size(), full.plan->size());
+  EXPECT_GT(session.engine->getEngineStat(EngineStat::kSTRIPPED_WEIGHTS_SIZE), 0);
+  F x(32, 1), y(8);
+  session.context->setTensorAddress("x", x.data());
+  session.context->setTensorAddress("y", y.data());
+  EXPECT_FALSE(session.context->enqueueV3(nullptr));
+  EXPECT_TRUE(session.log.complained("refit"));
+  std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
+  ASSERT_NE(refitter, nullptr);
+  EXPECT_EQ(names_of(*refitter, true), (std::set<std::string>{"conv.kernel"}));
+  EXPECT_FALSE(refitter->refitCudaEngine());
+  EXPECT_TRUE(session.log.complained("conv.kernel"));
+  EXPECT_TRUE(refitter->setNamedWeights("conv.kernel", of(session.kernel)));
+  EXPECT_TRUE(names_of(*refitter, true).empty());
+  EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
+  EXPECT_TRUE(session.context->enqueueV3(nullptr)) << session.log.text();
+  EXPECT_EQ(y, F(8, 39));
+}
+
+TEST(Refit, NamesAndRoles) {
+  Network session(1, 2, 3);
+  session.config->setFlag(BuilderFlag::kREFIT);
+  ASSERT_TRUE(session.build());
+  std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
+  const char* layers[3] = {};
+  WeightsRole roles[3] = {};
+  ASSERT_EQ(refitter->getAll(3, layers, roles), 3);
+  std::set<std::pair<std::string, WeightsRole>> all;
+  for (int i = 0; i < 3; ++i) all.emplace(layers[i], roles[i]);
+  EXPECT_TRUE(all.count({"conv", WeightsRole::kKERNEL}));
+  EXPECT_TRUE(all.count({"bn", WeightsRole::kSCALE}));
+  EXPECT_TRUE(all.count({"bn", WeightsRole::kSHIFT}));
+  EXPECT_EQ(refitter->getWeightsPrototype("conv.kernel").count, 36);
+  EXPECT_EQ(refitter->getWeightsPrototype("conv.kernel").type, DataType::kFLOAT);
+}
+
+TEST(Refit, UserNamesAndIndividualWeights) {
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {1, 2});
+  const Weights w = session.weights({1, 2, 3, 4}), b = session.weights({5, 6});
+  session.network->setWeightsName(w, "w");
+  session.network->setWeightsName(b, "b");
+  EXPECT_TRUE(session.network->markWeightsRefittable("w"));
+  EXPECT_TRUE(session.network->areWeightsMarkedRefittable("w"));
+  ITensor* matrix = session.network->addConstant(dims({2, 2}), w)->getOutput(0);
+  ITensor* bias = session.network->addConstant(dims({1, 2}), b)->getOutput(0);
+  ITensor* product =
+      session.network
+          ->addMatrixMultiply(*x, MatrixOperation::kNONE, *matrix, MatrixOperation::kNONE)
+          ->getOutput(0);
+  session.output(
+      session.network->addElementWise(*product, *bias, ElementWiseOperation::kSUM)->getOutput(0),
+      "y");
+  session.config->setFlag(BuilderFlag::kREFIT_INDIVIDUAL);
+  expect_near(session.run({{"x", floats({1, 2}, {1, 1})}})["y"], {9, 12});
+  std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
+  EXPECT_EQ(names_of(*refitter, false), (std::set<std::string>{"w"}));
+  const F other = {1, 0, 0, 1};
+  EXPECT_FALSE(refitter->setNamedWeights("b", of({1, 1})));
+  EXPECT_TRUE(session.log.complained("'b'"));
+  EXPECT_TRUE(refitter->setNamedWeights("w", of(other)));
+  EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
+  expect_near(session.run({{"x", floats({1, 2}, {1, 1})}})["y"], {6, 7});
+}
+
+TEST(Refit, WrongWeightsAreRefused) {
+  Network session(1, 2, 3);
+  ASSERT_TRUE(session.build());
+  EXPECT_FALSE(session.engine->isRefittable());
+  EXPECT_EQ(createInferRefitter(*session.engine, session.log), nullptr);
+  EXPECT_TRUE(session.log.complained("kREFIT"));
+  Network other(1, 2, 3);
+  other.config->setFlag(BuilderFlag::kREFIT);
+  ASSERT_TRUE(other.build());
+  std::unique_ptr<IRefitter> refitter(createInferRefitter(*other.engine, other.log));
+  EXPECT_FALSE(refitter->setNamedWeights("nothing", of({1})));
+  EXPECT_TRUE(other.log.complained("'nothing'"));
+  EXPECT_FALSE(refitter->setNamedWeights(nullptr, of({1})));
+  EXPECT_TRUE(other.log.complained("null"));
+  EXPECT_FALSE(refitter->setNamedWeights("bn.scale", of({1})));
+  EXPECT_TRUE(other.log.complained("2 values"));
+  const F bad = {1, std::nanf("")};
+  EXPECT_FALSE(refitter->setNamedWeights("bn.scale", of(bad)));
+  EXPECT_TRUE(other.log.complained("not finite"));
+  refitter->setWeightsValidation(false);
+  EXPECT_TRUE(refitter->setNamedWeights("bn.scale", of(bad)));
+  EXPECT_TRUE(refitter->unsetNamedWeights("bn.scale"));
+  EXPECT_FALSE(refitter->unsetNamedWeights("bn.scale"));
+  EXPECT_FALSE(refitter->setWeights("bn", WeightsRole::kKERNEL, of({1, 1})));
+  EXPECT_TRUE(other.log.complained("role"));
+}
+
+}  // namespace
+}  // namespace api_test

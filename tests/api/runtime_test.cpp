@@ -1,0 +1,371 @@
+// Engines, contexts, profiles, caches, reports and their refusals.
+#include <atomic>
+
+#include "harness.h"
+
+namespace api_test {
+namespace {
+
+using F = std::vector<float>;
+
+/// y = relu(x w), x [batch, 4] with batch from 1 to 8.
+struct Dynamic : Session {
+  explicit Dynamic() {
+    ITensor* x = input("x", DataType::kFLOAT, {-1, 4});
+    F w(4 * 16);
+    for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(i % 7) - 3;
+    auto* product = network->addMatrixMultiply(*x, MatrixOperation::kNONE, *constant({4, 16}, w),
+                                               MatrixOperation::kNONE);
+    product->setName("product");
+    auto* soft = network->addSoftMax(*product->getOutput(0));
+    soft->setAxes(2);
+    soft->setName("soft");
+    output(soft->getOutput(0), "y");
+    profile("x", {1, 4}, {2, 4}, {8, 4});
+  }
+};
+
+TEST(Engine, DescribesItsTensors) {
+  Dynamic session;
+  session.network->setName("test network");
+  ASSERT_TRUE(session.build());
+  const ICudaEngine& engine = *session.engine;
+  EXPECT_STREQ(engine.getName(), "test network");
+  EXPECT_EQ(engine.getNbIOTensors(), 2);
+  EXPECT_STREQ(engine.getIOTensorName(0), "x");
+  EXPECT_STREQ(engine.getIOTensorName(1), "y");
+  EXPECT_EQ(engine.getIOTensorName(2), nullptr);
+  EXPECT_EQ(engine.getTensorIOMode("x"), TensorIOMode::kINPUT);
+  EXPECT_EQ(engine.getTensorIOMode("y"), TensorIOMode::kOUTPUT);
+  EXPECT_EQ(engine.getTensorIOMode("z"), TensorIOMode::kNONE);
+  EXPECT_EQ(extents_of(engine.getTensorShape("x")), (std::vector<int64_t>{-1, 4}));
+  EXPECT_EQ(extents_of(engine.getTensorShape("y")), (std::vector<int64_t>{-1, 16}));
+  EXPECT_EQ(engine.getTensorShape("z").nbDims, -1);
+  EXPECT_TRUE(session.log.complained("'z'"));
+  EXPECT_EQ(engine.getTensorDataType("x"), DataType::kFLOAT);
+  EXPECT_EQ(engine.getTensorBytesPerComponent("x"), 4);
+  EXPECT_EQ(engine.getTensorBytesPerComponent("z"), -1);
+  EXPECT_EQ(engine.getTensorComponentsPerElement("x"), 1);
+  EXPECT_EQ(engine.getTensorFormat("x"), TensorFormat::kLINEAR);
+  EXPECT_NE(std::string(engine.getTensorFormatDesc("x")).find("FP32"), std::string::npos);
+  EXPECT_EQ(engine.getTensorVectorizedDim("x"), -1);
+  EXPECT_EQ(engine.getTensorLocation("x"), TensorLocation::kDEVICE);
+  EXPECT_FALSE(engine.isShapeInferenceIO("x"));
+  EXPECT_EQ(engine.getNbOptimizationProfiles(), 1);
+  EXPECT_EQ(extents_of(engine.getProfileShape("x", 0, OptProfileSelector::kMAX)),
+            (std::vector<int64_t>{8, 4}));
+  EXPECT_EQ(engine.getProfileShape("x", 1, OptProfileSelector::kMAX).nbDims, -1);
+  EXPECT_EQ(engine.getProfileShape("y", 0, OptProfileSelector::kMAX).nbDims, -1);
+  EXPECT_GE(engine.getNbLayers(), 1);
+  EXPECT_EQ(engine.getNbAuxStreams(), 0);
+  EXPECT_EQ(engine.getEngineCapability(), EngineCapability::kSTANDARD);
+  EXPECT_EQ(engine.getHardwareCompatibilityLevel(), HardwareCompatibilityLevel::kNONE);
+  EXPECT_EQ(engine.getProfilingVerbosity(), ProfilingVerbosity::kLAYER_NAMES_ONLY);
+  EXPECT_FALSE(engine.hasImplicitBatchDimension());
+  EXPECT_GT(engine.getEngineStat(EngineStat::kTOTAL_WEIGHTS_SIZE), 0);
+  EXPECT_EQ(engine.getAliasedInputTensor("y"), nullptr);
+}
+
+TEST(Context, ShapesAreCheckedAgainstTheProfile) {
+  Dynamic session;
+  ASSERT_TRUE(session.build());
+  IExecutionContext& context = *session.context;
+  EXPECT_FALSE(context.allInputDimensionsSpecified());
+  const char* missing[2] = {};
+  EXPECT_EQ(context.inferShapes(2, missing), 1);
+  EXPECT_STREQ(missing[0], "x");
+  EXPECT_FALSE(context.setInputShape("x", dims({9, 4})));
+  EXPECT_FALSE(session.log.text().empty());
+  session.log.errors.clear();
+  EXPECT_FALSE(context.setInputShape("x", dims({2, 5})));
+  EXPECT_FALSE(context.setInputShape("y", dims({2, 16})));
+  EXPECT_FALSE(context.setInputShape(nullptr, dims({2, 4})));
+  EXPECT_TRUE(context.setInputShape("x", dims({3, 4})));
+  EXPECT_TRUE(context.allInputDimensionsSpecified());
+  EXPECT_EQ(context.inferShapes(0, nullptr), 0);
+  EXPECT_EQ(extents_of(context.getTensorShape("y")), (std::vector<int64_t>{3, 16}));
+  EXPECT_EQ(extents_of(context.getTensorStrides("y")), (std::vector<int64_t>{16, 1}));
+  EXPECT_EQ(context.getMaxOutputSize("y"), 3 * 16 * 4);
+  EXPECT_EQ(context.getOptimizationProfile(), 0);
+  EXPECT_FALSE(context.setOptimizationProfileAsync(1, nullptr));
+  EXPECT_TRUE(context.setOptimizationProfileAsync(0, nullptr));
+}
+
+TEST(Context, WrongOrderOfCallsIsExplained) {
+  Dynamic session;
+  ASSERT_TRUE(session.build());
+  IExecutionContext& context = *session.context;
+  EXPECT_FALSE(context.enqueueV3(nullptr));
+  EXPECT_TRUE(session.log.complained("shape of input 'x'"));
+  EXPECT_TRUE(context.setInputShape("x", dims({1, 4})));
+  EXPECT_FALSE(context.enqueueV3(nullptr));
+  EXPECT_TRUE(session.log.complained("no address"));
+  EXPECT_FALSE(context.setTensorAddress("z", nullptr));
+  EXPECT_TRUE(session.log.complained("'z'"));
+  EXPECT_FALSE(context.executeV2(nullptr));
+}
+
+TEST(Context, ExecutesBindingsInOrder) {
+  Dynamic session;
+  ASSERT_TRUE(session.build());
+  EXPECT_TRUE(session.context->setInputShape("x", dims({1, 4})));
+  F x = {1, 2, 3, 4}, y(16);
+  void* bindings[] = {x.data(), y.data()};
+  EXPECT_TRUE(session.context->executeV2(bindings));
+  float sum = 0;
+  for (float value : y) sum += value;
+  EXPECT_NEAR(sum, 1, 1e-5);
+  EXPECT_EQ(session.context->getTensorAddress("x"), x.data());
+}
+
+TEST(Context, RunsInTheApplicationsMemory) {
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {64, 64});
+  ITensor* value = x;
+  for (int i = 0; i < 3; ++i) {
+    value = session.network
+                ->addMatrixMultiply(*value, MatrixOperation::kNONE, *x, MatrixOperation::kNONE)
+                ->getOutput(0);
+    auto* soft = session.network->addSoftMax(*value);
+    soft->setAxes(2);
+    value = soft->getOutput(0);
+  }
+  session.output(value, "y");
+  ASSERT_TRUE(session.build());
+  const int64_t size = session.engine->getDeviceMemorySizeV2();
+  ASSERT_GT(size, 0);
+  EXPECT_EQ(session.engine->getDeviceMemorySizeForProfileV2(0), size);
+  std::unique_ptr<IExecutionContext> context(
+      session.engine->createExecutionContextWithoutDeviceMemory());
+  F in(64 * 64, 0.01F), out(64 * 64);
+  context->setTensorAddress("x", in.data());
+  context->setTensorAddress("y", out.data());
+  EXPECT_FALSE(context->enqueueV3(nullptr));
+  EXPECT_TRUE(session.log.complained("memory"));
+  std::vector<std::byte> memory(static_cast<size_t>(size) + 256);
+  void* aligned = memory.data();
+  size_t space = memory.size();
+  std::align(256, static_cast<size_t>(size), aligned, space);
+  context->setDeviceMemoryV2(aligned, size - 1);
+  EXPECT_FALSE(context->enqueueV3(nullptr));
+  EXPECT_TRUE(session.log.complained("bytes"));
+  context->setDeviceMemoryV2(aligned, size);
+  EXPECT_TRUE(context->enqueueV3(nullptr)) << session.log.text();
+  EXPECT_NEAR(out[0], 1.0F / 64, 1e-5);
+  bool used = false;
+  for (std::byte byte : memory) used = used || byte != std::byte{0};
+  EXPECT_TRUE(used) << "the memory was not touched";
+}
+
+class Times final : public IProfiler {
+ public:
+  void reportLayerTime(const char* name, float ms) noexcept override {
+    layers.emplace_back(name);
+    EXPECT_GE(ms, 0);
+  }
+  std::vector<std::string> layers;
+};
+
+TEST(Context, ReportsLayerTimes) {
+  Dynamic session;
+  ASSERT_TRUE(session.build());
+  Times times;
+  session.context->setProfiler(&times);
+  EXPECT_EQ(session.context->getProfiler(), &times);
+  session.run({{"x", floats({1, 4}, {1, 2, 3, 4})}});
+  EXPECT_FALSE(times.layers.empty());
+  times.layers.clear();
+  session.context->setEnqueueEmitsProfile(false);
+  session.run({{"x", floats({1, 4}, {1, 2, 3, 4})}});
+  EXPECT_TRUE(times.layers.empty());
+  EXPECT_TRUE(session.context->reportToProfiler());
+  EXPECT_FALSE(times.layers.empty());
+}
+
+TEST(Inspector, GivesJson) {
+  Dynamic session;
+  session.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
+  ASSERT_TRUE(session.build());
+  std::unique_ptr<IEngineInspector> inspector(session.engine->createEngineInspector());
+  const std::string all = inspector->getEngineInformation(LayerInformationFormat::kJSON);
+  EXPECT_NE(all.find("\"Layers\""), std::string::npos);
+  EXPECT_NE(all.find("\"Bindings\""), std::string::npos);
+  EXPECT_NE(all.find("product"), std::string::npos);
+  const std::string one = inspector->getLayerInformation(0, LayerInformationFormat::kONELINE);
+  EXPECT_FALSE(one.empty());
+}
+
+class Recorder final : public IErrorRecorder {
+ public:
+  int32_t getNbErrors() const noexcept override { return static_cast<int32_t>(errors.size()); }
+  ErrorCode getErrorCode(int32_t i) const noexcept override { return errors[i].first; }
+  ErrorDesc getErrorDesc(int32_t i) const noexcept override { return errors[i].second.c_str(); }
+  bool hasOverflowed() const noexcept override { return false; }
+  void clear() noexcept override { errors.clear(); }
+  bool reportError(ErrorCode code, ErrorDesc text) noexcept override {
+    errors.emplace_back(code, text);
+    return true;
+  }
+  RefCount incRefCount() noexcept override { return ++references; }
+  RefCount decRefCount() noexcept override { return --references; }
+  std::vector<std::pair<ErrorCode, std::string>> errors;
+  std::atomic<int32_t> references = 0;
+};
+
+TEST(ErrorRecorder, ReceivesErrorsOfBuilderAndNetwork) {
+  Recorder recorder;
+  {
+    Session session;
+    session.builder->setErrorRecorder(&recorder);
+    EXPECT_EQ(session.builder->getErrorRecorder(), &recorder);
+    EXPECT_EQ(recorder.references, 1);
+    EXPECT_EQ(session.network->addInput(nullptr, DataType::kFLOAT, dims({1})), nullptr);
+    ASSERT_EQ(recorder.getNbErrors(), 1);
+    EXPECT_EQ(recorder.getErrorCode(0), ErrorCode::kINVALID_ARGUMENT);
+    EXPECT_NE(std::string(recorder.getErrorDesc(0)).find("addInput"), std::string::npos);
+  }
+  EXPECT_EQ(recorder.references, 0);
+}
+
+class Monitor final : public IProgressMonitor {
+ public:
+  void phaseStart(const char* phase, const char* parent, int32_t steps) noexcept override {
+    EXPECT_GT(steps, 0);
+    EXPECT_EQ(parent == nullptr, open.empty());
+    open.emplace_back(phase);
+    ++phases;
+  }
+  bool stepComplete(const char* phase, int32_t) noexcept override {
+    EXPECT_EQ(open.back(), phase);
+    return ++steps != stop_at;
+  }
+  void phaseFinish(const char* phase) noexcept override {
+    EXPECT_EQ(open.back(), phase);
+    open.pop_back();
+  }
+  std::vector<std::string> open;
+  int phases = 0, steps = 0, stop_at = -1;
+};
+
+TEST(ProgressMonitor, IsToldAndCanStop) {
+  Dynamic session;
+  Monitor monitor;
+  session.config->setProgressMonitor(&monitor);
+  ASSERT_TRUE(session.build());
+  EXPECT_EQ(monitor.phases, 2);
+  EXPECT_GT(monitor.steps, 2);
+  EXPECT_TRUE(monitor.open.empty());
+  Monitor stopping;
+  stopping.stop_at = 2;
+  session.config->setProgressMonitor(&stopping);
+  EXPECT_EQ(session.builder->buildSerializedNetwork(*session.network, *session.config), nullptr);
+  EXPECT_TRUE(session.log.complained("progress monitor"));
+  EXPECT_TRUE(stopping.open.empty());
+}
+
+TEST(TimingCache, SerializesCombinesAndResets) {
+  Dynamic session;
+  std::unique_ptr<ITimingCache> cache(session.config->createTimingCache(nullptr, 0));
+  ASSERT_NE(cache, nullptr);
+  EXPECT_TRUE(session.config->setTimingCache(*cache, false));
+  EXPECT_EQ(session.config->getTimingCache(), cache.get());
+  session.config->setBuilderOptimizationLevel(5);
+  ASSERT_TRUE(session.build());
+  const int64_t count = cache->queryKeys(nullptr, 0);
+  std::unique_ptr<IHostMemory> bytes(cache->serialize());
+  std::unique_ptr<ITimingCache> copy(
+      session.config->createTimingCache(bytes->data(), bytes->size()));
+  ASSERT_NE(copy, nullptr);
+  EXPECT_EQ(copy->queryKeys(nullptr, 0), count);
+  std::unique_ptr<ITimingCache> empty(session.config->createTimingCache(nullptr, 0));
+  EXPECT_TRUE(empty->combine(*copy, false));
+  EXPECT_EQ(empty->queryKeys(nullptr, 0), count);
+  EXPECT_TRUE(empty->reset());
+  EXPECT_EQ(empty->queryKeys(nullptr, 0), 0);
+  EXPECT_EQ(session.config->createTimingCache("nonsense", 8), nullptr);
+  EXPECT_FALSE(session.log.text().empty());
+}
+
+TEST(Config, RefusalsHaveReasons) {
+  const auto refused = [](const char* words, auto&& set) {
+    Dynamic session;
+    set(*session.config);
+    EXPECT_EQ(session.builder->buildSerializedNetwork(*session.network, *session.config), nullptr);
+    EXPECT_TRUE(session.log.complained(words));
+  };
+  refused("DLA", [](IBuilderConfig& c) { c.setDefaultDeviceType(DeviceType::kDLA); });
+  refused("safety", [](IBuilderConfig& c) { c.setEngineCapability(EngineCapability::kSAFETY); });
+  refused("platform",
+          [](IBuilderConfig& c) { c.setRuntimePlatform(RuntimePlatform::kWINDOWS_AMD64); });
+  refused("exclude each other", [](IBuilderConfig& c) {
+    c.setFlag(BuilderFlag::kREFIT);
+    c.setFlag(BuilderFlag::kREFIT_IDENTICAL);
+  });
+  Dynamic session;
+  session.config->setHardwareCompatibilityLevel(HardwareCompatibilityLevel::kAMPERE_PLUS);
+  session.config->setFlag(BuilderFlag::kWEIGHT_STREAMING);
+  ASSERT_TRUE(session.build());
+  EXPECT_GE(session.log.warnings.size(), 2U);
+  EXPECT_FALSE(session.engine->setWeightStreamingBudgetV2(1));
+  EXPECT_TRUE(session.log.complained("streamed"));
+  EXPECT_EQ(session.engine->getStreamableWeightsSize(), 0);
+  std::unique_ptr<ISerializationConfig> config(session.engine->createSerializationConfig());
+  EXPECT_TRUE(config->setFlag(SerializationFlag::kEXCLUDE_WEIGHTS));
+  EXPECT_EQ(session.engine->serializeWithConfig(*config), nullptr);
+  EXPECT_TRUE(session.log.complained("kREFIT"));
+}
+
+TEST(Plan, DamageIsNoticed) {
+  Dynamic session;
+  ASSERT_TRUE(session.build());
+  std::vector<char> bytes(session.plan->size());
+  std::memcpy(bytes.data(), session.plan->data(), bytes.size());
+  bytes[bytes.size() / 2] ^= 1;
+  EXPECT_EQ(session.runtime->deserializeCudaEngine(bytes.data(), bytes.size()), nullptr);
+  EXPECT_FALSE(session.log.text().empty());
+  EXPECT_EQ(session.runtime->deserializeCudaEngine(bytes.data(), 10), nullptr);
+  EXPECT_EQ(session.runtime->deserializeCudaEngine(nullptr, 10), nullptr);
+}
+
+TEST(Plan, TwoContextsAreIndependent) {
+  Dynamic session;
+  ASSERT_TRUE(session.build());
+  std::unique_ptr<IExecutionContext> other(session.engine->createExecutionContext());
+  F x1 = {1, 0, 0, 0}, x2 = {0, 1, 0, 0, 0, 0, 1, 0}, y1(16), y2(32);
+  EXPECT_TRUE(session.context->setInputShape("x", dims({1, 4})));
+  EXPECT_TRUE(other->setInputShape("x", dims({2, 4})));
+  void *first[] = {x1.data(), y1.data()}, *second[] = {x2.data(), y2.data()};
+  EXPECT_TRUE(session.context->executeV2(first));
+  EXPECT_TRUE(other->executeV2(second));
+  const F before = y1;
+  EXPECT_TRUE(session.context->executeV2(first));
+  EXPECT_EQ(before, y1);
+}
+
+TEST(Builder, SaysWhatItIs) {
+  Session session;
+  EXPECT_EQ(getInferLibVersion(), NV_TENSORRT_VERSION);
+  EXPECT_EQ(session.builder->getNbDLACores(), 0);
+  EXPECT_FALSE(session.builder->setMaxThreads(0));
+  EXPECT_TRUE(session.builder->setMaxThreads(2));
+  EXPECT_EQ(session.builder->getMaxThreads(), 2);
+  EXPECT_EQ(session.builder->getLogger(), &session.log);
+  EXPECT_EQ(&session.network->getBuilder(), session.builder.get());
+}
+
+TEST(Profile, IsChecked) {
+  Session session;
+  session.input("x", DataType::kFLOAT, {-1, 4});
+  IOptimizationProfile* profile = session.builder->createOptimizationProfile();
+  EXPECT_FALSE(profile->setDimensions(nullptr, OptProfileSelector::kMIN, dims({1, 4})));
+  EXPECT_TRUE(profile->setDimensions("x", OptProfileSelector::kMIN, dims({4, 4})));
+  EXPECT_TRUE(profile->setDimensions("x", OptProfileSelector::kOPT, dims({2, 4})));
+  EXPECT_TRUE(profile->setDimensions("x", OptProfileSelector::kMAX, dims({8, 4})));
+  EXPECT_FALSE(profile->isValid());
+  EXPECT_EQ(session.config->addOptimizationProfile(profile), -1);
+  EXPECT_TRUE(session.log.complained("min <= opt <= max"));
+  EXPECT_EQ(session.config->addOptimizationProfile(nullptr), -1);
+}
+
+}  // namespace
+}  // namespace api_test
