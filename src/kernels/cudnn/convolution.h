@@ -2,16 +2,10 @@
 
 #include <vector>
 
-#include "kernels/cudnn/graph.h"
+#include "kernels/cudnn/shape.h"
 #include "kernels/region.h"
 
 namespace tenon::cudnn {
-
-/// A tensor as cuDNN sees it: logical order, at least 4 axes.
-struct Shape {
-  std::vector<int64_t> extents, strides;
-  int64_t alignment = 16;
-};
 
 /// A step behind the convolution, with where its operand lies.
 struct Step {

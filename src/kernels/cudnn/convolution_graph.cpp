@@ -7,7 +7,7 @@ Result<ConvolutionGraph> build_graph(const Api& api, cudnnHandle_t handle, const
   ConvolutionGraph result{Graph(api), 0, 0, 0, {}};
   Graph& graph = result.graph;
   TENON_ASSIGN(const cudnnDataType_t type, data_type(c.type));
-  result.x = graph.tensor(type, c.x.extents, c.x.strides, c.x.alignment);
+  result.x = c.x.in(graph, type);
   std::vector<int64_t> weight_strides = packed_strides(c.weights);
   if (c.channels_last) {
     int64_t stride = c.weights[1];
@@ -16,7 +16,7 @@ Result<ConvolutionGraph> build_graph(const Api& api, cudnnHandle_t handle, const
     weight_strides[0] = stride;
   }
   result.weights = graph.tensor(type, c.weights, weight_strides);
-  result.y = graph.tensor(type, c.y.extents, c.y.strides, c.y.alignment);
+  result.y = c.y.in(graph, type);
   Running running(graph, c.y.extents, c.y.strides, result.y);
   for (const Step& step : c.steps) running.expect(nodes_of(step.step));
   const TensorId sum = running.next();
@@ -29,8 +29,7 @@ Result<ConvolutionGraph> build_graph(const Api& api, cudnnHandle_t handle, const
     TensorId operand = -1;
     if (step.step.operand >= 0) {
       TENON_ASSIGN(const cudnnDataType_t operand_type, data_type(step.type));
-      operand = graph.tensor(operand_type, step.operand.extents, step.operand.strides,
-                             step.operand.alignment);
+      operand = step.operand.in(graph, operand_type);
       result.operands.push_back({operand, step.step.operand});
     }
     TENON_TRY(running.append(step.step, operand));

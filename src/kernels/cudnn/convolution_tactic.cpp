@@ -91,25 +91,9 @@ class ConvolutionKernel final : public Kernel {
     const Context context{&library_->api(), handle.get(), nullptr};
     TENON_ASSIGN(graph_, build_graph(*context.api, context.handle, convolution));
     if (graph_.operands.size() + 3 > kMaxBindings) return unsupported("too many operands");
-    if (!engine.empty()) {
-      TENON_ASSIGN(const EngineChoice choice, engine_from_text(engine));
-      TENON_ASSIGN(plan_, Plan::build(context, graph_.graph, choice));
-      return {};
-    }
-    // No engine is named: the first that can be built.
-    TENON_ASSIGN(const auto choices,
-                 propose_engines(context, graph_.graph, convolution.type == DataType::kFloat32,
-                                 limits_of(convolution), kProposals));
-    Status last = unsupported("no engine of cuDNN takes this convolution");
-    for (const EngineChoice& choice : choices) {
-      auto plan = Plan::build(context, graph_.graph, choice);
-      if (plan.ok()) {
-        plan_ = std::move(*plan);
-        return {};
-      }
-      last = std::move(plan).error();
-    }
-    return last;
+    TENON_ASSIGN(plan_, build_plan(context, graph_.graph, convolution.type == DataType::kFloat32,
+                                   limits_of(convolution), engine));
+    return {};
   }
 
  public:

@@ -66,6 +66,14 @@ Result<bool> allowed(const Descriptor& engine, bool is_f32, const EngineLimits& 
   });
 }
 
+/// Engines that have no knob but the size of their workspace run the same with any.
+bool equivalent(const EngineChoice& a, const EngineChoice& b) {
+  const auto only_workspace = [](const EngineChoice& choice) {
+    return choice.knobs.size() == 1 && choice.knobs[0].first == CUDNN_KNOB_TYPE_WORKSPACE;
+  };
+  return a == b || (a.engine == b.engine && only_workspace(a) && only_workspace(b));
+}
+
 /// Appends what one heuristic proposes.
 Status propose(const Context& context, const Graph& graph, cudnnBackendHeurMode_t mode, bool is_f32,
                const EngineLimits& limits, std::vector<EngineChoice>& choices) {
@@ -89,8 +97,8 @@ Status propose(const Context& context, const Graph& graph, cudnnBackendHeurMode_
     TENON_ASSIGN(const bool wanted, allowed(engine, is_f32, limits));
     if (!wanted) continue;
     TENON_ASSIGN(EngineChoice choice, read_choice(*context.api, configs[i], engine));
-    if (std::find(choices.begin(), choices.end(), choice) == choices.end())
-      choices.push_back(std::move(choice));
+    const auto same = [&](const EngineChoice& other) { return equivalent(choice, other); };
+    if (std::none_of(choices.begin(), choices.end(), same)) choices.push_back(std::move(choice));
   }
   return {};
 }
@@ -211,6 +219,23 @@ Status Plan::run(cudnnHandle_t handle, std::span<const Binding> bindings, void* 
   const cudnnStatus_t status = api_->cudnnBackendExecute(handle, plan_.get(), pack.get());
   if (status != CUDNN_STATUS_SUCCESS) return failure(*api_, "cudnnBackendExecute", status);
   return {};
+}
+
+Result<Plan> build_plan(const Context& context, const Graph& graph, bool is_f32,
+                        const EngineLimits& limits, std::string_view engine) {
+  if (!engine.empty()) {
+    TENON_ASSIGN(const EngineChoice choice, engine_from_text(engine));
+    return Plan::build(context, graph, choice);
+  }
+  TENON_ASSIGN(const auto choices,
+               propose_engines(context, graph, is_f32, limits, static_cast<size_t>(kMaxResults)));
+  Error last;
+  for (const EngineChoice& choice : choices) {
+    auto plan = Plan::build(context, graph, choice);
+    if (plan.ok()) return plan;
+    last = std::move(plan).error();
+  }
+  return last;
 }
 
 }  // namespace tenon::cudnn

@@ -61,4 +61,9 @@ class Plan {
   int64_t workspace_bytes_ = 0;
 };
 
+/// The plan of the engine that a text names, or, where it is empty, of the first proposal that can
+/// be built.
+Result<Plan> build_plan(const Context& context, const Graph& graph, bool is_f32,
+                        const EngineLimits& limits, std::string_view engine);
+
 }  // namespace tenon::cudnn
