@@ -70,8 +70,8 @@ std::string to_text(const Api& api, const Algorithm& algorithm) {
                                              &written);
     return value;
   };
-  std::string text = fmt::format("w={},id={}", algorithm.transposed_weights ? "t" : "n",
-                                 read(CUBLASLT_ALGO_CONFIG_ID, 4));
+  const char* weights = algorithm.padded ? "p" : algorithm.transposed_weights ? "t" : "n";
+  std::string text = fmt::format("w={},id={}", weights, read(CUBLASLT_ALGO_CONFIG_ID, 4));
   for (const Setting& setting : kSettings)
     text += fmt::format(",{}={}", setting.name, read(setting.attribute, setting.bytes));
   return text;
@@ -168,7 +168,7 @@ Result<std::vector<Algorithm>> Matmul::propose(cublasLtHandle_t handle, size_t w
   std::vector<Algorithm> algorithms;
   for (int i = 0; i < found; ++i)
     if (results[i].state == CUBLAS_STATUS_SUCCESS)
-      algorithms.push_back({transposed_weights_, results[i].algo, results[i].workspaceSize});
+      algorithms.push_back({transposed_weights_, false, results[i].algo, results[i].workspaceSize});
   if (algorithms.empty()) return unsupported("cuBLASLt has no algorithm for this product");
   return algorithms;
 }

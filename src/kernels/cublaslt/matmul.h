@@ -14,6 +14,7 @@ using Api = cuda::CublasLt;
 /// that its heuristics choose.
 struct Algorithm {
   bool transposed_weights = false;  ///< The constant B is kept as [n, k].
+  bool padded = false;              ///< With columns added to the product.
   cublasLtMatmulAlgo_t algorithm{};
   size_t workspace_bytes = 0;
 };

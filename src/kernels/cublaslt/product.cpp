@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernels/image.h"
 #include "ops/math.h"
+#include "ops/nn.h"
 
 namespace tenon::cublaslt {
 namespace {
@@ -84,14 +86,44 @@ Status take_addend(const Problem& problem, int input, Product& p) {
   return unsupported("an addend that is neither a bias nor of the result's shape");
 }
 
-Status take_step(const Problem& problem, const RegionStep& step, Product& p) {
+/// The extents of an operand, aligned at the end with those of an output of `rank` axes.
+Extents aligned_extents(const Operand& operand, int rank) {
+  Extents extents(static_cast<size_t>(std::max(rank - operand.rank(), 0)), 1);
+  extents.insert(extents.end(), operand.extents.begin(), operand.extents.end());
+  return extents;
+}
+
+Status take_image_addend(const Problem& problem, int input, Product& p) {
+  const Operand &operand = problem.input(input), &output = problem.output();
+  if (operand.type != output.type) return unsupported("an addend of another type");
+  const Extents extents = aligned_extents(operand, output.rank());
+  if (extents == output.extents && p.c_input < 0) {
+    const auto pixel = pixel_stride(operand);
+    if (!pixel) return unsupported("an addend that is not channels-last");
+    p.c = p.d;
+    p.c.stride = *pixel;
+    p.c.alignment = std::gcd(int64_t{16}, operand.alignment);
+    p.c_input = input;
+    return {};
+  }
+  const bool per_channel =
+      extents[1] == output.extents[1] && operand.count() == extents[1] && operand.dense();
+  if (!per_channel || p.bias_input >= 0 || operand.alignment % 16 != 0)
+    return unsupported("an addend that is neither a bias nor of the result's shape");
+  p.bias_input = input;
+  return {};
+}
+
+using TakeAddend = Status (*)(const Problem&, int, Product&);
+
+Status take_step(const Problem& problem, const RegionStep& step, TakeAddend add, Product& p) {
   using F = PointwiseFunction;
   if (p.activation != Activation::kNone)
     return unsupported("{} behind an activation", pointwise_info(step.function).name);
   const bool fresh = p.c_input < 0 && p.bias_input < 0;
   switch (step.function) {
     case F::k_add:
-      return take_addend(problem, step.operand, p);
+      return add(problem, step.operand, p);
     case F::k_relu:
       p.activation = Activation::kRelu;
       return {};
@@ -203,10 +235,67 @@ int64_t Product::batch_count() const {
   return count;
 }
 
+namespace {
+
+bool all(const std::vector<int64_t>& values, int64_t wanted) {
+  return std::all_of(values.begin(), values.end(),
+                     [wanted](int64_t value) { return value == wanted; });
+}
+
+Result<Matrix> pixels(const Operand& image) {
+  const auto pixel = pixel_stride(image);
+  if (!pixel) return unsupported("an image that is not channels-last");
+  Matrix m;
+  m.type = image.type;
+  m.columns = image.extents[1];
+  m.rows = image.count() / std::max<int64_t>(m.columns, 1);
+  m.stride = *pixel;
+  m.alignment = std::gcd(int64_t{16}, image.alignment);
+  return m;
+}
+
+/// A convolution that looks at one pixel at a time is a product of pixels and weights.
+Result<Product> describe_convolution(const Problem& problem, const AnchoredRegion& region,
+                                     const Conv& conv) {
+  Product p;
+  p.a_input = region.anchor_inputs[0], p.b_input = region.anchor_inputs[1];
+  const Operand& weights = problem.input(p.b_input);
+  const Extents& w = weights.extents;
+  if (conv.groups != 1 || !all({w.begin() + 2, w.end()}, 1) || !all(conv.strides, 1) ||
+      !all(conv.pads_begin, 0) || !all(conv.pads_end, 0))
+    return unsupported("a convolution of more than single pixels");
+  TENON_TRY(check_types(problem, p));
+  if (!weights.dense()) return unsupported("weights with gaps");
+  TENON_ASSIGN(p.a, pixels(problem.input(p.a_input)));
+  TENON_ASSIGN(p.d, pixels(problem.output()));
+  p.m = p.d.rows, p.n = w[0], p.k = w[1];
+  if (p.m == 0) return unsupported("no elements");
+  p.b.type = weights.type;
+  p.b.rows = p.k, p.b.columns = p.n;
+  p.b.stride = p.k;
+  p.b.transposed = true;
+  p.allow_tf32 = problem.allow_tf32;
+  p.constant_b = weights.constant;
+  if (region.anchor_inputs.size() > 2 && region.anchor_inputs[2] >= 0) {
+    p.bias_input = region.anchor_inputs[2];
+    const Operand& bias = problem.input(p.bias_input);
+    if (!bias.dense() || bias.alignment % 16 != 0 || bias.type != problem.output().type)
+      return unsupported("a bias with gaps or of another type");
+  }
+  for (const RegionStep& step : region.steps)
+    TENON_TRY(take_step(problem, step, take_image_addend, p));
+  if (p.bias_input >= 0) p.constant_bias = problem.input(p.bias_input).constant;
+  return p;
+}
+
+}  // namespace
+
 Result<Product> describe_product(const Problem& problem) {
   TENON_ASSIGN(AnchoredRegion region, anchored_region(problem));
+  if (const auto* conv = region.anchor->as<Conv>())
+    return describe_convolution(problem, region, *conv);
   const auto* op = region.anchor->as<MatMul>();
-  if (op == nullptr) return unsupported("not a matmul");
+  if (op == nullptr) return unsupported("neither a matmul nor a convolution");
   Product p;
   p.a_input = region.anchor_inputs[0], p.b_input = region.anchor_inputs[1];
   const Operand &a = problem.input(p.a_input), &b = problem.input(p.b_input);
@@ -222,11 +311,12 @@ Result<Product> describe_product(const Problem& problem) {
   if (p.m == 0 || p.n == 0 || p.k == 0 || p.batch_count() == 0) return unsupported("no elements");
   if (p.d.transposed) return unsupported("columns of the result lie apart");
   p.allow_tf32 = problem.allow_tf32;
-  for (const RegionStep& step : region.steps) TENON_TRY(take_step(problem, step, p));
+  for (const RegionStep& step : region.steps) TENON_TRY(take_step(problem, step, take_addend, p));
   merge_batch_into_rows(p);
   join_batch_axes(p);
   align_outer_axes(p);
   if (b.constant != nullptr && b.dense() && p.batch.empty()) p.constant_b = b.constant;
+  if (p.bias_input >= 0) p.constant_bias = problem.input(p.bias_input).constant;
   return p;
 }
 

@@ -30,6 +30,7 @@ struct Product {
   int a_input = 0, b_input = 1;        ///< Problem inputs.
   int c_input = -1, bias_input = -1;   ///< The same; -1: absent.
   const Tensor* constant_b = nullptr;  ///< Its contents, dense as `b` says.
+  const Tensor* constant_bias = nullptr;
 
   int64_t batch_count() const;
 };

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "device/cuda/cuda_device.h"
 #include "kernels/cublaslt/library.h"
 #include "kernels/cublaslt/matmul.h"
+#include "kernels/cublaslt/padding.h"
 
 namespace tenon::tactics::gemm_cublaslt {
 namespace {
@@ -78,15 +78,14 @@ class MatmulKernel final : public Kernel {
     TENON_ASSIGN(Product product, describe_product(problem));
     TENON_ASSIGN(kernel->library_, library_of(*problem.device));
     const Library& library = *kernel->library_;
-    const bool transposes = config.substr(0, 3) == "w=t" && can_transpose(product);
-    if (transposes) {
-      const Tensor weights = transposed(*product.constant_b, product.k, product.n);
-      kernel->weight_bytes_ = static_cast<size_t>(weights.byte_count());
-      auto& device = static_cast<cuda::CudaDevice&>(*problem.device);
-      TENON_ASSIGN(kernel->weights_,
-                   device.upload_constant(weights.bytes(), kernel->weight_bytes_));
+    const bool pads = config.starts_with("w=p") && can_pad(product);
+    const bool transposes = pads || (config.starts_with("w=t") && can_transpose(product));
+    const Product computed = pads ? padded(product) : product;
+    if (transposes) TENON_TRY(kernel->prepare_weights(problem, product, computed));
+    if (pads) {
+      TENON_ASSIGN(kernel->unpadder_, Unpadder::create(problem, product, computed));
     }
-    TENON_ASSIGN(kernel->matmul_, Matmul::create(*library.api, product, transposes));
+    TENON_ASSIGN(kernel->matmul_, Matmul::create(*library.api, computed, transposes));
     TENON_ASSIGN(kernel->algorithm_, kernel->choose(config));
     kernel->offsets_ = outer_offsets(product);
     kernel->in_place_ = product.c_input >= 0 && product.c.stride == product.d.stride &&
@@ -99,8 +98,9 @@ class MatmulKernel final : public Kernel {
     const auto input = [&](int index) { return index < 0 ? nullptr : arguments.inputs[index]; };
     const Matmul::Addresses base{
         input(product_.a_input), weights_ ? weights_.get() : input(product_.b_input),
-        input(product_.c_input), input(product_.bias_input),
+        input(product_.c_input), bias_ ? bias_.get() : input(product_.bias_input),
         arguments.outputs[0],    arguments.workspace};
+    if (unpadder_) return run_padded(base, arguments);
     const auto stream = static_cast<cudaStream_t>(arguments.queue.stream);
     for (const Offsets& offset : offsets_) {
       Matmul::Addresses at = base;
@@ -111,9 +111,12 @@ class MatmulKernel final : public Kernel {
     }
     return {};
   }
-  size_t workspace_bytes() const override { return algorithm_.workspace_bytes; }
+  size_t workspace_bytes() const override {
+    return algorithm_.workspace_bytes + (unpadder_ ? unpadder_->bytes() : 0);
+  }
   bool uses_input(int input) const override {
-    return input != product_.b_input || weights_ == nullptr;
+    if (input == product_.b_input) return weights_ == nullptr;
+    return input != product_.bias_input || bias_ == nullptr;
   }
   bool may_alias(int input, int output) const override {
     return output == 0 && in_place_ && input == product_.c_input;
@@ -121,6 +124,32 @@ class MatmulKernel final : public Kernel {
   size_t owned_bytes() const override { return weight_bytes_; }
 
  private:
+  /// The constant operands as `computed` wants them.
+  Status prepare_weights(const Problem& problem, const Product& product, const Product& computed) {
+    auto& device = cuda::device_of(problem);
+    const auto upload = [&](const Tensor& tensor) {
+      weight_bytes_ += static_cast<size_t>(tensor.byte_count());
+      return device.upload_constant(tensor.bytes(), static_cast<size_t>(tensor.byte_count()));
+    };
+    Tensor weights = product.b.transposed ? product.constant_b->reshaped({product.n, product.k})
+                                          : transposed(*product.constant_b, product.k, product.n);
+    const bool pads = computed.n != product.n;
+    if (pads) weights = padded_rows(weights, computed.n);
+    TENON_ASSIGN(weights_, upload(weights));
+    if (!pads || product.bias_input < 0) return {};
+    TENON_ASSIGN(bias_,
+                 upload(padded_rows(product.constant_bias->reshaped({product.n}), computed.n)));
+    return {};
+  }
+
+  Status run_padded(Matmul::Addresses at, const LaunchArguments& arguments) const {
+    at.d = arguments.workspace;
+    at.workspace = static_cast<char*>(arguments.workspace) + unpadder_->bytes();
+    const auto stream = static_cast<cudaStream_t>(arguments.queue.stream);
+    TENON_TRY(matmul_.run(library_->handle, algorithm_, at, stream));
+    return unpadder_->run(at.d, arguments.outputs[0], arguments.queue);
+  }
+
   Result<Algorithm> choose(std::string_view config) const {
     if (!config.empty()) return matmul_.from_text(library_->handle, config);
     TENON_ASSIGN(auto proposals, matmul_.propose(library_->handle, kWorkspaceLimit, 1));
@@ -132,19 +161,24 @@ class MatmulKernel final : public Kernel {
   Matmul matmul_;
   Algorithm algorithm_;
   std::vector<Offsets> offsets_;
-  DeviceBuffer weights_;
+  DeviceBuffer weights_, bias_;
+  std::unique_ptr<Unpadder> unpadder_;
   size_t weight_bytes_ = 0;
   bool in_place_ = false;
 };
 
-/// Appends the library's proposals for weights as they are or transposed.
-void propose(const Library& library, const Product& product, bool transposes,
+/// Appends the library's proposals for weights as they are, transposed or padded.
+void propose(const Library& library, const Product& product, bool transposes, bool pads,
              std::vector<std::string>& texts) {
-  const auto matmul = Matmul::create(*library.api, product, transposes);
+  const auto matmul =
+      Matmul::create(*library.api, pads ? padded(product) : product, transposes || pads);
   if (!matmul.ok()) return;
-  const auto found = matmul->propose(library.handle, kWorkspaceLimit, kProposals);
+  auto found = matmul->propose(library.handle, kWorkspaceLimit, kProposals);
   if (!found.ok()) return;
-  for (const Algorithm& algorithm : *found) texts.push_back(to_text(*library.api, algorithm));
+  for (Algorithm& algorithm : *found) {
+    algorithm.padded = pads;
+    texts.push_back(to_text(*library.api, algorithm));
+  }
 }
 
 }  // namespace
@@ -162,8 +196,9 @@ std::vector<std::string> configs(const Problem& problem) {
   const auto product = describe_product(problem);
   const auto library = library_of(*problem.device);
   if (product.ok() && library.ok()) {
-    propose(**library, *product, false, texts);
-    if (can_transpose(*product)) propose(**library, *product, true, texts);
+    if (can_pad(*product)) propose(**library, *product, true, true, texts);
+    propose(**library, *product, false, false, texts);
+    if (can_transpose(*product)) propose(**library, *product, true, false, texts);
   }
   return texts.empty() ? single_config(problem) : texts;
 }
