@@ -106,6 +106,34 @@ TEST_P(GemmTypes, OddSizes) {
   check(test, GetParam());
 }
 
+TEST_P(GemmTypes, ColumnsThatAreNoMultipleOfEight) {
+  for (const bool transpose_b : {false, true}) {
+    RegionCase test(GetParam());
+    Value* w = test.constant(transpose_b ? Extents{131, 64} : Extents{64, 131}, 0.1);
+    Value* y = test.add(matmul(false, transpose_b), {test.input("a", {9, 64}), w});
+    test.step(F::k_relu, test.step(F::k_add, y, test.constant({131})));
+    test.finish(Layout::kRowMajor);
+    check(test, GetParam());
+  }
+}
+
+TEST_P(GemmTypes, ConvolutionsOfSinglePixels) {
+  for (const bool residual : {false, true}) {
+    RegionCase test(GetParam());
+    auto op = std::make_unique<Conv>();
+    op->strides = op->dilations = {1, 1};
+    op->pads_begin = op->pads_end = {0, 0};
+    Value* x = test.input("x", {2, 48, 7, 9});
+    Value* y =
+        test.add(std::move(op), {x, test.constant({80, 48, 1, 1}, 0.2), test.constant({80})});
+    if (residual) y = test.step(F::k_add, test.input("residual", {2, 80, 7, 9}), y);
+    test.step(F::k_relu, y);
+    test.finish(Layout::kChannelsLast);
+    if (residual) test.widen(-1, {2, 160, 7, 9}, 80);
+    check(test, GetParam());
+  }
+}
+
 TEST_P(GemmTypes, PartsOfWiderTensors) {
   RegionCase test(GetParam());
   Value* a = test.input("a", {33, 64});

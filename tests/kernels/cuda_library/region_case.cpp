@@ -57,8 +57,10 @@ int64_t elements_in_memory(const Operand& operand) {
   return last + 1;
 }
 
-Tensor converted(const Tensor& tensor, DataType type) {
-  Tensor result(type, tensor.extents());
+/// The same numbers in f32; other types stay.
+Tensor exact(const Tensor& tensor) {
+  if (!is_real(tensor.type())) return tensor;
+  Tensor result(DataType::kFloat32, tensor.extents());
   for (int64_t i = 0; i < tensor.count(); ++i) result.set_from_double(i, tensor.as_double(i));
   return result;
 }
@@ -83,17 +85,25 @@ Tensor RegionCase::random(const Extents& extents, double scale) {
 }
 
 Value* RegionCase::input(const std::string& name, const Extents& extents, double scale) {
-  Value* value = graph_.add_input(name, {type_, constant_shape(extents)});
-  exact_values_[value] = exact_.add_input(name, {DataType::kFloat32, constant_shape(extents)});
-  contents_.push_back({value, random(extents, scale)});
-  return value;
+  return input(name, random(extents, scale));
 }
 
 Value* RegionCase::constant(const Extents& extents, double scale) {
-  const Tensor rounded = random(extents, scale);
-  Value* value = graph_.add_constant(rounded);
-  exact_values_[value] = exact_.add_constant(converted(rounded, DataType::kFloat32));
-  contents_.push_back({value, rounded});
+  return constant(random(extents, scale));
+}
+
+Value* RegionCase::input(const std::string& name, const Tensor& contents) {
+  const Shape shape = constant_shape(contents.extents());
+  Value* value = graph_.add_input(name, {contents.type(), shape});
+  exact_values_[value] = exact_.add_input(name, {exact(contents).type(), shape});
+  contents_.push_back({value, contents});
+  return value;
+}
+
+Value* RegionCase::constant(const Tensor& contents) {
+  Value* value = graph_.add_constant(contents);
+  exact_values_[value] = exact_.add_constant(exact(contents));
+  contents_.push_back({value, contents});
   return value;
 }
 
@@ -142,11 +152,16 @@ void RegionCase::widen(int input, const Extents& extents, int64_t offset) {
   (input < 0 ? result_offset_ : offsets_[input]) = offset;
 }
 
+const Tensor& RegionCase::contents(const Value* value) const {
+  return std::find_if(contents_.begin(), contents_.end(),
+                      [&](const Contents& contents) { return contents.value == value; })
+      ->rounded;
+}
+
 Tensor RegionCase::reference() {
   std::vector<Tensor> operands;
   for (const Contents& contents : contents_)
-    if (contents.value->producer() == nullptr)
-      operands.push_back(converted(contents.rounded, DataType::kFloat32));
+    if (contents.value->producer() == nullptr) operands.push_back(exact(contents.rounded));
   auto result = evaluate_graph(exact_, operands);
   EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
   return result.ok() ? (*result)[0] : Tensor();

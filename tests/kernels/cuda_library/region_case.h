@@ -20,6 +20,9 @@ class RegionCase {
   /// Random contents in [-scale, scale], rounded to the type. Constants are known to kernels.
   Value* input(const std::string& name, const Extents& extents, double scale = 1);
   Value* constant(const Extents& extents, double scale = 1);
+  /// Given contents, of any type.
+  Value* input(const std::string& name, const Tensor& contents);
+  Value* constant(const Tensor& contents);
   /// The anchor. All operands have been made before.
   Value* add(std::unique_ptr<Op> op, const std::vector<Value*>& operands);
   /// A step: "relu", "gelu_tanh", ... of one operand, or with `other` of two.
@@ -38,6 +41,9 @@ class RegionCase {
   /// Runs the kernel over poisoned memory. Gives the relative L2 error, infinite when something
   /// outside the result was written.
   Result<double> error_of(const Kernel& kernel, Device& device);
+  /// What the result should be, evaluated in f32.
+  Tensor reference();
+  const Tensor& contents(const Value* value) const;
   /// Bytes of the result alone, for comparisons bit by bit.
   Result<std::vector<std::byte>> run(const Kernel& kernel, Device& device);
 
@@ -47,8 +53,6 @@ class RegionCase {
     Tensor rounded;
   };
   Tensor random(const Extents& extents, double scale);
-  Tensor reference();
-
   DataType type_;
   Graph graph_, exact_;  ///< The second one is the same in f32.
   std::map<const Value*, Value*> exact_values_;
