@@ -5,6 +5,7 @@
 
 #include "base/arithmetic.h"
 #include "ops/movement.h"
+#include "ops/pad_places.h"
 #include "ops/shapes.h"
 #include "ops/strided.h"
 #include "ops/table.h"
@@ -118,6 +119,22 @@ Result<std::vector<Dim>> crop_pad_shape(const CenterCropPad& op, const Shape& x,
 }
 
 }  // namespace
+
+Result<std::vector<std::vector<int64_t>>> pad_places(const Node& node, const Extents& x,
+                                                     const std::vector<int64_t>& pads,
+                                                     const std::vector<int64_t>& axes,
+                                                     PadFill fill) {
+  const Fail fail(node);
+  TENON_ASSIGN(const auto borders,
+               borders_of(pads, std::optional(axes), static_cast<int>(x.size()), fail));
+  std::vector<std::vector<int64_t>> places;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const int64_t count = x[i] + borders.begin[i] + borders.end[i];
+    TENON_ASSIGN(auto axis, sources(x[i], borders.begin[i], count, fill, fail));
+    places.push_back(std::move(axis));
+  }
+  return places;
+}
 
 Status infer(const Pad&, InferContext& context) {
   const Shape& x = context.shape(0);
