@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "device/cpu/isa.h"
+#include "device/cpu/thread_pool.h"
+
+/// Operators along one axis of a strided tensor: the place of the largest element, the k largest
+/// ones, running sums.
+namespace tenon::cpu {
+
+/// Types of elements; bf16 is compared and summed as float.
+enum class LineType : uint8_t { f32, bf16, i32, i64 };
+constexpr int64_t line_type_size(LineType type) {
+  return type == LineType::i64 ? 8 : type == LineType::bf16 ? 2 : 4;
+}
+
+/// Strides of one axis in x and in the (one or two, alike) results.
+struct LineAxis {
+  int64_t extent = 1, x = 0, y = 0;
+};
+
+struct LineProblem {
+  LineType type = LineType::f32;
+  LineAxis along;               ///< `extent` is x's.
+  LineAxis side;                ///< Contiguous in x where there is such an axis, else of extent 1.
+  std::vector<LineAxis> outer;  ///< The others.
+  bool largest = true, last_index = false;                   ///< Largest and top k.
+  int64_t k = 0;                                             ///< Top k.
+  bool product = false, exclusive = false, reverse = false;  ///< Running sums.
+  Isa isa = detected_isa();
+  int threads = 1;
+};
+
+/// places[y] = where along its line the largest (or smallest) element of x is.
+void largest_places(const LineProblem& problem, const void* x, int64_t* places, ThreadPool& pool);
+
+size_t top_k_scratch_bytes(const LineProblem& problem);
+void top_k(const LineProblem& problem, const void* x, void* values, int64_t* places,
+           ThreadPool& pool, void* scratch);
+
+void running_sums(const LineProblem& problem, const void* x, void* y, ThreadPool& pool);
+
+/// Neighbouring lines that are looked at together.
+inline constexpr int64_t kLinesTogether = 64;
+
+/// Inner loops of one instruction set.
+struct LineFunctions {
+  /// The places of up to kLinesTogether neighbouring lines of floats, `step` apart along them.
+  void (*largest)(bool bf16, const void* x, int64_t extent, int64_t step, int64_t lines,
+                  bool largest, bool last, int64_t* places);
+};
+const LineFunctions& line_functions_generic();
+const LineFunctions& line_functions_avx2();
+const LineFunctions& line_functions_avx512();
+
+}  // namespace tenon::cpu

@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <optional>
+
+#include "kernels/lines/lines.h"
+#include "kernels/tactic.h"
+#include "ops/math.h"
+
+namespace tenon::tactics {
+namespace {
+
+std::vector<int64_t> strides_of(const Operand& operand) {
+  return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
+}
+
+std::optional<cpu::LineType> line_type(DataType type) {
+  switch (type) {
+    case DataType::kFloat32:
+      return cpu::LineType::f32;
+    case DataType::kBFloat16:
+      return cpu::LineType::bf16;
+    case DataType::kInt32:
+      return cpu::LineType::i32;
+    case DataType::kInt64:
+      return cpu::LineType::i64;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Axes of x and y; y has extent 1 along `axis`, or lacks it (`dropped`).
+Result<cpu::LineProblem> describe(const Problem& problem, int64_t axis, bool dropped) {
+  const Operand &x = problem.input(0), &y = problem.output();
+  const auto type = line_type(x.type);
+  if (!type) return unsupported("the type is none of f32, bf16, i32 and i64");
+  if (x.count() == 0 || y.count() == 0) return unsupported("an empty tensor");
+  if (axis < 0) axis += x.rank();
+  cpu::LineProblem p;
+  p.type = *type;
+  p.isa = cpu::isa_up_to(problem.isa_limit);
+  p.threads = std::max(1, problem.threads);
+  const std::vector<int64_t> from = strides_of(x);
+  std::vector<int64_t> to = strides_of(y);
+  if (dropped) to.insert(to.begin() + axis, 0);
+  bool has_side = false;
+  for (int64_t i = 0; i < x.rank(); ++i) {
+    const cpu::LineAxis one{x.extents[i], from[i], to[i]};
+    if (i == axis) {
+      p.along = one;
+    } else if (!has_side && one.x == 1 && one.extent > 1) {
+      p.side = one;
+      has_side = true;
+    } else {
+      p.outer.push_back(one);
+    }
+  }
+  return p;
+}
+
+bool too_long(const cpu::LineProblem& p) {
+  return p.along.extent > INT32_MAX;
+}
+
+template <class F>
+class LineKernel final : public Kernel {
+ public:
+  LineKernel(cpu::LineProblem problem, size_t scratch, F f)
+      : problem_(std::move(problem)), scratch_(scratch), f_(f) {}
+  Status run(const LaunchArguments& arguments) const override {
+    if (arguments.queue.pool->threads() > problem_.threads)
+      return internal_error("a kernel made for {} threads runs on {}", problem_.threads,
+                            arguments.queue.pool->threads());
+    f_(problem_, arguments);
+    return {};
+  }
+  size_t workspace_bytes() const override { return scratch_; }
+  bool uses_input(int input) const override { return input == 0; }
+
+ private:
+  cpu::LineProblem problem_;
+  size_t scratch_;
+  F f_;
+};
+
+template <class F>
+std::unique_ptr<Kernel> make_line_kernel(cpu::LineProblem problem, size_t scratch, F f) {
+  return std::make_unique<LineKernel<F>>(std::move(problem), scratch, f);
+}
+
+Support as_support(const Result<cpu::LineProblem>& p) {
+  return p.ok() ? Support{} : Support::no(p.error().message);
+}
+
+}  // namespace
+
+namespace lines_largest {
+namespace {
+
+Result<cpu::LineProblem> described(const Problem& problem) {
+  const auto* op = problem.node->as<ArgReduce>();
+  if (op == nullptr) return unsupported("not the place of the largest element");
+  TENON_ASSIGN(cpu::LineProblem p, describe(problem, op->axis, !op->keep_dims));
+  if (too_long(p)) return unsupported("an axis of more than 2^31 elements");
+  p.largest = op->largest, p.last_index = op->last_index;
+  return p;
+}
+
+}  // namespace
+
+Support supports(const Problem& problem) {
+  return as_support(described(problem));
+}
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(cpu::LineProblem p, described(problem));
+  return make_line_kernel(
+      std::move(p), 0, [](const cpu::LineProblem& lines, const LaunchArguments& arguments) {
+        cpu::largest_places(lines, arguments.inputs[0], static_cast<int64_t*>(arguments.outputs[0]),
+                            *arguments.queue.pool);
+      });
+}
+
+}  // namespace lines_largest
+
+namespace lines_topk {
+namespace {
+
+Result<cpu::LineProblem> described(const Problem& problem) {
+  const auto* op = problem.node->as<TopK>();
+  if (op == nullptr) return unsupported("not the largest k elements");
+  TENON_ASSIGN(cpu::LineProblem p, describe(problem, op->axis, false));
+  if (too_long(p)) return unsupported("an axis of more than 2^31 elements");
+  if (problem.outputs.size() != 2 || strides_of(problem.output(0)) != strides_of(problem.output(1)))
+    return unsupported("values and places lie differently");
+  p.largest = op->largest;
+  p.k = problem.output().extents[op->axis < 0 ? op->axis + problem.output().rank() : op->axis];
+  return p;
+}
+
+}  // namespace
+
+Support supports(const Problem& problem) {
+  return as_support(described(problem));
+}
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(cpu::LineProblem p, described(problem));
+  const size_t scratch = cpu::top_k_scratch_bytes(p);
+  return make_line_kernel(std::move(p), scratch,
+                          [](const cpu::LineProblem& lines, const LaunchArguments& arguments) {
+                            cpu::top_k(lines, arguments.inputs[0], arguments.outputs[0],
+                                       static_cast<int64_t*>(arguments.outputs[1]),
+                                       *arguments.queue.pool, arguments.workspace);
+                          });
+}
+
+}  // namespace lines_topk
+
+namespace lines_sums {
+namespace {
+
+Result<cpu::LineProblem> described(const Problem& problem) {
+  const auto* op = problem.node->as<Cumulative>();
+  if (op == nullptr) return unsupported("not running sums");
+  const Tensor* axis = problem.input(1).constant;
+  if (axis == nullptr || axis->count() != 1) return unsupported("an axis known at run time");
+  TENON_ASSIGN(cpu::LineProblem p, describe(problem, axis->as_int64(0), false));
+  p.product = op->product, p.exclusive = op->exclusive, p.reverse = op->reverse;
+  return p;
+}
+
+}  // namespace
+
+Support supports(const Problem& problem) {
+  return as_support(described(problem));
+}
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(cpu::LineProblem p, described(problem));
+  return make_line_kernel(
+      std::move(p), 0, [](const cpu::LineProblem& lines, const LaunchArguments& arguments) {
+        cpu::running_sums(lines, arguments.inputs[0], arguments.outputs[0], *arguments.queue.pool);
+      });
+}
+
+}  // namespace lines_sums
+
+}  // namespace tenon::tactics
