@@ -14,8 +14,9 @@ class SharedLibrary {
   /// Says what is wrong with an opened library, if anything.
   using Check = std::function<Status(const SharedLibrary&)>;
   /// The first of the file names ("libnvrtc.so.13", "libnvrtc.so.12") that can be opened and passes
-  /// the check: as the dynamic loader finds it, else in the folders of base/environment.h. The
-  /// error says what was wrong with each.
+  /// the check: one that the process has open already, then those in the folders of
+  /// base/environment.h, then what the dynamic loader finds. The error says what was wrong with
+  /// each.
   static Result<SharedLibrary> open(std::initializer_list<const char*> names,
                                     const Check& check = {});
 
@@ -25,7 +26,7 @@ class SharedLibrary {
   const std::string& path() const { return path_; }
 
  private:
-  static Result<SharedLibrary> try_open(const std::string& file, const Check& check);
+  static Result<SharedLibrary> try_open(const std::string& file, int flags, const Check& check);
   SharedLibrary(void* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
   void* handle_;
   std::string path_;
