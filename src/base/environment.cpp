@@ -15,6 +15,18 @@ std::optional<std::string> variable(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+/// The folders of a variable that separates them by colons.
+std::vector<fs::path> listed(const char* name) {
+  std::vector<fs::path> folders;
+  const std::string text = variable(name).value_or("");
+  for (size_t start = 0; start < text.size();) {
+    const size_t end = std::min(text.find(':', start), text.size());
+    if (end > start) folders.emplace_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return folders;
+}
+
 /// Folders directly inside `folder`, in the order of their names.
 std::vector<fs::path> folders_in(const fs::path& folder) {
   std::error_code error;
@@ -40,14 +52,9 @@ void add_python_packages(const fs::path& prefix, std::vector<fs::path>& folders)
 std::vector<fs::path> python_prefixes() {
   std::vector<fs::path> prefixes;
   if (const auto environment = variable("VIRTUAL_ENV")) prefixes.emplace_back(*environment);
-  const std::string path = variable("PATH").value_or("");
   std::error_code error;
-  for (size_t start = 0; start < path.size();) {
-    const size_t end = std::min(path.find(':', start), path.size());
-    const fs::path folder = path.substr(start, end - start);
+  for (const fs::path& folder : listed("PATH"))
     if (fs::exists(folder / "python3", error)) prefixes.push_back(folder.parent_path());
-    start = end + 1;
-  }
   return prefixes;
 }
 
@@ -64,11 +71,16 @@ fs::path cache_folder() {
 
 std::vector<fs::path> cuda_library_folders() {
   std::vector<fs::path> folders;
-  for (const char* name : {"TENON_CUDA_PATH", "CUDA_HOME", "CUDA_PATH"})
-    if (const auto folder = variable(name)) {
-      folders.push_back(fs::path(*folder) / "lib64");
-      folders.push_back(fs::path(*folder) / "lib");
-    }
+  const auto add_installation = [&](const char* name) {
+    const auto folder = variable(name);
+    if (!folder) return;
+    folders.push_back(fs::path(*folder) / "lib64");
+    folders.push_back(fs::path(*folder) / "lib");
+  };
+  add_installation("TENON_CUDA_PATH");
+  for (const fs::path& folder : listed("LD_LIBRARY_PATH")) folders.push_back(folder);
+  add_installation("CUDA_HOME");
+  add_installation("CUDA_PATH");
   for (const fs::path& prefix : python_prefixes()) add_python_packages(prefix, folders);
   folders.emplace_back("/usr/local/cuda/lib64");
   return folders;

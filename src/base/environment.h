@@ -13,8 +13,8 @@ namespace tenon {
 std::filesystem::path cache_folder();
 
 /// Folders to look for CUDA's libraries in besides those of the dynamic loader, most specific
-/// first: those of TENON_CUDA_PATH, CUDA_HOME and CUDA_PATH, of NVIDIA's Python packages beside the
-/// Python that VIRTUAL_ENV or PATH names, and /usr/local/cuda.
+/// first: those of TENON_CUDA_PATH, LD_LIBRARY_PATH, CUDA_HOME and CUDA_PATH, of NVIDIA's Python
+/// packages beside the Python that VIRTUAL_ENV or PATH names, and /usr/local/cuda.
 std::vector<std::filesystem::path> cuda_library_folders();
 
 }  // namespace tenon
