@@ -9,9 +9,9 @@
 #include "api/progress.h"
 #include "api/recipe.h"
 #include "api/runtime.h"
+#include "check/compile_checked.h"
 #include "network/network.h"
 #include "plan/plan_file.h"
-#include "select/compile.h"
 #include "tenon/device.h"
 
 namespace tenon::api {
@@ -90,7 +90,9 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   TimingCache own;
   TimingCache& cache =
       settings->timing_cache() != nullptr ? settings->timing_cache()->cache() : own;
-  TENON_ASSIGN(Plan plan, compile(std::move(request), cache, *reporter_));
+  SelfCheck check{.enabled = settings->self_check().enabled};
+  if (settings->self_check().max_cost >= 0) check.max_cost = settings->self_check().max_cost;
+  TENON_ASSIGN(Plan plan, compile_checked(std::move(request), cache, check, *reporter_));
   TENON_TRY(progress.kernels_done());
   plan.settings.insert(recipe_settings.begin(), recipe_settings.end());
   if (refittable && settings->getFlag(BuilderFlag::kREFIT_INDIVIDUAL))

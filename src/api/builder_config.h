@@ -141,6 +141,13 @@ class BuilderConfig final : public IBuilderConfig {
   struct PassSwitches {
     std::vector<std::string> disabled, no_fuse;
   };
+  /// Of include/tenon/self_check.h.
+  struct SelfCheckSwitch {
+    bool enabled = true;
+    int64_t max_cost = -1;  ///< -1: the usual limit.
+  };
+  SelfCheckSwitch& self_check() { return self_check_; }
+  const SelfCheckSwitch& self_check() const { return self_check_; }
   /// Of include/tenon/device.h.
   int32_t device() const { return device_; }
   void set_device(int32_t device) { device_ = device; }
@@ -185,6 +192,7 @@ class BuilderConfig final : public IBuilderConfig {
   std::vector<std::string> plugins_;
   std::string remote_tuning_;
   PassSwitches pass_switches_;
+  SelfCheckSwitch self_check_;
   int32_t device_ = kDefaultDevice;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <climits>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,16 @@
 #include "ir/graph.h"
 
 namespace tenon {
+
+class PassContext;
+
+/// A row of passes.def.
+struct PassInfo {
+  std::string_view name;
+  int level;
+  std::string_view summary;
+  bool (*run)(Graph& graph, PassContext& context);
+};
 
 /// Which passes a build may use, and where.
 struct PassOptions {
@@ -24,6 +35,10 @@ struct PassOptions {
   std::optional<DataType> precision;
   /// Device facts that passes ask for.
   bool channels_last = true;
+  /// Only the first steps of the pipeline: for finding a wrong one.
+  int steps = INT_MAX;
+  /// Passes of the caller's own, which run at the end.
+  std::vector<PassInfo> extra;
 };
 
 /// What a pass may ask and tell while it runs.
@@ -51,19 +66,14 @@ class PassContext {
   std::vector<std::string> log_;
 };
 
-/// A row of passes.def.
-struct PassInfo {
-  std::string_view name;
-  int level;
-  std::string_view summary;
-  bool (*run)(Graph& graph, PassContext& context);
-};
-
 std::span<const PassInfo> pass_table();
 const PassInfo* find_pass(std::string_view name);
 
 /// Shell-style match of "*" and "?".
 bool matches_pattern(std::string_view pattern, std::string_view text);
+
+/// The steps of the pipeline under these options, those that are switched off included.
+std::vector<const PassInfo*> pipeline_of(const PassOptions& options);
 
 /// Runs one pass, then removes dead nodes, restores order, infers shapes and verifies, where it
 /// changed something, which it returns. An error names the pass.

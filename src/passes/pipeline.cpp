@@ -54,6 +54,13 @@ bool is_disabled(const PassOptions& options, std::string_view name) {
 
 }  // namespace
 
+std::vector<const PassInfo*> pipeline_of(const PassOptions& options) {
+  std::vector<const PassInfo*> steps;
+  for (const std::string_view name : kPipeline) steps.push_back(find_pass(name));
+  for (const PassInfo& pass : options.extra) steps.push_back(&pass);
+  return steps;
+}
+
 Result<bool> run_pass(Graph& graph, const PassInfo& pass, PassContext& context) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
@@ -77,9 +84,11 @@ Result<std::vector<std::string>> run_passes(Graph& graph, const PassOptions& opt
                                             Logger& logger) {
   PassContext context(options, logger);
   TENON_TRY(infer_graph(graph));
-  for (const std::string_view name : kPipeline) {
-    const PassInfo& pass = *find_pass(name);
-    if (options.level < pass.level || is_disabled(options, name)) continue;
+  const std::vector<const PassInfo*> pipeline = pipeline_of(options);
+  const size_t steps = std::min<size_t>(pipeline.size(), std::max(options.steps, 0));
+  for (size_t i = 0; i < steps; ++i) {
+    const PassInfo& pass = *pipeline[i];
+    if (options.level < pass.level || is_disabled(options, pass.name)) continue;
     TENON_TRY(run_pass(graph, pass, context));
   }
   return context.log();

@@ -43,6 +43,8 @@ Status check_profile(const Value& input, const Profile& profile, size_t index) {
   return {};
 }
 
+}  // namespace
+
 /// Inputs without symbols need no profile; the ranges of the others become constants where they
 /// leave no choice.
 Status apply_profiles(Graph& graph, std::vector<Profile>& profiles) {
@@ -67,6 +69,8 @@ Status apply_profiles(Graph& graph, std::vector<Profile>& profiles) {
   }
   return {};
 }
+
+namespace {
 
 /// A symbol that one input fixes is fixed everywhere.
 Result<SymbolValues> usual_symbols(const Graph& graph, const Profile& profile) {

@@ -21,6 +21,10 @@ struct CompileRequest {
   bool keep_originals = false;
 };
 
+/// Checks profiles against the graph's inputs, adds those of static inputs, and gives the graph the
+/// ranges of its symbols; extents that profiles fix become constants.
+Status apply_profiles(Graph& graph, std::vector<Profile>& profiles);
+
 /// All of a build: shapes from the profiles, passes, kernels. `cache` grows.
 Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger);
 

@@ -15,4 +15,8 @@ int run_exec(std::string_view program, std::span<const char* const> words);
 /// line. For scripts that measure or compare several libraries turn by turn.
 int run_worker();
 
+/// Names the first node of a model that makes a NaN or an infinity, in each precision. Exit status
+/// 2 where there is one.
+int run_nan_hunt(std::span<const char* const> words);
+
 }  // namespace tenon::tools

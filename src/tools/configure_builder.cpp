@@ -1,5 +1,6 @@
 #include "tenon/device.h"
 #include "tenon/passes.h"
+#include "tenon/self_check.h"
 #include "tools/configure.h"
 #include "tools/values.h"
 
@@ -115,6 +116,8 @@ Status configure_builder(nvinfer1::IBuilder& builder, IBuilderConfig& config,
   }
   setBuildDevice(config, chosen_device(arguments));
   keepUnfused(config, arguments.text(OptionId::noFuse).c_str());
+  const int64_t cost = arguments.integer(OptionId::selfCheckCost);
+  setSelfCheck(config, !arguments.flag(OptionId::noSelfCheck), cost < 0 ? -1 : cost * 1'000'000);
   return {};
 }
 

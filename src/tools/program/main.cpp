@@ -8,6 +8,8 @@ namespace {
 constexpr const char* kUsage =
     "usage: tenon exec [options]   build a plan from an ONNX model or load one, run it, report "
     "times\n"
+    "       tenon nan-hunt [options]  name the first node of a model that makes a NaN or an "
+    "infinity\n"
     "       tenon worker           the same by lines of JSON on standard input, for scripts\n"
     "\n"
     "`trtexec` is `tenon exec` by another name; `tenon exec --help` lists its options.\n";
@@ -25,6 +27,7 @@ int main(int argc, char** argv) {
   }
   const std::string_view command = words.size() > 1 ? words[1] : "";
   if (command == "exec") return tenon::tools::run_exec("trtexec", words.subspan(2));
+  if (command == "nan-hunt") return tenon::tools::run_nan_hunt(words.subspan(2));
   if (command == "worker") return tenon::tools::run_worker();
   std::fputs(kUsage, command.empty() || command == "--help" || command == "-h" ? stdout : stderr);
   return command.empty() || command == "--help" || command == "-h" ? 0 : 1;

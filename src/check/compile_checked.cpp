@@ -1,0 +1,157 @@
+#include "check/compile_checked.h"
+
+#include <algorithm>
+#include <set>
+
+#include "check/compare.h"
+#include "check/pass_bisect.h"
+#include "check/sample.h"
+#include "ops/table.h"
+#include "plan/concrete_graph.h"
+
+namespace tenon {
+namespace {
+
+/// The coarsest type among the graph's values and the precision that passes may choose.
+DataType computed_type(const Graph& graph, const PassOptions& options) {
+  DataType coarsest = options.precision.value_or(DataType::kFloat32);
+  for (const auto& node : graph.nodes())
+    for (const Value* value : node->outputs())
+      if (is_real(value->type.type) && distance_limit(value->type.type) > distance_limit(coarsest))
+        coarsest = value->type.type;
+  return coarsest;
+}
+
+std::set<std::string> tactics_of(const Graph& graph) {
+  std::set<std::string> names;
+  for (const auto& node : graph.nodes())
+    if (!node->tactic.empty() && node->tactic != kViewTactic)
+      names.insert(node->tactic.substr(0, node->tactic.find('{')));
+  return names;
+}
+
+/// One build with its check.
+class CheckedBuild {
+ public:
+  CheckedBuild(CompileRequest request, TimingCache& cache, const SelfCheck& check, Logger& logger)
+      : request_(std::move(request)), cache_(cache), check_(check), logger_(logger) {}
+
+  Result<Plan> run() {
+    if (!check_.enabled || request_.passes.level < SelfCheck::kMinLevel)
+      return compile(std::move(request_), cache_, logger_);
+    TENON_TRY(apply_profiles(*request_.graph, request_.profiles));
+    network_ = request_.graph->clone();
+    TENON_TRY(infer_graph(*network_));
+    TENON_ASSIGN(Plan plan, compile_again(logger_));
+    if (const std::string reason = expect(); !reason.empty()) {
+      logger_.verbose("self-check: not done, {}", reason);
+      plan.settings["self_check"] = "not done: " + reason;
+      return plan;
+    }
+    return settle(std::move(plan));
+  }
+
+ private:
+  Result<Plan> compile_again(Logger& logger) {
+    CompileRequest request;
+    request.graph = network_->clone();
+    request.profiles = request_.profiles;
+    request.passes = request_.passes;
+    request.select = request_.select;
+    request.backend = request_.backend;
+    request.keep_originals = request_.keep_originals;
+    return compile(std::move(request), cache_, logger);
+  }
+
+  /// Evaluates the network; returns why it cannot be, or nothing.
+  std::string expect() {
+    const int64_t cost = reference_cost(*network_, request_.profiles[0]);
+    if (cost > check_.max_cost) return "the model is too large for the reference";
+    if (!check_.inputs.empty()) {
+      expected_.inputs = check_.inputs;
+    } else {
+      auto inputs = sample_inputs(*network_, request_.profiles[0]);
+      if (!inputs.ok()) return inputs.error().message;
+      expected_.inputs = std::move(inputs).value();
+    }
+    auto outputs = evaluate_graph(*network_, expected_.inputs);
+    if (!outputs.ok()) return outputs.error().message;
+    expected_.outputs = std::move(outputs).value();
+    expected_.limit = distance_limit(computed_type(*network_, request_.passes));
+    return {};
+  }
+
+  /// What differs, or nothing. An error where the plan does not run.
+  Result<std::string> plan_deviation(const Plan& plan) {
+    TENON_ASSIGN(const std::vector<Tensor> outputs,
+                 run_plan(plan, request_.backend, request_.select.threads, expected_.inputs));
+    worst_ = 0;
+    return compare_outputs(*network_, outputs, expected_.outputs, expected_.limit, &worst_);
+  }
+
+  Result<Plan> settle(Plan plan) {
+    auto deviates = plan_deviation(plan);
+    if (!deviates.ok()) {
+      logger_.verbose("self-check: not done, {}", deviates.error().message);
+      plan.settings["self_check"] = "not done: " + deviates.error().message;
+      return plan;
+    }
+    if (deviates->empty()) return passed(std::move(plan));
+    logger_.warning("self-check: {}", *deviates);
+    TENON_ASSIGN(excluded_, disable_wrong_passes(*network_, request_.passes, expected_, logger_));
+    if (!excluded_.empty()) {
+      TENON_ASSIGN(plan, compile_again(logger_));
+      TENON_ASSIGN(const std::string still, plan_deviation(plan));
+      if (still.empty()) return passed(std::move(plan));
+    }
+    return without_wrong_kernel(std::move(plan));
+  }
+
+  /// Passes are right: a kernel is not. The first whose absence helps is left out.
+  Result<Plan> without_wrong_kernel(Plan plan) {
+    const auto before = request_.select.allowed;
+    for (const std::string& name : tactics_of(*plan.graph)) {
+      request_.select.allowed = [&before, &name](const Tactic& tactic) {
+        return tactic.name != name && (before == nullptr || before(tactic));
+      };
+      NullLogger quiet;
+      auto other = compile_again(quiet);
+      if (!other.ok()) continue;
+      const auto still = plan_deviation(*other);
+      if (!still.ok() || !still->empty()) continue;
+      logger_.warning("self-check: kernel {} gives wrong results; the plan does without it", name);
+      excluded_.push_back(name);
+      return passed(std::move(other).value());
+    }
+    logger_.warning("self-check: results differ, and no pass or kernel alone is to blame");
+    plan.settings["self_check"] = "failed";
+    return plan;
+  }
+
+  Result<Plan> passed(Plan plan) {
+    logger_.info("self-check: outputs agree with the reference (distance {:.2g}, limit {:.2g}){}",
+                 worst_, expected_.limit,
+                 excluded_.empty() ? "" : fmt::format(" without {}", fmt::join(excluded_, ", ")));
+    plan.settings["self_check"] =
+        excluded_.empty() ? "passed" : fmt::format("passed without {}", fmt::join(excluded_, ", "));
+    return plan;
+  }
+
+  CompileRequest request_;
+  TimingCache& cache_;
+  const SelfCheck& check_;
+  Logger& logger_;
+  std::unique_ptr<Graph> network_;  ///< As given, with the profiles' extents.
+  Expectation expected_;
+  double worst_ = 0;
+  std::vector<std::string> excluded_;
+};
+
+}  // namespace
+
+Result<Plan> compile_checked(CompileRequest request, TimingCache& cache, const SelfCheck& check,
+                             Logger& logger) {
+  return CheckedBuild(std::move(request), cache, check, logger).run();
+}
+
+}  // namespace tenon

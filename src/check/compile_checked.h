@@ -1,0 +1,35 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "select/compile.h"
+
+namespace tenon {
+
+/// Whether and how a build checks itself.
+struct SelfCheck {
+  bool enabled = true;
+  /// Models that cost the reference more multiplications than this are not checked.
+  int64_t max_cost = kDefaultMaxCost;
+  /// Contents of the inputs; random where empty.
+  std::vector<Tensor> inputs;
+
+  static constexpr int64_t kDefaultMaxCost = 12'000'000'000;
+  /// Optimization level from which builds check themselves.
+  static constexpr int kMinLevel = 3;
+};
+
+/// compile(), then runs the plan and compares its outputs with the reference's on the network as it
+/// was given. Where they differ, wrong passes are left out for the nodes that they spoil, or else a
+/// wrong kernel is left out, with a warning that names them, and the plan is made again. The plan
+/// says in settings["self_check"] what was found.
+Result<Plan> compile_checked(CompileRequest request, TimingCache& cache, const SelfCheck& check,
+                             Logger& logger);
+
+/// Runs a copy of the plan once on the host's tensors.
+Result<std::vector<Tensor>> run_plan(const Plan& plan, const Backend& backend, int threads,
+                                     std::span<const Tensor> inputs);
+
+}  // namespace tenon

@@ -1,0 +1,117 @@
+#include "check/pass_bisect.h"
+
+#include <algorithm>
+
+#include "check/compare.h"
+#include "ops/table.h"
+
+namespace tenon {
+namespace {
+
+/// Different mistakes that are looked for; beyond that something else is wrong.
+constexpr int kMaxMistakes = 8;
+
+class Bisection {
+ public:
+  Bisection(const Graph& network, const PassOptions& options, const Expectation& expected)
+      : network_(network), options_(options), expected_(expected) {}
+
+  /// Number of the pipeline's first steps with the last of which results become wrong.
+  Result<int> first_wrong_step() const {
+    int right = 0, wrong = static_cast<int>(pipeline_of(options_).size());
+    while (wrong - right > 1) {
+      const int middle = (right + wrong) / 2;
+      TENON_ASSIGN(const bool deviates, wrong_after(middle));
+      (deviates ? wrong : right) = middle;
+    }
+    return wrong;
+  }
+
+  Result<bool> wrong_after(int steps) const {
+    TENON_ASSIGN(const auto graph, graph_after(steps));
+    return !deviation(*graph, expected_).empty();
+  }
+
+  /// The nodes without which the step is right: one, or none where several are needed.
+  Result<std::string> guilty_node(int step) const {
+    const PassInfo& pass = *pipeline_of(options_)[step - 1];
+    TENON_ASSIGN(const auto before, graph_after(step - 1));
+    std::vector<std::string> names;
+    for (const auto& node : before->nodes())
+      if (!node->name.empty()) names.push_back(node->name);
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    const std::vector<std::string> all = names;
+    while (names.size() > 1) {
+      const auto middle = names.begin() + static_cast<ptrdiff_t>(names.size() / 2);
+      const std::vector<std::string> first(names.begin(), middle), second(middle, names.end());
+      TENON_ASSIGN(const bool first_wrong, wrong_with(pass, *before, all, first));
+      TENON_ASSIGN(const bool second_wrong, wrong_with(pass, *before, all, second));
+      if (!first_wrong && !second_wrong) return std::string();
+      names = first_wrong ? first : second;
+    }
+    if (names.empty()) return std::string();
+    return names[0];
+  }
+
+ private:
+  Result<std::unique_ptr<Graph>> graph_after(int steps) const {
+    auto graph = network_.clone();
+    PassOptions options = options_;
+    options.steps = steps;
+    NullLogger logger;
+    TENON_TRY(run_passes(*graph, options, logger));
+    return graph;
+  }
+
+  /// Whether the pass gives wrong results when it may change no nodes but these.
+  Result<bool> wrong_with(const PassInfo& pass, const Graph& before,
+                          const std::vector<std::string>& all,
+                          const std::vector<std::string>& allowed) const {
+    PassOptions options = options_;
+    for (const std::string& name : all)
+      if (!std::binary_search(allowed.begin(), allowed.end(), name))
+        options.disabled.push_back(fmt::format("{}:{}", pass.name, name));
+    auto graph = before.clone();
+    NullLogger logger;
+    PassContext context(options, logger);
+    TENON_TRY(run_pass(*graph, pass, context));
+    return !deviation(*graph, expected_).empty();
+  }
+
+  const Graph& network_;
+  const PassOptions& options_;
+  const Expectation& expected_;
+};
+
+}  // namespace
+
+std::string deviation(const Graph& graph, const Expectation& expected) {
+  const auto outputs = evaluate_graph(graph, expected.inputs);
+  if (!outputs.ok()) return outputs.error().message;
+  return compare_outputs(graph, *outputs, expected.outputs, expected.limit);
+}
+
+Result<std::vector<std::string>> disable_wrong_passes(const Graph& network, PassOptions& options,
+                                                      const Expectation& expected, Logger& logger) {
+  std::vector<std::string> found;
+  for (int mistake = 0; mistake < kMaxMistakes; ++mistake) {
+    const Bisection bisection(network, options, expected);
+    const int all = static_cast<int>(pipeline_of(options).size());
+    TENON_ASSIGN(const bool wrong, bisection.wrong_after(all));
+    if (!wrong) return found;
+    TENON_ASSIGN(const int step, bisection.first_wrong_step());
+    const std::string pass(pipeline_of(options)[step - 1]->name);
+    TENON_ASSIGN(const std::string node, bisection.guilty_node(step));
+    const std::string entry = node.empty() ? pass : pass + ":" + node;
+    logger.warning(
+        "self-check: pass {} changes results{}; it is left out there (--disablePass={} does the "
+        "same)",
+        pass, node.empty() ? "" : " at node '" + node + "'", entry);
+    options.disabled.push_back(entry);
+    found.push_back(entry);
+  }
+  return internal_error("self-check: results are still wrong without {}", fmt::join(found, ", "));
+}
+
+}  // namespace tenon

@@ -1,0 +1,92 @@
+#include "check/sample.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "ops/ops.h"
+#include "plan/concrete_graph.h"
+
+namespace tenon {
+namespace {
+
+int64_t saturating_product(int64_t a, int64_t b) {
+  return a != 0 && b > INT64_MAX / a ? INT64_MAX : a * b;
+}
+
+/// Elements of a value; INT64_MAX where they are not known.
+int64_t count_of(const Value* value, const SymbolValues& symbols) {
+  int64_t count = 1;
+  for (const Dim& dim : value->type.shape) {
+    const auto extent = dim.evaluate(symbols);
+    if (!extent.has_value()) return INT64_MAX;
+    count = saturating_product(count, *extent);
+  }
+  return count;
+}
+
+/// Multiplications for one element of the result.
+int64_t depth_of(const Node& node, const SymbolValues& symbols) {
+  const auto last = [&](const Value* value) {
+    return value->type.shape.empty() ? 1
+                                     : value->type.shape.back().evaluate(symbols).value_or(1 << 20);
+  };
+  if (node.is<Conv>() || node.is<Deconv>() || node.is<DeformConv>()) {
+    const int64_t weights = count_of(node.input(1), symbols);
+    const auto channels = node.output()->type.shape[1].evaluate(symbols);
+    return weights == INT64_MAX ? weights : weights / std::max<int64_t>(1, channels.value_or(1));
+  }
+  if (const auto* matmul = node.as<MatMul>())
+    return matmul->transpose_a ? count_of(node.input(0), symbols) : last(node.input(0));
+  if (node.is<Attention>()) {
+    const Shape& k = node.input(1)->type.shape;
+    return 2 * k[k.size() - 2].evaluate(symbols).value_or(1 << 20);
+  }
+  if (node.is<Rnn>()) return 8 * last(node.input(0)) + 8 * node.as<Rnn>()->hidden;
+  if (node.is<Einsum>()) return INT64_MAX;
+  return 4;
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> sample_inputs(const Graph& graph, const Profile& profile,
+                                          uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<Tensor> inputs;
+  for (const Value* input : graph.inputs()) {
+    const auto found = profile.find(input->name);
+    if (found == profile.end()) return user_error("no shape for input '{}'", input->name);
+    TENON_ASSIGN(Tensor tensor, Tensor::create(input->type.type, found->second.opt));
+    for (int64_t i = 0; i < tensor.count(); ++i) {
+      const double number = static_cast<double>(random() >> 11) * 0x1p-53;
+      tensor.set_from_double(i, is_real(tensor.type()) ? 2 * number - 1 : std::floor(2 * number));
+    }
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+int64_t reference_cost(const Graph& graph, const Profile& profile) {
+  std::map<std::string, Extents> shapes;
+  for (const Value* input : graph.inputs()) {
+    const auto found = profile.find(input->name);
+    if (found == profile.end()) return INT64_MAX;
+    shapes[input->name] = found->second.opt;
+  }
+  const auto symbols = bind_inputs(graph, shapes);
+  if (!symbols.ok()) return INT64_MAX;
+  int64_t total = 0;
+  for (const auto& node : graph.nodes()) {
+    if (node->is<Loop>() || node->is<Scan>() || node->is<If>() || node->is<Plugin>())
+      return INT64_MAX;
+    if (node->outputs().empty() || node->is<Constant>()) continue;
+    const int64_t cost =
+        saturating_product(count_of(node->output(), *symbols), depth_of(*node, *symbols));
+    if (cost > INT64_MAX - total) return INT64_MAX;
+    total += cost;
+  }
+  return total;
+}
+
+}  // namespace tenon

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace tenon {
+
+/// Random contents for a graph's inputs with the profile's usual extents, the same each time:
+/// numbers in [-1, 1], integers 0 and 1 (valid as indices, lengths and masks).
+Result<std::vector<Tensor>> sample_inputs(const Graph& graph, const Profile& profile,
+                                          uint64_t seed = 1);
+
+/// Multiplications of one run with these extents, roughly: what evaluating it with the reference
+/// costs. INT64_MAX where extents depend on data or bodies are run.
+int64_t reference_cost(const Graph& graph, const Profile& profile);
+
+}  // namespace tenon

@@ -1,0 +1,151 @@
+// A planted wrong rule is found, named and left out, and the build ends well.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "check/compare.h"
+#include "check/compile_checked.h"
+#include "check/pass_bisect.h"
+#include "check/sample.h"
+#include "ir/text.h"
+#include "ops/ops.h"
+#include "ops/table.h"
+
+namespace tenon {
+namespace {
+
+class MemoryLogger final : public Logger {
+ public:
+  void write(Severity severity, std::string_view message) override {
+    if (severity <= Severity::kWarning) text += std::string(message) + "\n";
+  }
+  std::string text;
+};
+
+/// Takes every product for a sum: wrong for most nodes.
+bool wrong_sums(Graph& graph, PassContext& context) {
+  bool changed = false;
+  for (const auto& node : graph.nodes()) {
+    auto* pointwise = node->as<Pointwise>();
+    if (pointwise == nullptr || !context.allows(*node)) continue;
+    if (pointwise->function != PointwiseFunction::k_mul) continue;
+    pointwise->function = PointwiseFunction::k_add;
+    changed = true;
+  }
+  return changed;
+}
+
+constexpr const char* kGraph = R"(graph "" (%0 "x": f32[4,3], %1 "y": f32[4,3]) {
+  %2 = add "add1"(%0, %1) : f32[4,3]
+  %3 = constant() {value = f32[3,3]{1,2,3,4,5,6,7,8,9}} : f32[3,3]
+  %4 = matmul "product"(%2, %3) : f32[4,3]
+  %5 = mul "mul1"(%4, %1) : f32[4,3]
+  %6 = reduce "sum1"(%5) {axes = [1]} : f32[4,1]
+  %7 = mul "mul2"(%6, %0) : f32[4,3]
+  %8 "z" = softmax "softmax1"(%7) {axes = [1]} : f32[4,3]
+  return %8
+})";
+
+std::unique_ptr<Graph> graph_of_text() {
+  auto graph = parse_graph(kGraph);
+  EXPECT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_TRUE(infer_graph(**graph).ok());
+  return std::move(*graph);
+}
+
+CompileRequest request_of(std::unique_ptr<Graph> graph) {
+  CompileRequest request;
+  request.graph = std::move(graph);
+  request.backend = cpu_backend(2);
+  request.select.threads = 2;
+  request.select.average_runs = 1;
+  return request;
+}
+
+TEST(SelfCheck, AgreesWithTheReference) {
+  MemoryLogger logger;
+  TimingCache cache;
+  const auto plan = compile_checked(request_of(graph_of_text()), cache, {}, logger);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->settings.at("self_check"), "passed");
+  EXPECT_EQ(logger.text, "");
+}
+
+TEST(SelfCheck, FindsAPlantedPassAndItsNodes) {
+  MemoryLogger logger;
+  TimingCache cache;
+  CompileRequest request = request_of(graph_of_text());
+  // Regions would hide the products from the planted pass.
+  request.passes.disabled = {"fuse_epilogue", "fuse_pointwise"};
+  request.passes.extra.push_back({"wrong_sums", 1, "a mistake", wrong_sums});
+  const auto plan = compile_checked(std::move(request), cache, {}, logger);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->settings.at("self_check"), "passed without wrong_sums:mul1, wrong_sums:mul2");
+  EXPECT_NE(logger.text.find("pass wrong_sums changes results at node 'mul1'"), std::string::npos)
+      << logger.text;
+  const auto network = graph_of_text();
+  const auto inputs = sample_inputs(*network, plan->profiles[0]);
+  const auto expected = evaluate_graph(*network, *inputs);
+  const auto actual = run_plan(*plan, cpu_backend(2), 2, *inputs);
+  ASSERT_TRUE(actual.ok()) << actual.error().message;
+  EXPECT_EQ(compare_outputs(*network, *actual, *expected, 1e-4), "");
+}
+
+TEST(SelfCheck, IsNotDoneWhereItCostsTooMuchOrIsOff) {
+  MemoryLogger logger;
+  TimingCache cache;
+  auto plan = compile_checked(request_of(graph_of_text()), cache, {.max_cost = 10}, logger);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->settings.at("self_check"), "not done: the model is too large for the reference");
+  plan = compile_checked(request_of(graph_of_text()), cache, {.enabled = false}, logger);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_FALSE(plan->settings.contains("self_check"));
+  CompileRequest request = request_of(graph_of_text());
+  request.passes.level = 2;
+  plan = compile_checked(std::move(request), cache, {}, logger);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_FALSE(plan->settings.contains("self_check"));
+}
+
+TEST(SelfCheck, FindsAWrongKernel) {
+  static bool planted = false;
+  MemoryLogger logger;
+  TimingCache cache;
+  CompileRequest request = request_of(graph_of_text());
+  // The softmax of the reference under another name, which negates its result.
+  std::vector<Tactic> tactics(request.backend.tactics.begin(), request.backend.tactics.end());
+  static const Tactic* reference = &cpu_tactics().back();
+  struct Wrong final : Kernel {
+    explicit Wrong(std::unique_ptr<Kernel> k) : inner(std::move(k)) {}
+    Status run(const LaunchArguments& arguments) const override {
+      TENON_TRY(inner->run(arguments));
+      static_cast<float*>(arguments.outputs[0])[0] += 1;
+      return {};
+    }
+    size_t workspace_bytes() const override { return inner->workspace_bytes(); }
+    std::unique_ptr<Kernel> inner;
+  };
+  Tactic wrong = *reference;
+  wrong.name = "cpu.softmax.wrong";
+  wrong.supports = [](const Problem& problem) {
+    return problem.node->is<Softmax>() ? Support{} : Support::no("no softmax");
+  };
+  wrong.create = [](const Problem& problem,
+                    std::string_view config) -> Result<std::unique_ptr<Kernel>> {
+    TENON_ASSIGN(auto inner, reference->create(problem, config));
+    planted = true;
+    return std::unique_ptr<Kernel>(std::make_unique<Wrong>(std::move(inner)));
+  };
+  std::erase_if(tactics, [](const Tactic& tactic) { return tactic.name == "cpu.softmax.rows"; });
+  tactics.insert(tactics.begin(), wrong);
+  request.backend.tactics = tactics;
+  request.select.level = 0;  // The first that fits.
+  const auto plan = compile_checked(std::move(request), cache, {}, logger);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_TRUE(planted);
+  EXPECT_EQ(plan->settings.at("self_check"), "passed without cpu.softmax.wrong");
+  EXPECT_NE(logger.text.find("kernel cpu.softmax.wrong gives wrong results"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tenon
