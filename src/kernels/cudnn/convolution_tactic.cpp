@@ -88,7 +88,7 @@ class ConvolutionKernel final : public Kernel {
  private:
   Status build(const Convolution& convolution, std::string_view engine) {
     TENON_ASSIGN(const Borrowed handle, Borrowed::from(*library_, nullptr));
-    const Context context{&library_->api(), handle.get(), nullptr};
+    const Context context = library_->context(handle.get());
     TENON_ASSIGN(graph_, build_graph(*context.api, context.handle, convolution));
     if (graph_.operands.size() + 3 > kMaxBindings) return unsupported("too many operands");
     TENON_ASSIGN(plan_, build_plan(context, graph_.graph, convolution.type == DataType::kFloat32,
@@ -114,7 +114,7 @@ class ConvolutionKernel final : public Kernel {
 Result<std::vector<EngineChoice>> proposals(const Library& library,
                                             const Convolution& convolution) {
   TENON_ASSIGN(const Borrowed handle, Borrowed::from(library, nullptr));
-  const Context context{&library.api(), handle.get(), nullptr};
+  const Context context = library.context(handle.get());
   TENON_ASSIGN(const ConvolutionGraph graph,
                build_graph(*context.api, context.handle, convolution));
   const bool depthwise = convolution.groups > 1 && convolution.weights[1] == 1;

@@ -1,5 +1,7 @@
 #include "kernels/cudnn/graph.h"
 
+#include <fmt/ranges.h>
+
 namespace tenon::cudnn {
 
 Result<cudnnDataType_t> data_type(DataType type) {
@@ -34,6 +36,8 @@ TensorId Graph::add(cudnnDataType_t type, const std::vector<int64_t>& extents,
   if (is_virtual) tensor.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, true);
   if (by_value) tensor.set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, true);
   const Status status = tensor.finalize();
+  text_ += fmt::format("tensor {} {} {} {} {} {}\n", static_cast<int>(type), extents, strides,
+                       alignment, is_virtual, by_value);
   if (state_.ok() && !status.ok()) state_ = Error(status.error()).with_context("tensor");
   return id;
 }
@@ -75,6 +79,8 @@ void Graph::keep(Descriptor operation) {
 Descriptor Graph::convolution_descriptor(const Window& window) {
   Descriptor d(*api_, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
   const cudnnConvolutionMode_t mode = CUDNN_CROSS_CORRELATION;
+  text_ += fmt::format("window {} {} {} {}\n", window.strides, window.dilations, window.pads_begin,
+                       window.pads_end);
   d.set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, static_cast<int64_t>(window.strides.size()));
   d.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT);
   d.set_raw(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, 1, &mode);
@@ -90,6 +96,7 @@ Descriptor Graph::convolution_descriptor(const Window& window) {
 void Graph::convolution(TensorId x, TensorId weights, TensorId y, const Window& window) {
   const Descriptor& shape = parts_.emplace_back(convolution_descriptor(window));
   Descriptor op(*api_, CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR);
+  text_ += fmt::format("convolution {} {} {}\n", x, weights, y);
   op.set_descriptor(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, at(x));
   op.set_descriptor(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, at(weights));
   op.set_descriptor(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, at(y));
@@ -103,6 +110,7 @@ void Graph::convolution_backward_data(TensorId dy, TensorId weights, TensorId dx
                                       const Window& window) {
   const Descriptor& shape = parts_.emplace_back(convolution_descriptor(window));
   Descriptor op(*api_, CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR);
+  text_ += fmt::format("backward {} {} {}\n", dy, weights, dx);
   op.set_descriptor(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, at(dy));
   op.set_descriptor(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, at(weights));
   op.set_descriptor(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, at(dx));
@@ -118,6 +126,7 @@ void Graph::matmul(TensorId a, TensorId b, TensorId c) {
   const Status status = shape.finalize();
   if (state_.ok() && !status.ok()) state_ = status;
   Descriptor op(*api_, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
+  text_ += fmt::format("matmul {} {} {}\n", a, b, c);
   op.set_descriptor(CUDNN_ATTR_OPERATION_MATMUL_ADESC, at(a));
   op.set_descriptor(CUDNN_ATTR_OPERATION_MATMUL_BDESC, at(b));
   op.set_descriptor(CUDNN_ATTR_OPERATION_MATMUL_CDESC, at(c));
@@ -132,6 +141,7 @@ void Graph::reduce(cudnnReduceTensorOp_t mode, TensorId x, TensorId y) {
   const Status status = shape.finalize();
   if (state_.ok() && !status.ok()) state_ = status;
   Descriptor op(*api_, CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
+  text_ += fmt::format("reduce {} {} {}\n", static_cast<int>(mode), x, y);
   op.set_descriptor(CUDNN_ATTR_OPERATION_REDUCTION_XDESC, at(x));
   op.set_descriptor(CUDNN_ATTR_OPERATION_REDUCTION_YDESC, at(y));
   op.set_descriptor(CUDNN_ATTR_OPERATION_REDUCTION_DESC, shape);
@@ -156,6 +166,9 @@ void Graph::pointwise(cudnnPointwiseMode_t mode, TensorId x, TensorId b, TensorI
   const Status status = shape.finalize();
   if (state_.ok() && !status.ok()) state_ = status;
   Descriptor op(*api_, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+  text_ += fmt::format("pointwise {} {} {} {} {} {} {} {} {} {} {} {}\n", static_cast<int>(mode), x,
+                       b, t, y, options.clips, options.lower, options.upper, options.slope,
+                       options.coefficient, options.axis, static_cast<int>(options.compute));
   op.set_descriptor(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, shape);
   op.set_descriptor(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, at(x));
   if (b >= 0) op.set_descriptor(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, at(b));

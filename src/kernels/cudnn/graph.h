@@ -69,6 +69,8 @@ class Graph {
 
   const Descriptor& operations() const { return graph_; }
   const std::deque<Scalar>& scalars() const { return scalars_; }
+  /// All that decides what a plan of the graph is.
+  const std::string& text() const { return text_; }
 
  private:
   TensorId add(cudnnDataType_t type, const std::vector<int64_t>& extents,
@@ -83,6 +85,7 @@ class Graph {
   std::deque<Scalar> scalars_;
   Descriptor graph_;
   Status state_;
+  std::string text_;
 };
 
 /// Row-major strides.

@@ -34,17 +34,19 @@ Result<Borrowed> Borrowed::from(const Library& library, void* stream) {
 }
 
 Result<std::shared_ptr<const Library>> library_of(Device& device) {
-  TENON_ASSIGN(auto library, static_cast<cuda::CudaDevice&>(device).attached<Library>(
-                                 [&]() -> Result<std::shared_ptr<Library>> {
-                                   TENON_ASSIGN(const cuda::Cudnn* api, cuda::load_cudnn());
-                                   TENON_TRY(device.activate());
-                                   auto made = std::make_shared<Library>(*api);
-                                   // Handles are made before the first launch, which may be under
-                                   // capture.
-                                   TENON_ASSIGN(cudnnHandle_t first, made->borrow(nullptr));
-                                   made->give_back(first);
-                                   return made;
-                                 }));
+  TENON_ASSIGN(auto library,
+               static_cast<cuda::CudaDevice&>(device).attached<Library>(
+                   [&]() -> Result<std::shared_ptr<Library>> {
+                     TENON_ASSIGN(const cuda::Cudnn* api, cuda::load_cudnn());
+                     TENON_TRY(device.activate());
+                     auto made = std::make_shared<Library>(
+                         *api, device.properties().name + ", " + device.properties().libraries);
+                     // Handles are made before the first launch, which may be under
+                     // capture.
+                     TENON_ASSIGN(cudnnHandle_t first, made->borrow(nullptr));
+                     made->give_back(first);
+                     return made;
+                   }));
   return std::shared_ptr<const Library>(library);
 }
 

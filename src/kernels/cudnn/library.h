@@ -12,11 +12,14 @@ namespace tenon::cudnn {
 /// cuDNN on one device, with handles for threads to borrow: a handle serves one thread at a time.
 class Library {
  public:
-  explicit Library(const Api& api) : api_(&api) {}
+  /// `identity` names the device and the versions of its libraries.
+  Library(const Api& api, std::string identity) : api_(&api), identity_(std::move(identity)) {}
   Library(const Library&) = delete;
   ~Library();
 
   const Api& api() const { return *api_; }
+  /// Where plans are made, with a borrowed handle.
+  Context context(cudnnHandle_t handle) const { return {api_, handle, nullptr, identity_}; }
   /// A handle bound to the stream; another is made when all are in use.
   Result<cudnnHandle_t> borrow(void* stream) const;
   void give_back(cudnnHandle_t handle) const;
@@ -24,6 +27,7 @@ class Library {
  private:
   static constexpr size_t kSlots = 32;
   const Api* api_;
+  std::string identity_;
   mutable std::array<std::atomic<cudnnHandle_t>, kSlots> free_{};
 };
 

@@ -1,7 +1,11 @@
 #include "kernels/cudnn/plan.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <charconv>
+
+#include "device/cuda/kernel_cache.h"
 
 namespace tenon::cudnn {
 namespace {
@@ -11,6 +15,8 @@ constexpr int64_t kMaxKnobs = CUDNN_KNOB_TYPE_COUNTS;
 /// Proposals of one heuristic that are looked at.
 constexpr int64_t kMaxResults = 32;
 constexpr size_t kMaxBindings = 24;
+/// Proposals that have to be compiled, which takes a quarter of a second each.
+constexpr int kMaxCompiled = 4;
 
 /// Descriptors of one type for the library to fill.
 std::vector<Descriptor> empty_descriptors(const Api& api, cudnnBackendDescriptorType_t type,
@@ -66,6 +72,15 @@ Result<bool> allowed(const Descriptor& engine, bool is_f32, const EngineLimits& 
   });
 }
 
+/// Whether plans of the engine are compiled when they are made.
+bool compiles(const Descriptor& engine) {
+  cudnnBackendBehaviorNote_t notes[CUDNN_BEHAVIOR_NOTE_TYPE_COUNT];
+  const auto count = engine.get_raw(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE,
+                                    CUDNN_BEHAVIOR_NOTE_TYPE_COUNT, notes);
+  return count.ok() && std::find(notes, notes + *count, CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) !=
+                           notes + *count;
+}
+
 /// Engines that have no knob but the size of their workspace run the same with any.
 bool equivalent(const EngineChoice& a, const EngineChoice& b) {
   const auto only_workspace = [](const EngineChoice& choice) {
@@ -76,7 +91,7 @@ bool equivalent(const EngineChoice& a, const EngineChoice& b) {
 
 /// Appends what one heuristic proposes.
 Status propose(const Context& context, const Graph& graph, cudnnBackendHeurMode_t mode, bool is_f32,
-               const EngineLimits& limits, std::vector<EngineChoice>& choices) {
+               const EngineLimits& limits, int& compiled, std::vector<EngineChoice>& choices) {
   Descriptor heuristic(*context.api, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristic.set_descriptor(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.operations());
   heuristic.set_raw(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
@@ -98,7 +113,9 @@ Status propose(const Context& context, const Graph& graph, cudnnBackendHeurMode_
     if (!wanted) continue;
     TENON_ASSIGN(EngineChoice choice, read_choice(*context.api, configs[i], engine));
     const auto same = [&](const EngineChoice& other) { return equivalent(choice, other); };
-    if (std::none_of(choices.begin(), choices.end(), same)) choices.push_back(std::move(choice));
+    if (std::any_of(choices.begin(), choices.end(), same)) continue;
+    if (compiles(engine) && ++compiled > kMaxCompiled) continue;
+    choices.push_back(std::move(choice));
   }
   return {};
 }
@@ -147,9 +164,10 @@ Result<std::vector<EngineChoice>> propose_engines(const Context& context, const 
                                                   size_t count) {
   std::vector<EngineChoice> choices;
   Status last;
+  int compiled = 0;
   for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
     if (mode == CUDNN_HEUR_MODE_FALLBACK && !choices.empty()) break;
-    const Status status = propose(context, graph, mode, is_f32, limits, choices);
+    const Status status = propose(context, graph, mode, is_f32, limits, compiled, choices);
     if (!status.ok()) last = status;
     if (choices.size() >= count) break;
   }
@@ -159,14 +177,19 @@ Result<std::vector<EngineChoice>> propose_engines(const Context& context, const 
   return choices;
 }
 
-Result<Plan> Plan::build(const Context& context, const Graph& graph, const EngineChoice& choice) {
-  const Api& api = *context.api;
-  Descriptor engine(api, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+namespace {
+
+Result<Descriptor> engine_of(const Context& context, const Graph& graph, int64_t index) {
+  Descriptor engine(*context.api, CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   engine.set_descriptor(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph.operations());
-  engine.set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, choice.engine);
+  engine.set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, index);
   if (context.device != nullptr)
     engine.set_descriptor(CUDNN_ATTR_ENGINE_DEVICEPROP, *context.device);
   TENON_TRY(engine.finalize());
+  return engine;
+}
+
+Result<Descriptor> config_of(const Api& api, const Descriptor& engine, const EngineChoice& choice) {
   std::vector<Descriptor> knobs;
   for (const auto& [type, value] : choice.knobs) {
     Descriptor& knob = knobs.emplace_back(api, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
@@ -182,19 +205,79 @@ Result<Plan> Plan::build(const Context& context, const Graph& graph, const Engin
     config.set_raw(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                    static_cast<int64_t>(pointers.size()), pointers.data());
   TENON_TRY(config.finalize());
+  return config;
+}
+
+std::string cache_key(const Context& context, const Graph& graph, const EngineChoice& choice) {
+  const std::string text =
+      fmt::format("cudnn plan 1\n{}\n{}\n{}", context.identity, to_text(choice), graph.text());
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+}  // namespace
+
+Result<Plan> Plan::build(const Context& context, const Graph& graph, const EngineChoice& choice) {
+  TENON_ASSIGN(const Descriptor engine, engine_of(context, graph, choice.engine));
+  TENON_ASSIGN(const Descriptor config, config_of(*context.api, engine, choice));
+  const bool keeps = !context.identity.empty() && compiles(engine);
+  const std::string key = keeps ? cache_key(context, graph, choice) : std::string();
+  if (keeps) {
+    if (const auto known = cuda::find_cached_kernel(key)) {
+      auto plan = restore(context, *known);
+      if (plan.ok()) {
+        plan->scalars_.assign(graph.scalars().begin(), graph.scalars().end());
+        return plan;
+      }
+    }
+  }
+  TENON_ASSIGN(Plan plan, compile(context, graph, config));
+  if (keeps) {
+    const auto json = plan.json();
+    if (json.ok()) cuda::keep_cached_kernel(key, *json);
+  }
+  return plan;
+}
+
+Result<Plan> Plan::compile(const Context& context, const Graph& graph, const Descriptor& config) {
   Plan plan;
-  plan.api_ = &api;
-  plan.plan_ = Descriptor(api, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  plan.api_ = context.api;
+  plan.plan_ = Descriptor(*context.api, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   if (context.handle != nullptr)
     plan.plan_.set_raw(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &context.handle);
   plan.plan_.set_descriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
   if (context.device != nullptr)
     plan.plan_.set_descriptor(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *context.device);
   TENON_TRY(plan.plan_.finalize());
-  TENON_ASSIGN(plan.workspace_bytes_,
-               plan.plan_.get_int64(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
+  TENON_TRY(plan.read_workspace());
   plan.scalars_.assign(graph.scalars().begin(), graph.scalars().end());
   return plan;
+}
+
+Result<Plan> Plan::restore(const Context& context, const std::string& json) {
+  Plan plan;
+  plan.api_ = context.api;
+  plan.plan_ = Descriptor(*context.api, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  plan.plan_.set_raw(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &context.handle);
+  plan.plan_.set_raw(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+                     static_cast<int64_t>(json.size()), json.data());
+  TENON_TRY(plan.plan_.finalize());
+  TENON_TRY(plan.read_workspace());
+  return plan;
+}
+
+Status Plan::read_workspace() {
+  TENON_ASSIGN(workspace_bytes_, plan_.get_int64(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
+  return {};
+}
+
+Result<std::string> Plan::json() const {
+  TENON_ASSIGN(const int64_t size, plan_.get_raw(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
+                                                 CUDNN_TYPE_CHAR, 0, nullptr));
+  std::string text(static_cast<size_t>(size), '\0');
+  TENON_TRY(plan_.get_raw(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, size,
+                          text.data()));
+  return text;
 }
 
 Status Plan::run(cudnnHandle_t handle, std::span<const Binding> bindings, void* workspace) const {

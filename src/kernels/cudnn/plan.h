@@ -32,6 +32,8 @@ struct Context {
   const Api* api = nullptr;
   cudnnHandle_t handle = nullptr;
   const Descriptor* device = nullptr;
+  /// Names device and libraries; plans that cuDNN compiled are kept on disk under it, where given.
+  std::string_view identity;
 };
 
 /// What cuDNN thinks is fastest first, without what the limits exclude and without engines whose
@@ -49,12 +51,19 @@ struct Binding {
 /// A graph compiled for an engine choice.
 class Plan {
  public:
+  /// From the disk where it was compiled before.
   static Result<Plan> build(const Context& context, const Graph& graph, const EngineChoice& choice);
 
   int64_t workspace_bytes() const { return workspace_bytes_; }
   Status run(cudnnHandle_t handle, std::span<const Binding> bindings, void* workspace) const;
 
  private:
+  static Result<Plan> compile(const Context& context, const Graph& graph, const Descriptor& config);
+  static Result<Plan> restore(const Context& context, const std::string& json);
+  Status read_workspace();
+  /// The whole plan, machine code included, as a text.
+  Result<std::string> json() const;
+
   const Api* api_ = nullptr;
   Descriptor plan_;
   std::vector<Scalar> scalars_;

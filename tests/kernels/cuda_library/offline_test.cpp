@@ -61,7 +61,7 @@ TEST(OfflinePlans, AreMadeForADescribedDevice) {
   ASSERT_TRUE(described_convolution.ok());
   const auto graph = build_graph(**api, nullptr, *described_convolution);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
-  const Context context{*api, nullptr, &device};
+  const Context context{*api, nullptr, &device, {}};
   const auto choices = propose_engines(context, graph->graph, false, {}, 4);
   ASSERT_TRUE(choices.ok()) << choices.error().message;
   const auto plan = Plan::build(context, graph->graph, choices->front());
