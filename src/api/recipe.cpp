@@ -45,6 +45,7 @@ std::map<std::string, std::string> recipe_of(const PassOptions& passes) {
           {"refit.no_fuse", fmt::format("{}", fmt::join(passes.no_fuse, "\n"))},
           {"refit.precision",
            passes.precision ? std::string(name_of(*passes.precision)) : std::string()},
+          {"refit.half_as", passes.half_as ? std::string(name_of(*passes.half_as)) : std::string()},
           {"refit.channels_last", passes.channels_last ? "1" : "0"}};
 }
 
@@ -57,6 +58,7 @@ Result<Plan> optimize_again(const Plan& plan, std::unique_ptr<Graph> network,
   request.passes.disabled = lines_of(value_of(plan, "refit.disabled"));
   request.passes.no_fuse = lines_of(value_of(plan, "refit.no_fuse"));
   request.passes.precision = data_type_by_name(value_of(plan, "refit.precision"));
+  request.passes.half_as = data_type_by_name(value_of(plan, "refit.half_as"));
   request.passes.channels_last = value_of(plan, "refit.channels_last") != "0";
   request.select.level = 0;
   const DeviceProperties& properties = backend.device->properties();

@@ -33,6 +33,8 @@ struct PassOptions {
   std::vector<std::string> no_fuse;
   /// Compute in this 16-bit type where it pays; nothing keeps the network's types.
   std::optional<DataType> precision;
+  /// What f16 values are computed in, where the device has no arithmetic on them.
+  std::optional<DataType> half_as;
   /// Device facts that passes ask for.
   bool channels_last = true;
   /// Only the first steps of the pipeline: for finding a wrong one.

@@ -10,6 +10,7 @@ namespace {
 
 /// The order. One line a step; a pass may come several times.
 constexpr std::string_view kPipeline[] = {
+    "widen_half",
     "fold_constants",
     "simplify",
     "straighten_transposes",

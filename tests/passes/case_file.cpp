@@ -27,6 +27,8 @@ Status read_option(const std::string& line, PassOptions& options) {
   if (words.size() != 4 || words[2] != "=") return user_error("\"{}\" is no option", line);
   if (words[1] == "precision")
     options.precision = data_type_by_name(words[3]);
+  else if (words[1] == "half_as")
+    options.half_as = data_type_by_name(words[3]);
   else if (words[1] == "disabled")
     options.disabled.push_back(words[3]);
   else if (words[1] == "no_fuse")
@@ -40,6 +42,8 @@ std::string option_lines(const PassOptions& options) {
   std::string text;
   if (options.precision.has_value())
     text += fmt::format("option precision = {}\n", name_of(*options.precision));
+  if (options.half_as.has_value())
+    text += fmt::format("option half_as = {}\n", name_of(*options.half_as));
   for (const std::string& entry : options.disabled)
     text += fmt::format("option disabled = {}\n", entry);
   for (const std::string& entry : options.no_fuse)

@@ -17,7 +17,7 @@ namespace {
 const std::string kFolder = std::string(TENON_SOURCE_DIR) + "/tests/passes/cases";
 
 double tolerance_of(const PassOptions& options) {
-  return options.precision.has_value() ? 3e-2 : 1e-4;
+  return options.precision.has_value() || options.half_as.has_value() ? 3e-2 : 1e-4;
 }
 
 Result<bool> run(Graph& graph, const std::string& pass, const PassOptions& options) {

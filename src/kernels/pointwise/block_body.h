@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/float_formats.h"
 #include "kernels/epilogue/finish.h"
 #include "kernels/pointwise/executor.h"
 #include "kernels/vector_math/activations.h"
@@ -98,6 +99,10 @@ inline void load(PointwiseType type, const void* from, int64_t at, int64_t strid
       return load_as<float>(from, at, stride, to, n);
     case PointwiseType::bf16:
       return load_bf16(from, at, stride, to, n);
+    case PointwiseType::f16:
+      for (int64_t i = 0; i < n; ++i)
+        to[i] = f16_to_float(static_cast<const uint16_t*>(from)[at + i * stride]);
+      return;
     case PointwiseType::boolean:
       return load_as<uint8_t>(from, at, stride, to, n);
     case PointwiseType::i32:
@@ -123,6 +128,9 @@ void store(PointwiseType type, const float* from, void* base, int64_t at, int64_
     for (int64_t i = 0; i < n; ++i) to[i * stride] = from[i];
   } else if (type == PointwiseType::bf16) {
     store_bf16<V>(from, static_cast<uint16_t*>(base) + at, stride, n);
+  } else if (type == PointwiseType::f16) {
+    auto* to = static_cast<uint16_t*>(base) + at;
+    for (int64_t i = 0; i < n; ++i) to[i * stride] = f16_from_float(from[i]);
   } else {
     auto* to = static_cast<uint8_t*>(base) + at;
     for (int64_t i = 0; i < n; ++i) to[i * stride] = from[i] != 0 ? 1 : 0;

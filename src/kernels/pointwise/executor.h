@@ -7,7 +7,7 @@
 namespace tenon::cpu {
 
 /// How an operand's elements are stored; registers are float, with 0 and 1 for bool.
-enum class PointwiseType : uint8_t { f32, bf16, boolean, i32, i64 };
+enum class PointwiseType : uint8_t { f32, bf16, f16, boolean, i32, i64 };
 
 /// Elements of a block of registers.
 inline constexpr int64_t kBlockElements = 1024;

@@ -13,6 +13,8 @@ std::optional<cpu::PointwiseType> stored_type(DataType type) {
       return cpu::PointwiseType::f32;
     case DataType::kBFloat16:
       return cpu::PointwiseType::bf16;
+    case DataType::kFloat16:
+      return cpu::PointwiseType::f16;
     case DataType::kBool:
       return cpu::PointwiseType::boolean;
     case DataType::kInt32:
@@ -25,14 +27,15 @@ std::optional<cpu::PointwiseType> stored_type(DataType type) {
 }
 
 bool is_register_type(DataType type) {
-  return type == DataType::kFloat32 || type == DataType::kBFloat16 || type == DataType::kBool;
+  return type == DataType::kFloat32 || type == DataType::kBFloat16 || type == DataType::kFloat16 ||
+         type == DataType::kBool;
 }
 
 /// Integers may only be read by a cast: a float register does not hold them all.
 Support check_integers(const PointwiseProgram& program, const Problem& problem) {
   for (const auto& instruction : program.instructions) {
     if (!is_register_type(instruction.to))
-      return Support::no("a value that is neither f32, bf16 nor bool");
+      return Support::no("a value that is none of f32, bf16, f16 and bool");
     for (const int source : instruction.sources)
       if (source >= 0 && source < program.inputs && !is_register_type(problem.input(source).type) &&
           !instruction.is_cast)
