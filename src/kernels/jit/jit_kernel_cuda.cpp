@@ -31,6 +31,8 @@ const void* address_of(const JitArgument& argument, const LaunchArguments& launc
       return static_cast<char*>(launch.outputs[argument.index]) + argument.offset;
     case JitArgument::Kind::kWorkspace:
       return static_cast<char*>(launch.workspace) + argument.offset;
+    case JitArgument::Kind::kNumber:
+      return reinterpret_cast<const void*>(argument.offset);  // An i64 in its place.
     case JitArgument::Kind::kConstant:
     case JitArgument::Kind::kNull:
       break;
@@ -64,6 +66,7 @@ class JitKernel final : public Kernel {
                     .block_y = static_cast<unsigned>(launch.block[1]),
                     .block_z = static_cast<unsigned>(launch.block[2]),
                     .shared_bytes = static_cast<unsigned>(launch.shared_bytes),
+                    .cluster_x = static_cast<unsigned>(launch.cluster),
                     .overlaps_previous =
                         launch.overlaps && launch.zeroed_bytes == 0 && device.capability() >= 90};
     loaded.arguments = launch.arguments;

@@ -16,13 +16,14 @@ namespace tenon {
 
 /// One argument of a device function: the address of an operand or of a part of the workspace.
 struct JitArgument {
-  enum class Kind { kInput, kOutput, kWorkspace, kConstant, kNull } kind = Kind::kInput;
+  enum class Kind { kInput, kOutput, kWorkspace, kConstant, kNumber, kNull } kind = Kind::kInput;
   int index = 0;       ///< Of the input, output or constant.
-  int64_t offset = 0;  ///< In bytes.
+  int64_t offset = 0;  ///< In bytes; the number itself of a kNumber, which is an i64.
 
   static JitArgument input(int index) { return {Kind::kInput, index}; }
   static JitArgument output(int index = 0) { return {Kind::kOutput, index}; }
   static JitArgument constant(int index) { return {Kind::kConstant, index}; }
+  static JitArgument number(int64_t value) { return {Kind::kNumber, 0, value}; }
   static JitArgument null() { return {Kind::kNull}; }
   static JitArgument workspace(int64_t offset) { return {Kind::kWorkspace, 0, offset}; }
 };
@@ -35,6 +36,7 @@ struct JitLaunch {
   int64_t grid[3] = {1, 1, 1};
   int block[3] = {128, 1, 1};
   int shared_bytes = 0;  ///< Dynamic.
+  int cluster = 0;       ///< Blocks of a cluster (sm_90); 0: none.
   std::vector<JitArgument> arguments;
   /// Begins with begin_kernel() of the prelude: may start while the one before ends.
   bool overlaps = true;

@@ -107,6 +107,7 @@ Cases pointwise_cases();
 Cases movement_cases();
 Cases pooling_cases();
 Cases product_cases();
+Cases rnn_cases();
 
 template <class... Args>
 KernelCase& add(Cases& cases, Args&&... args) {

@@ -1,0 +1,64 @@
+#include "kernels/jit/kernel_case.h"
+
+namespace tenon::test {
+namespace {
+
+struct Sizes {
+  int64_t steps, batch, input, hidden;
+};
+
+void add_rnn(Cases& cases, RnnKind kind, RnnDirection direction, DataType type, const Sizes& s,
+             bool batch_first, bool everything) {
+  Rnn op;
+  op.cell = kind;
+  op.direction = direction;
+  op.hidden = s.hidden;
+  op.batch_first = batch_first;
+  op.linear_before_reset = true;
+  const int64_t d = direction == RnnDirection::kBidirectional ? 2 : 1;
+  const int64_t gates = kind == RnnKind::kLstm ? 4 : kind == RnnKind::kGru ? 3 : 1;
+  const auto reals = [&](Extents extents, int seed) {
+    return random_reals(type, std::move(extents), seed, -0.3, 0.3);
+  };
+  const Extents state = batch_first ? Extents{s.batch, d, s.hidden} : Extents{d, s.batch, s.hidden};
+  std::vector inputs{input(reals(batch_first ? Extents{s.batch, s.steps, s.input}
+                                             : Extents{s.steps, s.batch, s.input},
+                                 1)),
+                     constant(reals({d, gates * s.hidden, s.input}, 2)),
+                     constant(reals({d, gates * s.hidden, s.hidden}, 3))};
+  if (everything) {
+    inputs.push_back(constant(reals({d, 2 * gates * s.hidden}, 4)));
+    inputs.push_back(input(random_integers(DataType::kInt32, {s.batch}, 5, 0, s.steps)));
+    inputs.push_back(input(reals(state, 6)));
+    if (kind == RnnKind::kLstm) {
+      inputs.push_back(input(reals(state, 7)));
+      inputs.push_back(constant(reals({d, 3 * s.hidden}, 8)));
+    }
+    op.clip = 1.5;
+  }
+  add(cases, fmt::format("rnn {} {} {}", static_cast<int>(kind), name_of(type), s.hidden),
+      std::move(op), inputs, everything ? (kind == RnnKind::kLstm ? 3 : 2) : 1)
+      .tolerance(type == DataType::kFloat32   ? 1e-4
+                 : type == DataType::kFloat16 ? 4e-3
+                                              : 3e-2);
+}
+
+}  // namespace
+
+Cases rnn_cases() {
+  Cases cases;
+  const Sizes shapes[] = {{7, 3, 20, 64}, {5, 1, 33, 256}, {6, 9, 16, 24}, {12, 20, 8, 32}};
+  int number = 0;
+  for (const RnnKind kind : {RnnKind::kLstm, RnnKind::kGru, RnnKind::kRnn})
+    for (const RnnDirection direction :
+         {RnnDirection::kForward, RnnDirection::kReverse, RnnDirection::kBidirectional})
+      for (const bool everything : {false, true}) {
+        const DataType types[] = {DataType::kFloat32, DataType::kFloat16, DataType::kBFloat16};
+        add_rnn(cases, kind, direction, types[number % 3], shapes[number % 4], number % 5 == 0,
+                everything);
+        ++number;
+      }
+  return cases;
+}
+
+}  // namespace tenon::test
