@@ -108,6 +108,7 @@ Cases movement_cases();
 Cases pooling_cases();
 Cases product_cases();
 Cases rnn_cases();
+Cases attention_cases();
 
 template <class... Args>
 KernelCase& add(Cases& cases, Args&&... args) {
