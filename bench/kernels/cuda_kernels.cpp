@@ -125,7 +125,7 @@ void add_products(Cases& cases) {
         .then(PointwiseFunction::k_hard_swish);
   }
   for (const bool transposed : {false, true})
-    for (const int64_t m : {1, 8, 16})
+    for (const int64_t m : {1, 4})
       for (const auto& [k, n] :
            {std::pair<int64_t, int64_t>{768, 3072}, {3072, 768}, {4096, 14336}, {14336, 4096}}) {
         MatMul op;
@@ -135,6 +135,35 @@ void add_products(Cases& cases) {
                         constant(filled(kHalf, transposed ? Extents{n, k} : Extents{k, n}))})
             .then(PointwiseFunction::k_add, half({n}));
       }
+}
+
+void add_sequences(Cases& cases) {
+  struct Sizes {
+    int64_t batch, heads, length, size;
+    bool causal;
+  };
+  for (const auto& s :
+       {Sizes{1, 12, 128, 64, false}, Sizes{32, 12, 128, 64, false}, Sizes{1, 12, 197, 64, false},
+        Sizes{32, 12, 197, 64, false}, Sizes{1, 12, 256, 64, true}, Sizes{8, 12, 256, 64, true},
+        Sizes{4, 8, 4096, 64, false}, Sizes{2, 16, 4096, 128, true}}) {
+    Attention op;
+    op.causal = s.causal ? CausalMask::kUpperLeft : CausalMask::kNone;
+    const Extents extents = {s.batch, s.heads, s.length, s.size};
+    add(cases, s.causal ? "attention causal" : "attention", op,
+        std::vector{half(extents), half(extents), half(extents)});
+    if (s.length < 300)
+      add(cases, "attention masked", op,
+          std::vector{half(extents), half(extents), half(extents),
+                      half({s.batch, 1, 1, s.length})});
+  }
+  for (const int64_t batch : {1, 8, 32}) {
+    Rnn op;
+    op.hidden = 256;
+    op.direction = RnnDirection::kBidirectional;
+    add(cases, "lstm", op,
+        std::vector{half({64, batch, 512}), constant(filled(kHalf, {2, 1024, 512})),
+                    constant(filled(kHalf, {2, 1024, 256})), constant(filled(kHalf, {2, 2048}))});
+  }
 }
 
 int64_t bytes_of(const Problem& problem) {
@@ -202,7 +231,8 @@ int main(int argc, char** argv) {
   }
   auto stream = (*device)->make_stream();
   test::Cases cases;
-  for (auto make : {test::add_rows, test::add_movement, test::add_pooling, test::add_products})
+  for (auto make : {test::add_rows, test::add_movement, test::add_pooling, test::add_products,
+                    test::add_sequences})
     make(cases);
   for (const auto& one : cases) {
     if (argc > 1 && one->name.find(argv[1]) == std::string::npos) continue;

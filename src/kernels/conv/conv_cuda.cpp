@@ -12,7 +12,7 @@
 namespace tenon::tactics {
 namespace {
 
-constexpr int kBlock = 256;
+constexpr int kBlock = 128;
 
 /// What both kernels need to know.
 struct Description {
@@ -103,8 +103,12 @@ std::function<std::vector<std::byte>()> reordered(const Tensor& weights, Extents
 namespace cuda_depthwise {
 namespace {
 
-std::vector<std::string> tile_configs(const Problem&) {
-  return {"tile=4", "tile=2", "tile=1", "tile=8"};
+/// Small problems need many threads, large ones many results a thread.
+std::vector<std::string> tile_configs(const Problem& problem) {
+  if (problem.output().count() > int64_t{1} << 21)
+    return {"tile=4,vector=8", "tile=2,vector=8", "tile=4,vector=4", "tile=2,vector=4"};
+  return {"tile=1,vector=4", "tile=1,vector=2", "tile=1,vector=8", "tile=2,vector=4",
+          "tile=2,vector=8"};
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
@@ -119,9 +123,10 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   if (d.window.kernel[0] != 1 || d.window.kernel[1] > 7 || d.window.kernel[2] > 7)
     return unsupported("a large kernel");
   const IndexLoop loop = memory_loop(y), channels = {{1, d.out_channels}};
-  const int vector =
-      std::min({pack_width(channels, x), pack_width(memory_loop(x), x), pack_width(loop, y)});
-  const int64_t tile = config_number(config, "tile").value_or(4);
+  const int widest = static_cast<int>(config_number(config, "vector").value_or(8));
+  const int vector = std::min(
+      {pack_width(channels, x), pack_width(memory_loop(x), x), pack_width(loop, y), widest});
+  const int64_t tile = config_number(config, "tile").value_or(2);
   const int64_t tasks = y.extents[0] * d.window.output[1] * blocks_for(d.window.output[2], tile) *
                         (d.out_channels / vector);
   KernelCode code;

@@ -23,7 +23,8 @@ int operand_vector(const Operand& operand, int64_t extent, int64_t other_stride)
 
 Result<DeviceProduct> describe_skinny(const Problem& problem) {
   TENON_ASSIGN(DeviceProduct p, describe_product(problem));
-  if (p.m > 16) return unsupported("more than 16 rows");
+  // With more, tensor cores win.
+  if (p.m > 4) return unsupported("more than 4 rows");
   if (p.batches() != 1) return unsupported("a batch of products");
   if (!is_float(problem.input(p.a).type) || !is_float(problem.input(p.b).type))
     return unsupported("the types are not among f32, f16 and bf16");
@@ -69,7 +70,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   if (p.b_row != 1 || p.a_column != 1) return unsupported("k is not contiguous in both operands");
   const int vector = std::min(operand_vector(problem.input(p.a), p.k, p.m > 1 ? p.a_row : 0),
                               operand_vector(problem.input(p.b), p.k, p.n > 1 ? p.b_column : 0));
-  const int64_t each = p.m > 8 ? 2 : p.m > 1 ? 4 : 1;
+  const int64_t each = p.m > 1 ? 4 : 1;
   KernelCode code;
   begin_code(code, problem);
   add_product(code, problem, p);

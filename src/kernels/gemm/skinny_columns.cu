@@ -1,4 +1,4 @@
-// Products with few rows (kM up to 16) and a right operand whose columns (along k) are contiguous: a warp takes kEach
+// Products with few rows (kM up to 4) and a right operand whose columns (along k) are contiguous: a warp takes kEach
 // columns, its threads share k.
 
 extern "C" __global__ void __launch_bounds__(kBlock)

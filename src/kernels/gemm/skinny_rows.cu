@@ -1,4 +1,4 @@
-// Products with few rows (kM up to 16) and a right operand whose rows (along n) are contiguous: limited by how fast that is
+// Products with few rows (kM up to 4) and a right operand whose rows (along n) are contiguous: limited by how fast that is
 // read. A block takes kColumns columns and one of kSplits pieces of k; its kShares groups of threads share the piece.
 
 constexpr int kLanes = kColumns / kVector, kShares = kBlock / kLanes;

@@ -79,7 +79,7 @@ void add_products(Cases& cases) {
                               {{5, 512}, {264, 512}, false, true},
                               {{16, 200}, {200, 96}, false, false},
                               {{1, 2048}, {1001, 2048}, false, true},
-                              {{12, 100}, {37, 100}, false, true},
+                              {{2, 100}, {37, 100}, false, true},
                               {{3, 64}, {64}, false, false},
                               {{64}, {64, 48}, false, false},
                               {{4, 1, 9, 16}, {2, 16, 12}, false, false}};
