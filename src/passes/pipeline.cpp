@@ -42,6 +42,8 @@ constexpr std::string_view kPipeline[] = {
     // Regions are made of logical operators, so layouts come after them: a reformat between two
     // would part them.
     "fuse_epilogue",
+    // Sums that no product took.
+    "fuse_residual",
     // What no anchor took.
     "fuse_pointwise",
     "choose_layouts",

@@ -1,0 +1,60 @@
+// A normalization takes the sum in front of it along: residual and normalization in one pass over
+// memory, which also gives the sum where it is used later. Must run after fuse_epilogue (a sum that
+// a product can take costs nothing there) and before fuse_pointwise.
+#include <algorithm>
+
+#include "ops/ops.h"
+#include "ops/region.h"
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace tenon {
+namespace {
+
+constexpr size_t kMaxSums = 3;
+
+bool normalizes_rows(const Node& node) {
+  const auto* op = node.as<Normalization>();
+  return op != nullptr && node.outputs().size() == 1 &&
+         (op->norm == NormKind::kLayer || op->norm == NormKind::kRms);
+}
+
+/// A sum of the wanted type that this pass may change, or null.
+Node* sum_behind(const Value* value, const TensorType& type, const PassContext& context) {
+  Node* node = pointwise_producer(value, PointwiseFunction::k_add);
+  return node != nullptr && value->type == type && context.allows_fusion(*node) ? node : nullptr;
+}
+
+/// The sums that come along, in order. All but the last are used inside only.
+std::vector<Node*> sums_before(const Graph& graph, const Node& norm, const PassContext& context) {
+  const TensorType& type = norm.input(0)->type;
+  Node* last = sum_behind(norm.input(0), type, context);
+  if (last == nullptr || graph.is_output(norm.input(0))) return {};
+  std::vector<Node*> sums = {last};
+  for (size_t i = 0; i < sums.size() && sums.size() < kMaxSums; ++i)  // Grows while it runs.
+    for (const Value* operand : sums[i]->inputs())
+      if (Node* inner = sum_behind(operand, type, context);
+          inner != nullptr && only_user(graph, operand) != nullptr && sums.size() < kMaxSums)
+        sums.push_back(inner);
+  std::reverse(sums.begin(), sums.end());
+  return sums;
+}
+
+}  // namespace
+
+bool fuse_residual(Graph& graph, PassContext& context) {
+  bool changed = false;
+  std::vector<Node*> norms;
+  for (const auto& node : graph.nodes())
+    if (normalizes_rows(*node) && context.allows_fusion(*node)) norms.push_back(node.get());
+  for (Node* norm : norms) {
+    std::vector<Node*> members = sums_before(graph, *norm, context);
+    if (members.empty()) continue;
+    members.push_back(norm);
+    context.applied(make_region(graph, members)->name);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace tenon
