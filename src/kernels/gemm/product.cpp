@@ -216,6 +216,18 @@ bool has_full_operand(const std::vector<EpilogueStep>& steps) {
                      [](const EpilogueStep& s) { return s.operand == OperandKind::full; });
 }
 
+/// The largest block of up to `block` panels with which few tasks share out evenly: nine equal ones
+/// keep one of two threads waiting for a tenth of the time.
+int64_t even_block(int64_t panels, int64_t block, int64_t others, int64_t threads) {
+  const auto is_even = [&](int64_t size) {
+    const int64_t tasks = ceil_div(panels, size) * others;
+    return tasks % threads == 0 || tasks >= threads * 4 * kTasksPerThread;
+  };
+  for (int64_t size = block; 2 * size > block; --size)
+    if (is_even(size)) return size;
+  return block;
+}
+
 /// Cuts m x n into enough tasks for the threads, first by rows; a gathered block of A is worth many
 /// columns.
 void choose_blocks(ProductPlan& plan, int64_t batch, int threads, bool gathered) {
@@ -232,7 +244,8 @@ void choose_blocks(ProductPlan& plan, int64_t batch, int threads, bool gathered)
     plan.column_block = round_up(plan.column_block / 2, panel);
   // Equal column blocks in whole panels.
   const int64_t panels = ceil_div(plan.n, panel);
-  plan.column_block = ceil_div(panels, ceil_div(plan.n, plan.column_block)) * panel;
+  const int64_t block = ceil_div(panels, ceil_div(plan.n, plan.column_block));
+  plan.column_block = even_block(panels, block, batch * plan.row_tasks(), threads) * panel;
 }
 
 }  // namespace
