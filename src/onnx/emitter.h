@@ -1,5 +1,6 @@
 #pragma once
 
+#include <source_location>
 #include <string>
 #include <utility>
 
@@ -16,15 +17,19 @@ class Emitter : public network::Emitter {
   using network::Emitter::Emitter;
   using network::Emitter::fail;
 
-  void fail(ImportCode code, std::string message) {
+  void fail(ImportCode code, std::string message,
+            std::source_location where = std::source_location::current()) {
     if (ok()) code_ = code;
+    if (ok()) where_ = where;
     network::Emitter::fail({ErrorKind::kUser, std::move(message)});
   }
   /// Of the failure; kSuccess before one.
   ImportCode code() const;
+  std::source_location found_at() const { return where_; }
 
  private:
   ImportCode code_ = ImportCode::kSuccess;
+  std::source_location where_ = std::source_location::current();
 };
 
 }  // namespace tenon::importer

@@ -44,9 +44,9 @@ const ::onnx::FunctionProto* ModelContext::find_function(const ::onnx::NodeProto
 }
 
 void ModelContext::report(ImportCode code, std::string node, std::string op_type,
-                          std::string message) {
+                          std::string message, std::source_location where) {
   problems.push_back({code, top_level_node, std::move(node), std::move(op_type), std::move(message),
-                      function_stack});
+                      function_stack, where});
 }
 
 Value* ModelContext::add_list(ValueList list) {
@@ -105,8 +105,9 @@ std::string GraphImporter::scoped(const std::string& name) const {
   return frame_.prefix + name.substr(0, kLongest);
 }
 
-void GraphImporter::report(const ::onnx::NodeProto& node, ImportCode code, std::string message) {
-  context_.report(code, cut(display_name(node)), cut(node.op_type()), std::move(message));
+void GraphImporter::report(const ::onnx::NodeProto& node, ImportCode code, std::string message,
+                           std::source_location where) {
+  context_.report(code, cut(display_name(node)), cut(node.op_type()), std::move(message), where);
 }
 
 void GraphImporter::declare_initializers(const ::onnx::GraphProto& graph) {
@@ -235,7 +236,8 @@ void GraphImporter::import_operator(const ::onnx::NodeProto& node, const OpRow& 
       importer.fail(ImportCode::kUnsupportedNode,
                     fmt::format("output {} \"{}\" is not available", i, cut(node.output(i))));
   if (!importer.ok()) {
-    if (importer.code() != ImportCode::kSuccess) report(node, importer.code(), importer.message());
+    if (importer.code() != ImportCode::kSuccess)
+      report(node, importer.code(), importer.message(), importer.found_at());
     return mark_broken(node);
   }
   finish(node, importer.emitted(), importer.results());

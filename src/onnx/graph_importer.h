@@ -52,7 +52,8 @@ struct ModelContext {
   /// Null for values that are no tokens.
   const ValueList* list(const Value* value) const;
   const ::onnx::FunctionProto* find_function(const ::onnx::NodeProto& node) const;
-  void report(ImportCode code, std::string node, std::string op_type, std::string message);
+  void report(ImportCode code, std::string node, std::string op_type, std::string message,
+              std::source_location where = std::source_location::current());
 };
 
 /// A call of a local function: what its attribute references stand for.
@@ -135,7 +136,8 @@ class GraphImporter {
   void finish(const ::onnx::NodeProto& node, const std::vector<Node*>& emitted,
               const std::vector<Value*>& results);
   void mark_broken(const ::onnx::NodeProto& node);
-  void report(const ::onnx::NodeProto& node, ImportCode code, std::string message);
+  void report(const ::onnx::NodeProto& node, ImportCode code, std::string message,
+              std::source_location where = std::source_location::current());
   std::string display_name(const ::onnx::NodeProto& node) const;
   std::string scoped(const std::string& name) const;
   Value* capture(const std::string& name, Value* outer);

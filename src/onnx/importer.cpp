@@ -75,6 +75,8 @@ Result<Value*> add_input(GraphImporter& importer, const ::onnx::ValueInfoProto& 
     return context.add_list(std::move(list));
   }
   TENON_ASSIGN(TensorType tensor, tensor_type_of(*type, input.name(), importer.graph()));
+  if (context.options.double_as_float && tensor.type == DataType::kFloat64)
+    tensor.type = DataType::kFloat32;
   return importer.graph().add_input(input.name(), std::move(tensor));
 }
 
@@ -126,11 +128,28 @@ void check_output_types(ModelContext& context, const Graph& graph,
   }
 }
 
+/// In the order of the nodes; a node that was reported keeps its first problem.
+void merge_problems(std::vector<ImportProblem>& problems, std::vector<ImportProblem> more) {
+  std::unordered_set<std::string> reported;
+  for (const ImportProblem& problem : problems)
+    reported.insert(fmt::format("{} {}", problem.node_index, problem.op_type));
+  for (ImportProblem& problem : more)
+    if (problem.node_index < 0 ||
+        !reported.contains(fmt::format("{} {}", problem.node_index, problem.op_type)))
+      problems.push_back(std::move(problem));
+  std::stable_sort(problems.begin(), problems.end(),
+                   [](const auto& a, const auto& b) { return a.node_index < b.node_index; });
+}
+
 Result<ImportedModel> import_file(const ModelFile& file, const ImportOptions& options,
                                   std::vector<ImportProblem>& problems) {
   const ModelProto& proto = *file.proto;
   problems = check_model(proto, options);
-  if (!problems.empty()) return user_error("");
+  // Unknown operators keep nothing from being looked at; the import finds what else is wrong.
+  const bool sound = std::all_of(
+      problems.begin(), problems.end(),
+      [](const ImportProblem& problem) { return problem.code == ImportCode::kUnsupportedNode; });
+  if (!sound) return user_error("");
   ExternalDataFolder folder(file.directory);
   TensorReader tensors(file.proto, folder, options.double_as_float);
   ModelContext context{options, tensors};
@@ -148,7 +167,7 @@ Result<ImportedModel> import_file(const ModelFile& file, const ImportOptions& op
   importer.declare_initializers(proto.graph());
   importer.import_nodes(proto.graph().node(), true);
   if (importer.set_outputs(proto.graph())) check_output_types(context, *model.graph, proto.graph());
-  problems = std::move(context.problems);
+  merge_problems(problems, std::move(context.problems));
   if (!problems.empty()) return user_error("");
   for (const auto& [name, value] : importer.values())
     if (value && !context.list(value)) model.values.emplace(name, value);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,6 +46,7 @@ struct ImportProblem {
   std::string op_type;
   std::string message;                      ///< What is wrong and what to try.
   std::vector<std::string> function_stack;  ///< "node (function)", outermost first.
+  std::source_location where = std::source_location::current();  ///< What found it.
 };
 /// "node 3 "conv1" (Conv): ..."
 std::string to_string(const ImportProblem& problem);
@@ -60,7 +62,7 @@ struct PluginCall {
 };
 
 struct ImportOptions {
-  bool double_as_float = false;  ///< Initializers of type DOUBLE become f32, clamped.
+  bool double_as_float = false;  ///< DOUBLE stands for f32 everywhere; weights are clamped.
   int max_depth = 24;            ///< Of graphs nested in graphs.
   int64_t max_nodes =
       0;  ///< After expansion of functions; 0: 100,000 plus one a byte of the model.

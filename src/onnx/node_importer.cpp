@@ -101,7 +101,9 @@ const ::onnx::GraphProto* NodeImporter::body(std::string_view name) {
 DataType NodeImporter::type_attribute(std::string_view name, DataType otherwise) {
   if (!has(name)) return otherwise;
   const int64_t number = integer_attribute(name, 1);
-  if (const std::optional<DataType> type = data_type_of(number)) return *type;
+  const bool doubles_too = !importer_.context().options.double_as_float;
+  if (const std::optional<DataType> type = data_type_of(number))
+    return *type == DataType::kFloat64 && !doubles_too ? DataType::kFloat32 : *type;
   fail(ImportCode::kUnsupportedNodeDatatype,
        fmt::format("element type {} is not imported", onnx_type_name(number)));
   return otherwise;

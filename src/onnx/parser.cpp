@@ -1,21 +1,14 @@
 #include "onnx/parser.h"
 
 #include <algorithm>
-#include <cstring>
 
+#include "network/convert.h"
 #include "onnx/model_file.h"
 #include "onnx/node_order.h"
-#include "onnx/type_reader.h"
 #include "onnx_proto/onnx.pb.h"
 
 namespace tenon::importer {
 namespace {
-
-std::string folder_of(const char* path) {
-  const std::string text = path == nullptr ? "" : path;
-  const size_t slash = text.rfind('/');
-  return slash == std::string::npos ? std::string() : text.substr(0, slash + 1);
-}
 
 uint32_t bit(OnnxParserFlag flag) {
   return 1U << static_cast<uint32_t>(flag);
@@ -37,36 +30,43 @@ std::vector<std::vector<int64_t>> groups_without(const std::vector<int>& order,
 
 }  // namespace
 
-ParserError::ParserError(ImportProblem problem)
-    : problem_(std::move(problem)), text_(to_string(problem_)) {
-  for (const std::string& entry : problem_.function_stack) stack_.push_back(entry.c_str());
-}
-
-const char* ParserError::file() const {
-  return problem_.node_index < 0 ? problem_.node_name.c_str() : "";
-}
-
 Parser::Parser(network::Network& network, nvinfer1::ILogger& logger)
-    : network_(network), logger_(logger) {}
+    : network_(network), errors_(logger) {}
 
 ImportRequest Parser::request(const void* model, size_t size, const char* path) const {
   ImportRequest request;
   if (model != nullptr) request.bytes = {static_cast<const std::byte*>(model), size};
   request.directory = folder_of(path);
-  request.options.log = &network_.reporter();
+  configure(request.options);
   return request;
 }
 
-void Parser::report(const std::vector<ImportProblem>& problems) {
-  for (const ImportProblem& problem : problems) {
-    errors_.push_back(std::make_unique<ParserError>(problem));
-    logger_.log(nvinfer1::ILogger::Severity::kERROR, errors_.back()->desc());
-  }
+void Parser::configure(ImportOptions& options) const {
+  options.log = &network_.reporter();
+  options.double_as_float = true;
+  options.plugins_first = getFlag(OnnxParserFlag::kENABLE_PLUGIN_OVERRIDE);
 }
 
-bool Parser::refuse(ImportCode code, std::string message) {
-  report({{code, -1, "", "", std::move(message), {}}});
-  return false;
+/// Applications can bind what the surface has a word for.
+bool Parser::check_border(const Graph& graph) {
+  auto check = [this](const Value& value, const char* role) {
+    if (!network::to_public(value.type.type))
+      return errors_.refuse(ImportCode::kUnsupportedNodeDatatype,
+                            fmt::format("{} \"{}\" has type {}, which applications cannot bind; "
+                                        "add a Cast in the model",
+                                        role, value.name, name_of(value.type.type)));
+    if (value.type.shape.size() > nvinfer1::Dims::MAX_DIMS)
+      return errors_.refuse(
+          ImportCode::kUnsupportedNodeShape,
+          fmt::format("{} \"{}\" has {} axes; at most {} can be bound", role, value.name,
+                      value.type.shape.size(), nvinfer1::Dims::MAX_DIMS));
+    return true;
+  };
+  for (const Value* input : graph.inputs())
+    if (!check(*input, "input")) return false;
+  for (const Value* output : graph.outputs())
+    if (!check(*output, "output")) return false;
+  return true;
 }
 
 void Parser::log_metadata(const std::string& path, const ModelMetadata& metadata) {
@@ -86,16 +86,18 @@ void Parser::log_metadata(const std::string& path, const ModelMetadata& metadata
 
 bool Parser::import_into_network(const ImportRequest& request) {
   if (network_.getNbLayers() != 0)
-    return refuse(ImportCode::kInvalidValue, "the network is not empty: parse into a new one");
+    return errors_.refuse(ImportCode::kInvalidValue,
+                          "the network is not empty: parse into a new one");
   std::vector<ImportProblem> problems;
   Result<ImportedModel> model = import_model(request, &problems);
   if (!model.ok()) {
-    report(problems);
+    errors_.report(problems);
     return false;
   }
   log_metadata(request.path, model->metadata);
+  if (!check_border(*model->graph)) return false;
   if (Status status = network_.adopt(std::move(model->graph)); !status.ok())
-    return refuse(ImportCode::kInvalidValue, status.error().message);
+    return errors_.refuse(ImportCode::kInvalidValue, status.error().message);
   node_outputs_ = std::move(model->node_outputs);
   return true;
 }
@@ -105,23 +107,19 @@ bool Parser::parse(const void* model, size_t size, const char* path) noexcept {
 }
 
 bool Parser::parseFromFile(const char* path, int) noexcept {
-  if (path == nullptr) return refuse(ImportCode::kInvalidValue, "the file name is null");
+  if (path == nullptr) return errors_.refuse(ImportCode::kInvalidValue, "the file name is null");
   ImportRequest from_file = request(nullptr, 0, nullptr);
   from_file.path = path;
   return import_into_network(from_file);
 }
 
 bool Parser::parseWithWeightDescriptors(const void*, size_t) noexcept {
-  return refuse(ImportCode::kUnsupportedGraph,
-                "weight descriptors are not read; use loadModelProto and loadInitializer");
+  return errors_.refuse(ImportCode::kUnsupportedGraph,
+                        "weight descriptors are not read; use loadModelProto and loadInitializer");
 }
 
 bool Parser::supportsOperator(const char* name) const noexcept {
   return name != nullptr && supports_operator(name);
-}
-
-const IParserError* Parser::getError(int index) const noexcept {
-  return index < 0 || index >= getNbErrors() ? nullptr : errors_[static_cast<size_t>(index)].get();
 }
 
 const char* const* Parser::getUsedVCPluginLibraries(int64_t& count) const noexcept {
@@ -153,7 +151,7 @@ bool Parser::supportsModelV2(const void* model, size_t size, const char* path) n
   std::vector<ImportProblem> problems;
   const ImportRequest from_memory = request(model, size, path);
   const bool imported = import_model(from_memory, &problems).ok();
-  report(problems);
+  errors_.report(problems);
   auto proto = parse_model(from_memory.bytes);
   if (!proto.ok()) return false;
   Result<std::vector<int>> order = node_order((*proto)->graph().node());
@@ -183,48 +181,19 @@ int64_t* Parser::getSubgraphNodes(const int64_t index, int64_t& length) noexcept
 }
 
 bool Parser::loadModelProto(const void* model, size_t size, const char* path) noexcept {
-  const ImportRequest from_memory = request(model, size, path);
-  if (auto proto = parse_model(from_memory.bytes); !proto.ok())
-    return refuse(ImportCode::kModelDeserializeFailed, proto.error().message);
-  loaded_.assign(from_memory.bytes.begin(), from_memory.bytes.end());
-  loaded_path_ = path == nullptr ? "" : path;
-  loaded_values_.clear();
-  return true;
+  const Status status = loaded_.load(model, size, path);
+  return status.ok() || errors_.refuse(ImportCode::kModelDeserializeFailed, status.error().message);
 }
 
-/// The type and extents are the model's, the bytes the caller's; they are copied.
 bool Parser::loadInitializer(const char* name, const void* data, size_t size) noexcept {
-  auto proto = parse_model(loaded_);
-  if (!proto.ok() || name == nullptr || data == nullptr)
-    return refuse(ImportCode::kInvalidValue,
-                  "loadInitializer needs a loaded model, a name and data");
-  for (const auto& tensor : (*proto)->graph().initializer()) {
-    if (tensor.name() != name) continue;
-    const std::optional<DataType> type = data_type_of(tensor.data_type());
-    Extents extents(tensor.dims().begin(), tensor.dims().end());
-    if (!type || !std::all_of(extents.begin(), extents.end(), [](int64_t n) { return n >= 0; }))
-      return refuse(ImportCode::kInvalidValue,
-                    fmt::format("initializer \"{}\" has no valid type", name));
-    // Compared before allocating, so that absurd extents cannot ask for absurd memory.
-    double bytes = byte_size(*type);
-    for (int64_t extent : extents) bytes *= static_cast<double>(extent);
-    if (bytes != static_cast<double>(size))
-      return refuse(
-          ImportCode::kInvalidValue,
-          fmt::format("initializer \"{}\" takes {} bytes, but {} were given", name, bytes, size));
-    Tensor value(*type, std::move(extents));
-    if (size > 0) std::memcpy(value.mutable_bytes(), data, size);
-    loaded_values_[name] = std::move(value);
-    return true;
-  }
-  return refuse(ImportCode::kInvalidValue,
-                fmt::format("the model has no initializer \"{}\"", name));
+  const Status status = loaded_.set(name, data, size);
+  return status.ok() || errors_.refuse(ImportCode::kInvalidValue, status.error().message);
 }
 
 bool Parser::parseModelProto() noexcept {
-  ImportRequest from_memory = request(loaded_.data(), loaded_.size(), loaded_path_.c_str());
-  from_memory.options.values = loaded_values_;
-  return import_into_network(from_memory);
+  ImportRequest request = loaded_.request();
+  configure(request.options);
+  return import_into_network(request);
 }
 
 bool Parser::setBuilderConfig(const nvinfer1::IBuilderConfig* const config) noexcept {

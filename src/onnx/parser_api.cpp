@@ -1,5 +1,6 @@
 // The parser library's symbols.
 #include "onnx/parser.h"
+#include "onnx/refitter.h"
 
 namespace {
 
@@ -21,11 +22,11 @@ TENSORRTAPI void* createNvOnnxParser_INTERNAL(void* network, void* logger, int) 
   return nullptr;
 }
 
-TENSORRTAPI void* createNvOnnxParserRefitter_INTERNAL(void*, void* logger, int32_t) noexcept {
-  if (logger != nullptr)
-    static_cast<nvinfer1::ILogger*>(logger)->log(
-        nvinfer1::ILogger::Severity::kERROR, "createParserRefitter: refitting is not available");
-  return nullptr;
+TENSORRTAPI void* createNvOnnxParserRefitter_INTERNAL(void* refitter, void* logger,
+                                                      int32_t) noexcept {
+  if (refitter == nullptr || logger == nullptr) return nullptr;
+  return static_cast<nvonnxparser::IParserRefitter*>(new tenon::importer::ParserRefitter(
+      *static_cast<nvinfer1::IRefitter*>(refitter), *static_cast<nvinfer1::ILogger*>(logger)));
 }
 
 TENSORRTAPI int getNvOnnxParserVersion() noexcept {

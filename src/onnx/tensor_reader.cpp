@@ -159,6 +159,8 @@ std::optional<uint64_t> to_number(const std::string& text) {
   return value;
 }
 
+}  // namespace
+
 Tensor clamped_to_float(const Tensor& wide) {
   Tensor result(DataType::kFloat32, wide.extents());
   constexpr double kMax = std::numeric_limits<float>::max();
@@ -169,8 +171,6 @@ Tensor clamped_to_float(const Tensor& wide) {
   }
   return result;
 }
-
-}  // namespace
 
 Result<int64_t> checked_count(const Extents& extents) {
   // Sixteen bytes an element at most: the product must leave room for them.

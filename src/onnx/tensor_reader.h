@@ -38,6 +38,9 @@ class TensorReader {
   std::unordered_map<const void*, Tensor> cache_;
 };
 
+/// Doubles as floats; what is beyond their range becomes the largest.
+Tensor clamped_to_float(const Tensor& tensor);
+
 /// Extents with their product checked for overflow.
 Result<int64_t> checked_count(const Extents& extents);
 

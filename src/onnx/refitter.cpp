@@ -1,0 +1,114 @@
+#include "onnx/refitter.h"
+
+#include "network/convert.h"
+#include "onnx/external_data.h"
+#include "onnx/model_file.h"
+#include "onnx/tensor_reader.h"
+#include "onnx_proto/onnx.pb.h"
+
+namespace tenon::importer {
+namespace {
+
+std::set<std::string> names_of_weights(nvinfer1::IRefitter& refitter) {
+  const int32_t count = std::max(refitter.getAllWeights(0, nullptr), 0);
+  std::vector<const char*> names(static_cast<size_t>(count), nullptr);
+  refitter.getAllWeights(count, names.data());
+  std::set<std::string> result;
+  for (const char* name : names)
+    if (name != nullptr) result.insert(name);
+  return result;
+}
+
+}  // namespace
+
+bool ParserRefitter::finish(const Status& status) {
+  return status.ok() || errors_.refuse(ImportCode::kRefitFailed, status.error().message);
+}
+
+/// The first tensor of a name counts, as it does for the engine.
+Status ParserRefitter::set(const std::string& name, const Tensor& tensor) {
+  if (!wanted_.contains(name)) return {};
+  if (weights_.contains(name)) {
+    logger_.log(nvinfer1::ILogger::Severity::kWARNING,
+                fmt::format("several tensors are called \"{}\": the first is taken", name).c_str());
+    return {};
+  }
+  const auto type = network::to_public(tensor.type());
+  if (!type || tensor.type() == DataType::kInt4 || tensor.type() == DataType::kFloat4E2M1)
+    return unsupported("\"{}\": weights of type {} cannot be refitted", name,
+                       name_of(tensor.type()));
+  const Tensor& kept = weights_.emplace(name, tensor).first->second;
+  if (!refitter_.setNamedWeights(name.c_str(), {*type, kept.bytes(), kept.count()}))
+    return user_error("the refitter does not take the weights \"{}\": {} x {}", name, kept.count(),
+                      name_of(kept.type()));
+  return {};
+}
+
+Status ParserRefitter::refit_graph(const ::onnx::GraphProto& graph, TensorReader& tensors,
+                                   const ImportRequest& request) {
+  for (const auto& proto : graph.initializer()) {
+    const auto given = request.options.values.find(proto.name());
+    if (given != request.options.values.end()) {
+      TENON_TRY(set(proto.name(), given->second));
+    } else if (wanted_.contains(proto.name())) {
+      TENON_ASSIGN(const Tensor tensor, tensors.read(proto));
+      TENON_TRY(set(proto.name(), tensor));
+    }
+  }
+  for (const auto& node : graph.node()) {
+    for (const auto& attribute : node.attribute()) {
+      const bool is_constant = node.op_type() == "Constant" && attribute.has_t() &&
+                               node.output_size() == 1 && wanted_.contains(node.output(0));
+      if (is_constant) {
+        TENON_ASSIGN(const Tensor tensor, tensors.read(attribute.t()));
+        TENON_TRY(set(node.output(0), tensor));
+      }
+      if (attribute.has_g()) TENON_TRY(refit_graph(attribute.g(), tensors, request));
+    }
+  }
+  return {};
+}
+
+Status ParserRefitter::refit(std::span<const std::byte> bytes, const ImportRequest& request) {
+  TENON_ASSIGN(const auto proto, parse_model(bytes));
+  ExternalDataFolder folder(request.directory);
+  TensorReader tensors(proto, folder, true);
+  wanted_ = names_of_weights(refitter_);
+  weights_.clear();
+  TENON_TRY(refit_graph(proto->graph(), tensors, request));
+  if (weights_.empty() && !wanted_.empty())
+    return user_error("the model has none of the {} weights that the engine was built with",
+                      wanted_.size());
+  return {};
+}
+
+bool ParserRefitter::refitFromBytes(const void* model, size_t size, const char* path) noexcept {
+  if (model == nullptr) return errors_.refuse(ImportCode::kInvalidValue, "the model is null");
+  ImportRequest request;
+  request.directory = folder_of(path);
+  return finish(refit({static_cast<const std::byte*>(model), size}, request));
+}
+
+bool ParserRefitter::refitFromFile(const char* path) noexcept {
+  if (path == nullptr) return errors_.refuse(ImportCode::kInvalidValue, "the file name is null");
+  const Result<MappedBytes> bytes = map_file(path);
+  if (!bytes.ok()) return finish(bytes.error());
+  ImportRequest request;
+  request.directory = folder_of(path);
+  return finish(refit({bytes->data, bytes->size}, request));
+}
+
+bool ParserRefitter::loadModelProto(const void* model, size_t size, const char* path) noexcept {
+  return finish(loaded_.load(model, size, path));
+}
+
+bool ParserRefitter::loadInitializer(const char* name, const void* data, size_t size) noexcept {
+  return finish(loaded_.set(name, data, size));
+}
+
+bool ParserRefitter::refitModelProto() noexcept {
+  const ImportRequest request = loaded_.request();
+  return finish(refit(request.bytes, request));
+}
+
+}  // namespace tenon::importer

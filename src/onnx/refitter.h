@@ -1,0 +1,53 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "NvOnnxParser.h"
+#include "ir/tensor.h"
+#include "onnx/loaded_model.h"
+#include "onnx/parser_error.h"
+
+namespace onnx {
+class GraphProto;
+}
+
+namespace tenon::importer {
+
+class TensorReader;
+
+/// IParserRefitter: hands the weights of a model to a refitter, by name. Their bytes stay here
+/// until the next model.
+class ParserRefitter final : public nvonnxparser::IParserRefitter {
+ public:
+  ParserRefitter(nvinfer1::IRefitter& refitter, nvinfer1::ILogger& logger)
+      : refitter_(refitter), logger_(logger), errors_(logger) {}
+
+  bool refitFromBytes(const void* model, size_t size, const char* path) noexcept override;
+  bool refitFromFile(const char* path) noexcept override;
+  int32_t getNbErrors() const noexcept override { return errors_.size(); }
+  const nvonnxparser::IParserError* getError(int32_t index) const noexcept override {
+    return errors_.get(index);
+  }
+  void clearErrors() override { errors_.clear(); }
+  bool loadModelProto(const void* model, size_t size, const char* path) noexcept override;
+  bool loadInitializer(const char* name, const void* data, size_t size) noexcept override;
+  bool refitModelProto() noexcept override;
+
+ private:
+  Status refit(std::span<const std::byte> bytes, const ImportRequest& request);
+  Status refit_graph(const ::onnx::GraphProto& graph, TensorReader& tensors,
+                     const ImportRequest& request);
+  Status set(const std::string& name, const Tensor& tensor);
+  bool finish(const Status& status);
+
+  nvinfer1::IRefitter& refitter_;
+  nvinfer1::ILogger& logger_;
+  ParserErrors errors_;
+  LoadedModel loaded_;
+  std::set<std::string> wanted_;           ///< What the engine can be refitted with.
+  std::map<std::string, Tensor> weights_;  ///< What it was given.
+};
+
+}  // namespace tenon::importer

@@ -1,0 +1,108 @@
+// IParserRefitter over a refitter that only listens.
+#include <map>
+#include <set>
+
+#include "fixture.h"
+
+namespace tenon {
+namespace {
+
+using nvinfer1::TensorLocation;
+using nvinfer1::Weights;
+using nvinfer1::WeightsRole;
+
+class Listener final : public nvinfer1::IRefitter {
+ public:
+  std::vector<const char*> names;  ///< What the engine can be refitted with.
+  std::map<std::string, std::vector<float>> given;
+
+  bool setNamedWeights(const char* name, Weights weights) noexcept override {
+    const auto* values = static_cast<const float*>(weights.values);
+    if (weights.type != nvinfer1::DataType::kFLOAT) return false;
+    given[name].assign(values, values + weights.count);
+    return true;
+  }
+  int32_t getAllWeights(int32_t size, const char** into) noexcept override {
+    for (size_t i = 0; i < names.size() && i < static_cast<size_t>(size); ++i) into[i] = names[i];
+    return static_cast<int32_t>(names.size());
+  }
+  bool setWeights(const char*, WeightsRole, Weights) noexcept override { return false; }
+  bool refitCudaEngine() noexcept override { return true; }
+  int32_t getMissing(int32_t, const char**, WeightsRole*) noexcept override { return 0; }
+  int32_t getAll(int32_t, const char**, WeightsRole*) noexcept override { return 0; }
+  bool setDynamicRange(const char*, float, float) noexcept override { return false; }
+  float getDynamicRangeMin(const char*) const noexcept override { return 0; }
+  float getDynamicRangeMax(const char*) const noexcept override { return 0; }
+  int32_t getTensorsWithDynamicRange(int32_t, const char**) const noexcept override { return 0; }
+  void setErrorRecorder(nvinfer1::IErrorRecorder*) noexcept override {}
+  nvinfer1::IErrorRecorder* getErrorRecorder() const noexcept override { return nullptr; }
+  int32_t getMissingWeights(int32_t, const char**) noexcept override { return 0; }
+  nvinfer1::ILogger* getLogger() const noexcept override { return nullptr; }
+  bool setMaxThreads(int32_t) noexcept override { return true; }
+  int32_t getMaxThreads() const noexcept override { return 1; }
+  bool setNamedWeights(const char*, Weights, TensorLocation) noexcept override { return false; }
+  Weights getNamedWeights(const char*) const noexcept override { return {}; }
+  TensorLocation getWeightsLocation(const char*) const noexcept override {
+    return TensorLocation::kHOST;
+  }
+  bool unsetNamedWeights(const char*) noexcept override { return false; }
+  void setWeightsValidation(bool) noexcept override {}
+  bool getWeightsValidation() const noexcept override { return true; }
+  bool refitCudaEngineAsync(cudaStream_t) noexcept override { return true; }
+  Weights getWeightsPrototype(const char*) const noexcept override { return {}; }
+};
+
+class RefitterTest : public testing::Test {
+ protected:
+  RefitterTest() : parser(nvonnxparser::createParserRefitter(listener, log)) {
+    listener.names = {"w"};
+  }
+  bool refit(const ModelBuilder& model) {
+    const std::string bytes = model.bytes();
+    return parser->refitFromBytes(bytes.data(), bytes.size());
+  }
+
+  Log log;
+  Listener listener;
+  std::unique_ptr<nvonnxparser::IParserRefitter> parser;
+};
+
+TEST_F(RefitterTest, InitializersAreHandedOver) {
+  ASSERT_TRUE(refit(sum_with_weights())) << log.text;
+  EXPECT_EQ(listener.given["w"], (std::vector<float>{0, 1, 2, 3}));
+}
+
+TEST_F(RefitterTest, OtherInitializersAreNot) {
+  ModelBuilder model = sum_with_weights();
+  model.weight("v", {1}).add_float_data(1);
+  ASSERT_TRUE(refit(model)) << log.text;
+  EXPECT_EQ(listener.given.size(), 1U);
+}
+
+TEST_F(RefitterTest, ModelsWithoutTheWeightsAreRefused) {
+  ModelBuilder model = sum_with_weights();
+  model.graph().mutable_initializer(0)->set_name("u");
+  EXPECT_FALSE(refit(model));
+  ASSERT_EQ(parser->getNbErrors(), 1);
+  EXPECT_EQ(parser->getError(0)->code(), nvonnxparser::ErrorCode::kREFIT_FAILED);
+}
+
+TEST_F(RefitterTest, DamagedModelsAreRefused) {
+  EXPECT_FALSE(parser->refitFromBytes("nonsense", 8));
+  EXPECT_FALSE(parser->refitFromBytes(nullptr, 8));
+  EXPECT_FALSE(parser->refitFromFile("/nowhere/model.onnx"));
+  EXPECT_FALSE(parser->refitFromFile(nullptr));
+  EXPECT_EQ(parser->getNbErrors(), 4);
+}
+
+TEST_F(RefitterTest, SuppliedInitializersCount) {
+  const std::string bytes = sum_with_weights().bytes();
+  const float values[] = {9, 8, 7, 6};
+  ASSERT_TRUE(parser->loadModelProto(bytes.data(), bytes.size()));
+  ASSERT_TRUE(parser->loadInitializer("w", values, sizeof(values)));
+  ASSERT_TRUE(parser->refitModelProto()) << log.text;
+  EXPECT_EQ(listener.given["w"], (std::vector<float>{9, 8, 7, 6}));
+}
+
+}  // namespace
+}  // namespace tenon
