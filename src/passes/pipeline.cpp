@@ -12,6 +12,7 @@ namespace {
 constexpr std::string_view kPipeline[] = {
     "widen_half",
     "fold_constants",
+    "lower_einsum",
     "simplify",
     "straighten_transposes",
     "simplify",
