@@ -17,14 +17,6 @@ int64_t resolved(int64_t axis, int rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
-/// The place of coordinates `c<first>`, ... in an operand.
-std::string place_in(const Operand& operand, int first, int count) {
-  std::string text = "0";
-  const std::vector<int64_t> strides = strides_of(operand);
-  for (int i = 0; i < count; ++i) text += fmt::format(" + c{} * {}", first + i, strides[i]);
-  return text;
-}
-
 /// An index that may count from the end; outside the axis it takes the fill value.
 std::string checked(std::string_view name, int64_t extent) {
   return fmt::format("  if ({0} < 0) {0} += {1};\n  if ({0} < 0 || {0} >= {1}) return false;\n",
@@ -37,7 +29,7 @@ Result<Pick> pick_gather(const Problem& problem, const Gather& op) {
   Pick pick;
   pick.operands = {{"indices", 1}};
   pick.statements =
-      fmt::format("  i64 g = indices[{}];\n", place_in(indices, axis, indices.rank())) +
+      fmt::format("  i64 g = indices[{}];\n", place_code(indices, axis, indices.rank())) +
       checked("g", x.extents[axis]);
   for (int i = 0; i < x.rank(); ++i)
     pick.places.push_back(i == axis ? "g"
@@ -53,8 +45,9 @@ Result<Pick> pick_gather_elements(const Problem& problem, const GatherElements& 
   const int axis = static_cast<int>(resolved(op.axis, x.rank()));
   Pick pick;
   pick.operands = {{"indices", 1}};
-  pick.statements = fmt::format("  i64 g = indices[{}];\n", place_in(indices, 0, indices.rank())) +
-                    checked("g", x.extents[axis]);
+  pick.statements =
+      fmt::format("  i64 g = indices[{}];\n", place_code(indices, 0, indices.rank())) +
+      checked("g", x.extents[axis]);
   for (int i = 0; i < x.rank(); ++i) pick.places.push_back(i == axis ? "g" : fmt::format("c{}", i));
   return pick;
 }
@@ -67,7 +60,7 @@ Result<Pick> pick_gather_nd(const Problem& problem, const GatherNd& op) {
   const std::vector<int64_t> strides = strides_of(indices);
   Pick pick;
   pick.operands = {{"indices", 1}};
-  const std::string row = place_in(indices, 0, kept);
+  const std::string row = place_code(indices, 0, kept);
   for (int i = 0; i < batch; ++i) pick.places.push_back(fmt::format("c{}", i));
   for (int i = 0; i < tuple; ++i) {
     const std::string name = fmt::format("g{}", i);

@@ -9,18 +9,6 @@ namespace {
 
 constexpr int kBlock = 256;
 
-/// Coordinates c0, c1, ... of element `at` in memory order.
-std::string coordinates(const Operand& y) {
-  std::string text;
-  const std::vector<int> order = memory_order(y.rank(), y.layout);
-  for (size_t i = order.size(); i-- > 0;)
-    text += fmt::format(
-        "  [[maybe_unused]] const i64 c{} = at{};\n{}", order[i],
-        i == 0 ? "" : fmt::format(" % {}u", std::max<int64_t>(1, y.extents[order[i]])),
-        i == 0 ? "" : fmt::format("  at /= {}u;\n", std::max<int64_t>(1, y.extents[order[i]])));
-  return text;
-}
-
 /// The widest pack that the result, x and the run allow.
 int pick_width(const Problem& problem, const Pick& pick) {
   const Operand &x = problem.input(0), &y = problem.output();
@@ -38,7 +26,36 @@ int pick_width(const Problem& problem, const Pick& pick) {
   return width;
 }
 
+/// Parameters and arguments for operands by name, added to a launch.
+struct NamedOperands {
+  std::string parameters, arguments;
+
+  static Result<NamedOperands> add(const Problem& problem, JitLaunch& launch,
+                                   const std::vector<std::pair<std::string, int>>& operands) {
+    NamedOperands named;
+    for (const auto& [name, input] : operands) {
+      const char* type = device_type(problem.input(input).type);
+      if (type == nullptr) return unsupported("the type of an operand");
+      named.parameters += fmt::format(", const {}* __restrict__ {}", type, name);
+      named.arguments += ", " + name;
+      launch.add(JitArgument::input(input));
+    }
+    return named;
+  }
+};
+
 }  // namespace
+
+std::string coordinates_code(const Operand& y) {
+  std::string text;
+  const std::vector<int> order = memory_order(y.rank(), y.layout);
+  for (size_t i = order.size(); i-- > 0;)
+    text += fmt::format(
+        "  [[maybe_unused]] const i64 c{} = at{};\n{}", order[i],
+        i == 0 ? "" : fmt::format(" % {}u", std::max<int64_t>(1, y.extents[order[i]])),
+        i == 0 ? "" : fmt::format("  at /= {}u;\n", std::max<int64_t>(1, y.extents[order[i]])));
+  return text;
+}
 
 int fastest_axis(const Operand& operand) {
   const std::vector<int> order = memory_order(operand.rank(), operand.layout);
@@ -56,18 +73,11 @@ Result<JitPlan> plan_pick(const Problem& problem, const Pick& pick) {
   const int vector = y.rank() == 0 ? 1 : pick_width(problem, pick);
   code.constant("kVector", vector);
   code.located("YAt", memory_loop(y), y);
-  std::string parameters, arguments;
   JitLaunch launch;
   launch.add(JitArgument::input(0));
   launch.add(JitArgument::output());
   launch.add(pick.fill < 0 ? JitArgument::null() : JitArgument::input(pick.fill));
-  for (const auto& [name, input] : pick.operands) {
-    if (device_type(problem.input(input).type) == nullptr) return unsupported("type of an operand");
-    parameters +=
-        fmt::format(", const {}* __restrict__ {}", device_type(problem.input(input).type), name);
-    arguments += ", " + name;
-    launch.add(JitArgument::input(input));
-  }
+  TENON_ASSIGN(const NamedOperands named, NamedOperands::add(problem, launch, pick.operands));
   std::string place = "0";
   const std::vector<int64_t> strides = strides_of(x);
   for (size_t i = 0; i < pick.places.size(); ++i)
@@ -76,12 +86,41 @@ Result<JitPlan> plan_pick(const Problem& problem, const Pick& pick) {
       "#define PICK_PARAMETERS{}\n#define PICK_ARGUMENTS{}\n"
       "__device__ inline bool pick(Index at, i64& from PICK_PARAMETERS) {{\n{}{}  from = {};\n"
       "  return true;\n}}\n",
-      parameters.empty() ? "" : " " + parameters, arguments.empty() ? "" : " " + arguments,
-      coordinates(y), pick.statements, place));
+      " " + named.parameters, " " + named.arguments, coordinates_code(y), pick.statements, place));
   TENON_TRY(set_source(launch, code, {"movement/pick.cu"}));
   launch.grid[0] = blocks_for(y.count() / vector, kBlock);
   launch.block[0] = kBlock;
   return JitPlan{{std::move(launch)}, 0, {}};
+}
+
+Result<JitPlan> plan_elements(const Problem& problem, const Elements& elements) {
+  const Operand& y = problem.output();
+  if (device_type(y.type) == nullptr) return unsupported("the type");
+  KernelCode code;
+  begin_code(code, problem);
+  code.type("Y", y.type);
+  code.constant("kBlock", kBlock);
+  code.constant("kCount", y.count());
+  code.located("YAt", memory_loop(y), y);
+  JitLaunch launch;
+  launch.add(JitArgument::output());
+  TENON_ASSIGN(const NamedOperands named, NamedOperands::add(problem, launch, elements.operands));
+  code.text(
+      fmt::format("#define ELEMENT_PARAMETERS {}\n#define ELEMENT_ARGUMENTS {}\n"
+                  "__device__ inline Wide<Y> element(Index at ELEMENT_PARAMETERS) {{\n"
+                  "  typedef Wide<Y> Value;\n  Value value;\n{}{}  return value;\n}}\n",
+                  named.parameters, named.arguments, coordinates_code(y), elements.statements));
+  TENON_TRY(set_source(launch, code, {"movement/elements.cu"}));
+  launch.grid[0] = blocks_for(y.count(), kBlock);
+  launch.block[0] = kBlock;
+  return JitPlan{{std::move(launch)}, 0, {}, {}};
+}
+
+std::string place_code(const Operand& operand, int first, int count) {
+  std::string text = "0";
+  const std::vector<int64_t> strides = strides_of(operand);
+  for (int i = 0; i < count; ++i) text += fmt::format(" + c{} * i64({})", first + i, strides[i]);
+  return text;
 }
 
 }  // namespace tenon

@@ -23,6 +23,21 @@ struct Pick {
 /// One launch of movement/pick.cu.
 Result<JitPlan> plan_pick(const Problem& problem, const Pick& pick);
 
+/// Device code that makes coordinates c0, c1, ... (i64, logical axes) of element `at` (an Index,
+/// used up) of a tensor in memory order.
+std::string coordinates_code(const Operand& tensor);
+
+/// A result of which each element is computed by itself from its coordinates.
+struct Elements {
+  std::string statements;  ///< Over c0, c1, ...; set `value`, of the result's type of arithmetic.
+  std::vector<std::pair<std::string, int>> operands;  ///< Other operands: name in the code, input.
+};
+/// One launch of movement/elements.cu.
+Result<JitPlan> plan_elements(const Problem& problem, const Elements& elements);
+
+/// The place of coordinates `c<first>`, ... in an operand with `count` axes.
+std::string place_code(const Operand& operand, int first, int count);
+
 /// The axis of an operand that is fastest in memory.
 int fastest_axis(const Operand& operand);
 

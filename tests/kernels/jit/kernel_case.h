@@ -109,6 +109,7 @@ Cases pooling_cases();
 Cases product_cases();
 Cases rnn_cases();
 Cases attention_cases();
+Cases order_cases();
 
 template <class... Args>
 KernelCase& add(Cases& cases, Args&&... args) {

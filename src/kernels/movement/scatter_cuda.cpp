@@ -1,0 +1,152 @@
+// ScatterElements and ScatterND on NVIDIA GPUs: a copy, then the updates, combined in their order.
+#include <fmt/format.h>
+
+#include "kernels/jit/tactic.h"
+#include "kernels/movement/pick_cuda.h"
+#include "ops/movement.h"
+
+namespace tenon::tactics {
+namespace cuda_scatter {
+namespace {
+
+constexpr int kBlock = 128;
+
+bool is_plain(const Operand& operand) {
+  return operand.dense() && (operand.layout == Layout::kRowMajor || operand.rank() < 3);
+}
+
+int64_t product(const Extents& extents, int begin, int end) {
+  int64_t result = 1;
+  for (int i = begin; i < end; ++i) result *= extents[i];
+  return result;
+}
+
+std::string checked(std::string_view name, int64_t extent) {
+  return fmt::format("  if ({0} < 0) {0} += {1};\n  if ({0} < 0 || {0} >= {1}) return -1;\n", name,
+                     extent);
+}
+
+struct Lines {
+  int64_t lines = 1, steps = 1;
+  std::string code;
+};
+
+/// Lines are the places off the axis.
+Lines element_lines(const Problem& problem, int axis) {
+  const Extents &x = problem.input(0).extents, &updates = problem.input(2).extents;
+  const int rank = static_cast<int>(x.size());
+  const std::vector<int64_t> strides = dense_strides(x, Layout::kRowMajor);
+  const int64_t inner = product(updates, axis + 1, rank), extent = updates[axis];
+  std::string place = "0", rest = "line";
+  for (int i = rank - 1; i >= 0; --i) {
+    if (i == axis) continue;
+    place += fmt::format(" + i64({} % {}) * i64({})", rest, updates[i], strides[i]);
+    rest += fmt::format(" / {}", updates[i]);
+  }
+  Lines lines{product(updates, 0, axis) * inner, extent, {}};
+  lines.code = fmt::format(
+      "__device__ inline i64 update_place(Index line, Index step) {{\n"
+      "  return i64(line / {0}) * {1} + i64(step) * {0} + line % {0};\n}}\n"
+      "__device__ inline i64 scatter_place(Index line, Index step, const Place* indices) {{\n"
+      "  i64 g = indices[update_place(line, step)];\n{2}  return {3} + g * i64({4});\n}}\n",
+      inner, inner * extent, checked("g", x[axis]), place, strides[axis]);
+  return lines;
+}
+
+/// Lines are the elements of a slice, steps the index tuples.
+Lines nd_lines(const Problem& problem) {
+  const Extents &x = problem.input(0).extents, &indices = problem.input(1).extents;
+  const int rank = static_cast<int>(x.size()), tuple = static_cast<int>(indices.back());
+  const int64_t slice = product(x, tuple, rank);
+  Lines lines{slice, element_count(indices) / std::max(tuple, 1), {}};
+  const std::vector<int64_t> strides = dense_strides(x, Layout::kRowMajor);
+  std::string body, place = "i64(line)";
+  for (int i = 0; i < tuple; ++i) {
+    const std::string name = fmt::format("g{}", i);
+    body += fmt::format("  i64 {} = indices[i64(step) * {} + {}];\n", name, tuple, i) +
+            checked(name, x[i]);
+    place += fmt::format(" + {} * i64({})", name, strides[i]);
+  }
+  lines.code = fmt::format(
+      "__device__ inline i64 update_place(Index line, Index step) {{\n  return i64(step) * {} + "
+      "line;\n}}\n"
+      "__device__ inline i64 scatter_place(Index line, Index step, const Place* indices) {{\n{}  "
+      "return "
+      "{};\n}}\n",
+      slice, body, place);
+  return lines;
+}
+
+/// x to y, element by element of the same size.
+Result<JitLaunch> copy_launch(const Problem& problem) {
+  const Operand &x = problem.input(0), &y = problem.output();
+  const int bytes = byte_size(x.type);
+  const IndexLoop loop = memory_loop(y);
+  const int vector = std::min(pack_width(loop, x), pack_width(loop, y));
+  KernelCode code;
+  begin_code(code, problem);
+  code.alias("Word", bytes == 1 ? "u8" : bytes == 2 ? "u16" : bytes == 4 ? "u32" : "u64");
+  for (const char* name : {"kFromOffset", "kToOffset"}) code.constant(name, 0);
+  code.constant("kBlock", kBlock);
+  code.constant("kVector", vector);
+  code.constant("kUnroll", 1);
+  code.constant("kCount", y.count());
+  code.located("FromAt", loop, x);
+  code.located("ToAt", loop, y);
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"movement/copy.cu"}));
+  launch.grid[0] = blocks_for(y.count() / vector, kBlock);
+  launch.block[0] = kBlock;
+  launch.add(JitArgument::input(0));
+  launch.add(JitArgument::output());
+  return launch;
+}
+
+Result<JitPlan> plan(const Problem& problem, std::string_view) {
+  const auto* elements = problem.node->as<ScatterElements>();
+  const auto* nd = problem.node->as<ScatterNd>();
+  if (elements == nullptr && nd == nullptr) return unsupported("not a scatter");
+  const Operand& x = problem.input(0);
+  if (device_type(x.type) == nullptr) return unsupported("the type");
+  for (const Operand& operand : problem.inputs)
+    if (!is_plain(operand)) return unsupported("not dense");
+  if (!is_plain(problem.output())) return unsupported("not dense");
+  const ScatterReduction reduction = elements != nullptr ? elements->reduction : nd->reduction;
+  if (x.type == DataType::kBool && reduction != ScatterReduction::kNone)
+    return unsupported("combined booleans");
+  JitPlan plan;
+  TENON_ASSIGN(JitLaunch copy, copy_launch(problem));
+  plan.launches.push_back(std::move(copy));
+  if (problem.input(2).count() == 0) return plan;
+  const int axis =
+      elements == nullptr
+          ? 0
+          : static_cast<int>(elements->axis < 0 ? elements->axis + x.rank() : elements->axis);
+  const Lines lines = elements != nullptr ? element_lines(problem, axis) : nd_lines(problem);
+  KernelCode code;
+  begin_code(code, problem);
+  code.type("X", x.type);
+  code.type("Place", problem.input(1).type);
+  code.constant("kReduction", static_cast<int64_t>(reduction));
+  code.constant("kBlock", kBlock);
+  code.constant("kLines", lines.lines);
+  code.constant("kSteps", lines.steps);
+  code.text(lines.code);
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"movement/scatter.cu"}));
+  launch.grid[0] =
+      blocks_for(lines.lines * (reduction == ScatterReduction::kNone ? lines.steps : 1), kBlock);
+  launch.block[0] = kBlock;
+  launch.add(JitArgument::input(2));
+  launch.add(JitArgument::input(1));
+  launch.add(JitArgument::output());
+  plan.launches.push_back(std::move(launch));
+  return plan;
+}
+
+}  // namespace
+}  // namespace cuda_scatter
+
+TENON_JIT_TACTIC(cuda_scatter, single_config)
+
+}  // namespace tenon::tactics

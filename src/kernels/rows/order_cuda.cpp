@@ -1,0 +1,109 @@
+// Running sums and products, and the k first elements of lines, on NVIDIA GPUs.
+#include "kernels/jit/tactic.h"
+#include "ops/math.h"
+
+namespace tenon::tactics {
+namespace {
+
+bool is_plain(const Operand& operand) {
+  return operand.dense() && (operand.layout == Layout::kRowMajor || operand.rank() < 3);
+}
+
+/// x seen along an axis; also sets the constants.
+struct AxisLines {
+  int64_t outer = 1, length = 1, inner = 1;
+
+  AxisLines(KernelCode& code, const Extents& extents, int64_t axis) {
+    const auto rank = static_cast<int64_t>(extents.size());
+    if (axis < 0) axis += rank;
+    for (int64_t i = 0; i < rank; ++i)
+      (i < axis ? outer : i == axis ? length : inner) *= extents[static_cast<size_t>(i)];
+    code.constant("kOuter", outer);
+    code.constant("kLength", length);
+    code.constant("kInner", inner);
+  }
+};
+
+}  // namespace
+
+namespace cuda_cumulative {
+namespace {
+
+constexpr int kBlock = 128;
+
+Result<JitPlan> plan(const Problem& problem, std::string_view) {
+  const auto* op = problem.node->as<Cumulative>();
+  if (op == nullptr) return unsupported("not a running sum or product");
+  const Operand& x = problem.input(0);
+  if (device_type(x.type) == nullptr) return unsupported("the type");
+  if (problem.input(1).constant == nullptr) return unsupported("the axis is computed");
+  if (!is_plain(x) || !is_plain(problem.output())) return unsupported("not dense");
+  if (x.rank() == 0) return unsupported("a scalar");
+  KernelCode code;
+  begin_code(code, problem);
+  code.type("X", x.type);
+  code.alias("Accumulator", !is_real(x.type)               ? "i64"
+                            : x.type == DataType::kFloat64 ? "f64"
+                                                           : "f32");
+  code.flag("kProduct", op->product);
+  code.flag("kExclusive", op->exclusive);
+  code.flag("kReverse", op->reverse);
+  code.constant("kBlock", kBlock);
+  const AxisLines lines(code, x.extents, problem.input(1).constant->as_int64(0));
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"rows/cumulative.cu"}));
+  launch.grid[0] = blocks_for(lines.outer * (lines.inner == 1 ? 32 : lines.inner), kBlock);
+  launch.block[0] = kBlock;
+  launch.add(JitArgument::input(0));
+  launch.add(JitArgument::output());
+  return JitPlan{{std::move(launch)}, 0, {}, {}};
+}
+
+}  // namespace
+}  // namespace cuda_cumulative
+
+namespace cuda_topk {
+namespace {
+
+constexpr int kBlock = 256;
+
+Result<JitPlan> plan(const Problem& problem, std::string_view) {
+  const auto* op = problem.node->as<TopK>();
+  if (op == nullptr) return unsupported("not a choice of the first k");
+  const Operand &x = problem.input(0), &y = problem.output();
+  if (device_type(x.type) == nullptr || x.type == DataType::kBool) return unsupported("the type");
+  for (const Operand* operand : {&x, &y, &problem.output(1)})
+    if (!is_plain(*operand)) return unsupported("not dense");
+  KernelCode code;
+  begin_code(code, problem);
+  code.type("X", x.type);
+  const AxisLines lines(code, x.extents, op->axis);
+  const int64_t k = y.extents[op->axis < 0 ? op->axis + x.rank() : op->axis];
+  const bool wide = byte_size(x.type) == 8;
+  if (k > (wide ? 1024 : 2048))
+    return unsupported("more than {} elements of a line", wide ? 1024 : 2048);
+  if (lines.length > INT32_MAX) return unsupported("a very long line");
+  code.alias("Key", wide ? "u64" : "u32");
+  code.text(fmt::format("#define TOPK_FLOAT {}\n", is_real(x.type) ? 1 : 0));
+  code.flag("kSigned", name_of(x.type)[0] == 'i');
+  code.flag("kLargest", op->largest);
+  code.constant("kK", k);
+  code.constant("kPadded", power_above(k));
+  code.constant("kBlock", kBlock);
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"rows/topk.cu"}));
+  launch.grid[0] = lines.outer * lines.inner;
+  launch.block[0] = kBlock;
+  launch.add(JitArgument::input(0));
+  launch.add(JitArgument::output(0));
+  launch.add(JitArgument::output(1));
+  return JitPlan{{std::move(launch)}, 0, {}, {}};
+}
+
+}  // namespace
+}  // namespace cuda_topk
+
+TENON_JIT_TACTIC(cuda_cumulative, single_config)
+TENON_JIT_TACTIC(cuda_topk, single_config)
+
+}  // namespace tenon::tactics

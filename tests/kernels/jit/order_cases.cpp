@@ -1,0 +1,128 @@
+// Interpolation, scatters, running sums, orders, tensors made from a few numbers, quantization.
+#include "kernels/jit/kernel_case.h"
+
+namespace tenon::test {
+namespace {
+
+constexpr DataType kHalf = DataType::kFloat16, kFloat = DataType::kFloat32;
+
+CaseInput list(const std::vector<int64_t>& numbers) {
+  return constant(Tensor::vector_i64(numbers));
+}
+
+void add_resizes(Cases& cases) {
+  int seed = 0;
+  for (const ResizeMode mode : {ResizeMode::kNearest, ResizeMode::kLinear, ResizeMode::kCubic})
+    for (const Layout layout : {Layout::kRowMajor, Layout::kChannelsLast})
+      for (const bool antialias : {false, true}) {
+        Resize op;
+        op.mode = mode;
+        op.antialias = antialias && mode != ResizeMode::kNearest;
+        op.coordinates = seed % 2 == 0 ? CoordinateMode::kHalfPixel : CoordinateMode::kAsymmetric;
+        op.exclude_outside = seed % 3 == 0 && mode == ResizeMode::kCubic;
+        add(cases, fmt::format("resize {}", ++seed), op,
+            std::vector{
+                input(random_reals(seed % 2 == 0 ? kHalf : kFloat, {2, 8, 9, 7}, seed), layout),
+                absent(), absent(), list({2, 8, antialias ? 4 : 18, 11})})
+            .output_layout(layout);
+      }
+}
+
+void add_scatters(Cases& cases) {
+  for (const ScatterReduction reduction :
+       {ScatterReduction::kNone, ScatterReduction::kAdd, ScatterReduction::kMul,
+        ScatterReduction::kMax, ScatterReduction::kMin}) {
+    const bool unique = reduction == ScatterReduction::kNone;
+    ScatterElements elements;
+    elements.axis = 1;
+    elements.reduction = reduction;
+    // Distinct places where the last of several would win.
+    Tensor places = random_integers(DataType::kInt64, {3, 4, 5}, 1, -6, 5);
+    for (int64_t i = 0; unique && i < places.count(); ++i) places.set_from_int64(i, i / 5 % 4 - 2);
+    add(cases, "scatter_elements", elements,
+        std::vector{input(random_reals(kFloat, {4, 6, 7}, 1)), input(places),
+                    input(random_reals(kFloat, {3, 4, 5}, 2))});
+    ScatterNd nd;
+    nd.reduction = reduction;
+    Tensor tuples = random_integers(DataType::kInt64, {5, 2}, 1, -4, 3);
+    for (int64_t i = 0; unique && i < 5; ++i) {
+      tuples.set_from_int64(2 * i, i % 4);
+      tuples.set_from_int64(2 * i + 1, i / 4 - 2);
+    }
+    add(cases, "scatter_nd", nd,
+        std::vector{input(random_reals(kFloat, {4, 4, 33}, 1)), input(tuples),
+                    input(random_reals(kFloat, {5, 33}, 2))});
+  }
+}
+
+void add_orders(Cases& cases) {
+  int number = 0;
+  for (const DataType type : {kFloat, kHalf, DataType::kInt64})
+    for (const int64_t axis : {0, 1, 2}) {
+      const Extents extents = {5, 70, 9};
+      const auto values = [&](int64_t low, int64_t high) {
+        return input(is_real(type) ? random_reals(type, extents, number, static_cast<double>(low),
+                                                  static_cast<double>(high))
+                                   : random_integers(type, extents, number, low, high));
+      };
+      Cumulative sum;
+      sum.exclusive = number % 2 == 0;
+      sum.reverse = number % 3 == 0;
+      add(cases, fmt::format("cumulative {}", ++number), sum,
+          std::vector{values(-1, 1), constant(Tensor::scalar_i64(axis))});
+      TopK top;
+      top.axis = axis;
+      top.largest = number % 2 == 0;
+      add(cases, fmt::format("topk {}", number), top,
+          std::vector{values(-20, 20), list({std::min<int64_t>(extents[axis], 7)})}, 2);
+    }
+  TopK top;
+  add(cases, "topk long", top,
+      std::vector{input(random_reals(kFloat, {3, 20000}, 1)), list({1000})}, 2);
+  add(cases, "topk ties", top,
+      std::vector{input(random_integers(DataType::kInt8, {2, 3000}, 1, -3, 3)), list({300})}, 2);
+}
+
+void add_elements(Cases& cases) {
+  add(cases, "range", RangeOf(),
+      std::vector{constant(Tensor::scalar_i64(-3)), constant(Tensor::scalar_i64(40)),
+                  constant(Tensor::scalar_i64(4))});
+  for (const int64_t axis : {0, 1, -1}) {
+    OneHot op;
+    op.axis = axis;
+    add(cases, "one_hot", op,
+        std::vector{input(random_integers(DataType::kInt64, {4, 5}, 1, -6, 8)),
+                    constant(Tensor::scalar_i64(7)), input(random_reals(kHalf, {2}, 2))});
+  }
+  EyeLike eye;
+  eye.k = -1;
+  add(cases, "eye_like", eye, std::vector{input(random_reals(kHalf, {4, 6}, 2))});
+  for (const DataType type : {DataType::kInt8, DataType::kUInt8})
+    for (const bool vector : {false, true}) {
+      const Extents scale = vector ? Extents{6} : Extents{};
+      Quantize quantize;
+      quantize.to = type;
+      add(cases, "quantize", quantize,
+          std::vector{input(random_reals(kFloat, {3, 6, 8}, 1, -9, 9)),
+                      constant(random_reals(kFloat, scale, 2, 0.02, 0.1)),
+                      constant(random_integers(type, scale, 3, 0, 9))});
+      Dequantize dequantize;
+      add(cases, "dequantize", dequantize,
+          std::vector{input(random_integers(type, {3, 6, 8}, 1, 0, 120)),
+                      constant(random_reals(kFloat, scale, 2, 0.02, 0.1)),
+                      constant(random_integers(type, scale, 3, 0, 9))});
+    }
+}
+
+}  // namespace
+
+Cases order_cases() {
+  Cases cases;
+  add_resizes(cases);
+  add_scatters(cases);
+  add_orders(cases);
+  add_elements(cases);
+  return cases;
+}
+
+}  // namespace tenon::test
