@@ -231,8 +231,9 @@ std::vector<Packing> packings_of(const Convolution& c) {
                      std::all_of(c.window.dilations.begin(), c.window.dilations.end(), one);
   const auto rounded = [&](int64_t count) { return (count + unit - 1) / unit * unit; };
   const int64_t stride = c.window.strides[0];
+  const bool fills_stride = c.weights[2] == stride && c.weights[3] == stride;
   if (plain && stride > 1 && stride == c.window.strides[1] &&
-      channels * stride * stride <= kMaxFolded)
+      (channels * stride * stride <= kMaxFolded || fills_stride))
     packings.push_back({stride, rounded(channels * stride * stride)});
   if (plain) packings.push_back({1, rounded(channels)});
   if (c.x_fits) packings.push_back({});

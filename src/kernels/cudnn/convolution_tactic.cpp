@@ -30,14 +30,14 @@ std::string config_text(const Packing& packing, const EngineChoice& choice) {
 
 /// The packing among those that fit whose fold the text names, and the rest of the text.
 Result<Config> parse(std::string_view text, const std::vector<Packing>& packings) {
-  int64_t fold = 0;
-  if (text.starts_with("fold=") && text.size() > 6) {
-    fold = text[5] - '0';
-    text.remove_prefix(std::min<size_t>(text.size(), 7));
+  for (const Packing& packing : packings) {
+    const std::string prefix =
+        packing.fold == 0 ? "engine=" : fmt::format("fold={},", packing.fold);
+    if (text.empty()) return Config{packing, text};
+    if (text.starts_with(prefix))
+      return Config{packing, packing.fold == 0 ? text : text.substr(prefix.size())};
   }
-  for (const Packing& packing : packings)
-    if (packing.fold == fold || text.empty()) return Config{packing, text};
-  return user_error("'fold={}' does not fit this convolution", fold);
+  return user_error("'{}' does not fit this convolution", text);
 }
 
 class ConvolutionKernel final : public Kernel {

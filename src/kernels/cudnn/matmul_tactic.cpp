@@ -1,0 +1,86 @@
+#include "kernels/cudnn/library.h"
+#include "kernels/cudnn/matmul.h"
+
+namespace tenon::tactics::gemm_cudnn {
+namespace {
+
+using namespace cudnn;
+
+constexpr size_t kProposals = 4;
+constexpr size_t kMaxBindings = 16;
+
+EngineLimits limits_of(const MatrixProduct& product) {
+  return {.tensor_core_f32 = product.allow_tf32};
+}
+
+class MatmulKernel final : public Kernel {
+ public:
+  static Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config) {
+    auto kernel = std::make_unique<MatmulKernel>();
+    TENON_ASSIGN(const MatrixProduct product, describe_matrix_product(problem));
+    TENON_ASSIGN(kernel->library_, library_of(*problem.device));
+    TENON_ASSIGN(const Borrowed handle, Borrowed::from(*kernel->library_, nullptr));
+    const Context context = kernel->library_->context(handle.get());
+    TENON_ASSIGN(kernel->graph_, build_graph(*context.api, context.handle, product));
+    if (kernel->graph_.operands.size() + 3 > kMaxBindings) return unsupported("too many operands");
+    TENON_ASSIGN(kernel->plan_,
+                 build_plan(context, kernel->graph_.graph, product.type == DataType::kFloat32,
+                            limits_of(product), config));
+    kernel->a_input_ = product.a_input, kernel->b_input_ = product.b_input;
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+  Status run(const LaunchArguments& arguments) const override {
+    Binding bindings[kMaxBindings] = {{graph_.a, const_cast<void*>(arguments.inputs[a_input_])},
+                                      {graph_.b, const_cast<void*>(arguments.inputs[b_input_])},
+                                      {graph_.d, arguments.outputs[0]}};
+    size_t count = 3;
+    for (const ConvolutionGraph::Operand& operand : graph_.operands)
+      bindings[count++] = {operand.id, const_cast<void*>(arguments.inputs[operand.input])};
+    TENON_ASSIGN(const Borrowed handle, Borrowed::from(*library_, arguments.queue.stream));
+    return plan_.run(handle.get(), {bindings, count}, arguments.workspace);
+  }
+  size_t workspace_bytes() const override { return static_cast<size_t>(plan_.workspace_bytes()); }
+
+ private:
+  std::shared_ptr<const Library> library_;
+  MatrixProductGraph graph_;
+  Plan plan_;
+  int a_input_ = 0, b_input_ = 1;
+};
+
+}  // namespace
+
+Support supports(const Problem& problem) {
+  const auto product = describe_matrix_product(problem);
+  if (!product.ok()) return Support::no(product.error().message);
+  if (product->type == DataType::kFloat32 && !product->allow_tf32)
+    return Support::no("cuDNN's products round f32 to tf32, which is not allowed");
+  const auto api = cuda::load_cudnn();
+  return api.ok() ? Support{} : Support::no(api.error().message);
+}
+
+std::vector<std::string> configs(const Problem& problem) {
+  const auto list = [&]() -> Result<std::vector<std::string>> {
+    TENON_ASSIGN(const MatrixProduct product, describe_matrix_product(problem));
+    TENON_ASSIGN(const auto library, library_of(*problem.device));
+    TENON_ASSIGN(const Borrowed handle, Borrowed::from(*library, nullptr));
+    const Context context = library->context(handle.get());
+    TENON_ASSIGN(const MatrixProductGraph graph,
+                 build_graph(*context.api, context.handle, product));
+    TENON_ASSIGN(const auto choices,
+                 propose_engines(context, graph.graph, product.type == DataType::kFloat32,
+                                 limits_of(product), kProposals));
+    std::vector<std::string> texts;
+    for (const EngineChoice& choice : choices) texts.push_back(to_text(choice));
+    return texts;
+  };
+  const auto texts = list();
+  return texts.ok() ? *texts : single_config(problem);
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config) {
+  return MatmulKernel::create(problem, config);
+}
+
+}  // namespace tenon::tactics::gemm_cudnn
