@@ -117,7 +117,8 @@ bool ContextHandle::executeV2(void* const* bindings) noexcept {
   if (bindings == nullptr) return false;
   for (int32_t i = 0; i < engine_.getNbIOTensors(); ++i)
     if (!setTensorAddress(engine_.getIOTensorName(i), bindings[i])) return false;
-  return enqueueV3(nullptr);
+  if (!enqueueV3(nullptr)) return false;
+  return succeed(context_->engine().backend().device->synchronize({}));
 }
 
 bool ContextHandle::reportToProfiler() const noexcept {

@@ -1,6 +1,8 @@
 #include "harness.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 namespace api_test {
 
@@ -33,7 +35,27 @@ int64_t bytes_of(DataType type) {
 Session::Session(NetworkDefinitionCreationFlags flags)
     : builder(createInferBuilder(log)),
       network(builder->createNetworkV2(flags)),
-      config(builder->createBuilderConfig()) {}
+      config(builder->createBuilderConfig()) {
+  EXPECT_TRUE(tenon::setBuildDevice(*config, gpu() != nullptr ? 0 : tenon::kCpuDevice));
+}
+
+Memory::~Memory() {
+  resize(0);
+}
+
+void Memory::resize(size_t bytes) {
+  if (data_ != nullptr && gpu() != nullptr)
+    gpu()->destroy(data_);
+  else
+    std::free(data_);
+  data_ = nullptr;
+  if (bytes == 0) return;
+  constexpr size_t kAlignment = 256;
+  void* memory = gpu() != nullptr
+                     ? gpu()->allocatePinned(bytes)
+                     : std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) & ~(kAlignment - 1));
+  data_ = static_cast<std::byte*>(memory);
+}
 
 const void* Session::keep(const void* data, size_t size) {
   kept_.push_back(std::make_unique<std::byte[]>(size + 1));
@@ -94,14 +116,14 @@ bool Session::build() {
 Arrays Session::run(const Arrays& inputs) {
   if (context == nullptr && !build()) return {};
   Arrays outputs;
-  std::map<std::string, std::vector<std::byte>> fed;
+  std::map<std::string, Memory> fed;
   for (const auto& [name, array] : inputs) {
     Dims shape{};
     shape.nbDims = static_cast<int32_t>(array.extents.size());
     std::copy(array.extents.begin(), array.extents.end(), shape.d);
     EXPECT_TRUE(context->setInputShape(name.c_str(), shape)) << log.text();
-    fed[name] = array.bytes;
     fed[name].resize(array.bytes.size() + 64);
+    std::memcpy(fed[name].data(), array.bytes.data(), array.bytes.size());
     EXPECT_TRUE(context->setTensorAddress(name.c_str(), fed[name].data())) << log.text();
   }
   std::map<std::string, std::unique_ptr<GrowingOutput>> allocators;
@@ -115,14 +137,18 @@ Arrays Session::run(const Arrays& inputs) {
     ADD_FAILURE() << "the run failed: " << log.text();
     return {};
   }
+  if (gpu() != nullptr) {
+    EXPECT_TRUE(gpu()->synchronize(cudaStream_t{}));
+  }
   for (const auto& [name, allocator] : allocators) {
     Array array;
     array.type = engine->getTensorDataType(name.c_str());
     array.extents = extents_of(allocator->dims);
     int64_t count = bytes_of(array.type);
     for (int64_t extent : array.extents) count *= extent;
-    array.bytes = allocator->memory;
-    array.bytes.resize(static_cast<size_t>(count));
+    EXPECT_LE(static_cast<size_t>(count), allocator->bytes);
+    array.bytes.resize(std::min(static_cast<size_t>(count), allocator->bytes));
+    std::memcpy(array.bytes.data(), allocator->memory.data(), array.bytes.size());
     outputs[name] = std::move(array);
     context->setOutputAllocator(name.c_str(), nullptr);
   }

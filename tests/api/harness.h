@@ -2,6 +2,7 @@
 
 #include <NvInfer.h>
 #include <gtest/gtest.h>
+#include <tenon/device.h>
 
 #include <cstring>
 #include <map>
@@ -77,6 +78,25 @@ int64_t bytes_of(DataType type);
 
 using Arrays = std::map<std::string, Array>;
 
+/// The GPU that tests run on; null where they run on the CPU. Which of the two is for the program
+/// to say (harness_device.cpp).
+tenon::IGpu* gpu();
+
+/// Memory that the host and the tests' device both reach.
+class Memory {
+ public:
+  Memory() = default;
+  explicit Memory(size_t bytes) { resize(bytes); }
+  Memory(const Memory&) = delete;
+  ~Memory();
+  /// Drops the contents.
+  void resize(size_t bytes);
+  std::byte* data() const { return data_; }
+
+ private:
+  std::byte* data_ = nullptr;
+};
+
 /// Memory of an output whose size the data decide.
 class GrowingOutput final : public IOutputAllocator {
  public:
@@ -84,10 +104,12 @@ class GrowingOutput final : public IOutputAllocator {
                               cudaStream_t) noexcept override {
     ++calls;
     memory.resize(size);
+    bytes = size;
     return memory.data();
   }
   void notifyShape(const char*, const Dims& shape) noexcept override { dims = shape; }
-  std::vector<std::byte> memory;
+  Memory memory;
+  size_t bytes = 0;
   Dims dims{};
   int calls = 0;
 };

@@ -1,0 +1,220 @@
+// What only a GPU has: streams, captured graphs, memory of the application's.
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+#include "harness.h"
+
+namespace api_test {
+namespace {
+
+constexpr int64_t kRows = 64, kColumns = 256;
+
+std::vector<float> wave(int64_t count, float step) {
+  std::vector<float> values;
+  for (int64_t i = 0; i < count; ++i) values.push_back(std::sin(static_cast<float>(i) * step));
+  return values;
+}
+
+/// softmax(gelu(x w) + x), built for the device of the test program.
+class Small {
+ public:
+  Small() {
+    ITensor* x = session.input("x", DataType::kFLOAT, {kRows, kColumns});
+    ITensor* w = session.constant({kColumns, kColumns}, wave(kColumns * kColumns, 0.37F));
+    ITensor* product =
+        session.network->addMatrixMultiply(*x, MatrixOperation::kNONE, *w, MatrixOperation::kNONE)
+            ->getOutput(0);
+    ITensor* gelu =
+        session.network->addActivation(*product, ActivationType::kGELU_ERF)->getOutput(0);
+    ITensor* sum =
+        session.network->addElementWise(*gelu, *x, ElementWiseOperation::kSUM)->getOutput(0);
+    auto* softmax = session.network->addSoftMax(*sum);
+    softmax->setAxes(2);
+    session.output(softmax->getOutput(0), "y");
+    const std::vector<float> values = wave(kRows * kColumns, 0.11F);
+    std::memcpy(x_.data(), values.data(), values.size() * 4);
+  }
+
+  bool build() { return session.build(); }
+  void bind(IExecutionContext& context, Memory& y) {
+    ASSERT_TRUE(context.setTensorAddress("x", x_.data()));
+    ASSERT_TRUE(context.setTensorAddress("y", y.data()));
+  }
+  static std::vector<float> values(const Memory& y) {
+    std::vector<float> result(kRows * kColumns);
+    std::memcpy(result.data(), y.data(), result.size() * 4);
+    return result;
+  }
+  /// One run on a stream, to its end.
+  std::vector<float> run(IExecutionContext& context, cudaStream_t stream) {
+    Memory y(kRows * kColumns * 4);
+    bind(context, y);
+    EXPECT_TRUE(context.enqueueV3(stream)) << session.log.text();
+    EXPECT_TRUE(gpu()->synchronize(stream));
+    return values(y);
+  }
+
+  Session session;
+
+ private:
+  Memory x_{kRows * kColumns * 4};
+};
+
+TEST(Gpu, RowsOfASoftmaxSumToOne) {
+  Small small;
+  ASSERT_TRUE(small.build());
+  EXPECT_TRUE(tenon::runsOnGpu(*small.session.engine));
+  const std::vector<float> y = small.run(*small.session.context, nullptr);
+  for (int64_t row = 0; row < kRows; ++row) {
+    double sum = 0;
+    for (int64_t i = 0; i < kColumns; ++i) sum += y[static_cast<size_t>(row * kColumns + i)];
+    EXPECT_NEAR(sum, 1, 1e-4);
+  }
+}
+
+TEST(Gpu, RunsAndReplaysAreBitIdentical) {
+  Small small;
+  ASSERT_TRUE(small.build());
+  IExecutionContext& context = *small.session.context;
+  const cudaStream_t stream = gpu()->createStream();
+  const std::vector<float> first = small.run(context, stream);
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(small.run(context, stream), first);
+  ASSERT_TRUE(tenon::setGraphReplay(context, true));
+  Memory y(kRows * kColumns * 4);
+  small.bind(context, y);
+  for (int i = 0; i < 300; ++i) {
+    std::memset(y.data(), 0, kRows * kColumns * 4);
+    ASSERT_TRUE(context.enqueueV3(stream)) << small.session.log.text();
+    ASSERT_TRUE(gpu()->synchronize(stream));
+    ASSERT_EQ(Small::values(y), first) << "replay " << i;
+  }
+  gpu()->destroy(stream);
+}
+
+TEST(Gpu, ContextsRunInParallel) {
+  Small small;
+  ASSERT_TRUE(small.build());
+  const std::vector<float> expected = small.run(*small.session.context, nullptr);
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      const std::unique_ptr<IExecutionContext> context(
+          small.session.engine->createExecutionContext());
+      const cudaStream_t stream = gpu()->createStream();
+      for (int i = 0; i < 50; ++i)
+        if (small.run(*context, stream) != expected) ++wrong;
+      gpu()->destroy(stream);
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Gpu, RunsAreRecordedIntoTheApplicationsGraphs) {
+  Small small;
+  ASSERT_TRUE(small.build());
+  IExecutionContext& context = *small.session.context;
+  const cudaStream_t stream = gpu()->createStream();
+  const std::vector<float> expected = small.run(context, stream);
+  Memory y(kRows * kColumns * 4);
+  small.bind(context, y);
+  struct Work {
+    IExecutionContext* context;
+    cudaStream_t stream;
+  } work{&context, stream};
+  void* graph = gpu()->capture(
+      stream,
+      [](void* p) {
+        const auto* w = static_cast<Work*>(p);
+        return w->context->enqueueV3(w->stream);
+      },
+      &work);
+  ASSERT_NE(graph, nullptr) << small.session.log.text();
+  ASSERT_TRUE(gpu()->launchGraph(graph, stream));
+  ASSERT_TRUE(gpu()->synchronize(stream));
+  EXPECT_EQ(Small::values(y), expected);
+  gpu()->destroy(graph);
+  gpu()->destroy(stream);
+}
+
+TEST(Gpu, TheApplicationMayGiveAContextItsMemory) {
+  Small small;
+  ASSERT_TRUE(small.build());
+  const std::vector<float> expected = small.run(*small.session.context, nullptr);
+  const std::unique_ptr<IExecutionContext> context(
+      small.session.engine->createExecutionContextWithoutDeviceMemory());
+  const int64_t bytes = small.session.engine->getDeviceMemorySizeV2();
+  if (bytes > 0) {
+    Memory y(kRows * kColumns * 4);
+    small.bind(*context, y);
+    EXPECT_FALSE(context->enqueueV3(nullptr));
+    EXPECT_TRUE(small.session.log.complained("memory"));
+  }
+  void* memory = gpu()->allocate(static_cast<size_t>(bytes));
+  context->setDeviceMemoryV2(memory, bytes);
+  EXPECT_EQ(small.run(*context, nullptr), expected);
+  gpu()->destroy(memory);
+}
+
+/// Counts, and gives nothing when told so.
+class CountingAllocator final : public IGpuAsyncAllocator {
+ public:
+  void* allocateAsync(uint64_t size, uint64_t, AllocatorFlags, cudaStream_t) noexcept override {
+    if (refuses) return nullptr;
+    ++living;
+    ++calls;
+    return gpu()->allocate(size);
+  }
+  bool deallocateAsync(void* memory, cudaStream_t) noexcept override {
+    --living;
+    gpu()->destroy(memory);
+    return true;
+  }
+  std::atomic<int> living = 0, calls = 0;
+  bool refuses = false;
+};
+
+TEST(Gpu, MemoryComesFromTheApplicationsAllocator) {
+  Small small;
+  ASSERT_TRUE(small.build());
+  const std::vector<float> expected = small.run(*small.session.context, nullptr);
+  CountingAllocator allocator;
+  {
+    const std::unique_ptr<IRuntime> runtime(createInferRuntime(small.session.log));
+    runtime->setGpuAllocator(&allocator);
+    const std::unique_ptr<ICudaEngine> engine(
+        runtime->deserializeCudaEngine(small.session.plan->data(), small.session.plan->size()));
+    ASSERT_NE(engine, nullptr);
+    std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+    EXPECT_EQ(small.run(*context, nullptr), expected);
+    EXPECT_GT(allocator.calls, 0);
+  }
+  EXPECT_EQ(allocator.living, 0);
+}
+
+TEST(Gpu, NoMemoryIsOneErrorAndTheProcessGoesOn) {
+  Small small;
+  ASSERT_TRUE(small.build());
+  const std::vector<float> expected = small.run(*small.session.context, nullptr);
+  CountingAllocator allocator;
+  allocator.refuses = true;
+  {
+    const std::unique_ptr<IRuntime> runtime(createInferRuntime(small.session.log));
+    runtime->setGpuAllocator(&allocator);
+    const std::unique_ptr<ICudaEngine> engine(
+        runtime->deserializeCudaEngine(small.session.plan->data(), small.session.plan->size()));
+    ASSERT_NE(engine, nullptr);
+    std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+    Memory y(kRows * kColumns * 4);
+    if (context != nullptr) {
+      small.bind(*context, y);
+      EXPECT_FALSE(context->enqueueV3(nullptr));
+    }
+    EXPECT_TRUE(small.session.log.complained("allocator"));
+  }
+  EXPECT_EQ(small.run(*small.session.context, nullptr), expected);
+}
+
+}  // namespace
+}  // namespace api_test
