@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace tenon::cpu {
 namespace {
@@ -18,19 +19,62 @@ inline To convert(From x) {
   }
 }
 
+using Words = uint32_t __attribute__((vector_size(16)));
+
+inline Words load_words(const char* from) {
+  Words words;
+  std::memcpy(&words, from, sizeof(words));
+  return words;
+}
+
+/// Four columns of four words each, `stride` bytes apart, to rows of `panel` words.
+inline void transpose_words(const char* from, int64_t stride, char* to, int64_t panel) {
+  const Words a = load_words(from), b = load_words(from + stride),
+              c = load_words(from + 2 * stride), d = load_words(from + 3 * stride);
+  const Words ab_low = __builtin_shuffle(a, b, Words{0, 4, 1, 5}),
+              ab_high = __builtin_shuffle(a, b, Words{2, 6, 3, 7}),
+              cd_low = __builtin_shuffle(c, d, Words{0, 4, 1, 5}),
+              cd_high = __builtin_shuffle(c, d, Words{2, 6, 3, 7});
+  const Words rows[] = {__builtin_shuffle(ab_low, cd_low, Words{0, 1, 4, 5}),
+                        __builtin_shuffle(ab_low, cd_low, Words{2, 3, 6, 7}),
+                        __builtin_shuffle(ab_high, cd_high, Words{0, 1, 4, 5}),
+                        __builtin_shuffle(ab_high, cd_high, Words{2, 3, 6, 7})};
+  for (int i = 0; i < 4; ++i)
+    std::memcpy(to + i * panel * sizeof(uint32_t), &rows[i], sizeof(Words));
+}
+
+/// Columns that are contiguous, in whole words: the part that fits in blocks of four by four.
+/// Returns how many steps and columns that is.
+std::pair<int64_t, int64_t> pack_blocks(const char* b, int64_t column_bytes, int64_t words,
+                                        int64_t columns, int64_t panel, char* to) {
+  const int64_t steps = words / 4 * 4, whole = columns / 4 * 4;
+  constexpr int64_t kWord = sizeof(uint32_t);
+  for (int64_t c = 0; c < whole; c += 4)
+    for (int64_t step = 0; step < steps; step += 4)
+      transpose_words(b + c * column_bytes + step * kWord, column_bytes,
+                      to + (step * panel + c) * kWord, panel);
+  return {steps, whole};
+}
+
 // The index of a column is the innermost of the loops, so that a row-major B is read along its
 // rows.
 template <class To, class From>
 void pack_panel(const From* b, int64_t row_stride, int64_t column_stride, int64_t k,
                 int64_t columns, int64_t panel, int64_t unit, To* to) {
+  std::pair<int64_t, int64_t> done{0, 0};  // Steps of `unit` and columns that are packed.
+  if (std::is_same_v<To, From> && row_stride == 1 && unit * sizeof(To) == sizeof(uint32_t))
+    done = pack_blocks(reinterpret_cast<const char*>(b), column_stride * sizeof(From), k / unit,
+                       columns, panel, reinterpret_cast<char*>(to));
   for (int64_t step = 0; step < k; step += unit, to += panel * unit) {
+    const int64_t first = step / unit < done.first ? done.second : 0;
     for (int64_t u = 0; u < unit; ++u) {
       const From* row = b + (step + u) * row_stride;
       const int64_t valid = step + u < k ? columns : 0;
       if (column_stride == 1) {
-        for (int64_t c = 0; c < valid; ++c) to[c * unit + u] = convert<To>(row[c]);
+        for (int64_t c = first; c < valid; ++c) to[c * unit + u] = convert<To>(row[c]);
       } else {
-        for (int64_t c = 0; c < valid; ++c) to[c * unit + u] = convert<To>(row[c * column_stride]);
+        for (int64_t c = first; c < valid; ++c)
+          to[c * unit + u] = convert<To>(row[c * column_stride]);
       }
       for (int64_t c = valid; c < panel; ++c) to[c * unit + u] = To{};
     }
