@@ -37,6 +37,7 @@ struct PassOptions {
   std::optional<DataType> half_as;
   /// Device facts that passes ask for.
   bool channels_last = true;
+  bool squeeze_regions = true;  ///< The device has a kernel for squeeze and excitation.
   /// Only the first steps of the pipeline: for finding a wrong one.
   int steps = INT_MAX;
   /// Passes of the caller's own, which run at the end.

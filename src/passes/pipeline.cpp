@@ -42,6 +42,7 @@ constexpr std::string_view kPipeline[] = {
     "fold_constants",
     // Regions are made of logical operators, so layouts come after them: a reformat between two
     // would part them.
+    "fuse_squeeze",
     "fuse_epilogue",
     // Sums that no product took.
     "fuse_residual",
