@@ -596,8 +596,10 @@ TEST(Layers, AssertionHoldsOrFails) {
   expect_near(session.apply(session.network->addIdentity(*session.x), {1, 2}), {1, 2});
   GrowingOutput out;
   session.context->setOutputAllocator("y", &out);
-  F bad = {1, -2};
-  session.context->setTensorAddress("x", bad.data());
+  const F bad = {1, -2};
+  Memory memory(bad.size() * sizeof(float));
+  std::memcpy(memory.data(), bad.data(), bad.size() * sizeof(float));
+  session.context->setTensorAddress("x", memory.data());
   EXPECT_FALSE(session.context->enqueueV3(nullptr));
   EXPECT_TRUE(session.log.complained("x must be positive"));
 }

@@ -21,6 +21,8 @@ std::string version_of(const Result<const Table*>& table) {
 }
 
 int current_ordinal() {
+  CUcontext context = nullptr;
+  if (driver().cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == nullptr) return 0;
   CUdevice device = 0;  // The driver's devices are their numbers.
   return driver().cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : 0;
 }
