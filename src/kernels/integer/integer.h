@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+
+#include "device/cpu/isa.h"
+
+/// Matrix products of 32-bit integers, which wrap around.
+namespace tenon::cpu {
+
+/// Some rows of one product; strides in elements. B and C are contiguous along their rows.
+struct IntegerProduct {
+  const int32_t *a, *b;
+  int32_t* c;
+  int64_t a_row = 0, a_step = 0, b_row = 0, c_row = 0;
+  int64_t rows = 0, columns = 0, depth = 0;
+};
+using IntegerFunction = void (*)(const IntegerProduct& product);
+IntegerFunction integer_product_generic();
+IntegerFunction integer_product_avx2();
+IntegerFunction integer_product_avx512();
+
+}  // namespace tenon::cpu
