@@ -1,6 +1,5 @@
 #pragma once
 
-#include <source_location>
 #include <string>
 #include <utility>
 
@@ -17,19 +16,18 @@ class Emitter : public network::Emitter {
   using network::Emitter::Emitter;
   using network::Emitter::fail;
 
-  void fail(ImportCode code, std::string message,
-            std::source_location where = std::source_location::current()) {
+  void fail(ImportCode code, std::string message, CodePlace where = CodePlace::here()) {
     if (ok()) code_ = code;
     if (ok()) where_ = where;
     network::Emitter::fail({ErrorKind::kUser, std::move(message)});
   }
   /// Of the failure; kSuccess before one.
   ImportCode code() const;
-  std::source_location found_at() const { return where_; }
+  CodePlace found_at() const { return where_; }
 
  private:
   ImportCode code_ = ImportCode::kSuccess;
-  std::source_location where_ = std::source_location::current();
+  CodePlace where_ = CodePlace::here();
 };
 
 }  // namespace tenon::importer

@@ -44,7 +44,7 @@ const ::onnx::FunctionProto* ModelContext::find_function(const ::onnx::NodeProto
 }
 
 void ModelContext::report(ImportCode code, std::string node, std::string op_type,
-                          std::string message, std::source_location where) {
+                          std::string message, CodePlace where) {
   problems.push_back({code, top_level_node, std::move(node), std::move(op_type), std::move(message),
                       function_stack, where});
 }
@@ -106,7 +106,7 @@ std::string GraphImporter::scoped(const std::string& name) const {
 }
 
 void GraphImporter::report(const ::onnx::NodeProto& node, ImportCode code, std::string message,
-                           std::source_location where) {
+                           CodePlace where) {
   context_.report(code, cut(display_name(node)), cut(node.op_type()), std::move(message), where);
 }
 

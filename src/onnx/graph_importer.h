@@ -53,7 +53,7 @@ struct ModelContext {
   const ValueList* list(const Value* value) const;
   const ::onnx::FunctionProto* find_function(const ::onnx::NodeProto& node) const;
   void report(ImportCode code, std::string node, std::string op_type, std::string message,
-              std::source_location where = std::source_location::current());
+              CodePlace where = CodePlace::here());
 };
 
 /// A call of a local function: what its attribute references stand for.
@@ -137,7 +137,7 @@ class GraphImporter {
               const std::vector<Value*>& results);
   void mark_broken(const ::onnx::NodeProto& node);
   void report(const ::onnx::NodeProto& node, ImportCode code, std::string message,
-              std::source_location where = std::source_location::current());
+              CodePlace where = CodePlace::here());
   std::string display_name(const ::onnx::NodeProto& node) const;
   std::string scoped(const std::string& name) const;
   Value* capture(const std::string& name, Value* outer);

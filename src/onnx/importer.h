@@ -5,12 +5,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/code_place.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "ir/graph.h"
@@ -46,7 +46,7 @@ struct ImportProblem {
   std::string op_type;
   std::string message;                      ///< What is wrong and what to try.
   std::vector<std::string> function_stack;  ///< "node (function)", outermost first.
-  std::source_location where = std::source_location::current();  ///< What found it.
+  CodePlace where = CodePlace::here();      ///< What found it.
 };
 /// "node 3 "conv1" (Conv): ..."
 std::string to_string(const ImportProblem& problem);

@@ -12,7 +12,7 @@ ParserError::ParserError(ImportProblem problem)
 const char* ParserError::file() const {
   if (problem_.node_index < 0 && !problem_.node_name.empty()) return problem_.node_name.c_str();
   // Without the folders of the machine that built the library.
-  const char* name = problem_.where.file_name();
+  const char* name = problem_.where.file;
   const char* inside = std::strstr(name, "src/onnx/");
   return inside == nullptr ? name : inside;
 }
@@ -24,7 +24,7 @@ void ParserErrors::report(const std::vector<ImportProblem>& problems) {
   }
 }
 
-bool ParserErrors::refuse(ImportCode code, std::string message, std::source_location where) {
+bool ParserErrors::refuse(ImportCode code, std::string message, CodePlace where) {
   report({{code, -1, "", "", std::move(message), {}, where}});
   return false;
 }

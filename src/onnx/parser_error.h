@@ -19,8 +19,8 @@ class ParserError final : public nvonnxparser::IParserError {
   const char* desc() const override { return text_.c_str(); }
   /// The source file that found the problem; for problems of a tensor, the tensor's name.
   const char* file() const override;
-  int line() const override { return static_cast<int>(problem_.where.line()); }
-  const char* func() const override { return problem_.where.function_name(); }
+  int line() const override { return problem_.where.line; }
+  const char* func() const override { return problem_.where.function; }
   int node() const override { return problem_.node_index; }
   const char* nodeName() const override { return problem_.node_name.c_str(); }
   const char* nodeOperator() const override { return problem_.op_type.c_str(); }
@@ -40,8 +40,7 @@ class ParserErrors {
 
   void report(const std::vector<ImportProblem>& problems);
   /// One problem of no node. Returns false, as the caller does.
-  bool refuse(ImportCode code, std::string message,
-              std::source_location where = std::source_location::current());
+  bool refuse(ImportCode code, std::string message, CodePlace where = CodePlace::here());
   int size() const { return static_cast<int>(errors_.size()); }
   const nvonnxparser::IParserError* get(int index) const;
   void clear() { errors_.clear(); }
