@@ -96,9 +96,38 @@ JitArgument optional_output(const Problem& problem, size_t index) {
   return present ? JitArgument::output(static_cast<int>(index)) : JitArgument::null();
 }
 
+/// products() on tensor cores.
+Result<JitLaunch> fast_products(const Description& d) {
+  const int64_t rows = d.steps * d.batch, columns = d.directions * d.gates * d.hidden;
+  KernelCode code;
+  code.type("X", d.type);
+  code.constant("kM", rows);
+  code.constant("kN", columns);
+  code.constant("kK", d.input);
+  code.text(fmt::format("#define PRODUCTS_BF16 {}\n", d.type == DataType::kBFloat16 ? 1 : 0));
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"rnn/products.cu"}));
+  launch.grid[0] = blocks_for(columns, 64);
+  launch.grid[1] = blocks_for(rows, 64);
+  launch.block[0] = 128;
+  launch.add(JitArgument::input(0));
+  launch.add(JitArgument::input(1));
+  launch.add(JitArgument::workspace(0));
+  return launch;
+}
+
+bool has_fast_products(const Problem& problem, const Description& d) {
+  const bool tensor_cores =
+      problem.device == nullptr || problem.device->properties().compute_capability >= 80;
+  return tensor_cores && byte_size(d.type) == 2 && d.input % 8 == 0 &&
+         (d.directions * d.gates * d.hidden) % 2 == 0 && problem.input(0).alignment % 16 == 0 &&
+         problem.input(1).alignment % 16 == 0 && d.steps * d.batch <= int64_t{64} * 65535;
+}
+
 /// The products of all inputs with W at the beginning of the workspace: floats, a row for each step
 /// and element of the batch.
 Result<JitLaunch> products(const Problem& problem, const Description& d) {
+  if (has_fast_products(problem, d)) return fast_products(d);
   const int64_t rows = d.steps * d.batch, columns = d.directions * d.gates * d.hidden;
   KernelCode code;
   begin_code(code, problem);

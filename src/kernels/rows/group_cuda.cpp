@@ -1,5 +1,7 @@
 #include "kernels/rows/group_cuda.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace tenon {
@@ -25,6 +27,39 @@ void add_groups(KernelCode& code, const RowGroups& groups) {
   code.constant("kVector", groups.vector);
   code.constant("kGroup", groups.group);
   code.constant("kBlock", groups.block);
+}
+
+void add_row_input(KernelCode& code, const Problem& problem, const IndexLoop& loop,
+                   const std::vector<int>& inputs, int sum_output) {
+  std::string parameters, arguments, body;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Operand& operand = problem.input(inputs[i]);
+    // Callers have made sure that it broadcasts.
+    code.located(fmt::format("Input{}At", i), loop, operand,
+                 broadcast_strides(operand, problem.output().extents).value());
+    parameters += fmt::format(", const {}* __restrict__ x{}", device_type(operand.type), i);
+    arguments += fmt::format(", x{}", i);
+    if (i == 0) {
+      body += "  load_located<Input0At, kVector>(x0, at, v);\n";
+      continue;
+    }
+    body += fmt::format(
+        "  {{\n    Real more[kVector];\n    load_located<Input{0}At, kVector>(x{0}, at, more);\n"
+        "#pragma unroll\n    for (int i = 0; i < kVector; ++i) v[i] += more[i];\n  }}\n",
+        i);
+  }
+  if (sum_output >= 0) {
+    const Operand& sum = problem.output(sum_output);
+    code.located("SumAt", loop, sum);
+    parameters += fmt::format(", {}* __restrict__ sum_result", device_type(sum.type));
+    arguments += ", sum_result";
+    body += "  if (store) store_located<SumAt, kVector>(sum_result, at, v);\n";
+  }
+  code.text(fmt::format(
+      "#define INPUT_PARAMETERS {}\n#define INPUT_ARGUMENTS {}\n"
+      "__device__ inline void load_input(Index at, Real (&v)[kVector], [[maybe_unused]] bool store "
+      "INPUT_PARAMETERS) {{\n{}}}\n",
+      parameters, arguments, body));
 }
 
 SplitLoop split_loop(const Operand& tensor, const std::vector<bool>& reduced) {

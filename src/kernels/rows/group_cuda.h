@@ -16,6 +16,13 @@ RowGroups choose_groups(const Problem& problem, int64_t rows, int64_t length, in
 
 void add_groups(KernelCode& code, const RowGroups& groups);
 
+/// load_input() of rows/normalize.cu and the macros INPUT_PARAMETERS and INPUT_ARGUMENTS: the sum
+/// of the given problem inputs, broadcast over the loop, one parameter each; then, unless
+/// `sum_output` is -1, that problem output, which receives the sum. `Real` and kVector must be
+/// defined already.
+void add_row_input(KernelCode& code, const Problem& problem, const IndexLoop& loop,
+                   const std::vector<int>& inputs, int sum_output);
+
 /// The kept axes of a tensor in memory order, and the reduced ones.
 struct SplitLoop {
   IndexLoop kept, reduced;

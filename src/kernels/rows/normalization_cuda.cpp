@@ -95,14 +95,12 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const IndexLoop loop = joined(split.kept, split.reduced);
   KernelCode code;
   begin_code(code, problem);
-  code.type("X", x.type);
   code.type("Y", y.type);
   code.round_to(y.type);
   code.text(fmt::format("#define WITH_STATISTICS {}\n", statistics ? 1 : 0));
   if (statistics) code.type("Statistic", problem.output(1).type);
   code.flag("kRms", d.op->norm == NormKind::kRms);
   code.real("kEpsilon", d.op->epsilon);
-  code.located("XAt", loop, x);
   code.located("YAt", loop, y);
   const int vector = std::min({pack_width(split.reduced, x), pack_width(split.reduced, y),
                                pack_width(loop, x), pack_width(loop, y), 8});
@@ -111,12 +109,13 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   add_groups(code, groups);
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, d.region, loop, d.factors));
+  add_row_input(code, problem, loop, {d.input}, -1);
   JitLaunch launch;
   TENON_TRY(set_source(launch, code, {"rows/group.cuh", "rows/normalize.cu"}));
   launch.grid[0] = groups.blocks();
   launch.block[0] = groups.block;
-  launch.add(JitArgument::input(d.input));
   launch.add(JitArgument::output());
+  launch.add(JitArgument::input(d.input));
   if (statistics) {
     launch.add(JitArgument::output(1));
     launch.add(problem.outputs.size() > 2 ? JitArgument::output(2) : JitArgument::null());

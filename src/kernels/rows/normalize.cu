@@ -1,5 +1,6 @@
 // (x - mean) / sqrt(variance + epsilon) of each row; scale and bias are the epilogue's. RMS takes the mean as 0. Variance
-// is that of the deviations from the mean, not a difference of sums.
+// is that of the deviations from the mean, not a difference of sums. load_input(at, v, store) is the planner's: kVector
+// elements of what is normalized, which may be a sum and, with `store`, be kept as a result of its own.
 
 #if WITH_STATISTICS
 #define STATISTICS_PARAMETERS , Statistic* __restrict__ means, Statistic* __restrict__ inverses
@@ -22,14 +23,14 @@ __device__ inline void store_statistics(Row row, Real mean, Real inverse STATIST
 #endif
 }
 
-__device__ inline void normalize_kept(const X* __restrict__ x, Y* __restrict__ y,
-                                      Row row STATISTICS_PARAMETERS EPILOGUE_PARAMETERS) {
+__device__ inline void normalize_kept(Y* __restrict__ y,
+                                      Row row INPUT_PARAMETERS STATISTICS_PARAMETERS EPILOGUE_PARAMETERS) {
   Real v[kSteps][kVector];
   Real sum = 0;
 #pragma unroll
   for (int s = 0; s < kSteps; ++s) {
     if (row.inside(s)) {
-      load_located<XAt, kVector>(x, row.first + row.column(s), v[s]);
+      load_input(row.first + row.column(s), v[s], row.active INPUT_ARGUMENTS);
 #pragma unroll
       for (int i = 0; i < kVector; ++i) sum += v[s][i];
     }
@@ -57,15 +58,15 @@ __device__ inline void normalize_kept(const X* __restrict__ x, Y* __restrict__ y
   }
 }
 
-__device__ inline void normalize_streamed(const X* __restrict__ x, Y* __restrict__ y,
-                                          Row row STATISTICS_PARAMETERS EPILOGUE_PARAMETERS) {
+__device__ inline void normalize_streamed(Y* __restrict__ y,
+                                          Row row INPUT_PARAMETERS STATISTICS_PARAMETERS EPILOGUE_PARAMETERS) {
   Real mean = 0;
   if (!kRms) {
     Real sum = 0;
     for (int s = 0; s < kSteps; ++s) {
       if (!row.inside(s)) break;
       Real v[kVector];
-      load_located<XAt, kVector>(x, row.first + row.column(s), v);
+      load_input(row.first + row.column(s), v, false INPUT_ARGUMENTS);
 #pragma unroll
       for (int i = 0; i < kVector; ++i) sum += v[i];
     }
@@ -75,7 +76,7 @@ __device__ inline void normalize_streamed(const X* __restrict__ x, Y* __restrict
   for (int s = 0; s < kSteps; ++s) {
     if (!row.inside(s)) break;
     Real v[kVector];
-    load_located<XAt, kVector>(x, row.first + row.column(s), v);
+    load_input(row.first + row.column(s), v, false INPUT_ARGUMENTS);
 #pragma unroll
     for (int i = 0; i < kVector; ++i) squares += (v[i] - mean) * (v[i] - mean);
   }
@@ -86,7 +87,7 @@ __device__ inline void normalize_streamed(const X* __restrict__ x, Y* __restrict
     if (!row.inside(s)) break;
     Real v[kVector];
     const Index at = row.first + row.column(s);
-    load_located<XAt, kVector>(x, at, v);
+    load_input(at, v, false INPUT_ARGUMENTS);
 #pragma unroll
     for (int i = 0; i < kVector; ++i) v[i] = (v[i] - mean) * inverse;
     epilogue<kVector>(v, at EPILOGUE_ARGUMENTS);
@@ -95,8 +96,8 @@ __device__ inline void normalize_streamed(const X* __restrict__ x, Y* __restrict
 }
 
 extern "C" __global__ void __launch_bounds__(kBlock)
-    kernel(const X* __restrict__ x, Y* __restrict__ y STATISTICS_PARAMETERS EPILOGUE_PARAMETERS) {
+    kernel(Y* __restrict__ y INPUT_PARAMETERS STATISTICS_PARAMETERS EPILOGUE_PARAMETERS) {
   begin_kernel();
-  if constexpr (kKeep) normalize_kept(x, y, Row() STATISTICS_ARGUMENTS EPILOGUE_ARGUMENTS);
-  else normalize_streamed(x, y, Row() STATISTICS_ARGUMENTS EPILOGUE_ARGUMENTS);
+  if constexpr (kKeep) normalize_kept(y, Row() INPUT_ARGUMENTS STATISTICS_ARGUMENTS EPILOGUE_ARGUMENTS);
+  else normalize_streamed(y, Row() INPUT_ARGUMENTS STATISTICS_ARGUMENTS EPILOGUE_ARGUMENTS);
 }

@@ -81,13 +81,17 @@ void KernelCase::infer() {
 
 const Problem& KernelCase::finish(Device* device) {
   for (Value* output : nodes_.back()->outputs()) graph_.add_output(output);
+  for (Value* kept : kept_) graph_.add_output(kept);
   std::vector<Tensor> given;
   for (const CaseInput& input : inputs_)
     if (input.tensor.defined() && !input.constant) given.push_back(input.tensor);
   auto results = evaluate_graph(graph_, given);
   if (!results.ok()) give_up(name, results.error());
-  expected_ = std::move(results).value();
   make_problem(device);
+  // The region's results may come in another order.
+  for (const Value* output : node_->outputs())
+    for (size_t i = 0; i < graph_.outputs().size(); ++i)
+      if (graph_.outputs()[i] == output) expected_.push_back((*results)[i]);
   for (const Tensor& result : expected_)
     problem_.outputs.push_back(
         operand_of({result, result.rank() < 3 ? Layout::kRowMajor : layout_}));

@@ -47,6 +47,20 @@ class KernelCase {
     return append(function, 0, 0,
                   operand_first ? std::vector{other, running} : std::vector{running, other});
   }
+  /// Another operator behind, its first operand what is there, which is a result of the region too.
+  template <class T>
+  KernelCase& then_op(T op, std::vector<CaseInput> others) {
+    Value* running = nodes_.back()->output();
+    kept_.push_back(running);
+    std::vector<Value*> values{running};
+    for (CaseInput& other : others) {
+      values.push_back(add_input(other));
+      inputs_.push_back(std::move(other));
+    }
+    nodes_.push_back(graph_.add_node(std::make_unique<T>(std::move(op)), values, 1, "then"));
+    infer();
+    return *this;
+  }
   KernelCase& output_layout(Layout layout) {
     layout_ = layout;
     return *this;
@@ -78,6 +92,7 @@ class KernelCase {
   std::vector<CaseInput> inputs_, operands_;
   std::vector<Value*> values_;
   std::vector<Node*> nodes_;
+  std::vector<Value*> kept_;  ///< Results besides those of the last node.
   Node* node_ = nullptr;
   Problem problem_;
   std::vector<Tensor> expected_;

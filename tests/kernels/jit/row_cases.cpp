@@ -57,6 +57,29 @@ void add_layer_norms(Cases& cases) {
       3);
 }
 
+void add_sum_norms(Cases& cases) {
+  int seed = 400;
+  for (const DataType type : kTypes)
+    for (const int64_t length : {768, 33, 4096})
+      for (const NormKind kind : {NormKind::kLayer, NormKind::kRms}) {
+        Normalization op;
+        op.norm = kind;
+        const Extents extents = {3, 5, length};
+        ++seed;
+        std::vector factors{constant(random_reals(type, {length}, seed + 2)),
+                            constant(random_reals(type, {length}, seed + 3))};
+        if (kind == NormKind::kRms) factors.pop_back();
+        add(cases, fmt::format("sum norm {} {}", name_of(type), seed),
+            Pointwise(PointwiseFunction::k_add),
+            std::vector{input(random_reals(type, extents, seed)),
+                        input(random_reals(type, {5, length}, seed + 1))})
+            .then_op(std::move(op), factors)
+            .tolerance(type == DataType::kFloat32   ? 5e-5
+                       : type == DataType::kFloat16 ? 5e-3
+                                                    : 4e-2);
+      }
+}
+
 void add_group_norms(Cases& cases) {
   int seed = 200;
   for (const DataType type : kTypes)
@@ -142,6 +165,7 @@ Cases row_cases() {
   add_softmax(cases);
   add_layer_norms(cases);
   add_group_norms(cases);
+  add_sum_norms(cases);
   add_reductions(cases);
   return cases;
 }
