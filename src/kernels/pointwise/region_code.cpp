@@ -65,10 +65,14 @@ class LoopWriter {
 
   /// Elements that a thread handles together, and how many such groups at a time.
   void choose_widths() {
-    int smallest = 16;
-    for (const CodeOperand& operand : operands_)
+    int smallest = 16, largest = 1;
+    for (const CodeOperand& operand : operands_) {
       smallest = std::min(smallest, byte_size(operand.type));
-    width_ = std::min(16 / smallest, 8);
+      largest = std::max(largest, byte_size(operand.type));
+    }
+    // 16 bytes of the widest type: accesses of more come apart, with gaps between threads. But no
+    // less than 4 elements, for the sake of the narrow ones.
+    width_ = std::min({16 / smallest, 8, std::max(16 / largest, 4)});
     while (width_ > 1 && !allows(width_)) width_ /= 2;
     int64_t count = 1;
     for (const int64_t extent : loops_.extents) count *= extent;

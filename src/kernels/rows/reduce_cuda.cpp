@@ -58,6 +58,8 @@ Status describe_axes(const Problem& problem, Description& d) {
 Result<Description> describe(const Problem& problem) {
   Description d;
   TENON_ASSIGN(d.region, anchored_region(problem));
+  if (!d.region.anchor->is<Reduce>() && !d.region.anchor->is<ArgReduce>())
+    return unsupported("not a reduction");
   d.input = d.region.anchor_inputs[0];
   TENON_TRY(describe_axes(problem, d));
   const Operand& x = problem.input(d.input);
