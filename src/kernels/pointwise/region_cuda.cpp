@@ -43,6 +43,20 @@ bool rounds_away(const Problem& problem) {
   });
 }
 
+/// Every thread reads its elements of all inputs before it writes theirs, so that an input whose
+/// elements lie as those of the only result may share its memory.
+std::vector<std::pair<int, int>> aliases_of(const Problem& problem) {
+  std::vector<std::pair<int, int>> aliases;
+  const Operand& result = problem.output();
+  for (size_t i = 0; i < problem.inputs.size() && problem.outputs.size() == 1; ++i) {
+    const Operand& input = problem.inputs[i];
+    if (input.constant == nullptr && input.type == result.type && input.extents == result.extents &&
+        strides_of(input) == strides_of(result))
+      aliases.emplace_back(static_cast<int>(i), 0);
+  }
+  return aliases;
+}
+
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_TRY(check(problem));
   TENON_ASSIGN(const PointwiseProgram program, make_pointwise_program(*problem.node));
@@ -61,7 +75,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   launch.add_inputs(code.parameters);
   for (size_t i = 0; i < problem.outputs.size(); ++i)
     launch.add(JitArgument::output(static_cast<int>(i)));
-  return JitPlan{{std::move(launch)}, 0, {}};
+  return JitPlan{{std::move(launch)}, 0, {}, aliases_of(problem)};
 }
 
 }  // namespace
