@@ -148,6 +148,14 @@ Status take_step(const Problem& problem, const RegionStep& step, TakeAddend add,
   }
 }
 
+/// As many as the library's epilogue takes.
+void take_steps(const Problem& problem, const AnchoredRegion& region, TakeAddend add, Product& p) {
+  for (const RegionStep& step : region.steps) {
+    if (!take_step(problem, step, add, p).ok()) return;
+    ++p.taken_steps;
+  }
+}
+
 /// One stride serves for all batch axes and rows of the matrix.
 bool rows_run_through(const Matrix& m, const std::vector<int64_t>& batch) {
   if (m.transposed && m.rows != 1) return false;
@@ -282,8 +290,7 @@ Result<Product> describe_convolution(const Problem& problem, const AnchoredRegio
     if (!bias.dense() || bias.alignment % 16 != 0 || bias.type != problem.output().type)
       return unsupported("a bias with gaps or of another type");
   }
-  for (const RegionStep& step : region.steps)
-    TENON_TRY(take_step(problem, step, take_image_addend, p));
+  take_steps(problem, region, take_image_addend, p);
   if (p.bias_input >= 0) p.constant_bias = problem.input(p.bias_input).constant;
   return p;
 }
@@ -311,7 +318,7 @@ Result<Product> describe_product(const Problem& problem) {
   if (p.m == 0 || p.n == 0 || p.k == 0 || p.batch_count() == 0) return unsupported("no elements");
   if (p.d.transposed) return unsupported("columns of the result lie apart");
   p.allow_tf32 = problem.allow_tf32;
-  for (const RegionStep& step : region.steps) TENON_TRY(take_step(problem, step, take_addend, p));
+  take_steps(problem, region, take_addend, p);
   merge_batch_into_rows(p);
   join_batch_axes(p);
   align_outer_axes(p);

@@ -32,11 +32,14 @@ struct Product {
   const Tensor* constant_b = nullptr;  ///< Its contents, dense as `b` says.
   const Tensor* constant_bias = nullptr;
 
+  /// Steps of the region from this one on are left: the library has no epilogue for them.
+  size_t taken_steps = 0;
+
   int64_t batch_count() const;
 };
 
-/// The product that a matmul, alone or with its epilogue, stands for; fails with the reason why
-/// cuBLASLt does not take it.
+/// The product that a matmul or a convolution of single pixels stands for, with as much of its
+/// epilogue as cuBLASLt takes; fails with the reason why it does not take the product itself.
 Result<Product> describe_product(const Problem& problem);
 
 }  // namespace tenon::cublaslt

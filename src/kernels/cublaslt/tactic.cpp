@@ -6,6 +6,7 @@
 #include "kernels/cublaslt/library.h"
 #include "kernels/cublaslt/matmul.h"
 #include "kernels/cublaslt/padding.h"
+#include "kernels/cublaslt/tail.h"
 
 namespace tenon::tactics::gemm_cublaslt {
 namespace {
@@ -87,6 +88,10 @@ class MatmulKernel final : public Kernel {
     }
     TENON_ASSIGN(kernel->matmul_, Matmul::create(*library.api, computed, transposes));
     TENON_ASSIGN(kernel->algorithm_, kernel->choose(config));
+    TENON_ASSIGN(const AnchoredRegion region, anchored_region(problem));
+    if (product.taken_steps < region.steps.size()) {
+      TENON_ASSIGN(kernel->tail_, Tail::create(problem, region, product.taken_steps));
+    }
     kernel->offsets_ = outer_offsets(product);
     kernel->in_place_ = product.c_input >= 0 && product.c.stride == product.d.stride &&
                         product.c.batch_strides == product.d.batch_strides;
@@ -100,7 +105,32 @@ class MatmulKernel final : public Kernel {
         input(product_.a_input), weights_ ? weights_.get() : input(product_.b_input),
         input(product_.c_input), bias_ ? bias_.get() : input(product_.bias_input),
         arguments.outputs[0],    arguments.workspace};
-    if (unpadder_) return run_padded(base, arguments);
+    TENON_TRY(unpadder_ ? run_padded(base, arguments) : run_all(base, arguments));
+    if (!tail_) return {};
+    return tail_->run(arguments, static_cast<char*>(arguments.workspace) + product_workspace());
+  }
+  size_t workspace_bytes() const override {
+    return product_workspace() + (tail_ ? tail_->workspace_bytes() : 0);
+  }
+  bool uses_input(int input) const override {
+    if (tail_ && tail_->uses_input(input)) return true;
+    if (input == product_.b_input) return weights_ == nullptr;
+    if (input == product_.bias_input) return bias_ == nullptr;
+    return input == product_.a_input || input == product_.c_input;
+  }
+  bool may_alias(int input, int output) const override {
+    return output == 0 && in_place_ && input == product_.c_input &&
+           !(tail_ && tail_->uses_input(input));
+  }
+  size_t owned_bytes() const override { return weight_bytes_; }
+
+ private:
+  size_t product_workspace() const {
+    const size_t bytes = algorithm_.workspace_bytes + (unpadder_ ? unpadder_->bytes() : 0);
+    return (bytes + 255) / 256 * 256;
+  }
+
+  Status run_all(const Matmul::Addresses& base, const LaunchArguments& arguments) const {
     const auto stream = static_cast<cudaStream_t>(arguments.queue.stream);
     for (const Offsets& offset : offsets_) {
       Matmul::Addresses at = base;
@@ -111,19 +141,7 @@ class MatmulKernel final : public Kernel {
     }
     return {};
   }
-  size_t workspace_bytes() const override {
-    return algorithm_.workspace_bytes + (unpadder_ ? unpadder_->bytes() : 0);
-  }
-  bool uses_input(int input) const override {
-    if (input == product_.b_input) return weights_ == nullptr;
-    return input != product_.bias_input || bias_ == nullptr;
-  }
-  bool may_alias(int input, int output) const override {
-    return output == 0 && in_place_ && input == product_.c_input;
-  }
-  size_t owned_bytes() const override { return weight_bytes_; }
 
- private:
   /// The constant operands as `computed` wants them.
   Status prepare_weights(const Problem& problem, const Product& product, const Product& computed) {
     auto& device = cuda::device_of(problem);
@@ -163,6 +181,7 @@ class MatmulKernel final : public Kernel {
   std::vector<Offsets> offsets_;
   DeviceBuffer weights_, bias_;
   std::unique_ptr<Unpadder> unpadder_;
+  std::unique_ptr<Tail> tail_;
   size_t weight_bytes_ = 0;
   bool in_place_ = false;
 };
@@ -187,6 +206,11 @@ Support supports(const Problem& problem) {
   const auto product = describe_product(problem);
   if (!product.ok()) return Support::no(product.error().message);
   if (launches(*product) > kMaxLaunches) return Support::no("batch axes without a common stride");
+  const auto region = anchored_region(problem);
+  if (product->taken_steps < region->steps.size()) {
+    const Status tail = Tail::supports(problem, *region, product->taken_steps);
+    if (!tail.ok()) return Support::no(tail.error().message);
+  }
   const auto api = cuda::load_cublaslt();
   return api.ok() ? Support{} : Support::no(api.error().message);
 }

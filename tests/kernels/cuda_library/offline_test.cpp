@@ -2,6 +2,8 @@
 // choices, the arithmetic of folding.
 #include <gtest/gtest.h>
 
+#include "kernels/cublaslt/product.h"
+#include "kernels/cublaslt/tail.h"
 #include "kernels/cuda_library/region_case.h"
 #include "kernels/cudnn/convolution.h"
 #include "kernels/cudnn/plan.h"
@@ -125,6 +127,43 @@ TEST(Packing, KeepsTheConvolution) {
         ASSERT_NEAR(result.as_double(i), expected.as_double(i), 1e-4) << packing.fold;
     }
   }
+}
+
+/// (gate * gelu_erf(a w + bias) subtracted from a row) of which the library takes the first sum.
+TEST(TailOfAProduct, AndItsBeginningMakeTheWhole) {
+  using F = PointwiseFunction;
+  RegionCase whole(DataType::kFloat32);
+  Value* a = whole.input("a", {2, 5, 8});
+  Value* w = whole.constant({8, 16});
+  Value* bias = whole.constant({16});
+  Value* sum = whole.step(F::k_add, whole.add(std::make_unique<MatMul>(), {a, w}), bias);
+  Value* gated =
+      whole.step(F::k_mul, whole.input("gate", {2, 5, 16}), whole.step(F::k_gelu_erf, sum));
+  whole.step(F::k_sub, whole.constant({16}), gated);
+  whole.finish(Layout::kRowMajor);
+  const auto product = cublaslt::describe_product(whole.problem());
+  ASSERT_TRUE(product.ok()) << product.error().message;
+  EXPECT_EQ(product->taken_steps, 1u);
+  EXPECT_GE(product->bias_input, 0);
+  const auto region = anchored_region(whole.problem());
+  ASSERT_TRUE(region.ok());
+  const auto tail = cublaslt::tail_problem(whole.problem(), *region, product->taken_steps);
+  ASSERT_TRUE(tail.ok()) << tail.error().message;
+
+  RegionCase beginning(DataType::kFloat32);
+  Value* y = beginning.add(std::make_unique<MatMul>(), {beginning.input("a", whole.contents(a)),
+                                                        beginning.constant(whole.contents(w))});
+  beginning.step(F::k_add, y, beginning.constant(whole.contents(bias)));
+  beginning.finish(Layout::kRowMajor);
+  const Tensor taken = beginning.reference(), expected = whole.reference();
+  std::vector<const Tensor*> operands;
+  for (const int input : (*tail)->inputs)
+    operands.push_back(input < 0 ? &taken : &whole.contents(whole.node().input(input)));
+  ASSERT_EQ(operands.size(), (*tail)->problem.node->inputs().size());
+  const auto result = evaluate_node(*(*tail)->problem.node, operands);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  for (int64_t i = 0; i < expected.count(); ++i)
+    ASSERT_NEAR((*result)[0].as_double(i), expected.as_double(i), 1e-5);
 }
 
 }  // namespace
