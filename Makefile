@@ -6,8 +6,9 @@ JOBS ?= $(shell nproc)
 MODEL ?= resnet50
 MODELS ?= build/models
 SHAPES ?= input:1x3x224x224
+SECONDS_EACH ?= 60
 
-.PHONY: help setup build test demo bench fuzz format lint docs clean
+.PHONY: help setup build test demo bench fuzz sanitize style format lint docs clean
 
 help:  ## Print this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -28,11 +29,19 @@ demo: build $(MODELS)/$(MODEL).onnx  ## Build a plan of ResNet-50, run and measu
 bench: build  ## Compare with ONNX Runtime and OpenVINO in one run
 	@$(VENV)/bin/python bench/compare_cpu.py --build $(BUILD) --models $(MODELS)
 
-fuzz: setup  ## Fuzz the parser and the plan loader for a minute each (needs clang)
-	@bash tools/fuzz.sh $(abspath $(VENV)) 60
+fuzz: build  ## Fuzz the parser and the plan loader for a minute each
+	@bash tools/setup.sh $(VENV) clang libclang-rt-dev
+	@bash tools/fuzz.sh $(abspath $(VENV)) $(SECONDS_EACH) $(BUILD)/bin/trtexec
+
+sanitize:  ## Build and pass the tests with address and undefined-behaviour sanitizers, and threads with theirs
+	@bash tools/setup.sh $(VENV)
+	@bash tools/sanitize.sh $(abspath $(VENV)) $(JOBS)
 
 $(MODELS)/%.onnx: models/%.onnx models/%.weights.json models/materialize.py | setup
 	@$(VENV)/bin/python models/materialize.py $(MODELS) $*
+
+style:  ## Print the measured style beside the figures aimed at
+	@python3 tools/check_style.py
 
 format:  ## Format every C++ file
 	@git ls-files -co --exclude-standard '*.h' '*.cpp' '*.cu' | xargs clang-format -i

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# setup.sh [VENV]: installs what is missing on Debian 12 or Ubuntu 24.04 and makes the Python environment.
+# setup.sh [VENV [PACKAGE...]]: installs what is missing on Debian 12 or Ubuntu 24.04, these packages too, and makes the
+# Python environment.
 # Prints nothing when everything is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -7,7 +8,7 @@ venv=${1:-.venv}
 
 packages=(g++ cmake make ninja-build ccache git libfmt-dev nlohmann-json3-dev libflatbuffers-dev
   flatbuffers-compiler libprotobuf-dev protobuf-compiler libxxhash-dev libgtest-dev libbenchmark-dev
-  python3 python3-venv)
+  python3 python3-venv "${@:2}")
 
 missing=()
 for package in "${packages[@]}"; do
