@@ -46,6 +46,7 @@ std::map<std::string, std::string> recipe_of(const PassOptions& passes) {
           {"refit.precision",
            passes.precision ? std::string(name_of(*passes.precision)) : std::string()},
           {"refit.half_as", passes.half_as ? std::string(name_of(*passes.half_as)) : std::string()},
+          {"refit.quantized_weights", passes.quantized_weights ? "1" : "0"},
           {"refit.channels_last", passes.channels_last ? "1" : "0"}};
 }
 
@@ -59,6 +60,7 @@ Result<Plan> optimize_again(const Plan& plan, std::unique_ptr<Graph> network,
   request.passes.no_fuse = lines_of(value_of(plan, "refit.no_fuse"));
   request.passes.precision = data_type_by_name(value_of(plan, "refit.precision"));
   request.passes.half_as = data_type_by_name(value_of(plan, "refit.half_as"));
+  request.passes.quantized_weights = value_of(plan, "refit.quantized_weights") != "0";
   request.passes.channels_last = value_of(plan, "refit.channels_last") != "0";
   request.select.level = 0;
   const DeviceProperties& properties = backend.device->properties();

@@ -29,9 +29,16 @@ bool operands_constant(const Node& node) {
   });
 }
 
-/// Quantized weights stay quantized: folding them would only make them larger.
-bool keeps_weights_small(const Node& node) {
-  return node.is<Dequantize>() && node.input(0)->constant()->count() > 1;
+/// Quantized weights stay quantized where kernels read them so: folding them would only make them
+/// larger.
+bool keeps_weights_small(const Node& node, const PassOptions& options) {
+  return options.quantized_weights && node.is<Dequantize>() &&
+         node.input(0)->constant()->count() > 1;
+}
+
+/// Weights of a wider type are worth their memory: else each run converts them.
+bool converts(const Node& node) {
+  return node.is<Cast>() || node.is<Dequantize>();
 }
 
 int64_t operand_bytes(const Node& node) {
@@ -56,10 +63,10 @@ void replace(Graph& graph, Value* old, Value* with) {
   graph.replace_uses(old, with);
 }
 
-bool fold_evaluated(Graph& graph, Node& node) {
-  if (!operands_constant(node) || keeps_weights_small(node)) return false;
+bool fold_evaluated(Graph& graph, Node& node, const PassOptions& options) {
+  if (!operands_constant(node) || keeps_weights_small(node, options)) return false;
   if (const int64_t bytes = result_bytes(node);
-      bytes != INT64_MAX && bytes > kMaxGrowth + operand_bytes(node))
+      bytes != INT64_MAX && bytes > kMaxGrowth + operand_bytes(node) && !converts(node))
     return false;
   std::vector<const Tensor*> operands;
   for (const Value* value : node.inputs())
@@ -127,7 +134,7 @@ bool fold_constants(Graph& graph, PassContext& context) {
   for (const auto& node : graph.nodes()) nodes.push_back(node.get());
   for (Node* node : nodes) {
     if (is_source(*node) || has_effects_or_chance(*node) || !context.allows(*node)) continue;
-    if (!fold_elements(graph, *node) && !fold_evaluated(graph, *node)) continue;
+    if (!fold_elements(graph, *node) && !fold_evaluated(graph, *node, context.options())) continue;
     changed = true;
   }
   return changed;

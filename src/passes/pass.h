@@ -35,6 +35,8 @@ struct PassOptions {
   std::optional<DataType> precision;
   /// What f16 values are computed in, where the device has no arithmetic on them.
   std::optional<DataType> half_as;
+  /// Kernels read quantized weights as they are.
+  bool quantized_weights = true;
   /// Device facts that passes ask for.
   bool channels_last = true;
   bool squeeze_regions = true;  ///< The device has a kernel for squeeze and excitation.

@@ -7,11 +7,15 @@
 /// Matrix products of 32-bit integers, which wrap around.
 namespace tenon::cpu {
 
-/// Some rows of one product; strides in elements. B and C are contiguous along their rows.
+/// Columns of B that are packed side by side.
+inline constexpr int64_t kIntegerPanel = 32;
+
+/// Up to kIntegerPanel columns of one product; strides in elements. B is packed in rows of
+/// kIntegerPanel, C is contiguous along its rows.
 struct IntegerProduct {
   const int32_t *a, *b;
   int32_t* c;
-  int64_t a_row = 0, a_step = 0, b_row = 0, c_row = 0;
+  int64_t a_row = 0, a_step = 0, c_row = 0;
   int64_t rows = 0, columns = 0, depth = 0;
 };
 using IntegerFunction = void (*)(const IntegerProduct& product);

@@ -3,7 +3,6 @@
 #include "device/cpu/aligned_buffer.h"
 #include "device/cpu/thread_pool.h"
 #include "kernels/integer/integer.h"
-#include "kernels/movement/strided_copy.h"
 #include "kernels/tactic.h"
 #include "ops/math.h"
 
@@ -43,7 +42,6 @@ struct Description {
   Matrix a, b, c;
   std::vector<int64_t> batch;
   int64_t rows = 0, columns = 0, depth = 0;
-  bool copies_b = false;  ///< To rows that are contiguous, before each product.
 };
 
 Result<Description> describe(const Problem& problem) {
@@ -63,63 +61,64 @@ Result<Description> describe(const Problem& problem) {
   d.rows = c.extents[axes], d.columns = c.extents[axes + 1];
   d.depth = a.extents[a.rank() - (op->transpose_a ? 2 : 1)];
   if (d.c.column != 1 && d.columns != 1) return unsupported("columns of the result lie apart");
-  d.copies_b = d.b.column != 1 && d.columns != 1;
-  const bool repeated =
-      std::all_of(d.b.batch.begin(), d.b.batch.end(), [](int64_t stride) { return stride == 0; });
-  if (d.copies_b && !repeated) return unsupported("several transposed operands");
   return d;
 }
 
 class IntegerKernel final : public Kernel {
  public:
-  IntegerKernel(Description description, cpu::Isa isa)
-      : d_(std::move(description)), function_(function_for(isa)) {
-    if (!d_.copies_b) return;
-    copy_ =
-        cpu::StridedCopy::make({d_.depth, d_.columns}, {d_.b.row, d_.b.column}, {d_.columns, 1}, 4);
-    d_.b.row = d_.columns;
-  }
+  IntegerKernel(Description description, cpu::Isa isa, int threads)
+      : d_(std::move(description)), function_(function_for(isa)), threads_(threads) {}
 
   Status run(const LaunchArguments& arguments) const override {
-    const void* b = arguments.inputs[1];
-    if (d_.copies_b) {
-      copy_.run(b, arguments.workspace, *arguments.queue.pool);
-      b = arguments.workspace;
-    }
+    if (arguments.queue.pool->threads() > threads_)
+      return internal_error("a kernel made for {} threads runs on {}", threads_,
+                            arguments.queue.pool->threads());
     int64_t count = 1;
     for (const int64_t extent : d_.batch) count *= extent;
-    const int64_t blocks = (d_.rows + kRows - 1) / kRows;
-    const int64_t work = kRows * d_.columns * d_.depth;
-    arguments.queue.pool->parallel_for(count * blocks, std::max<int64_t>(1, 65536 / work),
-                                       [&](int64_t begin, int64_t end, int) {
-                                         for (int64_t i = begin; i < end; ++i)
-                                           block(i / blocks, i % blocks * kRows, arguments, b);
-                                       });
+    const int64_t panels = (d_.columns + cpu::kIntegerPanel - 1) / cpu::kIntegerPanel;
+    const int64_t work = d_.rows * cpu::kIntegerPanel * d_.depth;
+    arguments.queue.pool->parallel_for(
+        count * panels, std::max<int64_t>(1, 65536 / work),
+        [&](int64_t begin, int64_t end, int worker) {
+          auto* packed = reinterpret_cast<int32_t*>(static_cast<char*>(arguments.workspace) +
+                                                    worker * panel_bytes());
+          for (int64_t i = begin; i < end; ++i)
+            panel(i / panels, i % panels * cpu::kIntegerPanel, arguments, packed);
+        });
     return {};
   }
-  size_t workspace_bytes() const override {
-    return d_.copies_b ? static_cast<size_t>(d_.depth * d_.columns) * sizeof(int32_t) : 0;
-  }
+  size_t workspace_bytes() const override { return panel_bytes() * threads_; }
 
  private:
-  static constexpr int64_t kRows = 48;
+  size_t panel_bytes() const {
+    return cpu::align_up(static_cast<size_t>(d_.depth * cpu::kIntegerPanel) * sizeof(int32_t));
+  }
 
-  void block(int64_t item, int64_t row, const LaunchArguments& arguments, const void* b) const {
-    int64_t a_at = row * d_.a.row, b_at = 0, c_at = row * d_.c.row;
+  void pack(const int32_t* b, int64_t columns, int32_t* to) const {
+    for (int64_t k = 0; k < d_.depth; ++k, b += d_.b.row, to += cpu::kIntegerPanel) {
+      for (int64_t c = 0; c < columns; ++c) to[c] = b[c * d_.b.column];
+      std::fill(to + columns, to + cpu::kIntegerPanel, 0);
+    }
+  }
+
+  void panel(int64_t item, int64_t column, const LaunchArguments& arguments,
+             int32_t* packed) const {
+    int64_t a_at = 0, b_at = column * d_.b.column, c_at = column;
     for (size_t axis = d_.batch.size(); axis-- > 0;) {
       const int64_t i = item % d_.batch[axis];
       a_at += i * d_.a.batch[axis], b_at += i * d_.b.batch[axis], c_at += i * d_.c.batch[axis];
       item /= d_.batch[axis];
     }
-    function_({static_cast<const int32_t*>(arguments.inputs[0]) + a_at,
-               static_cast<const int32_t*>(b) + b_at,
-               static_cast<int32_t*>(arguments.outputs[0]) + c_at, d_.a.row, d_.a.column, d_.b.row,
-               d_.c.row, std::min(kRows, d_.rows - row), d_.columns, d_.depth});
+    const int64_t columns = std::min(cpu::kIntegerPanel, d_.columns - column);
+    pack(static_cast<const int32_t*>(arguments.inputs[1]) + b_at, columns, packed);
+    function_({static_cast<const int32_t*>(arguments.inputs[0]) + a_at, packed,
+               static_cast<int32_t*>(arguments.outputs[0]) + c_at, d_.a.row, d_.a.column, d_.c.row,
+               d_.rows, columns, d_.depth});
   }
 
   Description d_;
   cpu::IntegerFunction function_;
-  cpu::StridedCopy copy_;
+  int threads_;
 };
 
 }  // namespace
@@ -135,8 +134,8 @@ std::vector<std::string> configs(const Problem& problem) {
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(Description d, describe(problem));
-  return std::unique_ptr<Kernel>(
-      std::make_unique<IntegerKernel>(std::move(d), cpu::isa_up_to(problem.isa_limit)));
+  return std::unique_ptr<Kernel>(std::make_unique<IntegerKernel>(
+      std::move(d), cpu::isa_up_to(problem.isa_limit), std::max(1, problem.threads)));
 }
 
 }  // namespace tenon::tactics::integer_product
