@@ -22,7 +22,43 @@ Value* reshaped(Graph& graph, Value* value, const Shape& shape, const Node& like
   return add_reshape(graph, value, shape, like);
 }
 
-/// What reshape(transpose(reshape(x))) is as a transpose of x, or null.
+/// whole / part where that is exact, else nothing.
+std::optional<Dim> exact_quotient(const Dim& whole, const Dim& part) {
+  if (part.is_constant() && part.constant() == 0) return std::nullopt;
+  const Dim quotient = floor_div(whole, part);
+  return quotient * part == whole ? std::optional(quotient) : std::nullopt;
+}
+
+/// The coarsest extents of which both shapes join consecutive ones; nothing where there are none.
+std::optional<Shape> common_refinement(const Shape& a, const Shape& b) {
+  Shape result;
+  size_t i = 0, k = 0;
+  Dim rest_a(1), rest_b(1);
+  while (true) {
+    while (rest_a == Dim(1) && i < a.size()) rest_a = a[i++];
+    while (rest_b == Dim(1) && k < b.size()) rest_b = b[k++];
+    if (rest_a == Dim(1) && rest_b == Dim(1)) return result;
+    if (const auto quotient = exact_quotient(rest_a, rest_b)) {
+      result.push_back(rest_b);
+      rest_a = *quotient;
+      rest_b = Dim(1);
+    } else if (const auto other = exact_quotient(rest_b, rest_a)) {
+      result.push_back(rest_a);
+      rest_b = *other;
+      rest_a = Dim(1);
+    } else {
+      return std::nullopt;
+    }
+  }
+}
+
+/// The axes of extents 1 stay where the value has the others in this order.
+Shape refined_shape(const Shape& x, const Shape& other) {
+  if (joined_axes(x, other).has_value()) return x;
+  return common_refinement(x, other).value_or(Shape());
+}
+
+/// What reshape(transpose(reshape(x))) is as a transpose of x (or of x with axes parted), or null.
 Value* as_one_transpose(Graph& graph, Node& last) {
   if (!is_reshape(&last)) return nullptr;
   Node* middle = last.input(0)->producer();
@@ -30,18 +66,22 @@ Value* as_one_transpose(Graph& graph, Node& last) {
   Node* first = transpose == nullptr ? nullptr : middle->input(0)->producer();
   if (!is_reshape(first) || transpose->permutation.empty()) return nullptr;
   Value* x = first->input(0);
-  const auto groups = joined_axes(x->type.shape, first->output()->type.shape);
-  if (!groups.has_value()) return nullptr;
+  const Shape& joined = first->output()->type.shape;
+  const Shape parted = refined_shape(x->type.shape, joined);
+  const auto groups = joined_axes(parted, joined);
+  if (parted.empty() || !groups.has_value()) return nullptr;
   auto moved = std::make_unique<Transpose>();
   Shape shape;
   for (const int64_t axis : transpose->permutation)
     for (const int64_t original : (*groups)[axis]) {
       moved->permutation.push_back(original);
-      shape.push_back(x->type.shape[original]);
+      shape.push_back(parted[original]);
     }
   const Shape& wanted = last.output()->type.shape;
   if (without_ones(shape) != without_ones(wanted)) return nullptr;
-  Value* result = add_op(graph, std::move(moved), {x}, *middle);
+  // A reshape that only parts axes gains nothing from another that does.
+  if (parted == joined) return nullptr;
+  Value* result = add_op(graph, std::move(moved), {reshaped(graph, x, parted, *first)}, *middle);
   add_origins(*result->producer(), *first);
   add_origins(*result->producer(), last);
   return reshaped(graph, result, wanted, last);
