@@ -145,14 +145,15 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   const int64_t keys = 64;
   KernelCode code;
   add_constants(code, problem, d);
-  code.text(fmt::format("#define ATTENTION_BF16 {}\n", type == DataType::kBFloat16 ? 1 : 0));
+  code.text(fmt::format("#define MATRIX_BF16 {}\n", type == DataType::kBFloat16 ? 1 : 0));
   code.constant("kWarps", warps);
   code.constant("kKeys", keys);
   code.flag("kVectorLoads",
             steps_divide(d.k, problem.input(kK), 8) && steps_divide(d.v, problem.input(kV), 8));
   code.flag("kPairStores", steps_divide(d.out, problem.output(), 2));
   JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"attention/scores.cuh", "attention/flash.cu"}));
+  TENON_TRY(
+      set_source(launch, code, {"jit/matrix.cuh", "attention/scores.cuh", "attention/flash.cu"}));
   launch.block[0] = static_cast<int>(warps * 32);
   const int64_t padded = (d.q.size + 15) / 16 * 16 + (d.v.size + 15) / 16 * 16 + 16;
   launch.shared_bytes = static_cast<int>(keys * padded * 2);

@@ -6,25 +6,6 @@ constexpr int kSizePadded = (kSize + 15) / 16 * 16, kValuePadded = (kValueSize +
 constexpr int kPitchK = kSizePadded + 8, kPitchV = kValuePadded + 8;
 constexpr int kBlock = kWarps * 32;
 
-__device__ inline u32 shared_address(const void* p) { return static_cast<u32>(__cvta_generic_to_shared(p)); }
-__device__ inline void load_matrices(u32 (&r)[4], u32 address) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address));
-}
-__device__ inline void load_matrices_transposed(u32 (&r)[4], u32 address) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address));
-}
-#if ATTENTION_BF16
-#define MMA_TYPES "bf16.bf16"
-#else
-#define MMA_TYPES "f16.f16"
-#endif
-__device__ inline void multiply(float (&c)[4], const u32 (&a)[4], u32 b0, u32 b1) {
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." MMA_TYPES ".f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
 __device__ inline u32 pack_pair(float low, float high) {
   return u32(narrow<X>(low).bits) | u32(narrow<X>(high).bits) << 16;
 }
@@ -39,9 +20,7 @@ __device__ inline void load_rows(X* to, const X* from, i64 stride, int first) {
     const bool inside = first + row < kKvLength && column < kLength;
     const X* source = from + (inside ? (first + row) * stride + column : 0);
     if constexpr (kVectorLoads) {
-      const int bytes = inside ? 16 : 0;
-      asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to + row * kPitch + column)),
-                   "l"(source), "r"(bytes) : "memory");
+      copy_async(to + row * kPitch + column, source, inside);
     } else {
 #pragma unroll
       for (int k = 0; k < 8; ++k) {

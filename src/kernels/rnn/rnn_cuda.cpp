@@ -104,9 +104,9 @@ Result<JitLaunch> fast_products(const Description& d) {
   code.constant("kM", rows);
   code.constant("kN", columns);
   code.constant("kK", d.input);
-  code.text(fmt::format("#define PRODUCTS_BF16 {}\n", d.type == DataType::kBFloat16 ? 1 : 0));
+  code.text(fmt::format("#define MATRIX_BF16 {}\n", d.type == DataType::kBFloat16 ? 1 : 0));
   JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"rnn/products.cu"}));
+  TENON_TRY(set_source(launch, code, {"jit/matrix.cuh", "rnn/products.cu"}));
   launch.grid[0] = blocks_for(columns, 64);
   launch.grid[1] = blocks_for(rows, 64);
   launch.block[0] = 128;

@@ -53,11 +53,14 @@ TEST(JitKernels, CompileForEveryArchitecture) {
   size_t number = 0;
   for (const auto& one : all_cases()) {
     if (!is_wanted(*one)) continue;
-    const Problem& problem = one->finish(&devices[number++ % 3]);
+    const Problem& problem = one->describe(&devices[number % 3]);
+    // Compiling takes a while: a third of the cases shows each source with each architecture.
+    const bool compile = number++ % 9 < 3;
     int taken = 0;
     for (const Tactic& tactic : cuda_tactics()) {
       if (!is_own(tactic) || !tactic.supports(problem)) continue;
       ++taken;
+      if (!compile) continue;
       const auto kernel = tactic.create(problem, tactic.configs(problem).front());
       EXPECT_TRUE(kernel.ok()) << one->name << ", " << tactic.name << ": "
                                << kernel.error().message;

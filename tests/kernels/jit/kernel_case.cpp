@@ -101,13 +101,14 @@ const Problem& KernelCase::finish(Device* device) {
 const Problem& KernelCase::describe(Device* device) {
   const std::vector<Value*> outputs = nodes_.back()->outputs();
   for (Value* output : outputs) graph_.add_output(output);
-  for (const Value* output : outputs) {
+  for (Value* kept : kept_) graph_.add_output(kept);
+  make_problem(device);
+  for (const Value* output : node_->outputs()) {
     Operand operand{.present = true, .type = output->type.type};
     for (const Dim& dim : output->type.shape) operand.extents.push_back(dim.constant());
     if (operand.rank() >= 3) operand.layout = layout_;
     problem_.outputs.push_back(std::move(operand));
   }
-  make_problem(device);
   return problem_;
 }
 
