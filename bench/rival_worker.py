@@ -4,7 +4,6 @@
 usage: rival_worker.py onnxruntime|openvino THREADS
 """
 import json
-import resource
 import sys
 import time
 
@@ -13,6 +12,12 @@ import numpy as np
 
 def now_ms() -> float:
     return time.perf_counter() * 1000
+
+
+def peak_memory_mib() -> float:
+    """Of this program alone: getrusage() also counts what the process was before it became this one."""
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM:"))
 
 
 class OnnxRuntime:
@@ -101,7 +106,7 @@ def answer(rival, request: dict) -> dict:
         np.ascontiguousarray(output).tofile(request["file"])
         return {"dims": list(output.shape)}
     if command == "memory":
-        return {"peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+        return {"peak_mib": peak_memory_mib()}
     return {"error": f"there is no command '{command}'"}
 
 
