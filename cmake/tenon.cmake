@@ -85,6 +85,19 @@ function(tenon_test name)
   endif()
 endfunction()
 
+# tenon_compat_links(TARGET): links by the names that programs written for TensorRT link with or open, in lib/compat.
+# They lie in a folder of their own, so that they never come before a real TensorRT unless somebody asks for it.
+function(tenon_compat_links target)
+  set(folder ${CMAKE_BINARY_DIR}/lib/compat)
+  set(links)
+  foreach(name nvinfer nvonnxparser nvinfer_plugin)
+    foreach(link lib${name}.so lib${name}.so.10)
+      list(APPEND links COMMAND ${CMAKE_COMMAND} -E create_symlink ../$<TARGET_SONAME_FILE_NAME:${target}> ${folder}/${link})
+    endforeach()
+  endforeach()
+  add_custom_command(TARGET ${target} POST_BUILD COMMAND ${CMAKE_COMMAND} -E make_directory ${folder} ${links})
+endfunction()
+
 # tenon_shared_library(NAME OUTPUT DEPENDS ...): lib<OUTPUT>.so, a shared library that holds every object of the static libraries
 # in DEPENDS, whether something refers to it or not, and exports what is marked TENSORRTAPI.
 function(tenon_shared_library name output)

@@ -87,10 +87,6 @@ Status evaluate(const Assertion& op, EvalContext& context) {
   return {};
 }
 
-/// Who adds a plugin asks the plugin object for its output types.
-Status infer(const Plugin&, InferContext&) {
-  return {};
-}
 
 Status evaluate(const Plugin& op, EvalContext& context) {
   return unsupported("node \"{}\": the plugin \"{}\" has no reference implementation",

@@ -90,15 +90,21 @@ struct Reformat final : OpBase<Reformat> {
 struct Plugin final : OpBase<Plugin> {
   TENON_OP_HEADER(Plugin, "plugin");
   std::string type, version, space;
-  std::string fields;     ///< Serialized fields, as the plugin gave them.
-  int64_t instance = -1;  ///< Index of the live plugin object in the network; -1 after loading.
+  std::string fields;     ///< Serialized fields, as text.
+  int64_t inputs = -1;    ///< Operands that the plugin reads; those after them only give shapes.
+  /// Types and extents of the outputs: the DataTypes, and for each output the number of axes, for
+  /// each axis the number of words and the words of a postfix expression, three numbers each:
+  /// {0, value, 0}, {1, input, axis}, {2, input, element}, {3, DimensionOperation, 0}.
+  std::vector<int64_t> output_types, output_shapes;
   template <class V>
   void attributes(V& v) {
     v("type", type);
     v("version", version);
     v("space", space);
     v("fields", fields);
-    v("instance", instance);
+    v("inputs", inputs);
+    v("output_types", output_types);
+    v("output_shapes", output_shapes);
   }
 };
 

@@ -1,0 +1,93 @@
+// A plugin's enqueue() as a kernel.
+#include "kernels/tactic.h"
+
+#include <charconv>
+#include <mutex>
+
+#include "network/convert.h"
+#include "ops/structure.h"
+#include "plugin/instance.h"
+
+namespace tenon::tactics::plugin_enqueue {
+namespace {
+
+using nvinfer1::PluginTensorDesc;
+
+plugin::Identity identity_of(const tenon::Plugin& op) {
+  return {op.type, op.version, op.space};
+}
+
+std::vector<PluginTensorDesc> descriptions(std::span<const Operand> operands) {
+  std::vector<PluginTensorDesc> result;
+  for (const Operand& operand : operands)
+    result.push_back({network::to_dims(operand.extents),
+                      network::to_public(operand.type).value_or(nvinfer1::DataType::kFLOAT),
+                      nvinfer1::TensorFormat::kLINEAR, 1.0F});
+  return result;
+}
+
+/// One plugin object, hence one run at a time.
+class PluginKernel final : public Kernel {
+ public:
+  PluginKernel(std::unique_ptr<plugin::Instance> instance, std::vector<PluginTensorDesc> inputs,
+               std::vector<PluginTensorDesc> outputs)
+      : instance_(std::move(instance)), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {}
+
+  Status prepare(int32_t tactic) { return instance_->prepare(inputs_, outputs_, tactic); }
+  size_t workspace_bytes() const override { return instance_->workspace_bytes(); }
+  Status run(const LaunchArguments& arguments) const override {
+    const std::lock_guard lock(mutex_);
+    return instance_->enqueue(inputs_, outputs_, arguments.inputs.data(), arguments.outputs.data(),
+                              arguments.workspace, arguments.queue.stream);
+  }
+
+ private:
+  std::unique_ptr<plugin::Instance> instance_;
+  std::vector<PluginTensorDesc> inputs_, outputs_;
+  mutable std::mutex mutex_;
+};
+
+bool is_linear(const Operand& operand) {
+  return operand.dense() && operand.layout == Layout::kRowMajor;
+}
+
+}  // namespace
+
+Support supports(const Problem& problem) {
+  const auto* op = problem.node->as<tenon::Plugin>();
+  if (op == nullptr) return Support::no("no plugin");
+  if (const Status found = plugin::Instance::find_creator(identity_of(*op)); !found.ok())
+    return Support::no(found.error().message);
+  for (const auto* operands : {&problem.inputs, &problem.outputs})
+    for (const Operand& operand : *operands)
+      if (operand.present && !is_linear(operand))
+        return Support::no("plugins take linear tensors only");
+  return {};
+}
+
+std::vector<std::string> configs(const Problem& problem) {
+  const auto* op = problem.node->as<tenon::Plugin>();
+  auto instance = plugin::Instance::create(identity_of(*op), op->fields);
+  std::vector<std::string> numbers;
+  if (instance.ok())
+    for (const int32_t tactic : (*instance)->tactics())
+      numbers.push_back(fmt::format("tactic={}", tactic));
+  return numbers.empty() ? single_config(problem) : numbers;
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config) {
+  const auto* op = problem.node->as<tenon::Plugin>();
+  if (op == nullptr) return internal_error("'{}' is no plugin", problem.node->name);
+  TENON_ASSIGN(auto instance, plugin::Instance::create(identity_of(*op), op->fields));
+  int32_t tactic = -1;
+  if (const size_t equals = config.find('='); equals != std::string_view::npos)
+    std::from_chars(config.data() + equals + 1, config.data() + config.size(), tactic);
+  const size_t inputs = op->inputs < 0 ? problem.inputs.size() : static_cast<size_t>(op->inputs);
+  auto kernel = std::make_unique<PluginKernel>(
+      std::move(instance), descriptions(std::span(problem.inputs).first(inputs)),
+      descriptions(problem.outputs));
+  TENON_TRY(kernel->prepare(tactic));
+  return std::unique_ptr<Kernel>(std::move(kernel));
+}
+
+}  // namespace tenon::tactics::plugin_enqueue

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "NvInferRuntime.h"
+#include "base/status.h"
+#include "plugin/shape_program.h"
+
+namespace tenon::plugin {
+
+/// What a plugin goes by in the registry.
+struct Identity {
+  std::string type, version, space;
+};
+
+/// An operand as building sees it: -1 for extents that are not constant.
+struct OperandType {
+  nvinfer1::Dims dims;
+  nvinfer1::DataType type;
+};
+
+/// A plugin object of our own, of either generation: IPluginV3 or IPluginV2DynamicExt. Not
+/// thread-safe.
+class Instance {
+ public:
+  virtual ~Instance() = default;
+
+  /// Clones of what the application adds.
+  static Result<std::unique_ptr<Instance>> clone_of(nvinfer1::IPluginV3& plugin);
+  static Result<std::unique_ptr<Instance>> clone_of(nvinfer1::IPluginV2& plugin);
+  /// By its creator, from what serialized() gave. An error when none is registered.
+  static Result<std::unique_ptr<Instance>> create(const Identity& identity,
+                                                  const std::string& serialized);
+  /// Whether create() finds a creator; else the reason.
+  static Status find_creator(const Identity& identity);
+
+  virtual Identity identity() const = 0;
+  virtual int32_t output_count() const = 0;
+  virtual Result<std::vector<nvinfer1::DataType>> output_types(
+      std::span<const nvinfer1::DataType> inputs) = 0;
+  /// `shape_inputs`: number of elements of each, numbered after the inputs.
+  virtual Result<Words> output_shapes(std::span<const nvinfer1::Dims> inputs,
+                                      std::span<const int32_t> shape_inputs) = 0;
+  /// Inputs and outputs in turn: whether it takes them linear and of these types.
+  virtual Status check_formats(std::span<const OperandType> operands, int32_t inputs) = 0;
+  /// Numbers of its own tactics; empty: it has none.
+  virtual std::vector<int32_t> tactics() { return {}; }
+  /// As text.
+  virtual Result<std::string> serialized() = 0;
+
+  /// For concrete extents; before enqueue().
+  virtual Status prepare(std::span<const nvinfer1::PluginTensorDesc> inputs,
+                         std::span<const nvinfer1::PluginTensorDesc> outputs, int32_t tactic) = 0;
+  virtual size_t workspace_bytes() const = 0;
+  virtual Status enqueue(std::span<const nvinfer1::PluginTensorDesc> inputs,
+                         std::span<const nvinfer1::PluginTensorDesc> outputs,
+                         const void* const* input_data, void* const* output_data, void* workspace,
+                         void* stream) = 0;
+
+ protected:
+  static constexpr int32_t kNoTactic = -1;
+};
+
+/// Operands as plugins are told of them, with all ranges the extents themselves.
+std::vector<nvinfer1::DynamicPluginTensorDesc> dynamic_descriptions(
+    std::span<const nvinfer1::PluginTensorDesc> operands);
+std::vector<nvinfer1::DynamicPluginTensorDesc> dynamic_descriptions(
+    std::span<const OperandType> operands);
+
+Result<std::unique_ptr<Instance>> make_v3_instance(nvinfer1::IPluginV3* owned);
+Result<std::unique_ptr<Instance>> make_v2_instance(nvinfer1::IPluginV2* owned);
+/// Fields as text and back; the collection points into the object.
+std::string fields_to_text(const nvinfer1::PluginFieldCollection& fields);
+class StoredFields {
+ public:
+  static Result<StoredFields> read(const std::string& text);
+  nvinfer1::PluginFieldCollection collection() const;
+
+ private:
+  struct Field {
+    std::string name;
+    nvinfer1::PluginFieldType type;
+    int32_t length;
+    std::string bytes;
+  };
+  std::vector<Field> fields_;
+  mutable std::vector<nvinfer1::PluginField> views_;
+};
+std::string to_hex(std::string_view bytes);
+Result<std::string> from_hex(std::string_view text);
+
+}  // namespace tenon::plugin

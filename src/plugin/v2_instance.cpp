@@ -1,0 +1,104 @@
+// IPluginV2DynamicExt.
+#include "plugin/instance.h"
+
+namespace tenon::plugin {
+namespace {
+
+using namespace nvinfer1;
+
+struct Destroy {
+  void operator()(IPluginV2DynamicExt* plugin) const { plugin->destroy(); }
+};
+
+class V2Instance final : public Instance {
+ public:
+  explicit V2Instance(IPluginV2DynamicExt* plugin) : plugin_(plugin) {}
+  ~V2Instance() override {
+    if (initialized_) plugin_->terminate();
+  }
+
+  tenon::plugin::Identity identity() const override {
+    return {plugin_->getPluginType(), plugin_->getPluginVersion(), plugin_->getPluginNamespace()};
+  }
+  int32_t output_count() const override { return plugin_->getNbOutputs(); }
+
+  Result<std::vector<DataType>> output_types(std::span<const DataType> inputs) override {
+    std::vector<DataType> types;
+    for (int32_t i = 0; i < output_count(); ++i)
+      types.push_back(
+          plugin_->getOutputDataType(i, inputs.data(), static_cast<int32_t>(inputs.size())));
+    return types;
+  }
+
+  Result<Words> output_shapes(std::span<const Dims> inputs, std::span<const int32_t>) override {
+    ExpressionBuilder builder;
+    std::vector<DimsExprs> extents;
+    for (const Dims& dims : inputs)
+      extents.push_back(builder.extents(static_cast<int64_t>(extents.size()), dims));
+    Words words;
+    for (int32_t i = 0; i < output_count(); ++i) {
+      const DimsExprs shape = plugin_->getOutputDimensions(
+          i, extents.data(), static_cast<int32_t>(extents.size()), builder);
+      if (!append_shape(words, shape)) return failed("getOutputDimensions left an extent open");
+    }
+    return words;
+  }
+
+  Status check_formats(std::span<const OperandType> operands, int32_t inputs) override {
+    std::vector<PluginTensorDesc> all;
+    for (const DynamicPluginTensorDesc& wide : dynamic_descriptions(operands))
+      all.push_back(wide.desc);
+    const auto count = static_cast<int32_t>(all.size());
+    for (int32_t i = 0; i < count; ++i)
+      if (!plugin_->supportsFormatCombination(i, all.data(), inputs, count - inputs))
+        return failed(fmt::format("does not take {} {} linear and of type {}",
+                                  i < inputs ? "input" : "output", i < inputs ? i : i - inputs,
+                                  static_cast<int>(all[static_cast<size_t>(i)].type)));
+    return {};
+  }
+
+  Result<std::string> serialized() override {
+    std::string bytes(plugin_->getSerializationSize(), '\0');
+    plugin_->serialize(bytes.data());
+    return to_hex(bytes);
+  }
+
+  Status prepare(std::span<const PluginTensorDesc> inputs,
+                 std::span<const PluginTensorDesc> outputs, int32_t) override {
+    const auto in = static_cast<int32_t>(inputs.size()), out = static_cast<int32_t>(outputs.size());
+    const auto wide_in = dynamic_descriptions(inputs), wide_out = dynamic_descriptions(outputs);
+    plugin_->configurePlugin(wide_in.data(), in, wide_out.data(), out);
+    if (!initialized_ && plugin_->initialize() != 0) return failed("initialize failed");
+    initialized_ = true;
+    workspace_ = plugin_->getWorkspaceSize(inputs.data(), in, outputs.data(), out);
+    return {};
+  }
+  size_t workspace_bytes() const override { return workspace_; }
+
+  Status enqueue(std::span<const PluginTensorDesc> inputs,
+                 std::span<const PluginTensorDesc> outputs, const void* const* input_data,
+                 void* const* output_data, void* workspace, void* stream) override {
+    if (plugin_->enqueue(inputs.data(), outputs.data(), input_data, output_data, workspace,
+                         static_cast<cudaStream_t>(stream)) != 0)
+      return failed("enqueue failed");
+    return {};
+  }
+
+ private:
+  Error failed(std::string_view what) const {
+    return user_error("plugin '{}': {}", identity().type, what);
+  }
+
+  std::unique_ptr<IPluginV2DynamicExt, Destroy> plugin_;
+  bool initialized_ = false;
+  size_t workspace_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Instance>> make_v2_instance(IPluginV2* owned) {
+  return std::unique_ptr<Instance>(
+      std::make_unique<V2Instance>(static_cast<IPluginV2DynamicExt*>(owned)));
+}
+
+}  // namespace tenon::plugin

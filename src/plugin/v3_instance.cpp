@@ -1,0 +1,137 @@
+// IPluginV3.
+#include "plugin/instance.h"
+
+namespace tenon::plugin {
+namespace {
+
+using namespace nvinfer1;
+
+class V3Instance final : public Instance {
+ public:
+  explicit V3Instance(IPluginV3* plugin) : plugin_(plugin) {
+    core_ =
+        static_cast<IPluginV3OneCore*>(plugin->getCapabilityInterface(PluginCapabilityType::kCORE));
+    build_ = static_cast<IPluginV3OneBuild*>(
+        plugin->getCapabilityInterface(PluginCapabilityType::kBUILD));
+    runtime_ = static_cast<IPluginV3OneRuntime*>(
+        plugin->getCapabilityInterface(PluginCapabilityType::kRUNTIME));
+  }
+  Status check() const {
+    if (core_ == nullptr || runtime_ == nullptr)
+      return user_error("the plugin has no capability kCORE or kRUNTIME");
+    return {};
+  }
+
+  tenon::plugin::Identity identity() const override {
+    return {core_->getPluginName(), core_->getPluginVersion(), core_->getPluginNamespace()};
+  }
+  int32_t output_count() const override { return build_ == nullptr ? 0 : build_->getNbOutputs(); }
+
+  Result<std::vector<DataType>> output_types(std::span<const DataType> inputs) override {
+    if (build_ == nullptr) return failed("has no capability kBUILD");
+    std::vector<DataType> types(static_cast<size_t>(output_count()));
+    if (build_->getOutputDataTypes(types.data(), output_count(), inputs.data(),
+                                   static_cast<int32_t>(inputs.size())) != 0)
+      return failed("getOutputDataTypes refused its inputs");
+    return types;
+  }
+
+  Result<Words> output_shapes(std::span<const Dims> inputs,
+                              std::span<const int32_t> shape_inputs) override {
+    ExpressionBuilder builder;
+    std::vector<DimsExprs> extents, contents, results(static_cast<size_t>(output_count()));
+    for (const Dims& dims : inputs)
+      extents.push_back(builder.extents(static_cast<int64_t>(extents.size()), dims));
+    for (const int32_t count : shape_inputs)
+      contents.push_back(
+          builder.elements(static_cast<int64_t>(extents.size() + contents.size()), count));
+    const int32_t status = build_->getOutputShapes(
+        extents.data(), static_cast<int32_t>(extents.size()), contents.data(),
+        static_cast<int32_t>(contents.size()), results.data(), output_count(), builder);
+    if (builder.asked_for_size_tensor())
+      return unsupported("plugin '{}': extents that only its run decides are not supported",
+                         identity().type);
+    if (status != 0) return failed("getOutputShapes refused its inputs");
+    Words words;
+    for (const DimsExprs& shape : results)
+      if (!append_shape(words, shape)) return failed("getOutputShapes left an extent open");
+    return words;
+  }
+
+  Status check_formats(std::span<const OperandType> operands, int32_t inputs) override {
+    const std::vector<DynamicPluginTensorDesc> all = dynamic_descriptions(operands);
+    const auto count = static_cast<int32_t>(all.size());
+    for (int32_t i = 0; i < count; ++i)
+      if (!build_->supportsFormatCombination(i, all.data(), inputs, count - inputs))
+        return failed(fmt::format("does not take {} {} linear and of type {}",
+                                  i < inputs ? "input" : "output", i < inputs ? i : i - inputs,
+                                  static_cast<int>(all[static_cast<size_t>(i)].desc.type)));
+    if (build_->configurePlugin(all.data(), inputs, all.data() + inputs, count - inputs) != 0)
+      return failed("configurePlugin refused its operands");
+    return {};
+  }
+
+  std::vector<int32_t> tactics() override {
+    if (build_ == nullptr) return {};
+    std::vector<int32_t> numbers(static_cast<size_t>(std::max(build_->getNbTactics(), 0)));
+    if (!numbers.empty() && build_->getValidTactics(numbers.data(), build_->getNbTactics()) != 0)
+      return {};
+    return numbers;
+  }
+
+  Result<std::string> serialized() override {
+    const PluginFieldCollection* fields = runtime_->getFieldsToSerialize();
+    return fields == nullptr ? std::string() : fields_to_text(*fields);
+  }
+
+  Status prepare(std::span<const PluginTensorDesc> inputs,
+                 std::span<const PluginTensorDesc> outputs, int32_t tactic) override {
+    const auto in = static_cast<int32_t>(inputs.size()), out = static_cast<int32_t>(outputs.size());
+    if (build_ != nullptr) {
+      const auto wide_in = dynamic_descriptions(inputs), wide_out = dynamic_descriptions(outputs);
+      workspace_ = build_->getWorkspaceSize(wide_in.data(), in, wide_out.data(), out);
+    }
+    attached_.reset(runtime_->attachToContext(nullptr));
+    if (attached_ != nullptr)
+      active_ = static_cast<IPluginV3OneRuntime*>(
+          attached_->getCapabilityInterface(PluginCapabilityType::kRUNTIME));
+    if (active_ == nullptr) return failed("attachToContext gave nothing");
+    if (tactic != kNoTactic && active_->setTactic(tactic) != 0)
+      return failed(fmt::format("setTactic refused {}", tactic));
+    if (active_->onShapeChange(inputs.data(), in, outputs.data(), out) != 0)
+      return failed("onShapeChange refused its operands");
+    return {};
+  }
+  size_t workspace_bytes() const override { return workspace_; }
+
+  Status enqueue(std::span<const PluginTensorDesc> inputs,
+                 std::span<const PluginTensorDesc> outputs, const void* const* input_data,
+                 void* const* output_data, void* workspace, void* stream) override {
+    if (active_->enqueue(inputs.data(), outputs.data(), input_data, output_data, workspace,
+                         static_cast<cudaStream_t>(stream)) != 0)
+      return failed("enqueue failed");
+    return {};
+  }
+
+ private:
+  Error failed(std::string_view what) const {
+    return user_error("plugin '{}': {}", identity().type, what);
+  }
+
+  std::unique_ptr<IPluginV3> plugin_, attached_;
+  IPluginV3OneCore* core_ = nullptr;
+  IPluginV3OneBuild* build_ = nullptr;
+  IPluginV3OneRuntime* runtime_ = nullptr;
+  IPluginV3OneRuntime* active_ = nullptr;
+  size_t workspace_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Instance>> make_v3_instance(IPluginV3* owned) {
+  auto instance = std::make_unique<V3Instance>(owned);
+  TENON_TRY(instance->check());
+  return std::unique_ptr<Instance>(std::move(instance));
+}
+
+}  // namespace tenon::plugin
