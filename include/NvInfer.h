@@ -149,6 +149,7 @@ using BuilderFlags = uint32_t;
 using NetworkDefinitionCreationFlags = uint32_t;
 using TimingCacheKey = v_1_0::TimingCacheKey;
 using TimingCacheValue = v_1_0::TimingCacheValue;
+/// What kind of layer an ILayer is: which class it may be cast to.
 enum class LayerType : int32_t {
   kCONVOLUTION = 0,
   kCAST = 1,
@@ -213,6 +214,7 @@ constexpr int32_t EnumMax<LayerType>() noexcept {
   return 57;
 }
 
+/// Scalar functions of IActivationLayer; some read alpha and beta.
 enum class ActivationType : int32_t {
   kRELU = 0,
   kSIGMOID = 1,
@@ -240,6 +242,8 @@ class ITensor : public INoCopy {
   virtual void setName(const char* name) noexcept = 0;
   virtual const char* getName() const noexcept = 0;
   virtual void setDimensions(const Dims& dimensions) noexcept = 0;
+  /// Follows the layers as they are set now; -1 for dynamic extents. nbDims is -1, with an error
+  /// logged, where a layer on the way is wrong.
   virtual Dims getDimensions() const noexcept = 0;
   TRT_DEPRECATED virtual void setType(DataType type) noexcept = 0;
   virtual DataType getType() const noexcept = 0;
@@ -256,8 +260,10 @@ class ITensor : public INoCopy {
   virtual float getDynamicRangeMax() const noexcept = 0;
   virtual void setAllowedFormats(TensorFormats formats) noexcept = 0;
   virtual TensorFormats getAllowedFormats() const noexcept = 0;
+  /// Whether its elements follow from shapes alone.
   virtual bool isShapeTensor() const noexcept = 0;
   virtual bool isExecutionTensor() const noexcept = 0;
+  /// Equal names of two inputs' axes say that their extents are equal.
   virtual void setDimensionName(int32_t index, const char* name) noexcept = 0;
   virtual const char* getDimensionName(int32_t index) const noexcept = 0;
 };
@@ -272,6 +278,7 @@ class ILayer : public INoCopy {
   virtual ITensor* getInput(int32_t index) const noexcept = 0;
   virtual int32_t getNbOutputs() const noexcept = 0;
   virtual ITensor* getOutput(int32_t index) const noexcept = 0;
+  /// Inputs beyond those given when it was added are documented with the classes.
   virtual void setInput(int32_t index, ITensor& tensor) noexcept = 0;
   TRT_DEPRECATED virtual void setPrecision(DataType dataType) noexcept = 0;
   virtual DataType getPrecision() const noexcept = 0;
@@ -281,12 +288,15 @@ class ILayer : public INoCopy {
   virtual DataType getOutputType(int32_t index) const noexcept = 0;
   TRT_DEPRECATED virtual bool outputTypeIsSet(int32_t index) const noexcept = 0;
   TRT_DEPRECATED virtual void resetOutputType(int32_t index) noexcept = 0;
+  /// A text that comes back from the inspector's layer; not read otherwise.
   virtual void setMetadata(const char* metadata) noexcept = 0;
   virtual const char* getMetadata() const noexcept = 0;
   virtual bool setNbRanks(int32_t nbRanks) noexcept = 0;
   virtual int32_t getNbRanks() const noexcept = 0;
 };
 
+/// How the padding of a window operator is found, and which way its output extent is rounded. The
+/// SAME modes pad so that the output extent is the input's over the stride, rounded up.
 enum class PaddingMode : int32_t {
   kEXPLICIT_ROUND_DOWN = 0,
   kEXPLICIT_ROUND_UP = 1,
@@ -298,6 +308,9 @@ constexpr int32_t EnumMax<PaddingMode>() noexcept {
   return 4;
 }
 
+/// Convolution of [N, C, spatial...] with kernels [maps, C / groups, kernel...] and a bias of one
+/// number a map. 1 to 3 spatial axes. Input 1 and 2 may be set to tensors instead of kernel and
+/// bias weights.
 class IConvolutionLayer : public ILayer {
  public:
   virtual void setNbOutputMaps(int64_t nbOutputMaps) noexcept = 0;
@@ -324,6 +337,7 @@ class IConvolutionLayer : public ILayer {
   virtual Dims getDilationNd() const noexcept = 0;
 };
 
+/// y = f(x), of the input's shape and type.
 class IActivationLayer : public ILayer {
  public:
   virtual void setActivationType(ActivationType type) noexcept = 0;
@@ -334,6 +348,7 @@ class IActivationLayer : public ILayer {
   virtual float getBeta() const noexcept = 0;
 };
 
+/// MAX_AVERAGE_BLEND is (1 - blend) * max + blend * average.
 enum class PoolingType : int32_t {
   kMAX = 0,
   kAVERAGE = 1,
@@ -344,6 +359,7 @@ constexpr int32_t EnumMax<PoolingType>() noexcept {
   return 3;
 }
 
+/// Pooling of [N, C, spatial...] over windows of as many axes as there are spatial ones.
 class IPoolingLayer : public ILayer {
  public:
   virtual void setPoolingType(PoolingType type) noexcept = 0;
@@ -366,6 +382,7 @@ class IPoolingLayer : public ILayer {
   virtual Dims getPaddingNd() const noexcept = 0;
 };
 
+/// x / (k + alpha / window * sum of squares over `window` channels) ^ beta.
 class ILRNLayer : public ILayer {
  public:
   virtual void setWindowSize(int64_t windowSize) noexcept = 0;
@@ -378,6 +395,7 @@ class ILRNLayer : public ILayer {
   virtual float getK() const noexcept = 0;
 };
 
+/// Whether scale layers' weights are one number, one a channel, or one an element.
 enum class ScaleMode : int32_t {
   kUNIFORM = 0,
   kCHANNEL = 1,
@@ -388,6 +406,7 @@ constexpr int32_t EnumMax<ScaleMode>() noexcept {
   return 3;
 }
 
+/// (x * scale + shift) ^ power; absent weights (count 0) stand for 1, 0 and 1.
 class IScaleLayer : public ILayer {
  public:
   virtual void setMode(ScaleMode mode) noexcept = 0;
@@ -402,18 +421,22 @@ class IScaleLayer : public ILayer {
   virtual void setChannelAxis(int32_t channelAxis) noexcept = 0;
 };
 
+/// Softmax over the axes of a bit mask. The default axis is the third from the end, or the first.
 class ISoftMaxLayer : public ILayer {
  public:
   virtual void setAxes(uint32_t axes) noexcept = 0;
   virtual uint32_t getAxes() const noexcept = 0;
 };
 
+/// Joins tensors that differ in the extent of one axis only. The default axis is the third from the
+/// end.
 class IConcatenationLayer : public ILayer {
  public:
   virtual void setAxis(int32_t axis) noexcept = 0;
   virtual int32_t getAxis() const noexcept = 0;
 };
 
+/// Transposed convolution with kernels [C, maps / groups, kernel...]; pads crop the output.
 class IDeconvolutionLayer : public ILayer {
  public:
   virtual void setNbOutputMaps(int64_t nbOutputMaps) noexcept = 0;
@@ -440,6 +463,7 @@ class IDeconvolutionLayer : public ILayer {
   virtual Dims getDilationNd() const noexcept = 0;
 };
 
+/// Functions of two tensors. Comparisons give BOOL; AND, OR and XOR take it.
 enum class ElementWiseOperation : int32_t {
   kSUM = 0,
   kPROD = 1,
@@ -461,12 +485,14 @@ constexpr int32_t EnumMax<ElementWiseOperation>() noexcept {
   return 14;
 }
 
+/// f(a, b) of tensors with as many axes as each other; extents of 1 are repeated.
 class IElementWiseLayer : public ILayer {
  public:
   virtual void setOperation(ElementWiseOperation op) noexcept = 0;
   virtual ElementWiseOperation getOperation() const noexcept = 0;
 };
 
+/// DEFAULT takes slices along an axis, ELEMENT elements, ND slices by tuples of indices.
 enum class GatherMode : int32_t {
   kDEFAULT = 0,
   kELEMENT = 1,
@@ -477,6 +503,8 @@ constexpr int32_t EnumMax<GatherMode>() noexcept {
   return 3;
 }
 
+/// Picks from the first input by the indices (INT32 or INT64) of the second; negative ones count
+/// from the end. The first NbElementWiseDims axes are shared by both.
 class IGatherLayer : public ILayer {
  public:
   virtual void setGatherAxis(int32_t axis) noexcept = 0;
@@ -487,16 +515,20 @@ class IGatherLayer : public ILayer {
   virtual GatherMode getMode() const noexcept = 0;
 };
 
+/// A layer that a plugin of the second generation computes.
 class IPluginV2Layer : public ILayer {
  public:
   virtual IPluginV2& getPlugin() noexcept = 0;
 };
 
+/// A layer that a plugin of the third generation computes.
 class IPluginV3Layer : public ILayer {
  public:
   virtual IPluginV3& getPlugin() noexcept = 0;
 };
 
+/// Functions of one tensor. NOT takes BOOL; ISINF and ISNAN give it. ROUND goes to the nearest
+/// even.
 enum class UnaryOperation : int32_t {
   kEXP = 0,
   kLOG = 1,
@@ -529,12 +561,14 @@ constexpr int32_t EnumMax<UnaryOperation>() noexcept {
   return 25;
 }
 
+/// y = f(x), of the input's shape.
 class IUnaryLayer : public ILayer {
  public:
   virtual void setOperation(UnaryOperation op) noexcept = 0;
   virtual UnaryOperation getOperation() const noexcept = 0;
 };
 
+/// What reductions compute. NONE is for collectives.
 enum class ReduceOperation : int32_t {
   kSUM = 0,
   kPROD = 1,
@@ -548,6 +582,7 @@ constexpr int32_t EnumMax<ReduceOperation>() noexcept {
   return 6;
 }
 
+/// What ranks of several devices do together.
 enum class CollectiveOperation : int32_t {
   kALL_REDUCE = 0,
   kALL_GATHER = 1,
@@ -560,6 +595,7 @@ constexpr int32_t EnumMax<CollectiveOperation>() noexcept {
   return 5;
 }
 
+/// Reduces the axes of a bit mask to extent 1, or away.
 class IReduceLayer : public ILayer {
  public:
   virtual void setOperation(ReduceOperation op) noexcept = 0;
@@ -570,6 +606,7 @@ class IReduceLayer : public ILayer {
   virtual bool getKeepDimensions() const noexcept = 0;
 };
 
+/// Pads the last two axes by zeros; negative numbers crop.
 class IPaddingLayer : public ILayer {
  public:
   virtual void setPrePaddingNd(const Dims& padding) noexcept = 0;
@@ -578,10 +615,14 @@ class IPaddingLayer : public ILayer {
   virtual Dims getPostPaddingNd() const noexcept = 0;
 };
 
+/// Output axis i is input axis order[i].
 struct Permutation {
   int32_t order[8];
 };
 
+/// Transpose, then reshape, then transpose; each may be absent. In the reshape -1 stands for what
+/// is left, and 0 for the input's extent unless ZeroIsPlaceholder is off. Input 1, if set, is the
+/// shape.
 class IShuffleLayer : public ILayer {
  public:
   virtual void setFirstTranspose(Permutation permutation) noexcept = 0;
@@ -594,6 +635,7 @@ class IShuffleLayer : public ILayer {
   virtual bool getZeroIsPlaceholder() const noexcept = 0;
 };
 
+/// What indices outside of a tensor read.
 enum class SampleMode : int32_t {
   kSTRICT_BOUNDS = 0,
   kWRAP = 1,
@@ -606,6 +648,8 @@ constexpr int32_t EnumMax<SampleMode>() noexcept {
   return 5;
 }
 
+/// y[i] = x[start + i * stride] for `size` elements an axis. Inputs 1 to 3 may replace start, size
+/// and stride, input 4 gives the value of kFILL, input 5 the axes (constant).
 class ISliceLayer : public ILayer {
  public:
   virtual void setStart(const Dims& start) noexcept = 0;
@@ -620,10 +664,12 @@ class ISliceLayer : public ILayer {
   virtual Dims getAxes() const noexcept = 0;
 };
 
+/// The extents of its input, INT64.
 class IShapeLayer : public ILayer {
  public:
 };
 
+/// Whether the largest or smallest elements are wanted.
 enum class TopKOperation : int32_t {
   kMAX = 0,
   kMIN = 1,
@@ -633,6 +679,8 @@ constexpr int32_t EnumMax<TopKOperation>() noexcept {
   return 2;
 }
 
+/// The k largest or smallest elements along one axis, sorted: output 0 values, output 1 indices
+/// (INT32 unless INT64 was asked for). Input 1, if set, is k.
 class ITopKLayer : public ILayer {
  public:
   virtual void setOperation(TopKOperation op) noexcept = 0;
@@ -645,6 +693,7 @@ class ITopKLayer : public ILayer {
   virtual DataType getIndicesType() const noexcept = 0;
 };
 
+/// What is done to an operand. VECTOR takes one without its last matrix axis.
 enum class MatrixOperation : int32_t {
   kNONE = 0,
   kTRANSPOSE = 1,
@@ -655,32 +704,39 @@ constexpr int32_t EnumMax<MatrixOperation>() noexcept {
   return 3;
 }
 
+/// Matrix products over the last two axes; the others are batch axes, of which extents of 1 are
+/// repeated.
 class IMatrixMultiplyLayer : public ILayer {
  public:
   virtual void setOperation(int32_t index, MatrixOperation op) noexcept = 0;
   virtual MatrixOperation getOperation(int32_t index) const noexcept = 0;
 };
 
+/// Coordinates of the elements that are not zero: [axes, n], n known after the run.
 class INonZeroLayer : public ILayer {
  public:
   virtual bool setIndicesType(DataType type) noexcept = 0;
   virtual DataType getIndicesType() const noexcept = 0;
 };
 
+/// Softmax of the first bounds[i] elements of each row; the others become zero.
 class IRaggedSoftMaxLayer : public ILayer {
  public:
 };
 
+/// Its input, in another type where an output type is set.
 class IIdentityLayer : public ILayer {
  public:
 };
 
+/// Conversion to another type. Real to integer truncates.
 class ICastLayer : public ILayer {
  public:
   virtual void setToType(DataType toType) noexcept = 0;
   virtual DataType getToType() const noexcept = 0;
 };
 
+/// A tensor of weights, which must live until the network is built.
 class IConstantLayer : public ILayer {
  public:
   virtual void setWeights(Weights weights) noexcept = 0;
@@ -689,10 +745,12 @@ class IConstantLayer : public ILayer {
   virtual Dims getDimensions() const noexcept = 0;
 };
 
+/// x where x >= 0, else x * slope; the slope's extents of 1 are repeated.
 class IParametricReLULayer : public ILayer {
  public:
 };
 
+/// How samples between elements are computed.
 enum class InterpolationMode : int32_t {
   kNEAREST = 0,
   kLINEAR = 1,
@@ -703,6 +761,7 @@ constexpr int32_t EnumMax<InterpolationMode>() noexcept {
   return 3;
 }
 
+/// Where an output element lies in the input.
 enum class ResizeCoordinateTransformation : int32_t {
   kALIGN_CORNERS = 0,
   kASYMMETRIC = 1,
@@ -713,6 +772,8 @@ constexpr int32_t EnumMax<ResizeCoordinateTransformation>() noexcept {
   return 3;
 }
 
+/// What kHALF_PIXEL does where an axis has one output element: the formula, or the first input
+/// element.
 enum class ResizeSelector : int32_t {
   kFORMULA = 0,
   kUPPER = 1,
@@ -722,6 +783,7 @@ constexpr int32_t EnumMax<ResizeSelector>() noexcept {
   return 2;
 }
 
+/// Which element kNEAREST takes.
 enum class ResizeRoundMode : int32_t {
   kHALF_UP = 0,
   kHALF_DOWN = 1,
@@ -733,6 +795,7 @@ constexpr int32_t EnumMax<ResizeRoundMode>() noexcept {
   return 4;
 }
 
+/// Interpolation to output dimensions, to those that input 1 gives, or by scales of all axes.
 class IResizeLayer : public ILayer {
  public:
   virtual void setOutputDimensions(const Dims& dimensions) noexcept = 0;
@@ -754,6 +817,7 @@ class IResizeLayer : public ILayer {
   virtual bool getExcludeOutside() const noexcept = 0;
 };
 
+/// What of a value in a loop comes out: its last one, or all of them, joined along an axis.
 enum class LoopOutput : int32_t {
   kLAST_VALUE = 0,
   kCONCATENATE = 1,
@@ -764,6 +828,7 @@ constexpr int32_t EnumMax<LoopOutput>() noexcept {
   return 3;
 }
 
+/// COUNT: a number of iterations. WHILE: a BOOL that is looked at before each one.
 enum class TripLimit : int32_t {
   kCOUNT = 0,
   kWHILE = 1,
@@ -773,28 +838,34 @@ constexpr int32_t EnumMax<TripLimit>() noexcept {
   return 2;
 }
 
+/// A layer at the boundary of a loop.
 class ILoopBoundaryLayer : public ILayer {
  public:
   virtual ILoop* getLoop() const noexcept = 0;
 };
 
+/// A layer at the boundary of a conditional.
 class IIfConditionalBoundaryLayer : public ILayer {
  public:
   virtual IIfConditional* getConditional() const noexcept = 0;
 };
 
+/// The condition: BOOL without axes.
 class IConditionLayer : public IIfConditionalBoundaryLayer {
  public:
 };
 
+/// The value of the branch that was taken. Both branches give one type and number of axes.
 class IIfConditionalOutputLayer : public IIfConditionalBoundaryLayer {
  public:
 };
 
+/// A value that the branches read: what depends on it is computed in the branch that is taken only.
 class IIfConditionalInputLayer : public IIfConditionalBoundaryLayer {
  public:
 };
 
+/// Two branches and a condition. Values reach the branches through addInput and leave by addOutput.
 class IIfConditional : public INoCopy {
  public:
   virtual IConditionLayer* setCondition(ITensor& condition) noexcept = 0;
@@ -805,10 +876,14 @@ class IIfConditional : public INoCopy {
   virtual const char* getName() const noexcept = 0;
 };
 
+/// A value that an iteration hands to the next: input 0 is the first one, input 1 (setInput) the
+/// next.
 class IRecurrenceLayer : public ILoopBoundaryLayer {
  public:
 };
 
+/// A value of a loop outside of it. kLAST_VALUE takes a recurrence; the others need input 1, the
+/// number of iterations to join.
 class ILoopOutputLayer : public ILoopBoundaryLayer {
  public:
   virtual LoopOutput getLoopOutput() const noexcept = 0;
@@ -816,11 +891,13 @@ class ILoopOutputLayer : public ILoopBoundaryLayer {
   virtual int32_t getAxis() const noexcept = 0;
 };
 
+/// Ends a loop. A loop has one or both kinds.
 class ITripLimitLayer : public ILoopBoundaryLayer {
  public:
   virtual TripLimit getTripLimit() const noexcept = 0;
 };
 
+/// The slice of a tensor that belongs to the iteration, along an axis, from either end.
 class IIteratorLayer : public ILoopBoundaryLayer {
  public:
   virtual void setAxis(int32_t axis) noexcept = 0;
@@ -829,6 +906,7 @@ class IIteratorLayer : public ILoopBoundaryLayer {
   virtual bool getReverse() const noexcept = 0;
 };
 
+/// Layers that are computed again and again: all that depend on its recurrences and iterators.
 class ILoop : public INoCopy {
  public:
   virtual IRecurrenceLayer* addRecurrence(ITensor& initialValue) noexcept = 0;
@@ -841,16 +919,20 @@ class ILoop : public INoCopy {
   virtual const char* getName() const noexcept = 0;
 };
 
+/// The second input where the first (BOOL) is true, else the third; extents of 1 are repeated.
 class ISelectLayer : public ILayer {
  public:
 };
 
+/// Fails the run with a message where its BOOL input is not all true. Has no outputs.
 class IAssertionLayer : public ILayer {
  public:
   virtual void setMessage(const char* message) noexcept = 0;
   virtual const char* getMessage() const noexcept = 0;
 };
 
+/// LINSPACE: alpha + beta * index. RANDOM_UNIFORM: between alpha and beta. RANDOM_NORMAL: mean
+/// alpha, standard deviation beta.
 enum class FillOperation : int32_t {
   kLINSPACE = 0,
   kRANDOM_UNIFORM = 1,
@@ -861,6 +943,8 @@ constexpr int32_t EnumMax<FillOperation>() noexcept {
   return 3;
 }
 
+/// A tensor of numbers by rule. Inputs 0 to 2 may replace dimensions, alpha and beta; a linear
+/// sequence of several axes takes one beta for each.
 class IFillLayer : public ILayer {
  public:
   virtual void setDimensions(const Dims& dimensions) noexcept = 0;
@@ -880,6 +964,8 @@ class IFillLayer : public ILayer {
   virtual DataType getToType() const noexcept = 0;
 };
 
+/// round(x / scale), saturated: INT8, FP8, INT4 or FP4. The scale is one number, one for each slice
+/// of the axis, or one for each block where it has as many axes as x.
 class IQuantizeLayer : public ILayer {
  public:
   virtual int32_t getAxis() const noexcept = 0;
@@ -890,6 +976,7 @@ class IQuantizeLayer : public ILayer {
   virtual DataType getToType() const noexcept = 0;
 };
 
+/// x * scale, with scales as in IQuantizeLayer.
 class IDequantizeLayer : public ILayer {
  public:
   virtual int32_t getAxis() const noexcept = 0;
@@ -900,6 +987,8 @@ class IDequantizeLayer : public ILayer {
   virtual DataType getToType() const noexcept = 0;
 };
 
+/// Quantization in blocks with scales from the data: output 0 the numbers, output 1 the scales.
+/// Input 1, if set, scales the scales.
 class IDynamicQuantizeLayer : public ILayer {
  public:
   virtual void setToType(DataType toType) noexcept = 0;
@@ -914,12 +1003,14 @@ class IDynamicQuantizeLayer : public ILayer {
   virtual Dims getBlockShape() const noexcept = 0;
 };
 
+/// Einstein summation, "ij,jk->ik".
 class IEinsumLayer : public ILayer {
  public:
   virtual bool setEquation(const char* equation) noexcept = 0;
   virtual const char* getEquation() const noexcept = 0;
 };
 
+/// ELEMENT replaces elements along an axis, ND slices by tuples of indices.
 enum class ScatterMode : int32_t {
   kELEMENT = 0,
   kND = 1,
@@ -929,6 +1020,7 @@ constexpr int32_t EnumMax<ScatterMode>() noexcept {
   return 2;
 }
 
+/// The first input with what the indices name replaced by the updates.
 class IScatterLayer : public ILayer {
  public:
   virtual void setMode(ScatterMode mode) noexcept = 0;
@@ -937,12 +1029,14 @@ class IScatterLayer : public ILayer {
   virtual int32_t getAxis() const noexcept = 0;
 };
 
+/// values[1] at the index, values[0] elsewhere, along a new axis of extent `depth`.
 class IOneHotLayer : public ILayer {
  public:
   virtual void setAxis(int32_t axis) noexcept = 0;
   virtual int32_t getAxis() const noexcept = 0;
 };
 
+/// Samples an image at the points of a grid, whose coordinates reach from -1 to 1.
 class IGridSampleLayer : public ILayer {
  public:
   virtual void setInterpolationMode(InterpolationMode mode) noexcept = 0;
@@ -953,6 +1047,7 @@ class IGridSampleLayer : public ILayer {
   virtual SampleMode getSampleMode() const noexcept = 0;
 };
 
+/// (x1, y1, x2, y2) or (x centre, y centre, width, height).
 enum class BoundingBoxFormat : int32_t {
   kCORNER_PAIRS = 0,
   kCENTER_SIZES = 1,
@@ -962,6 +1057,8 @@ constexpr int32_t EnumMax<BoundingBoxFormat>() noexcept {
   return 2;
 }
 
+/// Boxes [batch, n, 4] and scores [batch, n, classes] to rows of batch, class and box, and their
+/// number (INT32). Inputs 2 to 4: most boxes a class, IoU threshold, score threshold.
 class INMSLayer : public ILayer {
  public:
   virtual void setBoundingBoxFormat(BoundingBoxFormat fmt) noexcept = 0;
@@ -972,6 +1069,7 @@ class INMSLayer : public ILayer {
   virtual DataType getIndicesType() const noexcept = 0;
 };
 
+/// Reverses the first lengths[i] steps of each sequence. Batch axis 1, sequence axis 0 unless set.
 class IReverseSequenceLayer : public ILayer {
  public:
   virtual void setBatchAxis(int32_t batchAxis) noexcept = 0;
@@ -980,6 +1078,9 @@ class IReverseSequenceLayer : public ILayer {
   virtual int32_t getSequenceAxis() const noexcept = 0;
 };
 
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias over the axes of a mask, and over the
+/// channels of a group. Scale and bias have x's number of axes; with groups the second version
+/// takes them a channel.
 class INormalizationLayer : public ILayer {
  public:
   virtual void setEpsilon(float eps) noexcept = 0;
@@ -993,14 +1094,17 @@ class INormalizationLayer : public ILayer {
   virtual bool isV2() const noexcept = 0;
 };
 
+/// Drops axes of extent 1, named by input 1.
 class ISqueezeLayer : public ILayer {
  public:
 };
 
+/// Inserts axes of extent 1, named by input 1.
 class IUnsqueezeLayer : public ILayer {
  public:
 };
 
+/// What is accumulated.
 enum class CumulativeOperation : int32_t {
   kSUM = 0,
 };
@@ -1009,6 +1113,7 @@ constexpr int32_t EnumMax<CumulativeOperation>() noexcept {
   return 1;
 }
 
+/// Running sum along the axis that input 1 gives (constant).
 class ICumulativeLayer : public ILayer {
  public:
   virtual bool setOperation(CumulativeOperation op) noexcept = 0;
@@ -1019,6 +1124,7 @@ class ICumulativeLayer : public ILayer {
   virtual bool getReverse() const noexcept = 0;
 };
 
+/// What is done to the products of queries and keys.
 enum class AttentionNormalizationOp : int32_t {
   kNONE = 0,
   kSOFTMAX = 1,
@@ -1028,19 +1134,24 @@ constexpr int32_t EnumMax<AttentionNormalizationOp>() noexcept {
   return 2;
 }
 
+/// A layer of an attention.
 class IAttentionBoundaryLayer : public ILayer {
  public:
   virtual IAttention* getAttention() const noexcept = 0;
 };
 
+/// An input of an attention.
 class IAttentionInputLayer : public IAttentionBoundaryLayer {
  public:
 };
 
+/// The output of an attention.
 class IAttentionOutputLayer : public IAttentionBoundaryLayer {
  public:
 };
 
+/// softmax(q k^T + mask) v over [batch, heads, sequence, size]; fewer key heads are shared.
+/// Products are not scaled: scale the query. A BOOL mask keeps what is true, others are added.
 class IAttention : public INoCopy {
  public:
   virtual bool setNormalizationOperation(AttentionNormalizationOp op) noexcept = 0;
@@ -1068,6 +1179,8 @@ class IAttention : public INoCopy {
   virtual int32_t getNbRanks() const noexcept = 0;
 };
 
+/// Turns pairs of elements of [batch, heads, sequence, size] by the angles of cosine and sine
+/// caches.
 class IRotaryEmbeddingLayer : public ILayer {
  public:
   virtual void setInterleaved(bool interleaved) noexcept = 0;
@@ -1076,6 +1189,7 @@ class IRotaryEmbeddingLayer : public ILayer {
   virtual int32_t getRotaryEmbeddingDim() const noexcept = 0;
 };
 
+/// Where updates go in a cache.
 enum class KVCacheMode : int32_t {
   kLINEAR = 0,
 };
@@ -1084,12 +1198,14 @@ constexpr int32_t EnumMax<KVCacheMode>() noexcept {
   return 1;
 }
 
+/// The cache [batch, heads, capacity, size] with the update written from each batch's index on.
 class IKVCacheUpdateLayer : public ILayer {
  public:
   virtual bool setCacheMode(KVCacheMode cacheMode) noexcept = 0;
   virtual KVCacheMode getCacheMode() const noexcept = 0;
 };
 
+/// Activation of the gate.
 enum class MoEActType : int32_t {
   kNONE = 0,
   kSILU = 1,
@@ -1099,6 +1215,8 @@ constexpr int32_t EnumMax<MoEActType>() noexcept {
   return 2;
 }
 
+/// Mixture of experts: down(act(gate(x)) * up(x)) of the chosen experts, weighted by their scores.
+/// Weights are [experts, hidden, inner] and [experts, inner, hidden].
 class IMoELayer : public ILayer {
  public:
   virtual void setGatedWeights(ITensor& fcGateWeights, ITensor& fcUpWeights, ITensor& fcDownWeights,
@@ -1128,6 +1246,7 @@ class IMoELayer : public ILayer {
   virtual void setInput(int32_t index, ITensor& tensor) noexcept = 0;
 };
 
+/// A collective of several devices. Networks run on one: its input.
 class IDistCollectiveLayer : public ILayer {
  public:
 };
@@ -1137,6 +1256,7 @@ class IDistCollectiveLayer : public ILayer {
 class INetworkDefinition : public INoCopy {
  public:
   ~INetworkDefinition() noexcept override = default;
+  /// -1 stands for extents that profiles decide. Null, with an error, where the name is taken.
   virtual ITensor* addInput(const char* name, DataType type, const Dims& dimensions) noexcept = 0;
   virtual void markOutput(ITensor& tensor) noexcept = 0;
   virtual bool markDebug(ITensor& tensor) noexcept = 0;
@@ -1159,6 +1279,7 @@ class INetworkDefinition : public INoCopy {
   virtual IOneHotLayer* addOneHot(ITensor& indices, ITensor& values, ITensor& depth,
                                   int32_t axis) noexcept = 0;
   virtual int32_t getNbLayers() const noexcept = 0;
+  /// In the order of addition; null beyond the last.
   virtual ILayer* getLayer(int32_t index) const noexcept = 0;
   virtual int32_t getNbInputs() const noexcept = 0;
   virtual ITensor* getInput(int32_t index) const noexcept = 0;
@@ -1181,6 +1302,7 @@ class INetworkDefinition : public INoCopy {
   virtual IConstantLayer* addConstant(const Dims& dimensions, Weights weights) noexcept = 0;
   virtual IIdentityLayer* addIdentity(ITensor& input) noexcept = 0;
   virtual ICastLayer* addCast(ITensor& input, DataType toType) noexcept = 0;
+  /// For inputs that no layer reads.
   virtual void removeTensor(ITensor& tensor) noexcept = 0;
   virtual void unmarkOutput(ITensor& tensor) noexcept = 0;
   TRT_DEPRECATED virtual IPluginV2Layer* addPluginV2(ITensor* const* inputs, int32_t nbInputs,
@@ -1211,6 +1333,7 @@ class INetworkDefinition : public INoCopy {
   virtual IScaleLayer* addScaleNd(ITensor& input, ScaleMode mode, Weights shift, Weights scale,
                                   Weights power, int32_t channelAxis) noexcept = 0;
   virtual IResizeLayer* addResize(ITensor& input) noexcept = 0;
+  /// Layers join the loop by what they read.
   virtual ILoop* addLoop() noexcept = 0;
   virtual IIfConditional* addIfConditional() noexcept = 0;
   virtual ISelectLayer* addSelect(ITensor& condition, ITensor& thenInput,
@@ -1221,6 +1344,7 @@ class INetworkDefinition : public INoCopy {
                               DataType outputType) noexcept = 0;
   virtual IPaddingLayer* addPaddingNd(ITensor& input, const Dims& prePadding,
                                       const Dims& postPadding) noexcept = 0;
+  /// The name that IRefitter knows these weights by; else it is "layer.role".
   virtual bool setWeightsName(Weights weights, const char* name) noexcept = 0;
   virtual void setErrorRecorder(IErrorRecorder* recorder) noexcept = 0;
   virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
@@ -1279,6 +1403,7 @@ class INetworkDefinition : public INoCopy {
                                                   uint32_t axesMask) noexcept = 0;
 };
 
+/// How calibrators derive ranges.
 enum class CalibrationAlgoType : int32_t {
   kLEGACY_CALIBRATION TRT_DEPRECATED_ENUM = 0,
   kENTROPY_CALIBRATION TRT_DEPRECATED_ENUM = 1,
@@ -1290,6 +1415,7 @@ constexpr int32_t EnumMax<CalibrationAlgoType>() noexcept {
   return 4;
 }
 
+/// Feeds batches for choosing ranges of INT8. Base of those below.
 class IInt8Calibrator : public IVersionedInterface {
  public:
   ~IInt8Calibrator() noexcept override = default;
@@ -1391,6 +1517,7 @@ class IInt8LegacyCalibrator : public IInt8Calibrator {
 
 namespace nvinfer1 {
 
+/// An operand of an algorithm.
 class IAlgorithmIOInfo : public INoCopy {
  public:
   virtual DataType getDataType() const noexcept = 0;
@@ -1399,12 +1526,14 @@ class IAlgorithmIOInfo : public INoCopy {
   virtual int64_t getComponentsPerElement() const noexcept = 0;
 };
 
+/// Which implementation an algorithm is.
 class IAlgorithmVariant : public INoCopy {
  public:
   virtual int64_t getImplementation() const noexcept = 0;
   virtual int64_t getTactic() const noexcept = 0;
 };
 
+/// The layer that algorithms are for.
 class IAlgorithmContext : public INoCopy {
  public:
   virtual const char* getName() const noexcept = 0;
@@ -1413,6 +1542,7 @@ class IAlgorithmContext : public INoCopy {
   virtual int32_t getNbOutputs() const noexcept = 0;
 };
 
+/// One way to compute a layer.
 class IAlgorithm : public INoCopy {
  public:
   virtual const IAlgorithmVariant& getAlgorithmVariant() const noexcept = 0;
@@ -1425,6 +1555,8 @@ class IAlgorithm : public INoCopy {
 
 namespace nvinfer1::v_1_0 {
 
+/// Would choose among algorithms; it is not asked. Tactics are chosen by time and by the timing
+/// cache.
 class IAlgorithmSelector : public IVersionedInterface {
  public:
   ~IAlgorithmSelector() noexcept override = default;
@@ -1450,6 +1582,7 @@ class IAlgorithmSelector : public IVersionedInterface {
 
 namespace nvinfer1 {
 
+/// Settings of calibration.
 enum class QuantizationFlag : int32_t {
   kCALIBRATE_BEFORE_FUSION TRT_DEPRECATED_ENUM = 0,
 };
@@ -1458,6 +1591,7 @@ constexpr int32_t EnumMax<QuantizationFlag>() noexcept {
   return 1;
 }
 
+/// Where plans run.
 enum class RuntimePlatform : int32_t {
   kSAME_AS_BUILD = 0,
   kWINDOWS_AMD64 = 1,
@@ -1467,6 +1601,7 @@ constexpr int32_t EnumMax<RuntimePlatform>() noexcept {
   return 2;
 }
 
+/// Switches of IBuilderConfig. What cannot be honoured is refused or warned of, with its reason.
 enum class BuilderFlag : int32_t {
   kFP16 TRT_DEPRECATED_ENUM = 0,
   kINT8 TRT_DEPRECATED_ENUM = 1,
@@ -1508,10 +1643,12 @@ constexpr int32_t EnumMax<BuilderFlag>() noexcept {
 
 namespace nvinfer1::v_1_0 {
 
+/// Identifies a measured layer.
 struct TimingCacheKey {
   uint8_t data[16];
 };
 
+/// What was measured.
 struct TimingCacheValue {
   static constexpr uint64_t kINVALID_TACTIC_HASH{UINT64_MAX};
   uint64_t tacticHash;
@@ -1533,6 +1670,7 @@ class ITimingCache : public INoCopy {
   virtual bool update(const TimingCacheKey& key, const TimingCacheValue& value) noexcept = 0;
 };
 
+/// Pools whose size can be limited. kWORKSPACE bounds the scratch memory of a layer, in bytes.
 enum class MemoryPoolType : int32_t {
   kWORKSPACE = 0,
   kDLA_MANAGED_SRAM = 1,
@@ -1546,6 +1684,7 @@ constexpr int32_t EnumMax<MemoryPoolType>() noexcept {
   return 6;
 }
 
+/// Features that can be tried early.
 enum class PreviewFeature : int32_t {
   kPROFILE_SHARING_0806 TRT_DEPRECATED_ENUM = 0,
   kALIASED_PLUGIN_IO_10_03 = 1,
@@ -1557,6 +1696,7 @@ constexpr int32_t EnumMax<PreviewFeature>() noexcept {
   return 4;
 }
 
+/// Devices other than the build's that a plan should run on.
 enum class HardwareCompatibilityLevel : int32_t {
   kNONE = 0,
   kAMPERE_PLUS = 1,
@@ -1567,6 +1707,7 @@ constexpr int32_t EnumMax<HardwareCompatibilityLevel>() noexcept {
   return 3;
 }
 
+/// How hard tilings across layers are searched.
 enum class TilingOptimizationLevel : int32_t {
   kNONE = 0,
   kFAST = 1,
@@ -1680,6 +1821,7 @@ class IBuilderConfig : public INoCopy {
   virtual const char* getRemoteAutoTuningConfig() const noexcept = 0;
 };
 
+/// How a network is made. STRONGLY_TYPED keeps all types as they are given.
 enum class NetworkDefinitionCreationFlag : int32_t {
   kEXPLICIT_BATCH TRT_DEPRECATED_ENUM = 0,
   kSTRONGLY_TYPED = 1,

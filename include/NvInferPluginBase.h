@@ -29,6 +29,7 @@ using IPluginResource = v_1_0::IPluginResource;
 using IPluginCreatorInterface = v_1_0::IPluginCreatorInterface;
 using IPluginV3 = v_1_0::IPluginV3;
 using IPluginCapability = v_1_0::IPluginCapability;
+/// Element type of a plugin field.
 enum class PluginFieldType : int32_t {
   kFLOAT16 = 0,
   kFLOAT32 = 1,
@@ -50,6 +51,7 @@ constexpr int32_t EnumMax<PluginFieldType>() noexcept {
   return 14;
 }
 
+/// A named value for making a plugin; `length` counts elements.
 struct PluginField {
   const AsciiChar* name;
   const void* data;
@@ -61,11 +63,13 @@ struct PluginField {
       : name(name_), data(data_), type(type_), length(length_) {}
 };
 
+/// Fields of one plugin.
 struct PluginFieldCollection {
   int32_t nbFields;
   const PluginField* fields;
 };
 
+/// Whether a plugin is made for building or for running.
 enum class TensorRTPhase : int32_t {
   kBUILD = 0,
   kRUNTIME = 1,
@@ -75,6 +79,7 @@ constexpr int32_t EnumMax<TensorRTPhase>() noexcept {
   return 2;
 }
 
+/// The interfaces that an IPluginV3 hands out.
 enum class PluginCapabilityType : int32_t {
   kCORE = 0,
   kBUILD = 1,
@@ -89,11 +94,13 @@ constexpr int32_t EnumMax<PluginCapabilityType>() noexcept {
 
 namespace nvinfer1::v_1_0 {
 
+/// Base of the capabilities.
 class IPluginCapability : public IVersionedInterface {
  public:
   ~IPluginCapability() noexcept override = default;
 };
 
+/// Something that plugins share by a key in the registry.
 class IPluginResource : public IVersionedInterface {
  public:
   ~IPluginResource() noexcept override = default;
@@ -111,11 +118,13 @@ class IPluginResource : public IVersionedInterface {
   IPluginResource& operator=(IPluginResource&&) = default;
 };
 
+/// Base of all creators.
 class IPluginCreatorInterface : public IVersionedInterface {
  public:
   ~IPluginCreatorInterface() noexcept override = default;
 };
 
+/// A plugin of the third generation: an object that hands out its capabilities.
 class IPluginV3 : public IVersionedInterface {
  public:
   ~IPluginV3() noexcept override = default;

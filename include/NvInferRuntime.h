@@ -105,6 +105,7 @@ class INoCopy {
   INoCopy& operator=(INoCopy&&) = delete;
 };
 
+/// Which runtime an engine is for. Only kSTANDARD is built.
 enum class EngineCapability : int32_t {
   kSTANDARD = 0,
   kSAFETY = 1,
@@ -130,6 +131,7 @@ class IHostMemory : public INoCopy {
   virtual DataType type() const noexcept = 0;
 };
 
+/// Arithmetic of extents.
 enum class DimensionOperation : int32_t {
   kSUM = 0,
   kPROD = 1,
@@ -146,6 +148,7 @@ constexpr int32_t EnumMax<DimensionOperation>() noexcept {
   return 9;
 }
 
+/// Where a tensor's memory is.
 enum class TensorLocation : int32_t {
   kDEVICE = 0,
   kHOST = 1,
@@ -155,6 +158,7 @@ constexpr int32_t EnumMax<TensorLocation>() noexcept {
   return 2;
 }
 
+/// An extent of a plugin's output, as an expression of its inputs'.
 class IDimensionExpr : public INoCopy {
  public:
   virtual bool isConstant() const noexcept = 0;
@@ -162,6 +166,7 @@ class IDimensionExpr : public INoCopy {
   virtual bool isSizeTensor() const noexcept = 0;
 };
 
+/// Makes expressions; it owns them. Size tensors are not supported.
 class IExprBuilder : public INoCopy {
  public:
   virtual const IDimensionExpr* constant(int64_t value) noexcept = 0;
@@ -171,11 +176,13 @@ class IExprBuilder : public INoCopy {
                                                   const IDimensionExpr& upper) = 0;
 };
 
+/// A shape of expressions.
 struct DimsExprs {
   int32_t nbDims;
   const IDimensionExpr* d[8];
 };
 
+/// An operand with the range of its extents.
 struct DynamicPluginTensorDesc {
   PluginTensorDesc desc;
   Dims min;
@@ -183,6 +190,8 @@ struct DynamicPluginTensorDesc {
   Dims opt;
 };
 
+/// A plugin of the second generation for dynamic shapes. enqueue() on a CPU gets host memory and no
+/// stream.
 class IPluginV2DynamicExt : public IPluginV2Ext {
  public:
   static constexpr int32_t kFORMAT_COMBINATION_LIMIT{100};
@@ -254,6 +263,7 @@ class IStreamWriter : public IVersionedInterface {
 
 namespace nvinfer1 {
 
+/// What a stream's offset counts from.
 enum class SeekPosition : int32_t {
   kSET = 0,
   kCUR = 1,
@@ -290,6 +300,7 @@ class IStreamReaderV2 : public IVersionedInterface {
 
 namespace nvinfer1 {
 
+/// What a plugin may use of a context.
 class IPluginResourceContext {
  public:
   virtual ~IPluginResourceContext() noexcept = default;
@@ -308,6 +319,7 @@ class IPluginResourceContext {
 
 namespace nvinfer1::v_1_0 {
 
+/// Name, version and namespace of a plugin.
 class IPluginV3OneCore : public v_1_0::IPluginCapability {
  public:
   ~IPluginV3OneCore() noexcept override = default;
@@ -367,6 +379,8 @@ class IPluginV3OneBuild : public v_1_0::IPluginCapability {
   IPluginV3OneBuild& operator=(IPluginV3OneBuild&&) = default;
 };
 
+/// What runs: enqueue() is called by one thread at a time for each object, on a CPU with host
+/// memory and no stream; it returns 0, or the run fails.
 class IPluginV3OneRuntime : public v_1_0::IPluginCapability {
  public:
   ~IPluginV3OneRuntime() noexcept override = default;
@@ -433,6 +447,7 @@ class IProfiler {
 
 namespace nvinfer1 {
 
+/// What weights are for a layer.
 enum class WeightsRole : int32_t {
   kKERNEL = 0,
   kBIAS = 1,
@@ -446,6 +461,7 @@ constexpr int32_t EnumMax<WeightsRole>() noexcept {
   return 6;
 }
 
+/// What a layer runs on.
 enum class DeviceType : int32_t {
   kGPU = 0,
   kDLA = 1,
@@ -456,6 +472,7 @@ constexpr int32_t EnumMax<DeviceType>() noexcept {
   return 2;
 }
 
+/// What the runtime may do about files.
 enum class TempfileControlFlag : int32_t {
   kALLOW_IN_MEMORY_FILES = 0,
   kALLOW_TEMPORARY_FILES = 1,
@@ -465,6 +482,7 @@ constexpr int32_t EnumMax<TempfileControlFlag>() noexcept {
   return 2;
 }
 
+/// Order and packing of elements in memory. Inputs and outputs of plans are linear.
 enum class TensorFormat : int32_t {
   kLINEAR = 0,
   kCHW2 = 1,
@@ -485,6 +503,7 @@ constexpr int32_t EnumMax<TensorFormat>() noexcept {
   return 13;
 }
 
+/// Properties of an allocation.
 enum class AllocatorFlag : int32_t {
   kRESIZABLE = 0,
 };
@@ -590,6 +609,8 @@ class IRuntime : public INoCopy {
 class IRefitter : public INoCopy {
  public:
   virtual bool setWeights(const char* layerName, WeightsRole role, Weights weights) noexcept = 0;
+  /// Optimizes the network again with the weights set; contexts must be idle. The engine is
+  /// unchanged after an error.
   virtual bool refitCudaEngine() noexcept = 0;
   virtual int32_t getMissing(int32_t size, const char** layerNames,
                              WeightsRole* roles) noexcept = 0;
@@ -603,6 +624,8 @@ class IRefitter : public INoCopy {
   virtual void setErrorRecorder(IErrorRecorder* recorder) noexcept = 0;
   virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
   virtual bool setNamedWeights(const char* name, Weights weights) noexcept = 0;
+  /// Returns how many there are, and writes at most `size` names, which live as long as the
+  /// refitter.
   virtual int32_t getMissingWeights(int32_t size, const char** weightsNames) noexcept = 0;
   virtual int32_t getAllWeights(int32_t size, const char** weightsNames) noexcept = 0;
   virtual ILogger* getLogger() const noexcept = 0;
@@ -615,10 +638,14 @@ class IRefitter : public INoCopy {
   virtual bool unsetNamedWeights(const char* weightsName) noexcept = 0;
   virtual void setWeightsValidation(bool weightsValidation) noexcept = 0;
   virtual bool getWeightsValidation() const noexcept = 0;
+  /// Optimizes the network again with the weights set; contexts must be idle. The engine is
+  /// unchanged after an error.
   virtual bool refitCudaEngineAsync(cudaStream_t stream) noexcept = 0;
+  /// Type and count that setNamedWeights wants; count -1 for unknown names.
   virtual Weights getWeightsPrototype(const char* weightsName) const noexcept = 0;
 };
 
+/// Which of a profile's shapes is meant.
 enum class OptProfileSelector : int32_t {
   kMIN = 0,
   kOPT = 1,
@@ -649,6 +676,7 @@ class IOptimizationProfile : public INoCopy {
                                           OptProfileSelector select) const noexcept = 0;
 };
 
+/// Libraries that tactics come from.
 enum class TacticSource : int32_t {
   kCUBLAS TRT_DEPRECATED_ENUM = 0,
   kCUBLAS_LT TRT_DEPRECATED_ENUM = 1,
@@ -661,6 +689,7 @@ constexpr int32_t EnumMax<TacticSource>() noexcept {
   return 5;
 }
 
+/// How much of its layers a plan tells.
 enum class ProfilingVerbosity : int32_t {
   kLAYER_NAMES_ONLY = 0,
   kNONE = 1,
@@ -671,6 +700,7 @@ constexpr int32_t EnumMax<ProfilingVerbosity>() noexcept {
   return 3;
 }
 
+/// What is left out of, or put into, a written plan.
 enum class SerializationFlag : int32_t {
   kEXCLUDE_WEIGHTS = 0,
   kEXCLUDE_LEAN_RUNTIME = 1,
@@ -681,6 +711,7 @@ constexpr int32_t EnumMax<SerializationFlag>() noexcept {
   return 3;
 }
 
+/// How an engine is written.
 class ISerializationConfig : public INoCopy {
  public:
   virtual bool setFlags(SerializationFlags serializationFlags) noexcept = 0;
@@ -690,6 +721,7 @@ class ISerializationConfig : public INoCopy {
   virtual bool getFlag(SerializationFlag serializationFlag) const noexcept = 0;
 };
 
+/// Who gives a context its memory. With kUSER_MANAGED runs fail until setDeviceMemoryV2.
 enum class ExecutionContextAllocationStrategy : int32_t {
   kSTATIC = 0,
   kON_PROFILE_CHANGE = 1,
@@ -700,6 +732,7 @@ constexpr int32_t EnumMax<ExecutionContextAllocationStrategy>() noexcept {
   return 3;
 }
 
+/// How contexts are made.
 class IRuntimeConfig : public INoCopy {
  public:
   virtual void setExecutionContextAllocationStrategy(
@@ -708,6 +741,7 @@ class IRuntimeConfig : public INoCopy {
       const noexcept = 0;
 };
 
+/// Figures of an engine, in bytes.
 enum class EngineStat : int32_t {
   kTOTAL_WEIGHTS_SIZE = 0,
   kSTRIPPED_WEIGHTS_SIZE = 1,
@@ -822,6 +856,7 @@ class IOutputAllocator : public IVersionedInterface {
   IOutputAllocator& operator=(IOutputAllocator&&) = default;
 };
 
+/// Is shown tensors that were marked as debug tensors.
 class IDebugListener : public IVersionedInterface {
  public:
   ~IDebugListener() noexcept override = default;
@@ -906,6 +941,7 @@ class IExecutionContext : public INoCopy {
   virtual bool setCommunicator(void* communicator) noexcept = 0;
 };
 
+/// Text of an inspector: a line, or JSON.
 enum class LayerInformationFormat : int32_t {
   kONELINE = 0,
   kJSON = 1,
@@ -927,6 +963,7 @@ class IEngineInspector : public INoCopy {
   virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
 };
 
+/// Gives plugin libraries a logger.
 class ILoggerFinder {
  public:
   virtual ~ILoggerFinder() noexcept = default;
@@ -944,6 +981,7 @@ class ILoggerFinder {
 
 namespace nvinfer1::v_1_0 {
 
+/// Allocates device memory in the order of a stream.
 class IGpuAsyncAllocator : public v_1_0::IGpuAllocator {
  public:
   ~IGpuAsyncAllocator() noexcept override = default;
@@ -969,6 +1007,7 @@ class IGpuAsyncAllocator : public v_1_0::IGpuAllocator {
   IGpuAsyncAllocator& operator=(IGpuAsyncAllocator&&) = default;
 };
 
+/// Makes plugins of the third generation. Must outlive its registration.
 class IPluginCreatorV3One : public v_1_0::IPluginCreatorInterface {
  public:
   ~IPluginCreatorV3One() noexcept override = default;

@@ -34,6 +34,7 @@ using IGpuAllocator = v_1_0::IGpuAllocator;
 using IPluginCreator = v_1_0::IPluginCreator;
 using PluginFormat = TensorFormat;
 inline constexpr int32_t kPLUGIN_VERSION_PYTHON_BIT{0x40};
+/// An operand with concrete extents.
 struct PluginTensorDesc {
   Dims dims;
   DataType type;
@@ -41,6 +42,7 @@ struct PluginTensorDesc {
   float scale;
 };
 
+/// Generation of an IPluginV2.
 enum class PluginVersion : uint8_t {
   kV2 TRT_DEPRECATED_ENUM = 0,
   kV2_EXT TRT_DEPRECATED_ENUM = 1,
@@ -53,6 +55,7 @@ constexpr int32_t EnumMax<PluginVersion>() noexcept {
   return 5;
 }
 
+/// Generation of a creator.
 enum class PluginCreatorVersion : int32_t {
   kV1 TRT_DEPRECATED_ENUM = 0,
   kV1_PYTHON TRT_DEPRECATED_ENUM = 64,
@@ -62,6 +65,8 @@ constexpr int32_t EnumMax<PluginCreatorVersion>() noexcept {
   return 2;
 }
 
+/// Base of the second generation. Only IPluginV2DynamicExt can be added: the others have implicit
+/// batches.
 class IPluginV2 {
  public:
   virtual ~IPluginV2() noexcept = default;
@@ -95,6 +100,7 @@ class IPluginV2 {
   IPluginV2& operator=(IPluginV2&&) = default;
 };
 
+/// Second generation with output types.
 class IPluginV2Ext : public IPluginV2 {
  public:
   ~IPluginV2Ext() noexcept override = default;
@@ -126,6 +132,7 @@ class IPluginV2Ext : public IPluginV2 {
                                    PluginFormat, int32_t) noexcept {}
 };
 
+/// Second generation with a type for each operand.
 class IPluginV2IOExt : public IPluginV2Ext {
  public:
   ~IPluginV2IOExt() noexcept override = default;
@@ -149,6 +156,7 @@ class IPluginV2IOExt : public IPluginV2Ext {
 
 namespace nvinfer1::v_1_0 {
 
+/// Makes plugins of the second generation. Must outlive its registration.
 class IPluginCreator : public v_1_0::IPluginCreatorInterface {
  public:
   ~IPluginCreator() noexcept override = default;

@@ -8,6 +8,7 @@ namespace nvonnxparser {
 
 class IOnnxConfig;
 
+/// Settings of a parser run.
 class IOnnxConfig {
  public:
   using Verbosity = int32_t;

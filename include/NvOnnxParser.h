@@ -50,6 +50,7 @@ constexpr int32_t EnumMax<ErrorCode>() noexcept {
   return 15;
 }
 
+/// Switches of the parser.
 enum class OnnxParserFlag : int32_t {
   kNATIVE_INSTANCENORM = 0,
   kENABLE_UINT8_AND_ASYMMETRIC_QUANTIZATION_DLA = 1,
@@ -131,6 +132,7 @@ class IParser {
   IParser& operator=(IParser&&) = default;
 };
 
+/// Puts the weights of an ONNX model into an engine that was built to be refitted.
 class IParserRefitter {
  public:
   virtual ~IParserRefitter() noexcept = default;

@@ -11,7 +11,9 @@
 #include "api/runtime.h"
 #include "check/compile_checked.h"
 #include "network/network.h"
+#include "ops/structure.h"
 #include "plan/plan_file.h"
+#include "plugin/instance.h"
 #include "tenon/device.h"
 
 namespace tenon::api {
@@ -53,6 +55,29 @@ Result<Backend> chosen_backend(int32_t device, int32_t max_threads, Logger& logg
   return cpu_backend(max_threads);
 }
 
+/// Plans with plugins need their creators, where they are built and where they are run.
+Status find_creators(const Graph& graph) {
+  for (const auto& node : graph.nodes()) {
+    if (const auto* plugin = node->as<Plugin>())
+      TENON_TRY(plugin::Instance::find_creator({plugin->type, plugin->version, plugin->space}));
+    for (const auto& body : node->bodies) TENON_TRY(find_creators(*body));
+  }
+  return {};
+}
+
+/// Layers that the application wants in 32 bits keep them where precisions are constraints.
+void keep_precisions(const BuilderConfig& config, const INetworkDefinition& network,
+                     PassOptions& options) {
+  const bool constrained = config.getFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS) ||
+                           config.getFlag(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS);
+  if (!constrained || !options.precision.has_value()) return;
+  for (int32_t i = 0; i < network.getNbLayers(); ++i) {
+    const ILayer& layer = *network.getLayer(i);
+    if (layer.precisionIsSet() && layer.getPrecision() == nvinfer1::DataType::kFLOAT)
+      options.disabled.push_back(fmt::format("lower_precision:{}", layer.getName()));
+  }
+}
+
 /// Whether the plan keeps what refitting needs.
 bool is_refittable(const BuilderConfig& config) {
   return config.getFlag(BuilderFlag::kREFIT) || config.getFlag(BuilderFlag::kREFIT_IDENTICAL) ||
@@ -70,6 +95,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   CompileRequest request;
   Progress progress(settings->getProgressMonitor());
   TENON_ASSIGN(request.graph, definition->finished_graph());
+  TENON_TRY(find_creators(*request.graph));
   TENON_TRY(progress.network_done());
   const bool refittable = is_refittable(*settings);
   std::unique_ptr<Graph> recipe = refittable ? request.graph->clone() : nullptr;
@@ -79,6 +105,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   TENON_TRY(request.backend.device->activate());
   const bool strongly_typed = definition->getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   request.passes = pass_options(*settings, *request.backend.device, strongly_typed, *reporter_);
+  keep_precisions(*settings, *definition, request.passes);
   request.select.level = request.passes.level;
   request.select.average_runs = settings->getAvgTimingIterations();
   request.select.max_candidates = settings->getMaxNbTactics();

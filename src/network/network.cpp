@@ -104,14 +104,17 @@ void Network::removeTensor(ITensor& tensor) noexcept {
 
 bool Network::markDebug(ITensor& tensor) noexcept {
   const TensorHandle* handle = own(tensor, "markDebug");
-  return handle != nullptr && debug_tensors_.insert(handle->value()->name).second;
+  if (handle == nullptr) return false;
+  reporter_->report(unsupported(
+      "markDebug('{}'): tensors are not shown to debug listeners; mark it as an output instead",
+      handle->getName()));
+  return false;
 }
-bool Network::unmarkDebug(ITensor& tensor) noexcept {
-  const TensorHandle* handle = own(tensor, "unmarkDebug");
-  return handle != nullptr && debug_tensors_.erase(handle->value()->name) > 0;
+bool Network::unmarkDebug(ITensor&) noexcept {
+  return false;
 }
-bool Network::isDebugTensor(const ITensor& tensor) const noexcept {
-  return debug_tensors_.count(tensor.getName()) > 0;
+bool Network::isDebugTensor(const ITensor&) const noexcept {
+  return false;
 }
 bool Network::markUnfusedTensorsAsDebugTensors() noexcept {
   return false;

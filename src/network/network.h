@@ -235,7 +235,6 @@ class Network final : public INetworkDefinition {
   int stale_ = 0;
   std::map<const void*, std::string> weight_names_;
   std::set<std::string> refittable_;
-  std::set<std::string> debug_tensors_;
   mutable std::vector<std::unique_ptr<TensorHandle>> handles_;
   mutable std::map<const Value*, TensorHandle*> by_value_;
 };

@@ -315,6 +315,26 @@ TEST(Config, RefusalsHaveReasons) {
   EXPECT_TRUE(session.log.complained("kREFIT"));
 }
 
+TEST(Config, LayerPrecisionsAreObeyed) {
+  // 1 + 2^-12 is not a number of 16 bits: only a layer in 32 bits keeps it.
+  const auto result = [](bool obey) {
+    Session session;
+    ITensor* x = session.input("x", DataType::kFLOAT, {1, 64});
+    auto* layer = session.network->addMatrixMultiply(
+        *x, MatrixOperation::kNONE, *session.constant({64, 1}, F(64, 1 + 1.0F / 4096)),
+        MatrixOperation::kNONE);
+    layer->setName("exact");
+    layer->setPrecision(DataType::kFLOAT);
+    session.output(layer->getOutput(0), "y");
+    session.config->setFlag(BuilderFlag::kBF16);
+    if (obey) session.config->setFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
+    return session.run({{"x", floats({1, 64}, F(64, 1))}})["y"].values<float>()[0];
+  };
+  EXPECT_NEAR(result(true), 64 + 64.0F / 4096, 1e-4);
+  // Without the constraint the build is free; where the processor computes in 16 bits it does.
+  EXPECT_NEAR(result(false), 64, 0.1);
+}
+
 TEST(Plan, DamageIsNoticed) {
   Dynamic session;
   ASSERT_TRUE(session.build());

@@ -1,5 +1,6 @@
 // The kernel of last resort on the CPU: the operator table's reference evaluation.
 #include "kernels/reference/strided.h"
+#include "ops/structure.h"
 #include "ops/table.h"
 
 namespace tenon::tactics::reference {
@@ -32,7 +33,8 @@ class ReferenceKernel final : public Kernel {
 
 }  // namespace
 
-Support supports(const Problem&) {
+Support supports(const Problem& problem) {
+  if (problem.node->is<tenon::Plugin>()) return Support::no("plugins run themselves");
   return {};
 }
 std::vector<std::string> configs(const Problem& problem) {

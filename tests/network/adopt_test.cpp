@@ -1,0 +1,119 @@
+// A graph that an importer made, seen and changed through the layer classes of the surface.
+#include <gtest/gtest.h>
+
+#include "network/network.h"
+#include "ops/ops.h"
+#include "ops/table.h"
+
+namespace tenon::network {
+namespace {
+
+class Silent final : public nvinfer1::ILogger {
+ public:
+  void log(Severity severity, const char* message) noexcept override {
+    if (severity <= Severity::kERROR) errors.emplace_back(message);
+  }
+  std::vector<std::string> errors;
+};
+
+/// x -> conv -> relu -> flatten -> softmax.
+class Adopt : public testing::Test {
+ protected:
+  Adopt() {
+    builder_.reset(nvinfer1::createInferBuilder(log_));
+    owner_.reset(builder_->createNetworkV2(0));
+    network_ = dynamic_cast<Network*>(owner_.get());
+    auto graph = std::make_unique<Graph>();
+    Value* x = graph->add_input("x", {tenon::DataType::kFloat32, {Dim::symbol("n"), 2, 4, 4}});
+    const std::vector<float> numbers(3 * 2 * 3 * 3, 1.0F);
+    Value* w = graph->add_constant(
+        Tensor::of<float>(tenon::DataType::kFloat32, {3, 2, 3, 3}, numbers), "w");
+    Conv conv;
+    conv.pads_begin = conv.pads_end = {1, 1};
+    Value* value = add(*graph, std::make_unique<Conv>(conv), {x, w}, "conv");
+    value = add(*graph, std::make_unique<Pointwise>(PointwiseFunction::k_relu), {value}, "relu");
+    value = add(*graph, std::make_unique<Flatten>(), {value}, "flat");
+    Softmax softmax;
+    softmax.axes = {-1};
+    value = add(*graph, std::make_unique<Softmax>(softmax), {value}, "soft");
+    value->name = "y";
+    graph->add_output(value);
+    EXPECT_TRUE(network_->adopt(std::move(graph)).ok());
+  }
+  static Value* add(Graph& graph, std::unique_ptr<Op> op, std::vector<Value*> inputs,
+                    const char* name) {
+    Node* node = graph.add_node(std::move(op), std::move(inputs), 1, name);
+    EXPECT_TRUE(infer_node(*node).ok());
+    return node->output();
+  }
+
+  Silent log_;
+  std::unique_ptr<nvinfer1::IBuilder> builder_;
+  std::unique_ptr<nvinfer1::INetworkDefinition> owner_;
+  Network* network_ = nullptr;
+};
+
+TEST_F(Adopt, LayersAreOfTheirClasses) {
+  // The weights are the convolution's, no layer of their own.
+  ASSERT_EQ(network_->getNbLayers(), 4);
+  EXPECT_EQ(network_->getLayer(0)->getType(), LayerType::kCONVOLUTION);
+  auto* conv = dynamic_cast<nvinfer1::IConvolutionLayer*>(network_->getLayer(0));
+  ASSERT_NE(conv, nullptr);
+  EXPECT_STREQ(conv->getName(), "conv");
+  EXPECT_EQ(conv->getNbOutputMaps(), 3);
+  EXPECT_EQ(conv->getKernelSizeNd().d[0], 3);
+  EXPECT_EQ(conv->getPaddingNd().d[1], 1);
+  EXPECT_EQ(conv->getStrideNd().d[0], 1);
+  EXPECT_EQ(conv->getKernelWeights().count, 54);
+  EXPECT_EQ(conv->getBiasWeights().count, 0);
+  auto* relu = dynamic_cast<nvinfer1::IActivationLayer*>(network_->getLayer(1));
+  ASSERT_NE(relu, nullptr);
+  EXPECT_EQ(relu->getActivationType(), ActivationType::kRELU);
+  EXPECT_EQ(relu->getInput(0), conv->getOutput(0));
+  auto* soft = dynamic_cast<nvinfer1::ISoftMaxLayer*>(network_->getLayer(3));
+  ASSERT_NE(soft, nullptr);
+  EXPECT_EQ(soft->getAxes(), 2U);
+  EXPECT_EQ(network_->getInput(0)->getDimensions().d[0], -1);
+  EXPECT_STREQ(network_->getOutput(0)->getName(), "y");
+}
+
+TEST_F(Adopt, LayersCanBeChanged) {
+  auto* relu = dynamic_cast<nvinfer1::IActivationLayer*>(network_->getLayer(1));
+  relu->setActivationType(ActivationType::kTANH);
+  auto graph = network_->finished_graph();
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  bool found = false;
+  for (const auto& node : (*graph)->nodes())
+    found = found || (node->name == "relu" && node->op->name() == "tanh");
+  EXPECT_TRUE(found);
+  EXPECT_EQ((*graph)->outputs()[0]->name, "y");
+  auto* flat = dynamic_cast<nvinfer1::IShuffleLayer*>(network_->getLayer(2));
+  ASSERT_NE(flat, nullptr);
+  flat->setZeroIsPlaceholder(false);
+  EXPECT_EQ(log_.errors.size(), 1U) << "a flatten holds more than a shuffle can say";
+}
+
+TEST_F(Adopt, LayersCanBeAddedBehind) {
+  auto* sum = network_->addReduce(*network_->getOutput(0), ReduceOperation::kSUM, 2, false);
+  network_->unmarkOutput(*network_->getOutput(0));
+  network_->markOutput(*sum->getOutput(0));
+  EXPECT_EQ(sum->getOutput(0)->getDimensions().nbDims, 1);
+  EXPECT_EQ(network_->getNbLayers(), 5);
+  EXPECT_TRUE(network_->finished_graph().ok());
+}
+
+TEST_F(Adopt, InputsCanBeExchanged) {
+  ITensor* other = network_->addInput("other", nvinfer1::DataType::kFLOAT, {4, {2, 2, 8, 8}});
+  network_->getLayer(0)->setInput(0, *other);
+  EXPECT_EQ(network_->getLayer(1)->getOutput(0)->getDimensions().d[2], 8);
+  network_->removeTensor(*network_->getInput(0));
+  EXPECT_EQ(network_->getNbInputs(), 1);
+  EXPECT_TRUE(network_->finished_graph().ok());
+}
+
+TEST_F(Adopt, NothingIsAdoptedTwice) {
+  EXPECT_FALSE(network_->adopt(std::make_unique<Graph>()).ok());
+}
+
+}  // namespace
+}  // namespace tenon::network
