@@ -32,6 +32,9 @@ struct ValueList {
 
 using Opsets = std::map<std::string, int64_t>;
 
+/// A name as messages show it, cut where it is very long.
+std::string cut(const std::string& text);
+
 /// Name of an element of a sequence that is a graph input or output.
 std::string element_name(const std::string& list, size_t index);
 

@@ -5,6 +5,7 @@
 #include "network/convert.h"
 #include "onnx/model_file.h"
 #include "onnx/node_order.h"
+#include "onnx/plugin_lookup.h"
 #include "onnx_proto/onnx.pb.h"
 
 namespace tenon::importer {
@@ -45,6 +46,9 @@ void Parser::configure(ImportOptions& options) const {
   options.log = &network_.reporter();
   options.double_as_float = true;
   options.plugins_first = getFlag(OnnxParserFlag::kENABLE_PLUGIN_OVERRIDE);
+  nvinfer1::IPluginRegistry& registry = network_.getBuilder().getPluginRegistry();
+  options.plugin = [&registry](const PluginCall& call) { return call_plugin(registry, call); };
+  options.has_plugin = [&registry](std::string_view name) { return has_creator(registry, name); };
 }
 
 /// Applications can bind what the surface has a word for.
