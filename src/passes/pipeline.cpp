@@ -29,6 +29,9 @@ constexpr std::string_view kPipeline[] = {
     "merge_equal",
     "straighten_gathers",
     "gather_to_slice",
+    // The transpose behind attention meets the exporter's.
+    "simplify",
+    "lift_products",
     "sink_reshapes",
     // Attention adds transposes that cancel others, sinking adds reshapes that do.
     "simplify",
