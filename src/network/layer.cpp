@@ -32,7 +32,7 @@ void LayerCore::set_operand(int32_t index, ITensor& tensor) {
   if (index >= operand_count()) operands_.resize(static_cast<size_t>(index) + 1);
   operands_[static_cast<size_t>(index)] = handle;
   if (imported_) nodes_[0]->set_input(index, handle->value());
-  touch();
+  network_.mark_stale(*this);
 }
 
 void LayerCore::set_result_type(int32_t index, std::optional<PublicType> type) {
@@ -84,6 +84,7 @@ bool LayerCore::editable() const {
 }
 
 void LayerCore::touch() {
+  imported_ = false;
   if (state_ != State::kStale) network_.mark_stale(*this);
 }
 

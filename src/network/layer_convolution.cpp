@@ -24,8 +24,16 @@ class ConvolutionBase : public LayerOf<Interface, kType> {
   }
   TENON_LAYER_CHECKED(int64_t, NbOutputMaps, maps_, value >= 1, "at least 1")
   TENON_LAYER_CHECKED(int64_t, NbGroups, groups_, value >= 1, "at least 1")
-  TENON_LAYER_ATTRIBUTE(Weights, KernelWeights, kernel_)
-  TENON_LAYER_ATTRIBUTE(Weights, BiasWeights, bias_)
+  void setKernelWeights(Weights value) noexcept override {
+    assign(kernel_, value);
+    kernel_given_ = true;
+  }
+  Weights getKernelWeights() const noexcept override { return kernel_; }
+  void setBiasWeights(Weights value) noexcept override {
+    assign(bias_, value);
+    bias_given_ = true;
+  }
+  Weights getBiasWeights() const noexcept override { return bias_; }
   TENON_WINDOW_PADDING()
   TENON_WINDOW_DIMS(StrideNd, stride, 1)
   TENON_WINDOW_DIMS(DilationNd, dilation, 1)
@@ -45,13 +53,13 @@ class ConvolutionBase : public LayerOf<Interface, kType> {
 
  protected:
   Value* kernel(Emitter& e, int64_t first, int64_t second) const {
-    if (has_operand(1)) return in(1);
+    if (has_operand(1) && !kernel_given_) return in(1);
     Extents extents = {first, second};
     extents.insert(extents.end(), window_.size.d, window_.size.d + window_.size.nbDims);
     return this->weights(e, kernel_, std::move(extents), "kernel");
   }
   Value* bias(Emitter& e) const {
-    if (has_operand(2)) return in(2);
+    if (has_operand(2) && !bias_given_) return in(2);
     return bias_.count == 0 ? nullptr : this->weights(e, bias_, {maps_}, "bias");
   }
   /// Channels of the input; -1 after a failure.
@@ -84,6 +92,7 @@ class ConvolutionBase : public LayerOf<Interface, kType> {
 
   int64_t maps_, groups_ = 1;
   Weights kernel_, bias_;
+  bool kernel_given_ = false, bias_given_ = false;  ///< After it came with tensors for them.
   Window window_;
 };
 

@@ -170,7 +170,8 @@ bool Network::setWeightsName(Weights weights, const char* name) noexcept {
                "weights and a name"))
     return false;
   weight_names_[weights.values] = name;
-  for (const auto& layer : layers_) layer->touch();
+  for (const auto& layer : layers_)
+    if (!layer->is_imported()) layer->touch();
   return true;
 }
 void Network::setErrorRecorder(IErrorRecorder* recorder) noexcept {
