@@ -54,6 +54,7 @@ lint: build  ## Run clang-tidy, the layer check and the style figures
 docs: build  ## Regenerate the generated parts of docs/
 	@python3 tools/folder_map.py --write docs/architecture.md
 	@$(BUILD)/bin/tenon exec --helpMarkdown > docs/trtexec.md
+	@python3 tools/api_surface.py --page docs/api.md
 	@ctest --test-dir $(BUILD) -R 'onnx_suite_(data|engine)' --quiet
 	@python3 tests/onnx/support_page.py $(BUILD)/onnx_suite_engine.tsv src/onnx/onnx.def docs/onnx_support.md
 
