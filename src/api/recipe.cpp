@@ -47,6 +47,7 @@ std::map<std::string, std::string> recipe_of(const PassOptions& passes) {
            passes.precision ? std::string(name_of(*passes.precision)) : std::string()},
           {"refit.half_as", passes.half_as ? std::string(name_of(*passes.half_as)) : std::string()},
           {"refit.quantized_weights", passes.quantized_weights ? "1" : "0"},
+          {"refit.quantized_regions", passes.quantized_regions ? "1" : "0"},
           {"refit.channels_last", passes.channels_last ? "1" : "0"}};
 }
 
@@ -61,6 +62,7 @@ Result<Plan> optimize_again(const Plan& plan, std::unique_ptr<Graph> network,
   request.passes.precision = data_type_by_name(value_of(plan, "refit.precision"));
   request.passes.half_as = data_type_by_name(value_of(plan, "refit.half_as"));
   request.passes.quantized_weights = value_of(plan, "refit.quantized_weights") != "0";
+  request.passes.quantized_regions = value_of(plan, "refit.quantized_regions") != "0";
   request.passes.channels_last = value_of(plan, "refit.channels_last") != "0";
   request.select.level = 0;
   const DeviceProperties& properties = backend.device->properties();

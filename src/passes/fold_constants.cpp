@@ -5,7 +5,7 @@
 
 #include "ops/ops.h"
 #include "ops/table.h"
-#include "passes/pass.h"
+#include "passes/quantized.h"
 
 namespace tenon {
 namespace {
@@ -32,8 +32,8 @@ bool operands_constant(const Node& node) {
 /// Quantized weights stay quantized where kernels read them so: folding them would only make them
 /// larger.
 bool keeps_weights_small(const Node& node, const PassOptions& options) {
-  return options.quantized_weights && node.is<Dequantize>() &&
-         node.input(0)->constant()->count() > 1;
+  if (!node.is<Dequantize>() || node.input(0)->constant()->count() <= 1) return false;
+  return options.quantized_weights || (options.quantized_regions && gives_quantized_weights(node));
 }
 
 /// Weights of a wider type are worth their memory: else each run converts them.

@@ -37,6 +37,8 @@ struct PassOptions {
   std::optional<DataType> half_as;
   /// Kernels read quantized weights as they are.
   bool quantized_weights = true;
+  /// The device has kernels for convolutions and products of 8-bit integers.
+  bool quantized_regions = true;
   /// Device facts that passes ask for.
   bool channels_last = true;
   bool squeeze_regions = true;  ///< The device has a kernel for squeeze and excitation.

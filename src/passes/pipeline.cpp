@@ -11,6 +11,10 @@ namespace {
 /// The order. One line a step; a pass may come several times.
 constexpr std::string_view kPipeline[] = {
     "widen_half",
+    // Which weights stay quantized follows from what they meet.
+    "sink_dequantize",
+    "hoist_quantize",
+    "cancel_quantize",
     "fold_constants",
     "lower_einsum",
     "simplify",
@@ -40,6 +44,13 @@ constexpr std::string_view kPipeline[] = {
     "fold_into_weights",
     // Products whose scales and shifts are in their weights by now.
     "merge_products",
+    // Quantization moves to where it meets products, which take it in before casts part them.
+    "sink_dequantize",
+    "hoist_quantize",
+    "cancel_quantize",
+    "fold_constants",
+    "fuse_quantized",
+    "unpack_weights",
     "lower_precision",
     // Casts of weights.
     "fold_constants",

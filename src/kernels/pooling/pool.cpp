@@ -12,11 +12,15 @@ PoolPixel pixel_for(Isa isa) {
   return pool_pixel_generic();
 }
 
+int64_t size_of(PoolType type) {
+  return type == PoolType::f32 ? 4 : type == PoolType::bf16 ? 2 : 1;
+}
+
 }  // namespace
 
 void pool(const PoolProblem& problem, const void* input, void* output, ThreadPool& threads) {
   const PoolPixel pixel = pixel_for(problem.isa);
-  const int64_t bytes = problem.bf16 ? 2 : 4;
+  const int64_t bytes = size_of(problem.type);
   const int64_t image_bytes = problem.in_height * problem.in_width * problem.in_pixel * bytes;
   threads.parallel_for(problem.batch * problem.out_height, 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t row = begin; row < end; ++row) {

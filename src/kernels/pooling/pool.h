@@ -5,12 +5,14 @@
 #include "device/cpu/isa.h"
 #include "device/cpu/thread_pool.h"
 
-/// Max and average pooling over channels-last images of f32 or bf16.
+/// Max and average pooling over channels-last images of f32 or bf16, the former of bytes too.
 namespace tenon::cpu {
+
+enum class PoolType : uint8_t { f32, bf16, i8, u8 };
 
 struct PoolProblem {
   bool average = false;
-  bool bf16 = false;
+  PoolType type = PoolType::f32;
   bool count_padding = false;  ///< Average over the whole window, padding included.
   int64_t batch = 1, channels = 1;
   int64_t in_height = 1, in_width = 1, out_height = 1, out_width = 1;

@@ -67,16 +67,39 @@ void pixel_of(const PoolProblem& p, const T* image, T* out, int64_t y, int64_t x
   }
 }
 
-inline void pixel(const PoolProblem& p, const void* image, void* out, int64_t y, int64_t x) {
-  if (p.bf16) {
-    const auto* from = static_cast<const uint16_t*>(image);
-    auto* to = static_cast<uint16_t*>(out);
-    p.average ? pixel_of<uint16_t, true>(p, from, to, y, x)
-              : pixel_of<uint16_t, false>(p, from, to, y, x);
-  } else {
-    const auto* from = static_cast<const float*>(image);
-    auto* to = static_cast<float*>(out);
-    p.average ? pixel_of<float, true>(p, from, to, y, x)
-              : pixel_of<float, false>(p, from, to, y, x);
+/// The largest byte of each channel.
+template <class T>
+void largest_bytes(const PoolProblem& p, const T* image, T* out, int64_t y, int64_t x) {
+  constexpr int64_t kBytes = 4 * kBlock;
+  const int64_t top = y * p.stride_h - p.pad_top, left = x * p.stride_w - p.pad_left;
+  const Taps rows = taps_inside(top, p.kernel_h, p.dilation_h, p.in_height);
+  const Taps columns = taps_inside(left, p.kernel_w, p.dilation_w, p.in_width);
+  for (int64_t c = 0; c < p.channels; c += kBytes) {
+    const int64_t n = std::min(kBytes, p.channels - c);
+    T largest[kBytes];
+    std::fill_n(largest, n, std::numeric_limits<T>::lowest());
+    for (int64_t i = rows.begin; i < rows.end; ++i) {
+      for (int64_t j = columns.begin; j < columns.end; ++j) {
+        const int64_t at = (top + i * p.dilation_h) * p.in_width + left + j * p.dilation_w;
+        const T* tap = image + at * p.in_pixel + c;
+        for (int64_t k = 0; k < n; ++k) largest[k] = tap[k] > largest[k] ? tap[k] : largest[k];
+      }
+    }
+    std::copy_n(largest, n, out + c);
   }
+}
+
+template <class T>
+void real_pixel(const PoolProblem& p, const void* image, void* out, int64_t y, int64_t x) {
+  const auto* from = static_cast<const T*>(image);
+  auto* to = static_cast<T*>(out);
+  p.average ? pixel_of<T, true>(p, from, to, y, x) : pixel_of<T, false>(p, from, to, y, x);
+}
+
+inline void pixel(const PoolProblem& p, const void* image, void* out, int64_t y, int64_t x) {
+  if (p.type == PoolType::f32) return real_pixel<float>(p, image, out, y, x);
+  if (p.type == PoolType::bf16) return real_pixel<uint16_t>(p, image, out, y, x);
+  if (p.type == PoolType::i8)
+    return largest_bytes(p, static_cast<const int8_t*>(image), static_cast<int8_t*>(out), y, x);
+  largest_bytes(p, static_cast<const uint8_t*>(image), static_cast<uint8_t*>(out), y, x);
 }

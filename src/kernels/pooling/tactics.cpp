@@ -21,6 +21,14 @@ int64_t pad_before(const Pool& op, size_t axis, int64_t in, int64_t out, int64_t
   return op.pad_mode == PadMode::kSameUpper ? total / 2 : total - total / 2;
 }
 
+std::optional<cpu::PoolType> pool_type(DataType type) {
+  if (type == DataType::kFloat32) return cpu::PoolType::f32;
+  if (type == DataType::kBFloat16) return cpu::PoolType::bf16;
+  if (type == DataType::kInt8) return cpu::PoolType::i8;
+  if (type == DataType::kUInt8) return cpu::PoolType::u8;
+  return std::nullopt;
+}
+
 cpu::PoolProblem describe(const Problem& problem) {
   const auto& op = *problem.node->as<Pool>();
   const Extents &in = problem.input(0).extents, &out = problem.output().extents;
@@ -28,7 +36,7 @@ cpu::PoolProblem describe(const Problem& problem) {
   cpu::PoolProblem p;
   p.average = op.function == PoolFunction::kAverage;
   p.count_padding = op.count_include_pad;
-  p.bf16 = problem.input(0).type == DataType::kBFloat16;
+  p.type = *pool_type(problem.input(0).type);
   p.isa = cpu::isa_up_to(problem.isa_limit);
   p.batch = in[0];
   p.channels = in[1];
@@ -73,9 +81,11 @@ Support supports(const Problem& problem) {
   if (op == nullptr) return Support::no("not pooling");
   if (op->function == PoolFunction::kLp) return Support::no("Lp pooling");
   if (problem.outputs.size() != 1) return Support::no("indices are wanted");
-  const DataType type = problem.input(0).type;
-  if (type != DataType::kFloat32 && type != DataType::kBFloat16)
-    return Support::no("the type is neither f32 nor bf16");
+  const auto type = pool_type(problem.input(0).type);
+  if (!type) return Support::no("the type is none of f32, bf16, i8 and u8");
+  if (*type != cpu::PoolType::f32 && *type != cpu::PoolType::bf16 &&
+      op->function != PoolFunction::kMax)
+    return Support::no("an average of bytes");
   if (problem.input(0).rank() > 4) return Support::no("three spatial axes");
   if (op->count_include_pad && op->pad_mode != PadMode::kExplicit)
     return Support::no("SAME padding that counts for the average");

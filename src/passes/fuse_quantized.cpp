@@ -1,0 +1,137 @@
+// Convolutions and products of dequantized bytes become regions that are computed in integers: the
+// dequantization of both operands, the product, what follows it (bias, activation, a residual that
+// is dequantized on the way) and, where there is one, the quantization of the result. A pair of
+// quantization and dequantization inside the chain stays where it rounds. Must run after the
+// propagation of quantization and before fuse_epilogue and lower_precision.
+#include <algorithm>
+
+#include "ops/ops.h"
+#include "ops/region.h"
+#include "passes/quantized.h"
+
+namespace tenon {
+namespace {
+
+/// Longer chains are left to other regions.
+constexpr size_t kMaxSteps = 12;
+
+class Chain {
+ public:
+  Chain(Graph& graph, const PassContext& context, Node& anchor)
+      : graph_(graph), context_(context), steps_{&anchor}, running_(anchor.output()) {}
+
+  /// Follows the only user as long as kernels can.
+  void grow() {
+    while (steps_.size() <= kMaxSteps && take_next()) {
+    }
+    if (end_ > 0) steps_.resize(end_);  // What is behind the last quantization works on floats.
+  }
+
+  const std::vector<Node*>& steps() const { return steps_; }
+
+ private:
+  bool take_next() {
+    Node* next = only_user(graph_, running_);
+    if (next == nullptr || !context_.allows_fusion(*next)) return false;
+    if (next->is<Quantize>()     ? !take_quantize(*next)
+        : next->is<Dequantize>() ? !take_dequantize(*next)
+                                 : !take_pointwise(*next))
+      return false;
+    running_ = next->output();
+    return true;
+  }
+
+  bool take_quantize(Node& node) {
+    if (!is_per_tensor(node) || !is_byte_integer(quantized_type(node)) ||
+        node.input(0) != running_ || node.input(0)->type.type != DataType::kFloat32)
+      return false;
+    steps_.push_back(&node);
+    end_ = steps_.size();
+    return true;
+  }
+
+  bool take_dequantize(Node& node) {
+    if (per_tensor_bytes(node.output()) == nullptr || node.input(0) != running_ ||
+        !same_scaling(*steps_.back(), node))
+      return false;
+    steps_.push_back(&node);
+    return true;
+  }
+
+  bool take_pointwise(Node& node) {
+    const auto* pointwise = node.as<Pointwise>();
+    const TensorType& type = node.output()->type;
+    if (pointwise == nullptr || node.inputs().size() > 2 || type.type != DataType::kFloat32 ||
+        type.shape != running_->type.shape)
+      return false;
+    const PointwiseClass category = pointwise_info(pointwise->function).category;
+    if (category != PointwiseClass::arithmetic && category != PointwiseClass::real) return false;
+    for (Value* input : node.inputs())
+      if (input != running_ && input->type.type != DataType::kFloat32) return false;
+    steps_.push_back(&node);
+    return true;
+  }
+
+  Graph& graph_;
+  const PassContext& context_;
+  std::vector<Node*> steps_;  ///< The anchor first.
+  size_t end_ = 0;            ///< Behind the last quantization.
+  Value* running_;
+};
+
+/// The region's own copy of a Dequantize that others use too.
+Node* own_copy(Graph& graph, Node& user, int index) {
+  Node* node = user.input(index)->producer();
+  if (node->output()->uses().size() == 1 && !graph.is_output(node->output())) return node;
+  Node* copy = graph.add_node(node->op->clone(), node->inputs(), 1, node->name);
+  copy->origins = node->origins;
+  copy->output()->type = node->output()->type;
+  user.set_input(index, copy->output());
+  return copy;
+}
+
+/// Dequantizations of the anchor's operands and of residuals come first.
+std::vector<Node*> with_operands(Graph& graph, const std::vector<Node*>& steps) {
+  std::vector<Node*> members = {own_copy(graph, *steps[0], 0), own_copy(graph, *steps[0], 1)};
+  const Value* running = steps[0]->output();
+  for (size_t i = 1; i < steps.size(); ++i) {
+    Node& step = *steps[i];
+    if (step.is<Pointwise>())
+      for (int k = 0; k < static_cast<int>(step.inputs().size()); ++k)
+        if (step.input(k) != running && per_tensor_bytes(step.input(k)) != nullptr &&
+            step.input(k)->type.shape == step.output()->type.shape)
+          members.push_back(own_copy(graph, step, k));
+    running = step.output();
+  }
+  members.insert(members.end(), steps.begin(), steps.end());
+  return members;
+}
+
+/// "conv1 + add + relu": as without quantization, since its nodes carry generated names.
+std::string region_name(const std::vector<Node*>& steps) {
+  std::string name;
+  for (const Node* step : steps)
+    if (!step->is<Quantize>() && !step->is<Dequantize>())
+      name += (name.empty() ? "" : " + ") + step->name;
+  return name;
+}
+
+}  // namespace
+
+bool fuse_quantized(Graph& graph, PassContext& context) {
+  if (!context.options().quantized_regions) return false;
+  std::vector<Node*> anchors;
+  for (const auto& node : graph.nodes())
+    if (can_anchor_quantized(*node) && context.allows_fusion(*node)) anchors.push_back(node.get());
+  // From the back: where two anchors meet in a sum, the later one takes it.
+  for (auto it = anchors.rbegin(); it != anchors.rend(); ++it) {
+    Chain chain(graph, context, **it);
+    chain.grow();
+    const std::string name = region_name(chain.steps());
+    make_region(graph, with_operands(graph, chain.steps()), name);
+    context.applied(name + " in 8-bit integers");
+  }
+  return !anchors.empty();
+}
+
+}  // namespace tenon

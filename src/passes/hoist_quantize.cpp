@@ -1,0 +1,69 @@
+// Quantization moves towards the start, in front of operators that only move elements or choose the
+// largest (rounding keeps the order): these then work on bytes, and it joins the operator that
+// computed them. Must run before cancel_quantize.
+#include "ops/ops.h"
+#include "passes/quantized.h"
+
+namespace tenon {
+namespace {
+
+/// Operators that keep all elements: what is dropped later would be quantized for nothing.
+bool commutes(const Node& node) {
+  if (const auto* pool = node.as<Pool>())
+    return pool->function == PoolFunction::kMax && node.outputs().size() == 1;
+  return is_reshape(&node) || node.is<Transpose>() || node.is<Concat>() ||
+         node.is<DepthToSpace>() || node.is<SpaceToDepth>();
+}
+
+/// The value as the Quantize gives it.
+Value* quantized(Graph& graph, Value* value, const Node& like) {
+  std::vector<Value*> inputs = like.inputs();
+  inputs[0] = value;
+  return add_op(graph, like.op->clone(), std::move(inputs), like);
+}
+
+bool rises(const Node& quantize) {
+  const auto scale = scalar_of(quantize.input(1));
+  return scale.has_value() && *scale > 0;
+}
+
+/// Whether it moved; what takes its place goes to `moved`.
+bool hoist(Graph& graph, Node& quantize, std::vector<Node*>& moved) {
+  if (!is_per_tensor(quantize) || !is_byte_integer(quantized_type(quantize)) || !rises(quantize))
+    return false;
+  Value* value = quantize.input(0);
+  Node* before = value->producer();
+  if (before == nullptr || !commutes(*before) || only_user(graph, value) != &quantize) return false;
+  if (graph.is_output(quantize.output())) return false;
+  const int operands = before->is<Concat>() ? static_cast<int>(before->inputs().size()) : 1;
+  for (int i = 0; i < operands; ++i) {
+    before->set_input(i, quantized(graph, before->input(i), quantize));
+    moved.push_back(before->input(i)->producer());
+  }
+  graph.replace_uses(quantize.output(), value);
+  value->type.type = quantized_type(quantize);
+  // Nothing else uses what it read: it is dead, and must not count as a use.
+  graph.erase(&quantize);
+  return true;
+}
+
+}  // namespace
+
+bool hoist_quantize(Graph& graph, PassContext& context) {
+  bool changed = false;
+  std::vector<Node*> open;
+  for (const auto& node : graph.nodes())
+    if (node->is<Quantize>() && !node->output()->uses().empty()) open.push_back(node.get());
+  // What it moves over may have another in front.
+  while (!open.empty()) {
+    Node& quantize = *open.back();
+    open.pop_back();
+    const std::string name = quantize.name;
+    if (!context.allows(quantize) || !hoist(graph, quantize, open)) continue;
+    context.applied(name + " moves to the front");
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace tenon

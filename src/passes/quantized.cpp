@@ -1,0 +1,156 @@
+#include "passes/quantized.h"
+
+#include <algorithm>
+
+#include "ops/ops.h"
+
+namespace tenon {
+namespace {
+
+/// Products of bytes, this many, stay inside i32.
+constexpr int64_t kMaxDepth = 65536;
+
+int64_t block_size_of(const Node& node) {
+  if (const auto* quantize = node.as<Quantize>()) return quantize->block_size;
+  return node.as<Dequantize>()->block_size;
+}
+
+int64_t positive_axis(const Node& node) {
+  const auto* quantize = node.as<Quantize>();
+  const int64_t axis = quantize != nullptr ? quantize->axis : node.as<Dequantize>()->axis;
+  return axis < 0 ? axis + static_cast<int64_t>(node.input(0)->type.shape.size()) : axis;
+}
+
+bool same_numbers(const Value* a, const Value* b) {
+  const Tensor &x = *a->constant(), &y = *b->constant();
+  if (x.count() != y.count()) return false;
+  for (int64_t i = 0; i < x.count(); ++i)
+    if (x.as_double(i) != y.as_double(i)) return false;
+  return true;
+}
+
+bool all_zero(const Value* zero) {
+  if (zero == nullptr) return true;
+  for (int64_t i = 0; i < zero->constant()->count(); ++i)
+    if (zero->constant()->as_int64(i) != 0) return false;
+  return true;
+}
+
+/// Every weight without its zero point is an i8.
+bool weights_fit(const Node& node) {
+  const Value* zero = node.input(2);
+  const Tensor& weights = *node.input(0)->constant();
+  if (weights.type() == DataType::kInt8 && all_zero(zero)) return true;
+  const int64_t zeros = zero == nullptr ? 0 : zero->constant()->count();
+  if (zeros > 1) return false;  // Zero points of their own for each channel.
+  const int64_t shift = zeros == 0 ? 0 : zero->constant()->as_int64(0);
+  for (int64_t i = 0; i < weights.count(); ++i)
+    if (const int64_t w = weights.as_int64(i) - shift; w < -128 || w > 127) return false;
+  return true;
+}
+
+/// The scales of the weights go along `axis`, or there is one.
+bool scales_along(const Node& weights, int64_t axis) {
+  return weights.input(1)->constant()->count() == 1 || positive_axis(weights) == axis;
+}
+
+bool fits_convolution(const Node& node, const Node& weights) {
+  const auto* conv = node.as<Conv>();
+  const Extents extents = weights.input(0)->constant()->extents();
+  if (conv->groups != 1 || extents.size() < 3 || extents.size() > 5) return false;
+  return element_count(extents) / std::max<int64_t>(extents[0], 1) <= kMaxDepth &&
+         scales_along(weights, 0);
+}
+
+bool fits_product(const Node& node, const Node& weights) {
+  const auto* matmul = node.as<MatMul>();
+  const Extents extents = weights.input(0)->constant()->extents();
+  if (matmul->transpose_a || extents.size() != 2 || node.input(0)->type.shape.size() < 2)
+    return false;
+  const int64_t columns = matmul->transpose_b ? 0 : 1;
+  return extents[1 - columns] <= kMaxDepth && scales_along(weights, columns);
+}
+
+/// Transposed weights, which may become weights that are transposed.
+bool feeds_product(const Value& value) {
+  const auto uses = value.uses();
+  return !uses.empty() && std::all_of(uses.begin(), uses.end(), [](const Use& use) {
+    return use.index == 1 && use.node->is<MatMul>() &&
+           per_tensor_bytes(use.node->input(0)) != nullptr;
+  });
+}
+
+}  // namespace
+
+bool has_known_scaling(const Node& node) {
+  if ((!node.is<Quantize>() && !node.is<Dequantize>()) || block_size_of(node) != 0) return false;
+  const Tensor* scale = node.input(1)->constant();
+  if (scale == nullptr || scale->count() == 0) return false;
+  if (!node.has_input(2)) return true;
+  const Tensor* zero = node.input(2)->constant();
+  return zero != nullptr && zero->count() == scale->count();
+}
+
+bool is_per_tensor(const Node& node) {
+  return has_known_scaling(node) && node.input(1)->constant()->count() == 1;
+}
+
+bool is_byte_integer(DataType type) {
+  return type == DataType::kInt8 || type == DataType::kUInt8;
+}
+
+DataType quantized_type(const Node& node) {
+  return node.is<Quantize>() ? node.output()->type.type : node.input(0)->type.type;
+}
+
+bool same_scaling(const Node& a, const Node& b) {
+  if (!has_known_scaling(a) || !has_known_scaling(b) || quantized_type(a) != quantized_type(b))
+    return false;
+  if (!same_numbers(a.input(1), b.input(1))) return false;
+  if (a.input(1)->constant()->count() > 1 && positive_axis(a) != positive_axis(b)) return false;
+  if (a.has_input(2) && b.has_input(2)) return same_numbers(a.input(2), b.input(2));
+  return all_zero(a.input(2)) && all_zero(b.input(2));
+}
+
+int64_t zero_point_of(const Node& node) {
+  return node.has_input(2) ? node.input(2)->constant()->as_int64(0) : 0;
+}
+
+Node* per_tensor_bytes(const Value* value) {
+  if (produced_by<Dequantize>(value) == nullptr) return nullptr;
+  Node* node = value->producer();
+  return is_per_tensor(*node) && is_byte_integer(quantized_type(*node)) &&
+                 value->type.type == DataType::kFloat32
+             ? node
+             : nullptr;
+}
+
+Node* constant_bytes(const Value* value) {
+  if (produced_by<Dequantize>(value) == nullptr) return nullptr;
+  Node* node = value->producer();
+  return has_known_scaling(*node) && is_byte_integer(quantized_type(*node)) &&
+                 node->input(0)->constant() != nullptr && value->type.type == DataType::kFloat32
+             ? node
+             : nullptr;
+}
+
+bool can_anchor_quantized(const Node& node) {
+  if (!node.is<Conv>() && !node.is<MatMul>()) return false;
+  const Node* x = per_tensor_bytes(node.input(0));
+  const Node* weights = constant_bytes(node.input(1));
+  if (x == nullptr || weights == nullptr || x->input(0)->constant() != nullptr) return false;
+  const bool fits =
+      node.is<Conv>() ? fits_convolution(node, *weights) : fits_product(node, *weights);
+  return fits && weights_fit(*weights);
+}
+
+bool gives_quantized_weights(const Node& node) {
+  if (!node.is<Dequantize>() || constant_bytes(node.output()) == nullptr) return false;
+  const auto uses = node.output()->uses();
+  return !uses.empty() && std::all_of(uses.begin(), uses.end(), [](const Use& use) {
+    if (use.node->is<Transpose>()) return feeds_product(*use.node->output());
+    return use.index == 1 && can_anchor_quantized(*use.node);
+  });
+}
+
+}  // namespace tenon

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace tenon {
+
+/// Questions about quantization and its reverse that several passes ask.
+
+/// The Quantize or Dequantize has known numbers: one scale and zero point, or one each along one
+/// axis.
+bool has_known_scaling(const Node& node);
+/// Likewise, and they are the same for the whole tensor.
+bool is_per_tensor(const Node& node);
+/// 8-bit integers; others are computed as reals.
+bool is_byte_integer(DataType type);
+/// The type on the quantized side of a Quantize or Dequantize.
+DataType quantized_type(const Node& node);
+/// Scale, zero point and quantized type are the same: quantize(dequantize(x)) is x.
+bool same_scaling(const Node& a, const Node& b);
+/// The zero point of a per-tensor node.
+int64_t zero_point_of(const Node& node);
+
+/// The Dequantize of 8-bit integers to f32 with one known scale that gives `value`, else null. Its
+/// own operand may be anything.
+Node* per_tensor_bytes(const Value* value);
+/// The Dequantize of constant 8-bit integers to f32 that gives `value`, else null.
+Node* constant_bytes(const Value* value);
+
+/// A convolution or matmul of dequantized bytes with dequantized constant bytes that kernels for
+/// integers compute: one group, one scale for the activations, one scale or one per output channel
+/// for the weights, weights that fit i8 once their zero point is taken off, sums that fit i32.
+bool can_anchor_quantized(const Node& node);
+/// The Dequantize gives the weights of such an anchor, and of nothing else.
+bool gives_quantized_weights(const Node& node);
+
+}  // namespace tenon
