@@ -7,18 +7,6 @@
 
 namespace tenon {
 
-double distance_limit(DataType computed) {
-  switch (computed) {
-    case DataType::kFloat64:
-    case DataType::kFloat32:
-      return 2e-3;  // Winograd convolutions and tf32 come near 1e-3.
-    case DataType::kFloat16:
-      return 2e-2;
-    default:
-      return 1e-1;
-  }
-}
-
 double distance(const Tensor& actual, const Tensor& expected) {
   if (actual.type() != expected.type() || actual.extents() != expected.extents()) return 1;
   double difference = 0, norm = 0;

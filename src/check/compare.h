@@ -4,13 +4,9 @@
 #include <string>
 
 #include "ir/graph.h"
+#include "select/agreement.h"
 
 namespace tenon {
-
-/// The largest distance between a plan's results and the reference's that is rounding: the norm of
-/// the difference over the norm of the reference's. `computed` is the coarsest type that the plan
-/// computes in.
-double distance_limit(DataType computed);
 
 /// Norm of the difference over the norm of `expected`, over elements that are finite in both; 1 for
 /// other types or extents, or where only one is finite. For integers and bools the share of

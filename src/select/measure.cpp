@@ -7,15 +7,6 @@
 namespace tenon {
 namespace {
 
-/// Elements from the first to the last that the operand touches.
-int64_t extent_in_memory(const Operand& operand) {
-  if (operand.dense()) return operand.count();
-  int64_t last = 0;
-  for (size_t i = 0; i < operand.extents.size(); ++i)
-    last += (operand.extents[i] - 1) * operand.strides[i];
-  return last + 1;
-}
-
 /// Random in [-1, 1] for real types; zeros for the others, which are valid indices everywhere.
 Tensor random_contents(DataType type, int64_t count) {
   Tensor tensor(type, {count});
@@ -85,8 +76,9 @@ Status Measurer::wake(const std::function<Status()>& launch, Queue where) {
   return {};
 }
 
-Result<double> Measurer::time(const Problem& problem, const Kernel& kernel, int runs) {
-  std::vector<void*> pointers;
+Result<Measurer::Launch> Measurer::bind(const Problem& problem, const Kernel& kernel) {
+  Launch launch;
+  std::vector<void*>& pointers = launch.pointers;
   for (const auto* operands : {&problem.inputs, &problem.outputs}) {
     for (const Operand& operand : *operands) {
       pointers.push_back(nullptr);
@@ -98,16 +90,42 @@ Result<double> Measurer::time(const Problem& problem, const Kernel& kernel, int 
       TENON_ASSIGN(pointers.back(), buffer(pointers.size() - 1, operand));
     }
   }
-  TENON_ASSIGN(DeviceBuffer workspace, device_.allocate(kernel.workspace_bytes()));
-  LaunchArguments arguments;
-  arguments.inputs = {pointers.data(), problem.inputs.size()};
-  arguments.outputs = {pointers.data() + problem.inputs.size(), problem.outputs.size()};
-  arguments.workspace = workspace.get();
-  TENON_ASSIGN(arguments.queue, queue());
-  TENON_TRY(wake([&] { return kernel.run(arguments); }, arguments.queue));
-  TENON_TRY(kernel.run(arguments));  // Warm: first use pays for pages and caches.
+  TENON_ASSIGN(launch.workspace, device_.allocate(kernel.workspace_bytes()));
+  launch.arguments.inputs = {pointers.data(), problem.inputs.size()};
+  launch.arguments.outputs = {pointers.data() + problem.inputs.size(), problem.outputs.size()};
+  launch.arguments.workspace = launch.workspace.get();
+  TENON_ASSIGN(launch.arguments.queue, queue());
+  return launch;
+}
+
+Status Measurer::run_once(const Problem& problem, const Kernel& kernel, const Launch& launch,
+                          Sample* sample) {
+  const LaunchArguments& arguments = launch.arguments;
+  const Sampler sampler(device_, arguments.queue, problem, arguments.outputs.data());
+  if (sample != nullptr) TENON_TRY(sampler.poison());
+  TENON_TRY(kernel.run(arguments));
   TENON_TRY(device_.synchronize(arguments.queue));
+  if (sample != nullptr) {
+    TENON_ASSIGN(*sample, sampler.read());
+  }
+  return {};
+}
+
+Result<double> Measurer::time(const Problem& problem, const Kernel& kernel, int runs,
+                              Sample* sample) {
+  TENON_ASSIGN(const Launch launch, bind(problem, kernel));
+  const LaunchArguments& arguments = launch.arguments;
+  TENON_TRY(wake([&] { return kernel.run(arguments); }, arguments.queue));
+  // Warm: first use pays for pages and caches.
+  TENON_TRY(run_once(problem, kernel, launch, sample));
   return device_.time(arguments.queue, runs, [&] { return kernel.run(arguments); });
+}
+
+Result<Sample> Measurer::sample(const Problem& problem, const Kernel& kernel) {
+  TENON_ASSIGN(const Launch launch, bind(problem, kernel));
+  Sample sample;
+  TENON_TRY(run_once(problem, kernel, launch, &sample));
+  return sample;
 }
 
 }  // namespace tenon

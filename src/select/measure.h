@@ -6,6 +6,7 @@
 #include "device/cpu/thread_pool.h"
 #include "device/streams.h"
 #include "kernels/tactic.h"
+#include "select/agreement.h"
 
 namespace tenon {
 
@@ -14,9 +15,20 @@ class Measurer {
  public:
   Measurer(Device& device, int threads);
   /// Time of one launch in milliseconds, as the runtime launches it, on a warm device.
-  Result<double> time(const Problem& problem, const Kernel& kernel, int runs);
+  /// `sample` receives what the kernel computed; null for none.
+  Result<double> time(const Problem& problem, const Kernel& kernel, int runs, Sample* sample);
+  /// What the kernel computes from the same contents, in one launch.
+  Result<Sample> sample(const Problem& problem, const Kernel& kernel);
 
  private:
+  struct Launch {
+    std::vector<void*> pointers;
+    DeviceBuffer workspace;
+    LaunchArguments arguments;
+  };
+  Result<Launch> bind(const Problem& problem, const Kernel& kernel);
+  Status run_once(const Problem& problem, const Kernel& kernel, const Launch& launch,
+                  Sample* sample);
   Result<void*> buffer(size_t slot, const Operand& operand);
   Result<Queue> queue();
   Status wake(const std::function<Status()>& launch, Queue where);

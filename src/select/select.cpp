@@ -1,5 +1,7 @@
 #include "select/select.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -17,6 +19,8 @@ namespace {
 
 /// What a later candidate must better the best so far by.
 constexpr double kMargin = 0.97;
+/// The time of a candidate that computed something else than the reference.
+constexpr double kWrong = -1;
 /// Candidates a level times at most.
 constexpr int kCandidates[] = {1, 2, 4, 64, 256, 256};
 
@@ -111,21 +115,67 @@ class Selector {
 
   std::vector<Candidate> measure(const Problem& problem, Shortlist& shortlist) {
     std::vector<Candidate> measured;
+    std::vector<Sample> samples;
     for (size_t i = 0; i < shortlist.fitting.size(); ++i) {
       const auto& [tactic, config] = shortlist.fitting[i];
       Candidate candidate{join_tactic(tactic->name, config), -1, {}};
       if (shortlist.fitting.size() > 1) {
-        auto time = time_of(problem, *tactic, config, shortlist.kernels[i]);
+        auto time = time_of(problem, *tactic, config, shortlist.kernels[i], samples.emplace_back());
         if (!time.ok()) {
           candidate.reason = time.error().message;
           shortlist.unfit.push_back(candidate);
+          samples.pop_back();
           continue;
         }
         candidate.milliseconds = *time;
       }
       measured.push_back(candidate);
     }
+    leave_out_wrong(problem, measured, samples, shortlist);
     return measured;
+  }
+
+  /// Candidates compute the same from the same contents. Where some do not, the reference decides
+  /// which are wrong; where it decides against all of them, the contents had no right result (they
+  /// are no valid indices, for instance), and nothing is said against anybody. Those whose times
+  /// were known have no sample.
+  void leave_out_wrong(const Problem& problem, std::vector<Candidate>& measured,
+                       const std::vector<Sample>& samples, Shortlist& shortlist) {
+    const double limit = distance_limit(problem);
+    const auto first = std::find_if(samples.begin(), samples.end(),
+                                    [](const Sample& sample) { return !sample.empty(); });
+    const auto differs = [&](const Sample& sample, const Sample& expected) {
+      return !sample.empty() && !(sample_distance(sample, expected) <= limit);
+    };
+    if (std::none_of(first, samples.end(), [&](const Sample& s) { return differs(s, *first); }))
+      return;
+    const Result<Sample> expected = reference_sample(problem);
+    if (!expected.ok() || std::all_of(samples.begin(), samples.end(), [&](const Sample& sample) {
+          return sample.empty() || differs(sample, *expected);
+        }))
+      return;
+    for (size_t i = measured.size(); i-- > 0;) {
+      if (!differs(samples[i], *expected)) continue;
+      Candidate& wrong = measured[i];
+      wrong.reason = fmt::format("it computes something else: distance {:.3g}, limit {:.3g}",
+                                 sample_distance(samples[i], *expected), limit);
+      if (options_.logger != nullptr)
+        options_.logger->warning("{}: {} is left out: {}", problem.node->name, wrong.tactic,
+                                 wrong.reason);
+      const TacticText text = split_tactic(wrong.tactic);
+      cache_.insert(
+          timing_key(problem_key(problem), *backend_.find(text.name), std::string(text.config)),
+          kWrong);
+      shortlist.unfit.push_back(std::move(wrong));
+      measured.erase(measured.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+
+  Result<Sample> reference_sample(const Problem& problem) {
+    const Tactic& reference = backend_.tactics.back();
+    if (!reference.supports(problem)) return unsupported("no reference");
+    TENON_ASSIGN(const auto kernel, reference.create(problem, reference.configs(problem).front()));
+    return measurer_.sample(problem, *kernel);
   }
 
   bool is_measured(const Problem& problem, const Tactic& tactic, const std::string& config) const {
@@ -134,10 +184,13 @@ class Selector {
   }
 
   Result<double> time_of(const Problem& problem, const Tactic& tactic, const std::string& config,
-                         Prepared& prepared) {
+                         Prepared& prepared, Sample& sample) {
     const std::string entry = timing_key(problem_key(problem), tactic, config);
     if (options_.use_cache)
-      if (const auto known = cache_.find(entry)) return *known;
+      if (const auto known = cache_.find(entry)) {
+        if (*known == kWrong) return unsupported("it computed something else when it was measured");
+        return *known;
+      }
     if (options_.fail_on_cache_miss)
       return user_error("'{}' is not in the timing cache; build without --errorOnTimingCacheMiss",
                         problem.node->name);
@@ -146,21 +199,21 @@ class Selector {
     const Kernel& kernel = **prepared.value();
     if (kernel.workspace_bytes() > options_.workspace_limit)
       return unsupported("its workspace of {} bytes is over the limit", kernel.workspace_bytes());
-    TENON_ASSIGN(const double time, measured_time(problem, kernel));
+    TENON_ASSIGN(const double time, measured_time(problem, kernel, sample));
     prepared.reset();
     cache_.insert(entry, time);
     return time;
   }
 
-  Result<double> measured_time(const Problem& problem, const Kernel& kernel) {
+  Result<double> measured_time(const Problem& problem, const Kernel& kernel, Sample& sample) {
     constexpr int kRuns = 24;
     // A device with streams sees for itself how long a launch is.
     if (backend_.device->streams() != nullptr)
-      return measurer_.time(problem, kernel, std::max(options_.average_runs, kRuns));
-    TENON_ASSIGN(const double once, measurer_.time(problem, kernel, 1));
+      return measurer_.time(problem, kernel, std::max(options_.average_runs, kRuns), &sample);
+    TENON_ASSIGN(const double once, measurer_.time(problem, kernel, 1, &sample));
     // Long kernels need fewer runs to be told apart.
     const int runs = once > 20 ? 2 : std::max(options_.average_runs, once < 0.2 ? kRuns : 4);
-    return measurer_.time(problem, kernel, runs);
+    return measurer_.time(problem, kernel, runs, nullptr);
   }
 
   static void put_best_first(std::vector<Candidate>& candidates) {

@@ -111,7 +111,8 @@ class Worker {
     return ms_since(start);
   }
 
-  /// {"command":"bind","name":"a","shapes":"x:1x3","inputs":"x:x.bin","profile":0,"graph":false}
+  /// {"command":"bind","name":"a","shapes":"x:1x3","inputs":"x:x.bin","profile":0,"graph":false,
+  /// "transfers":true}
   Result<Json> bind_inputs(Model& model, const Json& request) {
     BindingRequest binding;
     binding.profile = request.value("profile", 0);
@@ -127,6 +128,7 @@ class Worker {
     nvinfer1::ICudaEngine& engine = *model.engine.engine;
     GpuSettings gpu;
     gpu.graph = request.value("graph", false);
+    gpu.transfers = request.value("transfers", true);
     TENON_ASSIGN(model.runner, runsOnGpu(engine)
                                    ? make_gpu_runner(engine, binding, kStatic, gpu, log)
                                    : make_cpu_runner(engine, binding, kStatic, log));

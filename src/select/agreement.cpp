@@ -1,0 +1,108 @@
+#include "select/agreement.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/float_formats.h"
+
+namespace tenon {
+namespace {
+
+constexpr int64_t kPieces = 16, kPieceElements = 4096;
+
+bool is_sampled(DataType type) {
+  return type == DataType::kFloat32 || type == DataType::kFloat16 || type == DataType::kBFloat16;
+}
+
+float number_at(const std::byte* bytes, DataType type, int64_t index) {
+  if (type == DataType::kFloat32) return reinterpret_cast<const float*>(bytes)[index];
+  const uint16_t bits = reinterpret_cast<const uint16_t*>(bytes)[index];
+  return type == DataType::kFloat16 ? f16_to_float(bits) : bf16_to_float(bits);
+}
+
+}  // namespace
+
+int64_t extent_in_memory(const Operand& operand) {
+  if (operand.dense()) return operand.count();
+  int64_t last = 0;
+  for (size_t i = 0; i < operand.extents.size(); ++i)
+    last += (operand.extents[i] - 1) * operand.strides[i];
+  return last + 1;
+}
+
+Sampler::Sampler(Device& device, Queue queue, const Problem& problem, const void* const* outputs)
+    : device_(device), queue_(queue) {
+  for (size_t i = 0; i < problem.outputs.size(); ++i) {
+    const Operand& operand = problem.outputs[i];
+    if (!operand.present || !is_sampled(operand.type)) continue;
+    const int64_t extent = extent_in_memory(operand);
+    const int64_t pieces = std::min(kPieces, (extent + kPieceElements - 1) / kPieceElements);
+    for (int64_t p = 0; p < pieces; ++p) {
+      // The last piece ends with the output.
+      const int64_t count = std::min(kPieceElements, extent);
+      const int64_t begin = pieces > 1 ? (extent - count) * p / (pieces - 1) : 0;
+      char* base = static_cast<char*>(const_cast<void*>(outputs[i]));
+      pieces_.push_back(
+          {base + begin * static_cast<int64_t>(byte_size(operand.type)), operand.type, count});
+    }
+  }
+}
+
+Status Sampler::poison() const {
+  const std::vector<std::byte> ones(kPieceElements * sizeof(float), std::byte{0xff});
+  for (const Piece& piece : pieces_)
+    TENON_TRY(device_.upload(piece.address, ones.data(),
+                             static_cast<size_t>(piece.count) * byte_size(piece.type), queue_));
+  return device_.synchronize(queue_);
+}
+
+Result<Sample> Sampler::read() const {
+  Sample sample;
+  std::vector<std::byte> bytes(kPieceElements * sizeof(float));
+  for (const Piece& piece : pieces_) {
+    TENON_TRY(device_.download(bytes.data(), piece.address,
+                               static_cast<size_t>(piece.count) * byte_size(piece.type), queue_));
+    TENON_TRY(device_.synchronize(queue_));
+    for (int64_t i = 0; i < piece.count; ++i)
+      sample.push_back(number_at(bytes.data(), piece.type, i));
+  }
+  return sample;
+}
+
+double sample_distance(const Sample& actual, const Sample& expected) {
+  if (actual.size() != expected.size()) return 1;
+  double difference = 0, norm = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const double a = actual[i], e = expected[i];
+    if (std::isnan(a) != std::isnan(e)) return 1;
+    if (std::isnan(e) || (std::isinf(e) && a == e)) continue;
+    difference += (a - e) * (a - e);
+    norm += e * e;
+  }
+  if (difference == 0) return 0;
+  // A norm of nearly nothing says nothing; infinities that differ are all that counts.
+  return std::isfinite(difference) ? std::sqrt(difference / std::max(norm, 1e-12)) : 1;
+}
+
+double distance_limit(DataType computed) {
+  switch (computed) {
+    case DataType::kFloat64:
+    case DataType::kFloat32:
+      return 2e-3;
+    case DataType::kFloat16:
+      return 2e-2;
+    default:
+      return 1e-1;
+  }
+}
+
+double distance_limit(const Problem& problem) {
+  double limit = 0;
+  for (const auto* operands : {&problem.inputs, &problem.outputs})
+    for (const Operand& operand : *operands)
+      if (operand.present && is_sampled(operand.type))
+        limit = std::max(limit, distance_limit(operand.type));
+  return limit;
+}
+
+}  // namespace tenon

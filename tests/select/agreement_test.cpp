@@ -1,0 +1,119 @@
+// Kernels that compute something else than the reference are found while they are measured.
+#include "select/agreement.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "ir/text.h"
+#include "ops/table.h"
+#include "select/select.h"
+
+namespace tenon {
+namespace {
+
+class MemoryLogger final : public Logger {
+ public:
+  void write(Severity severity, std::string_view message) override {
+    if (severity <= Severity::kWarning) text += std::string(message) + "\n";
+  }
+  std::string text;
+};
+
+/// Doubles its results in one place, or writes none at all.
+class Damaged final : public Kernel {
+ public:
+  Damaged(std::unique_ptr<Kernel> right, int64_t place) : right_(std::move(right)), place_(place) {}
+  Status run(const LaunchArguments& arguments) const override {
+    if (place_ < 0) return {};
+    TENON_TRY(right_->run(arguments));
+    static_cast<float*>(arguments.outputs[0])[place_] += 1000;
+    return {};
+  }
+  size_t workspace_bytes() const override { return right_->workspace_bytes(); }
+
+ private:
+  std::unique_ptr<Kernel> right_;
+  int64_t place_;
+};
+
+const Tactic& reference() {
+  return cpu_tactics().back();
+}
+
+Result<std::unique_ptr<Kernel>> idle(const Problem& problem, std::string_view config) {
+  TENON_ASSIGN(auto right, reference().create(problem, config));
+  return std::unique_ptr<Kernel>(std::make_unique<Damaged>(std::move(right), -1));
+}
+Result<std::unique_ptr<Kernel>> damaged(const Problem& problem, std::string_view config) {
+  TENON_ASSIGN(auto right, reference().create(problem, config));
+  return std::unique_ptr<Kernel>(
+      std::make_unique<Damaged>(std::move(right), problem.output().count() - 1));
+}
+
+Tactic row(std::string_view name, decltype(Tactic::create) create) {
+  Tactic tactic = reference();
+  tactic.name = name;
+  tactic.create = create;
+  return tactic;
+}
+
+class Agreement : public testing::Test {
+ protected:
+  /// The tactic taken out of `tactics` (and the reference behind them) for one product.
+  std::string taken(std::vector<Tactic> tactics) {
+    tactics.push_back(reference());
+    Backend backend = cpu_backend(1);
+    backend.tactics = tactics;
+    auto graph = parse_graph(R"(graph "" (%0 "x": f32[300,400], %1 "y": f32[300,400]) {
+  %2 "z" = mul "product"(%0, %1) : f32[300,400]
+  return %2
+})");
+    EXPECT_TRUE(graph.ok() && infer_graph(**graph).ok());
+    SelectOptions options;
+    options.logger = &log_;
+    const Status status = select_tactics(**graph, backend, {}, options, cache_);
+    EXPECT_TRUE(status.ok()) << status.error().message;
+    return (*graph)->nodes()[0]->tactic;
+  }
+  MemoryLogger log_;
+  TimingCache cache_;
+};
+
+TEST_F(Agreement, LeavesOutWhatWritesNothing) {
+  EXPECT_EQ(taken({row("test.idle", idle), row("test.right", reference().create)}), "test.right");
+  EXPECT_NE(log_.text.find("product: test.idle is left out"), std::string::npos) << log_.text;
+}
+
+TEST_F(Agreement, LeavesOutWhatIsWrongInOnePlace) {
+  EXPECT_EQ(taken({row("test.damaged", damaged), row("test.right", reference().create)}),
+            "test.right");
+  EXPECT_NE(log_.text.find("test.damaged is left out"), std::string::npos) << log_.text;
+}
+
+TEST_F(Agreement, IsKeptInTheTimingCache) {
+  const std::vector<Tactic> tactics = {row("test.idle", idle),
+                                       row("test.right", reference().create)};
+  taken(tactics);
+  log_.text.clear();
+  EXPECT_EQ(taken(tactics), "test.right");
+  EXPECT_EQ(log_.text, "");
+}
+
+TEST_F(Agreement, SaysNothingWhereAllAreRight) {
+  taken({row("test.one", reference().create), row("test.other", reference().create)});
+  EXPECT_EQ(log_.text, "");
+}
+
+TEST(SampleDistance, CountsWhatOnlyOneWrote) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), huge = INFINITY;
+  EXPECT_EQ(sample_distance({1, nan, 2}, {1, nan, 2}), 0);
+  EXPECT_EQ(sample_distance({1, nan, 2}, {1, 3, 2}), 1);
+  EXPECT_EQ(sample_distance({1, huge}, {1, huge}), 0);
+  EXPECT_EQ(sample_distance({1, huge}, {1, 2}), 1);
+  EXPECT_NEAR(sample_distance({3, 4.5}, {3, 4}), 0.1, 1e-6);
+}
+
+}  // namespace
+}  // namespace tenon
