@@ -1,6 +1,7 @@
 #include "passes/attention_pattern.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tenon {
 namespace {
@@ -69,6 +70,7 @@ class ScoreWalk {
     if (node->is<MatMul>()) return node;
     note_heads(value);
     if (is_real_cast(*node) || keeps_matrices(*node)) return walk(node->input(0), depth + 1);
+    if (Value* uncapped = through_cap(*node)) return walk(uncapped, depth + 1);
     double factor = 1;
     if (Value* unscaled = through_scale(value, factor); unscaled != value) {
       pattern_.scale *= factor;
@@ -77,6 +79,7 @@ class ScoreWalk {
     }
     // A mask below a scale would be scaled too.
     if (scaled_) return nullptr;
+    if (Value* unmasked = through_factor(*node)) return walk(unmasked, depth + 1);
     if (is_function(*node, k_add)) return walk_sum(*node, depth);
     return is_function(*node, k_where) ? walk_where(*node, depth) : nullptr;
   }
@@ -85,6 +88,40 @@ class ScoreWalk {
  private:
   void note_heads(const Value* value) {
     if (value->type.shape.size() == 4) pattern_.heads = level_of(value);
+  }
+
+  /// cap * tanh(scores / cap): the scores, whose scale takes the quotient.
+  Value* through_cap(const Node& node) {
+    if (scaled_ || pattern_.soft_cap != 0 || !is_function(node, k_mul)) return nullptr;
+    const int number = scalar_of(node.input(0)).has_value() ? 0 : 1;
+    const auto cap = scalar_of(node.input(number));
+    const Node* tanh = pointwise_producer(node.input(1 - number), k_tanh);
+    if (tanh == nullptr || cap.value_or(0) <= 0 || only_user(graph_, tanh->output()) == nullptr)
+      return nullptr;
+    pattern_.soft_cap = *cap;
+    pattern_.scale *= *cap;
+    scaled_ = true;
+    return tanh->input(0);
+  }
+
+  /// scores * b + c, where b is 0 exactly where c drops the score: c alone does.
+  Value* through_factor(const Node& node) const {
+    if (!is_function(node, k_mul) || pattern_.masks.empty()) return nullptr;
+    const ScoreMask& mask = pattern_.masks.back();
+    const Tensor* term = mask.kind == ScoreMask::kAdded ? mask.value->constant() : nullptr;
+    for (int side = 0; side < 2 && term != nullptr; ++side) {
+      const Tensor* factor = node.input(1 - side)->constant();
+      if (factor == nullptr || factor->extents() != term->extents() ||
+          node.input(side)->type != node.output()->type)
+        continue;
+      bool fits = true;
+      for (int64_t i = 0; i < term->count() && fits; ++i)
+        fits = factor->as_double(i) == 1
+                   ? term->as_double(i) == 0
+                   : factor->as_double(i) == 0 && term->as_double(i) <= kVeryNegative;
+      if (fits) return node.input(side);
+    }
+    return nullptr;
   }
 
   /// Goes on with one side, the other being a mask; takes it back where that leads nowhere.
@@ -99,10 +136,19 @@ class ScoreWalk {
     return nullptr;
   }
 
+  /// A term of a sum; where(keep, 0, -infinity) is what it is made of.
+  static ScoreMask added(Value* value) {
+    const double never = -std::numeric_limits<double>::infinity();
+    if (const Node* where = pointwise_producer(value, k_where))
+      for (int side = 1; side <= 2; ++side)
+        if (scalar_of(where->input(side)) == 0.0 && scalar_of(where->input(3 - side)) == never)
+          return {side == 1 ? ScoreMask::kKept : ScoreMask::kDropped, where->input(0), never, {}};
+    return {ScoreMask::kAdded, value, 0, {}};
+  }
+
   const Node* walk_sum(const Node& node, int depth) {
     for (int side = 0; side < 2; ++side)
-      if (const Node* product =
-              try_side(node, side, {ScoreMask::kAdded, node.input(1 - side), 0, {}}, depth))
+      if (const Node* product = try_side(node, side, added(node.input(1 - side)), depth))
         return product;
     return nullptr;
   }
@@ -163,21 +209,70 @@ bool operands_fit(AttentionPattern& p) {
 
 }  // namespace
 
+namespace {
+
+bool swaps_last_two(const Transpose& transpose) {
+  const std::vector<int64_t>& axes = transpose.permutation;
+  const int64_t rank = static_cast<int64_t>(axes.size());
+  if (rank < 2 || axes[rank - 1] != rank - 2 || axes[rank - 2] != rank - 1) return false;
+  for (int64_t i = 0; i + 2 < rank; ++i)
+    if (axes[i] != i) return false;
+  return true;
+}
+
+/// The value whose last two axes were swapped, or null.
+Value* before_swap(const Value* value) {
+  const auto* transpose = produced_by<Transpose>(value);
+  return transpose != nullptr && swaps_last_two(*transpose) ? value->producer()->input(0) : nullptr;
+}
+
+/// The softmax whose result is the first operand of the last product, or transposed the second
+/// one: v^T p^T is (p v)^T.
+const Node* find_weights(const Graph& graph, const Node& root, AttentionPattern& pattern) {
+  const auto& product = *root.as<MatMul>();
+  if (!product.transpose_a)
+    if (const Node* softmax = find_softmax(graph, root.input(0), pattern)) {
+      pattern.v = root.input(1);
+      pattern.v_transposed = product.transpose_b;
+      return softmax;
+    }
+  pattern = {};
+  pattern.v = root.input(0);
+  pattern.v_transposed = !product.transpose_a;
+  pattern.out_transposed = true;
+  if (product.transpose_b) return find_softmax(graph, root.input(1), pattern);
+  Value* weights = before_swap(root.input(1));
+  if (weights == nullptr || only_user(graph, root.input(1)) == nullptr) return nullptr;
+  return find_softmax(graph, weights, pattern);
+}
+
+/// Scales and transposes between k and its product.
+void strip_keys(AttentionPattern& pattern) {
+  while (true) {
+    pattern.k = through_scale(pattern.k, pattern.scale);
+    Value* before = before_swap(pattern.k);
+    if (before == nullptr) return;
+    pattern.k = before;
+    pattern.k_transposed = !pattern.k_transposed;
+  }
+}
+
+}  // namespace
+
 std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& root) {
-  const auto* outer = root.as<MatMul>();
-  if (outer == nullptr || outer->transpose_a || outer->transpose_b) return std::nullopt;
+  if (!root.is<MatMul>()) return std::nullopt;
   AttentionPattern start;
-  const Node* softmax = find_softmax(graph, root.input(0), start);
+  const Node* softmax = find_weights(graph, root, start);
   if (softmax == nullptr) return std::nullopt;
   start.softmax_type = softmax->output()->type.type;
   ScoreWalk walk(graph, std::move(start));
   const Node* scores = walk.walk(softmax->input(0));
   if (scores == nullptr || scores->as<MatMul>()->transpose_a) return std::nullopt;
   AttentionPattern pattern = std::move(walk.pattern());
-  pattern.q = through_scale(scores->input(0), pattern.scale);
-  pattern.k = through_scale(scores->input(1), pattern.scale);
-  pattern.v = root.input(1);
+  pattern.k = scores->input(1);
   pattern.k_transposed = !scores->as<MatMul>()->transpose_b;
+  pattern.q = through_scale(scores->input(0), pattern.scale);
+  strip_keys(pattern);
   if (!operands_fit(pattern) || pattern.scale == 0) return std::nullopt;
   return pattern;
 }

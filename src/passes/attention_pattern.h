@@ -20,22 +20,25 @@ struct ScoreMask {
   Shape level;      ///< Extents of the scores before the last two axes, where the term is applied.
 };
 
-/// softmax(scale * q k^T + masks) v, as exporters write it.
+/// softmax(cap(scale * q k^T) + masks) v, as exporters write it.
 struct AttentionPattern {
   Value *q = nullptr, *k = nullptr, *v = nullptr;
-  bool k_transposed = false;  ///< k is [..., H, S].
+  bool k_transposed = false;    ///< k is [..., H, S].
+  bool v_transposed = false;    ///< v is [..., H, S].
+  bool out_transposed = false;  ///< The result is [..., H, Sq].
   bool masked_rows_zero = false;
-  double scale = 1;
+  double scale = 1, soft_cap = 0;
   DataType softmax_type = DataType::kFloat32;
   std::vector<ScoreMask> masks;
   /// Batch and heads, when q, k and v have rank 3 and these are their first extent.
   Shape heads;
 };
 
-/// The pattern that ends in `root`, the product with v. Handles scales on q, k and the product, k
-/// transposed or not, masks through sums and where, guards against rows without scores, conversions
-/// around the softmax, tensors of rank 3 and 4, and masks added between reshapes that part or join
-/// the first axes.
+/// The pattern that ends in `root`, the product with v. Handles scales on q, k and the product,
+/// caps on the scores, k transposed or not, v times the transposed softmax, masks through sums,
+/// where and factors of 0 and 1, guards against rows without scores, conversions around the
+/// softmax, tensors of rank 3 and 4, and masks added between reshapes that part or join the first
+/// axes.
 std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& root);
 
 /// The tensor whose heads were repeated (inserted axis, expand or tile, axes joined), or null:

@@ -74,6 +74,34 @@ Value* fuse_outer(Graph& graph, const Node& node) {
   return replaced(graph, *inner, ReduceFunction::kLogSum, inner->input(0), node);
 }
 
+/// x - max(x), as softmax has it against overflow: x, else the value itself.
+Value* without_largest(Value* value, const Reduce& sum, const Node& sum_node) {
+  const Node* difference = pointwise_producer(value, k_sub);
+  if (difference == nullptr) return value;
+  const Node* largest = difference->input(1)->producer();
+  const auto* reduce = largest == nullptr ? nullptr : largest->as<Reduce>();
+  if (reduce == nullptr || reduce->function != ReduceFunction::kMax || !reduce->keep_dims)
+    return value;
+  const bool same_axes = reduce->axes == sum.axes && largest->input(1) == sum_node.input(1);
+  return same_axes && largest->input(0) == difference->input(0) ? difference->input(0) : value;
+}
+
+/// exp(x - max(x)) / sum(exp(x - max(x))).
+Value* fuse_softmax(Graph& graph, const Node& node) {
+  if (!is_function(node, k_div)) return nullptr;
+  const Node* exp = pointwise_producer(node.input(0), k_exp);
+  const Node* sum = node.input(1)->producer();
+  const auto* reduce = sum == nullptr ? nullptr : sum->as<Reduce>();
+  if (exp == nullptr || reduce == nullptr || reduce->function != ReduceFunction::kSum ||
+      !reduce->keep_dims || reduce->axes.empty() || sum->has_input(1) ||
+      sum->input(0) != exp->output())
+    return nullptr;
+  auto softmax = std::make_unique<Softmax>();
+  softmax->axes = reduce->axes;
+  Value* operand = without_largest(exp->input(0), *reduce, *sum);
+  return add_op(graph, std::move(softmax), {operand}, node);
+}
+
 /// reduce(transpose(x)) that keeps dimensions is transpose(reduce(x)).
 Value* reduce_first(Graph& graph, const Node& node) {
   const auto* reduce = node.as<Reduce>();
@@ -99,6 +127,7 @@ bool fuse_reductions(Graph& graph, PassContext& context) {
     if (!context.allows_fusion(*node)) continue;
     Value* result = fuse_sum(graph, *node);
     if (result == nullptr) result = fuse_outer(graph, *node);
+    if (result == nullptr) result = fuse_softmax(graph, *node);
     if (result == nullptr) result = reduce_first(graph, *node);
     if (result == nullptr) continue;
     result->name = node->output()->name;

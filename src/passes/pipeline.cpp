@@ -28,6 +28,7 @@ constexpr std::string_view kPipeline[] = {
     "fuse_reductions",
     "recognize_group_norm",
     "recognize_activations",
+    "straighten_attention",
     "recognize_attention",
     // Layers share what attention made of their mask.
     "merge_equal",

@@ -8,12 +8,16 @@
 
 #include "ops/table.h"
 #include "passes/attention_pattern.h"
+#include "passes/causal_mask.h"
 #include "passes/pass.h"
 
 namespace tenon {
 namespace {
 
 using enum PointwiseFunction;
+
+/// exp() of anything this much below the largest score is 0.
+constexpr double kVeryNegative = -9999;
 
 Value* reshaped(Graph& graph, Value* value, const Shape& shape, const Node& like) {
   if (value->type.shape == shape) return value;
@@ -35,6 +39,9 @@ class Rewriter {
       : graph_(graph), root_(root), pattern_(pattern) {
     const Shape& q = pattern.q->type.shape;
     level_ = q.size() == 4 ? Shape{q[0], q[1]} : pattern.heads;
+    const Shape& k = pattern.k->type.shape;
+    queries_ = q[q.size() - 2];
+    keys_ = k[k.size() - (pattern.k_transposed ? 1 : 2)];
   }
 
   /// False when a mask stands where it cannot be carried to [B, heads, Sq, Skv].
@@ -46,11 +53,14 @@ class Rewriter {
   Node* run() {
     auto attention = std::make_unique<Attention>();
     attention->scale = pattern_.scale;
+    attention->softcap = pattern_.soft_cap;
     attention->masked_rows_zero = pattern_.masked_rows_zero;
     attention->out_bsnh = true;
     attention->softmax_type =
         pattern_.softmax_type == DataType::kFloat64 ? DataType::kFloat64 : DataType::kFloat32;
-    Value *q = with_heads(pattern_.q), *k = keys(), *v = with_heads(pattern_.v);
+    Value* q = with_heads(pattern_.q);
+    Value* k = with_heads(rows_of(pattern_.k, pattern_.k_transposed));
+    Value* v = with_heads(rows_of(pattern_.v, pattern_.v_transposed));
     Value *few_k = without_repeated_heads(k), *few_v = without_repeated_heads(v);
     if (few_k != nullptr && few_v != nullptr && few_k->type.shape[1] == few_v->type.shape[1])
       k = few_k, v = few_v;
@@ -63,6 +73,7 @@ class Rewriter {
     // one that follows.
     auto back = std::make_unique<Transpose>();
     back->permutation = {0, 2, 1, 3};
+    if (pattern_.out_transposed) back->permutation = {0, 2, 3, 1};
     Value* swapped = add_op(graph_, std::move(back), {result}, root_);
     swapped = reshaped(graph_, swapped, root_.output()->type.shape, root_);
     swapped->name = root_.output()->name;
@@ -77,19 +88,17 @@ class Rewriter {
     return reshaped(graph_, value, {level_[0], level_[1], shape[1], shape[2]}, root_);
   }
 
-  /// k as [B, heads, S, H].
-  Value* keys() {
-    if (!pattern_.k_transposed) return with_heads(pattern_.k);
-    const auto swap = [](size_t rank) {
-      return rank == 3 ? std::vector<int64_t>{0, 2, 1} : std::vector<int64_t>{0, 1, 3, 2};
-    };
-    const size_t rank = pattern_.k->type.shape.size();
-    const auto* before = produced_by<Transpose>(pattern_.k);
-    if (before != nullptr && before->permutation == swap(rank))
-      return with_heads(pattern_.k->producer()->input(0));
+  /// [..., S, H] of a value that may be [..., H, S].
+  Value* rows_of(Value* value, bool transposed) {
+    if (!transposed) return value;
     auto transpose = std::make_unique<Transpose>();
-    transpose->permutation = swap(rank);
-    return with_heads(add_op(graph_, std::move(transpose), {pattern_.k}, root_));
+    const auto rank = static_cast<int64_t>(value->type.shape.size());
+    for (int64_t i = 0; i < rank; ++i) transpose->permutation.push_back(i);
+    std::swap(transpose->permutation[rank - 1], transpose->permutation[rank - 2]);
+    const auto* before = produced_by<Transpose>(value);
+    if (before != nullptr && before->permutation == transpose->permutation)
+      return value->producer()->input(0);
+    return add_op(graph_, std::move(transpose), {value}, root_);
   }
 
   /// Extents before a mask's last two axes, as many as its level has.
@@ -176,39 +185,33 @@ class Rewriter {
     return add_pointwise(graph_, k_where, {value, zero, fill}, root_);
   }
 
-  /// Whether a constant of one matrix keeps exactly the keys up to the query's own.
-  bool is_causal(const Value* value, CausalMask& causal) const {
-    const Tensor* tensor = value->constant();
-    const Shape& shape = value->type.shape;
-    if (tensor == nullptr || shape.size() < 2) return false;
-    const int64_t rows = tensor->extents()[shape.size() - 2], columns = tensor->extents().back();
-    if (rows < 2 || rows > columns || tensor->count() != rows * columns) return false;
-    for (const bool right : {false, true}) {
-      const int64_t diagonal = right ? columns - rows : 0;
-      bool fits = true;
-      for (int64_t i = 0; i < rows && fits; ++i)
-        for (int64_t j = 0; j < columns && fits; ++j)
-          fits = keeps(*tensor, i * columns + j) == std::optional(j <= i + diagonal);
-      if (fits) causal = right ? CausalMask::kLowerRight : CausalMask::kUpperLeft;
-      if (fits) return true;
-    }
-    return false;
-  }
-
-  /// Nothing for terms that neither keep nor drop.
-  static std::optional<bool> keeps(const Tensor& mask, int64_t at) {
-    if (mask.type() == DataType::kBool) return mask.as_int64(at) != 0;
-    const double term = mask.as_double(at);
-    if (term == 0) return true;
-    return term <= -9999 ? std::optional(false) : std::nullopt;
+  /// Whether the mask keeps exactly the keys up to the query's own, counted from the first or from
+  /// the last key on: then it is an attribute.
+  bool takes_causality(const ScoreMask& mask, CausalMask& causal) const {
+    if (causal != CausalMask::kNone) return false;
+    const auto triangle = triangle_of(mask.value);
+    if (!triangle.has_value()) return false;
+    const double below = triangle->below, above = triangle->above;
+    const bool fits = mask.kind == ScoreMask::kAdded  ? below == 0 && above <= kVeryNegative
+                      : mask.kind == ScoreMask::kKept ? below != 0 && above == 0
+                                                      : below == 0 && above != 0;
+    if (!fits) return false;
+    // Rows without any key would stay finite.
+    const double fill = mask.kind == ScoreMask::kAdded ? above : mask.fill;
+    if (!std::isinf(fill) && triangle->offset.range(graph_.symbol_ranges).min < 0) return false;
+    if (triangle->offset == Dim(0))
+      causal = CausalMask::kUpperLeft;
+    else if (triangle->offset == keys_ - queries_)
+      causal = CausalMask::kLowerRight;
+    return causal != CausalMask::kNone;
   }
 
   Value* combined_mask(Attention& attention) {
     Value *keep = nullptr, *sum = nullptr;
     for (const ScoreMask& mask : pattern_.masks) {
+      if (takes_causality(mask, attention.causal)) continue;
       Value* term = as_term(mask);
       fold(term);
-      if (attention.causal == CausalMask::kNone && is_causal(term, attention.causal)) continue;
       Value*& all = term->type.type == DataType::kBool ? keep : sum;
       const PointwiseFunction join = term->type.type == DataType::kBool ? k_and : k_add;
       all = all == nullptr ? term : add_pointwise(graph_, join, {all, term}, root_);
@@ -239,6 +242,7 @@ class Rewriter {
   const Node& root_;
   const AttentionPattern& pattern_;
   Shape level_;  ///< Batch and heads.
+  Dim queries_, keys_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Operators that change nothing are dropped, chains of data movement merged: identity, cast to the
 // same type, reshape or expand to the same shape, sums with 0, products with 1, transposes of
-// transposes, reshapes of reshapes, activations applied twice.
+// transposes, reshapes of reshapes, activations applied twice. What has two spellings gets one:
+// x - constant is a sum, axes of a reduction that are an operand are its attribute.
 #include <algorithm>
 
 #include "passes/match.h"
@@ -27,6 +28,19 @@ bool all_zero(const Value* value) {
   return value->constant() != nullptr && is_scalar(value, 0) && *scalar_of(value) == 0;
 }
 
+/// The one number in a constant, a fill, or a number times a fill.
+std::optional<double> filled_with(const Value* value) {
+  if (const auto number = scalar_of(value)) return number;
+  const Node* node = value->producer();
+  if (node == nullptr) return std::nullopt;
+  if (const auto* fill = node->as<Fill>())
+    return fill->value.defined() ? fill->value.as_double(0) : 0.0;
+  if (node->is<Expand>()) return scalar_of(node->input(0));
+  if (!is_function(*node, k_mul)) return std::nullopt;
+  const auto a = filled_with(node->input(0)), b = filled_with(node->input(1));
+  return a.has_value() && b.has_value() ? std::optional(*a * *b) : std::nullopt;
+}
+
 /// x + 0, x - 0, x * 1, x / 1, x ^ 1 in x's own shape.
 Value* neutral(const Node& node) {
   const auto* pointwise = node.as<Pointwise>();
@@ -36,7 +50,7 @@ Value* neutral(const Node& node) {
       pointwise->function == k_sub || pointwise->function == k_div || pointwise->function == k_pow;
   for (int i = 0; i < (one_sided ? 1 : sum || product ? 2 : 0); ++i) {
     Value* kept = node.input(i);
-    const auto scalar = scalar_of(node.input(1 - i));
+    const auto scalar = filled_with(node.input(1 - i));
     const double unit = sum || pointwise->function == k_sub ? 0 : 1;
     if (scalar == unit && kept->type == node.output()->type) return kept;
   }
@@ -97,6 +111,29 @@ bool merge_with_producer(Node& node) {
   return true;
 }
 
+/// x - c as x + -c, which more rules look for.
+bool difference_as_sum(Graph& graph, Node& node) {
+  if (!is_function(node, k_sub) || !is_real(node.output()->type.type)) return false;
+  const Tensor* constant = node.input(1)->constant();
+  if (constant == nullptr || node.input(0)->constant() != nullptr) return false;
+  Tensor negated(constant->type(), constant->extents());
+  for (int64_t i = 0; i < negated.count(); ++i) negated.set_from_double(i, -constant->as_double(i));
+  Value* value = graph.add_constant(std::move(negated));
+  value->type = node.input(1)->type;
+  node.as<Pointwise>()->function = k_add;
+  node.set_input(1, value);
+  return true;
+}
+
+bool axes_as_attribute(Node& node) {
+  auto* reduce = node.as<Reduce>();
+  const Tensor* axes = node.has_input(1) ? node.input(1)->constant() : nullptr;
+  if (reduce == nullptr || axes == nullptr || axes->count() == 0) return false;
+  reduce->axes = axes->to_int64s();
+  node.truncate_inputs(1);
+  return true;
+}
+
 }  // namespace
 
 bool simplify(Graph& graph, PassContext& context) {
@@ -106,6 +143,7 @@ bool simplify(Graph& graph, PassContext& context) {
   for (Node* node : nodes) {
     if (!context.allows(*node)) continue;
     while (merge_with_producer(*node)) changed = true;
+    changed |= difference_as_sum(graph, *node) || axes_as_attribute(*node);
     Value* same = same_as(*node);
     if (same == nullptr) continue;
     // A graph output keeps its name; an input that is an output keeps its identity node.

@@ -1,0 +1,119 @@
+// Attention that a network brings as one operator gets the form that recognize_attention gives:
+// the past is joined with keys and values outside, repeated heads are not repeated, and the result
+// is [batch, length, heads, size] with a transpose behind, which usually cancels. Must run after
+// fold_constants.
+#include "passes/attention_pattern.h"
+#include "passes/pass.h"
+
+namespace tenon {
+namespace {
+
+enum Operand { kQ, kK, kV, kMask, kPastK, kPastV, kLengths };
+enum Result { kOut, kPresentK, kPresentV, kScores };
+
+bool is_wanted(const Graph& graph, const Node& node, int output) {
+  return output < static_cast<int>(node.outputs().size()) &&
+         (!node.output(output)->uses().empty() || graph.is_output(node.output(output)));
+}
+
+Value* swapped(Graph& graph, Value* value, const Node& like) {
+  auto transpose = std::make_unique<Transpose>();
+  transpose->permutation = {0, 2, 1, 3};
+  return add_op(graph, std::move(transpose), {value}, like);
+}
+
+/// [B,heads,S,H] of [B,S,heads*H].
+Value* with_heads(Graph& graph, Value* value, int64_t heads, const Node& like) {
+  const Shape& x = value->type.shape;
+  if (x.size() == 4) return value;
+  return swapped(graph,
+                 add_reshape(graph, value, {x[0], x[1], Dim(heads), floor_div(x[2], heads)}, like),
+                 like);
+}
+
+Value* joined(Graph& graph, Value* past, Value* value, const Node& like) {
+  auto concat = std::make_unique<Concat>();
+  concat->axis = 2;
+  return add_op(graph, std::move(concat), {past, value}, like);
+}
+
+void take_place(Graph& graph, Node& node, int output, Value* value) {
+  if (!is_wanted(graph, node, output)) return;
+  value->name = node.output(output)->name;
+  graph.replace_uses(node.output(output), value);
+}
+
+/// The past as part of keys and values.
+bool join_past(Graph& graph, Node& node) {
+  auto& op = *node.as<Attention>();
+  if (!node.has_input(kPastK) || !node.has_input(kPastV) || node.has_input(kLengths) || op.k_bsnh ||
+      op.v_bsnh || is_wanted(graph, node, kScores))
+    return false;
+  const bool flat = node.input(kQ)->type.shape.size() == 3;
+  const Shape &q = node.input(kQ)->type.shape, &k = node.input(kK)->type.shape;
+  const bool same_length = q[flat || op.q_bsnh ? 1 : 2] == k[flat ? 1 : 2];
+  if (op.causal == CausalMask::kUpperLeft && !same_length) return false;
+  Value* q_value = with_heads(graph, node.input(kQ), op.q_heads, node);
+  Value* keys =
+      joined(graph, node.input(kPastK), with_heads(graph, node.input(kK), op.kv_heads, node), node);
+  Value* values =
+      joined(graph, node.input(kPastV), with_heads(graph, node.input(kV), op.kv_heads, node), node);
+  take_place(graph, node, kPresentK, keys);
+  take_place(graph, node, kPresentV, values);
+  auto plain = std::make_unique<Attention>(op);
+  plain->q_heads = plain->kv_heads = 0;
+  plain->out_bsnh = true;
+  if (op.causal == CausalMask::kUpperLeft) plain->causal = CausalMask::kLowerRight;
+  std::vector<Value*> inputs = {q_value, keys, values};
+  if (node.has_input(kMask)) inputs.push_back(node.input(kMask));
+  Value* result = add_op(graph, std::move(plain), std::move(inputs), node);
+  if (flat) {
+    result = add_reshape(graph, result, node.output()->type.shape, node);
+  } else if (!op.out_bsnh) {
+    result = swapped(graph, result, node);
+  }
+  result->name = node.output()->name;
+  graph.replace_uses(node.output(), result);
+  return true;
+}
+
+/// Heads of keys and values that were repeated.
+bool share_heads(Node& node) {
+  const auto& op = *node.as<Attention>();
+  if (op.k_bsnh || op.v_bsnh || node.has_input(kPastK)) return false;
+  Value* k = without_repeated_heads(node.input(kK));
+  Value* v = without_repeated_heads(node.input(kV));
+  if (k == nullptr || v == nullptr || !(k->type.shape[1] == v->type.shape[1])) return false;
+  node.set_input(kK, k);
+  node.set_input(kV, v);
+  return true;
+}
+
+bool by_position(Graph& graph, Node& node) {
+  auto& op = *node.as<Attention>();
+  if (op.out_bsnh || node.input(kQ)->type.shape.size() != 4 || is_wanted(graph, node, kPresentK) ||
+      is_wanted(graph, node, kPresentV) || is_wanted(graph, node, kScores))
+    return false;
+  auto plain = std::make_unique<Attention>(op);
+  plain->out_bsnh = true;
+  Value* result = swapped(graph, add_op(graph, std::move(plain), node.inputs(), node), node);
+  result->name = node.output()->name;
+  graph.replace_uses(node.output(), result);
+  return true;
+}
+
+}  // namespace
+
+bool straighten_attention(Graph& graph, PassContext& context) {
+  bool changed = false;
+  std::vector<Node*> nodes;
+  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
+  for (Node* node : nodes) {
+    if (!node->is<Attention>() || !context.allows(*node)) continue;
+    changed |= share_heads(*node);
+    changed |= join_past(graph, *node) || by_position(graph, *node);
+  }
+  return changed;
+}
+
+}  // namespace tenon

@@ -1,0 +1,40 @@
+"""Every form of attention becomes one step that keeps no scores. Run by ctest, or:
+pytest tests/onnx/fusions --build build/release [-k llama]"""
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools"))
+from attention_forms import FORMS, Form  # noqa: E402
+from builder import Builder  # noqa: E402
+from running import Plan  # noqa: E402
+from worker_client import Worker  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def worker(pytestconfig):
+    with Worker(str(Path(pytestconfig.getoption("build")).resolve() / "bin/tenon"), "worker") as started:
+        yield started
+
+
+def plan_of(name: str, form: Form, worker: Worker, folder: Path) -> Plan:
+    builder = Builder(form.opset, name)
+    form.build(builder)
+    return Plan(worker, builder.model(name), form.runs, folder)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_one_step(name: str, worker: Worker, tmp_path: Path):
+    form = FORMS[name]
+    plan = plan_of(name, form, worker, tmp_path)
+    kinds = plan.kinds()
+    print(name, len(kinds), kinds)
+    plan.check()
+    assert kinds.count("mha") == form.attentions, kinds
+    assert "softmax" not in kinds, kinds
+    # Keys and values are not repeated.
+    assert "expand" not in kinds and "tile" not in kinds, kinds
+    if form.steps is not None:
+        assert len(kinds) <= form.steps, kinds
