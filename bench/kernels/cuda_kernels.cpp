@@ -7,6 +7,7 @@
 
 #include "device/cuda/cuda_device.h"
 #include "kernels/jit/kernel_case.h"
+#include "kernels/region.h"
 #include "kernels/tactic.h"
 
 namespace tenon::test {
@@ -137,6 +138,40 @@ void add_products(Cases& cases) {
       }
 }
 
+/// Products of transformer layers: what follows them, and the order of the weights of exported
+/// graphs.
+void add_layers(Cases& cases) {
+  struct Layer {
+    const char* model;
+    int64_t rows, k, n;
+    int end;  ///< 0: bias, 1: bias and erf-GELU, 2: bias and tanh-GELU, 3: bias and residual.
+  };
+  std::vector<Layer> layers;
+  struct Model {
+    const char* name;
+    int64_t rows;
+    int gelu;
+  };
+  for (const Model& m :
+       {Model{"bert b1", 128, 1}, Model{"bert b32", 4096, 1}, Model{"vit b1", 197, 1},
+        Model{"vit b32", 6304, 1}, Model{"gpt2 b1", 256, 2}, Model{"gpt2 b8", 2048, 2}}) {
+    layers.push_back({m.name, m.rows, 768, 768, 3});
+    layers.push_back({m.name, m.rows, 768, 2304, 0});
+    layers.push_back({m.name, m.rows, 768, 3072, m.gelu});
+    layers.push_back({m.name, m.rows, 3072, 768, 3});
+  }
+  layers.push_back({"gpt2 head", 256, 768, 50257, 0});
+  layers.push_back({"large", 8192, 4096, 4096, 0});
+  for (const Layer& l : layers) {
+    auto& c = add(cases, fmt::format("gemm {} {}x{}x{}", l.model, l.rows, l.n, l.k), MatMul(),
+                  std::vector{half({l.rows, l.k}), constant(filled(kHalf, {l.k, l.n}))})
+                  .then(PointwiseFunction::k_add, constant(filled(kHalf, {l.n})));
+    if (l.end == 1) c.then(PointwiseFunction::k_gelu_erf);
+    if (l.end == 2) c.then(PointwiseFunction::k_gelu_tanh);
+    if (l.end == 3) c.then(PointwiseFunction::k_add, half({l.rows, l.n}));
+  }
+}
+
 void add_sequences(Cases& cases) {
   struct Sizes {
     int64_t batch, heads, length, size;
@@ -174,6 +209,18 @@ int64_t bytes_of(const Problem& problem) {
   return bytes;
 }
 
+/// Operations of products and attention; 0 for others.
+double flops_of(const Problem& problem) {
+  const auto region = anchored_region(problem);
+  if (!region.ok()) return 0;
+  const double results = static_cast<double>(problem.output().count());
+  if (region->anchor->as<MatMul>() != nullptr)
+    return 2 * results * static_cast<double>(problem.input(0).extents.back());
+  if (region->anchor->as<Attention>() != nullptr)
+    return 4 * results * static_cast<double>(problem.input(1).extents[2]);
+  return 0;
+}
+
 std::string shape_of(const Problem& problem) {
   return fmt::format("{}", fmt::join(problem.input(0).extents, "x"));
 }
@@ -198,8 +245,11 @@ Status measure(cuda::CudaDevice& device, KernelCase& one, void* stream) {
     outputs.push_back(buffers.back().get());
   }
   TENON_TRY(device.synchronize(queue));
-  for (const Tactic& tactic : cuda_tactics()) {
-    if (tactic.name == "cuda.reference" || !tactic.supports(problem)) continue;
+  std::vector<Tactic> tactics(cuda_trial_tactics().begin(), cuda_trial_tactics().end());
+  tactics.insert(tactics.end(), cuda_tactics().begin(), cuda_tactics().end());
+  for (const Tactic& tactic : tactics) {
+    if (tactic.name == "cuda.reference" || tactic.name == "cuda.gemm.tile") continue;
+    if (!tactic.supports(problem)) continue;
     for (const std::string& config : tactic.configs(problem)) {
       auto kernel = tactic.create(problem, config);
       if (!kernel.ok()) {
@@ -211,9 +261,10 @@ Status measure(cuda::CudaDevice& device, KernelCase& one, void* stream) {
       TENON_ASSIGN(const double ms, device.time(queue, 20, [&] {
         return (*kernel)->run({inputs, outputs, workspace.get(), queue});
       }));
-      std::printf("%-22s %-18s %-26s %-12s %9.2f us %8.1f GB/s\n", one.name.c_str(),
-                  shape_of(problem).c_str(), std::string(tactic.name).c_str(), config.c_str(),
-                  ms * 1e3, static_cast<double>(bytes_of(problem)) / ms / 1e6);
+      std::printf("%-22s %-18s %-20s %-32.32s %8.2f us %7.1f GB/s %6.1f TFLOP/s\n",
+                  one.name.c_str(), shape_of(problem).c_str(), std::string(tactic.name).c_str(),
+                  config.c_str(), ms * 1e3, static_cast<double>(bytes_of(problem)) / ms / 1e6,
+                  flops_of(problem) / ms / 1e9);
     }
   }
   return {};
@@ -232,7 +283,7 @@ int main(int argc, char** argv) {
   auto stream = (*device)->make_stream();
   test::Cases cases;
   for (auto make : {test::add_rows, test::add_movement, test::add_pooling, test::add_products,
-                    test::add_sequences})
+                    test::add_layers, test::add_sequences})
     make(cases);
   for (const auto& one : cases) {
     if (argc > 1 && one->name.find(argv[1]) == std::string::npos) continue;

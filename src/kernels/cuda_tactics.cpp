@@ -8,6 +8,8 @@ namespace tenon {
 
 #define TENON_TACTIC(name, device, version, space) TENON_DECLARE_TACTIC(space)
 #include "kernels/cuda_tactics.def"
+#define TENON_TACTIC(name, device, version, space) TENON_DECLARE_TACTIC(space)
+#include "kernels/cuda_trial_tactics.def"
 
 namespace {
 
@@ -22,6 +24,17 @@ constexpr Tactic kTable[] = {
 #include "kernels/cuda_tactics.def"
 };
 
+constexpr Tactic kTrials[] = {
+#define TENON_TACTIC(name, device, version, space) \
+  {name,                                           \
+   DeviceKind::device,                             \
+   version,                                        \
+   tactics::space::supports,                       \
+   tactics::space::configs,                        \
+   tactics::space::create},
+#include "kernels/cuda_trial_tactics.def"
+};
+
 Result<Backend> open(int ordinal, const char* stamp) {
   if (std::strcmp(stamp, kOpenCudaStamp) != 0)
     return user_error("libtenon_cuda and libtenon come from different builds ({}; {})",
@@ -34,6 +47,9 @@ Result<Backend> open(int ordinal, const char* stamp) {
 
 std::span<const Tactic> cuda_tactics() {
   return kTable;
+}
+std::span<const Tactic> cuda_trial_tactics() {
+  return kTrials;
 }
 
 }  // namespace tenon

@@ -124,5 +124,7 @@ std::span<const Tactic> cpu_tactics();
 /// All tactics of NVIDIA GPUs, in libtenon_cuda alone: kernels/cuda_tactics.def. The last one,
 /// "cuda.reference", runs any operator.
 std::span<const Tactic> cuda_tactics();
+/// Those that only tests and benchmarks run: kernels/cuda_trial_tactics.def.
+std::span<const Tactic> cuda_trial_tactics();
 
 }  // namespace tenon

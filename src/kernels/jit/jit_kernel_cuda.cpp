@@ -7,6 +7,7 @@ namespace tenon {
 namespace {
 
 constexpr int kMaxArguments = 24;
+constexpr int kMaxMaps = 4;
 constexpr int kFreeShared = 48 * 1024;  ///< Bytes of shared memory that need no permission.
 
 cuda::DeviceCode code_of(const JitLaunch& launch) {
@@ -19,6 +20,7 @@ struct LoadedLaunch {
   cuda::Function function;
   cuda::LaunchShape shape;
   std::vector<JitArgument> arguments;
+  std::vector<JitTensorMap> maps;
   JitArgument zeroed;
   int64_t zeroed_bytes = 0;
 };
@@ -34,10 +36,29 @@ const void* address_of(const JitArgument& argument, const LaunchArguments& launc
     case JitArgument::Kind::kNumber:
       return reinterpret_cast<const void*>(argument.offset);  // An i64 in its place.
     case JitArgument::Kind::kConstant:
+    case JitArgument::Kind::kMap:
     case JitArgument::Kind::kNull:
       break;
   }
   return nullptr;
+}
+
+Status encode(const JitTensorMap& map, const void* base, CUtensorMap& to) {
+  cuuint64_t extents[5], strides[5];
+  cuuint32_t box[5], steps[5];
+  for (size_t i = 0; i < map.extents.size(); ++i) {
+    extents[i] = static_cast<cuuint64_t>(map.extents[i]);
+    strides[i] = static_cast<cuuint64_t>(map.strides[i] * byte_size(map.type));
+    box[i] = static_cast<cuuint32_t>(map.box[i]);
+    steps[i] = 1;
+  }
+  TENON_DRIVER(cuTensorMapEncodeTiled, &to,
+               map.type == DataType::kBFloat16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+                                               : CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+               static_cast<cuuint32_t>(map.extents.size()), const_cast<void*>(base), extents,
+               strides + 1, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+               CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  return {};
 }
 
 class JitKernel final : public Kernel {
@@ -46,9 +67,10 @@ class JitKernel final : public Kernel {
       : workspace_bytes_(static_cast<size_t>(plan.workspace_bytes)),
         aliases_(plan.aliases),
         used_(inputs, false) {
-    for (const JitLaunch& launch : plan.launches)
-      for (const JitArgument& argument : launch.arguments)
-        if (argument.kind == JitArgument::Kind::kInput) used_[argument.index] = true;
+    for (const JitLaunch& launch : plan.launches) {
+      for (const JitArgument& argument : launch.arguments) use(argument);
+      for (const JitTensorMap& map : launch.maps) use(map.base);
+    }
   }
 
   Status load(cuda::CudaDevice& device, const JitLaunch& launch) {
@@ -69,7 +91,9 @@ class JitKernel final : public Kernel {
                     .cluster_x = static_cast<unsigned>(launch.cluster),
                     .overlaps_previous =
                         launch.overlaps && launch.zeroed_bytes == 0 && device.capability() >= 90};
+    if (launch.maps.size() > kMaxMaps) return unsupported("a kernel with many tensor maps");
     loaded.arguments = launch.arguments;
+    loaded.maps = launch.maps;
     loaded.zeroed = launch.zeroed;
     loaded.zeroed_bytes = launch.zeroed_bytes;
     launches_.push_back(std::move(loaded));
@@ -90,14 +114,17 @@ class JitKernel final : public Kernel {
                      reinterpret_cast<CUdeviceptr>(address_of(launch.zeroed, arguments)), 0,
                      static_cast<size_t>(launch.zeroed_bytes),
                      static_cast<CUstream>(arguments.queue.stream));
+      alignas(64) CUtensorMap maps[kMaxMaps];
+      for (size_t i = 0; i < launch.maps.size(); ++i)
+        TENON_TRY(encode(launch.maps[i], resolve(launch.maps[i].base, arguments), maps[i]));
       const void* values[kMaxArguments];
       const void* addresses[kMaxArguments + 1];
       size_t count = 0;
       for (const JitArgument& argument : launch.arguments) {
-        values[count] = argument.kind == JitArgument::Kind::kConstant
-                            ? constants_[argument.index].get()
-                            : address_of(argument, arguments);
-        addresses[count] = &values[count];
+        values[count] = resolve(argument, arguments);
+        addresses[count] = argument.kind == JitArgument::Kind::kMap
+                               ? static_cast<const void*>(&maps[argument.index])
+                               : &values[count];
         ++count;
       }
       addresses[count] = nullptr;
@@ -116,6 +143,15 @@ class JitKernel final : public Kernel {
   }
 
  private:
+  void use(const JitArgument& argument) {
+    if (argument.kind == JitArgument::Kind::kInput)
+      used_[static_cast<size_t>(argument.index)] = true;
+  }
+  const void* resolve(const JitArgument& argument, const LaunchArguments& launch) const {
+    if (argument.kind == JitArgument::Kind::kConstant) return constants_[argument.index].get();
+    return address_of(argument, launch);
+  }
+
   size_t workspace_bytes_;
   std::vector<std::pair<int, int>> aliases_;
   std::vector<bool> used_;

@@ -29,6 +29,19 @@ void begin_code(KernelCode& code, const Problem& problem) {
   code.alias("Index", small_indices(problem) ? "u32" : "u64");
 }
 
+Status check_map(const JitTensorMap& map, int64_t alignment) {
+  constexpr int64_t kPiece = 8;  // Elements of 16 bytes.
+  if (alignment % kPiece != 0) return unsupported("an address is no multiple of 16 bytes");
+  if (map.strides.front() != 1) return unsupported("no axis of an operand is contiguous");
+  for (size_t i = 0; i < map.extents.size(); ++i) {
+    if (map.extents[i] > INT32_MAX) return unsupported("huge extents");
+    if (i == 0) continue;
+    if (map.strides[i] % kPiece != 0) return unsupported("a stride is no multiple of 16 bytes");
+    if (map.strides[i] <= 0 || map.strides[i] >= int64_t{1} << 38) return unsupported("a stride");
+  }
+  return {};
+}
+
 std::optional<int64_t> config_number(std::string_view config, std::string_view name) {
   for (size_t at = 0; at < config.size();) {
     const size_t end = std::min(config.find(',', at), config.size());

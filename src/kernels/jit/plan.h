@@ -16,17 +16,38 @@ namespace tenon {
 
 /// One argument of a device function: the address of an operand or of a part of the workspace.
 struct JitArgument {
-  enum class Kind { kInput, kOutput, kWorkspace, kConstant, kNumber, kNull } kind = Kind::kInput;
-  int index = 0;       ///< Of the input, output or constant.
+  enum class Kind {
+    kInput,
+    kOutput,
+    kWorkspace,
+    kConstant,
+    kNumber,
+    kMap,
+    kNull
+  } kind = Kind::kInput;
+  int index = 0;       ///< Of the input, output, constant or the launch's tensor map.
   int64_t offset = 0;  ///< In bytes; the number itself of a kNumber, which is an i64.
 
   static JitArgument input(int index) { return {Kind::kInput, index}; }
   static JitArgument output(int index = 0) { return {Kind::kOutput, index}; }
   static JitArgument constant(int index) { return {Kind::kConstant, index}; }
+  static JitArgument map(int index) { return {Kind::kMap, index}; }
   static JitArgument number(int64_t value) { return {Kind::kNumber, 0, value}; }
   static JitArgument null() { return {Kind::kNull}; }
   static JitArgument workspace(int64_t offset) { return {Kind::kWorkspace, 0, offset}; }
 };
+
+/// A tensor of 16-bit elements as Hopper's copy engine is told of it: fastest axis first, boxes
+/// whose rows of 128 bytes are swizzled.
+struct JitTensorMap {
+  JitArgument base;
+  DataType type = DataType::kFloat16;
+  std::vector<int64_t> extents, strides;  ///< Strides in elements; the first one is 1.
+  std::vector<int> box;
+};
+
+/// Why the copy engine does not take the map; ok where it does.
+Status check_map(const JitTensorMap& map, int64_t alignment);
 
 /// One launch of `extern "C" __global__ void kernel(...)` of a source.
 struct JitLaunch {
@@ -38,6 +59,7 @@ struct JitLaunch {
   int shared_bytes = 0;  ///< Dynamic.
   int cluster = 0;       ///< Blocks of a cluster (sm_90); 0: none.
   std::vector<JitArgument> arguments;
+  std::vector<JitTensorMap> maps;  ///< Of arguments that are maps: `const __grid_constant__`.
   /// Begins with begin_kernel() of the prelude: may start while the one before ends.
   bool overlaps = true;
   /// Bytes to set to zero before the launch (a part of the workspace or an output).

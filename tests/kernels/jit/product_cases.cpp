@@ -106,12 +106,47 @@ void add_products(Cases& cases) {
                   input(random_reals(DataType::kFloat64, {30, 9}, 2))});
 }
 
+struct HopperProduct {
+  Extents a, b;
+  bool transpose_a, transpose_b;
+  int end;  ///< 0: nothing, 1: bias and GELU, 2: bias and residual.
+};
+
+/// Tiles of matrix units with tails, in every order of the operands.
+void add_hopper_products(Cases& cases) {
+  const HopperProduct products[] = {
+      {{128, 64}, {128, 64}, false, true, 0},        {{128, 64}, {64, 128}, false, false, 0},
+      {{64, 128}, {64, 128}, true, false, 0},        {{300, 200}, {200, 264}, false, false, 1},
+      {{197, 768}, {776, 768}, false, true, 2},      {{2, 99, 320}, {320, 328}, false, false, 2},
+      {{3, 72, 136}, {3, 136, 88}, false, false, 0}, {{3, 72, 136}, {1, 88, 136}, false, true, 1},
+      {{520, 768}, {768, 1001}, false, false, 1}};
+  int seed = 100;
+  for (const DataType type : {DataType::kFloat16, DataType::kBFloat16})
+    for (const HopperProduct& p : products) {
+      MatMul op;
+      op.transpose_a = p.transpose_a;
+      op.transpose_b = p.transpose_b;
+      ++seed;
+      const Tensor b = random_reals(type, p.b, seed + 50, -0.2, 0.2);
+      const int64_t n = p.b[p.b.size() - (p.transpose_b ? 2 : 1)];
+      Extents result = p.a;
+      result.back() = n;
+      auto& c = add(cases, fmt::format("hopper {} {}", name_of(type), seed), std::move(op),
+                    std::vector{input(random_reals(type, p.a, seed, -0.2, 0.2)),
+                                p.b.size() == 2 ? constant(b) : input(b)});
+      if (p.end > 0) c.then(PointwiseFunction::k_add, constant(random_reals(type, {n}, seed + 2)));
+      if (p.end == 1) c.then(PointwiseFunction::k_gelu_erf);
+      if (p.end == 2) c.then(PointwiseFunction::k_add, input(random_reals(type, result, seed + 3)));
+    }
+}
+
 }  // namespace
 
 Cases product_cases() {
   Cases cases;
   add_convs(cases);
   add_products(cases);
+  add_hopper_products(cases);
   return cases;
 }
 

@@ -1,0 +1,270 @@
+// Matrix products of 16-bit floats on Hopper's copy engine and matrix units (gemm/hopper.cu).
+#include <algorithm>
+#include <array>
+
+#include "kernels/gemm/product_cuda.h"
+#include "kernels/jit/hopper.h"
+#include "kernels/jit/tactic.h"
+
+namespace tenon::tactics::cuda_gemm_hopper {
+namespace {
+
+constexpr int64_t kTileK = 64;
+/// Bytes of shared memory of a multiprocessor, and what each block has besides its own.
+constexpr int64_t kSharedBytes = 228 * 1024, kReservedBytes = 1024;
+constexpr size_t kOffered = 14;
+
+/// One operand: [outer, rows, k] or, by columns, [outer, k, rows].
+struct Side {
+  int64_t rows = 1, row_stride = 0, k_stride = 0, batch_stride = 0;
+  bool by_columns() const { return k_stride != 1; }
+};
+
+/// The product with its batch axes folded into rows, or into one axis.
+struct FoldedProduct {
+  DeviceProduct product;
+  Side a, b;
+  int64_t k = 1, batches = 1;
+  const Tensor* transposed = nullptr;  ///< Constant B, which is kept as [n, k].
+
+  int64_t m() const { return a.rows; }
+  int64_t n() const { return b.rows; }
+};
+
+Status fold_batch(FoldedProduct& p) {
+  const DeviceProduct& from = p.product;
+  for (size_t i = from.batch.size(); i-- > 0;) {
+    const auto axis = static_cast<size_t>(from.batch[i].axis);
+    const int64_t extent = from.batch[i].extent, a = from.a_batch[axis], b = from.b_batch[axis];
+    if (extent == 1) continue;
+    if (p.batches == 1 && b == 0 && a == p.a.row_stride * p.a.rows) {
+      p.a.rows *= extent;
+    } else if (p.batches == 1) {
+      p.batches = extent, p.a.batch_stride = a, p.b.batch_stride = b;
+    } else if (a == p.a.batch_stride * p.batches && b == p.b.batch_stride * p.batches) {
+      p.batches *= extent;
+    } else {
+      return unsupported("batch axes without a common stride");
+    }
+  }
+  return {};
+}
+
+JitTensorMap map_of(const Side& side, const FoldedProduct& p, JitArgument base, DataType type,
+                    int tile) {
+  const bool turned = side.by_columns();
+  JitTensorMap map{base, type, {p.k, side.rows, 1}, {1, side.row_stride, 8}, {64, tile, 1}};
+  if (turned) map.extents = {side.rows, p.k, 1}, map.strides[1] = side.k_stride, map.box[1] = 64;
+  if (side.batch_stride != 0) map.extents[2] = p.batches, map.strides[2] = side.batch_stride;
+  return map;
+}
+
+Status check_side(const Side& side, const FoldedProduct& p, const Operand& operand) {
+  if (side.k_stride != 1 && side.row_stride != 1)
+    return unsupported("neither rows nor k are contiguous in an operand");
+  return check_map(map_of(side, p, JitArgument::null(), operand.type, 64),
+                   alignment_in_elements(operand));
+}
+
+/// A constant B that the copy engine cannot read is kept as [n, k].
+Status transpose_weights(FoldedProduct& p, const Operand& b, const MatMul& op) {
+  const Status as_it_is = check_side(p.b, p, b);
+  const bool can = b.constant != nullptr && b.rank() == 2 && !op.transpose_b && p.k % 8 == 0;
+  if (as_it_is.ok() || !can) return as_it_is;
+  p.transposed = b.constant;
+  p.b.row_stride = p.k, p.b.k_stride = 1;
+  return {};
+}
+
+Result<FoldedProduct> describe(const Problem& problem) {
+  FoldedProduct p;
+  TENON_ASSIGN(p.product, describe_product(problem));
+  const DeviceProduct& from = p.product;
+  const Operand &a = problem.input(from.a), &b = problem.input(from.b), &y = problem.output();
+  if (byte_size(a.type) != 2 || !is_real(a.type) || b.type != a.type)
+    return unsupported("the operands are not both f16 or both bf16");
+  if (wide_type(y.type) != std::string_view("f32")) return unsupported("the type of the result");
+  p.k = from.k;
+  p.a = {from.m, from.a_row, from.a_column, 0};
+  p.b = {from.n, from.b_column, from.b_row, 0};
+  TENON_TRY(fold_batch(p));
+  if (p.m() < 8 || p.n() < 8) return unsupported("few rows or columns");
+  if (p.m() * p.n() * p.batches > INT32_MAX || p.k > INT32_MAX) return unsupported("huge extents");
+  TENON_TRY(check_side(p.a, p, a));
+  TENON_TRY(transpose_weights(p, b, *from.region.anchor->as<MatMul>()));
+  return p;
+}
+
+/// Blocks of 64 * groups rows and `columns` columns; `splits` of them share k; `each` run on one
+/// multiprocessor at a time.
+struct Tiling {
+  int64_t groups = 2, columns = 128, splits = 1, each = 1;
+
+  int64_t rows() const { return groups * 64; }
+  int64_t stage_bytes() const { return (rows() + columns) * kTileK * 2; }
+  int64_t other_bytes() const { return 1024 + 256 + (splits > 1 ? 0 : groups * 4 * 16 * 40 * 4); }
+  int64_t stages() const {
+    const int64_t room = kSharedBytes / each - kReservedBytes - other_bytes();
+    return std::min<int64_t>(room / stage_bytes(), 8);
+  }
+  int64_t tiles(const FoldedProduct& p) const {
+    return blocks_for(p.m(), rows()) * blocks_for(p.n(), columns) * p.batches;
+  }
+  std::string text() const {
+    return fmt::format("m={},n={},splits={},each={}", rows(), columns, splits, each);
+  }
+};
+
+Result<Tiling> parse(std::string_view config) {
+  Tiling t;
+  t.groups = config_number(config, "m").value_or(128) / 64;
+  t.columns = config_number(config, "n").value_or(128);
+  t.splits = config_number(config, "splits").value_or(1);
+  t.each = config_number(config, "each").value_or(1);
+  if (t.groups < 1 || t.groups > 3 || t.columns < 32 || t.columns > 256 || t.columns % 32 != 0 ||
+      t.splits < 1 || t.splits > 8 || t.each < 1 || t.each > 4 || t.stages() < 2)
+    return user_error("no tiling: {}", config);
+  return t;
+}
+
+/// Cycles, roughly: products, the epilogue of a tile, what a launch and a cluster cost.
+double estimate(const Tiling& t, const FoldedProduct& p, int units) {
+  const double blocks = static_cast<double>(blocks_for(p.k, kTileK));
+  const double products = blocks / static_cast<double>(t.splits) *
+                          static_cast<double>(t.groups * t.columns) * 2.0 * 1.3;
+  const double epilogue = static_cast<double>(t.groups * t.columns) * 12.0;
+  const int64_t waves = blocks_for(t.tiles(p) * t.splits, units * t.each);
+  const double each = static_cast<double>(t.each);
+  const double tile = products * each + epilogue * (t.each > 1 ? 0.6 * each : 1.0);
+  const double latency = 900 + 60 * blocks / static_cast<double>(t.splits) +
+                         (t.splits > 1 ? 900 + 100 * static_cast<double>(t.splits) : 0);
+  return static_cast<double>(waves) * tile + latency;
+}
+
+bool fits(const Tiling& t, const FoldedProduct& p, int units) {
+  if (p.b.by_columns() && t.columns % 64 != 0) return false;
+  if (t.rows() >= p.m() + 64 || (t.columns > 32 && t.columns >= p.n() + 32)) return false;
+  if (t.splits == 1) return true;
+  return t.splits <= blocks_for(p.k, kTileK) && t.tiles(p) * t.splits <= units * t.each;
+}
+
+std::vector<std::string> tilings(const Problem& problem) {
+  const auto p = describe(problem);
+  if (!p.ok()) return {""};
+  const int units = multiprocessors(problem);
+  std::vector<std::pair<double, Tiling>> found;
+  for (const auto& [groups, columns, each] :
+       std::initializer_list<std::array<int64_t, 3>>{{2, 256, 1},
+                                                     {2, 192, 1},
+                                                     {3, 192, 1},
+                                                     {2, 128, 1},
+                                                     {3, 128, 1},
+                                                     {2, 128, 2},
+                                                     {1, 256, 1},
+                                                     {1, 256, 2},
+                                                     {1, 192, 2},
+                                                     {1, 128, 2},
+                                                     {1, 128, 3},
+                                                     {1, 64, 3},
+                                                     {2, 64, 2},
+                                                     {1, 64, 1},
+                                                     {1, 128, 1},
+                                                     {1, 32, 2},
+                                                     {2, 96, 2}})
+    for (const int64_t splits : {1, 2, 3, 4, 6, 8}) {
+      const Tiling t{groups, columns, splits, each};
+      if (fits(t, *p, units) && t.stages() >= 2) found.emplace_back(estimate(t, *p, units), t);
+    }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& x, const auto& y) { return x.first < y.first; });
+  std::vector<std::string> texts;
+  for (const auto& [cost, tiling] : found)
+    if (texts.size() < kOffered) texts.push_back(tiling.text());
+  return texts.empty() ? std::vector<std::string>{"m=64,n=32,splits=1,each=2"} : texts;
+}
+
+/// [k, n] as [n, k].
+std::vector<std::byte> transposed_bytes(const Tensor& weights) {
+  const int64_t k = weights.extents()[0], n = weights.extents()[1];
+  std::vector<std::byte> bytes(static_cast<size_t>(weights.byte_count()));
+  const uint16_t* from = weights.values<uint16_t>().data();
+  auto* to = reinterpret_cast<uint16_t*>(bytes.data());
+  constexpr int64_t kBlock = 32;
+  for (int64_t r0 = 0; r0 < k; r0 += kBlock)
+    for (int64_t c0 = 0; c0 < n; c0 += kBlock)
+      for (int64_t r = r0; r < std::min(k, r0 + kBlock); ++r)
+        for (int64_t c = c0; c < std::min(n, c0 + kBlock); ++c) to[c * k + r] = from[r * n + c];
+  return bytes;
+}
+
+void add_constants(KernelCode& code, const Problem& problem, const FoldedProduct& p,
+                   const Tiling& t) {
+  const bool bf16 = problem.input(p.product.a).type == DataType::kBFloat16;
+  code.type("Y", problem.output().type);
+  code.round_to(problem.output().type);
+  code.located("YAt", p.product.loop, problem.output());
+  code.constant("kM", p.m());
+  code.constant("kN", p.n());
+  code.constant("kK", p.k);
+  code.constant("kBatches", p.batches);
+  code.flag("kABatched", p.a.batch_stride != 0);
+  code.flag("kBBatched", p.b.batch_stride != 0);
+  code.flag("kAByColumns", p.a.by_columns());
+  code.flag("kBByColumns", p.b.by_columns());
+  code.flag("kBConstant", problem.input(p.product.b).constant != nullptr);
+  code.constant("kGroups", t.groups);
+  code.constant("kTileN", t.columns);
+  code.constant("kSplits", t.splits);
+  code.constant("kStages", t.stages());
+  code.constant("kBlocksEach", t.each);
+  code.constant("kVector", p.n() % 8 == 0 ? 8 : 1);
+  add_group_product(code, "group_product",
+                    {.columns = static_cast<int>(t.columns),
+                     .bf16 = bf16,
+                     .a_by_columns = p.a.by_columns(),
+                     .b_by_columns = p.b.by_columns()});
+}
+
+Result<JitPlan> plan(const Problem& problem, std::string_view config) {
+  if (problem.device != nullptr && problem.device->properties().compute_capability != 90)
+    return unsupported("its instructions are those of sm_90a");
+  TENON_ASSIGN(const FoldedProduct p, describe(problem));
+  TENON_ASSIGN(const Tiling t, parse(config));
+  if (p.b.by_columns() && t.columns % 64 != 0) return user_error("no tiling: {}", config);
+  JitPlan plan;
+  KernelCode code;
+  begin_code(code, problem);
+  add_constants(code, problem, p, t);
+  TENON_ASSIGN(const std::vector<int> operands,
+               add_epilogue(code, problem, p.product.region, p.product.loop));
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"jit/hopper.cuh", "gemm/hopper.cu"}));
+  launch.grid[0] = t.splits > 1 ? t.tiles(p) * t.splits
+                                : std::min<int64_t>(t.tiles(p), multiprocessors(problem) * t.each);
+  launch.block[0] = static_cast<int>(t.groups * 128 + 32);
+  launch.cluster = t.splits > 1 ? static_cast<int>(t.splits) : 0;
+  launch.shared_bytes = static_cast<int>(t.stages() * t.stage_bytes() + t.other_bytes());
+  JitArgument weights = JitArgument::input(p.product.b);
+  if (p.transposed != nullptr) {
+    weights = JitArgument::constant(0);
+    plan.constants.push_back([tensor = *p.transposed] { return transposed_bytes(tensor); });
+  }
+  const DataType type = problem.input(p.product.a).type;
+  launch.maps = {map_of(p.a, p, JitArgument::input(p.product.a), type, static_cast<int>(t.rows())),
+                 map_of(p.b, p, weights, type, static_cast<int>(t.columns))};
+  if (p.a.by_columns()) launch.maps[0].box = {64, 64, 1};
+  if (p.b.by_columns()) launch.maps[1].box = {64, 64, 1};
+  launch.add(JitArgument::map(0));
+  launch.add(JitArgument::map(1));
+  launch.add(JitArgument::output());
+  launch.add_inputs(operands);
+  plan.launches.push_back(std::move(launch));
+  return plan;
+}
+
+}  // namespace
+}  // namespace tenon::tactics::cuda_gemm_hopper
+
+namespace tenon::tactics {
+TENON_JIT_TACTIC(cuda_gemm_hopper, cuda_gemm_hopper::tilings)
+}  // namespace tenon::tactics

@@ -1,0 +1,42 @@
+#include "kernels/jit/hopper.h"
+
+#include <fmt/format.h>
+
+namespace tenon {
+namespace {
+
+/// "%0, %1, ..." from `first` on.
+std::string places(int first, int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += fmt::format("{}%{}", i > 0 ? ", " : "", first + i);
+  return text;
+}
+
+std::string each(std::string_view pattern, int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i)
+    text += fmt::format("{}{}", i > 0 ? ", " : "", fmt::format(fmt::runtime(pattern), i));
+  return text;
+}
+
+}  // namespace
+
+void add_group_product(KernelCode& code, std::string_view name, const GroupProduct& p) {
+  const int sums = p.columns / 2, a = p.a_in_registers ? 4 : 1;
+  const std::string left =
+      p.a_in_registers ? fmt::format("{{{}}}", places(sums, 4)) : fmt::format("%{}", sums);
+  const int a_turned = p.a_by_columns ? 1 : 0, b_turned = p.b_by_columns ? 1 : 0;
+  const std::string orders =
+      p.a_in_registers ? fmt::format("{}", b_turned) : fmt::format("{}, {}", a_turned, b_turned);
+  const char* type = p.bf16 ? "bf16" : "f16";
+  code.text(fmt::format(
+      "__device__ inline void {}(float (&d)[{}], {}, u64 b, int keep) {{\n"
+      "  asm volatile(\"{{\\n.reg .pred keep;\\nsetp.ne.b32 keep, %{}, 0;\\n\"\n"
+      "    \"wgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{} {{{}}}, {}, %{}, keep, 1, 1, "
+      "{};\\n}}\"\n    : {}\n    : {}, \"l\"(b), \"r\"(keep));\n}}\n",
+      name, sums, p.a_in_registers ? "const u32 (&a)[4]" : "u64 a", sums + a + 1, p.columns, type,
+      type, places(0, sums), left, sums + a, orders, each("\"+f\"(d[{}])", sums),
+      p.a_in_registers ? each("\"r\"(a[{}])", 4) : std::string("\"l\"(a)")));
+}
+
+}  // namespace tenon
