@@ -1,102 +1,15 @@
 // Convolutions by kernels of our own on NVIDIA GPUs: depthwise ones, and any other where no library
 // takes them.
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
+#include "kernels/conv/device_convolution_cuda.h"
 #include "kernels/image.h"
-#include "kernels/jit/epilogue_code.h"
-#include "kernels/jit/tactic.h"
-#include "kernels/jit/window.h"
 
 namespace tenon::tactics {
 namespace {
 
 constexpr int kBlock = 128;
-
-/// What both kernels need to know.
-struct Description {
-  AnchoredRegion region;
-  DeviceWindow window;
-  int input = 0, weights = 0;
-  int64_t groups = 1, in_channels = 1, out_channels = 1;
-  bool transposed = false;
-  std::vector<ExtraStep> bias;
-};
-
-template <class O>
-Result<DeviceWindow> window_of(const O& op, const Operand& x, const Operand& w, const Operand& y) {
-  const std::vector<int64_t> kernel(w.extents.begin() + 2, w.extents.end());
-  return device_window(x.extents, y.extents, kernel, op.strides, op.dilations, op.pads_begin,
-                       op.pads_end, op.pad_mode);
-}
-
-/// Pads of a transposed convolution that follow from its output's extents.
-void derive_pads(const Deconv& op, DeviceWindow& w, size_t axes) {
-  if (op.pad_mode == PadMode::kExplicit && op.output_shape.empty()) return;
-  for (size_t to = 3 - axes; to < 3; ++to) {
-    const size_t i = to + axes - 3;
-    const int64_t more = i < op.output_padding.size() ? op.output_padding[i] : 0;
-    const int64_t full =
-        (w.input[to] - 1) * w.stride[to] + more + (w.kernel[to] - 1) * w.dilation[to] + 1;
-    const int64_t total = std::max<int64_t>(0, full - w.output[to]);
-    w.begin[to] = op.pad_mode == PadMode::kSameUpper ? total / 2 : total - total / 2;
-  }
-}
-
-Result<Description> describe(const Problem& problem) {
-  Description d;
-  TENON_ASSIGN(d.region, anchored_region(problem));
-  const auto* conv = d.region.anchor->as<Conv>();
-  const auto* deconv = d.region.anchor->as<Deconv>();
-  if (conv == nullptr && deconv == nullptr) return unsupported("not a convolution");
-  d.input = d.region.anchor_inputs[0];
-  d.weights = d.region.anchor_inputs[1];
-  const Operand &x = problem.input(d.input), &w = problem.input(d.weights), &y = problem.output();
-  for (const Operand* operand : {&x, &w, &y})
-    if (device_type(operand->type) == nullptr) return unsupported("a type");
-  d.transposed = deconv != nullptr;
-  d.groups = conv != nullptr ? conv->groups : deconv->groups;
-  d.in_channels = x.extents[1];
-  d.out_channels = d.transposed ? w.extents[1] * d.groups : w.extents[0];
-  if (y.rank() != x.rank() || y.extents[0] != x.extents[0] || y.extents[1] != d.out_channels)
-    return unsupported("the epilogue broadcasts");
-  if (conv != nullptr) {
-    TENON_ASSIGN(d.window, window_of(*conv, x, w, y));
-  } else {
-    // The SAME modes mean something else here.
-    Deconv plain = *deconv;
-    plain.pad_mode = PadMode::kExplicit;
-    TENON_ASSIGN(d.window, window_of(plain, x, w, y));
-    derive_pads(*deconv, d.window, x.extents.size() - 2);
-  }
-  const int bias = d.region.anchor_inputs.size() > 2 ? d.region.anchor_inputs[2] : -1;
-  if (bias < 0) return d;
-  std::vector<int64_t> strides(y.extents.size(), 0);
-  strides[1] = strides_of(problem.input(bias))[0];
-  d.bias.push_back({PointwiseFunction::k_add, bias, std::move(strides)});
-  return d;
-}
-
-/// Weights in another order of axes, dense: extents and strides (of the constant) in that order.
-std::function<std::vector<std::byte>()> reordered(const Tensor& weights, Extents extents,
-                                                  std::vector<int64_t> strides) {
-  return [weights, extents = std::move(extents), strides = std::move(strides)] {
-    const size_t size = static_cast<size_t>(byte_size(weights.type()));
-    std::vector<std::byte> bytes(static_cast<size_t>(element_count(extents)) * size);
-    Extents at(extents.size(), 0);
-    for (size_t to = 0; to < bytes.size(); to += size) {
-      int64_t from = 0;
-      for (size_t i = 0; i < at.size(); ++i) from += at[i] * strides[i];
-      std::memcpy(bytes.data() + to, weights.bytes() + static_cast<size_t>(from) * size, size);
-      for (size_t i = at.size(); i-- > 0;) {
-        if (++at[i] < extents[i]) break;
-        at[i] = 0;
-      }
-    }
-    return bytes;
-  };
-}
 
 }  // namespace
 
@@ -112,7 +25,7 @@ std::vector<std::string> tile_configs(const Problem& problem) {
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
-  TENON_ASSIGN(const Description d, describe(problem));
+  TENON_ASSIGN(const DeviceConvolution d, describe_device_convolution(problem));
   const Operand &x = problem.input(d.input), &w = problem.input(d.weights), &y = problem.output();
   if (d.transposed || d.groups != d.in_channels || d.out_channels != d.in_channels)
     return unsupported("not depthwise");
@@ -154,7 +67,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   launch.add_inputs(operands);
   const int64_t taps = d.window.kernel[1] * d.window.kernel[2];
   JitPlan plan{{std::move(launch)}, 0, {}, {}};
-  plan.constants.push_back(reordered(*w.constant, {taps, d.out_channels}, {1, taps}));
+  plan.constants.push_back(reordered_weights(*w.constant, {taps, d.out_channels}, {1, taps}));
   return plan;
 }
 
@@ -170,7 +83,7 @@ struct WeightStrides {
 };
 
 /// Where the weights are read: as they are, or in an order that keeps output channels together.
-WeightStrides choose_weights(const Description& d, const Operand& w, JitPlan& plan) {
+WeightStrides choose_weights(const DeviceConvolution& d, const Operand& w, JitPlan& plan) {
   std::vector<int64_t> own = strides_of(w);
   own.insert(own.begin() + 2, static_cast<size_t>(5 - w.rank()), 0);
   const int out = d.transposed ? 1 : 0, in = 1 - out;
@@ -180,7 +93,7 @@ WeightStrides choose_weights(const Description& d, const Operand& w, JitPlan& pl
   std::vector<int64_t> from = dense;
   from.insert(from.begin() + 2, static_cast<size_t>(5 - w.rank()), 0);
   const int64_t outs = w.extents[out], ins = w.extents[in];
-  plan.constants.push_back(reordered(
+  plan.constants.push_back(reordered_weights(
       *w.constant, {d.window.kernel[0], d.window.kernel[1], d.window.kernel[2], ins, outs},
       {from[2], from[3], from[4], from[in], from[out]}));
   const int64_t plane = ins * outs;
@@ -201,7 +114,7 @@ void add_loop_strides(KernelCode& code, const Operand& y) {
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(const Description d, describe(problem));
+  TENON_ASSIGN(const DeviceConvolution d, describe_device_convolution(problem));
   const Operand &x = problem.input(d.input), &w = problem.input(d.weights), &y = problem.output();
   JitPlan plan;
   const WeightStrides weights = choose_weights(d, w, plan);

@@ -67,6 +67,43 @@ void add_convs(Cases& cases) {
   }
 }
 
+/// Shapes for matrix units: channels in eights, tiles that are not full, depths of several chunks.
+void add_matrix_convs(Cases& cases) {
+  const Shape2d shapes[] = {{16, 24, 1, 9, 13, 3, 1, 1, 1},    {64, 72, 1, 14, 14, 3, 2, 1, 1},
+                            {24, 40, 1, 7, 9, 1, 1, 0, 1},     {72, 128, 1, 12, 11, 1, 1, 0, 1},
+                            {256, 64, 1, 7, 7, 3, 1, 1, 1},    {128, 320, 1, 8, 8, 1, 2, 0, 1},
+                            {40, 16, 1, 10, 10, 3, 1, 2, 2},   {8, 8, 1, 31, 33, 5, 2, 2, 1},
+                            {512, 256, 1, 14, 14, 1, 1, 0, 1}, {96, 208, 1, 20, 20, 3, 1, 1, 1}};
+  for (const DataType type : {DataType::kFloat16, DataType::kBFloat16})
+    for (const Shape2d& s : shapes) {
+      auto& c = add_conv(cases, fmt::format("matrix conv {} {}x{}", name_of(type), s.in, s.out), s,
+                         type, Layout::kChannelsLast);
+      const Extents extents = {
+          2, s.out, (s.height + 2 * s.pad - s.dilation * (s.kernel - 1) - 1) / s.stride + 1,
+          (s.width + 2 * s.pad - s.dilation * (s.kernel - 1) - 1) / s.stride + 1};
+      if (s.in % 64 == 0)
+        c.then(PointwiseFunction::k_add,
+               input(random_reals(type, extents, 5), Layout::kChannelsLast));
+      c.then(PointwiseFunction::k_relu);
+    }
+}
+
+/// First layers, which are read channels-first or channels-last.
+void add_stems(Cases& cases) {
+  const Shape2d shapes[] = {{3, 64, 1, 40, 48, 7, 2, 3, 1},
+                            {3, 16, 1, 37, 41, 3, 2, 1, 1},
+                            {1, 32, 1, 33, 64, 5, 2, 2, 1},
+                            {4, 48, 1, 32, 32, 4, 4, 0, 1},
+                            {3, 32, 1, 31, 40, 3, 2, 0, 1}};
+  for (const DataType type : {DataType::kFloat16, DataType::kBFloat16})
+    for (const Layout layout : {Layout::kChannelsLast, Layout::kRowMajor})
+      for (const Shape2d& s : shapes)
+        add_conv(cases, fmt::format("matrix conv stem {} {}x{}", name_of(type), s.in, s.out), s,
+                 type, layout)
+            .output_layout(Layout::kChannelsLast)
+            .then(PointwiseFunction::k_hard_swish);
+}
+
 void add_products(Cases& cases) {
   struct Product {
     Extents a, b;
@@ -145,6 +182,8 @@ void add_hopper_products(Cases& cases) {
 Cases product_cases() {
   Cases cases;
   add_convs(cases);
+  add_matrix_convs(cases);
+  add_stems(cases);
   add_products(cases);
   add_hopper_products(cases);
   return cases;

@@ -1,0 +1,285 @@
+// Convolutions on matrix units, by a kernel of our own: tiles, and which of them are worth timing.
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/conv/device_convolution_cuda.h"
+#include "kernels/image.h"
+
+namespace tenon::tactics::cuda_conv_matrix {
+namespace {
+
+constexpr int64_t kTileK = 64;
+constexpr size_t kOffered = 8;   ///< Tiles that are timed; each is compiled.
+constexpr int64_t kSpill = 208;  ///< Registers of results that leave room for the rest.
+
+/// How the work is cut: tiles of rows and columns, each by groups of four warps with Hopper's
+/// instructions or by single warps, `splits` blocks along the depth.
+struct Tile {
+  int64_t rows = 128, columns = 64, groups = 0, stages = 3, splits = 1, in_l1 = 0;
+
+  int64_t warps() const {
+    if (groups != 0) return rows / 16;
+    return rows * columns >= 128 * 128 ? 8 : 4;
+  }
+  /// Warps side by side in a tile of single warps.
+  int64_t warps_across() const {
+    if (columns % 64 == 0 && rows <= 32) return 4;
+    if (columns % 128 == 0 && warps() == 8) return 4;
+    return columns % 32 == 0 && !(rows >= 128 && columns == 32) ? 2 : 1;
+  }
+  int64_t stage_bytes() const { return (rows + columns) * kTileK * 2; }
+  int64_t shared_bytes() const {
+    return std::max(stages * stage_bytes(), rows * (columns + 8) * 4);
+  }
+  std::string text() const {
+    return fmt::format("rows={},columns={},groups={},stages={},splits={},l1={}", rows, columns,
+                       groups, stages, splits, in_l1);
+  }
+};
+
+Tile parse(std::string_view config) {
+  Tile tile;
+  tile.rows = config_number(config, "rows").value_or(tile.rows);
+  tile.columns = config_number(config, "columns").value_or(tile.columns);
+  tile.groups = config_number(config, "groups").value_or(tile.groups);
+  tile.stages = config_number(config, "stages").value_or(tile.stages);
+  tile.splits = config_number(config, "splits").value_or(tile.splits);
+  tile.in_l1 = config_number(config, "l1").value_or(tile.in_l1);
+  return tile;
+}
+
+/// The convolution as a product.
+struct Sizes {
+  int64_t m = 1, n = 1, k = 1, capability = 90, processors = 132;
+  int64_t chunks() const { return blocks_for(k, kTileK); }
+  /// The most that one of `splits` blocks multiplies.
+  int64_t share(int64_t splits) const { return blocks_for(chunks(), splits); }
+  int64_t shared_limit() const {
+    if (capability >= 90) return 227 * 1024;
+    return capability == 80 || capability == 87 ? 163 * 1024 : 99 * 1024;
+  }
+};
+
+Sizes sizes_of(const Problem& problem, const DeviceConvolution& d) {
+  Sizes s;
+  s.m = problem.output().extents[0] * d.window.output[1] * d.window.output[2];
+  s.n = d.out_channels;
+  s.k = d.in_channels * d.window.kernel[1] * d.window.kernel[2];
+  if (problem.device != nullptr) s.capability = problem.device->properties().compute_capability;
+  s.processors = multiprocessors(problem);
+  return s;
+}
+
+/// Chunks that are fetched in advance. Where every chunk has a stage of its own none is reused;
+/// else groups of warps still read one while the next instructions are issued.
+int64_t ahead(const Tile& tile, const Sizes& s) {
+  if (tile.stages >= s.share(tile.splits)) return s.share(tile.splits);
+  return tile.groups != 0 ? tile.stages - 2 : tile.stages - 1;
+}
+
+bool fits(const Tile& tile, const Sizes& s) {
+  if (tile.shared_bytes() > s.shared_limit() || tile.splits > s.chunks()) return false;
+  if (tile.groups != 0 && (s.capability != 90 || tile.rows % 64 != 0)) return false;
+  if (ahead(tile, s) < 1) return false;
+  if (tile.splits > 1 && s.capability < 90) return false;
+  if (tile.groups == 0) {
+    const int64_t across = tile.warps_across(), down = tile.warps() / across;
+    if (tile.rows % (down * 16) != 0 || tile.columns % (across * 16) != 0) return false;
+  }
+  return tile.rows * tile.columns / (tile.warps() * 32) <= kSpill;
+}
+
+/// Part of the matrix units' peak that a tile reaches while its operands are in shared memory.
+double efficiency(const Tile& tile) {
+  if (tile.groups != 0) return std::min(0.75, static_cast<double>(tile.columns) / 110);
+  const auto rows = static_cast<double>(tile.rows * tile.warps_across() / tile.warps());
+  const auto columns = static_cast<double>(tile.columns / tile.warps_across());
+  return 0.5 * std::min(1.0, rows * columns / (rows + columns) / 21);
+}
+
+/// Blocks that a multiprocessor holds.
+int64_t resident_blocks(const Tile& tile, const Sizes& s) {
+  const int64_t threads = tile.warps() * 32, sums = tile.rows * tile.columns / threads;
+  return std::max<int64_t>(1, std::min(s.shared_limit() / (tile.shared_bytes() + 1024),
+                                       65536 / (threads * std::min<int64_t>(255, sums + 64))));
+}
+
+/// About how long it takes, in microseconds on an H200: enough to tell good tiles from bad ones.
+double estimate(const Tile& tile, const Sizes& s) {
+  const int64_t blocks = blocks_for(s.m, tile.rows) * blocks_for(s.n, tile.columns) * tile.splits;
+  const int64_t together = std::min(resident_blocks(tile, s), blocks_for(blocks, s.processors));
+  const auto rounds = static_cast<double>(blocks_for(blocks, s.processors * together));
+  const auto chunks = static_cast<double>(blocks_for(s.chunks(), tile.splits));
+  const auto results = static_cast<double>(tile.rows * tile.columns);
+  const auto share = static_cast<double>(together);
+  const double products = results * 2 * kTileK / (7.5e6 * efficiency(tile));
+  const double traffic = static_cast<double>(tile.stage_bytes()) / 40e3;
+  const double chunk = std::max({0.1, share * products, share * traffic});
+  const double end = share * results / static_cast<double>(tile.splits) * (4 / 30e3 + 8 / 200e3);
+  return rounds * (1.0 + chunks * chunk + end) + (tile.splits > 1 ? 0.7 : 0);
+}
+
+void add_splits(const Tile& tile, const Sizes& s, std::vector<Tile>& tiles) {
+  const int64_t blocks = blocks_for(s.m, tile.rows) * blocks_for(s.n, tile.columns);
+  for (const int64_t splits : {1, 2, 4, 8}) {
+    Tile split = tile;
+    split.splits = splits;
+    split.stages = std::min(tile.stages, s.share(splits));
+    if (splits > 1 && (blocks * splits > 2 * s.processors || s.chunks() < 2 * splits)) break;
+    if (fits(split, s)) tiles.push_back(split);
+  }
+}
+
+/// Widths of tiles that leave few columns empty.
+std::vector<int64_t> widths_for(int64_t n) {
+  std::vector<int64_t> widths;
+  for (int64_t width = 16; width <= 256; width += 16) {
+    const int64_t padded = blocks_for(n, width) * width;
+    const bool power = (width & (width - 1)) == 0;
+    if (power ? width < 2 * n : padded == (n + 15) / 16 * 16 && (width >= 80 || n < 128))
+      widths.push_back(width);
+  }
+  return widths;
+}
+
+std::vector<Tile> all_tiles(const Sizes& s, bool many_taps) {
+  std::vector<Tile> tiles;
+  for (const int64_t columns : widths_for(s.n))
+    for (const int64_t rows : {32, 64, 128, 256})
+      for (const int64_t groups : {0, 1}) {
+        Tile tile{rows, columns, groups};
+        tile.stages = groups != 0 ? 5 : 4;
+        while (tile.stages > 3 + groups && tile.shared_bytes() > s.shared_limit() / 2)
+          --tile.stages;
+        tile.in_l1 = many_taps ? 1 : 0;
+        add_splits(tile, s, tiles);
+      }
+  return tiles;
+}
+
+/// The instruction of a group of warps: 64 rows by all columns of the tile, 16 of the depth.
+std::string group_instruction(int64_t columns, DataType type) {
+  std::string registers, operands;
+  const int64_t count = columns / 2;
+  for (int64_t i = 0; i < count; ++i) {
+    registers += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
+    operands += fmt::format("{}\"+f\"(d[{}][{}])", i == 0 ? "" : ", ", i / 4, i % 4);
+  }
+  const char* name = type == DataType::kBFloat16 ? "bf16" : "f16";
+  return fmt::format(
+      "__device__ inline void multiply_group(float (&d)[{0}][4], u64 a, u64 b) {{\n"
+      "  asm volatile(\"{{.reg .pred p;\\nsetp.eq.u32 p, 0, "
+      "0;\\nwgmma.mma_async.sync.aligned.m64n{1}k16.f32.{2}.{2} {{{3}}}, %{4}, %{5}, "
+      "p, 1, 1, 0, 0;}}\" : {6} : \"l\"(a), \"l\"(b));\n}}\n",
+      columns / 8, columns, name, registers, count, count + 1, operands);
+}
+
+/// [out][taps][in], rows filled up with zeros to a multiple of kTileK.
+std::function<std::vector<std::byte>()> packed_weights(const Tensor& weights, int64_t channels,
+                                                       int64_t taps) {
+  return [weights, channels, taps] {
+    const int64_t filters = weights.extents()[0];
+    const int64_t depth = blocks_for(channels * taps, kTileK) * kTileK;
+    std::vector<std::byte> bytes(static_cast<size_t>(filters * depth * 2));
+    auto* to = reinterpret_cast<uint16_t*>(bytes.data());
+    const auto* from = reinterpret_cast<const uint16_t*>(weights.bytes());
+    for (int64_t f = 0; f < filters; ++f)
+      for (int64_t c = 0; c < channels; ++c)
+        for (int64_t t = 0; t < taps; ++t) to[f * depth + t * channels + c] = *from++;
+    return bytes;
+  };
+}
+
+Status check(const Problem& problem, const DeviceConvolution& d, const Sizes& s) {
+  const Operand &x = problem.input(d.input), &w = problem.input(d.weights), &y = problem.output();
+  if (d.transposed || d.groups != 1) return unsupported("groups, or transposed");
+  if (w.constant == nullptr) return unsupported("the weights are not constant");
+  if (byte_size(x.type) != 2 || !is_real(x.type) || x.type != w.type || x.type != y.type)
+    return unsupported("the types are not all f16 or bf16");
+  if (s.capability < 80) return unsupported("its matrix instructions need sm_80");
+  if (d.window.kernel[0] != 1 || d.window.input[0] != 1) return unsupported("three axes");
+  if (!pixel_stride(x) || !pixel_stride(y)) return unsupported("not channels-last");
+  if (d.in_channels % 8 != 0 || d.out_channels % 8 != 0)
+    return unsupported("channels are no multiple of 8");
+  if (pack_width(memory_loop(x), x) < 8) return unsupported("channels cannot be loaded in eights");
+  if (!small_indices(problem)) return unsupported("a large tensor");
+  return {};
+}
+
+void add_tile(KernelCode& code, const Tile& tile, const Sizes& s) {
+  code.constant("kM", s.m);
+  code.constant("kN", s.n);
+  code.constant("kK", s.k);
+  code.constant("kTileM", tile.rows);
+  code.constant("kTileN", tile.columns);
+  code.constant("kTileK", kTileK);
+  code.constant("kStages", tile.stages);
+  code.constant("kAhead", ahead(tile, s));
+  code.constant("kSplits", tile.splits);
+  code.constant("kSteps", s.chunks() == 1 ? blocks_for(s.k, 16) : kTileK / 16);
+  code.constant("kBlock", tile.warps() * 32);
+  if (tile.groups == 0) {
+    code.constant("kWarpsM", tile.warps() / tile.warps_across());
+    code.constant("kWarpsN", tile.warps_across());
+  }
+  code.text(fmt::format("#define WARP_GROUPS {}\n#define CLUSTER {}\n#define CACHE_IN_L1 {}\n",
+                        tile.groups != 0 ? 1 : 0, tile.splits > 1 ? 1 : 0, tile.in_l1));
+}
+
+std::vector<std::string> tile_configs(const Problem& problem) {
+  const auto d = describe_device_convolution(problem);
+  if (!d.ok()) return {};
+  const Sizes s = sizes_of(problem, *d);
+  std::vector<Tile> tiles = all_tiles(s, d->window.kernel[1] * d->window.kernel[2] > 1);
+  std::stable_sort(tiles.begin(), tiles.end(),
+                   [&](const Tile& a, const Tile& b) { return estimate(a, s) < estimate(b, s); });
+  std::vector<std::string> texts;
+  for (const Tile& tile : tiles)
+    if (texts.size() < kOffered) texts.push_back(tile.text());
+  return texts;
+}
+
+Result<JitPlan> plan(const Problem& problem, std::string_view config) {
+  TENON_ASSIGN(const DeviceConvolution d, describe_device_convolution(problem));
+  const Sizes s = sizes_of(problem, d);
+  TENON_TRY(check(problem, d, s));
+  const Tile tile = config.empty() ? Tile{64, 64} : parse(config);
+  if (!fits(tile, s)) return unsupported("the tile does not fit");
+  const Operand &x = problem.input(d.input), &y = problem.output();
+  KernelCode code;
+  begin_code(code, problem);
+  code.type("X", x.type);
+  code.type("Y", y.type);
+  code.round_to(y.type);
+  add_window(code, d.window);
+  add_image_strides(code, "X", x);
+  code.constant("kC", d.in_channels);
+  add_tile(code, tile, s);
+  code.text(fmt::format("#define MATRIX_BF16 {}\n", x.type == DataType::kBFloat16 ? 1 : 0));
+  if (tile.groups != 0) code.text(group_instruction(tile.columns, x.type));
+  const IndexLoop loop = memory_loop(y);
+  code.located("YAt", loop, y);
+  TENON_ASSIGN(const std::vector<int> operands,
+               add_epilogue(code, problem, d.region, loop, d.bias));
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"jit/matrix.cuh", "conv/matrix.cu"}));
+  launch.grid[0] = blocks_for(s.m, tile.rows) * blocks_for(s.n, tile.columns) * tile.splits;
+  launch.block[0] = static_cast<int>(tile.warps() * 32);
+  launch.shared_bytes = static_cast<int>(tile.shared_bytes());
+  launch.cluster = tile.splits > 1 ? static_cast<int>(tile.splits) : 0;
+  launch.add(JitArgument::input(d.input));
+  launch.add(JitArgument::constant(0));
+  launch.add(JitArgument::output());
+  launch.add_inputs(operands);
+  JitPlan plan{{std::move(launch)}, 0, {}, {}};
+  plan.constants.push_back(packed_weights(*problem.input(d.weights).constant, d.in_channels,
+                                          d.window.kernel[1] * d.window.kernel[2]));
+  return plan;
+}
+
+}  // namespace
+}  // namespace tenon::tactics::cuda_conv_matrix
+
+namespace tenon::tactics {
+TENON_JIT_TACTIC(cuda_conv_matrix, cuda_conv_matrix::tile_configs)
+}  // namespace tenon::tactics
