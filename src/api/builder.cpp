@@ -29,6 +29,7 @@ PassOptions pass_options(const BuilderConfig& config, Device& device, bool stron
   options.disabled = config.pass_switches().disabled;
   options.no_fuse = config.pass_switches().no_fuse;
   options.squeeze_regions = device.properties().kind == DeviceKind::kCpu;
+  options.expansion_regions = options.squeeze_regions;
   if (device.properties().kind == DeviceKind::kCpu) options.quantized_weights = false;
   options.quantized_regions = false;
   if (device.properties().kind == DeviceKind::kCpu && !device.properties().native_fp16)

@@ -121,8 +121,9 @@ class LayoutChooser {
     if (!node.is<Fused>()) return index == 0 || node.is<Pointwise>() || node.is<Concat>();
     if (anchor.is<Pointwise>() || anchor.is<Cast>()) return true;
     const Value* inner = node.bodies[0]->inputs()[index];
-    return std::none_of(inner->uses().begin(), inner->uses().end(),
-                        [&](const Use& use) { return use.node == &anchor && use.index > 0; });
+    return std::none_of(inner->uses().begin(), inner->uses().end(), [&](const Use& use) {
+      return use.index > 0 && (use.node == &anchor || use.node->is<Conv>());
+    });
   }
 
   bool follows(const Node& node) const {

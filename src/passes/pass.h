@@ -41,7 +41,8 @@ struct PassOptions {
   bool quantized_regions = true;
   /// Device facts that passes ask for.
   bool channels_last = true;
-  bool squeeze_regions = true;  ///< The device has a kernel for squeeze and excitation.
+  bool squeeze_regions = true;    ///< The device has a kernel for squeeze and excitation.
+  bool expansion_regions = true;  ///< Likewise for 1x1 convolutions with depthwise ones behind.
   /// Only the first steps of the pipeline: for finding a wrong one.
   int steps = INT_MAX;
   /// Passes of the caller's own, which run at the end.

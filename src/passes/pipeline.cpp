@@ -58,6 +58,7 @@ constexpr std::string_view kPipeline[] = {
     // Regions are made of logical operators, so layouts come after them: a reformat between two
     // would part them.
     "fuse_squeeze",
+    "fuse_expansion",
     "fuse_epilogue",
     // Sums that no product took.
     "fuse_residual",

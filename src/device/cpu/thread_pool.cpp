@@ -25,12 +25,14 @@ inline void pause_briefly() {
 
 }  // namespace
 
-// One loop is a "generation". `ticket` packs the generation with the number of chunks not yet
-// taken: only a successful exchange of it gives the right to read the loop's description, which
-// then cannot change before this chunk is done. So a helper that wakes up late, for a loop that is
-// over, never runs a chunk of the next one by mistake.
+// One loop is a "generation". Every thread has a range of chunks of its own, so that in the loops
+// of one inference a thread meets the data that it wrote itself; who is done takes from the ends of
+// the others' ranges. A ticket packs the generation with the range: only a successful exchange of
+// it gives the right to read the loop's description, which then cannot change before this chunk is
+// done. So a helper that wakes up late, for a loop that is over, never runs a chunk of the next one
+// by mistake.
 struct ThreadPool::State {
-  explicit State(int threads) {
+  explicit State(int threads) : tickets(threads) {
     for (int i = 1; i < threads; ++i) helpers.emplace_back([this, i] { help(i); });
   }
   ~State() {
@@ -40,8 +42,20 @@ struct ThreadPool::State {
     for (std::thread& helper : helpers) helper.join();
   }
 
-  static constexpr int kChunkBits = 32;
-  static constexpr uint64_t kChunkMask = (uint64_t{1} << kChunkBits) - 1;
+  struct Range {
+    uint32_t generation;
+    uint16_t begin, end;
+    static Range unpack(uint64_t bits) {
+      return {static_cast<uint32_t>(bits >> 32), static_cast<uint16_t>(bits >> 16),
+              static_cast<uint16_t>(bits)};
+    }
+    uint64_t pack() const {
+      return uint64_t{generation} << 32 | uint64_t{begin} << 16 | uint64_t{end};
+    }
+  };
+  struct alignas(64) Ticket {
+    std::atomic<uint64_t> bits{0};
+  };
 
   void help(int worker) {
     uint32_t seen = 0;
@@ -68,36 +82,54 @@ struct ThreadPool::State {
     return now;
   }
 
-  void work(uint32_t current, int worker) {
-    uint64_t taken = ticket.load(std::memory_order_acquire);
-    while (static_cast<uint32_t>(taken >> kChunkBits) == current && (taken & kChunkMask) != 0) {
-      if (!ticket.compare_exchange_weak(taken, taken - 1, std::memory_order_acq_rel)) continue;
-      const int64_t chunk = chunks - static_cast<int64_t>(taken & kChunkMask);
-      const int64_t begin = chunk * chunk_size;
-      (*body)(begin, std::min(begin + chunk_size, count), worker);
-      done.fetch_add(1, std::memory_order_release);
-      taken = ticket.load(std::memory_order_acquire);
+  /// Takes a chunk of a thread's range: the first one of the own, the last one of another's.
+  /// Returns its number, or -1 when none is left.
+  static int64_t take(std::atomic<uint64_t>& ticket, uint32_t current, bool own) {
+    uint64_t bits = ticket.load(std::memory_order_acquire);
+    while (true) {
+      Range range = Range::unpack(bits);
+      if (range.generation != current || range.begin == range.end) return -1;
+      const int64_t chunk = own ? range.begin++ : --range.end;
+      if (ticket.compare_exchange_weak(bits, range.pack(), std::memory_order_acq_rel)) return chunk;
     }
+  }
+
+  void work(uint32_t current, int worker) {
+    int64_t finished = 0;
+    const int threads = static_cast<int>(tickets.size());
+    for (int i = 0; i < threads; ++i) {
+      const int from = worker + i < threads ? worker + i : worker + i - threads;
+      int64_t chunk;
+      while ((chunk = take(tickets[from].bits, current, i == 0)) >= 0) {
+        const int64_t begin = chunk * chunk_size;
+        (*body)(begin, std::min(begin + chunk_size, count), worker);
+        ++finished;
+      }
+    }
+    // Once for all chunks: the line moves between cores.
+    if (finished > 0) done.fetch_add(finished, std::memory_order_release);
   }
 
   void run(int64_t n, int64_t size, FunctionRef<void(int64_t, int64_t, int)> loop) {
     const uint32_t current = generation.load(std::memory_order_relaxed) + 1;
-    const int64_t chunk_count = (n + size - 1) / size;
+    const int64_t chunks = (n + size - 1) / size, threads = static_cast<int64_t>(tickets.size());
     body = &loop;
     count = n;
     chunk_size = size;
     done.store(0, std::memory_order_relaxed);
-    chunks = chunk_count;
-    ticket.store(uint64_t{current} << kChunkBits | static_cast<uint64_t>(chunk_count),
-                 std::memory_order_release);
+    for (int64_t i = 0; i < threads; ++i)
+      tickets[i].bits.store(Range{current, static_cast<uint16_t>(chunks * i / threads),
+                                  static_cast<uint16_t>(chunks * (i + 1) / threads)}
+                                .pack(),
+                            std::memory_order_release);
     generation.store(current, std::memory_order_seq_cst);
     if (sleepers.load(std::memory_order_seq_cst) > 0) generation.notify_all();
     work(current, 0);
-    wait_for_chunks(chunk_count);
+    wait_for_chunks(chunks);
   }
 
-  void wait_for_chunks(int64_t chunk_count) {
-    for (int spins = 0; done.load(std::memory_order_acquire) < chunk_count; ++spins) {
+  void wait_for_chunks(int64_t chunks) {
+    for (int spins = 0; done.load(std::memory_order_acquire) < chunks; ++spins) {
       if (spins < kSpins) {
         pause_briefly();
       } else {
@@ -106,15 +138,15 @@ struct ThreadPool::State {
     }
   }
 
+  // The description lies beside what helpers wait for, so that both arrive together.
   alignas(64) std::atomic<uint32_t> generation{0};
-  std::atomic<int> sleepers{0};
-  std::atomic<bool> stop{false};
-  alignas(64) std::atomic<uint64_t> ticket{0};
-  alignas(64) std::atomic<int64_t> done{0};
   const FunctionRef<void(int64_t, int64_t, int)>* body = nullptr;
-  int64_t chunks = 0;
   int64_t count = 0;
   int64_t chunk_size = 0;
+  alignas(64) std::atomic<int> sleepers{0};
+  std::atomic<bool> stop{false};
+  alignas(64) std::atomic<int64_t> done{0};
+  std::vector<Ticket> tickets;
   std::vector<std::thread> helpers;
 };
 
@@ -128,10 +160,9 @@ int ThreadPool::threads() const {
 void ThreadPool::parallel_for(int64_t count, int64_t grain,
                               FunctionRef<void(int64_t, int64_t, int)> body) {
   if (count <= 0) return;
-  const int64_t wanted = threads() * kChunksPerThread;
-  // Chunk numbers are 32 bits wide in a ticket.
-  const int64_t smallest = std::max<int64_t>({grain, 1, count >> 30});
-  const int64_t size = std::max(smallest, (count + wanted - 1) / wanted);
+  // Chunk numbers are 16 bits wide in a ticket.
+  const int64_t wanted = std::min<int64_t>(threads() * kChunksPerThread, 65535);
+  const int64_t size = std::max<int64_t>({grain, 1, (count + wanted - 1) / wanted});
   if (threads() == 1 || size >= count) return body(0, count, 0);
   state_->run(count, size, body);
 }

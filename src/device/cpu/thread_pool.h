@@ -7,9 +7,9 @@
 
 namespace tenon::cpu {
 
-/// A fixed set of helper threads beside the caller's. Work is handed out in chunks, first come
-/// first served, and the caller works too: when a core is busy with something else its helper
-/// simply takes fewer chunks, so that a loop is never slower than on one thread. A pool belongs to
+/// A fixed set of helper threads beside the caller's, which works too. Every thread begins with its
+/// own part of a loop, the same one each time, and then takes chunks from the others: when a core
+/// is busy with something else the loop is still never slower than on one thread. A pool belongs to
 /// one execution context: parallel_for is not reentrant and not to be called from two threads at a
 /// time.
 class ThreadPool {

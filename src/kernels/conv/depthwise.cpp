@@ -7,7 +7,12 @@
 namespace tenon::cpu {
 namespace {
 
-constexpr int64_t kChannelPadding = 16;  // the widest vector
+float weight_at(const ConvProblem& p, const void* weights, int64_t index) {
+  if (p.weight_type == ElementType::f32) return static_cast<const float*>(weights)[index];
+  return bf16_to_float(static_cast<const uint16_t*>(weights)[index]);
+}
+
+}  // namespace
 
 DepthwiseFunction depthwise_function(Isa isa) {
 #if defined(__x86_64__)
@@ -18,12 +23,21 @@ DepthwiseFunction depthwise_function(Isa isa) {
   return depthwise_generic;
 }
 
-float weight_at(const ConvProblem& p, const void* weights, int64_t index) {
-  if (p.weight_type == ElementType::f32) return static_cast<const float*>(weights)[index];
-  return bf16_to_float(static_cast<const uint16_t*>(weights)[index]);
+int64_t padded_depthwise_channels(int64_t channels) {
+  constexpr int64_t kWidest = 16;
+  return (channels + kWidest - 1) / kWidest * kWidest;
 }
 
-}  // namespace
+size_t packed_depthwise_bytes(const ConvProblem& p) {
+  return volume(p.kernel) * padded_depthwise_channels(p.groups) * sizeof(float);
+}
+
+void pack_depthwise(const ConvProblem& p, const void* weights, float* to) {
+  const int64_t taps = volume(p.kernel), stride = padded_depthwise_channels(p.groups);
+  std::fill_n(to, taps * stride, 0.0f);
+  for (int64_t c = 0; c < p.groups; ++c)
+    for (int64_t t = 0; t < taps; ++t) to[t * stride + c] = weight_at(p, weights, c * taps + t);
+}
 
 bool DepthwiseConvolution::fits(const ConvProblem& p) {
   return !p.transposed && !p.channels_first_input && p.groups == p.input_channels &&
@@ -50,16 +64,10 @@ Result<DepthwiseConvolution> DepthwiseConvolution::prepare(const ConvProblem& pr
   if (conv.registers_.residual >= 0) {
     conv.registers_ = {.bias = conv.registers_.bias, .rest = conv.registers_.bias + 1};
   }
-  const int64_t taps = volume(p.kernel);
-  conv.padded_channels_ = (p.groups + kChannelPadding - 1) / kChannelPadding * kChannelPadding;
-  TENON_ASSIGN(conv.weights_, PackedWeights::make(taps * conv.padded_channels_ * sizeof(float),
-                                                  p.packed, weights));
-  if (conv.weights_.filled()) return conv;
-  float* packed = static_cast<float*>(conv.weights_.target());
-  std::fill_n(packed, taps * conv.padded_channels_, 0.0f);
-  for (int64_t c = 0; c < p.groups; ++c)
-    for (int64_t t = 0; t < taps; ++t)
-      packed[t * conv.padded_channels_ + c] = weight_at(p, weights, c * taps + t);
+  conv.padded_channels_ = padded_depthwise_channels(p.groups);
+  TENON_ASSIGN(conv.weights_, PackedWeights::make(packed_depthwise_bytes(p), p.packed, weights));
+  if (!conv.weights_.filled())
+    pack_depthwise(p, weights, static_cast<float*>(conv.weights_.target()));
   return conv;
 }
 

@@ -16,6 +16,7 @@ struct DepthwiseLine {
   const float* bias = nullptr;     ///< or null
   int64_t channels = 0;
   Spatial extents = {};  ///< input
+  int64_t ring = 0;      ///< Only so many lines are there, line h at the place of h % ring; 0: all.
   Spatial kernel = {}, stride = {}, dilation = {}, pad = {};
   int64_t pixel_stride = 0;
   int64_t depth = 0, height = 0;  ///< position of the line in the output
@@ -31,9 +32,15 @@ struct DepthwiseLine {
 inline constexpr int64_t kMaxDepthwiseRows = 64;
 
 using DepthwiseFunction = void (*)(const DepthwiseLine& line);
+DepthwiseFunction depthwise_function(Isa isa);
 void depthwise_generic(const DepthwiseLine&);
 void depthwise_avx2(const DepthwiseLine&);
 void depthwise_avx512(const DepthwiseLine&);
+
+/// Packed weights are taps x channels, padded to the widest vector.
+int64_t padded_depthwise_channels(int64_t channels);
+size_t packed_depthwise_bytes(const ConvProblem& problem);
+void pack_depthwise(const ConvProblem& problem, const void* weights, float* to);
 
 /// Convolution of every channel by itself: groups, input channels and output channels are the same
 /// number.

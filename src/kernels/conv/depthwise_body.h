@@ -25,8 +25,8 @@ struct TapRows {
       for (int64_t j = 0; j < t.kernel[1]; ++j) {
         const int64_t h = t.height * t.stride[1] - t.pad[1] + j * t.dilation[1];
         if (static_cast<uint64_t>(h) >= uint64_t(t.extents[1])) continue;
-        input[count] = static_cast<const From*>(t.input) +
-                       (d * t.extents[1] + h) * t.extents[2] * t.pixel_stride;
+        const int64_t line = t.ring > 0 ? h % t.ring : d * t.extents[1] + h;
+        input[count] = static_cast<const From*>(t.input) + line * t.extents[2] * t.pixel_stride;
         weights[count++] = t.weights + (i * t.kernel[1] + j) * t.kernel[2] * t.weight_stride;
       }
     }
@@ -78,70 +78,74 @@ struct Depthwise {
     store(sum, pixel, c, n);
   }
 
-  /// P neighbouring pixels of R rows of K taps, all inside; weights are in registers.
-  template <int K, int R, int P, bool kStride1>
-  [[gnu::always_inline]] void inner(const V (&w)[R][K], int64_t pixel, int64_t c, V bias) const {
+  /// P neighbouring pixels of rows of K taps, all inside: so many sums that none waits for itself.
+  template <int K, int P, bool kStride1, bool kFull>
+  [[gnu::always_inline]] void inner(int64_t pixel, int64_t c, int n, V bias) const {
     V sum[P];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int i = 0; i < P; ++i) sum[i] = bias;
     const int64_t step = t.stride[2] * t.pixel_stride, tap = t.dilation[2] * t.pixel_stride;
-#pragma GCC unroll 5
-    for (int r = 0; r < R; ++r) {
+    for (int r = 0; r < rows.count; ++r) {
       const From* from = rows.input[r] + (pixel * t.stride[2] - t.pad[2]) * t.pixel_stride + c;
+      V w[K];
+#pragma GCC unroll 8
+      for (int k = 0; k < K; ++k) w[k] = V::load(rows.weights[r] + k * t.weight_stride + c);
       if constexpr (kStride1) {
         // Neighbours share their inputs: each is loaded once.
-#pragma GCC unroll 12
+#pragma GCC unroll 24
         for (int q = 0; q < P + K - 1; ++q) {
-          const V x = load(from + q * t.pixel_stride, V::kWidth);
-#pragma GCC unroll 5
+          const V x = load(from + q * t.pixel_stride, kFull ? V::kWidth : n);
+#pragma GCC unroll 8
           for (int k = 0; k < K; ++k)
-            if (q - k >= 0 && q - k < P) sum[q - k] = fma(x, w[r][k], sum[q - k]);
+            if (q - k >= 0 && q - k < P) sum[q - k] = fma(x, w[k], sum[q - k]);
         }
       } else {
-#pragma GCC unroll 5
-        for (int k = 0; k < K; ++k)
 #pragma GCC unroll 8
+        for (int k = 0; k < K; ++k)
+#pragma GCC unroll 16
           for (int i = 0; i < P; ++i)
-            sum[i] = fma(load(from + i * step + k * tap, V::kWidth), w[r][k], sum[i]);
+            sum[i] = fma(load(from + i * step + k * tap, kFull ? V::kWidth : n), w[k], sum[i]);
       }
     }
-#pragma GCC unroll 8
-    for (int i = 0; i < P; ++i) store(sum[i], pixel + i, c, V::kWidth);
+#pragma GCC unroll 16
+    for (int i = 0; i < P; ++i) store(sum[i], pixel + i, c, kFull ? V::kWidth : n);
   }
 
-  template <int K, int R, bool kStride1>
-  void fast_channels(int64_t c, V bias, int64_t first, int64_t last) const {
-    constexpr int P = K == 3 ? 6 : 4;
-    V w[R][K];
-#pragma GCC unroll 5
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 5
-      for (int k = 0; k < K; ++k) w[r][k] = V::load(rows.weights[r] + k * t.weight_stride + c);
+  /// With the taps of a row and a vector of each pixel in registers.
+  static constexpr int kMostPixels = V::kWidth >= 16 ? 14 : V::kWidth > 1 ? 8 : 4;
+
+  template <int K, bool kStride1, bool kFull>
+  void fast(int64_t c, int n, V bias, int64_t first, int64_t last) const {
+    constexpr int kMost = kMostPixels, kHalf = kMost / 2, kFew = kMost / 4;
     int64_t pixel = first;
-    for (; pixel + P <= last; pixel += P) inner<K, R, P, kStride1>(w, pixel, c, bias);
-    for (; pixel < last; ++pixel) inner<K, R, 1, kStride1>(w, pixel, c, bias);
+    for (; pixel + kMost <= last; pixel += kMost)
+      inner<K, kMost, kStride1, kFull>(pixel, c, n, bias);
+    for (; pixel + kHalf <= last; pixel += kHalf)
+      inner<K, kHalf, kStride1, kFull>(pixel, c, n, bias);
+    for (; pixel + kFew <= last; pixel += kFew) inner<K, kFew, kStride1, kFull>(pixel, c, n, bias);
+    for (; pixel < last; ++pixel) inner<K, 1, kStride1, kFull>(pixel, c, n, bias);
   }
 
-  template <int K, int R>
-  void fast(int64_t c, V bias, int64_t first, int64_t last) const {
-    t.stride[2] == 1 && t.dilation[2] == 1 ? fast_channels<K, R, true>(c, bias, first, last)
-                                           : fast_channels<K, R, false>(c, bias, first, last);
+  template <int K>
+  void fast_taps(int64_t c, int n, V bias, int64_t first, int64_t last) const {
+    const bool stride1 = t.stride[2] == 1 && t.dilation[2] == 1, full = n >= V::kWidth;
+    if (stride1)
+      full ? fast<K, true, true>(c, n, bias, first, last)
+           : fast<K, true, false>(c, n, bias, first, last);
+    else
+      full ? fast<K, false, true>(c, n, bias, first, last)
+           : fast<K, false, false>(c, n, bias, first, last);
   }
 
-  /// Pixels [first, last) of a 3x3 or 5x5 kernel, or of its rows inside the image; false for
-  /// others.
-  bool fast_pixels(int64_t c, V bias, int64_t first, int64_t last) const {
-    switch (t.kernel[2] * 8 + rows.count) {
-      case 3 * 8 + 2:
-        return fast<3, 2>(c, bias, first, last), true;
-      case 3 * 8 + 3:
-        return fast<3, 3>(c, bias, first, last), true;
-      case 5 * 8 + 3:
-        return fast<5, 3>(c, bias, first, last), true;
-      case 5 * 8 + 4:
-        return fast<5, 4>(c, bias, first, last), true;
-      case 5 * 8 + 5:
-        return fast<5, 5>(c, bias, first, last), true;
+  /// Pixels [first, last) of a kernel of 3, 5 or 7 taps a row; false for others.
+  bool fast_pixels(int64_t c, int n, V bias, int64_t first, int64_t last) const {
+    switch (t.kernel[2]) {
+      case 3:
+        return fast_taps<3>(c, n, bias, first, last), true;
+      case 5:
+        return fast_taps<5>(c, n, bias, first, last), true;
+      case 7:
+        return fast_taps<7>(c, n, bias, first, last), true;
       default:
         return false;
     }
@@ -149,7 +153,7 @@ struct Depthwise {
 
   void channels(int64_t c, int n, int64_t first, int64_t last) const {
     const V bias = t.bias == nullptr ? V::zero() : load(t.bias + c, n);
-    if (n < V::kWidth || !fast_pixels(c, bias, first, last)) last = first;
+    if (!fast_pixels(c, n, bias, first, last)) last = first;
     for (int64_t pixel = 0; pixel < first; ++pixel) any(pixel, c, n, bias);
     for (int64_t pixel = last; pixel < t.pixels; ++pixel) any(pixel, c, n, bias);
   }

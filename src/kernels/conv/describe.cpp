@@ -19,14 +19,14 @@ int64_t derived_pad(PadMode mode, int64_t total) {
 }
 
 template <class O>
-void describe_axes(const O& op, const Problem& problem, const Operand& input,
-                   const Operand& weights, ConvProblem& p) {
-  const size_t axes = input.extents.size() - 2;
+void describe_axes(const O& op, const Extents& input, const Extents& weights, const Extents& output,
+                   ConvProblem& p) {
+  const size_t axes = input.size() - 2;
   for (size_t i = 0; i < axes; ++i) {
     const size_t to = 3 - axes + i;
-    p.input[to] = input.extents[2 + i];
-    p.output[to] = problem.output().extents[2 + i];
-    p.kernel[to] = weights.extents[2 + i];
+    p.input[to] = input[2 + i];
+    p.output[to] = output[2 + i];
+    p.kernel[to] = weights[2 + i];
     p.stride[to] = at(op.strides, i, 1);
     p.dilation[to] = at(op.dilations, i, 1);
     p.pad[to] = at(op.pads_begin, i, 0);
@@ -69,6 +69,11 @@ Status describe_operands(const Problem& problem, const Operand& input, const Ope
 
 }  // namespace
 
+void describe_window(const Conv& conv, const Extents& input, const Extents& weights,
+                     const Extents& output, ConvProblem& p) {
+  describe_axes(conv, input, weights, output, p);
+}
+
 Result<ConvDescription> describe_convolution(const Problem& problem) {
   TENON_ASSIGN(AnchoredRegion region, anchored_region(problem));
   const auto* conv = region.anchor->as<Conv>();
@@ -89,8 +94,9 @@ Result<ConvDescription> describe_convolution(const Problem& problem) {
   p.packed = problem.packed;
   if (p.transposed && p.channels_first_input)
     return unsupported("a transposed convolution of a channels-first input");
-  conv ? describe_axes(*conv, problem, input, weights, p)
-       : describe_axes(*deconv, problem, input, weights, p);
+  const Extents& output = problem.output().extents;
+  conv ? describe_axes(*conv, input.extents, weights.extents, output, p)
+       : describe_axes(*deconv, input.extents, weights.extents, output, p);
   const int bias = region.anchor_inputs.size() > 2 ? region.anchor_inputs[2] : -1;
   TENON_ASSIGN(d.steps, image_steps(problem, region, bias));
   p.steps = plain_steps(d.steps);

@@ -3,6 +3,7 @@
 #include "device/cpu/thread_pool.h"
 #include "kernels/conv/problem.h"
 #include "kernels/epilogue/region_epilogue.h"
+#include "ops/nn.h"
 
 namespace tenon::cpu {
 
@@ -15,6 +16,10 @@ struct ConvDescription {
 };
 
 Result<ConvDescription> describe_convolution(const Problem& problem);
+
+/// Fills in extents, kernel, strides, dilations and padding of a convolution of images.
+void describe_window(const Conv& conv, const Extents& input, const Extents& weights,
+                     const Extents& output, ConvProblem& p);
 
 /// Kernel of the tactic layer around DirectConvolution and its siblings.
 template <class Implementation>

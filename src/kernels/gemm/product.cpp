@@ -291,6 +291,7 @@ ProductPlan plan_product(const Microkernels& kernels, int64_t m, int64_t n, int6
   plan.k_block =
       round_up(ceil_div(k, std::max<int64_t>(1, ceil_div(k, block))), 8) + (k == 0 ? 8 : 0);
   choose_blocks(plan, batch, threads, gathered);
+  plan.shares_rows = m > n;
   plan.staged = gathered && batch == 1 && plan.column_tasks() > 1 &&
                 m * plan.staged_stride() * element_size(kernels.type) <= kMostStaged;
   return plan;

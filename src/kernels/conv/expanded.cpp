@@ -1,0 +1,226 @@
+#include "kernels/conv/expanded.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/gemm/pack.h"
+#include "kernels/gemm/product.h"
+
+namespace tenon::cpu {
+namespace {
+
+constexpr int64_t kTasksPerThread = 4;
+// Expanded lines at a time, beside weights and input in a first-level cache.
+constexpr int64_t kRingBytes = int64_t{32} << 10;
+// Lines at the edges of a band are expanded twice, so a band has several times as many.
+constexpr int64_t kLeastLines = 7;
+// Fewer bytes than a line a step of k, so that memory keeps up.
+constexpr int64_t kFetchStep = 16;
+constexpr int64_t kLine = 64;
+// Tiles that fetch the next panel of weights, a line a step of k each.
+constexpr int64_t kPanelLines = 2;
+
+int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// A bias and an activation, both in registers.
+bool stays_in_registers(const ConvProblem& p) {
+  const RegisterEpilogue registers = register_epilogue(p.steps, p.output_type);
+  return registers.residual < 0 && registers.rest == static_cast<int>(p.steps.size());
+}
+
+bool is_float(const ConvProblem& p) {
+  return p.input_type == ElementType::f32 && p.output_type == ElementType::f32 &&
+         p.weight_type == ElementType::f32 && p.compute == ElementType::f32;
+}
+
+}  // namespace
+
+Status ExpandedDepthwise::check(const ConvProblem& e, const ConvProblem& d) {
+  const Spatial ones = {1, 1, 1};
+  if (!is_float(e) || !is_float(d)) return unsupported("a type other than f32");
+  if (e.kernel != ones || e.stride != ones || e.pad != Spatial{} || e.groups != 1 ||
+      e.input != e.output || e.channels_first_input)
+    return unsupported("the first convolution is not 1x1 over a channels-last image");
+  if (!DepthwiseConvolution::fits(d) || d.input[0] != 1 || d.kernel[0] != 1 || d.pad[2] < 0)
+    return unsupported("the second convolution is not depthwise over images");
+  if (!stays_in_registers(e) || !stays_in_registers(d))
+    return unsupported("an epilogue of more than a bias and an activation");
+  if (!can_read_directly(microkernels(ElementType::f32, capped_isa(e.isa)), e.input_channels,
+                         e.input_pixel_stride))
+    return unsupported("{} channels between pixels share cache sets", e.input_pixel_stride);
+  return {};
+}
+
+Result<ExpandedDepthwise> ExpandedDepthwise::prepare(const ConvProblem& expand,
+                                                     const ConvProblem& depthwise,
+                                                     const void* expand_weights,
+                                                     const void* depthwise_weights) {
+  TENON_TRY(check(expand, depthwise));
+  ExpandedDepthwise both;
+  both.expand_ = expand;
+  both.depthwise_ = depthwise;
+  const Isa isa = capped_isa(expand.isa);
+  both.kernels_ = &microkernels(ElementType::f32, isa);
+  both.filter_ = depthwise_function(isa);
+  both.expand_registers_ = register_epilogue(expand.steps, expand.output_type);
+  both.depthwise_registers_ = register_epilogue(depthwise.steps, depthwise.output_type);
+  both.expand_bytes_ =
+      align_up(packed_bytes(*both.kernels_, expand.input_channels, expand.output_channels));
+  TENON_ASSIGN(both.packed_,
+               PackedWeights::make(both.expand_bytes_ + packed_depthwise_bytes(depthwise),
+                                   expand.packed, expand_weights));
+  if (!both.packed_.filled()) both.pack(expand_weights, depthwise_weights);
+  const ConvProblem& d = depthwise;
+  const int64_t reach = (d.output[2] - 1) * d.stride[2] + (d.kernel[2] - 1) * d.dilation[2] + 1;
+  both.padded_width_ = std::max(d.input[2] + d.pad[2], reach);
+  both.ring_ = std::clamp(kRingBytes / (both.line_floats() * int64_t{sizeof(float)}), both.window(),
+                          std::max(both.window(), d.input[1]));
+  both.choose_bands();
+  return both;
+}
+
+void ExpandedDepthwise::pack(const void* expand_weights, const void* depthwise_weights) {
+  const int64_t k = expand_.input_channels, n = expand_.output_channels;
+  auto* to = static_cast<char*>(packed_.target());
+  pack_panels(*kernels_, {expand_weights, ElementType::f32, 1, k}, k, n, 0, chunks(), to);
+  pack_depthwise(depthwise_, depthwise_weights, reinterpret_cast<float*>(to + expand_bytes_));
+}
+
+int64_t ExpandedDepthwise::chunks() const {
+  return ceil_div(expand_.output_channels, kernels_->panel);
+}
+
+void ExpandedDepthwise::choose_bands() {
+  const int64_t wanted = depthwise_.threads > 1 ? depthwise_.threads * kTasksPerThread : 1;
+  while (tasks() < wanted && depthwise_.output[1] / (bands_ + 1) >= kLeastLines) ++bands_;
+}
+
+size_t ExpandedDepthwise::worker_bytes() const {
+  return align_up(ring_ * line_floats() * sizeof(float));
+}
+
+size_t ExpandedDepthwise::fetch_capacity() const {
+  const ConvProblem& d = depthwise_;
+  const int64_t lines = std::min(d.input[1], d.output[1] / bands_ * d.stride[1]);
+  const int64_t tiles = lines * ceil_div(d.input[2], kernels_->max_rows) - kPanelLines;
+  return tasks() * std::max<int64_t>(0, tiles) * expand_.input_channels * kFetchStep;
+}
+
+void ExpandedDepthwise::run(const ExpandedArguments& arguments, ThreadPool& pool,
+                            void* scratch) const {
+  pool.parallel_for(tasks(), 1, [&](int64_t begin, int64_t end, int worker) {
+    char* own = static_cast<char*>(scratch) + worker * worker_bytes();
+    for (int64_t i = begin; i < end; ++i)
+      run_task(task(arguments, i, reinterpret_cast<float*>(own)));
+  });
+}
+
+ExpandedDepthwise::Task ExpandedDepthwise::task(const ExpandedArguments& arguments, int64_t index,
+                                                float* ring) const {
+  const ConvProblem& d = depthwise_;
+  const int64_t channel = index % chunks() * kernels_->panel;
+  const int64_t band = index / chunks() % bands_;
+  const int64_t first = d.output[1] * band / bands_, end = d.output[1] * (band + 1) / bands_;
+  const int64_t top = first * d.stride[1] - d.pad[1];
+  const int64_t bottom = (end - 1) * d.stride[1] - d.pad[1] + window();
+  return {.arguments = arguments,
+          .image = index / chunks() / bands_,
+          .first = first,
+          .end = end,
+          .input_first = std::clamp<int64_t>(top, 0, d.input[1]),
+          .input_end = std::clamp<int64_t>(bottom, 0, d.input[1]),
+          .channel = channel,
+          .channels = std::min<int64_t>(kernels_->panel, d.groups - channel),
+          .ahead = part_of(arguments.ahead, index, tasks()),
+          .ring = ring};
+}
+
+void ExpandedDepthwise::run_task(const Task& task) const {
+  const ConvProblem& d = depthwise_;
+  pad(task.ring);
+  DepthwiseLine line = filter_of(task);
+  int64_t expanded = task.input_first;
+  for (line.height = task.first; line.height < task.end; ++line.height) {
+    const int64_t top = line.height * d.stride[1] - d.pad[1];
+    if (expanded < std::min(top + window(), task.input_end))
+      for (; expanded < std::min(top + ring_, task.input_end); ++expanded)
+        expand_line(task, expanded);
+    const int64_t pixel = (task.image * d.output[1] + line.height) * d.output[2];
+    line.output = task.arguments.output + pixel * d.output_pixel_stride + task.channel;
+    filter_(line);
+  }
+}
+
+/// Zeros beside the lines, so that all taps of a row lie inside.
+void ExpandedDepthwise::pad(float* ring) const {
+  const int64_t left = depthwise_.pad[2] * kernels_->panel;
+  const int64_t end = left + depthwise_.input[2] * kernels_->panel;
+  for (int64_t i = 0; i < ring_; ++i, ring += line_floats()) {
+    std::fill_n(ring, left, 0.0f);
+    std::fill_n(ring + end, line_floats() - end, 0.0f);
+  }
+}
+
+void ExpandedDepthwise::expand_line(const Task& task, int64_t line) const {
+  const ConvProblem& d = depthwise_;
+  const int64_t width = d.input[2], panel = kernels_->panel;
+  const int64_t tiles = ceil_div(width, kernels_->max_rows);
+  const int64_t first = (task.image * d.input[1] + line) * width;
+  const int64_t panel_bytes = panel_stride(*kernels_, expand_.input_channels) * 4;
+  const int64_t before = (line - task.input_first) * tiles;
+  const int64_t fetching = (task.input_end - task.input_first) * tiles - kPanelLines;
+  float* to = task.ring + line % ring_ * line_floats() + d.pad[2] * panel;
+  Tile tile;
+  tile.a_stride = expand_.input_pixel_stride;
+  tile.b = packed_.at(task.channel / panel * panel_bytes);
+  tile.k = expand_.input_channels;
+  tile.columns = static_cast<int>(task.channels);
+  if (task.arguments.expand_bias != nullptr)
+    tile.initial = task.arguments.expand_bias + task.channel;
+  tile.activation = expand_registers_.activation;
+  tile.low = expand_registers_.low;
+  tile.high = expand_registers_.high;
+  tile.output_stride = panel;
+  for (int64_t i = 0; i < tiles; ++i) {
+    const int64_t x = i * width / tiles, index = before + i - kPanelLines;
+    tile.rows = static_cast<int>((i + 1) * width / tiles - x);
+    tile.a = task.arguments.input + (first + x) * tile.a_stride;
+    tile.output = to + x * panel;
+    if (index < 0) {  // The next panel of weights first, then what is wanted ahead.
+      tile.prefetch_step = kLine;
+      tile.prefetch =
+          static_cast<const char*>(tile.b) + panel_bytes + (before + i) * tile.k * kLine;
+    } else {
+      const auto ahead = part_of(task.ahead, index, fetching);
+      tile.prefetch_step = static_cast<int64_t>(ahead.size()) / tile.k;
+      tile.prefetch = ahead.empty() ? tile.b : static_cast<const void*>(ahead.data());
+    }
+    kernels_->run(tile);
+  }
+}
+
+DepthwiseLine ExpandedDepthwise::filter_of(const Task& task) const {
+  const ConvProblem& d = depthwise_;
+  const float* bias = task.arguments.depthwise_bias;
+  return {.input = task.ring,
+          .weights = reinterpret_cast<const float*>(packed_.at(expand_bytes_)) + task.channel,
+          .weight_stride = padded_depthwise_channels(d.groups),
+          .bias = bias == nullptr ? nullptr : bias + task.channel,
+          .channels = task.channels,
+          .extents = {1, d.input[1], padded_width_},
+          .ring = ring_,
+          .kernel = d.kernel,
+          .stride = d.stride,
+          .dilation = d.dilation,
+          .pad = {0, d.pad[1], 0},
+          .pixel_stride = kernels_->panel,
+          .pixels = d.output[2],
+          .activation = depthwise_registers_.activation,
+          .low = depthwise_registers_.low,
+          .high = depthwise_registers_.high,
+          .output_stride = d.output_pixel_stride};
+}
+
+}  // namespace tenon::cpu
