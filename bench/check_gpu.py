@@ -3,13 +3,20 @@
 ones, time of a query without copies to and from the host (replayed as a CUDA graph, and as plain launches), time of the
 build, and the layers that ran on the host for want of a kernel.
 
-usage: check_gpu.py [--tenon FILE] [--models DIR] [--batch N ...] [--precision fp32|tf32|fp16|bf16 ...] MODEL...
+Instead of that, --identical RUNS: whether that many runs, in four streams at a time of which two replay graphs, give
+the same bits as one that ran alone. --rebuild: times of a build without any cache and of one with a timing cache and a
+kernel cache, and whether the plans of two builds with one timing cache are the same, byte for byte.
+
+usage: check_gpu.py [--tenon FILE] [--weights DIR] [--batch N ...] [--precision fp32|tf32|fp16|bf16 ...]
+                    [--identical RUNS | --rebuild] MODEL...
 """
 import argparse
 import json
+import os
 import statistics
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -31,10 +38,47 @@ def outputs_of(worker: Worker, model: Path, folder: Path) -> dict[str, np.ndarra
     return found
 
 
+def build_options(model: Path, batch: int, precision: str) -> list[str]:
+    shapes = shapes_text(model, batch)
+    return [f"--onnx={model}", *[f"--{which}Shapes={shapes}" for which in ("min", "opt", "max")], *PRECISIONS[precision]]
+
+
+def check_identical(tenon: str, model: Path, batch: int, precision: str, count: int, folder: Path) -> bool:
+    inputs = draw_inputs(model, batch, folder)
+    with Worker(tenon, "worker") as worker:
+        worker.ask("build", name="m", options=build_options(model, batch, precision))
+        start = time.monotonic()
+        done = worker.ask("repeat", name="m", shapes=shapes_text(model, batch), inputs=files_text(inputs), count=count)
+    verdict = "identical" if done["differing"] == 0 else f"{done['differing']} DIFFER"
+    print(f"{model.stem:20s} batch {batch:3d} {precision}: {done['runs']} runs in 4 streams, {verdict}, "
+          f"{time.monotonic() - start:.1f} s", flush=True)
+    return done["differing"] == 0
+
+
+def timed_build(tenon: str, options: list[str], plan: Path) -> tuple[float, bytes]:
+    """In a process of its own: nothing is warm but the files."""
+    with Worker(tenon, "worker") as worker:
+        built = worker.ask("build", name="m", options=options)
+        worker.ask("save", name="m", plan=str(plan))
+    return built["build_ms"] / 1000, plan.read_bytes()
+
+
+def check_rebuild(tenon: str, model: Path, batch: int, precision: str, folder: Path) -> bool:
+    """Kernels are cached in a folder of this check's own, which is empty at first."""
+    os.environ["TENON_CACHE_DIR"] = str(folder / "cache")
+    options = [*build_options(model, batch, precision), f"--timingCacheFile={folder / 'timings'}"]
+    cold, first = timed_build(tenon, options, folder / "1.plan")
+    warm, second = timed_build(tenon, options, folder / "2.plan")
+    again, third = timed_build(tenon, options, folder / "3.plan")
+    same = "the same plan" if first == second == third else "PLANS DIFFER"
+    print(f"{model.stem:20s} batch {batch:3d} {precision}: build cold {cold:.1f} s, with caches {warm:.2f} and "
+          f"{again:.2f} s, {same} ({len(first)} bytes)", flush=True)
+    return first == second == third
+
+
 def run(worker: Worker, model: Path, batch: int, options: list[str], inputs: dict, folder: Path, runs: int):
     shapes = shapes_text(model, batch)
-    profile = [f"--{w}Shapes={shapes}" for w in ("min", "opt", "max")]
-    built = worker.ask("build", name="m", options=[f"--onnx={model}", "--profilingVerbosity=detailed", *profile, *options])
+    built = worker.ask("build", name="m", options=["--profilingVerbosity=detailed", *options])
     times = {}
     for graph in (True, False):
         worker.ask("bind", name="m", shapes=shapes, inputs=files_text(inputs), graph=graph, transfers=False)
@@ -52,6 +96,26 @@ def relative_error(got: np.ndarray, expected: np.ndarray) -> float:
     return float(np.linalg.norm(got - expected) / max(np.linalg.norm(expected), 1e-30))
 
 
+def check_each(arguments: argparse.Namespace) -> int:
+    """--identical or --rebuild."""
+    good = True
+    for name in arguments.models:
+        model = materialized(name, arguments.weights)
+        for batch in arguments.batch:
+            for precision in arguments.precision:
+                try:
+                    with tempfile.TemporaryDirectory() as folder:
+                        if arguments.rebuild:
+                            good &= check_rebuild(arguments.tenon, model, batch, precision, Path(folder))
+                        else:
+                            good &= check_identical(arguments.tenon, model, batch, precision, arguments.identical,
+                                                    Path(folder))
+                except WorkerError as error:
+                    print(f"{name} {batch} {precision}: {error}", flush=True)
+                    good = False
+    return 0 if good else 1
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+")
@@ -61,7 +125,11 @@ def main() -> int:
     parser.add_argument("--precision", nargs="+", default=["fp32"], choices=list(PRECISIONS))
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--hosted", action="store_true", help="name the layers that ran on the host")
+    parser.add_argument("--identical", type=int, default=0, metavar="RUNS")
+    parser.add_argument("--rebuild", action="store_true")
     arguments = parser.parse_args()
+    if arguments.identical or arguments.rebuild:
+        return check_each(arguments)
     failed = False
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -70,12 +138,13 @@ def main() -> int:
             for batch in arguments.batch:
                 inputs = draw_inputs(model, batch, folder)
                 with Worker(arguments.tenon, "worker") as cpu:
-                    _, _, expected, _ = run(cpu, model, batch, ["--device=-1"], inputs, folder, 1)
+                    _, _, expected, _ = run(cpu, model, batch, [*build_options(model, batch, "fp32"), "--device=-1"],
+                                            inputs, folder, 1)
                 for precision in arguments.precision:
                     try:
                         with Worker(arguments.tenon, "worker") as gpu:
                             build, times, got, hosted = run(
-                                gpu, model, batch, PRECISIONS[precision], inputs, folder, arguments.runs)
+                                gpu, model, batch, build_options(model, batch, precision), inputs, folder, arguments.runs)
                     except WorkerError as error:
                         print(f"{name} {batch} {precision}: {error}", flush=True)
                         failed = True

@@ -97,7 +97,8 @@ def peer_times(name: str, batch: int, compiled: bool) -> dict[str, float]:
 def own_times(tenon: str, model: Path, batch: int, folder: Path) -> tuple[float, float]:
     inputs = draw_inputs(model, batch, folder)
     with Worker(tenon, "worker") as worker:
-        build, times, _, hosted = check_gpu.run(worker, model, batch, ["--fp16"], inputs, folder, 60)
+        options = check_gpu.build_options(model, batch, "fp16")
+        build, times, _, hosted = check_gpu.run(worker, model, batch, options, inputs, folder, 60)
     if hosted:
         print(f"  {len(hosted)} layers ran on the host", flush=True)
     return times[True], build

@@ -15,6 +15,11 @@ inline constexpr int32_t kDefaultDevice = -2;
 
 /// The device that plans are built for. False when the configuration is not of this library.
 TENSORRTAPI bool setBuildDevice(nvinfer1::IBuilderConfig& config, int32_t device) noexcept;
+/// Plans are built for the GPU that `text` describes (GpuDescription::text), which need not be
+/// here: kernels are chosen by the configuration's timing cache, which must have been filled on
+/// such a GPU, and by preference where it has nothing. False when the text is no such description.
+TENSORRTAPI bool setBuildDeviceDescription(nvinfer1::IBuilderConfig& config,
+                                           const char* text) noexcept;
 /// The GPU that plans for GPUs are loaded on; those for the CPU run on the CPU anyway.
 TENSORRTAPI bool setRunDevice(nvinfer1::IRuntime& runtime, int32_t device) noexcept;
 /// Whether an engine runs on a GPU.
@@ -32,6 +37,7 @@ struct GpuDescription {
   int32_t multiprocessors;
   int64_t memoryBytes;
   int64_t sharedMemoryPerBlock;
+  char text[1024];  ///< All that builds depend on, for setBuildDeviceDescription().
 };
 
 /// A GPU. Functions that make something give null, the others false, when they fail; the reason

@@ -10,6 +10,7 @@
 #include "api/recipe.h"
 #include "api/runtime.h"
 #include "check/compile_checked.h"
+#include "device/described_device.h"
 #include "network/network.h"
 #include "ops/structure.h"
 #include "plan/plan_file.h"
@@ -48,8 +49,14 @@ PassOptions pass_options(const BuilderConfig& config, Device& device, bool stron
   return options;
 }
 
-/// The device that the configuration names; where it names none, a GPU if there is one.
-Result<Backend> chosen_backend(int32_t device, int32_t max_threads, Logger& logger) {
+/// The device that the configuration describes or names; where it names none, a GPU if there is
+/// one.
+Result<Backend> chosen_backend(const BuilderConfig& config, int32_t max_threads, Logger& logger) {
+  if (!config.device_description().empty()) {
+    TENON_ASSIGN(const DeviceProperties described, parse_description(config.device_description()));
+    return described_cuda_backend(described);
+  }
+  const int32_t device = config.device();
   if (device == kCpuDevice) return cpu_backend(max_threads);
   auto gpu = cuda_backend(std::max(device, -1));
   if (gpu.ok() || device != kDefaultDevice) return gpu;
@@ -103,7 +110,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   std::unique_ptr<Graph> recipe = refittable ? request.graph->clone() : nullptr;
   for (const IOptimizationProfile* profile : settings->profiles())
     request.profiles.push_back(dynamic_cast<const OptimizationProfile*>(profile)->profile());
-  TENON_ASSIGN(request.backend, chosen_backend(settings->device(), max_threads_, *reporter_));
+  TENON_ASSIGN(request.backend, chosen_backend(*settings, max_threads_, *reporter_));
   TENON_TRY(request.backend.device->activate());
   const bool strongly_typed = definition->getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   request.passes = pass_options(*settings, *request.backend.device, strongly_typed, *reporter_);

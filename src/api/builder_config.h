@@ -151,6 +151,9 @@ class BuilderConfig final : public IBuilderConfig {
   /// Of include/tenon/device.h.
   int32_t device() const { return device_; }
   void set_device(int32_t device) { device_ = device; }
+  /// Of a GPU that is not there; empty: the device is.
+  const std::string& device_description() const { return device_description_; }
+  void set_device_description(std::string text) { device_description_ = std::move(text); }
   PassSwitches& pass_switches() { return pass_switches_; }
   const PassSwitches& pass_switches() const { return pass_switches_; }
 
@@ -194,6 +197,7 @@ class BuilderConfig final : public IBuilderConfig {
   PassSwitches pass_switches_;
   SelfCheckSwitch self_check_;
   int32_t device_ = kDefaultDevice;
+  std::string device_description_;
 };
 
 }  // namespace tenon::api

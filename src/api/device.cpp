@@ -8,6 +8,7 @@
 #include "api/context.h"
 #include "api/engine.h"
 #include "api/runtime.h"
+#include "device/described_device.h"
 #include "device/streams.h"
 #include "kernels/backend.h"
 
@@ -31,6 +32,7 @@ class Gpu final : public IGpu {
     text.multiprocessors = properties.compute_units;
     text.memoryBytes = static_cast<int64_t>(properties.memory_bytes);
     text.sharedMemoryPerBlock = static_cast<int64_t>(properties.shared_memory_per_block);
+    std::strncpy(text.text, description_of(properties).c_str(), sizeof text.text - 1);
     return text;
   }
 
@@ -108,6 +110,14 @@ TENON_EXPORT bool setBuildDevice(nvinfer1::IBuilderConfig& config, int32_t devic
   auto* settings = dynamic_cast<api::BuilderConfig*>(&config);
   if (settings == nullptr || device < kDefaultDevice) return false;
   settings->set_device(device);
+  return true;
+}
+
+TENON_EXPORT bool setBuildDeviceDescription(nvinfer1::IBuilderConfig& config,
+                                            const char* text) noexcept {
+  auto* settings = dynamic_cast<api::BuilderConfig*>(&config);
+  if (settings == nullptr || text == nullptr || !parse_description(text).ok()) return false;
+  settings->set_device_description(text);
   return true;
 }
 

@@ -39,5 +39,7 @@ Backend cpu_backend(int threads = 0);
 /// A GPU (-1: the calling thread's current one, or the first), by libtenon_cuda, which lies beside this library and stays open. Fails, with the reason,
 /// where there is no GPU, no driver or no libtenon_cuda.
 Result<Backend> cuda_backend(int ordinal = -1);
+/// A GPU that is not there (device/described_device.h): for plans that are built by a timing cache.
+Result<Backend> described_cuda_backend(const DeviceProperties& properties);
 
 }  // namespace tenon

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "device/cuda/cuda_device.h"
+#include "device/described_device.h"
 #include "kernels/open_cuda.h"
 
 namespace tenon {
@@ -35,10 +36,12 @@ constexpr Tactic kTrials[] = {
 #include "kernels/cuda_trial_tactics.def"
 };
 
-Result<Backend> open(int ordinal, const char* stamp) {
+Result<Backend> open(int ordinal, const DeviceProperties* described, const char* stamp) {
   if (std::strcmp(stamp, kOpenCudaStamp) != 0)
     return user_error("libtenon_cuda and libtenon come from different builds ({}; {})",
                       kOpenCudaStamp, stamp);
+  if (described != nullptr)
+    return Backend{std::make_shared<DescribedDevice>(*described), cuda_tactics()};
   TENON_ASSIGN(std::shared_ptr<Device> device, cuda::CudaDevice::open(ordinal));
   return Backend{std::move(device), cuda_tactics()};
 }
@@ -55,6 +58,7 @@ std::span<const Tactic> cuda_trial_tactics() {
 }  // namespace tenon
 
 extern "C" __attribute__((visibility("default"))) void tenon_open_cuda(
-    int ordinal, const char* stamp, tenon::Result<tenon::Backend>* result) {
-  *result = tenon::open(ordinal, stamp);
+    int ordinal, const tenon::DeviceProperties* described, const char* stamp,
+    tenon::Result<tenon::Backend>* result) {
+  *result = tenon::open(ordinal, described, stamp);
 }

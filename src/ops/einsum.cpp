@@ -1,3 +1,5 @@
+#include "ops/einsum.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,17 +11,8 @@
 #include "ops/table.h"
 
 namespace tenon {
+namespace einsum {
 namespace {
-
-/// Axes of operands and result by label. Axes of an ellipsis get numbers from kEllipsis on, counted
-/// from the last, so that they broadcast.
-using Labels = std::vector<int>;
-constexpr int kEllipsis = 256;
-
-struct Equation {
-  std::vector<Labels> operands;
-  Labels result;
-};
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -59,6 +52,8 @@ Labels implicit_result(const std::vector<Labels>& operands) {
   return result;
 }
 
+}  // namespace
+
 Result<Equation> read_equation(std::string text, const std::vector<Shape>& shapes) {
   std::erase(text, ' ');
   const size_t arrow = text.find("->");
@@ -86,6 +81,13 @@ Result<Equation> read_equation(std::string text, const std::vector<Shape>& shape
   TENON_ASSIGN(equation.result, read_term(term, letters + (dots ? ellipsis : 0)));
   return equation;
 }
+
+}  // namespace einsum
+
+namespace {
+
+using einsum::Equation;
+using einsum::Labels;
 
 /// Extent of each label; 1 broadcasts.
 Result<std::map<int, Dim>> extents_of(const Equation& equation, const std::vector<Shape>& shapes) {
@@ -270,7 +272,7 @@ Status infer(const Einsum& op, InferContext& context) {
       return context.fail("numeric operands of one type are expected");
     shapes.push_back(context.shape(i));
   }
-  auto equation = read_equation(op.equation, shapes);
+  auto equation = einsum::read_equation(op.equation, shapes);
   if (!equation.ok()) return context.fail(equation.error().message);
   auto extents = extents_of(*equation, shapes);
   if (!extents.ok()) return context.fail(extents.error().message);
@@ -282,7 +284,7 @@ Status evaluate(const Einsum& op, EvalContext& context) {
   const int operands = static_cast<int>(context.node().inputs().size());
   std::vector<Shape> shapes;
   for (int i = 0; i < operands; ++i) shapes.push_back(to_shape(context.input(i).extents()));
-  auto equation = read_equation(op.equation, shapes);
+  auto equation = einsum::read_equation(op.equation, shapes);
   if (!equation.ok()) return context.fail(equation.error().message);
   auto extents = extents_of(*equation, shapes);
   if (!extents.ok()) return context.fail(extents.error().message);

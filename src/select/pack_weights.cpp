@@ -19,7 +19,9 @@ class Packer {
 
   Status pack(Node& node) {
     if (node.is<Constant>()) return {};
-    const bool runs = !node.is<Dims>() && !concrete_.is_view(node) && concrete_.resolved(node);
+    // Kernels of a GPU pack nothing ahead of time.
+    const bool runs = backend_.device->unified() && !node.is<Dims>() && !concrete_.is_view(node) &&
+                      concrete_.resolved(node);
     if (!runs) {
       for (const Value* input : node.inputs()) need(input);
       return {};

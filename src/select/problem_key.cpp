@@ -91,9 +91,13 @@ std::string problem_key(const Problem& problem) {
   return key;
 }
 
+std::string timing_prefix(const std::string& problem, const Tactic& tactic) {
+  return fmt::format("{}|{}v{}{{", problem, tactic.name, tactic.version);
+}
+
 std::string timing_key(const std::string& problem, const Tactic& tactic,
                        const std::string& config) {
-  return fmt::format("{}|{}v{}{{{}}}", problem, tactic.name, tactic.version, config);
+  return timing_prefix(problem, tactic) + config + "}";
 }
 
 }  // namespace tenon

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 
 #include "base/parallel.h"
+#include "device/described_device.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
 #include "select/fit_regions.h"
@@ -24,12 +26,16 @@ constexpr double kWrong = -1;
 /// Candidates a level times at most.
 constexpr int kCandidates[] = {1, 2, 4, 64, 256, 256};
 
+/// The time in the cache of what cannot be made or run.
+constexpr double kFailed = std::numeric_limits<double>::infinity();
+
 class Selector {
  public:
   Selector(const Backend& backend, const SelectOptions& options, TimingCache& cache)
       : backend_(backend),
         options_(options),
         cache_(cache),
+        described_(is_described(*backend.device)),
         measurer_(*backend.device, options.threads) {}
 
   Result<std::string> best(const Problem& problem) {
@@ -101,7 +107,7 @@ class Selector {
       } else if (&tactic == &backend_.tactics.back() && !list.fitting.empty()) {
         list.unfit.push_back({std::string(tactic.name), -1, "only where nothing else fits"});
       } else {
-        for (const std::string& config : tactic.configs(problem))
+        for (const std::string& config : configs_of(tactic, problem))
           list.fitting.emplace_back(&tactic, config);
       }
     }
@@ -113,14 +119,30 @@ class Selector {
     return list;
   }
 
+  /// For a device that is not there only what was measured on one like it, or, where nothing was,
+  /// what can be made without it.
+  std::vector<std::string> configs_of(const Tactic& tactic, const Problem& problem) const {
+    if (!described_) return tactic.configs(problem);
+    std::vector<std::string> configs =
+        cache_.find_prefix(timing_prefix(problem_key(problem), tactic));
+    for (std::string& config : configs) config.pop_back();  // The closing brace.
+    const std::string all = problem_key(problem) + "|";
+    if (!configs.empty() || !cache_.find_prefix(all).empty()) return configs;
+    std::string first = tactic.configs(problem).front();
+    if (options_.level == 0 || tactic.create(problem, first).ok()) configs.push_back(std::move(first));
+    return configs;
+  }
+
   std::vector<Candidate> measure(const Problem& problem, Shortlist& shortlist) {
     std::vector<Candidate> measured;
     std::vector<Sample> samples;
     for (size_t i = 0; i < shortlist.fitting.size(); ++i) {
       const auto& [tactic, config] = shortlist.fitting[i];
       Candidate candidate{join_tactic(tactic->name, config), -1, {}};
-      if (shortlist.fitting.size() > 1) {
-        auto time = time_of(problem, *tactic, config, shortlist.kernels[i], samples.emplace_back());
+      Sample& sample = samples.emplace_back();
+      const bool known = !described_ || is_measured(problem, *tactic, config);
+      if (shortlist.fitting.size() > 1 && known) {
+        auto time = time_of(problem, *tactic, config, shortlist.kernels[i], sample);
         if (!time.ok()) {
           candidate.reason = time.error().message;
           shortlist.unfit.push_back(candidate);
@@ -189,20 +211,28 @@ class Selector {
     if (options_.use_cache)
       if (const auto known = cache_.find(entry)) {
         if (*known == kWrong) return unsupported("it computed something else when it was measured");
+        if (*known == kFailed) return unsupported("it failed when it was to be timed");
         return *known;
       }
     if (options_.fail_on_cache_miss)
       return user_error("'{}' is not in the timing cache; build without --errorOnTimingCacheMiss",
                         problem.node->name);
     if (!prepared.has_value()) prepared = tactic.create(problem, config);
-    if (!prepared->ok()) return Error(prepared->error());
+    if (!prepared->ok()) return failed(entry, prepared->error());
     const Kernel& kernel = **prepared.value();
     if (kernel.workspace_bytes() > options_.workspace_limit)
       return unsupported("its workspace of {} bytes is over the limit", kernel.workspace_bytes());
-    TENON_ASSIGN(const double time, measured_time(problem, kernel, sample));
+    const auto time = measured_time(problem, kernel, sample);
     prepared.reset();
-    cache_.insert(entry, time);
+    if (!time.ok()) return failed(entry, time.error());
+    cache_.insert(entry, *time);
     return time;
+  }
+
+  /// Remembered, unless it may be otherwise next time: making what fails takes long too.
+  Error failed(const std::string& entry, const Error& error) {
+    if (error.kind != ErrorKind::kResource) cache_.insert(entry, kFailed);
+    return error;
   }
 
   Result<double> measured_time(const Problem& problem, const Kernel& kernel, Sample& sample) {
@@ -219,7 +249,9 @@ class Selector {
   static void put_best_first(std::vector<Candidate>& candidates) {
     size_t best = 0;
     for (size_t i = 1; i < candidates.size(); ++i)
-      if (candidates[i].milliseconds < candidates[best].milliseconds * kMargin) best = i;
+      if (candidates[i].milliseconds >= 0 &&
+          candidates[i].milliseconds < candidates[best].milliseconds * kMargin)
+        best = i;
     if (!candidates.empty())
       std::rotate(candidates.begin(), candidates.begin() + best, candidates.begin() + best + 1);
   }
@@ -227,6 +259,7 @@ class Selector {
   const Backend& backend_;
   const SelectOptions& options_;
   TimingCache& cache_;
+  bool described_;  ///< The device is not there.
   Measurer measurer_;
   std::map<std::string, Shortlist> shortlists_;  ///< By problem key.
 };

@@ -46,6 +46,14 @@ std::optional<double> TimingCache::find(const std::string& key) const {
   return found->second;
 }
 
+std::vector<std::string> TimingCache::find_prefix(std::string_view prefix) const {
+  std::vector<std::string> found;
+  for (auto entry = times_.lower_bound(std::string(prefix));
+       entry != times_.end() && entry->first.starts_with(prefix); ++entry)
+    found.push_back(entry->first.substr(prefix.size()));
+  return found;
+}
+
 void TimingCache::insert(const std::string& key, double milliseconds) {
   times_[key] = milliseconds;
 }

@@ -18,6 +18,8 @@ class TimingCache {
   /// Milliseconds, or nothing when not measured.
   std::optional<double> find(const std::string& key) const;
   void insert(const std::string& key, double milliseconds);
+  /// What follows the prefix in the keys that begin with it, in order.
+  std::vector<std::string> find_prefix(std::string_view prefix) const;
   size_t size() const { return times_.size(); }
   const std::map<std::string, double>& entries() const { return times_; }
 

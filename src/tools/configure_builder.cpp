@@ -2,6 +2,7 @@
 #include "tenon/passes.h"
 #include "tenon/self_check.h"
 #include "tools/configure.h"
+#include "tools/exports.h"
 #include "tools/values.h"
 
 namespace tenon::tools {
@@ -92,6 +93,15 @@ void set_verbosity(IBuilderConfig& config, const std::string& word, Console& con
                                                 : ProfilingVerbosity::kLAYER_NAMES_ONLY);
 }
 
+Status set_device(IBuilderConfig& config, const Arguments& arguments) {
+  setBuildDevice(config, chosen_device(arguments));
+  if (!arguments.has(OptionId::deviceDescription)) return {};
+  const std::string file = arguments.text(OptionId::deviceDescription);
+  TENON_ASSIGN(const std::vector<char> bytes, read_file(file));
+  if (setBuildDeviceDescription(config, std::string(bytes.begin(), bytes.end()).c_str())) return {};
+  return user_error("--deviceDescription={}: the file is no description of a GPU", file);
+}
+
 }  // namespace
 
 Status configure_builder(nvinfer1::IBuilder& builder, IBuilderConfig& config,
@@ -114,7 +124,7 @@ Status configure_builder(nvinfer1::IBuilder& builder, IBuilderConfig& config,
   if (!disablePasses(config, arguments.text(OptionId::disablePass).c_str(), logger)) {
     return user_error("--disablePass={} names no pass", arguments.text(OptionId::disablePass));
   }
-  setBuildDevice(config, chosen_device(arguments));
+  TENON_TRY(set_device(config, arguments));
   keepUnfused(config, arguments.text(OptionId::noFuse).c_str());
   const int64_t cost = arguments.integer(OptionId::selfCheckCost);
   setSelfCheck(config, !arguments.flag(OptionId::noSelfCheck), cost < 0 ? -1 : cost * 1'000'000);

@@ -125,6 +125,13 @@ std::unique_ptr<IGpu> find_gpu(const Arguments& arguments, Console& console) {
   return std::unique_ptr<IGpu>(openGpu(chosen_device(arguments), logger));
 }
 
+Status show_gpu(const IGpu& gpu, const Arguments& arguments, Console& console) {
+  const GpuDescription description = gpu.describe();
+  print_gpu_information(console, description, std::max(chosen_device(arguments), 0));
+  if (!arguments.has(OptionId::exportDevice)) return {};
+  return write_file(arguments.text(OptionId::exportDevice), std::string(description.text));
+}
+
 /// Everything between the banners.
 Status execute(const Arguments& arguments, Console& console) {
   TENON_TRY(check_values(arguments));
@@ -135,7 +142,7 @@ Status execute(const Arguments& arguments, Console& console) {
   const std::unique_ptr<IGpu> gpu = find_gpu(arguments, console);
   TENON_TRY(check_support(console, arguments, /*on_cpu=*/gpu == nullptr));
   if (gpu != nullptr)
-    print_gpu_information(console, gpu->describe(), std::max(chosen_device(arguments), 0));
+    TENON_TRY(show_gpu(*gpu, arguments, console));
   else
     print_cpu_information(console, read_cpu_info());
   console.info("TensorRT version: {}.{}.{}", getInferLibMajorVersion(), getInferLibMinorVersion(),
@@ -143,6 +150,7 @@ Status execute(const Arguments& arguments, Console& console) {
   TENON_TRY(open_plugins(arguments, console));
   ApiLogger logger(console);
   TENON_ASSIGN(PlanSource plan, make_plan(arguments, console, logger));
+  if (arguments.has(OptionId::deviceDescription)) return {};
   return use_plan(std::move(plan), arguments, console, logger);
 }
 

@@ -10,6 +10,7 @@
 #include "tools/engine_file.h"
 #include "tools/exports.h"
 #include "tools/option_report.h"
+#include "tools/repeatability.h"
 #include "tools/runner.h"
 
 namespace tenon::tools {
@@ -75,6 +76,7 @@ class Worker {
       return user_error("no engine is called '{}'", request.value("name", ""));
     if (command == "bind") return bind_inputs(found->second, request);
     if (command == "run") return run(found->second, request);
+    if (command == "repeat") return repeat(found->second, request);
     if (command == "save") return save(found->second, request);
     if (command == "layers") return layers(found->second);
     return user_error("there is no command '{}'", command);
@@ -114,6 +116,13 @@ class Worker {
   /// {"command":"bind","name":"a","shapes":"x:1x3","inputs":"x:x.bin","profile":0,"graph":false,
   /// "transfers":true}
   Result<Json> bind_inputs(Model& model, const Json& request) {
+    const auto start = std::chrono::steady_clock::now();
+    model.runner.reset();
+    TENON_ASSIGN(model.runner, make_runner(model, request, request.value("graph", false)));
+    return Json{{"bind_ms", ms_since(start)}};
+  }
+
+  Result<std::unique_ptr<Runner>> make_runner(Model& model, const Json& request, bool graph) {
     BindingRequest binding;
     binding.profile = request.value("profile", 0);
     const std::string shapes = request.value("shapes", "");
@@ -121,18 +130,23 @@ class Worker {
       TENON_ASSIGN(binding.shapes, parse_shape_list(shapes));
     }
     TENON_ASSIGN(binding.files, parse_map(request.value("inputs", "")));
-    const auto start = std::chrono::steady_clock::now();
     NullLogger log;
-    model.runner.reset();
     constexpr auto kStatic = nvinfer1::ExecutionContextAllocationStrategy::kSTATIC;
     nvinfer1::ICudaEngine& engine = *model.engine.engine;
     GpuSettings gpu;
-    gpu.graph = request.value("graph", false);
+    gpu.graph = graph;
     gpu.transfers = request.value("transfers", true);
-    TENON_ASSIGN(model.runner, runsOnGpu(engine)
-                                   ? make_gpu_runner(engine, binding, kStatic, gpu, log)
-                                   : make_cpu_runner(engine, binding, kStatic, log));
-    return Json{{"bind_ms", ms_since(start)}};
+    return runsOnGpu(engine) ? make_gpu_runner(engine, binding, kStatic, gpu, log)
+                             : make_cpu_runner(engine, binding, kStatic, log);
+  }
+
+  /// {"command":"repeat","name":"a","shapes":"x:1x3","inputs":"x:x.bin","count":1000,"streams":4}:
+  /// how many of so many runs give other bits than one that runs alone.
+  Result<Json> repeat(Model& model, const Json& request) {
+    const auto make = [&](bool graph) { return make_runner(model, request, graph); };
+    TENON_ASSIGN(const Repeated done,
+                 repeat_runs(make, request.value("count", 1000), request.value("streams", 4)));
+    return Json{{"runs", done.runs}, {"differing", done.differing}};
   }
 
   /// {"command":"run","name":"a","count":5}: the time of each query.

@@ -3,11 +3,12 @@
 //     tenon_onnx_suite CASES EXCLUDED TABLE [WAY] [--only=TEXT] [--min-rate=0.98]
 //
 // WAY is --engine, the way of users: passes, kernels, a plan, an engine; --open-extents, the same
-// with symbols for the extents of inputs; or --reference, where the operators are evaluated one by
-// one.
-// CASES is the folder that generate_cases.py writes, EXCLUDED a list "pattern: reason" a line ('*'
-// at the end matches the rest), TABLE the file that receives a line a case. Fails when fewer node
-// cases than the rate pass, when a case outside the list fails, and when a case on the list passes.
+// with symbols for the extents of inputs; --reference, where the operators are evaluated one by
+// one; --gpu, --engine on a GPU; or --cover-gpu, whether a GPU would leave nothing to the host,
+// which needs no GPU. CASES is the folder that generate_cases.py writes, EXCLUDED a list "pattern:
+// reason" a line ('*' at the end matches the rest), TABLE the file that receives a line a case.
+// Fails when fewer node cases than the rate pass, when a case outside the list fails, and when a
+// case on the list passes.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -144,6 +145,10 @@ int main(int count, char** arguments) {
       options.way.open_extents = true;
     else if (word == "--engine")
       options.way = {tenon::onnx_suite::run_engine};
+    else if (word == "--gpu")
+      options.way = {tenon::onnx_suite::run_gpu};
+    else if (word == "--cover-gpu")
+      options.way = {tenon::onnx_suite::cover_gpu};
     else if (word.starts_with("--min-rate="))
       options.min_rate = std::stod(word.substr(11));
     else

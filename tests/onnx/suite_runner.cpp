@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "device/described_device.h"
 #include "ops/table.h"
 #include "plan/plan_file.h"
 #include "runtime/engine.h"
@@ -65,11 +66,11 @@ std::set<std::string> tactics_of(const Plan& plan) {
 }
 
 Result<Plan> build(const ImportedModel& model, const std::set<std::string>& tried,
-                   std::span<const Tensor> inputs) {
+                   std::span<const Tensor> inputs, Backend backend = cpu_backend(kThreads)) {
   CompileRequest request;
   request.graph = model.graph->clone();
   request.profiles.push_back(profile_of(*request.graph, inputs));
-  request.backend = cpu_backend(kThreads);
+  request.backend = std::move(backend);
   request.select.level = 0;
   request.select.threads = kThreads;
   const Tactic* last = &request.backend.tactics.back();
@@ -109,6 +110,120 @@ Status run_engine(const ImportedModel& model, std::span<const Tensor> inputs, co
     tried.insert(used.begin(), used.end());
     if (tried.size() == before) return {};
   }
+}
+
+namespace {
+
+/// Layers of a plan for a GPU that would run on the host: those without a kernel, and those that
+/// decide extents without a kernel that says how many.
+Status check_nothing_on_host(const Plan& plan) {
+  std::set<std::string> hosted;
+  for (const auto& node : plan.graph->nodes())
+    if (node->tactic == "cuda.reference") hosted.insert(std::string(node->op->name()));
+  if (hosted.empty()) return {};
+  return unsupported("on the host: {}", fmt::join(hosted, ", "));
+}
+
+DeviceProperties h200() {
+  DeviceProperties properties;
+  properties.kind = DeviceKind::kCuda;
+  properties.name = "NVIDIA H200";
+  properties.architecture = "sm_90";
+  properties.compute_units = 132;
+  properties.compute_capability = 90;
+  properties.memory_bytes = size_t{139} << 30;
+  properties.shared_memory_per_block = 232448;
+  properties.native_bf16 = properties.native_fp16 = true;
+  return properties;
+}
+
+}  // namespace
+
+Status cover_gpu(const ImportedModel& model, std::span<const Tensor> inputs, const Check&) {
+  TENON_ASSIGN(Backend backend, described_cuda_backend(h200()));
+  // Libraries need the GPU itself.
+  std::set<std::string> libraries;
+  for (const Tactic& tactic : backend.tactics)
+    for (const char* library : {"cudnn", ".lt"})
+      if (tactic.name.find(library) != std::string_view::npos) libraries.emplace(tactic.name);
+  TENON_ASSIGN(const Plan plan, build(model, libraries, inputs, backend));
+  return check_nothing_on_host(plan);
+}
+
+namespace {
+
+/// Buffers of the GPU for a context's inputs and outputs.
+class GpuBindings {
+ public:
+  GpuBindings(Device& device, Context& context) : device_(device), context_(context) {}
+
+  Status bind(const Graph& graph, std::span<const Tensor> inputs) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const std::string& name = graph.inputs()[i]->name;
+      const auto bytes = static_cast<size_t>(inputs[i].byte_count());
+      TENON_ASSIGN(buffers_.emplace_back(), device_.allocate(bytes));
+      TENON_TRY(device_.upload(buffers_.back().get(), inputs[i].bytes(), bytes, {}));
+      TENON_TRY(context_.set_input_shape(name, inputs[i].extents()));
+      TENON_TRY(context_.set_address(name, buffers_.back().get()));
+    }
+    outputs_.resize(graph.outputs().size());
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      const Value& value = *graph.outputs()[i];
+      outputs_[i].type = value.type.type;
+      const auto allocate = [this, i](const Extents& extents, size_t bytes) -> void* {
+        auto memory = device_.allocate(bytes);
+        if (!memory.ok()) return nullptr;
+        outputs_[i].extents = extents;
+        outputs_[i].memory = std::move(memory).value();
+        const std::vector<std::byte> poison(bytes, std::byte{0xfb});
+        if (!device_.upload(outputs_[i].memory.get(), poison.data(), bytes, {}).ok())
+          return nullptr;
+        if (!device_.synchronize({}).ok()) return nullptr;
+        return outputs_[i].memory.get();
+      };
+      TENON_TRY(context_.set_allocator(value.name, allocate));
+    }
+    return {};
+  }
+
+  Result<std::vector<Tensor>> results() {
+    std::vector<Tensor> tensors;
+    for (const Output& output : outputs_) {
+      Tensor& tensor = tensors.emplace_back(output.type, output.extents);
+      const auto bytes = static_cast<size_t>(tensor.byte_count());
+      TENON_TRY(device_.download(tensor.mutable_bytes(), output.memory.get(), bytes, {}));
+    }
+    TENON_TRY(device_.synchronize({}));
+    return tensors;
+  }
+
+ private:
+  struct Output {
+    DataType type = DataType::kFloat32;
+    Extents extents;
+    DeviceBuffer memory;
+  };
+  Device& device_;
+  Context& context_;
+  std::vector<DeviceBuffer> buffers_;
+  std::vector<Output> outputs_;
+};
+
+}  // namespace
+
+Status run_gpu(const ImportedModel& model, std::span<const Tensor> inputs, const Check& check) {
+  TENON_ASSIGN(Backend backend, cuda_backend());
+  TENON_TRY(backend.device->activate());
+  TENON_ASSIGN(Plan plan, build(model, {}, inputs, backend));
+  const Status hosted = check_nothing_on_host(plan);
+  TENON_ASSIGN(const std::shared_ptr<Engine> engine, Engine::create(std::move(plan), backend));
+  TENON_ASSIGN(const std::unique_ptr<Context> context, Context::create(engine));
+  GpuBindings bindings(*backend.device, *context);
+  TENON_TRY(bindings.bind(engine->graph(), inputs));
+  TENON_TRY(context->enqueue());
+  TENON_ASSIGN(const std::vector<Tensor> outputs, bindings.results());
+  TENON_TRY(check(outputs));
+  return hosted;
 }
 
 }  // namespace tenon::onnx_suite

@@ -1,6 +1,7 @@
 #include "kernels/cublaslt/library.h"
 
 #include "device/cuda/cuda_device.h"
+#include "device/described_device.h"
 
 namespace tenon::cublaslt {
 
@@ -9,6 +10,7 @@ Library::~Library() {
 }
 
 Result<std::shared_ptr<const Library>> library_of(Device& device) {
+  if (is_described(device)) return unsupported("{} is not here", device.properties().name);
   TENON_ASSIGN(auto library, static_cast<cuda::CudaDevice&>(device).attached<Library>(
                                  [&]() -> Result<std::shared_ptr<Library>> {
                                    auto made = std::make_shared<Library>();

@@ -44,10 +44,10 @@ class ConvolutionKernel final : public Kernel {
  public:
   static Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view text) {
     auto kernel = std::make_unique<ConvolutionKernel>();
-    auto& device = static_cast<cuda::CudaDevice&>(*problem.device);
     TENON_ASSIGN(const Convolution whole, describe_convolution(problem));
     TENON_ASSIGN(const Config config, parse(text, packings_of(whole)));
-    TENON_ASSIGN(kernel->library_, library_of(device));
+    TENON_ASSIGN(kernel->library_, library_of(*problem.device));
+    auto& device = static_cast<cuda::CudaDevice&>(*problem.device);
     const Convolution convolution = cudnn::packed(whole, config.packing);
     TENON_TRY(kernel->build(convolution, config.engine));
     const Tensor& constant = *problem.input(whole.weights_input).constant;

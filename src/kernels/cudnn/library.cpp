@@ -1,6 +1,7 @@
 #include "kernels/cudnn/library.h"
 
 #include "device/cuda/cuda_device.h"
+#include "device/described_device.h"
 
 namespace tenon::cudnn {
 
@@ -34,6 +35,7 @@ Result<Borrowed> Borrowed::from(const Library& library, void* stream) {
 }
 
 Result<std::shared_ptr<const Library>> library_of(Device& device) {
+  if (is_described(device)) return unsupported("{} is not here", device.properties().name);
   TENON_ASSIGN(auto library,
                static_cast<cuda::CudaDevice&>(device).attached<Library>(
                    [&]() -> Result<std::shared_ptr<Library>> {

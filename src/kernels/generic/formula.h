@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/jit/plan.h"
+
+namespace tenon {
+
+/// A result of which each element is computed by itself: constants of the operator for one of the
+/// files of this folder.
+struct Formula {
+  std::string file;  ///< "generic/lrn.cu".
+  std::string constants;
+  /// What the file reads as x6, behind the operands. May be null.
+  std::function<std::vector<std::byte>()> table;
+
+  void number(std::string_view name, int64_t value);
+  void real(std::string_view name, double value);
+  void flag(std::string_view name, bool value);
+  /// `name(i)`: one of the numbers.
+  void list(std::string_view name, const std::vector<int64_t>& values);
+};
+
+/// The formula of a problem's operator, or why there is none: operands that it does not take.
+Result<Formula> formula_of(const Problem& problem);
+
+/// Adds the element types and places of all operands (generic/operands.cuh), `Real`, the type of
+/// arithmetic on reals, `Result`, that of the result, and `Accumulator`, that of sums.
+Status add_operands(KernelCode& code, const Problem& problem);
+
+/// An axis given by an attribute, which may count from the end.
+inline int axis_of(int64_t axis, int rank) {
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+}  // namespace tenon

@@ -1,0 +1,128 @@
+// Operators that are no formula of one element: determinants, values put back by indices,
+// quantization by the data.
+#include "kernels/generic/formula.h"
+#include "kernels/jit/sources.h"
+#include "kernels/jit/tactic.h"
+#include "ops/math.h"
+#include "ops/nn.h"
+
+namespace tenon::tactics {
+namespace {
+
+constexpr int kBlock = 256;
+
+/// Constants of a launch over the problem's operands, ready for more.
+Result<KernelCode> operand_code(const Problem& problem) {
+  KernelCode code;
+  begin_code(code, problem);
+  TENON_TRY(add_operands(code, problem));
+  TENON_ASSIGN(const std::string places, device_source("generic/operands.cuh"));
+  code.text(places);
+  return code;
+}
+
+}  // namespace
+
+namespace cuda_det {
+namespace {
+
+Result<JitPlan> plan(const Problem& problem, std::string_view) {
+  if (!problem.node->is<Det>()) return unsupported("not a determinant");
+  const Operand& x = problem.input(0);
+  const int64_t size = x.extents.back(), count = problem.output().count();
+  if (size > INT16_MAX) return unsupported("matrices of {} rows", size);
+  TENON_ASSIGN(KernelCode code, operand_code(problem));
+  code.constant("kBlock", kBlock);
+  code.constant("kMatrix", size);
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"generic/det.cu"}));
+  launch.grid[0] = count;
+  launch.block[0] = kBlock;
+  launch.add(JitArgument::output());
+  launch.add(JitArgument::input(0));
+  launch.add(JitArgument::workspace(0));
+  const int64_t bytes = count * size * size * static_cast<int64_t>(sizeof(double));
+  return JitPlan{{std::move(launch)}, bytes, {}, {}};
+}
+
+}  // namespace
+}  // namespace cuda_det
+
+namespace cuda_unpool {
+namespace {
+
+int64_t at(const std::vector<int64_t>& values, size_t index, int64_t otherwise) {
+  return index < values.size() ? values[index] : otherwise;
+}
+
+Result<JitPlan> plan(const Problem& problem, std::string_view) {
+  const auto* op = problem.node->as<MaxUnpool>();
+  if (op == nullptr) return unsupported("not the reverse of a pooling");
+  const Operand &x = problem.input(0), &y = problem.output();
+  if (!y.dense()) return unsupported("a result with gaps");
+  std::vector<int64_t> natural{x.extents[0], x.extents[1]};
+  for (size_t i = 0; i + 2 < x.extents.size(); ++i)
+    natural.push_back((x.extents[i + 2] - 1) * at(op->strides, i, 1) + op->kernel[i] -
+                      at(op->pads_begin, i, 0) - at(op->pads_end, i, 0));
+  TENON_ASSIGN(KernelCode code, operand_code(problem));
+  Formula constants;
+  constants.list("natural", natural);
+  code.text(constants.constants);
+  code.constant("kBlock", kBlock);
+  code.constant("kCount", x.count());
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"generic/unpool.cu"}));
+  launch.grid[0] = blocks_for(x.count(), kBlock);
+  launch.block[0] = kBlock;
+  launch.zeroed = JitArgument::output();
+  launch.zeroed_bytes = y.count() * byte_size(y.type);
+  launch.add(JitArgument::output());
+  launch.add(JitArgument::input(0));
+  launch.add(JitArgument::input(1));
+  return JitPlan{{std::move(launch)}, 0, {}, {}};
+}
+
+}  // namespace
+}  // namespace cuda_unpool
+
+namespace cuda_dynamic_quantize {
+namespace {
+
+Result<JitLaunch> range_launch(const Problem& problem) {
+  TENON_ASSIGN(KernelCode code, operand_code(problem));
+  code.constant("kBlock", 1024);
+  code.constant("kCount", problem.input(0).count());
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"generic/range.cu"}));
+  launch.block[0] = 1024;
+  launch.add(JitArgument::input(0));
+  launch.add(JitArgument::output(1));
+  launch.add(JitArgument::output(2));
+  return launch;
+}
+
+Result<JitPlan> plan(const Problem& problem, std::string_view) {
+  if (!problem.node->is<DynamicQuantize>()) return unsupported("not quantization by the data");
+  TENON_ASSIGN(JitLaunch range, range_launch(problem));
+  TENON_ASSIGN(KernelCode code, operand_code(problem));
+  code.constant("kBlock", kBlock);
+  code.constant("kCount", problem.input(0).count());
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"generic/quantize_range.cu"}));
+  launch.grid[0] = blocks_for(problem.input(0).count(), kBlock);
+  launch.block[0] = kBlock;
+  launch.add(JitArgument::output(0));
+  launch.add(JitArgument::input(0));
+  launch.add(JitArgument::output(1));
+  launch.add(JitArgument::output(2));
+  return JitPlan{{std::move(range), std::move(launch)}, 0, {}, {}};
+}
+
+}  // namespace
+}  // namespace cuda_dynamic_quantize
+
+TENON_JIT_TACTIC(cuda_det, single_config)
+TENON_JIT_TACTIC(cuda_unpool, single_config)
+TENON_JIT_TACTIC(cuda_dynamic_quantize, single_config)
+
+}  // namespace tenon::tactics
