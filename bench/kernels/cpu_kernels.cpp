@@ -1,7 +1,7 @@
 // Speed of the CPU's matrix and convolution kernels on the layers of known networks, in GFLOP/s and
 // as a part of what this machine's multipliers give at the same moment.
 //
-// usage: bench_cpu_kernels [threads] [substring of the layers wanted] [cold]
+// usage: bench_cpu_kernels [threads] [substring of the layers wanted] [cold] [plain]
 #include <fmt/format.h>
 
 #include <chrono>
@@ -55,6 +55,7 @@ constexpr size_t kColdBytes = size_t{160} << 20;
 struct Bench {
   int threads;
   bool cold;
+  bool plain;
   std::string filter;
   ThreadPool pool{threads};
   double peak[2] = {0, 0};  // f32, bf16
@@ -139,6 +140,7 @@ struct Bench {
     const auto a = random_buffer(batch * m * k, type), b = random_buffer(batch * n * k, type);
     const auto c = random_buffer(batch * m * n, type), bias = random_buffer(n, ElementType::f32);
     p.constant_b = constant;
+    p.strassen = !plain;
     // As in a model, where weights come from memory: enough copies to fill every cache.
     std::vector<Gemm> copies;
     size_t bytes = 0, next = 0;
@@ -149,9 +151,15 @@ struct Bench {
     AlignedBuffer scratch(copies[0].scratch_bytes() + 64);
     const EpilogueOperand operands[] = {{bias.data(), 0}, {nullptr, 0}};
     const double t = shortest([&] {
+      const Gemm& now = copies[next];
       next = (next + 1) % copies.size();
-      copies[next].run({a.data(), b.data(), c.data(), {operands, p.steps.size()}}, pool,
-                       scratch.data());
+      const auto ahead = copies[next].packed();
+      now.run({a.data(),
+               b.data(),
+               c.data(),
+               {operands, p.steps.size()},
+               ahead.first(cold ? std::min(ahead.size(), now.fetch_capacity()) : 0)},
+              pool, scratch.data());
     });
     report(name, 2.0 * batch * m * n * k, t, type, count);
   }
@@ -196,8 +204,8 @@ constexpr Layer kMobileNet[] = {
     {14, 672, 672, 3, 1, -1, 1}, {14, 672, 672, 5, 2, -1, 1}, {7, 672, 160, 1, 1, 1, 0},
     {7, 160, 960, 1, 1, 3, 1},   {7, 960, 960, 5, 1, -2, 1},  {7, 960, 160, 1, 1, 2, 2}};
 
-void all(int threads, bool cold, const char* filter) {
-  Bench bench{threads, cold, filter};
+void all(int threads, bool cold, bool plain, const char* filter) {
+  Bench bench{threads, cold, plain, filter};
   bench.peak[0] = bench.measure_peak(ElementType::f32);
   bench.peak[1] = bench.measure_peak(ElementType::bf16);
   fmt::print("{} threads, {}: f32 {:.0f} GF/s, bf16 {:.0f} GF/s\n", threads,
@@ -258,7 +266,11 @@ void all(int threads, bool cold, const char* filter) {
 }  // namespace tenon::cpu
 
 int main(int argc, char** argv) {
-  const bool cold = argc > 1 && std::strcmp(argv[argc - 1], "cold") == 0;
-  argc -= cold;
-  tenon::cpu::all(argc > 1 ? std::atoi(argv[1]) : 2, cold, argc > 2 ? argv[2] : "");
+  const auto last_is = [&](const char* word) {
+    const bool is = argc > 1 && std::strcmp(argv[argc - 1], word) == 0;
+    argc -= is;
+    return is;
+  };
+  const bool plain = last_is("plain"), cold = last_is("cold");
+  tenon::cpu::all(argc > 1 ? std::atoi(argv[1]) : 2, cold, plain, argc > 2 ? argv[2] : "");
 }

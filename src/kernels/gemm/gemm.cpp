@@ -66,6 +66,10 @@ Result<Gemm> Gemm::prepare(const GemmProblem& problem, const void* b) {
                             gemm.batch_count(), problem.threads, !gemm.direct_a_);
   gemm.packed_each_ = align_up(tenon::cpu::packed_bytes(kernels, problem.k, problem.n));
   if (!problem.constant_b) return gemm;
+  if (problem.strassen && gemm.batch_count() == 1 && problem.a.type == ElementType::f32 &&
+      problem.c.type == ElementType::f32 && problem.a.column_stride == 1)
+    gemm.strassen_ = StrassenProduct::plan(kernels, problem.m, problem.n, problem.k, problem.steps,
+                                           problem.threads);
   TENON_ASSIGN(gemm.packed_,
                PackedWeights::make(gemm.packed_each_ * gemm.b_count(), problem.packed, b));
   if (!gemm.packed_.filled()) {
@@ -86,10 +90,12 @@ int64_t Gemm::task_count() const {
   return batch_count() * plan_.row_tasks() * plan_.column_tasks();
 }
 size_t Gemm::fetch_capacity() const {
+  if (strassen_.usable()) return strassen_.fetch_capacity();
   return task_count() * plan_.fetch_bytes_of_task();
 }
 
 size_t Gemm::scratch_bytes() const {
+  if (strassen_.usable()) return strassen_.scratch_bytes(problem_.threads);
   const size_t workers = align_up(plan_.worker_scratch_bytes()) * problem_.threads;
   return workers + plan_.staged_bytes() + (problem_.constant_b ? 0 : packed_each_ * b_count());
 }
@@ -111,8 +117,20 @@ void Gemm::pack_all_b(const void* b, ThreadPool& pool, void* to) const {
   });
 }
 
+void Gemm::run_strassen(const GemmArguments& arguments, ThreadPool& pool, void* scratch) const {
+  const ProductOperands product{.a = arguments.a,
+                                .a_stride = problem_.a.row_stride,
+                                .b = packed_.bytes().data(),
+                                .output = arguments.c,
+                                .output_stride = problem_.c.row_stride,
+                                .operands = arguments.operands.data(),
+                                .ahead = arguments.ahead};
+  strassen_.run(product, pool, scratch);
+}
+
 void Gemm::run(const GemmArguments& arguments, ThreadPool& pool, void* scratch) const {
   if (problem_.m == 0 || problem_.n == 0) return;
+  if (strassen_.usable()) return run_strassen(arguments, pool, scratch);
   char* free = static_cast<char*>(scratch);
   const size_t worker_bytes = align_up(plan_.worker_scratch_bytes());
   char* workers = free;

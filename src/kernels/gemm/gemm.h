@@ -7,6 +7,7 @@
 #include "device/cpu/thread_pool.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/gemm/product.h"
+#include "kernels/gemm/strassen.h"
 
 /// Batched matrix product C[i] = epilogue(A[i] * B[i]) over strided operands.
 namespace tenon::cpu {
@@ -35,6 +36,8 @@ struct GemmProblem {
   std::vector<BatchDims> step_batch_strides;
   Isa isa = detected_isa();
   int threads = 1;
+  /// Fewer multiplications by Strassen's scheme where that pays.
+  bool strassen = true;
   /// B's contents are known to prepare(), or lie packed here (see tenon::Problem).
   bool constant_b = false;
   std::span<const std::byte> packed;
@@ -69,11 +72,13 @@ class Gemm {
   int64_t b_count() const;
   int64_t task_count() const;
   void pack_all_b(const void* b, ThreadPool& pool, void* to) const;
+  void run_strassen(const GemmArguments& arguments, ThreadPool& pool, void* scratch) const;
   void run_task(const GemmArguments& arguments, const void* packed, const void* staged,
                 int64_t task, void* scratch) const;
 
   GemmProblem problem_;
   ProductPlan plan_;
+  StrassenProduct strassen_;  ///< Where usable, it takes the place of the plain product.
   bool direct_a_ = false;
   PackedWeights packed_;
   size_t packed_each_ = 0;  ///< bytes of one packed B

@@ -19,8 +19,12 @@ struct Tile {
   const void* b = nullptr;
   int64_t b_panel_stride = 0;  ///< from one panel to the next, in elements
   int64_t k = 0;               ///< in units of k_unit
-  int rows = 0;                ///< 1 .. max_rows
-  int columns = 0;             ///< 1 .. columns_for(rows)
+  /// Where set, a tile of one full panel multiplies by b - b_minus, and keeps that in b_difference
+  /// for the tiles that follow. Only with kernels that have `strassen`.
+  const void* b_minus = nullptr;
+  void* b_difference = nullptr;
+  int rows = 0;     ///< 1 .. max_rows
+  int columns = 0;  ///< 1 .. columns_for(rows)
 
   /// Memory to fetch meanwhile, so much for every step of k: the panel that comes next.
   const void* prefetch = nullptr;
@@ -41,6 +45,18 @@ struct Tile {
   ElementType output_type = ElementType::f32;
 };
 
+/// Vector loops of Strassen's scheme, over rows of floats.
+struct StrassenLoops {
+  /// The four sums of A's quarters (see strassen.h) for `count` steps of one row.
+  void (*combine_a)(const float* a11, const float* a12, const float* a21, const float* a22,
+                    int64_t count, float* const (&to)[4]);
+  /// Rows of the four quarters of C from the seven products, which lie `product_stride` floats
+  /// apart; `bias` is null, or has the left and the right columns.
+  void (*combine_c)(const float* products, int64_t product_stride, int64_t row_stride, int64_t rows,
+                    int64_t columns, const float* const (&bias)[2], float* const (&to)[4],
+                    const int64_t (&to_stride)[4]);
+};
+
 /// The microkernels of one instruction set and type of operands.
 struct Microkernels {
   Isa isa;
@@ -50,6 +66,7 @@ struct Microkernels {
   int max_rows;
   int wide_rows;  ///< up to so many rows a tile may span two panels
   void (*run)(const Tile& tile);
+  const StrassenLoops* strassen = nullptr;
 
   int columns_for(int rows) const { return rows <= wide_rows ? 2 * panel : panel; }
 };

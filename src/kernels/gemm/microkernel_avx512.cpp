@@ -2,6 +2,7 @@
 
 #include "kernels/gemm/microkernel_body.h"
 #include "kernels/gemm/microkernel_tables.h"
+#include "kernels/gemm/strassen_body.h"
 #include "kernels/vector_math/vector_avx512.h"
 
 namespace tenon::cpu {
@@ -13,6 +14,7 @@ const Microkernels kMicrokernelsAvx512F32 = {
     32,
     14,
     6,
-    TileTable<FloatProduct<vector_math::F32x16>, 14, 6, 2>::run};
+    TileTable<FloatProduct<vector_math::F32x16>, 14, 6, 2>::run_any,
+    &StrassenBody<vector_math::F32x16>::kLoops};
 
 }  // namespace tenon::cpu

@@ -33,6 +33,23 @@ struct TileKernel {
     return left < 0 ? 0 : left > V::kWidth ? V::kWidth : left;
   }
 
+  /// One vector of B, or of a difference that is kept.
+  template <bool kDifference>
+  [[gnu::always_inline]] static typename P::Register take(const E* b, int64_t minus, E* keep) {
+    if constexpr (kDifference) {
+      constexpr int kDistance = 12 * kPanelVectors * V::kWidth;
+      // What comes here is used for the first time since it was fetched from memory.
+      __builtin_prefetch(b + kDistance, 0, 3);
+      __builtin_prefetch(b + minus + kDistance, 0, 3);
+      const V difference = P::load(b) - P::load(b + minus);
+      difference.store(keep);
+      return difference;
+    } else {
+      return P::load(b);
+    }
+  }
+
+  template <bool kDifference>
   [[gnu::always_inline]] static void product(const Tile& t, V (&acc)[R][W]) {
     constexpr int kGroups = (R + 2) / 3;
     const int64_t stride = t.a_stride;
@@ -46,6 +63,8 @@ struct TileKernel {
     constexpr int kPanel = kPanelVectors * V::kWidth;
     const E* b2 = b + t.b_panel_stride;
     const char* ahead = static_cast<const char*>(t.prefetch);
+    E* keep = static_cast<E*>(t.b_difference);
+    const int64_t minus = kDifference ? static_cast<const E*>(t.b_minus) - b : 0;
     for (int64_t k = t.k; k > 0; --k) {
       typename P::Register column[W];
 #pragma GCC unroll 8
@@ -53,7 +72,7 @@ struct TileKernel {
         constexpr int kHalf = kPanelVectors;
         const E* from =
             w < kHalf ? b + w * V::kWidth * P::kUnit : b2 + (w - kHalf) * V::kWidth * P::kUnit;
-        column[w] = P::load(from);
+        column[w] = take<kDifference>(from, minus, keep + w * V::kWidth);
       }
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
@@ -67,6 +86,7 @@ struct TileKernel {
       ahead += t.prefetch_step;
       b += kPanel * P::kUnit;
       b2 += kPanel * P::kUnit;
+      if (kDifference) keep += kPanel;
     }
   }
 
@@ -140,13 +160,20 @@ struct TileKernel {
     V acc[R][W];
     if (t.columns == W * V::kWidth) {
       start<true>(t, acc);
-      product(t, acc);
+      product<false>(t, acc);
       finish<true>(t, acc);
     } else {
       start<false>(t, acc);
-      product(t, acc);
+      product<false>(t, acc);
       finish<false>(t, acc);
     }
+  }
+
+  static void run_difference(const Tile& t) {
+    V acc[R][W];
+    start<true>(t, acc);
+    product<true>(t, acc);
+    finish<true>(t, acc);
   }
 };
 
@@ -170,6 +197,19 @@ struct TileTable {
   static void wide(const Tile& t, std::integer_sequence<int, R...>) {
     static constexpr TileFunction kTable[] = {TileKernel<P, R + 1, 2 * kVectors, kVectors>::run...};
     kTable[t.rows - 1](t);
+  }
+  template <int... R>
+  static void difference(const Tile& t, std::integer_sequence<int, R...>) {
+    static constexpr TileFunction kTable[] = {
+        TileKernel<P, R + 1, kVectors, kVectors>::run_difference...};
+    kTable[t.rows - 1](t);
+  }
+  /// run() for kernels with StrassenLoops.
+  static void run_any(const Tile& t) {
+    if (t.b_minus != nullptr)
+      difference(t, std::make_integer_sequence<int, kMaxRows>());
+    else
+      run(t);
   }
   static void run(const Tile& t) {
     if (t.columns <= P::Vector::kWidth)

@@ -2,6 +2,7 @@
 
 #include "kernels/gemm/microkernel_body.h"
 #include "kernels/gemm/microkernel_tables.h"
+#include "kernels/gemm/strassen_body.h"
 #include "kernels/vector_math/vector_generic.h"
 
 namespace tenon::cpu {
@@ -13,7 +14,8 @@ const Microkernels kMicrokernelsGenericF32 = {
     4,
     4,
     1,
-    TileTable<FloatProduct<vector_math::F32x1>, 4, 1, 4>::run};
+    TileTable<FloatProduct<vector_math::F32x1>, 4, 1, 4>::run_any,
+    &StrassenBody<vector_math::F32x1>::kLoops};
 
 const Microkernels& microkernels(ElementType type, Isa isa) {
 #if defined(__x86_64__)
