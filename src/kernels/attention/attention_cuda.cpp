@@ -1,109 +1,16 @@
 // Attention on NVIDIA GPUs: any mask, numbers of heads and sizes; scores are never stored.
 #include <algorithm>
-#include <cmath>
 
+#include "kernels/attention/problem_cuda.h"
 #include "kernels/jit/tactic.h"
-#include "ops/nn.h"
 
 namespace tenon::tactics {
 namespace {
 
-enum Input { kQ, kK, kV, kMask };
+using namespace attention;
 
-/// An operand as [batch, heads, length, size] with strides.
-struct View {
-  int64_t batch = 1, heads = 1, length = 1, size = 1;
-  int64_t batch_step = 0, head_step = 0, position_step = 0, element_step = 1;
-};
-
-View view_of(const Operand& operand, int64_t heads, bool bsnh) {
-  const Extents& e = operand.extents;
-  const std::vector<int64_t> s = strides_of(operand);
-  if (operand.rank() == 3)
-    return {e[0], heads, e[1], e[2] / heads, s[0], e[2] / heads * s[2], s[1], s[2]};
-  if (bsnh) return {e[0], e[2], e[1], e[3], s[0], s[2], s[1], s[3]};
-  return {e[0], e[1], e[2], e[3], s[0], s[1], s[2], s[3]};
-}
-
-struct Description {
-  const Attention* op = nullptr;
-  View q, k, v, out;
-};
-
-Result<Description> describe(const Problem& problem) {
-  Description d;
-  d.op = problem.node->as<Attention>();
-  if (d.op == nullptr) return unsupported("not attention");
-  if (problem.outputs.size() > 1) return unsupported("more than the result is wanted");
-  for (int i = kMask + 1; i < static_cast<int>(problem.inputs.size()); ++i)
-    if (problem.has_input(i)) return unsupported("a past or lengths of sequences are given");
-  for (const int i : {kQ, kK, kV})
-    if (problem.input(i).type != problem.output().type) return unsupported("several types");
-  if (wide_type(problem.output().type) != std::string_view("f32"))
-    return unsupported("the type is neither f32, f16 nor bf16");
-  d.q = view_of(problem.input(kQ), d.op->q_heads, d.op->q_bsnh);
-  d.k = view_of(problem.input(kK), d.op->kv_heads, d.op->k_bsnh);
-  d.v = view_of(problem.input(kV), d.op->kv_heads, d.op->v_bsnh);
-  d.out = view_of(problem.output(), d.q.heads, d.op->out_bsnh);
-  for (const View* view : {&d.q, &d.k, &d.v, &d.out})
-    if (view->element_step != 1 && view->size != 1)
-      return unsupported("the elements of a head are not contiguous");
-  if (d.q.heads > 65535 || d.q.batch > 65535) return unsupported("too many heads");
-  if (!problem.has_input(kMask)) return d;
-  const Operand& mask = problem.input(kMask);
-  if (mask.rank() > 4 || device_type(mask.type) == nullptr) return unsupported("the mask");
-  if (mask.type != DataType::kBool && !is_real(mask.type)) return unsupported("the mask's type");
-  if (mask.rank() > 0 && mask.extents.back() != 1 && mask.extents.back() != d.k.length)
-    return unsupported("a mask shorter than the keys");
-  return d;
-}
-
-void add_view(KernelCode& code, std::string_view name, const View& view) {
-  code.constant(fmt::format("k{}Batch", name), view.batch_step);
-  code.constant(fmt::format("k{}Head", name), view.head_step);
-  code.constant(fmt::format("k{}Position", name), view.position_step);
-}
-
-void add_mask(KernelCode& code, const Problem& problem) {
-  const bool present = problem.has_input(kMask);
-  code.type("Mask", present ? problem.input(kMask).type : DataType::kFloat32);
-  int64_t steps[4] = {0, 0, 0, 0};
-  if (present) {
-    const Operand& mask = problem.input(kMask);
-    const std::vector<int64_t> strides = strides_of(mask);
-    for (int i = 0; i < mask.rank(); ++i)
-      if (mask.extents[i] != 1) steps[i + 4 - mask.rank()] = strides[i];
-  }
-  const char* names[] = {"kMaskBatch", "kMaskHead", "kMaskQuery", "kMaskKey"};
-  for (int i = 0; i < 4; ++i) code.constant(names[i], steps[i]);
-  const bool boolean = present && problem.input(kMask).type == DataType::kBool;
-  code.text(fmt::format("#define ATTENTION_MASK {}\n", !present ? 0 : boolean ? 1 : 2));
-}
-
-void add_constants(KernelCode& code, const Problem& problem, const Description& d) {
-  begin_code(code, problem);
-  code.type("X", problem.output().type);
-  code.round_to(problem.output().type);
-  add_mask(code, problem);
-  add_view(code, "Q", d.q);
-  add_view(code, "K", d.k);
-  add_view(code, "V", d.v);
-  add_view(code, "Out", d.out);
-  code.constant("kHeads", d.q.heads);
-  code.constant("kKvHeads", d.k.heads);
-  code.constant("kQLength", d.q.length);
-  code.constant("kKvLength", d.k.length);
-  code.constant("kSize", d.q.size);
-  code.constant("kValueSize", d.v.size);
-  code.real("kScale",
-            d.op->scale != 0 ? d.op->scale : 1 / std::sqrt(static_cast<double>(d.q.size)));
-  code.real("kSoftcap", d.op->softcap);
-  code.flag("kCausal", d.op->causal != CausalMask::kNone);
-  code.constant("kDiagonal", d.op->causal == CausalMask::kLowerRight ? d.k.length - d.q.length : 0);
-  code.flag("kMaskedRowsZero", d.op->masked_rows_zero);
-}
-
-JitPlan make_plan(const Problem& problem, const Description& d, JitLaunch launch, int64_t rows) {
+JitPlan make_plan(const Problem& problem, const DeviceAttention& d, JitLaunch launch,
+                  int64_t rows) {
   launch.grid[0] = blocks_for(d.q.length, rows);
   launch.grid[1] = d.q.heads;
   launch.grid[2] = d.q.batch;
@@ -124,18 +31,8 @@ std::vector<std::string> warp_configs(const Problem& problem) {
   return {"warps=4", "warps=2", "warps=1", "warps=8"};
 }
 
-/// Steps and addresses are multiples of `elements`.
-bool steps_divide(const View& view, const Operand& operand, int64_t elements) {
-  const auto divides = [&](int64_t extent, int64_t step) {
-    return extent == 1 || step % elements == 0;
-  };
-  return view.size % elements == 0 && divides(view.batch, view.batch_step) &&
-         divides(view.heads, view.head_step) && divides(view.length, view.position_step) &&
-         alignment_in_elements(operand) % elements == 0;
-}
-
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
-  TENON_ASSIGN(const Description d, describe(problem));
+  TENON_ASSIGN(const DeviceAttention d, describe(problem));
   const DataType type = problem.output().type;
   if (byte_size(type) != 2) return unsupported("the type is neither f16 nor bf16");
   if (problem.device != nullptr && problem.device->properties().compute_capability < 80)
@@ -167,7 +64,7 @@ namespace cuda_attention_rows {
 namespace {
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(const Description d, describe(problem));
+  TENON_ASSIGN(const DeviceAttention d, describe(problem));
   const int64_t warps = 8, bytes = (32 * (d.q.size + 1) + 32 * d.v.size + warps * d.q.size) * 4;
   if (bytes > 64 * 1024) return unsupported("very large heads");
   KernelCode code;

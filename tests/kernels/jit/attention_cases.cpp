@@ -39,9 +39,10 @@ void add_attention(Cases& cases, DataType type, const Sizes& s, MaskForm mask, C
 }  // namespace
 
 Cases attention_cases() {
-  const Sizes shapes[] = {{2, 3, 3, 70, 70, 64, 64},  {1, 4, 2, 33, 130, 40, 40},
-                          {1, 2, 1, 1, 97, 128, 128}, {2, 2, 2, 128, 128, 32, 32},
-                          {1, 2, 2, 20, 20, 72, 24},  {1, 1, 1, 65, 64, 17, 9}};
+  const Sizes shapes[] = {{2, 3, 3, 70, 70, 64, 64},   {1, 4, 2, 33, 130, 40, 40},
+                          {1, 2, 1, 1, 97, 128, 128},  {2, 2, 2, 128, 128, 32, 32},
+                          {1, 2, 2, 20, 20, 72, 24},   {1, 1, 1, 65, 64, 17, 9},
+                          {2, 2, 2, 197, 197, 64, 64}, {1, 2, 1, 130, 300, 128, 128}};
   Cases cases;
   int number = 0;
   for (const DataType type : {DataType::kFloat32, DataType::kFloat16, DataType::kBFloat16})

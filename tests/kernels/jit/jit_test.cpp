@@ -62,7 +62,8 @@ TEST(JitKernels, CompileForEveryArchitecture) {
   size_t number = 0;
   for (const auto& one : all_cases()) {
     if (!is_wanted(*one)) continue;
-    const bool hopper = one->name.starts_with("hopper");
+    const bool hopper =
+        one->name.starts_with("hopper") || std::getenv("TENON_TEST_HOPPER") != nullptr;
     const Problem& problem = one->describe(&devices[hopper ? 2 : number % 3]);
     // Compiling takes a while: a third of the cases shows each source with each architecture.
     const bool compile = number++ % 9 < 3 || std::getenv("TENON_TEST_CASES") != nullptr;

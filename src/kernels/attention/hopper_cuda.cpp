@@ -1,0 +1,172 @@
+// Attention of 16-bit floats on Hopper's copy engine and matrix units (attention/hopper.cu).
+#include <algorithm>
+
+#include "kernels/attention/problem_cuda.h"
+#include "kernels/jit/hopper.h"
+#include "kernels/jit/tactic.h"
+
+namespace tenon::tactics::cuda_attention_hopper {
+namespace {
+
+using namespace attention;
+
+constexpr int64_t kSharedBytes = 228 * 1024, kReservedBytes = 1024;
+constexpr int64_t kMaxStagedKeys = 4096;
+
+int64_t rounded(int64_t value, int64_t unit) {
+  return blocks_for(value, unit) * unit;
+}
+
+JitTensorMap map_of(const View& view, JitArgument base, DataType type, int64_t rows) {
+  JitTensorMap map{base, type, {view.size, view.length, view.heads, view.batch}, {1}, {}};
+  const int64_t steps[] = {view.position_step, view.head_step, view.batch_step};
+  // Axes of one element have no step that matters.
+  for (int i = 0; i < 3; ++i)
+    map.strides.push_back(map.extents[static_cast<size_t>(i) + 1] > 1 ? steps[i] : 8);
+  map.box = {64, static_cast<int>(rows), 1, 1};
+  return map;
+}
+
+Result<DeviceAttention> describe_hopper(const Problem& problem) {
+  if (problem.device != nullptr && problem.device->properties().compute_capability != 90)
+    return unsupported("its instructions are those of sm_90a");
+  TENON_ASSIGN(const DeviceAttention d, describe(problem));
+  if (byte_size(problem.output().type) != 2) return unsupported("the type is neither f16 nor bf16");
+  if (d.q.size > 256 || d.v.size > 256) return unsupported("heads of more than 256 elements");
+  const View* views[] = {&d.q, &d.k, &d.v};
+  for (int i = 0; i < 3; ++i) {
+    if (views[i]->size % 8 != 0) return unsupported("heads of no multiple of 8 elements");
+    TENON_TRY(check_map(map_of(*views[i], JitArgument::null(), problem.output().type, 64),
+                        alignment_in_elements(problem.input(i))));
+  }
+  if (!steps_divide(d.out, problem.output(), 8)) return unsupported("the result's strides");
+  return d;
+}
+
+/// A block takes 64 * groups queries and `keys` keys at a time; `each` run on one multiprocessor.
+struct Tiling {
+  int64_t groups = 2, keys = 64, each = 1;
+
+  int64_t tile_bytes(const DeviceAttention& d) const {
+    return keys * 128 * (blocks_for(d.k.size, 64) + blocks_for(d.v.size, 64));
+  }
+  int64_t other_bytes(const DeviceAttention& d, bool staged) const {
+    const int64_t boxes = std::max(blocks_for(d.q.size, 64), blocks_for(d.v.size, 64));
+    return 1024 + groups * 8192 * boxes + 256 + (staged ? rounded(d.k.length, keys) * 4 : 0);
+  }
+  int64_t stages(const DeviceAttention& d, bool staged) const {
+    const int64_t room = kSharedBytes / each - kReservedBytes - other_bytes(d, staged);
+    return std::min({room / tile_bytes(d), blocks_for(d.k.length, keys), int64_t{4}});
+  }
+  /// Registers that a thread needs, roughly.
+  int64_t registers(const DeviceAttention& d) const {
+    return keys / 2 + keys / 4 + rounded(d.v.size, 8) / 2 + 32;
+  }
+  bool fits(const DeviceAttention& d, bool staged) const {
+    const int64_t threads = groups * 128 + 32;
+    return registers(d) <= std::min<int64_t>(65536 / (threads * each) / 8 * 8, 255) &&
+           stages(d, staged) >= 1;
+  }
+  std::string text() const {
+    return fmt::format("rows={},keys={},each={}", groups * 64, keys, each);
+  }
+};
+
+/// The mask is one number a key: its exponents fit shared memory.
+bool stages_mask(const Problem& problem, const DeviceAttention& d) {
+  if (!problem.has_input(kMask) || d.k.length > kMaxStagedKeys) return false;
+  const Operand& mask = problem.input(kMask);
+  return mask.rank() < 2 || mask.extents[static_cast<size_t>(mask.rank()) - 2] == 1;
+}
+
+std::vector<Tiling> all_tilings(const Problem& problem, const DeviceAttention& d) {
+  const bool staged = stages_mask(problem, d);
+  std::vector<Tiling> tilings;
+  const auto add = [&](int64_t groups, int64_t most) {
+    const int64_t tiles = blocks_for(d.k.length, most);
+    Tiling t{groups, rounded(blocks_for(d.k.length, tiles), 16), 4};
+    while (t.each > 1 && !t.fits(d, staged)) --t.each;
+    const bool known = std::any_of(tilings.begin(), tilings.end(),
+                                   [&](const Tiling& o) { return o.text() == t.text(); });
+    if (!known && t.fits(d, staged)) tilings.push_back(t);
+  };
+  for (const int64_t groups : {2, 1, 3})
+    for (const int64_t most : {128, 208, 64})
+      if (groups * 64 < d.q.length + 64) add(groups, most);
+  if (tilings.empty()) add(1, 64);
+  if (tilings.empty()) add(1, 32);
+  return tilings;
+}
+
+std::vector<std::string> tilings(const Problem& problem) {
+  const auto d = describe_hopper(problem);
+  std::vector<std::string> texts;
+  if (d.ok())
+    for (const Tiling& tiling : all_tilings(problem, *d)) texts.push_back(tiling.text());
+  return texts.empty() ? single_config(problem) : texts;
+}
+
+Result<Tiling> choose(const Problem& problem, const DeviceAttention& d, std::string_view config) {
+  if (config.empty()) {
+    const auto tilings = all_tilings(problem, d);
+    if (tilings.empty()) return unsupported("heads too large for shared memory");
+    return tilings.front();
+  }
+  const Tiling t{config_number(config, "rows").value_or(128) / 64,
+                 config_number(config, "keys").value_or(64),
+                 config_number(config, "each").value_or(1)};
+  const bool known = t.groups >= 1 && t.groups <= 3 && t.keys >= 16 && t.keys <= 256 &&
+                     t.keys % 16 == 0 && t.each >= 1 && t.each <= 4;
+  if (!known || t.stages(d, stages_mask(problem, d)) < 1)
+    return user_error("no tiling: {}", config);
+  return t;
+}
+
+void add_tiling(KernelCode& code, const Problem& problem, const DeviceAttention& d,
+                const Tiling& t) {
+  const bool bf16 = problem.output().type == DataType::kBFloat16, staged = stages_mask(problem, d);
+  code.constant("kGroups", t.groups);
+  code.constant("kKeys", t.keys);
+  code.constant("kStages", t.stages(d, staged));
+  code.constant("kBlocksEach", t.each);
+  code.flag("kStagedMask", staged);
+  add_group_product(code, "score_product", {.columns = static_cast<int>(t.keys), .bf16 = bf16});
+  add_group_product(code, "value_product",
+                    {.columns = static_cast<int>(rounded(d.v.size, 8)),
+                     .bf16 = bf16,
+                     .a_in_registers = true,
+                     .b_by_columns = true});
+}
+
+Result<JitPlan> plan(const Problem& problem, std::string_view config) {
+  TENON_ASSIGN(const DeviceAttention d, describe_hopper(problem));
+  TENON_ASSIGN(const Tiling t, choose(problem, d, config));
+  KernelCode code;
+  add_constants(code, problem, d);
+  add_tiling(code, problem, d, t);
+  JitLaunch launch;
+  TENON_TRY(
+      set_source(launch, code, {"jit/hopper.cuh", "attention/scores.cuh", "attention/hopper.cu"}));
+  const bool staged = stages_mask(problem, d);
+  launch.block[0] = static_cast<int>(t.groups * 128 + 32);
+  launch.shared_bytes =
+      static_cast<int>(t.stages(d, staged) * t.tile_bytes(d) + t.other_bytes(d, staged));
+  launch.grid[0] = blocks_for(d.q.length, t.groups * 64);
+  launch.grid[1] = d.q.heads;
+  launch.grid[2] = d.q.batch;
+  const DataType type = problem.output().type;
+  launch.maps = {map_of(d.q, JitArgument::input(kQ), type, t.groups * 64),
+                 map_of(d.k, JitArgument::input(kK), type, t.keys),
+                 map_of(d.v, JitArgument::input(kV), type, t.keys)};
+  for (int i = 0; i < 3; ++i) launch.add(JitArgument::map(i));
+  launch.add(problem.has_input(kMask) ? JitArgument::input(kMask) : JitArgument::null());
+  launch.add(JitArgument::output());
+  return JitPlan{{std::move(launch)}, 0, {}, {}};
+}
+
+}  // namespace
+}  // namespace tenon::tactics::cuda_attention_hopper
+
+namespace tenon::tactics {
+TENON_JIT_TACTIC(cuda_attention_hopper, cuda_attention_hopper::tilings)
+}  // namespace tenon::tactics
