@@ -1,5 +1,5 @@
 // Times every CUDA kernel over problems of the shared models and large ones, beside what its bytes
-// alone would take. usage: bench_cuda_kernels [FILTER]
+// alone would take. usage: bench_cuda_kernels [FILTER [GROUP]]
 #include <fmt/ranges.h>
 
 #include <cstdio>
@@ -281,10 +281,13 @@ int main(int argc, char** argv) {
     return 1;
   }
   auto stream = (*device)->make_stream();
+  const std::pair<const char*, void (*)(test::Cases&)> groups[] = {
+      {"rows", test::add_rows},       {"movement", test::add_movement},
+      {"pooling", test::add_pooling}, {"products", test::add_products},
+      {"layers", test::add_layers},   {"sequences", test::add_sequences}};
   test::Cases cases;
-  for (auto make : {test::add_rows, test::add_movement, test::add_pooling, test::add_products,
-                    test::add_layers, test::add_sequences})
-    make(cases);
+  for (const auto& [name, make] : groups)
+    if (argc <= 2 || std::strcmp(argv[2], name) == 0) make(cases);
   for (const auto& one : cases) {
     if (argc > 1 && one->name.find(argv[1]) == std::string::npos) continue;
     const Status status = test::measure(**device, *one, stream->get());

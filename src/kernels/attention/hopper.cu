@@ -1,4 +1,4 @@
-// Attention of 16-bit floats on Hopper: one warp has the copy engine fetch keys and values, kGroups warp groups of 64
+// Attention of 16-bit floats on Hopper: one thread has the copy engine fetch keys and values, kGroups warp groups of 64
 // queries each multiply them, with a running maximum and sum; scores and weights never leave registers.
 
 constexpr int kRows = kGroups * 64, kConsumers = kGroups * 128;
@@ -212,7 +212,7 @@ __device__ inline void consume(u32 front, u32 ring, Barriers barriers, const flo
   store_results(result, running, front, out, at);
 }
 
-extern "C" __global__ void __launch_bounds__(kConsumers + 32, kBlocksEach)
+extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach)
     kernel(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k, const __grid_constant__ TensorMap v,
            const Mask* __restrict__ mask, X* __restrict__ out) {
   extern __shared__ unsigned char raw[];
@@ -233,9 +233,11 @@ extern "C" __global__ void __launch_bounds__(kConsumers + 32, kBlocksEach)
   begin_kernel();
   Place at{int(blockIdx.x) * kRows, int(blockIdx.y), int(blockIdx.z), 0};
   at.tiles = (last_key(at.row + kRows - 1) + kKeys - 1) / kKeys;
-  if (threadIdx.x / 32 == kGroups * 4) {
-    if (threadIdx.x % 32 == 0) produce(q, k, v, front, ring, barriers, at);
+  if (threadIdx.x >= kConsumers) {
+    if constexpr (kMovesRegisters) leave_registers<kFetchingRegisters>();
+    if (threadIdx.x == kConsumers) produce(q, k, v, front, ring, barriers, at);
   } else {
+    if constexpr (kMovesRegisters) take_registers<kComputingRegisters>();
     const Mask* from = mask + at.batch * Index(kMaskBatch) + at.head * Index(kMaskHead);
     if constexpr (kStagedMask) {
       stage_mask(staged, from, at.tiles);

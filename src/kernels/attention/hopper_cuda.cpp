@@ -46,6 +46,9 @@ Result<DeviceAttention> describe_hopper(const Problem& problem) {
 /// A block takes 64 * groups queries and `keys` keys at a time; `each` run on one multiprocessor.
 struct Tiling {
   int64_t groups = 2, keys = 64, each = 1;
+  bool moves = false;  ///< Registers, from the threads that fetch.
+
+  GroupShape shape() const { return {groups, each, moves}; }
 
   int64_t tile_bytes(const DeviceAttention& d) const {
     return keys * 128 * (blocks_for(d.k.size, 64) + blocks_for(d.v.size, 64));
@@ -60,15 +63,14 @@ struct Tiling {
   }
   /// Registers that a thread needs, roughly.
   int64_t registers(const DeviceAttention& d) const {
-    return keys / 2 + keys / 4 + rounded(d.v.size, 8) / 2 + 32;
+    return keys / 2 + rounded(d.v.size, 8) / 2 + 28;
   }
   bool fits(const DeviceAttention& d, bool staged) const {
-    const int64_t threads = groups * 128 + 32;
-    return registers(d) <= std::min<int64_t>(65536 / (threads * each) / 8 * 8, 255) &&
-           stages(d, staged) >= 1;
+    return registers(d) <= shape().computing_registers() && stages(d, staged) >= 1;
   }
   std::string text() const {
-    return fmt::format("rows={},keys={},each={}", groups * 64, keys, each);
+    return fmt::format("rows={},keys={},each={}{}", groups * 64, keys, each,
+                       moves ? ",moves=1" : "");
   }
 };
 
@@ -86,6 +88,7 @@ std::vector<Tiling> all_tilings(const Problem& problem, const DeviceAttention& d
     const int64_t tiles = blocks_for(d.k.length, most);
     Tiling t{groups, rounded(blocks_for(d.k.length, tiles), 16), 4};
     while (t.each > 1 && !t.fits(d, staged)) --t.each;
+    if (!t.fits(d, staged)) t.moves = true;
     const bool known = std::any_of(tilings.begin(), tilings.end(),
                                    [&](const Tiling& o) { return o.text() == t.text(); });
     if (!known && t.fits(d, staged)) tilings.push_back(t);
@@ -114,7 +117,8 @@ Result<Tiling> choose(const Problem& problem, const DeviceAttention& d, std::str
   }
   const Tiling t{config_number(config, "rows").value_or(128) / 64,
                  config_number(config, "keys").value_or(64),
-                 config_number(config, "each").value_or(1)};
+                 config_number(config, "each").value_or(1),
+                 config_number(config, "moves").value_or(0) != 0};
   const bool known = t.groups >= 1 && t.groups <= 3 && t.keys >= 16 && t.keys <= 256 &&
                      t.keys % 16 == 0 && t.each >= 1 && t.each <= 4;
   if (!known || t.stages(d, stages_mask(problem, d)) < 1)
@@ -125,10 +129,9 @@ Result<Tiling> choose(const Problem& problem, const DeviceAttention& d, std::str
 void add_tiling(KernelCode& code, const Problem& problem, const DeviceAttention& d,
                 const Tiling& t) {
   const bool bf16 = problem.output().type == DataType::kBFloat16, staged = stages_mask(problem, d);
-  code.constant("kGroups", t.groups);
   code.constant("kKeys", t.keys);
   code.constant("kStages", t.stages(d, staged));
-  code.constant("kBlocksEach", t.each);
+  add_group_shape(code, t.shape());
   code.flag("kStagedMask", staged);
   add_group_product(code, "score_product", {.columns = static_cast<int>(t.keys), .bf16 = bf16});
   add_group_product(code, "value_product",
@@ -148,7 +151,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_TRY(
       set_source(launch, code, {"jit/hopper.cuh", "attention/scores.cuh", "attention/hopper.cu"}));
   const bool staged = stages_mask(problem, d);
-  launch.block[0] = static_cast<int>(t.groups * 128 + 32);
+  launch.block[0] = static_cast<int>(t.shape().threads());
   launch.shared_bytes =
       static_cast<int>(t.stages(d, staged) * t.tile_bytes(d) + t.other_bytes(d, staged));
   launch.grid[0] = blocks_for(d.q.length, t.groups * 64);

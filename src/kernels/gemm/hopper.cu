@@ -1,4 +1,4 @@
-// Matrix products of 16-bit floats on Hopper: one warp has the copy engine fetch tiles of A and B, kGroups warp groups
+// Matrix products of 16-bit floats on Hopper: one thread has the copy engine fetch tiles of A and B, kGroups warp groups
 // of 64 rows each multiply them, kStages tiles deep. Where results are few, kSplits blocks of a cluster share k and add
 // what they have in a fixed order.
 
@@ -148,7 +148,7 @@ __device__ inline void store_tile(const float (&sums)[kTileN / 2], u32 scratch, 
 /// The sums of the cluster's blocks together: each finishes a share of the rows.
 __device__ inline void add_splits(u32 from, int rank, Y* y, const Tile& tile EPILOGUE_PARAMETERS) {
   constexpr int kPieces = kTileN / kVector, kRows = (kTileM + kSplits - 1) / kSplits;
-  for (int i = threadIdx.x; i < kRows * kPieces; i += kConsumers + 32) {
+  for (int i = threadIdx.x; i < kRows * kPieces; i += kConsumers + kFetchers) {
     const int row = rank * kRows + i / kPieces, column = i % kPieces * kVector;
     if (row >= kTileM) break;
     Real v[kVector] = {};
@@ -183,13 +183,12 @@ __device__ inline void keep_sums(const float (&sums)[kTileN / 2], u32 to) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(kConsumers + 32, kBlocksEach)
+extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach)
     kernel(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b, Y* __restrict__ y EPILOGUE_PARAMETERS) {
   extern __shared__ unsigned char raw[];
   const u32 stages = (shared_address(raw) + 1023) / 1024 * 1024;
   const u32 scratch = stages + kStages * kStageBytes;
   const u32 barriers = scratch + (kSplits > 1 ? 0 : kGroups * 4 * kSlabBytes);
-  const int warp = threadIdx.x / 32;
   if (threadIdx.x == 0) {
     for (int i = 0; i < kStages; ++i) {
       barrier_create(barriers + i * 16, 1);
@@ -201,12 +200,15 @@ extern "C" __global__ void __launch_bounds__(kConsumers + 32, kBlocksEach)
   release_next();
   const int rank = kSplits > 1 ? blockIdx.x % kSplits : 0, first = blockIdx.x / kSplits, step = gridDim.x / kSplits;
   const int k_begin = rank * kBlocksK / kSplits, k_end = (rank + 1) * kBlocksK / kSplits;
-  if (warp == kGroups * 4) {
-    if (threadIdx.x % 32 == 0) produce(a, b, stages, barriers, first, step, k_begin, k_end);
-    __syncwarp();
-    if constexpr (kSplits == 1) return;
-    wait_previous();
+  if (threadIdx.x >= kConsumers) {
+    if constexpr (kMovesRegisters) leave_registers<kFetchingRegisters>();
+    if (threadIdx.x == kConsumers) produce(a, b, stages, barriers, first, step, k_begin, k_end);
+    if constexpr (kSplits > 1) {
+      __syncwarp();
+      wait_previous();
+    }
   } else {
+    if constexpr (kMovesRegisters) take_registers<kComputingRegisters>();
     wait_previous();
     Ring at;
     float sums[kTileN / 2];

@@ -1,6 +1,7 @@
 // Matrix products of 16-bit floats on Hopper's copy engine and matrix units (gemm/hopper.cu).
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "kernels/gemm/product_cuda.h"
 #include "kernels/jit/hopper.h"
@@ -12,7 +13,7 @@ namespace {
 constexpr int64_t kTileK = 64;
 /// Bytes of shared memory of a multiprocessor, and what each block has besides its own.
 constexpr int64_t kSharedBytes = 228 * 1024, kReservedBytes = 1024;
-constexpr size_t kOffered = 14;
+constexpr size_t kOffered = 6;
 
 /// One operand: [outer, rows, k] or, by columns, [outer, k, rows].
 struct Side {
@@ -99,7 +100,9 @@ Result<FoldedProduct> describe(const Problem& problem) {
 /// multiprocessor at a time.
 struct Tiling {
   int64_t groups = 2, columns = 128, splits = 1, each = 1;
+  bool moves = false;  ///< Registers, from the threads that fetch.
 
+  GroupShape shape() const { return {groups, each, moves}; }
   int64_t rows() const { return groups * 64; }
   int64_t stage_bytes() const { return (rows() + columns) * kTileK * 2; }
   int64_t other_bytes() const { return 1024 + 256 + (splits > 1 ? 0 : groups * 4 * 16 * 40 * 4); }
@@ -111,7 +114,8 @@ struct Tiling {
     return blocks_for(p.m(), rows()) * blocks_for(p.n(), columns) * p.batches;
   }
   std::string text() const {
-    return fmt::format("m={},n={},splits={},each={}", rows(), columns, splits, each);
+    return fmt::format("m={},n={},splits={},each={}{}", rows(), columns, splits, each,
+                       moves ? ",moves=1" : "");
   }
 };
 
@@ -121,24 +125,24 @@ Result<Tiling> parse(std::string_view config) {
   t.columns = config_number(config, "n").value_or(128);
   t.splits = config_number(config, "splits").value_or(1);
   t.each = config_number(config, "each").value_or(1);
+  t.moves = config_number(config, "moves").value_or(0) != 0 && t.splits == 1 && t.each == 1;
   if (t.groups < 1 || t.groups > 3 || t.columns < 32 || t.columns > 256 || t.columns % 32 != 0 ||
       t.splits < 1 || t.splits > 8 || t.each < 1 || t.each > 4 || t.stages() < 2)
     return user_error("no tiling: {}", config);
   return t;
 }
 
-/// Cycles, roughly: products, the epilogue of a tile, what a launch and a cluster cost.
+/// Cycles, roughly, fitted to times on an H200: products or the fetching of their operands, the
+/// epilogue of a tile, what a launch and a cluster cost.
 double estimate(const Tiling& t, const FoldedProduct& p, int units) {
-  const double blocks = static_cast<double>(blocks_for(p.k, kTileK));
-  const double products = blocks / static_cast<double>(t.splits) *
-                          static_cast<double>(t.groups * t.columns) * 2.0 * 1.3;
-  const double epilogue = static_cast<double>(t.groups * t.columns) * 12.0;
-  const int64_t waves = blocks_for(t.tiles(p) * t.splits, units * t.each);
-  const double each = static_cast<double>(t.each);
-  const double tile = products * each + epilogue * (t.each > 1 ? 0.6 * each : 1.0);
-  const double latency = 900 + 60 * blocks / static_cast<double>(t.splits) +
-                         (t.splits > 1 ? 900 + 100 * static_cast<double>(t.splits) : 0);
-  return static_cast<double>(waves) * tile + latency;
+  const auto rows = static_cast<double>(t.rows()), columns = static_cast<double>(t.columns);
+  const auto each = static_cast<double>(t.each), splits = static_cast<double>(t.splits);
+  const double blocks = std::ceil(static_cast<double>(blocks_for(p.k, kTileK)) / splits);
+  const double products = blocks * std::max(rows * columns / 32, 3.2 * (rows + columns));
+  const double epilogue = rows * columns * 0.12 / (t.splits > 1 ? splits : 1) + 800;
+  const auto waves = static_cast<double>(blocks_for(t.tiles(p) * t.splits, units * t.each));
+  const double cluster = t.splits > 1 ? 1200 + 150 * splits : 0;
+  return waves * (products + epilogue) * (t.each > 1 ? each * 0.95 : 1.0) + 1500 + cluster;
 }
 
 bool fits(const Tiling& t, const FoldedProduct& p, int units) {
@@ -154,24 +158,9 @@ std::vector<std::string> tilings(const Problem& problem) {
   const int units = multiprocessors(problem);
   std::vector<std::pair<double, Tiling>> found;
   for (const auto& [groups, columns, each] :
-       std::initializer_list<std::array<int64_t, 3>>{{2, 256, 1},
-                                                     {2, 192, 1},
-                                                     {3, 192, 1},
-                                                     {2, 128, 1},
-                                                     {3, 128, 1},
-                                                     {2, 128, 2},
-                                                     {1, 256, 1},
-                                                     {1, 256, 2},
-                                                     {1, 192, 2},
-                                                     {1, 128, 2},
-                                                     {1, 128, 3},
-                                                     {1, 64, 3},
-                                                     {2, 64, 2},
-                                                     {1, 64, 1},
-                                                     {1, 128, 1},
-                                                     {1, 32, 2},
-                                                     {2, 96, 2}})
-    for (const int64_t splits : {1, 2, 3, 4, 6, 8}) {
+       std::initializer_list<std::array<int64_t, 3>>{{2, 256, 1}, {2, 192, 1}, {3, 192, 1}, {2, 128, 1}, {3, 128, 1}, {1, 256, 1},
+           {1, 192, 2}, {1, 128, 1}, {1, 64, 1},  {1, 64, 3},  {1, 32, 2},  {2, 96, 2}})
+    for (const int64_t splits : {1, 2, 3, 4, 6}) {
       const Tiling t{groups, columns, splits, each};
       if (fits(t, *p, units) && t.stages() >= 2) found.emplace_back(estimate(t, *p, units), t);
     }
@@ -212,11 +201,10 @@ void add_constants(KernelCode& code, const Problem& problem, const FoldedProduct
   code.flag("kAByColumns", p.a.by_columns());
   code.flag("kBByColumns", p.b.by_columns());
   code.flag("kBConstant", problem.input(p.product.b).constant != nullptr);
-  code.constant("kGroups", t.groups);
+  add_group_shape(code, t.shape());
   code.constant("kTileN", t.columns);
   code.constant("kSplits", t.splits);
   code.constant("kStages", t.stages());
-  code.constant("kBlocksEach", t.each);
   code.constant("kVector", p.n() % 8 == 0 ? 8 : 1);
   add_group_product(code, "group_product",
                     {.columns = static_cast<int>(t.columns),
@@ -241,7 +229,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_TRY(set_source(launch, code, {"jit/hopper.cuh", "gemm/hopper.cu"}));
   launch.grid[0] = t.splits > 1 ? t.tiles(p) * t.splits
                                 : std::min<int64_t>(t.tiles(p), multiprocessors(problem) * t.each);
-  launch.block[0] = static_cast<int>(t.groups * 128 + 32);
+  launch.block[0] = static_cast<int>(t.shape().threads());
   launch.cluster = t.splits > 1 ? static_cast<int>(t.splits) : 0;
   launch.shared_bytes = static_cast<int>(t.stages() * t.stage_bytes() + t.other_bytes());
   JitArgument weights = JitArgument::input(p.product.b);
@@ -265,6 +253,24 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
 }  // namespace
 }  // namespace tenon::tactics::cuda_gemm_hopper
 
+namespace tenon::tactics::cuda_gemm_hopper_moves {
+namespace {
+
+/// The same tilings with more registers for the groups that compute.
+std::vector<std::string> tilings(const Problem& problem) {
+  std::vector<std::string> texts;
+  for (const std::string& text : cuda_gemm_hopper::tilings(problem))
+    if (text.find("splits=1,each=1") != std::string::npos) texts.push_back(text + ",moves=1");
+  return texts;
+}
+Result<JitPlan> plan(const Problem& problem, std::string_view config) {
+  return cuda_gemm_hopper::plan(problem, config);
+}
+
+}  // namespace
+}  // namespace tenon::tactics::cuda_gemm_hopper_moves
+
 namespace tenon::tactics {
 TENON_JIT_TACTIC(cuda_gemm_hopper, cuda_gemm_hopper::tilings)
+TENON_JIT_TACTIC(cuda_gemm_hopper_moves, cuda_gemm_hopper_moves::tilings)
 }  // namespace tenon::tactics

@@ -20,7 +20,7 @@ class EpilogueWriter {
         "{{\n"
         "  typedef Real T;\n  [[maybe_unused]] const T z = y, alpha = T({1}), beta = T({2});\n"
         "  return {3};\n}}\n",
-        count_, device_real(step.alpha), device_real(step.beta), info.formula));
+        count_, device_real(step.alpha), device_real(step.beta), formula_of(step.function)));
     if (step.operand < 0) {
       body_ += each(fmt::format("v[i] = epilogue_step{}(v[i], Real(0));", count_++));
       return {};
@@ -51,6 +51,14 @@ class EpilogueWriter {
   }
 
  private:
+  /// Results of 16 bits do not need every digit of some functions.
+  std::string_view formula_of(PointwiseFunction function) const {
+    if (byte_size(problem_.output().type) == 2) {
+      if (function == PointwiseFunction::k_gelu_erf) return "rough_gelu_erf(x)";
+      if (function == PointwiseFunction::k_gelu_tanh) return "rough_gelu_tanh(x)";
+    }
+    return pointwise_info(function).formula;
+  }
   static std::string each(const std::string& statement) {
     return fmt::format("#pragma unroll\n  for (int i = 0; i < N; ++i) {}\n", statement);
   }

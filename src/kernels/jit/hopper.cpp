@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tenon {
 namespace {
 
@@ -37,6 +39,23 @@ void add_group_product(KernelCode& code, std::string_view name, const GroupProdu
       name, sums, p.a_in_registers ? "const u32 (&a)[4]" : "u64 a", sums + a + 1, p.columns, type,
       type, places(0, sums), left, sums + a, orders, each("\"+f\"(d[{}])", sums),
       p.a_in_registers ? each("\"r\"(a[{}])", 4) : std::string("\"l\"(a)")));
+}
+
+int64_t GroupShape::computing_registers() const {
+  // Each quarter of a multiprocessor has 16384, and takes every fourth warp.
+  const int64_t warps = (threads() / 32 * each + 3) / 4;
+  const int64_t start = std::min<int64_t>(16384 / 32 / warps / 8 * 8, 255);
+  if (!moves) return start;
+  return std::min<int64_t>(((groups + 1) * start - fetching_registers()) / groups / 8 * 8, 240);
+}
+
+void add_group_shape(KernelCode& code, const GroupShape& shape) {
+  code.constant("kGroups", shape.groups);
+  code.constant("kBlocksEach", shape.each);
+  code.constant("kFetchers", shape.fetchers());
+  code.flag("kMovesRegisters", shape.moves);
+  code.constant("kFetchingRegisters", shape.fetching_registers());
+  code.constant("kComputingRegisters", shape.computing_registers());
 }
 
 }  // namespace tenon

@@ -92,3 +92,13 @@ __device__ inline float load_shared(u32 address) {
 __device__ inline void store_shared(u32 address, float a, float b) {
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(a), "f"(b) : "memory");
 }
+
+/// Registers of each thread of the warp group from here on; every group of the kernel must say its number.
+template <int kCount>
+__device__ inline void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kCount));
+}
+template <int kCount>
+__device__ inline void leave_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCount));
+}

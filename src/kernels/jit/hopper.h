@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "kernels/jit/kernel_code.h"
@@ -21,5 +22,21 @@ struct GroupProduct {
 /// or, with A in registers, name(d, const u32 (&a)[4], u64 b, int keep); d is overwritten where
 /// `keep` is 0.
 void add_group_product(KernelCode& code, std::string_view name, const GroupProduct& product);
+
+/// Threads and registers of kernels of `groups` warp groups that compute and threads that fetch for
+/// them, `each` blocks at a time on a multiprocessor. Where `moves`, a whole warp group fetches and
+/// leaves its registers to the others.
+struct GroupShape {
+  int64_t groups = 1, each = 1;
+  bool moves = false;
+
+  int64_t fetchers() const { return moves ? 128 : 32; }
+  int64_t threads() const { return groups * 128 + fetchers(); }
+  int64_t fetching_registers() const { return 24; }
+  int64_t computing_registers() const;
+};
+/// Constants kGroups, kBlocksEach, kFetchers, kMovesRegisters, kFetchingRegisters and
+/// kComputingRegisters.
+void add_group_shape(KernelCode& code, const GroupShape& shape);
 
 }  // namespace tenon
