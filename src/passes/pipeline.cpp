@@ -18,6 +18,10 @@ constexpr std::string_view kPipeline[] = {
     "fold_constants",
     "lower_einsum",
     "simplify",
+    // Masks and positions that all of a batch share are constants.
+    "sink_expands",
+    "fold_constants",
+    "simplify",
     "straighten_transposes",
     "simplify",
     // Patterns are written over folded constants, without identities between their nodes, and with

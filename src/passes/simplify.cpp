@@ -92,8 +92,14 @@ bool keeps_no_extent(const Node& node) {
                       [](const Dim& dim) { return dim == Dim(0) || dim == Dim(-1); });
 }
 
+/// Gives a reshape extents instead of 0 and -1, so that it can read something else.
+void spell_extents(Graph& graph, Node& node) {
+  node.set_input(1, add_shape(graph, node.output()->type.shape));
+  node.as<Reshape>()->allow_zero = true;
+}
+
 /// transpose(transpose(x)) and reshape(reshape(x)) read x directly.
-bool merge_with_producer(Node& node) {
+bool merge_with_producer(Graph& graph, Node& node) {
   Node* before = node.input(0) == nullptr ? nullptr : node.input(0)->producer();
   if (before == nullptr) return false;
   auto* outer = node.as<Transpose>();
@@ -103,7 +109,9 @@ bool merge_with_producer(Node& node) {
     std::vector<int64_t> merged;
     for (const int64_t axis : outer->permutation) merged.push_back(inner->permutation[axis]);
     outer->permutation = std::move(merged);
-  } else if (!(node.is<Reshape>() && is_reshape(before) && keeps_no_extent(node))) {
+  } else if (node.is<Reshape>() && is_reshape(before)) {
+    if (!keeps_no_extent(node)) spell_extents(graph, node);
+  } else {
     return false;
   }
   node.set_input(0, before->input(0));
@@ -134,6 +142,19 @@ bool axes_as_attribute(Node& node) {
   return true;
 }
 
+/// States that are 0 at the start are what a recurrence without states begins with.
+bool drop_zero_states(Node& node) {
+  constexpr int kFirstState = 5, kLastState = 6;
+  if (!node.is<Rnn>()) return false;
+  bool changed = false;
+  for (int i = kFirstState; i <= kLastState; ++i) {
+    if (!node.has_input(i) || filled_with(node.input(i)) != 0.0) continue;
+    node.set_input(i, nullptr);
+    changed = true;
+  }
+  return changed;
+}
+
 }  // namespace
 
 bool simplify(Graph& graph, PassContext& context) {
@@ -142,8 +163,9 @@ bool simplify(Graph& graph, PassContext& context) {
   for (const auto& node : graph.nodes()) nodes.push_back(node.get());
   for (Node* node : nodes) {
     if (!context.allows(*node)) continue;
-    while (merge_with_producer(*node)) changed = true;
-    changed |= difference_as_sum(graph, *node) || axes_as_attribute(*node);
+    while (merge_with_producer(graph, *node)) changed = true;
+    changed |=
+        difference_as_sum(graph, *node) || axes_as_attribute(*node) || drop_zero_states(*node);
     Value* same = same_as(*node);
     if (same == nullptr) continue;
     // A graph output keeps its name; an input that is an output keeps its identity node.

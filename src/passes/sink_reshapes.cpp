@@ -95,6 +95,11 @@ bool sink(Graph& graph, Node& node, std::unordered_set<const Node*>& backs) {
     Value* outer = mover->move(graph, add_op(graph, node.op->clone(), std::move(operands), node));
     outer->name = node.output()->name;
     graph.replace_uses(node.output(), outer);
+    // Else what is dead would count as a user of what was before the move.
+    Node* moved = node.input(i)->producer();
+    node.truncate_inputs(0);
+    if (moved->output()->uses().empty() && !graph.is_output(moved->output()))
+      moved->truncate_inputs(0);
     return true;
   }
   return false;

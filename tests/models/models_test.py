@@ -1,5 +1,6 @@
 """Every model of models/ agrees with ONNX Runtime: batch 1 and 4, saved and loaded, a dynamic batch from one plan, and
 bf16. Run by ctest, or: pytest tests/models --build build/release --models build/models [-k resnet50]"""
+import json
 import sys
 from pathlib import Path
 
@@ -105,6 +106,20 @@ def test_one_plan_serves_a_dynamic_batch(case: Case, worker: Worker):
     worker.ask("build", name="m", options=[f"--onnx={case.model}"] + [f"--{b}Shapes={s}" for b, s in bounds.items()])
     for batch in (8, 1, 3):
         case.check(worker, batch)
+
+
+def steps(worker: Worker, case: Case, *shapes: str) -> int:
+    """Steps of the plan that compute something: views cost nothing."""
+    worker.ask("build", name="m", options=[f"--onnx={case.model}", "--profilingVerbosity=detailed", "--noSelfCheck", *shapes])
+    layers = json.loads(worker.ask("layers", name="m")["layers"])["Layers"]
+    worker.ask("drop", name="m")
+    return sum(layer["TacticName"] != "view" for layer in layers)
+
+
+@pytest.mark.parametrize("case", ["bert_base", "gpt2", "lstm_tagger", "vit_b_16"], indirect=True)
+def test_a_dynamic_batch_costs_no_steps(case: Case, worker: Worker):
+    bounds = [f"--{bound}Shapes={shapes_text(case.model, batch)}" for bound, batch in (("min", 1), ("opt", 4), ("max", 8))]
+    assert steps(worker, case, *bounds) <= steps(worker, case, f"--shapes={shapes_text(case.model, 4)}")
 
 
 def rounded(array: np.ndarray) -> np.ndarray:
