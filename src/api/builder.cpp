@@ -93,6 +93,17 @@ bool is_refittable(const BuilderConfig& config) {
          config.getFlag(BuilderFlag::kREFIT_INDIVIDUAL) || config.getFlag(BuilderFlag::kSTRIP_PLAN);
 }
 
+/// Which tensors debug listeners see, and which of them are outputs for their sake alone.
+void add_debug_tensors(const Network& network, Plan& plan) {
+  std::set<std::string> all, hidden;
+  for (const network::TensorHandle* tensor : network.debug_tensors()) {
+    all.insert(tensor->getName());
+    if (!tensor->isNetworkOutput()) hidden.insert(tensor->getName());
+  }
+  if (!all.empty()) plan.settings["debug"] = joined(all);
+  if (!hidden.empty()) plan.settings["debug.hidden"] = joined(hidden);
+}
+
 }  // namespace
 
 Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuilderConfig& config) {
@@ -139,6 +150,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
     plan.settings["refit.only"] = joined(definition->refittable_weights());
   plan.network = std::move(recipe);
   plan.stripped = settings->getFlag(BuilderFlag::kSTRIP_PLAN);
+  add_debug_tensors(*definition, plan);
   plan.settings["name"] = definition->getName();
   plan.settings["profiling_verbosity"] =
       std::to_string(static_cast<int>(settings->getProfilingVerbosity()));

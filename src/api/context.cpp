@@ -2,12 +2,17 @@
 
 #include <algorithm>
 
+#include "device/streams.h"
 #include "network/convert.h"
 
 namespace tenon::api {
 
-ContextHandle::ContextHandle(EngineHandle& engine, std::unique_ptr<Context> context)
-    : engine_(engine), context_(std::move(context)) {}
+ContextHandle::ContextHandle(EngineHandle& engine, std::unique_ptr<Context> context,
+                             ExecutionContextAllocationStrategy strategy)
+    : engine_(engine),
+      context_(std::move(context)),
+      debug_(engine, *context_),
+      strategy_(strategy) {}
 
 bool ContextHandle::succeed(const Status& status) const {
   if (!status.ok()) engine_.reporter().report(status.error());
@@ -109,12 +114,19 @@ int64_t ContextHandle::getMaxOutputSize(const char* name) const noexcept {
 bool ContextHandle::enqueueV3(cudaStream_t stream) noexcept {
   layer_times_.times.clear();
   context_->set_step_times(profiler_ != nullptr ? &layer_times_ : nullptr);
-  if (!succeed(context_->enqueue(stream))) return false;
+  if (!succeed(context_->enqueue(stream)) || !succeed(finish(stream))) return false;
   return profiler_ == nullptr || !enqueue_emits_profile_ || reportToProfiler();
 }
 
+Status ContextHandle::finish(void* stream) {
+  Device& device = *engine_.engine().backend().device;
+  if (input_consumed_ != nullptr && device.streams() != nullptr)
+    TENON_TRY(device.streams()->record(input_consumed_, stream));
+  return debug_.report(stream);
+}
+
 bool ContextHandle::executeV2(void* const* bindings) noexcept {
-  if (bindings == nullptr) return false;
+  if (bindings == nullptr) return succeed(user_error("executeV2 was given no bindings"));
   for (int32_t i = 0; i < engine_.getNbIOTensors(); ++i)
     if (!setTensorAddress(engine_.getIOTensorName(i), bindings[i])) return false;
   if (!enqueueV3(nullptr)) return false;
@@ -207,23 +219,26 @@ ProfilingVerbosity ContextHandle::getNvtxVerbosity() const noexcept {
 }
 void ContextHandle::setAuxStreams(cudaStream_t*, int32_t) noexcept {}
 bool ContextHandle::setDebugListener(IDebugListener* listener) noexcept {
-  debug_listener_ = listener;
+  debug_.set_listener(listener);
   return true;
 }
 IDebugListener* ContextHandle::getDebugListener() noexcept {
-  return debug_listener_;
+  return debug_.listener();
 }
-bool ContextHandle::setTensorDebugState(const char*, bool) noexcept {
-  return false;
+bool ContextHandle::setTensorDebugState(const char* name, bool flag) noexcept {
+  if (name != nullptr && debug_.enable(name, flag)) return true;
+  return succeed(user_error("setTensorDebugState: '{}' is not marked by markDebug",
+                            name == nullptr ? "(null)" : name));
 }
-bool ContextHandle::getDebugState(const char*) const noexcept {
-  return false;
+bool ContextHandle::getDebugState(const char* name) const noexcept {
+  return name != nullptr && debug_.enabled(name);
 }
 IRuntimeConfig* ContextHandle::getRuntimeConfig() const noexcept {
-  return nullptr;
+  return new RuntimeConfig(strategy_);
 }
-bool ContextHandle::setAllTensorsDebugState(bool) noexcept {
-  return false;
+bool ContextHandle::setAllTensorsDebugState(bool flag) noexcept {
+  debug_.enable_all(flag);
+  return true;
 }
 bool ContextHandle::setUnfusedTensorsDebugState(bool) noexcept {
   return false;
@@ -232,7 +247,7 @@ bool ContextHandle::getUnfusedTensorsDebugState() const noexcept {
   return false;
 }
 bool ContextHandle::setCommunicator(void*) noexcept {
-  return false;
+  return succeed(unsupported("setCommunicator: plans run on one device"));
 }
 
 }  // namespace tenon::api

@@ -5,14 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "api/engine.h"
+#include "api/debug_tensors.h"
 
 namespace tenon::api {
 
 /// IExecutionContext: one thread's use of an engine.
 class ContextHandle final : public IExecutionContext {
  public:
-  ContextHandle(EngineHandle& engine, std::unique_ptr<Context> context);
+  ContextHandle(EngineHandle& engine, std::unique_ptr<Context> context,
+                ExecutionContextAllocationStrategy strategy);
 
   Context& context() { return *context_; }
   bool set_graph_replay(bool replay) { return context_->set_graph_replay(replay); }
@@ -73,16 +74,19 @@ class ContextHandle final : public IExecutionContext {
  private:
   /// Logs an error; true when there is none.
   bool succeed(const Status& status) const;
+  /// What comes after the work of a run.
+  Status finish(void* stream);
 
   EngineHandle& engine_;
   std::unique_ptr<Context> context_;
+  DebugTensors debug_;
+  ExecutionContextAllocationStrategy strategy_;
   std::string name_;
   IProfiler* profiler_ = nullptr;
   bool enqueue_emits_profile_ = true;
   bool debug_sync_ = false;
   cudaEvent_t input_consumed_ = nullptr;
   IGpuAllocator* temporary_allocator_ = nullptr;
-  IDebugListener* debug_listener_ = nullptr;
   size_t persistent_cache_limit_ = 0;
   ProfilingVerbosity nvtx_verbosity_ = ProfilingVerbosity::kLAYER_NAMES_ONLY;
   std::map<std::string, IOutputAllocator*> output_allocators_;

@@ -6,6 +6,7 @@
 #include "api/context.h"
 #include "api/host_memory.h"
 #include "api/inspector.h"
+#include "api/recipe.h"
 #include "network/convert.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
@@ -13,22 +14,6 @@
 
 namespace tenon::api {
 namespace {
-
-/// IRuntimeConfig: the one setting it has.
-class RuntimeConfig final : public IRuntimeConfig {
- public:
-  void setExecutionContextAllocationStrategy(
-      ExecutionContextAllocationStrategy strategy) noexcept override {
-    strategy_ = strategy;
-  }
-  ExecutionContextAllocationStrategy getExecutionContextAllocationStrategy()
-      const noexcept override {
-    return strategy_;
-  }
-
- private:
-  ExecutionContextAllocationStrategy strategy_ = ExecutionContextAllocationStrategy::kSTATIC;
-};
 
 /// ISerializationConfig: flags.
 class SerializationConfig final : public ISerializationConfig {
@@ -54,6 +39,10 @@ class SerializationConfig final : public ISerializationConfig {
   SerializationFlags flags_ = 0;
 };
 
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 Dims no_dims() {
   Dims dims{};
   dims.nbDims = -1;
@@ -66,7 +55,13 @@ EngineHandle::EngineHandle(std::shared_ptr<Engine> engine,
                            std::shared_ptr<network::Reporter> reporter)
     : engine_(std::move(engine)), reporter_(std::move(reporter)) {
   for (const Value* input : engine_->graph().inputs()) tensors_.push_back(input);
-  for (const Value* output : engine_->graph().outputs()) tensors_.push_back(output);
+  const auto& settings = engine_->plan().settings;
+  if (const auto names = settings.find("debug"); names != settings.end())
+    debug_ = lines_of(names->second);
+  if (const auto names = settings.find("debug.hidden"); names != settings.end())
+    hidden_ = lines_of(names->second);
+  for (const Value* output : engine_->graph().outputs())
+    if (!contains(hidden_, output->name)) tensors_.push_back(output);
 }
 
 const Value* EngineHandle::find(const char* name) const {
@@ -103,7 +98,7 @@ IExecutionContext* EngineHandle::make_context(
   auto context = Context::create(engine_);
   if (context.ok() && strategy == ExecutionContextAllocationStrategy::kUSER_MANAGED)
     (*context)->expect_arena();
-  if (context.ok()) return new ContextHandle(*this, std::move(context).value());
+  if (context.ok()) return new ContextHandle(*this, std::move(context).value(), strategy);
   reporter_->report(context.error());
   return nullptr;
 }
@@ -120,7 +115,7 @@ IExecutionContext* EngineHandle::createExecutionContextWithoutDeviceMemory() noe
   return make_context(ExecutionContextAllocationStrategy::kUSER_MANAGED);
 }
 IRuntimeConfig* EngineHandle::createRuntimeConfig() noexcept {
-  return new RuntimeConfig;
+  return new RuntimeConfig(ExecutionContextAllocationStrategy::kSTATIC);
 }
 
 TensorLocation EngineHandle::getTensorLocation(const char*) const noexcept {
@@ -131,6 +126,7 @@ bool EngineHandle::isShapeInferenceIO(const char*) const noexcept {
 }
 TensorIOMode EngineHandle::getTensorIOMode(const char* name) const noexcept {
   if (name == nullptr) return TensorIOMode::kNONE;
+  if (contains(hidden_, name)) return TensorIOMode::kNONE;
   if (engine_->input_index(name).has_value()) return TensorIOMode::kINPUT;
   return engine_->output_index(name).has_value() ? TensorIOMode::kOUTPUT : TensorIOMode::kNONE;
 }
@@ -302,8 +298,8 @@ int64_t EngineHandle::getWeightStreamingAutomaticBudget() const noexcept {
 int64_t EngineHandle::getWeightStreamingScratchMemorySize() const noexcept {
   return 0;
 }
-bool EngineHandle::isDebugTensor(const char*) const noexcept {
-  return false;
+bool EngineHandle::isDebugTensor(const char* name) const noexcept {
+  return name != nullptr && contains(debug_, name);
 }
 int64_t EngineHandle::getEngineStat(EngineStat stat) const noexcept {
   const Plan& plan = engine_->plan();

@@ -15,6 +15,23 @@ using namespace nvinfer1;  // The surface's own names, in the classes that imple
 using nvinfer1::DataType;
 using nvinfer1::Dims;
 
+/// IRuntimeConfig: the one setting it has.
+class RuntimeConfig final : public IRuntimeConfig {
+ public:
+  explicit RuntimeConfig(ExecutionContextAllocationStrategy strategy) : strategy_(strategy) {}
+  void setExecutionContextAllocationStrategy(
+      ExecutionContextAllocationStrategy strategy) noexcept override {
+    strategy_ = strategy;
+  }
+  ExecutionContextAllocationStrategy getExecutionContextAllocationStrategy()
+      const noexcept override {
+    return strategy_;
+  }
+
+ private:
+  ExecutionContextAllocationStrategy strategy_;
+};
+
 /// ICudaEngine over a loaded plan. Tensors are numbered inputs first, then outputs.
 class EngineHandle final : public ICudaEngine {
  public:
@@ -23,6 +40,10 @@ class EngineHandle final : public ICudaEngine {
   Engine& engine() const { return *engine_; }
   std::shared_ptr<Engine> shared_engine() const { return engine_; }
   network::Reporter& reporter() const { return *reporter_; }
+  /// Tensors that debug listeners see.
+  const std::vector<std::string>& debug_tensors() const { return debug_; }
+  /// Of these, those that are outputs for the listener's sake alone.
+  const std::vector<std::string>& hidden_outputs() const { return hidden_; }
   /// The value of that name; logs and returns null when there is none.
   const Value* find(const char* name) const;
 
@@ -97,6 +118,7 @@ class EngineHandle final : public ICudaEngine {
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<network::Reporter> reporter_;
   std::vector<const Value*> tensors_;
+  std::vector<std::string> debug_, hidden_;
 };
 
 }  // namespace tenon::api

@@ -91,6 +91,7 @@ void Network::removeTensor(ITensor& tensor) noexcept {
   const TensorHandle* handle = own(tensor, "removeTensor");
   if (handle == nullptr) return;
   unmarkOutput(tensor);
+  unmarkDebug(tensor);
   const auto input = std::find(inputs_.begin(), inputs_.end(), handle);
   const bool used = std::any_of(layers_.begin(), layers_.end(), [&](const auto& layer) {
     const auto& operands = layer->operands();
@@ -104,19 +105,20 @@ void Network::removeTensor(ITensor& tensor) noexcept {
 
 bool Network::markDebug(ITensor& tensor) noexcept {
   const TensorHandle* handle = own(tensor, "markDebug");
-  if (handle == nullptr) return false;
-  reporter_->report(unsupported(
-      "markDebug('{}'): tensors are not shown to debug listeners; mark it as an output instead",
-      handle->getName()));
-  return false;
+  if (handle == nullptr || !require(!handle->isNetworkInput(), "markDebug", "a layer's output"))
+    return false;
+  if (!isDebugTensor(tensor)) debug_.push_back(handle);
+  return true;
 }
-bool Network::unmarkDebug(ITensor&) noexcept {
-  return false;
+bool Network::unmarkDebug(ITensor& tensor) noexcept {
+  return std::erase(debug_, &tensor) > 0;
 }
-bool Network::isDebugTensor(const ITensor&) const noexcept {
-  return false;
+bool Network::isDebugTensor(const ITensor& tensor) const noexcept {
+  return std::find(debug_.begin(), debug_.end(), &tensor) != debug_.end();
 }
 bool Network::markUnfusedTensorsAsDebugTensors() noexcept {
+  reporter_->report(unsupported(
+      "markUnfusedTensorsAsDebugTensors: what is fused is decided later; use markDebug"));
   return false;
 }
 bool Network::unmarkUnfusedTensorsAsDebugTensors() noexcept {

@@ -58,6 +58,8 @@ class Network final : public INetworkDefinition {
   /// Layers that read the value see other types.
   void mark_users_stale(const Value& value);
   const std::set<std::string>& refittable_weights() const { return refittable_; }
+  /// Tensors of markDebug; those that are no outputs become outputs of finished_graph().
+  const std::vector<const TensorHandle*>& debug_tensors() const { return debug_; }
   /// The name that refitting knows the weights by.
   std::string weights_name(const Weights& weights, const std::string& layer,
                            std::string_view role) const;
@@ -235,6 +237,7 @@ class Network final : public INetworkDefinition {
   int stale_ = 0;
   std::map<const void*, std::string> weight_names_;
   std::set<std::string> refittable_;
+  std::vector<const TensorHandle*> debug_;  ///< In the order of their marking.
   mutable std::vector<std::unique_ptr<TensorHandle>> handles_;
   mutable std::map<const Value*, TensorHandle*> by_value_;
 };

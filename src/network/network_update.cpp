@@ -212,6 +212,9 @@ Result<std::unique_ptr<Graph>> Network::finished_graph() {
   std::vector<std::pair<const Value*, Value*>> mapping;
   std::unique_ptr<Graph> graph = graph_->clone(&mapping);
   graph->name = name_;
+  for (const TensorHandle* debug : debug_)
+    for (const auto& [from, to] : mapping)
+      if (from == debug->value() && !graph->is_output(to)) graph->add_output(to);
   TENON_TRY(control_->assemble(*graph, mapping, inputs_));
   TENON_TRY(infer_graph(*graph));
   return graph;

@@ -1,7 +1,9 @@
 #include "tools/arguments.h"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
+#include <utility>
 
 #include "tenon/device.h"
 #include "tools/values.h"
@@ -139,6 +141,39 @@ Result<Arguments> parse_arguments(std::span<const char* const> words) {
     arguments.given_.push_back({row->id, std::string(word->value.value_or(""))});
   }
   return arguments;
+}
+
+namespace {
+
+/// Letters to insert, drop or change, whatever their case.
+size_t distance(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t change = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string_view closest_option(std::string_view typed) {
+  typed.remove_prefix(std::min(typed.find_first_not_of('-'), typed.size()));
+  typed = typed.substr(0, typed.find_first_of(" ="));
+  std::string_view closest;
+  size_t least = 1 + typed.size() / 3;
+  for (const OptionRow& row : kRows)
+    if (const size_t letters = distance(typed, row.name); letters < least) {
+      least = letters;
+      closest = row.name;
+    }
+  return closest;
 }
 
 int32_t chosen_device(const Arguments& arguments) {

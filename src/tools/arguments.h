@@ -67,6 +67,9 @@ class Arguments {
   std::vector<std::string> renamed_;
 };
 
+/// The option that an unknown word most likely stands for; empty where none is near.
+std::string_view closest_option(std::string_view typed);
+
 /// The device of --device for include/tenon/device.h. 0, which scripts give everywhere, also means
 /// the CPU where there is no GPU.
 int32_t chosen_device(const Arguments& arguments);

@@ -73,6 +73,23 @@ Status for_layers(INetworkDefinition& network, std::string_view flag, const std:
   return {};
 }
 
+ITensor* find_tensor(INetworkDefinition& network, std::string_view name) {
+  for (int32_t i = 0; i < network.getNbLayers(); ++i)
+    for (int32_t o = 0; o < network.getLayer(i)->getNbOutputs(); ++o)
+      if (network.getLayer(i)->getOutput(o)->getName() == name)
+        return network.getLayer(i)->getOutput(o);
+  return nullptr;
+}
+
+Status mark_debug_tensors(INetworkDefinition& network, const std::string& names) {
+  for (const std::string_view name : split_outside_quotes(names, ',')) {
+    ITensor* tensor = find_tensor(network, name);
+    if (tensor == nullptr) return user_error("--markDebug: no layer makes a tensor '{}'", name);
+    if (!network.markDebug(*tensor)) return user_error("--markDebug: '{}' was refused", name);
+  }
+  return {};
+}
+
 void warn_unconstrained(const Arguments& arguments, Console& console) {
   const bool asked =
       arguments.has(OptionId::layerPrecisions) || arguments.has(OptionId::layerOutputTypes);
@@ -91,6 +108,7 @@ Status configure_network(INetworkDefinition& network, const Arguments& arguments
                            "--inputIOFormats", arguments.text(OptionId::inputIOFormats)));
   TENON_TRY(set_io_formats(network, &INetworkDefinition::getOutput, network.getNbOutputs(),
                            "--outputIOFormats", arguments.text(OptionId::outputIOFormats)));
+  TENON_TRY(mark_debug_tensors(network, arguments.text(OptionId::markDebug)));
   warn_unconstrained(arguments, console);
   if (arguments.text(OptionId::precisionConstraints) == "none") return {};
   TENON_TRY(for_layers(network, "--layerPrecisions", arguments.text(OptionId::layerPrecisions),

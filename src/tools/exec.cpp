@@ -14,6 +14,7 @@
 #include "tools/measure.h"
 #include "tools/option_report.h"
 #include "tools/outputs.h"
+#include "tools/refit.h"
 
 namespace tenon::tools {
 namespace {
@@ -98,6 +99,7 @@ Status use_plan(PlanSource plan, const Arguments& arguments, Console& console, A
     print_optimization_profiles(*loaded.engine, console);
   if (arguments.text(OptionId::passes) == "applied") print_applied_passes(*loaded.engine, console);
   TENON_TRY(write_layer_information(*loaded.engine, arguments, console));
+  TENON_TRY(refit_engine(*loaded.engine, arguments, console, logger));
   if (!skip) return measure_engine(*loaded.engine, arguments, console);
   console.info("Skipped inference phase since --skipInference is added.");
   return {};
@@ -155,15 +157,18 @@ Status execute(const Arguments& arguments, Console& console) {
 }
 
 /// The outcome of a command line, its errors printed.
-bool succeeds(const Result<Arguments>& arguments, Console& console) {
+bool succeeds(std::string_view program, const Result<Arguments>& arguments, Console& console) {
   if (!arguments.ok()) {
     console.error("{}", arguments.error().message);
     return false;
   }
   if (!arguments->unknown().empty()) {
-    console.plain(help_text());
-    for (const std::string& unknown : arguments->unknown())
-      console.error("Unknown option: {}", unknown);
+    for (const std::string& unknown : arguments->unknown()) {
+      const std::string_view meant = closest_option(unknown);
+      const std::string advice = meant.empty() ? "" : fmt::format(" (did you mean --{}?)", meant);
+      console.error("Unknown option: {}{}", unknown, advice);
+    }
+    console.error("{} --help lists all options", program);
     return false;
   }
   const Status status = execute(*arguments, console);
@@ -196,7 +201,7 @@ int run_exec(std::string_view program, std::span<const char* const> words) {
     return 0;
   }
   console.plain(banner("RUNNING", program, words));
-  const bool passed = succeeds(arguments, console);
+  const bool passed = succeeds(program, arguments, console);
   console.plain(banner(passed ? "PASSED" : "FAILED", program, words));
   return passed ? 0 : 1;
 }

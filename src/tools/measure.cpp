@@ -1,5 +1,6 @@
 #include "tools/measure.h"
 
+#include "tools/debug_dump.h"
 #include "tools/exports.h"
 #include "tools/inference.h"
 #include "tools/outputs.h"
@@ -133,6 +134,7 @@ Status measure_engine(ICudaEngine& engine, const Arguments& arguments, Console& 
     TENON_TRY(write_file(arguments.text(OptionId::exportTimes), times_json(times.queries)));
   }
   TENON_TRY(write_outputs(*runners.front(), arguments, console));
+  TENON_TRY(dump_debug_tensors(runners.front()->context(), arguments, console));
   if (!profiled) return {};
   if (separate) {
     runners.front()->context().setProfiler(&profiler);

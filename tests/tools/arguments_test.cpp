@@ -73,6 +73,15 @@ TEST(OptionTable, RowsThatDoNotWorkSayWhy) {
   }
 }
 
+TEST(Arguments, TheOptionMeantIsSuggested) {
+  EXPECT_EQ(closest_option("--shape input:1x3"), "shapes");
+  EXPECT_EQ(closest_option("--saveengine"), "saveEngine");
+  EXPECT_EQ(closest_option("-iteration=3"), "iterations");
+  EXPECT_EQ(closest_option("--nonsense"), "");
+  EXPECT_EQ(closest_option("x"), "");
+  EXPECT_EQ(closest_option(""), "");
+}
+
 TEST(OptionTable, HelpNamesEveryOption) {
   const std::string help = help_text(), markdown = help_markdown();
   for (const OptionRow& row : option_rows()) {

@@ -1,0 +1,55 @@
+#include "api/debug_tensors.h"
+
+#include "network/convert.h"
+
+namespace tenon::api {
+
+DebugTensors::DebugTensors(EngineHandle& engine, Context& context)
+    : engine_(engine), context_(context) {
+  // The names are outputs of the graph, so that this cannot fail.
+  for (const std::string& name : engine_.hidden_outputs())
+    (void)context_
+        .set_allocator(
+            name, [this, name](const Extents&, size_t bytes) { return memory_of(name, bytes); })
+        .ok();
+}
+
+void* DebugTensors::memory_of(const std::string& name, size_t bytes) {
+  Memory& memory = memory_[name];
+  if (memory.buffer != nullptr && memory.bytes >= bytes) return memory.buffer.get();
+  auto buffer = engine_.engine().backend().device->allocate(bytes);
+  if (!buffer.ok()) return nullptr;
+  memory = {std::move(buffer).value(), bytes};
+  return memory.buffer.get();
+}
+
+bool DebugTensors::enable(const std::string& name, bool flag) {
+  if (!engine_.isDebugTensor(name.c_str())) return false;
+  if (flag)
+    enabled_.insert(name);
+  else
+    enabled_.erase(name);
+  return true;
+}
+
+void DebugTensors::enable_all(bool flag) {
+  for (const std::string& name : engine_.debug_tensors()) enable(name, flag);
+}
+
+Status DebugTensors::report(void* stream) const {
+  if (listener_ == nullptr) return {};
+  const bool host = engine_.engine().backend().device->unified();
+  for (const Value* value : engine_.engine().graph().outputs()) {
+    if (!enabled(value->name)) continue;
+    TENON_ASSIGN(const Extents extents, context_.shape(value->name));
+    const auto type = network::to_public(value->type.type).value_or(nvinfer1::DataType::kFLOAT);
+    if (!listener_->processDebugTensor(context_.address(value->name),
+                                       host ? TensorLocation::kHOST : TensorLocation::kDEVICE, type,
+                                       network::to_dims(extents), value->name.c_str(),
+                                       static_cast<cudaStream_t>(stream)))
+      return user_error("the debug listener refused tensor '{}'", value->name);
+  }
+  return {};
+}
+
+}  // namespace tenon::api

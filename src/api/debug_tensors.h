@@ -1,0 +1,41 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/engine.h"
+
+namespace tenon::api {
+
+/// The debug tensors of one context: memory of those that are no outputs of the application's, and
+/// the listener that sees the enabled ones after each run.
+class DebugTensors {
+ public:
+  DebugTensors(EngineHandle& engine, Context& context);
+
+  void set_listener(IDebugListener* listener) { listener_ = listener; }
+  IDebugListener* listener() const { return listener_; }
+  /// False when there is no such debug tensor.
+  bool enable(const std::string& name, bool flag);
+  void enable_all(bool flag);
+  bool enabled(const std::string& name) const { return enabled_.count(name) > 0; }
+  /// Shows what a run leaves; the work may still be on the stream.
+  Status report(void* stream) const;
+
+ private:
+  struct Memory {
+    DeviceBuffer buffer;
+    size_t bytes = 0;
+  };
+  void* memory_of(const std::string& name, size_t bytes);
+
+  EngineHandle& engine_;
+  Context& context_;
+  IDebugListener* listener_ = nullptr;
+  std::set<std::string> enabled_;
+  std::map<std::string, Memory> memory_;
+};
+
+}  // namespace tenon::api

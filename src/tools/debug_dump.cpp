@@ -1,0 +1,161 @@
+#include "tools/debug_dump.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "tenon/device.h"
+#include "tools/api_logger.h"
+#include "tools/bindings.h"
+#include "tools/exports.h"
+#include "tools/tensor_words.h"
+
+namespace tenon::tools {
+namespace {
+
+using nvinfer1::Dims;
+using nvinfer1::TensorLocation;
+
+/// The type in the header of a NumPy file; what NumPy has no name for is bytes.
+std::string numpy_type(nvinfer1::DataType type) {
+  switch (type) {
+    case nvinfer1::DataType::kFLOAT:
+      return "<f4";
+    case nvinfer1::DataType::kHALF:
+      return "<f2";
+    case nvinfer1::DataType::kINT8:
+      return "|i1";
+    case nvinfer1::DataType::kUINT8:
+      return "|u1";
+    case nvinfer1::DataType::kBOOL:
+      return "|b1";
+    case nvinfer1::DataType::kINT32:
+      return "<i4";
+    case nvinfer1::DataType::kINT64:
+      return "<i8";
+    default:
+      return fmt::format("|V{}", (type_bits(type) + 7) / 8);
+  }
+}
+
+/// A .npy file of version 1.0.
+std::string numpy_file(const Binding& tensor) {
+  std::string shape;
+  for (int i = 0; i < tensor.dims.nbDims; ++i) shape += fmt::format("{}, ", tensor.dims.d[i]);
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
+                                   numpy_type(tensor.type), shape);
+  constexpr size_t kPrefix = 10, kAlignment = 64;
+  header.append(kAlignment - (kPrefix + header.size() + 1) % kAlignment, ' ') += '\n';
+  std::string file("\x93NUMPY\x01\x00", 8);
+  file += static_cast<char>(header.size() & 0xFF);
+  file += static_cast<char>(header.size() >> 8);
+  return file + header + std::string(tensor.memory.data(), tensor.memory.size());
+}
+
+std::string summary(const OutputValues& values) {
+  if (values.values.empty())
+    return fmt::format("{}: ({}) no values", values.name, values.dimensions);
+  const auto [low, high] = std::ranges::minmax(values.values);
+  double sum = 0;
+  for (double value : values.values) sum += value;
+  return fmt::format("{}: ({}) min {:g}, max {:g}, mean {:g}", values.name, values.dimensions, low,
+                     high, sum / static_cast<double>(values.values.size()));
+}
+
+/// Writes what it is shown. Its errors are kept, since the library calls it.
+class Dump final : public nvinfer1::IDebugListener {
+ public:
+  Dump(const Arguments& arguments, Console& console, IGpu* gpu)
+      : all_(arguments.text(OptionId::saveAllDebugTensors)), console_(console), gpu_(gpu) {}
+
+  Status read_names(const Arguments& arguments) {
+    TENON_ASSIGN(files_, parse_map(arguments.text(OptionId::saveDebugTensors)));
+    for (const std::string_view word : split_outside_quotes(all_, ','))
+      if (word != "summary" && word != "numpy" && word != "string" && word != "raw")
+        return user_error("--saveAllDebugTensors: '{}' is none of summary, numpy, string, raw",
+                          word);
+    return {};
+  }
+
+  bool processDebugTensor(const void* address, TensorLocation where, nvinfer1::DataType type,
+                          const Dims& shape, const char* name, cudaStream_t stream) override {
+    Binding tensor;
+    tensor.name = name;
+    tensor.type = type;
+    tensor.dims = shape;
+    status_ = fetch(tensor, address, where, stream);
+    if (status_.ok()) status_ = write(tensor);
+    ++seen_;
+    return status_.ok();
+  }
+
+  const Status& status() const { return status_; }
+  int seen() const { return seen_; }
+
+ private:
+  Status fetch(Binding& tensor, const void* address, TensorLocation where, cudaStream_t stream) {
+    const auto bytes = static_cast<size_t>(bytes_of(tensor.dims, tensor.type));
+    if (!tensor.memory.resize(bytes)) return resource_error("no memory for {} bytes", bytes);
+    const auto* from = static_cast<const char*>(address);
+    if (where == TensorLocation::kHOST)
+      std::copy(from, from + bytes, tensor.memory.data());
+    else if (gpu_ == nullptr || !gpu_->copyAsync(tensor.memory.data(), from, bytes, stream) ||
+             !gpu_->synchronize(stream))
+      return internal_error("'{}' could not be copied from the GPU", tensor.name);
+    return {};
+  }
+
+  Status write(const Binding& tensor) {
+    const std::span<const char> bytes(tensor.memory.data(), tensor.memory.size());
+    for (const NamedText& file : files_)
+      if (file.name == tensor.name) TENON_TRY(save(file.text, bytes));
+    for (const std::string_view word : split_outside_quotes(all_, ',')) {
+      std::string file = tensor.name;
+      std::ranges::replace(file, '/', '_');
+      if (word == "summary") console_.info("{}", summary(tensor.values()));
+      if (word == "numpy") TENON_TRY(save(file + ".npy", numpy_file(tensor)));
+      if (word == "raw") TENON_TRY(save(file + ".raw", bytes));
+      if (word == "string")
+        TENON_TRY(
+            save(file + ".txt", fmt::format("{}\n", fmt::join(tensor.values().values, "\n"))));
+    }
+    return {};
+  }
+
+  Status save(const std::string& file, std::span<const char> bytes) {
+    TENON_TRY(write_file(file, bytes));
+    console_.info("Wrote {}", file);
+    return {};
+  }
+
+  std::string all_;
+  std::vector<NamedText> files_;
+  Console& console_;
+  IGpu* gpu_;
+  Status status_;
+  int seen_ = 0;
+};
+
+}  // namespace
+
+Status dump_debug_tensors(nvinfer1::IExecutionContext& context, const Arguments& arguments,
+                          Console& console) {
+  if (!arguments.has(OptionId::saveDebugTensors) && !arguments.has(OptionId::saveAllDebugTensors))
+    return {};
+  ApiLogger logger(console);
+  std::unique_ptr<IGpu> gpu;
+  if (runsOnGpu(context.getEngine())) gpu.reset(openGpu(chosen_device(arguments), logger));
+  Dump dump(arguments, console, gpu.get());
+  TENON_TRY(dump.read_names(arguments));
+  context.setDebugListener(&dump);
+  context.setAllTensorsDebugState(true);
+  const bool ran = context.enqueueV3(nullptr);
+  context.setDebugListener(nullptr);
+  TENON_TRY(dump.status());
+  if (!ran) return internal_error("the run that shows debug tensors failed");
+  if (dump.seen() == 0)
+    return user_error("the engine has no debug tensors: build it with --markDebug=names");
+  return {};
+}
+
+}  // namespace tenon::tools

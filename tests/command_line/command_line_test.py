@@ -1,0 +1,100 @@
+"""What trtexec does as a whole, beyond timing. Run by ctest, or:
+pytest tests/command_line --build build/release [-k refit]"""
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+QUICK = ["--iterations=1", "--warmUp=0", "--duration=0"]
+
+
+@pytest.fixture
+def trtexec(pytestconfig, tmp_path: Path):
+    program = Path(pytestconfig.getoption("build")).resolve() / "bin/trtexec"
+
+    def run(*arguments: str, passes: bool = True) -> str:
+        done = subprocess.run([program, "--device=-1", *QUICK, *arguments], capture_output=True, text=True, cwd=tmp_path,
+                              timeout=60, stdin=subprocess.DEVNULL)
+        print(done.stdout[-3000:], done.stderr[-3000:])
+        assert done.returncode == (0 if passes else 1)
+        return done.stdout + done.stderr
+
+    return run
+
+
+def write_model(file: Path, factor: float, count: int = 4) -> Path:
+    """y = relu(factor x + 1)."""
+    value = helper.make_tensor_value_info
+    nodes = [helper.make_node("Mul", ["x", "w"], ["twice"], "mul"), helper.make_node("Add", ["twice", "b"], ["sum"], "add"),
+             helper.make_node("Relu", ["sum"], ["y"], "relu")]
+    weights = [numpy_helper.from_array(np.full(count, v, np.float32), n) for n, v in (("w", factor), ("b", 1))]
+    graph = helper.make_graph(nodes, "g", [value("x", TensorProto.FLOAT, [count])], [value("y", TensorProto.FLOAT, [count])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), file)
+    return file
+
+
+def inputs(folder: Path) -> str:
+    np.array([1, -2, 3, 4], np.float32).tofile(folder / "x.bin")
+    return f"--loadInputs=x:{folder / 'x.bin'}"
+
+
+def outputs(file: Path) -> list:
+    return json.loads(file.read_text())[0]["values"]
+
+
+def test_engines_are_refitted_from_other_models(trtexec, tmp_path: Path):
+    write_model(tmp_path / "two.onnx", 2)
+    write_model(tmp_path / "ten.onnx", 10)
+    trtexec("--onnx=two.onnx", "--refit", "--saveEngine=two.plan", inputs(tmp_path), "--exportOutput=two.json")
+    assert outputs(tmp_path / "two.json") == [3, 0, 7, 9]
+    text = trtexec("--loadEngine=two.plan", "--refitFromOnnx=ten.onnx", "--dumpRefit", "--timeRefit", inputs(tmp_path),
+                   "--exportOutput=ten.json")
+    assert outputs(tmp_path / "ten.json") == [11, 0, 31, 41]
+    assert "Weights that can be refitted: 2" in text and "w (4 values)" in text and "Engine refitted in" in text
+
+
+def test_plans_without_weights_run_after_refitting(trtexec, tmp_path: Path):
+    write_model(tmp_path / "two.onnx", 2, count=1000)
+    np.full(1000, 3, np.float32).tofile(tmp_path / "x.bin")
+    trtexec("--onnx=two.onnx", "--stripAllWeights", "--saveEngine=two.plan", "--skipInference")
+    assert "refit the engine before it runs" in trtexec("--loadEngine=two.plan", passes=False)
+    trtexec("--loadEngine=two.plan", "--refitFromOnnx=two.onnx", "--loadInputs=x:x.bin", "--exportOutput=two.json")
+    assert outputs(tmp_path / "two.json") == [7] * 1000
+
+
+def test_plans_built_without_refit_say_so(trtexec, tmp_path: Path):
+    write_model(tmp_path / "two.onnx", 2)
+    assert "--refit" in trtexec("--onnx=two.onnx", "--dumpRefit", passes=False)
+
+
+def test_debug_tensors_are_written(trtexec, tmp_path: Path):
+    write_model(tmp_path / "two.onnx", 2)
+    text = trtexec("--onnx=two.onnx", "--markDebug=twice,sum", "--saveDebugTensors=twice:twice.bin",
+                   "--saveAllDebugTensors=summary,numpy,raw,string", inputs(tmp_path))
+    assert np.fromfile(tmp_path / "twice.bin", np.float32).tolist() == [2, -4, 6, 8]
+    assert np.load(tmp_path / "sum.npy").tolist() == [3, -3, 7, 9]
+    assert np.fromfile(tmp_path / "sum.raw", np.float32).tolist() == [3, -3, 7, 9]
+    assert (tmp_path / "twice.txt").read_text().split() == ["2", "-4", "6", "8"]
+    assert "sum: (4) min -3, max 9, mean 4" in text
+
+
+def test_debug_tensors_that_are_not_there(trtexec, tmp_path: Path):
+    write_model(tmp_path / "two.onnx", 2)
+    assert "'none'" in trtexec("--onnx=two.onnx", "--markDebug=none", passes=False)
+    assert "--markDebug" in trtexec("--onnx=two.onnx", "--saveAllDebugTensors=summary", passes=False)
+    assert "'loud'" in trtexec("--onnx=two.onnx", "--markDebug=sum", "--saveAllDebugTensors=loud", passes=False)
+
+
+@pytest.mark.parametrize("typed, meant", [("--shape=x:4", "--shapes"), ("--itrations=3", "--iterations"), ("-fp16", "--fp16")])
+def test_unknown_flags_are_answered_with_the_one_meant(trtexec, typed: str, meant: str):
+    assert f"did you mean {meant}?" in trtexec(typed, passes=False)
+
+
+def test_half_precision_on_the_cpu_is_explained(trtexec, tmp_path: Path):
+    write_model(tmp_path / "two.onnx", 2)
+    text = trtexec("--onnx=two.onnx", "--fp16", "--skipInference")
+    assert "FP16 on this CPU means BF16" in text or "no 16-bit arithmetic" in text

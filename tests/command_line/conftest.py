@@ -1,0 +1,2 @@
+def pytest_addoption(parser):
+    parser.addoption("--build", default="build/release", help="where bin/trtexec is")
