@@ -76,19 +76,37 @@ Status Measurer::wake(const std::function<Status()>& launch, Queue where) {
   return {};
 }
 
+/// A constant where the device sees it; null where the kernel has a copy of its own.
+Result<void*> Measurer::constant(const Operand& operand, bool used) {
+  if (device_.unified()) return const_cast<std::byte*>(operand.constant->bytes());
+  if (!used) return nullptr;
+  DeviceBuffer& buffer = constants_[operand.constant];
+  if (buffer == nullptr) {
+    const auto bytes = static_cast<size_t>(operand.constant->byte_count());
+    TENON_ASSIGN(buffer, device_.allocate(bytes));
+    TENON_ASSIGN(const Queue where, queue());
+    TENON_TRY(device_.upload(buffer.get(), operand.constant->bytes(), bytes, where));
+    TENON_TRY(device_.synchronize(where));
+  }
+  return buffer.get();
+}
+
 Result<Measurer::Launch> Measurer::bind(const Problem& problem, const Kernel& kernel) {
   Launch launch;
   std::vector<void*>& pointers = launch.pointers;
-  for (const auto* operands : {&problem.inputs, &problem.outputs}) {
-    for (const Operand& operand : *operands) {
-      pointers.push_back(nullptr);
-      if (!operand.present) continue;
-      if (operand.constant != nullptr && device_.unified()) {
-        pointers.back() = const_cast<std::byte*>(operand.constant->bytes());
-        continue;
-      }
-      TENON_ASSIGN(pointers.back(), buffer(pointers.size() - 1, operand));
-    }
+  const auto bind = [&](const Operand& operand, bool used) -> Result<void*> {
+    if (!operand.present) return nullptr;
+    if (operand.constant != nullptr) return constant(operand, used);
+    return buffer(pointers.size(), operand);
+  };
+  for (size_t i = 0; i < problem.inputs.size(); ++i) {
+    TENON_ASSIGN(void* const address,
+                 bind(problem.inputs[i], kernel.uses_input(static_cast<int>(i))));
+    pointers.push_back(address);
+  }
+  for (const Operand& operand : problem.outputs) {
+    TENON_ASSIGN(void* const address, bind(operand, true));
+    pointers.push_back(address);
   }
   TENON_ASSIGN(launch.workspace, device_.allocate(kernel.workspace_bytes()));
   launch.arguments.inputs = {pointers.data(), problem.inputs.size()};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -30,6 +31,7 @@ class Measurer {
   Status run_once(const Problem& problem, const Kernel& kernel, const Launch& launch,
                   Sample* sample);
   Result<void*> buffer(size_t slot, const Operand& operand);
+  Result<void*> constant(const Operand& operand, bool used);
   Result<Queue> queue();
   Status wake(const std::function<Status()>& launch, Queue where);
 
@@ -43,6 +45,7 @@ class Measurer {
   DeviceHandle stream_;
   bool awake_ = false;
   std::vector<Slot> slots_;
+  std::map<const Tensor*, DeviceBuffer> constants_;  ///< Of devices that do not see the host's.
 };
 
 }  // namespace tenon
