@@ -197,7 +197,6 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
     barriers_visible();
   }
   __syncthreads();
-  release_next();
   const int rank = kSplits > 1 ? blockIdx.x % kSplits : 0, first = blockIdx.x / kSplits, step = gridDim.x / kSplits;
   const int k_begin = rank * kBlocksK / kSplits, k_end = (rank + 1) * kBlocksK / kSplits;
   if (threadIdx.x >= kConsumers) {

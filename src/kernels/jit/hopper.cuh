@@ -7,8 +7,8 @@ struct alignas(64) TensorMap {
 
 __device__ inline u32 shared_address(const void* p) { return static_cast<u32>(__cvta_generic_to_shared(p)); }
 
-/// The kernel behind this one may start; nothing that kernels ahead write is touched above wait_previous().
-__device__ inline void release_next() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+/// Nothing that kernels ahead write is touched above wait_previous(). Why no kernel lets the next one start early:
+/// begin_kernel() of the prelude.
 __device__ inline void wait_previous() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
 __device__ inline void barrier_create(u32 barrier, u32 arrivals) {

@@ -130,10 +130,11 @@ __device__ inline void store_narrow(T* to, const V (&from)[N]) {
   store_pack<N>(to, pack);
 }
 
-// Launches that may overlap the end of the one before: nothing of its results is touched above begin_kernel().
+// Launches that may overlap the end of the one before: nothing of its results is touched above begin_kernel(). No kernel
+// lets the next one start earlier than that (griddepcontrol.launch_dependents): the next one may be cuDNN's, whose
+// epilogue reads residuals without waiting for the launch before.
 __device__ inline void begin_kernel() {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }

@@ -92,6 +92,41 @@ TEST(Gpu, RunsAndReplaysAreBitIdentical) {
   gpu()->destroy(stream);
 }
 
+// A library's kernel may start before the kernel ahead has ended, and read the residual that it
+// writes too early.
+TEST(Gpu, ResidualsOfTheKernelAheadArrive) {
+  constexpr int64_t kChannels = 320, kSide = 64, kCount = kChannels * kSide * kSide;
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {1, kChannels, kSide, kSide});
+  std::vector<float> identity(kChannels * kChannels * 9);
+  for (int64_t c = 0; c < kChannels; ++c) identity[(c * kChannels + c) * 9 + 4] = 1;
+  const Weights weights{DataType::kFLOAT, identity.data(), static_cast<int64_t>(identity.size())};
+  auto* conv = session.network->addConvolutionNd(*x, kChannels, dims({3, 3}), weights, {});
+  conv->setPaddingNd(dims({1, 1}));
+  ITensor* sum =
+      session.network->addElementWise(*x, *conv->getOutput(0), ElementWiseOperation::kSUM)
+          ->getOutput(0);
+  session.output(sum, "y");
+  session.config->setFlag(BuilderFlag::kFP16);
+  ASSERT_TRUE(session.build());
+  Memory in(kCount * 4), out(kCount * 4);
+  auto* from = reinterpret_cast<float*>(in.data());
+  const auto* to = reinterpret_cast<const float*>(out.data());
+  IExecutionContext& context = *session.context;
+  ASSERT_TRUE(context.setTensorAddress("x", in.data()));
+  ASSERT_TRUE(context.setTensorAddress("y", out.data()));
+  const cudaStream_t stream = gpu()->createStream();
+  for (int run = 0; run < 6; ++run) {
+    for (int64_t i = 0; i < kCount; ++i) from[i] = static_cast<float>((i * 7 + run * 31) % 64) - 32;
+    ASSERT_TRUE(context.enqueueV3(stream)) << session.log.text();
+    ASSERT_TRUE(gpu()->synchronize(stream));
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < kCount; ++i) wrong += to[i] != 2 * from[i] ? 1 : 0;
+    ASSERT_EQ(wrong, 0) << "run " << run;
+  }
+  gpu()->destroy(stream);
+}
+
 TEST(Gpu, ContextsRunInParallel) {
   Small small;
   ASSERT_TRUE(small.build());
