@@ -13,11 +13,29 @@ namespace {
 constexpr int64_t kQueries = kColumnQueries;
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
+/// Rows of memory that a product fetches into the caches on its way: as many as it has rows itself,
+/// and as much of each as it reads of its own.
+struct Fetch {
+  const float* rows = nullptr;
+  int64_t stride = 0;
+
+  Fetch from(int64_t row) const { return {rows + row * stride, stride}; }
+};
+constexpr int64_t kLineFloats = 16;
+
+/// Heads lie in lines far apart, each in a page of its own, which no hardware fetches ahead.
+template <int R>
+[[gnu::always_inline]] inline void fetch_lines(const Fetch& fetch, int64_t at) {
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) __builtin_prefetch(fetch.rows + r * fetch.stride + at, 0, 3);
+}
+
 /// c[R][2 vectors] = initial + a[R][depth] * b[depth][2 vectors]; b and c have rows of kQueries. An
 /// element of a is `a_row` from that of the next row and `a_step` from the next one of its row.
 template <class V, int R, bool kAdd>
 [[gnu::always_inline]] inline void tile(const float* a, int64_t a_row, int64_t a_step,
-                                        const float* b, float* c, int64_t depth) {
+                                        const float* b, float* c, int64_t depth,
+                                        const Fetch (&fetch)[2]) {
   V sums[R][2];
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r)
@@ -25,6 +43,10 @@ template <class V, int R, bool kAdd>
     for (int j = 0; j < 2; ++j)
       sums[r][j] = kAdd ? V::load(c + r * kQueries + j * V::kWidth) : V::zero();
   for (int64_t d = 0; d < depth; ++d) {
+    if (fetch[0].rows != nullptr && d % kLineFloats == 0) {
+      fetch_lines<R>(fetch[0], d);
+      fetch_lines<R>(fetch[1], d);
+    }
     const V left = V::load(b), right = V::load(b + V::kWidth);
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) {
@@ -43,15 +65,17 @@ template <class V, int R, bool kAdd>
 
 template <class V, bool kAdd>
 void product(const float* a, int64_t rows, int64_t a_row, int64_t a_step, const float* b, float* c,
-             int64_t depth, int64_t columns) {
+             int64_t depth, int64_t columns, const Fetch& next = {}, const Fetch& other = {}) {
   for (int64_t j = 0; j < columns; j += 2 * V::kWidth) {
+    const auto some = [&]<int R>(int64_t r) {
+      const bool first = j == 0 && next.rows != nullptr;
+      const Fetch fetch[2] = {first ? next.from(r) : Fetch{}, first ? other.from(r) : Fetch{}};
+      tile<V, R, kAdd>(a + r * a_row, a_row, a_step, b + j, c + r * kQueries + j, depth, fetch);
+    };
     int64_t r = 0;
-    for (; r + 8 <= rows; r += 8)
-      tile<V, 8, kAdd>(a + r * a_row, a_row, a_step, b + j, c + r * kQueries + j, depth);
-    for (; r + 4 <= rows; r += 4)
-      tile<V, 4, kAdd>(a + r * a_row, a_row, a_step, b + j, c + r * kQueries + j, depth);
-    for (; r < rows; ++r)
-      tile<V, 1, kAdd>(a + r * a_row, a_row, a_step, b + j, c + r * kQueries + j, depth);
+    for (; r + 8 <= rows; r += 8) some.template operator()<8>(r);
+    for (; r + 4 <= rows; r += 4) some.template operator()<4>(r);
+    for (; r < rows; ++r) some.template operator()<1>(r);
   }
 }
 
@@ -161,6 +185,7 @@ struct Columns {
   }
 
   void run() const {
+    for (int64_t at = 0; at < p.size; at += kLineFloats) fetch_lines<8>({task.k, p.k.position}, at);
     take_queries();
     std::fill_n(sums, round_up(p.value_size) * kQueries, 0.0f);
     std::fill_n(most, kQueries, kNever);
@@ -169,8 +194,11 @@ struct Columns {
     if (p.causal) end = std::clamp<int64_t>(task.first + task.queries + p.diagonal, 0, p.kv_length);
     for (int64_t key = 0; key < end; key += kColumnKeys) {
       const int64_t keys = std::min(kColumnKeys, end - key);
-      product<V, false>(task.k + key * p.k.position, keys, p.k.position, 1, q, scores, p.size,
-                        columns);
+      // The keys behind these, of this block or the next one, and the values that follow.
+      const float* keys_at = task.k + key * p.k.position;
+      product<V, false>(keys_at, keys, p.k.position, 1, q, scores, p.size, columns,
+                        {keys_at + 8 * p.k.position, p.k.position},
+                        {task.v + key * p.v.position, p.v.position});
       mask(key, keys);
       for (int64_t i = 0; i < columns; i += V::kWidth) softmax(i, keys);
       product<V, true>(task.v + key * p.v.position, p.value_size, 1, p.v.position, scores, sums,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/gemm/microkernel.h"
 #include "kernels/vector_math/activations.h"
 
@@ -63,6 +65,7 @@ struct TileKernel {
     constexpr int kPanel = kPanelVectors * V::kWidth;
     const E* b2 = b + t.b_panel_stride;
     const char* ahead = static_cast<const char*>(t.prefetch);
+    const int64_t ahead_step = t.prefetch_step;
     E* keep = static_cast<E*>(t.b_difference);
     const int64_t minus = kDifference ? static_cast<const E*>(t.b_minus) - b : 0;
     for (int64_t k = t.k; k > 0; --k) {
@@ -83,7 +86,7 @@ struct TileKernel {
 #pragma GCC unroll 8
       for (int g = 0; g < kGroups; ++g) row[g] += P::kUnit;
       __builtin_prefetch(ahead, 0, 2);
-      ahead += t.prefetch_step;
+      ahead += ahead_step;
       b += kPanel * P::kUnit;
       b2 += kPanel * P::kUnit;
       if (kDifference) keep += kPanel;
@@ -96,63 +99,72 @@ struct TileKernel {
     return vm::apply_unary(PointwiseFunction::k_hard_swish, x, 0.0f, 0.0f);
   }
 
-  template <bool kFull>
-  [[gnu::always_inline]] static void start(const Tile& t, V (&acc)[R][W]) {
+  /// f(row, vector) for every vector of the tile, in registers.
+  template <class F>
+  [[gnu::always_inline]] static void each(F f) {
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 8
-      for (int w = 0; w < W; ++w) {
-        const float* p = t.initial + r * t.initial_stride + w * V::kWidth;
-        if (t.initial == nullptr)
-          acc[r][w] = V::zero();
-        else
-          acc[r][w] = kFull ? V::load(p) : V::load(p, lanes(t, w));
-      }
+      for (int w = 0; w < W; ++w) f(r, w);
+  }
+
+  // What a tile is told is read once, into locals: the compiler must take it that stores change it.
+  template <bool kFull>
+  [[gnu::always_inline]] static void start(const Tile& t, V (&acc)[R][W]) {
+    const float* from = t.initial;
+    const int64_t stride = t.initial_stride;
+    if (from == nullptr) return each([&](int r, int w) { acc[r][w] = V::zero(); });
+    each([&](int r, int w) {
+      const float* p = from + r * stride + w * V::kWidth;
+      acc[r][w] = kFull ? V::load(p) : V::load(p, lanes(t, w));
+    });
   }
 
   template <bool kFull>
   [[gnu::always_inline]] static void add_residual(const Tile& t, V (&acc)[R][W]) {
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 8
-      for (int w = 0; w < W; ++w) {
-        const int64_t at = r * t.residual_stride + w * V::kWidth;
-        if (t.output_type == ElementType::f32) {
-          const float* p = static_cast<const float*>(t.residual) + at;
-          acc[r][w] = acc[r][w] + (kFull ? V::load(p) : V::load(p, lanes(t, w)));
-        } else {
-          const uint16_t* p = static_cast<const uint16_t*>(t.residual) + at;
-          acc[r][w] = acc[r][w] + (kFull ? V::load_bf16(p) : V::load_bf16(p, lanes(t, w)));
-        }
-      }
+    const int64_t stride = t.residual_stride;
+    if (t.output_type == ElementType::f32) {
+      const float* from = static_cast<const float*>(t.residual);
+      each([&](int r, int w) {
+        const float* p = from + r * stride + w * V::kWidth;
+        acc[r][w] = acc[r][w] + (kFull ? V::load(p) : V::load(p, lanes(t, w)));
+      });
+    } else {
+      const uint16_t* from = static_cast<const uint16_t*>(t.residual);
+      each([&](int r, int w) {
+        const uint16_t* p = from + r * stride + w * V::kWidth;
+        acc[r][w] = acc[r][w] + (kFull ? V::load_bf16(p) : V::load_bf16(p, lanes(t, w)));
+      });
+    }
   }
 
   template <bool kFull>
   [[gnu::always_inline]] static void store(const Tile& t, V (&acc)[R][W]) {
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r)
-#pragma GCC unroll 8
-      for (int w = 0; w < W; ++w) {
-        const int64_t at = r * t.output_stride + w * V::kWidth;
-        if (t.output_type == ElementType::f32) {
-          float* p = static_cast<float*>(t.output) + at;
-          kFull ? acc[r][w].store(p) : acc[r][w].store(p, lanes(t, w));
-        } else {
-          uint16_t* p = static_cast<uint16_t*>(t.output) + at;
-          kFull ? acc[r][w].store_bf16(p) : acc[r][w].store_bf16(p, lanes(t, w));
-        }
-      }
+    const int64_t stride = t.output_stride;
+    const int columns = t.columns;
+    const auto count = [columns](int w) {
+      return std::clamp(columns - w * V::kWidth, 0, V::kWidth);
+    };
+    if (t.output_type == ElementType::f32) {
+      float* to = static_cast<float*>(t.output);
+      each([&](int r, int w) {
+        float* p = to + r * stride + w * V::kWidth;
+        kFull ? acc[r][w].store(p) : acc[r][w].store(p, count(w));
+      });
+    } else {
+      uint16_t* to = static_cast<uint16_t*>(t.output);
+      each([&](int r, int w) {
+        uint16_t* p = to + r * stride + w * V::kWidth;
+        kFull ? acc[r][w].store_bf16(p) : acc[r][w].store_bf16(p, count(w));
+      });
+    }
   }
 
   template <bool kFull>
   [[gnu::always_inline]] static void finish(const Tile& t, V (&acc)[R][W]) {
     if (t.residual != nullptr) add_residual<kFull>(t, acc);
-    if (t.activation != RegisterActivation::none) {
-#pragma GCC unroll 16
-      for (int r = 0; r < R; ++r)
-#pragma GCC unroll 8
-        for (int w = 0; w < W; ++w) acc[r][w] = activate(t, acc[r][w]);
-    }
+    if (t.activation != RegisterActivation::none)
+      each([&](int r, int w) { acc[r][w] = activate(t, acc[r][w]); });
     store<kFull>(t, acc);
   }
 
