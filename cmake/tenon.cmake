@@ -13,18 +13,19 @@ if(TENON_SANITIZE)
   target_link_options(tenon_options INTERFACE -fsanitize=${TENON_SANITIZE})
 endif()
 
-# Sources named *_avx2.cpp, *_avx512.cpp and *_avx512bf16.cpp are compiled for that instruction set, and only on x86-64;
+# Sources named *_avx2.cpp, *_avx512.cpp, *_avx512bf16.cpp and *_avx512vnni.cpp are compiled for that instruction set, and only on x86-64;
 # they are called only after device/cpu/isa.h has found it. -O3 also in debug builds: without it they take minutes.
 set(TENON_AVX2_FLAGS -Wno-maybe-uninitialized -O3 -mavx2 -mfma -mf16c)
 # GCC 12 warns of uninitialized variables inside its own AVX-512 intrinsics.
 set(TENON_AVX512_FLAGS -Wno-maybe-uninitialized -O3 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512)
 set(TENON_AVX512BF16_FLAGS ${TENON_AVX512_FLAGS} -mavx512bf16)
+set(TENON_AVX512VNNI_FLAGS ${TENON_AVX512_FLAGS} -mavx512vnni)
 
 # tenon_isa_sources(LIST): gives the sources of LIST their instruction set's options, or drops them elsewhere.
 function(tenon_isa_sources list)
   set(kept)
   foreach(source ${${list}})
-    if(NOT source MATCHES "_(avx2|avx512|avx512bf16)\\.cpp$")
+    if(NOT source MATCHES "_(avx2|avx512|avx512bf16|avx512vnni)\\.cpp$")
       list(APPEND kept ${source})
       continue()
     endif()

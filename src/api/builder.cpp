@@ -32,7 +32,7 @@ PassOptions pass_options(const BuilderConfig& config, Device& device, bool stron
   options.squeeze_regions = device.properties().kind == DeviceKind::kCpu;
   options.expansion_regions = options.squeeze_regions;
   if (device.properties().kind == DeviceKind::kCpu) options.quantized_weights = false;
-  options.quantized_regions = false;
+  options.quantized_regions = device.properties().kind == DeviceKind::kCpu;
   if (device.properties().kind == DeviceKind::kCpu && !device.properties().native_fp16)
     options.half_as = tenon::DataType::kFloat32;
   const bool fp16 = config.getFlag(BuilderFlag::kFP16), bf16 = config.getFlag(BuilderFlag::kBF16);

@@ -21,7 +21,9 @@ enum class Wish {
 const Node* anchor_of(const Node& node) {
   if (!node.is<Fused>()) return &node;
   for (const auto& inner : node.bodies[0]->nodes())
-    if (!inner->is<Pointwise>() && !inner->is<Cast>()) return inner.get();
+    if (!inner->is<Pointwise>() && !inner->is<Cast>() && !inner->is<Dequantize>() &&
+        !inner->is<Quantize>())
+      return inner.get();
   return node.bodies[0]->nodes().front().get();
 }
 
@@ -45,7 +47,7 @@ Wish wish_of(const Node& node) {
     return anchor.outputs().size() == 1 && pool->function != PoolFunction::kLp ? Wish::kFollows
                                                                                : Wish::kRowMajor;
   if (anchor.is<Pointwise>() || anchor.is<Cast>() || anchor.is<Concat>() || anchor.is<Split>() ||
-      anchor.is<Slice>())
+      anchor.is<Slice>() || anchor.is<Quantize>() || anchor.is<Dequantize>())
     return Wish::kFollows;
   if (const auto* resize = anchor.as<Resize>())
     return resize->axes.empty() && !resize->antialias ? Wish::kFollows : Wish::kRowMajor;
@@ -101,10 +103,11 @@ class LayoutChooser {
   }
 
   /// A first convolution of few channels reads the model's row-major input itself, also behind a
-  /// cast.
+  /// cast or quantization.
   static bool is_stem(const Node& node, const Value* value) {
     const Shape& shape = value->type.shape;
-    if (value->producer() != nullptr && value->producer()->is<Cast>())
+    if (value->producer() != nullptr &&
+        (value->producer()->is<Cast>() || value->producer()->is<Quantize>()))
       value = value->producer()->input(0);
     return anchor_of(node)->is<Conv>() && value->producer() == nullptr && shape[1].is_constant() &&
            shape[1].constant() <= 4;
@@ -118,12 +121,21 @@ class LayoutChooser {
       return is_image(value) && anchor_of(node)->is<Reduce>() && index == 0;
     }
     const Node& anchor = *anchor_of(node);
+    if (node.is<Quantize>() || node.is<Dequantize>()) return index == 0;
     if (!node.is<Fused>()) return index == 0 || node.is<Pointwise>() || node.is<Concat>();
     if (anchor.is<Pointwise>() || anchor.is<Cast>()) return true;
     const Value* inner = node.bodies[0]->inputs()[index];
-    return std::none_of(inner->uses().begin(), inner->uses().end(), [&](const Use& use) {
-      return use.index > 0 && (use.node == &anchor || use.node->is<Conv>());
-    });
+    return std::none_of(inner->uses().begin(), inner->uses().end(),
+                        [&](const Use& use) { return is_weight(use, anchor); });
+  }
+
+  /// An operand of the anchor but the first, as it is or dequantized.
+  static bool is_weight(const Use& use, const Node& anchor) {
+    if (use.node == &anchor || use.node->is<Conv>()) return use.index > 0;
+    if (!use.node->is<Dequantize>()) return false;
+    const auto uses = use.node->output()->uses();
+    return std::any_of(uses.begin(), uses.end(),
+                       [&](const Use& of) { return of.node == &anchor && of.index > 0; });
   }
 
   bool follows(const Node& node) const {

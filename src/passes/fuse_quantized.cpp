@@ -66,10 +66,24 @@ class Chain {
       return false;
     const PointwiseClass category = pointwise_info(pointwise->function).category;
     if (category != PointwiseClass::arithmetic && category != PointwiseClass::real) return false;
-    for (Value* input : node.inputs())
-      if (input != running_ && input->type.type != DataType::kFloat32) return false;
+    for (const Value* input : node.inputs())
+      if (input != running_ && !fits(*input, type.shape)) return false;
     steps_.push_back(&node);
     return true;
+  }
+
+  /// Another operand of a step: like the output, or constants of one number, in all or a channel.
+  bool fits(const Value& operand, const Shape& output) const {
+    if (operand.type.type != DataType::kFloat32) return false;
+    if (operand.type.shape == output) return true;
+    if (operand.constant() == nullptr) return false;
+    const int64_t count = operand.constant()->count();
+    if (count == 1) return true;
+    const size_t axis = steps_[0]->is<Conv>() ? 1 : output.size() - 1,
+                 rank = operand.type.shape.size();
+    if (rank + axis < output.size()) return false;
+    const Dim& along = operand.type.shape[rank + axis - output.size()];
+    return along == output[axis] && along == Dim(count);
   }
 
   Graph& graph_;

@@ -34,6 +34,15 @@ Isa isa_up_to(int level) {
   return level >= static_cast<int>(detected_isa()) ? detected_isa() : static_cast<Isa>(level);
 }
 
+bool has_byte_products() {
+#if defined(__x86_64__)
+  static const bool has = detected_isa() >= Isa::avx512 && __builtin_cpu_supports("avx512vnni");
+  return has;
+#else
+  return false;
+#endif
+}
+
 std::string_view isa_name(Isa isa) {
   constexpr std::string_view kNames[] = {"generic", "avx2", "avx512", "avx512_bf16"};
   return kNames[static_cast<int>(isa)];

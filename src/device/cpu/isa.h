@@ -19,6 +19,9 @@ Isa capped_isa(Isa cap);
 /// The same for a number; one that no instruction set has means the best.
 Isa isa_up_to(int level);
 
+/// The machine multiplies and adds bytes in AVX-512 registers (VNNI), beside an Isa from avx512 on.
+bool has_byte_products();
+
 std::string_view isa_name(Isa isa);
 
 }  // namespace tenon::cpu

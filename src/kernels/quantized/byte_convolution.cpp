@@ -1,0 +1,245 @@
+#include "kernels/quantized/byte_convolution.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tenon::cpu {
+namespace {
+
+constexpr int64_t kRowBlock = 112;
+constexpr int64_t kTasksPerThread = 4;
+
+int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+int64_t round_up(int64_t a, int64_t b) {
+  return ceil_div(a, b) * b;
+}
+
+}  // namespace
+
+Result<ByteConvolution> ByteConvolution::prepare(ByteProblem problem, const ByteWeights* weights) {
+  ByteConvolution conv;
+  conv.problem_ = std::move(problem);
+  const ByteProblem& p = conv.problem_;
+  if (p.steps.size() > kMaxByteSteps) return unsupported("a chain of {} steps", p.steps.size());
+  conv.kernel_ = &byte_kernel(capped_isa(p.isa));
+  conv.finish_ = byte_finish(capped_isa(p.isa));
+  conv.choose_image();
+  conv.choose_tasks();
+  const size_t bytes = conv.panels() * (conv.panel_bytes() + kBytePanel * sizeof(int32_t));
+  TENON_ASSIGN(conv.packed_, PackedWeights::make(bytes, p.packed, weights));
+  if (!conv.packed_.filled()) conv.pack(*weights);
+  conv.finish_packing();
+  return conv;
+}
+
+/// Copies have zero points around them, so that a row of the window is one run.
+void ByteConvolution::choose_image() {
+  const ByteProblem& p = problem_;
+  const int64_t channels = round_up(p.input_channels, kByteGroup);
+  copied_ = p.channels_first || channels != p.input_channels;
+  taps_ = p.window(), groups_ = channels / kByteGroup;
+  taps_wide_ = p.kernel[2];
+  image_ = {nullptr, p.input, p.pad, p.input_pixel_stride};
+  if (!copied_) return;
+  image_.pixel = channels;
+  image_.pad = {0, 0, 0};
+  for (int i = 0; i < 3; ++i)
+    image_.extents[i] = (p.output[i] - 1) * p.stride[i] + (p.kernel[i] - 1) * p.dilation[i] + 1;
+  if (p.dilation[2] != 1) return;
+  taps_ /= p.kernel[2], groups_ *= p.kernel[2];
+  taps_wide_ = 1;
+}
+
+void ByteConvolution::choose_tasks() {
+  const int64_t rows = problem_.pixels();
+  row_tasks_ = std::max<int64_t>(1, ceil_div(rows, kRowBlock));
+  row_block_ = ceil_div(rows, row_tasks_);
+  const int64_t wanted =
+      ceil_div(problem_.threads == 1 ? 1 : problem_.threads * kTasksPerThread, row_tasks_);
+  panel_tasks_ = std::min(wanted, panels());
+  panel_block_ = ceil_div(panels(), panel_tasks_);
+  panel_tasks_ = ceil_div(panels(), panel_block_);
+}
+
+void ByteConvolution::pack(const ByteWeights& weights) {
+  const ByteProblem& p = problem_;
+  auto* to = static_cast<int8_t*>(packed_.target());
+  auto* totals = reinterpret_cast<int32_t*>(to + panels() * panel_bytes());
+  std::memset(to, 0, packed_.bytes().size());
+  const int64_t channels = round_up(p.input_channels, kByteGroup);
+  for (int64_t n = 0; n < p.output_channels; ++n) {
+    int8_t* panel = to + n / kBytePanel * panel_bytes() + n % kBytePanel * kByteGroup;
+    for (int64_t position = 0; position < p.window(); ++position)
+      for (int64_t c = 0; c < p.input_channels; ++c) {
+        const int64_t k = position * channels + c;
+        const int8_t w = weights(n, position, c);
+        panel[k / kByteGroup * kBytePanel * kByteGroup + k % kByteGroup] = w;
+        totals[n] += w;
+      }
+  }
+}
+
+void ByteConvolution::finish_packing() {
+  const ByteProblem& p = problem_;
+  const int64_t columns = panels() * kBytePanel;
+  const char* totals = packed_.at(panels() * panel_bytes());
+  const int32_t zero = p.zero + (p.is_signed ? 128 : 0);
+  starts_.resize(columns);
+  for (int64_t n = 0; n < columns; ++n) {
+    int32_t total;
+    std::memcpy(&total, totals + n * sizeof(total), sizeof(total));
+    starts_[n] = -zero * total;
+  }
+  problem_.scales.resize(columns, 0.0f);
+  problem_.biases.resize(columns, 0.0f);
+  zeros_.assign(groups_ * kByteGroup, static_cast<uint8_t>(p.zero));
+}
+
+int64_t ByteConvolution::image_bytes() const {
+  if (!copied_) return 0;
+  const ByteSpatial& e = image_.extents;
+  return round_up(problem_.batch * e[0] * e[1] * e[2] * image_.pixel, 64);
+}
+size_t ByteConvolution::rows_bytes() const {
+  return round_up(taps_ * row_block_ * static_cast<int64_t>(sizeof(void*)), 64);
+}
+size_t ByteConvolution::worker_bytes() const {
+  return rows_bytes() + kernel_->max_rows * kBytePanel * sizeof(int32_t);
+}
+size_t ByteConvolution::scratch_bytes() const {
+  return image_bytes() + worker_bytes() * problem_.threads;
+}
+
+/// One line of pixels of the copied image.
+void ByteConvolution::copy_line(const uint8_t* input, int64_t line, uint8_t* to) const {
+  const ByteProblem& p = problem_;
+  const ByteSpatial& e = image_.extents;
+  to += line * e[2] * image_.pixel;
+  std::memset(to, static_cast<uint8_t>(p.zero), e[2] * image_.pixel);
+  const int64_t h = line % e[1] - p.pad[1], d = line / e[1] % e[0] - p.pad[0];
+  if (h < 0 || h >= p.input[1] || d < 0 || d >= p.input[0]) return;
+  const int64_t image = line / e[1] / e[0], plane = p.input[0] * p.input[1] * p.input[2];
+  const int64_t first = (d * p.input[1] + h) * p.input[2];
+  const int64_t end = std::min(p.input[2], e[2] - p.pad[2]);
+  for (int64_t c = 0; c < p.input_channels; ++c) {
+    const uint8_t* from =
+        input + (p.channels_first ? (image * p.input_channels + c) * plane + first
+                                  : (image * plane + first) * p.input_pixel_stride + c);
+    const int64_t step = p.channels_first ? 1 : p.input_pixel_stride;
+    uint8_t* pixel = to + p.pad[2] * image_.pixel + c;
+    for (int64_t w = 0; w < end; ++w) pixel[w * image_.pixel] = from[w * step];
+  }
+}
+
+/// Addresses of what each tap of the output pixels reads.
+void ByteConvolution::find_rows(const Image& image, int64_t first, int64_t count,
+                                const uint8_t** rows) const {
+  const ByteProblem& p = problem_;
+  const ByteSpatial& e = image.extents;
+  int64_t at = first;
+  ByteSpatial out;
+  out[2] = at % p.output[2], at /= p.output[2];
+  out[1] = at % p.output[1], at /= p.output[1];
+  out[0] = at % p.output[0], at /= p.output[0];
+  for (int64_t r = 0; r < count; ++r) {
+    const uint8_t* base = image.data + at * e[0] * e[1] * e[2] * image.pixel;
+    const uint8_t** to = rows + r;
+    for (int64_t kd = 0; kd < p.kernel[0]; ++kd) {
+      const int64_t d = out[0] * p.stride[0] + kd * p.dilation[0] - image.pad[0];
+      for (int64_t kh = 0; kh < p.kernel[1]; ++kh) {
+        const int64_t h = out[1] * p.stride[1] + kh * p.dilation[1] - image.pad[1];
+        const bool inside = d >= 0 && d < e[0] && h >= 0 && h < e[1];
+        const uint8_t* line = base + (d * e[1] + h) * e[2] * image.pixel;
+        for (int64_t kw = 0; kw < taps_wide_; ++kw, to += row_block_) {
+          const int64_t w = out[2] * p.stride[2] + kw * p.dilation[2] - image.pad[2];
+          *to = inside && w >= 0 && w < e[2] ? line + w * image.pixel : zeros_.data();
+        }
+      }
+    }
+    for (int i = 2; i >= 0 && ++out[i] == p.output[i]; --i) {
+      out[i] = 0;
+      if (i == 0) ++at;
+    }
+  }
+}
+
+void ByteConvolution::run_panel(const ByteArguments& arguments, const uint8_t* const* rows,
+                                int64_t first, int64_t count, int64_t panel, int32_t* sums) const {
+  const ByteProblem& p = problem_;
+  const int64_t column = panel * kBytePanel;
+  const int64_t blocks = ceil_div(count, kernel_->max_rows);
+  ByteTile tile{.tap_stride = row_block_, .taps = taps_, .groups = groups_};
+  tile.flip = p.is_signed ? 0x80808080u : 0;
+  tile.weights = reinterpret_cast<const int8_t*>(packed_.at(panel * panel_bytes()));
+  tile.start = starts_.data() + column;
+  tile.sums = sums;
+  ByteStepOperand operands[kMaxByteSteps];
+  ByteFinish finish{.sums = sums,
+                    .columns = std::min(kBytePanel, p.output_channels - column),
+                    .scales = p.scales.data() + column,
+                    .biases = p.biases.data() + column,
+                    .steps = p.steps,
+                    .operands = operands,
+                    .output_stride = p.output_pixel_stride,
+                    .type = p.type,
+                    .inverse = p.inverse,
+                    .low = p.low,
+                    .high = p.high,
+                    .zero = p.output_zero};
+  for (int64_t block = 0; block < blocks; ++block) {
+    const int64_t begin = count * block / blocks, end = count * (block + 1) / blocks;
+    const int64_t row = first + begin;
+    tile.rows_of_taps = rows + begin;
+    tile.rows = static_cast<int>(end - begin);
+    kernel_->run(tile);
+    for (size_t i = 0; i < p.steps.size(); ++i) {
+      const ByteStepOperand& o = arguments.operands[i];
+      const int64_t at =
+          (p.steps[i].operand == ByteOperand::full ? row * o.row_stride : 0) + column;
+      operands[i] = {static_cast<const char*>(o.data) + at * byte_type_size(p.steps[i].type),
+                     o.row_stride};
+    }
+    finish.rows = end - begin;
+    finish.output = static_cast<char*>(arguments.output) +
+                    (row * p.output_pixel_stride + column) * byte_type_size(p.type);
+    finish_(finish);
+  }
+}
+
+void ByteConvolution::run_task(const Image& image, const ByteArguments& arguments, int64_t task,
+                               char* scratch) const {
+  const int64_t first = task / panel_tasks_ * row_block_;
+  const int64_t count = std::min(row_block_, problem_.pixels() - first);
+  if (count <= 0) return;
+  auto* rows = reinterpret_cast<const uint8_t**>(scratch);
+  auto* sums = reinterpret_cast<int32_t*>(scratch + rows_bytes());
+  find_rows(image, first, count, rows);
+  const int64_t panel = task % panel_tasks_ * panel_block_;
+  for (int64_t i = panel; i < std::min(panel + panel_block_, panels()); ++i)
+    run_panel(arguments, rows, first, count, i, sums);
+}
+
+void ByteConvolution::run(const ByteArguments& arguments, ThreadPool& pool, void* scratch) const {
+  if (problem_.pixels() == 0) return;
+  Image image = image_;
+  image.data = static_cast<const uint8_t*>(arguments.input);
+  char* workers = static_cast<char*>(scratch) + image_bytes();
+  if (copied_) {
+    auto* copy = static_cast<uint8_t*>(scratch);
+    const int64_t lines = problem_.batch * image.extents[0] * image.extents[1];
+    pool.parallel_for(lines, std::max<int64_t>(1, 16384 / (image.extents[2] * image.pixel)),
+                      [&](int64_t begin, int64_t end, int) {
+                        for (int64_t line = begin; line < end; ++line)
+                          copy_line(image.data, line, copy);
+                      });
+    image.data = copy;
+  }
+  pool.parallel_for(row_tasks_ * panel_tasks_, 1, [&](int64_t begin, int64_t end, int worker) {
+    for (int64_t task = begin; task < end; ++task)
+      run_task(image, arguments, task, workers + worker * worker_bytes());
+  });
+}
+
+}  // namespace tenon::cpu

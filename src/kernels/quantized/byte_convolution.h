@@ -1,0 +1,103 @@
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "base/status.h"
+#include "device/cpu/packed_weights.h"
+#include "device/cpu/thread_pool.h"
+#include "kernels/quantized/byte_finish.h"
+
+namespace tenon::cpu {
+
+/// Depth, height, width; problems of fewer axes have leading ones.
+using ByteSpatial = std::array<int64_t, 3>;
+
+/// Longest list of steps.
+inline constexpr int kMaxByteSteps = 16;
+
+/// A convolution of bytes with one group over channels-last images; a matrix product is one of a
+/// single line of pixels, its rows.
+struct ByteProblem {
+  int64_t batch = 1, input_channels = 1, output_channels = 1;
+  ByteSpatial input = {1, 1, 1}, output = {1, 1, 1}, kernel = {1, 1, 1};
+  ByteSpatial stride = {1, 1, 1}, dilation = {1, 1, 1}, pad = {0, 0, 0};
+  bool channels_first = false;     ///< The input is dense NCHW.
+  int64_t input_pixel_stride = 1;  ///< Elements, as is the next.
+  int64_t output_pixel_stride = 1;
+  bool is_signed = false;  ///< The input is i8, else u8.
+  int32_t zero = 0;        ///< The input's zero point, which fills what is around the image.
+
+  std::vector<float> scales, biases;  ///< One a channel.
+  std::vector<ByteStep> steps;
+  ByteType type = ByteType::f32;
+  float inverse = 1.0f, low = 0.0f, high = 0.0f;  ///< See ByteFinish.
+  int32_t output_zero = 0;
+
+  Isa isa = detected_isa();
+  int threads = 1;
+  std::span<const std::byte> packed;  ///< See tenon::Problem.
+
+  int64_t pixels() const { return batch * output[0] * output[1] * output[2]; }
+  int64_t window() const { return kernel[0] * kernel[1] * kernel[2]; }
+};
+
+struct ByteArguments {
+  const void* input;
+  void* output;
+  const ByteStepOperand* operands;  ///< parallel to the problem's steps
+};
+
+/// Gives weight (channel, depth position) where depth runs over kernel positions and, innermost,
+/// input channels.
+using ByteWeights = FunctionRef<int8_t(int64_t column, int64_t position, int64_t channel)>;
+
+/// Each output pixel is a row of a product, whose parts are read where they lie; images whose
+/// channels come first or are no multiple of kByteGroup are copied before.
+class ByteConvolution {
+ public:
+  /// `weights` may be null where they lie packed.
+  static Result<ByteConvolution> prepare(ByteProblem problem, const ByteWeights* weights);
+
+  size_t scratch_bytes() const;
+  std::span<const std::byte> packed() const { return packed_.bytes(); }
+  /// Needs `scratch` of scratch_bytes(), 64-byte aligned.
+  void run(const ByteArguments& arguments, ThreadPool& pool, void* scratch) const;
+
+ private:
+  /// The image that products read.
+  struct Image {
+    const uint8_t* data = nullptr;
+    ByteSpatial extents, pad;
+    int64_t pixel = 0;  ///< Bytes from one pixel to the next.
+  };
+
+  void choose_image();
+  void choose_tasks();
+  void pack(const ByteWeights& weights);
+  void finish_packing();
+  void copy_line(const uint8_t* input, int64_t line, uint8_t* to) const;
+  void find_rows(const Image& image, int64_t first, int64_t count, const uint8_t** rows) const;
+  void run_task(const Image& image, const ByteArguments& arguments, int64_t task,
+                char* scratch) const;
+  void run_panel(const ByteArguments& arguments, const uint8_t* const* rows, int64_t first,
+                 int64_t count, int64_t panel, int32_t* sums) const;
+  int64_t panels() const { return (problem_.output_channels + kBytePanel - 1) / kBytePanel; }
+  int64_t panel_bytes() const { return taps_ * groups_ * kByteGroup * kBytePanel; }
+  int64_t image_bytes() const;
+  size_t rows_bytes() const;
+  size_t worker_bytes() const;
+
+  ByteProblem problem_;
+  const ByteKernel* kernel_ = nullptr;
+  ByteFinishFunction finish_ = nullptr;
+  bool copied_ = false;
+  Image image_;  ///< Without the address.
+  int64_t taps_ = 1, groups_ = 1, taps_wide_ = 1;
+  int64_t row_block_ = 1, row_tasks_ = 1, panel_block_ = 1, panel_tasks_ = 1;
+  PackedWeights packed_;         ///< Panels, then the sum of each column.
+  std::vector<int32_t> starts_;  ///< What the sums of each column begin with.
+  std::vector<uint8_t> zeros_;   ///< A tap outside of the image.
+};
+
+}  // namespace tenon::cpu

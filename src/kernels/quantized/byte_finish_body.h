@@ -1,0 +1,173 @@
+#pragma once
+
+#include <cstring>
+
+#include "kernels/epilogue/finish.h"
+#include "kernels/quantized/byte_finish.h"
+#include "kernels/vector_math/activations.h"
+
+/// The finish over any vector type; included by one source an instruction set. B converts:
+/// B::Vector from_i32(), from_i8(), from_u8() and store().
+namespace tenon::cpu {
+namespace {
+
+namespace vm = vector_math;
+
+template <class B>
+struct RowFinish {
+  using V = typename B::Vector;
+  static constexpr int kVectors = kBytePanel / V::kWidth;
+  using Row = V[kVectors];
+
+  const ByteFinish& t;
+
+  template <class F>
+  [[gnu::always_inline]] static void each(Row& x, F f) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) x[v] = f(x[v], v);
+  }
+
+  /// `count` bytes of row data, readable as a whole panel: themselves, or a copy.
+  [[gnu::always_inline]] const void* whole(const void* from, int64_t size, void* copy) const {
+    if (t.columns == kBytePanel) return from;
+    std::memset(copy, 0, static_cast<size_t>(kBytePanel * size));
+    return std::memcpy(copy, from, static_cast<size_t>(t.columns * size));
+  }
+
+  [[gnu::always_inline]] void load_operand(const ByteStep& s, const ByteStepOperand& o, int64_t r,
+                                           Row& y) const {
+    float copy[kBytePanel];
+    const int64_t size = byte_type_size(s.type);
+    const void* from =
+        s.operand == ByteOperand::columns
+            ? whole(o.data, 4, copy)
+            : whole(static_cast<const char*>(o.data) + r * o.row_stride * size, size, copy);
+    if (s.type == ByteType::f32) {
+      each(y, [&](V, int v) { return V::load(static_cast<const float*>(from) + v * V::kWidth); });
+      return;
+    }
+    const V zero = V::broadcast(s.operand_zero), scale = V::broadcast(s.operand_scale);
+    if (s.type == ByteType::i8)
+      each(y, [&](V, int v) {
+        return (B::from_i8(static_cast<const int8_t*>(from) + v * V::kWidth) - zero) * scale;
+      });
+    else
+      each(y, [&](V, int v) {
+        return (B::from_u8(static_cast<const uint8_t*>(from) + v * V::kWidth) - zero) * scale;
+      });
+  }
+
+  template <PointwiseFunction F>
+  static void unary(const ByteStep& s, Row& x) {
+    each(x, [&](V a, int) { return vm::apply_unary(F, a, s.alpha, s.beta); });
+  }
+  template <PointwiseFunction F>
+  static void binary(const ByteStep& s, Row& x, const Row& y) {
+    each(x, [&](V a, int v) {
+      return s.operand_first ? vm::apply_binary(F, y[v], a) : vm::apply_binary(F, a, y[v]);
+    });
+  }
+  static void scalar(const ByteStep& s, Row& x, const Row& y) {
+    each(x, [&](V value, int v) {
+      float a[V::kWidth], b[V::kWidth];
+      value.store(a);
+      y[v].store(b);
+      for (int i = 0; i < V::kWidth; ++i)
+        a[i] = s.operand_first ? apply_scalar(s.function, b[i], a[i], s.alpha, s.beta)
+                               : apply_scalar(s.function, a[i], b[i], s.alpha, s.beta);
+      return V::load(a);
+    });
+  }
+
+  [[gnu::noinline]] void function(const ByteStep& s, const ByteStepOperand& o, int64_t r,
+                                  Row& x) const {
+    Row y = {};
+    if (s.operand != ByteOperand::none) load_operand(s, o, r, y);
+    switch (s.function) {
+#define TENON_UNARY(name)           \
+  case PointwiseFunction::k_##name: \
+    return unary<PointwiseFunction::k_##name>(s, x);
+      TENON_UNARY(leaky_relu)
+      TENON_UNARY(sigmoid)
+      TENON_UNARY(hard_sigmoid)
+      TENON_UNARY(hard_swish)
+      TENON_UNARY(swish)
+      TENON_UNARY(gelu_erf)
+      TENON_UNARY(gelu_tanh)
+      TENON_UNARY(tanh)
+#undef TENON_UNARY
+#define TENON_BINARY(name)          \
+  case PointwiseFunction::k_##name: \
+    return binary<PointwiseFunction::k_##name>(s, x, y);
+      TENON_BINARY(sub)
+      TENON_BINARY(mul)
+      TENON_BINARY(div)
+      TENON_BINARY(max)
+      TENON_BINARY(min)
+#undef TENON_BINARY
+      default:
+        return scalar(s, x, y);
+    }
+  }
+
+  [[gnu::always_inline]] static V rounded(V x, float inverse, float low, float high) {
+    return round(min(max(x * V::broadcast(inverse), V::broadcast(low)), V::broadcast(high)));
+  }
+
+  [[gnu::always_inline]] void step(const ByteStep& s, const ByteStepOperand& o, int64_t r,
+                                   Row& x) const {
+    switch (s.kind) {
+      case ByteStep::Kind::clamp:
+        return each(
+            x, [&](V a, int) { return min(max(a, V::broadcast(s.low)), V::broadcast(s.high)); });
+      case ByteStep::Kind::round:
+        return each(x, [&](V a, int) {
+          return rounded(a, s.inverse, s.low, s.high) * V::broadcast(s.scale);
+        });
+      case ByteStep::Kind::add: {
+        Row y;
+        load_operand(s, o, r, y);
+        return each(x, [&](V a, int v) { return a + y[v]; });
+      }
+      case ByteStep::Kind::function:
+        return function(s, o, r, x);
+    }
+  }
+
+  [[gnu::always_inline]] void store(Row& x, int64_t r) const {
+    if (t.type == ByteType::f32) {
+      float* to = static_cast<float*>(t.output) + r * t.output_stride;
+      for (int v = 0; v < kVectors; ++v) {
+        const int64_t left = t.columns - v * V::kWidth;
+        if (left >= V::kWidth)
+          x[v].store(to + v * V::kWidth);
+        else if (left > 0)
+          x[v].store(to + v * V::kWidth, static_cast<int>(left));
+      }
+      return;
+    }
+    uint8_t* to = static_cast<uint8_t*>(t.output) + r * t.output_stride;
+    uint8_t copy[kBytePanel];
+    uint8_t* bytes = t.columns == kBytePanel ? to : copy;
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v)
+      B::store(bytes + v * V::kWidth, rounded(x[v], t.inverse, t.low, t.high), t.zero);
+    if (bytes == copy) std::memcpy(to, copy, static_cast<size_t>(t.columns));
+  }
+
+  void run() const {
+    for (int64_t r = 0; r < t.rows; ++r) {
+      Row x;
+      each(x, [&](V, int v) {
+        const int at = v * V::kWidth;
+        return fma(B::from_i32(t.sums + r * kBytePanel + at), V::load(t.scales + at),
+                   V::load(t.biases + at));
+      });
+      for (size_t i = 0; i < t.steps.size(); ++i) step(t.steps[i], t.operands[i], r, x);
+      store(x, r);
+    }
+  }
+};
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,14 @@
+#include "kernels/quantized/byte_product.h"
+
+namespace tenon::cpu {
+
+const ByteKernel& byte_kernel(Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::avx512 && has_byte_products()) return kByteKernelAvx512Vnni;
+  if (isa >= Isa::avx2) return kByteKernelAvx2;
+#endif
+  (void)isa;
+  return kByteKernelGeneric;
+}
+
+}  // namespace tenon::cpu

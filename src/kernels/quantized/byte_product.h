@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+
+#include "device/cpu/isa.h"
+
+/// Products of bytes, summed in 32-bit integers.
+namespace tenon::cpu {
+
+/// Columns of the weights that lie side by side.
+inline constexpr int64_t kBytePanel = 32;
+/// Neighbours along the depth that are multiplied at once.
+inline constexpr int64_t kByteGroup = 4;
+
+/// A tile of up to max_rows rows and kBytePanel columns. The depth is cut into taps of `groups`
+/// groups each; weights are packed [tap][group][column][kByteGroup], i8.
+struct ByteTile {
+  const uint8_t* const* rows_of_taps;  ///< Address of row r in tap t: [t * tap_stride + r].
+  int64_t tap_stride = 0;
+  int64_t taps = 0, groups = 0;
+  uint32_t flip = 0;  ///< 0x80808080 turns i8 into u8.
+  const int8_t* weights;
+  const int32_t* start;  ///< What the sums of each column begin with.
+  int rows = 0;
+  int32_t* sums;  ///< rows x kBytePanel
+};
+
+struct ByteKernel {
+  int max_rows;
+  void (*run)(const ByteTile& tile);
+};
+/// The best for this instruction set.
+const ByteKernel& byte_kernel(Isa isa);
+
+extern const ByteKernel kByteKernelGeneric, kByteKernelAvx2, kByteKernelAvx512Vnni;
+
+}  // namespace tenon::cpu

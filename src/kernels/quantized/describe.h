@@ -1,0 +1,27 @@
+#pragma once
+
+#include "kernels/quantized/byte_convolution.h"
+#include "kernels/quantized_region.h"
+
+namespace tenon::cpu {
+
+/// A quantized region in the kernels' terms.
+struct ByteDescription {
+  /// Where a step's operand comes from.
+  struct Operand {
+    int input = -1;  ///< problem input, or -1
+    int64_t row_stride = 0;
+    std::vector<float> columns;  ///< constants of one number a column
+  };
+  ByteProblem problem;
+  std::vector<Operand> operands;  ///< parallel to the steps
+  int input = 0, weights = 1;     ///< problem inputs
+  int weight_zero = -1;
+  bool weights_across = false;  ///< a matmul's, depth first
+};
+
+/// Fails, with the reason, where the region is another one.
+Result<ByteDescription> describe_byte_convolution(const Problem& problem);
+Result<ByteDescription> describe_byte_matmul(const Problem& problem);
+
+}  // namespace tenon::cpu

@@ -1,0 +1,109 @@
+#include "kernels/quantized/describe.h"
+
+namespace tenon::tactics {
+namespace {
+
+class ByteKernelOfPlan final : public Kernel {
+ public:
+  ByteKernelOfPlan(cpu::ByteConvolution convolution, cpu::ByteDescription description)
+      : convolution_(std::move(convolution)), d_(std::move(description)) {}
+
+  Status run(const LaunchArguments& arguments) const override {
+    if (arguments.queue.pool->threads() > d_.problem.threads)
+      return internal_error("a kernel made for {} threads runs on {}", d_.problem.threads,
+                            arguments.queue.pool->threads());
+    cpu::ByteStepOperand operands[cpu::kMaxByteSteps];
+    for (size_t i = 0; i < d_.operands.size(); ++i) {
+      const cpu::ByteDescription::Operand& from = d_.operands[i];
+      operands[i] = {from.input >= 0 ? arguments.inputs[from.input] : from.columns.data(),
+                     from.row_stride};
+    }
+    convolution_.run({arguments.inputs[d_.input], arguments.outputs[0], operands},
+                     *arguments.queue.pool, arguments.workspace);
+    return {};
+  }
+  size_t workspace_bytes() const override { return convolution_.scratch_bytes(); }
+  bool uses_input(int input) const override {
+    if (input == d_.input) return true;
+    for (const cpu::ByteDescription::Operand& operand : d_.operands)
+      if (operand.input == input) return true;
+    return false;
+  }
+  std::span<const std::byte> packed() const override { return convolution_.packed(); }
+  bool packs_input(int input) const override { return input == d_.weights; }
+
+ private:
+  cpu::ByteConvolution convolution_;
+  cpu::ByteDescription d_;
+};
+
+/// The contents of the weights, without their zero point.
+struct Weights {
+  const Tensor& tensor;
+  int64_t window, channels, columns;
+  int64_t zero = 0;
+  bool across = false;
+
+  int8_t at(int64_t column, int64_t position, int64_t channel) const {
+    const int64_t index =
+        across ? channel * columns + column : (column * channels + channel) * window + position;
+    const auto* bytes = reinterpret_cast<const uint8_t*>(tensor.bytes());
+    const int64_t value = tensor.type() == DataType::kInt8 ? static_cast<int8_t>(bytes[index])
+                                                           : int64_t{bytes[index]};
+    return static_cast<int8_t>(value - zero);
+  }
+};
+
+Support support_of(const Result<cpu::ByteDescription>& description) {
+  return description.ok() ? Support{} : Support::no(description.error().message);
+}
+
+Result<std::unique_ptr<Kernel>> make(const Problem& problem, cpu::ByteDescription d) {
+  const Tensor& tensor = *problem.input(d.weights).constant;
+  Weights weights{tensor, d.problem.window(), d.problem.input_channels, d.problem.output_channels};
+  weights.across = d.weights_across;
+  if (d.weight_zero >= 0) weights.zero = problem.input(d.weight_zero).constant->as_int64(0);
+  const auto get = [&](int64_t n, int64_t position, int64_t c) {
+    return weights.at(n, position, c);
+  };
+  const cpu::ByteWeights source(get);
+  TENON_ASSIGN(
+      cpu::ByteConvolution convolution,
+      cpu::ByteConvolution::prepare(d.problem, tensor.bytes() == nullptr ? nullptr : &source));
+  return std::unique_ptr<Kernel>(
+      std::make_unique<ByteKernelOfPlan>(std::move(convolution), std::move(d)));
+}
+
+}  // namespace
+
+namespace quantized_conv {
+
+Support supports(const Problem& problem) {
+  return support_of(cpu::describe_byte_convolution(problem));
+}
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(cpu::ByteDescription description, cpu::describe_byte_convolution(problem));
+  return make(problem, std::move(description));
+}
+
+}  // namespace quantized_conv
+
+namespace quantized_matmul {
+
+Support supports(const Problem& problem) {
+  return support_of(cpu::describe_byte_matmul(problem));
+}
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(cpu::ByteDescription description, cpu::describe_byte_matmul(problem));
+  return make(problem, std::move(description));
+}
+
+}  // namespace quantized_matmul
+
+}  // namespace tenon::tactics

@@ -1,0 +1,103 @@
+#include "kernels/quantized_region.h"
+
+#include "ops/math.h"
+#include "ops/nn.h"
+#include "ops/structure.h"
+
+namespace tenon {
+namespace {
+
+/// Index of the body input that `value` is, or -1.
+int body_input(const Value* value) {
+  return value != nullptr && value->producer() == nullptr ? value->index() : -1;
+}
+
+/// Scale and zero point of a Quantize or Dequantize.
+Result<Scaling> scaling_of(const Problem& problem, const Node& node) {
+  Scaling scaling{body_input(node.input(1)), body_input(node.input(2))};
+  if (scaling.scale < 0 || problem.input(scaling.scale).constant == nullptr)
+    return unsupported("a scale that is not constant");
+  if (node.has_input(2) && (scaling.zero < 0 || problem.input(scaling.zero).constant == nullptr))
+    return unsupported("a zero point that is not constant");
+  return scaling;
+}
+
+/// An operand that is dequantized inside the region.
+Status bytes_operand(const Problem& problem, const Value* value, int& input, Scaling& scaling) {
+  const Node* node = value == nullptr ? nullptr : value->producer();
+  if (node == nullptr || !node->is<Dequantize>() || body_input(node->input(0)) < 0)
+    return unsupported("an operand that is not dequantized in the region");
+  input = body_input(node->input(0));
+  TENON_ASSIGN(scaling, scaling_of(problem, *node));
+  return {};
+}
+
+Result<QuantizedStep> function_step(const Problem& problem, const Node& node,
+                                    const Value* running) {
+  const auto* pointwise = node.as<Pointwise>();
+  if (pointwise == nullptr) return unsupported("{} in a quantized region", node.op->name());
+  QuantizedStep step;
+  step.function = {pointwise->function, pointwise->alpha, pointwise->beta, -1, false};
+  if (node.inputs().size() == 1) return step;
+  if (node.inputs().size() > 2 || node.input(0) == node.input(1))
+    return unsupported("{} in the region is not a step of a chain", node.op->name());
+  step.function.value_is_second = node.input(1) == running;
+  const Value* operand = node.input(step.function.value_is_second ? 0 : 1);
+  step.function.operand = body_input(operand);
+  if (step.function.operand >= 0) return step;
+  step.scaling.emplace();
+  TENON_TRY(bytes_operand(problem, operand, step.function.operand, *step.scaling));
+  return step;
+}
+
+/// The steps from the anchor to the output of the body.
+Status follow(const Problem& problem, const Graph& body, QuantizedRegion& region) {
+  const Value* running = region.anchor->output();
+  while (running != body.outputs()[0]) {
+    if (running->uses().size() != 1) return unsupported("the region is not a chain");
+    const Node& next = *running->uses()[0].node;
+    if (!next.is<Quantize>()) {
+      TENON_ASSIGN(QuantizedStep step, function_step(problem, next, running));
+      region.steps.push_back(step);
+      running = next.output();
+      continue;
+    }
+    TENON_ASSIGN(const Scaling scaling, scaling_of(problem, next));
+    running = next.output();
+    if (running == body.outputs()[0]) {
+      region.output = scaling;
+      break;
+    }
+    if (running->uses().size() != 1 || !running->uses()[0].node->is<Dequantize>())
+      return unsupported("bytes inside the region");
+    QuantizedStep step{.rounds = true, .rounded_type = running->type.type};
+    step.scaling = scaling;
+    region.steps.push_back(step);
+    running = running->uses()[0].node->output();
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<QuantizedRegion> quantized_region(const Problem& problem) {
+  const Node& node = *problem.node;
+  if (!node.is<Fused>()) return unsupported("no region");
+  const Graph& body = *node.bodies[0];
+  if (body.outputs().size() != 1)
+    return unsupported("the region has {} outputs", body.outputs().size());
+  QuantizedRegion region;
+  for (const auto& inner : body.nodes())
+    if (inner->is<Conv>() || inner->is<MatMul>()) region.anchor = inner.get();
+  if (region.anchor == nullptr) return unsupported("no convolution or matmul in the region");
+  TENON_TRY(bytes_operand(problem, region.anchor->input(0), region.x, region.x_scaling));
+  TENON_TRY(bytes_operand(problem, region.anchor->input(1), region.weights, region.weight_scaling));
+  if (region.anchor->has_input(2)) {
+    region.bias = body_input(region.anchor->input(2));
+    if (region.bias < 0) return unsupported("a bias that is computed inside the region");
+  }
+  TENON_TRY(follow(problem, body, region));
+  return region;
+}
+
+}  // namespace tenon

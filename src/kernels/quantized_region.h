@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "kernels/region.h"
+
+namespace tenon {
+
+/// Scale and zero point of a tensor: problem inputs, constants; -1: a zero point of 0.
+struct Scaling {
+  int scale = -1, zero = -1;
+};
+
+/// One step behind the anchor of a quantized region.
+struct QuantizedStep {
+  /// Rounds to bytes and back, with the scaling below; else a scalar function.
+  bool rounds = false;
+  DataType rounded_type = DataType::kInt8;
+  RegionStep function;
+  /// That of the function's operand, where it is dequantized on the way.
+  std::optional<Scaling> scaling;
+};
+
+/// What the pass fuse_quantized makes: a convolution or matmul of dequantized bytes, steps over its
+/// output, and mostly a quantization.
+struct QuantizedRegion {
+  const Node* anchor = nullptr;  ///< Carries the attributes.
+  int x = -1, weights = -1;      ///< Problem inputs: bytes.
+  Scaling x_scaling, weight_scaling;
+  int bias = -1;  ///< The convolution's own.
+  std::vector<QuantizedStep> steps;
+  std::optional<Scaling> output;  ///< Absent: the result is f32.
+};
+
+/// Fails, with the reason, for other nodes.
+Result<QuantizedRegion> quantized_region(const Problem& problem);
+
+}  // namespace tenon
