@@ -16,12 +16,40 @@ constexpr int kBlock = 128;
 namespace cuda_depthwise {
 namespace {
 
+/// Registers of a thread that takes several rows: weights, results, two rows of input.
+int64_t registers_of(const DeviceWindow& w, int64_t tile, int64_t vector) {
+  const int64_t live = blocks_for((w.kernel[1] - 1) * w.dilation[1] + 1, w.stride[1]);
+  const int64_t span = (tile - 1) * w.stride[2] + (w.kernel[2] - 1) * w.dilation[2] + 1;
+  return w.kernel[1] * w.kernel[2] * vector + live * tile * vector + span * vector + 28;
+}
+
+/// Several rows a thread, where that leaves enough threads.
+void add_tall_tiles(const Problem& problem, const DeviceConvolution& d,
+                    std::vector<std::string>& configs) {
+  const int64_t results = problem.output().count();
+  for (const int64_t rows : {4, 7})
+    for (const int64_t tile : {2, 4, 7})
+      for (const int64_t vector : {2, 4, 8}) {
+        const int64_t registers = registers_of(d.window, tile, vector);
+        const int64_t height = d.window.output[1], width = d.window.output[2];
+        const int64_t padded = blocks_for(height, rows) * rows * blocks_for(width, tile) * tile;
+        if (padded * 5 > height * width * 6 || registers > 150 || registers < 70) continue;
+        if (results / (rows * tile * vector) < int64_t{64} * multiprocessors(problem)) continue;
+        configs.push_back(fmt::format("tile={},vector={},rows={}", tile, vector, rows));
+      }
+}
+
 /// Small problems need many threads, large ones many results a thread.
 std::vector<std::string> tile_configs(const Problem& problem) {
+  std::vector<std::string> configs;
   if (problem.output().count() > int64_t{1} << 21)
-    return {"tile=4,vector=8", "tile=2,vector=8", "tile=4,vector=4", "tile=2,vector=4"};
-  return {"tile=1,vector=4", "tile=1,vector=2", "tile=1,vector=8", "tile=2,vector=4",
-          "tile=2,vector=8"};
+    configs = {"tile=4,vector=8", "tile=2,vector=8", "tile=4,vector=4", "tile=2,vector=4"};
+  else
+    configs = {"tile=1,vector=4", "tile=1,vector=2", "tile=1,vector=8", "tile=2,vector=4",
+               "tile=2,vector=8"};
+  const auto d = describe_device_convolution(problem);
+  if (d.ok()) add_tall_tiles(problem, *d, configs);
+  return configs;
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
@@ -40,8 +68,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   const int vector = std::min(
       {pack_width(channels, x), pack_width(memory_loop(x), x), pack_width(loop, y), widest});
   const int64_t tile = config_number(config, "tile").value_or(2);
-  const int64_t tasks = y.extents[0] * d.window.output[1] * blocks_for(d.window.output[2], tile) *
-                        (d.out_channels / vector);
+  const int64_t rows = config_number(config, "rows").value_or(1);
+  const int64_t tasks = y.extents[0] * blocks_for(d.window.output[1], rows) *
+                        blocks_for(d.window.output[2], tile) * (d.out_channels / vector);
   KernelCode code;
   begin_code(code, problem);
   code.type("X", x.type);
@@ -52,13 +81,15 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   code.constant("kChannels", d.out_channels);
   code.constant("kVector", vector);
   code.constant("kTile", tile);
+  code.constant("kRows", rows);
+  code.constant("kBlocksTogether", registers_of(d.window, tile, vector) > 140 ? 2 : 3);
   code.constant("kTasks", tasks);
   code.constant("kBlock", kBlock);
   code.located("YAt", loop, y);
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, d.region, loop, d.bias));
   JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"conv/depthwise.cu"}));
+  TENON_TRY(set_source(launch, code, {rows > 1 ? "conv/depthwise_rows.cu" : "conv/depthwise.cu"}));
   launch.grid[0] = blocks_for(tasks, kBlock);
   launch.block[0] = kBlock;
   launch.add(JitArgument::input(d.input));
