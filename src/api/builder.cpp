@@ -64,6 +64,18 @@ Result<Backend> chosen_backend(const BuilderConfig& config, int32_t max_threads,
   return cpu_backend(max_threads);
 }
 
+/// Which tactics the configuration's sources leave; null for all.
+std::function<bool(const Tactic&)> allowed_tactics(const BuilderConfig& config) {
+  const bool dnn = config.takes_from(TacticSource::kCUDNN);
+  const bool blas =
+      config.takes_from(TacticSource::kCUBLAS) || config.takes_from(TacticSource::kCUBLAS_LT);
+  if (dnn && blas) return nullptr;
+  return [dnn, blas](const Tactic& tactic) {
+    const auto is_of = [&](const char* word) { return tactic.name.ends_with(word); };
+    return (dnn || !is_of(".cudnn")) && (blas || !is_of(".lt"));
+  };
+}
+
 /// Plans with plugins need their creators, where they are built and where they are run.
 Status find_creators(const Graph& graph) {
   for (const auto& node : graph.nodes()) {
@@ -123,6 +135,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
     request.profiles.push_back(dynamic_cast<const OptimizationProfile*>(profile)->profile());
   TENON_ASSIGN(request.backend, chosen_backend(*settings, max_threads_, *reporter_));
   TENON_TRY(request.backend.device->activate());
+  for (const std::string& note : request.backend.notes) reporter_->warning("{}", note);
   const bool strongly_typed = definition->getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   request.passes = pass_options(*settings, *request.backend.device, strongly_typed, *reporter_);
   keep_precisions(*settings, *definition, request.passes);
@@ -136,6 +149,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   request.select.fail_on_cache_miss = settings->getFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
   request.select.workspace_limit = settings->getMemoryPoolLimit(MemoryPoolType::kWORKSPACE);
   request.select.progress = progress.for_kernels();
+  request.select.allowed = allowed_tactics(*settings);
   const std::map<std::string, std::string> recipe_settings =
       refittable ? recipe_of(request.passes) : std::map<std::string, std::string>();
   TimingCache own;

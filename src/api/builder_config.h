@@ -53,7 +53,12 @@ class BuilderConfig final : public IBuilderConfig {
   TacticSources getTacticSources() const noexcept override { return tactic_sources_; }
   bool setTacticSources(TacticSources value) noexcept override {
     tactic_sources_ = value;
+    sources_given_ = true;
     return true;
+  }
+  /// False for sources that the application left out; without its word all are used.
+  bool takes_from(TacticSource source) const {
+    return !sources_given_ || (tactic_sources_ & bit(source)) != 0;
   }
   int32_t getBuilderOptimizationLevel() noexcept override { return builder_optimization_level_; }
   void setBuilderOptimizationLevel(int32_t value) noexcept override {
@@ -178,6 +183,7 @@ class BuilderConfig final : public IBuilderConfig {
   IAlgorithmSelector* algorithm_selector_ = nullptr;
   QuantizationFlags quantization_flags_ = 0;
   TacticSources tactic_sources_ = kDefaultTacticSources;
+  bool sources_given_ = false;
   int32_t builder_optimization_level_ = 3;
   HardwareCompatibilityLevel hardware_compatibility_level_ = HardwareCompatibilityLevel::kNONE;
   int32_t max_aux_streams_ = -1;

@@ -15,6 +15,8 @@ namespace tenon {
 struct Backend {
   std::shared_ptr<Device> device;
   std::span<const Tactic> tactics;
+  /// What is missing of the device's libraries, and what to try: one sentence each.
+  std::vector<std::string> notes = {};
   bool allow_tf32 = false;  ///< Matrix units may round f32 operands to tf32.
 
   /// The row of that name, or null.

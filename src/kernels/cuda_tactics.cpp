@@ -1,7 +1,10 @@
 // The table of all families, and what libtenon_cuda exports.
 #include <cstring>
 
+#include "device/cuda/cublaslt.h"
 #include "device/cuda/cuda_device.h"
+#include "device/cuda/cudnn.h"
+#include "device/cuda/nvrtc.h"
 #include "device/described_device.h"
 #include "kernels/open_cuda.h"
 
@@ -36,6 +39,11 @@ constexpr Tactic kTrials[] = {
 #include "kernels/cuda_trial_tactics.def"
 };
 
+template <class Library>
+void add_note(const Result<Library>& library, Backend& backend) {
+  if (!library.ok()) backend.notes.push_back(library.error().message);
+}
+
 Result<Backend> open(int ordinal, const DeviceProperties* described, const char* stamp) {
   if (std::strcmp(stamp, kOpenCudaStamp) != 0)
     return user_error("libtenon_cuda and libtenon come from different builds ({}; {})",
@@ -43,7 +51,11 @@ Result<Backend> open(int ordinal, const DeviceProperties* described, const char*
   if (described != nullptr)
     return Backend{std::make_shared<DescribedDevice>(*described), cuda_tactics()};
   TENON_ASSIGN(std::shared_ptr<Device> device, cuda::CudaDevice::open(ordinal));
-  return Backend{std::move(device), cuda_tactics()};
+  Backend backend{std::move(device), cuda_tactics()};
+  add_note(cuda::load_cudnn(), backend);
+  add_note(cuda::load_cublaslt(), backend);
+  add_note(cuda::load_nvrtc(), backend);
+  return backend;
 }
 
 }  // namespace

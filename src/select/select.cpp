@@ -96,6 +96,11 @@ class Selector {
     return shortlist;
   }
 
+  /// Kernels that take anything of their operator, and slowly: they are not worth timing.
+  bool is_last_resort(const Tactic& tactic) const {
+    return &tactic == &backend_.tactics.back() || tactic.name.ends_with(".formula");
+  }
+
   Shortlist make_shortlist(const Problem& problem) const {
     Shortlist list;
     list.made = true;
@@ -104,7 +109,7 @@ class Selector {
       const Support support = tactic.supports(problem);
       if (!support) {
         list.unfit.push_back({std::string(tactic.name), -1, support.reason});
-      } else if (&tactic == &backend_.tactics.back() && !list.fitting.empty()) {
+      } else if (is_last_resort(tactic) && !list.fitting.empty()) {
         list.unfit.push_back({std::string(tactic.name), -1, "only where nothing else fits"});
       } else {
         for (const std::string& config : configs_of(tactic, problem))
@@ -129,7 +134,8 @@ class Selector {
     const std::string all = problem_key(problem) + "|";
     if (!configs.empty() || !cache_.find_prefix(all).empty()) return configs;
     std::string first = tactic.configs(problem).front();
-    if (options_.level == 0 || tactic.create(problem, first).ok()) configs.push_back(std::move(first));
+    if (options_.level == 0 || tactic.create(problem, first).ok())
+      configs.push_back(std::move(first));
     return configs;
   }
 

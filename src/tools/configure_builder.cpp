@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "tenon/device.h"
 #include "tenon/passes.h"
 #include "tenon/self_check.h"
@@ -93,6 +97,34 @@ void set_verbosity(IBuilderConfig& config, const std::string& word, Console& con
                                                 : ProfilingVerbosity::kLAYER_NAMES_ONLY);
 }
 
+/// "+CUBLAS,-CUDNN": added to, or left out of, all.
+Status set_sources(IBuilderConfig& config, const Arguments& arguments) {
+  using nvinfer1::TacticSource;
+  if (!arguments.has(OptionId::tacticSources)) return {};
+  constexpr std::pair<std::string_view, TacticSource> kSources[] = {
+      {"CUBLAS", TacticSource::kCUBLAS},
+      {"CUBLAS_LT", TacticSource::kCUBLAS_LT},
+      {"CUDNN", TacticSource::kCUDNN},
+      {"EDGE_MASK_CONVOLUTIONS", TacticSource::kEDGE_MASK_CONVOLUTIONS},
+      {"JIT_CONVOLUTIONS", TacticSource::kJIT_CONVOLUTIONS}};
+  const std::string text = arguments.text(OptionId::tacticSources);
+  nvinfer1::TacticSources sources = (1U << std::size(kSources)) - 1;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    const auto source = std::find_if(std::begin(kSources), std::end(kSources), [&](const auto& s) {
+      return word.size() > 1 && s.first == word.substr(1);
+    });
+    if (source == std::end(kSources) || (word[0] != '+' && word[0] != '-'))
+      return user_error("--tacticSources: '{}' is not + or - and the name of a source", word);
+    const nvinfer1::TacticSources bit = 1U << static_cast<uint32_t>(source->second);
+    sources = word[0] == '+' ? sources | bit : sources & ~bit;
+  }
+  config.setTacticSources(sources);
+  return {};
+}
+
 Status set_device(IBuilderConfig& config, const Arguments& arguments) {
   setBuildDevice(config, chosen_device(arguments));
   if (!arguments.has(OptionId::deviceDescription)) return {};
@@ -124,6 +156,7 @@ Status configure_builder(nvinfer1::IBuilder& builder, IBuilderConfig& config,
   if (!disablePasses(config, arguments.text(OptionId::disablePass).c_str(), logger)) {
     return user_error("--disablePass={} names no pass", arguments.text(OptionId::disablePass));
   }
+  TENON_TRY(set_sources(config, arguments));
   TENON_TRY(set_device(config, arguments));
   keepUnfused(config, arguments.text(OptionId::noFuse).c_str());
   const int64_t cost = arguments.integer(OptionId::selfCheckCost);

@@ -5,9 +5,14 @@
 namespace tenon::cuda {
 namespace {
 
+constexpr char kRemedy[] =
+    "install cuBLAS 12 or 13 (on PyPI: nvidia-cublas), or name the folder above its lib in "
+    "TENON_CUDA_PATH; without it our own kernels compute";
+
 Result<CublasLt> open_cublaslt() {
-  TENON_ASSIGN(const SharedLibrary library,
-               SharedLibrary::open({"libcublasLt.so.13", "libcublasLt.so.12"}));
+  TENON_ASSIGN(
+      const SharedLibrary library,
+      SharedLibrary::open("cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}, kRemedy));
   CublasLt table;
 #define TENON_FUNCTION(name) TENON_CUDA_LOAD(library, table, name)
 #include "device/cuda/cublaslt.def"

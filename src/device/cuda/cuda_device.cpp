@@ -45,7 +45,6 @@ Result<std::shared_ptr<CudaDevice>> CudaDevice::open(int ordinal) {
 }
 
 CudaDevice::~CudaDevice() {
-  attachments_.clear();
   // While the context is there.
   attachments_.clear();
   modules_.clear();
@@ -94,8 +93,10 @@ Result<DeviceBuffer> CudaDevice::allocate(size_t bytes) {
   CUdeviceptr memory = 0;
   const CUresult code = driver().cuMemAlloc(&memory, std::max<size_t>(bytes, 1));
   if (code == CUDA_ERROR_OUT_OF_MEMORY)
-    return resource_error("{} bytes could not be allocated on {}: its memory is used up", bytes,
-                          properties_.name);
+    return resource_error(
+        "{} bytes could not be allocated on {}: its memory is used up; use smaller batches, fewer "
+        "contexts or a lower workspace limit, or free memory of other programs",
+        bytes, properties_.name);
   if (code != CUDA_SUCCESS) return driver_error(code, "cuMemAlloc");
   return DeviceBuffer(reinterpret_cast<void*>(memory),
                       [](void* p) { driver().cuMemFree(address(p)); });

@@ -14,6 +14,10 @@ constexpr Refusal kRefused[] = {
 #include "device/cuda/refused_cudnn.def"
 };
 
+constexpr char kRemedy[] =
+    "install cuDNN 9 (on PyPI: nvidia-cudnn-cu13), or name the folder above its lib in "
+    "TENON_CUDA_PATH; without it our own kernels compute";
+
 std::string version_text(size_t version) {
   return fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
@@ -30,7 +34,8 @@ Status check_version(const SharedLibrary& library) {
 }
 
 Result<Cudnn> open_cudnn() {
-  TENON_ASSIGN(const SharedLibrary library, SharedLibrary::open({"libcudnn.so.9"}, check_version));
+  TENON_ASSIGN(const SharedLibrary library,
+               SharedLibrary::open("cuDNN", {"libcudnn.so.9"}, kRemedy, check_version));
   Cudnn table;
 #define TENON_FUNCTION(name) TENON_CUDA_LOAD(library, table, name)
 #include "device/cuda/cudnn.def"

@@ -6,7 +6,9 @@ namespace tenon::cuda {
 namespace {
 
 Result<Driver> open_driver() {
-  TENON_ASSIGN(const SharedLibrary library, SharedLibrary::open({"libcuda.so.1"}));
+  TENON_ASSIGN(const SharedLibrary library,
+               SharedLibrary::open("the NVIDIA driver", {"libcuda.so.1"},
+                                   "install it, or run where there is an NVIDIA GPU"));
   Driver table;
 #define TENON_FUNCTION(name) TENON_CUDA_LOAD(library, table, name)
 #include "device/cuda/driver.def"
@@ -35,12 +37,39 @@ const Driver& driver() {
   return *opened();
 }
 
+namespace {
+
+/// What to try; empty where the driver's own words say it.
+const char* remedy_of(CUresult code) {
+  switch (code) {
+    case CUDA_ERROR_OUT_OF_MEMORY:
+      return "; use smaller batches, fewer contexts or a lower workspace limit, or free memory of "
+             "other programs";
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+      return "; a kernel of this process failed and the GPU takes no more work from it: start it "
+             "again, with compute-sanitizer to see which kernel";
+    case CUDA_ERROR_NO_BINARY_FOR_GPU:
+    case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+    case CUDA_ERROR_INVALID_PTX:
+      return "; the driver is older than the run-time compiler: update the driver, or use an older "
+             "NVRTC";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
 Error driver_error(CUresult code, const char* call) {
   const char *name = nullptr, *text = nullptr;
   driver().cuGetErrorName(code, &name);
   driver().cuGetErrorString(code, &text);
-  return resource_error("{}: {} ({})", call, text == nullptr ? "unknown error" : text,
-                        name == nullptr ? std::to_string(static_cast<int>(code)) : name);
+  return resource_error("{}: {} ({}){}", call, text == nullptr ? "unknown error" : text,
+                        name == nullptr ? std::to_string(static_cast<int>(code)) : name,
+                        remedy_of(code));
 }
 
 }  // namespace tenon::cuda

@@ -21,8 +21,9 @@ Result<SharedLibrary> SharedLibrary::try_open(const std::string& file, int flags
   return std::move(status).error();
 }
 
-Result<SharedLibrary> SharedLibrary::open(std::initializer_list<const char*> names,
-                                          const Check& check) {
+Result<SharedLibrary> SharedLibrary::open(const char* title,
+                                          std::initializer_list<const char*> names,
+                                          const char* remedy, const Check& check) {
   for (const char* name : names)
     if (auto library = try_open(name, RTLD_NOLOAD, check); library.ok()) return library;
   // Installations that were named or come with Python packages fit together; what the loader finds
@@ -40,7 +41,7 @@ Result<SharedLibrary> SharedLibrary::open(std::initializer_list<const char*> nam
     if (library.ok()) return library;
     reasons += fmt::format("; {}", library.error().message);
   }
-  return resource_error("{} was not found{}", *names.begin(), reasons);
+  return resource_error("{} cannot be used: {}. The files tried{}", title, remedy, reasons);
 }
 
 void* SharedLibrary::find(const char* symbol) const {

@@ -15,10 +15,10 @@ class SharedLibrary {
   using Check = std::function<Status(const SharedLibrary&)>;
   /// The first of the file names ("libnvrtc.so.13", "libnvrtc.so.12") that can be opened and passes
   /// the check: one that the process has open already, then those in the folders of
-  /// base/environment.h, then what the dynamic loader finds. The error says what was wrong with
-  /// each.
-  static Result<SharedLibrary> open(std::initializer_list<const char*> names,
-                                    const Check& check = {});
+  /// base/environment.h, then what the dynamic loader finds. The error says what `title` ("cuDNN")
+  /// is missing, what was wrong with each file, and `remedy`, what to try.
+  static Result<SharedLibrary> open(const char* title, std::initializer_list<const char*> names,
+                                    const char* remedy, const Check& check = {});
 
   /// The function of that name, or null.
   void* find(const char* symbol) const;

@@ -14,6 +14,8 @@ namespace tenon {
 struct Formula {
   std::string file;  ///< "generic/lrn.cu".
   std::string constants;
+  bool saturates = true;   ///< What is too large for a narrow float becomes its largest number.
+  int power_rounding = 0;  ///< Of powers of two: 0 up, 1 down, 2 nearest.
   /// What the file reads as x6, behind the operands. May be null.
   std::function<std::vector<std::byte>()> table;
 
@@ -28,8 +30,15 @@ struct Formula {
 Result<Formula> formula_of(const Problem& problem);
 
 /// Adds the element types and places of all operands (generic/operands.cuh), `Real`, the type of
-/// arithmetic on reals, `Result`, that of the result, and `Accumulator`, that of sums.
-Status add_operands(KernelCode& code, const Problem& problem);
+/// arithmetic on reals, `Result`, that of the result, and `Accumulator`, that of sums. `formula`
+/// says how narrow types round.
+Status add_operands(KernelCode& code, const Problem& problem, const Formula& formula = {});
+
+/// Least and largest number of an integer type, as device code; null for other types.
+struct IntegerLimits {
+  const char *low = nullptr, *high = nullptr;
+};
+IntegerLimits limits_of(DataType type);
 
 /// An axis given by an attribute, which may count from the end.
 inline int axis_of(int64_t axis, int rank) {

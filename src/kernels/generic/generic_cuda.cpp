@@ -32,7 +32,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const Operand& y = problem.output();
   KernelCode code;
   begin_code(code, problem);
-  TENON_TRY(add_operands(code, problem));
+  TENON_TRY(add_operands(code, problem, formula));
   code.constant("kBlock", kBlock);
   code.constant("kCount", y.count());
   JitLaunch launch;

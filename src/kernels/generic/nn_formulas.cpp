@@ -84,4 +84,10 @@ Status rotary(const Problem& problem, const RotaryEmbedding& op, Formula& f) {
   return {};
 }
 
+Status batch_norm(const Problem& problem, const BatchNorm& op, Formula& f) {
+  TENON_TRY(expect_real(problem));
+  f.real("kEpsilon", op.epsilon);
+  return {};
+}
+
 }  // namespace tenon::formulas

@@ -121,6 +121,33 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
 }  // namespace
 }  // namespace cuda_dynamic_quantize
 
+namespace cuda_bits {
+namespace {
+
+Result<JitPlan> plan(const Problem& problem, std::string_view) {
+  if (!problem.node->is<BitCast>()) return unsupported("not the same bits");
+  const int64_t count = problem.output().count();
+  TENON_ASSIGN(KernelCode code, operand_code(problem));
+  const char* words[] = {"u8", "u16", "u32", "u64"};
+  int size = 0;
+  while (1 << size < byte_size(problem.output().type)) ++size;
+  if (size > 3) return unsupported("the type");
+  code.alias("Word", words[size]);
+  code.constant("kBlock", kBlock);
+  code.constant("kCount", count);
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"generic/bits.cu"}));
+  launch.grid[0] = blocks_for(count, kBlock);
+  launch.block[0] = kBlock;
+  launch.add(JitArgument::output());
+  launch.add(JitArgument::input(0));
+  return JitPlan{{std::move(launch)}, 0, {}, {}};
+}
+
+}  // namespace
+}  // namespace cuda_bits
+
+TENON_JIT_TACTIC(cuda_bits, single_config)
 TENON_JIT_TACTIC(cuda_det, single_config)
 TENON_JIT_TACTIC(cuda_unpool, single_config)
 TENON_JIT_TACTIC(cuda_dynamic_quantize, single_config)

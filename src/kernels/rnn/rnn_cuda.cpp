@@ -21,7 +21,10 @@ bool is_plain(const Operand& operand) {
   return operand.dense() && (operand.layout == Layout::kRowMajor || operand.rank() < 3);
 }
 
-Result<Description> describe(const Problem& problem) {
+/// A GRU's reset acts on the state before its product, or (linear_before_reset) behind it.
+enum class Reset { kBehind, kBefore };
+
+Result<Description> describe(const Problem& problem, Reset reset = Reset::kBehind) {
   Description d;
   d.op = problem.node->as<Rnn>();
   if (d.op == nullptr) return unsupported("not a recurrence");
@@ -41,8 +44,10 @@ Result<Description> describe(const Problem& problem) {
   d.hidden = d.op->hidden;
   d.directions = directions_of(*d.op);
   d.gates = gates_of(*d.op);
-  if (d.op->cell == RnnKind::kGru && !d.op->linear_before_reset)
-    return unsupported("a GRU whose reset acts before the product");
+  const bool before = d.op->cell == RnnKind::kGru && !d.op->linear_before_reset;
+  if (before != (reset == Reset::kBefore))
+    return unsupported("{}", before ? "a GRU whose reset acts before the product"
+                                    : "not a GRU whose reset acts before the product");
   if (x.count() == 0) return unsupported("an empty sequence");
   TENON_ASSIGN(d.activations, gate_activations(*d.op));
   return d;
@@ -271,6 +276,37 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
 }  // namespace
 }  // namespace cuda_rnn_steps
 
+namespace cuda_rnn_reset {
+namespace {
+
+constexpr int kBlock = 512;
+
+Result<JitPlan> plan(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(const Description d, describe(problem, Reset::kBefore));
+  if (d.hidden > 4000) return unsupported("more than 4000 hidden units");
+  KernelCode code;
+  add_constants(code, problem, d);
+  code.constant("kBlock", kBlock);
+  JitPlan plan;
+  plan.workspace_bytes = d.products_bytes();
+  TENON_ASSIGN(JitLaunch first, products(problem, d));
+  plan.launches.push_back(std::move(first));
+  JitLaunch steps;
+  TENON_TRY(set_source(steps, code, {"rnn/cell.cuh", "rnn/reset.cu"}));
+  steps.grid[0] = d.directions * d.batch;
+  steps.block[0] = kBlock;
+  steps.add(JitArgument::workspace(0));
+  steps.add(JitArgument::input(2));
+  for (const int i : {3, 4, 5}) steps.add(optional_input(problem, i));
+  for (const size_t i : {0u, 1u}) steps.add(optional_output(problem, i));
+  plan.launches.push_back(std::move(steps));
+  return plan;
+}
+
+}  // namespace
+}  // namespace cuda_rnn_reset
+
+TENON_JIT_TACTIC(cuda_rnn_reset, single_config)
 TENON_JIT_TACTIC(cuda_rnn_cluster, single_config)
 TENON_JIT_TACTIC(cuda_rnn_steps, single_config)
 

@@ -9,6 +9,7 @@
 #include "device/cuda/cudnn.h"
 #include "device/cuda/kernel_cache.h"
 #include "device/cuda/nvrtc.h"
+#include "device/cuda/shared_library.h"
 
 namespace tenon::cuda {
 namespace {
@@ -95,6 +96,24 @@ TEST_F(KernelCache, CompilesOnceAndReportsErrors) {
 TEST(Cudnn, RefusesVersionsWithKnownErrors) {
   EXPECT_NE(refused_cudnn(91001), nullptr);
   EXPECT_EQ(refused_cudnn(91900), nullptr);
+}
+
+TEST(SharedLibrary, SaysWhatIsMissingAndWhatToTry) {
+  const auto library =
+      SharedLibrary::open("cuDNN", {"libnot_there.so.9"}, "install it, or say where it is");
+  ASSERT_FALSE(library.ok());
+  for (const char* words :
+       {"cuDNN cannot be used", "install it, or say where it is", "libnot_there.so.9"})
+    EXPECT_NE(library.error().message.find(words), std::string::npos) << library.error().message;
+}
+
+TEST(SharedLibrary, AVersionThatIsRefusedIsNamed) {
+  const auto library = SharedLibrary::open("a library", {"libc.so.6"}, "use another one",
+                                           [](const SharedLibrary& found) -> Status {
+                                             return unsupported("{} is too old", found.path());
+                                           });
+  ASSERT_FALSE(library.ok());
+  EXPECT_NE(library.error().message.find("libc.so.6 is too old"), std::string::npos);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/nvrtc.h"
@@ -59,25 +60,37 @@ bool is_wanted(const KernelCase& one) {
 TEST(JitKernels, CompileForEveryArchitecture) {
   if (!cuda::load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC here";
   DescribedDevice devices[] = {DescribedDevice(75), DescribedDevice(80), DescribedDevice(90)};
+  std::set<std::pair<std::string_view, int>> compiled;  // Tactics with capabilities.
+  const bool chosen = std::getenv("TENON_TEST_CASES") != nullptr;
   size_t number = 0;
   for (const auto& one : all_cases()) {
     if (!is_wanted(*one)) continue;
     const bool hopper =
         one->name.starts_with("hopper") || std::getenv("TENON_TEST_HOPPER") != nullptr;
-    const Problem& problem = one->describe(&devices[hopper ? 2 : number % 3]);
-    // Compiling takes a while: a third of the cases shows each source with each architecture.
-    const bool compile = number++ % 9 < 3 || std::getenv("TENON_TEST_CASES") != nullptr;
-    int taken = 0;
-    for (const Tactic& tactic : all_tactics()) {
-      if (!is_own(tactic) || !tactic.supports(problem)) continue;
-      ++taken;
-      if (!compile) continue;
-      const auto kernel = tactic.create(problem, tactic.configs(problem).front());
-      EXPECT_TRUE(kernel.ok()) << one->name << ", " << tactic.name << ": "
-                               << kernel.error().message;
+    Problem problem = one->describe(&devices[0]);
+    ++number;
+    for (size_t i = hopper ? 2 : 0; i < std::size(devices); ++i) {
+      problem.device = &devices[i];
+      const int capability = devices[i].properties().compute_capability;
+      int taken = 0;
+      for (const Tactic& tactic : all_tactics()) {
+        if (!is_own(tactic) || !tactic.supports(problem)) continue;
+        ++taken;
+        // Compiling takes a while: every ninth case for each architecture, and what shows a tactic
+        // for the first time.
+        const bool is_new = compiled.emplace(tactic.name, capability).second;
+        if (!is_new && !chosen && number % 9 != i) continue;
+        const auto kernel = tactic.create(problem, tactic.configs(problem).front());
+        EXPECT_TRUE(kernel.ok()) << one->name << ", " << tactic.name << ", sm_" << capability
+                                 << ": " << kernel.error().message;
+      }
+      EXPECT_GT(taken, 0) << "no kernel takes " << one->name << " on sm_" << capability;
     }
-    EXPECT_GT(taken, 0) << "no kernel takes " << one->name;
   }
+  for (const Tactic& tactic : cuda_tactics())
+    if (is_own(tactic) && !chosen) {
+      EXPECT_TRUE(compiled.contains({tactic.name, 90})) << "no case shows " << tactic.name;
+    }
 }
 
 /// Buffers of one launch: inputs with their contents, outputs and what lies around them poisoned.

@@ -125,6 +125,7 @@ Cases product_cases();
 Cases rnn_cases();
 Cases attention_cases();
 Cases order_cases();
+Cases generic_cases();
 
 template <class... Args>
 KernelCase& add(Cases& cases, Args&&... args) {

@@ -1,0 +1,180 @@
+// libcuda.so.1 of a GPU that does not exist, for tests of everything around kernels: memory is the
+// host's, copies copy, kernels do nothing, and any call can be made to fail. Counts what lives.
+#include <cuda.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace {
+
+struct State {
+  std::mutex mutex;
+  std::map<std::string, int> calls;
+  std::string failing;  ///< Function whose call number `at` fails with `code`.
+  int at = -1;
+  CUresult code = CUDA_SUCCESS;
+  bool failed = false;
+  std::map<void*, const char*> living;  ///< Handles and memory, with what they are.
+  int retained = 0;
+  bool capturing = false;
+};
+
+State& state() {
+  static State the_state;
+  return the_state;
+}
+
+thread_local CUcontext current = nullptr;
+
+/// Notes a call; the error that it is to give.
+CUresult called(const char* function) {
+  const std::lock_guard lock(state().mutex);
+  const int number = state().calls[function]++;
+  if (state().failing != function || number != state().at) return CUDA_SUCCESS;
+  state().failed = true;
+  return state().code;
+}
+
+template <class Handle>
+void make(Handle* handle, const char* what, size_t bytes = 16) {
+  void* memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  std::memset(memory, 0, bytes);
+  const std::lock_guard lock(state().mutex);
+  state().living[memory] = what;
+  *handle = reinterpret_cast<Handle>(memory);
+}
+
+template <class Handle>
+void destroy(Handle handle) {
+  void* memory = reinterpret_cast<void*>(handle);
+  const std::lock_guard lock(state().mutex);
+  if (state().living.erase(memory) > 0) std::free(memory);
+}
+
+void* host(CUdeviceptr address) {
+  return reinterpret_cast<void*>(address);
+}
+
+int attribute_value(CUdevice_attribute attribute) {
+  switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+      return 8;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      return 108;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+      return 166912;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+#define FAKE(name, parameters, ...)                                            \
+  extern "C" __attribute__((visibility("default"))) CUresult name parameters { \
+    const CUresult fake_code = called(__func__);                               \
+    __VA_ARGS__                                                                \
+    return fake_code;                                                          \
+  }
+/// Makes nothing where the call is to fail.
+#define UNLESS_FAILING(statement)  \
+  if (fake_code == CUDA_SUCCESS) { \
+    statement;                     \
+  }
+
+FAKE(cuInit, (unsigned))
+FAKE(cuDriverGetVersion, (int* version), *version = 13000;)
+FAKE(cuGetErrorName, (CUresult, const char** text), *text = "CUDA_ERROR_OF_A_TEST";)
+FAKE(cuGetErrorString, (CUresult, const char** text), *text = "an error of a test";)
+FAKE(cuDeviceGet, (CUdevice * device, int), *device = 0;)
+FAKE(cuDeviceGetCount, (int* count), *count = 1;)
+FAKE(cuDeviceGetName, (char* name, int size, CUdevice),
+     std::strncpy(name, "a GPU of a test", size);)
+FAKE(cuCtxGetDevice, (CUdevice * device), *device = 0;)
+FAKE(cuDeviceGetAttribute, (int* value, CUdevice_attribute which, CUdevice),
+     *value = attribute_value(which);)
+FAKE(cuDeviceTotalMem, (size_t * bytes, CUdevice), *bytes = size_t{1} << 33;)
+FAKE(cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice), UNLESS_FAILING({
+       ++state().retained;
+       *context = reinterpret_cast<CUcontext>(&state());
+     }))
+FAKE(cuDevicePrimaryCtxRelease, (CUdevice), --state().retained;)
+FAKE(cuCtxGetCurrent, (CUcontext * context), *context = current;)
+FAKE(cuCtxSetCurrent, (CUcontext context), UNLESS_FAILING(current = context))
+FAKE(cuCtxSynchronize, (void))
+FAKE(cuMemAlloc, (CUdeviceptr * memory, size_t bytes),
+     UNLESS_FAILING(make(memory, "memory", bytes)))
+FAKE(cuMemFree, (CUdeviceptr memory), destroy(memory);)
+FAKE(cuMemGetInfo, (size_t * free, size_t* total), *free = *total = size_t{1} << 33;)
+FAKE(cuMemHostAlloc, (void** memory, size_t bytes, unsigned),
+     UNLESS_FAILING(make(memory, "pinned memory", bytes)))
+FAKE(cuMemFreeHost, (void* memory), destroy(memory);)
+FAKE(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream),
+     UNLESS_FAILING(std::memmove(host(to), host(from), bytes)))
+FAKE(cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t bytes, CUstream),
+     UNLESS_FAILING(std::memset(host(to), value, bytes)))
+FAKE(cuPointerGetAttribute, (void*, CUpointer_attribute, CUdeviceptr))
+FAKE(cuStreamCreate, (CUstream * stream, unsigned), UNLESS_FAILING(make(stream, "a stream")))
+FAKE(cuStreamDestroy, (CUstream stream), destroy(stream);)
+FAKE(cuStreamSynchronize, (CUstream))
+FAKE(cuStreamWaitEvent, (CUstream, CUevent, unsigned))
+FAKE(cuStreamIsCapturing, (CUstream, CUstreamCaptureStatus* status),
+     *status = state().capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;)
+FAKE(cuStreamBeginCapture, (CUstream, CUstreamCaptureMode),
+     UNLESS_FAILING(state().capturing = true))
+FAKE(cuStreamEndCapture, (CUstream, CUgraph* graph), state().capturing = false; *graph = nullptr;
+     UNLESS_FAILING(make(graph, "a graph")))
+FAKE(cuEventCreate, (CUevent * event, unsigned), UNLESS_FAILING(make(event, "an event")))
+FAKE(cuEventDestroy, (CUevent event), destroy(event);)
+FAKE(cuEventRecord, (CUevent, CUstream))
+FAKE(cuEventSynchronize, (CUevent))
+FAKE(cuEventQuery, (CUevent))
+FAKE(cuEventElapsedTime, (float* time, CUevent, CUevent), *time = 0.01F;)
+FAKE(cuGraphInstantiate, (CUgraphExec * graph, CUgraph, unsigned long long),
+     UNLESS_FAILING(make(graph, "an executable graph")))
+FAKE(cuGraphLaunch, (CUgraphExec, CUstream))
+FAKE(cuGraphExecDestroy, (CUgraphExec graph), destroy(graph);)
+FAKE(cuGraphDestroy, (CUgraph graph), destroy(graph);)
+FAKE(cuGraphGetNodes, (CUgraph, CUgraphNode*, size_t* count), *count = 1;)
+FAKE(cuModuleLoadData, (CUmodule * module, const void*), UNLESS_FAILING(make(module, "a module")))
+FAKE(cuModuleUnload, (CUmodule module), destroy(module);)
+FAKE(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char*),
+     *function = reinterpret_cast<CUfunction>(module);)
+FAKE(cuFuncSetAttribute, (CUfunction, CUfunction_attribute, int))
+FAKE(cuFuncGetAttribute, (int* value, CUfunction_attribute, CUfunction), *value = 0;)
+FAKE(cuLaunchKernelEx, (const CUlaunchConfig*, CUfunction, void**, void**))
+FAKE(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, CUfunction, int, size_t),
+     *blocks = 1;)
+FAKE(cuTensorMapEncodeTiled,
+     (CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*, const cuuint64_t*,
+      const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
+      CUtensorMapL2promotion, CUtensorMapFloatOOBfill))
+
+/// What NVRTC asks a driver for, and does without.
+extern "C" __attribute__((visibility("default"))) CUresult cuGetExportTable(const void**,
+                                                                            const CUuuid*) {
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+/// Forgets calls; the call number `at` from now on of `function` (as the symbol is called) fails.
+extern "C" __attribute__((visibility("default"))) void fake_driver_fail(const char* function,
+                                                                        int at, int code) {
+  const std::lock_guard lock(state().mutex);
+  state().calls.clear();
+  state().failing = function == nullptr ? "" : function;
+  state().at = at;
+  state().code = static_cast<CUresult>(code);
+  state().failed = false;
+}
+/// Whether a call failed since.
+extern "C" __attribute__((visibility("default"))) bool fake_driver_failed() {
+  return state().failed;
+}
+/// What lives, as text: "2 memory, 1 a stream".
+extern "C" __attribute__((visibility("default"))) int fake_driver_living() {
+  const std::lock_guard lock(state().mutex);
+  return static_cast<int>(state().living.size());
+}

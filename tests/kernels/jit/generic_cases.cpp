@@ -1,0 +1,200 @@
+// Operators that are computed element by element, and those of a few steps.
+#include "kernels/jit/kernel_case.h"
+#include "ops/generate.h"
+
+namespace tenon::test {
+namespace {
+
+constexpr DataType kHalf = DataType::kFloat16, kFloat = DataType::kFloat32,
+                   kDouble = DataType::kFloat64, kLong = DataType::kInt64;
+
+CaseInput list(const std::vector<int64_t>& numbers) {
+  return constant(Tensor::vector_i64(numbers));
+}
+CaseInput number(int64_t value) {
+  Tensor tensor(kLong, {});
+  tensor.set_from_int64(0, value);
+  return constant(tensor);
+}
+CaseInput reals(Extents extents, int seed, DataType type = kFloat,
+                Layout layout = Layout::kRowMajor) {
+  return input(random_reals(type, std::move(extents), seed), layout);
+}
+CaseInput integers(Extents extents, int seed, int64_t low, int64_t high) {
+  return input(random_integers(kLong, std::move(extents), seed, low, high));
+}
+
+void add_samples(Cases& cases) {
+  int seed = 0;
+  for (const ResizeMode mode : {ResizeMode::kNearest, ResizeMode::kLinear, ResizeMode::kCubic})
+    for (const GridPadding padding :
+         {GridPadding::kZeros, GridPadding::kBorder, GridPadding::kReflection}) {
+      GridSample op;
+      op.mode = mode;
+      op.padding = padding;
+      op.align_corners = ++seed % 2 == 0;
+      const Layout layout = seed % 3 == 0 ? Layout::kChannelsLast : Layout::kRowMajor;
+      add(cases, fmt::format("grid_sample {}", seed), op,
+          std::vector{reals({2, 3, 5, 7}, seed, seed % 2 ? kHalf : kFloat, layout),
+                      input(random_reals(kFloat, {2, 4, 6, 2}, seed + 50, -1.4, 1.4))});
+    }
+  add(cases, "grid_sample volume", GridSample(),
+      std::vector{reals({1, 2, 4, 5, 3}, 1), reals({1, 2, 3, 4, 3}, 2)});
+  for (const bool corners : {false, true}) {
+    AffineGrid affine;
+    affine.align_corners = corners;
+    add(cases, "affine_grid", affine, std::vector{reals({2, 2, 3}, 1), list({2, 3, 5, 6})});
+    add(cases, "affine_grid volume", affine,
+        std::vector{reals({1, 3, 4}, 1, kDouble), list({1, 3, 2, 5, 6})});
+  }
+  for (const RoiFunction function :
+       {RoiFunction::kAlignAverage, RoiFunction::kAlignMax, RoiFunction::kPoolMax}) {
+    RoiPool op;
+    op.function = function;
+    op.height = 3;
+    op.width = 2;
+    op.spatial_scale = 0.5;
+    op.sampling_ratio = function == RoiFunction::kAlignMax ? 2 : 0;
+    op.half_pixel = function != RoiFunction::kPoolMax;
+    const bool whole = function == RoiFunction::kPoolMax;
+    Tensor rois = random_reals(kFloat, {4, whole ? 5 : 4}, 3, 0, 9);
+    for (int64_t i = 0; i < 4 && whole; ++i)
+      rois.set_from_double(i * 5, static_cast<double>(i % 2));
+    std::vector<CaseInput> inputs{reals({2, 3, 8, 9}, 4), input(rois)};
+    if (!whole) inputs.push_back(integers({4}, 1, 0, 1));
+    add(cases, "roi_pool", op, inputs);
+  }
+}
+
+void add_convolutions(Cases& cases) {
+  DeformConv op;
+  op.strides = {2, 1};
+  op.pads_begin = op.pads_end = {1, 1};
+  op.offset_groups = 2;
+  op.groups = 2;
+  add(cases, "deform_conv", op,
+      std::vector{reals({2, 4, 7, 6}, 1), reals({6, 2, 3, 3}, 2), reals({2, 36, 4, 6}, 3),
+                  reals({6}, 4), reals({2, 18, 4, 6}, 5)})
+      .tolerance(1e-4);
+  Col2Im blocks;
+  blocks.strides = {2, 1};
+  blocks.pads_begin = {1, 0};
+  blocks.pads_end = {0, 1};
+  add(cases, "col2im", blocks, std::vector{reals({2, 18, 24}, 1), list({7, 7}), list({2, 3})});
+  MaxUnpool unpool;
+  unpool.kernel = unpool.strides = {2, 2};
+  Tensor places(kLong, {1, 2, 2, 3});
+  for (int64_t i = 0; i < 12; ++i) places.set_from_int64(i, i * 4);
+  add(cases, "max_unpool", unpool, std::vector{reals({1, 2, 2, 3}, 1), input(places)});
+  Lrn lrn;
+  lrn.size = 4;
+  lrn.alpha = 0.2;
+  for (const Layout layout : {Layout::kRowMajor, Layout::kChannelsLast})
+    add(cases, "lrn", lrn, std::vector{reals({2, 9, 4, 5}, 1, kHalf, layout)})
+        .output_layout(layout);
+}
+
+void add_sums(Cases& cases) {
+  const auto add_einsum = [&](const char* equation, std::vector<CaseInput> inputs) {
+    Einsum op;
+    op.equation = equation;
+    add(cases, fmt::format("einsum {}", equation), op, std::move(inputs)).tolerance(1e-4);
+  };
+  add_einsum("bij,bjk->bik", {reals({2, 5, 7}, 1), reals({2, 7, 3}, 2)});
+  add_einsum("ii->i", {reals({6, 6}, 1)});
+  add_einsum("ij->", {reals({6, 5}, 1, kHalf)});
+  add_einsum("...ab,...bc,cd->...ad", {reals({2, 3, 4}, 1), reals({1, 4, 5}, 2), reals({5, 6}, 3)});
+  add_einsum("ij,ij->j", {integers({4, 5}, 1, -9, 9), integers({4, 5}, 2, -9, 9)});
+  Tensor left = random_integers(DataType::kInt32, {2, 4, 5}, 1, -90, 90);
+  Tensor right = random_integers(DataType::kInt32, {5, 3}, 2, -90, 90);
+  add(cases, "matmul of integers", MatMul(), std::vector{input(left), input(right)});
+  MatMul turned;
+  turned.transpose_a = turned.transpose_b = true;
+  add(cases, "matmul of doubles", turned,
+      std::vector{reals({5, 4}, 1, kDouble), reals({3, 5}, 2, kDouble)});
+  for (const int64_t size : {1, 3, 17})
+    add(cases, "det", Det(), std::vector{reals({3, size, size}, static_cast<int>(size))})
+        .tolerance(1e-3);
+  Hardmax hardmax;
+  hardmax.axis = 1;
+  add(cases, "hardmax", hardmax, std::vector{input(random_reals(kFloat, {3, 20, 4}, 1))});
+  add(cases, "dynamic_quantize", DynamicQuantize(), std::vector{reals({7, 300}, 1)}, 3)
+      .tolerance(1e-5);
+}
+
+void add_caches(Cases& cases) {
+  for (const bool interleaved : {false, true}) {
+    RotaryEmbedding op;
+    op.interleaved = interleaved;
+    add(cases, "rotary", op,
+        std::vector{reals({2, 3, 5, 20}, 1), reals({2, 5, 10}, 2), reals({2, 5, 10}, 3)});
+    op.heads = 3;
+    op.rotary_dim = 8;
+    add(cases, "rotary of positions", op,
+        std::vector{reals({2, 5, 60}, 1, kHalf), reals({9, 4}, 2, kHalf), reals({9, 4}, 3, kHalf),
+                    integers({2, 5}, 4, -9, 8)});
+    TensorScatter scatter;
+    scatter.axis = -2;
+    scatter.circular = interleaved;
+    add(cases, "tensor_scatter", scatter,
+        std::vector{reals({2, 3, 6, 4}, 1), reals({2, 3, 2, 4}, 2),
+                    integers({2}, 3, 0, interleaved ? 9 : 4)});
+  }
+}
+
+void add_signals(Cases& cases) {
+  for (const bool inverse : {false, true})
+    for (const bool onesided : {false, true}) {
+      Dft op;
+      op.inverse = inverse;
+      op.onesided = onesided;
+      const int64_t parts = onesided && !inverse ? 1 : 2;
+      add(cases, "dft", op, std::vector{reals({2, 11, 3, parts}, 1), absent(), number(1)})
+          .tolerance(1e-4);
+      add(cases, "dft of a length", op, std::vector{reals({2, 9, parts}, 1), number(12), number(1)})
+          .tolerance(1e-4);
+    }
+  Stft stft;
+  add(cases, "stft", stft, std::vector{reals({2, 40, 1}, 1), number(6), reals({16}, 2), absent()})
+      .tolerance(1e-4);
+  for (const WindowKind kind : {WindowKind::kHann, WindowKind::kHamming, WindowKind::kBlackman}) {
+    Window window;
+    window.window = kind;
+    window.periodic = kind != WindowKind::kHann;
+    add(cases, "window", window, std::vector{number(19)});
+  }
+  Random uniform;
+  uniform.a = -2;
+  uniform.seed = 7;
+  add(cases, "random", uniform, std::vector{list({3, 50})});
+  uniform.distribution = Distribution::kNormal;
+  uniform.to = kHalf;
+  add(cases, "random normal", uniform, std::vector{list({3, 50})});
+  add(cases, "bernoulli", Bernoulli(), std::vector{input(random_reals(kFloat, {70}, 1, 0, 1))});
+  Multinomial multinomial;
+  multinomial.samples = 9;
+  add(cases, "multinomial", multinomial, std::vector{reals({4, 6}, 1)});
+  TfIdf tfidf;
+  tfidf.max_length = 2;
+  tfidf.max_skips = 1;
+  tfidf.counts = {0, 3};
+  tfidf.pool = {1, 2, 3, 1, 2, 3, 3};
+  tfidf.indexes = {0, 2, 1, 3, 4};
+  tfidf.weights = {1, 2, 3, 4, 5};
+  tfidf.mode = TfIdfMode::kTfIdf;
+  add(cases, "tfidf", tfidf, std::vector{integers({3, 12}, 1, 1, 3)});
+}
+
+}  // namespace
+
+Cases generic_cases() {
+  Cases cases;
+  add_samples(cases);
+  add_convolutions(cases);
+  add_sums(cases);
+  add_caches(cases);
+  add_signals(cases);
+  return cases;
+}
+
+}  // namespace tenon::test
