@@ -48,7 +48,9 @@ Result<std::vector<int64_t>> cache_rows(const EvalContext& context, const Rotary
   if (context.has_input(3)) {
     TENON_ASSIGN(rows, integers_of(context, 3));
   } else {
-    for (int64_t i = 0; i < places; ++i) rows[i] = i;
+    // Caches of one sequence serve all of the batch.
+    const bool shared = length == sizes.sequence && length != 0;
+    for (int64_t i = 0; i < places; ++i) rows[i] = shared ? i % length : i;
   }
   if (static_cast<int64_t>(rows.size()) != places)
     return context.fail(fmt::format("{} position ids for {} positions", rows.size(), places));

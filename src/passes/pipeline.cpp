@@ -32,6 +32,7 @@ constexpr std::string_view kPipeline[] = {
     "fuse_reductions",
     "recognize_group_norm",
     "recognize_activations",
+    "recognize_rotary",
     "straighten_attention",
     "recognize_attention",
     // Layers share what attention made of their mask.

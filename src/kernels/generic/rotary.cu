@@ -18,6 +18,8 @@ __device__ inline Real element(i64* c, const Operands& o) {
   if constexpr (kHasPositions) {
     row = i64(widen(o.x3[place_of_number<In3>(row)]));
     if (row < 0) row += kCacheRows;
+  } else if constexpr (kCacheRows == kSequence) {
+    row = s;  // Caches of one sequence serve all of the batch.
   }
   const Real cosine = Real(widen(o.x1[place_of_number<In1>(row * kHalf + pair)]));
   const Real sine = Real(widen(o.x2[place_of_number<In2>(row * kHalf + pair)]));

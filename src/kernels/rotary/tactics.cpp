@@ -77,7 +77,7 @@ Result<Description> describe(const Problem& problem) {
       return unsupported("positions that are neither i64 nor i32");
     if (!is_plain(ids) || ids.count() != places) return unsupported("positions that are not dense");
     d.wide_positions = ids.type == DataType::kInt64;
-  } else if (d.cached < places) {
+  } else if (d.cached < places && d.cached != d.positions) {
     return unsupported("caches shorter than the positions");
   }
   d.x = steps_of(x, d.size), d.y = steps_of(y, d.size);
@@ -104,7 +104,8 @@ class RotaryKernel final : public Kernel {
 
  private:
   int64_t cache_row(const LaunchArguments& arguments, int64_t place) const {
-    if (!d_.has_positions) return place;
+    // Caches of one sequence serve all of the batch.
+    if (!d_.has_positions) return d_.cached == d_.positions ? place % d_.cached : place;
     const void* ids = arguments.inputs[kPositions];
     const int64_t row = d_.wide_positions ? static_cast<const int64_t*>(ids)[place]
                                           : static_cast<const int32_t*>(ids)[place];

@@ -10,6 +10,7 @@ from typing import Callable
 
 import numpy as np
 from builder import BOOL, INT64, Builder
+from rotary import cos_and_sin, rotary
 
 HEADS, SIZE, WIDTH = 4, 8, 32
 LOWEST = -3.4028234663852886e38
@@ -239,24 +240,6 @@ def gpt2_multiplied_mask(g: Builder):
     triangle = np.tril(np.ones((1, 1, 6, 6), np.float32))
     scores = g.Sub(g.Mul(scores, g.const(triangle)), g.Mul(g.const(1e4), g.const(1 - triangle)))
     finish(g, g.MatMul(g.Softmax(scores, axis=-1), v), x)
-
-
-def cos_and_sin(g: Builder, x: str) -> list[str]:
-    """Llama's tables of the positions, computed in the graph: [1,s,size]."""
-    positions = g.Cast(g.Unsqueeze(g.Range(g.int(0), g.extent(x, 1), g.int(1)), g.ints(0)), to=1)
-    frequency = g.const((10000.0 ** (-np.arange(0, SIZE, 2) / SIZE)).reshape(1, SIZE // 2, 1))
-    angles = g.transpose(g.MatMul(frequency, g.Unsqueeze(positions, g.ints(1))), 0, 2, 1)
-    angles = g.Concat(angles, angles, axis=-1)
-    return [g.Unsqueeze(table, g.ints(1)) for table in (g.Cos(angles), g.Sin(angles))]
-
-
-def rotate_half(g: Builder, x: str) -> str:
-    first, second = g.between(x, 0, SIZE // 2, 3), g.between(x, SIZE // 2, 2**63 - 1, 3)
-    return g.Concat(g.Neg(second), first, axis=-1)
-
-
-def rotary(g: Builder, x: str, cos: str, sin: str) -> str:
-    return g.Add(g.Mul(x, cos), g.Mul(rotate_half(g, x), sin))
 
 
 def repeat_kv(g: Builder, x: str, times: int) -> str:

@@ -1,22 +1,12 @@
 """Every form of attention becomes one step that keeps no scores. Run by ctest, or:
 pytest tests/onnx/fusions --build build/release [-k llama]"""
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools"))
-from attention_forms import FORMS, Form  # noqa: E402
-from builder import Builder  # noqa: E402
-from running import Plan  # noqa: E402
-from worker_client import Worker  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def worker(pytestconfig):
-    with Worker(str(Path(pytestconfig.getoption("build")).resolve() / "bin/tenon"), "worker") as started:
-        yield started
+from attention_forms import FORMS, Form
+from builder import Builder
+from running import Plan
+from worker_client import Worker
 
 
 def plan_of(name: str, form: Form, worker: Worker, folder: Path) -> Plan:
