@@ -261,7 +261,7 @@ std::vector<std::string> tilings(const Problem& problem) {
   std::vector<std::string> texts;
   for (const std::string& text : cuda_gemm_hopper::tilings(problem))
     if (text.find("splits=1,each=1") != std::string::npos) texts.push_back(text + ",moves=1");
-  return texts;
+  return texts.empty() ? std::vector<std::string>{"m=64,n=32,splits=1,each=1,moves=1"} : texts;
 }
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   return cuda_gemm_hopper::plan(problem, config);
