@@ -1,5 +1,5 @@
 // Times every CUDA kernel over problems of the shared models and large ones, beside what its bytes
-// alone would take. usage: bench_cuda_kernels [FILTER [GROUP]]
+// alone would take. usage: bench_cuda_kernels [FILTER [GROUP [TACTIC]]]
 #include <fmt/ranges.h>
 
 #include <cstdio>
@@ -225,7 +225,7 @@ std::string shape_of(const Problem& problem) {
   return fmt::format("{}", fmt::join(problem.input(0).extents, "x"));
 }
 
-Status measure(cuda::CudaDevice& device, KernelCase& one, void* stream) {
+Status measure(cuda::CudaDevice& device, KernelCase& one, void* stream, const char* wanted) {
   const Problem& problem = one.describe(&device);
   const Queue queue{.stream = stream};
   std::vector<DeviceBuffer> buffers;
@@ -249,7 +249,7 @@ Status measure(cuda::CudaDevice& device, KernelCase& one, void* stream) {
   tactics.insert(tactics.end(), cuda_tactics().begin(), cuda_tactics().end());
   for (const Tactic& tactic : tactics) {
     if (tactic.name == "cuda.reference" || tactic.name == "cuda.gemm.tile") continue;
-    if (!tactic.supports(problem)) continue;
+    if (tactic.name.find(wanted) == std::string_view::npos || !tactic.supports(problem)) continue;
     for (const std::string& config : tactic.configs(problem)) {
       auto kernel = tactic.create(problem, config);
       if (!kernel.ok()) {
@@ -290,7 +290,7 @@ int main(int argc, char** argv) {
     if (argc <= 2 || std::strcmp(argv[2], name) == 0) make(cases);
   for (const auto& one : cases) {
     if (argc > 1 && one->name.find(argv[1]) == std::string::npos) continue;
-    const Status status = test::measure(**device, *one, stream->get());
+    const Status status = test::measure(**device, *one, stream->get(), argc > 3 ? argv[3] : "");
     if (!status.ok()) std::printf("%s: %s\n", one->name.c_str(), status.error().message.c_str());
   }
   return 0;

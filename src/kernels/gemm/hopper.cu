@@ -1,12 +1,12 @@
 // Matrix products of 16-bit floats on Hopper: one thread has the copy engine fetch tiles of A and B, kGroups warp groups
 // of 64 rows each multiply them, kStages tiles deep. Where results are few, kSplits blocks of a cluster share k and add
-// what they have in a fixed order.
+// what they have in a fixed order; where they are many, kShare blocks of one fetch each other's parts of A.
 
 constexpr int kTileM = kGroups * 64, kTileK = 64, kConsumers = kGroups * 128;
 constexpr int kBytesA = kTileM * kTileK * 2, kBytesB = kTileN * kTileK * 2, kStageBytes = kBytesA + kBytesB;
 constexpr int kBlocksK = (kK + kTileK - 1) / kTileK;
 constexpr int kTilesM = (kM + kTileM - 1) / kTileM, kTilesN = (kN + kTileN - 1) / kTileN;
-constexpr int kTiles = kTilesM * kTilesN * kBatches;
+constexpr int kSharedN = (kTilesN + kShare - 1) / kShare, kTiles = kTilesM * kSharedN * kBatches;
 // Columns that a warp turns from the matrix units' order into rows at a time, and floats from row to row.
 constexpr int kSlab = 32, kPitch = kSlab + 8, kSlabBytes = 16 * kPitch * 4;
 constexpr int kSumPitch = kTileN + 4;
@@ -16,13 +16,20 @@ static_assert(!kBByColumns || kTileN % 64 == 0, "whole boxes");
 struct Tile {
   int m, n, batch;
 };
+/// kShare blocks of a cluster take tiles side by side, of the same rows.
 __device__ inline Tile tile_of(int number) {
-  return {number % kTilesM * kTileM, number / kTilesM % kTilesN * kTileN, number / (kTilesM * kTilesN)};
+  const int column = number / kTilesM % kSharedN * kShare + (kShare > 1 ? int(cluster_rank()) : 0);
+  return {number % kTilesM * kTileM, column * kTileN, number / (kTilesM * kSharedN)};
 }
 
 __device__ inline void fetch_a(const TensorMap& map, u32 to, u32 barrier, const Tile& tile, int k) {
   const int batch = kABatched ? tile.batch : 0;
-  if constexpr (kAByColumns) {
+  if constexpr (kShare > 1) {
+    // Each block fetches a part for all of them.
+    constexpr int kRows = kTileM / kShare;
+    const int row = int(cluster_rank()) * kRows;
+    fetch_box_for_all(to + row * 128, map, barrier, k, tile.m + row, batch, (1 << kShare) - 1);
+  } else if constexpr (kAByColumns) {
 #pragma unroll
     for (int g = 0; g < kGroups; ++g) fetch_box(to + g * 8192, map, barrier, tile.m + g * 64, k, batch);
   } else {
@@ -36,6 +43,16 @@ __device__ inline void fetch_b(const TensorMap& map, u32 to, u32 barrier, const 
     for (int n = 0; n < kTileN; n += 64) fetch_box(to + n * 128, map, barrier, tile.n + n, k, batch);
   } else {
     fetch_box(to, map, barrier, k, tile.n, batch);
+  }
+}
+
+/// The stage is read: its memory in every block that shares may be written again.
+__device__ inline void release_stage(u32 barrier) {
+  if constexpr (kShare > 1) {
+#pragma unroll
+    for (int i = 0; i < kShare; ++i) barrier_arrive_in_block(address_in_block(barrier, i));
+  } else {
+    barrier_arrive(barrier);
   }
 }
 
@@ -74,8 +91,8 @@ __device__ inline void produce(const TensorMap& a, const TensorMap& b, u32 stage
   }
 }
 
-/// Sums over [k_begin, k_end) of the warp group's rows.
-__device__ inline void multiply_tile(float (&sums)[kTileN / 2], u32 stages, u32 barriers, Ring& at, int k_begin, int k_end) {
+/// Begins the sums over [k_begin, k_end) of the warp group's rows; gives the barrier of the last stage.
+__device__ inline u32 multiply_tile(float (&sums)[kTileN / 2], u32 stages, u32 barriers, Ring& at, int k_begin, int k_end) {
   const int group = threadIdx.x / 128;
   const bool speaks = threadIdx.x % 32 == 0;
   u32 last = 0;
@@ -90,21 +107,25 @@ __device__ inline void multiply_tile(float (&sums)[kTileN / 2], u32 stages, u32 
     products_commit();
     if (k > k_begin) {
       products_wait<1>();
-      if (speaks) barrier_arrive(last);
+      if (speaks) release_stage(last);
     }
     last = full + 8;
   }
+  return last;
+}
+/// Waits for the last of them.
+__device__ inline void complete_tile(u32 last) {
   products_wait<0>();
-  if (speaks) barrier_arrive(last);
+  if (threadIdx.x % 32 == 0) release_stage(last);
 }
 
-/// kVector results behind each other, from (m, n) on.
-__device__ inline void finish(Real (&v)[kVector], Y* y, const Tile& tile, int row, int column EPILOGUE_PARAMETERS) {
-  const int m = tile.m + row, n = tile.n + column;
-  if (m >= kM || n >= kN) return;
-  const Index at = (Index(tile.batch) * kM + m) * Index(kN) + n;
-  epilogue<kVector>(v, at EPILOGUE_ARGUMENTS);
-  store_located<YAt, kVector>(y, at, v);
+/// The number of element (m, n) of the tile in the result; the last ones for those outside.
+__device__ inline Index number_of(const Tile& tile, int row, int column) {
+  const int m = tile.m + row < kM ? tile.m + row : kM - 1, n = tile.n + column < kN ? tile.n + column : kN - kVector;
+  return (Index(tile.batch) * kM + m) * Index(kN) + n;
+}
+__device__ inline bool is_inside(const Tile& tile, int row, int column) {
+  return tile.m + row < kM && tile.n + column < kN;
 }
 
 __device__ inline void load_sums(Real (&v)[kVector], u32 address) {
@@ -121,12 +142,36 @@ __device__ inline void load_sums(Real (&v)[kVector], u32 address) {
   }
 }
 
-/// Each warp's 16 rows, a slab of columns at a time, through its part of shared memory.
-__device__ inline void store_tile(const float (&sums)[kTileN / 2], u32 scratch, Y* y, const Tile& tile EPILOGUE_PARAMETERS) {
+constexpr int kPieces = kSlab / kVector, kItems = 16 * kPieces / 32;
+using Operands = EpilogueOperands<kVector>;
+
+/// What the epilogue of a slab reads: each thread's pieces of it.
+__device__ inline void fetch_slab(Operands (&operands)[kItems], const Tile& tile, int n EPILOGUE_PARAMETERS) {
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) {
+    const int item = i * 32 + lane;
+    fetch_epilogue<kVector>(operands[i],
+                            number_of(tile, warp * 16 + item / kPieces, n + item % kPieces * kVector) EPILOGUE_ARGUMENTS);
+  }
+}
+
+/// Each warp's 16 rows, a slab of columns at a time, through its part of shared memory. The operands of the next slab
+/// are on their way meanwhile.
+__device__ inline void store_tile(const float (&sums)[kTileN / 2], Operands (&first)[kItems], u32 scratch, Y* y,
+                                  const Tile& tile EPILOGUE_PARAMETERS) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const u32 slab = scratch + warp * kSlabBytes, mine = slab + (lane / 4 * kPitch + lane % 4 * 2) * 4;
+  Operands next[kItems];
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) next[i] = first[i];
 #pragma unroll
   for (int n = 0; n < kTileN; n += kSlab) {
+    Operands operands[kItems];
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) operands[i] = next[i];
+    if (kFetchesAhead && n + kSlab < kTileN) fetch_slab(next, tile, n + kSlab EPILOGUE_ARGUMENTS);
+    if (!kFetchesAhead) fetch_slab(operands, tile, n EPILOGUE_ARGUMENTS);
 #pragma unroll
     for (int j = 0; j < kSlab; j += 8) {
       const int s = (n + j) / 2;
@@ -135,11 +180,13 @@ __device__ inline void store_tile(const float (&sums)[kTileN / 2], u32 scratch, 
     }
     __syncwarp();
 #pragma unroll
-    for (int i = 0; i < 16 * kSlab / kVector; i += 32) {
-      const int row = (i + lane) / (kSlab / kVector), column = (i + lane) % (kSlab / kVector) * kVector;
+    for (int i = 0; i < kItems; ++i) {
+      const int row = (i * 32 + lane) / kPieces, column = (i * 32 + lane) % kPieces * kVector;
       Real v[kVector];
       load_sums(v, slab + (row * kPitch + column) * 4);
-      finish(v, y, tile, warp * 16 + row, n + column EPILOGUE_ARGUMENTS);
+      apply_epilogue<kVector>(v, operands[i]);
+      if (is_inside(tile, warp * 16 + row, n + column))
+        store_located<YAt, kVector>(y, number_of(tile, warp * 16 + row, n + column), v);
     }
     __syncwarp();
   }
@@ -147,9 +194,9 @@ __device__ inline void store_tile(const float (&sums)[kTileN / 2], u32 scratch, 
 
 /// The sums of the cluster's blocks together: each finishes a share of the rows.
 __device__ inline void add_splits(u32 from, int rank, Y* y, const Tile& tile EPILOGUE_PARAMETERS) {
-  constexpr int kPieces = kTileN / kVector, kRows = (kTileM + kSplits - 1) / kSplits;
-  for (int i = threadIdx.x; i < kRows * kPieces; i += kConsumers + kFetchers) {
-    const int row = rank * kRows + i / kPieces, column = i % kPieces * kVector;
+  constexpr int kAcross = kTileN / kVector, kRows = (kTileM + kSplits - 1) / kSplits;
+  for (int i = threadIdx.x; i < kRows * kAcross; i += kConsumers + kFetchers) {
+    const int row = rank * kRows + i / kAcross, column = i % kAcross * kVector;
     if (row >= kTileM) break;
     Real v[kVector] = {};
 #pragma unroll
@@ -169,7 +216,10 @@ __device__ inline void add_splits(u32 from, int rank, Y* y, const Tile& tile EPI
         }
       }
     }
-    finish(v, y, tile, row, column EPILOGUE_ARGUMENTS);
+    if (!is_inside(tile, row, column)) continue;
+    const Index at = number_of(tile, row, column);
+    epilogue<kVector>(v, at EPILOGUE_ARGUMENTS);
+    store_located<YAt, kVector>(y, at, v);
   }
 }
 
@@ -192,12 +242,15 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
   if (threadIdx.x == 0) {
     for (int i = 0; i < kStages; ++i) {
       barrier_create(barriers + i * 16, 1);
-      barrier_create(barriers + i * 16 + 8, kGroups * 4);
+      barrier_create(barriers + i * 16 + 8, kShare * kGroups * 4);
     }
     barriers_visible();
   }
-  __syncthreads();
-  const int rank = kSplits > 1 ? blockIdx.x % kSplits : 0, first = blockIdx.x / kSplits, step = gridDim.x / kSplits;
+  __syncwarp();
+  if constexpr (kShare > 1) cluster_barrier();
+  else __syncthreads();
+  constexpr int kTogether = kSplits * kShare;
+  const int rank = kSplits > 1 ? blockIdx.x % kSplits : 0, first = blockIdx.x / kTogether, step = gridDim.x / kTogether;
   const int k_begin = rank * kBlocksK / kSplits, k_end = (rank + 1) * kBlocksK / kSplits;
   if (threadIdx.x >= kConsumers) {
     if constexpr (kMovesRegisters) leave_registers<kFetchingRegisters>();
@@ -213,11 +266,15 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
     float sums[kTileN / 2];
     if constexpr (kSplits == 1) {
       for (int t = first; t < kTiles; t += step) {
-        multiply_tile(sums, stages, barriers, at, k_begin, k_end);
-        store_tile(sums, scratch, y, tile_of(t) EPILOGUE_ARGUMENTS);
+        const Tile tile = tile_of(t);
+        const u32 last = multiply_tile(sums, stages, barriers, at, k_begin, k_end);
+        Operands operands[kItems];
+        if (kFetchesAhead) fetch_slab(operands, tile, 0 EPILOGUE_ARGUMENTS);
+        complete_tile(last);
+        store_tile(sums, operands, scratch, y, tile EPILOGUE_ARGUMENTS);
       }
     } else {
-      multiply_tile(sums, stages, barriers, at, k_begin, k_end);
+      complete_tile(multiply_tile(sums, stages, barriers, at, k_begin, k_end));
       // Other groups may still read the stages.
       barrier_of(1, kConsumers);
       keep_sums(sums, stages);
@@ -226,6 +283,11 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
   if constexpr (kSplits > 1) {
     cluster_barrier();
     add_splits(stages, rank, y, tile_of(first) EPILOGUE_ARGUMENTS);
+    cluster_barrier();
+  }
+  // No block leaves while others write to its memory.
+  if constexpr (kShare > 1) {
+    __syncwarp();
     cluster_barrier();
   }
 }

@@ -96,11 +96,16 @@ Result<FoldedProduct> describe(const Problem& problem) {
   return p;
 }
 
+int64_t rounded(int64_t value, int64_t unit) {
+  return blocks_for(value, unit) * unit;
+}
+
 /// Blocks of 64 * groups rows and `columns` columns; `splits` of them share k; `each` run on one
 /// multiprocessor at a time.
 struct Tiling {
   int64_t groups = 2, columns = 128, splits = 1, each = 1;
   bool moves = false;  ///< Registers, from the threads that fetch.
+  int64_t share = 1;   ///< Blocks of a cluster that fetch each other's parts of A.
 
   GroupShape shape() const { return {groups, each, moves}; }
   int64_t rows() const { return groups * 64; }
@@ -111,11 +116,12 @@ struct Tiling {
     return std::min<int64_t>(room / stage_bytes(), 8);
   }
   int64_t tiles(const FoldedProduct& p) const {
-    return blocks_for(p.m(), rows()) * blocks_for(p.n(), columns) * p.batches;
+    return blocks_for(p.m(), rows()) * rounded(blocks_for(p.n(), columns), share) * p.batches;
   }
   std::string text() const {
     return fmt::format("m={},n={},splits={},each={}{}", rows(), columns, splits, each,
-                       moves ? ",moves=1" : "");
+                       moves ? ",moves=1" : "") +
+           (share > 1 ? fmt::format(",share={}", share) : "");
   }
 };
 
@@ -126,6 +132,9 @@ Result<Tiling> parse(std::string_view config) {
   t.splits = config_number(config, "splits").value_or(1);
   t.each = config_number(config, "each").value_or(1);
   t.moves = config_number(config, "moves").value_or(0) != 0 && t.splits == 1 && t.each == 1;
+  t.share = config_number(config, "share").value_or(1);
+  if (t.share < 1 || t.share > 2 || (t.share > 1 && (t.splits > 1 || t.each > 1)))
+    return user_error("no tiling: {}", config);
   if (t.groups < 1 || t.groups > 3 || t.columns < 32 || t.columns > 256 || t.columns % 32 != 0 ||
       t.splits < 1 || t.splits > 8 || t.each < 1 || t.each > 4 || t.stages() < 2)
     return user_error("no tiling: {}", config);
@@ -158,8 +167,18 @@ std::vector<std::string> tilings(const Problem& problem) {
   const int units = multiprocessors(problem);
   std::vector<std::pair<double, Tiling>> found;
   for (const auto& [groups, columns, each] :
-       std::initializer_list<std::array<int64_t, 3>>{{2, 256, 1}, {2, 192, 1}, {3, 192, 1}, {2, 128, 1}, {3, 128, 1}, {1, 256, 1},
-           {1, 192, 2}, {1, 128, 1}, {1, 64, 1},  {1, 64, 3},  {1, 32, 2},  {2, 96, 2}})
+       std::initializer_list<std::array<int64_t, 3>>{{2, 256, 1},
+                                                     {2, 192, 1},
+                                                     {3, 192, 1},
+                                                     {2, 128, 1},
+                                                     {3, 128, 1},
+                                                     {1, 256, 1},
+                                                     {1, 192, 2},
+                                                     {1, 128, 1},
+                                                     {1, 64, 1},
+                                                     {1, 64, 3},
+                                                     {1, 32, 2},
+                                                     {2, 96, 2}})
     for (const int64_t splits : {1, 2, 3, 4, 6}) {
       const Tiling t{groups, columns, splits, each};
       if (fits(t, *p, units) && t.stages() >= 2) found.emplace_back(estimate(t, *p, units), t);
@@ -204,6 +223,9 @@ void add_constants(KernelCode& code, const Problem& problem, const FoldedProduct
   add_group_shape(code, t.shape());
   code.constant("kTileN", t.columns);
   code.constant("kSplits", t.splits);
+  code.constant("kShare", t.share);
+  const int64_t spare = t.shape().computing_registers() - t.columns / 2;
+  code.flag("kFetchesAhead", spare >= 56 && p.n() % 8 == 0);
   code.constant("kStages", t.stages());
   code.constant("kVector", p.n() % 8 == 0 ? 8 : 1);
   add_group_product(code, "group_product",
@@ -218,7 +240,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
     return unsupported("its instructions are those of sm_90a");
   TENON_ASSIGN(const FoldedProduct p, describe(problem));
   TENON_ASSIGN(const Tiling t, parse(config));
-  if (p.b.by_columns() && t.columns % 64 != 0) return user_error("no tiling: {}", config);
+  const bool shares = t.share == 1 || !p.a.by_columns();
+  if ((p.b.by_columns() && t.columns % 64 != 0) || !shares)
+    return user_error("no tiling: {}", config);
   JitPlan plan;
   KernelCode code;
   begin_code(code, problem);
@@ -227,10 +251,10 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
                add_epilogue(code, problem, p.product.region, p.product.loop));
   JitLaunch launch;
   TENON_TRY(set_source(launch, code, {"jit/hopper.cuh", "gemm/hopper.cu"}));
-  launch.grid[0] = t.splits > 1 ? t.tiles(p) * t.splits
-                                : std::min<int64_t>(t.tiles(p), multiprocessors(problem) * t.each);
+  const int64_t at_once = multiprocessors(problem) / t.share * t.share * t.each;
+  launch.grid[0] = t.splits > 1 ? t.tiles(p) * t.splits : std::min<int64_t>(t.tiles(p), at_once);
   launch.block[0] = static_cast<int>(t.shape().threads());
-  launch.cluster = t.splits > 1 ? static_cast<int>(t.splits) : 0;
+  launch.cluster = t.splits * t.share > 1 ? static_cast<int>(t.splits * t.share) : 0;
   launch.shared_bytes = static_cast<int>(t.stages() * t.stage_bytes() + t.other_bytes());
   JitArgument weights = JitArgument::input(p.product.b);
   if (p.transposed != nullptr) {
@@ -241,6 +265,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   launch.maps = {map_of(p.a, p, JitArgument::input(p.product.a), type, static_cast<int>(t.rows())),
                  map_of(p.b, p, weights, type, static_cast<int>(t.columns))};
   if (p.a.by_columns()) launch.maps[0].box = {64, 64, 1};
+  if (t.share > 1) launch.maps[0].box[1] = static_cast<int>(t.rows() / t.share);
   if (p.b.by_columns()) launch.maps[1].box = {64, 64, 1};
   launch.add(JitArgument::map(0));
   launch.add(JitArgument::map(1));
@@ -256,15 +281,18 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
 namespace tenon::tactics::cuda_gemm_hopper_moves {
 namespace {
 
-/// The same tilings with more registers for the groups that compute.
+Result<JitPlan> plan(const Problem& problem, std::string_view config) {
+  return cuda_gemm_hopper::plan(problem, config);
+}
+
+/// The same tilings with more registers for the groups that compute, and with parts of A shared.
 std::vector<std::string> tilings(const Problem& problem) {
   std::vector<std::string> texts;
   for (const std::string& text : cuda_gemm_hopper::tilings(problem))
-    if (text.find("splits=1,each=1") != std::string::npos) texts.push_back(text + ",moves=1");
+    if (text.find("splits=1,each=1") != std::string::npos)
+      for (const char* more : {",moves=1", ",share=2", ",moves=1,share=2"})
+        if (plan(problem, text + more).ok()) texts.push_back(text + more);
   return texts.empty() ? std::vector<std::string>{"m=64,n=32,splits=1,each=1,moves=1"} : texts;
-}
-Result<JitPlan> plan(const Problem& problem, std::string_view config) {
-  return cuda_gemm_hopper::plan(problem, config);
 }
 
 }  // namespace

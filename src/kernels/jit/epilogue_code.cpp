@@ -26,7 +26,7 @@ class EpilogueWriter {
       return {};
     }
     TENON_TRY(operand(step.operand, strides));
-    body_ += fmt::format("  {{\n    Real o[N];\n    load_located<Epilogue{0}At, N>(e{0}, at, o);\n",
+    body_ += fmt::format("  {{\n    Real o[N];\n    widen_fetched<Epilogue{0}At, N>(f.o{0}, o);\n",
                          operands_.size() - 1);
     const char* operands = step.value_is_second ? "o[i], v[i]" : "v[i], o[i]";
     body_ += each(fmt::format("v[i] = epilogue_step{}({});", count_++, operands));
@@ -35,18 +35,28 @@ class EpilogueWriter {
   }
 
   std::vector<int> finish() {
-    std::string parameters, arguments;
+    std::string parameters, arguments, fields, fetches;
     for (size_t i = 0; i < operands_.size(); ++i) {
-      parameters += fmt::format(", const {}* __restrict__ e{}",
-                                device_type(problem_.input(operands_[i]).type), i);
+      const char* type = device_type(problem_.input(operands_[i]).type);
+      parameters += fmt::format(", const {}* __restrict__ e{}", type, i);
       arguments += fmt::format(", e{}", i);
+      fields += fmt::format("  Fetched<Epilogue{0}At, N, {1}> o{0};\n", i, type);
+      fetches += fmt::format("  fetch_located<Epilogue{0}At, N>(e{0}, at, f.o{0});\n", i);
     }
+    code_.text(fmt::format(
+        "#define EPILOGUE_PARAMETERS {}\n#define EPILOGUE_ARGUMENTS {}\n"
+        "template <int N>\nstruct EpilogueOperands {{\n{}}};\n"
+        "template <int N>\n__device__ inline void fetch_epilogue([[maybe_unused]] "
+        "EpilogueOperands<N>& f, [[maybe_unused]] Index at EPILOGUE_PARAMETERS) {{\n{}}}\n"
+        "template <int N>\n__device__ inline void apply_epilogue(Real (&v)[N], [[maybe_unused]] "
+        "const "
+        "EpilogueOperands<N>& f) {{\n{}}}\n",
+        parameters, arguments, fields, fetches, body_));
     code_.text(
-        fmt::format("#define EPILOGUE_PARAMETERS{}\n#define EPILOGUE_ARGUMENTS{}\n"
-                    "template <int N>\n__device__ inline void epilogue(Real (&v)[N], Index at "
-                    "EPILOGUE_PARAMETERS) {{\n{}}}\n",
-                    parameters.empty() ? "" : " " + parameters,
-                    arguments.empty() ? "" : " " + arguments, body_));
+        "template <int N>\n__device__ inline void epilogue(Real (&v)[N], Index at "
+        "EPILOGUE_PARAMETERS) {\n  EpilogueOperands<N> operands;\n"
+        "  fetch_epilogue<N>(operands, at EPILOGUE_ARGUMENTS);\n"
+        "  apply_epilogue<N>(v, operands);\n}\n");
     return std::move(operands_);
   }
 

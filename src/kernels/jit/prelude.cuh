@@ -232,13 +232,15 @@ __device__ constexpr bool packs_in_one() {
   else return At::template stride<At::kRank - 1>() == 0 && At::template extent<At::kRank - 1>() % N == 0;
 }
 
-/// N consecutive elements, from number `at` on, of a tensor as another tensor At; `at` is a multiple of N.
-template <class At, int N, class T, class Index, class V>
-__device__ inline void load_located(const T* from, Index at, V (&to)[N]) {
+/// What load_located reads, as it lies in memory.
+template <class At, int N, class T>
+struct alignas(packs_together<At, N>() && sizeof(T) * N >= 16 ? 16 : alignof(T)) Fetched {
+  T v[packs_in_one<At, N>() ? 1 : N];
+};
+template <class At, int N, class T, class Index>
+__device__ inline void fetch_located(const T* from, Index at, Fetched<At, N, T>& to) {
   if constexpr (packs_in_one<At, N>()) {
-    const V value = V(widen(from[locate<At>(at)]));
-#pragma unroll
-    for (int i = 0; i < N; ++i) to[i] = value;
+    to.v[0] = from[locate<At>(at)];
   } else if constexpr (packs_together<At, N>()) {
     constexpr int kStep = sizeof(T) * N > 16 ? 16 / sizeof(T) : N;
     const T* p = from + locate<At>(at);
@@ -246,12 +248,24 @@ __device__ inline void load_located(const T* from, Index at, V (&to)[N]) {
     for (int i = 0; i < N; i += kStep) {
       const Pack<T, kStep> pack = load_pack<kStep>(p + i);
 #pragma unroll
-      for (int k = 0; k < kStep; ++k) to[i + k] = V(widen(pack.v[k]));
+      for (int k = 0; k < kStep; ++k) to.v[i + k] = pack.v[k];
     }
   } else {
 #pragma unroll
-    for (int i = 0; i < N; ++i) to[i] = V(widen(from[locate<At>(Index(at + i))]));
+    for (int i = 0; i < N; ++i) to.v[i] = from[locate<At>(Index(at + i))];
   }
+}
+template <class At, int N, class T, class V>
+__device__ inline void widen_fetched(const Fetched<At, N, T>& from, V (&to)[N]) {
+#pragma unroll
+  for (int i = 0; i < N; ++i) to[i] = V(widen(from.v[packs_in_one<At, N>() ? 0 : i]));
+}
+/// N consecutive elements, from number `at` on, of a tensor as another tensor At; `at` is a multiple of N.
+template <class At, int N, class T, class Index, class V>
+__device__ inline void load_located(const T* from, Index at, V (&to)[N]) {
+  Fetched<At, N, T> fetched;
+  fetch_located<At, N>(from, at, fetched);
+  widen_fetched<At, N>(fetched, to);
 }
 /// The reverse, for tensors without broadcast axes.
 template <class At, int N, class T, class Index, class V>
