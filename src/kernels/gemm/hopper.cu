@@ -92,11 +92,15 @@ __device__ inline void produce(const TensorMap& a, const TensorMap& b, u32 stage
 }
 
 /// Begins the sums over [k_begin, k_end) of the warp group's rows; gives the barrier of the last stage.
-__device__ inline u32 multiply_tile(float (&sums)[kTileN / 2], u32 stages, u32 barriers, Ring& at, int k_begin, int k_end) {
+__device__ inline u32 multiply_tile(float (&sums)[kTileN / 2], u32 stages, u32 barriers, Ring& at, int k_begin, int k_end,
+                                    bool is_first) {
   const int group = threadIdx.x / 128;
   const bool speaks = threadIdx.x % 32 == 0;
   u32 last = 0;
+  if (kSkew > 0 && is_first && group > 0) barrier_of(1 + group, 256);
   for (int k = k_begin; k < k_end; ++k, at.next()) {
+    // Groups that begin one after the other reach their epilogues so, too, and others compute meanwhile.
+    if (kSkew > 0 && is_first && k == k_begin + kSkew && group + 1 < kGroups) barrier_arrive_of(2 + group, 256);
     const u32 full = barriers + at.stage * 16, tile = stages + at.stage * kStageBytes;
     barrier_wait(full, at.phase);
     const u64 a = tile_descriptor(tile + group * 8192, 8192), b = tile_descriptor(tile + kBytesA, 8192);
@@ -267,14 +271,14 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
     if constexpr (kSplits == 1) {
       for (int t = first; t < kTiles; t += step) {
         const Tile tile = tile_of(t);
-        const u32 last = multiply_tile(sums, stages, barriers, at, k_begin, k_end);
+        const u32 last = multiply_tile(sums, stages, barriers, at, k_begin, k_end, t == first);
         Operands operands[kItems];
         if (kFetchesAhead) fetch_slab(operands, tile, 0 EPILOGUE_ARGUMENTS);
         complete_tile(last);
         store_tile(sums, operands, scratch, y, tile EPILOGUE_ARGUMENTS);
       }
     } else {
-      complete_tile(multiply_tile(sums, stages, barriers, at, k_begin, k_end));
+      complete_tile(multiply_tile(sums, stages, barriers, at, k_begin, k_end, true));
       // Other groups may still read the stages.
       barrier_of(1, kConsumers);
       keep_sums(sums, stages);

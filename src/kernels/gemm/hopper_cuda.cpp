@@ -105,6 +105,7 @@ int64_t rounded(int64_t value, int64_t unit) {
 struct Tiling {
   int64_t groups = 2, columns = 128, splits = 1, each = 1;
   bool moves = false;  ///< Registers, from the threads that fetch.
+  int64_t skew = 0;    ///< Steps of k that each group begins behind the one before.
   int64_t share = 1;   ///< Blocks of a cluster that fetch each other's parts of A.
 
   GroupShape shape() const { return {groups, each, moves}; }
@@ -121,7 +122,8 @@ struct Tiling {
   std::string text() const {
     return fmt::format("m={},n={},splits={},each={}{}", rows(), columns, splits, each,
                        moves ? ",moves=1" : "") +
-           (share > 1 ? fmt::format(",share={}", share) : "");
+           (share > 1 ? fmt::format(",share={}", share) : "") +
+           (skew > 0 ? fmt::format(",skew={}", skew) : "");
   }
 };
 
@@ -133,6 +135,9 @@ Result<Tiling> parse(std::string_view config) {
   t.each = config_number(config, "each").value_or(1);
   t.moves = config_number(config, "moves").value_or(0) != 0 && t.splits == 1 && t.each == 1;
   t.share = config_number(config, "share").value_or(1);
+  t.skew = config_number(config, "skew").value_or(0);
+  if (t.skew > 0 && (t.splits > 1 || t.groups == 1 || t.skew * (t.groups - 1) >= t.stages()))
+    return user_error("no tiling: {}", config);
   if (t.share < 1 || t.share > 2 || (t.share > 1 && (t.splits > 1 || t.each > 1)))
     return user_error("no tiling: {}", config);
   if (t.groups < 1 || t.groups > 3 || t.columns < 32 || t.columns > 256 || t.columns % 32 != 0 ||
@@ -224,6 +229,7 @@ void add_constants(KernelCode& code, const Problem& problem, const FoldedProduct
   code.constant("kTileN", t.columns);
   code.constant("kSplits", t.splits);
   code.constant("kShare", t.share);
+  code.constant("kSkew", t.skew);
   const int64_t spare = t.shape().computing_registers() - t.columns / 2;
   code.flag("kFetchesAhead", spare >= 56 && p.n() % 8 == 0);
   code.constant("kStages", t.stages());
@@ -241,7 +247,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const FoldedProduct p, describe(problem));
   TENON_ASSIGN(const Tiling t, parse(config));
   const bool shares = t.share == 1 || !p.a.by_columns();
-  if ((p.b.by_columns() && t.columns % 64 != 0) || !shares)
+  const bool skews = t.skew < blocks_for(p.k, kTileK);
+  if ((p.b.by_columns() && t.columns % 64 != 0) || !shares || !skews)
     return user_error("no tiling: {}", config);
   JitPlan plan;
   KernelCode code;
@@ -290,7 +297,8 @@ std::vector<std::string> tilings(const Problem& problem) {
   std::vector<std::string> texts;
   for (const std::string& text : cuda_gemm_hopper::tilings(problem))
     if (text.find("splits=1,each=1") != std::string::npos)
-      for (const char* more : {",moves=1", ",share=2", ",moves=1,share=2"})
+      for (const char* more :
+           {",moves=1", ",skew=1", ",share=2", ",moves=1,share=2", ",moves=1,share=2,skew=1"})
         if (plan(problem, text + more).ok()) texts.push_back(text + more);
   return texts.empty() ? std::vector<std::string>{"m=64,n=32,splits=1,each=1,moves=1"} : texts;
 }

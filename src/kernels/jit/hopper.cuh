@@ -72,6 +72,10 @@ __device__ inline void products_wait() {
 __device__ inline void barrier_of(int number, int count) {
   asm volatile("bar.sync %0, %1;" ::"r"(number), "r"(count) : "memory");
 }
+/// Counts for it without waiting.
+__device__ inline void barrier_arrive_of(int number, int count) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(number), "r"(count) : "memory");
+}
 __device__ inline void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
