@@ -93,7 +93,7 @@ std::vector<Tiling> all_tilings(const Problem& problem, const DeviceAttention& d
                                    [&](const Tiling& o) { return o.text() == t.text(); });
     if (!known && t.fits(d, staged)) tilings.push_back(t);
   };
-  for (const int64_t groups : {2, 1, 3})
+  for (const int64_t groups : {1, 2})
     for (const int64_t most : {128, 208, 64})
       if (groups * 64 < d.q.length + 64) add(groups, most);
   if (tilings.empty()) add(1, 64);
@@ -115,10 +115,9 @@ Result<Tiling> choose(const Problem& problem, const DeviceAttention& d, std::str
     if (tilings.empty()) return unsupported("heads too large for shared memory");
     return tilings.front();
   }
-  const Tiling t{config_number(config, "rows").value_or(128) / 64,
-                 config_number(config, "keys").value_or(64),
-                 config_number(config, "each").value_or(1),
-                 config_number(config, "moves").value_or(0) != 0};
+  const Tiling t{
+      config_number(config, "rows").value_or(128) / 64, config_number(config, "keys").value_or(64),
+      config_number(config, "each").value_or(1), config_number(config, "moves").value_or(0) != 0};
   const bool known = t.groups >= 1 && t.groups <= 3 && t.keys >= 16 && t.keys <= 256 &&
                      t.keys % 16 == 0 && t.each >= 1 && t.each <= 4;
   if (!known || t.stages(d, stages_mask(problem, d)) < 1)

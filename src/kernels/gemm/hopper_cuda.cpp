@@ -105,6 +105,7 @@ int64_t rounded(int64_t value, int64_t unit) {
 struct Tiling {
   int64_t groups = 2, columns = 128, splits = 1, each = 1;
   bool moves = false;  ///< Registers, from the threads that fetch.
+  bool ahead = false;  ///< Operands of the epilogue are fetched ahead.
   int64_t skew = 0;    ///< Steps of k that each group begins behind the one before.
   int64_t share = 1;   ///< Blocks of a cluster that fetch each other's parts of A.
 
@@ -122,7 +123,7 @@ struct Tiling {
   std::string text() const {
     return fmt::format("m={},n={},splits={},each={}{}", rows(), columns, splits, each,
                        moves ? ",moves=1" : "") +
-           (share > 1 ? fmt::format(",share={}", share) : "") +
+           (share > 1 ? fmt::format(",share={}", share) : "") + (ahead ? ",ahead=1" : "") +
            (skew > 0 ? fmt::format(",skew={}", skew) : "");
   }
 };
@@ -135,6 +136,7 @@ Result<Tiling> parse(std::string_view config) {
   t.each = config_number(config, "each").value_or(1);
   t.moves = config_number(config, "moves").value_or(0) != 0 && t.splits == 1 && t.each == 1;
   t.share = config_number(config, "share").value_or(1);
+  t.ahead = config_number(config, "ahead").value_or(0) != 0;
   t.skew = config_number(config, "skew").value_or(0);
   if (t.skew > 0 && (t.splits > 1 || t.groups == 1 || t.skew * (t.groups - 1) >= t.stages()))
     return user_error("no tiling: {}", config);
@@ -146,17 +148,18 @@ Result<Tiling> parse(std::string_view config) {
   return t;
 }
 
-/// Cycles, roughly, fitted to times on an H200: products or the fetching of their operands, the
-/// epilogue of a tile, what a launch and a cluster cost.
+/// Cycles, roughly, fitted to times on an H200: products or the fetching of their operands, which
+/// takes longer where many blocks do it, the epilogue, the sums of a cluster.
 double estimate(const Tiling& t, const FoldedProduct& p, int units) {
   const auto rows = static_cast<double>(t.rows()), columns = static_cast<double>(t.columns);
   const auto each = static_cast<double>(t.each), splits = static_cast<double>(t.splits);
+  const double all = static_cast<double>(t.tiles(p) * t.splits);
   const double blocks = std::ceil(static_cast<double>(blocks_for(p.k, kTileK)) / splits);
-  const double products = blocks * std::max(rows * columns / 32, 3.2 * (rows + columns));
-  const double epilogue = rows * columns * 0.12 / (t.splits > 1 ? splits : 1) + 800;
-  const auto waves = static_cast<double>(blocks_for(t.tiles(p) * t.splits, units * t.each));
-  const double cluster = t.splits > 1 ? 1200 + 150 * splits : 0;
-  return waves * (products + epilogue) * (t.each > 1 ? each * 0.95 : 1.0) + 1500 + cluster;
+  const double fetching = 2.3 + 0.9 * std::min(1.0, all / units);
+  const double products = blocks * std::max(rows * columns / 32, fetching * (rows + columns));
+  const double epilogue = rows * columns * (t.splits > 1 ? 0.13 * splits : 0.14) + 500;
+  const double waves = std::ceil(all / (units * each));
+  return waves * (products + epilogue) * (t.each > 1 ? each * 0.95 : 1.0) + 2500;
 }
 
 bool fits(const Tiling& t, const FoldedProduct& p, int units) {
@@ -185,7 +188,7 @@ std::vector<std::string> tilings(const Problem& problem) {
                                                      {1, 32, 2},
                                                      {2, 96, 2}})
     for (const int64_t splits : {1, 2, 3, 4, 6}) {
-      const Tiling t{groups, columns, splits, each};
+      const Tiling t{groups, columns, splits, each, splits == 1 && each == 1};
       if (fits(t, *p, units) && t.stages() >= 2) found.emplace_back(estimate(t, *p, units), t);
     }
   std::stable_sort(found.begin(), found.end(),
@@ -230,8 +233,7 @@ void add_constants(KernelCode& code, const Problem& problem, const FoldedProduct
   code.constant("kSplits", t.splits);
   code.constant("kShare", t.share);
   code.constant("kSkew", t.skew);
-  const int64_t spare = t.shape().computing_registers() - t.columns / 2;
-  code.flag("kFetchesAhead", spare >= 56 && p.n() % 8 == 0);
+  code.flag("kFetchesAhead", t.ahead && p.n() % 8 == 0);
   code.constant("kStages", t.stages());
   code.constant("kVector", p.n() % 8 == 0 ? 8 : 1);
   add_group_product(code, "group_product",
@@ -285,28 +287,28 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
 }  // namespace
 }  // namespace tenon::tactics::cuda_gemm_hopper
 
-namespace tenon::tactics::cuda_gemm_hopper_moves {
+namespace tenon::tactics::cuda_gemm_hopper_trial {
 namespace {
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   return cuda_gemm_hopper::plan(problem, config);
 }
 
-/// The same tilings with more registers for the groups that compute, and with parts of A shared.
+/// The same tilings with parts of A shared, with groups one behind the other, with operands ahead.
 std::vector<std::string> tilings(const Problem& problem) {
   std::vector<std::string> texts;
   for (const std::string& text : cuda_gemm_hopper::tilings(problem))
     if (text.find("splits=1,each=1") != std::string::npos)
       for (const char* more :
-           {",moves=1", ",skew=1", ",share=2", ",moves=1,share=2", ",moves=1,share=2,skew=1"})
+           {",ahead=1", ",skew=1", ",share=2", ",share=2,ahead=1", ",share=2,ahead=1,skew=1"})
         if (plan(problem, text + more).ok()) texts.push_back(text + more);
-  return texts.empty() ? std::vector<std::string>{"m=64,n=32,splits=1,each=1,moves=1"} : texts;
+  return texts.empty() ? std::vector<std::string>{"m=64,n=64,splits=1,each=1,moves=1"} : texts;
 }
 
 }  // namespace
-}  // namespace tenon::tactics::cuda_gemm_hopper_moves
+}  // namespace tenon::tactics::cuda_gemm_hopper_trial
 
 namespace tenon::tactics {
 TENON_JIT_TACTIC(cuda_gemm_hopper, cuda_gemm_hopper::tilings)
-TENON_JIT_TACTIC(cuda_gemm_hopper_moves, cuda_gemm_hopper_moves::tilings)
+TENON_JIT_TACTIC(cuda_gemm_hopper_trial, cuda_gemm_hopper_trial::tilings)
 }  // namespace tenon::tactics
