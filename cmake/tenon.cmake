@@ -96,6 +96,9 @@ function(tenon_compat_links target)
       list(APPEND links COMMAND ${CMAKE_COMMAND} -E create_symlink ../$<TARGET_SONAME_FILE_NAME:${target}> ${folder}/${link})
     endforeach()
   endforeach()
+  # Programs that were linked with these names ask for the name inside.
+  list(APPEND links COMMAND ${CMAKE_COMMAND} -E create_symlink ../$<TARGET_SONAME_FILE_NAME:${target}>
+                            ${folder}/$<TARGET_SONAME_FILE_NAME:${target}>)
   add_custom_command(TARGET ${target} POST_BUILD COMMAND ${CMAKE_COMMAND} -E make_directory ${folder} ${links})
 endfunction()
 

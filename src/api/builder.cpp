@@ -219,13 +219,20 @@ IOptimizationProfile* Builder::createOptimizationProfile() noexcept {
 }
 
 bool Builder::platformHasFastFp16() const noexcept {
-  return false;
+  const auto backend = chosen_backend(BuilderConfig(reporter_), max_threads_, *reporter_);
+  if (!backend.ok()) return false;
+  // On the CPU, kFP16 means BF16.
+  const DeviceProperties& device = backend->device->properties();
+  return device.native_fp16 || (device.kind == DeviceKind::kCpu && device.native_bf16);
 }
+/// There is no calibration; quantized networks need no question.
 bool Builder::platformHasFastInt8() const noexcept {
   return false;
 }
 bool Builder::platformHasTf32() const noexcept {
-  return false;
+  constexpr int kFirstWithTf32 = 80;
+  const auto backend = chosen_backend(BuilderConfig(reporter_), max_threads_, *reporter_);
+  return backend.ok() && backend->device->properties().compute_capability >= kFirstWithTf32;
 }
 int32_t Builder::getMaxDLABatchSize() const noexcept {
   return 0;

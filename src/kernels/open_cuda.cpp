@@ -7,12 +7,14 @@
 namespace tenon {
 namespace {
 
-/// The file that this code was loaded from.
+/// The file that this code was loaded from, whatever links led there (lib/compat holds some).
 std::filesystem::path own_file() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&own_file), &info) == 0 || info.dli_fname == nullptr)
     return {};
-  return info.dli_fname;
+  std::error_code error;
+  std::filesystem::path file = std::filesystem::canonical(info.dli_fname, error);
+  return error ? std::filesystem::path(info.dli_fname) : file;
 }
 
 Result<OpenCuda> load() {
