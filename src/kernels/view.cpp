@@ -11,6 +11,23 @@ std::vector<int64_t> strides_of(const Operand& operand) {
   return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
 }
 
+/// Plans are files, which may say of an operator's operands what inference would refuse.
+Error contradiction(std::string_view what) {
+  return unsupported("the {} contradicts its operands", what);
+}
+
+/// The elements between the first and the last one of a view, both counted.
+Result<int64_t> span_of(const Extents& extents, const std::vector<int64_t>& strides) {
+  int64_t last = 0;
+  for (size_t i = 0; i < extents.size(); ++i) {
+    int64_t way = 0;
+    if (__builtin_mul_overflow(extents[i] - 1, strides[i], &way) ||
+        __builtin_add_overflow(last, way, &last))
+      return contradiction("view");
+  }
+  return last + 1;
+}
+
 /// Strides of the same elements under other extents: every group of input axes that merges into a
 /// group of output axes must be contiguous in itself.
 Result<View> reshape_view(const Operand& input, const Extents& extents) {
@@ -24,6 +41,7 @@ Result<View> reshape_view(const Operand& input, const Extents& extents) {
     else
       runs.emplace_back(input.extents[i], strides[i]);
   }
+  if (element_count(extents) != element_count(input.extents)) return contradiction("reshape");
   View view;
   view.strides.assign(extents.size(), 1);
   int run = static_cast<int>(runs.size()) - 1;
@@ -36,7 +54,7 @@ Result<View> reshape_view(const Operand& input, const Extents& extents) {
       left = runs[run].first;
       stride = runs[run].second;
     }
-    if (left % extents[i] != 0)
+    if (extents[i] == 0 || left % extents[i] != 0)
       return unsupported("the reshape mixes axes that are not contiguous");
     view.strides[i] = stride;
     stride *= extents[i];
@@ -48,6 +66,10 @@ Result<View> reshape_view(const Operand& input, const Extents& extents) {
 Result<View> transpose_view(const Transpose& op, const Operand& input) {
   const std::vector<int64_t> strides = strides_of(input);
   const int rank = static_cast<int>(strides.size());
+  const auto& order = op.permutation;
+  if (!order.empty() && (std::ssize(order) != rank || *std::ranges::min_element(order) < 0 ||
+                         *std::ranges::max_element(order) >= rank))
+    return contradiction("transpose");
   View view;
   for (int i = 0; i < rank; ++i)
     view.strides.push_back(strides[op.permutation.empty() ? rank - 1 - i : op.permutation[i]]);
@@ -64,18 +86,25 @@ Result<View> slice_view(const Operand& input, const Extents& extents,
   View view;
   view.strides = strides_of(input);
   const int64_t rank = input.rank();
+  for (const size_t other : {3, 4})
+    if (known(other) != nullptr && known(other)->count() != std::ssize(starts))
+      return contradiction("slice");
   for (size_t i = 0; i < starts.size(); ++i) {
     int64_t axis =
         known(3) == nullptr ? static_cast<int64_t>(i) : known(3)->as_int64(static_cast<int64_t>(i));
     if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= std::min<int64_t>(rank, std::ssize(extents)))
+      return contradiction("slice");
     const int64_t step = known(4) == nullptr ? 1 : known(4)->as_int64(static_cast<int64_t>(i));
+    if (step < 1) return unsupported("the slice runs backwards");
     const int64_t extent = input.extents[axis];
     int64_t start = starts[i] < 0 ? starts[i] + extent : starts[i];
-    start = std::clamp<int64_t>(start, 0, step < 0 ? extent - 1 : extent);
+    start = std::clamp<int64_t>(start, 0, extent);
+    const int64_t stride = view.strides[axis];
     if (extents[axis] == 0) return unsupported("the slice is empty");
-    if (step < 1) return unsupported("the slice runs backwards");
-    view.offset += start * view.strides[axis];
-    view.strides[axis] *= step;
+    if (__builtin_mul_overflow(view.strides[axis], step, &view.strides[axis]))
+      return contradiction("slice");
+    view.offset += start * stride;
   }
   return view;
 }
@@ -87,6 +116,8 @@ Result<View> split_view(const Split& op, const Node& node, int output, const Ope
   const int64_t axis = op.axis < 0 ? op.axis + input.rank() : op.axis;
   if (node.has_input(1) && sizes == nullptr)
     return unsupported("the sizes of the split are not known");
+  if (axis < 0 || axis >= input.rank() || (sizes != nullptr && sizes->count() < output))
+    return contradiction("split");
   const int64_t parts = static_cast<int64_t>(node.outputs().size());
   const int64_t equal = (input.extents[axis] + parts - 1) / parts;
   int64_t start = 0;
@@ -98,6 +129,7 @@ Result<View> split_view(const Split& op, const Node& node, int output, const Ope
 
 Result<View> expand_view(const Operand& input, const Extents& extents) {
   const std::vector<int64_t> strides = strides_of(input);
+  if (extents.size() < strides.size()) return contradiction("expansion");
   View view;
   view.strides.assign(extents.size(), 0);
   const size_t skipped = extents.size() - strides.size();
@@ -122,9 +154,17 @@ Result<View> any_view(const Node& node, int output, const Operand& input, const 
 
 }  // namespace
 
+/// A view of elements that the input has.
 Result<View> input_view(const Node& node, int output, const Operand& input, const Extents& extents,
                         std::span<const Tensor* const> contents) {
-  return any_view(node, output, input, extents, contents);
+  TENON_ASSIGN(View view, any_view(node, output, input, extents, contents));
+  if (view.strides.size() != extents.size()) return contradiction("rank of the output");
+  if (element_count(extents) == 0) return view;
+  TENON_ASSIGN(const int64_t size, span_of(extents, view.strides));
+  TENON_ASSIGN(const int64_t most, span_of(input.extents, strides_of(input)));
+  if (view.offset < 0 || size > most || view.offset > most - size)
+    return contradiction("shape of the output");
+  return view;
 }
 
 std::vector<int64_t> normalized_strides(const Extents& extents, const std::vector<int64_t>& strides,
@@ -138,7 +178,7 @@ std::vector<int64_t> normalized_strides(const Extents& extents, const std::vecto
 Result<View> make_view(const Node& node, int output, const Operand& input, const Extents& extents,
                        std::span<const Tensor* const> contents) {
   if (element_count(extents) == 0) return unsupported("the output is empty");
-  TENON_ASSIGN(View view, any_view(node, output, input, extents, contents));
+  TENON_ASSIGN(View view, input_view(node, output, input, extents, contents));
   view.strides = normalized_strides(extents, view.strides, node.output(output)->type.layout);
   if (node.is<Reformat>() && !view.strides.empty()) return unsupported("the layouts differ");
   return view;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ops/table.h"
+#include "ops/verifier.h"
 #include "plan/plan_file.h"
 #include "plan/plan_format.h"
 #include "plan/plan_generated.h"
@@ -324,6 +325,8 @@ Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const v
     plan.profiles.push_back(read_profile(*source->profiles()->Get(i)));
   plan.stripped = plan.settings.erase(kStrippedSetting) > 0;
   TENON_ASSIGN(plan.graph, GraphReader(weights).read(source->graph(), 0));
+  if (const Status status = verify(*plan.graph); !status.ok())
+    return damaged("{}", status.error().message);
   if (source->network() != nullptr) {
     TENON_ASSIGN(plan.network, GraphReader(weights).read(source->network(), 0));
   }
