@@ -95,7 +95,7 @@ size_t Gemm::fetch_capacity() const {
 }
 
 size_t Gemm::scratch_bytes() const {
-  if (strassen_.usable()) return strassen_.scratch_bytes(problem_.threads);
+  if (strassen_.usable()) return strassen_.scratch_bytes();
   const size_t workers = align_up(plan_.worker_scratch_bytes()) * problem_.threads;
   return workers + plan_.staged_bytes() + (problem_.constant_b ? 0 : packed_each_ * b_count());
 }

@@ -19,8 +19,8 @@ struct Tile {
   const void* b = nullptr;
   int64_t b_panel_stride = 0;  ///< from one panel to the next, in elements
   int64_t k = 0;               ///< in units of k_unit
-  /// Where set, a tile of one full panel multiplies by b - b_minus, and keeps that in b_difference
-  /// for the tiles that follow. Only with kernels that have `strassen`.
+  /// Where set, a tile of one full panel multiplies by b - b_minus. With b_difference it keeps that
+  /// there for the tiles that follow. Only with kernels that have `strassen`.
   const void* b_minus = nullptr;
   void* b_difference = nullptr;
   int rows = 0;     ///< 1 .. max_rows

@@ -35,23 +35,21 @@ struct TileKernel {
     return left < 0 ? 0 : left > V::kWidth ? V::kWidth : left;
   }
 
-  /// One vector of B, or of a difference that is kept.
-  template <bool kDifference>
+  /// What a tile multiplies by: a panel of B, the difference of two, or that kept for others too.
+  enum class Source { panel, difference, kept_difference };
+
+  template <Source kSource>
   [[gnu::always_inline]] static typename P::Register take(const E* b, int64_t minus, E* keep) {
-    if constexpr (kDifference) {
-      constexpr int kDistance = 12 * kPanelVectors * V::kWidth;
-      // What comes here is used for the first time since it was fetched from memory.
-      __builtin_prefetch(b + kDistance, 0, 3);
-      __builtin_prefetch(b + minus + kDistance, 0, 3);
-      const V difference = P::load(b) - P::load(b + minus);
-      difference.store(keep);
-      return difference;
-    } else {
+    if constexpr (kSource == Source::panel) {
       return P::load(b);
+    } else {
+      const V difference = P::load(b) - P::load(b + minus);
+      if (kSource == Source::kept_difference) difference.store(keep);
+      return difference;
     }
   }
 
-  template <bool kDifference>
+  template <Source kSource>
   [[gnu::always_inline]] static void product(const Tile& t, V (&acc)[R][W]) {
     constexpr int kGroups = (R + 2) / 3;
     const int64_t stride = t.a_stride;
@@ -67,7 +65,7 @@ struct TileKernel {
     const char* ahead = static_cast<const char*>(t.prefetch);
     const int64_t ahead_step = t.prefetch_step;
     E* keep = static_cast<E*>(t.b_difference);
-    const int64_t minus = kDifference ? static_cast<const E*>(t.b_minus) - b : 0;
+    const int64_t minus = kSource == Source::panel ? 0 : static_cast<const E*>(t.b_minus) - b;
     for (int64_t k = t.k; k > 0; --k) {
       typename P::Register column[W];
 #pragma GCC unroll 8
@@ -75,7 +73,7 @@ struct TileKernel {
         constexpr int kHalf = kPanelVectors;
         const E* from =
             w < kHalf ? b + w * V::kWidth * P::kUnit : b2 + (w - kHalf) * V::kWidth * P::kUnit;
-        column[w] = take<kDifference>(from, minus, keep + w * V::kWidth);
+        column[w] = take<kSource>(from, minus, keep + w * V::kWidth);
       }
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
@@ -89,7 +87,7 @@ struct TileKernel {
       ahead += ahead_step;
       b += kPanel * P::kUnit;
       b2 += kPanel * P::kUnit;
-      if (kDifference) keep += kPanel;
+      if (kSource == Source::kept_difference) keep += kPanel;
     }
   }
 
@@ -172,11 +170,11 @@ struct TileKernel {
     V acc[R][W];
     if (t.columns == W * V::kWidth) {
       start<true>(t, acc);
-      product<false>(t, acc);
+      product<Source::panel>(t, acc);
       finish<true>(t, acc);
     } else {
       start<false>(t, acc);
-      product<false>(t, acc);
+      product<Source::panel>(t, acc);
       finish<false>(t, acc);
     }
   }
@@ -184,7 +182,10 @@ struct TileKernel {
   static void run_difference(const Tile& t) {
     V acc[R][W];
     start<true>(t, acc);
-    product<true>(t, acc);
+    if (t.b_difference == nullptr)
+      product<Source::difference>(t, acc);
+    else
+      product<Source::kept_difference>(t, acc);
     finish<true>(t, acc);
   }
 };

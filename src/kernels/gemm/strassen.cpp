@@ -14,7 +14,6 @@ constexpr int64_t kLeastRows = 96, kLeastSteps = 384, kLeastColumns = 384;
 // the seven operands of A stay in the second-level cache.
 constexpr int64_t kWholeSteps = 384, kMostSteps = 128;
 constexpr int64_t kMostRows = 64;
-constexpr int64_t kMostPairs = 4;
 constexpr int64_t kLine = 64;
 // Bytes fetched ahead in a step of k: the next panels' lines come evenly spread over a pair's work.
 constexpr int64_t kFetchStep = 16;
@@ -24,13 +23,18 @@ int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
-/// Panels of one task: as many as possible so that all threads get as much.
+// A pool hands out this many chunks a thread: with as many tasks or fewer each is a chunk.
+constexpr int64_t kMostTasks = 8;
+
+/// Pairs of panels of one task, so that all threads get as much, in two pieces at least.
 int64_t even_pairs(int64_t pairs, int64_t rows, int64_t threads) {
-  for (int64_t size = kMostPairs; size > 1; --size) {
-    const int64_t tasks = ceil_div(pairs, size) * rows;
-    if ((pairs % size == 0 && tasks % threads == 0) || tasks >= 16 * threads) return size;
+  for (const int64_t size : {4, 3, 6, 2, 5, 8, 1}) {
+    const int64_t tasks = pairs / size * rows;
+    if (pairs % size == 0 && tasks % threads == 0 && tasks >= 2 * threads &&
+        tasks <= kMostTasks * threads)
+      return size;
   }
-  return 1;
+  return std::min<int64_t>(pairs, 4);
 }
 
 /// Tiles that fetch one quarter of the next pair of panels.
@@ -56,6 +60,7 @@ StrassenProduct StrassenProduct::plan(const Microkernels& kernels, int64_t m, in
   p.finish_in_place_ = std::none_of(steps.begin(), steps.end(), [](const EpilogueStep& s) {
     return s.operand == OperandKind::full;
   });
+  p.threads_ = threads;
   p.m_ = m, p.n_ = n, p.k_ = k;
   p.half_m_ = ceil_div(m, 2), p.half_k_ = k / 2;
   p.pairs_ = n / (2 * kernels.panel);
@@ -76,40 +81,44 @@ int64_t StrassenProduct::staged_stride() const {
   return static_cast<int64_t>(align_up(half_k_ * sizeof(float)) + kLine) / sizeof(float);
 }
 size_t StrassenProduct::staged_bytes() const {
-  return align_up(kProducts * half_m_ * staged_stride() * sizeof(float));
+  return align_up(kProducts * row_block_ * staged_stride() * sizeof(float));
 }
-
-namespace {
-
-/// One of the seven left operands.
-struct Rows {
-  const float* data;
-  int64_t stride;
-};
-
-}  // namespace
 
 /// One worker's memory: sums of the seven products, two differences of panels, tiles to finish.
 struct StrassenScratch {
-  float *sums, *differences[2], *tiles, *end;
+  int64_t* staged_block;  ///< The block of rows whose operands the worker has staged, or -1.
+  float *sums, *differences[2], *tiles;
 
   StrassenScratch(void* memory, const StrassenProduct& p) {
-    const int64_t panel = p.kernels_->panel;
-    sums = static_cast<float*>(memory);
-    differences[0] = sums + StrassenProduct::kProducts * p.row_block_ * p.pairs_of_task_ * panel;
-    differences[1] = differences[0] + p.k_block_ * panel;
-    tiles = differences[1] + p.k_block_ * panel;
-    end = tiles + 4 * kFinishRows * panel;
+    staged_block = static_cast<int64_t*>(memory);
+    sums = static_cast<float*>(memory) + kLine / sizeof(float);
+    differences[0] = sums + sum_floats(p);
+    differences[1] = differences[0] + difference_floats(p);
+    tiles = differences[1] + difference_floats(p);
+  }
+
+  static int64_t sum_floats(const StrassenProduct& p) {
+    return StrassenProduct::kProducts * p.row_block_ * p.pairs_of_task_ * p.kernels_->panel;
+  }
+  static int64_t difference_floats(const StrassenProduct& p) {
+    return p.k_block_ * p.kernels_->panel;
+  }
+  static size_t bytes(const StrassenProduct& p) {
+    const int64_t tiles = 4 * kFinishRows * p.kernels_->panel;
+    return align_up(kLine + (sum_floats(p) + 2 * difference_floats(p) + tiles) * sizeof(float));
   }
 };
 
 size_t StrassenProduct::worker_bytes() const {
-  const StrassenScratch none(nullptr, *this);
-  return align_up((none.end - none.sums) * sizeof(float));
+  return StrassenScratch::bytes(*this);
 }
 
-size_t StrassenProduct::scratch_bytes(int threads) const {
-  return staged_bytes() + threads * worker_bytes();
+int64_t StrassenProduct::staged_blocks() const {
+  return stages_alone() ? threads_ : row_tasks();
+}
+
+size_t StrassenProduct::scratch_bytes() const {
+  return staged_blocks() * staged_bytes() + threads_ * worker_bytes();
 }
 
 size_t StrassenProduct::fetch_capacity() const {
@@ -122,7 +131,7 @@ size_t StrassenProduct::fetch_capacity() const {
 struct StrassenTask {
   const StrassenProduct& p;
   const ProductOperands& operands;
-  const Rows (&a)[StrassenProduct::kProducts];
+  const StrassenProduct::Rows (&a)[StrassenProduct::kProducts];
   StrassenScratch scratch;
   int64_t row, rows, first_pair, last_pair;
   std::span<const std::byte> ahead;
@@ -174,15 +183,15 @@ struct StrassenTask {
     multiply(tile, kS1, k, c, b12, b11, x);
     multiply(tile, kS2, k, c, b22, x, y);
     multiply(tile, kS4, k, c, b22);
-    multiply(tile, kS3, k, c, b22, b12, x);
-    multiply(tile, kA22, k, c, y, b21, x);
+    multiply(tile, kS3, k, c, b22, b12);
+    multiply(tile, kA22, k, c, y, b21);
     multiply(tile, kA12, k, c, b21);
   }
 
   void multiply(Tile tile, Operand operand, int64_t k, int64_t c, const float* b,
                 const float* minus = nullptr, float* difference = nullptr) {
     tile.a_stride = a[operand].stride;
-    const float* from = a[operand].data + row * tile.a_stride + k;
+    const float* from = a[operand].data + k;
     tile.b = b;
     tile.b_minus = minus;
     tile.b_difference = difference;
@@ -195,8 +204,7 @@ struct StrassenTask {
       tile.initial = k == 0 ? nullptr : sums;
       choose_fetch(tile);
       p.kernels_->run(tile);
-      if (minus != nullptr) tile.b = difference;
-      tile.b_minus = nullptr;
+      if (difference != nullptr) tile.b = difference, tile.b_minus = nullptr;
       from += tile.rows * tile.a_stride;
       sums += tile.rows * sum_stride;
     }
@@ -277,49 +285,80 @@ bool StrassenProduct::copies(int operand, const ProductOperands& operands) const
   return !can_read_directly(*kernels_, k_, operands.a_stride);
 }
 
-void StrassenProduct::stage(const ProductOperands& operands, ThreadPool& pool, float* to) const {
-  const int64_t stride = staged_stride();
+/// Two threads combine all the rows that they read themselves: lines that another core has written
+/// cost more than the sums.
+bool StrassenProduct::stages_alone() const {
+  return threads_ <= std::max<int64_t>(2, row_tasks());
+}
+
+/// Rows [row, row + rows) into a block that begins with row `first`.
+void StrassenProduct::stage(const ProductOperands& operands, int64_t row, int64_t rows,
+                            int64_t first, float* to) const {
   const bool quarters = copies(kA11, operands), last = copies(kA22, operands);
-  pool.parallel_for(half_m_, 4, [&](int64_t begin, int64_t end, int) {
-    for (int64_t r = begin; r < end; ++r) {
-      const float* upper = static_cast<const float*>(operands.a) + r * operands.a_stride;
-      // A last row without a partner stands in for it: what comes out there is not used.
-      const float* lower = r < bottom_rows() ? upper + half_m_ * operands.a_stride : upper;
-      const auto row_of = [&](int operand) { return to + (operand * half_m_ + r) * stride; };
-      float* sums[4] = {row_of(kS1), row_of(kS2), row_of(kS3), row_of(kS4)};
-      kernels_->strassen->combine_a(upper, upper + half_k_, lower, lower + half_k_, half_k_, sums);
-      if (last) std::memcpy(row_of(kA22), lower + half_k_, half_k_ * sizeof(float));
-      if (!quarters) continue;
-      std::memcpy(row_of(kA11), upper, half_k_ * sizeof(float));
-      std::memcpy(row_of(kA12), upper + half_k_, half_k_ * sizeof(float));
-    }
-  });
+  for (int64_t r = row; r < row + rows; ++r) {
+    const float* upper = static_cast<const float*>(operands.a) + r * operands.a_stride;
+    // A last row without a partner stands in for it: what comes out there is not used.
+    const float* lower = r < bottom_rows() ? upper + half_m_ * operands.a_stride : upper;
+    const auto row_of = [&](int operand) {
+      return to + (operand * row_block_ + r - first) * staged_stride();
+    };
+    float* sums[4] = {row_of(kS1), row_of(kS2), row_of(kS3), row_of(kS4)};
+    kernels_->strassen->combine_a(upper, upper + half_k_, lower, lower + half_k_, half_k_, sums);
+    if (last) std::memcpy(row_of(kA22), lower + half_k_, half_k_ * sizeof(float));
+    if (!quarters) continue;
+    std::memcpy(row_of(kA11), upper, half_k_ * sizeof(float));
+    std::memcpy(row_of(kA12), upper + half_k_, half_k_ * sizeof(float));
+  }
+}
+
+/// Where the left operands of a block have their first row.
+void StrassenProduct::find_rows(const ProductOperands& operands, int64_t first, const float* staged,
+                                Rows* rows) const {
+  const float* a = static_cast<const float*>(operands.a) + first * operands.a_stride;
+  const float* const quarters[] = {a, a + half_k_, nullptr,
+                                   a + half_m_ * operands.a_stride + half_k_};
+  for (int i = 0; i < kProducts; ++i) {
+    if (copies(i, operands))
+      rows[i] = {staged + i * row_block_ * staged_stride(), staged_stride()};
+    else
+      rows[i] = {quarters[i], operands.a_stride};
+  }
 }
 
 void StrassenProduct::run(const ProductOperands& operands, ThreadPool& pool, void* scratch) const {
-  float* staged = static_cast<float*>(scratch);
-  char* workers = static_cast<char*>(scratch) + staged_bytes();
-  stage(operands, pool, staged);
-  Rows rows[kProducts];
-  for (int i = 0; i < kProducts; ++i)
-    rows[i] = {staged + i * half_m_ * staged_stride(), staged_stride()};
-  const float* a = static_cast<const float*>(operands.a);
-  if (!copies(kA11, operands)) rows[kA11] = {a, operands.a_stride};
-  if (!copies(kA12, operands)) rows[kA12] = {a + half_k_, operands.a_stride};
-  if (!copies(kA22, operands))
-    rows[kA22] = {a + half_m_ * operands.a_stride + half_k_, operands.a_stride};
+  const bool alone = stages_alone();
+  char* staged = static_cast<char*>(scratch);
+  char* workers = staged + staged_blocks() * staged_bytes();
+  const auto block_at = [&](int64_t i) {
+    return reinterpret_cast<float*>(staged + i * staged_bytes());
+  };
+  if (!alone)
+    pool.parallel_for(half_m_, 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t r = begin; r < end; ++r)
+        stage(operands, r, 1, r / row_block_ * row_block_, block_at(r / row_block_));
+    });
+  for (int i = 0; i < threads_; ++i)
+    *StrassenScratch(workers + i * worker_bytes(), *this).staged_block = -1;
   const int64_t tasks = row_tasks() * column_tasks();
   pool.parallel_for(tasks, 1, [&](int64_t begin, int64_t end, int worker) {
     const StrassenScratch own(workers + worker * worker_bytes(), *this);
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t row = task % row_tasks() * row_block_;
-      const int64_t pair = task / row_tasks() * pairs_of_task_;
+      // Tasks run over columns fastest: threads begin with their own part of them, and with two
+      // blocks of rows each keeps to its own one.
+      const int64_t block = task / column_tasks(), row = block * row_block_;
+      const int64_t rows = std::min(row_block_, half_m_ - row);
+      const int64_t pair = task % column_tasks() * pairs_of_task_;
+      float* at = block_at(alone ? worker : block);
+      if (alone && *own.staged_block != block)
+        stage(operands, row, rows, row, at), *own.staged_block = block;
+      Rows a[kProducts];
+      find_rows(operands, row, at, a);
       StrassenTask{.p = *this,
                    .operands = operands,
-                   .a = rows,
+                   .a = a,
                    .scratch = own,
                    .row = row,
-                   .rows = std::min(row_block_, half_m_ - row),
+                   .rows = rows,
                    .first_pair = pair,
                    .last_pair = std::min(pair + pairs_of_task_, pairs_),
                    .ahead = part_of(operands.ahead, task, tasks)}

@@ -24,7 +24,7 @@ class StrassenProduct {
                               const std::vector<EpilogueStep>& steps, int threads);
 
   bool usable() const { return kernels_ != nullptr; }
-  size_t scratch_bytes(int threads) const;
+  size_t scratch_bytes() const;
   /// Bytes of other memory that a run can fetch into the caches meanwhile.
   size_t fetch_capacity() const;
   /// `operands.ahead` is that of the whole run; `operands.source` is not used.
@@ -35,13 +35,24 @@ class StrassenProduct {
   friend struct StrassenScratch;
   static constexpr int kProducts = 7;
 
+  /// One of the seven left operands.
+  struct Rows {
+    const float* data;
+    int64_t stride;
+  };
+
   int64_t bottom_rows() const { return m_ - half_m_; }
   int64_t row_tasks() const;
   int64_t column_tasks() const;
   int64_t staged_stride() const;
-  size_t staged_bytes() const;
+  size_t staged_bytes() const;  ///< of one block of rows
   size_t worker_bytes() const;
-  void stage(const ProductOperands& operands, ThreadPool& pool, float* to) const;
+  bool stages_alone() const;
+  int64_t staged_blocks() const;
+  void stage(const ProductOperands& operands, int64_t row, int64_t rows, int64_t first,
+             float* to) const;
+  void find_rows(const ProductOperands& operands, int64_t first, const float* staged,
+                 Rows* rows) const;
   bool copies(int operand, const ProductOperands& operands) const;
 
   const Microkernels* kernels_ = nullptr;
@@ -49,6 +60,7 @@ class StrassenProduct {
   std::vector<EpilogueStep> steps_;
   bool has_bias_ = false;  ///< The first step is a bias.
   bool finish_in_place_ = false;
+  int threads_ = 1;
   int64_t m_ = 0, n_ = 0, k_ = 0;
   int64_t half_m_ = 0;  ///< rows of the upper quarters; the lower ones may have one less
   int64_t half_k_ = 0;
