@@ -7,6 +7,7 @@
 #include "api/host_memory.h"
 #include "api/optimization_profile.h"
 #include "api/progress.h"
+#include "api/quantization_check.h"
 #include "api/recipe.h"
 #include "api/runtime.h"
 #include "check/compile_checked.h"
@@ -31,7 +32,7 @@ PassOptions pass_options(const BuilderConfig& config, Device& device, bool stron
   options.no_fuse = config.pass_switches().no_fuse;
   options.squeeze_regions = device.properties().kind == DeviceKind::kCpu;
   options.expansion_regions = options.squeeze_regions;
-  if (device.properties().kind == DeviceKind::kCpu) options.quantized_weights = false;
+  options.quantized_weights = false;  // No kernel reads them beside those of quantized regions.
   options.quantized_regions = device.properties().kind == DeviceKind::kCpu;
   if (device.properties().kind == DeviceKind::kCpu && !device.properties().native_fp16)
     options.half_as = tenon::DataType::kFloat32;
@@ -128,6 +129,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   Progress progress(settings->getProgressMonitor());
   TENON_ASSIGN(request.graph, definition->finished_graph());
   TENON_TRY(find_creators(*request.graph));
+  report_quantization(*settings, *request.graph, *reporter_);
   TENON_TRY(progress.network_done());
   const bool refittable = is_refittable(*settings);
   std::unique_ptr<Graph> recipe = refittable ? request.graph->clone() : nullptr;

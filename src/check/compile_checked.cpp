@@ -25,8 +25,9 @@ DataType computed_type(const Graph& graph, const PassOptions& options) {
 }
 
 /// Sums that differ in their last bit may be rounded to neighbouring bytes, and each layer adds to
-/// that: two runtimes' results of one quantized network are this far apart.
-constexpr double kQuantizedLimit = 0.15;
+/// that: results of two right runtimes were 0.06 apart for a network of 50 layers, 0.45 for one
+/// that is less steady. What is wrong is further away.
+constexpr double kQuantizedLimit = 0.7;
 
 bool rounds_to_bytes(const Graph& graph) {
   return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const auto& node) {

@@ -3,9 +3,11 @@
 #include <cstdint>
 
 #include "kernels/quantize/quantize.h"
+#include "kernels/vector_math/bytes_avx512.h"
 
 namespace tenon::cpu {
 namespace quantize_detail_avx512 {
+using Bytes = vector_math::BytesOfF32x16;
 #include "kernels/quantize/quantize_body.h"
 }  // namespace quantize_detail_avx512
 

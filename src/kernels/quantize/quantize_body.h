@@ -1,5 +1,6 @@
-// Runs of quantization; included once (after <algorithm>, <bit>, <cstdint> and quantize.h) per
-// instruction set, inside a namespace of that set's own. The compiler vectorizes the loops.
+// Runs of quantization; included once (after <algorithm>, <bit>, <cstdint>, quantize.h and a Bytes
+// of vector_math/bytes_*.h) per instruction set, inside a namespace of that set's own. Loops
+// without Bytes are what the compiler vectorizes.
 
 inline float widen(float value) {
   return value;
@@ -17,35 +18,43 @@ inline void narrow(float value, uint16_t& to) {
   to = static_cast<uint16_t>(value != value ? (bits >> 16 | 0x40) : rounded);
 }
 
-/// To the nearest integer, ties to even, by an addition that leaves no room for a fraction. What is
-/// far out saturates later anyway.
-inline float rounded(float x) {
-  constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23
-  const float bounded = x < -4.0e6f ? -4.0e6f : (x > 4.0e6f ? 4.0e6f : x);
-  return (bounded + kMagic) - kMagic;
+using V = Bytes::Vector;
+
+inline V load(const float* p, int n) {
+  return n == V::kWidth ? V::load(p) : V::load(p, n);
+}
+inline V load(const uint16_t* p, int n) {
+  return n == V::kWidth ? V::load_bf16(p) : V::load_bf16(p, n);
 }
 
-template <bool kEach, class From, class To>
+/// To the nearest integer, ties to even. What is not a number becomes 0, as in a cast.
+template <bool kEach, class From>
 void quantize_run(const QuantizeRun& run, float low, float high) {
   const auto* from = static_cast<const From*>(run.from);
-  auto* to = static_cast<To*>(run.to);
-  for (int64_t i = 0; i < run.count; ++i) {
-    const int64_t s = kEach ? i : 0;
-    const float value = rounded(widen(from[i]) / run.scales[s]) + run.zeros[s];
-    // What is not a number becomes 0, as in a cast.
-    const float inside = value < low ? low : (value > high ? high : value);
-    to[i] = static_cast<To>(static_cast<int32_t>(inside == inside ? inside : 0.0f));
+  auto* to = static_cast<uint8_t*>(run.to);
+  V scale = V::broadcast(run.scales[0]), zero = V::broadcast(run.zeros[0]);
+  for (int64_t i = 0; i < run.count; i += V::kWidth) {
+    const int n = static_cast<int>(std::min<int64_t>(V::kWidth, run.count - i));
+    if (kEach) scale = load(run.scales + i, n), zero = load(run.zeros + i, n);
+    const V x = load(from + i, n) / scale;
+    const V inside = min(max(x, V::broadcast(low) - zero), V::broadcast(high) - zero);
+    const V whole = Bytes::at_order(x, round(inside), V::zero() - zero);
+    if (n == V::kWidth) {
+      Bytes::store(to + i, whole, zero);
+    } else {
+      uint8_t last[V::kWidth];
+      Bytes::store(last, whole, zero);
+      std::copy_n(last, n, to + i);
+    }
   }
 }
 
 template <class From>
 void quantize_from(const QuantizeRun& run) {
   if (run.quantized == QuantizedType::i8)
-    run.each ? quantize_run<true, From, int8_t>(run, -128, 127)
-             : quantize_run<false, From, int8_t>(run, -128, 127);
+    run.each ? quantize_run<true, From>(run, -128, 127) : quantize_run<false, From>(run, -128, 127);
   else
-    run.each ? quantize_run<true, From, uint8_t>(run, 0, 255)
-             : quantize_run<false, From, uint8_t>(run, 0, 255);
+    run.each ? quantize_run<true, From>(run, 0, 255) : quantize_run<false, From>(run, 0, 255);
 }
 
 inline void quantize(const QuantizeRun& run) {

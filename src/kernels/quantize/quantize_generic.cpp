@@ -3,9 +3,11 @@
 #include <cstdint>
 
 #include "kernels/quantize/quantize.h"
+#include "kernels/vector_math/bytes_generic.h"
 
 namespace tenon::cpu {
 namespace quantize_detail_generic {
+using Bytes = vector_math::BytesOfF32x1;
 #include "kernels/quantize/quantize_body.h"
 }  // namespace quantize_detail_generic
 

@@ -32,7 +32,7 @@ struct ByteProblem {
   std::vector<ByteStep> steps;
   ByteType type = ByteType::f32;
   float inverse = 1.0f, low = 0.0f, high = 0.0f;  ///< See ByteFinish.
-  int32_t output_zero = 0;
+  float output_zero = 0.0f;
 
   Isa isa = detected_isa();
   int threads = 1;

@@ -58,7 +58,7 @@ struct ByteFinish {
   ByteType type = ByteType::f32;
   /// Bytes are the nearest of low .. high to x * inverse, and the zero point.
   float inverse = 1.0f, low = 0.0f, high = 0.0f;
-  int32_t zero = 0;
+  float zero = 0.0f;
 };
 
 using ByteFinishFunction = void (*)(const ByteFinish& finish);

@@ -151,7 +151,8 @@ struct RowFinish {
     uint8_t* bytes = t.columns == kBytePanel ? to : copy;
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v)
-      B::store(bytes + v * V::kWidth, rounded(x[v], t.inverse, t.low, t.high), t.zero);
+      B::store(bytes + v * V::kWidth, rounded(x[v], t.inverse, t.low, t.high),
+               V::broadcast(t.zero));
     if (bytes == copy) std::memcpy(to, copy, static_cast<size_t>(t.columns));
   }
 

@@ -82,7 +82,7 @@ class Steps {
     const float scale = scale_of(problem_, scaling), zero = zero_of(problem_, scaling);
     p.inverse = 1.0f / scale;
     p.low = lowest(type) - zero, p.high = highest(type) - zero;
-    p.output_zero = static_cast<int32_t>(zero);
+    p.output_zero = zero;
     if (p.steps.empty() || p.steps.back().kind != ByteStep::Kind::clamp || scale <= 0) return;
     p.low = std::clamp(p.steps.back().low * p.inverse, p.low, p.high);
     p.high = std::clamp(p.steps.back().high * p.inverse, p.low, p.high);

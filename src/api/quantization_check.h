@@ -1,0 +1,13 @@
+#pragma once
+
+#include "api/builder_config.h"
+#include "base/log.h"
+#include "ir/graph.h"
+
+namespace tenon::api {
+
+/// Says what the flags for 8- and 4-bit types come to: scales are those of the network's Quantize
+/// and Dequantize layers, and without them layers stay in floating point.
+void report_quantization(const BuilderConfig& config, const Graph& graph, Logger& logger);
+
+}  // namespace tenon::api

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "kernels/vector_math/vector_avx2.h"
+
+/// The interface of bytes_avx512.h over eight floats.
+namespace tenon::vector_math {
+
+struct BytesOfF32x8 {
+  using Vector = F32x8;
+  [[gnu::always_inline]] static Vector from_i32(const int32_t* p) {
+    return {_mm256_cvtepi32_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
+  }
+  [[gnu::always_inline]] static __m128i load(const void* p) {
+    return _mm_loadl_epi64(static_cast<const __m128i*>(p));
+  }
+  [[gnu::always_inline]] static Vector from_i8(const int8_t* p) {
+    return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(load(p)))};
+  }
+  [[gnu::always_inline]] static Vector from_u8(const uint8_t* p) {
+    return {_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(load(p)))};
+  }
+  [[gnu::always_inline]] static void store(uint8_t* p, Vector x, Vector zero) {
+    const __m256i whole =
+        _mm256_and_si256(_mm256_cvtps_epi32((x + zero).v), _mm256_set1_epi32(0xff));
+    const __m128i words =
+        _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(words, words));
+  }
+  [[gnu::always_inline]] static Vector at_order(Vector test, Vector x, Vector otherwise) {
+    return {_mm256_blendv_ps(otherwise.v, x.v, _mm256_cmp_ps(test.v, test.v, _CMP_ORD_Q))};
+  }
+};
+
+}  // namespace tenon::vector_math

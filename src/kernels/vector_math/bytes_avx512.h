@@ -1,0 +1,33 @@
+#pragma once
+
+#include "kernels/vector_math/vector_avx512.h"
+
+/// Conversions between bytes, 32-bit integers and vectors of floats. store() takes integral floats
+/// that, with `zero` added, fit the type; at_order(test, x, otherwise) is
+/// `otherwise` where `test` is no number.
+namespace tenon::vector_math {
+
+struct BytesOfF32x16 {
+  using Vector = F32x16;
+  [[gnu::always_inline]] static Vector from_i32(const int32_t* p) {
+    return {_mm512_cvtepi32_ps(_mm512_loadu_si512(p))};
+  }
+  [[gnu::always_inline]] static __m128i load(const void* p) {
+    return _mm_loadu_si128(static_cast<const __m128i*>(p));
+  }
+  [[gnu::always_inline]] static Vector from_i8(const int8_t* p) {
+    return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(load(p)))};
+  }
+  [[gnu::always_inline]] static Vector from_u8(const uint8_t* p) {
+    return {_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(load(p)))};
+  }
+  [[gnu::always_inline]] static void store(uint8_t* p, Vector x, Vector zero) {
+    const __m512i whole = _mm512_cvtps_epi32((x + zero).v);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(whole));
+  }
+  [[gnu::always_inline]] static Vector at_order(Vector test, Vector x, Vector otherwise) {
+    return select(_mm512_cmp_ps_mask(test.v, test.v, _CMP_ORD_Q), x, otherwise);
+  }
+};
+
+}  // namespace tenon::vector_math
