@@ -42,13 +42,29 @@ std::vector<CopyPart> concat_parts(const Problem& problem, const Concat& op) {
   return parts;
 }
 
+bool is_reshape(const Node& node) {
+  return node.is<Reshape>() || node.is<Flatten>() || node.is<Squeeze>() || node.is<Unsqueeze>();
+}
+
+/// A reshape keeps the order of elements: into a dense result any input is copied in its own
+/// extents, also where it joins axes that lie apart.
+bool copies_in_order(const Problem& problem) {
+  const Operand& output = problem.output();
+  return is_reshape(*problem.node) && output.dense() &&
+         (output.rank() < 3 || output.layout == Layout::kRowMajor);
+}
+
 }  // namespace
 
 Result<std::vector<CopyPart>> copy_parts(const Problem& problem) {
   if (problem.node->outputs().empty() || problem.inputs.empty() || !problem.input(0).present)
     return unsupported("not a movement of data");
   if (const auto* concat = problem.node->as<Concat>()) return concat_parts(problem, *concat);
-  return view_parts(problem);
+  auto views = view_parts(problem);
+  if (views.ok() || !copies_in_order(problem)) return views;
+  const Operand& input = problem.input(0);
+  return std::vector<CopyPart>{{0, 0, 0, 0, input.extents, strides_of(input),
+                                dense_strides(input.extents, Layout::kRowMajor)}};
 }
 
 }  // namespace tenon
