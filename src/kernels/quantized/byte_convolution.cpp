@@ -16,6 +16,19 @@ int64_t round_up(int64_t a, int64_t b) {
   return ceil_div(a, b) * b;
 }
 
+/// Pixels of up to four channels, each from a plane of its own, as words. The weights of absent
+/// channels are 0: what stands there does not matter.
+void join_planes(const uint8_t* planes, int64_t plane, int64_t channels, int64_t count,
+                 uint8_t* to) {
+  const uint8_t* from[kByteGroup];
+  for (int64_t c = 0; c < kByteGroup; ++c) from[c] = planes + std::min(c, channels - 1) * plane;
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t word = uint32_t{from[0][i]} | uint32_t{from[1][i]} << 8 |
+                          uint32_t{from[2][i]} << 16 | uint32_t{from[3][i]} << 24;
+    std::memcpy(to + i * kByteGroup, &word, sizeof(word));
+  }
+}
+
 }  // namespace
 
 Result<ByteConvolution> ByteConvolution::prepare(ByteProblem problem, const ByteWeights* weights) {
@@ -123,6 +136,9 @@ void ByteConvolution::copy_line(const uint8_t* input, int64_t line, uint8_t* to)
   const int64_t image = line / e[1] / e[0], plane = p.input[0] * p.input[1] * p.input[2];
   const int64_t first = (d * p.input[1] + h) * p.input[2];
   const int64_t end = std::min(p.input[2], e[2] - p.pad[2]);
+  if (p.channels_first && image_.pixel == kByteGroup)
+    return join_planes(input + image * p.input_channels * plane + first, plane, p.input_channels,
+                       std::max<int64_t>(end, 0), to + p.pad[2] * image_.pixel);
   for (int64_t c = 0; c < p.input_channels; ++c) {
     const uint8_t* from =
         input + (p.channels_first ? (image * p.input_channels + c) * plane + first
