@@ -129,7 +129,6 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   Progress progress(settings->getProgressMonitor());
   TENON_ASSIGN(request.graph, definition->finished_graph());
   TENON_TRY(find_creators(*request.graph));
-  report_quantization(*settings, *request.graph, *reporter_);
   TENON_TRY(progress.network_done());
   const bool refittable = is_refittable(*settings);
   std::unique_ptr<Graph> recipe = refittable ? request.graph->clone() : nullptr;
@@ -141,6 +140,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   const bool strongly_typed = definition->getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   request.passes = pass_options(*settings, *request.backend.device, strongly_typed, *reporter_);
   keep_precisions(*settings, *definition, request.passes);
+  report_quantization(*settings, *request.graph, request.passes.quantized_regions, *reporter_);
   request.select.level = request.passes.level;
   request.select.average_runs = settings->getAvgTimingIterations();
   request.select.max_candidates = settings->getMaxNbTactics();

@@ -35,12 +35,18 @@ int count(const Graph& graph, const Row& row) {
 
 }  // namespace
 
-void report_quantization(const BuilderConfig& config, const Graph& graph, Logger& logger) {
+void report_quantization(const BuilderConfig& config, const Graph& graph, bool integers,
+                         Logger& logger) {
   for (const Row& row : rows()) {
     if (!config.getFlag(row.flag)) continue;
     if (const int found = count(graph, row); found > 0) {
       logger.info("{}: scales come from the network's {} QuantizeLinear and DequantizeLinear nodes",
                   row.name, found);
+      if (row.flag != BuilderFlag::kINT8 || !integers)
+        logger.info(
+            "{}: values are rounded as these nodes say; convolutions and products compute with the "
+            "rounded values in floating point, for want of kernels",
+            row.name);
       continue;
     }
     logger.warning(
