@@ -31,10 +31,10 @@ Result<Backend> Runtime::backend_for(const Plan& plan) const {
   return cuda_backend(std::max(device_, -1));
 }
 
-ICudaEngine* Runtime::load(std::shared_ptr<const void> owner, const void* bytes,
-                           size_t size) noexcept {
+ICudaEngine* Runtime::load(std::shared_ptr<const void> owner, const void* bytes, size_t size,
+                           bool mapped) noexcept {
   const std::span<const std::byte> span(static_cast<const std::byte*>(bytes), size);
-  auto plan = read_plan(span, std::move(owner));
+  auto plan = read_plan(span, std::move(owner), mapped);
   if (!plan.ok()) {
     reporter_->report(plan.error());
     return nullptr;
@@ -55,7 +55,7 @@ ICudaEngine* Runtime::load(std::shared_ptr<const void> owner, const void* bytes,
 
 ICudaEngine* Runtime::load_file(const char* path) noexcept {
   auto file = map_file(path == nullptr ? "" : path);
-  if (file.ok()) return load(file->owner, file->data, file->size);
+  if (file.ok()) return load(file->owner, file->data, file->size, true);
   reporter_->report(file.error());
   return nullptr;
 }

@@ -47,7 +47,8 @@ class Runtime final : public IRuntime {
 
  private:
   Result<Backend> backend_for(const Plan& plan) const;
-  ICudaEngine* load(std::shared_ptr<const void> owner, const void* bytes, size_t size) noexcept;
+  ICudaEngine* load(std::shared_ptr<const void> owner, const void* bytes, size_t size,
+                    bool mapped = false) noexcept;
 
   std::shared_ptr<network::Reporter> reporter_;
   IGpuAllocator* allocator_ = nullptr;

@@ -25,6 +25,10 @@ std::string printable(const std::string& name);
 /// All of a regular file that is open for reading; `name` is for messages.
 Result<MappedBytes> map_descriptor(int descriptor, const std::string& name);
 
+/// Lets go of whole pages of a mapped file that were read: they leave the process's memory until
+/// they are read again, from the system's cache.
+void release_pages(std::span<const std::byte> mapped);
+
 /// All of a file that the user named.
 Result<MappedBytes> map_file(const std::string& path);
 

@@ -35,8 +35,9 @@ Result<std::vector<std::byte>> write_plan(const Plan& plan, bool strip = false);
 
 /// Checks magic, sizes, checksum, the description's structure and every index before use; any
 /// damage is a named error. Weights stay where they are: `owner` keeps `bytes` alive (null: they
-/// are copied).
-Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
+/// are copied). `mapped` tells that `bytes` are a file's: what is not needed is not kept in memory.
+Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                       bool mapped = false);
 
 /// Needs the first 28 bytes only.
 Result<PlanVersion> peek_plan_version(std::span<const std::byte> bytes);

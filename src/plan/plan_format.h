@@ -28,7 +28,8 @@ struct PlanHeader {
 };
 static_assert(sizeof(PlanHeader) == 56 && offsetof(PlanHeader, version) == 24);
 
-/// Over a whole file of at least sizeof(PlanHeader) bytes, its checksum field taken as zero.
-PlanChecksum plan_checksum(std::span<const std::byte> file);
+/// Over a whole file of at least sizeof(PlanHeader) bytes, its checksum field taken as zero. Of a
+/// mapped file not all is held in memory at a time.
+PlanChecksum plan_checksum(std::span<const std::byte> file, bool mapped = false);
 
 }  // namespace tenon

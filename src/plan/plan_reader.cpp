@@ -263,7 +263,7 @@ Profile read_profile(const fb::Profile& source) {
   return profile;
 }
 
-Result<PlanHeader> read_header(std::span<const std::byte> bytes) {
+Result<PlanHeader> read_header(std::span<const std::byte> bytes, bool mapped) {
   TENON_TRY(peek_plan_version(bytes));
   PlanHeader header;
   if (bytes.size() < kPlanPage) return damaged("{} bytes are less than its header", bytes.size());
@@ -276,7 +276,8 @@ Result<PlanHeader> read_header(std::span<const std::byte> bytes) {
   if (header.weights_offset > bytes.size() || header.weights_offset < kPlanPage ||
       header.description_size > header.weights_offset - kPlanPage)
     return damaged("its sections lie outside the file");
-  if (plan_checksum(bytes) != header.checksum) return damaged("its checksum does not match");
+  if (plan_checksum(bytes, mapped) != header.checksum)
+    return damaged("its checksum does not match");
   return header;
 }
 
@@ -295,8 +296,9 @@ Result<PlanVersion> peek_plan_version(std::span<const std::byte> bytes) {
   return PlanVersion{number(0), number(1), number(2), number(3)};
 }
 
-Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
-  TENON_ASSIGN(const PlanHeader header, read_header(bytes));
+Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
+                       bool mapped) {
+  TENON_ASSIGN(const PlanHeader header, read_header(bytes, mapped));
   const auto* description = reinterpret_cast<const uint8_t*>(bytes.data() + kPlanPage);
   flatbuffers::Verifier verifier(description, header.description_size, kMaxDepth * 2, 100'000'000);
   if (!verifier.VerifyBuffer<fb::Plan>(nullptr)) return damaged("its description is malformed");

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "base/mapped_file.h"
 #include "base/version.h"
 #include "plan/plan_file.h"
 #include "plan/plan_format.h"
@@ -208,14 +209,19 @@ void write_header(std::vector<std::byte>& file, size_t description, size_t weigh
 
 }  // namespace
 
-PlanChecksum plan_checksum(std::span<const std::byte> file) {
+PlanChecksum plan_checksum(std::span<const std::byte> file, bool mapped) {
+  constexpr size_t kWindow = size_t{8} << 20;
   PlanHeader header;
   std::memcpy(&header, file.data(), sizeof header);
   header.checksum = {0, 0};
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
   XXH3_128bits_update(&state, &header, sizeof header);
-  XXH3_128bits_update(&state, file.data() + sizeof header, file.size() - sizeof header);
+  for (size_t at = sizeof header; at < file.size(); at += kWindow) {
+    const auto window = file.subspan(at, std::min(kWindow, file.size() - at));
+    XXH3_128bits_update(&state, window.data(), window.size());
+    if (mapped) release_pages(window);
+  }
   const XXH128_hash_t hash = XXH3_128bits_digest(&state);
   return {hash.low64, hash.high64};
 }
