@@ -34,7 +34,9 @@ TEST(MappedFile, ReleasedPagesComeBackWithTheirContents) {
   EXPECT_TRUE(same());
   const int64_t before = file_pages();
   release_pages(mapped->bytes().subspan(100));
-  if (before > 0) EXPECT_LT(file_pages(), before - 1000);
+  if (before > 0) {
+    EXPECT_LT(file_pages(), before - 1000);
+  }
   EXPECT_TRUE(same());
   release_pages(mapped->bytes().subspan(100, 50));  // not one whole page
   release_pages({});
