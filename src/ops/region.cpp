@@ -92,4 +92,26 @@ void inline_region(Graph& graph, Node* fused) {
   graph.erase(fused);
 }
 
+std::vector<Value*> inline_body(Graph& graph, const Graph& body,
+                                const std::vector<Value*>& operands, const std::string& suffix) {
+  Mapping mapping;
+  for (size_t i = 0; i < body.inputs().size(); ++i) mapping[body.inputs()[i]] = operands[i];
+  for (const auto& node : body.nodes()) copy_node(*node, graph, mapping)->name += suffix;
+  std::vector<Value*> results;
+  for (const Value* output : body.outputs()) results.push_back(mapping.at(output));
+  return results;
+}
+
+void take_place(Graph& graph, Value* from, Value* to) {
+  if (graph.is_output(from) &&
+      (to->producer() == nullptr || graph.is_output(to) || to->constant() != nullptr)) {
+    const TensorType type = to->type;
+    to = graph.add_node(std::make_unique<Identity>(), {to}, 1, from->producer()->name)->output();
+    to->type = type;
+  }
+  if (to->producer() != nullptr && to->constant() == nullptr && !graph.is_output(to))
+    to->name = from->name;
+  graph.replace_uses(from, to);
+}
+
 }  // namespace tenon

@@ -16,4 +16,14 @@ Node* make_region(Graph& graph, const std::vector<Node*>& nodes, std::string nam
 /// The reverse: puts the body's nodes back in place of the `fused` node.
 void inline_region(Graph& graph, Node* fused);
 
+/// Copies the nodes of a body into a graph, `operands` standing for its inputs; returns what stands
+/// for its outputs. Names of the copies end in `suffix`. Types are those that the body had.
+std::vector<Value*> inline_body(Graph& graph, const Graph& body,
+                                const std::vector<Value*>& operands,
+                                const std::string& suffix = {});
+
+/// Uses of `from` get `to`, which takes its name; where both are outputs of the graph, or `to` is
+/// an input or a constant, an identity stands between.
+void take_place(Graph& graph, Value* from, Value* to);
+
 }  // namespace tenon

@@ -1,0 +1,148 @@
+// Loops and scans with a small, known number of iterations are written out, so that their operators
+// get kernels, fuse, and share what the iterations have in common. Must run after fold_constants
+// and hoist_invariants.
+#include <algorithm>
+
+#include "ops/region.h"
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace tenon {
+namespace {
+
+/// Operators that a loop may become.
+constexpr int64_t kMaxNodes = 1024;
+constexpr int64_t kMaxTrips = 256;
+
+bool is_worth_it(int64_t trips, const Graph& body) {
+  return trips >= 1 && trips <= kMaxTrips &&
+         trips * static_cast<int64_t>(body.nodes().size()) <= kMaxNodes;
+}
+
+/// The value after conversions that change nothing.
+const Value* plain(const Value* value) {
+  while (produced_by<Identity>(value) != nullptr) value = value->producer()->input(0);
+  return value;
+}
+
+bool is_true(const Value* value) {
+  return value != nullptr && value->constant() != nullptr && value->constant()->count() == 1 &&
+         value->constant()->as_int64(0) != 0;
+}
+
+Value* number(Graph& graph, int64_t value) {
+  Value* constant = graph.add_constant(Tensor::scalar_i64(value));
+  constant->type = {DataType::kInt64, {}};
+  return constant;
+}
+
+Value* yes(Graph& graph) {
+  Tensor tensor(DataType::kBool, {});
+  tensor.set_from_int64(0, 1);
+  Value* constant = graph.add_constant(std::move(tensor));
+  constant->type = {DataType::kBool, {}};
+  return constant;
+}
+
+/// The values of all iterations along a new axis.
+Value* stacked(Graph& graph, std::vector<Value*> slices, int64_t axis, bool reversed,
+               const Node& like) {
+  if (reversed) std::reverse(slices.begin(), slices.end());
+  for (Value*& slice : slices)
+    slice =
+        add_op(graph, std::make_unique<Unsqueeze>(), {slice, add_integers(graph, {axis})}, like);
+  auto concat = std::make_unique<Concat>();
+  concat->axis = axis;
+  return add_op(graph, std::move(concat), std::move(slices), like);
+}
+
+/// How often a loop runs, when that is known and small.
+int64_t trips_of(const Node& node) {
+  const Graph& body = *node.bodies[0];
+  const Tensor* trips = node.has_input(0) ? node.input(0)->constant() : nullptr;
+  if (trips == nullptr || trips->count() != 1) return 0;
+  if (node.has_input(1) && !is_true(node.input(1))) return 0;
+  const Value* goes_on = plain(body.outputs()[0]);
+  return goes_on == body.inputs()[1] || is_true(goes_on) ? trips->as_int64(0) : 0;
+}
+
+bool unroll_loop(Graph& graph, Node& node) {
+  const Graph& body = *node.bodies[0];
+  const int64_t trips = trips_of(node);
+  if (!is_worth_it(trips, body)) return false;
+  const auto carried = static_cast<size_t>(node.as<Loop>()->carried);
+  const std::vector<Value*> given(node.inputs().begin() + 2, node.inputs().end());
+  std::vector<Value*> operands = {nullptr, yes(graph)};
+  operands.insert(operands.end(), given.begin(), given.end());
+  std::vector<std::vector<Value*>> slices(node.outputs().size() - carried);
+  for (int64_t trip = 0; trip < trips; ++trip) {
+    operands[0] = number(graph, trip);
+    const auto results = inline_body(graph, body, operands, fmt::format("#{}", trip));
+    std::copy_n(results.begin() + 1, carried, operands.begin() + 2);
+    for (size_t i = 0; i < slices.size(); ++i) slices[i].push_back(results[1 + carried + i]);
+  }
+  for (size_t i = 0; i < carried; ++i) take_place(graph, node.outputs()[i], operands[2 + i]);
+  for (size_t i = 0; i < slices.size(); ++i)
+    take_place(graph, node.outputs()[carried + i], stacked(graph, slices[i], 0, false, node));
+  return true;
+}
+
+int64_t attribute_at(const std::vector<int64_t>& values, size_t index) {
+  return index < values.size() ? values[index] : 0;
+}
+
+Value* slice_at(Graph& graph, Value* value, int64_t axis, int64_t at, const Node& like) {
+  auto gather = std::make_unique<Gather>();
+  gather->axis = axis;
+  return add_op(graph, std::move(gather), {value, number(graph, at)}, like);
+}
+
+bool unroll_scan(Graph& graph, Node& node) {
+  const Graph& body = *node.bodies[0];
+  const auto& op = *node.as<Scan>();
+  const auto states = static_cast<size_t>(op.states), scanned = static_cast<size_t>(op.scanned);
+  const Shape& first = node.input(static_cast<int>(states))->type.shape;
+  const int64_t first_axis = attribute_at(op.input_axes, 0);
+  const Dim steps = first[first_axis < 0 ? first_axis + first.size() : first_axis];
+  const int64_t trips = steps.is_constant() ? steps.constant() : 0;
+  if (!is_worth_it(trips, body)) return false;
+  std::vector<Value*> operands = node.inputs();
+  std::vector<std::vector<Value*>> slices(node.outputs().size() - states);
+  for (int64_t trip = 0; trip < trips; ++trip) {
+    for (size_t i = 0; i < scanned; ++i) {
+      const bool backward = attribute_at(op.input_directions, i) == 1;
+      operands[states + i] =
+          slice_at(graph, node.inputs()[states + i], attribute_at(op.input_axes, i),
+                   backward ? trips - 1 - trip : trip, node);
+    }
+    const auto results = inline_body(graph, body, operands, fmt::format("#{}", trip));
+    std::copy_n(results.begin(), states, operands.begin());
+    for (size_t i = 0; i < slices.size(); ++i) slices[i].push_back(results[states + i]);
+  }
+  for (size_t i = 0; i < states; ++i) take_place(graph, node.outputs()[i], operands[i]);
+  for (size_t i = 0; i < slices.size(); ++i) {
+    Value* whole = stacked(graph, slices[i], attribute_at(op.output_axes, i),
+                           attribute_at(op.output_directions, i) == 1, node);
+    take_place(graph, node.outputs()[states + i], whole);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool unroll_loops(Graph& graph, PassContext& context) {
+  bool changed = false;
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {  // Grows: loops hold loops.
+    Node& node = *graph.nodes()[i];
+    if ((!node.is<Loop>() && !node.is<Scan>()) || !context.allows(node)) continue;
+    if (!(node.is<Loop>() ? unroll_loop(graph, node) : unroll_scan(graph, node))) continue;
+    context.applied(node.name + " is written out");
+    changed = true;
+    node.truncate_inputs(0);
+    graph.erase(&node);
+    --i;
+  }
+  return changed;
+}
+
+}  // namespace tenon
