@@ -38,7 +38,7 @@ void quantize_run(const QuantizeRun& run, float low, float high) {
     if (kEach) scale = load(run.scales + i, n), zero = load(run.zeros + i, n);
     const V x = load(from + i, n) / scale;
     const V inside = min(max(x, V::broadcast(low) - zero), V::broadcast(high) - zero);
-    const V whole = Bytes::at_order(x, round(inside), V::zero() - zero);
+    const V whole = Bytes::at_order(x, inside, V::zero() - zero);
     if (n == V::kWidth) {
       Bytes::store(to + i, whole, zero);
     } else {

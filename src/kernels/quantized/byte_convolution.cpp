@@ -44,6 +44,7 @@ Result<ByteConvolution> ByteConvolution::prepare(ByteProblem problem, const Byte
   TENON_ASSIGN(conv.packed_, PackedWeights::make(bytes, p.packed, weights));
   if (!conv.packed_.filled()) conv.pack(*weights);
   conv.finish_packing();
+  conv.find_offsets();
   return conv;
 }
 
@@ -54,7 +55,7 @@ void ByteConvolution::choose_image() {
   copied_ = p.channels_first || channels != p.input_channels;
   taps_ = p.window(), groups_ = channels / kByteGroup;
   taps_wide_ = p.kernel[2];
-  image_ = {nullptr, p.input, p.pad, p.input_pixel_stride};
+  image_ = {p.input, p.pad, p.input_pixel_stride};
   if (!copied_) return;
   image_.pixel = channels;
   image_.pad = {0, 0, 0};
@@ -149,35 +150,64 @@ void ByteConvolution::copy_line(const uint8_t* input, int64_t line, uint8_t* to)
   }
 }
 
+/// Bytes from the first tap of a window to each, inside of an image.
+void ByteConvolution::find_offsets() {
+  const ByteProblem& p = problem_;
+  const ByteSpatial& e = image_.extents;
+  for (int64_t kd = 0; kd < p.kernel[0]; ++kd)
+    for (int64_t kh = 0; kh < p.kernel[1]; ++kh)
+      for (int64_t kw = 0; kw < taps_wide_; ++kw)
+        offsets_.push_back(
+            ((kd * p.dilation[0] * e[1] + kh * p.dilation[1]) * e[2] + kw * p.dilation[2]) *
+            image_.pixel);
+}
+
+/// Addresses of what each tap of one pixel reads, whose window begins at `origin`.
+void ByteConvolution::find_taps(const ByteSpatial& origin, const uint8_t* base,
+                                const uint8_t** to) const {
+  const ByteProblem& p = problem_;
+  const ByteSpatial& e = image_.extents;
+  const ByteSpatial reach = {(p.kernel[0] - 1) * p.dilation[0], (p.kernel[1] - 1) * p.dilation[1],
+                             (p.kernel[2] - 1) * p.dilation[2]};
+  const uint8_t* first = base + ((origin[0] * e[1] + origin[1]) * e[2] + origin[2]) * image_.pixel;
+  bool whole = true;
+  for (int i = 0; i < 3; ++i) whole &= origin[i] >= 0 && origin[i] + reach[i] < e[i];
+  if (whole) {
+    for (int64_t t = 0; t < taps_; ++t) to[t * row_block_] = first + offsets_[t];
+    return;
+  }
+  int64_t t = 0;
+  for (int64_t kd = 0; kd < p.kernel[0]; ++kd)
+    for (int64_t kh = 0; kh < p.kernel[1]; ++kh)
+      for (int64_t kw = 0; kw < taps_wide_; ++kw, ++t) {
+        const int64_t d = origin[0] + kd * p.dilation[0], h = origin[1] + kh * p.dilation[1],
+                      w = origin[2] + kw * p.dilation[2];
+        const bool inside = d >= 0 && d < e[0] && h >= 0 && h < e[1] && w >= 0 && w < e[2];
+        to[t * row_block_] = inside ? first + offsets_[t] : zeros_.data();
+      }
+}
+
 /// Addresses of what each tap of the output pixels reads.
-void ByteConvolution::find_rows(const Image& image, int64_t first, int64_t count,
+void ByteConvolution::find_rows(const uint8_t* image, int64_t first, int64_t count,
                                 const uint8_t** rows) const {
   const ByteProblem& p = problem_;
-  const ByteSpatial& e = image.extents;
+  const ByteSpatial& e = image_.extents;
+  const int64_t image_bytes = e[0] * e[1] * e[2] * image_.pixel;
   int64_t at = first;
   ByteSpatial out;
   out[2] = at % p.output[2], at /= p.output[2];
   out[1] = at % p.output[1], at /= p.output[1];
   out[0] = at % p.output[0], at /= p.output[0];
   for (int64_t r = 0; r < count; ++r) {
-    const uint8_t* base = image.data + at * e[0] * e[1] * e[2] * image.pixel;
-    const uint8_t** to = rows + r;
-    for (int64_t kd = 0; kd < p.kernel[0]; ++kd) {
-      const int64_t d = out[0] * p.stride[0] + kd * p.dilation[0] - image.pad[0];
-      for (int64_t kh = 0; kh < p.kernel[1]; ++kh) {
-        const int64_t h = out[1] * p.stride[1] + kh * p.dilation[1] - image.pad[1];
-        const bool inside = d >= 0 && d < e[0] && h >= 0 && h < e[1];
-        const uint8_t* line = base + (d * e[1] + h) * e[2] * image.pixel;
-        for (int64_t kw = 0; kw < taps_wide_; ++kw, to += row_block_) {
-          const int64_t w = out[2] * p.stride[2] + kw * p.dilation[2] - image.pad[2];
-          *to = inside && w >= 0 && w < e[2] ? line + w * image.pixel : zeros_.data();
-        }
-      }
-    }
-    for (int i = 2; i >= 0 && ++out[i] == p.output[i]; --i) {
-      out[i] = 0;
-      if (i == 0) ++at;
-    }
+    ByteSpatial origin;
+    for (int i = 0; i < 3; ++i) origin[i] = out[i] * p.stride[i] - image_.pad[i];
+    find_taps(origin, image + at * image_bytes, rows + r);
+    if (++out[2] < p.output[2]) continue;
+    out[2] = 0;
+    if (++out[1] < p.output[1]) continue;
+    out[1] = 0;
+    if (++out[0] < p.output[0]) continue;
+    out[0] = 0, ++at;
   }
 }
 
@@ -224,7 +254,7 @@ void ByteConvolution::run_panel(const ByteArguments& arguments, const uint8_t* c
   }
 }
 
-void ByteConvolution::run_task(const Image& image, const ByteArguments& arguments, int64_t task,
+void ByteConvolution::run_task(const uint8_t* image, const ByteArguments& arguments, int64_t task,
                                char* scratch) const {
   const int64_t first = task / panel_tasks_ * row_block_;
   const int64_t count = std::min(row_block_, problem_.pixels() - first);
@@ -239,18 +269,16 @@ void ByteConvolution::run_task(const Image& image, const ByteArguments& argument
 
 void ByteConvolution::run(const ByteArguments& arguments, ThreadPool& pool, void* scratch) const {
   if (problem_.pixels() == 0) return;
-  Image image = image_;
-  image.data = static_cast<const uint8_t*>(arguments.input);
+  const auto* image = static_cast<const uint8_t*>(arguments.input);
   char* workers = static_cast<char*>(scratch) + image_bytes();
   if (copied_) {
     auto* copy = static_cast<uint8_t*>(scratch);
-    const int64_t lines = problem_.batch * image.extents[0] * image.extents[1];
-    pool.parallel_for(lines, std::max<int64_t>(1, 16384 / (image.extents[2] * image.pixel)),
+    const int64_t lines = problem_.batch * image_.extents[0] * image_.extents[1];
+    pool.parallel_for(lines, std::max<int64_t>(1, 16384 / (image_.extents[2] * image_.pixel)),
                       [&](int64_t begin, int64_t end, int) {
-                        for (int64_t line = begin; line < end; ++line)
-                          copy_line(image.data, line, copy);
+                        for (int64_t line = begin; line < end; ++line) copy_line(image, line, copy);
                       });
-    image.data = copy;
+    image = copy;
   }
   pool.parallel_for(row_tasks_ * panel_tasks_, 1, [&](int64_t begin, int64_t end, int worker) {
     for (int64_t task = begin; task < end; ++task)

@@ -67,7 +67,6 @@ class ByteConvolution {
  private:
   /// The image that products read.
   struct Image {
-    const uint8_t* data = nullptr;
     ByteSpatial extents, pad;
     int64_t pixel = 0;  ///< Bytes from one pixel to the next.
   };
@@ -77,8 +76,10 @@ class ByteConvolution {
   void pack(const ByteWeights& weights);
   void finish_packing();
   void copy_line(const uint8_t* input, int64_t line, uint8_t* to) const;
-  void find_rows(const Image& image, int64_t first, int64_t count, const uint8_t** rows) const;
-  void run_task(const Image& image, const ByteArguments& arguments, int64_t task,
+  void find_offsets();
+  void find_taps(const ByteSpatial& origin, const uint8_t* base, const uint8_t** to) const;
+  void find_rows(const uint8_t* image, int64_t first, int64_t count, const uint8_t** rows) const;
+  void run_task(const uint8_t* image, const ByteArguments& arguments, int64_t task,
                 char* scratch) const;
   void run_panel(const ByteArguments& arguments, const uint8_t* const* rows, int64_t first,
                  int64_t count, int64_t panel, int32_t* sums) const;
@@ -92,7 +93,8 @@ class ByteConvolution {
   const ByteKernel* kernel_ = nullptr;
   ByteFinishFunction finish_ = nullptr;
   bool copied_ = false;
-  Image image_;  ///< Without the address.
+  Image image_;
+  std::vector<int64_t> offsets_;
   int64_t taps_ = 1, groups_ = 1, taps_wide_ = 1;
   int64_t row_block_ = 1, row_tasks_ = 1, panel_block_ = 1, panel_tasks_ = 1;
   PackedWeights packed_;         ///< Panels, then the sum of each column.

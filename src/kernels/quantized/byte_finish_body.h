@@ -110,8 +110,11 @@ struct RowFinish {
     }
   }
 
-  [[gnu::always_inline]] static V rounded(V x, float inverse, float low, float high) {
-    return round(min(max(x * V::broadcast(inverse), V::broadcast(low)), V::broadcast(high)));
+  [[gnu::always_inline]] static V bounded(V x, float inverse, float low, float high) {
+    return min(max(x * V::broadcast(inverse), V::broadcast(low)), V::broadcast(high));
+  }
+  [[gnu::always_inline]] static V round_trip(const ByteStep& s, V x) {
+    return round(bounded(x, s.inverse, s.low, s.high)) * V::broadcast(s.scale);
   }
 
   [[gnu::always_inline]] void step(const ByteStep& s, const ByteStepOperand& o, int64_t r,
@@ -121,9 +124,7 @@ struct RowFinish {
         return each(
             x, [&](V a, int) { return min(max(a, V::broadcast(s.low)), V::broadcast(s.high)); });
       case ByteStep::Kind::round:
-        return each(x, [&](V a, int) {
-          return rounded(a, s.inverse, s.low, s.high) * V::broadcast(s.scale);
-        });
+        return each(x, [&](V a, int) { return round_trip(s, a); });
       case ByteStep::Kind::add: {
         Row y;
         load_operand(s, o, r, y);
@@ -151,19 +152,84 @@ struct RowFinish {
     uint8_t* bytes = t.columns == kBytePanel ? to : copy;
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v)
-      B::store(bytes + v * V::kWidth, rounded(x[v], t.inverse, t.low, t.high),
+      B::store(bytes + v * V::kWidth, bounded(x[v], t.inverse, t.low, t.high),
                V::broadcast(t.zero));
     if (bytes == copy) std::memcpy(to, copy, static_cast<size_t>(t.columns));
   }
 
+  [[gnu::always_inline]] V start(int64_t r, int v) const {
+    const int at = v * V::kWidth;
+    return fma(B::from_i32(t.sums + r * kBytePanel + at), V::load(t.scales + at),
+               V::load(t.biases + at));
+  }
+
+  /// Whole panels of bytes with the most frequent steps, whose numbers stay in registers: a round
+  /// trip, a residual of the type that kAdd tells, another round trip, each or none.
+  template <bool kFirst, ByteType kAdd, bool kLast>
+  void run_bytes() const {
+    const ByteStep* next = t.steps.data();
+    const ByteStep first = kFirst ? *next++ : ByteStep{};
+    constexpr bool kAdds = kAdd != ByteType::f32;
+    const ByteStepOperand residual = kAdds ? t.operands[next - t.steps.data()] : ByteStepOperand{};
+    const ByteStep add = kAdds ? *next++ : ByteStep{};
+    const ByteStep last = kLast ? *next : ByteStep{};
+    const V operand_zero = V::broadcast(add.operand_zero);
+    const V operand_scale = V::broadcast(add.operand_scale);
+    const V zero = V::broadcast(t.zero);
+    const float inverse = t.inverse, low = t.low, high = t.high;
+    uint8_t* to = static_cast<uint8_t*>(t.output);
+    const char* from = static_cast<const char*>(residual.data);
+    for (int64_t r = 0; r < t.rows; ++r, to += t.output_stride, from += residual.row_stride) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        V x = start(r, v);
+        if constexpr (kFirst) x = round_trip(first, x);
+        if constexpr (kAdd == ByteType::i8)
+          x = x +
+              (B::from_i8(reinterpret_cast<const int8_t*>(from) + v * V::kWidth) - operand_zero) *
+                  operand_scale;
+        if constexpr (kAdd == ByteType::u8)
+          x = x +
+              (B::from_u8(reinterpret_cast<const uint8_t*>(from) + v * V::kWidth) - operand_zero) *
+                  operand_scale;
+        if constexpr (kLast) x = round_trip(last, x);
+        B::store(to + v * V::kWidth, bounded(x, inverse, low, high), zero);
+      }
+    }
+  }
+
+  template <bool kFirst, bool kLast>
+  void run_bytes(ByteType add) const {
+    if (add == ByteType::i8) return run_bytes<kFirst, ByteType::i8, kLast>();
+    if (add == ByteType::u8) return run_bytes<kFirst, ByteType::u8, kLast>();
+    run_bytes<kFirst, ByteType::f32, kLast>();
+  }
+
+  /// Whether run_bytes() did it.
+  bool run_frequent() const {
+    if (t.type == ByteType::f32 || t.columns != kBytePanel) return false;
+    size_t i = 0;
+    const auto takes = [&](bool wanted) { return wanted && ++i > 0; };
+    const auto is = [&](ByteStep::Kind kind) {
+      return i < t.steps.size() && t.steps[i].kind == kind;
+    };
+    const bool first = takes(is(ByteStep::Kind::round));
+    ByteType add = ByteType::f32;
+    if (is(ByteStep::Kind::add) && t.steps[i].type != ByteType::f32) add = t.steps[i++].type;
+    const bool last = takes(add != ByteType::f32 && is(ByteStep::Kind::round));
+    if (i != t.steps.size()) return false;
+    if (first)
+      last ? run_bytes<true, true>(add) : run_bytes<true, false>(add);
+    else
+      last ? run_bytes<false, true>(add) : run_bytes<false, false>(add);
+    return true;
+  }
+
   void run() const {
+    if (run_frequent()) return;
     for (int64_t r = 0; r < t.rows; ++r) {
       Row x;
-      each(x, [&](V, int v) {
-        const int at = v * V::kWidth;
-        return fma(B::from_i32(t.sums + r * kBytePanel + at), V::load(t.scales + at),
-                   V::load(t.biases + at));
-      });
+      each(x, [&](V, int v) { return start(r, v); });
       for (size_t i = 0; i < t.steps.size(); ++i) step(t.steps[i], t.operands[i], r, x);
       store(x, r);
     }

@@ -20,8 +20,8 @@ struct BytesOfF32x8 {
     return {_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(load(p)))};
   }
   [[gnu::always_inline]] static void store(uint8_t* p, Vector x, Vector zero) {
-    const __m256i whole =
-        _mm256_and_si256(_mm256_cvtps_epi32((x + zero).v), _mm256_set1_epi32(0xff));
+    const __m256i sum = _mm256_add_epi32(_mm256_cvtps_epi32(x.v), _mm256_cvtps_epi32(zero.v));
+    const __m256i whole = _mm256_and_si256(sum, _mm256_set1_epi32(0xff));
     const __m128i words =
         _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
     _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(words, words));

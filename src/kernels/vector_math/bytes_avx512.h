@@ -2,9 +2,9 @@
 
 #include "kernels/vector_math/vector_avx512.h"
 
-/// Conversions between bytes, 32-bit integers and vectors of floats. store() takes integral floats
-/// that, with `zero` added, fit the type; at_order(test, x, otherwise) is
-/// `otherwise` where `test` is no number.
+/// Conversions between bytes, 32-bit integers and vectors of floats. store() rounds to the nearest
+/// integer, ties to even, and adds `zero`, which is one: the sums fit the type. at_order(test, x,
+/// otherwise) is `otherwise` where `test` is no number.
 namespace tenon::vector_math {
 
 struct BytesOfF32x16 {
@@ -22,7 +22,7 @@ struct BytesOfF32x16 {
     return {_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(load(p)))};
   }
   [[gnu::always_inline]] static void store(uint8_t* p, Vector x, Vector zero) {
-    const __m512i whole = _mm512_cvtps_epi32((x + zero).v);
+    const __m512i whole = _mm512_add_epi32(_mm512_cvtps_epi32(x.v), _mm512_cvtps_epi32(zero.v));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(whole));
   }
   [[gnu::always_inline]] static Vector at_order(Vector test, Vector x, Vector otherwise) {

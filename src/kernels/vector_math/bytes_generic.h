@@ -11,7 +11,7 @@ struct BytesOfF32x1 {
   static Vector from_i8(const int8_t* p) { return {static_cast<float>(*p)}; }
   static Vector from_u8(const uint8_t* p) { return {static_cast<float>(*p)}; }
   static void store(uint8_t* p, Vector x, Vector zero) {
-    *p = static_cast<uint8_t>(static_cast<int32_t>(x.v + zero.v));
+    *p = static_cast<uint8_t>(static_cast<int32_t>(round(x).v + zero.v));
   }
   static Vector at_order(Vector test, Vector x, Vector otherwise) {
     return test.v == test.v ? x : otherwise;
