@@ -23,9 +23,18 @@ std::string text(const flatbuffers::String* string) {
   return string == nullptr ? std::string() : string->str();
 }
 
+/// FlatBuffers' verifier lets vectors of wide numbers lie anywhere, so they are copied as bytes.
 template <class T>
 std::vector<T> numbers(const flatbuffers::Vector<T>* vector) {
-  return vector == nullptr ? std::vector<T>() : std::vector<T>(vector->begin(), vector->end());
+  std::vector<T> values(vector == nullptr ? 0 : vector->size());
+  if (!values.empty()) std::memcpy(values.data(), vector->Data(), values.size() * sizeof(T));
+  return values;
+}
+template <class T>
+T first_number(const flatbuffers::Vector<T>& vector) {
+  T value;
+  std::memcpy(&value, vector.Data(), sizeof value);
+  return value;
 }
 
 std::vector<std::string> texts(
@@ -93,7 +102,7 @@ class AttributeReader final : public AttributeVisitor {
     const auto* found = find(name);
     if (found == nullptr) return;
     if (found->reals() == nullptr || found->reals()->size() != 1) return fail(name);
-    value = found->reals()->Get(0);
+    value = first_number(*found->reals());
   }
   void visit(std::string_view name, std::vector<double>& value) override {
     if (const auto* found = find(name)) value = numbers(found->reals());
@@ -137,7 +146,7 @@ class AttributeReader final : public AttributeVisitor {
       fail(name);
       return nullptr;
     }
-    scratch_ = found->integers()->Get(0);
+    scratch_ = first_number(*found->integers());
     return &scratch_;
   }
   void fail(std::string_view name) {
