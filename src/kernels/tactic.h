@@ -89,6 +89,11 @@ class Kernel {
   virtual std::span<const std::byte> packed() const { return {}; }
   /// True for constants whose contents packed() holds: a plan need not have them as well.
   virtual bool packs_input(int) const { return false; }
+  /// Its first launch on a stream waits for the one ahead by itself, so that it may start earlier.
+  virtual bool waits_for_previous() const { return false; }
+  /// What is launched behind this kernel on the same stream waits_for_previous(): its start need not
+  /// wait for this kernel's end. Before the first run().
+  virtual Status let_next_start() { return {}; }
   /// Bytes of constants that it keeps in memory of its own, for reports.
   virtual size_t owned_bytes() const { return 0; }
   /// Bytes of LaunchArguments::ahead that it can fetch while it computes.

@@ -70,6 +70,8 @@ Status Program::make_steps(const Backend& backend, int threads) {
   // A GPU's kernels are compiled, several at a time.
   for_each_parallel(steps_.size(), backend.device->unified() ? 1 : helper_threads(), make);
   for (Status& status : made) TENON_TRY(std::move(status));
+  for (size_t i = 1; i < steps_.size(); ++i)
+    if (steps_[i].kernel->waits_for_previous()) TENON_TRY(steps_[i - 1].kernel->let_next_start());
   return {};
 }
 

@@ -21,6 +21,8 @@ struct DeviceCode {
   std::string text;                     ///< Kernels are `extern "C" __global__`.
   std::vector<std::string> options;     ///< "-DROWS=32", "--use_fast_math"; no architecture.
   std::span<const SourceFile> headers;  ///< What #include may name; there are no other headers.
+  /// The launch behind it may start before it has ended. The compiled code is the same.
+  bool lets_next_start = false;
 };
 
 /// Compiles to machine code for compute capability `capability` (90 stands for sm_90a), or to PTX

@@ -129,7 +129,8 @@ Result<DeviceBuffer> CudaDevice::upload_constant(const void* host, size_t bytes)
 }
 
 Result<std::shared_ptr<const Module>> CudaDevice::module(const DeviceCode& code) {
-  const std::string key = device_code_hash(code, capability(), "");
+  const std::string key =
+      device_code_hash(code, capability(), code.lets_next_start ? "lets the next start" : "");
   std::promise<ModuleResult> promise;
   std::shared_future<ModuleResult> known;
   {
@@ -149,7 +150,15 @@ Result<std::shared_ptr<const Module>> CudaDevice::module(const DeviceCode& code)
 CudaDevice::ModuleResult CudaDevice::load_module(const DeviceCode& code) {
   TENON_TRY(activate());
   TENON_ASSIGN(const std::string binary, compile_device_code(code, capability()));
-  return Module::load(binary);
+  TENON_ASSIGN(std::shared_ptr<const Module> loaded, Module::load(binary));
+  if (!code.lets_next_start) return loaded;
+  // Declared by the prelude of kernels/jit.
+  if (void* const flag = loaded->variable("tenon_lets_next_start")) {
+    constexpr unsigned kYes = 1;
+    TENON_TRY(upload(flag, &kYes, sizeof(kYes), {}));
+    TENON_TRY(synchronize({}));
+  }
+  return loaded;
 }
 
 }  // namespace tenon::cuda

@@ -67,4 +67,11 @@ Result<Function> Module::function(const char* name) const {
   return Function(function);
 }
 
+void* Module::variable(const char* name) const {
+  CUdeviceptr at = 0;
+  size_t bytes = 0;
+  const bool found = driver().cuModuleGetGlobal(&at, &bytes, handle_, name) == CUDA_SUCCESS;
+  return found ? reinterpret_cast<void*>(at) : nullptr;
+}
+
 }  // namespace tenon::cuda

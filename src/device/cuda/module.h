@@ -57,6 +57,8 @@ class Module {
   Module(const Module&) = delete;
 
   Result<Function> function(const char* name) const;
+  /// Where a variable of the code lies; null where it has none of that name.
+  void* variable(const char* name) const;
 
  private:
   explicit Module(CUmodule handle) : handle_(handle) {}

@@ -112,6 +112,7 @@ class MatmulKernel final : public Kernel {
   size_t workspace_bytes() const override {
     return product_workspace() + (tail_ ? tail_->workspace_bytes() : 0);
   }
+  Status let_next_start() override { return tail_ ? tail_->let_next_start() : Status{}; }
   bool uses_input(int input) const override {
     if (tail_ && tail_->uses_input(input)) return true;
     if (input == product_.b_input) return weights_ == nullptr;

@@ -30,6 +30,7 @@ class Tail {
   Status run(const LaunchArguments& arguments, void* workspace) const;
   size_t workspace_bytes() const { return kernel_->workspace_bytes(); }
   bool uses_input(int input) const;
+  Status let_next_start() { return kernel_->let_next_start(); }
 
  private:
   std::unique_ptr<Kernel> kernel_;

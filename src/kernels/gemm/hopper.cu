@@ -253,6 +253,7 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
   __syncwarp();
   if constexpr (kShare > 1) cluster_barrier();
   else __syncthreads();
+  release_next();
   constexpr int kTogether = kSplits * kShare;
   const int rank = kSplits > 1 ? blockIdx.x % kSplits : 0, first = blockIdx.x / kTogether, step = gridDim.x / kTogether;
   const int k_begin = rank * kBlocksK / kSplits, k_end = (rank + 1) * kBlocksK / kSplits;

@@ -7,8 +7,7 @@ struct alignas(64) TensorMap {
 
 __device__ inline u32 shared_address(const void* p) { return static_cast<u32>(__cvta_generic_to_shared(p)); }
 
-/// Nothing that kernels ahead write is touched above wait_previous(). Why no kernel lets the next one start early:
-/// begin_kernel() of the prelude.
+/// Nothing that kernels ahead write is touched above wait_previous(); release_next() of the prelude comes before it.
 __device__ inline void wait_previous() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
 __device__ inline void barrier_create(u32 barrier, u32 arrivals) {

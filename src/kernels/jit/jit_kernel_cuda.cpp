@@ -18,6 +18,7 @@ cuda::DeviceCode code_of(const JitLaunch& launch) {
 struct LoadedLaunch {
   std::shared_ptr<const cuda::Module> module;
   cuda::Function function;
+  cuda::DeviceCode code;
   cuda::LaunchShape shape;
   std::vector<JitArgument> arguments;
   std::vector<JitTensorMap> maps;
@@ -74,11 +75,9 @@ class JitKernel final : public Kernel {
   }
 
   Status load(cuda::CudaDevice& device, const JitLaunch& launch) {
+    device_ = &device;
     LoadedLaunch loaded;
-    TENON_ASSIGN(loaded.module, device.module(code_of(launch)));
-    TENON_ASSIGN(loaded.function, loaded.module->function("kernel"));
-    if (launch.shared_bytes > kFreeShared)
-      TENON_TRY(loaded.function.allow_shared(launch.shared_bytes));
+    loaded.code = code_of(launch);
     if (launch.arguments.size() > kMaxArguments)
       return unsupported("a kernel with {} operands", launch.arguments.size());
     loaded.shape = {.grid_x = static_cast<unsigned>(launch.grid[0]),
@@ -96,6 +95,9 @@ class JitKernel final : public Kernel {
     loaded.maps = launch.maps;
     loaded.zeroed = launch.zeroed;
     loaded.zeroed_bytes = launch.zeroed_bytes;
+    TENON_TRY(find_function(loaded));
+    if (loaded.shape.overlaps_previous && !launches_.empty())
+      TENON_TRY(let_next_start(launches_.back()));
     launches_.push_back(std::move(loaded));
     return {};
   }
@@ -133,6 +135,12 @@ class JitKernel final : public Kernel {
     return {};
   }
 
+  bool waits_for_previous() const override {
+    return !launches_.empty() && launches_.front().shape.overlaps_previous;
+  }
+  Status let_next_start() override {
+    return launches_.empty() ? Status{} : let_next_start(launches_.back());
+  }
   size_t workspace_bytes() const override { return workspace_bytes_; }
   size_t owned_bytes() const override { return owned_bytes_; }
   bool uses_input(int index) const override { return used_[static_cast<size_t>(index)]; }
@@ -143,6 +151,16 @@ class JitKernel final : public Kernel {
   }
 
  private:
+  Status find_function(LoadedLaunch& launch) const {
+    TENON_ASSIGN(launch.module, device_->module(launch.code));
+    TENON_ASSIGN(launch.function, launch.module->function("kernel"));
+    if (launch.shape.shared_bytes <= kFreeShared) return {};
+    return launch.function.allow_shared(static_cast<int>(launch.shape.shared_bytes));
+  }
+  Status let_next_start(LoadedLaunch& launch) const {
+    launch.code.lets_next_start = true;
+    return find_function(launch);
+  }
   void use(const JitArgument& argument) {
     if (argument.kind == JitArgument::Kind::kInput)
       used_[static_cast<size_t>(argument.index)] = true;
@@ -152,6 +170,7 @@ class JitKernel final : public Kernel {
     return address_of(argument, launch);
   }
 
+  cuda::CudaDevice* device_ = nullptr;
   size_t workspace_bytes_;
   std::vector<std::pair<int, int>> aliases_;
   std::vector<bool> used_;

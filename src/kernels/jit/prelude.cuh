@@ -130,10 +130,19 @@ __device__ inline void store_narrow(T* to, const V (&from)[N]) {
   store_pack<N>(to, pack);
 }
 
-// Launches that may overlap the end of the one before: nothing of its results is touched above begin_kernel(). No kernel
-// lets the next one start earlier than that (griddepcontrol.launch_dependents): the next one may be cuDNN's, whose
-// epilogue reads residuals without waiting for the launch before.
+// Set by the host where the launch behind this one begins by waiting, too (Kernel::let_next_start). Kernels of libraries
+// do not always: cuDNN's epilogues read residuals without waiting for the launch ahead.
+extern "C" {
+__constant__ unsigned tenon_lets_next_start = 0;
+}
+__device__ inline void release_next() {
+#if __CUDA_ARCH__ >= 900
+  if (tenon_lets_next_start != 0) asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+// Launches that may overlap the end of the one before: nothing of its results is touched above begin_kernel().
 __device__ inline void begin_kernel() {
+  release_next();
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
