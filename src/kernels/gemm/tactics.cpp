@@ -112,6 +112,7 @@ Result<Description> describe(const Problem& problem) {
   p.compute = p.a.type;
   p.threads = std::max(1, problem.threads);
   p.isa = cpu::isa_up_to(problem.isa_limit);
+  p.strassen = problem.allow_winograd;
   if (p.c.column_stride != 1 && p.n != 1) return unsupported("columns of the result lie apart");
   p.c.column_stride = 1;
   TENON_TRY(describe_steps(problem, region, axes, d));

@@ -1,4 +1,4 @@
-// One pixel of pooling; included once (after <algorithm>, <bit>, <cstdint>, <limits>) per
+// One pixel of pooling; included once (after <algorithm>, <bit>, <cmath>, <cstdint>, <limits>) per
 // instruction set, inside a namespace of that set's own. The loops over channels are what the
 // compiler vectorizes.
 
@@ -38,68 +38,117 @@ inline int64_t counted(int64_t start, int64_t kernel, int64_t dilation, int64_t 
   return std::min(kernel, std::max<int64_t>(0, (extent + pad_after - 1 - start) / dilation + 1));
 }
 
-template <class T, bool kAverage>
-void pixel_of(const PoolProblem& p, const T* image, T* out, int64_t y, int64_t x) {
-  const int64_t top = y * p.stride_h - p.pad_top, left = x * p.stride_w - p.pad_left;
-  const Taps rows = taps_inside(top, p.kernel_h, p.dilation_h, p.in_height);
-  const Taps columns = taps_inside(left, p.kernel_w, p.dilation_w, p.in_width);
-  const int64_t count =
-      counted(top, p.kernel_h, p.dilation_h, p.in_height, p.pad_bottom, p.count_padding, rows) *
-      counted(left, p.kernel_w, p.dilation_w, p.in_width, p.pad_right, p.count_padding, columns);
+/// The window of one output pixel: the taps inside the image of each axis, depth first.
+struct Window {
+  const PoolProblem& p;
+  int64_t front, top, left;
+  Taps planes, rows, columns;
+
+  Window(const PoolProblem& problem, int64_t z, int64_t y, int64_t x)
+      : p(problem),
+        front(z * p.stride_d - p.pad_front),
+        top(y * p.stride_h - p.pad_top),
+        left(x * p.stride_w - p.pad_left),
+        planes(taps_inside(front, p.kernel_d, p.dilation_d, p.in_depth)),
+        rows(taps_inside(top, p.kernel_h, p.dilation_h, p.in_height)),
+        columns(taps_inside(left, p.kernel_w, p.dilation_w, p.in_width)) {}
+
+  int64_t count() const {
+    const bool all = p.count_padding;
+    return counted(front, p.kernel_d, p.dilation_d, p.in_depth, p.pad_back, all, planes) *
+           counted(top, p.kernel_h, p.dilation_h, p.in_height, p.pad_bottom, all, rows) *
+           counted(left, p.kernel_w, p.dilation_w, p.in_width, p.pad_right, all, columns);
+  }
+
+  /// f(element of the tap's first channel) for every tap.
+  template <class F>
+  void each(F f) const {
+    for (int64_t h = planes.begin; h < planes.end; ++h)
+      for (int64_t i = rows.begin; i < rows.end; ++i)
+        for (int64_t j = columns.begin; j < columns.end; ++j) {
+          const int64_t row = (front + h * p.dilation_d) * p.in_height + top + i * p.dilation_h;
+          f((row * p.in_width + left + j * p.dilation_w) * p.in_pixel);
+        }
+  }
+};
+
+inline float whole_power(float x, int64_t p) {
+  float power = x;
+  for (int64_t i = 1; i < p; ++i) power *= x;
+  return power;
+}
+
+inline float root(float x, int64_t p) {
+  if (p == 1) return x;
+  return p == 2 ? std::sqrt(x) : std::pow(x, 1.0f / static_cast<float>(p));
+}
+
+template <PoolKind kKind>
+inline float with_tap(float sum, float value, int64_t p) {
+  if (kKind == PoolKind::average) return sum + value;
+  if (kKind == PoolKind::lp)
+    return sum + (p == 2 ? value * value : whole_power(std::abs(value), p));
+  // The comparison keeps NaN, as a maximum should.
+  return value > sum || value != value ? value : sum;
+}
+
+template <class T, PoolKind kKind>
+void pixel_of(const Window& window, const T* image, T* out) {
+  const PoolProblem& p = window.p;
+  constexpr float kStart = kKind == PoolKind::max ? -std::numeric_limits<float>::infinity() : 0.0f;
+  const float scale = kKind == PoolKind::average ? 1.0f / static_cast<float>(window.count()) : 1.0f;
+  const int64_t exponent = p.p;
   for (int64_t c = 0; c < p.channels; c += kBlock) {
     const int64_t n = std::min(kBlock, p.channels - c);
     float sums[kBlock];
-    std::fill_n(sums, kBlock, kAverage ? 0.0f : -std::numeric_limits<float>::infinity());
-    for (int64_t i = rows.begin; i < rows.end; ++i) {
-      for (int64_t j = columns.begin; j < columns.end; ++j) {
-        const int64_t at = (top + i * p.dilation_h) * p.in_width + left + j * p.dilation_w;
-        const T* tap = image + at * p.in_pixel + c;
-        for (int64_t k = 0; k < n; ++k) {
-          const float value = widen(tap[k]);
-          // The comparison keeps NaN, as a maximum should.
-          sums[k] =
-              kAverage ? sums[k] + value : (value > sums[k] || value != value ? value : sums[k]);
-        }
+    std::fill_n(sums, kBlock, kStart);
+    window.each([&](int64_t at) {
+      const T* tap = image + at + c;
+      if (kKind == PoolKind::lp && exponent == 2) {
+        for (int64_t k = 0; k < n; ++k) sums[k] = with_tap<kKind>(sums[k], widen(tap[k]), 2);
+      } else {
+        for (int64_t k = 0; k < n; ++k) sums[k] = with_tap<kKind>(sums[k], widen(tap[k]), exponent);
       }
-    }
-    const float scale = kAverage ? 1.0f / static_cast<float>(count) : 1.0f;
-    for (int64_t k = 0; k < n; ++k) narrow(kAverage ? sums[k] * scale : sums[k], out[c + k]);
+    });
+    if (kKind == PoolKind::lp)
+      for (int64_t k = 0; k < n; ++k) sums[k] = root(sums[k], exponent);
+    for (int64_t k = 0; k < n; ++k)
+      narrow(kKind == PoolKind::average ? sums[k] * scale : sums[k], out[c + k]);
   }
 }
 
 /// The largest byte of each channel.
 template <class T>
-void largest_bytes(const PoolProblem& p, const T* image, T* out, int64_t y, int64_t x) {
+void largest_bytes(const Window& window, const void* from, void* to) {
   constexpr int64_t kBytes = 4 * kBlock;
-  const int64_t top = y * p.stride_h - p.pad_top, left = x * p.stride_w - p.pad_left;
-  const Taps rows = taps_inside(top, p.kernel_h, p.dilation_h, p.in_height);
-  const Taps columns = taps_inside(left, p.kernel_w, p.dilation_w, p.in_width);
-  for (int64_t c = 0; c < p.channels; c += kBytes) {
-    const int64_t n = std::min(kBytes, p.channels - c);
+  const T* image = static_cast<const T*>(from);
+  T* out = static_cast<T*>(to);
+  for (int64_t c = 0; c < window.p.channels; c += kBytes) {
+    const int64_t n = std::min(kBytes, window.p.channels - c);
     T largest[kBytes];
     std::fill_n(largest, n, std::numeric_limits<T>::lowest());
-    for (int64_t i = rows.begin; i < rows.end; ++i) {
-      for (int64_t j = columns.begin; j < columns.end; ++j) {
-        const int64_t at = (top + i * p.dilation_h) * p.in_width + left + j * p.dilation_w;
-        const T* tap = image + at * p.in_pixel + c;
-        for (int64_t k = 0; k < n; ++k) largest[k] = tap[k] > largest[k] ? tap[k] : largest[k];
-      }
-    }
+    window.each([&](int64_t at) {
+      const T* tap = image + at + c;
+      for (int64_t k = 0; k < n; ++k) largest[k] = tap[k] > largest[k] ? tap[k] : largest[k];
+    });
     std::copy_n(largest, n, out + c);
   }
 }
 
 template <class T>
-void real_pixel(const PoolProblem& p, const void* image, void* out, int64_t y, int64_t x) {
+void real_pixel(const Window& window, const void* image, void* out) {
   const auto* from = static_cast<const T*>(image);
   auto* to = static_cast<T*>(out);
-  p.average ? pixel_of<T, true>(p, from, to, y, x) : pixel_of<T, false>(p, from, to, y, x);
+  if (window.p.kind == PoolKind::max) return pixel_of<T, PoolKind::max>(window, from, to);
+  if (window.p.kind == PoolKind::average) return pixel_of<T, PoolKind::average>(window, from, to);
+  pixel_of<T, PoolKind::lp>(window, from, to);
 }
 
-inline void pixel(const PoolProblem& p, const void* image, void* out, int64_t y, int64_t x) {
-  if (p.type == PoolType::f32) return real_pixel<float>(p, image, out, y, x);
-  if (p.type == PoolType::bf16) return real_pixel<uint16_t>(p, image, out, y, x);
-  if (p.type == PoolType::i8)
-    return largest_bytes(p, static_cast<const int8_t*>(image), static_cast<int8_t*>(out), y, x);
-  largest_bytes(p, static_cast<const uint8_t*>(image), static_cast<uint8_t*>(out), y, x);
+inline void pixel(const PoolProblem& p, const void* image, void* out, int64_t z, int64_t y,
+                  int64_t x) {
+  const Window window(p, z, y, x);
+  if (p.type == PoolType::f32) return real_pixel<float>(window, image, out);
+  if (p.type == PoolType::bf16) return real_pixel<uint16_t>(window, image, out);
+  if (p.type == PoolType::i8) return largest_bytes<int8_t>(window, image, out);
+  largest_bytes<uint8_t>(window, image, out);
 }

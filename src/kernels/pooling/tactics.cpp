@@ -29,34 +29,43 @@ std::optional<cpu::PoolType> pool_type(DataType type) {
   return std::nullopt;
 }
 
+/// One spatial axis.
+struct Axis {
+  int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, before = 0, after = 0;
+};
+
+Axis axis_of(const Pool& op, size_t i, const Extents& in, const Extents& out) {
+  Axis a{in[i + 2], out[i + 2], op.kernel[i], at(op.strides, i, 1), at(op.dilations, i, 1)};
+  a.before = pad_before(op, i, a.in, a.out, a.kernel, a.stride, a.dilation);
+  a.after = at(op.pads_end, i, 0);
+  return a;
+}
+
 cpu::PoolProblem describe(const Problem& problem) {
   const auto& op = *problem.node->as<Pool>();
   const Extents &in = problem.input(0).extents, &out = problem.output().extents;
-  const bool flat = in.size() == 3;  // One spatial axis counts as the width.
   cpu::PoolProblem p;
-  p.average = op.function == PoolFunction::kAverage;
+  p.kind = op.function == PoolFunction::kMax       ? cpu::PoolKind::max
+           : op.function == PoolFunction::kAverage ? cpu::PoolKind::average
+                                                   : cpu::PoolKind::lp;
+  p.p = op.p;
   p.count_padding = op.count_include_pad;
   p.type = *pool_type(problem.input(0).type);
   p.isa = cpu::isa_up_to(problem.isa_limit);
   p.batch = in[0];
   p.channels = in[1];
-  p.in_height = flat ? 1 : in[2];
-  p.out_height = flat ? 1 : out[2];
-  p.in_width = in.back();
-  p.out_width = out.back();
-  const size_t w = flat ? 0 : 1;
-  if (!flat) {
-    p.kernel_h = op.kernel[0];
-    p.stride_h = at(op.strides, 0, 1);
-    p.dilation_h = at(op.dilations, 0, 1);
-    p.pad_top = pad_before(op, 0, p.in_height, p.out_height, p.kernel_h, p.stride_h, p.dilation_h);
-    p.pad_bottom = at(op.pads_end, 0, 0);
-  }
-  p.kernel_w = op.kernel[w];
-  p.stride_w = at(op.strides, w, 1);
-  p.dilation_w = at(op.dilations, w, 1);
-  p.pad_left = pad_before(op, w, p.in_width, p.out_width, p.kernel_w, p.stride_w, p.dilation_w);
-  p.pad_right = at(op.pads_end, w, 0);
+  // The last axis is the width; axes that an image lacks have one place and a window of one.
+  const size_t axes = in.size() - 2;
+  const auto axis = [&](size_t from_end) {
+    return axes > from_end ? axis_of(op, axes - 1 - from_end, in, out) : Axis{};
+  };
+  const Axis w = axis(0), h = axis(1), d = axis(2);
+  p.in_width = w.in, p.out_width = w.out, p.kernel_w = w.kernel, p.stride_w = w.stride;
+  p.dilation_w = w.dilation, p.pad_left = w.before, p.pad_right = w.after;
+  p.in_height = h.in, p.out_height = h.out, p.kernel_h = h.kernel, p.stride_h = h.stride;
+  p.dilation_h = h.dilation, p.pad_top = h.before, p.pad_bottom = h.after;
+  p.in_depth = d.in, p.out_depth = d.out, p.kernel_d = d.kernel, p.stride_d = d.stride;
+  p.dilation_d = d.dilation, p.pad_front = d.before, p.pad_back = d.after;
   p.in_pixel = *pixel_stride(problem.input(0));
   p.out_pixel = *pixel_stride(problem.output());
   return p;
@@ -79,14 +88,13 @@ class PoolKernel final : public Kernel {
 Support supports(const Problem& problem) {
   const auto* op = problem.node->as<Pool>();
   if (op == nullptr) return Support::no("not pooling");
-  if (op->function == PoolFunction::kLp) return Support::no("Lp pooling");
   if (problem.outputs.size() != 1) return Support::no("indices are wanted");
   const auto type = pool_type(problem.input(0).type);
   if (!type) return Support::no("the type is none of f32, bf16, i8 and u8");
   if (*type != cpu::PoolType::f32 && *type != cpu::PoolType::bf16 &&
       op->function != PoolFunction::kMax)
-    return Support::no("an average of bytes");
-  if (problem.input(0).rank() > 4) return Support::no("three spatial axes");
+    return Support::no("sums of bytes");
+  if (problem.input(0).rank() > 5) return Support::no("more than three spatial axes");
   if (op->count_include_pad && op->pad_mode != PadMode::kExplicit)
     return Support::no("SAME padding that counts for the average");
   if (!pixel_stride(problem.input(0)) || !pixel_stride(problem.output()))
