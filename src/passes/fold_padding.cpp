@@ -1,5 +1,6 @@
-// Zeros around an image go into the convolution behind them. Pads must not be negative and concern
-// spatial axes only. Must run after fold_constants, before fuse_epilogue.
+// Zeros around an image go into the convolution behind them, or out of what a transposed one crops.
+// Pads must not be negative and concern spatial axes only. Must run after fold_constants, before
+// fuse_epilogue.
 #include <algorithm>
 
 #include "passes/match.h"
@@ -53,12 +54,44 @@ bool fold(Node& node) {
   return true;
 }
 
+/// What a transposed convolution crops less on one side, or false where it would crop none.
+bool crop_less(const Deconv& deconv, std::vector<int64_t>& crops, const int64_t* pads,
+               size_t count) {
+  crops.resize(count, 0);
+  for (size_t i = 0; i < count; ++i) {
+    crops[i] -= pads[i] * (i < deconv.strides.size() ? deconv.strides[i] : 1);
+    if (crops[i] < 0) return false;
+  }
+  return true;
+}
+
+/// A zero in front adds a stride of zeros to the result, which is cropped.
+bool fold_transposed(Node& node) {
+  auto* deconv = node.as<Deconv>();
+  if (deconv == nullptr || deconv->pad_mode != PadMode::kExplicit || !deconv->output_shape.empty())
+    return false;
+  Node* before = node.input(0)->producer();
+  const auto pads = before == nullptr ? std::nullopt : spatial_pads(*before);
+  if (!pads.has_value()) return false;
+  const size_t rank = pads->size() / 2;
+  std::vector<int64_t> begin = deconv->pads_begin, end = deconv->pads_end;
+  if (!crop_less(*deconv, begin, pads->data() + 2, rank - 2) ||
+      !crop_less(*deconv, end, pads->data() + rank + 2, rank - 2))
+    return false;
+  deconv->pads_begin = std::move(begin);
+  deconv->pads_end = std::move(end);
+  node.set_input(0, before->input(0));
+  add_origins(node, *before);
+  return true;
+}
+
 }  // namespace
 
 bool fold_padding(Graph& graph, PassContext& context) {
   bool changed = false;
   for (const auto& node : graph.nodes()) {
-    if (!context.allows_fusion(*node) || node->inputs().empty() || !fold(*node)) continue;
+    if (!context.allows_fusion(*node) || node->inputs().empty()) continue;
+    if (!fold(*node) && !fold_transposed(*node)) continue;
     context.applied(node->name + " pads its input itself");
     changed = true;
   }

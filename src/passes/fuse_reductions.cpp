@@ -1,6 +1,7 @@
 // Reductions and the scalar functions around them that are one operator: sum of absolute values
 // (L1), sum of squares, its root (L2), logarithm of a sum, of a sum of exponentials, softmax and
-// its logarithm. A reduction of a transposed tensor reduces first and transposes what is left.
+// its logarithm. A reduction of a transposed tensor reduces first and transposes what is left. The
+// places of the largest elements of softmax are those of its operand.
 #include <algorithm>
 
 #include "passes/match.h"
@@ -117,6 +118,34 @@ Value* reduce_first(Graph& graph, const Node& node) {
   return add_op(graph, transpose->clone(), {reduced}, before);
 }
 
+int64_t positive(int64_t axis, const Value* value) {
+  return axis < 0 ? axis + static_cast<int64_t>(value->type.shape.size()) : axis;
+}
+
+/// Whether the node asks only for the order of its operand along that axis.
+std::optional<int64_t> ordered_axis(const Graph& graph, const Node& node) {
+  if (const auto* arg = node.as<ArgReduce>()) return arg->axis;
+  const auto* top = node.as<TopK>();
+  const bool values =
+      top != nullptr && (!node.output(0)->uses().empty() || graph.is_output(node.output(0)));
+  return top == nullptr || values ? std::nullopt : std::optional(top->axis);
+}
+
+/// Softmax keeps the order.
+bool order_without_softmax(const Graph& graph, Node& node) {
+  const auto axis = ordered_axis(graph, node);
+  const auto* softmax = axis.has_value() ? produced_by<Softmax>(node.input(0)) : nullptr;
+  if (softmax == nullptr || only_user(graph, node.input(0)) == nullptr) return false;
+  const bool along = std::any_of(softmax->axes.begin(), softmax->axes.end(), [&](int64_t other) {
+    return positive(other, node.input(0)) == positive(*axis, node.input(0));
+  });
+  if (!along) return false;
+  const Node& before = *node.input(0)->producer();
+  node.set_input(0, before.input(0));
+  add_origins(node, before);
+  return true;
+}
+
 }  // namespace
 
 bool fuse_reductions(Graph& graph, PassContext& context) {
@@ -125,6 +154,11 @@ bool fuse_reductions(Graph& graph, PassContext& context) {
   for (const auto& node : graph.nodes()) nodes.push_back(node.get());
   for (Node* node : nodes) {  // In order, so that a sum is met before the function around it.
     if (!context.allows_fusion(*node)) continue;
+    if (order_without_softmax(graph, *node)) {
+      context.applied(node->name + " needs no softmax");
+      changed = true;
+      continue;
+    }
     Value* result = fuse_sum(graph, *node);
     if (result == nullptr) result = fuse_outer(graph, *node);
     if (result == nullptr) result = fuse_softmax(graph, *node);
