@@ -53,6 +53,7 @@ lint: build  ## Run clang-tidy, the layer check and the style figures
 
 docs: build  ## Regenerate the generated parts of docs/
 	@python3 tools/folder_map.py --write docs/architecture.md
+	@python3 tools/fusion_table.py --write docs/passes.md
 	@$(BUILD)/bin/tenon exec --helpMarkdown > docs/trtexec.md
 	@python3 tools/api_surface.py --page docs/api.md
 	@ctest --test-dir $(BUILD) -R 'onnx_suite_(data|engine)' --quiet

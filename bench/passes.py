@@ -11,10 +11,14 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+from fusion_table import with_section  # noqa: E402
+
 MODELS = ["resnet50", "resnet18", "mobilenet_v3_large", "yolo_s", "unet_block", "bert_base", "vit_b_16", "gpt2", "dlrm",
           "lstm_tagger"]
 # Without these two there is nothing left to compare: no shape is known, or the precision is another one.
@@ -98,7 +102,7 @@ def page(passes: list[tuple[str, str]], figures: dict) -> str:
         lines.append(f"| **{model}** | none | {item['steps']} | {item['ms']:.3g} | |")
         for name, other in item["without"].items():
             lines.append(f"| | `{name}` | {other['steps']} | {other['ms']:.3g} | {other['ms'] / other['all']:.2f} |")
-    return "\n".join(lines) + "\n"
+    return with_section("\n".join(lines) + "\n")
 
 
 def main() -> None:

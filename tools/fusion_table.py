@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Which pass does each fusion that is known by a name, and which case of tests/passes shows it.
+
+usage: fusion_table.py --write docs/passes.md   replaces the lists of passes and of fusions in that page
+       fusion_table.py --check docs/passes.md   fails where a pass or a case is not there, or the page is another
+"""
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CASES = ROOT / "tests/passes/cases"
+BEGIN, END = "<!-- fusions: by tools/fusion_table.py -->", "<!-- end of fusions -->"
+
+# Fusion; pass; file of cases; a case where it fires. Without a pass: why.
+ROWS = """
+ReLU and ReLU | simplify | no_change | identity, cast to the same type, sum with 0, product with 1, twice relu
+Convolution and ReLU | fuse_epilogue | usual | convolution and ReLU
+Transposed convolution and ReLU | fuse_epilogue | usual | transposed convolution and ReLU
+Convolution and GELU | fuse_epilogue | usual | convolution and GELU
+Convolution and clip | fuse_epilogue | usual | convolution and clip
+Scale and activation | fuse_pointwise | usual | scale and activation
+Convolution and elementwise sum | fuse_epilogue | usual | convolution and sum
+Convolution and elementwise minimum or maximum | fuse_epilogue | usual | convolution and minimum, maximum
+Padding and convolution | fold_padding | convolution | pads of their own come together
+Padding and transposed convolution | fold_padding | transposed | strides multiply
+Shuffle and reduce | fuse_reductions | transposed | channels-last mean
+Shuffle and shuffle | simplify | chains | transposes that cancel, reshapes of reshapes
+Shuffle and shuffle, transposes between reshapes | straighten_transposes | joined_axes | heads joined with the batch, as exporters transpose keys
+Scale by 1, shift by 0, power of 1 | simplify | no_change | identity, cast to the same type, sum with 0, product with 1, twice relu
+Convolution and scale, one for all | fold_into_weights | scale | one number for all
+Convolution and scale, one for each channel | fold_into_weights | scale | a number for each channel, and a shift
+Convolution and batch normalization | fold_into_weights | batch_norm | convolution and batch normalization
+Convolution and generic activation | fuse_epilogue | usual | convolution and several scalar functions
+Matrix product and activation (`ip1 + relu1`) | fuse_epilogue | usual | ip1 + relu1
+Mean over height and width as pooling | | | one step already: the kernels of reductions read channels-last images
+Convolution and pooling | | | not done: two steps
+Depthwise separable convolution | | | not done: two steps, the first with its activation
+Widening convolution and the depthwise one behind | fuse_expansion | block | as in inverted residual blocks
+Softmax and log | fuse_reductions | logarithms | LogSum, LogSumExp, log-softmax
+Softmax and top k, places only | fuse_reductions | order | places of the best two
+Softmax and top k, with probabilities | | | not done: two steps
+GELU, erf | recognize_activations | gelu_erf | x / sqrt 2 first, 0.5 last
+GELU, tanh | recognize_activations | gelu_tanh | with a power
+L1 norm, sum of squares, L2 norm | fuse_reductions | norms | L1, sum of squares, L2
+Log of a sum, of a sum of exponentials | fuse_reductions | logarithms | LogSum, LogSumExp, log-softmax
+Softmax spelled out | fuse_reductions | softmax | after taking the largest off
+Pointwise (`fusedPointwiseNode(add1, relu1)`) | fuse_pointwise | usual | fusedPointwiseNode(add1, relu1)
+Pointwise: numbers, comparisons, conversions, choices | fuse_pointwise | usual | a number, a comparison, a conversion and a choice
+Quantize and dequantize around products | fuse_quantized | regions | bias and activation, a scale for each channel, the image is used twice
+Dequantize and quantize alike | cancel_quantize | pairs | the same scale and zero point
+Multi-head attention | recognize_attention | softmax_of_scores | scaled product, k transposed, additive mask
+Multi-head attention, masks by choice | recognize_attention | softmax_of_scores | scales on q and k, a mask through where
+Multi-head attention, causal | recognize_attention | causal | a triangle through where, the least number as fill
+Multi-head attention, causal, unknown extents | recognize_attention | caps_and_transposes | a triangle of unknown extent
+Multi-head attention, capped scores | recognize_attention | caps_and_transposes | a cap
+Multi-head attention, heads joined with the batch | recognize_attention | rank_three | a mask added in rank 4, as in BART and Whisper
+Grouped queries | straighten_attention | one_form | repeated heads
+Attention with its past | straighten_attention | one_form | the past is joined with keys and values
+Rotary position embedding | recognize_rotary | halves_and_pairs | halves, a constant table that repeats
+Layer normalization and the sum before | fuse_residual | sum | a residual that is used later
+Queries, keys and values as one product | merge_products | shared_input | queries, keys and values, one with a bias
+Gated MLP | merge_products | shared_input | a gated MLP with stored transposed weights
+Squeeze and excitation | fuse_squeeze | gate | as in MobileNet and EfficientNet
+Branches that are known | inline_branches | known_condition | the else branch, with what it captures
+Small loops | unroll_loops | few_iterations | a loop that counts to two
+Invariants of loops | hoist_invariants | before_the_loop | a captured matrix is transformed
+Products of a sequence in a loop | hoist_invariants | before_the_loop | the products of a recurrence with its inputs
+"""
+
+
+def passes() -> list[tuple[str, str]]:
+    text = (ROOT / "src/passes/passes.def").read_text()
+    return re.findall(r'^TENON_PASS\((\w+), \d, "(.*)"\)$', text, re.MULTILINE)
+
+
+def rows() -> list[list[str]]:
+    return [[cell.strip() for cell in line.split(" | ", 3)] if " | | | " not in line else
+            [line.split(" | | | ")[0].strip(), "", "", line.split(" | | | ")[1].strip()]
+            for line in ROWS.strip().splitlines()]
+
+
+def problems() -> list[str]:
+    names = {name for name, _ in passes()}
+    found = []
+    for fusion, name, file, case in rows():
+        if not name:
+            continue
+        path = CASES / name / f"{file}.txt"
+        if name not in names:
+            found.append(f"{fusion}: there is no pass {name}")
+        elif not path.exists() or f"=== fires: {case}\n" not in path.read_text():
+            found.append(f"{fusion}: {path.relative_to(ROOT)} has no case \"{case}\"")
+    return found
+
+
+def section() -> str:
+    lines = [BEGIN, "", "## Fusions by name", "",
+             "Each has a case where it happens, and its file has cases where it must not. What exporters write is in",
+             "`tests/onnx/fusions`: attention, rotary embedding and whole blocks in their spellings.", "",
+             "| fusion | pass | case |", "|---|---|---|"]
+    for fusion, name, file, case in rows():
+        if name:
+            lines.append(f"| {fusion} | `{name}` | [{case}](../tests/passes/cases/{name}/{file}.txt) |")
+        else:
+            lines.append(f"| {fusion} | | {case} |")
+    return "\n".join([*lines, "", END])
+
+
+def with_section(page: str) -> str:
+    """The page with the lists as they are now."""
+    head = "| pass | what it does |\n|---|---|\n"
+    if head in page:
+        begin = page.index(head) + len(head)
+        listed = "".join(f"| `{name}` | {summary} |\n" for name, summary in passes())
+        page = page[:begin] + listed + page[page.index("\n\n", begin) + 1:]
+    if BEGIN in page:
+        return page[:page.index(BEGIN)] + section() + page[page.index(END) + len(END):]
+    return page.rstrip() + "\n\n" + section() + "\n"
+
+
+def main() -> int:
+    found = problems()
+    path = Path(sys.argv[2])
+    if sys.argv[1] == "--check" and with_section(path.read_text()) != path.read_text():
+        found.append(f"{path} is not what tools/fusion_table.py --write makes of it")
+    print("\n".join(found), file=sys.stderr, end="\n" if found else "")
+    if sys.argv[1] == "--write" and not found:
+        path.write_text(with_section(path.read_text()))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
