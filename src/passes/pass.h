@@ -43,6 +43,7 @@ struct PassOptions {
   bool channels_last = true;
   bool squeeze_regions = true;    ///< The device has a kernel for squeeze and excitation.
   bool expansion_regions = true;  ///< Likewise for 1x1 convolutions with depthwise ones behind.
+  bool stem_regions = true;       ///< Likewise for first convolutions with max pooling behind.
   /// Only the first steps of the pipeline: for finding a wrong one.
   int steps = INT_MAX;
   /// Passes of the caller's own, which run at the end.

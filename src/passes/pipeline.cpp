@@ -69,6 +69,7 @@ constexpr std::string_view kPipeline[] = {
     // would part them.
     "fuse_squeeze",
     "fuse_expansion",
+    "fuse_stem",
     "fuse_epilogue",
     // Sums that no product took.
     "fuse_residual",

@@ -9,7 +9,8 @@ constexpr size_t kKeptGraphs = 8;
 
 }  // namespace
 
-Status GraphReplay::run(const Addresses& addresses, Queue queue, const std::function<Status(Queue)>& work) {
+Status GraphReplay::run(const Addresses& addresses, Queue queue,
+                        const std::function<Status(Queue)>& work) {
   Streams& streams = *device_.streams();
   const auto found = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& entry) { return entry.is_for(addresses); });

@@ -8,6 +8,7 @@
 #include "ops/dims.h"
 #include "ops/structure.h"
 #include "runtime/fetch_ahead.h"
+#include "runtime/sample_steps.h"
 
 namespace tenon {
 namespace {
@@ -44,6 +45,7 @@ Result<std::unique_ptr<Program>> Program::create(const Backend& backend, Constan
                                                  ConcreteGraph graph, int threads) {
   auto program = std::unique_ptr<Program>(new Program(std::move(graph)));
   TENON_TRY(program->make_steps(backend, threads));
+  program->group_steps();
   program->plan_arena();
   TENON_TRY(program->place(constants));
   program->share_fetches();
@@ -57,16 +59,7 @@ Status Program::make_steps(const Backend& backend, int threads) {
     steps_.back().node = node.get();
   }
   std::vector<Status> made(steps_.size());
-  const auto make = [&](size_t i) {
-    Step& step = steps_[i];
-    made[i] = backend.device->activate();
-    if (!made[i].ok()) return;
-    auto kernel = make_kernel(backend, *step.node, graph_.problem(*step.node, backend, threads));
-    if (kernel.ok())
-      step.kernel = std::move(kernel).value();
-    else
-      made[i] = std::move(kernel).error();
-  };
+  const auto make = [&](size_t i) { made[i] = make_step(backend, threads, steps_[i]); };
   // A GPU's kernels are compiled, several at a time.
   for_each_parallel(steps_.size(), backend.device->unified() ? 1 : helper_threads(), make);
   for (Status& status : made) TENON_TRY(std::move(status));
@@ -75,21 +68,55 @@ Status Program::make_steps(const Backend& backend, int threads) {
   return {};
 }
 
+Status Program::make_step(const Backend& backend, int threads, Step& step) const {
+  TENON_TRY(backend.device->activate());
+  Problem problem = graph_.problem(*step.node, backend, threads);
+  if (auto sample = backend.device->unified() ? sample_step(problem) : std::nullopt) {
+    problem = std::move(sample->problem);
+    step.samples = sample->samples;
+    step.input_bytes = std::move(sample->input_bytes);
+    step.output_bytes = std::move(sample->output_bytes);
+  }
+  TENON_ASSIGN(step.kernel, make_kernel(backend, *step.node, problem));
+  return {};
+}
+
+void Program::group_steps() {
+  const int count = static_cast<int>(steps_.size());
+  for (int i = 0, end = 0; i < count; i = end) {
+    for (end = i + 1; end < count && steps_[i].samples > 1; ++end)
+      if (steps_[end].samples != steps_[i].samples) break;
+    for (int k = i; k < end; ++k) steps_[k].group = i, steps_[k].group_end = end;
+  }
+}
+
 /// Buffers live from the step that first writes them to the last that reads them; a workspace only
-/// during its step.
+/// during its step. A group of steps of one sample passes its steps several times: what it shares
+/// with others lives throughout, what is its own holds one sample.
 void Program::plan_arena() {
-  std::unordered_map<const Value*, int> slot;
+  struct Slot {
+    int index, group, group_end;
+    bool whole;
+  };
+  std::unordered_map<const Value*, Slot> slots;
   std::vector<Lifetime> lifetimes;
   auto touch = [&](const Value* value, int step) {
     const Value* root = graph_.storage(value).root;
     if (root->producer() == nullptr || graph_.known(root) != nullptr || roots_.contains(root))
       return;
-    const auto [entry, is_new] = slot.try_emplace(root, static_cast<int>(lifetimes.size()));
+    const bool inside = step < static_cast<int>(steps_.size());
+    const int group = inside ? steps_[step].group : step;
+    const int group_end = inside ? steps_[step].group_end : step + 1;
+    const Slot fresh{static_cast<int>(lifetimes.size()), group, group_end, false};
+    const auto [entry, is_new] = slots.try_emplace(root, fresh);
+    Slot& slot = entry->second;
     if (is_new) {
       const int64_t count = element_count(graph_.extents(root));
       lifetimes.push_back({static_cast<size_t>(bytes_of(root, count)), step, step});
     }
-    lifetimes[entry->second].last = step;
+    slot.whole |= value != root || slot.group != group;
+    slot.group_end = group_end;
+    lifetimes[slot.index].last = step;
   };
   // A graph output that fills its root's buffer is computed in place of it.
   const auto& outputs = graph_.graph().outputs();
@@ -113,10 +140,22 @@ void Program::plan_arena() {
     }
   }
   for (const Value* output : outputs) touch(output, static_cast<int>(steps_.size()));
+  for (auto& [root, slot] : slots) {
+    Lifetime& lifetime = lifetimes[slot.index];
+    const int64_t samples =
+        lifetime.first < static_cast<int>(steps_.size()) ? steps_[lifetime.first].samples : 1;
+    if (!slot.whole && samples > 1) {
+      lifetime.bytes /= static_cast<size_t>(samples);
+      single_.insert(root);
+    } else {
+      lifetime.first = slot.group;
+      lifetime.last = slot.group_end - 1;
+    }
+  }
   memory_ = plan_memory(lifetimes);
   lower_bound_ = liveness_lower_bound(lifetimes);
-  for (const auto& [root, index] : slot)
-    roots_[root] = {Reference::kArena, 0, static_cast<int64_t>(memory_.offsets[index])};
+  for (const auto& [root, slot] : slots)
+    roots_[root] = {Reference::kArena, 0, static_cast<int64_t>(memory_.offsets[slot.index])};
   for (size_t i = 0; i < steps_.size(); ++i)
     if (workspace[i] >= 0)
       steps_[i].workspace = {Reference::kArena, 0,
@@ -139,16 +178,23 @@ Result<Program::Reference> Program::reference(const Value* value, ConstantStore&
   return result;
 }
 
+int64_t Program::sample_bytes(const Value* value, int64_t bytes) const {
+  return value == nullptr || single_.contains(graph_.storage(value).root) ? 0 : bytes;
+}
+
 Status Program::place(ConstantStore& constants) {
   for (Step& step : steps_) {
     for (size_t i = 0; i < step.node->inputs().size(); ++i) {
       const Value* value = step.node->inputs()[i];
       if (!step.kernel->uses_input(static_cast<int>(i))) value = nullptr;
       TENON_ASSIGN(Reference input, reference(value, constants));
+      if (step.samples > 1) input.sample_bytes = sample_bytes(value, step.input_bytes[i]);
       step.inputs.push_back(input);
     }
-    for (const Value* value : step.node->outputs()) {
+    for (size_t i = 0; i < step.node->outputs().size(); ++i) {
+      const Value* value = step.node->outputs()[i];
       TENON_ASSIGN(Reference output, reference(value, constants));
+      if (step.samples > 1) output.sample_bytes = sample_bytes(value, step.output_bytes[i]);
       step.outputs.push_back(output);
     }
   }
@@ -164,6 +210,8 @@ Status Program::place(ConstantStore& constants) {
         static_cast<size_t>(bytes_of(outputs[i], element_count(graph_.extents(outputs[i]))));
     copy.inputs = {source};
     copy.outputs = {Reference{Reference::kOutput, static_cast<int>(i)}};
+    copy.group = static_cast<int>(steps_.size());
+    copy.group_end = copy.group + 1;
     steps_.push_back(std::move(copy));
   }
   return {};
@@ -178,8 +226,6 @@ void Program::share_fetches() {
   const auto ahead = plan_fetches(fetches);
   for (size_t i = 0; i < steps_.size(); ++i) steps_[i].ahead = ahead[i];
 }
-
-namespace {
 
 /// Measures the steps of one run: on a device with streams by events, which do not hold it up.
 class StepTimer {
@@ -201,6 +247,19 @@ class StepTimer {
                      std::chrono::duration<double, std::milli>(Clock::now() - start_).count());
     start_ = Clock::now();
     return {};
+  }
+  /// Adds the time since the last end or lap to a sum; for devices without streams.
+  void lap(size_t index) {
+    if (times_ == nullptr) return;
+    if (index >= laps_.size()) laps_.resize(index + 1);
+    const auto now = Clock::now();
+    laps_[index] += std::chrono::duration<double, std::milli>(now - start_).count();
+    start_ = now;
+  }
+  void report_laps(size_t index, const Node* node) {
+    if (times_ == nullptr) return;
+    times_->report(*node, laps_[index]);
+    laps_[index] = 0;
   }
   Status report() {
     Streams* streams = device_.streams();
@@ -234,17 +293,37 @@ class StepTimer {
   StepTimes* times_;
   Clock::time_point start_;
   std::vector<Mark> marks_;
+  std::vector<double> laps_;
 };
 
-}  // namespace
+void* Program::resolve(const Reference& r, const Bases& bases, int64_t sample) {
+  const int64_t offset = r.offset + sample * r.sample_bytes;
+  switch (r.base) {
+    case Reference::kNone:
+      return nullptr;
+    case Reference::kArena:
+      return static_cast<std::byte*>(bases.arena) + offset;
+    case Reference::kInput:
+      return static_cast<std::byte*>(bases.inputs[r.index]) + offset;
+    case Reference::kOutput:
+      return static_cast<std::byte*>(bases.outputs[r.index]) + offset;
+    case Reference::kConstant:
+      return static_cast<std::byte*>(const_cast<void*>(r.constant)) + offset;
+  }
+  return nullptr;
+}
 
-Status Program::run_step(Device& device, const Step& step, std::span<void*> pointers,
-                         void* workspace, Queue queue) const {
+Status Program::run_step(Device& device, const Step& step, const Bases& bases, int64_t sample,
+                         std::vector<void*>& pointers, Queue queue) const {
+  pointers.clear();
+  for (const Reference& r : step.inputs) pointers.push_back(resolve(r, bases, sample));
+  for (const Reference& r : step.outputs) pointers.push_back(resolve(r, bases, sample));
   if (step.kernel == nullptr) return device.copy(pointers[1], pointers[0], step.copy_bytes, queue);
   LaunchArguments arguments;
-  arguments.inputs = pointers.first(step.inputs.size());
-  arguments.outputs = pointers.subspan(step.inputs.size());
-  arguments.workspace = workspace;
+  const std::span<void*> all(pointers);
+  arguments.inputs = all.first(step.inputs.size());
+  arguments.outputs = all.subspan(step.inputs.size());
+  arguments.workspace = resolve(step.workspace, bases, 0);
   arguments.queue = queue;
   arguments.ahead = step.ahead;
   Status status = step.kernel->run(arguments);
@@ -252,33 +331,31 @@ Status Program::run_step(Device& device, const Step& step, std::span<void*> poin
   return std::move(status).error().with_context(fmt::format("layer '{}'", step.node->name));
 }
 
+Status Program::run_group(Device& device, size_t first, const Bases& bases,
+                          std::vector<void*>& pointers, Queue queue, StepTimer& timer) const {
+  const Step& step = steps_[first];
+  const auto end = static_cast<size_t>(step.group_end);
+  if (step.samples == 1) {
+    TENON_TRY(run_step(device, step, bases, 0, pointers, queue));
+    return timer.end(step.node);
+  }
+  for (int64_t sample = 0; sample < step.samples; ++sample)
+    for (size_t i = first; i < end; ++i) {
+      TENON_TRY(run_step(device, steps_[i], bases, sample, pointers, queue));
+      timer.lap(i - first);
+    }
+  for (size_t i = first; i < end; ++i) timer.report_laps(i - first, steps_[i].node);
+  return {};
+}
+
 Status Program::run(const Backend& backend, std::span<void* const> inputs,
                     std::span<void* const> outputs, void* arena, Queue queue,
                     std::vector<void*>& pointers, StepTimes* times) const {
-  auto resolve = [&](const Reference& r) -> void* {
-    switch (r.base) {
-      case Reference::kNone:
-        return nullptr;
-      case Reference::kArena:
-        return static_cast<std::byte*>(arena) + r.offset;
-      case Reference::kInput:
-        return static_cast<std::byte*>(inputs[r.index]) + r.offset;
-      case Reference::kOutput:
-        return static_cast<std::byte*>(outputs[r.index]) + r.offset;
-      case Reference::kConstant:
-        return static_cast<std::byte*>(const_cast<void*>(r.constant)) + r.offset;
-    }
-    return nullptr;
-  };
+  const Bases bases{inputs, outputs, arena};
   StepTimer timer(*backend.device, queue, times);
   TENON_TRY(timer.begin());
-  for (const Step& step : steps_) {
-    pointers.clear();
-    for (const Reference& r : step.inputs) pointers.push_back(resolve(r));
-    for (const Reference& r : step.outputs) pointers.push_back(resolve(r));
-    TENON_TRY(run_step(*backend.device, step, pointers, resolve(step.workspace), queue));
-    TENON_TRY(timer.end(step.node));
-  }
+  for (size_t i = 0; i < steps_.size(); i = steps_[i].group_end)
+    TENON_TRY(run_group(*backend.device, i, bases, pointers, queue, timer));
   return timer.report();
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/status.h"
@@ -41,6 +42,8 @@ class ConstantStore {
   std::unordered_map<const std::byte*, DeviceBuffer> copies_;
 };
 
+class StepTimer;
+
 /// A graph made ready for one set of extents: kernels, buffer offsets and the steps in order.
 /// Immutable; several contexts may run one program, each with its own arena.
 class Program {
@@ -66,6 +69,7 @@ class Program {
     int index = 0;
     int64_t offset = 0;
     const void* constant = nullptr;
+    int64_t sample_bytes = 0;  ///< In steps of one sample: from one to the next.
   };
   struct Step {
     const Node* node = nullptr;
@@ -74,13 +78,28 @@ class Program {
     std::vector<Reference> inputs, outputs;
     Reference workspace;
     std::span<const std::byte> ahead;
+    int64_t samples = 1;  ///< It runs so often, each time for one sample.
+    /// Steps [group, group_end), which all run for one sample before the next one's turn.
+    int group = 0, group_end = 0;
+    std::vector<int64_t> input_bytes, output_bytes;  ///< From sample to sample.
   };
-  Status run_step(Device& device, const Step& step, std::span<void*> pointers, void* workspace,
-                  Queue queue) const;
+  /// Addresses that references start from.
+  struct Bases {
+    std::span<void*const> inputs, outputs;
+    void* arena;
+  };
+  static void* resolve(const Reference& reference, const Bases& bases, int64_t sample);
+  Status run_step(Device& device, const Step& step, const Bases& bases, int64_t sample,
+                  std::vector<void*>& pointers, Queue queue) const;
+  Status run_group(Device& device, size_t first, const Bases& bases, std::vector<void*>& pointers,
+                   Queue queue, StepTimer& timer) const;
+  int64_t sample_bytes(const Value* value, int64_t bytes) const;
+  Status make_step(const Backend& backend, int threads, Step& step) const;
   explicit Program(ConcreteGraph graph) : graph_(std::move(graph)) {}
 
   Status make_steps(const Backend& backend, int threads);
   Status place(ConstantStore& constants);
+  void group_steps();
   void plan_arena();
   void share_fetches();
   Result<Reference> reference(const Value* value, ConstantStore& constants) const;
@@ -88,6 +107,7 @@ class Program {
   ConcreteGraph graph_;
   std::vector<Step> steps_;
   std::unordered_map<const Value*, Reference> roots_;
+  std::unordered_set<const Value*> single_;  ///< Roots that hold one sample at a time.
   MemoryPlan memory_;
   size_t lower_bound_ = 0;
 };

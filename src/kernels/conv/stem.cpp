@@ -83,9 +83,13 @@ size_t StemConvolution::scratch_bytes() const {
   return (row_bytes() + line_bytes()) * problem_.threads;
 }
 
-void StemConvolution::copy_rows(const void* image, int64_t line, float* to) const {
+/// The padded input rows of line `index` of all images.
+void StemConvolution::copy_rows(const void* input, int64_t index, float* to) const {
   const ConvProblem& p = problem_;
   const int64_t height = p.input[1], width = p.input[2];
+  const int64_t elements = p.input_channels * volume(p.input), line = index % p.output[1];
+  const char* image =
+      static_cast<const char*>(input) + index / p.output[1] * elements * element_size(p.input_type);
   const int64_t left = std::min(p.pad[2], padded_width_);
   const int64_t inside = std::clamp<int64_t>(padded_width_ - left, 0, width);
   for (int64_t c = 0; c < p.input_channels; ++c)
@@ -95,9 +99,9 @@ void StemConvolution::copy_rows(const void* image, int64_t line, float* to) cons
       if (from < 0 || from >= height) continue;
       const int64_t at = (c * height + from) * width;
       if (p.input_type == ElementType::f32)
-        std::copy_n(static_cast<const float*>(image) + at, inside, to + left);
+        std::copy_n(reinterpret_cast<const float*>(image) + at, inside, to + left);
       else
-        widen(static_cast<const uint16_t*>(image) + at, inside, to + left);
+        widen(reinterpret_cast<const uint16_t*>(image) + at, inside, to + left);
     }
 }
 
@@ -135,24 +139,36 @@ void StemConvolution::multiply(const float* rows, Tile tile, void* output,
   }
 }
 
-void StemConvolution::run_line(const ConvArguments& arguments, int64_t index, char* scratch) const {
-  const ConvProblem& p = problem_;
-  const int64_t image = index / p.output[1], row = index * p.output[2];
-  float* rows = reinterpret_cast<float*>(scratch);
-  const int64_t elements = p.input_channels * volume(p.input);
-  copy_rows(
-      static_cast<const char*>(arguments.input) + image * elements * element_size(p.input_type),
-      index % p.output[1], rows);
-  void* output = static_cast<char*>(arguments.output) +
-                 row * p.output_pixel_stride * element_size(p.output_type);
+/// With the bias and, where there is nothing else, the activation.
+Tile StemConvolution::register_tile(const ConvArguments& arguments) const {
   Tile tile;
   if (registers_.bias >= 0)
     tile.initial = static_cast<const float*>(arguments.operands[registers_.bias].data);
+  if (registers_.residual >= 0 || registers_.rest != static_cast<int>(problem_.steps.size()))
+    return tile;
+  tile.activation = registers_.activation;
+  tile.low = registers_.low;
+  tile.high = registers_.high;
+  return tile;
+}
+
+void StemConvolution::run_line_to(const ConvArguments& arguments, int64_t index, float* to,
+                                  char* scratch) const {
+  float* rows = reinterpret_cast<float*>(scratch);
+  copy_rows(arguments.input, index, rows);
+  multiply(rows, register_tile(arguments), to, problem_.output_channels);
+}
+
+void StemConvolution::run_line(const ConvArguments& arguments, int64_t index, char* scratch) const {
+  const ConvProblem& p = problem_;
+  const int64_t row = index * p.output[2];
+  float* rows = reinterpret_cast<float*>(scratch);
+  copy_rows(arguments.input, index, rows);
+  void* output = static_cast<char*>(arguments.output) +
+                 row * p.output_pixel_stride * element_size(p.output_type);
+  Tile tile = register_tile(arguments);
   if (registers_.residual < 0 && registers_.rest == static_cast<int>(p.steps.size())) {
     tile.output_type = p.output_type;
-    tile.activation = registers_.activation;
-    tile.low = registers_.low;
-    tile.high = registers_.high;
     return multiply(rows, tile, output, p.output_pixel_stride);
   }
   float* line = reinterpret_cast<float*>(scratch + row_bytes());

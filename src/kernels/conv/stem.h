@@ -23,6 +23,8 @@ struct StemTile {
 struct StemFunctions {
   int max_rows;  ///< tiles have so many rows, or one
   void (*run)(const StemTile& tile);
+  /// The largest of `count` numbers each, or NaN where one is.
+  void (*maximum)(const float* const* from, int count, int64_t n, void* to, ElementType type);
 };
 extern const StemFunctions kStemGeneric;
 extern const StemFunctions kStemAvx2;
@@ -42,12 +44,18 @@ class StemConvolution {
   size_t fetch_capacity() const { return 0; }
   void run(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const;
 
+  /// One line alone, in float, for epilogues of a bias and an activation.
+  void run_line_to(const ConvArguments& arguments, int64_t index, float* to, char* scratch) const;
+  size_t line_scratch_bytes() const { return row_bytes(); }
+  const StemFunctions& functions() const { return *functions_; }
+
  private:
   Status pack(const void* weights);
   int64_t k() const { return static_cast<int64_t>(offsets_.size()); }
   size_t row_bytes() const;   // the padded input rows of a line
   size_t line_bytes() const;  // an output line on its way through the last steps
-  void copy_rows(const void* image, int64_t line, float* to) const;
+  void copy_rows(const void* input, int64_t index, float* to) const;
+  Tile register_tile(const ConvArguments& arguments) const;
   void run_line(const ConvArguments& arguments, int64_t index, char* scratch) const;
   void multiply(const float* rows, Tile tile, void* output, int64_t output_stride) const;
 

@@ -72,7 +72,23 @@ struct StemTable {
     else
       by_columns<1>(s);
   }
-  static constexpr StemFunctions kFunctions = {kRows, run};
+  [[gnu::always_inline]] static V larger(V x, V best) {
+    return {(x.v > best.v) | (x.v != x.v) ? x.v : best.v};
+  }
+  static void maximum(const float* const* from, int count, int64_t n, void* to, ElementType type) {
+    for (int64_t i = 0; i < n; i += V::kWidth) {
+      const int lanes = static_cast<int>(n - i < V::kWidth ? n - i : V::kWidth);
+      V best = V::broadcast(-__builtin_inff());
+      for (int k = 0; k < count; ++k)
+        best =
+            larger(lanes == V::kWidth ? V::load(from[k] + i) : V::load(from[k] + i, lanes), best);
+      if (type == ElementType::f32)
+        best.store(static_cast<float*>(to) + i, lanes);
+      else
+        best.store_bf16(static_cast<uint16_t*>(to) + i, lanes);
+    }
+  }
+  static constexpr StemFunctions kFunctions = {kRows, run, maximum};
 };
 
 }  // namespace

@@ -8,9 +8,11 @@
 namespace tenon::cpu {
 namespace {
 
-// Few enough tiles that cutting them alone would not keep the threads busy, or that reading all
-// weights for every block of tiles would cost more than sharing the transformed input.
-constexpr int64_t kSharedTiles = 32;
+// The transformed input is shared by all tasks where there are few tiles, which alone would not
+// keep the threads busy, and where weights are too large to be read again for every few tiles.
+constexpr int64_t kSharedTiles = 64;
+constexpr int64_t kMostReread = int64_t{768} << 10;
+// As many channels as tiles: a task reads as much of weights as of transformed input.
 constexpr int64_t kChannelBlock = 64;
 constexpr int64_t kRowPadding = 16;
 
@@ -118,11 +120,13 @@ Status WinogradConvolution<kTile>::pack(const void* weights) {
 template <int kTile>
 void WinogradConvolution<kTile>::choose_blocks() {
   const int64_t tiles = std::max<int64_t>(1, shape_.tiles());
-  shared_ = tiles <= kSharedTiles;
-  // As many rows as one tile of the matrix kernel has, in equal blocks.
-  tile_block_ = shared_ ? tiles : ceil_div(tiles, ceil_div(tiles, kernels_->max_rows));
+  const int64_t weights = kPoints * shape_.channels * shape_.filters * int64_t{sizeof(float)};
+  shared_ = tiles <= kSharedTiles || weights > kMostReread;
+  // Alone, as many rows as one tile of the matrix kernel has; in equal blocks.
+  tile_block_ = ceil_div(tiles, ceil_div(tiles, shared_ ? kSharedTiles : kernels_->max_rows));
   channel_block_ =
       std::min(kChannelBlock, ceil_div(shape_.filters, kernels_->panel) * kernels_->panel);
+  if (shared_ && shared_tasks() < problem_.threads) channel_block_ = kernels_->panel;
 }
 
 template <int kTile>
@@ -132,8 +136,14 @@ int64_t WinogradConvolution<kTile>::row_stride() const {
 }
 
 template <int kTile>
+int64_t WinogradConvolution<kTile>::shared_tasks() const {
+  return ceil_div(shape_.tiles(), tile_block_) * ceil_div(shape_.filters, channel_block_);
+}
+
+template <int kTile>
 size_t WinogradConvolution<kTile>::transformed_bytes() const {
-  return align_up(kPoints * tile_block_ * row_stride() * sizeof(float));
+  const int64_t tiles = shared_ ? shape_.tiles() : tile_block_;
+  return align_up(kPoints * tiles * row_stride() * sizeof(float));
 }
 
 template <int kTile>
@@ -228,7 +238,6 @@ void WinogradConvolution<kTile>::run(const ConvArguments& arguments, ThreadPool&
   const auto own = [&](int worker) {
     return reinterpret_cast<float*>(workers + worker * worker_bytes());
   };
-  const int64_t channel_tasks = ceil_div(shape_.filters, channel_block_);
   const auto channels_from = [&](int64_t channel) {
     return std::min(channel_block_, shape_.filters - channel);
   };
@@ -237,9 +246,13 @@ void WinogradConvolution<kTile>::run(const ConvArguments& arguments, ThreadPool&
     pool.parallel_for(tiles, 1, [&](int64_t begin, int64_t end, int) {
       transform(arguments, begin, end - begin, all + begin * row_stride(), tiles);
     });
-    pool.parallel_for(channel_tasks, 1, [&](int64_t begin, int64_t end, int worker) {
-      for (int64_t c = begin * channel_block_; c < end * channel_block_; c += channel_block_)
-        multiply(arguments, all, tiles, 0, tiles, c, channels_from(c), own(worker));
+    const int64_t blocks = ceil_div(tiles, tile_block_);
+    pool.parallel_for(shared_tasks(), 1, [&](int64_t begin, int64_t end, int worker) {
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t first = task % blocks * tile_block_, c = task / blocks * channel_block_;
+        multiply(arguments, all + first * row_stride(), tiles, first,
+                 std::min(tile_block_, tiles - first), c, channels_from(c), own(worker));
+      }
     });
     return;
   }

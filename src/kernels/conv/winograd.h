@@ -77,7 +77,8 @@ class WinogradConvolution {
  private:
   Status pack(const void* weights);
   void choose_blocks();
-  int64_t row_stride() const;        // floats between tiles of transformed input
+  int64_t row_stride() const;  // floats between tiles of transformed input
+  int64_t shared_tasks() const;
   size_t transformed_bytes() const;  // of one block, or of all when shared
   size_t worker_bytes() const;
   void transform(const ConvArguments& arguments, int64_t first, int64_t count, float* to,

@@ -14,6 +14,7 @@ constexpr int64_t kRowBlock = 56;
 constexpr int64_t kWholeRows = 256;
 constexpr int64_t kColumnBlock = 512;
 constexpr int64_t kTasksPerThread = 4;
+constexpr int64_t kGatherTasksPerThread = 2;
 // What is gathered for all tasks together stays in the caches until the last one.
 constexpr int64_t kMostStaged = int64_t{4} << 20;
 // Rows of gathered blocks lie this many bytes further apart than needed, off the powers of two.
@@ -239,7 +240,9 @@ void choose_blocks(ProductPlan& plan, int64_t batch, int threads, bool gathered)
   plan.row_block = ceil_div(plan.m, ceil_div(plan.m, plan.row_block));
   plan.column_block = std::min(round_up(plan.n, panel), round_up(kColumnBlock, panel));
   const int64_t smallest = gathered ? 4 * panel : 2 * panel;
-  while (batch * plan.row_tasks() * plan.column_tasks() < wanted &&
+  // Rows that are gathered are better gathered by one task each than for all before.
+  const int64_t least = gathered && !whole ? threads * kGatherTasksPerThread : wanted;
+  while (batch * plan.row_tasks() * plan.column_tasks() < least &&
          plan.column_block >= 2 * smallest)
     plan.column_block = round_up(plan.column_block / 2, panel);
   // Equal column blocks in whole panels.
@@ -291,7 +294,6 @@ ProductPlan plan_product(const Microkernels& kernels, int64_t m, int64_t n, int6
   plan.k_block =
       round_up(ceil_div(k, std::max<int64_t>(1, ceil_div(k, block))), 8) + (k == 0 ? 8 : 0);
   choose_blocks(plan, batch, threads, gathered);
-  plan.shares_rows = m > n;
   plan.staged = gathered && batch == 1 && plan.column_tasks() > 1 &&
                 m * plan.staged_stride() * element_size(kernels.type) <= kMostStaged;
   return plan;

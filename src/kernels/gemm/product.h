@@ -33,9 +33,6 @@ struct ProductPlan {
   int64_t column_block = 0;
   /// Several tasks would gather the same rows of A: they are gathered once, before the tasks.
   bool staged = false;
-  /// A is larger than B: neighbouring tasks share rows of A and not columns of B, so that threads,
-  /// which take stretches of tasks, part A between them.
-  bool shares_rows = false;
 
   int64_t row_tasks() const { return (m + row_block - 1) / row_block; }
   int64_t column_tasks() const { return (n + column_block - 1) / column_block; }

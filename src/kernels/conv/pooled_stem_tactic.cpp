@@ -1,0 +1,167 @@
+#include <algorithm>
+
+#include "kernels/conv/describe.h"
+#include "kernels/conv/pooled_stem.h"
+#include "kernels/image.h"
+#include "ops/ops.h"
+
+namespace tenon::tactics::conv_pooled_stem {
+namespace {
+
+/// The region { conv; functions; max pooling } taken apart. Numbers are problem inputs; -1: no
+/// bias.
+struct Description {
+  int image = -1, weights = -1, bias = -1;
+  cpu::ConvProblem conv;
+  cpu::PoolWindow window;
+};
+
+int number_of(const Value* value) {
+  return value != nullptr && value->producer() == nullptr ? value->index() : -1;
+}
+
+int64_t at(const std::vector<int64_t>& values, size_t index, int64_t otherwise) {
+  return index < values.size() ? values[index] : otherwise;
+}
+
+Result<cpu::PoolWindow> window_of(const Node* node, const Extents& output) {
+  const auto* pool = node == nullptr ? nullptr : node->as<Pool>();
+  if (pool == nullptr || pool->function != PoolFunction::kMax || node->outputs().size() != 1)
+    return unsupported("not max pooling");
+  if (pool->pad_mode != PadMode::kExplicit || pool->kernel.size() != 2 ||
+      at(pool->dilations, 0, 1) != 1 || at(pool->dilations, 1, 1) != 1)
+    return unsupported("pooling with SAME padding or dilation");
+  cpu::PoolWindow window;
+  for (size_t i = 0; i < 2; ++i) {
+    window.kernel[i] = pool->kernel[i];
+    window.stride[i] = at(pool->strides, i, 1);
+    window.pad[i] = at(pool->pads_begin, i, 0);
+    window.output[i] = output[2 + i];
+  }
+  return window;
+}
+
+/// The convolution's own output.
+Extents convolved(const Conv& conv, const Extents& input, const Extents& weights) {
+  Extents extents = {input[0], weights[0]};
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t reach = (weights[2 + i] - 1) * at(conv.dilations, i, 1) + 1;
+    const int64_t room = input[2 + i] + at(conv.pads_begin, i, 0) + at(conv.pads_end, i, 0) - reach;
+    extents.push_back(room / at(conv.strides, i, 1) + 1);
+  }
+  return extents;
+}
+
+Status describe_types(const Problem& problem, Description& d) {
+  const Operand &x = problem.input(d.image), &y = problem.output();
+  const Operand& weights = problem.input(d.weights);
+  const auto type = cpu::element_type(x.type);
+  if (!type || x.type != y.type || x.type != weights.type) return unsupported("types that differ");
+  if (weights.constant == nullptr) return unsupported("the weights are not constant");
+  if (!x.dense() || x.layout != Layout::kRowMajor || x.rank() != 4)
+    return unsupported("not a channels-first image");
+  const auto stride = pixel_stride(y);
+  if (!stride || x.count() == 0 || y.count() == 0) return unsupported("not channels-last");
+  if (d.bias >= 0 && problem.input(d.bias).type != DataType::kFloat32)
+    return unsupported("a bias that is not f32");
+  d.conv.input_type = d.conv.weight_type = d.conv.compute = d.conv.output_type = *type;
+  d.conv.output_pixel_stride = *stride;
+  d.conv.channels_first_input = true;
+  return {};
+}
+
+/// Everything between `value`, the pooling's input, and the region's inputs.
+Status describe_conv(const Problem& problem, const Value* value, Description& d) {
+  std::vector<cpu::EpilogueStep> functions;
+  for (; value->producer() != nullptr && value->producer()->is<Pointwise>();
+       value = value->producer()->input(0)) {
+    if (value->producer()->inputs().size() != 1)
+      return unsupported("an operand before the pooling");
+    const auto* function = value->producer()->as<Pointwise>();
+    cpu::EpilogueStep step;
+    step.function = function->function;
+    step.alpha = static_cast<float>(function->alpha);
+    step.beta = static_cast<float>(function->beta);
+    functions.insert(functions.begin(), step);
+  }
+  const Node* node = value->producer();
+  const auto* conv = node == nullptr ? nullptr : node->as<Conv>();
+  if (conv == nullptr || conv->pad_mode != PadMode::kExplicit) return unsupported("no convolution");
+  d.image = number_of(node->input(0)), d.weights = number_of(node->input(1));
+  d.bias = node->has_input(2) ? number_of(node->input(2)) : -1;
+  if (d.image < 0 || d.weights < 0 || (node->has_input(2) && d.bias < 0))
+    return unsupported("operands computed inside the region");
+  TENON_TRY(describe_types(problem, d));
+  const Extents &input = problem.input(d.image).extents,
+                &weights = problem.input(d.weights).extents;
+  d.conv.batch = input[0];
+  d.conv.input_channels = input[1];
+  d.conv.output_channels = weights[0];
+  d.conv.groups = conv->groups;
+  d.conv.threads = std::max(1, problem.threads);
+  d.conv.isa = cpu::isa_up_to(problem.isa_limit);
+  d.conv.packed = problem.packed;
+  if (d.bias >= 0) d.conv.steps.push_back({PointwiseFunction::k_add, cpu::OperandKind::per_column});
+  d.conv.steps.insert(d.conv.steps.end(), functions.begin(), functions.end());
+  cpu::describe_window(*conv, input, weights, convolved(*conv, input, weights), d.conv);
+  return {};
+}
+
+Result<Description> describe(const Problem& problem) {
+  const Node& node = *problem.node;
+  if (!node.is<Fused>() || node.bodies[0]->outputs().size() != 1)
+    return unsupported("not a region with one output");
+  Description d;
+  const Node* pool = node.bodies[0]->outputs()[0]->producer();
+  TENON_ASSIGN(d.window, window_of(pool, problem.output().extents));
+  TENON_TRY(describe_conv(problem, pool->input(0), d));
+  if (!cpu::PooledStem::fits(d.conv, d.window))
+    return unsupported("not a convolution of a channels-first image with few channels");
+  return d;
+}
+
+class PooledStemKernel final : public Kernel {
+ public:
+  PooledStemKernel(cpu::PooledStem both, Description description)
+      : both_(std::move(both)), d_(std::move(description)) {}
+
+  Status run(const LaunchArguments& arguments) const override {
+    if (arguments.queue.pool->threads() > d_.conv.threads)
+      return internal_error("a kernel made for {} threads runs on {}", d_.conv.threads,
+                            arguments.queue.pool->threads());
+    cpu::EpilogueOperand operands[cpu::kMaxConvSteps];
+    if (d_.bias >= 0) operands[0].data = arguments.inputs[d_.bias];
+    both_.run({arguments.inputs[d_.image], arguments.outputs[0], operands, {}},
+              *arguments.queue.pool, arguments.workspace);
+    return {};
+  }
+  size_t workspace_bytes() const override { return both_.scratch_bytes(); }
+  bool uses_input(int input) const override { return input != d_.weights; }
+  std::span<const std::byte> packed() const override { return both_.packed(); }
+  bool packs_input(int input) const override { return input == d_.weights; }
+
+ private:
+  cpu::PooledStem both_;
+  Description d_;
+};
+
+}  // namespace
+
+Support supports(const Problem& problem) {
+  const auto description = describe(problem);
+  return description.ok() ? Support{} : Support::no(description.error().message);
+}
+
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(Description d, describe(problem));
+  TENON_ASSIGN(
+      cpu::PooledStem both,
+      cpu::PooledStem::prepare(d.conv, d.window, problem.input(d.weights).constant->bytes()));
+  return std::unique_ptr<Kernel>(std::make_unique<PooledStemKernel>(std::move(both), std::move(d)));
+}
+
+}  // namespace tenon::tactics::conv_pooled_stem

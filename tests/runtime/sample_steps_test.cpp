@@ -1,0 +1,146 @@
+// Steps over large images run for one sample of a batch after the other; nothing is seen of it.
+#include "runtime/sample_steps.h"
+
+#include <gtest/gtest.h>
+
+#include "ops/ops.h"
+#include "plan/plan_file.h"
+#include "runtime/engine.h"
+#include "select/compile.h"
+
+namespace tenon {
+namespace {
+
+constexpr int64_t kChannels = 16, kSize = 96, kBatch = 8;
+
+Tensor numbers(Extents extents, int seed) {
+  Tensor tensor(DataType::kFloat32, std::move(extents));
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    tensor.set_from_double(i, 0.05 * static_cast<double>((i * 31 + seed) % 17 - 8));
+  return tensor;
+}
+
+Value* conv(Graph& graph, Value* x, int64_t window, int seed) {
+  auto op = std::make_unique<Conv>();
+  op->strides = op->dilations = {1, 1};
+  op->pads_begin = op->pads_end = {window / 2, window / 2};
+  Value* w = graph.add_constant(numbers({kChannels, kChannels, window, window}, seed));
+  return graph.add_node(std::move(op), {x, w})->output();
+}
+
+Value* function(Graph& graph, PointwiseFunction function, std::vector<Value*> inputs) {
+  return graph.add_node(std::make_unique<Pointwise>(function), std::move(inputs))->output();
+}
+
+/// Convolutions one after the other, a sum with an earlier one, an image and its means as outputs.
+std::unique_ptr<Graph> image_graph() {
+  auto graph = std::make_unique<Graph>();
+  graph->symbol_ranges.emplace("n", Range{1, kBatch});
+  Value* x = graph->add_input(
+      "x", {DataType::kFloat32, {Dim::symbol("n"), Dim(kChannels), Dim(kSize), Dim(kSize)}});
+  Value* first = function(*graph, PointwiseFunction::k_relu, {conv(*graph, x, 1, 1)});
+  Value* second = function(*graph, PointwiseFunction::k_relu, {conv(*graph, first, 3, 2)});
+  Value* third = conv(*graph, second, 1, 3);
+  Value* sum = function(*graph, PointwiseFunction::k_add, {third, first});
+  Value* last = conv(*graph, sum, 3, 4);
+  auto mean = std::make_unique<Reduce>();
+  mean->function = ReduceFunction::kMean;
+  mean->axes = {2, 3};
+  Value* means = graph->add_node(std::move(mean), {last})->output();
+  last->name = "image";
+  means->name = "means";
+  graph->add_output(last);
+  graph->add_output(means);
+  return graph;
+}
+
+Result<std::shared_ptr<Engine>> image_engine() {
+  CompileRequest request;
+  request.graph = image_graph();
+  const Extents one = {1, kChannels, kSize, kSize}, all = {kBatch, kChannels, kSize, kSize};
+  request.profiles = {{{"x", {one, all, all}}}};
+  request.backend = cpu_backend(2);
+  request.select.threads = 2;
+  request.select.level = 0;
+  TimingCache cache;
+  NullLogger logger;
+  TENON_ASSIGN(const Plan plan, compile(std::move(request), cache, logger));
+  TENON_ASSIGN(const std::vector<std::byte> bytes, write_plan(plan));
+  TENON_ASSIGN(Plan loaded, read_plan(bytes, nullptr));
+  return Engine::create(std::move(loaded), cpu_backend(2));
+}
+
+struct Outputs {
+  Tensor image, means;
+};
+
+Result<Outputs> run(std::shared_ptr<Engine> engine, const std::byte* x, int64_t samples) {
+  TENON_ASSIGN(auto context, Context::create(std::move(engine), 2));
+  Outputs outputs{Tensor(DataType::kFloat32, {samples, kChannels, kSize, kSize}),
+                  Tensor(DataType::kFloat32, {samples, kChannels, 1, 1})};
+  TENON_TRY(context->set_input_shape("x", {samples, kChannels, kSize, kSize}));
+  TENON_TRY(context->set_address("x", const_cast<std::byte*>(x)));
+  TENON_TRY(context->set_address("image", outputs.image.mutable_bytes()));
+  TENON_TRY(context->set_address("means", outputs.means.mutable_bytes()));
+  TENON_TRY(context->enqueue(nullptr));
+  return outputs;
+}
+
+TEST(SampleSteps, ABatchGivesWhatItsSamplesGive) {
+  const auto engine = image_engine();
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  const Tensor x = numbers({kBatch, kChannels, kSize, kSize}, 5);
+  const auto whole = run(*engine, x.bytes(), kBatch);
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  const int64_t image = kChannels * kSize * kSize;
+  for (int64_t n = 0; n < kBatch; ++n) {
+    const auto one = run(*engine, x.bytes() + n * image * 4, 1);
+    ASSERT_TRUE(one.ok()) << one.error().message;
+    double distance = 0;
+    for (int64_t i = 0; i < image; ++i)
+      distance = std::max(
+          distance, std::abs(whole->image.as_double(n * image + i) - one->image.as_double(i)));
+    for (int64_t c = 0; c < kChannels; ++c)
+      distance = std::max(
+          distance, std::abs(whole->means.as_double(n * kChannels + c) - one->means.as_double(c)));
+    EXPECT_LT(distance, 1e-4) << "sample " << n;
+  }
+}
+
+/// A problem of one pointwise operator over images.
+struct Sum {
+  Graph graph;
+  Problem problem;
+
+  explicit Sum(Extents other, const Tensor* constant = nullptr) {
+    Value *x = graph.add_input("x", {}), *y = graph.add_input("y", {});
+    problem.node = graph.add_node(std::make_unique<Pointwise>(PointwiseFunction::k_add), {x, y});
+    const Operand image{.present = true, .extents = {4, 64, 128, 128}};
+    problem.inputs = {image, {.present = true, .extents = std::move(other), .constant = constant}};
+    problem.outputs = {image};
+  }
+};
+
+TEST(SampleSteps, TakesImagesApartAndSharesTheRest) {
+  const auto step = sample_step(Sum({4, 64, 128, 128}).problem);
+  ASSERT_TRUE(step.has_value());
+  EXPECT_EQ(step->samples, 4);
+  EXPECT_EQ(step->input_bytes[1], 64 * 128 * 128 * 4);
+  EXPECT_EQ(step->problem.output().extents[0], 1);
+  const Tensor bias(DataType::kFloat32, {1, 64, 1, 1});
+  const auto shared = sample_step(Sum({1, 64, 1, 1}, &bias).problem);
+  ASSERT_TRUE(shared.has_value());
+  EXPECT_EQ(shared->input_bytes[1], 0);
+}
+
+TEST(SampleSteps, LeavesOthersWhole) {
+  const Tensor scale(DataType::kFloat32, {4, 1, 1, 1});
+  EXPECT_FALSE(sample_step(Sum({4, 1, 1, 1}, &scale).problem).has_value()) << "a constant a sample";
+  EXPECT_FALSE(sample_step(Sum({64, 128, 128}).problem).has_value()) << "no batch of images";
+  Sum small({4, 64, 8, 8});
+  small.problem.inputs[0].extents = small.problem.outputs[0].extents = {4, 64, 8, 8};
+  EXPECT_FALSE(sample_step(small.problem).has_value()) << "fits in the caches";
+}
+
+}  // namespace
+}  // namespace tenon
