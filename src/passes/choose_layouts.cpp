@@ -99,6 +99,12 @@ class LayoutChooser {
     if (!last) return;
     for (Value* output : node.outputs())
       if (is_image(output)) output->type.layout = Layout::kChannelsLast;
+    // Whatever becomes of the region, its images are such too.
+    if (node.is<Fused>())
+      for (const auto& inner : node.bodies[0]->nodes())
+        for (Value* output : inner->outputs())
+          if (is_image(output) && output->type.shape.size() == node.output()->type.shape.size())
+            output->type.layout = Layout::kChannelsLast;
     changed_ = true;
   }
 

@@ -13,6 +13,13 @@ std::optional<Extents> static_extents(const Value& value) {
   return constants(value.type.shape);
 }
 
+/// Gives fresh memory its pages, which the first enqueue would wait for.
+void touch_pages(void* memory, size_t bytes) {
+  constexpr size_t kPage = 4096, kMost = size_t{256} << 20;
+  auto* at = static_cast<volatile std::byte*>(memory);
+  for (size_t i = 0; i < std::min(bytes, kMost); i += kPage) at[i] = std::byte{0};
+}
+
 Status check_range(const std::string& name, const Extents& extents, const ShapeRange& range) {
   if (extents.size() != range.min.size())
     return user_error("input '{}' has {} axes, {} were given", name, range.min.size(),
@@ -160,6 +167,11 @@ Status Context::prepare() {
   return {};
 }
 
+void Context::get_ready() {
+  const Device& device = *engine_->backend().device;
+  if (device.unified() && unset_shapes() == 0 && !engine_->data_dependent()) (void)prepare();
+}
+
 Status Context::make_arena() {
   const size_t bytes = program_->arena_bytes();
   if (given_arena_ != nullptr) {
@@ -171,6 +183,7 @@ Status Context::make_arena() {
   arena_.reset();
   TENON_ASSIGN(arena_, engine_->memory()(bytes));
   arena_size_ = bytes;
+  if (engine_->backend().device->unified()) touch_pages(arena_.get(), bytes);
   return {};
 }
 

@@ -98,6 +98,9 @@ class Context {
   void set_arena(void* memory, size_t bytes);
   /// The context allocates no memory of its own: set_arena() must come before a run.
   void expect_arena() { expects_arena_ = true; }
+  /// Does now what else the first enqueue does, where all shapes are known: makes kernels and takes
+  /// memory. What fails here is reported there.
+  void get_ready();
   /// Runs replay one captured graph for each shape and set of addresses. On a device with streams.
   bool set_graph_replay(bool replay);
   size_t arena_bytes() const { return program_ == nullptr ? 0 : program_->arena_bytes(); }

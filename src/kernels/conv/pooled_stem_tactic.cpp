@@ -62,8 +62,10 @@ Status describe_types(const Problem& problem, Description& d) {
     return unsupported("not a channels-first image");
   const auto stride = pixel_stride(y);
   if (!stride || x.count() == 0 || y.count() == 0) return unsupported("not channels-last");
-  if (d.bias >= 0 && problem.input(d.bias).type != DataType::kFloat32)
-    return unsupported("a bias that is not f32");
+  if (d.bias >= 0 && problem.input(d.bias).constant == nullptr)
+    return unsupported("the bias is not constant");
+  if (d.bias >= 0 && !cpu::element_type(problem.input(d.bias).type))
+    return unsupported("the bias is neither f32 nor bf16");
   d.conv.input_type = d.conv.weight_type = d.conv.compute = d.conv.output_type = *type;
   d.conv.output_pixel_stride = *stride;
   d.conv.channels_first_input = true;
@@ -120,29 +122,39 @@ Result<Description> describe(const Problem& problem) {
   return d;
 }
 
+std::vector<float> bias_of(const Problem& problem, const Description& d) {
+  if (d.bias < 0) return {};
+  const Tensor& tensor = *problem.input(d.bias).constant;
+  std::vector<float> bias(static_cast<size_t>(tensor.count()));
+  for (size_t i = 0; i < bias.size(); ++i)
+    bias[i] = static_cast<float>(tensor.as_double(static_cast<int64_t>(i)));
+  return bias;
+}
+
 class PooledStemKernel final : public Kernel {
  public:
-  PooledStemKernel(cpu::PooledStem both, Description description)
-      : both_(std::move(both)), d_(std::move(description)) {}
+  PooledStemKernel(const Problem& problem, cpu::PooledStem both, Description description)
+      : both_(std::move(both)), d_(std::move(description)), bias_(bias_of(problem, d_)) {}
 
   Status run(const LaunchArguments& arguments) const override {
     if (arguments.queue.pool->threads() > d_.conv.threads)
       return internal_error("a kernel made for {} threads runs on {}", d_.conv.threads,
                             arguments.queue.pool->threads());
     cpu::EpilogueOperand operands[cpu::kMaxConvSteps];
-    if (d_.bias >= 0) operands[0].data = arguments.inputs[d_.bias];
+    if (d_.bias >= 0) operands[0].data = bias_.data();
     both_.run({arguments.inputs[d_.image], arguments.outputs[0], operands, {}},
               *arguments.queue.pool, arguments.workspace);
     return {};
   }
   size_t workspace_bytes() const override { return both_.scratch_bytes(); }
-  bool uses_input(int input) const override { return input != d_.weights; }
+  bool uses_input(int input) const override { return input == d_.image; }
   std::span<const std::byte> packed() const override { return both_.packed(); }
   bool packs_input(int input) const override { return input == d_.weights; }
 
  private:
   cpu::PooledStem both_;
   Description d_;
+  std::vector<float> bias_;
 };
 
 }  // namespace
@@ -161,7 +173,8 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
   TENON_ASSIGN(
       cpu::PooledStem both,
       cpu::PooledStem::prepare(d.conv, d.window, problem.input(d.weights).constant->bytes()));
-  return std::unique_ptr<Kernel>(std::make_unique<PooledStemKernel>(std::move(both), std::move(d)));
+  return std::unique_ptr<Kernel>(
+      std::make_unique<PooledStemKernel>(problem, std::move(both), std::move(d)));
 }
 
 }  // namespace tenon::tactics::conv_pooled_stem

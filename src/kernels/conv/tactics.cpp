@@ -18,7 +18,7 @@ Support supports_where(const Problem& problem, Fits fits, const char* otherwise)
 Support supports_winograd(const Problem& problem) {
   if (!problem.allow_winograd) return Support::no("Winograd's rounding is not allowed");
   return supports_where(problem, cpu::WinogradConvolution<4>::fits,
-                        "not a 3x3 convolution of f32 with stride and dilation 1 and one group");
+                        "not a 3x3 convolution with stride and dilation 1 and one group");
 }
 
 }  // namespace

@@ -49,14 +49,13 @@ bool WinogradConvolution<kTile>::fits(const ConvProblem& p) {
   const Spatial ones = {1, 1, 1};
   return !p.transposed && !p.channels_first_input && p.groups == 1 &&
          p.kernel == Spatial{1, 3, 3} && p.stride == ones && p.dilation == ones &&
-         p.input[0] == 1 && p.output[0] == 1 && p.pad[0] == 0 && p.pad[1] >= 0 && p.pad[2] >= 0 &&
-         p.input_type == ElementType::f32 && p.compute == ElementType::f32;
+         p.input[0] == 1 && p.output[0] == 1 && p.pad[0] == 0 && p.pad[1] >= 0 && p.pad[2] >= 0;
 }
 
 template <int kTile>
 Result<WinogradConvolution<kTile>> WinogradConvolution<kTile>::prepare(const ConvProblem& problem,
                                                                        const void* weights) {
-  if (!fits(problem)) return unsupported("not a plain 3x3 convolution in f32");
+  if (!fits(problem)) return unsupported("not a plain 3x3 convolution");
   if (problem.steps.size() > kMaxConvSteps)
     return unsupported("an epilogue of {} steps", problem.steps.size());
   for (const EpilogueStep& step : problem.steps)
@@ -162,7 +161,8 @@ template <int kTile>
 void WinogradConvolution<kTile>::transform(const ConvArguments& arguments, int64_t first,
                                            int64_t count, float* to, int64_t tiles) const {
   functions_->input[kTile / 4]({.shape = shape_,
-                                .input = static_cast<const float*>(arguments.input),
+                                .input = arguments.input,
+                                .input_type = problem_.input_type,
                                 .first = first,
                                 .count = count,
                                 .to = to,

@@ -23,7 +23,8 @@ struct WinogradShape {
 /// Transforms input tiles [first, first + count).
 struct WinogradInput {
   const WinogradShape& shape;
-  const float* input;
+  const void* input;
+  ElementType input_type;
   int64_t first, count;
   float* to;  ///< of point 0, tile `first`
   int64_t point_stride, tile_stride;
@@ -60,7 +61,8 @@ extern const WinogradFunctions kWinogradAvx2;
 extern const WinogradFunctions kWinogradAvx512;
 
 /// 3x3 convolution in float with 4 (4x4 pixels a tile) or 2.25 times (2x2) fewer multiplications.
-/// Rounds differently from the direct sum: relative errors of about 1e-6 to 1e-5.
+/// Computes in float where tensors are bf16 too. Rounds differently from the direct sum: relative
+/// errors of about 1e-6 to 1e-5.
 template <int kTile>
 class WinogradConvolution {
  public:

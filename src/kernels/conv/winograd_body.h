@@ -71,13 +71,20 @@ struct TilePosition {
   }
 };
 
-template <class V, int kTile>
+template <class V, int kTile, class From>
 struct InputTransform {
   static constexpr int kSize = kTile + 2;
   const WinogradInput& t;
 
+  [[gnu::always_inline]] static V load(const float* p, int n) {
+    return n == V::kWidth ? V::load(p) : V::load(p, n);
+  }
+  [[gnu::always_inline]] static V load(const uint16_t* p, int n) {
+    return n == V::kWidth ? V::load_bf16(p) : V::load_bf16(p, n);
+  }
+
   template <bool kInside>
-  [[gnu::always_inline]] void channels(const float* corner, int64_t row, int64_t column, float* to,
+  [[gnu::always_inline]] void channels(const From* corner, int64_t row, int64_t column, float* to,
                                        int n) const {
     const WinogradShape& s = t.shape;
     V half[kSize][kSize];  // half[j]: column j of the tile, transformed along its height
@@ -86,10 +93,10 @@ struct InputTransform {
       V x[kSize];
 #pragma GCC unroll 6
       for (int i = 0; i < kSize; ++i) {
-        const float* p = corner + (i * s.width + j) * s.input_stride;
+        const From* p = corner + (i * s.width + j) * s.input_stride;
         const bool inside = kInside || (static_cast<uint64_t>(row + i) < uint64_t(s.height) &&
                                         static_cast<uint64_t>(column + j) < uint64_t(s.width));
-        x[i] = inside ? (n == V::kWidth ? V::load(p) : V::load(p, n)) : V::zero();
+        x[i] = inside ? load(p, n) : V::zero();
       }
       Transform<V, kTile>::input(x, half[j]);
     }
@@ -111,8 +118,8 @@ struct InputTransform {
     const WinogradShape& s = t.shape;
     const TilePosition at(s, t.first + index, kTile);
     const int64_t row = at.row - s.pad_top, column = at.column - s.pad_left;
-    const float* corner =
-        t.input + ((at.image * s.height + row) * s.width + column) * s.input_stride;
+    const From* corner = static_cast<const From*>(t.input) +
+                         ((at.image * s.height + row) * s.width + column) * s.input_stride;
     const bool inside =
         row >= 0 && column >= 0 && row + kSize <= s.height && column + kSize <= s.width;
     float* to = t.to + index * t.tile_stride;
@@ -234,7 +241,10 @@ template <class V>
 struct WinogradTable {
   template <int kTile>
   static void input(const WinogradInput& t) {
-    InputTransform<V, kTile>{t}.all();
+    if (t.input_type == ElementType::f32)
+      InputTransform<V, kTile, float>{t}.all();
+    else
+      InputTransform<V, kTile, uint16_t>{t}.all();
   }
   template <int kTile>
   static void output(const WinogradOutput& t) {

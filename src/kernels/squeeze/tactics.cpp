@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "device/cpu/packed_weights.h"
 #include "device/cpu/thread_pool.h"
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/microkernel.h"
+#include "kernels/gemm/pack.h"
 #include "kernels/image.h"
 #include "kernels/rows/describe.h"
 #include "kernels/tactic.h"
@@ -73,31 +76,106 @@ std::optional<Description> describe(const Node& node) {
   return std::nullopt;
 }
 
-/// A layer as a product of [batch, k] with its weights, which are [n, k].
-Result<cpu::Gemm> prepare(const Problem& problem, const Layer& layer, int64_t batch) {
-  const Operand& weights = problem.input(layer.weights);
-  cpu::GemmProblem p;
-  p.m = batch;
-  p.n = weights.extents[0];
-  p.k = weights.extents[1];
-  p.a.row_stride = p.k;
-  p.b.row_stride = 1;
-  p.b.column_stride = p.k;
-  p.c.row_stride = p.n;
-  if (layer.bias >= 0) p.steps.push_back({PointwiseFunction::k_add, cpu::OperandKind::per_column});
-  p.steps.insert(p.steps.end(), layer.functions.begin(), layer.functions.end());
-  p.step_batch_strides.resize(p.steps.size());
-  p.isa = cpu::isa_up_to(problem.isa_limit);
-  p.threads = std::max(1, problem.threads);
-  p.constant_b = true;
-  return cpu::Gemm::prepare(p, weights.constant->bytes());
+constexpr int64_t kChannels = 16;  // That a task adds up at least: a cache line.
+constexpr int64_t kTasksPerThread = 4;
+constexpr int64_t kMaxPieces = 16;
+// Weights that one thread reads sooner than several share them out.
+constexpr int64_t kSmallLayer = int64_t{128} << 10;
+
+int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
 }
+/// Floats, so that what follows is aligned.
+int64_t padded(int64_t floats) {
+  return ceil_div(floats, 16) * 16;
+}
+
+/// A layer as a product of [batch, k] with its weights, which are [n, k].
+struct Product {
+  const cpu::Microkernels* kernels = nullptr;
+  cpu::FinishFunction finish = nullptr;
+  std::vector<cpu::EpilogueStep> functions;
+  std::vector<float> bias;
+  int64_t k = 0, n = 0;
+  const char* packed = nullptr;
+
+  int64_t panels() const { return ceil_div(n, kernels->panel); }
+  size_t bytes() const { return cpu::align_up(cpu::packed_bytes(*kernels, k, n)); }
+  /// Columns of one panel, for all rows.
+  void run(const float* from, int64_t rows, float* to, int64_t panel) const {
+    const int64_t column = panel * kernels->panel;
+    const int64_t panel_bytes = cpu::panel_stride(*kernels, k) * int64_t{sizeof(float)};
+    cpu::Tile tile;
+    tile.a_stride = k;
+    tile.b = packed + panel * panel_bytes;
+    tile.k = k;
+    tile.columns = static_cast<int>(std::min<int64_t>(kernels->panel, n - column));
+    tile.prefetch = packed + (panel + 1) * panel_bytes;
+    tile.prefetch_step = kernels->panel * int64_t{sizeof(float)};
+    if (!bias.empty()) tile.initial = bias.data() + column;
+    tile.output_stride = n;
+    for (int64_t r = 0; r < rows; r += kernels->max_rows) {
+      tile.a = from + r * k;
+      tile.rows = static_cast<int>(std::min<int64_t>(kernels->max_rows, rows - r));
+      float* output = to + r * n + column;
+      tile.output = output;
+      kernels->run(tile);
+      if (functions.empty()) continue;
+      const cpu::EpilogueOperand operands[cpu::kMaxEpilogueSteps] = {};
+      finish({.tile = output,
+              .tile_stride = n,
+              .rows = tile.rows,
+              .columns = tile.columns,
+              .output = output,
+              .output_stride = n},
+             functions, operands);
+    }
+  }
+};
 
 class SqueezeKernel final : public Kernel {
  public:
-  SqueezeKernel(const Problem& problem, Description description, cpu::Gemm first, cpu::Gemm second)
+  static Result<std::unique_ptr<Kernel>> create(const Problem& problem, Description description) {
+    auto kernel = std::unique_ptr<SqueezeKernel>(new SqueezeKernel(problem, description));
+    TENON_TRY(kernel->pack(problem));
+    return std::unique_ptr<Kernel>(std::move(kernel));
+  }
+
+  Status run(const LaunchArguments& arguments) const override {
+    cpu::ThreadPool& pool = *arguments.queue.pool;
+    auto* sums = static_cast<float*>(arguments.workspace);
+    float* means = sums + padded(batch_ * pieces_ * channels_);
+    float* hidden = means + padded(batch_ * channels_);
+    float* gates = hidden + padded(batch_ * hidden_);
+    const auto* x = static_cast<const float*>(arguments.inputs[d_.image]);
+    squeeze(x, sums, means, pool);
+    const Product& first = products_[0];
+    const int64_t panels = first.panels();
+    const auto layer = [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) first.run(means, batch_, hidden, i);
+    };
+    pool.parallel_for(panels, hidden_ * channels_ * 4 <= kSmallLayer ? panels : 1, layer);
+    auto* y = static_cast<float*>(arguments.outputs[0]);
+    pool.parallel_for(products_[1].panels(), 1, [&](int64_t begin, int64_t end, int) {
+      for (int64_t i = begin; i < end; ++i) excite(hidden, gates, x, y, i);
+    });
+    return {};
+  }
+
+  size_t workspace_bytes() const override {
+    return static_cast<size_t>(padded(batch_ * pieces_ * channels_) +
+                               2 * padded(batch_ * channels_) + padded(batch_ * hidden_)) *
+           sizeof(float);
+  }
+  bool uses_input(int index) const override { return index == d_.image; }
+  std::span<const std::byte> packed() const override { return packed_.bytes(); }
+  bool packs_input(int index) const override {
+    return index == d_.layers[0].weights || index == d_.layers[1].weights;
+  }
+
+ private:
+  SqueezeKernel(const Problem& problem, Description description)
       : d_(std::move(description)),
-        products_{std::move(first), std::move(second)},
         functions_(cpu::row_functions(cpu::isa_up_to(problem.isa_limit))) {
     const Operand& x = problem.input(d_.image);
     batch_ = x.extents[0];
@@ -106,92 +184,100 @@ class SqueezeKernel final : public Kernel {
     x_stride_ = *pixel_stride(x);
     y_stride_ = *pixel_stride(problem.output());
     hidden_ = problem.input(d_.layers[0].weights).extents[0];
-    pieces_ = std::clamp<int64_t>(pixels_ * channels_ / 16384, 1, kMaxPieces);
-    for (int i = 0; i < 2; ++i)
-      if (const int bias = d_.layers[i].bias; bias >= 0)
-        biases_[i] = cpu::to_floats(cpu::ElementType::f32, problem.input(bias).constant->bytes(),
-                                    problem.input(bias).count());
+    const int64_t wanted = std::max(1, problem.threads) * kTasksPerThread;
+    chunk_ = ceil_div(ceil_div(channels_ * batch_, wanted), kChannels) * kChannels;
+    // Few channels are cut by pixels too.
+    const int64_t chunks = batch_ * ceil_div(channels_, chunk_);
+    if (chunks < problem.threads)
+      pieces_ = std::clamp<int64_t>(pixels_ * channels_ / 16384, 1, kMaxPieces);
     zeros_.assign(static_cast<size_t>(channels_), 0.0f);
   }
 
-  Status run(const LaunchArguments& arguments) const override {
-    cpu::ThreadPool& pool = *arguments.queue.pool;
-    auto* sums = static_cast<float*>(arguments.workspace);
-    float* means = sums + batch_ * pieces_ * 2 * channels_;
-    float* hidden = means + padded(batch_ * channels_);
-    float* gates = hidden + padded(batch_ * hidden_);
-    void* scratch = gates + padded(batch_ * channels_);
-    const auto* x = static_cast<const float*>(arguments.inputs[d_.image]);
-    squeeze(x, sums, means, pool);
-    excite(0, means, hidden, pool, scratch);
-    excite(1, hidden, gates, pool, scratch);
-    auto* y = static_cast<float*>(arguments.outputs[0]);
-    pool.parallel_for(batch_ * pieces_, 1, [&](int64_t begin, int64_t end, int) {
-      for (int64_t task = begin; task < end; ++task) {
-        const int64_t n = task / pieces_, first = first_pixel(task % pieces_);
-        functions_.scale_pixels(cpu::ElementType::f32, x + (n * pixels_ + first) * x_stride_,
-                                y + (n * pixels_ + first) * y_stride_,
-                                first_pixel(task % pieces_ + 1) - first, x_stride_, y_stride_,
-                                channels_, gates + n * channels_, zeros_.data(), {});
-      }
-    });
+  Status pack(const Problem& problem) {
+    const cpu::Isa isa = cpu::isa_up_to(problem.isa_limit);
+    const void* weights[2];
+    for (int i = 0; i < 2; ++i) {
+      const Layer& layer = d_.layers[i];
+      Product& product = products_[i];
+      product.kernels = &cpu::microkernels(cpu::ElementType::f32, cpu::capped_isa(isa));
+      product.finish = cpu::finish_function(cpu::capped_isa(isa));
+      product.functions = layer.functions;
+      product.k = i == 0 ? channels_ : hidden_;
+      product.n = i == 0 ? hidden_ : channels_;
+      weights[i] = problem.input(layer.weights).constant->bytes();
+      if (layer.bias >= 0)
+        product.bias =
+            cpu::to_floats(cpu::ElementType::f32, problem.input(layer.bias).constant->bytes(),
+                           problem.input(layer.bias).count());
+    }
+    TENON_ASSIGN(packed_, cpu::PackedWeights::make(products_[0].bytes() + products_[1].bytes(),
+                                                   problem.packed, weights[0]));
+    for (int i = 0; i < 2; ++i) {
+      Product& product = products_[i];
+      const size_t offset = i == 0 ? 0 : products_[0].bytes();
+      product.packed = packed_.at(offset);
+      if (!packed_.filled())
+        cpu::pack_panels(*product.kernels, {weights[i], cpu::ElementType::f32, 1, product.k},
+                         product.k, product.n, 0, product.panels(),
+                         static_cast<char*>(packed_.target()) + offset);
+    }
     return {};
   }
 
-  size_t workspace_bytes() const override {
-    const int64_t floats = batch_ * pieces_ * 2 * channels_ + 2 * padded(batch_ * channels_) +
-                           padded(batch_ * hidden_);
-    return static_cast<size_t>(floats) * sizeof(float) +
-           std::max(products_[0].scratch_bytes(), products_[1].scratch_bytes());
-  }
-  bool uses_input(int index) const override { return index == d_.image; }
-  size_t owned_bytes() const override {
-    return products_[0].packed().size() + products_[1].packed().size();
-  }
-
- private:
-  static constexpr int64_t kMaxPieces = 16;
-  /// Floats, so that what follows is aligned.
-  static int64_t padded(int64_t floats) { return (floats + 15) / 16 * 16; }
   int64_t first_pixel(int64_t piece) const { return piece * pixels_ / pieces_; }
 
-  /// Means over the pixels, summed in pieces that are added up in order.
+  /// Means over the pixels; sums of pieces are added up in order.
   void squeeze(const float* x, float* sums, float* means, cpu::ThreadPool& pool) const {
-    pool.parallel_for(batch_ * pieces_, 1, [&](int64_t begin, int64_t end, int) {
+    const int64_t chunks = ceil_div(channels_, chunk_);
+    float* to = pieces_ > 1 ? sums : means;
+    pool.parallel_for(batch_ * pieces_ * chunks, 1, [&](int64_t begin, int64_t end, int) {
       for (int64_t task = begin; task < end; ++task) {
-        float* to = sums + task * 2 * channels_;
-        std::fill_n(to, 2 * channels_, 0.0f);
-        const int64_t first = first_pixel(task % pieces_);
-        functions_.moments(
-            cpu::ElementType::f32, x + (task / pieces_ * pixels_ + first) * x_stride_,
-            first_pixel(task % pieces_ + 1) - first, x_stride_, channels_, to, to + channels_);
+        const int64_t row = task / chunks, c = task % chunks * chunk_;
+        const int64_t first = first_pixel(row % pieces_), last = first_pixel(row % pieces_ + 1);
+        const int64_t n = std::min(chunk_, channels_ - c);
+        float* own = to + row * channels_ + c;
+        std::fill_n(own, n, 0.0f);
+        functions_.reduce_columns(cpu::ElementType::f32,
+                                  x + (row / pieces_ * pixels_ + first) * x_stride_ + c,
+                                  last - first, x_stride_, n, cpu::RowReduction::sum, own);
+        if (pieces_ == 1) scale(own, n);
       }
     });
-    const float factor = 1.0f / static_cast<float>(pixels_);
+    if (pieces_ == 1) return;
     for (int64_t n = 0; n < batch_; ++n) {
-      float* total = sums + n * pieces_ * 2 * channels_;
+      const float* from = sums + n * pieces_ * channels_;
+      std::copy_n(from, channels_, means + n * channels_);
       for (int64_t piece = 1; piece < pieces_; ++piece)
-        for (int64_t c = 0; c < channels_; ++c) total[c] += total[piece * 2 * channels_ + c];
-      for (int64_t c = 0; c < channels_; ++c) means[n * channels_ + c] = total[c] * factor;
+        for (int64_t c = 0; c < channels_; ++c)
+          means[n * channels_ + c] += from[piece * channels_ + c];
+      scale(means + n * channels_, channels_);
     }
   }
 
-  void excite(int layer, const float* from, float* to, cpu::ThreadPool& pool, void* scratch) const {
-    std::vector<cpu::EpilogueOperand>::size_type count = d_.layers[layer].functions.size();
-    cpu::EpilogueOperand operands[cpu::kMaxEpilogueSteps];
-    if (!biases_[layer].empty()) {
-      operands[0].data = biases_[layer].data();
-      ++count;
-    }
-    products_[layer].run({from, nullptr, to, {operands, count}, {}}, pool, scratch);
+  void scale(float* sums, int64_t n) const {
+    const float factor = 1.0f / static_cast<float>(pixels_);
+    for (int64_t i = 0; i < n; ++i) sums[i] *= factor;
+  }
+
+  /// The gates of one panel of channels, and these channels of all images times them.
+  void excite(const float* hidden, float* gates, const float* x, float* y, int64_t panel) const {
+    const Product& product = products_[1];
+    product.run(hidden, batch_, gates, panel);
+    const int64_t c = panel * product.kernels->panel;
+    const int64_t n = std::min<int64_t>(product.kernels->panel, channels_ - c);
+    for (int64_t image = 0; image < batch_; ++image)
+      functions_.scale_pixels(cpu::ElementType::f32, x + image * pixels_ * x_stride_ + c,
+                              y + image * pixels_ * y_stride_ + c, pixels_, x_stride_, y_stride_, n,
+                              gates + image * channels_ + c, zeros_.data(), {});
   }
 
   Description d_;
-  cpu::Gemm products_[2];
+  Product products_[2];
+  cpu::PackedWeights packed_;
   const cpu::RowFunctions& functions_;
-  std::vector<float> biases_[2], zeros_;
-  int64_t batch_ = 1, channels_ = 1, hidden_ = 1, pixels_ = 1, x_stride_ = 1, y_stride_ = 1,
-          pieces_ = 1;
+  std::vector<float> zeros_;
+  int64_t batch_ = 1, channels_ = 1, hidden_ = 1, pixels_ = 1, x_stride_ = 1, y_stride_ = 1;
+  int64_t chunk_ = 1, pieces_ = 1;  ///< of the sums
 };
 
 Support check_layer(const Problem& problem, const Layer& layer, int64_t from, int64_t to) {
@@ -229,12 +315,7 @@ std::vector<std::string> configs(const Problem& problem) {
 }
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  Description d = *describe(*problem.node);
-  const int64_t batch = problem.input(d.image).extents[0];
-  TENON_ASSIGN(cpu::Gemm first, prepare(problem, d.layers[0], batch));
-  TENON_ASSIGN(cpu::Gemm second, prepare(problem, d.layers[1], batch));
-  return std::unique_ptr<Kernel>(
-      std::make_unique<SqueezeKernel>(problem, std::move(d), std::move(first), std::move(second)));
+  return SqueezeKernel::create(problem, *describe(*problem.node));
 }
 
 }  // namespace tenon::tactics::squeeze_nhwc
