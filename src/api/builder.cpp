@@ -190,8 +190,12 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& network, IBuild
 bool Builder::buildSerializedNetworkToStream(INetworkDefinition& network, IBuilderConfig& config,
                                              IStreamWriter& writer) noexcept {
   const std::unique_ptr<IHostMemory> plan(buildSerializedNetwork(network, config));
-  return plan != nullptr && writer.write(plan->data(), static_cast<int64_t>(plan->size())) ==
-                                static_cast<int64_t>(plan->size());
+  if (plan == nullptr) return false;
+  const auto size = static_cast<int64_t>(plan->size());
+  const int64_t written = writer.write(plan->data(), size);
+  if (written != size)
+    reporter_->report(user_error("the stream writer took {} of {} bytes", written, size));
+  return written == size;
 }
 
 ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network,

@@ -68,26 +68,26 @@ ICudaEngine* Runtime::deserializeCudaEngine(const void* blob, std::size_t size) 
   return load(nullptr, blob, size);
 }
 
-ICudaEngine* Runtime::deserializeCudaEngine(IStreamReader& reader) noexcept {
+ICudaEngine* Runtime::load_stream(const std::function<int64_t(void*, int64_t)>& read) noexcept {
   std::vector<std::byte> bytes;
   std::vector<std::byte> piece(1 << 20);
   while (true) {
-    const int64_t count = reader.read(piece.data(), static_cast<int64_t>(piece.size()));
-    if (count <= 0) break;
+    const int64_t count = read(piece.data(), std::ssize(piece));
+    if (count < 0 || count > std::ssize(piece)) {
+      reporter_->report(user_error("the stream reader failed behind {} bytes", bytes.size()));
+      return nullptr;
+    }
+    if (count == 0) return load(nullptr, bytes.data(), bytes.size());
     bytes.insert(bytes.end(), piece.begin(), piece.begin() + count);
   }
-  return load(nullptr, bytes.data(), bytes.size());
+}
+
+ICudaEngine* Runtime::deserializeCudaEngine(IStreamReader& reader) noexcept {
+  return load_stream([&](void* to, int64_t size) { return reader.read(to, size); });
 }
 
 ICudaEngine* Runtime::deserializeCudaEngine(IStreamReaderV2& reader) noexcept {
-  std::vector<std::byte> bytes;
-  std::vector<std::byte> piece(1 << 20);
-  while (true) {
-    const int64_t count = reader.read(piece.data(), static_cast<int64_t>(piece.size()), nullptr);
-    if (count <= 0) break;
-    bytes.insert(bytes.end(), piece.begin(), piece.begin() + count);
-  }
-  return load(nullptr, bytes.data(), bytes.size());
+  return load_stream([&](void* to, int64_t size) { return reader.read(to, size, nullptr); });
 }
 
 void Runtime::setDLACore(int32_t) noexcept {}

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -49,6 +50,8 @@ class Runtime final : public IRuntime {
   Result<Backend> backend_for(const Plan& plan) const;
   ICudaEngine* load(std::shared_ptr<const void> owner, const void* bytes, size_t size,
                     bool mapped = false) noexcept;
+  /// Reads until there are 0 bytes left; fewer than 0 are an error.
+  ICudaEngine* load_stream(const std::function<int64_t(void*, int64_t)>& read) noexcept;
 
   std::shared_ptr<network::Reporter> reporter_;
   IGpuAllocator* allocator_ = nullptr;
