@@ -89,6 +89,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, d.region, loop, d.bias));
   JitLaunch launch;
+  launch.starts_early = false;
   TENON_TRY(set_source(launch, code, {rows > 1 ? "conv/depthwise_rows.cu" : "conv/depthwise.cu"}));
   launch.grid[0] = blocks_for(tasks, kBlock);
   launch.block[0] = kBlock;
@@ -184,6 +185,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, d.region, loop, d.bias));
   JitLaunch launch;
+  launch.starts_early = false;
   TENON_TRY(set_source(launch, code, {"conv/direct.cu"}));
   launch.grid[0] = blocks_for(tasks, kBlock);
   launch.block[0] = kBlock;

@@ -262,6 +262,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, d.region, loop, d.bias));
   JitLaunch launch;
+  launch.starts_early = false;
   TENON_TRY(set_source(launch, code, {"jit/matrix.cuh", "conv/matrix.cu"}));
   launch.grid[0] = blocks_for(s.m, tile.rows) * blocks_for(s.n, tile.columns) * tile.splits;
   launch.block[0] = static_cast<int>(tile.warps() * 32);

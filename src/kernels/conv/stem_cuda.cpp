@@ -105,6 +105,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, d.region, loop, d.bias));
   JitLaunch launch;
+  launch.starts_early = false;
   TENON_TRY(set_source(launch, code, {"jit/matrix.cuh", "conv/stem.cu"}));
   const int64_t weights = d.out_channels * (d.window.kernel[1] * taps.count * 4 + 8) * 2;
   const int64_t patch_rows = (rows - 1) * d.window.stride[1] + d.window.kernel[1];

@@ -24,6 +24,7 @@ struct LoadedLaunch {
   std::vector<JitTensorMap> maps;
   JitArgument zeroed;
   int64_t zeroed_bytes = 0;
+  bool starts_early = false;
 };
 
 const void* address_of(const JitArgument& argument, const LaunchArguments& launch) {
@@ -96,8 +97,8 @@ class JitKernel final : public Kernel {
     loaded.zeroed = launch.zeroed;
     loaded.zeroed_bytes = launch.zeroed_bytes;
     TENON_TRY(find_function(loaded));
-    if (loaded.shape.overlaps_previous && !launches_.empty())
-      TENON_TRY(let_next_start(launches_.back()));
+    loaded.starts_early = loaded.shape.overlaps_previous && launch.starts_early;
+    if (loaded.starts_early && !launches_.empty()) TENON_TRY(let_next_start(launches_.back()));
     launches_.push_back(std::move(loaded));
     return {};
   }
@@ -136,7 +137,7 @@ class JitKernel final : public Kernel {
   }
 
   bool waits_for_previous() const override {
-    return !launches_.empty() && launches_.front().shape.overlaps_previous;
+    return !launches_.empty() && launches_.front().starts_early;
   }
   Status let_next_start() override {
     return launches_.empty() ? Status{} : let_next_start(launches_.back());

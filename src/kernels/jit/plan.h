@@ -62,6 +62,10 @@ struct JitLaunch {
   std::vector<JitTensorMap> maps;  ///< Of arguments that are maps: `const __grid_constant__`.
   /// Begins with begin_kernel() of the prelude: may start while the one before ends.
   bool overlaps = true;
+  /// The launch ahead may let it start before its own end. Blocks that start early are put wherever
+  /// there is room, two on one multiprocessor and none on another: wrong for convolutions, which
+  /// have about one a multiprocessor.
+  bool starts_early = true;
   /// Bytes to set to zero before the launch (a part of the workspace or an output).
   JitArgument zeroed;
   int64_t zeroed_bytes = 0;
