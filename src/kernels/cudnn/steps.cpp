@@ -56,8 +56,7 @@ bool is_commutative(F function) {
 }  // namespace
 
 int nodes_of(const RegionStep& step) {
-  // With the running value as second operand, fused engines of cuDNN 9.19 were seen to give garbage
-  // (a residual of half precision added in front of a convolution's result).
+  // Running::append puts the running value first.
   if (step.operand >= 0 && step.value_is_second && !is_commutative(step.function)) return 0;
   if (plain(step.function) != nullptr) return 1;
   switch (step.function) {
