@@ -2,11 +2,12 @@
 
 #include "device/cpu/thread_pool.h"
 #include "kernels/image.h"
+#include "kernels/pooling/planes.h"
 #include "kernels/pooling/pool.h"
 #include "kernels/tactic.h"
 #include "ops/nn.h"
 
-namespace tenon::tactics::pool_nhwc {
+namespace tenon::tactics {
 namespace {
 
 int64_t at(const std::vector<int64_t>& values, size_t index, int64_t otherwise) {
@@ -66,37 +67,51 @@ cpu::PoolProblem describe(const Problem& problem) {
   p.dilation_h = h.dilation, p.pad_top = h.before, p.pad_bottom = h.after;
   p.in_depth = d.in, p.out_depth = d.out, p.kernel_d = d.kernel, p.stride_d = d.stride;
   p.dilation_d = d.dilation, p.pad_front = d.before, p.pad_back = d.after;
-  p.in_pixel = *pixel_stride(problem.input(0));
-  p.out_pixel = *pixel_stride(problem.output());
+  p.in_pixel = pixel_stride(problem.input(0)).value_or(1);
+  p.out_pixel = pixel_stride(problem.output()).value_or(1);
   return p;
 }
 
 class PoolKernel final : public Kernel {
  public:
-  explicit PoolKernel(const cpu::PoolProblem& problem) : problem_(problem) {}
+  PoolKernel(const cpu::PoolProblem& problem, decltype(&cpu::pool) function)
+      : problem_(problem), function_(function) {}
   Status run(const LaunchArguments& arguments) const override {
-    cpu::pool(problem_, arguments.inputs[0], arguments.outputs[0], *arguments.queue.pool);
+    function_(problem_, arguments.inputs[0], arguments.outputs[0], *arguments.queue.pool);
     return {};
   }
 
  private:
   cpu::PoolProblem problem_;
+  decltype(&cpu::pool) function_;
 };
 
-}  // namespace
-
-Support supports(const Problem& problem) {
+/// What both layouts have in common.
+Support is_supported(const Problem& problem) {
   const auto* op = problem.node->as<Pool>();
   if (op == nullptr) return Support::no("not pooling");
   if (problem.outputs.size() != 1) return Support::no("indices are wanted");
-  const auto type = pool_type(problem.input(0).type);
-  if (!type) return Support::no("the type is none of f32, bf16, i8 and u8");
-  if (*type != cpu::PoolType::f32 && *type != cpu::PoolType::bf16 &&
-      op->function != PoolFunction::kMax)
-    return Support::no("sums of bytes");
+  if (!pool_type(problem.input(0).type))
+    return Support::no("the type is none of f32, bf16, i8 and u8");
   if (problem.input(0).rank() > 5) return Support::no("more than three spatial axes");
   if (op->count_include_pad && op->pad_mode != PadMode::kExplicit)
     return Support::no("SAME padding that counts for the average");
+  return {};
+}
+
+bool of_reals(const Problem& problem) {
+  const cpu::PoolType type = *pool_type(problem.input(0).type);
+  return type == cpu::PoolType::f32 || type == cpu::PoolType::bf16;
+}
+
+}  // namespace
+
+namespace pool_nhwc {
+
+Support supports(const Problem& problem) {
+  if (const Support support = is_supported(problem); !support) return support;
+  if (!of_reals(problem) && problem.node->as<Pool>()->function != PoolFunction::kMax)
+    return Support::no("sums of bytes");
   if (!pixel_stride(problem.input(0)) || !pixel_stride(problem.output()))
     return Support::no("not channels-last");
   return {};
@@ -107,7 +122,30 @@ std::vector<std::string> configs(const Problem& problem) {
 }
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return std::unique_ptr<Kernel>(std::make_unique<PoolKernel>(describe(problem)));
+  return std::unique_ptr<Kernel>(std::make_unique<PoolKernel>(describe(problem), cpu::pool));
 }
 
-}  // namespace tenon::tactics::pool_nhwc
+}  // namespace pool_nhwc
+
+namespace pool_planes {
+
+Support supports(const Problem& problem) {
+  if (const Support support = is_supported(problem); !support) return support;
+  if (!of_reals(problem)) return Support::no("bytes");
+  for (const Operand* operand : {&problem.input(0), &problem.output()})
+    if (!operand->dense() || operand->layout != Layout::kRowMajor)
+      return Support::no("not row-major");
+  return {};
+}
+
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  return std::unique_ptr<Kernel>(std::make_unique<PoolKernel>(describe(problem), cpu::pool_planes));
+}
+
+}  // namespace pool_planes
+
+}  // namespace tenon::tactics

@@ -61,8 +61,11 @@ struct Sampler {
 
   AxisTaps taps(int axis, double normalized) const {
     const int64_t extent = p.extents[axis], stride = p.x_strides[axis];
-    const double at = place(normalized, extent), left = std::floor(at), rest = at - left;
-    const auto first = static_cast<int64_t>(left);
+    const double at = place(normalized, extent);
+    // Rounding down without a call: the magnitude is below 1e15.
+    auto first = static_cast<int64_t>(at);
+    first -= static_cast<double>(first) > at;
+    const double rest = at - static_cast<double>(first);
     AxisTaps taps;
     const auto add = [&](int64_t index, double weight) {
       index = inside(index, extent);
@@ -88,7 +91,10 @@ struct PointTaps {
   int64_t offset[kMostTaps];
   float weight[kMostTaps];
 
-  void start() { count = 1, offset[0] = 0, weight[0] = 1; }
+  void start(const AxisTaps& axis) {
+    count = axis.count;
+    for (int i = 0; i < count; ++i) offset[i] = axis.offset[i], weight[i] = axis.weight[i];
+  }
   /// Every tap so far with every one of a further axis.
   void cross(const AxisTaps& axis) {
     const int before = count;
@@ -112,9 +118,10 @@ struct Block {
   void find(PointTaps* taps) const {
     const Sampler sampler{p};
     for (int64_t i = 0; i < count; ++i) {
-      taps[i].start();
-      for (int axis = 0; axis < p.axes; ++axis)
-        taps[i].cross(sampler.taps(axis, to_float(grid[i * p.grid_point + p.axes - 1 - axis])));
+      const T* at = grid + i * p.grid_point;
+      taps[i].start(sampler.taps(0, to_float(at[p.axes - 1])));
+      for (int axis = 1; axis < p.axes; ++axis)
+        taps[i].cross(sampler.taps(axis, to_float(at[p.axes - 1 - axis])));
     }
   }
 
@@ -133,16 +140,19 @@ struct Block {
     }
   }
 
+  static float mixed(const PointTaps& taps, const T* from) {
+    const auto tap = [&](int t) { return taps.weight[t] * to_float(from[taps.offset[t]]); };
+    if (taps.count == 4) return (tap(0) + tap(1)) + (tap(2) + tap(3));
+    float sum = 0;
+    for (int t = 0; t < taps.count; ++t) sum += tap(t);
+    return sum;
+  }
+
   void mix_points(const PointTaps* taps) const {
     for (int64_t c = 0; c < p.channels; ++c) {
       const T* from = x + c * p.x_channel;
       T* to = y + c * p.y_channel;
-      for (int64_t i = 0; i < count; ++i) {
-        float sum = 0;
-        for (int t = 0; t < taps[i].count; ++t)
-          sum += taps[i].weight[t] * to_float(from[taps[i].offset[t]]);
-        put_float(sum, to[i * p.y_point]);
-      }
+      for (int64_t i = 0; i < count; ++i) put_float(mixed(taps[i], from), to[i * p.y_point]);
     }
   }
 
