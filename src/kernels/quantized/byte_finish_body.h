@@ -163,7 +163,7 @@ struct RowFinish {
                V::load(t.biases + at));
   }
 
-  /// Whole panels of bytes with the most frequent steps, whose numbers stay in registers: a round
+  /// Bytes with the most frequent steps, whose numbers stay in registers: a round
   /// trip, a residual of the type that kAdd tells, another round trip, each or none.
   template <bool kFirst, ByteType kAdd, bool kLast>
   void run_bytes() const {
@@ -182,18 +182,30 @@ struct RowFinish {
     for (int64_t r = 0; r < t.rows; ++r, to += t.output_stride, from += residual.row_stride) {
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) {
+        const int at = v * V::kWidth;
+        const int64_t left = t.columns - at;
+        if (left <= 0) break;
+        char copy[V::kWidth];
+        const char* bytes = from + at;
+        if (kAdds && left < V::kWidth)
+          bytes = static_cast<const char*>(std::memcpy(copy, bytes, static_cast<size_t>(left)));
         V x = start(r, v);
         if constexpr (kFirst) x = round_trip(first, x);
         if constexpr (kAdd == ByteType::i8)
           x = x +
-              (B::from_i8(reinterpret_cast<const int8_t*>(from) + v * V::kWidth) - operand_zero) *
-                  operand_scale;
+              (B::from_i8(reinterpret_cast<const int8_t*>(bytes)) - operand_zero) * operand_scale;
         if constexpr (kAdd == ByteType::u8)
           x = x +
-              (B::from_u8(reinterpret_cast<const uint8_t*>(from) + v * V::kWidth) - operand_zero) *
-                  operand_scale;
+              (B::from_u8(reinterpret_cast<const uint8_t*>(bytes)) - operand_zero) * operand_scale;
         if constexpr (kLast) x = round_trip(last, x);
-        B::store(to + v * V::kWidth, bounded(x, inverse, low, high), zero);
+        x = bounded(x, inverse, low, high);
+        if (left >= V::kWidth) {
+          B::store(to + at, x, zero);
+        } else {
+          uint8_t result[V::kWidth];
+          B::store(result, x, zero);
+          std::memcpy(to + at, result, static_cast<size_t>(left));
+        }
       }
     }
   }
@@ -207,7 +219,7 @@ struct RowFinish {
 
   /// Whether run_bytes() did it.
   bool run_frequent() const {
-    if (t.type == ByteType::f32 || t.columns != kBytePanel) return false;
+    if (t.type == ByteType::f32) return false;
     size_t i = 0;
     const auto takes = [&](bool wanted) { return wanted && ++i > 0; };
     const auto is = [&](ByteStep::Kind kind) {
