@@ -1,9 +1,13 @@
 // Weak typing made explicit: with --fp16 or --bf16, the operators whose kernels gain from it
 // compute on 16-bit tensors, with casts at the borders. Reductions, normalizations and softmax
-// accumulate in f32 inside their kernels. Afterwards the graph is strongly typed. Must run after
-// the patterns (their constants are compared in f32) and before fusion.
+// accumulate in f32 inside their kernels. Numbers beyond the range of the type become its largest,
+// since an infinite mask times 0 would be NaN, and angles keep their type: 16 bits of a large one
+// say nothing about its sine. Afterwards the graph is strongly typed. Must run after the patterns
+// (their constants are compared in f32) and before fusion.
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -24,7 +28,48 @@ bool gains(const Node& node) {
          node.is<Transpose>() || node.is<Reshape>() || node.is<Flatten>() || node.is<Squeeze>() ||
          node.is<Unsqueeze>() || node.is<Expand>() || node.is<Gather>() || node.is<Pad>() ||
          node.is<GatherElements>() || node.is<GatherNd>() || node.is<DepthToSpace>() ||
-         node.is<SpaceToDepth>() || node.is<Tile>() || node.is<Identity>() || node.is<Rnn>();
+         node.is<SpaceToDepth>() || node.is<Tile>() || node.is<Identity>() || node.is<Rnn>() ||
+         node.is<RotaryEmbedding>();
+}
+
+bool is_periodic(const Node& node) {
+  return is_function(node, PointwiseFunction::k_sin) ||
+         is_function(node, PointwiseFunction::k_cos) || is_function(node, PointwiseFunction::k_tan);
+}
+
+/// Sines and cosines, and what only they read.
+std::unordered_set<const Node*> angles_of(const Graph& graph) {
+  std::unordered_set<const Node*> angles;
+  const auto only_for_angles = [&](const Value* value) {
+    return !value->uses().empty() && !graph.is_output(value) &&
+           std::all_of(value->uses().begin(), value->uses().end(),
+                       [&](const Use& use) { return angles.contains(use.node); });
+  };
+  const auto nodes = graph.nodes();
+  for (size_t i = nodes.size(); i-- > 0;) {
+    const Node& node = *nodes[i];
+    if (is_periodic(node) ||
+        (!node.outputs().empty() &&
+         std::all_of(node.outputs().begin(), node.outputs().end(), only_for_angles)))
+      angles.insert(&node);
+  }
+  return angles;
+}
+
+/// The largest finite number of a 16-bit type.
+double largest_of(DataType type) {
+  return type == DataType::kFloat16 ? 65504.0 : 3.3895313892515355e38;
+}
+
+/// Masks are no larger than this; weights are not looked through.
+constexpr int64_t kMaxMask = 1 << 22;
+
+bool exceeds(const Tensor& tensor, double largest) {
+  if (tensor.count() > kMaxMask) return false;
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    if (const double x = std::abs(tensor.as_double(i)); std::isfinite(x) && x > largest)
+      return true;
+  return false;
 }
 
 /// Operands that must keep their type: scales of a resize, regions.
@@ -39,9 +84,10 @@ class Lowering {
   bool run(const PassContext& context) {
     std::vector<Node*> nodes;
     for (const auto& node : graph_.nodes()) nodes.push_back(node.get());
+    const auto angles = angles_of(graph_);
     for (Node* node : nodes) {
-      const bool lower =
-          node->bodies.empty() && gains(*node) && context.allows(*node) && has_f32(*node);
+      const bool lower = node->bodies.empty() && gains(*node) && context.allows(*node) &&
+                         has_f32(*node) && !angles.contains(node);
       for (int i = 0; i < static_cast<int>(node->inputs().size()); ++i) {
         Value* value = node->input(i);
         if (value == nullptr) continue;
@@ -75,8 +121,23 @@ class Lowering {
   Value* low(Value* value) {
     if (value->type.type != DataType::kFloat32) return value;
     Value*& result = low_[value];
-    if (result == nullptr) result = cast(value, target_);
+    if (result == nullptr) result = cast(within_range(value), target_);
     return result;
+  }
+
+  /// A constant without finite numbers that the type makes infinite.
+  Value* within_range(Value* value) {
+    const Tensor* tensor = value->constant();
+    const double largest = largest_of(target_);
+    if (tensor == nullptr || !exceeds(*tensor, largest)) return value;
+    Tensor clamped(tensor->type(), tensor->extents());
+    for (int64_t i = 0; i < tensor->count(); ++i) {
+      const double x = tensor->as_double(i);
+      clamped.set_from_double(i, std::isfinite(x) ? std::clamp(x, -largest, largest) : x);
+    }
+    Value* constant = graph_.add_constant(std::move(clamped), value->name);
+    constant->type = value->type;
+    return constant;
   }
 
   Value* high(Value* value) {

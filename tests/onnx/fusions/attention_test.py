@@ -9,10 +9,13 @@ from running import Plan
 from worker_client import Worker
 
 
-def plan_of(name: str, form: Form, worker: Worker, folder: Path) -> Plan:
+BF16_TOLERANCE = 6e-2
+
+
+def plan_of(name: str, form: Form, worker: Worker, folder: Path, *options: str) -> Plan:
     builder = Builder(form.opset, name)
     form.build(builder)
-    return Plan(worker, builder.model(name), form.runs, folder)
+    return Plan(worker, builder.model(name), form.runs, folder, *options)
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -28,3 +31,12 @@ def test_one_step(name: str, worker: Worker, tmp_path: Path):
     assert "expand" not in kinds and "tile" not in kinds, kinds
     if form.steps is not None:
         assert len(kinds) <= form.steps, kinds
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_bf16(name: str, worker: Worker, tmp_path: Path):
+    """Masks with the lowest number of f32 and angles of rotary embedding do not spoil it."""
+    plan = plan_of(name, FORMS[name], worker, tmp_path, "--bf16")
+    plan.check(BF16_TOLERANCE)
+    assert all("BFloat16" in text for text in plan.attention_formats()), plan.attention_formats()
+    assert plan.kinds().count("mha") == FORMS[name].attentions and "softmax" not in plan.kinds()

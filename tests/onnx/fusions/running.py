@@ -67,7 +67,11 @@ class Plan:
             results.append(np.fromfile(file, wanted.dtype).reshape(dims))
         return results
 
-    def check(self) -> None:
+    def attention_formats(self) -> list[str]:
+        """Formats of the queries, with their element type."""
+        return [layer["Inputs"][0]["Format/Datatype"] for layer in self.layers if layer["LayerType"] == "mha"]
+
+    def check(self, tolerance: float = TOLERANCE) -> None:
         """All shapes agree with ONNX Runtime."""
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
@@ -78,4 +82,4 @@ class Plan:
             expected = session.run(None, inputs)
             for actual, wanted in zip(self.outputs(inputs, symbols, expected), expected):
                 assert actual.shape == wanted.shape
-                np.testing.assert_allclose(actual, wanted, rtol=TOLERANCE, atol=TOLERANCE)
+                np.testing.assert_allclose(actual, wanted, rtol=tolerance, atol=tolerance)
