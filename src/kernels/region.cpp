@@ -33,7 +33,7 @@ Result<RegionStep> step_over(const Node& node, const Value* running) {
 
 }  // namespace
 
-Result<AnchoredRegion> anchored_region(const Problem& problem) {
+Result<AnchoredRegion> anchored_region(const Problem& problem, bool may_cast) {
   AnchoredRegion region;
   const Node& node = *problem.node;
   if (!node.is<Fused>()) {
@@ -59,14 +59,19 @@ Result<AnchoredRegion> anchored_region(const Problem& problem) {
                          region.anchor->op->name());
   }
   const Value* running = region.anchor->output();
+  size_t casts = 0;
   while (running != body.outputs()[0]) {
     if (running->uses().size() != 1) return unsupported("the epilogue is not a chain");
     const Node* next = running->uses()[0].node;
+    if (may_cast && next->is<Cast>() && next->output() == body.outputs()[0]) {
+      casts = 1;
+      break;
+    }
     TENON_ASSIGN(RegionStep step, step_over(*next, running));
     region.steps.push_back(step);
     running = next->output();
   }
-  if (region.steps.size() + 1 != body.nodes().size())
+  if (region.steps.size() + casts + 1 != body.nodes().size())
     return unsupported("the epilogue is not a chain");
   return region;
 }

@@ -40,6 +40,7 @@ struct PassOptions {
   /// The device has kernels for convolutions and products of 8-bit integers.
   bool quantized_regions = true;
   /// Device facts that passes ask for.
+  bool widened_products = false;  ///< Products of 16 bits may end in a cast to f32.
   bool channels_last = true;
   bool squeeze_regions = true;    ///< The device has a kernel for squeeze and excitation.
   bool expansion_regions = true;  ///< Likewise for 1x1 convolutions with depthwise ones behind.

@@ -79,7 +79,7 @@ Status transpose_weights(FoldedProduct& p, const Operand& b, const MatMul& op) {
 
 Result<FoldedProduct> describe(const Problem& problem) {
   FoldedProduct p;
-  TENON_ASSIGN(p.product, describe_product(problem));
+  TENON_ASSIGN(p.product, describe_product(problem, true));
   const DeviceProduct& from = p.product;
   const Operand &a = problem.input(from.a), &b = problem.input(from.b), &y = problem.output();
   if (byte_size(a.type) != 2 || !is_real(a.type) || b.type != a.type)
@@ -89,7 +89,10 @@ Result<FoldedProduct> describe(const Problem& problem) {
   p.a = {from.m, from.a_row, from.a_column, 0};
   p.b = {from.n, from.b_column, from.b_row, 0};
   TENON_TRY(fold_batch(p));
-  if (p.m() < 8 || p.n() < 8) return unsupported("few rows or columns");
+  // Other kernels are as good there, and this one is the only one for regions that end in a cast.
+  const size_t members = problem.node->bodies.empty() ? 1 : problem.node->bodies[0]->nodes().size();
+  const bool casts = members > from.region.steps.size() + 1;
+  if (!casts && (p.m() < 8 || p.n() < 8)) return unsupported("few rows or columns");
   if (p.m() * p.n() * p.batches > INT32_MAX || p.k > INT32_MAX) return unsupported("huge extents");
   TENON_TRY(check_side(p.a, p, a));
   TENON_TRY(transpose_weights(p, b, *from.region.anchor->as<MatMul>()));

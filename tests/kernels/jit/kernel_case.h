@@ -47,6 +47,12 @@ class KernelCase {
     return append(function, 0, 0,
                   operand_first ? std::vector{other, running} : std::vector{running, other});
   }
+  KernelCase& then_cast(DataType type) {
+    nodes_.push_back(
+        graph_.add_node(std::make_unique<Cast>(type), {nodes_.back()->output()}, 1, "cast"));
+    infer();
+    return *this;
+  }
   /// Another operator behind, its first operand what is there, which is a result of the region too.
   template <class T>
   KernelCase& then_op(T op, std::vector<CaseInput> others) {

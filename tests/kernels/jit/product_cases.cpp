@@ -1,4 +1,6 @@
 // Convolutions and matrix products.
+#include <array>
+
 #include "kernels/jit/kernel_case.h"
 
 namespace tenon::test {
@@ -177,6 +179,22 @@ void add_hopper_products(Cases& cases) {
     }
 }
 
+/// Results in f32: regions that end in a cast.
+void add_widened_products(Cases& cases) {
+  int seed = 300;
+  for (const auto& [m, k, n] : std::initializer_list<std::array<int64_t, 3>>{
+           {130, 128, 264}, {70, 64, 501}, {3, 64, 96}, {300, 192, 257}}) {
+    ++seed;
+    auto& c = add(cases, fmt::format("hopper widened {}", seed), MatMul(),
+                  std::vector{input(random_reals(DataType::kFloat16, {m, k}, seed, -0.2, 0.2)),
+                              constant(random_reals(DataType::kFloat16, {k, n}, 9, -0.2, 0.2))});
+    if (seed % 2 == 0)
+      c.then(PointwiseFunction::k_add, constant(random_reals(DataType::kFloat16, {n}, seed)));
+    // The reference rounds before the cast.
+    c.then_cast(DataType::kFloat32).tolerance(2e-3);
+  }
+}
+
 }  // namespace
 
 Cases product_cases() {
@@ -186,6 +204,7 @@ Cases product_cases() {
   add_stems(cases);
   add_products(cases);
   add_hopper_products(cases);
+  add_widened_products(cases);
   return cases;
 }
 
