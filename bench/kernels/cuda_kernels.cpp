@@ -261,7 +261,7 @@ Status measure(cuda::CudaDevice& device, KernelCase& one, void* stream, const ch
       TENON_ASSIGN(const double ms, device.time(queue, 20, [&] {
         return (*kernel)->run({inputs, outputs, workspace.get(), queue});
       }));
-      std::printf("%-22s %-18s %-20s %-32.32s %8.2f us %7.1f GB/s %6.1f TFLOP/s\n",
+      std::printf("%-22s %-18s %-20s %-44.44s %8.2f us %7.1f GB/s %6.1f TFLOP/s\n",
                   one.name.c_str(), shape_of(problem).c_str(), std::string(tactic.name).c_str(),
                   config.c_str(), ms * 1e3, static_cast<double>(bytes_of(problem)) / ms / 1e6,
                   flops_of(problem) / ms / 1e9);

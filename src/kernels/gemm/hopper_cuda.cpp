@@ -199,6 +199,12 @@ std::vector<std::string> tilings(const Problem& problem) {
   std::vector<std::string> texts;
   for (const auto& [cost, tiling] : found)
     if (texts.size() < kOffered) texts.push_back(tiling.text());
+  // Fetching ahead pays where there is something to fetch and registers to keep it in.
+  for (size_t i = 0; i < std::min<size_t>(texts.size(), 2); ++i) {
+    Tiling t = found[i].second;
+    t.ahead = true;
+    if (t.moves && p->n() % 8 == 0 && !p->product.region.steps.empty()) texts.push_back(t.text());
+  }
   return texts.empty() ? std::vector<std::string>{"m=64,n=32,splits=1,each=2"} : texts;
 }
 
@@ -301,9 +307,10 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
 std::vector<std::string> tilings(const Problem& problem) {
   std::vector<std::string> texts;
   for (const std::string& text : cuda_gemm_hopper::tilings(problem))
-    if (text.find("splits=1,each=1") != std::string::npos)
+    if (text.find("splits=1,each=1") != std::string::npos &&
+        text.find("ahead") == std::string::npos)
       for (const char* more :
-           {",ahead=1", ",skew=1", ",share=2", ",share=2,ahead=1", ",share=2,ahead=1,skew=1"})
+           {",skew=1", ",share=2", ",share=2,ahead=1", ",share=2,ahead=1,skew=1"})
         if (plan(problem, text + more).ok()) texts.push_back(text + more);
   return texts.empty() ? std::vector<std::string>{"m=64,n=64,splits=1,each=1,moves=1"} : texts;
 }
