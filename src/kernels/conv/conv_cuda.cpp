@@ -26,17 +26,18 @@ int64_t registers_of(const DeviceWindow& w, int64_t tile, int64_t vector) {
 /// Several rows a thread, where that leaves enough threads.
 void add_tall_tiles(const Problem& problem, const DeviceConvolution& d,
                     std::vector<std::string>& configs) {
-  const int64_t results = problem.output().count();
-  for (const int64_t rows : {4, 7})
-    for (const int64_t tile : {2, 4, 7})
-      for (const int64_t vector : {2, 4, 8}) {
-        const int64_t registers = registers_of(d.window, tile, vector);
-        const int64_t height = d.window.output[1], width = d.window.output[2];
-        const int64_t padded = blocks_for(height, rows) * rows * blocks_for(width, tile) * tile;
-        if (padded * 5 > height * width * 6 || registers > 150 || registers < 70) continue;
-        if (results / (rows * tile * vector) < int64_t{64} * multiprocessors(problem)) continue;
-        configs.push_back(fmt::format("tile={},vector={},rows={}", tile, vector, rows));
-      }
+  struct Tile {
+    int64_t tile, vector, rows;
+  };
+  const int64_t height = d.window.output[1], width = d.window.output[2];
+  for (const Tile& t : {Tile{2, 4, 7}, Tile{2, 2, 7}, Tile{4, 2, 7}, Tile{2, 4, 4}}) {
+    const int64_t padded = blocks_for(height, t.rows) * t.rows * blocks_for(width, t.tile) * t.tile;
+    const int64_t threads = problem.output().count() / (t.rows * t.tile * t.vector);
+    if (padded * 5 > height * width * 6 || threads < int64_t{64} * multiprocessors(problem))
+      continue;
+    if (registers_of(d.window, t.tile, t.vector) <= 150)
+      configs.push_back(fmt::format("tile={},vector={},rows={}", t.tile, t.vector, t.rows));
+  }
 }
 
 /// Small problems need many threads, large ones many results a thread.

@@ -119,12 +119,16 @@ double estimate(const Tile& tile, const Sizes& s) {
   return rounds * (1.0 + chunks * chunk + end) + (tile.splits > 1 ? 0.7 : 0);
 }
 
-void add_splits(const Tile& tile, const Sizes& s, std::vector<Tile>& tiles) {
+/// The tile with a block for each, and with several that share its depth.
+void add_variants(const Tile& tile, const Sizes& s, std::vector<Tile>& tiles) {
   const int64_t blocks = blocks_for(s.m, tile.rows) * blocks_for(s.n, tile.columns);
   for (const int64_t splits : {1, 2, 4, 8}) {
     Tile split = tile;
     split.splits = splits;
     split.stages = std::min(tile.stages, s.share(splits));
+    // Blocks that have a multiprocessor of their own fetch as much as they can at once.
+    if (blocks * splits <= s.processors)
+      split.stages = std::min(s.share(splits), (s.shared_limit() - 1024) / tile.stage_bytes());
     if (splits > 1 && (blocks * splits > 2 * s.processors || s.chunks() < 2 * splits)) break;
     if (fits(split, s)) tiles.push_back(split);
   }
@@ -136,7 +140,8 @@ std::vector<int64_t> widths_for(int64_t n) {
   for (int64_t width = 16; width <= 256; width += 16) {
     const int64_t padded = blocks_for(n, width) * width;
     const bool power = (width & (width - 1)) == 0;
-    if (power ? width < 2 * n : padded == (n + 15) / 16 * 16 && (width >= 80 || n < 128))
+    if (power ? width == 16 || width < 2 * n
+              : padded == (n + 15) / 16 * 16 && (width >= 80 || n < 128))
       widths.push_back(width);
   }
   return widths;
@@ -152,7 +157,7 @@ std::vector<Tile> all_tiles(const Sizes& s, bool many_taps) {
         while (tile.stages > 3 + groups && tile.shared_bytes() > s.shared_limit() / 2)
           --tile.stages;
         tile.in_l1 = many_taps ? 1 : 0;
-        add_splits(tile, s, tiles);
+        add_variants(tile, s, tiles);
       }
   return tiles;
 }
@@ -233,9 +238,11 @@ std::vector<std::string> tile_configs(const Problem& problem) {
   std::vector<Tile> tiles = all_tiles(s, d->window.kernel[1] * d->window.kernel[2] > 1);
   std::stable_sort(tiles.begin(), tiles.end(),
                    [&](const Tile& a, const Tile& b) { return estimate(a, s) < estimate(b, s); });
+  // Large problems differ less from tile to tile.
+  const bool large = s.m * s.n > int64_t{128} * 128 * s.processors;
   std::vector<std::string> texts;
   for (const Tile& tile : tiles)
-    if (texts.size() < kOffered) texts.push_back(tile.text());
+    if (texts.size() < (large ? kOffered / 2 : kOffered)) texts.push_back(tile.text());
   return texts;
 }
 

@@ -40,6 +40,13 @@ void add_convs(Cases& cases) {
                            layout);
         if (s.stride == 2) c.then(PointwiseFunction::k_hard_swish);
       }
+  // Large enough for several rows a thread.
+  for (const Shape2d& s :
+       {Shape2d{480, 480, 480, 28, 28, 5, 1, 2, 1}, Shape2d{480, 480, 480, 29, 27, 3, 2, 1, 1},
+        Shape2d{256, 256, 256, 30, 28, 3, 1, 1, 1}})
+    add_conv(cases, fmt::format("conv tall {0}x{0}", s.kernel), s, DataType::kFloat16,
+             Layout::kChannelsLast)
+        .then(PointwiseFunction::k_hard_swish);
   add_conv(cases, "conv variable weights", shapes[4], DataType::kFloat16, Layout::kChannelsLast,
            true);
   Conv flat;
@@ -88,6 +95,19 @@ void add_matrix_convs(Cases& cases) {
                input(random_reals(type, extents, 5), Layout::kChannelsLast));
       c.then(PointwiseFunction::k_relu);
     }
+}
+
+/// Many tiles, the last ones not full.
+void add_large_convs(Cases& cases) {
+  for (const Shape2d& s :
+       {Shape2d{16, 40, 1, 100, 90, 3, 1, 1, 1}, Shape2d{64, 320, 1, 90, 90, 1, 1, 0, 1},
+        Shape2d{128, 72, 1, 150, 150, 1, 1, 0, 1}, Shape2d{128, 64, 1, 95, 95, 3, 1, 1, 1}})
+    add_conv(cases, fmt::format("conv tiles {}x{}", s.in, s.out), s, DataType::kFloat16,
+             Layout::kChannelsLast)
+        .then(PointwiseFunction::k_add,
+              input(random_reals(DataType::kFloat16, {2, s.out, s.height, s.width}, 5),
+                    Layout::kChannelsLast))
+        .then(PointwiseFunction::k_relu);
 }
 
 /// First layers, which are read channels-first or channels-last.
@@ -201,6 +221,7 @@ Cases product_cases() {
   Cases cases;
   add_convs(cases);
   add_matrix_convs(cases);
+  add_large_convs(cases);
   add_stems(cases);
   add_products(cases);
   add_hopper_products(cases);
