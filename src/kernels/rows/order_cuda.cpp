@@ -91,7 +91,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.constant("kPadded", power_above(k));
   code.constant("kBlock", kBlock);
   JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"rows/topk.cu"}));
+  TENON_TRY(set_source(launch, code, {"rows/order.cuh", "rows/topk.cu"}));
   launch.grid[0] = lines.outer * lines.inner;
   launch.block[0] = kBlock;
   launch.add(JitArgument::input(0));
@@ -103,7 +103,61 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
 }  // namespace
 }  // namespace cuda_topk
 
+namespace cuda_sort {
+namespace {
+
+constexpr int kBlock = 256;
+
+/// Any number of elements of a line: the whole line is sorted, by as many launches as that takes.
+Result<JitPlan> plan(const Problem& problem, std::string_view) {
+  const auto* op = problem.node->as<TopK>();
+  if (op == nullptr) return unsupported("not a choice of the first k");
+  const Operand &x = problem.input(0), &y = problem.output();
+  if (device_type(x.type) == nullptr || x.type == DataType::kBool) return unsupported("the type");
+  for (const Operand* operand : {&x, &y, &problem.output(1)})
+    if (!is_plain(*operand)) return unsupported("not dense");
+  KernelCode code;
+  code.alias("Index", "u64");
+  code.type("X", x.type);
+  const AxisLines lines(code, x.extents, op->axis);
+  if (lines.length > (int64_t{1} << 26)) return unsupported("a very long line");
+  const int64_t padded = power_above(lines.length), count = lines.outer * lines.inner * padded;
+  code.alias("Key", byte_size(x.type) == 8 ? "u64" : "u32");
+  code.text(fmt::format("#define TOPK_FLOAT {}\n", is_real(x.type) ? 1 : 0));
+  code.flag("kSigned", name_of(x.type)[0] == 'i');
+  code.flag("kLargest", op->largest);
+  code.constant("kK", y.extents[op->axis < 0 ? op->axis + x.rank() : op->axis]);
+  code.constant("kPadded", padded);
+  code.constant("kLines", lines.outer * lines.inner);
+  code.constant("kBlock", kBlock);
+  JitPlan plan;
+  plan.workspace_bytes = count * 16;
+  const auto add = [&](std::string_view file, int64_t threads,
+                       std::vector<JitArgument> arguments) -> Status {
+    JitLaunch launch;
+    TENON_TRY(set_source(launch, code, {"rows/order.cuh", file}));
+    launch.grid[0] = blocks_for(threads, kBlock);
+    launch.block[0] = kBlock;
+    launch.arguments = std::move(arguments);
+    plan.launches.push_back(std::move(launch));
+    return {};
+  };
+  const JitArgument keys = JitArgument::workspace(0);
+  TENON_TRY(add("rows/sort_begin.cu", count, {keys, JitArgument::input(0)}));
+  for (int64_t size = 2; size <= padded; size *= 2)
+    for (int64_t step = size / 2; step > 0; step /= 2)
+      TENON_TRY(add("rows/sort_step.cu", count / 2,
+                    {keys, JitArgument::number(size), JitArgument::number(step)}));
+  TENON_TRY(add("rows/sort_end.cu", lines.outer * lines.inner * power_above(lines.length),
+                {JitArgument::output(0), JitArgument::output(1), keys, JitArgument::input(0)}));
+  return plan;
+}
+
+}  // namespace
+}  // namespace cuda_sort
+
 TENON_JIT_TACTIC(cuda_cumulative, single_config)
+TENON_JIT_TACTIC(cuda_sort, single_config)
 TENON_JIT_TACTIC(cuda_topk, single_config)
 
 }  // namespace tenon::tactics

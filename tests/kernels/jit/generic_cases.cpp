@@ -185,6 +185,102 @@ void add_signals(Cases& cases) {
   add(cases, "tfidf", tfidf, std::vector{integers({3, 12}, 1, 1, 3)});
 }
 
+void add_types(Cases& cases) {
+  for (const DataType type :
+       {DataType::kFloat8E4M3, DataType::kFloat8E4M3Fnuz, DataType::kFloat8E5M2,
+        DataType::kFloat8E5M2Fnuz, DataType::kFloat8E8M0, DataType::kFloat4E2M1, DataType::kInt4,
+        DataType::kUInt4, DataType::kInt2, DataType::kUInt2}) {
+    const Tensor reals = random_reals(kFloat, {5, 70}, 1, -600, 600);
+    Tensor narrow(type, {5, 70});
+    for (int64_t i = 0; i < narrow.count(); ++i)
+      narrow.set_from_double(i, static_cast<double>(i % 13 - 6) / 2);
+    for (const bool saturate : {true, false}) {
+      Cast to(type);
+      to.saturate = saturate;
+      add(cases, fmt::format("cast to {}", name_of(type)), to, std::vector{input(reals)});
+    }
+    add(cases, fmt::format("cast from {}", name_of(type)), Cast(kHalf), std::vector{input(narrow)});
+    Dequantize back;
+    back.axis = 1;
+    add(cases, fmt::format("dequantize {}", name_of(type)), back,
+        std::vector{input(narrow), input(random_reals(kFloat, {70}, 3, 0.1, 1))});
+    if (type == DataType::kFloat8E8M0) continue;
+    Quantize forth;
+    forth.axis = 0;
+    forth.to = type;
+    add(cases, fmt::format("quantize {}", name_of(type)), forth,
+        std::vector{input(reals), input(random_reals(kFloat, {5}, 4, 10, 100))});
+  }
+  BitCast bits;
+  bits.to = DataType::kInt32;
+  add(cases, "bit_cast", bits, std::vector{reals({3, 40}, 1)});
+}
+
+/// Operands that most models know while they are built.
+void add_computed(Cases& cases) {
+  Tensor axis(kLong, {1});
+  axis.set_from_int64(0, -2);
+  Cumulative sum;
+  sum.exclusive = true;
+  add(cases, "cumulative of a computed axis", sum, std::vector{reals({3, 7, 5}, 1), input(axis)});
+  Trilu triangle;
+  triangle.upper = false;
+  add(cases, "trilu of a computed diagonal", triangle,
+      std::vector{reals({2, 6, 5}, 1), input(axis)});
+  std::vector<CaseInput> channels{reals({2, 6, 4, 3}, 1)};
+  for (int i = 0; i < 4; ++i) channels.push_back(input(random_reals(kFloat, {6}, i, 0.5, 2)));
+  add(cases, "batch_norm", BatchNorm(), channels);
+  for (const ReduceFunction function :
+       {ReduceFunction::kProd, ReduceFunction::kMax, ReduceFunction::kMin, ReduceFunction::kMean,
+        ReduceFunction::kL1, ReduceFunction::kL2, ReduceFunction::kLogSum,
+        ReduceFunction::kLogSumExp, ReduceFunction::kSumSquare}) {
+    Reduce op;
+    op.function = function;
+    op.axes = {1, -1};
+    op.keep_dims = function != ReduceFunction::kMax;
+    add(cases, "reduce of any kind", op,
+        std::vector{input(random_reals(kDouble, {3, 4, 5, 2}, 1, 0.5, 1))});
+  }
+}
+
+void add_recurrences(Cases& cases) {
+  for (const RnnDirection direction : {RnnDirection::kForward, RnnDirection::kBidirectional}) {
+    const int64_t d = direction == RnnDirection::kBidirectional ? 2 : 1;
+    Rnn op;
+    op.cell = RnnKind::kGru;
+    op.direction = direction;
+    op.hidden = 21;
+    add(cases, "gru whose reset comes first", op,
+        std::vector{reals({6, 3, 10}, 1), constant(random_reals(kFloat, {d, 63, 10}, 2, -0.5, 0.5)),
+                    constant(random_reals(kFloat, {d, 63, 21}, 3, -0.5, 0.5)),
+                    constant(random_reals(kFloat, {d, 126}, 4)), absent(), reals({d, 3, 21}, 5)},
+        2)
+        .tolerance(1e-4);
+  }
+}
+
+void add_attention(Cases& cases) {
+  for (const ScoresOutput shown : {ScoresOutput::kScaled, ScoresOutput::kMasked,
+                                   ScoresOutput::kCapped, ScoresOutput::kSoftmax}) {
+    Attention op;
+    op.scores = shown;
+    op.causal = shown == ScoresOutput::kCapped ? CausalMask::kUpperLeft : CausalMask::kNone;
+    op.softcap = shown == ScoresOutput::kMasked ? 0 : 2;
+    add(cases, "attention with a past", op,
+        std::vector{reals({2, 4, 5, 8}, 1), reals({2, 2, 6, 8}, 2), reals({2, 2, 6, 10}, 3),
+                    reals({2, 1, 5, 9}, 4), reals({2, 2, 3, 8}, 5), reals({2, 2, 3, 10}, 6)},
+        4)
+        .tolerance(1e-4);
+  }
+  Attention rows;
+  rows.q_heads = 4;
+  rows.kv_heads = 2;
+  add(cases, "attention of doubles", rows,
+      std::vector{reals({2, 5, 32}, 1, kDouble), reals({2, 6, 16}, 2, kDouble),
+                  reals({2, 6, 16}, 3, kDouble)})
+      .tolerance(1e-4);
+}
+
 }  // namespace
 
 Cases generic_cases() {
@@ -194,6 +290,10 @@ Cases generic_cases() {
   add_sums(cases);
   add_caches(cases);
   add_signals(cases);
+  add_types(cases);
+  add_computed(cases);
+  add_recurrences(cases);
+  add_attention(cases);
   return cases;
 }
 

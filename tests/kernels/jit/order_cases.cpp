@@ -79,6 +79,12 @@ void add_orders(Cases& cases) {
   TopK top;
   add(cases, "topk long", top,
       std::vector{input(random_reals(kFloat, {3, 20000}, 1)), list({1000})}, 2);
+  for (const DataType type : {kFloat, kHalf, DataType::kInt64})
+    add(cases, "topk of most", top,
+        std::vector{input(is_real(type) ? random_reals(type, {3, 3000}, 1)
+                                        : random_integers(type, {3, 3000}, 1, -99, 99)),
+                    list({2900})},
+        2);
   add(cases, "topk ties", top,
       std::vector{input(random_integers(DataType::kInt8, {2, 3000}, 1, -3, 3)), list({300})}, 2);
 }
