@@ -53,6 +53,7 @@ bool pays(const Problem& whole) {
 }  // namespace
 
 std::optional<SampleStep> sample_step(const Problem& whole) {
+  if (whole.outputs.empty()) return std::nullopt;  // An assertion has none.
   const int rank = whole.output().rank();
   if (rank < 3 || !treats_samples_alone(*whole.node) || !pays(whole)) return std::nullopt;
   SampleStep step{.problem = whole, .samples = whole.output().extents[0]};
