@@ -151,8 +151,12 @@ bool ConcreteGraph::is_view(const Node& node) const {
 Result<Storage> ConcreteGraph::view_of(const Node& node, int output) const {
   const Storage& base = storage(node.input(0));
   std::vector<const Tensor*> contents;
-  for (const Value* input : node.inputs())
-    contents.push_back(input == nullptr ? nullptr : known(input));
+  for (const Value* input : node.inputs()) {
+    const Tensor* tensor = input == nullptr ? nullptr : known(input);
+    // Bounds are integers; a constant may have been left out of the plan.
+    const bool bounds = tensor != nullptr && tensor->defined() && is_integer(tensor->type());
+    contents.push_back(bounds ? tensor : nullptr);
+  }
   TENON_ASSIGN(const View view, make_view(node, output, operand(node.input(0)),
                                           extents(node.output(output)), contents));
   return Storage{base.root, base.offset + view.offset, view.strides};
