@@ -62,32 +62,53 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
 }  // namespace
 }  // namespace cuda_cumulative
 
+namespace {
+
+/// What both ways to choose the first k of a line ask of a problem.
+Result<const TopK*> choice_of(const Problem& problem) {
+  const auto* op = problem.node->as<TopK>();
+  if (op == nullptr) return unsupported("not a choice of the first k");
+  const Operand& x = problem.input(0);
+  if (device_type(x.type) == nullptr || x.type == DataType::kBool) return unsupported("the type");
+  for (const Operand* operand : {&x, &problem.output(), &problem.output(1)})
+    if (!is_plain(*operand)) return unsupported("not dense");
+  return op;
+}
+
+/// How many of a line's elements are chosen.
+int64_t chosen(const Problem& problem, const TopK& op) {
+  return problem.output().extents[op.axis < 0 ? op.axis + problem.input(0).rank() : op.axis];
+}
+
+/// What rows/order.cuh needs to know.
+void add_order(KernelCode& code, DataType type, const TopK& op, int64_t k) {
+  code.alias("Key", byte_size(type) == 8 ? "u64" : "u32");
+  code.text(fmt::format("#define TOPK_FLOAT {}\n", is_real(type) ? 1 : 0));
+  code.flag("kSigned", name_of(type)[0] == 'i');
+  code.flag("kLargest", op.largest);
+  code.constant("kK", k);
+}
+
+}  // namespace
+
 namespace cuda_topk {
 namespace {
 
 constexpr int kBlock = 256;
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
-  const auto* op = problem.node->as<TopK>();
-  if (op == nullptr) return unsupported("not a choice of the first k");
-  const Operand &x = problem.input(0), &y = problem.output();
-  if (device_type(x.type) == nullptr || x.type == DataType::kBool) return unsupported("the type");
-  for (const Operand* operand : {&x, &y, &problem.output(1)})
-    if (!is_plain(*operand)) return unsupported("not dense");
+  TENON_ASSIGN(const TopK* const op, choice_of(problem));
+  const Operand& x = problem.input(0);
   KernelCode code;
   begin_code(code, problem);
   code.type("X", x.type);
   const AxisLines lines(code, x.extents, op->axis);
-  const int64_t k = y.extents[op->axis < 0 ? op->axis + x.rank() : op->axis];
+  const int64_t k = chosen(problem, *op);
   const bool wide = byte_size(x.type) == 8;
   if (k > (wide ? 1024 : 2048))
     return unsupported("more than {} elements of a line", wide ? 1024 : 2048);
   if (lines.length > INT32_MAX) return unsupported("a very long line");
-  code.alias("Key", wide ? "u64" : "u32");
-  code.text(fmt::format("#define TOPK_FLOAT {}\n", is_real(x.type) ? 1 : 0));
-  code.flag("kSigned", name_of(x.type)[0] == 'i');
-  code.flag("kLargest", op->largest);
-  code.constant("kK", k);
+  add_order(code, x.type, *op, k);
   code.constant("kPadded", power_above(k));
   code.constant("kBlock", kBlock);
   JitLaunch launch;
@@ -110,23 +131,15 @@ constexpr int kBlock = 256;
 
 /// Any number of elements of a line: the whole line is sorted, by as many launches as that takes.
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
-  const auto* op = problem.node->as<TopK>();
-  if (op == nullptr) return unsupported("not a choice of the first k");
-  const Operand &x = problem.input(0), &y = problem.output();
-  if (device_type(x.type) == nullptr || x.type == DataType::kBool) return unsupported("the type");
-  for (const Operand* operand : {&x, &y, &problem.output(1)})
-    if (!is_plain(*operand)) return unsupported("not dense");
+  TENON_ASSIGN(const TopK* const op, choice_of(problem));
+  const Operand& x = problem.input(0);
   KernelCode code;
   code.alias("Index", "u64");
   code.type("X", x.type);
   const AxisLines lines(code, x.extents, op->axis);
   if (lines.length > (int64_t{1} << 26)) return unsupported("a very long line");
   const int64_t padded = power_above(lines.length), count = lines.outer * lines.inner * padded;
-  code.alias("Key", byte_size(x.type) == 8 ? "u64" : "u32");
-  code.text(fmt::format("#define TOPK_FLOAT {}\n", is_real(x.type) ? 1 : 0));
-  code.flag("kSigned", name_of(x.type)[0] == 'i');
-  code.flag("kLargest", op->largest);
-  code.constant("kK", y.extents[op->axis < 0 ? op->axis + x.rank() : op->axis]);
+  add_order(code, x.type, *op, chosen(problem, *op));
   code.constant("kPadded", padded);
   code.constant("kLines", lines.outer * lines.inner);
   code.constant("kBlock", kBlock);
