@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "NvInferRuntime.h"
@@ -62,6 +63,9 @@ class Instance {
 
  protected:
   static constexpr int32_t kNoTactic = -1;
+  Error failed(std::string_view what) const {
+    return user_error("plugin '{}': {}", identity().type, what);
+  }
 };
 
 /// Operands as plugins are told of them, with all ranges the extents themselves.

@@ -85,10 +85,6 @@ class V2Instance final : public Instance {
   }
 
  private:
-  Error failed(std::string_view what) const {
-    return user_error("plugin '{}': {}", identity().type, what);
-  }
-
   std::unique_ptr<IPluginV2DynamicExt, Destroy> plugin_;
   bool initialized_ = false;
   size_t workspace_ = 0;

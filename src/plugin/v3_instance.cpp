@@ -114,10 +114,6 @@ class V3Instance final : public Instance {
   }
 
  private:
-  Error failed(std::string_view what) const {
-    return user_error("plugin '{}': {}", identity().type, what);
-  }
-
   std::unique_ptr<IPluginV3> plugin_, attached_;
   IPluginV3OneCore* core_ = nullptr;
   IPluginV3OneBuild* build_ = nullptr;
