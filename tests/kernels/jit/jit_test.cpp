@@ -9,6 +9,7 @@
 
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/nvrtc.h"
+#include "device/described_device.h"
 #include "kernels/jit/kernel_case.h"
 #include "kernels/tactic.h"
 
@@ -16,26 +17,13 @@ namespace tenon::test {
 namespace {
 
 /// A GPU of some architecture that is not there.
-class DescribedDevice final : public Device {
- public:
-  explicit DescribedDevice(int capability) {
-    properties_.kind = DeviceKind::kCuda;
-    properties_.compute_capability = capability;
-    properties_.compute_units = 100;
-  }
-  const DeviceProperties& properties() const override { return properties_; }
-  Result<DeviceBuffer> allocate(size_t) override { return absent(); }
-  Status upload(void*, const void*, size_t, Queue) override { return absent(); }
-  Status download(void*, const void*, size_t, Queue) override { return absent(); }
-  Status copy(void*, const void*, size_t, Queue) override { return absent(); }
-  Status synchronize(Queue) override { return absent(); }
-  bool unified() const override { return false; }
-  Result<double> time(Queue, int, const std::function<Status()>&) override { return absent(); }
-
- private:
-  static Error absent() { return user_error("the device is not there"); }
-  DeviceProperties properties_;
-};
+DescribedDevice gpu_of(int capability) {
+  DeviceProperties properties;
+  properties.kind = DeviceKind::kCuda;
+  properties.compute_capability = capability;
+  properties.compute_units = 100;
+  return DescribedDevice(std::move(properties));
+}
 
 /// Kernels of libraries need the device itself; the one of last resort is not ours to test here.
 bool is_own(const Tactic& tactic) {
@@ -59,7 +47,7 @@ bool is_wanted(const KernelCase& one) {
 
 TEST(JitKernels, CompileForEveryArchitecture) {
   if (!cuda::load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC here";
-  DescribedDevice devices[] = {DescribedDevice(75), DescribedDevice(80), DescribedDevice(90)};
+  DescribedDevice devices[] = {gpu_of(75), gpu_of(80), gpu_of(90)};
   std::set<std::pair<std::string_view, int>> compiled;  // Tactics with capabilities.
   const bool chosen = std::getenv("TENON_TEST_CASES") != nullptr;
   size_t number = 0;
