@@ -33,7 +33,8 @@ class OnnxRuntime:
         self.session = self.library.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
     def types(self) -> dict[str, np.dtype]:
-        names = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32}
+        names = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32,
+                 "tensor(bool)": np.bool_, "tensor(float16)": np.float16}
         return {i.name: np.dtype(names[i.type]) for i in self.session.get_inputs()}
 
     def bind(self, values: dict[str, np.ndarray]) -> None:
