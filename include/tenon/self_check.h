@@ -13,6 +13,12 @@ namespace tenon {
 TENSORRTAPI bool setSelfCheck(nvinfer1::IBuilderConfig& config, bool enabled,
                               int64_t maxCost = -1) noexcept;
 
+/// Self-checks also compare the results of each region of the plan with the reference's on the same
+/// operands, and values inside the network that the plan still computes; a mistake that the outputs
+/// do not show is found, and a warning names the region. On at optimization level 5; builds take
+/// several times as long.
+TENSORRTAPI bool setRegionCheck(nvinfer1::IBuilderConfig& config, bool enabled) noexcept;
+
 /// What the check said when the engine was built: "passed", "passed without PASS:NODE", "not done:
 /// REASON", or "failed"; empty where none was asked for.
 TENSORRTAPI const char* getSelfCheckResult(const nvinfer1::ICudaEngine& engine) noexcept;

@@ -157,7 +157,8 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   TimingCache own;
   TimingCache& cache =
       settings->timing_cache() != nullptr ? settings->timing_cache()->cache() : own;
-  SelfCheck check{.enabled = settings->self_check().enabled};
+  SelfCheck check{.enabled = settings->self_check().enabled,
+                  .regions = settings->self_check().regions};
   if (settings->self_check().max_cost >= 0) check.max_cost = settings->self_check().max_cost;
   TENON_ASSIGN(Plan plan, compile_checked(std::move(request), cache, check, *reporter_));
   TENON_TRY(progress.kernels_done());

@@ -54,7 +54,15 @@ TENON_EXPORT bool setSelfCheck(nvinfer1::IBuilderConfig& config, bool enabled,
                                int64_t maxCost) noexcept {
   auto* settings = dynamic_cast<api::BuilderConfig*>(&config);
   if (settings == nullptr) return false;
-  settings->self_check() = {enabled, maxCost};
+  settings->self_check().enabled = enabled;
+  settings->self_check().max_cost = maxCost;
+  return true;
+}
+
+TENON_EXPORT bool setRegionCheck(nvinfer1::IBuilderConfig& config, bool enabled) noexcept {
+  auto* settings = dynamic_cast<api::BuilderConfig*>(&config);
+  if (settings == nullptr) return false;
+  settings->self_check().regions = enabled;
   return true;
 }
 

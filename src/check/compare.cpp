@@ -31,8 +31,7 @@ std::string compare_outputs(const Graph& graph, std::span<const Tensor> actual,
   for (size_t i = 0; i < expected.size(); ++i) {
     const double found = distance(actual[i], expected[i]);
     if (worst != nullptr) *worst = std::max(*worst, found);
-    // Indices of nearly equal values may change places.
-    const double allowed = is_real(expected[i].type()) ? limit : std::max(limit, 0.02);
+    const double allowed = is_real(expected[i].type()) ? limit : std::max(limit, kIntegerLimit);
     if (!(found <= allowed))
       return fmt::format("output '{}': distance {:.3g}, limit {:.3g}", graph.outputs()[i]->name,
                          found, allowed);

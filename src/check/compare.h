@@ -13,6 +13,9 @@ namespace tenon {
 /// elements that differ.
 double distance(const Tensor& actual, const Tensor& expected);
 
+/// Share of integers that may differ: indices of nearly equal values change places.
+inline constexpr double kIntegerLimit = 0.02;
+
 /// Empty when every output is within the limit, else what is not: "output 'y': distance 0.3, limit
 /// 0.001". `worst` receives the largest distance.
 std::string compare_outputs(const Graph& graph, std::span<const Tensor> actual,

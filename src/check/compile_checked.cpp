@@ -5,6 +5,7 @@
 
 #include "check/compare.h"
 #include "check/pass_bisect.h"
+#include "check/region_check.h"
 #include "check/sample.h"
 #include "ops/math.h"
 #include "ops/structure.h"
@@ -54,6 +55,9 @@ std::set<std::string> tactics_of(const Graph& graph) {
   return names;
 }
 
+/// Wrong kernels that are looked for; beyond that something else is wrong.
+constexpr int kMaxWrongKernels = 8;
+
 /// One build with its check.
 class CheckedBuild {
  public:
@@ -76,14 +80,14 @@ class CheckedBuild {
   }
 
  private:
-  Result<Plan> compile_again(Logger& logger) {
+  Result<Plan> compile_again(Logger& logger, bool keep_originals = false) {
     CompileRequest request;
     request.graph = network_->clone();
     request.profiles = request_.profiles;
     request.passes = request_.passes;
     request.select = request_.select;
     request.backend = request_.backend;
-    request.keep_originals = request_.keep_originals;
+    request.keep_originals = keep_originals || request_.keep_originals;
     return compile(std::move(request), cache_, logger);
   }
 
@@ -101,6 +105,11 @@ class CheckedBuild {
     }
     auto outputs = evaluate_graph(*network_, expected_.inputs);
     if (!outputs.ok()) return outputs.error().message;
+    if (with_regions()) {
+      auto values = named_values(*network_, expected_.inputs);
+      if (!values.ok()) return values.error().message;
+      expected_.values = std::move(values).value();
+    }
     expected_.outputs = std::move(outputs).value();
     expected_.limit = distance_limit(computed_type(*network_, request_.passes));
     if (rounds_to_bytes(*network_)) expected_.limit = std::max(expected_.limit, kQuantizedLimit);
@@ -122,15 +131,55 @@ class CheckedBuild {
       plan.settings["self_check"] = "not done: " + deviates.error().message;
       return plan;
     }
-    if (deviates->empty()) return passed(std::move(plan));
-    logger_.warning("self-check: {}", *deviates);
+    if (deviates->empty() && !with_regions()) return passed(std::move(plan));
+    if (!deviates->empty()) logger_.warning("self-check: {}", *deviates);
     TENON_ASSIGN(excluded_, disable_wrong_passes(*network_, request_.passes, expected_, logger_));
     if (!excluded_.empty()) {
       TENON_ASSIGN(plan, compile_again(logger_));
       TENON_ASSIGN(const std::string still, plan_deviation(plan));
-      if (still.empty()) return passed(std::move(plan));
+      deviates = still;
     }
+    if (with_regions()) return with_right_kernels(std::move(plan));
+    if (deviates->empty()) return passed(std::move(plan));
     return without_wrong_kernel(std::move(plan));
+  }
+
+  bool with_regions() const {
+    return check_.regions || request_.passes.level >= SelfCheck::kRegionLevel;
+  }
+
+  /// Passes are right. Leaves out the kernels of regions that are wrong, until none is.
+  Result<Plan> with_right_kernels(Plan plan) {
+    const auto given = request_.select.allowed;
+    std::set<std::string> wrong;
+    request_.select.allowed = [&](const Tactic& tactic) {
+      return !wrong.contains(std::string(tactic.name)) && (given == nullptr || given(tactic));
+    };
+    NullLogger quiet;
+    for (int round = 0; round < kMaxWrongKernels; ++round) {
+      TENON_ASSIGN(const Plan twin, compile_again(quiet, true));
+      TENON_ASSIGN(
+          const RegionReport report,
+          check_regions(twin, request_.backend, request_.select.threads, expected_.inputs));
+      if (report.wrong.empty()) return passed_regions(std::move(plan), report);
+      for (const WrongRegion& region : report.wrong) {
+        if (!wrong.insert(region.tactic).second) continue;
+        logger_.warning("self-check: {}; the plan does without that kernel", region.description);
+        excluded_.push_back(region.tactic);
+      }
+      TENON_ASSIGN(plan, compile_again(logger_));
+    }
+    logger_.warning("self-check: regions are still wrong without {}", fmt::join(excluded_, ", "));
+    plan.settings["self_check"] = "failed";
+    return plan;
+  }
+
+  Result<Plan> passed_regions(Plan plan, const RegionReport& report) {
+    TENON_ASSIGN(const std::string still, plan_deviation(plan));
+    const std::string count = fmt::format("{} of {}", report.checked, report.regions);
+    plan.settings["self_check_regions"] = count;
+    logger_.info("self-check: {} regions agree with the reference", count);
+    return still.empty() ? passed(std::move(plan)) : without_wrong_kernel(std::move(plan));
   }
 
   /// Passes are right: a kernel is not. The first whose absence helps is left out.

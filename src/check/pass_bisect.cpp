@@ -11,6 +11,21 @@ namespace {
 /// Different mistakes that are looked for; beyond that something else is wrong.
 constexpr int kMaxMistakes = 8;
 
+/// The same in another type is compared by its numbers; under other extents it is not.
+double value_distance(const Tensor& actual, const Tensor& expected) {
+  if (actual.extents() != expected.extents()) return 0;
+  if (actual.type() == expected.type()) return distance(actual, expected);
+  if (!is_real(actual.type()) || !is_real(expected.type())) return 0;
+  Tensor numbers(expected.type(), expected.extents());
+  for (int64_t i = 0; i < numbers.count(); ++i) numbers.set_from_double(i, actual.as_double(i));
+  return distance(numbers, expected);
+}
+
+/// Bytes and indices of nearly equal values may be neighbours.
+double value_limit(const Tensor& value, double limit) {
+  return is_real(value.type()) ? limit : std::max(limit, kIntegerLimit);
+}
+
 class Bisection {
  public:
   Bisection(const Graph& network, const PassOptions& options, const Expectation& expected)
@@ -27,9 +42,14 @@ class Bisection {
     return wrong;
   }
 
-  Result<bool> wrong_after(int steps) const {
+  Result<std::string> deviation_after(int steps) const {
     TENON_ASSIGN(const auto graph, graph_after(steps));
-    return !deviation(*graph, expected_).empty();
+    return deviation(*graph, expected_);
+  }
+
+  Result<bool> wrong_after(int steps) const {
+    TENON_ASSIGN(const std::string what, deviation_after(steps));
+    return !what.empty();
   }
 
   /// The nodes without which the step is right: one, or none where several are needed.
@@ -87,8 +107,19 @@ class Bisection {
 }  // namespace
 
 std::string deviation(const Graph& graph, const Expectation& expected) {
-  const auto outputs = evaluate_graph(graph, expected.inputs);
+  std::string first;
+  const ValueObserver compare = [&](const Value& value, const Tensor& tensor) {
+    const auto found = expected.values.find(value.name);
+    if (!first.empty() || found == expected.values.end() || value.producer() == nullptr) return;
+    const double limit = value_limit(tensor, expected.limit);
+    const double apart = value_distance(tensor, found->second);
+    if (apart <= limit) return;
+    first = fmt::format("region '{}', value '{}': distance {:.3g}, limit {:.3g}",
+                        value.producer()->name, value.name, apart, limit);
+  };
+  const auto outputs = evaluate_graph(graph, expected.inputs, compare);
   if (!outputs.ok()) return outputs.error().message;
+  if (!first.empty()) return first;
   return compare_outputs(graph, *outputs, expected.outputs, expected.limit);
 }
 
@@ -100,6 +131,10 @@ Result<std::vector<std::string>> disable_wrong_passes(const Graph& network, Pass
     const int all = static_cast<int>(pipeline_of(options).size());
     TENON_ASSIGN(const bool wrong, bisection.wrong_after(all));
     if (!wrong) return found;
+    if (!expected.values.empty()) {
+      TENON_ASSIGN(const std::string what, bisection.deviation_after(all));
+      logger.warning("self-check: {}", what);
+    }
     TENON_ASSIGN(const int step, bisection.first_wrong_step());
     const std::string pass(pipeline_of(options)[step - 1]->name);
     TENON_ASSIGN(const std::string node, bisection.guilty_node(step));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,9 +13,12 @@ namespace tenon {
 struct Expectation {
   std::vector<Tensor> inputs, outputs;
   double limit = 0;
+  /// Values inside by name; what the graph no longer has is not compared. May be empty.
+  std::map<std::string, Tensor> values;
 };
 
-/// Empty when the reference gives those outputs for the graph, else what differs.
+/// Empty when the reference gives those outputs and values for the graph, else what differs: the
+/// first region "region 'conv1 + relu1', value 'y'", or an output.
 std::string deviation(const Graph& graph, const Expectation& expected);
 
 /// Runs the passes on a copy of `network`. While the result deviates, finds the guilty pass and

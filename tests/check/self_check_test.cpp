@@ -91,6 +91,72 @@ TEST(SelfCheck, FindsAPlantedPassAndItsNodes) {
   EXPECT_EQ(compare_outputs(*network, *actual, *expected, 1e-4), "");
 }
 
+/// Takes off what sums add. In front of a softmax that is invisible when it is the same for
+/// all.
+bool wrong_signs(Graph& graph, PassContext& context) {
+  bool changed = false;
+  for (const auto& node : graph.nodes()) {
+    auto* pointwise = node->as<Pointwise>();
+    if (pointwise == nullptr || !context.allows(*node)) continue;
+    if (pointwise->function != PointwiseFunction::k_add) continue;
+    pointwise->function = PointwiseFunction::k_sub;
+    changed = true;
+  }
+  return changed;
+}
+
+constexpr const char* kShifted = R"(graph "" (%0 "x": f32[4,3]) {
+  %1 = constant() {value = f32[1]{2}} : f32[1]
+  %2 "e" = exp "exp1"(%0) : f32[4,3]
+  %3 "s" = add "shift"(%2, %1) : f32[4,3]
+  %4 "y" = softmax "softmax1"(%3) {axes = [1]} : f32[4,3]
+  return %4
+})";
+
+CompileRequest shifted_request() {
+  auto graph = parse_graph(kShifted);
+  EXPECT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_TRUE(infer_graph(**graph).ok());
+  CompileRequest request = request_of(std::move(*graph));
+  request.passes.disabled = {"fuse_pointwise"};
+  request.passes.extra.push_back({"wrong_signs", 1, "a mistake", wrong_signs});
+  return request;
+}
+
+TEST(SelfCheck, OutputsAloneDoNotShowWhatSoftmaxHides) {
+  MemoryLogger logger;
+  TimingCache cache;
+  const auto plan = compile_checked(shifted_request(), cache, {}, logger);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->settings.at("self_check"), "passed");
+  EXPECT_EQ(logger.text, "");
+}
+
+TEST(SelfCheck, RegionsShowWhatOutputsHide) {
+  MemoryLogger logger;
+  TimingCache cache;
+  const auto plan = compile_checked(shifted_request(), cache, {.regions = true}, logger);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->settings.at("self_check"), "passed without wrong_signs:shift");
+  EXPECT_EQ(plan->settings.at("self_check_regions"), "3 of 3");
+  EXPECT_NE(logger.text.find("self-check: region 'shift', value 's': distance"), std::string::npos)
+      << logger.text;
+  EXPECT_NE(logger.text.find("pass wrong_signs changes results at node 'shift'"), std::string::npos)
+      << logger.text;
+}
+
+TEST(SelfCheck, RegionsAreComparedFromLevelFiveOn) {
+  MemoryLogger logger;
+  TimingCache cache;
+  CompileRequest request = request_of(graph_of_text());
+  request.passes.level = SelfCheck::kRegionLevel;
+  const auto plan = compile_checked(std::move(request), cache, {}, logger);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->settings.at("self_check"), "passed");
+  EXPECT_TRUE(plan->settings.contains("self_check_regions"));
+  EXPECT_EQ(logger.text, "");
+}
+
 TEST(SelfCheck, IsNotDoneWhereItCostsTooMuchOrIsOff) {
   MemoryLogger logger;
   TimingCache cache;
@@ -107,24 +173,23 @@ TEST(SelfCheck, IsNotDoneWhereItCostsTooMuchOrIsOff) {
   EXPECT_FALSE(plan->settings.contains("self_check"));
 }
 
-TEST(SelfCheck, FindsAWrongKernel) {
-  static bool planted = false;
-  MemoryLogger logger;
-  TimingCache cache;
-  CompileRequest request = request_of(graph_of_text());
-  // The softmax of the reference under another name, which negates its result.
-  std::vector<Tactic> tactics(request.backend.tactics.begin(), request.backend.tactics.end());
+/// The softmax of the reference under another name, which adds to its first `count` results.
+struct WrongSoftmax final : Kernel {
+  WrongSoftmax(std::unique_ptr<Kernel> k, int64_t n) : inner(std::move(k)), count(n) {}
+  Status run(const LaunchArguments& arguments) const override {
+    TENON_TRY(inner->run(arguments));
+    for (int64_t i = 0; i < count; ++i) static_cast<float*>(arguments.outputs[0])[i] += 1;
+    return {};
+  }
+  size_t workspace_bytes() const override { return inner->workspace_bytes(); }
+  std::unique_ptr<Kernel> inner;
+  int64_t count;
+};
+
+/// The CPU's tactics, with that softmax in place of the right one.
+std::vector<Tactic> tactics_with_wrong_softmax() {
+  std::vector<Tactic> tactics(cpu_tactics().begin(), cpu_tactics().end());
   static const Tactic* reference = &cpu_tactics().back();
-  struct Wrong final : Kernel {
-    explicit Wrong(std::unique_ptr<Kernel> k) : inner(std::move(k)) {}
-    Status run(const LaunchArguments& arguments) const override {
-      TENON_TRY(inner->run(arguments));
-      static_cast<float*>(arguments.outputs[0])[0] += 1;
-      return {};
-    }
-    size_t workspace_bytes() const override { return inner->workspace_bytes(); }
-    std::unique_ptr<Kernel> inner;
-  };
   Tactic wrong = *reference;
   wrong.name = "cpu.softmax.wrong";
   wrong.supports = [](const Problem& problem) {
@@ -133,18 +198,52 @@ TEST(SelfCheck, FindsAWrongKernel) {
   wrong.create = [](const Problem& problem,
                     std::string_view config) -> Result<std::unique_ptr<Kernel>> {
     TENON_ASSIGN(auto inner, reference->create(problem, config));
-    planted = true;
-    return std::unique_ptr<Kernel>(std::make_unique<Wrong>(std::move(inner)));
+    return std::unique_ptr<Kernel>(
+        std::make_unique<WrongSoftmax>(std::move(inner), problem.outputs[0].count()));
   };
   std::erase_if(tactics, [](const Tactic& tactic) { return tactic.name == "cpu.softmax.rows"; });
   tactics.insert(tactics.begin(), wrong);
+  return tactics;
+}
+
+TEST(SelfCheck, FindsAWrongKernel) {
+  for (const bool regions : {false, true}) {
+    MemoryLogger logger;
+    TimingCache cache;
+    CompileRequest request = request_of(graph_of_text());
+    const std::vector<Tactic> tactics = tactics_with_wrong_softmax();
+    request.backend.tactics = tactics;
+    request.select.level = 0;  // The first that fits.
+    const auto plan = compile_checked(std::move(request), cache, {.regions = regions}, logger);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan->settings.at("self_check"), "passed without cpu.softmax.wrong");
+    EXPECT_NE(logger.text.find(regions ? "region 'softmax1', kernel cpu.softmax.wrong: distance"
+                                       : "kernel cpu.softmax.wrong gives wrong results"),
+              std::string::npos)
+        << logger.text;
+  }
+}
+
+TEST(SelfCheck, FindsAWrongKernelWhoseResultsAreHidden) {
+  // What all have too much, a difference does not show.
+  constexpr const char* kTwice = R"(graph "" (%0 "x": f32[4,3]) {
+  %1 "p" = softmax "softmax1"(%0) {axes = [1]} : f32[4,3]
+  %2 "m" = reduce "max1"(%1) {function = max, axes = [1]} : f32[4,1]
+  %3 "q" = sub "sub1"(%1, %2) : f32[4,3]
+  return %3
+})";
+  auto graph = parse_graph(kTwice);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  ASSERT_TRUE(infer_graph(**graph).ok());
+  MemoryLogger logger;
+  TimingCache cache;
+  CompileRequest request = request_of(std::move(*graph));
+  const std::vector<Tactic> tactics = tactics_with_wrong_softmax();
   request.backend.tactics = tactics;
-  request.select.level = 0;  // The first that fits.
-  const auto plan = compile_checked(std::move(request), cache, {}, logger);
+  request.select.level = 0;
+  const auto plan = compile_checked(std::move(request), cache, {.regions = true}, logger);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_TRUE(planted);
   EXPECT_EQ(plan->settings.at("self_check"), "passed without cpu.softmax.wrong");
-  EXPECT_NE(logger.text.find("kernel cpu.softmax.wrong gives wrong results"), std::string::npos);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <map>
 #include <random>
 
 #include "ops/table.h"
@@ -51,6 +52,29 @@ std::string compare_tensors(const Tensor& before, const Tensor& after, double to
   return {};
 }
 
+/// Contents of values inside the graph by name.
+using NamedValues = std::map<std::string, Tensor>;
+
+ValueObserver collect(NamedValues& values) {
+  return [&values](const Value& value, const Tensor& tensor) {
+    if (!value.name.empty() && value.producer() != nullptr && value.constant() == nullptr)
+      values[value.name] = tensor;
+  };
+}
+
+/// A name stands for the same contents on both sides, unless its extents or type changed.
+std::string compare_named(const NamedValues& before, const NamedValues& after, double tolerance) {
+  for (const auto& [name, tensor] : after) {
+    const auto found = before.find(name);
+    if (found == before.end() || found->second.extents() != tensor.extents() ||
+        found->second.type() != tensor.type())
+      continue;
+    if (const std::string what = compare_tensors(found->second, tensor, tolerance); !what.empty())
+      return fmt::format("value '{}': {}", name, what);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<Tensor> random_inputs(const Graph& graph, uint64_t seed) {
@@ -65,14 +89,16 @@ std::vector<Tensor> random_inputs(const Graph& graph, uint64_t seed) {
 std::string compare_graphs(const Graph& before, const Graph& after, uint64_t seed,
                            double tolerance) {
   const std::vector<Tensor> inputs = random_inputs(before, seed);
-  const auto wanted = evaluate_graph(before, inputs), got = evaluate_graph(after, inputs);
+  NamedValues values_before, values_after;
+  const auto wanted = evaluate_graph(before, inputs, collect(values_before));
+  const auto got = evaluate_graph(after, inputs, collect(values_after));
   if (!wanted.ok()) return "before the pass: " + wanted.error().message;
   if (!got.ok()) return "after the pass: " + got.error().message;
   if (wanted->size() != got->size()) return "the number of outputs differs";
   for (size_t i = 0; i < wanted->size(); ++i)
     if (const std::string what = compare_tensors((*wanted)[i], (*got)[i], tolerance); !what.empty())
       return fmt::format("output {}: {}", i, what);
-  return {};
+  return compare_named(values_before, values_after, tolerance);
 }
 
 }  // namespace tenon

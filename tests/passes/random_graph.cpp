@@ -62,7 +62,10 @@ class Maker {
       graph_->erase(node);
       return;
     }
-    for (Value* output : node->outputs()) values_.push_back(output);
+    for (Value* output : node->outputs()) {
+      output->name = fmt::format("{}:{}", node->name, output->index());
+      values_.push_back(output);
+    }
   }
 
   void add_pointwise(Value* x) {
