@@ -29,6 +29,7 @@ class Emitter {
   virtual ~Emitter() = default;
 
   Graph& graph() const { return graph_; }
+  const std::string& label() const { return label_; }
   bool ok() const { return !failed_; }
   /// The first failure; only after one.
   const Error& error() const { return error_; }

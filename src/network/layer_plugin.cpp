@@ -1,8 +1,6 @@
 // Plugins of the application.
-#include "network/convert.h"
 #include "network/network.h"
-#include "ops/structure.h"
-#include "plugin/instance.h"
+#include "network/plugin_node.h"
 
 namespace tenon::network {
 namespace {
@@ -24,7 +22,7 @@ class PluginLayer final : public LayerOf<Interface, kType> {
   std::vector<Value*> lower(Emitter& e) override {
     std::vector<Value*> values;
     for (int i = 0; i < this->operand_count(); ++i) values.push_back(this->in(i));
-    auto op = describe(values);
+    auto op = describe_plugin(*instance_, values, inputs_);
     if (!op.ok()) {
       e.fail(op.error());
       return std::vector<Value*>(this->results().size(), nullptr);
@@ -36,39 +34,6 @@ class PluginLayer final : public LayerOf<Interface, kType> {
   }
 
  private:
-  Result<Plugin> describe(const std::vector<Value*>& values) {
-    const plugin::Identity identity = instance_->identity();
-    Plugin op;
-    op.type = identity.type;
-    op.version = identity.version;
-    op.space = identity.space;
-    op.inputs = inputs_;
-    TENON_ASSIGN(op.fields, instance_->serialized());
-    std::vector<PublicType> types;
-    std::vector<nvinfer1::Dims> dims;
-    std::vector<plugin::OperandType> operands;
-    std::vector<int32_t> shape_counts;
-    for (size_t i = 0; i < values.size(); ++i) {
-      const TensorType& type = values[i]->type;
-      const nvinfer1::Dims extents = to_dims(type.shape);
-      if (i >= static_cast<size_t>(inputs_)) {
-        shape_counts.push_back(static_cast<int32_t>(extents.nbDims == 0 ? 1 : extents.d[0]));
-        continue;
-      }
-      types.push_back(to_public(type.type).value_or(PublicType::kFLOAT));
-      dims.push_back(extents);
-      operands.push_back({extents, types.back()});
-    }
-    TENON_ASSIGN(const std::vector<PublicType> outputs, instance_->output_types(types));
-    TENON_ASSIGN(op.output_shapes, instance_->output_shapes(dims, shape_counts));
-    for (const PublicType type : outputs) {
-      op.output_types.push_back(static_cast<int64_t>(from_public(type)));
-      operands.push_back({nvinfer1::Dims{-1, {}}, type});
-    }
-    TENON_TRY(instance_->check_formats(operands, inputs_));
-    return op;
-  }
-
   PluginObject& plugin_;
   std::unique_ptr<Instance> instance_;
   int32_t inputs_;

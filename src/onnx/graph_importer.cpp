@@ -234,6 +234,11 @@ void GraphImporter::import_operator(const ::onnx::NodeProto& node, const OpRow& 
   NodeImporter importer(*this, node, opset == 0 ? row.last : opset, std::move(inputs),
                         display_name(node));
   row.import(importer, row);
+  conclude(importer);
+}
+
+void GraphImporter::conclude(NodeImporter& importer) {
+  const ::onnx::NodeProto& node = importer.node();
   for (int i = 0; importer.ok() && i < node.output_size(); ++i)
     if (importer.wants(i) &&
         (static_cast<size_t>(i) >= importer.results().size() || !importer.results()[i]))
@@ -270,20 +275,9 @@ void GraphImporter::finish(const ::onnx::NodeProto& node, const std::vector<Node
 bool GraphImporter::import_plugin(const ::onnx::NodeProto& node,
                                   const std::vector<Value*>& inputs) {
   if (!context_.options.plugin) return false;
-  const PluginCall call{node.op_type(), node.domain(),      display_name(node),
-                        inputs,         node.output_size(), &node,
-                        &graph_};
-  Result<std::vector<Value*>> outputs = context_.options.plugin(call);
-  if (outputs.ok() && outputs->empty()) return false;
-  if (!outputs.ok() || static_cast<int>(outputs->size()) < node.output_size()) {
-    report(node, ImportCode::kUnsupportedNode,
-           outputs.ok() ? "the plugin has fewer outputs than the node" : outputs.error().message);
-    mark_broken(node);
-    return true;
-  }
-  std::vector<Node*> emitted;
-  if (Node* producer = (*outputs)[0]->producer()) emitted.push_back(producer);
-  finish(node, emitted, *outputs);
+  NodeImporter importer(*this, node, 0, inputs, display_name(node));
+  if (!context_.options.plugin(importer)) return false;
+  conclude(importer);
   return true;
 }
 

@@ -136,6 +136,8 @@ class GraphImporter {
                        const std::vector<Value*>& inputs);
   bool import_plugin(const ::onnx::NodeProto& node, const std::vector<Value*>& inputs);
   void import_operator(const ::onnx::NodeProto& node, const OpRow& row, std::vector<Value*> inputs);
+  /// Binds what an import gave, or reports what was wrong.
+  void conclude(NodeImporter& importer);
   void finish(const ::onnx::NodeProto& node, const std::vector<Node*>& emitted,
               const std::vector<Value*>& results);
   void mark_broken(const ::onnx::NodeProto& node);

@@ -51,15 +51,9 @@ struct ImportProblem {
 /// "node 3 "conv1" (Conv): ..."
 std::string to_string(const ImportProblem& problem);
 
-/// A node that no operator of ours answers for, offered to the caller (who knows the plugins).
-struct PluginCall {
-  std::string op_type, domain;
-  std::string name;
-  std::span<Value* const> inputs;  ///< Null where absent.
-  int output_count = 1;
-  const void* node = nullptr;  ///< The onnx::NodeProto.
-  Graph* graph = nullptr;
-};
+namespace importer {
+class NodeImporter;
+}
 
 struct ImportOptions {
   bool double_as_float = false;  ///< DOUBLE stands for f32 everywhere; weights are clamped.
@@ -71,8 +65,8 @@ struct ImportOptions {
   /// Types of the elements of inputs that are sequences, which become inputs "name[0]",
   /// "name[1]", ...; of one that is an optional, an empty list says that it has no element.
   std::map<std::string, std::vector<TensorType>, std::less<>> lists;
-  /// Builds the node for a plugin and returns its outputs; an empty vector means "not mine".
-  std::function<Result<std::vector<Value*>>(const PluginCall&)> plugin;
+  /// Imports a node that a plugin answers for, failures included; false: none does.
+  std::function<bool(importer::NodeImporter&)> plugin;
   /// Whether `plugin` may answer for an operator of this name.
   std::function<bool(std::string_view op_type)> has_plugin;
   bool plugins_first = false;  ///< Ask `plugin` before our own operators.

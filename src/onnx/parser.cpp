@@ -4,6 +4,7 @@
 
 #include "network/convert.h"
 #include "onnx/model_file.h"
+#include "onnx/node_importer.h"
 #include "onnx/node_order.h"
 #include "onnx/plugin_lookup.h"
 #include "onnx_proto/onnx.pb.h"
@@ -47,7 +48,7 @@ void Parser::configure(ImportOptions& options) const {
   options.double_as_float = true;
   options.plugins_first = getFlag(OnnxParserFlag::kENABLE_PLUGIN_OVERRIDE);
   nvinfer1::IPluginRegistry& registry = network_.getBuilder().getPluginRegistry();
-  options.plugin = [&registry](const PluginCall& call) { return call_plugin(registry, call); };
+  options.plugin = [&registry](NodeImporter& node) { return import_plugin(node, registry); };
   options.has_plugin = [&registry](std::string_view name) { return has_creator(registry, name); };
 }
 

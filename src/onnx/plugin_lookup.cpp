@@ -1,5 +1,9 @@
 #include "onnx/plugin_lookup.h"
 
+#include <algorithm>
+
+#include "network/plugin_node.h"
+#include "onnx/plugin_fields.h"
 #include "onnx_proto/onnx.pb.h"
 
 namespace tenon::importer {
@@ -7,47 +11,79 @@ namespace {
 
 using nvinfer1::IPluginCreatorInterface;
 using nvinfer1::IPluginRegistry;
+using plugin::Instance;
 
-std::string text_attribute(const ::onnx::NodeProto& node, std::string_view name,
-                           std::string_view otherwise) {
-  for (const auto& attribute : node.attribute())
-    if (attribute.name() == name && attribute.type() == ::onnx::AttributeProto::STRING)
-      return attribute.s();
-  return std::string(otherwise);
+IPluginCreatorInterface* find_creator(NodeImporter& node, IPluginRegistry& registry) {
+  const std::string version = node.text("plugin_version", "1");
+  const std::string space = node.text("plugin_namespace", "");
+  for (const std::string& where : {space, node.node().domain()})
+    if (auto* creator = registry.getCreator(node.op_type().c_str(), version.c_str(), where.c_str()))
+      return creator;
+  return nullptr;
 }
 
-/// The name that a creator of either interface was registered by.
-std::string_view name_of(IPluginCreatorInterface& creator) {
-  if (auto* three = dynamic_cast<nvinfer1::IPluginCreatorV3One*>(&creator))
-    return three->getPluginName();
-  if (auto* two = dynamic_cast<nvinfer1::IPluginCreator*>(&creator)) return two->getPluginName();
+/// What a plugin reads, then its shape inputs.
+struct Operands {
+  std::vector<Value*> values;
+  int32_t inputs = 0;
+};
+
+Operands operands_of(NodeImporter& node) {
+  const int count = node.input_count();
+  std::vector<bool> gives_shape(static_cast<size_t>(count));
+  for (const int64_t index : node.integer_list("tensorrt_plugin_shape_input_indices")) {
+    const int64_t at = index < 0 ? index + count : index;
+    if (at >= 0 && at < count)
+      gives_shape[static_cast<size_t>(at)] = true;
+    else
+      node.fail(ImportCode::kUnsupportedNodeAttr,
+                fmt::format("shape input {} is none of the node's {} inputs", index, count));
+  }
+  Operands operands;
+  for (const bool shapes : {false, true}) {
+    for (int i = 0; i < count; ++i)
+      if (gives_shape[static_cast<size_t>(i)] == shapes) operands.values.push_back(node.input(i));
+    if (!shapes) operands.inputs = static_cast<int32_t>(operands.values.size());
+  }
+  // TODO: plugins with optional inputs, once the operator Plugin knows absent operands.
+  if (std::count(operands.values.begin(), operands.values.end(), nullptr) > 0)
+    node.fail(ImportCode::kUnsupportedNodeInput, "an input of the plugin is left out");
+  return operands;
+}
+
+Result<std::unique_ptr<Instance>> make_instance(NodeImporter& node,
+                                                IPluginCreatorInterface& creator) {
+  TENON_ASSIGN(const plugin::StoredFields fields,
+               read_plugin_fields(node, plugin::fields_of(creator)));
+  return Instance::made_by(creator, node.label(), fields.collection());
+}
+
+Status emit(NodeImporter& node, IPluginCreatorInterface& creator) {
+  TENON_ASSIGN(const std::unique_ptr<Instance> instance, make_instance(node, creator));
+  const Operands operands = operands_of(node);
+  if (!node.ok()) return {};
+  TENON_ASSIGN(Plugin op, network::describe_plugin(*instance, operands.values, operands.inputs));
+  const std::vector<Value*> results =
+      node.add_multiple(std::move(op), operands.values, static_cast<int>(instance->output_count()));
+  for (size_t i = 0; i < results.size(); ++i) node.output(static_cast<int>(i), results[i]);
   return {};
 }
 
 }  // namespace
 
-IPluginCreatorInterface* find_creator(IPluginRegistry& registry, const PluginCall& call) {
-  const auto& node = *static_cast<const ::onnx::NodeProto*>(call.node);
-  const std::string version = text_attribute(node, "plugin_version", "1");
-  const std::string space = text_attribute(node, "plugin_namespace", "");
-  if (auto* creator = registry.getCreator(call.op_type.c_str(), version.c_str(), space.c_str()))
-    return creator;
-  return registry.getCreator(call.op_type.c_str(), version.c_str(), call.domain.c_str());
-}
-
-// TODO: build the plugin from the node's attributes, once networks can hold plugins; until then the
-// message says so rather than asking for a plugin that is there.
-Result<std::vector<Value*>> call_plugin(IPluginRegistry& registry, const PluginCall& call) {
-  if (find_creator(registry, call) == nullptr) return std::vector<Value*>{};
-  return unsupported("the plugin \"{}\" is registered, but networks cannot hold plugins yet",
-                     call.op_type);
+bool import_plugin(NodeImporter& node, IPluginRegistry& registry) {
+  IPluginCreatorInterface* creator = find_creator(node, registry);
+  if (creator == nullptr && node.ok()) return false;
+  if (!node.ok()) return true;
+  if (Status status = emit(node, *creator); !status.ok()) node.fail(status.error());
+  return true;
 }
 
 bool has_creator(IPluginRegistry& registry, std::string_view name) {
   int32_t count = 0;
   IPluginCreatorInterface* const* creators = registry.getAllCreators(&count);
   for (int32_t i = 0; creators != nullptr && i < count; ++i)
-    if (name_of(*creators[i]) == name) return true;
+    if (plugin::name_of(*creators[i]) == name) return true;
   return false;
 }
 

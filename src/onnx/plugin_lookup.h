@@ -1,18 +1,16 @@
 #pragma once
 
 #include "NvInferRuntime.h"
-#include "onnx/importer.h"
+#include "onnx/node_importer.h"
 
 namespace tenon::importer {
 
-/// The creator that answers for a node: of its type, of the version in its attribute plugin_version
-/// ("1" without), in the namespace of its attribute plugin_namespace, else of its domain. Or null.
-nvinfer1::IPluginCreatorInterface* find_creator(nvinfer1::IPluginRegistry& registry,
-                                                const PluginCall& call);
-
-/// ImportOptions::plugin over a registry.
-Result<std::vector<Value*>> call_plugin(nvinfer1::IPluginRegistry& registry,
-                                        const PluginCall& call);
+/// ImportOptions::plugin over a registry: imports the node as the plugin whose creator answers for
+/// its type, in the version of its attribute plugin_version ("1" without) and in the namespace of
+/// its attribute plugin_namespace, else of its domain. Attributes become the fields that the
+/// creator names (onnx/plugin_fields.h); tensorrt_plugin_shape_input_indices are the inputs that
+/// the plugin only takes extents from. False when there is no such creator.
+bool import_plugin(NodeImporter& node, nvinfer1::IPluginRegistry& registry);
 
 /// ImportOptions::has_plugin: whether any creator is called so.
 bool has_creator(nvinfer1::IPluginRegistry& registry, std::string_view name);

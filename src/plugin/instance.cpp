@@ -7,6 +7,24 @@ namespace {
 
 constexpr int32_t kDynamicExtension = 3;
 
+/// Null for a creator of the third generation.
+IPluginCreator* as_second_generation(IPluginCreatorInterface& creator) {
+  return std::string_view(creator.getInterfaceInfo().kind) == "PLUGIN CREATOR_V1"
+             ? static_cast<IPluginCreator*>(&creator)
+             : nullptr;
+}
+
+/// Of the older generations, the one whose extents are not those of one sample.
+Status check_generation(const nvinfer1::IPluginV2& plugin) {
+  // The highest byte tells the generation; Python's plugins have one more bit.
+  const int32_t generation = plugin.getTensorRTVersion() >> 24 & 0x3F;
+  if (generation == kDynamicExtension) return {};
+  return unsupported(
+      "plugin '{}' is of a generation with implicit batches: derive it from IPluginV3 or "
+      "IPluginV2DynamicExt",
+      plugin.getPluginType());
+}
+
 IPluginCreatorInterface* creator_of(const Identity& identity) {
   // Creators that a library registers without a namespace make plugins of any.
   for (const char* space : {identity.space.c_str(), ""})
@@ -25,13 +43,7 @@ Result<std::unique_ptr<Instance>> Instance::clone_of(nvinfer1::IPluginV3& plugin
 }
 
 Result<std::unique_ptr<Instance>> Instance::clone_of(nvinfer1::IPluginV2& plugin) {
-  // The highest byte tells the generation; Python's plugins have one more bit.
-  const int32_t generation = plugin.getTensorRTVersion() >> 24 & 0x3F;
-  if (generation != kDynamicExtension)
-    return unsupported(
-        "plugin '{}' is of a generation with implicit batches: derive it from IPluginV3 or "
-        "IPluginV2DynamicExt",
-        plugin.getPluginType());
+  TENON_TRY(check_generation(plugin));
   nvinfer1::IPluginV2* clone = plugin.clone();
   if (clone == nullptr) return user_error("the plugin's clone() gave nothing");
   return make_v2_instance(clone);
@@ -53,10 +65,9 @@ Result<std::unique_ptr<Instance>> Instance::create(const Identity& identity,
     return user_error("the creator of plugin '{}' made nothing of its serialized fields",
                       identity.type);
   };
-  if (std::string_view(creator->getInterfaceInfo().kind) == "PLUGIN CREATOR_V1") {
+  if (IPluginCreator* second = as_second_generation(*creator)) {
     TENON_ASSIGN(const std::string bytes, from_hex(serialized));
-    auto* plugin = static_cast<IPluginCreator*>(creator)->deserializePlugin(
-        identity.type.c_str(), bytes.data(), bytes.size());
+    auto* plugin = second->deserializePlugin(identity.type.c_str(), bytes.data(), bytes.size());
     if (plugin == nullptr) return failed();
     plugin->setPluginNamespace(identity.space.c_str());
     return make_v2_instance(plugin);
@@ -67,6 +78,39 @@ Result<std::unique_ptr<Instance>> Instance::create(const Identity& identity,
       identity.type.c_str(), &collection, nvinfer1::TensorRTPhase::kRUNTIME);
   if (plugin == nullptr) return failed();
   return make_v3_instance(plugin);
+}
+
+Result<std::unique_ptr<Instance>> Instance::made_by(IPluginCreatorInterface& creator,
+                                                    const std::string& name,
+                                                    const nvinfer1::PluginFieldCollection& fields) {
+  const auto failed = [&] {
+    return user_error("the creator of plugin '{}' made nothing of {} fields", name_of(creator),
+                      fields.nbFields);
+  };
+  if (IPluginCreator* second = as_second_generation(creator)) {
+    nvinfer1::IPluginV2* plugin = second->createPlugin(name.c_str(), &fields);
+    if (plugin == nullptr) return failed();
+    if (Status status = check_generation(*plugin); !status.ok()) {
+      plugin->destroy();
+      return status.error();
+    }
+    plugin->setPluginNamespace(second->getPluginNamespace());
+    return make_v2_instance(plugin);
+  }
+  nvinfer1::IPluginV3* plugin = static_cast<IPluginCreatorV3One&>(creator).createPlugin(
+      name.c_str(), &fields, nvinfer1::TensorRTPhase::kBUILD);
+  if (plugin == nullptr) return failed();
+  return make_v3_instance(plugin);
+}
+
+std::string_view name_of(IPluginCreatorInterface& creator) {
+  if (IPluginCreator* second = as_second_generation(creator)) return second->getPluginName();
+  return static_cast<IPluginCreatorV3One&>(creator).getPluginName();
+}
+
+const nvinfer1::PluginFieldCollection* fields_of(IPluginCreatorInterface& creator) {
+  if (IPluginCreator* second = as_second_generation(creator)) return second->getFieldNames();
+  return static_cast<IPluginCreatorV3One&>(creator).getFieldNames();
 }
 
 std::vector<nvinfer1::DynamicPluginTensorDesc> dynamic_descriptions(

@@ -35,6 +35,10 @@ class Instance {
   /// By its creator, from what serialized() gave. An error when none is registered.
   static Result<std::unique_ptr<Instance>> create(const Identity& identity,
                                                   const std::string& serialized);
+  /// What a creator makes of fields for building, as a layer called `name`.
+  static Result<std::unique_ptr<Instance>> made_by(nvinfer1::IPluginCreatorInterface& creator,
+                                                   const std::string& name,
+                                                   const nvinfer1::PluginFieldCollection& fields);
   /// Whether create() finds a creator; else the reason.
   static Status find_creator(const Identity& identity);
 
@@ -76,11 +80,17 @@ std::vector<nvinfer1::DynamicPluginTensorDesc> dynamic_descriptions(
 
 Result<std::unique_ptr<Instance>> make_v3_instance(nvinfer1::IPluginV3* owned);
 Result<std::unique_ptr<Instance>> make_v2_instance(nvinfer1::IPluginV2* owned);
+/// The name that a creator of either generation goes by, and the fields that it reads (or null).
+std::string_view name_of(nvinfer1::IPluginCreatorInterface& creator);
+const nvinfer1::PluginFieldCollection* fields_of(nvinfer1::IPluginCreatorInterface& creator);
 /// Fields as text and back; the collection points into the object.
 std::string fields_to_text(const nvinfer1::PluginFieldCollection& fields);
 class StoredFields {
  public:
   static Result<StoredFields> read(const std::string& text);
+  void add(std::string name, nvinfer1::PluginFieldType type, int32_t length, std::string bytes) {
+    fields_.push_back({std::move(name), type, length, std::move(bytes)});
+  }
   nvinfer1::PluginFieldCollection collection() const;
 
  private:

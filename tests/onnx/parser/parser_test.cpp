@@ -149,40 +149,6 @@ TEST_F(ParserTest, WhatCannotBeBoundIsRefused) {
   EXPECT_NE(log.text.find("9 axes"), std::string::npos) << log.text;
 }
 
-class Creator final : public nvinfer1::IPluginCreatorV3One {
- public:
-  nvinfer1::IPluginV3* createPlugin(const char*, const nvinfer1::PluginFieldCollection*,
-                                    nvinfer1::TensorRTPhase) noexcept override {
-    return nullptr;
-  }
-  const nvinfer1::PluginFieldCollection* getFieldNames() noexcept override { return &fields_; }
-  const char* getPluginName() const noexcept override { return "Frobnicate"; }
-  const char* getPluginVersion() const noexcept override { return "2"; }
-  const char* getPluginNamespace() const noexcept override { return ""; }
-
- private:
-  nvinfer1::PluginFieldCollection fields_{};
-};
-
-/// Plugins are found by type and version; that networks cannot hold them yet is what is said.
-TEST_F(ParserTest, PluginsAreLookedUp) {
-  Creator creator;
-  nvinfer1::IPluginRegistry& registry = builder->getPluginRegistry();
-  ASSERT_TRUE(registry.registerCreator(creator, ""));
-  ModelBuilder model;
-  model.input("x", {4}).output("y");
-  auto& node = model.node("Frobnicate", {"x"}, {"y"});
-  EXPECT_FALSE(parse(model)) << "version 1 is not registered";
-  EXPECT_NE(log.text.find("is not imported"), std::string::npos) << log.text;
-  auto* version = node.add_attribute();
-  version->set_name("plugin_version");
-  version->set_type(::onnx::AttributeProto::STRING);
-  version->set_s("2");
-  EXPECT_FALSE(parse(model));
-  EXPECT_NE(log.text.find("is registered"), std::string::npos) << log.text;
-  EXPECT_TRUE(registry.deregisterCreator(creator));
-}
-
 TEST_F(ParserTest, OperatorsCanBeAskedFor) {
   EXPECT_TRUE(parser->supportsOperator("Conv"));
   EXPECT_FALSE(parser->supportsOperator("Frobnicate"));
