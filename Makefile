@@ -7,6 +7,7 @@ MODEL ?= resnet50
 MODELS ?= build/models
 SHAPES ?= input:1x3x224x224
 SECONDS_EACH ?= 60
+SEED ?= 1
 
 .PHONY: help setup build test demo bench fuzz sanitize style format lint docs clean
 
@@ -31,7 +32,7 @@ bench: build  ## Compare with ONNX Runtime and OpenVINO in one run
 
 fuzz: build  ## Fuzz the parser and the plan loader for a minute each
 	@bash tools/setup.sh $(VENV) clang libclang-rt-dev
-	@bash tools/fuzz.sh $(abspath $(VENV)) $(SECONDS_EACH) $(BUILD)/bin/trtexec
+	@bash tools/fuzz.sh $(abspath $(VENV)) $(SECONDS_EACH) $(BUILD)/bin/trtexec $(SEED)
 
 sanitize:  ## Build and pass the tests with address and undefined-behaviour sanitizers, and threads with theirs
 	@bash tools/setup.sh $(VENV)

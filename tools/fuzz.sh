@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# fuzz.sh VENV SECONDS [PROGRAM]: builds the fuzz targets with clang and sanitizers and runs each for SECONDS. PROGRAM is
-# a trtexec that writes the plans to start from. Fails on a finding, which is left in build/fuzz/findings; without clang
-# it says so and succeeds.
+# fuzz.sh VENV SECONDS [PROGRAM [SEED]]: builds the fuzz targets with clang and sanitizers and runs each for SECONDS.
+# PROGRAM is a trtexec that writes the plans to start from. The same SEED (1 unless given) tries the same inputs in the
+# same order, so that a change is judged by what it changed; 0 takes another each time. Fails on a finding, which is left
+# in build/fuzz/findings; without clang it says so and succeeds.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=$1
 seconds=${2:-60}
 program=${3:-build/release/bin/trtexec}
+seed=${4:-1}
 
 if ! command -v clang++ >/dev/null; then
   echo "fuzz: clang++ is not installed, nothing was fuzzed"
@@ -23,10 +25,13 @@ fi
 corpus=build/fuzz/corpus
 mkdir -p "$corpus/parser" "$corpus/plan" build/fuzz/findings
 "$venv/bin/python" fuzz/make_corpus.py "$corpus/parser"
+# As imported, and with fused regions and packed weights.
 for model in "$corpus"/parser/*.onnx; do
-  plan="$corpus/plan/$(basename "$model" .onnx).plan"
-  [ -f "$plan" ] || "$program" --onnx="$model" --saveEngine="$plan" --skipInference --builderOptimizationLevel=0 \
-    >/dev/null 2>&1 || true
+  for level in 0 2; do
+    plan="$corpus/plan/$(basename "$model" .onnx).$level.plan"
+    [ -f "$plan" ] || "$program" --onnx="$model" --saveEngine="$plan" --skipInference --builderOptimizationLevel=$level \
+      >/dev/null 2>&1 || true
+  done
 done
 if ! ls "$corpus"/plan/*.plan >/dev/null 2>&1; then
   echo "fuzz: $program wrote no plan to start from"
@@ -37,7 +42,7 @@ export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 echo "fuzz: parser and plan for $seconds seconds"
 for target in parser plan; do
   build/fuzz/bin/fuzz_$target -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 \
-    -print_final_stats=1 -artifact_prefix=build/fuzz/findings/$target- "$corpus/$target" >build/fuzz/$target.log 2>&1 &
+    -seed="$seed" -print_final_stats=1 -artifact_prefix=build/fuzz/findings/$target- "$corpus/$target" >build/fuzz/$target.log 2>&1 &
   declare "${target}_process=$!"
 done
 status=0

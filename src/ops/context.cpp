@@ -24,7 +24,8 @@ std::string describe(const Node& node) {
   return fmt::format("node \"{}\" ({}({}))", node.name, node.op->name(), text);
 }
 
-/// Symbols that stand alone in the output types and come from none of the inputs.
+/// Symbols that stand alone in the output types and come from none of the inputs, in the order in
+/// which an inference made them: they are numbered.
 std::vector<std::string> own_symbols(const Node& node) {
   std::set<std::string> foreign;
   for (const Value* input : node.inputs()) {
@@ -44,6 +45,9 @@ std::vector<std::string> own_symbols(const Node& node) {
         own.push_back(*symbol);
     }
   }
+  std::sort(own.begin(), own.end(), [](const std::string& a, const std::string& b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+  });
   return own;
 }
 
@@ -54,7 +58,9 @@ InferContext::InferContext(Node& node, std::span<const Tensor* const> known)
 
 const Tensor* InferContext::constant(int index) const {
   if (index < static_cast<int>(known_.size()) && known_[index] != nullptr) return known_[index];
-  return has_input(index) ? node_.input(index)->constant() : nullptr;
+  const Tensor* tensor = has_input(index) ? node_.input(index)->constant() : nullptr;
+  // A plan may have left the contents out.
+  return tensor != nullptr && tensor->defined() ? tensor : nullptr;
 }
 
 std::optional<std::vector<Dim>> InferContext::elements(int index) const {

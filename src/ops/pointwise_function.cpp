@@ -21,6 +21,8 @@ std::optional<PointwiseFunction> pointwise_by_name(std::string_view name) {
   return std::nullopt;
 }
 
-int pointwise_count() { return static_cast<int>(std::size(kTable)); }
+int pointwise_count() {
+  return static_cast<int>(std::size(kTable));
+}
 
 }  // namespace tenon

@@ -9,6 +9,8 @@ namespace tenon {
 
 inline constexpr uint32_t kPlanMagic = 0x74727466;
 inline constexpr uint32_t kPlanFormat = 0;
+/// Of each tensor within the weights section, and of the section in memory.
+inline constexpr size_t kWeightAlignment = 64;
 
 /// Among the settings of a plan without weights.
 inline constexpr const char* kStrippedSetting = "stripped";

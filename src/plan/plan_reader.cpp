@@ -66,6 +66,8 @@ struct Weights {
     if (!description.stored()) return Tensor(type, extents, nullptr, nullptr);
     if (description.offset() > bytes.size() || size > bytes.size() - description.offset())
       return damaged("a tensor of {} bytes lies outside the weights", size);
+    if (description.offset() % kWeightAlignment != 0)
+      return damaged("a tensor is not aligned to {} bytes", kWeightAlignment);
     return Tensor(type, extents, bytes.data() + description.offset(), owner);
   }
 };
@@ -261,6 +263,38 @@ class GraphReader {
   const Weights& weights_;
 };
 
+void collect_values(const Graph& graph, std::vector<const Value*>& values) {
+  values.insert(values.end(), graph.inputs().begin(), graph.inputs().end());
+  for (const auto& node : graph.nodes()) {
+    values.insert(values.end(), node->outputs().begin(), node->outputs().end());
+    for (const auto& body : node->bodies) collect_values(*body, values);
+  }
+}
+
+/// Kernels rely on what shape inference says of a node, so a file must say the same.
+Status check_types(Graph& graph) {
+  std::vector<const Value*> values;
+  collect_values(graph, values);
+  std::vector<TensorType> stored;
+  for (const Value* value : values) stored.push_back(value->type);
+  if (const Status status = infer_graph(graph); !status.ok())
+    return damaged("{}", status.error().message);
+  for (size_t i = 0; i < values.size(); ++i)
+    if (!(values[i]->type == stored[i]))
+      return damaged("value '{}' is {}{}, not {}{}", values[i]->name, name_of(values[i]->type.type),
+                     to_string(values[i]->type.shape), name_of(stored[i].type),
+                     to_string(stored[i].shape));
+  return {};
+}
+
+Result<std::unique_ptr<Graph>> read_graph(const Weights& weights, const fb::Graph* source) {
+  TENON_ASSIGN(auto graph, GraphReader(weights).read(source, 0));
+  if (const Status status = verify(*graph); !status.ok())
+    return damaged("{}", status.error().message);
+  TENON_TRY(check_types(*graph));
+  return graph;
+}
+
 Profile read_profile(const fb::Profile& source) {
   Profile profile;
   for (flatbuffers::uoffset_t i = 0; source.ranges() != nullptr && i < source.ranges()->size();
@@ -285,6 +319,7 @@ Result<PlanHeader> read_header(std::span<const std::byte> bytes, bool mapped) {
   if (header.weights_offset > bytes.size() || header.weights_offset < kPlanPage ||
       header.description_size > header.weights_offset - kPlanPage)
     return damaged("its sections lie outside the file");
+  if (header.weights_offset % kPlanPage != 0) return damaged("its weights do not begin on a page");
   if (plan_checksum(bytes, mapped) != header.checksum)
     return damaged("its checksum does not match");
   return header;
@@ -314,7 +349,7 @@ Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const v
   const auto* source = flatbuffers::GetRoot<fb::Plan>(description);
 
   std::span<const std::byte> section = bytes.subspan(header.weights_offset);
-  if (owner == nullptr) {
+  if (owner == nullptr || reinterpret_cast<uintptr_t>(section.data()) % kWeightAlignment != 0) {
     Tensor copy(DataType::kUInt8, {static_cast<int64_t>(section.size())});
     if (!section.empty()) std::memcpy(copy.mutable_bytes(), section.data(), section.size());
     section = {copy.bytes(), section.size()};
@@ -335,11 +370,9 @@ Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const v
        source->profiles() != nullptr && i < source->profiles()->size(); ++i)
     plan.profiles.push_back(read_profile(*source->profiles()->Get(i)));
   plan.stripped = plan.settings.erase(kStrippedSetting) > 0;
-  TENON_ASSIGN(plan.graph, GraphReader(weights).read(source->graph(), 0));
-  if (const Status status = verify(*plan.graph); !status.ok())
-    return damaged("{}", status.error().message);
+  TENON_ASSIGN(plan.graph, read_graph(weights, source->graph()));
   if (source->network() != nullptr) {
-    TENON_ASSIGN(plan.network, GraphReader(weights).read(source->network(), 0));
+    TENON_ASSIGN(plan.network, read_graph(weights, source->network()));
   }
   return plan;
 }

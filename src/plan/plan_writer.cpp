@@ -18,8 +18,6 @@ namespace {
 using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
 
-constexpr size_t kWeightAlignment = 64;
-
 size_t round_up(size_t value, size_t to) {
   return (value + to - 1) / to * to;
 }

@@ -24,6 +24,8 @@ bool computes(const ConcreteGraph& graph, const Node& node) {
 }  // namespace
 
 Result<const void*> ConstantStore::find(const Tensor& tensor) {
+  if (!tensor.defined())
+    return user_error("the plan leaves out a constant that a kernel reads; build it again");
   if (backend_.device->unified()) return static_cast<const void*>(tensor.bytes());
   const std::lock_guard lock(mutex_);
   DeviceBuffer& copy = copies_[tensor.bytes()];

@@ -1,0 +1,87 @@
+// A plan is a file: what it says of values must be what shape inference says, and what kernels read
+// must be there.
+#include <gtest/gtest.h>
+
+#include "ops/ops.h"
+#include "ops/table.h"
+#include "plan/plan_file.h"
+#include "runtime/engine.h"
+
+namespace tenon {
+namespace {
+
+/// y = x + constant over [4], by the reference tactic.
+Plan sum_plan(Tensor constant) {
+  Plan plan;
+  plan.device = DeviceKind::kCpu;
+  plan.architecture = cpu_backend(1).device->properties().architecture;
+  plan.graph = std::make_unique<Graph>();
+  Value* x = plan.graph->add_input("x", {DataType::kFloat32, {4}});
+  Node* b = plan.graph->add_node(std::make_unique<Constant>(), {}, 1, "b");
+  b->as<Constant>()->value = std::move(constant);
+  b->output()->name = "b";
+  Node* sum = plan.graph->add_node(std::make_unique<Pointwise>(PointwiseFunction::k_add),
+                                   {x, b->output()}, 1, "sum");
+  sum->output()->name = "y";
+  sum->tactic = "cpu.reference";
+  plan.graph->add_output(sum->output());
+  EXPECT_TRUE(infer_graph(*plan.graph).ok());
+  plan.profiles = {{{"x", {{4}, {4}, {4}}}}};
+  return plan;
+}
+
+Tensor four() {
+  Tensor tensor(DataType::kFloat32, {4});
+  for (int i = 0; i < 4; ++i) tensor.set_from_double(i, i);
+  return tensor;
+}
+
+/// What reading the written plan says.
+std::string complaint(const Plan& plan) {
+  const auto bytes = write_plan(plan);
+  if (!bytes.ok()) return bytes.error().message;
+  const auto read = read_plan(*bytes, nullptr);
+  return read.ok() ? "" : read.error().message;
+}
+
+TEST(PlanTypes, AreThoseOfInference) {
+  EXPECT_EQ(complaint(sum_plan(four())), "");
+}
+
+TEST(PlanTypes, OtherExtentsAreRefused) {
+  const Plan plan = sum_plan(four());
+  plan.graph->outputs()[0]->type.shape = {8};
+  EXPECT_EQ(complaint(plan),
+            "the plan is damaged: value 'y' is f32[4], not f32[8]; build it again");
+}
+
+TEST(PlanTypes, OtherElementsAreRefused) {
+  const Plan plan = sum_plan(four());
+  plan.graph->outputs()[0]->type.type = DataType::kFloat16;
+  EXPECT_EQ(complaint(plan),
+            "the plan is damaged: value 'y' is f32[4], not f16[4]; build it again");
+}
+
+TEST(PlanTypes, OperandsThatDoNotFitAreRefused) {
+  const Plan plan = sum_plan(four());
+  plan.graph->inputs()[0]->type.shape = {3};
+  EXPECT_NE(complaint(plan).find("do not broadcast"), std::string::npos) << complaint(plan);
+}
+
+TEST(PlanTypes, ConstantsThatKernelsReadMustBeThere) {
+  const auto bytes = write_plan(sum_plan(Tensor(DataType::kFloat32, {4}, nullptr, nullptr)));
+  ASSERT_TRUE(bytes.ok()) << bytes.error().message;
+  auto plan = read_plan(*bytes, nullptr);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  const auto engine = Engine::create(std::move(*plan), cpu_backend(1));
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  const auto context = Context::create(*engine, 1);
+  ASSERT_TRUE(context.ok()) << context.error().message;
+  const Status status = (*context)->prepare();
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message.find("build it again"), std::string::npos)
+      << status.error().message;
+}
+
+}  // namespace
+}  // namespace tenon
