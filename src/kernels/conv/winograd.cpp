@@ -8,13 +8,16 @@
 namespace tenon::cpu {
 namespace {
 
-// The transformed input is shared by all tasks where there are few tiles, which alone would not
-// keep the threads busy, and where weights are too large to be read again for every few tiles.
+// Tasks are cut by channels too where there are few tiles, which alone would not keep the threads
+// busy, and where weights are too large to be read again for every few tiles.
 constexpr int64_t kSharedTiles = 64;
 constexpr int64_t kMostReread = int64_t{768} << 10;
 // As many channels as tiles: a task reads as much of weights as of transformed input.
 constexpr int64_t kChannelBlock = 64;
 constexpr int64_t kRowPadding = 16;
+// So many threads each transform all the tiles that they meet: lines that another core has written
+// cost more than computing them twice.
+constexpr int64_t kThreadsAlone = 2;
 
 int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
@@ -125,7 +128,7 @@ void WinogradConvolution<kTile>::choose_blocks() {
   tile_block_ = ceil_div(tiles, ceil_div(tiles, shared_ ? kSharedTiles : kernels_->max_rows));
   channel_block_ =
       std::min(kChannelBlock, ceil_div(shape_.filters, kernels_->panel) * kernels_->panel);
-  if (shared_ && shared_tasks() < problem_.threads) channel_block_ = kernels_->panel;
+  if (shared_ && blocks() * parts() < problem_.threads) channel_block_ = kernels_->panel;
 }
 
 template <int kTile>
@@ -135,13 +138,18 @@ int64_t WinogradConvolution<kTile>::row_stride() const {
 }
 
 template <int kTile>
-int64_t WinogradConvolution<kTile>::shared_tasks() const {
-  return ceil_div(shape_.tiles(), tile_block_) * ceil_div(shape_.filters, channel_block_);
+int64_t WinogradConvolution<kTile>::parts() const {
+  return shared_ ? ceil_div(shape_.filters, channel_block_) : 1;
+}
+
+template <int kTile>
+bool WinogradConvolution<kTile>::transforms_together() const {
+  return shared_ && problem_.threads > kThreadsAlone;
 }
 
 template <int kTile>
 size_t WinogradConvolution<kTile>::transformed_bytes() const {
-  const int64_t tiles = shared_ ? shape_.tiles() : tile_block_;
+  const int64_t tiles = transforms_together() ? shape_.tiles() : tile_block_;
   return align_up(kPoints * tiles * row_stride() * sizeof(float));
 }
 
@@ -149,12 +157,13 @@ template <int kTile>
 size_t WinogradConvolution<kTile>::worker_bytes() const {
   const size_t sums = align_up(kPoints * tile_block_ * channel_block_ * sizeof(float));
   const size_t tile = align_up(kTile * kTile * channel_block_ * sizeof(float));
-  return sums + tile + (shared_ ? 0 : transformed_bytes());
+  return sums + tile + (transforms_together() ? 0 : kAlignment + transformed_bytes());
 }
 
 template <int kTile>
 size_t WinogradConvolution<kTile>::scratch_bytes() const {
-  return worker_bytes() * problem_.threads + (shared_ ? transformed_bytes() : 0);
+  const size_t all = transforms_together() ? transformed_bytes() : 0;
+  return all + worker_bytes() * problem_.threads;
 }
 
 template <int kTile>
@@ -170,12 +179,23 @@ void WinogradConvolution<kTile>::transform(const ConvArguments& arguments, int64
                                 .tile_stride = row_stride()});
 }
 
+/// Products and output pixels of a block of tiles and a part of the channels.
 template <int kTile>
-void WinogradConvolution<kTile>::multiply(const ConvArguments& arguments, const float* transformed,
-                                          int64_t tiles_there, int64_t first, int64_t count,
-                                          int64_t channel, int64_t channels, float* scratch) const {
-  float* sums = scratch;
-  const int64_t row_tiles = ceil_div(count, kernels_->max_rows);
+void WinogradConvolution<kTile>::run_part(const ConvArguments& arguments, const Tiles& tiles,
+                                          int64_t part, float* sums) const {
+  const int64_t first = shared_ ? part * channel_block_ : 0;
+  const int64_t last = shared_ ? std::min(first + channel_block_, shape_.filters) : shape_.filters;
+  for (int64_t channel = first; channel < last; channel += channel_block_) {
+    const int64_t channels = std::min(channel_block_, last - channel);
+    multiply(tiles, channel, channels, sums);
+    finish(arguments, tiles, channel, channels, sums);
+  }
+}
+
+template <int kTile>
+void WinogradConvolution<kTile>::multiply(const Tiles& tiles, int64_t channel, int64_t channels,
+                                          float* sums) const {
+  const int64_t row_tiles = ceil_div(tiles.count, kernels_->max_rows);
   const int64_t panel_bytes = panel_stride(*kernels_, shape_.channels) * 4;
   for (int point = 0; point < kPoints; ++point) {
     for (int64_t c = 0; c < channels; c += kernels_->panel) {
@@ -186,22 +206,27 @@ void WinogradConvolution<kTile>::multiply(const ConvArguments& arguments, const 
                              ? b + panel_bytes
                              : b - c / kernels_->panel * panel_bytes + packed_each_;
       for (int64_t i = 0; i < row_tiles; ++i) {
-        const int64_t r = i * count / row_tiles;
+        const int64_t r = i * tiles.count / row_tiles;
         Tile tile;
-        tile.a = transformed + (point * tiles_there + r) * row_stride();
+        tile.a = tiles.transformed + (point * tiles.there + r) * row_stride();
         tile.a_stride = row_stride();
         tile.b = b;
         tile.k = shape_.channels;
         tile.prefetch_step = ceil_div(4 * kernels_->panel, row_tiles);
         tile.prefetch = next + i * tile.k * tile.prefetch_step;
-        tile.rows = static_cast<int>((i + 1) * count / row_tiles - r);
+        tile.rows = static_cast<int>((i + 1) * tiles.count / row_tiles - r);
         tile.columns = static_cast<int>(std::min<int64_t>(kernels_->panel, channels - c));
-        tile.output = sums + (point * count + r) * channel_block_ + c;
+        tile.output = sums + (point * tiles.count + r) * channel_block_ + c;
         tile.output_stride = channel_block_;
         kernels_->run(tile);
       }
     }
   }
+}
+
+template <int kTile>
+void WinogradConvolution<kTile>::finish(const ConvArguments& arguments, const Tiles& tiles,
+                                        int64_t channel, int64_t channels, float* sums) const {
   const bool all = registers_.rest == static_cast<int>(problem_.steps.size());
   const auto operand = [&](int step) {
     return step < 0 ? EpilogueOperand{} : arguments.operands[step];
@@ -210,10 +235,10 @@ void WinogradConvolution<kTile>::multiply(const ConvArguments& arguments, const 
   functions_->output[kTile / 4](
       {.shape = shape_,
        .sums = sums,
-       .point_stride = count * channel_block_,
+       .point_stride = tiles.count * channel_block_,
        .tile_stride = channel_block_,
-       .first = first,
-       .count = count,
+       .first = tiles.first,
+       .count = tiles.count,
        .channel = channel,
        .channels = channels,
        .bias = static_cast<const float*>(operand(registers_.bias).data),
@@ -231,43 +256,55 @@ void WinogradConvolution<kTile>::multiply(const ConvArguments& arguments, const 
 }
 
 template <int kTile>
-void WinogradConvolution<kTile>::run(const ConvArguments& arguments, ThreadPool& pool,
-                                     void* scratch) const {
+void WinogradConvolution<kTile>::run_together(const ConvArguments& arguments, ThreadPool& pool,
+                                              char* scratch) const {
   const int64_t tiles = shape_.tiles();
-  char* workers = static_cast<char*>(scratch);
-  const auto own = [&](int worker) {
-    return reinterpret_cast<float*>(workers + worker * worker_bytes());
-  };
-  const auto channels_from = [&](int64_t channel) {
-    return std::min(channel_block_, shape_.filters - channel);
-  };
-  if (shared_) {
-    float* all = reinterpret_cast<float*>(workers + worker_bytes() * problem_.threads);
-    pool.parallel_for(tiles, 1, [&](int64_t begin, int64_t end, int) {
-      transform(arguments, begin, end - begin, all + begin * row_stride(), tiles);
-    });
-    const int64_t blocks = ceil_div(tiles, tile_block_);
-    pool.parallel_for(shared_tasks(), 1, [&](int64_t begin, int64_t end, int worker) {
-      for (int64_t task = begin; task < end; ++task) {
-        const int64_t first = task % blocks * tile_block_, c = task / blocks * channel_block_;
-        multiply(arguments, all + first * row_stride(), tiles, first,
-                 std::min(tile_block_, tiles - first), c, channels_from(c), own(worker));
-      }
-    });
-    return;
-  }
-  const size_t after = align_up(kPoints * tile_block_ * channel_block_ * sizeof(float)) +
-                       align_up(kTile * kTile * channel_block_ * sizeof(float));
-  pool.parallel_for(ceil_div(tiles, tile_block_), 1, [&](int64_t begin, int64_t end, int worker) {
-    float* transformed = own(worker) + after / sizeof(float);
-    for (int64_t block = begin; block < end; ++block) {
-      const int64_t first = block * tile_block_;
-      const int64_t count = std::min(tile_block_, tiles - first);
-      transform(arguments, first, count, transformed, count);
-      for (int64_t c = 0; c < shape_.filters; c += channel_block_)
-        multiply(arguments, transformed, count, first, count, c, channels_from(c), own(worker));
+  float* all = reinterpret_cast<float*>(scratch + worker_bytes() * problem_.threads);
+  pool.parallel_for(tiles, 1, [&](int64_t begin, int64_t end, int) {
+    transform(arguments, begin, end - begin, all + begin * row_stride(), tiles);
+  });
+  pool.parallel_for(blocks() * parts(), 1, [&](int64_t begin, int64_t end, int worker) {
+    float* sums = reinterpret_cast<float*>(scratch + worker * worker_bytes());
+    // Tasks run over tiles fastest: neighbours share weights.
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t first = task % blocks() * tile_block_;
+      run_part(arguments,
+               {first, std::min(tile_block_, tiles - first), all + first * row_stride(), tiles},
+               task / blocks(), sums);
     }
   });
+}
+
+template <int kTile>
+void WinogradConvolution<kTile>::run_alone(const ConvArguments& arguments, ThreadPool& pool,
+                                           char* scratch) const {
+  // Each worker's memory: sums, one tile of pixels, which block's tiles it has, these.
+  const size_t tiles_at = worker_bytes() - transformed_bytes();
+  const auto own_block = [&](int worker) {
+    return reinterpret_cast<int64_t*>(scratch + worker * worker_bytes() + tiles_at - kAlignment);
+  };
+  for (int worker = 0; worker < problem_.threads; ++worker) *own_block(worker) = -1;
+  pool.parallel_for(blocks() * parts(), 1, [&](int64_t begin, int64_t end, int worker) {
+    char* memory = scratch + worker * worker_bytes();
+    float* transformed = reinterpret_cast<float*>(memory + tiles_at);
+    // Tasks run over channels fastest: neighbours share tiles.
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t block = task / parts(), first = block * tile_block_;
+      const int64_t count = std::min(tile_block_, shape_.tiles() - first);
+      if (*own_block(worker) != block) transform(arguments, first, count, transformed, count);
+      *own_block(worker) = block;
+      run_part(arguments, {first, count, transformed, count}, task % parts(),
+               reinterpret_cast<float*>(memory));
+    }
+  });
+}
+
+template <int kTile>
+void WinogradConvolution<kTile>::run(const ConvArguments& arguments, ThreadPool& pool,
+                                     void* scratch) const {
+  char* memory = static_cast<char*>(scratch);
+  transforms_together() ? run_together(arguments, pool, memory)
+                        : run_alone(arguments, pool, memory);
 }
 
 template class WinogradConvolution<2>;

@@ -77,17 +77,30 @@ class WinogradConvolution {
   void run(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const;
 
  private:
+  /// Tiles [first, first + count) with their transformed input, from point 0 on.
+  struct Tiles {
+    int64_t first, count;
+    const float* transformed;
+    int64_t there;  ///< tiles from one point to the next
+  };
+
   Status pack(const void* weights);
   void choose_blocks();
   int64_t row_stride() const;  // floats between tiles of transformed input
-  int64_t shared_tasks() const;
-  size_t transformed_bytes() const;  // of one block, or of all when shared
+  int64_t blocks() const { return (shape_.tiles() + tile_block_ - 1) / tile_block_; }
+  int64_t parts() const;             // tasks that share a block
+  bool transforms_together() const;  // before all products, or every thread for itself
+  size_t transformed_bytes() const;  // of one block, or of all when together
   size_t worker_bytes() const;
   void transform(const ConvArguments& arguments, int64_t first, int64_t count, float* to,
                  int64_t tiles) const;
-  void multiply(const ConvArguments& arguments, const float* transformed, int64_t tiles_there,
-                int64_t first, int64_t count, int64_t channel, int64_t channels,
-                float* scratch) const;
+  void run_together(const ConvArguments& arguments, ThreadPool& pool, char* scratch) const;
+  void run_alone(const ConvArguments& arguments, ThreadPool& pool, char* scratch) const;
+  void run_part(const ConvArguments& arguments, const Tiles& tiles, int64_t part,
+                float* sums) const;
+  void multiply(const Tiles& tiles, int64_t channel, int64_t channels, float* sums) const;
+  void finish(const ConvArguments& arguments, const Tiles& tiles, int64_t channel, int64_t channels,
+              float* sums) const;
 
   ConvProblem problem_;
   WinogradShape shape_;
@@ -97,7 +110,7 @@ class WinogradConvolution {
   RegisterEpilogue registers_;
   int64_t tile_block_ = 0;     // tiles of one task
   int64_t channel_block_ = 0;  // output channels between two output transforms
-  bool shared_ = false;  // all inputs are transformed first, then tasks are cut by channels too
+  bool shared_ = false;        // several tasks, cut by channels, meet the same tiles
   PackedWeights packed_;
   size_t packed_each_ = 0;  // bytes of one point's weights
 };
