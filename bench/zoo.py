@@ -52,6 +52,12 @@ def parse() -> argparse.Namespace:
 # ---- export ------------------------------------------------------------------------------------------------------
 
 
+def keep_where_single(norm, inputs) -> None:
+    """One value a channel has no statistics."""
+    if inputs[0].numel() == inputs[0].shape[1]:
+        norm.eval()
+
+
 def settle(net, inputs) -> None:
     """Gives normalizations the statistics of these inputs, and disturbs parameters that are constant."""
     import torch
@@ -64,9 +70,12 @@ def settle(net, inputs) -> None:
         for norm in batch_norms:
             norm.momentum = 1.0
             norm.train()
+            norm.register_forward_pre_hook(keep_where_single)
         if batch_norms:
             net(*inputs)
     net.eval()
+    for norm in batch_norms:
+        norm._forward_pre_hooks.clear()
 
 
 def widen(inputs, batch: int):

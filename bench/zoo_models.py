@@ -140,7 +140,7 @@ TIMM = {"deit_tiny_patch16_224": {}, "beit_base_patch16_224": {"depth": 4, "embe
         "ghostnet_100": {}, "efficientformer_l1": {}, "poolformer_s12": {}, "edgenext_xx_small": {},
         "xcit_nano_12_p16_224": {}, "nf_regnet_b0": {}, "hrnet_w18_small": {}, "repvgg_a0": {}, "tiny_vit_5m_224": {},
         "eva02_tiny_patch14_224": {}, "coat_tiny": {}, "mobilenetv4_conv_small": {}, "convnextv2_atto": {},
-        "resnest14d": {}, "cspdarknet53": {}, "eca_resnet33ts": {}, "volo_d1_224": {"layers": [1, 1, 2, 1]},
+        "resnest14d": {}, "cspdarknet53": {}, "eca_resnet33ts": {}, "volo_d1_224": {},
         "gcvit_xxtiny": {}, "efficientvit_b0": {}, "rexnet_100": {}, "pvt_v2_b0": {}, "davit_tiny": {},
         "repvit_m1": {}, "starnet_s1": {}, "visformer_tiny": {}, "tnt_s_patch16_224": {"depth": 4},
         "halonet26t": {}, "lambda_resnet26t": {}, "botnet26t_256": {}, "dla34": {}, "dpn68": {}, "res2net50_26w_4s": {},

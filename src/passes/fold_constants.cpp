@@ -63,8 +63,14 @@ void replace(Graph& graph, Value* old, Value* with) {
   graph.replace_uses(old, with);
 }
 
+/// Contents of constants are row-major: what reads a channels-last one gets it through a reformat.
+bool gives_channels_last(const Node& node) {
+  return node.is<Reformat>() && node.output()->type.layout == Layout::kChannelsLast;
+}
+
 bool fold_evaluated(Graph& graph, Node& node, const PassOptions& options) {
-  if (!operands_constant(node) || keeps_weights_small(node, options)) return false;
+  if (!operands_constant(node) || keeps_weights_small(node, options) || gives_channels_last(node))
+    return false;
   if (const int64_t bytes = result_bytes(node);
       bytes != INT64_MAX && bytes > kMaxGrowth + operand_bytes(node) && !converts(node))
     return false;

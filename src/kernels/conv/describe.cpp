@@ -47,7 +47,6 @@ void describe_axes(const O& op, const Extents& input, const Extents& weights, co
 
 Status describe_operands(const Problem& problem, const Operand& input, const Operand& weights,
                          ConvProblem& p) {
-  if (!weights.constant) return unsupported("the weights are not constant");
   for (const Operand* operand : {&input, &weights, &problem.output()})
     if (!element_type(operand->type)) return unsupported("a type is neither f32 nor bf16");
   if (weights.type != input.type) return unsupported("weights and input of two types");
@@ -88,6 +87,9 @@ Result<ConvDescription> describe_convolution(const Problem& problem) {
   p.input_channels = input.extents[1];
   p.output_channels = problem.output().extents[1];
   p.transposed = deconv != nullptr;
+  p.weights_change = weights.constant == nullptr;
+  if (p.weights_change && !weights.dense()) return unsupported("weights with gaps");
+  p.channels_last_weights = p.weights_change && weights.layout == Layout::kChannelsLast;
   p.groups = conv ? conv->groups : deconv->groups;
   p.threads = std::max(1, problem.threads);
   p.isa = cpu::isa_up_to(problem.isa_limit);
@@ -98,10 +100,28 @@ Result<ConvDescription> describe_convolution(const Problem& problem) {
   conv ? describe_axes(*conv, input.extents, weights.extents, output, p)
        : describe_axes(*deconv, input.extents, weights.extents, output, p);
   const int bias = region.anchor_inputs.size() > 2 ? region.anchor_inputs[2] : -1;
-  TENON_ASSIGN(d.steps, image_steps(problem, region, bias));
+  bool one_by_one = false;
+  TENON_ASSIGN(d.steps, image_steps(problem, region, bias, one_by_one));
+  if (one_by_one) std::swap(d.images, p.batch);
   p.steps = plain_steps(d.steps);
   if (p.steps.size() > kMaxConvSteps) return unsupported("an epilogue of {} steps", p.steps.size());
   return d;
+}
+
+void next_image(const ConvDescription& description, ConvArguments& arguments,
+                EpilogueOperand* operands) {
+  const ConvProblem& p = description.conv;
+  const int64_t pixel = p.channels_first_input ? p.input_channels : p.input_pixel_stride;
+  arguments.input = static_cast<const char*>(arguments.input) +
+                    volume(p.input) * pixel * element_size(p.input_type);
+  arguments.output = static_cast<char*>(arguments.output) +
+                     volume(p.output) * p.output_pixel_stride * element_size(p.output_type);
+  arguments.ahead = {};
+  for (size_t i = 0; i < description.steps.size(); ++i) {
+    const BoundStep& bound = description.steps[i];
+    operands[i].data = static_cast<const char*>(operands[i].data) +
+                       bound.image_stride * element_size(bound.step.operand_type);
+  }
 }
 
 }  // namespace tenon::cpu

@@ -11,8 +11,9 @@ namespace tenon::cpu {
 struct ConvDescription {
   ConvProblem conv;
   std::vector<BoundStep> steps;
-  int input = 0;    ///< problem input
-  int weights = 1;  ///< problem input, a constant
+  int input = 0;       ///< problem input
+  int weights = 1;     ///< problem input
+  int64_t images = 1;  ///< Runs of `conv`, one after the other.
 };
 
 Result<ConvDescription> describe_convolution(const Problem& problem);
@@ -20,6 +21,10 @@ Result<ConvDescription> describe_convolution(const Problem& problem);
 /// Fills in extents, kernel, strides, dilations and padding of a convolution of images.
 void describe_window(const Conv& conv, const Extents& input, const Extents& weights,
                      const Extents& output, ConvProblem& p);
+
+/// Moves the addresses of a run on to the next image.
+void next_image(const ConvDescription& description, ConvArguments& arguments,
+                EpilogueOperand* operands);
 
 /// Kernel of the tactic layer around DirectConvolution and its siblings.
 template <class Implementation>
@@ -30,9 +35,10 @@ class ConvKernel final : public Kernel {
 
   static Result<std::unique_ptr<Kernel>> create(const Problem& problem) {
     TENON_ASSIGN(ConvDescription description, describe_convolution(problem));
-    const Tensor& weights = *problem.input(description.weights).constant;
-    TENON_ASSIGN(Implementation implementation,
-                 Implementation::prepare(description.conv, weights.bytes()));
+    const Tensor* weights = problem.input(description.weights).constant;
+    TENON_ASSIGN(
+        Implementation implementation,
+        Implementation::prepare(description.conv, weights == nullptr ? nullptr : weights->bytes()));
     return std::unique_ptr<Kernel>(
         std::make_unique<ConvKernel>(std::move(implementation), std::move(description)));
   }
@@ -43,17 +49,25 @@ class ConvKernel final : public Kernel {
                             arguments.queue.pool->threads());
     EpilogueOperand operands[kMaxConvSteps];
     bind_operands(description_.steps, arguments, operands);
-    implementation_.run(
-        {arguments.inputs[description_.input], arguments.outputs[0], operands, arguments.ahead},
-        *arguments.queue.pool, arguments.workspace);
+    const ConvProblem& conv = description_.conv;
+    ConvArguments one{arguments.inputs[description_.input],
+                      conv.weights_change ? arguments.inputs[description_.weights] : nullptr,
+                      arguments.outputs[0], operands, arguments.ahead};
+    for (int64_t image = 0; image < description_.images; ++image) {
+      implementation_.run(one, *arguments.queue.pool, arguments.workspace);
+      if (image + 1 < description_.images) next_image(description_, one, operands);
+    }
     return {};
   }
   size_t workspace_bytes() const override { return implementation_.scratch_bytes(); }
   bool uses_input(int input) const override {
-    return input == description_.input || reads_input(description_.steps, input);
+    return input == description_.input || reads_input(description_.steps, input) ||
+           (input == description_.weights && description_.conv.weights_change);
   }
   std::span<const std::byte> packed() const override { return implementation_.packed(); }
-  bool packs_input(int input) const override { return input == description_.weights; }
+  bool packs_input(int input) const override {
+    return input == description_.weights && !description_.conv.weights_change;
+  }
   size_t fetch_capacity() const override { return implementation_.fetch_capacity(); }
 
  private:

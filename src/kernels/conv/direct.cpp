@@ -32,26 +32,29 @@ struct WeightMatrix {
   int64_t group;
   bool channels_outermost;  // k = (channel, tap), else (tap, channel)
 
-  float at(int64_t channel, const Spatial& tap, int64_t column) const {
-    const int64_t in_each = p.input_channels / p.groups, out_each = p.output_channels / p.groups;
-    const int64_t pair = p.transposed ? (group * in_each + channel) * out_each + column
-                                      : (group * out_each + column) * in_each + channel;
-    const int64_t spatial = (tap[0] * p.kernel[1] + tap[1]) * p.kernel[2] + tap[2];
-    const int64_t index = pair * volume(p.kernel) + spatial;
+  float at(int64_t index) const {
     if (p.weight_type == ElementType::f32) return static_cast<const float*>(weights)[index];
     return bf16_to_float(static_cast<const uint16_t*>(weights)[index]);
   }
 
-  std::vector<float> dense(const std::vector<Spatial>& taps) const {
+  void write(const std::vector<Spatial>& taps, float* matrix) const {
     const int64_t in_each = p.input_channels / p.groups, out_each = p.output_channels / p.groups;
-    const int64_t count = static_cast<int64_t>(taps.size());
-    std::vector<float> matrix(count * in_each * out_each);
-    for (int64_t t = 0; t < count; ++t)
+    const int64_t count = static_cast<int64_t>(taps.size()), each = volume(p.kernel);
+    // Strides of the weights' axes: first, second, and those of the kernel as one.
+    const int64_t second = p.transposed ? out_each : in_each;
+    const int64_t steps[] = {second * each, p.channels_last_weights ? 1 : each,
+                             p.channels_last_weights ? second : 1};
+    const int64_t first = group * (p.transposed ? in_each : out_each) * steps[0];
+    const int64_t channel_step = steps[p.transposed ? 0 : 1];
+    const int64_t column_step = steps[p.transposed ? 1 : 0];
+    for (int64_t t = 0; t < count; ++t) {
+      const int64_t spatial = (taps[t][0] * p.kernel[1] + taps[t][1]) * p.kernel[2] + taps[t][2];
       for (int64_t c = 0; c < in_each; ++c) {
-        const int64_t k = channels_outermost ? c * count + t : t * in_each + c;
-        for (int64_t n = 0; n < out_each; ++n) matrix[k * out_each + n] = at(c, taps[t], n);
+        float* row = matrix + (channels_outermost ? c * count + t : t * in_each + c) * out_each;
+        const int64_t from = first + spatial * steps[2] + c * channel_step;
+        for (int64_t n = 0; n < out_each; ++n) row[n] = at(from + n * column_step);
       }
-    return matrix;
+    }
   }
 };
 
@@ -189,31 +192,48 @@ void DirectConvolution::make_phases(const Microkernels& kernels) {
 }
 
 Status DirectConvolution::pack(const Microkernels& kernels, const void* weights) {
-  size_t bytes = 0;
+  kernels_ = &kernels;
   for (Phase& phase : phases_) {
     phase.gather.find_extent();
-    phase.packed_offset = bytes;
+    phase.packed_offset = packed_bytes_;
     phase.packed_each = align_up(tenon::cpu::packed_bytes(kernels, phase.plan.k, phase.plan.n));
-    bytes += phase.packed_each * problem_.groups;
+    packed_bytes_ += phase.packed_each * problem_.groups;
   }
-  TENON_ASSIGN(packed_, PackedWeights::make(bytes, problem_.packed, weights));
-  if (!packed_.filled())
-    for (size_t i = 0; i < phases_.size(); ++i) pack_phase(kernels, i, weights);
+  if (problem_.weights_change) return {};
+  TENON_ASSIGN(packed_, PackedWeights::make(packed_bytes_, problem_.packed, weights));
+  if (packed_.filled()) return {};
+  std::vector<float> dense(dense_bytes() / sizeof(float));
+  for (size_t i = 0; i < phases_.size(); ++i)
+    for (int64_t g = 0; g < problem_.groups; ++g)
+      pack_group(i, g, weights, dense.data(), static_cast<char*>(packed_.target()));
   return {};
 }
 
-void DirectConvolution::pack_phase(const Microkernels& kernels, size_t index, const void* weights) {
+size_t DirectConvolution::dense_bytes() const {
+  int64_t most = 0;
+  for (const Phase& phase : phases_) most = std::max(most, phase.plan.k * phase.plan.n);
+  return align_up(static_cast<size_t>(most) * sizeof(float));
+}
+
+void DirectConvolution::pack_group(size_t index, int64_t group, const void* weights, float* dense,
+                                   char* to) const {
   const Phase& phase = phases_[index];
   const int64_t n = phase.plan.n, k = phase.plan.k;
-  const std::vector<Spatial>& taps = taps_[index];
-  const int64_t panels = (n + kernels.panel - 1) / kernels.panel;
-  char* to = static_cast<char*>(packed_.target()) + phase.packed_offset;
-  for (int64_t g = 0; g < problem_.groups; ++g) {
-    const std::vector<float> matrix =
-        WeightMatrix{problem_, weights, g, problem_.channels_first_input}.dense(taps);
-    pack_panels(kernels, {matrix.data(), ElementType::f32, n, 1}, k, n, 0, panels,
-                to + g * phase.packed_each);
-  }
+  WeightMatrix{problem_, weights, group, problem_.channels_first_input}.write(taps_[index], dense);
+  pack_panels(*kernels_, {dense, ElementType::f32, n, 1}, k, n, 0,
+              (n + kernels_->panel - 1) / kernels_->panel,
+              to + phase.packed_offset + group * phase.packed_each);
+}
+
+/// `dense` has room for a matrix of each worker.
+void DirectConvolution::pack_all(const void* weights, ThreadPool& pool, char* dense,
+                                 char* to) const {
+  const auto count = static_cast<int64_t>(phases_.size()) * problem_.groups;
+  pool.parallel_for(count, 1, [&](int64_t begin, int64_t end, int worker) {
+    for (int64_t i = begin; i < end; ++i)
+      pack_group(static_cast<size_t>(i / problem_.groups), i % problem_.groups, weights,
+                 reinterpret_cast<float*>(dense + worker * dense_bytes()), to);
+  });
 }
 
 size_t DirectConvolution::scratch_bytes() const {
@@ -221,7 +241,8 @@ size_t DirectConvolution::scratch_bytes() const {
   for (const Phase& phase : phases_)
     most = std::max(most, align_up(phase.plan.worker_scratch_bytes()) * problem_.threads +
                               phase.plan.staged_bytes());
-  return most;
+  if (!problem_.weights_change) return most;
+  return packed_bytes_ + std::max(most, dense_bytes() * problem_.threads);
 }
 
 size_t DirectConvolution::fetch_capacity() const {
@@ -234,6 +255,13 @@ int64_t DirectConvolution::tasks(const Phase& phase) const {
 
 void DirectConvolution::run(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const {
   if (problem_.batch == 0) return;
+  const char* packed = packed_.at(0);
+  if (problem_.weights_change) {
+    char* to = static_cast<char*>(scratch);
+    scratch = to + packed_bytes_;
+    pack_all(arguments.weights, pool, static_cast<char*>(scratch), to);
+    packed = to;
+  }
   for (const Phase& phase : phases_) {
     const size_t worker_bytes = align_up(phase.plan.worker_scratch_bytes());
     char* staged = nullptr;
@@ -247,7 +275,7 @@ void DirectConvolution::run(const ConvArguments& arguments, ThreadPool& pool, vo
     }
     pool.parallel_for(tasks(phase), 1, [&](int64_t begin, int64_t end, int worker) {
       for (int64_t task = begin; task < end; ++task)
-        run_task(phase, arguments, staged, task,
+        run_task(phase, arguments, staged, packed, task,
                  static_cast<char*>(scratch) + worker * worker_bytes);
     });
   }
@@ -264,7 +292,8 @@ int64_t DirectConvolution::output_pixel(const Phase& phase, int64_t line) const 
 }
 
 void DirectConvolution::run_task(const Phase& phase, const ConvArguments& arguments,
-                                 const void* staged, int64_t task, void* scratch) const {
+                                 const void* staged, const char* packed, int64_t task,
+                                 void* scratch) const {
   const ProductPlan& plan = phase.plan;
   // Of several phases the first one does all the fetching.
   const bool fetches = &phase == phases_.data() && !arguments.ahead.empty();
@@ -308,7 +337,7 @@ void DirectConvolution::run_task(const Phase& phase, const ConvArguments& argume
       .a = staged != nullptr ? staged : input,
       .a_stride = staged != nullptr ? plan.staged_stride() : problem_.input_pixel_stride,
       .source = phase.direct || staged != nullptr ? nullptr : &source,
-      .b = packed_.at(phase.packed_offset + group * phase.packed_each),
+      .b = packed + phase.packed_offset + group * phase.packed_each,
       .output =
           static_cast<char*>(arguments.output) +
           (origin * problem_.output_pixel_stride + channel) * element_size(problem_.output_type),

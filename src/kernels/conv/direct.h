@@ -15,7 +15,7 @@ namespace tenon::cpu {
 class DirectConvolution {
  public:
   /// `weights` in ONNX order: output x input/groups x kernel, transposed: input x output/groups x
-  /// kernel.
+  /// kernel; null where they come with each run.
   static Result<DirectConvolution> prepare(const ConvProblem& problem, const void* weights);
 
   size_t scratch_bytes() const;
@@ -42,16 +42,20 @@ class DirectConvolution {
   void make_phases(const Microkernels& kernels);
   Gather base_gather(const Microkernels& kernels) const;
   Status pack(const Microkernels& kernels, const void* weights);
-  void pack_phase(const Microkernels& kernels, size_t index, const void* weights);
+  void pack_group(size_t index, int64_t group, const void* weights, float* dense, char* to) const;
+  void pack_all(const void* weights, ThreadPool& pool, char* dense, char* to) const;
+  size_t dense_bytes() const;  ///< of one group's weights as a matrix
   int64_t tasks(const Phase& phase) const;
   void run_task(const Phase& phase, const ConvArguments& arguments, const void* staged,
-                int64_t task, void* scratch) const;
+                const char* packed, int64_t task, void* scratch) const;
   int64_t output_pixel(const Phase& phase, int64_t line) const;
 
   ConvProblem problem_;
   GatherFunction gather_ = nullptr;
   std::vector<Phase> phases_;
+  const Microkernels* kernels_ = nullptr;
   PackedWeights packed_;
+  size_t packed_bytes_ = 0;
   std::vector<std::vector<Spatial>> taps_;  ///< of each phase, in the order of k
 };
 

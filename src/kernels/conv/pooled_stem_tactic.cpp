@@ -142,7 +142,7 @@ class PooledStemKernel final : public Kernel {
                             arguments.queue.pool->threads());
     cpu::EpilogueOperand operands[cpu::kMaxConvSteps];
     if (d_.bias >= 0) operands[0].data = bias_.data();
-    both_.run({arguments.inputs[d_.image], arguments.outputs[0], operands, {}},
+    both_.run({arguments.inputs[d_.image], nullptr, arguments.outputs[0], operands, {}},
               *arguments.queue.pool, arguments.workspace);
     return {};
   }

@@ -23,6 +23,8 @@ struct ConvProblem {
   Spatial kernel = {1, 1, 1}, stride = {1, 1, 1}, dilation = {1, 1, 1};
   Spatial pad = {0, 0, 0};  ///< before the first element; what is behind follows from the extents
   bool transposed = false;
+  bool weights_change = false;  ///< They come with each run: DirectConvolution alone takes them.
+  bool channels_last_weights = false;  ///< Their second axis is the innermost one.
 
   ElementType input_type = ElementType::f32;
   ElementType output_type = ElementType::f32;
@@ -45,6 +47,7 @@ struct ConvProblem {
 /// Addresses of one run.
 struct ConvArguments {
   const void* input = nullptr;
+  const void* weights = nullptr;  ///< Where they come with each run.
   void* output = nullptr;
   const EpilogueOperand* operands = nullptr;  ///< parallel to the problem's steps
   std::span<const std::byte> ahead;           ///< See tenon::LaunchArguments.

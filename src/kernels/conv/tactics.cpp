@@ -12,6 +12,7 @@ template <class Fits>
 Support supports_where(const Problem& problem, Fits fits, const char* otherwise) {
   const auto description = cpu::describe_convolution(problem);
   if (!description.ok()) return Support::no(description.error().message);
+  if (description->conv.weights_change) return Support::no("the weights are not constant");
   return fits(description->conv) ? Support{} : Support::no(otherwise);
 }
 
@@ -26,8 +27,8 @@ Support supports_winograd(const Problem& problem) {
 namespace conv_direct {
 
 Support supports(const Problem& problem) {
-  return supports_where(
-      problem, [](const cpu::ConvProblem&) { return true; }, "");
+  const auto description = cpu::describe_convolution(problem);
+  return description.ok() ? Support{} : Support::no(description.error().message);
 }
 std::vector<std::string> configs(const Problem& problem) {
   return single_config(problem);

@@ -85,37 +85,72 @@ Result<std::vector<BoundStep>> matrix_steps(const Problem& problem, const Anchor
   return steps;
 }
 
+namespace {
+
+/// One number a channel, alike in all images: for the channels of [1, C, 1, 1], [C, 1, 1] or a
+/// bias.
+bool is_per_channel(const Operand& operand, const Extents& output, bool own_bias) {
+  const int axis = operand.rank() - static_cast<int>(output.size()) + 1;
+  return operand.count() == output[1] &&
+         (own_bias || (axis >= 0 && operand.extents[axis] == output[1]));
+}
+
+/// Numbers of each image: [N, C, 1, 1], or [N, 1, 1, 1].
+bool is_per_image(const Operand& operand, const Extents& output) {
+  return operand.rank() == static_cast<int>(output.size()) && operand.extents[0] == output[0] &&
+         (operand.extents[1] == output[1] || operand.extents[1] == 1) &&
+         operand.count() == operand.extents[0] * operand.extents[1] && operand.dense();
+}
+
+/// One image for all: [1, C, H, W].
+bool is_one_image(const Operand& operand, const Extents& output) {
+  Extents image = output;
+  image[0] = 1;
+  return operand.extents == image;
+}
+
+Status bind_image_operand(const Operand& operand, const Extents& output, bool own_bias,
+                          BoundStep& bound, bool& one_by_one) {
+  const auto pixels = pixel_stride(operand);
+  if (operand.count() == 1) {
+    bound.step.operand = OperandKind::scalar;
+  } else if (is_per_channel(operand, output, own_bias)) {
+    if (!operand.dense()) return unsupported("numbers a channel that lie apart");
+    bound.step.operand = OperandKind::per_column;
+    copy_columns(bound, operand, output[1]);
+  } else if (is_per_image(operand, output)) {
+    bound.image_stride = operand.extents[1];
+    bound.step.operand = bound.image_stride == 1 ? OperandKind::scalar : OperandKind::per_column;
+    one_by_one = true;
+  } else if (pixels && (operand.extents == output || is_one_image(operand, output))) {
+    bound.step.operand = OperandKind::full;
+    bound.row_stride = *pixels;
+    if (operand.extents == output)
+      bound.image_stride = *pixels * operand.count() / (output[0] * output[1]);
+    else
+      one_by_one = true;
+  } else {
+    return unsupported(
+        "an operand that is neither one number a channel nor a channels-last "
+        "image like the output");
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<std::vector<BoundStep>> image_steps(const Problem& problem, const AnchoredRegion& region,
-                                           int bias) {
-  const Extents& output = problem.output().extents;
-  const int64_t channels = output[1];
+                                           int bias, bool& one_by_one) {
   std::vector<RegionStep> all;
   if (bias >= 0) all.push_back({PointwiseFunction::k_add, 0, 0, bias, false});
   all.insert(all.end(), region.steps.begin(), region.steps.end());
   std::vector<BoundStep> steps;
+  one_by_one = false;
   for (size_t i = 0; i < all.size(); ++i) {
     TENON_ASSIGN(BoundStep bound, begin_step(problem, all[i]));
-    if (all[i].operand >= 0) {
-      const Operand& operand = problem.input(all[i].operand);
-      const bool own_bias = bias >= 0 && i == 0;
-      const int from_last = operand.rank() - static_cast<int>(output.size()) + 1;
-      const bool along_channels =
-          own_bias || (from_last >= 0 && operand.extents[from_last] == channels);
-      if (operand.count() == 1) {
-        bound.step.operand = OperandKind::scalar;
-      } else if (operand.count() == channels && along_channels) {
-        if (!operand.dense()) return unsupported("numbers a channel that lie apart");
-        bound.step.operand = OperandKind::per_column;
-        copy_columns(bound, operand, channels);
-      } else if (operand.extents == output && pixel_stride(operand)) {
-        bound.step.operand = OperandKind::full;
-        bound.row_stride = *pixel_stride(operand);
-      } else {
-        return unsupported(
-            "an operand that is neither one number a channel nor a channels-last "
-            "image like the output");
-      }
-    }
+    if (all[i].operand >= 0)
+      TENON_TRY(bind_image_operand(problem.input(all[i].operand), problem.output().extents,
+                                   bias >= 0 && i == 0, bound, one_by_one));
     steps.push_back(std::move(bound));
   }
   return steps;

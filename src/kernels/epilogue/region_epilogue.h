@@ -13,6 +13,7 @@ struct BoundStep {
   EpilogueStep step;
   int input = -1;                      ///< problem input, or -1
   int64_t row_stride = 0;              ///< of a `full` operand
+  int64_t image_stride = 0;            ///< from one image to the next, where images run one by one
   std::vector<int64_t> outer_strides;  ///< matmul: over the output's axes before the last two
   std::vector<float> copy;             ///< contents when they are constant and one number a column
 };
@@ -21,9 +22,11 @@ struct BoundStep {
 Result<std::vector<BoundStep>> matrix_steps(const Problem& problem, const AnchoredRegion& region);
 
 /// Steps behind a convolution with a channels-last output: rows are pixels, columns are channels.
-/// The convolution's own bias (problem input `bias`, or -1) comes first.
+/// The convolution's own bias (problem input `bias`, or -1) comes first. `one_by_one` is set where
+/// an operand is another for each image, or the same image for all: then the steps are those of one
+/// image.
 Result<std::vector<BoundStep>> image_steps(const Problem& problem, const AnchoredRegion& region,
-                                           int bias);
+                                           int bias, bool& one_by_one);
 
 /// f32 or bf16.
 std::optional<ElementType> element_type(DataType type);
