@@ -41,7 +41,7 @@ void pack_depthwise(const ConvProblem& p, const void* weights, float* to) {
 
 bool DepthwiseConvolution::fits(const ConvProblem& p) {
   return !p.transposed && !p.channels_first_input && p.groups == p.input_channels &&
-         p.groups == p.output_channels && p.kernel[0] * p.kernel[1] <= kMaxDepthwiseRows;
+         p.output_channels % p.groups == 0 && p.kernel[0] * p.kernel[1] <= kMaxDepthwiseRows;
 }
 
 Result<DepthwiseConvolution> DepthwiseConvolution::prepare(const ConvProblem& problem,
@@ -56,6 +56,9 @@ Result<DepthwiseConvolution> DepthwiseConvolution::prepare(const ConvProblem& pr
   ConvProblem& p = conv.problem_;
   if (p.input_pixel_stride == 0) p.input_pixel_stride = p.input_channels;
   if (p.output_pixel_stride == 0) p.output_pixel_stride = p.output_channels;
+  conv.repeats_ = p.output_channels / p.groups;
+  conv.from_pixel_stride_ = p.input_pixel_stride;
+  if (conv.repeats_ > 1) p.groups = p.input_channels = p.input_pixel_stride = p.output_channels;
   const Isa isa = capped_isa(p.isa);
   conv.kernel_ = depthwise_function(isa);
   conv.finish_ = finish_function(isa);
@@ -75,12 +78,50 @@ size_t DepthwiseConvolution::line_bytes() const {
   return align_up(problem_.output[2] * padded_channels_ * sizeof(float));
 }
 
+size_t DepthwiseConvolution::repeated_bytes() const {
+  if (repeats_ == 1) return 0;
+  const ConvProblem& p = problem_;
+  return align_up(p.batch * volume(p.input) * p.input_pixel_stride * element_size(p.input_type));
+}
+
 size_t DepthwiseConvolution::scratch_bytes() const {
-  return line_bytes() * problem_.threads;
+  return line_bytes() * problem_.threads + repeated_bytes();
+}
+
+/// Each channel as often as it has outputs.
+template <class T>
+void DepthwiseConvolution::repeat_channels(const T* from, T* to, ThreadPool& pool) const {
+  const ConvProblem& p = problem_;
+  const int64_t channels = p.input_channels / repeats_;
+  constexpr int64_t kGrain = 64;
+  pool.parallel_for(p.batch * volume(p.input), kGrain, [&](int64_t begin, int64_t end, int) {
+    for (int64_t pixel = begin; pixel < end; ++pixel) {
+      const T* x = from + pixel * from_pixel_stride_;
+      T* y = to + pixel * p.input_pixel_stride;
+      for (int64_t c = 0; c < channels; ++c) y = std::fill_n(y, repeats_, x[c]);
+    }
+  });
 }
 
 void DepthwiseConvolution::run(const ConvArguments& arguments, ThreadPool& pool,
                                void* scratch) const {
+  if (repeats_ > 1) {
+    void* repeated = static_cast<char*>(scratch) + line_bytes() * problem_.threads;
+    if (problem_.input_type == ElementType::f32)
+      repeat_channels(static_cast<const float*>(arguments.input), static_cast<float*>(repeated),
+                      pool);
+    else
+      repeat_channels(static_cast<const uint16_t*>(arguments.input),
+                      static_cast<uint16_t*>(repeated), pool);
+    ConvArguments inner = arguments;
+    inner.input = repeated;
+    return run_lines(inner, pool, scratch);
+  }
+  run_lines(arguments, pool, scratch);
+}
+
+void DepthwiseConvolution::run_lines(const ConvArguments& arguments, ThreadPool& pool,
+                                     void* scratch) const {
   const int64_t lines = problem_.batch * problem_.output[0] * problem_.output[1];
   pool.parallel_for(lines, 1, [&](int64_t begin, int64_t end, int worker) {
     char* own = static_cast<char*>(scratch) + worker * line_bytes();

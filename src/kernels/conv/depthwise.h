@@ -42,8 +42,8 @@ int64_t padded_depthwise_channels(int64_t channels);
 size_t packed_depthwise_bytes(const ConvProblem& problem);
 void pack_depthwise(const ConvProblem& problem, const void* weights, float* to);
 
-/// Convolution of every channel by itself: groups, input channels and output channels are the same
-/// number.
+/// Convolution of every channel by itself: as many groups as input channels. Where a channel gives
+/// several outputs, it is repeated first.
 class DepthwiseConvolution {
  public:
   static bool fits(const ConvProblem& problem);
@@ -56,10 +56,15 @@ class DepthwiseConvolution {
   void run(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const;
 
  private:
+  template <class T>
+  void repeat_channels(const T* from, T* to, ThreadPool& pool) const;
+  void run_lines(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const;
+  size_t repeated_bytes() const;
   void run_line(const ConvArguments& arguments, int64_t index, float* scratch) const;
   size_t line_bytes() const;
 
-  ConvProblem problem_;
+  ConvProblem problem_;  ///< Of the repeated channels.
+  int64_t repeats_ = 1, from_pixel_stride_ = 0;
   DepthwiseFunction kernel_ = nullptr;
   FinishFunction finish_ = nullptr;
   RegisterEpilogue registers_;

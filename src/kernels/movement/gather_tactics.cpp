@@ -177,25 +177,45 @@ Result<Description> describe(const Problem& problem) {
   return d;
 }
 
-float combined(ScatterReduction reduction, float x, float update) {
-  switch (reduction) {
-    case ScatterReduction::kAdd:
-      return x + update;
-    case ScatterReduction::kMul:
-      return x * update;
-    case ScatterReduction::kMax:
-      return x > update || x != x ? x : update;
-    case ScatterReduction::kMin:
-      return x < update || x != x ? x : update;
-    default:
-      return update;
+struct Replace {
+  template <class T>
+  static T combined(T, T update) {
+    return update;
+  }
+};
+struct Add {
+  static float combined(float x, float update) { return x + update; }
+};
+struct Multiply {
+  static float combined(float x, float update) { return x * update; }
+};
+struct Larger {
+  static float combined(float x, float update) { return x > update || x != x ? x : update; }
+};
+struct Smaller {
+  static float combined(float x, float update) { return x < update || x != x ? x : update; }
+};
+
+template <class How, class T>
+void combine_row(const cpu::IndexedCopy::Row& row, const T* from, const int64_t* offsets, T* to) {
+  if (row.offset == 0 && row.plain == 1 && row.indexed == 1) {
+    to += *offsets;
+    for (int64_t i = 0; i < row.count; ++i) to[i] = How::combined(to[i], from[i]);
+    return;
+  }
+  for (int64_t i = 0; i < row.count; ++i) {
+    T& place = to[i * row.indexed + offsets[i * row.offset]];
+    place = How::combined(place, from[i * row.plain]);
   }
 }
 
-template <class T>
-void store_all(const cpu::IndexedCopy& copy, const int64_t* offsets, const void* updates, void* y) {
-  copy.places(offsets, [&](int64_t from, int64_t to) {
-    static_cast<T*>(y)[to] = static_cast<const T*>(updates)[from];
+template <class How, class T>
+void combine_all(const cpu::IndexedCopy& copy, const int64_t* offsets, const void* updates,
+                 void* y) {
+  const cpu::IndexedCopy::Row row = copy.row();
+  copy.run_rows(offsets, [&](int64_t plain, int64_t indexed, const int64_t* own) {
+    combine_row<How>(row, static_cast<const T*>(updates) + plain, own,
+                     static_cast<T*>(y) + indexed);
   });
 }
 
@@ -229,23 +249,27 @@ class ScatterKernel final : public Kernel {
  private:
   void update(const int64_t* offsets, const void* updates, void* y) const {
     const cpu::IndexedCopy& copy = description_.copy;
-    if (description_.reduction != ScatterReduction::kNone) {
-      auto* result = static_cast<float*>(y);
-      const auto* from = static_cast<const float*>(updates);
-      copy.places(offsets, [&](int64_t plain, int64_t to) {
-        result[to] = combined(description_.reduction, result[to], from[plain]);
-      });
-      return;
+    switch (description_.reduction) {
+      case ScatterReduction::kAdd:
+        return combine_all<Add, float>(copy, offsets, updates, y);
+      case ScatterReduction::kMul:
+        return combine_all<Multiply, float>(copy, offsets, updates, y);
+      case ScatterReduction::kMax:
+        return combine_all<Larger, float>(copy, offsets, updates, y);
+      case ScatterReduction::kMin:
+        return combine_all<Smaller, float>(copy, offsets, updates, y);
+      case ScatterReduction::kNone:
+        break;
     }
     switch (copy.bytes) {
       case 1:
-        return store_all<uint8_t>(copy, offsets, updates, y);
+        return combine_all<Replace, uint8_t>(copy, offsets, updates, y);
       case 2:
-        return store_all<uint16_t>(copy, offsets, updates, y);
+        return combine_all<Replace, uint16_t>(copy, offsets, updates, y);
       case 4:
-        return store_all<uint32_t>(copy, offsets, updates, y);
+        return combine_all<Replace, uint32_t>(copy, offsets, updates, y);
       default:
-        return store_all<uint64_t>(copy, offsets, updates, y);
+        return combine_all<Replace, uint64_t>(copy, offsets, updates, y);
     }
   }
 

@@ -12,10 +12,11 @@ namespace {
 /// Bytes that are worth a task of their own.
 constexpr int64_t kTaskBytes = 32768;
 
-/// The last axis of a gather.
-struct Row {
-  int64_t count, plain, indexed, offset;  ///< Strides.
-};
+using Row = IndexedCopy::Row;
+
+std::vector<int64_t> head(const std::vector<int64_t>& all) {
+  return {all.begin(), all.end() - 1};
+}
 
 template <class T>
 void gather_row(const Row& row, const T* from, const int64_t* offsets, T* to) {
@@ -30,12 +31,9 @@ void gather_row(const Row& row, const T* from, const int64_t* offsets, T* to) {
 template <class T>
 void gather_rows(const IndexedCopy& copy, const std::vector<int64_t>& offset_strides, const T* from,
                  const int64_t* offsets, T* to, ThreadPool& pool) {
-  const auto head = [](const std::vector<int64_t>& all) {
-    return std::vector<int64_t>(all.begin(), all.end() - 1);
-  };
   const std::vector<int64_t> extents = head(copy.extents), plain = head(copy.plain),
                              indexed = head(copy.indexed), offset = head(offset_strides);
-  const Row row{copy.extents.back(), copy.plain.back(), copy.indexed.back(), offset_strides.back()};
+  const Row row = copy.row();
   int64_t count = 1;
   for (const int64_t extent : extents) count *= extent;
   const int64_t row_bytes = row.count * static_cast<int64_t>(sizeof(T));
@@ -141,13 +139,19 @@ void IndexedCopy::gather(const void* source, const int64_t* offsets, void* desti
   }
 }
 
-void IndexedCopy::places(const int64_t* offsets,
-                         FunctionRef<void(int64_t plain, int64_t indexed)> visit) const {
-  const std::vector<int64_t> strides = offset_strides();
+IndexedCopy::Row IndexedCopy::row() const {
+  return {extents.back(), plain.back(), indexed.back(), offset_strides().back()};
+}
+
+void IndexedCopy::run_rows(
+    const int64_t* offsets,
+    FunctionRef<void(int64_t plain, int64_t indexed, const int64_t* offsets)> visit) const {
+  const std::vector<int64_t> outer = head(extents), plain_head = head(plain),
+                             indexed_head = head(indexed), offset_head = head(offset_strides());
   int64_t count = 1;
-  for (const int64_t extent : extents) count *= extent;
-  Odometer<3> at(extents, {&plain, &indexed, &strides}, 0);
-  for (int64_t i = 0; i < count; ++i, at.next()) visit(at.at[0], at.at[1] + offsets[at.at[2]]);
+  for (const int64_t extent : outer) count *= extent;
+  Odometer<3> at(outer, {&plain_head, &indexed_head, &offset_head}, 0);
+  for (int64_t i = 0; i < count; ++i, at.next()) visit(at.at[0], at.at[1], offsets + at.at[2]);
 }
 
 }  // namespace tenon::cpu

@@ -33,10 +33,15 @@ struct IndexedCopy {
   /// destination[plain] = source[indexed + offset].
   void gather(const void* source, const int64_t* offsets, void* destination,
               ThreadPool& pool) const;
-  /// Every element's place on either side, in a fixed order on this thread: for scatters, where
-  /// several may meet in one place.
-  void places(const int64_t* offsets,
-              FunctionRef<void(int64_t plain, int64_t indexed)> visit) const;
+  /// The last axis, one row of which run_rows() tells the start of.
+  struct Row {
+    int64_t count, plain, indexed, offset;  ///< Strides.
+  };
+  Row row() const;
+  /// Every row, in a fixed order on this thread: for scatters, where several may meet in one place.
+  void run_rows(
+      const int64_t* offsets,
+      FunctionRef<void(int64_t plain, int64_t indexed, const int64_t* offsets)> visit) const;
 
  private:
   std::vector<int64_t> offset_strides() const;
