@@ -43,7 +43,8 @@ Status ExpandedDepthwise::check(const ConvProblem& e, const ConvProblem& d) {
   if (e.kernel != ones || e.stride != ones || e.pad != Spatial{} || e.groups != 1 ||
       e.input != e.output || e.channels_first_input)
     return unsupported("the first convolution is not 1x1 over a channels-last image");
-  if (!DepthwiseConvolution::fits(d) || d.input[0] != 1 || d.kernel[0] != 1 || d.pad[2] < 0)
+  if (!DepthwiseConvolution::fits(d) || d.output_channels != d.groups || d.input[0] != 1 ||
+      d.kernel[0] != 1 || d.pad[2] < 0)
     return unsupported("the second convolution is not depthwise over images");
   if (!stays_in_registers(e) || !stays_in_registers(d))
     return unsupported("an epilogue of more than a bias and an activation");
