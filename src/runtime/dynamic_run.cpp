@@ -109,10 +109,11 @@ struct DynamicRunner::Run {
       TENON_ASSIGN(kernel, make_kernel(runner.backend_, node, problem));
     }
     std::vector<void*> pointers;
-    for (const Value* value : node.inputs()) {
+    for (size_t i = 0; i < node.inputs().size(); ++i) {
       pointers.push_back(nullptr);
-      if (value == nullptr) continue;
-      TENON_ASSIGN(pointers.back(), address(value));
+      // A constant that the kernel has packed need not be there.
+      if (node.inputs()[i] == nullptr || !kernel->uses_input(static_cast<int>(i))) continue;
+      TENON_ASSIGN(pointers.back(), address(node.inputs()[i]));
     }
     for (const Value* value : node.outputs()) {
       TENON_ASSIGN(void* output, address(value));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <thread>
 
 #include "ops/ops.h"
@@ -40,9 +41,31 @@ std::unique_ptr<Graph> small_graph() {
   return graph;
 }
 
-Result<std::shared_ptr<Engine>> small_engine() {
+/// The sums of the places where relu(x * w) is not zero: how many there are shows while it runs.
+std::unique_ptr<Graph> data_dependent_graph() {
+  auto graph = std::make_unique<Graph>();
+  graph->symbol_ranges.emplace("rows", Range{1, kMostRows});
+  Value* x = graph->add_input("x", {DataType::kFloat32, {Dim::symbol("rows"), Dim(kWidth)}});
+  Value* w = graph->add_constant(numbers({kWidth, kWidth}, 0.1), "w");
+  Node* product = graph->add_node(std::make_unique<MatMul>(), {x, w}, 1, "product");
+  Node* relu = graph->add_node(std::make_unique<Pointwise>(PointwiseFunction::k_relu),
+                               {product->output()}, 1, "relu");
+  Node* places = graph->add_node(std::make_unique<NonZero>(), {relu->output()}, 1, "places");
+  auto cast = std::make_unique<Cast>();
+  cast->to = DataType::kFloat32;
+  Node* floats = graph->add_node(std::move(cast), {places->output()}, 1, "floats");
+  auto sum = std::make_unique<Reduce>();
+  sum->function = ReduceFunction::kSum;
+  sum->axes = {1};
+  Node* last = graph->add_node(std::move(sum), {floats->output()}, 1, "sum");
+  last->output()->name = "y";
+  graph->add_output(last->output());
+  return graph;
+}
+
+Result<std::shared_ptr<Engine>> engine_of(std::unique_ptr<Graph> graph) {
   CompileRequest request;
-  request.graph = small_graph();
+  request.graph = std::move(graph);
   request.profiles = {{{"x", {{1, kWidth}, {2, kWidth}, {kMostRows, kWidth}}}}};
   request.backend = cpu_backend(2);
   request.select.threads = 2;
@@ -55,10 +78,14 @@ Result<std::shared_ptr<Engine>> small_engine() {
   return Engine::create(std::move(loaded), cpu_backend(2));
 }
 
-Result<Tensor> run(Context& context, const Tensor& x) {
+Result<std::shared_ptr<Engine>> small_engine() {
+  return engine_of(small_graph());
+}
+
+Result<Tensor> run(Context& context, const Tensor& x, Extents result = {}) {
   TENON_TRY(context.set_input_shape("x", x.extents()));
   TENON_TRY(context.set_address("x", const_cast<std::byte*>(x.bytes())));
-  Tensor y(DataType::kFloat32, x.extents());
+  Tensor y(DataType::kFloat32, result.empty() ? x.extents() : std::move(result));
   TENON_TRY(context.set_address("y", y.mutable_bytes()));
   TENON_TRY(context.enqueue());
   return y;
@@ -90,6 +117,28 @@ TEST(Contexts, RunAtTheSameTime) {
   for (int thread = 0; thread < kThreads; ++thread) threads.emplace_back(work, thread);
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
+}
+
+TEST(Contexts, DataDependentShapesDoNotNeedWeightsThatWerePacked) {
+  const auto engine = engine_of(data_dependent_graph());
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  const auto context = Context::create(*engine, 2);
+  ASSERT_TRUE(context.ok()) << context.error().message;
+  const Tensor x = numbers({3, kWidth}, 0.3), w = numbers({kWidth, kWidth}, 0.1);
+  double rows = 0, columns = 0;
+  for (int64_t i = 0; i < 3; ++i)
+    for (int64_t j = 0; j < kWidth; ++j) {
+      double sum = 0;
+      for (int64_t k = 0; k < kWidth; ++k)
+        sum += x.as_double(i * kWidth + k) * w.as_double(k * kWidth + j);
+      ASSERT_GT(std::abs(sum), 1e-4) << "too near zero to tell its sign";
+      rows += sum > 0 ? static_cast<double>(i) : 0;
+      columns += sum > 0 ? static_cast<double>(j) : 0;
+    }
+  const auto y = run(**context, x, {2, 1});
+  ASSERT_TRUE(y.ok()) << y.error().message;
+  EXPECT_EQ(y->as_double(0), rows);
+  EXPECT_EQ(y->as_double(1), columns);
 }
 
 TEST(Contexts, ShapesOutsideTheProfileAreRefused) {
