@@ -37,7 +37,8 @@ struct GpuDescription {
   int32_t multiprocessors;
   int64_t memoryBytes;
   int64_t sharedMemoryPerBlock;
-  char text[1024];  ///< All that builds depend on, for setBuildDeviceDescription().
+  char others[128];  ///< Versions of libraries that no kernel needs.
+  char text[1024];   ///< All that builds depend on, for setBuildDeviceDescription().
 };
 
 /// A GPU. Functions that make something give null, the others false, when they fail; the reason

@@ -212,11 +212,13 @@ size_t ContextHandle::getPersistentCacheLimit() const noexcept {
 }
 bool ContextHandle::setNvtxVerbosity(ProfilingVerbosity verbosity) noexcept {
   nvtx_verbosity_ = verbosity;
+  context_->set_ranges(verbosity != ProfilingVerbosity::kNONE);
   return true;
 }
 ProfilingVerbosity ContextHandle::getNvtxVerbosity() const noexcept {
   return nvtx_verbosity_;
 }
+/// Plans use no auxiliary streams (getNbAuxStreams() is 0), so that all given are left alone.
 void ContextHandle::setAuxStreams(cudaStream_t*, int32_t) noexcept {}
 bool ContextHandle::setDebugListener(IDebugListener* listener) noexcept {
   debug_.set_listener(listener);

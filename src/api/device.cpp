@@ -20,14 +20,19 @@ namespace {
 /// IGpu over the device of a backend; owns what it made until destroy().
 class Gpu final : public IGpu {
  public:
-  Gpu(std::shared_ptr<Device> device, nvinfer1::ILogger& logger)
-      : device_(std::move(device)), streams_(*device_->streams()), reporter_(&logger) {}
+  Gpu(const Backend& backend, nvinfer1::ILogger& logger)
+      : device_(backend.device),
+        other_libraries_(backend.other_libraries),
+        streams_(*device_->streams()),
+        reporter_(&logger) {}
 
   GpuDescription describe() const noexcept override {
     const DeviceProperties& properties = device_->properties();
     GpuDescription text{};
     std::strncpy(text.name, properties.name.c_str(), sizeof text.name - 1);
     std::strncpy(text.libraries, properties.libraries.c_str(), sizeof text.libraries - 1);
+    if (other_libraries_ != nullptr)
+      std::strncpy(text.others, other_libraries_().c_str(), sizeof text.others - 1);
     text.computeCapability = properties.compute_capability;
     text.multiprocessors = properties.compute_units;
     text.memoryBytes = static_cast<int64_t>(properties.memory_bytes);
@@ -98,6 +103,7 @@ class Gpu final : public IGpu {
   }
 
   std::shared_ptr<Device> device_;
+  const std::string& (*other_libraries_)();
   Streams& streams_;
   network::Reporter reporter_;
   std::mutex mutex_;
@@ -140,7 +146,7 @@ TENON_EXPORT bool setGraphReplay(nvinfer1::IExecutionContext& context, bool repl
 
 TENON_EXPORT IGpu* openGpu(int32_t device, nvinfer1::ILogger& logger) noexcept {
   auto backend = cuda_backend(std::max(device, -1));
-  if (backend.ok()) return new Gpu(backend->device, logger);
+  if (backend.ok()) return new Gpu(*backend, logger);
   network::Reporter(&logger).report(backend.error());
   return nullptr;
 }

@@ -37,6 +37,11 @@ class Streams {
   /// cannot be recorded (waits for the device, say); the stream is usable afterwards.
   virtual Result<DeviceHandle> capture(void* stream, const std::function<Status()>& work) = 0;
   virtual Status launch_graph(void* graph, void* stream) = 0;
+
+  /// A range that profilers show (NVTX), on the calling thread, up to pop_range(). Costs next to
+  /// nothing where none listens.
+  virtual void push_range(const char* /*name*/) {}
+  virtual void pop_range() {}
 };
 
 }  // namespace tenon

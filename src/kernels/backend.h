@@ -15,6 +15,8 @@ namespace tenon {
 struct Backend {
   std::shared_ptr<Device> device;
   std::span<const Tactic> tactics;
+  /// Versions of libraries that no kernel needs, for people; null on the CPU.
+  const std::string& (*other_libraries)() = nullptr;
   /// What is missing of the device's libraries, and what to try: one sentence each.
   std::vector<std::string> notes = {};
   bool allow_tf32 = false;  ///< Matrix units may round f32 operands to tf32.
@@ -38,8 +40,9 @@ Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& 
 /// The processor; `threads` 0 means all that the process may use.
 Backend cpu_backend(int threads = 0);
 
-/// A GPU (-1: the calling thread's current one, or the first), by libtenon_cuda, which lies beside this library and stays open. Fails, with the reason,
-/// where there is no GPU, no driver or no libtenon_cuda.
+/// A GPU (-1: the calling thread's current one, or the first), by libtenon_cuda, which lies beside
+/// this library and stays open. Fails, with the reason, where there is no GPU, no driver or no
+/// libtenon_cuda.
 Result<Backend> cuda_backend(int ordinal = -1);
 /// A GPU that is not there (device/described_device.h): for plans that are built by a timing cache.
 Result<Backend> described_cuda_backend(const DeviceProperties& properties);

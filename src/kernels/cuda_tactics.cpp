@@ -5,6 +5,7 @@
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/cudnn.h"
 #include "device/cuda/nvrtc.h"
+#include "device/cuda/other_libraries.h"
 #include "device/described_device.h"
 #include "kernels/open_cuda.h"
 
@@ -51,7 +52,7 @@ Result<Backend> open(int ordinal, const DeviceProperties* described, const char*
   if (described != nullptr)
     return Backend{std::make_shared<DescribedDevice>(*described), cuda_tactics()};
   TENON_ASSIGN(std::shared_ptr<Device> device, cuda::CudaDevice::open(ordinal));
-  Backend backend{std::move(device), cuda_tactics()};
+  Backend backend{std::move(device), cuda_tactics(), cuda::other_libraries};
   add_note(cuda::load_cudnn(), backend);
   add_note(cuda::load_cublaslt(), backend);
   add_note(cuda::load_nvrtc(), backend);

@@ -243,7 +243,8 @@ Status Context::run_static(Queue queue) {
 
 Status Context::run_program(Queue queue) {
   void* arena = given_arena_ != nullptr ? given_arena_ : arena_.get();
-  return program_->run(engine_->backend(), inputs_, outputs_, arena, queue, pointers_, times_);
+  return program_->run(engine_->backend(), inputs_, outputs_, arena, queue, pointers_, times_,
+                       ranges_);
 }
 
 Status Context::run_dynamic(Queue queue) {

@@ -109,6 +109,8 @@ class Context {
   Status enqueue(void* stream = nullptr);
   /// Times of the steps of coming runs; null stops it.
   void set_step_times(StepTimes* times) { times_ = times; }
+  /// Profilers of a GPU see each layer's launches under its name.
+  void set_ranges(bool ranges) { ranges_ = ranges; }
 
  private:
   explicit Context(std::shared_ptr<Engine> engine);
@@ -139,6 +141,7 @@ class Context {
   std::unique_ptr<GraphReplay> replay_;  ///< Null: not wanted.
   std::vector<void*> pointers_;
   StepTimes* times_ = nullptr;
+  bool ranges_ = true;
 };
 
 }  // namespace tenon

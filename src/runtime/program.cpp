@@ -352,12 +352,17 @@ Status Program::run_group(Device& device, size_t first, const Bases& bases,
 
 Status Program::run(const Backend& backend, std::span<void* const> inputs,
                     std::span<void* const> outputs, void* arena, Queue queue,
-                    std::vector<void*>& pointers, StepTimes* times) const {
+                    std::vector<void*>& pointers, StepTimes* times, bool ranges) const {
   const Bases bases{inputs, outputs, arena};
+  Streams* streams = ranges ? backend.device->streams() : nullptr;
   StepTimer timer(*backend.device, queue, times);
   TENON_TRY(timer.begin());
-  for (size_t i = 0; i < steps_.size(); i = steps_[i].group_end)
-    TENON_TRY(run_group(*backend.device, i, bases, pointers, queue, timer));
+  for (size_t i = 0; i < steps_.size(); i = steps_[i].group_end) {
+    if (streams != nullptr) streams->push_range(steps_[i].node->name.c_str());
+    Status status = run_group(*backend.device, i, bases, pointers, queue, timer);
+    if (streams != nullptr) streams->pop_range();
+    TENON_TRY(std::move(status));
+  }
   return timer.report();
 }
 

@@ -59,8 +59,10 @@ class Program {
   /// Addresses of inputs and outputs in the graph's order, and an arena of arena_bytes().
   /// `pointers` is scratch that the caller keeps between runs. `times` may be null; with it
   /// the call returns when the run has ended.
+  /// With `ranges` profilers of a GPU see each layer's launches under its name.
   Status run(const Backend& backend, std::span<void* const> inputs, std::span<void* const> outputs,
-             void* arena, Queue queue, std::vector<void*>& pointers, StepTimes* times) const;
+             void* arena, Queue queue, std::vector<void*>& pointers, StepTimes* times,
+             bool ranges = false) const;
 
  private:
   /// An address: a base (arena, an input, an output, a constant) and bytes from it.

@@ -131,6 +131,7 @@ void print_gpu_information(Console& console, const GpuDescription& gpu, int32_t 
   console.info("Device Global Memory: {} MiB", gpu.memoryBytes >> 20);
   console.info("Shared Memory per SM: {} KiB", gpu.sharedMemoryPerBlock >> 10);
   console.info("Libraries: {}", gpu.libraries);
+  console.info("Other libraries: {}", gpu.others);
   console.info("");
 }
 

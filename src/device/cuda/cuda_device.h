@@ -47,6 +47,8 @@ class CudaDevice final : public Device, public Streams {
   Result<bool> is_capturing(void* stream) override;
   Result<DeviceHandle> capture(void* stream, const std::function<Status()>& work) override;
   Status launch_graph(void* graph, void* stream) override;
+  void push_range(const char* name) override;
+  void pop_range() override;
 
   /// Compiled (or found in the disk cache) and loaded, once for equal code. Several threads may
   /// compile at the same time.

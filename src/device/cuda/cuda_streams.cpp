@@ -2,6 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#define TENON_HAVE_NVTX 1
+#endif
+
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/driver.h"
 
@@ -100,6 +105,18 @@ Status CudaDevice::launch_graph(void* graph, void* stream) {
   TENON_DRIVER(cuGraphLaunch, static_cast<CUgraphExec>(graph), as_stream(stream));
   return {};
 }
+
+#ifdef TENON_HAVE_NVTX
+void CudaDevice::push_range(const char* name) {
+  nvtxRangePushA(name);
+}
+void CudaDevice::pop_range() {
+  nvtxRangePop();
+}
+#else
+void CudaDevice::push_range(const char*) {}
+void CudaDevice::pop_range() {}
+#endif
 
 Result<double> CudaDevice::time_once(Queue queue, const std::function<Status()>& work) {
   TENON_ASSIGN(const DeviceHandle start, make_event(true, false));

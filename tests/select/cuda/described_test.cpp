@@ -1,0 +1,115 @@
+// Plans for a GPU that is not there, from its description and a timing cache.
+#include <gtest/gtest.h>
+
+#include "device/described_device.h"
+#include "ir/text.h"
+#include "kernels/tactic.h"
+#include "ops/ops.h"
+#include "ops/structure.h"
+#include "plan/plan_file.h"
+#include "select/compile.h"
+#include "select/problem_key.h"
+
+namespace tenon {
+namespace {
+
+/// As `tenon exec --exportDevice` writes it on an H200.
+constexpr char kH200[] =
+    "name = NVIDIA H200\n"
+    "architecture = sm_90\n"
+    "libraries = driver 13.0, nvrtc 13.0, cublasLt 130100, cudnn 9.19.0\n"
+    "compute_units = 132\n"
+    "compute_capability = 90\n"
+    "memory_bytes = 150109880320\n"
+    "shared_memory_per_block = 232448\n"
+    "native_bf16 = 1\n"
+    "native_fp16 = 1\n";
+
+constexpr char kNetwork[] =
+    "graph \"\" (%0 \"x\": f32[8,64]) {"
+    " %1 = softmax(%0){axes = [1]} : f32[8,64]"
+    " %2 = transpose(%1){permutation = [1,0]} : f32[64,8]"
+    " %3 = matmul(%0,%2) : f32[8,8]"
+    " return %3}";
+
+Backend described() {
+  auto properties = parse_description(kH200);
+  EXPECT_TRUE(properties.ok()) << properties.error().message;
+  return {std::make_shared<DescribedDevice>(*properties), cuda_tactics()};
+}
+
+Result<Plan> build(TimingCache& cache, int level = 3) {
+  auto graph = parse_graph(kNetwork);
+  if (!graph.ok()) return Error(graph.error());
+  CompileRequest request;
+  request.graph = std::move(*graph);
+  request.backend = described();
+  request.select.level = level;
+  NullLogger logger;
+  return compile(std::move(request), cache, logger);
+}
+
+const Node* product_of(const Plan& plan) {
+  for (const auto& node : plan.graph->nodes())
+    if (node->is<MatMul>() || node->is<Fused>()) return node.get();
+  return nullptr;
+}
+
+/// The key that the product of a plan has on this device.
+std::string product_key(const Plan& plan, const Backend& backend) {
+  const auto concrete = ConcreteGraph::create(*plan.graph, {});
+  EXPECT_TRUE(concrete.ok());
+  const Node* product = product_of(plan);
+  EXPECT_NE(product, nullptr);
+  return problem_key(concrete->problem(*product, backend, 1));
+}
+
+TEST(Description, SurvivesItsText) {
+  const auto properties = parse_description(kH200);
+  ASSERT_TRUE(properties.ok());
+  EXPECT_EQ(properties->kind, DeviceKind::kCuda);
+  EXPECT_EQ(properties->compute_capability, 90);
+  EXPECT_EQ(description_of(*properties), kH200);
+  EXPECT_FALSE(parse_description("name = a GPU\n").ok());
+  EXPECT_FALSE(parse_description(std::string(kH200).replace(0, 4, "xxxx")).ok());
+}
+
+TEST(DescribedGpu, PlansAreTheSameTwice) {
+  TimingCache first, second;
+  const auto a = build(first, 0), b = build(second, 0);
+  ASSERT_TRUE(a.ok()) << a.error().message;
+  ASSERT_TRUE(b.ok()) << b.error().message;
+  EXPECT_EQ(*write_plan(*a), *write_plan(*b));
+}
+
+TEST(DescribedGpu, TheCacheDecidesAlsoForLibraries) {
+  TimingCache none;
+  const auto preferred = build(none, 0);
+  ASSERT_TRUE(preferred.ok()) << preferred.error().message;
+  const Backend backend = described();
+  const std::string key = product_key(*preferred, backend);
+  const Tactic *library = backend.find("cuda.gemm.lt"), *own = backend.find("cuda.gemm.tile");
+  ASSERT_NE(library, nullptr);
+  ASSERT_NE(own, nullptr);
+  TimingCache cache;
+  cache.insert(timing_key(key, *library, "algo=66,tile=20"), 0.004);
+  cache.insert(timing_key(key, *library, "algo=21,tile=18"), 0.002);
+  cache.insert(timing_key(key, *own, own->configs(Problem{}).front()), 0.003);
+  const auto plan = build(cache);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(product_of(*plan)->tactic, "cuda.gemm.lt{algo=21,tile=18}");
+  const auto again = build(cache);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(*write_plan(*plan), *write_plan(*again));
+}
+
+TEST(DescribedGpu, NothingRunsOnIt) {
+  const Backend backend = described();
+  const auto memory = backend.device->allocate(16);
+  ASSERT_FALSE(memory.ok());
+  EXPECT_NE(memory.error().message.find("NVIDIA H200 is described, not present"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace tenon
