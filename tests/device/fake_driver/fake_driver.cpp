@@ -143,6 +143,9 @@ FAKE(cuModuleLoadData, (CUmodule * module, const void*), UNLESS_FAILING(make(mod
 FAKE(cuModuleUnload, (CUmodule module), destroy(module);)
 FAKE(cuModuleGetFunction, (CUfunction * function, CUmodule module, const char*),
      *function = reinterpret_cast<CUfunction>(module);)
+FAKE(cuModuleGetGlobal, (CUdeviceptr * address, size_t* bytes, CUmodule module, const char*),
+     *address = reinterpret_cast<CUdeviceptr>(module);
+     if (bytes != nullptr) * bytes = 16;)
 FAKE(cuFuncSetAttribute, (CUfunction, CUfunction_attribute, int))
 FAKE(cuFuncGetAttribute, (int* value, CUfunction_attribute, CUfunction), *value = 0;)
 FAKE(cuLaunchKernelEx, (const CUlaunchConfig*, CUfunction, void**, void**))
