@@ -36,8 +36,8 @@ struct Problem {
   const Node* node = nullptr;
   std::vector<Operand> inputs, outputs;
   Device* device = nullptr;
-  int threads = 1;          ///< CPU: threads a kernel may use.
-  int isa_limit = 255;      ///< CPU: no better instruction set than this of device/cpu/isa.h.
+  int threads = 1;      ///< CPU: threads a kernel may use.
+  int isa_limit = 255;  ///< CPU: no better instruction set than this of device/cpu/isa.h.
   /// What Kernel::packed() of an earlier kernel of the same tactic, configuration and node gave on
   /// such a device; empty: not known. Constants whose contents were left out for it are present but
   /// not defined().
@@ -58,6 +58,11 @@ struct Support {
   bool yes = true;
   std::string reason;
   static Support no(std::string why) { return {false, std::move(why)}; }
+  /// Yes where a Result or a Status is ok, else no for its error's reason.
+  template <class Outcome>
+  static Support of(const Outcome& outcome) {
+    return outcome.ok() ? Support{} : no(outcome.error().message);
+  }
   explicit operator bool() const { return yes; }
 };
 
@@ -91,8 +96,8 @@ class Kernel {
   virtual bool packs_input(int) const { return false; }
   /// Its first launch on a stream waits for the one ahead by itself, so that it may start earlier.
   virtual bool waits_for_previous() const { return false; }
-  /// What is launched behind this kernel on the same stream waits_for_previous(): its start need not
-  /// wait for this kernel's end. Before the first run().
+  /// What is launched behind this kernel on the same stream waits_for_previous(): its start need
+  /// not wait for this kernel's end. Before the first run().
   virtual Status let_next_start() { return {}; }
   /// Bytes of constants that it keeps in memory of its own, for reports.
   virtual size_t owned_bytes() const { return 0; }

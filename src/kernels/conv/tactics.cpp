@@ -11,7 +11,7 @@ namespace {
 template <class Fits>
 Support supports_where(const Problem& problem, Fits fits, const char* otherwise) {
   const auto description = cpu::describe_convolution(problem);
-  if (!description.ok()) return Support::no(description.error().message);
+  if (!description.ok()) return Support::of(description);
   if (description->conv.weights_change) return Support::no("the weights are not constant");
   return fits(description->conv) ? Support{} : Support::no(otherwise);
 }

@@ -205,15 +205,14 @@ void propose(const Library& library, const Product& product, bool transposes, bo
 
 Support supports(const Problem& problem) {
   const auto product = describe_product(problem);
-  if (!product.ok()) return Support::no(product.error().message);
+  if (!product.ok()) return Support::of(product);
   if (launches(*product) > kMaxLaunches) return Support::no("batch axes without a common stride");
   const auto region = anchored_region(problem);
   if (product->taken_steps < region->steps.size()) {
     const Status tail = Tail::supports(problem, *region, product->taken_steps);
-    if (!tail.ok()) return Support::no(tail.error().message);
+    if (!tail.ok()) return Support::of(tail);
   }
-  const auto api = cuda::load_cublaslt();
-  return api.ok() ? Support{} : Support::no(api.error().message);
+  return Support::of(cuda::load_cublaslt());
 }
 
 std::vector<std::string> configs(const Problem& problem) {

@@ -104,9 +104,9 @@ class AttentionKernel final : public Kernel {
 
 Support supports(const Problem& problem) {
   const auto attention = describe_attention(problem);
-  if (!attention.ok()) return Support::no(attention.error().message);
+  if (!attention.ok()) return Support::of(attention);
   const auto api = cuda::load_cudnn();
-  if (!api.ok()) return Support::no(api.error().message);
+  if (!api.ok()) return Support::of(api);
   if (problem.device != nullptr && problem.device->properties().compute_capability < 80)
     return Support::no("cuDNN's attention needs compute capability 8.0");
   return {};

@@ -158,8 +158,7 @@ class GemmKernel final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  const auto description = describe(problem);
-  return description.ok() ? Support{} : Support::no(description.error().message);
+  return Support::of(describe(problem));
 }
 
 std::vector<std::string> configs(const Problem& problem) {

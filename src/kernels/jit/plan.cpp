@@ -13,8 +13,7 @@ int multiprocessors(const Problem& problem) {
 Support jit_support(const Problem& problem, JitPlanner planner) {
   for (const Operand& output : problem.outputs)
     if (output.count() == 0) return Support::no("an empty tensor");
-  const auto plan = planner(problem, "");
-  return plan.ok() ? Support() : Support::no(plan.error().message);
+  return Support::of(planner(problem, ""));
 }
 
 Status set_source(JitLaunch& launch, const KernelCode& code,

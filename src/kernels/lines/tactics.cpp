@@ -86,10 +86,6 @@ std::unique_ptr<Kernel> make_line_kernel(cpu::LineProblem problem, size_t scratc
   return std::make_unique<LineKernel<F>>(std::move(problem), scratch, f);
 }
 
-Support as_support(const Result<cpu::LineProblem>& p) {
-  return p.ok() ? Support{} : Support::no(p.error().message);
-}
-
 }  // namespace
 
 namespace lines_largest {
@@ -107,7 +103,7 @@ Result<cpu::LineProblem> described(const Problem& problem) {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  return as_support(described(problem));
+  return Support::of(described(problem));
 }
 std::vector<std::string> configs(const Problem& problem) {
   return single_config(problem);
@@ -141,7 +137,7 @@ Result<cpu::LineProblem> described(const Problem& problem) {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  return as_support(described(problem));
+  return Support::of(described(problem));
 }
 std::vector<std::string> configs(const Problem& problem) {
   return single_config(problem);
@@ -175,7 +171,7 @@ Result<cpu::LineProblem> described(const Problem& problem) {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  return as_support(described(problem));
+  return Support::of(described(problem));
 }
 std::vector<std::string> configs(const Problem& problem) {
   return single_config(problem);

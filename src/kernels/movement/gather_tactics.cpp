@@ -138,8 +138,7 @@ class GatherKernel final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  const auto copy = describe(problem);
-  return copy.ok() ? Support{} : Support::no(copy.error().message);
+  return Support::of(describe(problem));
 }
 
 std::vector<std::string> configs(const Problem& problem) {
@@ -282,8 +281,7 @@ class ScatterKernel final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  const auto d = describe(problem);
-  return d.ok() ? Support{} : Support::no(d.error().message);
+  return Support::of(describe(problem));
 }
 
 std::vector<std::string> configs(const Problem& problem) {

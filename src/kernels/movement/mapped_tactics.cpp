@@ -93,8 +93,7 @@ class MappedKernel final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  const auto copy = describe(problem);
-  return copy.ok() ? Support{} : Support::no(copy.error().message);
+  return Support::of(describe(problem));
 }
 
 std::vector<std::string> configs(const Problem& problem) {
@@ -157,8 +156,7 @@ class BlockKernel final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  const auto copy = describe(problem);
-  return copy.ok() ? Support{} : Support::no(copy.error().message);
+  return Support::of(describe(problem));
 }
 
 std::vector<std::string> configs(const Problem& problem) {

@@ -76,8 +76,7 @@ Support supports(const Problem& problem) {
     return Support::no("not a movement of data");
   for (const Operand& output : problem.outputs)
     if (output.count() == 0) return Support::no("an empty result");
-  const auto parts = parts_of(problem);
-  return parts.ok() ? Support() : Support::no(parts.error().message);
+  return Support::of(parts_of(problem));
 }
 
 std::vector<std::string> configs(const Problem& problem) {

@@ -57,7 +57,7 @@ Support supports(const Problem& problem) {
   const auto* op = problem.node->as<tenon::Plugin>();
   if (op == nullptr) return Support::no("no plugin");
   if (const Status found = plugin::Instance::find_creator(identity_of(*op)); !found.ok())
-    return Support::no(found.error().message);
+    return Support::of(found);
   for (const auto* operands : {&problem.inputs, &problem.outputs})
     for (const Operand& operand : *operands)
       if (operand.present && !is_linear(operand))

@@ -66,7 +66,7 @@ class PointwiseKernel final : public Kernel {
 Support supports(const Problem& problem) {
   if (!is_pointwise_region(*problem.node)) return Support::no("not pointwise");
   const auto program = make_pointwise_program(*problem.node);
-  if (!program.ok()) return Support::no(program.error().message);
+  if (!program.ok()) return Support::of(program);
   for (const Operand& output : problem.outputs) {
     if (!is_register_type(output.type))
       return Support::no("a result that is neither f32, bf16 nor bool");

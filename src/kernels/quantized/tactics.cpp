@@ -54,10 +54,6 @@ struct Weights {
   }
 };
 
-Support support_of(const Result<cpu::ByteDescription>& description) {
-  return description.ok() ? Support{} : Support::no(description.error().message);
-}
-
 Result<std::unique_ptr<Kernel>> make(const Problem& problem, cpu::ByteDescription d) {
   const Tensor& tensor = *problem.input(d.weights).constant;
   Weights weights{tensor, d.problem.window(), d.problem.input_channels, d.problem.output_channels};
@@ -79,7 +75,7 @@ Result<std::unique_ptr<Kernel>> make(const Problem& problem, cpu::ByteDescriptio
 namespace quantized_conv {
 
 Support supports(const Problem& problem) {
-  return support_of(cpu::describe_byte_convolution(problem));
+  return Support::of(cpu::describe_byte_convolution(problem));
 }
 std::vector<std::string> configs(const Problem& problem) {
   return single_config(problem);
@@ -94,7 +90,7 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
 namespace quantized_matmul {
 
 Support supports(const Problem& problem) {
-  return support_of(cpu::describe_byte_matmul(problem));
+  return Support::of(cpu::describe_byte_matmul(problem));
 }
 std::vector<std::string> configs(const Problem& problem) {
   return single_config(problem);

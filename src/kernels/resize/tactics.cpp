@@ -115,8 +115,7 @@ class ResizeKernel final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  const auto p = describe(problem);
-  return p.ok() ? Support{} : Support::no(p.error().message);
+  return Support::of(describe(problem));
 }
 
 std::vector<std::string> configs(const Problem& problem) {

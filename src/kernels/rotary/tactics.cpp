@@ -136,8 +136,7 @@ class RotaryKernel final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  const auto d = describe(problem);
-  return d.ok() ? Support{} : Support::no(d.error().message);
+  return Support::of(describe(problem));
 }
 
 std::vector<std::string> configs(const Problem& problem) {

@@ -86,7 +86,7 @@ class GroupRows final : public Kernel {
 
 Support supports(const Problem& problem) {
   const auto region = anchored_region(problem);
-  if (!region.ok()) return Support::no(region.error().message);
+  if (!region.ok()) return Support::of(region);
   const auto* op = region->anchor->as<Normalization>();
   if (op == nullptr || op->norm == NormKind::kLayer || op->norm == NormKind::kRms)
     return Support::no("not an instance or group normalization");

@@ -119,7 +119,7 @@ class RowNormalization final : public Kernel {
 
 Support supports(const Problem& problem) {
   const auto region = anchored_region(problem);
-  if (!region.ok()) return Support::no(region.error().message);
+  if (!region.ok()) return Support::of(region);
   const auto* op = region->anchor->as<Normalization>();
   if (op == nullptr || !over_rows(*op)) return Support::no("not a layer or RMS normalization");
   if (const Support common = check_common(problem, *region, *op); !common) return common;
@@ -243,7 +243,7 @@ class ImageNormalization final : public Kernel {
 
 Support supports(const Problem& problem) {
   const auto region = anchored_region(problem);
-  if (!region.ok()) return Support::no(region.error().message);
+  if (!region.ok()) return Support::of(region);
   const auto* op = region->anchor->as<Normalization>();
   if (op == nullptr || over_rows(*op)) return Support::no("not an instance or group normalization");
   if (const Support common = check_common(problem, *region, *op); !common) return common;

@@ -203,8 +203,7 @@ class StridedReducer final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  const auto d = describe(problem);
-  return d.ok() ? Support{} : Support::no(d.error().message);
+  return Support::of(describe(problem));
 }
 
 std::vector<std::string> configs(const Problem& problem) {

@@ -98,8 +98,7 @@ class StridedSoftmax final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  const auto d = describe(problem);
-  return d.ok() ? Support{} : Support::no(d.error().message);
+  return Support::of(describe(problem));
 }
 
 std::vector<std::string> configs(const Problem& problem) {

@@ -111,8 +111,7 @@ class LrnKernel final : public Kernel {
 namespace grid_sample_points {
 
 Support supports(const Problem& problem) {
-  const auto p = describe_sampling(problem);
-  return p.ok() ? Support{} : Support::no(p.error().message);
+  return Support::of(describe_sampling(problem));
 }
 std::vector<std::string> configs(const Problem& problem) {
   return single_config(problem);
@@ -127,8 +126,7 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
 namespace lrn_channels {
 
 Support supports(const Problem& problem) {
-  const auto p = describe_lrn(problem);
-  return p.ok() ? Support{} : Support::no(p.error().message);
+  return Support::of(describe_lrn(problem));
 }
 std::vector<std::string> configs(const Problem& problem) {
   return single_config(problem);
