@@ -1,13 +1,10 @@
 #pragma once
 
-#include "kernels/epilogue/finish.h"
-#include "kernels/vector_math/activations.h"
+#include "kernels/epilogue/step_function.h"
 
 /// The FinishFunction over any vector type; included by one source an instruction set.
 namespace tenon::cpu {
 namespace {
-
-namespace vm = vector_math;
 
 template <class V>
 struct Finish {
@@ -57,65 +54,12 @@ struct Finish {
     return __builtin_bit_cast(float, bits);
   }
 
-  template <PointwiseFunction F>
-  void unary(const EpilogueStep& s) const {
-    each([&](V x, int64_t, int64_t) { return vm::apply_unary(F, x, s.alpha, s.beta); });
-  }
-
-  template <PointwiseFunction F>
-  void binary(const EpilogueStep& s, const EpilogueOperand& o) const {
-    if (s.operand_first)
-      each([&](V x, int64_t r, int64_t c) { return vm::apply_binary(F, operand(s, o, r, c), x); });
-    else
-      each([&](V x, int64_t r, int64_t c) { return vm::apply_binary(F, x, operand(s, o, r, c)); });
-  }
-
-  void scalar_function(const EpilogueStep& s, const EpilogueOperand& o) const {
-    each([&](V x, int64_t r, int64_t c) {
-      float a[V::kWidth], b[V::kWidth];
-      x.store(a);
-      operand(s, o, r, c).store(b);
-      for (int i = 0; i < V::kWidth; ++i) {
-        a[i] = s.operand_first ? apply_scalar(s.function, b[i], a[i], s.alpha, s.beta)
-                               : apply_scalar(s.function, a[i], b[i], s.alpha, s.beta);
-      }
-      return V::load(a);
-    });
-  }
-
   void step(const EpilogueStep& s, const EpilogueOperand& o) const {
-    switch (s.function) {
-#define TENON_UNARY(name)           \
-  case PointwiseFunction::k_##name: \
-    return unary<PointwiseFunction::k_##name>(s);
-      TENON_UNARY(relu)
-      TENON_UNARY(leaky_relu)
-      TENON_UNARY(sigmoid)
-      TENON_UNARY(hard_sigmoid)
-      TENON_UNARY(hard_swish)
-      TENON_UNARY(swish)
-      TENON_UNARY(gelu_erf)
-      TENON_UNARY(gelu_tanh)
-      TENON_UNARY(tanh)
-      TENON_UNARY(erf)
-      TENON_UNARY(exp)
-      TENON_UNARY(clip)
-      TENON_UNARY(affine)
-#undef TENON_UNARY
-#define TENON_BINARY(name)          \
-  case PointwiseFunction::k_##name: \
-    return binary<PointwiseFunction::k_##name>(s, o);
-      TENON_BINARY(add)
-      TENON_BINARY(sub)
-      TENON_BINARY(mul)
-      TENON_BINARY(div)
-      TENON_BINARY(max)
-      TENON_BINARY(min)
-      TENON_BINARY(prelu)
-#undef TENON_BINARY
-      default:
-        return scalar_function(s, o);
-    }
+    with_function<V>(
+        s, [&](auto f) { each([&](V x, int64_t, int64_t) { return f(x); }); },
+        [&](auto f) {
+          each([&](V x, int64_t r, int64_t c) { return f(x, operand(s, o, r, c)); });
+        });
   }
 
   void store() const {

@@ -2,16 +2,13 @@
 
 #include <cstring>
 
-#include "kernels/epilogue/finish.h"
+#include "kernels/epilogue/step_function.h"
 #include "kernels/quantized/byte_finish.h"
-#include "kernels/vector_math/activations.h"
 
 /// The finish over any vector type; included by one source an instruction set. B converts:
 /// B::Vector from_i32(), from_i8(), from_u8() and store().
 namespace tenon::cpu {
 namespace {
-
-namespace vm = vector_math;
 
 template <class B>
 struct RowFinish {
@@ -57,57 +54,13 @@ struct RowFinish {
       });
   }
 
-  template <PointwiseFunction F>
-  static void unary(const ByteStep& s, Row& x) {
-    each(x, [&](V a, int) { return vm::apply_unary(F, a, s.alpha, s.beta); });
-  }
-  template <PointwiseFunction F>
-  static void binary(const ByteStep& s, Row& x, const Row& y) {
-    each(x, [&](V a, int v) {
-      return s.operand_first ? vm::apply_binary(F, y[v], a) : vm::apply_binary(F, a, y[v]);
-    });
-  }
-  static void scalar(const ByteStep& s, Row& x, const Row& y) {
-    each(x, [&](V value, int v) {
-      float a[V::kWidth], b[V::kWidth];
-      value.store(a);
-      y[v].store(b);
-      for (int i = 0; i < V::kWidth; ++i)
-        a[i] = s.operand_first ? apply_scalar(s.function, b[i], a[i], s.alpha, s.beta)
-                               : apply_scalar(s.function, a[i], b[i], s.alpha, s.beta);
-      return V::load(a);
-    });
-  }
-
   [[gnu::noinline]] void function(const ByteStep& s, const ByteStepOperand& o, int64_t r,
                                   Row& x) const {
     Row y = {};
     if (s.operand != ByteOperand::none) load_operand(s, o, r, y);
-    switch (s.function) {
-#define TENON_UNARY(name)           \
-  case PointwiseFunction::k_##name: \
-    return unary<PointwiseFunction::k_##name>(s, x);
-      TENON_UNARY(leaky_relu)
-      TENON_UNARY(sigmoid)
-      TENON_UNARY(hard_sigmoid)
-      TENON_UNARY(hard_swish)
-      TENON_UNARY(swish)
-      TENON_UNARY(gelu_erf)
-      TENON_UNARY(gelu_tanh)
-      TENON_UNARY(tanh)
-#undef TENON_UNARY
-#define TENON_BINARY(name)          \
-  case PointwiseFunction::k_##name: \
-    return binary<PointwiseFunction::k_##name>(s, x, y);
-      TENON_BINARY(sub)
-      TENON_BINARY(mul)
-      TENON_BINARY(div)
-      TENON_BINARY(max)
-      TENON_BINARY(min)
-#undef TENON_BINARY
-      default:
-        return scalar(s, x, y);
-    }
+    with_function<V>(
+        s, [&](auto f) { each(x, [&](V a, int) { return f(a); }); },
+        [&](auto f) { each(x, [&](V a, int v) { return f(a, y[v]); }); });
   }
 
   [[gnu::always_inline]] static V bounded(V x, float inverse, float low, float high) {
