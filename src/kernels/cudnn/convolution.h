@@ -7,6 +7,8 @@
 
 namespace tenon::cudnn {
 
+class Running;
+
 /// A step behind the convolution, with where its operand lies.
 struct Step {
   RegionStep step;
@@ -50,15 +52,20 @@ Convolution packed(const Convolution& convolution, const Packing& packing);
 Tensor packed_weights(const Convolution& convolution, const Packing& packing,
                       const Tensor& weights);
 
+/// An operand of a step in a graph, and the input of the problem that it is.
+struct StepOperand {
+  TensorId id;
+  int input;
+};
+/// Appends the steps, all announced before, and their operands.
+Status append_steps(Running& running, Graph& graph, const std::vector<Step>& steps,
+                    std::vector<StepOperand>& operands);
+
 /// The graph of a convolution with its steps.
 struct ConvolutionGraph {
   Graph graph;
   TensorId x = 0, weights = 0, y = 0;
-  struct Operand {
-    TensorId id;
-    int input;
-  };
-  std::vector<Operand> operands;
+  std::vector<StepOperand> operands;
 };
 Result<ConvolutionGraph> build_graph(const Api& api, cudnnHandle_t handle,
                                      const Convolution& convolution);

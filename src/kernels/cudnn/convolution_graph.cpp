@@ -3,6 +3,20 @@
 
 namespace tenon::cudnn {
 
+Status append_steps(Running& running, Graph& graph, const std::vector<Step>& steps,
+                    std::vector<StepOperand>& operands) {
+  for (const Step& step : steps) {
+    TensorId operand = -1;
+    if (step.step.operand >= 0) {
+      TENON_ASSIGN(const cudnnDataType_t type, data_type(step.type));
+      operand = step.operand.in(graph, type);
+      operands.push_back({operand, step.step.operand});
+    }
+    TENON_TRY(running.append(step.step, operand));
+  }
+  return {};
+}
+
 Result<ConvolutionGraph> build_graph(const Api& api, cudnnHandle_t handle, const Convolution& c) {
   ConvolutionGraph result{Graph(api), 0, 0, 0, {}};
   Graph& graph = result.graph;
@@ -25,15 +39,7 @@ Result<ConvolutionGraph> build_graph(const Api& api, cudnnHandle_t handle, const
   } else {
     graph.convolution(result.x, result.weights, sum, c.window);
   }
-  for (const Step& step : c.steps) {
-    TensorId operand = -1;
-    if (step.step.operand >= 0) {
-      TENON_ASSIGN(const cudnnDataType_t operand_type, data_type(step.type));
-      operand = step.operand.in(graph, operand_type);
-      result.operands.push_back({operand, step.step.operand});
-    }
-    TENON_TRY(running.append(step.step, operand));
-  }
+  TENON_TRY(append_steps(running, graph, c.steps, result.operands));
   TENON_TRY(graph.finish(handle));
   return result;
 }

@@ -74,7 +74,7 @@ class ConvolutionKernel final : public Kernel {
                                       {graph_.weights, weights_.get()},
                                       {graph_.y, arguments.outputs[0]}};
     size_t count = 3;
-    for (const ConvolutionGraph::Operand& operand : graph_.operands)
+    for (const StepOperand& operand : graph_.operands)
       bindings[count++] = {operand.id, const_cast<void*>(arguments.inputs[operand.input])};
     TENON_ASSIGN(const Borrowed handle, Borrowed::from(*library_, arguments.queue.stream));
     return plan_.run(handle.get(), {bindings, count}, workspace);
@@ -127,15 +127,14 @@ Result<std::vector<EngineChoice>> proposals(const Library& library,
 
 Support supports(const Problem& problem) {
   const auto convolution = describe_convolution(problem);
-  if (!convolution.ok()) return Support::no(convolution.error().message);
+  if (!convolution.ok()) return Support::of(convolution);
   if (packings_of(*convolution).empty())
     return Support::no("the input is not channels-last, or has gaps");
   for (const Step& step : convolution->steps)
     if (nodes_of(step.step) == 0)
       return Support::no(
           fmt::format("{} in the epilogue", pointwise_info(step.step.function).name));
-  const auto api = cuda::load_cudnn();
-  return api.ok() ? Support{} : Support::no(api.error().message);
+  return Support::of(cuda::load_cudnn());
 }
 
 std::vector<std::string> configs(const Problem& problem) {

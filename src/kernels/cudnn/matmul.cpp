@@ -221,15 +221,7 @@ Result<MatrixProductGraph> build_graph(const Api& api, cudnnHandle_t handle,
   Running running(graph, p.d.extents, packed_strides(p.d.extents), result.d);
   for (const Step& step : p.steps) running.expect(nodes_of(step.step));
   graph.matmul(result.a, result.b, running.next());
-  for (const Step& step : p.steps) {
-    TensorId operand = -1;
-    if (step.step.operand >= 0) {
-      TENON_ASSIGN(const cudnnDataType_t operand_type, data_type(step.type));
-      operand = step.operand.in(graph, operand_type);
-      result.operands.push_back({operand, step.step.operand});
-    }
-    TENON_TRY(running.append(step.step, operand));
-  }
+  TENON_TRY(append_steps(running, graph, p.steps, result.operands));
   TENON_TRY(graph.finish(handle));
   return result;
 }

@@ -22,7 +22,7 @@ Result<MatrixProduct> describe_matrix_product(const Problem& problem);
 struct MatrixProductGraph {
   Graph graph;
   TensorId a = 0, b = 0, d = 0;
-  std::vector<ConvolutionGraph::Operand> operands;
+  std::vector<StepOperand> operands;
 };
 Result<MatrixProductGraph> build_graph(const Api& api, cudnnHandle_t handle,
                                        const MatrixProduct& product);

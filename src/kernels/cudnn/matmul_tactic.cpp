@@ -35,7 +35,7 @@ class MatmulKernel final : public Kernel {
                                       {graph_.b, const_cast<void*>(arguments.inputs[b_input_])},
                                       {graph_.d, arguments.outputs[0]}};
     size_t count = 3;
-    for (const ConvolutionGraph::Operand& operand : graph_.operands)
+    for (const StepOperand& operand : graph_.operands)
       bindings[count++] = {operand.id, const_cast<void*>(arguments.inputs[operand.input])};
     TENON_ASSIGN(const Borrowed handle, Borrowed::from(*library_, arguments.queue.stream));
     return plan_.run(handle.get(), {bindings, count}, arguments.workspace);
@@ -53,11 +53,10 @@ class MatmulKernel final : public Kernel {
 
 Support supports(const Problem& problem) {
   const auto product = describe_matrix_product(problem);
-  if (!product.ok()) return Support::no(product.error().message);
+  if (!product.ok()) return Support::of(product);
   if (product->type == DataType::kFloat32 && !product->allow_tf32)
     return Support::no("cuDNN's products round f32 to tf32, which is not allowed");
-  const auto api = cuda::load_cudnn();
-  return api.ok() ? Support{} : Support::no(api.error().message);
+  return Support::of(cuda::load_cudnn());
 }
 
 std::vector<std::string> configs(const Problem& problem) {
