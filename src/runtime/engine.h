@@ -47,7 +47,7 @@ class Engine {
       : plan_(std::move(plan)),
         backend_(backend),
         memory_(memory),
-        constants_(backend, std::move(memory)) {}
+        constants_(*backend_.device, std::move(memory)) {}
 
   Plan plan_;
   Backend backend_;

@@ -23,26 +23,6 @@ bool computes(const ConcreteGraph& graph, const Node& node) {
 
 }  // namespace
 
-Result<const void*> ConstantStore::find(const Tensor& tensor) {
-  if (!tensor.defined())
-    return user_error("the plan leaves out a constant that a kernel reads; build it again");
-  if (backend_.device->unified()) return static_cast<const void*>(tensor.bytes());
-  const std::lock_guard lock(mutex_);
-  DeviceBuffer& copy = copies_[tensor.bytes()];
-  if (copy == nullptr) {
-    const auto bytes = static_cast<size_t>(tensor.byte_count());
-    TENON_ASSIGN(copy, memory_(bytes));
-    TENON_TRY(backend_.device->upload(copy.get(), tensor.bytes(), bytes, {}));
-    TENON_TRY(backend_.device->synchronize({}));
-  }
-  return static_cast<const void*>(copy.get());
-}
-
-void ConstantStore::clear() {
-  const std::lock_guard lock(mutex_);
-  copies_.clear();
-}
-
 Result<std::unique_ptr<Program>> Program::create(const Backend& backend, ConstantStore& constants,
                                                  ConcreteGraph graph, int threads) {
   auto program = std::unique_ptr<Program>(new Program(std::move(graph)));

@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "kernels/backend.h"
+#include "kernels/constant_store.h"
 #include "plan/concrete_graph.h"
 #include "plan/memory_planner.h"
 
@@ -19,27 +20,6 @@ class StepTimes {
  public:
   virtual ~StepTimes() = default;
   virtual void report(const Node& node, double milliseconds) = 0;
-};
-
-/// Gives memory of the device, aligned to 256 bytes.
-using MemorySource = std::function<Result<DeviceBuffer>(size_t bytes)>;
-
-/// Device copies of a graph's constants, made once and shared by all programs of an engine. Where
-/// host memory is device memory they are the constants themselves.
-class ConstantStore {
- public:
-  ConstantStore(Backend backend, MemorySource memory)
-      : backend_(std::move(backend)), memory_(std::move(memory)) {}
-  /// Thread-safe.
-  Result<const void*> find(const Tensor& tensor);
-  /// Forgets all copies; nothing may be running.
-  void clear();
-
- private:
-  Backend backend_;
-  MemorySource memory_;
-  std::mutex mutex_;
-  std::unordered_map<const std::byte*, DeviceBuffer> copies_;
 };
 
 class StepTimer;

@@ -31,7 +31,9 @@ Tensor random_contents(DataType type, int64_t count) {
 }  // namespace
 
 Measurer::Measurer(Device& device, int threads)
-    : device_(device), pool_(device.properties().kind == DeviceKind::kCpu ? threads : 1) {}
+    : device_(device),
+      pool_(device.properties().kind == DeviceKind::kCpu ? threads : 1),
+      constants_(device) {}
 
 Result<void*> Measurer::buffer(size_t slot, const Operand& operand) {
   if (slot >= slots_.size()) slots_.resize(slot + 1);
@@ -76,19 +78,12 @@ Status Measurer::wake(const std::function<Status()>& launch, Queue where) {
   return {};
 }
 
-/// A constant where the device sees it; null where the kernel has a copy of its own.
+/// Null where the kernel has a copy of its own.
 Result<void*> Measurer::constant(const Operand& operand, bool used) {
-  if (device_.unified()) return const_cast<std::byte*>(operand.constant->bytes());
   if (!used) return nullptr;
-  DeviceBuffer& buffer = constants_[operand.constant];
-  if (buffer == nullptr) {
-    const auto bytes = static_cast<size_t>(operand.constant->byte_count());
-    TENON_ASSIGN(buffer, device_.allocate(bytes));
-    TENON_ASSIGN(const Queue where, queue());
-    TENON_TRY(device_.upload(buffer.get(), operand.constant->bytes(), bytes, where));
-    TENON_TRY(device_.synchronize(where));
-  }
-  return buffer.get();
+  TENON_ASSIGN(const Queue where, queue());
+  TENON_ASSIGN(const void* const address, constants_.find(*operand.constant, where));
+  return const_cast<void*>(address);
 }
 
 Result<Measurer::Launch> Measurer::bind(const Problem& problem, const Kernel& kernel) {

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <map>
 #include <optional>
 #include <vector>
 
 #include "device/cpu/thread_pool.h"
 #include "device/streams.h"
+#include "kernels/constant_store.h"
 #include "kernels/tactic.h"
 #include "select/agreement.h"
 
@@ -45,7 +45,7 @@ class Measurer {
   DeviceHandle stream_;
   bool awake_ = false;
   std::vector<Slot> slots_;
-  std::map<const Tensor*, DeviceBuffer> constants_;  ///< Of devices that do not see the host's.
+  ConstantStore constants_;
 };
 
 }  // namespace tenon
