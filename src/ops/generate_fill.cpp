@@ -6,8 +6,8 @@
 #include "base/arithmetic.h"
 #include "ir/element.h"
 #include "ops/generate.h"
+#include "ops/given_shape.h"
 #include "ops/reals.h"
-#include "ops/shapes.h"
 #include "ops/strided.h"
 #include "ops/table.h"
 
@@ -43,11 +43,6 @@ Result<int64_t> range_length(const Tensor& start, const Tensor& limit, const Ten
 /// One element, f32 zero when none was given.
 Tensor fill_value(const Fill& op) {
   return op.value.defined() ? op.value : Tensor::scalar_f32(0);
-}
-
-Result<Extents> given_extents(const EvalContext& context) {
-  TENON_ASSIGN(const auto target, integers_of(context, 0));
-  return concrete(to_shape(target), context);
 }
 
 Result<Shape> one_hot_shape(const OneHot& op, const Shape& indices, const Dim& depth,
@@ -121,23 +116,10 @@ Status evaluate(const RangeOf&, EvalContext& context) {
 Status infer(const Fill& op, InferContext& context) {
   const Tensor value = fill_value(op);
   if (value.count() != 1) return context.fail("the value must have one element");
-  TENON_TRY(expect_rank(context.shape(0), 1, "the shape operand", context));
-  auto target = context.elements(0);
-  if (!target) {
-    const Dim& length = context.shape(0)[0];
-    if (!length.is_constant() || length.constant() > 64)
-      return context.fail(
-          "the rank of the result depends on data; give the shape operand a fixed length");
-    target.emplace();
-    for (int64_t i = 0; i < length.constant(); ++i)
-      target->push_back(context.data_dependent(kUnbounded));
-  }
-  for (const Dim& extent : *target)
-    if (extent.is_constant() && extent.constant() < 0)
-      return context.fail(fmt::format("the shape {} has a negative extent", to_string(*target)));
-  context.set_output(0, value.type(), *target);
-  if (is_real(value.type()) || !is_constant(*target)) return {};
-  const int64_t count = element_count(constants(*target));
+  TENON_ASSIGN(const Shape target, given_shape(context));
+  context.set_output(0, value.type(), target);
+  if (is_real(value.type()) || !is_constant(target)) return {};
+  const int64_t count = element_count(constants(target));
   if (count <= kMaxKnownElements)
     context.set_elements(0, std::vector<Dim>(count, Dim(value.as_int64(0))));
   return {};

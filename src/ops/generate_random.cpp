@@ -3,8 +3,8 @@
 #include <numbers>
 
 #include "ops/generate.h"
+#include "ops/given_shape.h"
 #include "ops/reals.h"
-#include "ops/shapes.h"
 #include "ops/table.h"
 
 namespace tenon {
@@ -32,24 +32,13 @@ double normal(int64_t seed, int64_t index) {
 }  // namespace
 
 Status infer(const Random& op, InferContext& context) {
-  TENON_TRY(expect_rank(context.shape(0), 1, "the shape operand", context));
-  auto target = context.elements(0);
-  if (!target) {
-    const Dim& length = context.shape(0)[0];
-    if (!length.is_constant() || length.constant() > 64)
-      return context.fail(
-          "the rank of the result depends on data; give the shape operand a fixed length");
-    target.emplace();
-    for (int64_t i = 0; i < length.constant(); ++i)
-      target->push_back(context.data_dependent(kUnbounded));
-  }
-  context.set_output(0, op.to, *target);
+  TENON_ASSIGN(Shape target, given_shape(context));
+  context.set_output(0, op.to, std::move(target));
   return {};
 }
 
 Status evaluate(const Random& op, EvalContext& context) {
-  TENON_ASSIGN(const auto target, integers_of(context, 0));
-  TENON_ASSIGN(const Extents extents, concrete(to_shape(target), context));
+  TENON_ASSIGN(const Extents extents, given_extents(context));
   std::vector<double> values(static_cast<size_t>(element_count(extents)));
   for (size_t i = 0; i < values.size(); ++i) {
     const auto index = static_cast<int64_t>(i);

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "passes/casts.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -121,7 +122,7 @@ class Lowering {
   Value* low(Value* value) {
     if (value->type.type != DataType::kFloat32) return value;
     Value*& result = low_[value];
-    if (result == nullptr) result = cast(within_range(value), target_);
+    if (result == nullptr) result = add_cast(graph_, within_range(value), target_);
     return result;
   }
 
@@ -143,17 +144,8 @@ class Lowering {
   Value* high(Value* value) {
     const auto found = lowered_.find(value);
     if (found == lowered_.end()) return value;
-    if (found->second == nullptr) found->second = cast(value, DataType::kFloat32);
+    if (found->second == nullptr) found->second = add_cast(graph_, value, DataType::kFloat32);
     return found->second;
-  }
-
-  Value* cast(Value* value, DataType type) {
-    Node* node = graph_.add_node(std::make_unique<Cast>(type), {value}, 1,
-                                 fmt::format("cast({})", value->name));
-    if (value->producer() != nullptr) node->origins = value->producer()->origins;
-    node->output()->type = value->type;
-    node->output()->type.type = type;
-    return node->output();
   }
 
   Graph& graph_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "passes/casts.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -74,7 +75,7 @@ class Widening {
   Value* wide(Value* value) {
     if (value->type.type != kHalf) return value;
     Value*& result = wide_[value];
-    if (result == nullptr) result = cast(value, target_);
+    if (result == nullptr) result = add_cast(graph_, value, target_);
     changed_ = true;
     return result;
   }
@@ -83,17 +84,8 @@ class Widening {
   Value* narrow(Value* value) {
     const auto found = narrow_.find(value);
     if (found == narrow_.end()) return value;
-    if (found->second == nullptr) found->second = cast(value, kHalf);
+    if (found->second == nullptr) found->second = add_cast(graph_, value, kHalf);
     return found->second;
-  }
-
-  Value* cast(Value* value, DataType type) {
-    Node* node = graph_.add_node(std::make_unique<Cast>(type), {value}, 1,
-                                 fmt::format("cast({})", value->name));
-    if (value->producer() != nullptr) node->origins = value->producer()->origins;
-    node->output()->type = value->type;
-    node->output()->type.type = type;
-    return node->output();
   }
 
   Graph& graph_;

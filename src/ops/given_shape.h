@@ -1,0 +1,12 @@
+#pragma once
+
+#include "ops/shapes.h"
+
+namespace tenon {
+
+/// What input 0 says of the extents of output 0, for operators that fill tensors: an error where
+/// its length is not known, or an extent is negative.
+Result<Shape> given_shape(InferContext& context);
+Result<Extents> given_extents(const EvalContext& context);
+
+}  // namespace tenon
