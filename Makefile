@@ -36,7 +36,7 @@ fuzz: build  ## Fuzz the parser and the plan loader for a minute each
 
 sanitize:  ## Build and pass the tests with address and undefined-behaviour sanitizers, and threads with theirs
 	@bash tools/setup.sh $(VENV)
-	@bash tools/sanitize.sh $(abspath $(VENV)) $(JOBS)
+	@python3 tools/sanitize.py $(abspath $(VENV)) $(JOBS)
 
 $(MODELS)/%.onnx: models/%.onnx models/%.weights.json models/materialize.py | setup
 	@$(VENV)/bin/python models/materialize.py $(MODELS) $*

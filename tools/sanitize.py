@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Build and pass the tests with sanitizers; says at the end what passed, what was left out, and why.
+
+usage: sanitize.py VENV [JOBS] [address|thread] [TEST...]
+
+Without a sanitizer's name, both run. Without names of tests, all that LEFT_OUT and THREADED below leave.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as xml
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# What address and undefined-behaviour sanitizers do not run: by label or name of a test, and why.
+LEFT_OUT = {
+    "gpu": "needs a GPU; the same code runs over a driver that only pretends, in fake_gpu_test",
+    "models": "whole models take hours; the same kernels run on small shapes in test_kernels_conformance and the onnx_ tests",
+    "house_layers": "reads sources, runs none of them",
+    "house_style": "reads sources, runs none of them",
+    "house_folder_map": "reads sources, runs none of them",
+    "house_fusion_table": "reads sources, runs none of them",
+    "house_tools": "reads sources, runs none of them",
+}
+# What the thread sanitizer runs: the tests in which several threads meet.
+THREADED = ["test_device_cpu", "test_runtime", "api_test", "test_kernels_conformance"]
+THREADED_WHY = "works on one thread, or with threads as the tests that ran do"
+
+# Suppressions are of other people's libraries alone, with a reason each.
+SUPPRESSIONS = ROOT / "tools/sanitizer_suppressions.txt"
+OPTIONS = {
+    "ASAN_OPTIONS": "abort_on_error=1:detect_stack_use_after_return=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+}
+
+
+@dataclass
+class Outcome:
+    """What became of the tests under one sanitizer."""
+    preset: str
+    passed: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+
+def tests_of(folder: Path) -> dict[str, list[str]]:
+    """Names and labels."""
+    listed = subprocess.run(["ctest", "--test-dir", folder, "--show-only=json-v1"], capture_output=True, text=True, check=True)
+    labels = lambda test: [v for p in test.get("properties", []) if p["name"] == "LABELS" for v in p["value"]]  # noqa: E731
+    return {test["name"]: labels(test) for test in json.loads(listed.stdout)["tests"]}
+
+
+def reason_to_leave_out(preset: str, name: str, labels: list[str], wanted: list[str]) -> str | None:
+    if wanted:
+        return None if name in wanted else "was not asked for"
+    if preset == "tsan":
+        return None if name in THREADED else THREADED_WHY
+    return next((LEFT_OUT[word] for word in [name, *labels] if word in LEFT_OUT), None)
+
+
+def cases(output: str) -> str:
+    """What the test itself counted."""
+    found = re.search(r"\[  PASSED  \] (\d+) test", output) or re.search(r"(\d+) passed", output)
+    skipped = re.search(r"\[  SKIPPED \] (\d+) test", output) or re.search(r"(\d+) skipped", output)
+    words = [f"{found[1]} cases" if found else ""] + ([f"{skipped[1]} skipped"] if skipped else [])
+    return ", ".join(word for word in words if word)
+
+
+def environment(preset: str) -> dict[str, str]:
+    result = dict(os.environ, **OPTIONS)
+    if SUPPRESSIONS.exists():
+        tool = {"asan": "LSAN_OPTIONS", "tsan": "TSAN_OPTIONS"}[preset]
+        result[tool] = ":".join(filter(None, [result.get(tool, ""), f"suppressions={SUPPRESSIONS}"]))
+    return result
+
+
+def run(preset: str, venv: str, jobs: str, wanted: list[str]) -> Outcome:
+    folder, outcome = ROOT / "build" / preset, Outcome(preset)
+    configure = ["cmake", "--preset", preset, f"-DTENON_VENV={venv}", "--log-level=WARNING"]
+    subprocess.run(configure, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    names = []
+    for name, labels in tests_of(folder).items():
+        reason = reason_to_leave_out(preset, name, labels, wanted)
+        if reason:
+            outcome.left_out[name] = reason
+        else:
+            names.append(name)
+    # A GoogleTest program is a target of its name; the others need everything.
+    whole = any(not name.startswith("test_") and not name.endswith("_test") for name in names)
+    targets = [] if whole else ["--target", *names]
+    subprocess.run(["cmake", "--build", folder, "-j", jobs, *targets], check=True)
+    report = folder / "sanitize.xml"
+    report.unlink(missing_ok=True)
+    # Instrumented, everything is slow: a limit per test is for what hangs.
+    subprocess.run(["ctest", "--test-dir", folder, "--output-on-failure", "-j", jobs, "--timeout", "3000", "--output-junit", report,
+                    "-R", f"^({'|'.join(map(re.escape, names))})$"], env=environment(preset))
+    for case in xml.parse(report).getroot().iter("testcase"):
+        good = case.get("status") == "run"
+        (outcome.passed if good else outcome.failed)[case.get("name")] = cases(case.findtext("system-out") or "")
+    return outcome
+
+
+def tell(outcome: Outcome) -> None:
+    for title, rows in (("passed", outcome.passed), ("FAILED", outcome.failed), ("left out", outcome.left_out)):
+        print(f"\n{outcome.preset}: {title}: {len(rows)}")
+        for name, words in sorted(rows.items()):
+            print(f"  {name:32} {words}")
+
+
+def main() -> int:
+    words = sys.argv[1:]
+    if not words or words[0].startswith("-"):
+        sys.exit(__doc__)
+    venv, rest = words[0], words[1:]
+    jobs = rest.pop(0) if rest and rest[0].isdigit() else str(os.cpu_count())
+    presets = {"address": ["asan"], "thread": ["tsan"]}.get(rest[0] if rest else "")
+    outcomes = [run(preset, venv, jobs, rest[1:] if presets else rest) for preset in presets or ["asan", "tsan"]]
+    for outcome in outcomes:
+        tell(outcome)
+    return 1 if any(outcome.failed or not outcome.passed for outcome in outcomes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
