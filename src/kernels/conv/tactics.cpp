@@ -27,8 +27,7 @@ Support supports_winograd(const Problem& problem) {
 namespace conv_direct {
 
 Support supports(const Problem& problem) {
-  const auto description = cpu::describe_convolution(problem);
-  return description.ok() ? Support{} : Support::no(description.error().message);
+  return Support::of(cpu::describe_convolution(problem));
 }
 std::vector<std::string> configs(const Problem& problem) {
   return single_config(problem);
