@@ -118,7 +118,9 @@ struct Bench {
         {bias.data(), 0}, {residual.data(), p.output_channels}, {nullptr, 0}};
     const EpilogueOperand plain[] = {{bias.data(), 0}, {nullptr, 0}};
     const double t = shortest([&] {
-      conv->run({x.data(), y.data(), epilogue >= 2 ? operands : plain}, pool, scratch.data());
+      conv->run(
+          {.input = x.data(), .output = y.data(), .operands = epilogue >= 2 ? operands : plain},
+          pool, scratch.data());
     });
     report(name, 2.0 * p.batch * volume(p.output) * p.output_channels * k, t, p.compute, count);
   }

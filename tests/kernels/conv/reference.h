@@ -120,7 +120,9 @@ struct ConvCase {
     AlignedBuffer scratch(conv->scratch_bytes());
     std::memset(scratch.data(), 0xff, scratch.size());
     ThreadPool pool(threads);
-    conv->run({input.bytes.data(), result.bytes.data(), operands.data()}, pool, scratch.data());
+    conv->run(
+        {.input = input.bytes.data(), .output = result.bytes.data(), .operands = operands.data()},
+        pool, scratch.data());
     return result;
   }
 
