@@ -98,6 +98,7 @@ def run(preset: str, venv: str, jobs: str, wanted: list[str]) -> Outcome:
     report.unlink(missing_ok=True)
     # Instrumented, everything is slow: a limit per test is for what hangs.
     subprocess.run(["ctest", "--test-dir", folder, "--output-on-failure", "-j", jobs, "--timeout", "3000", "--output-junit", report,
+                    "--test-output-size-passed", "10000000",
                     "-R", f"^({'|'.join(map(re.escape, names))})$"], env=environment(preset))
     for case in xml.parse(report).getroot().iter("testcase"):
         good = case.get("status") == "run"
