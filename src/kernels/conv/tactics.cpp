@@ -1,6 +1,7 @@
 #include "kernels/conv/depthwise.h"
 #include "kernels/conv/describe.h"
 #include "kernels/conv/direct.h"
+#include "kernels/conv/narrow.h"
 #include "kernels/conv/stem.h"
 #include "kernels/conv/winograd.h"
 
@@ -52,6 +53,21 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
 }
 
 }  // namespace conv_depthwise
+
+namespace conv_narrow {
+
+Support supports(const Problem& problem) {
+  return supports_where(problem, cpu::NarrowConvolution::fits,
+                        "not a convolution of a dense channels-last f32 image to few channels");
+}
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  return cpu::ConvKernel<cpu::NarrowConvolution>::create(problem);
+}
+
+}  // namespace conv_narrow
 
 namespace conv_stem {
 
