@@ -34,12 +34,15 @@ Convolution and batch normalization | fold_into_weights | batch_norm | convoluti
 Convolution and generic activation | fuse_epilogue | usual | convolution and several scalar functions
 Matrix product and activation (`ip1 + relu1`) | fuse_epilogue | usual | ip1 + relu1
 Mean over height and width as pooling | | | one step already: the kernels of reductions read channels-last images
-Convolution and pooling | | | not done: two steps
+First convolution and max pooling | fuse_stem | stem | as in ResNet
+Convolution of pixels and average pooling | lift_pooling | pixels | as between blocks of DenseNet
+Convolution and pooling elsewhere | | | not done: two steps
 Depthwise separable convolution | | | not done: two steps, the first with its activation
 Widening convolution and the depthwise one behind | fuse_expansion | block | as in inverted residual blocks
 Softmax and log | fuse_reductions | logarithms | LogSum, LogSumExp, log-softmax
 Softmax and top k, places only | fuse_reductions | order | places of the best two
-Softmax and top k, with probabilities | | | not done: two steps
+Softmax and top k, with probabilities | fuse_reductions | likeliest | the likeliest two and their probabilities
+Softmax and top k, shared out anew | fuse_reductions | likeliest | shares among experts, as routers have them
 GELU, erf | recognize_activations | gelu_erf | x / sqrt 2 first, 0.5 last
 GELU, tanh | recognize_activations | gelu_tanh | with a power
 L1 norm, sum of squares, L2 norm | fuse_reductions | norms | L1, sum of squares, L2
@@ -47,6 +50,7 @@ Log of a sum, of a sum of exponentials | fuse_reductions | logarithms | LogSum, 
 Softmax spelled out | fuse_reductions | softmax | after taking the largest off
 Pointwise (`fusedPointwiseNode(add1, relu1)`) | fuse_pointwise | usual | fusedPointwiseNode(add1, relu1)
 Pointwise: numbers, comparisons, conversions, choices | fuse_pointwise | usual | a number, a comparison, a conversion and a choice
+Pointwise side by side | fuse_independent | siblings | sine and cosine of the same
 Quantize and dequantize around products | fuse_quantized | regions | bias and activation, a scale for each channel, the image is used twice
 Dequantize and quantize alike | cancel_quantize | pairs | the same scale and zero point
 Multi-head attention | recognize_attention | softmax_of_scores | scaled product, k transposed, additive mask
@@ -66,6 +70,7 @@ Branches that are known | inline_branches | known_condition | the else branch, w
 Small loops | unroll_loops | few_iterations | a loop that counts to two
 Invariants of loops | hoist_invariants | before_the_loop | a captured matrix is transformed
 Products of a sequence in a loop | hoist_invariants | before_the_loop | the products of a recurrence with its inputs
+Products of a sequence in a scan | hoist_invariants | before_the_loop | the products of a scan with its sequence
 """
 
 

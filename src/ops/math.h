@@ -118,11 +118,15 @@ struct TopK final : OpBase<TopK> {
   bool largest = true;
   int64_t axis = -1;
   bool sorted = true;
+  /// Values are softmax(x) along the axis at the chosen places, or with `log` its logarithm.
+  bool softmax = false, log = false;
   template <class V>
   void attributes(V& v) {
     v("largest", largest);
     v("axis", axis);
     v("sorted", sorted);
+    v("softmax", softmax);
+    v("log", log);
   }
 };
 

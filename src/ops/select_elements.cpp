@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "ops/axes.h"
@@ -90,6 +92,7 @@ Status infer(const TopK& op, InferContext& context) {
     return context.fail(fmt::format("k = {} exceeds the axis' extent {}", k->front().constant(),
                                     shape[axis].constant()));
   shape[axis] = k ? k->front() : context.data_dependent(shape[axis]);
+  if (op.softmax && !is_real(context.input(0).type)) return context.fail("softmax of integers");
   context.set_output(0, context.input(0).type, shape);
   context.set_output(1, DataType::kInt64, std::move(shape));
   return {};
@@ -109,6 +112,15 @@ void choose(const Values<T>& values, int64_t base, int64_t stride, int64_t k, bo
     return a < b;
   };
   std::partial_sort(order.begin(), order.begin() + k, order.end(), before);
+}
+
+/// Of a line's `extent` elements, `stride` apart.
+double log_sum_exp(const Tensor& x, int64_t base, int64_t stride, int64_t extent) {
+  double top = -std::numeric_limits<double>::infinity(), sum = 0;
+  for (int64_t i = 0; i < extent; ++i) top = std::max(top, x.as_double(base + i * stride));
+  if (std::isinf(top)) return top;
+  for (int64_t i = 0; i < extent; ++i) sum += std::exp(x.as_double(base + i * stride) - top);
+  return top + std::log(sum);
 }
 
 }  // namespace
@@ -140,6 +152,13 @@ Status evaluate(const TopK& op, EvalContext& context) {
         indices.mutable_values<int64_t>()[to] = order[i];
         std::copy_n(x.bytes() + (base + order[i] * view.inner) * bytes, bytes,
                     values.mutable_bytes() + to * bytes);
+      }
+      if (!op.softmax) continue;
+      const double all = log_sum_exp(x, base, view.inner, view.extent);
+      for (int64_t i = 0; i < k; ++i) {
+        const int64_t to = (block * k + i) * view.inner + column;
+        const double log = values.as_double(to) - all;
+        values.set_from_double(to, op.log ? log : std::exp(log));
       }
     }
   });

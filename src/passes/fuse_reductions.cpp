@@ -146,6 +146,61 @@ bool order_without_softmax(const Graph& graph, Node& node) {
   return true;
 }
 
+/// More values than this are chosen by kernels that sort whole lines.
+constexpr int64_t kMaxChosen = 1024;
+
+/// The probabilities of the likeliest: softmax of the chosen alone needs the sum of all, not their
+/// probabilities.
+bool choose_from_scores(const Graph& graph, Node& node) {
+  auto* top = node.as<TopK>();
+  const auto* softmax = top == nullptr ? nullptr : produced_by<Softmax>(node.input(0));
+  if (softmax == nullptr || top->softmax || only_user(graph, node.input(0)) == nullptr)
+    return false;
+  const DataType type = node.input(0)->type.type;
+  const auto rank = static_cast<int64_t>(node.input(0)->type.shape.size());
+  const Tensor* k = node.input(1)->constant();
+  const bool rows = softmax->axes.size() == 1 &&
+                    positive(softmax->axes[0], node.input(0)) == rank - 1 &&
+                    positive(top->axis, node.input(0)) == rank - 1;
+  if (!rows || k == nullptr || k->count() != 1 || k->as_int64(0) > kMaxChosen ||
+      (type != DataType::kFloat32 && type != DataType::kFloat16 && type != DataType::kBFloat16))
+    return false;
+  const Node& before = *node.input(0)->producer();
+  top->softmax = true, top->log = softmax->log;
+  node.set_input(0, before.input(0));
+  node.name = before.name + " + " + node.name;
+  add_origins(node, before);
+  return true;
+}
+
+/// The only other user of a value that `node` uses, else null.
+const Node* other_user(const Graph& graph, const Value* value, const Node& node) {
+  if (value->uses().size() != 2 || graph.is_output(value)) return nullptr;
+  for (const Use& use : value->uses())
+    if (use.node != &node) return use.node;
+  return nullptr;
+}
+
+/// p / sum(p) of the likeliest, as routers share a token among experts: softmax of their scores.
+Value* share_among_chosen(Graph& graph, const Node& node) {
+  if (!is_function(node, k_div) || node.input(0)->producer() == nullptr) return nullptr;
+  Node& choice = *node.input(0)->producer();
+  auto* top = choice.as<TopK>();
+  const Node* sum = node.input(1)->producer();
+  const auto* reduce = sum == nullptr ? nullptr : sum->as<Reduce>();
+  if (top == nullptr || !top->softmax || top->log || node.input(0) != choice.output(0) ||
+      reduce == nullptr || reduce->function != ReduceFunction::kSum || !reduce->keep_dims ||
+      sum->has_input(1) || reduce->axes.size() != 1 || sum->input(0) != choice.output(0) ||
+      positive(reduce->axes[0], choice.output(0)) != positive(top->axis, choice.output(0)) ||
+      other_user(graph, choice.output(0), node) != sum || only_user(graph, sum->output()) != &node)
+    return nullptr;
+  top->softmax = false;
+  choice.output(0)->name.clear();
+  auto softmax = std::make_unique<Softmax>();
+  softmax->axes = reduce->axes;
+  return add_op(graph, std::move(softmax), {choice.output(0)}, node);
+}
+
 }  // namespace
 
 bool fuse_reductions(Graph& graph, PassContext& context) {
@@ -159,9 +214,15 @@ bool fuse_reductions(Graph& graph, PassContext& context) {
       changed = true;
       continue;
     }
+    if (choose_from_scores(graph, *node)) {
+      context.applied(node->name);
+      changed = true;
+      continue;
+    }
     Value* result = fuse_sum(graph, *node);
     if (result == nullptr) result = fuse_outer(graph, *node);
     if (result == nullptr) result = fuse_softmax(graph, *node);
+    if (result == nullptr) result = share_among_chosen(graph, *node);
     if (result == nullptr) result = reduce_first(graph, *node);
     if (result == nullptr) continue;
     result->name = node->output()->name;

@@ -1,11 +1,12 @@
 // What a body computes from captured values alone is the same in each iteration, and is computed
-// before the loop. What it computes of element i of a captured sequence by products with fixed
-// matrices and by scalar functions is computed for the whole sequence before, as one product: the
-// body takes its element. Must run after fold_constants.
+// before the loop. What it computes of element i of a captured or scanned sequence by products with
+// fixed matrices and by scalar functions is computed for the whole sequence before, as one product:
+// the body takes its element. Must run after fold_constants.
 #include <algorithm>
 #include <unordered_map>
 
 #include "ops/generate.h"
+#include "ops/region.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -24,12 +25,17 @@ int first_capture(const Node& node) {
   return scan == nullptr ? -1 : static_cast<int>(scan->states + scan->scanned);
 }
 
+int64_t attribute_at(const std::vector<int64_t>& values, size_t index) {
+  return index < values.size() ? values[index] : 0;
+}
+
 class Hoister {
  public:
   Hoister(Graph& graph, Node& node) : graph_(graph), node_(node), body_(*node.bodies[0]) {
     const auto first = static_cast<size_t>(first_capture(node));
     for (size_t i = first; i < body_.inputs().size(); ++i)
       outside_[body_.inputs()[i]] = node.inputs()[i];
+    note_scanned();
   }
 
   bool run() {
@@ -37,16 +43,17 @@ class Hoister {
     for (const auto& node : body_.nodes()) nodes.push_back(node.get());
     for (Node* node : nodes) {
       if (node->is<Constant>() || has_effects_or_chance(*node)) continue;
-      if (is_invariant(*node)) {
+      if (is_invariant(*node))
         hoist(*node);
-      } else if (node_.is<Loop>()) {
+      else
         note_sequence(*node);
-      }
     }
     const bool invariants = replace_invariants(), sequences = replace_sequences();
     if (!invariants && !sequences) return false;
     body_.remove_dead();
-    return body_.sort().ok();
+    if (!body_.sort().ok()) return false;
+    if (!new_scans_.empty()) put_scans_in_place();
+    return true;
   }
 
  private:
@@ -87,13 +94,21 @@ class Hoister {
     }
   }
 
-  bool is_used(const Value* value) const {
-    if (body_.is_output(value)) return true;
-    return std::any_of(value->uses().begin(), value->uses().end(), [&](const Use& use) {
-      const auto& outputs = use.node->outputs();
-      return outputs.empty() ||
-             (!outside_.contains(outputs[0]) && !sequences_.contains(outputs[0]));
-    });
+  /// Whether the body needs the value when all that is worth it is computed outside.
+  bool is_used(const Value* value) {
+    const auto known = used_.find(value);
+    if (known != used_.end()) return known->second;
+    bool used = body_.is_output(value);
+    for (const Use& use : value->uses()) used = used || stays(*use.node);
+    return used_[value] = used;
+  }
+
+  bool stays(const Node& node) {
+    if (node.outputs().empty()) return true;
+    if (outside_.contains(node.output())) return false;
+    const auto sequence = sequences_.find(node.output());
+    if (sequence == sequences_.end()) return true;
+    return !sequence->second.has_product && is_used(node.output());
   }
 
   /// A new captured value in the body.
@@ -112,9 +127,21 @@ class Hoister {
     return any;
   }
 
+  /// The operands of a scan that are sequences along their first axis.
+  void note_scanned() {
+    const auto* scan = node_.as<Scan>();
+    if (scan == nullptr) return;
+    for (size_t i = 0; i < static_cast<size_t>(scan->scanned); ++i) {
+      const size_t at = static_cast<size_t>(scan->states) + i;
+      if (attribute_at(scan->input_axes, i) != 0) continue;
+      sequences_[body_.inputs()[at]] = {node_.inputs()[at], false,
+                                        attribute_at(scan->input_directions, i)};
+    }
+  }
+
   /// x[i] for a captured x and the number of the iteration i.
   Value* sequence_of_gather(const Node& node) {
-    const auto* gather = node.as<Gather>();
+    const auto* gather = node_.is<Loop>() ? node.as<Gather>() : nullptr;
     if (gather == nullptr || gather->axis != 0 || node.input(1) != body_.inputs()[0])
       return nullptr;
     const auto found = outside_.find(node.input(0));
@@ -125,20 +152,24 @@ class Hoister {
   void note_sequence(Node& node) {
     if (node.outputs().size() != 1) return;
     if (Value* whole = sequence_of_gather(node)) {
-      sequences_[node.output()] = {whole, false};
+      sequences_[node.output()] = {whole};
       return;
     }
     const bool product = is_product_of_sequence(node);
     if (!product && !is_pointwise_of_sequence(node)) return;
     std::vector<Value*> inputs;
     bool worth_it = product;
+    int64_t direction = 0;
     for (const Value* input : node.inputs()) {
       const auto found = sequences_.find(input);
-      if (found != sequences_.end()) worth_it |= found->second.has_product;
+      if (found != sequences_.end()) {
+        worth_it |= found->second.has_product;
+        direction = found->second.direction;
+      }
       inputs.push_back(found != sequences_.end() ? found->second.whole : invariant(input));
     }
     Value* whole = add_op(graph_, node.op->clone(), std::move(inputs), node);
-    sequences_[node.output()] = {whole, worth_it};
+    sequences_[node.output()] = {whole, worth_it, direction};
     if (worth_it) computed_.push_back(node.output());
   }
 
@@ -153,8 +184,11 @@ class Hoister {
     if (!node.is<Pointwise>() && !node.is<Cast>()) return false;
     const size_t rank = node.output()->type.shape.size();
     bool any = false;
+    int64_t direction = 0;
     for (const Value* input : node.inputs()) {
       const bool sequence = sequences_.contains(input);
+      if (sequence && any && sequences_.at(input).direction != direction) return false;
+      if (sequence) direction = sequences_.at(input).direction;
       any |= sequence;
       if (sequence ? input->type.shape.size() != rank
                    : input->type.shape.size() > rank || invariant(input) == nullptr)
@@ -167,25 +201,63 @@ class Hoister {
     bool any = false;
     for (Value* value : computed_) {
       if (!is_used(value)) continue;
+      any = true;
+      const Sequence& sequence = sequences_.at(value);
+      if (node_.is<Scan>()) {
+        body_.replace_uses(value, body_.add_input(value->name, value->type));
+        node_.append_input(sequence.whole);
+        new_scans_.push_back(sequence.direction);
+        continue;
+      }
       Node* like = value->producer();
       Value* element = add_op(body_, std::make_unique<Gather>(),
-                              {capture(sequences_.at(value).whole), body_.inputs()[0]}, *like);
+                              {capture(sequence.whole), body_.inputs()[0]}, *like);
       body_.replace_uses(value, element);
-      any = true;
     }
     return any;
+  }
+
+  /// New scanned operands, which were appended, belong behind the others.
+  void put_scans_in_place() {
+    auto& scan = *node_.as<Scan>();
+    const auto first = scan.states + scan.scanned;
+    const auto count = static_cast<ptrdiff_t>(new_scans_.size());
+    const auto reorder = [&](std::vector<Value*> values) {
+      std::rotate(values.begin() + first, values.end() - count, values.end());
+      return values;
+    };
+    const std::vector<Value*> operands = reorder(node_.inputs());
+    node_.truncate_inputs(0);
+    for (Value* operand : operands) node_.append_input(operand);
+    auto body = std::make_unique<Graph>();
+    body->name = body_.name;
+    body->symbol_ranges = body_.symbol_ranges;
+    std::unordered_map<const Value*, Value*> twins;
+    for (const Value* input : reorder(body_.inputs()))
+      twins[input] = body->add_input(input->name, input->type);
+    std::vector<Value*> inputs;
+    for (const Value* input : body_.inputs()) inputs.push_back(twins.at(input));
+    for (Value* output : inline_body(*body, body_, inputs)) body->add_output(output);
+    scan.input_axes.resize(static_cast<size_t>(scan.scanned + count));
+    scan.input_directions.resize(static_cast<size_t>(scan.scanned));
+    scan.input_directions.insert(scan.input_directions.end(), new_scans_.begin(), new_scans_.end());
+    scan.scanned += count;
+    node_.bodies[0] = std::move(body);
   }
 
   struct Sequence {
     Value* whole = nullptr;
     bool has_product = false;
+    int64_t direction = 0;  ///< Of the scan; 1 is backward.
   };
   Graph& graph_;
   Node& node_;
   Graph& body_;
   std::unordered_map<const Value*, Value*> outside_;
   std::unordered_map<const Value*, Sequence> sequences_;
+  std::unordered_map<const Value*, bool> used_;
   std::vector<Value*> hoisted_, computed_;
+  std::vector<int64_t> new_scans_;  ///< Their directions.
 };
 
 }  // namespace

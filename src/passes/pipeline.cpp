@@ -53,6 +53,7 @@ constexpr std::string_view kPipeline[] = {
     "straighten_transposes",
     "simplify",
     "fold_into_weights",
+    "lift_pooling",
     // Products whose scales and shifts are in their weights by now.
     "merge_products",
     // Quantization moves to where it meets products, which take it in before casts part them.
@@ -75,6 +76,7 @@ constexpr std::string_view kPipeline[] = {
     "fuse_residual",
     // What no anchor took.
     "fuse_pointwise",
+    "fuse_independent",
     "choose_layouts",
     "fold_constants",
 };
@@ -97,6 +99,7 @@ Result<bool> run_pass(Graph& graph, const PassInfo& pass, PassContext& context) 
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   context.start(pass.name);
+  const size_t reports = context.log().size(), nodes = graph.nodes().size();
   const bool changed = pass.run(graph, context);
   Status status;
   if (changed) {
@@ -105,6 +108,9 @@ Result<bool> run_pass(Graph& graph, const PassInfo& pass, PassContext& context) 
     if (status.ok()) status = infer_graph(graph);
     if (status.ok()) status = verify(graph);
   }
+  // What makes many small changes does not name them.
+  if (changed && context.log().size() == reports)
+    context.applied(fmt::format("{} nodes become {}", nodes, graph.nodes().size()));
   if (!status.ok())
     return std::move(status).error().with_context(fmt::format("after pass {}", pass.name));
   context.logger().verbose("pass {}: {} nodes, {:.1f} ms", pass.name, graph.nodes().size(),

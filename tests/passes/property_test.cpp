@@ -35,7 +35,7 @@ TEST(Passes, EachPassKeepsResults) {
   }
   // Graphs that no rule matches would show nothing.
   for (const char* name : {"simplify", "fold_into_weights", "sink_reshapes", "fuse_epilogue",
-                           "fuse_pointwise", "choose_layouts"})
+                           "fuse_pointwise", "fuse_independent", "choose_layouts"})
     EXPECT_GT(fired[name], 5) << name;
 }
 

@@ -139,6 +139,14 @@ class Maker {
 
   void add_anchor(Value* x) {
     const Extents extents = constants(x->type.shape);
+    if (extents.size() == 4 && extents[2] > 1 && extents[3] > 1 && below(4) == 0) {
+      auto pool = std::make_unique<Pool>();
+      pool->function = below(2) == 0 ? PoolFunction::kAverage : PoolFunction::kMax;
+      pool->kernel = {2, 2};
+      pool->strides = {2, 1};
+      pool->ceil_mode = below(2) == 0;
+      return add(std::move(pool), {x});
+    }
     if (extents.size() == 4 && below(2) == 0)
       return add(std::make_unique<Conv>(), {x, weights({4, extents[1], 1, 1})});
     auto op = std::make_unique<MatMul>();

@@ -1,9 +1,11 @@
 #include "kernels/lines/lines.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "device/cpu/aligned_buffer.h"
+#include "kernels/rows/rows.h"
 
 namespace tenon::cpu {
 namespace {
@@ -148,20 +150,65 @@ void largest_of(const LineProblem& p, const T* x, int64_t* places, ThreadPool& p
   });
 }
 
+/// The order of top k: before(a, b) for places a and b of a line.
 template <class T>
-void top_of_line(const LineProblem& p, const T* x, T* values, int64_t* places, int32_t* order) {
-  std::iota(order, order + p.along.extent, 0);
-  const auto before = [&](int32_t a, int32_t b) {
+auto order_of(const LineProblem& p, const T* x) {
+  return [&p, x](int32_t a, int32_t b) {
     const auto left = value_of(x[a * p.along.x]), right = value_of(x[b * p.along.x]);
     if (p.largest ? is_less(right, left) : is_less(left, right)) return true;
     if (p.largest ? is_less(left, right) : is_less(right, left)) return false;
     return a < b;
   };
-  std::partial_sort(order, order + p.k, order + p.along.extent, before);
+}
+
+/// Contiguous numbers of which few are wanted: most are passed over by a look at the last of the
+/// best so far.
+template <class T>
+void choose_few(const LineProblem& p, const LineFunctions& functions, const T* x, int32_t* order) {
+  const auto before = order_of(p, x);
+  std::iota(order, order + p.k, 0);
+  std::make_heap(order, order + p.k, before);
+  for (int64_t i = p.k; i < p.along.extent; ++i) {
+    const auto limit = static_cast<float>(value_of(x[order[0]]));
+    // Nothing comes before what is not a number.
+    if (limit != limit) break;
+    i = functions.first_above(p.type == LineType::bf16, x, i, p.along.extent, limit);
+    if (i == p.along.extent) break;
+    std::pop_heap(order, order + p.k, before);
+    order[p.k - 1] = static_cast<int32_t>(i);
+    std::push_heap(order, order + p.k, before);
+  }
+  std::sort_heap(order, order + p.k, before);
+}
+
+template <class T>
+void choose_any(const LineProblem& p, const T* x, int32_t* order) {
+  std::iota(order, order + p.along.extent, 0);
+  std::partial_sort(order, order + p.k, order + p.along.extent, order_of(p, x));
+}
+
+template <class T>
+void take_softmax(const LineProblem& p, const T* x, T* values) {
+  const ElementType type = p.type == LineType::bf16 ? ElementType::bf16 : ElementType::f32;
+  const RowFunctions& rows = row_functions(p.isa);
+  const auto largest = p.largest ? static_cast<float>(value_of(values[0]))
+                                 : rows.reduce(type, x, p.along.extent, RowReduction::max);
+  rows.shares(type, x, p.along.extent, largest, values, p.k, p.log);
+}
+
+template <class T>
+void top_of_line(const LineProblem& p, const T* x, T* values, int64_t* places, int32_t* order) {
+  constexpr bool kReal = !std::is_integral_v<decltype(value_of(T{}))>;
+  if (kReal && p.largest && p.along.x == 1 && p.k > 0 && 4 * p.k <= p.along.extent)
+    choose_few(p, functions_for(p.isa), x, order);
+  else
+    choose_any(p, x, order);
   for (int64_t i = 0; i < p.k; ++i) {
     values[i * p.along.y] = x[order[i] * p.along.x];
     places[i * p.along.y] = order[i];
   }
+  if constexpr (kReal)
+    if (p.softmax) take_softmax(p, x, values);
 }
 
 size_t order_bytes(const LineProblem& p) {

@@ -26,8 +26,11 @@ struct LineProblem {
   LineAxis along;               ///< `extent` is x's.
   LineAxis side;                ///< Contiguous in x where there is such an axis, else of extent 1.
   std::vector<LineAxis> outer;  ///< The others.
-  bool largest = true, last_index = false;                   ///< Largest and top k.
-  int64_t k = 0;                                             ///< Top k.
+  bool largest = true, last_index = false;  ///< Largest and top k.
+  int64_t k = 0;                            ///< Top k.
+  /// Values of the top k become softmax over the line, or its logarithm. Real types,
+  /// contiguous lines and results.
+  bool softmax = false, log = false;
   bool product = false, exclusive = false, reverse = false;  ///< Running sums.
   Isa isa = detected_isa();
   int threads = 1;
@@ -50,6 +53,9 @@ struct LineFunctions {
   /// The places of up to kLinesTogether neighbouring lines of floats, `step` apart along them.
   void (*largest)(bool bf16, const void* x, int64_t extent, int64_t step, int64_t lines,
                   bool largest, bool last, int64_t* places);
+  /// Which of a row's elements from `from` on is the first above the limit, or not a number; n
+  /// where none is.
+  int64_t (*first_above)(bool bf16, const void* x, int64_t from, int64_t n, float limit);
 };
 const LineFunctions& line_functions_generic();
 const LineFunctions& line_functions_avx2();

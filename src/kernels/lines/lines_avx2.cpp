@@ -11,7 +11,7 @@ namespace lines_avx2 {
 }  // namespace lines_avx2
 
 const LineFunctions& line_functions_avx2() {
-  static constexpr LineFunctions kFunctions{lines_avx2::largest};
+  static constexpr LineFunctions kFunctions{lines_avx2::largest, lines_avx2::first_above};
   return kFunctions;
 }
 

@@ -11,7 +11,7 @@ namespace lines_avx512 {
 }  // namespace lines_avx512
 
 const LineFunctions& line_functions_avx512() {
-  static constexpr LineFunctions kFunctions{lines_avx512::largest};
+  static constexpr LineFunctions kFunctions{lines_avx512::largest, lines_avx512::first_above};
   return kFunctions;
 }
 

@@ -42,3 +42,19 @@ inline void largest(bool bf16, const void* x, int64_t extent, int64_t step, int6
   };
   bf16 ? run(static_cast<const uint16_t*>(x)) : run(static_cast<const float*>(x));
 }
+
+template <class T>
+int64_t first_of(const T* x, int64_t from, int64_t n, float limit) {
+  for (; from + kLinesTogether <= n; from += kLinesTogether) {
+    int any = 0;
+    for (int64_t c = 0; c < kLinesTogether; ++c) any |= !(widen(x[from + c]) <= limit);
+    if (any != 0) break;
+  }
+  while (from < n && widen(x[from]) <= limit) ++from;
+  return from;
+}
+
+inline int64_t first_above(bool bf16, const void* x, int64_t from, int64_t n, float limit) {
+  return bf16 ? first_of(static_cast<const uint16_t*>(x), from, n, limit)
+              : first_of(static_cast<const float*>(x), from, n, limit);
+}

@@ -11,7 +11,7 @@ namespace lines_generic {
 }  // namespace lines_generic
 
 const LineFunctions& line_functions_generic() {
-  static constexpr LineFunctions kFunctions{lines_generic::largest};
+  static constexpr LineFunctions kFunctions{lines_generic::largest, lines_generic::first_above};
   return kFunctions;
 }
 

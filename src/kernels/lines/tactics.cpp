@@ -129,7 +129,9 @@ Result<cpu::LineProblem> described(const Problem& problem) {
   if (too_long(p)) return unsupported("an axis of more than 2^31 elements");
   if (problem.outputs.size() != 2 || strides_of(problem.output(0)) != strides_of(problem.output(1)))
     return unsupported("values and places lie differently");
-  p.largest = op->largest;
+  if (op->softmax && (p.along.x != 1 || p.along.y != 1))
+    return unsupported("softmax of lines that are not contiguous");
+  p.largest = op->largest, p.softmax = op->softmax, p.log = op->log;
   p.k = problem.output().extents[op->axis < 0 ? op->axis + problem.output().rank() : op->axis];
   return p;
 }

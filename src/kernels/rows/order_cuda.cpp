@@ -111,6 +111,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   add_order(code, x.type, *op, k);
   code.constant("kPadded", power_above(k));
   code.constant("kBlock", kBlock);
+  code.flag("kSoftmax", op->softmax);
+  code.flag("kLog", op->log);
   JitLaunch launch;
   TENON_TRY(set_source(launch, code, {"rows/order.cuh", "rows/topk.cu"}));
   launch.grid[0] = lines.outer * lines.inner;
@@ -138,6 +140,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.type("X", x.type);
   const AxisLines lines(code, x.extents, op->axis);
   if (lines.length > (int64_t{1} << 26)) return unsupported("a very long line");
+  if (op->softmax) return unsupported("softmax of the values");
   const int64_t padded = power_above(lines.length), count = lines.outer * lines.inner * padded;
   add_order(code, x.type, *op, chosen(problem, *op));
   code.constant("kPadded", padded);

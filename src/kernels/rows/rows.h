@@ -34,6 +34,9 @@ struct RowFunctions {
                        int64_t y_stride, int64_t channels, const float* factor, const float* shift,
                        const UnarySteps& steps);
   float (*reduce)(ElementType type, const void* x, int64_t n, RowReduction function);
+  /// Some elements of the row x become their share of its softmax, or the logarithm of that.
+  void (*shares)(ElementType type, const void* x, int64_t n, float largest, void* values,
+                 int64_t count, bool log);
   /// Folds `rows` rows of `columns` elements, `step` apart, into sums[0..columns): any reduction
   /// but log_sum_exp.
   void (*reduce_columns)(ElementType type, const void* x, int64_t rows, int64_t step,

@@ -203,17 +203,64 @@ float sum_of(ElementType type, const void* x, int64_t n, F f) {
   return sum_lanes(sums);
 }
 
-/// log(sum(exp(x))), with the largest element taken out.
+/// sum(exp(x - largest)).
 template <class V>
-float log_sum_exp(ElementType type, const void* x, int64_t n, float largest) {
-  if (!(largest - largest == 0)) return largest;  // Infinite or NaN.
+float sum_exp(ElementType type, const void* x, int64_t n, float largest) {
   const V shift = V::broadcast(largest);
   const int64_t whole = n / V::kWidth * V::kWidth;
   float sum = sum_of<V>(type, x, whole, [&](V v) { return vector_math::exp(v - shift); });
   float rest[V::kWidth];
   if (whole < n) load<V>(type, x, whole, width_at<V>(whole, n)).store(rest, V::kWidth);
   for (int64_t i = whole; i < n; ++i) sum += std::exp(rest[i - whole] - largest);
-  return largest + std::log(sum);
+  return sum;
+}
+
+/// log(sum(exp(x))), with the largest element taken out.
+template <class V>
+float log_sum_exp(ElementType type, const void* x, int64_t n, float largest) {
+  if (!(largest - largest == 0)) return largest;  // Infinite or NaN.
+  return largest + std::log(sum_exp<V>(type, x, n, largest));
+}
+
+template <class V>
+void shares(ElementType type, const void* x, int64_t n, float largest, void* values, int64_t count,
+            bool log) {
+  const float sum = sum_exp<V>(type, x, n, largest);
+  const V top = V::broadcast(largest), factor = V::broadcast(1 / sum);
+  const V all = V::broadcast(std::log(sum));
+  for (int64_t i = 0; i < count; i += V::kWidth) {
+    const int w = width_at<V>(i, count);
+    const V v = load<V>(type, values, i, w) - top;
+    store(type, values, i, log ? v - all : vector_math::exp(v) * factor, w);
+  }
+}
+
+/// `top` where it is not a number, else the larger one; `x` may be none either.
+template <class V>
+[[gnu::always_inline]] inline V larger(V top, V x) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const V larger = max(top, x), least = V::broadcast(-kInfinity);
+  return select(top < V::broadcast(kInfinity), larger, select(least < top, larger, top));
+}
+
+/// The largest element times `sign`; what is not a number wins.
+template <class V>
+float extreme(ElementType type, const void* x, int64_t n, float sign) {
+  const V factor = V::broadcast(sign);
+  V tops = V::broadcast(-std::numeric_limits<float>::infinity());
+  const int64_t whole = n / V::kWidth * V::kWidth;
+  for (int64_t i = 0; i < whole; i += V::kWidth)
+    tops = larger(tops, load<V>(type, x, i, V::kWidth) * factor);
+  float lanes[2 * V::kWidth];
+  tops.store(lanes, V::kWidth);
+  if (whole < n) {
+    const int rest = width_at<V>(whole, n);
+    (load<V>(type, x, whole, rest) * factor).store(lanes + V::kWidth, V::kWidth);
+  }
+  float top = lanes[0];
+  for (int k = 1; k < V::kWidth + static_cast<int>(n - whole); ++k)
+    if (lanes[k] > top || lanes[k] != lanes[k]) top = lanes[k];
+  return top;
 }
 
 template <class V>
@@ -225,27 +272,7 @@ float reduce(ElementType type, const void* x, int64_t n, RowReduction function) 
     return sum_of<V>(type, x, n, [](V v) { return v * v; });
   if (function == RowReduction::log_sum_exp)
     return log_sum_exp<V>(type, x, n, reduce<V>(type, x, n, RowReduction::max));
-  float result = function == RowReduction::max ? -std::numeric_limits<float>::infinity()
-                                               : std::numeric_limits<float>::infinity();
-  for (int64_t i = 0; i < n; i += V::kWidth) {
-    float lanes[V::kWidth];
-    const int w = width_at<V>(i, n);
-    load<V>(type, x, i, w).store(lanes, V::kWidth);
-    for (int k = 0; k < w; ++k) {
-      const bool better = function == RowReduction::max ? lanes[k] > result : lanes[k] < result;
-      if (better || lanes[k] != lanes[k]) result = lanes[k];
-      if (result != result) return result;
-    }
-  }
-  return result;
-}
-
-/// `top` where it is not a number, else the larger one; `x` may be none either.
-template <class V>
-[[gnu::always_inline]] inline V larger(V top, V x) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const V larger = max(top, x), least = V::broadcast(-kInfinity);
-  return select(top < V::broadcast(kInfinity), larger, select(least < top, larger, top));
+  return function == RowReduction::max ? extreme<V>(type, x, n, 1) : -extreme<V>(type, x, n, -1);
 }
 
 template <class V>
@@ -303,9 +330,9 @@ void scale_row(ElementType type, const void* x, void* y, int64_t n, float factor
 
 template <class V>
 const RowFunctions& functions() {
-  static constexpr RowFunctions kFunctions{softmax<V>,        softmax_columns<V>, normalize<V>,
-                                           moments<V>,        scale_pixels<V>,    reduce<V>,
-                                           reduce_columns<V>, spread<V>,          scale_row<V>};
+  static constexpr RowFunctions kFunctions{
+      softmax<V>, softmax_columns<V>, normalize<V>,      moments<V>, scale_pixels<V>,
+      reduce<V>,  shares<V>,          reduce_columns<V>, spread<V>,  scale_row<V>};
   return kFunctions;
 }
 

@@ -19,6 +19,16 @@ __device__ inline int count_before(bool flag, int& all) {
   return before;
 }
 
+/// Logarithm of the sum of the line's exponentials. All threads of the block call it.
+__device__ inline float log_sum_exp(const X* line) {
+  float top = -__int_as_float(0x7f800000);
+  for (int i = threadIdx.x; i < kLength; i += kBlock) top = Max()(top, float(widen(line[i * Index(kInner)])));
+  top = combine_group<kBlock>(top, Max());
+  float sum = 0;
+  for (int i = threadIdx.x; i < kLength; i += kBlock) sum += exp(float(widen(line[i * Index(kInner)])) - top);
+  return top + log(combine_group<kBlock>(sum, Sum()));
+}
+
 extern "C" __global__ void __launch_bounds__(kBlock)
     kernel(const X* __restrict__ x, X* __restrict__ values, i64* __restrict__ places) {
   begin_kernel();
@@ -77,9 +87,12 @@ extern "C" __global__ void __launch_bounds__(kBlock)
       }
     }
   __syncthreads();
+  const float all = kSoftmax ? log_sum_exp(line) : 0.0f;
   for (int i = threadIdx.x; i < kK; i += kBlock) {
     const Index to = (outer * Index(kK) + i) * Index(kInner) + inner;
-    values[to] = line[chosen[i].place * Index(kInner)];
+    const X element = line[chosen[i].place * Index(kInner)];
+    const float share = float(widen(element)) - all;
+    values[to] = kSoftmax ? narrow<X>(kLog ? share : exp(share)) : element;
     places[to] = chosen[i].place;
   }
 }

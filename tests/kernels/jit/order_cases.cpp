@@ -79,6 +79,13 @@ void add_orders(Cases& cases) {
   TopK top;
   add(cases, "topk long", top,
       std::vector{input(random_reals(kFloat, {3, 20000}, 1)), list({1000})}, 2);
+  for (const bool log : {false, true}) {
+    TopK shares;
+    shares.softmax = true, shares.log = log;
+    for (const DataType type : {kFloat, kHalf})
+      add(cases, "topk of softmax", shares,
+          std::vector{input(random_reals(type, {40, 70}, 1)), list({8})}, 2);
+  }
   for (const DataType type : {kFloat, kHalf, DataType::kInt64})
     add(cases, "topk of most", top,
         std::vector{input(is_real(type) ? random_reals(type, {3, 3000}, 1)

@@ -1,0 +1,187 @@
+// Pointwise operators of one shape that do not depend on each other become one region with several
+// results: one step in place of several. Where they are large, only those that read a value in
+// common, which is then read once; larger ones that share nothing would only drive each other's
+// results out of the caches. Must run after fuse_pointwise.
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ops/ops.h"
+#include "ops/region.h"
+#include "passes/pass.h"
+
+namespace tenon {
+namespace {
+
+constexpr size_t kMaxNodes = 24;
+constexpr size_t kMaxOperands = 12;
+constexpr int kMaxMembers = 4;
+/// Steps of at most so many elements cost about as much as starting them.
+constexpr int64_t kSmall = 8192;
+/// Candidates of the same shape that are looked at behind each.
+constexpr int kWindow = 12;
+
+bool is_pointwise(const Node& node) {
+  return node.is<Pointwise>() || node.is<Cast>();
+}
+
+bool is_candidate(const Node& node) {
+  if (is_pointwise(node)) return true;
+  return node.is<Fused>() && node.outputs().size() == 1 &&
+         std::all_of(node.bodies[0]->nodes().begin(), node.bodies[0]->nodes().end(),
+                     [](const auto& inner) { return is_pointwise(*inner); });
+}
+
+size_t node_count(const Node& node) {
+  return node.is<Fused>() ? node.bodies[0]->nodes().size() : 1;
+}
+
+bool is_small(const Shape& shape) {
+  int64_t count = 1;
+  for (const Dim& dim : shape) {
+    if (!dim.is_constant()) return false;
+    count *= std::max<int64_t>(1, dim.constant());
+    if (count > kSmall) return false;
+  }
+  return true;
+}
+
+using Places = std::unordered_map<const Node*, size_t>;
+
+Places places_of(const Graph& graph) {
+  Places places;
+  for (const auto& node : graph.nodes()) places.emplace(node.get(), places.size());
+  return places;
+}
+
+/// Both read an operand of the results' shape, and what else the second needs is there when the
+/// first is computed.
+bool share_operand(const Node& first, const Node& second, const Places& places) {
+  const auto& operands = first.inputs();
+  bool shared = false;
+  for (const Value* value : second.inputs()) {
+    const bool here = std::find(operands.begin(), operands.end(), value) != operands.end();
+    shared |= here && value->type.shape == first.output()->type.shape;
+    if (!here && value->producer() != nullptr && places.at(value->producer()) > places.at(&first))
+      return false;
+  }
+  return shared;
+}
+
+/// Whether `to`, which comes later, is computed from `from`.
+bool depends(const Node& from, const Node& to, const Places& places) {
+  std::vector<const Node*> open = {&from};
+  std::unordered_set<const Node*> seen;
+  while (!open.empty()) {
+    const Node* node = open.back();
+    open.pop_back();
+    for (const Value* output : node->outputs())
+      for (const Use& use : output->uses()) {
+        if (use.node == &to) return true;
+        if (places.at(use.node) < places.at(&to) && seen.insert(use.node).second)
+          open.push_back(use.node);
+      }
+  }
+  return false;
+}
+
+/// Nodes that become one region, in order.
+class Siblings {
+ public:
+  explicit Siblings(Node* first) { add(first); }
+
+  bool take(Node* node, const Places& places) {
+    const TensorType &mine = members_[0]->output()->type, &other = node->output()->type;
+    if (static_cast<int>(members_.size()) == kMaxMembers || mine.shape != other.shape) return false;
+    if (nodes_ + node_count(*node) > kMaxNodes || operands_with(*node) > kMaxOperands) return false;
+    // Images of one shape may lie in different orders.
+    const bool near = (mine.shape.size() < 4 && is_small(mine.shape)) ||
+                      share_operand(*members_[0], *node, places);
+    if (!near || std::any_of(members_.begin(), members_.end(),
+                             [&](const Node* member) { return depends(*member, *node, places); }))
+      return false;
+    add(node);
+    return true;
+  }
+
+  const std::vector<Node*>& members() const { return members_; }
+
+ private:
+  size_t operands_with(const Node& node) const {
+    size_t count = operands_.size();
+    for (const Value* value : node.inputs()) count += operands_.contains(value) ? 0 : 1;
+    return count;
+  }
+
+  void add(Node* node) {
+    members_.push_back(node);
+    nodes_ += node_count(*node);
+    operands_.insert(node->inputs().begin(), node->inputs().end());
+  }
+
+  std::vector<Node*> members_;
+  std::unordered_set<const Value*> operands_;
+  size_t nodes_ = 0;
+};
+
+/// The operators of the members, regions taken apart.
+std::vector<Node*> flattened(Graph& graph, const std::vector<Node*>& members) {
+  std::vector<Node*> nodes;
+  for (Node* member : members) {
+    if (!member->is<Fused>()) {
+      nodes.push_back(member);
+      continue;
+    }
+    const size_t count = node_count(*member);
+    inline_region(graph, member);
+    for (size_t i = graph.nodes().size() - count; i < graph.nodes().size(); ++i)
+      nodes.push_back(graph.nodes()[i].get());
+  }
+  return nodes;
+}
+
+std::string name_of_all(const std::vector<Node*>& nodes) {
+  std::string list;
+  for (const Node* node : nodes) list += (list.empty() ? "" : ", ") + node->name;
+  return "fusedPointwiseNode(" + list + ")";
+}
+
+/// The first siblings among the candidates from `begin` on, which is moved behind the first of
+/// them.
+std::vector<Node*> next_siblings(const std::vector<Node*>& candidates, size_t& begin,
+                                 const Places& places) {
+  for (; begin < candidates.size(); ++begin) {
+    Siblings siblings(candidates[begin]);
+    int looked_at = 0;
+    for (size_t i = begin + 1; i < candidates.size() && looked_at < kWindow; ++i) {
+      if (candidates[i]->output()->type.shape != candidates[begin]->output()->type.shape) continue;
+      ++looked_at;
+      siblings.take(candidates[i], places);
+    }
+    if (siblings.members().size() > 1) return siblings.members();
+  }
+  return {};
+}
+
+}  // namespace
+
+bool fuse_independent(Graph& graph, PassContext& context) {
+  std::vector<Node*> candidates;
+  for (const auto& node : graph.nodes())
+    if (is_candidate(*node) && context.allows_fusion(*node)) candidates.push_back(node.get());
+  bool changed = false;
+  for (size_t begin = 0; begin < candidates.size();) {
+    const std::vector<Node*> members = next_siblings(candidates, begin, places_of(graph));
+    if (members.empty()) break;
+    std::erase_if(candidates, [&](Node* node) {
+      return std::find(members.begin(), members.end(), node) != members.end();
+    });
+    const std::vector<Node*> nodes = flattened(graph, members);
+    context.applied(make_region(graph, nodes, name_of_all(nodes))->name);
+    changed = true;
+    if (!graph.sort().ok()) return changed;
+  }
+  return changed;
+}
+
+}  // namespace tenon
