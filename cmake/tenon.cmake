@@ -15,9 +15,14 @@ endif()
 
 # Sources named *_avx2.cpp, *_avx512.cpp, *_avx512bf16.cpp and *_avx512vnni.cpp are compiled for that instruction set, and only on x86-64;
 # they are called only after device/cpu/isa.h has found it. -O3 also in debug builds: without it they take minutes.
-set(TENON_AVX2_FLAGS -Wno-maybe-uninitialized -O3 -mavx2 -mfma -mf16c)
+# With sanitizers -O1 does: -O3 takes most of a minute to compile for some of them.
+set(TENON_ISA_LEVEL -O3)
+if(TENON_SANITIZE)
+  set(TENON_ISA_LEVEL -O1)
+endif()
+set(TENON_AVX2_FLAGS -Wno-maybe-uninitialized ${TENON_ISA_LEVEL} -mavx2 -mfma -mf16c)
 # GCC 12 warns of uninitialized variables inside its own AVX-512 intrinsics.
-set(TENON_AVX512_FLAGS -Wno-maybe-uninitialized -O3 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512)
+set(TENON_AVX512_FLAGS -Wno-maybe-uninitialized ${TENON_ISA_LEVEL} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512)
 set(TENON_AVX512BF16_FLAGS ${TENON_AVX512_FLAGS} -mavx512bf16)
 set(TENON_AVX512VNNI_FLAGS ${TENON_AVX512_FLAGS} -mavx512vnni)
 
