@@ -11,7 +11,7 @@ image, and parameters that start constant (gates of residuals, say) are disturbe
 dynamic, and prints the distance (relative L2) to ONNX Runtime, times, the number of steps, and which steps the reference
 implementation runs. It exits 1 if a model does not build or is further away than 5e-5 (5e-4 with Winograd).
 
-Needs beside requirements-test.txt: torch, torchvision, timm, transformers, onnxscript (for `export` alone).
+`export` needs what bench/requirements-zoo.txt lists, `compare` only requirements-test.txt.
 """
 import argparse
 import fnmatch
