@@ -28,6 +28,7 @@ Result<std::unique_ptr<Program>> Program::create(const Backend& backend, Constan
   auto program = std::unique_ptr<Program>(new Program(std::move(graph)));
   TENON_TRY(program->make_steps(backend, threads));
   program->group_steps();
+  program->share_memory(backend);
   program->plan_arena();
   TENON_TRY(program->place(constants));
   program->share_fetches();
@@ -72,6 +73,58 @@ void Program::group_steps() {
   }
 }
 
+/// The root whose memory holds a value.
+const Value* Program::memory_of(const Value* value) const {
+  const Value* root = graph_.storage(value).root;
+  const auto shared = in_place_.find(root);
+  return shared == in_place_.end() ? root : shared->second;
+}
+
+/// Whether an input and an output of a step are as large, and computed values as a whole.
+bool Program::may_take(const Step& step, int input, int output) const {
+  const Value *from = step.node->inputs()[input], *to = step.node->outputs()[output];
+  if (from == nullptr || !step.kernel->may_alias(input, output)) return false;
+  for (const Value* value : {from, to})
+    if (graph_.storage(value).root != value || value->producer() == nullptr ||
+        graph_.known(value) != nullptr)
+      return false;
+  const auto size = [&](const Value* value) {
+    return bytes_of(value, element_count(graph_.extents(value)));
+  };
+  return size(from) == size(to);
+}
+
+/// An output takes the memory of an input that nobody reads later where the kernel allows it: what
+/// it writes then lies in the caches already. Not on a GPU, where a launch may start before the one
+/// ahead has ended.
+void Program::share_memory(const Backend& backend) {
+  if (!backend.device->unified()) return;
+  std::unordered_map<const Value*, int> last;
+  const auto use = [&](const Value* value, size_t step) {
+    if (value != nullptr) last[graph_.storage(value).root] = static_cast<int>(step);
+  };
+  for (size_t i = 0; i < steps_.size(); ++i)
+    for (const Value* value : steps_[i].node->inputs()) use(value, i);
+  for (const Value* output : graph_.graph().outputs()) use(output, steps_.size());
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
+    const auto& inputs = step.node->inputs();
+    if (step.samples > 1 || step.node->outputs().size() != 1) continue;
+    const Value* output = step.node->outputs()[0];
+    if (last[output] == static_cast<int>(steps_.size())) continue;
+    for (size_t j = 0; j < inputs.size(); ++j) {
+      const auto same = [&](const Value* other) {
+        return other != nullptr && graph_.storage(other).root == inputs[j];
+      };
+      if (!may_take(step, static_cast<int>(j), 0) || last[inputs[j]] != static_cast<int>(i) ||
+          std::ranges::count_if(inputs, same) != 1)
+        continue;
+      in_place_[output] = memory_of(inputs[j]);
+      break;
+    }
+  }
+}
+
 /// Buffers live from the step that first writes them to the last that reads them; a workspace only
 /// during its step. A group of steps of one sample passes its steps several times: what it shares
 /// with others lives throughout, what is its own holds one sample.
@@ -83,7 +136,7 @@ void Program::plan_arena() {
   std::unordered_map<const Value*, Slot> slots;
   std::vector<Lifetime> lifetimes;
   auto touch = [&](const Value* value, int step) {
-    const Value* root = graph_.storage(value).root;
+    const Value* root = memory_of(value);
     if (root->producer() == nullptr || graph_.known(root) != nullptr || roots_.contains(root))
       return;
     const bool inside = step < static_cast<int>(steps_.size());
@@ -154,14 +207,14 @@ Result<Program::Reference> Program::reference(const Value* value, ConstantStore&
   } else if (storage.root->producer() == nullptr) {
     result = {Reference::kInput, storage.root->index()};
   } else {
-    result = roots_.at(storage.root);
+    result = roots_.at(memory_of(value));
   }
   result.offset += bytes_of(value, storage.offset);
   return result;
 }
 
 int64_t Program::sample_bytes(const Value* value, int64_t bytes) const {
-  return value == nullptr || single_.contains(graph_.storage(value).root) ? 0 : bytes;
+  return value == nullptr || single_.contains(memory_of(value)) ? 0 : bytes;
 }
 
 Status Program::place(ConstantStore& constants) {

@@ -82,6 +82,9 @@ class Program {
   Status make_steps(const Backend& backend, int threads);
   Status place(ConstantStore& constants);
   void group_steps();
+  void share_memory(const Backend& backend);
+  bool may_take(const Step& step, int input, int output) const;
+  const Value* memory_of(const Value* value) const;
   void plan_arena();
   void share_fetches();
   Result<Reference> reference(const Value* value, ConstantStore& constants) const;
@@ -89,6 +92,8 @@ class Program {
   ConcreteGraph graph_;
   std::vector<Step> steps_;
   std::unordered_map<const Value*, Reference> roots_;
+  /// Roots that take the memory of another one, whose last reader computes them.
+  std::unordered_map<const Value*, const Value*> in_place_;
   std::unordered_set<const Value*> single_;  ///< Roots that hold one sample at a time.
   MemoryPlan memory_;
   size_t lower_bound_ = 0;

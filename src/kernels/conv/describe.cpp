@@ -124,4 +124,19 @@ void next_image(const ConvDescription& description, ConvArguments& arguments,
   }
 }
 
+bool may_write_over(const ConvDescription& description, int input) {
+  const ConvProblem& p = description.conv;
+  if (input == description.input || input == description.weights) return false;
+  const int64_t stride = p.output_pixel_stride == 0 ? p.output_channels : p.output_pixel_stride;
+  int uses = 0;
+  for (const BoundStep& bound : description.steps) {
+    if (bound.input != input) continue;
+    ++uses;
+    if (bound.step.operand != OperandKind::full || bound.row_stride != stride ||
+        bound.step.operand_type != p.output_type)
+      return false;
+  }
+  return uses == 1;
+}
+
 }  // namespace tenon::cpu

@@ -26,6 +26,10 @@ void describe_window(const Conv& conv, const Extents& input, const Extents& weig
 void next_image(const ConvDescription& description, ConvArguments& arguments,
                 EpilogueOperand* operands);
 
+/// Whether the output may take the memory of problem input `input`: an image that one step adds or
+/// combines, pixel by pixel, just before that pixel is written.
+bool may_write_over(const ConvDescription& description, int input);
+
 /// Kernel of the tactic layer around DirectConvolution and its siblings.
 template <class Implementation>
 class ConvKernel final : public Kernel {
@@ -60,6 +64,9 @@ class ConvKernel final : public Kernel {
     return {};
   }
   size_t workspace_bytes() const override { return implementation_.scratch_bytes(); }
+  bool may_alias(int input, int output) const override {
+    return output == 0 && may_write_over(description_, input);
+  }
   bool uses_input(int input) const override {
     return input == description_.input || reads_input(description_.steps, input) ||
            (input == description_.weights && description_.conv.weights_change);
