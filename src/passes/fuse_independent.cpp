@@ -85,6 +85,21 @@ bool depends(const Node& from, const Node& to, const Places& places) {
   return false;
 }
 
+/// Some extent is known only when a node has run. What uses it depends on that node without an edge
+/// of the graph, so that two nodes that look independent need not be.
+bool finds_extents_while_running(const Graph& graph) {
+  std::unordered_set<std::string> given;
+  for (const Value* input : graph.inputs())
+    for (const Dim& dim : input->type.shape)
+      for (const std::string& name : dim.symbols()) given.insert(name);
+  for (const auto& node : graph.nodes())
+    for (const Value* output : node->outputs())
+      for (const Dim& dim : output->type.shape)
+        for (const std::string& name : dim.symbols())
+          if (!given.contains(name)) return true;
+  return false;
+}
+
 /// Nodes that become one region, in order.
 class Siblings {
  public:
@@ -166,6 +181,7 @@ std::vector<Node*> next_siblings(const std::vector<Node*>& candidates, size_t& b
 }  // namespace
 
 bool fuse_independent(Graph& graph, PassContext& context) {
+  if (finds_extents_while_running(graph)) return false;
   std::vector<Node*> candidates;
   for (const auto& node : graph.nodes())
     if (is_candidate(*node) && context.allows_fusion(*node)) candidates.push_back(node.get());
