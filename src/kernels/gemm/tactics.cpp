@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "kernels/epilogue/region_epilogue.h"
+#include "kernels/gemm/alike_rows.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/tactic.h"
 #include "ops/math.h"
@@ -112,7 +113,7 @@ Result<Description> describe(const Problem& problem) {
   p.compute = p.a.type;
   p.threads = std::max(1, problem.threads);
   p.isa = cpu::isa_up_to(problem.isa_limit);
-  p.strassen = problem.allow_winograd;
+  p.strassen = problem.allow_winograd && rows_are_alike(*problem.node->input(d.a));
   if (p.c.column_stride != 1 && p.n != 1) return unsupported("columns of the result lie apart");
   p.c.column_stride = 1;
   TENON_TRY(describe_steps(problem, region, axes, d));

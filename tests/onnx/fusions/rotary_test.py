@@ -18,5 +18,9 @@ def test_one_step(name: str, worker, tmp_path):
     print(name, len(kinds), kinds)
     plan.check()
     assert kinds.count("rotary_embedding") == 1, kinds
-    # What computes the tables, and nothing that has x's extents.
-    assert not {"neg", "Fused(fused)", "mul", "add", "sub"} & set(kinds), kinds
+    # What computes the tables, sine and cosine as one step, and nothing that has x's extents.
+    assert not {"neg", "mul", "add", "sub"} & set(kinds), kinds
+    regions = [layer for layer in plan.steps() if layer["LayerType"] == "Fused(fused)"]
+    assert len(regions) <= 1, kinds
+    for output in (output for region in regions for output in region["Outputs"]):
+        assert 4 not in output["Dimensions"][:-1], output  # No heads.

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "ir/graph.h"
+
+namespace tenon {
+
+/// Whether the rows (last axis) of a value are of like size, as far as the graph tells: they were
+/// normalized, or come from such rows by products, attention and functions that do not multiply
+/// two of them. False for anything else: inputs, padded images, sums with a residual.
+///
+/// Strassen's scheme needs it. Its rounding errors are small against the largest rows of a matrix;
+/// in rows that are small, or zero for padding, they would be large, and a norm behind the product
+/// would make them visible.
+bool rows_are_alike(const Value& value);
+
+}  // namespace tenon

@@ -1,0 +1,69 @@
+#include "kernels/gemm/alike_rows.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+#include "ops/table.h"
+
+namespace tenon {
+namespace {
+
+/// Of the last of some operators, whose results are %6 and on: %2 is a constant matrix, %3 a
+/// constant row, %5 has normalized rows.
+bool alike(const std::vector<std::string>& operators) {
+  std::string text =
+      "graph \"\" (%0 \"x\": f32[2,6,2], %1 \"y\": f32[2,6,2]) {"
+      "  %2 = constant() {value = f32[2,2]{1,2,3,4}} : f32[2,2]"
+      "  %3 = constant() {value = f32[2]{1,2}} : f32[2]"
+      "  %5 = normalization(%0, %3, %3) {norm = layer, axis = -1} : f32[2,6,2]";
+  int last = 5;
+  for (const std::string& each : operators)
+    text += fmt::format("  %{} = {} : f32[2,6,2]", ++last, each);
+  auto graph = parse_graph(text + fmt::format(" return %{}}}", last));
+  EXPECT_TRUE(graph.ok()) << graph.error().message;
+  const Status status = infer_graph(**graph);
+  EXPECT_TRUE(status.ok()) << status.error().message;
+  return rows_are_alike(*(*graph)->outputs()[0]);
+}
+
+TEST(AlikeRows, AreNormalizedOnes) {
+  EXPECT_TRUE(alike({}));
+}
+
+TEST(AlikeRows, AreProductsAndFunctionsOfThem) {
+  EXPECT_TRUE(alike({"matmul(%5, %2)", "add(%6, %3)", "relu(%7)"}));
+  EXPECT_TRUE(
+      alike({"fused(%5, %2, %3) graph \"\" (%0: f32[2,6,2], %1: f32[2,2], %2: f32[2]) {"
+             "  %3 = matmul(%0, %1) : f32[2,6,2] %4 = add(%3, %2) : f32[2,6,2] return %4 }"}));
+}
+
+TEST(AlikeRows, AreThoseOfAttention) {
+  EXPECT_TRUE(alike({"matmul(%5, %2)", "attention(%6, %6, %6) {q_heads = 1, kv_heads = 1}"}));
+}
+
+TEST(AlikeRows, AreNotInputs) {
+  EXPECT_FALSE(alike({"matmul(%0, %2)"}));
+}
+
+TEST(AlikeRows, AreNotSumsWithAResidual) {
+  EXPECT_FALSE(alike({"add(%5, %1)"}));
+  EXPECT_FALSE(
+      alike({"fused(%5, %2, %1) graph \"\" (%0: f32[2,6,2], %1: f32[2,2], %2: f32[2,6,2]) {"
+             "  %3 = matmul(%0, %1) : f32[2,6,2] %4 = add(%3, %2) : f32[2,6,2] return %4 }"}));
+}
+
+TEST(AlikeRows, AreNotProductsOfTwo) {
+  EXPECT_FALSE(alike({"matmul(%5, %2)", "mul(%5, %6)"}));
+}
+
+TEST(AlikeRows, AreNotColumnsOfNormalizedRows) {
+  EXPECT_FALSE(alike({"transpose(%5) {permutation = [0,2,1]}"}));
+}
+
+TEST(AlikeRows, AreNotNormalizedOverOtherAxes) {
+  EXPECT_FALSE(alike({"normalization(%0) {norm = layer, axis = 1}"}));
+}
+
+}  // namespace
+}  // namespace tenon
