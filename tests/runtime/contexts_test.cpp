@@ -5,11 +5,8 @@
 #include <cmath>
 #include <thread>
 
-#include "ops/ops.h"
+#include "graphs.h"
 #include "ops/table.h"
-#include "plan/plan_file.h"
-#include "runtime/engine.h"
-#include "select/compile.h"
 
 namespace tenon {
 namespace {
@@ -24,18 +21,25 @@ Tensor numbers(Extents extents, double scale) {
   return tensor;
 }
 
-/// softmax(relu(x * w)) over [rows, 32].
+/// relu(x * w) over [rows, 32].
+Value* relu_of_product(Graph& graph) {
+  graph.symbol_ranges.emplace("rows", Range{1, kMostRows});
+  Value* x = graph.add_input("x", {DataType::kFloat32, {Dim::symbol("rows"), Dim(kWidth)}});
+  Value* w = graph.add_constant(numbers({kWidth, kWidth}, 0.1), "w");
+  Node* product = graph.add_node(std::make_unique<MatMul>(), {x, w}, 1, "product");
+  return graph
+      .add_node(std::make_unique<Pointwise>(PointwiseFunction::k_relu), {product->output()}, 1,
+                "relu")
+      ->output();
+}
+
+/// softmax(relu(x * w)).
 std::unique_ptr<Graph> small_graph() {
   auto graph = std::make_unique<Graph>();
-  graph->symbol_ranges.emplace("rows", Range{1, kMostRows});
-  Value* x = graph->add_input("x", {DataType::kFloat32, {Dim::symbol("rows"), Dim(kWidth)}});
-  Value* w = graph->add_constant(numbers({kWidth, kWidth}, 0.1), "w");
-  Node* product = graph->add_node(std::make_unique<MatMul>(), {x, w}, 1, "product");
-  Node* relu = graph->add_node(std::make_unique<Pointwise>(PointwiseFunction::k_relu),
-                               {product->output()}, 1, "relu");
+  Value* relu = relu_of_product(*graph);
   auto softmax = std::make_unique<Softmax>();
   softmax->axes = {1};
-  Node* last = graph->add_node(std::move(softmax), {relu->output()}, 1, "softmax");
+  Node* last = graph->add_node(std::move(softmax), {relu}, 1, "softmax");
   last->output()->name = "y";
   graph->add_output(last->output());
   return graph;
@@ -44,13 +48,8 @@ std::unique_ptr<Graph> small_graph() {
 /// The sums of the places where relu(x * w) is not zero: how many there are shows while it runs.
 std::unique_ptr<Graph> data_dependent_graph() {
   auto graph = std::make_unique<Graph>();
-  graph->symbol_ranges.emplace("rows", Range{1, kMostRows});
-  Value* x = graph->add_input("x", {DataType::kFloat32, {Dim::symbol("rows"), Dim(kWidth)}});
-  Value* w = graph->add_constant(numbers({kWidth, kWidth}, 0.1), "w");
-  Node* product = graph->add_node(std::make_unique<MatMul>(), {x, w}, 1, "product");
-  Node* relu = graph->add_node(std::make_unique<Pointwise>(PointwiseFunction::k_relu),
-                               {product->output()}, 1, "relu");
-  Node* places = graph->add_node(std::make_unique<NonZero>(), {relu->output()}, 1, "places");
+  Value* relu = relu_of_product(*graph);
+  Node* places = graph->add_node(std::make_unique<NonZero>(), {relu}, 1, "places");
   auto cast = std::make_unique<Cast>();
   cast->to = DataType::kFloat32;
   Node* floats = graph->add_node(std::move(cast), {places->output()}, 1, "floats");
@@ -63,23 +62,12 @@ std::unique_ptr<Graph> data_dependent_graph() {
   return graph;
 }
 
-Result<std::shared_ptr<Engine>> engine_of(std::unique_ptr<Graph> graph) {
-  CompileRequest request;
-  request.graph = std::move(graph);
-  request.profiles = {{{"x", {{1, kWidth}, {2, kWidth}, {kMostRows, kWidth}}}}};
-  request.backend = cpu_backend(2);
-  request.select.threads = 2;
-  request.select.level = 0;
-  TimingCache cache;
-  NullLogger logger;
-  TENON_ASSIGN(const Plan plan, compile(std::move(request), cache, logger));
-  TENON_ASSIGN(const std::vector<std::byte> bytes, write_plan(plan));
-  TENON_ASSIGN(Plan loaded, read_plan(bytes, nullptr));
-  return Engine::create(std::move(loaded), cpu_backend(2));
+Result<std::shared_ptr<Engine>> rows_engine(std::unique_ptr<Graph> graph) {
+  return engine_of(std::move(graph), {{{"x", {{1, kWidth}, {2, kWidth}, {kMostRows, kWidth}}}}});
 }
 
 Result<std::shared_ptr<Engine>> small_engine() {
-  return engine_of(small_graph());
+  return rows_engine(small_graph());
 }
 
 Result<Tensor> run(Context& context, const Tensor& x, Extents result = {}) {
@@ -120,7 +108,7 @@ TEST(Contexts, RunAtTheSameTime) {
 }
 
 TEST(Contexts, DataDependentShapesDoNotNeedWeightsThatWerePacked) {
-  const auto engine = engine_of(data_dependent_graph());
+  const auto engine = rows_engine(data_dependent_graph());
   ASSERT_TRUE(engine.ok()) << engine.error().message;
   const auto context = Context::create(*engine, 2);
   ASSERT_TRUE(context.ok()) << context.error().message;

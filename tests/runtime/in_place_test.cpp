@@ -1,10 +1,7 @@
 // Outputs take the memory of images that nobody reads later; nothing is seen of it.
 #include <gtest/gtest.h>
 
-#include "ops/ops.h"
-#include "plan/plan_file.h"
-#include "runtime/engine.h"
-#include "select/compile.h"
+#include "graphs.h"
 
 namespace tenon {
 namespace {
@@ -13,22 +10,11 @@ constexpr int64_t kChannels = 64, kSize = 20, kImage = kChannels * kSize * kSize
 constexpr int kBlocks = 3;
 
 Tensor numbers(Extents extents, int seed) {
-  Tensor tensor(DataType::kFloat32, std::move(extents));
-  for (int64_t i = 0; i < tensor.count(); ++i)
-    tensor.set_from_double(i, 0.02 * static_cast<double>((i * 31 + seed) % 17 - 8));
-  return tensor;
+  return tenon::numbers(std::move(extents), seed, 0.02);
 }
 
 Value* conv(Graph& graph, Value* x, int64_t window, int seed) {
-  auto op = std::make_unique<Conv>();
-  op->strides = op->dilations = {1, 1};
-  op->pads_begin = op->pads_end = {window / 2, window / 2};
-  Value* w = graph.add_constant(numbers({kChannels, kChannels, window, window}, seed));
-  return graph.add_node(std::move(op), {x, w})->output();
-}
-
-Value* function(Graph& graph, PointwiseFunction function, std::vector<Value*> inputs) {
-  return graph.add_node(std::make_unique<Pointwise>(function), std::move(inputs))->output();
+  return tenon::conv(graph, x, numbers({kChannels, kChannels, window, window}, seed));
 }
 
 /// Residual blocks, whose sums may replace what they add; the graph's outputs are the last sum and,
@@ -57,17 +43,7 @@ struct Outcome {
 };
 
 Result<Outcome> run(bool all, int64_t window) {
-  CompileRequest request;
-  request.graph = residual_graph(all, window);
-  request.backend = cpu_backend(2);
-  request.select.threads = 2;
-  request.select.level = 0;
-  TimingCache cache;
-  NullLogger logger;
-  TENON_ASSIGN(const Plan plan, compile(std::move(request), cache, logger));
-  TENON_ASSIGN(const std::vector<std::byte> bytes, write_plan(plan));
-  TENON_ASSIGN(Plan loaded, read_plan(bytes, nullptr));
-  TENON_ASSIGN(auto engine, Engine::create(std::move(loaded), cpu_backend(2)));
+  TENON_ASSIGN(auto engine, engine_of(residual_graph(all, window)));
   TENON_ASSIGN(auto context, Context::create(std::move(engine), 2));
   Tensor x = numbers({1, kChannels, kSize, kSize}, 7);
   Tensor y(DataType::kFloat32, {1, kChannels, kSize, kSize});

@@ -3,10 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/ops.h"
-#include "plan/plan_file.h"
-#include "runtime/engine.h"
-#include "select/compile.h"
+#include "graphs.h"
 
 namespace tenon {
 namespace {
@@ -14,22 +11,11 @@ namespace {
 constexpr int64_t kChannels = 16, kSize = 96, kBatch = 8;
 
 Tensor numbers(Extents extents, int seed) {
-  Tensor tensor(DataType::kFloat32, std::move(extents));
-  for (int64_t i = 0; i < tensor.count(); ++i)
-    tensor.set_from_double(i, 0.05 * static_cast<double>((i * 31 + seed) % 17 - 8));
-  return tensor;
+  return tenon::numbers(std::move(extents), seed, 0.05);
 }
 
 Value* conv(Graph& graph, Value* x, int64_t window, int seed) {
-  auto op = std::make_unique<Conv>();
-  op->strides = op->dilations = {1, 1};
-  op->pads_begin = op->pads_end = {window / 2, window / 2};
-  Value* w = graph.add_constant(numbers({kChannels, kChannels, window, window}, seed));
-  return graph.add_node(std::move(op), {x, w})->output();
-}
-
-Value* function(Graph& graph, PointwiseFunction function, std::vector<Value*> inputs) {
-  return graph.add_node(std::make_unique<Pointwise>(function), std::move(inputs))->output();
+  return tenon::conv(graph, x, numbers({kChannels, kChannels, window, window}, seed));
 }
 
 /// Convolutions one after the other, a sum with an earlier one, an image and its means as outputs.
@@ -55,19 +41,8 @@ std::unique_ptr<Graph> image_graph() {
 }
 
 Result<std::shared_ptr<Engine>> image_engine() {
-  CompileRequest request;
-  request.graph = image_graph();
   const Extents one = {1, kChannels, kSize, kSize}, all = {kBatch, kChannels, kSize, kSize};
-  request.profiles = {{{"x", {one, all, all}}}};
-  request.backend = cpu_backend(2);
-  request.select.threads = 2;
-  request.select.level = 0;
-  TimingCache cache;
-  NullLogger logger;
-  TENON_ASSIGN(const Plan plan, compile(std::move(request), cache, logger));
-  TENON_ASSIGN(const std::vector<std::byte> bytes, write_plan(plan));
-  TENON_ASSIGN(Plan loaded, read_plan(bytes, nullptr));
-  return Engine::create(std::move(loaded), cpu_backend(2));
+  return engine_of(image_graph(), {{{"x", {one, all, all}}}});
 }
 
 struct Outputs {

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "ops/ops.h"
+#include "plan/plan_file.h"
+#include "runtime/engine.h"
+#include "select/compile.h"
+
+/// What tests of the runtime build small graphs and engines with.
+namespace tenon {
+
+/// Multiples of `scale` from -8 to 8, others for another seed.
+inline Tensor numbers(Extents extents, int seed, double scale) {
+  Tensor tensor(DataType::kFloat32, std::move(extents));
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    tensor.set_from_double(i, scale * static_cast<double>((i * 31 + seed) % 17 - 8));
+  return tensor;
+}
+
+/// A convolution with as many outputs as inputs that keeps the extents of images.
+inline Value* conv(Graph& graph, Value* x, Tensor weights) {
+  const int64_t pad = weights.extents()[2] / 2;
+  auto op = std::make_unique<Conv>();
+  op->strides = op->dilations = {1, 1};
+  op->pads_begin = op->pads_end = {pad, pad};
+  Value* w = graph.add_constant(std::move(weights));
+  return graph.add_node(std::move(op), {x, w})->output();
+}
+
+inline Value* function(Graph& graph, PointwiseFunction function, std::vector<Value*> inputs) {
+  return graph.add_node(std::make_unique<Pointwise>(function), std::move(inputs))->output();
+}
+
+/// Built for two threads of the CPU without measuring, written and read again.
+inline Result<std::shared_ptr<Engine>> engine_of(std::unique_ptr<Graph> graph,
+                                                 std::vector<Profile> profiles = {}) {
+  CompileRequest request;
+  request.graph = std::move(graph);
+  request.profiles = std::move(profiles);
+  request.backend = cpu_backend(2);
+  request.select.threads = 2;
+  request.select.level = 0;
+  TimingCache cache;
+  NullLogger logger;
+  TENON_ASSIGN(const Plan plan, compile(std::move(request), cache, logger));
+  TENON_ASSIGN(const std::vector<std::byte> bytes, write_plan(plan));
+  TENON_ASSIGN(Plan loaded, read_plan(bytes, nullptr));
+  return Engine::create(std::move(loaded), cpu_backend(2));
+}
+
+}  // namespace tenon
