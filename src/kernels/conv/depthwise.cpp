@@ -47,10 +47,7 @@ bool DepthwiseConvolution::fits(const ConvProblem& p) {
 Result<DepthwiseConvolution> DepthwiseConvolution::prepare(const ConvProblem& problem,
                                                            const void* weights) {
   if (!fits(problem)) return unsupported("not a depthwise convolution over channels-last images");
-  if (problem.steps.size() > kMaxConvSteps)
-    return unsupported("an epilogue of {} steps", problem.steps.size());
-  for (const EpilogueStep& step : problem.steps)
-    if (step.operand == OperandKind::per_row) return unsupported("an operand per pixel");
+  TENON_TRY(check_steps(problem));
   DepthwiseConvolution conv;
   conv.problem_ = problem;
   ConvProblem& p = conv.problem_;

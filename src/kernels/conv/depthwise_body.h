@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/conv/depthwise.h"
+#include "kernels/conv/tap_rows.h"
 #include "kernels/vector_math/activations.h"
 
 /// The DepthwiseFunction over any vector type; included by one source an instruction set.
@@ -19,17 +20,11 @@ struct TapRows {
   const float* weights[kMost];
 
   void find(const DepthwiseLine& t) {
-    for (int64_t i = 0; i < t.kernel[0]; ++i) {
-      const int64_t d = t.depth * t.stride[0] - t.pad[0] + i * t.dilation[0];
-      if (static_cast<uint64_t>(d) >= uint64_t(t.extents[0])) continue;
-      for (int64_t j = 0; j < t.kernel[1]; ++j) {
-        const int64_t h = t.height * t.stride[1] - t.pad[1] + j * t.dilation[1];
-        if (static_cast<uint64_t>(h) >= uint64_t(t.extents[1])) continue;
-        const int64_t line = t.ring > 0 ? h % t.ring : d * t.extents[1] + h;
-        input[count] = static_cast<const From*>(t.input) + line * t.extents[2] * t.pixel_stride;
-        weights[count++] = t.weights + (i * t.kernel[1] + j) * t.kernel[2] * t.weight_stride;
-      }
-    }
+    for_rows_inside(t, [&](int64_t i, int64_t j, int64_t d, int64_t h) {
+      const int64_t line = t.ring > 0 ? h % t.ring : d * t.extents[1] + h;
+      input[count] = static_cast<const From*>(t.input) + line * t.extents[2] * t.pixel_stride;
+      weights[count++] = t.weights + (i * t.kernel[1] + j) * t.kernel[2] * t.weight_stride;
+    });
   }
 };
 

@@ -41,10 +41,7 @@ bool NarrowConvolution::fits(const ConvProblem& p) {
 Result<NarrowConvolution> NarrowConvolution::prepare(const ConvProblem& problem,
                                                      const void* weights) {
   if (!fits(problem)) return unsupported("not a convolution to few channels");
-  if (problem.steps.size() > kMaxConvSteps)
-    return unsupported("an epilogue of {} steps", problem.steps.size());
-  for (const EpilogueStep& step : problem.steps)
-    if (step.operand == OperandKind::per_row) return unsupported("an operand per pixel");
+  TENON_TRY(check_steps(problem));
   NarrowConvolution conv;
   conv.problem_ = problem;
   ConvProblem& p = conv.problem_;

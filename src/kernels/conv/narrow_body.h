@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/conv/narrow.h"
+#include "kernels/conv/tap_rows.h"
 
 /// The NarrowFunction over any vector type; included by one source an instruction set.
 namespace tenon::cpu {
@@ -13,16 +14,10 @@ struct NarrowRows {
   const float* weights[kMostNarrowRows];
 
   void find(const NarrowLine& t) {
-    for (int64_t i = 0; i < t.kernel[0]; ++i) {
-      const int64_t d = t.depth * t.stride[0] - t.pad[0] + i * t.dilation[0];
-      if (static_cast<uint64_t>(d) >= uint64_t(t.extents[0])) continue;
-      for (int64_t j = 0; j < t.kernel[1]; ++j) {
-        const int64_t h = t.height * t.stride[1] - t.pad[1] + j * t.dilation[1];
-        if (static_cast<uint64_t>(h) >= uint64_t(t.extents[1])) continue;
-        input[count] = t.input + (d * t.extents[1] + h) * t.extents[2] * t.channels;
-        weights[count++] = t.weights + (i * t.kernel[1] + j) * t.weight_stride;
-      }
-    }
+    for_rows_inside(t, [&](int64_t i, int64_t j, int64_t d, int64_t h) {
+      input[count] = t.input + (d * t.extents[1] + h) * t.extents[2] * t.channels;
+      weights[count++] = t.weights + (i * t.kernel[1] + j) * t.weight_stride;
+    });
   }
 };
 

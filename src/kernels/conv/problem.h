@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/status.h"
 #include "device/cpu/isa.h"
 #include "kernels/epilogue/epilogue.h"
 
@@ -55,6 +56,15 @@ struct ConvArguments {
 
 inline int64_t volume(const Spatial& s) {
   return s[0] * s[1] * s[2];
+}
+
+/// Whether kernels that finish tiles of whole rows of channels can apply the steps.
+inline Status check_steps(const ConvProblem& problem) {
+  if (problem.steps.size() > kMaxConvSteps)
+    return unsupported("an epilogue of {} steps", problem.steps.size());
+  for (const EpilogueStep& step : problem.steps)
+    if (step.operand == OperandKind::per_row) return unsupported("an operand per pixel");
+  return {};
 }
 
 }  // namespace tenon::cpu

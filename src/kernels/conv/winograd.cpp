@@ -59,10 +59,7 @@ template <int kTile>
 Result<WinogradConvolution<kTile>> WinogradConvolution<kTile>::prepare(const ConvProblem& problem,
                                                                        const void* weights) {
   if (!fits(problem)) return unsupported("not a plain 3x3 convolution");
-  if (problem.steps.size() > kMaxConvSteps)
-    return unsupported("an epilogue of {} steps", problem.steps.size());
-  for (const EpilogueStep& step : problem.steps)
-    if (step.operand == OperandKind::per_row) return unsupported("an operand per pixel");
+  TENON_TRY(check_steps(problem));
   WinogradConvolution conv;
   conv.problem_ = problem;
   ConvProblem& p = conv.problem_;
