@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "device/device.h"
+#include "kernels/sized.h"
 #include "kernels/tactic.h"
 
 namespace tenon {
@@ -15,6 +16,9 @@ namespace tenon {
 struct Backend {
   std::shared_ptr<Device> device;
   std::span<const Tactic> tactics;
+  /// Makes kernels for operators whose results' extents the data decide; null: the host evaluates
+  /// them.
+  MakeSizedKernel make_sized = nullptr;
   /// Versions of libraries that no kernel needs, for people; null on the CPU.
   const std::string& (*other_libraries)() = nullptr;
   /// What is missing of the device's libraries, and what to try: one sentence each.

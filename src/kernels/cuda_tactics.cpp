@@ -50,9 +50,10 @@ Result<Backend> open(int ordinal, const DeviceProperties* described, const char*
     return user_error("libtenon_cuda and libtenon come from different builds ({}; {})",
                       kOpenCudaStamp, stamp);
   if (described != nullptr)
-    return Backend{std::make_shared<DescribedDevice>(*described), cuda_tactics()};
+    return Backend{std::make_shared<DescribedDevice>(*described), cuda_tactics(),
+                   make_cuda_sized_kernel};
   TENON_ASSIGN(std::shared_ptr<Device> device, cuda::CudaDevice::open(ordinal));
-  Backend backend{std::move(device), cuda_tactics(), cuda::other_libraries};
+  Backend backend{std::move(device), cuda_tactics(), make_cuda_sized_kernel, cuda::other_libraries};
   add_note(cuda::load_cudnn(), backend);
   add_note(cuda::load_cublaslt(), backend);
   add_note(cuda::load_nvrtc(), backend);

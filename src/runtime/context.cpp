@@ -158,7 +158,8 @@ Status Context::prepare() {
     if (engine_->plan().stripped)
       return user_error("the plan was stripped of its weights: refit the engine before it runs");
     if (dynamic_ == nullptr)
-      dynamic_ = std::make_unique<DynamicRunner>(engine_->backend(), engine_->graph());
+      dynamic_ =
+          std::make_unique<DynamicRunner>(engine_->backend(), engine_->memory(), engine_->graph());
   } else {
     TENON_ASSIGN(program_, engine_->program(symbols_, threads_));
     TENON_TRY(make_arena());

@@ -53,7 +53,7 @@ struct DynamicRunner::Run {
     const bool resolved = graph.resolved(node);
     if (graph.is_view(node)) return {};
     const auto start = Clock::now();
-    Status status = resolved ? run_kernel(node) : run_on_host(node);
+    Status status = resolved ? run_kernel(node) : run_sized(node);
     if (!status.ok())
       return std::move(status).error().with_context(fmt::format("layer '{}'", node.name));
     if (times == nullptr) return {};
@@ -95,7 +95,7 @@ struct DynamicRunner::Run {
       if (buffer == nullptr) {
         const int64_t bytes =
             element_count(graph.extents(storage.root)) * byte_size(storage.root->type.type);
-        TENON_ASSIGN(buffer, device().allocate(static_cast<size_t>(bytes)));
+        TENON_ASSIGN(buffer, runner.memory_(static_cast<size_t>(bytes)));
       }
       base = static_cast<std::byte*>(buffer.get());
     }
@@ -119,7 +119,7 @@ struct DynamicRunner::Run {
       TENON_ASSIGN(void* output, address(value));
       pointers.push_back(output);
     }
-    TENON_ASSIGN(DeviceBuffer workspace, device().allocate(kernel->workspace_bytes()));
+    TENON_ASSIGN(DeviceBuffer workspace, runner.memory_(kernel->workspace_bytes()));
     LaunchArguments arguments;
     arguments.inputs = {pointers.data(), node.inputs().size()};
     arguments.outputs = {pointers.data() + node.inputs().size(), node.outputs().size()};
@@ -154,6 +154,76 @@ struct DynamicRunner::Run {
     return tensor;
   }
 
+  /// Operands of a node whose results have no extents yet.
+  Result<Problem> sized_problem(const Node& node) {
+    Problem problem;
+    problem.node = &node;
+    problem.device = &device();
+    for (const Value* value : node.inputs()) {
+      Operand& operand = problem.inputs.emplace_back();
+      if (value == nullptr) continue;
+      if (!graph.resolved(value))
+        return internal_error("the extents of '{}' are not known", value->name);
+      operand = {.present = true, .type = value->type.type, .extents = graph.extents(value)};
+      operand.layout = value->type.layout;
+      operand.strides = graph.storage(value).strides;
+    }
+    for (const Value* value : node.outputs())
+      problem.outputs.push_back({.present = true, .type = value->type.type});
+    return problem;
+  }
+
+  /// On the device where it has a kernel for that, else on the host.
+  Status run_sized(const Node& node) {
+    if (runner.backend_.make_sized == nullptr) return run_on_host(node);
+    TENON_ASSIGN(const Problem problem, sized_problem(node));
+    auto& kernel = runner.sized_kernels_[kernel_key(problem)];
+    if (kernel == nullptr) {
+      auto made = runner.backend_.make_sized(problem);
+      if (!made.ok()) return run_on_host(node);
+      kernel = std::move(made).value();
+    }
+    std::vector<const void*> inputs;
+    for (const Value* value : node.inputs()) {
+      inputs.push_back(nullptr);
+      if (value == nullptr) continue;
+      TENON_ASSIGN(inputs.back(), address(value));
+    }
+    TENON_ASSIGN(const DeviceBuffer workspace, runner.memory_(kernel->workspace_bytes()));
+    TENON_ASSIGN(const auto extents, kernel->measure(inputs, workspace.get(), queue));
+    TENON_TRY(bind_results(node, extents));
+    std::vector<void*> outputs;
+    for (const Value* value : node.outputs()) {
+      TENON_ASSIGN(void* output, address(value));
+      outputs.push_back(output);
+    }
+    TENON_TRY(kernel->write(inputs, outputs, workspace.get(), queue));
+    return device().synchronize(queue);
+  }
+
+  /// The symbols of a node's results get their values.
+  Status bind_results(const Node& node, const std::vector<Extents>& results) {
+    SymbolValues symbols = graph.symbols();
+    for (size_t i = 0; i < results.size(); ++i) {
+      const Shape& shape = node.output(static_cast<int>(i))->type.shape;
+      if (results[i].size() != shape.size())
+        return internal_error("output {} has {} axes, {} were inferred", i, results[i].size(),
+                              shape.size());
+      for (size_t axis = 0; axis < shape.size(); ++axis) {
+        const auto names = shape[axis].symbols();
+        if (names.size() == 1 && shape[axis] == Dim::symbol(names[0]))
+          symbols.try_emplace(names[0], results[i][axis]);
+      }
+    }
+    TENON_ASSIGN(graph, ConcreteGraph::create(runner.graph_, std::move(symbols)));
+    for (size_t i = 0; i < results.size(); ++i) {
+      const Value* value = node.output(static_cast<int>(i));
+      if (!graph.resolved(value) || graph.extents(value) != results[i])
+        return internal_error("output {} has other extents than inferred", i);
+    }
+    return {};
+  }
+
   Status run_on_host(const Node& node) {
     std::vector<Tensor> tensors(node.inputs().size());
     std::vector<const Tensor*> operands(node.inputs().size(), nullptr);
@@ -166,23 +236,11 @@ struct DynamicRunner::Run {
       operands[i] = &tensors[i];
     }
     TENON_ASSIGN(std::vector<Tensor> results, evaluate_node(node, operands, &graph.symbols()));
-    SymbolValues symbols = graph.symbols();
-    for (size_t i = 0; i < results.size(); ++i) {
-      const Shape& shape = node.output(static_cast<int>(i))->type.shape;
-      if (results[i].rank() != static_cast<int>(shape.size()))
-        return internal_error("output {} has {} axes, {} were inferred", i, results[i].rank(),
-                              shape.size());
-      for (size_t axis = 0; axis < shape.size(); ++axis) {
-        const auto names = shape[axis].symbols();
-        if (names.size() == 1 && shape[axis] == Dim::symbol(names[0]))
-          symbols.try_emplace(names[0], results[i].extents()[axis]);
-      }
-    }
-    TENON_ASSIGN(graph, ConcreteGraph::create(runner.graph_, std::move(symbols)));
+    std::vector<Extents> extents;
+    for (const Tensor& result : results) extents.push_back(result.extents());
+    TENON_TRY(bind_results(node, extents));
     for (size_t i = 0; i < results.size(); ++i) {
       const Value* value = node.output(static_cast<int>(i));
-      if (!graph.resolved(value) || graph.extents(value) != results[i].extents())
-        return internal_error("output {} has other extents than inferred", i);
       TENON_ASSIGN(void* to, address(value));
       TENON_TRY(device().upload(to, results[i].bytes(), results[i].byte_count(), queue));
       TENON_TRY(device().synchronize(queue));
@@ -205,7 +263,7 @@ Result<std::vector<DynamicOutput>> DynamicRunner::run(ConstantStore& constants,
     if (const Tensor* known = run.graph.known(value)) {
       // What follows from the shapes lives only as long as the run.
       const auto bytes = static_cast<size_t>(known->byte_count());
-      TENON_ASSIGN(output.buffer, run.device().allocate(bytes));
+      TENON_ASSIGN(output.buffer, memory_(bytes));
       TENON_TRY(run.device().upload(output.buffer.get(), known->bytes(), bytes, queue));
       TENON_TRY(run.device().synchronize(queue));
       output.bytes = output.buffer.get();

@@ -18,8 +18,9 @@ struct DynamicOutput {
 /// for those that follow. Kernels are kept between runs for as long as extents repeat.
 class DynamicRunner {
  public:
-  DynamicRunner(Backend backend, const Graph& graph)
-      : backend_(std::move(backend)), graph_(graph) {}
+  /// `memory` serves all that a run needs.
+  DynamicRunner(Backend backend, MemorySource memory, const Graph& graph)
+      : backend_(std::move(backend)), memory_(std::move(memory)), graph_(graph) {}
 
   Result<std::vector<DynamicOutput>> run(ConstantStore& constants, const SymbolValues& symbols,
                                          std::span<void* const> inputs, Queue queue, int threads,
@@ -28,8 +29,10 @@ class DynamicRunner {
  private:
   struct Run;
   Backend backend_;
+  MemorySource memory_;
   const Graph& graph_;
   std::map<std::string, std::unique_ptr<Kernel>> kernels_;  ///< By node name and extents.
+  std::map<std::string, std::unique_ptr<SizedKernel>> sized_kernels_;
 };
 
 }  // namespace tenon

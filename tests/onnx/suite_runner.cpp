@@ -3,6 +3,7 @@
 #include <set>
 
 #include "device/described_device.h"
+#include "ops/ops.h"
 #include "ops/table.h"
 #include "plan/plan_file.h"
 #include "runtime/engine.h"
@@ -118,8 +119,11 @@ namespace {
 /// decide extents without a kernel that says how many.
 Status check_nothing_on_host(const Plan& plan) {
   std::set<std::string> hosted;
-  for (const auto& node : plan.graph->nodes())
-    if (node->tactic == "cuda.reference") hosted.insert(std::string(node->op->name()));
+  for (const auto& node : plan.graph->nodes()) {
+    const bool open =
+        node->tactic.empty() && (node->is<If>() || node->is<Loop>() || node->is<Scan>());
+    if (open || node->tactic == "cuda.reference") hosted.insert(std::string(node->op->name()));
+  }
   if (hosted.empty()) return {};
   return unsupported("on the host: {}", fmt::join(hosted, ", "));
 }
