@@ -5,6 +5,7 @@
 #include <map>
 
 #include "ops/ops.h"
+#include "passes/match.h"
 #include "passes/pass.h"
 
 namespace tenon {
@@ -73,9 +74,7 @@ class LayoutChooser {
   explicit LayoutChooser(Graph& graph) : graph_(graph) {}
 
   bool run() {
-    std::vector<Node*> nodes;
-    for (const auto& node : graph_.nodes()) nodes.push_back(node.get());
-    for (Node* node : nodes) visit(*node);
+    for (Node* node : nodes_of(graph_)) visit(*node);
     for (size_t i = 0; i < graph_.outputs().size(); ++i)
       graph_.set_output(static_cast<int>(i), in_layout(graph_.outputs()[i], Layout::kRowMajor));
     return changed_;

@@ -132,14 +132,51 @@ bool fold_elements(Graph& graph, Node& node) {
   return changed;
 }
 
+/// The first operand that bodies get unchanged, or none.
+size_t first_capture(const Node& node) {
+  if (node.is<If>()) return 1;
+  if (const auto* loop = node.as<Loop>()) return static_cast<size_t>(2 + loop->carried);
+  if (const auto* scan = node.as<Scan>()) return static_cast<size_t>(scan->states + scan->scanned);
+  return SIZE_MAX;
+}
+
+/// Constants that bodies capture become their own, where rules find them. An If hands its operands
+/// on without the condition.
+bool take_in_constants(Node& node) {
+  std::vector<Value*> inputs = node.inputs();
+  const size_t first = first_capture(node), lead = node.is<If>() ? 1 : 0;
+  bool changed = false;
+  for (size_t i = inputs.size(); i-- > first;) {
+    if (inputs[i] == nullptr || inputs[i]->constant() == nullptr) continue;
+    for (const auto& body : node.bodies) {
+      Value* captured = body->inputs()[i - lead];
+      if (!captured->uses().empty() || body->is_output(captured)) {
+        Value* own = body->add_constant(*inputs[i]->constant(), captured->name);
+        own->type = inputs[i]->type;
+        body->replace_uses(captured, own);
+      }
+      body->erase_input(static_cast<int>(i - lead));
+      if (!body->sort().ok()) return false;  // It was in order.
+    }
+    inputs.erase(inputs.begin() + static_cast<ptrdiff_t>(i));
+    changed = true;
+  }
+  if (!changed) return false;
+  node.truncate_inputs(0);
+  for (Value* input : inputs) node.append_input(input);
+  return true;
+}
+
 }  // namespace
 
 bool fold_constants(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (Node* node : nodes) {
+  for (Node* node : nodes_of(graph)) {
     if (is_source(*node) || has_effects_or_chance(*node) || !context.allows(*node)) continue;
+    if (take_in_constants(*node)) {
+      changed = true;
+      continue;
+    }
     if (!fold_elements(graph, *node) && !fold_evaluated(graph, *node, context.options())) continue;
     changed = true;
   }

@@ -168,16 +168,12 @@ bool fold(Graph& graph, Node& node) {
 
 bool fold_into_weights(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (Node* node : nodes)
+  for (Node* node : nodes_of(graph))
     if (context.allows_fusion(*node) && node->is<BatchNorm>())
       changed |= expand_batch_norm(graph, *node);
-  (void)graph.sort()
-      .ok();  // New nodes stand at the end; the graph had no cycle, so it has none now.
-  nodes.clear();
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (Node* node : nodes) {
+  // New nodes stand at the end; the graph had no cycle, so it has none now.
+  (void)graph.sort().ok();
+  for (Node* node : nodes_of(graph)) {
     const std::string name = node->name;
     if (!context.allows_fusion(*node) || !fold(graph, *node)) continue;
     context.applied(name + " goes into the weights before it");

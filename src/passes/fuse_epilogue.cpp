@@ -6,6 +6,7 @@
 
 #include "ops/ops.h"
 #include "ops/region.h"
+#include "passes/match.h"
 #include "passes/pass.h"
 
 namespace tenon {
@@ -44,9 +45,8 @@ Node* widening_step(const Graph& graph, const Value* running, const PassContext&
 }  // namespace
 
 bool fuse_epilogue(Graph& graph, PassContext& context) {
-  std::vector<Node*> anchors;
-  for (const auto& node : graph.nodes())
-    if (is_anchor(*node) && context.allows_fusion(*node)) anchors.push_back(node.get());
+  const std::vector<Node*> anchors = nodes_of(
+      graph, [&](const Node& node) { return is_anchor(node) && context.allows_fusion(node); });
   bool changed = false;
   // From the back: where two anchors meet in a sum, the later one takes it, when its operand is
   // already there.

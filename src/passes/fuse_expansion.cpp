@@ -75,9 +75,8 @@ std::vector<Node*> region_of(const Graph& graph, const PassContext& context, Nod
 
 bool fuse_expansion(Graph& graph, PassContext& context) {
   if (!context.options().expansion_regions) return false;
-  std::vector<Node*> expansions;
-  for (const auto& node : graph.nodes())
-    if (is_expansion(*node) && context.allows_fusion(*node)) expansions.push_back(node.get());
+  const std::vector<Node*> expansions = nodes_of(
+      graph, [&](const Node& node) { return is_expansion(node) && context.allows_fusion(node); });
   bool changed = false;
   for (Node* expansion : expansions) {
     const std::vector<Node*> members = region_of(graph, context, *expansion);

@@ -8,6 +8,7 @@
 
 #include "ops/ops.h"
 #include "ops/region.h"
+#include "passes/match.h"
 #include "passes/pass.h"
 
 namespace tenon {
@@ -182,12 +183,15 @@ std::vector<Node*> next_siblings(const std::vector<Node*>& candidates, size_t& b
 
 bool fuse_independent(Graph& graph, PassContext& context) {
   if (finds_extents_while_running(graph)) return false;
-  std::vector<Node*> candidates;
-  for (const auto& node : graph.nodes())
-    if (is_candidate(*node) && context.allows_fusion(*node)) candidates.push_back(node.get());
+  std::vector<Node*> candidates = nodes_of(
+      graph, [&](const Node& node) { return is_candidate(node) && context.allows_fusion(node); });
   bool changed = false;
   for (size_t begin = 0; begin < candidates.size();) {
-    const std::vector<Node*> members = next_siblings(candidates, begin, places_of(graph));
+    const Places places = places_of(graph);
+    // A region that was made depends on all that its members did, which may have changed the order.
+    std::sort(candidates.begin() + static_cast<ptrdiff_t>(begin), candidates.end(),
+              [&](const Node* a, const Node* b) { return places.at(a) < places.at(b); });
+    const std::vector<Node*> members = next_siblings(candidates, begin, places);
     if (members.empty()) break;
     std::erase_if(candidates, [&](Node* node) {
       return std::find(members.begin(), members.end(), node) != members.end();

@@ -6,6 +6,7 @@
 
 #include "ops/ops.h"
 #include "ops/region.h"
+#include "passes/match.h"
 #include "passes/pass.h"
 
 namespace tenon {
@@ -33,10 +34,7 @@ class Group {
 
   /// In topological order: producers were added after their consumers.
   std::vector<Node*> ordered() const {
-    std::vector<Node*> result;
-    for (const auto& node : graph_.nodes())
-      if (inside_.contains(node.get())) result.push_back(node.get());
-    return result;
+    return nodes_of(graph_, [&](const Node& node) { return inside_.contains(&node); });
   }
   size_t size() const { return members_.size(); }
 
@@ -75,9 +73,8 @@ std::string group_name(const std::vector<Node*>& nodes) {
 }  // namespace
 
 bool fuse_pointwise(Graph& graph, PassContext& context) {
-  std::vector<Node*> roots;
-  for (const auto& node : graph.nodes())
-    if (is_pointwise(*node) && context.allows_fusion(*node)) roots.push_back(node.get());
+  const std::vector<Node*> roots = nodes_of(
+      graph, [&](const Node& node) { return is_pointwise(node) && context.allows_fusion(node); });
   std::unordered_set<const Node*> done;
   bool changed = false;
   for (auto it = roots.rbegin(); it != roots.rend(); ++it) {

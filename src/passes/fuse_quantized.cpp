@@ -134,9 +134,9 @@ std::string region_name(const std::vector<Node*>& steps) {
 
 bool fuse_quantized(Graph& graph, PassContext& context) {
   if (!context.options().quantized_regions) return false;
-  std::vector<Node*> anchors;
-  for (const auto& node : graph.nodes())
-    if (can_anchor_quantized(*node) && context.allows_fusion(*node)) anchors.push_back(node.get());
+  const std::vector<Node*> anchors = nodes_of(graph, [&](const Node& node) {
+    return can_anchor_quantized(node) && context.allows_fusion(node);
+  });
   // From the back: where two anchors meet in a sum, the later one takes it.
   for (auto it = anchors.rbegin(); it != anchors.rend(); ++it) {
     Chain chain(graph, context, **it);

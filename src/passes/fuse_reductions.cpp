@@ -205,9 +205,8 @@ Value* share_among_chosen(Graph& graph, const Node& node) {
 
 bool fuse_reductions(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (Node* node : nodes) {  // In order, so that a sum is met before the function around it.
+  for (Node* node :
+       nodes_of(graph)) {  // In order, so that a sum is met before the function around it.
     if (!context.allows_fusion(*node)) continue;
     if (order_without_softmax(graph, *node)) {
       context.applied(node->name + " needs no softmax");

@@ -44,9 +44,9 @@ std::vector<Node*> sums_before(const Graph& graph, const Node& norm, const PassC
 
 bool fuse_residual(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::vector<Node*> norms;
-  for (const auto& node : graph.nodes())
-    if (normalizes_rows(*node) && context.allows_fusion(*node)) norms.push_back(node.get());
+  const std::vector<Node*> norms = nodes_of(graph, [&](const Node& node) {
+    return normalizes_rows(node) && context.allows_fusion(node);
+  });
   for (Node* norm : norms) {
     std::vector<Node*> members = sums_before(graph, *norm, context);
     if (members.empty()) continue;

@@ -71,10 +71,9 @@ std::vector<Node*> region_of(const Graph& graph, const PassContext& context, Nod
 bool fuse_squeeze(Graph& graph, PassContext& context) {
   if (!context.options().squeeze_regions || context.options().precision.has_value()) return false;
   bool changed = false;
-  std::vector<Node*> products;
-  for (const auto& node : graph.nodes())
-    if (is_function(*node, PointwiseFunction::k_mul) && context.allows_fusion(*node))
-      products.push_back(node.get());
+  const std::vector<Node*> products = nodes_of(graph, [&](const Node& node) {
+    return is_function(node, PointwiseFunction::k_mul) && context.allows_fusion(node);
+  });
   for (Node* product : products) {
     std::vector<Node*> members = region_of(graph, context, *product);
     if (members.empty()) continue;

@@ -44,9 +44,8 @@ std::vector<Node*> region_of(const Graph& graph, const PassContext& context, Nod
 
 bool fuse_stem(Graph& graph, PassContext& context) {
   if (!context.options().stem_regions) return false;
-  std::vector<Node*> stems;
-  for (const auto& node : graph.nodes())
-    if (is_stem(*node) && context.allows_fusion(*node)) stems.push_back(node.get());
+  const std::vector<Node*> stems = nodes_of(
+      graph, [&](const Node& node) { return is_stem(node) && context.allows_fusion(node); });
   bool changed = false;
   for (Node* stem : stems) {
     const std::vector<Node*> members = region_of(graph, context, *stem);

@@ -39,9 +39,7 @@ class Hoister {
   }
 
   bool run() {
-    std::vector<Node*> nodes;
-    for (const auto& node : body_.nodes()) nodes.push_back(node.get());
-    for (Node* node : nodes) {
+    for (Node* node : nodes_of(body_)) {
       if (node->is<Constant>() || has_effects_or_chance(*node)) continue;
       if (is_invariant(*node))
         hoist(*node);
@@ -264,9 +262,7 @@ class Hoister {
 
 bool hoist_invariants(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (Node* node : nodes) {
+  for (Node* node : nodes_of(graph)) {
     if (first_capture(*node) < 0 || node->bodies.size() != 1 || !context.allows(*node)) continue;
     if (!Hoister(graph, *node).run()) continue;
     context.applied(node->name + " computes less in each iteration");

@@ -51,9 +51,9 @@ bool hoist(Graph& graph, Node& quantize, std::vector<Node*>& moved) {
 
 bool hoist_quantize(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::vector<Node*> open;
-  for (const auto& node : graph.nodes())
-    if (node->is<Quantize>() && !node->output()->uses().empty()) open.push_back(node.get());
+  std::vector<Node*> open = nodes_of(graph, [&](const Node& node) {
+    return node.is<Quantize>() && !node.output()->uses().empty();
+  });
   // What it moves over may have another in front.
   while (!open.empty()) {
     Node& quantize = *open.back();

@@ -46,9 +46,7 @@ bool is_of_pixels(const Node& node) {
 
 bool lift_pooling(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (Node* node : nodes) {
+  for (Node* node : nodes_of(graph)) {
     if (!averages(*node) || !context.allows(*node)) continue;
     Node* conv = node->input(0)->producer();
     if (conv == nullptr || !is_of_pixels(*conv) || !context.allows(*conv) ||

@@ -69,9 +69,7 @@ bool lift(Graph& graph, Node& node) {
 
 bool lift_products(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (Node* node : nodes)
+  for (Node* node : nodes_of(graph))
     changed |= node->is<MatMul>() && context.allows(*node) && lift(graph, *node);
   return changed;
 }

@@ -170,9 +170,7 @@ bool rewrite(Graph& graph, Node& node) {
 
 bool lower_einsum(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (Node* node : nodes) changed |= context.allows(*node) && rewrite(graph, *node);
+  for (Node* node : nodes_of(graph)) changed |= context.allows(*node) && rewrite(graph, *node);
   return changed;
 }
 

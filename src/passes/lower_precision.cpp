@@ -83,8 +83,7 @@ class Lowering {
   Lowering(Graph& graph, DataType target) : graph_(graph), target_(target) {}
 
   bool run(const PassContext& context) {
-    std::vector<Node*> nodes;
-    for (const auto& node : graph_.nodes()) nodes.push_back(node.get());
+    const std::vector<Node*> nodes = nodes_of(graph_);
     const auto angles = angles_of(graph_);
     for (Node* node : nodes) {
       const bool lower = node->bodies.empty() && gains(*node) && context.allows(*node) &&

@@ -145,6 +145,10 @@ Value* add_reshape(Graph& graph, Value* value, const Shape& shape, const Node& l
   return add_op(graph, std::move(reshape), {value, add_shape(graph, shape)}, like);
 }
 
+std::vector<Node*> nodes_of(const Graph& graph) {
+  return nodes_of(graph, [](const Node&) { return true; });
+}
+
 void add_origins(Node& to, const Node& from) {
   for (const std::string& origin : from.origins)
     if (std::find(to.origins.begin(), to.origins.end(), origin) == to.origins.end())

@@ -54,6 +54,17 @@ bool is_reshape(const Node* node);
 /// of `from` would be cut.
 std::optional<std::vector<std::vector<int64_t>>> joined_axes(const Shape& from, const Shape& to);
 
+/// The nodes as they are now, in order: a rule may add and erase others while it looks at them.
+std::vector<Node*> nodes_of(const Graph& graph);
+/// Those of which `wanted` is true.
+template <class Wanted>
+std::vector<Node*> nodes_of(const Graph& graph, const Wanted& wanted) {
+  std::vector<Node*> nodes;
+  for (const auto& node : graph.nodes())
+    if (wanted(*node)) nodes.push_back(node.get());
+  return nodes;
+}
+
 /// Adds the origins of `from` to `to`, once each.
 void add_origins(Node& to, const Node& from);
 

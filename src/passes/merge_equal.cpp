@@ -35,9 +35,7 @@ bool merge_equal(Graph& graph, PassContext& context) {
   bool changed = false;
   std::map<std::string, Node*> first;
   std::map<const Value*, size_t> numbers;
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (Node* node : nodes) {
+  for (Node* node : nodes_of(graph)) {
     if (!may_merge(*node) || !context.allows(*node)) continue;
     const auto [found, inserted] = first.try_emplace(key_of(*node, numbers), node);
     if (inserted) continue;

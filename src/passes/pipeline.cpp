@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <chrono>
+#include <set>
 
+#include "ops/dims.h"
+#include "ops/ops.h"
 #include "ops/table.h"
 #include "ops/verifier.h"
 #include "passes/pass.h"
@@ -86,6 +89,70 @@ bool is_disabled(const PassOptions& options, std::string_view name) {
          options.disabled.end();
 }
 
+/// Symbols that evaluation of a body knows: those that are an extent of what comes in.
+void note_bound_symbols(const Graph& body, std::set<std::string>& bound) {
+  for (const Value* input : body.inputs())
+    for (const Dim& extent : input->type.shape)
+      if (const auto symbol = extent.as_symbol()) bound.insert(*symbol);
+}
+
+/// What an expression of extents asks for, in the body or in those inside it.
+void note_used_symbols(const Graph& body, std::set<std::string>& used) {
+  for (const auto& node : body.nodes()) {
+    if (const auto* dims = node->as<Dims>())
+      for (const std::string& expression : dims->expressions)
+        if (const auto dim = Dim::parse(expression); dim.ok())
+          for (std::string& symbol : dim->symbols()) used.insert(std::move(symbol));
+    for (const auto& inner : node->bodies) note_used_symbols(*inner, used);
+  }
+}
+
+/// A body knows fewer extents than the graph around it: what a pass made of the others is no use.
+bool knows_its_symbols(const Graph& before, const Graph& after) {
+  std::set<std::string> known, used;
+  note_bound_symbols(after, known);
+  note_used_symbols(before, known);
+  note_used_symbols(after, used);
+  return std::includes(known.begin(), known.end(), used.begin(), used.end());
+}
+
+Status tidy(Graph& graph) {
+  graph.remove_dead();
+  return graph.sort();
+}
+
+Result<bool> run_on_bodies(Graph& graph, const PassInfo& pass, PassContext& context);
+
+/// One body, which stays as it was where the pass makes something that only the graph around it
+/// could compute.
+Result<bool> run_on_body(std::unique_ptr<Graph>& body, const PassInfo& pass, PassContext& context) {
+  TENON_ASSIGN(bool changed, run_on_bodies(*body, pass, context));
+  auto copy = body->clone();
+  if (!pass.run(*copy, context)) return changed;
+  TENON_TRY(tidy(*copy));
+  if (!knows_its_symbols(*body, *copy)) return changed;
+  body = std::move(copy);
+  return true;
+}
+
+/// Of an If whose condition is known one branch has no types, and may not fit at all.
+bool is_decided(const Node& node) {
+  return node.is<If>() && (node.input(0)->constant() != nullptr || node.input(0)->elements);
+}
+
+/// The bodies of loops and branches that stay; those of regions are made of what a pass chose.
+Result<bool> run_on_bodies(Graph& graph, const PassInfo& pass, PassContext& context) {
+  bool changed = false;
+  for (const auto& node : graph.nodes()) {
+    if (node->is<Fused>() || is_decided(*node)) continue;
+    for (auto& body : node->bodies) {
+      TENON_ASSIGN(const bool body_changed, run_on_body(body, pass, context));
+      changed |= body_changed;
+    }
+  }
+  return changed;
+}
+
 }  // namespace
 
 std::vector<const PassInfo*> pipeline_of(const PassOptions& options) {
@@ -100,12 +167,18 @@ Result<bool> run_pass(Graph& graph, const PassInfo& pass, PassContext& context) 
   const auto start = Clock::now();
   context.start(pass.name);
   const size_t reports = context.log().size(), nodes = graph.nodes().size();
-  const bool changed = pass.run(graph, context);
+  bool changed = pass.run(graph, context);
   Status status;
   if (changed) {
-    graph.remove_dead();
-    status = graph.sort();
+    status = tidy(graph);
     if (status.ok()) status = infer_graph(graph);
+  }
+  if (status.ok()) {
+    TENON_ASSIGN(const bool bodies_changed, run_on_bodies(graph, pass, context));
+    if (bodies_changed) status = infer_graph(graph);
+    changed |= bodies_changed;
+  }
+  if (changed) {
     if (status.ok()) status = verify(graph);
   }
   // What makes many small changes does not name them.

@@ -136,8 +136,7 @@ std::optional<Match> match(const Graph& graph, Node& root) {
 
 bool recognize_activations(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
+  const std::vector<Node*> nodes = nodes_of(graph);
   // From the back, so that the outermost product is met first.
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
     Node& root = **it;

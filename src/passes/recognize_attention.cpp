@@ -249,9 +249,7 @@ class Rewriter {
 
 bool recognize_attention(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (Node* root : nodes) {
+  for (Node* root : nodes_of(graph)) {
     if (!context.allows_fusion(*root)) continue;
     const auto pattern = match_attention(graph, *root);
     if (!pattern.has_value()) continue;

@@ -92,9 +92,7 @@ bool rewrite(Graph& graph, Node& node) {
 
 bool recognize_group_norm(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (Node* node : nodes) {
+  for (Node* node : nodes_of(graph)) {
     if (!context.allows_fusion(*node) || !rewrite(graph, *node)) continue;
     context.applied(node->name + " is group normalization");
     changed = true;

@@ -164,9 +164,8 @@ Node* replace(Graph& graph, Node& root, const Pattern& pattern) {
 
 bool recognize_normalization(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::vector<Node*> nodes, norms;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (Node* node : nodes) {
+  std::vector<Node*> norms;
+  for (Node* node : nodes_of(graph)) {
     if (!context.allows_fusion(*node)) continue;
     if (node->is<Normalization>()) norms.push_back(node);
     const auto pattern = match(*node);

@@ -214,9 +214,7 @@ bool partial_rotation(Graph& graph, Node& node) {
 
 bool recognize_rotary(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (Node* node : nodes) {
+  for (Node* node : nodes_of(graph)) {
     if (!context.allows_fusion(*node)) continue;
     if (!whole_rotation(graph, *node) && !partial_rotation(graph, *node)) continue;
     context.applied(node->name + " is rotary embedding");

@@ -159,9 +159,7 @@ bool drop_zero_states(Node& node) {
 
 bool simplify(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (Node* node : nodes) {
+  for (Node* node : nodes_of(graph)) {
     if (!context.allows(*node)) continue;
     while (merge_with_producer(graph, *node)) changed = true;
     changed |=

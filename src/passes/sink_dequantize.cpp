@@ -125,9 +125,7 @@ bool drop_relu(Graph& graph, Node& node) {
 
 bool sink_dequantize(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (Node* node : nodes) {
+  for (Node* node : nodes_of(graph)) {
     if (node->inputs().empty() || node->input(0) == nullptr || !context.allows(*node)) continue;
     if (!sink_behind(graph, *node) && !sink_behind_transpose(graph, *node) &&
         !sink_behind_concat(graph, *node) && !sink_behind_pad(graph, *node) &&

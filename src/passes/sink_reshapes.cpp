@@ -109,11 +109,10 @@ bool sink(Graph& graph, Node& node, std::unordered_set<const Node*>& backs) {
 
 bool sink_reshapes(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::vector<Node*> nodes;
+  std::vector<Node*> nodes = nodes_of(graph);
   std::unordered_set<const Node*> backs;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (size_t i = 0; i < nodes.size();
-       ++i) {  // Grows: a node sinks through one move after the other.
+  // Grows: a node sinks through one move after the other.
+  for (size_t i = 0; i < nodes.size(); ++i) {
     Node& node = *nodes[i];
     if (!node.is<Pointwise>() || node.inputs().size() > 2 || !context.allows_fusion(node)) continue;
     if (node.inputs().size() == 2 && node.input(0) == node.input(1)) continue;

@@ -106,9 +106,7 @@ bool by_position(Graph& graph, Node& node) {
 
 bool straighten_attention(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (Node* node : nodes) {
+  for (Node* node : nodes_of(graph)) {
     if (!node->is<Attention>() || !context.allows(*node)) continue;
     changed |= share_heads(*node);
     changed |= join_past(graph, *node) || by_position(graph, *node);

@@ -81,9 +81,7 @@ bool stack(Graph& graph, Node& node) {
 
 bool straighten_gathers(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (Node* node : nodes)
+  for (Node* node : nodes_of(graph))
     if (context.allows(*node))
       changed |=
           single_index(graph, *node) || behind_transpose(graph, *node) || stack(graph, *node);

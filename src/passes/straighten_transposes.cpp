@@ -105,9 +105,7 @@ Value* as_reshape(Graph& graph, Node& node) {
 
 bool straighten_transposes(Graph& graph, PassContext& context) {
   bool changed = false;
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
-  for (Node* node : nodes) {
+  for (Node* node : nodes_of(graph)) {
     if (!context.allows(*node)) continue;
     Value* result = as_reshape(graph, *node);
     if (result == nullptr) result = as_one_transpose(graph, *node);

@@ -11,9 +11,8 @@ namespace tenon {
 bool unpack_weights(Graph& graph, PassContext& context) {
   if (context.options().quantized_weights) return false;
   bool changed = false;
-  std::vector<Node*> nodes;
-  for (const auto& node : graph.nodes())
-    if (node->is<Dequantize>() && context.allows(*node)) nodes.push_back(node.get());
+  const std::vector<Node*> nodes = nodes_of(
+      graph, [&](const Node& node) { return node.is<Dequantize>() && context.allows(node); });
   for (Node* node : nodes) {
     std::vector<const Tensor*> operands;
     for (const Value* value : node->inputs())

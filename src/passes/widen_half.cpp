@@ -25,9 +25,7 @@ class Widening {
   Widening(Graph& graph, DataType target) : graph_(graph), target_(target) {}
 
   bool run() {
-    std::vector<Node*> nodes;
-    for (const auto& node : graph_.nodes()) nodes.push_back(node.get());
-    for (Node* node : nodes)
+    for (Node* node : nodes_of(graph_))
       if (!node->is<Constant>()) visit(*node);
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
       Value* output = graph_.outputs()[i];

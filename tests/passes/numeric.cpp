@@ -19,7 +19,7 @@ SymbolValues pick_symbols(const Graph& graph, std::mt19937_64& random) {
         const auto range = graph.symbol_ranges.find(name);
         const int64_t low = range == graph.symbol_ranges.end() ? 1 : range->second.min;
         const int64_t high = range == graph.symbol_ranges.end() ? 4 : range->second.max;
-        const int64_t span = std::min<int64_t>(high - low + 1, 4);
+        const int64_t span = std::min<int64_t>(high - low, 3) + 1;
         symbols.try_emplace(name, low + static_cast<int64_t>(random() % span));
       }
   return symbols;

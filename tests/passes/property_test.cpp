@@ -12,7 +12,7 @@
 namespace tenon {
 namespace {
 
-constexpr uint64_t kSeeds = 150;
+constexpr uint64_t kSeeds = 250, kPipelineSeeds = 2000;
 constexpr double kTolerance = 2e-4;
 
 TEST(Passes, EachPassKeepsResults) {
@@ -35,13 +35,14 @@ TEST(Passes, EachPassKeepsResults) {
   }
   // Graphs that no rule matches would show nothing.
   for (const char* name : {"simplify", "fold_into_weights", "sink_reshapes", "fuse_epilogue",
-                           "fuse_pointwise", "fuse_independent", "choose_layouts"})
+                           "fuse_pointwise", "fuse_independent", "choose_layouts", "unroll_loops",
+                           "hoist_invariants", "fuse_reductions"})
     EXPECT_GT(fired[name], 5) << name;
 }
 
 TEST(Passes, ThePipelineKeepsResults) {
   NullLogger logger;
-  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (uint64_t seed = 0; seed < kPipelineSeeds; ++seed) {
     const auto graph = random_graph(seed, 40);
     const auto changed = graph->clone();
     const auto result = run_passes(*changed, {}, logger);

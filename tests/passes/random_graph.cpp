@@ -4,8 +4,10 @@
 
 #include <numeric>
 #include <random>
+#include <stdexcept>
 
 #include "ops/ops.h"
+#include "ops/region.h"
 #include "ops/table.h"
 
 namespace tenon {
@@ -15,12 +17,14 @@ using enum PointwiseFunction;
 
 class Maker {
  public:
-  explicit Maker(uint64_t seed) : graph_(std::make_unique<Graph>()), random_(seed) {}
+  explicit Maker(uint64_t seed, std::string prefix = "n")
+      : graph_(std::make_unique<Graph>()), random_(seed), prefix_(std::move(prefix)) {}
 
   std::unique_ptr<Graph> make(int nodes) {
     values_.push_back(graph_->add_input("images", {DataType::kFloat32, {2, 4, 3, 3}}));
     values_.push_back(graph_->add_input("rows", {DataType::kFloat32, {2, 3, 8}}));
     values_.push_back(graph_->add_input("matrix", {DataType::kFloat32, {6, 8}}));
+    values_.push_back(graph_->add_input("condition", {DataType::kBool, {}}));
     for (int i = 0; i < nodes; ++i) add_some(values_[below(values_.size())]);
     for (Value* value : values_)
       if (value->uses().empty() && value->producer() != nullptr) graph_->add_output(value);
@@ -28,7 +32,28 @@ class Maker {
     return std::move(graph_);
   }
 
+  /// A body: takes values of the given types, gives values of the types of the first `results`.
+  std::unique_ptr<Graph> make_body(const std::vector<TensorType>& inputs, size_t results) {
+    for (const TensorType& type : inputs)
+      values_.push_back(graph_->add_input(fmt::format("{}in{}", prefix_, values_.size()), type));
+    for (int i = 0; i < 8; ++i) add_some(values_[below(values_.size())]);
+    for (size_t i = 0; i < results; ++i) graph_->add_output(latest_like(inputs[i]));
+    return std::move(graph_);
+  }
+
  private:
+  /// The last value of that type that no output is yet; what is carried grows with each iteration
+  /// unless something bounds it.
+  Value* latest_like(const TensorType& type) {
+    for (size_t i = values_.size(); i-- > 0;) {
+      if (values_[i]->producer() == nullptr || values_[i]->type.shape != type.shape) continue;
+      add(std::make_unique<Pointwise>(k_tanh), {values_[i]});
+      return values_.back();
+    }
+    add(std::make_unique<Pointwise>(k_sigmoid), {weights(constants(type.shape))});
+    return values_.back();
+  }
+
   size_t below(size_t count) { return random_() % count; }
 
   Value* weights(Extents extents) {
@@ -55,8 +80,7 @@ class Maker {
   }
 
   void add(std::unique_ptr<Op> op, std::vector<Value*> inputs, int outputs = 1) {
-    Node* node = graph_->add_node(std::move(op), std::move(inputs), outputs,
-                                  fmt::format("n{}", graph_->nodes().size()));
+    Node* node = graph_->add_node(std::move(op), std::move(inputs), outputs, next_name());
     node->origins = {node->name};
     if (!infer_node(*node).ok()) {
       graph_->erase(node);
@@ -174,18 +198,136 @@ class Maker {
     }
   }
 
+  /// The likeliest few: values of all of them, places only where no rounding can change the order.
+  void add_top(Value* x) {
+    const int64_t k = 1 + static_cast<int64_t>(below(2));
+    auto op = std::make_unique<TopK>();
+    op->largest = below(3) != 0;
+    if (constants(x->type.shape).back() < k) return;
+    if (x->producer() == nullptr && below(2) == 0) {
+      auto softmax = std::make_unique<Softmax>();
+      softmax->axes = {-1};
+      add(std::move(softmax), {x});
+      x = values_.back();
+    }
+    const bool distinct = x->producer() == nullptr || x->producer()->is<Softmax>();
+    Node* node = graph_->add_node(std::move(op), {x, integers({k})}, 2, next_name());
+    node->origins = {node->name};
+    expect_ok(infer_node(*node));
+    values_.push_back(node->output(0));
+    if (distinct && is_main()) graph_->add_output(node->output(1));
+  }
+
+  /// A body over x, what is captured and, in loops, the number of the iteration.
+  std::unique_ptr<Graph> body(std::vector<TensorType> types, size_t results, const char* suffix) {
+    return Maker(random_(), next_name() + suffix).make_body(types, results);
+  }
+
+  Value* captured() {
+    Value* value = values_[below(values_.size())];
+    return value->type.type == DataType::kFloat32 ? value : values_[0];
+  }
+
+  void add_branch(Value* x) {
+    Value* other = captured();
+    const std::string name = next_name();
+    Node* node = graph_->add_node(std::make_unique<If>(), {values_[3], x, other}, 1, name);
+    for (const char* suffix : {"t", "e"})
+      node->bodies.push_back(body({x->type, other->type}, 1, suffix));
+    finish(*node);
+  }
+
+  /// Runs twice or three times, which no rule can tell: the body compares the iteration's number.
+  void add_loop(Value* x) {
+    Value* matrix = weights({constants(x->type.shape).back(), constants(x->type.shape).back()});
+    Value* other = captured();
+    auto op = std::make_unique<Loop>();
+    op->carried = 1;
+    Node* node =
+        graph_->add_node(std::move(op), {nullptr, nullptr, x, matrix, other}, 2, next_name());
+    auto made = body({x->type, matrix->type, other->type}, 1, "b");
+    auto whole = std::make_unique<Graph>();
+    std::vector<Value*> inputs = {whole->add_input("trip", {DataType::kInt64, {}}),
+                                  whole->add_input("going", {DataType::kBool, {}})};
+    for (const Value* input : made->inputs())
+      inputs.push_back(whole->add_input(input->name, input->type));
+    const auto results = inline_body(*whole, *made, {inputs.begin() + 2, inputs.end()});
+    Value* limit = whole->add_constant(Tensor::scalar_i64(1 + static_cast<int64_t>(below(2))));
+    whole->add_output(whole
+                          ->add_node(std::make_unique<Pointwise>(k_less), {inputs[0], limit}, 1,
+                                     node->name + "less")
+                          ->output());
+    whole->add_output(results[0]);
+    whole->add_output(results[0]);
+    node->bodies.push_back(std::move(whole));
+    finish(*node);
+  }
+
+  void add_scan(Value* x) {
+    TensorType slice = x->type;
+    slice.shape.erase(slice.shape.begin());
+    Value* state = weights(constants(slice.shape));
+    Value* other = captured();
+    auto op = std::make_unique<Scan>();
+    op->states = 1;
+    op->scanned = 1;
+    op->input_directions = {static_cast<int64_t>(below(2))};
+    Node* node = graph_->add_node(std::move(op), {state, x, other}, 2, next_name());
+    node->bodies.push_back(body({slice, slice, other->type}, 2, "b"));
+    finish(*node);
+  }
+
+  /// Outputs of known extents may be used; those of a loop that nobody knows the length of go out.
+  void finish(Node& node) {
+    node.origins = {node.name};
+    expect_ok(infer_node(node));
+    for (Value* output : node.outputs()) {
+      output->name = fmt::format("{}:{}", node.name, output->index());
+      if (is_constant(output->type.shape))
+        values_.push_back(output);
+      else
+        graph_->add_output(output);
+    }
+  }
+
+  static void expect_ok(const Status& status) {
+    if (!status.ok()) throw std::runtime_error(status.error().message);
+  }
+
+  std::string next_name() { return fmt::format("{}{}", prefix_, graph_->nodes().size()); }
+  bool is_main() const { return prefix_ == "n"; }
+
+  /// Bodies hold no further control flow.
+  void add_control(Value* x) {
+    if (!is_main() || x->type.shape.size() < 2) return add_top(x);
+    switch (below(4)) {
+      case 0:
+        return add_branch(x);
+      case 1:
+        return add_loop(x);
+      case 2:
+        return add_scan(x);
+      default:
+        return add_top(x);
+    }
+  }
+
   void add_some(Value* x) {
-    if (x->type.shape.empty() || element_count(constants(x->type.shape)) > 2000) return;
-    const size_t choice = below(10);
+    if (x->type.type != DataType::kFloat32 || x->type.shape.empty() ||
+        element_count(constants(x->type.shape)) > 2000)
+      return;
+    const size_t choice = below(11);
     if (choice < 5) return add_pointwise(x);
     if (choice < 7) return add_movement(x);
     if (choice < 9) return add_anchor(x);
-    add_rows(x);
+    if (choice == 9) return add_rows(x);
+    add_control(x);
   }
 
   std::unique_ptr<Graph> graph_;
   std::mt19937_64 random_;
   std::vector<Value*> values_;
+  std::string prefix_;
 };
 
 }  // namespace

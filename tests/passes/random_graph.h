@@ -8,8 +8,8 @@
 namespace tenon {
 
 /// A random graph of the operators that passes rewrite: pointwise operators, products,
-/// convolutions, normalizations, reductions and data movement over a few small tensors, with
-/// constants and shared values. The same seed gives the same graph.
+/// convolutions, normalizations, reductions, data movement, branches, loops and scans over a few
+/// small tensors, with constants and shared values. The same seed gives the same graph.
 std::unique_ptr<Graph> random_graph(uint64_t seed, int nodes);
 
 }  // namespace tenon
