@@ -23,6 +23,24 @@ void collect_tactics(const Graph& graph, std::map<std::string, std::string>& tac
     if (!node->tactic.empty()) tactics[node->name] = node->tactic;
 }
 
+/// What the passes are told of the device, in the order of the digits of "refit.flags".
+constexpr bool PassOptions::*kFlags[] = {
+    &PassOptions::quantized_weights, &PassOptions::quantized_regions,
+    &PassOptions::widened_products,  &PassOptions::channels_last,
+    &PassOptions::squeeze_regions,   &PassOptions::expansion_regions,
+    &PassOptions::stem_regions};
+
+std::string flags_text(const PassOptions& passes) {
+  std::string text;
+  for (const auto flag : kFlags) text += passes.*flag ? '1' : '0';
+  return text;
+}
+
+void set_flags(PassOptions& passes, std::string_view text) {
+  for (size_t i = 0; i < std::min(text.size(), std::size(kFlags)); ++i)
+    passes.*kFlags[i] = text[i] != '0';
+}
+
 }  // namespace
 
 std::string joined(const std::set<std::string>& names) {
@@ -46,9 +64,7 @@ std::map<std::string, std::string> recipe_of(const PassOptions& passes) {
           {"refit.precision",
            passes.precision ? std::string(name_of(*passes.precision)) : std::string()},
           {"refit.half_as", passes.half_as ? std::string(name_of(*passes.half_as)) : std::string()},
-          {"refit.quantized_weights", passes.quantized_weights ? "1" : "0"},
-          {"refit.quantized_regions", passes.quantized_regions ? "1" : "0"},
-          {"refit.channels_last", passes.channels_last ? "1" : "0"}};
+          {"refit.flags", flags_text(passes)}};
 }
 
 Result<Plan> optimize_again(const Plan& plan, std::unique_ptr<Graph> network,
@@ -61,9 +77,7 @@ Result<Plan> optimize_again(const Plan& plan, std::unique_ptr<Graph> network,
   request.passes.no_fuse = lines_of(value_of(plan, "refit.no_fuse"));
   request.passes.precision = data_type_by_name(value_of(plan, "refit.precision"));
   request.passes.half_as = data_type_by_name(value_of(plan, "refit.half_as"));
-  request.passes.quantized_weights = value_of(plan, "refit.quantized_weights") != "0";
-  request.passes.quantized_regions = value_of(plan, "refit.quantized_regions") != "0";
-  request.passes.channels_last = value_of(plan, "refit.channels_last") != "0";
+  set_flags(request.passes, value_of(plan, "refit.flags"));
   request.select.level = 0;
   const DeviceProperties& properties = backend.device->properties();
   request.select.threads = properties.kind == DeviceKind::kCpu ? properties.compute_units : 1;
