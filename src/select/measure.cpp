@@ -35,26 +35,32 @@ Measurer::Measurer(Device& device, int threads)
       pool_(device.properties().kind == DeviceKind::kCpu ? threads : 1),
       constants_(device) {}
 
-Result<void*> Measurer::buffer(size_t slot, const Operand& operand) {
-  if (slot >= slots_.size()) slots_.resize(slot + 1);
+Measurer::Place Measurer::input_place(const Problem& problem, size_t index) {
+  return {false, problem.inputs[index].type, index};
+}
+
+Result<void*> Measurer::buffer(const Place& place, const Operand& operand) {
+  Buffer& buffer = buffers_[place];
   const int64_t count = std::max<int64_t>(extent_in_memory(operand), 1);
   const size_t bytes = static_cast<size_t>(count) * byte_size(operand.type);
-  if (slots_[slot].bytes < bytes) {
-    slots_[slot] = {};
-    TENON_ASSIGN(slots_[slot].memory, device_.allocate(bytes));
-    slots_[slot].bytes = bytes;
-  }
-  if (device_.unified() || slots_[slot].contents != operand.type) {
-    const int64_t elements =
-        device_.unified() ? count : slots_[slot].bytes / byte_size(operand.type);
-    const Tensor contents = random_contents(operand.type, elements);
-    TENON_ASSIGN(const Queue where, queue());
-    TENON_TRY(
-        device_.upload(slots_[slot].memory.get(), contents.bytes(), contents.byte_count(), where));
-    TENON_TRY(device_.synchronize(where));
-    slots_[slot].contents = operand.type;
-  }
-  return slots_[slot].memory.get();
+  if (buffer.bytes >= bytes) return buffer.memory.get();
+  buffer = {};
+  TENON_ASSIGN(buffer.memory, device_.allocate(bytes));
+  const Tensor contents = random_contents(operand.type, count);
+  TENON_ASSIGN(const Queue where, queue());
+  TENON_TRY(device_.upload(buffer.memory.get(), contents.bytes(), contents.byte_count(), where));
+  TENON_TRY(device_.synchronize(where));
+  buffer.bytes = bytes;
+  return buffer.memory.get();
+}
+
+Status Measurer::reserve(const Problem& problem) {
+  for (size_t i = 0; i < problem.inputs.size(); ++i)
+    if (problem.inputs[i].present && problem.inputs[i].constant == nullptr)
+      TENON_TRY(buffer(input_place(problem, i), problem.inputs[i]));
+  for (size_t i = 0; i < problem.outputs.size(); ++i)
+    if (problem.outputs[i].present) TENON_TRY(buffer(output_place(i), problem.outputs[i]));
+  return {};
 }
 
 /// A device with streams measures on one of its own.
@@ -89,18 +95,19 @@ Result<void*> Measurer::constant(const Operand& operand, bool used) {
 Result<Measurer::Launch> Measurer::bind(const Problem& problem, const Kernel& kernel) {
   Launch launch;
   std::vector<void*>& pointers = launch.pointers;
-  const auto bind = [&](const Operand& operand, bool used) -> Result<void*> {
+  const auto bind = [&](const Operand& operand, bool used, Place place) -> Result<void*> {
     if (!operand.present) return nullptr;
     if (operand.constant != nullptr) return constant(operand, used);
-    return buffer(pointers.size(), operand);
+    return buffer(place, operand);
   };
   for (size_t i = 0; i < problem.inputs.size(); ++i) {
-    TENON_ASSIGN(void* const address,
-                 bind(problem.inputs[i], kernel.uses_input(static_cast<int>(i))));
+    TENON_ASSIGN(
+        void* const address,
+        bind(problem.inputs[i], kernel.uses_input(static_cast<int>(i)), input_place(problem, i)));
     pointers.push_back(address);
   }
-  for (const Operand& operand : problem.outputs) {
-    TENON_ASSIGN(void* const address, bind(operand, true));
+  for (size_t i = 0; i < problem.outputs.size(); ++i) {
+    TENON_ASSIGN(void* const address, bind(problem.outputs[i], true, output_place(i)));
     pointers.push_back(address);
   }
   TENON_ASSIGN(launch.workspace, device_.allocate(kernel.workspace_bytes()));
@@ -139,6 +146,28 @@ Result<Sample> Measurer::sample(const Problem& problem, const Kernel& kernel) {
   Sample sample;
   TENON_TRY(run_once(problem, kernel, launch, &sample));
   return sample;
+}
+
+Result<double> Measurer::time_sequence(const std::function<Status()>& launch_all) {
+  constexpr int kReplays = 15;
+  TENON_ASSIGN(const Queue where, queue());
+  Streams& streams = *device_.streams();
+  TENON_ASSIGN(const DeviceHandle graph, streams.capture(where.stream, launch_all));
+  const auto replay = [&] { return streams.launch_graph(graph.get(), where.stream); };
+  TENON_TRY(wake(replay, where));
+  TENON_TRY(replay());
+  TENON_ASSIGN(const DeviceHandle start, streams.make_event(true, false));
+  TENON_ASSIGN(const DeviceHandle end, streams.make_event(true, false));
+  std::vector<double> times(kReplays);
+  for (double& time : times) {
+    TENON_TRY(streams.record(start.get(), where.stream));
+    TENON_TRY(replay());
+    TENON_TRY(streams.record(end.get(), where.stream));
+    TENON_TRY(streams.synchronize_event(end.get()));
+    TENON_ASSIGN(time, streams.elapsed(start.get(), end.get()));
+  }
+  std::nth_element(times.begin(), times.begin() + kReplays / 2, times.end());
+  return times[kReplays / 2];
 }
 
 }  // namespace tenon

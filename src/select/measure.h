@@ -1,6 +1,6 @@
 #pragma once
 
-#include <optional>
+#include <map>
 #include <vector>
 
 #include "device/cpu/thread_pool.h"
@@ -21,30 +21,45 @@ class Measurer {
   /// What the kernel computes from the same contents, in one launch.
   Result<Sample> sample(const Problem& problem, const Kernel& kernel);
 
- private:
+  /// Addresses for a problem's operands, valid until buffers grow.
   struct Launch {
     std::vector<void*> pointers;
     DeviceBuffer workspace;
     LaunchArguments arguments;
   };
   Result<Launch> bind(const Problem& problem, const Kernel& kernel);
+  /// Makes the buffers large enough for the problem.
+  Status reserve(const Problem& problem);
+  /// Time of what `launch_all` puts on the queue of bound arguments, as one captured graph.
+  Result<double> time_sequence(const std::function<Status()>& launch_all);
+
+ private:
   Status run_once(const Problem& problem, const Kernel& kernel, const Launch& launch,
                   Sample* sample);
-  Result<void*> buffer(size_t slot, const Operand& operand);
+  /// Inputs of one type and place in the list share a buffer, which nothing writes to; so do all
+  /// outputs of a place.
+  struct Place {
+    bool output = false;
+    DataType type = DataType::kFloat32;
+    size_t index = 0;
+    auto operator<=>(const Place&) const = default;
+  };
+  static Place input_place(const Problem& problem, size_t index);
+  static Place output_place(size_t index) { return {true, DataType::kFloat32, index}; }
+  Result<void*> buffer(const Place& place, const Operand& operand);
   Result<void*> constant(const Operand& operand, bool used);
   Result<Queue> queue();
   Status wake(const std::function<Status()>& launch, Queue where);
 
-  struct Slot {
+  struct Buffer {
     DeviceBuffer memory;
     size_t bytes = 0;
-    std::optional<DataType> contents;  ///< Random numbers of that type.
   };
   Device& device_;
   cpu::ThreadPool pool_;
   DeviceHandle stream_;
   bool awake_ = false;
-  std::vector<Slot> slots_;
+  std::map<Place, Buffer> buffers_;
   ConstantStore constants_;
 };
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
+#include <span>
 
 #include "base/parallel.h"
 #include "device/described_device.h"
@@ -14,6 +14,7 @@
 #include "select/fit_regions.h"
 #include "select/measure.h"
 #include "select/problem_key.h"
+#include "select/settle.h"
 #include "select/views.h"
 
 namespace tenon {
@@ -26,8 +27,8 @@ constexpr double kWrong = -1;
 /// Candidates a level times at most.
 constexpr int kCandidates[] = {1, 2, 4, 64, 256, 256};
 
-/// The time in the cache of what cannot be made or run.
-constexpr double kFailed = std::numeric_limits<double>::infinity();
+/// From which level on layers are timed in their sequence too.
+constexpr int kSequenceLevel = 3;
 
 class Selector {
  public:
@@ -51,8 +52,14 @@ class Selector {
     std::vector<Candidate> measured = measure(problem, shortlist);
     shortlist.kernels.clear();
     put_best_first(measured);
+    rivals_[problem_key(problem)] = rivals_of(measured);
     measured.insert(measured.end(), shortlist.unfit.begin(), shortlist.unfit.end());
     return measured;
+  }
+
+  /// settle_in_sequence() with what was measured of each problem alone.
+  Status settle(std::span<const Problem> problems, std::vector<std::string>& tactics) {
+    return settle_in_sequence({backend_, options_, cache_, measurer_, problems, rivals_}, tactics);
   }
 
   /// Makes the kernels that list() will measure, several at a time: a GPU's are compiled.
@@ -225,7 +232,9 @@ class Selector {
                         problem.node->name);
     if (!prepared.has_value()) prepared = tactic.create(problem, config);
     if (!prepared->ok()) return failed(entry, prepared->error());
-    const Kernel& kernel = **prepared.value();
+    Kernel& kernel = **prepared.value();
+    // As behind itself it will be behind others of its kind.
+    if (kernel.waits_for_previous()) TENON_TRY(kernel.let_next_start());
     if (kernel.workspace_bytes() > options_.workspace_limit)
       return unsupported("its workspace of {} bytes is over the limit", kernel.workspace_bytes());
     const auto time = measured_time(problem, kernel, sample);
@@ -268,6 +277,7 @@ class Selector {
   bool described_;  ///< The device is not there.
   Measurer measurer_;
   std::map<std::string, Shortlist> shortlists_;  ///< By problem key.
+  std::map<std::string, Rivals> rivals_;         ///< Likewise.
 };
 
 }  // namespace
@@ -292,10 +302,16 @@ Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& 
   }
   Selector selector(backend, options, cache);
   if (!backend.device->unified()) selector.prepare(problems);
+  std::vector<std::string> tactics(nodes.size());
   for (size_t i = 0; i < nodes.size(); ++i) {
-    TENON_ASSIGN(nodes[i]->tactic, selector.best(problems[i]));
+    TENON_ASSIGN(tactics[i], selector.best(problems[i]));
     if (options.progress && !options.progress(static_cast<int>(i), static_cast<int>(nodes.size())))
       return user_error("the progress monitor stopped the build");
+  }
+  if (options.level >= kSequenceLevel && !backend.device->unified() && nodes.size() > 1)
+    TENON_TRY(selector.settle(problems, tactics));
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    nodes[i]->tactic = std::move(tactics[i]);
     if (options.logger != nullptr)
       options.logger->verbose("{}: {}", nodes[i]->name, nodes[i]->tactic);
   }

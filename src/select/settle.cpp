@@ -1,0 +1,138 @@
+#include "select/settle.h"
+
+#include <fmt/format.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "device/described_device.h"
+#include "select/problem_key.h"
+#include "select/rehearsal.h"
+
+namespace tenon {
+namespace {
+
+/// How many rivals are tried, and how much slower they may be alone: a part of the best's time, and
+/// milliseconds.
+constexpr size_t kRivals = 4;
+constexpr double kRivalMargin = 1.3, kRivalSlack = 0.001;
+/// What a rival must better the whole sequence by.
+constexpr double kMargin = 0.998;
+/// Layers of less than this part of all time are not tried: nothing would be seen.
+constexpr double kLeastPart = 0.004;
+
+/// Layers of one problem play one role.
+struct Role {
+  std::vector<size_t> layers;
+  std::string key, tactic;
+  std::string rehearsed;  ///< The tactic that the rehearsal has.
+};
+
+class Sequence {
+ public:
+  Sequence(const Settling& settling, const std::vector<std::string>& tactics)
+      : settling_(settling), rehearsal_(settling.backend, settling.measurer, settling.problems) {
+    std::map<std::string, size_t> known;
+    for (size_t i = 0; i < settling.problems.size(); ++i) {
+      const std::string key = problem_key(settling.problems[i]);
+      const auto [entry, is_new] = known.try_emplace(key, roles_.size());
+      if (is_new) roles_.push_back({{}, key, tactics[i], {}});
+      roles_[entry->second].layers.push_back(i);
+      order_ += fmt::format("{},", entry->second);
+    }
+  }
+
+  std::vector<Role>& roles() { return roles_; }
+
+  /// Milliseconds with the tactics that the roles have now, from the cache or measured.
+  Result<double> time() {
+    const std::string entry = key();
+    if (settling_.options.use_cache)
+      if (const auto known = settling_.cache.find(entry)) {
+        if (*known == kFailed) return unsupported("it failed when it was to be timed");
+        return *known;
+      }
+    if (is_described(*settling_.backend.device)) return unsupported("the device is not there");
+    if (settling_.options.fail_on_cache_miss)
+      return user_error(
+          "this sequence of layers is not in the timing cache; build without "
+          "--errorOnTimingCacheMiss");
+    const Result<double> time = rehearse();
+    if (time.ok() || time.error().kind != ErrorKind::kResource)
+      settling_.cache.insert(entry, time.ok() ? *time : kFailed);
+    return time;
+  }
+
+ private:
+  std::string key() const {
+    std::string text = order_;
+    for (const Role& role : roles_) text += role.key + "|" + role.tactic + "\n";
+    return fmt::format("sequence {:016x}", XXH3_64bits(text.data(), text.size()));
+  }
+
+  Result<double> rehearse() {
+    for (Role& role : roles_) {
+      if (role.rehearsed == role.tactic) continue;
+      TENON_TRY(rehearsal_.cast(role.layers, role.tactic));
+      role.rehearsed = role.tactic;
+    }
+    return rehearsal_.time();
+  }
+
+  const Settling& settling_;
+  Rehearsal rehearsal_;
+  std::vector<Role> roles_;
+  std::string order_;  ///< The roles of all layers.
+};
+
+}  // namespace
+
+/// The best of each tactic comes before others of its configurations.
+Rivals rivals_of(std::span<const Candidate> best_first) {
+  if (best_first.empty()) return {};
+  Rivals rivals{best_first[0].milliseconds, {}};
+  std::vector<const Candidate*> near;
+  for (const Candidate& candidate : best_first.subspan(1))
+    if (candidate.milliseconds >= 0 &&
+        candidate.milliseconds < rivals.best * kRivalMargin + kRivalSlack)
+      near.push_back(&candidate);
+  std::stable_sort(near.begin(), near.end(), [](const Candidate* a, const Candidate* b) {
+    return a->milliseconds < b->milliseconds;
+  });
+  std::set<std::string_view> seen = {split_tactic(best_first[0].tactic).name};
+  std::stable_partition(near.begin(), near.end(), [&](const Candidate* candidate) {
+    return seen.insert(split_tactic(candidate->tactic).name).second;
+  });
+  for (const Candidate* candidate : near)
+    if (rivals.tactics.size() < kRivals) rivals.tactics.push_back(candidate->tactic);
+  return rivals;
+}
+
+Status settle_in_sequence(const Settling& settling, std::vector<std::string>& tactics) {
+  Sequence sequence(settling, tactics);
+  const Result<double> first = sequence.time();
+  if (!first.ok()) return settling.options.fail_on_cache_miss ? Status(first.error()) : Status();
+  double best = *first;
+  for (Role& role : sequence.roles()) {
+    const Rivals& rivals = settling.rivals.at(role.key);
+    if (rivals.best * static_cast<double>(role.layers.size()) < best * kLeastPart) continue;
+    for (const std::string& rival : rivals.tactics) {
+      std::string kept = std::exchange(role.tactic, rival);
+      const Result<double> time = sequence.time();
+      if (time.ok() && *time < best * kMargin)
+        best = *time;
+      else
+        role.tactic = std::move(kept);
+    }
+  }
+  for (const Role& role : sequence.roles())
+    for (const size_t layer : role.layers) tactics[layer] = role.tactic;
+  if (settling.options.logger != nullptr && best < *first)
+    settling.options.logger->verbose("Layers in sequence: {:.4f} ms, from {:.4f} ms", best, *first);
+  return {};
+}
+
+}  // namespace tenon

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "select/measure.h"
+#include "select/select.h"
+
+namespace tenon {
+
+/// The time in the cache of what cannot be made or run.
+inline constexpr double kFailed = std::numeric_limits<double>::infinity();
+
+/// Other tactics that are nearly as good alone.
+struct Rivals {
+  double best = 0;  ///< Milliseconds of the best.
+  std::vector<std::string> tactics;
+};
+/// Those of a list of measured candidates whose first is the best.
+Rivals rivals_of(std::span<const Candidate> best_first);
+
+struct Settling {
+  const Backend& backend;
+  const SelectOptions& options;
+  TimingCache& cache;
+  Measurer& measurer;
+  std::span<const Problem> problems;            ///< Of all layers, in order.
+  const std::map<std::string, Rivals>& rivals;  ///< By problem key.
+};
+
+/// The best of a layer alone need not be the best among its neighbours: their operands fill the
+/// caches too, and some launches start before the one ahead has ended. Tries the closest rivals of
+/// each problem in the whole sequence and keeps those that make it faster. `tactics` are those of
+/// the problems. Times of whole sequences are kept in the cache, so that builds repeat. Does
+/// nothing for a sequence that cannot be recorded. For devices with streams.
+Status settle_in_sequence(const Settling& settling, std::vector<std::string>& tactics);
+
+}  // namespace tenon
