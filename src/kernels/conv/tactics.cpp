@@ -1,6 +1,7 @@
 #include "kernels/conv/depthwise.h"
 #include "kernels/conv/describe.h"
 #include "kernels/conv/direct.h"
+#include "kernels/conv/mixed_winograd.h"
 #include "kernels/conv/narrow.h"
 #include "kernels/conv/stem.h"
 #include "kernels/conv/winograd.h"
@@ -83,6 +84,23 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
 }
 
 }  // namespace conv_stem
+
+namespace conv_mixed_winograd {
+
+Support supports(const Problem& problem) {
+  if (!problem.allow_winograd) return Support::no("Winograd's rounding is not allowed");
+  return supports_where(problem, cpu::MixedWinograd::fits,
+                        "not a 3x3 convolution with stride and dilation 1 and one group, or no "
+                        "AVX-512");
+}
+std::vector<std::string> configs(const Problem& problem) {
+  return single_config(problem);
+}
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  return cpu::ConvKernel<cpu::MixedWinograd>::create(problem);
+}
+
+}  // namespace conv_mixed_winograd
 
 namespace conv_winograd4 {
 

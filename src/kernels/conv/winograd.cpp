@@ -47,6 +47,22 @@ const WinogradFunctions& winograd_functions(Isa isa) {
 
 }  // namespace
 
+WinogradShape WinogradShape::of(const ConvProblem& p, int tile) {
+  return {.batch = p.batch,
+          .channels = p.input_channels,
+          .filters = p.output_channels,
+          .height = p.input[1],
+          .width = p.input[2],
+          .out_height = p.output[1],
+          .out_width = p.output[2],
+          .pad_top = p.pad[1],
+          .pad_left = p.pad[2],
+          .input_stride = p.input_pixel_stride,
+          .output_stride = p.output_pixel_stride,
+          .tiles_high = ceil_div(p.output[1], tile),
+          .tiles_wide = ceil_div(p.output[2], tile)};
+}
+
 template <int kTile>
 bool WinogradConvolution<kTile>::fits(const ConvProblem& p) {
   const Spatial ones = {1, 1, 1};
@@ -65,19 +81,7 @@ Result<WinogradConvolution<kTile>> WinogradConvolution<kTile>::prepare(const Con
   ConvProblem& p = conv.problem_;
   if (p.input_pixel_stride == 0) p.input_pixel_stride = p.input_channels;
   if (p.output_pixel_stride == 0) p.output_pixel_stride = p.output_channels;
-  conv.shape_ = {.batch = p.batch,
-                 .channels = p.input_channels,
-                 .filters = p.output_channels,
-                 .height = p.input[1],
-                 .width = p.input[2],
-                 .out_height = p.output[1],
-                 .out_width = p.output[2],
-                 .pad_top = p.pad[1],
-                 .pad_left = p.pad[2],
-                 .input_stride = p.input_pixel_stride,
-                 .output_stride = p.output_pixel_stride,
-                 .tiles_high = ceil_div(p.output[1], kTile),
-                 .tiles_wide = ceil_div(p.output[2], kTile)};
+  conv.shape_ = WinogradShape::of(p, kTile);
   const Isa isa = capped_isa(p.isa);
   conv.kernels_ = &microkernels(ElementType::f32, isa);
   conv.functions_ = &winograd_functions(isa);

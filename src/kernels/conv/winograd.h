@@ -18,6 +18,7 @@ struct WinogradShape {
   int64_t input_stride = 0, output_stride = 0;  ///< between pixels
   int64_t tiles_high = 0, tiles_wide = 0;
   int64_t tiles() const { return batch * tiles_high * tiles_wide; }
+  static WinogradShape of(const ConvProblem& problem, int tile);
 };
 
 /// Transforms input tiles [first, first + count).

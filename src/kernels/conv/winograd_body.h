@@ -1,23 +1,11 @@
 #pragma once
 
-#include "kernels/conv/winograd.h"
-#include "kernels/vector_math/activations.h"
+#include "kernels/conv/winograd_pixels.h"
 
 /// The transforms of Winograd convolution over any vector type; included by one source an
 /// instruction set.
 namespace tenon::cpu {
 namespace {
-
-namespace vm = vector_math;
-
-template <class V>
-[[gnu::always_inline]] inline V times(float c, V x) {
-  return V::broadcast(c) * x;
-}
-template <class V>
-[[gnu::always_inline]] inline V plus(V y, float c, V x) {
-  return fma(V::broadcast(c), x, y);
-}
 
 /// One-dimensional transforms: input points from kTile + 2 neighbours, kTile sums from the points.
 /// The points are 0, 1, -1 and infinity, for tiles of four also 2 and -2.
@@ -57,17 +45,6 @@ struct Transform<V, 4> {
     y[1] = plus(odd1, 2.0f, odd2);
     y[2] = plus(even1, 4.0f, even2);
     y[3] = plus(odd1, 8.0f, odd2) + x[5];
-  }
-};
-
-/// Position of a tile's first output pixel.
-struct TilePosition {
-  int64_t image, row, column;
-  TilePosition(const WinogradShape& s, int64_t index, int tile) {
-    column = index % s.tiles_wide * tile;
-    index /= s.tiles_wide;
-    row = index % s.tiles_high * tile;
-    image = index / s.tiles_high;
   }
 };
 
@@ -166,28 +143,6 @@ struct OutputTransform {
     }
   }
 
-  [[gnu::always_inline]] static V load(const void* p, ElementType type, int64_t at, int n) {
-    if (type == ElementType::f32) return V::load(static_cast<const float*>(p) + at, n);
-    return V::load_bf16(static_cast<const uint16_t*>(p) + at, n);
-  }
-  [[gnu::always_inline]] static void store(V x, void* p, ElementType type, int64_t at, int n) {
-    if (type == ElementType::f32)
-      x.store(static_cast<float*>(p) + at, n);
-    else
-      x.store_bf16(static_cast<uint16_t*>(p) + at, n);
-  }
-
-  [[gnu::always_inline]] V finish(V x, V bias, int64_t pixel, int64_t channel, int n) const {
-    x = x + bias;
-    if (t.residual != nullptr)
-      x = x + load(t.residual, t.output_type, pixel * t.residual_stride + channel, n);
-    if (t.activation == RegisterActivation::clamp)
-      x = min(V::broadcast(t.high), max(V::broadcast(t.low), x));
-    else if (t.activation == RegisterActivation::hard_swish)
-      x = vm::apply_unary(PointwiseFunction::k_hard_swish, x, 0.0f, 0.0f);
-    return x;
-  }
-
   void tile(int64_t index) const {
     const WinogradShape& s = t.shape;
     const TilePosition at(s, t.first + index, kTile);
@@ -196,40 +151,14 @@ struct OutputTransform {
         static_cast<int>(s.out_height - at.row < kTile ? s.out_height - at.row : kTile);
     const int columns =
         static_cast<int>(s.out_width - at.column < kTile ? s.out_width - at.column : kTile);
+    const TilePixels<V, kTile> pixels{t};
     for (int64_t c = 0; c < t.channels; c += V::kWidth) {
       const int n = static_cast<int>(t.channels - c < V::kWidth ? t.channels - c : V::kWidth);
       V y[kTile][kTile];
       sums(t.sums + index * t.tile_stride + c, n, y);
-      const V bias = t.bias == nullptr ? V::zero() : V::load(t.bias + t.channel + c, n);
-      for (int i = 0; i < rows; ++i)
-        for (int j = 0; j < columns; ++j) {
-          if (t.finish != nullptr) {
-            (y[i][j] + bias).store(t.tile + (i * kTile + j) * t.tile_stride + c, n);
-            continue;
-          }
-          const int64_t p = pixel + i * s.out_width + j;
-          const V x = finish(y[i][j], bias, p, t.channel + c, n);
-          store(x, t.output, t.output_type, p * s.output_stride + t.channel + c, n);
-        }
+      pixels.write(y, pixel, c, rows, columns);
     }
-    if (t.finish != nullptr) finish_rows(pixel, rows, columns);
-  }
-
-  void finish_rows(int64_t pixel, int rows, int columns) const {
-    for (int i = 0; i < rows; ++i) {
-      const int64_t row = pixel + i * t.shape.out_width;
-      const int64_t at = (row * t.shape.output_stride + t.channel) * element_size(t.output_type);
-      t.finish({.tile = t.tile + i * kTile * t.tile_stride,
-                .tile_stride = t.tile_stride,
-                .rows = columns,
-                .columns = t.channels,
-                .row = row,
-                .column = t.channel,
-                .output = static_cast<char*>(t.output) + at,
-                .output_stride = t.shape.output_stride,
-                .output_type = t.output_type},
-               t.steps, t.operands);
-    }
+    if (t.finish != nullptr) pixels.finish_rows(pixel, rows, columns);
   }
 
   void all() const {
