@@ -221,6 +221,7 @@ class Network final : public INetworkDefinition {
   Status infer_imported(LayerCore& layer);
   void replace_nodes(LayerCore& layer, std::vector<Node*> nodes, const std::vector<Value*>& values);
   Status update_all();
+  Status apply_bindings(Graph& graph) const;
   void adopt_layer(Node& node);
 
   IBuilder& builder_;

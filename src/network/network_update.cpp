@@ -204,6 +204,22 @@ bool Network::update(LayerCore& layer) {
   return false;
 }
 
+/// Conversions at the inputs and outputs whose types the application has chosen.
+Status Network::apply_bindings(Graph& graph) const {
+  for (const TensorHandle* input : inputs_) {
+    const std::optional<Binding> binding = input->binding();
+    if (!binding.has_value()) continue;
+    for (Value* value : graph.inputs())
+      if (value->name == input->value()->name) TENON_TRY(bind_input(graph, *value, *binding));
+  }
+  for (int i = 0; i < getNbOutputs(); ++i) {
+    const TensorHandle* output = handle(graph_->outputs()[static_cast<size_t>(i)]);
+    const std::optional<Binding> binding = output->binding();
+    if (binding.has_value()) TENON_TRY(bind_output(graph, i, *binding));
+  }
+  return graph.sort();
+}
+
 Result<std::unique_ptr<Graph>> Network::finished_graph() {
   if (graph_->outputs().empty())
     return user_error("the network has no output: mark one with markOutput");
@@ -216,6 +232,7 @@ Result<std::unique_ptr<Graph>> Network::finished_graph() {
     for (const auto& [from, to] : mapping)
       if (from == debug->value() && !graph->is_output(to)) graph->add_output(to);
   TENON_TRY(control_->assemble(*graph, mapping, inputs_));
+  TENON_TRY(apply_bindings(*graph));
   TENON_TRY(infer_graph(*graph));
   return graph;
 }

@@ -1,5 +1,7 @@
 #include "network/tensor.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "network/convert.h"
@@ -39,19 +41,43 @@ Dims TensorHandle::getDimensions() const noexcept {
   return refresh() ? to_dims(value_->type.shape) : unknown;
 }
 
-void TensorHandle::setType(nvinfer1::DataType type) noexcept {
-  if (layer_ != nullptr) {
-    for (int32_t i = 0; i < layer_->result_count(); ++i)
-      if (layer_->result(i) == this) layer_->set_result_type(i, type);
-    return;
-  }
-  value_->type.type = from_public(type);
+void TensorHandle::set_input_type(DataType type) {
+  value_->type.type = type;
   network_.mark_users_stale(*value_);
+}
+
+/// In a strongly typed network types follow from those of the inputs. In a weakly typed one they
+/// say how the application's buffers are, at inputs and outputs; layers keep what they were made
+/// for.
+void TensorHandle::setType(nvinfer1::DataType type) noexcept {
+  if (!network_.require(is_valid(type), "setType", "a data type") || !refresh()) return;
+  const DataType own = value_->type.type, wanted = from_public(type);
+  const bool strong = network_.getFlag(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
+  bound_.reset();
+  if (wanted == own) return;
+  if (!strong && can_bind(own, wanted)) {
+    bound_ = wanted;
+  } else if (layer_ == nullptr) {
+    set_input_type(wanted);
+  } else {
+    network_.reporter().report(
+        user_error("'{}' is {} and cannot be made {}: {}", getName(), name_of(own), name_of(wanted),
+                   strong ? "in a strongly typed network types follow from the inputs'; add a cast"
+                          : "add a cast"));
+  }
 }
 
 nvinfer1::DataType TensorHandle::getType() const noexcept {
   refresh();
-  return to_public(value_->type.type).value_or(nvinfer1::DataType::kFLOAT);
+  const std::optional<Binding> seen = binding();
+  return to_public(seen.has_value() ? seen->type : value_->type.type)
+      .value_or(nvinfer1::DataType::kFLOAT);
+}
+
+std::optional<Binding> TensorHandle::binding() const {
+  if (!bound_.has_value() || (layer_ != nullptr && !isNetworkOutput())) return std::nullopt;
+  const float range = range_set_ ? std::max(std::abs(range_min_), std::abs(range_max_)) : 0;
+  return Binding{*bound_, range};
 }
 
 bool TensorHandle::isShapeTensor() const noexcept {

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "NvInfer.h"
 #include "ir/graph.h"
+#include "network/bindings.h"
 
 namespace tenon::network {
 
@@ -21,6 +23,8 @@ class TensorHandle final : public nvinfer1::ITensor {
   LayerCore* producer() const { return layer_; }
   Network& network() const { return network_; }
   void rebind(Value* value);
+  /// What applications see of an input or output, where that is not the value's own type.
+  std::optional<Binding> binding() const;
 
   void setName(const char* name) noexcept override;
   const char* getName() const noexcept override { return value_->name.c_str(); }
@@ -49,6 +53,7 @@ class TensorHandle final : public nvinfer1::ITensor {
   const char* getDimensionName(int32_t index) const noexcept override;
 
  private:
+  void set_input_type(DataType type);
   /// Types as they follow from the layers now; false, with an error logged, where they do not.
   bool refresh() const;
 
@@ -57,6 +62,7 @@ class TensorHandle final : public nvinfer1::ITensor {
   LayerCore* layer_;
   bool range_set_ = false;
   float range_min_ = 0, range_max_ = 0;
+  std::optional<DataType> bound_;  ///< Type as input or output of a weakly typed network.
   nvinfer1::TensorFormats formats_ = 1U << static_cast<uint32_t>(nvinfer1::TensorFormat::kLINEAR);
   mutable std::string dimension_name_;
 };

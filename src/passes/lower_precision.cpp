@@ -91,7 +91,10 @@ class Lowering {
       for (int i = 0; i < static_cast<int>(node->inputs().size()); ++i) {
         Value* value = node->input(i);
         if (value == nullptr) continue;
-        Value* wanted = lower && !keeps_operand(*node, i) ? low(value) : high(value);
+        // A cast of what would be widened for it reads it as it is.
+        Value* wanted = lower && !keeps_operand(*node, i) ? low(value)
+                        : node->is<Cast>()                ? value
+                                                          : high(value);
         if (wanted != value) node->set_input(i, wanted);
       }
       if (!lower) continue;

@@ -67,8 +67,9 @@ constexpr std::string_view kPipeline[] = {
     "fuse_quantized",
     "unpack_weights",
     "lower_precision",
-    // Casts of weights.
+    // Casts of weights, and of inputs and outputs that are in 16 bits already.
     "fold_constants",
+    "simplify",
     // Regions are made of logical operators, so layouts come after them: a reformat between two
     // would part them.
     "fuse_squeeze",

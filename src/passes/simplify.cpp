@@ -1,7 +1,8 @@
 // Operators that change nothing are dropped, chains of data movement merged: identity, cast to the
 // same type, reshape or expand to the same shape, sums with 0, products with 1, transposes of
-// transposes, reshapes of reshapes, activations applied twice. What has two spellings gets one:
-// x - constant is a sum, axes of a reduction that are an operand are its attribute.
+// transposes, reshapes of reshapes, casts of casts to wider types, activations applied twice. What
+// has two spellings gets one: x - constant is a sum, axes of a reduction that are an operand are
+// its attribute.
 #include <algorithm>
 
 #include "passes/match.h"
@@ -98,7 +99,16 @@ void spell_extents(Graph& graph, Node& node) {
   node.as<Reshape>()->allow_zero = true;
 }
 
-/// transpose(transpose(x)) and reshape(reshape(x)) read x directly.
+/// The cast keeps every number.
+bool widens(const Node& node) {
+  const DataType from = node.input(0)->type.type, to = node.output()->type.type;
+  const bool from_16 = from == DataType::kFloat16 || from == DataType::kBFloat16;
+  return (from_16 && (to == DataType::kFloat32 || to == DataType::kFloat64)) ||
+         (from == DataType::kFloat32 && to == DataType::kFloat64) ||
+         (from == DataType::kInt32 && to == DataType::kInt64);
+}
+
+/// transpose(transpose(x)), reshape(reshape(x)) and cast(wider(x)) read x directly.
 bool merge_with_producer(Graph& graph, Node& node) {
   Node* before = node.input(0) == nullptr ? nullptr : node.input(0)->producer();
   if (before == nullptr) return false;
@@ -111,7 +121,7 @@ bool merge_with_producer(Graph& graph, Node& node) {
     outer->permutation = std::move(merged);
   } else if (node.is<Reshape>() && is_reshape(before)) {
     if (!keeps_no_extent(node)) spell_extents(graph, node);
-  } else {
+  } else if (!node.is<Cast>() || !before->is<Cast>() || !widens(*before)) {
     return false;
   }
   node.set_input(0, before->input(0));

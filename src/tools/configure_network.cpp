@@ -23,6 +23,9 @@ Status set_io_formats(INetworkDefinition& network, TensorAt tensor_at, int32_t c
     const IoFormat& format = (*formats)[formats->size() == 1 ? 0 : i];
     ITensor* tensor = (network.*tensor_at)(i);
     tensor->setType(format.type);
+    if (tensor->getType() != format.type)
+      return user_error("{}: '{}' stays {}; see the error above", flag, tensor->getName(),
+                        type_word(tensor->getType()));
     tensor->setAllowedFormats(format.formats);
   }
   return {};

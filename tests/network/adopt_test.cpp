@@ -111,6 +111,27 @@ TEST_F(Adopt, InputsCanBeExchanged) {
   EXPECT_TRUE(network_->finished_graph().ok());
 }
 
+/// Inputs and outputs are of the types that applications bind; the nodes between keep theirs.
+TEST_F(Adopt, BindingsAreOfOtherTypes) {
+  network_->getInput(0)->setType(nvinfer1::DataType::kHALF);
+  network_->getOutput(0)->setType(nvinfer1::DataType::kBF16);
+  auto graph = network_->finished_graph();
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  const Value &x = *(*graph)->inputs()[0], &y = *(*graph)->outputs()[0];
+  EXPECT_EQ(x.type.type, tenon::DataType::kFloat16);
+  EXPECT_EQ(x.name, "x");
+  EXPECT_EQ(y.type.type, tenon::DataType::kBFloat16);
+  EXPECT_EQ(y.name, "y");
+  ASSERT_EQ(x.uses().size(), 1U);
+  EXPECT_TRUE(x.uses()[0].node->is<Cast>());
+  EXPECT_TRUE(y.producer()->is<Cast>());
+  for (const auto& node : (*graph)->nodes()) {
+    if (node->is<Cast>()) continue;
+    EXPECT_EQ(node->output()->type.type, tenon::DataType::kFloat32) << node->name;
+  }
+  EXPECT_TRUE(log_.errors.empty());
+}
+
 TEST_F(Adopt, NothingIsAdoptedTwice) {
   EXPECT_FALSE(network_->adopt(std::make_unique<Graph>()).ok());
 }

@@ -1,0 +1,145 @@
+#include "network/bindings.h"
+
+#include <algorithm>
+
+#include "ops/math.h"
+#include "ops/structure.h"
+
+namespace tenon::network {
+namespace {
+
+bool is_wide_real(DataType type) {
+  return type == DataType::kFloat32 || type == DataType::kFloat16 || type == DataType::kBFloat16;
+}
+
+bool is_index(DataType type) {
+  return type == DataType::kInt32 || type == DataType::kInt64;
+}
+
+/// Scale and zero point (maybe null) of a tensor in 8-bit integers.
+struct Scaling {
+  Value *scale = nullptr, *zero = nullptr;
+};
+
+/// The contents of a constant of one element, which the surface's layers put behind an identity.
+const Tensor* number_of(const Value* value) {
+  while (value != nullptr && value->producer() != nullptr && value->producer()->is<Identity>())
+    value = value->producer()->input(0);
+  const Tensor* tensor = value == nullptr ? nullptr : value->constant();
+  return tensor != nullptr && tensor->count() == 1 ? tensor : nullptr;
+}
+
+bool same_number(const Value* a, const Value* b) {
+  if (a == b) return true;
+  const Tensor *x = number_of(a), *y = number_of(b);
+  return x != nullptr && y != nullptr && x->type() == y->type() &&
+         x->as_double(0) == y->as_double(0);
+}
+
+/// The scaling of a quantize or dequantize node, if it is one for the whole tensor and signed.
+Scaling scaling_of(const Node& node) {
+  const bool quantizes = node.is<Quantize>() && node.as<Quantize>()->to == DataType::kInt8;
+  const bool back = node.is<Dequantize>() && node.input(0)->type.type == DataType::kInt8;
+  if ((!quantizes && !back) || number_of(node.input(1)) == nullptr) return {};
+  return {node.input(1), node.input(2)};
+}
+
+/// The scaling that all readers of an input quantize it with.
+Scaling scaling_of_readers(const Value& input) {
+  Scaling common;
+  for (const Use& use : input.uses()) {
+    const Scaling one = use.index == 0 ? scaling_of(*use.node) : Scaling{};
+    if (one.scale == nullptr) return {};
+    if (common.scale == nullptr) common = one;
+    if (!same_number(one.scale, common.scale) || !same_number(one.zero, common.zero)) return {};
+  }
+  return common;
+}
+
+Scaling scaling_of_range(Graph& graph, float range, DataType type) {
+  if (range <= 0) return {};
+  Tensor scale(type, {});
+  scale.set_from_double(0, static_cast<double>(range) / 127);
+  return {graph.add_constant(std::move(scale)), nullptr};
+}
+
+Error without_scale(const Value& value) {
+  return user_error(
+      "'{}' cannot be bound as INT8 without a scale: give its tensor a dynamic range "
+      "(setDynamicRange), or quantize it in the network (QuantizeLinear, DequantizeLinear)",
+      value.name);
+}
+
+Error not_convertible(const Value& value, DataType wanted) {
+  return user_error(
+      "'{}' is {} and cannot be bound as {}: convert it in the network (ICastLayer, Cast)",
+      value.name, name_of(value.type.type), name_of(wanted));
+}
+
+/// The value converted by a new node; `to` scales 8-bit integers where they take part.
+Value* converted(Graph& graph, Value& value, DataType type, const Scaling& scaling) {
+  std::unique_ptr<Op> op;
+  std::vector<Value*> operands = {&value};
+  if (scaling.scale == nullptr) {
+    op = std::make_unique<Cast>(type);
+  } else {
+    operands.push_back(scaling.scale);
+    if (scaling.zero != nullptr) operands.push_back(scaling.zero);
+    if (type == DataType::kInt8) {
+      op = std::make_unique<Quantize>();
+    } else {
+      auto dequantize = std::make_unique<Dequantize>();
+      dequantize->to = type;
+      op = std::move(dequantize);
+    }
+  }
+  Node* node = graph.add_node(std::move(op), std::move(operands), 1,
+                              fmt::format("reformat({})", value.name));
+  node->output()->type = {type, value.type.shape};
+  return node->output();
+}
+
+}  // namespace
+
+bool can_bind(DataType own, DataType wanted) {
+  if (own == wanted || (is_index(own) && is_index(wanted))) return true;
+  return is_wide_real(own) && (is_wide_real(wanted) || wanted == DataType::kInt8);
+}
+
+Status bind_input(Graph& graph, Value& input, const Binding& binding) {
+  const DataType own = input.type.type;
+  if (own == binding.type) return {};
+  if (!can_bind(own, binding.type)) return not_convertible(input, binding.type);
+  Scaling scaling;
+  if (binding.type == DataType::kInt8) {
+    scaling = scaling_of_range(graph, binding.range, own);
+    if (scaling.scale == nullptr) scaling = scaling_of_readers(input);
+    if (scaling.scale == nullptr) return without_scale(input);
+  }
+  const std::vector<Use> readers(input.uses().begin(), input.uses().end());
+  input.type.type = binding.type;
+  Value* inner = converted(graph, input, own, scaling);
+  for (const Use& use : readers) use.node->set_input(use.index, inner);
+  return {};
+}
+
+Status bind_output(Graph& graph, int index, const Binding& binding) {
+  Value* inner = graph.outputs()[static_cast<size_t>(index)];
+  if (inner->type.type == binding.type || inner->producer() == nullptr) return {};
+  if (!can_bind(inner->type.type, binding.type)) return not_convertible(*inner, binding.type);
+  Scaling scaling;
+  if (binding.type == DataType::kInt8) {
+    scaling = scaling_of_range(graph, binding.range, inner->type.type);
+    if (scaling.scale == nullptr && inner->producer()->is<Dequantize>())
+      scaling = scaling_of(*inner->producer());
+    if (scaling.scale == nullptr) return without_scale(*inner);
+  }
+  Value* outer = converted(graph, *inner, binding.type, scaling);
+  outer->producer()->origins = inner->producer()->origins;
+  outer->name = std::move(inner->name);
+  inner->name.clear();
+  graph.set_output(index, outer);
+  return {};
+}
+
+}  // namespace tenon::network

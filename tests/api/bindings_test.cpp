@@ -1,0 +1,219 @@
+// Types of inputs and outputs: what applications bind, not what the network computes in.
+#include <cmath>
+
+#include "harness.h"
+
+namespace api_test {
+namespace {
+
+/// Halves of small numbers, by their bits.
+uint16_t half(float value) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, &value, 4);
+  if (value == 0) return 0;
+  return static_cast<uint16_t>((bits >> 16 & 0x8000U) | (((bits >> 23 & 0xFFU) - 112) << 10) |
+                               (bits >> 13 & 0x3FFU));
+}
+float from_half(uint16_t bits) {
+  const float fraction = static_cast<float>(bits & 0x3FFU) / 1024;
+  const int exponent = bits >> 10 & 0x1F;
+  const float value =
+      exponent == 0 ? std::ldexp(fraction, -14) : std::ldexp(1 + fraction, exponent - 15);
+  return (bits & 0x8000U) != 0 ? -value : value;
+}
+uint16_t brain(float value) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, &value, 4);
+  return static_cast<uint16_t>(bits >> 16);
+}
+
+Array halves(std::vector<int64_t> extents, const std::vector<float>& values) {
+  std::vector<uint16_t> bits;
+  for (const float value : values) bits.push_back(half(value));
+  return Array::of<uint16_t>(DataType::kHALF, std::move(extents), bits);
+}
+std::vector<float> floats_of(const Array& array) {
+  std::vector<float> result;
+  if (array.type == DataType::kFLOAT) return array.values<float>();
+  for (const uint16_t bits : array.values<uint16_t>()) {
+    const uint32_t wide = static_cast<uint32_t>(bits) << 16;
+    float value = 0;
+    std::memcpy(&value, &wide, 4);
+    result.push_back(array.type == DataType::kHALF ? from_half(bits) : value);
+  }
+  return result;
+}
+
+constexpr uint32_t kStrong =
+    1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
+
+/// y = concat(x + {1, 2, 3, 4}, {9, 8}): sums and joins of what is given with constants.
+struct Sums : Session {
+  explicit Sums(NetworkDefinitionCreationFlags flags = 0) : Session(flags) {
+    x = input("x", DataType::kFLOAT, {1, 4});
+    ITensor* sum =
+        network->addElementWise(*x, *constant({1, 4}, {1, 2, 3, 4}), ElementWiseOperation::kSUM)
+            ->getOutput(0);
+    ITensor* both[] = {sum, constant({1, 2}, {9, 8})};
+    IConcatenationLayer* join = network->addConcatenation(both, 2);
+    join->setAxis(1);
+    y = join->getOutput(0);
+    output(y, "y");
+  }
+  DataType bound(const char* name) { return engine->getTensorDataType(name); }
+  void expect_sums(const Array& fed) {
+    const Arrays outputs = run({{"x", fed}});
+    ASSERT_EQ(outputs.count("y"), 1U);
+    EXPECT_EQ(floats_of(outputs.at("y")), (std::vector<float>{1.5, 1, 3.25, 104, 9, 8}));
+  }
+  const std::vector<float> numbers = {0.5, -1, 0.25, 100};
+  ITensor *x = nullptr, *y = nullptr;
+};
+
+TEST(Bindings, HalvesOfANetworkOfFloats) {
+  for (const bool fp16 : {false, true}) {
+    Sums s;
+    if (fp16) s.config->setFlag(BuilderFlag::kFP16);
+    s.x->setType(DataType::kHALF);
+    s.y->setType(DataType::kHALF);
+    EXPECT_EQ(s.x->getType(), DataType::kHALF);
+    EXPECT_EQ(s.y->getType(), DataType::kHALF);
+    s.expect_sums(halves({1, 4}, s.numbers));
+    EXPECT_EQ(s.bound("x"), DataType::kHALF);
+    EXPECT_EQ(s.bound("y"), DataType::kHALF);
+    EXPECT_TRUE(s.log.errors.empty()) << s.log.text();
+  }
+}
+
+TEST(Bindings, BrainFloatsInAndFloatsOut) {
+  Sums s;
+  s.x->setType(DataType::kBF16);
+  std::vector<uint16_t> bits;
+  for (const float number : s.numbers) bits.push_back(brain(number));
+  s.expect_sums(Array::of<uint16_t>(DataType::kBF16, {1, 4}, bits));
+  EXPECT_EQ(s.bound("x"), DataType::kBF16);
+  EXPECT_EQ(s.bound("y"), DataType::kFLOAT);
+}
+
+TEST(Bindings, FloatsInAndBrainFloatsOut) {
+  Sums s;
+  s.y->setType(DataType::kBF16);
+  s.expect_sums(floats({1, 4}, s.numbers));
+  EXPECT_EQ(s.bound("y"), DataType::kBF16);
+}
+
+TEST(Bindings, TheLastTypeCounts) {
+  Sums s;
+  s.x->setType(DataType::kHALF);
+  s.x->setType(DataType::kFLOAT);
+  s.y->setType(DataType::kBF16);
+  s.y->setType(DataType::kFLOAT);
+  s.expect_sums(floats({1, 4}, s.numbers));
+  EXPECT_EQ(s.bound("y"), DataType::kFLOAT);
+}
+
+TEST(Bindings, LayersComputeInTheirOwnType) {
+  // 2048 + 1 is no half: only what leaves the network is rounded.
+  Session s;
+  ITensor* x = s.input("x", DataType::kFLOAT, {1});
+  ITensor* more = s.network->addElementWise(*x, *s.constant({1}, {1}), ElementWiseOperation::kSUM)
+                      ->getOutput(0);
+  ITensor* y =
+      s.network->addElementWise(*more, *s.constant({1}, {2048}), ElementWiseOperation::kSUB)
+          ->getOutput(0);
+  s.output(y, "y");
+  x->setType(DataType::kHALF);
+  y->setType(DataType::kHALF);
+  const Arrays outputs = s.run({{"x", halves({1}, {2048})}});
+  ASSERT_EQ(outputs.count("y"), 1U);
+  EXPECT_EQ(floats_of(outputs.at("y")), std::vector<float>{1});
+}
+
+TEST(Bindings, BytesByDynamicRanges) {
+  Sums s;
+  s.x->setType(DataType::kINT8);
+  s.y->setType(DataType::kINT8);
+  EXPECT_TRUE(s.x->setDynamicRange(-254, 254));
+  EXPECT_TRUE(s.y->setDynamicRange(-12.7F, 12.7F));
+  const Array fed = Array::of<int8_t>(DataType::kINT8, {1, 4}, {2, -1, 0, 3});
+  const Arrays outputs = s.run({{"x", fed}});
+  ASSERT_EQ(outputs.count("y"), 1U);
+  // {4, -2, 0, 6} + {1, 2, 3, 4} in tenths.
+  EXPECT_EQ(outputs.at("y").values<int8_t>(), (std::vector<int8_t>{50, 0, 30, 100, 90, 80}));
+}
+
+TEST(Bindings, BytesByTheNetworksOwnScales) {
+  Session s;
+  ITensor* x = s.input("x", DataType::kFLOAT, {4});
+  ITensor* scale = s.constant({}, {0.5});
+  ITensor* quantized = s.network->addQuantize(*x, *scale)->getOutput(0);
+  ITensor* value = s.network->addDequantize(*quantized, *scale)->getOutput(0);
+  ITensor* sum =
+      s.network->addElementWise(*value, *value, ElementWiseOperation::kSUM)->getOutput(0);
+  quantized = s.network->addQuantize(*sum, *scale)->getOutput(0);
+  ITensor* y = s.network->addDequantize(*quantized, *scale)->getOutput(0);
+  s.output(y, "y");
+  x->setType(DataType::kINT8);
+  y->setType(DataType::kINT8);
+  const Array fed = Array::of<int8_t>(DataType::kINT8, {4}, {1, -2, 63, 100});
+  const Arrays outputs = s.run({{"x", fed}});
+  ASSERT_EQ(outputs.count("y"), 1U);
+  EXPECT_EQ(outputs.at("y").values<int8_t>(), (std::vector<int8_t>{2, -4, 126, 127}));
+}
+
+TEST(Bindings, BytesNeedAScale) {
+  Sums s;
+  s.x->setType(DataType::kINT8);
+  EXPECT_EQ(s.builder->buildSerializedNetwork(*s.network, *s.config), nullptr);
+  EXPECT_TRUE(s.log.complained("'x' cannot be bound as INT8 without a scale"));
+}
+
+TEST(Bindings, IndicesOfEitherWidth) {
+  Session s;
+  ITensor* x = s.input("x", DataType::kINT64, {2});
+  ITensor* sum =
+      s.network->addElementWise(*x, *s.constant64({2}, {10, 20}), ElementWiseOperation::kSUM)
+          ->getOutput(0);
+  s.output(sum, "y");
+  x->setType(DataType::kINT32);
+  sum->setType(DataType::kINT32);
+  const Arrays outputs = s.run({{"x", integers32({2}, {1, -2})}});
+  ASSERT_EQ(outputs.count("y"), 1U);
+  EXPECT_EQ(outputs.at("y").values<int32_t>(), (std::vector<int32_t>{11, 18}));
+}
+
+TEST(Bindings, AnInputMayBeOfAnotherKindBeforeLayersReadIt) {
+  Session s;
+  ITensor* x = s.input("x", DataType::kFLOAT, {2});
+  x->setType(DataType::kINT32);
+  ITensor* y = s.network->addElementWise(*x, *x, ElementWiseOperation::kSUM)->getOutput(0);
+  s.output(y, "y");
+  EXPECT_EQ(y->getType(), DataType::kINT32);
+  const Arrays outputs = s.run({{"x", integers32({2}, {3, 4})}});
+  ASSERT_EQ(outputs.count("y"), 1U);
+  EXPECT_EQ(outputs.at("y").values<int32_t>(), (std::vector<int32_t>{6, 8}));
+}
+
+TEST(Bindings, NoOutputBecomesOfAnotherKind) {
+  Sums s;
+  s.y->setType(DataType::kINT32);
+  EXPECT_TRUE(s.log.complained("'y' is f32 and cannot be made i32: add a cast"));
+  EXPECT_EQ(s.y->getType(), DataType::kFLOAT);
+  s.y->setType(DataType::kBOOL);
+  EXPECT_TRUE(s.log.complained("cannot be made bool"));
+}
+
+TEST(Bindings, StronglyTypedNetworksTakeInputsAtTheirWord) {
+  Sums s(kStrong);
+  s.y->setType(DataType::kFLOAT);
+  EXPECT_TRUE(s.log.errors.empty()) << "what it is anyway is tolerated: " << s.log.text();
+  s.y->setType(DataType::kHALF);
+  EXPECT_TRUE(s.log.complained("strongly typed"));
+  EXPECT_EQ(s.y->getType(), DataType::kFLOAT);
+  s.x->setType(DataType::kHALF);
+  EXPECT_EQ(s.builder->buildSerializedNetwork(*s.network, *s.config), nullptr);
+  EXPECT_TRUE(s.log.complained("the operands must be of one type"));
+}
+
+}  // namespace
+}  // namespace api_test
