@@ -6,8 +6,7 @@
 
 #include "ops/ops.h"
 #include "ops/region.h"
-#include "passes/match.h"
-#include "passes/pass.h"
+#include "passes/residual.h"
 
 namespace tenon {
 namespace {
@@ -55,7 +54,9 @@ bool fuse_epilogue(Graph& graph, PassContext& context) {
     const Value* running = (*it)->output();
     while (members.size() <= kMaxSteps) {
       Node* next = next_step(graph, running, context);
-      if (next == nullptr) break;
+      if (next == nullptr ||
+          ((*it)->is<MatMul>() && waits_for_normalization(graph, *next, context)))
+        break;
       members.push_back(next);
       running = next->output();
     }

@@ -1,23 +1,16 @@
 // A normalization takes the sum in front of it along: residual and normalization in one pass over
-// memory, which also gives the sum where it is used later. Must run after fuse_epilogue (a sum that
-// a product can take costs nothing there) and before fuse_pointwise.
+// memory, which also gives the sum where it is used later. Must run after fuse_epilogue, which
+// leaves it the sums that cost less here than in a product, and before fuse_pointwise.
 #include <algorithm>
 
 #include "ops/ops.h"
 #include "ops/region.h"
-#include "passes/match.h"
-#include "passes/pass.h"
+#include "passes/residual.h"
 
 namespace tenon {
 namespace {
 
 constexpr size_t kMaxSums = 3;
-
-bool normalizes_rows(const Node& node) {
-  const auto* op = node.as<Normalization>();
-  return op != nullptr && node.outputs().size() == 1 &&
-         (op->norm == NormKind::kLayer || op->norm == NormKind::kRms);
-}
 
 /// A sum of the wanted type that this pass may change, or null.
 Node* sum_behind(const Value* value, const TensorType& type, const PassContext& context) {
@@ -40,7 +33,37 @@ std::vector<Node*> sums_before(const Graph& graph, const Node& norm, const PassC
   return sums;
 }
 
+/// The normalization takes nothing that follows it into a region of its own.
+bool ends_here(const Graph& graph, const Node& norm) {
+  const Node* next = only_user(graph, norm.output());
+  return next == nullptr || !next->is<Pointwise>() ||
+         !(next->output()->type == norm.output()->type);
+}
+
 }  // namespace
+
+bool normalizes_rows(const Node& node) {
+  const auto* op = node.as<Normalization>();
+  return op != nullptr && node.outputs().size() == 1 &&
+         (op->norm == NormKind::kLayer || op->norm == NormKind::kRms);
+}
+
+bool waits_for_normalization(const Graph& graph, const Node& sum, const PassContext& context) {
+  const PassOptions& options = context.options();
+  if (options.sums_join_products || !is_function(sum, PointwiseFunction::k_add)) return false;
+  if (std::find(options.disabled.begin(), options.disabled.end(), "fuse_residual") !=
+      options.disabled.end())
+    return false;
+  const TensorType& type = sum.output()->type;
+  if (type.type != DataType::kFloat32 || graph.is_output(sum.output()) ||
+      !(sum.input(0)->type == type && sum.input(1)->type == type))
+    return false;
+  const auto uses = sum.output()->uses();
+  return std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+    return use.index == 0 && normalizes_rows(*use.node) && context.allows_fusion(*use.node) &&
+           ends_here(graph, *use.node);
+  });
+}
 
 bool fuse_residual(Graph& graph, PassContext& context) {
   bool changed = false;

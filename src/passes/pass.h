@@ -42,9 +42,10 @@ struct PassOptions {
   /// Device facts that passes ask for.
   bool widened_products = false;  ///< Products of 16 bits may end in a cast to f32.
   bool channels_last = true;
-  bool squeeze_regions = true;    ///< The device has a kernel for squeeze and excitation.
-  bool expansion_regions = true;  ///< Likewise for 1x1 convolutions with depthwise ones behind.
-  bool stem_regions = true;       ///< Likewise for first convolutions with max pooling behind.
+  bool sums_join_products = true;  ///< Products add a residual at no cost of their own.
+  bool squeeze_regions = true;     ///< The device has a kernel for squeeze and excitation.
+  bool expansion_regions = true;   ///< Likewise for 1x1 convolutions with depthwise ones behind.
+  bool stem_regions = true;        ///< Likewise for first convolutions with max pooling behind.
   /// Only the first steps of the pipeline: for finding a wrong one.
   int steps = INT_MAX;
   /// Passes of the caller's own, which run at the end.

@@ -5,8 +5,7 @@
 #include <optional>
 #include <unordered_set>
 
-#include "passes/match.h"
-#include "passes/pass.h"
+#include "passes/residual.h"
 
 namespace tenon {
 namespace {
@@ -115,6 +114,7 @@ bool sink_reshapes(Graph& graph, PassContext& context) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     Node& node = *nodes[i];
     if (!node.is<Pointwise>() || node.inputs().size() > 2 || !context.allows_fusion(node)) continue;
+    if (waits_for_normalization(graph, node, context)) continue;
     if (node.inputs().size() == 2 && node.input(0) == node.input(1)) continue;
     if (node.output()->uses().empty() && !graph.is_output(node.output())) continue;
     const size_t before = graph.nodes().size();

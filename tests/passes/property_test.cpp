@@ -12,7 +12,7 @@
 namespace tenon {
 namespace {
 
-constexpr uint64_t kSeeds = 250, kPipelineSeeds = 2000;
+constexpr uint64_t kSeeds = 250, kPipelineSeeds = 1000;
 constexpr double kTolerance = 2e-4;
 
 TEST(Passes, EachPassKeepsResults) {
