@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
-"""Run models on a GPU and on the CPU with the same random inputs: error of the GPU's outputs against the CPU's FP32
-ones, time of a query without copies to and from the host (replayed as a CUDA graph, and as plain launches), time of the
-build, and the layers that ran on the host for want of a kernel.
+"""Run models on a GPU and on the CPU with the same random inputs: the error of the GPU's outputs against our CPU's FP32
+ones (relative L2) beside the error that it may have, time of a query without copies to and from the host (replayed as a
+CUDA graph, and as plain launches), time of the build, and the layers that ran on the host for want of a kernel.
+
+In FP32 an error may be 5e-5. In TF32, FP16 and BF16 it may be 1.5 times that of an evaluation of the ONNX file in FP32
+in which every tensor (inputs, weights, the result of every node) is rounded to that type: bench/torch_graph.py does
+that with PyTorch, so it shares nothing with Tenon; --no-bound goes without. Also printed is the distance of an
+evaluation by PyTorch with nothing rounded, which tells whether that reference is sound.
 
 Instead of that, --identical RUNS: whether that many runs, in four streams at a time of which two replay graphs, give
 the same bits as one that ran alone. --rebuild: times of a build without any cache and of one with a timing cache and a
 kernel cache, and whether the plans of two builds with one timing cache are the same, byte for byte.
 
-usage: check_gpu.py [--tenon FILE] [--weights DIR] [--batch N ...] [--precision fp32|tf32|fp16|bf16 ...]
-                    [--identical RUNS | --rebuild] MODEL...
+usage: check_gpu.py [--tenon FILE] [--weights DIR] [--batch N ...] [--precision fp32|tf32|fp16|bf16 ...] [--jobs N]
+                    [--no-bound] [--identical RUNS | --rebuild] MODEL...
 """
 import argparse
 import json
@@ -17,7 +22,9 @@ import statistics
 import sys
 import tempfile
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 import onnx
@@ -27,14 +34,25 @@ sys.path.insert(0, str(ROOT / "tools"))
 from worker_client import Worker, WorkerError, draw_inputs, files_text, materialized, shapes_text  # noqa: E402
 
 PRECISIONS = {"fp32": ["--noTF32"], "tf32": [], "fp16": ["--fp16"], "bf16": ["--bf16"]}
+FP32_BOUND = 5e-5
+FACTOR = 1.5  # of the error of an evaluation that rounds every tensor
+CPU_JOBS = 4
+
+
+def materialize_all(names: list[str], weights: Path) -> dict[str, Path]:
+    names = list(dict.fromkeys(names))
+    with ThreadPoolExecutor(8) as pool:
+        return dict(zip(names, pool.map(lambda name: materialized(name, weights), names)))
 
 
 def outputs_of(worker: Worker, model: Path, folder: Path) -> dict[str, np.ndarray]:
+    """Of the last run."""
     found = {}
-    for value in onnx.load(model, load_external_data=False).graph.output:
-        worker.ask("save", name="m", tensor=value.name, file=str(folder / "out.bin"))
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
-        found[value.name] = np.fromfile(folder / "out.bin", dtype)
+    for i, value in enumerate(onnx.load(model, load_external_data=False).graph.output):
+        file = folder / f"{model.stem}.{id(worker)}.{i}.bin"
+        worker.ask("save", name="m", tensor=value.name, file=str(file))
+        found[value.name] = np.fromfile(file, onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type))
+        file.unlink()
     return found
 
 
@@ -43,7 +61,17 @@ def build_options(model: Path, batch: int, precision: str) -> list[str]:
     return [f"--onnx={model}", *[f"--{which}Shapes={shapes}" for which in ("min", "opt", "max")], *PRECISIONS[precision]]
 
 
-def check_identical(tenon: str, model: Path, batch: int, precision: str, count: int, folder: Path) -> bool:
+def cpu_outputs(tenon: str, model: Path, batch: int, folder: Path, threads: int = 4) -> dict[str, np.ndarray]:
+    options = [*build_options(model, batch, "fp32"), "--device=-1", f"--cpuThreads={threads}", "--noSelfCheck"]
+    inputs = draw_inputs(model, batch, folder)
+    with Worker(tenon, "worker") as worker:
+        worker.ask("build", name="m", options=options)
+        worker.ask("bind", name="m", shapes=shapes_text(model, batch), inputs=files_text(inputs))
+        worker.ask("run", name="m", count=1)
+        return outputs_of(worker, model, folder)
+
+
+def check_identical(tenon: str, model: Path, batch: int, precision: str, count: int, folder: Path) -> dict:
     inputs = draw_inputs(model, batch, folder)
     with Worker(tenon, "worker") as worker:
         worker.ask("build", name="m", options=build_options(model, batch, precision))
@@ -52,7 +80,8 @@ def check_identical(tenon: str, model: Path, batch: int, precision: str, count: 
     verdict = "identical" if done["differing"] == 0 else f"{done['differing']} DIFFER"
     print(f"{model.stem:20s} batch {batch:3d} {precision}: {done['runs']} runs in 4 streams, {verdict}, "
           f"{time.monotonic() - start:.1f} s", flush=True)
-    return done["differing"] == 0
+    return {"model": model.stem, "batch": batch, "precision": precision, "runs": done["runs"],
+            "differing": done["differing"], "ok": done["differing"] == 0}
 
 
 def timed_build(tenon: str, options: list[str], plan: Path) -> tuple[float, bytes]:
@@ -63,17 +92,29 @@ def timed_build(tenon: str, options: list[str], plan: Path) -> tuple[float, byte
     return built["build_ms"] / 1000, plan.read_bytes()
 
 
-def check_rebuild(tenon: str, model: Path, batch: int, precision: str, folder: Path) -> bool:
+def check_rebuild(tenon: str, model: Path, batch: int, precision: str, folder: Path) -> dict:
     """Kernels are cached in a folder of this check's own, which is empty at first."""
+    before = os.environ.get("TENON_CACHE_DIR")
     os.environ["TENON_CACHE_DIR"] = str(folder / "cache")
     options = [*build_options(model, batch, precision), f"--timingCacheFile={folder / 'timings'}"]
-    cold, first = timed_build(tenon, options, folder / "1.plan")
-    warm, second = timed_build(tenon, options, folder / "2.plan")
-    again, third = timed_build(tenon, options, folder / "3.plan")
-    same = "the same plan" if first == second == third else "PLANS DIFFER"
+    try:
+        cold, first = timed_build(tenon, options, folder / "1.plan")
+        warm, second = timed_build(tenon, options, folder / "2.plan")
+        again, third = timed_build(tenon, options, folder / "3.plan")
+    finally:
+        os.environ.pop("TENON_CACHE_DIR")
+        if before is not None:
+            os.environ["TENON_CACHE_DIR"] = before
+    same = first == second == third
     print(f"{model.stem:20s} batch {batch:3d} {precision}: build cold {cold:.1f} s, with caches {warm:.2f} and "
-          f"{again:.2f} s, {same} ({len(first)} bytes)", flush=True)
-    return first == second == third
+          f"{again:.2f} s, {'the same plan' if same else 'PLANS DIFFER'} ({len(first)} bytes)", flush=True)
+    return {"model": model.stem, "batch": batch, "precision": precision, "cold_s": cold, "warm_s": [warm, again],
+            "bytes": len(first), "ok": same}
+
+
+def hosted_layers(worker: Worker) -> int:
+    layers = json.loads(worker.ask("layers", name="m")["layers"])["Layers"]
+    return sum("cuda.reference" in json.dumps(layer) for layer in layers)
 
 
 def run(worker: Worker, model: Path, batch: int, options: list[str], inputs: dict, folder: Path, runs: int):
@@ -86,34 +127,136 @@ def run(worker: Worker, model: Path, batch: int, options: list[str], inputs: dic
         times[graph] = statistics.median(worker.ask("run", name="m", count=runs)["ms"])
     worker.ask("bind", name="m", shapes=shapes, inputs=files_text(inputs), graph=True)
     worker.ask("run", name="m", count=2)
-    layers = json.loads(worker.ask("layers", name="m")["layers"])["Layers"]
-    on_host = [layer for layer in layers if "cuda.reference" in json.dumps(layer)]
-    return built["build_ms"], times, outputs_of(worker, model, folder), on_host
+    return built["build_ms"], times, outputs_of(worker, model, folder), hosted_layers(worker)
 
 
 def relative_error(got: np.ndarray, expected: np.ndarray) -> float:
     got, expected = got.astype(np.float64), expected.astype(np.float64)
+    if got.shape != expected.shape or not np.isfinite(got).all():
+        return float("inf")
     return float(np.linalg.norm(got - expected) / max(np.linalg.norm(expected), 1e-30))
 
 
-def check_each(arguments: argparse.Namespace) -> int:
+def largest_error(got: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> float:
+    return max(relative_error(got[name], expected[name]) for name in expected)
+
+
+def distance_to_files(got: dict[str, np.ndarray], files: list[str]) -> float:
+    return max(relative_error(a, np.fromfile(file, np.float32)) for a, file in zip(got.values(), files))
+
+
+class Reference:
+    """FP32 outputs of our CPU and the errors of rounding, which are computed ahead, several models at a time."""
+
+    def __init__(self, tenon: str, folder: Path, bounds: bool, precisions: list[str]):
+        self.tenon, self.folder = tenon, folder
+        self.kinds = [p for p in precisions if p != "fp32"] if bounds else []
+        self.pool = ThreadPoolExecutor(CPU_JOBS)
+        self.torch = Worker(sys.executable, str(ROOT / "bench/torch_worker.py")) if bounds else None
+        self.lock = Lock()
+        self.known: dict[tuple[Path, int], Future] = {}
+
+    def begin(self, model: Path, batch: int) -> None:
+        self.known[model, batch] = self.pool.submit(self.compute, model, batch)
+
+    def compute(self, model: Path, batch: int) -> tuple[dict[str, np.ndarray], dict]:
+        outputs = cpu_outputs(self.tenon, model, batch, self.folder)
+        if self.torch is None:
+            return outputs, {}
+        files = [self.folder / f"{model.stem}.{batch}.{i}.fp32" for i in range(len(outputs))]
+        for file, array in zip(files, outputs.values()):
+            array.tofile(file)
+        with self.lock:
+            return outputs, self.torch.ask("rounded", model=model.stem, file=str(model), batch=batch,
+                                           expected=[str(f) for f in files], kinds=self.kinds)
+
+    def of(self, model: Path, batch: int) -> tuple[dict[str, np.ndarray], dict]:
+        return self.known[model, batch].result()
+
+    def close(self) -> None:
+        self.pool.shutdown(cancel_futures=True)
+        if self.torch is not None:
+            self.torch.close()
+
+
+def check_error(tenon: str, model: Path, batch: int, precision: str, reference: Reference, folder: Path, runs: int,
+                quiet: bool = True, device: str = "") -> dict:
+    """`quiet`: nothing else runs, so that times mean something."""
+    expected, rounding = reference.of(model, batch)
+    inputs = draw_inputs(model, batch, folder)
+    with Worker(tenon, "worker") as worker:
+        build, times, got, hosted = run(worker, model, batch, [*build_options(model, batch, precision), *device.split()],
+                                        inputs, folder, runs)
+    result = {"model": model.stem, "batch": batch, "precision": precision, "error": largest_error(got, expected),
+              "hosted": hosted, "bound": FP32_BOUND}
+    if precision != "fp32":
+        rounded = rounding.get("errors", {}).get(precision)
+        result["bound"] = None if rounded is None else max(FP32_BOUND, FACTOR * rounded)
+    if rounding:
+        result["reference_distance"] = rounding["exact"]
+    if quiet:
+        result |= {"build_ms": build, "graph_ms": times[True], "ms": times[False]}
+    result["ok"] = result["error"] <= (np.inf if result["bound"] is None else result["bound"])
+    return result
+
+
+def print_error(result: dict) -> None:
+    bound = f", at most {result['bound']:.2e} {'ok' if result['ok'] else 'FAILS'}" if result["bound"] else ""
+    times = (f", {result['graph_ms']:8.4f} ms with graph, {result['ms']:8.4f} ms without, build "
+             f"{result['build_ms'] / 1000:.1f} s" if "ms" in result else "")
+    reference = (f", PyTorch's FP32 at {result['reference_distance']:.1e}"
+                 if result["precision"] == "fp32" and "reference_distance" in result else "")
+    print(f"{result['model']:20s} batch {result['batch']:3d} {result['precision']}: error {result['error']:.2e}{bound}"
+          f"{times}{reference}, {result['hosted']} layers on the host", flush=True)
+
+
+def check_errors(tenon: str, models: list[Path], batches: dict[str, list[int]], precisions: list[str], bounds: bool,
+                 jobs: int, runs: int, deadline: float = float("inf"), device: str = "") -> list[dict]:
+    """Cases that the deadline leaves out are told. With several jobs nothing is timed."""
+    results, late = [], []
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        reference = Reference(tenon, folder, bounds, precisions)
+        cases = sorted(((batch, model) for model in models for batch in batches[model.stem]))
+        for batch, model in cases:
+            reference.begin(model, batch)
+
+        def check(case: tuple[int, Path, str]) -> None:
+            batch, model, precision = case
+            if time.monotonic() > deadline:
+                return late.append(f"{model.stem}:{batch}:{precision}")
+            try:
+                result = check_error(tenon, model, batch, precision, reference, folder, runs, jobs == 1, device)
+                print_error(result)
+            except WorkerError as error:
+                print(f"{model.stem} {batch} {precision}: {error}", flush=True)
+                result = {"model": model.stem, "batch": batch, "precision": precision, "failure": str(error)[:300],
+                          "ok": False}
+            results.append(result)
+
+        with ThreadPoolExecutor(jobs) as pool:
+            list(pool.map(check, [(batch, model, p) for batch, model in cases for p in precisions]))
+        reference.close()
+    if late:
+        print(f"left out for want of time: {' '.join(late)}", flush=True)
+    return results
+
+
+def check_each(arguments: argparse.Namespace, models: list[Path]) -> list[dict]:
     """--identical or --rebuild."""
-    good = True
-    for name in arguments.models:
-        model = materialized(name, arguments.weights)
+    results = []
+    for model in models:
         for batch in arguments.batch:
             for precision in arguments.precision:
+                case = (arguments.tenon, model, batch, precision)
                 try:
                     with tempfile.TemporaryDirectory() as folder:
-                        if arguments.rebuild:
-                            good &= check_rebuild(arguments.tenon, model, batch, precision, Path(folder))
-                        else:
-                            good &= check_identical(arguments.tenon, model, batch, precision, arguments.identical,
-                                                    Path(folder))
+                        results.append(check_rebuild(*case, Path(folder)) if arguments.rebuild else
+                                       check_identical(*case, arguments.identical, Path(folder)))
                 except WorkerError as error:
-                    print(f"{name} {batch} {precision}: {error}", flush=True)
-                    good = False
-    return 0 if good else 1
+                    print(f"{model.stem} {batch} {precision}: {error}", flush=True)
+                    results.append({"ok": False})
+    return results
 
 
 def main() -> int:
@@ -124,39 +267,19 @@ def main() -> int:
     parser.add_argument("--batch", type=int, nargs="+", default=[1])
     parser.add_argument("--precision", nargs="+", default=["fp32"], choices=list(PRECISIONS))
     parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--hosted", action="store_true", help="name the layers that ran on the host")
+    parser.add_argument("--jobs", type=int, default=1, help="cases at a time on the GPU; with several nothing is timed")
+    parser.add_argument("--no-bound", action="store_true", help="without PyTorch")
+    parser.add_argument("--device", default="", help="more options of the build, e.g. --device=--device=-1")
     parser.add_argument("--identical", type=int, default=0, metavar="RUNS")
     parser.add_argument("--rebuild", action="store_true")
     arguments = parser.parse_args()
+    models = list(materialize_all(arguments.models, arguments.weights).values())
     if arguments.identical or arguments.rebuild:
-        return check_each(arguments)
-    failed = False
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary)
-        for name in arguments.models:
-            model = materialized(name, arguments.weights)
-            for batch in arguments.batch:
-                inputs = draw_inputs(model, batch, folder)
-                with Worker(arguments.tenon, "worker") as cpu:
-                    _, _, expected, _ = run(cpu, model, batch, [*build_options(model, batch, "fp32"), "--device=-1"],
-                                            inputs, folder, 1)
-                for precision in arguments.precision:
-                    try:
-                        with Worker(arguments.tenon, "worker") as gpu:
-                            build, times, got, hosted = run(
-                                gpu, model, batch, build_options(model, batch, precision), inputs, folder, arguments.runs)
-                    except WorkerError as error:
-                        print(f"{name} {batch} {precision}: {error}", flush=True)
-                        failed = True
-                        continue
-                    errors = [relative_error(got[key], expected[key]) for key in expected]
-                    print(f"{name:20s} batch {batch:3d} {precision}: error {max(errors):.2e}, "
-                          f"{times[True]:8.4f} ms with graph, {times[False]:8.4f} ms without, "
-                          f"build {build / 1000:.1f} s, {len(hosted)} layers on the host", flush=True)
-                    if arguments.hosted:
-                        for layer in hosted:
-                            print(f"    {layer['Name']} ({layer['LayerType']})")
-    return 1 if failed else 0
+        results = check_each(arguments, models)
+    else:
+        results = check_errors(arguments.tenon, models, {m.stem: arguments.batch for m in models}, arguments.precision,
+                               not arguments.no_bound, arguments.jobs, arguments.runs, device=arguments.device)
+    return 0 if all(result["ok"] for result in results) else 1
 
 
 if __name__ == "__main__":

@@ -1,107 +1,169 @@
 #!/usr/bin/env python3
-"""Compare Tenon with PyTorch on this GPU in FP16, CUDA graphs on both sides, in one run.
+"""Compare Tenon with PyTorch on this GPU in FP16, CUDA graphs on both sides, taking turns in one run.
 
-PyTorch's best of eager and torch.compile counts. Both libraries compute the same architecture (torchvision's and
-transformers' for PyTorch, models/ for Tenon), each with weights of its own: times compare, outputs do not
-(check_gpu.py compares those with the CPU's). Times are medians of replayed graphs, inputs already on the GPU.
+PyTorch's best counts: eager and torch.compile of torchvision's or transformers' model where there is one (weights of its
+own), otherwise of the ONNX file as a module, with and without scaled_dot_product_attention (bench/torch_graph.py). The
+file's module runs for every model, so that outputs are compared as well: relative L2 distances to our CPU's FP32
+results. Times are medians of replayed graphs, inputs already on the GPU.
+
+torch.compile runs ahead of everything in several processes, whose results PyTorch caches on disk.
 
 usage: compare_gpu.py [--tenon FILE] [--weights DIR] [--no-compile] [--json FILE] MODEL:BATCH...
 """
 import argparse
 import json
+import os
 import statistics
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-
-import torch
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "bench")]
 import check_gpu  # noqa: E402
-from worker_client import Worker, WorkerError, draw_inputs, materialized  # noqa: E402
+from worker_client import Worker, WorkerError, draw_inputs, files_text, materialized, shapes_text  # noqa: E402
+
+WITH_LIBRARY = ("resnet18", "resnet50", "mobilenet_v3_large", "vit_b_16", "bert_base", "gpt2")
+ATTENTION = ("unet_block",)
+TURNS, COUNT = 4, 20
 
 
-class Pick(torch.nn.Module):
-    """One output of a model that gives several."""
-
-    def __init__(self, model: torch.nn.Module, name: str):
-        super().__init__()
-        self.model, self.name = model, name
-
-    def forward(self, x):
-        return getattr(self.model(x), self.name)
+def peers_of(model: str, compiled: bool) -> list[tuple[str, bool]]:
+    """Names of peers, and whether they are compiled. The first one computes what the file says."""
+    kinds = [("graph", False)]
+    rivals = ["library"] if model in WITH_LIBRARY else ["graph", *(["fused"] if model in ATTENTION else [])]
+    kinds += [(rival, False) for rival in rivals if rival != "graph"]
+    return kinds + [(rival, True) for rival in rivals] if compiled else kinds
 
 
-def vision(name: str):
-    import torchvision
-
-    return getattr(torchvision.models, name)(weights=None), lambda b: torch.rand(b, 3, 224, 224)
+def title(peer: str, compiled: bool) -> str:
+    return f"{peer} {'compile' if compiled else 'eager'}"
 
 
-def bert():
-    import transformers
-
-    config = transformers.BertConfig(attn_implementation="sdpa")
-    return (Pick(transformers.BertModel(config, add_pooling_layer=False), "last_hidden_state"),
-            lambda b: torch.randint(0, 30000, (b, 128)))
+def torch_worker(threads: int = 8) -> Worker:
+    os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", str(Path(tempfile.gettempdir()) / "tenon-inductor"))
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = str(threads)
+    return Worker(sys.executable, str(ROOT / "bench/torch_worker.py"))
 
 
-def gpt2():
-    import transformers
+def warm_up(cases: list[tuple[str, int]], weights: Path, processes: int, deadline: float) -> None:
+    """Compiles every peer once, so that the process that measures finds them in PyTorch's cache."""
+    waiting = [(model, batch, peer) for model, batch in cases for peer, compiled in peers_of(model, True) if compiled]
 
-    model = transformers.GPT2LMHeadModel(transformers.GPT2Config(use_cache=False))
-    return Pick(model, "logits"), lambda b: torch.randint(0, 50000, (b, 256))
+    def work() -> None:
+        with torch_worker(2) as worker:
+            while waiting and time.monotonic() < deadline:
+                model, batch, peer = waiting.pop(0)
+                try:
+                    worker.ask("prepare", name="m", model=model, file=str(weights / f"{model}.onnx"), batch=batch,
+                               peer=peer, compiled=True)
+                except WorkerError as error:
+                    print(f"{model}:{batch} {peer}: {error}", flush=True)
 
-
-PEERS = {"resnet18": lambda: vision("resnet18"), "resnet50": lambda: vision("resnet50"),
-         "mobilenet_v3_large": lambda: vision("mobilenet_v3_large"), "vit_b_16": lambda: vision("vit_b_16"),
-         "bert_base": bert, "gpt2": gpt2}
-
-
-def replay_ms(model: torch.nn.Module, x: torch.Tensor) -> float:
-    stream = torch.cuda.Stream()
-    with torch.cuda.stream(stream), torch.no_grad():
-        for _ in range(3):
-            model(x)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.no_grad(), torch.cuda.graph(graph):
-        model(x)
-    times = []
-    for _ in range(60):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        graph.replay()
-        end.record()
-        end.synchronize()
-        times.append(start.elapsed_time(end))
-    return statistics.median(times[10:])
+    with ThreadPoolExecutor(processes) as pool:
+        for done in [pool.submit(work) for _ in range(processes)]:
+            done.result()
 
 
-def peer_times(name: str, batch: int, compiled: bool) -> dict[str, float]:
-    model, inputs = PEERS[name]()
-    x = inputs(batch).cuda()
-    model = model.cuda().half().eval()
-    if x.is_floating_point():
-        x = x.half().to(memory_format=torch.channels_last)
-        model = model.to(memory_format=torch.channels_last)
-    times = {"eager": replay_ms(model, x)}
-    if compiled:
-        torch._dynamo.reset()
-        times["compile"] = replay_ms(torch.compile(model), x)
-    return times
+class Ours:
+    """Tenon's plan, bound and captured. A plan that exists is loaded."""
+
+    def __init__(self, tenon: str, model: Path, batch: int, folder: Path, precision: str = "fp16", device: str = ""):
+        self.model, self.folder = model, folder
+        self.plan = folder / f"{model.stem}.{batch}.{precision}.plan"
+        self.worker = Worker(tenon, "worker")
+        options = [*check_gpu.build_options(model, batch, precision), "--profilingVerbosity=detailed", *device.split()]
+        self.build_ms = None
+        if self.plan.exists():
+            self.worker.ask("load", name="m", plan=str(self.plan), options=options)
+        else:
+            self.build_ms = self.worker.ask("build", name="m", options=options)["build_ms"]
+            self.worker.ask("save", name="m", plan=str(self.plan))
+        self.arguments = {"shapes": shapes_text(model, batch), "inputs": files_text(draw_inputs(model, batch, folder))}
+        self.worker.ask("bind", name="m", graph=True, transfers=False, **self.arguments)
+
+    def time(self, count: int) -> list[float]:
+        return self.worker.ask("run", name="m", count=count)["ms"]
+
+    def outputs(self) -> dict:
+        self.worker.ask("bind", name="m", graph=True, **self.arguments)
+        self.worker.ask("run", name="m", count=1)
+        return check_gpu.outputs_of(self.worker, self.model, self.folder)
+
+    def hosted(self) -> int:
+        return check_gpu.hosted_layers(self.worker)
 
 
-def own_times(tenon: str, model: Path, batch: int, folder: Path) -> tuple[float, float]:
-    inputs = draw_inputs(model, batch, folder)
-    with Worker(tenon, "worker") as worker:
-        options = check_gpu.build_options(model, batch, "fp16")
-        build, times, _, hosted = check_gpu.run(worker, model, batch, options, inputs, folder, 60)
-    if hosted:
-        print(f"  {len(hosted)} layers ran on the host", flush=True)
-    return times[True], build
+class TorchPeer:
+    def __init__(self, worker: Worker, name: str, model: Path, batch: int, peer: str, compiled: bool):
+        self.worker, self.name = worker, name
+        worker.ask("prepare", name=name, model=model.stem, file=str(model), batch=batch, peer=peer, compiled=compiled)
+
+    def time(self, count: int) -> list[float]:
+        return self.worker.ask("time", name=self.name, count=count)["ms"]
+
+
+def take_turns(contestants: dict) -> dict[str, float]:
+    times = {name: [] for name in contestants}
+    for contestant in contestants.values():
+        contestant.time(10)
+    for _ in range(TURNS):
+        for name, contestant in contestants.items():
+            times[name] += contestant.time(COUNT)
+    return {name: statistics.median(found) for name, found in times.items()}
+
+
+def torch_peers(worker: Worker, model: Path, batch: int, compiled: bool) -> dict[str, TorchPeer]:
+    peers = {}
+    for peer, is_compiled in peers_of(model.stem, compiled):
+        name = title(peer, is_compiled)
+        try:
+            peers[name] = TorchPeer(worker, name, model, batch, peer, is_compiled)
+        except WorkerError as error:
+            print(f"{model.stem}:{batch} {name}: {error}", flush=True)
+    return peers
+
+
+def save_expected(tenon: str, model: Path, batch: int, folder: Path) -> list[str]:
+    """Files of the CPU's FP32 outputs."""
+    files = []
+    for name, array in check_gpu.cpu_outputs(tenon, model, batch, folder).items():
+        files.append(str(folder / f"{model.stem}.{batch}.{len(files)}.expected"))
+        array.tofile(files[-1])
+    return files
+
+
+def compare(tenon: str, torch: Worker | None, model: Path, batch: int, folder: Path, compiled: bool,
+            expected: list[str] | None, device: str = "") -> dict:
+    """Without `torch` only our side is timed. `expected`: files of FP32 outputs, to tell both sides' distances."""
+    ours = Ours(tenon, model, batch, folder, device=device)
+    with ours.worker:
+        peers = torch_peers(torch, model, batch, compiled) if torch else {}
+        times = take_turns({"tenon": ours, **peers})
+        result = {"model": model.stem, "batch": batch, "ms": times.pop("tenon"), "peers": times,
+                  "build_ms": ours.build_ms, "plan_bytes": ours.plan.stat().st_size, "hosted": ours.hosted()}
+        if expected:
+            result["distance"] = check_gpu.distance_to_files(ours.outputs(), expected)
+            if title("graph", False) in peers:
+                result["torch_distance"] = torch.ask("distance", name=title("graph", False),
+                                                     expected=expected)["distance"]
+        for name in peers:
+            torch.ask("drop", name=name)
+    if times:
+        result["ratio"] = result["ms"] / min(times.values())
+    return result
+
+
+def print_result(result: dict, seconds: float) -> None:
+    build = f", built in {result['build_ms'] / 1000:.1f} s" if result["build_ms"] else ""
+    distances = "".join(f", {name} {result[key]:.1e}" for key, name in
+                        (("distance", "distance"), ("torch_distance", "PyTorch's")) if key in result)
+    print(f"{result['model']:20} batch {result['batch']:>3}: {result['ms']:8.4f} ms{build}; "
+          + ", ".join(f"{k} {v:.4f}" for k, v in result["peers"].items())
+          + (f"; ratio {result['ratio']:.3f}" if "ratio" in result else "") + distances
+          + (f"; {result['hosted']} layers on the host" if result["hosted"] else "") + f" ({seconds:.0f} s)", flush=True)
 
 
 def main() -> int:
@@ -110,29 +172,31 @@ def main() -> int:
     parser.add_argument("--tenon", default=str(ROOT / "build/release/bin/tenon"))
     parser.add_argument("--weights", type=Path, default=Path(tempfile.gettempdir()) / "tenon-models")
     parser.add_argument("--no-compile", action="store_true")
+    parser.add_argument("--device", default="", help="more options of the build, e.g. --device=--device=-1")
+    parser.add_argument("--outputs", action="store_true", help="compare outputs with those of the CPU in FP32")
+    parser.add_argument("--processes", type=int, default=6, help="that compile ahead; 0: none")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    torch.backends.cudnn.benchmark = True
+    cases = [(name, int(batch)) for name, batch in (case.split(":") for case in arguments.cases)]
+    files = check_gpu.materialize_all([name for name, _ in cases], arguments.weights)
+    if arguments.processes and not arguments.no_compile:
+        warm_up(cases, arguments.weights, arguments.processes, time.monotonic() + 200)
     results = []
-    with tempfile.TemporaryDirectory() as temporary:
-        for case in arguments.cases:
-            name, batch = case.split(":")
-            start = time.time()
+    with tempfile.TemporaryDirectory() as temporary, torch_worker() as torch:
+        for name, batch in cases:
+            start = time.monotonic()
             try:
-                ours, build = own_times(arguments.tenon, materialized(name, arguments.weights), int(batch), Path(temporary))
+                expected = save_expected(arguments.tenon, files[name], batch, Path(temporary)) \
+                    if arguments.outputs else None
+                results.append(compare(arguments.tenon, torch, files[name], batch, Path(temporary),
+                                       not arguments.no_compile, expected, arguments.device))
             except WorkerError as error:
-                print(f"{case}: {error}", flush=True)
+                print(f"{name}:{batch}: {error}", flush=True)
                 continue
-            peers = peer_times(name, int(batch), not arguments.no_compile)
-            best = min(peers.values())
-            results.append({"model": name, "batch": int(batch), "ms": ours, "build_ms": build, "peers": peers,
-                            "ratio": ours / best})
-            print(f"{name:20} batch {batch:>3}: {ours:8.4f} ms, built in {build / 1000:.1f} s; PyTorch "
-                  + ", ".join(f"{k} {v:.4f}" for k, v in peers.items())
-                  + f"; ratio {ours / best:.3f} ({time.time() - start:.0f} s)", flush=True)
+            print_result(results[-1], time.monotonic() - start)
             if arguments.json:
                 arguments.json.write_text(json.dumps(results, indent=1) + "\n")
-    return 0
+    return 0 if len(results) == len(cases) else 1
 
 
 if __name__ == "__main__":

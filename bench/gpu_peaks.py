@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""What this GPU reaches: rates of products of two 8192x8192 matrices with random elements, bandwidth of a copy, and the
+time of a node in a replayed CUDA graph. Floors in docs/performance.md are computed from these. Needs PyTorch.
+
+usage: gpu_peaks.py   (prints one JSON object)
+"""
+import json
+import statistics
+
+import torch
+
+EXTENT = 8192
+COPIED = 2 << 30  # bytes
+NODES = 1000
+
+
+def median_ms(function, count: int) -> float:
+    times = []
+    for _ in range(count + 3):
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        function()
+        end.record()
+        end.synchronize()
+        times.append(start.elapsed_time(end))
+    return statistics.median(times[3:])
+
+
+def product_tflops(dtype: torch.dtype, tf32: bool = False) -> float:
+    torch.backends.cuda.matmul.allow_tf32 = tf32
+    a, b = (torch.randn(EXTENT, EXTENT, device="cuda").to(dtype) for _ in range(2))
+    milliseconds = median_ms(lambda: a @ b.T, 20 if dtype != torch.float32 or tf32 else 3)
+    return 2 * EXTENT**3 / milliseconds / 1e9
+
+
+def copy_gbs() -> float:
+    source = torch.empty(COPIED, dtype=torch.uint8, device="cuda").random_()
+    target = torch.empty_like(source)
+    return 2 * COPIED / median_ms(lambda: target.copy_(source), 20) / 1e6
+
+
+def node_us(elements: int) -> float:
+    """Of a chain of small kernels, each of which needs what the one ahead wrote."""
+    x = torch.zeros(elements, device="cuda")
+    x.add_(1)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(NODES):
+            x.add_(1)
+    return median_ms(graph.replay, 20) * 1000 / NODES
+
+
+def measured() -> dict:
+    torch.randn(EXTENT, EXTENT, device="cuda")
+    product_tflops(torch.float16)  # lets the clock rise
+    waves = torch.cuda.get_device_properties(0).multi_processor_count * 1024
+    return {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda,
+            "cudnn": torch.backends.cudnn.version(), "fp16_tflops": product_tflops(torch.float16),
+            "bf16_tflops": product_tflops(torch.bfloat16), "tf32_tflops": product_tflops(torch.float32, True),
+            "fp32_tflops": product_tflops(torch.float32), "copy_gbs": copy_gbs(), "node_us": node_us(1),
+            "wave_node_us": node_us(waves)}
+
+
+if __name__ == "__main__":
+    print(json.dumps(measured(), indent=1))
