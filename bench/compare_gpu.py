@@ -105,13 +105,13 @@ class TorchPeer:
         return self.worker.ask("time", name=self.name, count=count)["ms"]
 
 
-def take_turns(contestants: dict) -> dict[str, float]:
+def take_turns(contestants: dict, count: int) -> dict[str, float]:
     times = {name: [] for name in contestants}
     for contestant in contestants.values():
-        contestant.time(10)
+        contestant.time(-(-count // 2))
     for _ in range(TURNS):
         for name, contestant in contestants.items():
-            times[name] += contestant.time(COUNT)
+            times[name] += contestant.time(count)
     return {name: statistics.median(found) for name, found in times.items()}
 
 
@@ -136,12 +136,12 @@ def save_expected(tenon: str, model: Path, batch: int, folder: Path) -> list[str
 
 
 def compare(tenon: str, torch: Worker | None, model: Path, batch: int, folder: Path, compiled: bool,
-            expected: list[str] | None, device: str = "") -> dict:
+            expected: list[str] | None, device: str = "", count: int = COUNT) -> dict:
     """Without `torch` only our side is timed. `expected`: files of FP32 outputs, to tell both sides' distances."""
     ours = Ours(tenon, model, batch, folder, device=device)
     with ours.worker:
         peers = torch_peers(torch, model, batch, compiled) if torch else {}
-        times = take_turns({"tenon": ours, **peers})
+        times = take_turns({"tenon": ours, **peers}, count)
         result = {"model": model.stem, "batch": batch, "ms": times.pop("tenon"), "peers": times,
                   "build_ms": ours.build_ms, "plan_bytes": ours.plan.stat().st_size, "hosted": ours.hosted()}
         if expected:
@@ -174,6 +174,7 @@ def main() -> int:
     parser.add_argument("--no-compile", action="store_true")
     parser.add_argument("--device", default="", help="more options of the build, e.g. --device=--device=-1")
     parser.add_argument("--outputs", action="store_true", help="compare outputs with those of the CPU in FP32")
+    parser.add_argument("--count", type=int, default=COUNT, help="runs a turn")
     parser.add_argument("--processes", type=int, default=6, help="that compile ahead; 0: none")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -189,7 +190,7 @@ def main() -> int:
                 expected = save_expected(arguments.tenon, files[name], batch, Path(temporary)) \
                     if arguments.outputs else None
                 results.append(compare(arguments.tenon, torch, files[name], batch, Path(temporary),
-                                       not arguments.no_compile, expected, arguments.device))
+                                       not arguments.no_compile, expected, arguments.device, arguments.count))
             except WorkerError as error:
                 print(f"{name}:{batch}: {error}", flush=True)
                 continue
