@@ -1,21 +1,20 @@
 #!/usr/bin/env python3
 """Write docs/performance.md from the JSON files that the benchmarks of this folder leave.
 
-usage: performance_page.py [--cpu FILE] [--cpu-bf16 FILE] [--notes FILE] > docs/performance.md
+usage: performance_page.py --cpu FILE [--cpu-bf16 FILE] [--gpu FILE] [--notes FILE] > docs/performance.md
 
-Files come from `compare_cpu.py --json FILE [--precision bf16]`. The notes are docs/performance_notes.md: what was
+Files come from `compare_cpu.py --json FILE [--precision bf16]` and `gpu_report.py --json FILE`. The notes are docs/performance_notes.md: what was
 predicted, what came out and why, which no script can know.
 """
 import argparse
 import json
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-
-
-def table(header: list[str], rows: list[list[str]]) -> str:
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+sys.path.insert(0, str(ROOT / "bench"))
+import gpu_tables  # noqa: E402
+from gpu_tables import table  # noqa: E402
 
 
 def figure(value: float) -> str:
@@ -53,6 +52,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cpu", type=Path, required=True)
     parser.add_argument("--cpu-bf16", type=Path)
+    parser.add_argument("--gpu", type=Path)
     parser.add_argument("--notes", type=Path, default=ROOT / "docs/performance_notes.md")
     arguments = parser.parse_args()
     results = json.loads(arguments.cpu.read_text())
@@ -66,6 +66,8 @@ def main() -> None:
     if arguments.cpu_bf16:
         print("\n## CPU, bf16\n\n`bench/compare_cpu.py --precision bf16 --json FILE`.\n")
         print(bf16(json.loads(arguments.cpu_bf16.read_text()), results))
+    if arguments.gpu:
+        print("\n" + gpu_tables.page(json.loads(arguments.gpu.read_text())).rstrip())
     print("\n" + arguments.notes.read_text().rstrip())
 
 
