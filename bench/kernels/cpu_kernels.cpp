@@ -237,8 +237,8 @@ void all(int threads, bool cold, bool plain, const char* filter) {
   }
   bench.section("Winograd");
   for (const Layer& l : kResNet50) {
-    if (l.kernel != 3 || l.stride != 1) continue;
-    const auto p = square(l.size, l.channels, l.filters, 3, 1, 1, ElementType::f32);
+    if (l.kernel != 3) continue;
+    const auto p = square(l.size, l.channels, l.filters, 3, l.stride, 1, ElementType::f32);
     bench.conv<WinogradConvolution<2>>("winograd2", p, l.count, l.epilogue);
     bench.conv<WinogradConvolution<4>>("winograd4", p, l.count, l.epilogue);
     bench.conv<MixedWinograd>("mixed_winograd", p, l.count, l.epilogue);

@@ -10,11 +10,13 @@ namespace {
 
 // Transformed tiles of a block stay in the second-level cache for all panels of weights.
 constexpr int64_t kMostTiles = 32;
+constexpr int64_t kMostNumbers = int64_t{704} << 10;  // bytes
 // So many threads each transform all the tiles that they meet, see winograd.cpp.
 constexpr int64_t kThreadsAlone = 2;
-constexpr int kRowsAtOnce = 4;
-// From so many tiles on products last longer than memory needs for the weights.
-constexpr int64_t kTilesThatFetch = 12;
+// From so many rows on products last longer than memory needs for the weights.
+constexpr int64_t kRowsThatFetch = 12;
+// Calls of products that transforming a panel's weights lasts as long as.
+constexpr int64_t kTransformCalls = 3;
 constexpr int64_t kPlain = 9 * kMixedPanel;  // floats of an input channel in a panel
 constexpr int64_t kFloatsAligned = static_cast<int64_t>(kAlignment / sizeof(float));
 
@@ -25,23 +27,38 @@ int64_t aligned_floats(int64_t count) {
   return ceil_div(count, kFloatsAligned) * kFloatsAligned;
 }
 
-const MixedFunctions* mixed_functions(Isa isa) {
+const MixedFunctions* mixed_functions(Isa isa, const Spatial& stride) {
 #if defined(__x86_64__)
-  if (isa >= Isa::avx512) return &kMixedAvx512;
+  if (isa >= Isa::avx512 && stride == Spatial{1, 1, 1}) return &kMixedAvx512;
+  if (isa >= Isa::avx512 && stride == Spatial{1, 2, 2}) return &kMixedStridedAvx512;
 #endif
-  (void)isa;
+  (void)isa, (void)stride;
   return nullptr;
 }
 
-/// The highest class of points that a tile takes of which `rest` pixels are left.
-int last_class(int64_t rest) {
-  return static_cast<int>(std::clamp<int64_t>(rest - 2, 0, 2));
+/// How many numbers of a class a tile has of which `rest` pixels are left.
+int64_t numbers_of(int kind, int64_t rest) {
+  const int64_t pixels = std::clamp<int64_t>(rest, 2, 4);
+  if (kind == kMixedOdd) return pixels;
+  return kind <= pixels - 2 ? 1 : 0;
 }
+
+/// The share of `all` things that the index-th of `count` gets: the first ones get one more. Of
+/// fewer things nobody gets more.
+struct Share {
+  int64_t first, count;
+  Share(int64_t all, int64_t index, int64_t parts)
+      : first(index * (all / parts) + std::min(index, all % parts)),
+        count(all / parts + (index < all % parts ? 1 : 0)) {}
+};
 
 }  // namespace
 
 bool MixedWinograd::fits(const ConvProblem& p) {
-  return mixed_functions(capped_isa(p.isa)) != nullptr && WinogradConvolution<4>::fits(p);
+  if (mixed_functions(capped_isa(p.isa), p.stride) == nullptr) return false;
+  ConvProblem dense = p;
+  dense.stride = {1, 1, 1};
+  return WinogradConvolution<4>::fits(dense);
 }
 
 Result<MixedWinograd> MixedWinograd::prepare(const ConvProblem& problem, const void* weights) {
@@ -54,10 +71,11 @@ Result<MixedWinograd> MixedWinograd::prepare(const ConvProblem& problem, const v
   if (p.output_pixel_stride == 0) p.output_pixel_stride = p.output_channels;
   conv.shape_ = WinogradShape::of(p, 4);
   const Isa isa = capped_isa(p.isa);
-  conv.functions_ = mixed_functions(isa);
+  conv.functions_ = mixed_functions(isa, p.stride);
   conv.finish_ = finish_function(isa);
   conv.registers_ = register_epilogue(p.steps, p.output_type);
   conv.place_tiles();
+  conv.count_rows();
   TENON_TRY(conv.pack(weights));
   return conv;
 }
@@ -89,19 +107,38 @@ Status MixedWinograd::pack(const void* weights) {
 
 void MixedWinograd::place_tiles() {
   const int64_t tiles = shape_.tiles();
-  const int64_t count = ceil_div(tiles, kMostTiles);
+  const int64_t points = problem_.stride[1] == 1 ? 36 : 81;
+  const int64_t most = std::clamp<int64_t>(
+      kMostNumbers / (points * shape_.channels * int64_t{sizeof(float)}), 1, kMostTiles);
+  const int64_t count = ceil_div(tiles, most);
   block_tiles_ = count == 0 ? 0 : ceil_div(tiles, count);
   for (int64_t tile = 0; tile < tiles; ++tile) {
     if (tile % block_tiles_ == 0)
       blocks_.push_back({tile, std::min(block_tiles_, tiles - tile), {}});
     MixedBlock& block = blocks_.back();
     places_.push_back(block.rows);
-    const int64_t row = tile / shape_.tiles_wide % shape_.tiles_high;
-    const int high = last_class(shape_.out_height - 4 * row);
-    const int wide = last_class(shape_.out_width - 4 * (tile % shape_.tiles_wide));
-    for (int i = 0; i <= high; ++i)
-      for (int j = 0; j <= wide; ++j) ++block.rows[3 * i + j];
+    const int64_t high = shape_.out_height - tile / shape_.tiles_wide % shape_.tiles_high * 4;
+    const int64_t wide = shape_.out_width - tile % shape_.tiles_wide * 4;
+    for (int i = 0; i < kMixedClasses; ++i)
+      for (int j = 0; j < kMixedClasses; ++j)
+        block.rows[i * kMixedClasses + j] += numbers_of(i, high) * numbers_of(j, wide);
   }
+}
+
+/// Forms begin at odd rows: kMixedDepth numbers are a sixteenth of what lines of one set are apart.
+void MixedWinograd::count_rows() {
+  MixedPlaces most = {};
+  for (const MixedBlock& block : blocks_)
+    for (size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], block.rows[i]);
+  for (int i = 0; i < kMixedForms; ++i)
+    for (int j = 0; j < kMixedForms; ++j) {
+      rows_[i * kMixedForms + j] = static_cast<int32_t>(all_rows_);
+      all_rows_ += most[functions_->classes[i] * kMixedClasses + functions_->classes[j]] | 1;
+    }
+}
+
+int64_t MixedWinograd::numbers_size() const {
+  return aligned_floats(depths() * all_rows_ * kMixedDepth);
 }
 
 bool MixedWinograd::transforms_together() const {
@@ -110,24 +147,23 @@ bool MixedWinograd::transforms_together() const {
 
 MixedWinograd::WorkerMemory MixedWinograd::worker_memory() const {
   WorkerMemory m;
-  m.tile = aligned_floats(kMixedPoints * sums_stride());
+  m.tile = aligned_floats(all_rows_ * kMixedPanel);
   m.weights = m.tile + 16 * kMixedPanel;
-  m.tiles = m.weights + 4 * 3 * kMixedDepth * kMixedPanel;
-  // Before the tiles, which block's they are.
-  if (!transforms_together()) m.tiles += kFloatsAligned;
-  m.size = m.tiles + (transforms_together() ? 0 : aligned_floats(depths() * depth_stride()));
+  m.numbers = m.weights + 4 * 3 * kMixedDepth * kMixedPanel;
+  // Before the numbers, which block's they are.
+  if (!transforms_together()) m.numbers += kFloatsAligned;
+  m.size = m.numbers + (transforms_together() ? 0 : numbers_size());
   return m;
 }
 
 size_t MixedWinograd::scratch_bytes() const {
   int64_t floats = worker_memory().size * problem_.threads;
-  if (transforms_together())
-    floats += static_cast<int64_t>(blocks_.size()) * aligned_floats(depths() * depth_stride());
+  if (transforms_together()) floats += static_cast<int64_t>(blocks_.size()) * numbers_size();
   return static_cast<size_t>(floats) * sizeof(float);
 }
 
 size_t MixedWinograd::fetch_capacity() const {
-  if (block_tiles_ < kTilesThatFetch) return 0;
+  if (blocks_.empty() || blocks_[0].rows[0] < kRowsThatFetch) return 0;
   return static_cast<size_t>(tasks() * shape_.channels * kPlain) * sizeof(float) / 2;
 }
 
@@ -139,82 +175,95 @@ void MixedWinograd::transform(const ConvArguments& arguments, int64_t first, int
                      .first = first,
                      .count = count,
                      .places = places_.data(),
+                     .rows = rows_,
                      .to = to,
-                     .point_stride = point_stride(),
-                     .depth_stride = depth_stride()});
+                     .depth_stride = all_rows_ * kMixedDepth});
 }
 
 void MixedWinograd::transform_all(const ConvArguments& arguments, ThreadPool& pool,
                                   float* to) const {
-  const int64_t size = aligned_floats(depths() * depth_stride());
+  const int64_t size = numbers_size();
   pool.parallel_for(shape_.tiles(), 1, [&](int64_t begin, int64_t end, int) {
     for (int64_t tile = begin; tile < end; ++tile)
       transform(arguments, tile, 1, to + tile / block_tiles_ * size);
   });
 }
 
-/// All points of one column of the tile: weights are fetched by the first three points of a few
-/// tiles, what is wanted ahead by the other three.
-void MixedWinograd::multiply_column(const MixedBlock& block, int column, const float* tiles,
-                                    float* sums, MixedProduct& product, Fetch& ahead) const {
-  const int kind = kMixedClass[column];
-  const int64_t calls = ceil_div(block.rows[kind], kRowsAtOnce);
-  for (int64_t call = 0; call < calls; ++call)
-    for (int far = 0; far < 2; ++far) {
-      constexpr int kPoints[2][3] = {{0, 1, 2}, {3, 4, 5}};
-      int rows[3];
-      for (int q = 0; q < 3; ++q) {
-        const int i = kPoints[far][q], point = i * 6 + column;
-        const int64_t all = block.rows[3 * kMixedClass[i] + kind], first = call * all / calls;
-        rows[q] = static_cast<int>((call + 1) * all / calls - first);
-        product.tiles[q] = tiles + point * point_stride() + first * kMixedDepth;
-        product.sums[q] = sums + point * sums_stride() + first * kMixedPanel;
-      }
-      if (far == 0) {
-        functions_->near[rows[2]](product);
-      } else if (ahead.step == 0) {
-        functions_->far[rows[0]][rows[1]][rows[2]](product);
-      } else {
-        MixedProduct other = product;
-        other.fetch = ahead.at, other.fetch_step = ahead.step;
-        functions_->far[rows[0]][rows[1]][rows[2]](other);
-        ahead.at += ahead.step * product.k;
-        continue;
-      }
-      product.fetch += product.fetch_step * product.k;
-    }
+int64_t MixedWinograd::calls(const MixedPlaces& rows, int column, const MixedSet& set) const {
+  int64_t most = 0;
+  for (int q = 0; q < set.count; ++q)
+    most = std::max<int64_t>(
+        most,
+        rows[functions_->classes[set.forms[q]] * kMixedClasses + functions_->classes[column]]);
+  return ceil_div(most, set.rows_at_once);
 }
 
-void MixedWinograd::multiply(const MixedBlock& block, const float* plain, const float* tiles,
+void MixedWinograd::Fetches::give(MixedProduct& product) {
+  product.fetch = at[turn], product.fetch_step = step[turn];
+  at[turn] += step[turn] * product.k;
+  turn = (turn + 1) % count;
+}
+
+/// All forms of rows with one form of columns.
+void MixedWinograd::multiply_column(const MixedBlock& block, int column, const float* numbers,
+                                    float* sums, MixedProduct& product, Fetches& fetches) const {
+  const int* classes = functions_->classes;
+  for (int s = 0; s < functions_->set_count; ++s) {
+    const MixedSet& set = functions_->sets[s];
+    const int64_t count = calls(block.rows, column, set);
+    for (int64_t call = 0; call < count; ++call) {
+      int rows[3] = {};
+      for (int q = 0; q < set.count; ++q) {
+        const int form = set.forms[q];
+        const Share share(block.rows[classes[form] * kMixedClasses + classes[column]], call, count);
+        const int64_t row = rows_[form * kMixedForms + column] + share.first;
+        rows[q] = static_cast<int>(share.count);
+        product.numbers[q] = numbers + row * kMixedDepth;
+        product.sums[q] = sums + row * kMixedPanel;
+      }
+      fetches.give(product);
+      functions_->product(s, rows)(product);
+    }
+  }
+}
+
+void MixedWinograd::multiply(const MixedBlock& block, const float* plain, const float* numbers,
                              float* memory, std::span<const std::byte> ahead) const {
-  const WorkerMemory at = worker_memory();
-  float* half = memory + at.weights;
-  int64_t calls = 0;  // of one half of the points
-  for (int column = 0; column < 6; ++column)
-    calls += ceil_div(block.rows[kMixedClass[column]], kRowsAtOnce);
-  const auto bytes = static_cast<int64_t>(ahead.size());
-  Fetch fetch{reinterpret_cast<const char*>(ahead.data()),
-              ceil_div(bytes, calls * shape_.channels)};
+  float* formed = memory + worker_memory().weights;
+  int64_t all = 0;
+  for (int column = 0; column < kMixedForms; ++column)
+    for (int s = 0; s < functions_->set_count; ++s)
+      all += calls(block.rows, column, functions_->sets[s]);
+  const bool both = !ahead.empty();
+  // Without `ahead` there are few products, and transforming the weights takes its share.
+  const int64_t own_calls = both ? ceil_div(all, 2) : all + kTransformCalls;
+  Fetches fetches{.at = {nullptr, reinterpret_cast<const char*>(ahead.data())},
+                  .step = {ceil_div(kPlain * 4, own_calls),
+                           ceil_div(static_cast<int64_t>(ahead.size()),
+                                    std::max<int64_t>(1, all / 2) * shape_.channels)},
+                  .count = both ? 2 : 1};
+  MixedProduct product{};
   for (int64_t c = 0; c < shape_.channels; c += kMixedDepth) {
     const int64_t k = std::min(kMixedDepth, shape_.channels - c);
-    functions_->weights(plain, half, k);
     const float* next = plain + k * kPlain;
-    MixedProduct product{};
+    const char* fetch = reinterpret_cast<const char*>(next);
+    const int64_t transform_step = both ? 0 : kTransformCalls * fetches.step[0];
+    functions_->weights({plain, formed, k, fetch, transform_step});
+    fetches.at[0] = fetch + transform_step * k;
+    fetches.turn = 0;
     product.k = k;
     product.adds = c > 0;
-    product.fetch = reinterpret_cast<const char*>(next);
-    product.fetch_step = ceil_div(kPlain * 4, bytes > 0 ? calls : 2 * calls);
-    for (int column = 0; column < 6; ++column) {
-      const bool as_is = column == 0 || column == 5;
-      product.weights = column == 0   ? plain
-                        : column == 5 ? plain + 2 * kMixedPanel
-                                      : half + (column - 1) * 3 * kMixedDepth * kMixedPanel;
-      product.k_stride = (as_is ? 9 : 3) * kMixedPanel;
-      product.row_stride = (as_is ? 3 : 1) * kMixedPanel;
-      multiply_column(block, column, tiles, memory, product, fetch);
+    const float* other = formed;
+    for (int column = 0; column < kMixedForms; ++column) {
+      const int tap = functions_->taps[column];
+      product.weights = tap < 0 ? other : plain + tap * kMixedPanel;
+      product.k_stride = (tap < 0 ? 3 : 9) * kMixedPanel;
+      product.row_stride = (tap < 0 ? 1 : 3) * kMixedPanel;
+      if (tap < 0) other += 3 * kMixedDepth * kMixedPanel;
+      multiply_column(block, column, numbers, memory, product, fetches);
     }
     plain = next;
-    tiles += depth_stride();
+    numbers += all_rows_ * kMixedDepth;
   }
 }
 
@@ -227,7 +276,6 @@ void MixedWinograd::finish(const ConvArguments& arguments, const MixedBlock& blo
   const std::span<const EpilogueStep> steps(problem_.steps);
   functions_->output({.shape = shape_,
                       .sums = memory,
-                      .point_stride = sums_stride(),
                       .tile_stride = kMixedPanel,
                       .first = block.first,
                       .count = block.count,
@@ -245,10 +293,10 @@ void MixedWinograd::finish(const ConvArguments& arguments, const MixedBlock& blo
                       .finish = all ? nullptr : finish_,
                       .steps = steps.subspan(registers_.rest),
                       .operands = arguments.operands + registers_.rest},
-                     places_.data());
+                     places_.data(), rows_);
 }
 
-void MixedWinograd::run_task(const ConvArguments& arguments, int64_t task, const float* tiles,
+void MixedWinograd::run_task(const ConvArguments& arguments, int64_t task, const float* numbers,
                              float* memory) const {
   const MixedBlock& block = blocks_[task / panels()];
   const int64_t panel = task % panels();
@@ -256,7 +304,7 @@ void MixedWinograd::run_task(const ConvArguments& arguments, int64_t task, const
       reinterpret_cast<const float*>(packed_.at(0)) + panel * shape_.channels * kPlain;
   const auto ahead =
       arguments.ahead.empty() ? arguments.ahead : part_of(arguments.ahead, task, tasks());
-  multiply(block, plain, tiles, memory, ahead);
+  multiply(block, plain, numbers, memory, ahead);
   finish(arguments, block, panel * kMixedPanel, memory);
 }
 
@@ -266,7 +314,7 @@ void MixedWinograd::run(const ConvArguments& arguments, ThreadPool& pool, void* 
   float* all = memory + at.size * problem_.threads;
   if (transforms_together()) transform_all(arguments, pool, all);
   const auto own_block = [&](int worker) {
-    return reinterpret_cast<int64_t*>(memory + worker * at.size + at.tiles - kFloatsAligned);
+    return reinterpret_cast<int64_t*>(memory + worker * at.size + at.numbers - kFloatsAligned);
   };
   if (!transforms_together())
     for (int worker = 0; worker < problem_.threads; ++worker) *own_block(worker) = -1;
@@ -276,13 +324,13 @@ void MixedWinograd::run(const ConvArguments& arguments, ThreadPool& pool, void* 
     for (int64_t task = begin; task < end; ++task) {
       const int64_t block = task / panels();
       if (transforms_together()) {
-        run_task(arguments, task, all + block * aligned_floats(depths() * depth_stride()), own);
+        run_task(arguments, task, all + block * numbers_size(), own);
         continue;
       }
       if (*own_block(worker) != block)
-        transform(arguments, blocks_[block].first, blocks_[block].count, own + at.tiles);
+        transform(arguments, blocks_[block].first, blocks_[block].count, own + at.numbers);
       *own_block(worker) = block;
-      run_task(arguments, task, own + at.tiles, own);
+      run_task(arguments, task, own + at.numbers, own);
     }
   });
 }
