@@ -256,8 +256,8 @@ class Selector {
     if (backend_.device->streams() != nullptr)
       return measurer_.time(problem, kernel, std::max(options_.average_runs, kRuns), &sample);
     TENON_ASSIGN(const double once, measurer_.time(problem, kernel, 1, &sample));
-    // Long kernels need fewer runs to be told apart.
-    const int runs = once > 20 ? 2 : std::max(options_.average_runs, once < 0.2 ? kRuns : 4);
+    // Long kernels need fewer runs to be told apart, others many where the machine is not quiet.
+    const int runs = once > 20 ? 2 : std::max(options_.average_runs, once < 1 ? kRuns : 4);
     return measurer_.time(problem, kernel, runs, nullptr);
   }
 

@@ -8,6 +8,8 @@
 namespace tenon::cpu {
 namespace {
 
+// Weights that WinogradConvolution, which has less to compute, reads from near caches.
+constexpr int64_t kSmallWeights = int64_t{3} << 20;
 // Transformed tiles of a block stay in the second-level cache for all panels of weights.
 constexpr int64_t kMostTiles = 32;
 constexpr int64_t kMostNumbers = int64_t{704} << 10;  // bytes
@@ -59,6 +61,11 @@ bool MixedWinograd::fits(const ConvProblem& p) {
   ConvProblem dense = p;
   dense.stride = {1, 1, 1};
   return WinogradConvolution<4>::fits(dense);
+}
+
+bool MixedWinograd::pays(const ConvProblem& p) {
+  const int64_t transformed = 36 * p.input_channels * p.output_channels * int64_t{sizeof(float)};
+  return p.stride[1] > 1 || transformed > kSmallWeights;
 }
 
 Result<MixedWinograd> MixedWinograd::prepare(const ConvProblem& problem, const void* weights) {

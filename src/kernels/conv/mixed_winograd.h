@@ -102,6 +102,9 @@ extern const MixedFunctions kMixedStridedAvx512;
 class MixedWinograd {
  public:
   static bool fits(const ConvProblem& problem);
+  /// Whether it may be the fastest: with stride 1 where transformed weights are too large for a
+  /// second-level cache.
+  static bool pays(const ConvProblem& problem);
   /// `weights` in ONNX order: output x input x 3 x 3.
   static Result<MixedWinograd> prepare(const ConvProblem& problem, const void* weights);
 

@@ -89,9 +89,12 @@ namespace conv_mixed_winograd {
 
 Support supports(const Problem& problem) {
   if (!problem.allow_winograd) return Support::no("Winograd's rounding is not allowed");
-  return supports_where(problem, cpu::MixedWinograd::fits,
-                        "not a 3x3 convolution with stride 1 or 2, dilation 1 and one group, or "
-                        "no AVX-512");
+  const auto fits = [](const cpu::ConvProblem& p) {
+    return cpu::MixedWinograd::fits(p) && cpu::MixedWinograd::pays(p);
+  };
+  return supports_where(problem, fits,
+                        "not a 3x3 convolution with stride 2 or many channels, dilation 1 and one "
+                        "group, or no AVX-512");
 }
 std::vector<std::string> configs(const Problem& problem) {
   return single_config(problem);
