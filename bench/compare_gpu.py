@@ -2,13 +2,14 @@
 """Compare Tenon with PyTorch on this GPU in FP16, CUDA graphs on both sides, taking turns in one run.
 
 PyTorch's best counts: eager and torch.compile of torchvision's or transformers' model where there is one (weights of its
-own), otherwise of the ONNX file as a module, with and without scaled_dot_product_attention (bench/torch_graph.py). The
-file's module runs for every model, so that outputs are compared as well: relative L2 distances to our CPU's FP32
-results. Times are medians of replayed graphs, inputs already on the GPU.
+own), otherwise of the ONNX file as a module, with PyTorch's own functions for attention and group norm
+(bench/torch_graph.py). The file as it is runs eagerly for every model, so that outputs can be compared as well
+(--outputs): relative L2 distances to our CPU's FP32 results. Times are medians of replayed graphs, inputs already on the
+GPU.
 
 torch.compile runs ahead of everything in several processes, whose results PyTorch caches on disk.
 
-usage: compare_gpu.py [--tenon FILE] [--weights DIR] [--no-compile] [--json FILE] MODEL:BATCH...
+usage: compare_gpu.py [--tenon FILE] [--weights DIR] [--no-compile] [--outputs] [--json FILE] MODEL:BATCH...
 """
 import argparse
 import json
@@ -33,9 +34,9 @@ TURNS, COUNT = 4, 20
 def peers_of(model: str, compiled: bool) -> list[tuple[str, bool]]:
     """Names of peers, and whether they are compiled. The first one computes what the file says."""
     kinds = [("graph", False)]
-    rivals = ["library"] if model in WITH_LIBRARY else ["graph", *(["fused"] if model in ATTENTION else [])]
-    kinds += [(rival, False) for rival in rivals if rival != "graph"]
-    return kinds + [(rival, True) for rival in rivals] if compiled else kinds
+    rival = "library" if model in WITH_LIBRARY else "fused" if model in ATTENTION else "graph"
+    kinds += [(rival, False)] if rival != "graph" else []
+    return kinds + [(rival, True)] if compiled else kinds
 
 
 def title(peer: str, compiled: bool) -> str:
@@ -54,15 +55,19 @@ def warm_up(cases: list[tuple[str, int]], weights: Path, processes: int, deadlin
 
     def work() -> None:
         with torch_worker(2) as worker:
-            while waiting and time.monotonic() < deadline:
-                model, batch, peer = waiting.pop(0)
+            while time.monotonic() < deadline:
+                try:
+                    model, batch, peer = waiting.pop(0)
+                except IndexError:
+                    return
                 try:
                     worker.ask("prepare", name="m", model=model, file=str(weights / f"{model}.onnx"), batch=batch,
                                peer=peer, compiled=True)
                 except WorkerError as error:
                     print(f"{model}:{batch} {peer}: {error}", flush=True)
 
-    with ThreadPoolExecutor(processes) as pool:
+    processes = min(processes, len(waiting))
+    with ThreadPoolExecutor(max(1, processes)) as pool:
         for done in [pool.submit(work) for _ in range(processes)]:
             done.result()
 

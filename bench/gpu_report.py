@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -99,33 +100,37 @@ def peaks(report: Report) -> None:
 
 def compare(report: Report) -> None:
     arguments, cases = report.arguments, report.cases()
-    reuse = {case for case in cases if arguments.reuse_torch and report.old("compare", model=case[0], batch=case[1])}
+    reuse = {(model, batch) for model, batch in cases
+             if arguments.reuse_torch and report.old("compare", model=model, batch=batch).get("peers")}
     rivals = [case for case in cases if case not in reuse]
     compiled = not arguments.no_compile
-    if compiled and rivals:
-        compare_gpu.warm_up(rivals, arguments.weights, 6, report.deadline)
-        print(f"compiled ahead [{report_seconds(report):.0f} s]", flush=True)
+    with ThreadPoolExecutor(3) as pool:
+        expected = {case: pool.submit(compare_gpu.save_expected, arguments.tenon, report.files[case[0]], case[1],
+                                      report.folder) for case in cases if arguments.outputs}
+        if compiled and rivals:
+            compare_gpu.warm_up(rivals, arguments.weights, 6, report.deadline)
+    print(f"prepared [{report_seconds(report):.0f} s]", flush=True)
     worker = compare_gpu.torch_worker() if rivals else None
     for case in cases:
         if not report.in_time(f"compare {case[0]}:{case[1]}"):
             continue
         try:
-            compare_case(report, case, None if case in reuse else worker, compiled)
-        except (WorkerError, BrokenPipeError) as error:
+            compare_case(report, case, None if case in reuse else worker, compiled,
+                         expected[case].result() if case in expected else None)
+        except WorkerError as error:
             report.fail("compare", f"{case[0]}:{case[1]}", error)
     if worker is not None:
         worker.close()
 
 
-def compare_case(report: Report, case: tuple[str, int], worker, compiled: bool) -> None:
+def compare_case(report: Report, case: tuple[str, int], worker, compiled: bool, expected: list[str] | None) -> None:
     model, batch = case
     start, arguments = time.monotonic(), report.arguments
-    file = report.files[model]
-    expected = compare_gpu.save_expected(arguments.tenon, file, batch, report.folder) if arguments.outputs else None
-    result = compare_gpu.compare(arguments.tenon, worker, file, batch, report.folder, compiled, expected,
+    result = compare_gpu.compare(arguments.tenon, worker, report.files[model], batch, report.folder, compiled, expected,
                                  arguments.device, arguments.count)
     if worker is None:
         old = report.old("compare", model=model, batch=batch)
+        result |= {key: old[key] for key in ["torch_distance"] if key in old}
         result |= {"peers": old["peers"], "ratio": result["ms"] / min(old["peers"].values()),
                    "peers_measured": old.get("peers_measured", old["measured"])}
     compare_gpu.print_result(result, time.monotonic() - start)

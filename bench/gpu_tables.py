@@ -36,7 +36,7 @@ def compared(records: list[dict]) -> str:
         rows.append([r["model"], str(r["batch"]), f"{r['ms']:.4f}", f"{peers[best]:.4f}{other} ({best})" if best else "",
                      f"{r['ratio']:.2f}" if "ratio" in r else "", f"{AIMS.get(r['model'], {}).get(r['batch'], 1.0):.2f}",
                      ", ".join(f"{k} {v:.3f}" for k, v in peers.items() if k != best),
-                     f"{r['distance']:.1e} / {r['torch_distance']:.1e}" if "torch_distance" in r else ""])
+                     " / ".join(f"{r[key]:.1e}" for key in ("distance", "torch_distance") if key in r)])
     text = table(["model", "batch", "Tenon, ms", "PyTorch's best, ms", "ratio", "aimed at", "PyTorch's others, ms",
                   "distances"], rows)
     old = [r for r in records if "peers_measured" in r]
@@ -53,7 +53,7 @@ def distances(records: list[dict], times: dict) -> str:
         rows.append([r["model"], str(r["batch"]), str(r["steps"]), f"{r['floor_us']:.0f}", f"{r['launch_floor_us']:.0f}",
                      f"{ours * 1000:.0f}" if ours else "", f"{ours * 1000 / floor:.2f}" if ours else ""])
     return table(["model", "batch", "steps", "floor of layers, us", "floor of launches, us", "measured, us",
-                  "part of the larger floor"], rows)
+                  "times the larger floor"], rows)
 
 
 def worst(records: list[dict], count: int = 10) -> str:

@@ -97,11 +97,22 @@ class Peer:
         model = peer_model(request)
         if any(x.dim() == 4 for x in self.inputs):
             model = model.to(memory_format=torch.channels_last)
-        if request.get("compiled"):
-            torch._dynamo.reset()
-            model = torch.compile(model, dynamic=False)
         self.model = model
+        if request.get("compiled"):
+            self.compile(model)
         self.run = self.captured() if GPU else self.forward
+
+    def compile(self, model: torch.nn.Module):
+        """Inductor's patterns take a cross-attention that was written out for another one and fail: then without them."""
+        torch._dynamo.reset()
+        self.model = torch.compile(model, dynamic=False)
+        try:
+            self.forward()
+        except torch._dynamo.exc.BackendCompilerFailed as error:
+            print(f"again without patterns: {str(error)[:200]}", flush=True)
+            torch._dynamo.reset()
+            self.model = torch.compile(model, dynamic=False, options={"pattern_matcher": False})
+            self.forward()
 
     def forward(self):
         with torch.no_grad():
@@ -192,7 +203,7 @@ def main() -> None:
         try:
             answer = server.answer(json.loads(line))
         except Exception as error:  # a peer that fails is a result
-            traceback.print_exc()
+            print("".join(traceback.format_exception(error)[-3:])[:1000], flush=True)
             answer = {"error": f"{type(error).__name__}: {error}"[:300]}
         print(json.dumps(answer), file=answers, flush=True)
 

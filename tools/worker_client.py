@@ -21,9 +21,12 @@ class Worker:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, command: str, **arguments) -> dict:
-        self.process.stdin.write(json.dumps({"command": command, **arguments}) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
+        try:
+            self.process.stdin.write(json.dumps({"command": command, **arguments}) + "\n")
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
         if not line:
             raise WorkerError(f"the worker ended with status {self.process.wait()} while it was asked to {command}")
         answer = json.loads(line)
