@@ -68,6 +68,10 @@ bool MixedWinograd::pays(const ConvProblem& p) {
   return p.stride[1] > 1 || transformed > kSmallWeights;
 }
 
+bool MixedWinograd::pays_in_networks(const ConvProblem& p) {
+  return fits(p) && pays(p) && WinogradShape::of(p, 4).tiles() <= kMostTiles;
+}
+
 Result<MixedWinograd> MixedWinograd::prepare(const ConvProblem& problem, const void* weights) {
   if (!fits(problem)) return unsupported("not a plain 3x3 convolution, or no AVX-512");
   TENON_TRY(check_steps(problem));

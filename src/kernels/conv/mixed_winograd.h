@@ -105,6 +105,9 @@ class MixedWinograd {
   /// Whether it may be the fastest: with stride 1 where transformed weights are too large for a
   /// second-level cache.
   static bool pays(const ConvProblem& problem);
+  /// Whether transformed weights would take memory longer than the products of the few tiles. A
+  /// layer that is timed alone finds them in the cache, one among others does not.
+  static bool pays_in_networks(const ConvProblem& problem);
   /// `weights` in ONNX order: output x input x 3 x 3.
   static Result<MixedWinograd> prepare(const ConvProblem& problem, const void* weights);
 
