@@ -9,7 +9,7 @@ SHAPES ?= input:1x3x224x224
 SECONDS_EACH ?= 60
 SEED ?= 1
 
-.PHONY: help setup build test demo bench fuzz sanitize style format lint docs clean
+.PHONY: help setup build test demo bench gpu fuzz sanitize style format lint docs clean
 
 help:  ## Print this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -29,6 +29,9 @@ demo: build $(MODELS)/$(MODEL).onnx  ## Build a plan of ResNet-50, run and measu
 
 bench: build  ## Compare with ONNX Runtime and OpenVINO in one run
 	@$(VENV)/bin/python bench/compare_cpu.py --build $(BUILD) --models $(MODELS)
+
+gpu: build  ## Measure everything that docs/performance.md says about a GPU (needs one, and PyTorch)
+	@python3 bench/gpu_report.py --json $(BUILD)/gpu.json --tenon $(BUILD)/bin/tenon --weights $(MODELS) --outputs
 
 fuzz: build  ## Fuzz the parser and the plan loader for a minute each
 	@bash tools/setup.sh $(VENV) clang libclang-rt-dev
