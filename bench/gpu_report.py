@@ -152,6 +152,8 @@ def trtexec(report: Report, model: str, batch: int, *options: str) -> str:
 
 
 def layers(report: Report) -> None:
+    if "peaks" not in report.data:
+        raise WorkerError("floors need the peaks: --parts peaks,layers")
     for model, batch in report.cases():
         if not report.in_time(f"layers {model}:{batch}"):
             continue
@@ -229,6 +231,14 @@ def rebuild(report: Report) -> None:
          lambda file, folder: check_gpu.check_rebuild(report.arguments.tenon, file, 1, "fp16", folder))
 
 
+def run_part(report: Report, part: str) -> None:
+    """A part that cannot be measured fails, the others go on."""
+    try:
+        globals()[part](report)
+    except WorkerError as error:
+        report.fail(part, "all", error)
+
+
 def report_seconds(report: Report) -> float:
     return time.monotonic() - (report.deadline - report.arguments.seconds)
 
@@ -262,7 +272,7 @@ def main() -> int:
         report = Report(arguments, Path(folder))
         for part in (part for part in PARTS if part in chosen):
             print(f"--- {part} [{report_seconds(report):.0f} s]", flush=True)
-            globals()[part](report)
+            run_part(report, part)
         print(f"--- end [{report_seconds(report):.0f} s]", flush=True)
     if report.late:
         print("left out for want of time: " + ", ".join(report.late))
