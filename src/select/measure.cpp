@@ -39,6 +39,13 @@ Measurer::Place Measurer::input_place(const Problem& problem, size_t index) {
   return {false, problem.inputs[index].type, index};
 }
 
+Status Measurer::fill(void* memory, DataType type, size_t bytes) {
+  const Tensor contents = random_contents(type, static_cast<int64_t>(bytes / byte_size(type)));
+  TENON_ASSIGN(const Queue where, queue());
+  TENON_TRY(device_.upload(memory, contents.bytes(), contents.byte_count(), where));
+  return device_.synchronize(where);
+}
+
 Result<void*> Measurer::buffer(const Place& place, const Operand& operand) {
   Buffer& buffer = buffers_[place];
   const int64_t count = std::max<int64_t>(extent_in_memory(operand), 1);
@@ -46,21 +53,9 @@ Result<void*> Measurer::buffer(const Place& place, const Operand& operand) {
   if (buffer.bytes >= bytes) return buffer.memory.get();
   buffer = {};
   TENON_ASSIGN(buffer.memory, device_.allocate(bytes));
-  const Tensor contents = random_contents(operand.type, count);
-  TENON_ASSIGN(const Queue where, queue());
-  TENON_TRY(device_.upload(buffer.memory.get(), contents.bytes(), contents.byte_count(), where));
-  TENON_TRY(device_.synchronize(where));
+  TENON_TRY(fill(buffer.memory.get(), operand.type, bytes));
   buffer.bytes = bytes;
   return buffer.memory.get();
-}
-
-Status Measurer::reserve(const Problem& problem) {
-  for (size_t i = 0; i < problem.inputs.size(); ++i)
-    if (problem.inputs[i].present && problem.inputs[i].constant == nullptr)
-      TENON_TRY(buffer(input_place(problem, i), problem.inputs[i]));
-  for (size_t i = 0; i < problem.outputs.size(); ++i)
-    if (problem.outputs[i].present) TENON_TRY(buffer(output_place(i), problem.outputs[i]));
-  return {};
 }
 
 /// A device with streams measures on one of its own.
@@ -155,16 +150,20 @@ Result<double> Measurer::time_sequence(const std::function<Status()>& launch_all
   TENON_ASSIGN(const DeviceHandle graph, streams.capture(where.stream, launch_all));
   const auto replay = [&] { return streams.launch_graph(graph.get(), where.stream); };
   TENON_TRY(wake(replay, where));
+  std::vector<DeviceHandle> events;
+  for (int i = 0; i <= kReplays; ++i) {
+    TENON_ASSIGN(events.emplace_back(), streams.make_event(true, false));
+  }
+  // One behind the other: none waits for its launch.
   TENON_TRY(replay());
-  TENON_ASSIGN(const DeviceHandle start, streams.make_event(true, false));
-  TENON_ASSIGN(const DeviceHandle end, streams.make_event(true, false));
+  for (const DeviceHandle& event : events) {
+    TENON_TRY(streams.record(event.get(), where.stream));
+    if (event != events.back()) TENON_TRY(replay());
+  }
+  TENON_TRY(streams.synchronize_event(events.back().get()));
   std::vector<double> times(kReplays);
-  for (double& time : times) {
-    TENON_TRY(streams.record(start.get(), where.stream));
-    TENON_TRY(replay());
-    TENON_TRY(streams.record(end.get(), where.stream));
-    TENON_TRY(streams.synchronize_event(end.get()));
-    TENON_ASSIGN(time, streams.elapsed(start.get(), end.get()));
+  for (size_t i = 0; i < kReplays; ++i) {
+    TENON_ASSIGN(times[i], streams.elapsed(events[i].get(), events[i + 1].get()));
   }
   std::nth_element(times.begin(), times.begin() + kReplays / 2, times.end());
   return times[kReplays / 2];

@@ -21,19 +21,22 @@ class Measurer {
   /// What the kernel computes from the same contents, in one launch.
   Result<Sample> sample(const Problem& problem, const Kernel& kernel);
 
-  /// Addresses for a problem's operands, valid until buffers grow.
+  /// Time of what `launch_all` puts on queue(), as one captured graph.
+  Result<double> time_sequence(const std::function<Status()>& launch_all);
+  /// Fills memory of the device: random numbers of real types, zeros of others.
+  Status fill(void* memory, DataType type, size_t bytes);
+  /// A constant on the device; null where it is not used.
+  Result<void*> constant(const Operand& operand, bool used);
+  /// Where to launch.
+  Result<Queue> queue();
+
+ private:
   struct Launch {
     std::vector<void*> pointers;
     DeviceBuffer workspace;
     LaunchArguments arguments;
   };
   Result<Launch> bind(const Problem& problem, const Kernel& kernel);
-  /// Makes the buffers large enough for the problem.
-  Status reserve(const Problem& problem);
-  /// Time of what `launch_all` puts on the queue of bound arguments, as one captured graph.
-  Result<double> time_sequence(const std::function<Status()>& launch_all);
-
- private:
   Status run_once(const Problem& problem, const Kernel& kernel, const Launch& launch,
                   Sample* sample);
   /// Inputs of one type and place in the list share a buffer, which nothing writes to; so do all
@@ -47,8 +50,6 @@ class Measurer {
   static Place input_place(const Problem& problem, size_t index);
   static Place output_place(size_t index) { return {true, DataType::kFloat32, index}; }
   Result<void*> buffer(const Place& place, const Operand& operand);
-  Result<void*> constant(const Operand& operand, bool used);
-  Result<Queue> queue();
   Status wake(const std::function<Status()>& launch, Queue where);
 
   struct Buffer {

@@ -10,20 +10,13 @@ namespace {
 /// Kernels that were not part of so many timed sequences are let go.
 constexpr int kPatience = 6;
 
-/// The kernel reads all constants where they lie, so that layers with other constants can share it.
-bool is_shareable(const Problem& problem, const Kernel& kernel) {
-  for (size_t i = 0; i < problem.inputs.size(); ++i)
-    if (problem.inputs[i].constant != nullptr && !kernel.uses_input(static_cast<int>(i)))
-      return false;
-  return true;
-}
-
 }  // namespace
 
 Status Rehearsal::reserve() {
-  if (reserved_) return {};
-  for (const Problem& problem : problems_) TENON_TRY(measurer_.reserve(problem));
-  reserved_ = true;
+  if (memory_) return {};
+  TENON_ASSIGN(memory_, ValueMemory::create(*backend_.device, layers_.graph, layers_.nodes));
+  for (const auto& [input, bytes] : memory_->inputs())
+    TENON_TRY(measurer_.fill(memory_->address(input), input->type.type, bytes));
   return {};
 }
 
@@ -33,95 +26,106 @@ Result<std::shared_ptr<Kernel>> Rehearsal::make(size_t layer, const std::string&
   const Tactic* found = backend_.find(text.name);
   if (found == nullptr) return unsupported("no tactic '{}'", text.name);
   TENON_TRY(backend_.device->activate());
-  TENON_ASSIGN(std::shared_ptr<Kernel> kernel, found->create(problems_[layer], text.config));
+  TENON_ASSIGN(std::shared_ptr<Kernel> kernel, found->create(layers_.problems[layer], text.config));
   if (lets) TENON_TRY(kernel->let_next_start());
   return kernel;
 }
 
-std::shared_ptr<Kernel>* Rehearsal::known(size_t layer, size_t first, const std::string& tactic,
-                                          bool lets) {
-  for (const size_t owner : {first, layer}) {
-    const auto found = kernels_.find({owner, tactic, lets});
-    if (found == kernels_.end()) continue;
-    if (owner != layer && !is_shareable(problems_[layer], *found->second.kernel)) continue;
-    found->second.last_use = uses_;
-    return &found->second.kernel;
-  }
-  return nullptr;
-}
-
-Result<std::vector<std::shared_ptr<Kernel>>> Rehearsal::find(std::span<const size_t> layers,
-                                                             size_t first,
-                                                             const std::string& tactic, bool lets) {
-  // The first one made tells whether the others can share it.
-  if (known(layers[0], first, tactic, lets) == nullptr) {
-    TENON_ASSIGN(auto kernel, make(layers[0], tactic, lets));
-    const size_t owner = is_shareable(problems_[layers[0]], *kernel) ? first : layers[0];
-    kernels_[{owner, tactic, lets}] = {std::move(kernel), uses_};
-  }
-  std::vector<size_t> missing;
-  for (const size_t layer : layers)
-    if (known(layer, first, tactic, lets) == nullptr) missing.push_back(layer);
+Status Rehearsal::make_missing(std::span<const Key> keys) {
+  std::vector<Key> missing;
+  for (const Key& key : keys)
+    if (!kernels_.contains(key)) missing.push_back(key);
   std::vector<Result<std::shared_ptr<Kernel>>> made(missing.size(), std::shared_ptr<Kernel>());
-  for_each_parallel(missing.size(), helper_threads(),
-                    [&](size_t i) { made[i] = make(missing[i], tactic, lets); });
+  for_each_parallel(missing.size(), helper_threads(), [&](size_t i) {
+    const auto& [layer, tactic, lets] = missing[i];
+    made[i] = make(layer, tactic, lets);
+  });
   for (size_t i = 0; i < missing.size(); ++i) {
     TENON_TRY(made[i]);
-    kernels_[{missing[i], tactic, lets}] = {std::move(*made[i]), uses_};
+    kernels_[missing[i]] = {std::move(*made[i]), uses_};
   }
-  std::vector<std::shared_ptr<Kernel>> kernels;
-  for (const size_t layer : layers) kernels.push_back(*known(layer, first, tactic, lets));
-  return kernels;
+  return {};
 }
 
-Status Rehearsal::set(size_t layer, std::shared_ptr<Kernel> kernel, bool lets) {
+Status Rehearsal::set(size_t layer, bool lets) {
   Part& part = parts_[layer];
-  TENON_ASSIGN(part.launch, measurer_.bind(problems_[layer], *kernel));
-  part.kernel = std::move(kernel);
+  const auto& kernel = kernels_.at({layer, part.tactic, lets}).kernel;
+  const Problem& problem = layers_.problems[layer];
+  const Node& node = *layers_.nodes[layer];
+  part.inputs.clear();
+  part.outputs.clear();
+  for (size_t i = 0; i < problem.inputs.size(); ++i) {
+    const Operand& operand = problem.inputs[i];
+    void* address = nullptr;
+    if (operand.present && operand.constant != nullptr) {
+      TENON_ASSIGN(address, measurer_.constant(operand, kernel->uses_input(static_cast<int>(i))));
+    } else if (operand.present) {
+      address = memory_->address(node.inputs()[i]);
+    }
+    part.inputs.push_back(address);
+  }
+  for (size_t i = 0; i < problem.outputs.size(); ++i)
+    part.outputs.push_back(problem.outputs[i].present ? memory_->address(node.outputs()[i])
+                                                      : nullptr);
+  part.kernel = kernel;
   part.lets_next_start = lets;
   return {};
 }
 
 Status Rehearsal::cast(std::span<const size_t> layers, const std::string& tactic) {
   TENON_TRY(reserve());
-  TENON_ASSIGN(const auto kernels, find(layers.first(1), layers[0], tactic, false));
-  const bool waits = kernels[0]->waits_for_previous();
-  for (const size_t layer : layers) parts_[layer] = {tactic, layers[0], waits, false, {}, {}};
+  const Key one{layers[0], tactic, false};
+  TENON_TRY(make_missing({&one, 1}));
+  const bool waits = kernels_.at(one).kernel->waits_for_previous();
+  for (const size_t layer : layers) parts_[layer] = {tactic, waits, false, {}, {}, {}};
   return {};
 }
 
 Status Rehearsal::link() {
-  std::map<Key, std::vector<size_t>> changing;
+  std::vector<Key> changing;
   for (size_t i = 0; i < parts_.size(); ++i) {
-    const Part& part = parts_[i];
     const bool lets = i + 1 < parts_.size() && parts_[i + 1].waits;
-    if (part.kernel == nullptr || lets != part.lets_next_start)
-      changing[{part.first, part.tactic, lets}].push_back(i);
+    if (parts_[i].kernel == nullptr || lets != parts_[i].lets_next_start)
+      changing.emplace_back(i, parts_[i].tactic, lets);
   }
-  for (const auto& [key, layers] : changing) {
-    const auto& [first, tactic, lets] = key;
-    TENON_ASSIGN(const auto kernels, find(layers, first, tactic, lets));
-    for (size_t i = 0; i < layers.size(); ++i) TENON_TRY(set(layers[i], kernels[i], lets));
-  }
+  TENON_TRY(make_missing(changing));
+  for (const auto& [layer, tactic, lets] : changing) TENON_TRY(set(layer, lets));
   return {};
 }
 
 void Rehearsal::forget_unused() {
   for (size_t i = 0; i < parts_.size(); ++i)
-    known(i, parts_[i].first, parts_[i].tactic, parts_[i].lets_next_start);
-  std::erase_if(kernels_, [&](const auto& entry) {
-    return entry.second.last_use < uses_ - kPatience && entry.second.kernel.use_count() == 1;
-  });
+    kernels_.at({i, parts_[i].tactic, parts_[i].lets_next_start}).last_use = uses_;
+  std::erase_if(kernels_,
+                [&](const auto& entry) { return entry.second.last_use < uses_ - kPatience; });
+}
+
+Status Rehearsal::grow_workspace() {
+  size_t bytes = 0;
+  for (const Part& part : parts_) bytes = std::max(bytes, part.kernel->workspace_bytes());
+  if (bytes <= workspace_bytes_) return {};
+  workspace_ = {};
+  TENON_ASSIGN(workspace_, backend_.device->allocate(bytes));
+  workspace_bytes_ = bytes;
+  return {};
+}
+
+Status Rehearsal::run() const {
+  TENON_ASSIGN(const Queue queue, measurer_.queue());
+  for (const Part& part : parts_)
+    TENON_TRY(part.kernel->run({.inputs = part.inputs,
+                                .outputs = part.outputs,
+                                .workspace = workspace_.get(),
+                                .queue = queue}));
+  return {};
 }
 
 Result<double> Rehearsal::time() {
   ++uses_;
   TENON_TRY(link());
   forget_unused();
-  return measurer_.time_sequence([&]() -> Status {
-    for (const Part& part : parts_) TENON_TRY(part.kernel->run(part.launch.arguments));
-    return {};
-  });
+  TENON_TRY(grow_workspace());
+  return measurer_.time_sequence([&] { return run(); });
 }
 
 }  // namespace tenon

@@ -58,8 +58,8 @@ class Selector {
   }
 
   /// settle_in_sequence() with what was measured of each problem alone.
-  Status settle(std::span<const Problem> problems, std::vector<std::string>& tactics) {
-    return settle_in_sequence({backend_, options_, cache_, measurer_, problems, rivals_}, tactics);
+  Status settle(const Layers& layers, std::vector<std::string>& tactics) {
+    return settle_in_sequence({backend_, options_, cache_, measurer_, layers, rivals_}, tactics);
   }
 
   /// Makes the kernels that list() will measure, several at a time: a GPU's are compiled.
@@ -287,8 +287,7 @@ Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& 
   TENON_TRY(fit_regions(graph, backend, symbols, options.threads, options.logger));
   TENON_TRY(choose_views(graph, backend, symbols, options.threads));
   TENON_ASSIGN(const ConcreteGraph concrete, ConcreteGraph::create(graph, symbols));
-  std::vector<Node*> nodes;
-  std::vector<Problem> problems;
+  Layers layers{concrete, {}, {}};
   for (const auto& node : graph.nodes()) {
     if (node->is<Constant>() || node->is<Dims>() || node->tactic == kViewTactic ||
         !concrete.resolved(*node))
@@ -297,23 +296,25 @@ Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& 
       node->tactic = known->second;
       continue;
     }
-    nodes.push_back(node.get());
-    problems.push_back(concrete.problem(*node, backend, options.threads));
+    layers.nodes.push_back(node.get());
+    layers.problems.push_back(concrete.problem(*node, backend, options.threads));
   }
   Selector selector(backend, options, cache);
-  if (!backend.device->unified()) selector.prepare(problems);
-  std::vector<std::string> tactics(nodes.size());
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    TENON_ASSIGN(tactics[i], selector.best(problems[i]));
-    if (options.progress && !options.progress(static_cast<int>(i), static_cast<int>(nodes.size())))
+  if (!backend.device->unified()) selector.prepare(layers.problems);
+  std::vector<std::string> tactics(layers.nodes.size());
+  for (size_t i = 0; i < layers.nodes.size(); ++i) {
+    TENON_ASSIGN(tactics[i], selector.best(layers.problems[i]));
+    if (options.progress &&
+        !options.progress(static_cast<int>(i), static_cast<int>(layers.nodes.size())))
       return user_error("the progress monitor stopped the build");
   }
-  if (options.level >= kSequenceLevel && !backend.device->unified() && nodes.size() > 1)
-    TENON_TRY(selector.settle(problems, tactics));
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    nodes[i]->tactic = std::move(tactics[i]);
-    if (options.logger != nullptr)
-      options.logger->verbose("{}: {}", nodes[i]->name, nodes[i]->tactic);
+  const bool in_sequence = options.level >= kSequenceLevel && !backend.device->unified() &&
+                           options.chosen.empty() && layers.nodes.size() > 1;
+  if (in_sequence) TENON_TRY(selector.settle(layers, tactics));
+  for (size_t i = 0; i < layers.nodes.size(); ++i) {
+    Node& node = *layers.nodes[i];
+    node.tactic = std::move(tactics[i]);
+    if (options.logger != nullptr) options.logger->verbose("{}: {}", node.name, node.tactic);
   }
   return {};
 }

@@ -34,10 +34,10 @@ struct Role {
 class Sequence {
  public:
   Sequence(const Settling& settling, const std::vector<std::string>& tactics)
-      : settling_(settling), rehearsal_(settling.backend, settling.measurer, settling.problems) {
+      : settling_(settling), rehearsal_(settling.backend, settling.measurer, settling.layers) {
     std::map<std::string, size_t> known;
-    for (size_t i = 0; i < settling.problems.size(); ++i) {
-      const std::string key = problem_key(settling.problems[i]);
+    for (size_t i = 0; i < settling.layers.problems.size(); ++i) {
+      const std::string key = problem_key(settling.layers.problems[i]);
       const auto [entry, is_new] = known.try_emplace(key, roles_.size());
       if (is_new) roles_.push_back({{}, key, tactics[i], {}});
       roles_[entry->second].layers.push_back(i);
@@ -88,6 +88,16 @@ class Sequence {
   std::string order_;  ///< The roles of all layers.
 };
 
+void report(const Settling& settling, const Role& role, const Result<double>& time) {
+  Logger* const logger = settling.options.logger;
+  if (logger == nullptr) return;
+  const std::string& name = settling.layers.nodes[role.layers[0]]->name;
+  if (time.ok())
+    logger->verbose("{}: {} in sequence: {:.4f} ms", name, role.tactic, *time);
+  else
+    logger->verbose("{}: {} in sequence: {}", name, role.tactic, time.error().message);
+}
+
 }  // namespace
 
 /// The best of each tactic comes before others of its configurations.
@@ -122,6 +132,7 @@ Status settle_in_sequence(const Settling& settling, std::vector<std::string>& ta
     for (const std::string& rival : rivals.tactics) {
       std::string kept = std::exchange(role.tactic, rival);
       const Result<double> time = sequence.time();
+      report(settling, role, time);
       if (time.ok() && *time < best * kMargin)
         best = *time;
       else

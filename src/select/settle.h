@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "select/measure.h"
+#include "select/rehearsal.h"
 #include "select/select.h"
 
 namespace tenon {
@@ -27,14 +27,14 @@ struct Settling {
   const SelectOptions& options;
   TimingCache& cache;
   Measurer& measurer;
-  std::span<const Problem> problems;            ///< Of all layers, in order.
+  const Layers& layers;
   const std::map<std::string, Rivals>& rivals;  ///< By problem key.
 };
 
 /// The best of a layer alone need not be the best among its neighbours: their operands fill the
 /// caches too, and some launches start before the one ahead has ended. Tries the closest rivals of
 /// each problem in the whole sequence and keeps those that make it faster. `tactics` are those of
-/// the problems. Times of whole sequences are kept in the cache, so that builds repeat. Does
+/// the layers. Times of whole sequences are kept in the cache, so that builds repeat. Does
 /// nothing for a sequence that cannot be recorded. For devices with streams.
 Status settle_in_sequence(const Settling& settling, std::vector<std::string>& tactics);
 

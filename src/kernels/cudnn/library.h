@@ -19,7 +19,9 @@ class Library {
 
   const Api& api() const { return *api_; }
   /// Where plans are made, with a borrowed handle.
-  Context context(cudnnHandle_t handle) const { return {api_, handle, nullptr, identity_}; }
+  Context context(cudnnHandle_t handle) const {
+    return {api_, handle, nullptr, identity_, &plans_};
+  }
   /// A handle bound to the stream; another is made when all are in use.
   Result<cudnnHandle_t> borrow(void* stream) const;
   void give_back(cudnnHandle_t handle) const;
@@ -28,6 +30,7 @@ class Library {
   static constexpr size_t kSlots = 32;
   const Api* api_;
   std::string identity_;
+  mutable SharedPlans plans_;
   mutable std::array<std::atomic<cudnnHandle_t>, kSlots> free_{};
 };
 

@@ -215,69 +215,87 @@ std::string cache_key(const Context& context, const Graph& graph, const EngineCh
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-}  // namespace
+Result<SharedExecutable> finished(Descriptor plan) {
+  TENON_TRY(plan.finalize());
+  TENON_ASSIGN(const int64_t bytes, plan.get_int64(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
+  return std::make_shared<const Executable>(Executable{std::move(plan), bytes});
+}
 
-Result<Plan> Plan::build(const Context& context, const Graph& graph, const EngineChoice& choice) {
+Result<SharedExecutable> compile(const Context& context, const Descriptor& config) {
+  Descriptor plan(*context.api, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  if (context.handle != nullptr)
+    plan.set_raw(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &context.handle);
+  plan.set_descriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
+  if (context.device != nullptr)
+    plan.set_descriptor(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *context.device);
+  return finished(std::move(plan));
+}
+
+/// From what json_of() gave.
+Result<SharedExecutable> restore(const Context& context, const std::string& json) {
+  Descriptor plan(*context.api, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  plan.set_raw(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &context.handle);
+  plan.set_raw(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+               static_cast<int64_t>(json.size()), json.data());
+  return finished(std::move(plan));
+}
+
+/// The whole plan, machine code included, as a text.
+Result<std::string> json_of(const Descriptor& plan) {
+  TENON_ASSIGN(const int64_t size, plan.get_raw(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
+                                                CUDNN_TYPE_CHAR, 0, nullptr));
+  std::string text(static_cast<size_t>(size), '\0');
+  TENON_TRY(plan.get_raw(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, size,
+                         text.data()));
+  return text;
+}
+
+Result<SharedExecutable> make_executable(const Context& context, const Graph& graph,
+                                         const EngineChoice& choice, const std::string& key) {
   TENON_ASSIGN(const Descriptor engine, engine_of(context, graph, choice.engine));
   TENON_ASSIGN(const Descriptor config, config_of(*context.api, engine, choice));
   const bool keeps = !context.identity.empty() && compiles(engine);
-  const std::string key = keeps ? cache_key(context, graph, choice) : std::string();
   if (keeps) {
     if (const auto known = cuda::find_cached_kernel(key)) {
-      auto plan = restore(context, *known);
-      if (plan.ok()) {
-        plan->scalars_.assign(graph.scalars().begin(), graph.scalars().end());
-        return plan;
-      }
+      auto restored = restore(context, *known);
+      if (restored.ok()) return restored;
     }
   }
-  TENON_ASSIGN(Plan plan, compile(context, graph, config));
+  TENON_ASSIGN(SharedExecutable executable, compile(context, config));
   if (keeps) {
-    const auto json = plan.json();
+    const auto json = json_of(executable->plan);
     if (json.ok()) cuda::keep_cached_kernel(key, *json);
   }
-  return plan;
+  return executable;
 }
 
-Result<Plan> Plan::compile(const Context& context, const Graph& graph, const Descriptor& config) {
+}  // namespace
+
+Result<SharedExecutable> SharedPlans::find(const std::string& key,
+                                           FunctionRef<Result<SharedExecutable>()> make) {
+  std::shared_ptr<Entry> entry;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& known = entries_[key];
+    if (known == nullptr) known = std::make_shared<Entry>();
+    entry = known;
+  }
+  const std::lock_guard lock(entry->mutex);
+  if (auto executable = entry->executable.lock()) return executable;
+  TENON_ASSIGN(SharedExecutable made, make());
+  entry->executable = made;
+  return made;
+}
+
+Result<Plan> Plan::build(const Context& context, const Graph& graph, const EngineChoice& choice) {
+  const std::string key = cache_key(context, graph, choice);
+  const auto make = [&] { return make_executable(context, graph, choice, key); };
   Plan plan;
+  TENON_ASSIGN(plan.executable_,
+               context.shared != nullptr ? context.shared->find(key, make) : make());
   plan.api_ = context.api;
-  plan.plan_ = Descriptor(*context.api, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-  if (context.handle != nullptr)
-    plan.plan_.set_raw(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &context.handle);
-  plan.plan_.set_descriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
-  if (context.device != nullptr)
-    plan.plan_.set_descriptor(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *context.device);
-  TENON_TRY(plan.plan_.finalize());
-  TENON_TRY(plan.read_workspace());
   plan.scalars_.assign(graph.scalars().begin(), graph.scalars().end());
   return plan;
-}
-
-Result<Plan> Plan::restore(const Context& context, const std::string& json) {
-  Plan plan;
-  plan.api_ = context.api;
-  plan.plan_ = Descriptor(*context.api, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-  plan.plan_.set_raw(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &context.handle);
-  plan.plan_.set_raw(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
-                     static_cast<int64_t>(json.size()), json.data());
-  TENON_TRY(plan.plan_.finalize());
-  TENON_TRY(plan.read_workspace());
-  return plan;
-}
-
-Status Plan::read_workspace() {
-  TENON_ASSIGN(workspace_bytes_, plan_.get_int64(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
-  return {};
-}
-
-Result<std::string> Plan::json() const {
-  TENON_ASSIGN(const int64_t size, plan_.get_raw(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
-                                                 CUDNN_TYPE_CHAR, 0, nullptr));
-  std::string text(static_cast<size_t>(size), '\0');
-  TENON_TRY(plan_.get_raw(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, size,
-                          text.data()));
-  return text;
 }
 
 Status Plan::run(cudnnHandle_t handle, std::span<const Binding> bindings, void* workspace) const {
@@ -299,7 +317,8 @@ Status Plan::run(cudnnHandle_t handle, std::span<const Binding> bindings, void* 
   pack.set_raw(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, addresses);
   pack.set_raw(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &workspace);
   TENON_TRY(pack.finalize());
-  const cudnnStatus_t status = api_->cudnnBackendExecute(handle, plan_.get(), pack.get());
+  const cudnnStatus_t status =
+      api_->cudnnBackendExecute(handle, executable_->plan.get(), pack.get());
   if (status != CUDNN_STATUS_SUCCESS) return failure(*api_, "cudnnBackendExecute", status);
   return {};
 }

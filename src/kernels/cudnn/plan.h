@@ -1,9 +1,13 @@
 #pragma once
 
+#include <map>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "kernels/cudnn/graph.h"
 
 namespace tenon::cudnn {
@@ -26,6 +30,30 @@ struct EngineLimits {
   int64_t workspace_bytes = int64_t{256} << 20;
 };
 
+/// What an execution plan of cuDNN is.
+struct Executable {
+  Descriptor plan;
+  int64_t workspace_bytes = 0;
+};
+using SharedExecutable = std::shared_ptr<const Executable>;
+
+/// Execution plans that are in use, so that equal layers run the same code: copies of it would not
+/// stay in the instruction caches. Thread-safe; who asks for a plan that is being made waits for
+/// it.
+class SharedPlans {
+ public:
+  Result<SharedExecutable> find(const std::string& key,
+                                FunctionRef<Result<SharedExecutable>()> make);
+
+ private:
+  struct Entry {
+    std::mutex mutex;
+    std::weak_ptr<const Executable> executable;
+  };
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Entry>> entries_;
+};
+
 /// Where plans are made: a library with a handle, or with the description of a device that need not
 /// be there.
 struct Context {
@@ -34,6 +62,7 @@ struct Context {
   const Descriptor* device = nullptr;
   /// Names device and libraries; plans that cuDNN compiled are kept on disk under it, where given.
   std::string_view identity;
+  SharedPlans* shared = nullptr;  ///< May be null.
 };
 
 /// What cuDNN thinks is fastest first, without what the limits exclude and without engines whose
@@ -51,23 +80,16 @@ struct Binding {
 /// A graph compiled for an engine choice.
 class Plan {
  public:
-  /// From the disk where it was compiled before.
+  /// One that is in use, or from the disk where it was compiled before.
   static Result<Plan> build(const Context& context, const Graph& graph, const EngineChoice& choice);
 
-  int64_t workspace_bytes() const { return workspace_bytes_; }
+  int64_t workspace_bytes() const { return executable_->workspace_bytes; }
   Status run(cudnnHandle_t handle, std::span<const Binding> bindings, void* workspace) const;
 
  private:
-  static Result<Plan> compile(const Context& context, const Graph& graph, const Descriptor& config);
-  static Result<Plan> restore(const Context& context, const std::string& json);
-  Status read_workspace();
-  /// The whole plan, machine code included, as a text.
-  Result<std::string> json() const;
-
+  SharedExecutable executable_;
   const Api* api_ = nullptr;
-  Descriptor plan_;
   std::vector<Scalar> scalars_;
-  int64_t workspace_bytes_ = 0;
 };
 
 /// The plan of the engine that a text names, or, where it is empty, of the first proposal that can
