@@ -74,8 +74,8 @@ std::function<bool(const Tactic&)> allowed_tactics(const BuilderConfig& config) 
       config.takes_from(TacticSource::kCUBLAS) || config.takes_from(TacticSource::kCUBLAS_LT);
   if (dnn && blas) return nullptr;
   return [dnn, blas](const Tactic& tactic) {
-    const auto is_of = [&](const char* word) { return tactic.name.ends_with(word); };
-    return (dnn || !is_of(".cudnn")) && (blas || !is_of(".lt"));
+    const TacticOrigin origin = origin_of(tactic.name);
+    return (dnn || origin != TacticOrigin::kCudnn) && (blas || origin != TacticOrigin::kCublasLt);
   };
 }
 

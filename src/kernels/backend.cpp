@@ -20,6 +20,11 @@ std::string join_tactic(std::string_view name, std::string_view config) {
   return config.empty() ? std::string(name) : fmt::format("{}{{{}}}", name, config);
 }
 
+TacticOrigin origin_of(std::string_view tactic_name) {
+  if (tactic_name.ends_with(".cudnn")) return TacticOrigin::kCudnn;
+  return tactic_name.ends_with(".lt") ? TacticOrigin::kCublasLt : TacticOrigin::kOwn;
+}
+
 namespace {
 
 bool has_all_contents(const Problem& problem) {

@@ -36,6 +36,10 @@ struct TacticText {
 TacticText split_tactic(std::string_view text);
 std::string join_tactic(std::string_view name, std::string_view config);
 
+/// Where a tactic's kernels come from, by the end of its name.
+enum class TacticOrigin : uint8_t { kOwn, kCudnn, kCublasLt };
+TacticOrigin origin_of(std::string_view tactic_name);
+
 /// The kernel that a node names, made for a concrete problem. A tactic that the plan names but that
 /// does not fit these extents gives way to the first one that does.
 Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& node,

@@ -1,10 +1,33 @@
 #include "kernels/constant_store.h"
 
-namespace tenon {
+#include <algorithm>
 
-ConstantStore::ConstantStore(Device& device, MemorySource memory)
-    : device_(device), memory_(std::move(memory)) {
+namespace tenon {
+namespace {
+
+constexpr size_t kMostBytes = size_t{128} << 20;
+constexpr size_t kAlignment = 256;
+
+}  // namespace
+
+ConstantStore::ConstantStore(Device& device, MemorySource memory, size_t expected_bytes)
+    : device_(device), memory_(std::move(memory)), expected_bytes_(expected_bytes) {
   if (!memory_) memory_ = [&device](size_t bytes) { return device.allocate(bytes); };
+}
+
+Result<void*> ConstantStore::allocate(size_t bytes) {
+  bytes = (std::max<size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  if (block_bytes_ - block_used_ < bytes) {
+    const size_t left = expected_bytes_ - std::min(expected_bytes_, given_bytes_);
+    const size_t fresh = std::max(bytes, std::min(left, kMostBytes));
+    TENON_ASSIGN(DeviceBuffer block, memory_(fresh));
+    blocks_.push_back(std::move(block));
+    block_bytes_ = fresh, block_used_ = 0;
+  }
+  void* const address = static_cast<std::byte*>(blocks_.back().get()) + block_used_;
+  block_used_ += bytes;
+  given_bytes_ += bytes;
+  return address;
 }
 
 Result<const void*> ConstantStore::find(const Tensor& tensor, Queue queue) {
@@ -12,20 +35,21 @@ Result<const void*> ConstantStore::find(const Tensor& tensor, Queue queue) {
     return user_error("the plan leaves out a constant that a kernel reads; build it again");
   if (device_.unified()) return static_cast<const void*>(tensor.bytes());
   const std::lock_guard lock(mutex_);
-  DeviceBuffer& copy = copies_[tensor.bytes()];
-  if (copy == nullptr) {
-    const auto bytes = static_cast<size_t>(tensor.byte_count());
-    TENON_ASSIGN(DeviceBuffer fresh, memory_(bytes));
-    TENON_TRY(device_.upload(fresh.get(), tensor.bytes(), bytes, queue));
-    TENON_TRY(device_.synchronize(queue));
-    copy = std::move(fresh);
-  }
-  return static_cast<const void*>(copy.get());
+  const auto key = std::make_pair(tensor.bytes(), tensor.byte_count());
+  if (const auto known = copies_.find(key); known != copies_.end()) return known->second;
+  const auto bytes = static_cast<size_t>(tensor.byte_count());
+  TENON_ASSIGN(void* const copy, allocate(bytes));
+  TENON_TRY(device_.upload(copy, tensor.bytes(), bytes, queue));
+  TENON_TRY(device_.synchronize(queue));
+  copies_[key] = copy;
+  return static_cast<const void*>(copy);
 }
 
 void ConstantStore::clear() {
   const std::lock_guard lock(mutex_);
   copies_.clear();
+  blocks_.clear();
+  block_bytes_ = block_used_ = given_bytes_ = 0;
 }
 
 }  // namespace tenon

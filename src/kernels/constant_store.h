@@ -1,8 +1,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <mutex>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "device/device.h"
@@ -14,21 +16,31 @@ namespace tenon {
 using MemorySource = std::function<Result<DeviceBuffer>(size_t bytes)>;
 
 /// Constants where a device sees them: copies that are made once, or, where host memory is device
-/// memory, the constants themselves. Thread-safe but for clear(). The device must outlive it.
+/// memory, the constants themselves. Copies lie side by side in few blocks of memory: hundreds of
+/// small ones would cost a call of the driver and a page each. Thread-safe but for clear(). The
+/// device must outlive it.
 class ConstantStore {
  public:
-  /// Without a source of memory, the device's own is taken.
-  explicit ConstantStore(Device& device, MemorySource memory = {});
+  /// Without a source of memory, the device's own is taken. Blocks are made for the expected bytes
+  /// or a part of them; what goes beyond gets blocks of its own.
+  explicit ConstantStore(Device& device, MemorySource memory = {}, size_t expected_bytes = 0);
   /// The copy is complete on return; `queue` is where it is made.
   Result<const void*> find(const Tensor& tensor, Queue queue = {});
   /// Forgets all copies; nothing may be running.
   void clear();
 
  private:
+  Result<void*> allocate(size_t bytes);
+
   Device& device_;
   MemorySource memory_;
+  const size_t expected_bytes_;
   std::mutex mutex_;
-  std::unordered_map<const std::byte*, DeviceBuffer> copies_;
+  /// By address and size on the host.
+  std::map<std::pair<const std::byte*, int64_t>, const void*> copies_;
+  std::vector<DeviceBuffer> blocks_;
+  size_t block_bytes_ = 0, block_used_ = 0;  ///< Of the last block.
+  size_t given_bytes_ = 0;                   ///< Of all.
 };
 
 }  // namespace tenon

@@ -27,8 +27,8 @@ struct AnchoredRegion {
 
 /// Fails (with the reason) when the region has no single anchor, or when what follows it is not a
 /// chain.
-/// Regions whose last member is a cast to the result's type, behind all of the steps, are for callers
-/// that say so: the type of the running value is then the operands', not the result's.
+/// Regions whose last member is a cast to the result's type, behind all of the steps, are for
+/// callers that say so: the type of the running value is then the operands', not the result's.
 Result<AnchoredRegion> anchored_region(const Problem& problem, bool may_cast = false);
 
 /// True for `fused` nodes whose body is pointwise throughout (pointwise and cast), and for such

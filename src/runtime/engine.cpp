@@ -33,7 +33,21 @@ bool depends_on_data(const Graph& graph) {
   return false;
 }
 
+size_t bytes_of_constants(const Graph& graph) {
+  size_t bytes = 0;
+  for (const auto& node : graph.nodes())
+    if (const Tensor* value = node->op->constant_value(); value != nullptr && value->defined())
+      bytes += static_cast<size_t>(value->byte_count());
+  return bytes;
+}
+
 }  // namespace
+
+Engine::Engine(Plan plan, Backend backend, MemorySource memory)
+    : plan_(std::move(plan)),
+      backend_(std::move(backend)),
+      memory_(memory),
+      constants_(*backend_.device, std::move(memory), bytes_of_constants(*plan_.graph)) {}
 
 Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, MemorySource memory) {
   if (plan.device != backend.device->properties().kind)

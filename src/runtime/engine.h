@@ -43,11 +43,7 @@ class Engine {
   Result<std::shared_ptr<const Program>> program(const SymbolValues& symbols, int threads);
 
  private:
-  Engine(Plan plan, Backend backend, MemorySource memory)
-      : plan_(std::move(plan)),
-        backend_(backend),
-        memory_(memory),
-        constants_(*backend_.device, std::move(memory)) {}
+  Engine(Plan plan, Backend backend, MemorySource memory);
 
   Plan plan_;
   Backend backend_;

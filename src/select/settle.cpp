@@ -19,6 +19,8 @@ namespace {
 /// milliseconds.
 constexpr size_t kRivals = 4;
 constexpr double kRivalMargin = 1.3, kRivalSlack = 0.001;
+/// The same for our own kernels, which may make up for it all together.
+constexpr double kOwnMargin = 1.7;
 /// What a rival must better the whole sequence by.
 constexpr double kMargin = 0.998;
 /// Layers of less than this part of all time are not tried: nothing would be seen.
@@ -98,12 +100,32 @@ void report(const Settling& settling, const Role& role, const Result<double>& ti
     logger->verbose("{}: {} in sequence: {}", name, role.tactic, time.error().message);
 }
 
+/// Gives all roles our own kernels where that is faster than `best`; the time with them.
+double try_own(const Settling& settling, Sequence& sequence, double best) {
+  std::vector<std::string> kept;
+  bool differs = false;
+  for (Role& role : sequence.roles()) {
+    const std::string& own = settling.rivals.at(role.key).own;
+    kept.push_back(role.tactic);
+    if (own.empty() || own == role.tactic) continue;
+    role.tactic = own;
+    differs = true;
+  }
+  if (!differs) return best;
+  const Result<double> time = sequence.time();
+  if (settling.options.logger != nullptr && time.ok())
+    settling.options.logger->verbose("Kernels of no library in sequence: {:.4f} ms", *time);
+  if (time.ok() && *time < best * kMargin) return *time;
+  for (size_t i = 0; i < kept.size(); ++i) sequence.roles()[i].tactic = std::move(kept[i]);
+  return best;
+}
+
 }  // namespace
 
 /// The best of each tactic comes before others of its configurations.
 Rivals rivals_of(std::span<const Candidate> best_first) {
   if (best_first.empty()) return {};
-  Rivals rivals{best_first[0].milliseconds, {}};
+  Rivals rivals{best_first[0].milliseconds, {best_first[0].tactic}, {}};
   std::vector<const Candidate*> near;
   for (const Candidate& candidate : best_first.subspan(1))
     if (candidate.milliseconds >= 0 &&
@@ -117,7 +139,14 @@ Rivals rivals_of(std::span<const Candidate> best_first) {
     return seen.insert(split_tactic(candidate->tactic).name).second;
   });
   for (const Candidate* candidate : near)
-    if (rivals.tactics.size() < kRivals) rivals.tactics.push_back(candidate->tactic);
+    if (rivals.tactics.size() <= kRivals) rivals.tactics.push_back(candidate->tactic);
+  double own = rivals.best * kOwnMargin + kRivalSlack;
+  for (const Candidate& candidate : best_first) {
+    const bool is_own = origin_of(split_tactic(candidate.tactic).name) == TacticOrigin::kOwn;
+    if (!is_own || candidate.milliseconds < 0 || candidate.milliseconds >= own) continue;
+    own = candidate.milliseconds;
+    rivals.own = candidate.tactic;
+  }
   return rivals;
 }
 
@@ -125,11 +154,12 @@ Status settle_in_sequence(const Settling& settling, std::vector<std::string>& ta
   Sequence sequence(settling, tactics);
   const Result<double> first = sequence.time();
   if (!first.ok()) return settling.options.fail_on_cache_miss ? Status(first.error()) : Status();
-  double best = *first;
+  double best = std::min(*first, try_own(settling, sequence, *first));
   for (Role& role : sequence.roles()) {
     const Rivals& rivals = settling.rivals.at(role.key);
     if (rivals.best * static_cast<double>(role.layers.size()) < best * kLeastPart) continue;
     for (const std::string& rival : rivals.tactics) {
+      if (rival == role.tactic) continue;
       std::string kept = std::exchange(role.tactic, rival);
       const Result<double> time = sequence.time();
       report(settling, role, time);

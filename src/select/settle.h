@@ -14,10 +14,11 @@ namespace tenon {
 /// The time in the cache of what cannot be made or run.
 inline constexpr double kFailed = std::numeric_limits<double>::infinity();
 
-/// Other tactics that are nearly as good alone.
+/// Tactics for one problem that are nearly equally good alone.
 struct Rivals {
-  double best = 0;  ///< Milliseconds of the best.
-  std::vector<std::string> tactics;
+  double best = 0;                   ///< Milliseconds of the best.
+  std::vector<std::string> tactics;  ///< The best first.
+  std::string own;  ///< The best that comes from no library, if it is not far off; or empty.
 };
 /// Those of a list of measured candidates whose first is the best.
 Rivals rivals_of(std::span<const Candidate> best_first);
@@ -33,7 +34,9 @@ struct Settling {
 
 /// The best of a layer alone need not be the best among its neighbours: their operands fill the
 /// caches too, and some launches start before the one ahead has ended. Tries the closest rivals of
-/// each problem in the whole sequence and keeps those that make it faster. `tactics` are those of
+/// each problem in the whole sequence and keeps those that make it faster; begins with the best
+/// alone or, where that is faster, with our own kernels everywhere, which start early behind each
+/// other only. `tactics` are those of
 /// the layers. Times of whole sequences are kept in the cache, so that builds repeat. Does
 /// nothing for a sequence that cannot be recorded. For devices with streams.
 Status settle_in_sequence(const Settling& settling, std::vector<std::string>& tactics);

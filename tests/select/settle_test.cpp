@@ -154,12 +154,14 @@ TEST_F(SettleTest, WhatTheCacheKnowsIsNotMeasuredAgain) {
 }
 
 TEST(RivalsTest, TheBestOfEachTacticComesFirst) {
-  const Candidate candidates[] = {{"cuda.a{n=1}", 1.0, {}}, {"cuda.a{n=2}", 1.05, {}},
-                                  {"cuda.b{}", 1.2, {}},    {"cuda.b{n=2}", 1.1, {}},
-                                  {"cuda.c{}", 2.0, {}},    {"cuda.d{}", -1, {}}};
+  const Candidate candidates[] = {{"cuda.a.lt{n=1}", 1.0, {}}, {"cuda.a.lt{n=2}", 1.05, {}},
+                                  {"cuda.b{}", 1.2, {}},       {"cuda.b{n=2}", 1.1, {}},
+                                  {"cuda.c{}", 2.0, {}},       {"cuda.d{}", -1, {}}};
   const Rivals rivals = rivals_of(candidates);
   EXPECT_EQ(rivals.best, 1.0);
-  EXPECT_EQ(rivals.tactics, std::vector<std::string>({"cuda.b{n=2}", "cuda.a{n=2}", "cuda.b{}"}));
+  EXPECT_EQ(rivals.tactics, std::vector<std::string>(
+                                {"cuda.a.lt{n=1}", "cuda.b{n=2}", "cuda.a.lt{n=2}", "cuda.b{}"}));
+  EXPECT_EQ(rivals.own, "cuda.b{n=2}");
 }
 
 }  // namespace
