@@ -45,15 +45,37 @@ def materialize_all(names: list[str], weights: Path) -> dict[str, Path]:
         return dict(zip(names, pool.map(lambda name: materialized(name, weights), names)))
 
 
-def outputs_of(worker: Worker, model: Path, folder: Path) -> dict[str, np.ndarray]:
-    """Of the last run."""
+def outputs_of(worker: Worker, model: Path, folder: Path, half: bool = False) -> dict[str, np.ndarray]:
+    """Of the last run. `half`: outputs of 32-bit reals were bound as 16-bit ones (half_io_options)."""
     found = {}
     for i, value in enumerate(onnx.load(model, load_external_data=False).graph.output):
         file = folder / f"{model.stem}.{id(worker)}.{i}.bin"
         worker.ask("save", name="m", tensor=value.name, file=str(file))
-        found[value.name] = np.fromfile(file, onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type))
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
+        found[value.name] = np.fromfile(file, np.float16 if half and dtype == np.float32 else dtype)
         file.unlink()
     return found
+
+
+def half_io_options(model: Path) -> list[str]:
+    """Inputs and outputs of 32-bit reals are bound as 16-bit ones, as those of a module after .half()."""
+    names = {onnx.TensorProto.FLOAT: "fp16", onnx.TensorProto.INT64: "int64", onnx.TensorProto.INT32: "int32"}
+    graph = onnx.load(model, load_external_data=False).graph
+
+    def formats(values) -> str:
+        return ",".join(f"{names[value.type.tensor_type.elem_type]}:chw" for value in values)
+
+    return [f"--inputIOFormats={formats(graph.input)}", f"--outputIOFormats={formats(graph.output)}"]
+
+
+def half_inputs(model: Path, inputs: dict[str, Path]) -> dict[str, Path]:
+    """The files of draw_inputs() for half_io_options()."""
+    files = dict(inputs)
+    for value in onnx.load(model, load_external_data=False).graph.input:
+        if value.type.tensor_type.elem_type == onnx.TensorProto.FLOAT:
+            files[value.name] = inputs[value.name].with_suffix(".f16")
+            np.fromfile(inputs[value.name], np.float32).astype(np.float16).tofile(files[value.name])
+    return files
 
 
 def build_options(model: Path, batch: int, precision: str) -> list[str]:

@@ -5,7 +5,7 @@ PyTorch's best counts: eager and torch.compile of torchvision's or transformers'
 own), otherwise of the ONNX file as a module, with PyTorch's own functions for attention and group norm
 (bench/torch_graph.py). The file as it is runs eagerly for every model, so that outputs can be compared as well
 (--outputs): relative L2 distances to our CPU's FP32 results. Times are medians of replayed graphs, inputs already on the
-GPU.
+GPU; inputs and outputs that are real numbers are FP16 on both sides.
 
 torch.compile runs ahead of everything in several processes, whose results PyTorch caches on disk.
 
@@ -79,14 +79,18 @@ class Ours:
         self.model, self.folder = model, folder
         self.plan = folder / f"{model.stem}.{batch}.{precision}.plan"
         self.worker = Worker(tenon, "worker")
+        self.half = precision == "fp16"
         options = [*check_gpu.build_options(model, batch, precision), "--profilingVerbosity=detailed", *device.split()]
+        options += check_gpu.half_io_options(model) if self.half else []
         self.build_ms = None
         if self.plan.exists():
             self.worker.ask("load", name="m", plan=str(self.plan), options=options)
         else:
             self.build_ms = self.worker.ask("build", name="m", options=options)["build_ms"]
             self.worker.ask("save", name="m", plan=str(self.plan))
-        self.arguments = {"shapes": shapes_text(model, batch), "inputs": files_text(draw_inputs(model, batch, folder))}
+        inputs = draw_inputs(model, batch, folder)
+        inputs = check_gpu.half_inputs(model, inputs) if self.half else inputs
+        self.arguments = {"shapes": shapes_text(model, batch), "inputs": files_text(inputs)}
         self.worker.ask("bind", name="m", graph=True, transfers=False, **self.arguments)
 
     def time(self, count: int) -> list[float]:
@@ -95,7 +99,7 @@ class Ours:
     def outputs(self) -> dict:
         self.worker.ask("bind", name="m", graph=True, **self.arguments)
         self.worker.ask("run", name="m", count=1)
-        return check_gpu.outputs_of(self.worker, self.model, self.folder)
+        return check_gpu.outputs_of(self.worker, self.model, self.folder, self.half)
 
     def hosted(self) -> int:
         return check_gpu.hosted_layers(self.worker)
