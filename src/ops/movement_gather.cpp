@@ -61,6 +61,7 @@ Status check_elements_shapes(const Shape& x, const Shape& indices, int axis, con
 }  // namespace
 
 Status infer(const Gather& op, InferContext& context) {
+  TENON_TRY(expect_integers(context, 1, "the indices"));
   TENON_ASSIGN(Shape shape, gathered(op, context.shape(0), context.shape(1), context));
   context.set_output(0, context.input(0).type, std::move(shape));
   move_elements(context, 1);
@@ -89,6 +90,7 @@ Status evaluate(const Gather& op, EvalContext& context) {
 }
 
 Status infer(const GatherElements& op, InferContext& context) {
+  TENON_TRY(expect_integers(context, 1, "the indices"));
   TENON_ASSIGN(const int axis, resolve_axis(op.axis, context.rank(0), context));
   TENON_TRY(check_elements_shapes(context.shape(0), context.shape(1), axis, context));
   context.set_output(0, context.input(0).type, context.shape(1));
@@ -119,6 +121,7 @@ Status evaluate(const GatherElements& op, EvalContext& context) {
 }
 
 Status infer(const GatherNd& op, InferContext& context) {
+  TENON_TRY(expect_integers(context, 1, "the indices"));
   TENON_ASSIGN(Shape shape, gathered_nd(op, context.shape(0), context.shape(1), context));
   context.set_output(0, context.input(0).type, std::move(shape));
   move_elements(context, 1);

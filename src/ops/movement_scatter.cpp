@@ -118,6 +118,7 @@ Result<int> cache_axis(const TensorScatter& op, const Shape& cache, const Shape&
 }  // namespace
 
 Status infer(const ScatterElements& op, InferContext& context) {
+  TENON_TRY(expect_integers(context, 1, "the indices"));
   TENON_ASSIGN(const int axis, resolve_axis(op.axis, context.rank(0), context));
   TENON_TRY(check_elements(context.shape(0), context.shape(1), context.shape(2), axis, context));
   TENON_TRY(check_update_type(context.input(0).type, context.input(2).type, context));
@@ -148,6 +149,7 @@ Status evaluate(const ScatterElements& op, EvalContext& context) {
 }
 
 Status infer(const ScatterNd&, InferContext& context) {
+  TENON_TRY(expect_integers(context, 1, "the indices"));
   TENON_TRY(check_nd(context.shape(0), context.shape(1), context.shape(2), context));
   TENON_TRY(check_update_type(context.input(0).type, context.input(2).type, context));
   context.set_output(0, context.input(0).type, context.shape(0));

@@ -94,6 +94,12 @@ int64_t count_between(const Extents& extents, int begin, int end) {
   return count;
 }
 
+Status expect_integers(const InferContext& context, int index, std::string_view what) {
+  const DataType type = context.input(index).type;
+  if (!is_real(type)) return {};
+  return context.fail(fmt::format("{} must be integers, not {}", what, name_of(type)));
+}
+
 Result<std::vector<int64_t>> integers_of(const EvalContext& context, int index) {
   const Tensor& tensor = context.input(index);
   if (is_real(tensor.type()))

@@ -48,6 +48,8 @@ bool surely_differ(const Dim& a, const Dim& b);
 /// Product of extents [begin, end).
 int64_t count_between(const Extents& extents, int begin, int end);
 
+/// Fails when the operand has another type than integers or bool.
+Status expect_integers(const InferContext& context, int index, std::string_view what);
 /// Contents of an integer input; fails for real types.
 Result<std::vector<int64_t>> integers_of(const EvalContext& context, int index);
 /// Contents of an optional integer scalar input; `absent` when it is not there.

@@ -120,5 +120,21 @@ TEST(SymbolicShapes, AttentionWithPast) {
   EXPECT_EQ(node->output(1)->type.shape, (Shape{kBatch, 2, past + 1, 64}));
 }
 
+TEST(Types, IndicesAreIntegers) {
+  Chain c;
+  Value *x = c.input({4, 3}), *real = c.input({2, 1}, DataType::kFloat16);
+  const auto refuses = [&](std::unique_ptr<Op> op, std::vector<Value*> inputs) {
+    Node* node = c.graph.add_node(std::move(op), std::move(inputs), 1, "n");
+    const Status status = infer_node(*node);
+    return !status.ok() && status.error().message.find("the indices must be integers, not f16") !=
+                               std::string::npos;
+  };
+  EXPECT_TRUE(refuses(std::make_unique<Gather>(), {x, real}));
+  EXPECT_TRUE(refuses(std::make_unique<GatherElements>(), {x, real}));
+  EXPECT_TRUE(refuses(std::make_unique<GatherNd>(), {x, real}));
+  EXPECT_TRUE(refuses(std::make_unique<ScatterElements>(), {x, real, c.input({2, 1})}));
+  EXPECT_TRUE(refuses(std::make_unique<ScatterNd>(), {x, real, c.input({2, 3})}));
+}
+
 }  // namespace
 }  // namespace tenon::test
