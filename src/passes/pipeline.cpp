@@ -44,7 +44,9 @@ constexpr std::string_view kPipeline[] = {
     "straighten_attention",
     "recognize_attention",
     // Layers share what attention made of their mask.
+    "fold_constants",
     "merge_equal",
+    "simplify_masks",
     "straighten_gathers",
     "gather_to_slice",
     // The transpose behind attention meets the exporter's.

@@ -1,8 +1,8 @@
 // Operators that change nothing are dropped, chains of data movement merged: identity, cast to the
-// same type, reshape or expand to the same shape, sums with 0, products with 1, transposes of
-// transposes, reshapes of reshapes, casts of casts to wider types, activations applied twice. What
-// has two spellings gets one: x - constant is a sum, axes of a reduction that are an operand are
-// its attribute.
+// same type, reshape or expand to the same shape, sums with 0, products with 1, choices by a
+// constant, transposes of transposes, reshapes of reshapes, casts behind casts to wider types,
+// activations applied twice. What has two spellings gets one: x - constant is a sum, axes of a
+// reduction that are an operand are its attribute.
 #include <algorithm>
 
 #include "passes/match.h"
@@ -58,6 +58,15 @@ Value* neutral(const Node& node) {
   return nullptr;
 }
 
+/// where(true, x, y) in x's own shape, or where(false, x, y) in y's.
+Value* only_choice(const Node& node) {
+  if (!is_function(node, k_where)) return nullptr;
+  const auto condition = scalar_of(node.input(0));
+  if (!condition.has_value()) return nullptr;
+  Value* kept = node.input(*condition != 0 ? 1 : 2);
+  return kept->type == node.output()->type ? kept : nullptr;
+}
+
 /// What the node's output equals, or null.
 Value* same_as(const Node& node) {
   Value* x = node.input(0);
@@ -74,7 +83,8 @@ Value* same_as(const Node& node) {
   if (node.is<Concat>()) return node.inputs().size() == 1 ? x : nullptr;
   if (node.is<Pad>()) return all_zero(node.input(1)) ? x : nullptr;
   if (is_function(node, k_relu) && pointwise_producer(x, k_relu) != nullptr) return x;
-  return neutral(node);
+  Value* chosen = only_choice(node);
+  return chosen != nullptr ? chosen : neutral(node);
 }
 
 /// The shape of a reshape has neither 0 (an extent of its input) nor -1, so that it does not matter

@@ -1,11 +1,14 @@
 // f(expand(x)) becomes expand(f(x)) where f treats the expanded axes alike, and an expand whose
 // user broadcasts anyway is dropped. So what a network computes for each element of the batch from
-// constants alone is computed once, or folded: masks, positions, types of tokens. Must run after
+// constants alone is computed once, or folded: masks, positions, types of tokens. Constants that
+// repeat along an axis count as expanded where pointwise operators read them. Must run after
 // fold_constants, and before it runs again.
 #include <algorithm>
+#include <unordered_map>
 
 #include "passes/match.h"
 #include "passes/pass.h"
+#include "passes/repeats.h"
 
 namespace tenon {
 namespace {
@@ -54,9 +57,36 @@ Value* with_axes(Graph& graph, const Source& source, const std::vector<bool>& ke
   return expanded(graph, with_rank(graph, source, like), shape, like);
 }
 
+/// Constants without what repeats in them, made once each.
+class SmallConstants {
+ public:
+  explicit SmallConstants(Graph& graph) : graph_(graph) {}
+
+  /// The value itself where nothing repeats. Vectors stay: kernels take them as they are.
+  Value* of(Value* value) {
+    const Tensor* tensor = value->constant();
+    if (tensor == nullptr || is_vector(*tensor)) return value;
+    const auto [found, added] = small_.emplace(value, value);
+    if (!added) return found->second;
+    auto small = without_repeats(*tensor, tensor->rank());
+    if (!small.has_value()) return value;
+    found->second = graph_.add_constant(std::move(*small), value->producer()->name);
+    return found->second;
+  }
+
+ private:
+  static bool is_vector(const Tensor& tensor) {
+    return std::count_if(tensor.extents().begin(), tensor.extents().end(),
+                         [](int64_t extent) { return extent != 1; }) <= 1;
+  }
+  Graph& graph_;
+  std::unordered_map<const Value*, Value*> small_;
+};
+
 class Sinker {
  public:
-  Sinker(Graph& graph, Node& node) : graph_(graph), node_(node) {}
+  Sinker(Graph& graph, SmallConstants& constants, Node& node)
+      : graph_(graph), constants_(constants), node_(node) {}
 
   /// The node's result by way of smaller operands, or null.
   Value* run() {
@@ -85,9 +115,10 @@ class Sinker {
     bool any = false;
     for (Value* input : node_.inputs()) {
       const Source source = source_of(input);
-      any |= source.any_expanded();
-      operands.push_back(source.small);
-      auto joined = broadcast(small, source.small->type.shape);
+      Value* operand = source.any_expanded() ? source.small : constants_.of(input);
+      any |= operand != input;
+      operands.push_back(operand);
+      auto joined = broadcast(small, operand->type.shape);
       if (!joined.ok()) return nullptr;
       small = std::move(*joined);
     }
@@ -221,6 +252,7 @@ class Sinker {
   }
 
   Graph& graph_;
+  SmallConstants& constants_;
   Node& node_;
 };
 
@@ -228,12 +260,13 @@ class Sinker {
 
 bool sink_expands(Graph& graph, PassContext& context) {
   bool changed = false;
+  SmallConstants constants(graph);
   for (size_t i = 0; i < graph.nodes().size(); ++i) {  // Grows: results may sink further.
     Node& node = *graph.nodes()[i];
     const bool dead =
         !node.outputs().empty() && node.output()->uses().empty() && !graph.is_output(node.output());
     if (dead || !context.allows(node)) continue;
-    Value* result = Sinker(graph, node).run();
+    Value* result = Sinker(graph, constants, node).run();
     if (result == nullptr) continue;
     result->name = node.output()->name;
     graph.replace_uses(node.output(), result);
