@@ -1,6 +1,10 @@
 // Plans for a GPU that is not there, from its description and a timing cache.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+#include <span>
+
 #include "device/described_device.h"
 #include "ir/text.h"
 #include "kernels/tactic.h"
@@ -101,6 +105,35 @@ TEST(DescribedGpu, TheCacheDecidesAlsoForLibraries) {
   const auto again = build(cache);
   ASSERT_TRUE(again.ok());
   EXPECT_EQ(*write_plan(*plan), *write_plan(*again));
+}
+
+/// h200.cache was written by a build of this network on an H200 (--timingCacheFile). Where tactics
+/// or keys have changed since, it is to be recorded again.
+TEST(DescribedGpu, APlanFromARecordedCacheIsTheOneOfThatGpu) {
+  constexpr char kRecorded[] =
+      "graph \"\" (%0 \"x\": f32[128,256], %1 \"w\": f32[256,64], %2 \"b\": f32[64]) {"
+      " %3 = softmax(%0){axes = [1]} : f32[128,256]"
+      " %4 = matmul(%3,%1) : f32[128,64]"
+      " %5 = add(%4,%2) : f32[128,64]"
+      " %6 = relu(%5) : f32[128,64]"
+      " return %6}";
+  std::ifstream file(TENON_SOURCE_DIR "/tests/select/cuda/h200.cache", std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(file), {});
+  auto cache = TimingCache::deserialize(std::as_bytes(std::span(bytes)));
+  ASSERT_TRUE(cache.ok()) << cache.error().message;
+  const size_t recorded = cache->size();
+  CompileRequest request;
+  auto graph = parse_graph(kRecorded);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  request.graph = std::move(*graph);
+  request.backend = described();
+  request.backend.allow_tf32 = true;
+  NullLogger logger;
+  const auto plan = compile(std::move(request), *cache, logger);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->graph->nodes()[0]->tactic, "cuda.softmax.rows");
+  EXPECT_EQ(product_of(*plan)->tactic, "cuda.gemm.cudnn{engine=4,k24=39}");
+  EXPECT_EQ(cache->size(), recorded) << "nothing is measured here";
 }
 
 TEST(DescribedGpu, NothingRunsOnIt) {
