@@ -36,13 +36,20 @@ Result<const void*> ConstantStore::find(const Tensor& tensor, Queue queue) {
   if (device_.unified()) return static_cast<const void*>(tensor.bytes());
   const std::lock_guard lock(mutex_);
   const auto key = std::make_pair(tensor.bytes(), tensor.byte_count());
-  if (const auto known = copies_.find(key); known != copies_.end()) return known->second;
+  if (const auto known = copies_.find(key); known != copies_.end()) return known->second.address;
   const auto bytes = static_cast<size_t>(tensor.byte_count());
   TENON_ASSIGN(void* const copy, allocate(bytes));
   TENON_TRY(device_.upload(copy, tensor.bytes(), bytes, queue));
   TENON_TRY(device_.synchronize(queue));
-  copies_[key] = copy;
+  copies_[key] = {tensor, copy};
   return static_cast<const void*>(copy);
+}
+
+Result<DeviceBuffer> ConstantStore::upload(const void* bytes, size_t count, Queue queue) {
+  TENON_ASSIGN(DeviceBuffer memory, memory_(count));
+  TENON_TRY(device_.upload(memory.get(), bytes, count, queue));
+  TENON_TRY(device_.synchronize(queue));
+  return memory;
 }
 
 void ConstantStore::clear() {

@@ -26,6 +26,8 @@ class ConstantStore {
   explicit ConstantStore(Device& device, MemorySource memory = {}, size_t expected_bytes = 0);
   /// The copy is complete on return; `queue` is where it is made.
   Result<const void*> find(const Tensor& tensor, Queue queue = {});
+  /// Memory of the caller's own with these contents, complete on return.
+  Result<DeviceBuffer> upload(const void* bytes, size_t count, Queue queue = {});
   /// Forgets all copies; nothing may be running.
   void clear();
 
@@ -36,8 +38,13 @@ class ConstantStore {
   MemorySource memory_;
   const size_t expected_bytes_;
   std::mutex mutex_;
+  /// The tensor stays, so that its address means no other.
+  struct Copy {
+    Tensor tensor;
+    const void* address = nullptr;
+  };
   /// By address and size on the host.
-  std::map<std::pair<const std::byte*, int64_t>, const void*> copies_;
+  std::map<std::pair<const std::byte*, int64_t>, Copy> copies_;
   std::vector<DeviceBuffer> blocks_;
   size_t block_bytes_ = 0, block_used_ = 0;  ///< Of the last block.
   size_t given_bytes_ = 0;                   ///< Of all.

@@ -19,11 +19,11 @@ constexpr std::string_view kPipeline[] = {
     "hoist_quantize",
     "cancel_quantize",
     "fold_constants",
-    // What is left of control flow runs operator by operator.
     "inline_branches",
     "hoist_invariants",
     "unroll_loops",
     "fold_constants",
+    "straighten_scans",
     "lower_einsum",
     "simplify",
     // Masks and positions that all of a batch share are constants.

@@ -2,6 +2,7 @@
 // get kernels, fuse, and share what the iterations have in common. Must run after fold_constants
 // and hoist_invariants.
 #include <algorithm>
+#include <set>
 
 #include "ops/region.h"
 #include "passes/match.h"
@@ -14,9 +15,26 @@ namespace {
 constexpr int64_t kMaxNodes = 1024;
 constexpr int64_t kMaxTrips = 256;
 
+/// Whether data decide extents in the body: each iteration has its own, under one name.
+bool depends_on_data(const Graph& body) {
+  std::set<std::string> given;
+  const auto names = [](const Value* value) {
+    std::set<std::string> all;
+    for (const Dim& dim : value->type.shape)
+      for (std::string& name : dim.symbols()) all.insert(std::move(name));
+    return all;
+  };
+  for (const Value* input : body.inputs()) given.merge(names(input));
+  return std::ranges::any_of(body.nodes(), [&](const auto& node) {
+    return std::ranges::any_of(node->outputs(), [&](const Value* output) {
+      return !std::ranges::includes(given, names(output));
+    });
+  });
+}
+
 bool is_worth_it(int64_t trips, const Graph& body) {
   return trips >= 1 && trips <= kMaxTrips &&
-         trips * static_cast<int64_t>(body.nodes().size()) <= kMaxNodes;
+         trips * static_cast<int64_t>(body.nodes().size()) <= kMaxNodes && !depends_on_data(body);
 }
 
 /// The value after conversions that change nothing.

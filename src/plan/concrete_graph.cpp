@@ -162,6 +162,11 @@ Result<Storage> ConcreteGraph::view_of(const Node& node, int output) const {
   return Storage{base.root, base.offset + view.offset, view.strides};
 }
 
+void ConcreteGraph::align(const Value* root, int64_t bytes) {
+  const auto [entry, is_new] = alignments_.try_emplace(root, bytes);
+  if (!is_new) entry->second = std::gcd(entry->second, bytes);
+}
+
 Operand ConcreteGraph::operand(const Value* value) const {
   Operand operand;
   if (value == nullptr) return operand;
@@ -171,7 +176,10 @@ Operand ConcreteGraph::operand(const Value* value) const {
   operand.layout = value->type.layout;
   operand.strides = storage(value).strides;
   operand.constant = known(value);
-  operand.alignment = std::gcd(operand.alignment, storage(value).offset * byte_size(operand.type));
+  const Storage& where = storage(value);
+  operand.alignment = std::gcd(operand.alignment, where.offset * byte_size(operand.type));
+  if (const auto found = alignments_.find(where.root); found != alignments_.end())
+    operand.alignment = std::gcd(operand.alignment, found->second);
   return operand;
 }
 

@@ -46,6 +46,8 @@ class ConcreteGraph {
   const Tensor* known(const Value* value) const;
   const Storage& storage(const Value* value) const { return storage_.at(value); }
   Operand operand(const Value* value) const;
+  /// Buffers are aligned to 256 bytes, but that of this root only so far.
+  void align(const Value* root, int64_t bytes);
   /// The node moves no data here: it has the tactic "view", and under these extents its outputs are
   /// views.
   bool is_view(const Node& node) const;
@@ -65,7 +67,8 @@ class ConcreteGraph {
   std::unordered_map<const Value*, Extents> extents_;
   std::unordered_map<const Value*, Tensor> known_;
   std::unordered_map<const Value*, Storage> storage_;
-  std::unordered_set<const Node*> no_views_;  ///< Have the tactic, but not the strides.
+  std::unordered_map<const Value*, int64_t> alignments_;  ///< Of roots that are aligned less.
+  std::unordered_set<const Node*> no_views_;              ///< Have the tactic, but not the strides.
 };
 
 }  // namespace tenon

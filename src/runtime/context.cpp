@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "device/cpu/thread_pool.h"
+#include "device/streams.h"
 #include "runtime/engine.h"
 
 namespace tenon {
@@ -228,9 +229,9 @@ Status Context::run_static(Queue queue) {
     if (!allocators_[i]) continue;
     const Value* output = engine_->graph().outputs()[i];
     const Extents& extents = program_->graph().extents(output);
-    outputs_[i] = allocators_[i](
-        extents, static_cast<size_t>(element_count(extents) * byte_size(output->type.type)));
-    if (outputs_[i] == nullptr)
+    const auto bytes = static_cast<size_t>(element_count(extents) * byte_size(output->type.type));
+    outputs_[i] = allocators_[i](extents, bytes);
+    if (outputs_[i] == nullptr && bytes > 0)
       return resource_error("the allocator of output '{}' gave no memory", output->name);
   }
   if (expects_arena_ && given_arena_ == nullptr && program_->arena_bytes() > 0)
@@ -249,6 +250,14 @@ Status Context::run_program(Queue queue) {
 }
 
 Status Context::run_dynamic(Queue queue) {
+  if (Streams* streams = engine_->backend().device->streams();
+      streams != nullptr && queue.stream != nullptr) {
+    TENON_ASSIGN(const bool capturing, streams->is_capturing(queue.stream));
+    if (capturing)
+      return user_error(
+          "extents of this network depend on data, which nobody waits for while a graph is "
+          "captured: enqueue outside of the capture");
+  }
   TENON_ASSIGN(std::vector<DynamicOutput> results,
                dynamic_->run(engine_->constants(), symbols_, inputs_, queue, threads_, times_));
   for (size_t i = 0; i < results.size(); ++i) {
@@ -257,6 +266,7 @@ Status Context::run_dynamic(Queue queue) {
         static_cast<size_t>(element_count(results[i].extents) * byte_size(output->type.type));
     dynamic_shapes_[i] = results[i].extents;
     void* to = allocators_[i] ? allocators_[i](results[i].extents, bytes) : outputs_[i];
+    if (bytes == 0) continue;
     if (to == nullptr)
       return resource_error("the allocator of output '{}' gave no memory", output->name);
     TENON_TRY(engine_->backend().device->copy(to, results[i].bytes, bytes, queue));

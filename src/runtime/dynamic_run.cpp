@@ -4,10 +4,12 @@
 #include <chrono>
 #include <unordered_set>
 
+#include "ops/control_flow.h"
 #include "ops/dims.h"
 #include "ops/strided.h"
 #include "ops/structure.h"
 #include "ops/table.h"
+#include "runtime/dynamic_bodies.h"
 
 namespace tenon {
 namespace {
@@ -53,7 +55,9 @@ struct DynamicRunner::Run {
     const bool resolved = graph.resolved(node);
     if (graph.is_view(node)) return {};
     const auto start = Clock::now();
-    Status status = resolved ? run_kernel(node) : run_sized(node);
+    Status status = is_control_flow(node) ? run_control(node)
+                    : resolved            ? run_kernel(node)
+                                          : run_sized(node);
     if (!status.ok())
       return std::move(status).error().with_context(fmt::format("layer '{}'", node.name));
     if (times == nullptr) return {};
@@ -85,9 +89,16 @@ struct DynamicRunner::Run {
   Result<void*> address(const Value* value) {
     const Storage& storage = graph.storage(value);
     std::byte* base = nullptr;
-    if (const Tensor* tensor = graph.known(storage.root)) {
+    if (const Tensor* tensor = storage.root->constant()) {
       TENON_ASSIGN(const void* bytes, constants.find(*tensor));
       base = static_cast<std::byte*>(const_cast<void*>(bytes));
+    } else if (const Tensor* known = graph.known(storage.root)) {
+      // What follows from the shapes lives only as long as the run.
+      DeviceBuffer& buffer = buffers[storage.root];
+      if (buffer == nullptr) {
+        TENON_ASSIGN(buffer, upload(*known));
+      }
+      base = static_cast<std::byte*>(buffer.get());
     } else if (storage.root->producer() == nullptr) {
       base = static_cast<std::byte*>(inputs[storage.root->index()]);
     } else {
@@ -100,6 +111,14 @@ struct DynamicRunner::Run {
       base = static_cast<std::byte*>(buffer.get());
     }
     return static_cast<void*>(base + storage.offset * byte_size(value->type.type));
+  }
+
+  Result<DeviceBuffer> upload(const Tensor& tensor) {
+    const auto bytes = static_cast<size_t>(tensor.byte_count());
+    TENON_ASSIGN(DeviceBuffer buffer, runner.memory_(bytes));
+    TENON_TRY(device().upload(buffer.get(), tensor.bytes(), bytes, queue));
+    TENON_TRY(device().synchronize(queue));
+    return buffer;
   }
 
   Status run_kernel(const Node& node) {
@@ -201,6 +220,58 @@ struct DynamicRunner::Run {
     return device().synchronize(queue);
   }
 
+  /// Bodies run on the device too.
+  Status run_control(const Node& node) {
+    std::vector<BodyOperand> operands;
+    std::vector<DeviceBuffer> dense;
+    for (const Value* value : node.inputs()) {
+      BodyOperand& operand = operands.emplace_back();
+      if (value == nullptr) continue;
+      if (!graph.resolved(value))
+        return internal_error("the extents of '{}' are not known", value->name);
+      operand = {true, nullptr, graph.extents(value)};
+      if (graph.storage(value).strides.empty()) {
+        TENON_ASSIGN(operand.bytes, address(value));
+        continue;
+      }
+      TENON_ASSIGN(const Tensor tensor, fetch(value));
+      TENON_ASSIGN(dense.emplace_back(), upload(tensor));
+      operand.bytes = dense.back().get();
+    }
+    const auto body = [this](const Graph& graph) -> DynamicRunner& {
+      auto& inner = runner.bodies_[&graph];
+      if (inner == nullptr)
+        inner = std::make_unique<DynamicRunner>(runner.backend_, runner.memory_, graph);
+      return *inner;
+    };
+    const BodyRun bodies{device(), runner.memory_, constants, graph.symbols(),
+                         queue,    threads,        body};
+    auto results = run_bodies(bodies, node, operands);
+    if (!results.ok() && results.error().kind == ErrorKind::kUnsupported) return run_on_host(node);
+    if (!results.ok()) return std::move(results).error();
+    return take(node, std::move(results).value());
+  }
+
+  /// Results become the node's outputs.
+  Status take(const Node& node, std::vector<DynamicOutput> results) {
+    std::vector<Extents> extents;
+    for (const DynamicOutput& result : results) extents.push_back(result.extents);
+    TENON_TRY(bind_results(node, extents));
+    for (size_t i = 0; i < results.size(); ++i) {
+      const Value* value = node.outputs()[i];
+      if (graph.storage(value).root == value) {
+        buffers[value] = std::move(results[i].buffer);
+        continue;
+      }
+      const auto bytes =
+          static_cast<size_t>(element_count(results[i].extents) * byte_size(value->type.type));
+      TENON_ASSIGN(void* to, address(value));
+      TENON_TRY(device().copy(to, results[i].bytes, bytes, queue));
+      TENON_TRY(device().synchronize(queue));
+    }
+    return {};
+  }
+
   /// The symbols of a node's results get their values.
   Status bind_results(const Node& node, const std::vector<Extents>& results) {
     SymbolValues symbols = graph.symbols();
@@ -260,22 +331,15 @@ Result<std::vector<DynamicOutput>> DynamicRunner::run(ConstantStore& constants,
   for (const Value* value : graph_.outputs()) {
     DynamicOutput output;
     output.extents = run.graph.extents(value);
-    if (const Tensor* known = run.graph.known(value)) {
-      // What follows from the shapes lives only as long as the run.
-      const auto bytes = static_cast<size_t>(known->byte_count());
-      TENON_ASSIGN(output.buffer, memory_(bytes));
-      TENON_TRY(run.device().upload(output.buffer.get(), known->bytes(), bytes, queue));
-      TENON_TRY(run.device().synchronize(queue));
-      output.bytes = output.buffer.get();
-    } else {
-      TENON_ASSIGN(output.bytes, run.address(value));
-    }
+    TENON_ASSIGN(output.bytes, run.address(value));
     outputs.push_back(std::move(output));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto found = run.buffers.find(run.graph.storage(graph_.outputs()[i]).root);
     if (found != run.buffers.end()) outputs[i].buffer = std::move(found->second);
   }
+  // The other buffers go now.
+  TENON_TRY(run.device().synchronize(queue));
   return outputs;
 }
 

@@ -14,8 +14,9 @@ struct DynamicOutput {
 };
 
 /// Runs a graph node by node, for graphs with extents that depend on data: a node whose extents
-/// cannot be told is evaluated by the reference on the host, and binds the symbols of its outputs
-/// for those that follow. Kernels are kept between runs for as long as extents repeat.
+/// cannot be told runs where the device has a kernel or bodies for it, else the reference evaluates
+/// it on the host, and binds the symbols of its outputs for those that follow. Kernels are kept
+/// between runs for as long as extents repeat.
 class DynamicRunner {
  public:
   /// `memory` serves all that a run needs.
@@ -33,6 +34,7 @@ class DynamicRunner {
   const Graph& graph_;
   std::map<std::string, std::unique_ptr<Kernel>> kernels_;  ///< By node name and extents.
   std::map<std::string, std::unique_ptr<SizedKernel>> sized_kernels_;
+  std::map<const Graph*, std::unique_ptr<DynamicRunner>> bodies_;
 };
 
 }  // namespace tenon

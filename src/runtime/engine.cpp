@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/control_flow.h"
 #include "plan/transplant.h"
 
 namespace tenon {
@@ -15,12 +16,8 @@ std::optional<int> index_of(const std::vector<Value*>& values, std::string_view 
   return std::nullopt;
 }
 
-/// Whether any extent stays open once all symbols of the inputs have values.
-bool depends_on_data(const Graph& graph) {
-  SymbolValues known;
-  for (const Value* input : graph.inputs())
-    for (const Dim& dim : input->type.shape)
-      for (const std::string& name : dim.symbols()) known.emplace(name, 1);
+/// Whether any extent stays open once these symbols have values, in bodies too.
+bool has_open_extents(const Graph& graph, const SymbolValues& known) {
   auto open = [&](const Value* value) {
     return std::any_of(value->type.shape.begin(), value->type.shape.end(), [&](const Dim& dim) {
       const auto names = dim.symbols();
@@ -28,9 +25,22 @@ bool depends_on_data(const Graph& graph) {
                          [&](const std::string& n) { return !known.contains(n); });
     });
   };
-  for (const auto& node : graph.nodes())
+  if (std::any_of(graph.inputs().begin(), graph.inputs().end(), open)) return true;
+  for (const auto& node : graph.nodes()) {
     if (std::any_of(node->outputs().begin(), node->outputs().end(), open)) return true;
+    for (size_t i = 0; is_control_flow(*node) && i < node->bodies.size(); ++i)
+      if (may_run(*node, static_cast<int>(i)) && has_open_extents(*node->bodies[i], known))
+        return true;
+  }
   return false;
+}
+
+bool depends_on_data(const Graph& graph) {
+  SymbolValues known;
+  for (const Value* input : graph.inputs())
+    for (const Dim& dim : input->type.shape)
+      for (const std::string& name : dim.symbols()) known.emplace(name, 1);
+  return has_open_extents(graph, known);
 }
 
 size_t bytes_of_constants(const Graph& graph) {

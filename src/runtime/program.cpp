@@ -7,6 +7,8 @@
 #include "device/streams.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
+#include "plan/bodies.h"
+#include "runtime/control_kernel.h"
 #include "runtime/fetch_ahead.h"
 #include "runtime/sample_steps.h"
 
@@ -26,7 +28,7 @@ bool computes(const ConcreteGraph& graph, const Node& node) {
 Result<std::unique_ptr<Program>> Program::create(const Backend& backend, ConstantStore& constants,
                                                  ConcreteGraph graph, int threads) {
   auto program = std::unique_ptr<Program>(new Program(std::move(graph)));
-  TENON_TRY(program->make_steps(backend, threads));
+  TENON_TRY(program->make_steps(backend, constants, threads));
   program->group_steps();
   program->share_memory(backend);
   program->plan_arena();
@@ -35,14 +37,14 @@ Result<std::unique_ptr<Program>> Program::create(const Backend& backend, Constan
   return program;
 }
 
-Status Program::make_steps(const Backend& backend, int threads) {
+Status Program::make_steps(const Backend& backend, ConstantStore& constants, int threads) {
   for (const auto& node : graph_.graph().nodes()) {
     if (!computes(graph_, *node)) continue;
     steps_.emplace_back();
     steps_.back().node = node.get();
   }
   std::vector<Status> made(steps_.size());
-  const auto make = [&](size_t i) { made[i] = make_step(backend, threads, steps_[i]); };
+  const auto make = [&](size_t i) { made[i] = make_step(backend, constants, threads, steps_[i]); };
   // A GPU's kernels are compiled, several at a time.
   for_each_parallel(steps_.size(), backend.device->unified() ? 1 : helper_threads(), make);
   for (Status& status : made) TENON_TRY(std::move(status));
@@ -51,8 +53,15 @@ Status Program::make_steps(const Backend& backend, int threads) {
   return {};
 }
 
-Status Program::make_step(const Backend& backend, int threads, Step& step) const {
+Status Program::make_step(const Backend& backend, ConstantStore& constants, int threads,
+                          Step& step) const {
   TENON_TRY(backend.device->activate());
+  if (is_control_flow(*step.node)) {
+    auto kernel = make_control_kernel(backend, constants, graph_, *step.node, threads);
+    if (kernel.ok()) step.kernel = std::move(kernel).value();
+    if (kernel.ok() || kernel.error().kind != ErrorKind::kUnsupported)
+      return kernel.ok() ? Status() : Status(kernel.error());
+  }
   Problem problem = graph_.problem(*step.node, backend, threads);
   if (auto sample = backend.device->unified() ? sample_step(problem) : std::nullopt) {
     problem = std::move(sample->problem);

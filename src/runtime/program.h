@@ -76,10 +76,10 @@ class Program {
   Status run_group(Device& device, size_t first, const Bases& bases, std::vector<void*>& pointers,
                    Queue queue, StepTimer& timer) const;
   int64_t sample_bytes(const Value* value, int64_t bytes) const;
-  Status make_step(const Backend& backend, int threads, Step& step) const;
+  Status make_step(const Backend& backend, ConstantStore& constants, int threads, Step& step) const;
   explicit Program(ConcreteGraph graph) : graph_(std::move(graph)) {}
 
-  Status make_steps(const Backend& backend, int threads);
+  Status make_steps(const Backend& backend, ConstantStore& constants, int threads);
   Status place(ConstantStore& constants);
   void group_steps();
   void share_memory(const Backend& backend);

@@ -4,6 +4,7 @@
 
 #include "ops/region.h"
 #include "ops/structure.h"
+#include "plan/bodies.h"
 
 namespace tenon {
 namespace {
@@ -59,6 +60,9 @@ class Fitter {
 }  // namespace
 
 bool has_kernel(const Backend& backend, const Problem& problem) {
+  if (is_control_flow(*problem.node))
+    return std::ranges::all_of(problem.inputs, lies_plain) &&
+           std::ranges::all_of(problem.outputs, lies_plain);
   const auto real =
       backend.tactics.first(backend.tactics.size() - 1);  // The last one runs anything.
   return std::any_of(real.begin(), real.end(),

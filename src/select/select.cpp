@@ -11,6 +11,7 @@
 #include "device/described_device.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
+#include "plan/bodies.h"
 #include "select/fit_regions.h"
 #include "select/measure.h"
 #include "select/problem_key.h"
@@ -280,18 +281,39 @@ class Selector {
   std::map<std::string, Rivals> rivals_;         ///< Likewise.
 };
 
-}  // namespace
+Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& backend,
+                 const SelectOptions& options, TimingCache& cache, bool is_body);
 
-Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& symbols,
-                      const SelectOptions& options, TimingCache& cache) {
-  TENON_TRY(fit_regions(graph, backend, symbols, options.threads, options.logger));
-  TENON_TRY(choose_views(graph, backend, symbols, options.threads));
-  TENON_ASSIGN(const ConcreteGraph concrete, ConcreteGraph::create(graph, symbols));
+/// Bodies under the symbols of the graph around them; what else their extents depend on is not
+/// known before a run.
+Status select_in_bodies(Node& node, const ConcreteGraph& concrete, const Backend& backend,
+                        const SelectOptions& options, TimingCache& cache) {
+  node.tactic = kBodiesTactic;
+  const SymbolValues& symbols = concrete.symbols();
+  for (size_t i = 0; i < node.bodies.size(); ++i) {
+    if (!may_run(node, static_cast<int>(i))) continue;
+    Graph& body = *node.bodies[i];
+    TENON_TRY(fit_regions(body, backend, symbols, options.threads, options.logger));
+    TENON_TRY(choose_views(body, backend, symbols, options.threads));
+    TENON_ASSIGN(const ConcreteGraph inside, concrete_body(concrete, node, static_cast<int>(i)));
+    TENON_TRY(select_in(body, inside, backend, options, cache, true));
+  }
+  return {};
+}
+
+Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& backend,
+                 const SelectOptions& options, TimingCache& cache, bool is_body) {
   Layers layers{concrete, {}, {}};
+  // Layers are tried in sequence where nothing else stands between them.
+  bool is_sequence = !is_body;
   for (const auto& node : graph.nodes()) {
-    if (node->is<Constant>() || node->is<Dims>() || node->tactic == kViewTactic ||
-        !concrete.resolved(*node))
+    if (node->is<Constant>() || node->is<Dims>() || node->tactic == kViewTactic) continue;
+    if (is_control_flow(*node)) {
+      TENON_TRY(select_in_bodies(*node, concrete, backend, options, cache));
+      is_sequence = false;
       continue;
+    }
+    if (!concrete.resolved(*node)) continue;
     if (const auto known = options.chosen.find(node->name); known != options.chosen.end()) {
       node->tactic = known->second;
       continue;
@@ -308,8 +330,9 @@ Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& 
         !options.progress(static_cast<int>(i), static_cast<int>(layers.nodes.size())))
       return user_error("the progress monitor stopped the build");
   }
-  const bool in_sequence = options.level >= kSequenceLevel && !backend.device->unified() &&
-                           options.chosen.empty() && layers.nodes.size() > 1;
+  const bool in_sequence = is_sequence && options.level >= kSequenceLevel &&
+                           !backend.device->unified() && options.chosen.empty() &&
+                           layers.nodes.size() > 1;
   if (in_sequence) TENON_TRY(selector.settle(layers, tactics));
   for (size_t i = 0; i < layers.nodes.size(); ++i) {
     Node& node = *layers.nodes[i];
@@ -317,6 +340,16 @@ Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& 
     if (options.logger != nullptr) options.logger->verbose("{}: {}", node.name, node.tactic);
   }
   return {};
+}
+
+}  // namespace
+
+Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& symbols,
+                      const SelectOptions& options, TimingCache& cache) {
+  TENON_TRY(fit_regions(graph, backend, symbols, options.threads, options.logger));
+  TENON_TRY(choose_views(graph, backend, symbols, options.threads));
+  TENON_ASSIGN(const ConcreteGraph concrete, ConcreteGraph::create(graph, symbols));
+  return select_in(graph, concrete, backend, options, cache, false);
 }
 
 Result<std::vector<Candidate>> list_candidates(const Backend& backend, const Problem& problem,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ops/control_flow.h"
 #include "ops/ops.h"
 #include "select/fit_regions.h"
 
@@ -24,7 +25,8 @@ bool moves_data(const Node& node) {
 bool may_join_in_place(const Graph& graph, const Node& concat) {
   std::set<const Value*> seen;
   for (const Value* input : concat.inputs()) {
-    if (input->producer() == nullptr || !is_compute(*input->producer()) || graph.is_output(input))
+    if (input->producer() == nullptr || !is_compute(*input->producer()) ||
+        is_control_flow(*input->producer()) || graph.is_output(input))
       return false;
     if (!seen.insert(input).second) return false;
     for (const Use& use : input->uses())

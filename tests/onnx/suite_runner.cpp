@@ -3,7 +3,6 @@
 #include <set>
 
 #include "device/described_device.h"
-#include "ops/ops.h"
 #include "ops/table.h"
 #include "plan/plan_file.h"
 #include "runtime/engine.h"
@@ -115,15 +114,17 @@ Status run_engine(const ImportedModel& model, std::span<const Tensor> inputs, co
 
 namespace {
 
-/// Layers of a plan for a GPU that would run on the host: those without a kernel, and those that
-/// decide extents without a kernel that says how many.
+/// Layers of a graph that would run on the host, in bodies too.
+void find_hosted(const Graph& graph, std::set<std::string>& hosted) {
+  for (const auto& node : graph.nodes()) {
+    if (node->tactic == "cuda.reference") hosted.insert(std::string(node->op->name()));
+    for (const auto& body : node->bodies) find_hosted(*body, hosted);
+  }
+}
+
 Status check_nothing_on_host(const Plan& plan) {
   std::set<std::string> hosted;
-  for (const auto& node : plan.graph->nodes()) {
-    const bool open =
-        node->tactic.empty() && (node->is<If>() || node->is<Loop>() || node->is<Scan>());
-    if (open || node->tactic == "cuda.reference") hosted.insert(std::string(node->op->name()));
-  }
+  find_hosted(*plan.graph, hosted);
   if (hosted.empty()) return {};
   return unsupported("on the host: {}", fmt::join(hosted, ", "));
 }

@@ -22,6 +22,7 @@ class FakeDriver {
     call<void (*)(const char*, int, int)>("fake_driver_fail")(function, at, code);
   }
   void work() const { fail(nullptr, -1, 0); }
+  void capture(bool capturing) const { call<void (*)(bool)>("fake_driver_capture")(capturing); }
   bool failed() const { return call<bool (*)()>("fake_driver_failed")(); }
   int living() const { return call<int (*)()>("fake_driver_living")(); }
 
@@ -52,6 +53,70 @@ bool may_pass(const std::string& function) {
         "Graph", "Occupancy", "Query", "Module", "LaunchKernel", "CtxGet"})
     if (function.find(harmless) != std::string::npos) return true;
   return false;
+}
+
+/// Counts the memory that is out; the call number `failing` gives none.
+class Allocator final : public IGpuAllocator {
+ public:
+  void* allocate(uint64_t size, uint64_t, AllocatorFlags) noexcept override {
+    if (calls++ == failing) return nullptr;
+    ++living;
+    void* memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
+    // Kernels do nothing: conditions stay false, counts 0.
+    return std::memset(memory, 0, size);
+  }
+  bool deallocate(void* memory) noexcept override {
+    --living;
+    std::free(memory);
+    return true;
+  }
+  int calls = 0, living = 0, failing = -1;
+};
+
+/// y = where x is not zero, plus one: kernels that say how many there are.
+void find_places(Session& session, ITensor& x) {
+  ITensor* places = session.network->addNonZero(x)->getOutput(0);
+  ITensor* one = session.constant32({1, 1}, {1});
+  session.output(
+      session.network->addElementWise(*places, *one, ElementWiseOperation::kSUM)->getOutput(0),
+      "y");
+}
+
+/// Doubles x while its sum is small; y is the last value, or that of each iteration.
+void double_while_small(Session& session, ITensor& x, LoopOutput output) {
+  INetworkDefinition& network = *session.network;
+  ILoop* loop = network.addLoop();
+  IRecurrenceLayer* state = loop->addRecurrence(x);
+  ITensor* value = state->getOutput(0);
+  ITensor* sum = network.addReduce(*value, ReduceOperation::kSUM, 1, false)->getOutput(0);
+  ITensor* small =
+      network.addElementWise(*sum, *session.constant({}, {100}), ElementWiseOperation::kLESS)
+          ->getOutput(0);
+  loop->addTripLimit(*small, TripLimit::kWHILE);
+  // Kernels that do nothing never end it.
+  loop->addTripLimit(*session.constant32({}, {5}), TripLimit::kCOUNT);
+  ITensor* twice = network.addElementWise(*value, *value, ElementWiseOperation::kSUM)->getOutput(0);
+  state->setInput(1, *twice);
+  ILoopOutputLayer* result = loop->addLoopOutput(*value, output);
+  if (output != LoopOutput::kLAST_VALUE) result->setInput(1, *session.constant32({}, {5}));
+  session.output(result->getOutput(0), "y");
+}
+
+/// y = x after 300 steps, which are too many to be written out.
+void step_often(Session& session, ITensor& x) {
+  INetworkDefinition& network = *session.network;
+  ILoop* loop = network.addLoop();
+  loop->addTripLimit(*session.constant32({}, {300}), TripLimit::kCOUNT);
+  IRecurrenceLayer* state = loop->addRecurrence(x);
+  ITensor* value = state->getOutput(0);
+  for (int i = 0; i < 4; ++i)
+    value = network
+                .addSoftMax(
+                    *network.addElementWise(*value, x, ElementWiseOperation::kSUM)->getOutput(0))
+                ->getOutput(0);
+  state->setInput(1, *value);
+  session.output(loop->addLoopOutput(*state->getOutput(0), LoopOutput::kLAST_VALUE)->getOutput(0),
+                 "y");
 }
 
 class FakeGpu : public testing::Test {
@@ -129,6 +194,59 @@ class FakeGpu : public testing::Test {
     ASSERT_TRUE(work(quiet)) << quiet.text();
   }
 
+  /// A plan for the GPU of a network that `define` makes, x being 8 numbers.
+  static std::unique_ptr<IHostMemory> plan_of(
+      const std::function<void(Session&, ITensor&)>& define) {
+    Session session;
+    define(session, *session.input("x", DataType::kFLOAT, {8}));
+    session.config->setBuilderOptimizationLevel(1);
+    session.config->setTacticSources(0);
+    tenon::setBuildDevice(*session.config, 0);
+    std::unique_ptr<IHostMemory> plan(
+        session.builder->buildSerializedNetwork(*session.network, *session.config));
+    EXPECT_NE(plan, nullptr) << session.log.text();
+    return plan;
+  }
+
+  /// Loads a plan and runs it twice, y being of any size, with memory of the application's.
+  static bool run_open(const IHostMemory& plan, Log& log, Allocator& allocator,
+                       cudaStream_t stream = nullptr) {
+    const std::unique_ptr<IRuntime> runtime(createInferRuntime(log));
+    runtime->setGpuAllocator(&allocator);
+    const std::unique_ptr<ICudaEngine> engine(
+        runtime->deserializeCudaEngine(plan.data(), plan.size()));
+    if (engine == nullptr) return false;
+    const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+    if (context == nullptr) return false;
+    std::vector<float> x(8, 1);
+    GrowingOutput y;
+    if (!context->setTensorAddress("x", x.data()) || !context->setOutputAllocator("y", &y))
+      return false;
+    return context->enqueueV3(stream) && context->enqueueV3(stream);
+  }
+
+  /// Lets each call of each function fail once; nothing of the application's memory stays.
+  static void survive(const IHostMemory& plan) {
+    Allocator allocator;
+    fail_everywhere([&](Log& log) {
+      const bool worked = run_open(plan, log, allocator);
+      EXPECT_EQ(allocator.living, 0);
+      return worked;
+    });
+    EXPECT_GT(allocator.calls, 0);
+    // The application's memory ends too.
+    for (int at = 0; at < 64; ++at) {
+      Log log;
+      allocator.calls = 0;
+      allocator.failing = at;
+      const bool worked = run_open(plan, log, allocator);
+      EXPECT_EQ(allocator.living, 0);
+      EXPECT_EQ(worked, allocator.calls <= at);
+      EXPECT_EQ(log.errors.size(), worked ? 0u : 1u) << log.text();
+      if (worked) break;
+    }
+  }
+
   static inline FakeDriver* driver_ = nullptr;
   static inline Session* session_ = nullptr;
   static inline std::unique_ptr<IHostMemory> plan_;
@@ -168,6 +286,41 @@ TEST_F(FakeGpu, AFailingLaunchNamesTheLayer) {
   EXPECT_FALSE(load_and_run(log));
   EXPECT_NE(log.text().find("layer '"), std::string::npos) << log.text();
   EXPECT_NE(log.text().find("compute-sanitizer"), std::string::npos) << log.text();
+}
+
+TEST_F(FakeGpu, KernelsThatDecideExtentsSurviveEveryFailure) {
+  const auto plan = plan_of(find_places);
+  ASSERT_NE(plan, nullptr);
+  survive(*plan);
+}
+
+TEST_F(FakeGpu, LoopsSurviveEveryFailure) {
+  for (const LoopOutput output : {LoopOutput::kLAST_VALUE, LoopOutput::kCONCATENATE}) {
+    const auto plan =
+        plan_of([&](Session& session, ITensor& x) { double_while_small(session, x, output); });
+    ASSERT_NE(plan, nullptr);
+    survive(*plan);
+  }
+}
+
+TEST_F(FakeGpu, OnlyRunsThatWaitForNothingAreCaptured) {
+  const auto waits = plan_of([](Session& session, ITensor& x) {
+    double_while_small(session, x, LoopOutput::kLAST_VALUE);
+  });
+  const auto open = plan_of(find_places), fixed = plan_of(step_often);
+  ASSERT_TRUE(waits != nullptr && open != nullptr && fixed != nullptr);
+  Allocator allocator;
+  int stream = 0;
+  driver_->capture(true);
+  Log log;
+  EXPECT_TRUE(run_open(*fixed, log, allocator, reinterpret_cast<cudaStream_t>(&stream)));
+  EXPECT_FALSE(run_open(*waits, log, allocator, reinterpret_cast<cudaStream_t>(&stream)));
+  EXPECT_EQ(log.errors.size(), 1u);
+  EXPECT_TRUE(log.complained("enqueue outside of the capture"));
+  EXPECT_FALSE(run_open(*open, log, allocator, reinterpret_cast<cudaStream_t>(&stream)));
+  EXPECT_EQ(log.errors.size(), 1u);
+  EXPECT_TRUE(log.complained("enqueue outside of the capture"));
+  driver_->capture(false);
 }
 
 }  // namespace

@@ -172,6 +172,10 @@ extern "C" __attribute__((visibility("default"))) void fake_driver_fail(const ch
   state().code = static_cast<CUresult>(code);
   state().failed = false;
 }
+/// All streams say that they are being captured, or not.
+extern "C" __attribute__((visibility("default"))) void fake_driver_capture(bool capturing) {
+  state().capturing = capturing;
+}
 /// Whether a call failed since.
 extern "C" __attribute__((visibility("default"))) bool fake_driver_failed() {
   return state().failed;

@@ -1,0 +1,218 @@
+// Branches, loops and scans run their bodies' kernels and give what the reference gives.
+#include <gtest/gtest.h>
+
+#include "graphs.h"
+#include "ir/text.h"
+#include "ops/table.h"
+
+namespace tenon {
+namespace {
+
+/// What an engine gives, with memory for whatever extents the outputs have.
+Result<std::vector<Tensor>> run(Engine& engine, std::shared_ptr<Engine> shared,
+                                const std::vector<Tensor>& inputs) {
+  TENON_ASSIGN(const std::unique_ptr<Context> context, Context::create(std::move(shared), 2));
+  const Graph& graph = engine.graph();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    TENON_TRY(context->set_input_shape(graph.inputs()[i]->name, inputs[i].extents()));
+    TENON_TRY(
+        context->set_address(graph.inputs()[i]->name, const_cast<std::byte*>(inputs[i].bytes())));
+  }
+  std::vector<Tensor> outputs(graph.outputs().size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Value& value = *graph.outputs()[i];
+    TENON_TRY(context->set_allocator(
+        value.name, [&outputs, &value, i](const Extents& extents, size_t) -> void* {
+          outputs[i] = Tensor(value.type.type, extents);
+          return outputs[i].mutable_bytes();
+        }));
+  }
+  // Twice: kernels and programs of the first run serve the second.
+  TENON_TRY(context->enqueue());
+  TENON_TRY(context->enqueue());
+  return outputs;
+}
+
+void expect_reference(const std::string& text, const std::vector<Tensor>& inputs,
+                      bool data_dependent) {
+  auto graph = parse_graph("graph \"\" " + text);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  ASSERT_TRUE(infer_graph(**graph).ok());
+  int number = 0;
+  for (Value* value : (*graph)->inputs()) value->name = fmt::format("in{}", number++);
+  for (Value* value : (*graph)->outputs()) value->name = fmt::format("out{}", number++);
+  const auto expected = evaluate_graph(**graph, inputs);
+  ASSERT_TRUE(expected.ok()) << expected.error().message;
+  const auto engine = engine_of((*graph)->clone());
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  EXPECT_EQ((*engine)->data_dependent(), data_dependent);
+  for (const auto& node : (*engine)->graph().nodes()) EXPECT_NE(node->tactic, "cpu.reference");
+  const auto results = run(**engine, *engine, inputs);
+  ASSERT_TRUE(results.ok()) << results.error().message;
+  for (size_t i = 0; i < expected->size(); ++i) {
+    ASSERT_EQ((*results)[i].extents(), (*expected)[i].extents()) << "output " << i;
+    for (int64_t k = 0; k < (*expected)[i].count(); ++k)
+      ASSERT_NEAR((*results)[i].as_double(k), (*expected)[i].as_double(k), 1e-5) << k;
+  }
+}
+
+Tensor flag(bool value) {
+  Tensor tensor(DataType::kBool, {});
+  tensor.set_from_int64(0, value);
+  return tensor;
+}
+
+constexpr char kTrue[] = "%9 = constant() {value = bool[]{1}} : bool[]\n";
+
+TEST(ControlFlow, TripCountsAreRead) {
+  const std::string text =
+      std::string("(%0: i64[], %1: f32[1,4]) {") + kTrue +
+      R"(%2 = constant() {value = f32[4,4]{1,2,0,1,0,1,2,1,1,0,0,3,2,1,1,1}} : f32[4,4]
+  %3 = loop "loop"(%0, _, %1, %2, %9) {carried = 1} graph "body" (%0: i64[], %1: bool[], %2: f32[1,4], %3: f32[4,4], %4: bool[]) {
+      %5 = matmul "product"(%2, %3) : f32[1,4]
+      %6 = tanh "tanh"(%5) : f32[1,4]
+      %7 = cast(%0) {to = f32} : f32[]
+      %8 = add "sum"(%6, %7) : f32[1,4]
+      return %4, %8
+    } : f32[1,4]
+  return %3
+})";
+  for (const int64_t trips : {0, 1, 2, 7, 1500})
+    expect_reference(text, {Tensor::scalar_i64(trips), numbers({1, 4}, 1, 0.1)}, false);
+}
+
+TEST(ControlFlow, ConditionsEndLoops) {
+  const std::string text = R"((%0: bool[], %1: f32[3]) {
+  %2 = constant() {value = f32[]{100}} : f32[]
+  %3, %4 = loop "loop"(_, %0, %1, %1) {carried = 2} graph "body" (%0: i64[], %1: bool[], %2: f32[3], %3: f32[3]) {
+      %4 = constant() {value = f32[]{40}} : f32[]
+      %5 = add "double"(%2, %2) : f32[3]
+      %6 = reduce "top"(%5) {function = max, axes = [0], keep_dims = false} : f32[]
+      %7 = less "more"(%6, %4) : bool[]
+      return %7, %5, %2
+    } : f32[3], f32[3]
+  %5 = mul(%3, %2) : f32[3]
+  return %5, %4
+})";
+  for (const bool starts : {false, true})
+    expect_reference(text, {flag(starts), numbers({3}, 12, 0.5)}, false);
+}
+
+TEST(ControlFlow, SlicesOfADynamicLoopAreStacked) {
+  const std::string text = R"((%0: i64[], %1: f32[2]) {
+  %2, %3 = loop "loop"(%0, _, %1) {carried = 1} graph "body" (%0: i64[], %1: bool[], %2: f32[2]) {
+      %3 = constant() {value = f32[]{30}} : f32[]
+      %4 = add "double"(%2, %2) : f32[2]
+      %5 = reduce "top"(%4) {function = max, axes = [0], keep_dims = false} : f32[]
+      %6 = less "more"(%5, %3) : bool[]
+      return %6, %4, %2
+    } : f32[2], f32[n,2]
+  return %2, %3
+})";
+  for (const int64_t trips : {0, 1, 3, 50})
+    expect_reference(text, {Tensor::scalar_i64(trips), numbers({2}, 9, 1)}, true);
+}
+
+TEST(ControlFlow, StatesMayGrow) {
+  const std::string text = R"((%0: i64[], %1: f32[1,2]) {
+  %2 = constant() {value = bool[]{1}} : bool[]
+  %3 = loop "loop"(%0, _, %1, %1, %2) {carried = 1} graph "body" (%0: i64[], %1: bool[], %2: f32[n,2], %3: f32[1,2], %4: bool[]) {
+      %5 = concat "grow"(%2, %3) : f32[n,2]
+      %6 = tanh "tanh"(%5) : f32[n,2]
+      return %4, %6
+    } : f32[n,2]
+  %4 = add(%3, %1) : f32[n,2]
+  return %4
+})";
+  for (const int64_t trips : {0, 1, 5})
+    expect_reference(text, {Tensor::scalar_i64(trips), numbers({1, 2}, 3, 0.1)}, true);
+}
+
+TEST(ControlFlow, LongScansGoAlongAnyAxis) {
+  const std::string text = R"((%0: f32[3], %1: f32[3,1100], %2: f32[1100,3]) {
+  %3, %4, %5 = scan "scan"(%0, %1, %2) {states = 1, scanned = 2, input_axes = [1,0], input_directions = [1,0], output_axes = [1,0], output_directions = [0,1]} graph "body" (%0: f32[3], %1: f32[3], %2: f32[3]) {
+      %3 = constant() {value = f32[]{0.5}} : f32[]
+      %4 = mul "half"(%0, %3) : f32[3]
+      %5 = add "sum"(%4, %1) : f32[3]
+      %6 = mul "product"(%5, %2) : f32[3]
+      return %5, %5, %6
+    } : f32[3], f32[3,1100], f32[1100,3]
+  return %3, %4, %5
+})";
+  expect_reference(
+      text, {numbers({3}, 1, 1), numbers({3, 1100}, 2, 0.1), numbers({1100, 3}, 5, 0.1)}, false);
+}
+
+TEST(ControlFlow, BranchesOfTheSameShapeStayStatic) {
+  const std::string text = R"((%0: bool[], %1: f32[2,3]) {
+  %2 = if "if"(%0, %1) graph "then" (%0: f32[2,3]) {
+      %1 = softmax "softmax"(%0) {axes = [1]} : f32[2,3]
+      return %1
+    } graph "else" (%0: f32[2,3]) {
+      return %0
+    } : f32[2,3]
+  %3 = add(%2, %2) : f32[2,3]
+  return %3, %2
+})";
+  for (const bool taken : {false, true})
+    expect_reference(text, {flag(taken), numbers({2, 3}, 1, 0.3)}, false);
+}
+
+TEST(ControlFlow, BranchesMayDifferInShape) {
+  const std::string text = R"((%0: bool[], %1: f32[2,3]) {
+  %2 = if "if"(%0, %1) graph "then" (%0: f32[2,3]) {
+      %1 = concat "twice"(%0, %0) : f32[4,3]
+      return %1
+    } graph "else" (%0: f32[2,3]) {
+      return %0
+    } : f32[n,3]
+  %3 = add(%2, %2) : f32[n,3]
+  return %3, %2
+})";
+  for (const bool taken : {false, true})
+    expect_reference(text, {flag(taken), numbers({2, 3}, 1, 0.3)}, true);
+}
+
+TEST(ControlFlow, BodiesMayDependOnData) {
+  // The sum of each row's positive elements.
+  const std::string text = R"((%0: f32[5,6]) {
+  %1 = scan "scan"(%0) {states = 0, scanned = 1} graph "body" (%0: f32[6]) {
+      %1 = constant() {value = f32[]{0}} : f32[]
+      %2 = greater "positive"(%0, %1) : bool[6]
+      %3 = compress "kept"(%0, %2) {flat = true} : f32[n]
+      %4 = reduce "sum"(%3) {axes = [0], keep_dims = false} : f32[]
+      return %4
+    } : f32[5]
+  return %1
+})";
+  expect_reference(text, {numbers({5, 6}, 4, 0.3)}, true);
+}
+
+TEST(ControlFlow, Nests) {
+  const std::string text = R"((%0: i64[], %1: f32[2]) {
+  %2 = constant() {value = bool[]{1}} : bool[]
+  %3 = constant() {value = f32[]{1}} : f32[]
+  %4 = loop "outer"(%0, _, %1, %0, %2, %3) {carried = 1} graph "body" (%0: i64[], %1: bool[], %2: f32[2], %3: i64[], %4: bool[], %5: f32[]) {
+      %6 = loop "inner"(%3, _, %2, %4, %5) {carried = 1} graph "body" (%0: i64[], %1: bool[], %2: f32[2], %3: bool[], %4: f32[]) {
+          %5 = add "step"(%2, %4) : f32[2]
+          %6 = reduce "top"(%5) {function = max, axes = [0], keep_dims = false} : f32[]
+          %7 = less "small"(%6, %4) : bool[]
+          %8 = if "if"(%7, %5) graph "then" (%0: f32[2]) {
+              %1 = exp "exp"(%0) : f32[2]
+              return %1
+            } graph "else" (%0: f32[2]) {
+              %1 = neg "neg"(%0) : f32[2]
+              return %1
+            } : f32[2]
+          return %3, %8
+        } : f32[2]
+      %7 = tanh "tanh"(%6) : f32[2]
+      return %4, %7
+    } : f32[2]
+  return %4
+})";
+  expect_reference(text, {Tensor::scalar_i64(3), numbers({2}, 3, 0.2)}, false);
+}
+
+}  // namespace
+}  // namespace tenon
