@@ -6,19 +6,27 @@
 namespace tenon {
 namespace {
 
-// Fetched bytes that wait for their use: a part of a last-level cache that others share.
-constexpr size_t kMostWaiting = size_t{8} << 20;
+// Fetched bytes that wait for their use: a part of the last-level cache, which images need too, and
+// so many where its size is not known or so large that others share it.
+constexpr size_t kUsualWaiting = size_t{8} << 20;
+constexpr size_t kMostWaiting = size_t{24} << 20;
+
+size_t most_waiting(size_t cache_bytes) {
+  return cache_bytes == 0 ? kUsualWaiting : std::min(cache_bytes / 4 * 3, kMostWaiting);
+}
 
 }  // namespace
 
-std::vector<std::span<const std::byte>> plan_fetches(std::span<const FetchStep> steps) {
+std::vector<std::span<const std::byte>> plan_fetches(std::span<const FetchStep> steps,
+                                                     size_t cache_bytes) {
+  const size_t most = most_waiting(cache_bytes);
   std::vector<std::span<const std::byte>> fetches(steps.size());
   size_t at = 0, offset = 0;  // the next byte that nobody fetches yet: of steps[at]
   for (size_t i = 0; i < steps.size(); ++i) {
     if (at <= i) at = i + 1, offset = 0;
     size_t waiting = offset;
     for (size_t j = i + 1; j < at; ++j) waiting += steps[j].packed.size();
-    size_t wanted = std::min(steps[i].capacity, kMostWaiting - std::min(waiting, kMostWaiting));
+    size_t wanted = std::min(steps[i].capacity, most - std::min(waiting, most));
     while (at < steps.size() && offset == steps[at].packed.size()) ++at, offset = 0;
     if (at == steps.size() || wanted == 0) continue;
     const std::byte* begin = steps[at].packed.data() + offset;

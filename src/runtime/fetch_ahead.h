@@ -15,7 +15,8 @@ struct FetchStep {
 /// Weights come from memory only as fast as memory is; steps that compute much from few weights
 /// leave it idle. This shares the coming weights out among the steps before them: for each step a
 /// stretch to fetch into the caches, in the order of use, and never so much that it would have been
-/// evicted before its turn.
-std::vector<std::span<const std::byte>> plan_fetches(std::span<const FetchStep> steps);
+/// evicted before its turn from a cache of `cache_bytes` (0: not known).
+std::vector<std::span<const std::byte>> plan_fetches(std::span<const FetchStep> steps,
+                                                     size_t cache_bytes);
 
 }  // namespace tenon

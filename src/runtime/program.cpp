@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/parallel.h"
+#include "device/cpu/cpu_device.h"
 #include "device/streams.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
@@ -267,7 +268,7 @@ void Program::share_fetches() {
     fetches.push_back(step.kernel == nullptr
                           ? FetchStep{}
                           : FetchStep{step.kernel->packed(), step.kernel->fetch_capacity()});
-  const auto ahead = plan_fetches(fetches);
+  const auto ahead = plan_fetches(fetches, cpu::last_level_cache());
   for (size_t i = 0; i < steps_.size(); ++i) steps_[i].ahead = ahead[i];
 }
 
