@@ -144,7 +144,8 @@ void add_layers(Cases& cases) {
   struct Layer {
     const char* model;
     int64_t rows, k, n;
-    int end;  ///< 0: bias, 1: bias and erf-GELU, 2: bias and tanh-GELU, 3: bias and residual.
+    int end;  ///< 0: bias, 1: bias and erf-GELU, 2: bias and tanh-GELU, 3: bias and residual,
+              ///< 4: nothing, 5: a cast to f32.
   };
   std::vector<Layer> layers;
   struct Model {
@@ -161,11 +162,14 @@ void add_layers(Cases& cases) {
     layers.push_back({m.name, m.rows, 3072, 768, 3});
   }
   layers.push_back({"gpt2 head", 256, 768, 50257, 0});
+  layers.push_back({"gpt2 b8 head", 2048, 768, 50257, 4});
+  layers.push_back({"gpt2 b8 head f32", 2048, 768, 50257, 5});
   layers.push_back({"large", 8192, 4096, 4096, 0});
   for (const Layer& l : layers) {
     auto& c = add(cases, fmt::format("gemm {} {}x{}x{}", l.model, l.rows, l.n, l.k), MatMul(),
-                  std::vector{half({l.rows, l.k}), constant(filled(kHalf, {l.k, l.n}))})
-                  .then(PointwiseFunction::k_add, constant(filled(kHalf, {l.n})));
+                  std::vector{half({l.rows, l.k}), constant(filled(kHalf, {l.k, l.n}))});
+    if (l.end < 4) c.then(PointwiseFunction::k_add, constant(filled(kHalf, {l.n})));
+    if (l.end == 5) c.then_cast(kFloat);
     if (l.end == 1) c.then(PointwiseFunction::k_gelu_erf);
     if (l.end == 2) c.then(PointwiseFunction::k_gelu_tanh);
     if (l.end == 3) c.then(PointwiseFunction::k_add, half({l.rows, l.n}));
@@ -245,8 +249,8 @@ Status measure(cuda::CudaDevice& device, KernelCase& one, void* stream, const ch
     outputs.push_back(buffers.back().get());
   }
   TENON_TRY(device.synchronize(queue));
-  std::vector<Tactic> tactics(cuda_trial_tactics().begin(), cuda_trial_tactics().end());
-  tactics.insert(tactics.end(), cuda_tactics().begin(), cuda_tactics().end());
+  std::vector<Tactic> tactics(cuda_tactics().begin(), cuda_tactics().end());
+  tactics.insert(tactics.end(), cuda_trial_tactics().begin(), cuda_trial_tactics().end());
   for (const Tactic& tactic : tactics) {
     if (tactic.name == "cuda.reference" || tactic.name == "cuda.gemm.tile") continue;
     if (tactic.name.find(wanted) == std::string_view::npos || !tactic.supports(problem)) continue;

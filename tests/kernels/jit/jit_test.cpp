@@ -39,7 +39,7 @@ std::vector<Tactic> all_tactics() {
   return all;
 }
 
-/// TENON_TEST_CASES limits the cases to those whose names contain it.
+/// TENON_TEST_CASES limits the cases to those whose names contain it, in every configuration.
 bool is_wanted(const KernelCase& one) {
   const char* filter = std::getenv("TENON_TEST_CASES");
   return filter == nullptr || one.name.find(filter) != std::string::npos;
@@ -68,9 +68,13 @@ TEST(JitKernels, CompileForEveryArchitecture) {
         // for the first time.
         const bool is_new = compiled.emplace(tactic.name, capability).second;
         if (!is_new && !chosen && number % 9 != i) continue;
-        const auto kernel = tactic.create(problem, tactic.configs(problem).front());
-        EXPECT_TRUE(kernel.ok()) << one->name << ", " << tactic.name << ", sm_" << capability
-                                 << ": " << kernel.error().message;
+        std::vector<std::string> configs = tactic.configs(problem);
+        if (!chosen) configs.resize(1);
+        for (const std::string& config : configs) {
+          const auto kernel = tactic.create(problem, config);
+          EXPECT_TRUE(kernel.ok()) << one->name << ", " << tactic.name << "{" << config << "}, sm_"
+                                   << capability << ": " << kernel.error().message;
+        }
       }
       EXPECT_GT(taken, 0) << "no kernel takes " << one->name << " on sm_" << capability;
     }

@@ -215,6 +215,30 @@ void add_widened_products(Cases& cases) {
   }
 }
 
+/// More tiles than multiprocessors, rows that are aligned by 16 bytes or by one element.
+void add_tall_products(Cases& cases) {
+  struct Tall {
+    int64_t m, k, n;
+    DataType type;
+    bool widened;
+    int end;  ///< As in HopperProduct.
+  };
+  const DataType f16 = DataType::kFloat16, bf16 = DataType::kBFloat16;
+  int seed = 400;
+  for (const Tall& t : {Tall{2100, 200, 1536, f16, false, 2}, Tall{1100, 136, 3001, f16, false, 0},
+                        Tall{1030, 136, 3001, f16, true, 0}, Tall{200, 1032, 776, bf16, false, 1},
+                        Tall{900, 72, 4098, bf16, false, 2}}) {
+    ++seed;
+    auto& c = add(cases, fmt::format("hopper tall {}", seed), MatMul(),
+                  std::vector{input(random_reals(t.type, {t.m, t.k}, seed, -0.2, 0.2)),
+                              constant(random_reals(t.type, {t.k, t.n}, 9, -0.2, 0.2))});
+    if (t.end > 0) c.then(PointwiseFunction::k_add, constant(random_reals(t.type, {t.n}, 7)));
+    if (t.end == 1) c.then(PointwiseFunction::k_gelu_tanh);
+    if (t.end == 2) c.then(PointwiseFunction::k_add, input(random_reals(t.type, {t.m, t.n}, 8)));
+    if (t.widened) c.then_cast(DataType::kFloat32).tolerance(2e-3);
+  }
+}
+
 }  // namespace
 
 Cases product_cases() {
@@ -226,6 +250,7 @@ Cases product_cases() {
   add_products(cases);
   add_hopper_products(cases);
   add_widened_products(cases);
+  add_tall_products(cases);
   return cases;
 }
 
