@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kTileK = 64;
 /// Bytes of shared memory of a multiprocessor, and what each block has besides its own.
 constexpr int64_t kSharedBytes = 228 * 1024, kReservedBytes = 1024;
-constexpr size_t kOffered = 6;
+constexpr size_t kOffered = 8;
 
 /// One operand: [outer, rows, k] or, by columns, [outer, k, rows].
 struct Side {
@@ -26,7 +26,8 @@ struct FoldedProduct {
   DeviceProduct product;
   Side a, b;
   int64_t k = 1, batches = 1;
-  const Tensor* transposed = nullptr;  ///< Constant B, which is kept as [n, k].
+  const Tensor* constant = nullptr;  ///< B, where it can be kept as [n, k],
+  bool transposed = false;           ///< and is.
 
   int64_t m() const { return a.rows; }
   int64_t n() const { return b.rows; }
@@ -67,14 +68,9 @@ Status check_side(const Side& side, const FoldedProduct& p, const Operand& opera
                    alignment_in_elements(operand));
 }
 
-/// A constant B that the copy engine cannot read is kept as [n, k].
-Status transpose_weights(FoldedProduct& p, const Operand& b, const MatMul& op) {
-  const Status as_it_is = check_side(p.b, p, b);
-  const bool can = b.constant != nullptr && b.rank() == 2 && !op.transpose_b && p.k % 8 == 0;
-  if (as_it_is.ok() || !can) return as_it_is;
-  p.transposed = b.constant;
+void transpose_weights(FoldedProduct& p) {
+  p.transposed = true;
   p.b.row_stride = p.k, p.b.k_stride = 1;
-  return {};
 }
 
 Result<FoldedProduct> describe(const Problem& problem) {
@@ -95,81 +91,115 @@ Result<FoldedProduct> describe(const Problem& problem) {
   if (!casts && (p.m() < 8 || p.n() < 8)) return unsupported("few rows or columns");
   if (p.m() * p.n() * p.batches > INT32_MAX || p.k > INT32_MAX) return unsupported("huge extents");
   TENON_TRY(check_side(p.a, p, a));
-  TENON_TRY(transpose_weights(p, b, *from.region.anchor->as<MatMul>()));
+  const bool is_turned = from.region.anchor->as<MatMul>()->transpose_b;
+  if (b.rank() == 2 && !is_turned && p.k % 8 == 0) p.constant = b.constant;
+  if (p.constant == nullptr) {
+    TENON_TRY(check_side(p.b, p, b));
+  } else if (!check_side(p.b, p, b).ok()) {
+    transpose_weights(p);
+  }
   return p;
 }
 
-int64_t rounded(int64_t value, int64_t unit) {
-  return blocks_for(value, unit) * unit;
-}
-
-/// Blocks of 64 * groups rows and `columns` columns; `splits` of them share k; `each` run on one
-/// multiprocessor at a time.
+/// Tiles of 64 * `parts` rows and `columns` columns; `splits` blocks share k; `each` run on one
+/// multiprocessor at a time. A warp group for each part, or two that take tiles in `turns`.
 struct Tiling {
-  int64_t groups = 2, columns = 128, splits = 1, each = 1;
+  int64_t parts = 2, columns = 128, splits = 1, each = 1;
   bool moves = false;  ///< Registers, from the threads that fetch.
-  bool ahead = false;  ///< Operands of the epilogue are fetched ahead.
-  int64_t skew = 0;    ///< Steps of k that each group begins behind the one before.
-  int64_t share = 1;   ///< Blocks of a cluster that fetch each other's parts of A.
+  bool turns = false;
 
-  GroupShape shape() const { return {groups, each, moves}; }
-  int64_t rows() const { return groups * 64; }
+  GroupShape shape() const { return {turns ? 2 : parts, each, moves}; }
+  int64_t rows() const { return parts * 64; }
   int64_t stage_bytes() const { return (rows() + columns) * kTileK * 2; }
-  int64_t other_bytes() const { return 1024 + 256 + (splits > 1 ? 0 : groups * 4 * 16 * 40 * 4); }
+  /// Results on their way out, sums from other blocks, barriers.
+  int64_t other_bytes() const {
+    return 1024 + 256 + shape().groups * (4 * 16 * 160 + (splits - 1) * (columns / splits) * 256);
+  }
   int64_t stages() const {
     const int64_t room = kSharedBytes / each - kReservedBytes - other_bytes();
-    return std::min<int64_t>(room / stage_bytes(), 8);
+    return std::min<int64_t>(room / stage_bytes(), 12);
   }
   int64_t tiles(const FoldedProduct& p) const {
-    return blocks_for(p.m(), rows()) * rounded(blocks_for(p.n(), columns), share) * p.batches;
+    return blocks_for(p.m(), rows()) * blocks_for(p.n(), columns) * p.batches;
   }
   std::string text() const {
-    return fmt::format("m={},n={},splits={},each={}{}", rows(), columns, splits, each,
-                       moves ? ",moves=1" : "") +
-           (share > 1 ? fmt::format(",share={}", share) : "") + (ahead ? ",ahead=1" : "") +
-           (skew > 0 ? fmt::format(",skew={}", skew) : "");
+    return fmt::format("m={},n={},splits={},each={}{}{}", rows(), columns, splits, each,
+                       moves ? ",moves=1" : "", turns ? ",turns=1" : "");
   }
+  bool is_possible() const {
+    const bool takes_turns = !turns || (moves && parts * columns <= 384);
+    return takes_turns && parts >= 1 && parts <= 3 && columns >= 32 && columns <= 256 &&
+           splits >= 1 && splits <= 8 && columns % (splits * 16) == 0 && each >= 1 && each <= 4 &&
+           stages() >= 2;
+  }
+  /// Whether whole boxes of B make its part of a tile.
+  bool takes(const FoldedProduct& p) const { return !p.b.by_columns() || columns % 64 == 0; }
 };
 
 Result<Tiling> parse(std::string_view config) {
+  const auto number = [&](std::string_view name, int64_t otherwise) {
+    return config_number(config, name).value_or(otherwise);
+  };
   Tiling t;
-  t.groups = config_number(config, "m").value_or(128) / 64;
-  t.columns = config_number(config, "n").value_or(128);
-  t.splits = config_number(config, "splits").value_or(1);
-  t.each = config_number(config, "each").value_or(1);
-  t.moves = config_number(config, "moves").value_or(0) != 0 && t.splits == 1 && t.each == 1;
-  t.share = config_number(config, "share").value_or(1);
-  t.ahead = config_number(config, "ahead").value_or(0) != 0;
-  t.skew = config_number(config, "skew").value_or(0);
-  if (t.skew > 0 && (t.splits > 1 || t.groups == 1 || t.skew * (t.groups - 1) >= t.stages()))
-    return user_error("no tiling: {}", config);
-  if (t.share < 1 || t.share > 2 || (t.share > 1 && (t.splits > 1 || t.each > 1)))
-    return user_error("no tiling: {}", config);
-  if (t.groups < 1 || t.groups > 3 || t.columns < 32 || t.columns > 256 || t.columns % 32 != 0 ||
-      t.splits < 1 || t.splits > 8 || t.each < 1 || t.each > 4 || t.stages() < 2)
-    return user_error("no tiling: {}", config);
+  t.parts = number("m", 128) / 64;
+  t.columns = number("n", 128);
+  t.splits = number("splits", 1);
+  t.each = number("each", 1);
+  t.moves = number("moves", 0) != 0 && t.splits == 1 && t.each == 1;
+  t.turns = number("turns", 0) != 0;
+  if (!t.is_possible()) return user_error("no tiling: {}", config);
   return t;
 }
 
-/// Cycles, roughly, fitted to times on an H200: products or the fetching of their operands, which
-/// takes longer where many blocks do it, the epilogue, the sums of a cluster.
+/// Cycles, roughly, fitted to times on an H200: products or the fetching of their operands, the
+/// epilogue, which leaves while others multiply where groups take turns, the sums of a cluster.
 double estimate(const Tiling& t, const FoldedProduct& p, int units) {
   const auto rows = static_cast<double>(t.rows()), columns = static_cast<double>(t.columns);
   const auto each = static_cast<double>(t.each), splits = static_cast<double>(t.splits);
   const double all = static_cast<double>(t.tiles(p) * t.splits);
   const double blocks = std::ceil(static_cast<double>(blocks_for(p.k, kTileK)) / splits);
-  const double fetching = 2.3 + 0.9 * std::min(1.0, all / units);
+  const double fetching = 1.55 + 0.65 * std::min(1.0, all / units);
   const double products = blocks * std::max(rows * columns / 32, fetching * (rows + columns));
-  const double epilogue = rows * columns * (t.splits > 1 ? 0.13 * splits : 0.14) + 500;
+  const double others = rows * columns * (splits - 1) / splits;
+  const double exchange = t.splits > 1 ? others * 0.33 + 1200 : 0;
+  const double epilogue = rows * columns / splits * 0.22 + 300 + exchange;
   const double waves = std::ceil(all / (units * each));
-  return waves * (products + epilogue) * (t.each > 1 ? each * 0.95 : 1.0) + 2500;
+  const double time = t.turns ? waves * std::max(products, (products + epilogue) / 2) + epilogue
+                              : waves * (products + epilogue) * (t.each > 1 ? each * 0.95 : 1.0);
+  return time + 2200;
 }
 
 bool fits(const Tiling& t, const FoldedProduct& p, int units) {
-  if (p.b.by_columns() && t.columns % 64 != 0) return false;
-  if (t.rows() >= p.m() + 64 || (t.columns > 32 && t.columns >= p.n() + 32)) return false;
+  if (!t.is_possible() || (!t.takes(p) && p.constant == nullptr)) return false;
+  if (t.rows() >= p.m() + 64 || (t.columns > 64 && t.columns >= p.n() + 32)) return false;
+  if (t.turns) return t.tiles(p) > units;
   if (t.splits == 1) return true;
-  return t.splits <= blocks_for(p.k, kTileK) && t.tiles(p) * t.splits <= units * t.each;
+  // Clusters find no place together on the last multiprocessors.
+  return t.splits <= blocks_for(p.k, kTileK) && t.tiles(p) * t.splits <= units * t.each * 3 / 4;
+}
+
+/// Sizes of tiles: parts, columns, blocks at a time.
+std::vector<Tiling> all_tilings() {
+  std::vector<Tiling> all;
+  for (const auto& [parts, columns, each] :
+       std::initializer_list<std::array<int64_t, 3>>{{2, 256, 1},
+                                                     {2, 192, 1},
+                                                     {3, 192, 1},
+                                                     {2, 128, 1},
+                                                     {3, 128, 1},
+                                                     {1, 256, 1},
+                                                     {1, 192, 1},
+                                                     {1, 192, 2},
+                                                     {1, 128, 1},
+                                                     {1, 96, 1},
+                                                     {1, 64, 1},
+                                                     {1, 32, 1},
+                                                     {1, 64, 3},
+                                                     {1, 32, 2},
+                                                     {2, 96, 2}})
+    for (const int64_t splits : {1, 2, 4})
+      all.push_back({parts, columns, splits, each, splits == 1 && each == 1});
+  return all;
 }
 
 std::vector<std::string> tilings(const Problem& problem) {
@@ -177,35 +207,14 @@ std::vector<std::string> tilings(const Problem& problem) {
   if (!p.ok()) return {""};
   const int units = multiprocessors(problem);
   std::vector<std::pair<double, Tiling>> found;
-  for (const auto& [groups, columns, each] :
-       std::initializer_list<std::array<int64_t, 3>>{{2, 256, 1},
-                                                     {2, 192, 1},
-                                                     {3, 192, 1},
-                                                     {2, 128, 1},
-                                                     {3, 128, 1},
-                                                     {1, 256, 1},
-                                                     {1, 192, 2},
-                                                     {1, 128, 1},
-                                                     {1, 64, 1},
-                                                     {1, 64, 3},
-                                                     {1, 32, 2},
-                                                     {2, 96, 2}})
-    for (const int64_t splits : {1, 2, 3, 4, 6}) {
-      const Tiling t{groups, columns, splits, each, splits == 1 && each == 1};
-      if (fits(t, *p, units) && t.stages() >= 2) found.emplace_back(estimate(t, *p, units), t);
-    }
+  for (const Tiling& t : all_tilings())
+    if (fits(t, *p, units)) found.emplace_back(estimate(t, *p, units), t);
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& x, const auto& y) { return x.first < y.first; });
   std::vector<std::string> texts;
   for (const auto& [cost, tiling] : found)
     if (texts.size() < kOffered) texts.push_back(tiling.text());
-  // Fetching ahead pays where there is something to fetch and registers to keep it in.
-  for (size_t i = 0; i < std::min<size_t>(texts.size(), 2); ++i) {
-    Tiling t = found[i].second;
-    t.ahead = true;
-    if (t.moves && p->n() % 8 == 0 && !p->product.region.steps.empty()) texts.push_back(t.text());
-  }
-  return texts.empty() ? std::vector<std::string>{"m=64,n=32,splits=1,each=2"} : texts;
+  return texts.empty() ? std::vector<std::string>{"m=64,n=64,splits=1,each=1,moves=1"} : texts;
 }
 
 /// [k, n] as [n, k].
@@ -240,11 +249,9 @@ void add_constants(KernelCode& code, const Problem& problem, const FoldedProduct
   add_group_shape(code, t.shape());
   code.constant("kTileN", t.columns);
   code.constant("kSplits", t.splits);
-  code.constant("kShare", t.share);
-  code.constant("kSkew", t.skew);
-  code.flag("kFetchesAhead", t.ahead && p.n() % 8 == 0);
+  code.constant("kParts", t.turns ? t.parts : 1);
+  code.constant("kTurns", t.turns ? 2 : 1);
   code.constant("kStages", t.stages());
-  code.constant("kVector", p.n() % 8 == 0 ? 8 : 1);
   add_group_product(code, "group_product",
                     {.columns = static_cast<int>(t.columns),
                      .bf16 = bf16,
@@ -255,12 +262,10 @@ void add_constants(KernelCode& code, const Problem& problem, const FoldedProduct
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   if (problem.device != nullptr && problem.device->properties().compute_capability != 90)
     return unsupported("its instructions are those of sm_90a");
-  TENON_ASSIGN(const FoldedProduct p, describe(problem));
+  TENON_ASSIGN(FoldedProduct p, describe(problem));
   TENON_ASSIGN(const Tiling t, parse(config));
-  const bool shares = t.share == 1 || !p.a.by_columns();
-  const bool skews = t.skew < blocks_for(p.k, kTileK);
-  if ((p.b.by_columns() && t.columns % 64 != 0) || !shares || !skews)
-    return user_error("no tiling: {}", config);
+  if (!t.takes(p) && p.constant == nullptr) return user_error("no tiling: {}", config);
+  if (!t.takes(p)) transpose_weights(p);
   JitPlan plan;
   KernelCode code;
   begin_code(code, problem);
@@ -268,22 +273,23 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, p.product.region, p.product.loop));
   JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"jit/hopper.cuh", "gemm/hopper.cu"}));
-  const int64_t at_once = multiprocessors(problem) / t.share * t.share * t.each;
+  TENON_TRY(set_source(
+      launch, code,
+      {"jit/hopper.cuh", "gemm/hopper_tiles.cu", "gemm/hopper_store.cu", "gemm/hopper.cu"}));
+  const int64_t at_once = multiprocessors(problem) * t.each;
   launch.grid[0] = t.splits > 1 ? t.tiles(p) * t.splits : std::min<int64_t>(t.tiles(p), at_once);
   launch.block[0] = static_cast<int>(t.shape().threads());
-  launch.cluster = t.splits * t.share > 1 ? static_cast<int>(t.splits * t.share) : 0;
+  launch.cluster = t.splits > 1 ? static_cast<int>(t.splits) : 0;
   launch.shared_bytes = static_cast<int>(t.stages() * t.stage_bytes() + t.other_bytes());
   JitArgument weights = JitArgument::input(p.product.b);
-  if (p.transposed != nullptr) {
+  if (p.transposed) {
     weights = JitArgument::constant(0);
-    plan.constants.push_back([tensor = *p.transposed] { return transposed_bytes(tensor); });
+    plan.constants.push_back([tensor = *p.constant] { return transposed_bytes(tensor); });
   }
   const DataType type = problem.input(p.product.a).type;
   launch.maps = {map_of(p.a, p, JitArgument::input(p.product.a), type, static_cast<int>(t.rows())),
                  map_of(p.b, p, weights, type, static_cast<int>(t.columns))};
   if (p.a.by_columns()) launch.maps[0].box = {64, 64, 1};
-  if (t.share > 1) launch.maps[0].box[1] = static_cast<int>(t.rows() / t.share);
   if (p.b.by_columns()) launch.maps[1].box = {64, 64, 1};
   launch.add(JitArgument::map(0));
   launch.add(JitArgument::map(1));
@@ -303,15 +309,14 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   return cuda_gemm_hopper::plan(problem, config);
 }
 
-/// The same tilings with parts of A shared, with groups one behind the other, with operands ahead.
+/// Groups that take tiles in turn.
 std::vector<std::string> tilings(const Problem& problem) {
   std::vector<std::string> texts;
-  for (const std::string& text : cuda_gemm_hopper::tilings(problem))
-    if (text.find("splits=1,each=1") != std::string::npos &&
-        text.find("ahead") == std::string::npos)
-      for (const char* more :
-           {",skew=1", ",share=2", ",share=2,ahead=1", ",share=2,ahead=1,skew=1"})
-        if (plan(problem, text + more).ok()) texts.push_back(text + more);
+  for (const char* text :
+       {"m=128,n=128", "m=128,n=192", "m=64,n=192", "m=128,n=160", "m=192,n=128"}) {
+    const std::string config = fmt::format("{},splits=1,each=1,moves=1,turns=1", text);
+    if (plan(problem, config).ok()) texts.push_back(config);
+  }
   return texts.empty() ? std::vector<std::string>{"m=64,n=64,splits=1,each=1,moves=1"} : texts;
 }
 

@@ -35,23 +35,25 @@ class EpilogueWriter {
   }
 
   std::vector<int> finish() {
-    std::string parameters, arguments, fields, fetches;
+    std::string parameters, arguments, fields, fetches, all;
     for (size_t i = 0; i < operands_.size(); ++i) {
       const char* type = device_type(problem_.input(operands_[i]).type);
       parameters += fmt::format(", const {}* __restrict__ e{}", type, i);
       arguments += fmt::format(", e{}", i);
+      all += fmt::format(" DO({}, {})", i, type);
       fields += fmt::format("  Fetched<Epilogue{0}At, N, {1}> o{0};\n", i, type);
       fetches += fmt::format("  fetch_located<Epilogue{0}At, N>(e{0}, at, f.o{0});\n", i);
     }
     code_.text(fmt::format(
-        "#define EPILOGUE_PARAMETERS {}\n#define EPILOGUE_ARGUMENTS {}\n"
+        "#define EPILOGUE_PARAMETERS {}\n#define EPILOGUE_ARGUMENTS {}\n#define "
+        "EPILOGUE_EACH(DO){}\n"
         "template <int N>\nstruct EpilogueOperands {{\n{}}};\n"
         "template <int N>\n__device__ inline void fetch_epilogue([[maybe_unused]] "
         "EpilogueOperands<N>& f, [[maybe_unused]] Index at EPILOGUE_PARAMETERS) {{\n{}}}\n"
         "template <int N>\n__device__ inline void apply_epilogue(Real (&v)[N], [[maybe_unused]] "
         "const "
         "EpilogueOperands<N>& f) {{\n{}}}\n",
-        parameters, arguments, fields, fetches, body_));
+        parameters, arguments, all, fields, fetches, body_));
     code_.text(
         "template <int N>\n__device__ inline void epilogue(Real (&v)[N], Index at "
         "EPILOGUE_PARAMETERS) {\n  EpilogueOperands<N> operands;\n"

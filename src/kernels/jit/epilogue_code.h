@@ -17,11 +17,11 @@ struct ExtraStep {
 /// Adds to the code what follows a region's anchor: a device function
 ///   epilogue<N>(Real (&v)[N], Index at EPILOGUE_PARAMETERS)
 /// that applies the steps to N elements, the first being number `at` of a loop over the output,
-/// its two halves, fetch_epilogue<N>(EpilogueOperands<N>&, Index at EPILOGUE_PARAMETERS), which only
-/// loads, and apply_epilogue<N>(v, operands), and
-/// the macros EPILOGUE_PARAMETERS and EPILOGUE_ARGUMENTS (each begins with a comma, or is empty).
-/// Gives the problem inputs that the parameters stand for, in order. Also defines `Real`, the type
-/// of arithmetic. `Index` must be defined already.
+/// its two halves, fetch_epilogue<N>(EpilogueOperands<N>&, Index at EPILOGUE_PARAMETERS), which
+/// only loads, and apply_epilogue<N>(v, operands), and the macros EPILOGUE_PARAMETERS and
+/// EPILOGUE_ARGUMENTS (each begins with a comma, or is empty), and EPILOGUE_EACH(DO), which is
+/// DO(0, type) DO(1, type)... over the operands. Gives the problem inputs that the parameters stand
+/// for, in order. Also defines `Real`, the type of arithmetic. `Index` must be defined already.
 Result<std::vector<int>> add_epilogue(KernelCode& code, const Problem& problem,
                                       const AnchoredRegion& region, const IndexLoop& loop,
                                       const std::vector<ExtraStep>& before = {});

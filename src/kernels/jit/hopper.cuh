@@ -21,9 +21,6 @@ __device__ inline void barriers_visible() {
 __device__ inline void barrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-__device__ inline void barrier_arrive_in_block(u32 barrier) {
-  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
 __device__ inline void barrier_expect(u32 barrier, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
@@ -31,6 +28,13 @@ __device__ inline void barrier_wait(u32 barrier, u32 phase) {
   asm volatile(
       "{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n@done bra ready;\nbra again;\nready:\n}"
       ::"r"(barrier), "r"(phase) : "memory");
+}
+
+/// For what other blocks of the cluster send.
+__device__ inline void barrier_wait_cluster(u32 barrier, u32 phase) {
+  asm volatile(
+      "{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+      "@done bra ready;\nbra again;\nready:\n}" ::"r"(barrier), "r"(phase) : "memory");
 }
 
 /// A box of a tensor to shared memory; what lies outside of the tensor is 0.
@@ -43,13 +47,6 @@ __device__ inline void fetch_box(u32 to, const TensorMap& map, u32 barrier, int 
   asm volatile(
       "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];"
       ::"r"(to), "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w) : "memory");
-}
-/// The same to that place of every block of the cluster in `blocks`, a bit each, and to their barriers.
-__device__ inline void fetch_box_for_all(u32 to, const TensorMap& map, u32 barrier, int x, int y, int z, int blocks) {
-  asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
-      "[%1, {%3, %4, %5}], [%2], %6;"
-      ::"r"(to), "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "h"(u16(blocks)) : "memory");
 }
 __device__ inline void fetch_map(const TensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
@@ -75,13 +72,9 @@ __device__ inline void barrier_of(int number, int count) {
 __device__ inline void barrier_arrive_of(int number, int count) {
   asm volatile("bar.arrive %0, %1;" ::"r"(number), "r"(count) : "memory");
 }
-__device__ inline void cluster_barrier() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-__device__ inline u32 cluster_rank() {
-  u32 rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
+/// All blocks of the cluster have made their barriers (barriers_visible).
+__device__ inline void cluster_start() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 /// The same place of another block's shared memory.
 __device__ inline u32 address_in_block(u32 address, u32 rank) {
@@ -89,21 +82,70 @@ __device__ inline u32 address_in_block(u32 address, u32 rank) {
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
   return there;
 }
-__device__ inline void load_block(float (&v)[4], u32 address) {
-  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3]) : "r"(address) : "memory");
+/// 16 bytes to another block's shared memory, counted by a barrier there.
+__device__ inline void send_to_block(u32 address, const float* v, u32 barrier) {
+  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];"
+               ::"r"(address), "r"(__float_as_uint(v[0])), "r"(__float_as_uint(v[1])), "r"(__float_as_uint(v[2])),
+               "r"(__float_as_uint(v[3])), "r"(barrier) : "memory");
 }
 __device__ inline void load_shared(float (&v)[4], u32 address) {
   asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3]) : "r"(address) : "memory");
 }
-__device__ inline float load_shared(u32 address) {
+__device__ inline uint4 load_shared_piece(u32 address) {
+  uint4 v;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(address) : "memory");
+  return v;
+}
+__device__ inline void store_shared_piece(u32 address, const uint4& v) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+}
+
+// Two elements side by side; as one where they are aligned.
+__device__ inline u32 pair_of(f16, float a, float b) {
+  u32 r;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a));
+  return r;
+}
+__device__ inline u32 pair_of(bf16, float a, float b) {
+  u32 r;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(b), "f"(a));
+  return r;
+}
+template <class T>
+__device__ inline void store_shared_pair(T type, u32 address, float a, float b) {
+  asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(pair_of(type, a, b)) : "memory");
+}
+__device__ inline void store_shared_pair(float, u32 address, float a, float b) {
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(a), "f"(b) : "memory");
+}
+template <class T>
+__device__ inline void store_shared_each(T type, u32 address, float a, float b) {
+  const u32 pair = pair_of(type, a, b);
+  asm volatile("st.shared.u16 [%0], %1;\nst.shared.u16 [%0 + 2], %2;" ::"r"(address), "h"(u16(pair)), "h"(u16(pair >> 16)) : "memory");
+}
+__device__ inline void store_shared_each(float, u32 address, float a, float b) {
+  asm volatile("st.shared.f32 [%0], %1;\nst.shared.f32 [%0 + 4], %2;" ::"r"(address), "f"(a), "f"(b) : "memory");
+}
+template <class T>
+__device__ inline void load_shared_pair(u32 address, T& a, T& b) {
+  if constexpr (sizeof(T) == 2) {
+    asm volatile("ld.shared.v2.u16 {%0, %1}, [%2];" : "=h"(a.bits), "=h"(b.bits) : "r"(address) : "memory");
+  } else {
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(a), "=f"(b) : "r"(address) : "memory");
+  }
+}
+template <class T>
+__device__ inline T load_shared_element(T, u32 address) {
+  T v;
+  asm volatile("ld.shared.u16 %0, [%1];" : "=h"(v.bits) : "r"(address) : "memory");
+  return v;
+}
+__device__ inline float load_shared_element(float, u32 address) {
   float v;
   asm volatile("ld.shared.f32 %0, [%1];" : "=f"(v) : "r"(address) : "memory");
   return v;
-}
-__device__ inline void store_shared(u32 address, float a, float b) {
-  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(a), "f"(b) : "memory");
 }
 
 /// Registers of each thread of the warp group from here on; every group of the kernel must say its number.

@@ -1,0 +1,197 @@
+// The epilogue of gemm/hopper.cu. Results leave each warp 16 rows and a slab of columns at a time, through its part of
+// shared memory, by 16 bytes that are aligned in the result: where its rows are not, each row lies as far behind such a
+// place as it does there.
+constexpr int kUnit = 16 / sizeof(Y), kLine = 128 / sizeof(Y);
+constexpr int kSlab = kOwn % kLine == 0 ? kLine : (kOwn % 32 == 0 ? 32 : 16);
+constexpr int kPitch = kSlab * sizeof(Y) + (sizeof(Y) == 4 ? 32 : 16), kPieces = kSlab / kUnit, kItems = 16 * kPieces / 32;
+
+template <class At>
+__device__ constexpr bool lies_in_rows() {
+  if constexpr (At::kRank == 0) return true;
+  else return At::template extent<At::kRank - 1>() % kN == 0;
+}
+template <class At>
+__device__ constexpr int column_stride() {
+  if constexpr (At::kRank == 0) return 0;
+  else return int(At::template stride<At::kRank - 1>());
+}
+/// Where the row begins in a tensor that lies in rows.
+template <class At>
+__device__ inline Index row_start(Index row) {
+  if constexpr (At::kRank == 0) return 0;
+  else if constexpr (At::template extent<At::kRank - 1>() != kN) return locate<At>(Index(row * kN));
+  else if constexpr (At::kRank == 1) return 0;
+  else return offset_of<At, At::kRank - 2>(row);
+}
+template <class At>
+__device__ inline Index place_of(Index row, int column) {
+  if constexpr (lies_in_rows<At>()) return row_start<At>(row) + Index(column) * column_stride<At>();
+  else return locate<At>(Index(row * kN + column));
+}
+constexpr bool kWhole = kN % kUnit == 0 && packs_together<YAt, kUnit>();
+constexpr bool kShifted = !kWhole && lies_in_rows<YAt>() && column_stride<YAt>() == 1;
+
+/// Of the epilogue's operands, one that is like the result, element by element, passes through that memory, too.
+template <class At, class T>
+__device__ constexpr bool is_like_result() {
+  if constexpr (At::kRank == 0) return false;
+  else return kWhole && sizeof(T) == sizeof(Y) && packs_together<At, kUnit>() && At::template stride<0>() != 0;
+}
+#define LIKE_RESULT(i, T) is_like_result<Epilogue##i##At, T>() ? i :
+constexpr int kStaged = EPILOGUE_EACH(LIKE_RESULT) - 1;
+
+/// The warp's first element in the result.
+struct Place {
+  int row, column, batch;
+};
+__device__ inline Place place_in(const Tile& tile, int part, int rank) {
+  const int warp = kTurns > 1 ? threadIdx.x / 32 % 4 : threadIdx.x / 32;
+  return {tile.m + part * 64 + warp * 16, tile.n + rank * kOwn, tile.batch};
+}
+/// Rows behind the last one read what it reads.
+__device__ inline Index row_of(const Place& at, int row) {
+  return Index(at.batch) * kM + (at.row + row < kM ? at.row + row : kM - 1);
+}
+
+using Pair = EpilogueOperands<2>;
+struct SlabOperands {
+  uint4 pieces[kItems];
+  Pair pairs[kSlab / 8][2];
+};
+
+template <class At, class T>
+__device__ inline void fetch_pair(Fetched<At, 2, T>& to, const T* from, Index row, int column) {
+  const auto place = [&](int c) { return place_of<At>(row, c < kN ? c : kN - 1); };
+  if constexpr (packs_in_one<At, 2>()) {
+    to.v[0] = from[place(column)];
+  } else if constexpr (kN % 2 == 0 && packs_together<At, 2>()) {
+    const Pack<T, 2> pack = load_pack<2>(from + place_of<At>(row, column < kN ? column : kN - 2));
+    to.v[0] = pack.v[0], to.v[1] = pack.v[1];
+  } else {
+    to.v[0] = from[place(column)], to.v[1] = from[place(column + 1)];
+  }
+}
+template <class At, class T>
+__device__ inline void fetch_pieces(uint4 (&to)[kItems], const T* from, const Place& at, int n) {
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) {
+    const int item = i * 32 + threadIdx.x % 32, column = at.column + n + item % kPieces * kUnit;
+    to[i] = *reinterpret_cast<const uint4*>(
+        from + place_of<At>(row_of(at, item / kPieces), column < kN ? column : kN - kUnit));
+  }
+}
+/// What the epilogue of a slab reads.
+__device__ inline void fetch_slab(SlabOperands& to, const Place& at, int n EPILOGUE_PARAMETERS) {
+#define FETCH_PIECES(i, T) \
+  if constexpr (kStaged == i) fetch_pieces<Epilogue##i##At>(to.pieces, e##i, at, n);
+  EPILOGUE_EACH(FETCH_PIECES)
+  [[maybe_unused]] const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int j = 0; j < kSlab / 8; ++j)
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+#define FETCH_PAIR(i, T)      \
+  if constexpr (kStaged != i) \
+    fetch_pair<Epilogue##i##At>(to.pairs[j][half].o##i, e##i, row_of(at, lane / 4 + half * 8), \
+                                at.column + n + j * 8 + lane % 4 * 2);
+      EPILOGUE_EACH(FETCH_PAIR)
+    }
+}
+
+/// Elements of shared memory that a row begins behind its place.
+__device__ inline int shift_of(const Y* y, Index row) {
+  if constexpr (kShifted) return int(reinterpret_cast<u64>(y + row_start<YAt>(row)) / sizeof(Y) % kUnit);
+  else return 0;
+}
+template <class F>
+__device__ inline void take_pair(F& to, u32 address) {
+  if constexpr (sizeof(to.v) / sizeof(to.v[0]) == 2) load_shared_pair(address, to.v[0], to.v[1]);
+}
+__device__ inline void store_pair(u32 address, const Real (&v)[2]) {
+  if constexpr (kWhole) store_shared_pair(Y(), address, v[0], v[1]);
+  else store_shared_each(Y(), address, v[0], v[1]);
+}
+
+/// The slab from shared memory to the result.
+__device__ inline void store_slab(Y* y, u32 slab, const Place& at, int n) {
+  const int lane = threadIdx.x % 32;
+  const bool is_full = kWhole || (kShifted && at.column + n + kSlab <= kN);
+  if (is_full) {
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      const int row = (i * 32 + lane) / kPieces, piece = (i * 32 + lane) % kPieces, column = at.column + n + piece * kUnit;
+      const Index number = row_of(at, row);
+      const int shift = shift_of(y, number);
+      if (at.row + row < kM && column < kN && (shift == 0 || piece > 0))
+        *reinterpret_cast<uint4*>(y + place_of<YAt>(number, column) - shift) = load_shared_piece(slab + row * kPitch + piece * 16);
+    }
+  }
+  if constexpr (kShifted) {
+    // What is left of each row's first and last piece.
+    if (is_full) {
+#pragma unroll
+      for (int i = 0; i < kUnit / 2; ++i) {
+        const int row = (i * 32 + lane) / kUnit, element = (i * 32 + lane) % kUnit;
+        const Index number = row_of(at, row);
+        const int shift = shift_of(y, number), slot = element < shift ? kSlab + element : element;
+        if (at.row + row < kM && shift > 0)
+          y[place_of<YAt>(number, at.column + n + slot - shift)] = load_shared_element(Y(), slab + row * kPitch + slot * sizeof(Y));
+      }
+    }
+  }
+  if constexpr (!kWhole) {
+    if (!is_full) {
+      for (int i = lane; i < 16 * kSlab; i += 32) {
+        const int row = i / kSlab, column = i % kSlab;
+        const Index number = row_of(at, row);
+        if (at.row + row < kM && at.column + n + column < kN)
+          y[place_of<YAt>(number, at.column + n + column)] =
+              load_shared_element(Y(), slab + row * kPitch + (shift_of(y, number) + column) * sizeof(Y));
+      }
+    }
+  }
+}
+
+/// The epilogue of the block's columns. The operands of the next slab are on their way meanwhile, except where groups
+/// take turns: others multiply then, and registers are few.
+constexpr bool kFetchesAhead = kTurns == 1;
+__device__ inline void store_tile(const float (&sums)[kOwn / 2], SlabOperands& next, u32 scratch, Y* y,
+                                  const Place& at EPILOGUE_PARAMETERS) {
+  const int lane = threadIdx.x % 32;
+  const u32 slab = scratch + threadIdx.x / 32 * (16 * kPitch);
+  u32 mine[2];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = lane / 4 + half * 8;
+    mine[half] = slab + row * kPitch + (shift_of(y, row_of(at, row)) + lane % 4 * 2) * sizeof(Y);
+  }
+#pragma unroll
+  for (int n = 0; n < kOwn; n += kSlab) {
+    SlabOperands now = next;
+    if (!kFetchesAhead) fetch_slab(now, at, n EPILOGUE_ARGUMENTS);
+    else if (n + kSlab < kOwn) fetch_slab(next, at, n + kSlab EPILOGUE_ARGUMENTS);
+    if constexpr (kStaged >= 0) {
+#pragma unroll
+      for (int i = 0; i < kItems; ++i)
+        store_shared_piece(slab + (i * 32 + lane) / kPieces * kPitch + (i * 32 + lane) % kPieces * 16, now.pieces[i]);
+      __syncwarp();
+    }
+#pragma unroll
+    for (int j = 0; j < kSlab / 8; ++j)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const u32 address = mine[half] + j * 8 * sizeof(Y);
+        const int s = (n + j * 8) / 2 + half * 2;
+        [[maybe_unused]] Pair& operands = now.pairs[j][half];
+#define TAKE_PAIR(i, T) \
+  if constexpr (kStaged == i) take_pair(operands.o##i, address);
+        EPILOGUE_EACH(TAKE_PAIR)
+        Real v[2] = {sums[s], sums[s + 1]};
+        apply_epilogue<2>(v, operands);
+        store_pair(address, v);
+      }
+    __syncwarp();
+    store_slab(y, slab, at, n);
+    __syncwarp();
+  }
+}

@@ -1,0 +1,113 @@
+// How blocks of gemm/hopper.cu take tiles, and the ring of stages between the thread that fetches and those that multiply.
+
+// A tile is kParts times 64 rows of each of its groups: of all of them, or of the one whose turn it is.
+constexpr int kTileM = kGroups / kTurns * kParts * 64, kTileK = 64, kConsumers = kGroups * 128;
+constexpr int kBytesA = kTileM * kTileK * 2, kBytesB = kTileN * kTileK * 2, kStageBytes = kBytesA + kBytesB;
+constexpr int kBlocksK = (kK + kTileK - 1) / kTileK;
+constexpr int kTilesM = (kM + kTileM - 1) / kTileM, kTilesN = (kN + kTileN - 1) / kTileN;
+constexpr int kTiles = kTilesM * kTilesN * kBatches;
+// Columns that a block finishes.
+constexpr int kOwn = kTileN / kSplits;
+static_assert(kOwn % 16 == 0, "whole slabs");
+static_assert(!kBByColumns || kTileN % 64 == 0, "whole boxes");
+
+struct Tile {
+  int m, n, batch;
+};
+__device__ inline Tile tile_of(int number) {
+  return {number % kTilesM * kTileM, number / kTilesM % kTilesN * kTileN, number / (kTilesM * kTilesN)};
+}
+
+/// kRows rows (of B: columns) of 64 k, in boxes of 64 where rows are contiguous.
+template <int kRows, bool kByColumns>
+__device__ inline void fetch_rows(const TensorMap& map, u32 to, u32 barrier, int k, int row, int batch) {
+  if constexpr (kByColumns) {
+#pragma unroll
+    for (int i = 0; i < kRows; i += 64) fetch_box(to + i * 128, map, barrier, row + i, k, batch);
+  } else {
+    fetch_box(to, map, barrier, k, row, batch);
+  }
+}
+__device__ inline void fetch_a(const TensorMap& map, u32 to, u32 barrier, const Tile& tile, int k) {
+  fetch_rows<kTileM, kAByColumns>(map, to, barrier, k, tile.m, kABatched ? tile.batch : 0);
+}
+__device__ inline void fetch_b(const TensorMap& map, u32 to, u32 barrier, const Tile& tile, int k) {
+  fetch_rows<kTileN, kBByColumns>(map, to, barrier, k, tile.n, kBBatched ? tile.batch : 0);
+}
+
+/// Place in the ring of stages. Barriers "full" lie at 16 bytes a stage, "empty" 8 bytes behind.
+struct Ring {
+  u32 stage = 0, phase = 0;
+  __device__ void next() {
+    if (++stage == kStages) stage = 0, phase ^= 1;
+  }
+  __device__ void skip(int count) {
+    stage += count;
+    phase ^= stage / kStages & 1;
+    stage %= kStages;
+  }
+};
+
+__device__ inline void produce(const TensorMap& a, const TensorMap& b, u32 stages, u32 barriers, int first_tile, int step,
+                               int k_begin, int k_end) {
+  fetch_map(a);
+  fetch_map(b);
+  // Constant weights are there before the kernel ahead has ended.
+  const int early = !kBConstant ? 0 : (k_end - k_begin < kStages ? k_end - k_begin : kStages);
+  for (int i = 0; i < early; ++i) {
+    barrier_expect(barriers + i * 16, kStageBytes);
+    fetch_b(b, stages + i * kStageBytes + kBytesA, barriers + i * 16, tile_of(first_tile), (k_begin + i) * kTileK);
+  }
+  wait_previous();
+  Ring at;
+  int number = 0;
+  for (int t = first_tile; t < kTiles; t += step) {
+    const Tile tile = tile_of(t);
+    for (int k = k_begin; k < k_end; ++k, ++number, at.next()) {
+      const u32 full = barriers + at.stage * 16, to = stages + at.stage * kStageBytes;
+      if (number >= early) {
+        barrier_wait(full + 8, at.phase ^ 1);
+        barrier_expect(full, kStageBytes);
+        fetch_b(b, to + kBytesA, full, tile, k * kTileK);
+      }
+      fetch_a(a, to, full, tile, k * kTileK);
+    }
+  }
+}
+
+// Groups that take tiles in turn multiply one after the other: the results of one leave while another multiplies.
+__device__ inline void await_turn(bool is_first) {
+  if (kTurns > 1 && !is_first) barrier_of(1 + threadIdx.x / 128, 256);
+}
+__device__ inline void pass_turn(bool is_last) {
+  if (kTurns > 1 && !is_last) barrier_arrive_of(2 - threadIdx.x / 128, 256);
+}
+
+/// The sums over [k_begin, k_end) of the warp group's rows.
+__device__ inline void multiply_tile(float (&sums)[kParts][kTileN / 2], u32 stages, u32 barriers, Ring& at, int k_begin,
+                                     int k_end, bool is_last) {
+  const int group = kTurns > 1 ? 0 : threadIdx.x / 128;
+  const bool speaks = threadIdx.x % 32 == 0;
+  u32 last = 0;
+  for (int k = k_begin; k < k_end; ++k, at.next()) {
+    const u32 full = barriers + at.stage * 16, tile = stages + at.stage * kStageBytes;
+    barrier_wait(full, at.phase);
+    const u64 a = tile_descriptor(tile + group * 8192, 8192), b = tile_descriptor(tile + kBytesA, 8192);
+    products_begin();
+#pragma unroll
+    for (int s = 0; s < kTileK / 16; ++s)
+#pragma unroll
+      for (int part = 0; part < kParts; ++part)
+        group_product(sums[part], a + part * 512 + s * (kAByColumns ? 128 : 2), b + s * (kBByColumns ? 128 : 2),
+                      k > k_begin || s > 0);
+    products_commit();
+    if (k > k_begin) {
+      products_wait<1>();
+      if (speaks) barrier_arrive(last);
+    }
+    last = full + 8;
+  }
+  pass_turn(is_last);
+  products_wait<0>();
+  if (speaks) barrier_arrive(last);
+}
