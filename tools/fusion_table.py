@@ -52,6 +52,11 @@ Pointwise (`fusedPointwiseNode(add1, relu1)`) | fuse_pointwise | usual | fusedPo
 Pointwise: numbers, comparisons, conversions, choices | fuse_pointwise | usual | a number, a comparison, a conversion and a choice
 Pointwise side by side | fuse_independent | siblings | sine and cosine of the same
 Quantize and dequantize around products | fuse_quantized | regions | bias and activation, a scale for each channel, the image is used twice
+Clamps in the requantization of products | fuse_quantized | clamps | a rectifier above a zero point inside the range, a clip, a clip and a scale of its own
+Clamps before quantization | hoist_quantize | clamps | a rectifier before unsigned bytes, a clip wider than the range, through a transpose
+Rounding to bytes and back | lower_quantize | rounding | behind an activation, with a zero point
+Bytes to bytes through scalar functions | lower_quantize | rounding | bytes to bytes through an activation
+Quantized weights, made on the way | fold_constants | quantized_weights | floats that are quantized on the way become bytes, which the product keeps
 Dequantize and quantize alike | cancel_quantize | pairs | the same scale and zero point
 Multi-head attention | recognize_attention | softmax_of_scores | scaled product, k transposed, additive mask
 Multi-head attention, masks by choice | recognize_attention | softmax_of_scores | scales on q and k, a mask through where
@@ -59,6 +64,7 @@ Multi-head attention, causal | recognize_attention | causal | a triangle through
 Multi-head attention, causal, unknown extents | recognize_attention | caps_and_transposes | a triangle of unknown extent
 Multi-head attention, capped scores | recognize_attention | caps_and_transposes | a cap
 Multi-head attention, heads joined with the batch | recognize_attention | rank_three | a mask added in rank 4, as in BART and Whisper
+Multi-head attention, quantized | recognize_attention | quantized | all four operands of the products, weights as signed bytes
 Grouped queries | straighten_attention | one_form | repeated heads
 Attention with its past | straighten_attention | one_form | the past is joined with keys and values
 Rotary position embedding | recognize_rotary | halves_and_pairs | halves, a constant table that repeats
@@ -67,6 +73,7 @@ Queries, keys and values as one product | merge_products | shared_input | querie
 Gated MLP | merge_products | shared_input | a gated MLP with stored transposed weights
 Squeeze and excitation | fuse_squeeze | gate | as in MobileNet and EfficientNet
 Branches that are known | inline_branches | known_condition | the else branch, with what it captures
+Bodies of loops and branches that stay | fuse_epilogue | bodies | in both branches, and in a loop inside one of them
 Small loops | unroll_loops | few_iterations | a loop that counts to two
 Invariants of loops | hoist_invariants | before_the_loop | a captured matrix is transformed
 Products of a sequence in a loop | hoist_invariants | before_the_loop | the products of a recurrence with its inputs

@@ -275,6 +275,10 @@ struct Attention final : OpBase<Attention> {
   bool masked_rows_zero = false;  ///< Rows whose every score is masked give 0 instead of NaN.
   ScoresOutput scores = ScoresOutput::kScaled;
   DataType softmax_type = DataType::kFloat32;
+  /// Where it is not 0, weights are rounded to multiples of it, `weights_limit` times it at most:
+  /// quantized and dequantized.
+  double weights_step = 0;
+  int64_t weights_limit = 0;
   template <class V>
   void attributes(V& v) {
     v("scale", scale);
@@ -289,6 +293,8 @@ struct Attention final : OpBase<Attention> {
     v("masked_rows_zero", masked_rows_zero);
     v("scores", scores);
     v("softmax_type", softmax_type);
+    v("weights_step", weights_step);
+    v("weights_limit", weights_limit);
   }
 };
 

@@ -200,6 +200,9 @@ void finish_row(const Attention& op, const Bias<T>& bias, const int64_t (&at)[3]
     for (int64_t j = 0; j < keys; ++j) row[j] /= sum;
   }
   show(ScoresOutput::kSoftmax);
+  const T step = static_cast<T>(op.weights_step), limit = static_cast<T>(op.weights_limit);
+  for (int64_t j = 0; j < keys && step > 0; ++j)
+    row[j] = std::min(std::rint(row[j] / step), limit) * step;
 }
 
 /// Operands in one form and where results go.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "passes/quantized.h"
+
 namespace tenon {
 namespace {
 
@@ -174,17 +176,43 @@ bool over_last_axis(const Softmax& softmax, size_t rank) {
          (softmax.axes[0] == -1 || softmax.axes[0] == static_cast<int64_t>(rank) - 1);
 }
 
-/// The softmax whose result `value` is, behind a guard, conversions and reshapes; or null.
+/// Softmax gives nothing below 0, so that the zero point only takes from the largest number.
+int64_t largest_level(const Node& quantize) {
+  return (quantized_type(quantize) == DataType::kInt8 ? 127 : 255) - zero_point_of(quantize);
+}
+
+/// Takes a Dequantize, then the Quantize before it, off the weights.
+bool through_rounding(const Node& node, const Node*& dequantize, AttentionPattern& pattern) {
+  if (!is_per_tensor(node) || !is_byte_integer(quantized_type(node))) return false;
+  if (node.is<Dequantize>()) {
+    if (dequantize != nullptr) return false;
+    dequantize = &node;
+    return true;
+  }
+  if (dequantize == nullptr || pattern.weights_step != 0 || !same_scaling(node, *dequantize))
+    return false;
+  pattern.weights_step = node.input(1)->constant()->as_double(0);
+  pattern.weights_limit = largest_level(node);
+  return pattern.weights_step > 0;
+}
+
+/// The softmax whose result `value` is, behind a guard, conversions, reshapes and rounding; or
+/// null.
 const Node* find_softmax(const Graph& graph, Value* value, AttentionPattern& pattern) {
+  const Node* dequantize = nullptr;
   for (int steps = 0; steps < kMaxSteps; ++steps) {
     value = through_guard(value, pattern.masked_rows_zero);
     const Node* node = value->producer();
     if (node == nullptr) return nullptr;
     if (!pattern.masked_rows_zero && only_user(graph, value) == nullptr) return nullptr;
     if (value->type.shape.size() == 4) pattern.heads = level_of(value);
-    if (const auto* softmax = node->as<Softmax>())
-      return over_last_axis(*softmax, value->type.shape.size()) ? node : nullptr;
-    if (!is_real_cast(*node) && !keeps_matrices(*node)) return nullptr;
+    if (const auto* softmax = node->as<Softmax>()) {
+      const bool whole = (dequantize != nullptr) == (pattern.weights_step != 0);
+      return whole && over_last_axis(*softmax, value->type.shape.size()) ? node : nullptr;
+    }
+    const bool rounds = (node->is<Quantize>() || node->is<Dequantize>()) &&
+                        through_rounding(*node, dequantize, pattern);
+    if (!rounds && !is_real_cast(*node) && !keeps_matrices(*node)) return nullptr;
     value = node->input(0);
   }
   return nullptr;

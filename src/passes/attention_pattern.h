@@ -29,6 +29,9 @@ struct AttentionPattern {
   bool masked_rows_zero = false;
   double scale = 1, soft_cap = 0;
   DataType softmax_type = DataType::kFloat32;
+  /// Of the quantization between softmax and product; 0: none.
+  double weights_step = 0;
+  int64_t weights_limit = 0;
   std::vector<ScoreMask> masks;
   /// Batch and heads, when q, k and v have rank 3 and these are their first extent.
   Shape heads;
@@ -37,8 +40,8 @@ struct AttentionPattern {
 /// The pattern that ends in `root`, the product with v. Handles scales on q, k and the product,
 /// caps on the scores, k transposed or not, v times the transposed softmax, masks through sums,
 /// where and factors of 0 and 1, guards against rows without scores, conversions around the
-/// softmax, tensors of rank 3 and 4, and masks added between reshapes that part or join the first
-/// axes.
+/// softmax, quantization and its reverse behind it, tensors of rank 3 and 4, and masks added
+/// between reshapes that part or join the first axes.
 std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& root);
 
 /// The tensor whose heads were repeated (inserted axis, expand or tile, axes joined), or null:

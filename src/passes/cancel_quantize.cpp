@@ -10,7 +10,7 @@ bool cancel_quantize(Graph& graph, PassContext& context) {
     if (!node->is<Quantize>() || !context.allows(*node)) continue;
     if (produced_by<Dequantize>(node->input(0)) == nullptr) continue;
     Node& before = *node->input(0)->producer();
-    if (!is_byte_integer(quantized_type(*node)) || !same_scaling(*node, before)) continue;
+    if (!is_byte(quantized_type(*node)) || !same_scaling(*node, before)) continue;
     Value* source = before.input(0);
     if (graph.is_output(node->output())) continue;
     if (source->producer() != nullptr) add_origins(*source->producer(), *node);

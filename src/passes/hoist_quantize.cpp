@@ -1,6 +1,11 @@
 // Quantization moves towards the start, in front of operators that only move elements or choose the
 // largest (rounding keeps the order): these then work on bytes, and it joins the operator that
-// computed them. Must run before cancel_quantize.
+// computed them. A Relu or Clip in front of it goes where the range of the bytes clamps as well.
+// Must run before cancel_quantize.
+#include <limits>
+#include <optional>
+#include <utility>
+
 #include "ops/ops.h"
 #include "passes/quantized.h"
 
@@ -29,11 +34,14 @@ bool rises(const Node& quantize) {
 
 /// Whether it moved; what takes its place goes to `moved`.
 bool hoist(Graph& graph, Node& quantize, std::vector<Node*>& moved) {
-  if (!is_per_tensor(quantize) || !is_byte_integer(quantized_type(quantize)) || !rises(quantize))
+  if (!is_per_tensor(quantize) || !is_byte(quantized_type(quantize)) || !rises(quantize))
     return false;
   Value* value = quantize.input(0);
   Node* before = value->producer();
-  if (before == nullptr || !commutes(*before) || only_user(graph, value) != &quantize) return false;
+  if (before == nullptr || !commutes(*before) ||
+      (before->is<Pool>() && !is_byte_integer(quantized_type(quantize))) ||
+      only_user(graph, value) != &quantize)
+    return false;
   if (graph.is_output(quantize.output())) return false;
   const int operands = before->is<Concat>() ? static_cast<int>(before->inputs().size()) : 1;
   for (int i = 0; i < operands; ++i) {
@@ -44,6 +52,36 @@ bool hoist(Graph& graph, Node& quantize, std::vector<Node*>& moved) {
   value->type.type = quantized_type(quantize);
   // Nothing else uses what it read: it is dead, and must not count as a use.
   graph.erase(&quantize);
+  return true;
+}
+
+/// What a Relu or Clip lets through: least and largest number.
+std::optional<std::pair<double, double>> bounds_of(const Node& node) {
+  const auto* pointwise = node.as<Pointwise>();
+  if (pointwise == nullptr) return std::nullopt;
+  constexpr double kAnything = std::numeric_limits<double>::infinity();
+  if (pointwise->function == PointwiseFunction::k_relu) return std::pair(0.0, kAnything);
+  if (pointwise->function == PointwiseFunction::k_clip)
+    return std::pair(pointwise->alpha, pointwise->beta);
+  return std::nullopt;
+}
+
+/// Quantization that reaches no further than the Relu or Clip before it does its work.
+bool takes_clamp(Graph& graph, Node& quantize) {
+  const Node* clamp = quantize.input(0)->producer();
+  const auto bounds = clamp == nullptr ? std::nullopt : bounds_of(*clamp);
+  if (!bounds.has_value() || !is_per_tensor(quantize) || !rises(quantize) ||
+      !is_byte_integer(quantized_type(quantize)) ||
+      only_user(graph, quantize.input(0)) != &quantize)
+    return false;
+  const bool is_signed = quantized_type(quantize) == DataType::kInt8;
+  const double scale = *scalar_of(quantize.input(1)),
+               zero = static_cast<double>(zero_point_of(quantize));
+  if (((is_signed ? -128 : 0) - zero) * scale < bounds->first ||
+      ((is_signed ? 127 : 255) - zero) * scale > bounds->second)
+    return false;
+  quantize.set_input(0, clamp->input(0));
+  add_origins(quantize, *clamp);
   return true;
 }
 
@@ -59,6 +97,10 @@ bool hoist_quantize(Graph& graph, PassContext& context) {
     Node& quantize = *open.back();
     open.pop_back();
     const std::string name = quantize.name;
+    while (context.allows(quantize) && takes_clamp(graph, quantize)) {
+      context.applied(name + " does what the clamp before it does");
+      changed = true;
+    }
     if (!context.allows(quantize) || !hoist(graph, quantize, open)) continue;
     context.applied(name + " moves to the front");
     changed = true;

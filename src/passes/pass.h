@@ -41,6 +41,7 @@ struct PassOptions {
   bool quantized_regions = true;
   /// Device facts that passes ask for.
   bool widened_products = false;  ///< Products of 16 bits may end in a cast to f32.
+  bool bytes_in_groups = true;  ///< Groups of scalar functions take, give and round to bytes fast.
   bool channels_last = true;
   bool sums_join_products = true;  ///< Products add a residual at no cost of their own.
   bool squeeze_regions = true;     ///< The device has a kernel for squeeze and excitation.

@@ -72,6 +72,7 @@ constexpr std::string_view kPipeline[] = {
     // Casts of weights, and of inputs and outputs that are in 16 bits already.
     "fold_constants",
     "simplify",
+    "lower_quantize",
     // Regions are made of logical operators, so layouts come after them: a reformat between two
     // would part them.
     "fuse_squeeze",

@@ -99,6 +99,10 @@ bool is_byte_integer(DataType type) {
   return type == DataType::kInt8 || type == DataType::kUInt8;
 }
 
+bool is_byte(DataType type) {
+  return byte_size(type) == 1 && type != DataType::kBool;
+}
+
 DataType quantized_type(const Node& node) {
   return node.is<Quantize>() ? node.output()->type.type : node.input(0)->type.type;
 }

@@ -14,6 +14,8 @@ bool has_known_scaling(const Node& node);
 bool is_per_tensor(const Node& node);
 /// 8-bit integers; others are computed as reals.
 bool is_byte_integer(DataType type);
+/// Any type of 8 bits that values are quantized to: moving elements keeps each of them.
+bool is_byte(DataType type);
 /// The type on the quantized side of a Quantize or Dequantize.
 DataType quantized_type(const Node& node);
 /// Scale, zero point and quantized type are the same: quantize(dequantize(x)) is x.

@@ -55,6 +55,8 @@ class Rewriter {
     attention->scale = pattern_.scale;
     attention->softcap = pattern_.soft_cap;
     attention->masked_rows_zero = pattern_.masked_rows_zero;
+    attention->weights_step = pattern_.weights_step;
+    attention->weights_limit = pattern_.weights_limit;
     attention->out_bsnh = true;
     attention->softmax_type =
         pattern_.softmax_type == DataType::kFloat64 ? DataType::kFloat64 : DataType::kFloat32;

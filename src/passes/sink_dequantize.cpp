@@ -27,7 +27,11 @@ bool is_max_pool(const Node& node) {
 Node* moving_source(const Value* value) {
   if (produced_by<Dequantize>(value) == nullptr) return nullptr;
   Node* node = value->producer();
-  return is_per_tensor(*node) && is_byte_integer(quantized_type(*node)) ? node : nullptr;
+  return is_per_tensor(*node) && is_byte(quantized_type(*node)) ? node : nullptr;
+}
+
+bool gives_integers(const Node& dequantize) {
+  return is_byte_integer(quantized_type(dequantize));
 }
 
 /// A Dequantize like `source`, of the output that `node` has when it works on bytes.
@@ -48,7 +52,7 @@ void dequantize_behind(Graph& graph, Node& node, const Node& source) {
 bool sink_behind(Graph& graph, Node& node) {
   if (!moves_elements(node) && !is_max_pool(node)) return false;
   Node* source = moving_source(node.input(0));
-  if (source == nullptr) return false;
+  if (source == nullptr || (is_max_pool(node) && !gives_integers(*source))) return false;
   Value* bytes = source->input(0);
   node.set_input(0, bytes);
   dequantize_behind(graph, node, *source);
@@ -91,7 +95,7 @@ bool sink_behind_pad(Graph& graph, Node& node) {
   const auto* pad = node.as<Pad>();
   if (pad == nullptr) return false;
   Node* source = moving_source(node.input(0));
-  if (source == nullptr) return false;
+  if (source == nullptr || !gives_integers(*source)) return false;
   if (pad->fill == PadFill::kConstant) {
     if (node.has_input(2) && scalar_of(node.input(2)) != 0) return false;
     Tensor zero(quantized_type(*source), {});

@@ -33,6 +33,8 @@ Status read_option(const std::string& line, PassOptions& options) {
     options.quantized_weights = words[3] == "on";
   else if (words[1] == "widened_products")
     options.widened_products = words[3] == "on";
+  else if (words[1] == "bytes_in_groups")
+    options.bytes_in_groups = words[3] == "on";
   else if (words[1] == "sums_join_products")
     options.sums_join_products = words[3] == "on";
   else if (words[1] == "disabled")
@@ -51,6 +53,7 @@ std::string option_lines(const PassOptions& options) {
   if (options.half_as.has_value())
     text += fmt::format("option half_as = {}\n", name_of(*options.half_as));
   if (!options.quantized_weights) text += "option quantized_weights = off\n";
+  if (!options.bytes_in_groups) text += "option bytes_in_groups = off\n";
   if (!options.sums_join_products) text += "option sums_join_products = off\n";
   if (options.widened_products) text += "option widened_products = on\n";
   for (const std::string& entry : options.disabled)

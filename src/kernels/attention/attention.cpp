@@ -68,16 +68,32 @@ struct Task {
   void run() const {
     std::fill_n(at<float>(layout.most), rows, kNoScore);
     std::fill_n(at<float>(layout.total), rows, 0.0f);
-    for (int64_t key = 0; key < end_of(rows); key += kKeyBlock) {
-      const int64_t keys = std::min(kKeyBlock, end_of(rows) - key);
-      pack(key, keys);
-      const int64_t tiles = ceil_div(rows, kernels.max_rows);
-      for (int64_t i = 0; i < tiles; ++i) tile(i * rows / tiles, (i + 1) * rows / tiles, key, keys);
+    if (p.weights_step > 0) {
+      std::fill_n(at<float>(layout.sums), rows * layout.value_stride, 0.0f);
+      pass_over_keys(Round::totals);
+      pass_over_keys(Round::rounded);
+      float* total = at<float>(layout.total);
+      for (int64_t r = 0; r < rows; ++r) total[r] = total[r] == 0 ? 0.0f : 1.0f;
+    } else {
+      pass_over_keys(Round::running);
     }
     const int64_t to = batch * p.out.batch + head * p.out.head + first * p.out.position;
     if (end_of(rows) == 0) std::fill_n(at<float>(layout.sums), rows * layout.value_stride, 0.0f);
     functions.store(p, at<float>(layout.sums), layout.value_stride, at<float>(layout.total), rows,
                     arguments.out, to);
+  }
+
+  /// What a pass over the keys is for: all at once, or the sums of weights alone, then the weights.
+  enum class Round { running, totals, rounded };
+
+  void pass_over_keys(Round round) const {
+    for (int64_t key = 0; key < end_of(rows); key += kKeyBlock) {
+      const int64_t keys = std::min(kKeyBlock, end_of(rows) - key);
+      pack(key, keys);
+      const int64_t tiles = ceil_div(rows, kernels.max_rows);
+      for (int64_t i = 0; i < tiles; ++i)
+        tile(i * rows / tiles, (i + 1) * rows / tiles, key, keys, round);
+    }
   }
 
   /// Keys that the first `count` queries see together.
@@ -97,7 +113,7 @@ struct Task {
   }
 
   /// Queries [begin, end) of the task against the packed keys.
-  void tile(int64_t begin, int64_t end, int64_t key, int64_t block) const {
+  void tile(int64_t begin, int64_t end, int64_t key, int64_t block, Round round) const {
     const int64_t keys = std::min(block, end_of(end) - key);
     float* sums = at<float>(layout.sums) + begin * layout.value_stride;
     if (keys <= 0) {
@@ -125,7 +141,9 @@ struct Task {
                        .most = at<float>(layout.most) + begin,
                        .total = at<float>(layout.total) + begin,
                        .sums = sums,
-                       .sums_stride = layout.value_stride});
+                       .sums_stride = layout.value_stride,
+                       .are_final = round == Round::rounded});
+    if (round == Round::totals) return;
     t.a = own ? probabilities : at<void>(layout.scores);
     t.a_stride = layout.score_stride;
     t.k = ceil_div(keys, kernels.k_unit);

@@ -32,6 +32,9 @@ struct AttentionProblem {
   bool causal = false;
   int64_t diagonal = 0;  ///< Causal: query i sees keys up to i + diagonal.
   bool masked_rows_zero = false;
+  /// Where it is not 0, weights are rounded to multiples of it, `weights_limit` at most. They must
+  /// be known for that, so that scores are computed twice.
+  float weights_step = 0, weights_limit = 0;
   Isa isa = detected_isa();
 };
 
@@ -60,11 +63,13 @@ struct ScoreRows {
   float *most, *total;  ///< running maximum and sum of each row
   float* sums;          ///< of values so far, to be scaled down where a maximum rises
   int64_t sums_stride;
+  bool are_final = false;  ///< Maximum and sum are of all keys: rounded weights replace the scores.
 };
 
 /// The parts that are compiled for one instruction set.
 struct AttentionFunctions {
-  /// Scores to exp(score - maximum), zero behind the last key up to a whole vector.
+  /// Scores to exp(score - maximum), or to rounded weights; zero behind the last key up to a whole
+  /// vector.
   void (*softmax)(const ScoreRows& rows);
   /// Sums of `rows` rows over their totals, into the output at `to` elements.
   void (*store)(const AttentionProblem& problem, const float* sums, int64_t stride,

@@ -73,9 +73,21 @@ struct SoftmaxRows {
       x.store_bf16(static_cast<uint16_t*>(s.probabilities) + r * s.stride + k);
   }
 
+  /// Scores to weights, rounded as the problem says.
+  void round_row(int64_t r, const float* row) const {
+    const V shift = V::broadcast(s.most[r]), total = V::broadcast(s.total[r]);
+    const V step = V::broadcast(s.problem.weights_step),
+            limit = V::broadcast(s.problem.weights_limit);
+    for (int64_t k = 0; k < padded(); k += V::kWidth) {
+      const V weight = vector_math::exp(V::load(row + k) - shift) / total;
+      put(r, k, min(round(weight / step), limit) * step);
+    }
+  }
+
   void row(int64_t r) const {
     float* row = s.scores + r * s.stride;
     prepare(r, row);
+    if (s.are_final && s.most[r] != kNever) return round_row(r, row);
     const float next = std::max(s.most[r], largest(row, padded()));
     if (next == kNever) {
       for (int64_t k = 0; k < padded(); k += V::kWidth) put(r, k, V::zero());

@@ -35,6 +35,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const DeviceAttention d, describe(problem));
   const DataType type = problem.output().type;
   if (byte_size(type) != 2) return unsupported("the type is neither f16 nor bf16");
+  if (d.op->weights_step > 0) return unsupported("weights that are rounded");
   if (problem.device != nullptr && problem.device->properties().compute_capability < 80)
     return unsupported("its matrix instructions need sm_80");
   if (d.q.size > 256 || d.v.size > 128) return unsupported("heads of more than 128 elements");

@@ -32,6 +32,7 @@ Result<DeviceAttention> describe_hopper(const Problem& problem) {
     return unsupported("its instructions are those of sm_90a");
   TENON_ASSIGN(const DeviceAttention d, describe(problem));
   if (byte_size(problem.output().type) != 2) return unsupported("the type is neither f16 nor bf16");
+  if (d.op->weights_step > 0) return unsupported("weights that are rounded");
   if (d.q.size > 256 || d.v.size > 256) return unsupported("heads of more than 256 elements");
   const View* views[] = {&d.q, &d.k, &d.v};
   for (int i = 0; i < 3; ++i) {

@@ -87,6 +87,8 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceAttenti
   code.flag("kCausal", d.op->causal != CausalMask::kNone);
   code.constant("kDiagonal", d.op->causal == CausalMask::kLowerRight ? d.k.length - d.q.length : 0);
   code.flag("kMaskedRowsZero", d.op->masked_rows_zero);
+  code.real("kWeightsStep", d.op->weights_step);
+  code.real("kWeightsLimit", static_cast<double>(d.op->weights_limit));
 }
 
 /// Steps and addresses are multiples of `elements`.

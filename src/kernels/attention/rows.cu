@@ -2,6 +2,11 @@
 // memory; then a thread takes elements of the values.
 
 constexpr int kBlock = kWarps * 32, kPitchK = kSize + 1, kEach = (kValueSize + 31) / 32;
+constexpr bool kRounds = float(kWeightsStep) > 0;
+
+__device__ inline float rounded_weight(float weight) {
+  return fminf(rintf(weight / float(kWeightsStep)), float(kWeightsLimit)) * float(kWeightsStep);
+}
 
 extern "C" __global__ void __launch_bounds__(kBlock)
     kernel(const X* __restrict__ q, const X* __restrict__ k, const X* __restrict__ v, const Mask* __restrict__ mask,
@@ -18,36 +23,48 @@ extern "C" __global__ void __launch_bounds__(kBlock)
   float result[kEach] = {};
   float top = -float(kInfinity), sum = 0;
   const int end = last_key(blockIdx.x * kWarps + kWarps - 1);
-  for (int first = 0; first < end; first += 32) {
-    __syncthreads();
-    for (int i = threadIdx.x; i < 32 * kSize; i += kBlock) {
-      const int j = i / kSize, d = i % kSize;
-      keys[j * kPitchK + d] = first + j < kKvLength ? widen(head.k[(first + j) * Index(kKPosition) + d]) : 0.0f;
-    }
-    for (int i = threadIdx.x; i < 32 * kValueSize; i += kBlock) {
-      const int j = i / kValueSize, d = i % kValueSize;
-      values[i] = first + j < kKvLength ? widen(head.v[(first + j) * Index(kVPosition) + d]) : 0.0f;
-    }
-    __syncthreads();
-    float product = 0;
+  // Weights that are rounded must be known: a pass for their sums comes first.
+  for (int pass = kRounds ? 0 : 1; pass < 2; ++pass) {
+    const bool keeps_sums = kRounds && pass == 1;
+    for (int first = 0; first < end; first += 32) {
+      __syncthreads();
+      for (int i = threadIdx.x; i < 32 * kSize; i += kBlock) {
+        const int j = i / kSize, d = i % kSize;
+        keys[j * kPitchK + d] = first + j < kKvLength ? widen(head.k[(first + j) * Index(kKPosition) + d]) : 0.0f;
+      }
+      for (int i = threadIdx.x; i < 32 * kValueSize; i += kBlock) {
+        const int j = i / kValueSize, d = i % kValueSize;
+        values[i] = first + j < kKvLength ? widen(head.v[(first + j) * Index(kVPosition) + d]) : 0.0f;
+      }
+      __syncthreads();
+      float product = 0;
 #pragma unroll 8
-    for (int d = 0; d < kSize; ++d) product += queries[warp * kSize + d] * keys[lane * kPitchK + d];
-    const float score = to_exponent(product, head.mask, row, first + lane);
-    const float most = fmaxf(top, combine_group<32>(score, Max()));
-    const float base = most == -float(kInfinity) ? 0.0f : most;
-    const float factor = exp2f(top - base), weight = exp2f(score - base);
-    top = most;
-    sum = sum * factor + combine_group<32>(weight, Sum());
+      for (int d = 0; d < kSize; ++d) product += queries[warp * kSize + d] * keys[lane * kPitchK + d];
+      const float score = to_exponent(product, head.mask, row, first + lane);
+      const float most = keeps_sums ? top : fmaxf(top, combine_group<32>(score, Max()));
+      const float base = most == -float(kInfinity) ? 0.0f : most;
+      const float factor = keeps_sums ? 1.0f : exp2f(top - base);
+      float weight = exp2f(score - base);
+      if (keeps_sums) {
+        weight = rounded_weight(weight / sum);
+      } else {
+        top = most;
+        sum = sum * factor + combine_group<32>(weight, Sum());
+        if (pass == 0) continue;
+      }
 #pragma unroll
-    for (int e = 0; e < kEach; ++e) result[e] *= factor;
+      for (int e = 0; e < kEach; ++e) result[e] *= factor;
 #pragma unroll 8
-    for (int j = 0; j < 32; ++j) {
-      const float w = __shfl_sync(0xffffffffu, weight, j);
+      for (int j = 0; j < 32; ++j) {
+        const float w = __shfl_sync(0xffffffffu, weight, j);
 #pragma unroll
-      for (int e = 0; e < kEach; ++e)
-        if (kValueSize % 32 == 0 || e * 32 + lane < kValueSize) result[e] += w * values[j * kValueSize + e * 32 + lane];
+        for (int e = 0; e < kEach; ++e)
+          if (kValueSize % 32 == 0 || e * 32 + lane < kValueSize)
+            result[e] += w * values[j * kValueSize + e * 32 + lane];
+      }
     }
   }
+  if (kRounds && sum > 0) sum = 1;
   if (query >= kQLength) return;
   const float inverse = inverse_sum(sum);
 #pragma unroll

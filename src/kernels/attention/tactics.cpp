@@ -67,6 +67,8 @@ cpu::AttentionProblem describe(const Problem& problem) {
   p.causal = op.causal != CausalMask::kNone;
   p.diagonal = op.causal == CausalMask::kLowerRight ? k.length - q.length : 0;
   p.masked_rows_zero = op.masked_rows_zero;
+  p.weights_step = static_cast<float>(op.weights_step);
+  p.weights_limit = static_cast<float>(op.weights_limit);
   if (problem.has_input(kMask)) {
     const DataType type = problem.input(kMask).type;
     p.mask = type == DataType::kBool      ? cpu::MaskKind::boolean
@@ -160,6 +162,7 @@ Support supports(const Problem& problem) {
   if (const Support support = is_supported(problem); !support) return support;
   const cpu::AttentionProblem p = describe(problem);
   if (p.bf16) return Support::no("bf16");
+  if (p.weights_step > 0) return Support::no("weights that are rounded");
   if (p.q_length < 16) return Support::no("too few queries to fill a vector");
   if (p.mask != cpu::MaskKind::none && p.mask_strides[2] != 0)
     return Support::no("a mask that differs between queries");

@@ -15,6 +15,10 @@ void add_attention(Cases& cases, DataType type, const Sizes& s, MaskForm mask, C
   op.q_bsnh = op.k_bsnh = op.v_bsnh = op.out_bsnh = bsnh;
   op.masked_rows_zero = mask == MaskForm::kBool;
   if (mask == MaskForm::kPerKey) op.softcap = 3;
+  if (mask == MaskForm::kAdditive && type == DataType::kFloat32) {
+    op.weights_step = 1.0 / 128;
+    op.weights_limit = 100;
+  }
   const auto operand = [&](int64_t heads, int64_t length, int64_t size, int seed) {
     return input(random_reals(
         type, bsnh ? Extents{s.batch, length, heads, size} : Extents{s.batch, heads, length, size},
