@@ -20,8 +20,11 @@ Support supports_where(const Problem& problem, Fits fits, const char* otherwise)
 
 Support supports_winograd(const Problem& problem) {
   if (!problem.allow_winograd) return Support::no("Winograd's rounding is not allowed");
-  const auto fits = [](const cpu::ConvProblem& p) {
-    return cpu::WinogradConvolution<4>::fits(p) && !cpu::MixedWinograd::pays_in_networks(p);
+  // A plan whose weights are transformed already runs under smaller shapes of its profile, too.
+  const bool transformed = !problem.packed.empty();
+  const auto fits = [transformed](const cpu::ConvProblem& p) {
+    return cpu::WinogradConvolution<4>::fits(p) &&
+           (transformed || !cpu::MixedWinograd::pays_in_networks(p));
   };
   return supports_where(problem, fits,
                         "not a 3x3 convolution with stride and dilation 1 and one group, or one "
