@@ -10,6 +10,7 @@
 #include "api/quantization_check.h"
 #include "api/recipe.h"
 #include "api/runtime.h"
+#include "check/choose_branches.h"
 #include "check/compile_checked.h"
 #include "device/described_device.h"
 #include "network/network.h"
@@ -163,8 +164,11 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   SelfCheck check{.enabled = settings->self_check().enabled,
                   .regions = settings->self_check().regions};
   if (settings->self_check().max_cost >= 0) check.max_cost = settings->self_check().max_cost;
+  const Backend backend = request.backend;
   TENON_ASSIGN(Plan plan, compile_checked(std::move(request), cache, check, *reporter_));
   TENON_TRY(progress.kernels_done());
+  if (settings->getMaxAuxStreams() > 0)
+    TENON_TRY(choose_branches(plan, backend, settings->getMaxAuxStreams(), cache, *reporter_));
   plan.settings.insert(recipe_settings.begin(), recipe_settings.end());
   if (refittable && settings->getFlag(BuilderFlag::kREFIT_INDIVIDUAL))
     plan.settings["refit.only"] = joined(definition->refittable_weights());

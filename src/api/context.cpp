@@ -218,8 +218,13 @@ bool ContextHandle::setNvtxVerbosity(ProfilingVerbosity verbosity) noexcept {
 ProfilingVerbosity ContextHandle::getNvtxVerbosity() const noexcept {
   return nvtx_verbosity_;
 }
-/// Plans use no auxiliary streams (getNbAuxStreams() is 0), so that all given are left alone.
-void ContextHandle::setAuxStreams(cudaStream_t*, int32_t) noexcept {}
+void ContextHandle::setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noexcept {
+  const int32_t most = engine_.getNbAuxStreams();
+  std::vector<void*> streams;
+  for (int32_t i = 0; auxStreams != nullptr && i < std::min(nbStreams, most); ++i)
+    streams.push_back(auxStreams[i]);
+  context_->set_aux_streams(streams);
+}
 bool ContextHandle::setDebugListener(IDebugListener* listener) noexcept {
   debug_.set_listener(listener);
   return true;

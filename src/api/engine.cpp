@@ -255,7 +255,7 @@ HardwareCompatibilityLevel EngineHandle::getHardwareCompatibilityLevel() const n
   return HardwareCompatibilityLevel::kNONE;
 }
 int32_t EngineHandle::getNbAuxStreams() const noexcept {
-  return 0;
+  return engine_->aux_stream_count();
 }
 ISerializationConfig* EngineHandle::createSerializationConfig() noexcept {
   return new SerializationConfig;

@@ -49,17 +49,6 @@ class Bindings {
   std::vector<std::pair<Tensor, void*>> results_;
 };
 
-Plan copy_of(const Plan& plan) {
-  Plan copy;
-  copy.device = plan.device;
-  copy.device_name = plan.device_name;
-  copy.architecture = plan.architecture;
-  copy.settings = plan.settings;
-  copy.profiles = plan.profiles;
-  copy.graph = plan.graph->clone();
-  return copy;
-}
-
 }  // namespace
 
 Result<std::vector<Tensor>> run_plan(const Plan& plan, const Backend& backend, int threads,

@@ -14,6 +14,17 @@ bool is_strippable(const Tensor& tensor) {
          tensor.type() != DataType::kBool && tensor.count() > kMostKept;
 }
 
+Plan copy_of(const Plan& plan) {
+  Plan copy;
+  copy.device = plan.device;
+  copy.device_name = plan.device_name;
+  copy.architecture = plan.architecture;
+  copy.settings = plan.settings;
+  copy.profiles = plan.profiles;
+  copy.graph = plan.graph->clone();
+  return copy;
+}
+
 void for_each_constant(const Graph& graph, const std::function<void(Node&)>& f) {
   for (const auto& node : graph.nodes()) {
     if (node->is<Constant>()) f(*node);

@@ -37,6 +37,9 @@ struct Plan {
   bool stripped = false;
 };
 
+/// The plan without its network. Weights are shared.
+Plan copy_of(const Plan& plan);
+
 /// Weights that a stripped plan leaves out: real or 8-bit numbers, more than a few. What decides
 /// shapes and patterns stays.
 bool is_strippable(const Tensor& tensor);

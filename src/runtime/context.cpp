@@ -164,6 +164,8 @@ Status Context::prepare() {
   } else {
     TENON_ASSIGN(program_, engine_->program(symbols_, threads_));
     TENON_TRY(make_arena());
+    if (const int count = program_->side_stream_count(); count > 0)
+      TENON_TRY(side_.prepare(*engine_->backend().device->streams(), count));
   }
   stale_ = false;
   return {};
@@ -246,7 +248,7 @@ Status Context::run_static(Queue queue) {
 Status Context::run_program(Queue queue) {
   void* arena = given_arena_ != nullptr ? given_arena_ : arena_.get();
   return program_->run(engine_->backend(), inputs_, outputs_, arena, queue, pointers_, times_,
-                       ranges_);
+                       ranges_, program_->side_stream_count() > 0 ? &side_ : nullptr);
 }
 
 Status Context::run_dynamic(Queue queue) {

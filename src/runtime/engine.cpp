@@ -74,6 +74,9 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, Memor
   auto engine =
       std::shared_ptr<Engine>(new Engine(std::move(plan), std::move(backend), std::move(memory)));
   engine->data_dependent_ = depends_on_data(engine->graph());
+  const auto branches = engine->plan_.settings.find(kBranchesSetting);
+  if (branches != engine->plan_.settings.end())
+    engine->branches_ = parse_branches(branches->second);
   return engine;
 }
 
@@ -114,7 +117,7 @@ Result<std::shared_ptr<const Program>> Engine::program(const SymbolValues& symbo
   }
   TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(graph(), symbols));
   TENON_ASSIGN(std::shared_ptr<const Program> program,
-               Program::create(backend_, constants_, std::move(concrete), threads));
+               Program::create(backend_, constants_, std::move(concrete), threads, branches_));
   if (programs_.size() == kKeptPrograms) programs_.erase(programs_.begin());
   programs_.push_back({symbols, threads, program});
   return program;

@@ -29,6 +29,8 @@ class Engine {
   ConstantStore& constants() { return constants_; }
   /// Some extents depend on data: contexts run node by node.
   bool data_dependent() const { return data_dependent_; }
+  /// Streams beside its own that a run may use.
+  int aux_stream_count() const { return aux_streams(branches_); }
   /// Position among the graph's inputs or outputs.
   std::optional<int> input_index(std::string_view name) const;
   std::optional<int> output_index(std::string_view name) const;
@@ -50,6 +52,7 @@ class Engine {
   MemorySource memory_;
   ConstantStore constants_;
   bool data_dependent_ = false;
+  Branches branches_;
   std::atomic<int> generation_ = 0;
   std::mutex mutex_;
   struct CachedProgram {
@@ -105,6 +108,8 @@ class Context {
   Status enqueue(void* stream = nullptr);
   /// Times of the steps of coming runs; null stops it.
   void set_step_times(StepTimes* times) { times_ = times; }
+  /// The application's streams for branches instead of the context's own, as far as they go.
+  void set_aux_streams(std::span<void* const> streams) { side_.give(streams); }
   /// Profilers of a GPU see each layer's launches under its name.
   void set_ranges(bool ranges) { ranges_ = ranges; }
 
@@ -138,6 +143,7 @@ class Context {
   std::vector<void*> pointers_;
   StepTimes* times_ = nullptr;
   bool ranges_ = true;
+  SideStreams side_;
 };
 
 }  // namespace tenon

@@ -27,10 +27,13 @@ bool computes(const ConcreteGraph& graph, const Node& node) {
 }  // namespace
 
 Result<std::unique_ptr<Program>> Program::create(const Backend& backend, ConstantStore& constants,
-                                                 ConcreteGraph graph, int threads) {
+                                                 ConcreteGraph graph, int threads,
+                                                 const Branches& branches) {
   auto program = std::unique_ptr<Program>(new Program(std::move(graph)));
   TENON_TRY(program->make_steps(backend, constants, threads));
   program->group_steps();
+  if (!branches.empty() && backend.device->streams() != nullptr) program->take_branches(branches);
+  TENON_TRY(program->let_starts_overlap());
   program->share_memory(backend);
   program->plan_arena();
   TENON_TRY(program->place(constants));
@@ -49,9 +52,68 @@ Status Program::make_steps(const Backend& backend, ConstantStore& constants, int
   // A GPU's kernels are compiled, several at a time.
   for_each_parallel(steps_.size(), backend.device->unified() ? 1 : helper_threads(), make);
   for (Status& status : made) TENON_TRY(std::move(status));
-  for (size_t i = 1; i < steps_.size(); ++i)
-    if (steps_[i].kernel->waits_for_previous()) TENON_TRY(steps_[i - 1].kernel->let_next_start());
   return {};
+}
+
+/// Where one kernel follows another on the same stream, with nothing between them.
+Status Program::let_starts_overlap() {
+  for (size_t i = 1; i < steps_.size(); ++i) {
+    size_t ahead = i - 1;
+    while (ahead > 0 && steps_[i].section != 0 && steps_[ahead].section == steps_[i].section &&
+           steps_[ahead].stream != steps_[i].stream)
+      --ahead;
+    if (steps_[ahead].section == steps_[i].section && steps_[ahead].stream == steps_[i].stream &&
+        steps_[i].kernel->waits_for_previous())
+      TENON_TRY(steps_[ahead].kernel->let_next_start());
+  }
+  return {};
+}
+
+/// Whether no step of a section reads what another stream of it writes.
+bool Program::are_independent(size_t first, size_t end) const {
+  std::unordered_map<const Value*, int> writers;
+  for (size_t i = first; i < end; ++i) {
+    for (const Value* input : steps_[i].node->inputs()) {
+      if (input == nullptr) continue;
+      const auto writer = writers.find(graph_.storage(input).root);
+      if (writer != writers.end() && writer->second != steps_[i].stream) return false;
+    }
+    for (const Value* output : steps_[i].node->outputs()) {
+      const Value* root = graph_.storage(output).root;
+      const auto [writer, is_new] = writers.try_emplace(root, steps_[i].stream);
+      // Several may write parts of one, which then none of them reads.
+      if (!is_new && writer->second != steps_[i].stream) writer->second = -1;
+    }
+  }
+  return true;
+}
+
+/// Sections become groups, so that what a branch uses stays its own until all have ended.
+void Program::take_branches(const Branches& branches) {
+  std::unordered_map<const Node*, Branch> of_nodes;
+  int place = 0;
+  for (const auto& node : graph_.graph().nodes())
+    if (const auto found = branches.find(place++); found != branches.end())
+      of_nodes.emplace(node.get(), found->second);
+  for (Step& step : steps_)
+    if (const auto found = of_nodes.find(step.node); found != of_nodes.end())
+      step.section = found->second.section, step.stream = found->second.stream;
+  for (size_t first = 0, end = 0; first < steps_.size(); first = end) {
+    for (end = first + 1; end < steps_.size(); ++end)
+      if (steps_[end].section != steps_[first].section) break;
+    if (steps_[first].section == 0) continue;
+    const bool independent = are_independent(first, end);
+    for (size_t i = first; i < end; ++i) {
+      Step& step = steps_[i];
+      if (!independent) {
+        step.section = step.stream = 0;
+        continue;
+      }
+      step.group = static_cast<int>(first);
+      step.group_end = static_cast<int>(end);
+      side_stream_count_ = std::max(side_stream_count_, step.stream);
+    }
+  }
 }
 
 Status Program::make_step(const Backend& backend, ConstantStore& constants, int threads,
@@ -181,7 +243,9 @@ void Program::plan_arena() {
     for (const Value* value : steps_[i].node->outputs()) touch(value, step);
     if (const size_t bytes = steps_[i].kernel->workspace_bytes(); bytes > 0) {
       workspace[i] = static_cast<int>(lifetimes.size());
-      lifetimes.push_back({bytes, step, step});
+      const bool beside = steps_[i].section != 0;
+      lifetimes.push_back(
+          {bytes, beside ? steps_[i].group : step, beside ? steps_[i].group_end - 1 : step});
     }
   }
   for (const Value* output : outputs) touch(output, static_cast<int>(steps_.size()));
@@ -380,6 +444,13 @@ Status Program::run_group(Device& device, size_t first, const Bases& bases,
                           std::vector<void*>& pointers, Queue queue, StepTimer& timer) const {
   const Step& step = steps_[first];
   const auto end = static_cast<size_t>(step.group_end);
+  if (step.section != 0) {
+    for (size_t i = first; i < end; ++i) {
+      TENON_TRY(run_step(device, steps_[i], bases, 0, pointers, queue));
+      TENON_TRY(timer.end(steps_[i].node));
+    }
+    return {};
+  }
   if (step.samples == 1) {
     TENON_TRY(run_step(device, step, bases, 0, pointers, queue));
     return timer.end(step.node);
@@ -393,16 +464,37 @@ Status Program::run_group(Device& device, size_t first, const Bases& bases,
   return {};
 }
 
+Status Program::run_section(const Backend& backend, size_t first, const Bases& bases,
+                            std::vector<void*>& pointers, Queue queue,
+                            const SideStreams& side) const {
+  Streams& streams = *backend.device->streams();
+  int count = 0;
+  const auto end = static_cast<size_t>(steps_[first].group_end);
+  for (size_t i = first; i < end; ++i) count = std::max(count, steps_[i].stream);
+  TENON_TRY(side.fork(streams, queue.stream, count));
+  Status status;
+  for (size_t i = first; i < end && status.ok(); ++i) {
+    const Queue where{queue.pool, side.stream(steps_[i].stream, queue.stream)};
+    status = run_step(*backend.device, steps_[i], bases, 0, pointers, where);
+  }
+  // Also after an error: a stream that is captured must not be left apart.
+  Status joined = side.join(streams, queue.stream, count);
+  return status.ok() ? std::move(joined) : std::move(status);
+}
+
 Status Program::run(const Backend& backend, std::span<void* const> inputs,
                     std::span<void* const> outputs, void* arena, Queue queue,
-                    std::vector<void*>& pointers, StepTimes* times, bool ranges) const {
+                    std::vector<void*>& pointers, StepTimes* times, bool ranges,
+                    const SideStreams* side) const {
   const Bases bases{inputs, outputs, arena};
   Streams* streams = ranges ? backend.device->streams() : nullptr;
   StepTimer timer(*backend.device, queue, times);
   TENON_TRY(timer.begin());
   for (size_t i = 0; i < steps_.size(); i = steps_[i].group_end) {
     if (streams != nullptr) streams->push_range(steps_[i].node->name.c_str());
-    Status status = run_group(*backend.device, i, bases, pointers, queue, timer);
+    const bool beside = side != nullptr && times == nullptr && steps_[i].section != 0;
+    Status status = beside ? run_section(backend, i, bases, pointers, queue, *side)
+                           : run_group(*backend.device, i, bases, pointers, queue, timer);
     if (streams != nullptr) streams->pop_range();
     TENON_TRY(std::move(status));
   }

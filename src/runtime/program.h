@@ -10,8 +10,10 @@
 #include "base/status.h"
 #include "kernels/backend.h"
 #include "kernels/constant_store.h"
+#include "plan/branches.h"
 #include "plan/concrete_graph.h"
 #include "plan/memory_planner.h"
+#include "runtime/side_streams.h"
 
 namespace tenon {
 
@@ -29,7 +31,8 @@ class StepTimer;
 class Program {
  public:
   static Result<std::unique_ptr<Program>> create(const Backend& backend, ConstantStore& constants,
-                                                 ConcreteGraph graph, int threads);
+                                                 ConcreteGraph graph, int threads,
+                                                 const Branches& branches = {});
 
   size_t arena_bytes() const { return memory_.bytes; }
   size_t arena_lower_bound() const { return lower_bound_; }
@@ -39,10 +42,12 @@ class Program {
   /// Addresses of inputs and outputs in the graph's order, and an arena of arena_bytes().
   /// `pointers` is scratch that the caller keeps between runs. `times` may be null; with it
   /// the call returns when the run has ended.
-  /// With `ranges` profilers of a GPU see each layer's launches under its name.
+  /// With `ranges` profilers of a GPU see each layer's launches under its name. Branches run on
+  /// `side` streams, of which there are side_stream_count(), or without them one after the other.
   Status run(const Backend& backend, std::span<void* const> inputs, std::span<void* const> outputs,
              void* arena, Queue queue, std::vector<void*>& pointers, StepTimes* times,
-             bool ranges = false) const;
+             bool ranges = false, const SideStreams* side = nullptr) const;
+  int side_stream_count() const { return side_stream_count_; }
 
  private:
   /// An address: a base (arena, an input, an output, a constant) and bytes from it.
@@ -64,6 +69,7 @@ class Program {
     /// Steps [group, group_end), which all run for one sample before the next one's turn.
     int group = 0, group_end = 0;
     std::vector<int64_t> input_bytes, output_bytes;  ///< From sample to sample.
+    int section = 0, stream = 0;                     ///< Of branches; steps without have section 0.
   };
   /// Addresses that references start from.
   struct Bases {
@@ -82,6 +88,11 @@ class Program {
   Status make_steps(const Backend& backend, ConstantStore& constants, int threads);
   Status place(ConstantStore& constants);
   void group_steps();
+  void take_branches(const Branches& branches);
+  bool are_independent(size_t first, size_t end) const;
+  Status let_starts_overlap();
+  Status run_section(const Backend& backend, size_t first, const Bases& bases,
+                     std::vector<void*>& pointers, Queue queue, const SideStreams& side) const;
   void share_memory(const Backend& backend);
   bool may_take(const Step& step, int input, int output) const;
   const Value* memory_of(const Value* value) const;
@@ -97,6 +108,7 @@ class Program {
   std::unordered_set<const Value*> single_;  ///< Roots that hold one sample at a time.
   MemoryPlan memory_;
   size_t lower_bound_ = 0;
+  int side_stream_count_ = 0;
 };
 
 }  // namespace tenon

@@ -23,6 +23,10 @@ class FakeDriver {
   }
   void work() const { fail(nullptr, -1, 0); }
   void capture(bool capturing) const { call<void (*)(bool)>("fake_driver_capture")(capturing); }
+  int launches(void* stream) const { return call<int (*)(void*)>("fake_driver_launches")(stream); }
+  int calls(const char* function) const {
+    return call<int (*)(const char*)>("fake_driver_calls")(function);
+  }
   bool failed() const { return call<bool (*)()>("fake_driver_failed")(); }
   int living() const { return call<int (*)()>("fake_driver_living")(); }
 
@@ -119,6 +123,26 @@ void step_often(Session& session, ITensor& x) {
                  "y");
 }
 
+/// Two chains that do not depend on each other, and their sum.
+void branch(Session& session, ITensor& x) {
+  ITensor* ends[2];
+  for (int i = 0; i < 2; ++i) {
+    ITensor* value = &x;
+    for (int k = 0; k < 3; ++k) {
+      ISoftMaxLayer* layer = session.network->addSoftMax(*value);
+      layer->setAxes(1);
+      ISliceLayer* slice =
+          session.network->addSlice(*layer->getOutput(0), dims({i}), dims({7 - k}), dims({1}));
+      value = slice->getOutput(0);
+    }
+    ends[i] =
+        i == 0 ? value : session.network->addUnary(*value, UnaryOperation::kEXP)->getOutput(0);
+  }
+  session.output(
+      session.network->addElementWise(*ends[0], *ends[1], ElementWiseOperation::kSUM)->getOutput(0),
+      "y");
+}
+
 class FakeGpu : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -195,9 +219,10 @@ class FakeGpu : public testing::Test {
   }
 
   /// A plan for the GPU of a network that `define` makes, x being 8 numbers.
-  static std::unique_ptr<IHostMemory> plan_of(
-      const std::function<void(Session&, ITensor&)>& define) {
+  static std::unique_ptr<IHostMemory> plan_of(const std::function<void(Session&, ITensor&)>& define,
+                                              int aux_streams = 0) {
     Session session;
+    session.config->setMaxAuxStreams(aux_streams);
     define(session, *session.input("x", DataType::kFLOAT, {8}));
     session.config->setBuilderOptimizationLevel(1);
     session.config->setTacticSources(0);
@@ -301,6 +326,32 @@ TEST_F(FakeGpu, LoopsSurviveEveryFailure) {
     ASSERT_NE(plan, nullptr);
     survive(*plan);
   }
+}
+
+TEST_F(FakeGpu, BranchesRunOnOtherStreams) {
+  const auto alone = plan_of(branch), beside = plan_of(branch, 3);
+  ASSERT_TRUE(alone != nullptr && beside != nullptr);
+  survive(*beside);
+  Log log;
+  const std::unique_ptr<IRuntime> runtime(createInferRuntime(log));
+  const std::unique_ptr<ICudaEngine> one(
+      runtime->deserializeCudaEngine(alone->data(), alone->size()));
+  const std::unique_ptr<ICudaEngine> engine(
+      runtime->deserializeCudaEngine(beside->data(), beside->size()));
+  ASSERT_TRUE(one != nullptr && engine != nullptr) << log.text();
+  EXPECT_EQ(one->getNbAuxStreams(), 0);
+  ASSERT_EQ(engine->getNbAuxStreams(), 1);
+  const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+  int own = 0, given = 0;
+  std::vector<cudaStream_t> streams = {reinterpret_cast<cudaStream_t>(&given)};
+  context->setAuxStreams(streams.data(), 1);
+  std::vector<float> x(8, 1), y(8);
+  ASSERT_TRUE(context->setTensorAddress("x", x.data()) && context->setTensorAddress("y", y.data()));
+  driver_->work();
+  ASSERT_TRUE(context->enqueueV3(reinterpret_cast<cudaStream_t>(&own))) << log.text();
+  EXPECT_GT(driver_->launches(&own), 0);
+  EXPECT_GT(driver_->launches(&given), 0);
+  EXPECT_EQ(driver_->calls("cuStreamWaitEvent"), 2);
 }
 
 TEST_F(FakeGpu, OnlyRunsThatWaitForNothingAreCaptured) {

@@ -20,6 +20,7 @@ struct State {
   std::map<void*, const char*> living;  ///< Handles and memory, with what they are.
   int retained = 0;
   bool capturing = false;
+  std::map<void*, int> launches;  ///< Of kernels, by stream.
 };
 
 State& state() {
@@ -56,6 +57,15 @@ void destroy(Handle handle) {
 
 void* host(CUdeviceptr address) {
   return reinterpret_cast<void*>(address);
+}
+
+/// The more streams there are, the faster everything goes.
+float elapsed() {
+  const std::lock_guard lock(state().mutex);
+  int streams = 0;
+  for (const auto& [handle, what] : state().living)
+    streams += std::strcmp(what, "a stream") == 0 ? 1 : 0;
+  return 0.1F / static_cast<float>(1 + streams);
 }
 
 int attribute_value(CUdevice_attribute attribute) {
@@ -132,7 +142,7 @@ FAKE(cuEventDestroy, (CUevent event), destroy(event);)
 FAKE(cuEventRecord, (CUevent, CUstream))
 FAKE(cuEventSynchronize, (CUevent))
 FAKE(cuEventQuery, (CUevent))
-FAKE(cuEventElapsedTime, (float* time, CUevent, CUevent), *time = 0.01F;)
+FAKE(cuEventElapsedTime, (float* time, CUevent, CUevent), *time = elapsed();)
 FAKE(cuGraphInstantiate, (CUgraphExec * graph, CUgraph, unsigned long long),
      UNLESS_FAILING(make(graph, "an executable graph")))
 FAKE(cuGraphLaunch, (CUgraphExec, CUstream))
@@ -148,7 +158,10 @@ FAKE(cuModuleGetGlobal, (CUdeviceptr * address, size_t* bytes, CUmodule module, 
      if (bytes != nullptr) * bytes = 16;)
 FAKE(cuFuncSetAttribute, (CUfunction, CUfunction_attribute, int))
 FAKE(cuFuncGetAttribute, (int* value, CUfunction_attribute, CUfunction), *value = 0;)
-FAKE(cuLaunchKernelEx, (const CUlaunchConfig*, CUfunction, void**, void**))
+FAKE(cuLaunchKernelEx, (const CUlaunchConfig* config, CUfunction, void**, void**), UNLESS_FAILING({
+       const std::lock_guard lock(state().mutex);
+       ++state().launches[config->hStream];
+     }))
 FAKE(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, CUfunction, int, size_t),
      *blocks = 1;)
 FAKE(cuTensorMapEncodeTiled,
@@ -167,6 +180,7 @@ extern "C" __attribute__((visibility("default"))) void fake_driver_fail(const ch
                                                                         int at, int code) {
   const std::lock_guard lock(state().mutex);
   state().calls.clear();
+  state().launches.clear();
   state().failing = function == nullptr ? "" : function;
   state().at = at;
   state().code = static_cast<CUresult>(code);
@@ -175,6 +189,16 @@ extern "C" __attribute__((visibility("default"))) void fake_driver_fail(const ch
 /// All streams say that they are being captured, or not.
 extern "C" __attribute__((visibility("default"))) void fake_driver_capture(bool capturing) {
   state().capturing = capturing;
+}
+/// Kernels that were put on the stream since.
+extern "C" __attribute__((visibility("default"))) int fake_driver_launches(void* stream) {
+  const std::lock_guard lock(state().mutex);
+  return state().launches[stream];
+}
+/// Calls of a function since.
+extern "C" __attribute__((visibility("default"))) int fake_driver_calls(const char* function) {
+  const std::lock_guard lock(state().mutex);
+  return state().calls[function];
 }
 /// Whether a call failed since.
 extern "C" __attribute__((visibility("default"))) bool fake_driver_failed() {

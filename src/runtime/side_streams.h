@@ -1,0 +1,33 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "device/streams.h"
+
+namespace tenon {
+
+/// The streams beside a run's own on which branches of a network run, and the events by which they
+/// wait for each other. Belongs to one context.
+class SideStreams {
+ public:
+  /// Makes streams and events, where there are fewer.
+  Status prepare(Streams& streams, int count);
+  /// The application's streams are used from now on, as far as they go.
+  void give(std::span<void* const> given) { given_.assign(given.begin(), given.end()); }
+
+  int count() const { return static_cast<int>(joins_.size()); }
+  /// Stream `index` from 1 on; 0 is `own`.
+  void* stream(int index, void* own) const;
+  /// The streams 1 to `count` wait for what `own` has to do so far.
+  Status fork(Streams& streams, void* own, int count) const;
+  /// `own` waits for them.
+  Status join(Streams& streams, void* own, int count) const;
+
+ private:
+  std::vector<void*> given_;
+  std::vector<DeviceHandle> made_, joins_;
+  DeviceHandle fork_;
+};
+
+}  // namespace tenon
