@@ -251,5 +251,94 @@ TEST(Gpu, NoMemoryIsOneErrorAndTheProcessGoesOn) {
   EXPECT_EQ(small.run(*small.session.context, nullptr), expected);
 }
 
+/// What runs and replays of an engine with one input and one output give, all of them the same.
+void expect_replays_alike(Session& session, const std::vector<float>& values,
+                          const std::vector<float>& expected) {
+  ASSERT_TRUE(session.build());
+  Memory x(values.size() * 4), y(expected.size() * 4);
+  std::memcpy(x.data(), values.data(), values.size() * 4);
+  IExecutionContext& context = *session.context;
+  ASSERT_TRUE(context.setTensorAddress("x", x.data()) && context.setTensorAddress("y", y.data()));
+  std::vector<cudaStream_t> aux(static_cast<size_t>(session.engine->getNbAuxStreams()));
+  for (cudaStream_t& stream : aux) stream = gpu()->createStream();
+  context.setAuxStreams(aux.data(), static_cast<int32_t>(aux.size()));
+  const cudaStream_t stream = gpu()->createStream();
+  std::vector<float> first, result(expected.size());
+  for (int i = 0; i < 40; ++i) {
+    if (i == 20) {
+      ASSERT_TRUE(tenon::setGraphReplay(context, true));
+    }
+    std::memset(y.data(), 0, expected.size() * 4);
+    ASSERT_TRUE(context.enqueueV3(stream)) << session.log.text();
+    ASSERT_TRUE(gpu()->synchronize(stream));
+    std::memcpy(result.data(), y.data(), result.size() * 4);
+    if (i == 0) first = result;
+    ASSERT_EQ(result, first) << "run " << i;
+  }
+  for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(first[i], expected[i], 0.02) << i;
+  gpu()->destroy(stream);
+  for (cudaStream_t other : aux) gpu()->destroy(other);
+}
+
+TEST(Gpu, LongLoopsAreReplayed) {
+  // y = x + 0.25 * (0 + 1 + ... + 1999), one row an iteration.
+  Session session;
+  INetworkDefinition& network = *session.network;
+  ITensor* x = session.input("x", DataType::kFLOAT, {5});
+  ITensor* rows = session.constant({2000, 5}, [] {
+    std::vector<float> all(2000 * 5);
+    for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<float>(i / 5 % 8) * 0.25F;
+    return all;
+  }());
+  ILoop* loop = network.addLoop();
+  loop->addTripLimit(*session.constant32({}, {2000}), TripLimit::kCOUNT);
+  IRecurrenceLayer* state = loop->addRecurrence(*x);
+  ITensor* row = loop->addIterator(*rows)->getOutput(0);
+  state->setInput(1,
+                  *network.addElementWise(*state->getOutput(0), *row, ElementWiseOperation::kSUM)
+                       ->getOutput(0));
+  session.output(loop->addLoopOutput(*state->getOutput(0), LoopOutput::kLAST_VALUE)->getOutput(0),
+                 "y");
+  const std::vector<float> values = {1, 2, 3, 4, 5};
+  std::vector<float> expected = values;
+  for (float& value : expected) value += 0.25F * 28 * 250;
+  expect_replays_alike(session, values, expected);
+}
+
+TEST(Gpu, BranchesOnOtherStreamsGiveTheSame) {
+  // Chains of means of x over 64 columns, then a sum: y is the mean of each row, times the chains.
+  constexpr int kChains = 4;
+  Session session;
+  session.config->setMaxAuxStreams(3);
+  ITensor* x = session.input("x", DataType::kFLOAT, {64, 64});
+  ITensor* sum = nullptr;
+  for (int chain = 0; chain < kChains; ++chain) {
+    ITensor* value = x;
+    for (int i = 0; i <= chain + 4; ++i) {
+      ITensor* mean =
+          session.constant({64, 64}, std::vector<float>(64 * 64, (1 + 0.001F * chain) / 64));
+      value = session.network
+                  ->addMatrixMultiply(*value, MatrixOperation::kNONE, *mean, MatrixOperation::kNONE)
+                  ->getOutput(0);
+      value = session.network
+                  ->addElementWise(*value, *session.constant({1, 1}, {1 / (1 + 0.001F * chain)}),
+                                   ElementWiseOperation::kPROD)
+                  ->getOutput(0);
+    }
+    sum = sum == nullptr ? value
+                         : session.network->addElementWise(*sum, *value, ElementWiseOperation::kSUM)
+                               ->getOutput(0);
+  }
+  session.output(sum, "y");
+  const std::vector<float> values = wave(64 * 64, 0.11F);
+  std::vector<float> expected(64 * 64);
+  for (size_t row = 0; row < 64; ++row) {
+    double mean = 0;
+    for (size_t i = 0; i < 64; ++i) mean += values[row * 64 + i] / 64;
+    for (size_t i = 0; i < 64; ++i) expected[row * 64 + i] = static_cast<float>(kChains * mean);
+  }
+  expect_replays_alike(session, values, expected);
+}
+
 }  // namespace
 }  // namespace api_test
