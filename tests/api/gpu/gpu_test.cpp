@@ -281,7 +281,7 @@ void expect_replays_alike(Session& session, const std::vector<float>& values,
 }
 
 TEST(Gpu, LongLoopsAreReplayed) {
-  // y = x + 0.25 * (0 + 1 + ... + 1999), one row an iteration.
+  // y = x + the rows, whose elements are 0.25 * (0, 1, ... 7, 0, ...).
   Session session;
   INetworkDefinition& network = *session.network;
   ITensor* x = session.input("x", DataType::kFLOAT, {5});
