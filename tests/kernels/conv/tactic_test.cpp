@@ -161,6 +161,16 @@ TEST(ConvTactics, WinogradCanBeForbidden) {
   EXPECT_EQ(region.run_all(), Names{"cpu.conv.direct"});
 }
 
+// A plan for several batches keeps its tactic under the one with the fewest tiles.
+TEST(ConvTactics, TransformedWeightsOfAPlanServeFewTilesToo) {
+  if (cpu::detected_isa() < cpu::Isa::avx512) GTEST_SKIP() << "this machine has no AVX-512";
+  Region region(conv2d(160, 160, 5, 3, 1, 1));
+  const std::byte packed[64] = {};
+  region.problem.packed = packed;
+  EXPECT_EQ(region.run_all(), (Names{"cpu.conv.mixed_winograd", "cpu.conv.winograd4",
+                                     "cpu.conv.winograd2", "cpu.conv.direct"}));
+}
+
 TEST(ConvTactics, RefusesRowMajorOutputs) {
   Region region(conv2d(8, 12, 9, 3, 1, 1));
   region.problem.outputs[0].layout = Layout::kRowMajor;
