@@ -23,22 +23,16 @@ void collect_tactics(const Graph& graph, std::map<std::string, std::string>& tac
     if (!node->tactic.empty()) tactics[node->name] = node->tactic;
 }
 
-/// What the passes are told of the device, in the order of the digits of "refit.flags".
-constexpr bool PassOptions::*kFlags[] = {
-    &PassOptions::quantized_weights, &PassOptions::quantized_regions,
-    &PassOptions::widened_products,  &PassOptions::channels_last,
-    &PassOptions::squeeze_regions,   &PassOptions::expansion_regions,
-    &PassOptions::stem_regions};
-
+/// A digit for each of kPassFlags.
 std::string flags_text(const PassOptions& passes) {
   std::string text;
-  for (const auto flag : kFlags) text += passes.*flag ? '1' : '0';
+  for (const PassFlag& flag : kPassFlags) text += passes.*flag.member ? '1' : '0';
   return text;
 }
 
 void set_flags(PassOptions& passes, std::string_view text) {
-  for (size_t i = 0; i < std::min(text.size(), std::size(kFlags)); ++i)
-    passes.*kFlags[i] = text[i] != '0';
+  for (size_t i = 0; i < std::min(text.size(), std::size(kPassFlags)); ++i)
+    passes.*kPassFlags[i].member = text[i] != '0';
 }
 
 }  // namespace

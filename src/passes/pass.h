@@ -35,22 +35,24 @@ struct PassOptions {
   std::optional<DataType> precision;
   /// What f16 values are computed in, where the device has no arithmetic on them.
   std::optional<DataType> half_as;
-  /// Kernels read quantized weights as they are.
-  bool quantized_weights = true;
-  /// The device has kernels for convolutions and products of 8-bit integers.
-  bool quantized_regions = true;
-  /// Device facts that passes ask for.
-  bool widened_products = false;  ///< Products of 16 bits may end in a cast to f32.
-  bool bytes_in_groups = true;  ///< Groups of scalar functions take, give and round to bytes fast.
-  bool channels_last = true;
-  bool sums_join_products = true;  ///< Products add a residual at no cost of their own.
-  bool squeeze_regions = true;     ///< The device has a kernel for squeeze and excitation.
-  bool expansion_regions = true;   ///< Likewise for 1x1 convolutions with depthwise ones behind.
-  bool stem_regions = true;        ///< Likewise for first convolutions with max pooling behind.
+#define TENON_PASS_FLAG(name, value) bool name = value;
+#include "passes/pass_flags.def"
+#undef TENON_PASS_FLAG
   /// Only the first steps of the pipeline: for finding a wrong one.
   int steps = INT_MAX;
   /// Passes of the caller's own, which run at the end.
   std::vector<PassInfo> extra;
+};
+
+/// The flags of passes/pass_flags.def by name.
+struct PassFlag {
+  std::string_view name;
+  bool PassOptions::*member;
+};
+inline constexpr PassFlag kPassFlags[] = {
+#define TENON_PASS_FLAG(name, value) {#name, &PassOptions::name},
+#include "passes/pass_flags.def"
+#undef TENON_PASS_FLAG
 };
 
 /// What a pass may ask and tell while it runs.

@@ -137,6 +137,33 @@ TEST(Refit, UserNamesAndIndividualWeights) {
   expect_near(session.run({{"x", floats({1, 2}, {1, 1})}})["y"], {6, 7});
 }
 
+/// What the passes were told of the device when the plan was built decides again: here that a sum
+/// is left to the normalization behind it.
+TEST(Refit, RegionsStayAsTheyWereBuilt) {
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {2, 2});
+  const Weights w = session.weights({1, 2, 3, 4});
+  session.network->setWeightsName(w, "w");
+  ITensor* matrix = session.network->addConstant(dims({2, 2}), w)->getOutput(0);
+  ITensor* product =
+      session.network
+          ->addMatrixMultiply(*x, MatrixOperation::kNONE, *matrix, MatrixOperation::kNONE)
+          ->getOutput(0);
+  ITensor* sum =
+      session.network->addElementWise(*product, *x, ElementWiseOperation::kSUM)->getOutput(0);
+  ITensor* one = session.constant({1, 2}, {1, 1});
+  ITensor* zero = session.constant({1, 2}, {0, 0});
+  session.output(session.network->addNormalization(*sum, *one, *zero, 1U << 1)->getOutput(0), "y");
+  session.config->setFlag(BuilderFlag::kREFIT);
+  const auto input = floats({2, 2}, {1, 2, 2, 1});
+  expect_near(session.run({{"x", input}})["y"], {-1, 1, -1, 1});
+  std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
+  const F other = {4, 3, 2, 1};
+  EXPECT_TRUE(refitter->setNamedWeights("w", of(other)));
+  EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
+  expect_near(session.run({{"x", input}})["y"], {1, -1, 1, -1});
+}
+
 TEST(Refit, WrongWeightsAreRefused) {
   Network session(1, 2, 3);
   ASSERT_TRUE(session.build());

@@ -21,6 +21,15 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
+Status read_flag(const std::string& name, bool on, PassOptions& options) {
+  for (const PassFlag& flag : kPassFlags) {
+    if (flag.name != name) continue;
+    options.*flag.member = on;
+    return {};
+  }
+  return user_error("\"{}\" is no option", name);
+}
+
 /// "option precision = bf16", "option disabled = fold_constants:x*", "option no_fuse = conv1".
 Status read_option(const std::string& line, PassOptions& options) {
   const std::vector<std::string> words = words_of(line);
@@ -29,20 +38,12 @@ Status read_option(const std::string& line, PassOptions& options) {
     options.precision = data_type_by_name(words[3]);
   else if (words[1] == "half_as")
     options.half_as = data_type_by_name(words[3]);
-  else if (words[1] == "quantized_weights")
-    options.quantized_weights = words[3] == "on";
-  else if (words[1] == "widened_products")
-    options.widened_products = words[3] == "on";
-  else if (words[1] == "bytes_in_groups")
-    options.bytes_in_groups = words[3] == "on";
-  else if (words[1] == "sums_join_products")
-    options.sums_join_products = words[3] == "on";
   else if (words[1] == "disabled")
     options.disabled.push_back(words[3]);
   else if (words[1] == "no_fuse")
     options.no_fuse.push_back(words[3]);
   else
-    return user_error("\"{}\" is no option", words[1]);
+    return read_flag(words[1], words[3] == "on", options);
   return {};
 }
 
@@ -52,10 +53,9 @@ std::string option_lines(const PassOptions& options) {
     text += fmt::format("option precision = {}\n", name_of(*options.precision));
   if (options.half_as.has_value())
     text += fmt::format("option half_as = {}\n", name_of(*options.half_as));
-  if (!options.quantized_weights) text += "option quantized_weights = off\n";
-  if (!options.bytes_in_groups) text += "option bytes_in_groups = off\n";
-  if (!options.sums_join_products) text += "option sums_join_products = off\n";
-  if (options.widened_products) text += "option widened_products = on\n";
+  for (const PassFlag& flag : kPassFlags)
+    if (options.*flag.member != PassOptions().*flag.member)
+      text += fmt::format("option {} = {}\n", flag.name, options.*flag.member ? "on" : "off");
   for (const std::string& entry : options.disabled)
     text += fmt::format("option disabled = {}\n", entry);
   for (const std::string& entry : options.no_fuse)
