@@ -113,5 +113,23 @@ struct MixedProducts {
   for (int64_t i = 0; i < step; i += 64) _mm_prefetch(at + i, _MM_HINT_T1);
 }
 
+/// Plain weights in their forms: `store_forms(w0, w1, w2, to)` gets the three rows of a column of
+/// kernels and stores form i at to + i * kMixedForm.
+constexpr int64_t kMixedForm = kMixedDepth * 3 * kMixedPanel;
+template <class Store>
+[[gnu::always_inline]] inline void transform_weights(const MixedWeights& t, Store store_forms) {
+  const float* plain = t.plain;
+  float* to = t.to;
+  for (int64_t k = 0; k < t.k; ++k) {
+    fetch_lines(t.fetch + k * t.fetch_step, t.fetch_step);
+#pragma GCC unroll 3
+    for (int i = 0; i < 3; ++i, plain += 3 * kMixedPanel, to += kMixedPanel)
+#pragma GCC unroll 2
+      for (int n = 0; n < kMixedPanel; n += V::kWidth)
+        store_forms(V::load(plain + n), V::load(plain + kMixedPanel + n),
+                    V::load(plain + 2 * kMixedPanel + n), to + n);
+  }
+}
+
 }  // namespace
 }  // namespace tenon::cpu

@@ -43,21 +43,11 @@ MixedProductFunction product(int set, const int* rows) {
 }
 
 void weights(const MixedWeights& t) {
-  constexpr int64_t kRow = kMixedPanel, kForm = kMixedDepth * 3 * kRow;
-  const float* plain = t.plain;
-  float* to = t.to;
-  for (int64_t k = 0; k < t.k; ++k) {
-    fetch_lines(t.fetch + k * t.fetch_step, t.fetch_step);
-#pragma GCC unroll 3
-    for (int i = 0; i < 3; ++i, plain += 3 * kRow, to += kRow)
-#pragma GCC unroll 2
-      for (int n = 0; n < kRow; n += V::kWidth) {
-        const V first = V::load(plain + n), last = V::load(plain + 2 * kRow + n);
-        (first + last).store(to + n);
-        (first - last).store(to + kForm + n);
-        (first + last + last).store(to + 2 * kForm + n);
-      }
-  }
+  transform_weights(t, [] [[gnu::always_inline]] (V w0, V, V w2, float* to) {
+    (w0 + w2).store(to);
+    (w0 - w2).store(to + kMixedForm);
+    (w0 + w2 + w2).store(to + 2 * kMixedForm);
+  });
 }
 
 }  // namespace

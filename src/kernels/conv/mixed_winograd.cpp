@@ -280,31 +280,15 @@ void MixedWinograd::multiply(const MixedBlock& block, const float* plain, const 
 
 void MixedWinograd::finish(const ConvArguments& arguments, const MixedBlock& block, int64_t channel,
                            float* memory) const {
-  const bool all = registers_.rest == static_cast<int>(problem_.steps.size());
-  const auto operand = [&](int step) {
-    return step < 0 ? EpilogueOperand{} : arguments.operands[step];
-  };
-  const std::span<const EpilogueStep> steps(problem_.steps);
-  functions_->output({.shape = shape_,
-                      .sums = memory,
-                      .tile_stride = kMixedPanel,
-                      .first = block.first,
-                      .count = block.count,
-                      .channel = channel,
-                      .channels = std::min(kMixedPanel, shape_.filters - channel),
-                      .bias = static_cast<const float*>(operand(registers_.bias).data),
-                      .residual = operand(registers_.residual).data,
-                      .residual_stride = operand(registers_.residual).row_stride,
-                      .activation = registers_.activation,
-                      .low = registers_.low,
-                      .high = registers_.high,
-                      .output = arguments.output,
-                      .output_type = problem_.output_type,
-                      .tile = memory + worker_memory().tile,
-                      .finish = all ? nullptr : finish_,
-                      .steps = steps.subspan(registers_.rest),
-                      .operands = arguments.operands + registers_.rest},
-                     places_.data(), rows_);
+  WinogradOutput output = epilogue_of(problem_, registers_, finish_, shape_, arguments);
+  output.sums = memory;
+  output.tile_stride = kMixedPanel;
+  output.first = block.first;
+  output.count = block.count;
+  output.channel = channel;
+  output.channels = std::min(kMixedPanel, shape_.filters - channel);
+  output.tile = memory + worker_memory().tile;
+  functions_->output(output, places_.data(), rows_);
 }
 
 void MixedWinograd::run_task(const ConvArguments& arguments, int64_t task, const float* numbers,

@@ -43,24 +43,13 @@ MixedProductFunction product(int set, const int* rows) {
 }
 
 void weights(const MixedWeights& t) {
-  constexpr int64_t kRow = kMixedPanel, kForm = kMixedDepth * 3 * kRow;
-  const float* plain = t.plain;
-  float* to = t.to;
-  for (int64_t k = 0; k < t.k; ++k) {
-    fetch_lines(t.fetch + k * t.fetch_step, t.fetch_step);
-#pragma GCC unroll 3
-    for (int i = 0; i < 3; ++i, plain += 3 * kRow, to += kRow)
-#pragma GCC unroll 2
-      for (int n = 0; n < kRow; n += V::kWidth) {
-        const V w0 = V::load(plain + n), w1 = V::load(plain + kRow + n);
-        const V w2 = V::load(plain + 2 * kRow + n);
-        const V one = w0 + w2, twice = w1 + w1, two = fma(V::broadcast(4.0f), w2, w0);
-        (one + w1).store(to + n);
-        (one - w1).store(to + kForm + n);
-        (two + twice).store(to + 2 * kForm + n);
-        (two - twice).store(to + 3 * kForm + n);
-      }
-  }
+  transform_weights(t, [] [[gnu::always_inline]] (V w0, V w1, V w2, float* to) {
+    const V one = w0 + w2, twice = w1 + w1, two = fma(V::broadcast(4.0f), w2, w0);
+    (one + w1).store(to);
+    (one - w1).store(to + kMixedForm);
+    (two + twice).store(to + 2 * kMixedForm);
+    (two - twice).store(to + 3 * kMixedForm);
+  });
 }
 
 }  // namespace

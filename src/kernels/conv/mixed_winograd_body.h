@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "kernels/conv/mixed_winograd.h"
+#include "kernels/conv/winograd_body.h"
 #include "kernels/conv/winograd_pixels.h"
 
 /// Transforms of tiles for MixedWinograd over any vector type. Weights in their forms are sums of
@@ -56,16 +57,7 @@ template <class V>
 struct MixedAxis<V, 1, 4> {
   static constexpr int kInputs = 6, kValues = 6;
   static constexpr int kForm[] = {0, 1, 2, 3, 4, 5}, kRepeat[kValues] = {};
-  [[gnu::always_inline]] static void input(const V* x, V* y) {
-    const V even1 = plus(x[4], -4.0f, x[2]), odd1 = plus(x[3], -4.0f, x[1]);
-    const V even2 = x[4] - x[2], odd2 = times(2.0f, x[3] - x[1]);
-    y[0] = plus(plus(x[4], -5.0f, x[2]), 4.0f, x[0]);
-    y[1] = even1 + odd1;
-    y[2] = even1 - odd1;
-    y[3] = even2 + odd2;
-    y[4] = even2 - odd2;
-    y[5] = plus(plus(x[5], -5.0f, x[3]), 4.0f, x[1]);
-  }
+  [[gnu::always_inline]] static void input(const V* x, V* y) { Transform<V, 4>::input(x, y); }
   [[gnu::always_inline]] static void output(const V* x, V* y) {
     const V even1 = times(-1.0f / 6, x[1] + x[2]), odd1 = times(-1.0f / 6, x[1] - x[2]);
     const V even2 = x[3] + x[4], odd2 = x[3] - x[4];

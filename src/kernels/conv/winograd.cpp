@@ -63,6 +63,28 @@ WinogradShape WinogradShape::of(const ConvProblem& p, int tile) {
           .tiles_wide = ceil_div(p.output[2], tile)};
 }
 
+WinogradOutput epilogue_of(const ConvProblem& problem, const RegisterEpilogue& registers,
+                           FinishFunction finish, const WinogradShape& shape,
+                           const ConvArguments& arguments) {
+  const bool all = registers.rest == static_cast<int>(problem.steps.size());
+  const auto operand = [&](int step) {
+    return step < 0 ? EpilogueOperand{} : arguments.operands[step];
+  };
+  const std::span<const EpilogueStep> steps(problem.steps);
+  return {.shape = shape,
+          .bias = static_cast<const float*>(operand(registers.bias).data),
+          .residual = operand(registers.residual).data,
+          .residual_stride = operand(registers.residual).row_stride,
+          .activation = registers.activation,
+          .low = registers.low,
+          .high = registers.high,
+          .output = arguments.output,
+          .output_type = problem.output_type,
+          .finish = all ? nullptr : finish,
+          .steps = steps.subspan(registers.rest),
+          .operands = arguments.operands + registers.rest};
+}
+
 template <int kTile>
 bool WinogradConvolution<kTile>::fits(const ConvProblem& p) {
   const Spatial ones = {1, 1, 1};
@@ -228,32 +250,16 @@ void WinogradConvolution<kTile>::multiply(const Tiles& tiles, int64_t channel, i
 template <int kTile>
 void WinogradConvolution<kTile>::finish(const ConvArguments& arguments, const Tiles& tiles,
                                         int64_t channel, int64_t channels, float* sums) const {
-  const bool all = registers_.rest == static_cast<int>(problem_.steps.size());
-  const auto operand = [&](int step) {
-    return step < 0 ? EpilogueOperand{} : arguments.operands[step];
-  };
-  const std::span<const EpilogueStep> steps(problem_.steps);
-  functions_->output[kTile / 4](
-      {.shape = shape_,
-       .sums = sums,
-       .point_stride = tiles.count * channel_block_,
-       .tile_stride = channel_block_,
-       .first = tiles.first,
-       .count = tiles.count,
-       .channel = channel,
-       .channels = channels,
-       .bias = static_cast<const float*>(operand(registers_.bias).data),
-       .residual = operand(registers_.residual).data,
-       .residual_stride = operand(registers_.residual).row_stride,
-       .activation = registers_.activation,
-       .low = registers_.low,
-       .high = registers_.high,
-       .output = arguments.output,
-       .output_type = problem_.output_type,
-       .tile = sums + align_up(kPoints * tile_block_ * channel_block_ * sizeof(float)) / 4,
-       .finish = all ? nullptr : finish_,
-       .steps = steps.subspan(registers_.rest),
-       .operands = arguments.operands + registers_.rest});
+  WinogradOutput output = epilogue_of(problem_, registers_, finish_, shape_, arguments);
+  output.sums = sums;
+  output.point_stride = tiles.count * channel_block_;
+  output.tile_stride = channel_block_;
+  output.first = tiles.first;
+  output.count = tiles.count;
+  output.channel = channel;
+  output.channels = channels;
+  output.tile = sums + align_up(kPoints * tile_block_ * channel_block_ * sizeof(float)) / 4;
+  functions_->output[kTile / 4](output);
 }
 
 template <int kTile>

@@ -52,6 +52,11 @@ struct WinogradOutput {
   const EpilogueOperand* operands;
 };
 
+/// The part of it that is the same for all tiles of a convolution; the rest is empty.
+WinogradOutput epilogue_of(const ConvProblem& problem, const RegisterEpilogue& registers,
+                           FinishFunction finish, const WinogradShape& shape,
+                           const ConvArguments& arguments);
+
 /// The transforms of one instruction set for output tiles of 2x2 and of 4x4 pixels.
 struct WinogradFunctions {
   void (*input[2])(const WinogradInput&);
