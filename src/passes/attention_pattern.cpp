@@ -79,6 +79,7 @@ class ScoreWalk {
       scaled_ = true;
       return walk(unscaled, depth + 1);
     }
+    if (Value* unscaled = through_factors(*node)) return walk(unscaled, depth + 1);
     // A mask below a scale would be scaled too.
     if (scaled_) return nullptr;
     if (Value* unmasked = through_factor(*node)) return walk(unmasked, depth + 1);
@@ -104,6 +105,22 @@ class ScoreWalk {
     pattern_.scale *= *cap;
     scaled_ = true;
     return tanh->input(0);
+  }
+
+  /// scores * f or scores / f, where f has one number for all keys: the scores, whose q takes f.
+  Value* through_factors(const Node& node) {
+    const bool divides = is_function(node, k_div);
+    if (!divides && !is_function(node, k_mul)) return nullptr;
+    for (int side = 0; side < (divides ? 1 : 2); ++side) {
+      Value *scores = node.input(side), *factor = node.input(1 - side);
+      const Shape& by = factor->type.shape;
+      const bool same_for_keys = by.empty() || by.back() == Dim(1);
+      if (!same_for_keys || scores->type.shape != node.output()->type.shape) continue;
+      pattern_.factors.push_back({factor, divides, level_of(scores)});
+      scaled_ = true;
+      return scores;
+    }
+    return nullptr;
   }
 
   /// scores * b + c, where b is 0 exactly where c drops the score: c alone does.
@@ -222,15 +239,16 @@ const Node* find_softmax(const Graph& graph, Value* value, AttentionPattern& pat
 bool operands_fit(AttentionPattern& p) {
   const size_t rank = p.q->type.shape.size();
   const Shape &q = p.q->type.shape, &k = p.k->type.shape, &v = p.v->type.shape;
-  if ((rank != 3 && rank != 4) || k.size() != rank || v.size() != rank) return false;
+  if (rank < 3 || k.size() != rank || v.size() != rank) return false;
   if (!is_real(p.q->type.type) || p.k->type.type != p.q->type.type ||
       p.v->type.type != p.q->type.type)
     return false;
+  for (const ScoreFactor& factor : p.factors)
+    if (factor.level != level_of(p.q)) return false;
   if (!(q[0] == k[0]) || !(q[0] == v[0])) return false;
-  if (rank == 4) {
-    p.heads = {};
-    return k[1] == v[1] && (k[1] == q[1] || k[1] == Dim(1));
-  }
+  if (rank > 3) p.heads = {};
+  if (rank == 4) return k[1] == v[1] && (k[1] == q[1] || k[1] == Dim(1));
+  if (rank > 4) return level_of(p.k) == level_of(p.q) && level_of(p.v) == level_of(p.q);
   if (p.heads.empty()) p.heads = {Dim(1), q[0]};
   return p.heads[0] * p.heads[1] == q[0];
 }

@@ -20,6 +20,13 @@ struct ScoreMask {
   Shape level;      ///< Extents of the scores before the last two axes, where the term is applied.
 };
 
+/// What multiplies or divides the scores with one number for all keys: q can take it instead.
+struct ScoreFactor {
+  Value* value = nullptr;
+  bool divides = false;
+  Shape level;  ///< Like that of a mask.
+};
+
 /// softmax(cap(scale * q k^T) + masks) v, as exporters write it.
 struct AttentionPattern {
   Value *q = nullptr, *k = nullptr, *v = nullptr;
@@ -33,15 +40,16 @@ struct AttentionPattern {
   double weights_step = 0;
   int64_t weights_limit = 0;
   std::vector<ScoreMask> masks;
+  std::vector<ScoreFactor> factors;
   /// Batch and heads, when q, k and v have rank 3 and these are their first extent.
   Shape heads;
 };
 
 /// The pattern that ends in `root`, the product with v. Handles scales on q, k and the product,
-/// caps on the scores, k transposed or not, v times the transposed softmax, masks through sums,
-/// where and factors of 0 and 1, guards against rows without scores, conversions around the
-/// softmax, quantization and its reverse behind it, tensors of rank 3 and 4, and masks added
-/// between reshapes that part or join the first axes.
+/// numbers of each head or query among them, caps on the scores, k transposed or not, v times the
+/// transposed softmax, masks through sums, where and factors of 0 and 1, guards against rows
+/// without scores, conversions around the softmax, quantization and its reverse behind it, tensors
+/// of rank 3 and more, and masks added between reshapes that part or join the first axes.
 std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& root);
 
 /// The tensor whose heads were repeated (inserted axis, expand or tile, axes joined), or null:

@@ -38,7 +38,8 @@ class Rewriter {
   Rewriter(Graph& graph, const Node& root, const AttentionPattern& pattern)
       : graph_(graph), root_(root), pattern_(pattern) {
     const Shape& q = pattern.q->type.shape;
-    level_ = q.size() == 4 ? Shape{q[0], q[1]} : pattern.heads;
+    level_ = q.size() == 3 ? pattern.heads : Shape{Dim(1), q[q.size() - 3]};
+    for (size_t i = 0; i + 3 < q.size(); ++i) level_[0] = level_[0] * q[i];
     const Shape& k = pattern.k->type.shape;
     queries_ = q[q.size() - 2];
     keys_ = k[k.size() - (pattern.k_transposed ? 1 : 2)];
@@ -60,7 +61,7 @@ class Rewriter {
     attention->out_bsnh = true;
     attention->softmax_type =
         pattern_.softmax_type == DataType::kFloat64 ? DataType::kFloat64 : DataType::kFloat32;
-    Value* q = with_heads(pattern_.q);
+    Value* q = with_heads(scaled(pattern_.q));
     Value* k = with_heads(rows_of(pattern_.k, pattern_.k_transposed));
     Value* v = with_heads(rows_of(pattern_.v, pattern_.v_transposed));
     Value *few_k = without_repeated_heads(k), *few_v = without_repeated_heads(v);
@@ -71,12 +72,7 @@ class Rewriter {
     Value* result = add_op(graph_, std::move(attention), std::move(inputs), root_);
     Node* node = result->producer();
     node->name = fmt::format("mha({})", root_.name);
-    // The kernel writes [batch, length, heads, size]: the transpose back usually cancels against
-    // one that follows.
-    auto back = std::make_unique<Transpose>();
-    back->permutation = {0, 2, 1, 3};
-    if (pattern_.out_transposed) back->permutation = {0, 2, 3, 1};
-    Value* swapped = add_op(graph_, std::move(back), {result}, root_);
+    Value* swapped = swapped_back(result);
     swapped = reshaped(graph_, swapped, root_.output()->type.shape, root_);
     swapped->name = root_.output()->name;
     graph_.replace_uses(root_.output(), swapped);
@@ -87,7 +83,33 @@ class Rewriter {
   Value* with_heads(Value* value) {
     const Shape& shape = value->type.shape;
     if (shape.size() == 4) return value;
-    return reshaped(graph_, value, {level_[0], level_[1], shape[1], shape[2]}, root_);
+    const size_t rank = shape.size();
+    return reshaped(graph_, value, {level_[0], level_[1], shape[rank - 2], shape[rank - 1]}, root_);
+  }
+
+  /// The kernel writes [batch, length, heads, size]: the transpose back usually cancels against one
+  /// that follows, where it is one of all axes that the network has.
+  Value* swapped_back(Value* result) {
+    const Shape &written = result->type.shape, &q = pattern_.q->type.shape;
+    const size_t lead = q.size() > 4 ? q.size() - 3 : 1;
+    if (lead > 1) {
+      Shape parted(q.begin(), q.begin() + static_cast<std::ptrdiff_t>(lead));
+      parted.insert(parted.end(), written.begin() + 1, written.end());
+      result = reshaped(graph_, result, parted, root_);
+    }
+    auto back = std::make_unique<Transpose>();
+    for (size_t i = 0; i < lead + 3; ++i) back->permutation.push_back(static_cast<int64_t>(i));
+    std::swap(back->permutation[lead], back->permutation[lead + 1]);
+    if (pattern_.out_transposed)
+      std::swap(back->permutation[lead + 1], back->permutation[lead + 2]);
+    return add_op(graph_, std::move(back), {result}, root_);
+  }
+
+  /// The queries times what multiplies all scores of a query.
+  Value* scaled(Value* q) {
+    for (const ScoreFactor& factor : pattern_.factors)
+      q = add_pointwise(graph_, factor.divides ? k_div : k_mul, {q, factor.value}, root_);
+    return q;
   }
 
   /// [..., S, H] of a value that may be [..., H, S].
