@@ -5,6 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include "device/cpu/placement.h"
+
 namespace tenon::cpu {
 namespace {
 
@@ -32,7 +34,7 @@ inline void pause_briefly() {
 // done. So a helper that wakes up late, for a loop that is over, never runs a chunk of the next one
 // by mistake.
 struct ThreadPool::State {
-  explicit State(int threads) : tickets(threads) {
+  explicit State(int threads) : placement(threads), tickets(threads) {
     for (int i = 1; i < threads; ++i) helpers.emplace_back([this, i] { help(i); });
   }
   ~State() {
@@ -112,6 +114,7 @@ struct ThreadPool::State {
 
   void run(int64_t n, int64_t size, FunctionRef<void(int64_t, int64_t, int)> loop) {
     const uint32_t current = generation.load(std::memory_order_relaxed) + 1;
+    placement.follow_caller(helpers);
     const int64_t chunks = (n + size - 1) / size, threads = static_cast<int64_t>(tickets.size());
     body = &loop;
     count = n;
@@ -146,6 +149,7 @@ struct ThreadPool::State {
   alignas(64) std::atomic<int> sleepers{0};
   std::atomic<bool> stop{false};
   alignas(64) std::atomic<int64_t> done{0};
+  Placement placement;
   std::vector<Ticket> tickets;
   std::vector<std::thread> helpers;
 };
