@@ -6,6 +6,7 @@
 #include "api/config_check.h"
 #include "api/host_memory.h"
 #include "api/optimization_profile.h"
+#include "api/precision_check.h"
 #include "api/progress.h"
 #include "api/quantization_check.h"
 #include "api/recipe.h"
@@ -91,19 +92,6 @@ Status find_creators(const Graph& graph) {
   return {};
 }
 
-/// Layers that the application wants in 32 bits keep them where precisions are constraints.
-void keep_precisions(const BuilderConfig& config, const INetworkDefinition& network,
-                     PassOptions& options) {
-  const bool constrained = config.getFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS) ||
-                           config.getFlag(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS);
-  if (!constrained || !options.precision.has_value()) return;
-  for (int32_t i = 0; i < network.getNbLayers(); ++i) {
-    const ILayer& layer = *network.getLayer(i);
-    if (layer.precisionIsSet() && layer.getPrecision() == nvinfer1::DataType::kFLOAT)
-      options.disabled.push_back(fmt::format("lower_precision:{}", layer.getName()));
-  }
-}
-
 /// Whether the plan keeps what refitting needs.
 bool is_refittable(const BuilderConfig& config) {
   return config.getFlag(BuilderFlag::kREFIT) || config.getFlag(BuilderFlag::kREFIT_IDENTICAL) ||
@@ -143,7 +131,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   for (const std::string& note : request.backend.notes) reporter_->warning("{}", note);
   const bool strongly_typed = definition->getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   request.passes = pass_options(*settings, *request.backend.device, strongly_typed, *reporter_);
-  keep_precisions(*settings, *definition, request.passes);
+  TENON_TRY(apply_precisions(*settings, *definition, request.passes));
   report_quantization(*settings, *request.graph, request.passes.quantized_regions, *reporter_);
   request.select.level = request.passes.level;
   request.select.average_runs = settings->getAvgTimingIterations();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/structure.h"
+
 namespace tenon {
 
 const Tactic* Backend::find(std::string_view name) const {
@@ -33,10 +35,37 @@ bool has_all_contents(const Problem& problem) {
   });
 }
 
+class EmptyKernel final : public Kernel {
+ public:
+  Status run(const LaunchArguments&) const override { return {}; }
+  bool uses_input(int) const override { return false; }
+};
+
 }  // namespace
+
+bool is_empty(const Problem& problem) {
+  // What has no results is there for its effect: an assertion.
+  return !problem.outputs.empty() && !problem.node->is<Plugin>() &&
+         std::ranges::none_of(problem.outputs, [](const Operand& operand) {
+           return operand.present && operand.count() != 0;
+         });
+}
+
+Support fits(const Backend& backend, const Tactic& tactic, const Problem& problem) {
+  if (is_empty(problem) && &tactic != &backend.tactics.back())
+    return Support::no("the results have no elements");
+  return tactic.supports(problem);
+}
+
+Result<std::unique_ptr<Kernel>> create_kernel(const Tactic& tactic, const Problem& problem,
+                                              std::string_view config) {
+  if (is_empty(problem)) return std::unique_ptr<Kernel>(std::make_unique<EmptyKernel>());
+  return tactic.create(problem, config);
+}
 
 Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& node,
                                             const Problem& problem) {
+  if (is_empty(problem)) return std::unique_ptr<Kernel>(std::make_unique<EmptyKernel>());
   const TacticText wanted = split_tactic(node.tactic);
   const Tactic* chosen = backend.find(wanted.name);
   if (chosen != nullptr && chosen->supports(problem)) {

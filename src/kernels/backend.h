@@ -40,6 +40,17 @@ std::string join_tactic(std::string_view name, std::string_view config);
 enum class TacticOrigin : uint8_t { kOwn, kCudnn, kCublasLt };
 TacticOrigin origin_of(std::string_view tactic_name);
 
+/// Whether there is nothing to compute: no result has elements. Not where a plugin runs, which may
+/// do something else as well.
+bool is_empty(const Problem& problem);
+
+/// Whether a tactic fits a problem. Only the last of the table is given empty ones.
+Support fits(const Backend& backend, const Tactic& tactic, const Problem& problem);
+
+/// A tactic's kernel; for an empty problem one that does nothing.
+Result<std::unique_ptr<Kernel>> create_kernel(const Tactic& tactic, const Problem& problem,
+                                              std::string_view config);
+
 /// The kernel that a node names, made for a concrete problem. A tactic that the plan names but that
 /// does not fit these extents gives way to the first one that does.
 Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& node,

@@ -75,6 +75,13 @@ ITensor* Network::addInput(const char* name, nvinfer1::DataType type,
 void Network::markOutput(ITensor& tensor) noexcept {
   const TensorHandle* handle = own(tensor, "markOutput");
   if (handle == nullptr) return;
+  if (handle->isNetworkInput()) {
+    reporter_->report(
+        user_error("markOutput: '{}' is an input of the network, and engines tell their tensors by "
+                   "name: put an identity between (addIdentity)",
+                   handle->getName()));
+    return;
+  }
   if (!graph_->is_output(handle->value())) graph_->add_output(handle->value());
 }
 

@@ -5,10 +5,20 @@
 
 namespace tenon::importer {
 
+/// Engines tell their tensors by name, so an input that is an output too is called otherwise.
+void GraphImporter::rename_input(Value& input) {
+  const std::string old = input.name;
+  input.name = "__" + old;
+  if (context_.options.log != nullptr)
+    context_.options.log->warning("'{}' is an input and an output: the input is called '{}' here",
+                                  old, input.name);
+}
+
 /// Every output is a value of its own with the output's name, made by a node of this graph.
 bool GraphImporter::add_output(Value* value, const std::string& name) {
   if (value->name != scoped(name) || !value->producer() || value->constant() ||
       graph_.is_output(value)) {
+    if (!outer_ && value->name == name) rename_input(*value);
     Emitter emitter(graph_, *folded_);
     value = emitter.add(Identity{}, {value});
     if (!value) return false;

@@ -129,6 +129,7 @@ class GraphImporter {
   };
 
   bool add_output(Value* value, const std::string& name);
+  void rename_input(Value& input);
   void import_node(const ::onnx::NodeProto& node);
   bool spend_node(const ::onnx::NodeProto& node);
   std::optional<std::vector<Value*>> operands(const ::onnx::NodeProto& node);

@@ -26,7 +26,8 @@ Result<std::shared_ptr<Kernel>> Rehearsal::make(size_t layer, const std::string&
   const Tactic* found = backend_.find(text.name);
   if (found == nullptr) return unsupported("no tactic '{}'", text.name);
   TENON_TRY(backend_.device->activate());
-  TENON_ASSIGN(std::shared_ptr<Kernel> kernel, found->create(layers_.problems[layer], text.config));
+  TENON_ASSIGN(std::shared_ptr<Kernel> kernel,
+               create_kernel(*found, layers_.problems[layer], text.config));
   if (lets) TENON_TRY(kernel->let_next_start());
   return kernel;
 }

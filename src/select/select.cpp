@@ -44,7 +44,10 @@ class Selector {
     TENON_ASSIGN(const std::vector<Candidate> candidates, list(problem));
     for (const Candidate& candidate : candidates)
       if (candidate.reason.empty()) return candidate.tactic;
-    return unsupported("no kernel for '{}' ({})", problem.node->name, problem.node->op->name());
+    // Those that fit, but failed, are the last.
+    return unsupported("no kernel for '{}' ({}); {}: {}", problem.node->name,
+                       problem.node->op->name(), candidates.back().tactic,
+                       candidates.back().reason);
   }
 
   /// All tactics; those that fit come first, the best of them at the front.
@@ -82,7 +85,7 @@ class Selector {
       Prepared& prepared = shortlist->kernels[kernels[i].second];
       const auto& [tactic, config] = shortlist->fitting[kernels[i].second];
       if (is_measured(*problem, *tactic, config) || !backend_.device->activate().ok()) return;
-      prepared = tactic->create(*problem, config);
+      prepared = create_kernel(*tactic, *problem, config);
     });
   }
 
@@ -114,7 +117,7 @@ class Selector {
     list.made = true;
     for (const Tactic& tactic : backend_.tactics) {
       if (options_.allowed && !options_.allowed(tactic)) continue;
-      const Support support = tactic.supports(problem);
+      const Support support = fits(backend_, tactic, problem);
       if (!support) {
         list.unfit.push_back({std::string(tactic.name), -1, support.reason});
       } else if (is_last_resort(tactic) && !list.fitting.empty()) {
@@ -142,7 +145,7 @@ class Selector {
     const std::string all = problem_key(problem) + "|";
     if (!configs.empty() || !cache_.find_prefix(all).empty()) return configs;
     std::string first = tactic.configs(problem).front();
-    if (options_.level == 0 || tactic.create(problem, first).ok())
+    if (options_.level == 0 || create_kernel(tactic, problem, first).ok())
       configs.push_back(std::move(first));
     return configs;
   }
@@ -210,7 +213,8 @@ class Selector {
   Result<Sample> reference_sample(const Problem& problem) {
     const Tactic& reference = backend_.tactics.back();
     if (!reference.supports(problem)) return unsupported("no reference");
-    TENON_ASSIGN(const auto kernel, reference.create(problem, reference.configs(problem).front()));
+    TENON_ASSIGN(const auto kernel,
+                 create_kernel(reference, problem, reference.configs(problem).front()));
     return measurer_.sample(problem, *kernel);
   }
 
@@ -231,7 +235,7 @@ class Selector {
     if (options_.fail_on_cache_miss)
       return user_error("'{}' is not in the timing cache; build without --errorOnTimingCacheMiss",
                         problem.node->name);
-    if (!prepared.has_value()) prepared = tactic.create(problem, config);
+    if (!prepared.has_value()) prepared = create_kernel(tactic, problem, config);
     if (!prepared->ok()) return failed(entry, prepared->error());
     Kernel& kernel = **prepared.value();
     // As behind itself it will be behind others of its kind.

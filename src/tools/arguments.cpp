@@ -138,6 +138,10 @@ Result<Arguments> parse_arguments(std::span<const char* const> words) {
     if (row->name != word->name && !is_short_form(word->name)) {
       arguments.renamed_.push_back(fmt::format("--{} is called --{} now", word->name, row->name));
     }
+    if (row->kind != OptionKind::kTextList && arguments.has(row->id) &&
+        arguments.text(row->id) != word->value.value_or(""))
+      arguments.repeated_.push_back(fmt::format("--{} is given again: {} counts, not {}", row->name,
+                                                *word->value, arguments.text(row->id)));
     arguments.given_.push_back({row->id, std::string(word->value.value_or(""))});
   }
   return arguments;

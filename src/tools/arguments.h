@@ -56,6 +56,8 @@ class Arguments {
   const std::vector<Given>& given() const { return given_; }
   /// What is no option, as typed, in the form "--name value".
   const std::vector<std::string>& unknown() const { return unknown_; }
+  /// Options of one value that were given again with another one, which counts.
+  const std::vector<std::string>& repeated() const { return repeated_; }
   /// Spellings that stand for another option now: "--old is --new".
   const std::vector<std::string>& renamed() const { return renamed_; }
 
@@ -64,6 +66,7 @@ class Arguments {
 
   std::vector<Given> given_;
   std::vector<std::string> unknown_;
+  std::vector<std::string> repeated_;
   std::vector<std::string> renamed_;
 };
 

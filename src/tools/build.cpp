@@ -109,7 +109,10 @@ Result<std::unique_ptr<IHostMemory>> build_plan(const Arguments& arguments, Cons
     return user_error("the engine could not be built from '{}'", arguments.text(OptionId::onnx));
   console.info("Engine built in {:g} sec.", seconds_since(start));
   console.info("Created engine with size: {:g} MiB", static_cast<double>(plan->size()) / (1 << 20));
-  if (cache) TENON_TRY(save_timing_cache(*cache, cache_file, console));
+  // The plan is not lost with the cache.
+  if (cache)
+    if (const Status saved = save_timing_cache(*cache, cache_file, console); !saved.ok())
+      console.warning("The timing cache is not saved: {}", saved.error().message);
   return plan;
 }
 

@@ -64,8 +64,16 @@ Status set_layer_outputs(ILayer& layer, const NamedText& entry) {
   return {};
 }
 
+bool is_some_layer(const INetworkDefinition& network, std::string_view pattern) {
+  for (int32_t i = 0; i < network.getNbLayers(); ++i) {
+    const std::string_view name = network.getLayer(i)->getName();
+    if (name == pattern || matches(pattern, name)) return true;
+  }
+  return false;
+}
+
 Status for_layers(INetworkDefinition& network, std::string_view flag, const std::string& text,
-                  Status (*apply)(ILayer&, const NamedText&)) {
+                  Status (*apply)(ILayer&, const NamedText&), Console& console) {
   Result<std::vector<NamedText>> entries = parse_map(text);
   if (!entries.ok()) return std::move(entries).error().with_context(flag);
   for (int32_t i = 0; i < network.getNbLayers() && !entries->empty(); ++i) {
@@ -73,6 +81,9 @@ Status for_layers(INetworkDefinition& network, std::string_view flag, const std:
     const NamedText* entry = find_entry(*entries, layer->getName());
     if (entry) TENON_TRY(apply(*layer, *entry));
   }
+  for (const NamedText& entry : *entries)
+    if (!is_some_layer(network, entry.name))
+      console.warning("{}: no layer is called '{}'", flag, entry.name);
   return {};
 }
 
@@ -115,9 +126,9 @@ Status configure_network(INetworkDefinition& network, const Arguments& arguments
   warn_unconstrained(arguments, console);
   if (arguments.text(OptionId::precisionConstraints) == "none") return {};
   TENON_TRY(for_layers(network, "--layerPrecisions", arguments.text(OptionId::layerPrecisions),
-                       set_layer_precision));
+                       set_layer_precision, console));
   return for_layers(network, "--layerOutputTypes", arguments.text(OptionId::layerOutputTypes),
-                    set_layer_outputs);
+                    set_layer_outputs, console);
 }
 
 }  // namespace tenon::tools

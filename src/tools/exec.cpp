@@ -134,11 +134,27 @@ Status show_gpu(const IGpu& gpu, const Arguments& arguments, Console& console) {
   return write_file(arguments.text(OptionId::exportDevice), std::string(description.text));
 }
 
+/// What cannot be written in the end is known before the work.
+Status check_outputs(const Arguments& arguments) {
+  using enum OptionId;
+  for (const OptionId id : {saveEngine, timingCacheFile, exportTimes, exportOutput, exportProfile,
+                            exportLayerInfo, exportDevice}) {
+    if (!arguments.has(id)) continue;
+    Status status = check_writable(arguments.text(id));
+    if (!status.ok())
+      return std::move(status).error().with_context(
+          fmt::format("--{}", option_rows()[static_cast<size_t>(id)].name));
+  }
+  return {};
+}
+
 /// Everything between the banners.
 Status execute(const Arguments& arguments, Console& console) {
   TENON_TRY(check_values(arguments));
+  TENON_TRY(check_outputs(arguments));
   if (arguments.flag(OptionId::verbose)) console.set_threshold(Severity::kVerbose);
-  for (const std::string& renamed : arguments.renamed()) console.warning("{}", renamed);
+  for (const auto* remarks : {&arguments.renamed(), &arguments.repeated()})
+    for (const std::string& remark : *remarks) console.warning("{}", remark);
   if (arguments.flag(OptionId::getPlanVersionOnly)) return print_plan_version(arguments, console);
   print_options(console, arguments);
   const std::unique_ptr<IGpu> gpu = find_gpu(arguments, console);
@@ -201,7 +217,11 @@ int run_exec(std::string_view program, std::span<const char* const> words) {
     return 0;
   }
   console.plain(banner("RUNNING", program, words));
-  const bool passed = succeeds(program, arguments, console);
+  bool passed = succeeds(program, arguments, console);
+  if (passed && std::ferror(stdout) != 0) {
+    console.error("standard output takes no more: what was to be printed is incomplete");
+    passed = false;
+  }
   console.plain(banner(passed ? "PASSED" : "FAILED", program, words));
   return passed ? 0 : 1;
 }

@@ -25,11 +25,14 @@ std::string outputs_json(std::span<const OutputValues> outputs);
 
 /// Bytes of a regular file.
 Result<uint64_t> file_size(const std::string& path);
-/// Replaces `path` in one step: a reader sees the old file or the new one.
+/// Replaces `path` in one step: a reader sees the old file or the new one. Devices and pipes are
+/// written to.
 Status write_file(const std::string& path, std::span<const char> bytes);
 inline Status write_file(const std::string& path, const std::string& text) {
   return write_file(path, std::span<const char>(text));
 }
+/// Whether write_file() could make or replace this file now, before there is something to write.
+Status check_writable(const std::string& path);
 /// At most `limit` bytes of a file.
 Result<std::vector<char>> read_file(const std::string& path, uint64_t limit = UINT64_MAX);
 

@@ -42,6 +42,14 @@ TEST(Network, OutputsCanBeMarkedAndUnmarked) {
   EXPECT_TRUE(session.log.complained("no output"));
 }
 
+TEST(Network, InputsAreNoOutputs) {
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {2});
+  session.network->markOutput(*x);
+  EXPECT_TRUE(session.log.complained("put an identity between"));
+  EXPECT_EQ(session.network->getNbOutputs(), 0);
+}
+
 TEST(Network, TypesFollowChanges) {
   Session session;
   ITensor* x = session.input("x", DataType::kFLOAT, {1, 1, 8, 8});

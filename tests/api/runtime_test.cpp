@@ -335,6 +335,61 @@ TEST(Config, LayerPrecisionsAreObeyed) {
   EXPECT_NEAR(result(false), 64, 0.1);
 }
 
+TEST(Config, LayerTypesThatAreNotAllowedAreRefused) {
+  const auto build = [](BuilderFlag constraints, auto set, Log& log) {
+    Session session;
+    ITensor* x = session.input("x", DataType::kFLOAT, {1, 64});
+    ILayer* layer = session.network->addActivation(*x, ActivationType::kTANH);
+    layer->setName("named");
+    set(*layer);
+    session.output(layer->getOutput(0), "y");
+    session.config->setFlag(constraints);
+    const std::unique_ptr<IHostMemory> plan(
+        session.builder->buildSerializedNetwork(*session.network, *session.config));
+    log.errors = session.log.errors;
+    return plan != nullptr;
+  };
+  const auto obey = BuilderFlag::kOBEY_PRECISION_CONSTRAINTS;
+  const auto prefer = BuilderFlag::kPREFER_PRECISION_CONSTRAINTS;
+  Log log;
+  for (const DataType type : {DataType::kHALF, DataType::kBF16, DataType::kINT8}) {
+    EXPECT_FALSE(build(
+        obey, [&](ILayer& layer) { layer.setPrecision(type); }, log));
+    EXPECT_TRUE(log.complained("'named' is to compute in"));
+    EXPECT_FALSE(build(
+        prefer, [&](ILayer& layer) { layer.setOutputType(0, type); }, log));
+    EXPECT_TRUE(log.complained("which the configuration does not allow"));
+  }
+  const auto as_it_is = [](ILayer& layer) { layer.setOutputType(0, DataType::kFLOAT); };
+  EXPECT_TRUE(build(obey, as_it_is, log)) << log.text();
+}
+
+TEST(Plan, BatchesOfNothingRun) {
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {-1, 3, 8, 8});
+  auto* conv =
+      session.network->addConvolutionNd(*x, 4, dims({3, 3}), session.weights(F(4 * 3 * 9, 1)), {});
+  auto* mean = session.network->addReduce(*conv->getOutput(0), ReduceOperation::kAVG, 12, false);
+  auto* product = session.network->addMatrixMultiply(*mean->getOutput(0), MatrixOperation::kNONE,
+                                                     *session.constant({4, 2}, F(8, 1)),
+                                                     MatrixOperation::kNONE);
+  session.output(product->getOutput(0), "y");
+  session.profile("x", {0, 3, 8, 8}, {2, 3, 8, 8}, {4, 3, 8, 8});
+  ASSERT_TRUE(session.build());
+  // An empty tensor may lie nowhere.
+  ASSERT_TRUE(session.context->setInputShape("x", dims({0, 3, 8, 8})));
+  EXPECT_EQ(extents_of(session.context->getTensorShape("y")), (std::vector<int64_t>{0, 2}));
+  EXPECT_TRUE(session.context->enqueueV3(nullptr)) << session.log.text();
+  ASSERT_TRUE(session.context->setInputShape("x", dims({1, 3, 8, 8})));
+  EXPECT_FALSE(session.context->enqueueV3(nullptr));
+  EXPECT_TRUE(session.log.complained("has no address"));
+  F in(192, 1), out(2);
+  ASSERT_TRUE(session.context->setTensorAddress("x", in.data()));
+  ASSERT_TRUE(session.context->setTensorAddress("y", out.data()));
+  ASSERT_TRUE(session.context->enqueueV3(nullptr));
+  EXPECT_EQ(out, (F{108, 108}));
+}
+
 TEST(Plan, DamageIsNoticed) {
   Dynamic session;
   ASSERT_TRUE(session.build());

@@ -98,3 +98,44 @@ def test_half_precision_on_the_cpu_is_explained(trtexec, tmp_path: Path):
     write_model(tmp_path / "two.onnx", 2)
     text = trtexec("--onnx=two.onnx", "--fp16", "--skipInference")
     assert "FP16 on this CPU means BF16" in text or "no 16-bit arithmetic" in text
+
+
+def test_repeated_flags_are_remarked(trtexec, tmp_path: Path):
+    write_model(tmp_path / "two.onnx", 2)
+    text = trtexec("--onnx=two.onnx", "--avgRuns=3", "--avgRuns=4", "--skipInference")
+    assert "--avgRuns is given again: 4 counts, not 3" in text
+
+
+def test_layers_that_are_not_there_are_remarked(trtexec, tmp_path: Path):
+    write_model(tmp_path / "two.onnx", 2)
+    text = trtexec("--onnx=two.onnx", "--layerPrecisions=none:fp32,add*:fp32", "--precisionConstraints=obey", "--skipInference")
+    assert "no layer is called 'none'" in text and "'add*'" not in text
+
+
+def test_what_cannot_be_written_is_known_before_the_build(trtexec, tmp_path: Path):
+    write_model(tmp_path / "two.onnx", 2)
+    text = trtexec("--onnx=two.onnx", "--exportOutput=none/out.json", passes=False)
+    assert "--exportOutput: cannot write 'none/out.json'" in text and "parsing" not in text
+    assert "no file is named" in trtexec("--onnx=two.onnx", "--saveEngine=", passes=False)
+
+
+def test_full_disks_are_reported(trtexec, tmp_path: Path):
+    """By links of the test's own, which alone would be lost if they were replaced."""
+    write_model(tmp_path / "two.onnx", 2)
+    (tmp_path / "full").symlink_to("/dev/full")
+    for flag in ("--saveEngine", "--exportTimes", "--exportOutput"):
+        assert "No space left" in trtexec("--onnx=two.onnx", f"{flag}=full", passes=False)
+    assert Path("/dev/full").is_char_device()
+
+
+def test_standard_streams_may_be_closed_or_full(pytestconfig, tmp_path: Path):
+    write_model(tmp_path / "two.onnx", 2)
+    program = Path(pytestconfig.getoption("build")).resolve() / "bin/trtexec"
+    command = f"'{program}' --device=-1 --onnx=two.onnx {' '.join(QUICK)} --saveEngine=two.plan --exportOutput=out.json"
+    for redirection, status in ((">&-", 0), (">&- 2>&- <&-", 0), ("> /dev/full", 1)):
+        done = subprocess.run(["sh", "-c", f"{command} {redirection}"], cwd=tmp_path, timeout=60, stderr=subprocess.PIPE, text=True)
+        print(redirection, done.stderr)
+        assert done.returncode == status
+        assert (tmp_path / "two.plan").read_bytes()[:4] == b"ftrt"
+        assert len(outputs(tmp_path / "out.json")) == 4
+    assert "standard output takes no more" in done.stderr

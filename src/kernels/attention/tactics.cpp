@@ -115,6 +115,8 @@ Support is_supported(const Problem& problem) {
   const DataType type = problem.input(kQ).type;
   if (type != DataType::kFloat32 && type != DataType::kBFloat16)
     return Support::no("the type is neither f32 nor bf16");
+  for (const int operand : {kQ, kK, kV})
+    if (problem.input(operand).count() == 0) return Support::no("an empty tensor");
   if (problem.has_input(kMask)) {
     const Operand& mask = problem.input(kMask);
     if (mask.rank() > 4) return Support::no("a mask of more than 4 axes");

@@ -51,6 +51,7 @@ Status describe_operands(const Problem& problem, const Operand& input, const Ope
     if (!element_type(operand->type)) return unsupported("a type is neither f32 nor bf16");
   if (weights.type != input.type) return unsupported("weights and input of two types");
   if (input.rank() < 3 || input.rank() > 5) return unsupported("{} axes", input.rank());
+  if (input.count() == 0 || weights.count() == 0) return unsupported("an empty tensor");
   p.input_type = p.weight_type = p.compute = *element_type(input.type);
   p.output_type = *element_type(problem.output().type);
   const auto to = pixel_stride(problem.output());

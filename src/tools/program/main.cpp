@@ -1,3 +1,5 @@
+#include <fcntl.h>
+
 #include <cstdio>
 #include <string_view>
 
@@ -18,9 +20,17 @@ std::string_view base_name(std::string_view path) {
   return path.substr(path.find_last_of('/') + 1);
 }
 
+/// Where a standard stream is closed, the next file that is opened would take its number, and what
+/// is printed would go into it.
+void open_closed_streams() {
+  for (int stream = 0; stream < 3; ++stream)
+    if (fcntl(stream, F_GETFD) == -1) open("/dev/null", O_RDWR);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_closed_streams();
   const std::span<const char* const> words(argv, static_cast<size_t>(argc));
   if (!words.empty() && base_name(words[0]) == "trtexec") {
     return tenon::tools::run_exec(words[0], words.subspan(1));

@@ -59,7 +59,13 @@ void fill(Tensor& tensor, const std::string& rule, std::mt19937& random) {
     tensor.set_from_double(i, real ? uniform(random) : std::round(uniform(random)));
 }
 
-Sample sample(std::string text, bool bf16, std::mt19937& random) {
+/// What becomes of a case's operands: f32 is bf16, and extents of one size are 0.
+struct Change {
+  bool bf16 = false;
+  std::optional<int64_t> emptied = {};
+};
+
+Sample sample(std::string text, const Change& change, std::mt19937& random) {
   Sample result;
   if (text == "_") return {.present = false};
   if (text.starts_with("const ")) {
@@ -68,10 +74,10 @@ Sample sample(std::string text, bool bf16, std::mt19937& random) {
   }
   const size_t open = text.find('['), close = text.find(']');
   DataType type = *data_type_by_name(text.substr(0, open));
-  if (bf16 && type == DataType::kFloat32) type = DataType::kBFloat16;
+  if (change.bf16 && type == DataType::kFloat32) type = DataType::kBFloat16;
   Extents extents;
   for (const double extent : numbers(text.substr(open + 1, close - open - 1)))
-    extents.push_back(static_cast<int64_t>(extent));
+    extents.push_back(extent == change.emptied ? 0 : static_cast<int64_t>(extent));
   result.tensor = Tensor(type, extents);
   const std::string rule = text.substr(close + 1);
   if (rule.starts_with("=")) result.constant = true;
@@ -96,18 +102,12 @@ std::string lines_of(const Case& test) {
   return text;
 }
 
-}  // namespace
-
-std::span<const Case> all_cases() {
-  return kCases;
-}
-
-Built build(const Case& test, bool bf16) {
+Result<Built> build_changed(const Case& test, const Change& change) {
   std::mt19937 random(static_cast<unsigned>(test.name.size() * 131 + test.name[0]));
   std::vector<Sample> samples;
   std::string parameters, body = lines_of(test);
   for (const std::string& text : split(test.inputs, ';')) {
-    samples.push_back(sample(text, bf16, random));
+    samples.push_back(sample(text, change, random));
     const Sample& last = samples.back();
     const std::string name = fmt::format("%{}", samples.size() - 1);
     const Tensor& tensor = last.tensor;
@@ -117,19 +117,13 @@ Built build(const Case& test, bool bf16) {
                       name_of(tensor.type()), to_string(to_shape(tensor.extents())));
   }
   Built built;
-  auto graph = parse_graph(fmt::format("graph \"\" ({}) {{{}}}", parameters, body));
-  EXPECT_TRUE(graph.ok()) << test.name << ": " << (graph.ok() ? "" : graph.error().message);
-  if (!graph.ok()) return built;
-  built.graph = std::move(*graph);
+  TENON_ASSIGN(built.graph, parse_graph(fmt::format("graph \"\" ({}) {{{}}}", parameters, body)));
   const std::vector<Value*> inputs(built.graph->inputs().begin(), built.graph->inputs().end());
   for (Value* input : inputs) {
     const Sample& known = samples[static_cast<size_t>(std::stoi(input->name))];
     if (known.constant) built.graph->replace_uses(input, built.graph->add_constant(known.tensor));
   }
-  const Status inferred = infer_graph(*built.graph);
-  EXPECT_TRUE(inferred.ok()) << test.name << ": "
-                             << (inferred.ok() ? "" : inferred.error().message);
-  if (!inferred.ok()) return built;
+  TENON_TRY(infer_graph(*built.graph));
   std::vector<Node*> nodes;
   for (const auto& node : built.graph->nodes())
     if (!node->is<Constant>()) nodes.push_back(node.get());
@@ -144,6 +138,33 @@ Built build(const Case& test, bool bf16) {
     }
   }
   return built;
+}
+
+}  // namespace
+
+std::span<const Case> all_cases() {
+  return kCases;
+}
+
+Built build(const Case& test, bool bf16) {
+  auto built = build_changed(test, {.bf16 = bf16});
+  EXPECT_TRUE(built.ok()) << test.name << ": " << (built.ok() ? "" : built.error().message);
+  return built.ok() ? std::move(*built) : Built{};
+}
+
+Built build_without_elements(const Case& test, int64_t extent) {
+  auto built = build_changed(test, {.emptied = extent});
+  return built.ok() ? std::move(*built) : Built{};
+}
+
+std::set<int64_t> extents_of(const Case& test) {
+  std::set<int64_t> extents;
+  std::mt19937 random;
+  for (const std::string& text : split(test.inputs, ';')) {
+    const Sample known = sample(text, {}, random);
+    extents.insert(known.tensor.extents().begin(), known.tensor.extents().end());
+  }
+  return extents;
 }
 
 }  // namespace tenon::conformance

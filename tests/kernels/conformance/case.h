@@ -3,6 +3,7 @@
 #include <memory>
 #include <ostream>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,5 +38,9 @@ struct Built {
 
 /// With `bf16`, all f32 operands are bf16. Same case, same contents.
 Built build(const Case& test, bool bf16);
+/// All extents of that size become 0. No node where the operator does not allow it.
+Built build_without_elements(const Case& test, int64_t extent);
+/// The extents that operands have.
+std::set<int64_t> extents_of(const Case& test);
 
 }  // namespace tenon::conformance

@@ -132,6 +132,15 @@ TEST_F(ParserTest, DoublesAreFloats) {
   EXPECT_EQ(network->getOutput(0)->getType(), nvinfer1::DataType::kFLOAT);
 }
 
+TEST_F(ParserTest, AnInputThatIsAnOutputIsCalledOtherwise) {
+  ModelBuilder model;
+  model.input("x", {4}).output("x");
+  ASSERT_TRUE(parse(model)) << log.text;
+  EXPECT_STREQ(network->getInput(0)->getName(), "__x");
+  EXPECT_STREQ(network->getOutput(0)->getName(), "x");
+  EXPECT_NE(log.text.find("'__x'"), std::string::npos) << log.text;
+}
+
 TEST_F(ParserTest, WhatCannotBeBoundIsRefused) {
   ModelBuilder model;
   model.input("x", {2}).output("y");

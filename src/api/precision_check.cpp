@@ -1,0 +1,69 @@
+#include "api/precision_check.h"
+
+#include "network/convert.h"
+
+namespace tenon::api {
+namespace {
+
+using PublicType = nvinfer1::DataType;
+
+/// The types that layers compute in only where a flag allows it.
+struct Allowed {
+  PublicType type;
+  BuilderFlag flag;
+  const char* words;
+};
+constexpr Allowed kAllowed[] = {
+    {PublicType::kHALF, BuilderFlag::kFP16, "BuilderFlag::kFP16 (--fp16)"},
+    {PublicType::kBF16, BuilderFlag::kBF16, "BuilderFlag::kBF16 (--bf16)"},
+    {PublicType::kINT8, BuilderFlag::kINT8, "BuilderFlag::kINT8 (--int8)"},
+    {PublicType::kFP8, BuilderFlag::kFP8, "BuilderFlag::kFP8 (--fp8)"},
+    {PublicType::kINT4, BuilderFlag::kINT4, "BuilderFlag::kINT4 (--int4)"},
+};
+
+class Constraints {
+ public:
+  Constraints(const BuilderConfig& config, PassOptions& options)
+      : config_(config), options_(options) {}
+
+  Status apply(const nvinfer1::ILayer& layer) {
+    if (layer.precisionIsSet()) TENON_TRY(check_allowed(layer, layer.getPrecision()));
+    bool keeps = layer.precisionIsSet() && layer.getPrecision() == PublicType::kFLOAT;
+    for (int32_t i = 0; i < layer.getNbOutputs(); ++i) {
+      if (!layer.outputTypeIsSet(i)) continue;
+      TENON_TRY(check_allowed(layer, layer.getOutputType(i)));
+      keeps |= layer.getOutputType(i) == PublicType::kFLOAT;
+    }
+    if (keeps && options_.precision.has_value())
+      options_.disabled.push_back(fmt::format("lower_precision:{}", layer.getName()));
+    return {};
+  }
+
+ private:
+  Status check_allowed(const nvinfer1::ILayer& layer, PublicType type) const {
+    for (const Allowed& allowed : kAllowed)
+      if (allowed.type == type && !config_.getFlag(allowed.flag))
+        return user_error(
+            "layer '{}' is to compute in {}, which the configuration does not allow: set {}",
+            layer.getName(), name_of(network::from_public(type)), allowed.words);
+    return {};
+  }
+
+  const BuilderConfig& config_;
+  PassOptions& options_;
+};
+
+}  // namespace
+
+Status apply_precisions(const BuilderConfig& config, const nvinfer1::INetworkDefinition& network,
+                        PassOptions& options) {
+  if (!config.getFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS) &&
+      !config.getFlag(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS))
+    return {};
+  Constraints constraints(config, options);
+  for (int32_t i = 0; i < network.getNbLayers(); ++i)
+    TENON_TRY(constraints.apply(*network.getLayer(i)));
+  return {};
+}
+
+}  // namespace tenon::api

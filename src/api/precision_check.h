@@ -1,0 +1,13 @@
+#pragma once
+
+#include "api/builder_config.h"
+#include "passes/pass.h"
+
+namespace tenon::api {
+
+/// What the application wants of single layers, where precisions are constraints: those wanted in
+/// 32 bits keep them, and types that the configuration does not allow are refused.
+Status apply_precisions(const BuilderConfig& config, const nvinfer1::INetworkDefinition& network,
+                        PassOptions& options);
+
+}  // namespace tenon::api
