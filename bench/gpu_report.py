@@ -11,10 +11,11 @@ Parts, in this order:
     rebuild    builds of resnet50 without and with caches
 
 What is measured replaces what the file had for the same model, batch and precision; the rest stays, so parts can be
-measured one by one. With --seconds, cases that would begin later are left out and told. Fails if anything fails.
+measured one by one. With --seconds, cases that would begin later are left out and told. With --gpus, each of several
+GPUs of one kind measures some of the models. Fails if anything fails.
 
 usage: gpu_report.py --json FILE [--parts PART,...] [--models NAME,...] [--batches N,...] [--precisions ...]
-                     [--seconds N] [--reuse-torch] [--tenon FILE] [--weights DIR]
+                     [--seconds N] [--gpus N] [--reuse-torch] [--tenon FILE] [--weights DIR]
 then:  performance_page.py --cpu FILE --gpu FILE > docs/performance.md
 """
 import argparse
@@ -77,10 +78,15 @@ class Report:
 
     def add(self, part: str, record: dict) -> None:
         self.good &= record.get("ok", True)
-        key = tuple(record.get(k) for k in KEYS)
-        kept = [r for r in self.data.get(part, []) if tuple(r.get(k) for k in KEYS) != key]
-        self.data[part] = [*kept, {**record, "measured": time.strftime("%Y-%m-%d %H:%M")}]
+        self.keep(part, {**record, "measured": time.strftime("%Y-%m-%d %H:%M")})
         self.save()
+
+    def keep(self, part: str, record: dict) -> None:
+        """In place of an older one of the same case."""
+        key = tuple(record.get(k) for k in KEYS)
+        old = next((r for r in self.data.get(part, []) if tuple(r.get(k) for k in KEYS) == key), None)
+        if old is None or old["measured"] <= record["measured"]:
+            self.data[part] = [*[r for r in self.data.get(part, []) if r is not old], record]
 
     def fail(self, part: str, case: str, error: Exception) -> None:
         self.good = False
@@ -239,6 +245,46 @@ def run_part(report: Report, part: str) -> None:
         report.fail(part, "all", error)
 
 
+def shared_out(models: list[str], gpus: int) -> list[list[str]]:
+    """Models for each GPU, with about as many cases on each."""
+    groups = [[] for _ in range(min(gpus, len(models)))]
+    for model in sorted(models, key=lambda m: -len(BATCHES[m])):
+        min(groups, key=lambda group: sum(len(BATCHES[m]) for m in group)).append(model)
+    return groups
+
+
+def run_on_each(arguments: argparse.Namespace, folder: Path) -> bool:
+    """This script once for each GPU; what they find becomes part of the file."""
+    report = Report(arguments, folder)
+    options = without(sys.argv[1:], "--gpus", "--json", "--models")
+    children = []
+    for gpu, models in enumerate(shared_out(report.models, arguments.gpus)):
+        file = folder / f"{gpu}.json"
+        file.write_text(json.dumps(report.data))
+        command = [sys.executable, __file__, *options, "--json", str(file), "--models", ",".join(models)]
+        children.append((file, subprocess.Popen(command, env={**os.environ, "CUDA_VISIBLE_DEVICES": str(gpu)})))
+    good = True
+    for file, child in children:
+        good &= child.wait() == 0
+        found = json.loads(file.read_text())
+        for part in found.keys() - {"peaks"}:
+            for record in found[part]:
+                report.keep(part, record)
+        report.data["peaks"] = found.get("peaks", report.data.get("peaks"))
+        report.save()
+    return good
+
+
+def without(options: list[str], *names: str) -> list[str]:
+    """Of a command line, what is not one of these options or its value."""
+    kept, skip = [], False
+    for option in options:
+        if not skip and option.split("=")[0] not in names:
+            kept.append(option)
+        skip = not skip and option in names
+    return kept
+
+
 def report_seconds(report: Report) -> float:
     return time.monotonic() - (report.deadline - report.arguments.seconds)
 
@@ -256,6 +302,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--outputs", action="store_true", help="compare also tells distances of both sides' outputs")
     parser.add_argument("--jobs", type=int, default=4, help="cases of errors at a time on the GPU")
     parser.add_argument("--count", type=int, default=compare_gpu.COUNT, help="runs of a turn of compare")
+    parser.add_argument("--gpus", type=int, default=1)
     parser.add_argument("--tenon", default=str(ROOT / "build/release/bin/tenon"))
     parser.add_argument("--weights", type=Path, default=Path(tempfile.gettempdir()) / "tenon-models")
     parser.add_argument("--device", default="", help="more options of builds, e.g. --device=--device=-1")
@@ -269,6 +316,8 @@ def main() -> int:
         sys.exit(f"parts are {', '.join(PARTS)}")
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("TENON_CACHE_DIR", str(Path(folder) / "cache"))
+        if arguments.gpus > 1:
+            return 0 if run_on_each(arguments, Path(folder)) else 1
         report = Report(arguments, Path(folder))
         for part in (part for part in PARTS if part in chosen):
             print(f"--- {part} [{report_seconds(report):.0f} s]", flush=True)

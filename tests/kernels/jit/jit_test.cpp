@@ -174,13 +174,18 @@ class LaunchedCase {
   std::vector<void*> inputs_;
 };
 
-TEST(JitKernels, AgreeWithTheReference) {
+/// The cases are dealt out to parts, which can run side by side.
+class JitKernelsOnAGpu : public testing::TestWithParam<size_t> {};
+constexpr size_t kParts = 64;
+
+TEST_P(JitKernelsOnAGpu, AgreeWithTheReference) {
   auto device = cuda::CudaDevice::open();
   if (!device.ok()) GTEST_SKIP() << device.error().message;
   auto stream = (*device)->make_stream();
   ASSERT_TRUE(stream.ok());
+  size_t number = 0;
   for (const auto& one : all_cases()) {
-    if (!is_wanted(*one)) continue;
+    if (number++ % kParts != GetParam() || !is_wanted(*one)) continue;
     const Problem& problem = one->finish(device->get());
     LaunchedCase launched(**device, *one, stream->get());
     const Status prepared = launched.prepare();
@@ -199,6 +204,8 @@ TEST(JitKernels, AgreeWithTheReference) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Cases, JitKernelsOnAGpu, testing::Range(size_t{0}, kParts));
 
 }  // namespace
 }  // namespace tenon::test
