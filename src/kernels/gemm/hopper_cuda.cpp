@@ -178,7 +178,7 @@ bool fits(const Tiling& t, const FoldedProduct& p, int units) {
   return t.splits <= blocks_for(p.k, kTileK) && t.tiles(p) * t.splits <= units * t.each * 3 / 4;
 }
 
-/// Sizes of tiles: parts, columns, blocks at a time.
+/// Sizes of tiles: parts, columns, blocks at a time; then those that groups take in turns.
 std::vector<Tiling> all_tilings() {
   std::vector<Tiling> all;
   for (const auto& [parts, columns, each] :
@@ -199,6 +199,9 @@ std::vector<Tiling> all_tilings() {
                                                      {2, 96, 2}})
     for (const int64_t splits : {1, 2, 4})
       all.push_back({parts, columns, splits, each, splits == 1 && each == 1});
+  for (const auto& [parts, columns] :
+       std::initializer_list<std::array<int64_t, 2>>{{2, 128}, {2, 192}, {1, 192}})
+    all.push_back({parts, columns, 1, 1, true, true});
   return all;
 }
 
@@ -312,8 +315,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
 /// Groups that take tiles in turn.
 std::vector<std::string> tilings(const Problem& problem) {
   std::vector<std::string> texts;
-  for (const char* text :
-       {"m=128,n=128", "m=128,n=192", "m=64,n=192", "m=128,n=160", "m=192,n=128"}) {
+  for (const char* text : {"m=128,n=128", "m=128,n=160", "m=192,n=128"}) {
     const std::string config = fmt::format("{},splits=1,each=1,moves=1,turns=1", text);
     if (plan(problem, config).ok()) texts.push_back(config);
   }
