@@ -29,7 +29,8 @@ __device__ inline Index place_of(Index row, int column) {
   else return locate<At>(Index(row * kN + column));
 }
 constexpr bool kWhole = kN % kUnit == 0 && packs_together<YAt, kUnit>();
-constexpr bool kShifted = !kWhole && lies_in_rows<YAt>() && column_stride<YAt>() == 1;
+// Elements of 4 bytes leave one by one just as well: a warp writes 128 bytes, and no ends are written apart.
+constexpr bool kShifted = !kWhole && sizeof(Y) == 2 && lies_in_rows<YAt>() && column_stride<YAt>() == 1;
 
 /// Of the epilogue's operands, one that is like the result, element by element, passes through that memory, too.
 template <class At, class T>
@@ -141,6 +142,7 @@ __device__ inline void store_slab(Y* y, u32 slab, const Place& at, int n) {
   }
   if constexpr (!kWhole) {
     if (!is_full) {
+#pragma unroll 4
       for (int i = lane; i < 16 * kSlab; i += 32) {
         const int row = i / kSlab, column = i % kSlab;
         const Index number = row_of(at, row);
