@@ -59,6 +59,10 @@ class Device {
   virtual Status activate() { return {}; }
   /// Streams, events and so on; null on a device where launches are synchronous.
   virtual Streams* streams() { return nullptr; }
+  /// Launches behind a fence begin when all that is ahead of it has ended, also those that may
+  /// start early. prepare_fence() comes before the first one.
+  virtual Status prepare_fence() { return {}; }
+  virtual Status fence(Queue /*queue*/) { return {}; }
   /// Median time in milliseconds of `launch` on a warm device, over at least `repeats` launches.
   /// Where streams exist, `launch` puts work on the queue's, which must not be the default one.
   virtual Result<double> time(Queue queue, int repeats, const std::function<Status()>& launch) = 0;

@@ -96,6 +96,9 @@ class Kernel {
   virtual bool packs_input(int) const { return false; }
   /// Its first launch on a stream waits for the one ahead by itself, so that it may start earlier.
   virtual bool waits_for_previous() const { return false; }
+  /// It may read this input before the launch ahead on the stream has ended: kernels of libraries
+  /// start early, too, and wait for their first operand only.
+  virtual bool reads_early(int /*input*/) const { return false; }
   /// What is launched behind this kernel on the same stream waits_for_previous(): its start need
   /// not wait for this kernel's end. Before the first run().
   virtual Status let_next_start() { return {}; }

@@ -144,6 +144,12 @@ struct DynamicRunner::Run {
     arguments.outputs = {pointers.data() + node.inputs().size(), node.outputs().size()};
     arguments.workspace = workspace.get();
     arguments.queue = queue;
+    for (size_t i = 0; i < node.inputs().size(); ++i)
+      if (pointers[i] != nullptr && kernel->reads_early(static_cast<int>(i))) {
+        TENON_TRY(device().prepare_fence());
+        TENON_TRY(device().fence(queue));
+        break;
+      }
     TENON_TRY(kernel->run(arguments));
     return kernel->workspace_bytes() > 0 ? device().synchronize(queue) : Status();
   }

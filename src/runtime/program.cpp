@@ -33,7 +33,7 @@ Result<std::unique_ptr<Program>> Program::create(const Backend& backend, Constan
   TENON_TRY(program->make_steps(backend, constants, threads));
   program->group_steps();
   if (!branches.empty() && backend.device->streams() != nullptr) program->take_branches(branches);
-  TENON_TRY(program->let_starts_overlap());
+  TENON_TRY(program->let_starts_overlap(*backend.device));
   program->share_memory(backend);
   program->plan_arena();
   TENON_TRY(program->place(constants));
@@ -56,17 +56,30 @@ Status Program::make_steps(const Backend& backend, ConstantStore& constants, int
 }
 
 /// Where one kernel follows another on the same stream, with nothing between them.
-Status Program::let_starts_overlap() {
+Status Program::let_starts_overlap(Device& device) {
   for (size_t i = 1; i < steps_.size(); ++i) {
     size_t ahead = i - 1;
     while (ahead > 0 && steps_[i].section != 0 && steps_[ahead].section == steps_[i].section &&
            steps_[ahead].stream != steps_[i].stream)
       --ahead;
-    if (steps_[ahead].section == steps_[i].section && steps_[ahead].stream == steps_[i].stream &&
-        steps_[i].kernel->waits_for_previous())
+    if (steps_[ahead].section != steps_[i].section || steps_[ahead].stream != steps_[i].stream)
+      continue;
+    if (steps_[i].kernel->waits_for_previous())
       TENON_TRY(steps_[ahead].kernel->let_next_start());
+    steps_[i].fenced = reads_early_of(steps_[i], steps_[ahead]);
+    if (steps_[i].fenced) TENON_TRY(device.prepare_fence());
   }
   return {};
+}
+
+bool Program::reads_early_of(const Step& step, const Step& ahead) const {
+  for (size_t i = 0; i < step.node->inputs().size(); ++i) {
+    const Value* input = step.node->inputs()[i];
+    if (input == nullptr || !step.kernel->reads_early(static_cast<int>(i))) continue;
+    for (const Value* output : ahead.node->outputs())
+      if (graph_.storage(output).root == graph_.storage(input).root) return true;
+  }
+  return false;
 }
 
 /// Whether no step of a section reads what another stream of it writes.
@@ -428,6 +441,7 @@ Status Program::run_step(Device& device, const Step& step, const Bases& bases, i
   for (const Reference& r : step.inputs) pointers.push_back(resolve(r, bases, sample));
   for (const Reference& r : step.outputs) pointers.push_back(resolve(r, bases, sample));
   if (step.kernel == nullptr) return device.copy(pointers[1], pointers[0], step.copy_bytes, queue);
+  if (step.fenced) TENON_TRY(device.fence(queue));
   LaunchArguments arguments;
   const std::span<void*> all(pointers);
   arguments.inputs = all.first(step.inputs.size());

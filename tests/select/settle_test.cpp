@@ -4,87 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "ir/text.h"
+#include "made_up_device.h"
 #include "ops/table.h"
 
 namespace tenon {
 namespace {
-
-/// Names of the launches on a stream, in order.
-using Launches = std::vector<char>;
-
-/// "a" is fast alone. "b" takes 10 % more, but starts early behind another "b".
-double cost_of(const Launches& launches) {
-  double cost = 0;
-  for (size_t i = 0; i < launches.size(); ++i) {
-    const bool early = i > 0 && launches[i] == 'b' && launches[i - 1] == 'b';
-    cost += launches[i] == 'a' ? 1.0 : early ? 0.7 : 1.1;
-  }
-  return cost;
-}
-
-/// Host memory, and streams that only keep account of what is launched.
-class MadeUpDevice final : public Device, public Streams {
- public:
-  MadeUpDevice() {
-    properties_.kind = DeviceKind::kCuda;
-    properties_.name = "made up";
-  }
-  const DeviceProperties& properties() const override { return properties_; }
-  Result<DeviceBuffer> allocate(size_t bytes) override {
-    return DeviceBuffer(std::calloc(bytes + 1, 1), [](void* memory) { std::free(memory); });
-  }
-  Status upload(void* to, const void* from, size_t bytes, Queue) override {
-    std::memcpy(to, from, bytes);
-    return {};
-  }
-  Status download(void* to, const void* from, size_t bytes, Queue) override {
-    std::memcpy(to, from, bytes);
-    return {};
-  }
-  Status copy(void* to, const void* from, size_t bytes, Queue) override {
-    std::memmove(to, from, bytes);
-    return {};
-  }
-  Status synchronize(Queue) override { return {}; }
-  bool unified() const override { return false; }
-  Streams* streams() override { return this; }
-  /// Each launch waits for the one ahead.
-  Result<double> time(Queue, int, const std::function<Status()>& launch) override {
-    launches.clear();
-    TENON_TRY(launch());
-    return cost_of(launches);
-  }
-
-  Result<DeviceHandle> make_stream() override { return handle(); }
-  Result<DeviceHandle> make_event(bool, bool) override { return handle(); }
-  Result<DeviceHandle> make_pinned(size_t) override { return handle(); }
-  Status record(void*, void*) override { return {}; }
-  Status wait(void*, void*) override { return {}; }
-  Status synchronize_event(void*) override { return {}; }
-  Status synchronize_stream(void*) override { return {}; }
-  Result<double> elapsed(void*, void*) override { return cost_of(captured); }
-  Result<bool> is_capturing(void*) override { return false; }
-  Result<DeviceHandle> capture(void*, const std::function<Status()>& work) override {
-    ++captures;
-    launches.clear();
-    TENON_TRY(work());
-    captured = launches;
-    return handle();
-  }
-  Status launch_graph(void*, void*) override { return {}; }
-
-  Launches launches, captured;
-  int captures = 0;
-
- private:
-  static DeviceHandle handle() {
-    return DeviceHandle(std::calloc(1, 1), [](void* memory) { std::free(memory); });
-  }
-  DeviceProperties properties_;
-};
 
 /// Computes nothing, is only counted. `b` waits for the launch ahead by itself.
 class Counted final : public Kernel {

@@ -27,6 +27,8 @@ int current_ordinal() {
   return driver().cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : 0;
 }
 
+constexpr const char* kFence = R"(extern "C" __global__ void tenon_fence() {})";
+
 }  // namespace
 
 Result<std::shared_ptr<CudaDevice>> CudaDevice::open(int ordinal) {
@@ -145,6 +147,19 @@ Result<std::shared_ptr<const Module>> CudaDevice::module(const DeviceCode& code)
   ModuleResult loaded = load_module(code);
   promise.set_value(loaded);
   return loaded;
+}
+
+Status CudaDevice::prepare_fence() {
+  TENON_ASSIGN(const auto loaded, module({"fence", kFence, {}, {}, false}));
+  const std::lock_guard lock(mutex_);
+  if (fence_module_ != nullptr) return {};
+  TENON_ASSIGN(fence_, loaded->function("tenon_fence"));
+  fence_module_ = loaded;
+  return {};
+}
+
+Status CudaDevice::fence(Queue queue) {
+  return fence_.launch({}, queue.stream);
 }
 
 CudaDevice::ModuleResult CudaDevice::load_module(const DeviceCode& code) {

@@ -31,6 +31,8 @@ class CudaDevice final : public Device, public Streams {
   Status synchronize(Queue queue) override;
   bool unified() const override { return false; }
   Status activate() override;
+  Status prepare_fence() override;
+  Status fence(Queue queue) override;
   Streams* streams() override { return this; }
   /// Short launches are recorded into a graph that holds several of them; those that cannot be
   /// recorded are timed one by one. By events in both cases.
@@ -88,6 +90,8 @@ class CudaDevice final : public Device, public Streams {
   CUcontext context_ = nullptr;
   std::mutex mutex_, attachment_mutex_;
   std::map<std::string, std::shared_future<ModuleResult>> modules_;  ///< By hash of the code.
+  std::shared_ptr<const Module> fence_module_;
+  Function fence_;
   std::map<const void*, std::shared_ptr<void>> attachments_;         ///< By the type's key.
 };
 

@@ -83,6 +83,7 @@ class ConvolutionKernel final : public Kernel {
     return static_cast<size_t>(plan_.workspace_bytes()) + (packer_ ? packer_->bytes() : 0);
   }
   bool uses_input(int input) const override { return input != weights_input_; }
+  bool reads_early(int input) const override { return input != x_input_; }
   size_t owned_bytes() const override { return weight_bytes_; }
 
  private:

@@ -41,6 +41,7 @@ class MatmulKernel final : public Kernel {
     return plan_.run(handle.get(), {bindings, count}, arguments.workspace);
   }
   size_t workspace_bytes() const override { return static_cast<size_t>(plan_.workspace_bytes()); }
+  bool reads_early(int input) const override { return input != a_input_ && input != b_input_; }
 
  private:
   std::shared_ptr<const Library> library_;
