@@ -64,8 +64,7 @@ Status Program::let_starts_overlap(Device& device) {
       --ahead;
     if (steps_[ahead].section != steps_[i].section || steps_[ahead].stream != steps_[i].stream)
       continue;
-    if (steps_[i].kernel->waits_for_previous())
-      TENON_TRY(steps_[ahead].kernel->let_next_start());
+    if (steps_[i].kernel->waits_for_previous()) TENON_TRY(steps_[ahead].kernel->let_next_start());
     steps_[i].fenced = reads_early_of(steps_[i], steps_[ahead]);
     if (steps_[i].fenced) TENON_TRY(device.prepare_fence());
   }

@@ -92,7 +92,7 @@ class CudaDevice final : public Device, public Streams {
   std::map<std::string, std::shared_future<ModuleResult>> modules_;  ///< By hash of the code.
   std::shared_ptr<const Module> fence_module_;
   Function fence_;
-  std::map<const void*, std::shared_ptr<void>> attachments_;         ///< By the type's key.
+  std::map<const void*, std::shared_ptr<void>> attachments_;  ///< By the type's key.
 };
 
 }  // namespace tenon::cuda
