@@ -59,6 +59,11 @@ constexpr std::string_view kPipeline[] = {
     "simplify",
     "fold_into_weights",
     "lift_pooling",
+    "lower_patches",
+    // Its transposes meet those that make tokens of an image.
+    "simplify",
+    "straighten_transposes",
+    "simplify",
     // Products whose scales and shifts are in their weights by now.
     "merge_products",
     // Quantization moves to where it meets products, which take it in before casts part them.
