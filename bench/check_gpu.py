@@ -5,8 +5,9 @@ CUDA graph, and as plain launches), time of the build, and the layers that ran o
 
 In FP32 an error may be 5e-5. In TF32, FP16 and BF16 it may be 1.5 times that of an evaluation of the ONNX file in FP32
 in which every tensor (inputs, weights, the result of every node) is rounded to that type: bench/torch_graph.py does
-that with PyTorch, so it shares nothing with Tenon; --no-bound goes without. Also printed is the distance of an
-evaluation by PyTorch with nothing rounded, which tells whether that reference is sound.
+that with PyTorch, so it shares nothing with Tenon; --no-bound goes without. Outputs of fewer than 64 values are those of
+several draws of inputs, on both sides, so that no error rests on how a few values happened to be rounded. Also printed
+is the distance of an evaluation by PyTorch with nothing rounded, which tells whether that reference is sound.
 
 Instead of that, --identical RUNS: whether that many runs, in four streams at a time of which two replay graphs, give
 the same bits as one that ran alone. --rebuild: times of a build without any cache and of one with a timing cache and a
@@ -31,12 +32,14 @@ import onnx
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
-from worker_client import Worker, WorkerError, draw_inputs, files_text, materialized, shapes_text  # noqa: E402
+from worker_client import (Worker, WorkerError, draw_inputs, files_text, materialized, shape_of,  # noqa: E402
+                           shapes_text)
 
 PRECISIONS = {"fp32": ["--noTF32"], "tf32": [], "fp16": ["--fp16"], "bf16": ["--bf16"]}
 FP32_BOUND = 5e-5
 FACTOR = 1.5  # of the error of an evaluation that rounds every tensor
 CPU_JOBS = 4
+LEAST_VALUES = 64  # that an error is computed from
 
 
 def materialize_all(names: list[str], weights: Path) -> dict[str, Path]:
@@ -83,14 +86,30 @@ def build_options(model: Path, batch: int, precision: str) -> list[str]:
     return [f"--onnx={model}", *[f"--{which}Shapes={shapes}" for which in ("min", "opt", "max")], *PRECISIONS[precision]]
 
 
-def cpu_outputs(tenon: str, model: Path, batch: int, folder: Path, threads: int = 4) -> dict[str, np.ndarray]:
+def draws_of(model: Path, batch: int) -> int:
+    """Draws of inputs that give each output enough values."""
+    outputs = onnx.load(model, load_external_data=False).graph.output
+    return max(-(-LEAST_VALUES // max(1, int(np.prod(shape_of(value, batch))))) for value in outputs)
+
+
+def outputs_of_draws(worker: Worker, model: Path, batch: int, folder: Path, draws: int,
+                     **binding) -> dict[str, np.ndarray]:
+    """Each output of all draws, one behind the other."""
+    found = []
+    for index in range(draws):
+        inputs = draw_inputs(model, batch, folder, index)
+        worker.ask("bind", name="m", shapes=shapes_text(model, batch), inputs=files_text(inputs), **binding)
+        worker.ask("run", name="m", count=2 if binding else 1)
+        found.append(outputs_of(worker, model, folder))
+    return {name: np.concatenate([outputs[name] for outputs in found]) for name in found[0]}
+
+
+def cpu_outputs(tenon: str, model: Path, batch: int, folder: Path, threads: int = 4,
+                draws: int = 1) -> dict[str, np.ndarray]:
     options = [*build_options(model, batch, "fp32"), "--device=-1", f"--cpuThreads={threads}", "--noSelfCheck"]
-    inputs = draw_inputs(model, batch, folder)
     with Worker(tenon, "worker") as worker:
         worker.ask("build", name="m", options=options)
-        worker.ask("bind", name="m", shapes=shapes_text(model, batch), inputs=files_text(inputs))
-        worker.ask("run", name="m", count=1)
-        return outputs_of(worker, model, folder)
+        return outputs_of_draws(worker, model, batch, folder, draws)
 
 
 def check_identical(tenon: str, model: Path, batch: int, precision: str, count: int, folder: Path) -> dict:
@@ -139,17 +158,16 @@ def hosted_layers(worker: Worker) -> int:
     return sum("cuda.reference" in json.dumps(layer) for layer in layers)
 
 
-def run(worker: Worker, model: Path, batch: int, options: list[str], inputs: dict, folder: Path, runs: int):
-    shapes = shapes_text(model, batch)
+def run(worker: Worker, model: Path, batch: int, options: list[str], folder: Path, runs: int, draws: int = 1):
+    shapes, inputs = shapes_text(model, batch), files_text(draw_inputs(model, batch, folder))
     built = worker.ask("build", name="m", options=["--profilingVerbosity=detailed", *options])
     times = {}
     for graph in (True, False):
-        worker.ask("bind", name="m", shapes=shapes, inputs=files_text(inputs), graph=graph, transfers=False)
+        worker.ask("bind", name="m", shapes=shapes, inputs=inputs, graph=graph, transfers=False)
         worker.ask("run", name="m", count=3)
         times[graph] = statistics.median(worker.ask("run", name="m", count=runs)["ms"])
-    worker.ask("bind", name="m", shapes=shapes, inputs=files_text(inputs), graph=True)
-    worker.ask("run", name="m", count=2)
-    return built["build_ms"], times, outputs_of(worker, model, folder), hosted_layers(worker)
+    outputs = outputs_of_draws(worker, model, batch, folder, draws, graph=True)
+    return built["build_ms"], times, outputs, hosted_layers(worker)
 
 
 def relative_error(got: np.ndarray, expected: np.ndarray) -> float:
@@ -182,7 +200,8 @@ class Reference:
         self.known[model, batch] = self.pool.submit(self.compute, model, batch)
 
     def compute(self, model: Path, batch: int) -> tuple[dict[str, np.ndarray], dict]:
-        outputs = cpu_outputs(self.tenon, model, batch, self.folder)
+        draws = draws_of(model, batch)
+        outputs = cpu_outputs(self.tenon, model, batch, self.folder, draws=draws)
         if self.torch is None:
             return outputs, {}
         files = [self.folder / f"{model.stem}.{batch}.{i}.fp32" for i in range(len(outputs))]
@@ -190,7 +209,7 @@ class Reference:
             array.tofile(file)
         with self.lock:
             return outputs, self.torch.ask("rounded", model=model.stem, file=str(model), batch=batch,
-                                           expected=[str(f) for f in files], kinds=self.kinds)
+                                           draws=draws, expected=[str(f) for f in files], kinds=self.kinds)
 
     def of(self, model: Path, batch: int) -> tuple[dict[str, np.ndarray], dict]:
         return self.known[model, batch].result()
@@ -205,12 +224,12 @@ def check_error(tenon: str, model: Path, batch: int, precision: str, reference: 
                 quiet: bool = True, device: str = "") -> dict:
     """`quiet`: nothing else runs, so that times mean something."""
     expected, rounding = reference.of(model, batch)
-    inputs = draw_inputs(model, batch, folder)
+    draws = draws_of(model, batch)
     with Worker(tenon, "worker") as worker:
         build, times, got, hosted = run(worker, model, batch, [*build_options(model, batch, precision), *device.split()],
-                                        inputs, folder, runs)
+                                        folder, runs, draws)
     result = {"model": model.stem, "batch": batch, "precision": precision, "error": largest_error(got, expected),
-              "hosted": hosted, "bound": FP32_BOUND}
+              "draws": draws, "hosted": hosted, "bound": FP32_BOUND}
     if precision != "fp32":
         rounded = rounding.get("errors", {}).get(precision)
         result["bound"] = None if rounded is None else max(FP32_BOUND, FACTOR * rounded)

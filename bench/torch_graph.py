@@ -222,9 +222,9 @@ def build(model: onnx.ModelProto, batch: int, fuse: bool = False, scalars: bool 
         return Importer(model, batch, fuse, scalars).run()
 
 
-def inputs_of(model: onnx.ModelProto, name: str, batch: int) -> list[torch.Tensor]:
+def inputs_of(model: onnx.ModelProto, name: str, batch: int, index: int = 0) -> list[torch.Tensor]:
     """The inputs that every process draws for this model and batch."""
-    return [torch.from_numpy(draw(value, name, batch)) for value in model.graph.input]
+    return [torch.from_numpy(draw(value, name, batch, index)) for value in model.graph.input]
 
 
 def round_tf32(x: torch.Tensor) -> torch.Tensor:
@@ -256,13 +256,18 @@ class Rounded(torch.fx.Interpreter):
             parameter.data.copy_(old)
 
 
-def rounded_outputs(module: torch.fx.GraphModule, inputs: list[torch.Tensor], kind: str) -> tuple[torch.Tensor, ...]:
-    """With `module` built without scalars, since those would stay as they are."""
+def rounded_outputs(module: torch.fx.GraphModule, draws: list[list[torch.Tensor]],
+                    kind: str) -> list[tuple[torch.Tensor, ...]]:
+    """For each draw of inputs; `module` is built without scalars, since those would stay as they are."""
     interpreter = Rounded(module, kind)
     with torch.no_grad():
-        result = interpreter.run(*inputs)
+        results = [as_tuple(interpreter.run(*inputs)) for inputs in draws]
     interpreter.restore()
-    return result if isinstance(result, tuple) else (result,)
+    return results
+
+
+def as_tuple(outputs) -> tuple[torch.Tensor, ...]:
+    return outputs if isinstance(outputs, tuple) else (outputs,)
 
 
 def relative_error(got: torch.Tensor, expected: torch.Tensor) -> float:
@@ -287,8 +292,7 @@ def main() -> int:
         expected = session.run(None, {v.name: x.numpy() for v, x in zip(model.graph.input, inputs)})
         module = build(model, arguments.batch, arguments.fuse, scalars=not arguments.round)
         with torch.no_grad():
-            got = rounded_outputs(module, inputs, arguments.round) if arguments.round else module(*inputs)
-        got = got if isinstance(got, tuple) else (got,)
+            got = rounded_outputs(module, [inputs], arguments.round)[0] if arguments.round else as_tuple(module(*inputs))
         error = max(relative_error(a, torch.from_numpy(e)) for a, e in zip(got, expected))
         good &= error < (0.2 if arguments.round else 5e-5)
         print(f"{file.stem:20s} {len(module.graph.nodes)} nodes, distance to ONNX Runtime {error:.2e}", flush=True)

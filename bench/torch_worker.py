@@ -7,8 +7,9 @@
     with attention and group norm as PyTorch's functions (bench/torch_graph.py).
 {"command": "time", "name": "a", "count": 20}: milliseconds of each of so many replays.
 {"command": "distance", "name": "a", "expected": ["y.bin"]}: relative L2 distance of its outputs to these of FP32.
-{"command": "rounded", "model": "resnet50", "file": "resnet50.onnx", "batch": 1, "expected": ["y.bin"],
- "kinds": ["fp16", "bf16", "tf32"]}: distances of evaluations with every tensor rounded, and of one with none.
+{"command": "rounded", "model": "resnet50", "file": "resnet50.onnx", "batch": 1, "draws": 1, "expected": ["y.bin"],
+ "kinds": ["fp16", "bf16", "tf32"]}: distances of evaluations with every tensor rounded, and of one with none; over so
+    many draws of inputs, one behind the other in the files.
 {"command": "drop", "name": "a"}; {"command": "peaks"}: what this GPU reaches, see bench/gpu_peaks.py.
 
 Without a GPU everything runs in FP32 on the CPU, without CUDA graphs: that is for trying this file.
@@ -152,21 +153,27 @@ def timed(function, count: int) -> list[float]:
 
 def distance(outputs, files: list[str]) -> float:
     """The largest of all outputs'."""
-    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    outputs = torch_graph.as_tuple(outputs)
     expected = [torch.from_numpy(np.fromfile(file, np.float32)) for file in files]
     return max(torch_graph.relative_error(got.flatten(), e) for got, e in zip(outputs, expected))
 
 
+def over_draws(found: list[tuple[torch.Tensor, ...]]) -> tuple[torch.Tensor, ...]:
+    """Each output of all draws, one behind the other."""
+    return tuple(torch.cat([output.flatten() for output in same]) for same in zip(*found))
+
+
 def rounded(request: dict) -> dict:
     """In plain FP32 on the GPU where there is one: no TF32."""
-    model = onnx_model(request["file"])
-    inputs = [x.to(DEVICE) for x in torch_graph.inputs_of(model, request["model"], request["batch"])]
-    module = torch_graph.build(model, request["batch"], scalars=False).to(DEVICE)
+    model, batch, expected = onnx_model(request["file"]), request["batch"], request["expected"]
+    draws = [[x.to(DEVICE) for x in torch_graph.inputs_of(model, request["model"], batch, i)]
+             for i in range(request.get("draws", 1))]
+    module = torch_graph.build(model, batch, scalars=False).to(DEVICE)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = False
     with torch.no_grad():
-        exact = distance(module(*inputs), request["expected"])
-    errors = {kind: distance(torch_graph.rounded_outputs(module, inputs, kind), request["expected"])
+        exact = distance(over_draws([torch_graph.as_tuple(module(*inputs)) for inputs in draws]), expected)
+    errors = {kind: distance(over_draws(torch_graph.rounded_outputs(module, draws, kind)), expected)
               for kind in request["kinds"]}
     return {"exact": exact, "errors": errors}
 

@@ -2,6 +2,7 @@
 bench/rival_worker.py. Also draws inputs for a model, the same in every process."""
 import json
 import subprocess
+import threading
 import zlib
 from pathlib import Path
 
@@ -57,14 +58,16 @@ def materialized(name: str, folder: Path) -> Path:
     return folder / f"{name}.onnx"
 
 
-def draw_inputs(model: Path, batch: int, folder: Path) -> dict[str, Path]:
-    """Raw files of random inputs; symbolic extents become `batch`."""
+def draw_inputs(model: Path, batch: int, folder: Path, index: int = 0) -> dict[str, Path]:
+    """Raw files of random inputs; symbolic extents become `batch`. Each `index` is another draw."""
     graph = onnx.load(model, load_external_data=False).graph
     folder.mkdir(parents=True, exist_ok=True)
     files = {}
     for value in graph.input:
-        files[value.name] = folder / f"{model.stem}.{value.name}.{batch}.bin"
-        draw(value, model.stem, batch).tofile(files[value.name])
+        files[value.name] = folder / f"{model.stem}.{value.name}.{batch}{f'.{index}' if index else ''}.bin"
+        written = files[value.name].with_suffix(f".{threading.get_ident()}")
+        draw(value, model.stem, batch, index).tofile(written)
+        written.replace(files[value.name])  # others may be reading it
     return files
 
 
@@ -72,8 +75,9 @@ def shape_of(value: onnx.ValueInfoProto, batch: int) -> list[int]:
     return [d.dim_value if d.HasField("dim_value") else batch for d in value.type.tensor_type.shape.dim]
 
 
-def draw(value: onnx.ValueInfoProto, model: str, batch: int) -> np.ndarray:
-    random = np.random.default_rng(zlib.crc32(f"{model}/{value.name}/{batch}".encode()))
+def draw(value: onnx.ValueInfoProto, model: str, batch: int, index: int = 0) -> np.ndarray:
+    seed = f"{model}/{value.name}/{batch}" + (f"/{index}" if index else "")
+    random = np.random.default_rng(zlib.crc32(seed.encode()))
     dtype = onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)
     shape = shape_of(value, batch)
     if np.issubdtype(dtype, np.floating):
