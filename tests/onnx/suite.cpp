@@ -1,6 +1,6 @@
-// tenon_onnx_suite: runs the ONNX backend test cases, each in a process of its own.
+// tenon_onnx_suite: runs the ONNX backend test cases in a process beside this one.
 //
-//     tenon_onnx_suite CASES EXCLUDED TABLE [WAY] [--only=TEXT] [--min-rate=0.98]
+//     tenon_onnx_suite CASES EXCLUDED TABLE [WAY] [--only=TEXT] [--shard=I/N] [--min-rate=0.98]
 //
 // WAY is --engine, the way of users: passes, kernels, a plan, an engine; --open-extents, the same
 // with symbols for the extents of inputs; --reference, where the operators are evaluated one by
@@ -8,21 +8,18 @@
 // which needs no GPU. CASES is the folder that generate_cases.py writes, EXCLUDED a list "pattern:
 // reason" a line ('*' at the end matches the rest), TABLE the file that receives a line a case.
 // Fails when fewer node cases than the rate pass, when a case outside the list fails, and when a
-// case on the list passes.
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
+// case on the list passes. A shard is every N-th case, beginning with number I, without the rate;
+// suite_on_gpus.py runs shards side by side. SIGTERM ends the run with what was counted so far.
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 
+#include "suite_process.h"
 #include "suite_runner.h"
 
 namespace tenon::onnx_suite {
 namespace {
-
-constexpr unsigned kSecondsPerCase = 120;
 
 struct Exclusion {
   std::string pattern, reason;
@@ -46,32 +43,6 @@ std::vector<Exclusion> read_exclusions(const std::string& path) {
   return list;
 }
 
-/// A crash or a hang of one case must not end the run.
-Outcome run_in_child(const std::string& folder, const Case& one, const Way& way) {
-  std::array<int, 2> ends{};
-  if (pipe(ends.data()) != 0) return {false, "pipe failed"};
-  const pid_t child = fork();
-  if (child == 0) {
-    close(ends[0]);
-    alarm(kSecondsPerCase);
-    const Outcome outcome = run_case(folder, one, way);
-    const std::string text = (outcome.passed ? "+" : "-") + outcome.note;
-    const ssize_t written = write(ends[1], text.data(), text.size());
-    _exit(written == static_cast<ssize_t>(text.size()) ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string text;
-  std::array<char, 1024> buffer{};
-  for (ssize_t count; (count = read(ends[0], buffer.data(), buffer.size())) > 0;)
-    text.append(buffer.data(), static_cast<size_t>(count));
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (WIFSIGNALED(status)) return {false, fmt::format("ended by signal {}", WTERMSIG(status))};
-  if (text.empty()) return {false, "the process ended without a result"};
-  return {text[0] == '+', text.substr(1)};
-}
-
 struct Tally {
   int passed = 0, excluded = 0, failed = 0;
 
@@ -82,7 +53,59 @@ struct Tally {
 struct Options {
   std::string cases, excluded, table, only;
   double min_rate = 0.98;
+  size_t shard = 0, shards = 1;
   Way way{run_engine};
+
+  bool whole() const { return only.empty() && shards == 1; }
+};
+
+/// Counts outcomes, and writes the table.
+class Count {
+ public:
+  explicit Count(const Options& options)
+      : options_(options), exclusions_(read_exclusions(options.excluded)), table_(options.table) {}
+
+  void add(const Case& one, const Outcome& outcome) {
+    Exclusion* exclusion = nullptr;
+    for (Exclusion& entry : exclusions_)
+      if (matches(entry.pattern, one.name)) exclusion = &entry;
+    if (exclusion) exclusion->used = true;
+    Tally& tally = tallies_[one.set];
+    ++(outcome.passed ? tally.passed : (exclusion ? tally.excluded : tally.failed));
+    const char* word = outcome.passed ? "pass" : (exclusion ? "excluded" : "fail");
+    const std::string& note = exclusion && !outcome.passed ? exclusion->reason : outcome.note;
+    // At once: who ends this process wants to know how far it came.
+    table_ << fmt::format("{}\t{}\t{}\t{}\t{}\n", one.set, one.name, word, one.operators, note)
+           << std::flush;
+    if (outcome.passed == (exclusion == nullptr)) return;
+    ++unexpected_;
+    fmt::print("{} {}: {}\n", outcome.passed ? "PASSES BUT IS EXCLUDED" : "FAILS", one.name,
+               outcome.note);
+    std::fflush(stdout);
+  }
+
+  /// Whether all is as it should be.
+  bool report(bool complete) {
+    for (const auto& [set, tally] : tallies_)
+      fmt::print("{}: {} pass, {} excluded, {} fail, of {}\n", set, tally.passed, tally.excluded,
+                 tally.failed, tally.all());
+    for (const Exclusion& entry : exclusions_) {
+      if (entry.used || !options_.whole() || !complete) continue;
+      ++unexpected_;
+      fmt::print("EXCLUDED BUT THERE IS NO SUCH CASE: {}\n", entry.pattern);
+    }
+    const double least = options_.shards == 1 ? options_.min_rate : 0;
+    const double rate = tallies_["node"].rate();
+    fmt::print("node cases that pass: {:.2f} % (at least {:.2f} %)\n", rate * 100, least * 100);
+    return complete && unexpected_ == 0 && rate >= least;
+  }
+
+ private:
+  const Options& options_;
+  std::vector<Exclusion> exclusions_;
+  std::ofstream table_;
+  std::map<std::string, Tally> tallies_;
+  int unexpected_ = 0;
 };
 
 int run(const Options& options) {
@@ -91,42 +114,37 @@ int run(const Options& options) {
     fmt::print(stderr, "{}\n", cases.error().message);
     return 1;
   }
-  std::vector<Exclusion> exclusions = read_exclusions(options.excluded);
-  std::ofstream table(options.table);
-  std::map<std::string, Tally> tallies;
-  int unexpected = 0;
+  Count count(options);
+  std::vector<const Case*> readable;
+  size_t number = 0;
   for (const Case& one : *cases) {
     if (one.name.find(options.only) == std::string::npos) continue;
-    Exclusion* exclusion = nullptr;
-    for (Exclusion& entry : exclusions)
-      if (matches(entry.pattern, one.name)) exclusion = &entry;
-    const std::string folder = fmt::format("{}/{}/{}", options.cases, one.set, one.name);
-    const Outcome outcome = one.unreadable.empty()
-                                ? run_in_child(folder, one, options.way)
-                                : Outcome{false, one.unreadable + " tensors are not supported"};
-    if (exclusion) exclusion->used = true;
-    Tally& tally = tallies[one.set];
-    ++(outcome.passed ? tally.passed : (exclusion ? tally.excluded : tally.failed));
-    const char* word = outcome.passed ? "pass" : (exclusion ? "excluded" : "fail");
-    const std::string& note = exclusion && !outcome.passed ? exclusion->reason : outcome.note;
-    table << fmt::format("{}\t{}\t{}\t{}\t{}\n", one.set, one.name, word, one.operators, note);
-    if (outcome.passed == (exclusion == nullptr)) continue;
-    ++unexpected;
-    fmt::print("{} {}: {}\n", outcome.passed ? "PASSES BUT IS EXCLUDED" : "FAILS", one.name,
-               outcome.note);
+    if (number++ % options.shards != options.shard) continue;
+    if (one.unreadable.empty())
+      readable.push_back(&one);
+    else
+      count.add(one, {false, one.unreadable + " tensors are not supported"});
   }
-  for (const auto& [set, tally] : tallies)
-    fmt::print("{}: {} pass, {} excluded, {} fail, of {}\n", set, tally.passed, tally.excluded,
-               tally.failed, tally.all());
-  for (const Exclusion& entry : exclusions) {
-    if (entry.used || !options.only.empty()) continue;
-    ++unexpected;
-    fmt::print("EXCLUDED BUT THERE IS NO SUCH CASE: {}\n", entry.pattern);
+  CaseProcess process(options.cases, readable, options.way);
+  for (size_t i = 0; i < readable.size(); ++i) {
+    const std::optional<Outcome> outcome = process.outcome_of(i);
+    if (!outcome.has_value()) {
+      fmt::print("STOPPED at {}, {} of {} cases\n", readable[i]->name, i, readable.size());
+      count.report(false);
+      return 1;
+    }
+    count.add(*readable[i], *outcome);
   }
-  const double rate = tallies["node"].rate();
-  fmt::print("node cases that pass: {:.2f} % (at least {:.2f} %)\n", rate * 100,
-             options.min_rate * 100);
-  return unexpected == 0 && rate >= options.min_rate ? 0 : 1;
+  return count.report(true) ? 0 : 1;
+}
+
+/// "0/4": the first of four.
+bool read_shard(const std::string& text, Options& options) {
+  const size_t slash = text.find('/');
+  if (slash == std::string::npos) return false;
+  options.shard = static_cast<size_t>(std::atoi(text.c_str()));
+  options.shards = static_cast<size_t>(std::atoi(text.c_str() + slash + 1));
+  return options.shard < options.shards;
 }
 
 }  // namespace
@@ -146,18 +164,20 @@ int main(int count, char** arguments) {
     else if (word == "--engine")
       options.way = {tenon::onnx_suite::run_engine};
     else if (word == "--gpu")
-      options.way = {tenon::onnx_suite::run_gpu};
+      options.way = {tenon::onnx_suite::gpu_runner()};
     else if (word == "--cover-gpu")
       options.way = {tenon::onnx_suite::cover_gpu};
+    else if (word.starts_with("--shard=") && tenon::onnx_suite::read_shard(word.substr(8), options))
+      continue;
     else if (word.starts_with("--min-rate="))
       options.min_rate = std::stod(word.substr(11));
     else
       plain.push_back(word);
   }
   if (plain.size() != 3) {
-    fmt::print(
-        stderr,
-        "usage: tenon_onnx_suite CASES EXCLUDED TABLE [WAY] [--only=TEXT] [--min-rate=RATE]\n");
+    fmt::print(stderr,
+               "usage: tenon_onnx_suite CASES EXCLUDED TABLE [WAY] [--only=TEXT] [--shard=I/N] "
+               "[--min-rate=RATE]\n");
     return 2;
   }
   options.cases = plain[0];

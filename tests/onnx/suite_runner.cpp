@@ -214,10 +214,8 @@ class GpuBindings {
   std::vector<Output> outputs_;
 };
 
-}  // namespace
-
-Status run_gpu(const ImportedModel& model, std::span<const Tensor> inputs, const Check& check) {
-  TENON_ASSIGN(Backend backend, cuda_backend());
+Status run_gpu(const Backend& backend, const ImportedModel& model, std::span<const Tensor> inputs,
+               const Check& check) {
   TENON_TRY(backend.device->activate());
   TENON_ASSIGN(Plan plan, build(model, {}, inputs, backend));
   const Status hosted = check_nothing_on_host(plan);
@@ -229,6 +227,19 @@ Status run_gpu(const ImportedModel& model, std::span<const Tensor> inputs, const
   TENON_ASSIGN(const std::vector<Tensor> outputs, bindings.results());
   TENON_TRY(check(outputs));
   return hosted;
+}
+
+}  // namespace
+
+Runner gpu_runner() {
+  auto backend = std::make_shared<std::optional<Backend>>();
+  return [backend](const ImportedModel& model, std::span<const Tensor> inputs,
+                   const Check& check) -> Status {
+    if (!backend->has_value()) {
+      TENON_ASSIGN(*backend, cuda_backend());
+    }
+    return run_gpu(**backend, model, inputs, check);
+  };
 }
 
 }  // namespace tenon::onnx_suite

@@ -13,8 +13,8 @@ Status run_reference(const ImportedModel& model, std::span<const Tensor> inputs,
 Status run_engine(const ImportedModel& model, std::span<const Tensor> inputs, const Check& check);
 
 /// A plan for the GPU that is there, by preference of its kernels, and a context on it. Fails also
-/// where a layer runs on the host.
-Status run_gpu(const ImportedModel& model, std::span<const Tensor> inputs, const Check& check);
+/// where a layer runs on the host. The GPU is opened by the first call and kept.
+Runner gpu_runner();
 
 /// The same plan for a GPU that is only described: fails where a layer would run on the host.
 Status cover_gpu(const ImportedModel& model, std::span<const Tensor> inputs, const Check& check);
