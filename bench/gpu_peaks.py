@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What this GPU reaches: rates of products of two 8192x8192 matrices with random elements, bandwidth of a copy, and the
-time of a node in a replayed CUDA graph. Floors in docs/performance.md are computed from these. Needs PyTorch.
+time of a node in a replayed CUDA graph, alone and between events as a profiled step is. Floors in docs/performance.md are computed from these. Needs PyTorch.
 
 usage: gpu_peaks.py   (prints one JSON object)
 """
@@ -51,6 +51,27 @@ def node_us(elements: int) -> float:
     return median_ms(graph.replay, 20) * 1000 / NODES
 
 
+def timed_node_us() -> float:
+    """The same chain with the recording of an event behind each kernel: what a profile of a replayed graph says of a
+    kernel that does nothing."""
+    x = torch.zeros(1, device="cuda")
+    x.add_(1)
+    torch.cuda.synchronize()
+    events = [torch.cuda.Event(enable_timing=True, external=True) for _ in range(NODES + 1)]
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        events[0].record()
+        for event in events[1:]:
+            x.add_(1)
+            event.record()
+    times = []
+    for _ in range(20):
+        graph.replay()
+        torch.cuda.synchronize()
+        times.append(events[0].elapsed_time(events[-1]))
+    return statistics.median(times) * 1000 / NODES
+
+
 def measured() -> dict:
     torch.randn(EXTENT, EXTENT, device="cuda")
     product_tflops(torch.float16)  # lets the clock rise
@@ -59,7 +80,7 @@ def measured() -> dict:
             "cudnn": torch.backends.cudnn.version(), "fp16_tflops": product_tflops(torch.float16),
             "bf16_tflops": product_tflops(torch.bfloat16), "tf32_tflops": product_tflops(torch.float32, True),
             "fp32_tflops": product_tflops(torch.float32), "copy_gbs": copy_gbs(), "node_us": node_us(1),
-            "wave_node_us": node_us(waves)}
+            "wave_node_us": node_us(waves), "timed_node_us": timed_node_us()}
 
 
 if __name__ == "__main__":

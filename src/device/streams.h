@@ -24,6 +24,8 @@ class Streams {
   virtual Result<DeviceHandle> make_pinned(size_t bytes) = 0;
 
   virtual Status record(void* event, void* stream) = 0;
+  /// On a stream that is being captured: each launch of the graph records the event anew.
+  virtual Status record_in_graph(void* event, void* stream) = 0;
   /// Work put on the stream from now on waits for the event.
   virtual Status wait(void* stream, void* event) = 0;
   virtual Status synchronize_event(void* event) = 0;

@@ -142,6 +142,7 @@ Status Context::prepare() {
   if (generation_ != engine_->generation()) {
     generation_ = engine_->generation();
     dynamic_.reset();
+    profile_replay_.reset();
     if (replay_ != nullptr) set_graph_replay(true);
     stale_ = true;
   }
@@ -243,16 +244,28 @@ Status Context::run_static(Queue queue) {
   if (expects_arena_ && given_arena_ == nullptr && program_->arena_bytes() > 0)
     return user_error(
         "the context has no memory: it was made without, and setDeviceMemoryV2 gave none");
-  if (replay_ == nullptr || times_ != nullptr) return run_program(queue);
-  void* arena = given_arena_ != nullptr ? given_arena_ : arena_.get();
-  return replay_->run({program_, inputs_, outputs_, arena}, queue,
+  if (times_ != nullptr) return run_profiled(queue);
+  if (replay_ == nullptr) return run_program(queue);
+  return replay_->run({program_, inputs_, outputs_, arena()}, queue,
                       [this](Queue where) { return run_program(where); });
 }
 
-Status Context::run_program(Queue queue) {
-  void* arena = given_arena_ != nullptr ? given_arena_ : arena_.get();
-  return program_->run(engine_->backend(), inputs_, outputs_, arena, queue, pointers_, times_,
+Status Context::run_program(Queue queue, StepTimer* timer) {
+  return program_->run(engine_->backend(), inputs_, outputs_, arena(), queue, pointers_, timer,
                        ranges_, program_->side_stream_count() > 0 ? &side_ : nullptr);
+}
+
+Status Context::run_profiled(Queue queue) {
+  Device& device = *engine_->backend().device;
+  if (device.streams() == nullptr) {
+    StepTimer timer(device);
+    TENON_TRY(run_program(queue, &timer));
+    return timer.report(*times_, queue);
+  }
+  if (profile_replay_ == nullptr) profile_replay_ = std::make_unique<ProfileReplay>(device);
+  return profile_replay_->run(
+      {program_, inputs_, outputs_, arena()}, queue, *times_,
+      [this](Queue where, StepTimer& timer) { return run_program(where, &timer); });
 }
 
 Status Context::run_dynamic(Queue queue) {

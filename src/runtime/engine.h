@@ -9,6 +9,7 @@
 #include "plan/plan.h"
 #include "runtime/dynamic_run.h"
 #include "runtime/graph_replay.h"
+#include "runtime/profile_replay.h"
 #include "runtime/program.h"
 
 namespace tenon {
@@ -106,7 +107,8 @@ class Context {
   const Program* program() const { return program_.get(); }
   /// On a CPU returns when the results are there; on a GPU when the work is on the stream.
   Status enqueue(void* stream = nullptr);
-  /// Times of the steps of coming runs; null stops it.
+  /// Times of the steps of coming runs, each of which then waits until it has ended; null stops it.
+  /// What a time holds: ProfileReplay.
   void set_step_times(StepTimes* times) { times_ = times; }
   /// The application's streams for branches instead of the context's own, as far as they go.
   void set_aux_streams(std::span<void* const> streams) { side_.give(streams); }
@@ -116,10 +118,12 @@ class Context {
  private:
   explicit Context(std::shared_ptr<Engine> engine);
   Status run_static(Queue queue);
-  Status run_program(Queue queue);
+  Status run_program(Queue queue, StepTimer* timer = nullptr);
+  Status run_profiled(Queue queue);
   Status make_arena();
   Status run_dynamic(Queue queue);
   Status check_addresses() const;
+  void* arena() const { return given_arena_ != nullptr ? given_arena_ : arena_.get(); }
 
   std::shared_ptr<Engine> engine_;
   int threads_ = 1;
@@ -138,8 +142,9 @@ class Context {
   void* given_arena_ = nullptr;  ///< The application's, instead of arena_.
   size_t given_arena_size_ = 0;
   bool expects_arena_ = false;
-  int generation_ = 0;                   ///< Of the engine, as of the last prepare().
-  std::unique_ptr<GraphReplay> replay_;  ///< Null: not wanted.
+  int generation_ = 0;                             ///< Of the engine, as of the last prepare().
+  std::unique_ptr<GraphReplay> replay_;            ///< Null: not wanted.
+  std::unique_ptr<ProfileReplay> profile_replay_;  ///< Null: nothing was profiled yet.
   std::vector<void*> pointers_;
   StepTimes* times_ = nullptr;
   bool ranges_ = true;

@@ -1,7 +1,6 @@
 #include "runtime/program.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/parallel.h"
 #include "device/cpu/cpu_device.h"
@@ -348,75 +347,6 @@ void Program::share_fetches() {
   for (size_t i = 0; i < steps_.size(); ++i) steps_[i].ahead = ahead[i];
 }
 
-/// Measures the steps of one run: on a device with streams by events, which do not hold it up.
-class StepTimer {
- public:
-  StepTimer(Device& device, Queue queue, StepTimes* times)
-      : device_(device), queue_(queue), times_(times) {}
-
-  Status begin() {
-    if (times_ == nullptr) return {};
-    if (Streams* streams = device_.streams()) return mark(*streams, nullptr);
-    start_ = Clock::now();
-    return {};
-  }
-  Status end(const Node* node) {
-    if (times_ == nullptr) return {};
-    if (Streams* streams = device_.streams()) return mark(*streams, node);
-    if (node != nullptr)
-      times_->report(*node,
-                     std::chrono::duration<double, std::milli>(Clock::now() - start_).count());
-    start_ = Clock::now();
-    return {};
-  }
-  /// Adds the time since the last end or lap to a sum; for devices without streams.
-  void lap(size_t index) {
-    if (times_ == nullptr) return;
-    if (index >= laps_.size()) laps_.resize(index + 1);
-    const auto now = Clock::now();
-    laps_[index] += std::chrono::duration<double, std::milli>(now - start_).count();
-    start_ = now;
-  }
-  void report_laps(size_t index, const Node* node) {
-    if (times_ == nullptr) return;
-    times_->report(*node, laps_[index]);
-    laps_[index] = 0;
-  }
-  Status report() {
-    Streams* streams = device_.streams();
-    if (times_ == nullptr || streams == nullptr) return {};
-    TENON_TRY(streams->synchronize_stream(queue_.stream));
-    for (size_t i = 1; i < marks_.size(); ++i) {
-      if (marks_[i].node == nullptr) continue;
-      TENON_ASSIGN(const double time,
-                   streams->elapsed(marks_[i - 1].event.get(), marks_[i].event.get()));
-      times_->report(*marks_[i].node, time);
-    }
-    return {};
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  struct Mark {
-    DeviceHandle event;
-    const Node* node;  ///< What ended there.
-  };
-
-  Status mark(Streams& streams, const Node* node) {
-    TENON_ASSIGN(DeviceHandle event, streams.make_event(true, false));
-    TENON_TRY(streams.record(event.get(), queue_.stream));
-    marks_.push_back({std::move(event), node});
-    return {};
-  }
-
-  Device& device_;
-  Queue queue_;
-  StepTimes* times_;
-  Clock::time_point start_;
-  std::vector<Mark> marks_;
-  std::vector<double> laps_;
-};
-
 void* Program::resolve(const Reference& r, const Bases& bases, int64_t sample) {
   const int64_t offset = r.offset + sample * r.sample_bytes;
   switch (r.base) {
@@ -454,26 +384,23 @@ Status Program::run_step(Device& device, const Step& step, const Bases& bases, i
 }
 
 Status Program::run_group(Device& device, size_t first, const Bases& bases,
-                          std::vector<void*>& pointers, Queue queue, StepTimer& timer) const {
+                          std::vector<void*>& pointers, Queue queue, StepTimer* timer) const {
   const Step& step = steps_[first];
   const auto end = static_cast<size_t>(step.group_end);
-  if (step.section != 0) {
+  if (step.samples == 1) {
     for (size_t i = first; i < end; ++i) {
       TENON_TRY(run_step(device, steps_[i], bases, 0, pointers, queue));
-      TENON_TRY(timer.end(steps_[i].node));
+      if (timer != nullptr) TENON_TRY(timer->end(*steps_[i].node, queue));
     }
     return {};
-  }
-  if (step.samples == 1) {
-    TENON_TRY(run_step(device, step, bases, 0, pointers, queue));
-    return timer.end(step.node);
   }
   for (int64_t sample = 0; sample < step.samples; ++sample)
     for (size_t i = first; i < end; ++i) {
       TENON_TRY(run_step(device, steps_[i], bases, sample, pointers, queue));
-      timer.lap(i - first);
+      if (timer != nullptr) timer->lap(i - first);
     }
-  for (size_t i = first; i < end; ++i) timer.report_laps(i - first, steps_[i].node);
+  for (size_t i = first; timer != nullptr && i < end; ++i)
+    timer->end_laps(i - first, *steps_[i].node);
   return {};
 }
 
@@ -497,21 +424,20 @@ Status Program::run_section(const Backend& backend, size_t first, const Bases& b
 
 Status Program::run(const Backend& backend, std::span<void* const> inputs,
                     std::span<void* const> outputs, void* arena, Queue queue,
-                    std::vector<void*>& pointers, StepTimes* times, bool ranges,
+                    std::vector<void*>& pointers, StepTimer* timer, bool ranges,
                     const SideStreams* side) const {
   const Bases bases{inputs, outputs, arena};
   Streams* streams = ranges ? backend.device->streams() : nullptr;
-  StepTimer timer(*backend.device, queue, times);
-  TENON_TRY(timer.begin());
+  if (timer != nullptr) TENON_TRY(timer->begin(queue));
   for (size_t i = 0; i < steps_.size(); i = steps_[i].group_end) {
     if (streams != nullptr) streams->push_range(steps_[i].node->name.c_str());
-    const bool beside = side != nullptr && times == nullptr && steps_[i].section != 0;
+    const bool beside = side != nullptr && timer == nullptr && steps_[i].section != 0;
     Status status = beside ? run_section(backend, i, bases, pointers, queue, *side)
                            : run_group(*backend.device, i, bases, pointers, queue, timer);
     if (streams != nullptr) streams->pop_range();
     TENON_TRY(std::move(status));
   }
-  return timer.report();
+  return {};
 }
 
 }  // namespace tenon

@@ -14,17 +14,9 @@
 #include "plan/concrete_graph.h"
 #include "plan/memory_planner.h"
 #include "runtime/side_streams.h"
+#include "runtime/step_timer.h"
 
 namespace tenon {
-
-/// Receives the time of each step of a run that is profiled.
-class StepTimes {
- public:
-  virtual ~StepTimes() = default;
-  virtual void report(const Node& node, double milliseconds) = 0;
-};
-
-class StepTimer;
 
 /// A graph made ready for one set of extents: kernels, buffer offsets and the steps in order.
 /// Immutable; several contexts may run one program, each with its own arena.
@@ -40,12 +32,12 @@ class Program {
   const ConcreteGraph& graph() const { return graph_; }
 
   /// Addresses of inputs and outputs in the graph's order, and an arena of arena_bytes().
-  /// `pointers` is scratch that the caller keeps between runs. `times` may be null; with it
-  /// the call returns when the run has ended.
+  /// `pointers` is scratch that the caller keeps between runs. `timer` may be null; with it no step
+  /// runs beside another.
   /// With `ranges` profilers of a GPU see each layer's launches under its name. Branches run on
   /// `side` streams, of which there are side_stream_count(), or without them one after the other.
   Status run(const Backend& backend, std::span<void* const> inputs, std::span<void* const> outputs,
-             void* arena, Queue queue, std::vector<void*>& pointers, StepTimes* times,
+             void* arena, Queue queue, std::vector<void*>& pointers, StepTimer* timer,
              bool ranges = false, const SideStreams* side = nullptr) const;
   int side_stream_count() const { return side_stream_count_; }
 
@@ -81,7 +73,7 @@ class Program {
   Status run_step(Device& device, const Step& step, const Bases& bases, int64_t sample,
                   std::vector<void*>& pointers, Queue queue) const;
   Status run_group(Device& device, size_t first, const Bases& bases, std::vector<void*>& pointers,
-                   Queue queue, StepTimer& timer) const;
+                   Queue queue, StepTimer* timer) const;
   int64_t sample_bytes(const Value* value, int64_t bytes) const;
   Status make_step(const Backend& backend, ConstantStore& constants, int threads, Step& step) const;
   explicit Program(ConcreteGraph graph) : graph_(std::move(graph)) {}

@@ -74,3 +74,11 @@ def test_a_page_tells_what_fails_and_what_is_of_another_run():
     text = gpu_tables.page({"compare": [compared], "errors": checked})
     assert "0.1000* (graph eager) | 0.50" in text and "another run (2026-01-01)" in text
     assert "**1.0e-03** of 5.0e-05" in text and "**failed**" in text and "0 of 2 hold" in text
+
+
+def test_what_a_profile_says_of_a_kernel_that_does_nothing_is_not_lost():
+    small = layer("small", [tensor(8)], [tensor(8)])
+    profile = [{"name": "small", "medianMs": 0.005}]
+    found = layer_floors.distances([small], profile, {**PEAKS, "timed_node_us": 3.0})
+    assert found["profiled_us"] == pytest.approx(5) and found["profile_floor_us"] == 3
+    assert found["worst"][0]["us"] == pytest.approx(5) and found["worst"][0]["lost_us"] == pytest.approx(2)

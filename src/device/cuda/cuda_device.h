@@ -42,6 +42,7 @@ class CudaDevice final : public Device, public Streams {
   Result<DeviceHandle> make_event(bool timed, bool blocking) override;
   Result<DeviceHandle> make_pinned(size_t bytes) override;
   Status record(void* event, void* stream) override;
+  Status record_in_graph(void* event, void* stream) override;
   Status wait(void* stream, void* event) override;
   Status synchronize_event(void* event) override;
   Status synchronize_stream(void* stream) override;

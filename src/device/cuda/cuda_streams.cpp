@@ -55,6 +55,12 @@ Status CudaDevice::record(void* event, void* stream) {
   return {};
 }
 
+Status CudaDevice::record_in_graph(void* event, void* stream) {
+  TENON_DRIVER(cuEventRecordWithFlags, as_event(event), as_stream(stream),
+               CU_EVENT_RECORD_EXTERNAL);
+  return {};
+}
+
 Status CudaDevice::wait(void* stream, void* event) {
   TENON_TRY(activate());
   TENON_DRIVER(cuStreamWaitEvent, as_stream(stream), as_event(event), 0);

@@ -140,6 +140,7 @@ FAKE(cuStreamEndCapture, (CUstream, CUgraph* graph), state().capturing = false; 
 FAKE(cuEventCreate, (CUevent * event, unsigned), UNLESS_FAILING(make(event, "an event")))
 FAKE(cuEventDestroy, (CUevent event), destroy(event);)
 FAKE(cuEventRecord, (CUevent, CUstream))
+FAKE(cuEventRecordWithFlags, (CUevent, CUstream, unsigned))
 FAKE(cuEventSynchronize, (CUevent))
 FAKE(cuEventQuery, (CUevent))
 FAKE(cuEventElapsedTime, (float* time, CUevent, CUevent), *time = elapsed();)

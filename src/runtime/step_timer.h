@@ -1,0 +1,52 @@
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "device/device.h"
+#include "device/streams.h"
+#include "ir/graph.h"
+
+namespace tenon {
+
+/// Receives the time of each step of a run that is profiled.
+class StepTimes {
+ public:
+  virtual ~StepTimes() = default;
+  virtual void report(const Node& node, double milliseconds) = 0;
+};
+
+/// Measures the steps of one run: on a device with streams by an event behind each step, which does
+/// not hold it up, elsewhere by the clock.
+class StepTimer {
+ public:
+  /// `captured`: the run is recorded into a graph, and each launch of that writes the times anew.
+  explicit StepTimer(Device& device, bool captured = false)
+      : streams_(device.streams()), captured_(captured) {}
+
+  Status begin(Queue queue);
+  Status end(const Node& node, Queue queue);
+  /// Adds the time since the last end or lap to a sum; for devices without streams.
+  void lap(size_t index);
+  void end_laps(size_t index, const Node& node);
+  /// What was measured, in the order of the steps. With streams waits until the run has ended.
+  Status report(StepTimes& times, Queue queue);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Mark {
+    DeviceHandle event;
+    const Node* node;  ///< What ended there; null at the run's start.
+    double milliseconds = 0;
+  };
+  Status mark(const Node* node, Queue queue);
+  double since_last();
+
+  Streams* streams_;
+  bool captured_;
+  Clock::time_point last_;
+  std::vector<Mark> marks_;
+  std::vector<double> laps_;
+};
+
+}  // namespace tenon
