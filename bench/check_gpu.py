@@ -24,14 +24,17 @@ import sys
 import tempfile
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Lock
 
 import numpy as np
 import onnx
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "bench")]
+import share_out  # noqa: E402
 from worker_client import (Worker, WorkerError, draw_inputs, files_text, materialized, shape_of,  # noqa: E402
                            shapes_text)
 
@@ -186,14 +189,18 @@ def distance_to_files(got: dict[str, np.ndarray], files: list[str]) -> float:
 
 
 class Reference:
-    """FP32 outputs of our CPU and the errors of rounding, which are computed ahead, several models at a time."""
+    """FP32 outputs of our CPU and the errors of rounding, which are computed ahead, several models at a time; what
+    PyTorch computes, on all GPUs."""
 
-    def __init__(self, tenon: str, folder: Path, bounds: bool, precisions: list[str]):
+    def __init__(self, tenon: str, folder: Path, bounds: bool, precisions: list[str], gpus: list[str | None]):
         self.tenon, self.folder = tenon, folder
         self.kinds = [p for p in precisions if p != "fp32"] if bounds else []
         self.pool = ThreadPoolExecutor(CPU_JOBS)
-        self.torch = Worker(sys.executable, str(ROOT / "bench/torch_worker.py")) if bounds else None
-        self.lock = Lock()
+        self.idle: SimpleQueue[Worker] = SimpleQueue()
+        self.torches = [Worker(sys.executable, str(ROOT / "bench/torch_worker.py"), gpu=gpu)
+                        for gpu in (gpus if bounds else [])]
+        for torch in self.torches:
+            self.idle.put(torch)
         self.known: dict[tuple[Path, int], Future] = {}
 
     def begin(self, model: Path, batch: int) -> None:
@@ -202,32 +209,36 @@ class Reference:
     def compute(self, model: Path, batch: int) -> tuple[dict[str, np.ndarray], dict]:
         draws = draws_of(model, batch)
         outputs = cpu_outputs(self.tenon, model, batch, self.folder, draws=draws)
-        if self.torch is None:
+        if not self.torches:
             return outputs, {}
         files = [self.folder / f"{model.stem}.{batch}.{i}.fp32" for i in range(len(outputs))]
         for file, array in zip(files, outputs.values()):
             array.tofile(file)
-        with self.lock:
-            return outputs, self.torch.ask("rounded", model=model.stem, file=str(model), batch=batch,
-                                           draws=draws, expected=[str(f) for f in files], kinds=self.kinds)
+        torch = self.idle.get()
+        try:
+            return outputs, torch.ask("rounded", model=model.stem, file=str(model), batch=batch, draws=draws,
+                                      expected=[str(f) for f in files], kinds=self.kinds)
+        finally:
+            self.idle.put(torch)
 
     def of(self, model: Path, batch: int) -> tuple[dict[str, np.ndarray], dict]:
         return self.known[model, batch].result()
 
     def close(self) -> None:
         self.pool.shutdown(cancel_futures=True)
-        if self.torch is not None:
-            self.torch.close()
+        for torch in self.torches:
+            torch.close()
 
 
-def check_error(tenon: str, model: Path, batch: int, precision: str, reference: Reference, folder: Path, runs: int,
-                quiet: bool = True, device: str = "") -> dict:
-    """`quiet`: nothing else runs, so that times mean something."""
-    expected, rounding = reference.of(model, batch)
+def check_error(what: "ErrorRun", case: tuple[Path, int, str], reference: Reference, folder: Path,
+                gpu: str | None) -> dict:
+    """Waits for the reference last, which may be on its way."""
+    model, batch, precision = case
     draws = draws_of(model, batch)
-    with Worker(tenon, "worker") as worker:
-        build, times, got, hosted = run(worker, model, batch, [*build_options(model, batch, precision), *device.split()],
-                                        folder, runs, draws)
+    with Worker(what.tenon, "worker", gpu=gpu) as worker:
+        options = [*build_options(model, batch, precision), *what.device.split()]
+        build, times, got, hosted = run(worker, model, batch, options, folder, what.runs, draws)
+    expected, rounding = reference.of(model, batch)
     result = {"model": model.stem, "batch": batch, "precision": precision, "error": largest_error(got, expected),
               "draws": draws, "hosted": hosted, "bound": FP32_BOUND}
     if precision != "fp32":
@@ -235,13 +246,15 @@ def check_error(tenon: str, model: Path, batch: int, precision: str, reference: 
         result["bound"] = None if rounded is None else max(FP32_BOUND, FACTOR * rounded)
     if rounding:
         result["reference_distance"] = rounding["exact"]
-    if quiet:
+    if what.jobs * len(what.gpus) == 1:
         result |= {"build_ms": build, "graph_ms": times[True], "ms": times[False]}
     result["ok"] = result["error"] <= (np.inf if result["bound"] is None else result["bound"])
     return result
 
 
 def print_error(result: dict) -> None:
+    if "failure" in result:
+        return print(f"{result['model']} {result['batch']} {result['precision']}: {result['failure']}", flush=True)
     bound = f", at most {result['bound']:.2e} {'ok' if result['ok'] else 'FAILS'}" if result["bound"] else ""
     times = (f", {result['graph_ms']:8.4f} ms with graph, {result['ms']:8.4f} ms without, build "
              f"{result['build_ms'] / 1000:.1f} s" if "ms" in result else "")
@@ -251,36 +264,55 @@ def print_error(result: dict) -> None:
           f"{times}{reference}, {result['hosted']} layers on the host", flush=True)
 
 
-def check_errors(tenon: str, models: list[Path], batches: dict[str, list[int]], precisions: list[str], bounds: bool,
-                 jobs: int, runs: int, deadline: float = float("inf"), device: str = "") -> list[dict]:
-    """Cases that the deadline leaves out are told. With several jobs nothing is timed."""
-    results, late = [], []
+@dataclass
+class ErrorRun:
+    """What check_errors() checks, and how."""
+    tenon: str
+    models: list[Path]
+    batches: dict[str, list[int]]  # of each model
+    precisions: list[str]
+    bounds: bool = True
+    jobs: int = 1  # at a time on each GPU; with several nothing is timed
+    runs: int = 5
+    deadline: float = float("inf")
+    device: str = ""  # more options of the builds
+    gpus: list[str | None] = field(default_factory=lambda: [None])  # None: the one that is there
+
+    def cases(self) -> list[tuple[Path, int, str]]:
+        return [(model, batch, precision) for model in self.models for batch in self.batches[model.stem]
+                for precision in self.precisions]
+
+
+def check_errors(what: ErrorRun, found=lambda result: None) -> tuple[list[dict], list[str]]:
+    """Results, each of which is also given to `found` at once, and the cases that the deadline left out. Those that
+    cost most begin, on whichever GPU has room."""
+    results, late, lock = [], [], Lock()
+
+    def check(case: tuple[Path, int, str], gpu: str | None) -> None:
+        model, batch, precision = case
+        if time.monotonic() > what.deadline:
+            return late.append(f"{model.stem}:{batch}:{precision}")
+        try:
+            result = check_error(what, case, reference, folder, gpu)
+        except (WorkerError, OSError) as error:
+            result = {"model": model.stem, "batch": batch, "precision": precision, "failure": str(error)[:300],
+                      "ok": False}
+        with lock:
+            print_error(result)
+            results.append(result)
+            found(result)
+
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        reference = Reference(tenon, folder, bounds, precisions)
-        cases = sorted(((batch, model) for model in models for batch in batches[model.stem]))
-        for batch, model in cases:
+        reference = Reference(what.tenon, folder, what.bounds, what.precisions, what.gpus)
+        cost = {case: share_out.cost_of(case[0].stem, case[1]) for case in what.cases()}
+        for model, batch in dict.fromkeys(case[:2] for case in sorted(cost, key=cost.get, reverse=True)):
             reference.begin(model, batch)
-
-        def check(case: tuple[int, Path, str]) -> None:
-            batch, model, precision = case
-            if time.monotonic() > deadline:
-                return late.append(f"{model.stem}:{batch}:{precision}")
-            try:
-                result = check_error(tenon, model, batch, precision, reference, folder, runs, jobs == 1, device)
-                print_error(result)
-            except WorkerError as error:
-                print(f"{model.stem} {batch} {precision}: {error}", flush=True)
-                result = {"model": model.stem, "batch": batch, "precision": precision, "failure": str(error)[:300],
-                          "ok": False}
-            results.append(result)
-
-        with ThreadPoolExecutor(jobs) as pool:
-            list(pool.map(check, [(batch, model, p) for batch, model in cases for p in precisions]))
+        share_out.work_through(cost, cost.get, check, what.gpus, what.jobs)
         reference.close()
     if late:
         print(f"left out for want of time: {' '.join(late)}", flush=True)
-    return results
+    return results, late
 
 
 def check_each(arguments: argparse.Namespace, models: list[Path]) -> list[dict]:
@@ -318,8 +350,9 @@ def main() -> int:
     if arguments.identical or arguments.rebuild:
         results = check_each(arguments, models)
     else:
-        results = check_errors(arguments.tenon, models, {m.stem: arguments.batch for m in models}, arguments.precision,
-                               not arguments.no_bound, arguments.jobs, arguments.runs, device=arguments.device)
+        results, _ = check_errors(ErrorRun(arguments.tenon, models, {m.stem: arguments.batch for m in models},
+                                           arguments.precision, not arguments.no_bound, arguments.jobs, arguments.runs,
+                                           device=arguments.device))
     return 0 if all(result["ok"] for result in results) else 1
 
 

@@ -12,7 +12,7 @@ Parts, in this order:
 
 What is measured replaces what the file had for the same model, batch and precision; the rest stays, so parts can be
 measured one by one. With --seconds, cases that would begin later are left out and told. With --gpus, each of several
-GPUs of one kind measures some of the models. Fails if anything fails.
+GPUs of one kind measures some of the models; cases of errors go to whichever GPU has room. Fails if anything fails.
 
 usage: gpu_report.py --json FILE [--parts PART,...] [--models NAME,...] [--batches N,...] [--precisions ...]
                      [--seconds N] [--gpus N] [--reuse-torch] [--tenon FILE] [--weights DIR]
@@ -34,6 +34,7 @@ sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "bench")]
 import check_gpu  # noqa: E402
 import compare_gpu  # noqa: E402
 import layer_floors  # noqa: E402
+import share_out  # noqa: E402
 from worker_client import WorkerError, shapes_text  # noqa: E402
 
 PARTS = ["peaks", "compare", "layers", "enqueue", "errors", "identical", "rebuild"]
@@ -210,10 +211,12 @@ def median_of(text: str, title: str) -> float:
 def errors(report: Report) -> None:
     arguments = report.arguments
     batches = {model: report.batches(model, ERROR_BATCHES) for model in report.models}
-    for record in check_gpu.check_errors(arguments.tenon, [report.files[m] for m in report.models], batches,
-                                         arguments.precisions.split(","), True, arguments.jobs, 5, report.deadline,
-                                         arguments.device):
-        report.add("errors", record)
+    gpus = gpu_names(arguments.gpus) if arguments.gpus > 1 else [None]
+    what = check_gpu.ErrorRun(arguments.tenon, [report.files[m] for m in report.models], batches,
+                              arguments.precisions.split(","), jobs=arguments.jobs, deadline=report.deadline,
+                              device=arguments.device, gpus=gpus)
+    _, late = check_gpu.check_errors(what, lambda record: report.add("errors", record))
+    report.late += [f"errors {case}" for case in late]
 
 
 def each(report: Report, part: str, models: list[str], check) -> None:
@@ -245,34 +248,29 @@ def run_part(report: Report, part: str) -> None:
         report.fail(part, "all", error)
 
 
-def shared_out(models: list[str], gpus: int) -> list[list[str]]:
-    """Models for each GPU, with about as many cases on each."""
-    groups = [[] for _ in range(min(gpus, len(models)))]
-    for model in sorted(models, key=lambda m: -len(BATCHES[m])):
-        min(groups, key=lambda group: sum(len(BATCHES[m]) for m in group)).append(model)
-    return groups
+def gpu_names(count: int) -> list[str]:
+    seen = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return (seen.split(",") if seen else [str(i) for i in range(count)])[:count]
 
 
-def run_on_each(arguments: argparse.Namespace, folder: Path) -> bool:
-    """This script once for each GPU; what they find becomes part of the file."""
-    report = Report(arguments, folder)
-    options = without(sys.argv[1:], "--gpus", "--json", "--models")
+def run_on_each(report: Report, parts: list[str], folder: Path) -> None:
+    """This script once for each GPU, where nothing runs beside what it times; what they find becomes part of the file."""
+    options = without(sys.argv[1:], "--gpus", "--json", "--models", "--parts")
     children = []
-    for gpu, models in enumerate(shared_out(report.models, arguments.gpus)):
+    for gpu, models in zip(gpu_names(report.arguments.gpus), share_out.groups_of(report.cases(), report.arguments.gpus)):
         file = folder / f"{gpu}.json"
         file.write_text(json.dumps(report.data))
-        command = [sys.executable, __file__, *options, "--json", str(file), "--models", ",".join(models)]
-        children.append((file, subprocess.Popen(command, env={**os.environ, "CUDA_VISIBLE_DEVICES": str(gpu)})))
-    good = True
+        command = [sys.executable, __file__, *options, "--json", str(file), "--models", ",".join(models), "--parts",
+                   ",".join(parts)]
+        children.append((file, subprocess.Popen(command, env={**os.environ, "CUDA_VISIBLE_DEVICES": gpu})))
     for file, child in children:
-        good &= child.wait() == 0
+        report.good &= child.wait() == 0
         found = json.loads(file.read_text())
         for part in found.keys() - {"peaks"}:
             for record in found[part]:
                 report.keep(part, record)
         report.data["peaks"] = found.get("peaks", report.data.get("peaks"))
         report.save()
-    return good
 
 
 def without(options: list[str], *names: str) -> list[str]:
@@ -300,7 +298,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--reuse-torch", action="store_true")
     parser.add_argument("--no-compile", action="store_true")
     parser.add_argument("--outputs", action="store_true", help="compare also tells distances of both sides' outputs")
-    parser.add_argument("--jobs", type=int, default=4, help="cases of errors at a time on the GPU")
+    parser.add_argument("--jobs", type=int, default=4, help="cases of errors at a time on each GPU")
     parser.add_argument("--count", type=int, default=compare_gpu.COUNT, help="runs of a turn of compare")
     parser.add_argument("--gpus", type=int, default=1)
     parser.add_argument("--tenon", default=str(ROOT / "build/release/bin/tenon"))
@@ -316,10 +314,13 @@ def main() -> int:
         sys.exit(f"parts are {', '.join(PARTS)}")
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("TENON_CACHE_DIR", str(Path(folder) / "cache"))
-        if arguments.gpus > 1:
-            return 0 if run_on_each(arguments, Path(folder)) else 1
         report = Report(arguments, Path(folder))
-        for part in (part for part in PARTS if part in chosen):
+        parts = [part for part in PARTS if part in chosen]
+        if arguments.gpus > 1:
+            if timed := [part for part in parts if part != "errors"]:
+                run_on_each(report, timed, Path(folder))
+            parts = [part for part in parts if part == "errors"]
+        for part in parts:
             print(f"--- {part} [{report_seconds(report):.0f} s]", flush=True)
             run_part(report, part)
         print(f"--- end [{report_seconds(report):.0f} s]", flush=True)

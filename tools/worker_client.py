@@ -1,6 +1,7 @@
 """Talks to workers: processes that answer one line of JSON for each line of JSON, `tenon worker` and
 bench/rival_worker.py. Also draws inputs for a model, the same in every process."""
 import json
+import os
 import subprocess
 import threading
 import zlib
@@ -18,8 +19,10 @@ class WorkerError(RuntimeError):
 
 
 class Worker:
-    def __init__(self, *command: str):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, *command: str, gpu: str | None = None):
+        """`gpu`: the only one that it sees."""
+        environment = None if gpu is None else {**os.environ, "CUDA_VISIBLE_DEVICES": gpu}
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
     def ask(self, command: str, **arguments) -> dict:
         try:

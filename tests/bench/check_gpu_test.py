@@ -63,3 +63,27 @@ def test_the_first_draw_is_the_one_of_everyone_else(model: Path, tmp_path: Path)
 def test_draws_are_pooled_by_their_squares():
     expected, got = np.array([1.0, 0.0, 2.0]), np.array([1.0, 1.0, 4.0])
     assert check_gpu.relative_error(got, expected) == pytest.approx(1.0)
+
+
+def test_cases_of_errors_run_on_all_gpus(model: Path, tmp_path: Path):
+    log, tenon = tmp_path / "log", tmp_path / "tenon"
+    tenon.write_text(f"#!/bin/sh\nexec {sys.executable} {Path(__file__).with_name('stub_worker.py')} {log}\n")
+    tenon.chmod(0o755)
+    what = check_gpu.ErrorRun(str(tenon), [model], {"negated": [1, 2, 8]}, ["fp32", "fp16", "bf16"], bounds=False, jobs=2,
+                              gpus=["4", "5"])
+    saved = []
+    results, late = check_gpu.check_errors(what, saved.append)
+    assert saved == results and late == []
+    found = {(r["batch"], r["precision"]): r for r in results}
+    assert sorted(found) == [(b, p) for b in (1, 2, 8) for p in ("bf16", "fp16", "fp32")]
+    for batch in (1, 2, 8):
+        assert found[batch, "fp32"]["error"] == 0 and found[batch, "fp32"]["draws"] == check_gpu.draws_of(model, batch)
+        assert 1e-5 < found[batch, "fp16"]["error"] < 1e-3
+        assert not found[batch, "bf16"]["ok"] and "no such type" in found[batch, "bf16"]["failure"]
+    # The CPU's reference sees what this process sees.
+    assert set(log.read_text().split()) - {"none"} >= {"4", "5"}
+
+
+def test_cases_behind_the_deadline_are_told(model: Path):
+    what = check_gpu.ErrorRun("false", [model], {"negated": [1]}, ["fp32"], bounds=False, deadline=0)
+    assert check_gpu.check_errors(what) == ([], ["negated:1:fp32"])
