@@ -3,6 +3,18 @@
 AIMS = {"resnet50": {1: 0.6, 32: 0.75}, "bert_base": {1: 0.6, 32: 0.75}, "vit_b_16": {1: 0.6, 32: 0.75},
         "mobilenet_v3_large": {1: 0.6, 32: 0.75}, "yolo_s": {1: 0.6, 8: 0.75}, "gpt2": {1: 0.6, 8: 0.75}}
 
+FP32_BOUND = 5e-5
+# What would be done next about the layers of a kind; the first word that the kind has in it counts.
+NEXT = {"gather": "one launch for all gathers of one shape",
+        "rnn": "steps wait for each other: less exchange between the blocks of a cluster at each",
+        "mha": "longer runs of keys for each block, products and exponentials of two tiles in turns",
+        "conv": "tiles for this shape; at small batches splits along the channels",
+        "matmul": "splits along the inner axis for few rows; rows of the next product's tiles start early",
+        "normalization": "into the product ahead or behind, so that its launch and a pass over the rows go",
+        "softmax": "into the kernel that reads it", "reduce": "into the convolution ahead",
+        "concat": "its readers take parts where they lie", "reformat": "a layout that both neighbours take",
+        "pointwise": "into the kernel ahead"}
+
 
 def table(header: list[str], rows: list[list[str]]) -> str:
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
@@ -45,31 +57,46 @@ def compared(records: list[dict]) -> str:
     return text
 
 
+def aims(records: list[dict]) -> str:
+    """How many ratios are what was aimed at, and which are not."""
+    aimed = [(r, AIMS.get(r["model"], {}).get(r["batch"], 1.0)) for r in ordered(records) if "ratio" in r]
+    missed = [f"{r['model']} at batch {r['batch']} ({r['ratio']:.2f}, not {aim:.2f})"
+              for r, aim in aimed if round(r["ratio"], 2) > aim]
+    return (f"{len(aimed) - len(missed)} of {len(aimed)} ratios are what was aimed at or better."
+            + (f" **Not so:** {', '.join(missed)}." if missed else ""))
+
+
 def distances(records: list[dict], times: dict) -> str:
     rows = []
     for r in ordered(records):
         floor = max(r["floor_us"], r["launch_floor_us"])
         ours = times.get((r["model"], r["batch"]))
         rows.append([r["model"], str(r["batch"]), str(r["steps"]), f"{r['floor_us']:.0f}", f"{r['launch_floor_us']:.0f}",
-                     f"{ours * 1000:.0f}" if ours else "", f"{ours * 1000 / floor:.2f}" if ours else ""])
+                     f"{ours * 1000:.0f}" if ours else "", f"{ours * 1000 / floor:.2f}" if ours else "",
+                     f"{r['profiled_us']:.0f}", f"{r['profile_floor_us']:.0f}" if "profile_floor_us" in r else ""])
     return table(["model", "batch", "steps", "floor of layers, us", "floor of launches, us", "measured, us",
-                  "times the larger floor"], rows)
+                  "times the larger floor", "profile's sum, us", "of idle kernels, us"], rows)
 
 
 def worst(records: list[dict], count: int = 10) -> str:
     """Of all layers at one time: the same number of us counts more in a model that takes less."""
     rows = [(w["lost_us"] / r["profiled_us"], r, w) for r in records if r["profiled_us"] for w in r["worst"]]
     rows.sort(key=lambda row: -row[0])
-    return table(["model", "batch", "layers", "tactic", "time, us", "floor, us", "lost, us", "part of the model"],
+    return table(["model", "batch", "layers", "tactic", "time, us", "floor, us", "lost, us", "part of the model", "next"],
                  [[r["model"], str(r["batch"]), f"{w['count']} x {w['layer']}", f"`{w['tactic'].split('{')[0]}`",
-                   f"{w['us']:.1f}", f"{w['floor_us']:.1f}", f"{w['lost_us']:.1f}", f"{part:.2f}"]
+                   f"{w['us']:.1f}", f"{w['floor_us']:.1f}", f"{w['lost_us']:.1f}", f"{part:.2f}", next_step(w["layer"])]
                   for part, r, w in rows[:count]])
+
+
+def next_step(layer: str) -> str:
+    kind = layer.split(" to ")[0].lower()
+    return next((text for word, text in NEXT.items() if word in kind), "")
 
 
 def enqueues(records: list[dict]) -> str:
     return table(["model", "options", "enqueue, ms", "GPU, ms", "warnings"],
                  [[r["model"], f"`{r['options']}`", f"{r['enqueue_ms']:.4f}", f"{r['compute_ms']:.4f}",
-                   "; ".join(w.lstrip("* ").split(":")[0] for w in r["warnings"]) or "none"] for r in records])
+                   "; ".join(w.lstrip("* ").split(":")[0] for w in r["warnings"]) or "none"] for r in ordered(records)])
 
 
 def errors(records: list[dict]) -> str:
@@ -77,8 +104,11 @@ def errors(records: list[dict]) -> str:
     precisions = [p for p in ("fp32", "tf32", "fp16", "bf16") if any(r["precision"] == p for r in records)]
     rows = []
     for model, batch in sorted({key[:2] for key in cells}):
-        rows.append([model, str(batch), *(error_cell(cells.get((model, batch, p))) for p in precisions)])
-    return table(["model", "batch", *precisions], rows)
+        found = [cells.get((model, batch, p)) for p in precisions]
+        draws = max((r.get("draws", 1) for r in found if r), default=1)
+        rows.append([model, str(batch) + (f" ({draws} draws)" if draws > 1 else ""), *map(error_cell, found)])
+    return table(["model", "batch", *(f"{p}, of {FP32_BOUND:.0e}" if p == "fp32" else f"{p}, of its bound"
+                                      for p in precisions)], rows)
 
 
 def error_cell(record: dict | None) -> str:
@@ -86,8 +116,18 @@ def error_cell(record: dict | None) -> str:
         return ""
     if "error" not in record:
         return "**failed**"
-    bound = f" of {record['bound']:.1e}" if record["bound"] else ""
-    return f"{record['error']:.1e}{bound}" if record["ok"] else f"**{record['error']:.1e}**{bound}"
+    error = f"{record['error']:.1e}" if record["ok"] else f"**{record['error']:.1e}**"
+    return error + (f" of {record['bound']:.1e}" if record["bound"] and record["precision"] != "fp32" else "")
+
+
+def broken_bounds(records: list[dict]) -> str:
+    """How many errors are within their bounds, and which are not."""
+    broken = [r for r in ordered(records) if not r["ok"]]
+    told = [f"{r['model']} at batch {r['batch']} in {r['precision']} "
+            + (f"({r['error'] / r['bound']:.2f} times its bound)" if "error" in r else f"({r.get('failure', '')[:80]})")
+            for r in broken]
+    return (f"{len(records) - len(broken)} of {len(records)} are within their bounds."
+            + (f" **Not so:** {', '.join(told)}." if told else ""))
 
 
 def identical(records: list[dict]) -> str:
@@ -105,7 +145,7 @@ def rebuilds(records: list[dict]) -> str:
 
 def section(title: str, command: str, text: str, records) -> str:
     when = f", {days(records)}" if isinstance(records, list) else ""
-    return f"### {title}\n\n`bench/gpu_report.py --parts {command}`{when}. {text}\n"
+    return f"### {title}\n\n`bench/gpu_report.py --parts {command}`{when}. {text}".rstrip() + "\n"
 
 
 def page(data: dict) -> str:
@@ -114,23 +154,30 @@ def page(data: dict) -> str:
         parts.append(peaks(data["peaks"]))
     if compare := data.get("compare"):
         parts += [section("FP16 beside PyTorch", "compare", "Medians of replayed graphs on both sides, in turns, inputs on "
-                          "the GPU. Distances (Tenon / PyTorch's evaluation of the file) are to our CPU's FP32.", compare),
+                          "the GPU. Distances (Tenon / PyTorch's evaluation of the file) are to our CPU's FP32. "
+                          + aims(compare), compare),
                   compared(compare)]
     if layers := data.get("layers"):
         times = {(r["model"], r["batch"]): r["ms"] for r in data.get("compare", [])}
         parts += [section("Distance to the floor", "peaks,compare,layers", "A layer's floor is the larger one of operations "
                           "by peak rate and bytes by bandwidth; weights that stay in the second-level cache between "
-                          "replays may beat it. Launches: steps by the time of a graph's node.", layers),
+                          "replays may beat it, and that an LSTM's steps wait for each other counts for nothing. Launches: "
+                          "steps by the time of a graph's node. The profile is of a replayed graph with the recording of "
+                          "an event behind each step; a time lasts from one event to the next and nothing is subtracted "
+                          "from it, so the sum holds what overlaps when nothing is recorded: the start of a step's kernels "
+                          "and the end of the step ahead. Kernels that do nothing, as many as there are steps, have the "
+                          "sum in the last column.", layers),
                   distances(layers, times),
-                  "\nThe ten groups of layers that lose most of their model's time, profiled as plain launches:\n",
+                  "\nThe ten groups of layers that lose most of their model's profile, above their floor or, where that is "
+                  "larger, a kernel that does nothing:\n",
                   worst(layers)]
     if enqueue := data.get("enqueue"):
         parts += [section("Enqueueing", "enqueue", "trtexec at batch 1.", enqueue), enqueues(enqueue)]
     if checked := data.get("errors"):
-        failed = sum(not r["ok"] for r in checked)
         parts += [section("Errors", "errors", "Relative L2 error against our CPU's FP32, and what it may be: 5e-5 in FP32, "
-                          "else 1.5 times the error of an FP32 evaluation with every tensor rounded to the type. "
-                          f"{len(checked) - failed} of {len(checked)} hold.", checked), errors(checked)]
+                          "else 1.5 times the error of an FP32 evaluation with every tensor rounded to the type. Outputs "
+                          "of fewer than 64 values are those of several draws of inputs. " + broken_bounds(checked),
+                          checked), errors(checked)]
     if found := data.get("identical"):
         parts += [section("Same bits", "identical", "", found), identical(found)]
     if found := data.get("rebuild"):

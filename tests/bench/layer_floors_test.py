@@ -73,7 +73,23 @@ def test_a_page_tells_what_fails_and_what_is_of_another_run():
                {"model": "dlrm", "batch": 1, "precision": "fp16", "failure": "no memory", "ok": False}]
     text = gpu_tables.page({"compare": [compared], "errors": checked})
     assert "0.1000* (graph eager) | 0.50" in text and "another run (2026-01-01)" in text
-    assert "**1.0e-03** of 5.0e-05" in text and "**failed**" in text and "0 of 2 hold" in text
+    assert "**1.0e-03**" in text and "**failed**" in text and "0 of 2 are within their bounds" in text
+    assert "dlrm at batch 1 in fp32 (20.00 times its bound)" in text and "(no memory)" in text
+    assert "1 of 1 ratios" in text
+
+
+def test_errors_of_several_draws_and_missed_aims_are_told():
+    checked = [{"model": "dlrm", "batch": 1, "precision": "bf16", "error": 1e-3, "bound": 2e-3, "ok": True, "draws": 64}]
+    compared = [{"model": "gpt2", "batch": 1, "ms": 0.7, "peers": {"graph eager": 1.0}, "ratio": 0.7}]
+    text = gpu_tables.page({"compare": compared, "errors": checked})
+    assert "| dlrm | 1 (64 draws) | 1.0e-03 of 2.0e-03 |" in text
+    assert "0 of 1 ratios" in text and "gpt2 at batch 1 (0.70, not 0.60)" in text
+
+
+@pytest.mark.parametrize("kind, word", [("3x3 Fused(conv) 1x8x4x4 to 1x8x4x4", "tiles"), ("Fused(matmul) 8x8 to 8x8", "splits"),
+                                        ("gather 1 to 1x64", "launch"), ("shape 1 to 1", "")])
+def test_each_kind_of_layer_has_its_next_step(kind: str, word: str):
+    assert word in gpu_tables.next_step(kind) and bool(word) == bool(gpu_tables.next_step(kind))
 
 
 def test_what_a_profile_says_of_a_kernel_that_does_nothing_is_not_lost():
