@@ -219,8 +219,9 @@ class FakeGpu : public testing::Test {
            context->enqueueV3(nullptr) && context->enqueueV3(nullptr);
   }
 
-  /// Lets each call of each function fail once while `work` runs.
-  static void fail_everywhere(const std::function<bool(Log&)>& work) {
+  /// Lets each call of each function fail once while `work` runs, which may do without `offered`.
+  static void fail_everywhere(const std::function<bool(Log&)>& work,
+                              const std::string& offered = "none") {
     Log quiet;
     ASSERT_TRUE(work(quiet)) << quiet.text();
     const int before = driver_->living();
@@ -234,7 +235,7 @@ class FakeGpu : public testing::Test {
         driver_->work();
         EXPECT_EQ(driver_->living(), before) << function << ", call " << at << " left something";
         if (!reached) break;
-        if (!may_pass(function)) {
+        if (!may_pass(function) && function.find(offered) == std::string::npos) {
           EXPECT_FALSE(worked) << function << ", call " << at << " went unnoticed";
         }
         EXPECT_EQ(log.errors.size(), worked ? 0u : 1u) << function << ", call " << at << ":\n"
@@ -425,7 +426,8 @@ TEST_F(FakeGpu, ProfilesAreOfReplayedGraphs) {
 }
 
 TEST_F(FakeGpu, ProfilingSurvivesEveryFailure) {
-  fail_everywhere(load_and_profile);
+  // Without events of a graph, those between launches.
+  fail_everywhere(load_and_profile, "EventCreate");
 }
 
 TEST_F(FakeGpu, OnlyRunsThatWaitForNothingAreCaptured) {
