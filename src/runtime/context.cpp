@@ -3,7 +3,6 @@
 
 #include "device/cpu/thread_pool.h"
 #include "device/streams.h"
-#include "ops/structure.h"
 #include "runtime/engine.h"
 
 namespace tenon {
@@ -20,14 +19,6 @@ void touch_pages(void* memory, size_t bytes) {
   constexpr size_t kPage = 4096, kMost = size_t{256} << 20;
   auto* at = static_cast<volatile std::byte*>(memory);
   for (size_t i = 0; i < std::min(bytes, kMost); i += kPage) at[i] = std::byte{0};
-}
-
-/// Layers whose code is the application's, which may rely on being called in each run.
-bool has_plugins(const Graph& graph) {
-  return std::ranges::any_of(graph.nodes(), [](const auto& node) {
-    return node->template is<Plugin>() ||
-           std::ranges::any_of(node->bodies, [](const auto& body) { return has_plugins(*body); });
-  });
 }
 
 Status check_range(const std::string& name, const Extents& extents, const ShapeRange& range) {
@@ -266,7 +257,7 @@ Status Context::run_program(Queue queue, StepTimer* timer) {
 
 Status Context::run_profiled(Queue queue) {
   Device& device = *engine_->backend().device;
-  if (device.streams() == nullptr || has_plugins(engine_->graph())) {
+  if (device.streams() == nullptr) {
     StepTimer timer(device);
     TENON_TRY(run_program(queue, &timer));
     return timer.report(*times_, queue);
