@@ -7,50 +7,156 @@
 #include "ops/nn.h"
 
 namespace tenon::tactics {
-namespace cuda_softmax {
 namespace {
 
-Result<JitPlan> plan(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(const AnchoredRegion region, anchored_region(problem));
-  const auto* op = region.anchor->as<Softmax>();
+struct SoftmaxProblem {
+  AnchoredRegion region;
+  bool log = false;
+  std::vector<bool> reduced;  ///< Axes.
+};
+
+Result<SoftmaxProblem> describe_softmax(const Problem& problem) {
+  SoftmaxProblem p;
+  TENON_ASSIGN(p.region, anchored_region(problem));
+  const auto* op = p.region.anchor->as<Softmax>();
   if (op == nullptr) return unsupported("not a softmax");
-  const Operand& x = problem.input(region.anchor_inputs[0]);
-  const Operand& y = problem.output();
+  const Operand &x = problem.input(p.region.anchor_inputs[0]), &y = problem.output();
   if (device_type(x.type) == nullptr || !is_real(y.type)) return unsupported("the type");
   if (x.extents != y.extents) return unsupported("the epilogue broadcasts");
-  std::vector<bool> reduced(static_cast<size_t>(x.rank()), false);
+  p.log = op->log;
+  p.reduced.assign(static_cast<size_t>(x.rank()), false);
   for (const int64_t axis : op->axes.empty() ? std::vector<int64_t>{-1} : op->axes)
-    if (x.rank() > 0) reduced[axis < 0 ? axis + x.rank() : axis] = true;
-  const SplitLoop split = split_loop(y, reduced);
-  const IndexLoop loop = joined(split.kept, split.reduced);
+    if (x.rank() > 0) p.reduced[axis < 0 ? axis + x.rank() : axis] = true;
+  return p;
+}
 
-  KernelCode code;
+void add_softmax(KernelCode& code, const Problem& problem, const SoftmaxProblem& p,
+                 const IndexLoop& loop) {
+  const Operand &x = problem.input(p.region.anchor_inputs[0]), &y = problem.output();
   begin_code(code, problem);
   code.type("X", x.type);
   code.type("Y", y.type);
   code.round_to(y.type);
-  code.flag("kLog", op->log);
+  code.flag("kLog", p.log);
   code.located("XAt", loop, x);
   code.located("YAt", loop, y);
+}
+
+void add_arguments(JitLaunch& launch, const SoftmaxProblem& p, const std::vector<int>& operands) {
+  launch.add(JitArgument::input(p.region.anchor_inputs[0]));
+  launch.add(JitArgument::output());
+  launch.add_inputs(operands);
+}
+
+}  // namespace
+
+namespace cuda_softmax {
+namespace {
+
+Result<JitPlan> plan(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(const SoftmaxProblem p, describe_softmax(problem));
+  const Operand &x = problem.input(p.region.anchor_inputs[0]), &y = problem.output();
+  const SplitLoop split = split_loop(y, p.reduced);
+  const IndexLoop loop = joined(split.kept, split.reduced);
+  KernelCode code;
+  add_softmax(code, problem, p, loop);
   const int vector = std::min({pack_width(split.reduced, x), pack_width(split.reduced, y), 8,
                                pack_width(loop, x), pack_width(loop, y)});
   const RowGroups groups =
       choose_groups(problem, loop_count(split.kept), loop_count(split.reduced), vector);
   add_groups(code, groups);
-  TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, region, loop));
+  TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, p.region, loop));
   JitLaunch launch;
   TENON_TRY(set_source(launch, code, {"rows/group.cuh", "rows/softmax.cu"}));
   launch.grid[0] = groups.blocks();
   launch.block[0] = groups.block;
-  launch.add(JitArgument::input(region.anchor_inputs[0]));
-  launch.add(JitArgument::output());
-  launch.add_inputs(operands);
+  add_arguments(launch, p, operands);
   return JitPlan{{std::move(launch)}, 0, {}, {}};
 }
 
 }  // namespace
 }  // namespace cuda_softmax
 
+namespace cuda_softmax_columns {
+namespace {
+
+constexpr int64_t kKept = 64;  ///< Elements that a thread keeps in registers.
+constexpr int64_t kThreads = 128;
+
+/// The loop [outer, reduced, inner]: inner are the kept axes that lie behind all reduced ones.
+struct Columns {
+  IndexLoop outer, reduced, inner;
+  int64_t count() const { return loop_count(outer) * loop_count(inner); }
+  int64_t length() const { return loop_count(reduced); }
+  IndexLoop all() const { return joined(joined(outer, reduced), inner); }
+};
+
+Columns columns_of(const Operand& y, const std::vector<bool>& is_reduced) {
+  Columns c;
+  for (const LoopAxis& axis : memory_loop(y)) {
+    if (axis.extent == 1) continue;
+    if (!is_reduced[static_cast<size_t>(axis.axis)]) {
+      c.inner.push_back(axis);
+      continue;
+    }
+    c.reduced.push_back(axis);
+    c.outer.insert(c.outer.end(), c.inner.begin(), c.inner.end());
+    c.inner.clear();
+  }
+  return c;
+}
+
+struct Shape {
+  int64_t vector = 1, shares = 1;
+  int64_t lanes() const { return kThreads / shares; }
+};
+
+/// The widest columns, and the fewest threads for each, that leave no multiprocessor idle.
+Shape choose_shape(const Problem& problem, const Columns& c, const Operand& x, const Operand& y) {
+  Shape shape;
+  shape.vector = std::min({pack_width(c.inner, x), pack_width(c.inner, y), pack_width(c.all(), x),
+                           pack_width(c.all(), y)});
+  const int64_t wanted = multiprocessors(problem) * kThreads;
+  const auto threads = [&] { return c.count() / shape.vector * shape.shares; };
+  while (shape.vector > 1 && threads() < wanted) shape.vector /= 2;
+  while (shape.vector > 1 && c.length() * shape.vector > kKept) shape.vector /= 2;
+  const auto steps = [&] { return blocks_for(c.length(), shape.shares); };
+  while (shape.shares < 16 &&
+         (steps() * shape.vector > kKept || (threads() < wanted && steps() > 8)))
+    shape.shares *= 2;
+  return shape;
+}
+
+Result<JitPlan> plan(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(const SoftmaxProblem p, describe_softmax(problem));
+  const Operand &x = problem.input(p.region.anchor_inputs[0]), &y = problem.output();
+  const Columns c = columns_of(y, p.reduced);
+  if (c.reduced.empty() || loop_count(c.inner) < 8)
+    return unsupported("columns are not side by side");
+  const Shape shape = choose_shape(problem, c, x, y);
+  if (blocks_for(c.length(), shape.shares) * shape.vector > kKept)
+    return unsupported("a long axis");
+  KernelCode code;
+  add_softmax(code, problem, p, c.all());
+  code.constant("kOuter", loop_count(c.outer));
+  code.constant("kLength", c.length());
+  code.constant("kInner", loop_count(c.inner));
+  code.constant("kVector", shape.vector);
+  code.constant("kShares", shape.shares);
+  code.constant("kLanes", shape.lanes());
+  TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, p.region, c.all()));
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"rows/softmax_columns.cu"}));
+  launch.grid[0] = blocks_for(c.count() / shape.vector, shape.lanes());
+  launch.block[0] = static_cast<int>(kThreads);
+  add_arguments(launch, p, operands);
+  return JitPlan{{std::move(launch)}, 0, {}, {}};
+}
+
+}  // namespace
+}  // namespace cuda_softmax_columns
+
+TENON_JIT_TACTIC(cuda_softmax_columns, single_config)
 TENON_JIT_TACTIC(cuda_softmax, single_config)
 
 }  // namespace tenon::tactics

@@ -19,6 +19,20 @@ void add_softmax(Cases& cases) {
       add(cases, fmt::format("softmax {} {}", name_of(type), seed), std::move(op),
           std::vector{input(random_reals(type, extents, seed, -9, 9))});
     }
+  // Along axes that are not the fastest: few and many columns, columns in eights and not.
+  const std::vector<std::pair<Extents, std::vector<int64_t>>> columns = {
+      {{2, 4, 16, 2100}, {2}}, {{3, 16, 8400}, {1}}, {{16, 40000}, {0}},
+      {{2, 37, 51}, {1}},      {{700, 24}, {0}},     {{2, 3, 5, 2, 96}, {1, 3}}};
+  for (const DataType type : kTypes)
+    for (const auto& [extents, axes] : columns) {
+      Softmax op;
+      op.axes = axes;
+      op.log = ++seed % 3 == 0;
+      auto& c = add(cases, fmt::format("softmax columns {} {}", name_of(type), seed), std::move(op),
+                    std::vector{input(random_reals(type, extents, seed, -9, 9))});
+      if (seed % 2 == 0)
+        c.then(PointwiseFunction::k_mul, input(random_reals(type, extents, seed + 1)));
+    }
   Softmax op;
   op.axes = {1};
   add(cases, "softmax nhwc", op,
