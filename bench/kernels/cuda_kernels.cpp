@@ -37,6 +37,9 @@ void add_rows(Cases& cases) {
   for (const Extents& extents :
        {Extents{12, 128, 128}, Extents{384, 128, 128}, Extents{2048, 16384}, Extents{32, 1000}})
     add(cases, "softmax", softmax, std::vector{half(extents)});
+  softmax.axes = {2};
+  for (const int64_t batch : {1, 8})
+    add(cases, "softmax columns", softmax, std::vector{half({batch, 4, 16, 8400})});
   Normalization layer;
   for (const Extents& extents :
        {Extents{128, 768}, Extents{4096, 768}, Extents{65536, 768}, Extents{8192, 8192}})
@@ -102,7 +105,9 @@ void add_pooling(Cases& cases) {
   op.kernel = {5, 5};
   op.strides = {1, 1};
   op.pads_begin = op.pads_end = {2, 2};
-  add(cases, "max_pool 5x5", op, std::vector{half({8, 256, 20, 20}, kNhwc)}).output_layout(kNhwc);
+  for (const int64_t batch : {1, 8})
+    add(cases, "max_pool 5x5", op, std::vector{half({batch, 256, 20, 20}, kNhwc)})
+        .output_layout(kNhwc);
 }
 
 void add_products(Cases& cases) {

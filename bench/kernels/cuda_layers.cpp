@@ -51,12 +51,14 @@ void add_layer(Cases& cases, const Layer& l, int64_t batch) {
   op.strides = {l.stride, l.stride};
   op.pads_begin = op.pads_end = {l.kernel / 2, l.kernel / 2};
   const int64_t side = (l.side - 1) / l.stride + 1;
+  // Networks are given images channels-first.
+  const Layout layout = l.channels <= 4 ? Layout::kRowMajor : kNhwc;
   const auto text =
       fmt::format("{}x {}->{} {}x{} {}x{}/{}{}", l.count, l.channels, l.filters, l.side, l.side,
                   l.kernel, l.kernel, l.stride, l.groups > 1 ? " depthwise" : "");
   auto& c = add(
       cases, text, op,
-      std::vector{input(filled({batch, l.channels, l.side, l.side}, 0, 1), kNhwc),
+      std::vector{input(filled({batch, l.channels, l.side, l.side}, 0, 1), layout),
                   constant(filled({l.filters, l.channels / l.groups, l.kernel, l.kernel}, -3, 2)),
                   constant(filled({l.filters}, 0, 3))});
   c.output_layout(kNhwc);
@@ -93,7 +95,11 @@ class LayerBench {
       : device_(device), case_(one), queue_{.stream = stream}, problem_(one.describe(&device)) {}
 
   void make() {
-    for (const Tactic& tactic : cuda_tactics()) {
+    std::vector<const Tactic*> tactics;
+    for (const auto& table : {cuda_tactics(), cuda_trial_tactics()})
+      for (const Tactic& tactic : table) tactics.push_back(&tactic);
+    for (const Tactic* known : tactics) {
+      const Tactic& tactic = *known;
       if (tactic.name == "cuda.reference" || !tactic.supports(problem_)) continue;
       if (tactic.name == "cuda.conv.direct" && !variants_.empty()) continue;
       size_t number = 0;

@@ -1,8 +1,8 @@
 // Matrix products of 16-bit floats on Hopper's copy engine and matrix units (gemm/hopper.cu).
 #include <algorithm>
 #include <array>
-#include <cmath>
 
+#include "kernels/gemm/hopper_tiling_cuda.h"
 #include "kernels/gemm/product_cuda.h"
 #include "kernels/jit/hopper.h"
 #include "kernels/jit/tactic.h"
@@ -10,9 +10,8 @@
 namespace tenon::tactics::cuda_gemm_hopper {
 namespace {
 
-constexpr int64_t kTileK = 64;
-/// Bytes of shared memory of a multiprocessor, and what each block has besides its own.
-constexpr int64_t kSharedBytes = 228 * 1024, kReservedBytes = 1024;
+using namespace hopper;
+
 constexpr size_t kOffered = 8;
 
 /// One operand: [outer, rows, k] or, by columns, [outer, k, rows].
@@ -31,6 +30,7 @@ struct FoldedProduct {
 
   int64_t m() const { return a.rows; }
   int64_t n() const { return b.rows; }
+  ProductSizes sizes() const { return {m(), n(), k, batches}; }
 };
 
 Status fold_batch(FoldedProduct& p) {
@@ -101,104 +101,14 @@ Result<FoldedProduct> describe(const Problem& problem) {
   return p;
 }
 
-/// Tiles of 64 * `parts` rows and `columns` columns; `splits` blocks share k; `each` run on one
-/// multiprocessor at a time. A warp group for each part, or two that take tiles in `turns`.
-struct Tiling {
-  int64_t parts = 2, columns = 128, splits = 1, each = 1;
-  bool moves = false;  ///< Registers, from the threads that fetch.
-  bool turns = false;
-
-  GroupShape shape() const { return {turns ? 2 : parts, each, moves}; }
-  int64_t rows() const { return parts * 64; }
-  int64_t stage_bytes() const { return (rows() + columns) * kTileK * 2; }
-  /// Results on their way out, sums from other blocks, barriers.
-  int64_t other_bytes() const {
-    return 1024 + 256 + shape().groups * (4 * 16 * 160 + (splits - 1) * (columns / splits) * 256);
-  }
-  int64_t stages() const {
-    const int64_t room = kSharedBytes / each - kReservedBytes - other_bytes();
-    return std::min<int64_t>(room / stage_bytes(), 12);
-  }
-  int64_t tiles(const FoldedProduct& p) const {
-    return blocks_for(p.m(), rows()) * blocks_for(p.n(), columns) * p.batches;
-  }
-  std::string text() const {
-    return fmt::format("m={},n={},splits={},each={}{}{}", rows(), columns, splits, each,
-                       moves ? ",moves=1" : "", turns ? ",turns=1" : "");
-  }
-  bool is_possible() const {
-    const bool takes_turns = !turns || (moves && parts * columns <= 384);
-    return takes_turns && parts >= 1 && parts <= 3 && columns >= 32 && columns <= 256 &&
-           splits >= 1 && splits <= 8 && columns % (splits * 16) == 0 && each >= 1 && each <= 4 &&
-           stages() >= 2;
-  }
-  /// Whether whole boxes of B make its part of a tile.
-  bool takes(const FoldedProduct& p) const { return !p.b.by_columns() || columns % 64 == 0; }
-};
-
-Result<Tiling> parse(std::string_view config) {
-  const auto number = [&](std::string_view name, int64_t otherwise) {
-    return config_number(config, name).value_or(otherwise);
-  };
-  Tiling t;
-  t.parts = number("m", 128) / 64;
-  t.columns = number("n", 128);
-  t.splits = number("splits", 1);
-  t.each = number("each", 1);
-  t.moves = number("moves", 0) != 0 && t.splits == 1 && t.each == 1;
-  t.turns = number("turns", 0) != 0;
-  if (!t.is_possible()) return user_error("no tiling: {}", config);
-  return t;
+/// Whether whole boxes of B make its part of a tile.
+bool takes(const Tiling& t, const FoldedProduct& p) {
+  return !p.b.by_columns() || t.columns % 64 == 0;
 }
 
-/// Cycles, roughly, fitted to times on an H200: products or the fetching of their operands, the
-/// epilogue, which leaves while others multiply where groups take turns, the sums of a cluster.
-double estimate(const Tiling& t, const FoldedProduct& p, int units) {
-  const auto rows = static_cast<double>(t.rows()), columns = static_cast<double>(t.columns);
-  const auto each = static_cast<double>(t.each), splits = static_cast<double>(t.splits);
-  const double all = static_cast<double>(t.tiles(p) * t.splits);
-  const double blocks = std::ceil(static_cast<double>(blocks_for(p.k, kTileK)) / splits);
-  const double fetching = 1.55 + 0.65 * std::min(1.0, all / units);
-  const double products = blocks * std::max(rows * columns / 32, fetching * (rows + columns));
-  const double others = rows * columns * (splits - 1) / splits;
-  const double exchange = t.splits > 1 ? others * 0.33 + 1200 : 0;
-  const double epilogue = rows * columns / splits * 0.22 + 300 + exchange;
-  const double waves = std::ceil(all / (units * each));
-  const double time = t.turns ? waves * std::max(products, (products + epilogue) / 2) + epilogue
-                              : waves * (products + epilogue) * (t.each > 1 ? each * 0.95 : 1.0);
-  return time + 2200;
-}
-
-bool fits(const Tiling& t, const FoldedProduct& p, int units) {
-  if (!t.is_possible() || (!t.takes(p) && p.constant == nullptr)) return false;
-  if (t.rows() >= p.m() + 64 || (t.columns > 64 && t.columns >= p.n() + 32)) return false;
-  if (t.turns) return t.tiles(p) > units;
-  if (t.splits == 1) return true;
-  // Clusters find no place together on the last multiprocessors.
-  return t.splits <= blocks_for(p.k, kTileK) && t.tiles(p) * t.splits <= units * t.each * 3 / 4;
-}
-
-/// Sizes of tiles: parts, columns, blocks at a time; then those that groups take in turns.
+/// Those that groups take in turns come last.
 std::vector<Tiling> all_tilings() {
-  std::vector<Tiling> all;
-  for (const auto& [parts, columns, each] :
-       std::initializer_list<std::array<int64_t, 3>>{{2, 256, 1},
-                                                     {2, 192, 1},
-                                                     {3, 192, 1},
-                                                     {2, 128, 1},
-                                                     {3, 128, 1},
-                                                     {1, 256, 1},
-                                                     {1, 192, 1},
-                                                     {1, 192, 2},
-                                                     {1, 128, 1},
-                                                     {1, 96, 1},
-                                                     {1, 64, 1},
-                                                     {1, 32, 1},
-                                                     {1, 64, 3},
-                                                     {1, 32, 2},
-                                                     {2, 96, 2}})
-    for (const int64_t splits : {1, 2, 4})
-      all.push_back({parts, columns, splits, each, splits == 1 && each == 1});
+  std::vector<Tiling> all = plain_tilings();
   for (const auto& [parts, columns] :
        std::initializer_list<std::array<int64_t, 2>>{{2, 128}, {2, 192}, {1, 192}})
     all.push_back({parts, columns, 1, 1, true, true});
@@ -208,15 +118,12 @@ std::vector<Tiling> all_tilings() {
 std::vector<std::string> tilings(const Problem& problem) {
   const auto p = describe(problem);
   if (!p.ok()) return {""};
-  const int units = multiprocessors(problem);
-  std::vector<std::pair<double, Tiling>> found;
+  std::vector<Tiling> possible;
   for (const Tiling& t : all_tilings())
-    if (fits(t, *p, units)) found.emplace_back(estimate(t, *p, units), t);
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& x, const auto& y) { return x.first < y.first; });
+    if (takes(t, *p) || p->constant != nullptr) possible.push_back(t);
   std::vector<std::string> texts;
-  for (const auto& [cost, tiling] : found)
-    if (texts.size() < kOffered) texts.push_back(tiling.text());
+  for (const Tiling& t : best_tilings(possible, p->sizes(), multiprocessors(problem), kOffered))
+    texts.push_back(t.text());
   return texts.empty() ? std::vector<std::string>{"m=64,n=64,splits=1,each=1,moves=1"} : texts;
 }
 
@@ -249,12 +156,7 @@ void add_constants(KernelCode& code, const Problem& problem, const FoldedProduct
   code.flag("kAByColumns", p.a.by_columns());
   code.flag("kBByColumns", p.b.by_columns());
   code.flag("kBConstant", problem.input(p.product.b).constant != nullptr);
-  add_group_shape(code, t.shape());
-  code.constant("kTileN", t.columns);
-  code.constant("kSplits", t.splits);
-  code.constant("kParts", t.turns ? t.parts : 1);
-  code.constant("kTurns", t.turns ? 2 : 1);
-  code.constant("kStages", t.stages());
+  add_tiling(code, t);
   add_group_product(code, "group_product",
                     {.columns = static_cast<int>(t.columns),
                      .bf16 = bf16,
@@ -266,9 +168,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   if (problem.device != nullptr && problem.device->properties().compute_capability != 90)
     return unsupported("its instructions are those of sm_90a");
   TENON_ASSIGN(FoldedProduct p, describe(problem));
-  TENON_ASSIGN(const Tiling t, parse(config));
-  if (!t.takes(p) && p.constant == nullptr) return user_error("no tiling: {}", config);
-  if (!t.takes(p)) transpose_weights(p);
+  TENON_ASSIGN(const Tiling t, parse_tiling(config));
+  if (!takes(t, p) && p.constant == nullptr) return user_error("no tiling: {}", config);
+  if (!takes(t, p)) transpose_weights(p);
   JitPlan plan;
   KernelCode code;
   begin_code(code, problem);
@@ -276,14 +178,10 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, p.product.region, p.product.loop));
   JitLaunch launch;
-  TENON_TRY(set_source(
-      launch, code,
-      {"jit/hopper.cuh", "gemm/hopper_tiles.cu", "gemm/hopper_store.cu", "gemm/hopper.cu"}));
-  const int64_t at_once = multiprocessors(problem) * t.each;
-  launch.grid[0] = t.splits > 1 ? t.tiles(p) * t.splits : std::min<int64_t>(t.tiles(p), at_once);
-  launch.block[0] = static_cast<int>(t.shape().threads());
-  launch.cluster = t.splits > 1 ? static_cast<int>(t.splits) : 0;
-  launch.shared_bytes = static_cast<int>(t.stages() * t.stage_bytes() + t.other_bytes());
+  TENON_TRY(set_source(launch, code,
+                       {"jit/hopper.cuh", "gemm/hopper_tiles.cu", "gemm/hopper_rows.cu",
+                        "gemm/hopper_store.cu", "gemm/hopper.cu"}));
+  shape_launch(launch, t, p.sizes(), multiprocessors(problem));
   JitArgument weights = JitArgument::input(p.product.b);
   if (p.transposed) {
     weights = JitArgument::constant(0);

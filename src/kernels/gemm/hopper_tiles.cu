@@ -28,9 +28,8 @@ __device__ inline void fetch_rows(const TensorMap& map, u32 to, u32 barrier, int
     fetch_box(to, map, barrier, k, row, batch);
   }
 }
-__device__ inline void fetch_a(const TensorMap& map, u32 to, u32 barrier, const Tile& tile, int k) {
-  fetch_rows<kTileM, kAByColumns>(map, to, barrier, k, tile.m, kABatched ? tile.batch : 0);
-}
+/// Of gemm/hopper_rows.cu or conv/hopper_pixels.cu.
+__device__ inline void fetch_a(const TensorMap& map, u32 to, u32 barrier, const Tile& tile, int k);
 __device__ inline void fetch_b(const TensorMap& map, u32 to, u32 barrier, const Tile& tile, int k) {
   fetch_rows<kTileN, kBByColumns>(map, to, barrier, k, tile.n, kBBatched ? tile.batch : 0);
 }

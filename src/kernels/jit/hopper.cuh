@@ -48,6 +48,14 @@ __device__ inline void fetch_box(u32 to, const TensorMap& map, u32 barrier, int 
       "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];"
       ::"r"(to), "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w) : "memory");
 }
+/// Channels from `c` on of pixels that follow each other, those of a convolution's result in the first tap's view, seen
+/// from another tap; what lies outside of the image is 0.
+__device__ inline void fetch_pixels(u32 to, const TensorMap& map, u32 barrier, int c, int x, int y, int image, int tap_x,
+                                    int tap_y) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2], {%7, %8};"
+      ::"r"(to), "l"(&map), "r"(barrier), "r"(c), "r"(x), "r"(y), "r"(image), "h"(u16(tap_x)), "h"(u16(tap_y)) : "memory");
+}
 __device__ inline void fetch_map(const TensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }

@@ -45,18 +45,40 @@ const void* address_of(const JitArgument& argument, const LaunchArguments& launc
   return nullptr;
 }
 
+CUtensorMapDataType map_type(const JitTensorMap& map) {
+  return map.type == DataType::kBFloat16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+                                         : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+}
+
+Status encode_pixels(const JitTensorMap& map, const cuuint64_t* extents, const cuuint64_t* strides,
+                     const void* base, CUtensorMap& to) {
+  int lower[2], upper[2];
+  cuuint32_t steps[4] = {1, 1, 1, 1};
+  for (size_t axis = 0; axis < 2; ++axis) {
+    lower[axis] = static_cast<int>(map.pixels->begin[axis]);
+    upper[axis] = static_cast<int>(map.pixels->upper(map, axis));
+    steps[axis + 1] = static_cast<cuuint32_t>(map.pixels->step[axis]);
+  }
+  TENON_DRIVER(cuTensorMapEncodeIm2col, &to, map_type(map), 4, const_cast<void*>(base), extents,
+               strides + 1, lower, upper, static_cast<cuuint32_t>(map.box[0]),
+               static_cast<cuuint32_t>(map.box[1]), steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+               CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  return {};
+}
+
 Status encode(const JitTensorMap& map, const void* base, CUtensorMap& to) {
   cuuint64_t extents[5], strides[5];
   cuuint32_t box[5], steps[5];
   for (size_t i = 0; i < map.extents.size(); ++i) {
     extents[i] = static_cast<cuuint64_t>(map.extents[i]);
     strides[i] = static_cast<cuuint64_t>(map.strides[i] * byte_size(map.type));
+    if (map.pixels) continue;
     box[i] = static_cast<cuuint32_t>(map.box[i]);
     steps[i] = 1;
   }
-  TENON_DRIVER(cuTensorMapEncodeTiled, &to,
-               map.type == DataType::kBFloat16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
-                                               : CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+  if (map.pixels) return encode_pixels(map, extents, strides, base, to);
+  TENON_DRIVER(cuTensorMapEncodeTiled, &to, map_type(map),
                static_cast<cuuint32_t>(map.extents.size()), const_cast<void*>(base), extents,
                strides + 1, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);

@@ -38,6 +38,12 @@ Status check_map(const JitTensorMap& map, int64_t alignment) {
     if (map.strides[i] % kPiece != 0) return unsupported("a stride is no multiple of 16 bytes");
     if (map.strides[i] <= 0 || map.strides[i] >= int64_t{1} << 38) return unsupported("a stride");
   }
+  for (size_t axis = 0; map.pixels && axis < 2; ++axis) {
+    const auto is_small = [](int64_t value) { return value >= INT8_MIN && value <= INT8_MAX; };
+    if (!is_small(map.pixels->begin[axis]) || !is_small(map.pixels->upper(map, axis)))
+      return unsupported("a border that is far from the image's");
+    if (map.pixels->step[axis] > 8) return unsupported("a step of more than 8 pixels");
+  }
   return {};
 }
 

@@ -44,6 +44,17 @@ struct JitTensorMap {
   DataType type = DataType::kFloat16;
   std::vector<int64_t> extents, strides;  ///< Strides in elements; the first one is 1.
   std::vector<int> box;
+  /// Where boxes are pixels of [channels, x, y, images] that a convolution's tap sees (box:
+  /// channels and pixels): how many there are along x and y, the first tap's first place, and the
+  /// steps.
+  struct Pixels {
+    int64_t count[2] = {1, 1}, begin[2] = {0, 0}, step[2] = {1, 1};
+    /// From the image's last place to the first tap's last one.
+    int64_t upper(const JitTensorMap& map, size_t axis) const {
+      return begin[axis] + (count[axis] - 1) * step[axis] - (map.extents[axis + 1] - 1);
+    }
+  };
+  std::optional<Pixels> pixels;
 };
 
 /// Why the copy engine does not take the map; ok where it does.

@@ -41,6 +41,13 @@ __device__ inline float larger(float a, float b) {
 #endif
 }
 
+// Where every window meets the image, places outside are those at its border, which the window holds, too: the loads of a
+// maximum do not wait for one another.
+template <int kIn>
+__device__ inline int place_in_image(int place) {
+  return kClamps ? min(max(place, 0), kIn - 1) : place;
+}
+
 extern "C" __global__ void __launch_bounds__(kBlock)
     kernel(const X* __restrict__ x, Y* __restrict__ y POOL_PARAMETERS EPILOGUE_PARAMETERS) {
   begin_kernel();
@@ -58,15 +65,15 @@ extern "C" __global__ void __launch_bounds__(kBlock)
   }
 #pragma unroll(kKernel0 <= 3 ? kKernel0 : 1)
   for (int k0 = 0; k0 < kKernel0; ++k0) {
-    const int i0 = p.place0 * kStride0 + k0 * kDilation0 - kBegin0;
+    const int i0 = place_in_image<kIn0>(p.place0 * kStride0 + k0 * kDilation0 - kBegin0);
     if (i0 < 0 || i0 >= kIn0) continue;
 #pragma unroll(kKernel1 <= 5 ? kKernel1 : 1)
     for (int k1 = 0; k1 < kKernel1; ++k1) {
-      const int i1 = p.place1 * kStride1 + k1 * kDilation1 - kBegin1;
+      const int i1 = place_in_image<kIn1>(p.place1 * kStride1 + k1 * kDilation1 - kBegin1);
       if (i1 < 0 || i1 >= kIn1) continue;
 #pragma unroll(kKernel2 <= 5 ? kKernel2 : 1)
       for (int k2 = 0; k2 < kKernel2; ++k2) {
-        const int i2 = p.place2 * kStride2 + k2 * kDilation2 - kBegin2;
+        const int i2 = place_in_image<kIn2>(p.place2 * kStride2 + k2 * kDilation2 - kBegin2);
         if (i2 < 0 || i2 >= kIn2) continue;
         Wide<X> e[kVector];
         load_wide<kVector>(from + Index(i0) * Index(X0) + Index(i1) * Index(X1) + Index(i2) * Index(X2), e);

@@ -10,7 +10,7 @@ namespace tenon::tactics {
 namespace cuda_pool {
 namespace {
 
-constexpr int kBlock = 256;
+constexpr int kBlock = 128;
 
 /// What max pooling gives where the window holds no element.
 double lowest(DataType type) {
@@ -26,6 +26,15 @@ double lowest(DataType type) {
   }
 }
 
+/// Every window is a row of places of which at least one lies in the image.
+bool meets_image(const DeviceWindow& w) {
+  for (int i = 0; i < 3; ++i)
+    if (w.dilation[i] != 1 || w.begin[i] >= w.kernel[i] ||
+        (w.output[i] - 1) * w.stride[i] - w.begin[i] >= w.input[i])
+      return false;
+  return true;
+}
+
 void add_constants(KernelCode& code, const Problem& problem, const Pool& op, const Operand& x,
                    const DeviceWindow& window, int vector) {
   const Operand& y = problem.output();
@@ -38,6 +47,8 @@ void add_constants(KernelCode& code, const Problem& problem, const Pool& op, con
   add_output_coordinates(code, y);
   code.constant("kFunction", static_cast<int64_t>(op.function));
   code.flag("kCountPadding", op.count_include_pad);
+  code.flag("kClamps", op.function == PoolFunction::kMax && problem.outputs.size() == 1 &&
+                           meets_image(window));
   code.flag("kColumnMajor", op.column_major_indices);
   code.flag("kIndices", problem.outputs.size() > 1);
   code.constant("kPower", op.p);
@@ -72,9 +83,12 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const IndexLoop loop = memory_loop(y), channels = {{1, y.extents[1]}};
   const bool last = y.layout == Layout::kChannelsLast;
   // Every stride of x but the channels' must keep a pack aligned.
-  const int vector = last ? std::min({pack_width(channels, x), pack_width(loop, y),
-                                      pack_width(memory_loop(x), x), indices ? 1 : 8})
-                          : 1;
+  int vector = last ? std::min({pack_width(channels, x), pack_width(loop, y),
+                                pack_width(memory_loop(x), x), indices ? 1 : 8})
+                    : 1;
+  // More threads with less to load each, where there are few.
+  while (vector > 2 && y.count() / vector < int64_t{4} * kBlock * multiprocessors(problem))
+    vector /= 2;
   add_constants(code, problem, *op, x, window, vector);
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, region, loop));
   JitLaunch launch;

@@ -169,6 +169,10 @@ FAKE(cuTensorMapEncodeTiled,
      (CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*, const cuuint64_t*,
       const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
       CUtensorMapL2promotion, CUtensorMapFloatOOBfill))
+FAKE(cuTensorMapEncodeIm2col,
+     (CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*, const cuuint64_t*,
+      const int*, const int*, cuuint32_t, cuuint32_t, const cuuint32_t*, CUtensorMapInterleave,
+      CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill))
 
 /// What NVRTC asks a driver for, and does without.
 extern "C" __attribute__((visibility("default"))) CUresult cuGetExportTable(const void**,

@@ -97,6 +97,45 @@ void add_matrix_convs(Cases& cases) {
     }
 }
 
+/// Shapes for Hopper's copy engine: borders, steps, channels that do not fill a block, tiles that
+/// begin within a row and end in another image.
+void add_hopper_convs(Cases& cases) {
+  const Shape2d shapes[] = {{64, 64, 1, 14, 14, 3, 1, 1, 1}, {128, 96, 1, 20, 20, 3, 1, 1, 1},
+                            {64, 72, 1, 15, 17, 3, 2, 1, 1}, {32, 64, 1, 40, 24, 3, 2, 1, 1},
+                            {40, 48, 1, 11, 9, 5, 1, 2, 1},  {72, 136, 1, 12, 13, 3, 1, 2, 2},
+                            {256, 64, 1, 9, 9, 1, 1, 0, 1},  {128, 200, 1, 13, 11, 1, 2, 0, 1},
+                            {256, 256, 1, 7, 7, 3, 1, 1, 1}, {64, 128, 1, 60, 52, 3, 1, 1, 1},
+                            {96, 64, 1, 10, 10, 3, 1, 0, 1}, {64, 320, 1, 64, 64, 1, 1, 0, 1}};
+  int number = 500;
+  for (const DataType type : {DataType::kFloat16, DataType::kBFloat16})
+    for (const Shape2d& s : shapes) {
+      if (type == DataType::kBFloat16 && ++number % 4 != 0) continue;
+      auto& c = add_conv(cases, fmt::format("hopper conv {} {}x{}", name_of(type), s.in, s.out), s,
+                         type, Layout::kChannelsLast);
+      const auto extent = [&](int64_t in) {
+        return (in + 2 * s.pad - s.dilation * (s.kernel - 1) - 1) / s.stride + 1;
+      };
+      c.then(PointwiseFunction::k_relu);
+      if (s.in % 64 == 0)
+        c.then(PointwiseFunction::k_add,
+               input(random_reals(type, {2, s.out, extent(s.height), extent(s.width)}, 5),
+                     Layout::kChannelsLast));
+    }
+  // A kernel, pads and steps that differ along the axes.
+  Conv op;
+  op.strides = {1, 2};
+  op.pads_begin = {2, 0};
+  op.pads_end = {0, 1};
+  op.dilations = {1, 2};
+  add(cases, "hopper conv uneven", op,
+      std::vector{
+          input(random_reals(DataType::kFloat16, {3, 64, 13, 22}, 1), Layout::kChannelsLast),
+          constant(random_reals(DataType::kFloat16, {64, 64, 3, 2}, 2, -0.3, 0.3)),
+          constant(random_reals(DataType::kFloat16, {64}, 3))})
+      .output_layout(Layout::kChannelsLast)
+      .then(PointwiseFunction::k_hard_swish);
+}
+
 /// Many tiles, the last ones not full.
 void add_large_convs(Cases& cases) {
   for (const Shape2d& s :
@@ -246,6 +285,7 @@ Cases product_cases() {
   add_convs(cases);
   add_matrix_convs(cases);
   add_large_convs(cases);
+  add_hopper_convs(cases);
   add_stems(cases);
   add_products(cases);
   add_hopper_products(cases);

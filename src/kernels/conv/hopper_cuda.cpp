@@ -1,0 +1,145 @@
+// Convolutions of 16-bit floats as products on Hopper's copy engine and matrix units: the kernel of
+// gemm/hopper.cu, whose rows of A the copy engine gathers from the image, pixels of the result that
+// follow each other at a time.
+#include <algorithm>
+
+#include "kernels/conv/device_convolution_cuda.h"
+#include "kernels/gemm/hopper_tiling_cuda.h"
+#include "kernels/image.h"
+
+namespace tenon::tactics::cuda_conv_hopper {
+namespace {
+
+using namespace hopper;
+
+constexpr size_t kOffered = 6;
+
+/// Channels as they follow each other in k: whole blocks for each tap.
+int64_t padded(int64_t channels) {
+  return blocks_for(channels, kTileK) * kTileK;
+}
+
+ProductSizes sizes_of(const Problem& problem, const DeviceConvolution& d) {
+  return {problem.output().extents[0] * d.window.output[1] * d.window.output[2], d.out_channels,
+          d.window.kernel[1] * d.window.kernel[2] * padded(d.in_channels)};
+}
+
+/// [channels, x, y, images] with boxes of 64 channels of `pixels` of the result.
+JitTensorMap map_of(const Problem& problem, const DeviceConvolution& d, int64_t pixels) {
+  const Operand& x = problem.input(d.input);
+  const std::vector<int64_t> strides = strides_of(x);
+  JitTensorMap map{JitArgument::input(d.input),
+                   x.type,
+                   {x.extents[1], x.extents[3], x.extents[2], x.extents[0]},
+                   {1, strides[3], strides[2], strides[0]},
+                   {static_cast<int>(kTileK), static_cast<int>(pixels)},
+                   {}};
+  const DeviceWindow& w = d.window;
+  map.pixels = JitTensorMap::Pixels{
+      {w.output[2], w.output[1]}, {-w.begin[2], -w.begin[1]}, {w.stride[2], w.stride[1]}};
+  return map;
+}
+
+Status check(const Problem& problem, const DeviceConvolution& d) {
+  const Operand &x = problem.input(d.input), &w = problem.input(d.weights), &y = problem.output();
+  if (problem.device != nullptr && problem.device->properties().compute_capability != 90)
+    return unsupported("its instructions are those of sm_90a");
+  if (d.transposed || d.groups != 1) return unsupported("groups, or transposed");
+  if (x.rank() != 4) return unsupported("not two axes");
+  if (w.constant == nullptr) return unsupported("the weights are not constant");
+  if (byte_size(x.type) != 2 || !is_real(x.type) || x.type != w.type || x.type != y.type)
+    return unsupported("the types are not all f16 or bf16");
+  if (!pixel_stride(x) || !pixel_stride(y)) return unsupported("not channels-last");
+  // Blocks of 64 channels that are mostly empty, or columns that are.
+  if (d.in_channels < 24 || d.out_channels < 16) return unsupported("few channels");
+  if (!small_indices(problem)) return unsupported("a large tensor");
+  for (const int axis : {1, 2})
+    if ((d.window.kernel[axis] - 1) * d.window.dilation[axis] > UINT8_MAX)
+      return unsupported("a kernel that reaches far");
+  return check_map(map_of(problem, d, 64), alignment_in_elements(x));
+}
+
+std::vector<std::string> tilings(const Problem& problem) {
+  const auto d = describe_device_convolution(problem);
+  if (!d.ok()) return {""};
+  std::vector<std::string> texts;
+  for (const Tiling& t :
+       best_tilings(plain_tilings(), sizes_of(problem, *d), multiprocessors(problem), kOffered))
+    texts.push_back(t.text());
+  return texts.empty() ? std::vector<std::string>{"m=64,n=64,splits=1,each=1,moves=1"} : texts;
+}
+
+/// [out][taps][padded in], zeros where there is no channel.
+std::function<std::vector<std::byte>()> packed_weights(const Tensor& weights, int64_t taps) {
+  return [weights, taps] {
+    const int64_t filters = weights.extents()[0], channels = weights.extents()[1];
+    const int64_t all = padded(channels);
+    std::vector<std::byte> bytes(static_cast<size_t>(filters * taps * all * 2));
+    auto* to = reinterpret_cast<uint16_t*>(bytes.data());
+    const auto* from = reinterpret_cast<const uint16_t*>(weights.bytes());
+    for (int64_t f = 0; f < filters; ++f)
+      for (int64_t c = 0; c < channels; ++c)
+        for (int64_t t = 0; t < taps; ++t) to[(f * taps + t) * all + c] = *from++;
+    return bytes;
+  };
+}
+
+void add_constants(KernelCode& code, const Problem& problem, const DeviceConvolution& d,
+                   const ProductSizes& p, const Tiling& t) {
+  const Operand& y = problem.output();
+  code.type("Y", y.type);
+  code.round_to(y.type);
+  code.located("YAt", memory_loop(y), y);
+  add_window(code, d.window);
+  code.constant("kC", d.in_channels);
+  code.constant("kM", p.m);
+  code.constant("kN", p.n);
+  code.constant("kK", p.k);
+  code.constant("kBatches", 1);
+  for (const char* flag : {"kBBatched", "kAByColumns", "kBByColumns"}) code.flag(flag, false);
+  code.flag("kBConstant", true);
+  add_tiling(code, t);
+  add_group_product(
+      code, "group_product",
+      {.columns = static_cast<int>(t.columns), .bf16 = y.type == DataType::kBFloat16});
+}
+
+Result<JitPlan> plan(const Problem& problem, std::string_view config) {
+  TENON_ASSIGN(const DeviceConvolution d, describe_device_convolution(problem));
+  TENON_TRY(check(problem, d));
+  TENON_ASSIGN(const Tiling t, parse_tiling(config));
+  const ProductSizes p = sizes_of(problem, d);
+  KernelCode code;
+  begin_code(code, problem);
+  add_constants(code, problem, d, p, t);
+  TENON_ASSIGN(const std::vector<int> operands,
+               add_epilogue(code, problem, d.region, memory_loop(problem.output()), d.bias));
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code,
+                       {"jit/hopper.cuh", "gemm/hopper_tiles.cu", "conv/hopper_pixels.cu",
+                        "gemm/hopper_store.cu", "gemm/hopper.cu"}));
+  shape_launch(launch, t, p, multiprocessors(problem));
+  launch.starts_early = t.each == 1;
+  launch.maps = {map_of(problem, d, t.rows()),
+                 {JitArgument::constant(0),
+                  problem.output().type,
+                  {p.k, p.n, 1},
+                  {1, p.k, 8},
+                  {static_cast<int>(kTileK), static_cast<int>(t.columns), 1},
+                  {}}};
+  launch.add(JitArgument::map(0));
+  launch.add(JitArgument::map(1));
+  launch.add(JitArgument::output());
+  launch.add_inputs(operands);
+  JitPlan plan{{std::move(launch)}, 0, {}, {}};
+  plan.constants.push_back(
+      packed_weights(*problem.input(d.weights).constant, d.window.kernel[1] * d.window.kernel[2]));
+  return plan;
+}
+
+}  // namespace
+}  // namespace tenon::tactics::cuda_conv_hopper
+
+namespace tenon::tactics {
+TENON_JIT_TACTIC(cuda_conv_hopper, cuda_conv_hopper::tilings)
+}  // namespace tenon::tactics

@@ -1,0 +1,131 @@
+#include "kernels/gemm/hopper_tiling_cuda.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace tenon::hopper {
+namespace {
+
+/// Bytes of shared memory of a multiprocessor, and what each block has besides its own.
+constexpr int64_t kSharedBytes = 228 * 1024, kReservedBytes = 1024;
+
+/// Cycles, roughly, fitted to times on an H200: products or the fetching of their operands, the
+/// epilogue, which leaves while others multiply where groups take turns, the sums of a cluster.
+double estimate(const Tiling& t, const ProductSizes& p, int units) {
+  const auto rows = static_cast<double>(t.rows()), columns = static_cast<double>(t.columns);
+  const auto each = static_cast<double>(t.each), splits = static_cast<double>(t.splits);
+  const double all = static_cast<double>(t.tiles(p) * t.splits);
+  const double blocks = std::ceil(static_cast<double>(blocks_for(p.k, kTileK)) / splits);
+  const double fetching = 1.55 + 0.65 * std::min(1.0, all / units);
+  const double products = blocks * std::max(rows * columns / 32, fetching * (rows + columns));
+  const double others = rows * columns * (splits - 1) / splits;
+  const double exchange = t.splits > 1 ? others * 0.33 + 1200 : 0;
+  const double epilogue = rows * columns / splits * 0.22 + 300 + exchange;
+  const double waves = std::ceil(all / (units * each));
+  const double time = t.turns ? waves * std::max(products, (products + epilogue) / 2) + epilogue
+                              : waves * (products + epilogue) * (t.each > 1 ? each * 0.95 : 1.0);
+  return time + 2200;
+}
+
+bool fits(const Tiling& t, const ProductSizes& p, int units) {
+  if (!t.is_possible()) return false;
+  if (t.rows() >= p.m + 64 || (t.columns > 64 && t.columns >= p.n + 32)) return false;
+  if (t.turns) return t.tiles(p) > units;
+  if (t.splits == 1) return true;
+  // Clusters find no place together on the last multiprocessors.
+  return t.splits <= blocks_for(p.k, kTileK) && t.tiles(p) * t.splits <= units * t.each * 3 / 4;
+}
+
+}  // namespace
+
+int64_t Tiling::other_bytes() const {
+  return 1024 + 256 + shape().groups * (4 * 16 * 160 + (splits - 1) * (columns / splits) * 256);
+}
+
+int64_t Tiling::stages() const {
+  const int64_t room = kSharedBytes / each - kReservedBytes - other_bytes();
+  return std::min<int64_t>(room / stage_bytes(), 12);
+}
+
+std::string Tiling::text() const {
+  return fmt::format("m={},n={},splits={},each={}{}{}", rows(), columns, splits, each,
+                     moves ? ",moves=1" : "", turns ? ",turns=1" : "");
+}
+
+bool Tiling::is_possible() const {
+  const bool takes_turns = !turns || (moves && parts * columns <= 384);
+  return takes_turns && parts >= 1 && parts <= 3 && columns >= 32 && columns <= 256 &&
+         splits >= 1 && splits <= 8 && columns % (splits * 16) == 0 && each >= 1 && each <= 4 &&
+         stages() >= 2;
+}
+
+Result<Tiling> parse_tiling(std::string_view config) {
+  const auto number = [&](std::string_view name, int64_t otherwise) {
+    return config_number(config, name).value_or(otherwise);
+  };
+  Tiling t;
+  t.parts = number("m", 128) / 64;
+  t.columns = number("n", 128);
+  t.splits = number("splits", 1);
+  t.each = number("each", 1);
+  t.moves = number("moves", 0) != 0 && t.splits == 1 && t.each == 1;
+  t.turns = number("turns", 0) != 0;
+  if (!t.is_possible()) return user_error("no tiling: {}", config);
+  return t;
+}
+
+std::vector<Tiling> best_tilings(const std::vector<Tiling>& tilings, const ProductSizes& p,
+                                 int units, size_t count) {
+  std::vector<std::pair<double, Tiling>> found;
+  for (const Tiling& t : tilings)
+    if (fits(t, p, units)) found.emplace_back(estimate(t, p, units), t);
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& x, const auto& y) { return x.first < y.first; });
+  std::vector<Tiling> best;
+  for (const auto& [cost, tiling] : found)
+    if (best.size() < count) best.push_back(tiling);
+  return best;
+}
+
+std::vector<Tiling> plain_tilings() {
+  std::vector<Tiling> all;
+  for (const auto& [parts, columns, each] :
+       std::initializer_list<std::array<int64_t, 3>>{{2, 256, 1},
+                                                     {2, 192, 1},
+                                                     {3, 192, 1},
+                                                     {2, 128, 1},
+                                                     {3, 128, 1},
+                                                     {1, 256, 1},
+                                                     {1, 192, 1},
+                                                     {1, 192, 2},
+                                                     {1, 128, 1},
+                                                     {1, 96, 1},
+                                                     {1, 64, 1},
+                                                     {1, 32, 1},
+                                                     {1, 64, 3},
+                                                     {1, 32, 2},
+                                                     {2, 96, 2}})
+    for (const int64_t splits : {1, 2, 4})
+      all.push_back({parts, columns, splits, each, splits == 1 && each == 1});
+  return all;
+}
+
+void add_tiling(KernelCode& code, const Tiling& t) {
+  add_group_shape(code, t.shape());
+  code.constant("kTileN", t.columns);
+  code.constant("kSplits", t.splits);
+  code.constant("kParts", t.turns ? t.parts : 1);
+  code.constant("kTurns", t.turns ? 2 : 1);
+  code.constant("kStages", t.stages());
+}
+
+void shape_launch(JitLaunch& launch, const Tiling& t, const ProductSizes& p, int units) {
+  const int64_t tiles = t.tiles(p);
+  launch.grid[0] = t.splits > 1 ? tiles * t.splits : std::min<int64_t>(tiles, units * t.each);
+  launch.block[0] = static_cast<int>(t.shape().threads());
+  launch.cluster = t.splits > 1 ? static_cast<int>(t.splits) : 0;
+  launch.shared_bytes = static_cast<int>(t.stages() * t.stage_bytes() + t.other_bytes());
+}
+
+}  // namespace tenon::hopper

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/jit/hopper.h"
+#include "kernels/jit/plan.h"
+
+namespace tenon::hopper {
+
+constexpr int64_t kTileK = 64;
+
+/// Of a batch of matrix products.
+struct ProductSizes {
+  int64_t m = 1, n = 1, k = 1, batches = 1;
+};
+
+/// How gemm/hopper.cu cuts a product: tiles of 64 * `parts` rows and `columns` columns; `splits`
+/// blocks share k; `each` run on one multiprocessor at a time. A warp group for each part, or two
+/// that take tiles in `turns`.
+struct Tiling {
+  int64_t parts = 2, columns = 128, splits = 1, each = 1;
+  bool moves = false;  ///< Registers, from the threads that fetch.
+  bool turns = false;
+
+  GroupShape shape() const { return {turns ? 2 : parts, each, moves}; }
+  int64_t rows() const { return parts * 64; }
+  int64_t stage_bytes() const { return (rows() + columns) * kTileK * 2; }
+  /// Results on their way out, sums from other blocks, barriers.
+  int64_t other_bytes() const;
+  int64_t stages() const;
+  int64_t tiles(const ProductSizes& p) const {
+    return blocks_for(p.m, rows()) * blocks_for(p.n, columns) * p.batches;
+  }
+  std::string text() const;
+  bool is_possible() const;
+};
+
+Result<Tiling> parse_tiling(std::string_view config);
+
+/// Those of `tilings` that fit the product, by how long they will take on so many multiprocessors,
+/// the shortest first; at most `count`.
+std::vector<Tiling> best_tilings(const std::vector<Tiling>& tilings, const ProductSizes& p,
+                                 int units, size_t count);
+
+/// Tilings without turns.
+std::vector<Tiling> plain_tilings();
+
+/// The constants that the kernel's files take of the tiling.
+void add_tiling(KernelCode& code, const Tiling& t);
+void shape_launch(JitLaunch& launch, const Tiling& t, const ProductSizes& p, int units);
+
+}  // namespace tenon::hopper
