@@ -1,7 +1,7 @@
 // Operators that change nothing are dropped, chains of data movement merged: identity, cast to the
 // same type, reshape or expand to the same shape, sums with 0, products with 1, choices by a
 // constant, transposes of transposes, reshapes of reshapes, casts behind casts to wider types,
-// activations applied twice. What has two spellings gets one: x - constant is a sum, axes of a
+// activations applied twice, parts of a split joined again. What has two spellings gets one: x - constant is a sum, axes of a
 // reduction that are an operand are its attribute.
 #include <algorithm>
 
@@ -162,6 +162,38 @@ bool axes_as_attribute(Node& node) {
   return true;
 }
 
+/// Whether the inputs of the concat from `first` on are the parts of a split of `value`, all of
+/// them in order, along the same axis.
+bool are_parts_of(const Node& concat, size_t first, const Value& value) {
+  const Node* node = concat.input(static_cast<int>(first))->producer();
+  const auto* split = node == nullptr ? nullptr : node->as<Split>();
+  if (split == nullptr || node->input(0) != &value) return false;
+  const auto rank = static_cast<int64_t>(value.type.shape.size());
+  const auto positive = [&](int64_t axis) { return axis < 0 ? axis + rank : axis; };
+  const auto& parts = node->outputs();
+  return positive(split->axis) == positive(concat.as<Concat>()->axis) &&
+         first + parts.size() <= concat.inputs().size() &&
+         std::equal(parts.begin(), parts.end(),
+                    concat.inputs().begin() + static_cast<std::ptrdiff_t>(first));
+}
+
+/// Parts of a split that a concat puts together again are what was split.
+bool join_parts(Node& node) {
+  if (!node.is<Concat>()) return false;
+  std::vector<Value*> joined;
+  for (size_t i = 0; i < node.inputs().size();) {
+    Node* before = node.input(static_cast<int>(i))->producer();
+    Value* whole = before != nullptr && before->is<Split>() ? before->input(0) : nullptr;
+    const bool joins = whole != nullptr && are_parts_of(node, i, *whole);
+    joined.push_back(joins ? whole : node.inputs()[i]);
+    i += joins ? before->outputs().size() : 1;
+  }
+  if (joined.size() == node.inputs().size()) return false;
+  for (size_t i = 0; i < joined.size(); ++i) node.set_input(static_cast<int>(i), joined[i]);
+  node.truncate_inputs(static_cast<int>(joined.size()));
+  return true;
+}
+
 /// States that are 0 at the start are what a recurrence without states begins with.
 bool drop_zero_states(Node& node) {
   constexpr int kFirstState = 5, kLastState = 6;
@@ -183,7 +215,8 @@ bool simplify(Graph& graph, PassContext& context) {
     if (!context.allows(*node)) continue;
     while (merge_with_producer(graph, *node)) changed = true;
     changed |=
-        difference_as_sum(graph, *node) || axes_as_attribute(*node) || drop_zero_states(*node);
+        difference_as_sum(graph, *node) || axes_as_attribute(*node) || drop_zero_states(*node) ||
+        join_parts(*node);
     Value* same = same_as(*node);
     if (same == nullptr) continue;
     // A graph output keeps its name; an input that is an output keeps its identity node.
