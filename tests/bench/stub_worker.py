@@ -18,7 +18,7 @@ def answer(request: dict) -> dict:
     if command == "save":
         x = state["x"].astype(np.float16).astype(np.float32) if "--fp16" in state["options"] else state["x"]
         (-x).tofile(request["file"])
-    return {"ms": [1.0], "layers": '{"Layers": []}'}
+    return {"ms": [1.0], "runs": 1000, "differing": 0, "layers": '{"Layers": []}'}
 
 
 state: dict = {}
