@@ -114,10 +114,19 @@ Status run_engine(const ImportedModel& model, std::span<const Tensor> inputs, co
 
 namespace {
 
+/// Known to have no results, so that nothing runs anywhere.
+bool has_no_results(const Node& node) {
+  return std::ranges::all_of(node.outputs(), [](const Value* output) {
+    return std::ranges::any_of(output->type.shape,
+                               [](const Dim& extent) { return extent == Dim(0); });
+  });
+}
+
 /// Layers of a graph that would run on the host, in bodies too.
 void find_hosted(const Graph& graph, std::set<std::string>& hosted) {
   for (const auto& node : graph.nodes()) {
-    if (node->tactic == "cuda.reference") hosted.insert(std::string(node->op->name()));
+    if (node->tactic == "cuda.reference" && !has_no_results(*node))
+      hosted.insert(std::string(node->op->name()));
     for (const auto& body : node->bodies) find_hosted(*body, hosted);
   }
 }
