@@ -18,6 +18,7 @@ Result<std::vector<CopyPart>> view_parts(const Problem& problem) {
   for (const Operand& input : problem.inputs) contents.push_back(input.constant);
   for (size_t i = 0; i < problem.outputs.size(); ++i) {
     const Operand& output = problem.outputs[i];
+    if (output.count() == 0) continue;
     TENON_ASSIGN(const View view, input_view(*problem.node, static_cast<int>(i), problem.input(0),
                                              output.extents, contents));
     parts.push_back(
