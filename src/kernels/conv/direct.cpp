@@ -299,12 +299,11 @@ void DirectConvolution::run_task(const Phase& phase, const ConvArguments& argume
   const bool fetches = &phase == phases_.data() && !arguments.ahead.empty();
   const auto ahead =
       fetches ? part_of(arguments.ahead, task, tasks(phase)) : arguments.ahead.first(0);
-  const int64_t in_line = task % plan.row_tasks() * plan.row_block;
-  task /= plan.row_tasks();
-  const int64_t line = task % phase.lines;
-  task /= phase.lines;
-  const int64_t column = task % plan.column_tasks() * plan.column_block;
-  const int64_t group = task / plan.column_tasks();
+  const int64_t each = plan.row_tasks() * plan.column_tasks() * phase.lines;
+  const auto [row_task, column] = plan.place_of(task % each, phase.lines);
+  const int64_t line = row_task / plan.row_tasks();
+  const int64_t in_line = row_task % plan.row_tasks() * plan.row_block;
+  const int64_t group = task / each;
   // Row numbers run through all lines; the addresses below are those of row 0 if the line went on
   // backwards.
   const int64_t row = line * plan.m + in_line;

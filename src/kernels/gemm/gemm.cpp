@@ -163,10 +163,10 @@ void Gemm::run(const GemmArguments& arguments, ThreadPool& pool, void* scratch) 
 void Gemm::run_task(const GemmArguments& arguments, const void* packed, const void* staged,
                     int64_t task, void* scratch) const {
   const auto ahead = part_of(arguments.ahead, task, task_count());
-  const int64_t row = task % plan_.row_tasks() * plan_.row_block;
-  task /= plan_.row_tasks();
-  const int64_t column = task % plan_.column_tasks() * plan_.column_block;
-  const BatchDims at = unflatten(task / plan_.column_tasks(), problem_.batch);
+  const int64_t each = plan_.row_tasks() * plan_.column_tasks();
+  const auto [row_task, column] = plan_.place_of(task % each);
+  const int64_t row = row_task * plan_.row_block;
+  const BatchDims at = unflatten(task / each, problem_.batch);
   const auto moved = [&](const void* p, const GemmMatrix& matrix) {
     return static_cast<const char*>(p) +
            offset_of(at, matrix.batch_strides) * element_size(matrix.type);

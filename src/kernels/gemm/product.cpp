@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kBlockK = 256;
 constexpr int64_t kRowBlock = 56;
 // Products of no more rows are not cut by rows: each would read all of B again.
-constexpr int64_t kWholeRows = 256;
+constexpr int64_t kWholeRows = 128;
 constexpr int64_t kColumnBlock = 512;
 constexpr int64_t kTasksPerThread = 4;
 constexpr int64_t kGatherTasksPerThread = 2;
@@ -249,9 +249,15 @@ void choose_blocks(ProductPlan& plan, int64_t batch, int threads, bool gathered)
   const int64_t panels = ceil_div(plan.n, panel);
   const int64_t block = ceil_div(panels, ceil_div(plan.n, plan.column_block));
   plan.column_block = even_block(panels, block, batch * plan.row_tasks(), threads) * panel;
+  if (batch == 1 && plan.row_tasks() % threads == 0) plan.row_groups = threads;
 }
 
 }  // namespace
+
+ProductPlan::Place ProductPlan::place_of(int64_t task, int64_t copies) const {
+  const int64_t rows = row_tasks() * copies / row_groups, group = task / (rows * column_tasks());
+  return {group * rows + task % rows, task / rows % column_tasks() * column_block};
+}
 
 int64_t ProductPlan::staged_stride() const {
   const int64_t size = element_size(kernels->type);

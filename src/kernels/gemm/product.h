@@ -31,11 +31,19 @@ struct ProductPlan {
   int64_t k_block = 0;
   int64_t row_block = 0;  ///< rows and columns of one task
   int64_t column_block = 0;
+  int64_t row_groups = 1;
   /// Several tasks would gather the same rows of A: they are gathered once, before the tasks.
   bool staged = false;
 
   int64_t row_tasks() const { return (m + row_block - 1) / row_block; }
   int64_t column_tasks() const { return (n + column_block - 1) / column_block; }
+  /// Which block of rows (of all `copies` of the product together) and which column a task begins
+  /// with. Neighbours share a block of B, and with row_groups > 1 the first tasks have the upper
+  /// rows only, so that each thread meets the rows that it wrote before.
+  struct Place {
+    int64_t row_task, column;
+  };
+  Place place_of(int64_t task, int64_t copies = 1) const;
   size_t worker_scratch_bytes() const;
   int64_t staged_stride() const;  ///< elements
   size_t staged_bytes() const;    ///< 0 where nothing is staged

@@ -1,0 +1,59 @@
+#include "kernels/gemm/product.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "device/cpu/isa.h"
+
+namespace tenon::cpu {
+namespace {
+
+ProductPlan plan_for(int64_t m, int64_t n, int64_t k, int64_t batch, int threads) {
+  return plan_product(microkernels(ElementType::f32, detected_isa()), m, n, k, ElementType::f32, {},
+                      batch, threads, false);
+}
+
+/// How many blocks of rows more than one of `threads` equal parts of the tasks has.
+int64_t shared_blocks(const ProductPlan& plan, int threads) {
+  const int64_t tasks = plan.row_tasks() * plan.column_tasks();
+  std::multiset<int64_t> rows;
+  for (int thread = 0; thread < threads; ++thread) {
+    std::set<int64_t> own;
+    for (int64_t i = tasks * thread / threads; i < tasks * (thread + 1) / threads; ++i)
+      own.insert(plan.place_of(i).row_task);
+    rows.insert(own.begin(), own.end());
+  }
+  return static_cast<int64_t>(rows.size()) - plan.row_tasks();
+}
+
+TEST(ProductPlan, TasksCoverEveryBlockOnce) {
+  for (int threads : {1, 2, 3, 4})
+    for (int64_t copies : {1, 3}) {
+      const ProductPlan plan = plan_for(196, 1024, 256, copies, threads);
+      const int64_t tasks = plan.row_tasks() * plan.column_tasks() * copies;
+      std::set<std::pair<int64_t, int64_t>> places;
+      for (int64_t i = 0; i < tasks; ++i) {
+        const auto [row_task, column] = plan.place_of(i, copies);
+        EXPECT_LT(row_task, plan.row_tasks() * copies);
+        EXPECT_LT(column, plan.n);
+        places.insert({row_task, column});
+      }
+      EXPECT_EQ(static_cast<int64_t>(places.size()), tasks);
+    }
+}
+
+TEST(ProductPlan, EachThreadBeginsWithRowsOfItsOwn) {
+  for (int64_t n : {256, 1024, 2048})
+    for (int threads : {2, 4})
+      EXPECT_EQ(shared_blocks(plan_for(196, n, 256, 1, threads), threads), 0) << n;
+}
+
+TEST(ProductPlan, FewRowsAreNotCut) {
+  EXPECT_EQ(plan_for(49, 2048, 512, 1, 2).row_tasks(), 1);
+  EXPECT_GE(plan_for(49, 2048, 512, 1, 2).column_tasks(), 8);
+}
+
+}  // namespace
+}  // namespace tenon::cpu
