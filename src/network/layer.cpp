@@ -118,7 +118,7 @@ Value* LayerCore::weights(Emitter& e, const Weights& weights, Extents extents,
   if (value == nullptr) return nullptr;
   value->name = network_.weights_name(weights, name_, role);
   value->producer()->name = value->name;
-  return value;
+  return network_.computes_in_32_bits(value->type.type) ? e.cast(value, DataType::kFloat32) : value;
 }
 
 Weights LayerCore::weights_of(const Value* value) {

@@ -53,6 +53,11 @@ Shape Network::input_shape(const std::string& name, const nvinfer1::Dims& dims) 
   return shape;
 }
 
+bool Network::computes_in_32_bits(DataType type) const {
+  const bool strong = getFlag(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
+  return !strong && (type == DataType::kFloat16 || type == DataType::kBFloat16);
+}
+
 ITensor* Network::addInput(const char* name, nvinfer1::DataType type,
                            const nvinfer1::Dims& dimensions) noexcept {
   if (!require(name != nullptr && *name != '\0', "addInput", "a name") ||
@@ -67,8 +72,12 @@ ITensor* Network::addInput(const char* name, nvinfer1::DataType type,
     if (!require(input->value()->name != name, "addInput",
                  fmt::format("a name that is not taken, and there is an input '{}'", name)))
       return nullptr;
-  Value* value = graph_->add_input(name, {from_public(type), input_shape(name, dimensions)});
+  // Without strong typing a type of 16 bits is the application's buffer's, not the layers'.
+  const bool is_bound = computes_in_32_bits(from_public(type));
+  const DataType own = is_bound ? DataType::kFloat32 : from_public(type);
+  Value* value = graph_->add_input(name, {own, input_shape(name, dimensions)});
   inputs_.push_back(new_handle(value, nullptr));
+  if (is_bound) inputs_.back()->setType(type);
   return inputs_.back();
 }
 

@@ -29,6 +29,9 @@ class Network final : public INetworkDefinition {
   /// A copy for a build, sorted, with types inferred, loops and conditionals put together.
   Result<std::unique_ptr<Graph>> finished_graph();
   Graph& graph() { return *graph_; }
+  /// Whether numbers of this type are the same as f32 to layers: those of 16 bits, unless the
+  /// network is strongly typed.
+  bool computes_in_32_bits(DataType type) const;
   Reporter& reporter() const { return *reporter_; }
   /// The one handle of a value.
   TensorHandle* handle(const Value* value) const;
@@ -221,6 +224,7 @@ class Network final : public INetworkDefinition {
   Status infer_imported(LayerCore& layer);
   void replace_nodes(LayerCore& layer, std::vector<Node*> nodes, const std::vector<Value*>& values);
   Status update_all();
+  Status check_formats() const;
   Status apply_bindings(Graph& graph) const;
   void adopt_layer(Node& node);
 

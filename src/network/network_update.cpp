@@ -220,9 +220,25 @@ Status Network::apply_bindings(Graph& graph) const {
   return graph.sort();
 }
 
+/// Buffers are linear: what allows only other formats would be misread.
+Status Network::check_formats() const {
+  constexpr uint32_t kLinear = 1U << static_cast<uint32_t>(nvinfer1::TensorFormat::kLINEAR);
+  const auto check = [](const TensorHandle& tensor, const char* kind) {
+    if ((tensor.getAllowedFormats() & kLinear) != 0) return Status();
+    return Status(unsupported(
+        "{} '{}': its allowed formats leave out kLINEAR (chw), the only one in which inputs and "
+        "outputs are bound here: allow it, and reorder outside or with a shuffle layer",
+        kind, tensor.getName()));
+  };
+  for (const TensorHandle* input : inputs_) TENON_TRY(check(*input, "input"));
+  for (const Value* output : graph_->outputs()) TENON_TRY(check(*handle(output), "output"));
+  return {};
+}
+
 Result<std::unique_ptr<Graph>> Network::finished_graph() {
   if (graph_->outputs().empty())
     return user_error("the network has no output: mark one with markOutput");
+  TENON_TRY(check_formats());
   TENON_TRY(update_all());
   TENON_TRY(graph_->sort());
   std::vector<std::pair<const Value*, Value*>> mapping;

@@ -203,6 +203,45 @@ TEST(Bindings, NoOutputBecomesOfAnotherKind) {
   EXPECT_TRUE(s.log.complained("cannot be made bool"));
 }
 
+TEST(Bindings, InputsMadeOf16BitsMeetFloats) {
+  Session s;
+  ITensor* x = s.input("x", DataType::kHALF, {1, 1, 2, 2});
+  EXPECT_EQ(x->getType(), DataType::kHALF);
+  // Weights and constants of either type, as layers of such a network take them.
+  std::vector<uint16_t> bits = {half(2), half(1), half(1), half(0.5)};
+  auto* conv = s.network->addConvolutionNd(*x, 1, dims({1, 1}), {DataType::kHALF, bits.data(), 1},
+                                           {DataType::kHALF, bits.data() + 1, 1});
+  ITensor* halves_too =
+      s.network->addConstant(dims({1, 1, 2, 2}), {DataType::kHALF, bits.data(), 4})->getOutput(0);
+  ITensor* sum =
+      s.network->addElementWise(*conv->getOutput(0), *halves_too, ElementWiseOperation::kSUM)
+          ->getOutput(0);
+  ITensor* y = s.network
+                   ->addElementWise(*sum, *s.constant({1, 1, 1, 1}, {1.0F / 4096}),
+                                    ElementWiseOperation::kSUM)
+                   ->getOutput(0);
+  s.output(y, "y");
+  EXPECT_EQ(y->getType(), DataType::kFLOAT);
+  const Arrays outputs = s.run({{"x", halves({1, 1, 2, 2}, {1, 2, 3, 4})}});
+  ASSERT_EQ(outputs.count("y"), 1U);
+  constexpr float kLess = 1.0F / 4096;
+  EXPECT_EQ(floats_of(outputs.at("y")),
+            (std::vector<float>{5 + kLess, 6 + kLess, 8 + kLess, 9.5F + kLess}));
+}
+
+TEST(Bindings, FormatsWithoutTheLinearOneAreRefused) {
+  const auto one = [](TensorFormat format) { return 1U << static_cast<uint32_t>(format); };
+  for (const bool input : {true, false}) {
+    Sums s;
+    ITensor* tensor = input ? s.x : s.y;
+    tensor->setAllowedFormats(one(TensorFormat::kHWC));
+    EXPECT_EQ(s.builder->buildSerializedNetwork(*s.network, *s.config), nullptr);
+    EXPECT_TRUE(s.log.complained(input ? "input 'x': its allowed" : "output 'y': its allowed"));
+    tensor->setAllowedFormats(one(TensorFormat::kHWC) | one(TensorFormat::kLINEAR));
+    EXPECT_TRUE(s.build());
+  }
+}
+
 TEST(Bindings, StronglyTypedNetworksTakeInputsAtTheirWord) {
   Sums s(kStrong);
   s.y->setType(DataType::kFLOAT);
