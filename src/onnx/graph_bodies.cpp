@@ -1,4 +1,6 @@
 // The outputs of a graph, and graphs within graphs.
+#include <unordered_set>
+
 #include "onnx/graph_importer.h"
 #include "onnx_proto/onnx.pb.h"
 #include "ops/structure.h"
@@ -18,7 +20,7 @@ void GraphImporter::rename_input(Value& input) {
 bool GraphImporter::add_output(Value* value, const std::string& name) {
   if (value->name != scoped(name) || !value->producer() || value->constant() ||
       graph_.is_output(value)) {
-    if (!outer_ && value->name == name) rename_input(*value);
+    if (!outer_ && !value->producer() && value->name == name) rename_input(*value);
     Emitter emitter(graph_, *folded_);
     value = emitter.add(Identity{}, {value});
     if (!value) return false;
@@ -33,7 +35,13 @@ bool GraphImporter::add_output(Value* value, const std::string& name) {
 /// The elements of a sequence become outputs of their own, "name[0]", "name[1]", ...
 bool GraphImporter::set_outputs(const ::onnx::GraphProto& proto) {
   bool complete = true;
+  std::unordered_set<std::string> names;
   for (const auto& output : proto.output()) {
+    if (!outer_ && !names.insert(output.name()).second) {
+      context_.report(ImportCode::kInvalidGraph, cut(output.name()), "",
+                      fmt::format("output \"{}\" is listed twice", cut(output.name())));
+      return false;
+    }
     std::optional<Value*> value = find(output.name());
     if (!value)
       context_.report(

@@ -154,6 +154,24 @@ def two_inputs_of_one_name(folder):
     return save(folder, model([node], [tensor("x", [4]), tensor("x", [4])], [tensor("y", [4])]))
 
 
+@refuses("y", "twice", "duplicate")
+def two_outputs_of_one_name(folder):
+    proto = unary()
+    proto.graph.output.append(tensor("y", [4]))
+    return save(folder, proto)
+
+
+@refuses("y", "i64", "int64")
+def output_of_another_type_than_declared(folder):
+    return save(folder, model([helper.make_node("Relu", ["x"], ["y"], "culprit")], [tensor("x", [4])], [tensor("y", [4], INT64)]))
+
+
+@refuses("x")
+def input_of_impossible_size(folder):
+    node = helper.make_node("Relu", ["x"], ["y"], "culprit")
+    return save(folder, model([node], [tensor("x", [1 << 40, 1 << 40])], [tensor("y", None)]))
+
+
 @refuses("culprit")
 def types_that_do_not_match(folder):
     node = helper.make_node("Add", ["x", "i"], ["y"], "culprit")
