@@ -112,7 +112,8 @@ class Kernel {
 struct Tactic {
   std::string_view name;  ///< "cpu.conv.winograd", as in plans, reports and switches.
   DeviceKind device;
-  int version;  ///< Raised when results or speed change: part of the timing-cache key.
+  int version;  ///< Raised when results, speed or the form of packed() change: timing caches and
+                ///< plans name it.
   Support (*supports)(const Problem& problem);
   /// Points of the search, as short texts ("mb=14,nb=32"); {""} where there is one.
   std::vector<std::string> (*configs)(const Problem& problem);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/control_flow.h"
+#include "plan/packing.h"
 #include "plan/transplant.h"
 
 namespace tenon {
@@ -59,6 +60,23 @@ Engine::Engine(Plan plan, Backend backend, MemorySource memory)
       memory_(memory),
       constants_(*backend_.device, std::move(memory), bytes_of_constants(*plan_.graph)) {}
 
+namespace {
+
+/// Weights that other kernels packed would be misread.
+Status check_packing(const Plan& plan, const Backend& backend) {
+  const std::string here = packing_of(*plan.graph, backend);
+  const auto found = plan.settings.find(kPackingSetting);
+  const std::string there = found == plan.settings.end() ? "" : found->second;
+  // A plan without weights says more than it holds.
+  if (here.empty() || here == there) return {};
+  return user_error(
+      "another version of this library built the plan: its weights are packed for the kernels {}, "
+      "and here they are {}; build it again here",
+      there.empty() ? "of long ago" : there, here);
+}
+
+}  // namespace
+
 Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, MemorySource memory) {
   if (plan.device != backend.device->properties().kind)
     return user_error("the plan was built for {}, which this program does not run on",
@@ -67,6 +85,7 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, Memor
   if (plan.architecture != architecture)
     return user_error("the plan was built for '{}' and this is '{}'; build it again here",
                       plan.architecture, architecture);
+  TENON_TRY(check_packing(plan, backend));
   if (!memory) memory = [device = backend.device](size_t bytes) { return device->allocate(bytes); };
   TENON_TRY(backend.device->activate());
   const auto tf32 = plan.settings.find("tf32");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/table.h"
+#include "plan/packing.h"
 #include "select/pack_weights.h"
 
 namespace tenon {
@@ -97,6 +98,8 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   TENON_TRY(select_tactics(*plan.graph, request.backend, symbols, request.select, cache));
   TENON_TRY(pack_weights(*plan.graph, request.backend, symbols, request.select.threads,
                          request.keep_originals));
+  if (std::string packing = packing_of(*plan.graph, request.backend); !packing.empty())
+    plan.settings[kPackingSetting] = std::move(packing);
   return plan;
 }
 

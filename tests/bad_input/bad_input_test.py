@@ -69,8 +69,8 @@ FLAGS = {
     "save nowhere": (["--saveEngine="], "--saveEngine"),
     "export": (["--exportTimes=/nowhere/a.json"], "--exportTimes"),
     "timing cache": (["--timingCacheFile=/nowhere/cache"], "--timingCacheFile"),
-    "more memory than there is": (["--shapes=x:1x2x99999999999x5"], "memory"),
-    "impossible shape": (["--shapes=x:4000000000x2x4000000000x5"], "impossible"),
+    "more memory than there is": (["--shapes=x:99999999999x2x5x5"], "memory"),
+    "impossible shape": (["--shapes=x:9000000000000000000x2x5x5"], "impossible"),
     "type that is not allowed": (["--layerPrecisions=*:int8", "--precisionConstraints=obey"], "--int8"),
     "format": (["--inputIOFormats=fp32:hwc"], "kLINEAR"),
     "both plan and model": (["--loadEngine=a.plan"], "--loadEngine"),
@@ -132,12 +132,6 @@ def test_every_truncation_of_a_plan_is_noticed(build: Path, plan: bytes, tmp_pat
 
 def test_appended_bytes_are_noticed(build: Path, plan: bytes, tmp_path: Path):
     assert accepted(build, tmp_path, [("one more", plan + b"\0"), ("a page more", plan + bytes(4096))]) == []
-
-
-def test_a_plan_of_another_major_version(build: Path, plan: bytes, tmp_path: Path):
-    """The version lies in the head, which no checksum covers that an older or newer version could know."""
-    (tmp_path / "other.plan").write_bytes(plan[:24] + bytes([plan[24] + 1]) + plan[25:])
-    check_refused(trtexec(build, f"--loadEngine={tmp_path / 'other.plan'}"), ["version"])
 
 
 def test_a_damaged_timing_cache(build: Path, tmp_path: Path):

@@ -4,6 +4,7 @@
 
 #include "ops/ops.h"
 #include "ops/table.h"
+#include "plan/packing.h"
 #include "plan/plan_file.h"
 #include "runtime/engine.h"
 
@@ -81,6 +82,28 @@ TEST(PlanTypes, ConstantsThatKernelsReadMustBeThere) {
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.error().message.find("build it again"), std::string::npos)
       << status.error().message;
+}
+
+TEST(PlanTypes, WeightsThatOtherKernelsPackedAreRefused) {
+  Plan plan = sum_plan(four());
+  Node* sum = plan.graph->outputs()[0]->producer();
+  sum->tactic = "cpu.gemm.packed";
+  sum->packed = Tensor(DataType::kUInt8, {64});
+  const Backend backend = cpu_backend(1);
+  const std::string here = packing_of(*plan.graph, backend);
+  EXPECT_TRUE(here.starts_with("cpu.gemm.packed=")) << here;
+  const auto load = [&](const std::string& packing) {
+    Plan copy = sum_plan(four());
+    Node* node = copy.graph->outputs()[0]->producer();
+    node->tactic = sum->tactic;
+    node->packed = sum->packed;
+    if (!packing.empty()) copy.settings[kPackingSetting] = packing;
+    const auto engine = Engine::create(std::move(copy), cpu_backend(1));
+    return engine.ok() ? std::string() : engine.error().message;
+  };
+  EXPECT_EQ(load(here), "");
+  for (const char* other : {"", "cpu.gemm.packed=0", "cpu.gemm.unheard_of=1"})
+    EXPECT_NE(load(other).find("another version of this library"), std::string::npos) << other;
 }
 
 }  // namespace
