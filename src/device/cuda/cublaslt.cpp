@@ -21,8 +21,9 @@ Result<CublasLt> open_cublaslt() {
 }
 
 const Result<CublasLt>& opened() {
-  static const Result<CublasLt> kCublasLt = open_cublaslt();
-  return kCublasLt;
+  // Never destroyed: static objects use it until the process has ended.
+  static const auto* const kCublasLt = new Result<CublasLt>(open_cublaslt());
+  return *kCublasLt;
 }
 
 }  // namespace

@@ -43,9 +43,10 @@ Result<Cudnn> open_cudnn() {
   return table;
 }
 
+/// Never destroyed: static objects use it until the process has ended.
 const Result<Cudnn>& opened() {
-  static const Result<Cudnn> kCudnn = open_cudnn();
-  return kCudnn;
+  static const auto* const kCudnn = new Result<Cudnn>(open_cudnn());
+  return *kCudnn;
 }
 
 }  // namespace

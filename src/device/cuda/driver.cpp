@@ -22,8 +22,9 @@ Result<Driver> open_driver() {
 }
 
 const Result<Driver>& opened() {
-  static const Result<Driver> kDriver = open_driver();
-  return kDriver;
+  // Never destroyed: static objects use it until the process has ended.
+  static const auto* const kDriver = new Result<Driver>(open_driver());
+  return *kDriver;
 }
 
 }  // namespace

@@ -25,9 +25,10 @@ Result<Nvrtc> open_nvrtc() {
 }  // namespace
 
 Result<const Nvrtc*> load_nvrtc() {
-  static const Result<Nvrtc> kNvrtc = open_nvrtc();
-  if (!kNvrtc.ok()) return Error(kNvrtc.error());
-  return &*kNvrtc;
+  // Never destroyed: static objects use it until the process has ended.
+  static const auto* const kNvrtc = new Result<Nvrtc>(open_nvrtc());
+  if (!kNvrtc->ok()) return Error(kNvrtc->error());
+  return &**kNvrtc;
 }
 
 }  // namespace tenon::cuda

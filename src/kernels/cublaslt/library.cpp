@@ -1,12 +1,13 @@
 #include "kernels/cublaslt/library.h"
 
 #include "device/cuda/cuda_device.h"
+#include "device/cuda/process_end.h"
 #include "device/described_device.h"
 
 namespace tenon::cublaslt {
 
 Library::~Library() {
-  if (handle != nullptr) api->cublasLtDestroy(handle);
+  if (handle != nullptr && !cuda::process_is_ending()) api->cublasLtDestroy(handle);
 }
 
 Result<std::shared_ptr<const Library>> library_of(Device& device) {
@@ -17,6 +18,7 @@ Result<std::shared_ptr<const Library>> library_of(Device& device) {
                                    TENON_ASSIGN(made->api, cuda::load_cublaslt());
                                    TENON_TRY(device.activate());
                                    TENON_CUBLASLT(*made->api, cublasLtCreate, &made->handle);
+                                   cuda::watch_process_end();
                                    return made;
                                  }));
   return std::shared_ptr<const Library>(library);

@@ -1,5 +1,7 @@
 #include "kernels/cudnn/descriptor.h"
 
+#include "device/cuda/process_end.h"
+
 namespace tenon::cudnn {
 
 Error failure(const Api& api, std::string_view call, cudnnStatus_t status) {
@@ -26,7 +28,8 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
 }
 
 void Descriptor::reset() {
-  if (descriptor_ != nullptr) api_->cudnnBackendDestroyDescriptor(descriptor_);
+  if (descriptor_ != nullptr && !cuda::process_is_ending())
+    api_->cudnnBackendDestroyDescriptor(descriptor_);
   descriptor_ = nullptr;
 }
 

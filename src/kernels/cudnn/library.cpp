@@ -1,11 +1,13 @@
 #include "kernels/cudnn/library.h"
 
 #include "device/cuda/cuda_device.h"
+#include "device/cuda/process_end.h"
 #include "device/described_device.h"
 
 namespace tenon::cudnn {
 
 Library::~Library() {
+  if (cuda::process_is_ending()) return;
   for (auto& slot : free_)
     if (cudnnHandle_t handle = slot.exchange(nullptr)) api_->cudnnDestroy(handle);
 }
@@ -47,6 +49,7 @@ Result<std::shared_ptr<const Library>> library_of(Device& device) {
                      // capture.
                      TENON_ASSIGN(cudnnHandle_t first, made->borrow(nullptr));
                      made->give_back(first);
+                     cuda::watch_process_end();
                      return made;
                    }));
   return std::shared_ptr<const Library>(library);
