@@ -85,12 +85,14 @@ bool is_bytes(DataType type) {
   return type == DataType::kInt8 || type == DataType::kUInt8;
 }
 
-double limit_of(const Node& node) {
+double limit_of(const Node& node, bool in_tf32) {
   double limit = 0;
   const auto add = [&](const Value* value) {
     if (value == nullptr) return;
     const DataType type = value->type.type;
-    limit = std::max(limit, is_real(type) ? distance_limit(type) : is_bytes(type) ? kByteLimit : 0);
+    limit = std::max(limit, is_real(type)    ? distance_limit(type, in_tf32)
+                            : is_bytes(type) ? kByteLimit
+                                             : 0);
   };
   for (const Value* input : node.inputs()) add(input);
   for (const Value* output : node.outputs()) add(output);
@@ -160,7 +162,8 @@ Result<RegionReport> check_regions(const Plan& plan, const Backend& backend, int
     const auto distance = distance_of(plan, *node, contents, backend, threads);
     if (!distance.ok()) continue;
     ++report.checked;
-    const double limit = limit_of(*node);
+    const double limit =
+        limit_of(*node, multiplies_in_tf32(backend.device.get(), backend.allow_tf32));
     if (*distance <= limit) continue;
     const std::string tactic = node->tactic.substr(0, node->tactic.find('{'));
     report.wrong.push_back({node->name, tactic,

@@ -96,12 +96,22 @@ double distance_limit(DataType computed) {
   }
 }
 
+double distance_limit(DataType computed, bool in_tf32) {
+  const bool cut = in_tf32 && computed == DataType::kFloat32;
+  return distance_limit(cut ? DataType::kFloat16 : computed);
+}
+
+bool multiplies_in_tf32(const Device* device, bool allowed) {
+  return allowed && device != nullptr && device->properties().compute_capability >= 80;
+}
+
 double distance_limit(const Problem& problem) {
+  const bool in_tf32 = multiplies_in_tf32(problem.device, problem.allow_tf32);
   double limit = 0;
   for (const auto* operands : {&problem.inputs, &problem.outputs})
     for (const Operand& operand : *operands)
       if (operand.present && is_sampled(operand.type))
-        limit = std::max(limit, distance_limit(operand.type));
+        limit = std::max(limit, distance_limit(operand.type, in_tf32));
   return limit;
 }
 

@@ -38,6 +38,10 @@ double sample_distance(const Sample& actual, const Sample& expected);
 /// The largest distance between two right results of something computed in that type: Winograd
 /// convolutions and tf32 come near half of it.
 double distance_limit(DataType computed);
+/// The same where matrix units multiply: with tf32, f32 has the 10 bits of mantissa of f16.
+double distance_limit(DataType computed, bool in_tf32);
+/// Whether the device has matrix units that take f32 for tf32, and may use them.
+bool multiplies_in_tf32(const Device* device, bool allowed);
 /// The same for a problem, by the coarsest type of its operands.
 double distance_limit(const Problem& problem);
 

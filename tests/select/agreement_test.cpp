@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "device/described_device.h"
 #include "ir/text.h"
 #include "ops/table.h"
 #include "select/select.h"
@@ -104,6 +105,35 @@ TEST_F(Agreement, IsKeptInTheTimingCache) {
 TEST_F(Agreement, SaysNothingWhereAllAreRight) {
   taken({row("test.one", reference().create), row("test.other", reference().create)});
   EXPECT_EQ(log_.text, "");
+}
+
+/// A kernel that cannot be timed, as one that does not compile.
+Result<std::unique_ptr<Kernel>> failing(const Problem&, std::string_view) {
+  return Error(unsupported("it is made to fail"));
+}
+
+TEST_F(Agreement, TakesTheLastResortWhereAllThatFitFails) {
+  EXPECT_EQ(taken({row("test.one", failing), row("test.other", failing)}), "cpu.reference");
+  // The timing cache says so too.
+  EXPECT_EQ(taken({row("test.one", failing), row("test.other", failing)}), "cpu.reference");
+}
+
+TEST(DistanceLimit, IsThatOfTenBitsWhereMatrixUnitsTakeF32) {
+  DeviceProperties gpu;
+  gpu.kind = DeviceKind::kCuda;
+  gpu.compute_capability = 90;
+  const DescribedDevice hopper(gpu);
+  gpu.compute_capability = 75;
+  const DescribedDevice turing(gpu);
+  const Backend processor = cpu_backend(1);
+  EXPECT_TRUE(multiplies_in_tf32(&hopper, true));
+  EXPECT_FALSE(multiplies_in_tf32(&hopper, false));
+  EXPECT_FALSE(multiplies_in_tf32(&turing, true));
+  EXPECT_FALSE(multiplies_in_tf32(processor.device.get(), true));
+  const double single = distance_limit(DataType::kFloat32, false);
+  EXPECT_EQ(distance_limit(DataType::kFloat32, true), distance_limit(DataType::kFloat16));
+  EXPECT_LT(single, distance_limit(DataType::kFloat16));
+  EXPECT_EQ(distance_limit(DataType::kBFloat16, true), distance_limit(DataType::kBFloat16));
 }
 
 TEST(SampleDistance, CountsWhatOnlyOneWrote) {

@@ -7,6 +7,7 @@
 #include "kernels/cublaslt/matmul.h"
 #include "kernels/cublaslt/padding.h"
 #include "kernels/cublaslt/tail.h"
+#include "kernels/cuda/tf32.h"
 
 namespace tenon::tactics::gemm_cublaslt {
 namespace {
@@ -33,6 +34,12 @@ void transpose(const T* from, T* to, int64_t rows, int64_t columns) {
       for (int64_t r = r0; r < std::min(rows, r0 + kBlock); ++r)
         for (int64_t c = c0; c < std::min(columns, c0 + kBlock); ++c)
           to[c * rows + r] = from[r * columns + c];
+}
+
+/// Constants that matrix units would cut are rounded, in a copy of the kernel's own.
+bool rounds(const Problem& problem, const Product& product) {
+  return product.allow_tf32 && problem.device->properties().compute_capability >= 80 &&
+         product.constant_b != nullptr && product.constant_b->type() == DataType::kFloat32;
 }
 
 Tensor transposed(const Tensor& weights, int64_t k, int64_t n) {
@@ -82,7 +89,8 @@ class MatmulKernel final : public Kernel {
     const bool pads = config.starts_with("w=p") && can_pad(product);
     const bool transposes = pads || (config.starts_with("w=t") && can_transpose(product));
     const Product computed = pads ? padded(product) : product;
-    if (transposes) TENON_TRY(kernel->prepare_weights(problem, product, computed));
+    if (transposes || rounds(problem, product))
+      TENON_TRY(kernel->prepare_weights(problem, product, computed, transposes));
     if (pads) {
       TENON_ASSIGN(kernel->unpadder_, Unpadder::create(problem, product, computed));
     }
@@ -144,14 +152,19 @@ class MatmulKernel final : public Kernel {
   }
 
   /// The constant operands as `computed` wants them.
-  Status prepare_weights(const Problem& problem, const Product& product, const Product& computed) {
+  Status prepare_weights(const Problem& problem, const Product& product, const Product& computed,
+                         bool transposes) {
     auto& device = cuda::device_of(problem);
     const auto upload = [&](const Tensor& tensor) {
       weight_bytes_ += static_cast<size_t>(tensor.byte_count());
       return device.upload_constant(tensor.bytes(), static_cast<size_t>(tensor.byte_count()));
     };
-    Tensor weights = product.b.transposed ? product.constant_b->reshaped({product.n, product.k})
-                                          : transposed(*product.constant_b, product.k, product.n);
+    Tensor weights = *product.constant_b;
+    if (product.b.transposed)
+      weights = weights.reshaped({product.n, product.k});
+    else if (transposes)
+      weights = transposed(weights, product.k, product.n);
+    if (rounds(problem, product)) weights = cuda::rounded_to_tf32(weights);
     const bool pads = computed.n != product.n;
     if (pads) weights = padded_rows(weights, computed.n);
     TENON_ASSIGN(weights_, upload(weights));

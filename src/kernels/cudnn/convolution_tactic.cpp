@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "device/cuda/cuda_device.h"
+#include "kernels/cuda/tf32.h"
 #include "kernels/cudnn/convolution.h"
 #include "kernels/cudnn/library.h"
 #include "kernels/cudnn/packer.h"
@@ -51,7 +52,9 @@ class ConvolutionKernel final : public Kernel {
     const Convolution convolution = cudnn::packed(whole, config.packing);
     TENON_TRY(kernel->build(convolution, config.engine));
     const Tensor& constant = *problem.input(whole.weights_input).constant;
-    const Tensor weights = packed_weights(whole, config.packing, constant);
+    Tensor weights = packed_weights(whole, config.packing, constant);
+    if (whole.type == DataType::kFloat32 && kernel->plan_.uses_matrix_units())
+      weights = cuda::rounded_to_tf32(weights);
     kernel->weight_bytes_ = static_cast<size_t>(weights.byte_count());
     TENON_ASSIGN(kernel->weights_, device.upload_constant(weights.bytes(), kernel->weight_bytes_));
     if (config.packing.fold > 0) {

@@ -1,3 +1,5 @@
+#include "kernels/cuda/contract.h"
+#include "kernels/cuda/tf32.h"
 #include "kernels/cudnn/library.h"
 #include "kernels/cudnn/matmul.h"
 
@@ -27,12 +29,21 @@ class MatmulKernel final : public Kernel {
                  build_plan(context, kernel->graph_.graph, product.type == DataType::kFloat32,
                             limits_of(product), config));
     kernel->a_input_ = product.a_input, kernel->b_input_ = product.b_input;
+    const Operand& b = problem.input(product.b_input);
+    if (product.type == DataType::kFloat32 && kernel->plan_.uses_matrix_units() && b.dense() &&
+        b.constant != nullptr && product.b_input != product.a_input) {
+      const Tensor weights = cuda::rounded_to_tf32(*b.constant);
+      kernel->weight_bytes_ = static_cast<size_t>(weights.byte_count());
+      TENON_ASSIGN(kernel->weights_, cuda::device_of(problem).upload_constant(
+                                         weights.bytes(), kernel->weight_bytes_));
+    }
     return std::unique_ptr<Kernel>(std::move(kernel));
   }
 
   Status run(const LaunchArguments& arguments) const override {
+    const void* b = weights_ ? weights_.get() : arguments.inputs[b_input_];
     Binding bindings[kMaxBindings] = {{graph_.a, const_cast<void*>(arguments.inputs[a_input_])},
-                                      {graph_.b, const_cast<void*>(arguments.inputs[b_input_])},
+                                      {graph_.b, const_cast<void*>(b)},
                                       {graph_.d, arguments.outputs[0]}};
     size_t count = 3;
     for (const StepOperand& operand : graph_.operands)
@@ -42,11 +53,15 @@ class MatmulKernel final : public Kernel {
   }
   size_t workspace_bytes() const override { return static_cast<size_t>(plan_.workspace_bytes()); }
   bool reads_early(int input) const override { return input != a_input_ && input != b_input_; }
+  bool uses_input(int input) const override { return !weights_ || input != b_input_; }
+  size_t owned_bytes() const override { return weight_bytes_; }
 
  private:
   std::shared_ptr<const Library> library_;
   MatrixProductGraph graph_;
   Plan plan_;
+  DeviceBuffer weights_;  ///< Rounded; null: the operand as it is.
+  size_t weight_bytes_ = 0;
   int a_input_ = 0, b_input_ = 1;
 };
 

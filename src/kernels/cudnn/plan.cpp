@@ -72,6 +72,16 @@ Result<bool> allowed(const Descriptor& engine, bool is_f32, const EngineLimits& 
   });
 }
 
+bool uses_matrix_units(const Descriptor& engine) {
+  cudnnBackendNumericalNote_t notes[kMaxNotes];
+  const auto count =
+      engine.get_raw(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, kMaxNotes, notes);
+  return count.ok() && std::any_of(notes, notes + *count, [](cudnnBackendNumericalNote_t note) {
+           return note == CUDNN_NUMERICAL_NOTE_TENSOR_CORE ||
+                  note == CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS;
+         });
+}
+
 /// Whether plans of the engine are compiled when they are made.
 bool compiles(const Descriptor& engine) {
   cudnnBackendBehaviorNote_t notes[CUDNN_BEHAVIOR_NOTE_TYPE_COUNT];
@@ -215,29 +225,32 @@ std::string cache_key(const Context& context, const Graph& graph, const EngineCh
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-Result<SharedExecutable> finished(Descriptor plan) {
+Result<SharedExecutable> finished(Descriptor plan, const Descriptor& engine) {
   TENON_TRY(plan.finalize());
   TENON_ASSIGN(const int64_t bytes, plan.get_int64(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
-  return std::make_shared<const Executable>(Executable{std::move(plan), bytes});
+  return std::make_shared<const Executable>(
+      Executable{std::move(plan), bytes, uses_matrix_units(engine)});
 }
 
-Result<SharedExecutable> compile(const Context& context, const Descriptor& config) {
+Result<SharedExecutable> compile(const Context& context, const Descriptor& config,
+                                 const Descriptor& engine) {
   Descriptor plan(*context.api, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   if (context.handle != nullptr)
     plan.set_raw(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &context.handle);
   plan.set_descriptor(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
   if (context.device != nullptr)
     plan.set_descriptor(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *context.device);
-  return finished(std::move(plan));
+  return finished(std::move(plan), engine);
 }
 
 /// From what json_of() gave.
-Result<SharedExecutable> restore(const Context& context, const std::string& json) {
+Result<SharedExecutable> restore(const Context& context, const std::string& json,
+                                 const Descriptor& engine) {
   Descriptor plan(*context.api, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   plan.set_raw(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &context.handle);
   plan.set_raw(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
                static_cast<int64_t>(json.size()), json.data());
-  return finished(std::move(plan));
+  return finished(std::move(plan), engine);
 }
 
 /// The whole plan, machine code included, as a text.
@@ -257,11 +270,11 @@ Result<SharedExecutable> make_executable(const Context& context, const Graph& gr
   const bool keeps = !context.identity.empty() && compiles(engine);
   if (keeps) {
     if (const auto known = cuda::find_cached_kernel(key)) {
-      auto restored = restore(context, *known);
+      auto restored = restore(context, *known, engine);
       if (restored.ok()) return restored;
     }
   }
-  TENON_ASSIGN(SharedExecutable executable, compile(context, config));
+  TENON_ASSIGN(SharedExecutable executable, compile(context, config, engine));
   if (keeps) {
     const auto json = json_of(executable->plan);
     if (json.ok()) cuda::keep_cached_kernel(key, *json);

@@ -34,6 +34,7 @@ struct EngineLimits {
 struct Executable {
   Descriptor plan;
   int64_t workspace_bytes = 0;
+  bool matrix_units = false;  ///< Operands of f32 lose all but 10 bits of their mantissas.
 };
 using SharedExecutable = std::shared_ptr<const Executable>;
 
@@ -84,6 +85,7 @@ class Plan {
   static Result<Plan> build(const Context& context, const Graph& graph, const EngineChoice& choice);
 
   int64_t workspace_bytes() const { return executable_->workspace_bytes; }
+  bool uses_matrix_units() const { return executable_->matrix_units; }
   Status run(cudnnHandle_t handle, std::span<const Binding> bindings, void* workspace) const;
 
  private:
