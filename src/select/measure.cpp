@@ -79,6 +79,11 @@ Status Measurer::wake(const std::function<Status()>& launch, Queue where) {
   return {};
 }
 
+Status Measurer::check_device() {
+  TENON_ASSIGN(const Queue where, queue());
+  return device_.synchronize(where);
+}
+
 /// Null where the kernel has a copy of its own.
 Result<void*> Measurer::constant(const Operand& operand, bool used) {
   if (!used) return nullptr;

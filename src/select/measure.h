@@ -27,6 +27,8 @@ class Measurer {
   Status fill(void* memory, DataType type, size_t bytes);
   /// A constant on the device; null where it is not used.
   Result<void*> constant(const Operand& operand, bool used);
+  /// Whether the device still takes and finishes work.
+  Status check_device();
   /// Where to launch.
   Result<Queue> queue();
 

@@ -44,16 +44,19 @@ class Selector {
     TENON_ASSIGN(const std::vector<Candidate> candidates, list(problem));
     for (const Candidate& candidate : candidates)
       if (candidate.reason.empty()) return candidate.tactic;
-    // Those that fit, but failed, are the last.
-    return unsupported("no kernel for '{}' ({}); {}: {}", problem.node->name,
-                       problem.node->op->name(), candidates.back().tactic,
-                       candidates.back().reason);
+    std::string reasons;
+    for (const Candidate& candidate : candidates)
+      reasons += fmt::format("; {}: {}", candidate.tactic, candidate.reason);
+    return unsupported("no kernel for '{}' ({}){}", problem.node->name, problem.node->op->name(),
+                       reasons);
   }
 
   /// All tactics; those that fit come first, the best of them at the front.
   Result<std::vector<Candidate>> list(const Problem& problem) {
     Shortlist& shortlist = shortlist_of(problem);
     std::vector<Candidate> measured = measure(problem, shortlist);
+    if (lost_) return *lost_;
+    if (measured.empty()) take_spare(shortlist, measured);
     shortlist.kernels.clear();
     put_best_first(measured);
     rivals_[problem_key(problem)] = rivals_of(measured);
@@ -97,6 +100,7 @@ class Selector {
     std::vector<std::pair<const Tactic*, std::string>> fitting;
     std::vector<Prepared> kernels;  ///< Of `fitting`, where more than one fits.
     std::vector<Candidate> unfit;
+    std::vector<std::string> spare;  ///< Of `unfit`: for where all that fits fails.
     bool made = false;
   };
 
@@ -121,7 +125,8 @@ class Selector {
       if (!support) {
         list.unfit.push_back({std::string(tactic.name), -1, support.reason});
       } else if (is_last_resort(tactic) && !list.fitting.empty()) {
-        list.unfit.push_back({std::string(tactic.name), -1, "only where nothing else fits"});
+        list.spare.push_back(join_tactic(tactic.name, tactic.configs(problem).front()));
+        list.unfit.push_back({list.spare.back(), -1, "only where nothing else fits"});
       } else {
         for (const std::string& config : configs_of(tactic, problem))
           list.fitting.emplace_back(&tactic, config);
@@ -162,8 +167,10 @@ class Selector {
         auto time = time_of(problem, *tactic, config, shortlist.kernels[i], sample);
         if (!time.ok()) {
           candidate.reason = time.error().message;
+          report_failure(problem, candidate);
           shortlist.unfit.push_back(candidate);
           samples.pop_back();
+          if (lost_) return {};
           continue;
         }
         candidate.milliseconds = *time;
@@ -172,6 +179,27 @@ class Selector {
     }
     leave_out_wrong(problem, measured, samples, shortlist);
     return measured;
+  }
+
+  /// All that fitted failed: the first of those that were not to be timed, which run anything.
+  static void take_spare(Shortlist& shortlist, std::vector<Candidate>& measured) {
+    if (shortlist.spare.empty()) return;
+    const std::string& spare = shortlist.spare.front();
+    std::erase_if(shortlist.unfit, [&](const Candidate& c) { return c.tactic == spare; });
+    measured.push_back({spare, -1, {}});
+  }
+
+  /// A kernel that reads outside its operands may take the device along: nothing after it runs.
+  void report_failure(const Problem& problem, const Candidate& candidate) {
+    if (options_.logger != nullptr)
+      options_.logger->verbose("{}: {}: {}", problem.node->name, candidate.tactic,
+                               candidate.reason);
+    if (described_) return;
+    const Status well = measurer_.check_device();
+    if (!well.ok())
+      lost_ = Error{ErrorKind::kInternal,
+                    fmt::format("the device no longer answers since {} ran for '{}': {}",
+                                candidate.tactic, problem.node->name, well.error().message)};
   }
 
   /// Candidates compute the same from the same contents. Where some do not, the reference decides
@@ -281,6 +309,7 @@ class Selector {
   TimingCache& cache_;
   bool described_;  ///< The device is not there.
   Measurer measurer_;
+  std::optional<Error> lost_;                    ///< The device's, which a candidate caused.
   std::map<std::string, Shortlist> shortlists_;  ///< By problem key.
   std::map<std::string, Rivals> rivals_;         ///< Likewise.
 };

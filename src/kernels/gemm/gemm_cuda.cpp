@@ -39,15 +39,13 @@ namespace {
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const DeviceProduct p, describe_product(problem));
-  if (p.m > int64_t{64} * 65535) return unsupported("too many rows");
   KernelCode code;
   begin_code(code, problem);
   add_product(code, problem, p);
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, p.region, p.loop));
   JitLaunch launch;
   TENON_TRY(set_source(launch, code, {"gemm/tile.cu"}));
-  launch.grid[0] = blocks_for(p.n, 64);
-  launch.grid[1] = blocks_for(p.m, 64);
+  launch.grid[0] = blocks_for(p.n, 64) * blocks_for(p.m, 64);
   launch.grid[2] = std::min<int64_t>(p.batches(), 65535);
   launch.block[0] = 256;
   launch.add(JitArgument::input(p.a));

@@ -7,7 +7,8 @@ extern "C" __global__ void __launch_bounds__(256)
   begin_kernel();
   __shared__ Accumulator tile_a[kTileK][kTileM + 4], tile_b[kTileK][kTileN + 4];
   const int row = threadIdx.x / 16 * 4, column = threadIdx.x % 16 * 4;
-  const Index n0 = Index(blockIdx.x) * kTileN, m0 = Index(blockIdx.y) * kTileM;
+  constexpr u32 kTilesN = (kN + kTileN - 1) / kTileN;
+  const Index n0 = Index(blockIdx.x % kTilesN) * kTileN, m0 = Index(blockIdx.x / kTilesN) * kTileM;
   for (Index batch = blockIdx.z; batch < Index(kBatches); batch += gridDim.z) {
     const A* from_a = a + locate<ABatchAt>(batch);
     const B* from_b = b + locate<BBatchAt>(batch);

@@ -10,10 +10,21 @@ int multiprocessors(const Problem& problem) {
   return known ? problem.device->properties().compute_units : 132;
 }
 
+Status check_launches(const JitPlan& plan) {
+  constexpr int64_t kMost[] = {INT32_MAX, 65535, 65535};
+  for (const JitLaunch& launch : plan.launches)
+    for (int axis = 0; axis < 3; ++axis)
+      if (launch.grid[axis] < 1 || launch.grid[axis] > kMost[axis])
+        return unsupported("{} in {} blocks along axis {}, of which a GPU takes {}", launch.name,
+                           launch.grid[axis], axis, kMost[axis]);
+  return {};
+}
+
 Support jit_support(const Problem& problem, JitPlanner planner) {
   for (const Operand& output : problem.outputs)
     if (output.count() == 0) return Support::no("an empty tensor");
-  return Support::of(planner(problem, ""));
+  const Result<JitPlan> plan = planner(problem, "");
+  return plan.ok() ? Support::of(check_launches(*plan)) : Support::of(plan);
 }
 
 Status set_source(JitLaunch& launch, const KernelCode& code,

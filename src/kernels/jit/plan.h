@@ -102,6 +102,9 @@ using JitPlanner = Result<JitPlan> (*)(const Problem& problem, std::string_view 
 /// Multiprocessors of the problem's device; 132 where there is none.
 int multiprocessors(const Problem& problem);
 
+/// What a GPU refuses of launches: too many blocks along an axis, too many threads of one.
+Status check_launches(const JitPlan& plan);
+
 /// Blocks for `count` pieces of work.
 inline int64_t blocks_for(int64_t count, int64_t each) {
   return (count + each - 1) / each;

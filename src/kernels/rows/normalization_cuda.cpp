@@ -162,7 +162,10 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
     return unsupported("the type is neither f32, f16 nor bf16");
   const int64_t batch = x.extents[0], channels = x.extents[1],
                 pixels = x.count() / batch / channels;
-  if (channels > 4096) return unsupported("more than 4096 channels");
+  // Channels and groups have their sums in shared memory.
+  const bool each_channel = d.op->norm == NormKind::kInstance || d.op->groups == channels;
+  if (channels > (each_channel ? 3072 : 4096)) return unsupported("too many channels");
+  if (pixels * channels > INT32_MAX) return unsupported("very large images");
   const IndexLoop loop = memory_loop(y), channel_loop = {{1, channels}};
   const int vector =
       std::min({pack_width(channel_loop, x), pack_width(loop, x), pack_width(loop, y)});
