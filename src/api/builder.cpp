@@ -36,6 +36,7 @@ PassOptions pass_options(const BuilderConfig& config, Device& device, bool stron
   options.expansion_regions = options.stem_regions = options.squeeze_regions;
   options.widened_products = device.properties().kind == DeviceKind::kCuda;
   options.patches_as_products = !options.squeeze_regions;
+  options.gather_regions = options.widened_products;
   options.bytes_in_groups = false;  // Slower on CPUs, and not measured on GPUs yet.
   options.sums_join_products = !options.squeeze_regions;
   options.quantized_weights = false;  // No kernel reads them beside those of quantized regions.

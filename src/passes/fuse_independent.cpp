@@ -1,7 +1,8 @@
 // Pointwise operators of one shape that do not depend on each other become one region with several
 // results: one step in place of several. Where they are large, only those that read a value in
 // common, which is then read once; larger ones that share nothing would only drive each other's
-// results out of the caches. Must run after fuse_pointwise.
+// results out of the caches. So do gathers, of embedding tables for instance, where the device has
+// a kernel for several. Must run after fuse_pointwise.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -17,16 +18,20 @@ namespace {
 constexpr size_t kMaxNodes = 24;
 constexpr size_t kMaxOperands = 12;
 constexpr int kMaxMembers = 4;
+/// Gathers that one step takes, and the elements up to which they are worth it.
+constexpr int kMaxGathers = 32;
+constexpr int64_t kSmallGather = int64_t{1} << 20;
 /// Steps of at most so many elements cost about as much as starting them.
 constexpr int64_t kSmall = 8192;
 /// Candidates of the same shape that are looked at behind each.
-constexpr int kWindow = 12;
+constexpr int kWindow = 12, kGatherWindow = 64;
 
 bool is_pointwise(const Node& node) {
   return node.is<Pointwise>() || node.is<Cast>();
 }
 
-bool is_candidate(const Node& node) {
+bool is_candidate(const Node& node, const PassOptions& options) {
+  if (node.is<Gather>()) return options.gather_regions;
   if (is_pointwise(node)) return true;
   return node.is<Fused>() && node.outputs().size() == 1 &&
          std::all_of(node.bodies[0]->nodes().begin(), node.bodies[0]->nodes().end(),
@@ -37,12 +42,13 @@ size_t node_count(const Node& node) {
   return node.is<Fused>() ? node.bodies[0]->nodes().size() : 1;
 }
 
-bool is_small(const Shape& shape) {
+/// Of at most `most` elements.
+bool is_small(const Shape& shape, int64_t most) {
   int64_t count = 1;
   for (const Dim& dim : shape) {
     if (!dim.is_constant()) return false;
     count *= std::max<int64_t>(1, dim.constant());
-    if (count > kSmall) return false;
+    if (count > most) return false;
   }
   return true;
 }
@@ -107,14 +113,12 @@ class Siblings {
   explicit Siblings(Node* first) { add(first); }
 
   bool take(Node* node, const Places& places) {
-    const TensorType &mine = members_[0]->output()->type, &other = node->output()->type;
-    if (static_cast<int>(members_.size()) == kMaxMembers || mine.shape != other.shape) return false;
-    if (nodes_ + node_count(*node) > kMaxNodes || operands_with(*node) > kMaxOperands) return false;
-    // Images of one shape may lie in different orders.
-    const bool near = (mine.shape.size() < 4 && is_small(mine.shape)) ||
-                      share_operand(*members_[0], *node, places);
-    if (!near || std::any_of(members_.begin(), members_.end(),
-                             [&](const Node* member) { return depends(*member, *node, places); }))
+    if (members_[0]->output()->type.shape != node->output()->type.shape) return false;
+    const bool gathers = members_[0]->is<Gather>();
+    if (gathers != node->is<Gather>()) return false;
+    if (!(gathers ? takes_gather(*node) : takes_pointwise(*node, places))) return false;
+    if (std::any_of(members_.begin(), members_.end(),
+                    [&](const Node* member) { return depends(*member, *node, places); }))
       return false;
     add(node);
     return true;
@@ -123,6 +127,21 @@ class Siblings {
   const std::vector<Node*>& members() const { return members_; }
 
  private:
+  bool takes_pointwise(const Node& node, const Places& places) const {
+    const Shape& shape = node.output()->type.shape;
+    if (static_cast<int>(members_.size()) == kMaxMembers) return false;
+    if (nodes_ + node_count(node) > kMaxNodes || operands_with(node) > kMaxOperands) return false;
+    // Images of one shape may lie in different orders.
+    return (shape.size() < 4 && is_small(shape, kSmall)) ||
+           share_operand(*members_[0], node, places);
+  }
+
+  bool takes_gather(const Node& node) const {
+    const TensorType& type = node.output()->type;
+    return static_cast<int>(members_.size()) < kMaxGathers && is_small(type.shape, kSmallGather) &&
+           byte_size(type.type) == byte_size(members_[0]->output()->type.type);
+  }
+
   size_t operands_with(const Node& node) const {
     size_t count = operands_.size();
     for (const Value* value : node.inputs()) count += operands_.contains(value) ? 0 : 1;
@@ -157,9 +176,10 @@ std::vector<Node*> flattened(Graph& graph, const std::vector<Node*>& members) {
 }
 
 std::string name_of_all(const std::vector<Node*>& nodes) {
+  const bool gathers = nodes[0]->is<Gather>();
   std::string list;
-  for (const Node* node : nodes) list += (list.empty() ? "" : ", ") + node->name;
-  return "fusedPointwiseNode(" + list + ")";
+  for (const Node* node : nodes) list += (list.empty() ? "" : gathers ? " | " : ", ") + node->name;
+  return gathers ? list : "fusedPointwiseNode(" + list + ")";
 }
 
 /// The first siblings among the candidates from `begin` on, which is moved behind the first of
@@ -169,7 +189,8 @@ std::vector<Node*> next_siblings(const std::vector<Node*>& candidates, size_t& b
   for (; begin < candidates.size(); ++begin) {
     Siblings siblings(candidates[begin]);
     int looked_at = 0;
-    for (size_t i = begin + 1; i < candidates.size() && looked_at < kWindow; ++i) {
+    const int window = candidates[begin]->is<Gather>() ? kGatherWindow : kWindow;
+    for (size_t i = begin + 1; i < candidates.size() && looked_at < window; ++i) {
       if (candidates[i]->output()->type.shape != candidates[begin]->output()->type.shape) continue;
       ++looked_at;
       siblings.take(candidates[i], places);
@@ -183,8 +204,9 @@ std::vector<Node*> next_siblings(const std::vector<Node*>& candidates, size_t& b
 
 bool fuse_independent(Graph& graph, PassContext& context) {
   if (finds_extents_while_running(graph)) return false;
-  std::vector<Node*> candidates = nodes_of(
-      graph, [&](const Node& node) { return is_candidate(node) && context.allows_fusion(node); });
+  std::vector<Node*> candidates = nodes_of(graph, [&](const Node& node) {
+    return is_candidate(node, context.options()) && context.allows_fusion(node);
+  });
   bool changed = false;
   for (size_t begin = 0; begin < candidates.size();) {
     const Places places = places_of(graph);

@@ -6,7 +6,7 @@
 namespace tenon {
 namespace {
 
-constexpr int kMaxArguments = 24;
+constexpr int kMaxArguments = 128;
 constexpr int kMaxMaps = 4;
 constexpr int kFreeShared = 48 * 1024;  ///< Bytes of shared memory that need no permission.
 
@@ -213,6 +213,7 @@ class CompiledKernel final : public Kernel {
 }  // namespace
 
 Result<std::unique_ptr<Kernel>> make_jit_kernel(const Problem& problem, const JitPlan& plan) {
+  TENON_TRY(check_launches(plan));
   auto* device = dynamic_cast<cuda::CudaDevice*>(problem.device);
   if (device == nullptr) {
     if (problem.device == nullptr) return internal_error("a CUDA kernel without a device");

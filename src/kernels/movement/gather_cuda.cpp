@@ -224,7 +224,14 @@ Result<Pick> pick_space_to_depth(const Problem& problem, const SpaceToDepth& op)
   return pick;
 }
 
-Result<Pick> describe(const Problem& problem) {
+}  // namespace
+}  // namespace cuda_pick
+}  // namespace tenon::tactics
+
+namespace tenon {
+
+Result<Pick> describe_pick(const Problem& problem) {
+  using namespace tactics::cuda_pick;
   const Node& node = *problem.node;
   if (const auto* op = node.as<Gather>()) return pick_gather(problem, *op);
   if (const auto* op = node.as<GatherElements>()) return pick_gather_elements(problem, *op);
@@ -240,8 +247,14 @@ Result<Pick> describe(const Problem& problem) {
   return unsupported("not a choice of elements");
 }
 
+}  // namespace tenon
+
+namespace tenon::tactics {
+namespace cuda_pick {
+namespace {
+
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(const Pick pick, describe(problem));
+  TENON_ASSIGN(const Pick pick, describe_pick(problem));
   return plan_pick(problem, pick);
 }
 

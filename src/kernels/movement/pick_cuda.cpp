@@ -9,10 +9,11 @@ namespace {
 
 constexpr int kBlock = 256;
 
-/// The widest pack that the result, x and the run allow.
+}  // namespace
+
 int pick_width(const Problem& problem, const Pick& pick) {
   const Operand &x = problem.input(0), &y = problem.output();
-  if (pick.run <= 1) return 1;
+  if (pick.run <= 1 || y.rank() == 0) return 1;
   int width = pack_width(memory_loop(y), y);
   const std::vector<int64_t> strides = strides_of(x);
   const auto fits = [&](int candidate) {
@@ -25,6 +26,16 @@ int pick_width(const Problem& problem, const Pick& pick) {
   while (width > 1 && !fits(width)) width /= 2;
   return width;
 }
+
+std::string picked_place(const Problem& problem, const Pick& pick) {
+  std::string place = "0";
+  const std::vector<int64_t> strides = strides_of(problem.input(0));
+  for (size_t i = 0; i < pick.places.size(); ++i)
+    place += fmt::format(" + ({}) * i64({})", pick.places[i], strides[i]);
+  return place;
+}
+
+namespace {
 
 /// Parameters and arguments for operands by name, added to a launch.
 struct NamedOperands {
@@ -63,14 +74,14 @@ int fastest_axis(const Operand& operand) {
 }
 
 Result<JitPlan> plan_pick(const Problem& problem, const Pick& pick) {
-  const Operand &x = problem.input(0), &y = problem.output();
+  const Operand& y = problem.output();
   const int bytes = byte_size(y.type);
   KernelCode code;
   begin_code(code, problem);
   code.alias("Word", bytes == 1 ? "u8" : bytes == 2 ? "u16" : bytes == 4 ? "u32" : "u64");
   code.constant("kBlock", kBlock);
   code.constant("kCount", y.count());
-  const int vector = y.rank() == 0 ? 1 : pick_width(problem, pick);
+  const int vector = pick_width(problem, pick);
   code.constant("kVector", vector);
   code.located("YAt", memory_loop(y), y);
   JitLaunch launch;
@@ -78,15 +89,12 @@ Result<JitPlan> plan_pick(const Problem& problem, const Pick& pick) {
   launch.add(JitArgument::output());
   launch.add(pick.fill < 0 ? JitArgument::null() : JitArgument::input(pick.fill));
   TENON_ASSIGN(const NamedOperands named, NamedOperands::add(problem, launch, pick.operands));
-  std::string place = "0";
-  const std::vector<int64_t> strides = strides_of(x);
-  for (size_t i = 0; i < pick.places.size(); ++i)
-    place += fmt::format(" + ({}) * i64({})", pick.places[i], strides[i]);
   code.text(fmt::format(
       "#define PICK_PARAMETERS{}\n#define PICK_ARGUMENTS{}\n"
       "__device__ inline bool pick(Index at, i64& from PICK_PARAMETERS) {{\n{}{}  from = {};\n"
       "  return true;\n}}\n",
-      " " + named.parameters, " " + named.arguments, coordinates_code(y), pick.statements, place));
+      " " + named.parameters, " " + named.arguments, coordinates_code(y), pick.statements,
+      picked_place(problem, pick)));
   TENON_TRY(set_source(launch, code, {"movement/pick.cu"}));
   launch.grid[0] = blocks_for(y.count() / vector, kBlock);
   launch.block[0] = kBlock;

@@ -20,6 +20,13 @@ struct Pick {
   int64_t run = 1;
 };
 
+/// The operator of the problem's node as a choice of elements.
+Result<Pick> describe_pick(const Problem& problem);
+/// The widest pack that the result, x and the run allow.
+int pick_width(const Problem& problem, const Pick& pick);
+/// Device code for the place in x.
+std::string picked_place(const Problem& problem, const Pick& pick);
+
 /// One launch of movement/pick.cu.
 Result<JitPlan> plan_pick(const Problem& problem, const Pick& pick);
 

@@ -67,6 +67,19 @@ class KernelCase {
     infer();
     return *this;
   }
+  /// Another operator of the region, which reads nothing of what is there.
+  template <class T>
+  KernelCase& beside_op(T op, std::vector<CaseInput> operands) {
+    kept_.push_back(nodes_.back()->output());
+    std::vector<Value*> values;
+    for (CaseInput& operand : operands) {
+      values.push_back(add_input(operand));
+      inputs_.push_back(std::move(operand));
+    }
+    nodes_.push_back(graph_.add_node(std::make_unique<T>(std::move(op)), values, 1, "beside"));
+    infer();
+    return *this;
+  }
   KernelCase& output_layout(Layout layout) {
     layout_ = layout;
     return *this;

@@ -83,6 +83,22 @@ void add_gathers(Cases& cases) {
   add(cases, "embedding", embedding,
       std::vector{constant(values(DataType::kFloat16, {500, 128}, 2)),
                   indices(DataType::kInt64, {2, 64}, 500)});
+  for (const int64_t rows : {1, 37}) {
+    auto& tables = add(cases, fmt::format("gathers from tables {}", rows), embedding,
+                       std::vector{constant(values(DataType::kFloat16, {500, 64}, 2)),
+                                   indices(DataType::kInt64, {rows}, 500)});
+    for (int i = 0; i < 4; ++i)
+      tables.beside_op(embedding,
+                       {constant(values(DataType::kFloat16, {70 + i, 64}, 3 + i)),
+                        indices(i % 2 == 0 ? DataType::kInt64 : DataType::kInt32, {rows}, 70 + i)});
+  }
+  Gather columns;
+  columns.axis = 1;
+  add(cases, "gathers of several shapes", embedding,
+      std::vector{input(values(DataType::kFloat32, {50, 24}, 2)),
+                  indices(DataType::kInt64, {3, 2}, 50)})
+      .beside_op(columns, {input(values(DataType::kFloat32, {11, 9}, 4)),
+                           indices(DataType::kInt64, {700}, 9)});
   GatherNd nd;
   add(cases, "gather_nd", nd,
       std::vector{input(values(DataType::kFloat32, {7, 7, 8}, 2)),
