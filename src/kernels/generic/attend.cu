@@ -27,7 +27,8 @@ extern "C" __global__ void __launch_bounds__(kBlock)
     kernel(Y* __restrict__ y, const X0* __restrict__ q, const X1* __restrict__ k, const X2* __restrict__ v,
            const X3* __restrict__ mask, const X6* __restrict__ lengths, Sum_* rows, Y* scores) {
   begin_kernel();
-  const i64 number = blockIdx.x;
+  const i64 number = i64(blockIdx.y) * gridDim.x + blockIdx.x;
+  if (number >= kRows) return;
   const i64 i = number % kQueries, h = number / kQueries % kHeads, b = number / kQueries / kHeads;
   const i64 kv = b * kKvHeads + h / (kHeads / kKvHeads);
   Sum_* row = rows + number * kKeys;

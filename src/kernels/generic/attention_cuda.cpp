@@ -122,10 +122,15 @@ void add_mask(Formula& f, const Problem& problem, const Description& d) {
   f.flag("kBooleanMask", problem.has_input(3) && problem.input(3).type == DataType::kBool);
 }
 
+/// Along one axis.
+constexpr int64_t kMostBlocks = int64_t{1} << 30;
+
 Result<JitLaunch> attend(const Problem& problem, const Description& d) {
   TENON_ASSIGN(KernelCode code, begin(problem));
   const Attention& op = *d.op;
+  const int64_t rows = d.q.batch * d.q.heads * d.q.steps;
   Formula f;
+  f.number("kRows", rows);
   f.number("kQueries", d.q.steps);
   f.number("kHeads", d.q.heads);
   f.number("kKvHeads", d.k.heads);
@@ -149,7 +154,8 @@ Result<JitLaunch> attend(const Problem& problem, const Description& d) {
   code.text(f.constants);
   JitLaunch launch;
   TENON_TRY(set_source(launch, code, {"generic/attend.cu"}));
-  launch.grid[0] = d.q.batch * d.q.heads * d.q.steps;
+  launch.grid[0] = std::min(rows, kMostBlocks);
+  launch.grid[1] = blocks_for(rows, kMostBlocks);
   launch.block[0] = kBlock;
   return launch;
 }

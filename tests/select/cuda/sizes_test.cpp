@@ -68,6 +68,9 @@ std::string with_sizes(std::string text, const int64_t (&sizes)[2]) {
   for (size_t i = 0; i < text.size(); ++i)
     if ((text[i] == 'N' || text[i] == 'M') && (text[i - 1] == '[' || text[i - 1] == ','))
       text.replace(i, 1, std::to_string(sizes[text[i] == 'N' ? 0 : 1]));
+  // A type for the parser; inference finds the right one.
+  const size_t end = text.find("\n  return");
+  if (text.find(" : ") == std::string::npos) text.insert(end, " : f16[1]");
   return text;
 }
 
@@ -75,7 +78,7 @@ TEST(Sizes, OperatorsHaveKernelsWhateverTheyAre) {
   for (const int capability : {75, 90})
     for (const Case& item : kCases)
       for (const auto& sizes : kSizes) {
-        const std::string text = with_sizes(item.text, sizes);
+        const std::string text = "graph \"\" " + with_sizes(item.text, sizes);
         auto graph = parse_graph(text);
         ASSERT_TRUE(graph.ok()) << text << graph.error().message;
         ASSERT_TRUE(infer_graph(**graph).ok()) << text;
