@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "base/function_ref.h"
 #include "base/parallel.h"
 #include "device/described_device.h"
 #include "ops/dims.h"
@@ -116,7 +117,21 @@ class Selector {
     return &tactic == &backend_.tactics.back() || tactic.name.ends_with(".formula");
   }
 
+  /// From the timing cache, where it has all of it: libraries take their time to propose.
   Shortlist make_shortlist(const Problem& problem) const {
+    const auto listed =
+        options_.use_cache && keeps_lists() ? cache_.find(list_key(problem)) : std::nullopt;
+    if (listed) {
+      Shortlist list = make_shortlist(
+          problem, [&](const Tactic& tactic) { return known_configs(problem, tactic); });
+      if (static_cast<double>(list.fitting.size()) == *listed) return list;
+    }
+    return make_shortlist(problem,
+                          [&](const Tactic& tactic) { return configs_of(tactic, problem); });
+  }
+
+  Shortlist make_shortlist(const Problem& problem,
+                           FunctionRef<std::vector<std::string>(const Tactic&)> configs) const {
     Shortlist list;
     list.made = true;
     for (const Tactic& tactic : backend_.tactics) {
@@ -128,25 +143,52 @@ class Selector {
         list.spare.push_back(join_tactic(tactic.name, tactic.configs(problem).front()));
         list.unfit.push_back({list.spare.back(), -1, "only where nothing else fits"});
       } else {
-        for (const std::string& config : configs_of(tactic, problem))
+        for (const std::string& config : configs(tactic))
           list.fitting.emplace_back(&tactic, config);
       }
     }
-    const size_t limit = options_.max_candidates >= 0
-                             ? std::max(options_.max_candidates, 1)
-                             : kCandidates[std::clamp(options_.level, 0, 5)];
-    if (list.fitting.size() > limit) list.fitting.resize(limit);
+    if (list.fitting.size() > candidate_limit()) list.fitting.resize(candidate_limit());
+    // In the order of the cache, so that ties end the same with it; tactics are a table's rows.
+    if (!backend_.device->unified()) std::sort(list.fitting.begin(), list.fitting.end());
     if (list.fitting.size() > 1) list.kernels.resize(list.fitting.size());
     return list;
+  }
+
+  size_t candidate_limit() const {
+    return options_.max_candidates >= 0
+               ? static_cast<size_t>(std::max(options_.max_candidates, 1))
+               : static_cast<size_t>(kCandidates[std::clamp(options_.level, 0, 5)]);
+  }
+
+  /// A GPU's libraries are asked once. A device that is not there cannot ask them.
+  bool keeps_lists() const { return !described_ && !backend_.device->unified(); }
+
+  /// Under it the cache has how many candidates there were, once all of them are known.
+  std::string list_key(const Problem& problem) const {
+    return fmt::format("{}|listed {}", problem_key(problem), candidate_limit());
+  }
+
+  /// What the timing cache has of the tactic.
+  std::vector<std::string> known_configs(const Problem& problem, const Tactic& tactic) const {
+    std::vector<std::string> configs =
+        cache_.find_prefix(timing_prefix(problem_key(problem), tactic));
+    for (std::string& config : configs) config.pop_back();  // The closing brace.
+    return configs;
+  }
+
+  void remember_list(const Problem& problem, const Shortlist& list) {
+    const auto known = [&](const auto& candidate) {
+      return is_measured(problem, *candidate.first, candidate.second);
+    };
+    if (keeps_lists() && list.fitting.size() > 1 && std::ranges::all_of(list.fitting, known))
+      cache_.insert(list_key(problem), static_cast<double>(list.fitting.size()));
   }
 
   /// For a device that is not there only what was measured on one like it, or, where nothing was,
   /// what can be made without it.
   std::vector<std::string> configs_of(const Tactic& tactic, const Problem& problem) const {
     if (!described_) return tactic.configs(problem);
-    std::vector<std::string> configs =
-        cache_.find_prefix(timing_prefix(problem_key(problem), tactic));
-    for (std::string& config : configs) config.pop_back();  // The closing brace.
+    std::vector<std::string> configs = known_configs(problem, tactic);
     const std::string all = problem_key(problem) + "|";
     if (!configs.empty() || !cache_.find_prefix(all).empty()) return configs;
     std::string first = tactic.configs(problem).front();
@@ -178,6 +220,7 @@ class Selector {
       measured.push_back(candidate);
     }
     leave_out_wrong(problem, measured, samples, shortlist);
+    remember_list(problem, shortlist);
     return measured;
   }
 

@@ -78,6 +78,29 @@ TEST_F(SettleTest, WhatTheCacheKnowsIsNotMeasuredAgain) {
   EXPECT_EQ(device_->captures, captures);
 }
 
+/// How often proposals were asked for.
+int& questions() {
+  static int count = 0;
+  return count;
+}
+
+TEST_F(SettleTest, LibrariesAreNotAskedForWhatTheCacheKnows) {
+  for (Tactic& tactic : rows_)
+    tactic.configs = [](const Problem&) {
+      ++questions();
+      return std::vector<std::string>{"n=2", "n=1"};
+    };
+  const std::string taken = tactic_of(kAlone);
+  const int before = questions();
+  EXPECT_GT(before, 0);
+  EXPECT_EQ(tactic_of(kAlone), taken);
+  // Only the last resort's, which is not timed.
+  EXPECT_EQ(questions(), before + 1);
+  // Another number of candidates is another list.
+  rows_.insert(rows_.begin() + 1, row<'b'>("cuda.another"));
+  EXPECT_EQ(tactic_of(kAlone), taken);
+}
+
 TEST(RivalsTest, TheBestOfEachTacticComesFirst) {
   const Candidate candidates[] = {{"cuda.a.lt{n=1}", 1.0, {}}, {"cuda.a.lt{n=2}", 1.05, {}},
                                   {"cuda.b{}", 1.2, {}},       {"cuda.b{n=2}", 1.1, {}},

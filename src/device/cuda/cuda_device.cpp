@@ -1,5 +1,7 @@
 #include "device/cuda/cuda_device.h"
 
+#include <future>
+
 #include "device/cuda/cublaslt.h"
 #include "device/cuda/cudnn.h"
 #include "device/cuda/driver.h"
@@ -33,6 +35,10 @@ constexpr const char* kFence = R"(extern "C" __global__ void tenon_fence() {})";
 
 Result<std::shared_ptr<CudaDevice>> CudaDevice::open(int ordinal) {
   TENON_TRY(load_driver());
+  // Libraries are large: they are opened while the driver makes the context.
+  const auto opening = std::async(std::launch::async, [] {
+    return load_nvrtc().ok() && load_cublaslt().ok() && load_cudnn().ok();
+  });
   if (ordinal < 0) ordinal = current_ordinal();
   int count = 0;
   TENON_DRIVER(cuDeviceGetCount, &count);
