@@ -57,8 +57,10 @@ void add_rows(Cases& cases) {
   Reduce mean;
   mean.function = ReduceFunction::kMean;
   mean.axes = {2, 3};
-  for (const Extents& extents : {Extents{1, 2048, 7, 7}, Extents{32, 2048, 7, 7},
-                                 Extents{32, 672, 14, 14}, Extents{256, 512, 28, 28}})
+  for (const Extents& extents :
+       {Extents{1, 2048, 7, 7}, Extents{32, 2048, 7, 7}, Extents{32, 672, 14, 14},
+        Extents{256, 512, 28, 28}, Extents{1, 120, 28, 28}, Extents{1, 960, 7, 7},
+        Extents{32, 120, 28, 28}, Extents{32, 960, 7, 7}})
     add(cases, "global_average", mean, std::vector{half(extents, kNhwc)}).output_layout(kNhwc);
   Reduce sum;
   sum.axes = {1};

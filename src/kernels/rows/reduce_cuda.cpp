@@ -134,10 +134,18 @@ Shape choose_shape(const Problem& problem, const Operand& x, const Loops& loops,
   while (shape.vector * state_bytes * kBlock > 32768) shape.vector /= 2;
   const int64_t target = int64_t{4} * multiprocessors(problem);
   if (shape.columns) {
-    const int64_t vectors = inner / shape.vector;
-    shape.lanes = static_cast<int>(std::min<int64_t>(32, power_above(vectors)));
-    shape.blocks = outer * blocks_for(vectors, shape.lanes);
-    const int64_t shares = kBlock / shape.lanes;
+    // Few columns: narrow ones, so that more multiprocessors have some, and more threads for each.
+    const auto blocks = [&](int64_t lanes) {
+      return outer * blocks_for(inner / shape.vector, lanes);
+    };
+    while (shape.vector > 2 && blocks(32) < multiprocessors(problem)) shape.vector /= 2;
+    shape.lanes = static_cast<int>(std::min<int64_t>(32, power_above(inner / shape.vector)));
+    if (shape.lanes == 32 && blocks(32) < multiprocessors(problem)) shape.lanes = 16;
+    shape.blocks = blocks(shape.lanes);
+    while (shape.block < 1024 && shape.blocks < target && length > 8 * shape.block / shape.lanes &&
+           shape.vector * state_bytes * shape.block <= 16384)
+      shape.block *= 2;
+    const int64_t shares = shape.block / shape.lanes;
     shape.splits = std::clamp<int64_t>(target / shape.blocks, 1, blocks_for(length, shares * 32));
   } else {
     const int64_t vectors = blocks_for(length, shape.vector);
