@@ -74,6 +74,10 @@ Result<Shape> operand_shape(const Operand& operand, const Convolution& convoluti
   const auto wide = std::count_if(shape.extents.begin() + 2, shape.extents.end(),
                                   [](int64_t extent) { return extent != 1; });
   if (wide > 0 || !operand.dense()) return unsupported("an operand repeated over channels only");
+  if (shape.extents[0] > 1)
+    return unsupported(
+        "of operands of a number for each channel and image cuDNN's kernels read "
+        "misaligned addresses, which ends all work on the GPU (seen with 9.19)");
   shape.strides = pixel_strides(shape.extents, shape.extents[1]);
   return shape;
 }
