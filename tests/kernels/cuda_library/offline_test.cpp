@@ -129,6 +129,21 @@ TEST(Packing, KeepsTheConvolution) {
   }
 }
 
+/// A number for each channel of each image is what some engines read at misaligned addresses.
+TEST(Convolutions, TakeNoNumbersOfEachImagesChannels) {
+  const auto described = [](int64_t images) {
+    RegionCase test(DataType::kFloat16);
+    Value* x = test.input("x", {2, 16, 5, 5});
+    Value* w = test.constant({24, 16, 3, 3});
+    Value* shift = test.input("shift", {images, 24, 1, 1});
+    test.step(PointwiseFunction::k_add, test.add(convolution(1, 1), {x, w}), shift);
+    test.finish(Layout::kChannelsLast);
+    return describe_convolution(test.problem()).ok();
+  };
+  EXPECT_TRUE(described(1));
+  EXPECT_FALSE(described(2));
+}
+
 /// (gate * gelu_erf(a w + bias) subtracted from a row) of which the library takes the first sum.
 TEST(TailOfAProduct, AndItsBeginningMakeTheWhole) {
   using F = PointwiseFunction;
