@@ -6,6 +6,7 @@
 
 #include "check/compare.h"
 #include "check/pass_bisect.h"
+#include "check/processor_reference.h"
 #include "check/region_check.h"
 #include "check/sample.h"
 #include "ops/math.h"
@@ -106,7 +107,7 @@ class CheckedBuild {
   std::string expect() {
     const int64_t cost = reference_cost(*network_, request_.profiles[0]);
     if (check_.inputs.empty() && has_open_loop(*network_)) return "a loop ends by its data alone";
-    if (cost > check_.max_cost) return "the model is too large for the reference";
+    if (cost > max_cost()) return "the model is too large for the reference";
     if (!check_.inputs.empty()) {
       expected_.inputs = check_.inputs;
     } else {
@@ -114,7 +115,7 @@ class CheckedBuild {
       if (!inputs.ok()) return inputs.error().message;
       expected_.inputs = std::move(inputs).value();
     }
-    auto outputs = evaluate_graph(*network_, expected_.inputs);
+    auto outputs = reference_outputs();
     if (!outputs.ok()) return outputs.error().message;
     if (with_regions()) {
       auto values = named_values(*network_, expected_.inputs);
@@ -127,6 +128,22 @@ class CheckedBuild {
         multiplies_in_tf32(request_.backend.device.get(), request_.backend.allow_tf32));
     if (rounds_to_bytes(*network_)) expected_.limit = std::max(expected_.limit, kQuantizedLimit);
     return {};
+  }
+
+  int64_t max_cost() const {
+    if (check_.max_cost >= 0) return check_.max_cost;
+    return on_processor() ? SelfCheck::kMaxCostOnProcessor : SelfCheck::kDefaultMaxCost;
+  }
+
+  /// Whether the processor's kernels are the reference: they are another device's.
+  bool on_processor() const { return !request_.backend.device->unified() && !with_regions(); }
+
+  Result<std::vector<Tensor>> reference_outputs() const {
+    if (on_processor()) {
+      auto outputs = evaluate_on_processor(*network_, request_.profiles, expected_.inputs);
+      if (outputs.ok()) return outputs;
+    }
+    return evaluate_graph(*network_, expected_.inputs);
   }
 
   /// Of values inside, for passes that keep the network's types.

@@ -6,6 +6,7 @@
 #include "check/compare.h"
 #include "check/compile_checked.h"
 #include "check/pass_bisect.h"
+#include "check/processor_reference.h"
 #include "check/sample.h"
 #include "ir/text.h"
 #include "ops/ops.h"
@@ -60,6 +61,19 @@ CompileRequest request_of(std::unique_ptr<Graph> graph) {
   request.select.threads = 2;
   request.select.average_runs = 1;
   return request;
+}
+
+TEST(ProcessorReference, ComputesWhatTheReferenceDoes) {
+  const std::unique_ptr<Graph> graph = graph_of_text();
+  std::vector<Profile> profiles;
+  ASSERT_TRUE(apply_profiles(*graph, profiles).ok());
+  const auto inputs = sample_inputs(*graph, profiles[0]);
+  ASSERT_TRUE(inputs.ok()) << inputs.error().message;
+  const auto expected = evaluate_graph(*graph, *inputs);
+  const auto found = evaluate_on_processor(*graph, profiles, *inputs);
+  ASSERT_TRUE(expected.ok() && found.ok()) << found.error().message;
+  EXPECT_EQ(compare_outputs(*graph, *found, *expected, 1e-5, nullptr), "");
+  EXPECT_NE(compare_outputs(*graph, *found, *inputs, 1e-5, nullptr), "");
 }
 
 TEST(SelfCheck, AgreesWithTheReference) {

@@ -1,0 +1,27 @@
+#include "check/processor_reference.h"
+
+#include "check/compile_checked.h"
+
+namespace tenon {
+
+Result<std::vector<Tensor>> evaluate_on_processor(const Graph& network,
+                                                  const std::vector<Profile>& profiles,
+                                                  std::span<const Tensor> inputs) {
+  CompileRequest request;
+  request.graph = network.clone();
+  request.profiles = profiles;
+  request.backend = cpu_backend();
+  const int threads = request.backend.device->properties().compute_units;
+  request.passes.level = 0;
+  if (!request.backend.device->properties().native_fp16)
+    request.passes.half_as = DataType::kFloat32;
+  request.select.level = 0;
+  request.select.threads = threads;
+  const Backend backend = request.backend;
+  TimingCache nothing;
+  NullLogger quiet;
+  TENON_ASSIGN(const Plan plan, compile(std::move(request), nothing, quiet));
+  return run_plan(plan, backend, threads, inputs);
+}
+
+}  // namespace tenon
