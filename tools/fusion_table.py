@@ -2,7 +2,8 @@
 """Which pass does each fusion that is known by a name, and which case of tests/passes shows it.
 
 usage: fusion_table.py --write docs/passes.md   replaces the lists of passes and of fusions in that page
-       fusion_table.py --check docs/passes.md   fails where a pass or a case is not there, or the page is another
+       fusion_table.py --check docs/passes.md   fails where a pass, a case, or a test that docs/fusions.md names is not
+                                                there, or the page is another
 """
 import re
 import sys
@@ -12,8 +13,10 @@ ROOT = Path(__file__).resolve().parent.parent
 CASES = ROOT / "tests/passes/cases"
 BEGIN, END = "<!-- fusions: by tools/fusion_table.py -->", "<!-- end of fusions -->"
 
-# Fusion; pass; file of cases; a case where it fires. Without a pass: why.
+# Fusion; pass; file of cases; a case where it fires; what differs. Without a pass: why. A line with a colon at its end
+# is a heading: the fusions below it are those that the guide of TensorRT has under that name.
 ROWS = """
+Layer fusions:
 ReLU and ReLU | simplify | no_change | identity, cast to the same type, sum with 0, product with 1, twice relu
 Convolution and ReLU | fuse_epilogue | usual | convolution and ReLU
 Transposed convolution and ReLU | fuse_epilogue | usual | transposed convolution and ReLU
@@ -33,24 +36,24 @@ Convolution and scale, one for each channel | fold_into_weights | scale | a numb
 Convolution and batch normalization | fold_into_weights | batch_norm | convolution and batch normalization
 Convolution and generic activation | fuse_epilogue | usual | convolution and several scalar functions
 Matrix product and activation (`ip1 + relu1`) | fuse_epilogue | usual | ip1 + relu1
-Mean over height and width as pooling | | | one step already: the kernels of reductions read channels-last images
-First convolution and max pooling | fuse_stem | stem | as in ResNet
-Convolution of pixels and average pooling | lift_pooling | pixels | as between blocks of DenseNet
-Convolution and pooling elsewhere | | | not done: two steps
-Depthwise separable convolution | | | not done: two steps, the first with its activation
-Widening convolution and the depthwise one behind | fuse_expansion | block | as in inverted residual blocks
+Mean over height and width as pooling | simplify | means | pooling of whole images is a mean | the other way round: both spellings are one mean, whose kernels read channels-last images as those of pooling do
+Convolution and pooling: the first one of an image | fuse_stem | stem | as in ResNet
+Convolution and pooling: pixels and averages | lift_pooling | pixels | as between blocks of DenseNet
+Convolution and pooling elsewhere | | | two steps, [why](fusions.md)
+Depthwise separable convolution | | | two steps, the first with its activation, [why](fusions.md)
 Softmax and log | fuse_reductions | logarithms | LogSum, LogSumExp, log-softmax
 Softmax and top k, places only | fuse_reductions | order | places of the best two
 Softmax and top k, with probabilities | fuse_reductions | likeliest | the likeliest two and their probabilities
 Softmax and top k, shared out anew | fuse_reductions | likeliest | shares among experts, as routers have them
+Reductions:
 GELU, erf | recognize_activations | gelu_erf | x / sqrt 2 first, 0.5 last
 GELU, tanh | recognize_activations | gelu_tanh | with a power
 L1 norm, sum of squares, L2 norm | fuse_reductions | norms | L1, sum of squares, L2
 Log of a sum, of a sum of exponentials | fuse_reductions | logarithms | LogSum, LogSumExp, log-softmax
-Softmax spelled out | fuse_reductions | softmax | after taking the largest off
+Pointwise:
 Pointwise (`fusedPointwiseNode(add1, relu1)`) | fuse_pointwise | usual | fusedPointwiseNode(add1, relu1)
 Pointwise: numbers, comparisons, conversions, choices | fuse_pointwise | usual | a number, a comparison, a conversion and a choice
-Pointwise side by side | fuse_independent | siblings | sine and cosine of the same
+Quantize and dequantize:
 Quantize and dequantize around products | fuse_quantized | regions | bias and activation, a scale for each channel, the image is used twice
 Clamps in the requantization of products | fuse_quantized | clamps | a rectifier above a zero point inside the range, a clip, a clip and a scale of its own
 Clamps before quantization | hoist_quantize | clamps | a rectifier before unsigned bytes, a clip wider than the range, through a transpose
@@ -58,13 +61,28 @@ Rounding to bytes and back | lower_quantize | rounding | behind an activation, w
 Bytes to bytes through scalar functions | lower_quantize | rounding | bytes to bytes through an activation
 Quantized weights, made on the way | fold_constants | quantized_weights | floats that are quantized on the way become bytes, which the product keeps
 Dequantize and quantize alike | cancel_quantize | pairs | the same scale and zero point
+Multi-head attention:
 Multi-head attention | recognize_attention | softmax_of_scores | scaled product, k transposed, additive mask
 Multi-head attention, masks by choice | recognize_attention | softmax_of_scores | scales on q and k, a mask through where
 Multi-head attention, causal | recognize_attention | causal | a triangle through where, the least number as fill
 Multi-head attention, causal, unknown extents | recognize_attention | caps_and_transposes | a triangle of unknown extent
 Multi-head attention, capped scores | recognize_attention | caps_and_transposes | a cap
 Multi-head attention, heads joined with the batch | recognize_attention | rank_three | a mask added in rank 4, as in BART and Whisper
-Multi-head attention, quantized | recognize_attention | quantized | all four operands of the products, weights as signed bytes
+Multi-head attention, axes between batch and heads | recognize_attention | rank_five | windows between the batch and the heads
+Multi-head attention, a scale for each head or query | recognize_attention | rank_five | a scale for each head, on the product
+Multi-head attention, scalar functions of the scores | recognize_attention | functions_of_scores | SiLU under a scale, over a scale, then a mask
+Multi-head attention, INT8 | recognize_attention | quantized | all four operands of the products, weights as signed bytes | operands are dequantized before it; products in 16 or 32 bit, with weights rounded as the network says
+Multi-head attention, FP8 | recognize_attention | quantized | weights as floats of 8 bits | likewise
+Multi-head attention, quantized scores | recognize_attention | quantized | scores that are rounded, below a mask
+Multi-head attention, accumulation in f32 by casts | recognize_attention | widened | casts around both products, as tools for quantization add them | kernels accumulate in f32 in any case
+Multi-head attention, quantization behind | | | a step of its own, whose bytes the product behind reads
+More:
+Widening convolution and the depthwise one behind | fuse_expansion | block | as in inverted residual blocks
+Softmax spelled out | fuse_reductions | softmax | after taking the largest off
+Pointwise side by side | fuse_independent | siblings | sine and cosine of the same
+Group normalization | recognize_group_norm | reshaped_instance_norm | as exporters write it
+Layer normalization spelled out | recognize_normalization | layer | power, root, quotient; scale and bias
+Vectors divided by their lengths | recognize_normalization | unit_length | queries of cosine attention
 Grouped queries | straighten_attention | one_form | repeated heads
 Attention with its past | straighten_attention | one_form | the past is joined with keys and values
 Rotary position embedding | recognize_rotary | halves_and_pairs | halves, a constant table that repeats
@@ -87,15 +105,15 @@ def passes() -> list[tuple[str, str]]:
 
 
 def rows() -> list[list[str]]:
-    return [[cell.strip() for cell in line.split(" | ", 3)] if " | | | " not in line else
-            [line.split(" | | | ")[0].strip(), "", "", line.split(" | | | ")[1].strip()]
-            for line in ROWS.strip().splitlines()]
+    """Fusion, pass, file, case, difference; of a heading the first alone."""
+    cells = [[cell.strip() for cell in line.split("|")] for line in ROWS.strip().splitlines()]
+    return [row + [""] * (5 - len(row)) for row in cells]
 
 
 def problems() -> list[str]:
     names = {name for name, _ in passes()}
     found = []
-    for fusion, name, file, case in rows():
+    for fusion, name, file, case, _ in rows():
         if not name:
             continue
         path = CASES / name / f"{file}.txt"
@@ -103,19 +121,32 @@ def problems() -> list[str]:
             found.append(f"{fusion}: there is no pass {name}")
         elif not path.exists() or f"=== fires: {case}\n" not in path.read_text():
             found.append(f"{fusion}: {path.relative_to(ROOT)} has no case \"{case}\"")
+    return found + broken_links(ROOT / "docs/fusions.md")
+
+
+def broken_links(page: Path) -> list[str]:
+    """Links to files that are not there, or without the name that stands behind them in backquotes."""
+    found = []
+    for link, name in re.findall(r"\]\(([^)#]+)\)(?: `([^`]+)`)?", page.read_text()):
+        path = page.parent / link
+        if not path.exists() or name not in path.read_text():
+            found.append(f"{page.relative_to(ROOT)}: {link} has no \"{name}\"" if path.exists() else
+                         f"{page.relative_to(ROOT)}: there is no {link}")
     return found
 
 
 def section() -> str:
     lines = [BEGIN, "", "## Fusions by name", "",
              "Each has a case where it happens, and its file has cases where it must not. What exporters write is in",
-             "`tests/onnx/fusions`: attention, rotary embedding and whole blocks in their spellings.", "",
-             "| fusion | pass | case |", "|---|---|---|"]
-    for fusion, name, file, case in rows():
-        if name:
-            lines.append(f"| {fusion} | `{name}` | [{case}](../tests/passes/cases/{name}/{file}.txt) |")
+             "`tests/onnx/fusions`: attention, rotary embedding and whole blocks in their spellings. The first headings are",
+             "those of TensorRT's guide.", "", "| fusion | pass | case | what differs |", "|---|---|---|---|"]
+    for fusion, name, file, case, difference in rows():
+        if fusion.endswith(":"):
+            lines.append(f"| **{fusion[:-1]}** | | | |")
+        elif name:
+            lines.append(f"| {fusion} | `{name}` | [{case}](../tests/passes/cases/{name}/{file}.txt) | {difference} |")
         else:
-            lines.append(f"| {fusion} | | {case} |")
+            lines.append(f"| {fusion} | | | {case} |")
     return "\n".join([*lines, "", END])
 
 

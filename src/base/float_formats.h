@@ -42,6 +42,19 @@ inline uint16_t f16_from_float(float value) {
   return static_cast<uint16_t>(sign | (magnitude >= 0x477FF000u ? special : finite));
 }
 
+/// A number of at least 0 to one with so many places behind the first of its mantissa, as formats
+/// have it whose least normal number is `least`. Branch-free too; large numbers stay large.
+inline float round_to_places(float value, int places, float least) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const int shift = 23 - places;
+  const uint32_t half = (1u << (shift - 1)) - 1u + ((bits >> shift) & 1u);
+  const float normal = std::bit_cast<float>((bits + half) & ~((1u << shift) - 1u));
+  // Its last place is that of the least normal number: the addition rounds.
+  const float aligner = least * static_cast<float>(1u << shift);
+  const float subnormal = (value + aligner) - aligner;
+  return value < least ? subnormal : normal;
+}
+
 /// The 8- and 4-bit formats. The saturating conversions give the largest finite number for what is
 /// too large, the others NaN (or infinity where the format has one), as in the tables of ONNX Cast.
 enum class SmallFloat : uint8_t { kE4M3, kE4M3Fnuz, kE5M2, kE5M2Fnuz, kE2M1 };

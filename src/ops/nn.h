@@ -275,10 +275,15 @@ struct Attention final : OpBase<Attention> {
   bool masked_rows_zero = false;  ///< Rows whose every score is masked give 0 instead of NaN.
   ScoresOutput scores = ScoresOutput::kScaled;
   DataType softmax_type = DataType::kFloat32;
+  /// What is done to scores before masks are added: passes/attention_pattern.h makes such steps, as
+  /// ops/scalar_steps.h writes them.
+  std::vector<std::string> score_steps;
   /// Where it is not 0, weights are rounded to multiples of it, `weights_limit` times it at most:
-  /// quantized and dequantized.
+  /// quantized and dequantized. The multiples are numbers of weights_type: integers, or f8e4m3 or
+  /// f8e5m2.
   double weights_step = 0;
   int64_t weights_limit = 0;
+  DataType weights_type = DataType::kInt8;
   template <class V>
   void attributes(V& v) {
     v("scale", scale);
@@ -293,8 +298,10 @@ struct Attention final : OpBase<Attention> {
     v("masked_rows_zero", masked_rows_zero);
     v("scores", scores);
     v("softmax_type", softmax_type);
+    v("score_steps", score_steps);
     v("weights_step", weights_step);
     v("weights_limit", weights_limit);
+    v("weights_type", weights_type);
   }
 };
 

@@ -1,8 +1,10 @@
 #include <cmath>
 #include <limits>
 
+#include "base/float_formats.h"
 #include "ops/nn.h"
 #include "ops/reals.h"
+#include "ops/scalar_steps.h"
 #include "ops/shapes.h"
 #include "ops/small_gemm.h"
 #include "ops/strided.h"
@@ -172,10 +174,26 @@ class Bias {
   std::vector<int64_t> lengths_;
 };
 
+/// Weights to multiples of the step.
+template <class T>
+void round_row(const Attention& op, T* row, int64_t keys) {
+  const T step = static_cast<T>(op.weights_step), limit = static_cast<T>(op.weights_limit);
+  const SmallFloat format =
+      op.weights_type == DataType::kFloat8E5M2 ? SmallFloat::kE5M2 : SmallFloat::kE4M3;
+  for (int64_t j = 0; j < keys; ++j) {
+    const T quotient = std::min(row[j] / step, limit);
+    row[j] =
+        step *
+        (op.weights_type == DataType::kInt8
+             ? std::rint(quotient)
+             : T(small_float_decode(format, small_float_encode(format, float(quotient), true))));
+  }
+}
+
 /// Turns one row of scores into weights; `shown` gets the step the scores output shows.
 template <class T>
-void finish_row(const Attention& op, const Bias<T>& bias, const int64_t (&at)[3], int64_t keys,
-                T* row, T* shown) {
+void finish_row(const Attention& op, const std::vector<ScalarStep>& steps, const Bias<T>& bias,
+                const int64_t (&at)[3], int64_t keys, T* row, T* shown) {
   constexpr T kHidden = -std::numeric_limits<T>::infinity();
   const auto show = [&](ScoresOutput step) {
     if (shown != nullptr && op.scores == step) std::copy_n(row, keys, shown);
@@ -183,6 +201,7 @@ void finish_row(const Attention& op, const Bias<T>& bias, const int64_t (&at)[3]
   show(ScoresOutput::kScaled);
   const T cap = static_cast<T>(op.softcap);
   for (int64_t j = 0; j < keys && cap > 0; ++j) row[j] = cap * std::tanh(row[j] / cap);
+  for (const ScalarStep& step : steps) apply_scalar_step(step, row, keys);
   show(ScoresOutput::kCapped);
   bool all_hidden = true;
   T top = kHidden, sum = 0;
@@ -200,9 +219,7 @@ void finish_row(const Attention& op, const Bias<T>& bias, const int64_t (&at)[3]
     for (int64_t j = 0; j < keys; ++j) row[j] /= sum;
   }
   show(ScoresOutput::kSoftmax);
-  const T step = static_cast<T>(op.weights_step), limit = static_cast<T>(op.weights_limit);
-  for (int64_t j = 0; j < keys && step > 0; ++j)
-    row[j] = std::min(std::rint(row[j] / step), limit) * step;
+  if (op.weights_step > 0) round_row(op, row, keys);
 }
 
 /// Operands in one form and where results go.
@@ -216,6 +233,7 @@ struct Heads {
 
 template <class T>
 void attend(const Attention& op, const Sizes& s, const Bias<T>& bias, Heads<T>& heads) {
+  const auto steps = parse_scalar_steps(op.score_steps).value_or(std::vector<ScalarStep>());
   const T scale =
       static_cast<T>(op.scale != 0 ? op.scale : 1 / std::sqrt(static_cast<double>(s.size)));
   std::vector<T> q(static_cast<size_t>(s.queries * s.size));
@@ -234,7 +252,7 @@ void attend(const Attention& op, const Sizes& s, const Bias<T>& bias, Heads<T>& 
     for (int64_t i = 0; i < s.queries; ++i) {
       T* shown =
           heads.scores.empty() ? nullptr : heads.scores.data() + (n * s.queries + i) * s.keys;
-      finish_row(op, bias, {b, h, i}, s.keys, scores.data() + i * s.keys, shown);
+      finish_row(op, steps, bias, {b, h, i}, s.keys, scores.data() + i * s.keys, shown);
     }
     std::fill(out.begin(), out.end(), T(0));
     multiply_add(s.queries, s.v_size, s.keys, scores.data(), s.keys,
@@ -284,6 +302,8 @@ Status infer(const Attention& op, InferContext& context) {
   for (int i = 0; i < 7; ++i)
     if (context.has_input(i)) shapes[i] = context.shape(i);
   TENON_ASSIGN(const Forms f, forms_of(op, context, shapes));
+  if (!parse_scalar_steps(op.score_steps).has_value())
+    return context.fail("a step of the scores that is none");
   const DataType type = context.input(0).type;
   context.set_output(0, type, output_shape(op, f, shapes[0].size()));
   const DataType types[] = {context.input(1).type, context.input(2).type, type};

@@ -81,10 +81,15 @@ class ScoreWalk {
     }
     if (Value* unscaled = through_factors(*node)) return walk(unscaled, depth + 1);
     // A mask below a scale would be scaled too.
-    if (scaled_) return nullptr;
-    if (Value* unmasked = through_factor(*node)) return walk(unmasked, depth + 1);
-    if (is_function(*node, k_add)) return walk_sum(*node, depth);
-    return is_function(*node, k_where) ? walk_where(*node, depth) : nullptr;
+    if (!scaled_) {
+      if (Value* unmasked = through_factor(*node)) return walk(unmasked, depth + 1);
+      if (is_function(*node, k_where)) return walk_where(*node, depth);
+      if (const Node* product = is_function(*node, k_add) ? walk_sum(*node, depth) : nullptr)
+        return product;
+    }
+    Value* inner = through_step(*node);
+    if (inner == nullptr) inner = through_rounded_scores(*node);
+    return inner != nullptr ? walk(inner, depth + 1) : nullptr;
   }
   AttentionPattern& pattern() { return pattern_; }
 
@@ -95,7 +100,8 @@ class ScoreWalk {
 
   /// cap * tanh(scores / cap): the scores, whose scale takes the quotient.
   Value* through_cap(const Node& node) {
-    if (scaled_ || pattern_.soft_cap != 0 || !is_function(node, k_mul)) return nullptr;
+    if (scaled_ || pattern_.soft_cap != 0 || !pattern_.steps.empty() || !is_function(node, k_mul))
+      return nullptr;
     const int number = scalar_of(node.input(0)).has_value() ? 0 : 1;
     const auto cap = scalar_of(node.input(number));
     const Node* tanh = pointwise_producer(node.input(1 - number), k_tanh);
@@ -105,6 +111,57 @@ class ScoreWalk {
     pattern_.scale *= *cap;
     scaled_ = true;
     return tanh->input(0);
+  }
+
+  /// Whether steps may stand below what was found so far; a scale above them becomes one of them.
+  bool may_step(const Value* scores) {
+    const DataType type = scores->type.type;
+    const bool computed =
+        type == DataType::kFloat32 || type == DataType::kFloat16 || type == DataType::kBFloat16;
+    if (!computed || pattern_.soft_cap != 0 || !pattern_.factors.empty()) return false;
+    if (pattern_.scale != 1) add_step({k_mul, 0, 0, pattern_.scale});
+    pattern_.scale = 1;
+    scaled_ = true;
+    return true;
+  }
+  void add_step(ScalarStep step) { pattern_.steps.insert(pattern_.steps.begin(), step); }
+
+  /// A scalar function of the scores alone: the scores.
+  Value* through_step(const Node& node) {
+    const auto* pointwise = node.as<Pointwise>();
+    if (pointwise == nullptr || !can_be_step(pointwise->function)) return nullptr;
+    ScalarStep step{pointwise->function, pointwise->alpha, pointwise->beta};
+    int scores = 0;
+    if (step.has_number()) {
+      step.number_first = scalar_of(node.input(0)).has_value();
+      scores = step.number_first ? 1 : 0;
+      const auto number = scalar_of(node.input(1 - scores));
+      if (!number.has_value()) return nullptr;
+      step.number = *number;
+    }
+    if (node.input(scores)->type != node.output()->type || !may_step(node.output())) return nullptr;
+    add_step(step);
+    return node.input(scores);
+  }
+
+  /// Quantization and its reverse, whose integers nothing else reads: a quotient, rounded, clamped,
+  /// times the scale.
+  Value* through_rounded_scores(const Node& dequantize) {
+    if (!dequantize.is<Dequantize>() || !is_per_tensor(dequantize)) return nullptr;
+    const Node* quantize = dequantize.input(0)->producer();
+    const bool pair = quantize != nullptr && quantize->is<Quantize>() &&
+                      is_byte_integer(quantized_type(*quantize)) &&
+                      same_scaling(*quantize, dequantize) &&
+                      only_user(graph_, quantize->output()) != nullptr;
+    if (!pair || !may_step(dequantize.output())) return nullptr;
+    const double scale = quantize->input(1)->constant()->as_double(0);
+    const double least = quantized_type(*quantize) == DataType::kInt8 ? -128 : 0;
+    const auto zero = static_cast<double>(zero_point_of(*quantize));
+    add_step({k_mul, 0, 0, scale});
+    add_step({k_clip, least - zero, least + 255 - zero});
+    add_step({k_round});
+    add_step({k_div, 0, 0, scale});
+    return quantize->input(0);
   }
 
   /// scores * f or scores / f, where f has one number for all keys: the scores, whose q takes f.
@@ -193,14 +250,24 @@ bool over_last_axis(const Softmax& softmax, size_t rank) {
          (softmax.axes[0] == -1 || softmax.axes[0] == static_cast<int64_t>(rank) - 1);
 }
 
+bool is_rounding(const Node& node) {
+  const DataType type = quantized_type(node);
+  if (!is_per_tensor(node)) return false;
+  if (type == DataType::kFloat8E4M3 || type == DataType::kFloat8E5M2)
+    return zero_point_of(node) == 0 && (!node.is<Quantize>() || node.as<Quantize>()->saturate);
+  return is_byte_integer(type);
+}
+
 /// Softmax gives nothing below 0, so that the zero point only takes from the largest number.
 int64_t largest_level(const Node& quantize) {
+  if (quantized_type(quantize) == DataType::kFloat8E4M3) return 448;
+  if (quantized_type(quantize) == DataType::kFloat8E5M2) return 57344;
   return (quantized_type(quantize) == DataType::kInt8 ? 127 : 255) - zero_point_of(quantize);
 }
 
 /// Takes a Dequantize, then the Quantize before it, off the weights.
 bool through_rounding(const Node& node, const Node*& dequantize, AttentionPattern& pattern) {
-  if (!is_per_tensor(node) || !is_byte_integer(quantized_type(node))) return false;
+  if (!is_rounding(node)) return false;
   if (node.is<Dequantize>()) {
     if (dequantize != nullptr) return false;
     dequantize = &node;
@@ -210,6 +277,7 @@ bool through_rounding(const Node& node, const Node*& dequantize, AttentionPatter
     return false;
   pattern.weights_step = node.input(1)->constant()->as_double(0);
   pattern.weights_limit = largest_level(node);
+  if (!is_byte_integer(quantized_type(node))) pattern.weights_type = quantized_type(node);
   return pattern.weights_step > 0;
 }
 
@@ -303,6 +371,22 @@ void strip_keys(AttentionPattern& pattern) {
   }
 }
 
+/// Operands that were widened for the products, so that these accumulate in f32, and whose result
+/// is narrowed again: as they were, since kernels accumulate 16-bit operands in f32 in any case.
+void strip_widening(const Graph& graph, const Node& root, AttentionPattern& pattern) {
+  const Node* narrows = only_user(graph, root.output());
+  if (narrows == nullptr || !narrows->is<Cast>()) return;
+  const DataType type = narrows->output()->type.type;
+  if (type != DataType::kFloat16 && type != DataType::kBFloat16) return;
+  for (Value* operand : {pattern.q, pattern.k, pattern.v})
+    if (produced_by<Cast>(operand) == nullptr || operand->producer()->input(0)->type.type != type)
+      return;
+  for (Value** operand : {&pattern.q, &pattern.k, &pattern.v})
+    *operand = (*operand)->producer()->input(0);
+  pattern.q = through_scale(pattern.q, pattern.scale);
+  strip_keys(pattern);
+}
+
 }  // namespace
 
 std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& root) {
@@ -319,6 +403,7 @@ std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& 
   pattern.k_transposed = !scores->as<MatMul>()->transpose_b;
   pattern.q = through_scale(scores->input(0), pattern.scale);
   strip_keys(pattern);
+  strip_widening(graph, root, pattern);
   if (!operands_fit(pattern) || pattern.scale == 0) return std::nullopt;
   return pattern;
 }

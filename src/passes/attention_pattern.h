@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "ops/scalar_steps.h"
 #include "passes/match.h"
 
 namespace tenon {
@@ -34,11 +35,13 @@ struct AttentionPattern {
   bool v_transposed = false;    ///< v is [..., H, S].
   bool out_transposed = false;  ///< The result is [..., H, Sq].
   bool masked_rows_zero = false;
+  std::vector<ScalarStep> steps;  ///< Behind scale and cap, innermost first.
   double scale = 1, soft_cap = 0;
   DataType softmax_type = DataType::kFloat32;
   /// Of the quantization between softmax and product; 0: none.
   double weights_step = 0;
   int64_t weights_limit = 0;
+  DataType weights_type = DataType::kInt8;
   std::vector<ScoreMask> masks;
   std::vector<ScoreFactor> factors;
   /// Batch and heads, when q, k and v have rank 3 and these are their first extent.
@@ -46,7 +49,8 @@ struct AttentionPattern {
 };
 
 /// The pattern that ends in `root`, the product with v. Handles scales on q, k and the product,
-/// numbers of each head or query among them, caps on the scores, k transposed or not, v times the
+/// numbers of each head or query among them, caps on the scores, other scalar functions of them and
+/// their quantization, k transposed or not, v times the
 /// transposed softmax, masks through sums, where and factors of 0 and 1, guards against rows
 /// without scores, conversions around the softmax, quantization and its reverse behind it, tensors
 /// of rank 3 and more, and masks added between reshapes that part or join the first axes.

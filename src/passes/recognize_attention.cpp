@@ -18,6 +18,8 @@ using enum PointwiseFunction;
 
 /// exp() of anything this much below the largest score is 0.
 constexpr double kVeryNegative = -9999;
+/// Sums of this and a score are this.
+constexpr double kDrowning = -1e30;
 
 Value* reshaped(Graph& graph, Value* value, const Shape& shape, const Node& like) {
   if (value->type.shape == shape) return value;
@@ -58,6 +60,8 @@ class Rewriter {
     attention->masked_rows_zero = pattern_.masked_rows_zero;
     attention->weights_step = pattern_.weights_step;
     attention->weights_limit = pattern_.weights_limit;
+    attention->weights_type = pattern_.weights_type;
+    for (const ScalarStep& step : pattern_.steps) attention->score_steps.push_back(to_string(step));
     attention->out_bsnh = true;
     attention->softmax_type =
         pattern_.softmax_type == DataType::kFloat64 ? DataType::kFloat64 : DataType::kFloat32;
@@ -74,6 +78,11 @@ class Rewriter {
     node->name = fmt::format("mha({})", root_.name);
     Value* swapped = swapped_back(result);
     swapped = reshaped(graph_, swapped, root_.output()->type.shape, root_);
+    if (swapped->type.type != root_.output()->type.type) {
+      auto widen = std::make_unique<Cast>();
+      widen->to = root_.output()->type.type;
+      swapped = add_op(graph_, std::move(widen), {swapped}, root_);
+    }
     swapped->name = root_.output()->name;
     graph_.replace_uses(root_.output(), swapped);
     return node;
@@ -203,8 +212,12 @@ class Rewriter {
     if (mask.kind == ScoreMask::kAdded) return value;
     if (std::isinf(mask.fill) || keeps_some_in_each_row(mask))
       return mask.kind == ScoreMask::kKept ? value : add_pointwise(graph_, k_not, {value}, root_);
+    // Nothing is left of scores that the sum is this far from: where no key is kept and nothing
+    // else is added behind, all get the same weight, as they did.
     const DataType type = pattern_.q->type.type;
-    Value *zero = number(graph_, type, 0), *fill = number(graph_, type, mask.fill);
+    const bool drowns = &mask == pattern_.masks.data() && type != DataType::kFloat16;
+    const double sum = drowns ? std::min(mask.fill, kDrowning) : mask.fill;
+    Value *zero = number(graph_, type, 0), *fill = number(graph_, type, sum);
     if (mask.kind == ScoreMask::kDropped) std::swap(zero, fill);
     return add_pointwise(graph_, k_where, {value, zero, fill}, root_);
   }

@@ -1,8 +1,10 @@
 // (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon), written with a division, a reciprocal or
-// a power, is one normalization; without the mean it is an RMS normalization. The product and the
+// a power, is one normalization; without the mean it is an RMS normalization, and so is division
+// by the length of a vector. The product and the
 // sum behind it become its scale and bias. Must run after merge_equal (means are shared) and before
 // fuse_epilogue.
 #include <algorithm>
+#include <cmath>
 
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -82,6 +84,7 @@ struct Pattern {
   int64_t axis = 0;
   double epsilon = 0;
   NormKind kind = NormKind::kLayer;
+  double scale = 1;
 };
 
 /// `deviation` divided by the root of its mean square.
@@ -149,12 +152,52 @@ bool take_factors(Graph& graph, Node& norm) {
   return true;
 }
 
+/// x / max(|x|, least), as F.normalize has it, over a last axis of known extent. With n elements it
+/// is x / sqrt(mean(x^2) + least^2 / n) / sqrt(n) but for norms near `least`, which must be next to
+/// nothing for that.
+std::optional<Pattern> match_unit_length(const Node& root) {
+  constexpr double kLeast = 1e-17, kNothing = 1e-8;
+  if (!is_function(root, k_div)) return std::nullopt;
+  const Node* clamp = pointwise_producer(root.input(1), k_max);
+  for (int i = 0; i < 2 && clamp != nullptr; ++i) {
+    const double least = scalar_of(clamp->input(1 - i)).value_or(0);
+    const auto* reduce = produced_by<Reduce>(clamp->input(i));
+    if (reduce == nullptr || reduce->function != ReduceFunction::kL2 || !reduce->keep_dims ||
+        least < kLeast || least > kNothing)
+      continue;
+    const Node& norm = *clamp->input(i)->producer();
+    const Shape& shape = root.input(0)->type.shape;
+    const auto last = static_cast<int64_t>(shape.size()) - 1;
+    const bool over_last = norm.inputs().size() == 1 && reduce->axes.size() == 1 &&
+                           (reduce->axes[0] == last || reduce->axes[0] == -1);
+    if (norm.input(0) != root.input(0) || !over_last || last < 1 || !shape.back().is_constant() ||
+        shape.back().constant() < 1)
+      continue;
+    const auto count = static_cast<double>(shape.back().constant());
+    return Pattern{root.input(0), last, least * least / count, NormKind::kRms,
+                   1 / std::sqrt(count)};
+  }
+  return std::nullopt;
+}
+
+/// The same number for all normalized elements.
+Value* add_scale(Graph& graph, const Pattern& pattern) {
+  const Dim& count = pattern.x->type.shape.back();
+  Tensor tensor(pattern.x->type.type, {count.constant()});
+  for (int64_t i = 0; i < tensor.count(); ++i) tensor.set_from_double(i, pattern.scale);
+  Value* value = graph.add_constant(std::move(tensor));
+  value->type = {pattern.x->type.type, {count}};
+  return value;
+}
+
 Node* replace(Graph& graph, Node& root, const Pattern& pattern) {
   auto norm = std::make_unique<Normalization>();
   norm->norm = pattern.kind;
   norm->axis = pattern.axis;
   norm->epsilon = pattern.epsilon;
-  Value* result = add_op(graph, std::move(norm), {pattern.x}, root);
+  std::vector<Value*> inputs = {pattern.x};
+  if (pattern.scale != 1) inputs.push_back(add_scale(graph, pattern));
+  Value* result = add_op(graph, std::move(norm), std::move(inputs), root);
   result->name = root.output()->name;
   graph.replace_uses(root.output(), result);
   return result->producer();
@@ -168,7 +211,8 @@ bool recognize_normalization(Graph& graph, PassContext& context) {
   for (Node* node : nodes_of(graph)) {
     if (!context.allows_fusion(*node)) continue;
     if (node->is<Normalization>()) norms.push_back(node);
-    const auto pattern = match(*node);
+    auto pattern = match(*node);
+    if (!pattern.has_value()) pattern = match_unit_length(*node);
     if (!pattern.has_value()) continue;
     norms.push_back(replace(graph, *node, *pattern));
     context.applied(fmt::format("{} is {} normalization", node->name,

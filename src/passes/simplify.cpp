@@ -1,8 +1,8 @@
 // Operators that change nothing are dropped, chains of data movement merged: identity, cast to the
 // same type, reshape or expand to the same shape, sums with 0, products with 1, choices by a
 // constant, transposes of transposes, reshapes of reshapes, casts behind casts to wider types,
-// activations applied twice, parts of a split joined again. What has two spellings gets one: x - constant is a sum, axes of a
-// reduction that are an operand are its attribute.
+// activations applied twice, parts of a split joined again. What has two spellings gets one: x -
+// constant is a sum, axes of a reduction that are an operand are its attribute.
 #include <algorithm>
 
 #include "passes/match.h"
@@ -194,6 +194,33 @@ bool join_parts(Node& node) {
   return true;
 }
 
+/// Pooling whose one window is the whole image is a mean or a maximum: one spelling for both.
+bool whole_pool_as_reduction(Graph& graph, Node& node) {
+  const auto* pool = node.as<Pool>();
+  if (pool == nullptr || node.outputs().size() != 1) return false;
+  const bool mean = pool->function == PoolFunction::kAverage;
+  if (!mean && pool->function != PoolFunction::kMax) return false;
+  const auto all = [](const std::vector<int64_t>& values, int64_t wanted) {
+    return std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == wanted; });
+  };
+  if (!all(pool->pads_begin, 0) || !all(pool->pads_end, 0) || !all(pool->dilations, 1))
+    return false;
+  const Shape& from = node.input(0)->type.shape;
+  auto reduce = std::make_unique<Reduce>();
+  reduce->function = mean ? ReduceFunction::kMean : ReduceFunction::kMax;
+  for (size_t i = 2; i < from.size(); ++i) {
+    if (pool->kernel.size() + 2 != from.size() || !(from[i] == Dim(pool->kernel[i - 2])) ||
+        !(node.output()->type.shape[i] == Dim(1)))
+      return false;
+    reduce->axes.push_back(static_cast<int64_t>(i));
+  }
+  if (reduce->axes.empty()) return false;
+  Value* result = add_op(graph, std::move(reduce), {node.input(0)}, node);
+  result->name = node.output()->name;
+  graph.replace_uses(node.output(), result);
+  return true;
+}
+
 /// States that are 0 at the start are what a recurrence without states begins with.
 bool drop_zero_states(Node& node) {
   constexpr int kFirstState = 5, kLastState = 6;
@@ -214,9 +241,12 @@ bool simplify(Graph& graph, PassContext& context) {
   for (Node* node : nodes_of(graph)) {
     if (!context.allows(*node)) continue;
     while (merge_with_producer(graph, *node)) changed = true;
-    changed |=
-        difference_as_sum(graph, *node) || axes_as_attribute(*node) || drop_zero_states(*node) ||
-        join_parts(*node);
+    if (whole_pool_as_reduction(graph, *node)) {
+      changed = true;
+      continue;
+    }
+    changed |= difference_as_sum(graph, *node) || axes_as_attribute(*node) ||
+               drop_zero_states(*node) || join_parts(*node);
     Value* same = same_as(*node);
     if (same == nullptr) continue;
     // A graph output keeps its name; an input that is an output keeps its identity node.

@@ -16,8 +16,10 @@ namespace {
 
 const std::string kFolder = std::string(TENON_SOURCE_DIR) + "/tests/passes/cases";
 
-double tolerance_of(const PassOptions& options) {
-  return options.precision.has_value() || options.half_as.has_value() ? 3e-2 : 1e-4;
+double tolerance_of(const PassOptions& options, const Graph& graph) {
+  bool halves = options.precision.has_value() || options.half_as.has_value();
+  for (const Value* output : graph.outputs()) halves |= output->type.type == DataType::kBFloat16;
+  return halves ? 3e-2 : 1e-4;
 }
 
 Result<bool> run(Graph& graph, const std::string& pass, const PassOptions& options) {
@@ -36,7 +38,7 @@ void check_case(const std::string& pass, PassCase& item, bool update) {
   ASSERT_TRUE(changed.ok()) << changed.error().message;
   EXPECT_EQ(*changed, item.fires) << print(**graph);
   for (uint64_t seed = 1; seed <= 3; ++seed)
-    EXPECT_EQ(compare_graphs(*before, **graph, seed, tolerance_of(item.options)), "");
+    EXPECT_EQ(compare_graphs(*before, **graph, seed, tolerance_of(item.options, *before)), "");
   const std::string text = print(item.fires ? **graph : *before);
   if (item.fires && update) item.expected = text;
   EXPECT_EQ(print(**graph), item.fires ? item.expected : text);

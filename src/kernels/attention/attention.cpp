@@ -142,6 +142,7 @@ struct Task {
                        .total = at<float>(layout.total) + begin,
                        .sums = sums,
                        .sums_stride = layout.value_stride,
+                       .blocks = functions.blocks(),
                        .are_final = round == Round::rounded});
     if (round == Round::totals) return;
     t.a = own ? probabilities : at<void>(layout.scores);

@@ -3,9 +3,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "device/cpu/isa.h"
 #include "device/cpu/thread_pool.h"
+#include "kernels/pointwise/executor.h"
 
 /// softmax(cap(scale * q k^T) + mask) v, a few queries against a block of keys at a time with a
 /// running maximum and sum (Milakov and Gimelshein, "Online normalizer calculation for softmax",
@@ -21,6 +23,16 @@ struct HeadStrides {
 
 enum class MaskKind : uint8_t { none, boolean, f32, bf16 };
 
+/// No row of scores is longer at a time, with what follows up to a whole vector.
+inline constexpr int64_t kMostKeys = 256;
+
+/// A scalar function of the scores, and a row of its other operand where it has one.
+struct ScoreStep {
+  PointwiseProgram::Instruction instruction;
+  std::vector<float> number;
+  bool number_first = false;
+};
+
 struct AttentionProblem {
   bool bf16 = false;  ///< q, k, v and the output; sums and softmax are in float.
   int64_t batch = 1, heads = 1, kv_heads = 1, q_length = 1, kv_length = 1;
@@ -32,9 +44,14 @@ struct AttentionProblem {
   bool causal = false;
   int64_t diagonal = 0;  ///< Causal: query i sees keys up to i + diagonal.
   bool masked_rows_zero = false;
+  std::vector<ScoreStep> steps;  ///< Behind scale and cap.
   /// Where it is not 0, weights are rounded to multiples of it, `weights_limit` at most. They must
   /// be known for that, so that scores are computed twice.
   float weights_step = 0, weights_limit = 0;
+  /// The multiples are integers, or have so many places as floats of 8 bits, the least normal one
+  /// of which is this.
+  int weights_places = 0;
+  float weights_least = 0;
   Isa isa = detected_isa();
 };
 
@@ -63,11 +80,13 @@ struct ScoreRows {
   float *most, *total;  ///< running maximum and sum of each row
   float* sums;          ///< of values so far, to be scaled down where a maximum rises
   int64_t sums_stride;
+  const BlockFunctions& blocks;
   bool are_final = false;  ///< Maximum and sum are of all keys: rounded weights replace the scores.
 };
 
 /// The parts that are compiled for one instruction set.
 struct AttentionFunctions {
+  const BlockFunctions& (*blocks)();
   /// Scores to exp(score - maximum), or to rounded weights; zero behind the last key up to a whole
   /// vector.
   void (*softmax)(const ScoreRows& rows);

@@ -4,7 +4,8 @@
 
 namespace tenon::cpu {
 
-const AttentionFunctions kAttentionAvx2 = {attention_detail::SoftmaxRows<vector_math::F32x8>::all,
+const AttentionFunctions kAttentionAvx2 = {block_functions_avx2,
+                                           attention_detail::SoftmaxRows<vector_math::F32x8>::all,
                                            attention_detail::store_rows<vector_math::F32x8>};
 
 }  // namespace tenon::cpu

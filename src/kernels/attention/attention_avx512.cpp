@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 
 const AttentionFunctions kAttentionAvx512 = {
-    attention_detail::SoftmaxRows<vector_math::F32x16>::all,
+    block_functions_avx512, attention_detail::SoftmaxRows<vector_math::F32x16>::all,
     attention_detail::store_rows<vector_math::F32x16>};
 
 }  // namespace tenon::cpu

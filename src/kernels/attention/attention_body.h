@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/float_formats.h"
 #include "kernels/attention/attention.h"
 #include "kernels/vector_math/functions.h"
 
@@ -44,6 +45,11 @@ struct SoftmaxRows {
       for (int64_t k = 0; k < padded(); k += V::kWidth)
         (cap * vector_math::tanh(V::load(row + k) * inverse)).store(row + k);
     }
+    for (const ScoreStep& step : p.steps) {
+      const float* number = step.number.empty() ? nullptr : step.number.data();
+      s.blocks.apply(step.instruction, step.number_first ? number : row,
+                     step.number_first ? row : number, nullptr, row, padded());
+    }
     const int64_t at = s.mask_at + r * p.mask_strides[2];
     if (p.mask == MaskKind::f32 && p.mask_strides[3] == 1) {
       const float* from = static_cast<const float*>(s.mask) + at;
@@ -74,13 +80,21 @@ struct SoftmaxRows {
   }
 
   /// Scores to weights, rounded as the problem says.
-  void round_row(int64_t r, const float* row) const {
+  void round_row(int64_t r, float* row) const {
     const V shift = V::broadcast(s.most[r]), total = V::broadcast(s.total[r]);
     const V step = V::broadcast(s.problem.weights_step),
             limit = V::broadcast(s.problem.weights_limit);
     for (int64_t k = 0; k < padded(); k += V::kWidth) {
       const V weight = vector_math::exp(V::load(row + k) - shift) / total;
-      put(r, k, min(round(weight / step), limit) * step);
+      min(weight / step, limit).store(row + k);
+    }
+    const int places = s.problem.weights_places;
+    const float least = s.problem.weights_least;
+    for (int64_t k = 0; k < padded() && places > 0; ++k)
+      row[k] = round_to_places(row[k], places, least);
+    for (int64_t k = 0; k < padded(); k += V::kWidth) {
+      const V quotient = V::load(row + k);
+      put(r, k, (places > 0 ? quotient : round(quotient)) * step);
     }
   }
 

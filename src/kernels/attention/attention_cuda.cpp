@@ -33,12 +33,8 @@ std::vector<std::string> warp_configs(const Problem& problem) {
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const DeviceAttention d, describe(problem));
+  TENON_TRY(check_limits(DeviceKernel::flash, problem, d));
   const DataType type = problem.output().type;
-  if (byte_size(type) != 2) return unsupported("the type is neither f16 nor bf16");
-  if (d.op->weights_step > 0) return unsupported("weights that are rounded");
-  if (problem.device != nullptr && problem.device->properties().compute_capability < 80)
-    return unsupported("its matrix instructions need sm_80");
-  if (d.q.size > 256 || d.v.size > 128) return unsupported("heads of more than 128 elements");
   const int64_t warps = config_number(config, "warps").value_or(d.q.length <= 16 ? 1 : 4);
   const int64_t keys = 64;
   KernelCode code;
@@ -66,11 +62,15 @@ namespace {
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const DeviceAttention d, describe(problem));
-  const int64_t warps = 8, bytes = (32 * (d.q.size + 1) + 32 * d.v.size + warps * d.q.size) * 4;
-  if (bytes > 64 * 1024) return unsupported("very large heads");
+  TENON_TRY(check_limits(DeviceKernel::rows, problem, d));
+  constexpr int64_t kMostBytes = 64 * 1024;
+  const int64_t warps = 8, keys = 32 * (d.q.size + 1) * 4, values = 32 * d.v.size * 4;
+  const bool shares = keys + values + warps * d.q.size * 4 > kMostBytes;
+  const int64_t bytes = (shares ? std::max(keys, values) : keys + values) + warps * d.q.size * 4;
   KernelCode code;
   add_constants(code, problem, d);
   code.constant("kWarps", warps);
+  code.flag("kShared", shares);
   JitLaunch launch;
   TENON_TRY(set_source(launch, code, {"attention/scores.cuh", "attention/rows.cu"}));
   launch.block[0] = static_cast<int>(warps * 32);

@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 
 const AttentionFunctions kAttentionGeneric = {
-    attention_detail::SoftmaxRows<vector_math::F32x1>::all,
+    block_functions_generic, attention_detail::SoftmaxRows<vector_math::F32x1>::all,
     attention_detail::store_rows<vector_math::F32x1>};
 
 }  // namespace tenon::cpu

@@ -10,7 +10,7 @@ namespace tenon::cpu::attention_detail {
 
 /// Keys that are packed and worked off at a time: with their values they stay in the second-level
 /// cache.
-inline constexpr int64_t kKeyBlock = 256;
+inline constexpr int64_t kKeyBlock = kMostKeys;
 /// Rows of scores lie this many elements further apart than needed, off the powers of two.
 inline constexpr int64_t kRowPadding = 32;
 

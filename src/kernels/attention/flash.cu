@@ -46,6 +46,40 @@ __device__ inline u32 query_pair(const X* q, int row, int column) {
   return low | high << 16;
 }
 
+/// Products of the warp's queries with the keys in shared memory.
+__device__ inline void add_products(float (&scores)[kKeys / 8][4], const u32 (&queries)[kSizePadded / 16][4], const X* keys) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int n = 0; n < kKeys; n += 16) {
+#pragma unroll
+    for (int s = 0; s < kSizePadded / 16; ++s) {
+      u32 r[4];
+      load_matrices(r, shared_address(keys + (n + lane / 16 * 8 + lane % 8) * kPitchK + s * 16 + lane / 8 % 2 * 8));
+      multiply(scores[n / 8], queries[s], r[0], r[1]);
+      multiply(scores[n / 8 + 1], queries[s], r[2], r[3]);
+    }
+  }
+}
+
+/// Values in shared memory, by their weights.
+__device__ inline void add_values(float (&result)[kValuePadded / 8][4], const float (&scores)[kKeys / 8][4], const X* values) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int s = 0; s < kKeys / 16; ++s) {
+    const u32 weights[4] = {pack_pair(scores[2 * s][0], scores[2 * s][1]), pack_pair(scores[2 * s][2], scores[2 * s][3]),
+                            pack_pair(scores[2 * s + 1][0], scores[2 * s + 1][1]),
+                            pack_pair(scores[2 * s + 1][2], scores[2 * s + 1][3])};
+#pragma unroll
+    for (int n = 0; n < kValuePadded; n += 16) {
+      u32 r[4];
+      load_matrices_transposed(
+          r, shared_address(values + (s * 16 + lane / 8 % 2 * 8 + lane % 8) * kPitchV + n + lane / 16 * 8));
+      multiply(result[n / 8], weights, r[0], r[1]);
+      multiply(result[n / 8 + 1], weights, r[2], r[3]);
+    }
+  }
+}
+
 extern "C" __global__ void __launch_bounds__(kBlock)
     kernel(const X* __restrict__ q, const X* __restrict__ k, const X* __restrict__ v, const Mask* __restrict__ mask,
            X* __restrict__ out) {
@@ -69,77 +103,83 @@ extern "C" __global__ void __launch_bounds__(kBlock)
   }
   float result[kValuePadded / 8][4] = {};
   float top[2] = {-float(kInfinity), -float(kInfinity)}, sum[2] = {0, 0};
-  for (int first = 0; first < end; first += kKeys) {
-    wait_rows<1>();
-    float scores[kKeys / 8][4] = {};
+  // Weights that are rounded must be known: a pass for their sums comes first.
+  for (int pass = kRounds ? 0 : 1; pass < 2; ++pass) {
+    for (int first = 0; first < end; first += kKeys) {
+      const auto next_values = [&] {
+        if (first + kKeys < end) load_rows<kValueSize, kValuePadded, kPitchV>(values, head.v, kVPosition, first + kKeys);
+        else asm volatile("cp.async.commit_group;" ::: "memory");
+      };
+      wait_rows<1>();
+      float scores[kKeys / 8][4] = {};
+      add_products(scores, queries, keys);
+      __syncthreads();
+      if (first + kKeys < end) load_rows<kSize, kSizePadded, kPitchK>(keys, head.k, kKPosition, first + kKeys);
+      else asm volatile("cp.async.commit_group;" ::: "memory");
+      float most[2] = {top[0], top[1]};
+      const bool keeps_sums = kRounds && pass == 1;
 #pragma unroll
-    for (int n = 0; n < kKeys; n += 16) {
+      for (int n = 0; n < kKeys / 8; ++n)
 #pragma unroll
-      for (int s = 0; s < kSizePadded / 16; ++s) {
-        u32 r[4];
-        load_matrices(r, shared_address(keys + (n + lane / 16 * 8 + lane % 8) * kPitchK + s * 16 + lane / 8 % 2 * 8));
-        multiply(scores[n / 8], queries[s], r[0], r[1]);
-        multiply(scores[n / 8 + 1], queries[s], r[2], r[3]);
+        for (int i = 0; i < 4; ++i) {
+          // Rows behind the last query read the mask of the last one.
+          const int query = row + i / 2 * 8 < kQLength ? row + i / 2 * 8 : kQLength - 1;
+          scores[n][i] = to_exponent(scores[n][i], head.mask, query, first + n * 8 + 2 * t + i % 2);
+          most[i / 2] = fmaxf(most[i / 2], scores[n][i]);
+        }
+      float base[2];
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        most[r] = fmaxf(most[r], __shfl_xor_sync(0xffffffffu, most[r], 1));
+        most[r] = fmaxf(most[r], __shfl_xor_sync(0xffffffffu, most[r], 2));
+        base[r] = most[r] == -float(kInfinity) ? 0.0f : most[r];
+        if (keeps_sums) continue;
+        const float factor = power_of_2(top[r] - base[r]);
+        top[r] = most[r];
+        sum[r] *= factor;
+#pragma unroll
+        for (int n = 0; n < kValuePadded / 8; ++n) {
+          result[n][2 * r] *= factor;
+          result[n][2 * r + 1] *= factor;
+        }
       }
+#pragma unroll
+      for (int n = 0; n < kKeys / 8; ++n)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          scores[n][i] = power_of_2(scores[n][i] - base[i / 2]);
+          if (keeps_sums) scores[n][i] = rounded_weight(scores[n][i] / sum[i / 2]);
+          else sum[i / 2] += scores[n][i];
+        }
+      wait_rows<1>();
+      if (kRounds && pass == 0) {
+        __syncthreads();
+        next_values();
+        continue;
+      }
+      add_values(result, scores, values);
+      __syncthreads();
+      next_values();
     }
-    __syncthreads();
-    if (first + kKeys < end) load_rows<kSize, kSizePadded, kPitchK>(keys, head.k, kKPosition, first + kKeys);
-    else asm volatile("cp.async.commit_group;" ::: "memory");
-    float most[2] = {top[0], top[1]};
+    if (kRounds && pass == 0) {
 #pragma unroll
-    for (int n = 0; n < kKeys / 8; ++n)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        // Rows behind the last query read the mask of the last one.
-        const int query = row + i / 2 * 8 < kQLength ? row + i / 2 * 8 : kQLength - 1;
-        scores[n][i] = to_exponent(scores[n][i], head.mask, query, first + n * 8 + 2 * t + i % 2);
-        most[i / 2] = fmaxf(most[i / 2], scores[n][i]);
+      for (int r = 0; r < 2; ++r) {
+        sum[r] += __shfl_xor_sync(0xffffffffu, sum[r], 1);
+        sum[r] += __shfl_xor_sync(0xffffffffu, sum[r], 2);
       }
-    float base[2];
-#pragma unroll
-    for (int r = 0; r < 2; ++r) {
-      most[r] = fmaxf(most[r], __shfl_xor_sync(0xffffffffu, most[r], 1));
-      most[r] = fmaxf(most[r], __shfl_xor_sync(0xffffffffu, most[r], 2));
-      base[r] = most[r] == -float(kInfinity) ? 0.0f : most[r];
-      const float factor = power_of_2(top[r] - base[r]);
-      top[r] = most[r];
-      sum[r] *= factor;
-#pragma unroll
-      for (int n = 0; n < kValuePadded / 8; ++n) {
-        result[n][2 * r] *= factor;
-        result[n][2 * r + 1] *= factor;
-      }
+      wait_rows<0>();
+      load_rows<kSize, kSizePadded, kPitchK>(keys, head.k, kKPosition, 0);
+      load_rows<kValueSize, kValuePadded, kPitchV>(values, head.v, kVPosition, 0);
     }
-#pragma unroll
-    for (int n = 0; n < kKeys / 8; ++n)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        scores[n][i] = power_of_2(scores[n][i] - base[i / 2]);
-        sum[i / 2] += scores[n][i];
-      }
-    wait_rows<1>();
-#pragma unroll
-    for (int s = 0; s < kKeys / 16; ++s) {
-      const u32 weights[4] = {pack_pair(scores[2 * s][0], scores[2 * s][1]), pack_pair(scores[2 * s][2], scores[2 * s][3]),
-                              pack_pair(scores[2 * s + 1][0], scores[2 * s + 1][1]),
-                              pack_pair(scores[2 * s + 1][2], scores[2 * s + 1][3])};
-#pragma unroll
-      for (int n = 0; n < kValuePadded; n += 16) {
-        u32 r[4];
-        load_matrices_transposed(
-            r, shared_address(values + (s * 16 + lane / 8 % 2 * 8 + lane % 8) * kPitchV + n + lane / 16 * 8));
-        multiply(result[n / 8], weights, r[0], r[1]);
-        multiply(result[n / 8 + 1], weights, r[2], r[3]);
-      }
-    }
-    __syncthreads();
-    if (first + kKeys < end) load_rows<kValueSize, kValuePadded, kPitchV>(values, head.v, kVPosition, first + kKeys);
-    else asm volatile("cp.async.commit_group;" ::: "memory");
   }
 #pragma unroll
   for (int r = 0; r < 2; ++r) {
-    sum[r] += __shfl_xor_sync(0xffffffffu, sum[r], 1);
-    sum[r] += __shfl_xor_sync(0xffffffffu, sum[r], 2);
+    if (kRounds) {
+      if (sum[r] > 0) sum[r] = 1;
+    } else {
+      sum[r] += __shfl_xor_sync(0xffffffffu, sum[r], 1);
+      sum[r] += __shfl_xor_sync(0xffffffffu, sum[r], 2);
+    }
     const float inverse = inverse_sum(sum[r]);
     if (row + r * 8 >= kQLength) continue;
     X* to = head.out + (row + r * 8) * Index(kOutPosition);

@@ -11,7 +11,7 @@ constexpr int kResultBytes = kRows * 128 * kValueBoxes;
 constexpr int kFrontBytes = kQueryBytes > kResultBytes ? kQueryBytes : kResultBytes;
 constexpr float kLog2E = 1.4426950408889634f, kUnit = float(kScale) * kLog2E;
 // Scores need nothing but a factor.
-constexpr bool kPlain = ATTENTION_MASK == 0 && float(kSoftcap) == 0 && kUnit > 0;
+constexpr bool kPlain = ATTENTION_MASK == 0 && float(kSoftcap) == 0 && kScoreSteps == 0 && kUnit > 0;
 
 struct Place {
   int row, head, batch, tiles;
@@ -54,7 +54,7 @@ __device__ inline void stage_mask(float* to, const Mask* mask, int tiles) {
 #if ATTENTION_MASK == 1
     if (i < kKvLength && widen(mask[i * Index(kMaskKey)])) value = 0;
 #elif ATTENTION_MASK == 2
-    if (i < kKvLength) value = float(widen(mask[i * Index(kMaskKey)])) * kLog2E;
+    if (i < kKvLength) value = mask_in_log_2(float(widen(mask[i * Index(kMaskKey)])));
 #endif
     to[i] = value;
   }
@@ -70,6 +70,7 @@ __device__ inline void to_exponents(float (&scores)[kKeys / 2], const Mask* mask
       for (int i = 0; i < 4; ++i) {
         float value = scores[4 * n + i] * float(kScale);
         if (kSoftcap > 0) value = float(kSoftcap) * tanhf(value / float(kSoftcap));
+        value = score_steps(value);
         const int key = first + n * 8 + 2 * t + i % 2;
         value = value * kLog2E + staged[key];
         scores[4 * n + i] = kCausal && key > row + i / 2 * 8 + kDiagonal ? -float(kInfinity) : value;

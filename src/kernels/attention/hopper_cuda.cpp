@@ -28,15 +28,10 @@ JitTensorMap map_of(const View& view, JitArgument base, DataType type, int64_t r
 }
 
 Result<DeviceAttention> describe_hopper(const Problem& problem) {
-  if (problem.device != nullptr && problem.device->properties().compute_capability != 90)
-    return unsupported("its instructions are those of sm_90a");
   TENON_ASSIGN(const DeviceAttention d, describe(problem));
-  if (byte_size(problem.output().type) != 2) return unsupported("the type is neither f16 nor bf16");
-  if (d.op->weights_step > 0) return unsupported("weights that are rounded");
-  if (d.q.size > 256 || d.v.size > 256) return unsupported("heads of more than 256 elements");
+  TENON_TRY(check_limits(DeviceKernel::hopper, problem, d));
   const View* views[] = {&d.q, &d.k, &d.v};
   for (int i = 0; i < 3; ++i) {
-    if (views[i]->size % 8 != 0) return unsupported("heads of no multiple of 8 elements");
     TENON_TRY(check_map(map_of(*views[i], JitArgument::null(), problem.output().type, 64),
                         alignment_in_elements(problem.input(i))));
   }

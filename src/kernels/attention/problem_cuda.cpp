@@ -1,6 +1,10 @@
 #include "kernels/attention/problem_cuda.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
+
+#include "ops/scalar_steps.h"
 
 namespace tenon::attention {
 namespace {
@@ -36,6 +40,31 @@ void add_mask(KernelCode& code, const Problem& problem) {
   code.text(fmt::format("#define ATTENTION_MASK {}\n", !present ? 0 : boolean ? 1 : 2));
 }
 
+/// What happens to scores between cap and mask.
+void add_steps(KernelCode& code, const Attention& op) {
+  std::string body;
+  for (const ScalarStep& step :
+       parse_scalar_steps(op.score_steps).value_or(std::vector<ScalarStep>())) {
+    const std::string number = device_real(step.number);
+    body += fmt::format(
+        "  {{\n    [[maybe_unused]] const T x = {}, y = {}, z = y, alpha = T({}), beta = T({});\n"
+        "    s = T({});\n  }}\n",
+        step.number_first ? number : "s", step.number_first ? "s" : number, device_real(step.alpha),
+        device_real(step.beta), pointwise_info(step.function).formula);
+  }
+  code.constant("kScoreSteps", static_cast<int64_t>(op.score_steps.size()));
+  code.text("__device__ inline float score_steps(float s) {\n  typedef float T;\n" + body +
+            "  return s;\n}\n");
+}
+
+void add_rounding(KernelCode& code, const Attention& op) {
+  const bool wide = op.weights_type == DataType::kFloat8E4M3;
+  code.real("kWeightsStep", op.weights_step);
+  code.real("kWeightsLimit", static_cast<double>(op.weights_limit));
+  code.constant("kWeightsPlaces", op.weights_type == DataType::kInt8 ? 0 : wide ? 3 : 2);
+  code.real("kWeightsLeast", wide ? 0x1p-6 : 0x1p-14);
+}
+
 }  // namespace
 
 Result<DeviceAttention> describe(const Problem& problem) {
@@ -66,6 +95,33 @@ Result<DeviceAttention> describe(const Problem& problem) {
   return d;
 }
 
+Status check_limits(DeviceKernel kernel, const Problem& problem, const DeviceAttention& d) {
+  struct Limits {
+    int least, greatest, bytes;
+    int64_t q_size, v_size, multiple;
+    bool rounds;
+  };
+  constexpr Limits kLimits[] = {
+#define TENON_ATTENTION_LIMITS(kernel, ...) {__VA_ARGS__},
+#include "kernels/attention/limits_cuda.def"
+  };
+  const Limits& limits = kLimits[static_cast<size_t>(kernel)];
+  const int sm =
+      problem.device != nullptr ? problem.device->properties().compute_capability : limits.least;
+  if (sm < limits.least) return unsupported("its instructions need sm_{}", limits.least);
+  if (sm > limits.greatest)
+    return unsupported("its instructions are those of sm_{}a", limits.greatest);
+  if (limits.bytes != 0 && byte_size(problem.output().type) != limits.bytes)
+    return unsupported("the type is neither f16 nor bf16");
+  if (d.q.size > limits.q_size) return unsupported("heads of more than {} elements", limits.q_size);
+  if (d.v.size > limits.v_size)
+    return unsupported("heads of values of more than {} elements", limits.v_size);
+  if (d.q.size % limits.multiple != 0 || d.v.size % limits.multiple != 0)
+    return unsupported("heads of no multiple of {} elements", limits.multiple);
+  if (d.op->weights_step > 0 && !limits.rounds) return unsupported("weights that are rounded");
+  return {};
+}
+
 void add_constants(KernelCode& code, const Problem& problem, const DeviceAttention& d) {
   begin_code(code, problem);
   code.type("X", problem.output().type);
@@ -87,8 +143,8 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceAttenti
   code.flag("kCausal", d.op->causal != CausalMask::kNone);
   code.constant("kDiagonal", d.op->causal == CausalMask::kLowerRight ? d.k.length - d.q.length : 0);
   code.flag("kMaskedRowsZero", d.op->masked_rows_zero);
-  code.real("kWeightsStep", d.op->weights_step);
-  code.real("kWeightsLimit", static_cast<double>(d.op->weights_limit));
+  add_rounding(code, *d.op);
+  add_steps(code, *d.op);
 }
 
 /// Steps and addresses are multiples of `elements`.

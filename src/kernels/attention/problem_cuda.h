@@ -22,6 +22,14 @@ struct DeviceAttention {
 /// Fails, with the reason, for what the kernels do not take.
 Result<DeviceAttention> describe(const Problem& problem);
 
+/// The rows of attention/limits_cuda.def.
+enum class DeviceKernel : uint8_t {
+#define TENON_ATTENTION_LIMITS(kernel, ...) kernel,
+#include "kernels/attention/limits_cuda.def"
+};
+/// Fails, with the reason, for what one of them does not take.
+Status check_limits(DeviceKernel kernel, const Problem& problem, const DeviceAttention& d);
+
 /// Types, strides and extents that all of the kernels take.
 void add_constants(KernelCode& code, const Problem& problem, const DeviceAttention& d);
 

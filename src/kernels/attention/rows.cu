@@ -2,10 +2,12 @@
 // memory; then a thread takes elements of the values.
 
 constexpr int kBlock = kWarps * 32, kPitchK = kSize + 1, kEach = (kValueSize + 31) / 32;
-constexpr bool kRounds = float(kWeightsStep) > 0;
 
-__device__ inline float rounded_weight(float weight) {
-  return fminf(rintf(weight / float(kWeightsStep)), float(kWeightsLimit)) * float(kWeightsStep);
+__device__ inline void load_values(float* values, const X* from, int first) {
+  for (int i = threadIdx.x; i < 32 * kValueSize; i += kBlock) {
+    const int j = i / kValueSize, d = i % kValueSize;
+    values[i] = first + j < kKvLength ? widen(from[(first + j) * Index(kVPosition) + d]) : 0.0f;
+  }
 }
 
 extern "C" __global__ void __launch_bounds__(kBlock)
@@ -14,8 +16,9 @@ extern "C" __global__ void __launch_bounds__(kBlock)
   begin_kernel();
   extern __shared__ __align__(16) unsigned char shared[];
   float* keys = reinterpret_cast<float*>(shared);
-  float* values = keys + 32 * kPitchK;
-  float* queries = values + 32 * kValueSize;
+  // Large heads: values take the place of their keys.
+  float* values = kShared ? keys : keys + 32 * kPitchK;
+  float* queries = kShared ? keys + 32 * (kPitchK > kValueSize ? kPitchK : kValueSize) : values + 32 * kValueSize;
   const Head head = locate_head(q, k, v, mask, out, blockIdx.z, blockIdx.y);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int query = blockIdx.x * kWarps + warp, row = query < kQLength ? query : kQLength - 1;
@@ -32,10 +35,7 @@ extern "C" __global__ void __launch_bounds__(kBlock)
         const int j = i / kSize, d = i % kSize;
         keys[j * kPitchK + d] = first + j < kKvLength ? widen(head.k[(first + j) * Index(kKPosition) + d]) : 0.0f;
       }
-      for (int i = threadIdx.x; i < 32 * kValueSize; i += kBlock) {
-        const int j = i / kValueSize, d = i % kValueSize;
-        values[i] = first + j < kKvLength ? widen(head.v[(first + j) * Index(kVPosition) + d]) : 0.0f;
-      }
+      if (!kShared) load_values(values, head.v, first);
       __syncthreads();
       float product = 0;
 #pragma unroll 8
@@ -51,6 +51,11 @@ extern "C" __global__ void __launch_bounds__(kBlock)
         top = most;
         sum = sum * factor + combine_group<32>(weight, Sum());
         if (pass == 0) continue;
+      }
+      if (kShared) {
+        __syncthreads();
+        load_values(values, head.v, first);
+        __syncthreads();
       }
 #pragma unroll
       for (int e = 0; e < kEach; ++e) result[e] *= factor;

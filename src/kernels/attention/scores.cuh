@@ -14,6 +14,13 @@ __device__ inline Head locate_head(const X* q, const X* k, const X* v, const Mas
           out + batch * Index(kOutBatch) + head * Index(kOutHead)};
 }
 
+/// What is added to a score, in units of log 2. The lowest number has no such product: it becomes one that scores are lost
+/// in all the same, so that a query all of whose keys have it sees them alike.
+__device__ inline float mask_in_log_2(float mask) {
+  constexpr float kLog2 = 1.4426950408889634f;
+  return mask < -2e38f && mask > -float(kInfinity) ? -3e38f : mask * kLog2;
+}
+
 /// A product of query `i` and key `j` to the exponent of its probability, in units of log 2.
 __device__ inline float to_exponent(float product, const Mask* mask, int i, int j) {
   constexpr float kLog2 = 1.4426950408889634f;
@@ -21,12 +28,29 @@ __device__ inline float to_exponent(float product, const Mask* mask, int i, int 
   if (kCausal && j > i + kDiagonal) return -float(kInfinity);
   float score = product * float(kScale);
   if (kSoftcap > 0) score = float(kSoftcap) * tanhf(score / float(kSoftcap));
+  score = score_steps(score);
 #if ATTENTION_MASK == 1
   if (!widen(mask[i * Index(kMaskQuery) + j * Index(kMaskKey)])) return -float(kInfinity);
 #elif ATTENTION_MASK == 2
-  score += float(widen(mask[i * Index(kMaskQuery) + j * Index(kMaskKey)]));
-#endif
+  return score * kLog2 + mask_in_log_2(float(widen(mask[i * Index(kMaskQuery) + j * Index(kMaskKey)])));
+#else
   return score * kLog2;
+#endif
+}
+
+constexpr bool kRounds = float(kWeightsStep) > 0;
+
+/// A weight to a multiple of the step: quantized and dequantized.
+__device__ inline float rounded_weight(float weight) {
+  const float quotient = fminf(weight / float(kWeightsStep), float(kWeightsLimit));
+  if (kWeightsPlaces == 0) return rintf(quotient) * float(kWeightsStep);
+  // A float of 8 bits: below the least normal number the addition rounds, else that to so many places does.
+  constexpr int kShift = 23 - int(kWeightsPlaces);
+  const u32 bits = __float_as_uint(quotient), half = (1u << (kShift - 1)) - 1u + (bits >> kShift & 1u);
+  const float aligner = float(kWeightsLeast) * float(1u << kShift);
+  const float normal = __uint_as_float((bits + half) & ~((1u << kShift) - 1u));
+  const float small = __fadd_rn(__fadd_rn(quotient, aligner), -aligner);
+  return (quotient < float(kWeightsLeast) ? small : normal) * float(kWeightsStep);
 }
 
 __device__ inline float power_of_2(float x) {

@@ -5,6 +5,7 @@
 #include "kernels/attention/columns.h"
 #include "kernels/tactic.h"
 #include "ops/nn.h"
+#include "ops/scalar_steps.h"
 
 namespace tenon::tactics {
 namespace {
@@ -41,6 +42,28 @@ std::array<int64_t, 4> mask_strides(const Operand& mask) {
   return result;
 }
 
+std::vector<cpu::ScoreStep> steps_of(const Attention& op) {
+  std::vector<cpu::ScoreStep> steps;
+  for (const ScalarStep& step :
+       parse_scalar_steps(op.score_steps).value_or(std::vector<ScalarStep>())) {
+    cpu::ScoreStep made;
+    made.instruction.function = step.function;
+    made.instruction.alpha = step.alpha;
+    made.instruction.beta = step.beta;
+    made.number_first = step.number_first;
+    if (step.has_number()) made.number.assign(cpu::kMostKeys, static_cast<float>(step.number));
+    steps.push_back(std::move(made));
+  }
+  return steps;
+}
+
+void set_rounding(cpu::AttentionProblem& p, const Attention& op) {
+  p.weights_step = static_cast<float>(op.weights_step);
+  p.weights_limit = static_cast<float>(op.weights_limit);
+  if (op.weights_type == DataType::kFloat8E4M3) p.weights_places = 3, p.weights_least = 0x1p-6f;
+  if (op.weights_type == DataType::kFloat8E5M2) p.weights_places = 2, p.weights_least = 0x1p-14f;
+}
+
 cpu::AttentionProblem describe(const Problem& problem) {
   const auto& op = *problem.node->as<Attention>();
   const View q = view_of(problem.input(kQ), op.q_heads, op.q_bsnh),
@@ -67,8 +90,8 @@ cpu::AttentionProblem describe(const Problem& problem) {
   p.causal = op.causal != CausalMask::kNone;
   p.diagonal = op.causal == CausalMask::kLowerRight ? k.length - q.length : 0;
   p.masked_rows_zero = op.masked_rows_zero;
-  p.weights_step = static_cast<float>(op.weights_step);
-  p.weights_limit = static_cast<float>(op.weights_limit);
+  p.steps = steps_of(op);
+  set_rounding(p, op);
   if (problem.has_input(kMask)) {
     const DataType type = problem.input(kMask).type;
     p.mask = type == DataType::kBool      ? cpu::MaskKind::boolean
@@ -165,6 +188,7 @@ Support supports(const Problem& problem) {
   const cpu::AttentionProblem p = describe(problem);
   if (p.bf16) return Support::no("bf16");
   if (p.weights_step > 0) return Support::no("weights that are rounded");
+  if (!p.steps.empty()) return Support::no("functions of the scores");
   if (p.q_length < 16) return Support::no("too few queries to fill a vector");
   if (p.mask != cpu::MaskKind::none && p.mask_strides[2] != 0)
     return Support::no("a mask that differs between queries");

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "kernels/jit/kernel_case.h"
 
 namespace tenon::test {
@@ -18,6 +20,12 @@ void add_attention(Cases& cases, DataType type, const Sizes& s, MaskForm mask, C
   if (mask == MaskForm::kAdditive && type == DataType::kFloat32) {
     op.weights_step = 1.0 / 128;
     op.weights_limit = 100;
+  }
+  if (mask == MaskForm::kNone && s.heads == 3) op.score_steps = {"mul x 2", "clip -3 2.5"};
+  if (mask == MaskForm::kNone && s.heads == 4) {
+    op.weights_step = 1.0 / 256;
+    op.weights_limit = 448;
+    op.weights_type = DataType::kFloat8E4M3;
   }
   const auto operand = [&](int64_t heads, int64_t length, int64_t size, int seed) {
     return input(random_reals(
@@ -40,6 +48,28 @@ void add_attention(Cases& cases, DataType type, const Sizes& s, MaskForm mask, C
                                               : 2e-2);
 }
 
+/// Masks that are the lowest number for all keys of some queries, which then see them alike.
+void add_unseen(Cases& cases, DataType type) {
+  Tensor mask(DataType::kFloat32, {1, 1, 40, 70});
+  for (int64_t i = 0; i < mask.count(); ++i)
+    mask.set_from_double(i, i < 20 * 70 || i % 3 == 0 ? std::numeric_limits<float>::lowest() : 0.0);
+  const auto operand = [&](int64_t length, int seed) {
+    return input(random_reals(type, {1, 2, length, 64}, seed, -2, 2));
+  };
+  for (const bool per_key : {false, true}) {
+    Tensor of_keys(DataType::kFloat32, {1, 1, 1, 70});
+    for (int64_t i = 0; i < 70; ++i)
+      of_keys.set_from_double(i, std::numeric_limits<float>::lowest());
+    std::vector inputs{operand(40, 1), operand(70, 2), operand(70, 3),
+                       input(per_key ? of_keys : mask)};
+    add(cases, fmt::format("attention {} that sees nothing {}", name_of(type), per_key),
+        Attention(), inputs)
+        .tolerance(type == DataType::kFloat32   ? 5e-5
+                   : type == DataType::kFloat16 ? 3e-3
+                                                : 2e-2);
+  }
+}
+
 }  // namespace
 
 Cases attention_cases() {
@@ -60,6 +90,8 @@ Cases attention_cases() {
         add_attention(cases, type, s, mask, s.queries > s.keys ? CausalMask::kNone : causal,
                       ++number % 2 == 0);
       }
+  for (const DataType type : {DataType::kFloat32, DataType::kFloat16, DataType::kBFloat16})
+    add_unseen(cases, type);
   return cases;
 }
 

@@ -445,6 +445,41 @@ def swin_shifted(g: Builder):
     swin(g, shifted=True)
 
 
+@form(17, {"b": 1}, {"b": 3}, steps=3)
+def maxvit_windows(g: Builder):
+    """Windows are an axis of their own; torchvision writes the products as einsum."""
+    windows, tokens = 4, 9
+    x = g.input("x", "b", windows, tokens, WIDTH)
+    packed = g.linear(x, WIDTH, 3 * WIDTH)
+    parts = g.Split(packed, g.ints(WIDTH, WIDTH, WIDTH), axis=3, outputs=3)
+    q, k, v = (g.transpose(g.view(y, g.extent(x, 0), windows, tokens, HEADS, SIZE), 0, 1, 3, 2, 4) for y in parts)
+    scores = g.Einsum(q, g.Mul(k, g.const(SIZE ** -0.5)), equation="BGHID,BGHJD->BGHIJ")
+    p = g.Softmax(g.Add(scores, g.weight(HEADS, tokens, tokens)), axis=-1)
+    y = g.transpose(g.Einsum(p, v, equation="BGHIJ,BGHJD->BGHID"), 0, 1, 3, 2, 4)
+    g.output(g.linear(g.view(y, g.extent(x, 0), windows, tokens, WIDTH), WIDTH, WIDTH), rank=4)
+
+
+@form(17, steps=10)
+def swin_v2_cosine(g: Builder):
+    """Queries and keys of length 1, a scale for each head."""
+    x = hidden(g)
+    q, k, v = qkv(g, x)
+    q, k = (g.Div(y, g.Clip(g.ReduceL2(y, axes=[-1], keepdims=1), g.const(1e-12))) for y in (q, k))
+    scales = g.const(np.array([5, 10, 20, 40], np.float32).reshape(HEADS, 1, 1))
+    scores = g.Mul(g.MatMul(q, g.transpose(k, 0, 1, 3, 2)), scales)
+    finish(g, g.MatMul(g.Softmax(scores, axis=-1), v), x)
+
+
+@form(17, steps=3)
+def glip_clamped(g: Builder):
+    """Scores are clamped before the softmax."""
+    x = hidden(g)
+    q, k, v = qkv(g, x)
+    scores = g.MatMul(g.Mul(q, g.const(SIZE ** -0.5)), g.transpose(k, 0, 1, 3, 2))
+    scores = g.Clip(g.Clip(scores, g.const(-50000)), "", g.const(0.5))
+    finish(g, g.MatMul(g.Softmax(scores, axis=-1), v), x)
+
+
 # Others.
 
 @form(17, {"b": 1, "h": 2, "w": 3}, {"b": 2, "h": 4, "w": 2}, steps=4)

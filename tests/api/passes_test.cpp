@@ -1,0 +1,78 @@
+// Control of the passes, as programs use it (tenon/passes.h).
+#include <tenon/passes.h>
+
+#include "harness.h"
+
+namespace api_test {
+namespace {
+
+/// relu(x w), then relu(that w): products `first` and `second`.
+struct TwoProducts : Session {
+  TwoProducts() {
+    ITensor* x = input("x", DataType::kFLOAT, {2, 2});
+    for (const char* name : {"first", "second"}) {
+      auto* product = network->addMatrixMultiply(
+          *x, MatrixOperation::kNONE, *constant({2, 2}, {1, -2, 3, 0.5F}), MatrixOperation::kNONE);
+      product->setName(name);
+      auto* relu = network->addActivation(*product->getOutput(0), ActivationType::kRELU);
+      relu->setName((std::string(name) + "_relu").c_str());
+      x = relu->getOutput(0);
+    }
+    output(x, "y");
+  }
+
+  std::vector<std::string> applied() const {
+    std::vector<std::string> texts;
+    for (int32_t i = 0; i < tenon::getNbAppliedPasses(*engine); ++i)
+      texts.emplace_back(tenon::getAppliedPass(*engine, i));
+    return texts;
+  }
+  bool has_applied(const std::string& text) const {
+    for (const std::string& one : applied())
+      if (one == text) return true;
+    return false;
+  }
+};
+
+TEST(Passes, AreListed) {
+  const std::string list = tenon::passList();
+  EXPECT_NE(list.find("fuse_epilogue: joins"), std::string::npos);
+}
+
+TEST(Passes, WhatWasAppliedIsInTheEngine) {
+  TwoProducts s;
+  ASSERT_TRUE(s.build());
+  EXPECT_TRUE(s.has_applied("fuse_epilogue: first + first_relu"));
+  EXPECT_TRUE(s.has_applied("fuse_epilogue: second + second_relu"));
+  EXPECT_EQ(tenon::getAppliedPass(*s.engine, -1), nullptr);
+  EXPECT_EQ(tenon::getAppliedPass(*s.engine, 1000), nullptr);
+}
+
+TEST(Passes, AreLeftOut) {
+  TwoProducts all, some;
+  EXPECT_TRUE(tenon::disablePasses(*all.config, "fuse_epilogue,fuse_pointwise", all.log));
+  ASSERT_TRUE(all.build());
+  EXPECT_FALSE(all.has_applied("fuse_epilogue: first + first_relu"));
+  EXPECT_TRUE(tenon::disablePasses(*some.config, "fuse_epilogue:sec*", some.log));
+  ASSERT_TRUE(some.build());
+  EXPECT_TRUE(some.has_applied("fuse_epilogue: first + first_relu"));
+  EXPECT_FALSE(some.has_applied("fuse_epilogue: second + second_relu"));
+}
+
+TEST(Passes, NodesStayUnfused) {
+  TwoProducts s;
+  EXPECT_TRUE(tenon::keepUnfused(*s.config, "fir*"));
+  ASSERT_TRUE(s.build());
+  EXPECT_FALSE(s.has_applied("fuse_epilogue: first + first_relu"));
+  EXPECT_TRUE(s.has_applied("fuse_epilogue: second + second_relu"));
+}
+
+TEST(Passes, ANameThatIsNoneIsRefused) {
+  TwoProducts s;
+  EXPECT_FALSE(tenon::disablePasses(*s.config, "fuse_all", s.log));
+  EXPECT_TRUE(s.log.complained("there is no pass 'fuse_all'"));
+  EXPECT_FALSE(tenon::disablePasses(*s.config, nullptr, s.log));
+}
+
+}  // namespace
+}  // namespace api_test
