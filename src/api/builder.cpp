@@ -28,21 +28,10 @@ using network::Network;
 /// What of the configuration reaches the passes.
 PassOptions pass_options(const BuilderConfig& config, Device& device, bool strongly_typed,
                          Logger& logger) {
-  PassOptions options;
+  PassOptions options = pass_options_for(device);
   options.level = const_cast<BuilderConfig&>(config).getBuilderOptimizationLevel();
   options.disabled = config.pass_switches().disabled;
   options.no_fuse = config.pass_switches().no_fuse;
-  options.squeeze_regions = device.properties().kind == DeviceKind::kCpu;
-  options.expansion_regions = options.stem_regions = options.squeeze_regions;
-  options.widened_products = device.properties().kind == DeviceKind::kCuda;
-  options.patches_as_products = !options.squeeze_regions;
-  options.gather_regions = options.widened_products;
-  options.bytes_in_groups = false;  // Slower on CPUs, and not measured on GPUs yet.
-  options.sums_join_products = !options.squeeze_regions;
-  options.quantized_weights = false;  // No kernel reads them beside those of quantized regions.
-  options.quantized_regions = device.properties().kind == DeviceKind::kCpu;
-  if (device.properties().kind == DeviceKind::kCpu && !device.properties().native_fp16)
-    options.half_as = tenon::DataType::kFloat32;
   const bool fp16 = config.getFlag(BuilderFlag::kFP16), bf16 = config.getFlag(BuilderFlag::kBF16);
   if (strongly_typed || (!fp16 && !bf16)) return options;
   const DeviceProperties& properties = device.properties();

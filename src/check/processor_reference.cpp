@@ -12,9 +12,8 @@ Result<std::vector<Tensor>> evaluate_on_processor(const Graph& network,
   request.profiles = profiles;
   request.backend = cpu_backend();
   const int threads = request.backend.device->properties().compute_units;
+  request.passes = pass_options_for(*request.backend.device);
   request.passes.level = 0;
-  if (!request.backend.device->properties().native_fp16)
-    request.passes.half_as = DataType::kFloat32;
   request.select.level = 0;
   request.select.threads = threads;
   const Backend backend = request.backend;

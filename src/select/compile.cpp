@@ -48,6 +48,20 @@ Status check_profile(const Value& input, const Profile& profile, size_t index) {
 
 /// Inputs without symbols need no profile; the ranges of the others become constants where they
 /// leave no choice.
+PassOptions pass_options_for(const Device& device) {
+  const DeviceProperties& properties = device.properties();
+  const bool on_cpu = properties.kind == DeviceKind::kCpu;
+  PassOptions options;
+  options.squeeze_regions = options.expansion_regions = options.stem_regions = on_cpu;
+  options.widened_products = options.gather_regions = !on_cpu;
+  options.patches_as_products = options.sums_join_products = !on_cpu;
+  options.bytes_in_groups = false;    // Slower on CPUs, and not measured on GPUs yet.
+  options.quantized_weights = false;  // No kernel reads them beside those of quantized regions.
+  options.quantized_regions = on_cpu;
+  if (on_cpu && !properties.native_fp16) options.half_as = DataType::kFloat32;
+  return options;
+}
+
 Status apply_profiles(Graph& graph, std::vector<Profile>& profiles) {
   if (profiles.empty()) profiles.emplace_back();
   for (Value* input : graph.inputs()) {

@@ -21,6 +21,9 @@ struct CompileRequest {
   bool keep_originals = false;
 };
 
+/// What passes are told of a device and its kernels; the rest is as it is by default.
+PassOptions pass_options_for(const Device& device);
+
 /// Checks profiles against the graph's inputs, adds those of static inputs, and gives the graph the
 /// ranges of its symbols; extents that profiles fix become constants.
 Status apply_profiles(Graph& graph, std::vector<Profile>& profiles);
