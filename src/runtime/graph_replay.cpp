@@ -12,11 +12,12 @@ constexpr size_t kKeptGraphs = 8;
 Status GraphReplay::run(const Addresses& addresses, Queue queue,
                         const std::function<Status(Queue)>& work) {
   Streams& streams = *device_.streams();
-  const auto found = std::find_if(entries_.begin(), entries_.end(),
-                                  [&](const Entry& entry) { return entry.is_for(addresses); });
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return entry.addresses.are(addresses);
+  });
   if (found == entries_.end()) {
     if (entries_.size() == kKeptGraphs) entries_.erase(entries_.begin());
-    entries_.push_back({addresses.program, addresses.inputs, addresses.outputs, addresses.arena});
+    entries_.push_back({GraphReplay::Held(addresses)});
     return work(queue);
   }
   std::rotate(found, found + 1, entries_.end());

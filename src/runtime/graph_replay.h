@@ -21,20 +21,27 @@ class GraphReplay {
     const std::vector<void*>&inputs, &outputs;
     void* arena = nullptr;
   };
+  /// The same, held beyond a run.
+  struct Held {
+    std::shared_ptr<const Program> program;
+    std::vector<void*> inputs, outputs;
+    void* arena = nullptr;
+
+    Held() = default;
+    explicit Held(const Addresses& now)
+        : program(now.program), inputs(now.inputs), outputs(now.outputs), arena(now.arena) {}
+    bool are(const Addresses& now) const {
+      return program == now.program && arena == now.arena && inputs == now.inputs &&
+             outputs == now.outputs;
+    }
+  };
   Status run(const Addresses& addresses, Queue queue, const std::function<Status(Queue)>& work);
 
  private:
   struct Entry {
-    std::shared_ptr<const Program> program;
-    std::vector<void*> inputs, outputs;
-    void* arena = nullptr;
+    Held addresses;
     DeviceHandle graph = {};  ///< Null: ran once, or cannot be captured.
     bool capturable = true;
-
-    bool is_for(const Addresses& other) const {
-      return program == other.program && arena == other.arena && inputs == other.inputs &&
-             outputs == other.outputs;
-    }
   };
   Status capture(Entry& entry, const std::function<Status(Queue)>& work);
 

@@ -10,9 +10,7 @@ constexpr int kCaptures = 2;
 
 Status ProfileReplay::run(const GraphReplay::Addresses& addresses, Queue queue, StepTimes& times,
                           const Work& work) {
-  if (program_ != addresses.program || arena_ != addresses.arena || inputs_ != addresses.inputs ||
-      outputs_ != addresses.outputs)
-    start_over(addresses);
+  if (!addresses_.are(addresses)) start_over(addresses);
   TENON_ASSIGN(const bool capturable, may_capture(queue));
   if (graph_ == nullptr && capturable) TENON_TRY(capture(work));
   if (graph_ == nullptr || !capturable) {
@@ -27,10 +25,7 @@ Status ProfileReplay::run(const GraphReplay::Addresses& addresses, Queue queue, 
 void ProfileReplay::start_over(const GraphReplay::Addresses& addresses) {
   graph_.reset();
   timer_.reset();
-  program_ = addresses.program;
-  inputs_ = addresses.inputs;
-  outputs_ = addresses.outputs;
-  arena_ = addresses.arena;
+  addresses_ = GraphReplay::Held(addresses);
   failures_ = 0;
 }
 

@@ -29,10 +29,8 @@ class ProfileReplay {
   Result<bool> may_capture(Queue queue) const;
 
   Device& device_;
-  DeviceHandle stream_;  ///< To capture on: the caller's may be the default one.
-  std::shared_ptr<const Program> program_;
-  std::vector<void*> inputs_, outputs_;
-  void* arena_ = nullptr;
+  DeviceHandle stream_;               ///< To capture on: the caller's may be the default one.
+  GraphReplay::Held addresses_;       ///< The graph's.
   std::unique_ptr<StepTimer> timer_;  ///< The graph's events.
   DeviceHandle graph_;
   int failures_ = 0;  ///< Of captures.

@@ -156,9 +156,9 @@ Result<std::shared_ptr<const Module>> CudaDevice::module(const DeviceCode& code)
 }
 
 Status CudaDevice::prepare_fence() {
-  TENON_ASSIGN(const auto loaded, module({"fence", kFence, {}, {}, false}));
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(fence_mutex_);
   if (fence_module_ != nullptr) return {};
+  TENON_ASSIGN(const auto loaded, module({"fence", kFence, {}, {}, false}));
   TENON_ASSIGN(fence_, loaded->function("tenon_fence"));
   fence_module_ = loaded;
   return {};

@@ -89,7 +89,7 @@ class CudaDevice final : public Device, public Streams {
   DeviceProperties properties_;
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
-  std::mutex mutex_, attachment_mutex_;
+  std::mutex mutex_, attachment_mutex_, fence_mutex_;
   std::map<std::string, std::shared_future<ModuleResult>> modules_;  ///< By hash of the code.
   std::shared_ptr<const Module> fence_module_;
   Function fence_;
