@@ -186,37 +186,41 @@ class FakeGpu : public testing::Test {
     driver_->work();
   }
 
+  /// The plan made ready to run; without a context where a step failed.
+  struct Loaded {
+    explicit Loaded(Log& log) : runtime(createInferRuntime(log)) {
+      engine.reset(runtime->deserializeCudaEngine(plan_->data(), plan_->size()));
+      if (engine != nullptr) context.reset(engine->createExecutionContext());
+    }
+    bool bind() {
+      return context->setTensorAddress("x", x.data()) && context->setTensorAddress("y", y.data());
+    }
+
+    std::unique_ptr<IRuntime> runtime;
+    std::unique_ptr<ICudaEngine> engine;
+    std::vector<float> x = std::vector<float>(4 * 64, 1), y = std::vector<float>(4 * 64);
+    std::unique_ptr<IExecutionContext> context;
+  };
+
   /// Loads the plan, runs it as plain launches and as a replayed graph.
   static bool load_and_run(Log& log) {
-    const std::unique_ptr<IRuntime> runtime(createInferRuntime(log));
-    const std::unique_ptr<ICudaEngine> engine(
-        runtime->deserializeCudaEngine(plan_->data(), plan_->size()));
-    if (engine == nullptr) return false;
-    const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
-    if (context == nullptr) return false;
-    std::vector<float> x(4 * 64, 1), y(4 * 64);
-    if (!context->setTensorAddress("x", x.data()) || !context->setTensorAddress("y", y.data()))
-      return false;
-    if (!context->enqueueV3(nullptr)) return false;
-    tenon::setGraphReplay(*context, true);
+    Loaded loaded(log);
+    if (loaded.context == nullptr || !loaded.bind()) return false;
+    if (!loaded.context->enqueueV3(nullptr)) return false;
+    tenon::setGraphReplay(*loaded.context, true);
     for (int i = 0; i < 3; ++i)
-      if (!context->enqueueV3(nullptr)) return false;
+      if (!loaded.context->enqueueV3(nullptr)) return false;
     return true;
   }
 
   /// Loads the plan and runs it profiled.
   static bool load_and_profile(Log& log) {
-    const std::unique_ptr<IRuntime> runtime(createInferRuntime(log));
-    const std::unique_ptr<ICudaEngine> engine(
-        runtime->deserializeCudaEngine(plan_->data(), plan_->size()));
-    if (engine == nullptr) return false;
-    const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
-    if (context == nullptr) return false;
-    std::vector<float> x(4 * 64, 1), y(4 * 64);
     Layers layers;
-    context->setProfiler(&layers);
-    return context->setTensorAddress("x", x.data()) && context->setTensorAddress("y", y.data()) &&
-           context->enqueueV3(nullptr) && context->enqueueV3(nullptr);
+    Loaded loaded(log);
+    if (loaded.context == nullptr) return false;
+    loaded.context->setProfiler(&layers);
+    return loaded.bind() && loaded.context->enqueueV3(nullptr) &&
+           loaded.context->enqueueV3(nullptr);
   }
 
   /// Lets each call of each function fail once while `work` runs, which may do without `offered`.

@@ -56,29 +56,12 @@ class KernelCase {
   /// Another operator behind, its first operand what is there, which is a result of the region too.
   template <class T>
   KernelCase& then_op(T op, std::vector<CaseInput> others) {
-    Value* running = nodes_.back()->output();
-    kept_.push_back(running);
-    std::vector<Value*> values{running};
-    for (CaseInput& other : others) {
-      values.push_back(add_input(other));
-      inputs_.push_back(std::move(other));
-    }
-    nodes_.push_back(graph_.add_node(std::make_unique<T>(std::move(op)), values, 1, "then"));
-    infer();
-    return *this;
+    return append_op(std::move(op), {nodes_.back()->output()}, std::move(others), "then");
   }
   /// Another operator of the region, which reads nothing of what is there.
   template <class T>
   KernelCase& beside_op(T op, std::vector<CaseInput> operands) {
-    kept_.push_back(nodes_.back()->output());
-    std::vector<Value*> values;
-    for (CaseInput& operand : operands) {
-      values.push_back(add_input(operand));
-      inputs_.push_back(std::move(operand));
-    }
-    nodes_.push_back(graph_.add_node(std::make_unique<T>(std::move(op)), values, 1, "beside"));
-    infer();
-    return *this;
+    return append_op(std::move(op), {}, std::move(operands), "beside");
   }
   KernelCase& output_layout(Layout layout) {
     layout_ = layout;
@@ -100,6 +83,19 @@ class KernelCase {
 
  private:
   Value* add_input(const CaseInput& input);
+  /// An operator that reads `values` and operands of its own.
+  template <class T>
+  KernelCase& append_op(T op, std::vector<Value*> values, std::vector<CaseInput> operands,
+                        const char* name) {
+    kept_.push_back(nodes_.back()->output());
+    for (CaseInput& operand : operands) {
+      values.push_back(add_input(operand));
+      inputs_.push_back(std::move(operand));
+    }
+    nodes_.push_back(graph_.add_node(std::make_unique<T>(std::move(op)), values, 1, name));
+    infer();
+    return *this;
+  }
   KernelCase& append(PointwiseFunction function, double alpha, double beta,
                      std::vector<Value*> values);
   void infer();
