@@ -1,0 +1,55 @@
+"""Processes side by side on one or more GPUs, as they are or under compute-sanitizer, each with a log of its own."""
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+SANITIZER_FOUND = 9  # What compute-sanitizer exits with when it found something.
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--gpus", type=int, default=1)
+    parser.add_argument("--processes", type=int, default=12, help="on each GPU")
+    parser.add_argument("--seconds", type=float, default=120, help="after which processes are stopped")
+    parser.add_argument("--sanitizer", choices=["memcheck", "racecheck", "initcheck", "synccheck"])
+
+
+def sanitizer(tool: str) -> list[str]:
+    places = [shutil.which("compute-sanitizer"), "/usr/local/cuda/bin/compute-sanitizer"]
+    found = next((place for place in places if place and Path(place).exists()), None)
+    if found is None:
+        raise SystemExit("compute-sanitizer is not installed: it comes with the CUDA toolkit, package cuda-sanitizer")
+    return [found, "--tool", tool, "--error-exitcode", str(SANITIZER_FOUND), "--target-processes", "all"]
+
+
+def start(arguments: argparse.Namespace, command: list[str], log: Path, gpu: int, more: dict) -> subprocess.Popen:
+    prefix = sanitizer(arguments.sanitizer) if arguments.sanitizer else []
+    with open(log, "w") as file:
+        return subprocess.Popen([*prefix, *command], stdout=file, stderr=subprocess.STDOUT,
+                                env={**os.environ, "CUDA_VISIBLE_DEVICES": str(gpu), **more})
+
+
+def wait_for(children: list[subprocess.Popen], seconds: float) -> int:
+    """How many had to be stopped."""
+    end = time.monotonic() + seconds
+    stopped = 0
+    for child in children:
+        try:
+            child.wait(max(0.0, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            child.send_signal(signal.SIGTERM)
+            stopped += 1
+    for child in children:
+        child.wait()
+    return stopped
+
+
+def run(arguments: argparse.Namespace, folder: Path, commands: list[list[str]],
+        environments: list[dict] | None = None) -> tuple[list[subprocess.Popen], int]:
+    """Runs all at once, N.log in the folder for command N; the processes, and how many had to be stopped."""
+    children = [start(arguments, command, folder / f"{i}.log", i % arguments.gpus,
+                      environments[i] if environments else {}) for i, command in enumerate(commands)]
+    return children, wait_for(children, arguments.seconds)

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Run the shards of a GoogleTest program side by side on one or more GPUs, as they are or under compute-sanitizer. Fails
+when a test fails, when the sanitizer finds something, or when a shard has not ended in time.
+
+usage: gtest_on_gpus.py [--gpus N] [--processes N] [--seconds N] [--sanitizer TOOL] [--logs FOLDER] PROGRAM [ARGUMENT...]
+For kernels: TENON_TEST_CONFIGS=2 gtest_on_gpus.py --sanitizer memcheck build/bin/test_kernels_jit
+             '--gtest_filter=*OnAGpu*:SizedKernels.Agree*'
+"""
+import argparse
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import gpu_processes
+
+TOLD = re.compile(r"FAILED|error:|TENON_TEST_CASES|========= (?!COMPUTE-SANITIZER|ERROR SUMMARY: 0)")
+
+
+def verdict(child, log: str) -> str:
+    found = re.search(r"ERROR SUMMARY: (\d+) error", log)
+    return f"exit {child.returncode}" + (f", the sanitizer counts {found[1]} errors" if found else "")
+
+
+def passed(log: str) -> int:
+    found = re.search(r"\[  PASSED  \] (\d+) test", log)
+    return int(found[1]) if found else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    gpu_processes.add_options(parser)
+    parser.add_argument("--logs", type=Path, help="where the logs of shards stay")
+    parser.add_argument("program")
+    arguments, rest = parser.parse_known_args()
+    begin, count = time.monotonic(), arguments.gpus * arguments.processes
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = arguments.logs or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        shards = [{"GTEST_TOTAL_SHARDS": str(count), "GTEST_SHARD_INDEX": str(i)} for i in range(count)]
+        children, stopped = gpu_processes.run(arguments, folder, [[arguments.program, *rest]] * count, shards)
+        logs = [(folder / f"{i}.log").read_text(errors="replace") for i in range(count)]
+    for i, (child, log) in enumerate(zip(children, logs)):
+        if child.returncode != 0:
+            print(f"shard {i}: {verdict(child, log)}", *[f"  {l}" for l in log.splitlines() if TOLD.search(l)][:20], sep="\n")
+    print(f"{sum(passed(log) for log in logs)} tests passed in {time.monotonic() - begin:.0f} s, "
+          f"{stopped} of {count} processes stopped")
+    return 0 if all(child.returncode == 0 for child in children) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
