@@ -163,6 +163,10 @@ void add_signals(Cases& cases) {
     window.periodic = kind != WindowKind::kHann;
     add(cases, "window", window, std::vector{number(19)});
   }
+  add(cases, "mel_weights", MelWeights(),
+      std::vector{number(5), number(32), number(8000), constant(random_reals(kFloat, {}, 1, 0, 20)),
+                  constant(random_reals(kFloat, {}, 2, 2000, 3000))})
+      .tolerance(1e-4);
   Random uniform;
   uniform.a = -2;
   uniform.seed = 7;

@@ -39,15 +39,14 @@ std::vector<Tactic> all_tactics() {
   return all;
 }
 
-/// TENON_TEST_CASES limits the cases to those whose names contain it, in every configuration.
-bool is_wanted(const KernelCase& one) {
-  const char* filter = std::getenv("TENON_TEST_CASES");
-  return filter == nullptr || one.name.find(filter) != std::string::npos;
+bool is_tried(const KernelCase& one, const Tactic& tactic) {
+  return is_own(tactic) && (one.only_tactic().empty() || one.only_tactic() == tactic.name);
 }
 
 /// TENON_TEST_CONFIGS limits the configurations of each tactic to so many, spread over the list.
-std::vector<std::string> configs_of(const Tactic& tactic, const Problem& problem) {
-  std::vector<std::string> configs = tactic.configs(problem);
+std::vector<std::string> configs_of(const KernelCase& one, const Tactic& tactic,
+                                    const Problem& problem) {
+  std::vector<std::string> configs = one.chosen(tactic.configs(problem));
   const char* text = std::getenv("TENON_TEST_CONFIGS");
   const size_t most = text == nullptr ? configs.size() : std::strtoul(text, nullptr, 10);
   if (most == 0 || most >= configs.size()) return configs;
@@ -60,12 +59,12 @@ TEST(JitKernels, CompileForEveryArchitecture) {
   if (!cuda::load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC here";
   DescribedDevice devices[] = {gpu_of(75), gpu_of(80), gpu_of(90)};
   std::set<std::pair<std::string_view, int>> compiled;  // Tactics with capabilities.
-  const bool chosen = std::getenv("TENON_TEST_CASES") != nullptr;
+  const bool chosen = limits_cases();
   size_t number = 0;
   for (const auto& one : all_cases()) {
-    if (!is_wanted(*one)) continue;
-    const bool hopper =
-        one->name.starts_with("hopper") || std::getenv("TENON_TEST_HOPPER") != nullptr;
+    if (!is_wanted(one->name)) continue;
+    const bool hopper = one->name.starts_with("hopper") || !one->only_tactic().empty() ||
+                        std::getenv("TENON_TEST_HOPPER") != nullptr;
     Problem problem = one->describe(&devices[0]);
     ++number;
     for (size_t i = hopper ? 2 : 0; i < std::size(devices); ++i) {
@@ -73,14 +72,15 @@ TEST(JitKernels, CompileForEveryArchitecture) {
       const int capability = devices[i].properties().compute_capability;
       int taken = 0;
       for (const Tactic& tactic : all_tactics()) {
-        if (!is_own(tactic) || !tactic.supports(problem)) continue;
+        if (!is_tried(*one, tactic) || !tactic.supports(problem)) continue;
         ++taken;
         // Compiling takes a while: every ninth case for each architecture, and what shows a tactic
         // for the first time.
         const bool is_new = compiled.emplace(tactic.name, capability).second;
         if (!is_new && !chosen && number % 9 != i) continue;
-        std::vector<std::string> configs = tactic.configs(problem);
-        if (!chosen) configs.resize(1);
+        std::vector<std::string> configs = one->chosen(tactic.configs(problem));
+        EXPECT_FALSE(configs.empty()) << one->name << " shows no configuration";
+        if (!chosen && !configs.empty()) configs.resize(1);
         for (const std::string& config : configs) {
           const auto kernel = tactic.create(problem, config);
           EXPECT_TRUE(kernel.ok()) << one->name << ", " << tactic.name << "{" << config << "}, sm_"
@@ -93,6 +93,16 @@ TEST(JitKernels, CompileForEveryArchitecture) {
   for (const Tactic& tactic : cuda_tactics())
     if (is_own(tactic) && !chosen) {
       EXPECT_TRUE(compiled.contains({tactic.name, 90})) << "no case shows " << tactic.name;
+    }
+}
+
+TEST(JitKernels, HaveATinyCaseEach) {
+  std::set<std::string_view> shown;
+  const auto cases = tiny_cases();
+  for (const auto& one : cases) shown.insert(one->only_tactic());
+  for (const Tactic& tactic : cuda_tactics())
+    if (is_own(tactic)) {
+      EXPECT_TRUE(shown.contains(tactic.name)) << tactic.name;
     }
 }
 
@@ -186,24 +196,33 @@ class LaunchedCase {
 };
 
 /// The cases are dealt out to parts, which can run side by side.
-class JitKernelsOnAGpu : public testing::TestWithParam<size_t> {};
+class JitKernelsOnAGpu : public testing::TestWithParam<size_t> {
+ protected:
+  /// Making them takes seconds: once for all parts of a process.
+  static void SetUpTestSuite() {
+    cases_ = all_cases();
+    std::erase_if(cases_, [](const auto& one) { return !is_wanted(one->name); });
+  }
+  static void TearDownTestSuite() { cases_.clear(); }
+  static inline Cases cases_;
+};
 constexpr size_t kParts = 64;
 
 TEST_P(JitKernelsOnAGpu, AgreeWithTheReference) {
+  if (GetParam() >= cases_.size()) GTEST_SKIP() << "fewer cases than parts";
   auto device = cuda::CudaDevice::open();
   if (!device.ok()) GTEST_SKIP() << device.error().message;
   auto stream = (*device)->make_stream();
   ASSERT_TRUE(stream.ok());
-  size_t number = 0;
-  for (const auto& one : all_cases()) {
-    if (number++ % kParts != GetParam() || !is_wanted(*one)) continue;
+  for (size_t number = GetParam(); number < cases_.size(); number += kParts) {
+    const auto& one = cases_[number];
     const Problem& problem = one->finish(device->get());
     LaunchedCase launched(**device, *one, stream->get());
     const Status prepared = launched.prepare();
     ASSERT_TRUE(prepared.ok()) << prepared.error().message;
     for (const Tactic& tactic : all_tactics()) {
-      if (!is_own(tactic) || !tactic.supports(problem)) continue;
-      for (const std::string& config : configs_of(tactic, problem)) {
+      if (!is_tried(*one, tactic) || !tactic.supports(problem)) continue;
+      for (const std::string& config : configs_of(*one, tactic, problem)) {
         SCOPED_TRACE(
             fmt::format("TENON_TEST_CASES=\"{}\": {}{{{}}}", one->name, tactic.name, config));
         const auto kernel = tactic.create(problem, config);

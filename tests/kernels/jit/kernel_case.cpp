@@ -1,5 +1,6 @@
 #include "kernels/jit/kernel_case.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -57,6 +58,15 @@ double allowed(DataType type) {
 }
 
 }  // namespace
+
+std::vector<std::string> KernelCase::chosen(std::vector<std::string> configs) const {
+  if (tactic_.empty()) return configs;
+  const auto found = std::find_if(configs.begin(), configs.end(), [&](const std::string& config) {
+    return config.find(config_) != std::string::npos;
+  });
+  if (found == configs.end()) return {};
+  return {*found};
+}
 
 Value* KernelCase::add_input(const CaseInput& input) {
   if (!input.tensor.defined()) return nullptr;

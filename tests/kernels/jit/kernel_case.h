@@ -73,6 +73,15 @@ class KernelCase {
     return *this;
   }
   double tolerance() const { return tolerance_; }
+  /// Made for one tactic, and the first of its configurations that contains `config`.
+  KernelCase& only(std::string_view tactic, std::string_view config = "") {
+    tactic_ = tactic, config_ = config;
+    return *this;
+  }
+  /// The tactic that it is made for; empty: every one that takes it.
+  const std::string& only_tactic() const { return tactic_; }
+  /// Those of the configurations that it is to run in.
+  std::vector<std::string> chosen(std::vector<std::string> configs) const;
 
   /// Closes the case: makes the region, the problem and the reference's results.
   const Problem& finish(Device* device);
@@ -104,6 +113,7 @@ class KernelCase {
   Graph graph_;
   Layout layout_ = Layout::kRowMajor;
   double tolerance_ = 0;
+  std::string tactic_, config_;
   std::vector<CaseInput> inputs_, operands_;
   std::vector<Value*> values_;
   std::vector<Node*> nodes_;
@@ -132,6 +142,9 @@ inline CaseInput absent() {
 /// The cases of each family, made anew.
 using Cases = std::vector<std::unique_ptr<KernelCase>>;
 Cases all_cases();
+/// TENON_TEST_CASES limits the cases to those whose names contain it, in every configuration.
+bool limits_cases();
+bool is_wanted(std::string_view name);
 Cases row_cases();
 Cases pointwise_cases();
 Cases movement_cases();
@@ -141,6 +154,8 @@ Cases rnn_cases();
 Cases attention_cases();
 Cases order_cases();
 Cases generic_cases();
+/// The smallest ones, each for one tactic: for tools under which a kernel takes its time.
+Cases tiny_cases();
 
 template <class... Args>
 KernelCase& add(Cases& cases, Args&&... args) {
