@@ -12,6 +12,9 @@
 namespace tenon::cuda {
 namespace {
 
+/// Functions that return nothing at their end, and variables read before they are set.
+constexpr const char* kWarningsThatAreDefects = "-diag-error=940,549";
+
 /// Hashes text and, once each, the headers that it includes.
 class Hasher {
  public:
@@ -101,7 +104,8 @@ class Program {
 
   Status compile(const DeviceCode& code, const Target& target) {
     std::vector<std::string> options = code.options;
-    options.insert(options.begin(), {target.option(), "--std=c++17", "-default-device"});
+    options.insert(options.begin(),
+                   {target.option(), "--std=c++17", "-default-device", kWarningsThatAreDefects});
     std::vector<const char*> words;
     for (const std::string& option : options) words.push_back(option.c_str());
     const nvrtcResult result =

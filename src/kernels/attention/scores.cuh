@@ -29,13 +29,13 @@ __device__ inline float to_exponent(float product, const Mask* mask, int i, int 
   float score = product * float(kScale);
   if (kSoftcap > 0) score = float(kSoftcap) * tanhf(score / float(kSoftcap));
   score = score_steps(score);
+  float exponent = score * kLog2;
 #if ATTENTION_MASK == 1
-  if (!widen(mask[i * Index(kMaskQuery) + j * Index(kMaskKey)])) return -float(kInfinity);
+  if (!widen(mask[i * Index(kMaskQuery) + j * Index(kMaskKey)])) exponent = -float(kInfinity);
 #elif ATTENTION_MASK == 2
-  return score * kLog2 + mask_in_log_2(float(widen(mask[i * Index(kMaskQuery) + j * Index(kMaskKey)])));
-#else
-  return score * kLog2;
+  exponent += mask_in_log_2(float(widen(mask[i * Index(kMaskQuery) + j * Index(kMaskKey)])));
 #endif
+  return exponent;
 }
 
 constexpr bool kRounds = float(kWeightsStep) > 0;

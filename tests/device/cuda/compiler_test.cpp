@@ -93,6 +93,18 @@ TEST_F(KernelCache, CompilesOnceAndReportsErrors) {
   EXPECT_NE(wrong.error().message.find("test.cu"), std::string::npos);
 }
 
+TEST_F(KernelCache, WhatOnlyWarnsOfADefectDoesNotCompile) {
+  if (!load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC: " << load_nvrtc().error().message;
+  for (const char* body : {"if (x > 0) return 1;", "int unset; return unset;"}) {
+    const auto code = compile_device_code(
+        code_of(fmt::format("__device__ int f(int x) {{ {} }}\n"
+                            "extern \"C\" __global__ void g(int* x) {{ *x = f(*x); }}",
+                            body)),
+        75);
+    EXPECT_FALSE(code.ok()) << body;
+  }
+}
+
 TEST(Cudnn, RefusesVersionsWithKnownErrors) {
   EXPECT_NE(refused_cudnn(91001), nullptr);
   EXPECT_EQ(refused_cudnn(91900), nullptr);
