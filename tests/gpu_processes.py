@@ -1,6 +1,7 @@
 """Processes side by side on one or more GPUs, as they are or under compute-sanitizer, each with a log of its own."""
 import argparse
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -53,3 +54,12 @@ def run(arguments: argparse.Namespace, folder: Path, commands: list[list[str]],
     children = [start(arguments, command, folder / f"{i}.log", i % arguments.gpus,
                       environments[i] if environments else {}) for i, command in enumerate(commands)]
     return children, wait_for(children, arguments.seconds)
+
+
+def findings(arguments: argparse.Namespace, logs: list[str]) -> tuple[int, str]:
+    """How many of the logs show something that the sanitizer found, or no sanitizer that came to its end; and a line."""
+    if not arguments.sanitizer:
+        return 0, ""
+    ends = [[int(number) for number in re.findall(r"(?:ERROR|RACECHECK) SUMMARY: (\d+) ", log)] for log in logs]
+    bad = sum(not end or any(end) for end in ends)
+    return bad, f"{arguments.sanitizer}: {sum(map(len, ends))} processes looked at, {sum(map(sum, ends))} errors"

@@ -18,11 +18,6 @@ import gpu_processes
 TOLD = re.compile(r"FAILED|error:|TENON_TEST_CASES|========= (?!COMPUTE-SANITIZER|ERROR SUMMARY: 0)")
 
 
-def verdict(child, log: str) -> str:
-    found = re.search(r"ERROR SUMMARY: (\d+) error", log)
-    return f"exit {child.returncode}" + (f", the sanitizer counts {found[1]} errors" if found else "")
-
-
 def passed(log: str) -> int:
     found = re.search(r"\[  PASSED  \] (\d+) test", log)
     return int(found[1]) if found else 0
@@ -43,10 +38,12 @@ def main() -> int:
         logs = [(folder / f"{i}.log").read_text(errors="replace") for i in range(count)]
     for i, (child, log) in enumerate(zip(children, logs)):
         if child.returncode != 0:
-            print(f"shard {i}: {verdict(child, log)}", *[f"  {l}" for l in log.splitlines() if TOLD.search(l)][:20], sep="\n")
+            print(f"shard {i}: exit {child.returncode}", *[f"  {l}" for l in log.splitlines() if TOLD.search(l)][:20], sep="\n")
     print(f"{sum(passed(log) for log in logs)} tests passed in {time.monotonic() - begin:.0f} s, "
           f"{stopped} of {count} processes stopped")
-    return 0 if all(child.returncode == 0 for child in children) else 1
+    bad, line = gpu_processes.findings(arguments, logs)
+    print(line, end="\n" if line else "")
+    return 0 if bad == 0 and all(child.returncode == 0 for child in children) else 1
 
 
 if __name__ == "__main__":

@@ -44,17 +44,19 @@ def main() -> int:
         children, stopped = gpu_processes.run(arguments, folder,
                                               [command(arguments, folder, i, count) for i in range(count)])
         lines = [line for file in sorted(folder.glob("*.tsv")) for line in file.read_text().splitlines()]
-        told = [line for file in sorted(folder.glob("*.log")) for line in file.read_text().splitlines()
-                if not line.startswith("node")]
+        logs = [file.read_text(errors="replace") for file in sorted(folder.glob("*.log"))]
     if arguments.table:
         arguments.table.write_text("".join(line + "\n" for line in sorted(lines)))
+    told = [line for log in logs for line in log.splitlines() if line.startswith(("FAILS", "PASSES"))]
     print(*sorted(told), sep="\n")
     found = Counter(tuple(line.split("\t")[i] for i in (0, 2)) for line in lines)
     for name in sorted({name for name, _ in found}):
         print(f"{name}: " + ", ".join(f"{found[name, word]} {word}" for word in ("pass", "excluded", "fail")))
     left = wanted(arguments) - len(lines)
     print(f"{len(lines)} cases in {time.monotonic() - begin:.0f} s, {left} left, {stopped} of {count} processes stopped")
-    return 0 if left == 0 and all(child.returncode == 0 for child in children) else 1
+    bad, line = gpu_processes.findings(arguments, logs)
+    print(line, end="\n" if line else "")
+    return 0 if bad == 0 and left == 0 and all(child.returncode == 0 for child in children) else 1
 
 
 if __name__ == "__main__":
