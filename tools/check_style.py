@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measure the house style of src/ beside the figures aimed at, and fail where a hard limit is broken.
 
-Hard limits: 800 lines a file, 120 lines a function. Measured as well: the medians, and how many project headers
-one source reaches through its includes.
+Hard limits: 800 lines a file, 120 lines a function, and nothing whose results depend on the locale that an
+application has set. Measured as well: the medians, and how many project headers one source reaches through its includes.
 
 usage: check_style.py [ROOT]
 """
@@ -15,6 +15,16 @@ MAX_FILE, MAX_FUNCTION, MAX_PLAIN_FUNCTION = 800, 120, 80
 NOT_A_FUNCTION = re.compile(r"(^|[\s;{}])(namespace|class|struct|enum|union|extern)\b[^()]*$|=\s*$|^\s*(else|do)\s*$")
 CONTROL = re.compile(r"^\s*(\}?\s*else\s+)?(if|for|while|switch|catch)\b")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
+LOCALE = re.compile(r"\b(?:strto(?:d|f|ld)|atof|sto(?:d|f|ld)|v?[fs]?n?(?:printf|scanf)|setlocale|"
+                    r"is(?:alnum|alpha|digit|lower|upper|space|punct|print)|to(?:lower|upper))\s*\("
+                    r"|\{\w*:[-+ #0-9.<>^*]*(?:[aA]|L\w?)\}")
+
+
+def locale_bound(text: str) -> list[tuple[int, str]]:
+    """(line, what) of what reads or writes numbers, or sorts characters, by the locale: base/ascii.h, std::from_chars,
+    std::to_chars and fmt's other formats do not."""
+    code = re.sub(r"//[^\n]*", "", text)
+    return [(code.count("\n", 0, found.start()) + 1, found.group()) for found in LOCALE.finditer(code)]
 
 
 def blank(text: str) -> str:
@@ -99,6 +109,8 @@ def main() -> int:
     problems += [f"{f.relative_to(root)}:{line}: function of {n} lines outside kernels/, at most {MAX_PLAIN_FUNCTION}"
                  for f, line, n in bodies
                  if MAX_PLAIN_FUNCTION < n <= MAX_FUNCTION and "kernels" not in f.parts and "device" not in f.parts]
+    problems += [f"{f.relative_to(root)}:{line}: {what} depends on the locale"
+                 for f in files for line, what in locale_bound(f.read_text())]
     print("\n".join(problems))
     return 1 if problems else 0
 

@@ -7,6 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/ascii.h"
 #include "ops/ops.h"
 
 namespace tenon::api {
@@ -103,7 +104,7 @@ void add_convolution(Json& json, const Node& node, const Node& anchor, const Con
     residual |= step->function == PointwiseFunction::k_add;
     if (inner->inputs().size() == 1) activation = std::string(step->name());
   }
-  for (char& c : activation) c = static_cast<char>(std::toupper(c));
+  for (char& c : activation) c = to_upper(c);
   json["HasBias"] = anchor.has_input(2) ? 1 : 0;
   json["HasReLU"] = relu ? 1 : 0;
   json["HasSparseWeights"] = 0;

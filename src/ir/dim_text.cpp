@@ -1,19 +1,19 @@
 // Printing and reading of extents.
 #include <fmt/format.h>
 
-#include <cctype>
 #include <charconv>
 
+#include "base/ascii.h"
 #include "ir/dim_expression.h"
 
 namespace tenon {
 namespace {
 
 bool is_word_start(char c) {
-  return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_';
+  return is_letter(c) || c == '_';
 }
 bool is_word(char c) {
-  return is_word_start(c) || std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.';
+  return is_word_start(c) || is_digit(c) || c == '.';
 }
 
 std::string term_text(const DimTerm& term) {
@@ -97,14 +97,14 @@ class Parser {
     if (c == '-') return negative();
     if (accept('(')) return closed(sum());
     if (c == '"') return quoted();
-    if (std::isdigit(static_cast<unsigned char>(c)) != 0) return number();
+    if (is_digit(c)) return number();
     if (is_word_start(c)) return word();
     return fail("a number, a symbol or '(' expected");
   }
 
   Result<Dim> negative() {
     ++position_;
-    if (std::isdigit(static_cast<unsigned char>(peek())) != 0) {
+    if (is_digit(peek())) {
       --position_;  // So that the smallest number can be read.
       if (text_[position_] == '-') return number();
       ++position_;

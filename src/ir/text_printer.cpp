@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "base/ascii.h"
 #include "ir/attribute_text.h"
 #include "ir/dim_expression.h"
 #include "ir/text.h"
@@ -74,8 +75,7 @@ std::string tactic_text(const std::string& tactic) {
   const std::string_view name = std::string_view(tactic).substr(0, brace);
   bool plain = !name.empty() && name != "nhwc";
   for (const char c : name)
-    plain =
-        plain && (std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-');
+    plain = plain && (is_letter_or_digit(c) || c == '.' || c == '_' || c == '-');
   if (brace != std::string::npos) {
     plain = plain && tactic.find('}') == tactic.size() - 1;
     for (const char c : tactic) plain = plain && c >= ' ' && c < 0x7F && c != '"';

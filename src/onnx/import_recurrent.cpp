@@ -1,7 +1,7 @@
 // LSTM, GRU and RNN.
 #include <algorithm>
-#include <cctype>
 
+#include "base/ascii.h"
 #include "onnx/node_importer.h"
 #include "onnx/op_table.h"
 #include "ops/nn.h"
@@ -10,8 +10,7 @@ namespace tenon::importer {
 namespace {
 
 std::string lower(std::string word) {
-  std::transform(word.begin(), word.end(), word.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(word.begin(), word.end(), word.begin(), to_lower);
   return word;
 }
 

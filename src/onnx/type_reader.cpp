@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
 #include <iterator>
 
+#include "base/ascii.h"
 #include "onnx_proto/onnx.pb.h"
 
 namespace tenon::importer {
@@ -78,12 +78,12 @@ std::string onnx_type_name(int64_t number) {
 std::string symbol_name(std::string_view parameter, std::string_view tensor, int axis) {
   std::string name(parameter.substr(0, 128));
   for (char& c : name)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '.') c = '_';
+    if (!is_letter_or_digit(c) && c != '_' && c != '.') c = '_';
   const bool negative_number =
-      parameter.size() > 1 && parameter[0] == '-' && std::isdigit(parameter[1]);
+      parameter.size() > 1 && parameter[0] == '-' && is_digit(parameter[1]);
   if (negative_number)
     return fmt::format("trt_dynamic_dim_{}_{}", symbol_name(tensor, "", 0), axis);
-  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0]))) name.insert(0, "s_");
+  if (name.empty() || is_digit(name[0])) name.insert(0, "s_");
   return name;
 }
 

@@ -3,6 +3,7 @@
 #include <new>
 #include <unordered_map>
 
+#include "base/ascii.h"
 #include "ir/text.h"
 #include "ops/table.h"
 #include "ops/text_scanner.h"
@@ -194,8 +195,7 @@ class GraphParser {
     TENON_ASSIGN(std::string symbol, scanner_.word());
     while (scanner_.accept_adjacent(".")) {
       symbol += '.';
-      if (scanner_.peek() == '_' ||
-          std::isalnum(static_cast<unsigned char>(scanner_.peek())) != 0) {
+      if (scanner_.peek() == '_' || is_letter_or_digit(scanner_.peek())) {
         TENON_ASSIGN(const std::string more, scanner_.word());
         symbol += more;
       }

@@ -6,13 +6,14 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/ascii.h"
 #include "ir/text.h"
 
 namespace tenon {
 namespace {
 
 bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  return is_letter_or_digit(c) || c == '_';
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // attention.
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -17,9 +18,7 @@ struct Equation {
 
 bool is_plain(const std::string& term) {
   for (size_t i = 0; i < term.size(); ++i)
-    if (std::isalpha(static_cast<unsigned char>(term[i])) == 0 ||
-        term.find(term[i], i + 1) != std::string::npos)
-      return false;
+    if (!is_letter(term[i]) || term.find(term[i], i + 1) != std::string::npos) return false;
   return true;
 }
 

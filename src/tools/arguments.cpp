@@ -1,10 +1,10 @@
 #include "tools/arguments.h"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <utility>
 
+#include "base/ascii.h"
 #include "tenon/device.h"
 #include "tools/values.h"
 
@@ -151,7 +151,7 @@ namespace {
 
 /// Letters to insert, drop or change, whatever their case.
 size_t distance(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+  const auto lower = [](char c) { return to_lower(c); };
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {

@@ -21,13 +21,50 @@ Error file_error(std::string_view what, const std::string& path, int error = err
   return resource_error("cannot {} '{}': {}", what, path, std::strerror(error));
 }
 
-/// Writes all that a stream takes, and closes it. Gives errno, 0 where it is all there.
-int write_and_close(std::FILE* stream, std::span<const char> bytes, bool to_disk) {
-  File file(stream);
-  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size() &&
-                       std::fflush(file.get()) == 0 && (!to_disk || fsync(fileno(stream)) == 0);
-  const int error = errno;
-  return std::fclose(file.release()) == 0 && written ? 0 : written ? errno : error;
+enum class Durable { kNo, kOnDisk };
+
+/// Writes all that a stream takes. Gives errno, 0 where it is all there.
+int write_all(std::FILE* stream, std::span<const char> bytes, Durable durable) {
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), stream) == bytes.size() &&
+                       std::fflush(stream) == 0 &&
+                       (durable == Durable::kNo || fsync(fileno(stream)) == 0);
+  return written ? 0 : errno;
+}
+
+int write_and_close(std::FILE* stream, std::span<const char> bytes, Durable durable) {
+  const int error = write_all(stream, bytes, durable);
+  return std::fclose(stream) == 0 || error != 0 ? error : errno;
+}
+
+/// A file that has no name yet, in the folder of `path`; null where the file system has none.
+File open_unnamed(const std::string& path) {
+#ifdef O_TMPFILE
+  const auto folder = std::filesystem::path(path).parent_path();
+  const int descriptor =
+      open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (descriptor < 0) return nullptr;
+  File file(fdopen(descriptor, "wb"));
+  if (!file) close(descriptor);
+  return file;
+#else
+  return nullptr;
+#endif
+}
+
+bool give_name(std::FILE* stream, const std::string& path) {
+  const std::string unnamed = fmt::format("/proc/self/fd/{}", fileno(stream));
+  return linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
+}
+
+/// Gives errno. Where it can, the file is whole from the start: what ends the process before that
+/// leaves nothing behind.
+int write_new(const std::string& path, std::span<const char> bytes) {
+  if (const File file = open_unnamed(path)) {
+    if (const int error = write_all(file.get(), bytes, Durable::kOnDisk); error != 0) return error;
+    if (give_name(file.get(), path)) return 0;
+  }
+  std::FILE* stream = std::fopen(path.c_str(), "wb");
+  return stream == nullptr ? errno : write_and_close(stream, bytes, Durable::kOnDisk);
 }
 
 /// For devices and pipes, which another file must not take the place of, and for files in folders
@@ -35,7 +72,7 @@ int write_and_close(std::FILE* stream, std::span<const char> bytes, bool to_disk
 Status write_in_place(const std::string& path, std::span<const char> bytes) {
   std::FILE* stream = std::fopen(path.c_str(), "wb");
   if (stream == nullptr) return file_error("write", path);
-  const int error = write_and_close(stream, bytes, /*to_disk=*/false);
+  const int error = write_and_close(stream, bytes, Durable::kNo);
   return error == 0 ? Status() : file_error("write", path, error);
 }
 
@@ -54,10 +91,10 @@ Status write_file(const std::string& path, std::span<const char> bytes) {
   if (is_there && !S_ISREG(status.st_mode)) return write_in_place(path, bytes);
   const std::string file = behind_links(path);
   const std::string temporary = fmt::format("{}.{}.tmp", file, getpid());
-  std::FILE* stream = std::fopen(temporary.c_str(), "wb");
-  if (stream == nullptr)
-    return is_there ? write_in_place(path, bytes) : Status(file_error("write", path));
-  int error = write_and_close(stream, bytes, /*to_disk=*/true);
+  int error = write_new(temporary, bytes);
+  const bool no_new_file =
+      error == EACCES || error == EPERM || error == EROFS || error == ENAMETOOLONG;
+  if (is_there && no_new_file) return write_in_place(path, bytes);
   if (error == 0 && std::rename(temporary.c_str(), file.c_str()) != 0) error = errno;
   if (error == 0) return {};
   std::remove(temporary.c_str());

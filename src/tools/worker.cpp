@@ -37,7 +37,7 @@ double ms_since(std::chrono::steady_clock::time_point start) {
 double peak_memory_mib() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
-    if (line.starts_with("VmHWM:")) return std::atof(line.c_str() + 6) / 1024;
+    if (line.starts_with("VmHWM:")) return static_cast<double>(std::atoll(line.c_str() + 6)) / 1024;
   return 0;
 }
 

@@ -1,7 +1,9 @@
 """Bad input gives one clear error, the exit status 1 and no crash. Run by ctest, or:
 pytest tests/bad_input --build build/release [-k external]"""
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import onnx
@@ -143,6 +145,39 @@ def test_a_damaged_timing_cache(build: Path, tmp_path: Path):
         cache.write_bytes(whole[:size])
         check_refused(trtexec(build, f"--onnx={model}", f"--timingCacheFile={cache}", "--skipInference"), ["timing cache"])
         assert cache.read_bytes() == whole[:size]
+
+
+def slow_model(tmp_path: Path) -> Path:
+    """A chain of products of different sizes, each of which is measured."""
+    sizes = [512 + 24 * i for i in range(25)]
+    nodes = [onnx.helper.make_node("MatMul", [f"x{i}", f"w{i}"], [f"x{i + 1}"]) for i in range(24)]
+    weights = [onnx.helper.make_tensor(f"w{i}", onnx.TensorProto.FLOAT, sizes[i : i + 2], bytes(4 * sizes[i] * sizes[i + 1]), raw=True)
+               for i in range(24)]
+    ends = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [384, size])
+            for name, size in (("x0", sizes[0]), ("x24", sizes[24]))]
+    graph = onnx.helper.make_graph(nodes, "slow", ends[:1], ends[1:], weights)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), tmp_path / "slow.onnx")
+    return tmp_path / "slow.onnx"
+
+
+@pytest.mark.parametrize("seconds", [0, 0.1, 0.3, 0.6])
+def test_an_interrupted_build_leaves_nothing_behind(seconds: float, build: Path, tmp_path: Path):
+    model = slow_model(tmp_path)
+    plan, cache = tmp_path / "old.plan", tmp_path / "new.cache"
+    plan.write_text("as it was")
+    command = [build / "bin/trtexec", f"--onnx={model}", f"--saveEngine={plan}", f"--timingCacheFile={cache}",
+               "--builderOptimizationLevel=5", "--skipInference"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as program:
+        line = next(line for line in program.stdout if "Finished parsing" in line)
+        time.sleep(seconds)
+        assert program.poll() is None, f"built before it was interrupted: {line}"
+        program.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        program.stdout.read()
+        assert program.wait(SECONDS) == -signal.SIGINT  # A shell says 130.
+        assert time.monotonic() - start < 2
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["old.plan", "slow.onnx"]
+    assert plan.read_text() == "as it was"
 
 
 def test_no_plan(build: Path, tmp_path: Path):

@@ -74,6 +74,14 @@ class Style(unittest.TestCase):
         body = "  int f() { return 1; }\n" * 300
         self.assertEqual(run("check_style.py", {"src/a/a.h": f"struct S {{\n{body}}};\n"})[0], 0)
 
+    def test_what_depends_on_the_locale_fails(self):
+        for line in ("std::stod(text)", "std::atof(text)", "std::tolower(c)", 'fmt::format("{:a}", x)', 'fmt::format("{:.3Lf}", x)'):
+            code, output = run("check_style.py", {"src/a/a.cpp": f"// As a comment: {line}\nauto y = {line};\n"})
+            self.assertEqual(code, 1, line)
+            self.assertIn("src/a/a.cpp:2: ", output)
+        for line in ("custom(x)", 'fmt::format("{:.3f} {:g} {0:>8}", x)', "{F::k_mul, kA}"):
+            self.assertEqual(run("check_style.py", {"src/a/a.cpp": f"auto y = {line};\n"})[0], 0, line)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <iterator>
+#include <string_view>
 
 #include "kernels/jit/kernel_code.h"
 
@@ -15,7 +17,11 @@ namespace {
 std::string literal(double value) {
   if (std::isnan(value)) return "__builtin_nan(\"\")";
   if (std::isinf(value)) return value > 0 ? "__builtin_huge_val()" : "(-__builtin_huge_val())";
-  return fmt::format("({:a})", value);
+  char digits[64];
+  const auto end =
+      std::to_chars(std::begin(digits), std::end(digits), std::fabs(value), std::chars_format::hex);
+  // Not "{:a}", which takes the decimal point of the application's locale.
+  return fmt::format("({}0x{})", std::signbit(value) ? "-" : "", std::string_view(digits, end.ptr));
 }
 
 bool is_16_bit(DataType type) {

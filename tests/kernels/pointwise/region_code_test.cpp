@@ -1,0 +1,34 @@
+// Generated code in an application that has set a locale of its own.
+#include "kernels/pointwise/region_code.h"
+
+#include <gtest/gtest.h>
+
+#include "comma_locale.h"
+
+namespace tenon {
+namespace {
+
+TEST(Code, HasTheSameNumbersInEveryLocale) {
+  PointwiseProgram program;
+  program.inputs = 1;
+  program.outputs = {1};
+  program.instructions.push_back({.function = PointwiseFunction::k_affine,
+                                  .to = DataType::kFloat32,
+                                  .alpha = 1.5,
+                                  .beta = -0.3125,
+                                  .sources = {0, -1, -1}});
+  const auto code = [&program] {
+    return make_loop_code(program, {{64}, {{1}, {1}}}, {CodeOperand{}, CodeOperand{}});
+  };
+  const auto plain = code();
+  ASSERT_TRUE(plain.ok()) << plain.error().message;
+  EXPECT_NE(plain->text.find("(0x1.8p+0)"), std::string::npos) << plain->text;
+  EXPECT_NE(plain->text.find("(-0x1.4p-2)"), std::string::npos) << plain->text;
+
+  const CommaLocale comma;
+  if (!comma.complete()) GTEST_SKIP() << "no locale with a decimal comma can be made here";
+  EXPECT_EQ(code()->text, plain->text);
+}
+
+}  // namespace
+}  // namespace tenon
