@@ -9,19 +9,12 @@
 #include "check/processor_reference.h"
 #include "check/sample.h"
 #include "ir/text.h"
+#include "memory_logger.h"
 #include "ops/ops.h"
 #include "ops/table.h"
 
 namespace tenon {
 namespace {
-
-class MemoryLogger final : public Logger {
- public:
-  void write(Severity severity, std::string_view message) override {
-    if (severity <= Severity::kWarning) text += std::string(message) + "\n";
-  }
-  std::string text;
-};
 
 /// Takes every product for a sum: wrong for most nodes.
 bool wrong_sums(Graph& graph, PassContext& context) {

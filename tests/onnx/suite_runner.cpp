@@ -3,6 +3,7 @@
 #include <set>
 
 #include "device/described_device.h"
+#include "gpu_of.h"
 #include "ops/table.h"
 #include "plan/plan_file.h"
 #include "runtime/engine.h"
@@ -138,23 +139,10 @@ Status check_nothing_on_host(const Plan& plan) {
   return unsupported("on the host: {}", fmt::join(hosted, ", "));
 }
 
-DeviceProperties h200() {
-  DeviceProperties properties;
-  properties.kind = DeviceKind::kCuda;
-  properties.name = "NVIDIA H200";
-  properties.architecture = "sm_90";
-  properties.compute_units = 132;
-  properties.compute_capability = 90;
-  properties.memory_bytes = size_t{139} << 30;
-  properties.shared_memory_per_block = 232448;
-  properties.native_bf16 = properties.native_fp16 = true;
-  return properties;
-}
-
 }  // namespace
 
 Status cover_gpu(const ImportedModel& model, std::span<const Tensor> inputs, const Check&) {
-  TENON_ASSIGN(Backend backend, described_cuda_backend(h200()));
+  TENON_ASSIGN(Backend backend, described_cuda_backend(gpu_of(90)));
   // Libraries need the GPU itself.
   std::set<std::string> libraries;
   for (const Tactic& tactic : backend.tactics)

@@ -8,19 +8,12 @@
 
 #include "device/described_device.h"
 #include "ir/text.h"
+#include "memory_logger.h"
 #include "ops/table.h"
 #include "select/select.h"
 
 namespace tenon {
 namespace {
-
-class MemoryLogger final : public Logger {
- public:
-  void write(Severity severity, std::string_view message) override {
-    if (severity <= Severity::kWarning) text += std::string(message) + "\n";
-  }
-  std::string text;
-};
 
 /// Doubles its results in one place, or writes none at all.
 class Damaged final : public Kernel {

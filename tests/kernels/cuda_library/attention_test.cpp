@@ -4,11 +4,7 @@
 #include "kernels/cuda_library/region_case.h"
 
 namespace tenon {
-namespace tactics::attention_cudnn {
-Support supports(const Problem& problem);
-std::vector<std::string> configs(const Problem& problem);
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config);
-}  // namespace tactics::attention_cudnn
+TENON_DECLARE_TACTIC(attention_cudnn)
 namespace {
 
 using namespace tactics::attention_cudnn;
@@ -18,26 +14,7 @@ struct Sizes {
 };
 
 void check(RegionCase& test, DataType type) {
-  Device* device = gpu_or_skip();
-  if (device == nullptr) GTEST_SKIP() << "no GPU";
-  test.problem().device = device;
-  const Support support = supports(test.problem());
-  ASSERT_TRUE(support) << support.reason;
-  int built = 0;
-  std::string reasons;
-  for (const std::string& config : configs(test.problem())) {
-    SCOPED_TRACE(config);
-    const auto kernel = create(test.problem(), config);
-    if (!kernel.ok()) {
-      reasons += "\n" + config + ": " + kernel.error().message;
-      continue;
-    }
-    ++built;
-    const auto error = test.error_of(**kernel, *device);
-    ASSERT_TRUE(error.ok()) << error.error().message;
-    EXPECT_LT(*error, type == DataType::kBFloat16 ? 6e-3 : 8e-4);
-  }
-  EXPECT_GT(built, 0) << reasons;
+  check_configs(test, {supports, configs, create}, type == DataType::kBFloat16 ? 6e-3 : 8e-4);
 }
 
 /// Lower triangle: true where a key is kept.

@@ -4,11 +4,7 @@
 #include "kernels/cuda_library/region_case.h"
 
 namespace tenon {
-namespace tactics::conv_cudnn {
-Support supports(const Problem& problem);
-std::vector<std::string> configs(const Problem& problem);
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config);
-}  // namespace tactics::conv_cudnn
+TENON_DECLARE_TACTIC(conv_cudnn)
 namespace {
 
 using F = PointwiseFunction;
@@ -19,30 +15,9 @@ double tolerance(DataType type, bool tf32) {
   return type == DataType::kFloat16 || tf32 ? 6e-4 : 4e-6;
 }
 
-/// Some configurations that the heuristics name cannot be built; the search passes over them.
 void check(RegionCase& test, DataType type, bool tf32 = false) {
-  Device* device = gpu_or_skip();
-  if (device == nullptr) GTEST_SKIP() << "no GPU";
-  Problem& problem = test.problem();
-  problem.device = device;
-  problem.allow_tf32 = tf32;
-  const Support support = supports(problem);
-  ASSERT_TRUE(support) << support.reason;
-  int built = 0;
-  std::string reasons;
-  for (const std::string& config : configs(problem)) {
-    SCOPED_TRACE(config);
-    const auto kernel = create(problem, config);
-    if (!kernel.ok()) {
-      reasons += "\n" + config + ": " + kernel.error().message;
-      continue;
-    }
-    ++built;
-    const auto error = test.error_of(**kernel, *device);
-    ASSERT_TRUE(error.ok()) << error.error().message;
-    EXPECT_LT(*error, tolerance(type, tf32));
-  }
-  EXPECT_GT(built, 0) << reasons;
+  test.problem().allow_tf32 = tf32;
+  check_configs(test, {supports, configs, create}, tolerance(type, tf32));
 }
 
 struct Shape2d {

@@ -4,11 +4,7 @@
 #include "kernels/cuda_library/region_case.h"
 
 namespace tenon {
-namespace tactics::gemm_cublaslt {
-Support supports(const Problem& problem);
-std::vector<std::string> configs(const Problem& problem);
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config);
-}  // namespace tactics::gemm_cublaslt
+TENON_DECLARE_TACTIC(gemm_cublaslt)
 namespace {
 
 using F = PointwiseFunction;
@@ -27,21 +23,8 @@ std::unique_ptr<Op> matmul(bool transpose_a = false, bool transpose_b = false) {
 
 /// `roundings`: how often the result is rounded to the type on its way.
 void check(RegionCase& test, DataType type, bool tf32 = false, int roundings = 1) {
-  Device* device = gpu_or_skip();
-  if (device == nullptr) GTEST_SKIP() << "no GPU";
-  Problem& problem = test.problem();
-  problem.device = device;
-  problem.allow_tf32 = tf32;
-  const Support support = supports(problem);
-  ASSERT_TRUE(support) << support.reason;
-  for (const std::string& config : configs(problem)) {
-    SCOPED_TRACE(config);
-    const auto kernel = create(problem, config);
-    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
-    const auto error = test.error_of(**kernel, *device);
-    ASSERT_TRUE(error.ok()) << error.error().message;
-    EXPECT_LT(*error, roundings * tolerance(type, tf32));
-  }
+  test.problem().allow_tf32 = tf32;
+  check_configs(test, {supports, configs, create, true}, roundings * tolerance(type, tf32));
 }
 
 class GemmTypes : public testing::TestWithParam<DataType> {};

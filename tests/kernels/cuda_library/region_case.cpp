@@ -229,4 +229,29 @@ Result<double> RegionCase::error_of(const Kernel& kernel, Device& device) {
   return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
 }
 
+void check_configs(RegionCase& test, const CheckedTactic& tactic, double tolerance) {
+  Device* device = gpu_or_skip();
+  if (device == nullptr) GTEST_SKIP() << "no GPU";
+  Problem& problem = test.problem();
+  problem.device = device;
+  const Support support = tactic.supports(problem);
+  ASSERT_TRUE(support) << support.reason;
+  int built = 0;
+  std::string reasons;
+  for (const std::string& config : tactic.configs(problem)) {
+    SCOPED_TRACE(config);
+    const auto kernel = tactic.create(problem, config);
+    if (!kernel.ok()) {
+      reasons += "\n" + config + ": " + kernel.error().message;
+      continue;
+    }
+    ++built;
+    const auto error = test.error_of(**kernel, *device);
+    ASSERT_TRUE(error.ok()) << error.error().message;
+    EXPECT_LT(*error, tolerance);
+  }
+  EXPECT_GT(built, 0) << reasons;
+  EXPECT_TRUE(!tactic.builds_all || reasons.empty()) << reasons;
+}
+
 }  // namespace tenon

@@ -65,6 +65,17 @@ class RegionCase {
   unsigned seed_ = 1;
 };
 
+/// What is asked of a tactic.
+struct CheckedTactic {
+  Support (*supports)(const Problem& problem);
+  std::vector<std::string> (*configs)(const Problem& problem);
+  Result<std::unique_ptr<Kernel>> (*create)(const Problem& problem, std::string_view config);
+  /// Else some configurations that heuristics name cannot be built; the search passes over them.
+  bool builds_all = false;
+};
+/// Expects the tactic to take the case, and the reference's result of every configuration.
+void check_configs(RegionCase& test, const CheckedTactic& tactic, double tolerance);
+
 /// The GPU, or null after saying why the test is skipped.
 Device* gpu_or_skip();
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "device/described_device.h"
+#include "gpu_of.h"
 #include "ir/text.h"
 #include "kernels/backend.h"
 #include "ops/table.h"
@@ -11,15 +12,6 @@
 
 namespace tenon {
 namespace {
-
-DeviceProperties gpu_of(int capability) {
-  DeviceProperties properties;
-  properties.kind = DeviceKind::kCuda;
-  properties.compute_capability = capability;
-  properties.compute_units = 132;
-  properties.shared_memory_per_block = 232448;
-  return properties;
-}
 
 /// Graphs with N, M for sizes; the last node is the one that is asked for.
 struct Case {
