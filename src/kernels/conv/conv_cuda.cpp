@@ -62,8 +62,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   if (x.type != y.type || x.type != w.type || wide_type(x.type) != std::string_view("f32"))
     return unsupported("the types are not one of f32, f16 and bf16");
   if (!pixel_stride(x) || !pixel_stride(y)) return unsupported("not channels-last");
-  if (d.window.kernel[0] != 1 || d.window.kernel[1] > 7 || d.window.kernel[2] > 7)
-    return unsupported("a large kernel");
+  if (!is_planar(d.window)) return unsupported("three axes");
+  if (d.window.kernel[1] > 7 || d.window.kernel[2] > 7) return unsupported("a large kernel");
   const IndexLoop loop = memory_loop(y), channels = {{1, d.out_channels}};
   const int widest = static_cast<int>(config_number(config, "vector").value_or(8));
   const int vector = std::min(
@@ -153,7 +153,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const WeightStrides weights = choose_weights(d, w, plan);
   const int64_t group_out = d.out_channels / d.groups;
   int64_t vector = std::gcd<int64_t>(group_out, 8);
-  if (byte_size(w.type) * vector > 16) vector = 16 / byte_size(w.type);
+  vector = std::min<int64_t>(vector, 16 / byte_size(w.type));
+  if (w.constant == nullptr) vector = std::gcd(vector, alignment_in_elements(w));
   const int64_t pixels = d.window.output[2] >= 4 ? 4 : 1;
   const int64_t tasks = y.extents[0] * d.window.output[0] * d.window.output[1] *
                         blocks_for(d.window.output[2], pixels) * (d.out_channels / vector);

@@ -82,7 +82,8 @@ extern "C" __global__ void __launch_bounds__(kBlock)
     if (first + p >= kOut2) break;
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
-      const Index at = (((image * kLoop0 + o0 * kLoop1 + o1 * kLoop2) + (first + p) * kLoop3) + (channel + i) * kLoopC);
+      const Index at = image * Index(kLoop0) + o0 * Index(kLoop1) + o1 * Index(kLoop2) + (first + p) * Index(kLoop3) +
+                       (channel + i) * Index(kLoopC);
       Real v[1] = {Real(sums[p][i])};
       epilogue<1>(v, at EPILOGUE_ARGUMENTS);
       store_located<YAt, 1>(y, at, v);

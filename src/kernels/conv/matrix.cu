@@ -9,7 +9,9 @@ constexpr int kRowBytes = kTileK * 2, kBytesA = kTileM * kRowBytes, kBytesB = kT
 constexpr int kStageBytes = kBytesA + kBytesB;
 constexpr int kRowsAtOnce = kBlock / kPieces;
 constexpr int kLoadsA = (kTileM + kRowsAtOnce - 1) / kRowsAtOnce, kLoadsB = (kTileN + kRowsAtOnce - 1) / kRowsAtOnce;
-constexpr bool kPlain = kKernel1 * kKernel2 == 1 && kBegin1 == 0 && kBegin2 == 0 && kStride1 == 1 && kStride2 == 1;
+// Pixels of the result are those of the input: pads may also lie behind the image alone.
+constexpr bool kPlain = kKernel1 * kKernel2 == 1 && kBegin1 == 0 && kBegin2 == 0 && kStride1 == 1 && kStride2 == 1 &&
+                        kOut1 == kIn1 && kOut2 == kIn2;
 constexpr int kPitch = kTileN + 8;  // Floats of a row of results.
 constexpr int kTilesN = (kN + kTileN - 1) / kTileN;
 

@@ -50,14 +50,10 @@ Tile parse(std::string_view config) {
 
 /// The convolution as a product.
 struct Sizes {
-  int64_t m = 1, n = 1, k = 1, capability = 90, processors = 132;
+  int64_t m = 1, n = 1, k = 1, capability = 90, processors = 132, shared = 0;
   int64_t chunks() const { return blocks_for(k, kTileK); }
   /// The most that one of `splits` blocks multiplies.
   int64_t share(int64_t splits) const { return blocks_for(chunks(), splits); }
-  int64_t shared_limit() const {
-    if (capability >= 90) return 227 * 1024;
-    return capability == 80 || capability == 87 ? 163 * 1024 : 99 * 1024;
-  }
 };
 
 Sizes sizes_of(const Problem& problem, const DeviceConvolution& d) {
@@ -67,6 +63,7 @@ Sizes sizes_of(const Problem& problem, const DeviceConvolution& d) {
   s.k = d.in_channels * d.window.kernel[1] * d.window.kernel[2];
   if (problem.device != nullptr) s.capability = problem.device->properties().compute_capability;
   s.processors = multiprocessors(problem);
+  s.shared = shared_limit(problem);
   return s;
 }
 
@@ -78,7 +75,7 @@ int64_t ahead(const Tile& tile, const Sizes& s) {
 }
 
 bool fits(const Tile& tile, const Sizes& s) {
-  if (tile.shared_bytes() > s.shared_limit() || tile.splits > s.chunks()) return false;
+  if (tile.shared_bytes() > s.shared || tile.splits > s.chunks()) return false;
   if (tile.groups != 0 && (s.capability != 90 || tile.rows % 64 != 0)) return false;
   if (ahead(tile, s) < 1) return false;
   if (tile.splits > 1 && s.capability < 90) return false;
@@ -100,7 +97,7 @@ double efficiency(const Tile& tile) {
 /// Blocks that a multiprocessor holds.
 int64_t resident_blocks(const Tile& tile, const Sizes& s) {
   const int64_t threads = tile.warps() * 32, sums = tile.rows * tile.columns / threads;
-  return std::max<int64_t>(1, std::min(s.shared_limit() / (tile.shared_bytes() + 1024),
+  return std::max<int64_t>(1, std::min(s.shared / (tile.shared_bytes() + 1024),
                                        65536 / (threads * std::min<int64_t>(255, sums + 64))));
 }
 
@@ -128,7 +125,7 @@ void add_variants(const Tile& tile, const Sizes& s, std::vector<Tile>& tiles) {
     split.stages = std::min(tile.stages, s.share(splits));
     // Blocks that have a multiprocessor of their own fetch as much as they can at once.
     if (blocks * splits <= s.processors)
-      split.stages = std::min(s.share(splits), (s.shared_limit() - 1024) / tile.stage_bytes());
+      split.stages = std::min(s.share(splits), (s.shared - 1024) / tile.stage_bytes());
     if (splits > 1 && (blocks * splits > 2 * s.processors || s.chunks() < 2 * splits)) break;
     if (fits(split, s)) tiles.push_back(split);
   }
@@ -154,8 +151,7 @@ std::vector<Tile> all_tiles(const Sizes& s, bool many_taps) {
       for (const int64_t groups : {0, 1}) {
         Tile tile{rows, columns, groups};
         tile.stages = groups != 0 ? 5 : 4;
-        while (tile.stages > 3 + groups && tile.shared_bytes() > s.shared_limit() / 2)
-          --tile.stages;
+        while (tile.stages > 3 + groups && tile.shared_bytes() > s.shared / 2) --tile.stages;
         tile.in_l1 = many_taps ? 1 : 0;
         add_variants(tile, s, tiles);
       }
@@ -202,7 +198,7 @@ Status check(const Problem& problem, const DeviceConvolution& d, const Sizes& s)
   if (byte_size(x.type) != 2 || !is_real(x.type) || x.type != w.type || x.type != y.type)
     return unsupported("the types are not all f16 or bf16");
   if (s.capability < 80) return unsupported("its matrix instructions need sm_80");
-  if (d.window.kernel[0] != 1 || d.window.input[0] != 1) return unsupported("three axes");
+  if (!is_planar(d.window)) return unsupported("three axes");
   if (!pixel_stride(x) || !pixel_stride(y)) return unsupported("not channels-last");
   if (d.in_channels % 8 != 0 || d.out_channels % 8 != 0)
     return unsupported("channels are no multiple of 8");

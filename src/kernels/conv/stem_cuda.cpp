@@ -66,6 +66,7 @@ Status check(const Problem& problem, const DeviceConvolution& d) {
     return unsupported("its matrix instructions need sm_80");
   if (d.window.stride[2] % 2 != 0 || d.window.dilation[1] != 1 || d.window.dilation[2] != 1)
     return unsupported("an odd stride, or dilations");
+  if (d.window.begin[2] < 0) return unsupported("an image that is cropped");
   if (!pixel_stride(y)) return unsupported("not channels-last");
   if (d.out_channels % 16 != 0 || d.out_channels > 64)
     return unsupported("channels of the result are not 16, 32, 48 or 64");

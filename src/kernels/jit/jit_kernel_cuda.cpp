@@ -213,7 +213,7 @@ class CompiledKernel final : public Kernel {
 }  // namespace
 
 Result<std::unique_ptr<Kernel>> make_jit_kernel(const Problem& problem, const JitPlan& plan) {
-  TENON_TRY(check_launches(plan));
+  TENON_TRY(check_launches(problem, plan));
   auto* device = dynamic_cast<cuda::CudaDevice*>(problem.device);
   if (device == nullptr) {
     if (problem.device == nullptr) return internal_error("a CUDA kernel without a device");

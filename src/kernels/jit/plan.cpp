@@ -10,13 +10,33 @@ int multiprocessors(const Problem& problem) {
   return known ? problem.device->properties().compute_units : 132;
 }
 
-Status check_launches(const JitPlan& plan) {
+int64_t shared_limit(const Problem& problem) {
+  constexpr int64_t kKibibyte = 1024;
+  if (problem.device == nullptr) return 227 * kKibibyte;
+  const DeviceProperties& properties = problem.device->properties();
+  if (properties.shared_memory_per_block > 0)
+    return static_cast<int64_t>(properties.shared_memory_per_block);
+  const int capability = properties.compute_capability;
+  if (capability >= 90 && capability < 120) return 227 * kKibibyte;
+  if (capability == 80 || capability == 87) return 163 * kKibibyte;
+  return (capability < 80 ? 64 : 99) * kKibibyte;
+}
+
+Status check_launches(const Problem& problem, const JitPlan& plan) {
   constexpr int64_t kMost[] = {INT32_MAX, 65535, 65535};
-  for (const JitLaunch& launch : plan.launches)
+  constexpr int kMostThreads = 1024;
+  const int64_t shared = shared_limit(problem);
+  for (const JitLaunch& launch : plan.launches) {
     for (int axis = 0; axis < 3; ++axis)
       if (launch.grid[axis] < 1 || launch.grid[axis] > kMost[axis])
         return unsupported("{} in {} blocks along axis {}, of which a GPU takes {}", launch.name,
                            launch.grid[axis], axis, kMost[axis]);
+    if (launch.block[0] * launch.block[1] * launch.block[2] > kMostThreads)
+      return unsupported("{} with more than {} threads a block", launch.name, kMostThreads);
+    if (launch.shared_bytes > shared)
+      return unsupported("{} with {} bytes of shared memory, of which the GPU has {}", launch.name,
+                         launch.shared_bytes, shared);
+  }
   return {};
 }
 
@@ -24,7 +44,7 @@ Support jit_support(const Problem& problem, JitPlanner planner) {
   for (const Operand& output : problem.outputs)
     if (output.count() == 0) return Support::no("an empty tensor");
   const Result<JitPlan> plan = planner(problem, "");
-  return plan.ok() ? Support::of(check_launches(*plan)) : Support::of(plan);
+  return plan.ok() ? Support::of(check_launches(problem, *plan)) : Support::of(plan);
 }
 
 Status set_source(JitLaunch& launch, const KernelCode& code,
@@ -44,7 +64,8 @@ Status check_map(const JitTensorMap& map, int64_t alignment) {
   if (alignment % kPiece != 0) return unsupported("an address is no multiple of 16 bytes");
   if (map.strides.front() != 1) return unsupported("no axis of an operand is contiguous");
   for (size_t i = 0; i < map.extents.size(); ++i) {
-    if (map.extents[i] > INT32_MAX) return unsupported("huge extents");
+    if (map.extents[i] < 1 || map.extents[i] > INT32_MAX)
+      return unsupported("empty or huge extents");
     if (i == 0) continue;
     if (map.strides[i] % kPiece != 0) return unsupported("a stride is no multiple of 16 bytes");
     if (map.strides[i] <= 0 || map.strides[i] >= int64_t{1} << 38) return unsupported("a stride");

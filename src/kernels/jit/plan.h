@@ -102,8 +102,13 @@ using JitPlanner = Result<JitPlan> (*)(const Problem& problem, std::string_view 
 /// Multiprocessors of the problem's device; 132 where there is none.
 int multiprocessors(const Problem& problem);
 
-/// What a GPU refuses of launches: too many blocks along an axis, too many threads of one.
-Status check_launches(const JitPlan& plan);
+/// Bytes of shared memory that a block may have on the problem's device; Hopper's where there is
+/// none.
+int64_t shared_limit(const Problem& problem);
+
+/// What a GPU refuses of launches: too many blocks along an axis, too many threads or too much
+/// shared memory of one.
+Status check_launches(const Problem& problem, const JitPlan& plan);
 
 /// Blocks for `count` pieces of work.
 inline int64_t blocks_for(int64_t count, int64_t each) {

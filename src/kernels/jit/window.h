@@ -15,6 +15,11 @@ struct DeviceWindow {
   int64_t stride[3] = {1, 1, 1}, dilation[3] = {1, 1, 1}, begin[3] = {0, 0, 0}, end[3] = {0, 0, 0};
 };
 
+/// Whether all happens in one plane: the first of three axes has one place, on both sides.
+inline bool is_planar(const DeviceWindow& w) {
+  return w.input[0] == 1 && w.output[0] == 1 && w.kernel[0] == 1 && w.begin[0] == 0;
+}
+
 /// The attributes of a window operator over [N,C,...] tensors. The SAME modes derive their pads.
 Result<DeviceWindow> device_window(const Extents& input, const Extents& output,
                                    const std::vector<int64_t>& kernel,

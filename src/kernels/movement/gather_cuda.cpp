@@ -190,9 +190,9 @@ Result<Pick> pick_reverse(const Problem& problem, const ReverseSequence& op) {
   Pick pick;
   pick.operands = {{"lengths", 1}};
   pick.statements = fmt::format(
-      "  const i64 length = lengths[c{0}];\n  const i64 t = c{1} < length ? length - 1 - c{1} : "
-      "c{1};\n",
-      1 - time, time);
+      "  const i64 given = lengths[c{0}], length = given < {2} ? given : {2};\n"
+      "  const i64 t = c{1} < length ? length - 1 - c{1} : c{1};\n",
+      1 - time, time, x.extents[time]);
   for (int i = 0; i < x.rank(); ++i) pick.places.push_back(i == time ? "t" : fmt::format("c{}", i));
   const int last = fastest_axis(x);
   if (last >= 2 && last == fastest_axis(problem.output())) pick.run = x.extents[last];

@@ -17,7 +17,16 @@ double lowest(DataType type) {
   switch (type) {
     case DataType::kInt8:
       return -128;
+    case DataType::kInt16:
+      return -32768;
+    case DataType::kInt32:
+      return -2147483648.0;
+    case DataType::kInt64:
+      return -9223372036854775808.0;
     case DataType::kUInt8:
+    case DataType::kUInt16:
+    case DataType::kUInt32:
+    case DataType::kUInt64:
       return 0;
     case DataType::kFloat64:
       return -1.7976931348623157e308;
@@ -74,7 +83,10 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const auto* op = region.anchor->as<Pool>();
   if (op == nullptr) return unsupported("not pooling");
   const Operand &x = problem.input(region.anchor_inputs[0]), &y = problem.output();
-  if (device_type(x.type) == nullptr || x.type != y.type) return unsupported("the type");
+  if (device_type(x.type) == nullptr || x.type != y.type || x.type == DataType::kBool)
+    return unsupported("the type");
+  if (!is_real(x.type) && op->function != PoolFunction::kMax)
+    return unsupported("sums of integers, which would leave their type");
   TENON_ASSIGN(const DeviceWindow window,
                device_window(x.extents, y.extents, op->kernel, op->strides, op->dilations,
                              op->pads_begin, op->pads_end, op->pad_mode));

@@ -37,6 +37,8 @@ __device__ inline float optional(const X* from, Index at) { return from != nullp
 __device__ inline Index state_index(int direction, int batch, int unit) {
   return (kBatchFirst ? batch * kDirections + direction : direction * kBatch + batch) * Index(kHidden) + unit;
 }
+static_assert(sizeof(Index) == 8 || i64(kBatch) * kStepCount * kDirections * kGates * kHidden <= 0x7fffffff,
+              "an Index counts the products");
 /// Row of x's products for step `t` of an element of the batch.
 __device__ inline Index product_index(int t, int batch, int direction) {
   return (kBatchFirst ? batch * kStepCount + t : t * kBatch + batch) * Index(kDirections * kGates * kHidden) +
@@ -45,6 +47,12 @@ __device__ inline Index product_index(int t, int batch, int direction) {
 __device__ inline Index output_index(int t, int batch, int direction, int unit) {
   return (kBatchFirst ? (batch * kStepCount + t) * kDirections + direction : (t * kDirections + direction) * kBatch + batch) *
              Index(kHidden) + unit;
+}
+/// Steps of an element of the batch; lengths that are none are kept from addressing what is not there.
+__device__ inline int length_of(const Length* lengths, int batch) {
+  if (lengths == nullptr) return kStepCount;
+  const Length length = lengths[batch];
+  return length < 0 ? 0 : (length > kStepCount ? kStepCount : int(length));
 }
 __device__ inline bool runs_backward(int direction) { return kReverse || direction == 1; }
 

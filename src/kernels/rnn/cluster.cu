@@ -57,7 +57,7 @@ extern "C" __global__ void __launch_bounds__(kBlock, 1)
     for (int round = 0; round < kCellRounds; ++round) {
       const int i = round * kBlock + threadIdx.x, b = i / kUnits, unit = first_unit + i % kUnits;
       if (i >= kTile * kUnits || batch0 + b >= kBatch) continue;
-      const int length = lengths != nullptr ? int(lengths[batch0 + b]) : kStepCount;
+      const int length = length_of(lengths, batch0 + b);
       const int t = runs_backward(direction) ? length - 1 - step : step;
       if (step >= length) continue;
 #pragma unroll
@@ -89,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(kBlock, 1)
     for (int round = 0; round < kCellRounds; ++round) {
       const int i = round * kBlock + threadIdx.x, b = i / kUnits, unit = first_unit + i % kUnits;
       if (i >= kTile * kUnits || batch0 + b >= kBatch) continue;
-      const int length = lengths != nullptr ? int(lengths[batch0 + b]) : kStepCount;
+      const int length = length_of(lengths, batch0 + b);
       const int t = runs_backward(direction) ? length - 1 - step : step;
       CellState state = {states[now][b][unit], cells[b][unit - first_unit]};
       if (step < length) {

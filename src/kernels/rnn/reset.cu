@@ -14,7 +14,7 @@ extern "C" __global__ void __launch_bounds__(kBlock)
   const int direction = blockIdx.x / kBatch, batch = blockIdx.x % kBatch;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   for (int i = threadIdx.x; i < kHidden; i += kBlock) h[i] = optional(first_h, state_index(direction, batch, i));
-  const int length = lengths != nullptr ? int(lengths[batch]) : kStepCount;
+  const int length = length_of(lengths, batch);
   const X* rows = weights + Index(direction * kGates) * kHidden * kHidden;
   for (int step = 0; step < kStepCount; ++step) {
     __syncthreads();

@@ -75,8 +75,14 @@ void add_activations(KernelCode& code, const Description& d) {
   }
 }
 
+/// `Index` also counts the products, of which there are more than elements of an operand.
+void begin_code_of(KernelCode& code, const Problem& problem, const Description& d) {
+  const bool small = small_indices(problem) && d.products_bytes() / 4 <= INT32_MAX;
+  code.alias("Index", small ? "u32" : "u64");
+}
+
 void add_constants(KernelCode& code, const Problem& problem, const Description& d) {
-  begin_code(code, problem);
+  begin_code_of(code, problem, d);
   code.type("X", d.type);
   code.round_to(d.type);
   code.alias("Length", problem.has_input(4) ? device_type(problem.input(4).type) : "i32");
@@ -135,7 +141,7 @@ Result<JitLaunch> products(const Problem& problem, const Description& d) {
   if (has_fast_products(problem, d)) return fast_products(d);
   const int64_t rows = d.steps * d.batch, columns = d.directions * d.gates * d.hidden;
   KernelCode code;
-  begin_code(code, problem);
+  begin_code_of(code, problem, d);
   code.type("A", d.type);
   code.type("B", d.type);
   code.alias("Y", "f32");
@@ -195,6 +201,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   if (problem.device == nullptr || problem.device->properties().compute_capability < 90)
     return unsupported("clusters of blocks need sm_90");
   const int64_t vector = 16 / byte_size(d.type);
+  if (problem.input(2).alignment % 16 != 0) return unsupported("weights that lie at odd places");
   TENON_ASSIGN(const int64_t lanes, choose_lanes(d, vector));
   const int64_t block = d.gates * d.hidden / kCluster * lanes;
   // As many elements of the batch a cluster as keep every cluster on the device at once.

@@ -42,7 +42,7 @@ extern "C" __global__ void __launch_bounds__(kBlock)
     const int batch = batch0 + b;
     const Index at = (Index(direction) * kBatch + batch) * kHidden + unit;
     CellState state = {from[at], from[kStates + at]};
-    const int length = lengths != nullptr ? int(lengths[batch]) : kStepCount;
+    const int length = length_of(lengths, batch);
     const int t = runs_backward(direction) ? length - 1 - int(step) : int(step);
     if (step < length) {
       float x[kGates], r[kGates], peephole[3];

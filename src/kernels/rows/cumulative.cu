@@ -6,11 +6,11 @@ __device__ inline Accumulator combined(Accumulator a, Accumulator b) { return kP
 extern "C" __global__ void __launch_bounds__(kBlock) kernel(const X* __restrict__ x, X* __restrict__ y) {
   begin_kernel();
   constexpr Accumulator kNeutral = kProduct ? 1 : 0;
-  const Index thread = Index(blockIdx.x) * kBlock + threadIdx.x;
   Accumulator total = kNeutral;
   if constexpr (kInner == 1) {
-    const Index line = thread / 32;
-    const int lane = thread % 32;
+    // There may be more threads than an Index counts.
+    const Index line = Index(blockIdx.x) * (kBlock / 32) + threadIdx.x / 32;
+    const int lane = threadIdx.x % 32;
     if (line >= Index(kOuter)) return;
     for (i64 first = 0; first < kLength; first += 32) {
       const i64 step = first + lane, place = kReverse ? kLength - 1 - step : step;
@@ -29,6 +29,7 @@ extern "C" __global__ void __launch_bounds__(kBlock) kernel(const X* __restrict_
       total = combined(total, __shfl_sync(0xffffffffu, scan, 31));
     }
   } else {
+    const Index thread = Index(blockIdx.x) * kBlock + threadIdx.x;
     if (thread >= Index(kOuter) * Index(kInner)) return;
     const Index base = thread / Index(kInner) * (Index(kLength) * Index(kInner)) + thread % Index(kInner);
     for (i64 step = 0; step < kLength; ++step) {

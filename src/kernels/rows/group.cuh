@@ -17,7 +17,7 @@ struct Row {
     active = row < Index(kRows);
     first = active ? row * Index(kLength) : Index(0);
   }
-  __device__ Index column(int step) const { return Index((step * kGroup + lane) * kVector); }
+  __device__ Index column(int step) const { return Index(step * kGroup + lane) * kVector; }
   __device__ bool inside(int step) const {
     return kLength % (kGroup * kVector) == 0 || column(step) < Index(kLength);
   }

@@ -4,7 +4,7 @@
 constexpr int kGroupChannels = kChannels / kGroups;
 // Threads that share the pieces of a group.
 constexpr int kSlices = kGroups >= kBlock ? 1 : (kBlock / kGroups < 16 ? kBlock / kGroups : 16);
-constexpr int kImageVectors = kPixels * (kChannels / kVector);
+constexpr u32 kImageVectors = kPixels * (kChannels / kVector);
 
 extern "C" __global__ void __launch_bounds__(kBlock)
     kernel(const X* __restrict__ x, const float2* __restrict__ sums, Y* __restrict__ y EPILOGUE_PARAMETERS) {
@@ -40,8 +40,8 @@ extern "C" __global__ void __launch_bounds__(kBlock)
   }
   __syncthreads();
 #pragma unroll 2
-  for (int vector = blockIdx.x * kBlock + threadIdx.x; vector < kImageVectors; vector += gridDim.x * kBlock) {
-    const int pixel = vector / (kChannels / kVector), channel = vector % (kChannels / kVector) * kVector;
+  for (u32 vector = blockIdx.x * kBlock + threadIdx.x; vector < kImageVectors; vector += gridDim.x * kBlock) {
+    const int pixel = vector / u32(kChannels / kVector), channel = vector % u32(kChannels / kVector) * kVector;
     float v[kVector];
     load_wide<kVector>(x + base + Index(pixel) * Index(kPixelStride) + channel, v);
 #pragma unroll

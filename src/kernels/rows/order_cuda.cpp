@@ -108,6 +108,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   if (k > (wide ? 1024 : 2048))
     return unsupported("more than {} elements of a line", wide ? 1024 : 2048);
   if (lines.length > INT32_MAX) return unsupported("a very long line");
+  if (op->softmax && wide_type(x.type) != std::string_view("f32"))
+    return unsupported("softmax of values that are no floats");
   add_order(code, x.type, *op, k);
   code.constant("kPadded", power_above(k));
   code.constant("kBlock", kBlock);

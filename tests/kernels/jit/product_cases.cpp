@@ -97,6 +97,26 @@ void add_matrix_convs(Cases& cases) {
     }
 }
 
+/// Pads behind the image alone, and images that lie behind each other.
+void add_odd_convs(Cases& cases) {
+  Conv wider;
+  wider.pads_end = {1, 2};
+  wider.pads_begin = {0, 0};
+  add(cases, "matrix conv wider than the image", wider,
+      std::vector{input(random_reals(DataType::kFloat16, {2, 64, 6, 5}, 1), Layout::kChannelsLast),
+                  constant(random_reals(DataType::kFloat16, {32, 64, 1, 1}, 2, -0.3, 0.3)),
+                  constant(random_reals(DataType::kFloat16, {32}, 3))})
+      .output_layout(Layout::kChannelsLast);
+  Conv deep;
+  deep.groups = 16;
+  deep.pads_begin = deep.pads_end = {0, 1, 1};
+  add(cases, "depthwise conv of a volume", deep,
+      std::vector{
+          input(random_reals(DataType::kFloat16, {2, 16, 4, 6, 5}, 1), Layout::kChannelsLast),
+          constant(random_reals(DataType::kFloat16, {16, 1, 1, 3, 3}, 2, -0.3, 0.3))})
+      .output_layout(Layout::kChannelsLast);
+}
+
 /// Shapes for Hopper's copy engine: borders, steps, channels that do not fill a block, tiles that
 /// begin within a row and end in another image.
 void add_hopper_convs(Cases& cases) {
@@ -284,6 +304,7 @@ Cases product_cases() {
   Cases cases;
   add_convs(cases);
   add_matrix_convs(cases);
+  add_odd_convs(cases);
   add_large_convs(cases);
   add_hopper_convs(cases);
   add_stems(cases);

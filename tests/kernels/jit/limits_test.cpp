@@ -1,0 +1,162 @@
+// What tactics of our own refuse, and why: problems that their kernels would compute wrongly, or
+// that the GPU has no room for. Devices are described; large tensors have no contents.
+#include <gtest/gtest.h>
+
+#include "device/cuda/nvrtc.h"
+#include "device/described_device.h"
+#include "kernels/jit/kernel_case.h"
+#include "kernels/jit/plan.h"
+#include "kernels/tactic.h"
+
+namespace tenon::test {
+namespace {
+
+constexpr DataType kHalf = DataType::kFloat16, kFloat = DataType::kFloat32;
+constexpr Layout kLast = Layout::kChannelsLast;
+
+DescribedDevice gpu_of(int capability) {
+  DeviceProperties properties;
+  properties.kind = DeviceKind::kCuda;
+  properties.compute_capability = capability;
+  properties.compute_units = 80;
+  return DescribedDevice(std::move(properties));
+}
+
+const Tactic& tactic_of(std::string_view name) {
+  for (const Tactic& tactic : cuda_tactics())
+    if (tactic.name == name) return tactic;
+  ADD_FAILURE() << "no tactic " << name;
+  return cuda_tactics().front();
+}
+
+/// Empty where the tactic takes it, else why not.
+std::string refusal(KernelCase& one, std::string_view tactic, int capability = 90) {
+  DescribedDevice device = gpu_of(capability);
+  return tactic_of(tactic).supports(one.describe(&device)).reason;
+}
+
+Conv conv_of(std::vector<int64_t> begin, std::vector<int64_t> end, int64_t stride = 1,
+             int64_t groups = 1) {
+  Conv op;
+  op.groups = groups;
+  op.strides.assign(begin.size(), stride);
+  op.pads_begin = std::move(begin);
+  op.pads_end = std::move(end);
+  return op;
+}
+
+KernelCase image_conv(Conv op, Extents x, Extents weights) {
+  return KernelCase("conv", std::move(op),
+                    std::vector{input(random_reals(kHalf, std::move(x), 1), kLast),
+                                constant(random_reals(kHalf, std::move(weights), 2))});
+}
+
+TEST(JitLimits, DepthwiseKernelsKnowTwoAxes) {
+  KernelCase plane = image_conv(conv_of({1, 1}, {1, 1}, 1, 16), {1, 16, 6, 5}, {16, 1, 3, 3});
+  KernelCase volume =
+      image_conv(conv_of({0, 1, 1}, {0, 1, 1}, 1, 16), {1, 16, 4, 6, 5}, {16, 1, 1, 3, 3});
+  plane.output_layout(kLast), volume.output_layout(kLast);
+  EXPECT_EQ(refusal(plane, "cuda.conv.depthwise"), "");
+  EXPECT_EQ(refusal(volume, "cuda.conv.depthwise"), "three axes");
+}
+
+TEST(JitLimits, MatrixConvolutionsDoNotPadTheFirstOfThreeAxes) {
+  KernelCase volume =
+      image_conv(conv_of({1, 1, 1}, {1, 1, 1}), {1, 16, 1, 6, 5}, {16, 16, 1, 3, 3});
+  volume.output_layout(kLast);
+  EXPECT_EQ(refusal(volume, "cuda.conv.matrix"), "three axes");
+}
+
+TEST(JitLimits, StemsAreNotCropped) {
+  for (const int64_t pad : {1, -1}) {
+    KernelCase stem = image_conv(conv_of({pad, pad}, {pad, pad}, 2), {1, 3, 16, 16}, {16, 3, 3, 3});
+    stem.output_layout(kLast);
+    EXPECT_EQ(refusal(stem, "cuda.conv.stem"), pad < 0 ? "an image that is cropped" : "");
+  }
+}
+
+TEST(JitLimits, StemsFitSharedMemory) {
+  KernelCase wide = image_conv(conv_of({3, 3}, {3, 3}, 8), {1, 3, 64, 64}, {64, 3, 7, 7});
+  wide.output_layout(kLast);
+  EXPECT_EQ(refusal(wide, "cuda.conv.stem", 80), "");
+  KernelCase again = image_conv(conv_of({3, 3}, {3, 3}, 8), {1, 3, 64, 64}, {64, 3, 7, 7});
+  again.output_layout(kLast);
+  EXPECT_NE(refusal(again, "cuda.conv.stem", 86).find("shared memory"), std::string::npos);
+}
+
+TEST(JitLimits, PoolingDoesNotAddIntegersUpInTheirType) {
+  for (const PoolFunction function : {PoolFunction::kMax, PoolFunction::kAverage}) {
+    Pool op;
+    op.function = function;
+    op.kernel = {2, 2};
+    KernelCase pool("pool", op,
+                    std::vector{input(random_integers(DataType::kInt8, {1, 4, 6, 6}, 1, -99, 99))});
+    EXPECT_EQ(refusal(pool, "cuda.pool.direct").empty(), function == PoolFunction::kMax);
+  }
+}
+
+TEST(JitLimits, SoftmaxOfChosenDoublesIsNotAddedUpInFloats) {
+  for (const DataType type : {kFloat, DataType::kFloat64}) {
+    TopK op;
+    op.softmax = true;
+    KernelCase top("topk", op,
+                   std::vector{input(random_reals(type, {3, 20}, 1)),
+                               constant(Tensor::vector_i64(std::vector<int64_t>{4}))},
+                   2);
+    EXPECT_EQ(refusal(top, "cuda.topk").empty(), type == kFloat);
+  }
+}
+
+TEST(JitLimits, LaunchesFitTheGpu) {
+  DescribedDevice turing = gpu_of(75), ada = gpu_of(89), ampere = gpu_of(80), hopper = gpu_of(90),
+                  consumer = gpu_of(120);
+  Problem problem;
+  EXPECT_EQ(shared_limit(problem), 227 * 1024);
+
+  const std::pair<DescribedDevice*, int> limits[] = {
+      {&turing, 64}, {&ampere, 163}, {&ada, 99}, {&hopper, 227}, {&consumer, 99}};
+  for (const auto& [device, kibibytes] : limits) {
+    problem.device = device;
+    JitPlan plan{{JitLaunch{}}, 0, {}, {}};
+    plan.launches[0].shared_bytes = kibibytes * 1024;
+    EXPECT_TRUE(check_launches(problem, plan).ok());
+    ++plan.launches[0].shared_bytes;
+    EXPECT_FALSE(check_launches(problem, plan).ok());
+    plan.launches[0].shared_bytes = 0;
+    plan.launches[0].block[0] = 1025;
+    EXPECT_FALSE(check_launches(problem, plan).ok());
+  }
+}
+
+TEST(JitLimits, TheCopyEngineTakesNothingEmpty) {
+  JitTensorMap map{JitArgument::input(0), kHalf, {64, 8, 1}, {1, 64, 512}, {64, 8, 1}, {}};
+  EXPECT_TRUE(check_map(map, 128).ok());
+  map.extents[1] = 0;
+  EXPECT_FALSE(check_map(map, 128).ok());
+}
+
+/// More products of inputs than 32 bits count, of operands that they do.
+TEST(JitLimits, RecurrencesCountTheirProducts) {
+  if (!cuda::load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC here";
+  DescribedDevice device = gpu_of(90);
+  Rnn op;
+  op.cell = RnnKind::kLstm;
+  op.hidden = 384;
+  KernelCase small("rnn", op,
+                   std::vector{input(random_reals(kFloat, {2, 1, 4}, 1)),
+                               constant(random_reals(kFloat, {1, 4 * 384, 4}, 2)),
+                               constant(random_reals(kFloat, {1, 4 * 384, 384}, 3))});
+  Problem problem = small.describe(&device);
+  constexpr int64_t kSteps = 1000, kBatch = 4000;
+  problem.inputs[0].extents = {kSteps, kBatch, 4};
+  problem.outputs[0].extents = {kSteps, 1, kBatch, 384};
+  ASSERT_TRUE(small_indices(problem));
+  const Tactic& tactic = tactic_of("cuda.rnn.steps");
+  const Support support = tactic.supports(problem);
+  ASSERT_TRUE(support) << support.reason;
+  const auto kernel = tactic.create(problem, "");
+  EXPECT_TRUE(kernel.ok()) << kernel.error().message;
+}
+
+}  // namespace
+}  // namespace tenon::test
