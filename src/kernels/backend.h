@@ -65,5 +65,7 @@ Backend cpu_backend(int threads = 0);
 Result<Backend> cuda_backend(int ordinal = -1);
 /// A GPU that is not there (device/described_device.h): for plans that are built by a timing cache.
 Result<Backend> described_cuda_backend(const DeviceProperties& properties);
+/// Either of them (the latter unless `described` is null), with libtenon_cuda's own tactics alone.
+Result<Backend> open_cuda_library(int ordinal, const DeviceProperties* described);
 
 }  // namespace tenon

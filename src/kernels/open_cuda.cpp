@@ -28,22 +28,14 @@ Result<OpenCuda> load() {
   return reinterpret_cast<OpenCuda>(function);
 }
 
-Result<Backend> open(int ordinal, const DeviceProperties* described) {
+}  // namespace
+
+Result<Backend> open_cuda_library(int ordinal, const DeviceProperties* described) {
   static const Result<OpenCuda> kOpen = load();
   if (!kOpen.ok()) return Error(kOpen.error());
   Result<Backend> backend = internal_error("libtenon_cuda gave no answer");
   (*kOpen)(ordinal, described, kOpenCudaStamp, &backend);
   return backend;
-}
-
-}  // namespace
-
-Result<Backend> cuda_backend(int ordinal) {
-  return open(ordinal, nullptr);
-}
-
-Result<Backend> described_cuda_backend(const DeviceProperties& properties) {
-  return open(0, &properties);
 }
 
 }  // namespace tenon

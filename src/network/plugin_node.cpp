@@ -57,6 +57,7 @@ Result<Plugin> describe_plugin(plugin::Instance& instance, std::span<Value* cons
     all.push_back({nvinfer1::Dims{-1, {}}, type});
   }
   TENON_TRY(instance.check_formats(all, inputs));
+  op.timing_id = instance.timing_id();
   return op;
 }
 

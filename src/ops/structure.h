@@ -91,6 +91,7 @@ struct Plugin final : OpBase<Plugin> {
   TENON_OP_HEADER(Plugin, "plugin");
   std::string type, version, space;
   std::string fields;     ///< Serialized fields, as text.
+  std::string timing_id;  ///< Times of its tactics are kept under it; empty: they are not.
   int64_t inputs = -1;    ///< Operands that the plugin reads; those after them only give shapes.
   /// Types and extents of the outputs: the DataTypes, and for each output the number of axes, for
   /// each axis the number of words and the words of a postfix expression, three numbers each:
@@ -102,6 +103,7 @@ struct Plugin final : OpBase<Plugin> {
     v("version", version);
     v("space", space);
     v("fields", fields);
+    v("timing_id", timing_id);
     v("inputs", inputs);
     v("output_types", output_types);
     v("output_shapes", output_shapes);

@@ -25,6 +25,10 @@ Status check_generation(const nvinfer1::IPluginV2& plugin) {
       plugin.getPluginType());
 }
 
+nvinfer1::IPluginV3* no_other() {
+  return nullptr;
+}
+
 IPluginCreatorInterface* creator_of(const Identity& identity) {
   // Creators that a library registers without a namespace make plugins of any.
   for (const char* space : {identity.space.c_str(), ""})
@@ -39,7 +43,7 @@ IPluginCreatorInterface* creator_of(const Identity& identity) {
 Result<std::unique_ptr<Instance>> Instance::clone_of(nvinfer1::IPluginV3& plugin) {
   nvinfer1::IPluginV3* clone = plugin.clone();
   if (clone == nullptr) return user_error("the plugin's clone() gave nothing");
-  return make_v3_instance(clone);
+  return make_v3_instance(clone, &no_other);
 }
 
 Result<std::unique_ptr<Instance>> Instance::clone_of(nvinfer1::IPluginV2& plugin) {
@@ -74,10 +78,13 @@ Result<std::unique_ptr<Instance>> Instance::create(const Identity& identity,
   }
   TENON_ASSIGN(const StoredFields fields, StoredFields::read(serialized));
   const nvinfer1::PluginFieldCollection collection = fields.collection();
-  auto* plugin = static_cast<IPluginCreatorV3One*>(creator)->createPlugin(
-      identity.type.c_str(), &collection, nvinfer1::TensorRTPhase::kRUNTIME);
+  const auto make = [&](nvinfer1::TensorRTPhase phase) {
+    return static_cast<IPluginCreatorV3One*>(creator)->createPlugin(identity.type.c_str(),
+                                                                    &collection, phase);
+  };
+  nvinfer1::IPluginV3* plugin = make(nvinfer1::TensorRTPhase::kRUNTIME);
   if (plugin == nullptr) return failed();
-  return make_v3_instance(plugin);
+  return make_v3_instance(plugin, [&] { return make(nvinfer1::TensorRTPhase::kBUILD); });
 }
 
 Result<std::unique_ptr<Instance>> Instance::made_by(IPluginCreatorInterface& creator,
@@ -100,7 +107,7 @@ Result<std::unique_ptr<Instance>> Instance::made_by(IPluginCreatorInterface& cre
   nvinfer1::IPluginV3* plugin = static_cast<IPluginCreatorV3One&>(creator).createPlugin(
       name.c_str(), &fields, nvinfer1::TensorRTPhase::kBUILD);
   if (plugin == nullptr) return failed();
-  return make_v3_instance(plugin);
+  return make_v3_instance(plugin, &no_other);
 }
 
 std::string_view name_of(IPluginCreatorInterface& creator) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "NvInferRuntime.h"
+#include "base/function_ref.h"
 #include "base/status.h"
 #include "plugin/shape_program.h"
 
@@ -53,12 +54,15 @@ class Instance {
   virtual Status check_formats(std::span<const OperandType> operands, int32_t inputs) = 0;
   /// Numbers of its own tactics; empty: it has none.
   virtual std::vector<int32_t> tactics() { return {}; }
+  /// What times of its tactics are kept under; empty: they are not to be kept.
+  virtual std::string timing_id() { return {}; }
   /// As text.
   virtual Result<std::string> serialized() = 0;
 
-  /// For concrete extents; before enqueue().
+  /// For concrete extents; before enqueue(). `resources` outlives the object.
   virtual Status prepare(std::span<const nvinfer1::PluginTensorDesc> inputs,
-                         std::span<const nvinfer1::PluginTensorDesc> outputs, int32_t tactic) = 0;
+                         std::span<const nvinfer1::PluginTensorDesc> outputs, int32_t tactic,
+                         nvinfer1::IPluginResourceContext* resources) = 0;
   virtual size_t workspace_bytes() const = 0;
   virtual Status enqueue(std::span<const nvinfer1::PluginTensorDesc> inputs,
                          std::span<const nvinfer1::PluginTensorDesc> outputs,
@@ -78,7 +82,10 @@ std::vector<nvinfer1::DynamicPluginTensorDesc> dynamic_descriptions(
 std::vector<nvinfer1::DynamicPluginTensorDesc> dynamic_descriptions(
     std::span<const OperandType> operands);
 
-Result<std::unique_ptr<Instance>> make_v3_instance(nvinfer1::IPluginV3* owned);
+/// `make_builder` gives an object of the same fields with the capability kBUILD, or null; called
+/// where `owned` has none.
+Result<std::unique_ptr<Instance>> make_v3_instance(
+    nvinfer1::IPluginV3* owned, FunctionRef<nvinfer1::IPluginV3*()> make_builder);
 Result<std::unique_ptr<Instance>> make_v2_instance(nvinfer1::IPluginV2* owned);
 /// The name that a creator of either generation goes by, and the fields that it reads (or null).
 std::string_view name_of(nvinfer1::IPluginCreatorInterface& creator);

@@ -64,7 +64,8 @@ class V2Instance final : public Instance {
   }
 
   Status prepare(std::span<const PluginTensorDesc> inputs,
-                 std::span<const PluginTensorDesc> outputs, int32_t) override {
+                 std::span<const PluginTensorDesc> outputs, int32_t,
+                 IPluginResourceContext*) override {
     const auto in = static_cast<int32_t>(inputs.size()), out = static_cast<int32_t>(outputs.size());
     const auto wide_in = dynamic_descriptions(inputs), wide_out = dynamic_descriptions(outputs);
     plugin_->configurePlugin(wide_in.data(), in, wide_out.data(), out);

@@ -16,6 +16,15 @@ class V3Instance final : public Instance {
     runtime_ = static_cast<IPluginV3OneRuntime*>(
         plugin->getCapabilityInterface(PluginCapabilityType::kRUNTIME));
   }
+  /// Objects made to run may lack what building asks: it is asked of `other`, made of the same
+  /// fields.
+  void ask_for_building(IPluginV3* other) {
+    builder_.reset(other);
+    if (other != nullptr)
+      build_ = static_cast<IPluginV3OneBuild*>(
+          other->getCapabilityInterface(PluginCapabilityType::kBUILD));
+  }
+  bool builds() const { return build_ != nullptr; }
   Status check() const {
     if (core_ == nullptr || runtime_ == nullptr)
       return user_error("the plugin has no capability kCORE or kRUNTIME");
@@ -59,6 +68,7 @@ class V3Instance final : public Instance {
   }
 
   Status check_formats(std::span<const OperandType> operands, int32_t inputs) override {
+    if (build_ == nullptr) return failed("has no capability kBUILD");
     const std::vector<DynamicPluginTensorDesc> all = dynamic_descriptions(operands);
     const auto count = static_cast<int32_t>(all.size());
     for (int32_t i = 0; i < count; ++i)
@@ -79,19 +89,27 @@ class V3Instance final : public Instance {
     return numbers;
   }
 
+  std::string timing_id() override {
+    const char* id = build_ == nullptr ? nullptr : build_->getTimingCacheID();
+    return id == nullptr ? std::string() : std::string(id);
+  }
+
   Result<std::string> serialized() override {
     const PluginFieldCollection* fields = runtime_->getFieldsToSerialize();
     return fields == nullptr ? std::string() : fields_to_text(*fields);
   }
 
   Status prepare(std::span<const PluginTensorDesc> inputs,
-                 std::span<const PluginTensorDesc> outputs, int32_t tactic) override {
+                 std::span<const PluginTensorDesc> outputs, int32_t tactic,
+                 IPluginResourceContext* resources) override {
     const auto in = static_cast<int32_t>(inputs.size()), out = static_cast<int32_t>(outputs.size());
     if (build_ != nullptr) {
       const auto wide_in = dynamic_descriptions(inputs), wide_out = dynamic_descriptions(outputs);
+      if (build_->configurePlugin(wide_in.data(), in, wide_out.data(), out) != 0)
+        return failed("configurePlugin refused its operands");
       workspace_ = build_->getWorkspaceSize(wide_in.data(), in, wide_out.data(), out);
     }
-    attached_.reset(runtime_->attachToContext(nullptr));
+    attached_.reset(runtime_->attachToContext(resources));
     if (attached_ != nullptr)
       active_ = static_cast<IPluginV3OneRuntime*>(
           attached_->getCapabilityInterface(PluginCapabilityType::kRUNTIME));
@@ -114,7 +132,7 @@ class V3Instance final : public Instance {
   }
 
  private:
-  std::unique_ptr<IPluginV3> plugin_, attached_;
+  std::unique_ptr<IPluginV3> plugin_, builder_, attached_;
   IPluginV3OneCore* core_ = nullptr;
   IPluginV3OneBuild* build_ = nullptr;
   IPluginV3OneRuntime* runtime_ = nullptr;
@@ -124,9 +142,11 @@ class V3Instance final : public Instance {
 
 }  // namespace
 
-Result<std::unique_ptr<Instance>> make_v3_instance(IPluginV3* owned) {
+Result<std::unique_ptr<Instance>> make_v3_instance(IPluginV3* owned,
+                                                   FunctionRef<IPluginV3*()> make_builder) {
   auto instance = std::make_unique<V3Instance>(owned);
   TENON_TRY(instance->check());
+  if (!instance->builds()) instance->ask_for_building(make_builder());
   return std::unique_ptr<Instance>(std::move(instance));
 }
 

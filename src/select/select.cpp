@@ -45,9 +45,12 @@ class Selector {
     TENON_ASSIGN(const std::vector<Candidate> candidates, list(problem));
     for (const Candidate& candidate : candidates)
       if (candidate.reason.empty()) return candidate.tactic;
+    // Of what is the application's, what other kernels say is of no interest.
+    const bool plugin = problem.node->is<Plugin>();
     std::string reasons;
     for (const Candidate& candidate : candidates)
-      reasons += fmt::format("; {}: {}", candidate.tactic, candidate.reason);
+      if (!plugin || split_tactic(candidate.tactic).name.ends_with(".plugin"))
+        reasons += fmt::format("; {}: {}", candidate.tactic, candidate.reason);
     return unsupported("no kernel for '{}' ({}){}", problem.node->name, problem.node->op->name(),
                        reasons);
   }
@@ -289,15 +292,21 @@ class Selector {
     return measurer_.sample(problem, *kernel);
   }
 
+  /// Plugins say whether times of theirs may be kept.
+  static bool keeps_times(const Problem& problem) {
+    const auto* plugin = problem.node->as<Plugin>();
+    return plugin == nullptr || !plugin->timing_id.empty();
+  }
+
   bool is_measured(const Problem& problem, const Tactic& tactic, const std::string& config) const {
-    return options_.use_cache &&
+    return options_.use_cache && keeps_times(problem) &&
            cache_.find(timing_key(problem_key(problem), tactic, config)).has_value();
   }
 
   Result<double> time_of(const Problem& problem, const Tactic& tactic, const std::string& config,
                          Prepared& prepared, Sample& sample) {
     const std::string entry = timing_key(problem_key(problem), tactic, config);
-    if (options_.use_cache)
+    if (options_.use_cache && keeps_times(problem))
       if (const auto known = cache_.find(entry)) {
         if (*known == kWrong) return unsupported("it computed something else when it was measured");
         if (*known == kFailed) return unsupported("it failed when it was to be timed");
@@ -307,7 +316,7 @@ class Selector {
       return user_error("'{}' is not in the timing cache; build without --errorOnTimingCacheMiss",
                         problem.node->name);
     if (!prepared.has_value()) prepared = create_kernel(tactic, problem, config);
-    if (!prepared->ok()) return failed(entry, prepared->error());
+    if (!prepared->ok()) return failed(problem, entry, prepared->error());
     Kernel& kernel = **prepared.value();
     // As behind itself it will be behind others of its kind.
     if (kernel.waits_for_previous()) TENON_TRY(kernel.let_next_start());
@@ -315,14 +324,14 @@ class Selector {
       return unsupported("its workspace of {} bytes is over the limit", kernel.workspace_bytes());
     const auto time = measured_time(problem, kernel, sample);
     prepared.reset();
-    if (!time.ok()) return failed(entry, time.error());
-    cache_.insert(entry, *time);
+    if (!time.ok()) return failed(problem, entry, time.error());
+    if (keeps_times(problem)) cache_.insert(entry, *time);
     return time;
   }
 
   /// Remembered, unless it may be otherwise next time: making what fails takes long too.
-  Error failed(const std::string& entry, const Error& error) {
-    if (error.kind != ErrorKind::kResource) cache_.insert(entry, kFailed);
+  Error failed(const Problem& problem, const std::string& entry, const Error& error) {
+    if (error.kind != ErrorKind::kResource && keeps_times(problem)) cache_.insert(entry, kFailed);
     return error;
   }
 

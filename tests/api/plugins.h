@@ -75,20 +75,24 @@ class Repeat : public IPluginV3,
     return &fields_;
   }
 
- private:
+ protected:
   float factor_;
+
+ private:
   PluginField field_;
   PluginFieldCollection fields_{};
 };
 
-class RepeatCreator final : public IPluginCreatorV3One {
+/// Creates a Repeat, or what is derived from it.
+template <class Plugin>
+class CreatorOf : public IPluginCreatorV3One {
  public:
   IPluginV3* createPlugin(const char*, const PluginFieldCollection* fields,
                           TensorRTPhase phase) noexcept override {
     last_phase = phase;
     for (int32_t i = 0; i < fields->nbFields; ++i)
       if (std::string(fields->fields[i].name) == "factor")
-        return new Repeat(*static_cast<const float*>(fields->fields[i].data));
+        return new Plugin(*static_cast<const float*>(fields->fields[i].data));
     return nullptr;
   }
   const PluginFieldCollection* getFieldNames() noexcept override { return &known_; }
@@ -101,6 +105,8 @@ class RepeatCreator final : public IPluginCreatorV3One {
   PluginField field_{"factor", nullptr, PluginFieldType::kFLOAT32, 1};
   PluginFieldCollection known_{1, &field_};
 };
+
+using RepeatCreator = CreatorOf<Repeat>;
 
 /// y = x + offset, of the older generation.
 class Offset final : public IPluginV2DynamicExt {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <mutex>
 
+#include "kernels/plugin/resources.h"
 #include "network/convert.h"
 #include "ops/structure.h"
 #include "plugin/instance.h"
@@ -17,6 +18,12 @@ plugin::Identity identity_of(const tenon::Plugin& op) {
   return {op.type, op.version, op.space};
 }
 
+std::span<const Operand> inputs_of(const Problem& problem) {
+  const int64_t read = problem.node->as<tenon::Plugin>()->inputs;
+  const std::span<const Operand> all = problem.inputs;
+  return read < 0 ? all : all.first(static_cast<size_t>(read));
+}
+
 std::vector<PluginTensorDesc> descriptions(std::span<const Operand> operands) {
   std::vector<PluginTensorDesc> result;
   for (const Operand& operand : operands)
@@ -26,15 +33,30 @@ std::vector<PluginTensorDesc> descriptions(std::span<const Operand> operands) {
   return result;
 }
 
-/// One plugin object, hence one run at a time.
+/// Whether the object takes the operands, with all extents known.
+Status check_formats(plugin::Instance& instance, const Problem& problem) {
+  std::vector<plugin::OperandType> all;
+  for (const auto& operands : {inputs_of(problem), std::span<const Operand>(problem.outputs)})
+    for (const PluginTensorDesc& operand : descriptions(operands))
+      all.push_back({operand.dims, operand.type});
+  return instance.check_formats(all, static_cast<int32_t>(inputs_of(problem).size()));
+}
+
+/// One plugin object, hence one run at a time. On a GPU a run puts its work on the queue's stream.
 class PluginKernel final : public Kernel {
  public:
-  PluginKernel(std::unique_ptr<plugin::Instance> instance, std::vector<PluginTensorDesc> inputs,
-               std::vector<PluginTensorDesc> outputs)
-      : instance_(std::move(instance)), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {}
+  PluginKernel(std::unique_ptr<plugin::Instance> instance, const Problem& problem)
+      : resources_(*problem.device),
+        instance_(std::move(instance)),
+        inputs_(descriptions(inputs_of(problem))),
+        outputs_(descriptions(problem.outputs)) {}
 
-  Status prepare(int32_t tactic) { return instance_->prepare(inputs_, outputs_, tactic); }
+  Status prepare(int32_t tactic) {
+    return instance_->prepare(inputs_, outputs_, tactic, &resources_);
+  }
   size_t workspace_bytes() const override { return instance_->workspace_bytes(); }
+  // Its kernels may be a library's.
+  bool reads_early(int) const override { return true; }
   Status run(const LaunchArguments& arguments) const override {
     const std::lock_guard lock(mutex_);
     return instance_->enqueue(inputs_, outputs_, arguments.inputs.data(), arguments.outputs.data(),
@@ -42,6 +64,7 @@ class PluginKernel final : public Kernel {
   }
 
  private:
+  PluginResources resources_;
   std::unique_ptr<plugin::Instance> instance_;
   std::vector<PluginTensorDesc> inputs_, outputs_;
   mutable std::mutex mutex_;
@@ -56,13 +79,12 @@ bool is_linear(const Operand& operand) {
 Support supports(const Problem& problem) {
   const auto* op = problem.node->as<tenon::Plugin>();
   if (op == nullptr) return Support::no("no plugin");
-  if (const Status found = plugin::Instance::find_creator(identity_of(*op)); !found.ok())
-    return Support::of(found);
   for (const auto* operands : {&problem.inputs, &problem.outputs})
     for (const Operand& operand : *operands)
       if (operand.present && !is_linear(operand))
         return Support::no("plugins take linear tensors only");
-  return {};
+  const auto instance = plugin::Instance::create(identity_of(*op), op->fields);
+  return instance.ok() ? Support::of(check_formats(**instance, problem)) : Support::of(instance);
 }
 
 std::vector<std::string> configs(const Problem& problem) {
@@ -82,10 +104,7 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view 
   int32_t tactic = -1;
   if (const size_t equals = config.find('='); equals != std::string_view::npos)
     std::from_chars(config.data() + equals + 1, config.data() + config.size(), tactic);
-  const size_t inputs = op->inputs < 0 ? problem.inputs.size() : static_cast<size_t>(op->inputs);
-  auto kernel = std::make_unique<PluginKernel>(
-      std::move(instance), descriptions(std::span(problem.inputs).first(inputs)),
-      descriptions(problem.outputs));
+  auto kernel = std::make_unique<PluginKernel>(std::move(instance), problem);
   TENON_TRY(kernel->prepare(tactic));
   return std::unique_ptr<Kernel>(std::move(kernel));
 }

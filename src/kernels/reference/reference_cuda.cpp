@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/contract.h"
 #include "kernels/reference/strided.h"
+#include "ops/structure.h"
 #include "ops/table.h"
 
 namespace tenon::tactics::cuda_reference {
@@ -57,7 +58,8 @@ class ReferenceKernel final : public Kernel {
 
 }  // namespace
 
-Support supports(const Problem&) {
+Support supports(const Problem& problem) {
+  if (problem.node->is<Plugin>()) return Support::no("plugins run themselves");
   return {};
 }
 std::vector<std::string> configs(const Problem& problem) {

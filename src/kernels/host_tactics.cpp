@@ -1,0 +1,50 @@
+// A GPU's backend: what libtenon_cuda gives, and the tactics that libtenon has itself.
+#include <vector>
+
+#include "kernels/backend.h"
+
+namespace tenon {
+
+#define TENON_TACTIC(name, device, version, space) TENON_DECLARE_TACTIC(space)
+#include "kernels/host_tactics.def"
+
+namespace {
+
+constexpr Tactic kOwn[] = {
+#define TENON_TACTIC(name, device, version, space) \
+  {name,                                           \
+   DeviceKind::device,                             \
+   version,                                        \
+   tactics::space::supports,                       \
+   tactics::space::configs,                        \
+   tactics::space::create},
+#include "kernels/host_tactics.def"
+};
+
+/// Ahead of the last one, which runs what nothing else does.
+std::span<const Tactic> with_own(std::span<const Tactic> opened) {
+  static const std::vector<Tactic> kAll = [&] {
+    std::vector<Tactic> all(opened.begin(), opened.end());
+    all.insert(all.end() - 1, std::begin(kOwn), std::end(kOwn));
+    return all;
+  }();
+  return kAll;
+}
+
+Result<Backend> open(int ordinal, const DeviceProperties* described) {
+  TENON_ASSIGN(Backend backend, open_cuda_library(ordinal, described));
+  backend.tactics = with_own(backend.tactics);
+  return backend;
+}
+
+}  // namespace
+
+Result<Backend> cuda_backend(int ordinal) {
+  return open(ordinal, nullptr);
+}
+
+Result<Backend> described_cuda_backend(const DeviceProperties& properties) {
+  return open(0, &properties);
+}
+
+}  // namespace tenon

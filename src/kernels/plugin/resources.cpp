@@ -1,0 +1,22 @@
+#include "kernels/plugin/resources.h"
+
+namespace tenon {
+
+void* PluginResources::allocate(uint64_t size, uint64_t alignment,
+                                nvinfer1::AllocatorFlags) noexcept {
+  constexpr uint64_t kAlignment = 256;  // Of all that a device gives.
+  if (size == 0 || alignment > kAlignment) return nullptr;
+  Result<DeviceBuffer> buffer = device_.allocate(size);
+  if (!buffer.ok()) return nullptr;
+  void* memory = buffer->get();
+  const std::lock_guard lock(mutex_);
+  buffers_.emplace(memory, std::move(*buffer));
+  return memory;
+}
+
+bool PluginResources::deallocate(void* memory) noexcept {
+  const std::lock_guard lock(mutex_);
+  return memory == nullptr || buffers_.erase(memory) == 1;
+}
+
+}  // namespace tenon
