@@ -40,7 +40,9 @@ bool fits(const Tiling& t, const ProductSizes& p, int units) {
 }  // namespace
 
 int64_t Tiling::other_bytes() const {
-  return 1024 + 256 + shape().groups * (4 * 16 * 160 + (splits - 1) * (columns / splits) * 256);
+  const int64_t moments = normalizes ? (splits - 1) * 512 : 0;
+  return 1024 + 256 +
+         shape().groups * (4 * 16 * 160 + (splits - 1) * (columns / splits) * 256 + moments);
 }
 
 int64_t Tiling::stages() const {
