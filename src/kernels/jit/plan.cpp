@@ -43,6 +43,10 @@ Status check_launches(const Problem& problem, const JitPlan& plan) {
 Support jit_support(const Problem& problem, JitPlanner planner) {
   for (const Operand& output : problem.outputs)
     if (output.count() == 0) return Support::no("an empty tensor");
+  return jit_support_with_empty(problem, planner);
+}
+
+Support jit_support_with_empty(const Problem& problem, JitPlanner planner) {
   const Result<JitPlan> plan = planner(problem, "");
   return plan.ok() ? Support::of(check_launches(problem, *plan)) : Support::of(plan);
 }

@@ -13,15 +13,20 @@ namespace tenon {
 /// CudaDevice.
 Result<std::unique_ptr<Kernel>> make_jit_kernel(const Problem& problem, const JitPlan& plan);
 
-/// supports() of a tactic that is a planner.
+/// supports() of a tactic that is a planner; some of several results may have no elements only
+/// where the planner leaves them out.
 Support jit_support(const Problem& problem, JitPlanner planner);
+Support jit_support_with_empty(const Problem& problem, JitPlanner planner);
 
 /// Defines the functions of a tactic (kernels/tactic.h) from a function `plan` of its namespace and
 /// `configs`: `TENON_JIT_TACTIC(cuda_softmax, single_config)`.
-#define TENON_JIT_TACTIC(space, configs_function)                                           \
+#define TENON_JIT_TACTIC(space, configs_function) \
+  TENON_JIT_TACTIC_BY(space, configs_function, jit_support)
+/// The same with the function that makes supports() of the planner.
+#define TENON_JIT_TACTIC_BY(space, configs_function, support_function)                      \
   namespace space {                                                                         \
   Support supports(const Problem& problem) {                                                \
-    return jit_support(problem, plan);                                                      \
+    return support_function(problem, plan);                                                 \
   }                                                                                         \
   std::vector<std::string> configs(const Problem& problem) {                                \
     return configs_function(problem);                                                       \

@@ -68,6 +68,6 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
 }  // namespace
 }  // namespace cuda_copy_strided
 
-TENON_JIT_TACTIC(cuda_copy_strided, single_config)
+TENON_JIT_TACTIC_BY(cuda_copy_strided, single_config, jit_support_with_empty)
 
 }  // namespace tenon::tactics

@@ -48,6 +48,8 @@ void add_views(Cases& cases) {
   Split split;
   split.axis = -1;
   add(cases, "split", split, std::vector{input(values(f16, {4, 9, 48}, 4)), list({8, 31, 9})}, 3);
+  add(cases, "split with an empty part", split,
+      std::vector{input(values(f16, {4, 9, 48}, 4)), list({17, 0, 31})}, 3);
   add(cases, "expand", Expand(), std::vector{input(values(f16, {4, 1, 8}, 5)), list({2, 1, 6, 8})});
   add(cases, "expand last", Expand(),
       std::vector{input(values(f16, {4, 6, 1}, 5)), list({4, 6, 8})});
