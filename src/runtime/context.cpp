@@ -209,6 +209,22 @@ bool Context::set_graph_replay(bool replay) {
   return true;
 }
 
+Status Context::check_alignment() const {
+  // Kernels of GPUs load 16 bytes at once, and an address that is none for that ends all work of
+  // the process there. Their workspaces are aligned as in memory of the driver.
+  constexpr uintptr_t kPiece = 16, kArena = 256;
+  if (engine_->backend().device->unified()) return {};
+  const auto check = [](const void* address, uintptr_t unit, auto&&... words) -> Status {
+    if (reinterpret_cast<uintptr_t>(address) % unit == 0) return {};
+    return user_error("the address of {}{} is no multiple of {} bytes", words..., unit);
+  };
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    TENON_TRY(check(inputs_[i], kPiece, "input ", engine_->graph().inputs()[i]->name));
+  for (size_t i = 0; i < outputs_.size(); ++i)
+    TENON_TRY(check(outputs_[i], kPiece, "output ", engine_->graph().outputs()[i]->name));
+  return check(given_arena_, kArena, "the context's ", "memory");
+}
+
 Status Context::check_addresses() const {
   // Tensors without elements may lie nowhere, as other libraries have them.
   const auto is_empty = [&](const Value* value) {
@@ -227,6 +243,7 @@ Status Context::enqueue(void* stream) {
   TENON_TRY(engine_->backend().device->activate());
   TENON_TRY(prepare());
   TENON_TRY(check_addresses());
+  TENON_TRY(check_alignment());
   const Queue queue{pool_.get(), stream};
   return engine_->data_dependent() ? run_dynamic(queue) : run_static(queue);
 }
@@ -240,6 +257,7 @@ Status Context::run_static(Queue queue) {
     outputs_[i] = allocators_[i](extents, bytes);
     if (outputs_[i] == nullptr && bytes > 0)
       return resource_error("the allocator of output '{}' gave no memory", output->name);
+    TENON_TRY(check_alignment());
   }
   if (expects_arena_ && given_arena_ == nullptr && program_->arena_bytes() > 0)
     return user_error(

@@ -123,6 +123,7 @@ class Context {
   Status make_arena();
   Status run_dynamic(Queue queue);
   Status check_addresses() const;
+  Status check_alignment() const;
   void* arena() const { return given_arena_ != nullptr ? given_arena_ : arena_.get(); }
 
   std::shared_ptr<Engine> engine_;

@@ -54,8 +54,12 @@ Result<std::shared_ptr<CudaDevice>> CudaDevice::open(int ordinal) {
 
 CudaDevice::~CudaDevice() {
   // While the context is there.
-  attachments_.clear();
-  modules_.clear();
+  {
+    const ContextScope scope(context_);
+    attachments_.clear();
+    fence_module_.reset();
+    modules_.clear();
+  }
   if (context_ != nullptr) driver().cuDevicePrimaryCtxRelease(device_);
 }
 
@@ -106,8 +110,7 @@ Result<DeviceBuffer> CudaDevice::allocate(size_t bytes) {
         "contexts or a lower workspace limit, or free memory of other programs",
         bytes, properties_.name);
   if (code != CUDA_SUCCESS) return driver_error(code, "cuMemAlloc");
-  return DeviceBuffer(reinterpret_cast<void*>(memory),
-                      [](void* p) { driver().cuMemFree(address(p)); });
+  return owned(memory, driver().cuMemFree);
 }
 
 Status CudaDevice::upload(void* device, const void* host, size_t bytes, Queue queue) {
@@ -151,6 +154,11 @@ Result<std::shared_ptr<const Module>> CudaDevice::module(const DeviceCode& code)
   }
   if (known.valid()) return known.get();
   ModuleResult loaded = load_module(code);
+  if (!loaded.ok()) {
+    // What failed for want of memory may work later.
+    const std::lock_guard lock(mutex_);
+    modules_.erase(key);
+  }
   promise.set_value(loaded);
   return loaded;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device/cuda/compiler.h"
+#include "device/cuda/context_scope.h"
 #include "device/cuda/module.h"
 #include "device/device.h"
 #include "device/streams.h"
@@ -79,6 +80,14 @@ class CudaDevice final : public Device, public Streams {
   using ModuleResult = Result<std::shared_ptr<const Module>>;
 
   CudaDevice() = default;
+  /// Something of the driver's with the function that destroys it, on whatever thread that happens.
+  template <class Handle>
+  DeviceHandle owned(Handle handle, CUresult (*destroy)(Handle)) const {
+    return DeviceHandle(reinterpret_cast<void*>(handle), [context = context_, destroy](void* p) {
+      const ContextScope scope(context);
+      destroy(reinterpret_cast<Handle>(p));
+    });
+  }
   Status read_properties(int ordinal);
   void read_library_versions();
   ModuleResult load_module(const DeviceCode& code);

@@ -29,7 +29,7 @@ Result<DeviceHandle> CudaDevice::make_stream() {
   TENON_TRY(activate());
   CUstream stream = nullptr;
   TENON_DRIVER(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
-  return DeviceHandle(stream, [](void* s) { driver().cuStreamDestroy(as_stream(s)); });
+  return owned(stream, driver().cuStreamDestroy);
 }
 
 Result<DeviceHandle> CudaDevice::make_event(bool timed, bool blocking) {
@@ -39,14 +39,14 @@ Result<DeviceHandle> CudaDevice::make_event(bool timed, bool blocking) {
   if (!timed) flags |= CU_EVENT_DISABLE_TIMING;
   if (blocking) flags |= CU_EVENT_BLOCKING_SYNC;
   TENON_DRIVER(cuEventCreate, &event, flags);
-  return DeviceHandle(event, [](void* e) { driver().cuEventDestroy(as_event(e)); });
+  return owned(event, driver().cuEventDestroy);
 }
 
 Result<DeviceHandle> CudaDevice::make_pinned(size_t bytes) {
   TENON_TRY(activate());
   void* memory = nullptr;
   TENON_DRIVER(cuMemHostAlloc, &memory, std::max<size_t>(bytes, 1), CU_MEMHOSTALLOC_PORTABLE);
-  return DeviceHandle(memory, [](void* p) { driver().cuMemFreeHost(p); });
+  return owned(memory, driver().cuMemFreeHost);
 }
 
 Status CudaDevice::record(void* event, void* stream) {
@@ -97,14 +97,12 @@ Result<DeviceHandle> CudaDevice::capture(void* stream, const std::function<Statu
   const Status status = work();
   CUgraph graph = nullptr;
   const CUresult ended = driver().cuStreamEndCapture(as_stream(stream), &graph);
-  const DeviceHandle owner(graph,
-                           [](void* g) { driver().cuGraphDestroy(static_cast<CUgraph>(g)); });
+  const DeviceHandle owner = owned(graph, driver().cuGraphDestroy);
   TENON_TRY(status);
   if (ended != CUDA_SUCCESS) return driver_error(ended, "cuStreamEndCapture");
   CUgraphExec executable = nullptr;
   TENON_DRIVER(cuGraphInstantiate, &executable, graph, 0);
-  return DeviceHandle(executable,
-                      [](void* g) { driver().cuGraphExecDestroy(static_cast<CUgraphExec>(g)); });
+  return owned(executable, driver().cuGraphExecDestroy);
 }
 
 Status CudaDevice::launch_graph(void* graph, void* stream) {

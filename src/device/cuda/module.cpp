@@ -1,5 +1,6 @@
 #include "device/cuda/module.h"
 
+#include "device/cuda/context_scope.h"
 #include "device/cuda/driver.h"
 
 namespace tenon::cuda {
@@ -52,12 +53,15 @@ Status Function::launch_addresses(const LaunchShape& shape, void* stream,
 }
 
 Result<std::shared_ptr<const Module>> Module::load(const std::string& binary) {
+  CUcontext context = nullptr;
+  TENON_DRIVER(cuCtxGetCurrent, &context);
   CUmodule handle = nullptr;
   TENON_DRIVER(cuModuleLoadData, &handle, binary.data());
-  return std::shared_ptr<const Module>(new Module(handle));
+  return std::shared_ptr<const Module>(new Module(handle, context));
 }
 
 Module::~Module() {
+  const ContextScope scope(context_);
   driver().cuModuleUnload(handle_);
 }
 

@@ -16,7 +16,7 @@ struct LaunchShape {
   unsigned shared_bytes = 0;  ///< Dynamic; above 48 KiB call Function::allow_shared() first.
   unsigned cluster_x = 0;     ///< Blocks of a cluster; 0: none.
   /// The kernel may start before the one ahead of it in the stream has ended (sm_90 and newer). It
-  /// must execute `griddepcontrol.wait` (wait_for_previous() in kernels/cuda/base.cuh) in every
+  /// must execute `griddepcontrol.wait` (begin_kernel() in kernels/jit/prelude.cuh) in every
   /// thread before it touches memory that other kernels write or read.
   bool overlaps_previous = false;
 };
@@ -61,8 +61,9 @@ class Module {
   void* variable(const char* name) const;
 
  private:
-  explicit Module(CUmodule handle) : handle_(handle) {}
+  Module(CUmodule handle, CUcontext context) : handle_(handle), context_(context) {}
   CUmodule handle_;
+  CUcontext context_;
 };
 
 }  // namespace tenon::cuda

@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 #include <functional>
+#include <memory>
+#include <thread>
 
 #include "harness.h"
 
@@ -327,6 +329,33 @@ TEST_F(FakeGpu, BuildingSurvivesEveryFailure) {
                                                                       << session_->log.text();
   }
   session_->log.errors.clear();
+}
+
+TEST_F(FakeGpu, WhatEndsOnAnotherThreadIsFreed) {
+  Log log;
+  const int before = driver_->living();
+  auto loaded = std::make_unique<Loaded>(log);
+  ASSERT_TRUE(loaded->context != nullptr && loaded->bind()) << log.text();
+  tenon::setGraphReplay(*loaded->context, true);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(loaded->context->enqueueV3(nullptr)) << log.text();
+  EXPECT_GT(driver_->living(), before);
+  std::thread([&] { loaded.reset(); }).join();
+  EXPECT_EQ(driver_->living(), before);
+}
+
+TEST_F(FakeGpu, OddAddressesAreRefused) {
+  Log log;
+  Loaded loaded(log);
+  ASSERT_TRUE(loaded.context != nullptr && loaded.bind()) << log.text();
+  ASSERT_TRUE(loaded.context->enqueueV3(nullptr)) << log.text();
+  for (const char* name : {"x", "y"}) {
+    log.errors.clear();
+    ASSERT_TRUE(loaded.bind() && loaded.context->setTensorAddress(name, loaded.x.data() + 1));
+    EXPECT_FALSE(loaded.context->enqueueV3(nullptr));
+    EXPECT_TRUE(log.complained("is no multiple of 16 bytes")) << log.text();
+  }
+  ASSERT_TRUE(loaded.bind());
+  EXPECT_TRUE(loaded.context->enqueueV3(nullptr)) << log.text();
 }
 
 TEST_F(FakeGpu, NoMemorySaysWhatToTry) {

@@ -48,8 +48,10 @@ void make(Handle* handle, const char* what, size_t bytes = 16) {
   *handle = reinterpret_cast<Handle>(memory);
 }
 
+/// As the driver does: nothing without a context, or behind its end.
 template <class Handle>
 void destroy(Handle handle) {
+  if (current == nullptr || state().retained == 0) return;
   void* memory = reinterpret_cast<void*>(handle);
   const std::lock_guard lock(state().mutex);
   if (state().living.erase(memory) > 0) std::free(memory);

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cuda.h>
+
+namespace tenon::cuda {
+
+/// Makes a context current on the calling thread, and what was current before at its end. For what
+/// is destroyed: that may happen on a thread that never used the device, where the driver frees
+/// nothing. Errors are ignored, as there is nobody to tell.
+class ContextScope {
+ public:
+  explicit ContextScope(CUcontext context);
+  ~ContextScope();
+  ContextScope(const ContextScope&) = delete;
+
+ private:
+  CUcontext before_ = nullptr;
+  bool changed_ = false;
+};
+
+}  // namespace tenon::cuda
