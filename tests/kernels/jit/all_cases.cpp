@@ -14,9 +14,9 @@ bool is_wanted(std::string_view name) {
 
 Cases all_cases() {
   Cases cases = tiny_cases();
-  // The names of the tiny ones are no part of another's, and making all cases takes seconds.
-  for (const auto& one : cases)
-    if (limits_cases() && is_wanted(one->name)) return cases;
+  // Making all of them takes seconds.
+  if (limits_cases() && std::string_view(std::getenv("TENON_TEST_CASES")).starts_with("tiny"))
+    return cases;
   for (auto make : {row_cases, pointwise_cases, movement_cases, pooling_cases, product_cases,
                     rnn_cases, attention_cases, order_cases, generic_cases})
     for (auto& one : make()) cases.push_back(std::move(one));
