@@ -165,6 +165,14 @@ const char* wide_type(DataType type) {
   return device_type(type);
 }
 
+const char* word_type(int bytes) {
+  return bytes == 1 ? "u8" : bytes == 2 ? "u16" : bytes == 4 ? "u32" : "u64";
+}
+
+bool is_plain(const Operand& operand) {
+  return operand.dense() && (operand.layout == Layout::kRowMajor || operand.rank() < 3);
+}
+
 void KernelCode::type(std::string_view name, DataType type) {
   alias(name, device_type(type));
 }

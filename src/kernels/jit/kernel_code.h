@@ -52,6 +52,12 @@ const char* device_type(DataType type);
 /// The type of arithmetic there: float for narrow floats.
 const char* wide_type(DataType type);
 
+/// Of elements that are moved, whatever they mean.
+const char* word_type(int bytes);
+
+/// Whether the elements of an operand lie in logical order, without gaps.
+bool is_plain(const Operand& operand);
+
 /// Source of a kernel made for one problem: the prelude, the problem's constants, then files of
 /// the kernel families. Same problem, same text.
 class KernelCode {

@@ -78,7 +78,7 @@ Result<JitPlan> plan_pick(const Problem& problem, const Pick& pick) {
   const int bytes = byte_size(y.type);
   KernelCode code;
   begin_code(code, problem);
-  code.alias("Word", bytes == 1 ? "u8" : bytes == 2 ? "u16" : bytes == 4 ? "u32" : "u64");
+  code.alias("Word", word_type(bytes));
   code.constant("kBlock", kBlock);
   code.constant("kCount", y.count());
   const int vector = pick_width(problem, pick);

@@ -104,7 +104,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const int bytes = byte_size(problem.output().type);
   KernelCode code;
   begin_code(code, problem);
-  code.alias("Word", bytes == 1 ? "u8" : bytes == 2 ? "u16" : bytes == 4 ? "u32" : "u64");
+  code.alias("Word", word_type(bytes));
   code.constant("kBlock", block);
   code.constant("kVector", vector);
   JitLaunch launch;

@@ -11,10 +11,6 @@ namespace {
 
 constexpr int kBlock = 128;
 
-bool is_plain(const Operand& operand) {
-  return operand.dense() && (operand.layout == Layout::kRowMajor || operand.rank() < 3);
-}
-
 int64_t product(const Extents& extents, int begin, int end) {
   int64_t result = 1;
   for (int i = begin; i < end; ++i) result *= extents[i];
@@ -85,7 +81,7 @@ Result<JitLaunch> copy_launch(const Problem& problem) {
   const int vector = std::min(pack_width(loop, x), pack_width(loop, y));
   KernelCode code;
   begin_code(code, problem);
-  code.alias("Word", bytes == 1 ? "u8" : bytes == 2 ? "u16" : bytes == 4 ? "u32" : "u64");
+  code.alias("Word", word_type(bytes));
   for (const char* name : {"kFromOffset", "kToOffset"}) code.constant(name, 0);
   code.constant("kBlock", kBlock);
   code.constant("kVector", vector);

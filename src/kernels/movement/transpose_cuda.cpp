@@ -66,7 +66,7 @@ IndexLoop all_axes(const Part& part) {
 
 void add_common(KernelCode& code, const Problem& problem, const Part& part, int bytes) {
   begin_code(code, problem);
-  code.alias("Word", bytes == 1 ? "u8" : bytes == 2 ? "u16" : bytes == 4 ? "u32" : "u64");
+  code.alias("Word", word_type(bytes));
   code.constant("kBlock", kBlock);
   code.constant("kFromOffset", part.from_offset);
   code.constant("kToOffset", part.to_offset);

@@ -17,10 +17,6 @@ struct Description {
   int64_t products_bytes() const { return steps * batch * directions * gates * hidden * 4; }
 };
 
-bool is_plain(const Operand& operand) {
-  return operand.dense() && (operand.layout == Layout::kRowMajor || operand.rank() < 3);
-}
-
 /// A GRU's reset acts on the state before its product, or (linear_before_reset) behind it.
 enum class Reset { kBehind, kBefore };
 

@@ -62,6 +62,21 @@ void add_row_input(KernelCode& code, const Problem& problem, const IndexLoop& lo
       parameters, arguments, body));
 }
 
+ColumnLoop column_loop(const Operand& tensor, const std::vector<bool>& reduced) {
+  ColumnLoop loop;
+  for (const LoopAxis& axis : memory_loop(tensor)) {
+    if (axis.extent == 1) continue;
+    if (!reduced[static_cast<size_t>(axis.axis)]) {
+      loop.inner.push_back(axis);
+      continue;
+    }
+    loop.reduced.push_back(axis);
+    loop.outer.insert(loop.outer.end(), loop.inner.begin(), loop.inner.end());
+    loop.inner.clear();
+  }
+  return loop;
+}
+
 SplitLoop split_loop(const Operand& tensor, const std::vector<bool>& reduced) {
   SplitLoop split;
   for (const LoopAxis& axis : memory_loop(tensor))

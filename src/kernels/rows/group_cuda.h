@@ -23,6 +23,15 @@ void add_groups(KernelCode& code, const RowGroups& groups);
 void add_row_input(KernelCode& code, const Problem& problem, const IndexLoop& loop,
                    const std::vector<int>& inputs, int sum_output);
 
+/// A tensor in memory order as [outer, reduced, inner]: inner are the kept axes that lie behind all
+/// reduced ones. Without axes of extent 1.
+struct ColumnLoop {
+  IndexLoop outer, reduced, inner;
+  IndexLoop kept() const { return joined(outer, inner); }
+  IndexLoop all() const { return joined(joined(outer, reduced), inner); }
+};
+ColumnLoop column_loop(const Operand& tensor, const std::vector<bool>& reduced);
+
 /// The kept axes of a tensor in memory order, and the reduced ones.
 struct SplitLoop {
   IndexLoop kept, reduced;

@@ -5,10 +5,6 @@
 namespace tenon::tactics {
 namespace {
 
-bool is_plain(const Operand& operand) {
-  return operand.dense() && (operand.layout == Layout::kRowMajor || operand.rank() < 3);
-}
-
 /// x seen along an axis; also sets the constants.
 struct AxisLines {
   int64_t outer = 1, length = 1, inner = 1;

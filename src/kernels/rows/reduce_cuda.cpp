@@ -92,26 +92,15 @@ int add_state(KernelCode& code, const Description& d, DataType type, int64_t cou
   return !pair ? value : (d.function == kArgument ? 16 : 2 * value);
 }
 
-/// The loop [outer, reduced, inner]: inner are the kept axes that lie behind all reduced ones.
-struct Loops {
-  IndexLoop outer, reduced, inner, kept, output;
+/// Of x, and of the output over what is kept.
+struct Loops : ColumnLoop {
+  IndexLoop output;
 };
 
 Loops loops_of(const Description& d, const Operand& x) {
-  Loops loops;
-  for (const LoopAxis& axis : memory_loop(x)) {
-    if (axis.extent == 1) continue;
-    if (!d.reduced[axis.axis]) {
-      loops.inner.push_back(axis);
-      continue;
-    }
-    loops.reduced.push_back(axis);
-    loops.outer.insert(loops.outer.end(), loops.inner.begin(), loops.inner.end());
-    loops.inner.clear();
-  }
+  Loops loops{column_loop(x, d.reduced), {}};
   if (loops.reduced.empty()) std::swap(loops.outer, loops.inner);
-  loops.kept = joined(loops.outer, loops.inner);
-  for (const LoopAxis& axis : loops.kept)
+  for (const LoopAxis& axis : loops.kept())
     loops.output.push_back({d.output_axis[axis.axis], axis.extent});
   return loops;
 }
@@ -128,7 +117,7 @@ Shape choose_shape(const Problem& problem, const Operand& x, const Loops& loops,
   const int64_t outer = loop_count(loops.outer), inner = loop_count(loops.inner),
                 length = loop_count(loops.reduced);
   shape.columns = inner > 1;
-  const IndexLoop all = joined(joined(loops.outer, loops.reduced), loops.inner);
+  const IndexLoop all = loops.all();
   shape.vector =
       std::min(pack_width(shape.columns ? loops.inner : loops.reduced, x), pack_width(all, x));
   while (shape.vector * state_bytes * kBlock > 32768) shape.vector /= 2;
@@ -176,7 +165,7 @@ struct Writer {
     code.type("Y", problem.output().type);
     add_state(code, d, x.type, loop_count(loops.reduced));
     code.constant("kSplits", shape.splits);
-    code.constant("kOutputs", loop_count(loops.kept));
+    code.constant("kOutputs", loop_count(loops.kept()));
     code.located("YAt", loops.output, problem.output());
     TENON_ASSIGN(const std::vector<int> operands,
                  add_epilogue(code, problem, d.region, loops.output));
@@ -184,7 +173,7 @@ struct Writer {
     if (finish) {
       code.constant("kBlock", kFinishBlock);
       TENON_TRY(set_source(launch, code, {"rows/reduce_state.cuh", "rows/reduce_finish.cu"}));
-      launch.grid[0] = blocks_for(loop_count(loops.kept), kFinishBlock);
+      launch.grid[0] = blocks_for(loop_count(loops.kept()), kFinishBlock);
       launch.block[0] = kFinishBlock;
     } else {
       TENON_TRY(add_main(code, launch));
@@ -197,7 +186,7 @@ struct Writer {
   }
 
   Status add_main(KernelCode& code, JitLaunch& launch) const {
-    code.located("XAt", joined(joined(loops.outer, loops.reduced), loops.inner), x);
+    code.located("XAt", loops.all(), x);
     code.constant("kLength", loop_count(loops.reduced));
     code.constant("kVector", shape.vector);
     code.constant("kBlock", shape.block);
@@ -227,7 +216,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   Writer writer{problem, d, loops_of(d, x), x, {}};
   writer.shape = choose_shape(problem, x, writer.loops, state_bytes);
   const int64_t partial = writer.shape.splits > 1
-                              ? writer.shape.splits * loop_count(writer.loops.kept) * state_bytes
+                              ? writer.shape.splits * loop_count(writer.loops.kept()) * state_bytes
                               : 0;
   JitPlan plan;
   plan.workspace_bytes = partial;

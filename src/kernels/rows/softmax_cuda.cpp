@@ -83,44 +83,23 @@ namespace {
 constexpr int64_t kKept = 64;  ///< Elements that a thread keeps in registers.
 constexpr int64_t kThreads = 128;
 
-/// The loop [outer, reduced, inner]: inner are the kept axes that lie behind all reduced ones.
-struct Columns {
-  IndexLoop outer, reduced, inner;
-  int64_t count() const { return loop_count(outer) * loop_count(inner); }
-  int64_t length() const { return loop_count(reduced); }
-  IndexLoop all() const { return joined(joined(outer, reduced), inner); }
-};
-
-Columns columns_of(const Operand& y, const std::vector<bool>& is_reduced) {
-  Columns c;
-  for (const LoopAxis& axis : memory_loop(y)) {
-    if (axis.extent == 1) continue;
-    if (!is_reduced[static_cast<size_t>(axis.axis)]) {
-      c.inner.push_back(axis);
-      continue;
-    }
-    c.reduced.push_back(axis);
-    c.outer.insert(c.outer.end(), c.inner.begin(), c.inner.end());
-    c.inner.clear();
-  }
-  return c;
-}
-
 struct Shape {
   int64_t vector = 1, shares = 1;
   int64_t lanes() const { return kThreads / shares; }
 };
 
 /// The widest columns, and the fewest threads for each, that leave no multiprocessor idle.
-Shape choose_shape(const Problem& problem, const Columns& c, const Operand& x, const Operand& y) {
+Shape choose_shape(const Problem& problem, const ColumnLoop& c, const Operand& x,
+                   const Operand& y) {
   Shape shape;
   shape.vector = std::min({pack_width(c.inner, x), pack_width(c.inner, y), pack_width(c.all(), x),
                            pack_width(c.all(), y)});
   const int64_t wanted = multiprocessors(problem) * kThreads;
-  const auto threads = [&] { return c.count() / shape.vector * shape.shares; };
+  const int64_t count = loop_count(c.kept()), length = loop_count(c.reduced);
+  const auto threads = [&] { return count / shape.vector * shape.shares; };
   while (shape.vector > 1 && threads() < wanted) shape.vector /= 2;
-  while (shape.vector > 1 && c.length() * shape.vector > kKept) shape.vector /= 2;
-  const auto steps = [&] { return blocks_for(c.length(), shape.shares); };
+  while (shape.vector > 1 && length * shape.vector > kKept) shape.vector /= 2;
+  const auto steps = [&] { return blocks_for(length, shape.shares); };
   while (shape.shares < 16 &&
          (steps() * shape.vector > kKept || (threads() < wanted && steps() > 8)))
     shape.shares *= 2;
@@ -130,16 +109,16 @@ Shape choose_shape(const Problem& problem, const Columns& c, const Operand& x, c
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const SoftmaxProblem p, describe_softmax(problem));
   const Operand &x = problem.input(p.region.anchor_inputs[0]), &y = problem.output();
-  const Columns c = columns_of(y, p.reduced);
+  const ColumnLoop c = column_loop(y, p.reduced);
   if (c.reduced.empty() || loop_count(c.inner) < 8)
     return unsupported("columns are not side by side");
   const Shape shape = choose_shape(problem, c, x, y);
-  if (blocks_for(c.length(), shape.shares) * shape.vector > kKept)
-    return unsupported("a long axis");
+  const int64_t length = loop_count(c.reduced);
+  if (blocks_for(length, shape.shares) * shape.vector > kKept) return unsupported("a long axis");
   KernelCode code;
   add_softmax(code, problem, p, c.all());
   code.constant("kOuter", loop_count(c.outer));
-  code.constant("kLength", c.length());
+  code.constant("kLength", length);
   code.constant("kInner", loop_count(c.inner));
   code.constant("kVector", shape.vector);
   code.constant("kShares", shape.shares);
@@ -147,7 +126,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, p.region, c.all()));
   JitLaunch launch;
   TENON_TRY(set_source(launch, code, {"rows/softmax_columns.cu"}));
-  launch.grid[0] = blocks_for(c.count() / shape.vector, shape.lanes());
+  launch.grid[0] = blocks_for(loop_count(c.kept()) / shape.vector, shape.lanes());
   launch.block[0] = static_cast<int>(kThreads);
   add_arguments(launch, p, operands);
   return JitPlan{{std::move(launch)}, 0, {}, {}};
