@@ -71,7 +71,11 @@ class Sequence {
  private:
   std::string key() const {
     std::string text = order_;
-    for (const Role& role : roles_) text += role.key + "|" + role.tactic + "\n";
+    for (const Role& role : roles_) {
+      const Tactic* tactic = settling_.backend.find(split_tactic(role.tactic).name);
+      text +=
+          fmt::format("{}|{}v{}\n", role.key, role.tactic, tactic == nullptr ? 0 : tactic->version);
+    }
     return fmt::format("sequence {:016x}", XXH3_64bits(text.data(), text.size()));
   }
 

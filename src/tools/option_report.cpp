@@ -109,6 +109,18 @@ Status check_combinations(const Arguments& arguments) {
         "--pluginInstanceNorm works neither with --versionCompatible nor with "
         "--hardwareCompatibilityLevel=ampere+");
   }
+  // Plans are loaded on the device that they are for.
+  for (const OptionId id :
+       {OptionId::dumpLayerInfo, OptionId::exportLayerInfo, OptionId::exportTimes,
+        OptionId::dumpOutput, OptionId::exportOutput, OptionId::dumpProfile,
+        OptionId::exportProfile, OptionId::dumpOptimizationProfile}) {
+    if (!has(OptionId::deviceDescription) || !has(id)) continue;
+    const std::string_view name = option_rows()[static_cast<size_t>(id)].name;
+    return user_error(
+        "--{} needs an engine, and --deviceDescription makes a plan alone, for a GPU that is not "
+        "here: write it with --saveEngine, and give --{} with --loadEngine where the GPU is",
+        name, name);
+  }
   if (arguments.text(OptionId::useRuntime) != "full" && !has(OptionId::loadEngine)) {
     return user_error("--useRuntime={} needs --loadEngine=file",
                       arguments.text(OptionId::useRuntime));

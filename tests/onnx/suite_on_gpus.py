@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Run the ONNX backend suite on one or more GPUs: shards of tenon_onnx_suite side by side, several on each GPU, and their
 counts together. Shards that have not ended in time are stopped and count as far as they came. Fails when a case fails
-that is not excluded, or when cases are left.
+that is not excluded, or when cases are left. Ends with 77 and the reason where there is no GPU.
 
 usage: suite_on_gpus.py [--gpus N] [--processes N] [--seconds N] [--sanitizer TOOL] [--excluded FILE] [--only TEXT] SUITE CASES
 CASES is the folder that generate_cases.py writes.
 """
 import argparse
+import ctypes
 import os
 import sys
 import tempfile
@@ -21,6 +22,23 @@ import gpu_processes  # noqa: E402
 def command(arguments: argparse.Namespace, folder: Path, index: int, count: int) -> list[str]:
     return [arguments.suite, arguments.cases, arguments.excluded, str(folder / f"{index}.tsv"), arguments.way,
             f"--shard={index}/{count}", f"--only={arguments.only}"]
+
+
+SKIPPED = 77
+
+
+def why_no_gpu() -> str:
+    """Empty where the driver finds one."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError as error:
+        return str(error)
+    count, code = ctypes.c_int(0), driver.cuInit(0)
+    if code == 0:
+        code = driver.cuDeviceGetCount(ctypes.byref(count))
+    if code != 0:
+        return f"the driver gives error {code}"
+    return "" if count.value > 0 else "the driver finds none"
 
 
 def wanted(arguments: argparse.Namespace) -> int:
@@ -38,6 +56,9 @@ def main() -> int:
     parser.add_argument("--way", default="--gpu")
     parser.add_argument("--table", type=Path, help="where all lines of the tables go")
     arguments = parser.parse_args()
+    if arguments.way == "--gpu" and (reason := why_no_gpu()):
+        print(f"skipped, there is no GPU: {reason}")
+        return SKIPPED
     begin, count = time.monotonic(), arguments.gpus * arguments.processes
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)

@@ -6,6 +6,8 @@
 #include <set>
 #include <sstream>
 
+#include "tools/option_report.h"
+
 namespace tenon::tools {
 namespace {
 
@@ -95,6 +97,19 @@ TEST(OptionTable, DocumentationIsWhatTheTableSays) {
   std::stringstream text;
   text << file.rdbuf();
   EXPECT_EQ(text.str(), help_markdown() + "\n") << "run make docs";
+}
+
+TEST(Arguments, WhatNeedsAnEngineIsRefusedWithADescribedGpu) {
+  for (const char* word : {"--exportLayerInfo=a.json", "--dumpOutput", "--exportTimes=t.json"}) {
+    auto alone = parse({"--onnx=a.onnx", word});
+    ASSERT_TRUE(alone.ok());
+    EXPECT_TRUE(check_values(*alone).ok()) << word;
+    auto both = parse({"--onnx=a.onnx", "--deviceDescription=h200.txt", word});
+    ASSERT_TRUE(both.ok());
+    const Status status = check_values(*both);
+    ASSERT_FALSE(status.ok()) << word;
+    EXPECT_NE(status.error().message.find("--loadEngine"), std::string::npos);
+  }
 }
 
 }  // namespace
