@@ -5,6 +5,7 @@ when a test fails, when the sanitizer finds something, or when a shard has not e
 usage: gtest_on_gpus.py [--gpus N] [--processes N] [--seconds N] [--sanitizer TOOL] [--logs FOLDER] PROGRAM [ARGUMENT...]
 For kernels: TENON_TEST_CONFIGS=2 gtest_on_gpus.py --sanitizer memcheck build/bin/test_kernels_jit
              '--gtest_filter=*OnAGpu*:SizedKernels.Agree*'
+             TENON_TEST_CASES=tiny instead takes one small problem for each kernel alone.
 """
 import argparse
 import re

@@ -214,6 +214,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   KernelCode scratch;
   const int state_bytes = add_state(scratch, d, x.type, 1);
   Writer writer{problem, d, loops_of(d, x), x, {}};
+  if (loop_count(writer.loops.inner) > INT32_MAX) return unsupported("very many columns");
   writer.shape = choose_shape(problem, x, writer.loops, state_bytes);
   const int64_t partial = writer.shape.splits > 1
                               ? writer.shape.splits * loop_count(writer.loops.kept()) * state_bytes

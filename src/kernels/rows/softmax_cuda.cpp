@@ -112,6 +112,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const ColumnLoop c = column_loop(y, p.reduced);
   if (c.reduced.empty() || loop_count(c.inner) < 8)
     return unsupported("columns are not side by side");
+  if (loop_count(c.inner) > INT32_MAX) return unsupported("very many columns");
   const Shape shape = choose_shape(problem, c, x, y);
   const int64_t length = loop_count(c.reduced);
   if (blocks_for(length, shape.shares) * shape.vector > kKept) return unsupported("a long axis");

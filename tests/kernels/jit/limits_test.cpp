@@ -135,6 +135,25 @@ TEST(JitLimits, TheCopyEngineTakesNothingEmpty) {
   EXPECT_FALSE(check_map(map, 128).ok());
 }
 
+/// Columns are numbered in 32 bits, whatever the tensor's size.
+TEST(JitLimits, ColumnsAreCounted) {
+  DescribedDevice device = gpu_of(90);
+  Reduce sum;
+  sum.axes = {0};
+  Softmax softmax;
+  softmax.axes = {0};
+  KernelCase reduced("reduce", sum, std::vector{input(random_reals(kHalf, {2, 64}, 1))});
+  KernelCase shares("softmax", softmax, std::vector{input(random_reals(kHalf, {2, 64}, 1))});
+  for (const auto& [one, name] :
+       {std::pair(&reduced, "cuda.reduce"), std::pair(&shares, "cuda.softmax.columns")}) {
+    Problem problem = one->describe(&device);
+    for (const int64_t columns : {int64_t{1} << 30, int64_t{3} << 30}) {
+      problem.inputs[0].extents.back() = problem.outputs[0].extents.back() = columns;
+      EXPECT_EQ(tactic_of(name).supports(problem).yes, columns <= INT32_MAX) << name;
+    }
+  }
+}
+
 /// More products of inputs than 32 bits count, of operands that they do.
 TEST(JitLimits, RecurrencesCountTheirProducts) {
   if (!cuda::load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC here";
