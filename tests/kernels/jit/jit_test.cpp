@@ -124,6 +124,13 @@ class LaunchedCase {
     return device_.synchronize(queue_);
   }
 
+  /// Other contents than those that the expected results are of.
+  Status replace(size_t input, const Tensor& tensor) {
+    TENON_TRY(device_.upload(inputs_[input], tensor.bytes(),
+                             static_cast<size_t>(tensor.byte_count()), queue_));
+    return device_.synchronize(queue_);
+  }
+
   /// Worst error as a multiple of the allowed one, over all outputs, of `runs` launches.
   Result<double> run(const Problem& problem, const Kernel& kernel, int runs) {
     double worst = 0;
@@ -233,6 +240,52 @@ TEST_P(JitKernelsOnAGpu, AgreeWithTheReference) {
       }
     }
   }
+}
+
+/// A recurrence from the end, of sequences that are as long as can be.
+KernelCase backward(RnnKind kind, int64_t steps, int64_t batch) {
+  constexpr int64_t kHidden = 32, kInput = 16;
+  Rnn op;
+  op.cell = kind;
+  op.direction = RnnDirection::kReverse;
+  op.hidden = kHidden;
+  const int64_t rows = kHidden * (kind == RnnKind::kLstm ? 4 : 3);
+  const auto reals = [](Extents extents, int seed) {
+    return random_reals(DataType::kFloat32, std::move(extents), seed, -0.3, 0.3);
+  };
+  return KernelCase(
+      "rnn", op,
+      std::vector{input(reals({steps, batch, kInput}, 1)), constant(reals({1, rows, kInput}, 2)),
+                  constant(reals({1, rows, kHidden}, 3)), absent(),
+                  input(random_integers(DataType::kInt32, {batch}, 4, steps, steps))});
+}
+
+TEST(JitKernelsOfLengths, StayInsideWhateverTheLengths) {
+  auto device = cuda::CudaDevice::open();
+  if (!device.ok()) GTEST_SKIP() << device.error().message;
+  auto stream = (*device)->make_stream();
+  ASSERT_TRUE(stream.ok());
+  constexpr int64_t kSteps = 3, kBatch = 2;
+  int tried = 0;
+  for (const RnnKind kind : {RnnKind::kLstm, RnnKind::kGru}) {
+    KernelCase one = backward(kind, kSteps, kBatch);
+    const Problem& problem = one.finish(device->get());
+    LaunchedCase launched(**device, one, stream->get());
+    ASSERT_TRUE(launched.prepare().ok());
+    for (const int64_t length : {kSteps + 1, int64_t{-1}}) {
+      const Tensor lengths = random_integers(DataType::kInt32, {kBatch}, 1, length, length);
+      ASSERT_TRUE(launched.replace(4, lengths).ok());
+      for (const Tactic& tactic : cuda_tactics()) {
+        if (!is_own(tactic) || !tactic.supports(problem)) continue;
+        const auto kernel = tactic.create(problem, "");
+        ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+        const auto error = launched.run(problem, **kernel, 1);
+        EXPECT_TRUE(error.ok()) << tactic.name << ": " << error.error().message;
+        ++tried;
+      }
+    }
+  }
+  EXPECT_GE(tried, 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, JitKernelsOnAGpu, testing::Range(size_t{0}, kParts));
