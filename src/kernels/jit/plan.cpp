@@ -1,7 +1,5 @@
 #include "kernels/jit/plan.h"
 
-#include <algorithm>
-
 #include "kernels/jit/tactic.h"
 
 namespace tenon {
@@ -43,9 +41,8 @@ Status check_launches(const Problem& problem, const JitPlan& plan) {
 }
 
 Support jit_support(const Problem& problem, JitPlanner planner) {
-  const auto is_empty = [](const Operand& output) { return output.count() == 0; };
-  if (std::all_of(problem.outputs.begin(), problem.outputs.end(), is_empty))
-    return Support::no("an empty tensor");
+  for (const Operand& output : problem.outputs)
+    if (output.count() == 0) return Support::no("an empty tensor");
   return jit_support_with_empty(problem, planner);
 }
 
