@@ -14,7 +14,8 @@ __device__ inline Result element(i64* c, const Operands& o) {
       if (begin < 0) begin += In0::extent(i);
       begin = clamped<i64>(begin, 0, step < 0 ? In0::extent(i) - 1 : In0::extent(i));
     }
-    from += (begin + c[i] * step) * In0::stride(i);
+    // Bounds that do not give the result's extents do not leave x.
+    from += clamped<i64>(begin + c[i] * step, 0, In0::extent(i) - 1) * In0::stride(i);
   }
   return widen(o.x0[from]);
 }

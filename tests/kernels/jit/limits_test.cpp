@@ -154,6 +154,25 @@ TEST(JitLimits, ColumnsAreCounted) {
   }
 }
 
+/// Bounds that only the device knows, with extents that are known all the same.
+TEST(JitFormulas, SlicesByComputedBoundsCompile) {
+  if (!cuda::load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC here";
+  DescribedDevice device = gpu_of(90);
+  const auto list = [](std::vector<int64_t> numbers) {
+    return constant(Tensor::vector_i64(numbers));
+  };
+  KernelCase slice("slice", Slice(),
+                   std::vector{input(random_reals(kHalf, {5, 20}, 1)), list({1}), list({19}),
+                               list({1}), list({2})});
+  Problem problem = slice.describe(&device);
+  for (size_t i = 1; i < problem.inputs.size(); ++i) problem.inputs[i].constant = nullptr;
+  EXPECT_FALSE(tactic_of("cuda.pick").supports(problem));
+  const Tactic& tactic = tactic_of("cuda.any.formula");
+  ASSERT_TRUE(tactic.supports(problem)) << tactic.supports(problem).reason;
+  const auto kernel = tactic.create(problem, "");
+  EXPECT_TRUE(kernel.ok()) << kernel.error().message;
+}
+
 /// More products of inputs than 32 bits count, of operands that they do.
 TEST(JitLimits, RecurrencesCountTheirProducts) {
   if (!cuda::load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC here";
