@@ -191,14 +191,17 @@ void add_sequences(Cases& cases) {
   for (const auto& s :
        {Sizes{1, 12, 128, 64, false}, Sizes{32, 12, 128, 64, false}, Sizes{1, 12, 197, 64, false},
         Sizes{32, 12, 197, 64, false}, Sizes{1, 12, 256, 64, true}, Sizes{8, 12, 256, 64, true},
-        Sizes{4, 8, 4096, 64, false}, Sizes{2, 16, 4096, 128, true}}) {
+        Sizes{1, 8, 4096, 40, false}, Sizes{4, 8, 4096, 40, false}, Sizes{4, 8, 1024, 80, false},
+        Sizes{4, 8, 4096, 64, false}, Sizes{2, 16, 4096, 128, false},
+        Sizes{2, 16, 4096, 128, true}}) {
     Attention op;
     op.causal = s.causal ? CausalMask::kUpperLeft : CausalMask::kNone;
     const Extents extents = {s.batch, s.heads, s.length, s.size};
-    add(cases, s.causal ? "attention causal" : "attention", op,
+    const std::string shape = fmt::format("{}", fmt::join(extents, "x"));
+    add(cases, fmt::format("attention {}{}", shape, s.causal ? " causal" : ""), op,
         std::vector{half(extents), half(extents), half(extents)});
     if (s.length < 300)
-      add(cases, "attention masked", op,
+      add(cases, fmt::format("attention {} masked", shape), op,
           std::vector{half(extents), half(extents), half(extents),
                       half({s.batch, 1, 1, s.length})});
   }
@@ -272,7 +275,7 @@ Status measure(cuda::CudaDevice& device, KernelCase& one, void* stream, const ch
       TENON_ASSIGN(const double ms, device.time(queue, 20, [&] {
         return (*kernel)->run({inputs, outputs, workspace.get(), queue});
       }));
-      std::printf("%-22s %-18s %-20s %-44.44s %8.2f us %7.1f GB/s %6.1f TFLOP/s\n",
+      std::printf("%-22s %-18s %-20s %-56.56s %8.2f us %7.1f GB/s %6.1f TFLOP/s\n",
                   one.name.c_str(), shape_of(problem).c_str(), std::string(tactic.name).c_str(),
                   config.c_str(), ms * 1e3, static_cast<double>(bytes_of(problem)) / ms / 1e6,
                   flops_of(problem) / ms / 1e9);

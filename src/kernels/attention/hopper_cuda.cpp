@@ -17,6 +17,11 @@ int64_t rounded(int64_t value, int64_t unit) {
   return blocks_for(value, unit) * unit;
 }
 
+/// Up to `most` keys at a time, so that the last tile is about as full as the others.
+int64_t even_keys(int64_t length, int64_t most) {
+  return rounded(blocks_for(length, blocks_for(length, most)), 16);
+}
+
 JitTensorMap map_of(const View& view, JitArgument base, DataType type, int64_t rows) {
   JitTensorMap map{base, type, {view.size, view.length, view.heads, view.batch}, {1}, {}};
   const int64_t steps[] = {view.position_step, view.head_step, view.batch_step};
@@ -43,6 +48,8 @@ Result<DeviceAttention> describe_hopper(const Problem& problem) {
 struct Tiling {
   int64_t groups = 2, keys = 64, each = 1;
   bool moves = false;  ///< Registers, from the threads that fetch.
+  bool turns = false;  ///< Groups multiply in turns (attention/hopper_turns.cu).
+  bool stays = false;  ///< Blocks take several places of the grid, in turns.
 
   GroupShape shape() const { return {groups, each, moves}; }
 
@@ -59,14 +66,15 @@ struct Tiling {
   }
   /// Registers that a thread needs, roughly.
   int64_t registers(const DeviceAttention& d) const {
-    return keys / 2 + rounded(d.v.size, 8) / 2 + 28;
+    return keys / 2 + (turns ? keys / 4 : 0) + rounded(d.v.size, 8) / 2 + 28;
   }
   bool fits(const DeviceAttention& d, bool staged) const {
     return registers(d) <= shape().computing_registers() && stages(d, staged) >= 1;
   }
   std::string text() const {
-    return fmt::format("rows={},keys={},each={}{}", groups * 64, keys, each,
-                       moves ? ",moves=1" : "");
+    const std::string form =
+        fmt::format("rows={},keys={},each={}{}", groups * 64, keys, each, moves ? ",moves=1" : "");
+    return form + (turns ? ",turns=1" : "") + (stays ? ",stays=1" : "");
   }
 };
 
@@ -77,12 +85,24 @@ bool stages_mask(const Problem& problem, const DeviceAttention& d) {
   return mask.rank() < 2 || mask.extents[static_cast<size_t>(mask.rank()) - 2] == 1;
 }
 
+int64_t compute_units(const Problem& problem) {
+  return problem.device != nullptr ? problem.device->properties().compute_units : 1;
+}
+
+/// Blocks of all queries, heads and batches.
+int64_t places(const DeviceAttention& d, int64_t groups) {
+  return blocks_for(d.q.length, groups * 64) * d.q.heads * d.q.batch;
+}
+
+Tiling in_turns(const DeviceAttention& d, int64_t groups, int64_t most) {
+  return {groups, even_keys(d.k.length, most), 1, true, true};
+}
+
 std::vector<Tiling> all_tilings(const Problem& problem, const DeviceAttention& d) {
   const bool staged = stages_mask(problem, d);
   std::vector<Tiling> tilings;
   const auto add = [&](int64_t groups, int64_t most) {
-    const int64_t tiles = blocks_for(d.k.length, most);
-    Tiling t{groups, rounded(blocks_for(d.k.length, tiles), 16), 4};
+    Tiling t{groups, even_keys(d.k.length, most), 4};
     while (t.each > 1 && !t.fits(d, staged)) --t.each;
     if (!t.fits(d, staged)) t.moves = true;
     const bool known = std::any_of(tilings.begin(), tilings.end(),
@@ -94,6 +114,12 @@ std::vector<Tiling> all_tilings(const Problem& problem, const DeviceAttention& d
       if (groups * 64 < d.q.length + 64) add(groups, most);
   if (tilings.empty()) add(1, 64);
   if (tilings.empty()) add(1, 32);
+  for (Tiling t : {in_turns(d, 4, 64), in_turns(d, 2, 128)}) {
+    if (d.q.length <= 192 || !t.fits(d, staged)) continue;
+    t.stays = !problem.has_input(kMask) && places(d, t.groups) > compute_units(problem);
+    tilings.push_back(t);
+    break;
+  }
   return tilings;
 }
 
@@ -111,11 +137,14 @@ Result<Tiling> choose(const Problem& problem, const DeviceAttention& d, std::str
     if (tilings.empty()) return unsupported("heads too large for shared memory");
     return tilings.front();
   }
-  const Tiling t{
-      config_number(config, "rows").value_or(128) / 64, config_number(config, "keys").value_or(64),
-      config_number(config, "each").value_or(1), config_number(config, "moves").value_or(0) != 0};
-  const bool known = t.groups >= 1 && t.groups <= 3 && t.keys >= 16 && t.keys <= 256 &&
+  const auto number = [&](std::string_view key, int64_t otherwise) {
+    return config_number(config, key).value_or(otherwise);
+  };
+  const Tiling t{number("rows", 128) / 64, number("keys", 64),      number("each", 1),
+                 number("moves", 0) != 0,  number("turns", 0) != 0, number("stays", 0) != 0};
+  const bool known = t.groups >= 1 && t.groups <= 4 && t.keys >= 16 && t.keys <= 256 &&
                      t.keys % 16 == 0 && t.each >= 1 && t.each <= 4;
+  if (t.stays && (!t.turns || problem.has_input(kMask))) return user_error("no tiling: {}", config);
   if (!known || t.stages(d, stages_mask(problem, d)) < 1)
     return user_error("no tiling: {}", config);
   return t;
@@ -128,6 +157,11 @@ void add_tiling(KernelCode& code, const Problem& problem, const DeviceAttention&
   code.constant("kStages", t.stages(d, staged));
   add_group_shape(code, t.shape());
   code.flag("kStagedMask", staged);
+  code.flag("kStays", t.stays);
+  code.constant("kRowBlocks", blocks_for(d.q.length, t.groups * 64));
+  code.constant("kBatches", d.q.batch);
+  code.flag("kLongFirst", d.op->causal != CausalMask::kNone &&
+                              places(d, t.groups) > compute_units(problem) * t.each);
   add_group_product(code, "score_product", {.columns = static_cast<int>(t.keys), .bf16 = bf16});
   add_group_product(code, "value_product",
                     {.columns = static_cast<int>(rounded(d.v.size, 8)),
@@ -143,8 +177,10 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   add_constants(code, problem, d);
   add_tiling(code, problem, d, t);
   JitLaunch launch;
-  TENON_TRY(
-      set_source(launch, code, {"jit/hopper.cuh", "attention/scores.cuh", "attention/hopper.cu"}));
+  TENON_TRY(set_source(
+      launch, code,
+      {"jit/hopper.cuh", "attention/scores.cuh", "attention/hopper_tiles.cu",
+       t.turns ? "attention/hopper_turns.cu" : "attention/hopper_free.cu", "attention/hopper.cu"}));
   const bool staged = stages_mask(problem, d);
   launch.block[0] = static_cast<int>(t.shape().threads());
   launch.shared_bytes =
@@ -152,8 +188,12 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   launch.grid[0] = blocks_for(d.q.length, t.groups * 64);
   launch.grid[1] = d.q.heads;
   launch.grid[2] = d.q.batch;
+  if (t.stays) {
+    launch.grid[0] = std::min(places(d, t.groups), compute_units(problem));
+    launch.grid[1] = launch.grid[2] = 1;
+  }
   const DataType type = problem.output().type;
-  launch.maps = {map_of(d.q, JitArgument::input(kQ), type, t.groups * 64),
+  launch.maps = {map_of(d.q, JitArgument::input(kQ), type, t.stays ? 64 : t.groups * 64),
                  map_of(d.k, JitArgument::input(kK), type, t.keys),
                  map_of(d.v, JitArgument::input(kV), type, t.keys)};
   for (int i = 0; i < 3; ++i) launch.add(JitArgument::map(i));

@@ -70,6 +70,74 @@ void add_unseen(Cases& cases, DataType type) {
   }
 }
 
+double tolerance_of(DataType type) {
+  return type == DataType::kFloat16 ? 3e-3 : 2e-2;
+}
+
+/// Heads and lengths that fill several tiles of Hopper's kernels, and not the last one.
+void add_long(Cases& cases, DataType type) {
+  struct Row {
+    Sizes s;
+    CausalMask causal;
+    bool masked;
+  };
+  for (const Row& row : {Row{{1, 2, 2, 300, 333, 40, 40}, CausalMask::kNone, false},
+                         Row{{2, 2, 1, 257, 520, 40, 40}, CausalMask::kNone, true},
+                         Row{{1, 2, 2, 200, 260, 80, 80}, CausalMask::kNone, false},
+                         Row{{1, 2, 2, 330, 330, 80, 80}, CausalMask::kUpperLeft, false},
+                         Row{{1, 2, 2, 384, 384, 64, 64}, CausalMask::kUpperLeft, false},
+                         Row{{1, 2, 2, 200, 450, 64, 64}, CausalMask::kLowerRight, true},
+                         Row{{1, 1, 1, 300, 150, 40, 40}, CausalMask::kLowerRight, false},
+                         Row{{1, 2, 2, 320, 640, 128, 128}, CausalMask::kNone, false}}) {
+    const Sizes& s = row.s;
+    Attention op;
+    op.causal = row.causal;
+    op.masked_rows_zero = true;
+    std::vector inputs{input(random_reals(type, {s.batch, s.heads, s.queries, s.size}, 1, -2, 2)),
+                       input(random_reals(type, {s.batch, s.kv_heads, s.keys, s.size}, 2, -2, 2)),
+                       input(random_reals(type, {s.batch, s.kv_heads, s.keys, s.size}, 3, -2, 2))};
+    if (row.masked) inputs.push_back(input(random_reals(type, {s.batch, 1, 1, s.keys}, 4, -5, 0)));
+    add(cases,
+        fmt::format("hopper attention {} {}x{}x{}", name_of(type), s.queries, s.keys, s.size),
+        std::move(op), inputs)
+        .tolerance(tolerance_of(type));
+  }
+}
+
+/// Scores that rise along the keys by `rise` in all, so that what was summed before must shrink.
+void add_rising(Cases& cases, DataType type, double rise) {
+  constexpr int64_t kQueries = 150, kKeys = 600, kSize = 64;
+  Tensor q = random_reals(type, {1, 1, kQueries, kSize}, 1, 0.75, 1.25);
+  Tensor k = random_reals(type, {1, 1, kKeys, kSize}, 2, -0.5, 0.5);
+  for (int64_t i = 0; i < k.count(); ++i)
+    k.set_from_double(i, k.as_double(i) + rise / 8 * static_cast<double>(i / kSize) / kKeys);
+  add(cases, fmt::format("hopper attention {} rising {}", name_of(type), rise), Attention(),
+      std::vector{input(std::move(q)), input(std::move(k)),
+                  input(random_reals(type, {1, 1, kKeys, kSize}, 3, -2, 2))})
+      .tolerance(tolerance_of(type));
+}
+
+/// Masks that hide all keys of some queries and the first 140 of others: with `lowest` they see
+/// them alike, otherwise results are zeros.
+void add_hidden(Cases& cases, DataType type, bool lowest) {
+  Tensor mask(DataType::kFloat32, {1, 1, 200, 300});
+  const double hidden =
+      lowest ? std::numeric_limits<float>::lowest() : -std::numeric_limits<double>::infinity();
+  for (int64_t i = 0; i < mask.count(); ++i) {
+    const int64_t row = i / 300, key = i % 300;
+    const bool hides = row % 5 == 0 || (row % 5 == 1 && key < 140) || key % 7 == 3;
+    mask.set_from_double(i, hides ? hidden : -0.01 * static_cast<double>(key % 11));
+  }
+  Attention op;
+  op.masked_rows_zero = true;
+  const auto operand = [&](int64_t length, int seed) {
+    return input(random_reals(type, {1, 2, length, 40}, seed, -2, 2));
+  };
+  add(cases, fmt::format("hopper attention {} hidden {}", name_of(type), lowest), std::move(op),
+      std::vector{operand(200, 1), operand(300, 2), operand(300, 3), input(std::move(mask))})
+      .tolerance(tolerance_of(type));
+}
+
 }  // namespace
 
 Cases attention_cases() {
@@ -92,6 +160,11 @@ Cases attention_cases() {
       }
   for (const DataType type : {DataType::kFloat32, DataType::kFloat16, DataType::kBFloat16})
     add_unseen(cases, type);
+  for (const DataType type : {DataType::kFloat16, DataType::kBFloat16}) {
+    add_long(cases, type);
+    for (const double rise : {-60.0, 4.0, 20.0, 200.0}) add_rising(cases, type, rise);
+    for (const bool lowest : {false, true}) add_hidden(cases, type, lowest);
+  }
   return cases;
 }
 

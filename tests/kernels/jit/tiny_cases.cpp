@@ -70,13 +70,17 @@ void add_products(Cases& cases) {
   add_product("tiny gemm columns", {2, 64}, {33, 64}, true).only("cuda.gemm.skinny_columns");
   add_product("tiny gemm rows", {1, 512}, {512, 64}, false).only("cuda.gemm.skinny_rows");
   add_product("tiny gemm tile", {17, 20}, {20, 19}, false).only("cuda.gemm.tile");
-  const auto add_attention = [&](const char* name, int64_t size) -> KernelCase& {
+  const auto add_attention = [&](const char* name, int64_t size, int64_t heads = 2,
+                                 int64_t queries = 20, int64_t keys = 33) -> KernelCase& {
     return add(cases, name, Attention(),
-               std::vector{reals({1, 2, 20, size}, 1), reals({1, 2, 33, size}, 2),
-                           reals({1, 2, 33, size}, 3)})
+               std::vector{reals({1, heads, queries, size}, 1), reals({1, heads, keys, size}, 2),
+                           reals({1, heads, keys, size}, 3)})
         .tolerance(3e-3);
   };
   add_attention("tiny attention hopper", 64).only("cuda.attention.hopper");
+  add_attention("tiny attention in turns", 40, 2, 193, 130).only("cuda.attention.hopper", "turns=");
+  add_attention("tiny attention that stays", 8, 140, 193, 65)
+      .only("cuda.attention.hopper", "stays=");
   add_attention("tiny attention flash", 64).only("cuda.attention.flash");
   add_attention("tiny attention rows", 17).only("cuda.attention.rows");
 }

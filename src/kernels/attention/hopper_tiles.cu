@@ -1,0 +1,182 @@
+// What attention on Hopper (attention/hopper.cu) is made of: tiles and their barriers, the thread that fetches, masks, and
+// how results leave.
+
+constexpr int kRows = kGroups * 64, kConsumers = kGroups * 128;
+constexpr int kSizeBoxes = (kSize + 63) / 64, kValueBoxes = (kValueSize + 63) / 64;
+constexpr int kSizeSteps = (kSize + 15) / 16, kValueColumns = (kValueSize + 7) / 8 * 8;
+constexpr int kQueryBytes = kRows * 128 * kSizeBoxes, kKeyBytes = kKeys * 128 * kSizeBoxes;
+constexpr int kValueBytes = kKeys * 128 * kValueBoxes;
+// Results pass through the memory of the queries.
+constexpr int kResultBytes = kRows * 128 * kValueBoxes;
+constexpr int kFrontBytes = kQueryBytes > kResultBytes ? kQueryBytes : kResultBytes;
+constexpr float kLog2E = 1.4426950408889634f, kUnit = float(kScale) * kLog2E;
+// Scores need nothing but a factor.
+constexpr bool kPlain = ATTENTION_MASK == 0 && float(kSoftcap) == 0 && kScoreSteps == 0 && kUnit > 0;
+
+struct Place {
+  int row, head, batch, tiles;
+};
+
+__device__ inline Place place_of(int block, int head, int batch) {
+  // Where blocks wait for others, causal ones of many keys go first.
+  const int row = (kLongFirst ? kRowBlocks - 1 - block : block) * kRows;
+  return {row, head, batch, (last_key(row + kRows - 1) + kKeys - 1) / kKeys};
+}
+
+/// Calls f(place, whether it is the last) for what this block takes: one place of a grid that has all of them, or
+/// (kStays) every so many of them, queries of a head behind each other unless kLongFirst.
+template <class F>
+__device__ inline void each_place(F&& f) {
+  if constexpr (kStays) {
+    constexpr int kBoth = kHeads * kBatches;
+    for (int i = blockIdx.x; i < kRowBlocks * kBoth; i += gridDim.x) {
+      const int block = kLongFirst ? i / kBoth : i % kRowBlocks, both = kLongFirst ? i % kBoth : i / kRowBlocks;
+      f(place_of(block, both % kHeads, both / kHeads), i + int(gridDim.x) >= kRowBlocks * kBoth);
+    }
+  } else {
+    f(place_of(blockIdx.x, blockIdx.y, blockIdx.z), true);
+  }
+}
+
+/// Barriers: of the queries, then full and empty of keys and of values by stage, then of each group's queries.
+struct Barriers {
+  u32 base;
+  __device__ u32 queries() const { return base; }
+  __device__ u32 keys(int stage) const { return base + 16 + stage * 32; }
+  __device__ u32 values(int stage) const { return base + 32 + stage * 32; }
+  __device__ u32 group_queries(int group) const { return base + 16 + kStages * 32 + group * 8; }
+};
+
+/// A place in the rings of keys and values.
+struct Stage {
+  int number = 0;
+  u32 phase = 0;
+  __device__ void advance() {
+    if (++number == kStages) number = 0, phase ^= 1;
+  }
+};
+/// What warp groups have taken from them.
+struct Progress {
+  Stage keys, values;
+  u32 queries = 0;
+};
+
+__device__ inline void fetch_queries(const TensorMap& q, u32 queries, Barriers barriers, const Place& at) {
+  barrier_expect(barriers.queries(), kQueryBytes);
+  for (int c = 0; c < kSizeBoxes; ++c)
+    fetch_box(queries + c * kRows * 128, q, barriers.queries(), c * 64, at.row, at.head, at.batch);
+}
+/// Those of one group.
+__device__ inline void fetch_group_queries(const TensorMap& q, u32 queries, Barriers barriers, int group, const Place& at) {
+  const u32 barrier = barriers.group_queries(group);
+  barrier_expect(barrier, 8192 * kSizeBoxes);
+  for (int c = 0; c < kSizeBoxes; ++c)
+    fetch_box(queries + c * kRows * 128 + group * 8192, q, barrier, c * 64, at.row + group * 64, at.head, at.batch);
+}
+
+__device__ inline void fetch_keys_and_values(const TensorMap& k, const TensorMap& v, u32 ring, Barriers barriers, Stage& to,
+                                             const Place& at) {
+  const int shared = at.head / (kHeads / kKvHeads);
+  for (int t = 0; t < at.tiles; ++t) {
+    const u32 keys = ring + to.number * (kKeyBytes + kValueBytes), values = keys + kKeyBytes;
+    barrier_wait(barriers.keys(to.number) + 8, to.phase);
+    barrier_expect(barriers.keys(to.number), kKeyBytes);
+    for (int c = 0; c < kSizeBoxes; ++c)
+      fetch_box(keys + c * kKeys * 128, k, barriers.keys(to.number), c * 64, t * kKeys, shared, at.batch);
+    barrier_wait(barriers.values(to.number) + 8, to.phase);
+    barrier_expect(barriers.values(to.number), kValueBytes);
+    for (int c = 0; c < kValueBoxes; ++c)
+      fetch_box(values + c * kKeys * 128, v, barriers.values(to.number), c * 64, t * kKeys, shared, at.batch);
+    to.advance();
+  }
+}
+
+/// Masks that are one number a key, as exponents, with nothing behind the last key.
+__device__ inline void stage_mask(float* to, const Mask* mask, int tiles) {
+  for (int i = threadIdx.x; i < tiles * kKeys; i += kConsumers) {
+    float value = -float(kInfinity);
+#if ATTENTION_MASK == 1
+    if (i < kKvLength && widen(mask[i * Index(kMaskKey)])) value = 0;
+#elif ATTENTION_MASK == 2
+    if (i < kKvLength) value = mask_in_log_2(float(widen(mask[i * Index(kMaskKey)])));
+#endif
+    to[i] = value;
+  }
+}
+
+/// Products of queries and keys to exponents (kPlain: all but their factor).
+__device__ inline void to_exponents(float (&scores)[kKeys / 2], const Mask* mask, const float* staged, int row, int first) {
+  const int t = threadIdx.x % 4;
+  if constexpr (kStagedMask) {
+#pragma unroll
+    for (int n = 0; n < kKeys / 8; ++n)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        float value = scores[4 * n + i] * float(kScale);
+        if (kSoftcap > 0) value = float(kSoftcap) * tanhf(value / float(kSoftcap));
+        value = score_steps(value);
+        const int key = first + n * 8 + 2 * t + i % 2;
+        value = value * kLog2E + staged[key];
+        scores[4 * n + i] = kCausal && key > row + i / 2 * 8 + kDiagonal ? -float(kInfinity) : value;
+      }
+  } else if constexpr (kPlain) {
+    if (first + kKeys > kKvLength || (kCausal && first + kKeys - 1 > row - row % 64 + kDiagonal)) {
+#pragma unroll
+      for (int n = 0; n < kKeys / 8; ++n)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int key = first + n * 8 + 2 * t + i % 2;
+          if (key >= kKvLength || (kCausal && key > row + i / 2 * 8 + kDiagonal)) scores[4 * n + i] = -float(kInfinity);
+        }
+    }
+  } else {
+#pragma unroll
+    for (int n = 0; n < kKeys / 8; ++n)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        // Rows behind the last query read the mask of the last one.
+        const int query = row + i / 2 * 8 < kQLength ? row + i / 2 * 8 : kQLength - 1;
+        scores[4 * n + i] = to_exponent(scores[4 * n + i], mask, query, first + n * 8 + 2 * t + i % 2);
+      }
+  }
+}
+
+__device__ inline u32 pack_pair(float low, float high) {
+  return u32(narrow<X>(low).bits) | u32(narrow<X>(high).bits) << 16;
+}
+
+struct Running {
+  float top[2], sum[2];
+};
+
+/// Results to memory in rows, through the warp group's part of the queries' memory.
+__device__ inline void store_results(const float (&result)[kValueColumns / 2], const Running& running, u32 front, X* out,
+                                     const Place& at) {
+  const int group = threadIdx.x / 128, lane = threadIdx.x % 32, in_group = threadIdx.x % 128;
+  barrier_of(1 + group, 128);
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    float sum = running.sum[r];
+    sum += __shfl_xor_sync(0xffffffffu, sum, 1);
+    sum += __shfl_xor_sync(0xffffffffu, sum, 2);
+    const float inverse = inverse_sum(sum);
+    const int row = threadIdx.x / 32 * 16 + lane / 4 + 8 * r;
+#pragma unroll
+    for (int n = 0; n < kValueColumns / 8; ++n) {
+      const u32 to = front + n / 8 * (kRows * 128) + row * 128 + (n % 8 ^ row % 8) * 16 + lane % 4 * 4;
+      asm volatile("st.shared.b32 [%0], %1;" ::"r"(to),
+                   "r"(pack_pair(result[4 * n + 2 * r] * inverse, result[4 * n + 2 * r + 1] * inverse)) : "memory");
+    }
+  }
+  barrier_of(1 + group, 128);
+  constexpr int kPieces = kValueColumns / 8;
+  for (int i = in_group; i < 64 * kPieces; i += 128) {
+    const int row = group * 64 + i / kPieces, n = i % kPieces;
+    if (at.row + row >= kQLength) break;
+    Pack<u32, 4> pack;
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(pack.v[0]), "=r"(pack.v[1]), "=r"(pack.v[2]), "=r"(pack.v[3])
+                 : "r"(front + n / 8 * (kRows * 128) + row * 128 + (n % 8 ^ row % 8) * 16) : "memory");
+    *reinterpret_cast<Pack<u32, 4>*>(out + (at.row + row) * Index(kOutPosition) + n * 8) = pack;
+  }
+}
