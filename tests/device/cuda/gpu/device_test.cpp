@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <thread>
 
 #include "device/cuda/cuda_device.h"
+#include "device/cuda/driver.h"
 
 namespace tenon::cuda {
 namespace {
@@ -84,8 +86,7 @@ TEST_F(Gpu, ReplaysCapturedGraphs) {
   const auto graph = device_->capture(stream_.get(), [&] { return twice(buffer, 10); });
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   EXPECT_EQ(fetch(buffer, 10)[5], 10.0f) << "capturing runs nothing";
-  for (int i = 0; i < 2; ++i)
-    ASSERT_TRUE(device_->launch_graph(graph->get(), stream_.get()).ok());
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(device_->launch_graph(graph->get(), stream_.get()).ok());
   EXPECT_EQ(fetch(buffer, 10)[5], 40.0f);
 }
 
@@ -115,6 +116,18 @@ TEST_F(Gpu, OutOfMemoryIsAnErrorAndTheDeviceGoesOn) {
   const DeviceBuffer other = ramp(10);
   ASSERT_TRUE(twice(other, 10).ok());
   EXPECT_EQ(fetch(other, 10)[1], 2.0f);
+}
+
+TEST_F(Gpu, FreesOnThreadsThatNeverUsedIt) {
+  constexpr size_t kBytes = size_t{4} << 30;
+  auto buffer = device_->allocate(kBytes);
+  if (!buffer.ok()) GTEST_SKIP() << buffer.error().message;
+  size_t before = 0, after = 0, total = 0;
+  ASSERT_EQ(driver().cuMemGetInfo(&before, &total), CUDA_SUCCESS);
+  std::thread([&] { buffer->reset(); }).join();
+  ASSERT_EQ(driver().cuMemGetInfo(&after, &total), CUDA_SUCCESS);
+  // Others may use the GPU at the same time.
+  EXPECT_GT(after, before + kBytes / 2);
 }
 
 TEST_F(Gpu, CodeThatDoesNotCompileIsAnError) {
