@@ -44,6 +44,14 @@ inline int64_t floor_modulo(int64_t a, int64_t b) {
   return remainder != 0 && (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
 
+/// a / b rounded up, and the next multiple of b, for a >= 0, b > 0.
+constexpr int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+constexpr int64_t round_up(int64_t a, int64_t b) {
+  return ceil_div(a, b) * b;
+}
+
 /// A double as integer T: truncated, saturated, NaN as 0.
 template <class T>
 T saturate_to(double value) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -51,13 +52,34 @@ class Op {
   virtual const Tensor* constant_value() const { return nullptr; }
 };
 
+/// Calls `visit(name, value)` for each of `values`; `names` has theirs, as in "axis, keep_dims".
+template <class Visit, class... Values>
+void visit_named(Visit& visit, std::string_view names, Values&... values) {
+  const auto next = [&names] {
+    const std::string_view name = names.substr(0, names.find(','));
+    names.remove_prefix(std::min(names.size(), name.size() + 2));
+    return name;
+  };
+  (visit(next(), values), ...);
+}
+
+/// In an operator's struct: which members are its attributes, named as they are.
+#define TENON_ATTRIBUTES(...)                  \
+  template <class V>                           \
+  void attributes(V& v) {                      \
+    visit_named(v, #__VA_ARGS__, __VA_ARGS__); \
+  }                                            \
+  static_assert(true)
+
 /// Implements Op for a struct with `static constexpr OpKind kKind`, `static constexpr
-/// std::string_view kName` and `template <class V> void attributes(V& v) { v("axis", axis); ... }`.
-/// Enumerations among the attributes need a function `std::span<const std::string_view>
-/// enum_names(E)` beside them.
+/// std::string_view kName` and, where it has attributes, TENON_ATTRIBUTES. Enumerations among the
+/// attributes need a function `std::span<const std::string_view> enum_names(E)` beside them.
 template <class Derived>
 class OpBase : public Op {
  public:
+  template <class V>
+  void attributes(V&) {}
+
   OpKind kind() const override { return Derived::kKind; }
   std::string_view name() const override { return Derived::kName; }
   std::unique_ptr<Op> clone() const override {

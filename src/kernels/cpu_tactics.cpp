@@ -4,18 +4,16 @@
 namespace tenon {
 
 #define TENON_TACTIC(name, device, version, space) TENON_DECLARE_TACTIC(space)
+#define TENON_SINGLE_TACTIC(name, device, version, space) TENON_DECLARE_SINGLE_TACTIC(space)
 #include "kernels/cpu_tactics.def"
 
 namespace {
 
 constexpr Tactic kTable[] = {
 #define TENON_TACTIC(name, device, version, space) \
-  {name,                                           \
-   DeviceKind::device,                             \
-   version,                                        \
-   tactics::space::supports,                       \
-   tactics::space::configs,                        \
-   tactics::space::create},
+  TENON_TACTIC_ROW(name, device, version, space, tactics::space::configs)
+#define TENON_SINGLE_TACTIC(name, device, version, space) \
+  TENON_TACTIC_ROW(name, device, version, space, single_config)
 #include "kernels/cpu_tactics.def"
 };
 

@@ -20,23 +20,13 @@ namespace {
 
 constexpr Tactic kTable[] = {
 #define TENON_TACTIC(name, device, version, space) \
-  {name,                                           \
-   DeviceKind::device,                             \
-   version,                                        \
-   tactics::space::supports,                       \
-   tactics::space::configs,                        \
-   tactics::space::create},
+  TENON_TACTIC_ROW(name, device, version, space, tactics::space::configs)
 #include "kernels/cuda_tactics.def"
 };
 
 constexpr Tactic kTrials[] = {
 #define TENON_TACTIC(name, device, version, space) \
-  {name,                                           \
-   DeviceKind::device,                             \
-   version,                                        \
-   tactics::space::supports,                       \
-   tactics::space::configs,                        \
-   tactics::space::create},
+  TENON_TACTIC_ROW(name, device, version, space, tactics::space::configs)
 #include "kernels/cuda_trial_tactics.def"
 };
 

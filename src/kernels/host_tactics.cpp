@@ -12,12 +12,7 @@ namespace {
 
 constexpr Tactic kOwn[] = {
 #define TENON_TACTIC(name, device, version, space) \
-  {name,                                           \
-   DeviceKind::device,                             \
-   version,                                        \
-   tactics::space::supports,                       \
-   tactics::space::configs,                        \
-   tactics::space::create},
+  TENON_TACTIC_ROW(name, device, version, space, tactics::space::configs)
 #include "kernels/host_tactics.def"
 };
 

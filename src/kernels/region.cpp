@@ -99,6 +99,10 @@ Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extr
   return region;
 }
 
+int input_number(const Value* value) {
+  return value != nullptr && value->producer() == nullptr ? value->index() : -1;
+}
+
 bool is_pointwise_region(const Node& node) {
   if (!node.is<Fused>()) return is_pointwise(node);
   const auto nodes = node.bodies[0]->nodes();

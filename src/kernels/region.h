@@ -41,6 +41,9 @@ struct RegionExtras {
 /// Regions with more than these are for callers that say so.
 Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extras = {});
 
+/// Which input of the problem a value of a region's body is; -1 for what the body computes.
+int input_number(const Value* value);
+
 /// True for `fused` nodes whose body is pointwise throughout (pointwise and cast), and for such
 /// single nodes.
 bool is_pointwise_region(const Node& node);

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -123,14 +124,28 @@ struct Tactic {
 /// For families without a search.
 std::vector<std::string> single_config(const Problem& problem);
 
-/// Rows are `TENON_TACTIC("cpu.conv.direct", kCpu, 1, conv_direct)`; the last word is a namespace
-/// in tenon::tactics with the functions supports, configs and create. This declares them.
-#define TENON_DECLARE_TACTIC(space)                                                        \
+/// What a tactic's create() returns.
+template <class K, class... Arguments>
+Result<std::unique_ptr<Kernel>> make_kernel(Arguments&&... arguments) {
+  return std::unique_ptr<Kernel>(std::make_unique<K>(std::forward<Arguments>(arguments)...));
+}
+
+/// Rows are `TENON_TACTIC("cuda.conv.direct", kCuda, 1, cuda_direct)`, or TENON_SINGLE_TACTIC where
+/// there is no search; the last word is a namespace in tenon::tactics with the functions supports
+/// and create, and configs where there is a search. These declare them.
+#define TENON_DECLARE_SINGLE_TACTIC(space)                                                 \
   namespace tactics::space {                                                               \
   Support supports(const Problem& problem);                                                \
-  std::vector<std::string> configs(const Problem& problem);                                \
   Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config); \
   }
+#define TENON_DECLARE_TACTIC(space)                         \
+  TENON_DECLARE_SINGLE_TACTIC(space)                        \
+  namespace tactics::space {                                \
+  std::vector<std::string> configs(const Problem& problem); \
+  }
+/// The row in a table of Tactic.
+#define TENON_TACTIC_ROW(name, device, version, space, configs) \
+  {name, DeviceKind::device, version, tactics::space::supports, configs, tactics::space::create},
 
 /// All tactics of the CPU, in order of preference: kernels/cpu_tactics.def lists the families'
 /// tables. The last one, "cpu.reference", runs any operator.

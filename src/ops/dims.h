@@ -15,12 +15,7 @@ struct Dims final : OpBase<Dims> {
   std::vector<std::string> expressions;  ///< Text form of ir/dim.h.
   std::vector<int64_t> extents;          ///< Of the tensor: empty for a scalar, else [n].
   DataType to = DataType::kInt64;
-  template <class V>
-  void attributes(V& v) {
-    v("expressions", expressions);
-    v("extents", extents);
-    v("to", to);
-  }
+  TENON_ATTRIBUTES(expressions, extents, to);
   /// The tensor under these values, or nothing when a symbol is missing.
   std::optional<Tensor> evaluate(const SymbolValues& symbols) const;
 };

@@ -6,18 +6,13 @@ namespace tenon {
 
 struct RangeOf final : OpBase<RangeOf> {
   TENON_OP_HEADER(RangeOf, "range");
-  template <class V>
-  void attributes(V&) {}
 };
 
 /// `value` has one element; undefined stands for an f32 zero.
 struct Fill final : OpBase<Fill> {
   TENON_OP_HEADER(Fill, "fill");
   Tensor value;
-  template <class V>
-  void attributes(V& v) {
-    v("value", value);
-  }
+  TENON_ATTRIBUTES(value);
 };
 
 /// Type `to`, or the input's with same_type.
@@ -26,21 +21,13 @@ struct EyeLike final : OpBase<EyeLike> {
   int64_t k = 0;
   bool same_type = true;
   DataType to = DataType::kFloat32;
-  template <class V>
-  void attributes(V& v) {
-    v("k", k);
-    v("same_type", same_type);
-    v("to", to);
-  }
+  TENON_ATTRIBUTES(k, same_type, to);
 };
 
 struct OneHot final : OpBase<OneHot> {
   TENON_OP_HEADER(OneHot, "one_hot");
   int64_t axis = -1;
-  template <class V>
-  void attributes(V& v) {
-    v("axis", axis);
-  }
+  TENON_ATTRIBUTES(axis);
 };
 
 enum class Distribution { kUniform, kNormal };
@@ -55,14 +42,7 @@ struct Random final : OpBase<Random> {
   double a = 0;
   double b = 1;
   int64_t seed = 0;
-  template <class V>
-  void attributes(V& v) {
-    v("distribution", distribution);
-    v("to", to);
-    v("a", a);
-    v("b", b);
-    v("seed", seed);
-  }
+  TENON_ATTRIBUTES(distribution, to, a, b, seed);
 };
 
 struct Bernoulli final : OpBase<Bernoulli> {
@@ -70,12 +50,7 @@ struct Bernoulli final : OpBase<Bernoulli> {
   bool same_type = true;
   DataType to = DataType::kFloat32;
   int64_t seed = 0;
-  template <class V>
-  void attributes(V& v) {
-    v("same_type", same_type);
-    v("to", to);
-    v("seed", seed);
-  }
+  TENON_ATTRIBUTES(same_type, to, seed);
 };
 
 struct Multinomial final : OpBase<Multinomial> {
@@ -83,12 +58,7 @@ struct Multinomial final : OpBase<Multinomial> {
   int64_t samples = 1;
   DataType to = DataType::kInt32;
   int64_t seed = 0;
-  template <class V>
-  void attributes(V& v) {
-    v("samples", samples);
-    v("to", to);
-    v("seed", seed);
-  }
+  TENON_ATTRIBUTES(samples, to, seed);
 };
 
 enum class WindowKind { kHann, kHamming, kBlackman };
@@ -99,41 +69,26 @@ struct Window final : OpBase<Window> {
   WindowKind window = WindowKind::kHann;
   bool periodic = true;
   DataType to = DataType::kFloat32;
-  template <class V>
-  void attributes(V& v) {
-    v("window", window);
-    v("periodic", periodic);
-    v("to", to);
-  }
+  TENON_ATTRIBUTES(window, periodic, to);
 };
 
 struct MelWeights final : OpBase<MelWeights> {
   TENON_OP_HEADER(MelWeights, "mel_weights");
   DataType to = DataType::kFloat32;
-  template <class V>
-  void attributes(V& v) {
-    v("to", to);
-  }
+  TENON_ATTRIBUTES(to);
 };
 
 struct Dft final : OpBase<Dft> {
   TENON_OP_HEADER(Dft, "dft");
   bool onesided = false;
   bool inverse = false;
-  template <class V>
-  void attributes(V& v) {
-    v("onesided", onesided);
-    v("inverse", inverse);
-  }
+  TENON_ATTRIBUTES(onesided, inverse);
 };
 
 struct Stft final : OpBase<Stft> {
   TENON_OP_HEADER(Stft, "stft");
   bool onesided = true;
-  template <class V>
-  void attributes(V& v) {
-    v("onesided", onesided);
-  }
+  TENON_ATTRIBUTES(onesided);
 };
 
 enum class TfIdfMode { kTf, kIdf, kTfIdf };
@@ -150,17 +105,7 @@ struct TfIdf final : OpBase<TfIdf> {
   std::vector<int64_t> indexes;
   std::vector<int64_t> pool;
   std::vector<double> weights;
-  template <class V>
-  void attributes(V& v) {
-    v("mode", mode);
-    v("min_length", min_length);
-    v("max_length", max_length);
-    v("max_skips", max_skips);
-    v("counts", counts);
-    v("indexes", indexes);
-    v("pool", pool);
-    v("weights", weights);
-  }
+  TENON_ATTRIBUTES(mode, min_length, max_length, max_skips, counts, indexes, pool, weights);
 };
 
 }  // namespace tenon

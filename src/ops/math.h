@@ -14,11 +14,7 @@ struct Pointwise final : OpBase<Pointwise> {
       : function(f), alpha(a), beta(b) {}
   std::string_view name() const override { return pointwise_info(function).name; }
   /// The function is the operator's name in the text, hence not among the attributes.
-  template <class V>
-  void attributes(V& v) {
-    v("alpha", alpha);
-    v("beta", beta);
-  }
+  TENON_ATTRIBUTES(alpha, beta);
 };
 
 /// Float to integer truncates; float to narrower float rounds to nearest even and, for the 8-bit
@@ -30,41 +26,26 @@ struct Cast final : OpBase<Cast> {
   std::string round_mode = "up";  ///< For f8e8m0: up, down, nearest.
   Cast() = default;
   explicit Cast(DataType type) : to(type) {}
-  template <class V>
-  void attributes(V& v) {
-    v("to", to);
-    v("saturate", saturate);
-    v("round_mode", round_mode);
-  }
+  TENON_ATTRIBUTES(to, saturate, round_mode);
 };
 
 struct BitCast final : OpBase<BitCast> {
   TENON_OP_HEADER(BitCast, "bit_cast");
   DataType to = DataType::kFloat32;
-  template <class V>
-  void attributes(V& v) {
-    v("to", to);
-  }
+  TENON_ATTRIBUTES(to);
 };
 
 /// Vectors as in numpy.matmul when an operand has rank 1. Integer operands give i32 (i64 for i64).
 struct MatMul final : OpBase<MatMul> {
   TENON_OP_HEADER(MatMul, "matmul");
   bool transpose_a = false, transpose_b = false;
-  template <class V>
-  void attributes(V& v) {
-    v("transpose_a", transpose_a);
-    v("transpose_b", transpose_b);
-  }
+  TENON_ATTRIBUTES(transpose_a, transpose_b);
 };
 
 struct Einsum final : OpBase<Einsum> {
   TENON_OP_HEADER(Einsum, "einsum");
   std::string equation;
-  template <class V>
-  void attributes(V& v) {
-    v("equation", equation);
-  }
+  TENON_ATTRIBUTES(equation);
 };
 
 enum class ReduceFunction {
@@ -89,13 +70,7 @@ struct Reduce final : OpBase<Reduce> {
   std::vector<int64_t> axes;
   bool keep_dims = true;
   bool empty_is_identity = false;
-  template <class V>
-  void attributes(V& v) {
-    v("function", function);
-    v("axes", axes);
-    v("keep_dims", keep_dims);
-    v("empty_is_identity", empty_is_identity);
-  }
+  TENON_ATTRIBUTES(function, axes, keep_dims, empty_is_identity);
 };
 
 struct ArgReduce final : OpBase<ArgReduce> {
@@ -104,13 +79,7 @@ struct ArgReduce final : OpBase<ArgReduce> {
   int64_t axis = 0;
   bool keep_dims = true;
   bool last_index = false;  ///< Among equals the last instead of the first.
-  template <class V>
-  void attributes(V& v) {
-    v("largest", largest);
-    v("axis", axis);
-    v("keep_dims", keep_dims);
-    v("last_index", last_index);
-  }
+  TENON_ATTRIBUTES(largest, axis, keep_dims, last_index);
 };
 
 struct TopK final : OpBase<TopK> {
@@ -120,31 +89,17 @@ struct TopK final : OpBase<TopK> {
   bool sorted = true;
   /// Values are softmax(x) along the axis at the chosen places, or with `log` its logarithm.
   bool softmax = false, log = false;
-  template <class V>
-  void attributes(V& v) {
-    v("largest", largest);
-    v("axis", axis);
-    v("sorted", sorted);
-    v("softmax", softmax);
-    v("log", log);
-  }
+  TENON_ATTRIBUTES(largest, axis, sorted, softmax, log);
 };
 
 struct Cumulative final : OpBase<Cumulative> {
   TENON_OP_HEADER(Cumulative, "cumulative");
   bool product = false, exclusive = false, reverse = false;
-  template <class V>
-  void attributes(V& v) {
-    v("product", product);
-    v("exclusive", exclusive);
-    v("reverse", reverse);
-  }
+  TENON_ATTRIBUTES(product, exclusive, reverse);
 };
 
 struct Det final : OpBase<Det> {
   TENON_OP_HEADER(Det, "det");
-  template <class V>
-  void attributes(V&) {}
 };
 
 /// Inputs x, scale, zero point. The scale is a scalar, a vector along `axis`, or, with block_size >
@@ -154,32 +109,19 @@ struct Quantize final : OpBase<Quantize> {
   int64_t axis = 1, block_size = 0;
   DataType to = DataType::kInt8;
   bool saturate = true;
-  template <class V>
-  void attributes(V& v) {
-    v("axis", axis);
-    v("block_size", block_size);
-    v("to", to);
-    v("saturate", saturate);
-  }
+  TENON_ATTRIBUTES(axis, block_size, to, saturate);
 };
 
 struct Dequantize final : OpBase<Dequantize> {
   TENON_OP_HEADER(Dequantize, "dequantize");
   int64_t axis = 1, block_size = 0;
   DataType to = DataType::kFloat32;
-  template <class V>
-  void attributes(V& v) {
-    v("axis", axis);
-    v("block_size", block_size);
-    v("to", to);
-  }
+  TENON_ATTRIBUTES(axis, block_size, to);
 };
 
 /// ONNX DynamicQuantizeLinear: outputs y (u8), scale, zero point (u8).
 struct DynamicQuantize final : OpBase<DynamicQuantize> {
   TENON_OP_HEADER(DynamicQuantize, "dynamic_quantize");
-  template <class V>
-  void attributes(V&) {}
 };
 
 }  // namespace tenon

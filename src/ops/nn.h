@@ -14,15 +14,7 @@ struct Conv final : OpBase<Conv> {
   std::vector<int64_t> strides, dilations, pads_begin, pads_end;
   PadMode pad_mode = PadMode::kExplicit;
   int64_t groups = 1;
-  template <class V>
-  void attributes(V& v) {
-    v("strides", strides);
-    v("dilations", dilations);
-    v("pads_begin", pads_begin);
-    v("pads_end", pads_end);
-    v("pad_mode", pad_mode);
-    v("groups", groups);
-  }
+  TENON_ATTRIBUTES(strides, dilations, pads_begin, pads_end, pad_mode, groups);
 };
 
 /// output = (input - 1) * stride + output_padding + (kernel - 1) * dilation + 1 - pads, unless
@@ -32,32 +24,15 @@ struct Deconv final : OpBase<Deconv> {
   std::vector<int64_t> strides, dilations, pads_begin, pads_end, output_padding, output_shape;
   PadMode pad_mode = PadMode::kExplicit;
   int64_t groups = 1;
-  template <class V>
-  void attributes(V& v) {
-    v("strides", strides);
-    v("dilations", dilations);
-    v("pads_begin", pads_begin);
-    v("pads_end", pads_end);
-    v("output_padding", output_padding);
-    v("output_shape", output_shape);
-    v("pad_mode", pad_mode);
-    v("groups", groups);
-  }
+  TENON_ATTRIBUTES(strides, dilations, pads_begin, pads_end, output_padding, output_shape, pad_mode,
+                   groups);
 };
 
 struct DeformConv final : OpBase<DeformConv> {
   TENON_OP_HEADER(DeformConv, "deform_conv");
   std::vector<int64_t> strides, dilations, pads_begin, pads_end;
   int64_t groups = 1, offset_groups = 1;
-  template <class V>
-  void attributes(V& v) {
-    v("strides", strides);
-    v("dilations", dilations);
-    v("pads_begin", pads_begin);
-    v("pads_end", pads_end);
-    v("groups", groups);
-    v("offset_groups", offset_groups);
-  }
+  TENON_ATTRIBUTES(strides, dilations, pads_begin, pads_end, groups, offset_groups);
 };
 
 enum class PoolFunction { kMax, kAverage, kLp };
@@ -73,32 +48,14 @@ struct Pool final : OpBase<Pool> {
   bool count_include_pad = false;
   int64_t p = 2;                      ///< Exponent of kLp.
   bool column_major_indices = false;  ///< ONNX storage_order of the indices.
-  template <class V>
-  void attributes(V& v) {
-    v("function", function);
-    v("kernel", kernel);
-    v("strides", strides);
-    v("dilations", dilations);
-    v("pads_begin", pads_begin);
-    v("pads_end", pads_end);
-    v("pad_mode", pad_mode);
-    v("ceil_mode", ceil_mode);
-    v("count_include_pad", count_include_pad);
-    v("p", p);
-    v("column_major_indices", column_major_indices);
-  }
+  TENON_ATTRIBUTES(function, kernel, strides, dilations, pads_begin, pads_end, pad_mode, ceil_mode,
+                   count_include_pad, p, column_major_indices);
 };
 
 struct MaxUnpool final : OpBase<MaxUnpool> {
   TENON_OP_HEADER(MaxUnpool, "max_unpool");
   std::vector<int64_t> kernel, strides, pads_begin, pads_end;
-  template <class V>
-  void attributes(V& v) {
-    v("kernel", kernel);
-    v("strides", strides);
-    v("pads_begin", pads_begin);
-    v("pads_end", pads_end);
-  }
+  TENON_ATTRIBUTES(kernel, strides, pads_begin, pads_end);
 };
 
 enum class RoiFunction { kAlignAverage, kAlignMax, kPoolMax };
@@ -110,35 +67,20 @@ struct RoiPool final : OpBase<RoiPool> {
   int64_t height = 1, width = 1, sampling_ratio = 0;
   double spatial_scale = 1;
   bool half_pixel = true;
-  template <class V>
-  void attributes(V& v) {
-    v("function", function);
-    v("height", height);
-    v("width", width);
-    v("sampling_ratio", sampling_ratio);
-    v("spatial_scale", spatial_scale);
-    v("half_pixel", half_pixel);
-  }
+  TENON_ATTRIBUTES(function, height, width, sampling_ratio, spatial_scale, half_pixel);
 };
 
 struct Softmax final : OpBase<Softmax> {
   TENON_OP_HEADER(Softmax, "softmax");
   std::vector<int64_t> axes;
   bool log = false;
-  template <class V>
-  void attributes(V& v) {
-    v("axes", axes);
-    v("log", log);
-  }
+  TENON_ATTRIBUTES(axes, log);
 };
 
 struct Hardmax final : OpBase<Hardmax> {
   TENON_OP_HEADER(Hardmax, "hardmax");
   int64_t axis = -1;
-  template <class V>
-  void attributes(V& v) {
-    v("axis", axis);
-  }
+  TENON_ATTRIBUTES(axis);
 };
 
 enum class NormKind { kLayer, kRms, kInstance, kGroup };
@@ -154,23 +96,13 @@ struct Normalization final : OpBase<Normalization> {
   int64_t axis = -1, groups = 1;
   double epsilon = 1e-5;
   DataType compute = DataType::kFloat32;
-  template <class V>
-  void attributes(V& v) {
-    v("norm", norm);
-    v("axis", axis);
-    v("groups", groups);
-    v("epsilon", epsilon);
-    v("compute", compute);
-  }
+  TENON_ATTRIBUTES(norm, axis, groups, epsilon, compute);
 };
 
 struct BatchNorm final : OpBase<BatchNorm> {
   TENON_OP_HEADER(BatchNorm, "batch_norm");
   double epsilon = 1e-5;
-  template <class V>
-  void attributes(V& v) {
-    v("epsilon", epsilon);
-  }
+  TENON_ATTRIBUTES(epsilon);
 };
 
 /// x / (bias + alpha / size * sum of squares over `size` channels)^beta.
@@ -178,13 +110,7 @@ struct Lrn final : OpBase<Lrn> {
   TENON_OP_HEADER(Lrn, "lrn");
   int64_t size = 1;
   double alpha = 1e-4, beta = 0.75, bias = 1;
-  template <class V>
-  void attributes(V& v) {
-    v("size", size);
-    v("alpha", alpha);
-    v("beta", beta);
-    v("bias", bias);
-  }
+  TENON_ATTRIBUTES(size, alpha, beta, bias);
 };
 
 enum class ResizeMode { kNearest, kLinear, kCubic };
@@ -216,18 +142,8 @@ struct Resize final : OpBase<Resize> {
   double cubic_coefficient = -0.75, extrapolation_value = 0;
   bool exclude_outside = false, antialias = false;
   std::vector<int64_t> axes;
-  template <class V>
-  void attributes(V& v) {
-    v("mode", mode);
-    v("coordinates", coordinates);
-    v("nearest", nearest);
-    v("aspect", aspect);
-    v("cubic_coefficient", cubic_coefficient);
-    v("extrapolation_value", extrapolation_value);
-    v("exclude_outside", exclude_outside);
-    v("antialias", antialias);
-    v("axes", axes);
-  }
+  TENON_ATTRIBUTES(mode, coordinates, nearest, aspect, cubic_coefficient, extrapolation_value,
+                   exclude_outside, antialias, axes);
 };
 
 enum class GridPadding { kZeros, kBorder, kReflection };
@@ -238,21 +154,13 @@ struct GridSample final : OpBase<GridSample> {
   ResizeMode mode = ResizeMode::kLinear;
   GridPadding padding = GridPadding::kZeros;
   bool align_corners = false;
-  template <class V>
-  void attributes(V& v) {
-    v("mode", mode);
-    v("padding", padding);
-    v("align_corners", align_corners);
-  }
+  TENON_ATTRIBUTES(mode, padding, align_corners);
 };
 
 struct AffineGrid final : OpBase<AffineGrid> {
   TENON_OP_HEADER(AffineGrid, "affine_grid");
   bool align_corners = false;
-  template <class V>
-  void attributes(V& v) {
-    v("align_corners", align_corners);
-  }
+  TENON_ATTRIBUTES(align_corners);
 };
 
 enum class CausalMask { kNone, kUpperLeft, kLowerRight };
@@ -284,37 +192,16 @@ struct Attention final : OpBase<Attention> {
   double weights_step = 0;
   int64_t weights_limit = 0;
   DataType weights_type = DataType::kInt8;
-  template <class V>
-  void attributes(V& v) {
-    v("scale", scale);
-    v("softcap", softcap);
-    v("causal", causal);
-    v("q_heads", q_heads);
-    v("kv_heads", kv_heads);
-    v("q_bsnh", q_bsnh);
-    v("k_bsnh", k_bsnh);
-    v("v_bsnh", v_bsnh);
-    v("out_bsnh", out_bsnh);
-    v("masked_rows_zero", masked_rows_zero);
-    v("scores", scores);
-    v("softmax_type", softmax_type);
-    v("score_steps", score_steps);
-    v("weights_step", weights_step);
-    v("weights_limit", weights_limit);
-    v("weights_type", weights_type);
-  }
+  TENON_ATTRIBUTES(scale, softcap, causal, q_heads, kv_heads, q_bsnh, k_bsnh, v_bsnh, out_bsnh,
+                   masked_rows_zero, scores, softmax_type, score_steps, weights_step, weights_limit,
+                   weights_type);
 };
 
 struct RotaryEmbedding final : OpBase<RotaryEmbedding> {
   TENON_OP_HEADER(RotaryEmbedding, "rotary_embedding");
   bool interleaved = false;
   int64_t rotary_dim = 0, heads = 0;
-  template <class V>
-  void attributes(V& v) {
-    v("interleaved", interleaved);
-    v("rotary_dim", rotary_dim);
-    v("heads", heads);
-  }
+  TENON_ATTRIBUTES(interleaved, rotary_dim, heads);
 };
 
 enum class RnnKind { kLstm, kGru, kRnn };
@@ -333,29 +220,15 @@ struct Rnn final : OpBase<Rnn> {
   std::vector<double> activation_alpha, activation_beta;
   double clip = 0;  ///< 0: none.
   bool input_forget = false, linear_before_reset = false, batch_first = false;
-  template <class V>
-  void attributes(V& v) {
-    v("cell", cell);
-    v("direction", direction);
-    v("hidden", hidden);
-    v("activations", activations);
-    v("activation_alpha", activation_alpha);
-    v("activation_beta", activation_beta);
-    v("clip", clip);
-    v("input_forget", input_forget);
-    v("linear_before_reset", linear_before_reset);
-    v("batch_first", batch_first);
-  }
+  TENON_ATTRIBUTES(cell, direction, hidden, activations, activation_alpha, activation_beta, clip,
+                   input_forget, linear_before_reset, batch_first);
 };
 
 /// Outputs [n,3] rows of batch, class, box index; n is data-dependent.
 struct Nms final : OpBase<Nms> {
   TENON_OP_HEADER(Nms, "nms");
   bool center_point_box = false;
-  template <class V>
-  void attributes(V& v) {
-    v("center_point_box", center_point_box);
-  }
+  TENON_ATTRIBUTES(center_point_box);
 };
 
 }  // namespace tenon

@@ -10,32 +10,23 @@ struct Constant final : OpBase<Constant> {
   Constant() = default;
   explicit Constant(Tensor tensor) : value(std::move(tensor)) {}
   const Tensor* constant_value() const override { return &value; }
-  template <class V>
-  void attributes(V& v) {
-    v("value", value);
-  }
+  TENON_ATTRIBUTES(value);
 };
 
 struct Identity final : OpBase<Identity> {
   TENON_OP_HEADER(Identity, "identity");
-  template <class V>
-  void attributes(V&) {}
 };
 
 /// bodies[0] takes the node's inputs and returns its outputs. The anchor is the one node that is
 /// not pointwise; a region without one is a pointwise group.
 struct Fused final : OpBase<Fused> {
   TENON_OP_HEADER(Fused, "fused");
-  template <class V>
-  void attributes(V&) {}
 };
 
 /// Inputs: condition, then the captures that both bodies take. bodies[0] is the then-branch,
 /// bodies[1] the else-branch.
 struct If final : OpBase<If> {
   TENON_OP_HEADER(If, "if");
-  template <class V>
-  void attributes(V&) {}
 };
 
 /// Inputs: trip count (may be absent), condition (may be absent), `carried` values, then captures.
@@ -45,10 +36,7 @@ struct If final : OpBase<If> {
 struct Loop final : OpBase<Loop> {
   TENON_OP_HEADER(Loop, "loop");
   int64_t carried = 0;
-  template <class V>
-  void attributes(V& v) {
-    v("carried", carried);
-  }
+  TENON_ATTRIBUTES(carried);
 };
 
 /// Inputs: `states` initial states, `scanned` scanned inputs, then captures. The body takes states,
@@ -59,32 +47,19 @@ struct Scan final : OpBase<Scan> {
   int64_t states = 0;
   int64_t scanned = 0;
   std::vector<int64_t> input_axes, input_directions, output_axes, output_directions;
-  template <class V>
-  void attributes(V& v) {
-    v("states", states);
-    v("scanned", scanned);
-    v("input_axes", input_axes);
-    v("input_directions", input_directions);
-    v("output_axes", output_axes);
-    v("output_directions", output_directions);
-  }
+  TENON_ATTRIBUTES(states, scanned, input_axes, input_directions, output_axes, output_directions);
 };
 
 struct Assertion final : OpBase<Assertion> {
   TENON_OP_HEADER(Assertion, "assertion");
   std::string message;
   bool has_side_effects() const override { return true; }
-  template <class V>
-  void attributes(V& v) {
-    v("message", message);
-  }
+  TENON_ATTRIBUTES(message);
 };
 
 /// Changes the layout (the output value's `type.layout`), not the contents.
 struct Reformat final : OpBase<Reformat> {
   TENON_OP_HEADER(Reformat, "reformat");
-  template <class V>
-  void attributes(V&) {}
 };
 
 struct Plugin final : OpBase<Plugin> {
@@ -97,17 +72,7 @@ struct Plugin final : OpBase<Plugin> {
   /// each axis the number of words and the words of a postfix expression, three numbers each:
   /// {0, value, 0}, {1, input, axis}, {2, input, element}, {3, DimensionOperation, 0}.
   std::vector<int64_t> output_types, output_shapes;
-  template <class V>
-  void attributes(V& v) {
-    v("type", type);
-    v("version", version);
-    v("space", space);
-    v("fields", fields);
-    v("timing_id", timing_id);
-    v("inputs", inputs);
-    v("output_types", output_types);
-    v("output_shapes", output_shapes);
-  }
+  TENON_ATTRIBUTES(type, version, space, fields, timing_id, inputs, output_types, output_shapes);
 };
 
 }  // namespace tenon

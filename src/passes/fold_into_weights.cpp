@@ -61,8 +61,7 @@ bool expand_batch_norm(Graph& graph, Node& node) {
       graph, k_mul, {node.input(0), constant_like(graph, type.type, extents, scale)}, node);
   Value* sum =
       add_pointwise(graph, k_add, {product, constant_like(graph, type.type, extents, shift)}, node);
-  sum->name = node.output()->name;
-  graph.replace_uses(node.output(), sum);
+  stand_in(graph, node, sum);
   graph.erase(&node);  // It would count as a second user of its input.
   return true;
 }
@@ -156,8 +155,7 @@ bool fold(Graph& graph, Node& node) {
       set_bias(graph, *anchor, bias);
     }
     add_origins(*anchor, node);
-    x->name = node.output()->name;
-    graph.replace_uses(node.output(), x);
+    stand_in(graph, node, x);
     graph.erase(&node);  // It would count as a second user of x.
     return true;
   }

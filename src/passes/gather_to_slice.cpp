@@ -24,17 +24,14 @@ bool rewrite(Graph& graph, Node& node) {
                         node);
   if (indices->rank() == 0)
     slice = add_op(graph, std::make_unique<Squeeze>(), {slice, add_integers(graph, {axis})}, node);
-  slice->name = node.output()->name;
-  graph.replace_uses(node.output(), slice);
+  stand_in(graph, node, slice);
   return true;
 }
 
 }  // namespace
 
 bool gather_to_slice(Graph& graph, PassContext& context) {
-  bool changed = false;
-  for (Node* node : nodes_of(graph)) changed |= context.allows(*node) && rewrite(graph, *node);
-  return changed;
+  return for_each_allowed(graph, context, [&](Node& node) { return rewrite(graph, node); });
 }
 
 }  // namespace tenon

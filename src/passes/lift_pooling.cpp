@@ -56,8 +56,7 @@ bool lift_pooling(Graph& graph, PassContext& context) {
     std::vector<Value*> operands = conv->inputs();
     operands[0] = averaged;
     Value* result = add_op(graph, conv->op->clone(), std::move(operands), *conv);
-    result->name = node->output()->name;
-    graph.replace_uses(node->output(), result);
+    stand_in(graph, *node, result);
     context.applied(fmt::format("{} before {}", node->name, conv->name));
     changed = true;
   }

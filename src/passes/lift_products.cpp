@@ -60,18 +60,15 @@ bool lift(Graph& graph, Node& node) {
   back->permutation.push_back(found->rows);
   Value* result = add_op(graph, std::move(back), {product}, *found->transpose);
   result = reshaped(graph, result, node.output()->type.shape, node);
-  result->name = node.output()->name;
-  graph.replace_uses(node.output(), result);
+  stand_in(graph, node, result);
   return true;
 }
 
 }  // namespace
 
 bool lift_products(Graph& graph, PassContext& context) {
-  bool changed = false;
-  for (Node* node : nodes_of(graph))
-    changed |= node->is<MatMul>() && context.allows(*node) && lift(graph, *node);
-  return changed;
+  return for_each_allowed(graph, context,
+                          [&](Node& node) { return node.is<MatMul>() && lift(graph, node); });
 }
 
 }  // namespace tenon

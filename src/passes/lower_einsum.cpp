@@ -160,17 +160,14 @@ bool rewrite(Graph& graph, Node& node) {
     return false;
   Value* result = Lowering(graph, node).run(*equation);
   if (result == node.input(0)) return false;
-  result->name = node.output()->name;
-  graph.replace_uses(node.output(), result);
+  stand_in(graph, node, result);
   return true;
 }
 
 }  // namespace
 
 bool lower_einsum(Graph& graph, PassContext& context) {
-  bool changed = false;
-  for (Node* node : nodes_of(graph)) changed |= context.allows(*node) && rewrite(graph, *node);
-  return changed;
+  return for_each_allowed(graph, context, [&](Node& node) { return rewrite(graph, node); });
 }
 
 }  // namespace tenon

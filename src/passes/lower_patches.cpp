@@ -119,8 +119,7 @@ bool lower_patches(Graph& graph, PassContext& context) {
     std::optional<Patches> patches = patches_of(*node);
     if (!patches || !context.allows(*node)) continue;
     Value* result = Lowering(graph, *node, std::move(*patches)).run();
-    result->name = node->output()->name;
-    graph.replace_uses(node->output(), result);
+    stand_in(graph, *node, result);
     context.applied(fmt::format("{} by patches", node->name));
     changed = true;
   }

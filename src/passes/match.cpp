@@ -145,6 +145,11 @@ Value* add_reshape(Graph& graph, Value* value, const Shape& shape, const Node& l
   return add_op(graph, std::move(reshape), {value, add_shape(graph, shape)}, like);
 }
 
+void stand_in(Graph& graph, const Node& node, Value* value) {
+  value->name = node.output()->name;
+  graph.replace_uses(node.output(), value);
+}
+
 std::vector<Node*> nodes_of(const Graph& graph) {
   return nodes_of(graph, [](const Node&) { return true; });
 }

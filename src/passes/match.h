@@ -5,6 +5,7 @@
 
 #include "ir/graph.h"
 #include "ops/ops.h"
+#include "passes/pass.h"
 
 namespace tenon {
 
@@ -48,6 +49,9 @@ Value* add_shape(Graph& graph, const Shape& shape);
 /// The value under that shape, whose extents may turn out to be 0.
 Value* add_reshape(Graph& graph, Value* value, const Shape& shape, const Node& like);
 
+/// `value` computes what the node's one output does: it takes that one's name and users.
+void stand_in(Graph& graph, const Node& node, Value* value);
+
 /// Reshape, flatten, squeeze or unsqueeze.
 bool is_reshape(const Node* node);
 /// For each axis of `to` the consecutive axes of `from` whose product it is; nothing when an axis
@@ -63,6 +67,14 @@ std::vector<Node*> nodes_of(const Graph& graph, const Wanted& wanted) {
   for (const auto& node : graph.nodes())
     if (wanted(*node)) nodes.push_back(node.get());
   return nodes;
+}
+
+/// Applies `rule`, which says whether it changed something, to every node that the pass may change.
+template <class Rule>
+bool for_each_allowed(Graph& graph, const PassContext& context, const Rule& rule) {
+  bool changed = false;
+  for (Node* node : nodes_of(graph)) changed |= context.allows(*node) && rule(*node);
+  return changed;
 }
 
 /// Adds the origins of `from` to `to`, once each.

@@ -146,8 +146,7 @@ bool recognize_activations(Graph& graph, PassContext& context) {
     const auto found = match(graph, root);
     if (!found.has_value() || found->argument->type.shape != root.output()->type.shape) continue;
     Value* result = add_pointwise(graph, found->function, {found->argument}, root, found->alpha);
-    result->name = root.output()->name;
-    graph.replace_uses(root.output(), result);
+    stand_in(graph, root, result);
     context.applied(fmt::format("{} is {}", root.name, pointwise_info(found->function).name));
     changed = true;
   }

@@ -83,8 +83,7 @@ class Rewriter {
       widen->to = root_.output()->type.type;
       swapped = add_op(graph_, std::move(widen), {swapped}, root_);
     }
-    swapped->name = root_.output()->name;
-    graph_.replace_uses(root_.output(), swapped);
+    stand_in(graph_, root_, swapped);
     return node;
   }
 

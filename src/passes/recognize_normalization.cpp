@@ -198,8 +198,7 @@ Node* replace(Graph& graph, Node& root, const Pattern& pattern) {
   std::vector<Value*> inputs = {pattern.x};
   if (pattern.scale != 1) inputs.push_back(add_scale(graph, pattern));
   Value* result = add_op(graph, std::move(norm), std::move(inputs), root);
-  result->name = root.output()->name;
-  graph.replace_uses(root.output(), result);
+  stand_in(graph, root, result);
   return result->producer();
 }
 

@@ -171,8 +171,7 @@ Value* rotate(Graph& graph, const Rotation& r, const Form& form, const Node& lik
 }
 
 bool replace(Graph& graph, Node& node, Value* result) {
-  result->name = node.output()->name;
-  graph.replace_uses(node.output(), result);
+  stand_in(graph, node, result);
   return true;
 }
 

@@ -216,8 +216,7 @@ bool whole_pool_as_reduction(Graph& graph, Node& node) {
   }
   if (reduce->axes.empty()) return false;
   Value* result = add_op(graph, std::move(reduce), {node.input(0)}, node);
-  result->name = node.output()->name;
-  graph.replace_uses(node.output(), result);
+  stand_in(graph, node, result);
   return true;
 }
 

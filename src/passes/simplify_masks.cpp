@@ -245,10 +245,8 @@ class Simplifier {
 }  // namespace
 
 bool simplify_masks(Graph& graph, PassContext& context) {
-  bool changed = false;
   Simplifier simplifier(graph, context);
-  for (Node* node : nodes_of(graph)) changed |= context.allows(*node) && simplifier.visit(*node);
-  return changed;
+  return for_each_allowed(graph, context, [&](Node& node) { return simplifier.visit(node); });
 }
 
 }  // namespace tenon

@@ -268,8 +268,7 @@ bool sink_expands(Graph& graph, PassContext& context) {
     if (dead || !context.allows(node)) continue;
     Value* result = Sinker(graph, constants, node).run();
     if (result == nullptr) continue;
-    result->name = node.output()->name;
-    graph.replace_uses(node.output(), result);
+    stand_in(graph, node, result);
     changed = true;
   }
   return changed;

@@ -92,8 +92,7 @@ bool sink(Graph& graph, Node& node, std::unordered_set<const Node*>& backs) {
     }
     if (!fits) continue;
     Value* outer = mover->move(graph, add_op(graph, node.op->clone(), std::move(operands), node));
-    outer->name = node.output()->name;
-    graph.replace_uses(node.output(), outer);
+    stand_in(graph, node, outer);
     // Else what is dead would count as a user of what was before the move.
     Node* moved = node.input(i)->producer();
     node.truncate_inputs(0);

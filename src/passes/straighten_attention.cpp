@@ -72,8 +72,7 @@ bool join_past(Graph& graph, Node& node) {
   } else if (!op.out_bsnh) {
     result = swapped(graph, result, node);
   }
-  result->name = node.output()->name;
-  graph.replace_uses(node.output(), result);
+  stand_in(graph, node, result);
   return true;
 }
 
@@ -97,8 +96,7 @@ bool by_position(Graph& graph, Node& node) {
   auto plain = std::make_unique<Attention>(op);
   plain->out_bsnh = true;
   Value* result = swapped(graph, add_op(graph, std::move(plain), node.inputs(), node), node);
-  result->name = node.output()->name;
-  graph.replace_uses(node.output(), result);
+  stand_in(graph, node, result);
   return true;
 }
 

@@ -21,8 +21,7 @@ bool single_index(Graph& graph, Node& node) {
     return false;
   Value* flat = add_reshape(graph, node.input(1), Shape(indices.begin(), indices.end() - 1), node);
   Value* gathered = add_op(graph, std::make_unique<Gather>(), {node.input(0), flat}, node);
-  gathered->name = node.output()->name;
-  graph.replace_uses(node.output(), gathered);
+  stand_in(graph, node, gathered);
   return true;
 }
 
@@ -41,8 +40,7 @@ bool behind_transpose(Graph& graph, Node& node) {
   Value* source = node.input(0)->producer()->input(0);
   Value* gathered = add_op(graph, std::move(before), {source, node.input(1)}, node);
   Value* result = add_op(graph, std::move(after), {gathered}, node);
-  result->name = node.output()->name;
-  graph.replace_uses(node.output(), result);
+  stand_in(graph, node, result);
   return true;
 }
 
@@ -72,20 +70,16 @@ bool stack(Graph& graph, Node& node) {
   joined->axis = axis;
   Value* result = add_op(graph, std::move(joined), pieces, node);
   result = add_reshape(graph, result, shape, node);
-  result->name = node.output()->name;
-  graph.replace_uses(node.output(), result);
+  stand_in(graph, node, result);
   return true;
 }
 
 }  // namespace
 
 bool straighten_gathers(Graph& graph, PassContext& context) {
-  bool changed = false;
-  for (Node* node : nodes_of(graph))
-    if (context.allows(*node))
-      changed |=
-          single_index(graph, *node) || behind_transpose(graph, *node) || stack(graph, *node);
-  return changed;
+  return for_each_allowed(graph, context, [&](Node& node) {
+    return single_index(graph, node) || behind_transpose(graph, node) || stack(graph, node);
+  });
 }
 
 }  // namespace tenon

@@ -18,6 +18,16 @@ enum class OptionId {
 
 enum class OptionKind { kFlag, kInteger, kReal, kText, kTextList };
 enum class OptionGroup { kModel, kBuild, kSystem, kInference, kReporting, kTenon };
+/// The groups with what help and reports call them, in their order.
+struct TitledGroup {
+  OptionGroup group;
+  std::string_view title;
+};
+inline constexpr TitledGroup kOptionGroups[] = {
+    {OptionGroup::kModel, "Model"},         {OptionGroup::kBuild, "Build"},
+    {OptionGroup::kSystem, "System"},       {OptionGroup::kInference, "Inference"},
+    {OptionGroup::kReporting, "Reporting"}, {OptionGroup::kTenon, "Tenon's own"},
+};
 enum class OptionSupport { kWorks, kGpuOnly, kNoEffect, kRefused };
 
 /// One row of options.def.

@@ -8,17 +8,6 @@
 namespace tenon::tools {
 namespace {
 
-struct Block {
-  OptionGroup group;
-  std::string_view title;
-};
-
-constexpr Block kBlocks[] = {
-    {OptionGroup::kModel, "Model"},         {OptionGroup::kBuild, "Build"},
-    {OptionGroup::kSystem, "System"},       {OptionGroup::kInference, "Inference"},
-    {OptionGroup::kReporting, "Reporting"},
-};
-
 std::string shown_value(const Arguments& arguments, const OptionRow& row) {
   if (row.kind == OptionKind::kFlag) return arguments.flag(row.id) ? "Enabled" : "Disabled";
   if (row.kind == OptionKind::kTextList)
@@ -134,7 +123,8 @@ Status check_combinations(const Arguments& arguments) {
 }  // namespace
 
 void print_options(Console& console, const Arguments& arguments) {
-  for (const Block& block : kBlocks) {
+  for (const TitledGroup& block : kOptionGroups) {
+    if (block.group == OptionGroup::kTenon) continue;
     console.info("=== {} Options ===", block.title);
     const bool empty = block.group == OptionGroup::kBuild && arguments.has(OptionId::loadEngine);
     for (const OptionRow& row : option_rows()) {

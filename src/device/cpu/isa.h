@@ -19,6 +19,17 @@ Isa capped_isa(Isa cap);
 /// The same for a number; one that no instruction set has means the best.
 Isa isa_up_to(int level);
 
+/// The best that a kernel has for an instruction set. Those of x86-64 are only named there, where
+/// they are compiled.
+#if defined(__x86_64__)
+#define TENON_BY_ISA(isa, plain, for_avx2, for_avx512) \
+  ((isa) >= ::tenon::cpu::Isa::avx512 ? (for_avx512)   \
+   : (isa) >= ::tenon::cpu::Isa::avx2 ? (for_avx2)     \
+                                      : (plain))
+#else
+#define TENON_BY_ISA(isa, plain, for_avx2, for_avx512) (static_cast<void>(isa), (plain))
+#endif
+
 /// The machine multiplies and adds bytes in AVX-512 registers (VNNI), beside an Isa from avx512 on.
 bool has_byte_products();
 

@@ -21,16 +21,13 @@ Result<CublasLt> open_cublaslt() {
 }
 
 const Result<CublasLt>& opened() {
-  // Never destroyed: static objects use it until the process has ended.
-  static const auto* const kCublasLt = new Result<CublasLt>(open_cublaslt());
-  return *kCublasLt;
+  return opened_once<open_cublaslt>();
 }
 
 }  // namespace
 
 Result<const CublasLt*> load_cublaslt() {
-  if (!opened().ok()) return Error(opened().error());
-  return &*opened();
+  return address_of(opened());
 }
 
 Status check_cublaslt(cublasStatus_t code, const char* call) {

@@ -43,17 +43,14 @@ Result<Cudnn> open_cudnn() {
   return table;
 }
 
-/// Never destroyed: static objects use it until the process has ended.
 const Result<Cudnn>& opened() {
-  static const auto* const kCudnn = new Result<Cudnn>(open_cudnn());
-  return *kCudnn;
+  return opened_once<open_cudnn>();
 }
 
 }  // namespace
 
 Result<const Cudnn*> load_cudnn() {
-  if (!opened().ok()) return Error(opened().error());
-  return &*opened();
+  return address_of(opened());
 }
 
 const char* refused_cudnn(size_t version) {

@@ -22,16 +22,13 @@ Result<Driver> open_driver() {
 }
 
 const Result<Driver>& opened() {
-  // Never destroyed: static objects use it until the process has ended.
-  static const auto* const kDriver = new Result<Driver>(open_driver());
-  return *kDriver;
+  return opened_once<open_driver>();
 }
 
 }  // namespace
 
 Result<const Driver*> load_driver() {
-  if (!opened().ok()) return Error(opened().error());
-  return &*opened();
+  return address_of(opened());
 }
 
 const Driver& driver() {

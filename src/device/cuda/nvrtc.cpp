@@ -25,10 +25,7 @@ Result<Nvrtc> open_nvrtc() {
 }  // namespace
 
 Result<const Nvrtc*> load_nvrtc() {
-  // Never destroyed: static objects use it until the process has ended.
-  static const auto* const kNvrtc = new Result<Nvrtc>(open_nvrtc());
-  if (!kNvrtc->ok()) return Error(kNvrtc->error());
-  return &**kNvrtc;
+  return address_of(opened_once<open_nvrtc>());
 }
 
 }  // namespace tenon::cuda

@@ -32,6 +32,21 @@ class SharedLibrary {
   std::string path_;
 };
 
+/// What `open` gave the first time it was called for.
+template <auto open>
+const auto& opened_once() {
+  // Never destroyed: static objects use it until the process has ended.
+  static const auto* const kOpened = new auto(open());
+  return *kOpened;
+}
+
+/// The address of what a Result holds, or its error.
+template <class T>
+Result<const T*> address_of(const Result<T>& result) {
+  if (!result.ok()) return Error(result.error());
+  return &*result;
+}
+
 #define TENON_CUDA_STRING_INNER(x) #x
 /// The name after macros are replaced: "cuMemAlloc_v2".
 #define TENON_CUDA_STRING(x) TENON_CUDA_STRING_INNER(x)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/arithmetic.h"
 #include "kernels/attention/attention_layout.h"
 #include "kernels/gemm/product.h"
 
@@ -17,16 +18,7 @@ constexpr int64_t kLeastRows = 32;
 constexpr int64_t kTasksPerThread = 4;
 
 const AttentionFunctions& functions_for(Isa isa) {
-#if defined(__x86_64__)
-  if (isa >= Isa::avx512) return kAttentionAvx512;
-  if (isa >= Isa::avx2) return kAttentionAvx2;
-#endif
-  (void)isa;
-  return kAttentionGeneric;
-}
-
-int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
+  return TENON_BY_ISA(isa, kAttentionGeneric, kAttentionAvx2, kAttentionAvx512);
 }
 
 /// Queries are cut further only where the heads alone would not keep the threads busy.

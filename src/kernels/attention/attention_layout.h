@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "base/arithmetic.h"
 #include "device/cpu/aligned_buffer.h"
 #include "kernels/attention/attention.h"
 #include "kernels/gemm/pack.h"
@@ -13,10 +14,6 @@ namespace tenon::cpu::attention_detail {
 inline constexpr int64_t kKeyBlock = kMostKeys;
 /// Rows of scores lie this many elements further apart than needed, off the powers of two.
 inline constexpr int64_t kRowPadding = 32;
-
-constexpr int64_t round_up(int64_t n, int64_t to) {
-  return (n + to - 1) / to * to;
-}
 
 /// A thread's scratch, as offsets in bytes: packed keys and values of a block; for the rows of one
 /// tile the queries, scores and probabilities; for all queries of a task the sums so far.

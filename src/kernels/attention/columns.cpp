@@ -8,12 +8,8 @@ namespace tenon::cpu {
 namespace {
 
 ColumnFunction function_for(Isa isa) {
-#if defined(__x86_64__)
-  if (isa >= Isa::avx512) return attention_columns_avx512();
-  if (isa >= Isa::avx2) return attention_columns_avx2();
-#endif
-  (void)isa;
-  return attention_columns_generic();
+  return TENON_BY_ISA(isa, attention_columns_generic(), attention_columns_avx2(),
+                      attention_columns_avx512());
 }
 
 int64_t mask_bytes(MaskKind kind) {

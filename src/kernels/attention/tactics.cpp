@@ -169,14 +169,9 @@ Support supports(const Problem& problem) {
   return is_supported(problem);
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   const Method method{cpu::attention, cpu::attention_scratch_bytes};
-  return std::unique_ptr<Kernel>(
-      std::make_unique<AttentionKernel>(describe(problem), problem.threads, method));
+  return make_kernel<AttentionKernel>(describe(problem), problem.threads, method);
 }
 
 }  // namespace attention_blocked
@@ -195,14 +190,9 @@ Support supports(const Problem& problem) {
   return {};
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   const Method method{cpu::attention_columns, cpu::attention_columns_scratch_bytes};
-  return std::unique_ptr<Kernel>(
-      std::make_unique<AttentionKernel>(describe(problem), problem.threads, method));
+  return make_kernel<AttentionKernel>(describe(problem), problem.threads, method);
 }
 
 }  // namespace attention_columns

@@ -15,12 +15,7 @@ float weight_at(const ConvProblem& p, const void* weights, int64_t index) {
 }  // namespace
 
 DepthwiseFunction depthwise_function(Isa isa) {
-#if defined(__x86_64__)
-  if (isa >= Isa::avx512) return depthwise_avx512;
-  if (isa == Isa::avx2) return depthwise_avx2;
-#endif
-  (void)isa;
-  return depthwise_generic;
+  return TENON_BY_ISA(isa, depthwise_generic, depthwise_avx2, depthwise_avx512);
 }
 
 int64_t padded_depthwise_channels(int64_t channels) {

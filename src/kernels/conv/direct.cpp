@@ -74,12 +74,7 @@ Status check(const ConvProblem& p) {
 }  // namespace
 
 GatherFunction gather_function(Isa isa) {
-#if defined(__x86_64__)
-  if (isa >= Isa::avx512) return gather_avx512;
-  if (isa == Isa::avx2) return gather_avx2;
-#endif
-  (void)isa;
-  return gather_generic;
+  return TENON_BY_ISA(isa, gather_generic, gather_avx2, gather_avx512);
 }
 
 void Gather::find_extent() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/arithmetic.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/gemm/product.h"
 
@@ -19,10 +20,6 @@ constexpr int64_t kFetchStep = 16;
 constexpr int64_t kLine = 64;
 // Tiles that fetch the next panel of weights, a line a step of k each.
 constexpr int64_t kPanelLines = 2;
-
-int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 
 /// A bias and an activation, both in registers.
 bool stays_in_registers(const ConvProblem& p) {

@@ -23,28 +23,17 @@ struct Description {
   cpu::ConvProblem problems[2];
 };
 
-int number_of(const Value* value) {
-  return value != nullptr && value->producer() == nullptr ? value->index() : -1;
-}
-
 /// The layer that ends in `value`, which becomes what it starts from.
 Result<Layer> take_layer(const Value*& value) {
   Layer layer;
-  while (value->producer() != nullptr && value->producer()->is<Pointwise>()) {
-    const auto* function = value->producer()->as<Pointwise>();
-    if (value->producer()->inputs().size() != 1) return unsupported("an operand between the two");
-    cpu::EpilogueStep step;
-    step.function = function->function;
-    step.alpha = static_cast<float>(function->alpha);
-    step.beta = static_cast<float>(function->beta);
-    layer.steps.insert(layer.steps.begin(), step);
-    value = value->producer()->input(0);
-  }
+  auto functions = cpu::take_functions(value);
+  if (!functions) return unsupported("an operand between the two");
+  layer.steps = std::move(*functions);
   const Node* node = value->producer();
   layer.conv = node == nullptr ? nullptr : node->as<Conv>();
   if (layer.conv == nullptr) return unsupported("not two convolutions");
-  layer.weights = number_of(node->input(1));
-  layer.bias = node->has_input(2) ? number_of(node->input(2)) : -1;
+  layer.weights = input_number(node->input(1));
+  layer.bias = node->has_input(2) ? input_number(node->input(2)) : -1;
   if (layer.weights < 0 || (node->has_input(2) && layer.bias < 0))
     return unsupported("weights computed inside the region");
   if (layer.bias >= 0)
@@ -88,7 +77,7 @@ Result<Description> describe(const Problem& problem) {
   const Value* value = node.bodies[0]->outputs()[0];
   TENON_ASSIGN(d.layers[1], take_layer(value));
   TENON_ASSIGN(d.layers[0], take_layer(value));
-  d.image = number_of(value);
+  d.image = input_number(value);
   if (d.image < 0) return unsupported("more than two convolutions");
   const Operand &x = problem.input(d.image), &y = problem.output();
   const auto from = pixel_stride(x), to = pixel_stride(y);
@@ -143,10 +132,6 @@ Support supports(const Problem& problem) {
   return Support::of(describe(problem));
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(Description d, describe(problem));
   const auto bytes = [&](const Layer& layer) {
@@ -155,7 +140,7 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
   TENON_ASSIGN(cpu::ExpandedDepthwise both,
                cpu::ExpandedDepthwise::prepare(d.problems[0], d.problems[1], bytes(d.layers[0]),
                                                bytes(d.layers[1])));
-  return std::unique_ptr<Kernel>(std::make_unique<ExpandedKernel>(std::move(both), std::move(d)));
+  return make_kernel<ExpandedKernel>(std::move(both), std::move(d));
 }
 
 }  // namespace tenon::tactics::conv_expanded

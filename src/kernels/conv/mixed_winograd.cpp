@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "kernels/gemm/pack.h"
 #include "kernels/gemm/product.h"
 
@@ -22,9 +23,6 @@ constexpr int64_t kTransformCalls = 3;
 constexpr int64_t kPlain = 9 * kMixedPanel;  // floats of an input channel in a panel
 constexpr int64_t kFloatsAligned = static_cast<int64_t>(kAlignment / sizeof(float));
 
-int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 int64_t aligned_floats(int64_t count) {
   return ceil_div(count, kFloatsAligned) * kFloatsAligned;
 }

@@ -10,12 +10,7 @@ constexpr int64_t kTileStride = 16;
 constexpr int64_t kShortestRow = 16;
 
 NarrowFunction narrow_function(Isa isa) {
-#if defined(__x86_64__)
-  if (isa >= Isa::avx512) return narrow_avx512;
-  if (isa == Isa::avx2) return narrow_avx2;
-#endif
-  (void)isa;
-  return narrow_generic;
+  return TENON_BY_ISA(isa, narrow_generic, narrow_avx2, narrow_avx512);
 }
 
 int64_t pieces(const ConvProblem& p) {

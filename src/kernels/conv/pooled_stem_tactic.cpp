@@ -16,10 +16,6 @@ struct Description {
   cpu::PoolWindow window;
 };
 
-int number_of(const Value* value) {
-  return value != nullptr && value->producer() == nullptr ? value->index() : -1;
-}
-
 int64_t at(const std::vector<int64_t>& values, size_t index, int64_t otherwise) {
   return index < values.size() ? values[index] : otherwise;
 }
@@ -74,23 +70,13 @@ Status describe_types(const Problem& problem, Description& d) {
 
 /// Everything between `value`, the pooling's input, and the region's inputs.
 Status describe_conv(const Problem& problem, const Value* value, Description& d) {
-  std::vector<cpu::EpilogueStep> functions;
-  for (; value->producer() != nullptr && value->producer()->is<Pointwise>();
-       value = value->producer()->input(0)) {
-    if (value->producer()->inputs().size() != 1)
-      return unsupported("an operand before the pooling");
-    const auto* function = value->producer()->as<Pointwise>();
-    cpu::EpilogueStep step;
-    step.function = function->function;
-    step.alpha = static_cast<float>(function->alpha);
-    step.beta = static_cast<float>(function->beta);
-    functions.insert(functions.begin(), step);
-  }
+  const auto functions = cpu::take_functions(value);
+  if (!functions) return unsupported("an operand before the pooling");
   const Node* node = value->producer();
   const auto* conv = node == nullptr ? nullptr : node->as<Conv>();
   if (conv == nullptr || conv->pad_mode != PadMode::kExplicit) return unsupported("no convolution");
-  d.image = number_of(node->input(0)), d.weights = number_of(node->input(1));
-  d.bias = node->has_input(2) ? number_of(node->input(2)) : -1;
+  d.image = input_number(node->input(0)), d.weights = input_number(node->input(1));
+  d.bias = node->has_input(2) ? input_number(node->input(2)) : -1;
   if (d.image < 0 || d.weights < 0 || (node->has_input(2) && d.bias < 0))
     return unsupported("operands computed inside the region");
   TENON_TRY(describe_types(problem, d));
@@ -104,7 +90,7 @@ Status describe_conv(const Problem& problem, const Value* value, Description& d)
   d.conv.isa = cpu::isa_up_to(problem.isa_limit);
   d.conv.packed = problem.packed;
   if (d.bias >= 0) d.conv.steps.push_back({PointwiseFunction::k_add, cpu::OperandKind::per_column});
-  d.conv.steps.insert(d.conv.steps.end(), functions.begin(), functions.end());
+  d.conv.steps.insert(d.conv.steps.end(), functions->begin(), functions->end());
   cpu::describe_window(*conv, input, weights, convolved(*conv, input, weights), d.conv);
   return {};
 }
@@ -163,17 +149,12 @@ Support supports(const Problem& problem) {
   return Support::of(describe(problem));
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(Description d, describe(problem));
   TENON_ASSIGN(
       cpu::PooledStem both,
       cpu::PooledStem::prepare(d.conv, d.window, problem.input(d.weights).constant->bytes()));
-  return std::unique_ptr<Kernel>(
-      std::make_unique<PooledStemKernel>(problem, std::move(both), std::move(d)));
+  return make_kernel<PooledStemKernel>(problem, std::move(both), std::move(d));
 }
 
 }  // namespace tenon::tactics::conv_pooled_stem

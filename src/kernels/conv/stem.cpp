@@ -12,12 +12,7 @@ namespace {
 constexpr int64_t kMostTaps = 512;
 
 const StemFunctions& stem_functions(Isa isa) {
-#if defined(__x86_64__)
-  if (isa >= Isa::avx512) return kStemAvx512;
-  if (isa == Isa::avx2) return kStemAvx2;
-#endif
-  (void)isa;
-  return kStemGeneric;
+  return TENON_BY_ISA(isa, kStemGeneric, kStemAvx2, kStemAvx512);
 }
 
 /// Plain enough for the compiler's own vectors.

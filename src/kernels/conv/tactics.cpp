@@ -38,9 +38,6 @@ namespace conv_direct {
 Support supports(const Problem& problem) {
   return Support::of(cpu::describe_convolution(problem));
 }
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   return cpu::ConvKernel<cpu::DirectConvolution>::create(problem);
 }
@@ -52,9 +49,6 @@ namespace conv_depthwise {
 Support supports(const Problem& problem) {
   return supports_where(problem, cpu::DepthwiseConvolution::fits,
                         "not a depthwise convolution over a channels-last image");
-}
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
 }
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   return cpu::ConvKernel<cpu::DepthwiseConvolution>::create(problem);
@@ -68,9 +62,6 @@ Support supports(const Problem& problem) {
   return supports_where(problem, cpu::NarrowConvolution::fits,
                         "not a convolution of a dense channels-last f32 image to few channels");
 }
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   return cpu::ConvKernel<cpu::NarrowConvolution>::create(problem);
 }
@@ -82,9 +73,6 @@ namespace conv_stem {
 Support supports(const Problem& problem) {
   return supports_where(problem, cpu::StemConvolution::fits,
                         "not a convolution of a channels-first image with few channels");
-}
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
 }
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   return cpu::ConvKernel<cpu::StemConvolution>::create(problem);
@@ -103,9 +91,6 @@ Support supports(const Problem& problem) {
                         "not a 3x3 convolution with stride 2 or many channels, dilation 1 and one "
                         "group, or no AVX-512");
 }
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   return cpu::ConvKernel<cpu::MixedWinograd>::create(problem);
 }
@@ -117,9 +102,6 @@ namespace conv_winograd4 {
 Support supports(const Problem& problem) {
   return supports_winograd(problem);
 }
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   return cpu::ConvKernel<cpu::WinogradConvolution<4>>::create(problem);
 }
@@ -130,9 +112,6 @@ namespace conv_winograd2 {
 
 Support supports(const Problem& problem) {
   return supports_winograd(problem);
-}
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
 }
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   return cpu::ConvKernel<cpu::WinogradConvolution<2>>::create(problem);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/arithmetic.h"
 #include "kernels/gemm/pack.h"
 
 namespace tenon::cpu {
@@ -19,10 +20,6 @@ constexpr int64_t kRowPadding = 16;
 // cost more than computing them twice.
 constexpr int64_t kThreadsAlone = 2;
 
-int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
 /// Rows of the matrix G that takes three weights to kTile + 2 points.
 const std::vector<std::array<double, 3>>& weight_transform(int tile) {
   static const std::vector<std::array<double, 3>> two = {
@@ -37,12 +34,7 @@ const std::vector<std::array<double, 3>>& weight_transform(int tile) {
 }
 
 const WinogradFunctions& winograd_functions(Isa isa) {
-#if defined(__x86_64__)
-  if (isa >= Isa::avx512) return kWinogradAvx512;
-  if (isa == Isa::avx2) return kWinogradAvx2;
-#endif
-  (void)isa;
-  return kWinogradGeneric;
+  return TENON_BY_ISA(isa, kWinogradGeneric, kWinogradAvx2, kWinogradAvx512);
 }
 
 }  // namespace

@@ -44,12 +44,7 @@ RegisterEpilogue register_epilogue(std::span<const EpilogueStep> steps, ElementT
 }
 
 FinishFunction finish_function(Isa isa) {
-#if defined(__x86_64__)
-  if (isa >= Isa::avx512) return finish_avx512;
-  if (isa == Isa::avx2) return finish_avx2;
-#endif
-  (void)isa;
-  return finish_generic;
+  return TENON_BY_ISA(isa, finish_generic, finish_avx2, finish_avx512);
 }
 
 }  // namespace tenon::cpu

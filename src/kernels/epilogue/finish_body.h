@@ -63,26 +63,21 @@ struct Finish {
   }
 
   void store() const {
-    if (t.output_type == ElementType::bf16) return store_bf16();
-    if (t.output == t.tile) return;
-    for (int64_t r = 0; r < t.rows; ++r) {
-      const float* x = t.tile + r * t.tile_stride;
-      float* y = static_cast<float*>(t.output) + r * t.output_stride;
-      int64_t c = 0;
-      for (; c + V::kWidth <= t.columns; c += V::kWidth) V::load(x + c).store(y + c);
-      const int left = static_cast<int>(t.columns - c);
-      if (left > 0) V::load(x + c, left).store(y + c, left);
-    }
+    if (t.output_type == ElementType::bf16)
+      return store_rows<uint16_t>([](V x, auto... to) { x.store_bf16(to...); });
+    if (t.output != t.tile) store_rows<float>([](V x, auto... to) { x.store(to...); });
   }
 
-  void store_bf16() const {
+  /// `put(x, to)` stores a vector, `put(x, to, n)` its first n elements.
+  template <class T, class Put>
+  void store_rows(const Put& put) const {
     for (int64_t r = 0; r < t.rows; ++r) {
       const float* x = t.tile + r * t.tile_stride;
-      uint16_t* y = static_cast<uint16_t*>(t.output) + r * t.output_stride;
+      T* y = static_cast<T*>(t.output) + r * t.output_stride;
       int64_t c = 0;
-      for (; c + V::kWidth <= t.columns; c += V::kWidth) V::load(x + c).store_bf16(y + c);
+      for (; c + V::kWidth <= t.columns; c += V::kWidth) put(V::load(x + c), y + c);
       const int left = static_cast<int>(t.columns - c);
-      if (left > 0) V::load(x + c, left).store_bf16(y + c, left);
+      if (left > 0) put(V::load(x + c, left), y + c, left);
     }
   }
 };

@@ -53,6 +53,21 @@ Result<BoundStep> begin_step(const Problem& problem, const RegionStep& step) {
 
 }  // namespace
 
+std::optional<std::vector<EpilogueStep>> take_functions(const Value*& value) {
+  std::vector<EpilogueStep> steps;
+  for (; value->producer() != nullptr && value->producer()->is<Pointwise>();
+       value = value->producer()->input(0)) {
+    if (value->producer()->inputs().size() != 1) return std::nullopt;
+    const auto* function = value->producer()->as<Pointwise>();
+    EpilogueStep step;
+    step.function = function->function;
+    step.alpha = static_cast<float>(function->alpha);
+    step.beta = static_cast<float>(function->beta);
+    steps.insert(steps.begin(), step);
+  }
+  return steps;
+}
+
 std::optional<ElementType> element_type(DataType type) {
   if (type == DataType::kFloat32) return ElementType::f32;
   if (type == DataType::kBFloat16) return ElementType::bf16;

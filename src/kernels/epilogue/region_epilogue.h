@@ -28,6 +28,10 @@ Result<std::vector<BoundStep>> matrix_steps(const Problem& problem, const Anchor
 Result<std::vector<BoundStep>> image_steps(const Problem& problem, const AnchoredRegion& region,
                                            int bias, bool& one_by_one);
 
+/// The unary functions at the end of the way to `value` inside a region, in order; `value` becomes
+/// what they start from. Nothing where one has an operand.
+std::optional<std::vector<EpilogueStep>> take_functions(const Value*& value);
+
 /// f32 or bf16.
 std::optional<ElementType> element_type(DataType type);
 

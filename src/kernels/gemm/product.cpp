@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "device/cpu/aligned_buffer.h"
 
 namespace tenon::cpu {
@@ -19,13 +20,6 @@ constexpr int64_t kGatherTasksPerThread = 2;
 constexpr int64_t kMostStaged = int64_t{4} << 20;
 // Rows of gathered blocks lie this many bytes further apart than needed, off the powers of two.
 constexpr int64_t kRowPadding = 64;
-
-int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-int64_t round_up(int64_t a, int64_t b) {
-  return ceil_div(a, b) * b;
-}
 
 /// The scratch of one worker: gathered rows of A, sums over parts of k, one tile.
 struct Scratch {

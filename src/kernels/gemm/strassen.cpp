@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/arithmetic.h"
 #include "device/cpu/aligned_buffer.h"
 
 namespace tenon::cpu {
@@ -18,10 +19,6 @@ constexpr int64_t kLine = 64;
 // Bytes fetched ahead in a step of k: the next panels' lines come evenly spread over a pair's work.
 constexpr int64_t kFetchStep = 16;
 constexpr int64_t kFinishRows = 8;
-
-int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 
 // A pool hands out this many chunks a thread: with as many tasks or fewer each is a chunk.
 constexpr int64_t kMostTasks = 8;

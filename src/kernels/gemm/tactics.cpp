@@ -162,18 +162,13 @@ Support supports(const Problem& problem) {
   return Support::of(describe(problem));
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(Description description, describe(problem));
   const Tensor* b = problem.input(description.b).constant;
   description.gemm.constant_b = b != nullptr;
   description.gemm.packed = problem.packed;
   TENON_ASSIGN(cpu::Gemm gemm, cpu::Gemm::prepare(description.gemm, b ? b->bytes() : nullptr));
-  return std::unique_ptr<Kernel>(
-      std::make_unique<GemmKernel>(std::move(gemm), std::move(description)));
+  return make_kernel<GemmKernel>(std::move(gemm), std::move(description));
 }
 
 }  // namespace tenon::tactics::gemm_packed

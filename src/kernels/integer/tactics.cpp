@@ -14,12 +14,8 @@ std::vector<int64_t> strides_of(const Operand& operand) {
 }
 
 cpu::IntegerFunction function_for(cpu::Isa isa) {
-#if defined(__x86_64__)
-  if (isa >= cpu::Isa::avx512) return cpu::integer_product_avx512();
-  if (isa >= cpu::Isa::avx2) return cpu::integer_product_avx2();
-#endif
-  (void)isa;
-  return cpu::integer_product_generic();
+  return TENON_BY_ISA(isa, cpu::integer_product_generic(), cpu::integer_product_avx2(),
+                      cpu::integer_product_avx512());
 }
 
 /// An operand's batch strides over the axes of the result (0: repeated), and those of its matrix.
@@ -127,14 +123,10 @@ Support supports(const Problem& problem) {
   return Support::of(describe(problem));
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(Description d, describe(problem));
-  return std::unique_ptr<Kernel>(std::make_unique<IntegerKernel>(
-      std::move(d), cpu::isa_up_to(problem.isa_limit), std::max(1, problem.threads)));
+  return make_kernel<IntegerKernel>(std::move(d), cpu::isa_up_to(problem.isa_limit),
+                                    std::max(1, problem.threads));
 }
 
 }  // namespace tenon::tactics::integer_product

@@ -11,12 +11,8 @@ namespace tenon::cpu {
 namespace {
 
 const LineFunctions& functions_for(Isa isa) {
-#if defined(__x86_64__)
-  if (isa >= Isa::avx512) return line_functions_avx512();
-  if (isa >= Isa::avx2) return line_functions_avx2();
-#endif
-  (void)isa;
-  return line_functions_generic();
+  return TENON_BY_ISA(isa, line_functions_generic(), line_functions_avx2(),
+                      line_functions_avx512());
 }
 
 struct Bf16 {

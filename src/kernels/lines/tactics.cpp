@@ -105,9 +105,6 @@ Result<cpu::LineProblem> described(const Problem& problem) {
 Support supports(const Problem& problem) {
   return Support::of(described(problem));
 }
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(cpu::LineProblem p, described(problem));
   return make_line_kernel(
@@ -141,9 +138,6 @@ Result<cpu::LineProblem> described(const Problem& problem) {
 Support supports(const Problem& problem) {
   return Support::of(described(problem));
 }
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(cpu::LineProblem p, described(problem));
   const size_t scratch = cpu::top_k_scratch_bytes(p);
@@ -174,9 +168,6 @@ Result<cpu::LineProblem> described(const Problem& problem) {
 
 Support supports(const Problem& problem) {
   return Support::of(described(problem));
-}
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
 }
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(cpu::LineProblem p, described(problem));

@@ -79,18 +79,36 @@ cpu::IndexedCopy tuples(const Operands& o, int64_t batch) {
   return copy;
 }
 
-size_t offset_bytes(const cpu::IndexedCopy& copy) {
-  return static_cast<size_t>(copy.tuples()) * sizeof(int64_t);
-}
+/// What the indices, input 1, stand for: found out once where they are known now, else at each
+/// launch, in its workspace.
+class Offsets {
+ public:
+  static Result<Offsets> make(const cpu::IndexedCopy& copy, const Problem& problem) {
+    Offsets offsets;
+    offsets.name_ = problem.node->name;
+    const Operand& indices = problem.input(1);
+    if (indices.constant == nullptr || !indices.dense()) return offsets;
+    offsets.known_.resize(static_cast<size_t>(copy.tuples()));
+    TENON_TRY(copy.resolve(indices.constant->bytes(), offsets.known_.data()));
+    return offsets;
+  }
 
-/// Offsets of indices that are known now.
-Result<std::vector<int64_t>> known_offsets(const cpu::IndexedCopy& copy, const Operand& indices) {
-  std::vector<int64_t> offsets;
-  if (indices.constant == nullptr || !indices.dense()) return offsets;
-  offsets.resize(static_cast<size_t>(copy.tuples()));
-  TENON_TRY(copy.resolve(indices.constant->bytes(), offsets.data()));
-  return offsets;
-}
+  Result<const int64_t*> of(const cpu::IndexedCopy& copy, const LaunchArguments& arguments) const {
+    if (!known_.empty()) return known_.data();
+    auto* resolved = static_cast<int64_t*>(arguments.workspace);
+    const Status status = copy.resolve(arguments.inputs[1], resolved);
+    if (!status.ok()) return user_error("'{}': {}", name_, status.error().message);
+    return resolved;
+  }
+  size_t workspace_bytes(const cpu::IndexedCopy& copy) const {
+    return known_.empty() ? static_cast<size_t>(copy.tuples()) * sizeof(int64_t) : 0;
+  }
+  bool uses_input(int input) const { return input != 1 || known_.empty(); }
+
+ private:
+  std::vector<int64_t> known_;
+  std::string name_;
+};
 
 }  // namespace
 
@@ -112,27 +130,20 @@ Result<cpu::IndexedCopy> describe(const Problem& problem) {
 
 class GatherKernel final : public Kernel {
  public:
-  GatherKernel(cpu::IndexedCopy copy, std::vector<int64_t> offsets, std::string name)
-      : copy_(std::move(copy)), offsets_(std::move(offsets)), name_(std::move(name)) {}
+  GatherKernel(cpu::IndexedCopy copy, Offsets offsets)
+      : copy_(std::move(copy)), offsets_(std::move(offsets)) {}
 
   Status run(const LaunchArguments& arguments) const override {
-    const int64_t* offsets = offsets_.data();
-    if (offsets_.empty()) {
-      auto* resolved = static_cast<int64_t*>(arguments.workspace);
-      const Status status = copy_.resolve(arguments.inputs[1], resolved);
-      if (!status.ok()) return user_error("'{}': {}", name_, status.error().message);
-      offsets = resolved;
-    }
+    TENON_ASSIGN(const int64_t* offsets, offsets_.of(copy_, arguments));
     copy_.gather(arguments.inputs[0], offsets, arguments.outputs[0], *arguments.queue.pool);
     return {};
   }
-  size_t workspace_bytes() const override { return offsets_.empty() ? offset_bytes(copy_) : 0; }
-  bool uses_input(int input) const override { return input != 1 || offsets_.empty(); }
+  size_t workspace_bytes() const override { return offsets_.workspace_bytes(copy_); }
+  bool uses_input(int input) const override { return offsets_.uses_input(input); }
 
  private:
   cpu::IndexedCopy copy_;
-  std::vector<int64_t> offsets_;
-  std::string name_;
+  Offsets offsets_;
 };
 
 }  // namespace
@@ -141,15 +152,10 @@ Support supports(const Problem& problem) {
   return Support::of(describe(problem));
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(cpu::IndexedCopy copy, describe(problem));
-  TENON_ASSIGN(std::vector<int64_t> offsets, known_offsets(copy, problem.input(1)));
-  return std::unique_ptr<Kernel>(
-      std::make_unique<GatherKernel>(std::move(copy), std::move(offsets), problem.node->name));
+  TENON_ASSIGN(Offsets offsets, Offsets::make(copy, problem));
+  return make_kernel<GatherKernel>(std::move(copy), std::move(offsets));
 }
 
 }  // namespace gather_indexed
@@ -220,30 +226,19 @@ void combine_all(const cpu::IndexedCopy& copy, const int64_t* offsets, const voi
 
 class ScatterKernel final : public Kernel {
  public:
-  ScatterKernel(Description description, cpu::StridedCopy base, std::vector<int64_t> offsets,
-                std::string name)
+  ScatterKernel(Description description, cpu::StridedCopy base, Offsets offsets)
       : description_(std::move(description)),
         base_(std::move(base)),
-        offsets_(std::move(offsets)),
-        name_(std::move(name)) {}
+        offsets_(std::move(offsets)) {}
 
   Status run(const LaunchArguments& arguments) const override {
-    const cpu::IndexedCopy& copy = description_.copy;
-    const int64_t* offsets = offsets_.data();
-    if (offsets_.empty()) {
-      auto* resolved = static_cast<int64_t*>(arguments.workspace);
-      const Status status = copy.resolve(arguments.inputs[1], resolved);
-      if (!status.ok()) return user_error("'{}': {}", name_, status.error().message);
-      offsets = resolved;
-    }
+    TENON_ASSIGN(const int64_t* offsets, offsets_.of(description_.copy, arguments));
     base_.run(arguments.inputs[0], arguments.outputs[0], *arguments.queue.pool);
     update(offsets, arguments.inputs[2], arguments.outputs[0]);
     return {};
   }
-  size_t workspace_bytes() const override {
-    return offsets_.empty() ? offset_bytes(description_.copy) : 0;
-  }
-  bool uses_input(int input) const override { return input != 1 || offsets_.empty(); }
+  size_t workspace_bytes() const override { return offsets_.workspace_bytes(description_.copy); }
+  bool uses_input(int input) const override { return offsets_.uses_input(input); }
 
  private:
   void update(const int64_t* offsets, const void* updates, void* y) const {
@@ -274,8 +269,7 @@ class ScatterKernel final : public Kernel {
 
   Description description_;
   cpu::StridedCopy base_;
-  std::vector<int64_t> offsets_;
-  std::string name_;
+  Offsets offsets_;
 };
 
 }  // namespace
@@ -284,18 +278,13 @@ Support supports(const Problem& problem) {
   return Support::of(describe(problem));
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(Description d, describe(problem));
-  TENON_ASSIGN(std::vector<int64_t> offsets, known_offsets(d.copy, problem.input(1)));
+  TENON_ASSIGN(Offsets offsets, Offsets::make(d.copy, problem));
   cpu::StridedCopy base =
       cpu::StridedCopy::make(problem.output().extents, strides_of(problem.input(0)),
                              strides_of(problem.output()), d.copy.bytes);
-  return std::unique_ptr<Kernel>(std::make_unique<ScatterKernel>(
-      std::move(d), std::move(base), std::move(offsets), problem.node->name));
+  return make_kernel<ScatterKernel>(std::move(d), std::move(base), std::move(offsets));
 }
 
 }  // namespace scatter_indexed

@@ -96,14 +96,10 @@ Support supports(const Problem& problem) {
   return Support::of(describe(problem));
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(cpu::MappedCopy copy, describe(problem));
-  return std::unique_ptr<Kernel>(std::make_unique<MappedKernel>(
-      std::move(copy), problem.node->is<Pad>() && problem.has_input(2)));
+  return make_kernel<MappedKernel>(std::move(copy),
+                                   problem.node->is<Pad>() && problem.has_input(2));
 }
 
 }  // namespace copy_mapped
@@ -159,13 +155,9 @@ Support supports(const Problem& problem) {
   return Support::of(describe(problem));
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(cpu::StridedCopy copy, describe(problem));
-  return std::unique_ptr<Kernel>(std::make_unique<BlockKernel>(std::move(copy)));
+  return make_kernel<BlockKernel>(std::move(copy));
 }
 
 }  // namespace copy_blocks

@@ -79,14 +79,9 @@ Support supports(const Problem& problem) {
   return Support::of(parts_of(problem));
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(std::vector<Part> parts, parts_of(problem));
-  return std::unique_ptr<Kernel>(
-      std::make_unique<CopyKernel>(std::move(parts), byte_size(problem.output().type)));
+  return make_kernel<CopyKernel>(std::move(parts), byte_size(problem.output().type));
 }
 
 }  // namespace copy_strided

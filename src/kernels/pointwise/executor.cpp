@@ -6,12 +6,8 @@ namespace tenon::cpu {
 namespace {
 
 const BlockFunctions& functions_for(Isa isa) {
-#if defined(__x86_64__)
-  if (isa >= Isa::avx512) return block_functions_avx512();
-  if (isa >= Isa::avx2) return block_functions_avx2();
-#endif
-  (void)isa;
-  return block_functions_generic();
+  return TENON_BY_ISA(isa, block_functions_generic(), block_functions_avx2(),
+                      block_functions_avx512());
 }
 
 /// One thread's walk over its blocks.

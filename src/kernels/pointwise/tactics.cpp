@@ -83,10 +83,6 @@ Support supports(const Problem& problem) {
   return check_integers(*program, problem);
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   cpu::PointwisePlan plan;
   TENON_ASSIGN(plan.program, make_pointwise_program(*problem.node));
@@ -94,8 +90,7 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
   plan.loops = collapse_loops(problem);
   for (const Operand& input : problem.inputs) plan.types.push_back(*stored_type(input.type));
   for (const Operand& output : problem.outputs) plan.types.push_back(*stored_type(output.type));
-  return std::unique_ptr<Kernel>(
-      std::make_unique<PointwiseKernel>(std::move(plan), problem.threads));
+  return make_kernel<PointwiseKernel>(std::move(plan), problem.threads);
 }
 
 }  // namespace tenon::tactics::pointwise_blocks

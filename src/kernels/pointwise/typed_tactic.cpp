@@ -62,14 +62,9 @@ Support supports(const Problem& problem) {
   return plan.ok() ? Support{} : Support::no(plan.error().message);
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(cpu::TypedPlan plan, describe(problem));
-  return std::unique_ptr<Kernel>(
-      std::make_unique<TypedKernel>(std::move(plan), std::max(1, problem.threads)));
+  return make_kernel<TypedKernel>(std::move(plan), std::max(1, problem.threads));
 }
 
 }  // namespace tenon::tactics::pointwise_typed

@@ -4,12 +4,7 @@ namespace tenon::cpu {
 namespace {
 
 PoolPixel pixel_for(Isa isa) {
-#if defined(__x86_64__)
-  if (isa >= Isa::avx512) return pool_pixel_avx512();
-  if (isa >= Isa::avx2) return pool_pixel_avx2();
-#endif
-  (void)isa;
-  return pool_pixel_generic();
+  return TENON_BY_ISA(isa, pool_pixel_generic(), pool_pixel_avx2(), pool_pixel_avx512());
 }
 
 int64_t size_of(PoolType type) {

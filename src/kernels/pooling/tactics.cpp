@@ -117,12 +117,8 @@ Support supports(const Problem& problem) {
   return {};
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return std::unique_ptr<Kernel>(std::make_unique<PoolKernel>(describe(problem), cpu::pool));
+  return make_kernel<PoolKernel>(describe(problem), cpu::pool);
 }
 
 }  // namespace pool_nhwc
@@ -138,12 +134,8 @@ Support supports(const Problem& problem) {
   return {};
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return std::unique_ptr<Kernel>(std::make_unique<PoolKernel>(describe(problem), cpu::pool_planes));
+  return make_kernel<PoolKernel>(describe(problem), cpu::pool_planes);
 }
 
 }  // namespace pool_planes

@@ -10,12 +10,8 @@ namespace tenon::tactics::quantize_runs {
 namespace {
 
 const cpu::QuantizeFunctions& functions_for(cpu::Isa isa) {
-#if defined(__x86_64__)
-  if (isa >= cpu::Isa::avx512) return cpu::quantize_functions_avx512();
-  if (isa >= cpu::Isa::avx2) return cpu::quantize_functions_avx2();
-#endif
-  (void)isa;
-  return cpu::quantize_functions_generic();
+  return TENON_BY_ISA(isa, cpu::quantize_functions_generic(), cpu::quantize_functions_avx2(),
+                      cpu::quantize_functions_avx512());
 }
 
 std::optional<cpu::QuantizedType> quantized_type(DataType type) {
@@ -150,14 +146,9 @@ Support supports(const Problem& problem) {
   return Support::of(describe(problem));
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const Description d, describe(problem));
-  return std::unique_ptr<Kernel>(
-      std::make_unique<QuantizeKernel>(d, cpu::isa_up_to(problem.isa_limit)));
+  return make_kernel<QuantizeKernel>(d, cpu::isa_up_to(problem.isa_limit));
 }
 
 }  // namespace tenon::tactics::quantize_runs

@@ -3,18 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/arithmetic.h"
+
 namespace tenon::cpu {
 namespace {
 
 constexpr int64_t kRowBlock = 112;
 constexpr int64_t kTasksPerThread = 4;
-
-int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-int64_t round_up(int64_t a, int64_t b) {
-  return ceil_div(a, b) * b;
-}
 
 /// Pixels of up to four channels, each from a plane of its own, as words. The weights of absent
 /// channels are 0: what stands there does not matter.

@@ -7,12 +7,7 @@ void byte_finish_generic(const ByteFinish& finish) {
 }
 
 ByteFinishFunction byte_finish(Isa isa) {
-#if defined(__x86_64__)
-  if (isa >= Isa::avx512) return byte_finish_avx512;
-  if (isa >= Isa::avx2) return byte_finish_avx2;
-#endif
-  (void)isa;
-  return byte_finish_generic;
+  return TENON_BY_ISA(isa, byte_finish_generic, byte_finish_avx2, byte_finish_avx512);
 }
 
 }  // namespace tenon::cpu

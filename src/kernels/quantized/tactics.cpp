@@ -66,8 +66,7 @@ Result<std::unique_ptr<Kernel>> make(const Problem& problem, cpu::ByteDescriptio
   TENON_ASSIGN(
       cpu::ByteConvolution convolution,
       cpu::ByteConvolution::prepare(d.problem, tensor.bytes() == nullptr ? nullptr : &source));
-  return std::unique_ptr<Kernel>(
-      std::make_unique<ByteKernelOfPlan>(std::move(convolution), std::move(d)));
+  return make_kernel<ByteKernelOfPlan>(std::move(convolution), std::move(d));
 }
 
 }  // namespace
@@ -76,9 +75,6 @@ namespace quantized_conv {
 
 Support supports(const Problem& problem) {
   return Support::of(cpu::describe_byte_convolution(problem));
-}
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
 }
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(cpu::ByteDescription description, cpu::describe_byte_convolution(problem));
@@ -91,9 +87,6 @@ namespace quantized_matmul {
 
 Support supports(const Problem& problem) {
   return Support::of(cpu::describe_byte_matmul(problem));
-}
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
 }
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(cpu::ByteDescription description, cpu::describe_byte_matmul(problem));

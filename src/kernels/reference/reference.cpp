@@ -37,12 +37,8 @@ Support supports(const Problem& problem) {
   if (problem.node->is<tenon::Plugin>()) return Support::no("plugins run themselves");
   return {};
 }
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return std::unique_ptr<Kernel>(std::make_unique<ReferenceKernel>(problem));
+  return make_kernel<ReferenceKernel>(problem);
 }
 
 }  // namespace tenon::tactics::reference

@@ -13,12 +13,8 @@ namespace {
 constexpr int64_t kMaxTaps = 256;
 
 const ResizeFunctions& functions_for(Isa isa) {
-#if defined(__x86_64__)
-  if (isa >= Isa::avx512) return resize_functions_avx512();
-  if (isa >= Isa::avx2) return resize_functions_avx2();
-#endif
-  (void)isa;
-  return resize_functions_generic();
+  return TENON_BY_ISA(isa, resize_functions_generic(), resize_functions_avx2(),
+                      resize_functions_avx512());
 }
 
 /// The innermost axis when it is resized: elements of a row of the input, already combined.

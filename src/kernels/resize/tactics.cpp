@@ -118,13 +118,9 @@ Support supports(const Problem& problem) {
   return Support::of(describe(problem));
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(cpu::ResizeProblem p, describe(problem));
-  return std::unique_ptr<Kernel>(std::make_unique<ResizeKernel>(std::move(p)));
+  return make_kernel<ResizeKernel>(std::move(p));
 }
 
 }  // namespace tenon::tactics::resize_taps

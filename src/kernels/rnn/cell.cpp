@@ -3,12 +3,8 @@
 namespace tenon::cpu {
 
 const CellFunctions& cell_functions(Isa isa) {
-#if defined(__x86_64__)
-  if (isa >= Isa::avx512) return cell_functions_avx512();
-  if (isa >= Isa::avx2) return cell_functions_avx2();
-#endif
-  (void)isa;
-  return cell_functions_generic();
+  return TENON_BY_ISA(isa, cell_functions_generic(), cell_functions_avx2(),
+                      cell_functions_avx512());
 }
 
 }  // namespace tenon::cpu

@@ -138,16 +138,12 @@ Support supports(const Problem& problem) {
   return Support::of(describe(problem));
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const cpu::RnnProblem p, describe(problem));
   const Tensor *w = problem.input(kW).constant, *r = problem.input(kR).constant;
   TENON_ASSIGN(cpu::Rnn rnn,
                cpu::Rnn::prepare(p, w ? w->bytes() : nullptr, r ? r->bytes() : nullptr));
-  return std::unique_ptr<Kernel>(std::make_unique<RnnKernel>(std::move(rnn), problem));
+  return make_kernel<RnnKernel>(std::move(rnn), problem);
 }
 
 }  // namespace tenon::tactics::rnn_packed

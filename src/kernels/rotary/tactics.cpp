@@ -20,12 +20,7 @@ bool is_plain(const Operand& operand) {
 }
 
 cpu::RotaryFunction function_for(cpu::Isa isa) {
-#if defined(__x86_64__)
-  if (isa >= cpu::Isa::avx512) return cpu::rotary_avx512();
-  if (isa >= cpu::Isa::avx2) return cpu::rotary_avx2();
-#endif
-  (void)isa;
-  return cpu::rotary_generic();
+  return TENON_BY_ISA(isa, cpu::rotary_generic(), cpu::rotary_avx2(), cpu::rotary_avx512());
 }
 
 /// Steps from one batch, position and head to the next.
@@ -139,14 +134,10 @@ Support supports(const Problem& problem) {
   return Support::of(describe(problem));
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const Description d, describe(problem));
-  return std::unique_ptr<Kernel>(std::make_unique<RotaryKernel>(
-      d, function_for(cpu::isa_up_to(problem.isa_limit)), problem.node->name));
+  return make_kernel<RotaryKernel>(d, function_for(cpu::isa_up_to(problem.isa_limit)),
+                                   problem.node->name);
 }
 
 }  // namespace tenon::tactics::rotary_rows

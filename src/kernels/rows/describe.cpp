@@ -1,5 +1,7 @@
 #include "kernels/rows/describe.h"
 
+#include "ops/nn.h"
+
 namespace tenon::cpu {
 
 std::optional<UnarySteps> unary_steps(const AnchoredRegion& region) {
@@ -21,6 +23,18 @@ bool is_vector_type(DataType type) {
 
 bool is_plain(const Operand& operand) {
   return operand.dense() && (operand.layout == Layout::kRowMajor || operand.rank() < 3);
+}
+
+Support check_normalization(const Problem& problem, const AnchoredRegion& region,
+                            const Normalization& op) {
+  if (problem.outputs.size() != 1) return Support::no("statistics are wanted");
+  const DataType type = problem.input(region.anchor_inputs[0]).type;
+  if (!is_vector_type(type) || problem.output().type != type)
+    return Support::no("the type is neither f32 nor bf16");
+  if (op.compute != DataType::kFloat32) return Support::no("statistics in another type than f32");
+  if (!unary_steps(region)) return Support::no("an epilogue with operands");
+  if (problem.output().count() == 0) return Support::no("an empty tensor");
+  return {};
 }
 
 std::vector<float> to_floats(ElementType type, const void* values, int64_t count) {

@@ -6,6 +6,10 @@
 #include "kernels/region.h"
 #include "kernels/rows/rows.h"
 
+namespace tenon {
+struct Normalization;
+}
+
 namespace tenon::cpu {
 
 /// The epilogue of a region as unary functions; nothing when a step has an operand.
@@ -16,6 +20,10 @@ bool is_vector_type(DataType type);
 
 /// Dense in row-major order.
 bool is_plain(const Operand& operand);
+
+/// What every kernel of normalizations asks of types, outputs and epilogue.
+Support check_normalization(const Problem& problem, const AnchoredRegion& region,
+                            const Normalization& op);
 
 /// A constant or run-time vector of f32 or bf16 as floats.
 std::vector<float> to_floats(ElementType type, const void* values, int64_t count);

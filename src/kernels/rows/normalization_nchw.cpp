@@ -90,13 +90,10 @@ Support supports(const Problem& problem) {
   const auto* op = region->anchor->as<Normalization>();
   if (op == nullptr || op->norm == NormKind::kLayer || op->norm == NormKind::kRms)
     return Support::no("not an instance or group normalization");
-  if (problem.outputs.size() != 1) return Support::no("statistics are wanted");
+  if (const Support common = cpu::check_normalization(problem, *region, *op); !common)
+    return common;
   const Operand& x = problem.input(region->anchor_inputs[0]);
-  if (!cpu::is_vector_type(x.type) || problem.output().type != x.type)
-    return Support::no("the type is neither f32 nor bf16");
-  if (op->compute != DataType::kFloat32) return Support::no("statistics in another type than f32");
-  if (!cpu::unary_steps(*region)) return Support::no("an epilogue with operands");
-  if (x.count() == 0 || x.rank() < 2) return Support::no("an empty tensor");
+  if (x.rank() < 2) return Support::no("no channels");
   if (!cpu::is_plain(x) || !cpu::is_plain(problem.output())) return Support::no("not row-major");
   for (const size_t operand : {1, 2})
     if (!is_factor(problem, *region, operand, x.extents[1]))
@@ -104,14 +101,9 @@ Support supports(const Problem& problem) {
   return {};
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const AnchoredRegion region, anchored_region(problem));
-  return std::unique_ptr<Kernel>(
-      std::make_unique<GroupRows>(problem, region, *region.anchor->as<Normalization>()));
+  return make_kernel<GroupRows>(problem, region, *region.anchor->as<Normalization>());
 }
 
 }  // namespace tenon::tactics::normalization_nchw

@@ -46,18 +46,6 @@ Support check_factors(const Problem& problem, const AnchoredRegion& region, int6
   return {};
 }
 
-Support check_common(const Problem& problem, const AnchoredRegion& region,
-                     const Normalization& op) {
-  if (problem.outputs.size() != 1) return Support::no("statistics are wanted");
-  const DataType type = problem.input(region.anchor_inputs[0]).type;
-  if (!cpu::is_vector_type(type) || problem.output().type != type)
-    return Support::no("the type is neither f32 nor bf16");
-  if (op.compute != DataType::kFloat32) return Support::no("statistics in another type than f32");
-  if (!cpu::unary_steps(region)) return Support::no("an epilogue with operands");
-  if (problem.output().count() == 0) return Support::no("an empty tensor");
-  return {};
-}
-
 }  // namespace
 
 namespace normalization_rows {
@@ -122,7 +110,8 @@ Support supports(const Problem& problem) {
   if (!region.ok()) return Support::of(region);
   const auto* op = region->anchor->as<Normalization>();
   if (op == nullptr || !over_rows(*op)) return Support::no("not a layer or RMS normalization");
-  if (const Support common = check_common(problem, *region, *op); !common) return common;
+  if (const Support common = cpu::check_normalization(problem, *region, *op); !common)
+    return common;
   const Operand& x = problem.input(region->anchor_inputs[0]);
   if (!cpu::is_plain(x) || !cpu::is_plain(problem.output())) return Support::no("not dense");
   const int64_t axis = op->axis < 0 ? op->axis + x.rank() : op->axis;
@@ -131,14 +120,9 @@ Support supports(const Problem& problem) {
   return check_factors(problem, *region, length);
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const AnchoredRegion region, anchored_region(problem));
-  return std::unique_ptr<Kernel>(
-      std::make_unique<RowNormalization>(problem, region, *region.anchor->as<Normalization>()));
+  return make_kernel<RowNormalization>(problem, region, *region.anchor->as<Normalization>());
 }
 
 }  // namespace normalization_rows
@@ -246,20 +230,16 @@ Support supports(const Problem& problem) {
   if (!region.ok()) return Support::of(region);
   const auto* op = region->anchor->as<Normalization>();
   if (op == nullptr || over_rows(*op)) return Support::no("not an instance or group normalization");
-  if (const Support common = check_common(problem, *region, *op); !common) return common;
+  if (const Support common = cpu::check_normalization(problem, *region, *op); !common)
+    return common;
   const Operand& x = problem.input(region->anchor_inputs[0]);
   if (!pixel_stride(x) || !pixel_stride(problem.output())) return Support::no("not channels-last");
   return check_factors(problem, *region, x.extents[1]);
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const AnchoredRegion region, anchored_region(problem));
-  return std::unique_ptr<Kernel>(
-      std::make_unique<ImageNormalization>(problem, region, *region.anchor->as<Normalization>()));
+  return make_kernel<ImageNormalization>(problem, region, *region.anchor->as<Normalization>());
 }
 
 }  // namespace normalization_nhwc

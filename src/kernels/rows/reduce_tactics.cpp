@@ -178,20 +178,14 @@ Support supports(const Problem& problem) {
   return {};
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   const auto& op = *problem.node->as<Reduce>();
   const Operand& x = problem.input(0);
   if (form_of(op, x) == Form::kImage)
-    return std::unique_ptr<Kernel>(
-        std::make_unique<ImageReduction>(problem, op.function == ReduceFunction::kMean));
+    return make_kernel<ImageReduction>(problem, op.function == ReduceFunction::kMean);
   const int64_t rows = problem.output().count();
-  return std::unique_ptr<Kernel>(
-      std::make_unique<RowReducer>(rows, x.count() / rows, *cpu::element_type(x.type),
-                                   *recipe_of(op.function), cpu::isa_up_to(problem.isa_limit)));
+  return make_kernel<RowReducer>(rows, x.count() / rows, *cpu::element_type(x.type),
+                                 *recipe_of(op.function), cpu::isa_up_to(problem.isa_limit));
 }
 
 }  // namespace tenon::tactics::reduce_rows

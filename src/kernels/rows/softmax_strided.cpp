@@ -101,15 +101,11 @@ Support supports(const Problem& problem) {
   return Support::of(describe(problem));
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(Description d, describe(problem));
-  return std::unique_ptr<Kernel>(std::make_unique<StridedSoftmax>(
-      std::move(d), *cpu::element_type(problem.input(0).type), problem.node->as<Softmax>()->log,
-      cpu::isa_up_to(problem.isa_limit)));
+  return make_kernel<StridedSoftmax>(std::move(d), *cpu::element_type(problem.input(0).type),
+                                     problem.node->as<Softmax>()->log,
+                                     cpu::isa_up_to(problem.isa_limit));
 }
 
 }  // namespace tenon::tactics::softmax_strided

@@ -59,16 +59,12 @@ Support supports(const Problem& problem) {
   return {};
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   const auto& op = *problem.node->as<Softmax>();
   const int64_t length = *row_length(op, problem.input(0).extents);
-  return std::unique_ptr<Kernel>(std::make_unique<SoftmaxKernel>(
-      problem.input(0).count() / length, length, *cpu::element_type(problem.input(0).type), op.log,
-      cpu::isa_up_to(problem.isa_limit)));
+  return make_kernel<SoftmaxKernel>(problem.input(0).count() / length, length,
+                                    *cpu::element_type(problem.input(0).type), op.log,
+                                    cpu::isa_up_to(problem.isa_limit));
 }
 
 }  // namespace tenon::tactics::softmax_rows

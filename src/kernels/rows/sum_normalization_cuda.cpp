@@ -4,6 +4,7 @@
 
 #include "kernels/jit/epilogue_code.h"
 #include "kernels/jit/tactic.h"
+#include "kernels/region.h"
 #include "kernels/rows/group_cuda.h"
 #include "ops/ops.h"
 
@@ -28,10 +29,6 @@ bool collect(const Value* value, std::vector<int>& terms) {
   const auto* add = value->producer()->as<Pointwise>();
   return add != nullptr && add->function == PointwiseFunction::k_add &&
          collect(value->producer()->input(0), terms) && collect(value->producer()->input(1), terms);
-}
-
-int input_number(const Value* value) {
-  return value != nullptr && value->producer() == nullptr ? value->index() : -1;
 }
 
 Result<Description> describe(const Node& node) {

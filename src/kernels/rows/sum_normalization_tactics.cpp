@@ -20,10 +20,6 @@ struct Description {
   int sum_output = -1, output = 0;
 };
 
-int number_of(const Value* value) {
-  return value != nullptr && value->producer() == nullptr ? value->index() : -1;
-}
-
 /// Collects the operands of a tree of sums; false where something else is in it.
 bool collect(const Value* value, std::vector<int>& operands) {
   if (value->producer() == nullptr) {
@@ -46,8 +42,8 @@ std::optional<Description> describe(const Node& node) {
     return std::nullopt;
   if (!collect(last.input(0), d.operands) || body.nodes().size() != d.operands.size())
     return std::nullopt;
-  d.scale = number_of(last.input(1));
-  d.bias = number_of(last.input(2));
+  d.scale = input_number(last.input(1));
+  d.bias = input_number(last.input(2));
   for (size_t i = 0; i < body.outputs().size(); ++i) {
     const int index = static_cast<int>(i);
     if (body.outputs()[i] == last.output())
@@ -187,13 +183,8 @@ Support supports(const Problem& problem) {
   return {};
 }
 
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
-
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return std::unique_ptr<Kernel>(
-      std::make_unique<SumNormalization>(problem, *describe(*problem.node)));
+  return make_kernel<SumNormalization>(problem, *describe(*problem.node));
 }
 
 }  // namespace tenon::tactics::normalization_sums

@@ -9,12 +9,7 @@ namespace {
 constexpr int64_t kMostSamples = 4096;
 
 RoiBinFunction bin_function(Isa isa) {
-#if defined(__x86_64__)
-  if (isa >= Isa::avx512) return roi_bin_avx512;
-  if (isa >= Isa::avx2) return roi_bin_avx2;
-#endif
-  (void)isa;
-  return roi_bin_generic;
+  return TENON_BY_ISA(isa, roi_bin_generic, roi_bin_avx2, roi_bin_avx512);
 }
 
 bool is_channels_last(const RoiAlignProblem& p) {

@@ -72,12 +72,9 @@ Support supports(const Problem& problem) {
   const auto p = describe(problem);
   return p.ok() ? Support{} : Support::no(p.error().message);
 }
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const cpu::RoiAlignProblem p, describe(problem));
-  return std::unique_ptr<Kernel>(std::make_unique<RoiKernel>(p, problem.node->name));
+  return make_kernel<RoiKernel>(p, problem.node->name);
 }
 
 }  // namespace tenon::tactics::roi_align_bins

@@ -113,12 +113,9 @@ namespace grid_sample_points {
 Support supports(const Problem& problem) {
   return Support::of(describe_sampling(problem));
 }
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const cpu::GridSampleProblem p, describe_sampling(problem));
-  return std::unique_ptr<Kernel>(std::make_unique<GridSampleKernel>(p));
+  return make_kernel<GridSampleKernel>(p);
 }
 
 }  // namespace grid_sample_points
@@ -128,12 +125,9 @@ namespace lrn_channels {
 Support supports(const Problem& problem) {
   return Support::of(describe_lrn(problem));
 }
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
-}
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const cpu::LrnProblem p, describe_lrn(problem));
-  return std::unique_ptr<Kernel>(std::make_unique<LrnKernel>(p));
+  return make_kernel<LrnKernel>(p);
 }
 
 }  // namespace lrn_channels

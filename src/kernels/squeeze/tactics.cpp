@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/arithmetic.h"
 #include "device/cpu/packed_weights.h"
 #include "device/cpu/thread_pool.h"
 #include "kernels/epilogue/region_epilogue.h"
@@ -28,27 +29,16 @@ struct Description {
   Layer layers[2];
 };
 
-int number_of(const Value* value) {
-  return value != nullptr && value->producer() == nullptr ? value->index() : -1;
-}
-
 /// One layer that ends in `value`, which becomes what it starts from; nothing for other nodes.
 std::optional<Layer> take_layer(const Value*& value) {
   Layer layer;
-  while (value->producer() != nullptr && value->producer()->is<Pointwise>()) {
-    const auto* function = value->producer()->as<Pointwise>();
-    if (value->producer()->inputs().size() != 1) return std::nullopt;
-    cpu::EpilogueStep step;
-    step.function = function->function;
-    step.alpha = static_cast<float>(function->alpha);
-    step.beta = static_cast<float>(function->beta);
-    layer.functions.insert(layer.functions.begin(), step);
-    value = value->producer()->input(0);
-  }
+  auto functions = cpu::take_functions(value);
+  if (!functions) return std::nullopt;
+  layer.functions = std::move(*functions);
   const Node* conv = value->producer();
   if (conv == nullptr || !conv->is<Conv>() || conv->as<Conv>()->groups != 1) return std::nullopt;
-  layer.weights = number_of(conv->input(1));
-  layer.bias = number_of(conv->input(2));
+  layer.weights = input_number(conv->input(1));
+  layer.bias = input_number(conv->input(2));
   value = conv->input(0);
   return layer.weights >= 0 ? std::optional(layer) : std::nullopt;
 }
@@ -60,7 +50,7 @@ std::optional<Description> describe(const Node& node) {
   if (multiply == nullptr || multiply->function != PointwiseFunction::k_mul) return std::nullopt;
   for (int i = 0; i < 2; ++i) {
     Description d;
-    d.image = number_of(product->input(i));
+    d.image = input_number(product->input(i));
     const Value* value = product->input(1 - i);
     if (d.image < 0) continue;
     for (Layer* layer : {&d.layers[1], &d.layers[0]}) {
@@ -69,7 +59,7 @@ std::optional<Description> describe(const Node& node) {
       *layer = *taken;
     }
     const Node* mean = value->producer();
-    if (mean == nullptr || !mean->is<Reduce>() || number_of(mean->input(0)) != d.image)
+    if (mean == nullptr || !mean->is<Reduce>() || input_number(mean->input(0)) != d.image)
       return std::nullopt;
     return d;
   }
@@ -82,9 +72,6 @@ constexpr int64_t kMaxPieces = 16;
 // Weights that one thread reads sooner than several share them out.
 constexpr int64_t kSmallLayer = int64_t{128} << 10;
 
-int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
 /// Floats, so that what follows is aligned.
 int64_t padded(int64_t floats) {
   return ceil_div(floats, 16) * 16;
@@ -308,10 +295,6 @@ Support supports(const Problem& problem) {
   if (const Support first = check_layer(problem, d->layers[0], channels, hidden); !first)
     return first;
   return check_layer(problem, d->layers[1], hidden, channels);
-}
-
-std::vector<std::string> configs(const Problem& problem) {
-  return single_config(problem);
 }
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
