@@ -219,6 +219,11 @@ class Selector {
           continue;
         }
         candidate.milliseconds = *time;
+      } else if (const Status status = check_alone(problem, *tactic, config); !status.ok()) {
+        candidate.reason = status.error().message;
+        shortlist.unfit.push_back(candidate);
+        samples.pop_back();
+        continue;
       }
       measured.push_back(candidate);
     }
@@ -310,6 +315,7 @@ class Selector {
       if (const auto known = cache_.find(entry)) {
         if (*known == kWrong) return unsupported("it computed something else when it was measured");
         if (*known == kFailed) return unsupported("it failed when it was to be timed");
+        TENON_TRY(check_workspace(cache_.find(workspace_key(entry)).value_or(0)));
         return *known;
       }
     if (options_.fail_on_cache_miss)
@@ -320,13 +326,31 @@ class Selector {
     Kernel& kernel = **prepared.value();
     // As behind itself it will be behind others of its kind.
     if (kernel.waits_for_previous()) TENON_TRY(kernel.let_next_start());
-    if (kernel.workspace_bytes() > options_.workspace_limit)
-      return unsupported("its workspace of {} bytes is over the limit", kernel.workspace_bytes());
+    const auto workspace = static_cast<double>(kernel.workspace_bytes());
+    TENON_TRY(check_workspace(workspace));
     const auto time = measured_time(problem, kernel, sample);
     prepared.reset();
     if (!time.ok()) return failed(problem, entry, time.error());
-    if (keeps_times(problem)) cache_.insert(entry, *time);
+    if (!keeps_times(problem)) return time;
+    cache_.insert(entry, *time);
+    if (workspace > 0) cache_.insert(workspace_key(entry), workspace);
     return time;
+  }
+
+  /// Under it the cache has how much workspace a candidate takes, if any.
+  static std::string workspace_key(const std::string& entry) { return "workspace " + entry; }
+
+  Status check_workspace(double bytes) const {
+    if (bytes <= static_cast<double>(options_.workspace_limit)) return {};
+    return unsupported("its workspace of {:.0f} bytes is over the limit of {}", bytes,
+                       options_.workspace_limit);
+  }
+
+  /// What is not timed is made where a limit is set.
+  Status check_alone(const Problem& problem, const Tactic& tactic, const std::string& config) {
+    if (options_.workspace_limit == SIZE_MAX || described_) return {};
+    TENON_ASSIGN(const auto kernel, create_kernel(tactic, problem, config));
+    return check_workspace(static_cast<double>(kernel->workspace_bytes()));
   }
 
   /// Remembered, unless it may be otherwise next time: making what fails takes long too.

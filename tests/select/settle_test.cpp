@@ -20,6 +20,7 @@ class Counted final : public Kernel {
     return {};
   }
   bool waits_for_previous() const override { return name_ == 'b'; }
+  size_t workspace_bytes() const override { return name_ == 'a' ? 100 : 0; }
 
  private:
   MadeUpDevice& device_;
@@ -41,11 +42,11 @@ Tactic row(std::string_view name) {
 /// Tactics of the only layers of `text`, all of one problem.
 class SettleTest : public testing::Test {
  protected:
-  std::string tactic_of(const std::string& text) {
+  std::string tactic_of(const std::string& text, const SelectOptions& options = {}) {
     auto graph = parse_graph(text);
     EXPECT_TRUE(graph.ok()) << graph.error().message;
     const Backend backend{.device = device_, .tactics = rows_};
-    EXPECT_TRUE(select_tactics(**graph, backend, {}, {}, cache_).ok());
+    EXPECT_TRUE(select_tactics(**graph, backend, {}, options, cache_).ok());
     const std::string first = (*graph)->nodes()[0]->tactic;
     for (const auto& node : (*graph)->nodes()) EXPECT_EQ(node->tactic, first);
     return first;
@@ -60,6 +61,17 @@ constexpr const char* kAlone = "graph \"\" (%0 \"x\": f32[8]) { %1 = exp(%0) : f
 constexpr const char* kThree =
     "graph \"\" (%0 \"x\": f32[8]) { %1 = exp(%0) : f32[8] %2 = exp(%1) : f32[8]"
     " %3 = exp(%2) : f32[8] return %3}";
+
+TEST_F(SettleTest, LimitsOfWorkspacesHoldForKnownTimesAndForWhatIsNotTimed) {
+  EXPECT_EQ(tactic_of(kAlone), "cuda.a");
+  for (const size_t limit : {99, 100}) {
+    const bool enough = limit == 100;
+    EXPECT_EQ(tactic_of(kAlone, {.workspace_limit = limit}), enough ? "cuda.a" : "cuda.b");
+    // Of one candidate; what is left runs anything.
+    EXPECT_EQ(tactic_of(kAlone, {.max_candidates = 1, .workspace_limit = limit}),
+              enough ? "cuda.a" : cpu_tactics().back().name);
+  }
+}
 
 TEST_F(SettleTest, TheBestAloneIsTakenForOneLayer) {
   EXPECT_EQ(tactic_of(kAlone), "cuda.a");
