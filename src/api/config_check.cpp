@@ -18,6 +18,22 @@ constexpr Note kNotes[] = {
     {BuilderFlag::kREJECT_EMPTY_ALGORITHMS, "algorithm selectors are not asked"},
 };
 
+/// Memory pools whose limits have no effect, and why.
+struct PoolNote {
+  MemoryPoolType pool;
+  const char* name;
+  const char* text;
+};
+constexpr PoolNote kPoolNotes[] = {
+    {MemoryPoolType::kDLA_MANAGED_SRAM, "kDLA_MANAGED_SRAM", "there is no DLA"},
+    {MemoryPoolType::kDLA_LOCAL_DRAM, "kDLA_LOCAL_DRAM", "there is no DLA"},
+    {MemoryPoolType::kDLA_GLOBAL_DRAM, "kDLA_GLOBAL_DRAM", "there is no DLA"},
+    {MemoryPoolType::kTACTIC_DRAM, "kTACTIC_DRAM",
+     "builds take the memory of one candidate at a time; kWORKSPACE limits what plans take"},
+    {MemoryPoolType::kTACTIC_SHARED_MEMORY, "kTACTIC_SHARED_MEMORY",
+     "kernels take what a block of the GPU may have"},
+};
+
 }  // namespace
 
 Status check_config(const BuilderConfig& config, Logger& logger) {
@@ -36,6 +52,9 @@ Status check_config(const BuilderConfig& config, Logger& logger) {
   for (const Note& note : kNotes)
     if (config.getFlag(note.flag))
       logger.warning("Builder flag {} has no effect: {}", static_cast<int>(note.flag), note.text);
+  for (const PoolNote& note : kPoolNotes)
+    if (config.getMemoryPoolLimit(note.pool) != SIZE_MAX)
+      logger.warning("The limit of the memory pool {} has no effect: {}", note.name, note.text);
   if (config.getHardwareCompatibilityLevel() != HardwareCompatibilityLevel::kNONE)
     logger.warning(
         "The hardware compatibility level has no effect: kernels are compiled where a plan is "

@@ -295,6 +295,16 @@ TEST(Settings, OfBuilderConfigurations) {
   EXPECT_EQ(c.getNbPluginsToSerialize(), 0);
 }
 
+TEST(Settings, LimitsOfPoolsThatNothingTakesFromAreNamed) {
+  Session session;
+  session.output(
+      session.network->addIdentity(*session.input("x", DataType::kFLOAT, {2}))->getOutput(0), "y");
+  session.config->setMemoryPoolLimit(MemoryPoolType::kTACTIC_SHARED_MEMORY, 1 << 16);
+  ASSERT_TRUE(session.build());
+  ASSERT_EQ(session.log.warnings.size(), 1u);
+  EXPECT_NE(session.log.warnings[0].find("kTACTIC_SHARED_MEMORY"), std::string::npos);
+}
+
 TEST(Settings, OfRuntimesAndContexts) {
   Layers s;
   s.output(s.network->addIdentity(*s.matrix)->getOutput(0), "y");
