@@ -9,21 +9,11 @@
 
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/nvrtc.h"
-#include "device/described_device.h"
 #include "kernels/jit/kernel_case.h"
 #include "kernels/tactic.h"
 
 namespace tenon::test {
 namespace {
-
-/// A GPU of some architecture that is not there.
-DescribedDevice gpu_of(int capability) {
-  DeviceProperties properties;
-  properties.kind = DeviceKind::kCuda;
-  properties.compute_capability = capability;
-  properties.compute_units = 100;
-  return DescribedDevice(std::move(properties));
-}
 
 /// Kernels of libraries need the device itself; the one of last resort is not ours to test here.
 bool is_own(const Tactic& tactic) {
@@ -62,7 +52,7 @@ std::vector<std::string> configs_of(const KernelCase& one, const Tactic& tactic,
 
 TEST(JitKernels, CompileForEveryArchitecture) {
   if (!cuda::load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC here";
-  DescribedDevice devices[] = {gpu_of(75), gpu_of(80), gpu_of(90)};
+  DescribedDevice devices[] = {described_gpu(75), described_gpu(80), described_gpu(90)};
   std::set<std::pair<std::string_view, int>> compiled;  // Tactics with capabilities.
   const bool chosen = limits_cases();
   size_t number = 0;

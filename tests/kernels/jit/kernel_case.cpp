@@ -194,6 +194,14 @@ Tensor random_integers(DataType type, Extents extents, int seed, int64_t low, in
   return tensor;
 }
 
+DescribedDevice described_gpu(int capability) {
+  DeviceProperties properties;
+  properties.kind = DeviceKind::kCuda;
+  properties.compute_capability = capability;
+  properties.compute_units = 100;
+  return DescribedDevice(std::move(properties));
+}
+
 CaseInput input(Tensor tensor, Layout layout) {
   return {std::move(tensor), layout, false};
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/described_device.h"
 #include "kernels/tactic.h"
 #include "ops/ops.h"
 #include "ops/region.h"
@@ -144,6 +145,9 @@ CaseInput constant(Tensor tensor, Layout layout = Layout::kRowMajor);
 inline CaseInput absent() {
   return {};
 }
+
+/// A GPU of some architecture that is not there, with that architecture's limits.
+DescribedDevice described_gpu(int capability);
 
 /// The cases of each family, made anew.
 using Cases = std::vector<std::unique_ptr<KernelCase>>;

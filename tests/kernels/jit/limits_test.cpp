@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "device/cuda/nvrtc.h"
-#include "device/described_device.h"
 #include "kernels/jit/kernel_case.h"
 #include "kernels/jit/plan.h"
 #include "kernels/tactic.h"
@@ -14,14 +13,6 @@ namespace {
 constexpr DataType kHalf = DataType::kFloat16, kFloat = DataType::kFloat32;
 constexpr Layout kLast = Layout::kChannelsLast;
 
-DescribedDevice gpu_of(int capability) {
-  DeviceProperties properties;
-  properties.kind = DeviceKind::kCuda;
-  properties.compute_capability = capability;
-  properties.compute_units = 80;
-  return DescribedDevice(std::move(properties));
-}
-
 const Tactic& tactic_of(std::string_view name) {
   for (const Tactic& tactic : cuda_tactics())
     if (tactic.name == name) return tactic;
@@ -31,7 +22,7 @@ const Tactic& tactic_of(std::string_view name) {
 
 /// Empty where the tactic takes it, else why not.
 std::string refusal(KernelCase& one, std::string_view tactic, int capability = 90) {
-  DescribedDevice device = gpu_of(capability);
+  DescribedDevice device = described_gpu(capability);
   return tactic_of(tactic).supports(one.describe(&device)).reason;
 }
 
@@ -108,8 +99,8 @@ TEST(JitLimits, SoftmaxOfChosenDoublesIsNotAddedUpInFloats) {
 }
 
 TEST(JitLimits, LaunchesFitTheGpu) {
-  DescribedDevice turing = gpu_of(75), ada = gpu_of(89), ampere = gpu_of(80), hopper = gpu_of(90),
-                  consumer = gpu_of(120);
+  DescribedDevice turing = described_gpu(75), ada = described_gpu(89), ampere = described_gpu(80),
+                  hopper = described_gpu(90), consumer = described_gpu(120);
   Problem problem;
   EXPECT_EQ(shared_limit(problem), 227 * 1024);
 
@@ -137,7 +128,7 @@ TEST(JitLimits, TheCopyEngineTakesNothingEmpty) {
 
 /// Columns are numbered in 32 bits, whatever the tensor's size.
 TEST(JitLimits, ColumnsAreCounted) {
-  DescribedDevice device = gpu_of(90);
+  DescribedDevice device = described_gpu(90);
   Reduce sum;
   sum.axes = {0};
   Softmax softmax;
@@ -157,7 +148,7 @@ TEST(JitLimits, ColumnsAreCounted) {
 /// Bounds that only the device knows, with extents that are known all the same.
 TEST(JitFormulas, SlicesByComputedBoundsCompile) {
   if (!cuda::load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC here";
-  DescribedDevice device = gpu_of(90);
+  DescribedDevice device = described_gpu(90);
   const auto list = [](std::vector<int64_t> numbers) {
     return constant(Tensor::vector_i64(numbers));
   };
@@ -176,7 +167,7 @@ TEST(JitFormulas, SlicesByComputedBoundsCompile) {
 /// More products of inputs than 32 bits count, of operands that they do.
 TEST(JitLimits, RecurrencesCountTheirProducts) {
   if (!cuda::load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC here";
-  DescribedDevice device = gpu_of(90);
+  DescribedDevice device = described_gpu(90);
   Rnn op;
   op.cell = RnnKind::kLstm;
   op.hidden = 384;

@@ -6,7 +6,6 @@
 
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/nvrtc.h"
-#include "device/described_device.h"
 #include "kernels/jit/kernel_case.h"
 #include "ops/ops.h"
 
@@ -85,10 +84,7 @@ std::vector<SizedCase> sized_cases() {
 TEST(SizedKernels, CompileForEveryArchitecture) {
   if (!cuda::load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC here";
   for (const int capability : {75, 80, 90}) {
-    DeviceProperties properties;
-    properties.kind = DeviceKind::kCuda;
-    properties.compute_capability = capability;
-    DescribedDevice device(properties);
+    DescribedDevice device = described_gpu(capability);
     for (SizedCase& one : sized_cases()) {
       if (!is_wanted(one.name())) continue;
       one.problem.device = &device;
