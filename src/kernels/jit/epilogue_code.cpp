@@ -35,12 +35,14 @@ class EpilogueWriter {
   }
 
   std::vector<int> finish() {
-    std::string parameters, arguments, fields, fetches, all;
+    std::string parameters, arguments, fields, fetches, all, ahead;
     for (size_t i = 0; i < operands_.size(); ++i) {
       const char* type = device_type(problem_.input(operands_[i]).type);
       parameters += fmt::format(", const {}* __restrict__ e{}", type, i);
       arguments += fmt::format(", e{}", i);
       all += fmt::format(" DO({}, {})", i, type);
+      if (const int64_t bytes = small_constant(problem_.input(operands_[i])); bytes > 0)
+        ahead += fmt::format("  prefetch_bytes(e{}, {});\n", i, bytes);
       fields += fmt::format("  Fetched<Epilogue{0}At, N, {1}> o{0};\n", i, type);
       fetches += fmt::format("  fetch_located<Epilogue{0}At, N>(e{0}, at, f.o{0});\n", i);
     }
@@ -54,6 +56,8 @@ class EpilogueWriter {
         "const "
         "EpilogueOperands<N>& f) {{\n{}}}\n",
         parameters, arguments, all, fields, fetches, body_));
+    code_.text(fmt::format(
+        "__device__ inline void prefetch_constants(int EPILOGUE_PARAMETERS) {{\n{}}}\n", ahead));
     code_.text(
         "template <int N>\n__device__ inline void epilogue(Real (&v)[N], Index at "
         "EPILOGUE_PARAMETERS) {\n  EpilogueOperands<N> operands;\n"
@@ -63,6 +67,14 @@ class EpilogueWriter {
   }
 
  private:
+  /// Bytes of a constant that every block may ask for; 0 where it is none, or large.
+  static int64_t small_constant(const Operand& operand) {
+    constexpr int64_t kSmall = 16384;
+    const int64_t bytes = operand.constant == nullptr || !operand.dense()
+                              ? 0
+                              : operand.count() * static_cast<int64_t>(byte_size(operand.type));
+    return bytes <= kSmall ? bytes : 0;
+  }
   /// Results of 16 bits do not need every digit of some functions.
   std::string_view formula_of(PointwiseFunction function) const {
     if (byte_size(problem_.output().type) == 2) {

@@ -20,7 +20,8 @@ struct ExtraStep {
 /// its two halves, fetch_epilogue<N>(EpilogueOperands<N>&, Index at EPILOGUE_PARAMETERS), which
 /// only loads, and apply_epilogue<N>(v, operands), and the macros EPILOGUE_PARAMETERS and
 /// EPILOGUE_ARGUMENTS (each begins with a comma, or is empty), and EPILOGUE_EACH(DO), which is
-/// DO(0, type) DO(1, type)... over the operands. Gives the problem inputs that the parameters stand
+/// DO(0, type) DO(1, type)... over the operands; also prefetch_constants(0 EPILOGUE_ARGUMENTS), which
+/// asks for small constant operands and may come before begin_kernel(). Gives the problem inputs that the parameters stand
 /// for, in order. Also defines `Real`, the type of arithmetic. `Index` must be defined already.
 Result<std::vector<int>> add_epilogue(KernelCode& code, const Problem& problem,
                                       const AnchoredRegion& region, const IndexLoop& loop,

@@ -140,6 +140,12 @@ __device__ inline void release_next() {
   if (tenon_lets_next_start != 0) asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
+/// Asks for bytes to be fetched from memory into the second-level cache, by the threads of each block.
+__device__ inline void prefetch_bytes(const void* from, int bytes) {
+  for (int i = threadIdx.x * 128; i < bytes; i += blockDim.x * 128)
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(static_cast<const char*>(from) + i));
+}
+
 // Launches that may overlap the end of the one before: nothing of its results is touched above begin_kernel().
 __device__ inline void begin_kernel() {
   release_next();

@@ -23,9 +23,13 @@ __device__ inline void store_statistics(Row row, Real mean, Real inverse STATIST
 #endif
 }
 
+/// Scale and bias are on their way while sums are taken, where registers are enough.
+constexpr bool kFetchesAhead = kSteps * kVector <= 32;
+
 __device__ inline void normalize_kept(Y* __restrict__ y,
                                       Row row INPUT_PARAMETERS STATISTICS_PARAMETERS EPILOGUE_PARAMETERS) {
   Real v[kSteps][kVector];
+  EpilogueOperands<kVector> operands[kFetchesAhead ? kSteps : 1];
   Real sum = 0;
 #pragma unroll
   for (int s = 0; s < kSteps; ++s) {
@@ -34,6 +38,11 @@ __device__ inline void normalize_kept(Y* __restrict__ y,
 #pragma unroll
       for (int i = 0; i < kVector; ++i) sum += v[s][i];
     }
+  }
+  if constexpr (kFetchesAhead) {
+#pragma unroll
+    for (int s = 0; s < kSteps; ++s)
+      if (row.inside(s) && row.active) fetch_epilogue<kVector>(operands[s], row.first + row.column(s) EPILOGUE_ARGUMENTS);
   }
   const Real mean = kRms ? Real(0) : combine_group<kGroup>(sum, Sum()) / Real(kLength);
   Real squares = 0;
@@ -52,7 +61,8 @@ __device__ inline void normalize_kept(Y* __restrict__ y,
 #pragma unroll
       for (int i = 0; i < kVector; ++i) v[s][i] = (v[s][i] - mean) * inverse;
       const Index at = row.first + row.column(s);
-      epilogue<kVector>(v[s], at EPILOGUE_ARGUMENTS);
+      if constexpr (kFetchesAhead) apply_epilogue<kVector>(v[s], operands[s]);
+      else epilogue<kVector>(v[s], at EPILOGUE_ARGUMENTS);
       store_located<YAt, kVector>(y, at, v[s]);
     }
   }
@@ -97,6 +107,7 @@ __device__ inline void normalize_streamed(Y* __restrict__ y,
 
 extern "C" __global__ void __launch_bounds__(kBlock)
     kernel(Y* __restrict__ y INPUT_PARAMETERS STATISTICS_PARAMETERS EPILOGUE_PARAMETERS) {
+  prefetch_constants(0 EPILOGUE_ARGUMENTS);
   begin_kernel();
   if constexpr (kKeep) normalize_kept(y, Row() INPUT_ARGUMENTS STATISTICS_ARGUMENTS EPILOGUE_ARGUMENTS);
   else normalize_streamed(y, Row() INPUT_ARGUMENTS STATISTICS_ARGUMENTS EPILOGUE_ARGUMENTS);
