@@ -24,7 +24,7 @@ inline void for_each_parallel(size_t count, size_t threads, FunctionRef<void(siz
 /// Threads for work that the processor does beside others'.
 inline size_t helper_threads() {
   const unsigned all = std::thread::hardware_concurrency();
-  return all == 0 ? 1 : (all > 16 ? 16 : all);
+  return all == 0 ? 1 : (all > 32 ? 32 : all);
 }
 
 }  // namespace tenon

@@ -120,6 +120,15 @@ class Selector {
     return &tactic == &backend_.tactics.back() || tactic.name.ends_with(".formula");
   }
 
+  /// Loops over single pixels, where matrix units of ours take the problem: they take several times
+  /// as long on every layer that was measured.
+  static bool is_outdone(const Tactic& tactic, const Shortlist& list) {
+    return tactic.name == "cuda.conv.direct" &&
+           std::ranges::any_of(list.fitting, [](const auto& c) {
+             return c.first->name == "cuda.conv.hopper" || c.first->name == "cuda.conv.matrix";
+           });
+  }
+
   /// From the timing cache, where it has all of it: libraries take their time to propose.
   Shortlist make_shortlist(const Problem& problem) const {
     const auto listed =
@@ -142,7 +151,7 @@ class Selector {
       const Support support = fits(backend_, tactic, problem);
       if (!support) {
         list.unfit.push_back({std::string(tactic.name), -1, support.reason});
-      } else if (is_last_resort(tactic) && !list.fitting.empty()) {
+      } else if ((is_last_resort(tactic) && !list.fitting.empty()) || is_outdone(tactic, list)) {
         list.spare.push_back(join_tactic(tactic.name, tactic.configs(problem).front()));
         list.unfit.push_back({list.spare.back(), -1, "only where nothing else fits"});
       } else {

@@ -5,11 +5,16 @@
 #include "kernels/conv/device_convolution_cuda.h"
 #include "kernels/image.h"
 
+namespace tenon {
+TENON_DECLARE_TACTIC(cuda_conv_hopper)
+}
+
 namespace tenon::tactics::cuda_conv_matrix {
 namespace {
 
 constexpr int64_t kTileK = 64;
 constexpr size_t kOffered = 8;   ///< Tiles that are timed; each is compiled.
+constexpr size_t kBeside = 3;    ///< The same where the kernel of Hopper's copy engine fits too.
 constexpr int64_t kSpill = 208;  ///< Registers of results that leave room for the rest.
 
 /// How the work is cut: tiles of rows and columns, each by groups of four warps with Hopper's
@@ -236,9 +241,13 @@ std::vector<std::string> tile_configs(const Problem& problem) {
                    [&](const Tile& a, const Tile& b) { return estimate(a, s) < estimate(b, s); });
   // Large problems differ less from tile to tile.
   const bool large = s.m * s.n > int64_t{128} * 128 * s.processors;
+  size_t offered = large ? kOffered / 2 : kOffered;
+  // Where it wins beside that one, one of the first does.
+  if (s.capability == 90 && cuda_conv_hopper::supports(problem))
+    offered = std::min(offered, kBeside);
   std::vector<std::string> texts;
   for (const Tile& tile : tiles)
-    if (texts.size() < (large ? kOffered / 2 : kOffered)) texts.push_back(tile.text());
+    if (texts.size() < offered) texts.push_back(tile.text());
   return texts;
 }
 
