@@ -161,10 +161,8 @@ Result<JitLaunch> products(const Problem& problem, const Description& d) {
       "template <int N>\n__device__ inline void epilogue(Real (&)[N], Index) {}\n");
   JitLaunch launch;
   TENON_TRY(set_source(launch, code, {"gemm/tile.cu"}));
-  launch.grid[0] = blocks_for(columns, 64);
-  launch.grid[1] = blocks_for(rows, 64);
+  launch.grid[0] = blocks_for(columns, 64) * blocks_for(rows, 64);
   launch.block[0] = 256;
-  if (launch.grid[1] > 65535) return unsupported("a very long sequence");
   launch.add(JitArgument::input(0));
   launch.add(JitArgument::input(1));
   launch.add(JitArgument::workspace(0));
