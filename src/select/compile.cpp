@@ -55,7 +55,6 @@ PassOptions pass_options_for(const Device& device) {
   options.squeeze_regions = options.expansion_regions = options.stem_regions = on_cpu;
   options.widened_products = options.gather_regions = !on_cpu;
   options.patches_as_products = options.sums_join_products = !on_cpu;
-  options.normalized_products = false;  // Hopper's products can: ViT 1 % faster, GPT-2 2 % slower.
   options.bytes_in_groups = false;      // Slower on CPUs, and not measured on GPUs yet.
   options.quantized_weights = false;    // No kernel reads them beside those of quantized regions.
   options.quantized_regions = on_cpu;

@@ -1,7 +1,6 @@
 // Plans for a GPU that is not there, from its description and a timing cache.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <span>
@@ -135,43 +134,6 @@ TEST(DescribedGpu, APlanFromARecordedCacheIsTheOneOfThatGpu) {
   EXPECT_EQ(plan->graph->nodes()[0]->tactic, "cuda.softmax.rows");
   EXPECT_EQ(product_of(*plan)->tactic, "cuda.gemm.cudnn{engine=4,k24=39}");
   EXPECT_EQ(cache->size(), recorded) << "nothing is measured here";
-}
-
-/// Steps of a normalization of `rows` rows and a product behind it with a bias.
-Result<size_t> steps_of(int rows, const Backend& backend) {
-  static constexpr char kNormalized[] =
-      "graph \"\" (%0 \"x\": f16[{0},64], %1 \"b\": f16[8]) {{"
-      " %2 = normalization(%0) : f16[{0},64]"
-      " %3 = constant(){{value = f16[1,1]{{0.5}}}} : f16[1,1]"
-      " %4 = constant(){{value = i64[2]{{64,8}}}} : i64[2]"
-      " %5 = expand(%3,%4) : f16[64,8]"
-      " %6 = matmul(%2,%5) : f16[{0},8]"
-      " %7 = add(%6,%1) : f16[{0},8]"
-      " return %7}}";
-  TENON_ASSIGN(auto graph, parse_graph(fmt::format(kNormalized, rows)));
-  CompileRequest request;
-  request.graph = std::move(graph);
-  request.backend = backend;
-  TimingCache cache;
-  NullLogger logger;
-  TENON_ASSIGN(const Plan plan, compile(std::move(request), cache, logger));
-  return std::ranges::count_if(plan.graph->nodes(),
-                               [](const auto& node) { return !node->tactic.empty(); });
-}
-
-/// Few rows are for other kernels, which normalize nothing; other GPUs have none that does.
-TEST(DescribedGpu, ProductsNormalizeTheirRowsWhereAKernelCan) {
-  const auto many = steps_of(64, described()), few = steps_of(4, described());
-  ASSERT_TRUE(many.ok()) << many.error().message;
-  ASSERT_TRUE(few.ok()) << few.error().message;
-  EXPECT_EQ(*many, 1u);
-  EXPECT_EQ(*few, 2u);
-  auto properties = parse_description(kH200);
-  properties->compute_capability = 80;
-  properties->architecture = "sm_80";
-  const auto older = steps_of(64, {std::make_shared<DescribedDevice>(*properties), cuda_tactics()});
-  ASSERT_TRUE(older.ok()) << older.error().message;
-  EXPECT_EQ(*older, 2u);
 }
 
 TEST(DescribedGpu, NothingRunsOnIt) {
