@@ -87,7 +87,6 @@ Grouped queries | straighten_attention | one_form | repeated heads
 Attention with its past | straighten_attention | one_form | the past is joined with keys and values
 Rotary position embedding | recognize_rotary | halves_and_pairs | halves, a constant table that repeats
 Layer normalization and the sum before | fuse_residual | sum | a residual that is used later
-Normalization and the product behind it | fuse_normalized_product | rows | scale, shift, a bias and what follows it | 16-bit types on Hopper; statistics of rows are taken inside the product
 Queries, keys and values as one product | merge_products | shared_input | queries, keys and values, one with a bias
 Gated MLP | merge_products | shared_input | a gated MLP with stored transposed weights
 Squeeze and excitation | fuse_squeeze | gate | as in MobileNet and EfficientNet

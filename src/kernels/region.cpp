@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "ops/nn.h"
 #include "ops/structure.h"
 
 namespace tenon {
@@ -15,19 +14,6 @@ bool is_pointwise(const Node& node) {
 /// Index of the body input that `value` is, or -1.
 int body_input(const Value* value) {
   return value != nullptr && value->producer() == nullptr ? value->index() : -1;
-}
-
-/// Layer or RMS normalization without scale and bias.
-bool is_plain_normalization(const Node& node) {
-  const auto* op = node.as<Normalization>();
-  return op != nullptr && node.outputs().size() == 1 && !node.has_input(1) && !node.has_input(2) &&
-         (op->norm == NormKind::kLayer || op->norm == NormKind::kRms);
-}
-
-/// The normalization's result where the anchor alone reads it, else null.
-const Value* only_result(const AnchoredRegion& region) {
-  const Value* result = region.normalization->output();
-  return result->uses().size() == 1 ? result : nullptr;
 }
 
 Result<RegionStep> step_over(const Node& node, const Value* running) {
@@ -47,7 +33,7 @@ Result<RegionStep> step_over(const Node& node, const Value* running) {
 
 }  // namespace
 
-Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extras) {
+Result<AnchoredRegion> anchored_region(const Problem& problem, bool may_cast) {
   AnchoredRegion region;
   const Node& node = *problem.node;
   if (!node.is<Fused>()) {
@@ -62,19 +48,11 @@ Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extr
     return unsupported("the region has {} outputs", body.outputs().size());
   for (const auto& inner : body.nodes()) {
     if (is_pointwise(*inner)) continue;
-    if (extras.normalization && is_plain_normalization(*inner)) {
-      region.normalization = inner.get();
-      continue;
-    }
     if (region.anchor != nullptr) return unsupported("the region has more than one anchor");
     region.anchor = inner.get();
   }
   if (region.anchor == nullptr) return unsupported("the region is pointwise");
-  if (region.normalization != nullptr && region.anchor->input(0) != only_result(region))
-    return unsupported("what is normalized is not the anchor's first operand");
   for (const Value* operand : region.anchor->inputs()) {
-    if (region.normalization != nullptr && operand == region.normalization->output())
-      operand = region.normalization->input(0);
     region.anchor_inputs.push_back(body_input(operand));
     if (operand != nullptr && operand->producer() != nullptr)
       return unsupported("an operand of {} is computed inside the region",
@@ -85,7 +63,7 @@ Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extr
   while (running != body.outputs()[0]) {
     if (running->uses().size() != 1) return unsupported("the epilogue is not a chain");
     const Node* next = running->uses()[0].node;
-    if (extras.cast && next->is<Cast>() && next->output() == body.outputs()[0]) {
+    if (may_cast && next->is<Cast>() && next->output() == body.outputs()[0]) {
       casts = 1;
       break;
     }
@@ -93,8 +71,7 @@ Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extr
     region.steps.push_back(step);
     running = next->output();
   }
-  const size_t others = region.normalization != nullptr ? 2 : 1;
-  if (region.steps.size() + casts + others != body.nodes().size())
+  if (region.steps.size() + casts + 1 != body.nodes().size())
     return unsupported("the epilogue is not a chain");
   return region;
 }

@@ -6,7 +6,6 @@
 
 #include "ops/ops.h"
 #include "ops/region.h"
-#include "passes/epilogue.h"
 #include "passes/residual.h"
 
 namespace tenon {
@@ -44,21 +43,6 @@ Node* widening_step(const Graph& graph, const Value* running, const PassContext&
 
 }  // namespace
 
-std::vector<Node*> with_epilogue(const Graph& graph, Node& anchor, const PassContext& context) {
-  std::vector<Node*> members = {&anchor};
-  const Value* running = anchor.output();
-  while (members.size() <= kMaxSteps) {
-    Node* next = next_step(graph, running, context);
-    if (next == nullptr || (anchor.is<MatMul>() && waits_for_normalization(graph, *next, context)))
-      break;
-    members.push_back(next);
-    running = next->output();
-  }
-  Node* last = anchor.is<MatMul>() ? widening_step(graph, running, context) : nullptr;
-  if (last != nullptr) members.push_back(last);
-  return members;
-}
-
 bool fuse_epilogue(Graph& graph, PassContext& context) {
   const std::vector<Node*> anchors = nodes_of(
       graph, [&](const Node& node) { return is_anchor(node) && context.allows_fusion(node); });
@@ -66,7 +50,18 @@ bool fuse_epilogue(Graph& graph, PassContext& context) {
   // From the back: where two anchors meet in a sum, the later one takes it, when its operand is
   // already there.
   for (auto it = anchors.rbegin(); it != anchors.rend(); ++it) {
-    const std::vector<Node*> members = with_epilogue(graph, **it, context);
+    std::vector<Node*> members = {*it};
+    const Value* running = (*it)->output();
+    while (members.size() <= kMaxSteps) {
+      Node* next = next_step(graph, running, context);
+      if (next == nullptr ||
+          ((*it)->is<MatMul>() && waits_for_normalization(graph, *next, context)))
+        break;
+      members.push_back(next);
+      running = next->output();
+    }
+    Node* last = (*it)->is<MatMul>() ? widening_step(graph, running, context) : nullptr;
+    if (last != nullptr) members.push_back(last);
     if (members.size() == 1) continue;
     context.applied(make_region(graph, members)->name);
     changed = true;

@@ -83,7 +83,6 @@ constexpr std::string_view kPipeline[] = {
     "fuse_squeeze",
     "fuse_expansion",
     "fuse_stem",
-    "fuse_normalized_product",
     "fuse_epilogue",
     // Sums that no product took.
     "fuse_residual",

@@ -34,14 +34,12 @@ __device__ inline void exchange_sums(float (&own)[kOwn / 2], const float (&sums)
 }
 
 extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach)
-    kernel(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b,
-           Y* __restrict__ y NORMALIZED_PARAMETERS EPILOGUE_PARAMETERS) {
+    kernel(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b, Y* __restrict__ y EPILOGUE_PARAMETERS) {
   extern __shared__ unsigned char raw[];
   release_next();
   const u32 stages = (shared_address(raw) + 1023) / 1024 * 1024;
   const u32 scratch = stages + kStages * kStageBytes;
-  const u32 received = scratch + kGroups * 4 * 16 * kPitch, moved = received + kSumsBytes;
-  const u32 barriers = moved + Moments::kBytes;
+  const u32 received = scratch + kGroups * 4 * 16 * kPitch, barriers = received + kSumsBytes;
   const u32 exchanged = barriers + kStages * 16;
   if (threadIdx.x == 0) {
     for (int i = 0; i < kStages; ++i) {
@@ -50,7 +48,7 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
     }
     if constexpr (kSplits > 1) barrier_create(exchanged, 1);
     barriers_visible();
-    if constexpr (kSplits > 1) barrier_expect(exchanged, kSumsBytes + Moments::kBytes);
+    if constexpr (kSplits > 1) barrier_expect(exchanged, kSumsBytes);
   }
   __syncwarp();
   if constexpr (kSplits > 1) cluster_start();
@@ -70,21 +68,16 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
   for (int t = first + turn * step; t < kTiles; t += kTurns * step, at.skip((kTurns - 1) * blocks)) {
     const Tile tile = tile_of(t);
     SlabOperands operands;
-    if (kFetchesAhead) fetch_slab(operands, place_in(tile, 0, rank), 0 NORMALIZED_ARGUMENTS EPILOGUE_ARGUMENTS);
+    if (kFetchesAhead) fetch_slab(operands, place_in(tile, 0, rank), 0 EPILOGUE_ARGUMENTS);
     float sums[kParts][kTileN / 2];
-    Moments moments;
     await_turn(t == first);
-    multiply_tile(sums, moments, stages, barriers, at, k_begin, k_end, t + step >= kTiles);
-    moments.finish(blocks * kTileK);
-    if constexpr (kSplits > 1) moments.send(moved, exchanged, rank);
+    multiply_tile(sums, stages, barriers, at, k_begin, k_end, t + step >= kTiles);
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
       const Place place = place_in(tile, part, rank);
       float own[kOwn / 2];
       exchange_sums(own, sums[part], received, exchanged, rank);
-      if constexpr (kSplits > 1) moments.join(moved, rank);
-      if (part == 0) moments.invert();
-      store_tile(own, moments, part, operands, scratch, y, place NORMALIZED_ARGUMENTS EPILOGUE_ARGUMENTS);
+      store_tile(own, operands, scratch, y, place EPILOGUE_ARGUMENTS);
     }
   }
 }

@@ -1,24 +1,18 @@
-// Matrix products of 16-bit floats on Hopper's copy engine and matrix units (gemm/hopper.cu), whose
-// rows may be normalized on their way: inside, or `apart`, ahead of it.
+// Matrix products of 16-bit floats on Hopper's copy engine and matrix units (gemm/hopper.cu).
 #include <algorithm>
 #include <array>
-#include <optional>
 
-#include "base/float_formats.h"
 #include "kernels/gemm/hopper_tiling_cuda.h"
 #include "kernels/gemm/product_cuda.h"
 #include "kernels/jit/hopper.h"
 #include "kernels/jit/tactic.h"
-#include "kernels/rows/normalization_cuda.h"
-#include "ops/nn.h"
 
 namespace tenon::tactics::cuda_gemm_hopper {
 namespace {
 
 using namespace hopper;
 
-constexpr size_t kOffered = 8, kOfferedApart = 4;
-constexpr int64_t kWidestTile = 256;
+constexpr size_t kOffered = 8;
 
 /// One operand: [outer, rows, k] or, by columns, [outer, k, rows].
 struct Side {
@@ -31,9 +25,8 @@ struct FoldedProduct {
   DeviceProduct product;
   Side a, b;
   int64_t k = 1, batches = 1;
-  const Tensor* constant = nullptr;              ///< B, where it can be kept as [n, k],
-  bool transposed = false;                       ///< and is.
-  const Normalization* normalization = nullptr;  ///< Of the rows of A.
+  const Tensor* constant = nullptr;  ///< B, where it can be kept as [n, k],
+  bool transposed = false;           ///< and is.
 
   int64_t m() const { return a.rows; }
   int64_t n() const { return b.rows; }
@@ -80,21 +73,9 @@ void transpose_weights(FoldedProduct& p) {
   p.b.row_stride = p.k, p.b.k_stride = 1;
 }
 
-/// The normalization ahead is over k alone.
-Status take_normalization(FoldedProduct& p, const Problem& problem) {
-  const AnchoredRegion& region = p.product.region;
-  if (region.normalization == nullptr) return {};
-  p.normalization = region.normalization->as<Normalization>();
-  const int64_t last = problem.input(p.product.a).rank() - 1, axis = p.normalization->axis;
-  if (last < 1 || (axis != -1 && axis != last) || region.anchor->as<MatMul>()->transpose_a)
-    return unsupported("normalization over other axes than k");
-  return {};
-}
-
 Result<FoldedProduct> describe(const Problem& problem) {
   FoldedProduct p;
-  TENON_ASSIGN(p.product, describe_product(problem, {.cast = true, .normalization = true}));
-  TENON_TRY(take_normalization(p, problem));
+  TENON_ASSIGN(p.product, describe_product(problem, true));
   const DeviceProduct& from = p.product;
   const Operand &a = problem.input(from.a), &b = problem.input(from.b), &y = problem.output();
   if (byte_size(a.type) != 2 || !is_real(a.type) || b.type != a.type)
@@ -106,8 +87,7 @@ Result<FoldedProduct> describe(const Problem& problem) {
   TENON_TRY(fold_batch(p));
   // Other kernels are as good there, and this one is the only one for regions that end in a cast.
   const size_t members = problem.node->bodies.empty() ? 1 : problem.node->bodies[0]->nodes().size();
-  const size_t others = p.normalization != nullptr ? 2 : 1;
-  const bool casts = members > from.region.steps.size() + others;
+  const bool casts = members > from.region.steps.size() + 1;
   if (!casts && (p.m() < 8 || p.n() < 8)) return unsupported("few rows or columns");
   if (p.m() * p.n() * p.batches > INT32_MAX || p.k > INT32_MAX) return unsupported("huge extents");
   TENON_TRY(check_side(p.a, p, a));
@@ -126,26 +106,6 @@ bool takes(const Tiling& t, const FoldedProduct& p) {
   return !p.b.by_columns() || t.columns % 64 == 0;
 }
 
-/// Why the product cannot normalize its rows itself.
-Status check_inside(const FoldedProduct& p, const Problem& problem) {
-  const Tensor* weights = problem.input(p.product.b).constant;
-  if (weights == nullptr || weights->rank() != 2) return unsupported("the weights vary");
-  if (p.a.by_columns() || p.k % kTileK != 0)
-    return unsupported("rows in other pieces than 128 bytes");
-  return {};
-}
-
-/// The problem whose A is what an own kernel has normalized.
-Problem with_dense_rows(const Problem& problem, int a) {
-  Problem dense = problem;
-  Operand& rows = dense.inputs[static_cast<size_t>(a)];
-  rows.strides.clear();
-  rows.layout = Layout::kRowMajor;
-  rows.constant = nullptr;
-  rows.alignment = 256;
-  return dense;
-}
-
 /// Those that groups take in turns come last.
 std::vector<Tiling> all_tilings() {
   std::vector<Tiling> all = plain_tilings();
@@ -162,14 +122,8 @@ std::vector<std::string> tilings(const Problem& problem) {
   for (const Tiling& t : all_tilings())
     if (takes(t, *p) || p->constant != nullptr) possible.push_back(t);
   std::vector<std::string> texts;
-  const auto best = best_tilings(possible, p->sizes(), multiprocessors(problem), kOffered);
-  if (p->normalization == nullptr || check_inside(*p, problem).ok())
-    for (const Tiling& t : best)
-      if (p->normalization == nullptr || !t.turns || t.parts * t.columns <= 256)
-        texts.push_back(t.text());
-  if (p->normalization != nullptr)
-    for (size_t i = 0; i < std::min(best.size(), kOfferedApart); ++i)
-      texts.push_back(best[i].text() + ",apart=1");
+  for (const Tiling& t : best_tilings(possible, p->sizes(), multiprocessors(problem), kOffered))
+    texts.push_back(t.text());
   return texts.empty() ? std::vector<std::string>{"m=64,n=64,splits=1,each=1,moves=1"} : texts;
 }
 
@@ -185,54 +139,6 @@ std::vector<std::byte> transposed_bytes(const Tensor& weights) {
       for (int64_t r = r0; r < std::min(k, r0 + kBlock); ++r)
         for (int64_t c = c0; c < std::min(n, c0 + kBlock); ++c) to[c * k + r] = from[r * n + c];
   return bytes;
-}
-
-/// Adds rows of a matrix to `sums`, or each row to one of them.
-template <float (*kWiden)(uint16_t)>
-void add_rows(double* sums, const uint16_t* from, const Extents& extents, bool turned) {
-  for (int64_t row = 0; row < extents[0]; ++row, from += extents[1]) {
-    if (turned) {
-      for (int64_t i = 0; i < extents[1]; ++i) sums[row] += kWiden(from[i]);
-    } else {
-      for (int64_t i = 0; i < extents[1]; ++i) sums[i] += kWiden(from[i]);
-    }
-  }
-}
-
-/// Of each column of weights [k, n] (or [n, k]); zeros behind the last one, as far as tiles reach.
-std::vector<std::byte> column_sums(const Tensor& weights, bool turned) {
-  const int64_t n = weights.extents()[turned ? 0 : 1];
-  std::vector<double> sums(static_cast<size_t>(n), 0.0);
-  const auto add =
-      weights.type() == DataType::kBFloat16 ? add_rows<bf16_to_float> : add_rows<f16_to_float>;
-  add(sums.data(), weights.values<uint16_t>().data(), weights.extents(), turned);
-  std::vector<std::byte> bytes(static_cast<size_t>(n + kWidestTile) * sizeof(float));
-  auto* to = reinterpret_cast<float*>(bytes.data());
-  std::transform(sums.begin(), sums.end(), to, [](double x) { return static_cast<float>(x); });
-  return bytes;
-}
-
-/// The normalization by a kernel of its own, into the workspace.
-Result<JitLaunch> normalization_ahead(const Problem& problem, const FoldedProduct& p) {
-  Problem ahead = problem;
-  ahead.node = p.product.region.normalization;
-  ahead.inputs = {problem.input(p.product.a)};
-  ahead.inputs[0].constant = nullptr;
-  ahead.outputs = {with_dense_rows(ahead, 0).inputs[0]};
-  TENON_ASSIGN(JitPlan plan, plan_normalization(ahead));
-  JitLaunch launch = std::move(plan.launches[0]);
-  for (JitArgument& argument : launch.arguments) {
-    if (argument.kind == JitArgument::Kind::kInput) argument = JitArgument::input(p.product.a);
-    if (argument.kind == JitArgument::Kind::kOutput) argument = JitArgument::workspace(0);
-  }
-  return launch;
-}
-
-void add_normalization(KernelCode& code, const FoldedProduct& p, DataType type) {
-  code.text("#define NORMALIZES\n");
-  code.type("A", type);
-  code.flag("kRms", p.normalization->norm == NormKind::kRms);
-  code.real("kEpsilon", p.normalization->epsilon);
 }
 
 void add_constants(KernelCode& code, const Problem& problem, const FoldedProduct& p,
@@ -258,34 +164,23 @@ void add_constants(KernelCode& code, const Problem& problem, const FoldedProduct
                      .b_by_columns = p.b.by_columns()});
 }
 
-Result<JitPlan> plan(const Problem& given, std::string_view config) {
-  TENON_ASSIGN(const FoldedProduct described, describe(given));
-  const bool apart = described.normalization != nullptr &&
-                     (config.empty() ? !check_inside(described, given).ok()
-                                     : config_number(config, "apart").value_or(0) != 0);
-  const Problem problem = apart ? with_dense_rows(given, described.product.a) : given;
+Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   if (problem.device != nullptr && problem.device->properties().compute_capability != 90)
     return unsupported("its instructions are those of sm_90a");
   TENON_ASSIGN(FoldedProduct p, describe(problem));
-  TENON_ASSIGN(Tiling t, parse_tiling(config));
-  t.normalizes = p.normalization != nullptr && !apart;
-  if (t.normalizes) TENON_TRY(check_inside(p, problem));
-  // Threads would run out of registers.
-  if (t.normalizes && t.turns && t.parts * t.columns > 256)
-    return unsupported("large tiles in turns");
+  TENON_ASSIGN(const Tiling t, parse_tiling(config));
   if (!takes(t, p) && p.constant == nullptr) return user_error("no tiling: {}", config);
   if (!takes(t, p)) transpose_weights(p);
   JitPlan plan;
   KernelCode code;
   begin_code(code, problem);
   add_constants(code, problem, p, t);
-  if (t.normalizes) add_normalization(code, p, problem.input(p.product.a).type);
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, p.product.region, p.product.loop));
   JitLaunch launch;
   TENON_TRY(set_source(launch, code,
                        {"jit/hopper.cuh", "gemm/hopper_tiles.cu", "gemm/hopper_rows.cu",
-                        "gemm/hopper_moments.cu", "gemm/hopper_store.cu", "gemm/hopper.cu"}));
+                        "gemm/hopper_store.cu", "gemm/hopper.cu"}));
   shape_launch(launch, t, p.sizes(), multiprocessors(problem));
   JitArgument weights = JitArgument::input(p.product.b);
   if (p.transposed) {
@@ -293,27 +188,13 @@ Result<JitPlan> plan(const Problem& given, std::string_view config) {
     plan.constants.push_back([tensor = *p.constant] { return transposed_bytes(tensor); });
   }
   const DataType type = problem.input(p.product.a).type;
-  JitArgument rows = JitArgument::input(p.product.a);
-  if (apart) {
-    rows = JitArgument::workspace(0);
-    plan.workspace_bytes = problem.input(p.product.a).count() * byte_size(type);
-    TENON_ASSIGN(JitLaunch ahead, normalization_ahead(given, p));
-    plan.launches.push_back(std::move(ahead));
-  }
-  launch.maps = {map_of(p.a, p, rows, type, static_cast<int>(t.rows())),
+  launch.maps = {map_of(p.a, p, JitArgument::input(p.product.a), type, static_cast<int>(t.rows())),
                  map_of(p.b, p, weights, type, static_cast<int>(t.columns))};
   if (p.a.by_columns()) launch.maps[0].box = {64, 64, 1};
   if (p.b.by_columns()) launch.maps[1].box = {64, 64, 1};
   launch.add(JitArgument::map(0));
   launch.add(JitArgument::map(1));
   launch.add(JitArgument::output());
-  if (t.normalizes) {
-    launch.add(JitArgument::constant(static_cast<int>(plan.constants.size())));
-    const bool turned = p.product.region.anchor->as<MatMul>()->transpose_b;
-    plan.constants.push_back([tensor = *problem.input(p.product.b).constant, turned] {
-      return column_sums(tensor, turned);
-    });
-  }
   launch.add_inputs(operands);
   plan.launches.push_back(std::move(launch));
   return plan;
@@ -326,8 +207,6 @@ namespace tenon::tactics::cuda_gemm_hopper_trial {
 namespace {
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
-  TENON_ASSIGN(const auto product, cuda_gemm_hopper::describe(problem));
-  if (product.normalization != nullptr) return unsupported("rows that are normalized");
   return cuda_gemm_hopper::plan(problem, config);
 }
 

@@ -1,6 +1,8 @@
 // The epilogue of gemm/hopper.cu. Results leave each warp 16 rows and a slab of columns at a time, through its part of
 // shared memory, by 16 bytes that are aligned in the result: where its rows are not, each row lies as far behind such a
 // place as it does there.
+constexpr int kUnit = 16 / sizeof(Y), kLine = 128 / sizeof(Y);
+constexpr int kSlab = kOwn % kLine == 0 ? kLine : (kOwn % 32 == 0 ? 32 : 16);
 constexpr int kPitch = kSlab * sizeof(Y) + (sizeof(Y) == 4 ? 32 : 16), kPieces = kSlab / kUnit, kItems = 16 * kPieces / 32;
 
 template <class At>
@@ -56,7 +58,6 @@ using Pair = EpilogueOperands<2>;
 struct SlabOperands {
   uint4 pieces[kItems];
   Pair pairs[kSlab / 8][2];
-  ColumnSums columns;
 };
 
 template <class At, class T>
@@ -81,8 +82,7 @@ __device__ inline void fetch_pieces(uint4 (&to)[kItems], const T* from, const Pl
   }
 }
 /// What the epilogue of a slab reads.
-__device__ inline void fetch_slab(SlabOperands& to, const Place& at, int n NORMALIZED_PARAMETERS EPILOGUE_PARAMETERS) {
-  to.columns.fetch(at.column + n NORMALIZED_ARGUMENTS);
+__device__ inline void fetch_slab(SlabOperands& to, const Place& at, int n EPILOGUE_PARAMETERS) {
 #define FETCH_PIECES(i, T) \
   if constexpr (kStaged == i) fetch_pieces<Epilogue##i##At>(to.pieces, e##i, at, n);
   EPILOGUE_EACH(FETCH_PIECES)
@@ -157,8 +157,8 @@ __device__ inline void store_slab(Y* y, u32 slab, const Place& at, int n) {
 /// The epilogue of the block's columns. The operands of the next slab are on their way meanwhile, except where groups
 /// take turns: others multiply then, and registers are few.
 constexpr bool kFetchesAhead = kTurns == 1;
-__device__ inline void store_tile(const float (&sums)[kOwn / 2], const Moments& moments, int part, SlabOperands& next,
-                                  u32 scratch, Y* y, const Place& at NORMALIZED_PARAMETERS EPILOGUE_PARAMETERS) {
+__device__ inline void store_tile(const float (&sums)[kOwn / 2], SlabOperands& next, u32 scratch, Y* y,
+                                  const Place& at EPILOGUE_PARAMETERS) {
   const int lane = threadIdx.x % 32;
   const u32 slab = scratch + threadIdx.x / 32 * (16 * kPitch);
   u32 mine[2];
@@ -170,8 +170,8 @@ __device__ inline void store_tile(const float (&sums)[kOwn / 2], const Moments& 
 #pragma unroll
   for (int n = 0; n < kOwn; n += kSlab) {
     SlabOperands now = next;
-    if (!kFetchesAhead) fetch_slab(now, at, n NORMALIZED_ARGUMENTS EPILOGUE_ARGUMENTS);
-    else if (n + kSlab < kOwn) fetch_slab(next, at, n + kSlab NORMALIZED_ARGUMENTS EPILOGUE_ARGUMENTS);
+    if (!kFetchesAhead) fetch_slab(now, at, n EPILOGUE_ARGUMENTS);
+    else if (n + kSlab < kOwn) fetch_slab(next, at, n + kSlab EPILOGUE_ARGUMENTS);
     if constexpr (kStaged >= 0) {
 #pragma unroll
       for (int i = 0; i < kItems; ++i)
@@ -189,7 +189,6 @@ __device__ inline void store_tile(const float (&sums)[kOwn / 2], const Moments& 
   if constexpr (kStaged == i) take_pair(operands.o##i, address);
         EPILOGUE_EACH(TAKE_PAIR)
         Real v[2] = {sums[s], sums[s + 1]};
-        moments.apply(v, now.columns, part, half, j);
         apply_epilogue<2>(v, operands);
         store_pair(address, v);
       }

@@ -9,9 +9,6 @@ constexpr int kTiles = kTilesM * kTilesN * kBatches;
 // Columns that a block finishes.
 constexpr int kOwn = kTileN / kSplits;
 static_assert(kOwn % 16 == 0, "whole slabs");
-// Columns that leave a warp at a time: 128 bytes where they fit. A unit of the result is 16 bytes.
-constexpr int kUnit = 16 / sizeof(Y), kLine = 128 / sizeof(Y);
-constexpr int kSlab = kOwn % kLine == 0 ? kLine : (kOwn % 32 == 0 ? 32 : 16);
 static_assert(!kBByColumns || kTileN % 64 == 0, "whole boxes");
 
 struct Tile {
@@ -85,9 +82,8 @@ __device__ inline void pass_turn(bool is_last) {
   if (kTurns > 1 && !is_last) barrier_arrive_of(2 - threadIdx.x / 128, 256);
 }
 
-/// The sums over [k_begin, k_end) of the warp group's rows; `moments` looks at their elements meanwhile.
-template <class Moments>
-__device__ inline void multiply_tile(float (&sums)[kParts][kTileN / 2], Moments& moments, u32 stages, u32 barriers, Ring& at, int k_begin,
+/// The sums over [k_begin, k_end) of the warp group's rows.
+__device__ inline void multiply_tile(float (&sums)[kParts][kTileN / 2], u32 stages, u32 barriers, Ring& at, int k_begin,
                                      int k_end, bool is_last) {
   const int group = kTurns > 1 ? 0 : threadIdx.x / 128;
   const bool speaks = threadIdx.x % 32 == 0;
@@ -104,16 +100,13 @@ __device__ inline void multiply_tile(float (&sums)[kParts][kTileN / 2], Moments&
         group_product(sums[part], a + part * 512 + s * (kAByColumns ? 128 : 2), b + s * (kBByColumns ? 128 : 2),
                       k > k_begin || s > 0);
     products_commit();
-    moments.take(tile + group * 8192, k == k_begin);
     if (k > k_begin) {
       products_wait<1>();
-      if constexpr (Moments::kTaken) __syncwarp();
       if (speaks) barrier_arrive(last);
     }
     last = full + 8;
   }
   pass_turn(is_last);
   products_wait<0>();
-  if constexpr (Moments::kTaken) __syncwarp();
   if (speaks) barrier_arrive(last);
 }

@@ -40,9 +40,7 @@ bool fits(const Tiling& t, const ProductSizes& p, int units) {
 }  // namespace
 
 int64_t Tiling::other_bytes() const {
-  const int64_t moments = normalizes ? (splits - 1) * 512 : 0;
-  return 1024 + 256 +
-         shape().groups * (4 * 16 * 160 + (splits - 1) * (columns / splits) * 256 + moments);
+  return 1024 + 256 + shape().groups * (4 * 16 * 160 + (splits - 1) * (columns / splits) * 256);
 }
 
 int64_t Tiling::stages() const {

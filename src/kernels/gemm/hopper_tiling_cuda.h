@@ -23,7 +23,6 @@ struct Tiling {
   int64_t parts = 2, columns = 128, splits = 1, each = 1;
   bool moves = false;  ///< Registers, from the threads that fetch.
   bool turns = false;
-  bool normalizes = false;  ///< Rows on their way: their moments are exchanged, too.
 
   GroupShape shape() const { return {turns ? 2 : parts, each, moves}; }
   int64_t rows() const { return parts * 64; }

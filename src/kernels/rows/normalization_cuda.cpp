@@ -1,7 +1,5 @@
 // Layer, RMS, instance and group normalization on NVIDIA GPUs. Scale and bias are steps of the
 // epilogue.
-#include "kernels/rows/normalization_cuda.h"
-
 #include <algorithm>
 
 #include "kernels/image.h"
@@ -86,7 +84,10 @@ SplitLoop loops_of(const Normalization& op, const Operand& y) {
 
 }  // namespace
 
-Result<JitPlan> plan_normalization(const Problem& problem) {
+namespace cuda_normalize {
+namespace {
+
+Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const Description d, describe(problem));
   const Operand &x = problem.input(d.input), &y = problem.output();
   const bool statistics = problem.outputs.size() > 1;
@@ -121,13 +122,6 @@ Result<JitPlan> plan_normalization(const Problem& problem) {
   }
   launch.add_inputs(operands);
   return JitPlan{{std::move(launch)}, 0, {}};
-}
-
-namespace cuda_normalize {
-namespace {
-
-Result<JitPlan> plan(const Problem& problem, std::string_view) {
-  return plan_normalization(problem);
 }
 
 }  // namespace

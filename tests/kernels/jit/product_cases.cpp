@@ -298,48 +298,6 @@ void add_tall_products(Cases& cases) {
   }
 }
 
-/// Rows that are normalized inside of the product or ahead of it: tails, few rows and many, one
-/// tile and several, a mean that is large beside the deviations.
-void add_normalized_products(Cases& cases) {
-  struct Normalized {
-    Extents a;
-    int64_t n;
-    double mean;
-    NormKind norm;
-    int end;  ///< As in HopperProduct; 3: a cast to f32.
-    bool transpose_b;
-  };
-  const NormKind layer = NormKind::kLayer, rms = NormKind::kRms;
-  const Normalized products[] = {
-      {{197, 768}, 2304, 0.5, layer, 1, false}, {{64, 64}, 128, 0, layer, 0, false},
-      {{1, 197, 768}, 776, 30, layer, 2, true}, {{300, 192}, 1001, -2, layer, 3, false},
-      {{256, 512}, 512, 1, rms, 1, false},      {{2100, 128}, 1536, 4, layer, 2, false},
-      {{70, 1024}, 96, 8, rms, 2, true},        {{90, 72}, 200, 1, layer, 1, false}};
-  int seed = 600;
-  for (const DataType type : {DataType::kFloat16, DataType::kBFloat16})
-    for (const Normalized& p : products) {
-      ++seed;
-      Normalization norm;
-      norm.norm = p.norm;
-      MatMul product;
-      product.transpose_b = p.transpose_b;
-      const int64_t k = p.a.back();
-      const Extents b = p.transpose_b ? Extents{p.n, k} : Extents{k, p.n};
-      Extents result = p.a;
-      result.back() = p.n;
-      auto& c = add(cases, fmt::format("hopper normalized {} {}", name_of(type), seed), norm,
-                    std::vector{input(random_reals(type, p.a, seed, p.mean - 1, p.mean + 1))})
-                    .into_op(product, {constant(random_reals(type, b, seed + 50, -0.1, 0.1))});
-      if (p.end > 0 && p.end < 3)
-        c.then(PointwiseFunction::k_add, constant(random_reals(type, {p.n}, seed + 2)));
-      if (p.end == 1) c.then(PointwiseFunction::k_gelu_erf);
-      if (p.end == 2) c.then(PointwiseFunction::k_add, input(random_reals(type, result, seed + 3)));
-      if (p.end == 3) c.then_cast(DataType::kFloat32);
-      // The reference rounds what is normalized.
-      c.tolerance(type == DataType::kFloat16 ? 4e-3 : 3e-2);
-    }
-}
-
 }  // namespace
 
 Cases product_cases() {
@@ -354,7 +312,6 @@ Cases product_cases() {
   add_hopper_products(cases);
   add_widened_products(cases);
   add_tall_products(cases);
-  add_normalized_products(cases);
   return cases;
 }
 
