@@ -14,6 +14,8 @@ namespace {
 
 /// Functions that return nothing at their end, and variables read before they are set.
 constexpr const char* kWarningsThatAreDefects = "-diag-error=940,549";
+/// Under it the cache has the version of the compiler that made what it got last.
+constexpr const char* kLastCompiler = "compiler";
 
 /// Hashes text and, once each, the headers that it includes.
 class Hasher {
@@ -152,15 +154,23 @@ std::string device_code_hash(const DeviceCode& code, int capability, std::string
 }
 
 Result<std::string> compile_device_code(const DeviceCode& code, int capability) {
-  TENON_ASSIGN(const Nvrtc* nvrtc, load_nvrtc());
-  const std::string key = device_code_hash(code, capability, nvrtc->version);
+  return compile_device_code(code, capability, load_nvrtc());
+}
+
+Result<std::string> compile_device_code(const DeviceCode& code, int capability,
+                                        const Result<const Nvrtc*>& compiler) {
+  const std::string version =
+      compiler.ok() ? (*compiler)->version : find_cached_kernel(kLastCompiler).value_or("");
+  const std::string key = device_code_hash(code, capability, version);
   if (auto known = find_cached_kernel(key)) return std::move(*known);
+  TENON_ASSIGN(const Nvrtc* nvrtc, compiler);
   TENON_ASSIGN(const Target target, choose_target(*nvrtc, capability));
   Program program(*nvrtc);
   TENON_TRY(program.create(code));
   TENON_TRY(program.compile(code, target));
   TENON_ASSIGN(std::string binary, program.binary(code, target));
   keep_cached_kernel(key, binary);
+  if (find_cached_kernel(kLastCompiler) != version) keep_cached_kernel(kLastCompiler, version);
   return binary;
 }
 

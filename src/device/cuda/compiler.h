@@ -9,6 +9,8 @@
 
 namespace tenon::cuda {
 
+struct Nvrtc;
+
 /// A file of device code that is part of the library.
 struct SourceFile {
   std::string_view name;  ///< As in `#include "pointwise/formulas.cuh"`.
@@ -27,9 +29,13 @@ struct DeviceCode {
 
 /// Compiles to machine code for compute capability `capability` (90 stands for sm_90a), or to PTX
 /// where the compiler does not know that one yet. Results are kept in the cache folder, by a hash
-/// of code, included headers, options, architecture and compiler version. Thread-safe, and threads
-/// compile at the same time. The error holds the compiler's messages.
+/// of code, included headers, options, architecture and compiler version; where the compiler is not
+/// installed, what the last one that was left there is found. Thread-safe, and threads compile at
+/// the same time. The error holds the compiler's messages.
 Result<std::string> compile_device_code(const DeviceCode& code, int capability);
+/// The same by a given compiler, or without one: its error says why.
+Result<std::string> compile_device_code(const DeviceCode& code, int capability,
+                                        const Result<const Nvrtc*>& compiler);
 
 /// The key of that cache: 32 hex digits.
 std::string device_code_hash(const DeviceCode& code, int capability, std::string_view compiler);

@@ -93,6 +93,21 @@ TEST_F(KernelCache, CompilesOnceAndReportsErrors) {
   EXPECT_NE(wrong.error().message.find("test.cu"), std::string::npos);
 }
 
+TEST_F(KernelCache, GivesWhatItHasWhereThereIsNoCompiler) {
+  if (!load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC: " << load_nvrtc().error().message;
+  const Result<const Nvrtc*> missing = unsupported("no compiler here");
+  const DeviceCode code = code_of("extern \"C\" __global__ void f(int* x) { *x = 3; }");
+  const auto never = compile_device_code(code, 75, missing);
+  ASSERT_FALSE(never.ok());
+  EXPECT_NE(never.error().message.find("no compiler here"), std::string::npos);
+  const auto compiled = compile_device_code(code, 75);
+  ASSERT_TRUE(compiled.ok()) << compiled.error().message;
+  const auto cached = compile_device_code(code, 75, missing);
+  ASSERT_TRUE(cached.ok()) << cached.error().message;
+  EXPECT_EQ(*cached, *compiled);
+  EXPECT_FALSE(compile_device_code(code, 80, missing).ok());
+}
+
 TEST_F(KernelCache, WhatOnlyWarnsOfADefectDoesNotCompile) {
   if (!load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC: " << load_nvrtc().error().message;
   for (const char* body : {"if (x > 0) return 1;", "int unset; return unset;"}) {
