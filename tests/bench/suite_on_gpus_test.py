@@ -27,8 +27,8 @@ def run(tmp_path: Path):
         suite = tmp_path / "suite"
         suite.write_text(STUB.replace("FAILING", str(failing)).replace("ENDLESS", str(endless)))
         suite.chmod(0o755)
-        return subprocess.run([sys.executable, SCRIPT, suite, tmp_path, "--gpus", "2", "--processes", "2", *options],
-                              capture_output=True, text=True)
+        return subprocess.run([sys.executable, SCRIPT, suite, tmp_path, "--gpus", "2", "--processes", "2",
+                               "--way=--engine", *options], capture_output=True, text=True)
 
     return start
 

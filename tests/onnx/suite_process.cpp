@@ -75,7 +75,8 @@ std::optional<std::string> CaseProcess::read_line() {
     }
     std::array<pollfd, 2> waiting{{{in_, POLLIN, 0}, {told_, POLLIN, 0}}};
     if (poll(waiting.data(), waiting.size(), -1) < 0) continue;
-    stopped_ = (waiting[1].revents & POLLIN) != 0;
+    // Results that are there count first.
+    stopped_ = waiting[0].revents == 0 && (waiting[1].revents & POLLIN) != 0;
     if (stopped_) return std::nullopt;
     std::array<char, 1024> bytes{};
     const ssize_t count = read(in_, bytes.data(), bytes.size());
