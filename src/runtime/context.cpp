@@ -35,6 +35,16 @@ Status check_range(const std::string& name, const Extents& extents, const ShapeR
   return {};
 }
 
+/// Kernels of GPUs load 16 bytes at once, and an address that is none for that ends all work of the
+/// process there. Their workspaces are aligned as in memory of the driver.
+constexpr uintptr_t kPiece = 16, kArena = 256;
+
+Status check_multiple(const void* address, uintptr_t unit, std::string_view what,
+                      std::string_view name) {
+  if (reinterpret_cast<uintptr_t>(address) % unit == 0) return {};
+  return user_error("the address of {}{} is no multiple of {} bytes", what, name, unit);
+}
+
 }  // namespace
 
 Context::Context(std::shared_ptr<Engine> engine) : engine_(std::move(engine)) {}
@@ -210,19 +220,12 @@ bool Context::set_graph_replay(bool replay) {
 }
 
 Status Context::check_alignment() const {
-  // Kernels of GPUs load 16 bytes at once, and an address that is none for that ends all work of
-  // the process there. Their workspaces are aligned as in memory of the driver.
-  constexpr uintptr_t kPiece = 16, kArena = 256;
   if (engine_->backend().device->unified()) return {};
-  const auto check = [](const void* address, uintptr_t unit, auto&&... words) -> Status {
-    if (reinterpret_cast<uintptr_t>(address) % unit == 0) return {};
-    return user_error("the address of {}{} is no multiple of {} bytes", words..., unit);
-  };
   for (size_t i = 0; i < inputs_.size(); ++i)
-    TENON_TRY(check(inputs_[i], kPiece, "input ", engine_->graph().inputs()[i]->name));
+    TENON_TRY(check_multiple(inputs_[i], kPiece, "input ", engine_->graph().inputs()[i]->name));
   for (size_t i = 0; i < outputs_.size(); ++i)
-    TENON_TRY(check(outputs_[i], kPiece, "output ", engine_->graph().outputs()[i]->name));
-  return check(given_arena_, kArena, "the context's ", "memory");
+    TENON_TRY(check_multiple(outputs_[i], kPiece, "output ", engine_->graph().outputs()[i]->name));
+  return check_multiple(given_arena_, kArena, "the context's ", "memory");
 }
 
 Status Context::check_addresses() const {
@@ -257,7 +260,8 @@ Status Context::run_static(Queue queue) {
     outputs_[i] = allocators_[i](extents, bytes);
     if (outputs_[i] == nullptr && bytes > 0)
       return resource_error("the allocator of output '{}' gave no memory", output->name);
-    TENON_TRY(check_alignment());
+    if (!engine_->backend().device->unified())
+      TENON_TRY(check_multiple(outputs_[i], kPiece, "output ", output->name));
   }
   if (expects_arena_ && given_arena_ == nullptr && program_->arena_bytes() > 0)
     return user_error(
