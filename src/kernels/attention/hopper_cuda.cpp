@@ -1,6 +1,7 @@
 // Attention of 16-bit floats on Hopper's copy engine and matrix units (attention/hopper.cu).
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "kernels/attention/problem_cuda.h"
 #include "kernels/jit/hopper.h"
 #include "kernels/jit/tactic.h"
@@ -13,13 +14,9 @@ using namespace attention;
 constexpr int64_t kSharedBytes = 228 * 1024, kReservedBytes = 1024;
 constexpr int64_t kMaxStagedKeys = 4096;
 
-int64_t rounded(int64_t value, int64_t unit) {
-  return blocks_for(value, unit) * unit;
-}
-
 /// Up to `most` keys at a time, so that the last tile is about as full as the others.
 int64_t even_keys(int64_t length, int64_t most) {
-  return rounded(blocks_for(length, blocks_for(length, most)), 16);
+  return round_up(blocks_for(length, blocks_for(length, most)), 16);
 }
 
 JitTensorMap map_of(const View& view, JitArgument base, DataType type, int64_t rows) {
@@ -58,7 +55,7 @@ struct Tiling {
   }
   int64_t other_bytes(const DeviceAttention& d, bool staged) const {
     const int64_t boxes = std::max(blocks_for(d.q.size, 64), blocks_for(d.v.size, 64));
-    return 1024 + groups * 8192 * boxes + 256 + (staged ? rounded(d.k.length, keys) * 4 : 0);
+    return 1024 + groups * 8192 * boxes + 256 + (staged ? round_up(d.k.length, keys) * 4 : 0);
   }
   int64_t stages(const DeviceAttention& d, bool staged) const {
     const int64_t room = kSharedBytes / each - kReservedBytes - other_bytes(d, staged);
@@ -66,7 +63,7 @@ struct Tiling {
   }
   /// Registers that a thread needs, roughly.
   int64_t registers(const DeviceAttention& d) const {
-    return keys / 2 + (turns ? keys / 4 : 0) + rounded(d.v.size, 8) / 2 + 28;
+    return keys / 2 + (turns ? keys / 4 : 0) + round_up(d.v.size, 8) / 2 + 28;
   }
   bool fits(const DeviceAttention& d, bool staged) const {
     return registers(d) <= shape().computing_registers() && stages(d, staged) >= 1;
@@ -164,7 +161,7 @@ void add_tiling(KernelCode& code, const Problem& problem, const DeviceAttention&
                               places(d, t.groups) > compute_units(problem) * t.each);
   add_group_product(code, "score_product", {.columns = static_cast<int>(t.keys), .bf16 = bf16});
   add_group_product(code, "value_product",
-                    {.columns = static_cast<int>(rounded(d.v.size, 8)),
+                    {.columns = static_cast<int>(round_up(d.v.size, 8)),
                      .bf16 = bf16,
                      .a_in_registers = true,
                      .b_by_columns = true});

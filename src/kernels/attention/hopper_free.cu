@@ -44,12 +44,11 @@ __device__ inline void consume(const TensorMap&, u32 front, u32 ring, Barriers b
   float result[kValueColumns / 2] = {};
   Running running = {{-float(kInfinity), -float(kInfinity)}, {0, 0}};
   barrier_wait(barriers.queries(), 0);
-  int stage = 0;
-  u32 phase = 0;
+  Stage stage;
   for (int t = 0; t < at.tiles; ++t) {
-    const u32 keys = ring + stage * (kKeyBytes + kValueBytes), values = keys + kKeyBytes;
+    const u32 keys = ring + stage.number * (kKeyBytes + kValueBytes), values = keys + kKeyBytes;
     float scores[kKeys / 2];
-    barrier_wait(barriers.keys(stage), phase);
+    barrier_wait(barriers.keys(stage.number), stage.phase);
     products_begin();
 #pragma unroll
     for (int s = 0; s < kSizeSteps; ++s)
@@ -57,7 +56,7 @@ __device__ inline void consume(const TensorMap&, u32 front, u32 ring, Barriers b
                     tile_descriptor(keys + s / 4 * (kKeys * 128) + s % 4 * 32, 0), s > 0);
     products_commit();
     products_wait<0>();
-    if (lane == 0) barrier_arrive(barriers.keys(stage) + 8);
+    if (lane == 0) barrier_arrive(barriers.keys(stage.number) + 8);
     to_exponents(scores, mask, staged, row, t * kKeys);
     to_weights(scores, running, result, t == 0);
     u32 weights[kKeys / 16][4];
@@ -65,15 +64,15 @@ __device__ inline void consume(const TensorMap&, u32 front, u32 ring, Barriers b
     for (int s = 0; s < kKeys / 16; ++s)
 #pragma unroll
       for (int i = 0; i < 4; ++i) weights[s][i] = pack_pair(scores[8 * s + 2 * i], scores[8 * s + 2 * i + 1]);
-    barrier_wait(barriers.values(stage), phase);
+    barrier_wait(barriers.values(stage.number), stage.phase);
     products_begin();
 #pragma unroll
     for (int s = 0; s < kKeys / 16; ++s)
       value_product(result, weights[s], tile_descriptor(values + s * 2048, kKeys * 128), 1);
     products_commit();
     products_wait<0>();
-    if (lane == 0) barrier_arrive(barriers.values(stage) + 8);
-    if (++stage == kStages) stage = 0, phase ^= 1;
+    if (lane == 0) barrier_arrive(barriers.values(stage.number) + 8);
+    stage.advance();
   }
   store_results(result, running, front, out, at);
 }
