@@ -8,9 +8,6 @@ namespace {
 constexpr DataType kHalf = DataType::kFloat16, kFloat = DataType::kFloat32,
                    kDouble = DataType::kFloat64, kLong = DataType::kInt64;
 
-CaseInput list(const std::vector<int64_t>& numbers) {
-  return constant(Tensor::vector_i64(numbers));
-}
 CaseInput number(int64_t value) {
   Tensor tensor(kLong, {});
   tensor.set_from_int64(0, value);

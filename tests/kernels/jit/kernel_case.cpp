@@ -208,5 +208,8 @@ CaseInput input(Tensor tensor, Layout layout) {
 CaseInput constant(Tensor tensor, Layout layout) {
   return {std::move(tensor), layout, true};
 }
+CaseInput list(const std::vector<int64_t>& numbers) {
+  return constant(Tensor::vector_i64(numbers));
+}
 
 }  // namespace tenon::test

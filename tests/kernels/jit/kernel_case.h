@@ -136,6 +136,8 @@ Tensor random_reals(DataType type, Extents extents, int seed, double low = -1, d
 Tensor random_integers(DataType type, Extents extents, int seed, int64_t low, int64_t high);
 CaseInput input(Tensor tensor, Layout layout = Layout::kRowMajor);
 CaseInput constant(Tensor tensor, Layout layout = Layout::kRowMajor);
+/// A constant vector: extents, axes, sizes of parts.
+CaseInput list(const std::vector<int64_t>& numbers);
 inline CaseInput absent() {
   return {};
 }

@@ -149,9 +149,6 @@ TEST(JitLimits, ColumnsAreCounted) {
 TEST(JitFormulas, SlicesByComputedBoundsCompile) {
   if (!cuda::load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC here";
   DescribedDevice device = described_gpu(90);
-  const auto list = [](std::vector<int64_t> numbers) {
-    return constant(Tensor::vector_i64(numbers));
-  };
   KernelCase slice("slice", Slice(),
                    std::vector{input(random_reals(kHalf, {5, 20}, 1)), list({1}), list({19}),
                                list({1}), list({2})});

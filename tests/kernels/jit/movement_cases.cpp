@@ -10,10 +10,6 @@ Tensor values(DataType type, const Extents& extents, int seed) {
   return is_real(type) ? random_reals(type, extents, seed)
                        : random_integers(type, extents, seed, -100, 100);
 }
-CaseInput list(const std::vector<int64_t>& numbers) {
-  return constant(Tensor::vector_i64(numbers));
-}
-
 void add_transposes(Cases& cases) {
   const std::vector<std::pair<Extents, std::vector<int64_t>>> shapes = {
       {{70, 130}, {1, 0}},           {{2, 3, 64, 72}, {0, 1, 3, 2}},

@@ -6,10 +6,6 @@ namespace {
 
 constexpr DataType kHalf = DataType::kFloat16, kFloat = DataType::kFloat32;
 
-CaseInput list(const std::vector<int64_t>& numbers) {
-  return constant(Tensor::vector_i64(numbers));
-}
-
 void add_resizes(Cases& cases) {
   int seed = 0;
   for (const ResizeMode mode : {ResizeMode::kNearest, ResizeMode::kLinear, ResizeMode::kCubic})

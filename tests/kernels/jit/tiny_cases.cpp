@@ -19,10 +19,6 @@ CaseInput weights(Extents extents, int seed, DataType type = kHalf) {
 CaseInput indices(Extents extents, int64_t extent) {
   return input(random_integers(kLong, std::move(extents), 3, -extent, extent - 1));
 }
-CaseInput list(const std::vector<int64_t>& numbers) {
-  return constant(Tensor::vector_i64(numbers));
-}
-
 void add_convolutions(Cases& cases) {
   const auto add_conv = [&](const char* name, int64_t groups, int64_t in, int64_t out, int64_t size,
                             int64_t kernel, int64_t stride) -> KernelCase& {
