@@ -60,6 +60,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   if (op == nullptr) return unsupported("not the reverse of a pooling");
   const Operand &x = problem.input(0), &y = problem.output();
   if (!y.dense()) return unsupported("a result with gaps");
+  if (x.count() >= UINT32_MAX) return unsupported("that many values");
   std::vector<int64_t> natural{x.extents[0], x.extents[1]};
   for (size_t i = 0; i + 2 < x.extents.size(); ++i)
     natural.push_back((x.extents[i + 2] - 1) * at(op->strides, i, 1) + op->kernel[i] -
@@ -71,15 +72,20 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.constant("kBlock", kBlock);
   code.constant("kCount", x.count());
   JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"generic/unpool.cu"}));
+  TENON_TRY(set_source(launch, code, {"jit/last_update.cuh", "generic/unpool.cu"}));
   launch.grid[0] = blocks_for(x.count(), kBlock);
   launch.block[0] = kBlock;
-  launch.zeroed = JitArgument::output();
-  launch.zeroed_bytes = y.count() * byte_size(y.type);
   launch.add(JitArgument::output());
   launch.add(JitArgument::input(0));
   launch.add(JitArgument::input(1));
-  return JitPlan{{std::move(launch)}, 0, {}, {}};
+  launch.add(JitArgument::workspace(0));
+  JitPlan plan{
+      {launch, launch, launch}, y.count() * static_cast<int64_t>(sizeof(uint32_t)), {}, {}};
+  plan.launches[0].zeroed = JitArgument::output();
+  plan.launches[0].zeroed_bytes = y.count() * byte_size(y.type);
+  for (int64_t pass = 0; pass < 3; ++pass)  // As jit/last_update.cuh has them.
+    plan.launches[static_cast<size_t>(pass)].add(JitArgument::number(pass));
+  return plan;
 }
 
 }  // namespace

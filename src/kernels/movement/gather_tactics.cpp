@@ -9,6 +9,8 @@
 namespace tenon::tactics {
 namespace {
 
+using Order = cpu::IndexedCopy::Order;
+
 std::vector<int64_t> strides_of(const Operand& operand) {
   return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
 }
@@ -48,23 +50,23 @@ cpu::IndexedCopy along_axis(const Operands& o, int64_t axis) {
   copy.index.assign(x.size() - 1 + indices.size(), 0);
   std::copy(indices.begin(), indices.end(), copy.index.begin() + axis);
   copy.tuple = {{o.x.extents[axis], x[axis]}};
-  copy.simplify();
+  copy.simplify(Order::kAny);
   return copy;
 }
 
 /// Elements picked one by one along an axis.
-cpu::IndexedCopy elements(const Operands& o, int64_t axis) {
+cpu::IndexedCopy elements(const Operands& o, int64_t axis, Order order) {
   cpu::IndexedCopy copy = start(o);
   copy.indexed = strides_of(o.x);
   copy.index = strides_of(o.indices);
   copy.tuple = {{o.x.extents[axis], copy.indexed[axis]}};
   copy.indexed[axis] = 0;
-  copy.simplify();
+  copy.simplify(order);
   return copy;
 }
 
 /// Slices picked by tuples.
-cpu::IndexedCopy tuples(const Operands& o, int64_t batch) {
+cpu::IndexedCopy tuples(const Operands& o, int64_t batch, Order order) {
   cpu::IndexedCopy copy = start(o);
   const std::vector<int64_t> x = strides_of(o.x), indices = strides_of(o.indices);
   const int64_t length = o.indices.extents.back(), places = o.indices.rank() - 1;
@@ -75,7 +77,7 @@ cpu::IndexedCopy tuples(const Operands& o, int64_t batch) {
   copy.index.resize(copy.extents.size(), 0);
   for (int64_t t = 0; t < length; ++t) copy.tuple.push_back({o.x.extents[batch + t], x[batch + t]});
   copy.tuple_step = indices.back();
-  copy.simplify();
+  copy.simplify(order);
   return copy;
 }
 
@@ -124,8 +126,8 @@ Result<cpu::IndexedCopy> describe(const Problem& problem) {
   const Operands o{problem.input(0), problem.input(1), problem.output()};
   TENON_TRY(check(o));
   if (gather != nullptr) return along_axis(o, place_of(gather->axis, o.x));
-  if (picked != nullptr) return elements(o, place_of(picked->axis, o.x));
-  return tuples(o, nd->batch_dims);
+  if (picked != nullptr) return elements(o, place_of(picked->axis, o.x), Order::kAny);
+  return tuples(o, nd->batch_dims, Order::kAny);
 }
 
 class GatherKernel final : public Kernel {
@@ -178,7 +180,8 @@ Result<Description> describe(const Problem& problem) {
   d.reduction = picked != nullptr ? picked->reduction : nd->reduction;
   if (d.reduction != ScatterReduction::kNone && o.x.type != DataType::kFloat32)
     return unsupported("a reduction of other types than f32");
-  d.copy = picked != nullptr ? elements(o, place_of(picked->axis, o.x)) : tuples(o, 0);
+  d.copy = picked != nullptr ? elements(o, place_of(picked->axis, o.x), Order::kGiven)
+                             : tuples(o, 0, Order::kGiven);
   return d;
 }
 

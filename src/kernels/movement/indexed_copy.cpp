@@ -47,11 +47,12 @@ void gather_rows(const IndexedCopy& copy, const std::vector<int64_t>& offset_str
 
 }  // namespace
 
-void IndexedCopy::simplify() {
+void IndexedCopy::simplify(Order order) {
   std::vector<size_t> axes(extents.size());
   std::iota(axes.begin(), axes.end(), 0);
-  std::stable_sort(axes.begin(), axes.end(),
-                   [&](size_t a, size_t b) { return plain[a] > plain[b]; });
+  if (order == Order::kAny)
+    std::stable_sort(axes.begin(), axes.end(),
+                     [&](size_t a, size_t b) { return plain[a] > plain[b]; });
   IndexedCopy merged;
   for (const size_t axis : axes) {
     const int64_t extent = extents[axis];

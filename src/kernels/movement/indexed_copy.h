@@ -24,8 +24,11 @@ struct IndexedCopy {
   int bytes = 4;           ///< Of an element: 1, 2, 4 or 8.
   bool wide = true;        ///< Indices of 64 bits, else of 32.
 
-  /// Drops axes of extent 1, orders by `plain` and merges. Call it last.
-  void simplify();
+  /// Which elements come first: any that makes rows long, or as `extents` say, where several may
+  /// meet in one place.
+  enum class Order { kAny, kGiven };
+  /// Drops axes of extent 1, orders by `plain` where that is allowed, and merges. Call it last.
+  void simplify(Order order);
   /// Number of index tuples: offsets that resolve() writes.
   int64_t tuples() const;
   /// The offset that each tuple stands for; fails for an index outside its axis.

@@ -1,5 +1,5 @@
 // Updates written into a copy of x. Updates that may meet at one place are made by one thread, in order, where they are
-// combined; else each by its own. The planner has made
+// combined or few; else each by its own, and the last one stays. The planner has made
 //   scatter_place(line, step, indices): where update `step` of a line goes, -1 for nowhere, and
 //   update_place(line, step): where it comes from.
 
@@ -11,20 +11,29 @@ __device__ inline T combined(T a, T b) {
   else return a < b || a != a ? a : b;
 }
 
+__device__ inline void update(X* y, X value) {
+  if constexpr (kReduction == 0) *y = value;
+  else *y = narrow<X>(combined(widen(*y), widen(value)));
+}
+
 extern "C" __global__ void __launch_bounds__(kBlock)
-    kernel(const X* __restrict__ updates, const Place* __restrict__ indices, X* __restrict__ y) {
+    kernel(const X* __restrict__ updates, const Place* __restrict__ indices, X* y, u32* last, i64 pass) {
   begin_kernel();
   const Index at = Index(blockIdx.x) * kBlock + threadIdx.x;
-  if constexpr (kReduction == 0) {
-    if (at >= Index(kLines) * Index(kSteps)) return;
-    const Index line = at / Index(kSteps), step = at % Index(kSteps);
-    const i64 to = scatter_place(line, step, indices);
-    if (to >= 0) y[to] = updates[update_place(line, step)];
-  } else {
+  if constexpr (kInOrder) {
     if (at >= Index(kLines)) return;
     for (Index step = 0; step < Index(kSteps); ++step) {
       const i64 to = scatter_place(at, step, indices);
-      if (to >= 0) y[to] = narrow<X>(combined(widen(y[to]), widen(updates[update_place(at, step)])));
+      if (to >= 0) update(y + to, updates[update_place(at, step)]);
     }
+  } else {
+    // What is found for the first line of a slice holds for all of them.
+    const Index lines = pass == kWrite ? Index(kLines) : Index(kLines / kSlice);
+    if (at >= lines * Index(kSteps)) return;
+    const Index line = kLinesFirst ? at % lines : at / Index(kSteps);
+    const Index step = kLinesFirst ? at / lines : at % Index(kSteps);
+    const i64 to = scatter_place(line, step, indices);
+    if (to < 0) return;
+    if (kDistinct || is_last_update(last, to / kSlice, u32(step) + 1, pass)) y[to] = updates[update_place(line, step)];
   }
 }

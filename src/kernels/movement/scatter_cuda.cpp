@@ -1,8 +1,9 @@
-// ScatterElements and ScatterND on NVIDIA GPUs: a copy, then the updates, combined in their order.
+// ScatterElements and ScatterND on NVIDIA GPUs: a copy, then the updates, as if in their order.
 #include <fmt/format.h>
 
 #include "kernels/jit/tactic.h"
 #include "kernels/movement/pick_cuda.h"
+#include "kernels/movement/scatter_places.h"
 #include "ops/movement.h"
 
 namespace tenon::tactics {
@@ -10,6 +11,8 @@ namespace cuda_scatter {
 namespace {
 
 constexpr int kBlock = 128;
+constexpr int64_t kFewSteps = 8;  ///< One thread makes them about as fast as one each.
+constexpr int64_t kLastPass = 2, kNumberBytes = sizeof(uint32_t);  ///< Of jit/last_update.cuh.
 
 int64_t product(const Extents& extents, int begin, int end) {
   int64_t result = 1;
@@ -22,8 +25,11 @@ std::string checked(std::string_view name, int64_t extent) {
                      extent);
 }
 
+/// Updates of different lines never meet, those of one line may.
 struct Lines {
   int64_t lines = 1, steps = 1;
+  int64_t slice = 1;  ///< So many lines go to the same places of slices of that many elements.
+  bool lines_first = false;  ///< Updates that lie together are those of lines.
   std::string code;
 };
 
@@ -39,7 +45,7 @@ Lines element_lines(const Problem& problem, int axis) {
     place += fmt::format(" + i64({} % {}) * i64({})", rest, updates[i], strides[i]);
     rest += fmt::format(" / {}", updates[i]);
   }
-  Lines lines{product(updates, 0, axis) * inner, extent, {}};
+  Lines lines{product(updates, 0, axis) * inner, extent, 1, inner > 1, {}};
   lines.code = fmt::format(
       "__device__ inline i64 update_place(Index line, Index step) {{\n"
       "  return i64(line / {0}) * {1} + i64(step) * {0} + line % {0};\n}}\n"
@@ -53,8 +59,9 @@ Lines element_lines(const Problem& problem, int axis) {
 Lines nd_lines(const Problem& problem) {
   const Extents &x = problem.input(0).extents, &indices = problem.input(1).extents;
   const int rank = static_cast<int>(x.size()), tuple = static_cast<int>(indices.back());
+  const int indices_rank = static_cast<int>(indices.size());
   const int64_t slice = product(x, tuple, rank);
-  Lines lines{slice, element_count(indices) / std::max(tuple, 1), {}};
+  Lines lines{slice, product(indices, 0, indices_rank - 1), slice, true, {}};
   const std::vector<int64_t> strides = dense_strides(x, Layout::kRowMajor);
   std::string body, place = "i64(line)";
   for (int i = 0; i < tuple; ++i) {
@@ -98,6 +105,43 @@ Result<JitLaunch> copy_launch(const Problem& problem) {
   return launch;
 }
 
+/// Of updates that replace, whose places are found first where several may meet at one.
+Status add_updates(const Problem& problem, const Lines& lines, ScatterReduction reduction,
+                   JitPlan& plan) {
+  const bool in_order =
+      reduction != ScatterReduction::kNone || (lines.steps > 1 && lines.steps <= kFewSteps);
+  const bool distinct = in_order || lines.steps == 1 || has_distinct_places(problem);
+  if (!distinct && lines.steps >= UINT32_MAX) return unsupported("that many updates");
+  KernelCode code;
+  begin_code(code, problem);
+  code.type("X", problem.input(0).type);
+  code.type("Place", problem.input(1).type);
+  code.constant("kReduction", static_cast<int64_t>(reduction));
+  code.constant("kBlock", kBlock);
+  code.constant("kLines", lines.lines);
+  code.constant("kSteps", lines.steps);
+  code.constant("kSlice", lines.slice);
+  code.flag("kLinesFirst", lines.lines_first);
+  code.flag("kInOrder", in_order);
+  code.flag("kDistinct", distinct);
+  code.text(lines.code);
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"jit/last_update.cuh", "movement/scatter.cu"}));
+  launch.block[0] = kBlock;
+  launch.add(JitArgument::input(2));
+  launch.add(JitArgument::input(1));
+  launch.add(JitArgument::output());
+  launch.add(JitArgument::workspace(0));
+  for (int64_t pass = distinct ? kLastPass : 0; pass <= kLastPass; ++pass) {
+    plan.launches.push_back(launch);
+    plan.launches.back().add(JitArgument::number(pass));
+    const int64_t running = pass < kLastPass ? lines.lines / lines.slice : lines.lines;
+    plan.launches.back().grid[0] = blocks_for(running * (in_order ? 1 : lines.steps), kBlock);
+  }
+  if (!distinct) plan.workspace_bytes = problem.input(0).count() / lines.slice * kNumberBytes;
+  return {};
+}
+
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const auto* elements = problem.node->as<ScatterElements>();
   const auto* nd = problem.node->as<ScatterNd>();
@@ -119,24 +163,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
           ? 0
           : static_cast<int>(elements->axis < 0 ? elements->axis + x.rank() : elements->axis);
   const Lines lines = elements != nullptr ? element_lines(problem, axis) : nd_lines(problem);
-  KernelCode code;
-  begin_code(code, problem);
-  code.type("X", x.type);
-  code.type("Place", problem.input(1).type);
-  code.constant("kReduction", static_cast<int64_t>(reduction));
-  code.constant("kBlock", kBlock);
-  code.constant("kLines", lines.lines);
-  code.constant("kSteps", lines.steps);
-  code.text(lines.code);
-  JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"movement/scatter.cu"}));
-  launch.grid[0] =
-      blocks_for(lines.lines * (reduction == ScatterReduction::kNone ? lines.steps : 1), kBlock);
-  launch.block[0] = kBlock;
-  launch.add(JitArgument::input(2));
-  launch.add(JitArgument::input(1));
-  launch.add(JitArgument::output());
-  plan.launches.push_back(std::move(launch));
+  TENON_TRY(add_updates(problem, lines, reduction, plan));
   return plan;
 }
 

@@ -83,6 +83,9 @@ void add_convolutions(Cases& cases) {
   Tensor places(kLong, {1, 2, 2, 3});
   for (int64_t i = 0; i < 12; ++i) places.set_from_int64(i, i * 4);
   add(cases, "max_unpool", unpool, std::vector{reals({1, 2, 2, 3}, 1), input(places)});
+  // Windows that overlap find a value more than once; here any value may come from anywhere.
+  add(cases, "max_unpool of meeting values", unpool,
+      std::vector{reals({2, 3, 32, 32}, 1), integers({2, 3, 32, 32}, 2, 0, 999)});
   Lrn lrn;
   lrn.size = 4;
   lrn.alpha = 0.2;

@@ -24,31 +24,43 @@ void add_resizes(Cases& cases) {
       }
 }
 
+/// Updates of which many meet at one place, in any order of the threads.
+void add_scatters(Cases& cases, ScatterReduction reduction, int64_t updates, bool known) {
+  const auto integers = [&](Extents extents, int64_t low, int64_t high) {
+    Tensor places = random_integers(DataType::kInt64, std::move(extents), 1, low, high);
+    return known ? constant(std::move(places)) : input(std::move(places));
+  };
+  for (const int64_t axis : {1, 2}) {
+    ScatterElements elements;
+    elements.axis = axis;
+    elements.reduction = reduction;
+    Extents extents = {3, 5, 5};
+    extents[axis] = updates;
+    add(cases, fmt::format("scatter_elements of {}", updates), elements,
+        std::vector{input(random_reals(kFloat, {4, 6, 7}, 1)), integers(extents, -6, 5),
+                    input(random_reals(kFloat, extents, 2))});
+  }
+  ScatterNd nd;
+  nd.reduction = reduction;
+  add(cases, fmt::format("scatter_nd of {}", updates), nd,
+      std::vector{input(random_reals(kHalf, {4, 4, 33}, 1)), integers({updates, 2}, -4, 3),
+                  input(random_reals(kHalf, {updates, 33}, 2))});
+}
+
 void add_scatters(Cases& cases) {
   for (const ScatterReduction reduction :
        {ScatterReduction::kNone, ScatterReduction::kAdd, ScatterReduction::kMul,
-        ScatterReduction::kMax, ScatterReduction::kMin}) {
-    const bool unique = reduction == ScatterReduction::kNone;
-    ScatterElements elements;
-    elements.axis = 1;
-    elements.reduction = reduction;
-    // Distinct places where the last of several would win.
-    Tensor places = random_integers(DataType::kInt64, {3, 4, 5}, 1, -6, 5);
-    for (int64_t i = 0; unique && i < places.count(); ++i) places.set_from_int64(i, i / 5 % 4 - 2);
-    add(cases, "scatter_elements", elements,
-        std::vector{input(random_reals(kFloat, {4, 6, 7}, 1)), input(places),
-                    input(random_reals(kFloat, {3, 4, 5}, 2))});
-    ScatterNd nd;
-    nd.reduction = reduction;
-    Tensor tuples = random_integers(DataType::kInt64, {5, 2}, 1, -4, 3);
-    for (int64_t i = 0; unique && i < 5; ++i) {
-      tuples.set_from_int64(2 * i, i % 4);
-      tuples.set_from_int64(2 * i + 1, i / 4 - 2);
-    }
-    add(cases, "scatter_nd", nd,
-        std::vector{input(random_reals(kFloat, {4, 4, 33}, 1)), input(tuples),
-                    input(random_reals(kFloat, {5, 33}, 2))});
-  }
+        ScatterReduction::kMax, ScatterReduction::kMin})
+    add_scatters(cases, reduction, 5, false);
+  add_scatters(cases, ScatterReduction::kAdd, 300, false);
+  for (const int64_t updates : {1, 9, 3000})
+    for (const bool known : {false, true})
+      add_scatters(cases, ScatterReduction::kNone, updates, known);
+  Tensor apart(DataType::kInt32, {20, 1});  // Places that are known to differ.
+  for (int64_t i = 0; i < 20; ++i) apart.set_from_int64(i, i * 7 % 20 - i % 2 * 20);
+  add(cases, "scatter_nd apart", ScatterNd(),
+      std::vector{input(random_reals(kFloat, {20, 33}, 1)), constant(apart),
+                  input(random_reals(kFloat, {20, 33}, 2))});
 }
 
 void add_orders(Cases& cases) {

@@ -145,6 +145,9 @@ void add_movement(Cases& cases) {
   add(cases, "tiny scatter", scatter,
       std::vector{reals({4, 33}, 1, kFloat), indices({5, 1}, 4), reals({5, 33}, 2, kFloat)})
       .only("cuda.scatter");
+  add(cases, "tiny scatter of the last", ScatterNd(),
+      std::vector{reals({4, 33}, 1, kFloat), indices({15, 1}, 4), reals({15, 33}, 2, kFloat)})
+      .only("cuda.scatter");
   OneHot hot;
   add(cases, "tiny one hot", hot,
       std::vector{indices({4, 5}, 7), constant(Tensor::scalar_i64(7)), reals({2}, 2)})
