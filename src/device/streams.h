@@ -28,6 +28,8 @@ class Streams {
   virtual Status record_in_graph(void* event, void* stream) = 0;
   /// Work put on the stream from now on waits for the event.
   virtual Status wait(void* stream, void* event) = 0;
+  /// Whether what is ahead of a recorded event has ended.
+  virtual Result<bool> has_ended(void* event) = 0;
   virtual Status synchronize_event(void* event) = 0;
   virtual Status synchronize_stream(void* stream) = 0;
   /// Milliseconds between two timed events that have happened.

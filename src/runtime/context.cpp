@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "device/cpu/thread_pool.h"
 #include "device/streams.h"
@@ -47,7 +48,8 @@ Status check_multiple(const void* address, uintptr_t unit, std::string_view what
 
 }  // namespace
 
-Context::Context(std::shared_ptr<Engine> engine) : engine_(std::move(engine)) {}
+Context::Context(std::shared_ptr<Engine> engine)
+    : engine_(std::move(engine)), retired_(*engine_->backend().device) {}
 Context::~Context() = default;
 
 Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<Engine> engine, int threads) {
@@ -173,7 +175,8 @@ Status Context::prepare() {
       dynamic_ =
           std::make_unique<DynamicRunner>(engine_->backend(), engine_->memory(), engine_->graph());
   } else {
-    TENON_ASSIGN(program_, engine_->program(symbols_, threads_));
+    TENON_ASSIGN(auto program, engine_->program(symbols_, threads_));
+    if (program != program_) retired_.add(std::exchange(program_, std::move(program)));
     TENON_TRY(make_arena());
     if (const int count = program_->side_stream_count(); count > 0)
       TENON_TRY(side_.prepare(*engine_->backend().device->streams(), count));
@@ -195,10 +198,26 @@ Status Context::make_arena() {
                       given_arena_size_);
   }
   if (expects_arena_ || (bytes <= arena_size_ && arena_ != nullptr)) return {};
-  arena_.reset();
-  TENON_ASSIGN(arena_, engine_->memory()(bytes));
+  TENON_TRY(grow_arena(bytes));
   arena_size_ = bytes;
   if (engine_->backend().device->unified()) touch_pages(arena_.get(), bytes);
+  return {};
+}
+
+void Context::retire(DeviceBuffer arena) {
+  if (arena != nullptr) retired_.add(std::make_shared<DeviceBuffer>(std::move(arena)));
+}
+
+Status Context::grow_arena(size_t bytes) {
+  if (arena_ != nullptr && !engine_->backend().device->unified()) {
+    // The last run may still use the old one.
+    if (auto grown = engine_->memory()(bytes); grown.ok()) {
+      retire(std::exchange(arena_, std::move(grown).value()));
+      return {};
+    }
+  }
+  arena_.reset();
+  TENON_ASSIGN(arena_, engine_->memory()(bytes));
   return {};
 }
 
@@ -206,7 +225,7 @@ void Context::set_arena(void* memory, size_t bytes) {
   given_arena_ = memory;
   given_arena_size_ = bytes;
   if (memory != nullptr) {
-    arena_.reset();
+    retire(std::move(arena_));
     arena_size_ = 0;
   }
   stale_ = true;
@@ -248,7 +267,9 @@ Status Context::enqueue(void* stream) {
   TENON_TRY(check_addresses());
   TENON_TRY(check_alignment());
   const Queue queue{pool_.get(), stream};
-  return engine_->data_dependent() ? run_dynamic(queue) : run_static(queue);
+  if (engine_->data_dependent()) return run_dynamic(queue);
+  TENON_TRY(run_static(queue));
+  return retired_.settle(queue);
 }
 
 Status Context::run_static(Queue queue) {

@@ -15,7 +15,7 @@ namespace tenon {
 namespace {
 
 std::string kernel_key(const Problem& problem) {
-  std::string key = problem.node->name;
+  std::string key;
   for (const auto* operands : {&problem.inputs, &problem.outputs})
     for (const Operand& operand : *operands)
       key +=
@@ -121,12 +121,41 @@ struct DynamicRunner::Run {
     return buffer;
   }
 
+  Result<const Kernel*> find_kernel(const Node& node, const Problem& problem) {
+    KeptKernels<Kernel>& kept = runner.kernels_[&node];
+    std::string key = kernel_key(problem);
+    if (const Kernel* kernel = kept.find(key)) return kernel;
+    TENON_ASSIGN(std::unique_ptr<Kernel> made, make_kernel(runner.backend_, node, problem));
+    const size_t bytes = std::max(made->owned_bytes(), made->packed().size());
+    const Kernel* kernel = kept.add(std::move(key), std::move(made), bytes);
+    TENON_TRY(drop_oldest(kept));
+    return kernel;
+  }
+
+  /// Null where the device has none.
+  Result<SizedKernel*> find_sized_kernel(const Node& node) {
+    TENON_ASSIGN(const Problem problem, sized_problem(node));
+    KeptKernels<SizedKernel>& kept = runner.sized_kernels_[&node];
+    std::string key = kernel_key(problem);
+    if (SizedKernel* kernel = kept.find(key)) return kernel;
+    auto made = runner.backend_.make_sized(problem);
+    if (!made.ok()) return static_cast<SizedKernel*>(nullptr);
+    SizedKernel* kernel = kept.add(std::move(key), std::move(made).value());
+    TENON_TRY(drop_oldest(kept));
+    return kernel;
+  }
+
+  template <class K>
+  Status drop_oldest(KeptKernels<K>& kept) {
+    if (!kept.has_too_many()) return {};
+    TENON_TRY(device().synchronize(queue));
+    kept.drop_oldest();
+    return {};
+  }
+
   Status run_kernel(const Node& node) {
     const Problem problem = graph.problem(node, runner.backend_, threads);
-    auto& kernel = runner.kernels_[kernel_key(problem)];
-    if (kernel == nullptr) {
-      TENON_ASSIGN(kernel, make_kernel(runner.backend_, node, problem));
-    }
+    TENON_ASSIGN(const Kernel* kernel, find_kernel(node, problem));
     std::vector<void*> pointers;
     for (size_t i = 0; i < node.inputs().size(); ++i) {
       pointers.push_back(nullptr);
@@ -201,13 +230,8 @@ struct DynamicRunner::Run {
   /// On the device where it has a kernel for that, else on the host.
   Status run_sized(const Node& node) {
     if (runner.backend_.make_sized == nullptr) return run_on_host(node);
-    TENON_ASSIGN(const Problem problem, sized_problem(node));
-    auto& kernel = runner.sized_kernels_[kernel_key(problem)];
-    if (kernel == nullptr) {
-      auto made = runner.backend_.make_sized(problem);
-      if (!made.ok()) return run_on_host(node);
-      kernel = std::move(made).value();
-    }
+    TENON_ASSIGN(SizedKernel * kernel, find_sized_kernel(node));
+    if (kernel == nullptr) return run_on_host(node);
     std::vector<const void*> inputs;
     for (const Value* value : node.inputs()) {
       inputs.push_back(nullptr);

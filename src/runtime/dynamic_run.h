@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "runtime/kept_kernels.h"
 #include "runtime/program.h"
 
 namespace tenon {
@@ -16,7 +17,7 @@ struct DynamicOutput {
 /// Runs a graph node by node, for graphs with extents that depend on data: a node whose extents
 /// cannot be told runs where the device has a kernel or bodies for it, else the reference evaluates
 /// it on the host, and binds the symbols of its outputs for those that follow. Kernels are kept
-/// between runs for as long as extents repeat.
+/// between runs for extents that repeat.
 class DynamicRunner {
  public:
   /// `memory` serves all that a run needs.
@@ -32,8 +33,8 @@ class DynamicRunner {
   Backend backend_;
   MemorySource memory_;
   const Graph& graph_;
-  std::map<std::string, std::unique_ptr<Kernel>> kernels_;  ///< By node name and extents.
-  std::map<std::string, std::unique_ptr<SizedKernel>> sized_kernels_;
+  std::map<const Node*, KeptKernels<Kernel>> kernels_;
+  std::map<const Node*, KeptKernels<SizedKernel>> sized_kernels_;
   std::map<const Graph*, std::unique_ptr<DynamicRunner>> bodies_;
 };
 

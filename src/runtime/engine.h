@@ -11,6 +11,7 @@
 #include "runtime/graph_replay.h"
 #include "runtime/profile_replay.h"
 #include "runtime/program.h"
+#include "runtime/retired_objects.h"
 
 namespace tenon {
 
@@ -121,6 +122,8 @@ class Context {
   Status run_program(Queue queue, StepTimer* timer = nullptr);
   Status run_profiled(Queue queue);
   Status make_arena();
+  Status grow_arena(size_t bytes);
+  void retire(DeviceBuffer arena);
   Status run_dynamic(Queue queue);
   Status check_addresses() const;
   Status check_alignment() const;
@@ -136,6 +139,7 @@ class Context {
   std::vector<std::optional<Extents>> dynamic_shapes_;  ///< Of outputs, after a data-dependent run.
   bool stale_ = true;
   SymbolValues symbols_;
+  RetiredObjects retired_;
   std::shared_ptr<const Program> program_;
   std::unique_ptr<DynamicRunner> dynamic_;
   DeviceBuffer arena_;

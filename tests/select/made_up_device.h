@@ -65,6 +65,7 @@ class MadeUpDevice final : public Device, public Streams {
   Status record(void*, void*) override { return {}; }
   Status record_in_graph(void*, void*) override { return {}; }
   Status wait(void*, void*) override { return {}; }
+  Result<bool> has_ended(void*) override { return true; }
   Status synchronize_event(void*) override { return {}; }
   Status synchronize_stream(void*) override { return {}; }
   Result<double> elapsed(void*, void*) override { return cost_of(captured); }

@@ -142,25 +142,8 @@ Result<DeviceBuffer> CudaDevice::upload_constant(const void* host, size_t bytes)
 Result<std::shared_ptr<const Module>> CudaDevice::module(const DeviceCode& code) {
   const std::string key =
       device_code_hash(code, capability(), code.lets_next_start ? "lets the next start" : "");
-  std::promise<ModuleResult> promise;
-  std::shared_future<ModuleResult> known;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto [entry, is_new] = modules_.try_emplace(key);
-    if (is_new)
-      entry->second = promise.get_future().share();
-    else
-      known = entry->second;
-  }
-  if (known.valid()) return known.get();
-  ModuleResult loaded = load_module(code);
-  if (!loaded.ok()) {
-    // What failed for want of memory may work later.
-    const std::lock_guard lock(mutex_);
-    modules_.erase(key);
-  }
-  promise.set_value(loaded);
-  return loaded;
+  TENON_TRY(activate());
+  return modules_.find(key, [&] { return load_module(code); });
 }
 
 Status CudaDevice::prepare_fence() {
@@ -176,8 +159,7 @@ Status CudaDevice::fence(Queue queue) {
   return fence_.launch({}, queue.stream);
 }
 
-CudaDevice::ModuleResult CudaDevice::load_module(const DeviceCode& code) {
-  TENON_TRY(activate());
+ModuleCache::Loaded CudaDevice::load_module(const DeviceCode& code) {
   TENON_ASSIGN(const std::string binary, compile_device_code(code, capability()));
   TENON_ASSIGN(std::shared_ptr<const Module> loaded, Module::load(binary));
   if (!code.lets_next_start) return loaded;

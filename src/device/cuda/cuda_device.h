@@ -1,6 +1,5 @@
 #pragma once
 
-#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -9,7 +8,7 @@
 
 #include "device/cuda/compiler.h"
 #include "device/cuda/context_scope.h"
-#include "device/cuda/module.h"
+#include "device/cuda/module_cache.h"
 #include "device/device.h"
 #include "device/streams.h"
 
@@ -45,6 +44,7 @@ class CudaDevice final : public Device, public Streams {
   Status record(void* event, void* stream) override;
   Status record_in_graph(void* event, void* stream) override;
   Status wait(void* stream, void* event) override;
+  Result<bool> has_ended(void* event) override;
   Status synchronize_event(void* event) override;
   Status synchronize_stream(void* stream) override;
   Result<double> elapsed(void* start, void* end) override;
@@ -54,8 +54,7 @@ class CudaDevice final : public Device, public Streams {
   void push_range(const char* name) override;
   void pop_range() override;
 
-  /// Compiled (or found in the disk cache) and loaded, once for equal code. Several threads may
-  /// compile at the same time.
+  /// Compiled (or found in the disk cache) and loaded, once for equal code (ModuleCache).
   Result<std::shared_ptr<const Module>> module(const DeviceCode& code);
   /// A constant's bytes on the device, ready for kernels on any stream.
   Result<DeviceBuffer> upload_constant(const void* host, size_t bytes);
@@ -77,8 +76,6 @@ class CudaDevice final : public Device, public Streams {
   int multiprocessors() const { return properties_.compute_units; }
 
  private:
-  using ModuleResult = Result<std::shared_ptr<const Module>>;
-
   CudaDevice() = default;
   /// Something of the driver's with the function that destroys it, on whatever thread that happens.
   template <class Handle>
@@ -90,7 +87,7 @@ class CudaDevice final : public Device, public Streams {
   }
   Status read_properties(int ordinal);
   void read_library_versions();
-  ModuleResult load_module(const DeviceCode& code);
+  ModuleCache::Loaded load_module(const DeviceCode& code);
   /// Milliseconds of `work` between two events on the stream.
   Result<double> time_once(Queue queue, const std::function<Status()>& work);
   Result<double> median_time(Queue queue, int repeats, const std::function<Status()>& work);
@@ -98,8 +95,8 @@ class CudaDevice final : public Device, public Streams {
   DeviceProperties properties_;
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
-  std::mutex mutex_, attachment_mutex_, fence_mutex_;
-  std::map<std::string, std::shared_future<ModuleResult>> modules_;  ///< By hash of the code.
+  std::mutex attachment_mutex_, fence_mutex_;
+  ModuleCache modules_;
   std::shared_ptr<const Module> fence_module_;
   Function fence_;
   std::map<const void*, std::shared_ptr<void>> attachments_;  ///< By the type's key.

@@ -67,6 +67,14 @@ Status CudaDevice::wait(void* stream, void* event) {
   return {};
 }
 
+Result<bool> CudaDevice::has_ended(void* event) {
+  TENON_TRY(activate());
+  const CUresult code = driver().cuEventQuery(as_event(event));
+  if (code != CUDA_SUCCESS && code != CUDA_ERROR_NOT_READY)
+    return driver_error(code, "cuEventQuery");
+  return code == CUDA_SUCCESS;
+}
+
 Status CudaDevice::synchronize_event(void* event) {
   TENON_TRY(activate());
   TENON_DRIVER(cuEventSynchronize, as_event(event));

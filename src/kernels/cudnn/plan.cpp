@@ -289,6 +289,11 @@ Result<SharedExecutable> SharedPlans::find(const std::string& key,
   std::shared_ptr<Entry> entry;
   {
     const std::lock_guard lock(mutex_);
+    // Those of shapes that are gone; nobody waits where the map alone holds the entry.
+    if (!entries_.contains(key))
+      std::erase_if(entries_, [](const auto& other) {
+        return other.second.use_count() == 1 && other.second->executable.expired();
+      });
     auto& known = entries_[key];
     if (known == nullptr) known = std::make_shared<Entry>();
     entry = known;

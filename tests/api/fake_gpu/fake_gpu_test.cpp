@@ -25,6 +25,7 @@ class FakeDriver {
   }
   void work() const { fail(nullptr, -1, 0); }
   void capture(bool capturing) const { call<void (*)(bool)>("fake_driver_capture")(capturing); }
+  void stay_busy(bool busy) const { call<void (*)(bool)>("fake_driver_stay_busy")(busy); }
   int launches(void* stream) const { return call<int (*)(void*)>("fake_driver_launches")(stream); }
   int calls(const char* function) const {
     return call<int (*)(const char*)>("fake_driver_calls")(function);
@@ -461,6 +462,52 @@ TEST_F(FakeGpu, ProfilesAreOfReplayedGraphs) {
 TEST_F(FakeGpu, ProfilingSurvivesEveryFailure) {
   // Without events of a graph, those between launches.
   fail_everywhere(load_and_profile, "EventCreate");
+}
+
+/// y = x behind layers with results of their own; x has any number of rows.
+std::unique_ptr<IHostMemory> plan_of_any_rows() {
+  Session session;
+  ITensor* value = session.input("x", DataType::kFLOAT, {-1, 64});
+  for (const int axis : {0, 1, 0, 1}) {
+    ISoftMaxLayer* layer = session.network->addSoftMax(*value);
+    layer->setAxes(1U << axis);
+    value = layer->getOutput(0);
+  }
+  session.output(value, "y");
+  session.profile("x", {1, 64}, {4, 64}, {4096, 64});
+  session.config->setBuilderOptimizationLevel(1);
+  session.config->setTacticSources(0);
+  tenon::setBuildDevice(*session.config, 0);
+  std::unique_ptr<IHostMemory> plan(
+      session.builder->buildSerializedNetwork(*session.network, *session.config));
+  EXPECT_NE(plan, nullptr) << session.log.text();
+  return plan;
+}
+
+TEST_F(FakeGpu, WhatEarlierShapesUsedStaysUntilTheirRunsEnded) {
+  const auto plan = plan_of_any_rows();
+  ASSERT_NE(plan, nullptr);
+  Log log;
+  Allocator allocator;
+  const std::unique_ptr<IRuntime> runtime(createInferRuntime(log));
+  runtime->setGpuAllocator(&allocator);
+  const std::unique_ptr<ICudaEngine> engine(
+      runtime->deserializeCudaEngine(plan->data(), plan->size()));
+  ASSERT_NE(engine, nullptr) << log.text();
+  const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+  std::vector<float> x(4096 * 64, 1), y(4096 * 64);
+  ASSERT_TRUE(context->setTensorAddress("x", x.data()) && context->setTensorAddress("y", y.data()));
+  const auto run = [&](int64_t rows) {
+    EXPECT_TRUE(context->setInputShape("x", dims({rows, 64})) && context->enqueueV3(nullptr))
+        << log.text();
+    return allocator.living;
+  };
+  driver_->stay_busy(true);
+  const int one = run(4);
+  EXPECT_EQ(run(40), one + 1);
+  EXPECT_EQ(run(400), one + 2);
+  driver_->stay_busy(false);
+  EXPECT_EQ(run(4096), one);
 }
 
 TEST_F(FakeGpu, OnlyRunsThatWaitForNothingAreCaptured) {

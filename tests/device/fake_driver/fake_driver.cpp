@@ -19,7 +19,7 @@ struct State {
   bool failed = false;
   std::map<void*, const char*> living;  ///< Handles and memory, with what they are.
   int retained = 0;
-  bool capturing = false;
+  bool capturing = false, busy = false;
   std::map<void*, int> launches;  ///< Of kernels, by stream.
 };
 
@@ -144,7 +144,7 @@ FAKE(cuEventDestroy, (CUevent event), destroy(event);)
 FAKE(cuEventRecord, (CUevent, CUstream))
 FAKE(cuEventRecordWithFlags, (CUevent, CUstream, unsigned))
 FAKE(cuEventSynchronize, (CUevent))
-FAKE(cuEventQuery, (CUevent))
+FAKE(cuEventQuery, (CUevent), if (state().busy) return CUDA_ERROR_NOT_READY;)
 FAKE(cuEventElapsedTime, (float* time, CUevent, CUevent), *time = elapsed();)
 FAKE(cuGraphInstantiate, (CUgraphExec * graph, CUgraph, unsigned long long),
      UNLESS_FAILING(make(graph, "an executable graph")))
@@ -196,6 +196,10 @@ extern "C" __attribute__((visibility("default"))) void fake_driver_fail(const ch
 /// All streams say that they are being captured, or not.
 extern "C" __attribute__((visibility("default"))) void fake_driver_capture(bool capturing) {
   state().capturing = capturing;
+}
+/// Nothing that was put on any stream has ended, as far as events say.
+extern "C" __attribute__((visibility("default"))) void fake_driver_stay_busy(bool busy) {
+  state().busy = busy;
 }
 /// Kernels that were put on the stream since.
 extern "C" __attribute__((visibility("default"))) int fake_driver_launches(void* stream) {

@@ -1,0 +1,58 @@
+#include "device/cuda/module_cache.h"
+
+#include <algorithm>
+
+namespace tenon::cuda {
+
+ModuleCache::Loaded ModuleCache::find(const std::string& key, FunctionRef<Loaded()> load) {
+  std::promise<Loaded> promise;
+  std::shared_future<Loaded> known;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto [entry, is_new] = entries_.try_emplace(key);
+    if (is_new)
+      entry->second.module = promise.get_future().share();
+    else
+      known = entry->second.module;
+    entry->second.last_use = ++uses_;
+  }
+  if (known.valid()) return known.get();
+  Loaded loaded = load();
+  promise.set_value(loaded);
+  std::vector<Entries::node_type> superfluous;  // To be unloaded behind the lock.
+  const std::lock_guard lock(mutex_);
+  if (!loaded.ok()) {
+    // What failed for want of memory may work later.
+    entries_.erase(key);
+    return loaded;
+  }
+  entries_.at(key).ready = true;
+  superfluous = take_superfluous();
+  return loaded;
+}
+
+std::vector<ModuleCache::Entries::node_type> ModuleCache::take_superfluous() {
+  std::vector<Entries::iterator> unused;
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry)
+    if (entry->second.ready && entry->second.module.get()->use_count() == 1)
+      unused.push_back(entry);
+  std::vector<Entries::node_type> superfluous;
+  if (unused.size() <= most_unused_) return superfluous;
+  std::sort(unused.begin(), unused.end(),
+            [](const auto& a, const auto& b) { return a->second.last_use < b->second.last_use; });
+  unused.resize(unused.size() - most_unused_);
+  for (const auto& entry : unused) superfluous.push_back(entries_.extract(entry));
+  return superfluous;
+}
+
+size_t ModuleCache::size() const {
+  const std::lock_guard lock(mutex_);
+  return entries_.size();
+}
+
+void ModuleCache::clear() {
+  const std::lock_guard lock(mutex_);
+  entries_.clear();
+}
+
+}  // namespace tenon::cuda

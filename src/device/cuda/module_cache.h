@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <future>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "device/cuda/module.h"
+
+namespace tenon::cuda {
+
+/// The loaded modules of a device, once for equal code. Those that kernels use stay; of the others
+/// the most recently used ones do, for shapes that come back. Thread-safe; several threads may load
+/// at the same time, and who asks for what is being loaded waits for it.
+class ModuleCache {
+ public:
+  using Loaded = Result<std::shared_ptr<const Module>>;
+
+  /// About as many as the programs of four earlier shapes of a large model have: they are a few
+  /// tens of kilobytes each, on the device and in the driver.
+  static constexpr size_t kMostUnused = 512;
+
+  explicit ModuleCache(size_t most_unused = kMostUnused) : most_unused_(most_unused) {}
+
+  /// What a kernel holds on to for as long as its launches may run. The device must be current:
+  /// modules that nobody uses any more are unloaded here.
+  Loaded find(const std::string& key, FunctionRef<Loaded()> load);
+  size_t size() const;
+  void clear();
+
+ private:
+  struct Entry {
+    std::shared_future<Loaded> module;
+    uint64_t last_use = 0;
+    bool ready = false;  ///< The future does not wait.
+  };
+  using Entries = std::map<std::string, Entry>;
+  /// Takes out the least recently used of those that nobody holds, where these are too many.
+  std::vector<Entries::node_type> take_superfluous();
+
+  const size_t most_unused_;
+  mutable std::mutex mutex_;
+  uint64_t uses_ = 0;
+  Entries entries_;  ///< By hash of the code.
+};
+
+}  // namespace tenon::cuda
