@@ -4,6 +4,7 @@
 #include <future>
 #include <set>
 
+#include "base/stopwatch.h"
 #include "check/compare.h"
 #include "check/pass_bisect.h"
 #include "check/processor_reference.h"
@@ -80,8 +81,10 @@ class CheckedBuild {
         request_.backend.device->unified() ? std::launch::deferred : std::launch::async;
     std::future<std::string> expecting = std::async(when, [this] { return expect(); });
     Result<Plan> compiled = compile_again(logger_);
+    Stopwatch watch;
     const std::string reason = compiled.ok() || when == std::launch::async ? expecting.get() : "";
     if (!compiled.ok()) return compiled;
+    logger_.verbose("Build times: waited for the self-check's reference for {:.2f} s", watch.lap());
     Plan plan = std::move(compiled).value();
     if (!reason.empty()) {
       logger_.verbose("self-check: not done, {}", reason);
@@ -169,9 +172,11 @@ class CheckedBuild {
 
   /// What differs, or nothing. An error where the plan does not run.
   Result<std::string> plan_deviation(const Plan& plan) {
+    Stopwatch watch;
     TENON_ASSIGN(const std::vector<Tensor> outputs,
                  run_plan(plan, request_.backend, request_.select.threads, expected_.inputs));
     worst_ = 0;
+    logger_.verbose("Build times: ran the plan for the self-check in {:.2f} s", watch.lap());
     return compare_outputs(*network_, outputs, expected_.outputs, expected_.limit, &worst_);
   }
 

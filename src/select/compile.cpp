@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/stopwatch.h"
 #include "ops/table.h"
 #include "plan/packing.h"
 #include "select/pack_weights.h"
@@ -55,8 +56,8 @@ PassOptions pass_options_for(const Device& device) {
   options.squeeze_regions = options.expansion_regions = options.stem_regions = on_cpu;
   options.widened_products = options.gather_regions = !on_cpu;
   options.patches_as_products = options.sums_join_products = !on_cpu;
-  options.bytes_in_groups = false;      // Slower on CPUs, and not measured on GPUs yet.
-  options.quantized_weights = false;    // No kernel reads them beside those of quantized regions.
+  options.bytes_in_groups = false;    // Slower on CPUs, and not measured on GPUs yet.
+  options.quantized_weights = false;  // No kernel reads them beside those of quantized regions.
   options.quantized_regions = on_cpu;
   if (on_cpu && !properties.native_fp16) options.half_as = DataType::kFloat32;
   return options;
@@ -106,14 +107,19 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   plan.graph = std::move(request.graph);
   plan.profiles = std::move(request.profiles);
   TENON_TRY(apply_profiles(*plan.graph, plan.profiles));
+  Stopwatch watch;
   TENON_ASSIGN(plan.passes, run_passes(*plan.graph, request.passes, logger));
+  const double passes = watch.lap();
   TENON_ASSIGN(const SymbolValues symbols, usual_symbols(*plan.graph, plan.profiles[0]));
   request.select.logger = &logger;
   TENON_TRY(select_tactics(*plan.graph, request.backend, symbols, request.select, cache));
+  const double selection = watch.lap();
   TENON_TRY(pack_weights(*plan.graph, request.backend, symbols, request.select.threads,
                          request.keep_originals));
   if (std::string packing = packing_of(*plan.graph, request.backend); !packing.empty())
     plan.settings[kPackingSetting] = std::move(packing);
+  logger.verbose("Build times: passes {:.2f} s, kernels {:.2f} s, weights {:.2f} s", passes,
+                 selection, watch.lap());
   return plan;
 }
 

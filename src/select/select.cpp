@@ -6,9 +6,11 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <tuple>
 
 #include "base/function_ref.h"
 #include "base/parallel.h"
+#include "base/stopwatch.h"
 #include "device/described_device.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
@@ -18,6 +20,7 @@
 #include "select/problem_key.h"
 #include "select/settle.h"
 #include "select/views.h"
+#include "select/work_log.h"
 
 namespace tenon {
 namespace {
@@ -58,7 +61,9 @@ class Selector {
   /// All tactics; those that fit come first, the best of them at the front.
   Result<std::vector<Candidate>> list(const Problem& problem) {
     Shortlist& shortlist = shortlist_of(problem);
+    Stopwatch watch;
     std::vector<Candidate> measured = measure(problem, shortlist);
+    times_.time += watch.lap();
     if (lost_) return *lost_;
     if (measured.empty()) take_spare(shortlist, measured);
     shortlist.kernels.clear();
@@ -70,7 +75,11 @@ class Selector {
 
   /// settle_in_sequence() with what was measured of each problem alone.
   Status settle(const Layers& layers, std::vector<std::string>& tactics) {
-    return settle_in_sequence({backend_, options_, cache_, measurer_, layers, rivals_}, tactics);
+    Stopwatch watch;
+    const Status settled =
+        settle_in_sequence({backend_, options_, cache_, measurer_, layers, rivals_}, tactics);
+    times_.settle += watch.lap();
+    return settled;
   }
 
   /// Makes the kernels that list() will measure, several at a time: a GPU's are compiled.
@@ -80,28 +89,45 @@ class Selector {
       const auto [entry, is_new] = shortlists_.try_emplace(problem_key(problem));
       if (is_new) open.emplace_back(&problem, &entry->second);
     }
+    Stopwatch watch;
     for_each_parallel(open.size(), helper_threads(), [&](size_t i) {
       if (!backend_.device->activate().ok()) return;
       *open[i].second = make_shortlist(*open[i].first);
     });
+    times_.list += watch.lap();
     std::vector<std::pair<size_t, size_t>> kernels;  // Of which problem, which candidate.
     for (size_t i = 0; i < open.size(); ++i)
       for (size_t k = 0; k < open[i].second->kernels.size(); ++k) kernels.emplace_back(i, k);
     for_each_parallel(kernels.size(), helper_threads(), [&](size_t i) {
       const auto& [problem, shortlist] = open[kernels[i].first];
       Prepared& prepared = shortlist->kernels[kernels[i].second];
-      const auto& [tactic, config] = shortlist->fitting[kernels[i].second];
+      const auto& [tactic, config, place] = shortlist->fitting[kernels[i].second];
       if (is_measured(*problem, *tactic, config) || !backend_.device->activate().ok()) return;
-      prepared = create_kernel(*tactic, *problem, config);
+      prepared = work_.create(*tactic, *problem, config);
     });
+    times_.make += watch.lap();
+  }
+
+  void report_times() const {
+    if (options_.logger == nullptr) return;
+    options_.logger->verbose(
+        "Build times of {} problems: candidates listed {:.2f} s, made {:.2f} s, timed {:.2f} s, "
+        "tried in sequence {:.2f} s",
+        shortlists_.size(), times_.list, times_.make, times_.time, times_.settle);
+    options_.logger->verbose("Build work: kernels made to be timed: {}", work_.describe());
   }
 
  private:
   /// Empty: not made yet.
   using Prepared = std::optional<Result<std::unique_ptr<Kernel>>>;
+  struct Option {
+    const Tactic* tactic;
+    std::string config;
+    size_t place;  ///< Among the tactic's configurations, which come best first.
+  };
   /// What fits a problem, in the table's order, and why the rest does not.
   struct Shortlist {
-    std::vector<std::pair<const Tactic*, std::string>> fitting;
+    std::vector<Option> fitting;
     std::vector<Prepared> kernels;  ///< Of `fitting`, where more than one fits.
     std::vector<Candidate> unfit;
     std::vector<std::string> spare;  ///< Of `unfit`: for where all that fits fails.
@@ -125,7 +151,7 @@ class Selector {
   static bool is_outdone(const Tactic& tactic, const Shortlist& list) {
     return tactic.name == "cuda.conv.direct" &&
            std::ranges::any_of(list.fitting, [](const auto& c) {
-             return c.first->name == "cuda.conv.hopper" || c.first->name == "cuda.conv.matrix";
+             return c.tactic->name == "cuda.conv.hopper" || c.tactic->name == "cuda.conv.matrix";
            });
   }
 
@@ -155,13 +181,16 @@ class Selector {
         list.spare.push_back(join_tactic(tactic.name, tactic.configs(problem).front()));
         list.unfit.push_back({list.spare.back(), -1, "only where nothing else fits"});
       } else {
-        for (const std::string& config : configs(tactic))
-          list.fitting.emplace_back(&tactic, config);
+        for (size_t place = 0; std::string & config : configs(tactic))
+          list.fitting.push_back({&tactic, std::move(config), place++});
       }
     }
     if (list.fitting.size() > candidate_limit()) list.fitting.resize(candidate_limit());
     // In the order of the cache, so that ties end the same with it; tactics are a table's rows.
-    if (!backend_.device->unified()) std::sort(list.fitting.begin(), list.fitting.end());
+    if (!backend_.device->unified())
+      std::ranges::sort(list.fitting, {}, [](const Option& option) {
+        return std::tie(option.tactic, option.config);
+      });
     if (list.fitting.size() > 1) list.kernels.resize(list.fitting.size());
     return list;
   }
@@ -190,7 +219,7 @@ class Selector {
 
   void remember_list(const Problem& problem, const Shortlist& list) {
     const auto known = [&](const auto& candidate) {
-      return is_measured(problem, *candidate.first, candidate.second);
+      return is_measured(problem, *candidate.tactic, candidate.config);
     };
     if (keeps_lists() && list.fitting.size() > 1 && std::ranges::all_of(list.fitting, known))
       cache_.insert(list_key(problem), static_cast<double>(list.fitting.size()));
@@ -213,7 +242,7 @@ class Selector {
     std::vector<Candidate> measured;
     std::vector<Sample> samples;
     for (size_t i = 0; i < shortlist.fitting.size(); ++i) {
-      const auto& [tactic, config] = shortlist.fitting[i];
+      const auto& [tactic, config, place] = shortlist.fitting[i];
       Candidate candidate{join_tactic(tactic->name, config), -1, {}};
       Sample& sample = samples.emplace_back();
       const bool known = !described_ || is_measured(problem, *tactic, config);
@@ -228,6 +257,9 @@ class Selector {
           continue;
         }
         candidate.milliseconds = *time;
+        if (options_.logger != nullptr)
+          options_.logger->verbose("{}: {}: {:.5f} ms, proposal {}", problem.node->name,
+                                   candidate.tactic, *time, place);
       } else if (const Status status = check_alone(problem, *tactic, config); !status.ok()) {
         candidate.reason = status.error().message;
         shortlist.unfit.push_back(candidate);
@@ -330,7 +362,7 @@ class Selector {
     if (options_.fail_on_cache_miss)
       return user_error("'{}' is not in the timing cache; build without --errorOnTimingCacheMiss",
                         problem.node->name);
-    if (!prepared.has_value()) prepared = create_kernel(tactic, problem, config);
+    if (!prepared.has_value()) prepared = work_.create(tactic, problem, config);
     if (!prepared->ok()) return failed(problem, entry, prepared->error());
     Kernel& kernel = **prepared.value();
     // As behind itself it will be behind others of its kind.
@@ -389,6 +421,11 @@ class Selector {
       std::rotate(candidates.begin(), candidates.begin() + best, candidates.begin() + best + 1);
   }
 
+  /// Seconds of a GPU's selection by what they were spent on.
+  struct Times {
+    double list = 0, make = 0, time = 0, settle = 0;
+  };
+
   const Backend& backend_;
   const SelectOptions& options_;
   TimingCache& cache_;
@@ -397,6 +434,8 @@ class Selector {
   std::optional<Error> lost_;                    ///< The device's, which a candidate caused.
   std::map<std::string, Shortlist> shortlists_;  ///< By problem key.
   std::map<std::string, Rivals> rivals_;         ///< Likewise.
+  Times times_;
+  WorkLog work_;
 };
 
 Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& backend,
@@ -452,6 +491,7 @@ Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& bac
                            !backend.device->unified() && options.chosen.empty() &&
                            layers.nodes.size() > 1;
   if (in_sequence) TENON_TRY(selector.settle(layers, tactics));
+  if (!backend.device->unified() && !layers.nodes.empty()) selector.report_times();
   for (size_t i = 0; i < layers.nodes.size(); ++i) {
     Node& node = *layers.nodes[i];
     node.tactic = std::move(tactics[i]);
