@@ -114,7 +114,13 @@ bool Session::build() {
 }
 
 Arrays Session::run(const Arrays& inputs) {
-  if (context == nullptr && !build()) return {};
+  auto outputs = try_run(inputs);
+  if (!outputs.has_value()) ADD_FAILURE() << "the run failed: " << log.text();
+  return outputs.value_or(Arrays());
+}
+
+std::optional<Arrays> Session::try_run(const Arrays& inputs) {
+  if (context == nullptr && !build()) return std::nullopt;
   Arrays outputs;
   std::map<std::string, Memory> fed;
   for (const auto& [name, array] : inputs) {
@@ -133,12 +139,14 @@ Arrays Session::run(const Arrays& inputs) {
     allocators[name] = std::make_unique<GrowingOutput>();
     EXPECT_TRUE(context->setOutputAllocator(name, allocators[name].get()));
   }
-  if (!context->enqueueV3(nullptr)) {
-    ADD_FAILURE() << "the run failed: " << log.text();
-    return {};
-  }
+  const bool ran = context->enqueueV3(nullptr);
   if (gpu() != nullptr) {
     EXPECT_TRUE(gpu()->synchronize(cudaStream_t{}));
+  }
+  if (!ran) {
+    for (const auto& [name, allocator] : allocators)
+      context->setOutputAllocator(name.c_str(), nullptr);
+    return std::nullopt;
   }
   for (const auto& [name, allocator] : allocators) {
     Array array;

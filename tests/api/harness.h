@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -138,6 +139,8 @@ class Session {
   bool build();
   /// build(), if not yet done, then one run. Empty after a test failure.
   Arrays run(const Arrays& inputs);
+  /// The same where a run may fail, which leaves errors in the log.
+  std::optional<Arrays> try_run(const Arrays& inputs);
 
   Log log;
   std::unique_ptr<IBuilder> builder;

@@ -283,6 +283,64 @@ TEST(JitKernelsOfLengths, StayInsideWhateverTheLengths) {
   EXPECT_GE(tried, 4);
 }
 
+/// Operators that read where numbers say, and the number of the operand that holds these.
+std::vector<std::pair<std::unique_ptr<KernelCase>, size_t>> placed_cases() {
+  constexpr DataType kFloat = DataType::kFloat32, kLong = DataType::kInt64;
+  const auto reals = [](Extents extents) {
+    return input(random_reals(kFloat, std::move(extents), 1));
+  };
+  const auto numbers = [](Extents extents, int64_t low, int64_t high) {
+    return input(random_integers(kLong, std::move(extents), 1, low, high));
+  };
+  std::vector<std::pair<std::unique_ptr<KernelCase>, size_t>> cases;
+  const auto add = [&](auto op, std::vector<CaseInput> inputs, size_t operand) {
+    cases.emplace_back(std::make_unique<KernelCase>("placed", op, std::move(inputs)), operand);
+  };
+  ReverseSequence reverse;
+  reverse.batch_axis = 1, reverse.time_axis = 0;
+  add(reverse, {reals({5, 3, 4}), numbers({3}, 0, 5)}, 1);
+  RotaryEmbedding rotary;
+  add(rotary, {reals({2, 3, 5, 8}), reals({9, 4}), reals({9, 4}), numbers({2, 5}, 0, 8)}, 3);
+  for (const size_t operand : {1, 2})
+    add(Slice(), {reals({8, 8}), numbers({2}, 2, 2), numbers({2}, 6, 6)}, operand);
+  add(Gather(), {reals({8, 8}), numbers({3}, 0, 7)}, 1);
+  add(ScatterNd(), {reals({8, 8}), numbers({30, 1}, 0, 7), reals({30, 8})}, 1);
+  add(ScatterElements(), {reals({8, 8}), numbers({30, 8}, 0, 7), reals({30, 8})}, 1);
+  MaxUnpool unpool;
+  unpool.kernel = unpool.strides = {2, 2};
+  add(unpool, {reals({1, 1, 4, 4}), numbers({1, 1, 4, 4}, 0, 63)}, 1);
+  return cases;
+}
+
+TEST(JitKernelsOfPlaces, StayInsideWhateverTheNumbers) {
+  auto device = cuda::CudaDevice::open();
+  if (!device.ok()) GTEST_SKIP() << device.error().message;
+  auto stream = (*device)->make_stream();
+  ASSERT_TRUE(stream.ok());
+  for (const auto& [one, operand] : placed_cases()) {
+    const Problem& problem = one->finish(device->get());
+    LaunchedCase launched(**device, *one, stream->get());
+    ASSERT_TRUE(launched.prepare().ok());
+    int tried = 0;
+    for (const Tactic& tactic : cuda_tactics()) {
+      if (!is_own(tactic) || !tactic.supports(problem)) continue;
+      ++tried;
+      const auto kernel = tactic.create(problem, "");
+      ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+      for (const int64_t number :
+           {int64_t{-1}, int64_t{100}, int64_t{-100}, int64_t{1} << 50, INT64_MAX, INT64_MIN}) {
+        const Extents extents = one->inputs()[operand].tensor.extents();
+        Tensor far(DataType::kInt64, extents);
+        for (int64_t i = 0; i < far.count(); ++i) far.set_from_int64(i, number);
+        ASSERT_TRUE(launched.replace(operand, far).ok());
+        const auto error = launched.run(problem, **kernel, 1);
+        EXPECT_TRUE(error.ok()) << tactic.name << ", " << number << ": " << error.error().message;
+      }
+    }
+    EXPECT_GT(tried, 0) << problem.node->op->name();
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Cases, JitKernelsOnAGpu, testing::Range(size_t{0}, kParts));
 
 }  // namespace
