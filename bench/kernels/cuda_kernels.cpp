@@ -168,6 +168,10 @@ void add_layers(Cases& cases) {
     layers.push_back({m.name, m.rows, 768, 3072, m.gelu});
     layers.push_back({m.name, m.rows, 3072, 768, 3});
   }
+  layers.push_back({"plain b8", 2048, 768, 3072, 4});
+  layers.push_back({"biased b8", 2048, 768, 3072, 0});
+  layers.push_back({"vit b8", 1576, 768, 3072, 1});
+  layers.push_back({"vit b8", 1576, 3072, 768, 3});
   layers.push_back({"gpt2 head", 256, 768, 50257, 0});
   layers.push_back({"gpt2 b8 head", 2048, 768, 50257, 4});
   layers.push_back({"gpt2 b8 head f32", 2048, 768, 50257, 5});

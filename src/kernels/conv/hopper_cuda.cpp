@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/conv/device_convolution_cuda.h"
+#include "kernels/gemm/hopper_start_cuda.h"
 #include "kernels/gemm/hopper_tiling_cuda.h"
 #include "kernels/image.h"
 
@@ -112,12 +113,17 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   KernelCode code;
   begin_code(code, problem);
   add_constants(code, problem, d, p, t);
+  const IndexLoop loop = memory_loop(problem.output());
+  AnchoredRegion region = d.region;
+  Epilogue epilogue{d.bias, std::move(region.steps)};
+  TENON_ASSIGN(const JitArgument bias, take_bias(code, problem, loop, 1, epilogue));
+  region.steps = std::move(epilogue.steps);
   TENON_ASSIGN(const std::vector<int> operands,
-               add_epilogue(code, problem, d.region, memory_loop(problem.output()), d.bias));
+               add_epilogue(code, problem, region, loop, epilogue.before));
   JitLaunch launch;
   TENON_TRY(set_source(launch, code,
                        {"jit/hopper.cuh", "gemm/hopper_tiles.cu", "conv/hopper_pixels.cu",
-                        "gemm/hopper_store.cu", "gemm/hopper.cu"}));
+                        "gemm/hopper_store.cu", "gemm/hopper_start.cu", "gemm/hopper.cu"}));
   shape_launch(launch, t, p, multiprocessors(problem));
   launch.starts_early = t.each == 1;
   launch.maps = {map_of(problem, d, t.rows()),
@@ -129,6 +135,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
                   {}}};
   launch.add(JitArgument::map(0));
   launch.add(JitArgument::map(1));
+  launch.add(bias);
   launch.add(JitArgument::output());
   launch.add_inputs(operands);
   JitPlan plan{{std::move(launch)}, 0, {}, {}};

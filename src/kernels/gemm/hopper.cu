@@ -34,7 +34,8 @@ __device__ inline void exchange_sums(float (&own)[kOwn / 2], const float (&sums)
 }
 
 extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach)
-    kernel(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b, Y* __restrict__ y EPILOGUE_PARAMETERS) {
+    kernel(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b, const Bias* __restrict__ bias,
+           Y* __restrict__ y EPILOGUE_PARAMETERS) {
   extern __shared__ unsigned char raw[];
   release_next();
   const u32 stages = (shared_address(raw) + 1023) / 1024 * 1024;
@@ -61,8 +62,11 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
     return;
   }
   if constexpr (kMovesRegisters) take_registers<kComputingRegisters>();
-  wait_previous();
   const int turn = kTurns > 1 ? threadIdx.x / 128 : 0, blocks = k_end - k_begin;
+  Start start;
+  if (kBiasConstant) start.fetch(tile_of(first + turn * step), bias);
+  wait_previous();
+  if (!kBiasConstant) start.fetch(tile_of(first + turn * step), bias);
   Ring at;
   at.skip(turn * blocks);
   for (int t = first + turn * step; t < kTiles; t += kTurns * step, at.skip((kTurns - 1) * blocks)) {
@@ -70,8 +74,11 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
     SlabOperands operands;
     if (kFetchesAhead) fetch_slab(operands, place_in(tile, 0, rank), 0 EPILOGUE_ARGUMENTS);
     float sums[kParts][kTileN / 2];
+    start.fill(sums, rank);
     await_turn(t == first);
-    multiply_tile(sums, stages, barriers, at, k_begin, k_end, t + step >= kTiles);
+    multiply_tile<Start::kBiased>(sums, stages, barriers, at, k_begin, k_end, t + step >= kTiles);
+    // In turns registers are few here, and there is time behind the epilogue.
+    if (kTurns == 1 && t + step < kTiles) start.fetch(tile_of(t + step), bias);
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
       const Place place = place_in(tile, part, rank);
@@ -79,5 +86,6 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
       exchange_sums(own, sums[part], received, exchanged, rank);
       store_tile(own, operands, scratch, y, place EPILOGUE_ARGUMENTS);
     }
+    if (kTurns > 1 && t + kTurns * step < kTiles) start.fetch(tile_of(t + kTurns * step), bias);
   }
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/gemm/hopper_start_cuda.h"
 #include "kernels/gemm/hopper_tiling_cuda.h"
 #include "kernels/gemm/product_cuda.h"
 #include "kernels/jit/hopper.h"
@@ -175,12 +176,17 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   KernelCode code;
   begin_code(code, problem);
   add_constants(code, problem, p, t);
+  AnchoredRegion region = p.product.region;
+  Epilogue epilogue{{}, std::move(region.steps)};
+  TENON_ASSIGN(const JitArgument bias,
+               take_bias(code, problem, p.product.loop, problem.output().rank() - 1, epilogue));
+  region.steps = std::move(epilogue.steps);
   TENON_ASSIGN(const std::vector<int> operands,
-               add_epilogue(code, problem, p.product.region, p.product.loop));
+               add_epilogue(code, problem, region, p.product.loop));
   JitLaunch launch;
   TENON_TRY(set_source(launch, code,
                        {"jit/hopper.cuh", "gemm/hopper_tiles.cu", "gemm/hopper_rows.cu",
-                        "gemm/hopper_store.cu", "gemm/hopper.cu"}));
+                        "gemm/hopper_store.cu", "gemm/hopper_start.cu", "gemm/hopper.cu"}));
   shape_launch(launch, t, p.sizes(), multiprocessors(problem));
   JitArgument weights = JitArgument::input(p.product.b);
   if (p.transposed) {
@@ -194,6 +200,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   if (p.b.by_columns()) launch.maps[1].box = {64, 64, 1};
   launch.add(JitArgument::map(0));
   launch.add(JitArgument::map(1));
+  launch.add(bias);
   launch.add(JitArgument::output());
   launch.add_inputs(operands);
   plan.launches.push_back(std::move(launch));

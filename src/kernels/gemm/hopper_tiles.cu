@@ -82,7 +82,8 @@ __device__ inline void pass_turn(bool is_last) {
   if (kTurns > 1 && !is_last) barrier_arrive_of(2 - threadIdx.x / 128, 256);
 }
 
-/// The sums over [k_begin, k_end) of the warp group's rows.
+/// The sums over [k_begin, k_end) of the warp group's rows, or what is there and those.
+template <bool kAdds>
 __device__ inline void multiply_tile(float (&sums)[kParts][kTileN / 2], u32 stages, u32 barriers, Ring& at, int k_begin,
                                      int k_end, bool is_last) {
   const int group = kTurns > 1 ? 0 : threadIdx.x / 128;
@@ -98,7 +99,7 @@ __device__ inline void multiply_tile(float (&sums)[kParts][kTileN / 2], u32 stag
 #pragma unroll
       for (int part = 0; part < kParts; ++part)
         group_product(sums[part], a + part * 512 + s * (kAByColumns ? 128 : 2), b + s * (kBByColumns ? 128 : 2),
-                      k > k_begin || s > 0);
+                      kAdds || k > k_begin || s > 0);
     products_commit();
     if (k > k_begin) {
       products_wait<1>();

@@ -161,15 +161,25 @@ __device__ inline float rough_power_of_2(float x) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
   return r;
 }
+/// 0 for negative x; NaN stays.
+__device__ inline float positive_part(float x) {
+#if __CUDA_ARCH__ >= 800
+  float r;
+  asm("max.NaN.f32 %0, %1, 0f00000000;" : "=f"(r) : "f"(x));
+  return r;
+#else
+  return x < 0 ? 0.0f : x;
+#endif
+}
 __device__ inline float rough_gelu_erf(float x) {
   const float a = fminf(fabsf(x), 6.0f);
-  return (x < 0 ? 0.0f : x) -
+  return positive_part(x) -
          a * rough_power_of_2(
                  fmaf(fmaf(fmaf(fmaf(fmaf(fmaf(2.75345508e-05f, a, -0.000683639265f), a, 0.0076228503f), a, -0.0523283906f), a, -0.459908887f), a, -1.15076123f), a, -1.00002421f));
 }
 __device__ inline float rough_gelu_tanh(float x) {
   const float a = fminf(fabsf(x), 5.0f);
-  return (x < 0 ? 0.0f : x) -
+  return positive_part(x) -
          a * rough_power_of_2(
                  fmaf(fmaf(fmaf(fmaf(fmaf(fmaf(fmaf(-4.48537867e-05f, a, 0.00106347922f), a, -0.00911682191f), a, 0.0297086956f), a, -0.077388061f), a, -0.444960237f), a, -1.15403715f), a, -0.999900442f));
 }

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "kernels/jit/epilogue_code.h"
+#include "kernels/jit/plan.h"
+
+namespace tenon::hopper {
+
+/// What follows the products of a region: steps over operands of the anchor, and its own.
+struct Epilogue {
+  std::vector<ExtraStep> before;
+  std::vector<RegionStep> steps;
+};
+
+/// Takes the first step out of the epilogue where it adds one number a column, the axis
+/// `column_axis` of the result: gemm/hopper_start.cu then has the sums start from it. Adds what that
+/// file needs to the code; gives the kernel's argument, null where there is no such step.
+Result<JitArgument> take_bias(KernelCode& code, const Problem& problem, const IndexLoop& loop,
+                              size_t column_axis, Epilogue& epilogue);
+
+}  // namespace tenon::hopper
