@@ -116,7 +116,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   const IndexLoop loop = memory_loop(problem.output());
   AnchoredRegion region = d.region;
   Epilogue epilogue{d.bias, std::move(region.steps)};
-  TENON_ASSIGN(const JitArgument bias, take_bias(code, problem, loop, 1, epilogue));
+  TENON_ASSIGN(const JitArgument bias, take_bias(code, problem, t, loop, 1, epilogue));
   region.steps = std::move(epilogue.steps);
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, region, loop, epilogue.before));

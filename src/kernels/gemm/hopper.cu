@@ -74,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
     SlabOperands operands;
     if (kFetchesAhead) fetch_slab(operands, place_in(tile, 0, rank), 0 EPILOGUE_ARGUMENTS);
     float sums[kParts][kTileN / 2];
-    start.fill(sums, rank);
+    start.fill(sums);
     await_turn(t == first);
     multiply_tile<Start::kBiased>(sums, stages, barriers, at, k_begin, k_end, t + step >= kTiles);
     // In turns registers are few here, and there is time behind the epilogue.

@@ -110,9 +110,9 @@ bool takes(const Tiling& t, const FoldedProduct& p) {
 /// Those that groups take in turns come last.
 std::vector<Tiling> all_tilings() {
   std::vector<Tiling> all = plain_tilings();
-  for (const auto& [parts, columns] :
-       std::initializer_list<std::array<int64_t, 2>>{{2, 128}, {2, 192}, {1, 192}})
-    all.push_back({parts, columns, 1, 1, true, true});
+  for (const auto& [parts, columns, turns] : std::initializer_list<std::array<int64_t, 3>>{
+           {2, 128, 2}, {2, 192, 2}, {1, 192, 2}, {1, 192, 3}})
+    all.push_back({parts, columns, 1, 1, true, turns});
   return all;
 }
 
@@ -178,8 +178,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   add_constants(code, problem, p, t);
   AnchoredRegion region = p.product.region;
   Epilogue epilogue{{}, std::move(region.steps)};
-  TENON_ASSIGN(const JitArgument bias,
-               take_bias(code, problem, p.product.loop, problem.output().rank() - 1, epilogue));
+  TENON_ASSIGN(const JitArgument bias, take_bias(code, problem, t, p.product.loop,
+                                                 problem.output().extents.size() - 1, epilogue));
   region.steps = std::move(epilogue.steps);
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, region, p.product.loop));
@@ -220,8 +220,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
 /// Groups that take tiles in turn.
 std::vector<std::string> tilings(const Problem& problem) {
   std::vector<std::string> texts;
-  for (const char* text : {"m=128,n=128", "m=128,n=160", "m=192,n=128"}) {
-    const std::string config = fmt::format("{},splits=1,each=1,moves=1,turns=1", text);
+  for (const char* text : {"m=128,n=160,{},turns=2", "m=192,n=128,{},turns=2",
+                           "m=128,n=96,{},turns=3", "m=64,n=160,{},turns=3"}) {
+    const std::string config = fmt::format(fmt::runtime(text), "splits=1,each=1,moves=1");
     if (plan(problem, config).ok()) texts.push_back(config);
   }
   return texts.empty() ? std::vector<std::string>{"m=64,n=64,splits=1,each=1,moves=1"} : texts;

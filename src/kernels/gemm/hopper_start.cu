@@ -9,8 +9,7 @@ struct Start {
 #pragma unroll
     for (int j = 0; j < kTileN / 8; ++j) fetch_pair<BiasAt>(pairs[j], bias, 0, tile.n + j * 8 + threadIdx.x % 4 * 2);
   }
-  /// Of blocks that share k, the first one adds it.
-  __device__ void fill(float (&sums)[kParts][kTileN / 2], int rank) const {
+  __device__ void fill(float (&sums)[kParts][kTileN / 2]) const {
 #pragma unroll
     for (int j = 0; j < kTileN / 8; ++j) {
       float bias[2];
@@ -18,7 +17,7 @@ struct Start {
 #pragma unroll
       for (int part = 0; part < kParts; ++part)
 #pragma unroll
-        for (int i = 0; i < 4; ++i) sums[part][j * 4 + i] = kSplits == 1 || rank == 0 ? bias[i % 2] : 0.0f;
+        for (int i = 0; i < 4; ++i) sums[part][j * 4 + i] = bias[i % 2];
     }
   }
 };
@@ -28,6 +27,6 @@ constexpr bool kBiasConstant = false;
 struct Start {
   static constexpr bool kBiased = false;
   __device__ void fetch(const Tile&, const Bias*) {}
-  __device__ void fill(float (&)[kParts][kTileN / 2], int) const {}
+  __device__ void fill(float (&)[kParts][kTileN / 2]) const {}
 };
 #endif

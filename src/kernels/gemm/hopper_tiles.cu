@@ -79,7 +79,7 @@ __device__ inline void await_turn(bool is_first) {
   if (kTurns > 1 && !is_first) barrier_of(1 + threadIdx.x / 128, 256);
 }
 __device__ inline void pass_turn(bool is_last) {
-  if (kTurns > 1 && !is_last) barrier_arrive_of(2 - threadIdx.x / 128, 256);
+  if (kTurns > 1 && !is_last) barrier_arrive_of(1 + (threadIdx.x / 128 + 1) % kTurns, 256);
 }
 
 /// The sums over [k_begin, k_end) of the warp group's rows, or what is there and those.

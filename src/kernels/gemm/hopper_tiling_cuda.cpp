@@ -23,15 +23,17 @@ double estimate(const Tiling& t, const ProductSizes& p, int units) {
   const double exchange = t.splits > 1 ? others * 0.33 + 1200 : 0;
   const double epilogue = rows * columns / splits * 0.22 + 300 + exchange;
   const double waves = std::ceil(all / (units * each));
-  const double time = t.turns ? waves * std::max(products, (products + epilogue) / 2) + epilogue
-                              : waves * (products + epilogue) * (t.each > 1 ? each * 0.95 : 1.0);
+  const double taking_turns = static_cast<double>(t.turns);
+  const double time =
+      t.turns > 1 ? waves * std::max(products, (products + epilogue) / taking_turns) + epilogue
+                  : waves * (products + epilogue) * (t.each > 1 ? each * 0.95 : 1.0);
   return time + 2200;
 }
 
 bool fits(const Tiling& t, const ProductSizes& p, int units) {
   if (!t.is_possible()) return false;
   if (t.rows() >= p.m + 64 || (t.columns > 64 && t.columns >= p.n + 32)) return false;
-  if (t.turns) return t.tiles(p) > units;
+  if (t.turns > 1) return t.tiles(p) > units * (t.turns - 1);
   if (t.splits == 1) return true;
   // Clusters find no place together on the last multiprocessors.
   return t.splits <= blocks_for(p.k, kTileK) && t.tiles(p) * t.splits <= units * t.each * 3 / 4;
@@ -50,11 +52,14 @@ int64_t Tiling::stages() const {
 
 std::string Tiling::text() const {
   return fmt::format("m={},n={},splits={},each={}{}{}", rows(), columns, splits, each,
-                     moves ? ",moves=1" : "", turns ? ",turns=1" : "");
+                     moves ? ",moves=1" : "", turns > 1 ? fmt::format(",turns={}", turns) : "");
 }
 
 bool Tiling::is_possible() const {
-  const bool takes_turns = !turns || (moves && parts * columns <= 384);
+  // Of up to 240 and 160 registers.
+  const int64_t most = turns == 2 ? 384 : 192;
+  const bool takes_turns =
+      turns == 1 || (turns >= 2 && turns <= 3 && moves && parts * columns <= most);
   return takes_turns && parts >= 1 && parts <= 3 && columns >= 32 && columns <= 256 &&
          splits >= 1 && splits <= 8 && columns % (splits * 16) == 0 && each >= 1 && each <= 4 &&
          stages() >= 2;
@@ -70,7 +75,7 @@ Result<Tiling> parse_tiling(std::string_view config) {
   t.splits = number("splits", 1);
   t.each = number("each", 1);
   t.moves = number("moves", 0) != 0 && t.splits == 1 && t.each == 1;
-  t.turns = number("turns", 0) != 0;
+  t.turns = number("turns", 1);
   if (!t.is_possible()) return user_error("no tiling: {}", config);
   return t;
 }
@@ -117,8 +122,8 @@ void add_tiling(KernelCode& code, const Tiling& t) {
   add_group_shape(code, t.shape());
   code.constant("kTileN", t.columns);
   code.constant("kSplits", t.splits);
-  code.constant("kParts", t.turns ? t.parts : 1);
-  code.constant("kTurns", t.turns ? 2 : 1);
+  code.constant("kParts", t.turns > 1 ? t.parts : 1);
+  code.constant("kTurns", t.turns);
   code.constant("kStages", t.stages());
 }
 

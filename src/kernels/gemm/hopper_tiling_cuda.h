@@ -17,14 +17,14 @@ struct ProductSizes {
 };
 
 /// How gemm/hopper.cu cuts a product: tiles of 64 * `parts` rows and `columns` columns; `splits`
-/// blocks share k; `each` run on one multiprocessor at a time. A warp group for each part, or two
-/// that take tiles in `turns`.
+/// blocks share k; `each` run on one multiprocessor at a time. A warp group for each part, or so
+/// many that take tiles in `turns`.
 struct Tiling {
   int64_t parts = 2, columns = 128, splits = 1, each = 1;
   bool moves = false;  ///< Registers, from the threads that fetch.
-  bool turns = false;
+  int64_t turns = 1;
 
-  GroupShape shape() const { return {turns ? 2 : parts, each, moves}; }
+  GroupShape shape() const { return {turns > 1 ? turns : parts, each, moves}; }
   int64_t rows() const { return parts * 64; }
   int64_t stage_bytes() const { return (rows() + columns) * kTileK * 2; }
   /// Results on their way out, sums from other blocks, barriers.

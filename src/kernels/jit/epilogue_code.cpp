@@ -15,12 +15,20 @@ class EpilogueWriter {
     const PointwiseInfo& info = pointwise_info(step.function);
     if (info.category != PointwiseClass::arithmetic && info.category != PointwiseClass::real)
       return unsupported("{} in the epilogue", info.name);
+    // Results of 16 bits do not need every digit of some functions.
+    const bool rough = byte_size(problem_.output().type) == 2;
+    if (rough && step.function == PointwiseFunction::k_gelu_tanh) {
+      body_ += "  rough_gelu_tanh<N>(v);\n";
+      return {};
+    }
+    const bool rough_erf = rough && step.function == PointwiseFunction::k_gelu_erf;
     code_.text(fmt::format(
         "__device__ inline Real epilogue_step{0}([[maybe_unused]] Real x, [[maybe_unused]] Real y) "
         "{{\n"
         "  typedef Real T;\n  [[maybe_unused]] const T z = y, alpha = T({1}), beta = T({2});\n"
         "  return {3};\n}}\n",
-        count_, device_real(step.alpha), device_real(step.beta), formula_of(step.function)));
+        count_, device_real(step.alpha), device_real(step.beta),
+        rough_erf ? "rough_gelu_erf(x)" : info.formula));
     if (step.operand < 0) {
       body_ += each(fmt::format("v[i] = epilogue_step{}(v[i], Real(0));", count_++));
       return {};
@@ -74,14 +82,6 @@ class EpilogueWriter {
                               ? 0
                               : operand.count() * static_cast<int64_t>(byte_size(operand.type));
     return bytes <= kSmall ? bytes : 0;
-  }
-  /// Results of 16 bits do not need every digit of some functions.
-  std::string_view formula_of(PointwiseFunction function) const {
-    if (byte_size(problem_.output().type) == 2) {
-      if (function == PointwiseFunction::k_gelu_erf) return "rough_gelu_erf(x)";
-      if (function == PointwiseFunction::k_gelu_tanh) return "rough_gelu_tanh(x)";
-    }
-    return pointwise_info(function).formula;
   }
   static std::string each(const std::string& statement) {
     return fmt::format("#pragma unroll\n  for (int i = 0; i < N; ++i) {}\n", statement);

@@ -154,34 +154,47 @@ __device__ inline void begin_kernel() {
 #endif
 }
 
-// GELU for results of 16 bits: x, or 0 below it, minus |x| times the tail of the distribution beyond |x|. The tail's
-// logarithm is close to a polynomial, so that small results keep their relative accuracy.
+// GELU for results of 16 bits, with the relative accuracy of small results kept.
 __device__ inline float rough_power_of_2(float x) {
   float r;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
   return r;
 }
-/// 0 for negative x; NaN stays.
-__device__ inline float positive_part(float x) {
+__device__ inline float rough_inverse(float x) {
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+/// The greater one; NaN where x is.
+__device__ inline float at_least(float x, float least) {
 #if __CUDA_ARCH__ >= 800
   float r;
-  asm("max.NaN.f32 %0, %1, 0f00000000;" : "=f"(r) : "f"(x));
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(least));
   return r;
 #else
-  return x < 0 ? 0.0f : x;
+  return x < least ? least : x;
 #endif
 }
+/// x, or 0 below it, minus |x| times the tail of the distribution beyond |x|, whose logarithm is close to a polynomial.
 __device__ inline float rough_gelu_erf(float x) {
   const float a = fminf(fabsf(x), 6.0f);
-  return positive_part(x) -
+  return at_least(x, 0) -
          a * rough_power_of_2(
                  fmaf(fmaf(fmaf(fmaf(fmaf(fmaf(2.75345508e-05f, a, -0.000683639265f), a, 0.0076228503f), a, -0.0523283906f), a, -0.459908887f), a, -1.15076123f), a, -1.00002421f));
 }
-__device__ inline float rough_gelu_tanh(float x) {
-  const float a = fminf(fabsf(x), 5.0f);
-  return positive_part(x) -
-         a * rough_power_of_2(
-                 fmaf(fmaf(fmaf(fmaf(fmaf(fmaf(fmaf(-4.48537867e-05f, a, 0.00106347922f), a, -0.00911682191f), a, 0.0297086956f), a, -0.077388061f), a, -0.444960237f), a, -1.15403715f), a, -0.999900442f));
+/// x / (1 + 2^(k x (1 + 0.044715 x^2))), k = -2 sqrt(2 / pi) / log(2), of two numbers with one division. Results below -7
+/// are 0.
+__device__ inline void rough_gelu_tanh(float& x, float& y) {
+  const auto power = [](float v) { return rough_power_of_2(v * fmaf(v * v, -0.10294324f, -2.302208198f)); };
+  x = at_least(x, -7), y = at_least(y, -7);
+  const float a = 1 + power(x), b = 1 + power(y), inverse = rough_inverse(a * b);
+  x *= b * inverse, y *= a * inverse;
+}
+template <int N>
+__device__ inline void rough_gelu_tanh(float (&v)[N]) {
+  float none = 0;
+#pragma unroll
+  for (int i = 0; i < N; i += 2) rough_gelu_tanh(v[i], i + 1 < N ? v[i + 1 < N ? i + 1 : i] : none);
 }
 
 struct Sum {
