@@ -27,7 +27,8 @@ Result<ExtraStep> first_sum(const Problem& problem, const Epilogue& epilogue) {
 Result<JitArgument> take_bias(KernelCode& code, const Problem& problem, const Tiling& tiling,
                               const IndexLoop& loop, size_t column_axis, Epilogue& epilogue) {
   TENON_ASSIGN(const ExtraStep sum, first_sum(problem, epilogue));
-  if (tiling.splits > 1 || sum.function != PointwiseFunction::k_add || sum.operand < 0) return JitArgument::null();
+  if (tiling.splits > 1 || sum.function != PointwiseFunction::k_add || sum.operand < 0)
+    return JitArgument::null();
   const Operand& bias = problem.input(sum.operand);
   if (!is_real(bias.type) || device_type(bias.type) == nullptr ||
       wide_type(bias.type) != std::string_view("f32") ||
