@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/application.h"
 #include "api/builder_config.h"
 #include "api/config_check.h"
 #include "api/host_memory.h"
@@ -119,6 +120,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   for (const IOptimizationProfile* profile : settings->profiles())
     request.profiles.push_back(dynamic_cast<const OptimizationProfile*>(profile)->profile());
   TENON_ASSIGN(request.backend, chosen_backend(*settings, max_threads_, *reporter_));
+  request.backend.application = std::make_shared<ReportingApplication>(reporter_);
   TENON_TRY(request.backend.device->activate());
   for (const std::string& note : request.backend.notes) reporter_->warning("{}", note);
   const bool strongly_typed = definition->getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);

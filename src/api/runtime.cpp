@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "api/application.h"
 #include "api/engine.h"
 #include "base/mapped_file.h"
 #include "plan/plan_file.h"
@@ -44,6 +45,7 @@ ICudaEngine* Runtime::load(std::shared_ptr<const void> owner, const void* bytes,
     reporter_->report(backend.error());
     return nullptr;
   }
+  backend->application = std::make_shared<ReportingApplication>(reporter_);
   auto engine =
       Engine::create(std::move(plan).value(), std::move(backend).value(), memory_of(allocator_));
   if (!engine.ok()) {

@@ -23,6 +23,7 @@ struct Backend {
   const std::string& (*other_libraries)() = nullptr;
   /// What is missing of the device's libraries, and what to try: one sentence each.
   std::vector<std::string> notes = {};
+  std::shared_ptr<const Application> application = {};  ///< Null: there is none.
   bool allow_tf32 = false;  ///< Matrix units may round f32 operands to tf32.
 
   /// The row of that name, or null.

@@ -31,13 +31,22 @@ struct Operand {
 /// Strides in elements of a dense tensor, in logical order.
 std::vector<int64_t> dense_strides(const Extents& extents, Layout layout);
 
+/// The application, as plugins ask for it.
+class Application {
+ public:
+  virtual ~Application() = default;
+  /// Its nvinfer1::IErrorRecorder, as of now; null where it gave none.
+  virtual void* error_recorder() const = 0;
+};
+
 /// A node with concrete operands: what a kernel is made for. `node` may be a single operator or a
 /// `fused` region, whose kernels/region.h gives anchor and epilogue.
 struct Problem {
   const Node* node = nullptr;
   std::vector<Operand> inputs, outputs;
   Device* device = nullptr;
-  int threads = 1;      ///< CPU: threads a kernel may use.
+  const Application* application = nullptr;  ///< Null: there is none.
+  int threads = 1;                           ///< CPU: threads a kernel may use.
   int isa_limit = 255;  ///< CPU: no better instruction set than this of device/cpu/isa.h.
   /// What Kernel::packed() of an earlier kernel of the same tactic, configuration and node gave on
   /// such a device; empty: not known. Constants whose contents were left out for it are present but

@@ -187,6 +187,7 @@ Problem ConcreteGraph::problem(const Node& node, const Backend& backend, int thr
   Problem problem;
   problem.node = &node;
   problem.device = backend.device.get();
+  problem.application = backend.application.get();
   problem.allow_tf32 = backend.allow_tf32;
   problem.threads = threads;
   if (node.packed.defined())

@@ -50,7 +50,9 @@ Status check_multiple(const void* address, uintptr_t unit, std::string_view what
 
 Context::Context(std::shared_ptr<Engine> engine)
     : engine_(std::move(engine)), retired_(*engine_->backend().device) {}
-Context::~Context() = default;
+Context::~Context() {
+  engine_->forget(this);
+}
 
 Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<Engine> engine, int threads) {
   auto context = std::unique_ptr<Context>(new Context(std::move(engine)));
@@ -175,7 +177,7 @@ Status Context::prepare() {
       dynamic_ =
           std::make_unique<DynamicRunner>(engine_->backend(), engine_->memory(), engine_->graph());
   } else {
-    TENON_ASSIGN(auto program, engine_->program(symbols_, threads_));
+    TENON_ASSIGN(auto program, engine_->program(symbols_, threads_, this));
     if (program != program_) retired_.add(std::exchange(program_, std::move(program)));
     TENON_TRY(make_arena());
     if (const int count = program_->side_stream_count(); count > 0)

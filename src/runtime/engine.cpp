@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/control_flow.h"
+#include "ops/structure.h"
 #include "plan/packing.h"
 #include "plan/transplant.h"
 
@@ -42,6 +43,14 @@ bool depends_on_data(const Graph& graph) {
     for (const Dim& dim : input->type.shape)
       for (const std::string& name : dim.symbols()) known.emplace(name, 1);
   return has_open_extents(graph, known);
+}
+
+bool has_plugins(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const auto& node) {
+    return node->template is<Plugin>() ||
+           std::any_of(node->bodies.begin(), node->bodies.end(),
+                       [](const auto& body) { return has_plugins(*body); });
+  });
 }
 
 size_t bytes_of_constants(const Graph& graph) {
@@ -93,6 +102,7 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, Memor
   auto engine =
       std::shared_ptr<Engine>(new Engine(std::move(plan), std::move(backend), std::move(memory)));
   engine->data_dependent_ = depends_on_data(engine->graph());
+  engine->has_plugins_ = has_plugins(engine->graph());
   const auto branches = engine->plan_.settings.find(kBranchesSetting);
   if (branches != engine->plan_.settings.end())
     engine->branches_ = parse_branches(branches->second);
@@ -122,15 +132,19 @@ std::optional<int> Engine::output_index(std::string_view name) const {
   return index_of(graph().outputs(), name);
 }
 
-Result<std::shared_ptr<const Program>> Engine::program(const SymbolValues& symbols, int threads) {
+Result<std::shared_ptr<const Program>> Engine::program(const SymbolValues& symbols, int threads,
+                                                       const Context* owner) {
+  if (!has_plugins_) owner = nullptr;
   const std::lock_guard lock(mutex_);
   if (plan_.stripped)
     return user_error("the plan was stripped of its weights: refit the engine before it runs");
   const auto found =
       std::find_if(programs_.begin(), programs_.end(), [&](const CachedProgram& cached) {
-        return cached.symbols == symbols && cached.threads == threads;
+        return cached.symbols == symbols && cached.threads == threads &&
+               (cached.owner == owner || cached.owner == nullptr);
       });
   if (found != programs_.end()) {
+    found->owner = owner;
     std::rotate(found, found + 1, programs_.end());
     return programs_.back().program;
   }
@@ -138,8 +152,14 @@ Result<std::shared_ptr<const Program>> Engine::program(const SymbolValues& symbo
   TENON_ASSIGN(std::shared_ptr<const Program> program,
                Program::create(backend_, constants_, std::move(concrete), threads, branches_));
   if (programs_.size() == kKeptPrograms) programs_.erase(programs_.begin());
-  programs_.push_back({symbols, threads, program});
+  programs_.push_back({symbols, threads, owner, program});
   return program;
+}
+
+void Engine::forget(const Context* owner) {
+  if (!has_plugins_) return;
+  const std::lock_guard lock(mutex_);
+  std::erase_if(programs_, [&](const CachedProgram& cached) { return cached.owner == owner; });
 }
 
 }  // namespace tenon

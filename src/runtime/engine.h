@@ -15,6 +15,8 @@
 
 namespace tenon {
 
+class Context;
+
 /// A loaded plan, ready to make contexts. Thread-safe.
 class Engine {
  public:
@@ -44,7 +46,11 @@ class Engine {
   int generation() const { return generation_; }
 
   /// The program for these symbol values, made on first use; the few most recent ones are kept.
-  Result<std::shared_ptr<const Program>> program(const SymbolValues& symbols, int threads);
+  /// Contexts share programs, except those with plugins, whose objects are one context's, `owner`.
+  Result<std::shared_ptr<const Program>> program(const SymbolValues& symbols, int threads,
+                                                 const Context* owner = nullptr);
+  /// Lets go of the programs that are one context's own.
+  void forget(const Context* owner);
 
  private:
   Engine(Plan plan, Backend backend, MemorySource memory);
@@ -53,13 +59,14 @@ class Engine {
   Backend backend_;
   MemorySource memory_;
   ConstantStore constants_;
-  bool data_dependent_ = false;
+  bool data_dependent_ = false, has_plugins_ = false;
   Branches branches_;
   std::atomic<int> generation_ = 0;
   std::mutex mutex_;
   struct CachedProgram {
     SymbolValues symbols;
     int threads;
+    const Context* owner;  ///< Null: nobody's own.
     std::shared_ptr<const Program> program;
   };
   std::vector<CachedProgram> programs_;  ///< Most recently used last.

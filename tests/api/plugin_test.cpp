@@ -1,6 +1,12 @@
 // Plugins of both generations: added by calls, written into plans, made again by their creators.
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+
 #include "harness.h"
 #include "plugins.h"
+#include "recorder.h"
 
 namespace api_test {
 namespace {
@@ -33,6 +39,87 @@ TEST(Plugin, ThirdGenerationRunsFromAPlan) {
   EXPECT_NE(
       std::string(inspector->getEngineInformation(LayerInformationFormat::kJSON)).find("repeat"),
       std::string::npos);
+}
+
+/// Notes the objects that run, and waits in each run until so many run at the same time.
+class Meeting final : public Repeat {
+ public:
+  using Repeat::Repeat;
+  static inline std::mutex mutex;
+  static inline std::condition_variable changed;
+  static inline std::set<const Meeting*> running;
+  static inline size_t most = 0, wanted = 1;
+  static inline std::vector<IPluginResourceContext*> attached;
+
+  IPluginV3* clone() noexcept override { return new Meeting(factor_); }
+  IPluginV3* attachToContext(IPluginResourceContext* context) noexcept override {
+    attached.push_back(context);
+    return clone();
+  }
+  int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc* out,
+                  const void* const* inputs, void* const* outputs, void* workspace,
+                  cudaStream_t stream) noexcept override {
+    std::unique_lock lock(mutex);
+    if (!running.insert(this).second) return 1;
+    most = std::max(most, running.size());
+    changed.notify_all();
+    changed.wait_for(lock, std::chrono::seconds(5), [] { return most >= wanted; });
+    const int32_t result = Repeat::enqueue(in, out, inputs, outputs, workspace, stream);
+    running.erase(this);
+    return result;
+  }
+};
+
+void add_meeting(Session& session) {
+  ITensor* x = session.input("x", DataType::kFLOAT, {2, 2});
+  Meeting plugin(3);
+  session.output(session.network->addPluginV3(&x, 1, nullptr, 0, plugin)->getOutput(0), "y");
+}
+
+TEST(Plugin, EachContextHasObjectsOfItsOwn) {
+  Registered<CreatorOf<Meeting>> registered("test");
+  Session session;
+  add_meeting(session);
+  Meeting::wanted = 1;
+  ASSERT_TRUE(session.build());
+  std::vector<std::unique_ptr<IExecutionContext>> contexts;
+  for (int i = 0; i < 3; ++i) contexts.emplace_back(session.engine->createExecutionContext());
+  Meeting::wanted = contexts.size();
+  const F x = {-1, 2, 3, -4};
+  std::vector<F> results(contexts.size(), F(8));
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < contexts.size(); ++i)
+    threads.emplace_back([&, i] {
+      contexts[i]->setTensorAddress("x", const_cast<float*>(x.data()));
+      contexts[i]->setTensorAddress("y", results[i].data());
+      EXPECT_TRUE(contexts[i]->enqueueV3(nullptr)) << session.log.text();
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Meeting::most, contexts.size());
+  for (const F& y : results) EXPECT_EQ(y, (F{-3, 6, 9, -12, -3, 6, 9, -12}));
+}
+
+TEST(Plugin, ReachesTheErrorRecorder) {
+  Registered<CreatorOf<Meeting>> registered("test");
+  Session session;
+  add_meeting(session);
+  Meeting::wanted = 1;
+  Recorder recorder;
+  {
+    session.builder->setErrorRecorder(&recorder);
+    ASSERT_TRUE(session.build());
+    session.context->setErrorRecorder(&recorder);
+    session.run({{"x", floats({2, 2}, {1, 2, 3, 4})}});
+    ASSERT_FALSE(Meeting::attached.empty());
+    IPluginResourceContext& context = *Meeting::attached.back();
+    ASSERT_EQ(context.getErrorRecorder(), &recorder);
+    context.getErrorRecorder()->reportError(ErrorCode::kFAILED_EXECUTION, "from a plugin");
+    EXPECT_EQ(recorder.getNbErrors(), 1);
+    session.context->setErrorRecorder(nullptr);
+    EXPECT_EQ(context.getErrorRecorder(), nullptr);
+    session.builder->setErrorRecorder(nullptr);
+  }
+  EXPECT_EQ(recorder.references, 0);
 }
 
 TEST(Plugin, SecondGenerationRunsFromAPlan) {

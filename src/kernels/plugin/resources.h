@@ -4,26 +4,32 @@
 #include <mutex>
 
 #include "NvInferRuntime.h"
-#include "device/device.h"
+#include "kernels/tactic.h"
 
 namespace tenon {
 
 /// What a plugin object that is attached to a context may use: memory of the device that it runs
-/// on. Thread-safe; what is left behind is freed with it.
+/// on, and the application's error recorder. Thread-safe; what is left behind is freed with it.
 class PluginResources final : public nvinfer1::IPluginResourceContext,
                               private nvinfer1::IGpuAllocator {
  public:
-  explicit PluginResources(Device& device) : device_(device) {}
+  PluginResources(Device& device, const Application* application)
+      : device_(device), application_(application) {}
   nvinfer1::IGpuAllocator* getGpuAllocator() const noexcept override {
     return const_cast<PluginResources*>(this);  // Allocating changes nothing of what it offers.
   }
-  nvinfer1::IErrorRecorder* getErrorRecorder() const noexcept override { return nullptr; }
+  nvinfer1::IErrorRecorder* getErrorRecorder() const noexcept override {
+    return application_ == nullptr
+               ? nullptr
+               : static_cast<nvinfer1::IErrorRecorder*>(application_->error_recorder());
+  }
 
  private:
   void* allocate(uint64_t size, uint64_t alignment, nvinfer1::AllocatorFlags) noexcept override;
   bool deallocate(void* memory) noexcept override;
 
   Device& device_;
+  const Application* application_;
   std::mutex mutex_;
   std::map<void*, DeviceBuffer> buffers_;
 };

@@ -2,7 +2,6 @@
 #include "kernels/tactic.h"
 
 #include <charconv>
-#include <mutex>
 
 #include "kernels/plugin/resources.h"
 #include "network/convert.h"
@@ -42,11 +41,12 @@ Status check_formats(plugin::Instance& instance, const Problem& problem) {
   return instance.check_formats(all, static_cast<int32_t>(inputs_of(problem).size()));
 }
 
-/// One plugin object, hence one run at a time. On a GPU a run puts its work on the queue's stream.
+/// One plugin object, for runs that follow each other: a kernel of a plugin belongs to one context.
+/// On a GPU a run puts its work on the queue's stream.
 class PluginKernel final : public Kernel {
  public:
   PluginKernel(std::unique_ptr<plugin::Instance> instance, const Problem& problem)
-      : resources_(*problem.device),
+      : resources_(*problem.device, problem.application),
         instance_(std::move(instance)),
         inputs_(descriptions(inputs_of(problem))),
         outputs_(descriptions(problem.outputs)) {}
@@ -58,7 +58,6 @@ class PluginKernel final : public Kernel {
   // Its kernels may be a library's.
   bool reads_early(int) const override { return true; }
   Status run(const LaunchArguments& arguments) const override {
-    const std::lock_guard lock(mutex_);
     return instance_->enqueue(inputs_, outputs_, arguments.inputs.data(), arguments.outputs.data(),
                               arguments.workspace, arguments.queue.stream);
   }
@@ -67,7 +66,6 @@ class PluginKernel final : public Kernel {
   PluginResources resources_;
   std::unique_ptr<plugin::Instance> instance_;
   std::vector<PluginTensorDesc> inputs_, outputs_;
-  mutable std::mutex mutex_;
 };
 
 bool is_linear(const Operand& operand) {
