@@ -119,9 +119,11 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   std::unique_ptr<Graph> recipe = refittable ? request.graph->clone() : nullptr;
   for (const IOptimizationProfile* profile : settings->profiles())
     request.profiles.push_back(dynamic_cast<const OptimizationProfile*>(profile)->profile());
+  Stopwatch watch;
   TENON_ASSIGN(request.backend, chosen_backend(*settings, max_threads_, *reporter_));
   request.backend.application = std::make_shared<ReportingApplication>(reporter_);
   TENON_TRY(request.backend.device->activate());
+  reporter_->verbose("Build times: device opened in {:.2f} s", watch.lap());
   for (const std::string& note : request.backend.notes) reporter_->warning("{}", note);
   const bool strongly_typed = definition->getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   request.passes = pass_options(*settings, *request.backend.device, strongly_typed, *reporter_);
@@ -160,7 +162,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   plan.settings["name"] = definition->getName();
   plan.settings["profiling_verbosity"] =
       std::to_string(static_cast<int>(settings->getProfilingVerbosity()));
-  Stopwatch watch;
+  watch.lap();
   auto bytes = write_plan(plan);
   reporter_->verbose("Build times: plan written in {:.2f} s", watch.lap());
   return bytes;

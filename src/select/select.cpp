@@ -8,6 +8,7 @@
 #include <span>
 #include <tuple>
 
+#include "base/crew.h"
 #include "base/function_ref.h"
 #include "base/parallel.h"
 #include "base/stopwatch.h"
@@ -19,6 +20,7 @@
 #include "select/measure.h"
 #include "select/problem_key.h"
 #include "select/settle.h"
+#include "select/stages.h"
 #include "select/views.h"
 #include "select/work_log.h"
 
@@ -32,6 +34,8 @@ constexpr double kWrong = -1;
 /// Candidates a level times at most.
 constexpr int kCandidates[] = {1, 2, 4, 64, 256, 256};
 
+/// Up to which level configurations are tried in stages.
+constexpr int kStagedLevel = 3;
 /// From which level on layers are timed in their sequence too.
 constexpr int kSequenceLevel = 3;
 
@@ -61,16 +65,11 @@ class Selector {
   /// All tactics; those that fit come first, the best of them at the front.
   Result<std::vector<Candidate>> list(const Problem& problem) {
     Shortlist& shortlist = shortlist_of(problem);
-    Stopwatch watch;
-    std::vector<Candidate> measured = measure(problem, shortlist);
-    times_.time += watch.lap();
+    if (!shortlist.measured) finish(problem, shortlist);
     if (lost_) return *lost_;
-    if (measured.empty()) take_spare(shortlist, measured);
-    shortlist.kernels.clear();
-    put_best_first(measured);
-    rivals_[problem_key(problem)] = rivals_of(measured);
-    measured.insert(measured.end(), shortlist.unfit.begin(), shortlist.unfit.end());
-    return measured;
+    std::vector<Candidate> candidates = *shortlist.measured;
+    candidates.insert(candidates.end(), shortlist.unfit.begin(), shortlist.unfit.end());
+    return candidates;
   }
 
   /// settle_in_sequence() with what was measured of each problem alone.
@@ -82,7 +81,8 @@ class Selector {
     return settled;
   }
 
-  /// Makes the kernels that list() will measure, several at a time: a GPU's are compiled.
+  /// Measures what list() will tell of problems for a GPU: while some kernels are timed, others are
+  /// made, several at a time.
   void prepare(const std::vector<Problem>& problems) {
     std::vector<std::pair<const Problem*, Shortlist*>> open;
     for (const Problem& problem : problems) {
@@ -95,24 +95,17 @@ class Selector {
       *open[i].second = make_shortlist(*open[i].first);
     });
     times_.list += watch.lap();
-    std::vector<std::pair<size_t, size_t>> kernels;  // Of which problem, which candidate.
-    for (size_t i = 0; i < open.size(); ++i)
-      for (size_t k = 0; k < open[i].second->kernels.size(); ++k) kernels.emplace_back(i, k);
-    for_each_parallel(kernels.size(), helper_threads(), [&](size_t i) {
-      const auto& [problem, shortlist] = open[kernels[i].first];
-      Prepared& prepared = shortlist->kernels[kernels[i].second];
-      const auto& [tactic, config, place] = shortlist->fitting[kernels[i].second];
-      if (is_measured(*problem, *tactic, config) || !backend_.device->activate().ok()) return;
-      prepared = work_.create(*tactic, *problem, config);
-    });
+    if (described_ || options_.fail_on_cache_miss) return;
+    std::erase_if(open, [](const auto& entry) { return entry.second->fitting.size() < 2; });
+    try_all(open);
     times_.make += watch.lap();
   }
 
   void report_times() const {
     if (options_.logger == nullptr) return;
     options_.logger->verbose(
-        "Build times of {} problems: candidates listed {:.2f} s, made {:.2f} s, timed {:.2f} s, "
-        "tried in sequence {:.2f} s",
+        "Build times of {} problems: candidates listed {:.2f} s, made and timed {:.2f} s (timed "
+        "{:.2f} s), tried in sequence {:.2f} s",
         shortlists_.size(), times_.list, times_.make, times_.time, times_.settle);
     options_.logger->verbose("Build work: kernels made to be timed: {}", work_.describe());
   }
@@ -125,20 +118,138 @@ class Selector {
     std::string config;
     size_t place;  ///< Among the tactic's configurations, which come best first.
   };
+  /// What became of an option.
+  struct Trial {
+    Prepared kernel;
+    std::optional<Result<double>> time;  ///< Empty: not tried yet, or left out.
+    Sample sample;
+    bool left_out = false;
+  };
   /// What fits a problem, in the table's order, and why the rest does not.
   struct Shortlist {
     std::vector<Option> fitting;
-    std::vector<Prepared> kernels;  ///< Of `fitting`, where more than one fits.
+    std::vector<Trial> trials;  ///< Of `fitting`, where more than one fits.
     std::vector<Candidate> unfit;
     std::vector<std::string> spare;  ///< Of `unfit`: for where all that fits fails.
     bool made = false;
+    std::optional<std::vector<Candidate>> measured;  ///< The best first.
   };
 
   Shortlist& shortlist_of(const Problem& problem) {
     Shortlist& shortlist = shortlists_[problem_key(problem)];
     if (!shortlist.made) shortlist = make_shortlist(problem);
-    if (shortlist.fitting.size() > 1) shortlist.kernels.resize(shortlist.fitting.size());
     return shortlist;
+  }
+
+  /// Chooses among what was tried, and tries the rest.
+  void finish(const Problem& problem, Shortlist& shortlist) {
+    std::vector<Candidate> measured = measure(problem, shortlist);
+    shortlist.trials.clear();
+    if (lost_) return;
+    if (measured.empty()) take_spare(shortlist, measured);
+    put_best_first(measured);
+    rivals_[problem_key(problem)] = rivals_of(measured);
+    shortlist.measured = std::move(measured);
+  }
+
+  /// Problems with more than one option each: kernels are made by a crew and timed here.
+  void try_all(const std::vector<std::pair<const Problem*, Shortlist*>>& open) {
+    std::vector<std::pair<size_t, size_t>> tasks;  // Of which problem, which option.
+    std::vector<size_t> first(open.size()), pending(open.size());
+    for (size_t i = 0; i < open.size(); ++i) {
+      first[i] = tasks.size();
+      for (size_t k = 0; k < open[i].second->trials.size(); ++k) tasks.emplace_back(i, k);
+    }
+    Crew crew(helper_threads(), [&](size_t task) {
+      const auto& [problem, shortlist] = open[tasks[task].first];
+      const size_t option = tasks[task].second;
+      shortlist->trials[option].kernel = make(*problem, shortlist->fitting[option]);
+    });
+    const auto go_on = [&](size_t i) {
+      const auto& [problem, shortlist] = open[i];
+      const std::vector<size_t> next = next_options(*problem, *shortlist);
+      for (const size_t option : next) crew.add(first[i] + option);
+      pending[i] = next.size();
+      if (next.empty()) finish(*problem, *shortlist);
+    };
+    for (size_t i = open.size(); i-- > 0 && !lost_;) go_on(i);
+    while (const auto task = lost_ ? std::nullopt : crew.take_done()) {
+      const auto [i, option] = tasks[*task];
+      const auto& [problem, shortlist] = open[i];
+      try_option(*problem, *shortlist, option);
+      if (--pending[i] == 0 && !lost_) go_on(i);
+    }
+  }
+
+  /// For the crew. Empty where nothing can be made on this thread.
+  Prepared make(const Problem& problem, const Option& option) {
+    if (!backend_.device->activate().ok()) return std::nullopt;
+    Prepared kernel = work_.create(*option.tactic, problem, option.config);
+    // As behind itself it will be behind others of its kind.
+    if (kernel->ok() && (**kernel)->waits_for_previous())
+      if (const Status status = (**kernel)->let_next_start(); !status.ok()) kernel = status.error();
+    return kernel;
+  }
+
+  /// Times an option, by the cache or a kernel that is there or made now.
+  void try_option(const Problem& problem, Shortlist& shortlist, size_t index) {
+    Stopwatch watch;
+    Trial& trial = shortlist.trials[index];
+    const Option& option = shortlist.fitting[index];
+    trial.time = time_of(problem, option, trial);
+    trial.kernel.reset();
+    times_.time += watch.lap();
+    if (!trial.time->ok())
+      report_failure(problem, join_tactic(option.tactic->name, option.config),
+                     trial.time->error().message);
+  }
+
+  /// What is to be made now, after what the cache knows was taken from it. Leaves out what is not
+  /// worth it.
+  std::vector<size_t> next_options(const Problem& problem, Shortlist& shortlist) {
+    std::vector<size_t> next;
+    const auto add = [&](size_t option) {
+      const auto& [tactic, config, place] = shortlist.fitting[option];
+      if (is_measured(problem, *tactic, config))
+        try_option(problem, shortlist, option);
+      else
+        next.push_back(option);
+    };
+    for (bool goes_on = true; goes_on && next.empty() && !lost_;) {
+      goes_on = false;
+      for (const size_t option : wanted_options(shortlist)) {
+        add(option);
+        goes_on = true;
+      }
+    }
+    if (next.empty())
+      for (Trial& trial : shortlist.trials) trial.left_out = !trial.time.has_value();
+    return next;
+  }
+
+  /// By tactic, those that were not tried and are worth it after those that were.
+  std::vector<size_t> wanted_options(const Shortlist& shortlist) const {
+    std::map<const Tactic*, std::vector<size_t>> options;  // In the order of their places.
+    double best = kFailed;
+    for (size_t i = 0; i < shortlist.fitting.size(); ++i) {
+      const auto& time = shortlist.trials[i].time;
+      if (time && time->ok()) best = std::min(best, **time);
+      options[shortlist.fitting[i].tactic].push_back(i);
+    }
+    std::vector<size_t> wanted;
+    for (auto& [tactic, indices] : options) {
+      std::ranges::sort(indices, {}, [&](size_t i) { return shortlist.fitting[i].place; });
+      std::vector<double> tried;
+      for (const size_t i : indices)
+        if (const auto& time = shortlist.trials[i].time)
+          tried.push_back(time->ok() ? **time : kFailed);
+      const bool in_stages = options_.level <= kStagedLevel && is_tried_in_stages(*tactic);
+      const size_t count = in_stages ? next_stage(tried, best) : indices.size();
+      for (size_t i = tried.size(); i < std::min(indices.size(), tried.size() + count); ++i)
+        wanted.push_back(indices[i]);
+    }
+    std::ranges::sort(wanted);
+    return wanted;
   }
 
   /// Kernels that take anything of their operator, and slowly: they are not worth timing.
@@ -146,12 +257,14 @@ class Selector {
     return &tactic == &backend_.tactics.back() || tactic.name.ends_with(".formula");
   }
 
-  /// Loops over single pixels, where matrix units of ours take the problem: they take several times
-  /// as long on every layer that was measured.
+  /// Loops over single pixels, where other kernels of ours take the problem: they take several
+  /// times as long on every layer that was measured, half as long again on depthwise ones.
   static bool is_outdone(const Tactic& tactic, const Shortlist& list) {
     return tactic.name == "cuda.conv.direct" &&
-           std::ranges::any_of(list.fitting, [](const auto& c) {
-             return c.tactic->name == "cuda.conv.hopper" || c.tactic->name == "cuda.conv.matrix";
+           std::ranges::any_of(list.fitting, [](const Option& option) {
+             const std::string_view name = option.tactic->name;
+             return name == "cuda.conv.hopper" || name == "cuda.conv.matrix" ||
+                    name == "cuda.conv.depthwise";
            });
   }
 
@@ -191,7 +304,7 @@ class Selector {
       std::ranges::sort(list.fitting, {}, [](const Option& option) {
         return std::tie(option.tactic, option.config);
       });
-    if (list.fitting.size() > 1) list.kernels.resize(list.fitting.size());
+    if (list.fitting.size() > 1) list.trials.resize(list.fitting.size());
     return list;
   }
 
@@ -241,36 +354,43 @@ class Selector {
   std::vector<Candidate> measure(const Problem& problem, Shortlist& shortlist) {
     std::vector<Candidate> measured;
     std::vector<Sample> samples;
+    std::vector<Option> tried;
     for (size_t i = 0; i < shortlist.fitting.size(); ++i) {
-      const auto& [tactic, config, place] = shortlist.fitting[i];
-      Candidate candidate{join_tactic(tactic->name, config), -1, {}};
-      Sample& sample = samples.emplace_back();
-      const bool known = !described_ || is_measured(problem, *tactic, config);
-      if (shortlist.fitting.size() > 1 && known) {
-        auto time = time_of(problem, *tactic, config, shortlist.kernels[i], sample);
-        if (!time.ok()) {
-          candidate.reason = time.error().message;
-          report_failure(problem, candidate);
-          shortlist.unfit.push_back(candidate);
-          samples.pop_back();
-          if (lost_) return {};
-          continue;
-        }
-        candidate.milliseconds = *time;
-        if (options_.logger != nullptr)
-          options_.logger->verbose("{}: {}: {:.5f} ms, proposal {}", problem.node->name,
-                                   candidate.tactic, *time, place);
-      } else if (const Status status = check_alone(problem, *tactic, config); !status.ok()) {
+      const Option& option = shortlist.fitting[i];
+      const bool is_left_out = !shortlist.trials.empty() && shortlist.trials[i].left_out;
+      Candidate candidate{join_tactic(option.tactic->name, option.config), -1, {}};
+      if (is_left_out)
+        candidate.reason = "not tried: others of its tactic were not fast enough";
+      else if (const Status status = measure(problem, shortlist, i, candidate); !status.ok())
         candidate.reason = status.error().message;
+      if (lost_) return {};
+      if (!is_left_out) tried.push_back(option);
+      if (candidate.reason.empty()) {
+        measured.push_back(candidate);
+        samples.push_back(shortlist.trials.empty() ? Sample()
+                                                   : std::move(shortlist.trials[i].sample));
+      } else {
         shortlist.unfit.push_back(candidate);
-        samples.pop_back();
-        continue;
       }
-      measured.push_back(candidate);
     }
+    shortlist.fitting = std::move(tried);
     leave_out_wrong(problem, measured, samples, shortlist);
     remember_list(problem, shortlist);
     return measured;
+  }
+
+  /// Gives the candidate its time, where it has to win against others.
+  Status measure(const Problem& problem, Shortlist& shortlist, size_t index, Candidate& candidate) {
+    const auto& [tactic, config, place] = shortlist.fitting[index];
+    const bool known = !described_ || is_measured(problem, *tactic, config);
+    if (shortlist.fitting.size() < 2 || !known) return check_alone(problem, *tactic, config);
+    const std::optional<Result<double>>& time = shortlist.trials[index].time;
+    if (!time) try_option(problem, shortlist, index);
+    TENON_ASSIGN(candidate.milliseconds, *time);
+    if (options_.logger != nullptr)
+      options_.logger->verbose("{}: {}: {:.5f} ms, proposal {}", problem.node->name,
+                               candidate.tactic, candidate.milliseconds, place);
+    return {};
   }
 
   /// All that fitted failed: the first of those that were not to be timed, which run anything.
@@ -282,16 +402,16 @@ class Selector {
   }
 
   /// A kernel that reads outside its operands may take the device along: nothing after it runs.
-  void report_failure(const Problem& problem, const Candidate& candidate) {
+  void report_failure(const Problem& problem, const std::string& tactic,
+                      const std::string& reason) {
     if (options_.logger != nullptr)
-      options_.logger->verbose("{}: {}: {}", problem.node->name, candidate.tactic,
-                               candidate.reason);
+      options_.logger->verbose("{}: {}: {}", problem.node->name, tactic, reason);
     if (described_) return;
     const Status well = measurer_.check_device();
     if (!well.ok())
       lost_ = Error{ErrorKind::kInternal,
-                    fmt::format("the device no longer answers since {} ran for '{}': {}",
-                                candidate.tactic, problem.node->name, well.error().message)};
+                    fmt::format("the device no longer answers since {} ran for '{}': {}", tactic,
+                                problem.node->name, well.error().message)};
   }
 
   /// Candidates compute the same from the same contents. Where some do not, the reference decides
@@ -349,9 +469,8 @@ class Selector {
            cache_.find(timing_key(problem_key(problem), tactic, config)).has_value();
   }
 
-  Result<double> time_of(const Problem& problem, const Tactic& tactic, const std::string& config,
-                         Prepared& prepared, Sample& sample) {
-    const std::string entry = timing_key(problem_key(problem), tactic, config);
+  Result<double> time_of(const Problem& problem, const Option& option, Trial& trial) {
+    const std::string entry = timing_key(problem_key(problem), *option.tactic, option.config);
     if (options_.use_cache && keeps_times(problem))
       if (const auto known = cache_.find(entry)) {
         if (*known == kWrong) return unsupported("it computed something else when it was measured");
@@ -362,15 +481,14 @@ class Selector {
     if (options_.fail_on_cache_miss)
       return user_error("'{}' is not in the timing cache; build without --errorOnTimingCacheMiss",
                         problem.node->name);
-    if (!prepared.has_value()) prepared = work_.create(tactic, problem, config);
+    Prepared& prepared = trial.kernel;
+    if (!prepared) prepared = make(problem, option);
+    if (!prepared) return resource_error("the device is not there for this thread");
     if (!prepared->ok()) return failed(problem, entry, prepared->error());
-    Kernel& kernel = **prepared.value();
-    // As behind itself it will be behind others of its kind.
-    if (kernel.waits_for_previous()) TENON_TRY(kernel.let_next_start());
+    const Kernel& kernel = **prepared.value();
     const auto workspace = static_cast<double>(kernel.workspace_bytes());
     TENON_TRY(check_workspace(workspace));
-    const auto time = measured_time(problem, kernel, sample);
-    prepared.reset();
+    const auto time = measured_time(problem, kernel, trial.sample);
     if (!time.ok()) return failed(problem, entry, time.error());
     if (!keeps_times(problem)) return time;
     cache_.insert(entry, *time);

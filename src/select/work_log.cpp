@@ -36,7 +36,7 @@ std::string WorkLog::describe() const {
                         static_cast<double>(counter.nanoseconds) * 1e-9,
                         static_cast<double>(counter.cpu_nanoseconds) * 1e-9);
   }
-  return text;
+  return text.empty() ? "none" : text;
 }
 
 }  // namespace tenon

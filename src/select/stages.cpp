@@ -1,0 +1,31 @@
+#include "select/stages.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tenon {
+namespace {
+
+/// Configurations of a stage behind the first.
+constexpr size_t kStage = 2;
+/// How far a tactic may be from the best, and a stage from its tactic's best, to be followed by
+/// another. Timing caches of four networks, searched this way, lose no winner
+/// (docs/performance_notes.md).
+constexpr double kFarTactic = 1.15, kFarStage = 1.12;
+
+}  // namespace
+
+bool is_tried_in_stages(const Tactic& tactic) {
+  constexpr std::string_view kNames[] = {"cuda.conv.hopper", "cuda.conv.matrix", "cuda.conv.cudnn"};
+  return std::ranges::find(kNames, tactic.name) != std::end(kNames);
+}
+
+size_t next_stage(std::span<const double> tried, double best) {
+  if (tried.empty()) return 1;
+  const double own = std::ranges::min(tried);
+  if (std::isinf(own)) return kStage;
+  const double last = std::ranges::min(tried.last(std::min(tried.size(), kStage)));
+  return own <= best * kFarTactic && last <= own * kFarStage ? kStage : 0;
+}
+
+}  // namespace tenon

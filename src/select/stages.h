@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "kernels/tactic.h"
+
+namespace tenon {
+
+/// Whether a tactic's configurations come in the order of how fast they are expected to be, and
+/// take long to make: they are tried in stages.
+bool is_tried_in_stages(const Tactic& tactic);
+
+/// How many more of a tactic's configurations are worth making. `tried` are the milliseconds of the
+/// first ones, in their order (infinite: failed), `best` those of the best of all tactics. Begins
+/// with one; goes on while the tactic is near the best, and what was tried last near the tactic's
+/// best.
+size_t next_stage(std::span<const double> tried, double best);
+
+}  // namespace tenon

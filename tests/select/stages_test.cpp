@@ -1,0 +1,128 @@
+// Which of a tactic's configurations are worth making, after those that were timed.
+#include "select/stages.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+
+#include "ir/text.h"
+#include "made_up_device.h"
+#include "ops/table.h"
+#include "select/select.h"
+
+namespace tenon {
+namespace {
+
+constexpr double kFailed = std::numeric_limits<double>::infinity();
+
+size_t stage_after(std::initializer_list<double> tried, double best) {
+  return next_stage({tried.begin(), tried.size()}, best);
+}
+
+TEST(StagesTest, OneIsTriedFirst) {
+  EXPECT_EQ(stage_after({}, kFailed), 1u);
+}
+
+TEST(StagesTest, TacticsThatAreFarFromTheBestEnd) {
+  EXPECT_GT(stage_after({1.0}, 1.0), 0u);
+  EXPECT_GT(stage_after({1.1}, 1.0), 0u);
+  EXPECT_EQ(stage_after({1.3}, 1.0), 0u);
+  EXPECT_EQ(stage_after({1.3, 1.2, 1.4}, 1.0), 0u);
+}
+
+TEST(StagesTest, StagesThatAreFarFromTheirTacticsBestAreTheLast) {
+  EXPECT_GT(stage_after({1.0, 1.2, 1.05}, 1.0), 0u);
+  EXPECT_GT(stage_after({1.2, 1.05, 1.0}, 1.0), 0u);
+  EXPECT_EQ(stage_after({1.0, 1.2, 1.3}, 1.0), 0u);
+}
+
+TEST(StagesTest, AfterFailuresOthersAreTried) {
+  EXPECT_GT(stage_after({kFailed}, 1.0), 0u);
+  EXPECT_GT(stage_after({kFailed}, kFailed), 0u);
+  EXPECT_EQ(stage_after({kFailed, 2.0, 2.0}, 1.0), 0u);
+}
+
+/// A device that keeps account of which kernels were made, by several threads.
+class Maker : public MadeUpDevice {
+ public:
+  std::mutex mutex;
+  std::vector<std::string> made;
+};
+
+class Made final : public Kernel {
+ public:
+  Made(Maker& device, char name) : device_(device), name_(name) {}
+  Status run(const LaunchArguments&) const override {
+    device_.launches.push_back(name_);
+    return {};
+  }
+
+ private:
+  Maker& device_;
+  char name_;
+};
+
+template <char kName>
+Tactic row(std::string_view name) {
+  Tactic tactic = cpu_tactics().back();
+  tactic.name = name;
+  tactic.device = DeviceKind::kCuda;
+  tactic.configs = [](const Problem&) { return std::vector<std::string>{"n=3", "n=2", "n=1"}; };
+  tactic.create = [](const Problem& problem,
+                     std::string_view config) -> Result<std::unique_ptr<Kernel>> {
+    auto& device = static_cast<Maker&>(*problem.device);
+    const std::lock_guard lock(device.mutex);
+    device.made.push_back(kName + std::string(config));
+    return std::unique_ptr<Kernel>(std::make_unique<Made>(device, kName));
+  };
+  return tactic;
+}
+
+class StagedSelectionTest : public testing::Test {
+ protected:
+  /// What is made for a layer, in alphabetical order.
+  std::vector<std::string> made_for(const SelectOptions& options) {
+    device_->made.clear();
+    auto graph = parse_graph("graph \"\" (%0 \"x\": f32[8]) { %1 = exp(%0) : f32[8] return %1}");
+    EXPECT_TRUE(graph.ok()) << graph.error().message;
+    const Backend backend{.device = device_, .tactics = rows_};
+    EXPECT_TRUE(select_tactics(**graph, backend, {}, options, cache_).ok());
+    taken_ = (*graph)->nodes()[0]->tactic;
+    std::sort(device_->made.begin(), device_->made.end());
+    return device_->made;
+  }
+
+  std::shared_ptr<Maker> device_ = std::make_shared<Maker>();
+  std::vector<Tactic> rows_ = {row<'a'>("cuda.conv.hopper"), row<'z'>("cuda.conv.matrix"),
+                               cpu_tactics().back()};
+  TimingCache cache_;
+  std::string taken_;
+};
+
+using Names = std::vector<std::string>;
+
+TEST_F(StagedSelectionTest, OfASlowTacticOnlyTheMostPromisingIsMade) {
+  EXPECT_EQ(made_for({}), Names({"an=1", "an=2", "an=3", "zn=3"}));
+  EXPECT_TRUE(taken_.starts_with("cuda.conv.hopper")) << taken_;
+}
+
+TEST_F(StagedSelectionTest, WithItsCacheABuildMakesNothingAndTakesTheSame) {
+  made_for({});
+  const std::string taken = taken_;
+  EXPECT_EQ(made_for({}), Names());
+  EXPECT_EQ(taken_, taken);
+}
+
+TEST_F(StagedSelectionTest, WithoutACacheTheSameAreMade) {
+  made_for({});
+  EXPECT_EQ(made_for({.use_cache = false}), Names({"an=1", "an=2", "an=3", "zn=3"}));
+}
+
+TEST_F(StagedSelectionTest, ThoroughBuildsMakeAll) {
+  EXPECT_EQ(made_for({.level = 4}).size(), 6u);
+}
+
+}  // namespace
+}  // namespace tenon
