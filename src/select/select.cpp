@@ -257,15 +257,10 @@ class Selector {
     return &tactic == &backend_.tactics.back() || tactic.name.ends_with(".formula");
   }
 
-  /// Loops over single pixels, where other kernels of ours take the problem: they take several
-  /// times as long on every layer that was measured, half as long again on depthwise ones.
   static bool is_outdone(const Tactic& tactic, const Shortlist& list) {
-    return tactic.name == "cuda.conv.direct" &&
-           std::ranges::any_of(list.fitting, [](const Option& option) {
-             const std::string_view name = option.tactic->name;
-             return name == "cuda.conv.hopper" || name == "cuda.conv.matrix" ||
-                    name == "cuda.conv.depthwise";
-           });
+    return std::ranges::any_of(list.fitting, [&](const Option& option) {
+      return tenon::is_outdone(tactic, *option.tactic);
+    });
   }
 
   /// From the timing cache, where it has all of it: libraries take their time to propose.

@@ -13,7 +13,28 @@ constexpr size_t kStage = 2;
 /// (docs/performance_notes.md).
 constexpr double kFarTactic = 1.15, kFarStage = 1.12;
 
+struct Pair {
+  std::string_view slow, fast;
+};
+constexpr Pair kOutdone[] = {
+    // Loops over single pixels: 4 times the best and more, half as much again of depthwise ones.
+    {"cuda.conv.direct", "cuda.conv.hopper"},
+    {"cuda.conv.direct", "cuda.conv.matrix"},
+    {"cuda.conv.direct", "cuda.conv.depthwise"},
+    // Products without matrix units: 11 times and more.
+    {"cuda.gemm.tile", "cuda.gemm.hopper"},
+    {"cuda.gemm.tile", "cuda.gemm.skinny_columns"},
+    // A row of scores at a time: 9 times.
+    {"cuda.attention.rows", "cuda.attention.hopper"},
+};
+
 }  // namespace
+
+bool is_outdone(const Tactic& tactic, const Tactic& other) {
+  return std::ranges::any_of(kOutdone, [&](const Pair& pair) {
+    return pair.slow == tactic.name && pair.fast == other.name;
+  });
+}
 
 bool is_tried_in_stages(const Tactic& tactic) {
   constexpr std::string_view kNames[] = {"cuda.conv.hopper", "cuda.conv.matrix", "cuda.conv.cudnn"};

@@ -11,6 +11,10 @@ namespace tenon {
 /// take long to make: they are tried in stages.
 bool is_tried_in_stages(const Tactic& tactic);
 
+/// Whether a tactic is slow by far wherever another one takes the problem too, on every layer that
+/// was measured: it is not tried there.
+bool is_outdone(const Tactic& tactic, const Tactic& other);
+
 /// How many more of a tactic's configurations are worth making. `tried` are the milliseconds of the
 /// first ones, in their order (infinite: failed), `best` those of the best of all tactics. Begins
 /// with one; goes on while the tactic is near the best, and what was tried last near the tactic's
