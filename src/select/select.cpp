@@ -244,7 +244,9 @@ class Selector {
         if (const auto& time = shortlist.trials[i].time)
           tried.push_back(time->ok() ? **time : kFailed);
       const bool in_stages = options_.level <= kStagedLevel && is_tried_in_stages(*tactic);
-      const size_t count = in_stages ? next_stage(tried, best) : indices.size();
+      // What all of cuBLASLt's need besides is made with the first.
+      const bool is_first = tried.empty() && origin_of(tactic->name) == TacticOrigin::kCublasLt;
+      const size_t count = in_stages ? next_stage(tried, best) : is_first ? 1 : indices.size();
       for (size_t i = tried.size(); i < std::min(indices.size(), tried.size() + count); ++i)
         wanted.push_back(indices[i]);
     }

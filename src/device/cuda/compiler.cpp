@@ -14,6 +14,7 @@ namespace {
 
 /// Functions that return nothing at their end, and variables read before they are set.
 constexpr const char* kWarningsThatAreDefects = "-diag-error=940,549";
+constexpr int kFirstWithMinimal = 1204;
 /// Under it the cache has the version of the compiler that made what it got last.
 constexpr const char* kLastCompiler = "compiler";
 
@@ -108,6 +109,8 @@ class Program {
     std::vector<std::string> options = code.options;
     options.insert(options.begin(),
                    {target.option(), "--std=c++17", "-default-device", kWarningsThatAreDefects});
+    // Without textures and launches from kernels: less to read, the same code.
+    if (nvrtc_.number >= kFirstWithMinimal) options.emplace_back("-minimal");
     std::vector<const char*> words;
     for (const std::string& option : options) words.push_back(option.c_str());
     const nvrtcResult result =
@@ -163,9 +166,11 @@ Result<std::string> compile_device_code(const DeviceCode& code, int capability,
       compiler.ok() ? (*compiler)->version : find_cached_kernel(kLastCompiler).value_or("");
   const std::string key = device_code_hash(code, capability, version);
   if (auto known = find_cached_kernel(key)) return std::move(*known);
-  TENON_ASSIGN(const Nvrtc* nvrtc, compiler);
-  TENON_ASSIGN(const Target target, choose_target(*nvrtc, capability));
-  Program program(*nvrtc);
+  TENON_ASSIGN(const Nvrtc* const opened, compiler);
+  const NvrtcLoan loan(*opened);
+  const Nvrtc& nvrtc = loan.nvrtc();
+  TENON_ASSIGN(const Target target, choose_target(nvrtc, capability));
+  Program program(nvrtc);
   TENON_TRY(program.create(code));
   TENON_TRY(program.compile(code, target));
   TENON_ASSIGN(std::string binary, program.binary(code, target));

@@ -13,9 +13,24 @@ struct Nvrtc {
 #define TENON_FUNCTION(name) decltype(&::name) name = nullptr;
 #include "device/cuda/nvrtc.def"
   std::string version;  ///< For people and cache keys.
+  int number = 0;       ///< 1204 for 12.4.
 };
 
 /// Opened on first use. The error says where it was looked for.
 Result<const Nvrtc*> load_nvrtc();
+
+/// What a thread compiles with. NVRTC reads one source at a time, so that a build on many threads
+/// would wait for that most of the time: where many compile, the library is there several times.
+class NvrtcLoan {
+ public:
+  /// `opened` unless it is in much use and a copy of it could be made.
+  explicit NvrtcLoan(const Nvrtc& opened);
+  ~NvrtcLoan();
+  NvrtcLoan(const NvrtcLoan&) = delete;
+  const Nvrtc& nvrtc() const { return *nvrtc_; }
+
+ private:
+  const Nvrtc* nvrtc_;
+};
 
 }  // namespace tenon::cuda

@@ -1,6 +1,11 @@
 #include "device/cuda/shared_library.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -42,6 +47,55 @@ Result<SharedLibrary> SharedLibrary::open(const char* title,
     reasons += fmt::format("; {}", library.error().message);
   }
   return resource_error("{} cannot be used: {}. The files tried{}", title, remedy, reasons);
+}
+
+namespace {
+
+/// A file that is closed with its owner.
+class OpenFile {
+ public:
+  explicit OpenFile(int number) : number_(number) {}
+  ~OpenFile() {
+    if (number_ >= 0) close(number_);
+  }
+  OpenFile(const OpenFile&) = delete;
+  int number() const { return number_; }
+  void release() { number_ = -1; }
+
+ private:
+  int number_;
+};
+
+bool copy_all(const OpenFile& from, const OpenFile& to) {
+  struct stat state {};
+  if (from.number() < 0 || to.number() < 0 || fstat(from.number(), &state) != 0) return false;
+  for (off_t done = 0; done < state.st_size;)
+    if (sendfile(to.number(), from.number(), &done, static_cast<size_t>(state.st_size - done)) <= 0)
+      return false;
+  return true;
+}
+
+}  // namespace
+
+/// The loader takes a file for another one where neither name nor inode are the same: the copy's
+/// file stays open, so that no other one gets its number.
+Result<SharedLibrary> SharedLibrary::open_copy(const std::string& file) {
+  const OpenFile from(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  OpenFile to(memfd_create("library", MFD_CLOEXEC));
+  if (!copy_all(from, to)) return resource_error("'{}' could not be copied", file);
+  auto library = try_open(fmt::format("/proc/self/fd/{}", to.number()), 0, {});
+  if (library.ok()) to.release();
+  return library;
+}
+
+Status SharedLibrary::keep_open(const std::string& file) {
+  const auto library = try_open(file, 0, {});
+  return library.ok() ? Status() : Status(library.error());
+}
+
+std::string SharedLibrary::file_of(const void* address) {
+  Dl_info info{};
+  return dladdr(address, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
 }
 
 void* SharedLibrary::find(const char* symbol) const {

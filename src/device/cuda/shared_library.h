@@ -20,6 +20,13 @@ class SharedLibrary {
   static Result<SharedLibrary> open(const char* title, std::initializer_list<const char*> names,
                                     const char* remedy, const Check& check = {});
 
+  /// A second one of a file that may be open already, with data of its own; its bytes are copied.
+  static Result<SharedLibrary> open_copy(const std::string& file);
+  /// Opens the file so that libraries that ask for it by its name find it.
+  static Status keep_open(const std::string& file);
+  /// The file that the code or data at that address comes from, or nothing.
+  static std::string file_of(const void* address);
+
   /// The function of that name, or null.
   void* find(const char* symbol) const;
   /// The file it came from.

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <memory>
 
 #include "device/cuda/cudnn.h"
 #include "device/cuda/kernel_cache.h"
@@ -106,6 +108,31 @@ TEST_F(KernelCache, GivesWhatItHasWhereThereIsNoCompiler) {
   ASSERT_TRUE(cached.ok()) << cached.error().message;
   EXPECT_EQ(*cached, *compiled);
   EXPECT_FALSE(compile_device_code(code, 80, missing).ok());
+}
+
+TEST(NvrtcCopies, CompilersThatAreMuchInUseAreCopiedAndGiveTheSame) {
+  if (!load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC: " << load_nvrtc().error().message;
+  const Nvrtc& opened = **load_nvrtc();
+  std::vector<std::unique_ptr<NvrtcLoan>> loans;
+  std::map<decltype(opened.nvrtcVersion), int> uses;
+  for (int i = 0; i < 20; ++i) {
+    loans.push_back(std::make_unique<NvrtcLoan>(opened));
+    ++uses[loans.back()->nvrtc().nvrtcVersion];
+    EXPECT_EQ(loans.back()->nvrtc().version, opened.version);
+  }
+  EXPECT_EQ(loans.front()->nvrtc().nvrtcVersion, opened.nvrtcVersion);
+  EXPECT_EQ(uses.size(), 4u);
+  for (const auto& [function, count] : uses) EXPECT_EQ(count, 5);
+  ASSERT_NE(loans.back()->nvrtc().nvrtcVersion, opened.nvrtcVersion);
+  loans.pop_back();  // Its copy is the one in least use now.
+  setenv("TENON_CACHE_DIR", "", 1);
+  const DeviceCode code = code_of("extern \"C\" __global__ void f(float* x) { *x = sqrtf(*x); }");
+  const auto by_a_copy = compile_device_code(code, 75);
+  loans.clear();
+  const auto by_the_first = compile_device_code(code, 75);
+  ASSERT_TRUE(by_a_copy.ok()) << by_a_copy.error().message;
+  ASSERT_TRUE(by_the_first.ok()) << by_the_first.error().message;
+  EXPECT_EQ(*by_a_copy, *by_the_first);
 }
 
 TEST_F(KernelCache, WhatOnlyWarnsOfADefectDoesNotCompile) {
