@@ -8,7 +8,7 @@ namespace tenon {
 namespace {
 
 /// Kernels that were not part of so many timed sequences are let go.
-constexpr int kPatience = 6;
+constexpr int kPatience = 8;
 
 }  // namespace
 
@@ -41,11 +41,14 @@ Status Rehearsal::make_missing(std::span<const Key> keys) {
     const auto& [layer, tactic, lets] = missing[i];
     made[i] = make(layer, tactic, lets);
   });
+  Status status;
   for (size_t i = 0; i < missing.size(); ++i) {
-    TENON_TRY(made[i]);
-    kernels_[missing[i]] = {std::move(*made[i]), uses_};
+    if (made[i].ok())
+      kernels_[missing[i]] = {std::move(*made[i]), uses_};
+    else
+      status = made[i].error();
   }
-  return {};
+  return status;
 }
 
 Status Rehearsal::set(size_t layer, bool lets) {
@@ -80,6 +83,26 @@ Status Rehearsal::cast(std::span<const size_t> layers, const std::string& tactic
   const bool waits = kernels_.at(one).kernel->waits_for_previous();
   for (const size_t layer : layers) parts_[layer] = {tactic, waits, false, {}, {}, {}};
   return {};
+}
+
+void Rehearsal::prepare(std::span<const size_t> layers, std::span<const std::string> tactics) {
+  std::vector<Key> keys;
+  for (const std::string& tactic : tactics) {
+    keys.emplace_back(layers[0], tactic, false);  // Says whether it waits.
+    for (const size_t layer : layers) {
+      const bool lets = layer + 1 < parts_.size() && parts_[layer + 1].waits;
+      if (lets || layer != layers[0]) keys.emplace_back(layer, tactic, lets);
+    }
+  }
+  const Status made = make_missing(keys);
+  static_cast<void>(made);
+}
+
+void Rehearsal::prepare(std::span<const std::pair<size_t, std::string>> first_layers) {
+  std::vector<Key> keys;
+  for (const auto& [layer, tactic] : first_layers) keys.emplace_back(layer, tactic, false);
+  const Status made = make_missing(keys);
+  static_cast<void>(made);
 }
 
 Status Rehearsal::link() {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "kernels/backend.h"
@@ -32,6 +33,11 @@ class Rehearsal {
 
   /// Gives layers of one problem their tactic. Where that fails they keep what they had.
   Status cast(std::span<const size_t> layers, const std::string& tactic);
+  /// Makes kernels that layers of one problem are about to be cast with, several at a time; what
+  /// fails will fail again.
+  void prepare(std::span<const size_t> layers, std::span<const std::string> tactics);
+  /// The same for first layers of several problems and their tactics.
+  void prepare(std::span<const std::pair<size_t, std::string>> first_layers);
   /// Milliseconds of the whole sequence, once each layer has its tactic.
   Result<double> time();
 

@@ -49,6 +49,21 @@ class Sequence {
 
   std::vector<Role>& roles() { return roles_; }
 
+  /// The role's tactics to come, unless the cache will know.
+  void expect(Role& role, std::span<const std::string> tactics) {
+    std::vector<std::string> unknown;
+    const std::string own = role.tactic;
+    for (const std::string& tactic : tactics) {
+      role.tactic = tactic;
+      const bool known = settling_.options.use_cache && settling_.cache.find(key()).has_value();
+      if (tactic != own && !known) unknown.push_back(tactic);
+    }
+    role.tactic = own;
+    const bool may_rehearse =
+        !settling_.options.fail_on_cache_miss && !is_described(*settling_.backend.device);
+    if (!unknown.empty() && may_rehearse) rehearsal_.prepare(role.layers, unknown);
+  }
+
   /// Milliseconds with the tactics that the roles have now, from the cache or measured.
   Result<double> time() {
     const std::string entry = key();
@@ -80,6 +95,10 @@ class Sequence {
   }
 
   Result<double> rehearse() {
+    std::vector<std::pair<size_t, std::string>> changed;
+    for (const Role& role : roles_)
+      if (role.rehearsed != role.tactic) changed.emplace_back(role.layers[0], role.tactic);
+    if (changed.size() > 1) rehearsal_.prepare(changed);
     for (Role& role : roles_) {
       if (role.rehearsed == role.tactic) continue;
       TENON_TRY(rehearsal_.cast(role.layers, role.tactic));
@@ -162,6 +181,7 @@ Status settle_in_sequence(const Settling& settling, std::vector<std::string>& ta
   for (Role& role : sequence.roles()) {
     const Rivals& rivals = settling.rivals.at(role.key);
     if (rivals.best * static_cast<double>(role.layers.size()) < best * kLeastPart) continue;
+    sequence.expect(role, rivals.tactics);
     for (const std::string& rival : rivals.tactics) {
       if (rival == role.tactic) continue;
       std::string kept = std::exchange(role.tactic, rival);

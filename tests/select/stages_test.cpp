@@ -29,7 +29,7 @@ TEST(StagesTest, TacticsThatAreFarFromTheBestEnd) {
   EXPECT_GT(stage_after({1.0}, 1.0), 0u);
   EXPECT_GT(stage_after({1.1}, 1.0), 0u);
   EXPECT_EQ(stage_after({1.3}, 1.0), 0u);
-  EXPECT_EQ(stage_after({1.3, 1.2, 1.4}, 1.0), 0u);
+  EXPECT_EQ(stage_after({1.4, 1.3, 1.5}, 1.0), 0u);
 }
 
 TEST(StagesTest, StagesThatAreFarFromTheirTacticsBestAreTheLast) {
