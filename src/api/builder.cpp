@@ -92,6 +92,18 @@ bool is_refittable(const BuilderConfig& config) {
 }
 
 /// Which tensors debug listeners see, and which of them are outputs for their sake alone.
+void limit_shared_memory(const BuilderConfig& config, Backend& backend, Logger& logger) {
+  const size_t limit = config.getMemoryPoolLimit(MemoryPoolType::kTACTIC_SHARED_MEMORY);
+  if (limit == SIZE_MAX) return;
+  const DeviceProperties& device = backend.device->properties();
+  if (device.kind != DeviceKind::kCuda)
+    logger.warning(
+        "The limit of the memory pool kTACTIC_SHARED_MEMORY has no effect: only GPUs have shared "
+        "memory");
+  else if (device.shared_memory_per_block == 0 || limit < device.shared_memory_per_block)
+    backend.shared_memory = static_cast<int64_t>(std::min<size_t>(limit, INT64_MAX));
+}
+
 void add_debug_tensors(const Network& network, Plan& plan) {
   std::set<std::string> all, hidden;
   for (const network::TensorHandle* tensor : network.debug_tensors()) {
@@ -122,6 +134,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   Stopwatch watch;
   TENON_ASSIGN(request.backend, chosen_backend(*settings, max_threads_, *reporter_));
   request.backend.application = std::make_shared<ReportingApplication>(reporter_);
+  limit_shared_memory(*settings, request.backend, *reporter_);
   TENON_TRY(request.backend.device->activate());
   reporter_->verbose("Build times: device opened in {:.2f} s", watch.lap());
   for (const std::string& note : request.backend.notes) reporter_->warning("{}", note);

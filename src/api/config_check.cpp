@@ -30,8 +30,6 @@ constexpr PoolNote kPoolNotes[] = {
     {MemoryPoolType::kDLA_GLOBAL_DRAM, "kDLA_GLOBAL_DRAM", "there is no DLA"},
     {MemoryPoolType::kTACTIC_DRAM, "kTACTIC_DRAM",
      "builds take the memory of one candidate at a time; kWORKSPACE limits what plans take"},
-    {MemoryPoolType::kTACTIC_SHARED_MEMORY, "kTACTIC_SHARED_MEMORY",
-     "kernels take what a block of the GPU may have"},
 };
 
 }  // namespace

@@ -54,6 +54,10 @@ bool is_empty(const Problem& problem) {
 Support fits(const Backend& backend, const Tactic& tactic, const Problem& problem) {
   if (is_empty(problem) && &tactic != &backend.tactics.back())
     return Support::no("the results have no elements");
+  if (origin_of(tactic.name) != TacticOrigin::kOwn && limits_shared_memory(problem))
+    return Support::no(fmt::format(
+        "shared memory is limited to {} bytes, and the library does not tell what it takes",
+        problem.shared_memory));
   return tactic.supports(problem);
 }
 
@@ -79,7 +83,7 @@ Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& 
         node.name, node.tactic);
   std::string reasons;
   for (const Tactic& tactic : backend.tactics) {
-    const Support support = tactic.supports(problem);
+    const Support support = fits(backend, tactic, problem);
     if (!support) continue;
     auto kernel = tactic.create(problem, tactic.configs(problem).front());
     if (kernel.ok()) return kernel;

@@ -2,6 +2,11 @@
 
 namespace tenon {
 
+bool limits_shared_memory(const Problem& problem) {
+  return problem.shared_memory != INT64_MAX && problem.device != nullptr &&
+         problem.device->properties().kind == DeviceKind::kCuda;
+}
+
 std::vector<std::string> single_config(const Problem&) {
   return {""};
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -53,6 +54,8 @@ struct Problem {
   /// not defined().
   std::span<const std::byte> packed;
   bool allow_tf32 = false;  ///< Matrix units may round f32 operands to tf32.
+  /// GPU: bytes of shared memory that a block may take, with those that the driver keeps.
+  int64_t shared_memory = INT64_MAX;
   bool allow_winograd =
       true;  ///< Transforms that change f32 rounding by more than reordering may be used.
 
@@ -62,6 +65,9 @@ struct Problem {
     return index < static_cast<int>(inputs.size()) && inputs[index].present;
   }
 };
+
+/// Whether a limit holds for shared memory, which the kernels of libraries do not tell of.
+bool limits_shared_memory(const Problem& problem);
 
 /// Yes, or the reason why not, for people to read.
 struct Support {

@@ -189,6 +189,7 @@ Problem ConcreteGraph::problem(const Node& node, const Backend& backend, int thr
   problem.device = backend.device.get();
   problem.application = backend.application.get();
   problem.allow_tf32 = backend.allow_tf32;
+  problem.shared_memory = backend.shared_memory;
   problem.threads = threads;
   if (node.packed.defined())
     problem.packed = {node.packed.bytes(), static_cast<size_t>(node.packed.byte_count())};

@@ -1,6 +1,7 @@
 #include "runtime/engine.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "ops/control_flow.h"
 #include "ops/structure.h"
@@ -99,6 +100,9 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, Memor
   TENON_TRY(backend.device->activate());
   const auto tf32 = plan.settings.find("tf32");
   backend.allow_tf32 = tf32 != plan.settings.end() && tf32->second == "1";
+  if (const auto limit = plan.settings.find("shared_memory"); limit != plan.settings.end())
+    std::from_chars(limit->second.data(), limit->second.data() + limit->second.size(),
+                    backend.shared_memory);
   auto engine =
       std::shared_ptr<Engine>(new Engine(std::move(plan), std::move(backend), std::move(memory)));
   engine->data_dependent_ = depends_on_data(engine->graph());

@@ -104,6 +104,8 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   plan.device_name = device.name;
   plan.architecture = device.architecture;
   plan.settings["tf32"] = std::to_string(static_cast<int>(request.backend.allow_tf32));
+  if (request.backend.shared_memory != INT64_MAX)
+    plan.settings["shared_memory"] = std::to_string(request.backend.shared_memory);
   plan.graph = std::move(request.graph);
   plan.profiles = std::move(request.profiles);
   TENON_TRY(apply_profiles(*plan.graph, plan.profiles));

@@ -504,7 +504,8 @@ class Selector {
 
   /// What is not timed is made where a limit is set.
   Status check_alone(const Problem& problem, const Tactic& tactic, const std::string& config) {
-    if (options_.workspace_limit == SIZE_MAX || described_) return {};
+    const bool limited = options_.workspace_limit != SIZE_MAX || limits_shared_memory(problem);
+    if (!limited || described_) return {};
     TENON_ASSIGN(const auto kernel, create_kernel(tactic, problem, config));
     return check_workspace(static_cast<double>(kernel->workspace_bytes()));
   }

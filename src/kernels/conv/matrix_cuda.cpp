@@ -68,7 +68,7 @@ Sizes sizes_of(const Problem& problem, const DeviceConvolution& d) {
   s.k = d.in_channels * d.window.kernel[1] * d.window.kernel[2];
   if (problem.device != nullptr) s.capability = problem.device->properties().compute_capability;
   s.processors = multiprocessors(problem);
-  s.shared = shared_limit(problem);
+  s.shared = allowed_shared(problem);
   return s;
 }
 
@@ -163,6 +163,14 @@ std::vector<Tile> all_tiles(const Sizes& s, bool many_taps) {
   return tiles;
 }
 
+/// One that fits where any does.
+Tile usual_tile(const Sizes& s, bool many_taps) {
+  const Tile usual{64, 64};
+  if (fits(usual, s)) return usual;
+  const std::vector<Tile> tiles = all_tiles(s, many_taps);
+  return tiles.empty() ? Tile{32, 16} : tiles.front();
+}
+
 /// The instruction of a group of warps: 64 rows by all columns of the tile, 16 of the depth.
 std::string group_instruction(int64_t columns, DataType type) {
   std::string registers, operands;
@@ -255,7 +263,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const DeviceConvolution d, describe_device_convolution(problem));
   const Sizes s = sizes_of(problem, d);
   TENON_TRY(check(problem, d, s));
-  const Tile tile = config.empty() ? Tile{64, 64} : parse(config);
+  const Tile tile =
+      config.empty() ? usual_tile(s, d.window.kernel[1] * d.window.kernel[2] > 1) : parse(config);
+  TENON_TRY(check_shared(problem, "a tile", tile.shared_bytes()));
   if (!fits(tile, s)) return unsupported("the tile does not fit");
   const Operand &x = problem.input(d.input), &y = problem.output();
   KernelCode code;

@@ -97,7 +97,7 @@ class JitKernel final : public Kernel {
     }
   }
 
-  Status load(cuda::CudaDevice& device, const JitLaunch& launch) {
+  Status load(cuda::CudaDevice& device, const JitLaunch& launch, const Problem& problem) {
     device_ = &device;
     LoadedLaunch loaded;
     loaded.code = code_of(launch);
@@ -119,6 +119,10 @@ class JitKernel final : public Kernel {
     loaded.zeroed = launch.zeroed;
     loaded.zeroed_bytes = launch.zeroed_bytes;
     TENON_TRY(find_function(loaded));
+    if (limits_shared_memory(problem)) {
+      TENON_ASSIGN(const int fixed, loaded.function.attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
+      TENON_TRY(check_shared(problem, launch.name, fixed + launch.shared_bytes));
+    }
     loaded.starts_early = loaded.shape.overlaps_previous && launch.starts_early;
     if (loaded.starts_early && !launches_.empty()) TENON_TRY(let_next_start(launches_.back()));
     launches_.push_back(std::move(loaded));
@@ -225,7 +229,7 @@ Result<std::unique_ptr<Kernel>> make_jit_kernel(const Problem& problem, const Ji
     return std::unique_ptr<Kernel>(std::make_unique<CompiledKernel>());
   }
   auto kernel = std::make_unique<JitKernel>(plan, problem.inputs.size());
-  for (const JitLaunch& launch : plan.launches) TENON_TRY(kernel->load(*device, launch));
+  for (const JitLaunch& launch : plan.launches) TENON_TRY(kernel->load(*device, launch, problem));
   for (const auto& make : plan.constants) TENON_TRY(kernel->keep(*device, make()));
   return std::unique_ptr<Kernel>(std::move(kernel));
 }

@@ -1,5 +1,7 @@
 #include "kernels/jit/plan.h"
 
+#include <algorithm>
+
 #include "kernels/jit/tactic.h"
 
 namespace tenon {
@@ -22,10 +24,27 @@ int64_t shared_limit(const Problem& problem) {
   return (capability < 80 ? 64 : 99) * kKibibyte;
 }
 
+int64_t allowed_shared(const Problem& problem) {
+  const int64_t most = shared_limit(problem);
+  if (!limits_shared_memory(problem)) return most;
+  constexpr int64_t kKeptByDriver = 1024;  // In each block, from Ampere on.
+  const int64_t kept = problem.device->properties().compute_capability >= 80 ? kKeptByDriver : 0;
+  return std::clamp<int64_t>(problem.shared_memory - kept, 0, most);
+}
+
+Status check_shared(const Problem& problem, std::string_view name, int64_t bytes) {
+  if (const int64_t most = shared_limit(problem); bytes > most)
+    return unsupported("{} with {} bytes of shared memory, of which the GPU has {}", name, bytes,
+                       most);
+  if (const int64_t allowed = allowed_shared(problem); bytes > allowed)
+    return unsupported("{} with {} bytes of shared memory, over the limit of {}", name, bytes,
+                       allowed);
+  return {};
+}
+
 Status check_launches(const Problem& problem, const JitPlan& plan) {
   constexpr int64_t kMost[] = {INT32_MAX, 65535, 65535};
   constexpr int kMostThreads = 1024;
-  const int64_t shared = shared_limit(problem);
   for (const JitLaunch& launch : plan.launches) {
     for (int axis = 0; axis < 3; ++axis)
       if (launch.grid[axis] < 1 || launch.grid[axis] > kMost[axis])
@@ -33,9 +52,7 @@ Status check_launches(const Problem& problem, const JitPlan& plan) {
                            launch.grid[axis], axis, kMost[axis]);
     if (launch.block[0] * launch.block[1] * launch.block[2] > kMostThreads)
       return unsupported("{} with more than {} threads a block", launch.name, kMostThreads);
-    if (launch.shared_bytes > shared)
-      return unsupported("{} with {} bytes of shared memory, of which the GPU has {}", launch.name,
-                         launch.shared_bytes, shared);
+    TENON_TRY(check_shared(problem, launch.name, launch.shared_bytes));
   }
   return {};
 }

@@ -105,6 +105,10 @@ int multiprocessors(const Problem& problem);
 /// Bytes of shared memory that a block may have on the problem's device; Hopper's where there is
 /// none.
 int64_t shared_limit(const Problem& problem);
+/// Those that the problem's limit leaves it of them.
+int64_t allowed_shared(const Problem& problem);
+/// Fails where a launch takes more than that, dynamic and static.
+Status check_shared(const Problem& problem, std::string_view name, int64_t bytes);
 
 /// What a GPU refuses of launches: too many blocks along an axis, too many threads or too much
 /// shared memory of one.

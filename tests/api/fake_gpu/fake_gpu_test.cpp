@@ -2,6 +2,7 @@
 // places: one clear error, nothing left behind, and the next attempt works.
 #include <cuda.h>
 #include <dlfcn.h>
+#include <tenon/self_check.h>
 
 #include <cstdlib>
 #include <functional>
@@ -26,6 +27,9 @@ class FakeDriver {
   void work() const { fail(nullptr, -1, 0); }
   void capture(bool capturing) const { call<void (*)(bool)>("fake_driver_capture")(capturing); }
   void stay_busy(bool busy) const { call<void (*)(bool)>("fake_driver_stay_busy")(busy); }
+  unsigned shared(int more = 0) const {
+    return call<unsigned (*)(int)>("fake_driver_shared")(more);
+  }
   int launches(void* stream) const { return call<int (*)(void*)>("fake_driver_launches")(stream); }
   int calls(const char* function) const {
     return call<int (*)(const char*)>("fake_driver_calls")(function);
@@ -508,6 +512,47 @@ TEST_F(FakeGpu, WhatEarlierShapesUsedStaysUntilTheirRunsEnded) {
   EXPECT_EQ(run(400), one + 2);
   driver_->stay_busy(false);
   EXPECT_EQ(run(4096), one);
+}
+
+/// Layers of the engine, with their tactics.
+std::string layers_of(ICudaEngine& engine) {
+  const std::unique_ptr<IEngineInspector> inspector(engine.createEngineInspector());
+  return inspector->getEngineInformation(LayerInformationFormat::kJSON);
+}
+
+TEST_F(FakeGpu, ALimitOfSharedMemoryHolds) {
+  constexpr size_t kDevice = 166912, kLimit = 20 << 10, kKeptByDriver = 1024;
+  const auto most_of = [](size_t limit, int more, std::string& layers) {
+    Session session;
+    ITensor* x = session.input("x", DataType::kHALF, {1, 64, 32, 32});
+    const Weights weights = session.weights(std::vector<float>(64 * 64 * 9, 0.01F));
+    session.output(
+        session.network->addConvolutionNd(*x, 64, dims({3, 3}), weights, Weights{})->getOutput(0),
+        "y");
+    session.config->setFlag(BuilderFlag::kFP16);
+    session.config->setTacticSources(0);
+    session.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
+    session.config->setMemoryPoolLimit(MemoryPoolType::kTACTIC_SHARED_MEMORY, limit);
+    tenon::setBuildDevice(*session.config, 0);
+    tenon::setSelfCheck(*session.config, false);  // Kernels do nothing.
+    driver_->shared(more);
+    EXPECT_TRUE(session.build()) << session.log.text();
+    std::vector<float> in(64 * 32 * 32), out(64 * 32 * 32);
+    EXPECT_TRUE(session.context->setTensorAddress("x", in.data()) &&
+                session.context->setTensorAddress("y", out.data()) &&
+                session.context->enqueueV3(nullptr))
+        << session.log.text();
+    layers = layers_of(*session.engine);
+    return driver_->shared();
+  };
+  std::string layers;
+  EXPECT_GT(most_of(kDevice, 0, layers), kLimit);
+  const unsigned most = most_of(kLimit, 0, layers);
+  EXPECT_LE(most, kLimit - kKeptByDriver);
+  EXPECT_EQ(layers.find("cuda.reference"), std::string::npos) << layers;
+  // What a kernel takes without being told counts too.
+  most_of(kLimit, kLimit, layers);
+  EXPECT_NE(layers.find("cuda.reference"), std::string::npos) << layers;
 }
 
 TEST_F(FakeGpu, OnlyRunsThatWaitForNothingAreCaptured) {

@@ -2,11 +2,13 @@
 // host's, copies copy, kernels do nothing, and any call can be made to fail. Counts what lives.
 #include <cuda.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -21,6 +23,8 @@ struct State {
   int retained = 0;
   bool capturing = false, busy = false;
   std::map<void*, int> launches;  ///< Of kernels, by stream.
+  int static_shared = 0;          ///< Bytes of shared memory of each kernel.
+  unsigned most_shared = 0;       ///< Dynamic, of the launches.
 };
 
 State& state() {
@@ -160,10 +164,12 @@ FAKE(cuModuleGetGlobal, (CUdeviceptr * address, size_t* bytes, CUmodule module, 
      *address = reinterpret_cast<CUdeviceptr>(module);
      if (bytes != nullptr) * bytes = 16;)
 FAKE(cuFuncSetAttribute, (CUfunction, CUfunction_attribute, int))
-FAKE(cuFuncGetAttribute, (int* value, CUfunction_attribute, CUfunction), *value = 0;)
+FAKE(cuFuncGetAttribute, (int* value, CUfunction_attribute which, CUfunction),
+     *value = which == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? state().static_shared : 0;)
 FAKE(cuLaunchKernelEx, (const CUlaunchConfig* config, CUfunction, void**, void**), UNLESS_FAILING({
        const std::lock_guard lock(state().mutex);
        ++state().launches[config->hStream];
+       state().most_shared = std::max(state().most_shared, config->sharedMemBytes);
      }))
 FAKE(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, CUfunction, int, size_t),
      *blocks = 1;)
@@ -200,6 +206,13 @@ extern "C" __attribute__((visibility("default"))) void fake_driver_capture(bool 
 /// Nothing that was put on any stream has ended, as far as events say.
 extern "C" __attribute__((visibility("default"))) void fake_driver_stay_busy(bool busy) {
   state().busy = busy;
+}
+/// The most dynamic shared memory that a launch took since the last call, and what kernels take
+/// besides from now on.
+extern "C" __attribute__((visibility("default"))) unsigned fake_driver_shared(int more) {
+  const std::lock_guard lock(state().mutex);
+  state().static_shared = more;
+  return std::exchange(state().most_shared, 0U);
 }
 /// Kernels that were put on the stream since.
 extern "C" __attribute__((visibility("default"))) int fake_driver_launches(void* stream) {
