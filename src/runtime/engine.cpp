@@ -11,7 +11,7 @@
 namespace tenon {
 namespace {
 
-constexpr size_t kKeptPrograms = 8;
+constexpr int kKeptPrograms = 8;  ///< Of one owner.
 
 std::optional<int> index_of(const std::vector<Value*>& values, std::string_view name) {
   for (size_t i = 0; i < values.size(); ++i)
@@ -155,7 +155,9 @@ Result<std::shared_ptr<const Program>> Engine::program(const SymbolValues& symbo
   TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(graph(), symbols));
   TENON_ASSIGN(std::shared_ptr<const Program> program,
                Program::create(backend_, constants_, std::move(concrete), threads, branches_));
-  if (programs_.size() == kKeptPrograms) programs_.erase(programs_.begin());
+  const auto is_alike = [&](const CachedProgram& cached) { return cached.owner == owner; };
+  if (std::count_if(programs_.begin(), programs_.end(), is_alike) == kKeptPrograms)
+    programs_.erase(std::find_if(programs_.begin(), programs_.end(), is_alike));
   programs_.push_back({symbols, threads, owner, program});
   return program;
 }
