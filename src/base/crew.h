@@ -11,7 +11,7 @@
 
 namespace tenon {
 
-/// Threads that do numbered tasks, the newest first, for one thread that adds them and takes what
+/// Threads that do numbered tasks, the oldest first, for one thread that adds them and takes what
 /// is done.
 class Crew {
  public:
@@ -54,8 +54,8 @@ class Crew {
     while (true) {
       changed_.wait(lock, [this] { return closed_ || !open_.empty(); });
       if (closed_) return;
-      const size_t task = open_.back();
-      open_.pop_back();
+      const size_t task = open_.front();
+      open_.pop_front();
       lock.unlock();
       work_(task);
       lock.lock();
@@ -67,8 +67,7 @@ class Crew {
   std::function<void(size_t)> work_;
   std::mutex mutex_;
   std::condition_variable changed_, finished_;
-  std::vector<size_t> open_;
-  std::deque<size_t> done_;
+  std::deque<size_t> open_, done_;
   size_t unclaimed_ = 0;
   bool closed_ = false;
   std::vector<std::jthread> threads_;  ///< Last: they end first.

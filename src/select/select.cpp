@@ -172,7 +172,7 @@ class Selector {
       pending[i] = next.size();
       if (next.empty()) finish(*problem, *shortlist);
     };
-    for (size_t i = open.size(); i-- > 0 && !lost_;) go_on(i);
+    for (size_t i = 0; i < open.size() && !lost_; ++i) go_on(i);
     while (const auto task = lost_ ? std::nullopt : crew.take_done()) {
       const auto [i, option] = tasks[*task];
       const auto& [problem, shortlist] = open[i];

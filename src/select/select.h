@@ -14,8 +14,10 @@
 namespace tenon {
 
 struct SelectOptions {
-  int level = 3;         ///< 0: the first kernel that fits, no timing. From 3 on every candidate.
-  int average_runs = 8;  ///< Launches a candidate is timed over, at least.
+  /// 0: the first kernel that fits, no timing. 3: all tactics, those that take long to make in
+  /// stages (select/stages.h). From 4 on every candidate.
+  int level = 3;
+  int average_runs = 8;     ///< Launches a candidate is timed over, at least.
   int max_candidates = -1;  ///< Per layer; -1: by level.
   int threads = 1;          ///< CPU.
   bool use_cache = true;

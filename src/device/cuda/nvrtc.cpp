@@ -32,7 +32,8 @@ Result<Nvrtc> open_nvrtc() {
   return table_of(library);
 }
 
-/// Compilers at the same time: reading is up to an eighth of a compilation.
+/// Compilers at the same time, each with as much memory as its file is long (110 MB): reading is up
+/// to an eighth of a compilation.
 constexpr size_t kMaxCopies = 4;
 constexpr int kThreadsOfEach = 4;
 
