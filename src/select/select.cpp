@@ -229,15 +229,18 @@ class Selector {
 
   /// By tactic, those that were not tried and are worth it after those that were.
   std::vector<size_t> wanted_options(const Shortlist& shortlist) const {
-    std::map<const Tactic*, std::vector<size_t>> options;  // In the order of their places.
+    // In the order of their places.
+    std::map<std::pair<const Tactic*, std::string_view>, std::vector<size_t>> options;
     double best = kFailed;
     for (size_t i = 0; i < shortlist.fitting.size(); ++i) {
       const auto& time = shortlist.trials[i].time;
       if (time && time->ok()) best = std::min(best, **time);
-      options[shortlist.fitting[i].tactic].push_back(i);
+      const Option& option = shortlist.fitting[i];
+      options[{option.tactic, engine_of(option.config)}].push_back(i);
     }
     std::vector<size_t> wanted;
-    for (auto& [tactic, indices] : options) {
+    for (auto& [group, indices] : options) {
+      const Tactic* const tactic = group.first;
       std::ranges::sort(indices, {}, [&](size_t i) { return shortlist.fitting[i].place; });
       std::vector<double> tried;
       for (const size_t i : indices)

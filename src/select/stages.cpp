@@ -41,6 +41,12 @@ bool is_tried_in_stages(const Tactic& tactic) {
   return std::ranges::find(kNames, tactic.name) != std::end(kNames);
 }
 
+std::string_view engine_of(std::string_view config) {
+  const size_t at = config.find("engine=");
+  if (at == std::string_view::npos) return {};
+  return config.substr(0, config.find(',', at));
+}
+
 size_t next_stage(std::span<const double> tried, double best) {
   if (tried.empty()) return 1;
   const double own = std::ranges::min(tried);

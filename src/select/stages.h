@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string_view>
 
 #include "kernels/tactic.h"
 
@@ -14,6 +15,11 @@ bool is_tried_in_stages(const Tactic& tactic);
 /// Whether a tactic is slow by far wherever another one takes the problem too, on every layer that
 /// was measured: it is not tried there.
 bool is_outdone(const Tactic& tactic, const Tactic& other);
+
+/// What a configuration of cuDNN names as its engine, its way to lay out the input included;
+/// nothing of others. The order of proposals says little from one engine to another: each has
+/// stages of its own.
+std::string_view engine_of(std::string_view config);
 
 /// How many more of a tactic's configurations are worth making. `tried` are the milliseconds of the
 /// first ones, in their order (infinite: failed), `best` those of the best of all tactics. Begins

@@ -44,6 +44,13 @@ TEST(StagesTest, AfterFailuresOthersAreTried) {
   EXPECT_EQ(stage_after({kFailed, 2.0, 2.0}, 1.0), 0u);
 }
 
+TEST(StagesTest, EnginesAreWhatConfigurationsOfALibraryName) {
+  EXPECT_EQ(engine_of("engine=7,k24=26"), "engine=7");
+  EXPECT_EQ(engine_of("fold=2,engine=4,k24=26"), "fold=2,engine=4");
+  EXPECT_EQ(engine_of("engine=7"), "engine=7");
+  EXPECT_EQ(engine_of("m=64,n=32,splits=1"), "");
+}
+
 /// A device that keeps account of which kernels were made, by several threads.
 class Maker : public MadeUpDevice {
  public:
