@@ -30,9 +30,10 @@ std::string flags_text(const PassOptions& passes) {
   return text;
 }
 
+/// What a plan does not know of, it was not built with.
 void set_flags(PassOptions& passes, std::string_view text) {
-  for (size_t i = 0; i < std::min(text.size(), std::size(kPassFlags)); ++i)
-    passes.*kPassFlags[i].member = text[i] != '0';
+  for (size_t i = 0; i < std::size(kPassFlags); ++i)
+    passes.*kPassFlags[i].member = i < text.size() && text[i] != '0';
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/nn.h"
 #include "ops/structure.h"
 
 namespace tenon {
@@ -31,9 +32,34 @@ Result<RegionStep> step_over(const Node& node, const Value* running) {
   return step;
 }
 
+/// Takes normalization's halves in front of and behind the anchor's chain.
+Status take_moments(const Node& inner, AnchoredRegion& region, const Graph& body) {
+  if (inner.is<Standardize>()) {
+    region.moments_input = body_input(inner.input(1));
+    if (region.standardize != nullptr || body_input(inner.input(0)) < 0 ||
+        region.moments_input < 0 || inner.output()->uses().size() != 1)
+      return unsupported("what is standardized is not the anchor's operand alone");
+    region.standardize = &inner;
+    return {};
+  }
+  if (region.moments != nullptr || body.outputs().size() != 2 ||
+      body.outputs()[0] != inner.input(0) || body.outputs()[1] != inner.output())
+    return unsupported("moments of another value than the first result");
+  region.moments = &inner;
+  return {};
+}
+
+/// The anchor's operand as it comes into the region.
+const Value* operand_of(const AnchoredRegion& region, size_t index) {
+  const Value* operand = region.anchor->inputs()[index];
+  const bool standardized =
+      index == 0 && region.standardize != nullptr && operand == region.standardize->output();
+  return standardized ? region.standardize->input(0) : operand;
+}
+
 }  // namespace
 
-Result<AnchoredRegion> anchored_region(const Problem& problem, bool may_cast) {
+Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extras) {
   AnchoredRegion region;
   const Node& node = *problem.node;
   if (!node.is<Fused>()) {
@@ -44,15 +70,22 @@ Result<AnchoredRegion> anchored_region(const Problem& problem, bool may_cast) {
     return region;
   }
   const Graph& body = *node.bodies[0];
-  if (body.outputs().size() != 1)
+  if (body.outputs().size() != 1 && !extras.moments)
     return unsupported("the region has {} outputs", body.outputs().size());
   for (const auto& inner : body.nodes()) {
     if (is_pointwise(*inner)) continue;
+    if (extras.moments && (inner->is<Standardize>() || inner->is<RowMoments>())) {
+      TENON_TRY(take_moments(*inner, region, body));
+      continue;
+    }
     if (region.anchor != nullptr) return unsupported("the region has more than one anchor");
     region.anchor = inner.get();
   }
   if (region.anchor == nullptr) return unsupported("the region is pointwise");
-  for (const Value* operand : region.anchor->inputs()) {
+  if (body.outputs().size() != (region.moments != nullptr ? 2 : 1))
+    return unsupported("the region has {} outputs", body.outputs().size());
+  for (size_t i = 0; i < region.anchor->inputs().size(); ++i) {
+    const Value* operand = operand_of(region, i);
     region.anchor_inputs.push_back(body_input(operand));
     if (operand != nullptr && operand->producer() != nullptr)
       return unsupported("an operand of {} is computed inside the region",
@@ -63,7 +96,7 @@ Result<AnchoredRegion> anchored_region(const Problem& problem, bool may_cast) {
   while (running != body.outputs()[0]) {
     if (running->uses().size() != 1) return unsupported("the epilogue is not a chain");
     const Node* next = running->uses()[0].node;
-    if (may_cast && next->is<Cast>() && next->output() == body.outputs()[0]) {
+    if (extras.cast && next->is<Cast>() && next->output() == body.outputs()[0]) {
       casts = 1;
       break;
     }
@@ -71,7 +104,8 @@ Result<AnchoredRegion> anchored_region(const Problem& problem, bool may_cast) {
     region.steps.push_back(step);
     running = next->output();
   }
-  if (region.steps.size() + casts + 1 != body.nodes().size())
+  const size_t halves = (region.standardize != nullptr) + (region.moments != nullptr);
+  if (region.steps.size() + casts + halves + 1 != body.nodes().size())
     return unsupported("the epilogue is not a chain");
   return region;
 }

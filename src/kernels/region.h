@@ -23,13 +23,25 @@ struct AnchoredRegion {
   const Node* anchor = nullptr;    ///< Carries the attributes.
   std::vector<int> anchor_inputs;  ///< Problem input of each operand of the anchor; -1: absent.
   std::vector<RegionStep> steps;
+  /// What standardizes the anchor's first operand, whose problem input is then what is
+  /// standardized; null where nothing does. Its moments are another input.
+  const Node* standardize = nullptr;
+  int moments_input = -1;
+  const Node* moments = nullptr;  ///< Those of the first result, as a second one; null: none.
+};
+
+/// What regions may have besides an anchor and its chain.
+struct RegionExtras {
+  /// Whose last member is a cast to the result's type, behind all of the steps: the type of the
+  /// running value is then the operands', not the result's.
+  bool cast = false;
+  bool moments = false;  ///< Standardization in front, moments behind.
 };
 
 /// Fails (with the reason) when the region has no single anchor, or when what follows it is not a
 /// chain.
-/// Regions whose last member is a cast to the result's type, behind all of the steps, are for
-/// callers that say so: the type of the running value is then the operands', not the result's.
-Result<AnchoredRegion> anchored_region(const Problem& problem, bool may_cast = false);
+/// Regions with more than these are for callers that say so.
+Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extras = {});
 
 /// Which input of the problem a value of a region's body is; -1 for what the body computes.
 int input_number(const Value* value);

@@ -99,6 +99,23 @@ struct Normalization final : OpBase<Normalization> {
   TENON_ATTRIBUTES(norm, axis, groups, epsilon, compute);
 };
 
+/// Mean and sum of squared deviations of each `group` elements along the last axis: x[..., k] gives
+/// f32 [..., k / group, 2].
+struct RowMoments final : OpBase<RowMoments> {
+  TENON_OP_HEADER(RowMoments, "row_moments");
+  int64_t group = 32;
+  TENON_ATTRIBUTES(group);
+};
+
+/// Layer or RMS normalization over the last axis by moments of x that are known: (x - mean) /
+/// sqrt(variance + epsilon), RMS without the mean. Inputs x and its row_moments.
+struct Standardize final : OpBase<Standardize> {
+  TENON_OP_HEADER(Standardize, "standardize");
+  NormKind norm = NormKind::kLayer;
+  double epsilon = 1e-5;
+  TENON_ATTRIBUTES(norm, epsilon);
+};
+
 struct BatchNorm final : OpBase<BatchNorm> {
   TENON_OP_HEADER(BatchNorm, "batch_norm");
   double epsilon = 1e-5;

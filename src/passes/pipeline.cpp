@@ -84,6 +84,7 @@ constexpr std::string_view kPipeline[] = {
     "fuse_expansion",
     "fuse_stem",
     "fuse_epilogue",
+    "split_normalization",
     // Sums that no product took.
     "fuse_residual",
     // What no anchor took.

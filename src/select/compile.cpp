@@ -59,6 +59,7 @@ PassOptions pass_options_for(const Device& device) {
   options.bytes_in_groups = false;    // Slower on CPUs, and not measured on GPUs yet.
   options.quantized_weights = false;  // No kernel reads them beside those of quantized regions.
   options.quantized_regions = on_cpu;
+  options.moments_in_products = properties.compute_capability == 90;
   if (on_cpu && !properties.native_fp16) options.half_as = DataType::kFloat32;
   return options;
 }

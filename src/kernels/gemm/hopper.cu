@@ -35,7 +35,7 @@ __device__ inline void exchange_sums(float (&own)[kOwn / 2], const float (&sums)
 
 extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach)
     kernel(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b, const Bias* __restrict__ bias,
-           Y* __restrict__ y EPILOGUE_PARAMETERS) {
+           Y* __restrict__ y ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
   extern __shared__ unsigned char raw[];
   release_next();
   const u32 stages = (shared_address(raw) + 1023) / 1024 * 1024;
@@ -72,7 +72,10 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
   for (int t = first + turn * step; t < kTiles; t += kTurns * step, at.skip((kTurns - 1) * blocks)) {
     const Tile tile = tile_of(t);
     SlabOperands operands;
-    if (kFetchesAhead) fetch_slab(operands, place_in(tile, 0, rank), 0 EPILOGUE_ARGUMENTS);
+    if (kFetchesAhead) fetch_slab(operands, place_in(tile, 0, rank), 0 ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
+    RowMoments rows[kParts];
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) fetch_moments(rows[part], place_in(tile, part, rank) ROWS_ARGUMENTS);
     float sums[kParts][kTileN / 2];
     start.fill(sums);
     await_turn(t == first);
@@ -84,7 +87,7 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
       const Place place = place_in(tile, part, rank);
       float own[kOwn / 2];
       exchange_sums(own, sums[part], received, exchanged, rank);
-      store_tile(own, operands, scratch, y, place EPILOGUE_ARGUMENTS);
+      store_tile(own, operands, rows[part], scratch, y, place ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
     }
     if (kTurns > 1 && t + kTurns * step < kTiles) start.fetch(tile_of(t + kTurns * step), bias);
   }

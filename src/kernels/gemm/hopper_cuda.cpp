@@ -1,12 +1,15 @@
-// Matrix products of 16-bit floats on Hopper's copy engine and matrix units (gemm/hopper.cu).
+// Matrix products of 16-bit floats on Hopper's copy engine and matrix units (gemm/hopper.cu), which
+// may have the halves of a normalization in front and behind (gemm/hopper_moments.cu).
 #include <algorithm>
 #include <array>
 
+#include "base/float_formats.h"
 #include "kernels/gemm/hopper_start_cuda.h"
 #include "kernels/gemm/hopper_tiling_cuda.h"
 #include "kernels/gemm/product_cuda.h"
 #include "kernels/jit/hopper.h"
 #include "kernels/jit/tactic.h"
+#include "ops/nn.h"
 
 namespace tenon::tactics::cuda_gemm_hopper {
 namespace {
@@ -14,6 +17,7 @@ namespace {
 using namespace hopper;
 
 constexpr size_t kOffered = 8;
+constexpr int64_t kWidestTile = 256, kMomentsGroup = 32;
 
 /// One operand: [outer, rows, k] or, by columns, [outer, k, rows].
 struct Side {
@@ -74,9 +78,31 @@ void transpose_weights(FoldedProduct& p) {
   p.b.row_stride = p.k, p.b.k_stride = 1;
 }
 
+/// Halves of a normalization over k, or over the columns.
+Status check_moments(const FoldedProduct& p, const Problem& problem) {
+  const AnchoredRegion& region = p.product.region;
+  const Tensor* weights = problem.input(p.product.b).constant;
+  const auto lie_together = [](const Operand& moments, int64_t rows, int64_t length) {
+    return moments.type == DataType::kFloat32 && moments.dense() &&
+           moments.count() == rows * (length / kMomentsGroup) * 2;
+  };
+  if ((region.standardize != nullptr || region.moments != nullptr) && p.batches != 1)
+    return unsupported("moments of rows in batches");
+  if (region.standardize != nullptr &&
+      (weights == nullptr || weights->rank() != 2 || p.a.by_columns() || p.k % kMomentsGroup != 0 ||
+       !lie_together(problem.input(region.moments_input), p.m(), p.k)))
+    return unsupported("rows or weights that cannot be standardized");
+  if (region.moments != nullptr &&
+      (byte_size(problem.output().type) != 2 || p.n() % kMomentsGroup != 0 ||
+       region.moments->as<RowMoments>()->group != kMomentsGroup ||
+       !lie_together(problem.output(1), p.m(), p.n())))
+    return unsupported("moments of other groups");
+  return {};
+}
+
 Result<FoldedProduct> describe(const Problem& problem) {
   FoldedProduct p;
-  TENON_ASSIGN(p.product, describe_product(problem, true));
+  TENON_ASSIGN(p.product, describe_product(problem, {.cast = true, .moments = true}));
   const DeviceProduct& from = p.product;
   const Operand &a = problem.input(from.a), &b = problem.input(from.b), &y = problem.output();
   if (byte_size(a.type) != 2 || !is_real(a.type) || b.type != a.type)
@@ -86,12 +112,13 @@ Result<FoldedProduct> describe(const Problem& problem) {
   p.a = {from.m, from.a_row, from.a_column, 0};
   p.b = {from.n, from.b_column, from.b_row, 0};
   TENON_TRY(fold_batch(p));
-  // Other kernels are as good there, and this one is the only one for regions that end in a cast.
+  // Other kernels are as good there, and this one is the only one for regions with more than steps.
   const size_t members = problem.node->bodies.empty() ? 1 : problem.node->bodies[0]->nodes().size();
-  const bool casts = members > from.region.steps.size() + 1;
-  if (!casts && (p.m() < 8 || p.n() < 8)) return unsupported("few rows or columns");
+  const bool is_only = members > from.region.steps.size() + 1;
+  if (!is_only && (p.m() < 8 || p.n() < 8)) return unsupported("few rows or columns");
   if (p.m() * p.n() * p.batches > INT32_MAX || p.k > INT32_MAX) return unsupported("huge extents");
   TENON_TRY(check_side(p.a, p, a));
+  TENON_TRY(check_moments(p, problem));
   const bool is_turned = from.region.anchor->as<MatMul>()->transpose_b;
   if (b.rank() == 2 && !is_turned && p.k % 8 == 0) p.constant = b.constant;
   if (p.constant == nullptr) {
@@ -100,6 +127,14 @@ Result<FoldedProduct> describe(const Problem& problem) {
     transpose_weights(p);
   }
   return p;
+}
+
+/// Whether moments are those of whole groups of a block's columns, and threads have registers left.
+bool takes_moments(const Tiling& t, const FoldedProduct& p) {
+  const AnchoredRegion& region = p.product.region;
+  if (region.moments == nullptr && region.standardize == nullptr) return true;
+  if (t.turns > 2 || (t.turns == 2 && t.parts * t.columns > 256)) return false;
+  return region.moments == nullptr || t.columns / t.splits % kMomentsGroup == 0;
 }
 
 /// Whether whole boxes of B make its part of a tile.
@@ -121,7 +156,7 @@ std::vector<std::string> tilings(const Problem& problem) {
   if (!p.ok()) return {""};
   std::vector<Tiling> possible;
   for (const Tiling& t : all_tilings())
-    if (takes(t, *p) || p->constant != nullptr) possible.push_back(t);
+    if ((takes(t, *p) || p->constant != nullptr) && takes_moments(t, *p)) possible.push_back(t);
   std::vector<std::string> texts;
   for (const Tiling& t : best_tilings(possible, p->sizes(), multiprocessors(problem), kOffered))
     texts.push_back(t.text());
@@ -140,6 +175,55 @@ std::vector<std::byte> transposed_bytes(const Tensor& weights) {
       for (int64_t r = r0; r < std::min(k, r0 + kBlock); ++r)
         for (int64_t c = c0; c < std::min(n, c0 + kBlock); ++c) to[c * k + r] = from[r * n + c];
   return bytes;
+}
+
+/// Adds rows of a matrix to `sums`, or each row to one of them.
+template <float (*kWiden)(uint16_t)>
+void add_rows(double* sums, const uint16_t* from, const Extents& extents, bool turned) {
+  for (int64_t row = 0; row < extents[0]; ++row, from += extents[1]) {
+    if (turned) {
+      for (int64_t i = 0; i < extents[1]; ++i) sums[row] += kWiden(from[i]);
+    } else {
+      for (int64_t i = 0; i < extents[1]; ++i) sums[i] += kWiden(from[i]);
+    }
+  }
+}
+
+/// Of each column of weights [k, n] (or [n, k]); zeros behind the last one, as far as tiles reach.
+std::vector<std::byte> column_sums(const Tensor& weights, bool turned) {
+  const int64_t n = weights.extents()[turned ? 0 : 1];
+  std::vector<double> sums(static_cast<size_t>(n), 0.0);
+  const auto add =
+      weights.type() == DataType::kBFloat16 ? add_rows<bf16_to_float> : add_rows<f16_to_float>;
+  add(sums.data(), weights.values<uint16_t>().data(), weights.extents(), turned);
+  std::vector<std::byte> bytes(static_cast<size_t>(n + kWidestTile) * sizeof(float));
+  auto* to = reinterpret_cast<float*>(bytes.data());
+  std::transform(sums.begin(), sums.end(), to, [](double x) { return static_cast<float>(x); });
+  return bytes;
+}
+
+void add_moments(KernelCode& code, const AnchoredRegion& region) {
+  if (region.moments != nullptr) code.text("#define GIVES_MOMENTS\n");
+  if (region.standardize == nullptr) return;
+  const auto* op = region.standardize->as<Standardize>();
+  code.text("#define STANDARDIZES\n");
+  code.flag("kRms", op->norm == NormKind::kRms);
+  code.real("kEpsilon", op->epsilon);
+}
+
+/// The kernel's arguments for the halves of a normalization.
+void add_moments(JitPlan& plan, JitLaunch& launch, const Problem& problem,
+                 const DeviceProduct& product) {
+  const AnchoredRegion& region = product.region;
+  if (region.standardize != nullptr) {
+    launch.add(JitArgument::input(region.moments_input));
+    launch.add(JitArgument::constant(static_cast<int>(plan.constants.size())));
+    const bool turned = region.anchor->as<MatMul>()->transpose_b;
+    plan.constants.push_back([tensor = *problem.input(product.b).constant, turned] {
+      return column_sums(tensor, turned);
+    });
+  }
+  if (region.moments != nullptr) launch.add(JitArgument::output(1));
 }
 
 void add_constants(KernelCode& code, const Problem& problem, const FoldedProduct& p,
@@ -170,23 +254,30 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
     return unsupported("its instructions are those of sm_90a");
   TENON_ASSIGN(FoldedProduct p, describe(problem));
   TENON_ASSIGN(const Tiling t, parse_tiling(config));
-  if (!takes(t, p) && p.constant == nullptr) return user_error("no tiling: {}", config);
+  if (!takes_moments(t, p) || (!takes(t, p) && p.constant == nullptr))
+    return user_error("no tiling: {}", config);
   if (!takes(t, p)) transpose_weights(p);
   JitPlan plan;
   KernelCode code;
   begin_code(code, problem);
   add_constants(code, problem, p, t);
+  add_moments(code, p.product.region);
   AnchoredRegion region = p.product.region;
   Epilogue epilogue{{}, std::move(region.steps)};
-  TENON_ASSIGN(const JitArgument bias, take_bias(code, problem, t, p.product.loop,
-                                                 problem.output().extents.size() - 1, epilogue));
+  // What is standardized is no sum yet that a bias could begin.
+  JitArgument bias = JitArgument::null();
+  if (region.standardize == nullptr) {
+    TENON_ASSIGN(bias, take_bias(code, problem, t, p.product.loop,
+                                 problem.output().extents.size() - 1, epilogue));
+  }
   region.steps = std::move(epilogue.steps);
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, region, p.product.loop));
   JitLaunch launch;
-  TENON_TRY(set_source(launch, code,
-                       {"jit/hopper.cuh", "gemm/hopper_tiles.cu", "gemm/hopper_rows.cu",
-                        "gemm/hopper_store.cu", "gemm/hopper_start.cu", "gemm/hopper.cu"}));
+  TENON_TRY(set_source(
+      launch, code,
+      {"jit/hopper.cuh", "gemm/hopper_tiles.cu", "gemm/hopper_rows.cu", "gemm/hopper_moments.cu",
+       "gemm/hopper_store.cu", "gemm/hopper_start.cu", "gemm/hopper.cu"}));
   shape_launch(launch, t, p.sizes(), multiprocessors(problem));
   JitArgument weights = JitArgument::input(p.product.b);
   if (p.transposed) {
@@ -202,6 +293,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   launch.add(JitArgument::map(1));
   launch.add(bias);
   launch.add(JitArgument::output());
+  add_moments(plan, launch, problem, p.product);
   launch.add_inputs(operands);
   plan.launches.push_back(std::move(launch));
   return plan;

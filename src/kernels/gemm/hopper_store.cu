@@ -54,10 +54,16 @@ __device__ inline Index row_of(const Place& at, int row) {
   return Index(at.batch) * kM + (at.row + row < kM ? at.row + row : kM - 1);
 }
 
+__device__ inline void fetch_moments(RowMoments& to, const Place& at ROWS_PARAMETERS) {
+  const int row = threadIdx.x % 32 / 4;
+  to.fetch({row_of(at, row), row_of(at, row + 8)} ROWS_ARGUMENTS);
+}
+
 using Pair = EpilogueOperands<2>;
 struct SlabOperands {
   uint4 pieces[kItems];
   Pair pairs[kSlab / 8][2];
+  ColumnSums<kSlab> columns;
 };
 
 template <class At, class T>
@@ -82,7 +88,8 @@ __device__ inline void fetch_pieces(uint4 (&to)[kItems], const T* from, const Pl
   }
 }
 /// What the epilogue of a slab reads.
-__device__ inline void fetch_slab(SlabOperands& to, const Place& at, int n EPILOGUE_PARAMETERS) {
+__device__ inline void fetch_slab(SlabOperands& to, const Place& at, int n ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
+  to.columns.fetch(at.column + n ROWS_ARGUMENTS);
 #define FETCH_PIECES(i, T) \
   if constexpr (kStaged == i) fetch_pieces<Epilogue##i##At>(to.pieces, e##i, at, n);
   EPILOGUE_EACH(FETCH_PIECES)
@@ -157,21 +164,25 @@ __device__ inline void store_slab(Y* y, u32 slab, const Place& at, int n) {
 /// The epilogue of the block's columns. The operands of the next slab are on their way meanwhile, except where groups
 /// take turns: others multiply then, and registers are few.
 constexpr bool kFetchesAhead = kTurns == 1;
-__device__ inline void store_tile(const float (&sums)[kOwn / 2], SlabOperands& next, u32 scratch, Y* y,
-                                  const Place& at EPILOGUE_PARAMETERS) {
+__device__ inline void store_tile(const float (&sums)[kOwn / 2], SlabOperands& next, const RowMoments& rows, u32 scratch,
+                                  Y* y, const Place& at ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
   const int lane = threadIdx.x % 32;
   const u32 slab = scratch + threadIdx.x / 32 * (16 * kPitch);
   u32 mine[2];
+  Index own_row[2];
+  bool exists[2];
+  GroupMoments given;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int row = lane / 4 + half * 8;
-    mine[half] = slab + row * kPitch + (shift_of(y, row_of(at, row)) + lane % 4 * 2) * sizeof(Y);
+    own_row[half] = row_of(at, row), exists[half] = at.row + row < kM;
+    mine[half] = slab + row * kPitch + (shift_of(y, own_row[half]) + lane % 4 * 2) * sizeof(Y);
   }
 #pragma unroll
   for (int n = 0; n < kOwn; n += kSlab) {
     SlabOperands now = next;
-    if (!kFetchesAhead) fetch_slab(now, at, n EPILOGUE_ARGUMENTS);
-    else if (n + kSlab < kOwn) fetch_slab(next, at, n + kSlab EPILOGUE_ARGUMENTS);
+    if (!kFetchesAhead) fetch_slab(now, at, n ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
+    else if (n + kSlab < kOwn) fetch_slab(next, at, n + kSlab ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
     if constexpr (kStaged >= 0) {
 #pragma unroll
       for (int i = 0; i < kItems; ++i)
@@ -189,8 +200,11 @@ __device__ inline void store_tile(const float (&sums)[kOwn / 2], SlabOperands& n
   if constexpr (kStaged == i) take_pair(operands.o##i, address);
         EPILOGUE_EACH(TAKE_PAIR)
         Real v[2] = {sums[s], sums[s + 1]};
+        rows.apply(v, now.columns, half, j);
         apply_epilogue<2>(v, operands);
+        given.take(v, half, j);
         store_pair(address, v);
+        if (half > 0) given.give(own_row, exists, at.column + n, j ROWS_ARGUMENTS);
       }
     __syncwarp();
     store_slab(y, slab, at, n);

@@ -14,9 +14,9 @@ std::vector<int64_t> batch_strides(const Operand& operand, size_t own, size_t ba
 
 }  // namespace
 
-Result<DeviceProduct> describe_product(const Problem& problem, bool may_cast) {
+Result<DeviceProduct> describe_product(const Problem& problem, RegionExtras extras) {
   DeviceProduct p;
-  TENON_ASSIGN(p.region, anchored_region(problem, may_cast));
+  TENON_ASSIGN(p.region, anchored_region(problem, extras));
   const auto* op = p.region.anchor->as<MatMul>();
   if (op == nullptr) return unsupported("not a matrix product");
   p.a = p.region.anchor_inputs[0];

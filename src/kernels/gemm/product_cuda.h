@@ -18,8 +18,8 @@ struct DeviceProduct {
   int64_t batches() const { return loop_count(batch); }
 };
 
-/// Fails, with the reason, for what is no matrix product. `may_cast` as for anchored_region().
-Result<DeviceProduct> describe_product(const Problem& problem, bool may_cast = false);
+/// Fails, with the reason, for what is no matrix product.
+Result<DeviceProduct> describe_product(const Problem& problem, RegionExtras extras = {});
 
 /// Types and extents that all product kernels take.
 void add_product(KernelCode& code, const Problem& problem, const DeviceProduct& product);

@@ -57,11 +57,18 @@ class KernelCase {
   /// Another operator behind, its first operand what is there, which is a result of the region too.
   template <class T>
   KernelCase& then_op(T op, std::vector<CaseInput> others) {
+    kept_.push_back(nodes_.back()->output());
     return append_op(std::move(op), {nodes_.back()->output()}, std::move(others), "then");
+  }
+  /// The same where what is there stays inside of the region.
+  template <class T>
+  KernelCase& into_op(T op, std::vector<CaseInput> others) {
+    return append_op(std::move(op), {nodes_.back()->output()}, std::move(others), "into");
   }
   /// Another operator of the region, which reads nothing of what is there.
   template <class T>
   KernelCase& beside_op(T op, std::vector<CaseInput> operands) {
+    kept_.push_back(nodes_.back()->output());
     return append_op(std::move(op), {}, std::move(operands), "beside");
   }
   KernelCase& output_layout(Layout layout) {
@@ -97,7 +104,6 @@ class KernelCase {
   template <class T>
   KernelCase& append_op(T op, std::vector<Value*> values, std::vector<CaseInput> operands,
                         const char* name) {
-    kept_.push_back(nodes_.back()->output());
     for (CaseInput& operand : operands) {
       values.push_back(add_input(operand));
       inputs_.push_back(std::move(operand));

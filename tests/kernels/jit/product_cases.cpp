@@ -1,5 +1,6 @@
 // Convolutions and matrix products.
 #include <array>
+#include <cmath>
 
 #include "kernels/jit/kernel_case.h"
 
@@ -299,6 +300,76 @@ void add_tall_products(Cases& cases) {
   }
 }
 
+/// Moments of rows as Standardize takes them.
+Tensor moments_of(const Tensor& rows) {
+  const int64_t group = RowMoments().group;
+  Extents extents = rows.extents();
+  extents.back() /= group;
+  extents.push_back(2);
+  Tensor moments(DataType::kFloat32, extents);
+  for (int64_t i = 0; i < rows.count() / group; ++i) {
+    double mean = 0, squares = 0;
+    for (int64_t j = 0; j < group; ++j) mean += rows.as_double(i * group + j) / double(group);
+    for (int64_t j = 0; j < group; ++j)
+      squares += std::pow(rows.as_double(i * group + j) - mean, 2);
+    moments.set_from_double(2 * i, mean);
+    moments.set_from_double(2 * i + 1, squares);
+  }
+  return moments;
+}
+
+/// Halves of a normalization in front of products and behind them: tails, few rows and many, one
+/// tile and several, a mean that is large beside the deviations.
+void add_halves_of_normalization(Cases& cases) {
+  struct Halves {
+    Extents a;
+    int64_t n;
+    double mean;
+    NormKind norm;
+    int end;  ///< 1: bias and GELU, 2: bias and a residual, 3: a cast to f32.
+    bool transpose_b, standardizes, gives;
+  };
+  const NormKind layer = NormKind::kLayer, rms = NormKind::kRms;
+  const Halves products[] = {{{197, 768}, 2304, 0.5, layer, 1, false, true, false},
+                             {{64, 64}, 128, 0, layer, 0, false, true, true},
+                             {{1, 197, 768}, 776, 30, layer, 2, true, true, false},
+                             {{300, 192}, 1001, -2, layer, 3, false, true, false},
+                             {{256, 512}, 512, 1, rms, 1, false, true, true},
+                             {{2100, 128}, 1536, 4, layer, 2, false, true, true},
+                             {{3, 1024}, 96, 8, rms, 2, true, true, true},
+                             {{197, 768}, 768, 0, layer, 2, false, false, true},
+                             {{2, 130, 136}, 160, 5, layer, 2, true, false, true},
+                             {{70, 96}, 200, 1, layer, 1, false, true, false}};
+  int seed = 600;
+  for (const DataType type : {DataType::kFloat16, DataType::kBFloat16})
+    for (const Halves& p : products) {
+      ++seed;
+      MatMul product;
+      product.transpose_b = p.transpose_b;
+      const int64_t k = p.a.back();
+      const Extents b = p.transpose_b ? Extents{p.n, k} : Extents{k, p.n};
+      Extents result = p.a;
+      result.back() = p.n;
+      const Tensor rows = random_reals(type, p.a, seed, p.mean - 1, p.mean + 1);
+      const CaseInput weights = constant(random_reals(type, b, seed + 50, -0.1, 0.1));
+      Standardize half;
+      half.norm = p.norm;
+      const std::string name = fmt::format("hopper halves {} {}", name_of(type), seed);
+      auto& c = p.standardizes
+                    ? add(cases, name, half, std::vector{input(rows), input(moments_of(rows))})
+                          .into_op(product, {weights})
+                    : add(cases, name, product, std::vector{input(rows), weights});
+      if (p.end > 0 && p.end < 3)
+        c.then(PointwiseFunction::k_add, constant(random_reals(type, {p.n}, seed + 2)));
+      if (p.end == 1) c.then(PointwiseFunction::k_gelu_erf);
+      if (p.end == 2) c.then(PointwiseFunction::k_add, input(random_reals(type, result, seed + 3)));
+      if (p.end == 3) c.then_cast(DataType::kFloat32);
+      if (p.gives) c.then_op(RowMoments(), {});
+      // The reference rounds what is standardized.
+      c.tolerance(type == DataType::kFloat16 ? 4e-3 : 3e-2);
+    }
+}
+
 }  // namespace
 
 Cases product_cases() {
@@ -313,6 +384,7 @@ Cases product_cases() {
   add_hopper_products(cases);
   add_widened_products(cases);
   add_tall_products(cases);
+  add_halves_of_normalization(cases);
   return cases;
 }
 

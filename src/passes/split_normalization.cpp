@@ -1,0 +1,364 @@
+// A normalization between two products of 16-bit floats becomes two halves: the product that writes
+// its rows computes moments of what it writes, and the product that reads them applies mean and
+// deviation to its sums, so that no pass over memory is left. Scale and shift go into weights and
+// bias. Only where the device's kernel does both. Must run after lower_precision, since weights are
+// rounded here, and directly behind fuse_epilogue, whose regions it adds to.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/float_formats.h"
+#include "ops/region.h"
+#include "passes/match.h"
+#include "passes/residual.h"
+
+namespace tenon {
+namespace {
+
+using enum PointwiseFunction;
+
+/// Columns whose moments are taken together: what every tile of the kernel is made of.
+constexpr int64_t kGroup = 32;
+/// Products with more columns than that for each of their k are bound by what they write.
+constexpr int64_t kMostColumns = 8;
+
+/// More rows keep their normalization: at 197 and 256 of them plans got 4 to 8 % faster, at 1576
+/// and 2048 not, where products behind a split normalization lose tilings and libraries to choose
+/// from.
+constexpr int64_t kMostRows = 512;
+
+/// Weights as [n, k] or [k, n], by the product's attribute.
+struct Weights {
+  const Tensor* tensor;
+  bool turned;
+  int64_t k() const { return tensor->extents()[turned ? 1 : 0]; }
+  int64_t n() const { return tensor->extents()[turned ? 0 : 1]; }
+  int64_t place(int64_t row, int64_t column) const {
+    return turned ? column * k() + row : row * n() + column;
+  }
+};
+
+bool is_16_bit(const Value* value) {
+  const DataType type = value->type.type;
+  return type == DataType::kFloat16 || type == DataType::kBFloat16;
+}
+
+/// Nothing, or a constant of one number for each of `count` elements of a row.
+bool is_absent_or_constant(const Node& node, int input, int64_t count) {
+  if (!node.has_input(input)) return true;
+  const Tensor* tensor = node.input(input)->constant();
+  return tensor != nullptr && is_real(tensor->type()) && tensor->count() == count &&
+         tensor->extents().back() == count;
+}
+
+/// The product of a region that is one with an epilogue, or of itself; null for others.
+const Node* product_of_node(const Node& node) {
+  if (node.is<MatMul>()) return &node;
+  if (!node.is<Fused>() || node.bodies[0]->outputs().size() > 2) return nullptr;
+  const Node* product = nullptr;
+  for (const auto& inner : node.bodies[0]->nodes()) {
+    if (inner->is<Pointwise>() || inner->is<Cast>() || inner->is<Standardize>() ||
+        inner->is<RowMoments>())
+      continue;
+    if (product != nullptr || !inner->is<MatMul>()) return nullptr;
+    product = inner.get();
+  }
+  return product;
+}
+
+/// What a value of a region's body is outside.
+const Value* outside(const Node& node, const Value* value) {
+  if (!node.is<Fused>()) return value;
+  return value->producer() == nullptr ? node.input(value->index()) : value;
+}
+
+/// Constant 2-D weights of a product whose operands and results are of one 16-bit type.
+std::optional<Weights> weights_of(const Node& node, const Node& product) {
+  const Tensor* weights = outside(node, product.input(1))->constant();
+  const bool fits = weights != nullptr && weights->rank() == 2 && is_16_bit(product.input(0)) &&
+                    weights->type() == product.input(0)->type.type &&
+                    product.output()->type.type == weights->type() &&
+                    !product.as<MatMul>()->transpose_a && product.input(0)->type.shape.size() >= 2;
+  if (!fits) return std::nullopt;
+  return Weights{weights, product.as<MatMul>()->transpose_b};
+}
+
+/// The kernel takes products of known extents with whole groups and pieces of 16 bytes.
+bool has_kernel(const Node& node, const Node& product) {
+  const auto weights = weights_of(node, product);
+  const Shape& shape = product.output()->type.shape;
+  return weights && is_constant(shape) && weights->k() > 0 && weights->k() % 8 == 0 &&
+         shape.back().constant() == weights->n() && element_count(constants(shape)) > 0 &&
+         element_count(constants(shape)) <= kMostRows * weights->n();
+}
+
+/// The region's chain is one of its kernel's: from the product to the first result.
+bool writes_rows(const Graph& graph, const Node& node, const Value* rows) {
+  const Node* product = product_of_node(node);
+  if (product == nullptr || node.output() != rows || node.outputs().size() != 1 ||
+      graph.is_output(rows) || !has_kernel(node, *product))
+    return false;
+  return rows->type.type == product->output()->type.type &&
+         rows->type.shape == product->output()->type.shape &&
+         rows->type.shape.back().constant() % kGroup == 0;
+}
+
+/// Reshapes of rows as they are.
+bool keeps_rows(const Node& node) {
+  const Shape &from = node.input(0)->type.shape, &to = node.output()->type.shape;
+  return is_reshape(&node) && from.size() >= 2 && to.size() >= 2 && from.back() == to.back();
+}
+
+/// What reads rows elsewhere leaves them where they are, dense and aligned.
+bool stays_in_place(const Value* rows) {
+  return std::all_of(rows->uses().begin(), rows->uses().end(), [](const Use& use) {
+    if (is_reshape(use.node)) return keeps_rows(*use.node) && stays_in_place(use.node->output());
+    return use.node->is<Normalization>() || use.node->is<Fused>() || use.node->is<Pointwise>() ||
+           use.node->is<MatMul>();
+  });
+}
+
+/// A normalization and the products around it.
+struct Place {
+  Node *writer, *norm, *reader;
+};
+
+/// What writes the rows that a normalization or a reshape of them reads.
+Node* writer_of(const Graph& graph, const Value* rows) {
+  while (rows->producer() != nullptr && keeps_rows(*rows->producer()) && !graph.is_output(rows))
+    rows = rows->producer()->input(0);
+  Node* writer = rows->producer();
+  const bool fits = writer != nullptr && writes_rows(graph, *writer, rows) && stays_in_place(rows);
+  return fits ? writer : nullptr;
+}
+
+/// The product that alone reads what is normalized, as its first operand.
+Node* reader_of(const Graph& graph, const Node& norm) {
+  const Value* rows = norm.output();
+  Node* next = only_user(graph, rows);
+  for (; next != nullptr && keeps_rows(*next); next = only_user(graph, rows)) rows = next->output();
+  const Node* product = next == nullptr ? nullptr : product_of_node(*next);
+  if (product == nullptr || outside(*next, product->input(0)) != rows ||
+      !has_kernel(*next, *product))
+    return nullptr;
+  const Weights weights = *weights_of(*next, *product);
+  const bool folds = rows->uses().size() == 1 && product->input(0)->uses().size() == 1 &&
+                     is_absent_or_constant(norm, 1, weights.k()) &&
+                     is_absent_or_constant(norm, 2, weights.k()) &&
+                     weights.n() <= weights.k() * kMostColumns;
+  // Others that read the weights keep them as they are: there would be two of them.
+  const bool alone = !norm.has_input(1) || outside(*next, product->input(1))->uses().size() == 1;
+  return folds && alone ? next : nullptr;
+}
+
+std::optional<Place> place_of(const Graph& graph, Node* norm) {
+  const Value* rows = norm->input(0);
+  const auto rank = static_cast<int64_t>(rows->type.shape.size());
+  const int64_t axis = norm->as<Normalization>()->axis;
+  if (rank < 2 || (axis != -1 && axis != rank - 1) || norm->output()->type.type != rows->type.type)
+    return std::nullopt;
+  Node* writer = writer_of(graph, rows);
+  Node* reader = writer == nullptr ? nullptr : reader_of(graph, *norm);
+  return reader == nullptr ? std::nullopt : std::optional(Place{writer, norm, reader});
+}
+
+/// Weights times the scale of their rows; nothing where they are too large for the type, or so
+/// small that they lose more than its rounding.
+std::optional<Tensor> scaled(const Weights& from, const Tensor& scale) {
+  const bool bf16 = from.tensor->type() == DataType::kBFloat16;
+  const auto widen = bf16 ? bf16_to_float : f16_to_float;
+  const auto narrow = bf16 ? bf16_from_float : f16_from_float;
+  Tensor result(from.tensor->type(), from.tensor->extents());
+  const uint16_t* in = from.tensor->values<uint16_t>().data();
+  uint16_t* out = result.mutable_values<uint16_t>().data();
+  const double most_lost = bf16 ? 4e-3 : 5e-4;
+  double lost = 0, all = 0;
+  bool finite = true;
+  for (int64_t row = 0; row < from.k(); ++row) {
+    const auto factor = static_cast<float>(scale.as_double(row));
+    for (int64_t column = 0; column < from.n(); ++column) {
+      const int64_t at = from.place(row, column);
+      const float exact = widen(in[at]) * factor;
+      out[at] = narrow(exact);
+      const double rounded = widen(out[at]), difference = rounded - exact;
+      finite = finite && std::isfinite(rounded);
+      lost += difference * difference;
+      all += static_cast<double>(exact) * exact;
+    }
+  }
+  const bool holds = finite && std::isfinite(lost) && lost <= most_lost * most_lost * all;
+  return holds ? std::optional(std::move(result)) : std::nullopt;
+}
+
+/// What the shift gives behind the product, and the bias that is added there anyway.
+std::optional<Tensor> shifted(const Weights& from, const Tensor& shift, const Tensor* bias) {
+  const auto widen = from.tensor->type() == DataType::kBFloat16 ? bf16_to_float : f16_to_float;
+  const uint16_t* in = from.tensor->values<uint16_t>().data();
+  std::vector<double> sums(static_cast<size_t>(from.n()), 0.0);
+  for (int64_t row = 0; row < from.k(); ++row) {
+    const double factor = shift.as_double(row);
+    if (factor == 0) continue;
+    for (int64_t column = 0; column < from.n(); ++column)
+      sums[static_cast<size_t>(column)] += factor * widen(in[from.place(row, column)]);
+  }
+  Tensor result(from.tensor->type(), {from.n()});
+  for (int64_t i = 0; i < from.n(); ++i) {
+    const double more = bias == nullptr ? 0 : bias->as_double(i);
+    result.set_from_double(i, sums[static_cast<size_t>(i)] + more);
+    if (!std::isfinite(result.as_double(i))) return std::nullopt;
+  }
+  return result;
+}
+
+bool is_zero(const Tensor& tensor) {
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    if (tensor.as_double(i) != 0) return false;
+  return true;
+}
+
+Value* add_tensor(Graph& graph, Tensor tensor) {
+  const TensorType type{tensor.type(), to_shape(tensor.extents())};
+  Value* value = graph.add_constant(std::move(tensor));
+  value->type = type;
+  return value;
+}
+
+Shape shape_of_moments(Shape rows) {
+  rows.back() = Dim(rows.back().constant() / kGroup);
+  rows.emplace_back(2);
+  return rows;
+}
+
+/// The sum behind a product with a constant of one number a column, and which input that is.
+struct Bias {
+  Node* sum = nullptr;
+  int input = 0;
+  const Tensor* tensor() const { return sum == nullptr ? nullptr : sum->input(input)->constant(); }
+};
+Bias bias_behind(const Graph& graph, const Node& product, int64_t n) {
+  Node* next = only_user(graph, product.output());
+  if (next == nullptr || !is_function(*next, k_add)) return {};
+  for (int i = 0; i < 2; ++i) {
+    const Tensor* tensor = next->input(i)->constant();
+    if (tensor != nullptr && tensor->count() == n && tensor->rank() >= 1 &&
+        tensor->extents().back() == n)
+      return {next, i};
+  }
+  return {};
+}
+
+/// Members of a region that was put back in its graph, or the node itself.
+std::vector<Node*> taken_apart(Graph& graph, Node* node) {
+  if (!node->is<Fused>()) return {node};
+  const size_t before = graph.nodes().size();
+  inline_region(graph, node);
+  std::vector<Node*> members;
+  for (size_t i = before - 1; i < graph.nodes().size(); ++i)
+    members.push_back(graph.nodes()[i].get());
+  return members;
+}
+
+/// The halves in front of the reader: members of its region.
+class Reader {
+ public:
+  Reader(Graph& graph, Node* node) : graph_(graph), members_(taken_apart(graph, node)) {
+    at_ = std::find_if(members_.begin(), members_.end(),
+                       [](const Node* member) { return member->is<MatMul>(); }) -
+          members_.begin();
+  }
+  void join(const Node& norm, std::optional<Tensor> scaled, std::optional<Tensor> shifted,
+            Value* rows, Value* moments) {
+    Node& product = *members_[at_];
+    const TensorType type = product.input(0)->type;
+    if (scaled) product.set_input(1, add_tensor(graph_, std::move(*scaled)));
+    if (shifted) add_shift(product, std::move(*shifted));
+    if (rows->type.shape != type.shape) {
+      rows = add_reshape(graph_, rows, type.shape, norm);
+      moments = add_reshape(graph_, moments, shape_of_moments(type.shape), norm);
+    }
+    const auto* op = norm.as<Normalization>();
+    auto half = std::make_unique<Standardize>();
+    half->norm = op->norm, half->epsilon = op->epsilon;
+    Value* standardized = add_op(graph_, std::move(half), {rows, moments}, norm);
+    standardized->type = type;
+    product.set_input(0, standardized);
+    members_.insert(members_.begin(), standardized->producer());
+  }
+  Node* close() { return make_region(graph_, members_); }
+
+ private:
+  void add_shift(Node& product, Tensor shift) {
+    const Bias bias = bias_behind(graph_, product, shift.count());
+    if (bias.sum != nullptr) {
+      bias.sum->set_input(bias.input, add_tensor(graph_, std::move(shift)));
+      return;
+    }
+    Value* result = product.output();
+    Value* sum =
+        add_pointwise(graph_, k_add, {result, add_tensor(graph_, std::move(shift))}, product);
+    sum->name = result->name;
+    graph_.replace_uses(result, sum);
+    sum->producer()->set_input(0, result);
+    members_.insert(members_.begin() + at_ + 1, sum->producer());
+  }
+
+  Graph& graph_;
+  std::vector<Node*> members_;
+  ptrdiff_t at_ = 0;
+};
+
+/// The bias of a reader that is still a region.
+const Tensor* bias_of(const Node& reader, const Node& product, int64_t n) {
+  if (!reader.is<Fused>() || product.output()->uses().size() != 1) return nullptr;
+  const Node& next = *product.output()->uses()[0].node;
+  if (!is_function(next, k_add)) return nullptr;
+  for (int i = 0; i < 2; ++i) {
+    const Tensor* tensor = outside(reader, next.input(i))->constant();
+    if (tensor != nullptr && tensor->count() == n && tensor->rank() >= 1 &&
+        tensor->extents().back() == n)
+      return tensor;
+  }
+  return nullptr;
+}
+
+/// False, and nothing done, where the type is too small for scale and shift.
+bool split(Graph& graph, const Place& place, PassContext& context) {
+  Node& norm = *place.norm;
+  const Node& product = *product_of_node(*place.reader);
+  const Weights weights = *weights_of(*place.reader, product);
+  std::optional<Tensor> with_scale, with_shift;
+  if (norm.has_input(1) && !(with_scale = scaled(weights, *norm.input(1)->constant())))
+    return false;
+  const Tensor* bias = bias_of(*place.reader, product, weights.n());
+  if (norm.has_input(2) && !(with_shift = shifted(weights, *norm.input(2)->constant(), bias)))
+    return false;
+  if (with_shift && bias == nullptr && is_zero(*with_shift)) with_shift.reset();
+  std::vector<Node*> members = taken_apart(graph, place.writer);
+  Value* rows = members.back()->output();
+  auto half = std::make_unique<RowMoments>();
+  half->group = kGroup;
+  Value* moments = add_op(graph, std::move(half), {rows}, norm);
+  moments->type = {DataType::kFloat32, shape_of_moments(rows->type.shape)};
+  members.push_back(moments->producer());
+  Reader reader(graph, place.reader);
+  reader.join(norm, std::move(with_scale), std::move(with_shift), rows, moments);
+  context.applied(make_region(graph, members)->name);
+  context.applied(reader.close()->name);
+  return true;
+}
+
+}  // namespace
+
+bool split_normalization(Graph& graph, PassContext& context) {
+  if (!context.options().moments_in_products) return false;
+  bool changed = false;
+  for (Node* norm : nodes_of(graph, normalizes_rows)) {
+    if (!context.allows_fusion(*norm)) continue;
+    const auto place = place_of(graph, norm);
+    if (place && context.allows_fusion(*place->writer) && context.allows_fusion(*place->reader))
+      changed |= split(graph, *place, context);
+  }
+  return changed;
+}
+
+}  // namespace tenon
