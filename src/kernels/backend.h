@@ -24,6 +24,7 @@ struct Backend {
   /// What is missing of the device's libraries, and what to try: one sentence each.
   std::vector<std::string> notes = {};
   std::shared_ptr<const Application> application = {};  ///< Null: there is none.
+  Attachments* attachments = nullptr;                   ///< As Problem::attachments.
   int64_t shared_memory = INT64_MAX;                    ///< As Problem::shared_memory.
   bool allow_tf32 = false;  ///< Matrix units may round f32 operands to tf32.
 

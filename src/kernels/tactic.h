@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -40,6 +41,17 @@ class Application {
   virtual void* error_recorder() const = 0;
 };
 
+/// What kernels of a node keep for as long as the context that runs them, whatever its shapes. Not
+/// thread-safe.
+class Attachments {
+ public:
+  /// Null at first.
+  std::shared_ptr<void>& of(const Node& node) { return objects_[&node]; }
+
+ private:
+  std::map<const Node*, std::shared_ptr<void>> objects_;
+};
+
 /// A node with concrete operands: what a kernel is made for. `node` may be a single operator or a
 /// `fused` region, whose kernels/region.h gives anchor and epilogue.
 struct Problem {
@@ -47,6 +59,7 @@ struct Problem {
   std::vector<Operand> inputs, outputs;
   Device* device = nullptr;
   const Application* application = nullptr;  ///< Null: there is none.
+  Attachments* attachments = nullptr;        ///< Null: kernels keep what they need.
   int threads = 1;                           ///< CPU: threads a kernel may use.
   int isa_limit = 255;  ///< CPU: no better instruction set than this of device/cpu/isa.h.
   /// What Kernel::packed() of an earlier kernel of the same tactic, configuration and node gave on

@@ -59,7 +59,8 @@ class Instance {
   /// As text.
   virtual Result<std::string> serialized() = 0;
 
-  /// For concrete extents; before enqueue(). `resources` outlives the object.
+  /// For concrete extents; before enqueue(), and again where they change. `resources` outlives the
+  /// object.
   virtual Status prepare(std::span<const nvinfer1::PluginTensorDesc> inputs,
                          std::span<const nvinfer1::PluginTensorDesc> outputs, int32_t tactic,
                          nvinfer1::IPluginResourceContext* resources) = 0;

@@ -109,7 +109,7 @@ class V3Instance final : public Instance {
         return failed("configurePlugin refused its operands");
       workspace_ = build_->getWorkspaceSize(wide_in.data(), in, wide_out.data(), out);
     }
-    attached_.reset(runtime_->attachToContext(resources));
+    if (attached_ == nullptr) attached_.reset(runtime_->attachToContext(resources));
     if (attached_ != nullptr)
       active_ = static_cast<IPluginV3OneRuntime*>(
           attached_->getCapabilityInterface(PluginCapabilityType::kRUNTIME));

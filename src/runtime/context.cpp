@@ -51,7 +51,7 @@ Status check_multiple(const void* address, uintptr_t unit, std::string_view what
 Context::Context(std::shared_ptr<Engine> engine)
     : engine_(std::move(engine)), retired_(*engine_->backend().device) {}
 Context::~Context() {
-  engine_->forget(this);
+  engine_->forget(&attachments_);
 }
 
 Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<Engine> engine, int threads) {
@@ -156,6 +156,7 @@ Status Context::prepare() {
   if (generation_ != engine_->generation()) {
     generation_ = engine_->generation();
     dynamic_.reset();
+    attachments_ = {};
     profile_replay_.reset();
     if (replay_ != nullptr) set_graph_replay(true);
     stale_ = true;
@@ -173,11 +174,14 @@ Status Context::prepare() {
   if (engine_->data_dependent()) {
     if (engine_->plan().stripped)
       return user_error("the plan was stripped of its weights: refit the engine before it runs");
-    if (dynamic_ == nullptr)
+    if (dynamic_ == nullptr) {
+      Backend backend = engine_->backend();
+      backend.attachments = &attachments_;
       dynamic_ =
-          std::make_unique<DynamicRunner>(engine_->backend(), engine_->memory(), engine_->graph());
+          std::make_unique<DynamicRunner>(std::move(backend), engine_->memory(), engine_->graph());
+    }
   } else {
-    TENON_ASSIGN(auto program, engine_->program(symbols_, threads_, this));
+    TENON_ASSIGN(auto program, engine_->program(symbols_, threads_, &attachments_));
     if (program != program_) retired_.add(std::exchange(program_, std::move(program)));
     TENON_TRY(make_arena());
     if (const int count = program_->side_stream_count(); count > 0)

@@ -11,7 +11,7 @@
 namespace tenon {
 namespace {
 
-constexpr int kKeptPrograms = 8;  ///< Of one owner.
+constexpr int kKeptPrograms = 8;  ///< With the same attachments.
 
 std::optional<int> index_of(const std::vector<Value*>& values, std::string_view name) {
   for (size_t i = 0; i < values.size(); ++i)
@@ -137,35 +137,39 @@ std::optional<int> Engine::output_index(std::string_view name) const {
 }
 
 Result<std::shared_ptr<const Program>> Engine::program(const SymbolValues& symbols, int threads,
-                                                       const Context* owner) {
-  if (!has_plugins_) owner = nullptr;
+                                                       Attachments* attachments) {
+  if (!has_plugins_) attachments = nullptr;
   const std::lock_guard lock(mutex_);
   if (plan_.stripped)
     return user_error("the plan was stripped of its weights: refit the engine before it runs");
   const auto found =
       std::find_if(programs_.begin(), programs_.end(), [&](const CachedProgram& cached) {
         return cached.symbols == symbols && cached.threads == threads &&
-               (cached.owner == owner || cached.owner == nullptr);
+               cached.attachments == attachments;
       });
   if (found != programs_.end()) {
-    found->owner = owner;
     std::rotate(found, found + 1, programs_.end());
     return programs_.back().program;
   }
+  Backend backend = backend_;
+  backend.attachments = attachments;
   TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(graph(), symbols));
   TENON_ASSIGN(std::shared_ptr<const Program> program,
-               Program::create(backend_, constants_, std::move(concrete), threads, branches_));
-  const auto is_alike = [&](const CachedProgram& cached) { return cached.owner == owner; };
+               Program::create(backend, constants_, std::move(concrete), threads, branches_));
+  const auto is_alike = [&](const CachedProgram& cached) {
+    return cached.attachments == attachments;
+  };
   if (std::count_if(programs_.begin(), programs_.end(), is_alike) == kKeptPrograms)
     programs_.erase(std::find_if(programs_.begin(), programs_.end(), is_alike));
-  programs_.push_back({symbols, threads, owner, program});
+  programs_.push_back({symbols, threads, attachments, program});
   return program;
 }
 
-void Engine::forget(const Context* owner) {
+void Engine::forget(const Attachments* attachments) {
   if (!has_plugins_) return;
   const std::lock_guard lock(mutex_);
-  std::erase_if(programs_, [&](const CachedProgram& cached) { return cached.owner == owner; });
+  std::erase_if(programs_,
+                [&](const CachedProgram& cached) { return cached.attachments == attachments; });
 }
 
 }  // namespace tenon

@@ -15,8 +15,6 @@
 
 namespace tenon {
 
-class Context;
-
 /// A loaded plan, ready to make contexts. Thread-safe.
 class Engine {
  public:
@@ -46,11 +44,11 @@ class Engine {
   int generation() const { return generation_; }
 
   /// The program for these symbol values, made on first use; the few most recent ones are kept.
-  /// Contexts share programs, except those with plugins, whose objects are one context's, `owner`.
+  /// Contexts share programs, except those with plugins, whose objects are `attachments` of one.
   Result<std::shared_ptr<const Program>> program(const SymbolValues& symbols, int threads,
-                                                 const Context* owner = nullptr);
-  /// Lets go of the programs that are one context's own.
-  void forget(const Context* owner);
+                                                 Attachments* attachments = nullptr);
+  /// Lets go of the programs with these.
+  void forget(const Attachments* attachments);
 
  private:
   Engine(Plan plan, Backend backend, MemorySource memory);
@@ -66,7 +64,7 @@ class Engine {
   struct CachedProgram {
     SymbolValues symbols;
     int threads;
-    const Context* owner;  ///< Null: nobody's own.
+    const Attachments* attachments;  ///< Null: nobody's own.
     std::shared_ptr<const Program> program;
   };
   std::vector<CachedProgram> programs_;  ///< Most recently used last.
@@ -146,6 +144,7 @@ class Context {
   std::vector<std::optional<Extents>> dynamic_shapes_;  ///< Of outputs, after a data-dependent run.
   bool stale_ = true;
   SymbolValues symbols_;
+  Attachments attachments_;
   RetiredObjects retired_;
   std::shared_ptr<const Program> program_;
   std::unique_ptr<DynamicRunner> dynamic_;

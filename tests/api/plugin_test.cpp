@@ -99,6 +99,54 @@ TEST(Plugin, EachContextHasObjectsOfItsOwn) {
   for (const F& y : results) EXPECT_EQ(y, (F{-3, 6, 9, -12, -3, 6, 9, -12}));
 }
 
+/// Notes the objects that ran, which must know the shapes that they run with.
+class Lasting final : public Repeat {
+ public:
+  using Repeat::Repeat;
+  static inline std::vector<const Lasting*> ran;
+  static inline int attached = 0;
+
+  IPluginV3* clone() noexcept override { return new Lasting(factor_); }
+  IPluginV3* attachToContext(IPluginResourceContext*) noexcept override {
+    ++attached;
+    return clone();
+  }
+  int32_t onShapeChange(const PluginTensorDesc* in, int32_t, const PluginTensorDesc*,
+                        int32_t) noexcept override {
+    rows_ = in[0].dims.d[0];
+    return 0;
+  }
+  int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc* out,
+                  const void* const* inputs, void* const* outputs, void* workspace,
+                  cudaStream_t stream) noexcept override {
+    ran.push_back(this);
+    if (rows_ != in[0].dims.d[0]) return 1;
+    return Repeat::enqueue(in, out, inputs, outputs, workspace, stream);
+  }
+
+ private:
+  int64_t rows_ = -1;
+};
+
+TEST(Plugin, AContextKeepsItsObjectsOverAllShapes) {
+  Registered<CreatorOf<Lasting>> registered("test");
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {-1, 2});
+  Lasting plugin(3);
+  session.output(session.network->addPluginV3(&x, 1, nullptr, 0, plugin)->getOutput(0), "y");
+  session.profile("x", {1, 2}, {2, 2}, {40, 2});
+  ASSERT_TRUE(session.build());
+  Lasting::ran.clear();
+  Lasting::attached = 0;
+  for (const int64_t rows : {1, 2, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2}) {
+    const auto count = static_cast<size_t>(2 * rows);
+    expect_near(session.run({{"x", floats({rows, 2}, F(count, 1))}})["y"], F(2 * count, 3));
+  }
+  ASSERT_EQ(Lasting::ran.size(), 14u);
+  for (const Lasting* object : Lasting::ran) EXPECT_EQ(object, Lasting::ran[0]);
+  EXPECT_EQ(Lasting::attached, 1);
+}
+
 TEST(Plugin, ReachesTheErrorRecorder) {
   Registered<CreatorOf<Meeting>> registered("test");
   Session session;

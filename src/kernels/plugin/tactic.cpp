@@ -41,31 +41,66 @@ Status check_formats(plugin::Instance& instance, const Problem& problem) {
   return instance.check_formats(all, static_cast<int32_t>(inputs_of(problem).size()));
 }
 
-/// One plugin object, for runs that follow each other: a kernel of a plugin belongs to one context.
-/// On a GPU a run puts its work on the queue's stream.
+/// The plugin object of a node in a context, which its kernels for several shapes take turns with.
+struct Attached {
+  explicit Attached(const Problem& problem) : resources(*problem.device, problem.application) {}
+  PluginResources resources;
+  std::unique_ptr<plugin::Instance> instance;
+  const void* prepared_for = nullptr;  ///< The kernel whose shapes the object knows.
+};
+
+Result<std::shared_ptr<Attached>> attached_of(const Problem& problem) {
+  std::shared_ptr<void> own;
+  std::shared_ptr<void>& kept =
+      problem.attachments != nullptr ? problem.attachments->of(*problem.node) : own;
+  if (kept == nullptr) {
+    const auto* op = problem.node->as<tenon::Plugin>();
+    auto attached = std::make_shared<Attached>(problem);
+    TENON_ASSIGN(attached->instance, plugin::Instance::create(identity_of(*op), op->fields));
+    kept = attached;
+  }
+  return std::static_pointer_cast<Attached>(kept);
+}
+
+/// For runs that follow each other. On a GPU a run puts its work on the queue's stream.
 class PluginKernel final : public Kernel {
  public:
-  PluginKernel(std::unique_ptr<plugin::Instance> instance, const Problem& problem)
-      : resources_(*problem.device, problem.application),
-        instance_(std::move(instance)),
+  PluginKernel(std::shared_ptr<Attached> attached, const Problem& problem, int32_t tactic)
+      : attached_(std::move(attached)),
         inputs_(descriptions(inputs_of(problem))),
-        outputs_(descriptions(problem.outputs)) {}
-
-  Status prepare(int32_t tactic) {
-    return instance_->prepare(inputs_, outputs_, tactic, &resources_);
+        outputs_(descriptions(problem.outputs)),
+        tactic_(tactic) {}
+  ~PluginKernel() override {
+    if (attached_->prepared_for == this) attached_->prepared_for = nullptr;
   }
-  size_t workspace_bytes() const override { return instance_->workspace_bytes(); }
+
+  Status prepare() {
+    TENON_TRY(tell_shapes());
+    workspace_bytes_ = attached_->instance->workspace_bytes();
+    return {};
+  }
+  size_t workspace_bytes() const override { return workspace_bytes_; }
   // Its kernels may be a library's.
   bool reads_early(int) const override { return true; }
   Status run(const LaunchArguments& arguments) const override {
-    return instance_->enqueue(inputs_, outputs_, arguments.inputs.data(), arguments.outputs.data(),
-                              arguments.workspace, arguments.queue.stream);
+    if (attached_->prepared_for != this) TENON_TRY(tell_shapes());
+    return attached_->instance->enqueue(inputs_, outputs_, arguments.inputs.data(),
+                                        arguments.outputs.data(), arguments.workspace,
+                                        arguments.queue.stream);
   }
 
  private:
-  PluginResources resources_;
-  std::unique_ptr<plugin::Instance> instance_;
+  Status tell_shapes() const {
+    attached_->prepared_for = nullptr;
+    TENON_TRY(attached_->instance->prepare(inputs_, outputs_, tactic_, &attached_->resources));
+    attached_->prepared_for = this;
+    return {};
+  }
+
+  std::shared_ptr<Attached> attached_;
   std::vector<PluginTensorDesc> inputs_, outputs_;
+  int32_t tactic_;
+  size_t workspace_bytes_ = 0;
 };
 
 bool is_linear(const Operand& operand) {
@@ -98,12 +133,12 @@ std::vector<std::string> configs(const Problem& problem) {
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config) {
   const auto* op = problem.node->as<tenon::Plugin>();
   if (op == nullptr) return internal_error("'{}' is no plugin", problem.node->name);
-  TENON_ASSIGN(auto instance, plugin::Instance::create(identity_of(*op), op->fields));
+  TENON_ASSIGN(auto attached, attached_of(problem));
   int32_t tactic = -1;
   if (const size_t equals = config.find('='); equals != std::string_view::npos)
     std::from_chars(config.data() + equals + 1, config.data() + config.size(), tactic);
-  auto kernel = std::make_unique<PluginKernel>(std::move(instance), problem);
-  TENON_TRY(kernel->prepare(tactic));
+  auto kernel = std::make_unique<PluginKernel>(std::move(attached), problem, tactic);
+  TENON_TRY(kernel->prepare());
   return std::unique_ptr<Kernel>(std::move(kernel));
 }
 
