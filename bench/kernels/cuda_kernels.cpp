@@ -1,5 +1,5 @@
 // Times every CUDA kernel over problems of the shared models and large ones, beside what its bytes
-// alone would take. usage: bench_cuda_kernels [FILTER [GROUP [TACTIC]]]
+// alone would take. usage: bench_cuda_kernels [FILTER [GROUP [TACTIC [CONFIG;CONFIG...]]]]
 #include <fmt/ranges.h>
 
 #include <cstdio>
@@ -243,7 +243,21 @@ std::string shape_of(const Problem& problem) {
   return fmt::format("{}", fmt::join(problem.input(0).extents, "x"));
 }
 
-Status measure(cuda::CudaDevice& device, KernelCase& one, void* stream, const char* wanted) {
+/// Those of `only`, between semicolons, or all that the tactic offers.
+std::vector<std::string> configs_of(const Tactic& tactic, const Problem& problem,
+                                    std::string_view only) {
+  if (only.empty()) return tactic.configs(problem);
+  std::vector<std::string> configs;
+  for (size_t at = 0; at < only.size();) {
+    const size_t end = std::min(only.find(';', at), only.size());
+    configs.emplace_back(only.substr(at, end - at));
+    at = end + 1;
+  }
+  return configs;
+}
+
+Status measure(cuda::CudaDevice& device, KernelCase& one, void* stream, const char* wanted,
+               std::string_view only) {
   const Problem& problem = one.describe(&device);
   const Queue queue{.stream = stream};
   std::vector<DeviceBuffer> buffers;
@@ -268,7 +282,7 @@ Status measure(cuda::CudaDevice& device, KernelCase& one, void* stream, const ch
   for (const Tactic& tactic : tactics) {
     if (tactic.name == "cuda.reference" || tactic.name == "cuda.gemm.tile") continue;
     if (tactic.name.find(wanted) == std::string_view::npos || !tactic.supports(problem)) continue;
-    for (const std::string& config : tactic.configs(problem)) {
+    for (const std::string& config : configs_of(tactic, problem, only)) {
       auto kernel = tactic.create(problem, config);
       if (!kernel.ok()) {
         std::printf("%-22s %s: %s\n", one.name.c_str(), std::string(tactic.name).c_str(),
@@ -279,7 +293,7 @@ Status measure(cuda::CudaDevice& device, KernelCase& one, void* stream, const ch
       TENON_ASSIGN(const double ms, device.time(queue, 20, [&] {
         return (*kernel)->run({inputs, outputs, workspace.get(), queue});
       }));
-      std::printf("%-22s %-18s %-20s %-56.56s %8.2f us %7.1f GB/s %6.1f TFLOP/s\n",
+      std::printf("%-22s %-18s %-20s %-72.72s %8.2f us %7.1f GB/s %6.1f TFLOP/s\n",
                   one.name.c_str(), shape_of(problem).c_str(), std::string(tactic.name).c_str(),
                   config.c_str(), ms * 1e3, static_cast<double>(bytes_of(problem)) / ms / 1e6,
                   flops_of(problem) / ms / 1e9);
@@ -308,7 +322,8 @@ int main(int argc, char** argv) {
     if (argc <= 2 || std::strcmp(argv[2], name) == 0) make(cases);
   for (const auto& one : cases) {
     if (argc > 1 && one->name.find(argv[1]) == std::string::npos) continue;
-    const Status status = test::measure(**device, *one, stream->get(), argc > 3 ? argv[3] : "");
+    const Status status = test::measure(**device, *one, stream->get(), argc > 3 ? argv[3] : "",
+                                        argc > 4 ? argv[4] : "");
     if (!status.ok()) std::printf("%s: %s\n", one->name.c_str(), status.error().message.c_str());
   }
   return 0;

@@ -8,7 +8,7 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
   extern __shared__ unsigned char raw[];
   const u32 front = (shared_address(raw) + 1023) / 1024 * 1024, ring = front + kFrontBytes;
   const Barriers barriers{ring + kStages * (kKeyBytes + kValueBytes)};
-  float* staged = reinterpret_cast<float*>(raw + (barriers.base - shared_address(raw)) + 16 + kStages * 32);
+  float* staged = reinterpret_cast<float*>(raw + (barriers.base - shared_address(raw)) + kBarrierBytes);
   if (threadIdx.x == 0) {
     barrier_create(barriers.queries(), 1);
     for (int i = 0; i < kStages; ++i) {

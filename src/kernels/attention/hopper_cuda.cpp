@@ -13,6 +13,7 @@ using namespace attention;
 
 constexpr int64_t kSharedBytes = 228 * 1024, kReservedBytes = 1024;
 constexpr int64_t kMaxStagedKeys = 4096;
+constexpr int64_t kMaxWholeTiles = 5;  // Whose barriers have room in other_bytes().
 
 /// Up to `most` keys at a time, so that the last tile is about as full as the others.
 int64_t even_keys(int64_t length, int64_t most) {
@@ -47,23 +48,31 @@ struct Tiling {
   bool moves = false;  ///< Registers, from the threads that fetch.
   bool turns = false;  ///< Groups multiply in turns (attention/hopper_turns.cu).
   bool stays = false;  ///< Blocks take several places of the grid, in turns.
+  bool whole = false;  ///< Shared memory has room for all keys and values.
+  bool ahead = false;  ///< Products of the next keys ahead of values (attention/hopper_ahead.cu).
 
-  GroupShape shape() const { return {groups, each, moves}; }
+  GroupShape shape() const { return {groups, each, moves, whole}; }
 
+  /// Places of the grid that shared memory has room for.
+  int64_t slots() const { return whole && stays ? 2 : 1; }
   int64_t tile_bytes(const DeviceAttention& d) const {
     return keys * 128 * (blocks_for(d.k.size, 64) + blocks_for(d.v.size, 64));
   }
   int64_t other_bytes(const DeviceAttention& d, bool staged) const {
     const int64_t boxes = std::max(blocks_for(d.q.size, 64), blocks_for(d.v.size, 64));
-    return 1024 + groups * 8192 * boxes + 256 + (staged ? round_up(d.k.length, keys) * 4 : 0);
+    return 1024 + slots() * (groups * 8192 * boxes + 256) +
+           (staged ? round_up(d.k.length, keys) * 4 : 0);
   }
   int64_t stages(const DeviceAttention& d, bool staged) const {
     const int64_t room = kSharedBytes / each - kReservedBytes - other_bytes(d, staged);
-    return std::min({room / tile_bytes(d), blocks_for(d.k.length, keys), int64_t{4}});
+    const int64_t tiles = blocks_for(d.k.length, keys), most = room / tile_bytes(d);
+    if (whole && slots() * tiles * tile_bytes(d) > room) return 0;
+    if (whole) return tiles <= kMaxWholeTiles ? tiles : 0;
+    return std::min({most, tiles, int64_t{4}});
   }
   /// Registers that a thread needs, roughly.
   int64_t registers(const DeviceAttention& d) const {
-    return keys / 2 + (turns ? keys / 4 : 0) + round_up(d.v.size, 8) / 2 + 28;
+    return keys / 2 + (turns || ahead ? keys / 4 : 0) + round_up(d.v.size, 8) / 2 + 28;
   }
   bool fits(const DeviceAttention& d, bool staged) const {
     return registers(d) <= shape().computing_registers() && stages(d, staged) >= 1;
@@ -71,7 +80,8 @@ struct Tiling {
   std::string text() const {
     const std::string form =
         fmt::format("rows={},keys={},each={}{}", groups * 64, keys, each, moves ? ",moves=1" : "");
-    return form + (turns ? ",turns=1" : "") + (stays ? ",stays=1" : "");
+    return form + (turns ? ",turns=1" : "") + (stays ? ",stays=1" : "") +
+           (whole ? ",whole=1" : "") + (ahead ? ",ahead=1" : "");
   }
 };
 
@@ -95,6 +105,26 @@ Tiling in_turns(const DeviceAttention& d, int64_t groups, int64_t most) {
   return {groups, even_keys(d.k.length, most), 1, true, true};
 }
 
+/// Those that have all keys and values of a block in shared memory: one group to 64 queries each.
+std::vector<Tiling> whole_tilings(const Problem& problem, const DeviceAttention& d) {
+  const bool staged = stages_mask(problem, d);
+  std::vector<Tiling> tilings;
+  const auto add = [&](int64_t groups, int64_t most, bool ahead) {
+    if (groups * 64 >= d.q.length + 64) return;
+    Tiling t{groups, even_keys(d.k.length, most), 4, false, false, false, true, ahead};
+    while (t.each > 1 && !t.fits(d, staged)) --t.each;
+    Tiling staying = t;
+    staying.stays = groups == 4 && !problem.has_input(kMask) &&
+                    places(d, groups) > compute_units(problem) * t.each;
+    if (staying.fits(d, staged)) t = staying;
+    if (t.fits(d, staged)) tilings.push_back(t);
+  };
+  add(2, 128, false);
+  add(4, 128, false);
+  add(4, 80, true);
+  return tilings;
+}
+
 std::vector<Tiling> all_tilings(const Problem& problem, const DeviceAttention& d) {
   const bool staged = stages_mask(problem, d);
   std::vector<Tiling> tilings;
@@ -106,9 +136,13 @@ std::vector<Tiling> all_tilings(const Problem& problem, const DeviceAttention& d
                                    [&](const Tiling& o) { return o.text() == t.text(); });
     if (!known && t.fits(d, staged)) tilings.push_back(t);
   };
-  for (const int64_t groups : {1, 2})
-    for (const int64_t most : {128, 208, 64})
-      if (groups * 64 < d.q.length + 64) add(groups, most);
+  for (const int64_t most : {128, 208, 64}) add(1, most);
+  const auto wholes = whole_tilings(problem, d);
+  const bool has_pairs =
+      std::any_of(wholes.begin(), wholes.end(), [](const Tiling& t) { return t.groups == 2; });
+  if (d.q.length > 64 && !has_pairs)
+    for (const int64_t most : {128, 208, 64}) add(2, most);
+  tilings.insert(tilings.end(), wholes.begin(), wholes.end());
   if (tilings.empty()) add(1, 64);
   if (tilings.empty()) add(1, 32);
   for (Tiling t : {in_turns(d, 4, 64), in_turns(d, 2, 128)}) {
@@ -138,10 +172,13 @@ Result<Tiling> choose(const Problem& problem, const DeviceAttention& d, std::str
     return config_number(config, key).value_or(otherwise);
   };
   const Tiling t{number("rows", 128) / 64, number("keys", 64),      number("each", 1),
-                 number("moves", 0) != 0,  number("turns", 0) != 0, number("stays", 0) != 0};
+                 number("moves", 0) != 0,  number("turns", 0) != 0, number("stays", 0) != 0,
+                 number("whole", 0) != 0,  number("ahead", 0) != 0};
   const bool known = t.groups >= 1 && t.groups <= 4 && t.keys >= 16 && t.keys <= 256 &&
                      t.keys % 16 == 0 && t.each >= 1 && t.each <= 4;
-  if (t.stays && (!t.turns || problem.has_input(kMask))) return user_error("no tiling: {}", config);
+  if ((t.stays && ((!t.turns && !t.whole) || problem.has_input(kMask))) || (t.ahead && !t.whole) ||
+      (t.whole && (t.turns || t.moves)))
+    return user_error("no tiling: {}", config);
   if (!known || t.stages(d, stages_mask(problem, d)) < 1)
     return user_error("no tiling: {}", config);
   return t;
@@ -157,14 +194,27 @@ void add_tiling(KernelCode& code, const Problem& problem, const DeviceAttention&
   code.flag("kStays", t.stays);
   code.constant("kRowBlocks", blocks_for(d.q.length, t.groups * 64));
   code.constant("kBatches", d.q.batch);
-  code.flag("kLongFirst", d.op->causal != CausalMask::kNone &&
-                              places(d, t.groups) > compute_units(problem) * t.each);
+  code.flag("kWhole", t.whole);
+  const bool causal = d.op->causal != CausalMask::kNone;
+  code.flag("kLongFirst", causal && places(d, t.groups) > compute_units(problem) * t.each);
   add_group_product(code, "score_product", {.columns = static_cast<int>(t.keys), .bf16 = bf16});
   add_group_product(code, "value_product",
                     {.columns = static_cast<int>(round_up(d.v.size, 8)),
                      .bf16 = bf16,
                      .a_in_registers = true,
                      .b_by_columns = true});
+}
+
+Status add_source(JitLaunch& launch, const KernelCode& code, const Tiling& t) {
+  if (t.turns)
+    return set_source(launch, code,
+                      {"jit/hopper.cuh", "attention/scores.cuh", "attention/hopper_tiles.cu",
+                       "attention/hopper_turns.cu", "attention/hopper.cu"});
+  return set_source(launch, code,
+                    {"jit/hopper.cuh", "attention/scores.cuh", "attention/hopper_tiles.cu",
+                     "attention/hopper_weights.cu",
+                     t.ahead ? "attention/hopper_ahead.cu" : "attention/hopper_free.cu",
+                     t.whole ? "attention/hopper_whole.cu" : "attention/hopper.cu"});
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
@@ -174,23 +224,20 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   add_constants(code, problem, d);
   add_tiling(code, problem, d, t);
   JitLaunch launch;
-  TENON_TRY(set_source(
-      launch, code,
-      {"jit/hopper.cuh", "attention/scores.cuh", "attention/hopper_tiles.cu",
-       t.turns ? "attention/hopper_turns.cu" : "attention/hopper_free.cu", "attention/hopper.cu"}));
+  TENON_TRY(add_source(launch, code, t));
   const bool staged = stages_mask(problem, d);
   launch.block[0] = static_cast<int>(t.shape().threads());
-  launch.shared_bytes =
-      static_cast<int>(t.stages(d, staged) * t.tile_bytes(d) + t.other_bytes(d, staged));
+  launch.shared_bytes = static_cast<int>(t.slots() * t.stages(d, staged) * t.tile_bytes(d) +
+                                         t.other_bytes(d, staged));
   launch.grid[0] = blocks_for(d.q.length, t.groups * 64);
   launch.grid[1] = d.q.heads;
   launch.grid[2] = d.q.batch;
   if (t.stays) {
-    launch.grid[0] = std::min(places(d, t.groups), compute_units(problem));
+    launch.grid[0] = std::min(places(d, t.groups), compute_units(problem) * t.each);
     launch.grid[1] = launch.grid[2] = 1;
   }
   const DataType type = problem.output().type;
-  launch.maps = {map_of(d.q, JitArgument::input(kQ), type, t.stays ? 64 : t.groups * 64),
+  launch.maps = {map_of(d.q, JitArgument::input(kQ), type, t.stays || t.whole ? 64 : t.groups * 64),
                  map_of(d.k, JitArgument::input(kK), type, t.keys),
                  map_of(d.v, JitArgument::input(kV), type, t.keys)};
   for (int i = 0; i < 3; ++i) launch.add(JitArgument::map(i));

@@ -10,29 +10,36 @@ constexpr int kValueBytes = kKeys * 128 * kValueBoxes;
 constexpr int kResultBytes = kRows * 128 * kValueBoxes;
 constexpr int kFrontBytes = kQueryBytes > kResultBytes ? kQueryBytes : kResultBytes;
 constexpr float kLog2E = 1.4426950408889634f, kUnit = float(kScale) * kLog2E;
-// Scores need nothing but a factor.
-constexpr bool kPlain = ATTENTION_MASK == 0 && float(kSoftcap) == 0 && kScoreSteps == 0 && kUnit > 0;
+// Scores need nothing but a factor (and masks).
+constexpr bool kScaled = float(kSoftcap) == 0 && kScoreSteps == 0, kPlain = ATTENTION_MASK == 0 && kScaled && kUnit > 0;
 
 struct Place {
   int row, head, batch, tiles;
 };
 
+/// Of keys that queries up to this one see.
+__device__ inline int tiles_of(int query) { return (last_key(query < kQLength ? query : kQLength - 1) + kKeys - 1) / kKeys; }
+
 __device__ inline Place place_of(int block, int head, int batch) {
   // Where blocks wait for others, causal ones of many keys go first.
   const int row = (kLongFirst ? kRowBlocks - 1 - block : block) * kRows;
-  return {row, head, batch, (last_key(row + kRows - 1) + kKeys - 1) / kKeys};
+  return {row, head, batch, tiles_of(row + kRows - 1)};
+}
+
+constexpr int kPlaces = kRowBlocks * kHeads * kBatches;
+/// Where blocks stay: queries of a head behind each other unless kLongFirst.
+__device__ inline Place place_number(int i) {
+  constexpr int kBoth = kHeads * kBatches;
+  const int block = kLongFirst ? i / kBoth : i % kRowBlocks, both = kLongFirst ? i % kBoth : i / kRowBlocks;
+  return place_of(block, both % kHeads, both / kHeads);
 }
 
 /// Calls f(place, whether it is the last) for what this block takes: one place of a grid that has all of them, or
-/// (kStays) every so many of them, queries of a head behind each other unless kLongFirst.
+/// (kStays) every so many of them.
 template <class F>
 __device__ inline void each_place(F&& f) {
   if constexpr (kStays) {
-    constexpr int kBoth = kHeads * kBatches;
-    for (int i = blockIdx.x; i < kRowBlocks * kBoth; i += gridDim.x) {
-      const int block = kLongFirst ? i / kBoth : i % kRowBlocks, both = kLongFirst ? i % kBoth : i / kRowBlocks;
-      f(place_of(block, both % kHeads, both / kHeads), i + int(gridDim.x) >= kRowBlocks * kBoth);
-    }
+    for (int i = blockIdx.x; i < kPlaces; i += gridDim.x) f(place_number(i), i + int(gridDim.x) >= kPlaces);
   } else {
     f(place_of(blockIdx.x, blockIdx.y, blockIdx.z), true);
   }
@@ -46,6 +53,8 @@ struct Barriers {
   __device__ u32 values(int stage) const { return base + 32 + stage * 32; }
   __device__ u32 group_queries(int group) const { return base + 16 + kStages * 32 + group * 8; }
 };
+
+constexpr int kBarrierBytes = 16 + kStages * 32 + kGroups * 8;
 
 /// A place in the rings of keys and values.
 struct Stage {
@@ -116,18 +125,17 @@ __device__ inline void to_exponents(float (&scores)[kKeys / 2], const Mask* mask
         if (kSoftcap > 0) value = float(kSoftcap) * tanhf(value / float(kSoftcap));
         value = score_steps(value);
         const int key = first + n * 8 + 2 * t + i % 2;
-        value = value * kLog2E + staged[key];
+        value = kScaled ? fmaf(scores[4 * n + i], kUnit, staged[key]) : value * kLog2E + staged[key];
         scores[4 * n + i] = kCausal && key > row + i / 2 * 8 + kDiagonal ? -float(kInfinity) : value;
       }
   } else if constexpr (kPlain) {
     if (first + kKeys > kKvLength || (kCausal && first + kKeys - 1 > row - row % 64 + kDiagonal)) {
+      const int here = first + 2 * t, seen[2] = {last_key(row) - here, last_key(row + 8) - here};
 #pragma unroll
       for (int n = 0; n < kKeys / 8; ++n)
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const int key = first + n * 8 + 2 * t + i % 2;
-          if (key >= kKvLength || (kCausal && key > row + i / 2 * 8 + kDiagonal)) scores[4 * n + i] = -float(kInfinity);
-        }
+        for (int i = 0; i < 4; ++i)
+          if (n * 8 + i % 2 >= seen[i / 2]) scores[4 * n + i] = -float(kInfinity);
     }
   } else {
 #pragma unroll
@@ -141,13 +149,16 @@ __device__ inline void to_exponents(float (&scores)[kKeys / 2], const Mask* mask
   }
 }
 
-__device__ inline u32 pack_pair(float low, float high) {
-  return u32(narrow<X>(low).bits) | u32(narrow<X>(high).bits) << 16;
-}
-
 struct Running {
   float top[2], sum[2];
 };
+
+/// inverse_sum for results of 16 bits.
+__device__ inline float rough_inverse_sum(float sum) {
+  float inverse;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(sum));
+  return sum > 0 || sum != sum ? inverse : kMaskedRowsZero ? 0.0f : float(kNan);
+}
 
 /// Results to memory in rows, through the warp group's part of the queries' memory.
 __device__ inline void store_results(const float (&result)[kValueColumns / 2], const Running& running, u32 front, X* out,
@@ -159,13 +170,13 @@ __device__ inline void store_results(const float (&result)[kValueColumns / 2], c
     float sum = running.sum[r];
     sum += __shfl_xor_sync(0xffffffffu, sum, 1);
     sum += __shfl_xor_sync(0xffffffffu, sum, 2);
-    const float inverse = inverse_sum(sum);
+    const float inverse = rough_inverse_sum(sum);
     const int row = threadIdx.x / 32 * 16 + lane / 4 + 8 * r;
 #pragma unroll
     for (int n = 0; n < kValueColumns / 8; ++n) {
       const u32 to = front + n / 8 * (kRows * 128) + row * 128 + (n % 8 ^ row % 8) * 16 + lane % 4 * 4;
       asm volatile("st.shared.b32 [%0], %1;" ::"r"(to),
-                   "r"(pack_pair(result[4 * n + 2 * r] * inverse, result[4 * n + 2 * r + 1] * inverse)) : "memory");
+                   "r"(pair_of(X(), result[4 * n + 2 * r] * inverse, result[4 * n + 2 * r + 1] * inverse)) : "memory");
     }
   }
   barrier_of(1 + group, 128);

@@ -29,8 +29,9 @@ void add_group_product(KernelCode& code, std::string_view name, const GroupProdu
 struct GroupShape {
   int64_t groups = 1, each = 1;
   bool moves = false;
+  bool alone = false;  ///< Threads that compute fetch for themselves.
 
-  int64_t fetchers() const { return moves ? 128 : 32; }
+  int64_t fetchers() const { return moves ? 128 : alone ? 0 : 32; }
   int64_t threads() const { return groups * 128 + fetchers(); }
   int64_t fetching_registers() const { return 24; }
   int64_t computing_registers() const;

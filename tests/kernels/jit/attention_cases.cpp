@@ -86,6 +86,10 @@ void add_long(Cases& cases, DataType type) {
                          Row{{1, 2, 2, 200, 260, 80, 80}, CausalMask::kNone, false},
                          Row{{1, 2, 2, 330, 330, 80, 80}, CausalMask::kUpperLeft, false},
                          Row{{1, 2, 2, 384, 384, 64, 64}, CausalMask::kUpperLeft, false},
+                         Row{{3, 12, 4, 256, 256, 64, 64}, CausalMask::kUpperLeft, false},
+                         Row{{1, 2, 2, 140, 197, 64, 64}, CausalMask::kNone, true},
+                         Row{{2, 70, 70, 200, 150, 24, 24}, CausalMask::kUpperLeft, false},
+                         Row{{2, 35, 35, 310, 150, 24, 24}, CausalMask::kLowerRight, false},
                          Row{{1, 2, 2, 200, 450, 64, 64}, CausalMask::kLowerRight, true},
                          Row{{1, 1, 1, 300, 150, 40, 40}, CausalMask::kLowerRight, false},
                          Row{{1, 2, 2, 320, 640, 128, 128}, CausalMask::kNone, false}}) {

@@ -74,6 +74,8 @@ void add_products(Cases& cases) {
         .tolerance(3e-3);
   };
   add_attention("tiny attention hopper", 64).only("cuda.attention.hopper");
+  add_attention("tiny attention whole", 64, 2, 70, 33).only("cuda.attention.hopper", "whole=");
+  add_attention("tiny attention ahead", 64, 2, 200, 97).only("cuda.attention.hopper", "ahead=");
   add_attention("tiny attention in turns", 40, 2, 193, 130).only("cuda.attention.hopper", "turns=");
   add_attention("tiny attention that stays", 8, 140, 193, 65)
       .only("cuda.attention.hopper", "stays=");

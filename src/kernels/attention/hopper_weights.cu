@@ -1,0 +1,68 @@
+// Products and weights of tiles relative to the greatest score so far (attention/hopper_free.cu, attention/hopper_ahead.cu).
+
+constexpr float kFactor = kPlain ? kUnit : 1.0f;
+
+/// Exponents to weights, and the factors of what was summed before: it is relative to the maximum before. A warp leaves out
+/// 8 rows all of which are behind the last query; `row` is the thread's.
+__device__ inline void to_weights(float (&scores)[kKeys / 2], Running& running, float (&factor)[2], int row) {
+#pragma unroll
+  for (int r = 0; r < 2; ++r) {
+    if (kQLength % 16 != 0 && kQLength % 16 <= 8 && row - row % 8 + 8 * r >= kQLength) {
+      factor[r] = 1;
+      continue;
+    }
+    float most = running.top[r];
+#pragma unroll
+    for (int n = 0; n < kKeys / 8; ++n)
+      most = fmaxf(most, fmaxf(scores[4 * n + 2 * r], scores[4 * n + 2 * r + 1]));
+    most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 1));
+    most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, 2));
+    const float base = most == -float(kInfinity) ? 0.0f : most * kFactor;
+    factor[r] = power_of_2(running.top[r] * kFactor - base);
+    running.top[r] = most;
+    float sum = 0;
+#pragma unroll
+    for (int n = 0; n < kKeys / 8; ++n)
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        float& score = scores[4 * n + 2 * r + i];
+        score = power_of_2(kPlain ? fmaf(score, kFactor, -base) : score - base);
+        sum += score;
+      }
+    running.sum[r] = running.sum[r] * factor[r] + sum;
+  }
+}
+
+__device__ inline void shrink(float (&result)[kValueColumns / 2], const float (&factor)[2]) {
+#pragma unroll
+  for (int n = 0; n < kValueColumns / 2; ++n) result[n] *= factor[n / 2 % 2];
+}
+
+__device__ inline void pack_weights(u32 (&weights)[kKeys / 16][4], const float (&scores)[kKeys / 2]) {
+#pragma unroll
+  for (int s = 0; s < kKeys / 16; ++s)
+#pragma unroll
+    for (int i = 0; i < 4; ++i) weights[s][i] = pair_of(X(), scores[8 * s + 2 * i], scores[8 * s + 2 * i + 1]);
+}
+
+__device__ inline void multiply_keys(float (&scores)[kKeys / 2], u32 queries, u32 keys) {
+#pragma unroll
+  for (int s = 0; s < kSizeSteps; ++s)
+    score_product(scores, tile_descriptor(queries + s / 4 * (kRows * 128) + s % 4 * 32, 0),
+                  tile_descriptor(keys + s / 4 * (kKeys * 128) + s % 4 * 32, 0), s > 0);
+  products_commit();
+}
+__device__ inline void multiply_values(float (&result)[kValueColumns / 2], const u32 (&weights)[kKeys / 16][4], u32 values) {
+#pragma unroll
+  for (int s = 0; s < kKeys / 16; ++s) value_product(result, weights[s], tile_descriptor(values + s * 2048, kKeys * 128), 1);
+  products_commit();
+}
+
+/// Keeps what reads them below what was waited for.
+template <class T, int kCount>
+__device__ inline void settle(T (&v)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(v[i])::"memory");
+}
+
+__device__ inline void begin_turns(int) {}
