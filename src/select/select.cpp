@@ -34,6 +34,9 @@ constexpr double kWrong = -1;
 /// Candidates a level times at most.
 constexpr int kCandidates[] = {1, 2, 4, 64, 256, 256};
 
+/// Threads that make kernels, at most.
+constexpr size_t kMostMakers = 48;
+
 /// Up to which level configurations are tried in stages.
 constexpr int kStagedLevel = 3;
 /// From which level on layers are timed in their sequence too.
@@ -160,7 +163,8 @@ class Selector {
       first[i] = tasks.size();
       for (size_t k = 0; k < open[i].second->trials.size(); ++k) tasks.emplace_back(i, k);
     }
-    Crew crew(helper_threads(), [&](size_t task) {
+    // More than there are cores: libraries make their kernels one at a time, whoever else waits.
+    Crew crew(std::min<size_t>(2 * helper_threads(), kMostMakers), [&](size_t task) {
       const auto& [problem, shortlist] = open[tasks[task].first];
       const size_t option = tasks[task].second;
       shortlist->trials[option].kernel = make(*problem, shortlist->fitting[option]);
