@@ -135,6 +135,7 @@ class Selector {
     std::vector<Candidate> unfit;
     std::vector<std::string> spare;  ///< Of `unfit`: for where all that fits fails.
     bool made = false;
+    bool remembered = false;  ///< From the timing cache: what was tried then, no more and no less.
     std::optional<std::vector<Candidate>> measured;  ///< The best first.
   };
 
@@ -250,7 +251,8 @@ class Selector {
       for (const size_t i : indices)
         if (const auto& time = shortlist.trials[i].time)
           tried.push_back(time->ok() ? **time : kFailed);
-      const bool in_stages = options_.level <= kStagedLevel && is_tried_in_stages(*tactic);
+      const bool in_stages =
+          options_.level <= kStagedLevel && !shortlist.remembered && is_tried_in_stages(*tactic);
       // What all of cuBLASLt's need besides is made with the first.
       const bool is_first = tried.empty() && origin_of(tactic->name) == TacticOrigin::kCublasLt;
       const size_t count = in_stages ? next_stage(tried, best) : is_first ? 1 : indices.size();
@@ -279,6 +281,7 @@ class Selector {
     if (listed) {
       Shortlist list = make_shortlist(
           problem, [&](const Tactic& tactic) { return known_configs(problem, tactic); });
+      list.remembered = true;
       if (static_cast<double>(list.fitting.size()) == *listed) return list;
     }
     return make_shortlist(problem,
@@ -323,7 +326,8 @@ class Selector {
 
   /// Under it the cache has how many candidates there were, once all of them are known.
   std::string list_key(const Problem& problem) const {
-    return fmt::format("{}|listed {}", problem_key(problem), candidate_limit());
+    return fmt::format("{}|listed {}{}", problem_key(problem), candidate_limit(),
+                       options_.level <= kStagedLevel ? " in stages" : "");
   }
 
   /// What the timing cache has of the tactic.

@@ -60,18 +60,19 @@ class Maker : public MadeUpDevice {
 
 class Made final : public Kernel {
  public:
-  Made(Maker& device, char name) : device_(device), name_(name) {}
+  Made(Maker& device, std::string launches) : device_(device), launches_(std::move(launches)) {}
   Status run(const LaunchArguments&) const override {
-    device_.launches.push_back(name_);
+    device_.launches.insert(device_.launches.end(), launches_.begin(), launches_.end());
     return {};
   }
 
  private:
   Maker& device_;
-  char name_;
+  std::string launches_;
 };
 
-template <char kName>
+/// Of a tactic whose last configuration takes kLast times as long.
+template <char kName, int kLast = 1>
 Tactic row(std::string_view name) {
   Tactic tactic = cpu_tactics().back();
   tactic.name = name;
@@ -82,7 +83,8 @@ Tactic row(std::string_view name) {
     auto& device = static_cast<Maker&>(*problem.device);
     const std::lock_guard lock(device.mutex);
     device.made.push_back(kName + std::string(config));
-    return std::unique_ptr<Kernel>(std::make_unique<Made>(device, kName));
+    const size_t launches = config == "n=1" ? kLast : 1;
+    return std::unique_ptr<Kernel>(std::make_unique<Made>(device, std::string(launches, kName)));
   };
   return tactic;
 }
@@ -117,6 +119,15 @@ TEST_F(StagedSelectionTest, OfASlowTacticOnlyTheMostPromisingIsMade) {
 
 TEST_F(StagedSelectionTest, WithItsCacheABuildMakesNothingAndTakesTheSame) {
   made_for({});
+  const std::string taken = taken_;
+  EXPECT_EQ(made_for({}), Names());
+  EXPECT_EQ(taken_, taken);
+}
+
+TEST_F(StagedSelectionTest, WithItsCacheABuildKnowsTheBestOfATacticThatAlsoHasSlowOnes) {
+  rows_[0] = row<'a', 4>("cuda.conv.hopper");
+  made_for({});
+  EXPECT_TRUE(taken_.starts_with("cuda.conv.hopper")) << taken_;
   const std::string taken = taken_;
   EXPECT_EQ(made_for({}), Names());
   EXPECT_EQ(taken_, taken);
