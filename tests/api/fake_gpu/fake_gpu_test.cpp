@@ -27,6 +27,7 @@ class FakeDriver {
   void work() const { fail(nullptr, -1, 0); }
   void capture(bool capturing) const { call<void (*)(bool)>("fake_driver_capture")(capturing); }
   void stay_busy(bool busy) const { call<void (*)(bool)>("fake_driver_stay_busy")(busy); }
+  void make_noise(unsigned seed) const { call<void (*)(unsigned)>("fake_driver_make_noise")(seed); }
   unsigned shared(int more = 0) const {
     return call<unsigned (*)(int)>("fake_driver_shared")(more);
   }
@@ -553,6 +554,42 @@ TEST_F(FakeGpu, ALimitOfSharedMemoryHolds) {
   // What a kernel takes without being told counts too.
   most_of(kLimit, kLimit, layers);
   EXPECT_NE(layers.find("cuda.reference"), std::string::npos) << layers;
+}
+
+TEST_F(FakeGpu, WithATimingCachePlansAreTheSameByteForByte) {
+  std::unique_ptr<ITimingCache> cache;
+  const auto plan_of_chance = [&](unsigned seed) {
+    Session session;
+    ITensor* x = session.input("x", DataType::kHALF, {1, 64, 32, 32});
+    for (const int64_t filters : {64, 96}) {
+      const std::vector<float> values(static_cast<size_t>(filters * 64 * 9), 0.01F);
+      x = session.network
+              ->addConvolutionNd(*x, filters, dims({3, 3}), session.weights(values), Weights{})
+              ->getOutput(0);
+      if (filters == 64)
+        x = session.network->addActivation(*x, ActivationType::kRELU)->getOutput(0);
+    }
+    session.output(x, "y");
+    session.config->setFlag(BuilderFlag::kFP16);
+    session.config->setTacticSources(0);
+    tenon::setBuildDevice(*session.config, 0);
+    tenon::setSelfCheck(*session.config, false);  // Kernels do nothing.
+    if (cache == nullptr) cache.reset(session.config->createTimingCache(nullptr, 0));
+    EXPECT_TRUE(session.config->setTimingCache(*cache, false));
+    driver_->make_noise(seed);
+    const std::unique_ptr<IHostMemory> plan(
+        session.builder->buildSerializedNetwork(*session.network, *session.config));
+    driver_->make_noise(0);
+    EXPECT_NE(plan, nullptr) << session.log.text();
+    if (plan == nullptr) return std::string();
+    return std::string(static_cast<const char*>(plan->data()), plan->size());
+  };
+  for (const unsigned seed : {1U, 2U, 3U}) {
+    cache.reset();
+    const std::string first = plan_of_chance(seed);
+    EXPECT_EQ(first == plan_of_chance(seed + 10), true) << seed;
+    EXPECT_EQ(first == plan_of_chance(seed + 20), true) << seed;
+  }
 }
 
 TEST_F(FakeGpu, OnlyRunsThatWaitForNothingAreCaptured) {

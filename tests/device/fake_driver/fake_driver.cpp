@@ -23,6 +23,7 @@ struct State {
   int retained = 0;
   bool capturing = false, busy = false;
   std::map<void*, int> launches;  ///< Of kernels, by stream.
+  unsigned noise = 0;             ///< In times; 0: none.
   int static_shared = 0;          ///< Bytes of shared memory of each kernel.
   unsigned most_shared = 0;       ///< Dynamic, of the launches.
 };
@@ -65,9 +66,13 @@ void* host(CUdeviceptr address) {
   return reinterpret_cast<void*>(address);
 }
 
-/// The more streams there are, the faster everything goes.
+/// The more streams there are, the faster everything goes; with noise, how long it takes is chance.
 float elapsed() {
   const std::lock_guard lock(state().mutex);
+  if (unsigned& noise = state().noise; noise != 0) {
+    noise = noise * 1664525U + 1013904223U;
+    return 0.02F + static_cast<float>(noise >> 16) * 1e-6F;
+  }
   int streams = 0;
   for (const auto& [handle, what] : state().living)
     streams += std::strcmp(what, "a stream") == 0 ? 1 : 0;
@@ -206,6 +211,11 @@ extern "C" __attribute__((visibility("default"))) void fake_driver_capture(bool 
 /// Nothing that was put on any stream has ended, as far as events say.
 extern "C" __attribute__((visibility("default"))) void fake_driver_stay_busy(bool busy) {
   state().busy = busy;
+}
+/// From now on times are numbers of chance that follow from `seed`; 0: they are not.
+extern "C" __attribute__((visibility("default"))) void fake_driver_make_noise(unsigned seed) {
+  const std::lock_guard lock(state().mutex);
+  state().noise = seed;
 }
 /// The most dynamic shared memory that a launch took since the last call, and what kernels take
 /// besides from now on.
