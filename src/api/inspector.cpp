@@ -15,10 +15,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// What a layer is named after: of a region the operator that others are fused with.
 const Node& anchor_of(const Node& node) {
   if (node.is<Fused>())
     for (const auto& inner : node.bodies[0]->nodes())
-      if (!inner->is<Pointwise>() && !inner->is<Cast>()) return *inner;
+      if (!inner->is<Pointwise>() && !inner->is<Cast>() && !inner->is<Standardize>()) return *inner;
   return node;
 }
 
