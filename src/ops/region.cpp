@@ -78,11 +78,12 @@ Node* make_region(Graph& graph, const std::vector<Node*>& nodes, std::string nam
   return fused;
 }
 
-void inline_region(Graph& graph, Node* fused) {
+std::vector<Node*> inline_region(Graph& graph, Node* fused) {
   const Graph& body = *fused->bodies[0];
   Mapping mapping;
   for (size_t i = 0; i < body.inputs().size(); ++i) mapping[body.inputs()[i]] = fused->inputs()[i];
-  for (const auto& node : body.nodes()) copy_node(*node, graph, mapping);
+  std::vector<Node*> members;
+  for (const auto& node : body.nodes()) members.push_back(copy_node(*node, graph, mapping));
   for (size_t i = 0; i < body.outputs().size(); ++i) {
     Value* value = mapping.at(body.outputs()[i]);
     value->name = fused->outputs()[i]->name;
@@ -90,6 +91,7 @@ void inline_region(Graph& graph, Node* fused) {
     graph.replace_uses(fused->outputs()[i], value);
   }
   graph.erase(fused);
+  return members;
 }
 
 std::vector<Value*> inline_body(Graph& graph, const Graph& body,

@@ -13,8 +13,8 @@ namespace tenon {
 /// topological order lazily: call Graph::sort() after a batch.
 Node* make_region(Graph& graph, const std::vector<Node*>& nodes, std::string name = {});
 
-/// The reverse: puts the body's nodes back in place of the `fused` node.
-void inline_region(Graph& graph, Node* fused);
+/// The reverse: puts the body's nodes back in place of the `fused` node; gives them, in order.
+std::vector<Node*> inline_region(Graph& graph, Node* fused);
 
 /// Copies the nodes of a body into a graph, `operands` standing for its inputs; returns what stands
 /// for its outputs. Names of the copies end in `suffix`. Types are those that the body had.

@@ -43,12 +43,17 @@ bool is_16_bit(const Value* value) {
   return type == DataType::kFloat16 || type == DataType::kBFloat16;
 }
 
-/// Nothing, or a constant of one number for each of `count` elements of a row.
+/// One number for each of `count` elements of a row.
+bool is_one_each(const Tensor* tensor, int64_t count) {
+  return tensor != nullptr && tensor->rank() >= 1 && tensor->count() == count &&
+         tensor->extents().back() == count;
+}
+
+/// Nothing, or a constant like that.
 bool is_absent_or_constant(const Node& node, int input, int64_t count) {
   if (!node.has_input(input)) return true;
   const Tensor* tensor = node.input(input)->constant();
-  return tensor != nullptr && is_real(tensor->type()) && tensor->count() == count &&
-         tensor->extents().back() == count;
+  return is_one_each(tensor, count) && is_real(tensor->type());
 }
 
 /// The product of a region that is one with an epilogue, or of itself; null for others.
@@ -233,29 +238,19 @@ Shape shape_of_moments(Shape rows) {
 struct Bias {
   Node* sum = nullptr;
   int input = 0;
-  const Tensor* tensor() const { return sum == nullptr ? nullptr : sum->input(input)->constant(); }
 };
 Bias bias_behind(const Graph& graph, const Node& product, int64_t n) {
   Node* next = only_user(graph, product.output());
   if (next == nullptr || !is_function(*next, k_add)) return {};
   for (int i = 0; i < 2; ++i) {
-    const Tensor* tensor = next->input(i)->constant();
-    if (tensor != nullptr && tensor->count() == n && tensor->rank() >= 1 &&
-        tensor->extents().back() == n)
-      return {next, i};
+    if (is_one_each(next->input(i)->constant(), n)) return {next, i};
   }
   return {};
 }
 
 /// Members of a region that was put back in its graph, or the node itself.
 std::vector<Node*> taken_apart(Graph& graph, Node* node) {
-  if (!node->is<Fused>()) return {node};
-  const size_t before = graph.nodes().size();
-  inline_region(graph, node);
-  std::vector<Node*> members;
-  for (size_t i = before - 1; i < graph.nodes().size(); ++i)
-    members.push_back(graph.nodes()[i].get());
-  return members;
+  return node->is<Fused>() ? inline_region(graph, node) : std::vector<Node*>{node};
 }
 
 /// The halves in front of the reader: members of its region.
@@ -314,9 +309,7 @@ const Tensor* bias_of(const Node& reader, const Node& product, int64_t n) {
   if (!is_function(next, k_add)) return nullptr;
   for (int i = 0; i < 2; ++i) {
     const Tensor* tensor = outside(reader, next.input(i))->constant();
-    if (tensor != nullptr && tensor->count() == n && tensor->rank() >= 1 &&
-        tensor->extents().back() == n)
-      return tensor;
+    if (is_one_each(tensor, n)) return tensor;
   }
   return nullptr;
 }

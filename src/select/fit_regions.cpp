@@ -9,16 +9,6 @@
 namespace tenon {
 namespace {
 
-/// A region's members, back in the graph, in order.
-std::vector<Node*> take_apart(Graph& graph, Node* region) {
-  const size_t before = graph.nodes().size();
-  inline_region(graph, region);
-  std::vector<Node*> members;
-  for (size_t i = before - 1; i < graph.nodes().size(); ++i)
-    members.push_back(graph.nodes()[i].get());
-  return members;
-}
-
 class Fitter {
  public:
   Fitter(Graph& graph, const Backend& backend, const SymbolValues& symbols, int threads)
@@ -32,7 +22,7 @@ class Fitter {
 
   /// Leaves a shorter region, or none, and groups the rest.
   Status shorten(Node* region) {
-    std::vector<Node*> members = take_apart(graph_, region);
+    std::vector<Node*> members = inline_region(graph_, region);
     std::vector<Node*> rest;
     while (members.size() > 1) {
       rest.insert(rest.begin(), members.back());
@@ -41,12 +31,12 @@ class Fitter {
       Node* shorter = make_region(graph_, members);
       TENON_ASSIGN(const bool enough, fits(*shorter));
       if (enough) break;
-      members = take_apart(graph_, shorter);
+      members = inline_region(graph_, shorter);
     }
     if (rest.size() < 2) return {};
     Node* group = make_region(graph_, rest);
     TENON_ASSIGN(const bool grouped, fits(*group));
-    if (!grouped) take_apart(graph_, group);
+    if (!grouped) inline_region(graph_, group);
     return {};
   }
 
