@@ -115,11 +115,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   add_constants(code, problem, d, p, t);
   const IndexLoop loop = memory_loop(problem.output());
   AnchoredRegion region = d.region;
-  Epilogue epilogue{d.bias, std::move(region.steps)};
-  TENON_ASSIGN(const JitArgument bias, take_bias(code, problem, t, loop, 1, epilogue));
-  region.steps = std::move(epilogue.steps);
-  TENON_ASSIGN(const std::vector<int> operands,
-               add_epilogue(code, problem, region, loop, epilogue.before));
+  std::vector<ExtraStep> before = d.bias;
+  TENON_ASSIGN(const JitArgument bias, take_bias(code, problem, t, loop, 1, region, before));
+  TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, region, loop, before));
   JitLaunch launch;
   TENON_TRY(set_source(
       launch, code,

@@ -263,14 +263,13 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   add_constants(code, problem, p, t);
   add_moments(code, p.product.region);
   AnchoredRegion region = p.product.region;
-  Epilogue epilogue{{}, std::move(region.steps)};
+  std::vector<ExtraStep> before;
   // What is standardized is no sum yet that a bias could begin.
   JitArgument bias = JitArgument::null();
   if (region.standardize == nullptr) {
     TENON_ASSIGN(bias, take_bias(code, problem, t, p.product.loop,
-                                 problem.output().extents.size() - 1, epilogue));
+                                 problem.output().extents.size() - 1, region, before));
   }
-  region.steps = std::move(epilogue.steps);
   TENON_ASSIGN(const std::vector<int> operands,
                add_epilogue(code, problem, region, p.product.loop));
   JitLaunch launch;

@@ -10,23 +10,26 @@ bool varies_by_column_alone(const std::vector<int64_t>& strides, const Extents& 
   return true;
 }
 
-/// The operand that the epilogue's first step adds, and how it lies; -1 where that is no sum.
-Result<ExtraStep> first_sum(const Problem& problem, const Epilogue& epilogue) {
-  if (!epilogue.before.empty()) return epilogue.before[0];
-  if (epilogue.steps.empty()) return ExtraStep{};
-  const RegionStep& step = epilogue.steps[0];
-  ExtraStep sum{step.function, step.operand, {}};
-  if (step.operand < 0) return sum;
-  TENON_ASSIGN(sum.strides,
+/// The first step behind the products with what it reads, and how that lies; no operand where there
+/// is none.
+Result<ExtraStep> first_step(const Problem& problem, const AnchoredRegion& region,
+                             const std::vector<ExtraStep>& before) {
+  if (!before.empty()) return before[0];
+  if (region.steps.empty()) return ExtraStep{};
+  const RegionStep& step = region.steps[0];
+  ExtraStep first{step.function, step.operand, {}};
+  if (step.operand < 0) return first;
+  TENON_ASSIGN(first.strides,
                broadcast_strides(problem.input(step.operand), problem.output().extents));
-  return sum;
+  return first;
 }
 
 }  // namespace
 
 Result<JitArgument> take_bias(KernelCode& code, const Problem& problem, const Tiling& tiling,
-                              const IndexLoop& loop, size_t column_axis, Epilogue& epilogue) {
-  TENON_ASSIGN(const ExtraStep sum, first_sum(problem, epilogue));
+                              const IndexLoop& loop, size_t column_axis, AnchoredRegion& region,
+                              std::vector<ExtraStep>& before) {
+  TENON_ASSIGN(const ExtraStep sum, first_step(problem, region, before));
   if (tiling.splits > 1 || sum.function != PointwiseFunction::k_add || sum.operand < 0)
     return JitArgument::null();
   const Operand& bias = problem.input(sum.operand);
@@ -38,10 +41,10 @@ Result<JitArgument> take_bias(KernelCode& code, const Problem& problem, const Ti
   code.type("Bias", bias.type);
   code.located("BiasAt", loop, bias, sum.strides);
   code.flag("kBiasConstant", bias.constant != nullptr);
-  if (epilogue.before.empty()) {
-    epilogue.steps.erase(epilogue.steps.begin());
+  if (before.empty()) {
+    region.steps.erase(region.steps.begin());
   } else {
-    epilogue.before.erase(epilogue.before.begin());
+    before.erase(before.begin());
   }
   return JitArgument::input(sum.operand);
 }
