@@ -220,12 +220,10 @@ class Selector {
       else
         next.push_back(option);
     };
-    for (bool goes_on = true; goes_on && next.empty() && !lost_;) {
-      goes_on = false;
-      for (const size_t option : wanted_options(shortlist)) {
-        add(option);
-        goes_on = true;
-      }
+    while (next.empty() && !lost_) {
+      const std::vector<size_t> wanted = wanted_options(shortlist);
+      if (wanted.empty()) break;
+      for (const size_t option : wanted) add(option);
     }
     if (next.empty())
       for (Trial& trial : shortlist.trials) trial.left_out = !trial.time.has_value();
