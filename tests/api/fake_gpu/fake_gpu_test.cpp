@@ -162,6 +162,14 @@ void branch(Session& session, ITensor& x) {
       "y");
 }
 
+/// Null with a test failure.
+std::unique_ptr<IHostMemory> serialized(Session& session) {
+  std::unique_ptr<IHostMemory> plan(
+      session.builder->buildSerializedNetwork(*session.network, *session.config));
+  EXPECT_NE(plan, nullptr) << session.log.text();
+  return plan;
+}
+
 class FakeGpu : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -266,10 +274,7 @@ class FakeGpu : public testing::Test {
     session.config->setBuilderOptimizationLevel(1);
     session.config->setTacticSources(0);
     tenon::setBuildDevice(*session.config, 0);
-    std::unique_ptr<IHostMemory> plan(
-        session.builder->buildSerializedNetwork(*session.network, *session.config));
-    EXPECT_NE(plan, nullptr) << session.log.text();
-    return plan;
+    return serialized(session);
   }
 
   /// Loads a plan and runs it twice, y being of any size, with memory of the application's.
@@ -483,10 +488,7 @@ std::unique_ptr<IHostMemory> plan_of_any_rows() {
   session.config->setBuilderOptimizationLevel(1);
   session.config->setTacticSources(0);
   tenon::setBuildDevice(*session.config, 0);
-  std::unique_ptr<IHostMemory> plan(
-      session.builder->buildSerializedNetwork(*session.network, *session.config));
-  EXPECT_NE(plan, nullptr) << session.log.text();
-  return plan;
+  return serialized(session);
 }
 
 TEST_F(FakeGpu, WhatEarlierShapesUsedStaysUntilTheirRunsEnded) {
@@ -577,10 +579,8 @@ TEST_F(FakeGpu, WithATimingCachePlansAreTheSameByteForByte) {
     if (cache == nullptr) cache.reset(session.config->createTimingCache(nullptr, 0));
     EXPECT_TRUE(session.config->setTimingCache(*cache, false));
     driver_->make_noise(seed);
-    const std::unique_ptr<IHostMemory> plan(
-        session.builder->buildSerializedNetwork(*session.network, *session.config));
+    const std::unique_ptr<IHostMemory> plan = serialized(session);
     driver_->make_noise(0);
-    EXPECT_NE(plan, nullptr) << session.log.text();
     if (plan == nullptr) return std::string();
     return std::string(static_cast<const char*>(plan->data()), plan->size());
   };
