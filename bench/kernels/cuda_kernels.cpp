@@ -175,6 +175,7 @@ void add_layers(Cases& cases) {
   layers.push_back({"gpt2 head", 256, 768, 50257, 0});
   layers.push_back({"gpt2 b8 head", 2048, 768, 50257, 4});
   layers.push_back({"gpt2 b8 head f32", 2048, 768, 50257, 5});
+  layers.push_back({"aligned b8 head", 2048, 768, 50304, 4});
   layers.push_back({"large", 8192, 4096, 4096, 0});
   for (const Layer& l : layers) {
     auto& c = add(cases, fmt::format("gemm {} {}x{}x{}", l.model, l.rows, l.n, l.k), MatMul(),

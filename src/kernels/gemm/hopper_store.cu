@@ -1,6 +1,6 @@
 // The epilogue of gemm/hopper.cu. Results leave each warp 16 rows and a slab of columns at a time, through its part of
-// shared memory, by 16 bytes that are aligned in the result: where its rows are not, each row lies as far behind such a
-// place as it does there.
+// shared memory, by pieces of 16 bytes that are aligned in the result: where its rows are not, each row lies as far behind
+// such a place as it does there.
 constexpr int kUnit = 16 / sizeof(Y), kLine = 128 / sizeof(Y);
 constexpr int kSlab = kOwn % kLine == 0 ? kLine : (kOwn % 32 == 0 ? 32 : 16);
 constexpr int kPitch = kSlab * sizeof(Y) + (sizeof(Y) == 4 ? 32 : 16), kPieces = kSlab / kUnit, kItems = 16 * kPieces / 32;
@@ -49,9 +49,10 @@ __device__ inline Place place_in(const Tile& tile, int part, int rank) {
   const int warp = kTurns > 1 ? threadIdx.x / 32 % 4 : threadIdx.x / 32;
   return {tile.m + part * 64 + warp * 16, tile.n + rank * kOwn, tile.batch};
 }
+__device__ inline bool row_exists(const Place& at, int row) { return kM % kTileM == 0 || at.row + row < kM; }
 /// Rows behind the last one read what it reads.
 __device__ inline Index row_of(const Place& at, int row) {
-  return Index(at.batch) * kM + (at.row + row < kM ? at.row + row : kM - 1);
+  return Index(at.batch) * kM + (row_exists(at, row) ? at.row + row : kM - 1);
 }
 
 __device__ inline void fetch_moments(RowMoments& to, const Place& at ROWS_PARAMETERS) {
@@ -120,42 +121,81 @@ __device__ inline void store_pair(u32 address, const Real (&v)[2]) {
   else store_shared_each(Y(), address, v[0], v[1]);
 }
 
-/// The slab from shared memory to the result.
-__device__ inline void store_slab(Y* y, u32 slab, const Place& at, int n) {
-  const int lane = threadIdx.x % 32;
-  const bool is_full = kWhole || (kShifted && at.column + n + kSlab <= kN);
-  if (is_full) {
+/// Where rows are not aligned, the places of a thread's pieces of the first slab, 0 where there is no row.
+struct ShiftedPieces {
+  Y* to[kItems];
+
+  __device__ void begin(Y* y, const Place& at) {
+    if constexpr (kShifted) {
 #pragma unroll
-    for (int i = 0; i < kItems; ++i) {
-      const int row = (i * 32 + lane) / kPieces, piece = (i * 32 + lane) % kPieces, column = at.column + n + piece * kUnit;
-      const Index number = row_of(at, row);
-      const int shift = shift_of(y, number);
-      if (at.row + row < kM && column < kN && (shift == 0 || piece > 0))
-        *reinterpret_cast<uint4*>(y + place_of<YAt>(number, column) - shift) = load_shared_piece(slab + row * kPitch + piece * 16);
-    }
-  }
-  if constexpr (kShifted) {
-    // What is left of each row's first and last piece.
-    if (is_full) {
-#pragma unroll
-      for (int i = 0; i < kUnit / 2; ++i) {
-        const int row = (i * 32 + lane) / kUnit, element = (i * 32 + lane) % kUnit;
+      for (int i = 0; i < kItems; ++i) {
+        const int item = i * 32 + threadIdx.x % 32, row = item / kPieces;
         const Index number = row_of(at, row);
-        const int shift = shift_of(y, number), slot = element < shift ? kSlab + element : element;
-        if (at.row + row < kM && shift > 0)
-          y[place_of<YAt>(number, at.column + n + slot - shift)] = load_shared_element(Y(), slab + row * kPitch + slot * sizeof(Y));
+        Y* first = y + place_of<YAt>(number, at.column) - shift_of(y, number);
+        to[i] = row_exists(at, row) ? first + item % kPieces * kUnit : nullptr;
       }
     }
   }
-  if constexpr (!kWhole) {
-    if (!is_full) {
+};
+
+/// Of each row the elements of one piece, from shared memory: those from the row's shift on, or those ahead of it.
+template <bool kAhead>
+__device__ inline void store_end(Y* y, u32 pieces, const Place& at, int n) {
+#pragma unroll
+  for (int i = 0; i < kUnit / 2; ++i) {
+    const int item = i * 32 + threadIdx.x % 32, row = item / kUnit, element = item % kUnit;
+    const Index number = row_of(at, row);
+    const int shift = shift_of(y, number);
+    if (row_exists(at, row) && shift > 0 && (element < shift) == kAhead)
+      y[place_of<YAt>(number, at.column + n) + element - shift] =
+          load_shared_element(Y(), pieces + row * kPitch + element * sizeof(Y));
+  }
+}
+
+/// A slab of rows that are not aligned. Its last elements, less than a piece, leave with the first ones of the next slab.
+__device__ inline void store_shifted(const ShiftedPieces& pieces, Y* y, u32 slab, const Place& at, int n) {
+  const int lane = threadIdx.x % 32;
+  uint4 own[kItems];
+#pragma unroll
+  for (int i = 0; i < kItems; ++i)
+    own[i] = load_shared_piece(slab + (i * 32 + lane) / kPieces * kPitch + (i * 32 + lane) % kPieces * 16);
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) {
+    const int item = i * 32 + lane;
+    const bool is_whole = n > 0 || item % kPieces > 0 || shift_of(y, row_of(at, item / kPieces)) == 0;
+    if (pieces.to[i] != nullptr && is_whole) *reinterpret_cast<uint4*>(pieces.to[i] + n) = own[i];
+  }
+  if (n == 0) store_end<false>(y, slab, at, 0);
+  if (n + kSlab == kOwn || at.column + n + kSlab >= kN) {
+    store_end<true>(y, slab + kSlab * sizeof(Y), at, n + kSlab);
+  } else {
+    __syncwarp();
+    if (lane < 16) store_shared_piece(slab + lane * kPitch, load_shared_piece(slab + lane * kPitch + kSlab * sizeof(Y)));
+  }
+}
+
+/// The slab from shared memory to the result.
+__device__ inline void store_slab(const ShiftedPieces& pieces, Y* y, u32 slab, const Place& at, int n) {
+  const int lane = threadIdx.x % 32;
+  if constexpr (kWhole) {
+#pragma unroll
+    for (int i = 0; i < kItems; ++i) {
+      const int row = (i * 32 + lane) / kPieces, piece = (i * 32 + lane) % kPieces, column = at.column + n + piece * kUnit;
+      if (row_exists(at, row) && column < kN)
+        *reinterpret_cast<uint4*>(y + place_of<YAt>(row_of(at, row), column)) = load_shared_piece(slab + row * kPitch + piece * 16);
+    }
+  } else {
+    if (kShifted && at.column + n + kSlab <= kN) {
+      store_shifted(pieces, y, slab, at, n);
+    } else if (at.column + n < kN) {
+      constexpr int kSlots = kShifted ? kSlab + kUnit : kSlab;
 #pragma unroll 4
-      for (int i = lane; i < 16 * kSlab; i += 32) {
-        const int row = i / kSlab, column = i % kSlab;
+      for (int i = lane; i < 16 * kSlots; i += 32) {
+        const int row = i / kSlots, slot = i % kSlots;
         const Index number = row_of(at, row);
-        if (at.row + row < kM && at.column + n + column < kN)
-          y[place_of<YAt>(number, at.column + n + column)] =
-              load_shared_element(Y(), slab + row * kPitch + (shift_of(y, number) + column) * sizeof(Y));
+        const int shift = shift_of(y, number), column = at.column + n + slot - shift;
+        if (row_exists(at, row) && slot >= (n > 0 ? 0 : shift) && slot < kSlab + shift && column < kN)
+          y[place_of<YAt>(number, column)] = load_shared_element(Y(), slab + row * kPitch + slot * sizeof(Y));
       }
     }
   }
@@ -172,10 +212,12 @@ __device__ inline void store_tile(const float (&sums)[kOwn / 2], SlabOperands& n
   Index own_row[2];
   bool exists[2];
   GroupMoments given;
+  ShiftedPieces pieces;
+  pieces.begin(y, at);
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const int row = lane / 4 + half * 8;
-    own_row[half] = row_of(at, row), exists[half] = at.row + row < kM;
+    own_row[half] = row_of(at, row), exists[half] = row_exists(at, row);
     mine[half] = slab + row * kPitch + (shift_of(y, own_row[half]) + lane % 4 * 2) * sizeof(Y);
   }
 #pragma unroll
@@ -207,7 +249,7 @@ __device__ inline void store_tile(const float (&sums)[kOwn / 2], SlabOperands& n
         if (half > 0) given.give(own_row, exists, at.column + n, j ROWS_ARGUMENTS);
       }
     __syncwarp();
-    store_slab(y, slab, at, n);
+    store_slab(pieces, y, slab, at, n);
     __syncwarp();
   }
 }

@@ -288,6 +288,7 @@ void add_tall_products(Cases& cases) {
   for (const Tall& t :
        {Tall{2100, 200, 1536, f16, false, 2}, Tall{1100, 136, 3001, f16, false, 0},
         Tall{1030, 136, 3001, f16, true, 0}, Tall{200, 1032, 776, bf16, false, 1},
+        Tall{1112, 136, 3001, f16, false, 1}, Tall{1048, 72, 4100, bf16, false, 2},
         Tall{900, 72, 4098, bf16, false, 2}, Tall{2037, 200, 3072, f16, false, 1}}) {
     ++seed;
     auto& c = add(cases, fmt::format("hopper tall {}", seed), MatMul(),
