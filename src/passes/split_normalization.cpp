@@ -18,7 +18,7 @@ namespace {
 using enum PointwiseFunction;
 
 /// Columns whose moments are taken together: what every tile of the kernel is made of.
-constexpr int64_t kGroup = 32;
+const int64_t kGroup = RowMoments().group;
 /// Products with more columns than that for each of their k are bound by what they write.
 constexpr int64_t kMostColumns = 8;
 
@@ -328,9 +328,7 @@ bool split(Graph& graph, const Place& place, PassContext& context) {
   if (with_shift && bias == nullptr && is_zero(*with_shift)) with_shift.reset();
   std::vector<Node*> members = taken_apart(graph, place.writer);
   Value* rows = members.back()->output();
-  auto half = std::make_unique<RowMoments>();
-  half->group = kGroup;
-  Value* moments = add_op(graph, std::move(half), {rows}, norm);
+  Value* moments = add_op(graph, std::make_unique<RowMoments>(), {rows}, norm);
   moments->type = {DataType::kFloat32, shape_of_moments(rows->type.shape)};
   members.push_back(moments->producer());
   Reader reader(graph, place.reader);

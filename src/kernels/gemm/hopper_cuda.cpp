@@ -17,7 +17,8 @@ namespace {
 using namespace hopper;
 
 constexpr size_t kOffered = 8;
-constexpr int64_t kWidestTile = 256, kMomentsGroup = 32;
+constexpr int64_t kWidestTile = 256;
+const int64_t kMomentsGroup = RowMoments().group;
 
 /// One operand: [outer, rows, k] or, by columns, [outer, k, rows].
 struct Side {
@@ -203,6 +204,7 @@ std::vector<std::byte> column_sums(const Tensor& weights, bool turned) {
 }
 
 void add_moments(KernelCode& code, const AnchoredRegion& region) {
+  code.constant("kGroup", kMomentsGroup);
   if (region.moments != nullptr) code.text("#define GIVES_MOMENTS\n");
   if (region.standardize == nullptr) return;
   const auto* op = region.standardize->as<Standardize>();

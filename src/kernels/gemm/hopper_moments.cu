@@ -3,7 +3,6 @@
 // joins those of its rows, while the first tiles are on their way, and applies them to its sums:
 // sum over k of (a - mean) * inverse * b = inverse * (sum of a * b - mean * sum of b). The sums of B's columns come from
 // the planner.
-constexpr int kGroup = 32;
 
 #ifdef STANDARDIZES
 #define STANDARDIZES_PARAMETERS , const float2* __restrict__ groups, const float* __restrict__ columns

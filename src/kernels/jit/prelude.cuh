@@ -154,49 +154,6 @@ __device__ inline void begin_kernel() {
 #endif
 }
 
-// GELU for results of 16 bits, with the relative accuracy of small results kept.
-__device__ inline float rough_power_of_2(float x) {
-  float r;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-  return r;
-}
-__device__ inline float rough_inverse(float x) {
-  float r;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-  return r;
-}
-/// The greater one; NaN where x is.
-__device__ inline float at_least(float x, float least) {
-#if __CUDA_ARCH__ >= 800
-  float r;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(least));
-  return r;
-#else
-  return x < least ? least : x;
-#endif
-}
-/// x, or 0 below it, minus |x| times the tail of the distribution beyond |x|, whose logarithm is close to a polynomial.
-__device__ inline float rough_gelu_erf(float x) {
-  const float a = fminf(fabsf(x), 6.0f);
-  return at_least(x, 0) -
-         a * rough_power_of_2(
-                 fmaf(fmaf(fmaf(fmaf(fmaf(fmaf(2.75345508e-05f, a, -0.000683639265f), a, 0.0076228503f), a, -0.0523283906f), a, -0.459908887f), a, -1.15076123f), a, -1.00002421f));
-}
-/// x / (1 + 2^(k x (1 + 0.044715 x^2))), k = -2 sqrt(2 / pi) / log(2), of two numbers with one division. Results below -7
-/// are 0.
-__device__ inline void rough_gelu_tanh(float& x, float& y) {
-  const auto power = [](float v) { return rough_power_of_2(v * fmaf(v * v, -0.10294324f, -2.302208198f)); };
-  x = at_least(x, -7), y = at_least(y, -7);
-  const float a = 1 + power(x), b = 1 + power(y), inverse = rough_inverse(a * b);
-  x *= b * inverse, y *= a * inverse;
-}
-template <int N>
-__device__ inline void rough_gelu_tanh(float (&v)[N]) {
-  float none = 0;
-#pragma unroll
-  for (int i = 0; i < N; i += 2) rough_gelu_tanh(v[i], i + 1 < N ? v[i + 1 < N ? i + 1 : i] : none);
-}
-
 struct Sum {
   template <class T>
   __device__ T operator()(T a, T b) const {
@@ -209,7 +166,47 @@ struct Max {
   __device__ T operator()(T a, T b) const {
     return (a > b || a != a) ? a : b;
   }
+#if __CUDA_ARCH__ >= 800
+  __device__ float operator()(float a, float b) const {
+    float r;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    return r;
+  }
+#endif
 };
+
+// GELU for results of 16 bits, with the relative accuracy of small results kept.
+__device__ inline float rough_power_of_2(float x) {
+  float r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+__device__ inline float rough_inverse(float x) {
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+/// x, or 0 below it, minus |x| times the tail of the distribution beyond |x|, whose logarithm is close to a polynomial.
+__device__ inline float rough_gelu_erf(float x) {
+  const float a = fminf(fabsf(x), 6.0f);
+  return Max()(x, 0.0f) -
+         a * rough_power_of_2(
+                 fmaf(fmaf(fmaf(fmaf(fmaf(fmaf(2.75345508e-05f, a, -0.000683639265f), a, 0.0076228503f), a, -0.0523283906f), a, -0.459908887f), a, -1.15076123f), a, -1.00002421f));
+}
+/// x / (1 + 2^(k x (1 + 0.044715 x^2))), k = -2 sqrt(2 / pi) / log(2), of two numbers with one division. Results below -7
+/// are 0.
+__device__ inline void rough_gelu_tanh(float& x, float& y) {
+  const auto power = [](float v) { return rough_power_of_2(v * fmaf(v * v, -0.10294324f, -2.302208198f)); };
+  x = Max()(x, -7.0f), y = Max()(y, -7.0f);
+  const float a = 1 + power(x), b = 1 + power(y), inverse = rough_inverse(a * b);
+  x *= b * inverse, y *= a * inverse;
+}
+template <int N>
+__device__ inline void rough_gelu_tanh(float (&v)[N]) {
+  float none = 0;
+#pragma unroll
+  for (int i = 0; i < N; i += 2) rough_gelu_tanh(v[i], i + 1 < N ? v[i + 1 < N ? i + 1 : i] : none);
+}
 
 /// The values of a group of kGroup threads (a power of 2, up to the block) combined, the same in
 /// every thread. Groups above a warp are the whole block, which must call this together. The order is fixed.

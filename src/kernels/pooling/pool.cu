@@ -26,21 +26,6 @@ __device__ inline i64 index_of(int i0, int i1, int i2) {
   return i2 + i64(kIn2) * (i1 + i64(kIn1) * i0);
 }
 
-// NaN wins.
-template <class T>
-__device__ inline T larger(T a, T b) {
-  return a > b || a != a ? a : b;
-}
-__device__ inline float larger(float a, float b) {
-#if __CUDA_ARCH__ >= 800
-  float r;
-  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
-  return r;
-#else
-  return a > b || a != a ? a : b;
-#endif
-}
-
 // Where every window meets the image, places outside are those at its border, which the window holds, too: the loads of a
 // maximum do not wait for one another.
 template <int kIn>
@@ -81,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(kBlock)
 #pragma unroll
         for (int i = 0; i < kVector; ++i) {
           if (kFunction == 0 && !kIndices) {
-            v[i] = larger(v[i], e[i]);
+            v[i] = Max()(v[i], e[i]);
           } else if (kFunction == 0) {
             if (best[i] < 0 || e[i] > v[i] || (e[i] != e[i] && v[i] == v[i])) {
               v[i] = e[i];
