@@ -10,6 +10,8 @@ namespace {
 
 /// Different mistakes that are looked for; beyond that something else is wrong.
 constexpr int kMaxMistakes = 8;
+/// Of one pass, behind which the whole pass is left out.
+constexpr int kMaxNodes = 6;
 
 /// The same in another type is compared by its numbers; under other extents it is not.
 double value_distance(const Tensor& actual, const Tensor& expected) {
@@ -137,12 +139,18 @@ Result<std::vector<std::string>> disable_wrong_passes(const Graph& network, Pass
     }
     TENON_ASSIGN(const int step, bisection.first_wrong_step());
     const std::string pass(pipeline_of(options)[step - 1]->name);
-    TENON_ASSIGN(const std::string node, bisection.guilty_node(step));
-    const std::string entry = node.empty() ? pass : pass + ":" + node;
+    const auto nodes = std::count_if(found.begin(), found.end(), [&](const std::string& other) {
+      return other.starts_with(pass + ":");
+    });
+    std::string entry = pass, where = " at many nodes";
+    if (nodes < kMaxNodes) {
+      TENON_ASSIGN(const std::string node, bisection.guilty_node(step));
+      where = node.empty() ? "" : " at node '" + node + "'";
+      if (!node.empty()) entry += ":" + node;
+    }
     logger.warning(
-        "self-check: pass {} changes results{}; it is left out there (--disablePass={} does the "
-        "same)",
-        pass, node.empty() ? "" : " at node '" + node + "'", entry);
+        "self-check: pass {} changes results{}; it is left out {} (--disablePass={} does the same)",
+        pass, where, entry == pass ? "altogether" : "there", entry);
     options.disabled.push_back(entry);
     found.push_back(entry);
   }

@@ -23,8 +23,8 @@ std::string deviation(const Graph& graph, const Expectation& expected);
 
 /// Runs the passes on a copy of `network`. While the result deviates, finds the guilty pass and
 /// node by bisection and adds "pass:node" to options.disabled (the whole pass where no single node
-/// is guilty). Returns what was added, each with what it had changed; empty when passes are right.
-/// An error where even that does not help.
+/// is guilty, or many are). Returns what was added, each with what it had changed; empty when
+/// passes are right. An error where even that does not help.
 Result<std::vector<std::string>> disable_wrong_passes(const Graph& network, PassOptions& options,
                                                       const Expectation& expected, Logger& logger);
 

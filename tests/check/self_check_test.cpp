@@ -1,4 +1,5 @@
 // A planted wrong rule is found, named and left out, and the build ends well.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -96,6 +97,30 @@ TEST(SelfCheck, FindsAPlantedPassAndItsNodes) {
   const auto actual = run_plan(*plan, cpu_backend(2), 2, *inputs);
   ASSERT_TRUE(actual.ok()) << actual.error().message;
   EXPECT_EQ(compare_outputs(*network, *actual, *expected, 1e-4), "");
+}
+
+TEST(SelfCheck, LeavesAPassOutThatIsWrongAtManyNodes) {
+  constexpr int kProducts = 10;
+  std::string text = "graph \"\" (%0 \"x\": f32[4,3]) {\n";
+  for (int i = 0; i < kProducts; ++i)
+    text += fmt::format("  %{1} \"v{1}\" = mul \"mul{1}\"(%{0}, %0) : f32[4,3]\n", i, i + 1);
+  text += fmt::format("  return %{}\n}}", kProducts);
+  auto graph = parse_graph(text);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  ASSERT_TRUE(infer_graph(**graph).ok());
+  MemoryLogger logger;
+  TimingCache cache;
+  CompileRequest request = request_of(std::move(*graph));
+  request.passes.disabled = {"fuse_pointwise"};
+  request.passes.extra.push_back({"wrong_sums", 1, "a mistake", wrong_sums});
+  const auto plan = compile_checked(std::move(request), cache, {}, logger);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_TRUE(plan->settings.at("self_check").ends_with(", wrong_sums"))
+      << plan->settings.at("self_check");
+  EXPECT_NE(logger.text.find("pass wrong_sums changes results at many nodes; it is left out "
+                             "altogether (--disablePass=wrong_sums does the same)"),
+            std::string::npos)
+      << logger.text;
 }
 
 /// Takes off what sums add. In front of a softmax that is invisible when it is the same for
