@@ -1,15 +1,7 @@
-// Updates written into a copy of x. Updates that may meet at one place are made by one thread, in order, where they are
-// combined or few; else each by its own, and the last one stays. The planner has made
+// Updates written into a copy of x. Updates that may meet at one place are made by one thread, in order, where they are few,
+// or combined and lines many; else each by its own, and the last one stays. The planner has made
 //   scatter_place(line, step, indices): where update `step` of a line goes, -1 for nowhere, and
 //   update_place(line, step): where it comes from.
-
-template <class T>
-__device__ inline T combined(T a, T b) {
-  if constexpr (kReduction == 1) return a + b;
-  else if constexpr (kReduction == 2) return a * b;
-  else if constexpr (kReduction == 3) return a > b || a != a ? a : b;
-  else return a < b || a != a ? a : b;
-}
 
 __device__ inline void update(X* y, X value) {
   if constexpr (kReduction == 0) *y = value;

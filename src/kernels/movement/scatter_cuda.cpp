@@ -12,6 +12,8 @@ namespace {
 
 constexpr int kBlock = 128;
 constexpr int64_t kFewSteps = 8;  ///< One thread makes them about as fast as one each.
+/// Warps that look through all updates of a line take as long as a thread that makes these.
+constexpr int64_t kManyTasks = 400'000;
 constexpr int64_t kLastPass = 2, kNumberBytes = sizeof(uint32_t);  ///< Of jit/last_update.cuh.
 
 int64_t product(const Extents& extents, int begin, int end) {
@@ -29,6 +31,7 @@ std::string checked(std::string_view name, int64_t extent) {
 struct Lines {
   int64_t lines = 1, steps = 1;
   int64_t slice = 1;  ///< So many lines go to the same places of slices of that many elements.
+  int64_t slots = 1;  ///< Places of a line.
   bool lines_first = false;  ///< Updates that lie together are those of lines.
   std::string code;
 };
@@ -45,12 +48,14 @@ Lines element_lines(const Problem& problem, int axis) {
     place += fmt::format(" + i64({} % {}) * i64({})", rest, updates[i], strides[i]);
     rest += fmt::format(" / {}", updates[i]);
   }
-  Lines lines{product(updates, 0, axis) * inner, extent, 1, inner > 1, {}};
+  Lines lines{product(updates, 0, axis) * inner, extent, 1, x[axis], inner > 1, {}};
   lines.code = fmt::format(
       "__device__ inline i64 update_place(Index line, Index step) {{\n"
       "  return i64(line / {0}) * {1} + i64(step) * {0} + line % {0};\n}}\n"
       "__device__ inline i64 scatter_place(Index line, Index step, const Place* indices) {{\n"
-      "  i64 g = indices[update_place(line, step)];\n{2}  return {3} + g * i64({4});\n}}\n",
+      "  i64 g = indices[update_place(line, step)];\n{2}  return {3} + g * i64({4});\n}}\n"
+      "__device__ inline i64 slot_place(Index line, Index slot) {{ return {3} + i64(slot) * {4}; "
+      "}}\n",
       inner, inner * extent, checked("g", x[axis]), place, strides[axis]);
   return lines;
 }
@@ -61,7 +66,7 @@ Lines nd_lines(const Problem& problem) {
   const int rank = static_cast<int>(x.size()), tuple = static_cast<int>(indices.back());
   const int indices_rank = static_cast<int>(indices.size());
   const int64_t slice = product(x, tuple, rank);
-  Lines lines{slice, product(indices, 0, indices_rank - 1), slice, true, {}};
+  Lines lines{slice, product(indices, 0, indices_rank - 1), slice, product(x, 0, tuple), true, {}};
   const std::vector<int64_t> strides = dense_strides(x, Layout::kRowMajor);
   std::string body, place = "i64(line)";
   for (int i = 0; i < tuple; ++i) {
@@ -75,8 +80,10 @@ Lines nd_lines(const Problem& problem) {
       "line;\n}}\n"
       "__device__ inline i64 scatter_place(Index line, Index step, const Place* indices) {{\n{}  "
       "return "
-      "{};\n}}\n",
-      slice, body, place);
+      "{};\n}}\n"
+      "__device__ inline i64 slot_place(Index line, Index slot) {{ return i64(slot) * {} + line; "
+      "}}\n",
+      slice, body, place, slice);
   return lines;
 }
 
@@ -105,14 +112,8 @@ Result<JitLaunch> copy_launch(const Problem& problem) {
   return launch;
 }
 
-/// Of updates that replace, whose places are found first where several may meet at one.
-Status add_updates(const Problem& problem, const Lines& lines, ScatterReduction reduction,
-                   JitPlan& plan) {
-  const bool in_order =
-      reduction != ScatterReduction::kNone || (lines.steps > 1 && lines.steps <= kFewSteps);
-  const bool distinct = in_order || lines.steps == 1 || has_distinct_places(problem);
-  if (!distinct && lines.steps >= UINT32_MAX) return unsupported("that many updates");
-  KernelCode code;
+void begin_updates(KernelCode& code, const Problem& problem, const Lines& lines,
+                   ScatterReduction reduction) {
   begin_code(code, problem);
   code.type("X", problem.input(0).type);
   code.type("Place", problem.input(1).type);
@@ -120,17 +121,60 @@ Status add_updates(const Problem& problem, const Lines& lines, ScatterReduction 
   code.constant("kBlock", kBlock);
   code.constant("kLines", lines.lines);
   code.constant("kSteps", lines.steps);
-  code.constant("kSlice", lines.slice);
-  code.flag("kLinesFirst", lines.lines_first);
-  code.flag("kInOrder", in_order);
-  code.flag("kDistinct", distinct);
   code.text(lines.code);
+}
+
+JitLaunch launch_of_updates() {
   JitLaunch launch;
-  TENON_TRY(set_source(launch, code, {"jit/last_update.cuh", "movement/scatter.cu"}));
   launch.block[0] = kBlock;
   launch.add(JitArgument::input(2));
   launch.add(JitArgument::input(1));
   launch.add(JitArgument::output());
+  return launch;
+}
+
+/// Lines that a warp combines updates of.
+int64_t width_of(const Lines& lines) {
+  return std::min<int64_t>(lines.slice, 256);
+}
+
+/// Warps that combine updates by their places.
+int64_t tasks_of(const Lines& lines) {
+  return lines.slots * blocks_for(lines.lines, width_of(lines));
+}
+
+Status add_combined(const Problem& problem, const Lines& lines, ScatterReduction reduction,
+                    JitPlan& plan) {
+  KernelCode code;
+  begin_updates(code, problem, lines, reduction);
+  code.constant("kSlots", lines.slots);
+  code.constant("kWidth", width_of(lines));
+  JitLaunch launch = launch_of_updates();
+  TENON_TRY(set_source(launch, code, {"movement/combined.cuh", "movement/scatter_by_place.cu"}));
+  launch.grid[0] = blocks_for(tasks_of(lines), kBlock / 32);
+  plan.launches.push_back(std::move(launch));
+  return {};
+}
+
+/// Of updates that replace, whose places are found first where several may meet at one.
+Status add_updates(const Problem& problem, const Lines& lines, ScatterReduction reduction,
+                   JitPlan& plan) {
+  if (reduction != ScatterReduction::kNone && lines.steps > kFewSteps &&
+      tasks_of(lines) < kManyTasks)
+    return add_combined(problem, lines, reduction, plan);
+  const bool in_order =
+      reduction != ScatterReduction::kNone || (lines.steps > 1 && lines.steps <= kFewSteps);
+  const bool distinct = in_order || lines.steps == 1 || has_distinct_places(problem);
+  if (!distinct && lines.steps >= UINT32_MAX) return unsupported("that many updates");
+  KernelCode code;
+  begin_updates(code, problem, lines, reduction);
+  code.constant("kSlice", lines.slice);
+  code.flag("kLinesFirst", lines.lines_first);
+  code.flag("kInOrder", in_order);
+  code.flag("kDistinct", distinct);
+  JitLaunch launch = launch_of_updates();
+  TENON_TRY(set_source(launch, code,
+                       {"jit/last_update.cuh", "movement/combined.cuh", "movement/scatter.cu"}));
   launch.add(JitArgument::workspace(0));
   for (int64_t pass = distinct ? kLastPass : 0; pass <= kLastPass; ++pass) {
     plan.launches.push_back(launch);

@@ -52,7 +52,23 @@ void add_scatters(Cases& cases) {
        {ScatterReduction::kNone, ScatterReduction::kAdd, ScatterReduction::kMul,
         ScatterReduction::kMax, ScatterReduction::kMin})
     add_scatters(cases, reduction, 5, false);
-  add_scatters(cases, ScatterReduction::kAdd, 300, false);
+  for (const ScatterReduction reduction : {ScatterReduction::kAdd, ScatterReduction::kMax})
+    add_scatters(cases, reduction, 300, false);
+  ScatterNd sum;
+  sum.reduction = ScatterReduction::kAdd;
+  for (const auto& [places, updates, width] : std::initializer_list<std::array<int64_t, 3>>{
+           {200, 1600, 64}, {50, 700, 1}, {7, 100, 300}, {3, 40, 1000}})
+    for (const DataType type : {kFloat, kHalf, DataType::kInt32}) {
+      const auto numbers = [&, type = type](Extents extents, int seed) {
+        return input(is_real(type) ? random_reals(type, std::move(extents), seed)
+                                   : random_integers(type, std::move(extents), seed, -9, 9));
+      };
+      add(cases, fmt::format("scatter_nd to {} of {} {}", updates, places, name_of(type)), sum,
+          std::vector{
+              numbers({places, width}, 1),
+              input(random_integers(DataType::kInt64, {updates, 1}, 3, -places, places - 1)),
+              numbers({updates, width}, 2)});
+    }
   for (const int64_t updates : {1, 9, 3000})
     for (const bool known : {false, true})
       add_scatters(cases, ScatterReduction::kNone, updates, known);

@@ -147,6 +147,9 @@ void add_movement(Cases& cases) {
   add(cases, "tiny scatter", scatter,
       std::vector{reals({4, 33}, 1, kFloat), indices({5, 1}, 4), reals({5, 33}, 2, kFloat)})
       .only("cuda.scatter");
+  add(cases, "tiny scatter by place", scatter,
+      std::vector{reals({4, 33}, 1, kFloat), indices({40, 1}, 4), reals({40, 33}, 2, kFloat)})
+      .only("cuda.scatter");
   add(cases, "tiny scatter of the last", ScatterNd(),
       std::vector{reals({4, 33}, 1, kFloat), indices({15, 1}, 4), reals({15, 33}, 2, kFloat)})
       .only("cuda.scatter");
