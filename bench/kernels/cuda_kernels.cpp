@@ -94,6 +94,14 @@ void add_movement(Cases& cases) {
   add(cases, "embedding", gather,
       std::vector{half({50257, 768}),
                   input(random_integers(DataType::kInt64, {32, 1024}, 1, 0, 50256))});
+  ScatterNd sum;
+  sum.reduction = ScatterReduction::kAdd;
+  for (const auto& [places, updates, width] :
+       std::initializer_list<std::array<int64_t, 3>>{{200, 1600, 64}, {20000, 100000, 64}})
+    add(cases, "scatter sums", sum,
+        std::vector{half({places, width}),
+                    input(random_integers(DataType::kInt64, {updates, 1}, 1, 0, places - 1)),
+                    half({updates, width})});
 }
 
 void add_pooling(Cases& cases) {

@@ -1,11 +1,17 @@
 // Updates written into a copy of x. Updates that may meet at one place are made by one thread, in order, where they are few,
 // or combined and lines many; else each by its own, and the last one stays. The planner has made
-//   scatter_place(line, step, indices): where update `step` of a line goes, -1 for nowhere, and
-//   update_place(line, step): where it comes from.
+//   scatter_slot(line, step, indices): which place of its line update `step` goes to, -1 for nowhere,
+//   slot_place(line, slot): where that is in the result, and
+//   update_place(line, step): where the update comes from.
 
 __device__ inline void update(X* y, X value) {
   if constexpr (kReduction == 0) *y = value;
   else *y = narrow<X>(combined(widen(*y), widen(value)));
+}
+
+__device__ inline i64 scatter_place(Index line, Index step, const Place* indices) {
+  const i64 slot = scatter_slot(line, step, indices);
+  return slot < 0 ? -1 : slot_place(line, slot);
 }
 
 extern "C" __global__ void __launch_bounds__(kBlock)

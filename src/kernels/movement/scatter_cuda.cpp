@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kBlock = 128;
 constexpr int64_t kFewSteps = 8;  ///< One thread makes them about as fast as one each.
-/// Warps that look through all updates of a line take as long as a thread that makes these.
-constexpr int64_t kManyTasks = 400'000;
+/// Blocks that look through all updates of a line take as long as a thread that makes these.
+constexpr int64_t kManyBlocks = 100'000;
 constexpr int64_t kLastPass = 2, kNumberBytes = sizeof(uint32_t);  ///< Of jit/last_update.cuh.
 
 int64_t product(const Extents& extents, int begin, int end) {
@@ -52,10 +52,9 @@ Lines element_lines(const Problem& problem, int axis) {
   lines.code = fmt::format(
       "__device__ inline i64 update_place(Index line, Index step) {{\n"
       "  return i64(line / {0}) * {1} + i64(step) * {0} + line % {0};\n}}\n"
-      "__device__ inline i64 scatter_place(Index line, Index step, const Place* indices) {{\n"
-      "  i64 g = indices[update_place(line, step)];\n{2}  return {3} + g * i64({4});\n}}\n"
-      "__device__ inline i64 slot_place(Index line, Index slot) {{ return {3} + i64(slot) * {4}; "
-      "}}\n",
+      "__device__ inline i64 scatter_slot(Index line, Index step, const Place* indices) {{\n"
+      "  i64 g = indices[update_place(line, step)];\n{2}  return g;\n}}\n"
+      "__device__ inline i64 slot_place(Index line, i64 slot) {{ return {3} + slot * {4}; }}\n",
       inner, inner * extent, checked("g", x[axis]), place, strides[axis]);
   return lines;
 }
@@ -68,22 +67,20 @@ Lines nd_lines(const Problem& problem) {
   const int64_t slice = product(x, tuple, rank);
   Lines lines{slice, product(indices, 0, indices_rank - 1), slice, product(x, 0, tuple), true, {}};
   const std::vector<int64_t> strides = dense_strides(x, Layout::kRowMajor);
-  std::string body, place = "i64(line)";
+  std::string body, slot = "0";
   for (int i = 0; i < tuple; ++i) {
     const std::string name = fmt::format("g{}", i);
     body += fmt::format("  i64 {} = indices[i64(step) * {} + {}];\n", name, tuple, i) +
             checked(name, x[i]);
-    place += fmt::format(" + {} * i64({})", name, strides[i]);
+    slot += fmt::format(" + {} * i64({})", name, strides[i] / slice);
   }
   lines.code = fmt::format(
       "__device__ inline i64 update_place(Index line, Index step) {{\n  return i64(step) * {} + "
       "line;\n}}\n"
-      "__device__ inline i64 scatter_place(Index line, Index step, const Place* indices) {{\n{}  "
-      "return "
+      "__device__ inline i64 scatter_slot(Index, Index step, const Place* indices) {{\n{}  return "
       "{};\n}}\n"
-      "__device__ inline i64 slot_place(Index line, Index slot) {{ return i64(slot) * {} + line; "
-      "}}\n",
-      slice, body, place, slice);
+      "__device__ inline i64 slot_place(Index line, i64 slot) {{ return slot * {} + line; }}\n",
+      slice, body, slot, slice);
   return lines;
 }
 
@@ -113,45 +110,54 @@ Result<JitLaunch> copy_launch(const Problem& problem) {
 }
 
 void begin_updates(KernelCode& code, const Problem& problem, const Lines& lines,
-                   ScatterReduction reduction) {
+                   ScatterReduction reduction, int block) {
   begin_code(code, problem);
   code.type("X", problem.input(0).type);
   code.type("Place", problem.input(1).type);
   code.constant("kReduction", static_cast<int64_t>(reduction));
-  code.constant("kBlock", kBlock);
+  code.constant("kBlock", block);
   code.constant("kLines", lines.lines);
   code.constant("kSteps", lines.steps);
   code.text(lines.code);
 }
 
-JitLaunch launch_of_updates() {
+JitLaunch launch_of_updates(int block) {
   JitLaunch launch;
-  launch.block[0] = kBlock;
+  launch.block[0] = block;
   launch.add(JitArgument::input(2));
   launch.add(JitArgument::input(1));
   launch.add(JitArgument::output());
   return launch;
 }
 
-/// Lines that a warp combines updates of.
-int64_t width_of(const Lines& lines) {
-  return std::min<int64_t>(lines.slice, 256);
+/// How blocks share out the places that updates are combined at.
+struct Places {
+  int64_t width = 1;  ///< Lines of a block, which share their indices.
+  int64_t slots = 8;  ///< Of a block: at least one a warp.
+  int64_t blocks = 1;
+};
+
+Places places_of(const Lines& lines, int multiprocessors) {
+  Places places;
+  places.width = std::min<int64_t>(lines.slice, 256);
+  const int64_t groups = blocks_for(lines.lines, places.width);
+  places.slots =
+      std::clamp<int64_t>(blocks_for(lines.slots * groups, 4 * multiprocessors), places.slots, 64);
+  places.blocks = blocks_for(lines.slots, places.slots) * groups;
+  return places;
 }
 
-/// Warps that combine updates by their places.
-int64_t tasks_of(const Lines& lines) {
-  return lines.slots * blocks_for(lines.lines, width_of(lines));
-}
-
-Status add_combined(const Problem& problem, const Lines& lines, ScatterReduction reduction,
-                    JitPlan& plan) {
+Status add_combined(const Problem& problem, const Lines& lines, const Places& places,
+                    ScatterReduction reduction, JitPlan& plan) {
+  constexpr int kThreads = 256;
   KernelCode code;
-  begin_updates(code, problem, lines, reduction);
+  begin_updates(code, problem, lines, reduction, kThreads);
   code.constant("kSlots", lines.slots);
-  code.constant("kWidth", width_of(lines));
-  JitLaunch launch = launch_of_updates();
+  code.constant("kSlotsEach", places.slots);
+  code.constant("kWidth", places.width);
+  JitLaunch launch = launch_of_updates(kThreads);
   TENON_TRY(set_source(launch, code, {"movement/combined.cuh", "movement/scatter_by_place.cu"}));
-  launch.grid[0] = blocks_for(tasks_of(lines), kBlock / 32);
+  launch.grid[0] = places.blocks;
   plan.launches.push_back(std::move(launch));
   return {};
 }
@@ -159,20 +165,21 @@ Status add_combined(const Problem& problem, const Lines& lines, ScatterReduction
 /// Of updates that replace, whose places are found first where several may meet at one.
 Status add_updates(const Problem& problem, const Lines& lines, ScatterReduction reduction,
                    JitPlan& plan) {
-  if (reduction != ScatterReduction::kNone && lines.steps > kFewSteps &&
-      tasks_of(lines) < kManyTasks)
-    return add_combined(problem, lines, reduction, plan);
+  const Places places = places_of(lines, multiprocessors(problem));
+  if (reduction != ScatterReduction::kNone && lines.steps > kFewSteps && lines.steps < UINT32_MAX &&
+      places.blocks < kManyBlocks)
+    return add_combined(problem, lines, places, reduction, plan);
   const bool in_order =
       reduction != ScatterReduction::kNone || (lines.steps > 1 && lines.steps <= kFewSteps);
   const bool distinct = in_order || lines.steps == 1 || has_distinct_places(problem);
   if (!distinct && lines.steps >= UINT32_MAX) return unsupported("that many updates");
   KernelCode code;
-  begin_updates(code, problem, lines, reduction);
+  begin_updates(code, problem, lines, reduction, kBlock);
   code.constant("kSlice", lines.slice);
   code.flag("kLinesFirst", lines.lines_first);
   code.flag("kInOrder", in_order);
   code.flag("kDistinct", distinct);
-  JitLaunch launch = launch_of_updates();
+  JitLaunch launch = launch_of_updates(kBlock);
   TENON_TRY(set_source(launch, code,
                        {"jit/last_update.cuh", "movement/combined.cuh", "movement/scatter.cu"}));
   launch.add(JitArgument::workspace(0));
