@@ -16,6 +16,8 @@ constexpr Note kNotes[] = {
     {BuilderFlag::kGPU_FALLBACK, "there is no DLA that layers could fall back from"},
     {BuilderFlag::kWEIGHT_STREAMING, "weights are mapped from the plan and stay where they are"},
     {BuilderFlag::kREJECT_EMPTY_ALGORITHMS, "algorithm selectors are not asked"},
+    {BuilderFlag::kDISABLE_COMPILATION_CACHE,
+     "timing caches hold no kernels; an empty TENON_CACHE_DIR keeps none on disk either"},
 };
 
 /// Memory pools whose limits have no effect, and why.
@@ -53,10 +55,10 @@ Status check_config(const BuilderConfig& config, Logger& logger) {
   for (const PoolNote& note : kPoolNotes)
     if (config.getMemoryPoolLimit(note.pool) != SIZE_MAX)
       logger.warning("The limit of the memory pool {} has no effect: {}", note.name, note.text);
-  if (config.getHardwareCompatibilityLevel() != HardwareCompatibilityLevel::kNONE)
+  if (config.getHardwareCompatibilityLevel() == HardwareCompatibilityLevel::kAMPERE_PLUS)
     logger.warning(
-        "The hardware compatibility level has no effect: kernels are compiled where a plan is "
-        "loaded, and tactics that do not fit there give way to others");
+        "The hardware compatibility level kAMPERE_PLUS has no effect: a plan runs on GPUs of the "
+        "compute capability that it was built for");
   return {};
 }
 

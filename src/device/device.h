@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 
@@ -32,6 +33,17 @@ struct DeviceProperties {
   bool native_fp16 = false;
 };
 
+/// What people want to know besides; empty or 0 where it is not known.
+struct DeviceFacts {
+  std::vector<std::string> all;  ///< Names of all devices of the kind.
+  int index = 0;                 ///< Of this one among them.
+  std::string uuid;
+  size_t shared_memory_per_multiprocessor = 0;
+  int memory_bus_bits = 0;
+  bool corrects_memory = false;  ///< ECC is on.
+  double clock_ghz = 0, memory_clock_ghz = 0;
+};
+
 /// Memory of a device, freed with its owner.
 using DeviceBuffer = std::unique_ptr<void, std::function<void(void*)>>;
 
@@ -47,6 +59,7 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceProperties& properties() const = 0;
+  virtual DeviceFacts facts() const { return {}; }
   /// 256-byte aligned; 0 bytes give a valid pointer.
   virtual Result<DeviceBuffer> allocate(size_t bytes) = 0;
   virtual Status upload(void* device, const void* host, size_t bytes, Queue queue) = 0;

@@ -46,6 +46,9 @@ class Streams {
   /// nothing where none listens.
   virtual void push_range(const char* /*name*/) {}
   virtual void pop_range() {}
+  /// Profilers that were told to wait for it (nsys --capture-range=cudaProfilerApi) record from
+  /// here on, or no longer.
+  virtual Status profile(bool /*on*/) { return {}; }
 };
 
 }  // namespace tenon

@@ -42,6 +42,7 @@ Result<std::shared_ptr<CudaDevice>> CudaDevice::open(int ordinal) {
   if (ordinal < 0) ordinal = current_ordinal();
   int count = 0;
   TENON_DRIVER(cuDeviceGetCount, &count);
+  if (count == 0) return unsupported("the NVIDIA driver finds no GPU");
   if (ordinal < 0 || ordinal >= count)
     return user_error("device {} does not exist: there are {} NVIDIA GPUs", ordinal, count);
   auto device = std::shared_ptr<CudaDevice>(new CudaDevice());
@@ -84,6 +85,35 @@ Status CudaDevice::read_properties(int ordinal) {
   properties_.native_fp16 = properties_.compute_capability >= 70;
   properties_.native_bf16 = properties_.compute_capability >= 80;
   return {};
+}
+
+DeviceFacts CudaDevice::facts() const {
+  DeviceFacts facts;
+  int count = 0;
+  driver().cuDeviceGetCount(&count);
+  for (CUdevice i = 0; i < count; ++i) {
+    char name[256] = "";
+    if (driver().cuDeviceGetName(name, sizeof name, i) == CUDA_SUCCESS)
+      facts.all.emplace_back(name);
+  }
+  facts.index = device_;
+  if (CUuuid id{}; driver().cuDeviceGetUuid(&id, device_) == CUDA_SUCCESS) {
+    facts.uuid = "GPU-";
+    for (size_t i = 0; i < sizeof id.bytes; ++i)
+      facts.uuid += fmt::format("{}{:02x}", i >= 4 && i <= 10 && i % 2 == 0 ? "-" : "",
+                                static_cast<unsigned char>(id.bytes[i]));
+  }
+  const auto attribute = [&](CUdevice_attribute which) {
+    int value = 0;
+    return driver().cuDeviceGetAttribute(&value, which, device_) == CUDA_SUCCESS ? value : 0;
+  };
+  facts.shared_memory_per_multiprocessor =
+      static_cast<size_t>(attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
+  facts.memory_bus_bits = attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+  facts.corrects_memory = attribute(CU_DEVICE_ATTRIBUTE_ECC_ENABLED) != 0;
+  facts.clock_ghz = attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE) / 1e6;
+  facts.memory_clock_ghz = attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) / 1e6;
+  return facts;
 }
 
 void CudaDevice::read_library_versions() {

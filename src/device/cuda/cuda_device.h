@@ -24,6 +24,7 @@ class CudaDevice final : public Device, public Streams {
   ~CudaDevice() override;
 
   const DeviceProperties& properties() const override { return properties_; }
+  DeviceFacts facts() const override;
   Result<DeviceBuffer> allocate(size_t bytes) override;
   Status upload(void* device, const void* host, size_t bytes, Queue queue) override;
   Status download(void* host, const void* device, size_t bytes, Queue queue) override;
@@ -53,6 +54,7 @@ class CudaDevice final : public Device, public Streams {
   Status launch_graph(void* graph, void* stream) override;
   void push_range(const char* name) override;
   void pop_range() override;
+  Status profile(bool on) override;
 
   /// Compiled (or found in the disk cache) and loaded, once for equal code (ModuleCache).
   Result<std::shared_ptr<const Module>> module(const DeviceCode& code);

@@ -130,6 +130,15 @@ void CudaDevice::push_range(const char*) {}
 void CudaDevice::pop_range() {}
 #endif
 
+Status CudaDevice::profile(bool on) {
+  TENON_TRY(activate());
+  if (on)
+    TENON_DRIVER(cuProfilerStart);
+  else
+    TENON_DRIVER(cuProfilerStop);
+  return {};
+}
+
 Result<double> CudaDevice::time_once(Queue queue, const std::function<Status()>& work) {
   TENON_ASSIGN(const DeviceHandle start, make_event(true, false));
   TENON_ASSIGN(const DeviceHandle end, make_event(true, false));

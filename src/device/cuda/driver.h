@@ -4,6 +4,10 @@
 
 #include "base/status.h"
 
+// Of cudaProfiler.h, which not all of NVIDIA's packages of headers hold.
+extern "C" CUresult cuProfilerStart();
+extern "C" CUresult cuProfilerStop();
+
 namespace tenon::cuda {
 
 /// The driver's functions, from libcuda.so.1.
@@ -13,7 +17,8 @@ struct Driver {
   int version = 0;  ///< 13000 for 13.0.
 };
 
-/// Opens and initializes the driver on first use; fails where there is none.
+/// Opens and initializes the driver on first use. Where there is none, or no GPU, the error is of
+/// kind kUnsupported; where there is one that cannot be used, of another.
 Result<const Driver*> load_driver();
 /// After load_driver() has succeeded, as it has wherever there is a CudaDevice.
 const Driver& driver();

@@ -25,6 +25,7 @@ struct State {
   std::map<void*, int> launches;  ///< Of kernels, by stream.
   unsigned noise = 0;             ///< In times; 0: none.
   int static_shared = 0;          ///< Bytes of shared memory of each kernel.
+  int capability = 8;             ///< Major number.
   unsigned most_shared = 0;       ///< Dynamic, of the launches.
 };
 
@@ -82,7 +83,7 @@ float elapsed() {
 int attribute_value(CUdevice_attribute attribute) {
   switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-      return 8;
+      return state().capability;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
       return 108;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
@@ -106,7 +107,10 @@ int attribute_value(CUdevice_attribute attribute) {
     statement;                     \
   }
 
-FAKE(cuInit, (unsigned))
+/// FAKE_DRIVER_INIT: the code that starting it gives.
+FAKE(cuInit, (unsigned),
+     if (const char* code = std::getenv("FAKE_DRIVER_INIT");
+         code != nullptr) return static_cast<CUresult>(std::atoi(code));)
 FAKE(cuDriverGetVersion, (int* version), *version = 13000;)
 FAKE(cuGetErrorName, (CUresult, const char** text), *text = "CUDA_ERROR_OF_A_TEST";)
 FAKE(cuGetErrorString, (CUresult, const char** text), *text = "an error of a test";)
@@ -114,6 +118,7 @@ FAKE(cuDeviceGet, (CUdevice * device, int), *device = 0;)
 FAKE(cuDeviceGetCount, (int* count), *count = 1;)
 FAKE(cuDeviceGetName, (char* name, int size, CUdevice),
      std::strncpy(name, "a GPU of a test", size);)
+FAKE(cuDeviceGetUuid, (CUuuid * id, CUdevice), std::memset(id->bytes, 0x1f, sizeof id->bytes);)
 FAKE(cuCtxGetDevice, (CUdevice * device), *device = 0;)
 FAKE(cuDeviceGetAttribute, (int* value, CUdevice_attribute which, CUdevice),
      *value = attribute_value(which);)
@@ -126,6 +131,8 @@ FAKE(cuDevicePrimaryCtxRelease, (CUdevice), --state().retained;)
 FAKE(cuCtxGetCurrent, (CUcontext * context), *context = current;)
 FAKE(cuCtxSetCurrent, (CUcontext context), UNLESS_FAILING(current = context))
 FAKE(cuCtxSynchronize, (void))
+FAKE(cuProfilerStart, (void))
+FAKE(cuProfilerStop, (void))
 FAKE(cuMemAlloc, (CUdeviceptr * memory, size_t bytes),
      UNLESS_FAILING(make(memory, "memory", bytes)))
 FAKE(cuMemFree, (CUdeviceptr memory), destroy(memory);)
@@ -203,6 +210,10 @@ extern "C" __attribute__((visibility("default"))) void fake_driver_fail(const ch
   state().at = at;
   state().code = static_cast<CUresult>(code);
   state().failed = false;
+}
+/// What GPUs that are opened from now on are: 8 for sm_80.
+extern "C" __attribute__((visibility("default"))) void fake_driver_become(int major) {
+  state().capability = major;
 }
 /// All streams say that they are being captured, or not.
 extern "C" __attribute__((visibility("default"))) void fake_driver_capture(bool capturing) {
