@@ -6,6 +6,7 @@
 #include "api/builder_config.h"
 #include "api/config_check.h"
 #include "api/host_memory.h"
+#include "api/memory_source.h"
 #include "api/optimization_profile.h"
 #include "api/precision_check.h"
 #include "api/progress.h"
@@ -59,7 +60,10 @@ Result<Backend> chosen_backend(const BuilderConfig& config, int32_t max_threads,
   if (device == kCpuDevice) return cpu_backend(max_threads);
   auto gpu = cuda_backend(std::max(device, -1));
   if (gpu.ok() || device != kDefaultDevice) return gpu;
-  logger.verbose("The plan is for the CPU: {}", gpu.error().message);
+  // A GPU that is there and cannot be used is no reason to be quiet.
+  const bool absent = gpu.error().kind == ErrorKind::kUnsupported;
+  logger.write(absent ? tenon::Severity::kVerbose : tenon::Severity::kWarning,
+               fmt::format("The plan is for the CPU: {}", gpu.error().message));
   return cpu_backend(max_threads);
 }
 
@@ -134,10 +138,13 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   Stopwatch watch;
   TENON_ASSIGN(request.backend, chosen_backend(*settings, max_threads_, *reporter_));
   request.backend.application = std::make_shared<ReportingApplication>(reporter_);
+  request.backend.memory = memory_of(allocator_);
+  ConstantStore constants(*request.backend.device, request.backend.memory);
+  request.backend.constants = &constants;
   limit_shared_memory(*settings, request.backend, *reporter_);
   TENON_TRY(request.backend.device->activate());
   reporter_->verbose("Build times: device opened in {:.2f} s", watch.lap());
-  for (const std::string& note : request.backend.notes) reporter_->warning("{}", note);
+  for (const BackendNote& note : request.backend.notes) reporter_->warning("{}", note.text);
   const bool strongly_typed = definition->getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   request.passes = pass_options(*settings, *request.backend.device, strongly_typed, *reporter_);
   TENON_TRY(apply_precisions(*settings, *definition, request.passes));
@@ -211,6 +218,10 @@ ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network,
   const std::unique_ptr<IHostMemory> plan(buildSerializedNetwork(network, config));
   if (plan == nullptr) return nullptr;
   Runtime runtime(*reporter_->logger());
+  runtime.setGpuAllocator(allocator_);
+  runtime.setErrorRecorder(reporter_->recorder());
+  if (const auto* settings = dynamic_cast<const BuilderConfig*>(&config))
+    runtime.set_device(settings->device());
   return runtime.deserializeCudaEngine(plan->data(), plan->size());
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/memory_source.h"
 #include "device/streams.h"
 #include "network/convert.h"
 
@@ -81,9 +82,9 @@ bool ContextHandle::setOutputAllocator(const char* name, IOutputAllocator* alloc
   Context::Allocate allocate;
   const std::string tensor = name;
   if (allocator != nullptr)
-    allocate = [this, tensor, allocator](const Extents& extents, size_t bytes) {
-      void* memory = allocator->reallocateOutputAsync(tensor.c_str(), context_->address(tensor),
-                                                      bytes, 256, nullptr);
+    allocate = [this, tensor, allocator](const Extents& extents, size_t bytes, void* stream) {
+      void* memory = allocator->reallocateOutputAsync(
+          tensor.c_str(), context_->address(tensor), bytes, 256, static_cast<cudaStream_t>(stream));
       allocator->notifyShape(tensor.c_str(), network::to_dims(extents));
       return memory;
     };
@@ -199,6 +200,12 @@ cudaEvent_t ContextHandle::getInputConsumedEvent() const noexcept {
 }
 bool ContextHandle::setTemporaryStorageAllocator(IGpuAllocator* allocator) noexcept {
   temporary_allocator_ = allocator;
+  Context::RunMemory memory;
+  if (allocator != nullptr)
+    memory = [allocator](size_t bytes, void* stream) {
+      return temporary_memory(*allocator, bytes, static_cast<cudaStream_t>(stream));
+    };
+  context_->set_run_memory(std::move(memory));
   return true;
 }
 IGpuAllocator* ContextHandle::getTemporaryStorageAllocator() const noexcept {

@@ -9,15 +9,15 @@ DebugTensors::DebugTensors(EngineHandle& engine, Context& context)
   // The names are outputs of the graph, so that this cannot fail.
   for (const std::string& name : engine_.hidden_outputs())
     (void)context_
-        .set_allocator(
-            name, [this, name](const Extents&, size_t bytes) { return memory_of(name, bytes); })
+        .set_allocator(name, [this, name](const Extents&, size_t bytes,
+                                          void*) { return memory_of(name, bytes); })
         .ok();
 }
 
 void* DebugTensors::memory_of(const std::string& name, size_t bytes) {
   Memory& memory = memory_[name];
   if (memory.buffer != nullptr && memory.bytes >= bytes) return memory.buffer.get();
-  auto buffer = engine_.engine().backend().device->allocate(bytes);
+  auto buffer = engine_.engine().backend().allocate(bytes);
   if (!buffer.ok()) return nullptr;
   memory = {std::move(buffer).value(), bytes};
   return memory.buffer.get();

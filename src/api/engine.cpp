@@ -98,9 +98,9 @@ IExecutionContext* EngineHandle::make_context(
   auto context = Context::create(engine_);
   if (context.ok() && strategy == ExecutionContextAllocationStrategy::kUSER_MANAGED)
     (*context)->expect_arena();
-  if (context.ok()) (*context)->get_ready();
-  if (context.ok()) return new ContextHandle(*this, std::move(context).value(), strategy);
-  reporter_->report(context.error());
+  Status ready = context.ok() ? (*context)->get_ready() : Status(context.error());
+  if (ready.ok()) return new ContextHandle(*this, std::move(context).value(), strategy);
+  reporter_->report(ready.error());
   return nullptr;
 }
 

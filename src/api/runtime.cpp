@@ -5,6 +5,7 @@
 
 #include "api/application.h"
 #include "api/engine.h"
+#include "api/memory_source.h"
 #include "base/mapped_file.h"
 #include "plan/plan_file.h"
 #include "tenon/runtime.h"
@@ -13,16 +14,19 @@ namespace tenon::api {
 
 namespace {
 
-/// Device memory by the application's allocator; null keeps to the device's own.
-MemorySource memory_of(IGpuAllocator* allocator) {
-  if (allocator == nullptr) return {};
-  return [allocator](size_t bytes) -> Result<DeviceBuffer> {
-    constexpr uint64_t kAlignment = 256;
-    void* memory = allocator->allocateAsync(std::max<size_t>(bytes, 1), kAlignment, 0, nullptr);
-    if (memory == nullptr)
-      return resource_error("the application's allocator gave no {} bytes", bytes);
-    return DeviceBuffer(memory, [allocator](void* p) { allocator->deallocateAsync(p, nullptr); });
-  };
+bool uses(const Graph& graph, TacticOrigin origin) {
+  return std::ranges::any_of(graph.nodes(), [&](const auto& node) {
+    return origin_of(split_tactic(node->tactic).name) == origin ||
+           std::ranges::any_of(node->bodies, [&](const auto& body) { return uses(*body, origin); });
+  });
+}
+
+/// Where a library is missing that kernels of the plan come from, others compute in their place.
+void warn_of_missing_libraries(const Plan& plan, const Backend& backend, Logger& logger) {
+  for (const BackendNote& note : backend.notes)
+    if (note.origin != TacticOrigin::kOwn && uses(*plan.graph, note.origin))
+      logger.warning("Slower kernels run in place of those that the plan was built with: {}",
+                     note.text);
 }
 
 }  // namespace
@@ -45,9 +49,10 @@ ICudaEngine* Runtime::load(std::shared_ptr<const void> owner, const void* bytes,
     reporter_->report(backend.error());
     return nullptr;
   }
+  warn_of_missing_libraries(*plan, *backend, *reporter_);
   backend->application = std::make_shared<ReportingApplication>(reporter_);
-  auto engine =
-      Engine::create(std::move(plan).value(), std::move(backend).value(), memory_of(allocator_));
+  backend->memory = memory_of(allocator_);
+  auto engine = Engine::create(std::move(plan).value(), std::move(backend).value());
   if (!engine.ok()) {
     reporter_->report(engine.error());
     return nullptr;

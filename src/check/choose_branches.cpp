@@ -30,10 +30,10 @@ Tensor contents_of(const Value& input, const Extents& extents) {
 /// An engine of the plan that runs for the usual shapes.
 class Trial {
  public:
-  Trial(Device& device) : device_(device) {}
+  explicit Trial(const Backend& backend) : backend_(backend), device_(*backend.device) {}
 
-  Status prepare(const Plan& plan, const Backend& backend) {
-    TENON_ASSIGN(engine_, Engine::create(copy_of(plan), backend));
+  Status prepare(const Plan& plan) {
+    TENON_ASSIGN(engine_, Engine::create(copy_of(plan), backend_));
     if (engine_->data_dependent()) return unsupported("extents depend on data");
     TENON_ASSIGN(context_, Context::create(engine_));
     TENON_ASSIGN(stream_, device_.streams()->make_stream());
@@ -105,11 +105,12 @@ class Trial {
  private:
   Queue queue() const { return {nullptr, stream_.get()}; }
   Result<void*> memory(size_t bytes) {
-    TENON_ASSIGN(DeviceBuffer buffer, device_.allocate(bytes));
+    TENON_ASSIGN(DeviceBuffer buffer, backend_.allocate(bytes));
     buffers_.push_back(std::move(buffer));
     return buffers_.back().get();
   }
 
+  const Backend& backend_;
   Device& device_;
   std::vector<DeviceBuffer> buffers_;
   std::vector<std::pair<void*, size_t>> outputs_;
@@ -126,17 +127,16 @@ std::optional<std::string> known_branches(const TimingCache& cache, const std::s
 
 /// The faster way, as the setting's text; empty: one stream.
 Result<std::string> measure(const Plan& plan, const Backend& backend, int most) {
-  Device& device = *backend.device;
-  Trial alone(device);
-  TENON_TRY(alone.prepare(plan, backend));
+  Trial alone(backend);
+  TENON_TRY(alone.prepare(plan));
   TENON_ASSIGN(const auto layers, alone.layers());
   const Branches branches = find_branches(alone.graph(), layers, most + 1);
   if (aux_streams(branches) == 0) return std::string();
   TENON_ASSIGN(const double one, alone.time());
   Plan with = copy_of(plan);
   with.settings[kBranchesSetting] = to_text(branches);
-  Trial beside(device);
-  TENON_TRY(beside.prepare(with, backend));
+  Trial beside(backend);
+  TENON_TRY(beside.prepare(with));
   TENON_ASSIGN(const double several, beside.time());
   TENON_ASSIGN(const auto expected, alone.results());
   TENON_ASSIGN(const auto results, beside.results());

@@ -7,7 +7,8 @@ namespace {
 /// Host tensors of one run and where they are on the device.
 class Bindings {
  public:
-  explicit Bindings(Context& context, Device& device) : context_(context), device_(device) {}
+  Bindings(Context& context, const Backend& backend)
+      : context_(context), backend_(backend), device_(*backend.device) {}
 
   Status bind_input(const std::string& name, const Tensor& tensor) {
     TENON_TRY(context_.set_input_shape(name, tensor.extents()));
@@ -38,12 +39,13 @@ class Bindings {
 
  private:
   Result<void*> memory(size_t bytes) {
-    TENON_ASSIGN(DeviceBuffer buffer, device_.allocate(bytes));
+    TENON_ASSIGN(DeviceBuffer buffer, backend_.allocate(bytes));
     buffers_.push_back(std::move(buffer));
     return buffers_.back().get();
   }
 
   Context& context_;
+  const Backend& backend_;
   Device& device_;
   std::vector<DeviceBuffer> buffers_;
   std::vector<std::pair<Tensor, void*>> results_;
@@ -56,7 +58,7 @@ Result<std::vector<Tensor>> run_plan(const Plan& plan, const Backend& backend, i
   TENON_ASSIGN(const std::shared_ptr<Engine> engine, Engine::create(copy_of(plan), backend));
   if (engine->data_dependent()) return unsupported("extents depend on data");
   TENON_ASSIGN(const std::unique_ptr<Context> context, Context::create(engine, threads));
-  Bindings bindings(*context, *backend.device);
+  Bindings bindings(*context, backend);
   for (size_t i = 0; i < inputs.size(); ++i)
     TENON_TRY(bindings.bind_input(engine->graph().inputs()[i]->name, inputs[i]));
   for (const Value* output : engine->graph().outputs()) TENON_TRY(bindings.bind_output(*output));

@@ -35,6 +35,15 @@ bool has_all_contents(const Problem& problem) {
   });
 }
 
+/// Other kernels may be slower, and round otherwise.
+void warn_of_substitute(const Backend& backend, const Node& node, const Tactic& tactic,
+                        const std::string& failure) {
+  if (backend.application == nullptr) return;
+  backend.application->warn(
+      fmt::format("layer '{}' runs by {}, since the plan's kernel {} cannot be made here: {}",
+                  node.name, tactic.name, node.tactic, failure));
+}
+
 class EmptyKernel final : public Kernel {
  public:
   Status run(const LaunchArguments&) const override { return {}; }
@@ -72,9 +81,11 @@ Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& 
   if (is_empty(problem)) return std::unique_ptr<Kernel>(std::make_unique<EmptyKernel>());
   const TacticText wanted = split_tactic(node.tactic);
   const Tactic* chosen = backend.find(wanted.name);
+  std::string failure;
   if (chosen != nullptr && chosen->supports(problem)) {
     auto kernel = chosen->create(problem, wanted.config);
     if (kernel.ok() || !has_all_contents(problem)) return kernel;
+    failure = kernel.error().message;
   }
   if (!has_all_contents(problem))
     return unsupported(
@@ -86,7 +97,10 @@ Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& 
     const Support support = fits(backend, tactic, problem);
     if (!support) continue;
     auto kernel = tactic.create(problem, tactic.configs(problem).front());
-    if (kernel.ok()) return kernel;
+    if (kernel.ok()) {
+      if (!failure.empty()) warn_of_substitute(backend, node, tactic, failure);
+      return kernel;
+    }
     reasons += fmt::format("; {}: {}", tactic.name, kernel.error().message);
   }
   return unsupported("no kernel for '{}' ({}){}", node.name, node.op->name(), reasons);

@@ -7,10 +7,21 @@
 
 #include "base/status.h"
 #include "device/device.h"
+#include "kernels/constant_store.h"
 #include "kernels/sized.h"
 #include "kernels/tactic.h"
 
 namespace tenon {
+
+/// Where a tactic's kernels come from, by the end of its name.
+enum class TacticOrigin : uint8_t { kOwn, kCudnn, kCublasLt };
+TacticOrigin origin_of(std::string_view tactic_name);
+
+/// What is missing, and what to try: one sentence.
+struct BackendNote {
+  TacticOrigin origin;  ///< The tactics that are concerned.
+  std::string text;
+};
 
 /// A device together with the kernels that run on it.
 struct Backend {
@@ -21,8 +32,9 @@ struct Backend {
   MakeSizedKernel make_sized = nullptr;
   /// Versions of libraries that no kernel needs, for people; null on the CPU.
   const std::string& (*other_libraries)() = nullptr;
-  /// What is missing of the device's libraries, and what to try: one sentence each.
-  std::vector<std::string> notes = {};
+  std::vector<BackendNote> notes = {};  ///< On the device's libraries.
+  MemorySource memory = {};             ///< The application's; empty: the device gives memory.
+  ConstantStore* constants = nullptr;   ///< As Problem::constants.
   std::shared_ptr<const Application> application = {};  ///< Null: there is none.
   Attachments* attachments = nullptr;                   ///< As Problem::attachments.
   int64_t shared_memory = INT64_MAX;                    ///< As Problem::shared_memory.
@@ -30,6 +42,9 @@ struct Backend {
 
   /// The row of that name, or null.
   const Tactic* find(std::string_view name) const;
+  Result<DeviceBuffer> allocate(size_t bytes) const {
+    return memory ? memory(bytes) : device->allocate(bytes);
+  }
 };
 
 /// "cpu.gemm.packed{mb=14}" to name and configuration, and back.
@@ -38,10 +53,6 @@ struct TacticText {
 };
 TacticText split_tactic(std::string_view text);
 std::string join_tactic(std::string_view name, std::string_view config);
-
-/// Where a tactic's kernels come from, by the end of its name.
-enum class TacticOrigin : uint8_t { kOwn, kCudnn, kCublasLt };
-TacticOrigin origin_of(std::string_view tactic_name);
 
 /// Whether there is nothing to compute: no result has elements. Not where a plugin runs, which may
 /// do something else as well.

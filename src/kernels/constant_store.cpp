@@ -1,5 +1,8 @@
 #include "kernels/constant_store.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <algorithm>
 
 namespace tenon {
@@ -50,6 +53,21 @@ Result<DeviceBuffer> ConstantStore::upload(const void* bytes, size_t count, Queu
   TENON_TRY(device_.upload(memory.get(), bytes, count, queue));
   TENON_TRY(device_.synchronize(queue));
   return memory;
+}
+
+Result<DeviceBuffer> ConstantStore::share(const void* bytes, size_t count) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes, count);
+  const Contents contents{hash.high64, hash.low64, count};
+  const std::lock_guard lock(shared_mutex_);
+  std::shared_ptr<const DeviceBuffer> known = shared_[contents].lock();
+  if (known == nullptr) {
+    TENON_ASSIGN(DeviceBuffer made, upload(bytes, count));
+    known = std::make_shared<const DeviceBuffer>(std::move(made));
+    std::erase_if(shared_, [](const auto& entry) { return entry.second.expired(); });
+    shared_[contents] = known;
+  }
+  void* const address = known->get();
+  return DeviceBuffer(address, [owner = std::move(known)](void*) {});
 }
 
 void ConstantStore::clear() {

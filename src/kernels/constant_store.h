@@ -2,7 +2,9 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -28,6 +30,11 @@ class ConstantStore {
   Result<const void*> find(const Tensor& tensor, Queue queue = {});
   /// Memory of the caller's own with these contents, complete on return.
   Result<DeviceBuffer> upload(const void* bytes, size_t count, Queue queue = {});
+  /// The same for contents that nobody changes: whoever asks for equal ones gets the same memory,
+  /// which goes with its last owner. Kernels of several shapes so have their weights once.
+  Result<DeviceBuffer> share(const void* bytes, size_t count);
+  /// Memory of the device with whatever contents.
+  Result<DeviceBuffer> memory(size_t bytes) { return memory_(bytes); }
   /// Forgets all copies; nothing may be running.
   void clear();
 
@@ -43,6 +50,10 @@ class ConstantStore {
     Tensor tensor;
     const void* address = nullptr;
   };
+  /// Hash (128 bits) and size.
+  using Contents = std::tuple<uint64_t, uint64_t, size_t>;
+  std::mutex shared_mutex_;
+  std::map<Contents, std::weak_ptr<const DeviceBuffer>> shared_;
   /// By address and size on the host.
   std::map<std::pair<const std::byte*, int64_t>, Copy> copies_;
   std::vector<DeviceBuffer> blocks_;

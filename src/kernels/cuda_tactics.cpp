@@ -31,8 +31,8 @@ constexpr Tactic kTrials[] = {
 };
 
 template <class Library>
-void add_note(const Result<Library>& library, Backend& backend) {
-  if (!library.ok()) backend.notes.push_back(library.error().message);
+void add_note(TacticOrigin origin, const Result<Library>& library, Backend& backend) {
+  if (!library.ok()) backend.notes.push_back({origin, library.error().message});
 }
 
 Result<Backend> open(int ordinal, const DeviceProperties* described, const char* stamp) {
@@ -44,9 +44,9 @@ Result<Backend> open(int ordinal, const DeviceProperties* described, const char*
                    make_cuda_sized_kernel};
   TENON_ASSIGN(std::shared_ptr<Device> device, cuda::CudaDevice::open(ordinal));
   Backend backend{std::move(device), cuda_tactics(), make_cuda_sized_kernel, cuda::other_libraries};
-  add_note(cuda::load_cudnn(), backend);
-  add_note(cuda::load_cublaslt(), backend);
-  add_note(cuda::load_nvrtc(), backend);
+  add_note(TacticOrigin::kCudnn, cuda::load_cudnn(), backend);
+  add_note(TacticOrigin::kCublasLt, cuda::load_cublaslt(), backend);
+  add_note(TacticOrigin::kOwn, cuda::load_nvrtc(), backend);
   return backend;
 }
 

@@ -15,6 +15,8 @@
 
 namespace tenon {
 
+class ConstantStore;
+
 /// One operand of a problem: concrete extents and where its elements lie.
 struct Operand {
   bool present = false;  ///< False for an absent optional input.
@@ -39,6 +41,8 @@ class Application {
   virtual ~Application() = default;
   /// Its nvinfer1::IErrorRecorder, as of now; null where it gave none.
   virtual void* error_recorder() const = 0;
+  /// Tells it what it should know although all goes on.
+  virtual void warn(const std::string& message) const = 0;
 };
 
 /// What kernels of a node keep for as long as the context that runs them, whatever its shapes. Not
@@ -60,6 +64,7 @@ struct Problem {
   Device* device = nullptr;
   const Application* application = nullptr;  ///< Null: there is none.
   Attachments* attachments = nullptr;        ///< Null: kernels keep what they need.
+  ConstantStore* constants = nullptr;        ///< GPU: gives memory; null: the device does.
   int threads = 1;                           ///< CPU: threads a kernel may use.
   int isa_limit = 255;  ///< CPU: no better instruction set than this of device/cpu/isa.h.
   /// What Kernel::packed() of an earlier kernel of the same tactic, configuration and node gave on

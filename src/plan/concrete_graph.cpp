@@ -189,6 +189,7 @@ Problem ConcreteGraph::problem(const Node& node, const Backend& backend, int thr
   problem.device = backend.device.get();
   problem.application = backend.application.get();
   problem.attachments = backend.attachments;
+  problem.constants = backend.constants;
   problem.allow_tf32 = backend.allow_tf32;
   problem.shared_memory = backend.shared_memory;
   problem.threads = threads;

@@ -177,8 +177,10 @@ Status Context::prepare() {
     if (dynamic_ == nullptr) {
       Backend backend = engine_->backend();
       backend.attachments = &attachments_;
-      dynamic_ =
-          std::make_unique<DynamicRunner>(std::move(backend), engine_->memory(), engine_->graph());
+      const auto memory = [this](size_t bytes) {
+        return run_memory_ ? run_memory_(bytes, run_stream_) : engine_->backend().allocate(bytes);
+      };
+      dynamic_ = std::make_unique<DynamicRunner>(std::move(backend), memory, engine_->graph());
     }
   } else {
     TENON_ASSIGN(auto program, engine_->program(symbols_, threads_, &attachments_));
@@ -191,9 +193,12 @@ Status Context::prepare() {
   return {};
 }
 
-void Context::get_ready() {
-  const Device& device = *engine_->backend().device;
-  if (device.unified() && unset_shapes() == 0 && !engine_->data_dependent()) (void)prepare();
+Status Context::get_ready() {
+  // Weights of a stripped plan come later.
+  if (unset_shapes() > 0 || engine_->data_dependent() || engine_->plan().stripped) return {};
+  TENON_TRY(engine_->backend().device->activate());
+  Status status = prepare();
+  return engine_->backend().device->unified() ? Status() : status;
 }
 
 Status Context::make_arena() {
@@ -217,13 +222,13 @@ void Context::retire(DeviceBuffer arena) {
 Status Context::grow_arena(size_t bytes) {
   if (arena_ != nullptr && !engine_->backend().device->unified()) {
     // The last run may still use the old one.
-    if (auto grown = engine_->memory()(bytes); grown.ok()) {
+    if (auto grown = engine_->backend().allocate(bytes); grown.ok()) {
       retire(std::exchange(arena_, std::move(grown).value()));
       return {};
     }
   }
   arena_.reset();
-  TENON_ASSIGN(arena_, engine_->memory()(bytes));
+  TENON_ASSIGN(arena_, engine_->backend().allocate(bytes));
   return {};
 }
 
@@ -284,7 +289,7 @@ Status Context::run_static(Queue queue) {
     const Value* output = engine_->graph().outputs()[i];
     const Extents& extents = program_->graph().extents(output);
     const auto bytes = static_cast<size_t>(element_count(extents) * byte_size(output->type.type));
-    outputs_[i] = allocators_[i](extents, bytes);
+    outputs_[i] = allocators_[i](extents, bytes, queue.stream);
     if (outputs_[i] == nullptr && bytes > 0)
       return resource_error("the allocator of output '{}' gave no memory", output->name);
     if (!engine_->backend().device->unified())
@@ -326,6 +331,7 @@ Status Context::run_dynamic(Queue queue) {
           "extents of this network depend on data, which nobody waits for while a graph is "
           "captured: enqueue outside of the capture");
   }
+  run_stream_ = queue.stream;
   TENON_ASSIGN(std::vector<DynamicOutput> results,
                dynamic_->run(engine_->constants(), symbols_, inputs_, queue, threads_, times_));
   for (size_t i = 0; i < results.size(); ++i) {
@@ -333,7 +339,8 @@ Status Context::run_dynamic(Queue queue) {
     const size_t bytes =
         static_cast<size_t>(element_count(results[i].extents) * byte_size(output->type.type));
     dynamic_shapes_[i] = results[i].extents;
-    void* to = allocators_[i] ? allocators_[i](results[i].extents, bytes) : outputs_[i];
+    void* to =
+        allocators_[i] ? allocators_[i](results[i].extents, bytes, queue.stream) : outputs_[i];
     if (bytes == 0) continue;
     if (to == nullptr)
       return resource_error("the allocator of output '{}' gave no memory", output->name);

@@ -213,6 +213,7 @@ struct DynamicRunner::Run {
     Problem problem;
     problem.node = &node;
     problem.device = &device();
+    problem.constants = runner.backend_.constants;
     for (const Value* value : node.inputs()) {
       Operand& operand = problem.inputs.emplace_back();
       if (value == nullptr) continue;

@@ -64,11 +64,12 @@ size_t bytes_of_constants(const Graph& graph) {
 
 }  // namespace
 
-Engine::Engine(Plan plan, Backend backend, MemorySource memory)
+Engine::Engine(Plan plan, Backend backend)
     : plan_(std::move(plan)),
       backend_(std::move(backend)),
-      memory_(memory),
-      constants_(*backend_.device, std::move(memory), bytes_of_constants(*plan_.graph)) {}
+      constants_(*backend_.device, backend_.memory, bytes_of_constants(*plan_.graph)) {
+  backend_.constants = &constants_;
+}
 
 namespace {
 
@@ -87,7 +88,7 @@ Status check_packing(const Plan& plan, const Backend& backend) {
 
 }  // namespace
 
-Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, MemorySource memory) {
+Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend) {
   if (plan.device != backend.device->properties().kind)
     return user_error("the plan was built for {}, which this program does not run on",
                       plan.device_name);
@@ -96,15 +97,13 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, Memor
     return user_error("the plan was built for '{}' and this is '{}'; build it again here",
                       plan.architecture, architecture);
   TENON_TRY(check_packing(plan, backend));
-  if (!memory) memory = [device = backend.device](size_t bytes) { return device->allocate(bytes); };
   TENON_TRY(backend.device->activate());
   const auto tf32 = plan.settings.find("tf32");
   backend.allow_tf32 = tf32 != plan.settings.end() && tf32->second == "1";
   if (const auto limit = plan.settings.find("shared_memory"); limit != plan.settings.end())
     std::from_chars(limit->second.data(), limit->second.data() + limit->second.size(),
                     backend.shared_memory);
-  auto engine =
-      std::shared_ptr<Engine>(new Engine(std::move(plan), std::move(backend), std::move(memory)));
+  auto engine = std::shared_ptr<Engine>(new Engine(std::move(plan), std::move(backend)));
   engine->data_dependent_ = depends_on_data(engine->graph());
   engine->has_plugins_ = has_plugins(engine->graph());
   const auto branches = engine->plan_.settings.find(kBranchesSetting);

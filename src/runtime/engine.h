@@ -18,14 +18,11 @@ namespace tenon {
 /// A loaded plan, ready to make contexts. Thread-safe.
 class Engine {
  public:
-  /// `memory` serves constants and contexts; where it is empty, the device does.
-  static Result<std::shared_ptr<Engine>> create(Plan plan, Backend backend,
-                                                MemorySource memory = {});
+  static Result<std::shared_ptr<Engine>> create(Plan plan, Backend backend);
 
   const Plan& plan() const { return plan_; }
   const Graph& graph() const { return *plan_.graph; }
   const Backend& backend() const { return backend_; }
-  const MemorySource& memory() const { return memory_; }
   /// Threads of a context that asks for no number; 1 on a GPU.
   int default_threads() const;
   ConstantStore& constants() { return constants_; }
@@ -51,11 +48,10 @@ class Engine {
   void forget(const Attachments* attachments);
 
  private:
-  Engine(Plan plan, Backend backend, MemorySource memory);
+  Engine(Plan plan, Backend backend);
 
   Plan plan_;
   Backend backend_;
-  MemorySource memory_;
   ConstantStore constants_;
   bool data_dependent_ = false, has_plugins_ = false;
   Branches branches_;
@@ -92,9 +88,9 @@ class Context {
   /// Address of an input or output, of at least its size.
   Status set_address(std::string_view name, void* address);
   void* address(std::string_view name) const;
-  /// Names an output whose memory is asked for at run time, with its extents. Needed where data
-  /// decides them.
-  using Allocate = std::function<void*(const Extents& extents, size_t bytes)>;
+  /// Names an output whose memory is asked for at run time, with its extents and the run's stream.
+  /// Needed where data decides them.
+  using Allocate = std::function<void*(const Extents& extents, size_t bytes, void* stream)>;
   Status set_allocator(std::string_view output, Allocate allocate);
 
   /// Everything that the shapes decide: program and arena. enqueue() does it when it was not done.
@@ -102,11 +98,15 @@ class Context {
   /// Memory of at least arena_bytes() that runs use from now on instead of the context's own; null
   /// gives that back. For applications that share it between contexts.
   void set_arena(void* memory, size_t bytes);
+  /// Gives what runs whose extents depend on data need until they end; empty: as all other memory.
+  using RunMemory = std::function<Result<DeviceBuffer>(size_t bytes, void* stream)>;
+  void set_run_memory(RunMemory memory) { run_memory_ = std::move(memory); }
   /// The context allocates no memory of its own: set_arena() must come before a run.
   void expect_arena() { expects_arena_ = true; }
   /// Does now what else the first enqueue does, where all shapes are known: makes kernels and takes
-  /// memory. What fails here is reported there.
-  void get_ready();
+  /// memory. On a GPU the first run may then be captured; on a CPU what fails here is reported
+  /// there.
+  Status get_ready();
   /// Runs replay one captured graph for each shape and set of addresses. On a device with streams.
   bool set_graph_replay(bool replay);
   size_t arena_bytes() const { return program_ == nullptr ? 0 : program_->arena_bytes(); }
@@ -148,6 +148,8 @@ class Context {
   RetiredObjects retired_;
   std::shared_ptr<const Program> program_;
   std::unique_ptr<DynamicRunner> dynamic_;
+  RunMemory run_memory_;
+  void* run_stream_ = nullptr;  ///< Of the run that is being put on it.
   DeviceBuffer arena_;
   size_t arena_size_ = 0;
   void* given_arena_ = nullptr;  ///< The application's, instead of arena_.

@@ -30,10 +30,11 @@ Tensor random_contents(DataType type, int64_t count) {
 
 }  // namespace
 
-Measurer::Measurer(Device& device, int threads)
-    : device_(device),
-      pool_(device.properties().kind == DeviceKind::kCpu ? threads : 1),
-      constants_(device) {}
+Measurer::Measurer(const Backend& backend, int threads)
+    : backend_(backend),
+      device_(*backend.device),
+      pool_(device_.properties().kind == DeviceKind::kCpu ? threads : 1),
+      constants_(device_, backend.memory) {}
 
 Measurer::Place Measurer::input_place(const Problem& problem, size_t index) {
   return {false, problem.inputs[index].type, index};
@@ -52,7 +53,7 @@ Result<void*> Measurer::buffer(const Place& place, const Operand& operand) {
   const size_t bytes = static_cast<size_t>(count) * byte_size(operand.type);
   if (buffer.bytes >= bytes) return buffer.memory.get();
   buffer = {};
-  TENON_ASSIGN(buffer.memory, device_.allocate(bytes));
+  TENON_ASSIGN(buffer.memory, backend_.allocate(bytes));
   TENON_TRY(fill(buffer.memory.get(), operand.type, bytes));
   buffer.bytes = bytes;
   return buffer.memory.get();
@@ -110,7 +111,7 @@ Result<Measurer::Launch> Measurer::bind(const Problem& problem, const Kernel& ke
     TENON_ASSIGN(void* const address, bind(problem.outputs[i], true, output_place(i)));
     pointers.push_back(address);
   }
-  TENON_ASSIGN(launch.workspace, device_.allocate(kernel.workspace_bytes()));
+  TENON_ASSIGN(launch.workspace, backend_.allocate(kernel.workspace_bytes()));
   launch.arguments.inputs = {pointers.data(), problem.inputs.size()};
   launch.arguments.outputs = {pointers.data() + problem.inputs.size(), problem.outputs.size()};
   launch.arguments.workspace = launch.workspace.get();

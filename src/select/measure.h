@@ -5,6 +5,7 @@
 
 #include "device/cpu/thread_pool.h"
 #include "device/streams.h"
+#include "kernels/backend.h"
 #include "kernels/constant_store.h"
 #include "kernels/tactic.h"
 #include "select/agreement.h"
@@ -14,7 +15,7 @@ namespace tenon {
 /// Buffers with random contents to time kernels on, reused from problem to problem.
 class Measurer {
  public:
-  Measurer(Device& device, int threads);
+  Measurer(const Backend& backend, int threads);
   /// Time of one launch in milliseconds, as the runtime launches it, on a warm device.
   /// `sample` receives what the kernel computed; null for none.
   Result<double> time(const Problem& problem, const Kernel& kernel, int runs, Sample* sample);
@@ -58,6 +59,7 @@ class Measurer {
     DeviceBuffer memory;
     size_t bytes = 0;
   };
+  const Backend& backend_;
   Device& device_;
   cpu::ThreadPool pool_;
   DeviceHandle stream_;

@@ -14,7 +14,7 @@ constexpr int kPatience = 8;
 
 Status Rehearsal::reserve() {
   if (memory_) return {};
-  TENON_ASSIGN(memory_, ValueMemory::create(*backend_.device, layers_.graph, layers_.nodes));
+  TENON_ASSIGN(memory_, ValueMemory::create(backend_, layers_.graph, layers_.nodes));
   for (const auto& [input, bytes] : memory_->inputs())
     TENON_TRY(measurer_.fill(memory_->address(input), input->type.type, bytes));
   return {};
@@ -129,7 +129,7 @@ Status Rehearsal::grow_workspace() {
   for (const Part& part : parts_) bytes = std::max(bytes, part.kernel->workspace_bytes());
   if (bytes <= workspace_bytes_) return {};
   workspace_ = {};
-  TENON_ASSIGN(workspace_, backend_.device->allocate(bytes));
+  TENON_ASSIGN(workspace_, backend_.allocate(bytes));
   workspace_bytes_ = bytes;
   return {};
 }

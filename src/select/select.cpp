@@ -49,7 +49,7 @@ class Selector {
         options_(options),
         cache_(cache),
         described_(is_described(*backend.device)),
-        measurer_(*backend.device, options.threads) {}
+        measurer_(backend, options.threads) {}
 
   Result<std::string> best(const Problem& problem) {
     TENON_ASSIGN(const std::vector<Candidate> candidates, list(problem));

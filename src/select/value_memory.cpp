@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-Result<ValueMemory> ValueMemory::create(Device& device, const ConcreteGraph& graph,
+Result<ValueMemory> ValueMemory::create(const Backend& backend, const ConcreteGraph& graph,
                                         std::span<Node* const> layers) {
   ValueMemory memory(graph);
   std::map<const Value*, size_t> index;
@@ -34,7 +34,7 @@ Result<ValueMemory> ValueMemory::create(Device& device, const ConcreteGraph& gra
   }
   for (const auto& [root, bytes] : memory.inputs_) lifetimes[index[root]].last = end;
   const MemoryPlan plan = plan_memory(lifetimes);
-  TENON_ASSIGN(memory.arena_, device.allocate(plan.bytes));
+  TENON_ASSIGN(memory.arena_, backend.allocate(plan.bytes));
   for (const auto& [root, i] : index) memory.offsets_[root] = plan.offsets[i];
   return memory;
 }

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "device/device.h"
+#include "kernels/backend.h"
 #include "plan/concrete_graph.h"
 
 namespace tenon {
@@ -15,7 +15,7 @@ namespace tenon {
 class ValueMemory {
  public:
   /// Refers to the graph, which must outlive it. `layers` in the order in which they will run.
-  static Result<ValueMemory> create(Device& device, const ConcreteGraph& graph,
+  static Result<ValueMemory> create(const Backend& backend, const ConcreteGraph& graph,
                                     std::span<Node* const> layers);
 
   /// Where the value's first element is; null for constants.

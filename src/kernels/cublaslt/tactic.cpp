@@ -154,10 +154,10 @@ class MatmulKernel final : public Kernel {
   /// The constant operands as `computed` wants them.
   Status prepare_weights(const Problem& problem, const Product& product, const Product& computed,
                          bool transposes) {
-    auto& device = cuda::device_of(problem);
     const auto upload = [&](const Tensor& tensor) {
       weight_bytes_ += static_cast<size_t>(tensor.byte_count());
-      return device.upload_constant(tensor.bytes(), static_cast<size_t>(tensor.byte_count()));
+      return cuda::upload_constant(problem, tensor.bytes(),
+                                   static_cast<size_t>(tensor.byte_count()));
     };
     Tensor weights = *product.constant_b;
     if (product.b.transposed)

@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "device/cuda/cuda_device.h"
+#include "kernels/constant_store.h"
 #include "kernels/tactic.h"
 
 /// What the tactics of NVIDIA GPUs use. A tactic is a source `src/kernels/<family>/<x>_cuda.cpp`
-/// and a row in the family's cuda_tactics.def. Its create(), with text that kernels/jit puts together:
+/// and a row in the family's cuda_tactics.def. Its create(), with text that kernels/jit puts
+/// together:
 ///
 ///     TENON_ASSIGN(auto module, cuda::compile_text(problem, "rows/softmax", text, options));
 ///     TENON_ASSIGN(cuda::Function function, module->function("softmax"));
@@ -33,6 +35,13 @@ inline Result<std::shared_ptr<const Module>> compile_text(const Problem& problem
                                                           std::string text,
                                                           std::vector<std::string> options = {}) {
   return device_of(problem).module({std::move(name), std::move(text), std::move(options), {}});
+}
+
+/// Constants as kernels read them, on the device for as long as somebody owns them.
+inline Result<DeviceBuffer> upload_constant(const Problem& problem, const void* bytes,
+                                            size_t count) {
+  if (problem.constants != nullptr) return problem.constants->share(bytes, count);
+  return device_of(problem).upload_constant(bytes, count);
 }
 
 }  // namespace tenon::cuda

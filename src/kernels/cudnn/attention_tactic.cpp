@@ -76,8 +76,8 @@ class AttentionKernel final : public Kernel {
     mask_bytes_ = static_cast<size_t>((count * 2 + 255) / 256 * 256);
     if (const Tensor* kept = problem.input(kMask).constant) {
       const Tensor addend = addend_of(*kept, attention.type);
-      TENON_ASSIGN(mask_, cuda::device_of(problem).upload_constant(
-                              addend.bytes(), static_cast<size_t>(addend.byte_count())));
+      TENON_ASSIGN(mask_, cuda::upload_constant(problem, addend.bytes(),
+                                                static_cast<size_t>(addend.byte_count())));
       return {};
     }
     TENON_ASSIGN(std::string text, device_source("cudnn/mask.cu"));

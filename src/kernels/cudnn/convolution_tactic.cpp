@@ -48,7 +48,6 @@ class ConvolutionKernel final : public Kernel {
     TENON_ASSIGN(const Convolution whole, describe_convolution(problem));
     TENON_ASSIGN(const Config config, parse(text, packings_of(whole)));
     TENON_ASSIGN(kernel->library_, library_of(*problem.device));
-    auto& device = static_cast<cuda::CudaDevice&>(*problem.device);
     const Convolution convolution = cudnn::packed(whole, config.packing);
     TENON_TRY(kernel->build(convolution, config.engine));
     const Tensor& constant = *problem.input(whole.weights_input).constant;
@@ -56,7 +55,8 @@ class ConvolutionKernel final : public Kernel {
     if (whole.type == DataType::kFloat32 && kernel->plan_.uses_matrix_units())
       weights = cuda::rounded_to_tf32(weights);
     kernel->weight_bytes_ = static_cast<size_t>(weights.byte_count());
-    TENON_ASSIGN(kernel->weights_, device.upload_constant(weights.bytes(), kernel->weight_bytes_));
+    TENON_ASSIGN(kernel->weights_,
+                 cuda::upload_constant(problem, weights.bytes(), kernel->weight_bytes_));
     if (config.packing.fold > 0) {
       TENON_ASSIGN(kernel->packer_, Packer::create(problem, whole, convolution, config.packing));
     }

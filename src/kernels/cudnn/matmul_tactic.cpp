@@ -34,8 +34,8 @@ class MatmulKernel final : public Kernel {
         b.constant != nullptr && product.b_input != product.a_input) {
       const Tensor weights = cuda::rounded_to_tf32(*b.constant);
       kernel->weight_bytes_ = static_cast<size_t>(weights.byte_count());
-      TENON_ASSIGN(kernel->weights_, cuda::device_of(problem).upload_constant(
-                                         weights.bytes(), kernel->weight_bytes_));
+      TENON_ASSIGN(kernel->weights_,
+                   cuda::upload_constant(problem, weights.bytes(), kernel->weight_bytes_));
     }
     return std::unique_ptr<Kernel>(std::move(kernel));
   }

@@ -129,8 +129,8 @@ class JitKernel final : public Kernel {
     return {};
   }
 
-  Status keep(cuda::CudaDevice& device, const std::vector<std::byte>& bytes) {
-    TENON_ASSIGN(DeviceBuffer buffer, device.upload_constant(bytes.data(), bytes.size()));
+  Status keep(const Problem& problem, const std::vector<std::byte>& bytes) {
+    TENON_ASSIGN(DeviceBuffer buffer, cuda::upload_constant(problem, bytes.data(), bytes.size()));
     constants_.push_back(std::move(buffer));
     owned_bytes_ += bytes.size();
     return {};
@@ -230,7 +230,7 @@ Result<std::unique_ptr<Kernel>> make_jit_kernel(const Problem& problem, const Ji
   }
   auto kernel = std::make_unique<JitKernel>(plan, problem.inputs.size());
   for (const JitLaunch& launch : plan.launches) TENON_TRY(kernel->load(*device, launch, problem));
-  for (const auto& make : plan.constants) TENON_TRY(kernel->keep(*device, make()));
+  for (const auto& make : plan.constants) TENON_TRY(kernel->keep(problem, make()));
   return std::unique_ptr<Kernel>(std::move(kernel));
 }
 

@@ -6,7 +6,8 @@ void* PluginResources::allocate(uint64_t size, uint64_t alignment,
                                 nvinfer1::AllocatorFlags) noexcept {
   constexpr uint64_t kAlignment = 256;  // Of all that a device gives.
   if (size == 0 || alignment > kAlignment) return nullptr;
-  Result<DeviceBuffer> buffer = device_.allocate(size);
+  Result<DeviceBuffer> buffer =
+      constants_ != nullptr ? constants_->memory(size) : device_.allocate(size);
   if (!buffer.ok()) return nullptr;
   void* memory = buffer->get();
   const std::lock_guard lock(mutex_);

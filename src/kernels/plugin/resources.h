@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "NvInferRuntime.h"
+#include "kernels/constant_store.h"
 #include "kernels/tactic.h"
 
 namespace tenon {
@@ -13,8 +14,10 @@ namespace tenon {
 class PluginResources final : public nvinfer1::IPluginResourceContext,
                               private nvinfer1::IGpuAllocator {
  public:
-  PluginResources(Device& device, const Application* application)
-      : device_(device), application_(application) {}
+  explicit PluginResources(const Problem& problem)
+      : device_(*problem.device),
+        constants_(problem.constants),
+        application_(problem.application) {}
   nvinfer1::IGpuAllocator* getGpuAllocator() const noexcept override {
     return const_cast<PluginResources*>(this);  // Allocating changes nothing of what it offers.
   }
@@ -29,6 +32,7 @@ class PluginResources final : public nvinfer1::IPluginResourceContext,
   bool deallocate(void* memory) noexcept override;
 
   Device& device_;
+  ConstantStore* constants_;  ///< As Problem::constants.
   const Application* application_;
   std::mutex mutex_;
   std::map<void*, DeviceBuffer> buffers_;

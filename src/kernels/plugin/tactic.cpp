@@ -43,7 +43,7 @@ Status check_formats(plugin::Instance& instance, const Problem& problem) {
 
 /// The plugin object of a node in a context, which its kernels for several shapes take turns with.
 struct Attached {
-  explicit Attached(const Problem& problem) : resources(*problem.device, problem.application) {}
+  explicit Attached(const Problem& problem) : resources(problem) {}
   PluginResources resources;
   std::unique_ptr<plugin::Instance> instance;
   const void* prepared_for = nullptr;  ///< The kernel whose shapes the object knows.

@@ -26,6 +26,7 @@ class FakeDriver {
   }
   void work() const { fail(nullptr, -1, 0); }
   void capture(bool capturing) const { call<void (*)(bool)>("fake_driver_capture")(capturing); }
+  void become(int major) const { call<void (*)(int)>("fake_driver_become")(major); }
   void stay_busy(bool busy) const { call<void (*)(bool)>("fake_driver_stay_busy")(busy); }
   void make_noise(unsigned seed) const { call<void (*)(unsigned)>("fake_driver_make_noise")(seed); }
   unsigned shared(int more = 0) const {
@@ -74,15 +75,26 @@ class Allocator final : public IGpuAllocator {
     if (calls++ == failing) return nullptr;
     ++living;
     void* memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
+    sizes[memory] = size;
+    bytes += size;
     // Kernels do nothing: conditions stay false, counts 0.
     return std::memset(memory, 0, size);
   }
   bool deallocate(void* memory) noexcept override {
     --living;
+    bytes -= sizes[memory];
     std::free(memory);
     return true;
   }
+  void* allocateAsync(uint64_t size, uint64_t alignment, AllocatorFlags flags,
+                      cudaStream_t stream) noexcept override {
+    last_stream = stream;
+    return allocate(size, alignment, flags);
+  }
   int calls = 0, living = 0, failing = -1;
+  uint64_t bytes = 0;
+  cudaStream_t last_stream = nullptr;
+  std::map<void*, uint64_t> sizes;
 };
 
 /// The names of the layers that a run reported.
@@ -515,6 +527,129 @@ TEST_F(FakeGpu, WhatEarlierShapesUsedStaysUntilTheirRunsEnded) {
   EXPECT_EQ(run(400), one + 2);
   driver_->stay_busy(false);
   EXPECT_EQ(run(4096), one);
+}
+
+/// A convolution, whose kernels keep the weights in an order of their own, over any number of
+/// images.
+constexpr int64_t kFilters = 64, kImage = 64 * 8 * 8, kMostImages = 16;
+std::unique_ptr<IHostMemory> plan_of_a_convolution(IGpuAllocator* allocator) {
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {-1, 64, 8, 8});
+  const Weights weights = session.weights(std::vector<float>(kFilters * 64 * 9, 0.01F));
+  auto* layer = session.network->addConvolutionNd(*x, kFilters, dims({3, 3}), weights, Weights{});
+  layer->setPaddingNd(dims({1, 1}));
+  session.output(layer->getOutput(0), "y");
+  session.profile("x", {1, 64, 8, 8}, {4, 64, 8, 8}, {kMostImages, 64, 8, 8});
+  session.config->setFlag(BuilderFlag::kFP16);
+  session.config->setTacticSources(0);
+  tenon::setBuildDevice(*session.config, 0);
+  tenon::setSelfCheck(*session.config, false);  // Kernels do nothing.
+  session.builder->setGpuAllocator(allocator);
+  return serialized(session);
+}
+
+TEST_F(FakeGpu, AllMemoryOfTheDeviceIsTheApplications) {
+  Allocator allocator;
+  driver_->work();
+  const auto plan = plan_of_a_convolution(&allocator);
+  ASSERT_NE(plan, nullptr);
+  EXPECT_EQ(driver_->calls(FUNCTION_TEXT(cuMemAlloc)), 0);
+  EXPECT_GT(allocator.calls, 0);
+  EXPECT_EQ(allocator.living, 0);
+  allocator.calls = 0;
+  {
+    Log log;
+    const std::unique_ptr<IRuntime> runtime(createInferRuntime(log));
+    runtime->setGpuAllocator(&allocator);
+    const std::unique_ptr<ICudaEngine> engine(
+        runtime->deserializeCudaEngine(plan->data(), plan->size()));
+    ASSERT_NE(engine, nullptr) << log.text();
+    const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+    std::vector<float> x(kMostImages * kImage), y(kMostImages * kImage);
+    ASSERT_TRUE(context->setTensorAddress("x", x.data()) &&
+                context->setTensorAddress("y", y.data()));
+    const auto run = [&](int64_t images) {
+      EXPECT_TRUE(context->setInputShape("x", dims({images, 64, 8, 8})) &&
+                  context->enqueueV3(nullptr))
+          << log.text();
+      return allocator.bytes;
+    };
+    // Weights are there once, whatever the shapes.
+    constexpr uint64_t kWeights = kFilters * 64 * 9 * 2;
+    const uint64_t first = run(kMostImages);
+    EXPECT_GE(first, kWeights);
+    for (const int64_t images : {1, 2, 3, 4}) EXPECT_LT(run(images), first + kWeights) << images;
+    EXPECT_EQ(driver_->calls(FUNCTION_TEXT(cuMemAlloc)), 0);
+    EXPECT_GT(allocator.calls, 0);
+  }
+  EXPECT_EQ(allocator.living, 0);
+}
+
+TEST_F(FakeGpu, TheFirstRunMayBeCaptured) {
+  Log log;
+  Loaded loaded(log);
+  ASSERT_TRUE(loaded.context != nullptr && loaded.bind()) << log.text();
+  driver_->work();
+  int stream = 0;
+  ASSERT_TRUE(loaded.context->enqueueV3(reinterpret_cast<cudaStream_t>(&stream))) << log.text();
+  EXPECT_GT(driver_->launches(&stream), 0);
+  // What a capture does not take.
+  for (const char* once :
+       {FUNCTION_TEXT(cuMemAlloc), FUNCTION_TEXT(cuMemcpyAsync), FUNCTION_TEXT(cuModuleLoadData),
+        FUNCTION_TEXT(cuStreamSynchronize), FUNCTION_TEXT(cuStreamCreate)})
+    EXPECT_EQ(driver_->calls(once), 0) << once;
+}
+
+TEST_F(FakeGpu, RunsThatDependOnDataTakeMemoryInTheStreamsOrder) {
+  const auto plan = plan_of(find_places);
+  ASSERT_NE(plan, nullptr);
+  Log log;
+  const std::unique_ptr<IRuntime> runtime(createInferRuntime(log));
+  const std::unique_ptr<ICudaEngine> engine(
+      runtime->deserializeCudaEngine(plan->data(), plan->size()));
+  ASSERT_NE(engine, nullptr) << log.text();
+  const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+  struct Output final : IOutputAllocator {
+    void* reallocateOutputAsync(const char*, void*, uint64_t size, uint64_t,
+                                cudaStream_t given) noexcept override {
+      stream = given;
+      memory.resize(size / 8 + 1);
+      return memory.data();
+    }
+    void notifyShape(const char*, const Dims&) noexcept override {}
+    std::vector<double> memory;
+    cudaStream_t stream = nullptr;
+  } output;
+  Allocator allocator;
+  std::vector<float> x(8, 1);
+  ASSERT_TRUE(context->setTensorAddress("x", x.data()) &&
+              context->setOutputAllocator("y", &output) &&
+              context->setTemporaryStorageAllocator(&allocator));
+  int number = 0;
+  const auto stream = reinterpret_cast<cudaStream_t>(&number);
+  ASSERT_TRUE(context->enqueueV3(stream)) << log.text();
+  EXPECT_GT(allocator.calls, 0);
+  EXPECT_EQ(allocator.living, 0);
+  EXPECT_EQ(allocator.last_stream, stream);
+  EXPECT_EQ(output.stream, stream);
+}
+
+TEST_F(FakeGpu, AKernelThatCannotBeMadeHasASubstituteAndIsNamed) {
+  Log log;
+  driver_->fail(FUNCTION_TEXT(cuModuleLoadData), 0, CUDA_ERROR_INVALID_PTX);
+  EXPECT_TRUE(load_and_run(log)) << log.text();
+  ASSERT_EQ(log.warnings.size(), 1u);
+  for (const char* words : {"layer '", "cannot be made here", "cuModuleLoadData"})
+    EXPECT_NE(log.warnings[0].find(words), std::string::npos) << log.warnings[0];
+}
+
+TEST_F(FakeGpu, PlansForOtherArchitecturesAreRefused) {
+  Log log;
+  driver_->become(9);
+  EXPECT_FALSE(load_and_run(log));
+  driver_->become(8);
+  EXPECT_EQ(log.errors.size(), 1u);
+  EXPECT_TRUE(log.complained("built for 'sm_80' and this is 'sm_90'"));
 }
 
 /// Layers of the engine, with their tactics.
