@@ -39,6 +39,13 @@ struct GpuDescription {
   int64_t sharedMemoryPerBlock;
   char others[128];  ///< Versions of libraries that no kernel needs.
   char text[1024];   ///< All that builds depend on, for setBuildDeviceDescription().
+  char all[512];     ///< Names of all GPUs, separated by line ends; this one is `index` among them.
+  int32_t index;
+  char uuid[64];
+  int64_t sharedMemoryPerMultiprocessor;
+  int32_t memoryBusBits;  ///< Here and below 0 where it is not known.
+  bool correctsMemory;    ///< ECC is on.
+  float clockGhz, memoryClockGhz;
 };
 
 /// A GPU. Functions that make something give null, the others false, when they fail; the reason
@@ -71,6 +78,10 @@ class IGpu {
   virtual void* capture(cudaStream_t stream, bool (*work)(void* context),
                         void* context) noexcept = 0;
   virtual bool launchGraph(void* graph, cudaStream_t stream) noexcept = 0;
+
+  /// Profilers that were told to wait for it record from here on, or no longer (cudaProfilerStart
+  /// and cudaProfilerStop).
+  virtual bool profile(bool on) noexcept = 0;
 };
 
 /// The GPU of that number (or kDefaultDevice), or null.

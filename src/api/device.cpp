@@ -1,5 +1,7 @@
 #include "tenon/device.h"
 
+#include <fmt/ranges.h>
+
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -38,6 +40,17 @@ class Gpu final : public IGpu {
     text.memoryBytes = static_cast<int64_t>(properties.memory_bytes);
     text.sharedMemoryPerBlock = static_cast<int64_t>(properties.shared_memory_per_block);
     std::strncpy(text.text, description_of(properties).c_str(), sizeof text.text - 1);
+    const DeviceFacts facts = device_->facts();
+    std::strncpy(text.all, fmt::format("{}", fmt::join(facts.all, "\n")).c_str(),
+                 sizeof text.all - 1);
+    text.index = facts.index;
+    std::strncpy(text.uuid, facts.uuid.c_str(), sizeof text.uuid - 1);
+    text.sharedMemoryPerMultiprocessor =
+        static_cast<int64_t>(facts.shared_memory_per_multiprocessor);
+    text.memoryBusBits = facts.memory_bus_bits;
+    text.correctsMemory = facts.corrects_memory;
+    text.clockGhz = static_cast<float>(facts.clock_ghz);
+    text.memoryClockGhz = static_cast<float>(facts.memory_clock_ghz);
     return text;
   }
 
@@ -85,6 +98,7 @@ class Gpu final : public IGpu {
   bool launchGraph(void* graph, cudaStream_t stream) noexcept override {
     return succeed(streams_.launch_graph(graph, stream));
   }
+  bool profile(bool on) noexcept override { return succeed(streams_.profile(on)); }
 
  private:
   bool succeed(const Status& status) noexcept {

@@ -62,7 +62,14 @@ Result<std::unique_ptr<ITimingCache>> load_timing_cache(IBuilderConfig& config,
   return cache;
 }
 
-Status save_timing_cache(const ITimingCache& cache, const std::string& file, Console& console) {
+/// What other processes have put there since it was read stays.
+Status save_timing_cache(IBuilderConfig& config, ITimingCache& cache, const std::string& file,
+                         Console& console) {
+  const FolderLock lock(file);
+  if (const auto now = read_file(file); now.ok()) {
+    const std::unique_ptr<ITimingCache> theirs(config.createTimingCache(now->data(), now->size()));
+    if (theirs) cache.combine(*theirs, false);
+  }
   const std::unique_ptr<IHostMemory> bytes(cache.serialize());
   if (!bytes) return internal_error("the timing cache could not be serialized");
   TENON_TRY(write_file(file, std::span(static_cast<const char*>(bytes->data()), bytes->size())));
@@ -111,7 +118,7 @@ Result<std::unique_ptr<IHostMemory>> build_plan(const Arguments& arguments, Cons
   console.info("Created engine with size: {:g} MiB", static_cast<double>(plan->size()) / (1 << 20));
   // The plan is not lost with the cache.
   if (cache)
-    if (const Status saved = save_timing_cache(*cache, cache_file, console); !saved.ok())
+    if (const Status saved = save_timing_cache(*config, *cache, cache_file, console); !saved.ok())
       console.warning("The timing cache is not saved: {}", saved.error().message);
   return plan;
 }

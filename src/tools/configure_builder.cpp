@@ -36,7 +36,6 @@ constexpr FlagRow kFlags[] = {
     {OptionId::versionCompatible, BuilderFlag::kVERSION_COMPATIBLE},
     {OptionId::noBuilderCache, BuilderFlag::kDISABLE_TIMING_CACHE},
     {OptionId::errorOnTimingCacheMiss, BuilderFlag::kERROR_ON_TIMING_CACHE_MISS},
-    {OptionId::noCompilationCache, BuilderFlag::kDISABLE_COMPILATION_CACHE},
     {OptionId::distributiveIndependence, BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE},
 };
 
@@ -62,7 +61,6 @@ void set_flags(IBuilderConfig& config, const Arguments& arguments) {
     config.setFlag(BuilderFlag::kREFIT_IDENTICAL);
   }
   if (arguments.flag(OptionId::noTF32)) config.clearFlag(BuilderFlag::kTF32);
-  if (arguments.text(OptionId::sparsity) != "disable") config.setFlag(BuilderFlag::kSPARSE_WEIGHTS);
   const std::string constraints = arguments.text(OptionId::precisionConstraints);
   if (constraints == "obey") config.setFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
   if (constraints == "prefer") config.setFlag(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS);
@@ -141,6 +139,11 @@ Status configure_builder(nvinfer1::IBuilder& builder, IBuilderConfig& config,
   set_flags(config, arguments);
   TENON_TRY(set_pools(config, arguments.text(OptionId::memPoolSize)));
   set_verbosity(config, arguments.text(OptionId::profilingVerbosity), console);
+  const std::string compatible = arguments.text(OptionId::hardwareCompatibilityLevel);
+  if (compatible != "none")
+    config.setHardwareCompatibilityLevel(
+        compatible == "ampere+" ? nvinfer1::HardwareCompatibilityLevel::kAMPERE_PLUS
+                                : nvinfer1::HardwareCompatibilityLevel::kSAME_COMPUTE_CAPABILITY);
   config.setAvgTimingIterations(static_cast<int32_t>(arguments.integer(OptionId::avgTiming)));
   config.setBuilderOptimizationLevel(
       static_cast<int32_t>(arguments.integer(OptionId::builderOptimizationLevel)));

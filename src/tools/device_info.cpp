@@ -120,16 +120,28 @@ void print_cpu_information(Console& console, const CpuInfo& cpu) {
   console.info("");
 }
 
-void print_gpu_information(Console& console, const GpuDescription& gpu, int32_t device) {
+void print_gpu_information(Console& console, const GpuDescription& gpu) {
   console.info("=== Device Information ===");
   console.info("Available Devices:");
-  console.info("  Device {}: \"{}\"", device, gpu.name);
+  std::istringstream names(gpu.all);
+  int index = 0;
+  for (std::string name; std::getline(names, name);)
+    console.info("  Device {}: \"{}\"", index++, name);
   console.info("Selected Device: {}", gpu.name);
-  console.info("Selected Device ID: {}", device);
+  console.info("Selected Device ID: {}", gpu.index);
+  console.info("Selected Device UUID: {}", gpu.uuid);
   console.info("Compute Capability: {}.{}", gpu.computeCapability / 10, gpu.computeCapability % 10);
   console.info("SMs: {}", gpu.multiprocessors);
   console.info("Device Global Memory: {} MiB", gpu.memoryBytes >> 20);
-  console.info("Shared Memory per SM: {} KiB", gpu.sharedMemoryPerBlock >> 10);
+  console.info("Shared Memory per SM: {} KiB", gpu.sharedMemoryPerMultiprocessor >> 10);
+  console.info("Memory Bus Width: {} bits (ECC {})", gpu.memoryBusBits,
+               gpu.correctsMemory ? "enabled" : "disabled");
+  console.info("Application Compute Clock Rate: {}", known(gpu.clockGhz, "GHz"));
+  console.info("Application Memory Clock Rate: {}", known(gpu.memoryClockGhz, "GHz"));
+  console.info("");
+  console.info(
+      "Note: the application clock rates are not what the GPU is running at now, which depends on "
+      "its load.");
   console.info("Libraries: {}", gpu.libraries);
   console.info("Other libraries: {}", gpu.others);
   console.info("");

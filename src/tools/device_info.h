@@ -25,6 +25,6 @@ CpuInfo read_cpu_info();
 void print_cpu_information(Console& console, const CpuInfo& cpu);
 
 /// The same of a GPU.
-void print_gpu_information(Console& console, const GpuDescription& gpu, int32_t device);
+void print_gpu_information(Console& console, const GpuDescription& gpu);
 
 }  // namespace tenon::tools

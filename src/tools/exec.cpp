@@ -129,7 +129,7 @@ std::unique_ptr<IGpu> find_gpu(const Arguments& arguments, Console& console) {
 
 Status show_gpu(const IGpu& gpu, const Arguments& arguments, Console& console) {
   const GpuDescription description = gpu.describe();
-  print_gpu_information(console, description, std::max(chosen_device(arguments), 0));
+  print_gpu_information(console, description);
   if (!arguments.has(OptionId::exportDevice)) return {};
   return write_file(arguments.text(OptionId::exportDevice), std::string(description.text));
 }

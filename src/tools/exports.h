@@ -31,6 +31,17 @@ Status write_file(const std::string& path, std::span<const char> bytes);
 inline Status write_file(const std::string& path, const std::string& text) {
   return write_file(path, std::span<const char>(text));
 }
+/// Other processes that take the lock of the same file's folder wait until this one is gone. Where
+/// the file system has no locks there is none.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& file);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+
+ private:
+  int folder_;
+};
 /// Whether write_file() could make or replace this file now, before there is something to write.
 Status check_writable(const std::string& path);
 /// At most `limit` bytes of a file.

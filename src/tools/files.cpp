@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -99,6 +100,17 @@ Status write_file(const std::string& path, std::span<const char> bytes) {
   if (error == 0) return {};
   std::remove(temporary.c_str());
   return file_error("write", path, error);
+}
+
+FolderLock::FolderLock(const std::string& file) {
+  const auto parent = std::filesystem::path(behind_links(file)).parent_path();
+  folder_ = open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  while (folder_ >= 0 && flock(folder_, LOCK_EX) != 0 && errno == EINTR) {
+  }
+}
+
+FolderLock::~FolderLock() {
+  if (folder_ >= 0) close(folder_);
 }
 
 Status check_writable(const std::string& path) {

@@ -96,6 +96,8 @@ class GpuRunner final : public Runner {
     return last.give_outputs();
   }
 
+  void profile(bool on) override { gpu_->profile(on); }
+
   nvinfer1::IExecutionContext& context() override { return *context_; }
   const std::vector<std::unique_ptr<Binding>>& bindings() const override { return bindings_; }
 

@@ -1,8 +1,7 @@
 #include "tools/inference.h"
 
 #include <algorithm>
-#include <mutex>
-#include <optional>
+#include <span>
 #include <thread>
 
 namespace tenon::tools {
@@ -16,9 +15,10 @@ class Stream {
   Stream(Runner& runner, const InferenceSettings& settings, const Clock& clock, Console* console)
       : runner_(runner), settings_(settings), clock_(clock), console_(console) {}
 
-  void run() {
-    status_ = warm_up();
-    if (status_.ok()) status_ = measure();
+  /// One step of the run; false when that is over.
+  bool advance() {
+    status_ = step();
+    return status_.ok() && phase_ != Phase::kOver;
   }
 
   const Status& status() const { return status_; }
@@ -26,31 +26,35 @@ class Stream {
   int64_t warm_up_queries() const { return warm_up_queries_; }
 
  private:
-  Status warm_up() {
-    std::vector<QueryTimes> ignored;
-    while (clock_.now() < settings_.warm_up_ms) {
-      TENON_TRY(runner_.query(clock_, ignored));
-      ++warm_up_queries_;
+  enum class Phase { kWarmUp, kMeasure, kOver };
+
+  Status step() {
+    if (phase_ == Phase::kWarmUp) {
+      std::vector<QueryTimes> ignored;
+      if (clock_.now() < settings_.warm_up_ms) {
+        ++warm_up_queries_;
+        return runner_.query(clock_, ignored);
+      }
+      TENON_TRY(runner_.finish(ignored));
+      phase_ = Phase::kMeasure;
+      start_ = clock_.now();
     }
-    return runner_.finish(ignored);
+    if (goes_on(done_, clock_.now() - start_)) return measure_one();
+    phase_ = Phase::kOver;
+    return runner_.finish(queries_);
   }
 
-  Status measure() {
-    const double start = clock_.now();
-    double shown = 0;
-    for (int64_t done = 0; goes_on(done, clock_.now() - start); ++done) {
-      TENON_TRY(runner_.query(clock_, queries_));
-      if (settings_.idle_ms > 0) {
-        std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(settings_.idle_ms));
-      }
-      const double elapsed = clock_.now() - start;
-      if (console_ && elapsed - shown > kProgressEveryMs) {
-        console_->progress(
-            fmt::format("Running: {} queries in {:.1f} s", done + 1, elapsed / 1000));
-        shown = elapsed;
-      }
+  Status measure_one() {
+    TENON_TRY(runner_.query(clock_, queries_));
+    ++done_;
+    if (settings_.idle_ms > 0)
+      std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(settings_.idle_ms));
+    const double elapsed = clock_.now() - start_;
+    if (console_ && elapsed - shown_ > kProgressEveryMs) {
+      console_->progress(fmt::format("Running: {} queries in {:.1f} s", done_, elapsed / 1000));
+      shown_ = elapsed;
     }
-    return runner_.finish(queries_);
+    return {};
   }
 
   bool goes_on(int64_t done, double elapsed) const {
@@ -64,13 +68,20 @@ class Stream {
   Console* console_;  ///< Null for all but the first, which shows progress.
   Status status_;
   std::vector<QueryTimes> queries_;
-  int64_t warm_up_queries_ = 0;
+  Phase phase_ = Phase::kWarmUp;
+  int64_t warm_up_queries_ = 0, done_ = 0;
+  double start_ = 0, shown_ = 0;  ///< Of the measured part; when progress was last shown.
 };
 
-void run_all(std::vector<Stream>& streams) {
-  if (streams.size() == 1) return streams.front().run();
+void run_all(std::vector<Stream>& streams, bool thread_each) {
+  const auto run = [](std::span<Stream> mine) {
+    std::vector<Stream*> left;
+    for (Stream& stream : mine) left.push_back(&stream);
+    while (!left.empty()) std::erase_if(left, [](Stream* stream) { return !stream->advance(); });
+  };
+  if (!thread_each || streams.size() == 1) return run(streams);
   std::vector<std::jthread> threads;
-  for (Stream& stream : streams) threads.emplace_back([&stream] { stream.run(); });
+  for (Stream& stream : streams) threads.emplace_back([&] { run({&stream, 1}); });
 }
 
 double wall_time(const std::vector<QueryTimes>& queries) {
@@ -88,7 +99,7 @@ Result<InferenceTimes> run_inference(std::vector<std::unique_ptr<Runner>>& runne
   for (const auto& runner : runners) {
     streams.emplace_back(*runner, settings, clock, streams.empty() ? &console : nullptr);
   }
-  run_all(streams);
+  run_all(streams, settings.thread_each);
   console.clear_progress();
   InferenceTimes times;
   for (const Stream& stream : streams) {

@@ -14,6 +14,7 @@ struct InferenceSettings {
   double warm_up_ms = 200;
   double duration_ms = 3000;  ///< Negative: until the process is stopped.
   double idle_ms = 0;
+  bool thread_each = false;  ///< Each runner has a thread; else one thread serves them in turn.
 };
 
 struct InferenceTimes {
@@ -22,8 +23,7 @@ struct InferenceTimes {
   double wall_ms = 0;  ///< From the first measured start to the last end.
 };
 
-/// Warms up, then runs all runners for at least so many iterations each and at least so long. With
-/// several runners each has a thread of its own.
+/// Warms up, then runs all runners for at least so many iterations each and at least so long.
 Result<InferenceTimes> run_inference(std::vector<std::unique_ptr<Runner>>& runners,
                                      const InferenceSettings& settings, Console& console);
 

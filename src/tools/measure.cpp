@@ -71,12 +71,14 @@ Result<Runners> make_runners(ICudaEngine& engine, const Arguments& arguments, Co
   return runners;
 }
 
-InferenceSettings inference_settings(const Arguments& arguments) {
+/// On the CPU a query is computed by who asks for it.
+InferenceSettings inference_settings(const Arguments& arguments, bool on_cpu) {
   InferenceSettings settings;
   settings.iterations = arguments.integer(OptionId::iterations);
   settings.warm_up_ms = static_cast<double>(arguments.integer(OptionId::warmUp));
   settings.duration_ms = arguments.real(OptionId::duration) * 1000;
   settings.idle_ms = arguments.real(OptionId::idleTime);
+  settings.thread_each = on_cpu || arguments.flag(OptionId::threads);
   return settings;
 }
 
@@ -89,10 +91,13 @@ Result<ReportSettings> report_settings(const Arguments& arguments, bool on_cpu) 
   return settings;
 }
 
-Result<InferenceTimes> timed_run(Runners& runners, const Arguments& arguments, Console& console) {
+Result<InferenceTimes> timed_run(Runners& runners, const Arguments& arguments, bool on_cpu,
+                                 Console& console) {
   console.info("Starting inference");
-  TENON_ASSIGN(InferenceTimes times,
-               run_inference(runners, inference_settings(arguments), console));
+  runners.front()->profile(true);
+  auto run = run_inference(runners, inference_settings(arguments, on_cpu), console);
+  runners.front()->profile(false);
+  TENON_ASSIGN(InferenceTimes times, std::move(run));
   console.info("Warmup completed {} queries over {} ms", times.warm_up_queries,
                arguments.integer(OptionId::warmUp));
   console.info("Timing trace has {} queries over {:g} s", times.queries.size(),
@@ -125,7 +130,7 @@ Status measure_engine(ICudaEngine& engine, const Arguments& arguments, Console& 
         "is left out, "
         "since taking layer times costs time");
   }
-  TENON_ASSIGN(const InferenceTimes times, timed_run(runners, arguments, console));
+  TENON_ASSIGN(const InferenceTimes times, timed_run(runners, arguments, settings.on_cpu, console));
   if (!profiled || separate) {
     print_trace(console, times.queries, settings.average_runs);
     print_summary(console, times.queries, times.wall_ms, settings);
@@ -138,8 +143,13 @@ Status measure_engine(ICudaEngine& engine, const Arguments& arguments, Console& 
   if (!profiled) return {};
   if (separate) {
     runners.front()->context().setProfiler(&profiler);
-    TENON_TRY(timed_run(runners, arguments, console));
+    TENON_TRY(timed_run(runners, arguments, settings.on_cpu, console));
   }
+  if (const int32_t streams = engine.getNbAuxStreams(); streams > 0)
+    console.warning(
+        "* The engine uses {} auxiliary streams, and layers are profiled one after the other: the "
+        "profile's Total is not the time of a query.",
+        streams);
   return report_profile(profiler, arguments, console);
 }
 

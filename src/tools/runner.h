@@ -34,6 +34,9 @@ class Runner {
   /// Waits for all queries that were started.
   virtual Status finish(std::vector<QueryTimes>& done) = 0;
 
+  /// Profilers that were told to wait for it record from here on, or no longer.
+  virtual void profile(bool /*on*/) {}
+
   virtual nvinfer1::IExecutionContext& context() = 0;
   virtual const std::vector<std::unique_ptr<Binding>>& bindings() const = 0;
 };

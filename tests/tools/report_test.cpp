@@ -49,6 +49,46 @@ TEST(PerformanceSummary, HasTheLinesOfTheSpecification) {
   EXPECT_NE(text.find("[I] Total GPU Compute Time: 0.002 s\n"), std::string::npos);
 }
 
+/// Warnings of a run of queries of these times, half of which compute for `compute` and half for
+/// `slower`.
+std::string warnings(double enqueue, double h2d, double compute, double slower, double d2h,
+                     ReportSettings settings = {.on_cpu = false}) {
+  std::vector<QueryTimes> all;
+  for (int i = 0; i < 100; ++i) {
+    QueryTimes query;
+    query.end_enqueue = enqueue;
+    query.end_h2d = h2d;
+    query.end_compute = i % 2 == 0 ? compute : slower;
+    query.end_d2h = d2h;
+    all.push_back(query);
+  }
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  {
+    Console console;
+    print_summary(console, all, 100, settings);
+  }
+  testing::internal::GetCapturedStdout();
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(PerformanceSummary, WarnsWhereSomethingElseBoundsTheRun) {
+  EXPECT_EQ(warnings(0.7, 0.9, 1, 1, 0.9), "");
+  EXPECT_NE(warnings(0.9, 0, 1, 1, 0).find("Enqueue-bound"), std::string::npos);
+  EXPECT_NE(warnings(0, 1, 1, 1, 0).find("H2D-bound"), std::string::npos);
+  EXPECT_NE(warnings(0, 0, 1, 1, 2).find("D2H-bound"), std::string::npos);
+  // Deviations of 2.4 % and 2.6 % of the mean.
+  EXPECT_EQ(warnings(0, 0, 0.976, 1.024, 0), "");
+  EXPECT_NE(warnings(0, 0, 0.974, 1.026, 0).find("unstable"), std::string::npos);
+  ReportSettings settings;
+  settings.streams = 2;
+  EXPECT_NE(warnings(0, 0, 1, 1, 0, settings).find("2 inference streams"), std::string::npos);
+  // Where the enqueue computes, it takes as long.
+  settings = {};
+  settings.on_cpu = true;
+  EXPECT_EQ(warnings(1, 0, 1, 1, 0, settings), "");
+}
+
 TEST(Trace, ShowsTheFirstAndLastTwoHundredLines) {
   const std::string text =
       captured([](Console& console) { print_trace(console, queries(5000), 10); });

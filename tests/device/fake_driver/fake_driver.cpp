@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace {
 
@@ -22,11 +23,12 @@ struct State {
   std::map<void*, const char*> living;  ///< Handles and memory, with what they are.
   int retained = 0;
   bool capturing = false, busy = false;
-  std::map<void*, int> launches;  ///< Of kernels, by stream.
-  unsigned noise = 0;             ///< In times; 0: none.
-  int static_shared = 0;          ///< Bytes of shared memory of each kernel.
-  int capability = 8;             ///< Major number.
-  unsigned most_shared = 0;       ///< Dynamic, of the launches.
+  std::map<void*, int> launches;                     ///< Of kernels, by stream.
+  std::vector<std::pair<const char*, void*>> order;  ///< What was put on which stream.
+  unsigned noise = 0;                                ///< In times; 0: none.
+  int static_shared = 0;                             ///< Bytes of shared memory of each kernel.
+  int capability = 8;                                ///< Major number.
+  unsigned most_shared = 0;                          ///< Dynamic, of the launches.
 };
 
 State& state() {
@@ -43,6 +45,11 @@ CUresult called(const char* function) {
   if (state().failing != function || number != state().at) return CUDA_SUCCESS;
   state().failed = true;
   return state().code;
+}
+
+void put(const char* what, void* stream) {
+  const std::lock_guard lock(state().mutex);
+  state().order.emplace_back(what, stream);
 }
 
 template <class Handle>
@@ -88,6 +95,12 @@ int attribute_value(CUdevice_attribute attribute) {
       return 108;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
       return 166912;
+    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
+      return 5120;
+    case CU_DEVICE_ATTRIBUTE_ECC_ENABLED:
+      return 1;
+    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
+      return 1410000;
     default:
       return 0;
   }
@@ -140,31 +153,37 @@ FAKE(cuMemGetInfo, (size_t * free, size_t* total), *free = *total = size_t{1} <<
 FAKE(cuMemHostAlloc, (void** memory, size_t bytes, unsigned),
      UNLESS_FAILING(make(memory, "pinned memory", bytes)))
 FAKE(cuMemFreeHost, (void* memory), destroy(memory);)
-FAKE(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream),
-     UNLESS_FAILING(std::memmove(host(to), host(from), bytes)))
+FAKE(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream),
+     UNLESS_FAILING({
+       put("copy", stream);
+       std::memmove(host(to), host(from), bytes);
+     }))
 FAKE(cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t bytes, CUstream),
      UNLESS_FAILING(std::memset(host(to), value, bytes)))
 FAKE(cuPointerGetAttribute, (void*, CUpointer_attribute, CUdeviceptr))
 FAKE(cuStreamCreate, (CUstream * stream, unsigned), UNLESS_FAILING(make(stream, "a stream")))
 FAKE(cuStreamDestroy, (CUstream stream), destroy(stream);)
 FAKE(cuStreamSynchronize, (CUstream))
-FAKE(cuStreamWaitEvent, (CUstream, CUevent, unsigned))
+FAKE(cuStreamWaitEvent, (CUstream stream, CUevent, unsigned), put("wait", stream);)
 FAKE(cuStreamIsCapturing, (CUstream, CUstreamCaptureStatus* status),
      *status = state().capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;)
 FAKE(cuStreamBeginCapture, (CUstream, CUstreamCaptureMode),
      UNLESS_FAILING(state().capturing = true))
 FAKE(cuStreamEndCapture, (CUstream, CUgraph* graph), state().capturing = false; *graph = nullptr;
      UNLESS_FAILING(make(graph, "a graph")))
-FAKE(cuEventCreate, (CUevent * event, unsigned), UNLESS_FAILING(make(event, "an event")))
+FAKE(cuEventCreate, (CUevent * event, unsigned flags), UNLESS_FAILING({
+       make(event, "an event");
+       if ((flags & CU_EVENT_BLOCKING_SYNC) != 0) called("blocking event");
+     }))
 FAKE(cuEventDestroy, (CUevent event), destroy(event);)
-FAKE(cuEventRecord, (CUevent, CUstream))
+FAKE(cuEventRecord, (CUevent, CUstream stream), put("record", stream);)
 FAKE(cuEventRecordWithFlags, (CUevent, CUstream, unsigned))
 FAKE(cuEventSynchronize, (CUevent))
 FAKE(cuEventQuery, (CUevent), if (state().busy) return CUDA_ERROR_NOT_READY;)
 FAKE(cuEventElapsedTime, (float* time, CUevent, CUevent), *time = elapsed();)
 FAKE(cuGraphInstantiate, (CUgraphExec * graph, CUgraph, unsigned long long),
      UNLESS_FAILING(make(graph, "an executable graph")))
-FAKE(cuGraphLaunch, (CUgraphExec, CUstream))
+FAKE(cuGraphLaunch, (CUgraphExec, CUstream stream), put("graph", stream);)
 FAKE(cuGraphExecDestroy, (CUgraphExec graph), destroy(graph);)
 FAKE(cuGraphDestroy, (CUgraph graph), destroy(graph);)
 FAKE(cuGraphGetNodes, (CUgraph, CUgraphNode*, size_t* count), *count = 1;)
@@ -181,6 +200,7 @@ FAKE(cuFuncGetAttribute, (int* value, CUfunction_attribute which, CUfunction),
 FAKE(cuLaunchKernelEx, (const CUlaunchConfig* config, CUfunction, void**, void**), UNLESS_FAILING({
        const std::lock_guard lock(state().mutex);
        ++state().launches[config->hStream];
+       state().order.emplace_back("kernel", config->hStream);
        state().most_shared = std::max(state().most_shared, config->sharedMemBytes);
      }))
 FAKE(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, CUfunction, int, size_t),
@@ -206,6 +226,7 @@ extern "C" __attribute__((visibility("default"))) void fake_driver_fail(const ch
   const std::lock_guard lock(state().mutex);
   state().calls.clear();
   state().launches.clear();
+  state().order.clear();
   state().failing = function == nullptr ? "" : function;
   state().at = at;
   state().code = static_cast<CUresult>(code);
@@ -239,6 +260,20 @@ extern "C" __attribute__((visibility("default"))) unsigned fake_driver_shared(in
 extern "C" __attribute__((visibility("default"))) int fake_driver_launches(void* stream) {
   const std::lock_guard lock(state().mutex);
   return state().launches[stream];
+}
+/// What was put on streams since, in order: "copy 0\nwait 1\n", streams being numbered as they
+/// come. The text lives until the next call.
+extern "C" __attribute__((visibility("default"))) const char* fake_driver_order() {
+  static std::string text;
+  text.clear();
+  std::vector<void*> streams;
+  const std::lock_guard lock(state().mutex);
+  for (const auto& [what, stream] : state().order) {
+    const auto found = std::find(streams.begin(), streams.end(), stream);
+    text.append(what).append(" ").append(std::to_string(found - streams.begin())).append("\n");
+    if (found == streams.end()) streams.push_back(stream);
+  }
+  return text.c_str();
 }
 /// Calls of a function since.
 extern "C" __attribute__((visibility("default"))) int fake_driver_calls(const char* function) {
