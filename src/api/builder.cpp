@@ -147,7 +147,8 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   for (const BackendNote& note : request.backend.notes) reporter_->warning("{}", note.text);
   const bool strongly_typed = definition->getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   request.passes = pass_options(*settings, *request.backend.device, strongly_typed, *reporter_);
-  TENON_TRY(apply_precisions(*settings, *definition, request.passes));
+  const bool on_gpu = request.backend.device->properties().kind == DeviceKind::kCuda;
+  TENON_TRY(apply_precisions(*settings, *definition, on_gpu, request.passes));
   report_quantization(*settings, *request.graph, request.passes.quantized_regions, *reporter_);
   request.select.level = request.passes.level;
   request.select.average_runs = settings->getAvgTimingIterations();

@@ -23,12 +23,13 @@ constexpr Allowed kAllowed[] = {
 
 class Constraints {
  public:
-  Constraints(const BuilderConfig& config, PassOptions& options)
-      : config_(config), options_(options) {}
+  Constraints(const BuilderConfig& config, bool on_gpu, PassOptions& options)
+      : config_(config), on_gpu_(on_gpu), options_(options) {}
 
   Status apply(const nvinfer1::ILayer& layer) {
     if (layer.precisionIsSet()) TENON_TRY(check_allowed(layer, layer.getPrecision()));
     bool keeps = layer.precisionIsSet() && layer.getPrecision() == PublicType::kFLOAT;
+    if (layer.precisionIsSet()) want_type(layer);
     for (int32_t i = 0; i < layer.getNbOutputs(); ++i) {
       if (!layer.outputTypeIsSet(i)) continue;
       TENON_TRY(check_allowed(layer, layer.getOutputType(i)));
@@ -49,18 +50,27 @@ class Constraints {
     return {};
   }
 
+  /// The CPU has one 16-bit type, which stands for both.
+  void want_type(const nvinfer1::ILayer& layer) {
+    const PublicType type = layer.getPrecision();
+    const bool is_half = type == PublicType::kHALF || type == PublicType::kBF16;
+    if (is_half && on_gpu_ && options_.precision.has_value())
+      options_.types.emplace_back(layer.getName(), network::from_public(type));
+  }
+
   const BuilderConfig& config_;
+  const bool on_gpu_;
   PassOptions& options_;
 };
 
 }  // namespace
 
 Status apply_precisions(const BuilderConfig& config, const nvinfer1::INetworkDefinition& network,
-                        PassOptions& options) {
+                        bool on_gpu, PassOptions& options) {
   if (!config.getFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS) &&
       !config.getFlag(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS))
     return {};
-  Constraints constraints(config, options);
+  Constraints constraints(config, on_gpu, options);
   for (int32_t i = 0; i < network.getNbLayers(); ++i)
     TENON_TRY(constraints.apply(*network.getLayer(i)));
   return {};

@@ -30,6 +30,23 @@ std::string flags_text(const PassOptions& passes) {
   return text;
 }
 
+/// "bf16 name" for each layer with a type of its own.
+std::string types_text(const PassOptions& passes) {
+  std::vector<std::string> lines;
+  for (const auto& [pattern, type] : passes.types)
+    lines.push_back(fmt::format("{} {}", name_of(type), pattern));
+  return fmt::format("{}", fmt::join(lines, "\n"));
+}
+
+void set_types(PassOptions& passes, const std::string& text) {
+  for (const std::string& line : lines_of(text)) {
+    const size_t space = line.find(' ');
+    const auto type = data_type_by_name(line.substr(0, space));
+    if (space != std::string::npos && type)
+      passes.types.emplace_back(line.substr(space + 1), *type);
+  }
+}
+
 /// What a plan does not know of, it was not built with.
 void set_flags(PassOptions& passes, std::string_view text) {
   for (size_t i = 0; i < std::size(kPassFlags); ++i)
@@ -58,6 +75,7 @@ std::map<std::string, std::string> recipe_of(const PassOptions& passes) {
           {"refit.no_fuse", fmt::format("{}", fmt::join(passes.no_fuse, "\n"))},
           {"refit.precision",
            passes.precision ? std::string(name_of(*passes.precision)) : std::string()},
+          {"refit.types", types_text(passes)},
           {"refit.half_as", passes.half_as ? std::string(name_of(*passes.half_as)) : std::string()},
           {"refit.flags", flags_text(passes)}};
 }
@@ -71,6 +89,7 @@ Result<Plan> optimize_again(const Plan& plan, std::unique_ptr<Graph> network,
   request.passes.disabled = lines_of(value_of(plan, "refit.disabled"));
   request.passes.no_fuse = lines_of(value_of(plan, "refit.no_fuse"));
   request.passes.precision = data_type_by_name(value_of(plan, "refit.precision"));
+  set_types(request.passes, value_of(plan, "refit.types"));
   request.passes.half_as = data_type_by_name(value_of(plan, "refit.half_as"));
   set_flags(request.passes, value_of(plan, "refit.flags"));
   request.select.level = 0;

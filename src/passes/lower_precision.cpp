@@ -6,6 +6,7 @@
 // (their constants are compared in f32) and before fusion.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -80,19 +81,25 @@ bool keeps_operand(const Node& node, int index) {
 
 class Lowering {
  public:
-  Lowering(Graph& graph, DataType target) : graph_(graph), target_(target) {}
+  Lowering(Graph& graph, DataType usual) : graph_(graph), usual_(usual) {}
 
-  bool run(const PassContext& context) {
+  bool run(PassContext& context) {
     const std::vector<Node*> nodes = nodes_of(graph_);
     const auto angles = angles_of(graph_);
     for (Node* node : nodes) {
       const bool lower = node->bodies.empty() && gains(*node) && context.allows(*node) &&
                          has_f32(*node) && !angles.contains(node);
+      const std::optional<DataType> own = context.type_of(*node);
+      const DataType target = own.value_or(usual_);
+      if (own && !lower && has_f32(*node) && context.allows(*node) && !node->is<Constant>())
+        context.logger().warning(
+            "'{}' computes in {}, not in {}: its operator has no kernels for it", node->name,
+            name_of(DataType::kFloat32), name_of(*own));
       for (int i = 0; i < static_cast<int>(node->inputs().size()); ++i) {
         Value* value = node->input(i);
         if (value == nullptr) continue;
         // A cast of what would be widened for it reads it as it is.
-        Value* wanted = lower && !keeps_operand(*node, i) ? low(value)
+        Value* wanted = lower && !keeps_operand(*node, i) ? low(value, target)
                         : node->is<Cast>()                ? value
                                                           : high(value);
         if (wanted != value) node->set_input(i, wanted);
@@ -102,7 +109,7 @@ class Lowering {
       for (Value* output : node->outputs()) {
         if (output->type.type != DataType::kFloat32) continue;
         lowered_.emplace(output, nullptr);
-        output->type.type = target_;
+        output->type.type = target;
       }
     }
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
@@ -121,17 +128,18 @@ class Lowering {
                        [](const Value* value) { return value->type.type == DataType::kFloat32; });
   }
 
-  Value* low(Value* value) {
-    if (value->type.type != DataType::kFloat32) return value;
-    Value*& result = low_[value];
-    if (result == nullptr) result = add_cast(graph_, within_range(value), target_);
+  Value* low(Value* value, DataType target) {
+    const bool is_other = value->type.type != target && lowered_.contains(value);
+    if (value->type.type != DataType::kFloat32 && !is_other) return value;
+    Value*& result = low_[{value, target}];
+    if (result == nullptr) result = add_cast(graph_, within_range(value, target), target);
     return result;
   }
 
   /// A constant without finite numbers that the type makes infinite.
-  Value* within_range(Value* value) {
+  Value* within_range(Value* value, DataType target) {
     const Tensor* tensor = value->constant();
-    const double largest = largest_of(target_);
+    const double largest = largest_of(target);
     if (tensor == nullptr || !exceeds(*tensor, largest)) return value;
     Tensor clamped(tensor->type(), tensor->extents());
     for (int64_t i = 0; i < tensor->count(); ++i) {
@@ -151,8 +159,8 @@ class Lowering {
   }
 
   Graph& graph_;
-  DataType target_;
-  std::unordered_map<Value*, Value*> low_;  ///< f32 values and their 16-bit casts.
+  DataType usual_;
+  std::map<std::pair<Value*, DataType>, Value*> low_;  ///< Values and their casts to 16-bit types.
   std::unordered_map<Value*, Value*>
       lowered_;  ///< Values computed in 16 bit, and their casts back.
   bool changed_ = false;

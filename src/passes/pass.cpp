@@ -54,6 +54,12 @@ bool PassContext::allows_fusion(const Node& node) const {
                       [&](const std::string& pattern) { return names(pattern, node); });
 }
 
+std::optional<DataType> PassContext::type_of(const Node& node) const {
+  for (const auto& [pattern, type] : options_.types)
+    if (names(pattern, node)) return type;
+  return std::nullopt;
+}
+
 void PassContext::applied(std::string_view what) {
   logger_.info("{}: {}", what, pass_);
   log_.push_back(fmt::format("{}: {}", pass_, what));

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -33,6 +34,9 @@ struct PassOptions {
   std::vector<std::string> no_fuse;
   /// Compute in this 16-bit type where it pays; nothing keeps the network's types.
   std::optional<DataType> precision;
+  /// Nodes that compute in another 16-bit type than `precision`, as patterns over names and
+  /// origins.
+  std::vector<std::pair<std::string, DataType>> types;
   /// What f16 values are computed in, where the device has no arithmetic on them.
   std::optional<DataType> half_as;
 #define TENON_PASS_FLAG(name, value) bool name = value;
@@ -66,6 +70,8 @@ class PassContext {
   bool allows(const Node& node) const;
   /// Likewise, for joining it with others.
   bool allows_fusion(const Node& node) const;
+  /// The 16-bit type that is wanted of this node alone.
+  std::optional<DataType> type_of(const Node& node) const;
   /// Reports one application: "ip1 + relu1".
   void applied(std::string_view what);
 

@@ -30,7 +30,8 @@ Status read_flag(const std::string& name, bool on, PassOptions& options) {
   return user_error("\"{}\" is no option", name);
 }
 
-/// "option precision = bf16", "option disabled = fold_constants:x*", "option no_fuse = conv1".
+/// "option precision = bf16", "option disabled = fold_constants:x*", "option no_fuse = conv1",
+/// "option bf16 = conv1".
 Status read_option(const std::string& line, PassOptions& options) {
   const std::vector<std::string> words = words_of(line);
   if (words.size() != 4 || words[2] != "=") return user_error("\"{}\" is no option", line);
@@ -42,6 +43,8 @@ Status read_option(const std::string& line, PassOptions& options) {
     options.disabled.push_back(words[3]);
   else if (words[1] == "no_fuse")
     options.no_fuse.push_back(words[3]);
+  else if (words[1] == "f16" || words[1] == "bf16")
+    options.types.emplace_back(words[3], *data_type_by_name(words[1]));
   else
     return read_flag(words[1], words[3] == "on", options);
   return {};
@@ -58,6 +61,8 @@ std::string option_lines(const PassOptions& options) {
       text += fmt::format("option {} = {}\n", flag.name, options.*flag.member ? "on" : "off");
   for (const std::string& entry : options.disabled)
     text += fmt::format("option disabled = {}\n", entry);
+  for (const auto& [pattern, type] : options.types)
+    text += fmt::format("option {} = {}\n", name_of(type), pattern);
   for (const std::string& entry : options.no_fuse)
     text += fmt::format("option no_fuse = {}\n", entry);
   return text;

@@ -658,6 +658,43 @@ std::string layers_of(ICudaEngine& engine) {
   return inspector->getEngineInformation(LayerInformationFormat::kJSON);
 }
 
+TEST_F(FakeGpu, EachLayerComputesInTheTypeThatIsWantedOfIt) {
+  const auto layers = [](bool obey, std::vector<std::string>& warnings) {
+    Session session;
+    ITensor* value = session.input("x", DataType::kFLOAT, {64, 64});
+    for (const DataType type : {DataType::kHALF, DataType::kBF16, DataType::kFLOAT}) {
+      auto* layer = session.network->addMatrixMultiply(
+          *value, MatrixOperation::kNONE,
+          *session.constant({64, 64}, std::vector<float>(64 * 64, 0.5F)), MatrixOperation::kNONE);
+      layer->setPrecision(type);
+      value = layer->getOutput(0);
+    }
+    ITopKLayer* top = session.network->addTopK(*value, TopKOperation::kMAX, 1, 2);
+    top->setPrecision(DataType::kHALF);
+    session.output(top->getOutput(0), "y");
+    session.config->setFlag(BuilderFlag::kFP16);
+    session.config->setFlag(BuilderFlag::kBF16);
+    if (obey) session.config->setFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
+    session.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
+    session.config->setBuilderOptimizationLevel(1);
+    session.config->setTacticSources(0);
+    tenon::setBuildDevice(*session.config, 0);
+    tenon::setSelfCheck(*session.config, false);  // Kernels do nothing.
+    EXPECT_TRUE(session.build()) << session.log.text();
+    warnings = session.log.warnings;
+    return layers_of(*session.engine);
+  };
+  std::vector<std::string> warnings;
+  const std::string free = layers(false, warnings);
+  EXPECT_EQ(free.find("BFloat16"), std::string::npos) << free;
+  EXPECT_TRUE(warnings.empty());
+  const std::string obeyed = layers(true, warnings);
+  EXPECT_NE(obeyed.find("BFloat16"), std::string::npos) << obeyed;
+  // Where there is no kernel for it, that is said.
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("TopK"), std::string::npos) << warnings[0];
+}
+
 TEST_F(FakeGpu, ALimitOfSharedMemoryHolds) {
   constexpr size_t kDevice = 166912, kLimit = 20 << 10, kKeptByDriver = 1024;
   const auto most_of = [](size_t limit, int more, std::string& layers) {
