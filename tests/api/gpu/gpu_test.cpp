@@ -146,12 +146,12 @@ TEST(Gpu, ContextsRunInParallel) {
   EXPECT_EQ(wrong, 0);
 }
 
+/// With fixed shapes the first run already.
 TEST(Gpu, RunsAreRecordedIntoTheApplicationsGraphs) {
   Small small;
   ASSERT_TRUE(small.build());
   IExecutionContext& context = *small.session.context;
   const cudaStream_t stream = gpu()->createStream();
-  const std::vector<float> expected = small.run(context, stream);
   Memory y(kRows * kColumns * 4);
   small.bind(context, y);
   struct Work {
@@ -168,8 +168,107 @@ TEST(Gpu, RunsAreRecordedIntoTheApplicationsGraphs) {
   ASSERT_NE(graph, nullptr) << small.session.log.text();
   ASSERT_TRUE(gpu()->launchGraph(graph, stream));
   ASSERT_TRUE(gpu()->synchronize(stream));
-  EXPECT_EQ(Small::values(y), expected);
+  EXPECT_EQ(Small::values(y), small.run(context, stream));
   gpu()->destroy(graph);
+  gpu()->destroy(stream);
+}
+
+/// Any number of images: convolution, mean, product; in small whole numbers, which all types hold.
+class Images {
+ public:
+  static constexpr int64_t kImage = 8 * 6 * 6, kClasses = 16;
+
+  explicit Images(int32_t device) {
+    ITensor* x = session.input("x", DataType::kFLOAT, {-1, 8, 6, 6});
+    std::vector<float> kernel(32 * 8 * 9), matrix(32 * kClasses);
+    for (size_t i = 0; i < kernel.size(); ++i) kernel[i] = static_cast<float>(i % 3) - 1;
+    for (size_t i = 0; i < matrix.size(); ++i) matrix[i] = static_cast<float>(i % 5) - 2;
+    auto* conv =
+        session.network->addConvolutionNd(*x, 32, dims({3, 3}), session.weights(kernel), Weights{});
+    ITensor* value =
+        session.network->addActivation(*conv->getOutput(0), ActivationType::kRELU)->getOutput(0);
+    value = session.network->addReduce(*value, ReduceOperation::kSUM, 12, false)->getOutput(0);
+    ITensor* w = session.constant({32, kClasses}, matrix);
+    value = session.network
+                ->addMatrixMultiply(*value, MatrixOperation::kNONE, *w, MatrixOperation::kNONE)
+                ->getOutput(0);
+    session.output(value, "y");
+    session.profile("x", {0, 8, 6, 6}, {4, 8, 6, 6}, {9, 8, 6, 6});
+    session.profile("x", {9, 8, 6, 6}, {16, 8, 6, 6}, {33, 8, 6, 6});
+    tenon::setBuildDevice(*session.config, device);
+  }
+
+  static Array input(int64_t images) {
+    std::vector<float> values(static_cast<size_t>(images * kImage));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * 7 % 11) - 5;
+    return floats({images, 8, 6, 6}, values);
+  }
+
+  Session session;
+};
+
+TEST(Gpu, ShapesAtTheEdgesOfProfiles) {
+  Images cpu(tenon::kCpuDevice), images(0);
+  ASSERT_TRUE(cpu.session.build() && images.session.build());
+  for (const bool replays : {false, true}) {
+    ASSERT_TRUE(tenon::setGraphReplay(*images.session.context, replays));
+    for (const auto& [profile, batch] : std::initializer_list<std::pair<int32_t, int64_t>>{
+             {0, 1}, {0, 9}, {1, 9}, {1, 33}, {0, 0}, {0, 4}, {1, 32}, {1, 9}, {0, 9}, {0, 1}}) {
+      for (Session* session : {&cpu.session, &images.session})
+        ASSERT_TRUE(session->context->setOptimizationProfileAsync(profile, nullptr));
+      const Arrays in = {{"x", Images::input(batch)}};
+      EXPECT_EQ(images.session.run(in)["y"].values<float>(),
+                cpu.session.run(in)["y"].values<float>())
+          << profile << ", " << batch;
+    }
+  }
+  EXPECT_FALSE(images.session.context->setInputShape("x", dims({10, 8, 6, 6})));
+  EXPECT_TRUE(images.session.log.complained("[9,8,6,6]"));
+}
+
+// The memory of a profile serves all of its shapes.
+TEST(Gpu, MemoryOfTheApplicationServesAllShapes) {
+  Images images(0);
+  ASSERT_TRUE(images.session.build());
+  const std::unique_ptr<IExecutionContext> context(
+      images.session.engine->createExecutionContextWithoutDeviceMemory());
+  const int64_t bytes = images.session.engine->getDeviceMemorySizeV2();
+  void* memory = gpu()->allocate(static_cast<size_t>(bytes));
+  context->setDeviceMemoryV2(memory, bytes);
+  Memory x(33 * Images::kImage * 4), y(33 * Images::kClasses * 4);
+  ASSERT_TRUE(context->setTensorAddress("x", x.data()) && context->setTensorAddress("y", y.data()));
+  ASSERT_TRUE(context->setOptimizationProfileAsync(1, nullptr));
+  for (int64_t batch = 9; batch <= 33; ++batch)
+    ASSERT_TRUE(context->setInputShape("x", dims({batch, 8, 6, 6})) && context->enqueueV3(nullptr))
+        << batch << ": " << images.session.log.text();
+  ASSERT_TRUE(gpu()->synchronize(cudaStream_t{}));
+  gpu()->destroy(memory);
+}
+
+TEST(Gpu, ContextsMayEndWhileTheirRunsGoOn) {
+  Small small;
+  ASSERT_TRUE(small.build());
+  const cudaStream_t stream = gpu()->createStream();
+  const std::vector<float> expected = small.run(*small.session.context, stream);
+  Memory y(kRows * kColumns * 4);
+  for (const bool replays : {false, true}) {
+    std::unique_ptr<IExecutionContext> context(small.session.engine->createExecutionContext());
+    tenon::setGraphReplay(*context, replays);
+    small.bind(*context, y);
+    std::memset(y.data(), 0, kRows * kColumns * 4);
+    for (int i = 0; i < 200; ++i) ASSERT_TRUE(context->enqueueV3(stream));
+    context.reset();
+    ASSERT_TRUE(gpu()->synchronize(stream));
+    EXPECT_EQ(Small::values(y), expected);
+  }
+  std::unique_ptr<IExecutionContext> context(small.session.engine->createExecutionContext());
+  small.bind(*context, y);
+  for (int i = 0; i < 200; ++i) ASSERT_TRUE(context->enqueueV3(stream));
+  context.reset();
+  small.session.context.reset();
+  small.session.engine.reset();
+  ASSERT_TRUE(gpu()->synchronize(stream));
+  EXPECT_EQ(Small::values(y), expected);
   gpu()->destroy(stream);
 }
 
