@@ -13,7 +13,9 @@ ContextHandle::ContextHandle(EngineHandle& engine, std::unique_ptr<Context> cont
     : engine_(engine),
       context_(std::move(context)),
       debug_(engine, *context_),
-      strategy_(strategy) {}
+      strategy_(strategy) {
+  ContextHandle::setNvtxVerbosity(engine.getProfilingVerbosity());
+}
 
 bool ContextHandle::succeed(const Status& status) const {
   if (!status.ok()) engine_.reporter().report(status.error());
@@ -219,7 +221,9 @@ size_t ContextHandle::getPersistentCacheLimit() const noexcept {
 }
 bool ContextHandle::setNvtxVerbosity(ProfilingVerbosity verbosity) noexcept {
   nvtx_verbosity_ = verbosity;
-  context_->set_ranges(verbosity != ProfilingVerbosity::kNONE);
+  context_->set_ranges(verbosity == ProfilingVerbosity::kNONE       ? Context::Ranges::kNone
+                       : verbosity == ProfilingVerbosity::kDETAILED ? Context::Ranges::kDetailed
+                                                                    : Context::Ranges::kNames);
   return true;
 }
 ProfilingVerbosity ContextHandle::getNvtxVerbosity() const noexcept {

@@ -184,7 +184,10 @@ Status Context::prepare() {
     }
   } else {
     TENON_ASSIGN(auto program, engine_->program(symbols_, threads_, &attachments_));
-    if (program != program_) retired_.add(std::exchange(program_, std::move(program)));
+    if (program != program_) {
+      retired_.add(std::exchange(program_, std::move(program)));
+      range_texts_.clear();
+    }
     TENON_TRY(make_arena());
     if (const int count = program_->side_stream_count(); count > 0)
       TENON_TRY(side_.prepare(*engine_->backend().device->streams(), count));
@@ -298,6 +301,9 @@ Status Context::run_static(Queue queue) {
   if (expects_arena_ && given_arena_ == nullptr && program_->arena_bytes() > 0)
     return user_error(
         "the context has no memory: it was made without, and setDeviceMemoryV2 gave none");
+  if (range_texts_.empty() && ranges_ != Ranges::kNone &&
+      engine_->backend().device->streams() != nullptr)
+    range_texts_ = program_->range_texts(ranges_ == Ranges::kDetailed);
   if (times_ != nullptr) return run_profiled(queue);
   if (replay_ == nullptr) return run_program(queue);
   return replay_->run({program_, inputs_, outputs_, arena()}, queue,
@@ -306,7 +312,7 @@ Status Context::run_static(Queue queue) {
 
 Status Context::run_program(Queue queue, StepTimer* timer) {
   return program_->run(engine_->backend(), inputs_, outputs_, arena(), queue, pointers_, timer,
-                       ranges_, program_->side_stream_count() > 0 ? &side_ : nullptr);
+                       range_texts_, program_->side_stream_count() > 0 ? &side_ : nullptr);
 }
 
 Status Context::run_profiled(Queue queue) {

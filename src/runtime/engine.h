@@ -118,8 +118,12 @@ class Context {
   void set_step_times(StepTimes* times) { times_ = times; }
   /// The application's streams for branches instead of the context's own, as far as they go.
   void set_aux_streams(std::span<void* const> streams) { side_.give(streams); }
-  /// Profilers of a GPU see each layer's launches under its name.
-  void set_ranges(bool ranges) { ranges_ = ranges; }
+  /// What profilers of a GPU see of each layer's launches.
+  enum class Ranges : uint8_t { kNone, kNames, kDetailed };
+  void set_ranges(Ranges ranges) {
+    ranges_ = ranges;
+    range_texts_.clear();
+  }
 
  private:
   explicit Context(std::shared_ptr<Engine> engine);
@@ -160,7 +164,8 @@ class Context {
   std::unique_ptr<ProfileReplay> profile_replay_;  ///< Null: nothing was profiled yet.
   std::vector<void*> pointers_;
   StepTimes* times_ = nullptr;
-  bool ranges_ = true;
+  Ranges ranges_ = Ranges::kNames;
+  std::vector<std::string> range_texts_;  ///< Of program_; empty: to be made, or none.
   SideStreams side_;
 };
 

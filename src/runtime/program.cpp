@@ -1,5 +1,7 @@
 #include "runtime/program.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/parallel.h"
@@ -366,6 +368,16 @@ void* Program::resolve(const Reference& r, const Bases& bases, int64_t sample) {
 
 Status Program::run_step(Device& device, const Step& step, const Bases& bases, int64_t sample,
                          std::vector<void*>& pointers, Queue queue) const {
+  if (bases.ranges.empty()) return launch(device, step, bases, sample, pointers, queue);
+  Streams& streams = *device.streams();
+  streams.push_range(bases.ranges[static_cast<size_t>(&step - steps_.data())].c_str());
+  Status status = launch(device, step, bases, sample, pointers, queue);
+  streams.pop_range();
+  return status;
+}
+
+Status Program::launch(Device& device, const Step& step, const Bases& bases, int64_t sample,
+                       std::vector<void*>& pointers, Queue queue) const {
   pointers.clear();
   for (const Reference& r : step.inputs) pointers.push_back(resolve(r, bases, sample));
   for (const Reference& r : step.outputs) pointers.push_back(resolve(r, bases, sample));
@@ -424,20 +436,36 @@ Status Program::run_section(const Backend& backend, size_t first, const Bases& b
 
 Status Program::run(const Backend& backend, std::span<void* const> inputs,
                     std::span<void* const> outputs, void* arena, Queue queue,
-                    std::vector<void*>& pointers, StepTimer* timer, bool ranges,
-                    const SideStreams* side) const {
-  const Bases bases{inputs, outputs, arena};
-  Streams* streams = ranges ? backend.device->streams() : nullptr;
+                    std::vector<void*>& pointers, StepTimer* timer,
+                    std::span<const std::string> ranges, const SideStreams* side) const {
+  const Bases bases{inputs, outputs, arena, ranges};
   if (timer != nullptr) TENON_TRY(timer->begin(queue));
   for (size_t i = 0; i < steps_.size(); i = steps_[i].group_end) {
-    if (streams != nullptr) streams->push_range(steps_[i].node->name.c_str());
     const bool beside = side != nullptr && timer == nullptr && steps_[i].section != 0;
-    Status status = beside ? run_section(backend, i, bases, pointers, queue, *side)
-                           : run_group(*backend.device, i, bases, pointers, queue, timer);
-    if (streams != nullptr) streams->pop_range();
-    TENON_TRY(std::move(status));
+    TENON_TRY(beside ? run_section(backend, i, bases, pointers, queue, *side)
+                     : run_group(*backend.device, i, bases, pointers, queue, timer));
   }
   return {};
+}
+
+std::vector<std::string> Program::range_texts(bool detailed) const {
+  std::vector<std::string> texts;
+  for (const Step& step : steps_) {
+    std::string& text = texts.emplace_back(step.node->name);
+    if (!detailed) continue;
+    const auto add = [&](const char* title, const std::vector<Value*>& values) {
+      text += title;
+      for (const Value* value : values)
+        if (value != nullptr)
+          text += fmt::format(" {}[{}]", name_of(value->type.type),
+                              fmt::join(graph_.extents(value), ","));
+    };
+    text += fmt::format(", {}", step.node->op->name());
+    add(", in:", step.node->inputs());
+    add(", out:", step.node->outputs());
+    if (step.kernel != nullptr) text += fmt::format(", {}", step.node->tactic);
+  }
+  return texts;
 }
 
 }  // namespace tenon

@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
@@ -34,11 +35,14 @@ class Program {
   /// Addresses of inputs and outputs in the graph's order, and an arena of arena_bytes().
   /// `pointers` is scratch that the caller keeps between runs. `timer` may be null; with it no step
   /// runs beside another.
-  /// With `ranges` profilers of a GPU see each layer's launches under its name. Branches run on
-  /// `side` streams, of which there are side_stream_count(), or without them one after the other.
+  /// Profilers of a GPU see each layer's launches under its text of `ranges`, where there are any.
+  /// Branches run on `side` streams, of which there are side_stream_count(), or without them one
+  /// after the other.
   Status run(const Backend& backend, std::span<void* const> inputs, std::span<void* const> outputs,
              void* arena, Queue queue, std::vector<void*>& pointers, StepTimer* timer,
-             bool ranges = false, const SideStreams* side = nullptr) const;
+             std::span<const std::string> ranges = {}, const SideStreams* side = nullptr) const;
+  /// Texts for that, one a step: names, and with `detailed` also operator, operands and kernel.
+  std::vector<std::string> range_texts(bool detailed) const;
   int side_stream_count() const { return side_stream_count_; }
 
  private:
@@ -68,10 +72,13 @@ class Program {
   struct Bases {
     std::span<void*const> inputs, outputs;
     void* arena;
+    std::span<const std::string> ranges;
   };
   static void* resolve(const Reference& reference, const Bases& bases, int64_t sample);
   Status run_step(Device& device, const Step& step, const Bases& bases, int64_t sample,
                   std::vector<void*>& pointers, Queue queue) const;
+  Status launch(Device& device, const Step& step, const Bases& bases, int64_t sample,
+                std::vector<void*>& pointers, Queue queue) const;
   Status run_group(Device& device, size_t first, const Bases& bases, std::vector<void*>& pointers,
                    Queue queue, StepTimer* timer) const;
   int64_t sample_bytes(const Value* value, int64_t bytes) const;

@@ -323,6 +323,13 @@ TEST(Settings, OfRuntimesAndContexts) {
   KEPT(c, IExecutionContext, EnqueueEmitsProfile, false);
   KEPT(c, IExecutionContext, PersistentCacheLimit, size_t{5});
   KEPT(c, IExecutionContext, NvtxVerbosity, ProfilingVerbosity::kDETAILED);
+  // It begins with what the plan was built with.
+  Layers quiet;
+  quiet.output(quiet.network->addIdentity(*quiet.matrix)->getOutput(0), "y");
+  quiet.network->removeTensor(*quiet.image);
+  quiet.config->setProfilingVerbosity(ProfilingVerbosity::kNONE);
+  ASSERT_TRUE(quiet.build());
+  EXPECT_EQ(quiet.context->getNvtxVerbosity(), ProfilingVerbosity::kNONE);
   EXPECT_FALSE(c.setCommunicator(nullptr));
   EXPECT_TRUE(s.log.complained("one device"));
   std::unique_ptr<IRuntimeConfig> config(s.engine->createRuntimeConfig());

@@ -39,7 +39,7 @@ Status bind(Context& context, const Graph& graph, std::span<const Tensor> inputs
   outputs.resize(graph.outputs().size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Value& value = *graph.outputs()[i];
-    auto allocate = [&outputs, i, type = value.type.type](const Extents& extents, size_t) {
+    auto allocate = [&outputs, i, type = value.type.type](const Extents& extents, size_t, void*) {
       outputs[i] = Tensor(type, extents);
       return static_cast<void*>(outputs[i].mutable_bytes());
     };
@@ -172,7 +172,7 @@ class GpuBindings {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const Value& value = *graph.outputs()[i];
       outputs_[i].type = value.type.type;
-      const auto allocate = [this, i](const Extents& extents, size_t bytes) -> void* {
+      const auto allocate = [this, i](const Extents& extents, size_t bytes, void*) -> void* {
         auto memory = device_.allocate(bytes);
         if (!memory.ok()) return nullptr;
         outputs_[i].extents = extents;

@@ -22,7 +22,7 @@ Result<std::vector<Tensor>> run(Engine& engine, std::shared_ptr<Engine> shared,
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Value& value = *graph.outputs()[i];
     TENON_TRY(context->set_allocator(
-        value.name, [&outputs, &value, i](const Extents& extents, size_t) -> void* {
+        value.name, [&outputs, &value, i](const Extents& extents, size_t, void*) -> void* {
           outputs[i] = Tensor(value.type.type, extents);
           return outputs[i].mutable_bytes();
         }));
