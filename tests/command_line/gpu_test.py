@@ -1,6 +1,7 @@
 """What trtexec says of NVIDIA GPUs that are there, not there, or cannot be used."""
 
 import os
+import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,13 +13,28 @@ from onnx import TensorProto, helper
 QUICK = ["--iterations=4", "--warmUp=0", "--duration=0", "--builderOptimizationLevel=1", "--noSelfCheck"]
 
 
-def write_model(file: Path) -> Path:
-    node = helper.make_node("Softmax", ["x"], ["y"])
-    tensors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 64]) for name in "xy"]
-    graph = helper.make_graph([node], "rows", tensors[:1], tensors[1:])
+H200 = """name = NVIDIA H200
+architecture = sm_90
+libraries = driver 13.0, nvrtc 13.0, cublasLt 130100, cudnn 9.19.0
+compute_units = 132
+compute_capability = 90
+memory_bytes = 150109880320
+shared_memory_per_block = 232448
+native_bf16 = 1
+native_fp16 = 1
+"""
+
+
+def save(graph: onnx.GraphProto, file: Path):
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
     model.ir_version = 8
     onnx.save(model, file)
+
+
+def write_model(file: Path) -> Path:
+    node = helper.make_node("Softmax", ["x"], ["y"])
+    tensors = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4, 64]) for name in "xy"]
+    save(helper.make_graph([node], "rows", tensors[:1], tensors[1:]), file)
     return file
 
 
@@ -84,6 +100,27 @@ def test_streams_and_graphs_work_together(gpu):
         text = gpu("--infStreams=3", "--useCudaGraph", "--useSpinWait", "--noDataTransfers", *threads)
         assert "Timing trace has 12 queries" in text
         assert "H2D Latency: min = 0 ms" in text
+
+
+@pytest.mark.parametrize("sources, tactic", [("+CUDNN", "cuda.gemm.cudnn{"), ("-CUDNN", "cuda.gemm.lt{"),
+                                             ("-CUDNN,-CUBLAS,-CUBLAS_LT", "cuda.gemm.tile")])
+def test_sources_that_are_switched_off_are_not_used(gpu, tmp_path: Path, sources: str, tactic: str):
+    """By times that were recorded on an H200 (tests/select/cuda), where cuDNN is best and cuBLASLt second."""
+    nodes = [helper.make_node("Softmax", ["x"], ["s"], axis=1), helper.make_node("MatMul", ["s", "w"], ["m"]),
+             helper.make_node("Add", ["m", "b"], ["a"]), helper.make_node("Relu", ["a"], ["y"])]
+    shapes = {"x": [128, 256], "w": [256, 64], "b": [64]}
+    inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [128, 64])]
+    model = tmp_path / "product.onnx"
+    save(helper.make_graph(nodes, "product", inputs, outputs), model)
+    described = tmp_path / "h200.txt"
+    described.write_text(H200)
+    recorded = tmp_path / "h200.cache"
+    shutil.copy(Path(__file__).parents[1] / "select/cuda/h200.cache", recorded)
+    plan = tmp_path / "plan"
+    gpu(f"--onnx={model}", f"--deviceDescription={described}", f"--timingCacheFile={recorded}", "--builderOptimizationLevel=3",
+        f"--tacticSources={sources}", f"--saveEngine={plan}")
+    assert tactic.encode() in plan.read_bytes()
 
 
 def test_builds_at_the_same_time_leave_the_timings_of_both(gpu, tmp_path: Path):

@@ -1,7 +1,6 @@
 // Every call of the driver that loading, running and building make fails once, at each of its
 // places: one clear error, nothing left behind, and the next attempt works.
 #include <cuda.h>
-#include <dlfcn.h>
 #include <tenon/self_check.h>
 
 #include <cstdlib>
@@ -9,46 +8,12 @@
 #include <memory>
 #include <thread>
 
+#include "fake_driver.h"
 #include "harness.h"
 
 namespace api_test {
 namespace {
 
-/// Before the library looks for the driver.
-const int kEnvironment = setenv("TENON_CUDA_PATH", FAKE_DRIVER "/..", 1);
-
-/// The driver that pretends.
-class FakeDriver {
- public:
-  FakeDriver() : library_(dlopen(FAKE_DRIVER "/libcuda.so.1", RTLD_NOW)) {}
-  void fail(const char* function, int at, int code) const {
-    call<void (*)(const char*, int, int)>("fake_driver_fail")(function, at, code);
-  }
-  void work() const { fail(nullptr, -1, 0); }
-  void capture(bool capturing) const { call<void (*)(bool)>("fake_driver_capture")(capturing); }
-  void become(int major) const { call<void (*)(int)>("fake_driver_become")(major); }
-  void stay_busy(bool busy) const { call<void (*)(bool)>("fake_driver_stay_busy")(busy); }
-  void make_noise(unsigned seed) const { call<void (*)(unsigned)>("fake_driver_make_noise")(seed); }
-  unsigned shared(int more = 0) const {
-    return call<unsigned (*)(int)>("fake_driver_shared")(more);
-  }
-  int launches(void* stream) const { return call<int (*)(void*)>("fake_driver_launches")(stream); }
-  int calls(const char* function) const {
-    return call<int (*)(const char*)>("fake_driver_calls")(function);
-  }
-  bool failed() const { return call<bool (*)()>("fake_driver_failed")(); }
-  int living() const { return call<int (*)()>("fake_driver_living")(); }
-
- private:
-  template <class Function>
-  Function call(const char* name) const {
-    return reinterpret_cast<Function>(dlsym(library_, name));
-  }
-  void* library_;
-};
-
-#define FUNCTION_TEXT_INNER(x) #x
-#define FUNCTION_TEXT(x) FUNCTION_TEXT_INNER(x)
 constexpr const char* kFunctions[] = {
 #define TENON_FUNCTION(name) FUNCTION_TEXT(name),
 #include "device/cuda/driver.def"

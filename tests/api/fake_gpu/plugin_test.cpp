@@ -10,8 +10,6 @@ namespace {
 
 using namespace plugin_test;
 
-const int kEnvironment = setenv("TENON_CUDA_PATH", FAKE_DRIVER "/..", 1);
-
 /// What the objects of a kind were told.
 struct Seen {
   cudaStream_t stream = nullptr;

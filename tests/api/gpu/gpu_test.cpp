@@ -195,6 +195,7 @@ class Images {
     session.output(value, "y");
     session.profile("x", {0, 8, 6, 6}, {4, 8, 6, 6}, {9, 8, 6, 6});
     session.profile("x", {9, 8, 6, 6}, {16, 8, 6, 6}, {33, 8, 6, 6});
+    session.config->clearFlag(BuilderFlag::kTF32);
     tenon::setBuildDevice(*session.config, device);
   }
 

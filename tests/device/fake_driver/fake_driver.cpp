@@ -199,6 +199,7 @@ FAKE(cuFuncGetAttribute, (int* value, CUfunction_attribute which, CUfunction),
      *value = which == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? state().static_shared : 0;)
 FAKE(cuLaunchKernelEx, (const CUlaunchConfig* config, CUfunction, void**, void**), UNLESS_FAILING({
        const std::lock_guard lock(state().mutex);
+       state().calls["kernel in a graph"] += state().capturing ? 1 : 0;
        ++state().launches[config->hStream];
        state().order.emplace_back("kernel", config->hStream);
        state().most_shared = std::max(state().most_shared, config->sharedMemBytes);

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+namespace api_test {
+
+/// Set before the library looks for the driver.
+inline const int kFakeDriverIsSet = setenv("TENON_CUDA_PATH", FAKE_DRIVER "/..", 1);
+
+/// The driver that pretends.
+class FakeDriver {
+ public:
+  FakeDriver() : library_(dlopen(FAKE_DRIVER "/libcuda.so.1", RTLD_NOW)) {}
+  void fail(const char* function, int at, int code) const {
+    call<void (*)(const char*, int, int)>("fake_driver_fail")(function, at, code);
+  }
+  void work() const { fail(nullptr, -1, 0); }
+  void capture(bool capturing) const { call<void (*)(bool)>("fake_driver_capture")(capturing); }
+  void become(int major) const { call<void (*)(int)>("fake_driver_become")(major); }
+  void stay_busy(bool busy) const { call<void (*)(bool)>("fake_driver_stay_busy")(busy); }
+  void make_noise(unsigned seed) const { call<void (*)(unsigned)>("fake_driver_make_noise")(seed); }
+  unsigned shared(int more = 0) const {
+    return call<unsigned (*)(int)>("fake_driver_shared")(more);
+  }
+  int launches(void* stream) const { return call<int (*)(void*)>("fake_driver_launches")(stream); }
+  int calls(const char* function) const {
+    return call<int (*)(const char*)>("fake_driver_calls")(function);
+  }
+  bool failed() const { return call<bool (*)()>("fake_driver_failed")(); }
+  int living() const { return call<int (*)()>("fake_driver_living")(); }
+
+ private:
+  template <class Function>
+  Function call(const char* name) const {
+    return reinterpret_cast<Function>(dlsym(library_, name));
+  }
+  void* library_;
+};
+
+/// A driver function's symbol, which its name may be a macro for.
+#define FUNCTION_TEXT_INNER(x) #x
+#define FUNCTION_TEXT(x) FUNCTION_TEXT_INNER(x)
+
+}  // namespace api_test
