@@ -144,7 +144,10 @@ size_t EngineHandle::getDeviceMemorySizeForProfile(int32_t index) const noexcept
   const auto symbols = bind_inputs(engine_->graph(), shapes);
   if (!symbols.ok()) return 0;
   const auto program = engine_->program(*symbols, engine_->default_threads());
-  return program.ok() ? (*program)->arena_bytes() : 0;
+  if (program.ok()) return (*program)->arena_bytes();
+  // Weights of a stripped plan may not be there yet.
+  if (!engine_->plan().stripped) reporter_->report(program.error());
+  return 0;
 }
 size_t EngineHandle::getDeviceMemorySize() const noexcept {
   size_t most = 0;

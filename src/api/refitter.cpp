@@ -73,7 +73,7 @@ void Refitter::collect(const Graph& graph, const std::vector<std::string>& only)
     const bool wanted = only.empty() || std::find(only.begin(), only.end(), name) != only.end();
     if (!wanted && constant->value.defined()) return;
     const WeightsRole role = role_of(*node.output());
-    entries_.push_back({name, layer_of(node, role), role, constant, std::nullopt});
+    entries_.push_back({name, layer_of(node, role), role, constant, std::nullopt, {}});
   });
 }
 
@@ -115,8 +115,24 @@ bool Refitter::setNamedWeights(const char* name, Weights weights,
   const bool host =
       location == TensorLocation::kHOST || engine_.engine().backend().device->unified();
   if (host) return setNamedWeights(name, weights);
-  reporter_->report(unsupported("setNamedWeights: weights are taken from host memory"));
-  return false;
+  Entry* entry = find(name, "setNamedWeights");
+  if (entry == nullptr) return false;
+  std::vector<std::byte> copy;
+  if (const Status status = fetch(weights, copy); !status.ok()) {
+    reporter_->report(status.error());
+    return false;
+  }
+  if (!give(*entry, {weights.type, copy.data(), weights.count})) return false;
+  entry->copy = std::move(copy);
+  return true;
+}
+
+Status Refitter::fetch(const Weights& weights, std::vector<std::byte>& copy) const {
+  if (weights.values == nullptr || weights.count <= 0) return {};  // For give() to refuse.
+  Device& device = *engine_.engine().backend().device;
+  copy.resize(static_cast<size_t>(weights.count * byte_size(network::from_public(weights.type))));
+  TENON_TRY(device.download(copy.data(), weights.values, copy.size(), {}));
+  return device.synchronize({});
 }
 
 bool Refitter::setWeights(const char* layerName, WeightsRole role, Weights weights) noexcept {
@@ -163,8 +179,11 @@ bool Refitter::refitCudaEngine() noexcept {
   return status.ok();
 }
 
-bool Refitter::refitCudaEngineAsync(cudaStream_t) noexcept {
-  return refitCudaEngine();
+/// At once, but behind what the stream has to do so far, which may use the old weights.
+bool Refitter::refitCudaEngineAsync(cudaStream_t stream) noexcept {
+  const Status idle = engine_.engine().backend().device->synchronize({nullptr, stream});
+  if (!idle.ok()) reporter_->report(idle.error());
+  return idle.ok() && refitCudaEngine();
 }
 
 template <class Keep>

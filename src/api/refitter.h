@@ -51,6 +51,7 @@ class Refitter final : public IRefitter {
     WeightsRole role = WeightsRole::kCONSTANT;
     Constant* constant = nullptr;
     std::optional<Weights> given;
+    std::vector<std::byte> copy = {};  ///< What was given in memory of the device.
     bool missing() const;
   };
 
@@ -59,6 +60,8 @@ class Refitter final : public IRefitter {
   void collect(const Graph& graph, const std::vector<std::string>& only);
   Entry* find(const char* name, const char* method) const;
   bool give(Entry& entry, const Weights& weights);
+  /// Weights from memory of the device.
+  Status fetch(const Weights& weights, std::vector<std::byte>& copy) const;
   Status refit();
   template <class Keep>
   int32_t list(int32_t size, const char** names, Keep keep) const;

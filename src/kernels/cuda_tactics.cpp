@@ -4,6 +4,7 @@
 #include "device/cuda/cublaslt.h"
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/cudnn.h"
+#include "device/cuda/kernel_cache.h"
 #include "device/cuda/nvrtc.h"
 #include "device/cuda/other_libraries.h"
 #include "device/described_device.h"
@@ -30,9 +31,9 @@ constexpr Tactic kTrials[] = {
 #include "kernels/cuda_trial_tactics.def"
 };
 
-template <class Library>
-void add_note(TacticOrigin origin, const Result<Library>& library, Backend& backend) {
-  if (!library.ok()) backend.notes.push_back({origin, library.error().message});
+template <class Outcome>
+void add_note(TacticOrigin origin, const Outcome& outcome, Backend& backend) {
+  if (!outcome.ok()) backend.notes.push_back({origin, outcome.error().message});
 }
 
 Result<Backend> open(int ordinal, const DeviceProperties* described, const char* stamp) {
@@ -47,6 +48,7 @@ Result<Backend> open(int ordinal, const DeviceProperties* described, const char*
   add_note(TacticOrigin::kCudnn, cuda::load_cudnn(), backend);
   add_note(TacticOrigin::kCublasLt, cuda::load_cublaslt(), backend);
   add_note(TacticOrigin::kOwn, cuda::load_nvrtc(), backend);
+  add_note(TacticOrigin::kOwn, cuda::check_kernel_cache(), backend);
   return backend;
 }
 

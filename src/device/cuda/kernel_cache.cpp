@@ -41,9 +41,9 @@ std::optional<std::string> find_cached_kernel(const std::string& key) {
   return bytes;
 }
 
-void keep_cached_kernel(const std::string& key, std::string_view binary) {
+bool keep_cached_kernel(const std::string& key, std::string_view binary) {
   const fs::path path = file_of(key);
-  if (path.empty()) return;
+  if (path.empty()) return false;
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
   const size_t thread = std::hash<std::thread::id>()(std::this_thread::get_id());
@@ -53,7 +53,20 @@ void keep_cached_kernel(const std::string& key, std::string_view binary) {
   file << checksum(binary);
   file.close();
   if (file) fs::rename(draft, path, error);
-  if (!file || error) fs::remove(draft, error);
+  const bool is_kept = file && !error;
+  if (!is_kept) fs::remove(draft, error);
+  return is_kept;
+}
+
+Status check_kernel_cache() {
+  // A full disk takes no file either, however short.
+  const fs::path folder = cache_folder();
+  if (folder.empty() || keep_cached_kernel("writable", "yes")) return {};
+  return resource_error(
+      "compiled kernels cannot be kept in '{}', so that every process compiles them again: make "
+      "the folder writable and see that its disk is not full, or name another one in "
+      "TENON_CACHE_DIR (an empty name if this is as it should be)",
+      (folder / "kernels").string());
 }
 
 }  // namespace tenon::cuda

@@ -1,6 +1,8 @@
 #include "device/cuda/compiler.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -80,6 +82,48 @@ TEST_F(KernelCache, AnEmptyFolderNameKeepsNothing) {
   EXPECT_FALSE(find_cached_kernel("k").has_value());
 }
 
+TEST_F(KernelCache, FoldersThatTakeNothingAreTold) {
+  EXPECT_TRUE(check_kernel_cache().ok());
+  // A file in the folder's place: a superuser may write to any folder.
+  setenv("TENON_CACHE_DIR", (folder_ / "taken").c_str(), 1);
+  std::ofstream(folder_ / "taken") << "a file";
+  EXPECT_FALSE(keep_cached_kernel("k", "contents"));
+  const Status status = check_kernel_cache();
+  ASSERT_FALSE(status.ok());
+  for (const char* words : {"taken", "TENON_CACHE_DIR", "compiles them again"})
+    EXPECT_NE(status.error().message.find(words), std::string::npos) << status.error().message;
+  setenv("TENON_CACHE_DIR", "", 1);
+  EXPECT_TRUE(check_kernel_cache().ok());
+}
+
+// Processes that compile the same at the same time.
+TEST_F(KernelCache, ServesSeveralProcesses) {
+  constexpr int kProcesses = 4, kTimes = 200;
+  const auto contents = [](int process) {
+    return std::string(50000 + static_cast<size_t>(process) * 1000,
+                       static_cast<char>('a' + process));
+  };
+  std::vector<pid_t> children;
+  for (int process = 0; process < kProcesses; ++process) {
+    children.push_back(fork());
+    if (children.back() != 0) continue;
+    bool good = true;
+    for (int i = 0; i < kTimes && good; ++i) {
+      good = keep_cached_kernel("k", contents(process));
+      const auto found = find_cached_kernel("k");
+      good = good && found.has_value() && *found == contents((*found)[0] - 'a');
+    }
+    _exit(good ? 0 : 1);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  // Nothing else is left behind.
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_ / "kernels"), {}), 1);
+}
+
 TEST_F(KernelCache, CompilesOnceAndReportsErrors) {
   if (!load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC: " << load_nvrtc().error().message;
   const DeviceCode code =
@@ -148,8 +192,9 @@ TEST_F(KernelCache, WhatOnlyWarnsOfADefectDoesNotCompile) {
 }
 
 TEST(Cudnn, RefusesVersionsWithKnownErrors) {
-  EXPECT_NE(refused_cudnn(91001), nullptr);
-  EXPECT_EQ(refused_cudnn(91900), nullptr);
+  for (const size_t refused : {91000, 91001, 91400}) EXPECT_NE(refused_cudnn(refused), nullptr);
+  for (const size_t used : {90999, 91002, 91399, 91401, 91900})
+    EXPECT_EQ(refused_cudnn(used), nullptr);
 }
 
 TEST(SharedLibrary, SaysWhatIsMissingAndWhatToTry) {
