@@ -82,6 +82,8 @@ Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& 
   const TacticText wanted = split_tactic(node.tactic);
   const Tactic* chosen = backend.find(wanted.name);
   std::string failure;
+  if (chosen == nullptr && wanted.name.starts_with("cuda."))
+    failure = "this version has none of that name";
   if (chosen != nullptr && chosen->supports(problem)) {
     auto kernel = chosen->create(problem, wanted.config);
     if (kernel.ok() || !has_all_contents(problem)) return kernel;

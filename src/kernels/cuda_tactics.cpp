@@ -7,6 +7,7 @@
 #include "device/cuda/kernel_cache.h"
 #include "device/cuda/nvrtc.h"
 #include "device/cuda/other_libraries.h"
+#include "device/cuda/shared_library.h"
 #include "device/described_device.h"
 #include "kernels/open_cuda.h"
 
@@ -48,7 +49,7 @@ Result<Backend> open(int ordinal, const DeviceProperties* described, const char*
   add_note(TacticOrigin::kCudnn, cuda::load_cudnn(), backend);
   add_note(TacticOrigin::kCublasLt, cuda::load_cublaslt(), backend);
   add_note(TacticOrigin::kOwn, cuda::load_nvrtc(), backend);
-  add_note(TacticOrigin::kOwn, cuda::check_kernel_cache(), backend);
+  add_note(TacticOrigin::kOwn, cuda::opened_once<cuda::check_kernel_cache>(), backend);
   return backend;
 }
 

@@ -304,18 +304,19 @@ TEST_F(FakeGpu, LoadingAndRunningSurviveEveryFailure) {
 
 TEST_F(FakeGpu, BuildingSurvivesEveryFailure) {
   // What cannot be made or timed is left out, so that most builds end well.
-  for (const std::string function : kFunctions) {
-    const int before = driver_->living();
-    driver_->fail(function.c_str(), 0,
-                  allocates(function) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_LAUNCH_FAILED);
-    session_->log.errors.clear();
-    const std::unique_ptr<IHostMemory> plan(
-        session_->builder->buildSerializedNetwork(*session_->network, *session_->config));
-    driver_->work();
-    EXPECT_EQ(driver_->living(), before) << function << " left something";
-    EXPECT_EQ(session_->log.errors.size(), plan == nullptr ? 1u : 0u) << function << ":\n"
-                                                                      << session_->log.text();
-  }
+  for (const std::string function : kFunctions)
+    for (const int at : {0, 9}) {
+      const int before = driver_->living();
+      driver_->fail(function.c_str(), at,
+                    allocates(function) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_LAUNCH_FAILED);
+      session_->log.errors.clear();
+      const std::unique_ptr<IHostMemory> plan(
+          session_->builder->buildSerializedNetwork(*session_->network, *session_->config));
+      driver_->work();
+      EXPECT_EQ(driver_->living(), before) << function << " left something";
+      EXPECT_EQ(session_->log.errors.size(), plan == nullptr ? 1u : 0u) << function << ":\n"
+                                                                        << session_->log.text();
+    }
   session_->log.errors.clear();
 }
 
