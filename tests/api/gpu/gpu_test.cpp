@@ -173,7 +173,7 @@ TEST(Gpu, RunsAreRecordedIntoTheApplicationsGraphs) {
   gpu()->destroy(stream);
 }
 
-/// Any number of images: convolution, mean, product; in small whole numbers, which all types hold.
+/// Any number of images: convolution, sum, product; in small whole numbers.
 class Images {
  public:
   static constexpr int64_t kImage = 8 * 6 * 6, kClasses = 16;
@@ -218,9 +218,9 @@ TEST(Gpu, ShapesAtTheEdgesOfProfiles) {
       for (Session* session : {&cpu.session, &images.session})
         ASSERT_TRUE(session->context->setOptimizationProfileAsync(profile, nullptr));
       const Arrays in = {{"x", Images::input(batch)}};
-      EXPECT_EQ(images.session.run(in)["y"].values<float>(),
-                cpu.session.run(in)["y"].values<float>())
-          << profile << ", " << batch;
+      SCOPED_TRACE(std::to_string(profile) + ", " + std::to_string(batch));
+      // Algorithms with fractions, such as Winograd's, are a little beside whole numbers.
+      expect_near(images.session.run(in)["y"], cpu.session.run(in)["y"].values<float>(), 5e-3F);
     }
   }
   EXPECT_FALSE(images.session.context->setInputShape("x", dims({10, 8, 6, 6})));
