@@ -97,6 +97,13 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend) {
     return user_error("the plan was built for '{}' and this is '{}'; build it again here",
                       plan.architecture, architecture);
   TENON_TRY(check_packing(plan, backend));
+  const std::string& name = backend.device->properties().name;
+  if (plan.device == DeviceKind::kCuda && plan.device_name != name &&
+      backend.application != nullptr)
+    backend.application->warn(
+        fmt::format("the plan was built for {} and runs on {}: it may be slower than one that is "
+                    "built here",
+                    plan.device_name, name));
   TENON_TRY(backend.device->activate());
   const auto tf32 = plan.settings.find("tf32");
   backend.allow_tf32 = tf32 != plan.settings.end() && tf32->second == "1";

@@ -609,6 +609,25 @@ TEST_F(FakeGpu, AKernelThatCannotBeMadeHasASubstituteAndIsNamed) {
     EXPECT_NE(log.warnings[0].find(words), std::string::npos) << log.warnings[0];
 }
 
+TEST_F(FakeGpu, PlansForOtherModelsAreRemarked) {
+  Session session;
+  session.output(
+      session.network->addSoftMax(*session.input("x", DataType::kFLOAT, {4, 64}))->getOutput(0),
+      "y");
+  session.config->setBuilderOptimizationLevel(0);
+  session.config->setTacticSources(0);
+  ASSERT_TRUE(tenon::setBuildDeviceDescription(
+      *session.config,
+      "name = a larger GPU\narchitecture = sm_80\nlibraries = driver 13.0\ncompute_units = 200\n"
+      "compute_capability = 80\nmemory_bytes = 8589934592\nshared_memory_per_block = 166912\n"
+      "native_bf16 = 1\nnative_fp16 = 1\n"));
+  ASSERT_TRUE(session.build()) << session.log.text();
+  ASSERT_EQ(session.log.warnings.size(), 1u);
+  EXPECT_NE(session.log.warnings[0].find("built for a larger GPU and runs on a GPU of a test"),
+            std::string::npos)
+      << session.log.warnings[0];
+}
+
 TEST_F(FakeGpu, PlansForOtherArchitecturesAreRefused) {
   Log log;
   driver_->become(9);
