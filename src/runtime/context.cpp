@@ -51,6 +51,8 @@ Status check_multiple(const void* address, uintptr_t unit, std::string_view what
 Context::Context(std::shared_ptr<Engine> engine)
     : engine_(std::move(engine)), retired_(*engine_->backend().device) {}
 Context::~Context() {
+  if (last_run_ != nullptr)
+    (void)engine_->backend().device->streams()->synchronize_event(last_run_.get());
   engine_->forget(&attachments_);
 }
 
@@ -283,7 +285,23 @@ Status Context::enqueue(void* stream) {
   const Queue queue{pool_.get(), stream};
   if (engine_->data_dependent()) return run_dynamic(queue);
   TENON_TRY(run_static(queue));
+  TENON_TRY(note_run(queue));
   return retired_.settle(queue);
+}
+
+/// The driver frees memory when nothing runs any more; an application's allocator may give it to
+/// others at once.
+Status Context::note_run(Queue queue) {
+  Streams* const streams = engine_->backend().device->streams();
+  if (!engine_->backend().memory || streams == nullptr) return {};
+  if (queue.stream != nullptr) {
+    TENON_ASSIGN(const bool capturing, streams->is_capturing(queue.stream));
+    if (capturing) return {};
+  }
+  if (last_run_ == nullptr) {
+    TENON_ASSIGN(last_run_, streams->make_event(false, false));
+  }
+  return streams->record(last_run_.get(), queue.stream);
 }
 
 Status Context::run_static(Queue queue) {

@@ -128,6 +128,7 @@ class Context {
  private:
   explicit Context(std::shared_ptr<Engine> engine);
   Status run_static(Queue queue);
+  Status note_run(Queue queue);
   Status run_program(Queue queue, StepTimer* timer = nullptr);
   Status run_profiled(Queue queue);
   Status make_arena();
@@ -167,6 +168,7 @@ class Context {
   Ranges ranges_ = Ranges::kNames;
   std::vector<std::string> range_texts_;  ///< Of program_; empty: to be made, or none.
   SideStreams side_;
+  DeviceHandle last_run_;  ///< An event behind it, where memory is the application's.
 };
 
 }  // namespace tenon

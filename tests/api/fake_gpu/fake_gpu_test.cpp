@@ -26,9 +26,9 @@ bool allocates(const std::string& function) {
 /// offer (so that a launch may fail while one is made), and kernels that cannot be loaded have
 /// substitutes.
 bool may_pass(const std::string& function) {
-  for (const char* harmless :
-       {"Destroy", "Free", "Unload", "Release", "GetError", "GetVersion", "Capturing", "Capture",
-        "Graph", "RecordWithFlags", "Occupancy", "Query", "Module", "LaunchKernel", "CtxGet"})
+  for (const char* harmless : {"Destroy", "Free", "Unload", "Release", "GetError", "GetVersion",
+                               "Capturing", "Capture", "Graph", "RecordWithFlags", "Occupancy",
+                               "Query", "Module", "LaunchKernel", "CtxGet", "EventSynchronize"})
     if (function.find(harmless) != std::string::npos) return true;
   return false;
 }
@@ -551,6 +551,33 @@ TEST_F(FakeGpu, AllMemoryOfTheDeviceIsTheApplications) {
   EXPECT_EQ(allocator.living, 0);
 }
 
+TEST_F(FakeGpu, MemoryOfTheApplicationIsGivenBackBehindTheLastRun) {
+  struct Pool final : IGpuAllocator {
+    void* allocate(uint64_t size, uint64_t, AllocatorFlags) noexcept override {
+      return std::aligned_alloc(256, (size + 255) / 256 * 256);
+    }
+    bool deallocate(void* memory) noexcept override {
+      if (waits < 0) waits = driver_->calls("cuEventSynchronize");
+      std::free(memory);
+      return true;
+    }
+    int waits = -1;  ///< For events, ahead of the first memory that came back.
+  } pool;
+  Log log;
+  const std::unique_ptr<IRuntime> runtime(createInferRuntime(log));
+  runtime->setGpuAllocator(&pool);
+  const std::unique_ptr<ICudaEngine> engine(
+      runtime->deserializeCudaEngine(plan_->data(), plan_->size()));
+  ASSERT_NE(engine, nullptr) << log.text();
+  std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+  std::vector<float> x(4 * 64), y(4 * 64);
+  ASSERT_TRUE(context->setTensorAddress("x", x.data()) && context->setTensorAddress("y", y.data()));
+  ASSERT_TRUE(context->enqueueV3(nullptr)) << log.text();
+  driver_->work();
+  context.reset();
+  EXPECT_EQ(pool.waits, 1);
+}
+
 TEST_F(FakeGpu, TheFirstRunMayBeCaptured) {
   Log log;
   Loaded loaded(log);
@@ -635,118 +662,6 @@ TEST_F(FakeGpu, PlansForOtherArchitecturesAreRefused) {
   driver_->become(8);
   EXPECT_EQ(log.errors.size(), 1u);
   EXPECT_TRUE(log.complained("built for 'sm_80' and this is 'sm_90'"));
-}
-
-/// Layers of the engine, with their tactics.
-std::string layers_of(ICudaEngine& engine) {
-  const std::unique_ptr<IEngineInspector> inspector(engine.createEngineInspector());
-  return inspector->getEngineInformation(LayerInformationFormat::kJSON);
-}
-
-TEST_F(FakeGpu, EachLayerComputesInTheTypeThatIsWantedOfIt) {
-  const auto layers = [](bool obey, std::vector<std::string>& warnings) {
-    Session session;
-    ITensor* value = session.input("x", DataType::kFLOAT, {64, 64});
-    for (const DataType type : {DataType::kHALF, DataType::kBF16, DataType::kFLOAT}) {
-      auto* layer = session.network->addMatrixMultiply(
-          *value, MatrixOperation::kNONE,
-          *session.constant({64, 64}, std::vector<float>(64 * 64, 0.5F)), MatrixOperation::kNONE);
-      layer->setPrecision(type);
-      value = layer->getOutput(0);
-    }
-    ITopKLayer* top = session.network->addTopK(*value, TopKOperation::kMAX, 1, 2);
-    top->setPrecision(DataType::kHALF);
-    session.output(top->getOutput(0), "y");
-    session.config->setFlag(BuilderFlag::kFP16);
-    session.config->setFlag(BuilderFlag::kBF16);
-    if (obey) session.config->setFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
-    session.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
-    session.config->setBuilderOptimizationLevel(1);
-    session.config->setTacticSources(0);
-    tenon::setBuildDevice(*session.config, 0);
-    tenon::setSelfCheck(*session.config, false);  // Kernels do nothing.
-    EXPECT_TRUE(session.build()) << session.log.text();
-    warnings = session.log.warnings;
-    return layers_of(*session.engine);
-  };
-  std::vector<std::string> warnings;
-  const std::string free = layers(false, warnings);
-  EXPECT_EQ(free.find("BFloat16"), std::string::npos) << free;
-  EXPECT_TRUE(warnings.empty());
-  const std::string obeyed = layers(true, warnings);
-  EXPECT_NE(obeyed.find("BFloat16"), std::string::npos) << obeyed;
-  // Where there is no kernel for it, that is said.
-  ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_NE(warnings[0].find("TopK"), std::string::npos) << warnings[0];
-}
-
-TEST_F(FakeGpu, ALimitOfSharedMemoryHolds) {
-  constexpr size_t kDevice = 166912, kLimit = 20 << 10, kKeptByDriver = 1024;
-  const auto most_of = [](size_t limit, int more, std::string& layers) {
-    Session session;
-    ITensor* x = session.input("x", DataType::kHALF, {1, 64, 32, 32});
-    const Weights weights = session.weights(std::vector<float>(64 * 64 * 9, 0.01F));
-    session.output(
-        session.network->addConvolutionNd(*x, 64, dims({3, 3}), weights, Weights{})->getOutput(0),
-        "y");
-    session.config->setFlag(BuilderFlag::kFP16);
-    session.config->setTacticSources(0);
-    session.config->setProfilingVerbosity(ProfilingVerbosity::kDETAILED);
-    session.config->setMemoryPoolLimit(MemoryPoolType::kTACTIC_SHARED_MEMORY, limit);
-    tenon::setBuildDevice(*session.config, 0);
-    tenon::setSelfCheck(*session.config, false);  // Kernels do nothing.
-    driver_->shared(more);
-    EXPECT_TRUE(session.build()) << session.log.text();
-    std::vector<float> in(64 * 32 * 32), out(64 * 32 * 32);
-    EXPECT_TRUE(session.context->setTensorAddress("x", in.data()) &&
-                session.context->setTensorAddress("y", out.data()) &&
-                session.context->enqueueV3(nullptr))
-        << session.log.text();
-    layers = layers_of(*session.engine);
-    return driver_->shared();
-  };
-  std::string layers;
-  EXPECT_GT(most_of(kDevice, 0, layers), kLimit);
-  const unsigned most = most_of(kLimit, 0, layers);
-  EXPECT_LE(most, kLimit - kKeptByDriver);
-  EXPECT_EQ(layers.find("cuda.reference"), std::string::npos) << layers;
-  // What a kernel takes without being told counts too.
-  most_of(kLimit, kLimit, layers);
-  EXPECT_NE(layers.find("cuda.reference"), std::string::npos) << layers;
-}
-
-TEST_F(FakeGpu, WithATimingCachePlansAreTheSameByteForByte) {
-  std::unique_ptr<ITimingCache> cache;
-  const auto plan_of_chance = [&](unsigned seed) {
-    Session session;
-    ITensor* x = session.input("x", DataType::kHALF, {1, 64, 32, 32});
-    for (const int64_t filters : {64, 96}) {
-      const std::vector<float> values(static_cast<size_t>(filters * 64 * 9), 0.01F);
-      x = session.network
-              ->addConvolutionNd(*x, filters, dims({3, 3}), session.weights(values), Weights{})
-              ->getOutput(0);
-      if (filters == 64)
-        x = session.network->addActivation(*x, ActivationType::kRELU)->getOutput(0);
-    }
-    session.output(x, "y");
-    session.config->setFlag(BuilderFlag::kFP16);
-    session.config->setTacticSources(0);
-    tenon::setBuildDevice(*session.config, 0);
-    tenon::setSelfCheck(*session.config, false);  // Kernels do nothing.
-    if (cache == nullptr) cache.reset(session.config->createTimingCache(nullptr, 0));
-    EXPECT_TRUE(session.config->setTimingCache(*cache, false));
-    driver_->make_noise(seed);
-    const std::unique_ptr<IHostMemory> plan = serialized(session);
-    driver_->make_noise(0);
-    if (plan == nullptr) return std::string();
-    return std::string(static_cast<const char*>(plan->data()), plan->size());
-  };
-  for (const unsigned seed : {1U, 2U, 3U}) {
-    cache.reset();
-    const std::string first = plan_of_chance(seed);
-    EXPECT_EQ(first == plan_of_chance(seed + 10), true) << seed;
-    EXPECT_EQ(first == plan_of_chance(seed + 20), true) << seed;
-  }
 }
 
 TEST_F(FakeGpu, OnlyRunsThatWaitForNothingAreCaptured) {
