@@ -43,7 +43,7 @@ struct GpuDescription {
   int32_t index;
   char uuid[64];
   int64_t sharedMemoryPerMultiprocessor;
-  int32_t memoryBusBits;  ///< Here and below 0 where it is not known.
+  int32_t memoryBusBits;  ///< This and what follows is 0 where it is not known.
   bool correctsMemory;    ///< ECC is on.
   float clockGhz, memoryClockGhz;
 };

@@ -26,8 +26,10 @@ Result<DeviceBuffer> temporary_memory(nvinfer1::IGpuAllocator& allocator, size_t
 
 MemorySource memory_of(nvinfer1::IGpuAllocator* allocator) {
   if (allocator == nullptr) return {};
-  // Kernels are made, and their weights copied, by several threads.
-  return [allocator, mutex = std::make_shared<std::mutex>()](size_t bytes) -> Result<DeviceBuffer> {
+  // Kernels are made, and their weights copied, by several threads. An allocator that has no memory
+  // left may end a context for it, which gives its memory back in the middle of the call.
+  return [allocator,
+          mutex = std::make_shared<std::recursive_mutex>()](size_t bytes) -> Result<DeviceBuffer> {
     const std::lock_guard lock(*mutex);
     TENON_ASSIGN(DeviceBuffer given, temporary_memory(*allocator, bytes, nullptr));
     void* const memory = given.release();

@@ -86,12 +86,16 @@ Refitter::Entry* Refitter::find(const char* name, const char* method) const {
   return nullptr;
 }
 
-bool Refitter::give(Entry& entry, const Weights& weights) {
+bool Refitter::fits(const Entry& entry, const Weights& weights) {
   const Tensor& old = entry.constant->value;
   const auto type = network::to_public(old.type());
-  const bool fits = weights.values != nullptr && weights.count == old.count() && type.has_value() &&
-                    weights.type == *type;
-  if (!fits) {
+  return weights.values != nullptr && weights.count == old.count() && type.has_value() &&
+         weights.type == *type;
+}
+
+bool Refitter::give(Entry& entry, const Weights& weights) {
+  const Tensor& old = entry.constant->value;
+  if (!fits(entry, weights)) {
     reporter_->report(user_error("weights '{}' are {} values of type {}; {} of {} were given",
                                  entry.name, old.count(), name_of(old.type()), weights.count,
                                  name_of(network::from_public(weights.type))));
@@ -117,6 +121,7 @@ bool Refitter::setNamedWeights(const char* name, Weights weights,
   if (host) return setNamedWeights(name, weights);
   Entry* entry = find(name, "setNamedWeights");
   if (entry == nullptr) return false;
+  if (!fits(*entry, weights)) return give(*entry, weights);  // Which says why not.
   std::vector<std::byte> copy;
   if (const Status status = fetch(weights, copy); !status.ok()) {
     reporter_->report(status.error());
@@ -128,7 +133,6 @@ bool Refitter::setNamedWeights(const char* name, Weights weights,
 }
 
 Status Refitter::fetch(const Weights& weights, std::vector<std::byte>& copy) const {
-  if (weights.values == nullptr || weights.count <= 0) return {};  // For give() to refuse.
   Device& device = *engine_.engine().backend().device;
   copy.resize(static_cast<size_t>(weights.count * byte_size(network::from_public(weights.type))));
   TENON_TRY(device.download(copy.data(), weights.values, copy.size(), {}));

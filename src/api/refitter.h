@@ -59,6 +59,7 @@ class Refitter final : public IRefitter {
       : engine_(engine), reporter_(std::move(reporter)) {}
   void collect(const Graph& graph, const std::vector<std::string>& only);
   Entry* find(const char* name, const char* method) const;
+  static bool fits(const Entry& entry, const Weights& weights);
   bool give(Entry& entry, const Weights& weights);
   /// Weights from memory of the device.
   Status fetch(const Weights& weights, std::vector<std::byte>& copy) const;

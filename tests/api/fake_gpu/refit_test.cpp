@@ -54,6 +54,9 @@ TEST(GpuRefit, TakesWeightsFromTheDevice) {
   EXPECT_FALSE(refitter->setNamedWeights("w", {DataType::kFLOAT, nullptr, 64 * 64},
                                          TensorLocation::kDEVICE));
   EXPECT_TRUE(session.log.complained("weights 'w' are 4096 values"));
+  EXPECT_FALSE(refitter->setNamedWeights("w", {DataType::kFLOAT, values->data(), INT64_MAX},
+                                         TensorLocation::kDEVICE));
+  EXPECT_TRUE(session.log.complained("weights 'w' are 4096 values"));
   ASSERT_TRUE(refitter->setNamedWeights("w", given, TensorLocation::kDEVICE)) << session.log.text();
   values.reset();
   const Weights kept = refitter->getNamedWeights("w");
