@@ -65,7 +65,8 @@ def outputs_of(worker: Worker, model: Path, folder: Path, half: bool = False) ->
 
 def half_io_options(model: Path) -> list[str]:
     """Inputs and outputs of 32-bit reals are bound as 16-bit ones, as those of a module after .half()."""
-    names = {onnx.TensorProto.FLOAT: "fp16", onnx.TensorProto.INT64: "int64", onnx.TensorProto.INT32: "int32"}
+    names = {onnx.TensorProto.FLOAT: "fp16", onnx.TensorProto.INT64: "int64", onnx.TensorProto.INT32: "int32",
+             onnx.TensorProto.BOOL: "bool"}
     graph = onnx.load(model, load_external_data=False).graph
 
     def formats(values) -> str:
@@ -156,9 +157,10 @@ def check_rebuild(tenon: str, model: Path, batch: int, precision: str, folder: P
             "bytes": len(first), "ok": same}
 
 
-def hosted_layers(worker: Worker) -> int:
+def hosted_layers(worker: Worker) -> list[dict]:
+    """Those that run on the host for want of a kernel, also inside of bodies."""
     layers = json.loads(worker.ask("layers", name="m")["layers"])["Layers"]
-    return sum("cuda.reference" in json.dumps(layer) for layer in layers)
+    return [layer for layer in layers if "cuda.reference" in json.dumps(layer)]
 
 
 def run(worker: Worker, model: Path, batch: int, options: list[str], folder: Path, runs: int, draws: int = 1):
@@ -170,7 +172,7 @@ def run(worker: Worker, model: Path, batch: int, options: list[str], folder: Pat
         worker.ask("run", name="m", count=3)
         times[graph] = statistics.median(worker.ask("run", name="m", count=runs)["ms"])
     outputs = outputs_of_draws(worker, model, batch, folder, draws, graph=True)
-    return built["build_ms"], times, outputs, hosted_layers(worker)
+    return built["build_ms"], times, outputs, len(hosted_layers(worker))
 
 
 def relative_error(got: np.ndarray, expected: np.ndarray) -> float:

@@ -102,7 +102,7 @@ class Ours:
         return check_gpu.outputs_of(self.worker, self.model, self.folder, self.half)
 
     def hosted(self) -> int:
-        return check_gpu.hosted_layers(self.worker)
+        return len(check_gpu.hosted_layers(self.worker))
 
 
 class TorchPeer:

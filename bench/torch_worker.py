@@ -84,22 +84,25 @@ def peer_model(request: dict) -> torch.nn.Module:
     return module.to(DEVICE, TYPE)
 
 
-def narrow(x: torch.Tensor) -> torch.Tensor:
+def narrow(x: torch.Tensor, images: bool) -> torch.Tensor:
     x = x.to(DEVICE, TYPE) if x.is_floating_point() else x.to(DEVICE)
-    return x.to(memory_format=torch.channels_last) if x.dim() == 4 else x
+    return x.to(memory_format=torch.channels_last) if images and x.dim() == 4 else x
+
+
+def peer_of(request: dict) -> "Peer":
+    drawn = torch_graph.inputs_of(onnx_model(request["file"]), request["model"], request["batch"])
+    return Peer(peer_model(request), drawn, request.get("compiled", False), any(x.dim() == 4 for x in drawn))
 
 
 class Peer:
-    """A model with its inputs, which `run` replays."""
+    """A model with its inputs, which `run` replays. `images`: four axes are those of images."""
 
-    def __init__(self, request: dict):
-        drawn = torch_graph.inputs_of(onnx_model(request["file"]), request["model"], request["batch"])
-        self.inputs = [narrow(x) for x in drawn]
-        model = peer_model(request)
-        if any(x.dim() == 4 for x in self.inputs):
+    def __init__(self, model: torch.nn.Module, inputs: list[torch.Tensor], compiled: bool, images: bool):
+        self.inputs = [narrow(x, images) for x in inputs]
+        if images:
             model = model.to(memory_format=torch.channels_last)
         self.model = model
-        if request.get("compiled"):
+        if compiled:
             self.compile(model)
         self.run = self.captured() if GPU else self.forward
 
@@ -187,7 +190,7 @@ class Server:
         if command == "prepare":
             torch.backends.cudnn.benchmark = True
             start = time.monotonic()
-            self.peers[name] = Peer(request)
+            self.peers[name] = peer_of(request)
             return {"seconds": time.monotonic() - start}
         if command == "time":
             return {"ms": self.peers[name].time(request["count"])}

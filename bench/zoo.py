@@ -116,7 +116,8 @@ def is_dynamic(file: Path) -> bool:
     return any(d.dim_param for value in graph.input for d in value.type.tensor_type.shape.dim)
 
 
-def export(entry, exporter: str, folder: Path) -> None:
+def settled(entry):
+    """The module and its inputs, the same in every process."""
     import torch
     import transformers
 
@@ -126,6 +127,12 @@ def export(entry, exporter: str, folder: Path) -> None:
     net, inputs = entry.make()
     net.eval()
     settle(net, inputs)
+    return net, inputs
+
+
+def export(entry, net, inputs, exporter: str, folder: Path) -> Path:
+    import torch
+
     file = folder / f"{entry.name}.{exporter}.onnx"
     inputs_of = {1: inputs}
     with torch.no_grad():
@@ -141,6 +148,7 @@ def export(entry, exporter: str, folder: Path) -> None:
     for batch, tensors in inputs_of.items():
         arrays = {f"input{i}": t.numpy() for i, t in enumerate(tensors)}
         np.savez(folder / f"{file.stem}.{batch}.npz", **arrays)
+    return file
 
 
 def export_all(arguments: argparse.Namespace) -> int:
@@ -162,7 +170,7 @@ def export_all(arguments: argparse.Namespace) -> int:
                 said = io.StringIO()
                 try:
                     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-                        export(entry, exporter, arguments.folder)
+                        export(entry, *settled(entry), exporter, arguments.folder)
                 except BaseException as error:
                     print(f"{entry.name}.{exporter}: {type(error).__name__}: {str(error)[:400]}", flush=True)
                     os._exit(1)
@@ -203,9 +211,9 @@ class Case:
         worker.ask("build", name="m", options=[f"--onnx={self.file}", *plan_shapes])
         self.bind(worker)
 
-    def bind(self, worker) -> None:
+    def bind(self, worker, **how) -> None:
         self.write_inputs()
-        worker.ask("bind", name="m", shapes=self.shapes, inputs=self.inputs)
+        worker.ask("bind", name="m", shapes=self.shapes, inputs=self.inputs, **how)
         worker.ask("run", name="m", count=1)
 
     def results(self, worker) -> dict[str, np.ndarray]:
@@ -225,8 +233,11 @@ def distance(ours: dict, theirs: dict) -> float:
             return float("inf")
         a, b = a.astype(np.float64), b.astype(np.float64)
         same = (a == b) | (np.isnan(a) & np.isnan(b))
+        difference = a[~same] - b[~same]
+        if not np.isfinite(difference).all():
+            return float("inf")
         norm = np.linalg.norm(b[np.isfinite(b)]) or 1.0
-        worst = max(worst, float(np.linalg.norm(np.where(same, 0, a - b)) / norm))
+        worst = max(worst, float(np.linalg.norm(difference) / norm))
     return worst
 
 

@@ -1,0 +1,163 @@
+"""One architecture of bench/zoo_models.py in a process of its own: exports it, evaluates it in FP32 with and without
+rounding, and runs it in half precision as a captured CUDA graph. Without a GPU everything runs on the CPU in FP32."""
+import copy
+import multiprocessing
+import os
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy as np
+import torch
+import zoo
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map
+from worker_client import WorkerError
+
+
+class Rounding(TorchDispatchMode):
+    """Rounds what every operator of PyTorch gives to FP16. Views share the memory of what was rounded already."""
+
+    @staticmethod
+    def rounded(x):
+        return x.half().to(x.dtype) if isinstance(x, torch.Tensor) and x.is_floating_point() else x
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        if function._schema.is_mutable:
+            for x in tree_leaves(result):
+                if isinstance(x, torch.Tensor) and x.is_floating_point():
+                    x.copy_(self.rounded(x))
+            return result
+        if any(value.alias_info for value in function._schema.returns):
+            return result
+        return tree_map(self.rounded, result)
+
+
+class Autocast(torch.nn.Module):
+    """For modules that make FP32 tensors of their own."""
+
+    def __init__(self, inner, device: str):
+        super().__init__()
+        self.inner, self.device = inner, device
+
+    def forward(self, *inputs):
+        with torch.autocast(self.device, torch.float16):
+            return self.inner(*inputs)
+
+
+class Architecture:
+    """What the process of one does."""
+
+    def __init__(self, entry):
+        self.entry, self.peers = entry, {}
+
+    def export(self, folder: Path) -> Path:
+        """By the older exporter where the newer one cannot: detectors have extents that depend on data."""
+        self.net, self.inputs = zoo.settled(self.entry)
+        try:
+            return zoo.export(self.entry, self.net, self.inputs, "dynamo", folder)
+        except torch.onnx.OnnxExporterError:
+            return zoo.export(self.entry, self.net, self.inputs, "script", folder)
+
+    def evaluations(self, rounding: bool) -> dict[str, list[np.ndarray]]:
+        """Outputs in FP32: `exact`, and with every tensor `rounded` to FP16, the module's own included."""
+        import torch_worker
+
+        torch.set_default_device(torch_worker.DEVICE)
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+        net = copy.deepcopy(self.net).to(torch_worker.DEVICE)
+        inputs = [x.to(torch_worker.DEVICE) for x in self.inputs]
+        with torch.no_grad(), torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+            found = {"exact": arrays(net(*inputs))}
+            if rounding:
+                for tensor in [*net.parameters(), *net.buffers()]:
+                    tensor.data = Rounding.rounded(tensor.data)
+                with Rounding():
+                    found["rounded"] = arrays(net(*map(Rounding.rounded, inputs)))
+        return found
+
+    def prepare(self, compiled: bool) -> str:
+        """Its name: half precision by .half(), if that fails with autocast as well, if that fails without a graph."""
+        import torch_worker
+
+        torch.set_default_device(torch_worker.DEVICE)
+        torch.set_default_dtype(torch_worker.TYPE)
+        torch.backends.cudnn.benchmark = True
+        self.net = self.net.to(torch_worker.DEVICE, torch_worker.TYPE)
+        images = any(isinstance(m, (torch.nn.Conv2d, torch.nn.ConvTranspose2d)) for m in self.net.modules())
+
+        class Eager(torch_worker.Peer):
+            def captured(self):
+                self.forward()
+                return self.forward
+
+        kind = "compile" if compiled else "eager"
+        cast = Autocast(self.net, torch_worker.DEVICE)
+        ways = [(kind, torch_worker.Peer, self.net), (f"{kind} autocast", torch_worker.Peer, cast),
+                (f"{kind} no graph", Eager, self.net), (f"{kind} autocast no graph", Eager, cast)]
+        failed = []
+        for name, peer, net in ways:
+            try:
+                self.peers[name] = peer(net, self.inputs, compiled, images)
+                return name
+            except Exception as error:
+                failed.append(f"{name}: {type(error).__name__}: {error}"[:200])
+        raise RuntimeError("; ".join(failed))
+
+    def time(self, name: str, count: int) -> list[float]:
+        return self.peers[name].time(count)
+
+    def outputs(self, name: str) -> list[np.ndarray]:
+        self.peers[name].run()
+        return arrays(self.peers[name].outputs)
+
+
+def arrays(results) -> list[np.ndarray]:
+    return [x.detach().cpu().numpy() for x in tree_leaves(results) if isinstance(x, torch.Tensor)]
+
+
+def serve(entry, connection) -> None:
+    """Runs methods of an Architecture, the names and arguments of which come through the connection."""
+    warnings.simplefilter("ignore")
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
+    architecture = Architecture(entry)
+    while True:
+        try:
+            method, arguments = connection.recv()
+        except EOFError:
+            os._exit(0)
+        try:
+            connection.send((True, getattr(architecture, method)(*arguments)))
+        except BaseException as error:  # what a model does is a result
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            connection.send((False, f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"))
+
+
+class ArchitectureProcess:
+    """A fork of this process with what it has imported; made before there are threads or a CUDA context."""
+
+    def __init__(self, entry):
+        context = multiprocessing.get_context("fork")
+        self.connection, child = context.Pipe()
+        self.process = context.Process(target=serve, args=(entry, child), daemon=True)
+        self.process.start()
+        child.close()
+
+    def ask(self, method: str, *arguments, seconds: float = 120):
+        try:
+            self.connection.send((method, arguments))
+            if not self.connection.poll(seconds):
+                raise WorkerError(f"{method}: no answer for {seconds:.0f} s")
+            good, value = self.connection.recv()
+        except (EOFError, BrokenPipeError, ConnectionResetError):
+            raise WorkerError(f"{method}: PyTorch's process ended") from None
+        if not good:
+            raise WorkerError(f"{method}: {value}")
+        return value
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.join()
