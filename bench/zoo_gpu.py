@@ -3,7 +3,8 @@
 are FP16 (weak typing) and FP32 from our CPU's FP32, and how long does it take beside PyTorch in half precision, both
 replayed as CUDA graphs.
 
-Models are exported here, several at a time in processes of their own, which keep their modules for what PyTorch does.
+Models are exported here, several at a time in processes of their own, which keep their modules for what PyTorch does;
+or exported elsewhere without weights (bench/zoo_graphs.py, then errors are not those of PyTorch's module).
 In FP32 an error (relative L2, the worst output's) may be 5e-5. In FP16 it may be 1.5 times that of an evaluation by
 PyTorch in which the result of every operator is rounded; the error of PyTorch's own half precision is printed beside it.
 Models that choose by comparing numbers (detectors) have no bound where the rounded evaluation chooses otherwise.
@@ -11,8 +12,8 @@ Plans are built several at a time, so that a tactic may be chosen by a disturbed
 nothing beside it, from the same compiled kernels, before it is timed. Models that would begin behind the deadline are
 left out and told.
 
-usage: zoo_gpu.py [--seconds N] [--share F] [--jobs N] [--builds N] [--precisions fp16,fp32] [--no-bound] [--no-times]
-                  [--rebuild] [--compile PATTERN,...] [--profile RATIO] [--json FILE] [PATTERN...]
+usage: zoo_gpu.py [--seconds N] [--share F] [--jobs N] [--builds N] [--graphs DIR] [--precisions fp16,fp32]
+                  [--no-bound] [--no-times] [--rebuild] [--compile PATTERN,...] [--profile RATIO] [--json FILE] [PATTERN...]
 """
 import argparse
 import fnmatch
@@ -114,7 +115,7 @@ class Model:
         from zoo_torch import ArchitectureProcess
 
         self.name, self.arguments, self.folder = entry.name, arguments, folder / entry.name
-        self.torch, self.ours, self.peers = ArchitectureProcess(entry), None, {}
+        self.torch, self.ours, self.peers, self.exact = ArchitectureProcess(entry), None, {}, None
         self.result: dict = {"model": entry.name}
 
     def attempt(self, what: str, function, *arguments):
@@ -130,7 +131,7 @@ class Model:
 
     def prepare(self, builds: Semaphore) -> None:
         self.folder.mkdir()
-        self.file = self.attempt("export", self.torch.ask, "export", self.folder)
+        self.file = self.attempt("export", self.torch.ask, "export", self.folder, self.arguments.graphs)
         if self.file is None:
             return
         self.expected = self.attempt("cpu", self.on_cpu)
@@ -167,16 +168,18 @@ class Model:
 
     def evaluate(self) -> None:
         case = GpuCase(self.file, self.folder / "cpu")
-        found = self.torch.ask("evaluations", self.arguments.bound)
-        for kind, arrays in found.items():
-            self.result[f"torch_{kind}"] = zoo.distance(case.named(arrays), self.expected)
+        found = {kind: case.named(arrays) for kind, arrays in self.torch.ask("evaluations", self.arguments.bound).items()}
+        self.exact = found["exact"]
+        self.result["torch_exact"] = zoo.distance(self.exact, self.expected)
+        if "rounded" in found:
+            self.result["torch_rounded"] = zoo.distance(found["rounded"], self.exact)
 
     def add_peer(self, compiled: bool) -> None:
         name = self.torch.ask("prepare", compiled, seconds=300)
         self.peers[name] = TorchPeer(self.torch, name)
-        if not compiled:
+        if not compiled and self.exact:
             case = GpuCase(self.file, self.folder / "cpu")
-            self.result["torch_half"] = zoo.distance(case.named(self.torch.ask("outputs", name)), self.expected)
+            self.result["torch_half"] = zoo.distance(case.named(self.torch.ask("outputs", name)), self.exact)
 
     def compare(self) -> None:
         """Times, by turns. What waits for the host is no graph."""
@@ -215,8 +218,10 @@ class Model:
 
 
 def bound_of(result: dict) -> float | None:
-    """None where rounding alone makes another result of it."""
+    """None where rounding alone makes another result of it, or PyTorch has other weights."""
     rounded = result.get("torch_rounded")
+    if result.get("torch_exact", 1) > 1e-3:
+        return None
     return max(check_gpu.FP32_BOUND, check_gpu.FACTOR * rounded) if rounded is not None and rounded < 0.3 else None
 
 
@@ -278,7 +283,7 @@ def chosen(arguments: argparse.Namespace) -> list[str]:
 
     if not arguments.patterns:
         return [name for name in USUAL if name in zoo_models.MODELS]
-    return [name for name in zoo_models.MODELS if any(fnmatch.fnmatch(name, p) for p in arguments.patterns)]
+    return list(dict.fromkeys(name for p in arguments.patterns for name in fnmatch.filter(zoo_models.MODELS, p)))
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> list[Model]:
@@ -331,6 +336,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--builds", type=int, default=4, help="builds at a time")
     parser.add_argument("--limit", type=float, default=3600, help="seconds of a process of ours")
     parser.add_argument("--precisions", default="fp16,fp32")
+    parser.add_argument("--graphs", type=Path, help="a folder of bench/zoo_graphs.py: nothing is exported then")
     parser.add_argument("--no-bound", dest="bound", action="store_false")
     parser.add_argument("--no-times", dest="times", action="store_false")
     parser.add_argument("--rebuild", action="store_true")

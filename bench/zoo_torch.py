@@ -8,19 +8,24 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import onnx
 import torch
 import zoo
+import zoo_graphs
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 from worker_client import WorkerError
 
 
 class Rounding(TorchDispatchMode):
-    """Rounds what every operator of PyTorch gives to FP16. Views share the memory of what was rounded already."""
+    """Rounds what every operator of PyTorch gives to FP16; masks stay finite. Views share the memory of what was rounded
+    already."""
 
     @staticmethod
     def rounded(x):
-        return x.half().to(x.dtype) if isinstance(x, torch.Tensor) and x.is_floating_point() else x
+        if not isinstance(x, torch.Tensor) or not x.is_floating_point():
+            return x
+        return torch.where(x.isinf(), x, x.clamp(-65504, 65504)).half().to(x.dtype)
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
@@ -52,13 +57,23 @@ class Architecture:
     def __init__(self, entry):
         self.entry, self.peers = entry, {}
 
-    def export(self, folder: Path) -> Path:
-        """By the older exporter where the newer one cannot: detectors have extents that depend on data."""
+    def export(self, folder: Path, graphs: Path | None) -> Path:
+        """By the older exporter where the newer one cannot: detectors have extents that depend on data. `graphs`: a
+        folder of files without weights (bench/zoo_graphs.py)."""
         self.net, self.inputs = zoo.settled(self.entry)
+        if graphs and (graphs / f"{self.entry.name}.onnx").exists():
+            return self.filled(graphs / f"{self.entry.name}.onnx", folder)
         try:
             return zoo.export(self.entry, self.net, self.inputs, "dynamo", folder)
         except torch.onnx.OnnxExporterError:
             return zoo.export(self.entry, self.net, self.inputs, "script", folder)
+
+    def filled(self, graph: Path, folder: Path) -> Path:
+        model = onnx.load(graph)
+        zoo_graphs.fill(model, zoo_graphs.parameters_of(self.net))
+        onnx.save(model, folder / graph.name)
+        np.savez(folder / f"{graph.stem}.1.npz", **{v.name: x.numpy() for v, x in zip(model.graph.input, self.inputs)})
+        return folder / graph.name
 
     def evaluations(self, rounding: bool) -> dict[str, list[np.ndarray]]:
         """Outputs in FP32: `exact`, and with every tensor `rounded` to FP16, the module's own included."""
