@@ -409,8 +409,9 @@ std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& 
 }
 
 Value* without_repeated_heads(Value* value) {
-  const Node* join = value->producer();
-  const Node* repeat = is_reshape(join) ? join->input(0)->producer() : nullptr;
+  const Value* parted = value;
+  while (is_reshape(parted->producer())) parted = parted->producer()->input(0);
+  const Node* repeat = parted == value ? nullptr : parted->producer();
   if (repeat == nullptr || (!repeat->is<Expand>() && !repeat->is<Tile>())) return nullptr;
   const Node* insert = repeat->input(0)->producer();
   if (!is_reshape(insert)) return nullptr;

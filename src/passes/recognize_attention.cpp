@@ -127,10 +127,35 @@ class Rewriter {
     const auto rank = static_cast<int64_t>(value->type.shape.size());
     for (int64_t i = 0; i < rank; ++i) transpose->permutation.push_back(i);
     std::swap(transpose->permutation[rank - 1], transpose->permutation[rank - 2]);
-    const auto* before = produced_by<Transpose>(value);
-    if (before != nullptr && before->permutation == transpose->permutation)
-      return value->producer()->input(0);
+    if (swaps_last_two(value)) return value->producer()->input(0);
+    if (Value* before = swapped_before_reshape(value)) {
+      Shape shape = value->type.shape;
+      std::swap(shape[rank - 1], shape[rank - 2]);
+      return reshaped(graph_, before, shape, root_);
+    }
     return add_op(graph_, std::move(transpose), {value}, root_);
+  }
+
+  /// Whether the value is a transpose of its last two axes alone.
+  static bool swaps_last_two(const Value* value) {
+    const auto* transpose = produced_by<Transpose>(value);
+    if (transpose == nullptr) return false;
+    std::vector<int64_t> order = transpose->permutation;
+    if (order.size() < 2) return false;
+    std::swap(order[order.size() - 1], order[order.size() - 2]);
+    return std::is_sorted(order.begin(), order.end());
+  }
+
+  /// What was transposed where a reshape of other axes stands behind: heads that were repeated are
+  /// joined so.
+  static Value* swapped_before_reshape(const Value* value) {
+    if (!is_reshape(value->producer())) return nullptr;
+    const Value* parted = value->producer()->input(0);
+    const Shape &joined = value->type.shape, &parts = parted->type.shape;
+    const bool keeps_both =
+        joined.size() >= 2 && parts.size() >= 2 && joined.back() == parts.back() &&
+        joined[joined.size() - 2] == parts[parts.size() - 2];
+    return keeps_both && swaps_last_two(parted) ? parted->producer()->input(0) : nullptr;
   }
 
   /// Extents before a mask's last two axes, as many as its level has.
