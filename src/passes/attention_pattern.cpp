@@ -408,21 +408,42 @@ std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& 
   return pattern;
 }
 
-Value* without_repeated_heads(Value* value) {
-  const Value* parted = value;
+namespace {
+
+/// [B,h,1,S,H] of a value [B,h*n,S,H] whose heads were repeated: an axis expanded or tiled, then
+/// joined with the heads.
+Value* before_repeats(Value* value) {
+  Value* parted = value;
   while (is_reshape(parted->producer())) parted = parted->producer()->input(0);
   const Node* repeat = parted == value ? nullptr : parted->producer();
   if (repeat == nullptr || (!repeat->is<Expand>() && !repeat->is<Tile>())) return nullptr;
-  const Node* insert = repeat->input(0)->producer();
-  if (!is_reshape(insert)) return nullptr;
-  Value* source = insert->input(0);
-  const Shape &joined = value->type.shape, &repeated = repeat->output()->type.shape,
-              &inserted = insert->output()->type.shape, &x = source->type.shape;
-  if (x.size() != 4 || joined.size() != 4 || repeated.size() != 5) return nullptr;
-  const Shape expected = {x[0], x[1], Dim(1), x[2], x[3]};
-  const Shape spread = {x[0], x[1], repeated[2], x[2], x[3]};
-  const Shape all = {x[0], x[1] * repeated[2], x[2], x[3]};
-  return inserted == expected && repeated == spread && joined == all ? source : nullptr;
+  const Shape &joined = value->type.shape, &repeated = parted->type.shape,
+              &x = repeat->input(0)->type.shape;
+  if (x.size() != 5 || joined.size() != 4 || repeated.size() != 5 || !(x[2] == Dim(1)))
+    return nullptr;
+  const Shape spread = {x[0], x[1], repeated[2], x[3], x[4]};
+  const Shape all = {x[0], x[1] * repeated[2], x[3], x[4]};
+  return repeated == spread && joined == all ? repeat->input(0) : nullptr;
+}
+
+/// [B,h,S,H] of [B,h,1,S,H].
+Value* without_axis(Graph& graph, Value* value, const Node& like) {
+  Shape shape = value->type.shape;
+  shape.erase(shape.begin() + 2);
+  if (is_reshape(value->producer()) && value->producer()->input(0)->type.shape == shape)
+    return value->producer()->input(0);
+  return add_reshape(graph, value, shape, like);
+}
+
+}  // namespace
+
+bool share_heads(Graph& graph, Value*& k, Value*& v, const Node& like) {
+  Value *few_k = before_repeats(k), *few_v = before_repeats(v);
+  if (few_k == nullptr || few_v == nullptr || !(few_k->type.shape[1] == few_v->type.shape[1]))
+    return false;
+  k = without_axis(graph, few_k, like);
+  v = without_axis(graph, few_v, like);
+  return true;
 }
 
 }  // namespace tenon

@@ -56,8 +56,8 @@ struct AttentionPattern {
 /// of rank 3 and more, and masks added between reshapes that part or join the first axes.
 std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& root);
 
-/// The tensor whose heads were repeated (inserted axis, expand or tile, axes joined), or null:
-/// [B,h,S,H] for a value [B,h*n,S,H].
-Value* without_repeated_heads(Value* value);
+/// Keys and values whose heads were both repeated, as often (inserted axis, expand or tile, axes
+/// joined), become what they were before: [B,h,S,H] for [B,h*n,S,H].
+bool share_heads(Graph& graph, Value*& k, Value*& v, const Node& like);
 
 }  // namespace tenon

@@ -68,9 +68,7 @@ class Rewriter {
     Value* q = with_heads(scaled(pattern_.q));
     Value* k = with_heads(rows_of(pattern_.k, pattern_.k_transposed));
     Value* v = with_heads(rows_of(pattern_.v, pattern_.v_transposed));
-    Value *few_k = without_repeated_heads(k), *few_v = without_repeated_heads(v);
-    if (few_k != nullptr && few_v != nullptr && few_k->type.shape[1] == few_v->type.shape[1])
-      k = few_k, v = few_v;
+    share_heads(graph_, k, v, root_);
     std::vector<Value*> inputs = {q, k, v};
     if (Value* mask = combined_mask(*attention)) inputs.push_back(mask);
     Value* result = add_op(graph_, std::move(attention), std::move(inputs), root_);

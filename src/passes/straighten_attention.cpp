@@ -77,12 +77,11 @@ bool join_past(Graph& graph, Node& node) {
 }
 
 /// Heads of keys and values that were repeated.
-bool share_heads(Node& node) {
+bool use_fewer_heads(Graph& graph, Node& node) {
   const auto& op = *node.as<Attention>();
   if (op.k_bsnh || op.v_bsnh || node.has_input(kPastK)) return false;
-  Value* k = without_repeated_heads(node.input(kK));
-  Value* v = without_repeated_heads(node.input(kV));
-  if (k == nullptr || v == nullptr || !(k->type.shape[1] == v->type.shape[1])) return false;
+  Value *k = node.input(kK), *v = node.input(kV);
+  if (!share_heads(graph, k, v, node)) return false;
   node.set_input(kK, k);
   node.set_input(kV, v);
   return true;
@@ -106,7 +105,7 @@ bool straighten_attention(Graph& graph, PassContext& context) {
   bool changed = false;
   for (Node* node : nodes_of(graph)) {
     if (!node->is<Attention>() || !context.allows(*node)) continue;
-    changed |= share_heads(*node);
+    changed |= use_fewer_heads(graph, *node);
     changed |= join_past(graph, *node) || by_position(graph, *node);
   }
   return changed;
