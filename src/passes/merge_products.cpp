@@ -60,15 +60,16 @@ bool alike(const Node& a, const Node& b) {
 }
 
 /// Users that read slices where they lie: data movement, pointwise operators, attention, products.
-/// A user that wants them dense would need a copy, which eats up the gain.
-bool reads_slices(const Value* value, int depth = 0) {
+/// A user that wants them dense would need a copy, which eats up the gain. `joins`: a join copies
+/// its operands (the past of keys and values); convolutions write their parts of one in place.
+bool reads_slices(const Value* value, bool joins, int depth = 0) {
   return depth < 6 && std::all_of(value->uses().begin(), value->uses().end(), [&](const Use& use) {
            const Node& user = *use.node;
            if (user.is<Reshape>() || user.is<Transpose>() || user.is<Squeeze>() ||
                user.is<Unsqueeze>() || user.is<Slice>() || user.is<Split>())
-             return reads_slices(user.output(), depth + 1);
-           return user.is<Pointwise>() || user.is<Attention>() || user.is<MatMul>() ||
-                  user.is<Conv>() || user.is<RotaryEmbedding>();
+             return reads_slices(user.output(), joins, depth + 1);
+           return (joins && user.is<Concat>()) || user.is<Pointwise>() || user.is<Attention>() ||
+                  user.is<MatMul>() || user.is<Conv>() || user.is<RotaryEmbedding>();
          });
 }
 
@@ -266,7 +267,7 @@ std::vector<std::vector<Node*>> groups_of(const Graph& graph, const PassContext&
     if (!is_candidate(*node) || !context.allows_fusion(*node)) continue;
     const auto chain = chain_behind(graph, *node);
     const Value* part = chain.empty() ? node->output() : chain.back()->output();
-    if (!reads_slices(part) || graph.is_output(part)) continue;
+    if (!reads_slices(part, !node->is<Conv>()) || graph.is_output(part)) continue;
     const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& members) {
       return alike(*members[0], *node) &&
              activations(graph, *members[0]) == activations(graph, *node);

@@ -150,9 +150,9 @@ class Rewriter {
     if (!is_reshape(value->producer())) return nullptr;
     const Value* parted = value->producer()->input(0);
     const Shape &joined = value->type.shape, &parts = parted->type.shape;
-    const bool keeps_both =
-        joined.size() >= 2 && parts.size() >= 2 && joined.back() == parts.back() &&
-        joined[joined.size() - 2] == parts[parts.size() - 2];
+    const bool keeps_both = joined.size() >= 2 && parts.size() >= 2 &&
+                            joined.back() == parts.back() &&
+                            joined[joined.size() - 2] == parts[parts.size() - 2];
     return keeps_both && swaps_last_two(parted) ? parted->producer()->input(0) : nullptr;
   }
 
