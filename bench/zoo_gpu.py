@@ -9,7 +9,7 @@ In FP32 an error (relative L2, the worst output's) may be 5e-5. In FP16 it may b
 PyTorch in which the result of every operator is rounded; the error of PyTorch's own half precision is printed beside it.
 Models that choose by comparing numbers (detectors) have no bound where the rounded evaluation chooses otherwise.
 Plans are built several at a time, so that a tactic may be chosen by a disturbed time; --rebuild builds each again with
-nothing beside it, from the same compiled kernels, before it is timed. Models that would begin behind the deadline are
+nothing beside it, from the same compiled kernels, before it is timed. Models that are not prepared in time are stopped,
 left out and told.
 
 usage: zoo_gpu.py [--seconds N] [--share F] [--jobs N] [--builds N] [--graphs DIR] [--precisions fp16,fp32]
@@ -18,14 +18,13 @@ usage: zoo_gpu.py [--seconds N] [--share F] [--jobs N] [--builds N] [--graphs DI
 import argparse
 import fnmatch
 import json
-import math
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from threading import Lock, Semaphore
 
@@ -78,9 +77,10 @@ class GpuCase(zoo.Case):
 class OnGpu:
     """A plan of ours in a process of its own, bound."""
 
-    def __init__(self, arguments: argparse.Namespace, case: GpuCase, precision: str):
+    def __init__(self, arguments: argparse.Namespace, case: GpuCase, precision: str, started=lambda worker: None):
         self.case = case
-        self.worker = Worker("timeout", f"{arguments.limit:.0f}", arguments.tenon, "worker")
+        self.worker = Worker(arguments.tenon, "worker")
+        started(self.worker)
         options = [*case.build_options(precision), "--profilingVerbosity=detailed", *arguments.device.split()]
         try:
             self.build_ms = self.worker.ask("build", name="m", options=options)["build_ms"]
@@ -116,6 +116,7 @@ class Model:
 
         self.name, self.arguments, self.folder = entry.name, arguments, folder / entry.name
         self.torch, self.ours, self.peers, self.exact = ArchitectureProcess(entry), None, {}, None
+        self.ready, self.stopped, self.workers = False, False, []
         self.result: dict = {"model": entry.name}
 
     def attempt(self, what: str, function, *arguments):
@@ -131,6 +132,10 @@ class Model:
 
     def prepare(self, builds: Semaphore) -> None:
         self.folder.mkdir()
+        self.go_through(builds)
+        self.ready = not self.stopped
+
+    def go_through(self, builds: Semaphore) -> None:
         self.file = self.attempt("export", self.torch.ask, "export", self.folder, self.arguments.graphs)
         if self.file is None:
             return
@@ -139,7 +144,8 @@ class Model:
             return
         for precision in self.arguments.precisions.split(","):
             with builds:
-                self.attempt(precision, self.check, precision)
+                if not self.stopped:
+                    self.attempt(precision, self.check, precision)
         self.attempt("bound", self.evaluate)
         if self.arguments.times and self.ours is not None:
             compiled = any(fnmatch.fnmatch(self.name, p) for p in self.arguments.compile.split(","))
@@ -151,13 +157,14 @@ class Model:
         options = [*case.build_options("fp32"), "--device=-1", "--cpuThreads=2", "--builderOptimizationLevel=0",
                    "--noSelfCheck"]
         with Worker(self.arguments.tenon, "worker") as worker:
+            self.workers.append(worker)
             worker.ask("build", name="m", options=options)
             case.bind(worker)
             return case.results(worker)
 
     def check(self, precision: str) -> None:
         case = GpuCase(self.file, self.folder / precision, half=precision == "fp16")
-        plan = OnGpu(self.arguments, case, precision)
+        plan = OnGpu(self.arguments, case, precision, self.workers.append)
         try:
             self.result[precision] = plan.found(self.expected)
         finally:
@@ -185,7 +192,7 @@ class Model:
         """Times, by turns. What waits for the host is no graph."""
         if self.arguments.rebuild:
             self.ours.worker.close()
-            self.ours = OnGpu(self.arguments, self.ours.case, "fp16")
+            self.ours = OnGpu(self.arguments, self.ours.case, "fp16", self.workers.append)
             self.result["rebuild_s"] = self.ours.build_ms / 1000
         self.ours.case.bind(self.ours.worker, graph=True, transfers=False)
         times = compare_gpu.take_turns({"tenon": self.ours, **self.peers}, self.arguments.count)
@@ -196,9 +203,11 @@ class Model:
     def slowest(self) -> None:
         self.result["slowest"] = slowest_steps(self.arguments, self.ours, 4)
 
-    def close(self) -> None:
-        if self.ours is not None:
-            self.ours.worker.close()
+    def stop(self) -> None:
+        """Ends its processes, whatever they are doing."""
+        self.stopped = True
+        for worker in self.workers:
+            worker.process.kill()
         self.torch.close()
 
     def wrong(self) -> list[str]:
@@ -261,11 +270,15 @@ def line_of(model: Model) -> str:
             f"{' again ' + show(result.get('rebuild_s'), '.1f') if 'rebuild_s' in result else ''}")
 
 
+def print_model(model: Model) -> None:
+    print(line_of(model))
+    for text in model.wrong():
+        print(f"      {text}", flush=True)
+
+
 def report(models: list[Model], arguments: argparse.Namespace) -> None:
-    for model in sorted(models, key=lambda m: m.result.get("ratio", math.inf), reverse=True):
-        print(line_of(model))
-        for text in [*model.wrong(), *model.result.get("slowest", [])]:
-            print(f"      {text}")
+    print("by ratio:", *[f"{m.name} {m.result['ratio']:.2f}" for m in
+                         sorted(models, key=lambda m: -m.result.get("ratio", 0)) if "ratio" in m.result])
     ratios = [m.result["ratio"] for m in models if "ratio" in m.result]
     if ratios:
         print(f"geometric mean of {len(ratios)} ratios {statistics.geometric_mean(ratios):.3f}, above 1 in "
@@ -294,47 +307,52 @@ def run(arguments: argparse.Namespace, folder: Path) -> list[Model]:
     import zoo_models
     import zoo_torch  # noqa: F401
 
+    passed = lambda: time.monotonic() - start  # noqa: E731
     models = [Model(zoo_models.MODELS[name], arguments, folder) for name in chosen(arguments)]
-    print(f"{len(models)} models [{time.monotonic() - start:.0f} s]", flush=True)
-    builds, lock, late = Semaphore(arguments.builds), Lock(), []
+    print(f"{len(models)} models [{passed():.0f} s]", flush=True)
+    builds, lock = Semaphore(arguments.builds), Lock()
 
     def prepare(model: Model) -> None:
-        if time.monotonic() - start > arguments.seconds * arguments.share:
-            late.append(model)
+        if passed() > arguments.seconds * arguments.share:
             return
         model.prepare(builds)
         with lock:
-            wrong = "; ".join(model.wrong())
-            print(f"{model.name} [{time.monotonic() - start:.0f} s] {wrong[:400] or 'right'}", flush=True)
-            save(models, arguments)
+            if model.ready:
+                print(f"{model.name} [{passed():.0f} s] {'; '.join(model.wrong())[:400] or 'right'}", flush=True)
+                save(models, arguments)
 
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        list(pool.map(prepare, models))
-    print(f"prepared [{time.monotonic() - start:.0f} s]", flush=True)
-    untimed = []
+        waiting = [pool.submit(prepare, model) for model in models]
+        wait(waiting, max(0, arguments.seconds * arguments.share - passed()))
+        for model in [m for m in models if not m.ready]:
+            model.stop()
+    late = [m.name for m in models if not m.ready]
+    print(f"prepared [{passed():.0f} s]", flush=True)
+    models = [m for m in models if m.ready]
     for model in [m for m in models if m.ours is not None]:
-        if time.monotonic() - start > arguments.seconds:
-            untimed.append(model.name)
-            continue
-        model.attempt("times", model.compare)
-        if model.result.get("ratio", 0) > arguments.profile:
-            model.attempt("profile", model.slowest)
-        model.close()
+        if passed() < arguments.seconds:
+            model.attempt("times", model.compare)
+            print_model(model)
+            save(models, arguments)
+        else:
+            late.append(model.name)
     for model in models:
-        model.close()
-    if late or untimed:
-        print(f"left out for want of time: {' '.join(m.name for m in late)}; not timed: {' '.join(untimed)}")
-    return [m for m in models if m not in late]
+        if model.result.get("ratio", 0) > arguments.profile and passed() < arguments.seconds:
+            model.attempt("profile", model.slowest)
+            print(f"{model.name}: ", *model.result.get("slowest", []), sep="\n      ", flush=True)
+        model.stop()
+    if late:
+        print(f"left out for want of time: {' '.join(late)}")
+    return models
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("patterns", nargs="*", help="of names in bench/zoo_models.py; none: those that people bring")
     parser.add_argument("--seconds", type=float, default=3600, help="the deadline of all")
-    parser.add_argument("--share", type=float, default=0.6, help="of that, in which models may begin")
+    parser.add_argument("--share", type=float, default=0.6, help="of that, behind which nothing is prepared any more")
     parser.add_argument("--jobs", type=int, default=12, help="models at a time")
     parser.add_argument("--builds", type=int, default=4, help="builds at a time")
-    parser.add_argument("--limit", type=float, default=3600, help="seconds of a process of ours")
     parser.add_argument("--precisions", default="fp16,fp32")
     parser.add_argument("--graphs", type=Path, help="a folder of bench/zoo_graphs.py: nothing is exported then")
     parser.add_argument("--no-bound", dest="bound", action="store_false")

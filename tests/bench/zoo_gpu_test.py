@@ -80,7 +80,7 @@ def test_a_plan_is_built_bound_and_compared(file: Path, tmp_path: Path):
     tenon = tmp_path / "tenon"
     tenon.write_text(f"#!/bin/sh\nexec {sys.executable} {HERE / 'stub_worker.py'} {tmp_path / 'log'}\n")
     tenon.chmod(0o755)
-    arguments = argparse.Namespace(tenon=str(tenon), limit=60, device="")
+    arguments = argparse.Namespace(tenon=str(tenon), device="")
     case = zoo_gpu.GpuCase(file, tmp_path / "case")
     plan = zoo_gpu.OnGpu(arguments, case, "fp16")
     found = plan.found({"y": -case.arrays["x"]})
