@@ -133,7 +133,7 @@ class Selector {
     std::vector<Option> fitting;
     std::vector<Trial> trials;  ///< Of `fitting`, where more than one fits.
     std::vector<Candidate> unfit;
-    std::vector<std::string> spare;  ///< Of `unfit`: for where all that fits fails.
+    std::vector<Option> spare;  ///< Of `unfit`: for where all that fits fails.
     bool made = false;
     bool remembered = false;  ///< From the timing cache: what was tried then, no more and no less.
     std::optional<std::vector<Candidate>> measured;  ///< The best first.
@@ -150,7 +150,7 @@ class Selector {
     std::vector<Candidate> measured = measure(problem, shortlist);
     shortlist.trials.clear();
     if (lost_) return;
-    if (measured.empty()) take_spare(shortlist, measured);
+    if (measured.empty()) take_spare(problem, shortlist, measured);
     put_best_first(measured);
     rivals_[problem_key(problem)] = rivals_of(measured);
     shortlist.measured = std::move(measured);
@@ -296,14 +296,19 @@ class Selector {
       if (!support) {
         list.unfit.push_back({std::string(tactic.name), -1, support.reason});
       } else if ((is_last_resort(tactic) && !list.fitting.empty()) || is_outdone(tactic, list)) {
-        list.spare.push_back(join_tactic(tactic.name, tactic.configs(problem).front()));
-        list.unfit.push_back({list.spare.back(), -1, "only where nothing else fits"});
+        list.spare.push_back({&tactic, tactic.configs(problem).front(), 0});
       } else {
         for (size_t place = 0; std::string & config : configs(tactic))
           list.fitting.push_back({&tactic, std::move(config), place++});
       }
     }
-    if (list.fitting.size() > candidate_limit()) list.fitting.resize(candidate_limit());
+    // Behind those that a level tries, but ahead of kernels that take anything.
+    while (list.fitting.size() > candidate_limit()) {
+      list.spare.insert(list.spare.begin(), std::move(list.fitting.back()));
+      list.fitting.pop_back();
+    }
+    for (const Option& option : list.spare)
+      list.unfit.push_back({name_of(option), -1, "only where nothing else fits"});
     // In the order of the cache, so that ties end the same with it; tactics are a table's rows.
     if (!backend_.device->unified())
       std::ranges::sort(list.fitting, {}, [](const Option& option) {
@@ -399,12 +404,24 @@ class Selector {
     return {};
   }
 
-  /// All that fitted failed: the first of those that were not to be timed, which run anything.
-  static void take_spare(Shortlist& shortlist, std::vector<Candidate>& measured) {
-    if (shortlist.spare.empty()) return;
-    const std::string& spare = shortlist.spare.front();
-    std::erase_if(shortlist.unfit, [&](const Candidate& c) { return c.tactic == spare; });
-    measured.push_back({spare, -1, {}});
+  static std::string name_of(const Option& option) {
+    return join_tactic(option.tactic->name, option.config);
+  }
+
+  /// All that fitted failed: the first of the others that can be made. The last one runs anything.
+  void take_spare(const Problem& problem, Shortlist& shortlist, std::vector<Candidate>& measured) {
+    for (const Option& spare : shortlist.spare) {
+      if (&spare != &shortlist.spare.back() && !can_be_made(problem, spare)) continue;
+      std::erase_if(shortlist.unfit,
+                    [&](const Candidate& c) { return c.tactic == name_of(spare); });
+      measured.push_back({name_of(spare), -1, {}});
+      return;
+    }
+  }
+
+  bool can_be_made(const Problem& problem, const Option& option) const {
+    const auto kernel = create_kernel(*option.tactic, problem, option.config);
+    return kernel.ok() && check_workspace(static_cast<double>((*kernel)->workspace_bytes())).ok();
   }
 
   /// A kernel that reads outside its operands may take the device along: nothing after it runs.

@@ -56,7 +56,7 @@ Tactic row(std::string_view name, decltype(Tactic::create) create) {
 class Agreement : public testing::Test {
  protected:
   /// The tactic taken out of `tactics` (and the reference behind them) for one product.
-  std::string taken(std::vector<Tactic> tactics) {
+  std::string taken(std::vector<Tactic> tactics, int level = 3) {
     tactics.push_back(reference());
     Backend backend = cpu_backend(1);
     backend.tactics = tactics;
@@ -67,6 +67,7 @@ class Agreement : public testing::Test {
     EXPECT_TRUE(graph.ok() && infer_graph(**graph).ok());
     SelectOptions options;
     options.logger = &log_;
+    options.level = level;
     const Status status = select_tactics(**graph, backend, {}, options, cache_);
     EXPECT_TRUE(status.ok()) << status.error().message;
     return (*graph)->nodes()[0]->tactic;
@@ -109,6 +110,13 @@ TEST_F(Agreement, TakesTheLastResortWhereAllThatFitFails) {
   EXPECT_EQ(taken({row("test.one", failing), row("test.other", failing)}), "cpu.reference");
   // The timing cache says so too.
   EXPECT_EQ(taken({row("test.one", failing), row("test.other", failing)}), "cpu.reference");
+}
+
+TEST_F(Agreement, TakesWhatALowLevelWouldNotTryAheadOfTheLastResort) {
+  EXPECT_EQ(taken({row("test.one", failing), row("test.other", failing), row("test.third", failing),
+                   row("test.right", reference().create)},
+                  1),
+            "test.right");
 }
 
 TEST(DistanceLimit, IsThatOfTenBitsWhereMatrixUnitsTakeF32) {
