@@ -16,6 +16,8 @@ namespace {
 
 using enum PointwiseFunction;
 
+/// Elements of a head that kernels with matrix units take (kernels/attention/limits_cuda.def).
+constexpr int64_t kUsualHead = 256;
 /// exp() of anything this much below the largest score is 0.
 constexpr double kVeryNegative = -9999;
 /// Sums of this and a score are this.
@@ -306,12 +308,27 @@ class Rewriter {
 
 }  // namespace
 
+namespace {
+
+bool is_usual(const Dim& size) {
+  return !size.is_constant() || size.constant() <= kUsualHead;
+}
+
+/// Wider heads are few, so that their scores are small beside what products of them take.
+bool has_usual_heads(const AttentionPattern& pattern) {
+  const Shape &q = pattern.q->type.shape, &v = pattern.v->type.shape;
+  return is_usual(q.back()) && is_usual(v[v.size() - (pattern.v_transposed ? 2 : 1)]);
+}
+
+}  // namespace
+
 bool recognize_attention(Graph& graph, PassContext& context) {
   bool changed = false;
   for (Node* root : nodes_of(graph)) {
     if (!context.allows_fusion(*root)) continue;
     const auto pattern = match_attention(graph, *root);
     if (!pattern.has_value()) continue;
+    if (!context.options().wide_heads && !has_usual_heads(*pattern)) continue;
     Rewriter rewriter(graph, *root, *pattern);
     if (!rewriter.can_place_masks()) continue;
     rewriter.run();

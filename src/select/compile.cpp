@@ -54,6 +54,7 @@ PassOptions pass_options_for(const Device& device) {
   const bool on_cpu = properties.kind == DeviceKind::kCpu;
   PassOptions options;
   options.squeeze_regions = options.expansion_regions = options.stem_regions = on_cpu;
+  options.wide_heads = on_cpu;
   options.widened_products = options.gather_regions = !on_cpu;
   options.patches_as_products = options.sums_join_products = !on_cpu;
   options.bytes_in_groups = false;    // Slower on CPUs, and not measured on GPUs yet.
