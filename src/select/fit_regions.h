@@ -17,4 +17,9 @@ Status fit_regions(Graph& graph, const Backend& backend, const SymbolValues& sym
 /// Whether a kernel other than the one of last resort takes the problem.
 bool has_kernel(const Backend& backend, const Problem& problem);
 
+/// Whether the tactic takes anything of its operators, and slowly: it is not worth timing.
+bool is_last_resort(const Backend& backend, const Tactic& tactic);
+/// Whether a kernel takes the problem that is no last resort.
+bool has_fast_kernel(const Backend& backend, const Problem& problem);
+
 }  // namespace tenon

@@ -261,11 +261,6 @@ class Selector {
     return wanted;
   }
 
-  /// Kernels that take anything of their operator, and slowly: they are not worth timing.
-  bool is_last_resort(const Tactic& tactic) const {
-    return &tactic == &backend_.tactics.back() || tactic.name.ends_with(".formula");
-  }
-
   static bool is_outdone(const Tactic& tactic, const Shortlist& list) {
     return std::ranges::any_of(list.fitting, [&](const Option& option) {
       return tenon::is_outdone(tactic, *option.tactic);
@@ -295,7 +290,8 @@ class Selector {
       const Support support = fits(backend_, tactic, problem);
       if (!support) {
         list.unfit.push_back({std::string(tactic.name), -1, support.reason});
-      } else if ((is_last_resort(tactic) && !list.fitting.empty()) || is_outdone(tactic, list)) {
+      } else if ((is_last_resort(backend_, tactic) && !list.fitting.empty()) ||
+                 is_outdone(tactic, list)) {
         list.spare.push_back({&tactic, tactic.configs(problem).front(), 0});
       } else {
         for (size_t place = 0; std::string & config : configs(tactic))

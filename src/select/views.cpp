@@ -89,15 +89,41 @@ class Chooser {
       if (node->tactic == kViewTactic && !concrete.is_view(*node)) take_back(node.get());
   }
 
+  /// Copies what a node cannot read or write where it lies, or only by a kernel of last resort.
   void check_users(const Problem& problem, const Node& node) {
-    const bool strided = std::any_of(problem.inputs.begin(), problem.inputs.end(), is_strided) ||
-                         std::any_of(problem.outputs.begin(), problem.outputs.end(), is_strided);
-    if (!strided || has_kernel(backend_, problem) || !has_kernel(backend_, made_dense(problem)))
+    const Problem dense = made_dense(problem);
+    if (std::ranges::none_of(problem.inputs, is_strided) &&
+        std::ranges::none_of(problem.outputs, is_strided))
       return;
+    if (!has_kernel(backend_, problem)) {
+      if (has_kernel(backend_, dense)) copy_for(node, problem, dense);
+    } else if (!has_fast_kernel(backend_, problem) && has_fast_kernel(backend_, dense)) {
+      copy_for(node, problem, fewest_dense(problem, dense));
+    }
+  }
+
+  /// With the operands strided for which a fast kernel is still there.
+  Problem fewest_dense(const Problem& problem, Problem dense) const {
+    const auto try_all = [&](const std::vector<Operand>& given, std::vector<Operand>& operands) {
+      for (size_t i = 0; i < given.size(); ++i) {
+        if (!is_strided(given[i])) continue;
+        operands[i].strides = given[i].strides;
+        if (!has_fast_kernel(backend_, dense)) operands[i].strides.clear();
+      }
+    };
+    try_all(problem.inputs, dense.inputs);
+    try_all(problem.outputs, dense.outputs);
+    return dense;
+  }
+
+  /// Takes back the views of operands that are strided in the one problem and not in the other.
+  void copy_for(const Node& node, const Problem& problem, const Problem& wanted) {
     for (size_t i = 0; i < problem.inputs.size(); ++i)
-      if (is_strided(problem.inputs[i])) take_back_source(node.inputs()[i]);
+      if (is_strided(problem.inputs[i]) && !is_strided(wanted.inputs[i]))
+        take_back_source(node.inputs()[i]);
     for (size_t i = 0; i < problem.outputs.size(); ++i)
-      if (is_strided(problem.outputs[i])) take_back_concats(node.outputs()[i]);
+      if (is_strided(problem.outputs[i]) && !is_strided(wanted.outputs[i]))
+        take_back_concats(node.outputs()[i]);
   }
 
   /// The view that made the value strided: its producer, or the concat that holds it.
