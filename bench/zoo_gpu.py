@@ -117,6 +117,8 @@ class Model:
         self.name, self.arguments, self.folder = entry.name, arguments, folder / entry.name
         self.torch, self.ours, self.peers, self.exact = ArchitectureProcess(entry), None, {}, None
         self.ready, self.stopped, self.workers = False, False, []
+        compiled = any(fnmatch.fnmatch(entry.name, p) for p in arguments.compile.split(","))
+        self.compiler = ArchitectureProcess(entry) if compiled else None
         self.result: dict = {"model": entry.name}
 
     def attempt(self, what: str, function, *arguments):
@@ -146,11 +148,10 @@ class Model:
             with builds:
                 if not self.stopped:
                     self.attempt(precision, self.check, precision)
-        self.attempt("bound", self.evaluate)
+        if self.arguments.bound:
+            self.attempt("bound", self.evaluate)
         if self.arguments.times and self.ours is not None:
-            compiled = any(fnmatch.fnmatch(self.name, p) for p in self.arguments.compile.split(","))
-            for kind in (False, True) if compiled else (False,):
-                self.attempt("compile" if kind else "eager", self.add_peer, kind)
+            self.attempt("eager", self.add_eager)
 
     def on_cpu(self) -> dict[str, np.ndarray]:
         case = GpuCase(self.file, self.folder / "cpu")
@@ -175,18 +176,25 @@ class Model:
 
     def evaluate(self) -> None:
         case = GpuCase(self.file, self.folder / "cpu")
-        found = {kind: case.named(arrays) for kind, arrays in self.torch.ask("evaluations", self.arguments.bound).items()}
+        found = {kind: case.named(arrays) for kind, arrays in self.torch.ask("evaluations").items()}
         self.exact = found["exact"]
         self.result["torch_exact"] = zoo.distance(self.exact, self.expected)
-        if "rounded" in found:
-            self.result["torch_rounded"] = zoo.distance(found["rounded"], self.exact)
+        self.result["torch_rounded"] = zoo.distance(found["rounded"], self.exact)
 
-    def add_peer(self, compiled: bool) -> None:
-        name = self.torch.ask("prepare", compiled, seconds=300)
+    def add_eager(self) -> None:
+        name = self.torch.ask("prepare", False, seconds=300)
         self.peers[name] = TorchPeer(self.torch, name)
-        if not compiled and self.exact:
+        if self.exact:
             case = GpuCase(self.file, self.folder / "cpu")
             self.result["torch_half"] = zoo.distance(case.named(self.torch.ask("outputs", name)), self.exact)
+
+    def add_compiled(self) -> None:
+        name = self.compiler.ask("prepare", True, seconds=600)
+        self.peers[name] = TorchPeer(self.compiler, name)
+
+    def compiled(self) -> bool:
+        """Or why it is not."""
+        return "compile" in self.result.get("failures", {}) or any(p.process is self.compiler for p in self.peers.values())
 
     def compare(self) -> None:
         """Times, by turns. What waits for the host is no graph."""
@@ -208,11 +216,12 @@ class Model:
         self.stopped = True
         for worker in self.workers:
             worker.process.kill()
-        self.torch.close()
+        for process in filter(None, (self.torch, self.compiler)):
+            process.close()
 
     def wrong(self) -> list[str]:
         """What is to be mended."""
-        found = [f"{what}: {why}" for what, why in self.result.get("failures", {}).items()]
+        found = [f"{what}: {why}" for what, why in self.result.get("failures", {}).items() if what != "compile"]
         if self.result.get("fp32", {}).get("error", 0) > check_gpu.FP32_BOUND and self.result.get("torch_exact", 1) < 1e-3:
             found.append(f"FP32 error {self.result['fp32']['error']:.1e}")
         bound = bound_of(self.result)
@@ -310,7 +319,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> list[Model]:
     passed = lambda: time.monotonic() - start  # noqa: E731
     models = [Model(zoo_models.MODELS[name], arguments, folder) for name in chosen(arguments)]
     print(f"{len(models)} models [{passed():.0f} s]", flush=True)
-    builds, lock = Semaphore(arguments.builds), Lock()
+    builds, lock, late = Semaphore(arguments.builds), Lock(), []
 
     def prepare(model: Model) -> None:
         if passed() > arguments.seconds * arguments.share:
@@ -321,12 +330,18 @@ def run(arguments: argparse.Namespace, folder: Path) -> list[Model]:
                 print(f"{model.name} [{passed():.0f} s] {'; '.join(model.wrong())[:400] or 'right'}", flush=True)
                 save(models, arguments)
 
-    with ThreadPoolExecutor(arguments.jobs) as pool:
-        waiting = [pool.submit(prepare, model) for model in models]
+    compilers = [m for m in models if m.compiler]
+    with ThreadPoolExecutor(arguments.jobs) as pool, ThreadPoolExecutor(max(1, len(compilers))) as more:
+        waiting = [more.submit(m.attempt, "compile", m.add_compiled) for m in compilers]
+        waiting += [pool.submit(prepare, model) for model in models]
         wait(waiting, max(0, arguments.seconds * arguments.share - passed()))
-        for model in [m for m in models if not m.ready]:
-            model.stop()
-    late = [m.name for m in models if not m.ready]
+        for model in models:
+            if not model.ready:
+                model.stop()
+            elif model.compiler and not model.compiled():
+                model.compiler.close()
+                late.append(f"{model.name}:compile")
+    late += [m.name for m in models if not m.ready]
     print(f"prepared [{passed():.0f} s]", flush=True)
     models = [m for m in models if m.ready]
     for model in [m for m in models if m.ours is not None]:
@@ -370,6 +385,7 @@ def parse() -> argparse.Namespace:
 def main() -> int:
     arguments = parse()
     with tempfile.TemporaryDirectory() as folder:
+        os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "2")
         os.environ.setdefault("TENON_CACHE_DIR", str(Path(folder) / "cache"))
         models = run(arguments, Path(folder))
         report(models, arguments)

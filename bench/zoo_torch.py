@@ -55,7 +55,7 @@ class Architecture:
     """What the process of one does."""
 
     def __init__(self, entry):
-        self.entry, self.peers = entry, {}
+        self.entry, self.net, self.peers = entry, None, {}
 
     def export(self, folder: Path, graphs: Path | None) -> Path:
         """By the older exporter where the newer one cannot: detectors have extents that depend on data. `graphs`: a
@@ -75,7 +75,7 @@ class Architecture:
         np.savez(folder / f"{graph.stem}.1.npz", **{v.name: x.numpy() for v, x in zip(model.graph.input, self.inputs)})
         return folder / graph.name
 
-    def evaluations(self, rounding: bool) -> dict[str, list[np.ndarray]]:
+    def evaluations(self) -> dict[str, list[np.ndarray]]:
         """Outputs in FP32: `exact`, and with every tensor `rounded` to FP16, the module's own included."""
         import torch_worker
 
@@ -84,18 +84,18 @@ class Architecture:
         net = copy.deepcopy(self.net).to(torch_worker.DEVICE)
         inputs = [x.to(torch_worker.DEVICE) for x in self.inputs]
         with torch.no_grad(), torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
-            found = {"exact": arrays(net(*inputs))}
-            if rounding:
-                for tensor in [*net.parameters(), *net.buffers()]:
-                    tensor.data = Rounding.rounded(tensor.data)
-                with Rounding():
-                    found["rounded"] = arrays(net(*map(Rounding.rounded, inputs)))
-        return found
+            exact = arrays(net(*inputs))
+            for tensor in [*net.parameters(), *net.buffers()]:
+                tensor.data = Rounding.rounded(tensor.data)
+            with Rounding():
+                return {"exact": exact, "rounded": arrays(net(*map(Rounding.rounded, inputs)))}
 
     def prepare(self, compiled: bool) -> str:
         """Its name: half precision by .half(), if that fails with autocast as well, if that fails without a graph."""
         import torch_worker
 
+        if self.net is None:
+            self.net, self.inputs = zoo.settled(self.entry)
         torch.set_default_device(torch_worker.DEVICE)
         torch.set_default_dtype(torch_worker.TYPE)
         torch.backends.cudnn.benchmark = True
