@@ -188,12 +188,46 @@ std::string group_instruction(int64_t columns, DataType type) {
       columns / 8, columns, name, registers, count, count + 1, operands);
 }
 
-/// [out][taps][in], rows filled up with zeros to a multiple of kTileK.
+/// A row of packed weights: [taps][in], filled up with zeros to a multiple of kTileK.
+int64_t packed_depth(int64_t channels, int64_t taps) {
+  return blocks_for(channels * taps, kTileK) * kTileK;
+}
+
+/// The same of weights that come with each run, into the workspace.
+Result<JitLaunch> packing_launch(const Problem& problem, const DeviceConvolution& d) {
+  constexpr int kBlock = 256;
+  const Operand& weights = problem.input(d.weights);
+  const std::vector<int64_t> strides = strides_of(weights);
+  const auto& kernel = d.window.kernel;
+  const int64_t depth = packed_depth(d.in_channels, kernel[1] * kernel[2]);
+  KernelCode code;
+  begin_code(code, problem);
+  code.alias("Word", word_type(byte_size(weights.type)));
+  code.constant("kBlock", kBlock);
+  code.constant("kFilters", d.out_channels);
+  code.constant("kChannels", d.in_channels);
+  code.constant("kDepth", depth);
+  code.constant("kRows", kernel[1]);
+  code.constant("kColumns", kernel[2]);
+  code.constant("kFilterStride", strides[0]);
+  code.constant("kChannelStride", strides[1]);
+  code.constant("kRowStride", strides.size() > 3 ? strides[2] : 0);
+  code.constant("kColumnStride", strides.back());
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"conv/pack_weights.cu"}));
+  launch.grid[0] = blocks_for(d.out_channels * depth, kBlock);
+  launch.block[0] = kBlock;
+  launch.add(JitArgument::input(d.weights));
+  launch.add(JitArgument::workspace(0));
+  return launch;
+}
+
+/// [out][taps][in] of constant weights.
 std::function<std::vector<std::byte>()> packed_weights(const Tensor& weights, int64_t channels,
                                                        int64_t taps) {
   return [weights, channels, taps] {
     const int64_t filters = weights.extents()[0];
-    const int64_t depth = blocks_for(channels * taps, kTileK) * kTileK;
+    const int64_t depth = packed_depth(channels, taps);
     std::vector<std::byte> bytes(static_cast<size_t>(filters * depth * 2));
     auto* to = reinterpret_cast<uint16_t*>(bytes.data());
     const auto* from = reinterpret_cast<const uint16_t*>(weights.bytes());
@@ -207,7 +241,6 @@ std::function<std::vector<std::byte>()> packed_weights(const Tensor& weights, in
 Status check(const Problem& problem, const DeviceConvolution& d, const Sizes& s) {
   const Operand &x = problem.input(d.input), &w = problem.input(d.weights), &y = problem.output();
   if (d.transposed || d.groups != 1) return unsupported("groups, or transposed");
-  if (w.constant == nullptr) return unsupported("the weights are not constant");
   if (byte_size(x.type) != 2 || !is_real(x.type) || x.type != w.type || x.type != y.type)
     return unsupported("the types are not all f16 or bf16");
   if (s.capability < 80) return unsupported("its matrix instructions need sm_80");
@@ -290,13 +323,24 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   launch.block[0] = static_cast<int>(tile.warps() * 32);
   launch.shared_bytes = static_cast<int>(tile.shared_bytes());
   launch.cluster = tile.splits > 1 ? static_cast<int>(tile.splits) : 0;
+  const Operand& weights = problem.input(d.weights);
+  const bool computed = weights.constant == nullptr;
+  // Weights are fetched ahead of the end of the launch before: here it makes them.
+  launch.overlaps = !computed;
   launch.add(JitArgument::input(d.input));
-  launch.add(JitArgument::constant(0));
+  launch.add(computed ? JitArgument::workspace(0) : JitArgument::constant(0));
   launch.add(JitArgument::output());
   launch.add_inputs(operands);
-  JitPlan plan{{std::move(launch)}, 0, {}, {}};
-  plan.constants.push_back(packed_weights(*problem.input(d.weights).constant, d.in_channels,
-                                          d.window.kernel[1] * d.window.kernel[2]));
+  const int64_t taps = d.window.kernel[1] * d.window.kernel[2];
+  JitPlan plan;
+  if (computed) {
+    TENON_ASSIGN(JitLaunch packing, packing_launch(problem, d));
+    plan.launches.push_back(std::move(packing));
+    plan.workspace_bytes = d.out_channels * packed_depth(d.in_channels, taps) * 2;
+  } else {
+    plan.constants.push_back(packed_weights(*weights.constant, d.in_channels, taps));
+  }
+  plan.launches.push_back(std::move(launch));
   return plan;
 }
 

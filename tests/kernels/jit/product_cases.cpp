@@ -98,6 +98,18 @@ void add_matrix_convs(Cases& cases) {
     }
 }
 
+/// Weights of each run are packed first.
+void add_computed_convs(Cases& cases) {
+  for (const Shape2d& s : {Shape2d{16, 24, 1, 9, 13, 3, 1, 1, 1},
+                           {64, 72, 1, 14, 14, 3, 2, 1, 1},
+                           {72, 128, 1, 12, 11, 1, 1, 0, 1},
+                           {8, 8, 1, 31, 33, 5, 2, 2, 1}})
+    for (const DataType type : {DataType::kFloat16, DataType::kBFloat16})
+      add_conv(cases, fmt::format("conv computed {} {}x{}", name_of(type), s.in, s.out), s, type,
+               Layout::kChannelsLast, true)
+          .then(PointwiseFunction::k_relu);
+}
+
 /// Pads behind the image alone, and images that lie behind each other.
 void add_odd_convs(Cases& cases) {
   Conv wider;
@@ -377,6 +389,7 @@ Cases product_cases() {
   Cases cases;
   add_convs(cases);
   add_matrix_convs(cases);
+  add_computed_convs(cases);
   add_odd_convs(cases);
   add_large_convs(cases);
   add_hopper_convs(cases);
