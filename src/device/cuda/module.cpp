@@ -4,9 +4,46 @@
 #include "device/cuda/driver.h"
 
 namespace tenon::cuda {
+namespace {
+
+CUlaunchConfig config_of(const LaunchShape& shape, void* stream) {
+  CUlaunchConfig config{};
+  config.gridDimX = shape.grid_x;
+  config.gridDimY = shape.grid_y;
+  config.gridDimZ = shape.grid_z;
+  config.blockDimX = shape.block_x;
+  config.blockDimY = shape.block_y;
+  config.blockDimZ = shape.block_z;
+  config.sharedMemBytes = shape.shared_bytes;
+  config.hStream = static_cast<CUstream>(stream);
+  return config;
+}
+
+CUlaunchAttribute cluster_attribute(const LaunchShape& shape) {
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  attribute.value.clusterDim.x = shape.cluster_x;
+  attribute.value.clusterDim.y = 1;
+  attribute.value.clusterDim.z = 1;
+  return attribute;
+}
+
+}  // namespace
 
 Status Function::allow_shared(int bytes) const {
   TENON_DRIVER(cuFuncSetAttribute, handle_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes);
+  return {};
+}
+
+Status Function::allow_large_clusters(const LaunchShape& shape) const {
+  TENON_DRIVER(cuFuncSetAttribute, handle_, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+  CUlaunchAttribute attribute = cluster_attribute(shape);
+  CUlaunchConfig config = config_of(shape, nullptr);
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  int clusters = 0;
+  TENON_DRIVER(cuOccupancyMaxActiveClusters, &clusters, handle_, &config);
+  if (clusters == 0) return unsupported("the GPU has no place for {} blocks", shape.cluster_x);
   return {};
 }
 
@@ -25,28 +62,19 @@ Result<int> Function::blocks_per_multiprocessor(int threads, size_t shared_bytes
 
 Status Function::launch_addresses(const LaunchShape& shape, void* stream,
                                   const void** addresses) const {
-  CUlaunchAttribute attributes[2];
-  CUlaunchConfig config{};
-  config.gridDimX = shape.grid_x;
-  config.gridDimY = shape.grid_y;
-  config.gridDimZ = shape.grid_z;
-  config.blockDimX = shape.block_x;
-  config.blockDimY = shape.block_y;
-  config.blockDimZ = shape.block_z;
-  config.sharedMemBytes = shape.shared_bytes;
-  config.hStream = static_cast<CUstream>(stream);
+  CUlaunchAttribute attributes[3];
+  CUlaunchConfig config = config_of(shape, stream);
   config.attrs = attributes;
   if (shape.overlaps_previous) {
     CUlaunchAttribute& attribute = attributes[config.numAttrs++];
     attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     attribute.value.programmaticStreamSerializationAllowed = 1;
   }
-  if (shape.cluster_x > 0) {
+  if (shape.cluster_x > 0) attributes[config.numAttrs++] = cluster_attribute(shape);
+  if (shape.cooperative) {
     CUlaunchAttribute& attribute = attributes[config.numAttrs++];
-    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-    attribute.value.clusterDim.x = shape.cluster_x;
-    attribute.value.clusterDim.y = 1;
-    attribute.value.clusterDim.z = 1;
+    attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attribute.value.cooperative = 1;
   }
   TENON_DRIVER(cuLaunchKernelEx, &config, handle_, const_cast<void**>(addresses), nullptr);
   return {};

@@ -15,6 +15,7 @@ struct LaunchShape {
   unsigned block_x = 1, block_y = 1, block_z = 1;
   unsigned shared_bytes = 0;  ///< Dynamic; above 48 KiB call Function::allow_shared() first.
   unsigned cluster_x = 0;     ///< Blocks of a cluster; 0: none.
+  bool cooperative = false;   ///< All blocks run at a time, or the launch fails.
   /// The kernel may start before the one ahead of it in the stream has ended (sm_90 and newer). It
   /// must execute `griddepcontrol.wait` (begin_kernel() in kernels/jit/prelude.cuh) in every
   /// thread before it touches memory that other kernels write or read.
@@ -30,6 +31,8 @@ class Function {
 
   /// Allows that many bytes of dynamic shared memory.
   Status allow_shared(int bytes) const;
+  /// Allows clusters of more than 8 blocks; fails where the GPU has no place for such a launch.
+  Status allow_large_clusters(const LaunchShape& shape) const;
   Result<int> attribute(CUfunction_attribute which) const;
   /// Blocks of that size that run on one multiprocessor at a time.
   Result<int> blocks_per_multiprocessor(int threads, size_t shared_bytes) const;

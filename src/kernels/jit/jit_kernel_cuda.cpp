@@ -8,7 +8,8 @@ namespace {
 
 constexpr int kMaxArguments = 128;
 constexpr int kMaxMaps = 4;
-constexpr int kFreeShared = 48 * 1024;  ///< Bytes of shared memory that need no permission.
+constexpr int kFreeShared = 48 * 1024;    ///< Bytes of shared memory that need no permission.
+constexpr unsigned kPortableCluster = 8;  ///< Blocks of a cluster that need none.
 
 cuda::DeviceCode code_of(const JitLaunch& launch) {
   return {launch.name, launch.source, launch.options, {}};
@@ -111,6 +112,7 @@ class JitKernel final : public Kernel {
                     .block_z = static_cast<unsigned>(launch.block[2]),
                     .shared_bytes = static_cast<unsigned>(launch.shared_bytes),
                     .cluster_x = static_cast<unsigned>(launch.cluster),
+                    .cooperative = launch.cooperative,
                     .overlaps_previous =
                         launch.overlaps && launch.zeroed_bytes == 0 && device.capability() >= 90};
     if (launch.maps.size() > kMaxMaps) return unsupported("a kernel with many tensor maps");
@@ -181,8 +183,10 @@ class JitKernel final : public Kernel {
   Status find_function(LoadedLaunch& launch) const {
     TENON_ASSIGN(launch.module, device_->module(launch.code));
     TENON_ASSIGN(launch.function, launch.module->function("kernel"));
-    if (launch.shape.shared_bytes <= kFreeShared) return {};
-    return launch.function.allow_shared(static_cast<int>(launch.shape.shared_bytes));
+    if (launch.shape.shared_bytes > kFreeShared)
+      TENON_TRY(launch.function.allow_shared(static_cast<int>(launch.shape.shared_bytes)));
+    if (launch.shape.cluster_x <= kPortableCluster) return {};
+    return launch.function.allow_large_clusters(launch.shape);
   }
   Status let_next_start(LoadedLaunch& launch) const {
     launch.code.lets_next_start = true;

@@ -69,6 +69,8 @@ struct JitLaunch {
   int block[3] = {128, 1, 1};
   int shared_bytes = 0;  ///< Dynamic.
   int cluster = 0;       ///< Blocks of a cluster (sm_90); 0: none.
+  bool cooperative =
+      false;  ///< Blocks wait for each other: all run at a time, or the launch fails.
   std::vector<JitArgument> arguments;
   std::vector<JitTensorMap> maps;  ///< Of arguments that are maps: `const __grid_constant__`.
   /// Begins with begin_kernel() of the prelude: may start while the one before ends.

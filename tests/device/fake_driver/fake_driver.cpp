@@ -206,6 +206,8 @@ FAKE(cuLaunchKernelEx, (const CUlaunchConfig* config, CUfunction, void**, void**
      }))
 FAKE(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int* blocks, CUfunction, int, size_t),
      *blocks = 1;)
+FAKE(cuOccupancyMaxActiveClusters, (int* clusters, CUfunction, const CUlaunchConfig*),
+     *clusters = 1;)
 FAKE(cuTensorMapEncodeTiled,
      (CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*, const cuuint64_t*,
       const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
