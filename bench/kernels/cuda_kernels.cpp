@@ -218,14 +218,34 @@ void add_sequences(Cases& cases) {
           std::vector{half(extents), half(extents), half(extents),
                       half({s.batch, 1, 1, s.length})});
   }
-  for (const int64_t batch : {1, 8, 32}) {
-    Rnn op;
-    op.hidden = 256;
-    op.direction = RnnDirection::kBidirectional;
-    add(cases, "lstm", op,
-        std::vector{half({64, batch, 512}), constant(filled(kHalf, {2, 1024, 512})),
-                    constant(filled(kHalf, {2, 1024, 256})), constant(filled(kHalf, {2, 2048}))});
-  }
+}
+
+void add_recurrences(Cases& cases) {
+  struct Layer {
+    RnnKind kind;
+    int64_t directions, hidden, steps;
+  };
+  for (const auto& l : {Layer{RnnKind::kLstm, 2, 64, 64}, Layer{RnnKind::kLstm, 2, 128, 64},
+                        Layer{RnnKind::kLstm, 2, 256, 64}, Layer{RnnKind::kLstm, 2, 256, 512},
+                        Layer{RnnKind::kLstm, 1, 512, 64}, Layer{RnnKind::kLstm, 1, 768, 64},
+                        Layer{RnnKind::kLstm, 1, 1024, 64}, Layer{RnnKind::kGru, 2, 256, 64},
+                        Layer{RnnKind::kGru, 1, 512, 64}})
+    for (const int64_t batch : {1, 8, 32, 64, 256}) {
+      Rnn op;
+      op.cell = l.kind;
+      op.hidden = l.hidden;
+      op.linear_before_reset = true;
+      op.direction = l.directions == 2 ? RnnDirection::kBidirectional : RnnDirection::kForward;
+      const int64_t rows = (l.kind == RnnKind::kLstm ? 4 : 3) * l.hidden, inputs = 2 * l.hidden;
+      add(cases,
+          fmt::format("{} {}x{}x{} b{}", l.kind == RnnKind::kLstm ? "lstm" : "gru", l.steps,
+                      l.directions, l.hidden, batch),
+          op,
+          std::vector{half({l.steps, batch, inputs}),
+                      constant(filled(kHalf, {l.directions, rows, inputs})),
+                      constant(filled(kHalf, {l.directions, rows, l.hidden})),
+                      constant(filled(kHalf, {l.directions, 2 * rows}))});
+    }
 }
 
 int64_t bytes_of(const Problem& problem) {
@@ -323,9 +343,13 @@ int main(int argc, char** argv) {
   }
   auto stream = (*device)->make_stream();
   const std::pair<const char*, void (*)(test::Cases&)> groups[] = {
-      {"rows", test::add_rows},       {"movement", test::add_movement},
-      {"pooling", test::add_pooling}, {"products", test::add_products},
-      {"layers", test::add_layers},   {"sequences", test::add_sequences}};
+      {"rows", test::add_rows},
+      {"movement", test::add_movement},
+      {"pooling", test::add_pooling},
+      {"products", test::add_products},
+      {"layers", test::add_layers},
+      {"sequences", test::add_sequences},
+      {"recurrences", test::add_recurrences}};
   test::Cases cases;
   for (const auto& [name, make] : groups)
     if (argc <= 2 || std::strcmp(argv[2], name) == 0) make(cases);

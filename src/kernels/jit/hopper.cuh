@@ -5,8 +5,6 @@ struct alignas(64) TensorMap {
   u64 words[16];
 };
 
-__device__ inline u32 shared_address(const void* p) { return static_cast<u32>(__cvta_generic_to_shared(p)); }
-
 /// Nothing that kernels ahead write is touched above wait_previous(); release_next() of the prelude comes before it.
 __device__ inline void wait_previous() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 

@@ -1,7 +1,6 @@
 // Matrix units on 16-bit floats (sm_80): 8x8 matrices from shared memory, products of 16x16 by 16x8. X is f16, or bf16
 // where MATRIX_BF16 is 1.
 
-__device__ inline u32 shared_address(const void* p) { return static_cast<u32>(__cvta_generic_to_shared(p)); }
 __device__ inline void load_matrices(u32 (&r)[4], u32 address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address));

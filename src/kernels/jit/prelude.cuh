@@ -130,6 +130,9 @@ __device__ inline void store_narrow(T* to, const V (&from)[N]) {
   store_pack<N>(to, pack);
 }
 
+/// Addresses of shared memory as 32-bit numbers, as instructions take them.
+__device__ inline u32 shared_address(const void* p) { return static_cast<u32>(__cvta_generic_to_shared(p)); }
+
 // Set by the host where the launch behind this one begins by waiting, too (Kernel::let_next_start). Kernels of libraries
 // do not always: cuDNN's epilogues read residuals without waiting for the launch ahead.
 extern "C" {
@@ -206,6 +209,15 @@ __device__ inline void rough_gelu_tanh(float (&v)[N]) {
   float none = 0;
 #pragma unroll
   for (int i = 0; i < N; i += 2) rough_gelu_tanh(v[i], i + 1 < N ? v[i + 1 < N ? i + 1 : i] : none);
+}
+
+// What recurrent cells apply to gates, for states of 16 bits.
+__device__ inline float rough_sigmoid(float x) { return rough_inverse(1 + rough_power_of_2(-1.44269504f * x)); }
+/// Close to 0 it is a polynomial: what 1 - 2 / (1 + e^2x) leaves there has few digits.
+__device__ inline float rough_tanh(float x) {
+  const float far = fmaf(-2, rough_inverse(1 + rough_power_of_2(2.88539008f * x)), 1);
+  const float near = x * fmaf(x * x, -0.33333333f, 1);
+  return fabsf(x) < 0.03f ? near : far;
 }
 
 /// The values of a group of kGroup threads (a power of 2, up to the block) combined, the same in

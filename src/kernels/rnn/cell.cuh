@@ -9,16 +9,19 @@ __device__ inline float clipped(float x) {
   return kClip > 0 ? fminf(fmaxf(x, -float(kClip)), float(kClip)) : x;
 }
 
+/// A gate's sum with its view of the cell.
+__device__ inline float seen(float sum, float peephole, float c) { return kHasPeepholes ? sum + peephole * c : sum; }
+
 /// `x` and `r`: the products with the input and with the state, each with its bias; `peephole`: input, output, forget.
 __device__ inline CellState advance_cell(int direction, const float (&x)[kGates], const float (&r)[kGates],
                                          const float (&peephole)[3], CellState s) {
   CellState next;
   if constexpr (kCell == 0) {
-    const float in = activation<0>(direction, clipped(x[0] + r[0] + peephole[0] * s.c));
+    const float in = activation<0>(direction, clipped(seen(x[0] + r[0], peephole[0], s.c)));
     const float forget =
-        kInputForget ? 1 - in : activation<0>(direction, clipped(x[2] + r[2] + peephole[2] * s.c));
+        kInputForget ? 1 - in : activation<0>(direction, clipped(seen(x[2] + r[2], peephole[2], s.c)));
     next.c = forget * s.c + in * activation<1>(direction, clipped(x[3] + r[3]));
-    const float out = activation<0>(direction, clipped(x[1] + r[1] + peephole[1] * next.c));
+    const float out = activation<0>(direction, clipped(seen(x[1] + r[1], peephole[1], next.c)));
     next.h = out * activation<2>(direction, clipped(next.c));
   } else if constexpr (kCell == 1) {
     const float update = activation<0>(direction, clipped(x[0] + r[0]));

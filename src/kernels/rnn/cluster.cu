@@ -1,9 +1,9 @@
-// A whole recurrence in one launch (sm_90): kCluster blocks share the hidden units of kTile elements of the batch in one
+// A whole recurrence of 32-bit floats in one launch (sm_90): kCluster blocks share the hidden units of kTile elements of the batch in one
 // direction. Each keeps its rows of the recurrent weights in registers for all steps, and sends its units' new states to
 // all blocks' shared memory.
 
 constexpr int kUnits = kHidden / kCluster, kRows = kGates * kUnits;
-constexpr int kPacks = kHidden / (kLanes * kVector);  // Of a row, a thread.
+constexpr int kPacks = kHidden / (kLanes * 4);  // Of a row, a thread.
 constexpr int kTiles = (kBatch + kTile - 1) / kTile;
 
 __device__ inline u32 cluster_rank() {
@@ -33,12 +33,12 @@ extern "C" __global__ void __launch_bounds__(kBlock, 1)
   const int direction = number / kTiles, batch0 = number % kTiles * kTile;
   const int row = threadIdx.x / kLanes, lane = threadIdx.x % kLanes;
   const int first_unit = rank * kUnits;
-  Pack<X, kVector> own[kPacks];
+  float4 own[kPacks];
   {
     const int gate = row / kUnits, unit = first_unit + row % kUnits;
     const X* from = weights + (Index(direction * kGates + gate) * kHidden + unit) * kHidden;
 #pragma unroll
-    for (int j = 0; j < kPacks; ++j) own[j] = load_pack<kVector>(from + (j * kLanes + lane) * kVector);
+    for (int j = 0; j < kPacks; ++j) own[j] = *reinterpret_cast<const float4*>(from + (j * kLanes + lane) * 4);
   }
   for (int i = threadIdx.x; i < kTile * kHidden; i += kBlock) {
     const int b = i / kHidden, unit = i % kHidden;
@@ -69,15 +69,11 @@ extern "C" __global__ void __launch_bounds__(kBlock, 1)
       float sum[2] = {0, 0};
 #pragma unroll
       for (int j = 0; j < kPacks; ++j) {
-        const float* h = &states[now][b][(j * kLanes + lane) * kVector];
-#pragma unroll
-        for (int i = 0; i < kVector; i += 4) {
-          const float4 four = *reinterpret_cast<const float4*>(h + i);
-          sum[0] += widen(own[j].v[i]) * four.x;
-          sum[1] += widen(own[j].v[i + 1]) * four.y;
-          sum[0] += widen(own[j].v[i + 2]) * four.z;
-          sum[1] += widen(own[j].v[i + 3]) * four.w;
-        }
+        const float4 h = *reinterpret_cast<const float4*>(&states[now][b][(j * kLanes + lane) * 4]);
+        sum[0] += own[j].x * h.x;
+        sum[1] += own[j].y * h.y;
+        sum[0] += own[j].z * h.z;
+        sum[1] += own[j].w * h.w;
       }
       float total = sum[0] + sum[1];
 #pragma unroll

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include "kernels/jit/kernel_case.h"
 
 namespace tenon::test {
@@ -17,8 +20,10 @@ void add_rnn(Cases& cases, RnnKind kind, RnnDirection direction, DataType type, 
   op.linear_before_reset = true;
   const int64_t d = direction == RnnDirection::kBidirectional ? 2 : 1;
   const int64_t gates = kind == RnnKind::kLstm ? 4 : kind == RnnKind::kGru ? 3 : 1;
+  // Sums of many units stay where gates still answer to them.
+  const double most = std::min(0.3, 4.8 / std::sqrt(static_cast<double>(s.hidden)));
   const auto reals = [&](Extents extents, int seed) {
-    return random_reals(type, std::move(extents), seed, -0.3, 0.3);
+    return random_reals(type, std::move(extents), seed, -most, most);
   };
   const Extents state = batch_first ? Extents{s.batch, d, s.hidden} : Extents{d, s.batch, s.hidden};
   std::vector inputs{input(reals(batch_first ? Extents{s.batch, s.steps, s.input}
@@ -36,7 +41,8 @@ void add_rnn(Cases& cases, RnnKind kind, RnnDirection direction, DataType type, 
     }
     op.clip = 1.5;
   }
-  add(cases, fmt::format("rnn {} {} {}", static_cast<int>(kind), name_of(type), s.hidden),
+  add(cases,
+      fmt::format("rnn {} {} {}x{}", static_cast<int>(kind), name_of(type), s.hidden, s.batch),
       std::move(op), inputs, everything ? (kind == RnnKind::kLstm ? 3 : 2) : 1)
       .tolerance(type == DataType::kFloat32   ? 1e-4
                  : type == DataType::kFloat16 ? 4e-3
@@ -58,6 +64,23 @@ Cases rnn_cases() {
                 everything);
         ++number;
       }
+  // Few and many elements of the batch, units that divide among blocks and warps and do not,
+  // weights that fit registers and do not.
+  for (const Sizes& s :
+       {Sizes{1, 2, 16, 40}, Sizes{2, 1, 16, 8}, Sizes{9, 1, 16, 128}, Sizes{6, 5, 16, 21},
+        Sizes{4, 17, 16, 100}, Sizes{5, 64, 8, 72}, Sizes{3, 150, 8, 48}, Sizes{3, 8, 16, 256},
+        Sizes{3, 40, 8, 320}, Sizes{4, 3, 16, 384}, Sizes{4, 1, 16, 512}, Sizes{3, 9, 8, 520},
+        Sizes{3, 2, 8, 768}, Sizes{3, 1, 8, 1024}, Sizes{90, 256, 8, 48}}) {
+    const RnnKind kind = number % 3 == 0 ? RnnKind::kGru : RnnKind::kLstm;
+    const DataType type = number % 4 == 0 ? DataType::kBFloat16 : DataType::kFloat16;
+    const RnnDirection direction = s.hidden > 512    ? RnnDirection::kReverse
+                                   : number % 2 == 0 ? RnnDirection::kForward
+                                                     : RnnDirection::kBidirectional;
+    add_rnn(cases, kind, direction, type, s, number % 5 == 0, number % 7 != 0);
+    ++number;
+  }
+  add_rnn(cases, RnnKind::kRnn, RnnDirection::kBidirectional, DataType::kFloat16, {7, 6, 16, 200},
+          false, true);
   return cases;
 }
 

@@ -176,7 +176,8 @@ void add_recurrences(Cases& cases) {
                            weights({1, rows, 16}, 2, type), weights({1, rows, 32}, 3, type)})
         .tolerance(type == kHalf ? 4e-3 : 1e-4);
   };
-  add_rnn("tiny rnn cluster", RnnKind::kLstm, kHalf, false).only("cuda.rnn.cluster");
+  add_rnn("tiny rnn matrix", RnnKind::kLstm, kHalf, false).only("cuda.rnn.matrix", "cluster=4");
+  add_rnn("tiny rnn cluster", RnnKind::kLstm, kFloat, false).only("cuda.rnn.cluster");
   add_rnn("tiny rnn steps", RnnKind::kLstm, kFloat, false).only("cuda.rnn.steps");
   add_rnn("tiny rnn reset", RnnKind::kGru, kFloat, true).only("cuda.rnn.reset");
 }
