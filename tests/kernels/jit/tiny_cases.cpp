@@ -178,6 +178,7 @@ void add_recurrences(Cases& cases) {
   };
   add_rnn("tiny rnn matrix", RnnKind::kLstm, kHalf, false).only("cuda.rnn.matrix", "cluster=4");
   add_rnn("tiny rnn cluster", RnnKind::kLstm, kFloat, false).only("cuda.rnn.cluster");
+  add_rnn("tiny rnn tiles", RnnKind::kGru, kHalf, false).only("cuda.rnn.tiles");
   add_rnn("tiny rnn steps", RnnKind::kLstm, kFloat, false).only("cuda.rnn.steps");
   add_rnn("tiny rnn reset", RnnKind::kGru, kFloat, true).only("cuda.rnn.reset");
 }
