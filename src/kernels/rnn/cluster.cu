@@ -1,6 +1,6 @@
-// A whole recurrence of 32-bit floats in one launch (sm_90): kCluster blocks share the hidden units of kTile elements of the batch in one
-// direction. Each keeps its rows of the recurrent weights in registers for all steps, and sends its units' new states to
-// all blocks' shared memory.
+// A whole recurrence of 32-bit floats in one launch (sm_90): kCluster blocks share the hidden units of kTile elements of
+// the batch in one direction. Each keeps its rows of the recurrent weights in registers for all steps, and sends its units'
+// new states to all blocks' shared memory.
 
 constexpr int kUnits = kHidden / kCluster, kRows = kGates * kUnits;
 constexpr int kPacks = kHidden / (kLanes * 4);  // Of a row, a thread.
