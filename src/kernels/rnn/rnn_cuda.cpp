@@ -132,7 +132,8 @@ ProductTiles product_tiles(const Problem& problem, int64_t m, int64_t n) {
   if (kLarge.count(m, n) >= 2 * multiprocessors(problem) &&
       kLarge.shared_bytes() <= allowed_shared(problem))
     return kLarge;
-  return kMedium.count(m, n) >= multiprocessors(problem) ? kMedium : kNarrow;
+  const bool many = kMedium.count(m, n) >= multiprocessors(problem);
+  return many || kNarrow.shared_bytes() > allowed_shared(problem) ? kMedium : kNarrow;
 }
 
 /// products() on tensor cores.
@@ -337,6 +338,8 @@ Result<Shares> share_out(const Problem& problem, const Description& d, const Tea
     return unsupported("{} hidden units in {} blocks", d.hidden, team.blocks);
   if (!team.cluster && s.teams(d) * team.blocks > multiprocessors(problem))
     return unsupported("more blocks than multiprocessors");
+  constexpr int64_t kMostExchanged = int64_t{256} << 20;
+  if (s.exchanged_bytes(d) > kMostExchanged) return unsupported("states of many steps in memory");
   if (!team.cluster) s.split = kMostWarps / s.groups;
   TENON_TRY(place_weights(problem, d, s));
   // Two warps of half the weights each, where that keeps all of them in registers.
@@ -362,7 +365,8 @@ std::vector<Team> possible_teams(const Problem& problem, const Description& d) {
   for (int64_t blocks = 1; blocks <= kLargestCluster; blocks *= 2)
     teams.push_back(team_for(problem, d, blocks, true));
   // Memory takes longer than a cluster, and has room for more blocks.
-  const int64_t most = multiprocessors(problem) / d.directions, groups = blocks_for(d.hidden, 8);
+  const int64_t most = std::max<int64_t>(1, multiprocessors(problem) / d.directions);
+  const int64_t groups = blocks_for(d.hidden, 8);
   if (d.hidden >= kFewest)
     teams.push_back(team_for(problem, d, blocks_for(groups, blocks_for(groups, most)), false));
   std::erase_if(teams, [&](const Team& team) { return !share_out(problem, d, team).ok(); });
