@@ -15,6 +15,8 @@ class ContextHandle final : public IExecutionContext {
   ContextHandle(EngineHandle& engine, std::unique_ptr<Context> context,
                 ExecutionContextAllocationStrategy strategy);
 
+  /// Ends the context first, which waits for its last run: that may write to debug tensors.
+  ~ContextHandle() override { context_.reset(); }
   Context& context() { return *context_; }
   bool set_graph_replay(bool replay) { return context_->set_graph_replay(replay); }
 

@@ -19,6 +19,7 @@ void* DebugTensors::memory_of(const std::string& name, size_t bytes) {
   if (memory.buffer != nullptr && memory.bytes >= bytes) return memory.buffer.get();
   auto buffer = engine_.engine().backend().allocate(bytes);
   if (!buffer.ok()) return nullptr;
+  if (memory.buffer != nullptr) outgrown_.push_back(std::move(memory.buffer));
   memory = {std::move(buffer).value(), bytes};
   return memory.buffer.get();
 }

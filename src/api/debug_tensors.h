@@ -36,6 +36,7 @@ class DebugTensors {
   IDebugListener* listener_ = nullptr;
   std::set<std::string> enabled_;
   std::map<std::string, Memory> memory_;
+  std::vector<DeviceBuffer> outgrown_;  ///< Runs that are under way may still write there.
 };
 
 }  // namespace tenon::api

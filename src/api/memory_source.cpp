@@ -1,8 +1,6 @@
 #include "api/memory_source.h"
 
 #include <algorithm>
-#include <memory>
-#include <mutex>
 
 namespace tenon::api {
 namespace {
@@ -26,18 +24,7 @@ Result<DeviceBuffer> temporary_memory(nvinfer1::IGpuAllocator& allocator, size_t
 
 MemorySource memory_of(nvinfer1::IGpuAllocator* allocator) {
   if (allocator == nullptr) return {};
-  // Kernels are made, and their weights copied, by several threads. An allocator that has no memory
-  // left may end a context for it, which gives its memory back in the middle of the call.
-  return [allocator,
-          mutex = std::make_shared<std::recursive_mutex>()](size_t bytes) -> Result<DeviceBuffer> {
-    const std::lock_guard lock(*mutex);
-    TENON_ASSIGN(DeviceBuffer given, temporary_memory(*allocator, bytes, nullptr));
-    void* const memory = given.release();
-    return DeviceBuffer(memory, [mutex, give_back = given.get_deleter()](void* p) {
-      const std::lock_guard lock(*mutex);
-      give_back(p);
-    });
-  };
+  return [allocator](size_t bytes) { return temporary_memory(*allocator, bytes, nullptr); };
 }
 
 }  // namespace tenon::api

@@ -5,7 +5,8 @@
 
 namespace tenon::api {
 
-/// Device memory by the application's allocator, one call at a time, whatever thread asks. Null
+/// Device memory by the application's allocator, which several threads ask at once: no lock is held
+/// around it, since it may wait for locks of its own, or end a context to have memory again. Null
 /// gives an empty source: the device's own memory.
 MemorySource memory_of(nvinfer1::IGpuAllocator* allocator);
 

@@ -134,7 +134,11 @@ bool Refitter::setNamedWeights(const char* name, Weights weights,
 
 Status Refitter::fetch(const Weights& weights, std::vector<std::byte>& copy) const {
   Device& device = *engine_.engine().backend().device;
-  copy.resize(static_cast<size_t>(weights.count * byte_size(network::from_public(weights.type))));
+  const tenon::DataType type = network::from_public(weights.type);
+  const bool in_pairs =
+      weights.type == nvinfer1::DataType::kINT4 || weights.type == nvinfer1::DataType::kFP4;
+  copy.resize(
+      static_cast<size_t>(in_pairs ? (weights.count + 1) / 2 : weights.count * byte_size(type)));
   TENON_TRY(device.download(copy.data(), weights.values, copy.size(), {}));
   return device.synchronize({});
 }
@@ -172,7 +176,7 @@ Status Refitter::refit() {
   }
   for (size_t i = 0; i < entries_.size(); ++i) {
     if (!status.ok()) entries_[i].constant->value = old[i];
-    if (status.ok()) entries_[i].given.reset();
+    if (status.ok()) entries_[i].given.reset(), entries_[i].copy = {};
   }
   return status;
 }

@@ -92,9 +92,11 @@ class Lowering {
       const std::optional<DataType> own = context.type_of(*node);
       const DataType target = own.value_or(usual_);
       if (own && !lower && has_f32(*node) && context.allows(*node) && !node->is<Constant>())
-        context.logger().warning(
-            "'{}' computes in {}, not in {}: its operator has no kernels for it", node->name,
-            name_of(DataType::kFloat32), name_of(*own));
+        context.logger().warning("'{}' computes in {}, not in {}: {}", node->name,
+                                 name_of(DataType::kFloat32), name_of(*own),
+                                 angles.contains(node)
+                                     ? "a sine or cosine takes its result, which needs all digits"
+                                     : "its operator has no kernels for it");
       for (int i = 0; i < static_cast<int>(node->inputs().size()); ++i) {
         Value* value = node->input(i);
         if (value == nullptr) continue;

@@ -232,6 +232,8 @@ Status Context::grow_arena(size_t bytes) {
       return {};
     }
   }
+  if (last_run_ != nullptr)
+    TENON_TRY(engine_->backend().device->streams()->synchronize_event(last_run_.get()));
   arena_.reset();
   TENON_ASSIGN(arena_, engine_->backend().allocate(bytes));
   return {};
@@ -284,8 +286,11 @@ Status Context::enqueue(void* stream) {
   TENON_TRY(check_alignment());
   const Queue queue{pool_.get(), stream};
   if (engine_->data_dependent()) return run_dynamic(queue);
-  TENON_TRY(run_static(queue));
-  TENON_TRY(note_run(queue));
+  const Status ran = run_static(queue);
+  // What was launched before something failed still runs.
+  const Status noted = note_run(queue);
+  TENON_TRY(ran);
+  TENON_TRY(noted);
   return retired_.settle(queue);
 }
 
@@ -366,8 +371,11 @@ Status Context::run_dynamic(Queue queue) {
     void* to =
         allocators_[i] ? allocators_[i](results[i].extents, bytes, queue.stream) : outputs_[i];
     if (bytes == 0) continue;
-    if (to == nullptr)
+    if (to == nullptr) {
+      // Copies of other outputs are under way.
+      TENON_TRY(engine_->backend().device->synchronize(queue));
       return resource_error("the allocator of output '{}' gave no memory", output->name);
+    }
     TENON_TRY(engine_->backend().device->copy(to, results[i].bytes, bytes, queue));
   }
   return engine_->backend().device->synchronize(queue);

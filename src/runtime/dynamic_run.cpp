@@ -357,7 +357,11 @@ Result<std::vector<DynamicOutput>> DynamicRunner::run(ConstantStore& constants,
                                                       int threads, StepTimes* times) {
   TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(graph_, symbols));
   Run run{*this, constants, inputs, queue, threads, std::move(concrete)};
-  TENON_TRY(run.run_all(times));
+  if (Status ran = run.run_all(times); !ran.ok()) {
+    // Buffers go now: what was launched before still uses them.
+    (void)run.device().synchronize(queue);
+    return ran.error();
+  }
   std::vector<DynamicOutput> outputs;
   for (const Value* value : graph_.outputs()) {
     DynamicOutput output;

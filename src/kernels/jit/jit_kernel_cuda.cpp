@@ -134,7 +134,8 @@ class JitKernel final : public Kernel {
   Status keep(const Problem& problem, const std::vector<std::byte>& bytes) {
     TENON_ASSIGN(DeviceBuffer buffer, cuda::upload_constant(problem, bytes.data(), bytes.size()));
     constants_.push_back(std::move(buffer));
-    owned_bytes_ += bytes.size();
+    // Shared ones are there once, however many kernels keep them.
+    if (problem.constants == nullptr) owned_bytes_ += bytes.size();
     return {};
   }
 

@@ -5,7 +5,9 @@
 
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <thread>
 
 #include "fake_driver.h"
@@ -37,6 +39,7 @@ bool may_pass(const std::string& function) {
 class Allocator final : public IGpuAllocator {
  public:
   void* allocate(uint64_t size, uint64_t, AllocatorFlags) noexcept override {
+    const std::lock_guard lock(mutex);
     if (calls++ == failing) return nullptr;
     ++living;
     void* memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
@@ -46,6 +49,7 @@ class Allocator final : public IGpuAllocator {
     return std::memset(memory, 0, size);
   }
   bool deallocate(void* memory) noexcept override {
+    const std::lock_guard lock(mutex);
     --living;
     bytes -= sizes[memory];
     std::free(memory);
@@ -60,6 +64,7 @@ class Allocator final : public IGpuAllocator {
   uint64_t bytes = 0;
   cudaStream_t last_stream = nullptr;
   std::map<void*, uint64_t> sizes;
+  std::mutex mutex;  ///< Several threads ask at once.
 };
 
 /// The names of the layers that a run reported.
