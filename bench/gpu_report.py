@@ -269,7 +269,8 @@ def run_on_each(report: Report, parts: list[str], folder: Path) -> None:
         for part in found.keys() - {"peaks"}:
             for record in found[part]:
                 report.keep(part, record)
-        report.data["peaks"] = found.get("peaks", report.data.get("peaks"))
+        if peaks := found.get("peaks", report.data.get("peaks")):
+            report.data["peaks"] = {**peaks, "gpus": len(children)}
         report.save()
 
 

@@ -36,7 +36,9 @@ def peaks(found: dict) -> str:
             f"{found['fp16_tflops']:.0f} TFLOP/s in FP16, {found['bf16_tflops']:.0f} in BF16, "
             f"{found['tf32_tflops']:.0f} in TF32, {found['fp32_tflops']:.0f} in FP32; a copy of 2 GiB "
             f"{found['copy_gbs']:.0f} GB/s; a node of a replayed graph {found['node_us']:.2f} us, one that fills the GPU "
-            f"once {found['wave_node_us']:.2f} us.\n")
+            f"once {found['wave_node_us']:.2f} us."
+            + (f" These are of one of {found['gpus']} GPUs that shared the models; floors are from the peaks of each model's "
+               "own." if found.get("gpus", 1) > 1 else "") + "\n")
 
 
 def compared(records: list[dict]) -> str:

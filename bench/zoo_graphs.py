@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Exported files without their weights, which are found again in a module of the same seed: what took long is done
-elsewhere, and little travels.
+"""Exported files without their weights, which are found again in a module of the same seed: an export takes long, and
+the files without weights are small.
 
 usage: zoo_graphs.py FOLDER [PATTERN...]    FOLDER/NAME.EXPORTER.onnx (of `zoo.py export`) to FOLDER/graphs/NAME.onnx
 

@@ -165,6 +165,7 @@ class ArchitectureProcess:
         try:
             self.connection.send((method, arguments))
             if not self.connection.poll(seconds):
+                self.close()  # Or the next question had this one's answer.
                 raise WorkerError(f"{method}: no answer for {seconds:.0f} s")
             good, value = self.connection.recv()
         except (EOFError, BrokenPipeError, ConnectionResetError):

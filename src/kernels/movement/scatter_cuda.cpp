@@ -147,6 +147,13 @@ Places places_of(const Lines& lines, int multiprocessors) {
   return places;
 }
 
+/// Instead of one thread a line, which is fast where lines fill the GPU and have few updates each.
+bool pays_by_place(const Lines& lines, int multiprocessors) {
+  if (lines.steps <= kFewSteps || lines.steps >= UINT32_MAX) return false;
+  if (lines.lines >= int64_t{128} * multiprocessors && lines.steps < 256) return false;
+  return places_of(lines, multiprocessors).blocks < kManyBlocks;
+}
+
 Status add_combined(const Problem& problem, const Lines& lines, const Places& places,
                     ScatterReduction reduction, JitPlan& plan) {
   constexpr int kThreads = 256;
@@ -165,10 +172,9 @@ Status add_combined(const Problem& problem, const Lines& lines, const Places& pl
 /// Of updates that replace, whose places are found first where several may meet at one.
 Status add_updates(const Problem& problem, const Lines& lines, ScatterReduction reduction,
                    JitPlan& plan) {
-  const Places places = places_of(lines, multiprocessors(problem));
-  if (reduction != ScatterReduction::kNone && lines.steps > kFewSteps && lines.steps < UINT32_MAX &&
-      places.blocks < kManyBlocks)
-    return add_combined(problem, lines, places, reduction, plan);
+  if (reduction != ScatterReduction::kNone && pays_by_place(lines, multiprocessors(problem)))
+    return add_combined(problem, lines, places_of(lines, multiprocessors(problem)), reduction,
+                        plan);
   const bool in_order =
       reduction != ScatterReduction::kNone || (lines.steps > 1 && lines.steps <= kFewSteps);
   const bool distinct = in_order || lines.steps == 1 || has_distinct_places(problem);

@@ -36,7 +36,7 @@ struct Exchange {
     cluster_start();
   }
   __device__ void await(int step, int now) {
-    if (step > 0) barrier_wait(shared + kBarriers + now * 8, (step - 1) / 2 % 2);
+    if (step > 0) barrier_wait_cluster(shared + kBarriers + now * 8, (step - 1) / 2 % 2);
   }
   /// The states behind the weights of a chunk.
   __device__ void pieces(uint4 (&h)[kTiles], int now, int j) const {
