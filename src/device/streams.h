@@ -35,7 +35,7 @@ class Streams {
   /// Milliseconds between two timed events that have happened.
   virtual Result<double> elapsed(void* start, void* end) = 0;
 
-  /// Whether what is put on the stream is being recorded into a graph.
+  /// Whether what is put on the stream is being recorded into a graph: never on the default one.
   virtual Result<bool> is_capturing(void* stream) = 0;
   /// What `work` puts on the stream, as an executable graph. Fails where it does something that
   /// cannot be recorded (waits for the device, say); the stream is usable afterwards.

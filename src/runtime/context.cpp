@@ -299,10 +299,8 @@ Status Context::enqueue(void* stream) {
 Status Context::note_run(Queue queue) {
   Streams* const streams = engine_->backend().device->streams();
   if (!engine_->backend().memory || streams == nullptr) return {};
-  if (queue.stream != nullptr) {
-    TENON_ASSIGN(const bool capturing, streams->is_capturing(queue.stream));
-    if (capturing) return {};
-  }
+  TENON_ASSIGN(const bool capturing, streams->is_capturing(queue.stream));
+  if (capturing) return {};
   if (last_run_ == nullptr) {
     TENON_ASSIGN(last_run_, streams->make_event(false, false));
   }
@@ -352,8 +350,7 @@ Status Context::run_profiled(Queue queue) {
 }
 
 Status Context::run_dynamic(Queue queue) {
-  if (Streams* streams = engine_->backend().device->streams();
-      streams != nullptr && queue.stream != nullptr) {
+  if (Streams* streams = engine_->backend().device->streams(); streams != nullptr) {
     TENON_ASSIGN(const bool capturing, streams->is_capturing(queue.stream));
     if (capturing)
       return user_error(

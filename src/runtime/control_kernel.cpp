@@ -11,7 +11,7 @@ namespace tenon {
 
 Result<int64_t> read_back(Device& device, const Node& node, DataType type, const void* address,
                           Queue queue) {
-  if (Streams* streams = device.streams(); streams != nullptr && queue.stream != nullptr) {
+  if (Streams* streams = device.streams(); streams != nullptr) {
     TENON_ASSIGN(const bool capturing, streams->is_capturing(queue.stream));
     if (capturing)
       return user_error(

@@ -22,10 +22,8 @@ Status GraphReplay::run(const Addresses& addresses, Queue queue,
   }
   std::rotate(found, found + 1, entries_.end());
   Entry& entry = entries_.back();
-  if (queue.stream != nullptr) {
-    TENON_ASSIGN(const bool capturing, streams.is_capturing(queue.stream));
-    if (capturing) return work(queue);
-  }
+  TENON_ASSIGN(const bool capturing, streams.is_capturing(queue.stream));
+  if (capturing) return work(queue);
   if (entry.graph == nullptr && entry.capturable) TENON_TRY(capture(entry, work));
   if (entry.graph == nullptr) return work(queue);
   return streams.launch_graph(entry.graph.get(), queue.stream);

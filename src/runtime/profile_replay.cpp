@@ -31,7 +31,6 @@ void ProfileReplay::start_over(const GraphReplay::Addresses& addresses) {
 
 /// Not while the application itself captures what is put on its stream.
 Result<bool> ProfileReplay::may_capture(Queue queue) const {
-  if (queue.stream == nullptr) return failures_ < kCaptures;
   TENON_ASSIGN(const bool capturing, device_.streams()->is_capturing(queue.stream));
   return !capturing && failures_ < kCaptures;
 }

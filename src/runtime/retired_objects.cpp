@@ -19,10 +19,8 @@ Status RetiredObjects::record(Streams& streams, Queue queue) {
 Status RetiredObjects::settle(Queue queue) {
   if (objects_.empty()) return {};
   Streams& streams = *device_.streams();
-  if (queue.stream != nullptr) {
-    TENON_ASSIGN(const bool capturing, streams.is_capturing(queue.stream));
-    if (capturing) return {};  // The run is only recorded.
-  }
+  TENON_ASSIGN(const bool capturing, streams.is_capturing(queue.stream));
+  if (capturing) return {};  // The run is only recorded.
   TENON_TRY(record(streams, queue));
   while (!objects_.empty()) {
     TENON_ASSIGN(const bool ended, streams.has_ended(objects_.front().event.get()));

@@ -94,6 +94,7 @@ Result<double> CudaDevice::elapsed(void* start, void* end) {
 }
 
 Result<bool> CudaDevice::is_capturing(void* stream) {
+  if (stream == nullptr) return false;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   TENON_DRIVER(cuStreamIsCapturing, as_stream(stream), &status);
   return status != CU_STREAM_CAPTURE_STATUS_NONE;
