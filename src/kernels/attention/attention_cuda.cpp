@@ -39,7 +39,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   const int64_t keys = 64;
   KernelCode code;
   add_constants(code, problem, d);
-  code.text(fmt::format("#define MATRIX_BF16 {}\n", type == DataType::kBFloat16 ? 1 : 0));
+  code.matrix_type(type);
   code.constant("kWarps", warps);
   code.constant("kKeys", keys);
   code.flag("kVectorLoads",

@@ -1,7 +1,7 @@
+#include "kernels/conv/device_convolution_cuda.h"
+
 #include <algorithm>
 #include <cstring>
-
-#include "kernels/conv/device_convolution_cuda.h"
 
 namespace tenon {
 namespace {

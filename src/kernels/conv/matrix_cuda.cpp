@@ -310,7 +310,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   add_image_strides(code, "X", x);
   code.constant("kC", d.in_channels);
   add_tile(code, tile, s);
-  code.text(fmt::format("#define MATRIX_BF16 {}\n", x.type == DataType::kBFloat16 ? 1 : 0));
+  code.matrix_type(x.type);
   if (tile.groups != 0) code.text(group_instruction(tile.columns, x.type));
   const IndexLoop loop = memory_loop(y);
   code.located("YAt", loop, y);

@@ -100,7 +100,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   code.constant("kShift", taps.shift);
   code.flag("kVectorPlanes", has_vectors(x, true));
   code.flag("kVectorPixels", has_vectors(x, false));
-  code.text(fmt::format("#define MATRIX_BF16 {}\n", x.type == DataType::kBFloat16 ? 1 : 0));
+  code.matrix_type(x.type);
   const IndexLoop loop = memory_loop(y);
   code.located("YAt", loop, y);
   TENON_ASSIGN(const std::vector<int> operands,

@@ -173,6 +173,10 @@ bool is_plain(const Operand& operand) {
   return operand.dense() && (operand.layout == Layout::kRowMajor || operand.rank() < 3);
 }
 
+void KernelCode::matrix_type(DataType type) {
+  text(fmt::format("#define MATRIX_BF16 {}\n", type == DataType::kBFloat16 ? 1 : 0));
+}
+
 void KernelCode::type(std::string_view name, DataType type) {
   alias(name, device_type(type));
 }

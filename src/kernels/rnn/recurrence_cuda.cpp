@@ -138,7 +138,7 @@ Result<JitLaunch> fast_products(const Problem& problem, const Description& d) {
   code.constant("kColumns", tiles.columns);
   code.constant("kDepth", tiles.depth);
   code.constant("kThreads", tiles.threads);
-  code.text(fmt::format("#define MATRIX_BF16 {}\n", d.type == DataType::kBFloat16 ? 1 : 0));
+  code.matrix_type(d.type);
   JitLaunch launch;
   TENON_TRY(set_source(launch, code, {"jit/matrix.cuh", "rnn/products.cu"}));
   launch.grid[0] = blocks_for(columns, tiles.columns);
@@ -158,8 +158,6 @@ bool has_fast_products(const Problem& problem, const Description& d) {
          (d.directions * d.gates * d.hidden) % 2 == 0 && problem.input(0).alignment % 16 == 0 &&
          problem.input(1).alignment % 16 == 0 && d.steps * d.batch <= int64_t{64} * 65535;
 }
-
-}  // namespace
 
 Result<JitLaunch> products(const Problem& problem, const Description& d) {
   if (has_fast_products(problem, d)) return fast_products(problem, d);
@@ -195,6 +193,16 @@ Result<JitLaunch> products(const Problem& problem, const Description& d) {
   launch.add(JitArgument::input(1));
   launch.add(JitArgument::workspace(0));
   return launch;
+}
+
+}  // namespace
+
+Result<JitPlan> begin_plan(const Problem& problem, const Description& d) {
+  JitPlan plan;
+  plan.workspace_bytes = d.products_bytes();
+  TENON_ASSIGN(JitLaunch first, products(problem, d));
+  plan.launches.push_back(std::move(first));
+  return plan;
 }
 
 }  // namespace tenon::recurrence

@@ -32,8 +32,8 @@ int64_t padded(int64_t bytes);
 JitArgument optional_input(const Problem& problem, int index);
 JitArgument optional_output(const Problem& problem, size_t index);
 
-/// The products of all inputs with W at the beginning of the workspace: floats, a row for each step
-/// and element of the batch.
-Result<JitLaunch> products(const Problem& problem, const Description& d);
+/// A plan whose first launch makes the products of all inputs with W at the beginning of the
+/// workspace: floats, a row for each step and element of the batch.
+Result<JitPlan> begin_plan(const Problem& problem, const Description& d);
 
 }  // namespace tenon::recurrence

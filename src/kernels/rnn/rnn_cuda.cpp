@@ -55,10 +55,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   launch.add(JitArgument::input(2));
   for (const int i : {3, 5, 6, 7, 4}) launch.add(optional_input(problem, i));
   for (const size_t i : {0u, 1u, 2u}) launch.add(optional_output(problem, i));
-  JitPlan plan;
-  plan.workspace_bytes = d.products_bytes();
-  TENON_ASSIGN(JitLaunch first, products(problem, d));
-  plan.launches.push_back(std::move(first));
+  TENON_ASSIGN(JitPlan plan, begin_plan(problem, d));
   plan.launches.push_back(std::move(launch));
   return plan;
 }
@@ -77,10 +74,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   KernelCode code;
   add_constants(code, problem, d);
   code.constant("kBlock", kBlock);
-  JitPlan plan;
-  plan.workspace_bytes = d.products_bytes();
-  TENON_ASSIGN(JitLaunch first, products(problem, d));
-  plan.launches.push_back(std::move(first));
+  TENON_ASSIGN(JitPlan plan, begin_plan(problem, d));
   JitLaunch steps;
   TENON_TRY(set_source(steps, code, {"rnn/cell.cuh", "rnn/reset.cu"}));
   steps.grid[0] = d.directions * d.batch;

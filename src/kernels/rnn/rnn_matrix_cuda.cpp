@@ -135,7 +135,7 @@ Result<Team> team_of(const Problem& problem, const Description& d, std::string_v
 
 void add_shares(KernelCode& code, const Problem& problem, const Description& d, const Shares& s) {
   add_constants(code, problem, d);
-  code.text(fmt::format("#define MATRIX_BF16 {}\n", d.type == DataType::kBFloat16 ? 1 : 0));
+  code.matrix_type(d.type);
   code.constant("kTeam", s.team.blocks);
   code.constant("kGroups", s.groups);
   code.constant("kSplit", s.split);
@@ -174,7 +174,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   if (launch.grid[0] * 2 <= multiprocessors(problem))
     launch.shared_bytes = static_cast<int>(
         std::max<int64_t>(launch.shared_bytes, allowed_shared(problem) / 2 + 1024));
-  JitPlan plan;
+  TENON_ASSIGN(JitPlan plan, begin_plan(problem, d));
   const int64_t at = padded(d.products_bytes());
   plan.workspace_bytes = at + s.exchanged_bytes(d);
   launch.zeroed = JitArgument::workspace(at);
@@ -184,8 +184,6 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   for (const int i : {3, 5, 6, 7, 4}) launch.add(optional_input(problem, i));
   for (const size_t i : {0u, 1u, 2u}) launch.add(optional_output(problem, i));
   launch.add(JitArgument::workspace(at));
-  TENON_ASSIGN(JitLaunch first, products(problem, d));
-  plan.launches.push_back(std::move(first));
   plan.launches.push_back(std::move(launch));
   return plan;
 }

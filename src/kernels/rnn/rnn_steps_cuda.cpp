@@ -16,9 +16,7 @@ Result<JitPlan> begin_steps(const Problem& problem, const Description& d, int64_
                             int64_t rounded) {
   constexpr int kBlock = 128;
   if (d.steps > 4096) return unsupported("more than 4096 steps");
-  JitPlan plan;
-  TENON_ASSIGN(JitLaunch first, products(problem, d));
-  plan.launches.push_back(std::move(first));
+  TENON_ASSIGN(JitPlan plan, begin_plan(problem, d));
   KernelCode code;
   add_constants(code, problem, d);
   code.constant("kBlock", kBlock);
@@ -98,7 +96,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const int64_t columns = many ? 64 : 32;
   KernelCode code;
   add_constants(code, problem, d);
-  code.text(fmt::format("#define MATRIX_BF16 {}\n", d.type == DataType::kBFloat16 ? 1 : 0));
+  code.matrix_type(d.type);
   code.constant("kColumns", columns);
   JitLaunch step;
   TENON_TRY(set_source(step, code,
