@@ -134,11 +134,7 @@ bool Refitter::setNamedWeights(const char* name, Weights weights,
 
 Status Refitter::fetch(const Weights& weights, std::vector<std::byte>& copy) const {
   Device& device = *engine_.engine().backend().device;
-  const tenon::DataType type = network::from_public(weights.type);
-  const bool in_pairs =
-      weights.type == nvinfer1::DataType::kINT4 || weights.type == nvinfer1::DataType::kFP4;
-  copy.resize(
-      static_cast<size_t>(in_pairs ? (weights.count + 1) / 2 : weights.count * byte_size(type)));
+  copy.resize(network::byte_count(weights));
   TENON_TRY(device.download(copy.data(), weights.values, copy.size(), {}));
   return device.synchronize({});
 }

@@ -67,11 +67,24 @@ std::vector<int64_t> axes_of_mask(uint32_t mask) {
   return axes;
 }
 
+namespace {
+
+bool is_half_a_byte(Public type) {
+  return type == Public::kINT4 || type == Public::kFP4;
+}
+
+}  // namespace
+
+size_t byte_count(const nvinfer1::Weights& weights) {
+  return static_cast<size_t>(is_half_a_byte(weights.type)
+                                 ? (weights.count + 1) / 2
+                                 : weights.count * byte_size(from_public(weights.type)));
+}
+
 Tensor to_tensor(const nvinfer1::Weights& weights, Extents extents) {
   const DataType type = from_public(weights.type);
   const auto* bytes = static_cast<const std::byte*>(weights.values);
-  if (weights.type != Public::kINT4 && weights.type != Public::kFP4)
-    return Tensor(type, std::move(extents), bytes, nullptr);
+  if (!is_half_a_byte(weights.type)) return Tensor(type, std::move(extents), bytes, nullptr);
   Tensor tensor(type, std::move(extents));
   const bool is_signed = weights.type == Public::kINT4;
   for (int64_t i = 0; i < weights.count; ++i) {

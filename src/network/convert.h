@@ -23,6 +23,9 @@ std::vector<int64_t> to_integers(const nvinfer1::Dims& dims);
 /// The axes of a bit mask, in order.
 std::vector<int64_t> axes_of_mask(uint32_t mask);
 
+/// Bytes that the weights take where the application has them: two of half a byte in each.
+size_t byte_count(const nvinfer1::Weights& weights);
+
 /// The weights' bytes, not copied: they must live as long as the network. Types of half a byte are
 /// unpacked. The count must fit.
 Tensor to_tensor(const nvinfer1::Weights& weights, Extents extents);
