@@ -1,12 +1,5 @@
 // Kernels that read operands before the launch ahead has ended come behind a fence.
-#include <gtest/gtest.h>
-
-#include "../select/made_up_device.h"
-#include "ir/text.h"
-#include "kernels/backend.h"
-#include "ops/table.h"
-#include "kernels/constant_store.h"
-#include "runtime/program.h"
+#include "one_kernel.h"
 
 namespace tenon {
 namespace {
@@ -27,27 +20,7 @@ class Hasty final : public Kernel {
 
 Launches launches_of(const char* text) {
   const auto device = std::make_shared<MadeUpDevice>();
-  Tactic row = cpu_tactics().back();
-  row.name = "cuda.hasty", row.device = DeviceKind::kCuda;
-  row.supports = [](const Problem&) { return Support{}; };
-  row.create = [](const Problem& problem, std::string_view) -> Result<std::unique_ptr<Kernel>> {
-    return std::unique_ptr<Kernel>(
-        std::make_unique<Hasty>(static_cast<MadeUpDevice&>(*problem.device)));
-  };
-  const Backend backend{.device = device, .tactics = {&row, 1}};
-  auto graph = parse_graph(text);
-  EXPECT_TRUE(graph.ok()) << graph.error().message;
-  EXPECT_TRUE(infer_graph(**graph).ok());
-  auto concrete = ConcreteGraph::create(**graph, {});
-  EXPECT_TRUE(concrete.ok());
-  ConstantStore constants(*device);
-  const auto program = Program::create(backend, constants, std::move(*concrete), 1);
-  EXPECT_TRUE(program.ok()) << program.error().message;
-  std::vector<float> memory(1024);
-  void* const x = memory.data();
-  void* const y = memory.data() + 512;
-  std::vector<void*> pointers;
-  EXPECT_TRUE((*program)->run(backend, {&x, 1}, {&y, 1}, x, {}, pointers, nullptr).ok());
+  run_with_one_kernel<Hasty>(device, "cuda.hasty", text);
   return device->launches;
 }
 

@@ -1,12 +1,5 @@
 // What profilers of a GPU see: a range a layer, around its launches.
-#include <gtest/gtest.h>
-
-#include "../select/made_up_device.h"
-#include "ir/text.h"
-#include "kernels/backend.h"
-#include "kernels/constant_store.h"
-#include "ops/structure.h"
-#include "runtime/program.h"
+#include "one_kernel.h"
 
 namespace tenon {
 namespace {
@@ -34,31 +27,13 @@ class Noted final : public Kernel {
 /// What a run of two layers shows.
 std::vector<std::string> seen(bool ranges, bool detailed) {
   const auto device = std::make_shared<Listening>();
-  Tactic row = cpu_tactics().back();
-  row.name = "cuda.noted", row.device = DeviceKind::kCuda;
-  row.supports = [](const Problem&) { return Support{}; };
-  row.create = [](const Problem& problem, std::string_view) -> Result<std::unique_ptr<Kernel>> {
-    return std::unique_ptr<Kernel>(
-        std::make_unique<Noted>(static_cast<Listening&>(*problem.device)));
-  };
-  const Backend backend{.device = device, .tactics = {&row, 1}};
-  auto graph = parse_graph(R"(graph "" (%0 "x": f32[8]) {
+  RangeTexts texts;
+  if (ranges) texts = [=](const Program& program) { return program.range_texts(detailed); };
+  run_with_one_kernel<Noted>(device, "cuda.noted", R"(graph "" (%0 "x": f32[8]) {
     %1 = exp "first"(%0) : f32[8]
     %2 = add "second"(%0, %1) : f32[8]
-    return %2})");
-  EXPECT_TRUE(graph.ok()) << graph.error().message;
-  for (const auto& node : (*graph)->nodes()) node->tactic = "cuda.noted";
-  auto concrete = ConcreteGraph::create(**graph, {});
-  EXPECT_TRUE(concrete.ok());
-  ConstantStore constants(*device);
-  const auto program = Program::create(backend, constants, std::move(*concrete), 1);
-  EXPECT_TRUE(program.ok()) << program.error().message;
-  std::vector<float> memory(1024);
-  void* const x = memory.data();
-  void* const y = memory.data() + 512;
-  std::vector<void*> pointers;
-  const auto texts = ranges ? (*program)->range_texts(detailed) : std::vector<std::string>();
-  EXPECT_TRUE((*program)->run(backend, {&x, 1}, {&y, 1}, x, {}, pointers, nullptr, texts).ok());
+    return %2})",
+                             texts);
   return device->seen;
 }
 
