@@ -48,7 +48,8 @@ Wish wish_of(const Node& node) {
     return anchor.outputs().size() == 1 && pool->function != PoolFunction::kLp ? Wish::kFollows
                                                                                : Wish::kRowMajor;
   if (anchor.is<Pointwise>() || anchor.is<Cast>() || anchor.is<Concat>() || anchor.is<Split>() ||
-      anchor.is<Slice>() || anchor.is<Quantize>() || anchor.is<Dequantize>())
+      anchor.is<Slice>() || anchor.is<Pad>() || anchor.is<DepthToSpace>() ||
+      anchor.is<SpaceToDepth>() || anchor.is<Quantize>() || anchor.is<Dequantize>())
     return Wish::kFollows;
   if (const auto* resize = anchor.as<Resize>())
     return resize->axes.empty() && !resize->antialias ? Wish::kFollows : Wish::kRowMajor;

@@ -104,8 +104,9 @@ Pick shifted(const Problem& problem, const std::vector<int64_t>& begins, PadFill
     pick.places.push_back(p);
   }
   const int last = fastest_axis(x);
+  const bool untouched = begins[last] == 0 && x.extents[last] == y.extents[last];
   // A pack must not reach over x's border.
-  if (last == fastest_axis(y) && fill == PadFill::kConstant)
+  if (last == fastest_axis(y) && (fill == PadFill::kConstant || untouched))
     pick.run = std::gcd(std::gcd(x.extents[last], std::abs(begins[last])), y.extents[last]);
   return pick;
 }
