@@ -1,0 +1,78 @@
+// Blocks of pixels (depth to space) whose channels lie together are copied in long runs. Where each
+// channel's block lies together instead (pixel shuffle of PyTorch, mode CRD), the convolution in
+// front gets its filters in the other order. Must run after fold_into_weights and before
+// fuse_epilogue.
+#include <algorithm>
+#include <cstring>
+
+#include "passes/match.h"
+#include "passes/pass.h"
+
+namespace tenon {
+namespace {
+
+bool is_constant_or_absent(const Node& node, int input) {
+  if (!node.has_input(input)) return true;
+  const Tensor* tensor = node.input(input)->constant();
+  return tensor != nullptr && tensor->defined() && is_real(tensor->type());
+}
+
+/// A scalar function of one value and numbers treats all channels in the same way.
+bool treats_channels_equally(const Node& node) {
+  if (!node.is<Pointwise>() || node.outputs().size() != 1) return false;
+  return std::ranges::count_if(node.inputs(), [](const Value* value) {
+           return value->constant() == nullptr || value->constant()->count() != 1;
+         }) == 1;
+}
+
+/// The convolution whose filters become the channels of blocks, else null.
+Node* filters_of(const Graph& graph, const Node& blocks) {
+  const Node* user = &blocks;
+  Value* value = blocks.input(0);
+  while (value->producer() != nullptr && only_user(graph, value) == user) {
+    Node* node = value->producer();
+    if (const auto* conv = node->as<Conv>()) {
+      const bool fits = conv->groups == 1 && node->input(1)->constant() != nullptr &&
+                        is_constant_or_absent(*node, 1) && is_constant_or_absent(*node, 2);
+      return fits ? node : nullptr;
+    }
+    if (!treats_channels_equally(*node)) return nullptr;
+    user = node;
+    value = *std::ranges::find_if(node->inputs(),
+                                  [](const Value* x) { return x->constant() == nullptr; });
+  }
+  return nullptr;
+}
+
+/// Rows c * pixels + p go to p * channels + c.
+Tensor reordered(const Tensor& from, int64_t pixels) {
+  Tensor to(from.type(), from.extents());
+  const int64_t rows = from.extents()[0], channels = rows / pixels;
+  const auto bytes = static_cast<size_t>(from.byte_count() / std::max<int64_t>(rows, 1));
+  for (int64_t row = 0; row < rows; ++row)
+    std::memcpy(to.mutable_bytes() + ((row % pixels) * channels + row / pixels) * bytes,
+                from.bytes() + row * bytes, bytes);
+  return to;
+}
+
+}  // namespace
+
+bool order_blocks(Graph& graph, PassContext& context) {
+  bool changed = false;
+  for (Node* node : nodes_of(graph)) {
+    auto* blocks = node->as<DepthToSpace>();
+    if (blocks == nullptr || !blocks->column_row_depth || !context.allows(*node)) continue;
+    Node* conv = filters_of(graph, *node);
+    if (conv == nullptr || !context.allows(*conv)) continue;
+    for (int i = 1; i < static_cast<int>(conv->inputs().size()); ++i)
+      if (conv->has_input(i))
+        conv->set_input(i, graph.add_constant(reordered(*conv->input(i)->constant(),
+                                                        blocks->block * blocks->block)));
+    blocks->column_row_depth = false;
+    context.applied(fmt::format("{} gives the channels of {} together", conv->name, node->name));
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace tenon
