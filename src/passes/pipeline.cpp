@@ -60,6 +60,7 @@ constexpr std::string_view kPipeline[] = {
     "fold_into_weights",
     "lift_pooling",
     "lower_patches",
+    "split_deconvolution",
     "order_blocks",
     // Its transposes meet those that make tokens of an image.
     "simplify",
