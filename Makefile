@@ -9,7 +9,7 @@ SHAPES ?= input:1x3x224x224
 SECONDS_EACH ?= 60
 SEED ?= 1
 
-.PHONY: help setup build test demo bench gpu fuzz sanitize style format lint docs clean
+.PHONY: help setup configure build program test demo bench gpu fuzz sanitize style format lint docs clean
 
 help:  ## Print this list
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -17,14 +17,19 @@ help:  ## Print this list
 setup:  ## Install what is missing: Debian packages, and Python's into .venv
 	@bash tools/setup.sh $(VENV)
 
-build: setup  ## Configure and compile everything into build/release
+configure: setup
 	@cmake --preset release -DTENON_VENV=$(abspath $(VENV)) $(CMAKE_FLAGS) --log-level=WARNING > /dev/null
+
+build: configure  ## Configure and compile everything into build/release
 	@cmake --build $(BUILD) -j $(JOBS)
+
+program: configure  ## Compile the program and what it loads on this machine, no tests
+	@cmake --build $(BUILD) -j $(JOBS) --target tenon_runnable
 
 test: build  ## Build and pass all tests
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
-demo: build $(MODELS)/$(MODEL).onnx  ## Build a plan of ResNet-50, run and measure it
+demo: program $(MODELS)/$(MODEL).onnx  ## Build a plan of ResNet-50, run and measure it
 	@$(BUILD)/bin/trtexec --onnx=$(MODELS)/$(MODEL).onnx --shapes=$(SHAPES)
 
 bench: build  ## Compare with ONNX Runtime and OpenVINO in one run

@@ -14,6 +14,29 @@ if(TENON_SANITIZE)
   target_link_options(tenon_options INTERFACE -fsanitize=${TENON_SANITIZE})
 endif()
 
+# The standard headers that most sources include, parsed once. Every target reuses the file of one of these two: programs
+# are compiled with other options (-fPIE) than libraries. Headers stay self-contained: TENON_PRECOMPILED_HEADERS=OFF builds without.
+option(TENON_PRECOMPILED_HEADERS "Parse the standard headers once for all sources" ON)
+if(TENON_PRECOMPILED_HEADERS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(tenon_options INTERFACE -fpch-preprocess)  # for ccache
+endif()
+file(WRITE ${CMAKE_BINARY_DIR}/generated/precompiled.cpp "int main() {}\n")
+add_library(tenon_precompiled_library OBJECT ${CMAKE_BINARY_DIR}/generated/precompiled.cpp)
+add_executable(tenon_precompiled_program ${CMAKE_BINARY_DIR}/generated/precompiled.cpp)
+foreach(target tenon_precompiled_library tenon_precompiled_program)
+  target_link_libraries(${target} PRIVATE tenon_options fmt::fmt)
+  if(TENON_PRECOMPILED_HEADERS)
+    target_precompile_headers(${target} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/precompiled.h)
+  endif()
+endforeach()
+
+# tenon_precompiled(TARGET KIND): TARGET reuses the precompiled headers of KIND, library or program.
+function(tenon_precompiled target kind)
+  if(TENON_PRECOMPILED_HEADERS)
+    target_precompile_headers(${target} REUSE_FROM tenon_precompiled_${kind})
+  endif()
+endfunction()
+
 # Sources named *_avx2.cpp, *_avx512.cpp, *_avx512bf16.cpp and *_avx512vnni.cpp are compiled for that instruction set, and only on x86-64;
 # they are called only after device/cpu/isa.h has found it. -O3 also in debug builds: without it they take minutes.
 # With sanitizers -O1 does: -O3 takes most of a minute to compile for some of them.
@@ -37,7 +60,8 @@ function(tenon_isa_sources list)
     endif()
     string(TOUPPER ${CMAKE_MATCH_1} isa)
     if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${TENON_${isa}_FLAGS}")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${TENON_${isa}_FLAGS}"
+                                                       SKIP_PRECOMPILE_HEADERS ON)
       list(APPEND kept ${source})
     endif()
   endforeach()
@@ -57,6 +81,7 @@ function(tenon_library name)
   if(found)
     add_library(${name} STATIC ${found})
     target_link_libraries(${name} PUBLIC tenon_options fmt::fmt ${ARG_DEPENDS})
+    tenon_precompiled(${name} library)
   else()
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE tenon_options fmt::fmt ${ARG_DEPENDS})
@@ -73,6 +98,7 @@ function(tenon_cuda_library name)
   file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_cuda.cpp)
   add_library(${name} STATIC ${found})
   target_link_libraries(${name} PUBLIC tenon_options fmt::fmt tenon_kernel_cuda ${ARG_DEPENDS})
+  tenon_precompiled(${name} library)
 endfunction()
 
 # tenon_test(NAME DEPENDS ... [LABELS ...]): one GoogleTest program of every .cpp beside the calling CMakeLists.txt.
@@ -84,7 +110,8 @@ function(tenon_test name)
   endif()
   tenon_isa_sources(found)
   add_executable(${name} ${found})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} fmt::fmt GTest::gtest_main)
+  tenon_precompiled(${name} program)
   target_compile_definitions(${name} PRIVATE TENON_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   if(TENON_SANITIZE)  # The thread sanitizer must be loaded before libc.
     target_link_options(${name} PRIVATE -fsanitize=${TENON_SANITIZE})
