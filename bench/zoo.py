@@ -116,8 +116,8 @@ def is_dynamic(file: Path) -> bool:
     return any(d.dim_param for value in graph.input for d in value.type.tensor_type.shape.dim)
 
 
-def settled(entry):
-    """The module and its inputs, the same in every process."""
+def settled(entry, batch: int = 1):
+    """The module and its inputs, the same in every process; `batch` is that many times the architecture's own."""
     import torch
     import transformers
 
@@ -127,7 +127,7 @@ def settled(entry):
     net, inputs = entry.make()
     net.eval()
     settle(net, inputs)
-    return net, inputs
+    return net, inputs if batch == 1 else widen(inputs, batch)
 
 
 def export(entry, net, inputs, exporter: str, folder: Path) -> Path:

@@ -54,13 +54,13 @@ class Autocast(torch.nn.Module):
 class Architecture:
     """What the process of one does."""
 
-    def __init__(self, entry):
-        self.entry, self.net, self.peers = entry, None, {}
+    def __init__(self, entry, batch: int):
+        self.entry, self.batch, self.net, self.peers = entry, batch, None, {}
 
     def export(self, folder: Path, graphs: Path | None) -> Path:
         """By the older exporter where the newer one cannot: detectors have extents that depend on data. `graphs`: a
         folder of files without weights (bench/zoo_graphs.py)."""
-        self.net, self.inputs = zoo.settled(self.entry)
+        self.net, self.inputs = zoo.settled(self.entry, self.batch)
         if graphs and (graphs / f"{self.entry.name}.onnx").exists():
             return self.filled(graphs / f"{self.entry.name}.onnx", folder)
         try:
@@ -95,7 +95,7 @@ class Architecture:
         import torch_worker
 
         if self.net is None:
-            self.net, self.inputs = zoo.settled(self.entry)
+            self.net, self.inputs = zoo.settled(self.entry, self.batch)
         torch.set_default_device(torch_worker.DEVICE)
         torch.set_default_dtype(torch_worker.TYPE)
         torch.backends.cudnn.benchmark = True
@@ -132,13 +132,13 @@ def arrays(results) -> list[np.ndarray]:
     return [x.detach().cpu().numpy() for x in tree_leaves(results) if isinstance(x, torch.Tensor)]
 
 
-def serve(entry, connection) -> None:
+def serve(entry, batch: int, connection) -> None:
     """Runs methods of an Architecture, the names and arguments of which come through the connection."""
     warnings.simplefilter("ignore")
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
     os.dup2(silence, 2)
-    architecture = Architecture(entry)
+    architecture = Architecture(entry, batch)
     while True:
         try:
             method, arguments = connection.recv()
@@ -154,10 +154,10 @@ def serve(entry, connection) -> None:
 class ArchitectureProcess:
     """A fork of this process with what it has imported; made before there are threads or a CUDA context."""
 
-    def __init__(self, entry):
+    def __init__(self, entry, batch: int = 1):
         context = multiprocessing.get_context("fork")
         self.connection, child = context.Pipe()
-        self.process = context.Process(target=serve, args=(entry, child), daemon=True)
+        self.process = context.Process(target=serve, args=(entry, batch, child), daemon=True)
         self.process.start()
         child.close()
 
