@@ -1,8 +1,10 @@
 #pragma once
 
-/// Builds that check themselves: the outputs of a new plan are compared with the reference
-/// implementation of every operator, and a pass or kernel that is wrong is left out. And a search
-/// for the first node of a network that makes a NaN or an infinity.
+/// Builds that check themselves: what each kernel of a new plan makes of its operands is compared
+/// with the reference implementation of its operators, and the outputs with those of the network as
+/// it was given, against what rounding to the plan's types does by itself. A pass or kernel that is
+/// wrong is left out; precision that was asked for is not. And a search for the first node of a
+/// network that makes a NaN or an infinity.
 
 #include "NvInfer.h"
 
@@ -13,14 +15,14 @@ namespace tenon {
 TENSORRTAPI bool setSelfCheck(nvinfer1::IBuilderConfig& config, bool enabled,
                               int64_t maxCost = -1) noexcept;
 
-/// Self-checks also compare the results of each region of the plan with the reference's on the same
-/// operands, and values inside the network that the plan still computes; a mistake that the outputs
-/// do not show is found, and a warning names the region. On at optimization level 5; builds take
-/// several times as long.
+/// Self-checks compare every region of the plan however long it takes (else as many as a quarter of
+/// the build's time is enough for, new kinds first), and values inside the network that the plan
+/// still computes; a mistake of a pass that the outputs do not show is found, and a warning names
+/// the region. On at optimization level 5; builds take several times as long.
 TENSORRTAPI bool setRegionCheck(nvinfer1::IBuilderConfig& config, bool enabled) noexcept;
 
-/// What the check said when the engine was built: "passed", "passed without PASS:NODE", "not done:
-/// REASON", or "failed"; empty where none was asked for.
+/// What the check said when the engine was built: "passed", "passed without PASS:NODE" (or a
+/// kernel's name), "not done: REASON", or "failed: REASON"; empty where none was asked for.
 TENSORRTAPI const char* getSelfCheckResult(const nvinfer1::ICudaEngine& engine) noexcept;
 
 /// Evaluates the network with the reference in fp32, then with fp16 and bf16 where that pays, and

@@ -6,35 +6,26 @@
 
 #include "base/stopwatch.h"
 #include "check/compare.h"
+#include "check/network_reference.h"
 #include "check/pass_bisect.h"
-#include "check/processor_reference.h"
 #include "check/region_check.h"
 #include "check/sample.h"
 #include "ops/math.h"
 #include "ops/structure.h"
 #include "ops/table.h"
 #include "plan/concrete_graph.h"
+#include "select/agreement.h"
+#include "select/pack_weights.h"
 
 namespace tenon {
 namespace {
 
-/// The coarsest type among the graph's values and `chosen`, the precision that passes may choose.
-DataType computed_type(const Graph& graph, std::optional<DataType> chosen) {
-  DataType coarsest = chosen.value_or(DataType::kFloat32);
-  for (const auto& node : graph.nodes())
-    for (const Value* value : node->outputs())
-      if (is_real(value->type.type) && distance_limit(value->type.type) > distance_limit(coarsest))
-        coarsest = value->type.type;
-  return coarsest;
-}
-
-/// Sums that differ in their last bit may be rounded to neighbouring bytes, and each layer adds to
-/// that: results of two right runtimes were 0.06 apart for a network of 50 layers, 0.45 for one
-/// that is less steady. What is wrong is further away.
-constexpr double kQuantizedLimit = 0.7;
-
-/// Rounding to 16 bits adds up from layer to layer, and outputs often show less of it.
-constexpr double kInsideSlack = 3;
+/// What a check may take where nothing is found, over the time of the build: a quarter of both.
+constexpr double kShare = 1.0 / 3;
+/// Seconds that it may take however short the build was: where nothing is found, and otherwise.
+constexpr double kShortLook = 0.1, kShortSearch = 3;
+/// Wrong kernels that are looked for; beyond that something else is wrong.
+constexpr int kMaxWrongKernels = 8;
 
 bool rounds_to_bytes(const Graph& graph) {
   return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const auto& node) {
@@ -53,16 +44,21 @@ bool has_open_loop(const Graph& graph) {
   return false;
 }
 
-std::set<std::string> tactics_of(const Graph& graph) {
-  std::set<std::string> names;
+/// The coarsest type among a network's values.
+DataType coarsest_type(const Graph& graph) {
+  const auto norm = [](DataType type) { return tolerance(Computation::kNetwork, type).norm; };
+  DataType coarsest = DataType::kFloat32;
   for (const auto& node : graph.nodes())
-    if (!node->tactic.empty() && node->tactic != kViewTactic)
-      names.insert(node->tactic.substr(0, node->tactic.find('{')));
-  return names;
+    for (const Value* value : node->outputs())
+      if (is_real(value->type.type) && norm(value->type.type) > norm(coarsest))
+        coarsest = value->type.type;
+  return coarsest;
 }
 
-/// Wrong kernels that are looked for; beyond that something else is wrong.
-constexpr int kMaxWrongKernels = 8;
+/// As users ask for it.
+std::string_view flag_of(DataType type) {
+  return type == DataType::kFloat16 ? "fp16" : type == DataType::kBFloat16 ? "bf16" : "fp32";
+}
 
 /// One build with its check.
 class CheckedBuild {
@@ -76,34 +72,54 @@ class CheckedBuild {
     TENON_TRY(apply_profiles(*request_.graph, request_.profiles));
     network_ = request_.graph->clone();
     TENON_TRY(infer_graph(*network_));
+    given_ = request_.select.allowed;
+    request_.select.allowed = [this](const Tactic& tactic) {
+      return !wrong_kernels_.contains(std::string(tactic.name)) &&
+             (given_ == nullptr || given_(tactic));
+    };
+    reference_.emplace(*network_, request_.profiles, on_processor());
     // Kernels for the processor are timed on it: there the reference has to wait.
     const auto when =
         request_.backend.device->unified() ? std::launch::deferred : std::launch::async;
     std::future<std::string> expecting = std::async(when, [this] { return expect(); });
-    Result<Plan> compiled = compile_again(logger_);
     Stopwatch watch;
+    Result<Plan> compiled = compile_again(logger_);
+    build_seconds_ = watch.lap();
     const std::string reason = compiled.ok() || when == std::launch::async ? expecting.get() : "";
     if (!compiled.ok()) return compiled;
-    logger_.verbose("Build times: waited for the self-check's reference for {:.2f} s", watch.lap());
+    waited_ = watch.lap();
+    look_ = Deadline(std::max(kShare * build_seconds_ - waited_, kShortLook));
+    logger_.verbose("Build times: waited for the self-check's reference for {:.2f} s", waited_);
     Plan plan = std::move(compiled).value();
-    if (!reason.empty()) {
-      logger_.verbose("self-check: not done, {}", reason);
-      plan.settings["self_check"] = "not done: " + reason;
-      return plan;
-    }
-    return settle(std::move(plan));
+    Result<Plan> checked =
+        reason.empty() ? settle(std::move(plan)) : not_done(std::move(plan), reason);
+    logger_.verbose("Build times: self-check took {:.2f} s behind a build of {:.2f} s",
+                    waited_ + watch.lap(), build_seconds_);
+    if (!checked.ok()) return checked;
+    return without_originals(std::move(checked).value());
   }
 
  private:
-  Result<Plan> compile_again(Logger& logger, bool keep_originals = false) {
+  /// The reference reads constants as the model has them.
+  Result<Plan> compile_again(Logger& logger) {
     CompileRequest request;
     request.graph = network_->clone();
     request.profiles = request_.profiles;
     request.passes = request_.passes;
     request.select = request_.select;
     request.backend = request_.backend;
-    request.keep_originals = keep_originals || request_.keep_originals;
+    request.keep_originals = true;
     return compile(std::move(request), cache_, logger);
+  }
+
+  Result<Plan> without_originals(Plan plan) const {
+    if (request_.keep_originals) return plan;
+    std::map<std::string, Extents> shapes;
+    for (const Value* input : plan.graph->inputs())
+      shapes[input->name] = plan.profiles[0].at(input->name).opt;
+    TENON_ASSIGN(const SymbolValues symbols, bind_inputs(*plan.graph, shapes));
+    TENON_TRY(pack_weights(*plan.graph, request_.backend, symbols, request_.select.threads, false));
+    return plan;
   }
 
   /// Evaluates the network; returns why it cannot be, or nothing.
@@ -111,172 +127,246 @@ class CheckedBuild {
     const int64_t cost = reference_cost(*network_, request_.profiles[0]);
     if (check_.inputs.empty() && has_open_loop(*network_)) return "a loop ends by its data alone";
     if (cost > max_cost()) return "the model is too large for the reference";
-    if (!check_.inputs.empty()) {
-      expected_.inputs = check_.inputs;
-    } else {
+    inputs_ = check_.inputs;
+    if (inputs_.empty()) {
       auto inputs = sample_inputs(*network_, request_.profiles[0]);
       if (!inputs.ok()) return inputs.error().message;
-      expected_.inputs = std::move(inputs).value();
+      inputs_ = std::move(inputs).value();
     }
-    auto outputs = reference_outputs();
-    if (!outputs.ok()) return outputs.error().message;
-    if (with_regions()) {
-      auto values = named_values(*network_, expected_.inputs);
-      if (!values.ok()) return values.error().message;
-      inside_ = {expected_.inputs, expected_.outputs, inside_limit(), std::move(values).value()};
-    }
-    expected_.outputs = std::move(outputs).value();
-    expected_.limit = distance_limit(
-        computed_type(*network_, request_.passes.precision),
-        multiplies_in_tf32(request_.backend.device.get(), request_.backend.allow_tf32));
-    if (rounds_to_bytes(*network_)) expected_.limit = std::max(expected_.limit, kQuantizedLimit);
-    return {};
-  }
-
-  int64_t max_cost() const {
-    if (check_.max_cost >= 0) return check_.max_cost;
-    return on_processor() ? SelfCheck::kMaxCostOnProcessor : SelfCheck::kDefaultMaxCost;
-  }
-
-  /// Whether the processor's kernels are the reference: they are another device's.
-  bool on_processor() const { return !request_.backend.device->unified() && !with_regions(); }
-
-  Result<std::vector<Tensor>> reference_outputs() const {
-    if (on_processor()) {
-      auto outputs = evaluate_on_processor(*network_, request_.profiles, expected_.inputs);
-      if (outputs.ok()) return outputs;
-    }
-    return evaluate_graph(*network_, expected_.inputs);
-  }
-
-  /// Of values inside, for passes that keep the network's types.
-  double inside_limit() const {
-    const DataType type = computed_type(*network_, std::nullopt);
-    const double limit = distance_limit(type) * (type == DataType::kFloat32 ? 1 : kInsideSlack);
-    return rounds_to_bytes(*network_) ? std::max(limit, kQuantizedLimit) : limit;
-  }
-
-  /// Leaves wrong passes out where they are wrong; returns what was added to the list of them.
-  Result<std::vector<std::string>> without_wrong_passes(bool outputs_differ) {
-    std::vector<std::string> found;
-    if (with_regions()) {
-      // What passes round to 16 bits is no mistake, but adds up to more than limits allow.
-      PassOptions options = request_.passes;
-      options.precision.reset();
-      TENON_ASSIGN(found, disable_wrong_passes(*network_, options, inside_, logger_));
-      request_.passes.disabled = options.disabled;
-    }
-    if (!outputs_differ || !found.empty()) return found;
-    return disable_wrong_passes(*network_, request_.passes, expected_, logger_);
-  }
-
-  /// What differs, or nothing. An error where the plan does not run.
-  Result<std::string> plan_deviation(const Plan& plan) {
-    Stopwatch watch;
-    TENON_ASSIGN(const std::vector<Tensor> outputs,
-                 run_plan(plan, request_.backend, request_.select.threads, expected_.inputs));
-    worst_ = 0;
-    logger_.verbose("Build times: ran the plan for the self-check in {:.2f} s", watch.lap());
-    return compare_outputs(*network_, outputs, expected_.outputs, expected_.limit, &worst_);
-  }
-
-  Result<Plan> settle(Plan plan) {
-    auto deviates = plan_deviation(plan);
-    if (!deviates.ok()) {
-      logger_.verbose("self-check: not done, {}", deviates.error().message);
-      plan.settings["self_check"] = "not done: " + deviates.error().message;
-      return plan;
-    }
-    if (deviates->empty() && !with_regions()) return passed(std::move(plan));
-    if (!deviates->empty()) logger_.warning("self-check: {}", *deviates);
-    TENON_ASSIGN(excluded_, without_wrong_passes(!deviates->empty()));
-    if (!excluded_.empty()) {
-      TENON_ASSIGN(plan, compile_again(logger_));
-      TENON_ASSIGN(const std::string still, plan_deviation(plan));
-      deviates = still;
-    }
-    if (with_regions()) return with_right_kernels(std::move(plan));
-    if (deviates->empty()) return passed(std::move(plan));
-    return without_wrong_kernel(std::move(plan));
+    const Status evaluated = reference_->evaluate(inputs_);
+    return evaluated.ok() ? std::string() : evaluated.error().message;
   }
 
   bool with_regions() const {
     return check_.regions || request_.passes.level >= SelfCheck::kRegionLevel;
   }
 
-  /// Passes are right. Leaves out the kernels of regions that are wrong, until none is.
-  Result<Plan> with_right_kernels(Plan plan) {
-    const auto given = request_.select.allowed;
-    std::set<std::string> wrong;
-    request_.select.allowed = [&](const Tactic& tactic) {
-      return !wrong.contains(std::string(tactic.name)) && (given == nullptr || given(tactic));
-    };
-    NullLogger quiet;
-    for (int round = 0; round < kMaxWrongKernels; ++round) {
-      TENON_ASSIGN(const Plan twin, compile_again(quiet, true));
-      TENON_ASSIGN(
-          const RegionReport report,
-          check_regions(twin, request_.backend, request_.select.threads, expected_.inputs));
-      if (report.wrong.empty()) return passed_regions(std::move(plan), report);
-      for (const WrongRegion& region : report.wrong) {
-        if (!wrong.insert(region.tactic).second) continue;
-        logger_.warning("self-check: {}; the plan does without that kernel", region.description);
-        excluded_.push_back(region.tactic);
-      }
+  bool on_processor() const { return !with_regions(); }
+
+  int64_t max_cost() const {
+    if (check_.max_cost >= 0) return check_.max_cost;
+    const bool fast = on_processor() && !request_.backend.device->unified();
+    return fast ? SelfCheck::kMaxCostOnProcessor : SelfCheck::kDefaultMaxCost;
+  }
+
+  static Plan not_done(Plan plan, const std::string& reason, Logger& logger) {
+    logger.info("self-check: not done, {}", reason);
+    plan.settings["self_check"] = "not done: " + reason;
+    return plan;
+  }
+  Plan not_done(Plan plan, const std::string& reason) const {
+    return not_done(std::move(plan), reason, logger_);
+  }
+
+  Result<Plan> settle(Plan plan) {
+    const Deadline end(with_regions() ? kForever : std::max(build_seconds_, kShortSearch));
+    for (int round = 0; round <= kMaxWrongKernels; ++round) {
+      const auto examined = examine(plan, end);
+      if (!examined.ok()) return not_done(std::move(plan), examined.error().message);
+      if (report_.wrong.empty()) break;
+      if (round == kMaxWrongKernels || end.passed())
+        return failed(std::move(plan), report_.wrong[0].description);
+      leave_out_wrong_kernels();
       TENON_ASSIGN(plan, compile_again(logger_));
     }
-    logger_.warning("self-check: regions are still wrong without {}", fmt::join(excluded_, ", "));
-    plan.settings["self_check"] = "failed";
-    return plan;
+    if (deviates_.empty() && !with_regions() && !passes_differ()) return passed(std::move(plan));
+    return without_wrong_passes(std::move(plan), end);
   }
 
-  Result<Plan> passed_regions(Plan plan, const RegionReport& report) {
-    TENON_ASSIGN(const std::string still, plan_deviation(plan));
-    const std::string count = fmt::format("{} of {}", report.checked, report.regions);
-    plan.settings["self_check_regions"] = count;
-    logger_.info("self-check: {} regions agree with the reference", count);
-    return still.empty() ? passed(std::move(plan)) : without_wrong_kernel(std::move(plan));
+  /// Runs the plan, and compares its regions and its outputs.
+  Status examine(const Plan& plan, const Deadline& end) {
+    RegionCheck regions(plan, request_.backend, request_.select.threads);
+    TENON_ASSIGN(const std::vector<Tensor> outputs, regions.run(inputs_));
+    rounded_.clear();
+    deviates_ = difference(outputs);
+    if (!deviates_.empty()) look_at_rounding(*plan.graph, outputs);
+    report_ = regions.compare(with_regions() ? Deadline(kForever) : look_);
+    if (rounded_.empty() && is_notable() && !look_.passed()) look_at_rounding(*plan.graph, outputs);
+    if (!deviates_.empty() && report_.wrong.empty()) report_ = regions.compare(end);
+    return {};
   }
 
-  /// Passes are right: a kernel is not. The first whose absence helps is left out.
-  Result<Plan> without_wrong_kernel(Plan plan) {
-    const auto before = request_.select.allowed;
-    for (const std::string& name : tactics_of(*plan.graph)) {
-      request_.select.allowed = [&before, &name](const Tactic& tactic) {
-        return tactic.name != name && (before == nullptr || before(tactic));
-      };
-      NullLogger quiet;
-      auto other = compile_again(quiet);
-      if (!other.ok()) continue;
-      const auto still = plan_deviation(*other);
-      if (!still.ok() || !still->empty()) continue;
-      logger_.warning("self-check: kernel {} gives wrong results; the plan does without it", name);
-      excluded_.push_back(name);
-      return passed(std::move(other).value());
+  void look_at_rounding(const Graph& plan, const std::vector<Tensor>& outputs) {
+    auto rounded = reference_->rounded(plan, request_.passes.precision, in_tf32());
+    if (!rounded.ok()) return;
+    rounded_ = std::move(rounded).value();
+    deviates_ = difference(outputs);
+  }
+
+  bool in_tf32() const {
+    return multiplies_in_tf32(request_.backend.device.get(), request_.backend.allow_tf32);
+  }
+
+  /// What outputs differ by beyond rounding, or nothing.
+  std::string difference(const std::vector<Tensor>& outputs) {
+    found_.clear();
+    return compare_outputs(*network_, outputs, reference_->outputs(), rounded_, network_tolerance(),
+                           &found_);
+  }
+
+  Tolerance network_tolerance() const {
+    const DataType type = request_.passes.precision.value_or(DataType::kFloat32);
+    Tolerance limit = wider(tolerance(Computation::kNetwork, type),
+                            tolerance(Computation::kNetwork, coarsest_type(*network_)));
+    if (in_tf32()) limit = wider(limit, tolerance(Computation::kNetwork, DataType::kFloat16));
+    return limit;
+  }
+
+  /// Whether rounding shows so much that people want to know what it is.
+  bool is_notable() const {
+    return !name_of_rounding().empty() &&
+           std::ranges::any_of(
+               found_, [](const Deviation& deviation) { return deviation.norm > kNotable; });
+  }
+
+  std::string name_of_rounding() const {
+    std::string name;
+    if (request_.passes.precision.has_value()) name = flag_of(*request_.passes.precision);
+    if (name.empty() && in_tf32()) name = "tf32";
+    if (rounds_to_bytes(*network_)) name += name.empty() ? "quantization" : " with quantization";
+    return name;
+  }
+
+  /// Where rounding hides them: what passes make of the network in its own precision.
+  bool passes_differ() {
+    if (!request_.passes.precision.has_value() || rounds_to_bytes(*network_)) return false;
+    if (look_.passed() && !with_regions()) return false;
+    const auto outputs = reference_->after_passes(request_.passes);
+    if (!outputs.ok()) return false;
+    const Tolerance exact = tolerance(Computation::kNetwork, DataType::kFloat32);
+    std::string differs = compare_outputs(*network_, *outputs, reference_->outputs(), {}, exact);
+    if (differs.empty()) return false;
+    const auto rounded = reference_->rounded(*network_, std::nullopt, false);
+    if (rounded.ok())
+      differs = compare_outputs(*network_, *outputs, reference_->outputs(), *rounded, exact);
+    if (!differs.empty()) deviates_ = differs;
+    return !differs.empty();
+  }
+
+  void leave_out_wrong_kernels() {
+    for (const WrongRegion& region : report_.wrong) {
+      if (!wrong_kernels_.insert(region.tactic).second) continue;
+      logger_.warning("self-check: {}; the plan does without that kernel", region.description);
+      excluded_.push_back(region.tactic);
     }
-    logger_.warning("self-check: results differ, and no pass or kernel alone is to blame");
-    plan.settings["self_check"] = "failed";
-    return plan;
   }
 
-  Result<Plan> passed(Plan plan) {
-    logger_.info("self-check: outputs agree with the reference (distance {:.2g}, limit {:.2g}){}",
-                 worst_, expected_.limit,
+  Result<Plan> without_wrong_passes(Plan plan, const Deadline& end) {
+    if (!deviates_.empty()) logger_.warning("self-check: {}", deviates_);
+    const size_t before = request_.passes.disabled.size();
+    const auto in_time = find_wrong_passes(end);
+    if (!in_time.ok()) return failed(std::move(plan), in_time.error().message);
+    if (!*in_time && request_.passes.disabled.size() == before)
+      return failed(std::move(plan), deviates_ + "; the time for finding out why is up");
+    if (request_.passes.disabled.size() > before) {
+      TENON_ASSIGN(plan, compile_again(logger_));
+      TENON_TRY(examine(plan, end));
+      if (!report_.wrong.empty()) return failed(std::move(plan), report_.wrong[0].description);
+    }
+    if (deviates_.empty()) return passed(std::move(plan));
+    return failed(std::move(plan), deviates_ + "; no pass or kernel alone is to blame");
+  }
+
+  /// First in the network's own precision, so that rounding hides nothing and is not blamed; false
+  /// where time was up.
+  Result<bool> find_wrong_passes(const Deadline& end) {
+    if (deviates_.empty() && !with_regions()) return true;
+    Expectation expected;
+    expected.inputs = inputs_;
+    TENON_ASSIGN(expected.outputs, evaluate_graph(*network_, inputs_));
+    expected.tolerance = tolerance(Computation::kNetwork, coarsest_type(*network_));
+    if (with_regions()) {
+      TENON_ASSIGN(expected.values, named_values(*network_, inputs_));
+    }
+    if (auto rounded = reference_->rounded(*network_, std::nullopt, false); rounded.ok())
+      expected.rounded = std::move(rounded).value();
+    TENON_ASSIGN(bool in_time, disable_with(request_.passes.precision.has_value(), expected, end));
+    if (!excluded_passes_ && !deviates_.empty() && in_time &&
+        request_.passes.precision.has_value()) {
+      expected.values.clear();
+      expected.outputs = reference_->outputs();
+      expected.rounded = rounded_;
+      expected.tolerance = network_tolerance();
+      TENON_ASSIGN(in_time, disable_with(false, expected, end));
+    }
+    return in_time;
+  }
+
+  Result<bool> disable_with(bool without_precision, const Expectation& expected,
+                            const Deadline& end) {
+    PassOptions options = request_.passes;
+    if (without_precision) options.precision.reset();
+    TENON_ASSIGN(const WrongPasses wrong,
+                 disable_wrong_passes(*network_, options, expected, end, logger_));
+    request_.passes.disabled = options.disabled;
+    excluded_.insert(excluded_.end(), wrong.disabled.begin(), wrong.disabled.end());
+    excluded_passes_ |= !wrong.disabled.empty();
+    return wrong.in_time;
+  }
+
+  void describe(Plan& plan) {
+    plan.settings["self_check_regions"] = fmt::format("{} of {}", report_.checked, report_.regions);
+    if (!report_.unchecked.empty()) {
+      plan.settings["self_check_open"] = report_.unchecked;
+      logger_.info("self-check: {} of {} regions were compared, not {}", report_.checked,
+                   report_.regions, report_.unchecked);
+    }
+    std::string cost;
+    for (size_t i = 0; i < found_.size(); ++i) {
+      if (found_[i].norm <= kNotable || name_of_rounding().empty()) continue;
+      cost += fmt::format("{}{} moves output '{}' by {:.2g}", cost.empty() ? "" : "; ",
+                          name_of_rounding(), network_->outputs()[i]->name, found_[i].norm);
+      if (!rounded_.empty())
+        cost += fmt::format("; rounding alone by {:.2g}",
+                            distance(rounded_[i], reference_->outputs()[i]));
+    }
+    if (cost.empty()) return;
+    plan.settings["self_check_cost"] = cost;
+    logger_.info("self-check: {}", cost);
+  }
+
+  Plan passed(Plan plan) {
+    describe(plan);
+    double worst = 0;
+    for (const Deviation& deviation : found_) worst = std::max(worst, deviation.norm);
+    logger_.info("self-check: outputs agree with the reference (distance {:.2g}), and {} regions{}",
+                 worst, plan.settings["self_check_regions"],
                  excluded_.empty() ? "" : fmt::format(" without {}", fmt::join(excluded_, ", ")));
     plan.settings["self_check"] =
         excluded_.empty() ? "passed" : fmt::format("passed without {}", fmt::join(excluded_, ", "));
     return plan;
   }
 
+  Plan failed(Plan plan, const std::string& reason) {
+    describe(plan);
+    logger_.warning("self-check: failed: {}", reason);
+    plan.settings["self_check"] = "failed: " + reason;
+    return plan;
+  }
+
+  /// Distances from here on are told.
+  static constexpr double kNotable = 5e-3;
+  static constexpr double kForever = 1e6;
+
   CompileRequest request_;
   TimingCache& cache_;
   const SelfCheck& check_;
   Logger& logger_;
+  std::function<bool(const Tactic&)> given_;
   std::unique_ptr<Graph> network_;  ///< As given, with the profiles' extents.
-  Expectation expected_;
-  Expectation inside_;  ///< With values inside the network.
-  double worst_ = 0;
+  std::vector<Tensor> inputs_;
+  std::optional<NetworkReference> reference_;
+  double build_seconds_ = 0, waited_ = 0;
+  Deadline look_{0};  ///< For what is done where nothing is found.
+  // Of the last plan that was examined.
+  RegionReport report_;
+  std::vector<Tensor> rounded_;  ///< Empty where nobody asked.
+  std::vector<Deviation> found_;
+  std::string deviates_;
+  // Over all of them.
+  std::set<std::string> wrong_kernels_;
   std::vector<std::string> excluded_;
+  bool excluded_passes_ = false;
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "check/pass_bisect.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "check/compare.h"
@@ -12,26 +14,15 @@ namespace {
 constexpr int kMaxMistakes = 8;
 /// Of one pass, behind which the whole pass is left out.
 constexpr int kMaxNodes = 6;
-
-/// The same in another type is compared by its numbers; under other extents it is not.
-double value_distance(const Tensor& actual, const Tensor& expected) {
-  if (actual.extents() != expected.extents()) return 0;
-  if (actual.type() == expected.type()) return distance(actual, expected);
-  if (!is_real(actual.type()) || !is_real(expected.type())) return 0;
-  Tensor numbers(expected.type(), expected.extents());
-  for (int64_t i = 0; i < numbers.count(); ++i) numbers.set_from_double(i, actual.as_double(i));
-  return distance(numbers, expected);
-}
-
-/// Bytes and indices of nearly equal values may be neighbours.
-double value_limit(const Tensor& value, double limit) {
-  return is_real(value.type()) ? limit : std::max(limit, kIntegerLimit);
-}
+constexpr const char* kLate = "the time is up";
+/// Asked for by the user.
+constexpr const char* kPrecisionPass = "lower_precision";
 
 class Bisection {
  public:
-  Bisection(const Graph& network, const PassOptions& options, const Expectation& expected)
-      : network_(network), options_(options), expected_(expected) {}
+  Bisection(const Graph& network, const PassOptions& options, const Expectation& expected,
+            const Deadline& deadline)
+      : network_(network), options_(options), expected_(expected), deadline_(deadline) {}
 
   /// Number of the pipeline's first steps with the last of which results become wrong.
   Result<int> first_wrong_step() const {
@@ -45,6 +36,7 @@ class Bisection {
   }
 
   Result<std::string> deviation_after(int steps) const {
+    if (deadline_.passed()) return late();
     TENON_ASSIGN(const auto graph, graph_after(steps));
     return deviation(*graph, expected_);
   }
@@ -77,6 +69,8 @@ class Bisection {
   }
 
  private:
+  static Error late() { return resource_error("{}", kLate); }
+
   Result<std::unique_ptr<Graph>> graph_after(int steps) const {
     auto graph = network_.clone();
     PassOptions options = options_;
@@ -90,6 +84,7 @@ class Bisection {
   Result<bool> wrong_with(const PassInfo& pass, const Graph& before,
                           const std::vector<std::string>& all,
                           const std::vector<std::string>& allowed) const {
+    if (deadline_.passed()) return late();
     PassOptions options = options_;
     for (const std::string& name : all)
       if (!std::binary_search(allowed.begin(), allowed.end(), name))
@@ -104,57 +99,92 @@ class Bisection {
   const Graph& network_;
   const PassOptions& options_;
   const Expectation& expected_;
+  const Deadline& deadline_;
 };
 
 }  // namespace
 
 std::string deviation(const Graph& graph, const Expectation& expected) {
   std::string first;
+  const Steadiness steadiness = std::max(steadiness_of(graph), Steadiness::kSteady);
   const ValueObserver compare = [&](const Value& value, const Tensor& tensor) {
     const auto found = expected.values.find(value.name);
     if (!first.empty() || found == expected.values.end() || value.producer() == nullptr) return;
-    const double limit = value_limit(tensor, expected.limit);
-    const double apart = value_distance(tensor, found->second);
-    if (apart <= limit) return;
-    first = fmt::format("region '{}', value '{}': distance {:.3g}, limit {:.3g}",
-                        value.producer()->name, value.name, apart, limit);
+    // Other extents are another value; another type is the same by its numbers.
+    if (tensor.extents() != found->second.extents()) return;
+    if (tensor.type() != found->second.type() &&
+        !(is_real(tensor.type()) && is_real(found->second.type())))
+      return;
+    const Deviation apart =
+        compare_results(tensor, found->second, nullptr, expected.tolerance, steadiness);
+    if (apart.norm <= apart.norm_limit) return;
+    first = fmt::format("region '{}', value '{}': {}", value.producer()->name, value.name,
+                        apart.describe());
   };
   const auto outputs = evaluate_graph(graph, expected.inputs, compare);
   if (!outputs.ok()) return outputs.error().message;
   if (!first.empty()) return first;
-  return compare_outputs(graph, *outputs, expected.outputs, expected.limit);
+  return compare_outputs(graph, *outputs, expected.outputs, expected.rounded, expected.tolerance);
 }
 
-Result<std::vector<std::string>> disable_wrong_passes(const Graph& network, PassOptions& options,
-                                                      const Expectation& expected, Logger& logger) {
-  std::vector<std::string> found;
+namespace {
+
+/// The first mistake: what to disable, or nothing where all is right.
+Result<std::string> first_mistake(const Graph& network, const PassOptions& options,
+                                  const Expectation& expected, const Deadline& deadline,
+                                  const std::vector<std::string>& found, Logger& logger) {
+  const Bisection bisection(network, options, expected, deadline);
+  const int all = static_cast<int>(pipeline_of(options).size());
+  TENON_ASSIGN(const std::string what, bisection.deviation_after(all));
+  if (what.empty()) return what;
+  if (!expected.values.empty()) logger.warning("self-check: {}", what);
+  TENON_ASSIGN(const int step, bisection.first_wrong_step());
+  const std::string pass(pipeline_of(options)[step - 1]->name);
+  const auto nodes = std::count_if(found.begin(), found.end(), [&](const std::string& other) {
+    return other.starts_with(pass + ":");
+  });
+  if (nodes >= kMaxNodes) return pass;
+  const auto node = bisection.guilty_node(step);
+  // The pass is known, if not where.
+  if (!node.ok()) return deadline.passed() ? Result<std::string>(pass) : node;
+  return node->empty() ? pass : pass + ":" + *node;
+}
+
+}  // namespace
+
+Result<WrongPasses> disable_wrong_passes(const Graph& network, PassOptions& options,
+                                         const Expectation& expected, const Deadline& deadline,
+                                         Logger& logger) {
+  WrongPasses found;
   for (int mistake = 0; mistake < kMaxMistakes; ++mistake) {
-    const Bisection bisection(network, options, expected);
-    const int all = static_cast<int>(pipeline_of(options).size());
-    TENON_ASSIGN(const bool wrong, bisection.wrong_after(all));
-    if (!wrong) return found;
-    if (!expected.values.empty()) {
-      TENON_ASSIGN(const std::string what, bisection.deviation_after(all));
-      logger.warning("self-check: {}", what);
+    const auto entry = first_mistake(network, options, expected, deadline, found.disabled, logger);
+    if (!entry.ok() && deadline.passed()) {
+      found.in_time = false;
+      return found;
     }
-    TENON_ASSIGN(const int step, bisection.first_wrong_step());
-    const std::string pass(pipeline_of(options)[step - 1]->name);
-    const auto nodes = std::count_if(found.begin(), found.end(), [&](const std::string& other) {
-      return other.starts_with(pass + ":");
+    TENON_TRY(entry);
+    if (entry->empty()) return found;
+    if (*entry == kPrecisionPass) {
+      logger.warning("self-check: pass {} changes results by more than rounding does", *entry);
+      break;
+    }
+    const size_t colon = entry->find(':');
+    const bool whole = colon == std::string::npos;
+    const bool many = std::ranges::any_of(found.disabled, [&](const std::string& other) {
+      return whole && other.starts_with(*entry + ":");
     });
-    std::string entry = pass, where = " at many nodes";
-    if (nodes < kMaxNodes) {
-      TENON_ASSIGN(const std::string node, bisection.guilty_node(step));
-      where = node.empty() ? "" : " at node '" + node + "'";
-      if (!node.empty()) entry += ":" + node;
-    }
     logger.warning(
         "self-check: pass {} changes results{}; it is left out {} (--disablePass={} does the same)",
-        pass, where, entry == pass ? "altogether" : "there", entry);
-    options.disabled.push_back(entry);
-    found.push_back(entry);
+        entry->substr(0, colon),
+        !whole ? " at node '" + entry->substr(colon + 1) + "'"
+        : many ? " at many nodes"
+               : "",
+        whole ? "altogether" : "there", *entry);
+    options.disabled.push_back(*entry);
+    found.disabled.push_back(*entry);
   }
-  return internal_error("self-check: results are still wrong without {}", fmt::join(found, ", "));
+  return internal_error("self-check: results are still wrong without {}",
+                        fmt::join(found.disabled, ", "));
 }
 
 }  // namespace tenon

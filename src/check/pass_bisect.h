@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "check/deadline.h"
+#include "ops/numerics.h"
 #include "passes/pass.h"
 
 namespace tenon {
@@ -12,7 +14,9 @@ namespace tenon {
 /// What a graph must compute: results of the reference on some inputs.
 struct Expectation {
   std::vector<Tensor> inputs, outputs;
-  double limit = 0;
+  /// Empty, or outputs that show what rounding alone does.
+  std::vector<Tensor> rounded;
+  Tolerance tolerance;
   /// Values inside by name; what the graph no longer has is not compared. May be empty.
   std::map<std::string, Tensor> values;
 };
@@ -21,11 +25,18 @@ struct Expectation {
 /// first region "region 'conv1 + relu1', value 'y'", or an output.
 std::string deviation(const Graph& graph, const Expectation& expected);
 
+/// What a search for wrong passes found.
+struct WrongPasses {
+  std::vector<std::string> disabled;  ///< "pass:node", or "pass" where many nodes are wrong.
+  bool in_time = true;                ///< False: the deadline came before everything was right.
+};
+
 /// Runs the passes on a copy of `network`. While the result deviates, finds the guilty pass and
 /// node by bisection and adds "pass:node" to options.disabled (the whole pass where no single node
-/// is guilty, or many are). Returns what was added, each with what it had changed; empty when
-/// passes are right. An error where even that does not help.
-Result<std::vector<std::string>> disable_wrong_passes(const Graph& network, PassOptions& options,
-                                                      const Expectation& expected, Logger& logger);
+/// is guilty, or many are, but never lower_precision, which the user asked for). An error where
+/// even that does not help.
+Result<WrongPasses> disable_wrong_passes(const Graph& network, PassOptions& options,
+                                         const Expectation& expected, const Deadline& deadline,
+                                         Logger& logger);
 
 }  // namespace tenon

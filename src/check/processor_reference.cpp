@@ -1,6 +1,6 @@
 #include "check/processor_reference.h"
 
-#include "check/compile_checked.h"
+#include "check/observed_run.h"
 
 namespace tenon {
 
@@ -14,6 +14,8 @@ Result<std::vector<Tensor>> evaluate_on_processor(const Graph& network,
   const int threads = request.backend.device->properties().compute_units;
   request.passes = pass_options_for(*request.backend.device);
   request.passes.level = 0;
+  // What is cast to f16 must be rounded to it.
+  request.passes.half_as.reset();
   request.select.level = 0;
   request.select.threads = threads;
   const Backend backend = request.backend;

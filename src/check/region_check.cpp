@@ -1,139 +1,125 @@
 #include "check/region_check.h"
 
 #include <algorithm>
-#include <cstring>
-#include <unordered_map>
+#include <atomic>
+#include <mutex>
+#include <set>
 
+#include "base/parallel.h"
+#include "base/stopwatch.h"
 #include "check/compare.h"
-#include "check/compile_checked.h"
+#include "check/processor_reference.h"
+#include "check/region_graph.h"
+#include "check/rounding.h"
+#include "check/sample.h"
+#include "check/wide.h"
 #include "ops/ops.h"
 #include "ops/table.h"
-#include "plan/concrete_graph.h"
+#include "select/agreement.h"
+#include "select/problem_key.h"
 
 namespace tenon {
 namespace {
 
-/// Bytes are rounded sums: those of another order of summation are neighbours now and then.
-constexpr double kByteLimit = 2e-2;
-
-/// The bytes of an image in the other order: axis 1 last, or back.
-Tensor reordered(const Tensor& tensor, bool channels_last) {
-  const Extents& extents = tensor.extents();
-  const int64_t channels = extents[1];
-  const int64_t places = tensor.count() / std::max<int64_t>(1, extents[0] * channels);
-  const auto size = static_cast<int64_t>(byte_size(tensor.type()));
-  Tensor result(tensor.type(), extents);
-  for (int64_t n = 0; n < extents[0]; ++n)
-    for (int64_t c = 0; c < channels; ++c)
-      for (int64_t p = 0; p < places; ++p) {
-        const int64_t rows = (n * channels + c) * places + p;
-        const int64_t last = (n * places + p) * channels + c;
-        std::memcpy(result.mutable_bytes() + (channels_last ? last : rows) * size,
-                    tensor.bytes() + (channels_last ? rows : last) * size, size);
-      }
-  return result;
-}
-
-/// A region cut out of its plan: an engine of one node.
-struct Cut {
-  Plan plan;
-  std::vector<Tensor> inputs;  ///< In the layouts that the node reads.
-};
-
-using Contents = std::unordered_map<const Value*, Tensor>;
-
-Cut cut_out(const Plan& plan, const Node& node, const Contents& contents) {
-  Cut cut;
-  cut.plan.device = plan.device;
-  cut.plan.device_name = plan.device_name;
-  cut.plan.architecture = plan.architecture;
-  cut.plan.settings = plan.settings;
-  cut.plan.graph = std::make_unique<Graph>();
-  Graph& graph = *cut.plan.graph;
-  std::unordered_map<const Value*, Value*> twins;
-  std::vector<Value*> operands;
-  for (const Value* input : node.inputs()) {
-    if (input != nullptr && !twins.contains(input)) {
-      const Tensor& tensor = contents.at(input);
-      const bool fixed = input->constant() != nullptr || input->elements.has_value();
-      const TensorType type = {tensor.type(), to_shape(tensor.extents()), input->type.layout};
-      const bool last = !fixed && type.layout == Layout::kChannelsLast;
-      twins[input] = fixed ? graph.add_constant(tensor)
-                           : graph.add_input(fmt::format("in{}", cut.inputs.size()), type);
-      twins[input]->type = type;
-      if (!fixed) cut.inputs.push_back(last ? reordered(tensor, true) : tensor);
-    }
-    operands.push_back(input == nullptr ? nullptr : twins.at(input));
-  }
-  Node* twin = graph.add_node(node.op->clone(), std::move(operands),
-                              static_cast<int>(node.outputs().size()), node.name);
-  twin->tactic = node.tactic;
-  twin->packed = node.packed;
-  for (const auto& body : node.bodies) twin->bodies.push_back(body->clone());
-  for (size_t i = 0; i < node.outputs().size(); ++i) {
-    const Value* output = node.outputs()[i];
-    Value* result = twin->outputs()[i];
-    result->name = fmt::format("out{}", i);
-    result->type = output->type;
-    result->type.shape = to_shape(contents.at(output).extents());
-    graph.add_output(result);
-  }
-  return cut;
-}
-
-bool is_bytes(DataType type) {
-  return type == DataType::kInt8 || type == DataType::kUInt8;
-}
-
-double limit_of(const Node& node, bool in_tf32) {
-  double limit = 0;
-  const auto add = [&](const Value* value) {
-    if (value == nullptr) return;
-    const DataType type = value->type.type;
-    limit = std::max(limit, is_real(type)    ? distance_limit(type, in_tf32)
-                            : is_bytes(type) ? kByteLimit
-                                             : 0);
-  };
-  for (const Value* input : node.inputs()) add(input);
-  for (const Value* output : node.outputs()) add(output);
-  for (const auto& body : node.bodies)
-    for (const auto& inner : body->nodes())
-      for (const Value* output : inner->outputs()) add(output);
-  // Places of nearly equal values may change.
-  return is_real(node.output()->type.type) ? limit : std::max(limit, kByteLimit);
-}
-
-/// Bytes as numbers, so that one step between two counts for what it is.
-Tensor as_numbers(const Tensor& tensor) {
-  if (!is_bytes(tensor.type())) return tensor;
-  Tensor numbers(DataType::kFloat32, tensor.extents());
-  for (int64_t i = 0; i < tensor.count(); ++i) numbers.set_from_double(i, tensor.as_double(i));
-  return numbers;
-}
+/// From here on the rate is measured.
+constexpr double kMeasuredCost = 1e6;
+/// Contents of values that are kept for the comparison.
+constexpr int64_t kMostBytes = int64_t{2} << 30;
+/// Multiplications a second of the reference, until it was measured.
+constexpr double kReferenceRate = 1e9;
+/// From here on another device's regions are evaluated by the processor's kernels.
+constexpr int64_t kLargeRegion = 20'000'000;
+/// Up to here a second look is worth f64.
+constexpr int64_t kSmallRegion = 500'000'000;
 
 bool is_random(const Node& node) {
   return node.is<Random>() || node.is<Bernoulli>() || node.is<Multinomial>();
 }
 
 bool is_checkable(const Node& node) {
-  return !node.tactic.empty() && node.tactic != kViewTactic && !node.outputs().empty() &&
-         !node.is<Constant>() && !is_random(node) && !node.is<Plugin>();
+  return !node.tactic.empty() && !node.outputs().empty() && !node.is<Constant>() &&
+         !is_random(node) && !node.is<Plugin>() && !node.is<Dims>();
 }
 
-/// The largest distance of the region's results, or why it cannot be run alone.
-Result<double> distance_of(const Plan& plan, const Node& node, const Contents& contents,
-                           const Backend& backend, int threads) {
-  const Cut cut = cut_out(plan, node, contents);
-  TENON_ASSIGN(const std::vector<Tensor> results, run_plan(cut.plan, backend, threads, cut.inputs));
-  double worst = 0;
-  for (size_t i = 0; i < results.size(); ++i) {
-    const Value* output = node.outputs()[i];
-    const bool last = output->type.layout == Layout::kChannelsLast;
-    const Tensor actual = last ? reordered(results[i], false) : results[i];
-    worst = std::max(worst, distance(as_numbers(actual), as_numbers(contents.at(output))));
-  }
-  return worst;
+std::string tactic_name(const Node& node) {
+  return node.tactic.substr(0, node.tactic.find('{'));
 }
+
+/// A region and what right results of it are.
+class Comparison {
+ public:
+  Comparison(const Node& node, RegionGraph region, const Backend& backend)
+      : node_(node), region_(std::move(region)), backend_(backend) {}
+
+  /// Multiplications of the reference.
+  int64_t cost() const { return cost_; }
+
+  Status prepare() {
+    TENON_ASSIGN(wide_, widened(*region_.graph));
+    cost_ = reference_cost(*wide_, SymbolValues());
+    return {};
+  }
+
+  /// Empty where the region is right.
+  Result<std::string> difference() {
+    TENON_ASSIGN(const std::vector<Tensor> expected, evaluate(*wide_, DataType::kFloat32));
+    std::string first = compare(expected, {});
+    if (first.empty()) return first;
+    // Rounding on the way, and sums that cancel, may do as much.
+    std::vector<Tensor> exact = expected;
+    if (cost_ <= kSmallRegion) {
+      if (const auto wider = widened(*region_.graph, DataType::kFloat64); wider.ok())
+        if (auto results = evaluate(**wider, DataType::kFloat64); results.ok())
+          exact = std::move(results).value();
+    }
+    TENON_ASSIGN(const std::vector<Tensor> rounded, evaluate_rounded());
+    return compare(exact, rounded);
+  }
+
+ private:
+  bool on_processor() const { return !backend_.device->unified() && cost_ > kLargeRegion; }
+
+  Result<std::vector<Tensor>> evaluate(const Graph& graph, DataType to) const {
+    std::vector<Tensor> inputs;
+    for (const Tensor& tensor : region_.inputs) inputs.push_back(widened(tensor, to));
+    return evaluate_with(graph, inputs);
+  }
+
+  Result<std::vector<Tensor>> evaluate_with(const Graph& graph,
+                                            const std::vector<Tensor>& inputs) const {
+    if (on_processor())
+      if (auto results = evaluate_on_processor(graph, {}, inputs); results.ok()) return results;
+    return evaluate_graph(graph, inputs);
+  }
+
+  Result<std::vector<Tensor>> evaluate_rounded() const {
+    TENON_ASSIGN(const auto typed, written_out(*region_.graph));
+    const bool in_tf32 = multiplies_in_tf32(backend_.device.get(), backend_.allow_tf32);
+    TENON_ASSIGN(const auto rounded, with_rounding(*typed, {.products_in_tf32 = in_tf32}));
+    return evaluate_with(*rounded, region_.inputs);
+  }
+
+  std::string compare(const std::vector<Tensor>& expected,
+                      const std::vector<Tensor>& rounded) const {
+    for (size_t i = 0; i < region_.actual.size(); ++i) {
+      const Tensor& actual = region_.actual[i];
+      const Tolerance allowed = kernel_tolerance(node_, actual.type(), backend_);
+      const Deviation found =
+          compare_results(actual, expected[i], rounded.empty() ? nullptr : &rounded[i], allowed,
+                          steadiness_of(*wide_));
+      if (!found.agrees())
+        return fmt::format("region '{}', kernel {}: {}", node_.name, tactic_name(node_),
+                           found.describe());
+    }
+    return {};
+  }
+
+  const Node& node_;
+  RegionGraph region_;
+  const Backend& backend_;
+  std::unique_ptr<Graph> wide_;
+  int64_t cost_ = 0;
+};
 
 }  // namespace
 
@@ -148,28 +134,100 @@ Result<std::map<std::string, Tensor>> named_values(const Graph& network,
   return values;
 }
 
-Result<RegionReport> check_regions(const Plan& plan, const Backend& backend, int threads,
-                                   const std::vector<Tensor>& inputs) {
-  Contents contents;
-  const ValueObserver keep = [&](const Value& value, const Tensor& tensor) {
-    contents[&value] = tensor;
-  };
-  TENON_TRY(evaluate_graph(*plan.graph, inputs, keep));
-  RegionReport report;
-  for (const auto& node : plan.graph->nodes()) {
-    if (!is_checkable(*node)) continue;
-    ++report.regions;
-    const auto distance = distance_of(plan, *node, contents, backend, threads);
-    if (!distance.ok()) continue;
-    ++report.checked;
-    const double limit =
-        limit_of(*node, multiplies_in_tf32(backend.device.get(), backend.allow_tf32));
-    if (*distance <= limit) continue;
-    const std::string tactic = node->tactic.substr(0, node->tactic.find('{'));
-    report.wrong.push_back({node->name, tactic,
-                            fmt::format("region '{}', kernel {}: distance {:.3g}, limit {:.3g}",
-                                        node->name, tactic, *distance, limit)});
+/// In the order of the plan, but equal layers behind those that are the first of their kind.
+void RegionCheck::list_regions() {
+  std::vector<Region> again;
+  std::set<std::string> kinds;
+  for (const auto& node : observed_->graph().nodes()) {
+    if (!is_checkable(*node) || observed_->concrete().is_view(*node)) continue;
+    const Problem problem = observed_->concrete().problem(*node, backend_, threads_);
+    const bool is_first = kinds.insert(problem_key(problem) + node->tactic).second;
+    (is_first ? regions_ : again).push_back({node.get()});
   }
+  regions_.insert(regions_.end(), again.begin(), again.end());
+}
+
+/// What must be kept to compare the regions, the first ones as far as memory goes.
+void RegionCheck::choose(std::unordered_set<const Value*>& wanted) {
+  int64_t bytes = 0;
+  const auto want = [&](const auto& self, const Value* value) -> void {
+    if (value == nullptr || value->producer() == nullptr || wanted.contains(value) ||
+        observed_->concrete().known(value) != nullptr)
+      return;
+    if (!wanted.insert(value).second) return;
+    const Node& node = *value->producer();
+    if (observed_->concrete().is_view(node)) {
+      for (const Value* input : node.inputs()) self(self, input);
+    }
+    bytes += element_count(observed_->concrete().extents(value)) * byte_size(value->type.type);
+  };
+  for (Region& region : regions_) {
+    if (bytes > kMostBytes) {
+      region.state = Region::kImpossible;
+      region.description = "memory";
+      continue;
+    }
+    for (const Value* value : region.node->inputs()) want(want, value);
+    for (const Value* value : region.node->outputs()) want(want, value);
+  }
+}
+
+Result<std::vector<Tensor>> RegionCheck::run(std::span<const Tensor> inputs) {
+  TENON_ASSIGN(observed_, ObservedRun::create(plan_, backend_, threads_));
+  TENON_TRY(observed_->prepare(inputs));
+  list_regions();
+  std::unordered_set<const Value*> wanted;
+  choose(wanted);
+  TENON_TRY(observed_->run(wanted));
+  return observed_->outputs();
+}
+
+RegionReport RegionCheck::compare(const Deadline& deadline) {
+  std::mutex mutex;
+  double rate = kReferenceRate;
+  const size_t crew = backend_.device->unified() ? static_cast<size_t>(threads_) : helper_threads();
+  for_each_parallel(regions_.size(), crew, [&](size_t i) {
+    Region& region = regions_[i];
+    if (region.state != Region::kOpen || deadline.passed()) return;
+    std::unique_lock lock(mutex);
+    auto alone = RegionGraph::create(*observed_, *region.node);
+    lock.unlock();
+    const auto impossible = [&](const Error& error) {
+      region.state = Region::kImpossible;
+      region.description = error.message;
+    };
+    if (!alone.ok()) return impossible(alone.error());
+    Comparison comparison(*region.node, std::move(alone).value(), backend_);
+    if (const Status prepared = comparison.prepare(); !prepared.ok())
+      return impossible(prepared.error());
+    const auto cost = static_cast<double>(comparison.cost());
+    const bool slow = backend_.device->unified() || comparison.cost() <= kLargeRegion;
+    lock.lock();
+    const double expected = slow ? cost / rate : 0;
+    lock.unlock();
+    if (expected > deadline.left()) return;
+    Stopwatch watch;
+    const auto difference = comparison.difference();
+    if (!difference.ok()) return impossible(difference.error());
+    lock.lock();
+    if (slow && cost > kMeasuredCost) rate = cost / watch.lap();
+    region.state = difference->empty() ? Region::kRight : Region::kWrong;
+    region.description = *difference;
+  });
+  RegionReport report;
+  int late = 0, impossible = 0;
+  for (const Region& region : regions_) {
+    ++report.regions;
+    report.checked += region.state == Region::kRight || region.state == Region::kWrong;
+    late += region.state == Region::kOpen;
+    impossible += region.state == Region::kImpossible;
+    if (region.state == Region::kWrong)
+      report.wrong.push_back({region.node->name, tactic_name(*region.node), region.description});
+  }
+  if (late > 0) report.unchecked = fmt::format("{} for lack of time", late);
+  if (impossible > 0)
+    report.unchecked += fmt::format("{}{} that the reference cannot compute alone",
+                                    late > 0 ? ", " : "", impossible);
   return report;
 }
 

@@ -4,21 +4,23 @@
 #include <string>
 #include <vector>
 
-#include "check/pass_bisect.h"
-#include "select/compile.h"
+#include "check/deadline.h"
+#include "check/observed_run.h"
 
 namespace tenon {
 
-/// A region whose kernel computes something else than the reference from the same operands.
+/// A region whose kernel computed something else than the reference from the same operands.
 struct WrongRegion {
   std::string region, tactic;
-  std::string description;  ///< "region 'conv1 + relu1', cpu.conv.nhwc: distance 0.3, limit 0.002".
+  std::string description;  ///< "region 'conv1 + relu1', kernel cpu.conv.nhwc: distance 0.3, ...".
 };
 
-/// What a check of each region found.
+/// What a check of regions found.
 struct RegionReport {
-  int checked = 0, regions = 0;  ///< Those with extents from data and those with effects are left.
+  int checked = 0, regions = 0;  ///< Those of chance, of plugins and of loops are no regions here.
   std::vector<WrongRegion> wrong;
+  /// Why others were not compared, "12 for lack of time"; empty where all were.
+  std::string unchecked;
 };
 
 /// Contents of all values of the network that have a name and are not constant. Passes keep the
@@ -26,10 +28,36 @@ struct RegionReport {
 Result<std::map<std::string, Tensor>> named_values(const Graph& network,
                                                    const std::vector<Tensor>& inputs);
 
-/// Runs each region of the plan alone, on operands that the reference computed, and compares its
-/// results with the reference's: mistakes do not add up, so limits are those of one kernel. The
+/// Runs a plan and compares what each of its regions wrote with what the reference makes of the
+/// operands that the region read: mistakes do not add up, so that one wrong kernel is told from the
+/// rounding of all. The reference rounds nothing on the way; where a result is further from it than
+/// one rounding, region and reference are evaluated in f64, and as the region's types round. The
 /// plan must hold its constants as the reference reads them.
-Result<RegionReport> check_regions(const Plan& plan, const Backend& backend, int threads,
-                                   const std::vector<Tensor>& inputs);
+class RegionCheck {
+ public:
+  RegionCheck(const Plan& plan, const Backend& backend, int threads)
+      : plan_(plan), backend_(backend), threads_(threads) {}
+
+  /// What the plan gives. Before regions are compared.
+  Result<std::vector<Tensor>> run(std::span<const Tensor> inputs);
+  /// Regions of kinds that were not seen yet come first; what the deadline leaves is for a later
+  /// call.
+  RegionReport compare(const Deadline& deadline);
+
+ private:
+  struct Region {
+    const Node* node;
+    enum : uint8_t { kOpen, kRight, kWrong, kImpossible } state = kOpen;
+    std::string description;
+  };
+  void list_regions();
+  void choose(std::unordered_set<const Value*>& wanted);
+
+  const Plan& plan_;
+  const Backend& backend_;
+  int threads_;
+  std::optional<ObservedRun> observed_;
+  std::vector<Region> regions_;
+};
 
 }  // namespace tenon

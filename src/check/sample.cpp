@@ -75,14 +75,17 @@ int64_t reference_cost(const Graph& graph, const Profile& profile) {
     shapes[input->name] = found->second.opt;
   }
   const auto symbols = bind_inputs(graph, shapes);
-  if (!symbols.ok()) return INT64_MAX;
+  return symbols.ok() ? reference_cost(graph, *symbols) : INT64_MAX;
+}
+
+int64_t reference_cost(const Graph& graph, const SymbolValues& symbols) {
   int64_t total = 0;
   for (const auto& node : graph.nodes()) {
     if (node->is<Loop>() || node->is<Scan>() || node->is<If>() || node->is<Plugin>())
       return INT64_MAX;
     if (node->outputs().empty() || node->is<Constant>()) continue;
     const int64_t cost =
-        saturating_product(count_of(node->output(), *symbols), depth_of(*node, *symbols));
+        saturating_product(count_of(node->output(), symbols), depth_of(*node, symbols));
     if (cost > INT64_MAX - total) return INT64_MAX;
     total += cost;
   }

@@ -113,6 +113,9 @@ class Context {
   const Program* program() const { return program_.get(); }
   /// On a CPU returns when the results are there; on a GPU when the work is on the stream.
   Status enqueue(void* stream = nullptr);
+  /// enqueue() for someone who looks at what each step writes, where it writes it: returns when the
+  /// results are there. Fails where extents depend on data.
+  Status enqueue_observed(StepObserver observer);
   /// Times of the steps of coming runs, each of which then waits until it has ended; null stops it.
   /// What a time holds: ProfileReplay.
   void set_step_times(StepTimes* times) { times_ = times; }

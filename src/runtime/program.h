@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "base/status.h"
 #include "kernels/backend.h"
 #include "kernels/constant_store.h"
@@ -18,6 +19,17 @@
 #include "runtime/step_timer.h"
 
 namespace tenon {
+
+/// What a step of an observed run has just written: one of its node's results, or a sample of it
+/// where the step runs for one sample at a time.
+struct StepResult {
+  const Node& node;
+  int output = 0;
+  int64_t sample = 0, samples = 1;
+  const void* address = nullptr;  ///< On the device, of the (sample's) first element.
+};
+/// Told after each step, when the device has finished it and nothing else has run. May be slow.
+using StepObserver = FunctionRef<Status(const StepResult&)>;
 
 /// A graph made ready for one set of extents: kernels, buffer offsets and the steps in order.
 /// Immutable; several contexts may run one program, each with its own arena.
@@ -41,6 +53,10 @@ class Program {
   Status run(const Backend& backend, std::span<void* const> inputs, std::span<void* const> outputs,
              void* arena, Queue queue, std::vector<void*>& pointers, StepTimer* timer,
              std::span<const std::string> ranges = {}, const SideStreams* side = nullptr) const;
+  /// The same, one step after the other with nothing beside it, each of whose results is shown.
+  Status observe(const Backend& backend, std::span<void* const> inputs,
+                 std::span<void* const> outputs, void* arena, Queue queue,
+                 StepObserver observer) const;
   /// Texts for that, one a step: names, and with `detailed` also operator, operands and kernel.
   std::vector<std::string> range_texts(bool detailed) const;
   int side_stream_count() const { return side_stream_count_; }
@@ -79,6 +95,7 @@ class Program {
                   std::vector<void*>& pointers, Queue queue) const;
   Status launch(Device& device, const Step& step, const Bases& bases, int64_t sample,
                 std::vector<void*>& pointers, Queue queue) const;
+  Status show(const Step& step, const Bases& bases, int64_t sample, StepObserver observer) const;
   Status run_group(Device& device, size_t first, const Bases& bases, std::vector<void*>& pointers,
                    Queue queue, StepTimer* timer) const;
   int64_t sample_bytes(const Value* value, int64_t bytes) const;

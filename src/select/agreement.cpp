@@ -69,49 +69,36 @@ Result<Sample> Sampler::read() const {
   return sample;
 }
 
-double sample_distance(const Sample& actual, const Sample& expected) {
-  if (actual.size() != expected.size()) return 1;
-  double difference = 0, norm = 0;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const double a = actual[i], e = expected[i];
-    if (std::isnan(a) != std::isnan(e)) return 1;
-    if (std::isnan(e) || (std::isinf(e) && a == e)) continue;
-    difference += (a - e) * (a - e);
-    norm += e * e;
-  }
-  if (difference == 0) return 0;
-  // A norm of nearly nothing says nothing; infinities that differ are all that counts.
-  return std::isfinite(difference) ? std::sqrt(difference / std::max(norm, 1e-12)) : 1;
-}
-
-double distance_limit(DataType computed) {
-  switch (computed) {
-    case DataType::kFloat64:
-    case DataType::kFloat32:
-      return 2e-3;
-    case DataType::kFloat16:
-      return 2e-2;
-    default:
-      return 1e-1;
-  }
-}
-
-double distance_limit(DataType computed, bool in_tf32) {
-  const bool cut = in_tf32 && computed == DataType::kFloat32;
-  return distance_limit(cut ? DataType::kFloat16 : computed);
+Deviation sample_deviation(const Sample& actual, const Sample& expected,
+                           const Tolerance& tolerance) {
+  if (actual.size() != expected.size()) return {.norm = 1, .excess = INFINITY, .element = 0};
+  const std::vector<double> a(actual.begin(), actual.end()), e(expected.begin(), expected.end());
+  return compare_numbers(a, e, {}, tolerance);
 }
 
 bool multiplies_in_tf32(const Device* device, bool allowed) {
   return allowed && device != nullptr && device->properties().compute_capability >= 80;
 }
 
-double distance_limit(const Problem& problem) {
+Tolerance agreement_tolerance(const Problem& problem) {
   const bool in_tf32 = multiplies_in_tf32(problem.device, problem.allow_tf32);
-  double limit = 0;
+  Tolerance limit;
   for (const auto* operands : {&problem.inputs, &problem.outputs})
-    for (const Operand& operand : *operands)
-      if (operand.present && is_sampled(operand.type))
-        limit = std::max(limit, distance_limit(operand.type, in_tf32));
+    for (const Operand& operand : *operands) {
+      if (!operand.present || !is_sampled(operand.type)) continue;
+      const bool cut = in_tf32 && operand.type == DataType::kFloat32;
+      limit =
+          wider(limit, tolerance(Computation::kAgreement, cut ? DataType::kFloat16 : operand.type));
+    }
+  return limit;
+}
+
+Tolerance kernel_tolerance(const Node& node, DataType result, const Backend& backend) {
+  Tolerance limit = tolerance(Computation::kKernel, result);
+  if (result == DataType::kFloat32 && multiplies_in_tf32(backend.device.get(), backend.allow_tf32))
+    limit = wider(limit, tolerance(Computation::kTf32, result));
+  if (split_tactic(node.tactic).name.find("winograd") != std::string_view::npos)
+    limit = wider(limit, tolerance(Computation::kTransform, result));
   return limit;
 }
 

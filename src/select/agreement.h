@@ -3,7 +3,9 @@
 #include <vector>
 
 #include "device/device.h"
+#include "kernels/backend.h"
 #include "kernels/tactic.h"
+#include "ops/numerics.h"
 
 namespace tenon {
 
@@ -32,17 +34,17 @@ class Sampler {
   std::vector<Piece> pieces_;
 };
 
-/// Norm of the difference over the norm of `expected`, where both wrote; 1 where only one did.
-double sample_distance(const Sample& actual, const Sample& expected);
+/// How far `actual` is from `expected`, NaN included: where only one wrote, they never agree.
+Deviation sample_deviation(const Sample& actual, const Sample& expected,
+                           const Tolerance& tolerance);
 
-/// The largest distance between two right results of something computed in that type: Winograd
-/// convolutions and tf32 come near half of it.
-double distance_limit(DataType computed);
-/// The same where matrix units multiply: with tf32, f32 has the 10 bits of mantissa of f16.
-double distance_limit(DataType computed, bool in_tf32);
 /// Whether the device has matrix units that take f32 for tf32, and may use them.
 bool multiplies_in_tf32(const Device* device, bool allowed);
-/// The same for a problem, by the coarsest type of its operands.
-double distance_limit(const Problem& problem);
+/// Two kernels of a problem may lie as far apart: by the coarsest type of its operands, f32 on
+/// matrix units counting as f16.
+Tolerance agreement_tolerance(const Problem& problem);
+/// A kernel's result of that type may lie as far from the reference on the same operands. `node`
+/// names its tactic.
+Tolerance kernel_tolerance(const Node& node, DataType result, const Backend& backend);
 
 }  // namespace tenon

@@ -439,11 +439,11 @@ class Selector {
   /// were known have no sample.
   void leave_out_wrong(const Problem& problem, std::vector<Candidate>& measured,
                        const std::vector<Sample>& samples, Shortlist& shortlist) {
-    const double limit = distance_limit(problem);
+    const Tolerance limit = agreement_tolerance(problem);
     const auto first = std::find_if(samples.begin(), samples.end(),
                                     [](const Sample& sample) { return !sample.empty(); });
     const auto differs = [&](const Sample& sample, const Sample& expected) {
-      return !sample.empty() && !(sample_distance(sample, expected) <= limit);
+      return !sample.empty() && !sample_deviation(sample, expected, limit).agrees();
     };
     if (std::none_of(first, samples.end(), [&](const Sample& s) { return differs(s, *first); }))
       return;
@@ -455,8 +455,8 @@ class Selector {
     for (size_t i = measured.size(); i-- > 0;) {
       if (!differs(samples[i], *expected)) continue;
       Candidate& wrong = measured[i];
-      wrong.reason = fmt::format("it computes something else: distance {:.3g}, limit {:.3g}",
-                                 sample_distance(samples[i], *expected), limit);
+      wrong.reason = fmt::format("it computes something else: {}",
+                                 sample_deviation(samples[i], *expected, limit).describe());
       if (options_.logger != nullptr)
         options_.logger->warning("{}: {} is left out: {}", problem.node->name, wrong.tactic,
                                  wrong.reason);

@@ -6,6 +6,7 @@
 
 #include "check/compare.h"
 #include "check/compile_checked.h"
+#include "check/observed_run.h"
 #include "check/pass_bisect.h"
 #include "check/processor_reference.h"
 #include "check/sample.h"
@@ -29,6 +30,8 @@ bool wrong_sums(Graph& graph, PassContext& context) {
   }
   return changed;
 }
+
+const Tolerance kKernel = tolerance(Computation::kKernel, DataType::kFloat32);
 
 constexpr const char* kGraph = R"(graph "" (%0 "x": f32[4,3], %1 "y": f32[4,3]) {
   %2 = add "add1"(%0, %1) : f32[4,3]
@@ -66,8 +69,8 @@ TEST(ProcessorReference, ComputesWhatTheReferenceDoes) {
   const auto expected = evaluate_graph(*graph, *inputs);
   const auto found = evaluate_on_processor(*graph, profiles, *inputs);
   ASSERT_TRUE(expected.ok() && found.ok()) << found.error().message;
-  EXPECT_EQ(compare_outputs(*graph, *found, *expected, 1e-5, nullptr), "");
-  EXPECT_NE(compare_outputs(*graph, *found, *inputs, 1e-5, nullptr), "");
+  EXPECT_EQ(compare_outputs(*graph, *found, *expected, {}, kKernel), "");
+  EXPECT_NE(compare_outputs(*graph, *found, *inputs, {}, kKernel), "");
 }
 
 TEST(SelfCheck, AgreesWithTheReference) {
@@ -96,7 +99,7 @@ TEST(SelfCheck, FindsAPlantedPassAndItsNodes) {
   const auto expected = evaluate_graph(*network, *inputs);
   const auto actual = run_plan(*plan, cpu_backend(2), 2, *inputs);
   ASSERT_TRUE(actual.ok()) << actual.error().message;
-  EXPECT_EQ(compare_outputs(*network, *actual, *expected, 1e-4), "");
+  EXPECT_EQ(compare_outputs(*network, *actual, *expected, {}, kKernel), "");
 }
 
 TEST(SelfCheck, LeavesAPassOutThatIsWrongAtManyNodes) {
@@ -207,15 +210,22 @@ TEST(SelfCheck, IsNotDoneWhereItCostsTooMuchOrIsOff) {
 
 /// The softmax of the reference under another name, which adds to its first `count` results.
 struct WrongSoftmax final : Kernel {
-  WrongSoftmax(std::unique_ptr<Kernel> k, int64_t n) : inner(std::move(k)), count(n) {}
+  WrongSoftmax(std::unique_ptr<Kernel> k, int64_t n, bool f32 = true)
+      : inner(std::move(k)), count(n), wide(f32) {}
   Status run(const LaunchArguments& arguments) const override {
     TENON_TRY(inner->run(arguments));
-    for (int64_t i = 0; i < count; ++i) static_cast<float*>(arguments.outputs[0])[i] += 1;
+    for (int64_t i = 0; i < count; ++i) {
+      if (wide)
+        static_cast<float*>(arguments.outputs[0])[i] += 1;
+      else
+        static_cast<uint16_t*>(arguments.outputs[0])[i] ^= 0x40;  // Half of a bf16.
+    }
     return {};
   }
   size_t workspace_bytes() const override { return inner->workspace_bytes(); }
   std::unique_ptr<Kernel> inner;
   int64_t count;
+  bool wide;
 };
 
 /// The CPU's tactics, with that softmax in place of the right one.
@@ -238,6 +248,18 @@ std::vector<Tactic> tactics_with_wrong_softmax() {
   return tactics;
 }
 
+/// The same, wrong in its first result alone.
+std::vector<Tactic> tactics_with_one_wrong_element() {
+  std::vector<Tactic> tactics = tactics_with_wrong_softmax();
+  tactics[0].create = [](const Problem& problem,
+                         std::string_view config) -> Result<std::unique_ptr<Kernel>> {
+    TENON_ASSIGN(auto inner, cpu_tactics().back().create(problem, config));
+    const bool wide = problem.outputs[0].type == DataType::kFloat32;
+    return std::unique_ptr<Kernel>(std::make_unique<WrongSoftmax>(std::move(inner), 1, wide));
+  };
+  return tactics;
+}
+
 TEST(SelfCheck, FindsAWrongKernel) {
   for (const bool regions : {false, true}) {
     MemoryLogger logger;
@@ -249,8 +271,7 @@ TEST(SelfCheck, FindsAWrongKernel) {
     const auto plan = compile_checked(std::move(request), cache, {.regions = regions}, logger);
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     EXPECT_EQ(plan->settings.at("self_check"), "passed without cpu.softmax.wrong");
-    EXPECT_NE(logger.text.find(regions ? "region 'softmax1', kernel cpu.softmax.wrong: distance"
-                                       : "kernel cpu.softmax.wrong gives wrong results"),
+    EXPECT_NE(logger.text.find("region 'softmax1', kernel cpu.softmax.wrong: distance"),
               std::string::npos)
         << logger.text;
   }
@@ -276,6 +297,109 @@ TEST(SelfCheck, FindsAWrongKernelWhoseResultsAreHidden) {
   const auto plan = compile_checked(std::move(request), cache, {.regions = true}, logger);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   EXPECT_EQ(plan->settings.at("self_check"), "passed without cpu.softmax.wrong");
+}
+
+/// Sums that cancel: what rounding to 16 bits makes of them is far from what they are.
+constexpr const char* kCancelling = R"(graph "" (%0 "x": f32[64,32]) {
+  %1 = constant() {value = f32[1]{300}} : f32[1]
+  %2 "a" = mul "large"(%0, %1) : f32[64,32]
+  %3 "b" = add "sum"(%2, %0) : f32[64,32]
+  %4 "c" = softmax "keep1"(%3) {axes = [1]} : f32[64,32]
+  %5 "d" = sub "difference"(%3, %2) : f32[64,32]
+  %6 "e" = softmax "keep2"(%5) {axes = [1]} : f32[64,32]
+  %7 "y" = add "last"(%5, %6) : f32[64,32]
+  return %7, %4
+})";
+
+CompileRequest request_in_bf16(const char* text) {
+  auto graph = parse_graph(text);
+  EXPECT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_TRUE(infer_graph(**graph).ok());
+  CompileRequest request = request_of(std::move(*graph));
+  request.passes.precision = DataType::kBFloat16;
+  // Values inside are stored, and so rounded.
+  request.passes.disabled = {"fuse_pointwise", "fuse_epilogue"};
+  return request;
+}
+
+TEST(SelfCheck, TakesNoPrecisionAwayWhereRoundingCostsAsMuch) {
+  MemoryLogger logger;
+  TimingCache cache;
+  const auto plan = compile_checked(request_in_bf16(kCancelling), cache, {}, logger);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->settings.at("self_check"), "passed");
+  EXPECT_EQ(logger.text, "");
+  const std::string cost = plan->settings.at("self_check_cost");
+  EXPECT_NE(cost.find("bf16 moves output 'y' by "), std::string::npos) << cost;
+  EXPECT_NE(cost.find("; rounding alone by "), std::string::npos) << cost;
+  bool computes_in_bf16 = false;
+  for (const auto& node : plan->graph->nodes())
+    computes_in_bf16 |= node->is<Pointwise>() && node->output()->type.type == DataType::kBFloat16;
+  EXPECT_TRUE(computes_in_bf16);
+}
+
+TEST(SelfCheck, FindsAWrongPassThatRoundingHides) {
+  // A part in a thousand: less than bf16 rounds.
+  const auto nudge = [](Graph& graph, PassContext& context) {
+    for (const auto& node : graph.nodes()) {
+      auto* constant = node->as<Constant>();
+      if (constant == nullptr || constant->value.count() != 1 || !context.allows(*node)) continue;
+      Tensor value(constant->value.type(), constant->value.extents());
+      const double was = constant->value.as_double(0);
+      value.set_from_double(0, was == 0.5 ? 0.505 : was);
+      constant->value = std::move(value);
+      if (was == 0.5) return true;
+    }
+    return false;
+  };
+  constexpr const char* kScaled = R"(graph "" (%0 "x": f32[64,32]) {
+  %1 = constant() {value = f32[1]{0.5}} : f32[1]
+  %2 "a" = mul "half"(%0, %1) : f32[64,32]
+  %3 "y" = softmax "last"(%2) {axes = [1]} : f32[64,32]
+  return %3
+})";
+  MemoryLogger logger;
+  TimingCache cache;
+  CompileRequest request = request_in_bf16(kScaled);
+  request.passes.extra.push_back({"nudge", 1, "a mistake", nudge});
+  const auto plan = compile_checked(std::move(request), cache, {}, logger);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_TRUE(plan->settings.at("self_check").starts_with("passed without nudge"))
+      << plan->settings.at("self_check") << logger.text;
+}
+
+TEST(SelfCheck, FindsOneWrongElementInTenThousand) {
+  constexpr const char* kWide = R"(graph "" (%0 "x": f32[100,100]) {
+  %1 "p" = softmax "softmax1"(%0) {axes = [1]} : f32[100,100]
+  %2 "y" = softmax "softmax2"(%1) {axes = [1]} : f32[100,100]
+  return %2
+})";
+  for (const bool narrow : {false, true}) {
+    MemoryLogger logger;
+    TimingCache cache;
+    CompileRequest request = request_in_bf16(kWide);
+    if (!narrow) request.passes.precision.reset();
+    const std::vector<Tactic> tactics = tactics_with_one_wrong_element();
+    request.backend.tactics = tactics;
+    request.select.level = 0;
+    const auto plan = compile_checked(std::move(request), cache, {}, logger);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan->settings.at("self_check"), "passed without cpu.softmax.wrong");
+    EXPECT_NE(logger.text.find("kernel cpu.softmax.wrong: "), std::string::npos) << logger.text;
+  }
+}
+
+TEST(SelfCheck, SaysWhatItCompared) {
+  MemoryLogger logger;
+  TimingCache cache;
+  const auto plan = compile_checked(request_of(graph_of_text()), cache, {}, logger);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  const std::string regions = plan->settings.at("self_check_regions");
+  const size_t of = regions.find(" of ");
+  ASSERT_NE(of, std::string::npos) << regions;
+  EXPECT_EQ(regions.substr(0, of), regions.substr(of + 4));
+  EXPECT_NE(regions.substr(0, of), "0");
+  EXPECT_FALSE(plan->settings.contains("self_check_open"));
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ TEST_F(Agreement, TakesWhatALowLevelWouldNotTryAheadOfTheLastResort) {
             "test.right");
 }
 
-TEST(DistanceLimit, IsThatOfTenBitsWhereMatrixUnitsTakeF32) {
+TEST(AgreementTolerance, IsThatOfTenBitsWhereMatrixUnitsTakeF32) {
   DeviceProperties gpu;
   gpu.kind = DeviceKind::kCuda;
   gpu.compute_capability = 90;
@@ -131,19 +131,24 @@ TEST(DistanceLimit, IsThatOfTenBitsWhereMatrixUnitsTakeF32) {
   EXPECT_FALSE(multiplies_in_tf32(&hopper, false));
   EXPECT_FALSE(multiplies_in_tf32(&turing, true));
   EXPECT_FALSE(multiplies_in_tf32(processor.device.get(), true));
-  const double single = distance_limit(DataType::kFloat32, false);
-  EXPECT_EQ(distance_limit(DataType::kFloat32, true), distance_limit(DataType::kFloat16));
-  EXPECT_LT(single, distance_limit(DataType::kFloat16));
-  EXPECT_EQ(distance_limit(DataType::kBFloat16, true), distance_limit(DataType::kBFloat16));
+  Problem problem{.device = const_cast<DescribedDevice*>(&hopper), .allow_tf32 = true};
+  problem.outputs = {{.present = true, .type = DataType::kFloat32}};
+  const Tolerance single = tolerance(Computation::kAgreement, DataType::kFloat32);
+  const Tolerance half = tolerance(Computation::kAgreement, DataType::kFloat16);
+  EXPECT_EQ(agreement_tolerance(problem).norm, half.norm);
+  problem.allow_tf32 = false;
+  EXPECT_EQ(agreement_tolerance(problem).norm, single.norm);
+  EXPECT_LT(single.norm, half.norm);
 }
 
-TEST(SampleDistance, CountsWhatOnlyOneWrote) {
+TEST(SampleDeviation, CountsWhatOnlyOneWrote) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), huge = INFINITY;
-  EXPECT_EQ(sample_distance({1, nan, 2}, {1, nan, 2}), 0);
-  EXPECT_EQ(sample_distance({1, nan, 2}, {1, 3, 2}), 1);
-  EXPECT_EQ(sample_distance({1, huge}, {1, huge}), 0);
-  EXPECT_EQ(sample_distance({1, huge}, {1, 2}), 1);
-  EXPECT_NEAR(sample_distance({3, 4.5}, {3, 4}), 0.1, 1e-6);
+  const Tolerance limit = tolerance(Computation::kAgreement, DataType::kFloat32);
+  EXPECT_TRUE(sample_deviation({1, nan, 2}, {1, nan, 2}, limit).agrees());
+  EXPECT_FALSE(sample_deviation({1, nan, 2}, {1, 3, 2}, limit).agrees());
+  EXPECT_TRUE(sample_deviation({1, huge}, {1, huge}, limit).agrees());
+  EXPECT_FALSE(sample_deviation({1, huge}, {1, 2}, limit).agrees());
+  EXPECT_NEAR(sample_deviation({3, 4.5}, {3, 4}, limit).norm, 0.1, 1e-6);
 }
 
 }  // namespace

@@ -1,0 +1,84 @@
+#include "check/network_reference.h"
+
+#include <map>
+
+#include "check/processor_reference.h"
+#include "check/rounding.h"
+#include "ops/ops.h"
+#include "ops/table.h"
+
+namespace tenon {
+namespace {
+
+/// The 16-bit types of the values that a plan keeps in memory, by name.
+std::map<std::string, DataType> stored_types(const Graph& plan) {
+  std::map<std::string, DataType> types;
+  for (const auto& node : plan.nodes())
+    for (const Value* output : node->outputs())
+      if (!output->name.empty()) types[output->name] = output->type.type;
+  return types;
+}
+
+bool is_narrow(DataType type) {
+  return type == DataType::kFloat16 || type == DataType::kBFloat16;
+}
+
+bool takes_weights(const Node& node) {
+  return node.is<Conv>() || node.is<Deconv>() || node.is<MatMul>() || node.is<Einsum>() ||
+         node.is<Gather>() || node.is<Rnn>() || node.is<Attention>();
+}
+
+/// Constants and inputs that products read are rounded with what they make.
+bool feeds_products(const Value& value) {
+  return std::ranges::any_of(value.uses(), [](const Use& use) { return takes_weights(*use.node); });
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> NetworkReference::run(const Graph& graph) const {
+  if (on_processor_) {
+    auto outputs = evaluate_on_processor(graph, profiles_, inputs_);
+    if (outputs.ok()) return outputs;
+  }
+  return evaluate_graph(graph, inputs_);
+}
+
+Status NetworkReference::evaluate(std::span<const Tensor> inputs) {
+  for (const Tensor& input : inputs) inputs_.push_back(widened(input));
+  TENON_ASSIGN(const auto wide, widened(network_));
+  TENON_ASSIGN(outputs_, run(*wide));
+  return {};
+}
+
+Result<std::vector<Tensor>> NetworkReference::rounded(const Graph& plan,
+                                                      std::optional<DataType> precision,
+                                                      bool in_tf32) const {
+  TENON_ASSIGN(const auto wide, widened(network_));
+  const auto types = stored_types(plan);
+  std::map<std::string, DataType> own = stored_types(network_);
+  const auto stored = [&](const Value& value) -> std::optional<DataType> {
+    const bool given = value.producer() == nullptr || value.constant() != nullptr;
+    if (const auto found = own.find(value.name); found != own.end() && is_narrow(found->second))
+      return given ? std::nullopt : std::optional(found->second);
+    if (!precision.has_value()) return std::nullopt;
+    if (given) return feeds_products(value) ? precision : std::nullopt;
+    if (value.name.empty()) return precision;
+    const auto found = types.find(value.name);
+    if (found == types.end() || !is_narrow(found->second)) return std::nullopt;
+    return found->second;
+  };
+  TENON_ASSIGN(const auto graph,
+               with_rounding(*wide, {.stored = stored, .products_in_tf32 = in_tf32}));
+  return run(*graph);
+}
+
+Result<std::vector<Tensor>> NetworkReference::after_passes(PassOptions options) const {
+  options.precision.reset();
+  auto graph = network_.clone();
+  NullLogger quiet;
+  TENON_TRY(run_passes(*graph, options, quiet));
+  TENON_ASSIGN(const auto wide, widened(*graph));
+  return run(*wide);
+}
+
+}  // namespace tenon

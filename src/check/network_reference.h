@@ -1,0 +1,41 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "check/pass_bisect.h"
+#include "check/wide.h"
+#include "select/compile.h"
+
+namespace tenon {
+
+/// What a network computes without rounding, and with no more than a plan's.
+class NetworkReference {
+ public:
+  /// Refers to all of them, which must outlive it. `on_processor`: by the processor's kernels.
+  NetworkReference(const Graph& network, const std::vector<Profile>& profiles, bool on_processor)
+      : network_(network), profiles_(profiles), on_processor_(on_processor) {}
+
+  /// Evaluates the network in f32, whatever 16-bit types it has.
+  Status evaluate(std::span<const Tensor> inputs);
+  const std::vector<Tensor>& outputs() const { return outputs_; }
+
+  /// The network with its values rounded where `plan` keeps them in 16 bits (`precision` where the
+  /// network itself does not), its products cut to tf32 where it does that, and its sums in another
+  /// order. Weights are rounded as well.
+  Result<std::vector<Tensor>> rounded(const Graph& plan, std::optional<DataType> precision,
+                                      bool in_tf32) const;
+  /// What passes make of the network in its own precision.
+  Result<std::vector<Tensor>> after_passes(PassOptions options) const;
+
+ private:
+  Result<std::vector<Tensor>> run(const Graph& graph) const;
+
+  const Graph& network_;
+  const std::vector<Profile>& profiles_;
+  bool on_processor_;
+  std::vector<Tensor> inputs_;  ///< Wide.
+  std::vector<Tensor> outputs_;
+};
+
+}  // namespace tenon

@@ -1,0 +1,116 @@
+#include "check/observed_run.h"
+
+#include <cstring>
+
+#include "ops/strided.h"
+#include "ops/table.h"
+#include "plan/plan.h"
+#include "select/agreement.h"
+
+namespace tenon {
+
+Result<ObservedRun> ObservedRun::create(const Plan& plan, const Backend& backend, int threads) {
+  ObservedRun run;
+  run.backend_ = backend;
+  TENON_ASSIGN(run.engine_, Engine::create(copy_of(plan), backend));
+  if (run.engine_->data_dependent()) return unsupported("extents depend on data");
+  TENON_ASSIGN(run.context_, Context::create(run.engine_, threads));
+  return run;
+}
+
+Result<void*> ObservedRun::memory(size_t bytes) {
+  TENON_ASSIGN(DeviceBuffer buffer, backend_.allocate(bytes));
+  buffers_.push_back(std::move(buffer));
+  return buffers_.back().get();
+}
+
+Status ObservedRun::bind(std::span<const Tensor> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::string& name = graph().inputs()[i]->name;
+    const auto bytes = static_cast<size_t>(inputs[i].byte_count());
+    TENON_TRY(context_->set_input_shape(name, inputs[i].extents()));
+    TENON_ASSIGN(void* address, memory(bytes));
+    TENON_TRY(backend_.device->upload(address, inputs[i].bytes(), bytes, {}));
+    TENON_TRY(context_->set_address(name, address));
+  }
+  for (const Value* output : graph().outputs()) {
+    TENON_ASSIGN(const Extents extents, context_->shape(output->name));
+    TENON_ASSIGN(Tensor tensor, Tensor::create(output->type.type, extents));
+    TENON_ASSIGN(void* address, memory(static_cast<size_t>(tensor.byte_count())));
+    outputs_.push_back(std::move(tensor));
+    TENON_TRY(context_->set_address(output->name, address));
+  }
+  return {};
+}
+
+Status ObservedRun::prepare(std::span<const Tensor> inputs) {
+  inputs_.assign(inputs.begin(), inputs.end());
+  TENON_TRY(backend_.device->activate());
+  TENON_TRY(bind(inputs));
+  return context_->prepare();
+}
+
+Status ObservedRun::run(const std::unordered_set<const Value*>& wanted) {
+  wanted_ = &wanted;
+  TENON_TRY(context_->enqueue_observed([this](const StepResult& result) { return keep(result); }));
+  for (size_t i = 0; i < outputs_.size(); ++i)
+    TENON_TRY(backend_.device->download(outputs_[i].mutable_bytes(),
+                                        context_->address(graph().outputs()[i]->name),
+                                        static_cast<size_t>(outputs_[i].byte_count()), {}));
+  return backend_.device->synchronize({});
+}
+
+/// From the strides that it has on the device to rows; a sample behind those before it.
+Status ObservedRun::keep(const StepResult& result) {
+  const Value* value = result.node.outputs()[result.output];
+  if (!wanted_->contains(value)) return {};
+  Operand operand = concrete().operand(value);
+  Tensor& tensor = contents_[value];
+  if (!tensor.defined()) {
+    TENON_ASSIGN(tensor, Tensor::create(operand.type, operand.extents));
+  }
+  if (operand.dense()) operand.strides = dense_strides(operand.extents, operand.layout);
+  if (result.samples > 1) operand.extents[0] = 1;
+  if (operand.count() == 0) return {};
+  const auto size = static_cast<size_t>(byte_size(operand.type));
+  std::vector<std::byte> bytes(static_cast<size_t>(extent_in_memory(operand)) * size);
+  TENON_TRY(backend_.device->download(bytes.data(), result.address, bytes.size(), {}));
+  TENON_TRY(backend_.device->synchronize({}));
+  const size_t begin = static_cast<size_t>(result.sample * operand.count()) * size;
+  strided_copy(tensor.mutable_bytes() + begin, row_major_strides(operand.extents), bytes.data(),
+               operand.strides, operand.extents, static_cast<int>(size));
+  return {};
+}
+
+Result<Tensor> ObservedRun::contents(const Value* value) {
+  if (const auto found = contents_.find(value); found != contents_.end()) return found->second;
+  if (const Tensor* known = concrete().known(value)) return *known;
+  const Node* node = value->producer();
+  if (node == nullptr) {
+    const Extents& extents = inputs_[value->index()].extents();
+    return inputs_[value->index()].reshaped(extents);
+  }
+  if (!concrete().is_view(*node)) return internal_error("'{}' was not kept", value->name);
+  std::vector<Tensor> operands;
+  std::vector<const Tensor*> pointers;
+  for (const Value* input : node->inputs()) {
+    Tensor& operand = operands.emplace_back();
+    if (input == nullptr) continue;
+    TENON_ASSIGN(operand, contents(input));
+  }
+  for (size_t i = 0; i < operands.size(); ++i)
+    pointers.push_back(node->inputs()[i] == nullptr ? nullptr : &operands[i]);
+  TENON_ASSIGN(std::vector<Tensor> results, evaluate_node(*node, pointers, &concrete().symbols()));
+  for (size_t i = 0; i < results.size(); ++i) contents_[node->outputs()[i]] = std::move(results[i]);
+  return contents_.at(value);
+}
+
+Result<std::vector<Tensor>> run_plan(const Plan& plan, const Backend& backend, int threads,
+                                     std::span<const Tensor> inputs) {
+  TENON_ASSIGN(ObservedRun run, ObservedRun::create(plan, backend, threads));
+  TENON_TRY(run.prepare(inputs));
+  TENON_TRY(run.run({}));
+  return run.outputs();
+}
+
+}  // namespace tenon

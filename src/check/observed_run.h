@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "runtime/engine.h"
+
+namespace tenon {
+
+/// One run of a copy of a plan on the host's tensors: what it gives, and what its steps wrote on
+/// the way, read from where later steps read it.
+class ObservedRun {
+ public:
+  /// `threads`: of a CPU.
+  static Result<ObservedRun> create(const Plan& plan, const Backend& backend, int threads);
+
+  /// The engine's own copy of the plan's graph, to which values belong.
+  const Graph& graph() const { return engine_->graph(); }
+  /// The same under the inputs' extents.
+  const ConcreteGraph& concrete() const { return context_->program()->graph(); }
+  const std::vector<Tensor>& outputs() const { return outputs_; }
+
+  /// Makes everything ready for such inputs; then concrete() is there.
+  Status prepare(std::span<const Tensor> inputs);
+  /// Runs, and keeps the contents of these values.
+  Status run(const std::unordered_set<const Value*>& wanted);
+  /// An input's, a constant's, a kept one's, or those of a view of such. Row-major. Not
+  /// thread-safe.
+  Result<Tensor> contents(const Value* value);
+
+ private:
+  Status keep(const StepResult& result);
+  Status bind(std::span<const Tensor> inputs);
+  Result<void*> memory(size_t bytes);
+
+  Backend backend_;
+  std::shared_ptr<Engine> engine_;
+  std::unique_ptr<Context> context_;
+  std::vector<DeviceBuffer> buffers_;
+  std::vector<Tensor> inputs_, outputs_;
+  std::unordered_map<const Value*, Tensor> contents_;
+  const std::unordered_set<const Value*>* wanted_ = nullptr;
+};
+
+/// Runs a copy of the plan once on the host's tensors.
+Result<std::vector<Tensor>> run_plan(const Plan& plan, const Backend& backend, int threads,
+                                     std::span<const Tensor> inputs);
+
+}  // namespace tenon

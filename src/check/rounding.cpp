@@ -1,0 +1,117 @@
+#include "check/rounding.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ops/ops.h"
+#include "ops/table.h"
+
+namespace tenon {
+namespace {
+
+/// Bits of f32's 24 that are rounded away: tf32 keeps 11, sums of some hundred numbers in another
+/// order agree in about 20.
+constexpr int kTf32Bits = 13, kSumBits = 4;
+
+bool is_product(const Node& node) {
+  return node.is<Conv>() || node.is<Deconv>() || node.is<MatMul>() || node.is<Einsum>();
+}
+
+bool adds_up(const Node& node) {
+  return is_product(node) || node.is<Attention>() || node.is<Normalization>() ||
+         node.is<Softmax>() || node.is<Rnn>() || node.is<BatchNorm>() || node.is<Reduce>();
+}
+
+class Rounder {
+ public:
+  Rounder(Graph& graph, const Rounding& rounding) : graph_(graph), rounding_(rounding) {}
+
+  void run() {
+    std::vector<Node*> nodes;
+    for (const auto& node : graph_.nodes()) nodes.push_back(node.get());
+    for (Value* input : graph_.inputs()) store(stored_type(*input), input);
+    for (Node* node : nodes) {
+      if (is_product(*node) && rounding_.products_in_tf32) cut_operands(*node);
+      for (Value* output : node->outputs()) {
+        if (output->type.type != DataType::kFloat32) continue;
+        const auto type = stored_type(*output);
+        const bool cut = rounding_.reordered_sums && adds_up(*node);
+        store(type, cut ? put_behind(output, cut_bits(output, kSumBits)) : output);
+      }
+    }
+  }
+
+ private:
+  /// Uses of a value but those by the nodes that round it read what these make.
+  Value* put_behind(Value* value, Value* rounded) {
+    const std::vector<Node*> own = std::move(fresh_);
+    fresh_.clear();
+    const auto is_own = [&](const Node* node) {
+      return std::find(own.begin(), own.end(), node) != own.end();
+    };
+    const std::vector<Use> uses(value->uses().begin(), value->uses().end());
+    for (const Use& use : uses)
+      if (!is_own(use.node)) use.node->set_input(use.index, rounded);
+    for (size_t i = 0; i < graph_.outputs().size(); ++i)
+      if (graph_.outputs()[i] == value) {
+        rounded->name = std::exchange(value->name, {});
+        graph_.set_output(static_cast<int>(i), rounded);
+      }
+    return rounded;
+  }
+
+  Value* add(std::unique_ptr<Op> op, std::vector<Value*> inputs, const TensorType& type) {
+    Node* node = graph_.add_node(std::move(op), std::move(inputs), 1);
+    node->output()->type = type;
+    fresh_.push_back(node);
+    return node->output();
+  }
+
+  /// x without its last bits, rounded: c - (c - x) for c = (2^bits + 1) x.
+  Value* cut_bits(Value* x, int bits) {
+    Value* factor = graph_.add_constant(Tensor::scalar_f32(static_cast<float>((1 << bits) + 1)));
+    factor->type = {DataType::kFloat32, {}, Layout::kRowMajor};
+    const auto binary = [&](PointwiseFunction function, Value* a, Value* b) {
+      return add(std::make_unique<Pointwise>(function), {a, b}, x->type);
+    };
+    Value* large = binary(PointwiseFunction::k_mul, x, factor);
+    return binary(PointwiseFunction::k_sub, large, binary(PointwiseFunction::k_sub, large, x));
+  }
+
+  void cut_operands(Node& node) {
+    for (int i = 0; i < 2; ++i) {
+      Value* operand = node.input(i);
+      if (operand == nullptr || operand->type.type != DataType::kFloat32) continue;
+      node.set_input(i, cut_bits(operand, kTf32Bits));
+      fresh_.clear();
+    }
+  }
+
+  std::optional<DataType> stored_type(const Value& value) const {
+    return rounding_.stored ? rounding_.stored(value) : std::nullopt;
+  }
+
+  void store(std::optional<DataType> type, Value* value) {
+    if (!type.has_value() || value->type.type != DataType::kFloat32) return;
+    TensorType narrow = value->type;
+    narrow.type = *type;
+    Value* stored = add(std::make_unique<Cast>(*type), {value}, narrow);
+    put_behind(value, add(std::make_unique<Cast>(DataType::kFloat32), {stored}, value->type));
+  }
+
+  Graph& graph_;
+  const Rounding& rounding_;
+  std::vector<Node*> fresh_;  ///< Made for the value whose turn it is.
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Graph>> with_rounding(const Graph& graph, const Rounding& rounding) {
+  auto copy = graph.clone();
+  Rounder(*copy, rounding).run();
+  TENON_TRY(copy->sort());
+  TENON_TRY(infer_graph(*copy));
+  return copy;
+}
+
+}  // namespace tenon

@@ -1,0 +1,92 @@
+#include "check/wide.h"
+
+#include "ops/ops.h"
+#include "ops/reals.h"
+#include "ops/region.h"
+#include "ops/table.h"
+
+namespace tenon {
+namespace {
+
+/// Changes the types among an operator's attributes.
+class TypeAttributes final : public AttributeVisitor {
+ public:
+  explicit TypeAttributes(DataType to) : to_(to) {}
+  void visit(std::string_view, bool&) override {}
+  void visit(std::string_view, int64_t&) override {}
+  void visit(std::string_view, double&) override {}
+  void visit(std::string_view, std::string&) override {}
+  void visit(std::string_view, DataType& type) override { type = widened(type, to_); }
+  void visit(std::string_view, std::vector<int64_t>&) override {}
+  void visit(std::string_view, std::vector<double>&) override {}
+  void visit(std::string_view, std::vector<std::string>&) override {}
+  void visit(std::string_view, Tensor&) override {}
+  void visit_enum(std::string_view, int&, std::span<const std::string_view>) override {}
+
+ private:
+  DataType to_;
+};
+
+std::vector<Node*> all_nodes(const Graph& graph) {
+  std::vector<Node*> nodes;
+  for (const auto& node : graph.nodes()) nodes.push_back(node.get());
+  return nodes;
+}
+
+Status write_out(Graph& graph) {
+  for (Value* input : graph.inputs()) input->type.layout = Layout::kRowMajor;
+  for (Node* node : all_nodes(graph))
+    if (node->is<Fused>()) inline_region(graph, node);
+  for (Node* node : all_nodes(graph)) {
+    node->tactic.clear();
+    node->packed = {};
+    if (node->is<Reformat>()) node->op = std::make_unique<Identity>();
+    for (Value* output : node->outputs()) output->type.layout = Layout::kRowMajor;
+    for (const auto& body : node->bodies) TENON_TRY(write_out(*body));
+  }
+  return graph.sort();
+}
+
+void widen(Graph& graph, DataType to) {
+  TypeAttributes attributes(to);
+  for (Value* input : graph.inputs()) input->type.type = widened(input->type.type, to);
+  for (const auto& node : graph.nodes()) {
+    if (auto* constant = node->as<Constant>())
+      constant->value = widened(constant->value, to);
+    else
+      node->op->visit_attributes(attributes);
+    for (Value* output : node->outputs()) output->type.type = widened(output->type.type, to);
+    for (const auto& body : node->bodies) widen(*body, to);
+  }
+}
+
+}  // namespace
+
+DataType widened(DataType type, DataType to) {
+  const bool narrow = is_real(type) && byte_size(type) >= 2 && byte_size(type) < byte_size(to);
+  return narrow ? to : type;
+}
+
+Tensor widened(const Tensor& tensor, DataType to) {
+  const DataType type = widened(tensor.type(), to);
+  if (type == tensor.type() || !tensor.defined()) return tensor;
+  const Values<double> values(tensor);
+  Tensor result(type, tensor.extents());
+  store_values(std::span(values.data(), static_cast<size_t>(values.size())), result);
+  return result;
+}
+
+Result<std::unique_ptr<Graph>> written_out(const Graph& graph) {
+  auto copy = graph.clone();
+  TENON_TRY(write_out(*copy));
+  return copy;
+}
+
+Result<std::unique_ptr<Graph>> widened(const Graph& graph, DataType to) {
+  TENON_ASSIGN(auto copy, written_out(graph));
+  widen(*copy, to);
+  TENON_TRY(infer_graph(*copy));
+  return copy;
+}
+
+}  // namespace tenon

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+
+#include "base/status.h"
+#include "ir/graph.h"
+
+namespace tenon {
+
+/// What a graph of any level computes when nothing is rounded on the way: its regions are written
+/// out, layouts are row-major, and real values of 16 bits (with `to` = f64 of 32 bits as well) are
+/// of type `to`, inputs and outputs too. Quantized types stay as they are.
+Result<std::unique_ptr<Graph>> widened(const Graph& graph, DataType to = DataType::kFloat32);
+
+/// The same numbers in the type that widened() gives them.
+Tensor widened(const Tensor& tensor, DataType to = DataType::kFloat32);
+
+/// The type that widened() gives to values of a type.
+DataType widened(DataType type, DataType to);
+
+/// A copy whose regions are written out and whose layouts are row-major, in the types that it has.
+Result<std::unique_ptr<Graph>> written_out(const Graph& graph);
+
+}  // namespace tenon

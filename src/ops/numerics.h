@@ -1,0 +1,54 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "ir/tensor.h"
+
+namespace tenon {
+
+/// What is compared: the first column of ops/numerics.def.
+enum class Computation : uint8_t { kKernel, kTf32, kTransform, kAgreement, kNetwork };
+
+/// What a result may be off by: |actual - expected| <= relative * |expected| + spread * the root
+/// mean square of all that is expected, for each element, and the norm of the difference <= norm *
+/// the norm of what is expected.
+struct Tolerance {
+  double relative = 0, spread = 0, norm = 0;
+};
+
+/// The row of ops/numerics.def.
+Tolerance tolerance(Computation computation, DataType type);
+/// The larger of each.
+Tolerance wider(const Tolerance& a, const Tolerance& b);
+
+/// What a comparison found.
+struct Deviation {
+  double norm = 0;                  ///< Norm of the difference over the norm of what is expected.
+  double norm_limit = 0;            ///< What that may be.
+  double excess = 0;                ///< The largest difference of an element over what it may be.
+  int64_t element = -1;             ///< The element with the largest excess; -1: all are equal.
+  double actual = 0, expected = 0;  ///< Of that element.
+
+  bool agrees() const { return norm <= norm_limit && excess <= 1; }
+  /// "distance 0.3, limit 0.001", or "element 17 is 3 instead of 2", whichever is worse.
+  std::string describe() const;
+};
+
+/// Share of numbers that jumps may move: nearly equal ones change places, and what lies beside a
+/// threshold falls to its other side.
+inline constexpr double kJumpShare = 0.02;
+
+/// Compares numbers. `rounded`, where it is not empty, are other right results, which show what
+/// rounding does here: differences from `expected` up to a small multiple of theirs are allowed as
+/// well. Infinities and NaN must be those of one of the two. `jumps`: where the computation has
+/// thresholds (quantization, comparisons), a few may be off by as much as the largest of those.
+Deviation compare_numbers(std::span<const double> actual, std::span<const double> expected,
+                          std::span<const double> rounded, const Tolerance& tolerance,
+                          bool jumps = false);
+
+/// The same for tensors of real types, which may differ in type; other extents never agree.
+Deviation compare_tensors(const Tensor& actual, const Tensor& expected, const Tensor* rounded,
+                          const Tolerance& tolerance, bool jumps = false);
+
+}  // namespace tenon

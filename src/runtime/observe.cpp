@@ -1,0 +1,46 @@
+// Runs that show what each step writes, for builds that check their plans.
+#include "runtime/engine.h"
+
+namespace tenon {
+
+Status Program::show(const Step& step, const Bases& bases, int64_t sample,
+                     StepObserver observer) const {
+  for (size_t i = 0; i < step.outputs.size(); ++i)
+    TENON_TRY(observer({*step.node, static_cast<int>(i), sample, step.samples,
+                        resolve(step.outputs[i], bases, sample)}));
+  return {};
+}
+
+Status Program::observe(const Backend& backend, std::span<void* const> inputs,
+                        std::span<void* const> outputs, void* arena, Queue queue,
+                        StepObserver observer) const {
+  const Bases bases{inputs, outputs, arena, {}};
+  std::vector<void*> pointers;
+  size_t end = 0;
+  for (size_t first = 0; first < steps_.size(); first = end) {
+    const int64_t samples = steps_[first].samples;
+    end = samples == 1 ? first + 1 : static_cast<size_t>(steps_[first].group_end);
+    for (int64_t sample = 0; sample < samples; ++sample)
+      for (size_t i = first; i < end; ++i) {
+        TENON_TRY(launch(*backend.device, steps_[i], bases, sample, pointers, queue));
+        TENON_TRY(backend.device->synchronize(queue));
+        // A plain copy of a result that was shown.
+        if (steps_[i].kernel == nullptr) continue;
+        TENON_TRY(show(steps_[i], bases, sample, observer));
+      }
+  }
+  return {};
+}
+
+Status Context::enqueue_observed(StepObserver observer) {
+  const Backend& backend = engine_->backend();
+  TENON_TRY(backend.device->activate());
+  if (engine_->data_dependent()) return unsupported("extents depend on data");
+  TENON_TRY(prepare());
+  TENON_TRY(check_addresses());
+  TENON_TRY(check_alignment());
+  return program_->observe(backend, inputs_, outputs_, arena(), Queue{pool_.get(), nullptr},
+                           observer);
+}
+
+}  // namespace tenon

@@ -1,0 +1,122 @@
+#include "ops/numerics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace tenon {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+std::vector<double> numbers(size_t count = 10000) {
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal;
+  std::vector<double> values(count);
+  for (double& value : values) value = normal(random);
+  return values;
+}
+
+/// As a type with so many bits of mantissa stores them.
+std::vector<double> rounded(std::vector<double> values, int bits) {
+  for (double& value : values) {
+    int exponent = 0;
+    const double mantissa = std::frexp(value, &exponent);
+    value = std::ldexp(std::round(std::ldexp(mantissa, bits)), exponent - bits);
+  }
+  return values;
+}
+
+TEST(Numerics, RoundingToTheTypeIsWithinItsRow) {
+  const std::vector<double> exact = numbers();
+  const struct {
+    DataType type;
+    int bits, too_few;
+  } types[] = {
+      {DataType::kFloat32, 24, 14}, {DataType::kFloat16, 11, 8}, {DataType::kBFloat16, 8, 4}};
+  for (const auto& [type, bits, too_few] : types) {
+    const Tolerance row = tolerance(Computation::kKernel, type);
+    EXPECT_TRUE(compare_numbers(rounded(exact, bits), exact, {}, row).agrees()) << name_of(type);
+    EXPECT_FALSE(compare_numbers(rounded(exact, too_few), exact, {}, row).agrees())
+        << name_of(type);
+  }
+}
+
+TEST(Numerics, OneWrongElementInTenThousandIsFoundAndNamed) {
+  const std::vector<double> exact = numbers();
+  for (const DataType type : {DataType::kFloat32, DataType::kFloat16, DataType::kBFloat16}) {
+    std::vector<double> actual = exact;
+    actual[1234] += 0.2;
+    const Deviation found =
+        compare_numbers(actual, exact, {}, tolerance(Computation::kKernel, type));
+    EXPECT_FALSE(found.agrees()) << name_of(type);
+    EXPECT_EQ(found.element, 1234);
+    EXPECT_NE(found.describe().find("element 1234 is"), std::string::npos) << found.describe();
+  }
+}
+
+TEST(Numerics, ASmallErrorOfAllElementsIsFound) {
+  const std::vector<double> exact = numbers();
+  std::vector<double> actual = exact;
+  for (double& value : actual) value *= 1.01;
+  EXPECT_FALSE(
+      compare_numbers(actual, exact, {}, tolerance(Computation::kKernel, DataType::kFloat16))
+          .agrees());
+}
+
+TEST(Numerics, WhatRoundingDoesIsAllowed) {
+  const std::vector<double> exact = numbers();
+  std::mt19937 random(8);
+  std::normal_distribution<double> noise(0, 0.1);
+  std::vector<double> one = exact, other = exact;
+  for (double& value : one) value += noise(random);
+  for (double& value : other) value += noise(random);
+  const Tolerance row = tolerance(Computation::kKernel, DataType::kFloat16);
+  EXPECT_FALSE(compare_numbers(one, exact, {}, row).agrees());
+  EXPECT_TRUE(compare_numbers(one, exact, other, row).agrees());
+  one[17] += 3;
+  EXPECT_FALSE(compare_numbers(one, exact, other, row).agrees());
+}
+
+TEST(Numerics, AFewJumpsAreAllowedWhereThereAreThresholds) {
+  std::vector<double> exact = numbers(), one = exact, other = exact;
+  one[5] += 1, one[500] -= 1, other[77] += 1;
+  const Tolerance row = tolerance(Computation::kKernel, DataType::kFloat32);
+  EXPECT_FALSE(compare_numbers(one, exact, other, row, false).excess <= 1);
+  EXPECT_TRUE(compare_numbers(one, exact, other, row, true).excess <= 1);
+  one[9] += 5;
+  EXPECT_FALSE(compare_numbers(one, exact, other, row, true).excess <= 1);
+  one = exact;
+  for (size_t i = 0; i < 1000; ++i) one[i] += 1;
+  EXPECT_FALSE(compare_numbers(one, exact, other, row, true).excess <= 1);
+}
+
+TEST(Numerics, NonFiniteNumbersMustBeThoseExpected) {
+  const Tolerance row = tolerance(Computation::kKernel, DataType::kFloat32);
+  const std::vector<double> expected = {1, kNaN, kInf, -kInf};
+  EXPECT_TRUE(compare_numbers(expected, expected, {}, row).agrees());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    std::vector<double> actual = expected;
+    actual[i] = i == 0 ? kNaN : 1;
+    EXPECT_FALSE(compare_numbers(actual, expected, {}, row).agrees()) << i;
+  }
+  // Beyond the range of a type: what it rounds to is right as well.
+  EXPECT_TRUE(compare_numbers(std::vector<double>{kInf, 1}, std::vector<double>{7e4, 1},
+                              std::vector<double>{kInf, 1}, row)
+                  .agrees());
+}
+
+TEST(Numerics, TensorsOfOtherExtentsNeverAgree) {
+  Tensor a(DataType::kFloat32, {2}), b(DataType::kFloat32, {2, 1});
+  for (int i = 0; i < 2; ++i) a.set_from_double(i, i), b.set_from_double(i, i);
+  const Tolerance row = tolerance(Computation::kKernel, DataType::kFloat32);
+  EXPECT_TRUE(compare_tensors(a, a, nullptr, row).agrees());
+  EXPECT_FALSE(compare_tensors(a, b, nullptr, row).agrees());
+}
+
+}  // namespace
+}  // namespace tenon
