@@ -26,6 +26,7 @@ Scale and activation | fuse_pointwise | usual | scale and activation
 Convolution and elementwise sum | fuse_epilogue | usual | convolution and sum
 Convolution and elementwise minimum or maximum | fuse_epilogue | usual | convolution and minimum, maximum
 Padding and convolution | fold_padding | convolution | pads of their own come together
+Padding and convolution, taps that meet nothing else | drop_padding_taps | windows | an atrous window larger than the image is one of a single pixel, whatever the batch
 Padding and transposed convolution | fold_padding | transposed | strides multiply
 Shuffle and reduce | fuse_reductions | transposed | channels-last mean
 Shuffle and shuffle | simplify | chains | transposes that cancel, reshapes of reshapes

@@ -36,6 +36,7 @@ constexpr std::string_view kPipeline[] = {
     // shared values.
     "merge_equal",
     "fold_padding",
+    "drop_padding_taps",
     "recognize_normalization",
     "fuse_reductions",
     "recognize_group_norm",
