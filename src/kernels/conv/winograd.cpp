@@ -51,8 +51,10 @@ WinogradShape WinogradShape::of(const ConvProblem& p, int tile) {
           .pad_left = p.pad[2],
           .input_stride = p.input_pixel_stride,
           .output_stride = p.output_pixel_stride,
-          .tiles_high = ceil_div(p.output[1], tile),
-          .tiles_wide = ceil_div(p.output[2], tile)};
+          .dilation_high = p.dilation[1],
+          .dilation_wide = p.dilation[2],
+          .tiles_high = ceil_div(ceil_div(p.output[1], p.dilation[1]), tile),
+          .tiles_wide = ceil_div(ceil_div(p.output[2], p.dilation[2]), tile)};
 }
 
 WinogradOutput epilogue_of(const ConvProblem& problem, const RegisterEpilogue& registers,
@@ -80,9 +82,12 @@ WinogradOutput epilogue_of(const ConvProblem& problem, const RegisterEpilogue& r
 template <int kTile>
 bool WinogradConvolution<kTile>::fits(const ConvProblem& p) {
   const Spatial ones = {1, 1, 1};
+  // Images of the residues have two rows and columns at least.
+  const bool dilated = p.dilation[1] == 1 || 2 * p.dilation[1] <= p.output[1];
+  const bool wide = p.dilation[2] == 1 || 2 * p.dilation[2] <= p.output[2];
   return !p.transposed && !p.channels_first_input && p.groups == 1 &&
-         p.kernel == Spatial{1, 3, 3} && p.stride == ones && p.dilation == ones &&
-         p.input[0] == 1 && p.output[0] == 1 && p.pad[0] == 0 && p.pad[1] >= 0 && p.pad[2] >= 0;
+         p.kernel == Spatial{1, 3, 3} && p.stride == ones && dilated && wide && p.input[0] == 1 &&
+         p.output[0] == 1 && p.pad[0] == 0 && p.pad[1] >= 0 && p.pad[2] >= 0;
 }
 
 template <int kTile>

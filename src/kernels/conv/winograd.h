@@ -16,8 +16,12 @@ struct WinogradShape {
   int64_t out_height = 0, out_width = 0;
   int64_t pad_top = 0, pad_left = 0;
   int64_t input_stride = 0, output_stride = 0;  ///< between pixels
-  int64_t tiles_high = 0, tiles_wide = 0;
-  int64_t tiles() const { return batch * tiles_high * tiles_wide; }
+  /// A dilated window sees every so manieth row and column only: each residue of the output
+  /// position is an image of its own.
+  int64_t dilation_high = 1, dilation_wide = 1;
+  int64_t tiles_high = 0, tiles_wide = 0;  ///< of such an image
+  int64_t residues() const { return dilation_high * dilation_wide; }
+  int64_t tiles() const { return batch * residues() * tiles_high * tiles_wide; }
   static WinogradShape of(const ConvProblem& problem, int tile);
 };
 
@@ -66,9 +70,9 @@ extern const WinogradFunctions kWinogradGeneric;
 extern const WinogradFunctions kWinogradAvx2;
 extern const WinogradFunctions kWinogradAvx512;
 
-/// 3x3 convolution in float with 4 (4x4 pixels a tile) or 2.25 times (2x2) fewer multiplications.
-/// Computes in float where tensors are bf16 too. Rounds differently from the direct sum: relative
-/// errors of about 1e-6 to 1e-5.
+/// 3x3 convolution, also dilated, in float with 4 (4x4 pixels a tile) or 2.25 times (2x2) fewer
+/// multiplications. Computes in float where tensors are bf16 too. Rounds differently from the
+/// direct sum: relative errors of about 1e-6 to 1e-5.
 template <int kTile>
 class WinogradConvolution {
  public:

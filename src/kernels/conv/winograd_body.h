@@ -70,9 +70,10 @@ struct InputTransform {
       V x[kSize];
 #pragma GCC unroll 6
       for (int i = 0; i < kSize; ++i) {
-        const From* p = corner + (i * s.width + j) * s.input_stride;
-        const bool inside = kInside || (static_cast<uint64_t>(row + i) < uint64_t(s.height) &&
-                                        static_cast<uint64_t>(column + j) < uint64_t(s.width));
+        const int64_t y = i * s.dilation_high, z = j * s.dilation_wide;
+        const From* p = corner + (y * s.width + z) * s.input_stride;
+        const bool inside = kInside || (static_cast<uint64_t>(row + y) < uint64_t(s.height) &&
+                                        static_cast<uint64_t>(column + z) < uint64_t(s.width));
         x[i] = inside ? load(p, n) : V::zero();
       }
       Transform<V, kTile>::input(x, half[j]);
@@ -97,8 +98,8 @@ struct InputTransform {
     const int64_t row = at.row - s.pad_top, column = at.column - s.pad_left;
     const From* corner = static_cast<const From*>(t.input) +
                          ((at.image * s.height + row) * s.width + column) * s.input_stride;
-    const bool inside =
-        row >= 0 && column >= 0 && row + kSize <= s.height && column + kSize <= s.width;
+    const bool inside = row >= 0 && column >= 0 && row + (kSize - 1) * s.dilation_high < s.height &&
+                        column + (kSize - 1) * s.dilation_wide < s.width;
     float* to = t.to + index * t.tile_stride;
     int64_t c = 0;
     for (; c + V::kWidth <= s.channels; c += V::kWidth) {
@@ -143,14 +144,19 @@ struct OutputTransform {
     }
   }
 
+  /// Rows or columns of a tile that exist where so many of the whole image follow.
+  static int pixels_of(int64_t left, int64_t dilation) {
+    const int64_t count = (left + dilation - 1) / dilation;
+    return static_cast<int>(count < kTile ? count : kTile);
+  }
+
   void tile(int64_t index) const {
     const WinogradShape& s = t.shape;
     const TilePosition at(s, t.first + index, kTile);
     const int64_t pixel = (at.image * s.out_height + at.row) * s.out_width + at.column;
-    const int rows =
-        static_cast<int>(s.out_height - at.row < kTile ? s.out_height - at.row : kTile);
-    const int columns =
-        static_cast<int>(s.out_width - at.column < kTile ? s.out_width - at.column : kTile);
+    const int rows = pixels_of(s.out_height - at.row, s.dilation_high);
+    const int columns = pixels_of(s.out_width - at.column, s.dilation_wide);
+    if (rows <= 0 || columns <= 0) return;
     const TilePixels<V, kTile> pixels{t};
     for (int64_t c = 0; c < t.channels; c += V::kWidth) {
       const int n = static_cast<int>(t.channels - c < V::kWidth ? t.channels - c : V::kWidth);

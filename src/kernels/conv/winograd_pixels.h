@@ -26,7 +26,11 @@ struct TilePosition {
     column = index % s.tiles_wide * tile;
     index /= s.tiles_wide;
     row = index % s.tiles_high * tile;
-    image = index / s.tiles_high;
+    index /= s.tiles_high;
+    const int64_t residue = index % s.residues();
+    image = index / s.residues();
+    row = row * s.dilation_high + residue / s.dilation_wide;
+    column = column * s.dilation_wide + residue % s.dilation_wide;
   }
 };
 
@@ -57,6 +61,9 @@ struct TilePixels {
     return x;
   }
 
+  /// Pixels of the whole image from one row of the tile to the next.
+  int64_t row_step() const { return t.shape.dilation_high * t.shape.out_width; }
+
   /// Sums y[row][column] of the channels from `c` on.
   [[gnu::always_inline]] void write(const V (&y)[kTile][kTile], int64_t pixel, int64_t c, int rows,
                                     int columns) const {
@@ -68,7 +75,7 @@ struct TilePixels {
           (y[i][j] + bias).store(t.tile + (i * kTile + j) * t.tile_stride + c, n);
           continue;
         }
-        const int64_t p = pixel + i * t.shape.out_width + j;
+        const int64_t p = pixel + i * row_step() + j * t.shape.dilation_wide;
         const V x = finish(y[i][j], bias, p, t.channel + c, n);
         store(x, t.output, t.output_type, p * t.shape.output_stride + t.channel + c, n);
       }
@@ -77,19 +84,29 @@ struct TilePixels {
   /// The steps that remain, when write() has had all channels of a tile.
   void finish_rows(int64_t pixel, int rows, int columns) const {
     for (int i = 0; i < rows; ++i) {
-      const int64_t row = pixel + i * t.shape.out_width;
-      const int64_t at = (row * t.shape.output_stride + t.channel) * element_size(t.output_type);
-      t.finish({.tile = t.tile + i * kTile * t.tile_stride,
-                .tile_stride = t.tile_stride,
-                .rows = columns,
-                .columns = t.channels,
-                .row = row,
-                .column = t.channel,
-                .output = static_cast<char*>(t.output) + at,
-                .output_stride = t.shape.output_stride,
-                .output_type = t.output_type},
-               t.steps, t.operands);
+      const int64_t row = pixel + i * row_step();
+      if (t.shape.dilation_wide == 1) {
+        finish_row(t.tile + i * kTile * t.tile_stride, row, columns);
+        continue;
+      }
+      for (int j = 0; j < columns; ++j)
+        finish_row(t.tile + (i * kTile + j) * t.tile_stride, row + j * t.shape.dilation_wide, 1);
     }
+  }
+
+  /// So many neighbours from pixel `row` on.
+  void finish_row(float* tile, int64_t row, int columns) const {
+    const int64_t at = (row * t.shape.output_stride + t.channel) * element_size(t.output_type);
+    t.finish({.tile = tile,
+              .tile_stride = t.tile_stride,
+              .rows = columns,
+              .columns = t.channels,
+              .row = row,
+              .column = t.channel,
+              .output = static_cast<char*>(t.output) + at,
+              .output_stride = t.shape.output_stride,
+              .output_type = t.output_type},
+             t.steps, t.operands);
   }
 };
 

@@ -28,6 +28,16 @@ TYPED_TEST(Winograd, EpiloguesAndWiderTensors) {
   }
 }
 
+TYPED_TEST(Winograd, Dilations) {
+  for (const ConvProblem& p : {conv2d(16, 32, 8, 3, 1, 2, 1, 2), conv2d(5, 7, 13, 3, 1, 3, 1, 4),
+                               conv2d(33, 40, 10, 3, 1, 1, 1, 3), conv2d(3, 17, 8, 3, 1, 0, 1, 2)})
+    for (int which = 0; which < kEpilogues; ++which)
+      check_everywhere<TypeParam>(ConvCase(p, which), 2e-5);
+  ConvProblem uneven = conv2d(6, 10, 11, 3, 1, 2, 1, 2);
+  uneven.dilation[2] = 1, uneven.output[2] = uneven.input[2] + 2;
+  check_everywhere<TypeParam>(ConvCase(uneven, 2), 2e-5);
+}
+
 /// The promise of the header in numbers: the error relative to the whole output.
 TYPED_TEST(Winograd, RelativeErrorIsSmall) {
   ConvCase test(conv2d(64, 48, 14, 3, 1, 1));
@@ -45,6 +55,7 @@ TYPED_TEST(Winograd, RefusesOthers) {
   EXPECT_FALSE(TypeParam::prepare(conv2d(4, 8, 4, 3, 2, 1), nullptr).ok());
   EXPECT_FALSE(TypeParam::prepare(conv2d(4, 8, 4, 5, 1, 2), nullptr).ok());
   EXPECT_FALSE(TypeParam::prepare(conv2d(4, 8, 4, 3, 1, 1, 2), nullptr).ok());
+  EXPECT_FALSE(TypeParam::prepare(conv2d(4, 8, 5, 3, 1, 3, 1, 4), nullptr).ok());
 }
 
 }  // namespace
