@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/pack.h"
 
@@ -57,6 +58,37 @@ struct WeightMatrix {
     }
   }
 };
+
+// A part of the image by itself must save this much of the products. Tiles of few rows take as long
+// as ones of a third of the most, and few rows altogether as long as reading the weights.
+constexpr double kWorthParts = 0.85;
+constexpr size_t kMostSegments = 5;
+constexpr double kLeastRows = 16;
+
+/// Time of a product, in rows of A times taps.
+double part_cost(const Microkernels& kernels, double lines, int64_t line, int64_t taps) {
+  const int64_t tiles = ceil_div(line, kernels.max_rows);
+  const double rows = static_cast<double>(
+      tiles * std::max<int64_t>(ceil_div(line, tiles), (kernels.max_rows + 2) / 3));
+  return std::max(lines * rows, kLeastRows) * static_cast<double>(taps);
+}
+
+/// The steps of k that some taps have; channels are innermost.
+std::vector<DepthRange> depths_of(const ConvProblem& p, const Segment& high, const Segment& wide) {
+  const int64_t channels = p.input_channels / p.groups;
+  if (high.taps() == 0 || wide.taps() == 0) return {{0, 0}};
+  std::vector<DepthRange> depths;
+  for (int64_t d = 0; d < p.kernel[0]; ++d)
+    for (int64_t h = high.low; h < high.high; ++h) {
+      const int64_t first = ((d * p.kernel[1] + h) * p.kernel[2] + wide.low) * channels;
+      const int64_t count = wide.taps() * channels;
+      if (!depths.empty() && depths.back().first + depths.back().count == first)
+        depths.back().count += count;
+      else
+        depths.push_back({first, count});
+    }
+  return depths;
+}
 
 Status check(const ConvProblem& p) {
   if (p.groups < 1 || p.input_channels % p.groups != 0 || p.output_channels % p.groups != 0)
@@ -140,12 +172,53 @@ void DirectConvolution::make_convolution(const Microkernels& kernels) {
   std::vector<Spatial> order;
   for_each_position(p.kernel, [&](const Spatial& t) { order.push_back(t); });
   taps_.push_back(order);
+  if (make_parts(kernels, g)) return;
   const bool plain = volume(p.kernel) == 1 && volume(p.stride) == 1 && p.input == p.output &&
                      p.pad == Spatial{} && !p.channels_first_input;
   phase.direct = plain && p.input_type == kernels.type &&
                  can_read_directly(kernels, g.k(), p.input_pixel_stride);
   phase.plan = plan_product(kernels, p.batch * volume(p.output), p.output_channels / p.groups,
                             g.k(), p.output_type, p.steps, p.groups, p.threads, !phase.direct);
+  phases_.push_back(std::move(phase));
+}
+
+/// Parts of the image that meet the same taps, where that saves enough: of a window that reaches
+/// far over the border most taps meet padding at most pixels.
+bool DirectConvolution::make_parts(const Microkernels& kernels, const Gather& whole) {
+  const ConvProblem& p = problem_;
+  if (p.channels_first_input || p.input_channels / p.groups % kernels.k_unit != 0) return false;
+  const std::vector<Segment> high = segments_of(p, 1), wide = segments_of(p, 2);
+  if (high.size() > kMostSegments || wide.size() > kMostSegments) return false;
+  const auto images = static_cast<double>(p.batch * p.output[0]);
+  double cost = 0;
+  for (const Segment& h : high)
+    for (const Segment& w : wide)
+      cost += part_cost(kernels, images * static_cast<double>(h.extent()), w.extent(),
+                        h.taps() * w.taps());
+  const double all = images * static_cast<double>(p.output[1] * p.output[2]) *
+                     static_cast<double>(p.kernel[1] * p.kernel[2]);
+  if (cost > kWorthParts * all) return false;
+  for (const Segment& h : high)
+    for (const Segment& w : wide) make_part(kernels, whole, h, w);
+  shares_weights_ = true;
+  return true;
+}
+
+void DirectConvolution::make_part(const Microkernels& kernels, const Gather& whole,
+                                  const Segment& high, const Segment& wide) {
+  const ConvProblem& p = problem_;
+  Phase phase;
+  Gather& g = phase.gather = whole;
+  phase.first = {0, high.first, wide.first};
+  g.rows = {p.output[0], high.extent(), wide.extent()};
+  for (int i = 1; i < 3; ++i) g.origin[i] += phase.first[i] * p.stride[i];
+  const OutputLines lines{.rows = wide.extent(),
+                          .lines = high.extent(),
+                          .line_step = p.output[2],
+                          .image_step = p.output[1] * p.output[2]};
+  phase.plan = plan_product(kernels, p.batch * volume(g.rows), p.output_channels / p.groups, g.k(),
+                            p.output_type, p.steps, p.groups, p.threads, true,
+                            {.lines = lines, .depths = depths_of(p, high, wide)});
   phases_.push_back(std::move(phase));
 }
 
@@ -190,6 +263,10 @@ Status DirectConvolution::pack(const Microkernels& kernels, const void* weights)
   kernels_ = &kernels;
   for (Phase& phase : phases_) {
     phase.gather.find_extent();
+    if (shares_weights_ && packed_bytes_ > 0) {
+      phase.packed_each = phases_[0].packed_each;
+      continue;
+    }
     phase.packed_offset = packed_bytes_;
     phase.packed_each = align_up(tenon::cpu::packed_bytes(kernels, phase.plan.k, phase.plan.n));
     packed_bytes_ += phase.packed_each * problem_.groups;
@@ -198,7 +275,7 @@ Status DirectConvolution::pack(const Microkernels& kernels, const void* weights)
   TENON_ASSIGN(packed_, PackedWeights::make(packed_bytes_, problem_.packed, weights));
   if (packed_.filled()) return {};
   std::vector<float> dense(dense_bytes() / sizeof(float));
-  for (size_t i = 0; i < phases_.size(); ++i)
+  for (size_t i = 0; i < taps_.size(); ++i)
     for (int64_t g = 0; g < problem_.groups; ++g)
       pack_group(i, g, weights, dense.data(), static_cast<char*>(packed_.target()));
   return {};
@@ -223,7 +300,7 @@ void DirectConvolution::pack_group(size_t index, int64_t group, const void* weig
 /// `dense` has room for a matrix of each worker.
 void DirectConvolution::pack_all(const void* weights, ThreadPool& pool, char* dense,
                                  char* to) const {
-  const auto count = static_cast<int64_t>(phases_.size()) * problem_.groups;
+  const auto count = static_cast<int64_t>(taps_.size()) * problem_.groups;
   pool.parallel_for(count, 1, [&](int64_t begin, int64_t end, int worker) {
     for (int64_t i = begin; i < end; ++i)
       pack_group(static_cast<size_t>(i / problem_.groups), i % problem_.groups, weights,
@@ -303,8 +380,9 @@ void DirectConvolution::run_task(const Phase& phase, const ConvArguments& argume
   // backwards.
   const int64_t row = line * plan.m + in_line;
   const int64_t pixel_step = phase.step[2];
-  const int64_t origin =
-      problem_.transposed ? output_pixel(phase, line) - line * plan.m * pixel_step : 0;
+  const int64_t origin = problem_.transposed
+                             ? output_pixel(phase, line) - line * plan.m * pixel_step
+                             : phase.first[1] * problem_.output[2] + phase.first[2];
   const int64_t channel = group * plan.n;
   EpilogueOperand operands[kMaxEpilogueSteps];
   for (size_t i = 0; i < plan.steps.size(); ++i) {

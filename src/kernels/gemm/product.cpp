@@ -42,7 +42,7 @@ struct Scratch {
     return align_up(stride(plan) * plan.row_block * element_size(plan.kernels->type));
   }
   static size_t sum_bytes(const ProductPlan& plan) {
-    if (plan.k <= plan.k_block) return 0;
+    if (plan.depths.size() <= 1) return 0;
     return align_up(plan.row_block * plan.column_block * sizeof(float));
   }
   static size_t tile_bytes(const ProductPlan& plan) {
@@ -68,20 +68,19 @@ struct Run {
   std::span<const std::byte> ahead = operands.ahead;
 
   void all() {
-    int64_t k = 0;
-    do {  // once for an empty k too: its products are zeros
-      part(k, std::min(plan.k_block, plan.k - k));
-      k += plan.k_block;
-    } while (k < plan.k);
+    for (size_t i = 0; i < plan.depths.size(); ++i)
+      part(plan.depths[i], i == 0, i + 1 == plan.depths.size());
   }
 
-  void part(int64_t k, int64_t count) {
+  void part(const DepthRange& depth, bool first, bool last) {
+    const auto [k, count] = depth;
     Tile tile;
     place_a(k, count, tile);
     tile.k = ceil_div(count, plan.kernels->k_unit);
     tile.b_panel_stride = round_up(plan.k, plan.kernels->k_unit) * plan.kernels->panel;
     const int64_t tiles = ceil_div(rows, plan.kernels->max_rows);
-    const int step = plan.kernels->columns_for(static_cast<int>(ceil_div(rows, tiles)));
+    const int64_t height = std::min(ceil_div(rows, tiles), plan.tile_height());
+    const int step = plan.kernels->columns_for(static_cast<int>(height));
     for (int64_t c = 0; c < columns; c += step) {
       const int64_t panel = (column + c) / plan.kernels->panel;
       tile.b = static_cast<const char*>(operands.b) +
@@ -91,8 +90,7 @@ struct Run {
       const char* next = static_cast<const char*>(tile.b) + step / plan.kernels->panel *
                                                                 tile.b_panel_stride *
                                                                 element_size(plan.kernels->type);
-      panel_of_tiles(tile, tiles, c, k == 0, k + count == plan.k, next,
-                     lines_a_step(*plan.kernels, step));
+      panel_of_tiles(tile, tiles, c, first, last, next, lines_a_step(*plan.kernels, step));
     }
   }
 
@@ -125,14 +123,24 @@ struct Run {
     }
   }
 
+  /// The end of tile `index`, which begins with row r. Tiles are of nearly equal height: a short
+  /// last one would waste its loads of B. Where rows lie in lines, each tile is of one line.
+  int64_t end_of_tile(int64_t index, int64_t tiles, int64_t r) const {
+    const int64_t line = plan.lines.rows;
+    if (line == 0) return (index + 1) * rows / tiles;
+    const int64_t at = (row + r) % line, cuts = ceil_div(line, plan.kernels->max_rows);
+    int64_t cut = at * cuts / line + 1;
+    while (cut * line / cuts <= at) ++cut;
+    return std::min(rows, r + cut * line / cuts - at);
+  }
+
   void panel_of_tiles(Tile tile, int64_t tiles, int64_t c, bool first, bool last, const char* next,
                       int64_t lines) {
     const int64_t a_step = tile.a_stride * element_size(plan.kernels->type);
     const void* a = tile.a;
-    for (int64_t i = 0; i < tiles; ++i) {
-      // Tiles of nearly equal height: a short last one would waste its loads of B.
-      const int64_t r = i * rows / tiles;
-      tile.rows = static_cast<int>((i + 1) * rows / tiles - r);
+    for (int64_t i = 0, r = 0, end; r < rows; ++i, r = end) {
+      end = end_of_tile(i, tiles, r);
+      tile.rows = static_cast<int>(end - r);
       choose_fetch(tile, i, tiles, next, lines);
       tile.a = static_cast<const char*>(a) + r * a_step;
       start(tile, r, c, first);
@@ -165,10 +173,11 @@ struct Run {
   }
 
   void finish(Tile& tile, int64_t r, int64_t c) const {
-    const int64_t at = (row + r) * operands.output_stride + column + c;
+    const int64_t place = plan.lines.place(row + r);
+    const int64_t at = place * operands.output_stride + column + c;
     void* output = static_cast<char*>(operands.output) + at * element_size(plan.output_type);
     if (plan.registers.rest < static_cast<int>(plan.steps.size()))
-      return finish_in_memory(tile, r, c, output);
+      return finish_in_memory(tile, place, c, output);
     tile.output = output;
     tile.output_stride = operands.output_stride;
     tile.output_type = plan.output_type;
@@ -177,7 +186,7 @@ struct Run {
     tile.high = plan.registers.high;
     if (plan.registers.residual >= 0) {
       const EpilogueOperand& residual = operands.operands[plan.registers.residual];
-      const int64_t from = (row + r) * residual.row_stride + column + c;
+      const int64_t from = place * residual.row_stride + column + c;
       tile.residual =
           static_cast<const char*>(residual.data) + from * element_size(plan.output_type);
       tile.residual_stride = residual.row_stride;
@@ -185,13 +194,13 @@ struct Run {
     plan.kernels->run(tile);
   }
 
-  void finish_in_memory(Tile tile, int64_t r, int64_t c, void* output) const {
+  void finish_in_memory(Tile tile, int64_t place, int64_t c, void* output) const {
     FinishTile finish{
         .tile = plan.finish_in_place ? static_cast<float*>(output) : scratch.tile,
         .tile_stride = plan.finish_in_place ? operands.output_stride : 2 * plan.kernels->panel,
         .rows = tile.rows,
         .columns = tile.columns,
-        .row = row + r,
+        .row = place,
         .column = column + c,
         .output = output,
         .output_stride = operands.output_stride,
@@ -232,6 +241,9 @@ void choose_blocks(ProductPlan& plan, int64_t batch, int threads, bool gathered)
   plan.row_block = std::min(plan.m, whole ? kWholeRows : std::max(rows, kRowBlock / rows * rows));
   // Equal blocks, whole tiles where possible.
   plan.row_block = ceil_div(plan.m, ceil_div(plan.m, plan.row_block));
+  // Whole lines: blocks that end within one would have short tiles.
+  if (plan.lines.rows > 0 && plan.row_block > plan.lines.rows)
+    plan.row_block = plan.row_block / plan.lines.rows * plan.lines.rows;
   plan.column_block = std::min(round_up(plan.n, panel), round_up(kColumnBlock, panel));
   const int64_t smallest = gathered ? 4 * panel : 2 * panel;
   // Rows that are gathered are better gathered by one task each than for all before.
@@ -246,11 +258,30 @@ void choose_blocks(ProductPlan& plan, int64_t batch, int threads, bool gathered)
   if (batch == 1 && plan.row_tasks() % threads == 0) plan.row_groups = threads;
 }
 
+/// Equal parts of each range, none longer than a panel in the first-level cache. An empty k has one
+/// too: its products are zeros.
+void cut_depth(ProductPlan& plan, std::vector<DepthRange> ranges) {
+  const int64_t most = kBlockK * 4 / element_size(plan.kernels->type);
+  if (ranges.empty()) ranges.push_back({0, plan.k});
+  for (const auto& [first, count] : ranges) {
+    const int64_t parts = std::max<int64_t>(1, ceil_div(count, most));
+    const int64_t step = round_up(ceil_div(count, parts), 8) + (count == 0 ? 8 : 0);
+    plan.k_block = std::max(plan.k_block, step);
+    for (int64_t at = 0; at == 0 || at < count; at += step)
+      plan.depths.push_back({first + at, std::min(step, count - at)});
+  }
+}
+
 }  // namespace
 
 ProductPlan::Place ProductPlan::place_of(int64_t task, int64_t copies) const {
   const int64_t rows = row_tasks() * copies / row_groups, group = task / (rows * column_tasks());
   return {group * rows + task % rows, task / rows % column_tasks() * column_block};
+}
+
+int64_t ProductPlan::tile_height() const {
+  if (lines.rows == 0) return kernels->max_rows;
+  return ceil_div(lines.rows, ceil_div(lines.rows, kernels->max_rows));
 }
 
 int64_t ProductPlan::staged_stride() const {
@@ -280,21 +311,20 @@ std::span<const std::byte> part_of(std::span<const std::byte> bytes, int64_t ind
 
 ProductPlan plan_product(const Microkernels& kernels, int64_t m, int64_t n, int64_t k,
                          ElementType output_type, std::vector<EpilogueStep> steps, int64_t batch,
-                         int threads, bool gathered) {
+                         int threads, bool gathered, const PartialProduct& part) {
   ProductPlan plan{.kernels = &kernels,
                    .finish = finish_function(kernels.isa),
                    .m = m,
                    .n = n,
                    .k = k,
                    .output_type = output_type,
-                   .steps = std::move(steps)};
+                   .steps = std::move(steps),
+                   .lines = part.lines};
   plan.registers = register_epilogue(plan.steps, output_type);
   plan.finish_in_place = output_type == ElementType::f32 && !has_full_operand(plan.steps);
-  const int64_t block = kBlockK * 4 / element_size(kernels.type);
-  plan.k_block =
-      round_up(ceil_div(k, std::max<int64_t>(1, ceil_div(k, block))), 8) + (k == 0 ? 8 : 0);
+  cut_depth(plan, part.depths);
   choose_blocks(plan, batch, threads, gathered);
-  plan.staged = gathered && batch == 1 && plan.column_tasks() > 1 &&
+  plan.staged = gathered && part.depths.empty() && batch == 1 && plan.column_tasks() > 1 &&
                 m * plan.staged_stride() * element_size(kernels.type) <= kMostStaged;
   return plan;
 }

@@ -17,6 +17,31 @@ namespace tenon::cpu {
 using RowSource = FunctionRef<void(int64_t row, int64_t rows, int64_t k, int64_t count, void* to,
                                    int64_t to_stride)>;
 
+/// Output rows that do not all lie side by side: lines of them, some lines an image. Steps are in
+/// rows of the output.
+struct OutputLines {
+  int64_t rows = 0;  ///< of a line; 0: all rows lie side by side
+  int64_t lines = 1;
+  int64_t line_step = 0, image_step = 0;  ///< from one line or image to the next
+
+  int64_t place(int64_t row) const {
+    if (rows == 0) return row;
+    const int64_t line = row / rows;
+    return line / lines * image_step + line % lines * line_step + row % rows;
+  }
+};
+
+/// Steps [first, first + count) of k.
+struct DepthRange {
+  int64_t first, count;
+};
+
+/// A product of which only a part is wanted.
+struct PartialProduct {
+  OutputLines lines;
+  std::vector<DepthRange> depths;  ///< In order, at multiples of k_unit; empty: all of k.
+};
+
 /// What is fixed before the first run. The order of summation depends on k alone, so results depend
 /// neither on threads nor on how rows and columns are cut.
 struct ProductPlan {
@@ -28,13 +53,17 @@ struct ProductPlan {
   RegisterEpilogue registers;
   bool finish_in_place =
       false;  ///< The steps that registers do not take may work on the output itself.
-  int64_t k_block = 0;
-  int64_t row_block = 0;  ///< rows and columns of one task
+  OutputLines lines;
+  std::vector<DepthRange> depths;  ///< One after the other, each with its rows of A in the cache.
+  int64_t k_block = 0;             ///< The longest of them.
+  int64_t row_block = 0;           ///< rows and columns of one task
   int64_t column_block = 0;
   int64_t row_groups = 1;
   /// Several tasks would gather the same rows of A: they are gathered once, before the tasks.
   bool staged = false;
 
+  /// Rows of most tiles.
+  int64_t tile_height() const;
   int64_t row_tasks() const { return (m + row_block - 1) / row_block; }
   int64_t column_tasks() const { return (n + column_block - 1) / column_block; }
   /// Which block of rows (of all `copies` of the product together) and which column a task begins
@@ -55,7 +84,7 @@ struct ProductPlan {
 /// goes through a RowSource.
 ProductPlan plan_product(const Microkernels& kernels, int64_t m, int64_t n, int64_t k,
                          ElementType output_type, std::vector<EpilogueStep> steps, int64_t batch,
-                         int threads, bool gathered);
+                         int threads, bool gathered, const PartialProduct& part = {});
 
 /// One product's addresses.
 struct ProductOperands {

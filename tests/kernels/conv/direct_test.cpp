@@ -24,6 +24,21 @@ TEST(DirectConvolution, Epilogues) {
   }
 }
 
+// Windows of which most taps meet padding: the image is cut into parts that meet the same ones.
+TEST(DirectConvolution, WindowsWiderThanTheImage) {
+  for (ConvProblem p : {conv2d(8, 40, 14, 3, 1, 12, 1, 12), conv2d(16, 33, 9, 3, 1, 6, 1, 6),
+                        conv2d(300, 20, 5, 3, 1, 4, 1, 4), conv2d(12, 24, 10, 3, 2, 8, 3, 8),
+                        conv2d(6, 10, 20, 3, 1, 30, 1, 16), conv2d(7, 9, 33, 3, 1, 16, 1, 16)}) {
+    check_everywhere<DirectConvolution>(ConvCase(p));
+    p.output_pixel_stride = p.output_channels + 3;
+    for (int which = 1; which < kEpilogues; ++which)
+      check_everywhere<DirectConvolution>(ConvCase(p, which));
+  }
+  ConvProblem three = conv2d(4, 5, 6, 3, 1, 5, 1, 5);
+  three.input[0] = 4, three.kernel[0] = 2, three.output[0] = 3;
+  check_everywhere<DirectConvolution>(ConvCase(three, 2));
+}
+
 TEST(DirectConvolution, ChannelsFirstInput) {
   for (ConvProblem p :
        {conv2d(3, 16, 15, 7, 2, 3), conv2d(4, 6, 8, 3, 1, 1, 2), conv2d(5, 9, 12, 3, 2, 2, 1, 2)}) {
