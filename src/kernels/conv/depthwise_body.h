@@ -55,22 +55,49 @@ struct Depthwise {
     }
   }
 
-  /// One pixel with any kernel, whose taps may lie outside.
-  void any(int64_t pixel, int64_t c, int n, V bias) const {
-    const int64_t first = pixel * t.stride[2] - t.pad[2];
-    int64_t low = first < 0 ? (t.dilation[2] - 1 - first) / t.dilation[2] : 0;
-    const int64_t room = t.extents[2] - first;
-    int64_t high = room <= 0 ? 0 : (room + t.dilation[2] - 1) / t.dilation[2];
-    if (high > t.kernel[2]) high = t.kernel[2];
-    V sum = bias;
-    const int64_t tap = t.dilation[2] * t.pixel_stride;
-    for (int r = 0; r < rows.count; ++r) {
-      const From* from = rows.input[r] + first * t.pixel_stride + c;
-      const float* w = rows.weights[r] + c;
-      for (int64_t k = low; k < high; ++k)
-        sum = fma(load(from + k * tap, n), V::load(w + k * t.weight_stride), sum);
+  [[gnu::always_inline]] static V masked(const float* p, int n) { return V::load(p, n); }
+  [[gnu::always_inline]] static V masked(const uint16_t* p, int n) { return V::load_bf16(p, n); }
+
+  /// kTogether pixels with any kernel, whose taps may lie outside: together, so that their sums
+  /// need not wait for themselves.
+  static constexpr int kTogether = 4;
+  void any(const int64_t (&pixels)[kTogether], int64_t c, int n, V bias) const {
+    V sums[kTogether];
+    int64_t first[kTogether];
+#pragma GCC unroll 4
+    for (int i = 0; i < kTogether; ++i) {
+      sums[i] = bias;
+      first[i] = pixels[i] * t.stride[2] - t.pad[2];
     }
-    store(sum, pixel, c, n);
+    for (int r = 0; r < rows.count; ++r) {
+      const From* from = rows.input[r] + c;
+      const float* weights = rows.weights[r] + c;
+      for (int64_t k = 0; k < t.kernel[2]; ++k) {
+        const V w = V::load(weights + k * t.weight_stride);
+#pragma GCC unroll 4
+        for (int i = 0; i < kTogether; ++i) {
+          const int64_t at = first[i] + k * t.dilation[2];
+          const bool inside = static_cast<uint64_t>(at) < uint64_t(t.extents[2]);
+          sums[i] =
+              fma(masked(from + (inside ? at * t.pixel_stride : 0), inside ? n : 0), w, sums[i]);
+        }
+      }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < kTogether; ++i) store(sums[i], pixels[i], c, n);
+  }
+
+  /// The pixels in front of `first` and from `last` on.
+  void borders(int64_t c, int n, V bias, int64_t first, int64_t last) const {
+    const int64_t count = first + t.pixels - last;
+    for (int64_t at = 0; at < count; at += kTogether) {
+      int64_t pixels[kTogether];  // The last one again where they are fewer.
+      for (int i = 0; i < kTogether; ++i) {
+        const int64_t index = at + i < count ? at + i : count - 1;
+        pixels[i] = index < first ? index : index - first + last;
+      }
+      any(pixels, c, n, bias);
+    }
   }
 
   /// P neighbouring pixels of rows of K taps, all inside: so many sums that none waits for itself.
@@ -149,8 +176,7 @@ struct Depthwise {
   void channels(int64_t c, int n, int64_t first, int64_t last) const {
     const V bias = t.bias == nullptr ? V::zero() : load(t.bias + c, n);
     if (!fast_pixels(c, n, bias, first, last)) last = first;
-    for (int64_t pixel = 0; pixel < first; ++pixel) any(pixel, c, n, bias);
-    for (int64_t pixel = last; pixel < t.pixels; ++pixel) any(pixel, c, n, bias);
+    borders(c, n, bias, first, last);
   }
 
   void all() const {
