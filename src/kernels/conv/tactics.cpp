@@ -1,6 +1,7 @@
 #include "kernels/conv/depthwise.h"
 #include "kernels/conv/describe.h"
 #include "kernels/conv/direct.h"
+#include "kernels/conv/grouped.h"
 #include "kernels/conv/mixed_winograd.h"
 #include "kernels/conv/narrow.h"
 #include "kernels/conv/stem.h"
@@ -27,8 +28,8 @@ Support supports_winograd(const Problem& problem) {
            (transformed || !cpu::MixedWinograd::pays_in_networks(p));
   };
   return supports_where(problem, fits,
-                        "not a 3x3 convolution with stride and dilation 1 and one group, or one "
-                        "of few tiles that plain weights are better for");
+                        "not a 3x3 convolution with stride 1, one group and a dilation of at most "
+                        "half the image, or one of few tiles that plain weights are better for");
 }
 
 }  // namespace
@@ -55,6 +56,19 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
 }
 
 }  // namespace conv_depthwise
+
+namespace conv_grouped {
+
+Support supports(const Problem& problem) {
+  return supports_where(problem, cpu::GroupedConvolution::fits,
+                        "not a convolution of a channels-last image with groups of up to 256 "
+                        "channels");
+}
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  return cpu::ConvKernel<cpu::GroupedConvolution>::create(problem);
+}
+
+}  // namespace conv_grouped
 
 namespace conv_narrow {
 

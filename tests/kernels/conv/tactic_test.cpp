@@ -123,7 +123,13 @@ using Names = std::vector<std::string>;
 TEST(ConvTactics, DenseConvolution) {
   EXPECT_EQ(Region(conv2d(8, 12, 9, 3, 1, 1)).run_all(),
             (Names{"cpu.conv.winograd4", "cpu.conv.winograd2", "cpu.conv.direct"}));
-  EXPECT_EQ(Region(conv2d(8, 12, 9, 3, 2, 1, 2)).run_all(), Names{"cpu.conv.direct"});
+  EXPECT_EQ(Region(conv2d(8, 12, 9, 3, 1, 2, 1, 2)).run_all(),
+            (Names{"cpu.conv.winograd4", "cpu.conv.winograd2", "cpu.conv.direct"}));
+}
+
+TEST(ConvTactics, GroupsOfChannels) {
+  EXPECT_EQ(Region(conv2d(8, 12, 9, 3, 2, 1, 2)).run_all(),
+            (Names{"cpu.conv.grouped", "cpu.conv.direct"}));
 }
 
 TEST(ConvTactics, ManyChannelsOrStride) {
