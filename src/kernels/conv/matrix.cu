@@ -1,7 +1,9 @@
 // Convolutions of channels-last images as products of matrices on matrix units (16-bit floats): rows are pixels of the
 // result, columns its channels, and the depth runs over taps and channels of the input, which are gathered on their way
 // to shared memory. kSplits blocks of a cluster share the depth and add up through each other's shared memory.
-// Weights: [kN][kDepth], taps outside channels, filled up with zeros to a multiple of kTileK.
+// Groups of few channels are taken together, kBundles times as many as fill a tile: kN and kC are the channels of such a
+// bundle, whose weights are zero between channels of different groups.
+// Weights: [kBundles][kN][kDepth], taps outside channels, filled up with zeros to a multiple of kTileK.
 
 constexpr int kTaps2 = kKernel2, kDepth = (kK + kTileK - 1) / kTileK * kTileK, kChunks = kDepth / kTileK;
 constexpr int kPieces = kTileK / 8;  // Of 16 bytes in a row of a tile.
@@ -13,7 +15,7 @@ constexpr int kLoadsA = (kTileM + kRowsAtOnce - 1) / kRowsAtOnce, kLoadsB = (kTi
 constexpr bool kPlain = kKernel1 * kKernel2 == 1 && kBegin1 == 0 && kBegin2 == 0 && kStride1 == 1 && kStride2 == 1 &&
                         kOut1 == kIn1 && kOut2 == kIn2;
 constexpr int kPitch = kTileN + 8;  // Floats of a row of results.
-constexpr int kTilesN = (kN + kTileN - 1) / kTileN;
+constexpr int kTilesN = (kN + kTileN - 1) / kTileN;  // Of a bundle.
 
 // Where a piece lies in a tile: pieces of rows below each other in different banks.
 __device__ inline u32 place(int row, int piece) {
@@ -166,7 +168,10 @@ extern "C" __global__ void __launch_bounds__(kBlock)
   extern __shared__ __align__(1024) unsigned char shared[];
   const u32 base = shared_address(shared);
   const int split = blockIdx.x % kSplits, tile = blockIdx.x / kSplits;
-  const int n0 = tile % kTilesN * kTileN, m0 = tile / kTilesN * kTileM;
+  const int m0 = tile / (kTilesN * kBundles) * kTileM, n0 = tile % kTilesN * kTileN;
+  const int bundle = kBundles == 1 ? 0 : tile / kTilesN % kBundles;
+  x += bundle * kC;
+  weights += bundle * kN * kDepth;
   const int begin = kChunks * split / kSplits, count = kChunks * (split + 1) / kSplits - begin;
   const int row = threadIdx.x / kPieces, piece = threadIdx.x % kPieces;
   // Weights do not wait for the kernel before.
@@ -231,7 +236,7 @@ extern "C" __global__ void __launch_bounds__(kBlock)
       v[0] += low.x, v[1] += low.y, v[2] += low.z, v[3] += low.w;
       v[4] += high.x, v[5] += high.y, v[6] += high.z, v[7] += high.w;
     }
-    const Index at = Index(m) * Index(kN) + Index(n);
+    const Index at = Index(m) * Index(kN * kBundles) + Index(bundle * kN + n);
     epilogue<8>(v, at EPILOGUE_ARGUMENTS);
     store_located<YAt, 8>(y, at, v);
   }

@@ -13,14 +13,16 @@ namespace tenon::tactics::cuda_conv_matrix {
 namespace {
 
 constexpr int64_t kTileK = 64;
-constexpr size_t kOffered = 8;   ///< Tiles that are timed; each is compiled.
-constexpr size_t kBeside = 3;    ///< The same where the kernel of Hopper's copy engine fits too.
-constexpr int64_t kSpill = 208;  ///< Registers of results that leave room for the rest.
+constexpr size_t kOffered = 8;  ///< Tiles that are timed; each is compiled.
+constexpr size_t kBeside = 3;   ///< The same where the kernel of Hopper's copy engine fits too.
+constexpr int64_t kWidestBundle = 64;  ///< Channels, of more than one group.
+constexpr int64_t kSpill = 208;        ///< Registers of results that leave room for the rest.
 
 /// How the work is cut: tiles of rows and columns, each by groups of four warps with Hopper's
 /// instructions or by single warps, `splits` blocks along the depth.
 struct Tile {
   int64_t rows = 128, columns = 64, groups = 0, stages = 3, splits = 1, in_l1 = 0;
+  int64_t bundle = 1;  ///< Groups of the convolution that are multiplied together.
 
   int64_t warps() const {
     if (groups != 0) return rows / 16;
@@ -37,8 +39,9 @@ struct Tile {
     return std::max(stages * stage_bytes(), rows * (columns + 8) * 4);
   }
   std::string text() const {
-    return fmt::format("rows={},columns={},groups={},stages={},splits={},l1={}", rows, columns,
-                       groups, stages, splits, in_l1);
+    const std::string text = fmt::format("rows={},columns={},groups={},stages={},splits={},l1={}",
+                                         rows, columns, groups, stages, splits, in_l1);
+    return bundle == 1 ? text : fmt::format("{},bundle={}", text, bundle);
   }
 };
 
@@ -50,26 +53,44 @@ Tile parse(std::string_view config) {
   tile.stages = config_number(config, "stages").value_or(tile.stages);
   tile.splits = config_number(config, "splits").value_or(tile.splits);
   tile.in_l1 = config_number(config, "l1").value_or(tile.in_l1);
+  tile.bundle = config_number(config, "bundle").value_or(tile.bundle);
   return tile;
 }
 
-/// The convolution as a product.
+/// The convolution as a product for each bundle of groups.
 struct Sizes {
+  int64_t bundle = 1, bundles = 1, channels = 1;  ///< of the input, in a bundle
   int64_t m = 1, n = 1, k = 1, capability = 90, processors = 132, shared = 0;
   int64_t chunks() const { return blocks_for(k, kTileK); }
   /// The most that one of `splits` blocks multiplies.
   int64_t share(int64_t splits) const { return blocks_for(chunks(), splits); }
 };
 
-Sizes sizes_of(const Problem& problem, const DeviceConvolution& d) {
+Sizes sizes_of(const Problem& problem, const DeviceConvolution& d, int64_t bundle) {
   Sizes s;
+  s.bundle = bundle;
+  s.bundles = d.groups / bundle;
+  s.channels = d.in_channels / s.bundles;
   s.m = problem.output().extents[0] * d.window.output[1] * d.window.output[2];
-  s.n = d.out_channels;
-  s.k = d.in_channels * d.window.kernel[1] * d.window.kernel[2];
+  s.n = d.out_channels / s.bundles;
+  s.k = s.channels * d.window.kernel[1] * d.window.kernel[2];
   if (problem.device != nullptr) s.capability = problem.device->properties().compute_capability;
   s.processors = multiprocessors(problem);
   s.shared = allowed_shared(problem);
   return s;
+}
+
+/// Numbers of groups that make whole packs of 8 channels, from the least on: more of them are more
+/// multiplications by zero, but fewer rows that are gathered for a full tile.
+std::vector<int64_t> bundles_of(const DeviceConvolution& d) {
+  const int64_t in = d.in_channels / d.groups, out = d.out_channels / d.groups;
+  std::vector<int64_t> bundles;
+  for (int64_t b = 1; b <= d.groups; ++b) {
+    if (d.groups % b != 0 || b * in % 8 != 0 || b * out % 8 != 0) continue;
+    if (!bundles.empty() && (b * out > kWidestBundle || b * in > kWidestBundle)) break;
+    bundles.push_back(b);
+  }
+  return bundles;
 }
 
 /// Chunks that are fetched in advance. Where every chunk has a stage of its own none is reused;
@@ -108,7 +129,8 @@ int64_t resident_blocks(const Tile& tile, const Sizes& s) {
 
 /// About how long it takes, in microseconds on an H200: enough to tell good tiles from bad ones.
 double estimate(const Tile& tile, const Sizes& s) {
-  const int64_t blocks = blocks_for(s.m, tile.rows) * blocks_for(s.n, tile.columns) * tile.splits;
+  const int64_t blocks =
+      blocks_for(s.m, tile.rows) * blocks_for(s.n, tile.columns) * s.bundles * tile.splits;
   const int64_t together = std::min(resident_blocks(tile, s), blocks_for(blocks, s.processors));
   const auto rounds = static_cast<double>(blocks_for(blocks, s.processors * together));
   const auto chunks = static_cast<double>(blocks_for(s.chunks(), tile.splits));
@@ -123,7 +145,7 @@ double estimate(const Tile& tile, const Sizes& s) {
 
 /// The tile with a block for each, and with several that share its depth.
 void add_variants(const Tile& tile, const Sizes& s, std::vector<Tile>& tiles) {
-  const int64_t blocks = blocks_for(s.m, tile.rows) * blocks_for(s.n, tile.columns);
+  const int64_t blocks = blocks_for(s.m, tile.rows) * blocks_for(s.n, tile.columns) * s.bundles;
   for (const int64_t splits : {1, 2, 4, 8}) {
     Tile split = tile;
     split.splits = splits;
@@ -155,6 +177,7 @@ std::vector<Tile> all_tiles(const Sizes& s, bool many_taps) {
     for (const int64_t rows : {32, 64, 128, 256})
       for (const int64_t groups : {0, 1}) {
         Tile tile{rows, columns, groups};
+        tile.bundle = s.bundle;
         tile.stages = groups != 0 ? 5 : 4;
         while (tile.stages > 3 + groups && tile.shared_bytes() > s.shared / 2) --tile.stages;
         tile.in_l1 = many_taps ? 1 : 0;
@@ -165,10 +188,13 @@ std::vector<Tile> all_tiles(const Sizes& s, bool many_taps) {
 
 /// One that fits where any does.
 Tile usual_tile(const Sizes& s, bool many_taps) {
-  const Tile usual{64, 64};
+  Tile usual{64, 64};
+  usual.bundle = s.bundle;
   if (fits(usual, s)) return usual;
   const std::vector<Tile> tiles = all_tiles(s, many_taps);
-  return tiles.empty() ? Tile{32, 16} : tiles.front();
+  if (!tiles.empty()) return tiles.front();
+  usual.rows = 32, usual.columns = 16;
+  return usual;
 }
 
 /// The instruction of a group of warps: 64 rows by all columns of the tile, 16 of the depth.
@@ -222,31 +248,35 @@ Result<JitLaunch> packing_launch(const Problem& problem, const DeviceConvolution
   return launch;
 }
 
-/// [out][taps][in] of constant weights.
-std::function<std::vector<std::byte>()> packed_weights(const Tensor& weights, int64_t channels,
+/// [out][taps][in of a bundle] of constant weights.
+std::function<std::vector<std::byte>()> packed_weights(const Tensor& weights, const Sizes& sizes,
                                                        int64_t taps) {
-  return [weights, channels, taps] {
-    const int64_t filters = weights.extents()[0];
-    const int64_t depth = packed_depth(channels, taps);
+  return [weights, sizes, taps] {
+    const int64_t filters = weights.extents()[0], channels = weights.extents()[1];
+    const int64_t depth = packed_depth(sizes.channels, taps), group = sizes.n / sizes.bundle;
     std::vector<std::byte> bytes(static_cast<size_t>(filters * depth * 2));
     auto* to = reinterpret_cast<uint16_t*>(bytes.data());
     const auto* from = reinterpret_cast<const uint16_t*>(weights.bytes());
-    for (int64_t f = 0; f < filters; ++f)
+    for (int64_t f = 0; f < filters; ++f) {
+      uint16_t* row = to + f * depth + f / group % sizes.bundle * channels;
       for (int64_t c = 0; c < channels; ++c)
-        for (int64_t t = 0; t < taps; ++t) to[f * depth + t * channels + c] = *from++;
+        for (int64_t t = 0; t < taps; ++t) row[t * sizes.channels + c] = *from++;
+    }
     return bytes;
   };
 }
 
 Status check(const Problem& problem, const DeviceConvolution& d, const Sizes& s) {
   const Operand &x = problem.input(d.input), &w = problem.input(d.weights), &y = problem.output();
-  if (d.transposed || d.groups != 1) return unsupported("groups, or transposed");
+  if (d.transposed) return unsupported("transposed");
+  if (d.groups > 1 && d.groups == d.in_channels) return unsupported("each channel by itself");
+  if (d.groups > 1 && w.constant == nullptr) return unsupported("groups of changing weights");
   if (byte_size(x.type) != 2 || !is_real(x.type) || x.type != w.type || x.type != y.type)
     return unsupported("the types are not all f16 or bf16");
   if (s.capability < 80) return unsupported("its matrix instructions need sm_80");
   if (!is_planar(d.window)) return unsupported("three axes");
   if (!pixel_stride(x) || !pixel_stride(y)) return unsupported("not channels-last");
-  if (d.in_channels % 8 != 0 || d.out_channels % 8 != 0)
+  if (d.groups % s.bundle != 0 || s.channels % 8 != 0 || s.n % 8 != 0)
     return unsupported("channels are no multiple of 8");
   if (pack_width(memory_loop(x), x) < 8) return unsupported("channels cannot be loaded in eights");
   if (!small_indices(problem)) return unsupported("a large tensor");
@@ -257,6 +287,8 @@ void add_tile(KernelCode& code, const Tile& tile, const Sizes& s) {
   code.constant("kM", s.m);
   code.constant("kN", s.n);
   code.constant("kK", s.k);
+  code.constant("kC", s.channels);
+  code.constant("kBundles", s.bundles);
   code.constant("kTileM", tile.rows);
   code.constant("kTileN", tile.columns);
   code.constant("kTileK", kTileK);
@@ -276,25 +308,35 @@ void add_tile(KernelCode& code, const Tile& tile, const Sizes& s) {
 std::vector<std::string> tile_configs(const Problem& problem) {
   const auto d = describe_device_convolution(problem);
   if (!d.ok()) return {};
-  const Sizes s = sizes_of(problem, *d);
-  std::vector<Tile> tiles = all_tiles(s, d->window.kernel[1] * d->window.kernel[2] > 1);
+  const bool many_taps = d->window.kernel[1] * d->window.kernel[2] > 1;
+  std::vector<std::pair<double, Tile>> tiles;
+  for (const int64_t bundle : bundles_of(*d)) {
+    const Sizes sizes = sizes_of(problem, *d, bundle);
+    for (const Tile& tile : all_tiles(sizes, many_taps))
+      tiles.emplace_back(estimate(tile, sizes), tile);
+  }
   std::stable_sort(tiles.begin(), tiles.end(),
-                   [&](const Tile& a, const Tile& b) { return estimate(a, s) < estimate(b, s); });
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  const Sizes s = sizes_of(problem, *d, 1);
   // Large problems differ less from tile to tile.
-  const bool large = s.m * s.n > int64_t{128} * 128 * s.processors;
+  const bool large = s.m * d->out_channels > int64_t{128} * 128 * s.processors;
   size_t offered = large ? kOffered / 2 : kOffered;
   // Where it wins beside that one, one of the first does.
   if (s.capability == 90 && cuda_conv_hopper::supports(problem))
     offered = std::min(offered, kBeside);
   std::vector<std::string> texts;
-  for (const Tile& tile : tiles)
+  for (const auto& [time, tile] : tiles)
     if (texts.size() < offered) texts.push_back(tile.text());
   return texts;
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const DeviceConvolution d, describe_device_convolution(problem));
-  const Sizes s = sizes_of(problem, d);
+  const std::vector<int64_t> bundles = bundles_of(d);
+  if (bundles.empty()) return unsupported("channels are no multiple of 8");
+  const int64_t given = parse(config).bundle, bundle = config.empty() ? bundles[0] : given;
+  if (bundle < 1 || d.groups % bundle != 0) return unsupported("no {} groups together", bundle);
+  const Sizes s = sizes_of(problem, d, bundle);
   TENON_TRY(check(problem, d, s));
   const Tile tile =
       config.empty() ? usual_tile(s, d.window.kernel[1] * d.window.kernel[2] > 1) : parse(config);
@@ -308,7 +350,6 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   code.round_to(y.type);
   add_window(code, d.window);
   add_image_strides(code, "X", x);
-  code.constant("kC", d.in_channels);
   add_tile(code, tile, s);
   code.matrix_type(x.type);
   if (tile.groups != 0) code.text(group_instruction(tile.columns, x.type));
@@ -319,7 +360,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   JitLaunch launch;
   launch.starts_early = false;
   TENON_TRY(set_source(launch, code, {"jit/matrix.cuh", "conv/matrix.cu"}));
-  launch.grid[0] = blocks_for(s.m, tile.rows) * blocks_for(s.n, tile.columns) * tile.splits;
+  launch.grid[0] =
+      blocks_for(s.m, tile.rows) * blocks_for(s.n, tile.columns) * s.bundles * tile.splits;
   launch.block[0] = static_cast<int>(tile.warps() * 32);
   launch.shared_bytes = static_cast<int>(tile.shared_bytes());
   launch.cluster = tile.splits > 1 ? static_cast<int>(tile.splits) : 0;
@@ -338,7 +380,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
     plan.launches.push_back(std::move(packing));
     plan.workspace_bytes = d.out_channels * packed_depth(d.in_channels, taps) * 2;
   } else {
-    plan.constants.push_back(packed_weights(*weights.constant, d.in_channels, taps));
+    plan.constants.push_back(packed_weights(*weights.constant, s, taps));
   }
   plan.launches.push_back(std::move(launch));
   return plan;

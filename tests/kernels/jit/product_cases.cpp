@@ -83,11 +83,17 @@ void add_matrix_convs(Cases& cases) {
                             {24, 40, 1, 7, 9, 1, 1, 0, 1},     {72, 128, 1, 12, 11, 1, 1, 0, 1},
                             {256, 64, 1, 7, 7, 3, 1, 1, 1},    {128, 320, 1, 8, 8, 1, 2, 0, 1},
                             {40, 16, 1, 10, 10, 3, 1, 2, 2},   {8, 8, 1, 31, 33, 5, 2, 2, 1},
-                            {512, 256, 1, 14, 14, 1, 1, 0, 1}, {96, 208, 1, 20, 20, 3, 1, 1, 1}};
+                            {512, 256, 1, 14, 14, 1, 1, 0, 1}, {96, 208, 1, 20, 20, 3, 1, 1, 1},
+                            {64, 64, 8, 14, 13, 3, 1, 1, 1},   {96, 96, 4, 9, 10, 3, 2, 1, 1},
+                            {128, 64, 8, 11, 9, 3, 1, 1, 1},   {32, 64, 8, 12, 12, 3, 2, 1, 1},
+                            {192, 192, 3, 7, 7, 3, 1, 1, 1},   {320, 320, 8, 8, 6, 3, 1, 2, 2},
+                            {256, 256, 2, 9, 7, 1, 1, 0, 1}};
   for (const DataType type : {DataType::kFloat16, DataType::kBFloat16})
     for (const Shape2d& s : shapes) {
-      auto& c = add_conv(cases, fmt::format("matrix conv {} {}x{}", name_of(type), s.in, s.out), s,
-                         type, Layout::kChannelsLast);
+      auto& c = add_conv(cases,
+                         fmt::format("matrix conv {} {}x{}{}", name_of(type), s.in, s.out,
+                                     s.groups > 1 ? fmt::format(" in {} groups", s.groups) : ""),
+                         s, type, Layout::kChannelsLast);
       const Extents extents = {
           2, s.out, (s.height + 2 * s.pad - s.dilation * (s.kernel - 1) - 1) / s.stride + 1,
           (s.width + 2 * s.pad - s.dilation * (s.kernel - 1) - 1) / s.stride + 1};
