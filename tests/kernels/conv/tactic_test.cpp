@@ -141,6 +141,9 @@ TEST(ConvTactics, ManyChannelsOrStride) {
                    "cpu.conv.direct"}));
   EXPECT_EQ(Region(conv2d(8, 12, 9, 3, 2, 1)).run_all(),
             (Names{"cpu.conv.mixed_winograd", "cpu.conv.direct"}));
+  EXPECT_EQ(Region(conv2d(160, 160, 7, 3, 1, 2, 1, 2)).run_all(),
+            (Names{"cpu.conv.winograd4", "cpu.conv.winograd2", "cpu.conv.direct"}));
+  EXPECT_EQ(Region(conv2d(8, 12, 9, 3, 2, 2, 1, 2)).run_all(), Names{"cpu.conv.direct"});
 }
 
 TEST(ConvTactics, DepthwiseConvolution) {
