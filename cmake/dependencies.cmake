@@ -1,5 +1,8 @@
 # Everything that comes from outside, found once. A library that is optional leaves a TENON_HAVE_... variable.
 
+if("${TENON_VENV}" STREQUAL "")
+  unset(TENON_VENV CACHE)
+endif()
 set(TENON_VENV ${CMAKE_SOURCE_DIR}/.venv CACHE PATH
     "The Python environment that make setup fills: the ONNX schema and oneDNN come from it")
 

@@ -1,0 +1,42 @@
+#pragma once
+
+/// Arrays of any library: those with the buffer protocol (NumPy), with DLPack (PyTorch, JAX, CuPy),
+/// or with the CUDA array interface.
+
+#include <nanobind/ndarray.h>
+
+#include <optional>
+
+#include "common.h"
+
+namespace tenon::python {
+
+/// Where an array's elements are. Movable by construction only: it holds what keeps them there.
+class ArrayView {
+ public:
+  /// Raises TypeError where `array` is nothing of the kind. `name` is for messages.
+  ArrayView(nb::handle array, const char* name);
+  ArrayView(const ArrayView&) = delete;
+  ~ArrayView();
+
+  void* data = nullptr;
+  Dims shape{};
+  std::optional<DataType>
+      type;  ///< Nothing where the surface has no such type: `type_name` says which.
+  std::string type_name;
+  bool on_gpu = false;
+  bool contiguous = true;
+
+ private:
+  bool read_buffer(nb::handle array);
+  bool read_dlpack(nb::handle array);
+  bool read_interface(nb::handle array, const char* attribute, bool gpu);
+  void read_extents(nb::handle extents);
+
+  Py_buffer buffer_{};
+  bool has_buffer_ = false;
+  nb::ndarray<nb::ro> tensor_;
+  nb::object kept_;
+};
+
+}  // namespace tenon::python

@@ -1,0 +1,279 @@
+#include "session.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "array_view.h"
+
+namespace tenon::python {
+namespace {
+
+bool same(const Dims& left, const Dims& right) {
+  return left.nbDims == right.nbDims &&
+         (left.nbDims <= 0 ||
+          !std::memcmp(left.d, right.d, sizeof(int64_t) * static_cast<size_t>(left.nbDims)));
+}
+
+bool known(const Dims& dims) {
+  for (int32_t i = 0; i < dims.nbDims; ++i)
+    if (dims.d[i] < 0) return false;
+  return dims.nbDims >= 0;
+}
+
+nb::object tuple_of(const Dims& dims) {
+  nb::list list;
+  for (int32_t i = 0; i < dims.nbDims; ++i) list.append(dims.d[i]);
+  return nb::tuple(list);
+}
+
+std::string text_of(const Dims& dims) {
+  return nb::cast<std::string>(nb::str(tuple_of(dims)));
+}
+
+size_t bytes_of(const Dims& dims, DataType type) {
+  size_t count = 1;
+  for (int32_t i = 0; i < dims.nbDims; ++i) count *= static_cast<size_t>(dims.d[i]);
+  switch (type) {
+    case DataType::kINT64:
+      return count * 8;
+    case DataType::kFLOAT:
+    case DataType::kINT32:
+      return count * 4;
+    case DataType::kHALF:
+    case DataType::kBF16:
+      return count * 2;
+    case DataType::kINT4:
+    case DataType::kFP4:
+      return (count + 1) / 2;
+    default:
+      return count;
+  }
+}
+
+[[noreturn]] void refuse(PyObject* kind, const std::string& text) {
+  PyErr_SetString(kind, text.c_str());
+  throw nb::python_error();
+}
+
+nb::object numpy_dtype(DataType type) {
+  const char* name = numpy_name(type);
+  Dims one{1, {1}};
+  if (!name) refuse(PyExc_TypeError, "NumPy has no such type");
+  // An array's type, so that types of ml_dtypes are found in the one place that knows them.
+  const int64_t zero = 0;
+  return array_over(&zero, type, one, nb::none()).attr("dtype");
+}
+
+/// Says who uses a session.
+class Busy {
+ public:
+  explicit Busy(std::atomic<bool>& flag) : flag_(flag) {
+    if (flag_.exchange(true))
+      refuse(PyExc_RuntimeError, "the session is in use: each thread needs one of its own");
+  }
+  ~Busy() { flag_ = false; }
+  Busy(const Busy&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
+}  // namespace
+
+void GrowingOutput::release() noexcept {
+  if (!data_) return;
+  if (gpu_)
+    gpu_->destroy(data_);
+  else
+    std::free(data_);
+  data_ = nullptr;
+  capacity_ = 0;
+}
+
+void* GrowingOutput::reallocateOutput(const char*, void*, uint64_t size, uint64_t) noexcept {
+  if (data_ && size <= capacity_) return data_;
+  release();
+  const uint64_t wanted = (std::max<uint64_t>(size, 1) + 255) / 256 * 256;
+  data_ = gpu_ ? gpu_->allocate(wanted) : std::aligned_alloc(256, wanted);
+  capacity_ = data_ ? wanted : 0;
+  return data_;
+}
+
+Session::Session(nb::object engine, nb::object context, nb::object gpu, nb::object fail,
+                 nb::object device_array)
+    : engine_(std::move(engine)),
+      context_object_(std::move(context)),
+      gpu_object_(std::move(gpu)),
+      fail_(std::move(fail)),
+      device_array_(std::move(device_array)),
+      empty_(nb::module_::import_("numpy").attr("empty")),
+      context_(nb::cast<IExecutionContext*>(context_object_)) {
+  if (!gpu_object_.is_none()) gpu_ = nb::cast<IGpu*>(gpu_object_);
+  const auto& surface = *nb::cast<ICudaEngine*>(engine_);
+  for (int32_t i = 0; i < surface.getNbIOTensors(); ++i) {
+    const char* name = surface.getIOTensorName(i);
+    Slot slot{name, surface.getTensorDataType(name)};
+    const bool is_input = surface.getTensorIOMode(name) == TensorIOMode::kINPUT;
+    if (!is_input) slot.dtype = numpy_dtype(slot.type);
+    (is_input ? inputs_ : outputs_).push_back(std::move(slot));
+  }
+}
+
+Session::~Session() {
+  if (!gpu_) return;
+  for (auto* slots : {&inputs_, &outputs_})
+    for (Slot& slot : *slots)
+      if (slot.staging) gpu_->destroy(slot.staging);
+}
+
+void Session::fail(const char* what) {
+  RaiseKept::raise();
+  fail_(what);
+  refuse(PyExc_RuntimeError, what);
+}
+
+void* Session::staged(Slot& slot, size_t bytes) {
+  if (slot.staging_bytes >= bytes && slot.staging) return slot.staging;
+  if (slot.staging) gpu_->destroy(slot.staging);
+  slot.staging = gpu_->allocate(std::max<size_t>(bytes, 1));
+  slot.staging_bytes = slot.staging ? bytes : 0;
+  if (!slot.staging) fail("no memory on the GPU for a copy of an array");
+  return slot.staging;
+}
+
+void Session::bind(Slot& slot, void* data) {
+  static int64_t nothing[32];  // Of arrays without elements.
+  if (!context_->setTensorAddress(slot.name.c_str(), data ? data : nothing))
+    fail("an address was refused");
+}
+
+void Session::set_input(Slot& slot, nb::handle array, const ArrayView& view, Address stream) {
+  (void)array;
+  if (view.type != slot.type)
+    refuse(PyExc_TypeError, "input '" + slot.name + "' is " + numpy_name(slot.type) +
+                                ", and the array is " + view.type_name +
+                                ": convert it (x.astype(\"" + numpy_name(slot.type) + "\"))");
+  if (!view.contiguous)
+    refuse(PyExc_ValueError, "input '" + slot.name +
+                                 "': the array's elements do not lie next to each other (use " +
+                                 "numpy.ascontiguousarray(x), or x.contiguous())");
+  if (!same(view.shape, slot.shape)) {
+    if (!context_->setInputShape(slot.name.c_str(), view.shape))
+      fail(("input '" + slot.name + "' cannot have the shape " + text_of(view.shape)).c_str());
+    slot.shape = view.shape;
+    shapes_changed_ = true;
+  }
+  if (view.on_gpu && !gpu_)
+    refuse(PyExc_ValueError,
+           "input '" + slot.name + "' is on a GPU, and the plan runs on the CPU: use x.cpu()");
+  if (!gpu_ || view.on_gpu) return bind(slot, view.data);
+  const size_t bytes = bytes_of(view.shape, slot.type);
+  void* copy = staged(slot, bytes);
+  if (bytes && !gpu_->copyAsync(copy, view.data, bytes, stream_of(stream)))
+    fail("an input could not be copied to the GPU");
+  bind(slot, copy);
+}
+
+void Session::refresh_outputs() {
+  for (Slot& slot : outputs_) {
+    slot.shape = context_->getTensorShape(slot.name.c_str());
+    if (slot.shape.nbDims < 0)
+      fail("the extents of an output cannot be found: an input's shape is wrong");
+    const bool fixed = known(slot.shape);
+    slot.extents = fixed ? tuple_of(slot.shape) : nb::none();
+    if (!fixed && !slot.growing) slot.growing = std::make_unique<GrowingOutput>(gpu_);
+    context_->setOutputAllocator(slot.name.c_str(), fixed ? nullptr : slot.growing.get());
+  }
+  shapes_changed_ = false;
+}
+
+nb::object Session::make_output(Slot& slot, nb::handle given, nb::handle like) {
+  if (!slot.extents.is_valid() || slot.extents.is_none())
+    return nb::none();  // Its allocator has the memory.
+  const bool on_gpu = !given.is_valid() && like.is_valid();
+  const nb::object array = given.is_valid() ? nb::borrow(given)
+                           : on_gpu ? device_array_(like, slot.extents, numpy_name(slot.type))
+                                    : empty_(slot.extents, slot.dtype);
+  const ArrayView view(array, slot.name.c_str());
+  if (view.type != slot.type || !same(view.shape, slot.shape) || !view.contiguous)
+    refuse(PyExc_ValueError, "output '" + slot.name + "' is " + numpy_name(slot.type) +
+                                 text_of(slot.shape) + ", and the array given for it " +
+                                 view.type_name + text_of(view.shape));
+  const bool stage = gpu_ && !view.on_gpu;
+  bind(slot, stage ? staged(slot, bytes_of(slot.shape, slot.type)) : view.data);
+  return array;
+}
+
+nb::object Session::take_output(Slot& slot, nb::object array, nb::handle like, Address stream) {
+  const void* from = slot.staging;
+  if (array.is_none()) {
+    from = slot.growing->data();
+    slot.shape = slot.growing->shape;
+    const nb::object extents = tuple_of(slot.shape);
+    array = like.is_valid() ? device_array_(like, extents, numpy_name(slot.type))
+                            : empty_(extents, slot.dtype);
+  } else if (!gpu_) {
+    return array;
+  }
+  const ArrayView view(array, slot.name.c_str());
+  const size_t bytes = bytes_of(slot.shape, slot.type);
+  if (!bytes || view.data == from) return array;
+  if (!gpu_)
+    std::memcpy(view.data, from, bytes);
+  else if ((!view.on_gpu || slot.growing) &&
+           !gpu_->copyAsync(view.data, from, bytes, stream_of(stream)))
+    fail("an output could not be copied from the GPU");
+  return array;
+}
+
+nb::object Session::run(nb::handle inputs, nb::handle outputs, Address stream) {
+  const Busy busy(busy_);
+  const InCall call;
+  nb::object like;  // An array on the GPU: outputs are to be its kind.
+  size_t index = 0;
+  for (nb::handle array : inputs) {
+    if (index == inputs_.size()) break;
+    Slot& slot = inputs_[index++];
+    const ArrayView view(array, slot.name.c_str());
+    set_input(slot, array, view, stream);
+    if (view.on_gpu) like = nb::borrow(array);
+  }
+  if (index != inputs_.size())
+    refuse(PyExc_TypeError, "the plan has " + std::to_string(inputs_.size()) + " inputs, and " +
+                                std::to_string(index) + " were given");
+  if (shapes_changed_) refresh_outputs();
+  std::vector<nb::object> made;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    nb::object given = outputs.is_none() ? nb::object() : nb::object(outputs[i]);
+    if (given.is_valid() && given.is_none()) given.reset();
+    made.push_back(make_output(outputs_[i], given, like));
+  }
+  bool done = false;
+  {
+    nb::gil_scoped_release released;
+    done = context_->enqueueV3(stream_of(stream));
+  }
+  if (!done) fail("the run failed");
+  RaiseKept::raise();
+  bool copied = false;
+  nb::list results;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    copied = copied || (gpu_ && (!like.is_valid() || outputs_[i].growing));
+    results.append(take_output(outputs_[i], made[i], like, stream));
+  }
+  if (copied || (gpu_ && !like.is_valid())) {
+    nb::gil_scoped_release released;
+    done = gpu_->synchronize(stream_of(stream));
+  }
+  if (!done) fail("the run failed on the GPU");
+  return results;
+}
+
+void bind_session(nb::module_& m) {
+  nb::class_<Session>(m, "Session", "Runs of an engine with arrays of any library.")
+      .def(nb::init<nb::object, nb::object, nb::object, nb::object, nb::object>(), "engine"_a,
+           "context"_a, "gpu"_a.none(), "fail"_a, "device_array"_a)
+      .def("run", &Session::run, "inputs"_a, "outputs"_a.none(), "stream"_a);
+}
+
+}  // namespace tenon::python

@@ -1,0 +1,75 @@
+#pragma once
+
+/// Runs of an engine with arrays of any library.
+
+#include <atomic>
+#include <memory>
+
+#include "common.h"
+#include "tenon/device.h"
+
+namespace tenon::python {
+
+class ArrayView;
+
+/// Memory for an output whose extents a run finds out.
+class GrowingOutput final : public IOutputAllocator {
+ public:
+  explicit GrowingOutput(IGpu* gpu) : gpu_(gpu) {}
+  ~GrowingOutput() override { release(); }
+  void* reallocateOutput(const char* name, void* current, uint64_t size,
+                         uint64_t alignment) noexcept override;
+  void notifyShape(const char* name, const Dims& dims) noexcept override { shape = dims; }
+  void* data() const { return data_; }
+  Dims shape{};
+
+ private:
+  void release() noexcept;
+  IGpu* gpu_;
+  void* data_ = nullptr;
+  uint64_t capacity_ = 0;
+};
+
+/// An input or output of the engine.
+struct Slot {
+  std::string name;
+  DataType type;
+  Dims shape{-1, {}};       ///< Inputs': as set last. Outputs': as the last shapes have it.
+  nb::object dtype;         ///< NumPy's.
+  nb::object extents;       ///< `shape` as a tuple.
+  void* staging = nullptr;  ///< Memory of the GPU for arrays of the host.
+  size_t staging_bytes = 0;
+  std::unique_ptr<GrowingOutput> growing;  ///< Where the extents depend on data.
+};
+
+/// One thread's runs of an engine. Calls from two threads at once are refused.
+class Session {
+ public:
+  /// `fail` raises what the log said; `device_array(like, extents, type)` makes an array on the
+  /// GPU.
+  Session(nb::object engine, nb::object context, nb::object gpu, nb::object fail,
+          nb::object device_array);
+  Session(const Session&) = delete;
+  ~Session();
+
+  /// Inputs in the engine's order; `outputs` are arrays to write into, None, or missing.
+  nb::object run(nb::handle inputs, nb::handle outputs, Address stream);
+
+ private:
+  void set_input(Slot& slot, nb::handle array, const ArrayView& view, Address stream);
+  void refresh_outputs();
+  nb::object make_output(Slot& slot, nb::handle given, nb::handle like);
+  nb::object take_output(Slot& slot, nb::object array, nb::handle like, Address stream);
+  void* staged(Slot& slot, size_t bytes);
+  void bind(Slot& slot, void* data);
+  [[noreturn]] void fail(const char* what);
+
+  nb::object engine_, context_object_, gpu_object_, fail_, device_array_, empty_;
+  IExecutionContext* context_;
+  IGpu* gpu_ = nullptr;
+  std::vector<Slot> inputs_, outputs_;
+  bool shapes_changed_ = true;
+  std::atomic<bool> busy_{false};
+};
+
+}  // namespace tenon::python

@@ -1,0 +1,35 @@
+"""TensorRT's Python API, as Tenon offers it.
+
+Every name of TensorRT 10.16's module is here; what is Tenon's alone is in the package `tenon`.
+"""
+from tenon._native import *  # noqa: F403: the module is the API
+from tenon._native import __version__  # noqa: F401
+from tenon import _plugins
+from tenon._plugins import *  # noqa: F403
+
+_package_name = "tensorrt"
+
+
+def volume(iterable):
+    """The product of extents; 1 for none."""
+    result = 1
+    for extent in iterable:
+        result *= extent
+    return result
+
+
+def nptype(trt_type):
+    """NumPy's type of a DataType; TypeError where it has none."""
+    import numpy
+
+    names = {"FLOAT": "float32", "HALF": "float16", "INT8": "int8", "INT32": "int32", "INT64": "int64",
+             "BOOL": "bool_", "UINT8": "uint8"}
+    name = names.get(trt_type.name)
+    if name is None:
+        raise TypeError(f"NumPy has no type for {trt_type}")
+    return getattr(numpy, name)
+
+
+for _alias in ("own",):
+    globals().pop(_alias, None)
+del _alias, _plugins

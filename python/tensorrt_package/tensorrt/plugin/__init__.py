@@ -1,0 +1,24 @@
+"""Plugins as decorated functions.
+
+    @tensorrt.plugin.register("sample::scale")
+    def scale_desc(x: tensorrt.plugin.TensorDesc, factor: float) -> tensorrt.plugin.TensorDesc:
+        return x.like()
+
+    @tensorrt.plugin.impl("sample::scale")
+    def scale(x: tensorrt.plugin.Tensor, factor: float, outputs, stream):
+        ...
+
+    network.add_plugin(tensorrt.plugin.op.sample.scale(tensor, factor=2.0))
+
+Kernels that are compiled ahead of time (aot_impl) are kept, and not used: networks refuse plugins that have nothing else.
+"""
+from ._decorators import aot_impl, autotune, impl, op, register
+from ._descriptions import (AutoTuneCombination, PluginDef, Shape, SizeTensorDesc, Tensor, TensorDesc, from_shape_expr,
+                            size_tensor)
+from ._expressions import (ShapeExpr, ShapeExprs, SizeTensorShapeExpr, SymExpr, SymExprImpl, SymExprs, SymInt8, SymInt16,
+                           SymInt32, SymIntExpr, SymIntExprs, cdiv, max, min)
+
+__all__ = ["AutoTuneCombination", "PluginDef", "Shape", "ShapeExpr", "ShapeExprs", "SizeTensorDesc",
+           "SizeTensorShapeExpr", "SymExpr", "SymExprImpl", "SymExprs", "SymInt16", "SymInt32", "SymInt8", "SymIntExpr",
+           "SymIntExprs", "Tensor", "TensorDesc", "aot_impl", "autotune", "cdiv", "from_shape_expr", "impl", "max", "min",
+           "op", "register", "size_tensor"]

@@ -1,0 +1,158 @@
+"""Tensors as plugins' functions see them: described while a network is built, with memory while it runs."""
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass, field
+
+import tensorrt as trt
+
+from ._expressions import ShapeExprs
+
+Shape = tuple
+
+
+class TensorDesc:
+    """Type and shape of a tensor, as expressions."""
+
+    def __init__(self, shape_expr=(), dtype=None, format=None, scale=None):
+        self.shape_expr = shape_expr if isinstance(shape_expr, ShapeExprs) else ShapeExprs(shape_expr)
+        self.dtype, self.format, self.scale = dtype, format, scale
+        self._aliased = None
+        self._index = None
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape_expr)
+
+    @property
+    def shape(self):
+        """Extents of tensors whose extents are constant."""
+        return Shape(extent.constant_value() for extent in self.shape_expr)
+
+    @property
+    def is_size_tensor(self) -> bool:
+        return False
+
+    def like(self) -> "TensorDesc":
+        return TensorDesc(ShapeExprs(self.shape_expr), self.dtype, self.format, self.scale)
+
+    def aliased(self) -> "TensorDesc":
+        """An output that lies where this input does."""
+        made = self.like()
+        made._aliased = self._index
+        return made
+
+    def get_aliased(self):
+        return self._aliased
+
+
+class SizeTensorDesc(TensorDesc):
+    """A tensor that says how large an output is."""
+
+    @property
+    def is_size_tensor(self) -> bool:
+        return True
+
+
+def size_tensor(opt, upper_bound):
+    raise NotImplementedError("outputs whose extents plugins find out while they run are not supported: give an upper "
+                              "bound as the extent, and the number of elements as another output")
+
+
+def from_shape_expr(shape_expr) -> TensorDesc:
+    return TensorDesc(shape_expr, trt.float32)
+
+
+_CODES = {trt.float32: "<f4", trt.float16: "<f2", trt.int8: "|i1", trt.uint8: "|u1", trt.int32: "<i4", trt.int64: "<i8",
+          trt.bool: "|b1"}
+
+
+class Tensor:
+    """Memory of a run: of the host where the plan is for a CPU, else of the GPU."""
+
+    def __init__(self, desc, address: int):
+        self.dtype, self.format, self.scale = desc.type, desc.format, desc.scale
+        self.shape, self.data_ptr = Shape(desc.dims), address
+        self.strides = tuple(trt.volume(self.shape[axis + 1:]) for axis in range(len(self.shape)))
+
+    def numel(self) -> int:
+        return trt.volume(self.shape)
+
+    def like(self):
+        return self
+
+    @property
+    def _interface(self):
+        return {"shape": self.shape, "typestr": _CODES[self.dtype], "data": (self.data_ptr, False), "version": 3,
+                "strides": None}
+
+    @property
+    def __cuda_array_interface__(self):
+        return self._interface
+
+    def numpy(self):
+        """The memory as an array; only for plans for the CPU."""
+        import numpy
+
+        dtype = numpy.dtype(_CODES[self.dtype])
+        memory = (ctypes.c_char * (self.numel() * dtype.itemsize)).from_address(self.data_ptr)
+        return numpy.frombuffer(memory, dtype).reshape(self.shape)
+
+
+@dataclass
+class AutoTuneCombination:
+    """Types and formats that a plugin takes together: one alternative for all tensors, in order, behind each `|`."""
+
+    types: str = ""
+    layouts: str = "LINEAR"
+    tactics: list = field(default_factory=list)
+
+    def __init__(self, types: str = "", layouts: str = "LINEAR", tactics=()):
+        self.types, self.layouts, self.tactics, self._of = types, layouts, list(tactics), {}
+
+    def pos(self, positions, entry: str):
+        """Types and format of some tensors: "FP32|FP16, LINEAR"."""
+        for position in [positions] if isinstance(positions, int) else positions:
+            self._of[position] = entry
+
+    def set_types(self, types: str):
+        self.types = types
+
+    def set_layouts(self, layouts: str):
+        self.layouts = layouts
+
+    _TYPES = {"FP32": trt.float32, "FP16": trt.float16, "BF16": trt.bfloat16, "INT8": trt.int8, "INT32": trt.int32,
+              "INT64": trt.int64, "BOOL": trt.bool, "UINT8": trt.uint8, "FP8": trt.fp8, "INT4": trt.int4}
+
+    def alternatives(self, count: int) -> list:
+        """Lists of (type, format), one for each tensor."""
+        types = [entry.strip().split("|") for entry in self.types.split(",")] if self.types else [[]] * count
+        layouts = [entry.strip().split("|") for entry in self.layouts.replace("+", ",").split(",")]
+        types = types * count if len(types) == 1 else types
+        layouts = layouts * count if len(layouts) == 1 else layouts
+        for position, entry in self._of.items():
+            kinds, _, layout = entry.partition(",")
+            types[position] = kinds.strip().split("|")
+            layouts[position] = (layout.strip() or "LINEAR").split("|")
+        if len(types) != count or len(layouts) != count:
+            raise ValueError(f"a combination of {count} tensors has {len(types)} types and {len(layouts)} layouts")
+        number = max((len(kinds) for kinds in types), default=1) or 1
+        made = []
+        for i in range(number):
+            for j in range(max(len(layout) for layout in layouts)):
+                made.append([(self._TYPES[kinds[min(i, len(kinds) - 1)]] if kinds else None,
+                              getattr(trt.TensorFormat, layout[min(j, len(layout) - 1)]))
+                             for kinds, layout in zip(types, layouts)])
+        return made
+
+
+@dataclass
+class PluginDef:
+    """The functions of one plugin."""
+
+    plugin_id: str = ""
+    register: object = None
+    impl: object = None
+    aot_impl: object = None
+    autotune: object = None
+    creator: object = None

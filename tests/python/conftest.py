@@ -1,0 +1,39 @@
+"""Models that several tests use."""
+import numpy as np
+import pytest
+
+
+def relu_network(trt, logger, shape=(4, 8)):
+    """A builder with a network of one product and one activation."""
+    builder = trt.Builder(logger)
+    network = builder.create_network(0)
+    x = network.add_input("x", trt.float32, shape)
+    weights = network.add_constant((shape[-1], 16), np.linspace(-1, 1, shape[-1] * 16, dtype=np.float32).reshape(-1, 16))
+    product = network.add_matrix_multiply(x, trt.MatrixOperation.NONE, weights.get_output(0), trt.MatrixOperation.NONE)
+    activation = network.add_activation(product.get_output(0), trt.ActivationType.RELU)
+    activation.get_output(0).name = "y"
+    network.mark_output(activation.get_output(0))
+    return builder, network
+
+
+def onnx_model(shape=("batch", 8)):
+    """y = relu(x w) with a dynamic batch."""
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    weights = numpy_helper.from_array(np.linspace(-1, 1, 128, dtype=np.float32).reshape(8, 16), "w")
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["m"], "product"), helper.make_node("Relu", ["m"], ["y"], "relu")]
+    graph = helper.make_graph(nodes, "small", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, (shape[0], 16))], [weights])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def expected(x):
+    return np.maximum(x @ np.linspace(-1, 1, 128, dtype=np.float32).reshape(8, 16), 0)
+
+
+@pytest.fixture
+def logger():
+    import tensorrt as trt
+
+    return trt.Logger(trt.Logger.ERROR)

@@ -1,0 +1,270 @@
+"""What applications implement is called, and what it raises reaches the caller of the library."""
+import threading
+
+import numpy as np
+import pytest
+import tensorrt as trt
+from conftest import expected, onnx_model, relu_network
+
+
+class Oops(Exception):
+    pass
+
+
+def engine_of(logger):
+    builder, network = relu_network(trt, logger)
+    return builder.build_engine_with_config(network, builder.create_builder_config())
+
+
+def bound(context):
+    x, y = np.ones((4, 8), np.float32), np.empty((4, 16), np.float32)
+    context.set_tensor_address("x", x.ctypes.data)
+    context.set_tensor_address("y", y.ctypes.data)
+    return x, y
+
+
+def test_loggers():
+    class Log(trt.ILogger):
+        def __init__(self):
+            trt.ILogger.__init__(self)
+            self.messages = []
+
+        def log(self, severity, msg):
+            self.messages.append((severity, msg))
+
+    logger = Log()
+    builder, network = relu_network(trt, logger)
+    assert builder.build_serialized_network(network, builder.create_builder_config())
+    assert any(severity == trt.ILogger.INFO for severity, _ in logger.messages) and builder.logger is logger
+    assert trt.Runtime(logger).deserialize_cuda_engine(b"no") is None
+    assert logger.messages[-1][0] == trt.Logger.ERROR
+
+    class Raises(trt.ILogger):
+        def log(self, severity, msg):
+            raise Oops("log")
+
+    with pytest.raises(Oops, match="log"):
+        trt.Runtime(Raises()).deserialize_cuda_engine(b"no")
+    with pytest.raises(NotImplementedError, match="ILogger.log"):
+        trt.ILogger().log(trt.ILogger.INFO, "text")
+
+
+def test_profilers(logger):
+    class Times(trt.IProfiler):
+        def __init__(self):
+            trt.IProfiler.__init__(self)
+            self.layers = []
+
+        def report_layer_time(self, layer_name, ms):
+            self.layers.append((layer_name, ms))
+
+    context = engine_of(logger).create_execution_context()
+    keep, times = bound(context), Times()
+    context.profiler = times
+    assert context.execute_async_v3(0) and times.layers and keep
+
+    class Raises(trt.IProfiler):
+        def report_layer_time(self, layer_name, ms):
+            raise Oops("profile")
+
+    context.profiler = Raises()
+    with pytest.raises(Oops, match="profile"):
+        context.execute_async_v3(0)
+
+
+def test_progress_monitors(logger):
+    class Monitor(trt.IProgressMonitor):
+        def __init__(self, go=True):
+            trt.IProgressMonitor.__init__(self)
+            self.go, self.seen = go, []
+
+        def phase_start(self, phase_name, parent_phase, num_steps):
+            self.seen.append(("start", phase_name, parent_phase, num_steps))
+
+        def step_complete(self, phase_name, step):
+            self.seen.append(("step", phase_name, step))
+            if self.go is None:
+                raise Oops("step")
+            return self.go
+
+        def phase_finish(self, phase_name):
+            self.seen.append(("finish", phase_name))
+
+    quiet = trt.Logger(trt.Logger.INTERNAL_ERROR)
+    for go in (True, False, None):
+        builder, network = relu_network(trt, quiet)
+        config = builder.create_builder_config()
+        config.progress_monitor = monitor = Monitor(go)
+        assert config.progress_monitor is monitor
+        if go is None:
+            with pytest.raises(Oops, match="step"):
+                builder.build_serialized_network(network, config)
+        else:
+            assert (builder.build_serialized_network(network, config) is not None) == go
+        assert monitor.seen[0][0] == "start" and monitor.seen[0][2] is None and monitor.seen[-1][0] == "finish"
+
+
+def non_zero_engine(logger):
+    builder = trt.Builder(logger)
+    network = builder.create_network(0)
+    x = network.add_input("x", trt.float32, (3, 4))
+    found = network.add_non_zero(x, trt.DataType.INT64).get_output(0)
+    found.name = "y"
+    network.mark_output(found)
+    return builder.build_engine_with_config(network, builder.create_builder_config())
+
+
+def test_output_allocators(logger):
+    class Output(trt.IOutputAllocator):
+        def __init__(self):
+            trt.IOutputAllocator.__init__(self)
+            self.memory, self.shape = None, None
+
+        def reallocate_output(self, tensor_name, memory, size, alignment):
+            self.memory = np.empty(size, np.uint8)
+            return self.memory.ctypes.data
+
+        def notify_shape(self, tensor_name, shape):
+            self.shape = tuple(shape)
+
+    context = non_zero_engine(logger).create_execution_context()
+    x = np.eye(3, 4, dtype=np.float32)
+    context.set_tensor_address("x", x.ctypes.data)
+    output = Output()
+    assert context.set_output_allocator("y", output) and context.get_output_allocator("y") is output
+    assert context.execute_async_v3(0) and output.shape == (2, 3)
+    assert (output.memory[:48].view(np.int64).reshape(2, 3) == [[0, 1, 2], [0, 1, 2]]).all()
+
+    class Raises(Output):
+        def reallocate_output_async(self, tensor_name, memory, size, alignment, stream):
+            raise Oops("memory")
+
+    context.set_output_allocator("y", Raises())
+    with pytest.raises(Oops, match="memory"):
+        context.execute_async_v3(0)
+
+
+def test_debug_listeners(logger):
+    class Listener(trt.IDebugListener):
+        def __init__(self, wrong=False):
+            trt.IDebugListener.__init__(self)
+            self.wrong, self.seen = wrong, []
+
+        def process_debug_tensor(self, addr, location, type, shape, name, stream):
+            if self.wrong:
+                raise Oops("debug")
+            self.seen.append((name, tuple(shape), type))
+            return True
+
+    builder, network = relu_network(trt, logger)
+    network[1].get_output(0).name = "middle"
+    assert network.mark_debug(network[1].get_output(0))
+    context = builder.build_engine_with_config(network, builder.create_builder_config()).create_execution_context()
+    keep, listener = bound(context), Listener()
+    assert context.set_debug_listener(listener) and context.set_all_tensors_debug_state(True)
+    assert context.execute_async_v3(0) and listener.seen == [("middle", (4, 16), trt.float32)] and keep
+    context.set_debug_listener(Listener(wrong=True))
+    with pytest.raises(Oops, match="debug"):
+        context.execute_async_v3(0)
+
+
+def test_streams_that_raise(logger):
+    class Reader(trt.IStreamReaderV2):
+        def read(self, num_bytes, stream):
+            raise Oops("read")
+
+        def seek(self, offset, where):
+            raise Oops("seek")
+
+    class Writer(trt.IStreamWriter):
+        def write(self, data):
+            raise Oops("write")
+
+    quiet = trt.Logger(trt.Logger.INTERNAL_ERROR)
+    with pytest.raises(Oops, match="read|seek"):
+        trt.Runtime(quiet).deserialize_cuda_engine(Reader())
+    builder, network = relu_network(trt, quiet)
+    with pytest.raises(Oops, match="write"):
+        builder.build_serialized_network_to_stream(network, builder.create_builder_config(), Writer())
+
+
+def test_calibrators_are_kept():
+    """Networks are not calibrated here, which a build with a calibrator says in the log."""
+    class Batches(trt.IInt8EntropyCalibrator2):
+        def __init__(self):
+            trt.IInt8EntropyCalibrator2.__init__(self)
+
+        def get_batch_size(self):
+            return 4
+
+        def get_batch(self, names):
+            return None
+
+    config = trt.Builder(trt.Logger(trt.Logger.ERROR)).create_builder_config()
+    config.int8_calibrator = batches = Batches()
+    assert config.int8_calibrator is batches and batches.read_calibration_cache() is None
+    assert batches.get_algorithm() == trt.CalibrationAlgoType.ENTROPY_CALIBRATION_2
+    with pytest.raises(TypeError):
+        config.int8_calibrator = trt.Logger()
+    config.int8_calibrator = None
+    assert config.int8_calibrator is None
+
+
+def test_error_recorders():
+    class Recorder(trt.IErrorRecorder):
+        def __init__(self):
+            trt.IErrorRecorder.__init__(self)
+            self.errors = []
+
+        def num_errors(self):
+            return len(self.errors)
+
+        def get_error_code(self, index):
+            return self.errors[index][0]
+
+        def get_error_desc(self, index):
+            return self.errors[index][1]
+
+        def has_overflowed(self):
+            return False
+
+        def clear(self):
+            self.errors.clear()
+
+        def report_error(self, code, desc):
+            self.errors.append((code, desc))
+            return False
+
+    runtime = trt.Runtime(trt.Logger(trt.Logger.INTERNAL_ERROR))
+    runtime.error_recorder = recorder = Recorder()
+    assert runtime.error_recorder is recorder and runtime.deserialize_cuda_engine(b"no") is None
+    assert recorder.errors and isinstance(recorder.errors[0][0], trt.ErrorCodeTRT) and recorder.errors[0][1]
+
+
+def test_32_threads_with_a_context_each(logger):
+    builder = trt.Builder(logger)
+    network = builder.create_network(0)
+    assert trt.OnnxParser(network, logger).parse(onnx_model().SerializeToString())
+    config, profile = builder.create_builder_config(), builder.create_optimization_profile()
+    profile.set_shape("x", (1, 8), (4, 8), (32, 8))
+    config.add_optimization_profile(profile)
+    engine = builder.build_engine_with_config(network, config)
+    wrong, barrier = [], threading.Barrier(32)
+
+    def work(number):
+        context, generator = engine.create_execution_context(), np.random.default_rng(number)
+        barrier.wait()
+        for turn in range(30):
+            x = generator.standard_normal((1 + (number + turn) % 32, 8)).astype(np.float32)
+            y = np.empty((len(x), 16), np.float32)
+            done = context.set_input_shape("x", x.shape) and context.set_tensor_address("x", x.ctypes.data) \
+                and context.set_tensor_address("y", y.ctypes.data) and context.execute_async_v3(0)
+            if not done or not np.allclose(y, expected(x), rtol=1e-4, atol=1e-5):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(32)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

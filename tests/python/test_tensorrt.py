@@ -1,0 +1,278 @@
+"""How the module `tensorrt` behaves: sequences, buffers, keywords, lifetimes, values for what is missing."""
+import gc
+import io
+import weakref
+
+import numpy as np
+import pytest
+import tensorrt as trt
+from conftest import expected, onnx_model, relu_network
+
+
+def plan_of(logger, **settings):
+    builder, network = relu_network(trt, logger)
+    config = builder.create_builder_config()
+    for name, value in settings.items():
+        setattr(config, name, value)
+    return builder.build_serialized_network(network, config)
+
+
+def run(context, x):
+    y = np.empty((*x.shape[:-1], 16), np.float32)
+    assert context.set_input_shape("x", x.shape)
+    assert context.set_tensor_address("x", x.ctypes.data) and context.set_tensor_address("y", y.ctypes.data)
+    assert context.execute_async_v3(stream_handle=0)
+    return y
+
+
+def test_a_network_is_a_sequence_of_layers(logger):
+    builder, network = relu_network(trt, logger)
+    assert [layer.type for layer in network] == [trt.LayerType.CONSTANT, trt.LayerType.MATRIX_MULTIPLY,
+                                                 trt.LayerType.ACTIVATION]
+    assert len(network) == network.num_layers == 3 and network[-1].name == network.get_layer(2).name
+    assert [type(layer) for layer in network[1:]] == [trt.ILayer, trt.ILayer]
+    with pytest.raises(IndexError):
+        network[3]
+    assert network.get_layer(3) is None and network.get_input(1) is None
+    layer = network[2]
+    assert network[2] is layer and network.builder is builder
+
+
+def test_layers_may_be_given_the_class_that_they_have(logger):
+    _, network = relu_network(trt, logger)
+    layer = network[1]
+    layer.__class__ = trt.IMatrixMultiplyLayer
+    layer.op0 = trt.MatrixOperation.NONE
+    assert layer.op0 == trt.MatrixOperation.NONE
+    added = network.add_activation(network.get_input(0), trt.ActivationType.TANH)
+    assert type(added) is trt.IActivationLayer and added.type == trt.ActivationType.TANH
+
+
+def test_enumerators_are_equal_to_their_own_kind_alone():
+    assert trt.ActivationType.RELU != trt.LayerType.CONVOLUTION and trt.DataType.FLOAT != 0
+    assert int(trt.DataType.INT8) == 2 and trt.DataType(2) == trt.int8 and trt.BuilderFlag.WEIGHTLESS == trt.BuilderFlag.STRIP_PLAN
+    assert trt.Logger.ERROR < trt.Logger.WARNING and trt.ILogger.Severity.INFO >= trt.Logger.INFO
+    assert len({trt.float32, trt.DataType.FLOAT, trt.LayerType.CONVOLUTION}) == 2 and str(trt.int8) == "DataType.INT8"
+
+
+def test_tensors_are_one_object_each(logger):
+    _, network = relu_network(trt, logger)
+    assert network[1].get_output(0) is network[2].get_input(0)
+    assert len({network[1].get_output(0), network[2].get_input(0)}) == 1
+
+
+def test_extents_act_as_tuples(logger):
+    _, network = relu_network(trt, logger)
+    shape = network.get_input(0).shape
+    assert shape == (4, 8) and tuple(shape) == (4, 8) and list(shape) == [4, 8] and shape[-1] == 8 and len(shape) == 2
+    assert shape != (4, 9) and shape[:1] == (4,) and repr(shape) == "(4, 8)" and hash(shape) == hash((4, 8))
+    assert np.zeros(shape).shape == (4, 8) and trt.volume(shape) == 32
+    with pytest.raises(IndexError):
+        shape[2]
+    with pytest.raises(TypeError):
+        trt.Dims([1] * 9)
+    with pytest.raises(TypeError):
+        network.add_input("z", trt.float32, "ab")
+    assert trt.DimsHW(2, 3).w == 3 and trt.Dims3(1, 2, 3) == (1, 2, 3) and trt.Dims([np.int64(3)]) == (3,)
+    assert trt.Permutation([1, 0])[0] == 1 and trt.Dims.MAX_DIMS == 8
+
+
+def test_weights_and_their_arrays(logger):
+    array = np.arange(6, dtype=np.float16)
+    weights = trt.Weights(array)
+    assert weights.dtype == trt.float16 and weights.size == len(weights) == 6 and weights.nbytes == 12
+    assert np.shares_memory(weights.numpy(), array)
+    assert trt.Weights().size == 0 and trt.Weights(trt.int8).dtype == trt.int8
+    assert trt.nptype(trt.float16) == np.float16 and trt.DataType.INT4.itemsize == 0.5
+    with pytest.raises(TypeError):
+        trt.Weights(np.array(["a"]))
+
+
+def test_arrays_of_weights_live_as_long_as_the_network(logger):
+    builder = trt.Builder(logger)
+    network = builder.create_network(0)
+    network.add_input("x", trt.float32, (1, 3, 8, 8))
+    for _ in range(3):  # The kernel is garbage but for the network.
+        layer = network.add_convolution_nd(input=network.get_input(0), num_output_maps=4, kernel_shape=(3, 3),
+                                           kernel=np.full((4, 3, 3, 3), 2, np.float32))
+        layer.bias = np.ones(4, np.float32)
+    gc.collect()
+    np.full(100_000, 7, np.float32)  # Reuses freed memory.
+    layer = network.get_layer(1)
+    layer.__class__ = trt.IConvolutionLayer
+    assert (layer.kernel == 2).all() and (layer.bias == 1).all() and layer.kernel.shape == (108,)
+
+
+def test_plans_have_the_buffer_protocol(logger, tmp_path):
+    plan = plan_of(logger)
+    assert memoryview(plan).nbytes == plan.nbytes == len(bytes(plan)) and np.frombuffer(plan, np.uint8).size == plan.nbytes
+    with open(tmp_path / "plan", "wb") as file:
+        file.write(plan)
+    runtime = trt.Runtime(logger)
+    for form in (plan, bytes(plan), bytearray(plan), memoryview(plan), (tmp_path / "plan").read_bytes()):
+        assert runtime.deserialize_cuda_engine(form).num_layers > 0
+    assert runtime.deserialize_cuda_engine(b"no plan") is None
+    with pytest.raises(TypeError):
+        runtime.deserialize_cuda_engine(3)
+
+
+def test_a_run_gives_the_expected_numbers(logger):
+    engine = trt.Runtime(logger).deserialize_cuda_engine(serialized_engine=plan_of(logger))
+    assert [engine[i] for i in range(engine.num_io_tensors)] == ["x", "y"]
+    assert engine.get_tensor_mode("x") == trt.TensorIOMode.INPUT and engine.get_tensor_dtype("y") == trt.float32
+    assert engine.get_tensor_shape("x") == (4, 8) and engine.get_tensor_mode("z") == trt.TensorIOMode.NONE
+    context = engine.create_execution_context()
+    assert context.engine is engine
+    x = np.random.default_rng(0).standard_normal((4, 8)).astype(np.float32)
+    np.testing.assert_allclose(run(context, x), expected(x), rtol=1e-5, atol=1e-5)
+    y = np.empty((4, 16), np.float32)
+    assert context.execute_v2(bindings=[x.ctypes.data, y.ctypes.data]) and context.infer_shapes() == []
+    assert not context.set_input_shape("x", (5, 8)) and not context.execute_v2([0])
+    with pytest.raises(TypeError):
+        context.set_tensor_address("x")
+
+
+def test_objects_keep_what_they_need(logger):
+    def context():
+        return trt.Runtime(logger).deserialize_cuda_engine(plan_of(logger)).create_execution_context()
+
+    made = context()
+    gc.collect()
+    x = np.ones((4, 8), np.float32)
+    np.testing.assert_allclose(run(made, x), expected(x), rtol=1e-5, atol=1e-5)
+
+    class Kept(trt.IProfiler):
+        def report_layer_time(self, layer_name, ms):
+            pass
+
+    profiler = Kept()
+    alive = weakref.ref(profiler, lambda _: None) if hasattr(profiler, "__weakref__") else None
+    made.profiler = profiler
+    del profiler
+    gc.collect()
+    assert (alive is None or alive() is not None) and isinstance(made.profiler, Kept)
+    made.profiler = None
+    assert made.profiler is None
+
+
+def test_onnx_models_are_parsed_and_errors_found(logger):
+    builder = trt.Builder(logger)
+    network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.EXPLICIT_BATCH))
+    parser = trt.OnnxParser(network, logger)
+    assert parser.parse(onnx_model().SerializeToString()) and parser.num_errors == 0
+    assert network.get_input(0).shape == (-1, 8) and parser.supports_operator("Conv")
+    bad = trt.OnnxParser(builder.create_network(0), trt.Logger(trt.Logger.INTERNAL_ERROR))
+    assert not bad.parse(b"nonsense") and bad.num_errors == 1
+    error = bad.get_error(0)
+    assert isinstance(error.code(), trt.ErrorCode) and error.desc() and str(error)
+    with pytest.raises(IndexError):
+        bad.get_error(1)
+    bad.clear_errors()
+    assert bad.num_errors == 0
+
+
+def test_profiles_and_dynamic_shapes(logger):
+    builder = trt.Builder(logger)
+    network = builder.create_network(0)
+    assert trt.OnnxParser(network, logger).parse(onnx_model().SerializeToString())
+    config, profile = builder.create_builder_config(), builder.create_optimization_profile()
+    profile.set_shape("x", min=(1, 8), opt=(4, 8), max=(16, 8))
+    assert [tuple(shape) for shape in profile.get_shape("x")] == [(1, 8), (4, 8), (16, 8)] and profile.get_shape("z") == []
+    assert config.add_optimization_profile(profile) == 0 and config.num_optimization_profiles == 1
+    engine = builder.build_engine_with_config(network, config)
+    assert [tuple(shape) for shape in engine.get_tensor_profile_shape("x", 0)] == [(1, 8), (4, 8), (16, 8)]
+    context = engine.create_execution_context()
+    for batch in (1, 16):
+        x = np.random.default_rng(batch).standard_normal((batch, 8)).astype(np.float32)
+        np.testing.assert_allclose(run(context, x), expected(x), rtol=1e-4, atol=1e-5)
+    assert not context.set_input_shape("x", (17, 8))
+
+
+def test_settings_keep_their_values(logger):
+    config = trt.Builder(logger).create_builder_config()
+    config.set_flag(trt.BuilderFlag.FP16)
+    assert config.get_flag(trt.BuilderFlag.FP16) and config.flags & (1 << int(trt.BuilderFlag.FP16))
+    config.clear_flag(flag=trt.BuilderFlag.FP16)
+    config.builder_optimization_level = 2
+    config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED
+    config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, 1 << 20)
+    assert config.get_memory_pool_limit(pool=trt.MemoryPoolType.WORKSPACE) == 1 << 20
+    assert config.builder_optimization_level == 2 and not config.get_flag(trt.BuilderFlag.FP16)
+    assert config.progress_monitor is None and config.int8_calibrator is None and config.algorithm_selector is None
+
+
+def test_timing_caches_are_made_used_and_written(logger):
+    builder, network = relu_network(trt, logger)
+    config = builder.create_builder_config()
+    cache = config.create_timing_cache(b"")
+    assert config.set_timing_cache(cache, ignore_mismatch=False)
+    assert builder.build_serialized_network(network, config)
+    data = config.get_timing_cache().serialize()
+    assert data.nbytes > 0 and config.create_timing_cache(data).combine(cache, True)
+    with pytest.raises(ValueError):
+        trt.TimingCacheKey.parse("0x12")
+    key = trt.TimingCacheKey.parse("0x" + "0a" * 16)
+    assert str(key) == "0x" + "0a" * 16
+
+
+def test_the_inspector_and_engine_facts(logger):
+    engine = trt.Runtime(logger).deserialize_cuda_engine(
+        plan_of(logger, profiling_verbosity=trt.ProfilingVerbosity.DETAILED))
+    inspector = engine.create_engine_inspector()
+    text = inspector.get_engine_information(trt.LayerInformationFormat.JSON)
+    assert text.startswith("{") and inspector.get_layer_information(0, trt.LayerInformationFormat.ONELINE)
+    assert engine.num_optimization_profiles >= 1 and engine.device_memory_size_v2 >= 0
+    assert engine.serialize().nbytes > 0 and not engine.refittable
+    assert engine.get_tensor_format("x") == trt.TensorFormat.LINEAR
+    assert engine.get_tensor_format_desc("x", 0)
+
+
+def test_engines_are_refitted(logger):
+    builder, network = relu_network(trt, logger)
+    network[0].name = "w"
+    config = builder.create_builder_config()
+    config.set_flag(trt.BuilderFlag.REFIT)
+    engine = builder.build_engine_with_config(network, config)
+    refitter = trt.Refitter(engine, logger)
+    names = refitter.get_all_weights()
+    assert len(names) == 1 and refitter.get_weights_prototype(names[0]).size == 128
+    assert refitter.set_named_weights(names[0], np.zeros((8, 16), np.float32)) and refitter.refit_cuda_engine()
+    assert (run(engine.create_execution_context(), np.ones((4, 8), np.float32)) == 0).all()
+
+
+def test_streams_carry_plans(logger):
+    class Writer(trt.IStreamWriter):
+        def __init__(self):
+            trt.IStreamWriter.__init__(self)
+            self.data = io.BytesIO()
+
+        def write(self, data):
+            return self.data.write(data)
+
+    class Reader(trt.IStreamReader):
+        def __init__(self, data):
+            trt.IStreamReader.__init__(self)
+            self.data = io.BytesIO(data)
+
+        def read(self, size):
+            return self.data.read(size)
+
+    builder, network = relu_network(trt, logger)
+    writer = Writer()
+    assert builder.build_serialized_network_to_stream(network, builder.create_builder_config(), writer)
+    engine = trt.Runtime(logger).deserialize_cuda_engine(Reader(writer.data.getvalue()))
+    assert engine.num_io_tensors == 2
+
+
+def test_contexts_managers_warn_that_they_are_deprecated(logger):
+    with pytest.warns(DeprecationWarning):
+        with trt.Builder(logger) as builder, builder.create_network(0) as network:
+            assert network.num_layers == 0
+
+
+def test_lean_and_dispatch_have_no_builder():
+    import tensorrt_dispatch
+    import tensorrt_lean
+
+    for module in (tensorrt_lean, tensorrt_dispatch):
+        assert module.Runtime is trt.Runtime and not hasattr(module, "Builder") and not hasattr(module, "OnnxParser")
