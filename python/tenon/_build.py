@@ -1,0 +1,170 @@
+"""Builds plans of models."""
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+
+from . import _native as trt
+from ._errors import BuildError, Log
+from ._native import own
+from ._plan import Plan
+from ._progress import Monitor, wanted
+
+# What a precision stands for: flags of the configuration.
+_PRECISIONS = {"fp32": (), "fp16": ("FP16",), "bf16": ("BF16",), "int8": ("INT8",), "fp8": ("FP8",),
+               "best": ("FP16", "BF16", "INT8"), "strong": ()}
+
+
+def device_number(device) -> int:
+    """The library's number of "cpu", "cuda", "cuda:1", 1, or None for the default."""
+    if device is None:
+        return own.DEFAULT_DEVICE
+    if isinstance(device, int):
+        return device
+    name, _, index = str(device).partition(":")
+    if name == "cpu" and not index:
+        return own.CPU_DEVICE
+    if name in ("cuda", "gpu") and (not index or index.isdigit()):
+        return int(index or 0)
+    raise ValueError(f"device '{device}': \"cpu\", \"cuda\" or \"cuda:0\"")
+
+
+def _parse(parser, model, log: Log):
+    if isinstance(model, (str, os.PathLike)):
+        read = parser.parse_from_file(os.fspath(model))
+    elif hasattr(model, "SerializeToString"):
+        read = parser.parse(model.SerializeToString())
+    elif isinstance(model, (bytes, bytearray, memoryview)):
+        read = parser.parse(model)
+    else:
+        raise TypeError(f"a model is a path, an onnx.ModelProto or its bytes, not {type(model).__name__}")
+    if not read:
+        log.fail(BuildError, "the model could not be read")
+
+
+def _triple(name: str, given):
+    """(least, best, most) of one shape, or of three."""
+    shapes = [tuple(given)] * 3 if all(isinstance(extent, int) for extent in given) else [tuple(one) for one in given]
+    if len(shapes) != 3:
+        raise ValueError(f"shapes['{name}']: one shape, or the least, best and most (three shapes)")
+    return shapes
+
+
+def _set_shapes(builder, network, config, shapes):
+    shapes = dict(shapes or {})
+    profile, dynamic, guessed = builder.create_optimization_profile(), False, []
+    for index in range(network.num_inputs):
+        tensor = network.get_input(index)
+        extents = tuple(tensor.shape)
+        given = shapes.pop(tensor.name, None)
+        if -1 not in extents and not (tensor.is_shape_tensor and given):
+            if given and any(shape != extents for shape in _triple(tensor.name, given)):
+                raise ValueError(f"shapes['{tensor.name}']: the model fixes it to {extents}")
+            continue
+        dynamic = True
+        if given is None:
+            given = tuple(max(extent, 1) for extent in extents)
+            guessed.append(f"{tensor.name} {given}")
+        set_range = profile.set_shape_input if tensor.is_shape_tensor and extents and -1 not in extents \
+            else profile.set_shape
+        set_range(tensor.name, *_triple(tensor.name, given))
+    if shapes:
+        raise ValueError(f"shapes: the model has no input {', '.join(map(repr, shapes))}")
+    if guessed:
+        warnings.warn(f"no shapes were given for dynamic inputs: the plan is for {', '.join(guessed)}", stacklevel=4)
+    if dynamic:
+        config.add_optimization_profile(profile)
+
+
+def _configure(config, *, precision, device, level, refit, disable_passes, log):
+    for flag in _PRECISIONS[precision]:
+        config.set_flag(getattr(trt.BuilderFlag, flag))
+    if not own.set_build_device(config, device_number(device)):
+        log.fail(BuildError, f"there is no device '{device}'")
+    if level is not None:
+        config.builder_optimization_level = level
+    if refit:
+        config.set_flag(trt.BuilderFlag.REFIT)
+    if disable_passes and not own.disable_passes(config, ",".join(disable_passes), log):
+        log.fail(BuildError, "a pass cannot be disabled")
+    config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED
+
+
+def _use_cache(config, path):
+    """Sets the timing cache of a file, which may not be there yet."""
+    data = open(path, "rb").read() if os.path.exists(path) else b""
+    cache = config.create_timing_cache(data)
+    if cache is None or not config.set_timing_cache(cache, False):
+        raise BuildError(f"{path}: no timing cache of this version: delete it, or give another file")
+
+
+def _wait(work, monitor: Monitor):
+    """Runs `work` so that Ctrl-C ends it: on a thread of its own, where this is the main one."""
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    result, done = [], threading.Event()
+
+    def run():
+        try:
+            result.append((work(), None))
+        except BaseException as error:  # noqa: BLE001: it is raised below
+            result.append((None, error))
+        done.set()
+
+    thread = threading.Thread(target=run, name="tenon-build")
+    thread.start()
+    try:
+        while not done.wait(1.0):
+            pass
+    except KeyboardInterrupt:
+        monitor.cancel()
+        thread.join()
+        raise
+    thread.join()
+    value, error = result[0]
+    if error is not None:
+        raise error
+    return value
+
+
+def build(model, *, shapes=None, precision: str = "fp32", device=None, level: int | None = None,
+          timing_cache=None, refit: bool = False, disable_passes=(), progress: bool | None = None,
+          log_level: str = "error") -> Plan:
+    """Builds the plan of an ONNX model.
+
+    model: a path, an onnx.ModelProto, or its bytes.
+    shapes: for dynamic inputs, by name: one shape, or the least, best and most that runs may have.
+    precision: "fp32", "fp16", "bf16", "int8", "fp8", "best", or "strong" (types stay as the model has them).
+    device: "cpu", "cuda", "cuda:1"; None for the GPU, or the CPU where there is none.
+    level: optimization level, 0 to 5.
+    timing_cache: a file that keeps measured times from build to build.
+    progress: whether to draw a bar; None: on terminals and in notebooks. Ctrl-C ends the build.
+
+    Raises BuildError with the text that the command line prints.
+    """
+    if precision not in _PRECISIONS:
+        raise ValueError(f"precision '{precision}': one of {', '.join(_PRECISIONS)}")
+    log = Log(log_level)
+    builder = trt.Builder(log)
+    strong = precision == "strong"
+    network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED) if strong else 0)
+    _parse(trt.OnnxParser(network, log), model, log)
+    config = builder.create_builder_config()
+    _configure(config, precision=precision, device=device, level=level, refit=refit, disable_passes=disable_passes,
+               log=log)
+    _set_shapes(builder, network, config, shapes)
+    if timing_cache:
+        _use_cache(config, timing_cache)
+    monitor = Monitor(wanted(progress))
+    config.progress_monitor = monitor
+    try:
+        data = _wait(lambda: builder.build_serialized_network(network, config), monitor)
+    finally:
+        monitor.end()
+    if data is None:
+        log.fail(BuildError, "the plan could not be built")
+    if timing_cache:
+        with open(timing_cache, "wb") as file:
+            file.write(config.get_timing_cache().serialize())
+    return Plan(data=data)

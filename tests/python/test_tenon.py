@@ -1,0 +1,244 @@
+"""The package `tenon`: what people use."""
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+import tenon
+from conftest import expected, onnx_model
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return tenon.build(onnx_model(), shapes={"x": [(1, 8), (4, 8), (32, 8)]}, device="cpu")
+
+
+def batch(size, seed=0):
+    return np.random.default_rng(seed).standard_normal((size, 8)).astype(np.float32)
+
+
+def close(y, x):
+    np.testing.assert_allclose(y, expected(x), rtol=1e-4, atol=1e-5)
+
+
+def test_build_save_load_run(plan, tmp_path):
+    plan.save(tmp_path / "small.plan")
+    run = tenon.load(tmp_path / "small.plan").session()
+    for size in (1, 4, 32):
+        close(run(batch(size)), batch(size))
+    close(tenon.load(bytes(plan))(batch(2)), batch(2))
+    close(plan(x=batch(3)), batch(3))
+    close(plan({"x": batch(3)}), batch(3))
+
+
+def test_models_come_as_paths_bytes_and_protos(tmp_path):
+    model = onnx_model((2, 8))
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    for form in (tmp_path / "m.onnx", str(tmp_path / "m.onnx"), model, model.SerializeToString()):
+        close(tenon.build(form, device="cpu")(batch(2)), batch(2))
+    with pytest.raises(TypeError, match="a model is a path"):
+        tenon.build(3)
+
+
+def test_outputs_are_new_reused_or_given(plan):
+    run, x = plan.session(), batch(4)
+    assert run(x) is not run(x)
+    out = np.empty((4, 16), np.float32)
+    assert run(x, out=out) is out
+    close(out, x)
+    kept = plan.session(reuse=True)
+    first = kept(x)
+    assert kept(batch(4, 1)) is first and kept(batch(5)).shape == (5, 16)
+    with pytest.raises(ValueError, match="output 'y' is float32"):
+        run(x, out=np.empty((3, 16), np.float32))
+
+
+def test_wrong_inputs_are_refused(plan):
+    run = plan.session()
+    with pytest.raises(TypeError, match="input 'x' is float32, and the array is float64"):
+        run(np.zeros((4, 8)))
+    with pytest.raises(ValueError, match="next to each other"):
+        run(np.zeros((8, 4), np.float32).T)
+    with pytest.raises(tenon.RunError, match="input 'x' cannot have the shape \\(33, 8\\)"):
+        run(batch(33))
+    with pytest.raises(TypeError, match="inputs"):
+        run()
+    with pytest.raises(TypeError, match="not known: z"):
+        run(z=batch(1))
+    with pytest.raises(TypeError, match="is no array"):
+        run("text")
+    close(run(batch(4)), batch(4))
+
+
+def test_arrays_of_other_libraries_are_read_where_they_lie(plan):
+    class Foreign:
+        """Speaks DLPack alone."""
+
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, **settings):
+            return self.array.__dlpack__(**settings)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    close(plan(Foreign(batch(4))), batch(4))
+
+
+def two_outputs():
+    from onnx import TensorProto, helper
+
+    nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("NonZero", ["a"], ["b"])]
+    graph = helper.make_graph(nodes, "two", [helper.make_tensor_value_info("x", TensorProto.FLOAT, (2, 3))],
+                              [helper.make_tensor_value_info("a", TensorProto.FLOAT, (2, 3)),
+                               helper.make_tensor_value_info("b", TensorProto.INT64, (2, "n"))])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def test_outputs_whose_extents_depend_on_data():
+    run = tenon.build(two_outputs(), device="cpu").session()
+    for x in (np.eye(2, 3, dtype=np.float32), np.zeros((2, 3), np.float32), np.ones((2, 3), np.float32)):
+        outputs = run(x)
+        np.testing.assert_array_equal(outputs["a"], x)
+        np.testing.assert_array_equal(outputs["b"], np.nonzero(x))
+        assert outputs.names == ["a", "b"] and outputs[1] is outputs["b"]
+
+
+def test_errors_have_the_command_lines_text():
+    with pytest.raises(tenon.BuildError) as error:
+        tenon.build(b"nonsense")
+    assert "model" in str(error.value).lower()
+    with pytest.raises(tenon.LoadError) as error:
+        tenon.load(b"nonsense")
+    assert "plan" in str(error.value).lower()
+    with pytest.raises(tenon.LoadError, match="nowhere"):
+        tenon.load("/nowhere.plan")
+    with pytest.raises(ValueError, match="precision 'fp7'"):
+        tenon.build(onnx_model(), precision="fp7")
+    with pytest.raises(ValueError, match="device 'tpu'"):
+        tenon.build(onnx_model(), device="tpu", shapes={"x": (1, 8)})
+    with pytest.raises(ValueError, match="no input 'z'"):
+        tenon.build(onnx_model(), shapes={"x": (1, 8), "z": (1,)}, device="cpu")
+    with pytest.warns(UserWarning, match="no shapes were given"):
+        tenon.build(onnx_model(), device="cpu")
+
+
+def test_tables(plan):
+    assert plan.layers and plan.layers[0]["name"] and plan.passes
+    assert [tensor.name for tensor in plan.inputs] == ["x"] and plan.inputs[0].range == ((1, 8), (4, 8), (32, 8))
+    assert plan.outputs[0].shape == (-1, 16) and plan.device == "cpu"
+    times = plan.profile(batch(4), runs=3)
+    assert times and sum(row["percent"] for row in times) == pytest.approx(100)
+    assert "<table>" in plan._repr_html_() and "<td>x</td>" in plan._repr_html_() and "layer" in repr(times)
+
+
+def test_tables_become_data_frames(plan):
+    pandas = pytest.importorskip("pandas")
+    assert isinstance(plan.layers.to_pandas(), pandas.DataFrame)
+
+
+def test_comparison_with_onnx_runtime(plan):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    session = onnxruntime.InferenceSession(onnx_model().SerializeToString(), providers=["CPUExecutionProvider"])
+    same = tenon.compare(plan, session)
+    assert same and same[0]["agrees"] and same[0]["max abs"] < 1e-4
+    changed = onnx_model()
+    changed.graph.initializer[0].raw_data = np.zeros((8, 16), np.float32).tobytes()
+    session = onnxruntime.InferenceSession(changed.SerializeToString(), providers=["CPUExecutionProvider"])
+    assert not tenon.compare(plan, session)
+
+
+def test_a_bar_shows_the_progress(capsys):
+    tenon.build(onnx_model((2, 8)), device="cpu", progress=True)
+    assert "%" in capsys.readouterr().err
+    tenon.build(onnx_model((2, 8)), device="cpu", progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_ctrl_c_ends_a_build(monkeypatch):
+    """The signal arrives during the first step, which waits for it."""
+    import signal
+
+    from tenon import _progress
+
+    seen = threading.Event()
+
+    def step(self, phase_name, step):
+        seen.set()
+        self._cancelled.wait(20)
+        return not self._cancelled.is_set()
+
+    monkeypatch.setattr(_progress.Monitor, "step_complete", step)
+    threading.Thread(target=lambda: (seen.wait(20), signal.raise_signal(signal.SIGINT))).start()
+    with pytest.raises(KeyboardInterrupt):
+        tenon.build(onnx_model((2, 8)), device="cpu")
+
+
+def test_timing_caches_are_files(tmp_path):
+    cache = tmp_path / "times.cache"
+    for _ in range(2):
+        tenon.build(onnx_model((2, 8)), device="cpu", timing_cache=cache)
+        assert cache.stat().st_size > 0
+    cache.write_bytes(b"nonsense")
+    with pytest.raises(tenon.BuildError, match="no timing cache"):
+        tenon.build(onnx_model((2, 8)), device="cpu", timing_cache=cache)
+
+
+def test_threads_have_sessions_of_their_own(plan):
+    wrong = []
+
+    def work(number):
+        for turn in range(20):
+            x = batch(1 + (number + turn) % 32, number)
+            if not np.allclose(plan(x), expected(x), rtol=1e-4, atol=1e-5):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(32)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_importing_is_quick_and_loads_no_libraries_of_the_gpu():
+    code = ("import resource, sys, tenon; used = resource.getrusage(resource.RUSAGE_SELF);"
+            "maps = open('/proc/self/maps').read();"
+            "print(used.ru_utime + used.ru_stime, 'libcuda.so' in maps or 'tenon_cuda' in maps, 'numpy' in sys.modules)")
+    times = []
+    for _ in range(3):
+        took, gpu, numpy = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                                          check=True).stdout.split()
+        times.append(float(took))
+        assert gpu == "False" and numpy == "False"
+    empty = subprocess.run([sys.executable, "-c", "import resource; used = resource.getrusage(resource.RUSAGE_SELF);"
+                            "print(used.ru_utime + used.ru_stime)"], capture_output=True, text=True, check=True)
+    assert min(times) - float(empty.stdout) < 0.15
+
+
+def test_cycles_leave_no_memory_behind():
+    """Plans, engines, contexts and sessions are freed: the heap after 300 more cycles is that after 300."""
+    code = """
+import resource, sys
+sys.path[:0] = %r
+import numpy as np, tenon
+from conftest import onnx_model
+model = onnx_model((2, 8)).SerializeToString()
+data = bytes(tenon.build(model, device="cpu", level=0))
+x = np.ones((2, 8), np.float32)
+def cycle(count):
+    for _ in range(count):
+        tenon.load(data).session()(x)
+    for _ in range(count // 20):
+        tenon.build(model, device="cpu", level=0).session()(x)
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4
+cycle(300)
+before = resident()
+cycle(300)
+print(resident() - before)
+""" % (sys.path,)
+    grown = int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+    assert grown < 2048, f"{grown} KiB more"
