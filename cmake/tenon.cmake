@@ -122,33 +122,49 @@ function(tenon_test name)
   endif()
 endfunction()
 
-# tenon_compat_links(TARGET): links by the names that programs written for TensorRT link with or open, in lib/compat.
-# They lie in a folder of their own, so that they never come before a real TensorRT unless somebody asks for it.
-function(tenon_compat_links target)
-  set(folder ${CMAKE_BINARY_DIR}/lib/compat)
-  set(links)
-  foreach(name nvinfer nvonnxparser nvinfer_plugin)
-    foreach(link lib${name}.so lib${name}.so.10)
-      list(APPEND links COMMAND ${CMAKE_COMMAND} -E create_symlink ../$<TARGET_SONAME_FILE_NAME:${target}> ${folder}/${link})
-    endforeach()
-  endforeach()
-  # Programs that were linked with these names ask for the name inside.
-  list(APPEND links COMMAND ${CMAKE_COMMAND} -E create_symlink ../$<TARGET_SONAME_FILE_NAME:${target}>
-                            ${folder}/$<TARGET_SONAME_FILE_NAME:${target}>)
-  add_custom_command(TARGET ${target} POST_BUILD COMMAND ${CMAKE_COMMAND} -E make_directory ${folder} ${links})
+# tenon_compat_sources(OUT): the sources that tools/abi_symbols.py writes when the build is configured: of the libraries in
+# lib/compat, and of what TARGET exports for them. OUT is their folder.
+function(tenon_compat_sources out)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set(folder ${CMAKE_BINARY_DIR}/generated/compat)
+  set(inputs ${CMAKE_SOURCE_DIR}/tools/abi_symbols.py ${CMAKE_SOURCE_DIR}/tools/abi_table.py
+             ${CMAKE_SOURCE_DIR}/src/surface/abi.tsv)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${inputs})
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/abi_symbols.py ${folder} COMMAND_ERROR_IS_FATAL ANY)
+  set(${out} ${folder} PARENT_SCOPE)
 endfunction()
 
-# tenon_shared_library(NAME OUTPUT DEPENDS ...): lib<OUTPUT>.so, a shared library that holds every object of the static libraries
-# in DEPENDS, whether something refers to it or not, and exports what is marked TENSORRTAPI.
+# tenon_compat_libraries(TARGET FOLDER): libraries by the names that programs written for TensorRT link with or open, in
+# lib/compat. They lie in a folder of their own, so that they never come before a real TensorRT unless somebody asks for it.
+function(tenon_compat_libraries target folder)
+  foreach(name nvinfer nvinfer_plugin nvonnxparser nvinfer_lean nvinfer_dispatch)
+    # These names were links to libtenon.so once: linking would write through what a build of then has left.
+    if(IS_SYMLINK ${CMAKE_BINARY_DIR}/lib/compat/lib${name}.so.10)
+      file(REMOVE ${CMAKE_BINARY_DIR}/lib/compat/lib${name}.so.10)
+    endif()
+    add_library(compat_${name} SHARED ${folder}/${name}.cpp)
+    target_link_libraries(compat_${name} PRIVATE ${target})
+    set_target_properties(compat_${name} PROPERTIES OUTPUT_NAME ${name} SOVERSION 10
+                          LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/compat
+                          BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/..")
+  endforeach()
+endfunction()
+
+# tenon_shared_library(NAME OUTPUT DEPENDS ... [SOURCES ...]): lib<OUTPUT>.so, a shared library that holds every object of the
+# static libraries in DEPENDS, whether something refers to it or not, and exports what is marked TENSORRTAPI.
 function(tenon_shared_library name output)
-  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
-  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}_empty.cpp "")
-  add_library(${name} SHARED ${CMAKE_CURRENT_BINARY_DIR}/${name}_empty.cpp)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;SOURCES" ${ARGN})
+  if(NOT ARG_SOURCES)
+    set(ARG_SOURCES ${CMAKE_CURRENT_BINARY_DIR}/${name}_empty.cpp)
+    file(WRITE ${ARG_SOURCES} "")
+  endif()
+  add_library(${name} SHARED ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES OUTPUT_NAME ${output} VERSION ${PROJECT_VERSION}
                         SOVERSION ${PROJECT_VERSION_MAJOR} LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
   foreach(depend ${ARG_DEPENDS})
     target_link_libraries(${name} PRIVATE -Wl,--whole-archive $<TARGET_FILE:${depend}> -Wl,--no-whole-archive ${depend})
   endforeach()
-  target_link_options(${name} PRIVATE -Wl,--no-undefined)
+  # Its own functions call each other, whatever functions of their names (lib/compat has them) the process finds first.
+  target_link_options(${name} PRIVATE -Wl,--no-undefined -Wl,-Bsymbolic-functions)
   target_include_directories(${name} INTERFACE ${CMAKE_SOURCE_DIR}/include)
 endfunction()

@@ -239,60 +239,66 @@ constexpr int32_t EnumMax<ActivationType>() noexcept {
 /// A tensor of a network.
 class ITensor : public INoCopy {
  public:
-  virtual void setName(const char* name) noexcept = 0;
-  virtual const char* getName() const noexcept = 0;
-  virtual void setDimensions(const Dims& dimensions) noexcept = 0;
+  void setName(const char* name) noexcept;
+  const char* getName() const noexcept;
+  void setDimensions(const Dims& dimensions) noexcept;
   /// Follows the layers as they are set now; -1 for dynamic extents. nbDims is -1, with an error
   /// logged, where a layer on the way is wrong.
-  virtual Dims getDimensions() const noexcept = 0;
-  TRT_DEPRECATED virtual void setType(DataType type) noexcept = 0;
-  virtual DataType getType() const noexcept = 0;
-  TRT_DEPRECATED virtual bool setDynamicRange(float min, float max) noexcept = 0;
-  virtual bool isNetworkInput() const noexcept = 0;
-  virtual bool isNetworkOutput() const noexcept = 0;
-  TRT_DEPRECATED virtual void setBroadcastAcrossBatch(bool broadcastAcrossBatch) noexcept = 0;
-  TRT_DEPRECATED virtual bool getBroadcastAcrossBatch() const noexcept = 0;
-  virtual TensorLocation getLocation() const noexcept = 0;
-  TRT_DEPRECATED virtual void setLocation(TensorLocation location) noexcept = 0;
-  TRT_DEPRECATED virtual bool dynamicRangeIsSet() const noexcept = 0;
-  virtual void resetDynamicRange() noexcept = 0;
-  virtual float getDynamicRangeMin() const noexcept = 0;
-  virtual float getDynamicRangeMax() const noexcept = 0;
-  virtual void setAllowedFormats(TensorFormats formats) noexcept = 0;
-  virtual TensorFormats getAllowedFormats() const noexcept = 0;
+  Dims getDimensions() const noexcept;
+  TRT_DEPRECATED void setType(DataType type) noexcept;
+  DataType getType() const noexcept;
+  TRT_DEPRECATED bool setDynamicRange(float min, float max) noexcept;
+  bool isNetworkInput() const noexcept;
+  bool isNetworkOutput() const noexcept;
+  TRT_DEPRECATED void setBroadcastAcrossBatch(bool broadcastAcrossBatch) noexcept;
+  TRT_DEPRECATED bool getBroadcastAcrossBatch() const noexcept;
+  TensorLocation getLocation() const noexcept;
+  TRT_DEPRECATED void setLocation(TensorLocation location) noexcept;
+  TRT_DEPRECATED bool dynamicRangeIsSet() const noexcept;
+  void resetDynamicRange() noexcept;
+  float getDynamicRangeMin() const noexcept;
+  float getDynamicRangeMax() const noexcept;
+  void setAllowedFormats(TensorFormats formats) noexcept;
+  TensorFormats getAllowedFormats() const noexcept;
   /// Whether its elements follow from shapes alone.
-  virtual bool isShapeTensor() const noexcept = 0;
-  virtual bool isExecutionTensor() const noexcept = 0;
+  bool isShapeTensor() const noexcept;
+  bool isExecutionTensor() const noexcept;
   /// Equal names of two inputs' axes say that their extents are equal.
-  virtual void setDimensionName(int32_t index, const char* name) noexcept = 0;
-  virtual const char* getDimensionName(int32_t index) const noexcept = 0;
+  void setDimensionName(int32_t index, const char* name) noexcept;
+  const char* getDimensionName(int32_t index) const noexcept;
+
+ protected:
+  apiv::VTensor* mImpl{nullptr};
 };
 
 /// A layer of a network.
 class ILayer : public INoCopy {
  public:
-  virtual LayerType getType() const noexcept = 0;
-  virtual void setName(const char* name) noexcept = 0;
-  virtual const char* getName() const noexcept = 0;
-  virtual int32_t getNbInputs() const noexcept = 0;
-  virtual ITensor* getInput(int32_t index) const noexcept = 0;
-  virtual int32_t getNbOutputs() const noexcept = 0;
-  virtual ITensor* getOutput(int32_t index) const noexcept = 0;
+  LayerType getType() const noexcept;
+  void setName(const char* name) noexcept;
+  const char* getName() const noexcept;
+  int32_t getNbInputs() const noexcept;
+  ITensor* getInput(int32_t index) const noexcept;
+  int32_t getNbOutputs() const noexcept;
+  ITensor* getOutput(int32_t index) const noexcept;
   /// Inputs beyond those given when it was added are documented with the classes.
-  virtual void setInput(int32_t index, ITensor& tensor) noexcept = 0;
-  TRT_DEPRECATED virtual void setPrecision(DataType dataType) noexcept = 0;
-  virtual DataType getPrecision() const noexcept = 0;
-  TRT_DEPRECATED virtual bool precisionIsSet() const noexcept = 0;
-  TRT_DEPRECATED virtual void resetPrecision() noexcept = 0;
-  TRT_DEPRECATED virtual void setOutputType(int32_t index, DataType dataType) noexcept = 0;
-  virtual DataType getOutputType(int32_t index) const noexcept = 0;
-  TRT_DEPRECATED virtual bool outputTypeIsSet(int32_t index) const noexcept = 0;
-  TRT_DEPRECATED virtual void resetOutputType(int32_t index) noexcept = 0;
+  void setInput(int32_t index, ITensor& tensor) noexcept;
+  TRT_DEPRECATED void setPrecision(DataType dataType) noexcept;
+  DataType getPrecision() const noexcept;
+  TRT_DEPRECATED bool precisionIsSet() const noexcept;
+  TRT_DEPRECATED void resetPrecision() noexcept;
+  TRT_DEPRECATED void setOutputType(int32_t index, DataType dataType) noexcept;
+  DataType getOutputType(int32_t index) const noexcept;
+  TRT_DEPRECATED bool outputTypeIsSet(int32_t index) const noexcept;
+  TRT_DEPRECATED void resetOutputType(int32_t index) noexcept;
   /// A text that comes back from the inspector's layer; not read otherwise.
-  virtual void setMetadata(const char* metadata) noexcept = 0;
-  virtual const char* getMetadata() const noexcept = 0;
-  virtual bool setNbRanks(int32_t nbRanks) noexcept = 0;
-  virtual int32_t getNbRanks() const noexcept = 0;
+  void setMetadata(const char* metadata) noexcept;
+  const char* getMetadata() const noexcept;
+  bool setNbRanks(int32_t nbRanks) noexcept;
+  int32_t getNbRanks() const noexcept;
+
+ protected:
+  apiv::VLayer* mLayer{nullptr};
 };
 
 /// How the padding of a window operator is found, and which way its output extent is rounded. The
@@ -313,39 +319,45 @@ constexpr int32_t EnumMax<PaddingMode>() noexcept {
 /// bias weights.
 class IConvolutionLayer : public ILayer {
  public:
-  virtual void setNbOutputMaps(int64_t nbOutputMaps) noexcept = 0;
-  virtual int64_t getNbOutputMaps() const noexcept = 0;
-  virtual void setNbGroups(int64_t nbGroups) noexcept = 0;
-  virtual int64_t getNbGroups() const noexcept = 0;
-  virtual void setKernelWeights(Weights weights) noexcept = 0;
-  virtual Weights getKernelWeights() const noexcept = 0;
-  virtual void setBiasWeights(Weights weights) noexcept = 0;
-  virtual Weights getBiasWeights() const noexcept = 0;
-  virtual void setPrePadding(const Dims& padding) noexcept = 0;
-  virtual Dims getPrePadding() const noexcept = 0;
-  virtual void setPostPadding(const Dims& padding) noexcept = 0;
-  virtual Dims getPostPadding() const noexcept = 0;
-  virtual void setPaddingMode(PaddingMode paddingMode) noexcept = 0;
-  virtual PaddingMode getPaddingMode() const noexcept = 0;
-  virtual void setKernelSizeNd(const Dims& kernelSize) noexcept = 0;
-  virtual Dims getKernelSizeNd() const noexcept = 0;
-  virtual void setStrideNd(const Dims& stride) noexcept = 0;
-  virtual Dims getStrideNd() const noexcept = 0;
-  virtual void setPaddingNd(const Dims& padding) noexcept = 0;
-  virtual Dims getPaddingNd() const noexcept = 0;
-  virtual void setDilationNd(const Dims& dilation) noexcept = 0;
-  virtual Dims getDilationNd() const noexcept = 0;
+  void setNbOutputMaps(int64_t nbOutputMaps) noexcept;
+  int64_t getNbOutputMaps() const noexcept;
+  void setNbGroups(int64_t nbGroups) noexcept;
+  int64_t getNbGroups() const noexcept;
+  void setKernelWeights(Weights weights) noexcept;
+  Weights getKernelWeights() const noexcept;
+  void setBiasWeights(Weights weights) noexcept;
+  Weights getBiasWeights() const noexcept;
+  void setPrePadding(const Dims& padding) noexcept;
+  Dims getPrePadding() const noexcept;
+  void setPostPadding(const Dims& padding) noexcept;
+  Dims getPostPadding() const noexcept;
+  void setPaddingMode(PaddingMode paddingMode) noexcept;
+  PaddingMode getPaddingMode() const noexcept;
+  void setKernelSizeNd(const Dims& kernelSize) noexcept;
+  Dims getKernelSizeNd() const noexcept;
+  void setStrideNd(const Dims& stride) noexcept;
+  Dims getStrideNd() const noexcept;
+  void setPaddingNd(const Dims& padding) noexcept;
+  Dims getPaddingNd() const noexcept;
+  void setDilationNd(const Dims& dilation) noexcept;
+  Dims getDilationNd() const noexcept;
+
+ protected:
+  apiv::VConvolutionLayer* mImpl{nullptr};
 };
 
 /// y = f(x), of the input's shape and type.
 class IActivationLayer : public ILayer {
  public:
-  virtual void setActivationType(ActivationType type) noexcept = 0;
-  virtual ActivationType getActivationType() const noexcept = 0;
-  virtual void setAlpha(float alpha) noexcept = 0;
-  virtual void setBeta(float beta) noexcept = 0;
-  virtual float getAlpha() const noexcept = 0;
-  virtual float getBeta() const noexcept = 0;
+  void setActivationType(ActivationType type) noexcept;
+  ActivationType getActivationType() const noexcept;
+  void setAlpha(float alpha) noexcept;
+  void setBeta(float beta) noexcept;
+  float getAlpha() const noexcept;
+  float getBeta() const noexcept;
+
+ protected:
+  apiv::VActivationLayer* mImpl{nullptr};
 };
 
 /// MAX_AVERAGE_BLEND is (1 - blend) * max + blend * average.
@@ -362,37 +374,43 @@ constexpr int32_t EnumMax<PoolingType>() noexcept {
 /// Pooling of [N, C, spatial...] over windows of as many axes as there are spatial ones.
 class IPoolingLayer : public ILayer {
  public:
-  virtual void setPoolingType(PoolingType type) noexcept = 0;
-  virtual PoolingType getPoolingType() const noexcept = 0;
-  virtual void setBlendFactor(float blendFactor) noexcept = 0;
-  virtual float getBlendFactor() const noexcept = 0;
-  virtual void setAverageCountExcludesPadding(bool exclusive) noexcept = 0;
-  virtual bool getAverageCountExcludesPadding() const noexcept = 0;
-  virtual void setPrePadding(const Dims& padding) noexcept = 0;
-  virtual Dims getPrePadding() const noexcept = 0;
-  virtual void setPostPadding(const Dims& padding) noexcept = 0;
-  virtual Dims getPostPadding() const noexcept = 0;
-  virtual void setPaddingMode(PaddingMode paddingMode) noexcept = 0;
-  virtual PaddingMode getPaddingMode() const noexcept = 0;
-  virtual void setWindowSizeNd(const Dims& windowSize) noexcept = 0;
-  virtual Dims getWindowSizeNd() const noexcept = 0;
-  virtual void setStrideNd(const Dims& stride) noexcept = 0;
-  virtual Dims getStrideNd() const noexcept = 0;
-  virtual void setPaddingNd(const Dims& padding) noexcept = 0;
-  virtual Dims getPaddingNd() const noexcept = 0;
+  void setPoolingType(PoolingType type) noexcept;
+  PoolingType getPoolingType() const noexcept;
+  void setBlendFactor(float blendFactor) noexcept;
+  float getBlendFactor() const noexcept;
+  void setAverageCountExcludesPadding(bool exclusive) noexcept;
+  bool getAverageCountExcludesPadding() const noexcept;
+  void setPrePadding(const Dims& padding) noexcept;
+  Dims getPrePadding() const noexcept;
+  void setPostPadding(const Dims& padding) noexcept;
+  Dims getPostPadding() const noexcept;
+  void setPaddingMode(PaddingMode paddingMode) noexcept;
+  PaddingMode getPaddingMode() const noexcept;
+  void setWindowSizeNd(const Dims& windowSize) noexcept;
+  Dims getWindowSizeNd() const noexcept;
+  void setStrideNd(const Dims& stride) noexcept;
+  Dims getStrideNd() const noexcept;
+  void setPaddingNd(const Dims& padding) noexcept;
+  Dims getPaddingNd() const noexcept;
+
+ protected:
+  apiv::VPoolingLayer* mImpl{nullptr};
 };
 
 /// x / (k + alpha / window * sum of squares over `window` channels) ^ beta.
 class ILRNLayer : public ILayer {
  public:
-  virtual void setWindowSize(int64_t windowSize) noexcept = 0;
-  virtual int64_t getWindowSize() const noexcept = 0;
-  virtual void setAlpha(float alpha) noexcept = 0;
-  virtual float getAlpha() const noexcept = 0;
-  virtual void setBeta(float beta) noexcept = 0;
-  virtual float getBeta() const noexcept = 0;
-  virtual void setK(float k) noexcept = 0;
-  virtual float getK() const noexcept = 0;
+  void setWindowSize(int64_t windowSize) noexcept;
+  int64_t getWindowSize() const noexcept;
+  void setAlpha(float alpha) noexcept;
+  float getAlpha() const noexcept;
+  void setBeta(float beta) noexcept;
+  float getBeta() const noexcept;
+  void setK(float k) noexcept;
+  float getK() const noexcept;
+
+ protected:
+  apiv::VLRNLayer* mImpl{nullptr};
 };
 
 /// Whether scale layers' weights are one number, one a channel, or one an element.
@@ -409,58 +427,70 @@ constexpr int32_t EnumMax<ScaleMode>() noexcept {
 /// (x * scale + shift) ^ power; absent weights (count 0) stand for 1, 0 and 1.
 class IScaleLayer : public ILayer {
  public:
-  virtual void setMode(ScaleMode mode) noexcept = 0;
-  virtual ScaleMode getMode() const noexcept = 0;
-  virtual void setShift(Weights shift) noexcept = 0;
-  virtual Weights getShift() const noexcept = 0;
-  virtual void setScale(Weights scale) noexcept = 0;
-  virtual Weights getScale() const noexcept = 0;
-  virtual void setPower(Weights power) noexcept = 0;
-  virtual Weights getPower() const noexcept = 0;
-  virtual int32_t getChannelAxis() const noexcept = 0;
-  virtual void setChannelAxis(int32_t channelAxis) noexcept = 0;
+  void setMode(ScaleMode mode) noexcept;
+  ScaleMode getMode() const noexcept;
+  void setShift(Weights shift) noexcept;
+  Weights getShift() const noexcept;
+  void setScale(Weights scale) noexcept;
+  Weights getScale() const noexcept;
+  void setPower(Weights power) noexcept;
+  Weights getPower() const noexcept;
+  int32_t getChannelAxis() const noexcept;
+  void setChannelAxis(int32_t channelAxis) noexcept;
+
+ protected:
+  apiv::VScaleLayer* mImpl{nullptr};
 };
 
 /// Softmax over the axes of a bit mask. The default axis is the third from the end, or the first.
 class ISoftMaxLayer : public ILayer {
  public:
-  virtual void setAxes(uint32_t axes) noexcept = 0;
-  virtual uint32_t getAxes() const noexcept = 0;
+  void setAxes(uint32_t axes) noexcept;
+  uint32_t getAxes() const noexcept;
+
+ protected:
+  apiv::VSoftMaxLayer* mImpl{nullptr};
 };
 
 /// Joins tensors that differ in the extent of one axis only. The default axis is the third from the
 /// end.
 class IConcatenationLayer : public ILayer {
  public:
-  virtual void setAxis(int32_t axis) noexcept = 0;
-  virtual int32_t getAxis() const noexcept = 0;
+  void setAxis(int32_t axis) noexcept;
+  int32_t getAxis() const noexcept;
+
+ protected:
+  apiv::VConcatenationLayer* mImpl{nullptr};
 };
 
 /// Transposed convolution with kernels [C, maps / groups, kernel...]; pads crop the output.
 class IDeconvolutionLayer : public ILayer {
  public:
-  virtual void setNbOutputMaps(int64_t nbOutputMaps) noexcept = 0;
-  virtual int64_t getNbOutputMaps() const noexcept = 0;
-  virtual void setNbGroups(int64_t nbGroups) noexcept = 0;
-  virtual int64_t getNbGroups() const noexcept = 0;
-  virtual void setKernelWeights(Weights weights) noexcept = 0;
-  virtual Weights getKernelWeights() const noexcept = 0;
-  virtual void setBiasWeights(Weights weights) noexcept = 0;
-  virtual Weights getBiasWeights() const noexcept = 0;
-  virtual void setPrePadding(const Dims& padding) noexcept = 0;
-  virtual Dims getPrePadding() const noexcept = 0;
-  virtual void setPostPadding(const Dims& padding) noexcept = 0;
-  virtual Dims getPostPadding() const noexcept = 0;
-  virtual void setPaddingMode(PaddingMode paddingMode) noexcept = 0;
-  virtual PaddingMode getPaddingMode() const noexcept = 0;
-  virtual void setKernelSizeNd(const Dims& kernelSize) noexcept = 0;
-  virtual Dims getKernelSizeNd() const noexcept = 0;
-  virtual void setStrideNd(const Dims& stride) noexcept = 0;
-  virtual Dims getStrideNd() const noexcept = 0;
-  virtual void setPaddingNd(const Dims& padding) noexcept = 0;
-  virtual Dims getPaddingNd() const noexcept = 0;
-  virtual void setDilationNd(const Dims& dilation) noexcept = 0;
-  virtual Dims getDilationNd() const noexcept = 0;
+  void setNbOutputMaps(int64_t nbOutputMaps) noexcept;
+  int64_t getNbOutputMaps() const noexcept;
+  void setNbGroups(int64_t nbGroups) noexcept;
+  int64_t getNbGroups() const noexcept;
+  void setKernelWeights(Weights weights) noexcept;
+  Weights getKernelWeights() const noexcept;
+  void setBiasWeights(Weights weights) noexcept;
+  Weights getBiasWeights() const noexcept;
+  void setPrePadding(const Dims& padding) noexcept;
+  Dims getPrePadding() const noexcept;
+  void setPostPadding(const Dims& padding) noexcept;
+  Dims getPostPadding() const noexcept;
+  void setPaddingMode(PaddingMode paddingMode) noexcept;
+  PaddingMode getPaddingMode() const noexcept;
+  void setKernelSizeNd(const Dims& kernelSize) noexcept;
+  Dims getKernelSizeNd() const noexcept;
+  void setStrideNd(const Dims& stride) noexcept;
+  Dims getStrideNd() const noexcept;
+  void setPaddingNd(const Dims& padding) noexcept;
+  Dims getPaddingNd() const noexcept;
+  void setDilationNd(const Dims& dilation) noexcept;
+  Dims getDilationNd() const noexcept;
+
+ protected:
+  apiv::VDeconvolutionLayer* mImpl{nullptr};
 };
 
 /// Functions of two tensors. Comparisons give BOOL; AND, OR and XOR take it.
@@ -488,8 +518,11 @@ constexpr int32_t EnumMax<ElementWiseOperation>() noexcept {
 /// f(a, b) of tensors with as many axes as each other; extents of 1 are repeated.
 class IElementWiseLayer : public ILayer {
  public:
-  virtual void setOperation(ElementWiseOperation op) noexcept = 0;
-  virtual ElementWiseOperation getOperation() const noexcept = 0;
+  void setOperation(ElementWiseOperation op) noexcept;
+  ElementWiseOperation getOperation() const noexcept;
+
+ protected:
+  apiv::VElementWiseLayer* mImpl{nullptr};
 };
 
 /// DEFAULT takes slices along an axis, ELEMENT elements, ND slices by tuples of indices.
@@ -507,24 +540,33 @@ constexpr int32_t EnumMax<GatherMode>() noexcept {
 /// from the end. The first NbElementWiseDims axes are shared by both.
 class IGatherLayer : public ILayer {
  public:
-  virtual void setGatherAxis(int32_t axis) noexcept = 0;
-  virtual int32_t getGatherAxis() const noexcept = 0;
-  virtual void setNbElementWiseDims(int32_t elementWiseDims) noexcept = 0;
-  virtual int32_t getNbElementWiseDims() const noexcept = 0;
-  virtual void setMode(GatherMode mode) noexcept = 0;
-  virtual GatherMode getMode() const noexcept = 0;
+  void setGatherAxis(int32_t axis) noexcept;
+  int32_t getGatherAxis() const noexcept;
+  void setNbElementWiseDims(int32_t elementWiseDims) noexcept;
+  int32_t getNbElementWiseDims() const noexcept;
+  void setMode(GatherMode mode) noexcept;
+  GatherMode getMode() const noexcept;
+
+ protected:
+  apiv::VGatherLayer* mImpl{nullptr};
 };
 
 /// A layer that a plugin of the second generation computes.
 class IPluginV2Layer : public ILayer {
  public:
-  virtual IPluginV2& getPlugin() noexcept = 0;
+  IPluginV2& getPlugin() noexcept;
+
+ protected:
+  apiv::VPluginV2Layer* mImpl{nullptr};
 };
 
 /// A layer that a plugin of the third generation computes.
 class IPluginV3Layer : public ILayer {
  public:
-  virtual IPluginV3& getPlugin() noexcept = 0;
+  IPluginV3& getPlugin() noexcept;
+
+ protected:
+  apiv::VPluginV3Layer* mImpl{nullptr};
 };
 
 /// Functions of one tensor. NOT takes BOOL; ISINF and ISNAN give it. ROUND goes to the nearest
@@ -564,8 +606,11 @@ constexpr int32_t EnumMax<UnaryOperation>() noexcept {
 /// y = f(x), of the input's shape.
 class IUnaryLayer : public ILayer {
  public:
-  virtual void setOperation(UnaryOperation op) noexcept = 0;
-  virtual UnaryOperation getOperation() const noexcept = 0;
+  void setOperation(UnaryOperation op) noexcept;
+  UnaryOperation getOperation() const noexcept;
+
+ protected:
+  apiv::VUnaryLayer* mImpl{nullptr};
 };
 
 /// What reductions compute. NONE is for collectives.
@@ -598,21 +643,27 @@ constexpr int32_t EnumMax<CollectiveOperation>() noexcept {
 /// Reduces the axes of a bit mask to extent 1, or away.
 class IReduceLayer : public ILayer {
  public:
-  virtual void setOperation(ReduceOperation op) noexcept = 0;
-  virtual ReduceOperation getOperation() const noexcept = 0;
-  virtual void setReduceAxes(uint32_t reduceAxes) noexcept = 0;
-  virtual uint32_t getReduceAxes() const noexcept = 0;
-  virtual void setKeepDimensions(bool keepDimensions) noexcept = 0;
-  virtual bool getKeepDimensions() const noexcept = 0;
+  void setOperation(ReduceOperation op) noexcept;
+  ReduceOperation getOperation() const noexcept;
+  void setReduceAxes(uint32_t reduceAxes) noexcept;
+  uint32_t getReduceAxes() const noexcept;
+  void setKeepDimensions(bool keepDimensions) noexcept;
+  bool getKeepDimensions() const noexcept;
+
+ protected:
+  apiv::VReduceLayer* mImpl{nullptr};
 };
 
 /// Pads the last two axes by zeros; negative numbers crop.
 class IPaddingLayer : public ILayer {
  public:
-  virtual void setPrePaddingNd(const Dims& padding) noexcept = 0;
-  virtual Dims getPrePaddingNd() const noexcept = 0;
-  virtual void setPostPaddingNd(const Dims& padding) noexcept = 0;
-  virtual Dims getPostPaddingNd() const noexcept = 0;
+  void setPrePaddingNd(const Dims& padding) noexcept;
+  Dims getPrePaddingNd() const noexcept;
+  void setPostPaddingNd(const Dims& padding) noexcept;
+  Dims getPostPaddingNd() const noexcept;
+
+ protected:
+  apiv::VPaddingLayer* mImpl{nullptr};
 };
 
 /// Output axis i is input axis order[i].
@@ -625,14 +676,17 @@ struct Permutation {
 /// shape.
 class IShuffleLayer : public ILayer {
  public:
-  virtual void setFirstTranspose(Permutation permutation) noexcept = 0;
-  virtual Permutation getFirstTranspose() const noexcept = 0;
-  virtual void setReshapeDimensions(const Dims& dimensions) noexcept = 0;
-  virtual Dims getReshapeDimensions() const noexcept = 0;
-  virtual void setSecondTranspose(Permutation permutation) noexcept = 0;
-  virtual Permutation getSecondTranspose() const noexcept = 0;
-  virtual void setZeroIsPlaceholder(bool zeroIsPlaceholder) noexcept = 0;
-  virtual bool getZeroIsPlaceholder() const noexcept = 0;
+  void setFirstTranspose(Permutation permutation) noexcept;
+  Permutation getFirstTranspose() const noexcept;
+  void setReshapeDimensions(const Dims& dimensions) noexcept;
+  Dims getReshapeDimensions() const noexcept;
+  void setSecondTranspose(Permutation permutation) noexcept;
+  Permutation getSecondTranspose() const noexcept;
+  void setZeroIsPlaceholder(bool zeroIsPlaceholder) noexcept;
+  bool getZeroIsPlaceholder() const noexcept;
+
+ protected:
+  apiv::VShuffleLayer* mImpl{nullptr};
 };
 
 /// What indices outside of a tensor read.
@@ -652,21 +706,25 @@ constexpr int32_t EnumMax<SampleMode>() noexcept {
 /// and stride, input 4 gives the value of kFILL, input 5 the axes (constant).
 class ISliceLayer : public ILayer {
  public:
-  virtual void setStart(const Dims& start) noexcept = 0;
-  virtual Dims getStart() const noexcept = 0;
-  virtual void setSize(const Dims& size) noexcept = 0;
-  virtual Dims getSize() const noexcept = 0;
-  virtual void setStride(const Dims& stride) noexcept = 0;
-  virtual Dims getStride() const noexcept = 0;
-  virtual void setMode(SampleMode mode) noexcept = 0;
-  virtual SampleMode getMode() const noexcept = 0;
-  virtual void setAxes(const Dims& axes) noexcept = 0;
-  virtual Dims getAxes() const noexcept = 0;
+  void setStart(const Dims& start) noexcept;
+  Dims getStart() const noexcept;
+  void setSize(const Dims& size) noexcept;
+  Dims getSize() const noexcept;
+  void setStride(const Dims& stride) noexcept;
+  Dims getStride() const noexcept;
+  void setMode(SampleMode mode) noexcept;
+  SampleMode getMode() const noexcept;
+  void setAxes(const Dims& axes) noexcept;
+  Dims getAxes() const noexcept;
+
+ protected:
+  apiv::VSliceLayer* mImpl{nullptr};
 };
 
 /// The extents of its input, INT64.
 class IShapeLayer : public ILayer {
- public:
+ protected:
+  apiv::VShapeLayer* mImpl{nullptr};
 };
 
 /// Whether the largest or smallest elements are wanted.
@@ -683,14 +741,17 @@ constexpr int32_t EnumMax<TopKOperation>() noexcept {
 /// (INT32 unless INT64 was asked for). Input 1, if set, is k.
 class ITopKLayer : public ILayer {
  public:
-  virtual void setOperation(TopKOperation op) noexcept = 0;
-  virtual TopKOperation getOperation() const noexcept = 0;
-  virtual void setK(int32_t k) noexcept = 0;
-  virtual int32_t getK() const noexcept = 0;
-  virtual void setReduceAxes(uint32_t reduceAxes) noexcept = 0;
-  virtual uint32_t getReduceAxes() const noexcept = 0;
-  virtual bool setIndicesType(DataType type) noexcept = 0;
-  virtual DataType getIndicesType() const noexcept = 0;
+  void setOperation(TopKOperation op) noexcept;
+  TopKOperation getOperation() const noexcept;
+  void setK(int32_t k) noexcept;
+  int32_t getK() const noexcept;
+  void setReduceAxes(uint32_t reduceAxes) noexcept;
+  uint32_t getReduceAxes() const noexcept;
+  bool setIndicesType(DataType type) noexcept;
+  DataType getIndicesType() const noexcept;
+
+ protected:
+  apiv::VTopKLayer* mImpl{nullptr};
 };
 
 /// What is done to an operand. VECTOR takes one without its last matrix axis.
@@ -708,46 +769,61 @@ constexpr int32_t EnumMax<MatrixOperation>() noexcept {
 /// repeated.
 class IMatrixMultiplyLayer : public ILayer {
  public:
-  virtual void setOperation(int32_t index, MatrixOperation op) noexcept = 0;
-  virtual MatrixOperation getOperation(int32_t index) const noexcept = 0;
+  void setOperation(int32_t index, MatrixOperation op) noexcept;
+  MatrixOperation getOperation(int32_t index) const noexcept;
+
+ protected:
+  apiv::VMatrixMultiplyLayer* mImpl{nullptr};
 };
 
 /// Coordinates of the elements that are not zero: [axes, n], n known after the run.
 class INonZeroLayer : public ILayer {
  public:
-  virtual bool setIndicesType(DataType type) noexcept = 0;
-  virtual DataType getIndicesType() const noexcept = 0;
+  bool setIndicesType(DataType type) noexcept;
+  DataType getIndicesType() const noexcept;
+
+ protected:
+  apiv::VNonZeroLayer* mImpl{nullptr};
 };
 
 /// Softmax of the first bounds[i] elements of each row; the others become zero.
 class IRaggedSoftMaxLayer : public ILayer {
- public:
+ protected:
+  apiv::VRaggedSoftMaxLayer* mImpl{nullptr};
 };
 
 /// Its input, in another type where an output type is set.
 class IIdentityLayer : public ILayer {
- public:
+ protected:
+  apiv::VIdentityLayer* mImpl{nullptr};
 };
 
 /// Conversion to another type. Real to integer truncates.
 class ICastLayer : public ILayer {
  public:
-  virtual void setToType(DataType toType) noexcept = 0;
-  virtual DataType getToType() const noexcept = 0;
+  void setToType(DataType toType) noexcept;
+  DataType getToType() const noexcept;
+
+ protected:
+  apiv::VCastLayer* mImpl{nullptr};
 };
 
 /// A tensor of weights, which must live until the network is built.
 class IConstantLayer : public ILayer {
  public:
-  virtual void setWeights(Weights weights) noexcept = 0;
-  virtual Weights getWeights() const noexcept = 0;
-  virtual void setDimensions(const Dims& dimensions) noexcept = 0;
-  virtual Dims getDimensions() const noexcept = 0;
+  void setWeights(Weights weights) noexcept;
+  Weights getWeights() const noexcept;
+  void setDimensions(const Dims& dimensions) noexcept;
+  Dims getDimensions() const noexcept;
+
+ protected:
+  apiv::VConstantLayer* mImpl{nullptr};
 };
 
 /// x where x >= 0, else x * slope; the slope's extents of 1 are repeated.
 class IParametricReLULayer : public ILayer {
- public:
+ protected:
+  apiv::VParametricReLULayer* mImpl{nullptr};
 };
 
 /// How samples between elements are computed.
@@ -798,23 +874,25 @@ constexpr int32_t EnumMax<ResizeRoundMode>() noexcept {
 /// Interpolation to output dimensions, to those that input 1 gives, or by scales of all axes.
 class IResizeLayer : public ILayer {
  public:
-  virtual void setOutputDimensions(const Dims& dimensions) noexcept = 0;
-  virtual Dims getOutputDimensions() const noexcept = 0;
-  virtual void setScales(const float* scales, int32_t nbScales) noexcept = 0;
-  virtual int32_t getScales(int32_t size, float* scales) const noexcept = 0;
-  virtual void setResizeMode(InterpolationMode interpolationMode) noexcept = 0;
-  virtual InterpolationMode getResizeMode() const noexcept = 0;
-  virtual void setCoordinateTransformation(
-      ResizeCoordinateTransformation coordTransform) noexcept = 0;
-  virtual ResizeCoordinateTransformation getCoordinateTransformation() const noexcept = 0;
-  virtual void setSelectorForSinglePixel(ResizeSelector selector) noexcept = 0;
-  virtual ResizeSelector getSelectorForSinglePixel() const noexcept = 0;
-  virtual void setNearestRounding(ResizeRoundMode value) noexcept = 0;
-  virtual ResizeRoundMode getNearestRounding() const noexcept = 0;
-  virtual void setCubicCoeff(float A) noexcept = 0;
-  virtual float getCubicCoeff() const noexcept = 0;
-  virtual void setExcludeOutside(bool excludeFlag) noexcept = 0;
-  virtual bool getExcludeOutside() const noexcept = 0;
+  void setOutputDimensions(const Dims& dimensions) noexcept;
+  Dims getOutputDimensions() const noexcept;
+  void setScales(const float* scales, int32_t nbScales) noexcept;
+  int32_t getScales(int32_t size, float* scales) const noexcept;
+  void setResizeMode(InterpolationMode interpolationMode) noexcept;
+  InterpolationMode getResizeMode() const noexcept;
+  void setCoordinateTransformation(ResizeCoordinateTransformation coordTransform) noexcept;
+  ResizeCoordinateTransformation getCoordinateTransformation() const noexcept;
+  void setSelectorForSinglePixel(ResizeSelector selector) noexcept;
+  ResizeSelector getSelectorForSinglePixel() const noexcept;
+  void setNearestRounding(ResizeRoundMode value) noexcept;
+  ResizeRoundMode getNearestRounding() const noexcept;
+  void setCubicCoeff(float A) noexcept;
+  float getCubicCoeff() const noexcept;
+  void setExcludeOutside(bool excludeFlag) noexcept;
+  bool getExcludeOutside() const noexcept;
+
+ protected:
+  apiv::VResizeLayer* mImpl{nullptr};
 };
 
 /// What of a value in a loop comes out: its last one, or all of them, joined along an axis.
@@ -841,94 +919,122 @@ constexpr int32_t EnumMax<TripLimit>() noexcept {
 /// A layer at the boundary of a loop.
 class ILoopBoundaryLayer : public ILayer {
  public:
-  virtual ILoop* getLoop() const noexcept = 0;
+  ILoop* getLoop() const noexcept;
+
+ protected:
+  apiv::VLoopBoundaryLayer* mBoundary{nullptr};
 };
 
 /// A layer at the boundary of a conditional.
 class IIfConditionalBoundaryLayer : public ILayer {
  public:
-  virtual IIfConditional* getConditional() const noexcept = 0;
+  IIfConditional* getConditional() const noexcept;
+
+ protected:
+  apiv::VConditionalBoundaryLayer* mBoundary{nullptr};
 };
 
 /// The condition: BOOL without axes.
 class IConditionLayer : public IIfConditionalBoundaryLayer {
- public:
+ protected:
+  apiv::VConditionLayer* mImpl{nullptr};
 };
 
 /// The value of the branch that was taken. Both branches give one type and number of axes.
 class IIfConditionalOutputLayer : public IIfConditionalBoundaryLayer {
- public:
+ protected:
+  apiv::VConditionalOutputLayer* mImpl{nullptr};
 };
 
 /// A value that the branches read: what depends on it is computed in the branch that is taken only.
 class IIfConditionalInputLayer : public IIfConditionalBoundaryLayer {
- public:
+ protected:
+  apiv::VConditionalInputLayer* mImpl{nullptr};
 };
 
 /// Two branches and a condition. Values reach the branches through addInput and leave by addOutput.
 class IIfConditional : public INoCopy {
  public:
-  virtual IConditionLayer* setCondition(ITensor& condition) noexcept = 0;
-  virtual IIfConditionalOutputLayer* addOutput(ITensor& trueSubgraphOutput,
-                                               ITensor& falseSubgraphOutput) noexcept = 0;
-  virtual IIfConditionalInputLayer* addInput(ITensor& input) noexcept = 0;
-  virtual void setName(const char* name) noexcept = 0;
-  virtual const char* getName() const noexcept = 0;
+  IConditionLayer* setCondition(ITensor& condition) noexcept;
+  IIfConditionalOutputLayer* addOutput(ITensor& trueSubgraphOutput,
+                                       ITensor& falseSubgraphOutput) noexcept;
+  IIfConditionalInputLayer* addInput(ITensor& input) noexcept;
+  void setName(const char* name) noexcept;
+  const char* getName() const noexcept;
+
+ protected:
+  apiv::VIfConditional* mImpl{nullptr};
 };
 
 /// A value that an iteration hands to the next: input 0 is the first one, input 1 (setInput) the
 /// next.
 class IRecurrenceLayer : public ILoopBoundaryLayer {
- public:
+ protected:
+  apiv::VRecurrenceLayer* mImpl{nullptr};
 };
 
 /// A value of a loop outside of it. kLAST_VALUE takes a recurrence; the others need input 1, the
 /// number of iterations to join.
 class ILoopOutputLayer : public ILoopBoundaryLayer {
  public:
-  virtual LoopOutput getLoopOutput() const noexcept = 0;
-  virtual void setAxis(int32_t axis) noexcept = 0;
-  virtual int32_t getAxis() const noexcept = 0;
+  LoopOutput getLoopOutput() const noexcept;
+  void setAxis(int32_t axis) noexcept;
+  int32_t getAxis() const noexcept;
+
+ protected:
+  apiv::VLoopOutputLayer* mImpl{nullptr};
 };
 
 /// Ends a loop. A loop has one or both kinds.
 class ITripLimitLayer : public ILoopBoundaryLayer {
  public:
-  virtual TripLimit getTripLimit() const noexcept = 0;
+  TripLimit getTripLimit() const noexcept;
+
+ protected:
+  apiv::VTripLimitLayer* mImpl{nullptr};
 };
 
 /// The slice of a tensor that belongs to the iteration, along an axis, from either end.
 class IIteratorLayer : public ILoopBoundaryLayer {
  public:
-  virtual void setAxis(int32_t axis) noexcept = 0;
-  virtual int32_t getAxis() const noexcept = 0;
-  virtual void setReverse(bool reverse) noexcept = 0;
-  virtual bool getReverse() const noexcept = 0;
+  void setAxis(int32_t axis) noexcept;
+  int32_t getAxis() const noexcept;
+  void setReverse(bool reverse) noexcept;
+  bool getReverse() const noexcept;
+
+ protected:
+  apiv::VIteratorLayer* mImpl{nullptr};
 };
 
 /// Layers that are computed again and again: all that depend on its recurrences and iterators.
 class ILoop : public INoCopy {
  public:
-  virtual IRecurrenceLayer* addRecurrence(ITensor& initialValue) noexcept = 0;
-  virtual ITripLimitLayer* addTripLimit(ITensor& tensor, TripLimit limit) noexcept = 0;
-  virtual IIteratorLayer* addIterator(ITensor& tensor, int32_t axis = 0,
-                                      bool reverse = false) noexcept = 0;
-  virtual ILoopOutputLayer* addLoopOutput(ITensor& tensor, LoopOutput outputKind,
-                                          int32_t axis = 0) noexcept = 0;
-  virtual void setName(const char* name) noexcept = 0;
-  virtual const char* getName() const noexcept = 0;
+  IRecurrenceLayer* addRecurrence(ITensor& initialValue) noexcept;
+  ITripLimitLayer* addTripLimit(ITensor& tensor, TripLimit limit) noexcept;
+  IIteratorLayer* addIterator(ITensor& tensor, int32_t axis = 0, bool reverse = false) noexcept;
+  ILoopOutputLayer* addLoopOutput(ITensor& tensor, LoopOutput outputKind,
+                                  int32_t axis = 0) noexcept;
+  void setName(const char* name) noexcept;
+  const char* getName() const noexcept;
+
+ protected:
+  apiv::VLoop* mImpl{nullptr};
 };
 
 /// The second input where the first (BOOL) is true, else the third; extents of 1 are repeated.
 class ISelectLayer : public ILayer {
- public:
+ protected:
+  apiv::VSelectLayer* mImpl{nullptr};
 };
 
 /// Fails the run with a message where its BOOL input is not all true. Has no outputs.
 class IAssertionLayer : public ILayer {
  public:
-  virtual void setMessage(const char* message) noexcept = 0;
-  virtual const char* getMessage() const noexcept = 0;
+  void setMessage(const char* message) noexcept;
+  const char* getMessage() const noexcept;
+
+ protected:
+  apiv::VAssertionLayer* mImpl{nullptr};
 };
 
 /// LINSPACE: alpha + beta * index. RANDOM_UNIFORM: between alpha and beta. RANDOM_NORMAL: mean
@@ -947,67 +1053,82 @@ constexpr int32_t EnumMax<FillOperation>() noexcept {
 /// sequence of several axes takes one beta for each.
 class IFillLayer : public ILayer {
  public:
-  virtual void setDimensions(const Dims& dimensions) noexcept = 0;
-  virtual Dims getDimensions() const noexcept = 0;
-  virtual void setOperation(FillOperation op) noexcept = 0;
-  virtual FillOperation getOperation() const noexcept = 0;
-  virtual void setAlpha(double alpha) noexcept = 0;
-  virtual double getAlpha() const noexcept = 0;
-  virtual void setBeta(double beta) noexcept = 0;
-  virtual double getBeta() const noexcept = 0;
-  virtual void setAlphaInt64(int64_t alpha) noexcept = 0;
-  virtual int64_t getAlphaInt64() const noexcept = 0;
-  virtual void setBetaInt64(int64_t beta) noexcept = 0;
-  virtual int64_t getBetaInt64() const noexcept = 0;
-  virtual bool isAlphaBetaInt64() const noexcept = 0;
-  virtual void setToType(DataType toType) noexcept = 0;
-  virtual DataType getToType() const noexcept = 0;
+  void setDimensions(const Dims& dimensions) noexcept;
+  Dims getDimensions() const noexcept;
+  void setOperation(FillOperation op) noexcept;
+  FillOperation getOperation() const noexcept;
+  void setAlpha(double alpha) noexcept;
+  double getAlpha() const noexcept;
+  void setBeta(double beta) noexcept;
+  double getBeta() const noexcept;
+  void setAlphaInt64(int64_t alpha) noexcept;
+  int64_t getAlphaInt64() const noexcept;
+  void setBetaInt64(int64_t beta) noexcept;
+  int64_t getBetaInt64() const noexcept;
+  bool isAlphaBetaInt64() const noexcept;
+  void setToType(DataType toType) noexcept;
+  DataType getToType() const noexcept;
+
+ protected:
+  apiv::VFillLayer* mImpl{nullptr};
 };
 
 /// round(x / scale), saturated: INT8, FP8, INT4 or FP4. The scale is one number, one for each slice
 /// of the axis, or one for each block where it has as many axes as x.
 class IQuantizeLayer : public ILayer {
  public:
-  virtual int32_t getAxis() const noexcept = 0;
-  virtual void setAxis(int32_t axis) noexcept = 0;
-  virtual bool setBlockShape(const Dims& blockShape) noexcept = 0;
-  virtual Dims getBlockShape() const noexcept = 0;
-  virtual void setToType(DataType toType) noexcept = 0;
-  virtual DataType getToType() const noexcept = 0;
+  int32_t getAxis() const noexcept;
+  void setAxis(int32_t axis) noexcept;
+  bool setBlockShape(const Dims& blockShape) noexcept;
+  Dims getBlockShape() const noexcept;
+  void setToType(DataType toType) noexcept;
+  DataType getToType() const noexcept;
+
+ protected:
+  apiv::VQuantizeLayer* mImpl{nullptr};
 };
 
 /// x * scale, with scales as in IQuantizeLayer.
 class IDequantizeLayer : public ILayer {
  public:
-  virtual int32_t getAxis() const noexcept = 0;
-  virtual void setAxis(int32_t axis) noexcept = 0;
-  virtual bool setBlockShape(const Dims& blockShape) noexcept = 0;
-  virtual Dims getBlockShape() const noexcept = 0;
-  virtual void setToType(DataType toType) noexcept = 0;
-  virtual DataType getToType() const noexcept = 0;
+  int32_t getAxis() const noexcept;
+  void setAxis(int32_t axis) noexcept;
+  bool setBlockShape(const Dims& blockShape) noexcept;
+  Dims getBlockShape() const noexcept;
+  void setToType(DataType toType) noexcept;
+  DataType getToType() const noexcept;
+
+ protected:
+  apiv::VDequantizeLayer* mImpl{nullptr};
 };
 
 /// Quantization in blocks with scales from the data: output 0 the numbers, output 1 the scales.
 /// Input 1, if set, scales the scales.
 class IDynamicQuantizeLayer : public ILayer {
  public:
-  virtual void setToType(DataType toType) noexcept = 0;
-  virtual DataType getToType() const noexcept = 0;
-  virtual void setScaleType(DataType scaleType) noexcept = 0;
-  virtual DataType getScaleType() const noexcept = 0;
-  TRT_DEPRECATED virtual void setAxis(int32_t axis) noexcept = 0;
-  TRT_DEPRECATED virtual int32_t getAxis() const noexcept = 0;
-  TRT_DEPRECATED virtual void setBlockSize(int32_t size) noexcept = 0;
-  TRT_DEPRECATED virtual int32_t getBlockSize() const noexcept = 0;
-  virtual void setBlockShape(const Dims& blockShape) noexcept = 0;
-  virtual Dims getBlockShape() const noexcept = 0;
+  void setToType(DataType toType) noexcept;
+  DataType getToType() const noexcept;
+  void setScaleType(DataType scaleType) noexcept;
+  DataType getScaleType() const noexcept;
+  TRT_DEPRECATED void setAxis(int32_t axis) noexcept;
+  TRT_DEPRECATED int32_t getAxis() const noexcept;
+  TRT_DEPRECATED void setBlockSize(int32_t size) noexcept;
+  TRT_DEPRECATED int32_t getBlockSize() const noexcept;
+  void setBlockShape(const Dims& blockShape) noexcept;
+  Dims getBlockShape() const noexcept;
+
+ protected:
+  apiv::VDynamicQuantizeLayer* mImpl{nullptr};
 };
 
 /// Einstein summation, "ij,jk->ik".
 class IEinsumLayer : public ILayer {
  public:
-  virtual bool setEquation(const char* equation) noexcept = 0;
-  virtual const char* getEquation() const noexcept = 0;
+  bool setEquation(const char* equation) noexcept;
+  const char* getEquation() const noexcept;
+
+ protected:
+  apiv::VEinsumLayer* mImpl{nullptr};
 };
 
 /// ELEMENT replaces elements along an axis, ND slices by tuples of indices.
@@ -1023,28 +1144,37 @@ constexpr int32_t EnumMax<ScatterMode>() noexcept {
 /// The first input with what the indices name replaced by the updates.
 class IScatterLayer : public ILayer {
  public:
-  virtual void setMode(ScatterMode mode) noexcept = 0;
-  virtual ScatterMode getMode() const noexcept = 0;
-  virtual void setAxis(int32_t axis) noexcept = 0;
-  virtual int32_t getAxis() const noexcept = 0;
+  void setMode(ScatterMode mode) noexcept;
+  ScatterMode getMode() const noexcept;
+  void setAxis(int32_t axis) noexcept;
+  int32_t getAxis() const noexcept;
+
+ protected:
+  apiv::VScatterLayer* mImpl{nullptr};
 };
 
 /// values[1] at the index, values[0] elsewhere, along a new axis of extent `depth`.
 class IOneHotLayer : public ILayer {
  public:
-  virtual void setAxis(int32_t axis) noexcept = 0;
-  virtual int32_t getAxis() const noexcept = 0;
+  void setAxis(int32_t axis) noexcept;
+  int32_t getAxis() const noexcept;
+
+ protected:
+  apiv::VOneHotLayer* mImpl{nullptr};
 };
 
 /// Samples an image at the points of a grid, whose coordinates reach from -1 to 1.
 class IGridSampleLayer : public ILayer {
  public:
-  virtual void setInterpolationMode(InterpolationMode mode) noexcept = 0;
-  virtual InterpolationMode getInterpolationMode() const noexcept = 0;
-  virtual void setAlignCorners(bool alignCorners) noexcept = 0;
-  virtual bool getAlignCorners() const noexcept = 0;
-  virtual bool setSampleMode(SampleMode mode) noexcept = 0;
-  virtual SampleMode getSampleMode() const noexcept = 0;
+  void setInterpolationMode(InterpolationMode mode) noexcept;
+  InterpolationMode getInterpolationMode() const noexcept;
+  void setAlignCorners(bool alignCorners) noexcept;
+  bool getAlignCorners() const noexcept;
+  bool setSampleMode(SampleMode mode) noexcept;
+  SampleMode getSampleMode() const noexcept;
+
+ protected:
+  apiv::VGridSampleLayer* mImpl{nullptr};
 };
 
 /// (x1, y1, x2, y2) or (x centre, y centre, width, height).
@@ -1061,21 +1191,27 @@ constexpr int32_t EnumMax<BoundingBoxFormat>() noexcept {
 /// number (INT32). Inputs 2 to 4: most boxes a class, IoU threshold, score threshold.
 class INMSLayer : public ILayer {
  public:
-  virtual void setBoundingBoxFormat(BoundingBoxFormat fmt) noexcept = 0;
-  virtual BoundingBoxFormat getBoundingBoxFormat() const noexcept = 0;
-  virtual void setTopKBoxLimit(int32_t limit) noexcept = 0;
-  virtual int32_t getTopKBoxLimit() const noexcept = 0;
-  virtual bool setIndicesType(DataType type) noexcept = 0;
-  virtual DataType getIndicesType() const noexcept = 0;
+  void setBoundingBoxFormat(BoundingBoxFormat fmt) noexcept;
+  BoundingBoxFormat getBoundingBoxFormat() const noexcept;
+  void setTopKBoxLimit(int32_t limit) noexcept;
+  int32_t getTopKBoxLimit() const noexcept;
+  bool setIndicesType(DataType type) noexcept;
+  DataType getIndicesType() const noexcept;
+
+ protected:
+  apiv::VNMSLayer* mImpl{nullptr};
 };
 
 /// Reverses the first lengths[i] steps of each sequence. Batch axis 1, sequence axis 0 unless set.
 class IReverseSequenceLayer : public ILayer {
  public:
-  virtual void setBatchAxis(int32_t batchAxis) noexcept = 0;
-  virtual int32_t getBatchAxis() const noexcept = 0;
-  virtual void setSequenceAxis(int32_t sequenceAxis) noexcept = 0;
-  virtual int32_t getSequenceAxis() const noexcept = 0;
+  void setBatchAxis(int32_t batchAxis) noexcept;
+  int32_t getBatchAxis() const noexcept;
+  void setSequenceAxis(int32_t sequenceAxis) noexcept;
+  int32_t getSequenceAxis() const noexcept;
+
+ protected:
+  apiv::VReverseSequenceLayer* mImpl{nullptr};
 };
 
 /// (x - mean) / sqrt(variance + epsilon) * scale + bias over the axes of a mask, and over the
@@ -1083,25 +1219,30 @@ class IReverseSequenceLayer : public ILayer {
 /// takes them a channel.
 class INormalizationLayer : public ILayer {
  public:
-  virtual void setEpsilon(float eps) noexcept = 0;
-  virtual float getEpsilon() const noexcept = 0;
-  virtual void setAxes(uint32_t axesMask) noexcept = 0;
-  virtual uint32_t getAxes() const noexcept = 0;
-  virtual void setNbGroups(int64_t nbGroups) noexcept = 0;
-  virtual int64_t getNbGroups() const noexcept = 0;
-  TRT_DEPRECATED virtual void setComputePrecision(DataType type) noexcept = 0;
-  TRT_DEPRECATED virtual DataType getComputePrecision() const noexcept = 0;
-  virtual bool isV2() const noexcept = 0;
+  void setEpsilon(float eps) noexcept;
+  float getEpsilon() const noexcept;
+  void setAxes(uint32_t axesMask) noexcept;
+  uint32_t getAxes() const noexcept;
+  void setNbGroups(int64_t nbGroups) noexcept;
+  int64_t getNbGroups() const noexcept;
+  TRT_DEPRECATED void setComputePrecision(DataType type) noexcept;
+  TRT_DEPRECATED DataType getComputePrecision() const noexcept;
+  bool isV2() const noexcept;
+
+ protected:
+  apiv::VNormalizationLayer* mImpl{nullptr};
 };
 
 /// Drops axes of extent 1, named by input 1.
 class ISqueezeLayer : public ILayer {
- public:
+ protected:
+  apiv::VSqueezeLayer* mImpl{nullptr};
 };
 
 /// Inserts axes of extent 1, named by input 1.
 class IUnsqueezeLayer : public ILayer {
- public:
+ protected:
+  apiv::VUnsqueezeLayer* mImpl{nullptr};
 };
 
 /// What is accumulated.
@@ -1116,12 +1257,15 @@ constexpr int32_t EnumMax<CumulativeOperation>() noexcept {
 /// Running sum along the axis that input 1 gives (constant).
 class ICumulativeLayer : public ILayer {
  public:
-  virtual bool setOperation(CumulativeOperation op) noexcept = 0;
-  virtual CumulativeOperation getOperation() const noexcept = 0;
-  virtual void setExclusive(bool exclusive) noexcept = 0;
-  virtual bool getExclusive() const noexcept = 0;
-  virtual void setReverse(bool reverse) noexcept = 0;
-  virtual bool getReverse() const noexcept = 0;
+  bool setOperation(CumulativeOperation op) noexcept;
+  CumulativeOperation getOperation() const noexcept;
+  void setExclusive(bool exclusive) noexcept;
+  bool getExclusive() const noexcept;
+  void setReverse(bool reverse) noexcept;
+  bool getReverse() const noexcept;
+
+ protected:
+  apiv::VCumulativeLayer* mImpl{nullptr};
 };
 
 /// What is done to the products of queries and keys.
@@ -1137,56 +1281,67 @@ constexpr int32_t EnumMax<AttentionNormalizationOp>() noexcept {
 /// A layer of an attention.
 class IAttentionBoundaryLayer : public ILayer {
  public:
-  virtual IAttention* getAttention() const noexcept = 0;
+  IAttention* getAttention() const noexcept;
+
+ protected:
+  apiv::VAttentionBoundaryLayer* mBoundary{nullptr};
 };
 
 /// An input of an attention.
 class IAttentionInputLayer : public IAttentionBoundaryLayer {
- public:
+ protected:
+  apiv::VAttentionInputLayer* mImpl{nullptr};
 };
 
 /// The output of an attention.
 class IAttentionOutputLayer : public IAttentionBoundaryLayer {
- public:
+ protected:
+  apiv::VAttentionOutputLayer* mImpl{nullptr};
 };
 
 /// softmax(q k^T + mask) v over [batch, heads, sequence, size]; fewer key heads are shared.
 /// Products are not scaled: scale the query. A BOOL mask keeps what is true, others are added.
 class IAttention : public INoCopy {
  public:
-  virtual bool setNormalizationOperation(AttentionNormalizationOp op) noexcept = 0;
-  virtual AttentionNormalizationOp getNormalizationOperation() const noexcept = 0;
-  virtual bool setMask(ITensor& mask) noexcept = 0;
-  virtual ITensor* getMask() noexcept = 0;
-  virtual bool setCausal(bool isCausal) noexcept = 0;
-  virtual bool getCausal() const noexcept = 0;
-  virtual bool setDecomposable(bool decomposable) noexcept = 0;
-  virtual bool getDecomposable() const noexcept = 0;
-  virtual bool setInput(int32_t index, ITensor& input) noexcept = 0;
-  virtual int32_t getNbInputs() const noexcept = 0;
-  virtual ITensor* getInput(int32_t index) const noexcept = 0;
-  virtual int32_t getNbOutputs() const noexcept = 0;
-  virtual ITensor* getOutput(int32_t index) const noexcept = 0;
-  virtual bool setName(const char* name) noexcept = 0;
-  virtual const char* getName() const noexcept = 0;
-  virtual bool setNormalizationQuantizeScale(ITensor& tensor) noexcept = 0;
-  virtual ITensor* getNormalizationQuantizeScale() const noexcept = 0;
-  virtual bool setNormalizationQuantizeToType(DataType type) noexcept = 0;
-  virtual DataType getNormalizationQuantizeToType() const noexcept = 0;
-  virtual bool setMetadata(const char* metadata) noexcept = 0;
-  virtual const char* getMetadata() const noexcept = 0;
-  virtual bool setNbRanks(int32_t nbRanks) noexcept = 0;
-  virtual int32_t getNbRanks() const noexcept = 0;
+  bool setNormalizationOperation(AttentionNormalizationOp op) noexcept;
+  AttentionNormalizationOp getNormalizationOperation() const noexcept;
+  bool setMask(ITensor& mask) noexcept;
+  ITensor* getMask() noexcept;
+  bool setCausal(bool isCausal) noexcept;
+  bool getCausal() const noexcept;
+  bool setDecomposable(bool decomposable) noexcept;
+  bool getDecomposable() const noexcept;
+  bool setInput(int32_t index, ITensor& input) noexcept;
+  int32_t getNbInputs() const noexcept;
+  ITensor* getInput(int32_t index) const noexcept;
+  int32_t getNbOutputs() const noexcept;
+  ITensor* getOutput(int32_t index) const noexcept;
+  bool setName(const char* name) noexcept;
+  const char* getName() const noexcept;
+  bool setNormalizationQuantizeScale(ITensor& tensor) noexcept;
+  ITensor* getNormalizationQuantizeScale() const noexcept;
+  bool setNormalizationQuantizeToType(DataType type) noexcept;
+  DataType getNormalizationQuantizeToType() const noexcept;
+  bool setMetadata(const char* metadata) noexcept;
+  const char* getMetadata() const noexcept;
+  bool setNbRanks(int32_t nbRanks) noexcept;
+  int32_t getNbRanks() const noexcept;
+
+ protected:
+  apiv::VAttention* mImpl{nullptr};
 };
 
 /// Turns pairs of elements of [batch, heads, sequence, size] by the angles of cosine and sine
 /// caches.
 class IRotaryEmbeddingLayer : public ILayer {
  public:
-  virtual void setInterleaved(bool interleaved) noexcept = 0;
-  virtual bool getInterleaved() const noexcept = 0;
-  virtual bool setRotaryEmbeddingDim(int32_t rotaryEmbeddingDim) noexcept = 0;
-  virtual int32_t getRotaryEmbeddingDim() const noexcept = 0;
+  void setInterleaved(bool interleaved) noexcept;
+  bool getInterleaved() const noexcept;
+  bool setRotaryEmbeddingDim(int32_t rotaryEmbeddingDim) noexcept;
+  int32_t getRotaryEmbeddingDim() const noexcept;
+
+ protected:
+  apiv::VRotaryEmbeddingLayer* mImpl{nullptr};
 };
 
 /// Where updates go in a cache.
@@ -1201,8 +1356,11 @@ constexpr int32_t EnumMax<KVCacheMode>() noexcept {
 /// The cache [batch, heads, capacity, size] with the update written from each batch's index on.
 class IKVCacheUpdateLayer : public ILayer {
  public:
-  virtual bool setCacheMode(KVCacheMode cacheMode) noexcept = 0;
-  virtual KVCacheMode getCacheMode() const noexcept = 0;
+  bool setCacheMode(KVCacheMode cacheMode) noexcept;
+  KVCacheMode getCacheMode() const noexcept;
+
+ protected:
+  apiv::VKVCacheUpdateLayer* mImpl{nullptr};
 };
 
 /// Activation of the gate.
@@ -1219,188 +1377,168 @@ constexpr int32_t EnumMax<MoEActType>() noexcept {
 /// Weights are [experts, hidden, inner] and [experts, inner, hidden].
 class IMoELayer : public ILayer {
  public:
-  virtual void setGatedWeights(ITensor& fcGateWeights, ITensor& fcUpWeights, ITensor& fcDownWeights,
-                               MoEActType activationType) noexcept = 0;
-  virtual void setGatedBiases(ITensor& fcGateBiases, ITensor& fcUpBiases,
-                              ITensor& fcDownBiases) noexcept = 0;
-  virtual void setActivationType(MoEActType activationType) noexcept = 0;
-  virtual MoEActType getActivationType() const noexcept = 0;
-  virtual void setQuantizationStatic(ITensor& fcDownActivationScale,
-                                     DataType dataType) noexcept = 0;
-  virtual void setQuantizationDynamicDblQ(ITensor& fcDownActivationDblQScale, DataType dataType,
-                                          const Dims& blockShape,
-                                          DataType dynQOutputScaleType) noexcept = 0;
-  virtual void setQuantizationToType(DataType type) noexcept = 0;
-  virtual DataType getQuantizationToType() const noexcept = 0;
-  virtual void setQuantizationBlockShape(const Dims& blockShape) noexcept = 0;
-  virtual Dims getQuantizationBlockShape() const noexcept = 0;
-  virtual void setDynQOutputScaleType(DataType type) noexcept = 0;
-  virtual DataType getDynQOutputScaleType() const noexcept = 0;
-  virtual void setSwigluParams(float limit, float alpha, float beta) noexcept = 0;
-  virtual void setSwigluParamLimit(float limit) noexcept = 0;
-  virtual float getSwigluParamLimit() const noexcept = 0;
-  virtual void setSwigluParamAlpha(float alpha) noexcept = 0;
-  virtual float getSwigluParamAlpha() const noexcept = 0;
-  virtual void setSwigluParamBeta(float beta) noexcept = 0;
-  virtual float getSwigluParamBeta() const noexcept = 0;
-  virtual void setInput(int32_t index, ITensor& tensor) noexcept = 0;
+  void setGatedWeights(ITensor& fcGateWeights, ITensor& fcUpWeights, ITensor& fcDownWeights,
+                       MoEActType activationType) noexcept;
+  void setGatedBiases(ITensor& fcGateBiases, ITensor& fcUpBiases, ITensor& fcDownBiases) noexcept;
+  void setActivationType(MoEActType activationType) noexcept;
+  MoEActType getActivationType() const noexcept;
+  void setQuantizationStatic(ITensor& fcDownActivationScale, DataType dataType) noexcept;
+  void setQuantizationDynamicDblQ(ITensor& fcDownActivationDblQScale, DataType dataType,
+                                  const Dims& blockShape, DataType dynQOutputScaleType) noexcept;
+  void setQuantizationToType(DataType type) noexcept;
+  DataType getQuantizationToType() const noexcept;
+  void setQuantizationBlockShape(const Dims& blockShape) noexcept;
+  Dims getQuantizationBlockShape() const noexcept;
+  void setDynQOutputScaleType(DataType type) noexcept;
+  DataType getDynQOutputScaleType() const noexcept;
+  void setSwigluParams(float limit, float alpha, float beta) noexcept;
+  void setSwigluParamLimit(float limit) noexcept;
+  float getSwigluParamLimit() const noexcept;
+  void setSwigluParamAlpha(float alpha) noexcept;
+  float getSwigluParamAlpha() const noexcept;
+  void setSwigluParamBeta(float beta) noexcept;
+  float getSwigluParamBeta() const noexcept;
+  void setInput(int32_t index, ITensor& tensor) noexcept;
+
+ protected:
+  apiv::VMoELayer* mImpl{nullptr};
 };
 
 /// A collective of several devices. Networks run on one: its input.
 class IDistCollectiveLayer : public ILayer {
- public:
+ protected:
+  apiv::VDistCollectiveLayer* mImpl{nullptr};
 };
 
 /// A network under construction: inputs, layers, outputs. Objects it hands out live as long as it
 /// does. Not thread-safe.
 class INetworkDefinition : public INoCopy {
  public:
-  ~INetworkDefinition() noexcept override = default;
   /// -1 stands for extents that profiles decide. Null, with an error, where the name is taken.
-  virtual ITensor* addInput(const char* name, DataType type, const Dims& dimensions) noexcept = 0;
-  virtual void markOutput(ITensor& tensor) noexcept = 0;
-  virtual bool markDebug(ITensor& tensor) noexcept = 0;
-  virtual bool unmarkDebug(ITensor& tensor) noexcept = 0;
-  virtual bool isDebugTensor(const ITensor& tensor) const noexcept = 0;
-  virtual bool markUnfusedTensorsAsDebugTensors() noexcept = 0;
-  virtual bool unmarkUnfusedTensorsAsDebugTensors() noexcept = 0;
-  virtual IActivationLayer* addActivation(ITensor& input, ActivationType type) noexcept = 0;
-  virtual ILRNLayer* addLRN(ITensor& input, int64_t window, float alpha, float beta,
-                            float k) noexcept = 0;
-  virtual IScaleLayer* addScale(ITensor& input, ScaleMode mode, Weights shift, Weights scale,
-                                Weights power) noexcept = 0;
-  virtual ISoftMaxLayer* addSoftMax(ITensor& input) noexcept = 0;
-  virtual IConcatenationLayer* addConcatenation(ITensor* const* inputs,
-                                                int32_t nbInputs) noexcept = 0;
-  virtual IElementWiseLayer* addElementWise(ITensor& input1, ITensor& input2,
-                                            ElementWiseOperation op) noexcept = 0;
-  virtual IUnaryLayer* addUnary(ITensor& input, UnaryOperation operation) noexcept = 0;
-  virtual IShuffleLayer* addShuffle(ITensor& input) noexcept = 0;
-  virtual IOneHotLayer* addOneHot(ITensor& indices, ITensor& values, ITensor& depth,
-                                  int32_t axis) noexcept = 0;
-  virtual int32_t getNbLayers() const noexcept = 0;
+  ITensor* addInput(const char* name, DataType type, const Dims& dimensions) noexcept;
+  void markOutput(ITensor& tensor) noexcept;
+  bool markDebug(ITensor& tensor) noexcept;
+  bool unmarkDebug(ITensor& tensor) noexcept;
+  bool isDebugTensor(const ITensor& tensor) const noexcept;
+  bool markUnfusedTensorsAsDebugTensors() noexcept;
+  bool unmarkUnfusedTensorsAsDebugTensors() noexcept;
+  IActivationLayer* addActivation(ITensor& input, ActivationType type) noexcept;
+  ILRNLayer* addLRN(ITensor& input, int64_t window, float alpha, float beta, float k) noexcept;
+  IScaleLayer* addScale(ITensor& input, ScaleMode mode, Weights shift, Weights scale,
+                        Weights power) noexcept;
+  ISoftMaxLayer* addSoftMax(ITensor& input) noexcept;
+  IConcatenationLayer* addConcatenation(ITensor* const* inputs, int32_t nbInputs) noexcept;
+  IElementWiseLayer* addElementWise(ITensor& input1, ITensor& input2,
+                                    ElementWiseOperation op) noexcept;
+  IUnaryLayer* addUnary(ITensor& input, UnaryOperation operation) noexcept;
+  IShuffleLayer* addShuffle(ITensor& input) noexcept;
+  IOneHotLayer* addOneHot(ITensor& indices, ITensor& values, ITensor& depth, int32_t axis) noexcept;
+  int32_t getNbLayers() const noexcept;
   /// In the order of addition; null beyond the last.
-  virtual ILayer* getLayer(int32_t index) const noexcept = 0;
-  virtual int32_t getNbInputs() const noexcept = 0;
-  virtual ITensor* getInput(int32_t index) const noexcept = 0;
-  virtual int32_t getNbOutputs() const noexcept = 0;
-  virtual ITensor* getOutput(int32_t index) const noexcept = 0;
-  virtual IReduceLayer* addReduce(ITensor& input, ReduceOperation operation, uint32_t reduceAxes,
-                                  bool keepDimensions) noexcept = 0;
-  TRT_DEPRECATED virtual ITopKLayer* addTopK(ITensor& input, TopKOperation op, int32_t k,
-                                             uint32_t reduceAxes) noexcept = 0;
-  virtual ITopKLayer* addTopK(ITensor& input, TopKOperation op, int32_t k, uint32_t reduceAxes,
-                              DataType indicesType) noexcept = 0;
-  virtual IGatherLayer* addGather(ITensor& data, ITensor& indices, int32_t axis) noexcept = 0;
-  virtual IGatherLayer* addGatherV2(ITensor& data, ITensor& indices, GatherMode mode) noexcept = 0;
-  virtual IRaggedSoftMaxLayer* addRaggedSoftMax(ITensor& input, ITensor& bounds) noexcept = 0;
-  virtual IMatrixMultiplyLayer* addMatrixMultiply(ITensor& input0, MatrixOperation op0,
-                                                  ITensor& input1,
-                                                  MatrixOperation op1) noexcept = 0;
-  TRT_DEPRECATED virtual INonZeroLayer* addNonZero(ITensor& input) noexcept = 0;
-  virtual INonZeroLayer* addNonZero(ITensor& input, DataType indicesType) noexcept = 0;
-  virtual IConstantLayer* addConstant(const Dims& dimensions, Weights weights) noexcept = 0;
-  virtual IIdentityLayer* addIdentity(ITensor& input) noexcept = 0;
-  virtual ICastLayer* addCast(ITensor& input, DataType toType) noexcept = 0;
+  ILayer* getLayer(int32_t index) const noexcept;
+  int32_t getNbInputs() const noexcept;
+  ITensor* getInput(int32_t index) const noexcept;
+  int32_t getNbOutputs() const noexcept;
+  ITensor* getOutput(int32_t index) const noexcept;
+  IReduceLayer* addReduce(ITensor& input, ReduceOperation operation, uint32_t reduceAxes,
+                          bool keepDimensions) noexcept;
+  TRT_DEPRECATED ITopKLayer* addTopK(ITensor& input, TopKOperation op, int32_t k,
+                                     uint32_t reduceAxes) noexcept;
+  ITopKLayer* addTopK(ITensor& input, TopKOperation op, int32_t k, uint32_t reduceAxes,
+                      DataType indicesType) noexcept;
+  IGatherLayer* addGather(ITensor& data, ITensor& indices, int32_t axis) noexcept;
+  IGatherLayer* addGatherV2(ITensor& data, ITensor& indices, GatherMode mode) noexcept;
+  IRaggedSoftMaxLayer* addRaggedSoftMax(ITensor& input, ITensor& bounds) noexcept;
+  IMatrixMultiplyLayer* addMatrixMultiply(ITensor& input0, MatrixOperation op0, ITensor& input1,
+                                          MatrixOperation op1) noexcept;
+  TRT_DEPRECATED INonZeroLayer* addNonZero(ITensor& input) noexcept;
+  INonZeroLayer* addNonZero(ITensor& input, DataType indicesType) noexcept;
+  IConstantLayer* addConstant(const Dims& dimensions, Weights weights) noexcept;
+  IIdentityLayer* addIdentity(ITensor& input) noexcept;
+  ICastLayer* addCast(ITensor& input, DataType toType) noexcept;
   /// For inputs that no layer reads.
-  virtual void removeTensor(ITensor& tensor) noexcept = 0;
-  virtual void unmarkOutput(ITensor& tensor) noexcept = 0;
-  TRT_DEPRECATED virtual IPluginV2Layer* addPluginV2(ITensor* const* inputs, int32_t nbInputs,
-                                                     IPluginV2& plugin) noexcept = 0;
-  virtual IPluginV3Layer* addPluginV3(ITensor* const* inputs, int32_t nbInputs,
-                                      ITensor* const* shapeInputs, int32_t nbShapeInputs,
-                                      IPluginV3& plugin) noexcept = 0;
-  virtual ISliceLayer* addSlice(ITensor& input, const Dims& start, const Dims& size,
-                                const Dims& stride) noexcept = 0;
-  virtual void setName(const char* name) noexcept = 0;
-  virtual const char* getName() const noexcept = 0;
-  virtual IShapeLayer* addShape(ITensor& input) noexcept = 0;
-  TRT_DEPRECATED virtual bool hasImplicitBatchDimension() const noexcept = 0;
-  virtual NetworkDefinitionCreationFlags getFlags() const noexcept = 0;
-  virtual bool getFlag(
-      NetworkDefinitionCreationFlag networkDefinitionCreationFlag) const noexcept = 0;
-  virtual bool markOutputForShapes(ITensor& tensor) noexcept = 0;
-  virtual bool unmarkOutputForShapes(ITensor& tensor) noexcept = 0;
-  virtual IParametricReLULayer* addParametricReLU(ITensor& input, ITensor& slope) noexcept = 0;
-  virtual IConvolutionLayer* addConvolutionNd(ITensor& input, int64_t nbOutputMaps,
-                                              const Dims& kernelSize, Weights kernelWeights,
-                                              Weights biasWeights) noexcept = 0;
-  virtual IPoolingLayer* addPoolingNd(ITensor& input, PoolingType type,
-                                      const Dims& windowSize) noexcept = 0;
-  virtual IDeconvolutionLayer* addDeconvolutionNd(ITensor& input, int64_t nbOutputMaps,
-                                                  Dims kernelSize, Weights kernelWeights,
-                                                  Weights biasWeights) noexcept = 0;
-  virtual IScaleLayer* addScaleNd(ITensor& input, ScaleMode mode, Weights shift, Weights scale,
-                                  Weights power, int32_t channelAxis) noexcept = 0;
-  virtual IResizeLayer* addResize(ITensor& input) noexcept = 0;
+  void removeTensor(ITensor& tensor) noexcept;
+  void unmarkOutput(ITensor& tensor) noexcept;
+  TRT_DEPRECATED IPluginV2Layer* addPluginV2(ITensor* const* inputs, int32_t nbInputs,
+                                             IPluginV2& plugin) noexcept;
+  IPluginV3Layer* addPluginV3(ITensor* const* inputs, int32_t nbInputs, ITensor* const* shapeInputs,
+                              int32_t nbShapeInputs, IPluginV3& plugin) noexcept;
+  ISliceLayer* addSlice(ITensor& input, const Dims& start, const Dims& size,
+                        const Dims& stride) noexcept;
+  void setName(const char* name) noexcept;
+  const char* getName() const noexcept;
+  IShapeLayer* addShape(ITensor& input) noexcept;
+  TRT_DEPRECATED bool hasImplicitBatchDimension() const noexcept;
+  NetworkDefinitionCreationFlags getFlags() const noexcept;
+  bool getFlag(NetworkDefinitionCreationFlag networkDefinitionCreationFlag) const noexcept;
+  bool markOutputForShapes(ITensor& tensor) noexcept;
+  bool unmarkOutputForShapes(ITensor& tensor) noexcept;
+  IParametricReLULayer* addParametricReLU(ITensor& input, ITensor& slope) noexcept;
+  IConvolutionLayer* addConvolutionNd(ITensor& input, int64_t nbOutputMaps, const Dims& kernelSize,
+                                      Weights kernelWeights, Weights biasWeights) noexcept;
+  IPoolingLayer* addPoolingNd(ITensor& input, PoolingType type, const Dims& windowSize) noexcept;
+  IDeconvolutionLayer* addDeconvolutionNd(ITensor& input, int64_t nbOutputMaps, Dims kernelSize,
+                                          Weights kernelWeights, Weights biasWeights) noexcept;
+  IScaleLayer* addScaleNd(ITensor& input, ScaleMode mode, Weights shift, Weights scale,
+                          Weights power, int32_t channelAxis) noexcept;
+  IResizeLayer* addResize(ITensor& input) noexcept;
   /// Layers join the loop by what they read.
-  virtual ILoop* addLoop() noexcept = 0;
-  virtual IIfConditional* addIfConditional() noexcept = 0;
-  virtual ISelectLayer* addSelect(ITensor& condition, ITensor& thenInput,
-                                  ITensor& elseInput) noexcept = 0;
-  virtual IAssertionLayer* addAssertion(ITensor& condition, const char* message) noexcept = 0;
-  TRT_DEPRECATED virtual IFillLayer* addFill(const Dims& dimensions, FillOperation op) noexcept = 0;
-  virtual IFillLayer* addFill(const Dims& dimensions, FillOperation op,
-                              DataType outputType) noexcept = 0;
-  virtual IPaddingLayer* addPaddingNd(ITensor& input, const Dims& prePadding,
-                                      const Dims& postPadding) noexcept = 0;
+  ILoop* addLoop() noexcept;
+  IIfConditional* addIfConditional() noexcept;
+  ISelectLayer* addSelect(ITensor& condition, ITensor& thenInput, ITensor& elseInput) noexcept;
+  IAssertionLayer* addAssertion(ITensor& condition, const char* message) noexcept;
+  TRT_DEPRECATED IFillLayer* addFill(const Dims& dimensions, FillOperation op) noexcept;
+  IFillLayer* addFill(const Dims& dimensions, FillOperation op, DataType outputType) noexcept;
+  IPaddingLayer* addPaddingNd(ITensor& input, const Dims& prePadding,
+                              const Dims& postPadding) noexcept;
   /// The name that IRefitter knows these weights by; else it is "layer.role".
-  virtual bool setWeightsName(Weights weights, const char* name) noexcept = 0;
-  virtual void setErrorRecorder(IErrorRecorder* recorder) noexcept = 0;
-  virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
-  TRT_DEPRECATED virtual IDequantizeLayer* addDequantize(ITensor& input,
-                                                         ITensor& scale) noexcept = 0;
-  virtual IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale,
-                                          DataType outputType) noexcept = 0;
-  virtual IScatterLayer* addScatter(ITensor& data, ITensor& indices, ITensor& updates,
-                                    ScatterMode mode) noexcept = 0;
-  TRT_DEPRECATED virtual IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale) noexcept = 0;
-  virtual IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale,
-                                      DataType outputType) noexcept = 0;
-  TRT_DEPRECATED virtual IDynamicQuantizeLayer* addDynamicQuantize(ITensor& input, int32_t axis,
-                                                                   int32_t blockSize,
-                                                                   DataType outputType,
-                                                                   DataType scaleType) noexcept = 0;
-  virtual IDynamicQuantizeLayer* addDynamicQuantizeV2(ITensor& input, const Dims& blockShape,
-                                                      DataType outputType,
-                                                      DataType scaleType) noexcept = 0;
-  virtual IEinsumLayer* addEinsum(ITensor* const* inputs, int32_t nbInputs,
-                                  const char* equation) noexcept = 0;
-  virtual IGridSampleLayer* addGridSample(ITensor& input, ITensor& grid) noexcept = 0;
-  TRT_DEPRECATED virtual INMSLayer* addNMS(ITensor& boxes, ITensor& scores,
-                                           ITensor& maxOutputBoxesPerClass) noexcept = 0;
-  virtual INMSLayer* addNMS(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass,
-                            DataType indicesType) noexcept = 0;
-  virtual IReverseSequenceLayer* addReverseSequence(ITensor& input,
-                                                    ITensor& sequenceLens) noexcept = 0;
-  TRT_DEPRECATED virtual INormalizationLayer* addNormalization(ITensor& input, ITensor& scale,
-                                                               ITensor& bias,
-                                                               uint32_t axesMask) noexcept = 0;
-  virtual ICumulativeLayer* addCumulative(ITensor& input, ITensor& axis,
-                                          CumulativeOperation operation, bool exclusive,
-                                          bool reverse) noexcept = 0;
-  virtual IAttention* addAttention(ITensor& query, ITensor& key, ITensor& value,
-                                   AttentionNormalizationOp normOp, bool causal) noexcept = 0;
-  virtual IRotaryEmbeddingLayer* addRotaryEmbedding(ITensor& input, ITensor& cosCache,
-                                                    ITensor& sinCache, bool interleaved,
-                                                    int32_t rotaryEmbeddingDim) noexcept = 0;
-  virtual IKVCacheUpdateLayer* addKVCacheUpdate(ITensor& cache, ITensor& update,
-                                                ITensor& writeIndices,
-                                                KVCacheMode cacheMode) noexcept = 0;
-  virtual IMoELayer* addMoE(ITensor& hiddenStates, ITensor& selectedExpertsForTokens,
-                            ITensor& scoresForSelectedExperts) noexcept = 0;
-  virtual IDistCollectiveLayer* addDistCollective(ITensor& input,
-                                                  CollectiveOperation distCollectiveOp,
-                                                  ReduceOperation reduceOp, int64_t root,
-                                                  int64_t* groups, int64_t groupSize) noexcept = 0;
-  virtual IBuilder& getBuilder() const noexcept = 0;
-  virtual bool markWeightsRefittable(const char* name) noexcept = 0;
-  virtual bool unmarkWeightsRefittable(const char* name) noexcept = 0;
-  virtual bool areWeightsMarkedRefittable(const char* name) const noexcept = 0;
-  virtual ISqueezeLayer* addSqueeze(ITensor& input, ITensor& axes) noexcept = 0;
-  virtual IUnsqueezeLayer* addUnsqueeze(ITensor& input, ITensor& axes) noexcept = 0;
-  virtual INormalizationLayer* addNormalizationV2(ITensor& input, ITensor& scale, ITensor& bias,
-                                                  uint32_t axesMask) noexcept = 0;
+  bool setWeightsName(Weights weights, const char* name) noexcept;
+  void setErrorRecorder(IErrorRecorder* recorder) noexcept;
+  IErrorRecorder* getErrorRecorder() const noexcept;
+  TRT_DEPRECATED IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale) noexcept;
+  IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale, DataType outputType) noexcept;
+  IScatterLayer* addScatter(ITensor& data, ITensor& indices, ITensor& updates,
+                            ScatterMode mode) noexcept;
+  TRT_DEPRECATED IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale) noexcept;
+  IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale, DataType outputType) noexcept;
+  TRT_DEPRECATED IDynamicQuantizeLayer* addDynamicQuantize(ITensor& input, int32_t axis,
+                                                           int32_t blockSize, DataType outputType,
+                                                           DataType scaleType) noexcept;
+  IDynamicQuantizeLayer* addDynamicQuantizeV2(ITensor& input, const Dims& blockShape,
+                                              DataType outputType, DataType scaleType) noexcept;
+  IEinsumLayer* addEinsum(ITensor* const* inputs, int32_t nbInputs, const char* equation) noexcept;
+  IGridSampleLayer* addGridSample(ITensor& input, ITensor& grid) noexcept;
+  TRT_DEPRECATED INMSLayer* addNMS(ITensor& boxes, ITensor& scores,
+                                   ITensor& maxOutputBoxesPerClass) noexcept;
+  INMSLayer* addNMS(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass,
+                    DataType indicesType) noexcept;
+  IReverseSequenceLayer* addReverseSequence(ITensor& input, ITensor& sequenceLens) noexcept;
+  TRT_DEPRECATED INormalizationLayer* addNormalization(ITensor& input, ITensor& scale,
+                                                       ITensor& bias, uint32_t axesMask) noexcept;
+  ICumulativeLayer* addCumulative(ITensor& input, ITensor& axis, CumulativeOperation operation,
+                                  bool exclusive, bool reverse) noexcept;
+  IAttention* addAttention(ITensor& query, ITensor& key, ITensor& value,
+                           AttentionNormalizationOp normOp, bool causal) noexcept;
+  IRotaryEmbeddingLayer* addRotaryEmbedding(ITensor& input, ITensor& cosCache, ITensor& sinCache,
+                                            bool interleaved, int32_t rotaryEmbeddingDim) noexcept;
+  IKVCacheUpdateLayer* addKVCacheUpdate(ITensor& cache, ITensor& update, ITensor& writeIndices,
+                                        KVCacheMode cacheMode) noexcept;
+  IMoELayer* addMoE(ITensor& hiddenStates, ITensor& selectedExpertsForTokens,
+                    ITensor& scoresForSelectedExperts) noexcept;
+  IDistCollectiveLayer* addDistCollective(ITensor& input, CollectiveOperation distCollectiveOp,
+                                          ReduceOperation reduceOp, int64_t root, int64_t* groups,
+                                          int64_t groupSize) noexcept;
+  virtual inline IBuilder& getBuilder() const noexcept;
+  bool markWeightsRefittable(const char* name) noexcept;
+  bool unmarkWeightsRefittable(const char* name) noexcept;
+  bool areWeightsMarkedRefittable(const char* name) const noexcept;
+  ISqueezeLayer* addSqueeze(ITensor& input, ITensor& axes) noexcept;
+  IUnsqueezeLayer* addUnsqueeze(ITensor& input, ITensor& axes) noexcept;
+  INormalizationLayer* addNormalizationV2(ITensor& input, ITensor& scale, ITensor& bias,
+                                          uint32_t axesMask) noexcept;
+
+ protected:
+  apiv::VNetworkDefinition* mImpl{nullptr};
 };
 
 /// How calibrators derive ranges.
@@ -1418,12 +1556,12 @@ constexpr int32_t EnumMax<CalibrationAlgoType>() noexcept {
 /// Feeds batches for choosing ranges of INT8. Base of those below.
 class IInt8Calibrator : public IVersionedInterface {
  public:
-  ~IInt8Calibrator() noexcept override = default;
   TRT_DEPRECATED virtual int32_t getBatchSize() const noexcept = 0;
   virtual bool getBatch(void* bindings[], const char* names[], int32_t nbBindings) noexcept = 0;
   virtual const void* readCalibrationCache(std::size_t& length) noexcept = 0;
   virtual void writeCalibrationCache(const void* ptr, std::size_t length) noexcept = 0;
   virtual CalibrationAlgoType getAlgorithm() noexcept = 0;
+  ~IInt8Calibrator() noexcept override = default;
 
  protected:
   IInt8Calibrator() = default;
@@ -1439,13 +1577,13 @@ namespace nvinfer1::v_1_0 {
 
 class IInt8EntropyCalibrator : public IInt8Calibrator {
  public:
-  ~IInt8EntropyCalibrator() noexcept override = default;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IInt8EntropyCalibrator", 1, 0};
   }
-  virtual CalibrationAlgoType getAlgorithm() noexcept {
+  CalibrationAlgoType getAlgorithm() noexcept override {
     return CalibrationAlgoType::kENTROPY_CALIBRATION;
   }
+  ~IInt8EntropyCalibrator() noexcept override = default;
 
  protected:
   IInt8EntropyCalibrator() = default;
@@ -1457,13 +1595,13 @@ class IInt8EntropyCalibrator : public IInt8Calibrator {
 
 class IInt8EntropyCalibrator2 : public IInt8Calibrator {
  public:
-  ~IInt8EntropyCalibrator2() noexcept override = default;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IInt8EntropyCalibrator2", 1, 0};
   }
-  virtual CalibrationAlgoType getAlgorithm() noexcept {
+  CalibrationAlgoType getAlgorithm() noexcept override {
     return CalibrationAlgoType::kENTROPY_CALIBRATION_2;
   }
+  ~IInt8EntropyCalibrator2() noexcept override = default;
 
  protected:
   IInt8EntropyCalibrator2() = default;
@@ -1475,13 +1613,13 @@ class IInt8EntropyCalibrator2 : public IInt8Calibrator {
 
 class IInt8MinMaxCalibrator : public IInt8Calibrator {
  public:
-  ~IInt8MinMaxCalibrator() noexcept override = default;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IInt8MinMaxCalibrator", 1, 0};
   }
-  virtual CalibrationAlgoType getAlgorithm() noexcept {
+  CalibrationAlgoType getAlgorithm() noexcept override {
     return CalibrationAlgoType::kMINMAX_CALIBRATION;
   }
+  ~IInt8MinMaxCalibrator() noexcept override = default;
 
  protected:
   IInt8MinMaxCalibrator() = default;
@@ -1493,17 +1631,17 @@ class IInt8MinMaxCalibrator : public IInt8Calibrator {
 
 class IInt8LegacyCalibrator : public IInt8Calibrator {
  public:
-  ~IInt8LegacyCalibrator() noexcept override = default;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IInt8LegacyCalibrator", 1, 0};
   }
-  virtual CalibrationAlgoType getAlgorithm() noexcept {
+  CalibrationAlgoType getAlgorithm() noexcept override {
     return CalibrationAlgoType::kLEGACY_CALIBRATION;
   }
   virtual double getQuantile() const noexcept = 0;
   virtual double getRegressionCutoff() const noexcept = 0;
   virtual const void* readHistogramCache(std::size_t& length) noexcept = 0;
   virtual void writeHistogramCache(const void* ptr, std::size_t length) noexcept = 0;
+  ~IInt8LegacyCalibrator() noexcept override = default;
 
  protected:
   IInt8LegacyCalibrator() = default;
@@ -1520,35 +1658,47 @@ namespace nvinfer1 {
 /// An operand of an algorithm.
 class IAlgorithmIOInfo : public INoCopy {
  public:
-  virtual DataType getDataType() const noexcept = 0;
-  virtual Dims getStrides() const noexcept = 0;
-  virtual int64_t getVectorizedDim() const noexcept = 0;
-  virtual int64_t getComponentsPerElement() const noexcept = 0;
+  DataType getDataType() const noexcept;
+  Dims getStrides() const noexcept;
+  int64_t getVectorizedDim() const noexcept;
+  int64_t getComponentsPerElement() const noexcept;
+
+ protected:
+  apiv::VAlgorithmIOInfo* mImpl{nullptr};
 };
 
 /// Which implementation an algorithm is.
 class IAlgorithmVariant : public INoCopy {
  public:
-  virtual int64_t getImplementation() const noexcept = 0;
-  virtual int64_t getTactic() const noexcept = 0;
+  int64_t getImplementation() const noexcept;
+  int64_t getTactic() const noexcept;
+
+ protected:
+  apiv::VAlgorithmVariant* mImpl{nullptr};
 };
 
 /// The layer that algorithms are for.
 class IAlgorithmContext : public INoCopy {
  public:
-  virtual const char* getName() const noexcept = 0;
-  virtual Dims getDimensions(int32_t index, OptProfileSelector select) const noexcept = 0;
-  virtual int32_t getNbInputs() const noexcept = 0;
-  virtual int32_t getNbOutputs() const noexcept = 0;
+  const char* getName() const noexcept;
+  Dims getDimensions(int32_t index, OptProfileSelector select) const noexcept;
+  int32_t getNbInputs() const noexcept;
+  int32_t getNbOutputs() const noexcept;
+
+ protected:
+  apiv::VAlgorithmContext* mImpl{nullptr};
 };
 
 /// One way to compute a layer.
 class IAlgorithm : public INoCopy {
  public:
-  virtual const IAlgorithmVariant& getAlgorithmVariant() const noexcept = 0;
-  virtual float getTimingMSec() const noexcept = 0;
-  virtual std::size_t getWorkspaceSize() const noexcept = 0;
-  virtual const IAlgorithmIOInfo* getAlgorithmIOInfoByIndex(int32_t index) const noexcept = 0;
+  const IAlgorithmVariant& getAlgorithmVariant() const noexcept;
+  float getTimingMSec() const noexcept;
+  std::size_t getWorkspaceSize() const noexcept;
+  const IAlgorithmIOInfo* getAlgorithmIOInfoByIndex(int32_t index) const noexcept;
+
+ protected:
+  apiv::VAlgorithm* mImpl{nullptr};
 };
 
 }  // namespace nvinfer1
@@ -1559,8 +1709,7 @@ namespace nvinfer1::v_1_0 {
 /// cache.
 class IAlgorithmSelector : public IVersionedInterface {
  public:
-  ~IAlgorithmSelector() noexcept override = default;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IAlgorithmSelector", 1, 0};
   }
   virtual int32_t selectAlgorithms(const IAlgorithmContext& context,
@@ -1569,6 +1718,7 @@ class IAlgorithmSelector : public IVersionedInterface {
   virtual void reportAlgorithms(const IAlgorithmContext* const* algoContexts,
                                 const IAlgorithm* const* algoChoices,
                                 int32_t nbAlgorithms) noexcept = 0;
+  ~IAlgorithmSelector() noexcept override = default;
 
  protected:
   IAlgorithmSelector() = default;
@@ -1662,12 +1812,15 @@ namespace nvinfer1 {
 /// Measured times of kernels, to make builds faster and repeatable.
 class ITimingCache : public INoCopy {
  public:
-  virtual IHostMemory* serialize() const noexcept = 0;
-  virtual bool combine(const ITimingCache& inputCache, bool ignoreMismatch) noexcept = 0;
-  virtual bool reset() noexcept = 0;
-  virtual int64_t queryKeys(TimingCacheKey* keyBuffer, int64_t capacity) const noexcept = 0;
-  virtual TimingCacheValue query(const TimingCacheKey& key) const noexcept = 0;
-  virtual bool update(const TimingCacheKey& key, const TimingCacheValue& value) noexcept = 0;
+  IHostMemory* serialize() const noexcept;
+  bool combine(const ITimingCache& inputCache, bool ignoreMismatch) noexcept;
+  bool reset() noexcept;
+  int64_t queryKeys(TimingCacheKey* keyBuffer, int64_t capacity) const noexcept;
+  TimingCacheValue query(const TimingCacheKey& key) const noexcept;
+  bool update(const TimingCacheKey& key, const TimingCacheValue& value) noexcept;
+
+ protected:
+  apiv::VTimingCache* mImpl{nullptr};
 };
 
 /// Pools whose size can be limited. kWORKSPACE bounds the scratch memory of a layer, in bytes.
@@ -1727,7 +1880,7 @@ namespace nvinfer1::v_1_0 {
 class IProgressMonitor : public IVersionedInterface {
  public:
   ~IProgressMonitor() noexcept override = default;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IProgressMonitor", 1, 0};
   }
   virtual void phaseStart(const char* phaseName, const char* parentPhase,
@@ -1750,75 +1903,76 @@ namespace nvinfer1 {
 /// How to build: precision, profiles, limits, caches.
 class IBuilderConfig : public INoCopy {
  public:
-  ~IBuilderConfig() noexcept override = default;
-  virtual void setAvgTimingIterations(int32_t avgTiming) noexcept = 0;
-  virtual int32_t getAvgTimingIterations() const noexcept = 0;
-  virtual void setEngineCapability(EngineCapability capability) noexcept = 0;
-  virtual EngineCapability getEngineCapability() const noexcept = 0;
-  TRT_DEPRECATED virtual void setInt8Calibrator(IInt8Calibrator* calibrator) noexcept = 0;
-  TRT_DEPRECATED virtual IInt8Calibrator* getInt8Calibrator() const noexcept = 0;
-  virtual void setFlags(BuilderFlags builderFlags) noexcept = 0;
-  virtual BuilderFlags getFlags() const noexcept = 0;
-  virtual void clearFlag(BuilderFlag builderFlag) noexcept = 0;
-  virtual void setFlag(BuilderFlag builderFlag) noexcept = 0;
-  virtual bool getFlag(BuilderFlag builderFlag) const noexcept = 0;
-  virtual void setDeviceType(const ILayer* layer, DeviceType deviceType) noexcept = 0;
-  virtual DeviceType getDeviceType(const ILayer* layer) const noexcept = 0;
-  virtual bool isDeviceTypeSet(const ILayer* layer) const noexcept = 0;
-  virtual void resetDeviceType(const ILayer* layer) noexcept = 0;
-  virtual bool canRunOnDLA(const ILayer* layer) const noexcept = 0;
-  virtual void setDLACore(int32_t dlaCore) noexcept = 0;
-  virtual int32_t getDLACore() const noexcept = 0;
-  virtual void setDefaultDeviceType(DeviceType deviceType) noexcept = 0;
-  virtual DeviceType getDefaultDeviceType() const noexcept = 0;
-  virtual void reset() noexcept = 0;
-  virtual void setProfileStream(const cudaStream_t stream) noexcept = 0;
-  virtual cudaStream_t getProfileStream() const noexcept = 0;
-  virtual int32_t addOptimizationProfile(const IOptimizationProfile* profile) noexcept = 0;
-  virtual int32_t getNbOptimizationProfiles() const noexcept = 0;
-  virtual void setProfilingVerbosity(ProfilingVerbosity verbosity) noexcept = 0;
-  virtual ProfilingVerbosity getProfilingVerbosity() const noexcept = 0;
-  TRT_DEPRECATED virtual void setAlgorithmSelector(IAlgorithmSelector* selector) noexcept = 0;
-  TRT_DEPRECATED virtual IAlgorithmSelector* getAlgorithmSelector() const noexcept = 0;
-  TRT_DEPRECATED virtual bool setCalibrationProfile(
-      const IOptimizationProfile* profile) noexcept = 0;
-  TRT_DEPRECATED virtual const IOptimizationProfile* getCalibrationProfile() noexcept = 0;
-  TRT_DEPRECATED virtual void setQuantizationFlags(QuantizationFlags flags) noexcept = 0;
-  TRT_DEPRECATED virtual QuantizationFlags getQuantizationFlags() const noexcept = 0;
-  TRT_DEPRECATED virtual void clearQuantizationFlag(QuantizationFlag flag) noexcept = 0;
-  TRT_DEPRECATED virtual void setQuantizationFlag(QuantizationFlag flag) noexcept = 0;
-  TRT_DEPRECATED virtual bool getQuantizationFlag(QuantizationFlag flag) const noexcept = 0;
-  virtual bool setTacticSources(TacticSources tacticSources) noexcept = 0;
-  virtual TacticSources getTacticSources() const noexcept = 0;
-  virtual ITimingCache* createTimingCache(const void* blob, std::size_t size) const noexcept = 0;
-  virtual bool setTimingCache(const ITimingCache& cache, bool ignoreMismatch) noexcept = 0;
-  virtual const ITimingCache* getTimingCache() const noexcept = 0;
-  virtual void setMemoryPoolLimit(MemoryPoolType pool, std::size_t poolSize) noexcept = 0;
-  virtual std::size_t getMemoryPoolLimit(MemoryPoolType pool) const noexcept = 0;
-  virtual void setPreviewFeature(PreviewFeature feature, bool enable) noexcept = 0;
-  virtual bool getPreviewFeature(PreviewFeature feature) const noexcept = 0;
-  virtual void setBuilderOptimizationLevel(int32_t level) noexcept = 0;
-  virtual int32_t getBuilderOptimizationLevel() noexcept = 0;
-  virtual void setHardwareCompatibilityLevel(
-      HardwareCompatibilityLevel hardwareCompatibilityLevel) noexcept = 0;
-  virtual HardwareCompatibilityLevel getHardwareCompatibilityLevel() const noexcept = 0;
-  virtual void setPluginsToSerialize(const char* const* paths, int32_t nbPaths) noexcept = 0;
-  virtual const char* getPluginToSerialize(int32_t index) const noexcept = 0;
-  virtual int32_t getNbPluginsToSerialize() const noexcept = 0;
-  virtual void setMaxAuxStreams(int32_t nbStreams) noexcept = 0;
-  virtual int32_t getMaxAuxStreams() const noexcept = 0;
-  virtual void setProgressMonitor(IProgressMonitor* monitor) noexcept = 0;
-  virtual IProgressMonitor* getProgressMonitor() const noexcept = 0;
-  virtual void setRuntimePlatform(RuntimePlatform runtimePlatform) noexcept = 0;
-  virtual RuntimePlatform getRuntimePlatform() const noexcept = 0;
-  virtual void setMaxNbTactics(int32_t maxNbTactics) noexcept = 0;
-  virtual int32_t getMaxNbTactics() const noexcept = 0;
-  virtual bool setTilingOptimizationLevel(TilingOptimizationLevel level) noexcept = 0;
-  virtual TilingOptimizationLevel getTilingOptimizationLevel() const noexcept = 0;
-  virtual bool setL2LimitForTiling(int64_t size) noexcept = 0;
-  virtual int64_t getL2LimitForTiling() const noexcept = 0;
-  virtual bool setRemoteAutoTuningConfig(const char* config) noexcept = 0;
-  virtual const char* getRemoteAutoTuningConfig() const noexcept = 0;
+  virtual inline void setAvgTimingIterations(int32_t avgTiming) noexcept;
+  int32_t getAvgTimingIterations() const noexcept;
+  void setEngineCapability(EngineCapability capability) noexcept;
+  EngineCapability getEngineCapability() const noexcept;
+  TRT_DEPRECATED void setInt8Calibrator(IInt8Calibrator* calibrator) noexcept;
+  TRT_DEPRECATED IInt8Calibrator* getInt8Calibrator() const noexcept;
+  void setFlags(BuilderFlags builderFlags) noexcept;
+  BuilderFlags getFlags() const noexcept;
+  void clearFlag(BuilderFlag builderFlag) noexcept;
+  void setFlag(BuilderFlag builderFlag) noexcept;
+  bool getFlag(BuilderFlag builderFlag) const noexcept;
+  void setDeviceType(const ILayer* layer, DeviceType deviceType) noexcept;
+  DeviceType getDeviceType(const ILayer* layer) const noexcept;
+  bool isDeviceTypeSet(const ILayer* layer) const noexcept;
+  void resetDeviceType(const ILayer* layer) noexcept;
+  bool canRunOnDLA(const ILayer* layer) const noexcept;
+  void setDLACore(int32_t dlaCore) noexcept;
+  int32_t getDLACore() const noexcept;
+  void setDefaultDeviceType(DeviceType deviceType) noexcept;
+  DeviceType getDefaultDeviceType() const noexcept;
+  void reset() noexcept;
+  void setProfileStream(const cudaStream_t stream) noexcept;
+  cudaStream_t getProfileStream() const noexcept;
+  int32_t addOptimizationProfile(const IOptimizationProfile* profile) noexcept;
+  int32_t getNbOptimizationProfiles() const noexcept;
+  void setProfilingVerbosity(ProfilingVerbosity verbosity) noexcept;
+  ProfilingVerbosity getProfilingVerbosity() const noexcept;
+  TRT_DEPRECATED void setAlgorithmSelector(IAlgorithmSelector* selector) noexcept;
+  TRT_DEPRECATED IAlgorithmSelector* getAlgorithmSelector() const noexcept;
+  TRT_DEPRECATED bool setCalibrationProfile(const IOptimizationProfile* profile) noexcept;
+  TRT_DEPRECATED const IOptimizationProfile* getCalibrationProfile() noexcept;
+  TRT_DEPRECATED void setQuantizationFlags(QuantizationFlags flags) noexcept;
+  TRT_DEPRECATED QuantizationFlags getQuantizationFlags() const noexcept;
+  TRT_DEPRECATED void clearQuantizationFlag(QuantizationFlag flag) noexcept;
+  TRT_DEPRECATED void setQuantizationFlag(QuantizationFlag flag) noexcept;
+  TRT_DEPRECATED bool getQuantizationFlag(QuantizationFlag flag) const noexcept;
+  bool setTacticSources(TacticSources tacticSources) noexcept;
+  TacticSources getTacticSources() const noexcept;
+  ITimingCache* createTimingCache(const void* blob, std::size_t size) const noexcept;
+  bool setTimingCache(const ITimingCache& cache, bool ignoreMismatch) noexcept;
+  const ITimingCache* getTimingCache() const noexcept;
+  void setMemoryPoolLimit(MemoryPoolType pool, std::size_t poolSize) noexcept;
+  std::size_t getMemoryPoolLimit(MemoryPoolType pool) const noexcept;
+  void setPreviewFeature(PreviewFeature feature, bool enable) noexcept;
+  bool getPreviewFeature(PreviewFeature feature) const noexcept;
+  void setBuilderOptimizationLevel(int32_t level) noexcept;
+  int32_t getBuilderOptimizationLevel() noexcept;
+  void setHardwareCompatibilityLevel(
+      HardwareCompatibilityLevel hardwareCompatibilityLevel) noexcept;
+  HardwareCompatibilityLevel getHardwareCompatibilityLevel() const noexcept;
+  void setPluginsToSerialize(const char* const* paths, int32_t nbPaths) noexcept;
+  const char* getPluginToSerialize(int32_t index) const noexcept;
+  int32_t getNbPluginsToSerialize() const noexcept;
+  void setMaxAuxStreams(int32_t nbStreams) noexcept;
+  int32_t getMaxAuxStreams() const noexcept;
+  void setProgressMonitor(IProgressMonitor* monitor) noexcept;
+  IProgressMonitor* getProgressMonitor() const noexcept;
+  void setRuntimePlatform(RuntimePlatform runtimePlatform) noexcept;
+  RuntimePlatform getRuntimePlatform() const noexcept;
+  void setMaxNbTactics(int32_t maxNbTactics) noexcept;
+  int32_t getMaxNbTactics() const noexcept;
+  bool setTilingOptimizationLevel(TilingOptimizationLevel level) noexcept;
+  TilingOptimizationLevel getTilingOptimizationLevel() const noexcept;
+  bool setL2LimitForTiling(int64_t size) noexcept;
+  int64_t getL2LimitForTiling() const noexcept;
+  bool setRemoteAutoTuningConfig(const char* config) noexcept;
+  const char* getRemoteAutoTuningConfig() const noexcept;
+
+ protected:
+  apiv::VBuilderConfig* mImpl{nullptr};
 };
 
 /// How a network is made. STRONGLY_TYPED keeps all types as they are given.
@@ -1836,37 +1990,40 @@ constexpr int32_t EnumMax<NetworkDefinitionCreationFlag>() noexcept {
 /// Makes networks, configurations and plans.
 class IBuilder : public INoCopy {
  public:
-  TRT_DEPRECATED virtual bool platformHasFastFp16() const noexcept = 0;
-  TRT_DEPRECATED virtual bool platformHasFastInt8() const noexcept = 0;
-  virtual int32_t getMaxDLABatchSize() const noexcept = 0;
-  virtual int32_t getNbDLACores() const noexcept = 0;
-  virtual void setGpuAllocator(IGpuAllocator* allocator) noexcept = 0;
-  virtual IBuilderConfig* createBuilderConfig() noexcept = 0;
-  virtual INetworkDefinition* createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept = 0;
-  virtual IOptimizationProfile* createOptimizationProfile() noexcept = 0;
-  virtual void setErrorRecorder(IErrorRecorder* recorder) noexcept = 0;
-  virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
-  virtual void reset() noexcept = 0;
-  TRT_DEPRECATED virtual bool platformHasTf32() const noexcept = 0;
+  TRT_DEPRECATED bool platformHasFastFp16() const noexcept;
+  TRT_DEPRECATED bool platformHasFastInt8() const noexcept;
+  int32_t getMaxDLABatchSize() const noexcept;
+  int32_t getNbDLACores() const noexcept;
+  void setGpuAllocator(IGpuAllocator* allocator) noexcept;
+  IBuilderConfig* createBuilderConfig() noexcept;
+  INetworkDefinition* createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept;
+  IOptimizationProfile* createOptimizationProfile() noexcept;
+  void setErrorRecorder(IErrorRecorder* recorder) noexcept;
+  IErrorRecorder* getErrorRecorder() const noexcept;
+  void reset() noexcept;
+  TRT_DEPRECATED bool platformHasTf32() const noexcept;
   /// Optimizes the network and returns the plan, or null with an error logged.
-  virtual IHostMemory* buildSerializedNetwork(INetworkDefinition& network,
-                                              IBuilderConfig& config) noexcept = 0;
-  virtual bool buildSerializedNetworkToStream(INetworkDefinition& network, IBuilderConfig& config,
-                                              IStreamWriter& writer) noexcept = 0;
+  IHostMemory* buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config) noexcept;
+  bool buildSerializedNetworkToStream(INetworkDefinition& network, IBuilderConfig& config,
+                                      IStreamWriter& writer) noexcept;
   /// Optimizes the network and returns the plan, or null with an error logged.
-  virtual IHostMemory* buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config,
-                                              IHostMemory*& kernelText) noexcept = 0;
-  virtual ICudaEngine* buildEngineWithConfig(INetworkDefinition& network,
-                                             IBuilderConfig& config) noexcept = 0;
-  virtual bool isNetworkSupported(const INetworkDefinition& network,
-                                  const IBuilderConfig& config) const noexcept = 0;
-  virtual ILogger* getLogger() const noexcept = 0;
-  virtual bool setMaxThreads(int32_t maxThreads) noexcept = 0;
-  virtual int32_t getMaxThreads() const noexcept = 0;
-  virtual IPluginRegistry& getPluginRegistry() noexcept = 0;
+  IHostMemory* buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config,
+                                      IHostMemory*& kernelText) noexcept;
+  ICudaEngine* buildEngineWithConfig(INetworkDefinition& network, IBuilderConfig& config) noexcept;
+  bool isNetworkSupported(const INetworkDefinition& network,
+                          const IBuilderConfig& config) const noexcept;
+  ILogger* getLogger() const noexcept;
+  bool setMaxThreads(int32_t maxThreads) noexcept;
+  int32_t getMaxThreads() const noexcept;
+  IPluginRegistry& getPluginRegistry() noexcept;
+
+ protected:
+  apiv::VBuilder* mImpl{nullptr};
 };
 
 }  // namespace nvinfer1
+
+#include "impl/NvInferForwarding.h"
 
 extern "C" TENSORRTAPI void* createInferBuilder_INTERNAL(void* logger, int32_t version) noexcept;
 
@@ -1891,7 +2048,7 @@ extern "C" TENSORRTAPI safe::IPluginRegistry* getBuilderSafePluginRegistry(
     EngineCapability capability) noexcept;
 
 /// Where internal libraries are looked for. This library needs none: true for an existing folder.
-TENSORRTAPI bool setInternalLibraryPath(const AsciiChar* path) noexcept;
+extern "C" TENSORRTAPI bool setInternalLibraryPath(const AsciiChar* path) noexcept;
 
 }  // namespace nvinfer1
 

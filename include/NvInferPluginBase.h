@@ -103,12 +103,12 @@ class IPluginCapability : public IVersionedInterface {
 /// Something that plugins share by a key in the registry.
 class IPluginResource : public IVersionedInterface {
  public:
-  ~IPluginResource() noexcept override = default;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IPluginResource", 1, 0};
   }
   virtual int32_t release() noexcept = 0;
   virtual v_1_0::IPluginResource* clone() noexcept = 0;
+  ~IPluginResource() noexcept override = default;
 
  protected:
   IPluginResource() = default;
@@ -128,7 +128,7 @@ class IPluginCreatorInterface : public IVersionedInterface {
 class IPluginV3 : public IVersionedInterface {
  public:
   ~IPluginV3() noexcept override = default;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept { return InterfaceInfo{"PLUGIN", 1, 0}; }
+  InterfaceInfo getInterfaceInfo() const noexcept override { return InterfaceInfo{"PLUGIN", 1, 0}; }
   virtual v_1_0::IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept = 0;
   virtual v_1_0::IPluginV3* clone() noexcept = 0;
 

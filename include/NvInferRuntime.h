@@ -5,6 +5,7 @@
 
 #include "NvInferLegacyDims.h"
 #include "NvInferRuntimeCommon.h"
+#include "impl/NvInferTables.h"
 
 // Default implementations of deprecated methods call each other.
 #pragma GCC diagnostic push
@@ -126,9 +127,12 @@ struct Weights {
 /// Bytes that the library made, freed with the object.
 class IHostMemory : public INoCopy {
  public:
-  virtual void* data() const noexcept = 0;
-  virtual std::size_t size() const noexcept = 0;
-  virtual DataType type() const noexcept = 0;
+  void* data() const noexcept;
+  std::size_t size() const noexcept;
+  DataType type() const noexcept;
+
+ protected:
+  apiv::VHostMemory* mImpl{nullptr};
 };
 
 /// Arithmetic of extents.
@@ -161,19 +165,25 @@ constexpr int32_t EnumMax<TensorLocation>() noexcept {
 /// An extent of a plugin's output, as an expression of its inputs'.
 class IDimensionExpr : public INoCopy {
  public:
-  virtual bool isConstant() const noexcept = 0;
-  virtual int64_t getConstantValue() const noexcept = 0;
-  virtual bool isSizeTensor() const noexcept = 0;
+  bool isConstant() const noexcept;
+  int64_t getConstantValue() const noexcept;
+  bool isSizeTensor() const noexcept;
+
+ protected:
+  apiv::VDimensionExpr* mImpl{nullptr};
 };
 
 /// Makes expressions; it owns them. Size tensors are not supported.
 class IExprBuilder : public INoCopy {
  public:
-  virtual const IDimensionExpr* constant(int64_t value) noexcept = 0;
-  virtual const IDimensionExpr* operation(DimensionOperation op, const IDimensionExpr& first,
-                                          const IDimensionExpr& second) noexcept = 0;
-  virtual const IDimensionExpr* declareSizeTensor(int32_t outputIndex, const IDimensionExpr& opt,
-                                                  const IDimensionExpr& upper) = 0;
+  const IDimensionExpr* constant(int64_t value) noexcept;
+  const IDimensionExpr* operation(DimensionOperation op, const IDimensionExpr& first,
+                                  const IDimensionExpr& second) noexcept;
+  const IDimensionExpr* declareSizeTensor(int32_t outputIndex, const IDimensionExpr& opt,
+                                          const IDimensionExpr& upper);
+
+ protected:
+  apiv::VExprBuilder* mImpl{nullptr};
 };
 
 /// A shape of expressions.
@@ -195,8 +205,7 @@ struct DynamicPluginTensorDesc {
 class IPluginV2DynamicExt : public IPluginV2Ext {
  public:
   static constexpr int32_t kFORMAT_COMBINATION_LIMIT{100};
-  ~IPluginV2DynamicExt() noexcept override = default;
-  virtual IPluginV2DynamicExt* clone() const noexcept = 0;
+  IPluginV2DynamicExt* clone() const noexcept override = 0;
   virtual DimsExprs getOutputDimensions(int32_t outputIndex, const DimsExprs* inputs,
                                         int32_t nbInputs, IExprBuilder& exprBuilder) noexcept = 0;
   virtual bool supportsFormatCombination(int32_t pos, const PluginTensorDesc* inOut,
@@ -209,6 +218,7 @@ class IPluginV2DynamicExt : public IPluginV2Ext {
   virtual int32_t enqueue(const PluginTensorDesc* inputDesc, const PluginTensorDesc* outputDesc,
                           const void* const* inputs, void* const* outputs, void* workspace,
                           cudaStream_t stream) noexcept = 0;
+  ~IPluginV2DynamicExt() noexcept override = default;
 
  protected:
   IPluginV2DynamicExt() = default;
@@ -216,8 +226,23 @@ class IPluginV2DynamicExt : public IPluginV2Ext {
   IPluginV2DynamicExt& operator=(const IPluginV2DynamicExt&) = default;
   IPluginV2DynamicExt(IPluginV2DynamicExt&&) = default;
   IPluginV2DynamicExt& operator=(IPluginV2DynamicExt&&) = default;
-  virtual int32_t getTensorRTVersion() const noexcept {
+  int32_t getTensorRTVersion() const noexcept override {
     return (3 << 24) | (NV_TENSORRT_VERSION & 0xFFFFFF);
+  }
+
+ private:
+  // Of implicit batches; nothing calls them.
+  void configurePlugin(const Dims*, int32_t, const Dims*, int32_t, const DataType*, const DataType*,
+                       const bool*, const bool*, PluginFormat, int32_t) noexcept final {}
+  bool supportsFormat(DataType, PluginFormat) const noexcept final { return false; }
+  Dims getOutputDimensions(int32_t, const Dims*, int32_t) noexcept final { return Dims{-1, {}}; }
+  bool isOutputBroadcastAcrossBatch(int32_t, const bool*, int32_t) const noexcept final {
+    return false;
+  }
+  bool canBroadcastInputAcrossBatch(int32_t) const noexcept final { return false; }
+  size_t getWorkspaceSize(int32_t) const noexcept final { return 0; }
+  int32_t enqueue(int32_t, const void* const*, void* const*, void*, cudaStream_t) noexcept final {
+    return 1;
   }
 };
 
@@ -229,7 +254,7 @@ namespace nvinfer1::v_1_0 {
 class IStreamReader : public IVersionedInterface {
  public:
   ~IStreamReader() noexcept override = default;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IStreamReader", 1, 0};
   }
   virtual int64_t read(void* destination, int64_t nbBytes) = 0;
@@ -246,7 +271,7 @@ class IStreamReader : public IVersionedInterface {
 class IStreamWriter : public IVersionedInterface {
  public:
   ~IStreamWriter() noexcept override = default;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IStreamWriter", 1, 0};
   }
   virtual int64_t write(const void* data, int64_t nbBytes) = 0;
@@ -282,7 +307,7 @@ namespace nvinfer1::v_1_0 {
 class IStreamReaderV2 : public IVersionedInterface {
  public:
   ~IStreamReaderV2() noexcept override = default;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IStreamReaderV2", 1, 0};
   }
   virtual int64_t read(void* destination, int64_t nbBytes, cudaStream_t stream) noexcept = 0;
@@ -303,9 +328,9 @@ namespace nvinfer1 {
 /// What a plugin may use of a context.
 class IPluginResourceContext {
  public:
-  virtual ~IPluginResourceContext() noexcept = default;
   virtual IGpuAllocator* getGpuAllocator() const noexcept = 0;
   virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
+  virtual ~IPluginResourceContext() noexcept = default;
 
  protected:
   IPluginResourceContext() = default;
@@ -323,7 +348,7 @@ namespace nvinfer1::v_1_0 {
 class IPluginV3OneCore : public v_1_0::IPluginCapability {
  public:
   ~IPluginV3OneCore() noexcept override = default;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"PLUGIN_V3ONE_CORE", 1, 0};
   }
   virtual const AsciiChar* getPluginName() const noexcept = 0;
@@ -342,7 +367,7 @@ class IPluginV3OneBuild : public v_1_0::IPluginCapability {
  public:
   static constexpr int32_t kDEFAULT_FORMAT_COMBINATION_LIMIT{100};
   ~IPluginV3OneBuild() noexcept override = default;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"PLUGIN_V3ONE_BUILD", 1, 0};
   }
   virtual int32_t configurePlugin(const DynamicPluginTensorDesc* in, int32_t nbInputs,
@@ -384,7 +409,7 @@ class IPluginV3OneBuild : public v_1_0::IPluginCapability {
 class IPluginV3OneRuntime : public v_1_0::IPluginCapability {
  public:
   ~IPluginV3OneRuntime() noexcept override = default;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"PLUGIN_V3ONE_RUNTIME", 1, 0};
   }
   virtual int32_t setTactic(int32_t /*tactic*/) noexcept { return 0; }
@@ -411,7 +436,7 @@ namespace nvinfer1::v_2_0 {
 class IPluginV3OneBuild : public v_1_0::IPluginV3OneBuild {
  public:
   ~IPluginV3OneBuild() noexcept override = default;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"PLUGIN_V3ONE_BUILD", 2, 0};
   }
   virtual int32_t getAliasedInput(int32_t /*outputIndex*/) noexcept { return -1; }
@@ -431,9 +456,9 @@ namespace nvinfer1::v_1_0 {
 /// Is told the time of every layer after an inference.
 class IProfiler {
  public:
-  virtual ~IProfiler() noexcept = default;
   /// Called once a layer, in execution order; `ms` is in milliseconds.
   virtual void reportLayerTime(const char* layerName, float ms) noexcept = 0;
+  virtual ~IProfiler() noexcept = default;
 
  protected:
   IProfiler() = default;
@@ -522,9 +547,9 @@ class ILogger {
     kINFO = 3,
     kVERBOSE = 4,
   };
-  virtual ~ILogger() noexcept = default;
   /// Called for each message of that severity; `msg` is valid during the call only.
   virtual void log(ILogger::Severity severity, const AsciiChar* msg) noexcept = 0;
+  virtual ~ILogger() noexcept = default;
 
  protected:
   ILogger() = default;
@@ -546,9 +571,9 @@ namespace nvinfer1::v_1_0 {
 /// Device memory for the library. Must be thread-safe.
 class IGpuAllocator : public IVersionedInterface {
  public:
-  ~IGpuAllocator() noexcept override = default;
   TRT_DEPRECATED virtual void* allocate(const uint64_t size, const uint64_t alignment,
                                         const AllocatorFlags flags) noexcept = 0;
+  ~IGpuAllocator() noexcept override = default;
   virtual void* reallocate(void* const, uint64_t, uint64_t) noexcept { return nullptr; }
   TRT_DEPRECATED virtual bool deallocate(void* const memory) noexcept = 0;
   virtual void* allocateAsync(const uint64_t size, const uint64_t alignment,
@@ -558,7 +583,7 @@ class IGpuAllocator : public IVersionedInterface {
   virtual bool deallocateAsync(void* const memory, cudaStream_t) noexcept {
     return deallocate(memory);
   }
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IGpuAllocator", 1, 0};
   }
 
@@ -577,72 +602,75 @@ namespace nvinfer1 {
 /// Loads plans. Thread-safe.
 class IRuntime : public INoCopy {
  public:
-  virtual void setDLACore(int32_t dlaCore) noexcept = 0;
-  virtual int32_t getDLACore() const noexcept = 0;
-  virtual int32_t getNbDLACores() const noexcept = 0;
-  virtual void setGpuAllocator(IGpuAllocator* allocator) noexcept = 0;
-  virtual void setErrorRecorder(IErrorRecorder* recorder) noexcept = 0;
-  virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
+  void setDLACore(int32_t dlaCore) noexcept;
+  int32_t getDLACore() const noexcept;
+  int32_t getNbDLACores() const noexcept;
+  void setGpuAllocator(IGpuAllocator* allocator) noexcept;
+  void setErrorRecorder(IErrorRecorder* recorder) noexcept;
+  IErrorRecorder* getErrorRecorder() const noexcept;
   /// The engine of a plan, or null with an error logged when the plan is damaged or made for
   /// another device or version.
-  virtual ICudaEngine* deserializeCudaEngine(const void* blob, std::size_t size) noexcept = 0;
+  ICudaEngine* deserializeCudaEngine(const void* blob, std::size_t size) noexcept;
   /// The engine of a plan, or null with an error logged when the plan is damaged or made for
   /// another device or version.
-  TRT_DEPRECATED virtual ICudaEngine* deserializeCudaEngine(IStreamReader& streamReader) = 0;
+  TRT_DEPRECATED ICudaEngine* deserializeCudaEngine(IStreamReader& streamReader);
   /// The engine of a plan, or null with an error logged when the plan is damaged or made for
   /// another device or version.
-  virtual ICudaEngine* deserializeCudaEngine(IStreamReaderV2& streamReader) = 0;
-  virtual ILogger* getLogger() const noexcept = 0;
-  virtual bool setMaxThreads(int32_t maxThreads) noexcept = 0;
-  virtual int32_t getMaxThreads() const noexcept = 0;
-  virtual void setTemporaryDirectory(const char* path) noexcept = 0;
-  virtual const char* getTemporaryDirectory() const noexcept = 0;
-  virtual void setTempfileControlFlags(TempfileControlFlags flags) noexcept = 0;
-  virtual TempfileControlFlags getTempfileControlFlags() const noexcept = 0;
-  virtual IPluginRegistry& getPluginRegistry() noexcept = 0;
-  virtual IRuntime* loadRuntime(const char* path) noexcept = 0;
-  virtual void setEngineHostCodeAllowed(bool allowed) noexcept = 0;
-  virtual bool getEngineHostCodeAllowed() const noexcept = 0;
+  ICudaEngine* deserializeCudaEngine(IStreamReaderV2& streamReader);
+  ILogger* getLogger() const noexcept;
+  bool setMaxThreads(int32_t maxThreads) noexcept;
+  int32_t getMaxThreads() const noexcept;
+  void setTemporaryDirectory(const char* path) noexcept;
+  const char* getTemporaryDirectory() const noexcept;
+  void setTempfileControlFlags(TempfileControlFlags flags) noexcept;
+  TempfileControlFlags getTempfileControlFlags() const noexcept;
+  IPluginRegistry& getPluginRegistry() noexcept;
+  IRuntime* loadRuntime(const char* path) noexcept;
+  void setEngineHostCodeAllowed(bool allowed) noexcept;
+  bool getEngineHostCodeAllowed() const noexcept;
+
+ protected:
+  apiv::VRuntime* mImpl{nullptr};
 };
 
 /// Replaces weights of an engine.
 class IRefitter : public INoCopy {
  public:
-  virtual bool setWeights(const char* layerName, WeightsRole role, Weights weights) noexcept = 0;
+  bool setWeights(const char* layerName, WeightsRole role, Weights weights) noexcept;
   /// Optimizes the network again with the weights set; contexts must be idle. The engine is
   /// unchanged after an error.
-  virtual bool refitCudaEngine() noexcept = 0;
-  virtual int32_t getMissing(int32_t size, const char** layerNames,
-                             WeightsRole* roles) noexcept = 0;
-  virtual int32_t getAll(int32_t size, const char** layerNames, WeightsRole* roles) noexcept = 0;
-  TRT_DEPRECATED virtual bool setDynamicRange(const char* tensorName, float min,
-                                              float max) noexcept = 0;
-  TRT_DEPRECATED virtual float getDynamicRangeMin(const char* tensorName) const noexcept = 0;
-  TRT_DEPRECATED virtual float getDynamicRangeMax(const char* tensorName) const noexcept = 0;
-  TRT_DEPRECATED virtual int32_t getTensorsWithDynamicRange(
-      int32_t size, const char** tensorNames) const noexcept = 0;
-  virtual void setErrorRecorder(IErrorRecorder* recorder) noexcept = 0;
-  virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
-  virtual bool setNamedWeights(const char* name, Weights weights) noexcept = 0;
+  bool refitCudaEngine() noexcept;
+  int32_t getMissing(int32_t size, const char** layerNames, WeightsRole* roles) noexcept;
+  int32_t getAll(int32_t size, const char** layerNames, WeightsRole* roles) noexcept;
+  TRT_DEPRECATED bool setDynamicRange(const char* tensorName, float min, float max) noexcept;
+  TRT_DEPRECATED float getDynamicRangeMin(const char* tensorName) const noexcept;
+  TRT_DEPRECATED float getDynamicRangeMax(const char* tensorName) const noexcept;
+  TRT_DEPRECATED int32_t getTensorsWithDynamicRange(int32_t size,
+                                                    const char** tensorNames) const noexcept;
+  void setErrorRecorder(IErrorRecorder* recorder) noexcept;
+  IErrorRecorder* getErrorRecorder() const noexcept;
+  bool setNamedWeights(const char* name, Weights weights) noexcept;
   /// Returns how many there are, and writes at most `size` names, which live as long as the
   /// refitter.
-  virtual int32_t getMissingWeights(int32_t size, const char** weightsNames) noexcept = 0;
-  virtual int32_t getAllWeights(int32_t size, const char** weightsNames) noexcept = 0;
-  virtual ILogger* getLogger() const noexcept = 0;
-  virtual bool setMaxThreads(int32_t maxThreads) noexcept = 0;
-  virtual int32_t getMaxThreads() const noexcept = 0;
-  virtual bool setNamedWeights(const char* name, Weights weights,
-                               TensorLocation location) noexcept = 0;
-  virtual Weights getNamedWeights(const char* weightsName) const noexcept = 0;
-  virtual TensorLocation getWeightsLocation(const char* weightsName) const noexcept = 0;
-  virtual bool unsetNamedWeights(const char* weightsName) noexcept = 0;
-  virtual void setWeightsValidation(bool weightsValidation) noexcept = 0;
-  virtual bool getWeightsValidation() const noexcept = 0;
+  int32_t getMissingWeights(int32_t size, const char** weightsNames) noexcept;
+  int32_t getAllWeights(int32_t size, const char** weightsNames) noexcept;
+  ILogger* getLogger() const noexcept;
+  bool setMaxThreads(int32_t maxThreads) noexcept;
+  int32_t getMaxThreads() const noexcept;
+  bool setNamedWeights(const char* name, Weights weights, TensorLocation location) noexcept;
+  Weights getNamedWeights(const char* weightsName) const noexcept;
+  TensorLocation getWeightsLocation(const char* weightsName) const noexcept;
+  bool unsetNamedWeights(const char* weightsName) noexcept;
+  void setWeightsValidation(bool weightsValidation) noexcept;
+  bool getWeightsValidation() const noexcept;
   /// Optimizes the network again with the weights set; contexts must be idle. The engine is
   /// unchanged after an error.
-  virtual bool refitCudaEngineAsync(cudaStream_t stream) noexcept = 0;
+  bool refitCudaEngineAsync(cudaStream_t stream) noexcept;
   /// Type and count that setNamedWeights wants; count -1 for unknown names.
-  virtual Weights getWeightsPrototype(const char* weightsName) const noexcept = 0;
+  Weights getWeightsPrototype(const char* weightsName) const noexcept;
+
+ protected:
+  apiv::VRefitter* mImpl{nullptr};
 };
 
 /// Which of a profile's shapes is meant.
@@ -659,21 +687,22 @@ constexpr int32_t EnumMax<OptProfileSelector>() noexcept {
 /// Ranges of the extents of dynamic inputs.
 class IOptimizationProfile : public INoCopy {
  public:
-  virtual bool setDimensions(const char* inputName, OptProfileSelector select,
-                             const Dims& dims) noexcept = 0;
-  virtual Dims getDimensions(const char* inputName, OptProfileSelector select) const noexcept = 0;
-  TRT_DEPRECATED virtual bool setShapeValues(const char* inputName, OptProfileSelector select,
-                                             const int32_t* values, int32_t nbValues) noexcept = 0;
-  virtual int32_t getNbShapeValues(const char* inputName) const noexcept = 0;
-  TRT_DEPRECATED virtual const int32_t* getShapeValues(
-      const char* inputName, OptProfileSelector select) const noexcept = 0;
-  virtual bool setExtraMemoryTarget(float target) noexcept = 0;
-  virtual float getExtraMemoryTarget() const noexcept = 0;
-  virtual bool isValid() const noexcept = 0;
-  virtual bool setShapeValuesV2(const char* inputName, OptProfileSelector select,
-                                const int64_t* values, int32_t nbValues) noexcept = 0;
-  virtual const int64_t* getShapeValuesV2(const char* inputName,
-                                          OptProfileSelector select) const noexcept = 0;
+  bool setDimensions(const char* inputName, OptProfileSelector select, const Dims& dims) noexcept;
+  Dims getDimensions(const char* inputName, OptProfileSelector select) const noexcept;
+  TRT_DEPRECATED bool setShapeValues(const char* inputName, OptProfileSelector select,
+                                     const int32_t* values, int32_t nbValues) noexcept;
+  int32_t getNbShapeValues(const char* inputName) const noexcept;
+  TRT_DEPRECATED const int32_t* getShapeValues(const char* inputName,
+                                               OptProfileSelector select) const noexcept;
+  bool setExtraMemoryTarget(float target) noexcept;
+  float getExtraMemoryTarget() const noexcept;
+  bool isValid() const noexcept;
+  bool setShapeValuesV2(const char* inputName, OptProfileSelector select, const int64_t* values,
+                        int32_t nbValues) noexcept;
+  const int64_t* getShapeValuesV2(const char* inputName, OptProfileSelector select) const noexcept;
+
+ protected:
+  apiv::VOptimizationProfile* mImpl{nullptr};
 };
 
 /// Libraries that tactics come from.
@@ -714,11 +743,14 @@ constexpr int32_t EnumMax<SerializationFlag>() noexcept {
 /// How an engine is written.
 class ISerializationConfig : public INoCopy {
  public:
-  virtual bool setFlags(SerializationFlags serializationFlags) noexcept = 0;
-  virtual SerializationFlags getFlags() const noexcept = 0;
-  virtual bool clearFlag(SerializationFlag serializationFlag) noexcept = 0;
-  virtual bool setFlag(SerializationFlag serializationFlag) noexcept = 0;
-  virtual bool getFlag(SerializationFlag serializationFlag) const noexcept = 0;
+  bool setFlags(SerializationFlags serializationFlags) noexcept;
+  SerializationFlags getFlags() const noexcept;
+  bool clearFlag(SerializationFlag serializationFlag) noexcept;
+  bool setFlag(SerializationFlag serializationFlag) noexcept;
+  bool getFlag(SerializationFlag serializationFlag) const noexcept;
+
+ protected:
+  apiv::VSerializationConfig* mImpl{nullptr};
 };
 
 /// Who gives a context its memory. With kUSER_MANAGED runs fail until setDeviceMemoryV2.
@@ -735,10 +767,11 @@ constexpr int32_t EnumMax<ExecutionContextAllocationStrategy>() noexcept {
 /// How contexts are made.
 class IRuntimeConfig : public INoCopy {
  public:
-  virtual void setExecutionContextAllocationStrategy(
-      ExecutionContextAllocationStrategy strategy) noexcept = 0;
-  virtual ExecutionContextAllocationStrategy getExecutionContextAllocationStrategy()
-      const noexcept = 0;
+  void setExecutionContextAllocationStrategy(ExecutionContextAllocationStrategy strategy) noexcept;
+  ExecutionContextAllocationStrategy getExecutionContextAllocationStrategy() const noexcept;
+
+ protected:
+  apiv::VRuntimeConfig* mImpl{nullptr};
 };
 
 /// Figures of an engine, in bytes.
@@ -754,76 +787,73 @@ constexpr int32_t EnumMax<EngineStat>() noexcept {
 /// A loaded plan. Thread-safe except for setters.
 class ICudaEngine : public INoCopy {
  public:
-  virtual Dims getTensorShape(const char* tensorName) const noexcept = 0;
-  virtual DataType getTensorDataType(const char* tensorName) const noexcept = 0;
-  virtual int32_t getNbLayers() const noexcept = 0;
+  Dims getTensorShape(const char* tensorName) const noexcept;
+  DataType getTensorDataType(const char* tensorName) const noexcept;
+  int32_t getNbLayers() const noexcept;
   /// The plan's bytes.
-  virtual IHostMemory* serialize() const noexcept = 0;
+  IHostMemory* serialize() const noexcept;
   /// A context with its own memory, or null with an error logged.
-  virtual IExecutionContext* createExecutionContext(
+  IExecutionContext* createExecutionContext(
       ExecutionContextAllocationStrategy strategy =
-          ExecutionContextAllocationStrategy::kSTATIC) noexcept = 0;
-  virtual TensorLocation getTensorLocation(const char* tensorName) const noexcept = 0;
-  virtual bool isShapeInferenceIO(const char* tensorName) const noexcept = 0;
-  virtual TensorIOMode getTensorIOMode(const char* tensorName) const noexcept = 0;
-  virtual const char* getAliasedInputTensor(const char* tensorName) const noexcept = 0;
-  TRT_DEPRECATED virtual IExecutionContext*
-  createExecutionContextWithoutDeviceMemory() noexcept = 0;
+          ExecutionContextAllocationStrategy::kSTATIC) noexcept;
+  TensorLocation getTensorLocation(const char* tensorName) const noexcept;
+  bool isShapeInferenceIO(const char* tensorName) const noexcept;
+  TensorIOMode getTensorIOMode(const char* tensorName) const noexcept;
+  const char* getAliasedInputTensor(const char* tensorName) const noexcept;
+  TRT_DEPRECATED IExecutionContext* createExecutionContextWithoutDeviceMemory() noexcept;
   /// A context with its own memory, or null with an error logged.
-  virtual IExecutionContext* createExecutionContext(IRuntimeConfig* runtimeConfig) noexcept = 0;
-  virtual IRuntimeConfig* createRuntimeConfig() noexcept = 0;
-  TRT_DEPRECATED virtual size_t getDeviceMemorySize() const noexcept = 0;
-  TRT_DEPRECATED virtual size_t getDeviceMemorySizeForProfile(
-      int32_t profileIndex) const noexcept = 0;
-  virtual int64_t getDeviceMemorySizeV2() const noexcept = 0;
-  virtual int64_t getDeviceMemorySizeForProfileV2(int32_t profileIndex) const noexcept = 0;
-  virtual bool isRefittable() const noexcept = 0;
-  virtual int32_t getTensorBytesPerComponent(const char* tensorName) const noexcept = 0;
-  virtual int32_t getTensorBytesPerComponent(const char* tensorName,
-                                             int32_t profileIndex) const noexcept = 0;
-  virtual int32_t getTensorComponentsPerElement(const char* tensorName) const noexcept = 0;
-  virtual int32_t getTensorComponentsPerElement(const char* tensorName,
-                                                int32_t profileIndex) const noexcept = 0;
-  virtual TensorFormat getTensorFormat(const char* tensorName) const noexcept = 0;
-  virtual TensorFormat getTensorFormat(const char* tensorName,
-                                       int32_t profileIndex) const noexcept = 0;
-  virtual const char* getTensorFormatDesc(const char* tensorName) const noexcept = 0;
-  virtual const char* getTensorFormatDesc(const char* tensorName,
-                                          int32_t profileIndex) const noexcept = 0;
-  virtual int32_t getTensorVectorizedDim(const char* tensorName) const noexcept = 0;
-  virtual int32_t getTensorVectorizedDim(const char* tensorName,
-                                         int32_t profileIndex) const noexcept = 0;
-  virtual const char* getName() const noexcept = 0;
-  virtual int32_t getNbOptimizationProfiles() const noexcept = 0;
-  virtual Dims getProfileShape(const char* tensorName, int32_t profileIndex,
-                               OptProfileSelector select) const noexcept = 0;
-  TRT_DEPRECATED virtual const int32_t* getProfileTensorValues(
-      const char* tensorName, int32_t profileIndex, OptProfileSelector select) const noexcept = 0;
-  virtual EngineCapability getEngineCapability() const noexcept = 0;
-  virtual void setErrorRecorder(IErrorRecorder* recorder) noexcept = 0;
-  virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
-  TRT_DEPRECATED virtual bool hasImplicitBatchDimension() const noexcept = 0;
-  virtual TacticSources getTacticSources() const noexcept = 0;
-  virtual ProfilingVerbosity getProfilingVerbosity() const noexcept = 0;
-  virtual IEngineInspector* createEngineInspector() const noexcept = 0;
-  virtual int32_t getNbIOTensors() const noexcept = 0;
-  virtual const char* getIOTensorName(int32_t index) const noexcept = 0;
-  virtual HardwareCompatibilityLevel getHardwareCompatibilityLevel() const noexcept = 0;
-  virtual int32_t getNbAuxStreams() const noexcept = 0;
-  virtual ISerializationConfig* createSerializationConfig() noexcept = 0;
-  virtual IHostMemory* serializeWithConfig(ISerializationConfig& config) const noexcept = 0;
-  TRT_DEPRECATED virtual bool setWeightStreamingBudget(int64_t gpuMemoryBudget) noexcept = 0;
-  TRT_DEPRECATED virtual int64_t getWeightStreamingBudget() const noexcept = 0;
-  TRT_DEPRECATED virtual int64_t getMinimumWeightStreamingBudget() const noexcept = 0;
-  virtual int64_t getStreamableWeightsSize() const noexcept = 0;
-  virtual bool setWeightStreamingBudgetV2(int64_t gpuMemoryBudget) noexcept = 0;
-  virtual int64_t getWeightStreamingBudgetV2() const noexcept = 0;
-  virtual int64_t getWeightStreamingAutomaticBudget() const noexcept = 0;
-  virtual int64_t getWeightStreamingScratchMemorySize() const noexcept = 0;
-  virtual bool isDebugTensor(const char* name) const noexcept = 0;
-  virtual const int64_t* getProfileTensorValuesV2(const char* tensorName, int32_t profileIndex,
-                                                  OptProfileSelector select) const noexcept = 0;
-  virtual int64_t getEngineStat(EngineStat stat) const noexcept = 0;
+  IExecutionContext* createExecutionContext(IRuntimeConfig* runtimeConfig) noexcept;
+  IRuntimeConfig* createRuntimeConfig() noexcept;
+  TRT_DEPRECATED size_t getDeviceMemorySize() const noexcept;
+  TRT_DEPRECATED size_t getDeviceMemorySizeForProfile(int32_t profileIndex) const noexcept;
+  int64_t getDeviceMemorySizeV2() const noexcept;
+  int64_t getDeviceMemorySizeForProfileV2(int32_t profileIndex) const noexcept;
+  bool isRefittable() const noexcept;
+  int32_t getTensorBytesPerComponent(const char* tensorName) const noexcept;
+  int32_t getTensorBytesPerComponent(const char* tensorName, int32_t profileIndex) const noexcept;
+  int32_t getTensorComponentsPerElement(const char* tensorName) const noexcept;
+  int32_t getTensorComponentsPerElement(const char* tensorName,
+                                        int32_t profileIndex) const noexcept;
+  TensorFormat getTensorFormat(const char* tensorName) const noexcept;
+  TensorFormat getTensorFormat(const char* tensorName, int32_t profileIndex) const noexcept;
+  const char* getTensorFormatDesc(const char* tensorName) const noexcept;
+  const char* getTensorFormatDesc(const char* tensorName, int32_t profileIndex) const noexcept;
+  int32_t getTensorVectorizedDim(const char* tensorName) const noexcept;
+  int32_t getTensorVectorizedDim(const char* tensorName, int32_t profileIndex) const noexcept;
+  const char* getName() const noexcept;
+  int32_t getNbOptimizationProfiles() const noexcept;
+  Dims getProfileShape(const char* tensorName, int32_t profileIndex,
+                       OptProfileSelector select) const noexcept;
+  TRT_DEPRECATED const int32_t* getProfileTensorValues(const char* tensorName, int32_t profileIndex,
+                                                       OptProfileSelector select) const noexcept;
+  EngineCapability getEngineCapability() const noexcept;
+  void setErrorRecorder(IErrorRecorder* recorder) noexcept;
+  IErrorRecorder* getErrorRecorder() const noexcept;
+  TRT_DEPRECATED bool hasImplicitBatchDimension() const noexcept;
+  TacticSources getTacticSources() const noexcept;
+  ProfilingVerbosity getProfilingVerbosity() const noexcept;
+  IEngineInspector* createEngineInspector() const noexcept;
+  int32_t getNbIOTensors() const noexcept;
+  const char* getIOTensorName(int32_t index) const noexcept;
+  HardwareCompatibilityLevel getHardwareCompatibilityLevel() const noexcept;
+  int32_t getNbAuxStreams() const noexcept;
+  ISerializationConfig* createSerializationConfig() noexcept;
+  IHostMemory* serializeWithConfig(ISerializationConfig& config) const noexcept;
+  TRT_DEPRECATED bool setWeightStreamingBudget(int64_t gpuMemoryBudget) noexcept;
+  TRT_DEPRECATED int64_t getWeightStreamingBudget() const noexcept;
+  TRT_DEPRECATED int64_t getMinimumWeightStreamingBudget() const noexcept;
+  int64_t getStreamableWeightsSize() const noexcept;
+  bool setWeightStreamingBudgetV2(int64_t gpuMemoryBudget) noexcept;
+  int64_t getWeightStreamingBudgetV2() const noexcept;
+  int64_t getWeightStreamingAutomaticBudget() const noexcept;
+  int64_t getWeightStreamingScratchMemorySize() const noexcept;
+  bool isDebugTensor(const char* name) const noexcept;
+  const int64_t* getProfileTensorValuesV2(const char* tensorName, int32_t profileIndex,
+                                          OptProfileSelector select) const noexcept;
+  int64_t getEngineStat(EngineStat stat) const noexcept;
+
+ protected:
+  apiv::VCudaEngine* mImpl{nullptr};
 };
 
 }  // namespace nvinfer1
@@ -834,7 +864,7 @@ namespace nvinfer1::v_1_0 {
 class IOutputAllocator : public IVersionedInterface {
  public:
   ~IOutputAllocator() noexcept override = default;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IOutputAllocator", 1, 0};
   }
   TRT_DEPRECATED virtual void* reallocateOutput(const char* /*tensorName*/, void* /*currentMemory*/,
@@ -859,12 +889,12 @@ class IOutputAllocator : public IVersionedInterface {
 /// Is shown tensors that were marked as debug tensors.
 class IDebugListener : public IVersionedInterface {
  public:
-  ~IDebugListener() noexcept override = default;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IDebugListener", 1, 0};
   }
   virtual bool processDebugTensor(const void* addr, TensorLocation location, DataType type,
                                   const Dims& shape, const char* name, cudaStream_t stream) = 0;
+  ~IDebugListener() noexcept override = default;
 
  protected:
   IDebugListener() = default;
@@ -882,63 +912,65 @@ namespace nvinfer1 {
 /// one is not to be used from two threads at a time.
 class IExecutionContext : public INoCopy {
  public:
-  virtual void setDebugSync(bool sync) noexcept = 0;
-  virtual bool getDebugSync() const noexcept = 0;
-  virtual void setProfiler(IProfiler* profiler) noexcept = 0;
-  virtual IProfiler* getProfiler() const noexcept = 0;
-  virtual const ICudaEngine& getEngine() const noexcept = 0;
-  virtual void setName(const char* name) noexcept = 0;
-  virtual const char* getName() const noexcept = 0;
-  virtual void setDeviceMemory(void* memory) noexcept = 0;
-  virtual void setDeviceMemoryV2(void* memory, int64_t size) noexcept = 0;
-  virtual Dims getTensorStrides(const char* tensorName) const noexcept = 0;
-  virtual int32_t getOptimizationProfile() const noexcept = 0;
+  void setDebugSync(bool sync) noexcept;
+  bool getDebugSync() const noexcept;
+  void setProfiler(IProfiler* profiler) noexcept;
+  IProfiler* getProfiler() const noexcept;
+  const ICudaEngine& getEngine() const noexcept;
+  void setName(const char* name) noexcept;
+  const char* getName() const noexcept;
+  void setDeviceMemory(void* memory) noexcept;
+  void setDeviceMemoryV2(void* memory, int64_t size) noexcept;
+  Dims getTensorStrides(const char* tensorName) const noexcept;
+  int32_t getOptimizationProfile() const noexcept;
   /// Sets the extents of an input; false when they lie outside the current profile.
-  virtual bool setInputShape(const char* tensorName, const Dims& dims) noexcept = 0;
-  virtual Dims getTensorShape(const char* tensorName) const noexcept = 0;
-  virtual bool allInputDimensionsSpecified() const noexcept = 0;
-  TRT_DEPRECATED virtual bool allInputShapesSpecified() const noexcept = 0;
-  virtual void setErrorRecorder(IErrorRecorder* recorder) noexcept = 0;
-  virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
+  bool setInputShape(const char* tensorName, const Dims& dims) noexcept;
+  Dims getTensorShape(const char* tensorName) const noexcept;
+  bool allInputDimensionsSpecified() const noexcept;
+  TRT_DEPRECATED bool allInputShapesSpecified() const noexcept;
+  void setErrorRecorder(IErrorRecorder* recorder) noexcept;
+  IErrorRecorder* getErrorRecorder() const noexcept;
   /// Runs the network synchronously; `bindings` in the order of the engine's tensors.
-  virtual bool executeV2(void* const* bindings) noexcept = 0;
-  virtual bool setOptimizationProfileAsync(int32_t profileIndex, cudaStream_t stream) noexcept = 0;
-  virtual void setEnqueueEmitsProfile(bool enqueueEmitsProfile) noexcept = 0;
-  virtual bool getEnqueueEmitsProfile() const noexcept = 0;
-  virtual bool reportToProfiler() const noexcept = 0;
+  bool executeV2(void* const* bindings) noexcept;
+  bool setOptimizationProfileAsync(int32_t profileIndex, cudaStream_t stream) noexcept;
+  void setEnqueueEmitsProfile(bool enqueueEmitsProfile) noexcept;
+  bool getEnqueueEmitsProfile() const noexcept;
+  bool reportToProfiler() const noexcept;
   /// Address of an input or output: device memory on a GPU, host memory on a CPU.
-  virtual bool setTensorAddress(const char* tensorName, void* data) noexcept = 0;
-  virtual const void* getTensorAddress(const char* tensorName) const noexcept = 0;
-  virtual bool setOutputTensorAddress(const char* tensorName, void* data) noexcept = 0;
-  virtual bool setInputTensorAddress(const char* tensorName, const void* data) noexcept = 0;
-  virtual void* getOutputTensorAddress(const char* tensorName) const noexcept = 0;
-  virtual int32_t inferShapes(int32_t nbMaxNames, const char** tensorNames) noexcept = 0;
-  virtual size_t updateDeviceMemorySizeForShapes() noexcept = 0;
-  virtual bool setInputConsumedEvent(cudaEvent_t event) noexcept = 0;
-  virtual cudaEvent_t getInputConsumedEvent() const noexcept = 0;
-  virtual bool setOutputAllocator(const char* tensorName,
-                                  IOutputAllocator* outputAllocator) noexcept = 0;
-  virtual IOutputAllocator* getOutputAllocator(const char* tensorName) const noexcept = 0;
-  virtual int64_t getMaxOutputSize(const char* tensorName) const noexcept = 0;
-  virtual bool setTemporaryStorageAllocator(IGpuAllocator* allocator) noexcept = 0;
-  virtual IGpuAllocator* getTemporaryStorageAllocator() const noexcept = 0;
+  bool setTensorAddress(const char* tensorName, void* data) noexcept;
+  const void* getTensorAddress(const char* tensorName) const noexcept;
+  bool setOutputTensorAddress(const char* tensorName, void* data) noexcept;
+  bool setInputTensorAddress(const char* tensorName, const void* data) noexcept;
+  void* getOutputTensorAddress(const char* tensorName) const noexcept;
+  int32_t inferShapes(int32_t nbMaxNames, const char** tensorNames) noexcept;
+  size_t updateDeviceMemorySizeForShapes() noexcept;
+  bool setInputConsumedEvent(cudaEvent_t event) noexcept;
+  cudaEvent_t getInputConsumedEvent() const noexcept;
+  bool setOutputAllocator(const char* tensorName, IOutputAllocator* outputAllocator) noexcept;
+  IOutputAllocator* getOutputAllocator(const char* tensorName) const noexcept;
+  int64_t getMaxOutputSize(const char* tensorName) const noexcept;
+  bool setTemporaryStorageAllocator(IGpuAllocator* allocator) noexcept;
+  IGpuAllocator* getTemporaryStorageAllocator() const noexcept;
   /// Runs the network on `stream`. On a CPU the stream is ignored and the results are there on
   /// return.
-  virtual bool enqueueV3(cudaStream_t stream) noexcept = 0;
-  virtual void setPersistentCacheLimit(size_t size) noexcept = 0;
-  virtual size_t getPersistentCacheLimit() const noexcept = 0;
-  virtual bool setNvtxVerbosity(ProfilingVerbosity verbosity) noexcept = 0;
-  virtual ProfilingVerbosity getNvtxVerbosity() const noexcept = 0;
-  virtual void setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noexcept = 0;
-  virtual bool setDebugListener(IDebugListener* listener) noexcept = 0;
-  virtual IDebugListener* getDebugListener() noexcept = 0;
-  virtual bool setTensorDebugState(const char* name, bool flag) noexcept = 0;
-  virtual bool getDebugState(const char* name) const noexcept = 0;
-  virtual IRuntimeConfig* getRuntimeConfig() const noexcept = 0;
-  virtual bool setAllTensorsDebugState(bool flag) noexcept = 0;
-  virtual bool setUnfusedTensorsDebugState(bool flag) noexcept = 0;
-  virtual bool getUnfusedTensorsDebugState() const noexcept = 0;
-  virtual bool setCommunicator(void* communicator) noexcept = 0;
+  bool enqueueV3(cudaStream_t stream) noexcept;
+  void setPersistentCacheLimit(size_t size) noexcept;
+  size_t getPersistentCacheLimit() const noexcept;
+  bool setNvtxVerbosity(ProfilingVerbosity verbosity) noexcept;
+  ProfilingVerbosity getNvtxVerbosity() const noexcept;
+  void setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noexcept;
+  bool setDebugListener(IDebugListener* listener) noexcept;
+  IDebugListener* getDebugListener() noexcept;
+  bool setTensorDebugState(const char* name, bool flag) noexcept;
+  bool getDebugState(const char* name) const noexcept;
+  IRuntimeConfig* getRuntimeConfig() const noexcept;
+  bool setAllTensorsDebugState(bool flag) noexcept;
+  bool setUnfusedTensorsDebugState(bool flag) noexcept;
+  bool getUnfusedTensorsDebugState() const noexcept;
+  bool setCommunicator(void* communicator) noexcept;
+
+ protected:
+  apiv::VExecutionContext* mImpl{nullptr};
 };
 
 /// Text of an inspector: a line, or JSON.
@@ -954,20 +986,22 @@ constexpr int32_t EnumMax<LayerInformationFormat>() noexcept {
 /// Describes the layers of an engine as text or JSON.
 class IEngineInspector : public INoCopy {
  public:
-  virtual bool setExecutionContext(const IExecutionContext* context) noexcept = 0;
-  virtual const IExecutionContext* getExecutionContext() const noexcept = 0;
-  virtual const char* getLayerInformation(int32_t layerIndex,
-                                          LayerInformationFormat format) const noexcept = 0;
-  virtual const char* getEngineInformation(LayerInformationFormat format) const noexcept = 0;
-  virtual void setErrorRecorder(IErrorRecorder* recorder) noexcept = 0;
-  virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
+  bool setExecutionContext(const IExecutionContext* context) noexcept;
+  const IExecutionContext* getExecutionContext() const noexcept;
+  const char* getLayerInformation(int32_t layerIndex, LayerInformationFormat format) const noexcept;
+  const char* getEngineInformation(LayerInformationFormat format) const noexcept;
+  void setErrorRecorder(IErrorRecorder* recorder) noexcept;
+  IErrorRecorder* getErrorRecorder() const noexcept;
+
+ protected:
+  apiv::VEngineInspector* mImpl{nullptr};
 };
 
 /// Gives plugin libraries a logger.
 class ILoggerFinder {
  public:
-  virtual ~ILoggerFinder() noexcept = default;
   virtual ILogger* findLogger() = 0;
+  virtual ~ILoggerFinder() noexcept = default;
 
  protected:
   ILoggerFinder() = default;
@@ -985,17 +1019,17 @@ namespace nvinfer1::v_1_0 {
 class IGpuAsyncAllocator : public v_1_0::IGpuAllocator {
  public:
   ~IGpuAsyncAllocator() noexcept override = default;
-  virtual void* allocateAsync(const uint64_t size, const uint64_t alignment,
-                              const AllocatorFlags flags, cudaStream_t) noexcept = 0;
-  virtual bool deallocateAsync(void* const memory, cudaStream_t) noexcept = 0;
-  TRT_DEPRECATED virtual void* allocate(const uint64_t size, const uint64_t alignment,
-                                        const AllocatorFlags flags) noexcept {
+  void* allocateAsync(const uint64_t size, const uint64_t alignment, const AllocatorFlags flags,
+                      cudaStream_t) noexcept override = 0;
+  bool deallocateAsync(void* const memory, cudaStream_t) noexcept override = 0;
+  TRT_DEPRECATED void* allocate(const uint64_t size, const uint64_t alignment,
+                                const AllocatorFlags flags) noexcept override {
     return allocateAsync(size, alignment, flags, nullptr);
   }
-  TRT_DEPRECATED virtual bool deallocate(void* const memory) noexcept {
+  TRT_DEPRECATED bool deallocate(void* const memory) noexcept override {
     return deallocateAsync(memory, nullptr);
   }
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IGpuAsyncAllocator", 1, 0};
   }
 
@@ -1010,8 +1044,7 @@ class IGpuAsyncAllocator : public v_1_0::IGpuAllocator {
 /// Makes plugins of the third generation. Must outlive its registration.
 class IPluginCreatorV3One : public v_1_0::IPluginCreatorInterface {
  public:
-  ~IPluginCreatorV3One() noexcept override = default;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"PLUGIN CREATOR_V3ONE", 1, 0};
   }
   virtual v_1_0::IPluginV3* createPlugin(const AsciiChar* name, const PluginFieldCollection* fc,
@@ -1020,6 +1053,7 @@ class IPluginCreatorV3One : public v_1_0::IPluginCreatorInterface {
   virtual const AsciiChar* getPluginName() const noexcept = 0;
   virtual const AsciiChar* getPluginVersion() const noexcept = 0;
   virtual const AsciiChar* getPluginNamespace() const noexcept = 0;
+  ~IPluginCreatorV3One() noexcept override = default;
 
  protected:
   IPluginCreatorV3One() = default;
@@ -1030,6 +1064,8 @@ class IPluginCreatorV3One : public v_1_0::IPluginCreatorInterface {
 };
 
 }  // namespace nvinfer1::v_1_0
+
+#include "impl/NvInferRuntimeForwarding.h"
 
 extern "C" {
 TENSORRTAPI void* createInferRuntime_INTERNAL(void* logger, int32_t version) noexcept;

@@ -92,9 +92,9 @@ constexpr int32_t EnumMax<APILanguage>() noexcept {
 /// Base of all interfaces that the application implements.
 class IVersionedInterface {
  public:
-  virtual ~IVersionedInterface() noexcept = default;
   virtual APILanguage getAPILanguage() const noexcept { return APILanguage::kCPP; }
   virtual InterfaceInfo getInterfaceInfo() const noexcept = 0;
+  virtual ~IVersionedInterface() noexcept = default;
 
  protected:
   IVersionedInterface() = default;
@@ -134,10 +134,10 @@ class IErrorRecorder : public IVersionedInterface {
   using ErrorDesc = const char*;
   using RefCount = int32_t;
   static constexpr size_t kMAX_DESC_LENGTH{127};
-  ~IErrorRecorder() noexcept override = default;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IErrorRecorder", 1, 0};
   }
+  ~IErrorRecorder() noexcept override = default;
   virtual int32_t getNbErrors() const noexcept = 0;
   virtual ErrorCode getErrorCode(int32_t errorIdx) const noexcept = 0;
   virtual v_1_0::IErrorRecorder::ErrorDesc getErrorDesc(int32_t errorIdx) const noexcept = 0;

@@ -12,7 +12,6 @@ class IPluginRegistry;
 class IPluginRegistry {
  public:
   using PluginLibraryHandle = void*;
-  virtual ~IPluginRegistry() noexcept = default;
   TRT_DEPRECATED virtual bool registerCreator(IPluginCreator& creator,
                                               const AsciiChar* const pluginNamespace) noexcept = 0;
   TRT_DEPRECATED virtual IPluginCreator* const* getPluginCreatorList(
@@ -20,6 +19,7 @@ class IPluginRegistry {
   TRT_DEPRECATED virtual IPluginCreator* getPluginCreator(
       const AsciiChar* const pluginName, const AsciiChar* const pluginVersion,
       const AsciiChar* const pluginNamespace = "") noexcept = 0;
+  virtual ~IPluginRegistry() noexcept = default;
   virtual void setErrorRecorder(IErrorRecorder* const recorder) noexcept = 0;
   virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
   TRT_DEPRECATED virtual bool deregisterCreator(const IPluginCreator& creator) noexcept = 0;

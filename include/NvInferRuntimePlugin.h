@@ -69,7 +69,6 @@ constexpr int32_t EnumMax<PluginCreatorVersion>() noexcept {
 /// batches.
 class IPluginV2 {
  public:
-  virtual ~IPluginV2() noexcept = default;
   virtual int32_t getTensorRTVersion() const noexcept { return NV_TENSORRT_VERSION; }
   virtual const AsciiChar* getPluginType() const noexcept = 0;
   virtual const AsciiChar* getPluginVersion() const noexcept = 0;
@@ -91,6 +90,7 @@ class IPluginV2 {
   virtual IPluginV2* clone() const noexcept = 0;
   virtual void setPluginNamespace(const AsciiChar* pluginNamespace) noexcept = 0;
   virtual const AsciiChar* getPluginNamespace() const noexcept = 0;
+  virtual ~IPluginV2() noexcept = default;
 
  protected:
   IPluginV2() = default;
@@ -103,7 +103,6 @@ class IPluginV2 {
 /// Second generation with output types.
 class IPluginV2Ext : public IPluginV2 {
  public:
-  ~IPluginV2Ext() noexcept override = default;
   virtual DataType getOutputDataType(int32_t index, const DataType* inputTypes,
                                      int32_t nbInputs) const noexcept = 0;
   TRT_DEPRECATED virtual bool isOutputBroadcastAcrossBatch(int32_t outputIndex,
@@ -115,9 +114,10 @@ class IPluginV2Ext : public IPluginV2 {
                                const DataType* outputTypes, const bool* inputIsBroadcast,
                                const bool* outputIsBroadcast, PluginFormat floatFormat,
                                int32_t maxBatchSize) noexcept = 0;
+  ~IPluginV2Ext() noexcept override = default;
   virtual void attachToContext(cudnnContext*, cublasContext*, IGpuAllocator*) noexcept {}
   virtual void detachFromContext() noexcept {}
-  virtual IPluginV2Ext* clone() const noexcept = 0;
+  IPluginV2Ext* clone() const noexcept override = 0;
 
  protected:
   IPluginV2Ext() = default;
@@ -125,21 +125,21 @@ class IPluginV2Ext : public IPluginV2 {
   IPluginV2Ext& operator=(const IPluginV2Ext&) = default;
   IPluginV2Ext(IPluginV2Ext&&) = default;
   IPluginV2Ext& operator=(IPluginV2Ext&&) = default;
-  virtual int32_t getTensorRTVersion() const noexcept {
+  int32_t getTensorRTVersion() const noexcept override {
     return (1 << 24) | (NV_TENSORRT_VERSION & 0xFFFFFF);
   }
-  virtual void configureWithFormat(const Dims*, int32_t, const Dims*, int32_t, DataType,
-                                   PluginFormat, int32_t) noexcept {}
+  void configureWithFormat(const Dims*, int32_t, const Dims*, int32_t, DataType, PluginFormat,
+                           int32_t) noexcept override {}
 };
 
 /// Second generation with a type for each operand.
 class IPluginV2IOExt : public IPluginV2Ext {
  public:
-  ~IPluginV2IOExt() noexcept override = default;
   virtual void configurePlugin(const PluginTensorDesc* in, int32_t nbInput,
                                const PluginTensorDesc* out, int32_t nbOutput) noexcept = 0;
   virtual bool supportsFormatCombination(int32_t pos, const PluginTensorDesc* inOut,
                                          int32_t nbInputs, int32_t nbOutputs) const noexcept = 0;
+  ~IPluginV2IOExt() noexcept override = default;
 
  protected:
   IPluginV2IOExt() = default;
@@ -147,9 +147,15 @@ class IPluginV2IOExt : public IPluginV2Ext {
   IPluginV2IOExt& operator=(const IPluginV2IOExt&) = default;
   IPluginV2IOExt(IPluginV2IOExt&&) = default;
   IPluginV2IOExt& operator=(IPluginV2IOExt&&) = default;
-  virtual int32_t getTensorRTVersion() const noexcept {
+  int32_t getTensorRTVersion() const noexcept override {
     return (2 << 24) | (NV_TENSORRT_VERSION & 0xFFFFFF);
   }
+
+ private:
+  // Of implicit batches; nothing calls them.
+  void configurePlugin(const Dims*, int32_t, const Dims*, int32_t, const DataType*, const DataType*,
+                       const bool*, const bool*, PluginFormat, int32_t) noexcept final {}
+  bool supportsFormat(DataType, PluginFormat) const noexcept final { return false; }
 };
 
 }  // namespace nvinfer1
@@ -159,7 +165,6 @@ namespace nvinfer1::v_1_0 {
 /// Makes plugins of the second generation. Must outlive its registration.
 class IPluginCreator : public v_1_0::IPluginCreatorInterface {
  public:
-  ~IPluginCreator() noexcept override = default;
   virtual const AsciiChar* getPluginName() const noexcept = 0;
   virtual const AsciiChar* getPluginVersion() const noexcept = 0;
   virtual const PluginFieldCollection* getFieldNames() noexcept = 0;
@@ -169,7 +174,8 @@ class IPluginCreator : public v_1_0::IPluginCreatorInterface {
                                        size_t serialLength) noexcept = 0;
   virtual void setPluginNamespace(const AsciiChar* pluginNamespace) noexcept = 0;
   virtual const AsciiChar* getPluginNamespace() const noexcept = 0;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept {
+  ~IPluginCreator() noexcept override = default;
+  InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"PLUGIN CREATOR_V1", 1, 0};
   }
 

@@ -66,7 +66,6 @@ constexpr int32_t EnumMax<OnnxParserFlag>() noexcept {
 /// One problem that the parser met.
 class IParserError {
  public:
-  virtual ~IParserError() noexcept = default;
   virtual ErrorCode code() const = 0;
   virtual const char* desc() const = 0;
   virtual const char* file() const = 0;
@@ -77,6 +76,7 @@ class IParserError {
   virtual const char* nodeOperator() const = 0;
   virtual const char* const* localFunctionStack() const = 0;
   virtual int32_t localFunctionStackSize() const = 0;
+  virtual ~IParserError() noexcept = default;
 
  protected:
   IParserError() = default;
@@ -89,7 +89,6 @@ class IParserError {
 /// Reads ONNX models into a network.
 class IParser {
  public:
-  virtual ~IParser() noexcept = default;
   /// Reads a serialized model; false with errors in getError() when it could not be read or holds
   /// unsupported nodes.
   virtual bool parse(const void* serialized_onnx_model, size_t serialized_onnx_model_size,
@@ -106,6 +105,7 @@ class IParser {
   virtual int getNbErrors() const noexcept = 0;
   virtual const IParserError* getError(int index) const noexcept = 0;
   virtual void clearErrors() noexcept = 0;
+  virtual ~IParser() noexcept = default;
   virtual const char* const* getUsedVCPluginLibraries(int64_t& nbPluginLibs) const noexcept = 0;
   virtual void setFlags(OnnxParserFlags onnxParserFlags) noexcept = 0;
   virtual OnnxParserFlags getFlags() const noexcept = 0;
@@ -135,13 +135,13 @@ class IParser {
 /// Puts the weights of an ONNX model into an engine that was built to be refitted.
 class IParserRefitter {
  public:
-  virtual ~IParserRefitter() noexcept = default;
   virtual bool refitFromBytes(const void* serializedOnnxModel, size_t serializedOnnxModelSize,
                               const char* modelPath = nullptr) noexcept = 0;
   virtual bool refitFromFile(const char* onnxModelFile) noexcept = 0;
   virtual int32_t getNbErrors() const noexcept = 0;
   virtual const IParserError* getError(int32_t index) const noexcept = 0;
   virtual void clearErrors() = 0;
+  virtual ~IParserRefitter() noexcept = default;
   virtual bool loadModelProto(const void* serializedOnnxModel, size_t serializedOnnxModelSize,
                               const char* modelPath = nullptr) noexcept = 0;
   virtual bool loadInitializer(const char* name, const void* data, size_t size) noexcept = 0;

@@ -32,7 +32,7 @@ using network::Network;
 PassOptions pass_options(const BuilderConfig& config, Device& device, bool strongly_typed,
                          Logger& logger) {
   PassOptions options = pass_options_for(device);
-  options.level = const_cast<BuilderConfig&>(config).getBuilderOptimizationLevel();
+  options.level = config.getBuilderOptimizationLevel();
   options.disabled = config.pass_switches().disabled;
   options.no_fuse = config.pass_switches().no_fuse;
   const bool fp16 = config.getFlag(BuilderFlag::kFP16), bf16 = config.getFlag(BuilderFlag::kBF16);
@@ -197,8 +197,9 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& network,
   return nullptr;
 }
 
-IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config,
-                                             IHostMemory*& kernelText) noexcept {
+IHostMemory* Builder::buildSerializedNetworkWithKernelText(INetworkDefinition& network,
+                                                           IBuilderConfig& config,
+                                                           IHostMemory*& kernelText) noexcept {
   kernelText = nullptr;
   return buildSerializedNetwork(network, config);
 }

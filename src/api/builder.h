@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
-#include "NvInfer.h"
 #include "network/report.h"
+#include "surface/implementation.h"
 
 namespace tenon::api {
 
@@ -13,7 +13,7 @@ using nvinfer1::DataType;
 using nvinfer1::Dims;
 
 /// IBuilder.
-class Builder final : public IBuilder {
+class Builder final : public surface::Implementation<IBuilder> {
  public:
   explicit Builder(ILogger& logger) : reporter_(std::make_shared<network::Reporter>(&logger)) {}
 
@@ -33,8 +33,9 @@ class Builder final : public IBuilder {
                                       IBuilderConfig& config) noexcept override;
   bool buildSerializedNetworkToStream(INetworkDefinition& network, IBuilderConfig& config,
                                       IStreamWriter& writer) noexcept override;
-  IHostMemory* buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config,
-                                      IHostMemory*& kernelText) noexcept override;
+  IHostMemory* buildSerializedNetworkWithKernelText(INetworkDefinition& network,
+                                                    IBuilderConfig& config,
+                                                    IHostMemory*& kernelText) noexcept override;
   ICudaEngine* buildEngineWithConfig(INetworkDefinition& network,
                                      IBuilderConfig& config) noexcept override;
   bool isNetworkSupported(const INetworkDefinition& network,

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "NvInfer.h"
 #include "api/timing_cache.h"
 #include "network/report.h"
+#include "surface/implementation.h"
 #include "tenon/device.h"
 
 namespace tenon::api {
@@ -17,7 +17,7 @@ using nvinfer1::DataType;
 using nvinfer1::Dims;
 
 /// IBuilderConfig: plain settings.
-class BuilderConfig final : public IBuilderConfig {
+class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
  public:
   explicit BuilderConfig(std::shared_ptr<network::Reporter> reporter)
       : reporter_(std::move(reporter)) {}
@@ -60,7 +60,9 @@ class BuilderConfig final : public IBuilderConfig {
   bool takes_from(TacticSource source) const {
     return !sources_given_ || (tactic_sources_ & bit(source)) != 0;
   }
-  int32_t getBuilderOptimizationLevel() noexcept override { return builder_optimization_level_; }
+  int32_t getBuilderOptimizationLevel() const noexcept override {
+    return builder_optimization_level_;
+  }
   void setBuilderOptimizationLevel(int32_t value) noexcept override {
     builder_optimization_level_ = value;
   }

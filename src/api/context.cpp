@@ -95,7 +95,7 @@ bool ContextHandle::setOutputAllocator(const char* name, IOutputAllocator* alloc
   return true;
 }
 
-IOutputAllocator* ContextHandle::getOutputAllocator(const char* name) const noexcept {
+IOutputAllocator* ContextHandle::getOutputAllocator(const char* name) noexcept {
   const auto found = name == nullptr ? output_allocators_.end() : output_allocators_.find(name);
   return found == output_allocators_.end() ? nullptr : found->second;
 }

@@ -10,7 +10,7 @@
 namespace tenon::api {
 
 /// IExecutionContext: one thread's use of an engine.
-class ContextHandle final : public IExecutionContext {
+class ContextHandle final : public surface::Implementation<IExecutionContext> {
  public:
   ContextHandle(EngineHandle& engine, std::unique_ptr<Context> context,
                 ExecutionContextAllocationStrategy strategy);
@@ -53,7 +53,7 @@ class ContextHandle final : public IExecutionContext {
   cudaEvent_t getInputConsumedEvent() const noexcept override;
   bool setOutputAllocator(const char* tensorName,
                           IOutputAllocator* outputAllocator) noexcept override;
-  IOutputAllocator* getOutputAllocator(const char* tensorName) const noexcept override;
+  IOutputAllocator* getOutputAllocator(const char* tensorName) noexcept override;
   int64_t getMaxOutputSize(const char* tensorName) const noexcept override;
   bool setTemporaryStorageAllocator(IGpuAllocator* allocator) noexcept override;
   IGpuAllocator* getTemporaryStorageAllocator() const noexcept override;

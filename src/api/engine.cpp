@@ -16,7 +16,7 @@ namespace tenon::api {
 namespace {
 
 /// ISerializationConfig: flags.
-class SerializationConfig final : public ISerializationConfig {
+class SerializationConfig final : public surface::Implementation<ISerializationConfig> {
  public:
   bool setFlags(SerializationFlags flags) noexcept override {
     flags_ = flags;
@@ -108,7 +108,8 @@ IExecutionContext* EngineHandle::createExecutionContext(
     ExecutionContextAllocationStrategy strategy) noexcept {
   return make_context(strategy);
 }
-IExecutionContext* EngineHandle::createExecutionContext(IRuntimeConfig* config) noexcept {
+IExecutionContext* EngineHandle::createExecutionContextWithRuntimeConfig(
+    IRuntimeConfig* config) noexcept {
   return make_context(config != nullptr ? config->getExecutionContextAllocationStrategy()
                                         : ExecutionContextAllocationStrategy::kSTATIC);
 }
@@ -169,32 +170,32 @@ int32_t EngineHandle::getTensorBytesPerComponent(const char* name) const noexcep
   const Value* value = find(name);
   return value == nullptr ? -1 : byte_size(value->type.type);
 }
-int32_t EngineHandle::getTensorBytesPerComponent(const char* name, int32_t) const noexcept {
+int32_t EngineHandle::getTensorBytesPerComponentV2(const char* name, int32_t) const noexcept {
   return getTensorBytesPerComponent(name);
 }
 int32_t EngineHandle::getTensorComponentsPerElement(const char* name) const noexcept {
   return find(name) == nullptr ? -1 : 1;
 }
-int32_t EngineHandle::getTensorComponentsPerElement(const char* name, int32_t) const noexcept {
+int32_t EngineHandle::getTensorComponentsPerElementV2(const char* name, int32_t) const noexcept {
   return getTensorComponentsPerElement(name);
 }
 TensorFormat EngineHandle::getTensorFormat(const char*) const noexcept {
   return TensorFormat::kLINEAR;
 }
-TensorFormat EngineHandle::getTensorFormat(const char*, int32_t) const noexcept {
+TensorFormat EngineHandle::getTensorFormatV2(const char*, int32_t) const noexcept {
   return TensorFormat::kLINEAR;
 }
 const char* EngineHandle::getTensorFormatDesc(const char* name) const noexcept {
   const Value* value = find(name);
   return value == nullptr ? "" : format_description(value->type);
 }
-const char* EngineHandle::getTensorFormatDesc(const char* name, int32_t) const noexcept {
+const char* EngineHandle::getTensorFormatDescV2(const char* name, int32_t) const noexcept {
   return getTensorFormatDesc(name);
 }
 int32_t EngineHandle::getTensorVectorizedDim(const char*) const noexcept {
   return -1;
 }
-int32_t EngineHandle::getTensorVectorizedDim(const char*, int32_t) const noexcept {
+int32_t EngineHandle::getTensorVectorizedDimV2(const char*, int32_t) const noexcept {
   return -1;
 }
 const char* EngineHandle::getName() const noexcept {
@@ -315,6 +316,10 @@ int64_t EngineHandle::getEngineStat(EngineStat stat) const noexcept {
     if (!stripped || is_strippable(tensor)) bytes += tensor.byte_count();
   });
   return bytes;
+}
+
+IRefitter* EngineHandle::createRefitter(ILogger& logger) noexcept {
+  return createInferRefitter(*this, logger);
 }
 
 }  // namespace tenon::api

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "NvInferRuntime.h"
 #include "network/report.h"
 #include "runtime/engine.h"
+#include "surface/implementation.h"
 
 namespace tenon::api {
 
@@ -16,7 +16,7 @@ using nvinfer1::DataType;
 using nvinfer1::Dims;
 
 /// IRuntimeConfig: the one setting it has.
-class RuntimeConfig final : public IRuntimeConfig {
+class RuntimeConfig final : public surface::Implementation<IRuntimeConfig> {
  public:
   explicit RuntimeConfig(ExecutionContextAllocationStrategy strategy) : strategy_(strategy) {}
   void setExecutionContextAllocationStrategy(
@@ -33,7 +33,7 @@ class RuntimeConfig final : public IRuntimeConfig {
 };
 
 /// ICudaEngine over a loaded plan. Tensors are numbered inputs first, then outputs.
-class EngineHandle final : public ICudaEngine {
+class EngineHandle final : public surface::Implementation<ICudaEngine> {
  public:
   EngineHandle(std::shared_ptr<Engine> engine, std::shared_ptr<network::Reporter> reporter);
 
@@ -58,7 +58,8 @@ class EngineHandle final : public ICudaEngine {
   TensorIOMode getTensorIOMode(const char* tensorName) const noexcept override;
   const char* getAliasedInputTensor(const char* tensorName) const noexcept override;
   IExecutionContext* createExecutionContextWithoutDeviceMemory() noexcept override;
-  IExecutionContext* createExecutionContext(IRuntimeConfig* runtimeConfig) noexcept override;
+  IExecutionContext* createExecutionContextWithRuntimeConfig(
+      IRuntimeConfig* runtimeConfig) noexcept override;
   IRuntimeConfig* createRuntimeConfig() noexcept override;
   size_t getDeviceMemorySize() const noexcept override;
   size_t getDeviceMemorySizeForProfile(int32_t profileIndex) const noexcept override;
@@ -66,20 +67,20 @@ class EngineHandle final : public ICudaEngine {
   int64_t getDeviceMemorySizeForProfileV2(int32_t profileIndex) const noexcept override;
   bool isRefittable() const noexcept override;
   int32_t getTensorBytesPerComponent(const char* tensorName) const noexcept override;
-  int32_t getTensorBytesPerComponent(const char* tensorName,
-                                     int32_t profileIndex) const noexcept override;
+  int32_t getTensorBytesPerComponentV2(const char* tensorName,
+                                       int32_t profileIndex) const noexcept override;
   int32_t getTensorComponentsPerElement(const char* tensorName) const noexcept override;
-  int32_t getTensorComponentsPerElement(const char* tensorName,
-                                        int32_t profileIndex) const noexcept override;
+  int32_t getTensorComponentsPerElementV2(const char* tensorName,
+                                          int32_t profileIndex) const noexcept override;
   TensorFormat getTensorFormat(const char* tensorName) const noexcept override;
-  TensorFormat getTensorFormat(const char* tensorName,
-                               int32_t profileIndex) const noexcept override;
-  const char* getTensorFormatDesc(const char* tensorName) const noexcept override;
-  const char* getTensorFormatDesc(const char* tensorName,
-                                  int32_t profileIndex) const noexcept override;
-  int32_t getTensorVectorizedDim(const char* tensorName) const noexcept override;
-  int32_t getTensorVectorizedDim(const char* tensorName,
+  TensorFormat getTensorFormatV2(const char* tensorName,
                                  int32_t profileIndex) const noexcept override;
+  const char* getTensorFormatDesc(const char* tensorName) const noexcept override;
+  const char* getTensorFormatDescV2(const char* tensorName,
+                                    int32_t profileIndex) const noexcept override;
+  int32_t getTensorVectorizedDim(const char* tensorName) const noexcept override;
+  int32_t getTensorVectorizedDimV2(const char* tensorName,
+                                   int32_t profileIndex) const noexcept override;
   const char* getName() const noexcept override;
   int32_t getNbOptimizationProfiles() const noexcept override;
   Dims getProfileShape(const char* tensorName, int32_t profileIndex,
@@ -111,6 +112,7 @@ class EngineHandle final : public ICudaEngine {
   const int64_t* getProfileTensorValuesV2(const char* tensorName, int32_t profileIndex,
                                           OptProfileSelector select) const noexcept override;
   int64_t getEngineStat(EngineStat stat) const noexcept override;
+  IRefitter* createRefitter(ILogger& logger) noexcept override;
 
  private:
   IExecutionContext* make_context(ExecutionContextAllocationStrategy strategy) noexcept;

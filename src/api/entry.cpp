@@ -86,7 +86,7 @@ TENON_EXPORT IPluginRegistry* getBuilderPluginRegistry(EngineCapability) noexcep
 TENON_EXPORT safe::IPluginRegistry* getBuilderSafePluginRegistry(EngineCapability) noexcept {
   return nullptr;
 }
-__attribute__((visibility("default"))) bool setInternalLibraryPath(const AsciiChar* path) noexcept {
+TENON_EXPORT bool setInternalLibraryPath(const AsciiChar* path) noexcept {
   return path != nullptr && std::filesystem::is_directory(path);
 }
 }  // namespace nvinfer1

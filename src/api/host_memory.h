@@ -3,12 +3,12 @@
 #include <cstddef>
 #include <vector>
 
-#include "NvInferRuntime.h"
+#include "surface/implementation.h"
 
 namespace tenon::api {
 
 /// IHostMemory that owns its bytes.
-class HostMemory final : public nvinfer1::IHostMemory {
+class HostMemory final : public surface::Implementation<nvinfer1::IHostMemory> {
  public:
   explicit HostMemory(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
   void* data() const noexcept override { return const_cast<std::byte*>(bytes_.data()); }

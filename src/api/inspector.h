@@ -14,7 +14,7 @@ std::vector<const Node*> layers_of(const Graph& graph);
 const char* format_description(const TensorType& type);
 
 /// IEngineInspector: layers as JSON (the 10.x schema: Layers and Bindings) or one line each.
-class Inspector final : public IEngineInspector {
+class Inspector final : public surface::Implementation<IEngineInspector> {
  public:
   explicit Inspector(const EngineHandle& engine) : engine_(engine) {}
 

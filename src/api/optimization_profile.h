@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "NvInfer.h"
 #include "plan/plan.h"
+#include "surface/implementation.h"
 
 namespace tenon::api {
 
 /// IOptimizationProfile: ranges by input name.
-class OptimizationProfile final : public nvinfer1::IOptimizationProfile {
+class OptimizationProfile final : public surface::Implementation<nvinfer1::IOptimizationProfile> {
  public:
   bool setDimensions(const char* input, nvinfer1::OptProfileSelector select,
                      const nvinfer1::Dims& dims) noexcept override;

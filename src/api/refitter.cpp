@@ -114,8 +114,8 @@ bool Refitter::setNamedWeights(const char* name, Weights weights) noexcept {
   return entry != nullptr && give(*entry, weights);
 }
 
-bool Refitter::setNamedWeights(const char* name, Weights weights,
-                               TensorLocation location) noexcept {
+bool Refitter::setNamedWeightsWithLocation(const char* name, Weights weights,
+                                           TensorLocation location) noexcept {
   const bool host =
       location == TensorLocation::kHOST || engine_.engine().backend().device->unified();
   if (host) return setNamedWeights(name, weights);

@@ -13,7 +13,7 @@ namespace tenon::api {
 
 /// IRefitter: new weights go into the network that the plan keeps, which is optimized again with
 /// the tactics of the plan; so whatever passes made of the weights follows. Not thread-safe.
-class Refitter final : public IRefitter {
+class Refitter final : public surface::Implementation<IRefitter> {
  public:
   static Result<std::unique_ptr<Refitter>> create(EngineHandle& engine,
                                                   std::shared_ptr<network::Reporter> reporter);
@@ -34,8 +34,8 @@ class Refitter final : public IRefitter {
   ILogger* getLogger() const noexcept override;
   bool setMaxThreads(int32_t maxThreads) noexcept override;
   int32_t getMaxThreads() const noexcept override { return max_threads_; }
-  bool setNamedWeights(const char* name, Weights weights,
-                       TensorLocation location) noexcept override;
+  bool setNamedWeightsWithLocation(const char* name, Weights weights,
+                                   TensorLocation location) noexcept override;
   Weights getNamedWeights(const char* name) const noexcept override;
   TensorLocation getWeightsLocation(const char* name) const noexcept override;
   bool unsetNamedWeights(const char* name) noexcept override;

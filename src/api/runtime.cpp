@@ -93,7 +93,7 @@ ICudaEngine* Runtime::deserializeCudaEngine(IStreamReader& reader) noexcept {
   return load_stream([&](void* to, int64_t size) { return reader.read(to, size); });
 }
 
-ICudaEngine* Runtime::deserializeCudaEngine(IStreamReaderV2& reader) noexcept {
+ICudaEngine* Runtime::deserializeCudaEngineV2(IStreamReaderV2& reader) noexcept {
   return load_stream([&](void* to, int64_t size) { return reader.read(to, size, nullptr); });
 }
 
@@ -148,6 +148,10 @@ void Runtime::setEngineHostCodeAllowed(bool allowed) noexcept {
 }
 bool Runtime::getEngineHostCodeAllowed() const noexcept {
   return host_code_allowed_;
+}
+void Runtime::setPluginRegistryParent(IPluginRegistry* parent) noexcept {
+  if (parent != nullptr && parent != ::getPluginRegistry())
+    reporter_->report(unsupported("setPluginRegistryParent: a process has one plugin registry"));
 }
 
 }  // namespace tenon::api

@@ -4,10 +4,10 @@
 #include <memory>
 #include <string>
 
-#include "NvInferRuntime.h"
 #include "kernels/backend.h"
 #include "network/report.h"
 #include "plan/plan.h"
+#include "surface/implementation.h"
 #include "tenon/device.h"
 
 namespace tenon::api {
@@ -17,7 +17,7 @@ using nvinfer1::DataType;
 using nvinfer1::Dims;
 
 /// IRuntime: loads plans for the device they were built for.
-class Runtime final : public IRuntime {
+class Runtime final : public surface::Implementation<IRuntime> {
  public:
   explicit Runtime(ILogger& logger) : reporter_(std::make_shared<network::Reporter>(&logger)) {}
 
@@ -29,7 +29,7 @@ class Runtime final : public IRuntime {
   IErrorRecorder* getErrorRecorder() const noexcept override;
   ICudaEngine* deserializeCudaEngine(const void* blob, std::size_t size) noexcept override;
   ICudaEngine* deserializeCudaEngine(IStreamReader& streamReader) noexcept override;
-  ICudaEngine* deserializeCudaEngine(IStreamReaderV2& streamReader) noexcept override;
+  ICudaEngine* deserializeCudaEngineV2(IStreamReaderV2& streamReader) noexcept override;
   ILogger* getLogger() const noexcept override;
   bool setMaxThreads(int32_t maxThreads) noexcept override;
   int32_t getMaxThreads() const noexcept override;
@@ -41,6 +41,7 @@ class Runtime final : public IRuntime {
   IRuntime* loadRuntime(const char* path) noexcept override;
   void setEngineHostCodeAllowed(bool allowed) noexcept override;
   bool getEngineHostCodeAllowed() const noexcept override;
+  void setPluginRegistryParent(IPluginRegistry* parent) noexcept override;
 
   /// The GPU that plans for GPUs are loaded on.
   void set_device(int32_t device) { device_ = device; }

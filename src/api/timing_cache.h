@@ -2,14 +2,14 @@
 
 #include <memory>
 
-#include "NvInfer.h"
 #include "base/status.h"
 #include "select/timing_cache.h"
+#include "surface/implementation.h"
 
 namespace tenon::api {
 
 /// ITimingCache over the compiler's cache. Keys of the editable interface are the XXH3-128 of ours.
-class TimingCacheHandle final : public nvinfer1::ITimingCache {
+class TimingCacheHandle final : public surface::Implementation<nvinfer1::ITimingCache> {
  public:
   static Result<std::unique_ptr<TimingCacheHandle>> create(const void* blob, size_t size);
 

@@ -42,7 +42,7 @@ class ConditionalOutputLayer final : public ConditionalBoundary<nvinfer1::IIfCon
 };
 
 /// IIfConditional: its layers.
-class ConditionalHandle final : public nvinfer1::IIfConditional {
+class ConditionalHandle final : public surface::Implementation<nvinfer1::IIfConditional> {
  public:
   explicit ConditionalHandle(Network& network) : network_(network) {}
   nvinfer1::IConditionLayer* setCondition(ITensor& tensor) noexcept override;

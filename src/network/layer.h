@@ -104,7 +104,7 @@ class LayerCore {
 
 /// A layer class: its interface over the common part.
 template <class Interface, LayerType kType>
-class LayerOf : public Interface, public LayerCore {
+class LayerOf : public surface::Implementation<Interface>, public LayerCore {
  public:
   using LayerCore::LayerCore;
   static constexpr LayerType kLayerType = kType;

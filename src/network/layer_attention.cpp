@@ -90,7 +90,7 @@ class AttentionLayer final
 };
 
 /// IAttention over its layer.
-class AttentionHandle final : public nvinfer1::IAttention {
+class AttentionHandle final : public surface::Implementation<nvinfer1::IAttention> {
  public:
   AttentionLayer* layer = nullptr;
 
@@ -101,7 +101,7 @@ class AttentionHandle final : public nvinfer1::IAttention {
     return layer->operation_;
   }
   bool setMask(ITensor& mask) noexcept override { return set(kMask, mask); }
-  ITensor* getMask() noexcept override { return layer->operand(kMask); }
+  ITensor* getMask() const noexcept override { return layer->operand(kMask); }
   bool setCausal(bool causal) noexcept override {
     return layer->set(&AttentionLayer::causal_, causal);
   }

@@ -177,11 +177,11 @@ IConstantLayer* Network::addConstant(const Dims& dimensions, Weights weights) no
 }
 
 IFillLayer* Network::addFill(const Dims& dimensions, FillOperation op) noexcept {
-  return addFill(dimensions, op, PublicType::kFLOAT);
+  return addFillV2(dimensions, op, PublicType::kFLOAT);
 }
 
-IFillLayer* Network::addFill(const Dims& dimensions, FillOperation op,
-                             nvinfer1::DataType outputType) noexcept {
+IFillLayer* Network::addFillV2(const Dims& dimensions, FillOperation op,
+                               nvinfer1::DataType outputType) noexcept {
   if (!require(is_valid(op), "addFill", "an operation") ||
       !require(is_valid(outputType), "addFill", "a data type") ||
       !require(dimensions.nbDims >= 0 && dimensions.nbDims <= Dims::MAX_DIMS, "addFill",

@@ -165,7 +165,7 @@ IConvolutionLayer* Network::addConvolutionNd(ITensor& input, int64_t nbOutputMap
 }
 
 IDeconvolutionLayer* Network::addDeconvolutionNd(ITensor& input, int64_t nbOutputMaps,
-                                                 Dims kernelSize, Weights kernelWeights,
+                                                 const Dims& kernelSize, Weights kernelWeights,
                                                  Weights biasWeights) noexcept {
   if (!require(nbOutputMaps >= 1, "addDeconvolutionNd", "at least one output map") ||
       !require(is_window(kernelSize), "addDeconvolutionNd", "a kernel of 1 to 3 positive extents"))

@@ -230,10 +230,10 @@ IOneHotLayer* Network::addOneHot(ITensor& indices, ITensor& values, ITensor& dep
 }
 
 INonZeroLayer* Network::addNonZero(ITensor& input) noexcept {
-  return addNonZero(input, PublicType::kINT32);
+  return addNonZeroV2(input, PublicType::kINT32);
 }
 
-INonZeroLayer* Network::addNonZero(ITensor& input, nvinfer1::DataType indicesType) noexcept {
+INonZeroLayer* Network::addNonZeroV2(ITensor& input, nvinfer1::DataType indicesType) noexcept {
   if (!require(is_index_type(indicesType), "addNonZero", "indices of INT32 or INT64"))
     return nullptr;
   return insert<NonZeroLayer>("addNonZero", {&input}, 1, indicesType);

@@ -200,19 +200,19 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node&, const DynamicQuantize&
 }
 
 IQuantizeLayer* Network::addQuantize(ITensor& input, ITensor& scale) noexcept {
-  return addQuantize(input, scale, PublicType::kINT8);
+  return addQuantizeV2(input, scale, PublicType::kINT8);
 }
-IQuantizeLayer* Network::addQuantize(ITensor& input, ITensor& scale,
-                                     nvinfer1::DataType outputType) noexcept {
+IQuantizeLayer* Network::addQuantizeV2(ITensor& input, ITensor& scale,
+                                       nvinfer1::DataType outputType) noexcept {
   if (!require(is_quantized(outputType), "addQuantize", "INT8, FP8, INT4, FP4 or UINT8"))
     return nullptr;
   return insert<QuantizeLayer>("addQuantize", {&input, &scale}, 1, outputType);
 }
 IDequantizeLayer* Network::addDequantize(ITensor& input, ITensor& scale) noexcept {
-  return addDequantize(input, scale, PublicType::kFLOAT);
+  return addDequantizeV2(input, scale, PublicType::kFLOAT);
 }
-IDequantizeLayer* Network::addDequantize(ITensor& input, ITensor& scale,
-                                         nvinfer1::DataType outputType) noexcept {
+IDequantizeLayer* Network::addDequantizeV2(ITensor& input, ITensor& scale,
+                                           nvinfer1::DataType outputType) noexcept {
   if (!require(is_float(outputType), "addDequantize", "FLOAT, HALF or BF16")) return nullptr;
   return insert<DequantizeLayer>("addDequantize", {&input, &scale}, 1, outputType);
 }

@@ -187,11 +187,11 @@ IReduceLayer* Network::addReduce(ITensor& input, ReduceOperation operation, uint
 
 ITopKLayer* Network::addTopK(ITensor& input, TopKOperation op, int32_t k,
                              uint32_t reduceAxes) noexcept {
-  return addTopK(input, op, k, reduceAxes, PublicType::kINT32);
+  return addTopKV2(input, op, k, reduceAxes, PublicType::kINT32);
 }
 
-ITopKLayer* Network::addTopK(ITensor& input, TopKOperation op, int32_t k, uint32_t reduceAxes,
-                             nvinfer1::DataType indicesType) noexcept {
+ITopKLayer* Network::addTopKV2(ITensor& input, TopKOperation op, int32_t k, uint32_t reduceAxes,
+                               nvinfer1::DataType indicesType) noexcept {
   if (!require(is_valid(op), "addTopK", "an operation") ||
       !require(k >= 0, "addTopK", "a k of at least 0") ||
       !require(axes_of_mask(reduceAxes).size() == 1, "addTopK", "one axis") ||

@@ -208,11 +208,11 @@ IGridSampleLayer* Network::addGridSample(ITensor& input, ITensor& grid) noexcept
 
 INMSLayer* Network::addNMS(ITensor& boxes, ITensor& scores,
                            ITensor& maxOutputBoxesPerClass) noexcept {
-  return addNMS(boxes, scores, maxOutputBoxesPerClass, PublicType::kINT32);
+  return addNMSV2(boxes, scores, maxOutputBoxesPerClass, PublicType::kINT32);
 }
 
-INMSLayer* Network::addNMS(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass,
-                           nvinfer1::DataType indicesType) noexcept {
+INMSLayer* Network::addNMSV2(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass,
+                             nvinfer1::DataType indicesType) noexcept {
   if (!require(indicesType == PublicType::kINT32 || indicesType == PublicType::kINT64, "addNMS",
                "indices of INT32 or INT64"))
     return nullptr;

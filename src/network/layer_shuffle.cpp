@@ -29,8 +29,8 @@ class ShuffleLayer final : public LayerOf<nvinfer1::IShuffleLayer, LayerType::kS
     set_most_operands(2);
     reshape_.nbDims = -1;
   }
-  TENON_LAYER_ATTRIBUTE(Permutation, FirstTranspose, first_)
-  TENON_LAYER_ATTRIBUTE(Permutation, SecondTranspose, second_)
+  TENON_LAYER_ATTRIBUTE(const Permutation&, FirstTranspose, first_)
+  TENON_LAYER_ATTRIBUTE(const Permutation&, SecondTranspose, second_)
   TENON_LAYER_ATTRIBUTE(bool, ZeroIsPlaceholder, zero_keeps_)
   void setReshapeDimensions(const Dims& dimensions) noexcept override {
     const bool fits = dimensions.nbDims >= 0 && dimensions.nbDims <= Dims::MAX_DIMS &&

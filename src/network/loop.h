@@ -77,7 +77,7 @@ class LoopOutputLayer final
 };
 
 /// ILoop: its layers.
-class LoopHandle final : public nvinfer1::ILoop {
+class LoopHandle final : public surface::Implementation<nvinfer1::ILoop> {
  public:
   explicit LoopHandle(Network& network) : network_(network) {}
   nvinfer1::IRecurrenceLayer* addRecurrence(ITensor& initialValue) noexcept override;

@@ -18,7 +18,7 @@ using namespace nvinfer1;  // The surface's own names, in the class that impleme
 using nvinfer1::Dims;
 
 /// INetworkDefinition over a network-level graph. Not thread-safe.
-class Network final : public INetworkDefinition {
+class Network final : public surface::Implementation<INetworkDefinition> {
  public:
   Network(IBuilder& builder, std::shared_ptr<Reporter> reporter,
           NetworkDefinitionCreationFlags flags);
@@ -128,15 +128,15 @@ class Network final : public INetworkDefinition {
                           bool keepDimensions) noexcept override;
   ITopKLayer* addTopK(ITensor& input, TopKOperation op, int32_t k,
                       uint32_t reduceAxes) noexcept override;
-  ITopKLayer* addTopK(ITensor& input, TopKOperation op, int32_t k, uint32_t reduceAxes,
-                      nvinfer1::DataType indicesType) noexcept override;
+  ITopKLayer* addTopKV2(ITensor& input, TopKOperation op, int32_t k, uint32_t reduceAxes,
+                        nvinfer1::DataType indicesType) noexcept override;
   IGatherLayer* addGather(ITensor& data, ITensor& indices, int32_t axis) noexcept override;
   IGatherLayer* addGatherV2(ITensor& data, ITensor& indices, GatherMode mode) noexcept override;
   IRaggedSoftMaxLayer* addRaggedSoftMax(ITensor& input, ITensor& bounds) noexcept override;
   IMatrixMultiplyLayer* addMatrixMultiply(ITensor& input0, MatrixOperation op0, ITensor& input1,
                                           MatrixOperation op1) noexcept override;
   INonZeroLayer* addNonZero(ITensor& input) noexcept override;
-  INonZeroLayer* addNonZero(ITensor& input, nvinfer1::DataType indicesType) noexcept override;
+  INonZeroLayer* addNonZeroV2(ITensor& input, nvinfer1::DataType indicesType) noexcept override;
   IConstantLayer* addConstant(const nvinfer1::Dims& dimensions, Weights weights) noexcept override;
   IIdentityLayer* addIdentity(ITensor& input) noexcept override;
   ICastLayer* addCast(ITensor& input, nvinfer1::DataType toType) noexcept override;
@@ -154,7 +154,7 @@ class Network final : public INetworkDefinition {
   IPoolingLayer* addPoolingNd(ITensor& input, PoolingType type,
                               const nvinfer1::Dims& windowSize) noexcept override;
   IDeconvolutionLayer* addDeconvolutionNd(ITensor& input, int64_t nbOutputMaps,
-                                          nvinfer1::Dims kernelSize, Weights kernelWeights,
+                                          const nvinfer1::Dims& kernelSize, Weights kernelWeights,
                                           Weights biasWeights) noexcept override;
   IScaleLayer* addScaleNd(ITensor& input, ScaleMode mode, Weights shift, Weights scale,
                           Weights power, int32_t channelAxis) noexcept override;
@@ -165,18 +165,18 @@ class Network final : public INetworkDefinition {
                           ITensor& elseInput) noexcept override;
   IAssertionLayer* addAssertion(ITensor& condition, const char* message) noexcept override;
   IFillLayer* addFill(const nvinfer1::Dims& dimensions, FillOperation op) noexcept override;
-  IFillLayer* addFill(const nvinfer1::Dims& dimensions, FillOperation op,
-                      nvinfer1::DataType outputType) noexcept override;
+  IFillLayer* addFillV2(const nvinfer1::Dims& dimensions, FillOperation op,
+                        nvinfer1::DataType outputType) noexcept override;
   IPaddingLayer* addPaddingNd(ITensor& input, const nvinfer1::Dims& prePadding,
                               const nvinfer1::Dims& postPadding) noexcept override;
   IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale) noexcept override;
-  IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale,
-                                  nvinfer1::DataType outputType) noexcept override;
+  IDequantizeLayer* addDequantizeV2(ITensor& input, ITensor& scale,
+                                    nvinfer1::DataType outputType) noexcept override;
   IScatterLayer* addScatter(ITensor& data, ITensor& indices, ITensor& updates,
                             ScatterMode mode) noexcept override;
   IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale) noexcept override;
-  IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale,
-                              nvinfer1::DataType outputType) noexcept override;
+  IQuantizeLayer* addQuantizeV2(ITensor& input, ITensor& scale,
+                                nvinfer1::DataType outputType) noexcept override;
   IDynamicQuantizeLayer* addDynamicQuantize(ITensor& input, int32_t axis, int32_t blockSize,
                                             nvinfer1::DataType outputType,
                                             nvinfer1::DataType scaleType) noexcept override;
@@ -188,8 +188,8 @@ class Network final : public INetworkDefinition {
   IGridSampleLayer* addGridSample(ITensor& input, ITensor& grid) noexcept override;
   INMSLayer* addNMS(ITensor& boxes, ITensor& scores,
                     ITensor& maxOutputBoxesPerClass) noexcept override;
-  INMSLayer* addNMS(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass,
-                    nvinfer1::DataType indicesType) noexcept override;
+  INMSLayer* addNMSV2(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass,
+                      nvinfer1::DataType indicesType) noexcept override;
   IReverseSequenceLayer* addReverseSequence(ITensor& input,
                                             ITensor& sequenceLens) noexcept override;
   INormalizationLayer* addNormalization(ITensor& input, ITensor& scale, ITensor& bias,

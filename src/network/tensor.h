@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "NvInfer.h"
 #include "ir/graph.h"
 #include "network/bindings.h"
+#include "surface/implementation.h"
 
 namespace tenon::network {
 
@@ -13,7 +13,7 @@ class LayerCore;
 class Network;
 
 /// ITensor over a value of the network's graph. The handle stays when its layer gets other nodes.
-class TensorHandle final : public nvinfer1::ITensor {
+class TensorHandle final : public surface::Implementation<nvinfer1::ITensor> {
  public:
   TensorHandle(Network& network, Value* value, LayerCore* layer)
       : network_(network), value_(value), layer_(layer) {}

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "NvInferRuntime.h"
+#include "surface/implementation.h"
 
 namespace tenon::plugin {
 
@@ -16,7 +16,7 @@ namespace tenon::plugin {
 using Words = std::vector<int64_t>;
 
 /// An expression under construction.
-class Expression final : public nvinfer1::IDimensionExpr {
+class Expression final : public surface::Implementation<nvinfer1::IDimensionExpr> {
  public:
   Expression(Words words, std::optional<int64_t> constant)
       : words_(std::move(words)), constant_(constant) {}
@@ -31,7 +31,7 @@ class Expression final : public nvinfer1::IDimensionExpr {
 };
 
 /// Makes and owns expressions.
-class ExpressionBuilder final : public nvinfer1::IExprBuilder {
+class ExpressionBuilder final : public surface::Implementation<nvinfer1::IExprBuilder> {
  public:
   const nvinfer1::IDimensionExpr* constant(int64_t value) noexcept override;
   const nvinfer1::IDimensionExpr* operation(

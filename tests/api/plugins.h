@@ -152,23 +152,6 @@ class Offset final : public IPluginV2DynamicExt {
   }
 
  private:
-  // What the surface keeps of implicit batches.
-  Dims getOutputDimensions(int32_t, const Dims* inputs, int32_t) noexcept override {
-    return inputs[0];
-  }
-  bool supportsFormat(DataType, PluginFormat) const noexcept override { return false; }
-  size_t getWorkspaceSize(int32_t) const noexcept override { return 0; }
-  int32_t enqueue(int32_t, const void* const*, void* const*, void*,
-                  cudaStream_t) noexcept override {
-    return 1;
-  }
-  bool isOutputBroadcastAcrossBatch(int32_t, const bool*, int32_t) const noexcept override {
-    return false;
-  }
-  bool canBroadcastInputAcrossBatch(int32_t) const noexcept override { return false; }
-  void configurePlugin(const Dims*, int32_t, const Dims*, int32_t, const DataType*, const DataType*,
-                       const bool*, const bool*, PluginFormat, int32_t) noexcept override {}
-
   float offset_;
   std::string space_;
 };

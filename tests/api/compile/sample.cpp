@@ -25,6 +25,8 @@ class Logger : public ILogger {
 template <typename T>
 using TrtUniquePtr = std::unique_ptr<T>;
 
+bool pluginsCanBeMade();  // Of plugins.cpp.
+
 class Classifier {
  public:
   bool build();
@@ -103,6 +105,7 @@ bool Classifier::infer(std::vector<float> const& image, std::vector<float>& scor
 int main(int argc, char** argv) {
   static_assert(NV_TENSORRT_MAJOR == 10, "the surface of TensorRT 10");
   initLibNvInferPlugins(&gLogger, "");
+  if (!pluginsCanBeMade()) return 1;
   Classifier classifier;
   if (!classifier.build()) return 1;
   std::vector<float> image(64, 1.0F), scores(10);

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "fixture.h"
+#include "surface/implementation.h"
 
 namespace tenon {
 namespace {
@@ -11,7 +12,7 @@ using nvinfer1::TensorLocation;
 using nvinfer1::Weights;
 using nvinfer1::WeightsRole;
 
-class Listener final : public nvinfer1::IRefitter {
+class Listener final : public surface::Implementation<nvinfer1::IRefitter> {
  public:
   std::vector<const char*> names;  ///< What the engine can be refitted with.
   std::map<std::string, std::vector<float>> given;
@@ -40,7 +41,9 @@ class Listener final : public nvinfer1::IRefitter {
   nvinfer1::ILogger* getLogger() const noexcept override { return nullptr; }
   bool setMaxThreads(int32_t) noexcept override { return true; }
   int32_t getMaxThreads() const noexcept override { return 1; }
-  bool setNamedWeights(const char*, Weights, TensorLocation) noexcept override { return false; }
+  bool setNamedWeightsWithLocation(const char*, Weights, TensorLocation) noexcept override {
+    return false;
+  }
   Weights getNamedWeights(const char*) const noexcept override { return {}; }
   TensorLocation getWeightsLocation(const char*) const noexcept override {
     return TensorLocation::kHOST;
