@@ -2,10 +2,17 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "kernels/gemm/pack.h"
 
 namespace tenon::cpu {
 namespace {
+
+// Lines of input under one of output, most of which the next one reads again, stay in a cache near
+// the core.
+constexpr int64_t kBlockBytes = 96 << 10;
+constexpr int64_t kTasksPerThread = 4;
+constexpr int64_t kWidestVector = 16;
 
 float weight_at(const ConvProblem& p, const void* weights, int64_t index) {
   if (p.weight_type == ElementType::f32) return static_cast<const float*>(weights)[index];
@@ -19,8 +26,7 @@ DepthwiseFunction depthwise_function(Isa isa) {
 }
 
 int64_t padded_depthwise_channels(int64_t channels) {
-  constexpr int64_t kWidest = 16;
-  return (channels + kWidest - 1) / kWidest * kWidest;
+  return round_up(channels, kWidestVector);
 }
 
 size_t packed_depthwise_bytes(const ConvProblem& p) {
@@ -60,14 +66,32 @@ Result<DepthwiseConvolution> DepthwiseConvolution::prepare(const ConvProblem& pr
     conv.registers_ = {.bias = conv.registers_.bias, .rest = conv.registers_.bias + 1};
   }
   conv.padded_channels_ = padded_depthwise_channels(p.groups);
+  conv.choose_blocks();
   TENON_ASSIGN(conv.weights_, PackedWeights::make(packed_depthwise_bytes(p), p.packed, weights));
   if (!conv.weights_.filled())
     pack_depthwise(p, weights, static_cast<float*>(conv.weights_.target()));
   return conv;
 }
 
+void DepthwiseConvolution::choose_blocks() {
+  const ConvProblem& p = problem_;
+  const int64_t each = p.input[2] * p.kernel[0] * p.kernel[1] * element_size(p.input_type);
+  const int64_t most = std::max(kWidestVector, kBlockBytes / each);
+  channel_block_ = round_up(ceil_div(p.groups, ceil_div(p.groups, most)), kWidestVector);
+  const int64_t wanted = p.threads > 1 ? p.threads * kTasksPerThread : 1;
+  const int64_t bands = ceil_div(wanted, planes() * channel_blocks());
+  line_block_ = ceil_div(p.output[1], std::min(p.output[1], bands));
+}
+
+int64_t DepthwiseConvolution::channel_blocks() const {
+  return ceil_div(problem_.groups, channel_block_);
+}
+int64_t DepthwiseConvolution::bands() const {
+  return ceil_div(problem_.output[1], line_block_);
+}
+
 size_t DepthwiseConvolution::line_bytes() const {
-  return align_up(problem_.output[2] * padded_channels_ * sizeof(float));
+  return align_up(problem_.output[2] * channel_block_ * sizeof(float));
 }
 
 size_t DepthwiseConvolution::repeated_bytes() const {
@@ -114,53 +138,74 @@ void DepthwiseConvolution::run(const ConvArguments& arguments, ThreadPool& pool,
 
 void DepthwiseConvolution::run_lines(const ConvArguments& arguments, ThreadPool& pool,
                                      void* scratch) const {
-  const int64_t lines = problem_.batch * problem_.output[0] * problem_.output[1];
-  pool.parallel_for(lines, 1, [&](int64_t begin, int64_t end, int worker) {
+  const int64_t tasks = planes() * bands() * channel_blocks();
+  pool.parallel_for(tasks, 1, [&](int64_t begin, int64_t end, int worker) {
     char* own = static_cast<char*>(scratch) + worker * line_bytes();
-    for (int64_t i = begin; i < end; ++i) run_line(arguments, i, reinterpret_cast<float*>(own));
+    for (int64_t i = begin; i < end; ++i) run_task(arguments, i, reinterpret_cast<float*>(own));
   });
 }
 
-void DepthwiseConvolution::run_line(const ConvArguments& arguments, int64_t index,
+/// Lines of a block of channels; neighbouring tasks have the same lines.
+void DepthwiseConvolution::run_task(const ConvArguments& arguments, int64_t task,
                                     float* scratch) const {
+  const int64_t height = problem_.output[1];
+  const int64_t channel = task % channel_blocks() * channel_block_;
+  task /= channel_blocks();
+  const int64_t first = task % bands() * line_block_, plane = task / bands();
+  const int64_t last = std::min(first + line_block_, height);
+  for (int64_t line = first; line < last; ++line)
+    run_line(arguments, plane * height + line, channel, scratch);
+}
+
+/// All but the output.
+DepthwiseLine DepthwiseConvolution::line_of(const ConvArguments& arguments, int64_t index,
+                                            int64_t channel) const {
   const ConvProblem& p = problem_;
   const int64_t image = index / p.output[1] / p.output[0];
-  const int64_t row = index * p.output[2];
-  const int64_t image_elements = volume(p.input) * p.input_pixel_stride;
-  void* output = static_cast<char*>(arguments.output) +
-                 row * p.output_pixel_stride * element_size(p.output_type);
-  const bool in_registers = registers_.rest == static_cast<int>(p.steps.size());
-  DepthwiseLine line{.input = static_cast<const char*>(arguments.input) +
-                              image * image_elements * element_size(p.input_type),
-                     .input_type = p.input_type,
-                     .weights = reinterpret_cast<const float*>(weights_.at(0)),
-                     .weight_stride = padded_channels_,
-                     .channels = p.groups,
-                     .extents = p.input,
-                     .kernel = p.kernel,
-                     .stride = p.stride,
-                     .dilation = p.dilation,
-                     .pad = p.pad,
-                     .pixel_stride = p.input_pixel_stride,
-                     .depth = index / p.output[1] % p.output[0],
-                     .height = index % p.output[1],
-                     .pixels = p.output[2],
-                     .activation = registers_.activation,
-                     .low = registers_.low,
-                     .high = registers_.high,
-                     .output = in_registers ? output : scratch,
-                     .output_stride = in_registers ? p.output_pixel_stride : padded_channels_,
-                     .output_type = in_registers ? p.output_type : ElementType::f32};
+  const int64_t from = image * volume(p.input) * p.input_pixel_stride + channel;
+  DepthwiseLine line{
+      .input = static_cast<const char*>(arguments.input) + from * element_size(p.input_type),
+      .input_type = p.input_type,
+      .weights = reinterpret_cast<const float*>(weights_.at(0)) + channel,
+      .weight_stride = padded_channels_,
+      .channels = std::min(channel_block_, p.groups - channel),
+      .extents = p.input,
+      .kernel = p.kernel,
+      .stride = p.stride,
+      .dilation = p.dilation,
+      .pad = p.pad,
+      .pixel_stride = p.input_pixel_stride,
+      .depth = index / p.output[1] % p.output[0],
+      .height = index % p.output[1],
+      .pixels = p.output[2],
+      .activation = registers_.activation,
+      .low = registers_.low,
+      .high = registers_.high};
   if (registers_.bias >= 0)
-    line.bias = static_cast<const float*>(arguments.operands[registers_.bias].data);
+    line.bias = static_cast<const float*>(arguments.operands[registers_.bias].data) + channel;
+  return line;
+}
+
+void DepthwiseConvolution::run_line(const ConvArguments& arguments, int64_t index, int64_t channel,
+                                    float* scratch) const {
+  const ConvProblem& p = problem_;
+  const int64_t row = index * p.output[2];
+  void* output = static_cast<char*>(arguments.output) +
+                 (row * p.output_pixel_stride + channel) * element_size(p.output_type);
+  const bool in_registers = registers_.rest == static_cast<int>(p.steps.size());
+  DepthwiseLine line = line_of(arguments, index, channel);
+  line.output = in_registers ? output : scratch;
+  line.output_stride = in_registers ? p.output_pixel_stride : channel_block_;
+  line.output_type = in_registers ? p.output_type : ElementType::f32;
   kernel_(line);
   if (in_registers) return;
   const std::span<const EpilogueStep> steps(p.steps);
   finish_({.tile = scratch,
-           .tile_stride = padded_channels_,
+           .tile_stride = channel_block_,
            .rows = p.output[2],
-           .columns = p.groups,
+           .columns = line.channels,
            .row = row,
+           .column = channel,
            .output = output,
            .output_stride = p.output_pixel_stride,
            .output_type = p.output_type},

@@ -58,9 +58,16 @@ class DepthwiseConvolution {
  private:
   template <class T>
   void repeat_channels(const T* from, T* to, ThreadPool& pool) const;
+  void choose_blocks();
+  int64_t planes() const { return problem_.batch * problem_.output[0]; }
+  int64_t channel_blocks() const;
+  int64_t bands() const;
   void run_lines(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const;
+  void run_task(const ConvArguments& arguments, int64_t task, float* scratch) const;
+  void run_line(const ConvArguments& arguments, int64_t index, int64_t channel,
+                float* scratch) const;
+  DepthwiseLine line_of(const ConvArguments& arguments, int64_t index, int64_t channel) const;
   size_t repeated_bytes() const;
-  void run_line(const ConvArguments& arguments, int64_t index, float* scratch) const;
   size_t line_bytes() const;
 
   ConvProblem problem_;  ///< Of the repeated channels.
@@ -69,6 +76,7 @@ class DepthwiseConvolution {
   FinishFunction finish_ = nullptr;
   RegisterEpilogue registers_;
   int64_t padded_channels_ = 0;
+  int64_t channel_block_ = 1, line_block_ = 1;  ///< of a task
   PackedWeights weights_;
 };
 

@@ -58,14 +58,14 @@ struct Depthwise {
   [[gnu::always_inline]] static V masked(const float* p, int n) { return V::load(p, n); }
   [[gnu::always_inline]] static V masked(const uint16_t* p, int n) { return V::load_bf16(p, n); }
 
-  /// kTogether pixels with any kernel, whose taps may lie outside: together, so that their sums
-  /// need not wait for themselves.
-  static constexpr int kTogether = 4;
-  void any(const int64_t (&pixels)[kTogether], int64_t c, int n, V bias) const {
-    V sums[kTogether];
-    int64_t first[kTogether];
+  /// P pixels with any kernel, whose taps may lie outside: together, so that their sums need not
+  /// wait for themselves.
+  template <int P>
+  void any(const int64_t* pixels, int64_t c, int n, V bias) const {
+    V sums[P];
+    int64_t first[P];
 #pragma GCC unroll 4
-    for (int i = 0; i < kTogether; ++i) {
+    for (int i = 0; i < P; ++i) {
       sums[i] = bias;
       first[i] = pixels[i] * t.stride[2] - t.pad[2];
     }
@@ -75,28 +75,35 @@ struct Depthwise {
       for (int64_t k = 0; k < t.kernel[2]; ++k) {
         const V w = V::load(weights + k * t.weight_stride);
 #pragma GCC unroll 4
-        for (int i = 0; i < kTogether; ++i) {
+        for (int i = 0; i < P; ++i) {
           const int64_t at = first[i] + k * t.dilation[2];
           const bool inside = static_cast<uint64_t>(at) < uint64_t(t.extents[2]);
-          sums[i] =
-              fma(masked(from + (inside ? at * t.pixel_stride : 0), inside ? n : 0), w, sums[i]);
+          const V x = masked(from + (inside ? at * t.pixel_stride : 0), inside ? n : 0);
+          sums[i] = fma(x, w, sums[i]);
         }
       }
     }
 #pragma GCC unroll 4
-    for (int i = 0; i < kTogether; ++i) store(sums[i], pixels[i], c, n);
+    for (int i = 0; i < P; ++i) store(sums[i], pixels[i], c, n);
   }
 
   /// The pixels in front of `first` and from `last` on.
   void borders(int64_t c, int n, V bias, int64_t first, int64_t last) const {
-    const int64_t count = first + t.pixels - last;
+    constexpr int kTogether = 4;
+    const int64_t count = t.pixels - (last - first);
     for (int64_t at = 0; at < count; at += kTogether) {
-      int64_t pixels[kTogether];  // The last one again where they are fewer.
+      int64_t pixels[kTogether];
+      const int64_t left = count - at;
       for (int i = 0; i < kTogether; ++i) {
-        const int64_t index = at + i < count ? at + i : count - 1;
+        const int64_t index = i < left ? at + i : at;  // any one where they are fewer
         pixels[i] = index < first ? index : index - first + last;
       }
-      any(pixels, c, n, bias);
+      if (left == 1)
+        any<1>(pixels, c, n, bias);
+      else if (left == 2)
+        any<2>(pixels, c, n, bias);
+      else
+        any<kTogether>(pixels, c, n, bias);
     }
   }
 
@@ -136,16 +143,25 @@ struct Depthwise {
   /// With the taps of a row and a vector of each pixel in registers.
   static constexpr int kMostPixels = V::kWidth >= 16 ? 14 : V::kWidth > 1 ? 8 : 4;
 
+  /// Pixels [first, last), P at a time; the last ones again where they are no multiple.
+  template <int K, int P, bool kStride1, bool kFull>
+  void in_steps(int64_t c, int n, V bias, int64_t first, int64_t last) const {
+    for (int64_t pixel = first; pixel < last; pixel += P)
+      inner<K, P, kStride1, kFull>(pixel + P <= last ? pixel : last - P, c, n, bias);
+  }
+
   template <int K, bool kStride1, bool kFull>
   void fast(int64_t c, int n, V bias, int64_t first, int64_t last) const {
     constexpr int kMost = kMostPixels, kHalf = kMost / 2, kFew = kMost / 4;
-    int64_t pixel = first;
-    for (; pixel + kMost <= last; pixel += kMost)
-      inner<K, kMost, kStride1, kFull>(pixel, c, n, bias);
-    for (; pixel + kHalf <= last; pixel += kHalf)
-      inner<K, kHalf, kStride1, kFull>(pixel, c, n, bias);
-    for (; pixel + kFew <= last; pixel += kFew) inner<K, kFew, kStride1, kFull>(pixel, c, n, bias);
-    for (; pixel < last; ++pixel) inner<K, 1, kStride1, kFull>(pixel, c, n, bias);
+    const int64_t count = last - first;
+    if (count >= kMost)
+      in_steps<K, kMost, kStride1, kFull>(c, n, bias, first, last);
+    else if (count >= kHalf)
+      in_steps<K, kHalf, kStride1, kFull>(c, n, bias, first, last);
+    else if (count >= kFew)
+      in_steps<K, kFew, kStride1, kFull>(c, n, bias, first, last);
+    else
+      in_steps<K, 1, kStride1, kFull>(c, n, bias, first, last);
   }
 
   template <int K>

@@ -18,6 +18,14 @@ TEST(DepthwiseConvolution, KernelsStridesPaddingDilation) {
       check_everywhere<DepthwiseConvolution>(ConvCase(p));
 }
 
+// Several blocks of channels for each band of lines.
+TEST(DepthwiseConvolution, ManyChannelsInWideLines) {
+  ConvProblem p = conv2d(150, 150, 30, 3, 1, 1, 150);
+  p.batch = 1, p.output_pixel_stride = 160;
+  for (int which = 0; which < kEpilogues; ++which)
+    check_everywhere<DepthwiseConvolution>(ConvCase(p, which));
+}
+
 TEST(DepthwiseConvolution, EpiloguesTypesAndWiderTensors) {
   for (int which = 1; which < kEpilogues; ++which) {
     ConvProblem p = conv2d(20, 20, 9, 3, 1, 1, 20);
