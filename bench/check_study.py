@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What the self-check says of networks of many kinds, and what it costs.
 
-usage: check_study.py [--device=-1] [--flags='' --flags=--bf16 ...] [--trtexec=PATH] [--models=FOLDER] [NAME...]
+usage: check_study.py [--device=-1] [--flags='' --flags=--bf16 ...] [--jobs=N] [--seconds=N] [--trtexec=PATH]
+                      [--models=FOLDER] [NAME...]
 
 The networks are those of check_networks.py, or every .onnx file of a folder. Each is built once a set of flags. A line
 says the verdict, the largest distance of an output to the reference, regions compared, seconds of the build and of the
@@ -13,9 +14,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 
 ROOT = Path(__file__).resolve().parent.parent
+LOCK = Lock()
 sys.path.insert(0, str(ROOT / "bench"))
 
 TOOK = re.compile(r"self-check took ([\d.]+) s behind a build of ([\d.]+) s")
@@ -62,6 +66,8 @@ def main() -> int:
     parser.add_argument("--flags", action="append")
     parser.add_argument("--models", type=Path)
     parser.add_argument("--trtexec", default=str(ROOT / "build/release/bin/trtexec"))
+    parser.add_argument("--jobs", type=int, default=1, help="builds at a time; their times are then those of a busy machine")
+    parser.add_argument("--seconds", type=float, default=1e9, help="no build begins later")
     parser.add_argument("--limit", type=int, default=300, help="seconds a build may take")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -72,14 +78,24 @@ def main() -> int:
             models = Path(folder)
             for name in arguments.names or check_networks.NETWORKS:
                 onnx.save(check_networks.make(name), models / f"{name}.onnx")
+        models = [m for m in sorted(models.glob("*.onnx")) if not arguments.names or m.stem in arguments.names]
+        end = time.time() + arguments.seconds
         rows = []
-        for model in sorted(models.glob("*.onnx")):
-            if arguments.names and model.stem not in arguments.names:
-                continue
-            for flags in arguments.flags or [""]:
-                row = build(arguments.trtexec, model, flags, arguments.device, arguments.limit)
+
+        def study(task):
+            flags, model = task
+            if time.time() > end:
+                return
+            row = build(arguments.trtexec, model, flags, arguments.device, arguments.limit)
+            with LOCK:
                 show(model.stem, flags, row)
                 rows.append(row)
+
+        tasks = [(flags, model) for flags in arguments.flags or [""] for model in models]
+        with ThreadPoolExecutor(arguments.jobs) as pool:
+            list(pool.map(study, tasks))
+        if len(rows) < len(tasks):
+            print(f"{len(tasks) - len(rows)} builds were left out for lack of time")
     passed = sum(row["verdict"] == "passed" for row in rows)
     built = sum(row.get("build", 0) for row in rows)
     checked = sum(row.get("check", 0) for row in rows)
