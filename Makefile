@@ -38,6 +38,9 @@ bench: build  ## Compare with ONNX Runtime and OpenVINO in one run
 gpu: build  ## Measure everything that docs/performance.md says about a GPU (needs one, and PyTorch)
 	@python3 bench/gpu_report.py --json $(BUILD)/gpu.json --tenon $(BUILD)/bin/tenon --weights $(MODELS) --outputs
 
+wheel: build  ## Wheels of the Python packages in build/wheels, repaired and tried in an empty environment
+	@bash tools/wheel.sh $(abspath $(VENV)) $(abspath $(BUILD)) $(abspath build/wheels)
+
 fuzz: build  ## Fuzz the parser and the plan loader for a minute each
 	@bash tools/setup.sh $(VENV) clang libclang-rt-dev
 	@bash tools/fuzz.sh $(abspath $(VENV)) $(SECONDS_EACH) $(BUILD)/bin/trtexec $(SEED)
