@@ -42,7 +42,7 @@ namespace nanobind::detail {
 
 template <>
 struct type_caster<tenon::python::WeightsArg> {
-  NB_TYPE_CASTER(tenon::python::WeightsArg, const_name("Weights | numpy.ndarray | None"))
+  NB_TYPE_CASTER(tenon::python::WeightsArg, const_name("Weights | numpy.ndarray"))
   bool from_python(handle source, uint32_t, cleanup_list*) noexcept {
     return tenon::python::read_weights(source, value);
   }

@@ -103,31 +103,6 @@ struct Adapter final : IPluginV2DynamicExt, FromPython {
     });
   }
 
-#if !__has_include("impl/NvInferForwarding.h")
-  // Of implicit batches, which no network has.
-  bool isOutputBroadcastAcrossBatch(int32_t, const bool*, int32_t) const noexcept override {
-    return false;
-  }
-  bool canBroadcastInputAcrossBatch(int32_t) const noexcept override {
-    return false;
-  }
-  void configurePlugin(const Dims*, int32_t, const Dims*, int32_t, const DataType*, const DataType*,
-                       const bool*, const bool*, PluginFormat, int32_t) noexcept override {}
-  bool supportsFormat(DataType, PluginFormat) const noexcept override {
-    return false;
-  }
-  Dims getOutputDimensions(int32_t, const Dims*, int32_t) noexcept override {
-    return Dims{-1, {}};
-  }
-  size_t getWorkspaceSize(int32_t) const noexcept override {
-    return 0;
-  }
-  int32_t enqueue(int32_t, const void* const*, void* const*, void*,
-                  cudaStream_t) noexcept override {
-    return -1;
-  }
-#endif
-
  private:
   int32_t inputs_ = 0, outputs_ = 0;  // enqueue() is not told: configurePlugin() comes first.
   mutable std::string type_, version_, space_, serialized_;
