@@ -9,6 +9,54 @@ nb::object dynamic_range(const ITensor& tensor) {
   return nb::make_tuple(tensor.getDynamicRangeMin(), tensor.getDynamicRangeMax());
 }
 
+/// The class that a layer's type has.
+nb::handle class_of(const ILayer& layer) {
+  switch (layer.getType()) {
+#define TENON_LAYER_CLASS(kind, class_name) \
+  case LayerType::kind:                     \
+    return nb::type<class_name>();
+#include "layer_classes.def"
+#undef TENON_LAYER_CLASS
+    default:
+      return nb::type<ILayer>();
+  }
+}
+
+/// Applications cast a layer to the class that its type has by assigning __class__. Classes differ
+/// in size, so that Python itself refuses that; objects of layers only point to the network's
+/// layer, and the class decides what is called on it.
+int assign_class(PyObject* self, PyObject* wanted, void*) {
+  const auto* layer = nb::inst_ptr<ILayer>(self);
+  const nb::handle actual = class_of(*layer);
+  if (!wanted || !PyType_Check(wanted) || PyObject_IsSubclass(actual.ptr(), wanted) != 1 ||
+      PyObject_IsSubclass(wanted, nb::type<ILayer>().ptr()) != 1) {
+    PyErr_Format(PyExc_TypeError, "the layer '%s' is a %S, and nothing else", layer->getName(),
+                 actual.ptr());
+    return -1;
+  }
+  auto* const before = Py_TYPE(self);
+  Py_INCREF(wanted);
+  Py_SET_TYPE(self, reinterpret_cast<PyTypeObject*>(wanted));
+  Py_DECREF(reinterpret_cast<PyObject*>(before));
+  return 0;
+}
+
+PyObject* read_class(PyObject* self, void*) {
+  auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(self));
+  Py_INCREF(type);
+  return type;
+}
+
+PyGetSetDef layer_attributes[] = {
+    {"__class__", &read_class, &assign_class, "The class that the layer is seen as.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
+PyType_Slot layer_slots[] = {
+    {Py_tp_getset, layer_attributes},
+    {0, nullptr},
+};
+
 }  // namespace
 
 void bind_tensors(nb::module_& m) {
@@ -39,7 +87,7 @@ void bind_tensors(nb::module_& m) {
                         .def("get_dimension_name", &Class::getDimensionName, "index"_a);
   }
   using Class = ILayer;
-  nb::class_<Class>(m, "ILayer",
+  nb::class_<Class>(m, "ILayer", nb::type_slots(layer_slots),
                     "A layer of a network. Layers that a network hands out are of this class: "
                     "assign the class that their "
                     "type has to __class__ to reach its settings.")

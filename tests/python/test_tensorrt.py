@@ -44,6 +44,13 @@ def test_layers_may_be_given_the_class_that_they_have(logger):
     layer.__class__ = trt.IMatrixMultiplyLayer
     layer.op0 = trt.MatrixOperation.NONE
     assert layer.op0 == trt.MatrixOperation.NONE
+    assert isinstance(layer, trt.IMatrixMultiplyLayer) and layer.__class__ is trt.IMatrixMultiplyLayer
+    layer.__class__ = trt.ILayer
+    assert type(layer) is trt.ILayer
+    with pytest.raises(TypeError, match="IMatrixMultiplyLayer"):
+        layer.__class__ = trt.IConvolutionLayer
+    with pytest.raises(TypeError):
+        layer.__class__ = int
     added = network.add_activation(network.get_input(0), trt.ActivationType.TANH)
     assert type(added) is trt.IActivationLayer and added.type == trt.ActivationType.TANH
 
