@@ -90,8 +90,21 @@ struct Run {
       const char* next = static_cast<const char*>(tile.b) + step / plan.kernels->panel *
                                                                 tile.b_panel_stride *
                                                                 element_size(plan.kernels->type);
-      panel_of_tiles(tile, tiles, c, first, last, next, lines_a_step(*plan.kernels, step));
+      int64_t lines = lines_a_step(*plan.kernels, step);
+      if (c + step >= columns) next_rows(k, tile.k, next, lines);
+      panel_of_tiles(tile, tiles, c, first, last, next, lines);
     }
+  }
+
+  /// Behind the last panel the next task's rows of A come, of which each part of k fetches a share.
+  void next_rows(int64_t k, int64_t steps, const char*& next, int64_t& lines) const {
+    const int64_t left = std::min(rows, plan.m - row - rows);
+    if (operands.source != nullptr || left <= 0 || plan.k == 0 || steps == 0) return;
+    const int64_t row_bytes = operands.a_stride * element_size(plan.kernels->type);
+    const int64_t bytes = left * row_bytes;
+    const auto share = static_cast<int64_t>(plan.depths.size());
+    next = static_cast<const char*>(operands.a) + (row + rows) * row_bytes + bytes * k / plan.k;
+    lines = ceil_div(bytes / share, steps * kLine);
   }
 
   void place_a(int64_t k, int64_t count, Tile& tile) const {
