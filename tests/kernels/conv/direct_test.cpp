@@ -34,6 +34,10 @@ TEST(DirectConvolution, WindowsWiderThanTheImage) {
     for (int which = 1; which < kEpilogues; ++which)
       check_everywhere<DirectConvolution>(ConvCase(p, which));
   }
+  for (ConvProblem p : {conv2d(8, 40, 14, 3, 1, 12, 1, 12), conv2d(7, 9, 33, 3, 1, 16, 1, 16)}) {
+    p.input_type = p.weight_type = p.output_type = p.compute = ElementType::bf16;
+    check_everywhere<DirectConvolution>(ConvCase(p, 2));
+  }
   ConvProblem three = conv2d(4, 5, 6, 3, 1, 5, 1, 5);
   three.input[0] = 4, three.kernel[0] = 2, three.output[0] = 3;
   check_everywhere<DirectConvolution>(ConvCase(three, 2));
