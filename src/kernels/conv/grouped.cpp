@@ -17,9 +17,20 @@ constexpr int64_t kColumns = 56;
 constexpr int64_t kTasksPerThread = 4;
 // Groups of more channels leave few columns of the matrix kernels empty.
 constexpr int64_t kMostChannels = 256;
+// A window that is dilated far would have more copied between its taps than is multiplied.
+constexpr double kMostPieceBytes = 1 << 20;
 
 const GroupedFunctions& grouped_functions(Isa isa) {
   return TENON_BY_ISA(isa, kGroupedGeneric, kGroupedAvx2, kGroupedAvx512);
+}
+
+/// Of the piece under one line of the result.
+double least_piece_bytes(const ConvProblem& p) {
+  const auto reach = [&](int axis) {
+    return static_cast<double>(p.kernel[axis] - 1) * static_cast<double>(p.dilation[axis]) + 1;
+  };
+  const int64_t channels = std::max(kChannelsTogether, p.input_channels / p.groups);
+  return reach(1) * (reach(2) + kColumns) * static_cast<double>(channels * sizeof(float));
 }
 
 float weight_at(const ConvProblem& p, const void* weights, int64_t index) {
@@ -33,7 +44,7 @@ bool GroupedConvolution::fits(const ConvProblem& p) {
   const bool flat = p.input[0] == 1 && p.output[0] == 1 && p.kernel[0] == 1 && p.pad[0] == 0;
   const int64_t in = p.input_channels / p.groups, out = p.output_channels / p.groups;
   return !p.transposed && !p.channels_first_input && flat && p.groups > 1 && in > 1 &&
-         in <= kMostChannels && out <= kMostChannels;
+         in <= kMostChannels && out <= kMostChannels && least_piece_bytes(p) <= kMostPieceBytes;
 }
 
 Result<GroupedConvolution> GroupedConvolution::prepare(const ConvProblem& problem,

@@ -62,7 +62,7 @@ namespace conv_grouped {
 Support supports(const Problem& problem) {
   return supports_where(problem, cpu::GroupedConvolution::fits,
                         "not a convolution of a channels-last image with groups of up to 256 "
-                        "channels");
+                        "channels, or a window that is dilated far");
 }
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   return cpu::ConvKernel<cpu::GroupedConvolution>::create(problem);

@@ -47,6 +47,8 @@ TEST(GroupedConvolution, RefusesOthers) {
   EXPECT_FALSE(GroupedConvolution::prepare(conv2d(8, 8, 4, 3, 1, 1), nullptr).ok());
   EXPECT_FALSE(GroupedConvolution::prepare(conv2d(8, 8, 4, 3, 1, 1, 8), nullptr).ok());
   EXPECT_FALSE(GroupedConvolution::prepare(conv2d(8, 8, 4, 3, 1, 1, 2), nullptr).ok());
+  EXPECT_TRUE(GroupedConvolution::fits(conv2d(8, 8, 40, 3, 1, 16, 2, 16)));
+  EXPECT_FALSE(GroupedConvolution::fits(conv2d(8, 8, 600, 3, 1, 256, 2, 256)));
 }
 
 }  // namespace
