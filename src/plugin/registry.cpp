@@ -1,6 +1,7 @@
 #include "plugin/registry.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <algorithm>
 #include <string_view>
@@ -10,6 +11,21 @@ namespace {
 
 std::string text(const char* string) {
   return string == nullptr ? std::string() : std::string(string);
+}
+
+/// The library that an address belongs to, or null.
+const link_map* library_of(const void* address) {
+  Dl_info info{};
+  void* map = nullptr;
+  const bool found = dladdr1(address, &info, &map, RTLD_DL_LINKMAP) != 0;
+  return found ? static_cast<const link_map*>(map) : nullptr;
+}
+
+/// Whether the creator's object or the code of its methods goes when the library goes, however it
+/// was registered.
+bool belongs_to(const IPluginCreatorInterface* creator, const link_map* library) {
+  const void* methods = *reinterpret_cast<const void* const*>(creator);
+  return library_of(creator) == library || library_of(methods) == library;
 }
 
 }  // namespace
@@ -96,6 +112,10 @@ IPluginCreator* Registry::getPluginCreator(const AsciiChar* const name,
 IPluginRegistry::PluginLibraryHandle Registry::loadLibrary(const AsciiChar* path) noexcept {
   void* library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) return nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    ++libraries_[library];
+  }
   using GetCreators = IPluginCreatorInterface* const* (*)(int32_t&);
   const auto get = reinterpret_cast<GetCreators>(dlsym(library, "getCreators"));
   if (get == nullptr) return library;  // Libraries that register themselves did so while loading.
@@ -106,7 +126,18 @@ IPluginRegistry::PluginLibraryHandle Registry::loadLibrary(const AsciiChar* path
 }
 
 void Registry::deregisterLibrary(PluginLibraryHandle handle) noexcept {
-  if (handle != nullptr) dlclose(handle);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = libraries_.find(handle);
+    if (found == libraries_.end()) return;  // Not one of loadLibrary's: closing it may crash.
+    if (--found->second == 0) {
+      libraries_.erase(found);
+      link_map* map = nullptr;
+      if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0)
+        std::erase_if(creators_, [&](const auto& entry) { return belongs_to(entry.second, map); });
+    }
+  }
+  dlclose(handle);
 }
 
 IPluginResource* Registry::acquirePluginResource(const AsciiChar* key,

@@ -28,6 +28,7 @@ class Registry final : public IPluginRegistry {
   bool isParentSearchEnabled() const noexcept override { return parent_search_; }
   void setParentSearchEnabled(const bool enabled) noexcept override { parent_search_ = enabled; }
   PluginLibraryHandle loadLibrary(const AsciiChar* path) noexcept override;
+  /// With the last handle of a library go its creators, before its code.
   void deregisterLibrary(PluginLibraryHandle handle) noexcept override;
   IPluginCreatorInterface* const* getAllCreators(int32_t* const count) const noexcept override;
   IPluginCreatorInterface* getCreator(const AsciiChar* const name, const AsciiChar* const version,
@@ -44,6 +45,7 @@ class Registry final : public IPluginRegistry {
 
   mutable std::mutex mutex_;
   std::map<Key, IPluginCreatorInterface*> creators_;
+  std::map<void*, int32_t> libraries_;  ///< How often each was loaded.
   mutable std::vector<IPluginCreatorInterface*> all_;
   mutable std::vector<IPluginCreator*> first_version_;
   struct Resource {
