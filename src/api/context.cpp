@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/memory_source.h"
+#include "base/guard.h"
 #include "device/streams.h"
 #include "network/convert.h"
 
@@ -22,8 +23,14 @@ bool ContextHandle::succeed(const Status& status) const {
   return status.ok();
 }
 
+bool ContextHandle::succeed(const char* call, FunctionRef<Status()> f) const {
+  return succeed(guarded(call, f));
+}
+
 bool ContextHandle::setInputShape(const char* name, const nvinfer1::Dims& dims) noexcept {
-  return name != nullptr && succeed(context_->set_input_shape(name, network::to_extents(dims)));
+  return name != nullptr && succeed("setInputShape", [&] {
+           return context_->set_input_shape(name, network::to_extents(dims));
+         });
 }
 
 nvinfer1::Dims ContextHandle::getTensorShape(const char* name) const noexcept {
@@ -54,7 +61,8 @@ bool ContextHandle::allInputShapesSpecified() const noexcept {
 }
 
 bool ContextHandle::setTensorAddress(const char* name, void* data) noexcept {
-  return name != nullptr && succeed(context_->set_address(name, data));
+  return name != nullptr &&
+         succeed("setTensorAddress", [&] { return context_->set_address(name, data); });
 }
 const void* ContextHandle::getTensorAddress(const char* name) const noexcept {
   return name == nullptr ? nullptr : context_->address(name);
@@ -90,9 +98,11 @@ bool ContextHandle::setOutputAllocator(const char* name, IOutputAllocator* alloc
       allocator->notifyShape(tensor.c_str(), network::to_dims(extents));
       return memory;
     };
-  if (!succeed(context_->set_allocator(tensor, std::move(allocate)))) return false;
-  output_allocators_[tensor] = allocator;
-  return true;
+  return succeed("setOutputAllocator", [&]() -> Status {
+    TENON_TRY(context_->set_allocator(tensor, std::move(allocate)));
+    output_allocators_[tensor] = allocator;
+    return {};
+  });
 }
 
 IOutputAllocator* ContextHandle::getOutputAllocator(const char* name) noexcept {
@@ -117,7 +127,11 @@ int64_t ContextHandle::getMaxOutputSize(const char* name) const noexcept {
 bool ContextHandle::enqueueV3(cudaStream_t stream) noexcept {
   layer_times_.times.clear();
   context_->set_step_times(profiler_ != nullptr ? &layer_times_ : nullptr);
-  if (!succeed(context_->enqueue(stream)) || !succeed(finish(stream))) return false;
+  const bool ran = succeed("enqueueV3", [&]() -> Status {
+    TENON_TRY(context_->enqueue(stream));
+    return finish(stream);
+  });
+  if (!ran) return false;
   return profiler_ == nullptr || !enqueue_emits_profile_ || reportToProfiler();
 }
 
@@ -145,13 +159,15 @@ bool ContextHandle::reportToProfiler() const noexcept {
 }
 
 bool ContextHandle::setOptimizationProfileAsync(int32_t index, cudaStream_t) noexcept {
-  return succeed(context_->set_profile(index));
+  return succeed("setOptimizationProfileAsync", [&] { return context_->set_profile(index); });
 }
 int32_t ContextHandle::getOptimizationProfile() const noexcept {
   return context_->profile();
 }
 size_t ContextHandle::updateDeviceMemorySizeForShapes() noexcept {
-  return succeed(context_->prepare()) ? context_->arena_bytes() : 0;
+  const bool known =
+      succeed("updateDeviceMemorySizeForShapes", [&] { return context_->prepare(); });
+  return known ? context_->arena_bytes() : 0;
 }
 
 void ContextHandle::setDebugSync(bool sync) noexcept {

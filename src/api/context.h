@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/debug_tensors.h"
+#include "base/function_ref.h"
 
 namespace tenon::api {
 
@@ -76,6 +77,8 @@ class ContextHandle final : public surface::Implementation<IExecutionContext> {
  private:
   /// Logs an error; true when there is none.
   bool succeed(const Status& status) const;
+  /// The same of what a call of that name does, exceptions included.
+  bool succeed(const char* call, FunctionRef<Status()> f) const;
   /// What comes after the work of a run.
   Status finish(void* stream);
 

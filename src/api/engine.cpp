@@ -7,6 +7,7 @@
 #include "api/host_memory.h"
 #include "api/inspector.h"
 #include "api/recipe.h"
+#include "base/guard.h"
 #include "network/convert.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
@@ -87,20 +88,28 @@ int32_t EngineHandle::getNbLayers() const noexcept {
   return static_cast<int32_t>(layers_of(engine_->graph()).size());
 }
 IHostMemory* EngineHandle::serialize() const noexcept {
-  auto bytes = write_plan(engine_->plan());
-  if (bytes.ok()) return new HostMemory(std::move(bytes).value());
-  reporter_->report(bytes.error());
-  return nullptr;
+  return serialized(false);
+}
+
+IHostMemory* EngineHandle::serialized(bool strip) const {
+  return reporter_->guarded("serialize", nullptr, [&]() -> IHostMemory* {
+    auto bytes = write_plan(engine_->plan(), strip);
+    if (bytes.ok()) return new HostMemory(std::move(bytes).value());
+    reporter_->report(bytes.error());
+    return nullptr;
+  });
 }
 
 IExecutionContext* EngineHandle::make_context(
     ExecutionContextAllocationStrategy strategy) noexcept {
-  auto context = Context::create(engine_);
-  if (context.ok() && strategy == ExecutionContextAllocationStrategy::kUSER_MANAGED)
-    (*context)->expect_arena();
-  Status ready = context.ok() ? (*context)->get_ready() : Status(context.error());
-  if (ready.ok()) return new ContextHandle(*this, std::move(context).value(), strategy);
-  reporter_->report(ready.error());
+  const auto made = guarded("createExecutionContext", [&]() -> Result<IExecutionContext*> {
+    TENON_ASSIGN(auto context, Context::create(engine_));
+    if (strategy == ExecutionContextAllocationStrategy::kUSER_MANAGED) context->expect_arena();
+    TENON_TRY(context->get_ready());
+    return new ContextHandle(*this, std::move(context), strategy);
+  });
+  if (made.ok()) return *made;
+  reporter_->report(made.error());
   return nullptr;
 }
 
@@ -140,15 +149,17 @@ size_t EngineHandle::getDeviceMemorySizeForProfile(int32_t index) const noexcept
   const auto& profiles = engine_->plan().profiles;
   if (index < 0 || index >= static_cast<int32_t>(profiles.size()) || engine_->data_dependent())
     return 0;
-  std::map<std::string, Extents> shapes;
-  for (const auto& [name, range] : profiles[index]) shapes[name] = range.max;
-  const auto symbols = bind_inputs(engine_->graph(), shapes);
-  if (!symbols.ok()) return 0;
-  const auto program = engine_->program(*symbols, engine_->default_threads());
-  if (program.ok()) return (*program)->arena_bytes();
-  // Weights of a stripped plan may not be there yet.
-  if (!engine_->plan().stripped) reporter_->report(program.error());
-  return 0;
+  return reporter_->guarded("getDeviceMemorySizeForProfile", 0, [&]() -> size_t {
+    std::map<std::string, Extents> shapes;
+    for (const auto& [name, range] : profiles[index]) shapes[name] = range.max;
+    const auto symbols = bind_inputs(engine_->graph(), shapes);
+    if (!symbols.ok()) return 0;
+    const auto program = engine_->program(*symbols, engine_->default_threads());
+    if (program.ok()) return (*program)->arena_bytes();
+    // Weights of a stripped plan may not be there yet.
+    if (!engine_->plan().stripped) reporter_->report(program.error());
+    return 0;
+  });
 }
 size_t EngineHandle::getDeviceMemorySize() const noexcept {
   size_t most = 0;
@@ -271,10 +282,7 @@ IHostMemory* EngineHandle::serializeWithConfig(ISerializationConfig& config) con
         user_error("weights can be left out of plans only that were built with kREFIT"));
     return nullptr;
   }
-  auto bytes = write_plan(engine_->plan(), strip);
-  if (bytes.ok()) return new HostMemory(std::move(bytes).value());
-  reporter_->report(bytes.error());
-  return nullptr;
+  return serialized(strip);
 }
 bool EngineHandle::setWeightStreamingBudget(int64_t budget) noexcept {
   return setWeightStreamingBudgetV2(budget);

@@ -115,6 +115,7 @@ class EngineHandle final : public surface::Implementation<ICudaEngine> {
   IRefitter* createRefitter(ILogger& logger) noexcept override;
 
  private:
+  IHostMemory* serialized(bool strip) const;
   IExecutionContext* make_context(ExecutionContextAllocationStrategy strategy) noexcept;
 
   std::shared_ptr<Engine> engine_;

@@ -42,37 +42,49 @@ bool acceptable(void* logger, int32_t version) {
   return false;
 }
 
+/// An object that `make` gives, or null with an error logged.
+template <class F>
+void* made(void* logger, int32_t version, const char* call, F make) noexcept {
+  tenon::network::Reporter reporter(static_cast<nvinfer1::ILogger*>(logger));
+  return reporter.guarded(
+      call, nullptr, [&]() -> void* { return acceptable(logger, version) ? make() : nullptr; });
+}
+
 }  // namespace
 
 #define TENON_EXPORT extern "C" __attribute__((visibility("default")))
 
 TENON_EXPORT void* createInferBuilder_INTERNAL(void* logger, int32_t version) noexcept {
-  if (!acceptable(logger, version)) return nullptr;
-  return static_cast<nvinfer1::IBuilder*>(
-      new tenon::api::Builder(*static_cast<nvinfer1::ILogger*>(logger)));
+  return made(logger, version, "createInferBuilder", [&] {
+    return static_cast<nvinfer1::IBuilder*>(
+        new tenon::api::Builder(*static_cast<nvinfer1::ILogger*>(logger)));
+  });
 }
 
 TENON_EXPORT void* createInferRuntime_INTERNAL(void* logger, int32_t version) noexcept {
-  if (!acceptable(logger, version)) return nullptr;
-  return static_cast<nvinfer1::IRuntime*>(
-      new tenon::api::Runtime(*static_cast<nvinfer1::ILogger*>(logger)));
+  return made(logger, version, "createInferRuntime", [&] {
+    return static_cast<nvinfer1::IRuntime*>(
+        new tenon::api::Runtime(*static_cast<nvinfer1::ILogger*>(logger)));
+  });
 }
 
 TENON_EXPORT void* createInferRefitter_INTERNAL(void* engine, void* logger,
                                                 int32_t version) noexcept {
-  if (!acceptable(logger, version)) return nullptr;
-  auto reporter =
-      std::make_shared<tenon::network::Reporter>(static_cast<nvinfer1::ILogger*>(logger));
-  auto* handle =
-      dynamic_cast<tenon::api::EngineHandle*>(static_cast<nvinfer1::ICudaEngine*>(engine));
-  if (handle == nullptr) {
-    reporter->report(tenon::user_error("createInferRefitter was given no engine of this library"));
+  return made(logger, version, "createInferRefitter", [&]() -> void* {
+    auto reporter =
+        std::make_shared<tenon::network::Reporter>(static_cast<nvinfer1::ILogger*>(logger));
+    auto* handle =
+        dynamic_cast<tenon::api::EngineHandle*>(static_cast<nvinfer1::ICudaEngine*>(engine));
+    if (handle == nullptr) {
+      reporter->report(
+          tenon::user_error("createInferRefitter was given no engine of this library"));
+      return nullptr;
+    }
+    auto refitter = tenon::api::Refitter::create(*handle, reporter);
+    if (refitter.ok()) return static_cast<nvinfer1::IRefitter*>(refitter->release());
+    reporter->report(refitter.error());
     return nullptr;
-  }
-  auto refitter = tenon::api::Refitter::create(*handle, reporter);
-  if (refitter.ok()) return static_cast<nvinfer1::IRefitter*>(refitter->release());
-  reporter->report(refitter.error());
-  return nullptr;
+  });
 }
 
 TENON_EXPORT nvinfer1::IPluginRegistry* getPluginRegistry() noexcept {

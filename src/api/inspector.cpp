@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include "base/ascii.h"
+#include "base/printable.h"
 #include "ops/ops.h"
 
 namespace tenon::api {
@@ -158,8 +159,13 @@ Json described(const Node& node, ProfilingVerbosity verbosity) {
   return verbosity == ProfilingVerbosity::kDETAILED ? layer_json(node) : Json(node.name);
 }
 
+/// Names may hold any bytes; what is not UTF-8 is replaced rather than refused.
+std::string text_of(const Json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 std::string one_line(const Json& json) {
-  return json.is_string() ? json.get<std::string>() : json.dump();
+  return printable(json.is_string() ? json.get<std::string>() : text_of(json));
 }
 
 }  // namespace
@@ -202,11 +208,13 @@ bool Inspector::setExecutionContext(const IExecutionContext* context) noexcept {
 
 const char* Inspector::getLayerInformation(int32_t index,
                                            LayerInformationFormat format) const noexcept {
-  const auto layers = layers_of(engine_.engine().graph());
-  if (index < 0 || index >= static_cast<int32_t>(layers.size())) return "";
-  const Json json = described(*layers[index], engine_.getProfilingVerbosity());
-  text_ = format == LayerInformationFormat::kJSON ? json.dump(2) : one_line(json);
-  return text_.c_str();
+  return engine_.reporter().guarded("getLayerInformation", "", [&] {
+    const auto layers = layers_of(engine_.engine().graph());
+    if (index < 0 || index >= static_cast<int32_t>(layers.size())) return "";
+    const Json json = described(*layers[index], engine_.getProfilingVerbosity());
+    text_ = format == LayerInformationFormat::kJSON ? text_of(json, 2) : one_line(json);
+    return text_.c_str();
+  });
 }
 
 const char* Inspector::getEngineInformation(LayerInformationFormat format) const noexcept {
@@ -219,13 +227,13 @@ const char* Inspector::getEngineInformation(LayerInformationFormat format) const
   for (int32_t i = 0; i < engine_.getNbIOTensors(); ++i)
     bindings.push_back(engine_.getIOTensorName(i));
   if (format == LayerInformationFormat::kJSON) {
-    text_ = Json({{"Layers", layers}, {"Bindings", bindings}}).dump(2);
+    text_ = text_of({{"Layers", layers}, {"Bindings", bindings}}, 2);
     return text_.c_str();
   }
   text_ = "Layers:\n";
   for (const Json& layer : layers) text_ += one_line(layer) + "\n";
   text_ += "\nBindings:\n";
-  for (const Json& binding : bindings) text_ += binding.get<std::string>() + "\n";
+  for (const Json& binding : bindings) text_ += one_line(binding) + "\n";
   return text_.c_str();
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "api/recipe.h"
+#include "base/guard.h"
 #include "network/convert.h"
 #include "ops/ops.h"
 
@@ -123,7 +124,8 @@ bool Refitter::setNamedWeightsWithLocation(const char* name, Weights weights,
   if (entry == nullptr) return false;
   if (!fits(*entry, weights)) return give(*entry, weights);  // Which says why not.
   std::vector<std::byte> copy;
-  if (const Status status = fetch(weights, copy); !status.ok()) {
+  const Status status = guarded("setNamedWeights", [&] { return fetch(weights, copy); });
+  if (!status.ok()) {
     reporter_->report(status.error());
     return false;
   }
@@ -178,7 +180,7 @@ Status Refitter::refit() {
 }
 
 bool Refitter::refitCudaEngine() noexcept {
-  const Status status = refit();
+  const Status status = guarded("refitCudaEngine", [&] { return refit(); });
   if (!status.ok()) reporter_->report(status.error());
   return status.ok();
 }

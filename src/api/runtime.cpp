@@ -6,6 +6,7 @@
 #include "api/application.h"
 #include "api/engine.h"
 #include "api/memory_source.h"
+#include "base/guard.h"
 #include "base/mapped_file.h"
 #include "plan/plan_file.h"
 #include "tenon/runtime.h"
@@ -36,32 +37,29 @@ Result<Backend> Runtime::backend_for(const Plan& plan) const {
   return cuda_backend(std::max(device_, -1));
 }
 
+Result<ICudaEngine*> Runtime::engine_of(std::shared_ptr<const void> owner,
+                                        std::span<const std::byte> bytes, bool mapped) {
+  TENON_ASSIGN(Plan plan, read_plan(bytes, std::move(owner), mapped));
+  TENON_ASSIGN(Backend backend, backend_for(plan));
+  warn_of_missing_libraries(plan, backend, *reporter_);
+  backend.application = std::make_shared<ReportingApplication>(reporter_);
+  backend.memory = memory_of(allocator_);
+  TENON_ASSIGN(auto engine, Engine::create(std::move(plan), std::move(backend)));
+  return new EngineHandle(std::move(engine), reporter_);
+}
+
 ICudaEngine* Runtime::load(std::shared_ptr<const void> owner, const void* bytes, size_t size,
                            bool mapped) noexcept {
   const std::span<const std::byte> span(static_cast<const std::byte*>(bytes), size);
-  auto plan = read_plan(span, std::move(owner), mapped);
-  if (!plan.ok()) {
-    reporter_->report(plan.error());
-    return nullptr;
-  }
-  auto backend = backend_for(*plan);
-  if (!backend.ok()) {
-    reporter_->report(backend.error());
-    return nullptr;
-  }
-  warn_of_missing_libraries(*plan, *backend, *reporter_);
-  backend->application = std::make_shared<ReportingApplication>(reporter_);
-  backend->memory = memory_of(allocator_);
-  auto engine = Engine::create(std::move(plan).value(), std::move(backend).value());
-  if (!engine.ok()) {
-    reporter_->report(engine.error());
-    return nullptr;
-  }
-  return new EngineHandle(std::move(engine).value(), reporter_);
+  const auto engine =
+      guarded("loading a plan", [&] { return engine_of(std::move(owner), span, mapped); });
+  if (engine.ok()) return *engine;
+  reporter_->report(engine.error());
+  return nullptr;
 }
 
 ICudaEngine* Runtime::load_file(const char* path) noexcept {
-  auto file = map_file(path == nullptr ? "" : path);
+  auto file = guarded("loading a plan", [&] { return map_file(path == nullptr ? "" : path); });
   if (file.ok()) return load(file->owner, file->data, file->size, true);
   reporter_->report(file.error());
   return nullptr;
@@ -76,17 +74,19 @@ ICudaEngine* Runtime::deserializeCudaEngine(const void* blob, std::size_t size) 
 }
 
 ICudaEngine* Runtime::load_stream(const std::function<int64_t(void*, int64_t)>& read) noexcept {
-  std::vector<std::byte> bytes;
-  std::vector<std::byte> piece(1 << 20);
-  while (true) {
-    const int64_t count = read(piece.data(), std::ssize(piece));
-    if (count < 0 || count > std::ssize(piece)) {
-      reporter_->report(user_error("the stream reader failed behind {} bytes", bytes.size()));
-      return nullptr;
+  const auto bytes = guarded("reading a plan", [&]() -> Result<std::vector<std::byte>> {
+    std::vector<std::byte> whole, piece(1 << 20);
+    while (true) {
+      const int64_t count = read(piece.data(), std::ssize(piece));
+      if (count < 0 || count > std::ssize(piece))
+        return user_error("the stream reader failed behind {} bytes", whole.size());
+      if (count == 0) return whole;
+      whole.insert(whole.end(), piece.begin(), piece.begin() + count);
     }
-    if (count == 0) return load(nullptr, bytes.data(), bytes.size());
-    bytes.insert(bytes.end(), piece.begin(), piece.begin() + count);
-  }
+  });
+  if (bytes.ok()) return load(nullptr, bytes->data(), bytes->size());
+  reporter_->report(bytes.error());
+  return nullptr;
 }
 
 ICudaEngine* Runtime::deserializeCudaEngine(IStreamReader& reader) noexcept {

@@ -48,6 +48,8 @@ class Runtime final : public surface::Implementation<IRuntime> {
   ICudaEngine* load_file(const char* path) noexcept;
 
  private:
+  Result<ICudaEngine*> engine_of(std::shared_ptr<const void> owner,
+                                 std::span<const std::byte> bytes, bool mapped);
   Result<Backend> backend_for(const Plan& plan) const;
   ICudaEngine* load(std::shared_ptr<const void> owner, const void* bytes, size_t size,
                     bool mapped = false) noexcept;

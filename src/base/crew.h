@@ -3,11 +3,15 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "base/parallel.h"
 
 namespace tenon {
 
@@ -16,7 +20,7 @@ namespace tenon {
 class Crew {
  public:
   Crew(size_t threads, std::function<void(size_t task)> work) : work_(std::move(work)) {
-    for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
+    start_threads(threads_, threads + 1, [this] { run(); });
   }
   /// Tasks that were not begun are dropped.
   ~Crew() {
@@ -37,12 +41,15 @@ class Crew {
     changed_.notify_one();
   }
 
-  /// Waits for a task to be done; nothing where all that were added have been taken.
+  /// Waits for a task to be done; nothing where all that were added have been taken. What a task
+  /// has thrown comes out here. Where no thread could be started the task is done here.
   std::optional<size_t> take_done() {
     std::unique_lock lock(mutex_);
     if (unclaimed_ == 0) return std::nullopt;
     --unclaimed_;
+    if (threads_.empty()) do_next(lock);
     finished_.wait(lock, [this] { return !done_.empty(); });
+    if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
     const size_t task = done_.front();
     done_.pop_front();
     return task;
@@ -54,14 +61,24 @@ class Crew {
     while (true) {
       changed_.wait(lock, [this] { return closed_ || !open_.empty(); });
       if (closed_) return;
-      const size_t task = open_.front();
-      open_.pop_front();
-      lock.unlock();
-      work_(task);
-      lock.lock();
-      done_.push_back(task);
+      do_next(lock);
       finished_.notify_one();
     }
+  }
+  /// Under the lock, but for the work itself.
+  void do_next(std::unique_lock<std::mutex>& lock) {
+    const size_t task = open_.front();
+    open_.pop_front();
+    lock.unlock();
+    std::exception_ptr failure;
+    try {
+      work_(task);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    lock.lock();
+    if (failure != nullptr) failure_ = failure;
+    done_.push_back(task);
   }
 
   std::function<void(size_t)> work_;
@@ -70,6 +87,7 @@ class Crew {
   std::deque<size_t> open_, done_;
   size_t unclaimed_ = 0;
   bool closed_ = false;
+  std::exception_ptr failure_;
   std::vector<std::jthread> threads_;  ///< Last: they end first.
 };
 

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <exception>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -9,16 +13,37 @@
 
 namespace tenon {
 
-/// Calls f(0) to f(count - 1) on up to `threads` threads, the caller's among them, in any order. For
-/// long and few calls, such as compilations: threads are started for it.
+/// Adds threads that do `work` until there are `count` with the caller's, or the system gives no
+/// more: fewer do the same work.
+template <class Threads, class Work>
+void start_threads(Threads& threads, size_t count, const Work& work) {
+  try {
+    while (threads.size() + 1 < count) threads.emplace_back(work);
+  } catch (const std::system_error&) {
+  } catch (const std::bad_alloc&) {
+  }
+}
+
+/// Calls f(0) to f(count - 1) on up to `threads` threads, the caller's among them, in any order.
+/// For long and few calls, such as compilations: threads are started for it. The first exception
+/// comes out when all have ended.
 inline void for_each_parallel(size_t count, size_t threads, FunctionRef<void(size_t)> f) {
   std::atomic<size_t> next = 0;
+  std::atomic<bool> failed = false;
+  std::exception_ptr failure;
   const auto work = [&] {
-    for (size_t i; (i = next.fetch_add(1)) < count;) f(i);
+    try {
+      for (size_t i; !failed && (i = next.fetch_add(1)) < count;) f(i);
+    } catch (...) {
+      if (!failed.exchange(true)) failure = std::current_exception();
+    }
   };
-  std::vector<std::jthread> helpers;
-  for (size_t i = 1; i < threads && i < count; ++i) helpers.emplace_back(work);
-  work();
+  {
+    std::vector<std::jthread> helpers;
+    start_threads(helpers, std::min(threads, count), work);
+    work();
+  }
+  if (failure != nullptr) std::rethrow_exception(failure);
 }
 
 /// Threads for work that the processor does beside others'.

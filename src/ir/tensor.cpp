@@ -9,6 +9,8 @@
 #include <new>
 
 #include "base/arithmetic.h"
+#include "base/guard.h"
+#include "base/host_memory.h"
 #include "ir/element.h"
 
 namespace tenon {
@@ -16,11 +18,13 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};
 
-/// Never null; throws std::bad_alloc.
+/// Never null; throws OutOfMemory.
 std::shared_ptr<std::byte> allocate(int64_t bytes) {
   // A tensor without elements has an address too: it is defined.
   const size_t size = (static_cast<size_t>(std::max<int64_t>(bytes, 1)) + 63) / 64 * 64;
-  auto* memory = static_cast<std::byte*>(::operator new(size, kAlignment));
+  if (!fits_host_memory(bytes)) throw OutOfMemory(bytes);
+  auto* memory = static_cast<std::byte*>(::operator new(size, kAlignment, std::nothrow));
+  if (memory == nullptr) throw OutOfMemory(bytes);
   return {memory, [](std::byte* address) { ::operator delete(address, kAlignment); }};
 }
 
@@ -52,7 +56,7 @@ Result<int64_t> checked_byte_count(DataType type, const Extents& extents) {
 
 Tensor::Tensor(DataType type, Extents extents) : type_(type), extents_(std::move(extents)) {
   const auto bytes = checked_byte_count(type_, extents_);
-  if (!bytes.ok()) throw std::bad_alloc();
+  if (!bytes.ok()) throw OutOfMemory(saturating_multiply(element_count(extents_), byte_size(type)));
   auto memory = allocate(*bytes);
   bytes_ = memory.get();
   owner_ = std::move(memory);
@@ -63,12 +67,8 @@ Tensor::Tensor(DataType type, Extents extents, const std::byte* bytes,
     : type_(type), extents_(std::move(extents)), bytes_(bytes), owner_(std::move(owner)) {}
 
 Result<Tensor> Tensor::create(DataType type, Extents extents) {
-  TENON_ASSIGN(const int64_t bytes, checked_byte_count(type, extents));
-  try {
-    return Tensor(type, std::move(extents));
-  } catch (const std::bad_alloc&) {
-    return resource_error("out of memory: {} bytes for a tensor", bytes);
-  }
+  TENON_TRY(checked_byte_count(type, extents));
+  return guarded("a tensor", [&]() -> Result<Tensor> { return Tensor(type, std::move(extents)); });
 }
 
 Tensor Tensor::scalar_i64(int64_t value) {

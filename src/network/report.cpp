@@ -1,5 +1,8 @@
 #include "network/report.h"
 
+#include "base/guard.h"
+#include "base/printable.h"
+
 namespace tenon::network {
 namespace {
 
@@ -21,15 +24,25 @@ nvinfer1::ErrorCode code_of(ErrorKind kind) {
 
 void Reporter::write(Severity severity, std::string_view message) {
   if (logger_ != nullptr)
-    logger_->log(static_cast<nvinfer1::ILogger::Severity>(severity), std::string(message).c_str());
+    logger_->log(static_cast<nvinfer1::ILogger::Severity>(severity), printable(message).c_str());
 }
 
 void Reporter::report(const Error& error) {
   write(error.kind == ErrorKind::kInternal ? Severity::kInternalError : Severity::kError,
         error.message);
   if (recorder_ == nullptr) return;
-  const std::string text = error.message.substr(0, nvinfer1::IErrorRecorder::kMAX_DESC_LENGTH);
+  const std::string text =
+      printable(error.message).substr(0, nvinfer1::IErrorRecorder::kMAX_DESC_LENGTH);
   recorder_->reportError(code_of(error.kind), text.c_str());
+}
+
+void Reporter::report_exception(const char* call) noexcept {
+  try {
+    report(error_of_exception(call));
+  } catch (...) {
+    // No room for a message of more than fixed text.
+    if (logger_ != nullptr) logger_->log(nvinfer1::ILogger::Severity::kERROR, "out of memory");
+  }
 }
 
 void Reporter::set_recorder(nvinfer1::IErrorRecorder* recorder) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <type_traits>
 
 #include "NvInferRuntime.h"
 #include "base/log.h"
@@ -18,6 +19,21 @@ class Reporter final : public Logger {
   void write(Severity severity, std::string_view message) override;
   /// Logs the error and records it.
   void report(const Error& error);
+
+  /// Reports the exception that is being handled, which ended a call of the API.
+  void report_exception(const char* call) noexcept;
+  /// f(), or `failed` with the exception reported that it ended by: for calls of the API, which may
+  /// throw nothing.
+  template <class F>
+  std::invoke_result_t<F> guarded(const char* call, std::invoke_result_t<F> failed,
+                                  F&& f) noexcept {
+    try {
+      return f();
+    } catch (...) {
+      report_exception(call);
+    }
+    return failed;
+  }
 
   nvinfer1::ILogger* logger() const { return logger_; }
   nvinfer1::IErrorRecorder* recorder() const { return recorder_; }

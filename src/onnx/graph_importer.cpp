@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/guard.h"
 #include "onnx/node_order.h"
 #include "onnx/op_table.h"
 #include "onnx_proto/onnx.pb.h"
@@ -117,15 +118,17 @@ void GraphImporter::declare_initializers(const ::onnx::GraphProto& graph) {
 }
 
 Value* GraphImporter::load(const std::string& name, const Initializer& initializer) {
-  Result<Tensor> tensor = initializer.dense ? context_.tensors.read(*initializer.dense)
-                                            : context_.tensors.read(*initializer.sparse);
+  const Result<Tensor> tensor = guarded("", [&] {
+    return initializer.dense ? context_.tensors.read(*initializer.dense)
+                             : context_.tensors.read(*initializer.sparse);
+  });
   if (!tensor.ok()) {
     const bool unsupported = tensor.error().kind == ErrorKind::kUnsupported;
     context_.report(unsupported ? ImportCode::kUnsupportedGraph : ImportCode::kInvalidValue,
                     cut(name), "", tensor.error().message);
     return nullptr;
   }
-  Value* value = graph_.add_constant(std::move(*tensor), scoped(name));
+  Value* value = graph_.add_constant(*tensor, scoped(name));
   value->producer()->name = names_->unique(scoped(name));
   return value;
 }
@@ -198,6 +201,16 @@ bool GraphImporter::spend_node(const ::onnx::NodeProto& node) {
 }
 
 void GraphImporter::import_node(const ::onnx::NodeProto& node) {
+  const Status status = guarded("", [&]() -> Status {
+    import_unguarded(node);
+    return {};
+  });
+  if (status.ok()) return;
+  report(node, ImportCode::kMemAllocFailed, status.error().message);
+  mark_broken(node);
+}
+
+void GraphImporter::import_unguarded(const ::onnx::NodeProto& node) {
   std::optional<std::vector<Value*>> inputs;
   if (spend_node(node)) inputs = operands(node);
   if (!inputs) return mark_broken(node);

@@ -131,6 +131,7 @@ class GraphImporter {
   bool add_output(Value* value, const std::string& name);
   void rename_input(Value& input);
   void import_node(const ::onnx::NodeProto& node);
+  void import_unguarded(const ::onnx::NodeProto& node);
   bool spend_node(const ::onnx::NodeProto& node);
   std::optional<std::vector<Value*>> operands(const ::onnx::NodeProto& node);
   void import_function(const ::onnx::NodeProto& node, const ::onnx::FunctionProto& function,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/guard.h"
 #include "onnx/graph_importer.h"
 #include "onnx/model_check.h"
 #include "onnx/model_file.h"
@@ -229,14 +230,18 @@ Result<ImportedModel> import_model(const ImportRequest& request,
   std::vector<ImportProblem> found;
   std::vector<ImportProblem>& list = problems ? *problems : found;
   list.clear();
-  Result<importer::ModelFile> file = importer::read_model(request);
+  Result<importer::ModelFile> file =
+      guarded("reading the model", [&] { return importer::read_model(request); });
   if (!file.ok()) {
     list.push_back({ImportCode::kModelDeserializeFailed, -1, "", "", file.error().message, {}});
     return file.error();
   }
-  Result<ImportedModel> model = importer::import_file(*file, request.options, list);
-  if (!model.ok()) return importer::summary(list);
-  return model;
+  Result<ImportedModel> model = guarded(
+      "importing the model", [&] { return importer::import_file(*file, request.options, list); });
+  if (model.ok()) return model;
+  if (list.empty())
+    list.push_back({ImportCode::kMemAllocFailed, -1, "", "", model.error().message, {}});
+  return importer::summary(list);
 }
 
 }  // namespace tenon

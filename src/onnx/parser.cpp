@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/guard.h"
 #include "network/convert.h"
 #include "onnx/model_file.h"
 #include "onnx/node_importer.h"
@@ -107,15 +108,26 @@ bool Parser::import_into_network(const ImportRequest& request) {
   return true;
 }
 
+/// What leaves no room for the model is a problem like others, without exception.
+bool Parser::guarded(FunctionRef<bool()> f) noexcept {
+  const Result<bool> done = tenon::guarded("parsing", [&]() -> Result<bool> { return f(); });
+  if (done.ok()) return *done;
+  const bool memory = done.error().kind == ErrorKind::kResource;
+  return errors_.refuse(memory ? ImportCode::kMemAllocFailed : ImportCode::kInternalError,
+                        done.error().message);
+}
+
 bool Parser::parse(const void* model, size_t size, const char* path) noexcept {
-  return import_into_network(request(model, size, path));
+  return guarded([&] { return import_into_network(request(model, size, path)); });
 }
 
 bool Parser::parseFromFile(const char* path, int) noexcept {
   if (path == nullptr) return errors_.refuse(ImportCode::kInvalidValue, "the file name is null");
-  ImportRequest from_file = request(nullptr, 0, nullptr);
-  from_file.path = path;
-  return import_into_network(from_file);
+  return guarded([&] {
+    ImportRequest from_file = request(nullptr, 0, nullptr);
+    from_file.path = path;
+    return import_into_network(from_file);
+  });
 }
 
 bool Parser::parseWithWeightDescriptors(const void*, size_t) noexcept {
@@ -153,8 +165,11 @@ const nvinfer1::ITensor* Parser::getLayerOutputTensor(const char* name, int64_t 
 bool Parser::supportsModelV2(const void* model, size_t size, const char* path) noexcept {
   groups_.clear();
   groups_supported_ = false;
+  return guarded([&] { return find_supported(request(model, size, path)); });
+}
+
+bool Parser::find_supported(const ImportRequest& from_memory) {
   std::vector<ImportProblem> problems;
-  const ImportRequest from_memory = request(model, size, path);
   const bool imported = import_model(from_memory, &problems).ok();
   errors_.report(problems);
   auto proto = parse_model(from_memory.bytes);
@@ -186,19 +201,23 @@ int64_t* Parser::getSubgraphNodes(const int64_t index, int64_t& length) noexcept
 }
 
 bool Parser::loadModelProto(const void* model, size_t size, const char* path) noexcept {
-  const Status status = loaded_.load(model, size, path);
+  const Status status =
+      tenon::guarded("loadModelProto", [&] { return loaded_.load(model, size, path); });
   return status.ok() || errors_.refuse(ImportCode::kModelDeserializeFailed, status.error().message);
 }
 
 bool Parser::loadInitializer(const char* name, const void* data, size_t size) noexcept {
-  const Status status = loaded_.set(name, data, size);
+  const Status status =
+      tenon::guarded("loadInitializer", [&] { return loaded_.set(name, data, size); });
   return status.ok() || errors_.refuse(ImportCode::kInvalidValue, status.error().message);
 }
 
 bool Parser::parseModelProto() noexcept {
-  ImportRequest request = loaded_.request();
-  configure(request.options);
-  return import_into_network(request);
+  return guarded([&] {
+    ImportRequest request = loaded_.request();
+    configure(request.options);
+    return import_into_network(request);
+  });
 }
 
 bool Parser::setBuilderConfig(const nvinfer1::IBuilderConfig* const config) noexcept {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "NvOnnxParser.h"
+#include "base/function_ref.h"
 #include "network/network.h"
 #include "onnx/importer.h"
 #include "onnx/loaded_model.h"
@@ -46,6 +47,8 @@ class Parser final : public IParser {
   bool setBuilderConfig(const nvinfer1::IBuilderConfig* const config) noexcept override;
 
  private:
+  bool guarded(FunctionRef<bool()> f) noexcept;
+  bool find_supported(const ImportRequest& request);
   ImportRequest request(const void* model, size_t size, const char* path) const;
   void configure(ImportOptions& options) const;
   bool import_into_network(const ImportRequest& request);

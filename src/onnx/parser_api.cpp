@@ -13,10 +13,13 @@ extern "C" {
 TENSORRTAPI void* createNvOnnxParser_INTERNAL(void* network, void* logger, int) noexcept {
   if (network == nullptr || logger == nullptr) return nullptr;
   auto& log = *static_cast<nvinfer1::ILogger*>(logger);
+  tenon::network::Reporter reporter(&log);
   auto* ours =
       dynamic_cast<tenon::network::Network*>(static_cast<nvinfer1::INetworkDefinition*>(network));
   if (ours != nullptr)
-    return static_cast<nvonnxparser::IParser*>(new tenon::importer::Parser(*ours, log));
+    return reporter.guarded("createParser", nullptr, [&]() -> void* {
+      return static_cast<nvonnxparser::IParser*>(new tenon::importer::Parser(*ours, log));
+    });
   log.log(nvinfer1::ILogger::Severity::kERROR,
           "createParser: the network was not made by Tenon's builder");
   return nullptr;
@@ -25,8 +28,11 @@ TENSORRTAPI void* createNvOnnxParser_INTERNAL(void* network, void* logger, int) 
 TENSORRTAPI void* createNvOnnxParserRefitter_INTERNAL(void* refitter, void* logger,
                                                       int32_t) noexcept {
   if (refitter == nullptr || logger == nullptr) return nullptr;
-  return static_cast<nvonnxparser::IParserRefitter*>(new tenon::importer::ParserRefitter(
-      *static_cast<nvinfer1::IRefitter*>(refitter), *static_cast<nvinfer1::ILogger*>(logger)));
+  auto& log = *static_cast<nvinfer1::ILogger*>(logger);
+  return tenon::network::Reporter(&log).guarded("createParserRefitter", nullptr, [&]() -> void* {
+    return static_cast<nvonnxparser::IParserRefitter*>(
+        new tenon::importer::ParserRefitter(*static_cast<nvinfer1::IRefitter*>(refitter), log));
+  });
 }
 
 TENSORRTAPI int getNvOnnxParserVersion() noexcept {

@@ -1,5 +1,6 @@
 #include "onnx/refitter.h"
 
+#include "base/guard.h"
 #include "network/convert.h"
 #include "onnx/external_data.h"
 #include "onnx/model_file.h"
@@ -86,29 +87,31 @@ bool ParserRefitter::refitFromBytes(const void* model, size_t size, const char* 
   if (model == nullptr) return errors_.refuse(ImportCode::kInvalidValue, "the model is null");
   ImportRequest request;
   request.directory = folder_of(path);
-  return finish(refit({static_cast<const std::byte*>(model), size}, request));
+  return finish(guarded("refit", [&] {
+    return refit({static_cast<const std::byte*>(model), size}, request);
+  }));
 }
 
 bool ParserRefitter::refitFromFile(const char* path) noexcept {
   if (path == nullptr) return errors_.refuse(ImportCode::kInvalidValue, "the file name is null");
-  const Result<MappedBytes> bytes = map_file(path);
+  const Result<MappedBytes> bytes = guarded("refit", [&] { return map_file(path); });
   if (!bytes.ok()) return finish(bytes.error());
   ImportRequest request;
   request.directory = folder_of(path);
-  return finish(refit({bytes->data, bytes->size}, request));
+  return finish(guarded("refit", [&] { return refit({bytes->data, bytes->size}, request); }));
 }
 
 bool ParserRefitter::loadModelProto(const void* model, size_t size, const char* path) noexcept {
-  return finish(loaded_.load(model, size, path));
+  return finish(guarded("loadModelProto", [&] { return loaded_.load(model, size, path); }));
 }
 
 bool ParserRefitter::loadInitializer(const char* name, const void* data, size_t size) noexcept {
-  return finish(loaded_.set(name, data, size));
+  return finish(guarded("loadInitializer", [&] { return loaded_.set(name, data, size); }));
 }
 
 bool ParserRefitter::refitModelProto() noexcept {
   const ImportRequest request = loaded_.request();
-  return finish(refit(request.bytes, request));
+  return finish(guarded("refitModelProto", [&] { return refit(request.bytes, request); }));
 }
 
 }  // namespace tenon::importer

@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
-#include <new>
-#include <stdexcept>
 #include <unordered_map>
 
+#include "base/guard.h"
 #include "ops/ops.h"
 #include "ops/table.h"
 
@@ -103,13 +102,10 @@ Status check_inputs(const Graph& graph, std::span<const Tensor> inputs) {
 
 Status evaluate_into(const Node& node, EvalContext& context) {
   try {
-    TENON_TRY(op_info(node.kind()).evaluate(*node.op, context));
-  } catch (const std::bad_alloc&) {
-    return resource_error("node \"{}\" ({}): out of memory", node.name, node.op->name());
-  } catch (const std::length_error&) {
-    return resource_error("node \"{}\" ({}): out of memory", node.name, node.op->name());
+    return op_info(node.kind()).evaluate(*node.op, context);
+  } catch (...) {
+    return error_of_exception(fmt::format("node \"{}\" ({})", node.name, node.op->name()));
   }
-  return {};
 }
 
 Result<std::vector<Tensor>> evaluate(const Graph& graph, std::span<const Tensor> inputs,

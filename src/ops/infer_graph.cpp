@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <new>
-#include <stdexcept>
 
+#include "base/guard.h"
 #include "ops/ops.h"
 #include "ops/table.h"
 
@@ -95,10 +94,8 @@ Status infer_node(Node& node, std::span<const Tensor* const> known) {
     TENON_TRY(op_info(node.kind()).infer(*node.op, context));
     context.name_own_extents();
     fold_elements(node, context);
-  } catch (const std::bad_alloc&) {
-    return resource_error("node \"{}\" ({}): out of memory", node.name, node.op->name());
-  } catch (const std::length_error&) {
-    return resource_error("node \"{}\" ({}): out of memory", node.name, node.op->name());
+  } catch (...) {
+    return error_of_exception(fmt::format("node \"{}\" ({})", node.name, node.op->name()));
   }
   return {};
 }

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include <new>
 #include <unordered_map>
 
 #include "base/ascii.h"
+#include "base/guard.h"
 #include "ir/text.h"
 #include "ops/table.h"
 #include "ops/text_scanner.h"
@@ -312,14 +312,12 @@ class GraphParser {
 }  // namespace
 
 Result<std::unique_ptr<Graph>> parse_graph(std::string_view text, const WeightSource* weights) {
-  TextScanner scanner(text);
-  try {
+  return guarded("reading a graph", [&]() -> Result<std::unique_ptr<Graph>> {
+    TextScanner scanner(text);
     TENON_ASSIGN(auto graph, GraphParser(scanner, weights, 0).parse());
     if (!scanner.at_end()) return scanner.fail("nothing more expected");
     return graph;
-  } catch (const std::bad_alloc&) {
-    return resource_error("out of memory while reading a graph");
-  }
+  });
 }
 
 }  // namespace tenon

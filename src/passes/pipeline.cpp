@@ -2,6 +2,7 @@
 #include <chrono>
 #include <set>
 
+#include "base/guard.h"
 #include "ops/dims.h"
 #include "ops/ops.h"
 #include "ops/table.h"
@@ -175,7 +176,9 @@ std::vector<const PassInfo*> pipeline_of(const PassOptions& options) {
   return steps;
 }
 
-Result<bool> run_pass(Graph& graph, const PassInfo& pass, PassContext& context) {
+namespace {
+
+Result<bool> run_unguarded(Graph& graph, const PassInfo& pass, PassContext& context) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   context.start(pass.name);
@@ -202,6 +205,13 @@ Result<bool> run_pass(Graph& graph, const PassInfo& pass, PassContext& context) 
   context.logger().verbose("pass {}: {} nodes, {:.1f} ms", pass.name, graph.nodes().size(),
                            std::chrono::duration<double, std::milli>(Clock::now() - start).count());
   return changed;
+}
+
+}  // namespace
+
+Result<bool> run_pass(Graph& graph, const PassInfo& pass, PassContext& context) {
+  return guarded(fmt::format("pass {}", pass.name),
+                 [&] { return run_unguarded(graph, pass, context); });
 }
 
 Result<std::vector<std::string>> run_passes(Graph& graph, const PassOptions& options,

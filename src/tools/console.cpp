@@ -4,6 +4,8 @@
 
 #include <ctime>
 
+#include "base/printable.h"
+
 namespace tenon::tools {
 namespace {
 
@@ -32,7 +34,8 @@ Console::~Console() {
 void Console::write(Severity severity, std::string_view message) {
   if (severity > threshold_) return;
   const bool to_error = severity <= Severity::kWarning;
-  const std::string line = fmt::format("[{}] [{}] {}\n", timestamp(), letter(severity), message);
+  const std::string line =
+      fmt::format("[{}] [{}] {}\n", timestamp(), letter(severity), printable(message));
   const std::lock_guard lock(mutex_);
   erase_progress_line();
   std::fwrite(line.data(), 1, line.size(), to_error ? stderr : stdout);
@@ -40,11 +43,11 @@ void Console::write(Severity severity, std::string_view message) {
   if (!to_error) std::fflush(stdout);
 }
 
-void Console::plain(std::string_view line) {
+void Console::plain(std::string_view text) {
+  const std::string line = printable(text) + '\n';
   const std::lock_guard lock(mutex_);
   erase_progress_line();
   std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fputc('\n', stdout);
   std::fflush(stdout);
 }
 
@@ -53,7 +56,8 @@ void Console::progress(std::string_view text) {
   const std::lock_guard lock(mutex_);
   erase_progress_line();
   if (text.empty()) return;
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  const std::string line = printable(text);
+  std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);
   progress_shown_ = true;
 }

@@ -24,7 +24,7 @@ class Console final : public Logger {
 
   void write(Severity severity, std::string_view message) override;
   /// A line without prefix, as the banner is.
-  void plain(std::string_view line);
+  void plain(std::string_view text);
   /// Replaces the progress line; does nothing where standard output is not a terminal.
   void progress(std::string_view text);
   void clear_progress() { progress(""); }

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "NvInfer.h"
+#include "base/guard.h"
 #include "tenon/device.h"
 #include "tenon/passes.h"
 #include "tools/api_logger.h"
@@ -187,7 +188,7 @@ bool succeeds(std::string_view program, const Result<Arguments>& arguments, Cons
     console.error("{} --help lists all options", program);
     return false;
   }
-  const Status status = execute(*arguments, console);
+  const Status status = guarded("", [&] { return execute(*arguments, console); });
   if (!status.ok()) console.error("{}", status.error().message);
   return status.ok();
 }

@@ -3,6 +3,7 @@
 
 #include "NvInfer.h"
 #include "NvOnnxParser.h"
+#include "base/guard.h"
 #include "tenon/self_check.h"
 #include "tools/api_logger.h"
 #include "tools/arguments.h"
@@ -95,8 +96,10 @@ int run_nan_hunt(std::span<const char* const> words) {
     console.plain(kUsage);
     return words.empty() ? 1 : 0;
   }
-  const Result<int> status =
-      arguments.ok() ? hunt(*arguments, console) : Result<int>(arguments.error());
+  const Result<int> status = guarded("", [&]() -> Result<int> {
+    if (!arguments.ok()) return arguments.error();
+    return hunt(*arguments, console);
+  });
   if (!status.ok()) console.error("{}", status.error().message);
   return status.ok() ? *status : 1;
 }

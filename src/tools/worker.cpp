@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/guard.h"
 #include "tools/build.h"
 #include "tools/commands.h"
 #include "tools/engine_file.h"
@@ -62,6 +63,8 @@ class Worker {
       return execute(request);
     } catch (const Json::exception& error) {
       return user_error("{}", error.what());
+    } catch (...) {
+      return error_of_exception("");
     }
   }
 

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <vector>
 
+#include "base/host_memory.h"
 #include "device/cpu/isa.h"
 
 namespace tenon::cpu {
@@ -40,7 +41,8 @@ class CpuDevice final : public Device {
     const size_t rounded = (std::max<size_t>(bytes, 1) + 255) / 256 * 256;
     if (rounded < bytes)
       return resource_error("{} bytes of memory are more than an address space holds", bytes);
-    void* memory = std::aligned_alloc(256, rounded);
+    const bool fits = fits_host_memory(static_cast<int64_t>(std::min<size_t>(rounded, INT64_MAX)));
+    void* memory = fits ? std::aligned_alloc(256, rounded) : nullptr;
     if (memory == nullptr)
       return resource_error("{} bytes of memory could not be allocated", bytes);
     return DeviceBuffer(memory, [](void* p) { std::free(p); });

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "base/parallel.h"
 #include "device/cpu/placement.h"
 
 namespace tenon::cpu {
@@ -35,7 +38,8 @@ inline void pause_briefly() {
 // by mistake.
 struct ThreadPool::State {
   explicit State(int threads) : placement(threads), tickets(threads) {
-    for (int i = 1; i < threads; ++i) helpers.emplace_back([this, i] { help(i); });
+    // Where the system gives fewer, those that there are take the others' ranges.
+    start_threads(helpers, static_cast<size_t>(threads), [this] { help(++started); });
   }
   ~State() {
     stop.store(true, std::memory_order_relaxed);
@@ -104,12 +108,20 @@ struct ThreadPool::State {
       int64_t chunk;
       while ((chunk = take(tickets[from].bits, current, i == 0)) >= 0) {
         const int64_t begin = chunk * chunk_size;
-        (*body)(begin, std::min(begin + chunk_size, count), worker);
+        run_chunk(begin, worker);
         ++finished;
       }
     }
     // Once for all chunks: the line moves between cores.
     if (finished > 0) done.fetch_add(finished, std::memory_order_release);
+  }
+
+  void run_chunk(int64_t begin, int worker) {
+    try {
+      (*body)(begin, std::min(begin + chunk_size, count), worker);
+    } catch (...) {
+      if (!failed.exchange(true)) failure = std::current_exception();
+    }
   }
 
   void run(int64_t n, int64_t size, FunctionRef<void(int64_t, int64_t, int)> loop) {
@@ -129,6 +141,7 @@ struct ThreadPool::State {
     if (sleepers.load(std::memory_order_seq_cst) > 0) generation.notify_all();
     work(current, 0);
     wait_for_chunks(chunks);
+    if (failed.exchange(false)) std::rethrow_exception(std::exchange(failure, nullptr));
   }
 
   void wait_for_chunks(int64_t chunks) {
@@ -148,6 +161,9 @@ struct ThreadPool::State {
   int64_t chunk_size = 0;
   alignas(64) std::atomic<int> sleepers{0};
   std::atomic<bool> stop{false};
+  std::atomic<int> started{0};
+  std::atomic<bool> failed{false};
+  std::exception_ptr failure;  ///< The first of a loop; comes out where its caller waits.
   alignas(64) std::atomic<int64_t> done{0};
   Placement placement;
   std::vector<Ticket> tickets;

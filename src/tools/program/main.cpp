@@ -1,6 +1,8 @@
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <exception>
 #include <string_view>
 
 #include "tools/commands.h"
@@ -27,11 +29,15 @@ void open_closed_streams() {
     if (fcntl(stream, F_GETFD) == -1) open("/dev/null", O_RDWR);
 }
 
-}  // namespace
+/// The last resort: an exception that found no one to make an error of it, as where not even a name
+/// has room.
+[[noreturn]] void end() {
+  std::fputs("[E] out of memory, or a fault of this program: it ends\n", stderr);
+  std::fflush(stdout);
+  _exit(1);
+}
 
-int main(int argc, char** argv) {
-  open_closed_streams();
-  const std::span<const char* const> words(argv, static_cast<size_t>(argc));
+int run(std::span<const char* const> words) {
   if (!words.empty() && base_name(words[0]) == "trtexec") {
     return tenon::tools::run_exec(words[0], words.subspan(1));
   }
@@ -41,4 +47,12 @@ int main(int argc, char** argv) {
   if (command == "worker") return tenon::tools::run_worker();
   std::fputs(kUsage, command.empty() || command == "--help" || command == "-h" ? stdout : stderr);
   return command.empty() || command == "--help" || command == "-h" ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::set_terminate(end);
+  open_closed_streams();
+  return run({argv, static_cast<size_t>(argc)});
 }

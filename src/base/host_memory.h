@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+
+namespace tenon {
+
+/// Bytes of memory that this process can still use: what the system has to give, or its container's
+/// limit leaves; INT64_MAX where neither is known. Systems promise more than they have and end
+/// processes that use it, so large tensors are refused beforehand.
+int64_t available_host_memory();
+
+/// Whether so many bytes are available. Small numbers are not looked at.
+bool fits_host_memory(int64_t bytes);
+
+}  // namespace tenon

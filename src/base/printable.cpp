@@ -1,0 +1,65 @@
+#include "base/printable.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace tenon {
+namespace {
+
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD.
+
+struct Sequence {
+  size_t length;      ///< 0 for a byte that begins none.
+  uint32_t bits;      ///< Of the first byte.
+  uint32_t smallest;  ///< Code point that needs so many bytes.
+};
+
+Sequence sequence_of(unsigned char first) {
+  if (first < 0x80) return {1, first, 0};
+  if (first >= 0xc2 && first < 0xe0) return {2, first & 0x1fU, 0x80};
+  if (first >= 0xe0 && first < 0xf0) return {3, first & 0x0fU, 0x800};
+  if (first >= 0xf0 && first < 0xf5) return {4, first & 0x07U, 0x10000};
+  return {0, 0, 0};
+}
+
+/// Length of the code point that the text begins with, and its number; 0 where there is none.
+std::pair<size_t, uint32_t> code_point(std::string_view text) {
+  const Sequence sequence = sequence_of(static_cast<unsigned char>(text[0]));
+  if (sequence.length == 0 || sequence.length > text.size()) return {0, 0};
+  uint32_t number = sequence.bits;
+  for (size_t i = 1; i < sequence.length; ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if ((byte & 0xc0U) != 0x80) return {0, 0};
+    number = number << 6 | (byte & 0x3fU);
+  }
+  const bool is_surrogate = number >= 0xd800 && number < 0xe000;
+  if (number < sequence.smallest || number > 0x10ffff || is_surrogate) return {0, 0};
+  return {sequence.length, number};
+}
+
+bool is_control(uint32_t number) {
+  return (number < 0x20 && number != '\n' && number != '\t') || (number >= 0x7f && number < 0xa0);
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  std::string result;
+  result.reserve(text.size());
+  while (!text.empty()) {
+    const auto [length, number] = code_point(text);
+    if (length == 0)
+      result += kReplacement;
+    else if (is_control(number))
+      result += fmt::format("\\x{:02x}", number);
+    else
+      result += text.substr(0, length);
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return result;
+}
+
+}  // namespace tenon
