@@ -67,13 +67,9 @@ std::vector<int64_t> axes_of_mask(uint32_t mask) {
   return axes;
 }
 
-namespace {
-
 bool is_half_a_byte(Public type) {
   return type == Public::kINT4 || type == Public::kFP4;
 }
-
-}  // namespace
 
 size_t byte_count(const nvinfer1::Weights& weights) {
   return static_cast<size_t>(is_half_a_byte(weights.type)

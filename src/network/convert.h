@@ -23,6 +23,9 @@ std::vector<int64_t> to_integers(const nvinfer1::Dims& dims);
 /// The axes of a bit mask, in order.
 std::vector<int64_t> axes_of_mask(uint32_t mask);
 
+/// Of whose elements the application has two in a byte, and our tensors one.
+bool is_half_a_byte(nvinfer1::DataType type);
+
 /// Bytes that the weights take where the application has them: two of half a byte in each.
 size_t byte_count(const nvinfer1::Weights& weights);
 

@@ -38,16 +38,22 @@ void LayerCore::set_operand(int32_t index, ITensor& tensor) {
 void LayerCore::set_result_type(int32_t index, std::optional<PublicType> type) {
   if (!permit(index >= 0 && index < result_count(), "setOutputType", "the index of an output"))
     return;
-  if (imported_ && !editable()) return;
   result_types_.resize(results_.size());
   result_types_[static_cast<size_t>(index)] = type;
-  imported_ = false;
-  touch();
+  network_.mark_stale(*this);
 }
 
 bool LayerCore::result_type_is_set(int32_t index) const {
   return index >= 0 && static_cast<size_t>(index) < result_types_.size() &&
          result_types_[static_cast<size_t>(index)].has_value();
+}
+
+std::optional<DataType> LayerCore::wanted_type(size_t index, DataType own) const {
+  if (!result_type_is_set(static_cast<int32_t>(index))) return std::nullopt;
+  const PublicType given = *result_types_[index];
+  // Types that the surface has no word for are given as FLOAT: set again they stay what they are.
+  const bool stays = from_public(given) == own || (given == PublicType::kFLOAT && !to_public(own));
+  return stays ? std::nullopt : std::optional(from_public(given));
 }
 
 PublicType LayerCore::result_type(int32_t index) const {
@@ -89,8 +95,10 @@ void LayerCore::touch() {
 }
 
 void LayerCore::name_nodes() {
-  if (nodes_.empty() || imported_) {
-    if (!nodes_.empty()) nodes_[0]->name = name_;
+  if (nodes_.empty()) return;
+  if (imported_) {  // Casts follow the node.
+    nodes_[0]->name = name_;
+    for (size_t i = 1; i < nodes_.size(); ++i) nodes_[i]->name = fmt::format("{}.type{}", name_, i);
     return;
   }
   Node* last = nullptr;
@@ -114,17 +122,15 @@ Value* LayerCore::weights(Emitter& e, const Weights& weights, Extents extents,
                       weights.values == nullptr ? 0 : weights.count, element_count(extents)));
     return nullptr;
   }
-  Value* value = e.constant(to_tensor(weights, std::move(extents)));
+  const Tensor* constant = network_.held_weights().find(weights);
+  Value* value = e.constant(constant != nullptr ? constant->reshaped(std::move(extents))
+                                                : to_tensor(weights, std::move(extents)));
   if (value == nullptr) return nullptr;
   value->name = network_.weights_name(weights, name_, role);
   value->producer()->name = value->name;
-  return network_.computes_in_32_bits(value->type.type) ? e.cast(value, DataType::kFloat32) : value;
-}
-
-Weights LayerCore::weights_of(const Value* value) {
-  const Tensor* tensor = value == nullptr ? nullptr : value->constant();
-  if (tensor == nullptr) return {PublicType::kFLOAT, nullptr, 0};
-  return {to_public(tensor->type()).value_or(PublicType::kFLOAT), tensor->bytes(), tensor->count()};
+  // A model's own types are what its other layers were typed by.
+  const bool widen = constant == nullptr && network_.computes_in_32_bits(value->type.type);
+  return widen ? e.cast(value, DataType::kFloat32) : value;
 }
 
 }  // namespace tenon::network

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +21,23 @@ using nvinfer1::Weights;
 using PublicType = nvinfer1::DataType;
 
 class Network;
+
+/// Whether a setter would change nothing. Programs copy settings from layer to layer, and a layer
+/// of a model may hold more than the setting says.
+template <class T, class U>
+bool is_same(const T& now, const U& value) {
+  return now == value;
+}
+inline bool is_same(const Dims& now, const Dims& value) {
+  return now.nbDims == value.nbDims &&
+         std::equal(now.d, now.d + std::clamp(now.nbDims, 0, Dims::MAX_DIMS), value.d);
+}
+inline bool is_same(const nvinfer1::Permutation& now, const nvinfer1::Permutation& value) {
+  return std::equal(std::begin(now.order), std::end(now.order), value.order);
+}
+inline bool is_same(const Weights& now, const Weights& value) {
+  return now.type == value.type && now.values == value.values && now.count == value.count;
+}
 
 /// What every layer has, whatever its interface: operands, results, and the nodes of the graph that
 /// it stands for. Setters only note what changed; nodes are made when somebody asks for types or
@@ -44,8 +63,8 @@ class LayerCore {
   /// The node that came with an imported graph, while nothing was changed.
   bool is_imported() const { return imported_; }
 
-  /// Weights of a constant operand of an imported node, none when it is none.
-  static Weights weights_of(const Value* value);
+  /// For layers of a model that hold more than their class can say.
+  void forbid_changes() { fixed_ = true; }
 
   // ILayer's part.
   void set_name(const char* name);
@@ -58,6 +77,8 @@ class LayerCore {
   std::optional<PublicType> precision() const { return precision_; }
   void set_result_type(int32_t index, std::optional<PublicType> type);
   bool result_type_is_set(int32_t index) const;
+  /// The type that an output is to be cast to, which is made as `own`; nothing where it stays.
+  std::optional<DataType> wanted_type(size_t index, DataType own) const;
   PublicType result_type(int32_t index) const;
   void set_metadata(const char* metadata);
   const std::string& metadata() const { return metadata_; }
@@ -71,7 +92,7 @@ class LayerCore {
   /// A setter's effect, unless the layer is one of a model and holds more than its class can say.
   template <class T, class U>
   void assign(T& member, const U& value) {
-    if (!editable()) return;
+    if (is_same(member, value) || !editable()) return;
     member = value;
     touch();
   }
@@ -83,7 +104,6 @@ class LayerCore {
   /// Constant of a layer's weights, named for refitting. Fails when the count does not fit.
   Value* weights(Emitter& e, const Weights& weights, Extents extents, const char* role) const;
   void set_most_operands(int count) { most_operands_ = count; }
-  void forbid_changes() { fixed_ = true; }
 
  private:
   friend class Network;
@@ -158,6 +178,7 @@ bool is_valid(E value) {
 /// The same with a condition on `value`, and the words for it.
 #define TENON_LAYER_CHECKED(Type, Name, member, condition, requirement)     \
   void set##Name(Type value) noexcept override {                            \
+    if (is_same(member, value)) return;                                     \
     if (permit(condition, "set" #Name, requirement)) assign(member, value); \
   }                                                                         \
   Type get##Name() const noexcept override {                                \
@@ -167,6 +188,7 @@ bool is_valid(E value) {
 /// The same for setters that return whether they took the value.
 #define TENON_LAYER_ACCEPTED(Type, Name, member, condition, requirement)           \
   bool set##Name(Type value) noexcept override {                                   \
+    if (is_same(member, value)) return true;                                       \
     if (!permit(condition, "set" #Name, requirement) || !editable()) return false; \
     assign(member, value);                                                         \
     return true;                                                                   \

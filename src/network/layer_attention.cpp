@@ -19,7 +19,6 @@ class AttentionLayer final
     set_most_operands(5);
   }
   nvinfer1::IAttention* getAttention() const noexcept override { return attention_; }
-  void lock() { forbid_changes(); }
   template <class T, class U>
   bool set(T AttentionLayer::*member, const U& value) {
     if (!editable()) return false;
@@ -184,7 +183,6 @@ class KVCacheUpdateLayer final
  public:
   KVCacheUpdateLayer(Network& network, KVCacheMode mode) : LayerOf(network), mode_(mode) {}
   TENON_LAYER_ACCEPTED(KVCacheMode, CacheMode, mode_, is_valid(value), "a mode")
-  void lock() { forbid_changes(); }
   std::vector<Value*> lower(Emitter& e) override {
     return {e.add(TensorScatter{}, {in(0), in(1), e.cast(in(2), DataType::kInt64)})};
   }
@@ -198,7 +196,7 @@ class KVCacheUpdateLayer final
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Attention& op) {
   auto layer = std::make_unique<AttentionLayer>(network, AttentionNormalizationOp::kSOFTMAX,
                                                 op.causal != CausalMask::kNone, nullptr);
-  layer->lock();
+  layer->forbid_changes();
   return layer;
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const RotaryEmbedding& op) {
@@ -206,7 +204,7 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node&, const RotaryEmbedding&
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const TensorScatter& op) {
   auto layer = std::make_unique<KVCacheUpdateLayer>(network, KVCacheMode::kLINEAR);
-  if (op.circular || op.axis != -2) layer->lock();
+  if (op.circular || op.axis != -2) layer->forbid_changes();
   return layer;
 }
 

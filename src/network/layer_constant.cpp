@@ -10,7 +10,8 @@ class ConstantLayer final : public LayerOf<nvinfer1::IConstantLayer, LayerType::
  public:
   ConstantLayer(Network& network, const Dims& dims, Weights weights)
       : LayerOf(network), dims_(dims), weights_(weights) {}
-  TENON_LAYER_ATTRIBUTE(Weights, Weights, weights_)
+  void setWeights(Weights value) noexcept override { assign(weights_, value); }
+  Weights getWeights() const noexcept override { return network().held_weights().packed(weights_); }
   void setDimensions(const Dims& value) noexcept override { assign(dims_, value); }
   Dims getDimensions() const noexcept override { return dims_; }
 
@@ -44,7 +45,6 @@ class FillLayer final : public LayerOf<nvinfer1::IFillLayer, LayerType::kFILL> {
   void setBetaInt64(int64_t value) noexcept override { set_integer(beta_integer_, value); }
   int64_t getBetaInt64() const noexcept override { return beta_integer_; }
   bool isAlphaBetaInt64() const noexcept override { return integers_; }
-  void lock() { forbid_changes(); }
 
   std::vector<Value*> lower(Emitter& e) override {
     Value* shape =
@@ -55,11 +55,11 @@ class FillLayer final : public LayerOf<nvinfer1::IFillLayer, LayerType::kFILL> {
  private:
   void set_number(double& member, double value) {
     assign(member, value);
-    integers_ = false;
+    assign(integers_, false);
   }
   void set_integer(int64_t& member, int64_t value) {
     assign(member, value);
-    integers_ = true;
+    assign(integers_, true);
   }
   Value* parameter(Emitter& e, int index, DataType type, double number, int64_t integer) const {
     if (has_operand(index)) return e.cast(in(index), type);
@@ -136,7 +136,7 @@ class AssertionLayer final : public LayerOf<nvinfer1::IAssertionLayer, LayerType
 
 std::unique_ptr<LayerCore> fixed_fill(Network& network, FillOperation operation, PublicType type) {
   auto layer = std::make_unique<FillLayer>(network, Dims{}, operation, type);
-  layer->lock();
+  layer->forbid_changes();
   return layer;
 }
 
@@ -144,7 +144,7 @@ std::unique_ptr<LayerCore> fixed_fill(Network& network, FillOperation operation,
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Constant&) {
   return std::make_unique<ConstantLayer>(network, to_dims(node.output()->type.shape),
-                                         LayerCore::weights_of(node.output()));
+                                         network.hold(node.output()));
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const RangeOf&) {
   return fixed_fill(network, FillOperation::kLINSPACE,

@@ -1,4 +1,6 @@
 // Convolution and deconvolution.
+#include <algorithm>
+
 #include "network/adopt.h"
 #include "network/convert.h"
 #include "network/network.h"
@@ -25,15 +27,21 @@ class ConvolutionBase : public LayerOf<Interface, kType> {
   TENON_LAYER_CHECKED(int64_t, NbOutputMaps, maps_, value >= 1, "at least 1")
   TENON_LAYER_CHECKED(int64_t, NbGroups, groups_, value >= 1, "at least 1")
   void setKernelWeights(Weights value) noexcept override {
+    if (is_same(kernel_, value)) return;
     assign(kernel_, value);
-    kernel_given_ = true;
+    kernel_given_ = value.count > 0;
   }
-  Weights getKernelWeights() const noexcept override { return kernel_; }
+  Weights getKernelWeights() const noexcept override {
+    return this->network().held_weights().packed(kernel_);
+  }
   void setBiasWeights(Weights value) noexcept override {
+    if (is_same(bias_, value)) return;
     assign(bias_, value);
-    bias_given_ = true;
+    bias_given_ = value.count > 0;
   }
-  Weights getBiasWeights() const noexcept override { return bias_; }
+  Weights getBiasWeights() const noexcept override {
+    return this->network().held_weights().packed(bias_);
+  }
   TENON_WINDOW_PADDING()
   TENON_WINDOW_DIMS(StrideNd, stride, 1)
   TENON_WINDOW_DIMS(DilationNd, dilation, 1)
@@ -47,8 +55,8 @@ class ConvolutionBase : public LayerOf<Interface, kType> {
   void read(const Op& op, const Node& node) {
     groups_ = op.groups;
     window_.read(op, static_cast<size_t>(window_.size.nbDims));
-    kernel_ = LayerCore::weights_of(node.input(1));
-    bias_ = LayerCore::weights_of(node.input(2));
+    kernel_ = this->network().hold(node.input(1));
+    bias_ = this->network().hold(node.input(2));
   }
 
  protected:
@@ -150,8 +158,12 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Conv& op) {
 }
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Deconv& op) {
-  return adopt_convolution<DeconvolutionLayer>(network, node, op,
-                                               extent_or_zero(node.input(1), 1) * op.groups);
+  const auto is_set = [](int64_t extent) { return extent != 0; };
+  auto layer = adopt_convolution<DeconvolutionLayer>(network, node, op,
+                                                     extent_or_zero(node.input(1), 1) * op.groups);
+  if (!op.output_shape.empty() || std::ranges::any_of(op.output_padding, is_set))
+    layer->forbid_changes();
+  return layer;
 }
 
 IConvolutionLayer* Network::addConvolutionNd(ITensor& input, int64_t nbOutputMaps,

@@ -91,7 +91,6 @@ class ScatterLayer final : public LayerOf<nvinfer1::IScatterLayer, LayerType::kS
       : LayerOf(network), mode_(mode), axis_(axis) {}
   TENON_LAYER_CHECKED(ScatterMode, Mode, mode_, is_valid(value), "a mode")
   TENON_LAYER_ATTRIBUTE(int32_t, Axis, axis_)
-  void lock() { forbid_changes(); }
 
   std::vector<Value*> lower(Emitter& e) override {
     if (mode_ == ScatterMode::kND)
@@ -178,16 +177,18 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node&, const GatherNd& op) {
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const ScatterElements& op) {
   auto layer =
       std::make_unique<ScatterLayer>(network, ScatterMode::kELEMENT, static_cast<int32_t>(op.axis));
-  if (op.reduction != ScatterReduction::kNone) layer->lock();
+  if (op.reduction != ScatterReduction::kNone) layer->forbid_changes();
   return layer;
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const ScatterNd& op) {
   auto layer = std::make_unique<ScatterLayer>(network, ScatterMode::kND);
-  if (op.reduction != ScatterReduction::kNone) layer->lock();
+  if (op.reduction != ScatterReduction::kNone) layer->forbid_changes();
   return layer;
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const OneHot& op) {
-  return std::make_unique<OneHotLayer>(network, static_cast<int32_t>(op.axis));
+  auto layer = std::make_unique<OneHotLayer>(network, static_cast<int32_t>(op.axis));
+  layer->forbid_changes();  // The operator has depth and values in another order.
+  return layer;
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const NonZero&) {
   return std::make_unique<NonZeroLayer>(network, PublicType::kINT64);

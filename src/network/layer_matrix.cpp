@@ -10,7 +10,6 @@ class MatrixMultiplyLayer final
  public:
   MatrixMultiplyLayer(Network& network, MatrixOperation first, MatrixOperation second)
       : LayerOf(network), operations_{first, second} {}
-  void lock() { forbid_changes(); }
 
   void setOperation(int32_t index, MatrixOperation op) noexcept override {
     if (permit((index == 0 || index == 1) && is_valid(op), "setOperation",
@@ -48,6 +47,7 @@ class EinsumLayer final : public LayerOf<nvinfer1::IEinsumLayer, LayerType::kEIN
   EinsumLayer(Network& network, std::string equation)
       : LayerOf(network), equation_(std::move(equation)) {}
   bool setEquation(const char* equation) noexcept override {
+    if (equation != nullptr && equation_ == equation) return true;
     if (!permit(equation != nullptr && *equation != '\0', "setEquation", "an equation") ||
         !editable())
       return false;
@@ -77,7 +77,7 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const MatMul& op)
   };
   auto layer = std::make_unique<MatrixMultiplyLayer>(network, operation(0, op.transpose_a),
                                                      operation(1, op.transpose_b));
-  if (node.input(0)->type.shape.size() != node.input(1)->type.shape.size()) layer->lock();
+  if (node.input(0)->type.shape.size() != node.input(1)->type.shape.size()) layer->forbid_changes();
   return layer;
 }
 

@@ -74,7 +74,6 @@ class ElementWiseLayer final
   ElementWiseLayer(Network& network, ElementWiseOperation operation)
       : LayerOf(network), operation_(operation) {}
   TENON_LAYER_CHECKED(ElementWiseOperation, Operation, operation_, is_valid(value), "an operation")
-  void lock() { forbid_changes(); }
 
   std::vector<Value*> lower(Emitter& e) override {
     if (e.rank(in(0)) != e.rank(in(1)))
@@ -128,15 +127,19 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Pointwise& 
   if (const int type = position(kActivations, op.function); type >= 0)
     return std::make_unique<ActivationLayer>(network, static_cast<ActivationType>(type), op.alpha,
                                              op.beta);
-  if (const int operation = position(kUnaries, op.function); operation >= 0)
-    return std::make_unique<UnaryLayer>(network, static_cast<UnaryOperation>(operation));
+  if (const int operation = position(kUnaries, op.function); operation >= 0) {
+    auto layer = std::make_unique<UnaryLayer>(network, static_cast<UnaryOperation>(operation));
+    const bool one_sign = op.function == F::k_is_inf && (op.alpha != 1 || op.beta != 1);
+    if (one_sign) layer->forbid_changes();
+    return layer;
+  }
   const int operation = position(kBinaries, op.function);
   auto layer = std::make_unique<ElementWiseLayer>(
       network, static_cast<ElementWiseOperation>(std::max(operation, 0)));
   // The importer broadcasts without reshapes, and has functions that the surface has not.
   const bool same_rank =
       node.has_input(1) && node.input(0)->type.shape.size() == node.input(1)->type.shape.size();
-  if (operation < 0 || !same_rank) layer->lock();
+  if (operation < 0 || !same_rank) layer->forbid_changes();
   return layer;
 }
 
@@ -145,7 +148,11 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Identity&) {
 }
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Cast& op) {
-  return std::make_unique<CastLayer>(network, to_public(op.to).value_or(PublicType::kFLOAT));
+  auto layer = std::make_unique<CastLayer>(network, to_public(op.to).value_or(PublicType::kFLOAT));
+  const Cast usual;
+  if (!to_public(op.to) || op.saturate != usual.saturate || op.round_mode != usual.round_mode)
+    layer->forbid_changes();
+  return layer;
 }
 
 IActivationLayer* Network::addActivation(ITensor& input, ActivationType type) noexcept {

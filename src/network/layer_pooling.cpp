@@ -88,11 +88,12 @@ class LrnLayer final : public LayerOf<nvinfer1::ILRNLayer, LayerType::kLRN> {
 
 }  // namespace
 
-std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Pool& op) {
+std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Pool& op) {
   const auto type = op.function == PoolFunction::kMax ? nvinfer1::PoolingType::kMAX
                                                       : nvinfer1::PoolingType::kAVERAGE;
   auto layer = std::make_unique<PoolingLayer>(network, type, to_dims(Extents(op.kernel)));
   layer->read(op);
+  if (node.outputs().size() > 1) layer->forbid_changes();  // Indices of the maxima.
   return layer;
 }
 

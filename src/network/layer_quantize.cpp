@@ -50,6 +50,7 @@ class ScalingLayer final : public LayerOf<Interface, kType> {
   TENON_LAYER_CHECKED(PublicType, ToType, type_, kQuantizes ? is_quantized(value) : is_float(value),
                       "a type that the layer gives")
   bool setBlockShape(const Dims& value) noexcept override {
+    if (is_same(block_, value)) return true;
     if (!permit(value.nbDims >= 0 && value.nbDims <= Dims::MAX_DIMS, "setBlockShape",
                 "at most 8 extents") ||
         !this->editable())
@@ -114,7 +115,6 @@ class DynamicQuantizeLayer final
   TENON_LAYER_CHECKED(int32_t, BlockSize, block_, value >= 1, "at least 1")
   void setBlockShape(const Dims& value) noexcept override { assign(shape_, value); }
   Dims getBlockShape() const noexcept override { return shape_; }
-  void lock() { forbid_changes(); }
 
   std::vector<Value*> lower(Emitter& e) override {
     const Blocks blocks = chosen(e);
@@ -184,18 +184,20 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Quantize& o
   auto layer = std::make_unique<QuantizeLayer>(
       network, to_public(node.output()->type.type).value_or(PublicType::kINT8));
   layer->set_axis(op.axis);
+  if (!op.saturate || !to_public(node.output()->type.type)) layer->forbid_changes();
   return layer;
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Dequantize& op) {
   auto layer =
       std::make_unique<DequantizeLayer>(network, to_public(op.to).value_or(PublicType::kFLOAT));
   layer->set_axis(op.axis);
+  if (!to_public(op.to)) layer->forbid_changes();
   return layer;
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const DynamicQuantize&) {
   auto layer =
       std::make_unique<DynamicQuantizeLayer>(network, 0, 1, PublicType::kUINT8, PublicType::kFLOAT);
-  layer->lock();
+  layer->forbid_changes();
   return layer;
 }
 

@@ -34,7 +34,6 @@ class ReduceLayer final : public LayerOf<nvinfer1::IReduceLayer, LayerType::kRED
   TENON_LAYER_CHECKED(ReduceOperation, Operation, operation_, reduces(value), "a reduction")
   TENON_LAYER_CHECKED(uint32_t, ReduceAxes, axes_, value != 0, "at least one axis")
   TENON_LAYER_ATTRIBUTE(bool, KeepDimensions, keep_)
-  void lock() { forbid_changes(); }
 
   std::vector<Value*> lower(Emitter& e) override {
     return {
@@ -57,7 +56,6 @@ class TopKLayer final : public LayerOf<nvinfer1::ITopKLayer, LayerType::kTOPK> {
   TENON_LAYER_CHECKED(int32_t, K, k_, value >= 0, "at least 0")
   TENON_LAYER_CHECKED(uint32_t, ReduceAxes, axes_, value != 0, "one axis")
   TENON_LAYER_ACCEPTED(PublicType, IndicesType, type_, is_index_type(value), "INT32 or INT64")
-  void lock() { forbid_changes(); }
 
   std::vector<Value*> lower(Emitter& e) override {
     const std::vector<int64_t> axes = axes_of_mask(axes_);
@@ -102,7 +100,6 @@ class SoftMaxLayer final : public LayerOf<nvinfer1::ISoftMaxLayer, LayerType::kS
  public:
   SoftMaxLayer(Network& network, uint32_t axes) : LayerOf(network), axes_(axes) {}
   TENON_LAYER_CHECKED(uint32_t, Axes, axes_, value != 0, "at least one axis")
-  void lock() { forbid_changes(); }
 
   std::vector<Value*> lower(Emitter& e) override {
     Softmax op;
@@ -144,7 +141,7 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Reduce& op)
   auto layer = std::make_unique<ReduceLayer>(
       network, known ? static_cast<ReduceOperation>(found - kFunctions) : ReduceOperation::kSUM,
       mask_of(op.axes, rank), op.keep_dims);
-  if (!known) layer->lock();
+  if (!known) layer->forbid_changes();
   return layer;
 }
 
@@ -161,19 +158,21 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const ArgReduce& 
   auto layer = std::make_unique<TopKLayer>(
       network, op.largest ? TopKOperation::kMAX : TopKOperation::kMIN, 1,
       mask_of({op.axis}, node.input(0)->type.shape.size()), PublicType::kINT64);
-  layer->lock();
+  layer->forbid_changes();
   return layer;
 }
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Cumulative& op) {
-  return std::make_unique<CumulativeLayer>(network, CumulativeOperation::kSUM, op.exclusive,
-                                           op.reverse);
+  auto layer = std::make_unique<CumulativeLayer>(network, CumulativeOperation::kSUM, op.exclusive,
+                                                 op.reverse);
+  if (op.product) layer->forbid_changes();
+  return layer;
 }
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Softmax& op) {
   auto layer =
       std::make_unique<SoftMaxLayer>(network, mask_of(op.axes, node.input(0)->type.shape.size()));
-  if (op.log) layer->lock();
+  if (op.log) layer->forbid_changes();
   return layer;
 }
 

@@ -15,6 +15,7 @@ class ResizeLayer final : public LayerOf<nvinfer1::IResizeLayer, LayerType::kRES
     size_.nbDims = -1;
   }
   void setOutputDimensions(const Dims& value) noexcept override {
+    if (is_same(size_, value)) return;
     if (permit(value.nbDims >= 0 && value.nbDims <= Dims::MAX_DIMS, "setOutputDimensions",
                "at most 8 extents"))
       assign(size_, value);
@@ -40,7 +41,6 @@ class ResizeLayer final : public LayerOf<nvinfer1::IResizeLayer, LayerType::kRES
                       "a way of rounding")
   TENON_LAYER_ATTRIBUTE(float, CubicCoeff, cubic_)
   TENON_LAYER_ATTRIBUTE(bool, ExcludeOutside, exclude_)
-  void lock() { forbid_changes(); }
   void read(const Resize& op);
 
   std::vector<Value*> lower(Emitter& e) override {

@@ -16,7 +16,6 @@ class ScaleLayer final : public LayerOf<nvinfer1::IScaleLayer, LayerType::kSCALE
   TENON_LAYER_ATTRIBUTE(Weights, Scale, scale_)
   TENON_LAYER_ATTRIBUTE(Weights, Power, power_)
   TENON_LAYER_CHECKED(int32_t, ChannelAxis, axis_, value >= 0, "an axis")
-  void lock() { forbid_changes(); }
 
   std::vector<Value*> lower(Emitter& e) override {
     const Extents extents = weight_extents(e);
@@ -54,7 +53,7 @@ class ScaleLayer final : public LayerOf<nvinfer1::IScaleLayer, LayerType::kSCALE
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const BatchNorm&) {
   auto layer = std::make_unique<ScaleLayer>(network, ScaleMode::kCHANNEL, Weights{}, Weights{},
                                             Weights{}, 1);
-  layer->lock();
+  layer->forbid_changes();
   return layer;
 }
 

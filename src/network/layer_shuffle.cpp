@@ -33,6 +33,7 @@ class ShuffleLayer final : public LayerOf<nvinfer1::IShuffleLayer, LayerType::kS
   TENON_LAYER_ATTRIBUTE(const Permutation&, SecondTranspose, second_)
   TENON_LAYER_ATTRIBUTE(bool, ZeroIsPlaceholder, zero_keeps_)
   void setReshapeDimensions(const Dims& dimensions) noexcept override {
+    if (is_same(reshape_, dimensions)) return;
     const bool fits = dimensions.nbDims >= 0 && dimensions.nbDims <= Dims::MAX_DIMS &&
                       std::all_of(dimensions.d, dimensions.d + dimensions.nbDims,
                                   [](int64_t extent) { return extent >= -1; }) &&
@@ -41,7 +42,6 @@ class ShuffleLayer final : public LayerOf<nvinfer1::IShuffleLayer, LayerType::kS
       assign(reshape_, dimensions);
   }
   Dims getReshapeDimensions() const noexcept override { return reshape_; }
-  void lock() { forbid_changes(); }
   void read_permutation(const std::vector<int64_t>& permutation) {
     for (size_t i = 0; i < permutation.size() && i < Dims::MAX_DIMS; ++i)
       first_.order[i] = static_cast<int32_t>(permutation[i]);
@@ -102,7 +102,7 @@ std::unique_ptr<ShuffleLayer> reshaping(Network& network, const Node& node) {
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Transpose& op) {
   auto layer = std::make_unique<ShuffleLayer>(network);
   layer->read_permutation(op.permutation);
-  if (op.permutation.empty()) layer->lock();
+  if (op.permutation.empty()) layer->forbid_changes();
   return layer;
 }
 
@@ -117,7 +117,7 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Reshape& op
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Flatten&) {
   auto layer = reshaping(network, node);
-  layer->lock();
+  layer->forbid_changes();
   return layer;
 }
 

@@ -26,7 +26,6 @@ class SliceLayer final : public LayerOf<nvinfer1::ISliceLayer, LayerType::kSLICE
   Dims getStride() const noexcept override { return stride_; }
   void setAxes(const Dims& value) noexcept override { assign(axes_, value); }
   Dims getAxes() const noexcept override { return axes_; }
-  void lock() { forbid_changes(); }
 
   std::vector<Value*> lower(Emitter& e) override;
 
@@ -147,14 +146,15 @@ class PaddingLayer final : public LayerOf<nvinfer1::IPaddingLayer, LayerType::kP
   PaddingLayer(Network& network, const Dims& pre, const Dims& post)
       : LayerOf(network), pre_(pre), post_(post) {}
   void setPrePaddingNd(const Dims& value) noexcept override {
+    if (is_same(pre_, value)) return;
     if (permit(value.nbDims == 2, "setPrePaddingNd", "2 numbers")) assign(pre_, value);
   }
   Dims getPrePaddingNd() const noexcept override { return pre_; }
   void setPostPaddingNd(const Dims& value) noexcept override {
+    if (is_same(post_, value)) return;
     if (permit(value.nbDims == 2, "setPostPaddingNd", "2 numbers")) assign(post_, value);
   }
   Dims getPostPaddingNd() const noexcept override { return post_; }
-  void lock() { forbid_changes(); }
 
   std::vector<Value*> lower(Emitter& e) override {
     const int rank = e.rank(in(0));
@@ -174,7 +174,7 @@ class PaddingLayer final : public LayerOf<nvinfer1::IPaddingLayer, LayerType::kP
 
 std::unique_ptr<LayerCore> fixed_slice(Network& network) {
   auto layer = std::make_unique<SliceLayer>(network, Dims{}, Dims{}, Dims{});
-  layer->lock();
+  layer->forbid_changes();
   return layer;
 }
 
@@ -195,7 +195,7 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Split&) {
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Pad&) {
   auto layer = std::make_unique<PaddingLayer>(network, Dims{}, Dims{});
-  layer->lock();
+  layer->forbid_changes();
   return layer;
 }
 

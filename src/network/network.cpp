@@ -46,6 +46,13 @@ std::string Network::weights_name(const Weights& weights, const std::string& lay
   return found == weight_names_.end() ? fmt::format("{}.{}", layer, role) : found->second;
 }
 
+Weights Network::hold(const Value* value) {
+  const Weights weights = held_weights_.hold(value == nullptr ? nullptr : value->constant());
+  if (weights.values != nullptr && !value->name.empty())
+    weight_names_.try_emplace(weights.values, value->name);
+  return weights;
+}
+
 Shape Network::input_shape(const std::string& name, const nvinfer1::Dims& dims) {
   Shape shape;
   for (int i = 0; i < dims.nbDims; ++i)
@@ -75,10 +82,12 @@ ITensor* Network::addInput(const char* name, nvinfer1::DataType type,
   // Without strong typing a type of 16 bits is the application's buffer's, not the layers'.
   const bool is_bound = computes_in_32_bits(from_public(type));
   const DataType own = is_bound ? DataType::kFloat32 : from_public(type);
-  Value* value = graph_->add_input(name, {own, input_shape(name, dimensions)});
-  inputs_.push_back(new_handle(value, nullptr));
-  if (is_bound) inputs_.back()->setType(type);
-  return inputs_.back();
+  return reporter_->guarded("addInput", nullptr, [&]() -> ITensor* {
+    Value* value = graph_->add_input(name, {own, input_shape(name, dimensions)});
+    inputs_.push_back(new_handle(value, nullptr));
+    if (is_bound) inputs_.back()->setType(type);
+    return inputs_.back();
+  });
 }
 
 void Network::markOutput(ITensor& tensor) noexcept {

@@ -8,6 +8,7 @@
 
 #include "NvInfer.h"
 #include "network/control_flow.h"
+#include "network/held_weights.h"
 #include "network/layer.h"
 #include "network/report.h"
 #include "network/tensor.h"
@@ -47,9 +48,11 @@ class Network final : public surface::Implementation<INetworkDefinition> {
   template <class L, class... Args>
   L* insert(const char* method, const std::vector<ITensor*>& operands, int results,
             Args&&... args) {
-    auto layer = std::make_unique<L>(*this, std::forward<Args>(args)...);
-    L* raw = layer.get();
-    return attach(method, std::move(layer), operands, results) ? raw : nullptr;
+    return reporter_->guarded(method, nullptr, [&] {
+      auto layer = std::make_unique<L>(*this, std::forward<Args>(args)...);
+      L* raw = layer.get();
+      return attach(method, std::move(layer), operands, results) ? raw : nullptr;
+    });
   }
   /// Reports `method requires ...` unless the condition holds.
   bool require(bool condition, const char* method, std::string_view requirement) const;
@@ -66,6 +69,11 @@ class Network final : public surface::Implementation<INetworkDefinition> {
   /// The name that refitting knows the weights by.
   std::string weights_name(const Weights& weights, const std::string& layer,
                            std::string_view role) const;
+  /// Constants of the model that layers hand out.
+  HeldWeights& held_weights() { return held_weights_; }
+  /// Weights of a constant operand of an imported node, held, under the name that refitting knows;
+  /// none when the operand is none.
+  Weights hold(const Value* value);
   /// A value of no node, for what loops and conditionals hand in and out until they are put
   /// together.
   Value* stand_in(TensorType type);
@@ -222,6 +230,7 @@ class Network final : public surface::Implementation<INetworkDefinition> {
   Status refresh_operands(LayerCore& layer);
   Status lower(LayerCore& layer);
   Status infer_imported(LayerCore& layer);
+  Value* typed_output(LayerCore& layer, size_t index, std::vector<Node*>& nodes);
   void replace_nodes(LayerCore& layer, std::vector<Node*> nodes, const std::vector<Value*>& values);
   Status update_all();
   Status check_formats() const;
@@ -233,6 +242,7 @@ class Network final : public surface::Implementation<INetworkDefinition> {
   NetworkDefinitionCreationFlags flags_;
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<ControlFlow> control_;
+  HeldWeights held_weights_;
   std::string name_;
   std::vector<std::unique_ptr<LayerCore>> layers_;  ///< In order of addition.
   std::vector<LayerCore*> listed_;  ///< Without constants that are weights of imported layers.

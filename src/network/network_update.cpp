@@ -121,7 +121,8 @@ Status Network::refresh_operands(LayerCore& layer) {
   return {};
 }
 
-/// Puts the new nodes in the place of the old ones.
+/// Puts the new nodes in the place of the old ones, of which those that are among the new ones
+/// stay.
 void Network::replace_nodes(LayerCore& layer, std::vector<Node*> nodes,
                             const std::vector<Value*>& values) {
   for (size_t i = 0; i < values.size(); ++i) {
@@ -138,6 +139,7 @@ void Network::replace_nodes(LayerCore& layer, std::vector<Node*> nodes,
   }
   std::swap(layer.nodes_, nodes);
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+    if (std::ranges::find(layer.nodes_, *node) != layer.nodes_.end()) continue;
     owners_.erase(*node);
     graph_->erase(*node);
   }
@@ -149,9 +151,12 @@ Status Network::lower(LayerCore& layer) {
   FoldCache folded;
   Emitter e(*graph_, folded, layer.name_);
   std::vector<Value*> values = layer.lower(e);
+  if (e.ok() && values.size() != layer.results_.size())
+    e.fail(internal_error("{} outputs were made in place of {}", values.size(),
+                          layer.results_.size()));
   for (size_t i = 0; e.ok() && i < values.size(); ++i) {
-    if (layer.result_type_is_set(static_cast<int32_t>(i)))
-      values[i] = e.cast(values[i], from_public(*layer.result_types_[i]));
+    if (const auto wanted = layer.wanted_type(i, e.type(values[i])))
+      values[i] = e.cast(values[i], *wanted);
     // A handle is of one layer: what is passed through gets a node.
     if (e.ok() && by_value_.count(values[i]) != 0 && by_value_[values[i]] != layer.results_[i])
       values[i] = e.add(Identity{}, {values[i]});
@@ -165,14 +170,33 @@ Status Network::lower(LayerCore& layer) {
   return {};
 }
 
-/// An imported node whose inputs changed.
+/// The value that stands for an output of an imported node: the node's own, or a cast of it.
+Value* Network::typed_output(LayerCore& layer, size_t index, std::vector<Node*>& nodes) {
+  Value* value = layer.nodes_[0]->output(static_cast<int>(index));
+  const auto wanted = layer.wanted_type(index, value->type.type);
+  if (!wanted.has_value()) return value;
+  Node* cast = graph_->add_node(std::make_unique<Cast>(*wanted), {value});
+  cast->output()->type = {*wanted, value->type.shape};
+  nodes.push_back(cast);
+  return cast->output();
+}
+
+/// An imported node whose inputs changed, or the types that its outputs are wanted in.
 Status Network::infer_imported(LayerCore& layer) {
+  Node& node = *layer.nodes_[0];
   std::vector<TensorType> before;
-  for (const Value* output : layer.nodes_[0]->outputs()) before.push_back(output->type);
-  TENON_TRY(infer_node(*layer.nodes_[0]));
-  for (size_t i = 0; i < before.size(); ++i)
-    if (!(before[i] == layer.nodes_[0]->output(static_cast<int>(i))->type))
-      mark_users_stale(*layer.nodes_[0]->output(static_cast<int>(i)));
+  for (const Value* output : node.outputs()) before.push_back(output->type);
+  TENON_TRY(infer_node(node));
+  std::vector<Node*> nodes = {&node};
+  std::vector<Value*> values;
+  for (size_t i = 0; i < before.size(); ++i) values.push_back(typed_output(layer, i, nodes));
+  replace_nodes(layer, std::move(nodes), values);
+  for (size_t i = 0; i < before.size(); ++i) {
+    Value& own = *node.output(static_cast<int>(i));
+    // All that read the output read the cast now, the cast included.
+    if (values[i] != &own) values[i]->producer()->set_input(0, &own), own.name.clear();
+    if (!(before[i] == own.type)) mark_users_stale(*values[i]);
+  }
   return {};
 }
 
@@ -197,7 +221,8 @@ Status Network::update_all() {
 }
 
 bool Network::update(LayerCore& layer) {
-  if (stale_ > 0) (void)update_all();
+  const auto make_all = [this] { return update_all().ok(); };
+  if (stale_ > 0) reporter_->guarded("making the network's layers", false, make_all);
   if (layer.state_ != LayerCore::State::kFailed) return true;
   if (!layer.reported_) reporter_->report(layer.error_);
   layer.reported_ = true;

@@ -53,6 +53,8 @@ void TensorHandle::setType(nvinfer1::DataType type) noexcept {
   if (!network_.require(is_valid(type), "setType", "a data type") || !refresh()) return;
   const DataType own = value_->type.type, wanted = from_public(type);
   const bool strong = network_.getFlag(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
+  // Types that the surface has no word for are given as another, which changes nothing.
+  if (type == getType()) return;
   bound_.reset();
   if (wanted == own) return;
   if (!strong && can_bind(own, wanted)) {

@@ -54,12 +54,20 @@ Status set_layer_precision(ILayer& layer, const NamedText& entry) {
   return {};
 }
 
+bool is_real(nvinfer1::DataType type) {
+  using enum nvinfer1::DataType;
+  return type == kFLOAT || type == kHALF || type == kBF16;
+}
+
+/// A pattern means the numbers that a network computes with: shapes and indices, which it matches
+/// as well, are left alone, unless they are named.
 Status set_layer_outputs(ILayer& layer, const NamedText& entry) {
   const auto words = split_outside_quotes(entry.text, '+');
+  const bool is_named = entry.name == layer.getName();
   for (int32_t i = 0; i < layer.getNbOutputs() && !words.empty(); ++i) {
     const size_t at = std::min<size_t>(i, words.size() - 1);
     TENON_ASSIGN(const nvinfer1::DataType type, type_for("--layerOutputTypes", words[at]));
-    layer.setOutputType(i, type);
+    if (is_named || !is_real(type) || is_real(layer.getOutputType(i))) layer.setOutputType(i, type);
   }
   return {};
 }

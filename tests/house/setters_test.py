@@ -1,0 +1,31 @@
+"""The table of setters that tests walk is that of the header."""
+import re
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# Not layers of parsed networks: no ILayer, or made through calls of their own.
+OTHERS = {"ILayer", "ITensor", "INetworkDefinition", "IBuilderConfig", "IBuilder", "IIfConditional", "ILoop", "IAttention"}
+
+
+def setters_of_header() -> set[tuple[str, str]]:
+    text = re.sub(r"//.*", "", (ROOT / "include/NvInfer.h").read_text())
+    found = set()
+    for name, body in re.findall(r"class (I\w+)\s*:\s*public \w+\s*\{(.*?)\n\};", text, re.S):
+        for setter, operands in re.findall(r"virtual \w+ set(\w+)\(([^)]*)\)", body):
+            if name not in OTHERS and "," not in operands and "ITensor&" not in operands:
+                found.add((name, setter))
+    return found
+
+
+class Setters(unittest.TestCase):
+    def test_every_setter_of_a_layer_is_in_the_table(self):
+        table = (ROOT / "tests/onnx/setters/setters.def").read_text()
+        rows = set(re.findall(r"^TENON_SETTER\((\w+), (\w+)\)$", table, re.M))
+        self.assertGreater(len(rows), 100)
+        self.assertEqual(rows, setters_of_header())
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
