@@ -9,7 +9,8 @@
 namespace tenon {
 namespace {
 
-/// Iterations after which a loop without trip count is taken for endless.
+/// Iterations after which a loop is taken for endless: without a trip count, or with one that says
+/// nothing, as exporters write for a loop that ends by its condition.
 constexpr int64_t kMaxTrips = 10'000'000;
 
 /// Number of iterations as an extent.
@@ -71,7 +72,7 @@ Status evaluate(const Loop& op, EvalContext& context) {
   const Node& node = context.node();
   const Graph& body = *node.bodies[0];
   const bool counted = context.has_input(0);
-  const int64_t trips = counted ? context.input(0).as_int64(0) : kMaxTrips;
+  const int64_t trips = counted ? context.input(0).as_int64(0) : INT64_MAX;
   bool going = !context.has_input(1) || context.input(1).as_int64(0) != 0;
   const auto carried = static_cast<size_t>(op.carried);
   std::vector<Tensor> inputs(2);
@@ -88,7 +89,7 @@ Status evaluate(const Loop& op, EvalContext& context) {
     for (size_t i = 0; i < carried; ++i) inputs[2 + i] = std::move(results[1 + i]);
     for (size_t i = 0; i < stacks.size(); ++i)
       stacks[i].append(std::move(results[1 + carried + i]));
-    if (going && !counted && trip + 1 == kMaxTrips)
+    if (going && trip + 1 == kMaxTrips && trip + 1 < trips)
       return context.fail(fmt::format("the loop does not end within {} iterations", kMaxTrips));
   }
   for (size_t i = 0; i < carried; ++i) context.set_output(static_cast<int>(i), inputs[2 + i]);

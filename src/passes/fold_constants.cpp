@@ -3,6 +3,7 @@
 // is left to run.
 #include <algorithm>
 
+#include "base/arithmetic.h"
 #include "ops/ops.h"
 #include "ops/table.h"
 #include "passes/quantized.h"
@@ -13,6 +14,12 @@ namespace {
 /// Results larger than this and than their operands are not worth a constant (Expand, Tile, Range,
 /// ...).
 constexpr int64_t kMaxGrowth = 1 << 20;
+/// Beyond this all constants together may at most become twice as large, however little each
+/// result adds: what grows step by step would grow without end.
+constexpr int64_t kFreeGrowth = 64 << 20;
+/// Evaluations of nodes that folding a loop may take: many more would keep a build busy for
+/// minutes.
+constexpr int64_t kMaxEvaluations = 1'000'000;
 
 bool has_effects_or_chance(const Node& node) {
   return node.is<Random>() || node.is<Bernoulli>() || node.is<Multinomial>() ||
@@ -41,10 +48,15 @@ bool converts(const Node& node) {
   return node.is<Cast>() || node.is<Dequantize>();
 }
 
-int64_t operand_bytes(const Node& node) {
+/// Bytes of the operands, each counted once; of those only that the node alone reads, where asked.
+int64_t operand_bytes(const Node& node, bool only_own) {
   int64_t bytes = 0;
-  for (const Value* value : node.inputs())
-    if (value != nullptr) bytes += value->constant()->byte_count();
+  for (auto input = node.inputs().begin(); input != node.inputs().end(); ++input) {
+    if (*input == nullptr || std::find(node.inputs().begin(), input, *input) != input) continue;
+    const bool own =
+        std::ranges::all_of((*input)->uses(), [&](const Use& use) { return use.node == &node; });
+    if (own || !only_own) bytes += (*input)->constant()->byte_count();
+  }
   return bytes;
 }
 
@@ -52,9 +64,62 @@ int64_t result_bytes(const Node& node) {
   int64_t bytes = 0;
   for (const Value* value : node.outputs()) {
     if (!is_constant(value->type.shape)) return INT64_MAX;
-    bytes += element_count(constants(value->type.shape)) * byte_size(value->type.type);
+    const int64_t count = element_count(constants(value->type.shape));
+    bytes = saturating_add(bytes, saturating_multiply(count, byte_size(value->type.type)));
   }
   return bytes;
+}
+
+/// How much folding may add to a graph's constants.
+class Room {
+ public:
+  explicit Room(const Graph& graph) {
+    int64_t given = 0;
+    for (const auto& node : graph.nodes())
+      if (const auto* constant = node->as<Constant>())
+        given = saturating_add(given, constant->value.byte_count());
+    left_ = saturating_add(kFreeGrowth, given);
+  }
+  /// Whether there is room for the node's results, which is used up then.
+  bool take(const Node& node) {
+    if (converts(node)) return true;
+    const int64_t bytes = result_bytes(node);
+    // What evaluation has to tell is small mostly.
+    if (bytes == INT64_MAX) return true;
+    if (bytes > saturating_add(kMaxGrowth, operand_bytes(node, false))) return false;
+    const int64_t added = std::max<int64_t>(0, bytes - operand_bytes(node, true));
+    if (added > left_) return false;
+    left_ -= added;
+    return true;
+  }
+
+ private:
+  int64_t left_ = 0;
+};
+
+int64_t evaluations(const Graph& body);
+
+/// Of nodes, at most; INT64_MAX where nobody knows how often a loop runs.
+int64_t evaluations(const Node& node) {
+  int64_t trips = 1;
+  if (node.is<Loop>()) {
+    const Tensor* count = node.has_input(0) ? node.input(0)->constant() : nullptr;
+    trips = count != nullptr && count->count() == 1 ? std::max<int64_t>(count->as_int64(0), 0)
+                                                    : INT64_MAX;
+  } else if (const auto* scan = node.as<Scan>()) {
+    // Whichever axis it runs along.
+    for (const Dim& extent : node.input(static_cast<int>(scan->states))->type.shape)
+      trips = std::max(trips, extent.is_constant() ? extent.constant() : INT64_MAX);
+  }
+  int64_t inside = 1;
+  for (const auto& body : node.bodies) inside = saturating_add(inside, evaluations(*body));
+  return saturating_multiply(trips, inside);
+}
+
+int64_t evaluations(const Graph& body) {
+  int64_t all = 0;
+  for (const auto& node : body.nodes()) all = saturating_add(all, evaluations(*node));
+  return all;
 }
 
 void replace(Graph& graph, Value* old, Value* with) {
@@ -68,12 +133,10 @@ bool gives_channels_last(const Node& node) {
   return node.is<Reformat>() && node.output()->type.layout == Layout::kChannelsLast;
 }
 
-bool fold_evaluated(Graph& graph, Node& node, const PassOptions& options) {
+bool fold_evaluated(Graph& graph, Node& node, const PassOptions& options, Room& room) {
   if (!operands_constant(node) || keeps_weights_small(node, options) || gives_channels_last(node))
     return false;
-  if (const int64_t bytes = result_bytes(node);
-      bytes != INT64_MAX && bytes > kMaxGrowth + operand_bytes(node) && !converts(node))
-    return false;
+  if (evaluations(node) > kMaxEvaluations || !room.take(node)) return false;
   std::vector<const Tensor*> operands;
   for (const Value* value : node.inputs())
     operands.push_back(value == nullptr ? nullptr : value->constant());
@@ -171,13 +234,15 @@ bool take_in_constants(Node& node) {
 
 bool fold_constants(Graph& graph, PassContext& context) {
   bool changed = false;
+  Room room(graph);
   for (Node* node : nodes_of(graph)) {
     if (is_source(*node) || has_effects_or_chance(*node) || !context.allows(*node)) continue;
     if (take_in_constants(*node)) {
       changed = true;
       continue;
     }
-    if (!fold_elements(graph, *node) && !fold_evaluated(graph, *node, context.options())) continue;
+    if (!fold_elements(graph, *node) && !fold_evaluated(graph, *node, context.options(), room))
+      continue;
     changed = true;
   }
   return changed;

@@ -11,8 +11,9 @@
 namespace tenon {
 namespace {
 
-/// Operators that a loop may become.
+/// Operators that a loop may become, those of loops inside it counted; and all loops together.
 constexpr int64_t kMaxNodes = 1024;
+constexpr int64_t kMaxNodesOfAll = 16 * kMaxNodes;
 constexpr int64_t kMaxTrips = 256;
 
 /// Whether data decide extents in the body: each iteration has its own, under one name.
@@ -32,9 +33,29 @@ bool depends_on_data(const Graph& body) {
   });
 }
 
-bool is_worth_it(int64_t trips, const Graph& body) {
-  return trips >= 1 && trips <= kMaxTrips &&
-         trips * static_cast<int64_t>(body.nodes().size()) <= kMaxNodes && !depends_on_data(body);
+int64_t trips_of(const Node& node);
+
+/// Nodes of a body with those that loops inside it become; such loops are written out once they are
+/// part of the graph. More than a loop may become where that would not end.
+int64_t written_out(const Graph& body) {
+  int64_t nodes = 0;
+  for (const auto& node : body.nodes()) {
+    const int64_t trips = std::clamp<int64_t>(trips_of(*node), 0, kMaxTrips);
+    int64_t inside = 0;
+    for (const auto& inner : node->bodies) inside += written_out(*inner);
+    nodes += 1 + std::max<int64_t>(trips, 1) * inside;
+    if (nodes > kMaxNodes) return nodes;
+  }
+  return nodes;
+}
+
+/// Whether the loop becomes few enough nodes; they are taken off `room` then.
+bool is_worth_it(int64_t trips, const Graph& body, int64_t& room) {
+  if (trips < 1 || trips > kMaxTrips) return false;
+  const int64_t nodes = trips * written_out(body);
+  if (nodes > std::min(kMaxNodes, room) || depends_on_data(body)) return false;
+  room -= nodes;
+  return true;
 }
 
 /// The value after conversions that change nothing.
@@ -74,8 +95,8 @@ Value* stacked(Graph& graph, std::vector<Value*> slices, int64_t axis, bool reve
   return add_op(graph, std::move(concat), std::move(slices), like);
 }
 
-/// How often a loop runs, when that is known and small.
-int64_t trips_of(const Node& node) {
+/// How often a loop or scan runs, when that is known; else 0.
+int64_t trips_of_loop(const Node& node) {
   const Graph& body = *node.bodies[0];
   const Tensor* trips = node.has_input(0) ? node.input(0)->constant() : nullptr;
   if (trips == nullptr || trips->count() != 1) return 0;
@@ -84,10 +105,28 @@ int64_t trips_of(const Node& node) {
   return goes_on == body.inputs()[1] || is_true(goes_on) ? trips->as_int64(0) : 0;
 }
 
-bool unroll_loop(Graph& graph, Node& node) {
+int64_t attribute_at(const std::vector<int64_t>& values, size_t index) {
+  return index < values.size() ? values[index] : 0;
+}
+
+int64_t trips_of_scan(const Node& node) {
+  const auto& op = *node.as<Scan>();
+  const Shape& first = node.input(static_cast<int>(op.states))->type.shape;
+  const int64_t axis = attribute_at(op.input_axes, 0), rank = std::ssize(first);
+  if (axis < -rank || axis >= rank) return 0;  // Of a body without types yet.
+  const Dim& steps = first[static_cast<size_t>(axis < 0 ? axis + rank : axis)];
+  return steps.is_constant() ? steps.constant() : 0;
+}
+
+int64_t trips_of(const Node& node) {
+  if (node.is<Loop>()) return trips_of_loop(node);
+  return node.is<Scan>() ? trips_of_scan(node) : 0;
+}
+
+bool unroll_loop(Graph& graph, Node& node, int64_t& room) {
   const Graph& body = *node.bodies[0];
   const int64_t trips = trips_of(node);
-  if (!is_worth_it(trips, body)) return false;
+  if (!is_worth_it(trips, body, room)) return false;
   const auto carried = static_cast<size_t>(node.as<Loop>()->carried);
   const std::vector<Value*> given(node.inputs().begin() + 2, node.inputs().end());
   std::vector<Value*> operands = {nullptr, yes(graph)};
@@ -105,25 +144,18 @@ bool unroll_loop(Graph& graph, Node& node) {
   return true;
 }
 
-int64_t attribute_at(const std::vector<int64_t>& values, size_t index) {
-  return index < values.size() ? values[index] : 0;
-}
-
 Value* slice_at(Graph& graph, Value* value, int64_t axis, int64_t at, const Node& like) {
   auto gather = std::make_unique<Gather>();
   gather->axis = axis;
   return add_op(graph, std::move(gather), {value, number(graph, at)}, like);
 }
 
-bool unroll_scan(Graph& graph, Node& node) {
+bool unroll_scan(Graph& graph, Node& node, int64_t& room) {
   const Graph& body = *node.bodies[0];
   const auto& op = *node.as<Scan>();
   const auto states = static_cast<size_t>(op.states), scanned = static_cast<size_t>(op.scanned);
-  const Shape& first = node.input(static_cast<int>(states))->type.shape;
-  const int64_t first_axis = attribute_at(op.input_axes, 0);
-  const Dim steps = first[first_axis < 0 ? first_axis + first.size() : first_axis];
-  const int64_t trips = steps.is_constant() ? steps.constant() : 0;
-  if (!is_worth_it(trips, body)) return false;
+  const int64_t trips = trips_of(node);
+  if (!is_worth_it(trips, body, room)) return false;
   std::vector<Value*> operands = node.inputs();
   std::vector<std::vector<Value*>> slices(node.outputs().size() - states);
   for (int64_t trip = 0; trip < trips; ++trip) {
@@ -150,10 +182,12 @@ bool unroll_scan(Graph& graph, Node& node) {
 
 bool unroll_loops(Graph& graph, PassContext& context) {
   bool changed = false;
+  int64_t room = kMaxNodesOfAll;
   for (size_t i = 0; i < graph.nodes().size(); ++i) {  // Grows: loops hold loops.
     Node& node = *graph.nodes()[i];
     if ((!node.is<Loop>() && !node.is<Scan>()) || !context.allows(node)) continue;
-    if (!(node.is<Loop>() ? unroll_loop(graph, node) : unroll_scan(graph, node))) continue;
+    if (!(node.is<Loop>() ? unroll_loop(graph, node, room) : unroll_scan(graph, node, room)))
+      continue;
     context.applied(node.name + " is written out");
     changed = true;
     node.truncate_inputs(0);
