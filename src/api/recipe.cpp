@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 
 namespace tenon::api {
@@ -23,11 +25,12 @@ void collect_tactics(const Graph& graph, std::map<std::string, std::string>& tac
     if (!node->tactic.empty()) tactics[node->name] = node->tactic;
 }
 
-/// A digit for each of kPassFlags.
+/// "name=1" for each of kPassFlags.
 std::string flags_text(const PassOptions& passes) {
-  std::string text;
-  for (const PassFlag& flag : kPassFlags) text += passes.*flag.member ? '1' : '0';
-  return text;
+  std::vector<std::string> lines;
+  for (const PassFlag& flag : kPassFlags)
+    lines.push_back(fmt::format("{}={:d}", flag.name, passes.*flag.member));
+  return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
 /// "bf16 name" for each layer with a type of its own.
@@ -38,19 +41,41 @@ std::string types_text(const PassOptions& passes) {
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
-void set_types(PassOptions& passes, const std::string& text) {
+Error unknown(std::string_view what, std::string_view text) {
+  return user_error("the plan cannot be refitted here: its {} '{}' is not known; build it again",
+                    what, text);
+}
+
+Status set_types(PassOptions& passes, const std::string& text) {
   for (const std::string& line : lines_of(text)) {
     const size_t space = line.find(' ');
     const auto type = data_type_by_name(line.substr(0, space));
-    if (space != std::string::npos && type)
-      passes.types.emplace_back(line.substr(space + 1), *type);
+    if (space == std::string::npos || !type) return unknown("type of layers", line);
+    passes.types.emplace_back(line.substr(space + 1), *type);
   }
+  return {};
 }
 
-/// What a plan does not know of, it was not built with.
-void set_flags(PassOptions& passes, std::string_view text) {
-  for (size_t i = 0; i < std::size(kPassFlags); ++i)
-    passes.*kPassFlags[i].member = i < text.size() && text[i] != '0';
+/// Flags that a plan does not have, it was not built with.
+Status set_flags(PassOptions& passes, const std::string& text) {
+  for (const PassFlag& flag : kPassFlags) passes.*flag.member = false;
+  for (const std::string& line : lines_of(text)) {
+    const size_t sign = line.find('=');
+    const auto* const flag = std::ranges::find(kPassFlags, line.substr(0, sign), &PassFlag::name);
+    const std::string value = sign == std::string::npos ? "" : line.substr(sign + 1);
+    if (flag == std::end(kPassFlags) || (value != "0" && value != "1"))
+      return unknown("setting", line);
+    passes.*flag->member = value == "1";
+  }
+  return {};
+}
+
+/// Empty where there is none.
+Result<std::optional<DataType>> type_of(const Plan& plan, const char* name) {
+  const std::string text = value_of(plan, name);
+  const auto type = data_type_by_name(text);
+  if (!text.empty() && !type) return unknown("type", text);
+  return type;
 }
 
 }  // namespace
@@ -80,18 +105,26 @@ std::map<std::string, std::string> recipe_of(const PassOptions& passes) {
           {"refit.flags", flags_text(passes)}};
 }
 
+Result<PassOptions> passes_of(const Plan& plan) {
+  PassOptions passes;
+  const std::string level = value_of(plan, "refit.level");
+  if (level.size() != 1 || level[0] < '0' || level[0] > '9') return unknown("level", level);
+  passes.level = level[0] - '0';
+  passes.disabled = lines_of(value_of(plan, "refit.disabled"));
+  passes.no_fuse = lines_of(value_of(plan, "refit.no_fuse"));
+  TENON_ASSIGN(passes.precision, type_of(plan, "refit.precision"));
+  TENON_TRY(set_types(passes, value_of(plan, "refit.types")));
+  TENON_ASSIGN(passes.half_as, type_of(plan, "refit.half_as"));
+  TENON_TRY(set_flags(passes, value_of(plan, "refit.flags")));
+  return passes;
+}
+
 Result<Plan> optimize_again(const Plan& plan, std::unique_ptr<Graph> network,
                             const Backend& backend) {
   CompileRequest request;
   request.graph = std::move(network);
   request.profiles = plan.profiles;
-  request.passes.level = std::atoi(value_of(plan, "refit.level").c_str());
-  request.passes.disabled = lines_of(value_of(plan, "refit.disabled"));
-  request.passes.no_fuse = lines_of(value_of(plan, "refit.no_fuse"));
-  request.passes.precision = data_type_by_name(value_of(plan, "refit.precision"));
-  set_types(request.passes, value_of(plan, "refit.types"));
-  request.passes.half_as = data_type_by_name(value_of(plan, "refit.half_as"));
-  set_flags(request.passes, value_of(plan, "refit.flags"));
+  TENON_ASSIGN(request.passes, passes_of(plan));
   request.select.level = 0;
   const DeviceProperties& properties = backend.device->properties();
   request.select.threads = properties.kind == DeviceKind::kCpu ? properties.compute_units : 1;

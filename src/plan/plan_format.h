@@ -8,7 +8,9 @@
 namespace tenon {
 
 inline constexpr uint32_t kPlanMagic = 0x74727466;
-inline constexpr uint32_t kPlanFormat = 0;
+/// Moves with every change of what a plan holds; tools/engine_file.cpp has it too. 1: settings of
+/// passes by name.
+inline constexpr uint32_t kPlanFormat = 1;
 /// Of each tensor within the weights section, and of the section in memory.
 inline constexpr size_t kWeightAlignment = 64;
 

@@ -14,7 +14,7 @@ using nvinfer1::ICudaEngine;
 using nvinfer1::IRuntime;
 
 constexpr uint32_t kPlanMagic = 0x74727466;
-constexpr uint32_t kPlanFormat = 0;
+constexpr uint32_t kPlanFormat = 1;
 constexpr size_t kVersionOffset = 24;
 constexpr size_t kPlanStart = 28;
 
