@@ -21,8 +21,13 @@ TENSORRTAPI bool setSelfCheck(nvinfer1::IBuilderConfig& config, bool enabled,
 /// the region. On at optimization level 5; builds take several times as long.
 TENSORRTAPI bool setRegionCheck(nvinfer1::IBuilderConfig& config, bool enabled) noexcept;
 
+/// A plan that stays wrong whatever pass or kernel is left out is an error, and there is no plan;
+/// with `allowed` it is a warning. Off unless switched on.
+TENSORRTAPI bool allowFailedSelfCheck(nvinfer1::IBuilderConfig& config, bool allowed) noexcept;
+
 /// What the check said when the engine was built: "passed", "passed without PASS:NODE" (or a
-/// kernel's name), "not done: REASON", or "failed: REASON"; empty where none was asked for.
+/// kernel's name), "not done: REASON", or (where allowFailedSelfCheck let it) "failed: REASON";
+/// empty where none was asked for.
 TENSORRTAPI const char* getSelfCheckResult(const nvinfer1::ICudaEngine& engine) noexcept;
 
 /// Evaluates the network with the reference in fp32, then with fp16 and bf16 where that pays, and

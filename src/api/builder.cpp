@@ -167,7 +167,8 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   TimingCache& cache =
       settings->timing_cache() != nullptr ? settings->timing_cache()->cache() : own;
   SelfCheck check{.enabled = settings->self_check().enabled,
-                  .regions = settings->self_check().regions};
+                  .regions = settings->self_check().regions,
+                  .keep_failed = settings->self_check().keep_failed};
   if (settings->self_check().max_cost >= 0) check.max_cost = settings->self_check().max_cost;
   const Backend backend = request.backend;
   TENON_ASSIGN(Plan plan, compile_checked(std::move(request), cache, check, *reporter_));
@@ -191,10 +192,12 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
 
 IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& network,
                                              IBuilderConfig& config) noexcept {
-  auto plan = build(network, config);
-  if (plan.ok()) return new HostMemory(std::move(plan).value());
-  reporter_->report(plan.error());
-  return nullptr;
+  return reporter_->guarded("buildSerializedNetwork", nullptr, [&]() -> IHostMemory* {
+    auto plan = build(network, config);
+    if (plan.ok()) return new HostMemory(std::move(plan).value());
+    reporter_->report(plan.error());
+    return nullptr;
+  });
 }
 
 IHostMemory* Builder::buildSerializedNetworkWithKernelText(INetworkDefinition& network,
@@ -219,12 +222,14 @@ ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network,
                                             IBuilderConfig& config) noexcept {
   const std::unique_ptr<IHostMemory> plan(buildSerializedNetwork(network, config));
   if (plan == nullptr) return nullptr;
-  Runtime runtime(*reporter_->logger());
-  runtime.setGpuAllocator(allocator_);
-  runtime.setErrorRecorder(reporter_->recorder());
-  if (const auto* settings = dynamic_cast<const BuilderConfig*>(&config))
-    runtime.set_device(settings->device());
-  return runtime.deserializeCudaEngine(plan->data(), plan->size());
+  return reporter_->guarded("buildEngineWithConfig", nullptr, [&] {
+    Runtime runtime(*reporter_->logger());
+    runtime.setGpuAllocator(allocator_);
+    runtime.setErrorRecorder(reporter_->recorder());
+    if (const auto* settings = dynamic_cast<const BuilderConfig*>(&config))
+      runtime.set_device(settings->device());
+    return runtime.deserializeCudaEngine(plan->data(), plan->size());
+  });
 }
 
 bool Builder::isNetworkSupported(const INetworkDefinition& network,
@@ -233,16 +238,21 @@ bool Builder::isNetworkSupported(const INetworkDefinition& network,
 }
 
 IBuilderConfig* Builder::createBuilderConfig() noexcept {
-  return new BuilderConfig(reporter_);
+  return reporter_->guarded("createBuilderConfig", nullptr,
+                            [&]() -> IBuilderConfig* { return new BuilderConfig(reporter_); });
 }
 INetworkDefinition* Builder::createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept {
-  return new Network(*this, reporter_, flags);
+  return reporter_->guarded("createNetworkV2", nullptr, [&]() -> INetworkDefinition* {
+    return new Network(*this, reporter_, flags);
+  });
 }
 
 /// Profiles belong to the builder that made them, as the surface has it; they are few and small.
 IOptimizationProfile* Builder::createOptimizationProfile() noexcept {
-  profiles_.push_back(std::make_unique<OptimizationProfile>());
-  return profiles_.back().get();
+  return reporter_->guarded("createOptimizationProfile", nullptr, [&]() -> IOptimizationProfile* {
+    profiles_.push_back(std::make_unique<OptimizationProfile>());
+    return profiles_.back().get();
+  });
 }
 
 bool Builder::platformHasFastFp16() const noexcept {

@@ -153,6 +153,7 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
     bool enabled = true;
     int64_t max_cost = -1;  ///< -1: the usual limit.
     bool regions = false;
+    bool keep_failed = false;
   };
   SelfCheckSwitch& self_check() { return self_check_; }
   const SelfCheckSwitch& self_check() const { return self_check_; }

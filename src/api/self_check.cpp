@@ -66,6 +66,13 @@ TENON_EXPORT bool setRegionCheck(nvinfer1::IBuilderConfig& config, bool enabled)
   return true;
 }
 
+TENON_EXPORT bool allowFailedSelfCheck(nvinfer1::IBuilderConfig& config, bool allowed) noexcept {
+  auto* settings = dynamic_cast<api::BuilderConfig*>(&config);
+  if (settings == nullptr) return false;
+  settings->self_check().keep_failed = allowed;
+  return true;
+}
+
 TENON_EXPORT const char* getSelfCheckResult(const nvinfer1::ICudaEngine& engine) noexcept {
   const auto* handle = dynamic_cast<const api::EngineHandle*>(&engine);
   if (handle == nullptr) return "";

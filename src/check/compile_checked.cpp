@@ -373,7 +373,15 @@ class CheckedBuild {
 
 Result<Plan> compile_checked(CompileRequest request, TimingCache& cache, const SelfCheck& check,
                              Logger& logger) {
-  return CheckedBuild(std::move(request), cache, check, logger).run();
+  Result<Plan> plan = CheckedBuild(std::move(request), cache, check, logger).run();
+  if (!plan.ok() || check.keep_failed) return plan;
+  const std::string& outcome = plan->settings["self_check"];
+  if (!outcome.starts_with("failed")) return plan;
+  return internal_error(
+      "self-check: the plan's results are wrong, and leaving out a pass or a kernel does not help: "
+      "there is no plan ({}). --allowFailedSelfCheck, or tenon::allowFailedSelfCheck, gives it all "
+      "the same",
+      outcome);
 }
 
 }  // namespace tenon

@@ -17,6 +17,8 @@ struct SelfCheck {
   /// kDefaultMaxCost, or kMaxCostOnProcessor for plans of other devices, unless values inside are
   /// compared.
   int64_t max_cost = -1;
+  /// Give a plan whose results are wrong, too; else that is an error.
+  bool keep_failed = false;
   /// Contents of the inputs; random where empty.
   std::vector<Tensor> inputs;
 
@@ -42,6 +44,7 @@ struct SelfCheck {
 /// were compared ("54 of 56"), "self_check_open" what was left for lack of time, and
 /// "self_check_cost" what precision costs ("fp16 moves output 'y' by 2.8e-2; rounding alone by
 /// 2.7e-2").
+/// A plan that stays wrong is an error, unless keep_failed is set.
 Result<Plan> compile_checked(CompileRequest request, TimingCache& cache, const SelfCheck& check,
                              Logger& logger);
 

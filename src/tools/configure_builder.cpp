@@ -165,6 +165,7 @@ Status configure_builder(nvinfer1::IBuilder& builder, IBuilderConfig& config,
   const int64_t cost = arguments.integer(OptionId::selfCheckCost);
   setSelfCheck(config, !arguments.flag(OptionId::noSelfCheck), cost < 0 ? -1 : cost * 1'000'000);
   setRegionCheck(config, arguments.flag(OptionId::selfCheckRegions));
+  allowFailedSelfCheck(config, arguments.flag(OptionId::allowFailedSelfCheck));
   return {};
 }
 

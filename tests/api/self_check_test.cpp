@@ -20,6 +20,7 @@ TEST(SelfCheck, TellsWhatItFound) {
   Small s;
   EXPECT_TRUE(tenon::setSelfCheck(*s.config, true));
   EXPECT_TRUE(tenon::setRegionCheck(*s.config, true));
+  EXPECT_TRUE(tenon::allowFailedSelfCheck(*s.config, false));
   ASSERT_TRUE(s.build());
   EXPECT_STREQ(tenon::getSelfCheckResult(*s.engine), "passed");
   EXPECT_EQ(s.log.warnings, std::vector<std::string>());

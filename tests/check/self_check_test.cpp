@@ -277,6 +277,42 @@ TEST(SelfCheck, FindsAWrongKernel) {
   }
 }
 
+/// Whichever is left out, the other is taken.
+std::vector<Tactic> tactics_with_two_wrong_softmaxes() {
+  std::vector<Tactic> tactics = tactics_with_wrong_softmax();
+  Tactic other = tactics.front();
+  other.name = "cpu.softmax.wrong_too";
+  tactics.insert(tactics.begin(), other);
+  return tactics;
+}
+
+TEST(SelfCheck, APlanThatStaysWrongIsAnError) {
+  MemoryLogger logger;
+  TimingCache cache;
+  CompileRequest request = request_of(graph_of_text());
+  const std::vector<Tactic> tactics = tactics_with_two_wrong_softmaxes();
+  request.backend.tactics = tactics;
+  request.select.level = 0;
+  const auto plan = compile_checked(std::move(request), cache, {}, logger);
+  ASSERT_FALSE(plan.ok()) << plan->settings.at("self_check");
+  EXPECT_NE(plan.error().message.find("results are wrong"), std::string::npos)
+      << plan.error().message;
+}
+
+TEST(SelfCheck, APlanThatStaysWrongIsKeptWhereThatIsWanted) {
+  MemoryLogger logger;
+  TimingCache cache;
+  CompileRequest request = request_of(graph_of_text());
+  const std::vector<Tactic> tactics = tactics_with_two_wrong_softmaxes();
+  request.backend.tactics = tactics;
+  request.select.level = 0;
+  const auto plan = compile_checked(std::move(request), cache, {.keep_failed = true}, logger);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_TRUE(plan->settings.at("self_check").starts_with("failed"))
+      << plan->settings.at("self_check");
+  EXPECT_NE(logger.text.find("self-check:"), std::string::npos);
+}
+
 TEST(SelfCheck, FindsAWrongKernelWhoseResultsAreHidden) {
   // What all have too much, a difference does not show.
   constexpr const char* kTwice = R"(graph "" (%0 "x": f32[4,3]) {
