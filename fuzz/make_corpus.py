@@ -88,13 +88,16 @@ def recurrent() -> onnx.ModelProto:
     return model([node], [tensor("x", [3, 1, 2])], [tensor("y", [3, 1, 1, 2])], [weights("w", 1, 8, 2), weights("r", 1, 8, 2)])
 
 
+MODELS = {make.__name__: make for make in (convolution, attention, shapes, branch, loop, function, quantized, recurrent)}
+
+
 def main() -> None:
     if len(sys.argv) != 2:
         sys.exit(__doc__)
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for make in (convolution, attention, shapes, branch, loop, function, quantized, recurrent):
-        onnx.save(make(), folder / f"{make.__name__}.onnx")
+    for name, make in MODELS.items():
+        onnx.save(make(), folder / f"{name}.onnx")
 
 
 if __name__ == "__main__":

@@ -26,8 +26,8 @@ class OutOfMemory final : public std::bad_alloc {
 /// `where` says what was being done; it may be empty.
 Error error_of_exception(std::string_view where) noexcept;
 
-/// f(), which returns a Result or a Status, where no exception leaves: for the calls of the API, and
-/// inside for what allocates as models say, so that the error names the pass or node.
+/// f(), which returns a Result or a Status, where no exception leaves: for the calls of the API,
+/// and inside for what allocates as models say, so that the error names the pass or node.
 template <class F>
 std::invoke_result_t<F> guarded(std::string_view where, F&& f) noexcept {
   try {

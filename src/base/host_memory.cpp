@@ -35,9 +35,8 @@ int64_t left_in_container() {
   const auto limit = number_in("/sys/fs/cgroup/memory.max");
   const auto used = number_in("/sys/fs/cgroup/memory.current");
   if (!limit || !used) return INT64_MAX;
-  const int64_t files =
-      number_of("/sys/fs/cgroup/memory.stat", "inactive_file").value_or(0) +
-      number_of("/sys/fs/cgroup/memory.stat", "active_file").value_or(0);
+  const int64_t files = number_of("/sys/fs/cgroup/memory.stat", "inactive_file").value_or(0) +
+                        number_of("/sys/fs/cgroup/memory.stat", "active_file").value_or(0);
   return std::max<int64_t>(0, *limit - *used + files);
 }
 

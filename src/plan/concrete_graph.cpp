@@ -65,6 +65,10 @@ Status ConcreteGraph::resolve_extents() {
                           to_string(value->type.shape));
       extents.push_back(*extent);
     }
+    if (bytes > kMaxTensorBytes)
+      return resource_error("'{}' would take {} bytes ({:.0f} GiB) for the shape {}", value->name,
+                            bytes, static_cast<double>(bytes) / (1 << 30),
+                            to_string(to_shape(extents)));
     extents_.emplace(value, std::move(extents));
     return {};
   };

@@ -306,6 +306,20 @@ Profile read_profile(const fb::Profile& source) {
   return profile;
 }
 
+/// Shapes are compared with the ranges axis by axis.
+Status check_profile(const Profile& profile, const Graph& graph) {
+  for (const Value* input : graph.inputs()) {
+    const auto found = profile.find(input->name);
+    if (found == profile.end()) continue;
+    const ShapeRange& range = found->second;
+    for (const Extents* extents : {&range.min, &range.opt, &range.max})
+      if (extents->size() != input->type.shape.size())
+        return damaged("a profile has {} axes for input '{}', which has {}", extents->size(),
+                       input->name, input->type.shape.size());
+  }
+  return {};
+}
+
 Result<PlanHeader> read_header(std::span<const std::byte> bytes, bool mapped) {
   TENON_TRY(peek_plan_version(bytes));
   PlanHeader header;
@@ -371,6 +385,7 @@ Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const v
     plan.profiles.push_back(read_profile(*source->profiles()->Get(i)));
   plan.stripped = plan.settings.erase(kStrippedSetting) > 0;
   TENON_ASSIGN(plan.graph, read_graph(weights, source->graph()));
+  for (const Profile& profile : plan.profiles) TENON_TRY(check_profile(profile, *plan.graph));
   if (source->network() != nullptr) {
     TENON_ASSIGN(plan.network, read_graph(weights, source->network()));
   }

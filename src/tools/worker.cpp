@@ -108,11 +108,11 @@ class Worker {
 
   template <class Load>
   Result<double> insert(const Json& request, Load load) {
-    Model& model = models_[request.value("name", "")];
-    model.runner.reset();
-    model.engine.engine.reset();
+    const std::string name = request.value("name", "");
+    models_.erase(name);  // Its memory may be needed; and what is not loaded has no name.
     const auto start = std::chrono::steady_clock::now();
-    TENON_ASSIGN(model.engine, load());
+    TENON_ASSIGN(LoadedEngine engine, load());
+    models_[name].engine = std::move(engine);
     return ms_since(start);
   }
 

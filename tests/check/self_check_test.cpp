@@ -277,12 +277,18 @@ TEST(SelfCheck, FindsAWrongKernel) {
   }
 }
 
-/// Whichever is left out, the other is taken.
-std::vector<Tactic> tactics_with_two_wrong_softmaxes() {
+/// Whichever is left out, another is taken: more of them than the check leaves out one by one.
+std::vector<Tactic> tactics_with_many_wrong_softmaxes() {
+  static constexpr std::string_view kNames[] = {"cpu.softmax.a", "cpu.softmax.b", "cpu.softmax.c",
+                                                "cpu.softmax.d", "cpu.softmax.e", "cpu.softmax.f",
+                                                "cpu.softmax.g", "cpu.softmax.h", "cpu.softmax.i",
+                                                "cpu.softmax.j", "cpu.softmax.k", "cpu.softmax.l"};
   std::vector<Tactic> tactics = tactics_with_wrong_softmax();
-  Tactic other = tactics.front();
-  other.name = "cpu.softmax.wrong_too";
-  tactics.insert(tactics.begin(), other);
+  for (const std::string_view name : kNames) {
+    Tactic other = tactics.front();
+    other.name = name;
+    tactics.insert(tactics.begin(), other);
+  }
   return tactics;
 }
 
@@ -290,7 +296,7 @@ TEST(SelfCheck, APlanThatStaysWrongIsAnError) {
   MemoryLogger logger;
   TimingCache cache;
   CompileRequest request = request_of(graph_of_text());
-  const std::vector<Tactic> tactics = tactics_with_two_wrong_softmaxes();
+  const std::vector<Tactic> tactics = tactics_with_many_wrong_softmaxes();
   request.backend.tactics = tactics;
   request.select.level = 0;
   const auto plan = compile_checked(std::move(request), cache, {}, logger);
@@ -303,7 +309,7 @@ TEST(SelfCheck, APlanThatStaysWrongIsKeptWhereThatIsWanted) {
   MemoryLogger logger;
   TimingCache cache;
   CompileRequest request = request_of(graph_of_text());
-  const std::vector<Tactic> tactics = tactics_with_two_wrong_softmaxes();
+  const std::vector<Tactic> tactics = tactics_with_many_wrong_softmaxes();
   request.backend.tactics = tactics;
   request.select.level = 0;
   const auto plan = compile_checked(std::move(request), cache, {.keep_failed = true}, logger);

@@ -81,6 +81,8 @@ Result<cpu::RnnProblem> describe(const Problem& problem) {
   p.steps = x[op->batch_first ? 1 : 0], p.batch = x[op->batch_first ? 0 : 1];
   p.input = x[2], p.hidden = op->hidden;
   if (problem.input(kX).count() == 0) return unsupported("an empty sequence");
+  constexpr int64_t kMost = 1 << 24;  // Lanes are counted in 32 bits, with room for sums.
+  if (p.batch > kMost || p.hidden > kMost) return unsupported("more rows than the kernel counts");
   p.directions = static_cast<int>(directions_of(*op));
   p.reverse = op->direction == RnnDirection::kReverse;
   p.clip = static_cast<float>(op->clip);
