@@ -13,7 +13,7 @@ def setters_of_header() -> set[tuple[str, str]]:
     text = re.sub(r"//.*", "", (ROOT / "include/NvInfer.h").read_text())
     found = set()
     for name, body in re.findall(r"class (I\w+)\s*:\s*public \w+\s*\{(.*?)\n\};", text, re.S):
-        for setter, operands in re.findall(r"virtual \w+ set(\w+)\(([^)]*)\)", body):
+        for setter, operands in re.findall(r"^  (?:[A-Z_]+ )?(?:virtual )?\w+ set(\w+)\(([^)]*)\)", body, re.M):
             if name not in OTHERS and "," not in operands and "ITensor&" not in operands:
                 found.add((name, setter))
     return found
