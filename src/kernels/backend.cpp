@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/guard.h"
 #include "ops/structure.h"
 
 namespace tenon {
@@ -50,6 +51,16 @@ class EmptyKernel final : public Kernel {
   bool uses_input(int) const override { return false; }
 };
 
+/// Kernels that have no room for what they look at are no kernels for it.
+Support supports(const Tactic& tactic, const Problem& problem) {
+  Support support;
+  const Status status = guarded("", [&]() -> Status {
+    support = tactic.supports(problem);
+    return {};
+  });
+  return status.ok() ? support : Support::of(status);
+}
+
 }  // namespace
 
 bool is_empty(const Problem& problem) {
@@ -67,13 +78,13 @@ Support fits(const Backend& backend, const Tactic& tactic, const Problem& proble
     return Support::no(fmt::format(
         "shared memory is limited to {} bytes, and the library does not tell what it takes",
         problem.shared_memory));
-  return tactic.supports(problem);
+  return supports(tactic, problem);
 }
 
 Result<std::unique_ptr<Kernel>> create_kernel(const Tactic& tactic, const Problem& problem,
                                               std::string_view config) {
   if (is_empty(problem)) return std::unique_ptr<Kernel>(std::make_unique<EmptyKernel>());
-  return tactic.create(problem, config);
+  return guarded("", [&] { return tactic.create(problem, config); });
 }
 
 Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& node,
@@ -84,8 +95,8 @@ Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& 
   std::string failure;
   if (chosen == nullptr && wanted.name.starts_with("cuda."))
     failure = "this version has none of that name";
-  if (chosen != nullptr && chosen->supports(problem)) {
-    auto kernel = chosen->create(problem, wanted.config);
+  if (chosen != nullptr && supports(*chosen, problem)) {
+    auto kernel = create_kernel(*chosen, problem, wanted.config);
     if (kernel.ok() || !has_all_contents(problem)) return kernel;
     failure = kernel.error().message;
   }
@@ -98,7 +109,7 @@ Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& 
   for (const Tactic& tactic : backend.tactics) {
     const Support support = fits(backend, tactic, problem);
     if (!support) continue;
-    auto kernel = tactic.create(problem, tactic.configs(problem).front());
+    auto kernel = create_kernel(tactic, problem, tactic.configs(problem).front());
     if (kernel.ok()) {
       if (!failure.empty()) warn_of_substitute(backend, node, tactic, failure);
       return kernel;

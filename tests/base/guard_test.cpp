@@ -30,7 +30,7 @@ TEST(Guard, GivesResultsOn) {
 }
 
 TEST(Guard, MemoryIsAnErrorOfResourcesWithItsBytes) {
-  const Error known = error_of([] { throw OutOfMemory(3 << 30); });
+  const Error known = error_of([] { throw OutOfMemory(int64_t{3} << 30); });
   EXPECT_EQ(known.kind, ErrorKind::kResource);
   EXPECT_EQ(known.message, "here: out of memory on the host: 3221225472 bytes (3.00 GiB) at once");
   EXPECT_EQ(error_of([] { throw std::bad_alloc(); }).message, "here: out of memory on the host");
