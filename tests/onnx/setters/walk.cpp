@@ -31,7 +31,8 @@ class Errors final : public nvinfer1::ILogger {
 };
 
 Status run_changed(const ImportedModel& model, std::span<const Tensor> inputs, const Check& check) {
-  // Networks know their builder; the library's would bring all kernels into a program that runs none.
+  // Networks know their builder; the library's would bring all kernels into a program that runs
+  // none.
   nvinfer1::IBuilder builder;
   Errors errors;
   const auto reporter = std::make_shared<network::Reporter>(&errors);
