@@ -64,11 +64,17 @@ Taps taps_of(const Axis& a) {
   return taps;
 }
 
+/// Constants, or dequantized ones with one scale for all taps.
 bool has_constant_weights(const Node& node) {
   const Value* weights = node.input(1);
   if (weights->constant() != nullptr) return true;
-  return produced_by<Dequantize>(weights) != nullptr &&
-         weights->producer()->input(0)->constant() != nullptr;
+  const auto* dequantize = produced_by<Dequantize>(weights);
+  if (dequantize == nullptr || dequantize->block_size != 0) return false;
+  const Node& source = *weights->producer();
+  if (source.input(0)->constant() == nullptr) return false;
+  const auto rank = static_cast<int64_t>(weights->type.shape.size());
+  const int64_t axis = dequantize->axis < 0 ? dequantize->axis + rank : dequantize->axis;
+  return axis < 2 || source.input(1)->type.shape.empty();
 }
 
 /// The convolution's window along all axes, and what is left of it.
@@ -109,10 +115,19 @@ class KeptTaps {
       ends.push_back(last);
       axes.push_back(static_cast<int64_t>(2 + i));
     }
-    Value* weights = add_op(graph, std::make_unique<Slice>(),
-                            {node.input(1), add_integers(graph, std::move(starts)),
-                             add_integers(graph, std::move(ends)), add_integers(graph, axes)},
-                            node);
+    Node* source = node.input(1)->producer();
+    const bool dequantized = source != nullptr && source->is<Dequantize>();
+    // Bytes stay next to what makes numbers of them: kernels for integers look for that.
+    Value* weights = add_op(
+        graph, std::make_unique<Slice>(),
+        {dequantized ? source->input(0) : node.input(1), add_integers(graph, std::move(starts)),
+         add_integers(graph, std::move(ends)), add_integers(graph, axes)},
+        node);
+    if (dequantized) {
+      std::vector<Value*> inputs(source->inputs().begin(), source->inputs().end());
+      inputs[0] = weights;
+      weights = add_op(graph, source->op->clone(), std::move(inputs), *source);
+    }
     node.set_input(1, weights);
   }
 
