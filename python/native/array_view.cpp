@@ -40,8 +40,9 @@ std::string name_of_dlpack(nb::dlpack::dtype type) {
 }  // namespace
 
 ArrayView::ArrayView(nb::handle array, const char* name) {
-  if (!read_buffer(array) && !read_interface(array, "__cuda_array_interface__", true) &&
-      !read_dlpack(array) && !read_interface(array, "__array_interface__", false)) {
+  if (!read_buffer(array) && !read_dlpack(array) &&
+      !read_interface(array, "__cuda_array_interface__", true) &&
+      !read_interface(array, "__array_interface__", false)) {
     PyErr_Format(PyExc_TypeError,
                  "'%s': %R is no array (buffer protocol, DLPack or CUDA array interface)", name,
                  reinterpret_cast<PyObject*>(Py_TYPE(array.ptr())));
@@ -116,7 +117,8 @@ bool ArrayView::read_interface(nb::handle array, const char* attribute, bool gpu
   type_name = letter == 'f'   ? "float" + bits
               : letter == 'i' ? "int" + bits
               : letter == 'u' ? "uint" + bits
-                              : "bool";
+              : letter == 'b' ? "bool"
+                              : "of another kind";
   return true;
 }
 

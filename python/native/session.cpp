@@ -189,8 +189,12 @@ void Session::refresh_outputs() {
 }
 
 nb::object Session::make_output(Slot& slot, nb::handle given, nb::handle like) {
-  if (!slot.extents.is_valid() || slot.extents.is_none())
+  if (!slot.extents.is_valid() || slot.extents.is_none()) {
+    if (given.is_valid())
+      refuse(PyExc_ValueError,
+             "output '" + slot.name + "' has extents that a run finds out: it cannot be given");
     return nb::none();  // Its allocator has the memory.
+  }
   const bool on_gpu = !given.is_valid() && like.is_valid();
   const nb::object array = given.is_valid() ? nb::borrow(given)
                            : on_gpu ? device_array_(like, slot.extents, numpy_name(slot.type))
@@ -206,9 +210,8 @@ nb::object Session::make_output(Slot& slot, nb::handle given, nb::handle like) {
 }
 
 nb::object Session::take_output(Slot& slot, nb::object array, nb::handle like, Address stream) {
-  const void* from = slot.staging;
-  if (array.is_none()) {
-    from = slot.growing->data();
+  const bool grown = array.is_none();
+  if (grown) {
     slot.shape = slot.growing->shape;
     const nb::object extents = tuple_of(slot.shape);
     array = like.is_valid() ? device_array_(like, extents, numpy_name(slot.type))
@@ -218,12 +221,15 @@ nb::object Session::take_output(Slot& slot, nb::object array, nb::handle like, A
   }
   const ArrayView view(array, slot.name.c_str());
   const size_t bytes = bytes_of(slot.shape, slot.type);
-  if (!bytes || view.data == from) return array;
-  if (!gpu_)
+  if (!bytes || (view.on_gpu && !grown)) return array;
+  const void* from = grown ? slot.growing->data() : slot.staging;
+  if (!gpu_) {
     std::memcpy(view.data, from, bytes);
-  else if ((!view.on_gpu || slot.growing) &&
-           !gpu_->copyAsync(view.data, from, bytes, stream_of(stream)))
+    return array;
+  }
+  if (!gpu_->copyAsync(view.data, from, bytes, stream_of(stream)))
     fail("an output could not be copied from the GPU");
+  must_wait_ = true;
   return array;
 }
 
@@ -256,18 +262,23 @@ nb::object Session::run(nb::handle inputs, nb::handle outputs, Address stream) {
   }
   if (!done) fail("the run failed");
   RaiseKept::raise();
-  bool copied = false;
+  must_wait_ = gpu_ && !like.is_valid();  // The caller's arrays of the host are read until then.
   nb::list results;
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    copied = copied || (gpu_ && (!like.is_valid() || outputs_[i].growing));
+  for (size_t i = 0; i < outputs_.size(); ++i)
     results.append(take_output(outputs_[i], made[i], like, stream));
-  }
-  if (copied || (gpu_ && !like.is_valid())) {
+  if (must_wait_) {
     nb::gil_scoped_release released;
     done = gpu_->synchronize(stream_of(stream));
   }
   if (!done) fail("the run failed on the GPU");
   return results;
+}
+
+std::vector<bool> Session::fixed() const {
+  std::vector<bool> fixed;
+  for (const Slot& slot : outputs_)
+    fixed.push_back(slot.extents.is_valid() && !slot.extents.is_none());
+  return fixed;
 }
 
 /// Seconds of a run by C++ alone, the least of several rounds: what calls from Python are compared
@@ -291,6 +302,7 @@ void bind_session(nb::module_& m) {
   nb::class_<Session>(m, "Session", "Runs of an engine with arrays of any library.")
       .def(nb::init<nb::object, nb::object, nb::object, nb::object, nb::object>(), "engine"_a,
            "context"_a, "gpu"_a.none(), "fail"_a, "device_array"_a)
+      .def("fixed", &Session::fixed)
       .def("run", &Session::run, "inputs"_a, "outputs"_a.none(), "stream"_a);
 }
 

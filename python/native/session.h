@@ -19,7 +19,7 @@ class GrowingOutput final : public IOutputAllocator {
   ~GrowingOutput() override { release(); }
   void* reallocateOutput(const char* name, void* current, uint64_t size,
                          uint64_t alignment) noexcept override;
-  void notifyShape(const char* name, const Dims& dims) noexcept override { shape = dims; }
+  void notifyShape(const char* /*name*/, const Dims& dims) noexcept override { shape = dims; }
   void* data() const { return data_; }
   Dims shape{};
 
@@ -54,6 +54,8 @@ class Session {
 
   /// Inputs in the engine's order; `outputs` are arrays to write into, None, or missing.
   nb::object run(nb::handle inputs, nb::handle outputs, Address stream);
+  /// Which outputs have extents that the shapes of the last run's inputs decided.
+  std::vector<bool> fixed() const;
 
  private:
   void set_input(Slot& slot, nb::handle array, const ArrayView& view, Address stream);
@@ -69,6 +71,7 @@ class Session {
   IGpu* gpu_ = nullptr;
   std::vector<Slot> inputs_, outputs_;
   bool shapes_changed_ = true;
+  bool must_wait_ = false;  ///< This run has copies that must end before it returns.
   std::atomic<bool> busy_{false};
 };
 

@@ -89,6 +89,6 @@ class Session:
                 raise
             self._kept = None  # Another shape than the last run's: the kept arrays do not fit.
             results = self._run(inputs, None, stream)
-        if self._reuse:
-            self._kept = results
+        if self._reuse and self._kept is None:
+            self._kept = [result if fixed else None for result, fixed in zip(results, self._native.fixed())]
         return results[0] if len(results) == 1 else Outputs(results, self._output_names)

@@ -104,6 +104,12 @@ def test_outputs_whose_extents_depend_on_data():
         np.testing.assert_array_equal(outputs["a"], x)
         np.testing.assert_array_equal(outputs["b"], np.nonzero(x))
         assert outputs.names == ["a", "b"] and outputs[1] is outputs["b"]
+    with pytest.raises(ValueError, match="'b' has extents that a run finds out"):
+        run(np.ones((2, 3), np.float32), out={"b": np.empty((2, 6), np.int64)})
+    kept = tenon.build(two_outputs(), device="cpu").session(reuse=True)
+    first = kept(np.eye(2, 3, dtype=np.float32))
+    second = kept(np.ones((2, 3), np.float32))
+    assert second["a"] is first["a"] and second["b"].shape == (2, 6)
 
 
 def test_errors_have_the_command_lines_text():

@@ -4,6 +4,7 @@ from __future__ import annotations
 import warnings
 
 import torch
+import torch.utils._pytree
 
 from .._errors import TenonError
 from ._convert import Unsupported, plan_of
@@ -75,7 +76,8 @@ def backend(graph, inputs, **options):
             raise Unsupported("inputs that are not tensors (dynamic shapes): use torch.compile(..., dynamic=False)")
         fixed = set(_fixed_inputs(graph))
         rest = tuple(x for index, x in enumerate(inputs) if index not in fixed)
-        with torch.no_grad():
+        # Dynamo's own tracing is under way, and the export is none of it.
+        with torch.no_grad(), torch._guards.tracing(None):
             program = torch.export.export(_Bound(graph, inputs, sorted(fixed)).eval(), rest)
         plan, results = plan_of(program, device=_device_of(rest) or _device_of(inputs), level=options.get("level"))
     except (Unsupported, TenonError) as error:

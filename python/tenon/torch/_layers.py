@@ -31,7 +31,7 @@ class Layers:
 
     def __init__(self, network):
         self.network = network
-        self._kept = []  # Weights are read when the network is built.
+        self._constants = {}  # By the tensor's identity. Weights are read when the network is built.
 
     def out(self, layer, index: int = 0):
         if layer is None:
@@ -43,9 +43,17 @@ class Layers:
         tensor = torch.as_tensor(value, dtype=dtype).detach().cpu().contiguous()
         if rank is not None and tensor.dim() == 0:
             tensor = tensor.reshape((1,) * rank)
-        self._kept.append(tensor)
-        weights = trt.Weights(type_of(tensor.dtype), tensor.data_ptr(), tensor.numel())
-        return self.out(self.network.add_constant(tuple(tensor.shape), weights))
+        made = self.out(self.network.add_constant(tuple(tensor.shape), self._weights(tensor)))
+        self._constants[id(made)] = made, tensor
+        return made
+
+    @staticmethod
+    def _weights(tensor):
+        return trt.Weights(type_of(tensor.dtype), tensor.data_ptr(), tensor.numel())
+
+    def weights_of(self, made):
+        """The weights of a constant; None for other tensors."""
+        return self._weights(self._constants[id(made)][1]) if id(made) in self._constants else None
 
     def cast(self, x, dtype):
         return x if x.dtype == type_of(dtype) else self.out(self.network.add_cast(x, type_of(dtype)))

@@ -114,6 +114,28 @@ for _name, _op in REDUCTIONS.items():
     ROWS[_name] = _reduction(_op)
 
 
+@row("var.correction")
+def _variance(layers, call):
+    x = call["self"]
+    axes, keep = _axes(call, "dim", len(x.shape)), call.get("keepdim", False)
+    correction = call.get("correction")
+    count = math.prod(x.shape[axis] for axis in axes)
+    off = layers.elementwise(x, layers.reduce(x, _R.AVG, axes, True), _E.SUB)
+    mean = layers.reduce(layers.elementwise(off, off, _E.PROD), _R.AVG, axes, keep)
+    factor = count / max(count - (1 if correction is None else correction), 1e-30)
+    return layers.elementwise(mean, layers.constant(factor, call.result.dtype, len(mean.shape)), _E.PROD)
+
+
+@row("max.dim", "min.dim")
+def _extreme(layers, call):
+    """Values and indices."""
+    x, largest = call["self"], call.name.startswith("max")
+    axis = call["dim"] % len(x.shape)
+    layer = layers.network.add_topk(x, trt.TopKOperation.MAX if largest else trt.TopKOperation.MIN, 1, 1 << axis)
+    return [layers.reshape(layers.out(layer, 0), call.result.shape),
+            layers.cast(layers.reshape(layers.out(layer, 1), call.result.shape), torch.int64)]
+
+
 # Functions of one tensor.
 
 @row("alias.default", "clone.default", "detach.default", "lift_fresh_copy.default", "contiguous.default")
@@ -164,10 +186,11 @@ def _hardswish(layers, call):
     return layers.elementwise(call["self"], gate, _E.PROD)
 
 
-@row("hardtanh.default", "clamp.default", "relu6.default")
+@row("hardtanh.default", "clamp.default")
 def _clamp(layers, call):
     x = call["self"]
-    low, high = (call.get("min_val", -1), call.get("max_val", 1)) if "min_val" in call else (call.get("min"), call.get("max"))
+    low, high = (call.get("min_val", -1), call.get("max_val", 1)) if call.name.startswith("hardtanh") \
+        else (call.get("min"), call.get("max"))
     for bound, op in ((low, _E.MAX), (high, _E.MIN)):
         if bound is not None:
             x = layers.elementwise(x, layers.constant(bound, call.result.dtype, max(1, len(x.shape))), op)
@@ -222,11 +245,14 @@ def _convolution(layers, call):
     spatial, transposed = len(weight.shape) - 2, call["transposed"]
     groups, maps = call["groups"], weight.shape[0] if not call["transposed"] else weight.shape[1] * call["groups"]
     add = layers.network.add_deconvolution_nd if transposed else layers.network.add_convolution_nd
-    layer = add(x, maps, tuple(weight.shape[2:]), trt.Weights(type_of(weight.dtype)), trt.Weights(type_of(weight.dtype)))
+    none = trt.Weights(type_of(weight.dtype))
+    kernel, bias = layers.weights_of(call["weight"]), layers.weights_of(call.get("bias"))
+    layer = add(x, maps, tuple(weight.shape[2:]), kernel or none, bias or none)
     if layer is None:
         raise Unsupported("a convolution that the network refuses (see the log)")
-    layer.set_input(1, call["weight"])
-    if call.get("bias") is not None:
+    if kernel is None:
+        layer.set_input(1, call["weight"])
+    if bias is None and call.get("bias") is not None:
         layer.set_input(2, call["bias"])
     layer.num_groups = groups
     layer.stride_nd, layer.dilation_nd = _of(call["stride"], spatial), _of(call["dilation"], spatial)
