@@ -375,13 +375,13 @@ Result<Plan> compile_checked(CompileRequest request, TimingCache& cache, const S
                              Logger& logger) {
   Result<Plan> plan = CheckedBuild(std::move(request), cache, check, logger).run();
   if (!plan.ok() || check.keep_failed) return plan;
-  const std::string& outcome = plan->settings["self_check"];
-  if (!outcome.starts_with("failed")) return plan;
+  const auto outcome = plan->settings.find("self_check");
+  if (outcome == plan->settings.end() || !outcome->second.starts_with("failed")) return plan;
   return internal_error(
       "self-check: the plan's results are wrong, and leaving out a pass or a kernel does not help: "
       "there is no plan ({}). --allowFailedSelfCheck, or tenon::allowFailedSelfCheck, gives it all "
       "the same",
-      outcome);
+      outcome->second);
 }
 
 }  // namespace tenon
