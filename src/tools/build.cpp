@@ -7,6 +7,7 @@
 #include "tools/build_progress.h"
 #include "tools/configure.h"
 #include "tools/exports.h"
+#include "tools/interrupt.h"
 #include "tools/profiles.h"
 
 namespace tenon::tools {
@@ -77,6 +78,17 @@ Status save_timing_cache(IBuilderConfig& config, ITimingCache& cache, const std:
   return {};
 }
 
+/// The plan is not lost with the cache.
+void keep_timing_cache(IBuilderConfig& config, ITimingCache& cache, const std::string& file,
+                       Console& console) {
+  const Status saved = save_timing_cache(config, cache, file, console);
+  if (!saved.ok()) console.warning("The timing cache is not saved: {}", saved.error().message);
+}
+
+Error stopped() {
+  return user_error("stopped: the engine is not built");
+}
+
 std::string expanded(std::string path) {
   const char* home = path.starts_with("~/") ? std::getenv("HOME") : nullptr;
   return home ? home + path.substr(1) : path;
@@ -97,6 +109,7 @@ Result<std::unique_ptr<IHostMemory>> build_plan(const Arguments& arguments, Cons
   if (!parser) return internal_error("the ONNX parser could not be made");
   set_parser_flags(*parser, arguments);
   TENON_TRY(parse_model(*parser, expanded(arguments.text(OptionId::onnx)), console));
+  if (interrupted()) return stopped();
 
   TENON_TRY(configure_network(*network, arguments, console));
   TENON_TRY(configure_builder(*builder, *config, arguments, console, logger));
@@ -112,14 +125,15 @@ Result<std::unique_ptr<IHostMemory>> build_plan(const Arguments& arguments, Cons
   const auto start = std::chrono::steady_clock::now();
   std::unique_ptr<IHostMemory> plan(builder->buildSerializedNetwork(*network, *config));
   console.clear_progress();
-  if (!plan)
-    return user_error("the engine could not be built from '{}'", arguments.text(OptionId::onnx));
+  if (!plan) {
+    if (cache && interrupted()) keep_timing_cache(*config, *cache, cache_file, console);
+    return interrupted() ? stopped()
+                         : user_error("the engine could not be built from '{}'",
+                                      arguments.text(OptionId::onnx));
+  }
   console.info("Engine built in {:g} sec.", seconds_since(start));
   console.info("Created engine with size: {:g} MiB", static_cast<double>(plan->size()) / (1 << 20));
-  // The plan is not lost with the cache.
-  if (cache)
-    if (const Status saved = save_timing_cache(*config, *cache, cache_file, console); !saved.ok())
-      console.warning("The timing cache is not saved: {}", saved.error().message);
+  if (cache) keep_timing_cache(*config, *cache, cache_file, console);
   return plan;
 }
 

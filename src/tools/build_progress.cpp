@@ -1,5 +1,7 @@
 #include "tools/build_progress.h"
 
+#include "tools/interrupt.h"
+
 namespace tenon::tools {
 
 void BuildProgress::phaseStart(const char* phase, const char*, int32_t steps) noexcept {
@@ -11,7 +13,7 @@ void BuildProgress::phaseStart(const char* phase, const char*, int32_t steps) no
 bool BuildProgress::stepComplete(const char* phase, int32_t step) noexcept {
   const std::lock_guard lock(mutex_);
   console_.progress(fmt::format("{} {}/{}", phase, step + 1, steps_[phase]));
-  return true;
+  return !interrupted();
 }
 
 void BuildProgress::phaseFinish(const char* phase) noexcept {

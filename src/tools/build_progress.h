@@ -9,7 +9,7 @@
 
 namespace tenon::tools {
 
-/// Shows how far a build is on the console's progress line.
+/// Shows how far a build is on the console's progress line, and stops it on Ctrl-C.
 class BuildProgress final : public nvinfer1::IProgressMonitor {
  public:
   explicit BuildProgress(Console& console) : console_(console) {}

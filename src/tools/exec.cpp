@@ -12,6 +12,7 @@
 #include "tools/commands.h"
 #include "tools/device_info.h"
 #include "tools/engine_file.h"
+#include "tools/interrupt.h"
 #include "tools/measure.h"
 #include "tools/option_report.h"
 #include "tools/outputs.h"
@@ -169,6 +170,7 @@ Status execute(const Arguments& arguments, Console& console) {
   TENON_TRY(open_plugins(arguments, console));
   ApiLogger logger(console);
   TENON_ASSIGN(PlanSource plan, make_plan(arguments, console, logger));
+  if (interrupted()) return user_error("stopped before inference");
   if (arguments.has(OptionId::deviceDescription)) return {};
   return use_plan(std::move(plan), arguments, console, logger);
 }
@@ -217,6 +219,7 @@ int run_exec(std::string_view program, std::span<const char* const> words) {
     console.plain(passList());
     return 0;
   }
+  watch_interrupts();
   console.plain(banner("RUNNING", program, words));
   bool passed = succeeds(program, arguments, console);
   if (passed && std::ferror(stdout) != 0) {

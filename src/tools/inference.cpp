@@ -4,6 +4,8 @@
 #include <span>
 #include <thread>
 
+#include "tools/interrupt.h"
+
 namespace tenon::tools {
 namespace {
 
@@ -22,7 +24,8 @@ class Stream {
   }
 
   const Status& status() const { return status_; }
-  const std::vector<QueryTimes>& queries() const { return queries_; }
+  const QueryLog& queries() const { return queries_; }
+  bool cut_short() const { return cut_short_; }
   int64_t warm_up_queries() const { return warm_up_queries_; }
 
  private:
@@ -30,22 +33,34 @@ class Stream {
 
   Status step() {
     if (phase_ == Phase::kWarmUp) {
-      std::vector<QueryTimes> ignored;
-      if (clock_.now() < settings_.warm_up_ms) {
+      if (clock_.now() < settings_.warm_up_ms && !interrupted()) {
         ++warm_up_queries_;
-        return runner_.query(clock_, ignored);
+        TENON_TRY(runner_.query(clock_, ended_));
+        ended_.clear();
+        return {};
       }
-      TENON_TRY(runner_.finish(ignored));
+      TENON_TRY(runner_.finish(ended_));
+      ended_.clear();
       phase_ = Phase::kMeasure;
       start_ = clock_.now();
     }
-    if (goes_on(done_, clock_.now() - start_)) return measure_one();
+    const bool wanted = goes_on(done_, clock_.now() - start_);
+    if (wanted && !interrupted()) return measure_one();
+    cut_short_ = wanted && settings_.duration_ms >= 0;
     phase_ = Phase::kOver;
-    return runner_.finish(queries_);
+    TENON_TRY(runner_.finish(ended_));
+    keep_ended();
+    return {};
+  }
+
+  void keep_ended() {
+    for (const QueryTimes& query : ended_) queries_.add(query);
+    ended_.clear();
   }
 
   Status measure_one() {
-    TENON_TRY(runner_.query(clock_, queries_));
+    TENON_TRY(runner_.query(clock_, ended_));
+    keep_ended();
     ++done_;
     if (settings_.idle_ms > 0)
       std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(settings_.idle_ms));
@@ -67,7 +82,9 @@ class Stream {
   const Clock& clock_;
   Console* console_;  ///< Null for all but the first, which shows progress.
   Status status_;
-  std::vector<QueryTimes> queries_;
+  std::vector<QueryTimes> ended_;  ///< Not in `queries_` yet.
+  QueryLog queries_;
+  bool cut_short_ = false;
   Phase phase_ = Phase::kWarmUp;
   int64_t warm_up_queries_ = 0, done_ = 0;
   double start_ = 0, shown_ = 0;  ///< Of the measured part; when progress was last shown.
@@ -84,12 +101,6 @@ void run_all(std::vector<Stream>& streams, bool thread_each) {
   for (Stream& stream : streams) threads.emplace_back([&] { run({&stream, 1}); });
 }
 
-double wall_time(const std::vector<QueryTimes>& queries) {
-  if (queries.empty()) return 0;
-  const auto last = std::ranges::max_element(queries, {}, &QueryTimes::end_d2h);
-  return last->end_d2h - queries.front().start_h2d;
-}
-
 }  // namespace
 
 Result<InferenceTimes> run_inference(std::vector<std::unique_ptr<Runner>>& runners,
@@ -102,13 +113,14 @@ Result<InferenceTimes> run_inference(std::vector<std::unique_ptr<Runner>>& runne
   run_all(streams, settings.thread_each);
   console.clear_progress();
   InferenceTimes times;
+  std::vector<QueryLog> logs;
   for (const Stream& stream : streams) {
     if (!stream.status().ok()) return stream.status().error();
-    times.queries.insert(times.queries.end(), stream.queries().begin(), stream.queries().end());
+    logs.push_back(stream.queries());
     times.warm_up_queries += stream.warm_up_queries();
+    times.cut_short |= stream.cut_short();
   }
-  std::ranges::sort(times.queries, {}, &QueryTimes::start_h2d);
-  times.wall_ms = wall_time(times.queries);
+  times.queries = QueryLog::merged(logs);
   return times;
 }
 

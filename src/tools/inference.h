@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tools/console.h"
+#include "tools/query_log.h"
 #include "tools/runner.h"
 
 namespace tenon::tools {
@@ -18,12 +19,13 @@ struct InferenceSettings {
 };
 
 struct InferenceTimes {
-  std::vector<QueryTimes> queries;  ///< After the warm-up, by start.
+  QueryLog queries;  ///< After the warm-up, by start.
   int64_t warm_up_queries = 0;
-  double wall_ms = 0;  ///< From the first measured start to the last end.
+  bool cut_short = false;  ///< By the user, before all was run.
 };
 
-/// Warms up, then runs all runners for at least so many iterations each and at least so long.
+/// Warms up, then runs all runners for at least so many iterations each and at least so long, or
+/// until the user stops it.
 Result<InferenceTimes> run_inference(std::vector<std::unique_ptr<Runner>>& runners,
                                      const InferenceSettings& settings, Console& console);
 

@@ -3,6 +3,7 @@
 #include "tools/debug_dump.h"
 #include "tools/exports.h"
 #include "tools/inference.h"
+#include "tools/interrupt.h"
 #include "tools/outputs.h"
 #include "tools/profiler.h"
 #include "tools/report.h"
@@ -100,9 +101,14 @@ Result<InferenceTimes> timed_run(Runners& runners, const Arguments& arguments, b
   TENON_ASSIGN(InferenceTimes times, std::move(run));
   console.info("Warmup completed {} queries over {} ms", times.warm_up_queries,
                arguments.integer(OptionId::warmUp));
-  console.info("Timing trace has {} queries over {:g} s", times.queries.size(),
-               times.wall_ms / 1000);
+  console.info("Timing trace has {} queries over {:g} s", times.queries.count(),
+               times.queries.wall_ms() / 1000);
   return times;
+}
+
+/// With --duration=-1 there is no other end.
+Status stopped() {
+  return user_error("stopped before --iterations and --duration were reached");
 }
 
 Status report_profile(const LayerProfiler& profiler, const Arguments& arguments, Console& console) {
@@ -133,15 +139,19 @@ Status measure_engine(ICudaEngine& engine, const Arguments& arguments, Console& 
   TENON_ASSIGN(const InferenceTimes times, timed_run(runners, arguments, settings.on_cpu, console));
   if (!profiled || separate) {
     print_trace(console, times.queries, settings.average_runs);
-    print_summary(console, times.queries, times.wall_ms, settings);
+    print_summary(console, times.queries, times.queries.wall_ms(), settings);
   }
   if (arguments.has(OptionId::exportTimes)) {
-    TENON_TRY(write_file(arguments.text(OptionId::exportTimes), times_json(times.queries)));
+    if (times.queries.stride() > 1)
+      console.warning("--exportTimes: the file has one query of {}: {} ran", times.queries.stride(),
+                      times.queries.count());
+    TENON_TRY(write_file(arguments.text(OptionId::exportTimes), times_json(times.queries.kept())));
   }
   TENON_TRY(write_outputs(*runners.front(), arguments, console));
   TENON_TRY(dump_debug_tensors(runners.front()->context(), arguments, console));
+  if (times.cut_short) return stopped();
   if (!profiled) return {};
-  if (separate) {
+  if (separate && !interrupted()) {
     runners.front()->context().setProfiler(&profiler);
     TENON_TRY(timed_run(runners, arguments, settings.on_cpu, console));
   }

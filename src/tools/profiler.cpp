@@ -8,18 +8,17 @@ namespace tenon::tools {
 // after the last.
 void LayerProfiler::reportLayerTime(const char* name, float milliseconds) noexcept {
   if (next_ >= runs_.size()) next_ = 0;
-  if (runs_.empty() || runs_[next_].first != name) {
-    const auto found =
-        std::ranges::find(runs_, name, &std::pair<std::string, std::vector<double>>::first);
+  if (runs_.empty() || runs_[next_].name != name) {
+    const auto found = std::ranges::find(runs_, name, &LayerRuns::name);
     next_ = static_cast<size_t>(found - runs_.begin());
-    if (found == runs_.end()) runs_.emplace_back(name, std::vector<double>());
+    if (found == runs_.end()) runs_.push_back({.name = name});
   }
-  runs_[next_++].second.push_back(milliseconds);
+  runs_[next_++].add(milliseconds);
 }
 
 int LayerProfiler::iterations() const {
   size_t most = 0;
-  for (const auto& [name, times] : runs_) most = std::max(most, times.size());
+  for (const LayerRuns& run : runs_) most = std::max(most, run.times.count());
   return static_cast<int>(most);
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "NvInfer.h"
@@ -19,7 +18,7 @@ class LayerProfiler final : public nvinfer1::IProfiler {
   void clear() { runs_.clear(); }
 
  private:
-  std::vector<std::pair<std::string, std::vector<double>>> runs_;
+  std::vector<LayerRuns> runs_;
   size_t next_ = 0;
 };
 

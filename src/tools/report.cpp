@@ -11,7 +11,7 @@ constexpr size_t kShownTraceLines = 200;
 constexpr double kEnqueueBound = 0.8;
 constexpr double kStablePercent = 2.5;
 
-double mean_of(std::span<const QueryTimes> queries, double (QueryTimes::*value)() const) {
+double mean_of(std::span<const QueryTimes> queries, Metric value) {
   double sum = 0;
   for (const QueryTimes& query : queries) sum += (query.*value)();
   return sum / static_cast<double>(queries.size());
@@ -32,10 +32,8 @@ struct Summaries {
   Summary latency, enqueue, h2d, compute, d2h;
 };
 
-Summaries summarize_all(std::span<const QueryTimes> queries, std::span<const double> percentiles) {
-  const auto of = [&](double (QueryTimes::*value)() const) {
-    return summarize(values_of(queries, value), percentiles);
-  };
+Summaries summarize_all(const QueryLog& queries, std::span<const double> percentiles) {
+  const auto of = [&](Metric metric) { return queries.summary(metric, percentiles); };
   return {of(&QueryTimes::latency), of(&QueryTimes::enqueue), of(&QueryTimes::h2d),
           of(&QueryTimes::compute), of(&QueryTimes::d2h)};
 }
@@ -104,10 +102,12 @@ void print_explanations(Console& console, bool on_cpu) {
 
 }  // namespace
 
-void print_trace(Console& console, std::span<const QueryTimes> queries, int average_runs) {
+void print_trace(Console& console, const QueryLog& log, int average_runs) {
+  const std::span<const QueryTimes> queries = log.kept();
   console.info("");
   console.info("=== Trace details ===");
   console.info("Trace averages of {} runs:", average_runs);
+  if (log.stride() > 1) console.info("One query of {} is kept: {} ran", log.stride(), log.count());
   const size_t group = static_cast<size_t>(std::max(average_runs, 1));
   const size_t lines = queries.size() / group;
   for (size_t i = 0; i < lines; ++i) {
@@ -123,11 +123,11 @@ void print_trace(Console& console, std::span<const QueryTimes> queries, int aver
   }
 }
 
-void print_summary(Console& console, std::span<const QueryTimes> queries, double wall_ms,
+void print_summary(Console& console, const QueryLog& queries, double wall_ms,
                    const ReportSettings& settings) {
   const std::span<const double> percentiles = settings.percentiles;
   const Summaries all = summarize_all(queries, percentiles);
-  const auto count = static_cast<double>(queries.size());
+  const auto count = static_cast<double>(queries.count());
   console.info("");
   console.info("=== Performance summary ===");
   console.info("Throughput: {:g} qps", wall_ms > 0 ? count / wall_ms * 1000 : 0.0);
@@ -143,17 +143,15 @@ void print_summary(Console& console, std::span<const QueryTimes> queries, double
   console.info("");
 }
 
-std::vector<LayerTimes> layer_times(
-    std::span<const std::pair<std::string, std::vector<double>>> runs) {
+std::vector<LayerTimes> layer_times(std::span<const LayerRuns> runs) {
   std::vector<LayerTimes> layers;
   double whole = 0;
-  for (const auto& [name, times] : runs) {
-    std::vector<double> sorted = times;
+  for (const LayerRuns& run : runs) {
+    std::vector<double> sorted(run.times.kept().begin(), run.times.kept().end());
     std::ranges::sort(sorted);
-    const double total = std::accumulate(sorted.begin(), sorted.end(), 0.0);
-    layers.push_back({name, total, sorted.empty() ? 0 : total / static_cast<double>(sorted.size()),
-                      median(sorted), 0});
-    whole += total;
+    const auto count = static_cast<double>(std::max<size_t>(run.times.count(), 1));
+    layers.push_back({run.name, run.total_ms, run.total_ms / count, median(sorted), 0});
+    whole += run.total_ms;
   }
   for (LayerTimes& layer : layers) layer.percentage = whole > 0 ? layer.total_ms / whole * 100 : 0;
   return layers;

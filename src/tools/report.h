@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tools/console.h"
-#include "tools/statistics.h"
+#include "tools/query_log.h"
 
 namespace tenon::tools {
 
@@ -18,12 +18,12 @@ struct ReportSettings {
 };
 
 /// "=== Trace details ===": the averages over each `average_runs` queries, the first and the last
-/// 200 lines of them.
-void print_trace(Console& console, std::span<const QueryTimes> queries, int average_runs);
+/// 200 lines of them; of the queries that are kept.
+void print_trace(Console& console, const QueryLog& queries, int average_runs);
 
 /// "=== Performance summary ===" and the warnings that follow from it. `wall_ms` is the time of the
 /// measured part.
-void print_summary(Console& console, std::span<const QueryTimes> queries, double wall_ms,
+void print_summary(Console& console, const QueryLog& queries, double wall_ms,
                    const ReportSettings& settings);
 
 /// The console's table of "=== Profile (N iterations ) ===".
@@ -34,9 +34,20 @@ struct LayerTimes {
   double median_ms = 0;
   double percentage = 0;
 };
+/// The times of one layer in the runs, in bounded memory.
+struct LayerRuns {
+  std::string name;
+  Thinned<float> times{kMost};
+  double total_ms = 0;
+
+  static constexpr size_t kMost = 1 << 16;
+  void add(float milliseconds) {
+    times.add(milliseconds);
+    total_ms += milliseconds;
+  }
+};
 /// Totals, averages, medians and percentages from the times of each run, in the order given.
-std::vector<LayerTimes> layer_times(
-    std::span<const std::pair<std::string, std::vector<double>>> runs);
+std::vector<LayerTimes> layer_times(std::span<const LayerRuns> runs);
 void print_profile(Console& console, std::span<const LayerTimes> layers, int iterations);
 
 }  // namespace tenon::tools

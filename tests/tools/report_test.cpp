@@ -103,9 +103,39 @@ TEST(Trace, ShowsAllWhereTheyAreFew) {
   EXPECT_EQ(count_of(text, "Omitting"), 0);
 }
 
+TEST(QueryLog, KeepsSoMuchAndCountsAll) {
+  QueryLog log(100), other(100);
+  for (int i = 0; i < 1000; ++i) {
+    QueryTimes query;
+    query.start_h2d = query.end_h2d = query.start_compute = i;
+    query.end_compute = query.start_d2h = query.end_d2h = i + (i == 501 ? 1000.0 : i % 2);
+    log.add(query);
+    if (i < 30) other.add(query);
+  }
+  EXPECT_EQ(log.count(), 1000u);
+  EXPECT_EQ(log.stride(), 16u);
+  EXPECT_LE(log.kept().size(), 100u);
+  for (size_t i = 0; i < log.kept().size(); ++i)
+    EXPECT_EQ(log.kept()[i].start_h2d, static_cast<double>(16 * i));
+  const Summary summary = log.summary(&QueryTimes::compute, {});
+  EXPECT_EQ(summary.max, 1000);  // Of a query that is not kept.
+  EXPECT_EQ(summary.min, 0);
+  EXPECT_EQ(summary.mean, (499 + 1000) / 1000.0);
+  EXPECT_EQ(log.wall_ms(), 1501);
+  const QueryLog streams[] = {log, other};
+  const QueryLog both = QueryLog::merged(streams);
+  EXPECT_EQ(both.count(), 1030u);
+  EXPECT_EQ(both.kept().size(), log.kept().size() + 2);  // 0 and 16.
+  EXPECT_EQ(both.wall_ms(), 1501);
+}
+
 TEST(Profile, LayersWithoutTimeAreLeftOutOfTheTableAlone) {
-  const std::vector<std::pair<std::string, std::vector<double>>> runs = {
-      {"a", {3, 1}}, {"b", {0, 0}}, {"c", {2, 2}}};
+  std::vector<LayerRuns> runs = {{.name = "a"}, {.name = "b"}, {.name = "c"}};
+  for (const auto& [a, c] : {std::pair(3.0F, 2.0F), std::pair(1.0F, 2.0F)}) {
+    runs[0].add(a);
+    runs[1].add(0);
+    runs[2].add(c);
+  }
   const std::vector<LayerTimes> layers = layer_times(runs);
   EXPECT_EQ(layers[0].median_ms, 2);
   EXPECT_EQ(layers[0].percentage, 50);

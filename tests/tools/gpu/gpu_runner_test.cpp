@@ -145,7 +145,7 @@ TEST_F(GpuQueries, OneThreadServesAllStreamsInTurn) {
   run.warm_up_ms = run.duration_ms = 0;
   const auto times = run_inference(runners, run, *console_);
   ASSERT_TRUE(times.ok()) << times.error().message;
-  EXPECT_EQ(times->queries.size(), 8u);
+  EXPECT_EQ(times->queries.count(), 8u);
   std::string kernels;
   const std::string order = driver_->order();
   for (size_t at = 0; (at = order.find("kernel ", at)) != std::string::npos; ++at)

@@ -1,0 +1,10 @@
+#pragma once
+
+namespace tenon::tools {
+
+/// From here on the first Ctrl-C (SIGINT) only sets what interrupted() tells, so that the program
+/// can end what it does and report; the second one ends the process.
+void watch_interrupts();
+bool interrupted();
+
+}  // namespace tenon::tools
