@@ -157,7 +157,8 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   request.select.threads = properties.kind == DeviceKind::kCpu ? properties.compute_units : 1;
   request.backend.allow_tf32 = settings->getFlag(BuilderFlag::kTF32);
   request.select.use_cache = !settings->getFlag(BuilderFlag::kDISABLE_TIMING_CACHE);
-  request.select.fail_on_cache_miss = settings->getFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
+  request.select.fail_on_cache_miss = settings->timing_cache() != nullptr &&
+                                      settings->getFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
   request.select.workspace_limit = settings->getMemoryPoolLimit(MemoryPoolType::kWORKSPACE);
   request.select.progress = progress.for_kernels();
   request.select.allowed = allowed_tactics(*settings);

@@ -32,6 +32,11 @@ bool BuilderConfig::setCalibrationProfile(const IOptimizationProfile* profile) n
 }
 
 ITimingCache* BuilderConfig::createTimingCache(const void* blob, std::size_t size) const noexcept {
+  if (blob != nullptr &&
+      TimingCache::is_of_earlier_format({static_cast<const std::byte*>(blob), size}))
+    reporter_->warning(
+        "the timing cache is of an earlier format, whose keys lack the number of multiprocessors: "
+        "nothing of it is used");
   auto cache = TimingCacheHandle::create(blob, size);
   if (cache.ok()) return std::move(cache).value().release();
   reporter_->report(cache.error());

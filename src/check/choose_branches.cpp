@@ -121,7 +121,7 @@ class Trial {
 
 /// What the cache has of a plan under one number of streams: the branches are in the keys.
 std::optional<std::string> known_branches(const TimingCache& cache, const std::string& key) {
-  const std::vector<std::string> found = cache.find_prefix(key + "|");
+  const std::vector<std::string> found = cache.find_notes(key + "|");
   return found.empty() ? std::nullopt : std::optional(found.front());
 }
 
@@ -151,8 +151,9 @@ Status choose_branches(Plan& plan, const Backend& backend, int most, TimingCache
   if (backend.device->streams() == nullptr && !is_described(*backend.device)) return {};
   const std::string text = print(*plan.graph);
   const DeviceProperties& device = backend.device->properties();
-  const std::string key = fmt::format("branches {} {} {} {:016x}", device.name, device.libraries,
-                                      most, XXH3_64bits(text.data(), text.size()));
+  const std::string key =
+      fmt::format("branches {} {} {} {} {:016x}", device.name, device.compute_units,
+                  device.libraries, most, XXH3_64bits(text.data(), text.size()));
   std::optional<std::string> branches = known_branches(cache, key);
   if (!branches.has_value() && !is_described(*backend.device)) {
     auto measured = measure(plan, backend, most);
@@ -161,7 +162,7 @@ Status choose_branches(Plan& plan, const Backend& backend, int most, TimingCache
       return {};
     }
     branches = std::move(measured).value();
-    cache.insert(key + "|" + *branches, 0);
+    cache.insert_note(key + "|" + *branches, 0);
   }
   if (branches.has_value() && !branches->empty()) plan.settings[kBranchesSetting] = *branches;
   return {};

@@ -149,7 +149,7 @@ Result<Sample> Measurer::sample(const Problem& problem, const Kernel& kernel) {
   return sample;
 }
 
-Result<double> Measurer::time_sequence(const std::function<Status()>& launch_all) {
+Result<SequenceTime> Measurer::time_sequence(const std::function<Status()>& launch_all) {
   constexpr int kReplays = 15;
   TENON_ASSIGN(const Queue where, queue());
   Streams& streams = *device_.streams();
@@ -171,8 +171,8 @@ Result<double> Measurer::time_sequence(const std::function<Status()>& launch_all
   for (size_t i = 0; i < kReplays; ++i) {
     TENON_ASSIGN(times[i], streams.elapsed(events[i].get(), events[i + 1].get()));
   }
-  std::nth_element(times.begin(), times.begin() + kReplays / 2, times.end());
-  return times[kReplays / 2];
+  std::ranges::sort(times);
+  return SequenceTime{times[kReplays / 2], times[kReplays * 3 / 4] - times[kReplays / 4]};
 }
 
 }  // namespace tenon

@@ -12,6 +12,12 @@
 
 namespace tenon {
 
+/// Milliseconds of a sequence of launches: the median of several, and how far the middle half of
+/// them lies apart.
+struct SequenceTime {
+  double median = 0, spread = 0;
+};
+
 /// Buffers with random contents to time kernels on, reused from problem to problem.
 class Measurer {
  public:
@@ -23,7 +29,7 @@ class Measurer {
   Result<Sample> sample(const Problem& problem, const Kernel& kernel);
 
   /// Time of what `launch_all` puts on queue(), as one captured graph.
-  Result<double> time_sequence(const std::function<Status()>& launch_all);
+  Result<SequenceTime> time_sequence(const std::function<Status()>& launch_all);
   /// Fills memory of the device: random numbers of real types, zeros of others.
   Status fill(void* memory, DataType type, size_t bytes);
   /// A constant on the device; null where it is not used.

@@ -81,8 +81,9 @@ void add_node(std::string& out, const Node& node) {
 
 std::string problem_key(const Problem& problem) {
   const DeviceProperties& device = problem.device->properties();
-  std::string key = fmt::format("{}|{}|{}|threads={}|tf32={}|", device.name, device.architecture,
-                                device.libraries, problem.threads, problem.allow_tf32);
+  std::string key =
+      fmt::format("{}|{}|{}|units={}|threads={}|tf32={}|", device.name, device.architecture,
+                  device.libraries, device.compute_units, problem.threads, problem.allow_tf32);
   if (limits_shared_memory(problem)) key += fmt::format("shared={}|", problem.shared_memory);
   add_node(key, *problem.node);
   key += "|";

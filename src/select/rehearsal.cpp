@@ -144,7 +144,7 @@ Status Rehearsal::run() const {
   return {};
 }
 
-Result<double> Rehearsal::time() {
+Result<SequenceTime> Rehearsal::time() {
   ++uses_;
   TENON_TRY(link());
   forget_unused();

@@ -39,7 +39,7 @@ class Rehearsal {
   /// The same for first layers of several problems and their tactics.
   void prepare(std::span<const std::pair<size_t, std::string>> first_layers);
   /// Milliseconds of the whole sequence, once each layer has its tactic.
-  Result<double> time();
+  Result<SequenceTime> time();
 
  private:
   struct Part {

@@ -31,6 +31,8 @@ namespace {
 constexpr double kMargin = 0.97;
 /// The time of a candidate that computed something else than the reference.
 constexpr double kWrong = -1;
+/// A candidate whose first run takes so many times the best's is not run again.
+constexpr double kHopeless = 2;
 /// Candidates a level times at most.
 constexpr int kCandidates[] = {1, 2, 4, 64, 256, 256};
 
@@ -42,12 +44,41 @@ constexpr int kStagedLevel = 3;
 /// From which level on layers are timed in their sequence too.
 constexpr int kSequenceLevel = 3;
 
+Error stopped_by_monitor() {
+  return user_error("the progress monitor stopped the build");
+}
+
+/// Tells SelectOptions::progress how many layers have their kernels; layers of one problem get them
+/// together.
+class Steps {
+ public:
+  /// Each layer is one step, or two where it is tried in sequence as well.
+  Steps(const SelectOptions& options, const std::vector<Problem>& problems, bool in_sequence)
+      : options_(options), total_(static_cast<int>(problems.size()) * (in_sequence ? 2 : 1)) {
+    for (const Problem& problem : problems) ++layers_[problem_key(problem)];
+  }
+  /// False where the build is to stop.
+  bool finish(const std::string& key) { return advance(layers_[key]); }
+  bool advance(int layers) {
+    for (; layers > 0 && done_ < total_; --layers)
+      if (options_.progress && !options_.progress(done_++, total_)) return false;
+    return true;
+  }
+
+ private:
+  const SelectOptions& options_;
+  int total_, done_ = 0;
+  std::map<std::string, int> layers_;
+};
+
 class Selector {
  public:
-  Selector(const Backend& backend, const SelectOptions& options, TimingCache& cache)
+  /// `steps` is told of each problem that is settled; may be null.
+  Selector(const Backend& backend, const SelectOptions& options, TimingCache& cache, Steps* steps)
       : backend_(backend),
         options_(options),
         cache_(cache),
+        steps_(steps),
         described_(is_described(*backend.device)),
         measurer_(backend, options.threads) {}
 
@@ -69,7 +100,7 @@ class Selector {
   Result<std::vector<Candidate>> list(const Problem& problem) {
     Shortlist& shortlist = shortlist_of(problem);
     if (!shortlist.measured) finish(problem, shortlist);
-    if (lost_) return *lost_;
+    if (stopped_) return *stopped_;
     std::vector<Candidate> candidates = *shortlist.measured;
     candidates.insert(candidates.end(), shortlist.unfit.begin(), shortlist.unfit.end());
     return candidates;
@@ -78,8 +109,11 @@ class Selector {
   /// settle_in_sequence() with what was measured of each problem alone.
   Status settle(const Layers& layers, std::vector<std::string>& tactics) {
     Stopwatch watch;
-    const Status settled =
-        settle_in_sequence({backend_, options_, cache_, measurer_, layers, rivals_}, tactics);
+    const auto advance = [&](size_t count) {
+      return steps_ == nullptr || steps_->advance(static_cast<int>(count));
+    };
+    const Status settled = settle_in_sequence(
+        {backend_, options_, cache_, measurer_, layers, rivals_, advance}, tactics);
     times_.settle += watch.lap();
     return settled;
   }
@@ -149,11 +183,13 @@ class Selector {
   void finish(const Problem& problem, Shortlist& shortlist) {
     std::vector<Candidate> measured = measure(problem, shortlist);
     shortlist.trials.clear();
-    if (lost_) return;
+    if (stopped_) return;
     if (measured.empty()) take_spare(problem, shortlist, measured);
     put_best_first(measured);
-    rivals_[problem_key(problem)] = rivals_of(measured);
+    const std::string key = problem_key(problem);
+    rivals_[key] = rivals_of(measured);
     shortlist.measured = std::move(measured);
+    if (steps_ != nullptr && !steps_->finish(key)) stopped_ = stopped_by_monitor();
   }
 
   /// Problems with more than one option each: kernels are made by a crew and timed here.
@@ -177,12 +213,12 @@ class Selector {
       pending[i] = next.size();
       if (next.empty()) finish(*problem, *shortlist);
     };
-    for (size_t i = 0; i < open.size() && !lost_; ++i) go_on(i);
-    while (const auto task = lost_ ? std::nullopt : crew.take_done()) {
+    for (size_t i = 0; i < open.size() && !stopped_; ++i) go_on(i);
+    while (const auto task = stopped_ ? std::nullopt : crew.take_done()) {
       const auto [i, option] = tasks[*task];
       const auto& [problem, shortlist] = open[i];
       try_option(*problem, *shortlist, option);
-      if (--pending[i] == 0 && !lost_) go_on(i);
+      if (--pending[i] == 0 && !stopped_) go_on(i);
     }
   }
 
@@ -196,12 +232,20 @@ class Selector {
     return kernel;
   }
 
+  /// Milliseconds of the fastest that was tried.
+  static double best_of(const Shortlist& shortlist) {
+    double best = kFailed;
+    for (const Trial& trial : shortlist.trials)
+      if (trial.time && trial.time->ok()) best = std::min(best, **trial.time);
+    return best;
+  }
+
   /// Times an option, by the cache or a kernel that is there or made now.
   void try_option(const Problem& problem, Shortlist& shortlist, size_t index) {
     Stopwatch watch;
     Trial& trial = shortlist.trials[index];
     const Option& option = shortlist.fitting[index];
-    trial.time = time_of(problem, option, trial);
+    trial.time = time_of(problem, option, trial, best_of(shortlist));
     trial.kernel.reset();
     times_.time += watch.lap();
     if (!trial.time->ok())
@@ -220,7 +264,7 @@ class Selector {
       else
         next.push_back(option);
     };
-    while (next.empty() && !lost_) {
+    while (next.empty() && !stopped_) {
       const std::vector<size_t> wanted = wanted_options(shortlist);
       if (wanted.empty()) break;
       for (const size_t option : wanted) add(option);
@@ -234,10 +278,8 @@ class Selector {
   std::vector<size_t> wanted_options(const Shortlist& shortlist) const {
     // In the order of their places.
     std::map<std::pair<const Tactic*, std::string_view>, std::vector<size_t>> options;
-    double best = kFailed;
+    const double best = best_of(shortlist);
     for (size_t i = 0; i < shortlist.fitting.size(); ++i) {
-      const auto& time = shortlist.trials[i].time;
-      if (time && time->ok()) best = std::min(best, **time);
       const Option& option = shortlist.fitting[i];
       options[{option.tactic, engine_of(option.config)}].push_back(i);
     }
@@ -270,7 +312,7 @@ class Selector {
   /// From the timing cache, where it has all of it: libraries take their time to propose.
   Shortlist make_shortlist(const Problem& problem) const {
     const auto listed =
-        options_.use_cache && keeps_lists() ? cache_.find(list_key(problem)) : std::nullopt;
+        options_.use_cache && keeps_lists() ? cache_.find_note(list_key(problem)) : std::nullopt;
     if (listed) {
       Shortlist list = make_shortlist(
           problem, [&](const Tactic& tactic) { return known_configs(problem, tactic); });
@@ -342,7 +384,7 @@ class Selector {
       return is_measured(problem, *candidate.tactic, candidate.config);
     };
     if (keeps_lists() && list.fitting.size() > 1 && std::ranges::all_of(list.fitting, known))
-      cache_.insert(list_key(problem), static_cast<double>(list.fitting.size()));
+      cache_.insert_note(list_key(problem), static_cast<double>(list.fitting.size()));
   }
 
   /// For a device that is not there only what was measured on one like it, or, where nothing was,
@@ -370,7 +412,7 @@ class Selector {
         candidate.reason = "not tried: others of its tactic were not fast enough";
       else if (const Status status = measure(problem, shortlist, i, candidate); !status.ok())
         candidate.reason = status.error().message;
-      if (lost_) return {};
+      if (stopped_) return {};
       if (!is_left_out) tried.push_back(option);
       if (candidate.reason.empty()) {
         measured.push_back(candidate);
@@ -428,9 +470,9 @@ class Selector {
     if (described_) return;
     const Status well = measurer_.check_device();
     if (!well.ok())
-      lost_ = Error{ErrorKind::kInternal,
-                    fmt::format("the device no longer answers since {} ran for '{}': {}", tactic,
-                                problem.node->name, well.error().message)};
+      stopped_ = Error{ErrorKind::kInternal,
+                       fmt::format("the device no longer answers since {} ran for '{}': {}", tactic,
+                                   problem.node->name, well.error().message)};
   }
 
   /// Candidates compute the same from the same contents. Where some do not, the reference decides
@@ -488,18 +530,19 @@ class Selector {
            cache_.find(timing_key(problem_key(problem), tactic, config)).has_value();
   }
 
-  Result<double> time_of(const Problem& problem, const Option& option, Trial& trial) {
+  Result<double> time_of(const Problem& problem, const Option& option, Trial& trial, double best) {
     const std::string entry = timing_key(problem_key(problem), *option.tactic, option.config);
     if (options_.use_cache && keeps_times(problem))
       if (const auto known = cache_.find(entry)) {
         if (*known == kWrong) return unsupported("it computed something else when it was measured");
         if (*known == kFailed) return unsupported("it failed when it was to be timed");
-        TENON_TRY(check_workspace(cache_.find(workspace_key(entry)).value_or(0)));
+        TENON_TRY(check_workspace(cache_.find_note(workspace_key(entry)).value_or(0)));
         return *known;
       }
-    if (options_.fail_on_cache_miss)
-      return user_error("'{}' is not in the timing cache; build without --errorOnTimingCacheMiss",
-                        problem.node->name);
+    if (options_.fail_on_cache_miss) {
+      stopped_ = missing_time(problem.node->name, join_tactic(option.tactic->name, option.config));
+      return *stopped_;
+    }
     Prepared& prepared = trial.kernel;
     if (!prepared) prepared = make(problem, option);
     if (!prepared) return resource_error("the device is not there for this thread");
@@ -507,11 +550,11 @@ class Selector {
     const Kernel& kernel = **prepared.value();
     const auto workspace = static_cast<double>(kernel.workspace_bytes());
     TENON_TRY(check_workspace(workspace));
-    const auto time = measured_time(problem, kernel, trial.sample);
+    const auto time = measured_time(problem, kernel, trial.sample, best);
     if (!time.ok()) return failed(problem, entry, time.error());
     if (!keeps_times(problem)) return time;
     cache_.insert(entry, *time);
-    if (workspace > 0) cache_.insert(workspace_key(entry), workspace);
+    if (workspace > 0) cache_.insert_note(workspace_key(entry), workspace);
     return time;
   }
 
@@ -538,15 +581,18 @@ class Selector {
     return error;
   }
 
-  Result<double> measured_time(const Problem& problem, const Kernel& kernel, Sample& sample) {
-    constexpr int kRuns = 24;
+  Result<double> measured_time(const Problem& problem, const Kernel& kernel, Sample& sample,
+                               double best) {
+    constexpr int kShortRuns = 24, kRuns = 4, kLongRuns = 2;
+    constexpr double kShort = 1, kLong = 20;  // Milliseconds.
     // A device with streams sees for itself how long a launch is.
     if (backend_.device->streams() != nullptr)
-      return measurer_.time(problem, kernel, std::max(options_.average_runs, kRuns), &sample);
+      return measurer_.time(problem, kernel, options_.average_runs, &sample);
     TENON_ASSIGN(const double once, measurer_.time(problem, kernel, 1, &sample));
-    // Long kernels need fewer runs to be told apart, others many where the machine is not quiet.
-    const int runs = once > 20 ? 2 : std::max(options_.average_runs, once < 1 ? kRuns : 4);
-    return measurer_.time(problem, kernel, runs, nullptr);
+    if (once > kShort && once > best * kHopeless) return once;
+    // Short kernels need many runs to be told apart, where the machine is not quiet.
+    const int runs = once < kShort ? kShortRuns : once > kLong ? kLongRuns : kRuns;
+    return measurer_.time(problem, kernel, std::max(options_.average_runs, runs), nullptr);
   }
 
   static void put_best_first(std::vector<Candidate>& candidates) {
@@ -567,9 +613,10 @@ class Selector {
   const Backend& backend_;
   const SelectOptions& options_;
   TimingCache& cache_;
+  Steps* steps_;
   bool described_;  ///< The device is not there.
   Measurer measurer_;
-  std::optional<Error> lost_;                    ///< The device's, which a candidate caused.
+  std::optional<Error> stopped_;  ///< The device was lost, or a time is not in the cache.
   std::map<std::string, Shortlist> shortlists_;  ///< By problem key.
   std::map<std::string, Rivals> rivals_;         ///< Likewise.
   Times times_;
@@ -616,18 +663,16 @@ Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& bac
     layers.nodes.push_back(node.get());
     layers.problems.push_back(concrete.problem(*node, backend, options.threads));
   }
-  Selector selector(backend, options, cache);
+  const bool in_sequence = is_sequence && options.level >= kSequenceLevel &&
+                           !backend.device->unified() && options.chosen.empty() &&
+                           layers.nodes.size() > 1;
+  Steps steps(options, layers.problems, in_sequence);
+  Selector selector(backend, options, cache, &steps);
   if (!backend.device->unified()) selector.prepare(layers.problems);
   std::vector<std::string> tactics(layers.nodes.size());
   for (size_t i = 0; i < layers.nodes.size(); ++i) {
     TENON_ASSIGN(tactics[i], selector.best(layers.problems[i]));
-    if (options.progress &&
-        !options.progress(static_cast<int>(i), static_cast<int>(layers.nodes.size())))
-      return user_error("the progress monitor stopped the build");
   }
-  const bool in_sequence = is_sequence && options.level >= kSequenceLevel &&
-                           !backend.device->unified() && options.chosen.empty() &&
-                           layers.nodes.size() > 1;
   if (in_sequence) TENON_TRY(selector.settle(layers, tactics));
   if (!backend.device->unified() && !layers.nodes.empty()) selector.report_times();
   for (size_t i = 0; i < layers.nodes.size(); ++i) {
@@ -650,7 +695,7 @@ Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& 
 
 Result<std::vector<Candidate>> list_candidates(const Backend& backend, const Problem& problem,
                                                const SelectOptions& options, TimingCache& cache) {
-  return Selector(backend, options, cache).list(problem);
+  return Selector(backend, options, cache, nullptr).list(problem);
 }
 
 }  // namespace tenon

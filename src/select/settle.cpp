@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -21,7 +22,7 @@ constexpr size_t kRivals = 4;
 constexpr double kRivalMargin = 1.3, kRivalSlack = 0.001;
 /// The same for our own kernels, which may make up for it all together.
 constexpr double kOwnMargin = 1.7;
-/// What a rival must better the whole sequence by.
+/// What a rival must better the whole sequence by, besides the spread of its times.
 constexpr double kMargin = 0.998;
 /// Layers of less than this part of all time are not tried: nothing would be seen.
 constexpr double kLeastPart = 0.004;
@@ -48,6 +49,8 @@ class Sequence {
   }
 
   std::vector<Role>& roles() { return roles_; }
+  /// An error where a time was to be known and is not.
+  Status complete() const { return missing_ ? Status(*missing_) : Status(); }
 
   /// The role's tactics to come, unless the cache will know.
   void expect(Role& role, std::span<const std::string> tactics) {
@@ -64,22 +67,23 @@ class Sequence {
     if (!unknown.empty() && may_rehearse) rehearsal_.prepare(role.layers, unknown);
   }
 
-  /// Milliseconds with the tactics that the roles have now, from the cache or measured.
-  Result<double> time() {
+  /// With the tactics that the roles have now, from the cache or measured.
+  Result<SequenceTime> time() {
     const std::string entry = key();
     if (settling_.options.use_cache)
       if (const auto known = settling_.cache.find(entry)) {
         if (*known == kFailed) return unsupported("it failed when it was to be timed");
-        return *known;
+        return SequenceTime{*known, settling_.cache.find_note(entry).value_or(0)};
       }
     if (is_described(*settling_.backend.device)) return unsupported("the device is not there");
-    if (settling_.options.fail_on_cache_miss)
-      return user_error(
-          "this sequence of layers is not in the timing cache; build without "
-          "--errorOnTimingCacheMiss");
-    const Result<double> time = rehearse();
+    if (settling_.options.fail_on_cache_miss) {
+      missing_ = missing_time("the layers in their sequence", roles_[0].tactic);
+      return *missing_;
+    }
+    const Result<SequenceTime> time = rehearse();
     if (time.ok() || time.error().kind != ErrorKind::kResource)
-      settling_.cache.insert(entry, time.ok() ? *time : kFailed);
+      settling_.cache.insert(entry, time.ok() ? time->median : kFailed);
+    if (time.ok()) settling_.cache.insert_note(entry, time->spread);
     return time;
   }
 
@@ -94,7 +98,7 @@ class Sequence {
     return fmt::format("sequence {:016x}", XXH3_64bits(text.data(), text.size()));
   }
 
-  Result<double> rehearse() {
+  Result<SequenceTime> rehearse() {
     std::vector<std::pair<size_t, std::string>> changed;
     for (const Role& role : roles_)
       if (role.rehearsed != role.tactic) changed.emplace_back(role.layers[0], role.tactic);
@@ -110,21 +114,29 @@ class Sequence {
   const Settling& settling_;
   Rehearsal rehearsal_;
   std::vector<Role> roles_;
+  std::optional<Error> missing_;
   std::string order_;  ///< The roles of all layers.
 };
 
-void report(const Settling& settling, const Role& role, const Result<double>& time) {
+/// Whether a sequence is faster than the best so far, by more than either's times lie apart.
+bool betters(const Result<SequenceTime>& time, const SequenceTime& best) {
+  return time.ok() && time->median < best.median * kMargin &&
+         time->median + std::max(time->spread, best.spread) < best.median;
+}
+
+void report(const Settling& settling, const Role& role, const Result<SequenceTime>& time) {
   Logger* const logger = settling.options.logger;
   if (logger == nullptr) return;
   const std::string& name = settling.layers.nodes[role.layers[0]]->name;
   if (time.ok())
-    logger->verbose("{}: {} in sequence: {:.4f} ms", name, role.tactic, *time);
+    logger->verbose("{}: {} in sequence: {:.4f} ms, spread {:.4f} ms", name, role.tactic,
+                    time->median, time->spread);
   else
     logger->verbose("{}: {} in sequence: {}", name, role.tactic, time.error().message);
 }
 
 /// Gives all roles our own kernels where that is faster than `best`; the time with them.
-double try_own(const Settling& settling, Sequence& sequence, double best) {
+SequenceTime try_own(const Settling& settling, Sequence& sequence, const SequenceTime& best) {
   std::vector<std::string> kept;
   bool differs = false;
   for (Role& role : sequence.roles()) {
@@ -135,15 +147,23 @@ double try_own(const Settling& settling, Sequence& sequence, double best) {
     differs = true;
   }
   if (!differs) return best;
-  const Result<double> time = sequence.time();
+  const Result<SequenceTime> time = sequence.time();
   if (settling.options.logger != nullptr && time.ok())
-    settling.options.logger->verbose("Kernels of no library in sequence: {:.4f} ms", *time);
-  if (time.ok() && *time < best * kMargin) return *time;
+    settling.options.logger->verbose("Kernels of no library in sequence: {:.4f} ms", time->median);
+  if (betters(time, best)) return *time;
   for (size_t i = 0; i < kept.size(); ++i) sequence.roles()[i].tactic = std::move(kept[i]);
   return best;
 }
 
 }  // namespace
+
+Error missing_time(std::string_view layer, std::string_view tactic) {
+  return user_error(
+      "timing cache miss: '{}' with {} is not in the timing cache, and "
+      "kERROR_ON_TIMING_CACHE_MISS (--errorOnTimingCacheMiss) forbids to measure it; build once "
+      "without it, on this device and with the same settings",
+      layer, tactic);
+}
 
 /// The best of each tactic comes before others of its configurations.
 Rivals rivals_of(std::span<const Candidate> best_first) {
@@ -175,28 +195,32 @@ Rivals rivals_of(std::span<const Candidate> best_first) {
 
 Status settle_in_sequence(const Settling& settling, std::vector<std::string>& tactics) {
   Sequence sequence(settling, tactics);
-  const Result<double> first = sequence.time();
-  if (!first.ok()) return settling.options.fail_on_cache_miss ? Status(first.error()) : Status();
-  double best = std::min(*first, try_own(settling, sequence, *first));
+  const Result<SequenceTime> first = sequence.time();
+  if (!first.ok()) return sequence.complete();
+  SequenceTime best = try_own(settling, sequence, *first);
   for (Role& role : sequence.roles()) {
+    if (!settling.advance(role.layers.size()))
+      return user_error("the progress monitor stopped the build");
     const Rivals& rivals = settling.rivals.at(role.key);
-    if (rivals.best * static_cast<double>(role.layers.size()) < best * kLeastPart) continue;
+    if (rivals.best * static_cast<double>(role.layers.size()) < best.median * kLeastPart) continue;
     sequence.expect(role, rivals.tactics);
     for (const std::string& rival : rivals.tactics) {
       if (rival == role.tactic) continue;
       std::string kept = std::exchange(role.tactic, rival);
-      const Result<double> time = sequence.time();
+      const Result<SequenceTime> time = sequence.time();
       report(settling, role, time);
-      if (time.ok() && *time < best * kMargin)
+      if (betters(time, best))
         best = *time;
       else
         role.tactic = std::move(kept);
     }
   }
+  TENON_TRY(sequence.complete());
   for (const Role& role : sequence.roles())
     for (const size_t layer : role.layers) tactics[layer] = role.tactic;
-  if (settling.options.logger != nullptr && best < *first)
-    settling.options.logger->verbose("Layers in sequence: {:.4f} ms, from {:.4f} ms", best, *first);
+  if (settling.options.logger != nullptr && best.median < first->median)
+    settling.options.logger->verbose("Layers in sequence: {:.4f} ms, from {:.4f} ms", best.median,
+                                     first->median);
   return {};
 }
 

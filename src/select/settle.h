@@ -1,9 +1,11 @@
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "select/rehearsal.h"
@@ -13,6 +15,9 @@ namespace tenon {
 
 /// The time in the cache of what cannot be made or run.
 inline constexpr double kFailed = std::numeric_limits<double>::infinity();
+
+/// What ends builds that may not measure (SelectOptions::fail_on_cache_miss).
+Error missing_time(std::string_view layer, std::string_view tactic);
 
 /// Tactics for one problem that are nearly equally good alone.
 struct Rivals {
@@ -30,6 +35,7 @@ struct Settling {
   Measurer& measurer;
   const Layers& layers;
   const std::map<std::string, Rivals>& rivals;  ///< By problem key.
+  std::function<bool(size_t)> advance;          ///< Told of layers that are settled; false to stop.
 };
 
 /// The best of a layer alone need not be the best among its neighbours: their operands fill the

@@ -28,8 +28,11 @@ class MadeUpDevice : public Device, public Streams {
   MadeUpDevice() {
     properties_.kind = DeviceKind::kCuda;
     properties_.name = "made up";
+    properties_.compute_units = 132;
   }
   const DeviceProperties& properties() const override { return properties_; }
+  /// As under a limit of the processes' share of a GPU.
+  void set_multiprocessors(int count) { properties_.compute_units = count; }
   Result<DeviceBuffer> allocate(size_t bytes) override {
     return DeviceBuffer(std::calloc(bytes + 1, 1), [](void* memory) { std::free(memory); });
   }
@@ -68,7 +71,10 @@ class MadeUpDevice : public Device, public Streams {
   Result<bool> has_ended(void*) override { return true; }
   Status synchronize_event(void*) override { return {}; }
   Status synchronize_stream(void*) override { return {}; }
-  Result<double> elapsed(void*, void*) override { return cost_of(captured); }
+  /// Of launches of a graph, which differ by `noise`: a part of the cost.
+  Result<double> elapsed(void*, void*) override {
+    return cost_of(captured) * (1 + noise * (elapsed_++ % 4 - 1.5));
+  }
   Result<bool> is_capturing(void*) override { return false; }
   Result<DeviceHandle> capture(void*, const std::function<Status()>& work) override {
     ++captures;
@@ -81,12 +87,14 @@ class MadeUpDevice : public Device, public Streams {
 
   Launches launches, captured;
   int captures = 0;
+  double noise = 0;
 
  private:
   static DeviceHandle handle() {
     return DeviceHandle(std::calloc(1, 1), [](void* memory) { std::free(memory); });
   }
   DeviceProperties properties_;
+  int elapsed_ = 0;
 };
 
 }  // namespace tenon

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "ir/text.h"
 #include "made_up_device.h"
 #include "ops/table.h"
@@ -88,6 +92,105 @@ TEST_F(SettleTest, WhatTheCacheKnowsIsNotMeasuredAgain) {
   EXPECT_GT(captures, 0);
   EXPECT_EQ(tactic_of(kThree), "cuda.b");
   EXPECT_EQ(device_->captures, captures);
+}
+
+TEST_F(SettleTest, AGainWithinTheSpreadOfTimesIsNone) {
+  device_->noise = 0.2;  // The middle half lies 0.6 ms apart; "b" gains 0.5 ms.
+  EXPECT_EQ(tactic_of(kThree), "cuda.a");
+  // Also from the cache, which keeps the spread.
+  const int captures = device_->captures;
+  EXPECT_EQ(tactic_of(kThree), "cuda.a");
+  EXPECT_EQ(device_->captures, captures);
+}
+
+TEST_F(SettleTest, AnotherNumberOfMultiprocessorsIsAnotherMeasurement) {
+  tactic_of(kAlone);
+  const size_t entries = cache_.size();
+  device_->set_multiprocessors(66);
+  tactic_of(kAlone);
+  EXPECT_EQ(cache_.size(), 2 * entries);
+}
+
+TEST_F(SettleTest, TimesThatMayNotBeMeasuredEndTheSelection) {
+  auto graph = parse_graph(kThree);
+  ASSERT_TRUE(graph.ok());
+  const Backend backend{.device = device_, .tactics = rows_};
+  const SelectOptions strict{.fail_on_cache_miss = true};
+  const Status missed = select_tactics(**graph, backend, {}, strict, cache_);
+  ASSERT_FALSE(missed.ok());
+  EXPECT_NE(missed.error().message.find("timing cache miss"), std::string::npos);
+  EXPECT_EQ(cache_.size(), 0u);
+  EXPECT_EQ(tactic_of(kThree), "cuda.b");
+  EXPECT_EQ(tactic_of(kThree, strict), "cuda.b");
+  // Times of layers without those of their sequence are not enough.
+  TimingCache alone;
+  for (const auto& [key, time] : cache_.entries())
+    if (!key.starts_with("sequence")) alone.insert(key, time);
+  cache_ = alone;
+  EXPECT_FALSE(select_tactics(**parse_graph(kThree), backend, {}, strict, cache_).ok());
+}
+
+TEST_F(SettleTest, OnlyTimesAreTimes) {
+  EXPECT_EQ(tactic_of(kThree), "cuda.b");
+  for (const auto& [key, time] : cache_.entries()) EXPECT_LE(time, 3) << key;
+  const auto read = TimingCache::deserialize(cache_.serialize());
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->serialize(), cache_.serialize());
+  // What a workspace takes is known from the cache all the same.
+  EXPECT_EQ(tactic_of(kAlone, {.workspace_limit = 99}), "cuda.b");
+}
+
+TEST(TimingCacheFormat, CachesOfAnEarlierOneAreEmpty) {
+  std::vector<std::byte> bytes = TimingCache().serialize();
+  EXPECT_FALSE(TimingCache::is_of_earlier_format(bytes));
+  bytes[7] = std::byte{'1'};
+  EXPECT_TRUE(TimingCache::is_of_earlier_format(bytes));
+  EXPECT_FALSE(TimingCache::deserialize(bytes).ok());  // The checksum is another's.
+}
+
+/// Takes as long as it is told, and is counted.
+class Slow final : public Kernel {
+ public:
+  Slow(int milliseconds, std::atomic<int>& runs) : milliseconds_(milliseconds), runs_(runs) {}
+  Status run(const LaunchArguments&) const override {
+    ++runs_;
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds_));
+    return {};
+  }
+
+ private:
+  int milliseconds_;
+  std::atomic<int>& runs_;
+};
+
+template <int kMilliseconds>
+std::atomic<int>& runs_of() {
+  static std::atomic<int> runs = 0;
+  return runs;
+}
+
+template <int kMilliseconds>
+Tactic slow_row(std::string_view name) {
+  Tactic tactic = cpu_tactics().back();
+  tactic.name = name;
+  tactic.create = [](const Problem&, std::string_view) -> Result<std::unique_ptr<Kernel>> {
+    return std::unique_ptr<Kernel>(std::make_unique<Slow>(kMilliseconds, runs_of<kMilliseconds>()));
+  };
+  return tactic;
+}
+
+TEST(Timing, LongKernelsRunAsOftenAsIsAskedAndHopelessOnesOnce) {
+  const std::vector<Tactic> rows = {slow_row<25>("cpu.long"), slow_row<80>("cpu.hopeless"),
+                                    cpu_tactics().back()};
+  Backend backend = cpu_backend(1);
+  backend.tactics = rows;
+  auto graph = parse_graph(kAlone);
+  ASSERT_TRUE(graph.ok());
+  TimingCache cache;
+  ASSERT_TRUE(select_tactics(**graph, backend, {}, {.average_runs = 9}, cache).ok());
+  EXPECT_EQ((*graph)->nodes()[0]->tactic, "cpu.long");
+  EXPECT_GE(runs_of<25>(), 9);
+  EXPECT_LE(runs_of<80>(), 2);  // One that warms, one that is timed.
 }
 
 /// How often proposals were asked for.

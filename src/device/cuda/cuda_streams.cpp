@@ -22,6 +22,8 @@ CUevent as_event(void* event) {
 
 /// Launches up to this long are timed several in a graph, so that starting them does not count.
 constexpr double kShortLaunch = 0.25;
+/// Launches that are timed, at least.
+constexpr int kShortLaunches = 24, kLongLaunches = 6;
 
 }  // namespace
 
@@ -164,8 +166,8 @@ Result<double> CudaDevice::median_time(Queue queue, int repeats,
 Result<double> CudaDevice::time(Queue queue, int repeats, const std::function<Status()>& launch) {
   TENON_TRY(activate());
   TENON_ASSIGN(const double rough, median_time(queue, 2, launch));
-  if (rough > kShortLaunch) return median_time(queue, std::max(repeats / 4, 2), launch);
-  const int copies = std::max(repeats, 8);
+  if (rough > kShortLaunch) return median_time(queue, std::max(repeats, kLongLaunches), launch);
+  const int copies = std::max(repeats, kShortLaunches);
   const auto graph = capture(queue.stream, [&]() -> Status {
     for (int i = 0; i < copies; ++i) TENON_TRY(launch());
     return {};
