@@ -8,11 +8,13 @@
 #include "api/host_memory.h"
 #include "api/memory_source.h"
 #include "api/optimization_profile.h"
+#include "api/plan_settings.h"
 #include "api/precision_check.h"
 #include "api/progress.h"
 #include "api/quantization_check.h"
 #include "api/recipe.h"
 #include "api/runtime.h"
+#include "base/process_memory.h"
 #include "base/stopwatch.h"
 #include "check/choose_branches.h"
 #include "check/compile_checked.h"
@@ -47,6 +49,29 @@ PassOptions pass_options(const BuilderConfig& config, Device& device, bool stron
     logger.warning("This CPU has no 16-bit arithmetic: the network runs in FP32");
   }
   return options;
+}
+
+bool names_some_node(const Graph& graph, std::string_view pattern) {
+  return std::ranges::any_of(graph.nodes(), [&](const auto& node) {
+    return matches_pattern(pattern, node->name) ||
+           std::ranges::any_of(node->origins,
+                               [&](const auto& o) { return matches_pattern(pattern, o); }) ||
+           std::ranges::any_of(node->bodies,
+                               [&](const auto& body) { return names_some_node(*body, pattern); });
+  });
+}
+
+/// Patterns that no node of the network matches are told of.
+void report_unmatched(const PassOptions& passes, const Graph& graph, Logger& logger) {
+  for (const std::string& pattern : passes.no_fuse)
+    if (!names_some_node(graph, pattern))
+      logger.warning("No node of the network is called '{}', which is to stay unfused", pattern);
+  for (const std::string& entry : passes.disabled) {
+    const size_t colon = entry.find(':');
+    if (colon != std::string::npos && !names_some_node(graph, entry.substr(colon + 1)))
+      logger.warning("No node of the network is called '{}', where {} is to be left out",
+                     entry.substr(colon + 1), entry.substr(0, colon));
+  }
 }
 
 /// The device that the configuration describes or names; where it names none, a GPU if there is
@@ -95,6 +120,12 @@ bool is_refittable(const BuilderConfig& config) {
          config.getFlag(BuilderFlag::kREFIT_INDIVIDUAL) || config.getFlag(BuilderFlag::kSTRIP_PLAN);
 }
 
+/// The most that the process has had; memory of a GPU is the device's whole.
+void report_memory(Logger& logger) {
+  logger.info("[MemUsageStats] Peak memory usage of the process: CPU {} MiB",
+              peak_resident_bytes() >> 20);
+}
+
 /// Which tensors debug listeners see, and which of them are outputs for their sake alone.
 void limit_shared_memory(const BuilderConfig& config, Backend& backend, Logger& logger) {
   const size_t limit = config.getMemoryPoolLimit(MemoryPoolType::kTACTIC_SHARED_MEMORY);
@@ -125,7 +156,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   auto* settings = dynamic_cast<BuilderConfig*>(&config);
   if (definition == nullptr || settings == nullptr)
     return user_error("the network and the configuration must come from this library's builder");
-  TENON_TRY(check_config(*settings, *reporter_));
+  TENON_TRY(check_config(*settings, *definition, *reporter_));
   CompileRequest request;
   Progress progress(settings->getProgressMonitor());
   TENON_ASSIGN(request.graph, definition->finished_graph());
@@ -149,6 +180,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   request.passes = pass_options(*settings, *request.backend.device, strongly_typed, *reporter_);
   const bool on_gpu = request.backend.device->properties().kind == DeviceKind::kCuda;
   TENON_TRY(apply_precisions(*settings, *definition, on_gpu, request.passes));
+  report_unmatched(request.passes, *request.graph, *reporter_);
   report_quantization(*settings, *request.graph, request.passes.quantized_regions, *reporter_);
   request.select.level = request.passes.level;
   request.select.average_runs = settings->getAvgTimingIterations();
@@ -183,11 +215,15 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   plan.stripped = settings->getFlag(BuilderFlag::kSTRIP_PLAN);
   add_debug_tensors(*definition, plan);
   plan.settings["name"] = definition->getName();
+  if (settings->getHardwareCompatibilityLevel() ==
+      HardwareCompatibilityLevel::kSAME_COMPUTE_CAPABILITY)
+    plan.settings[kSameCapabilitySetting] = "1";
   plan.settings["profiling_verbosity"] =
       std::to_string(static_cast<int>(settings->getProfilingVerbosity()));
   watch.lap();
   auto bytes = write_plan(plan);
   reporter_->verbose("Build times: plan written in {:.2f} s", watch.lap());
+  if (settings->getFlag(BuilderFlag::kMONITOR_MEMORY)) report_memory(*reporter_);
   return bytes;
 }
 
@@ -294,7 +330,10 @@ ILogger* Builder::getLogger() const noexcept {
   return reporter_->logger();
 }
 bool Builder::setMaxThreads(int32_t maxThreads) noexcept {
-  if (maxThreads < 1) return false;
+  if (maxThreads < 1) {
+    reporter_->report(user_error("setMaxThreads({}): at least 1 thread computes", maxThreads));
+    return false;
+  }
   max_threads_ = maxThreads;
   return true;
 }

@@ -1,8 +1,69 @@
 #include "api/builder_config.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 
+#include "network/layer.h"
+
 namespace tenon::api {
+namespace {
+
+struct Range {
+  std::string_view setting;
+  int64_t least, largest;
+};
+constexpr Range kRanges[] = {
+#define TENON_BUILDER_SETTING(Name, least, largest, usual, support, text) {#Name, least, largest},
+#include "api/builder_settings.def"
+};
+
+constexpr int32_t kFlagCount = EnumMax<BuilderFlag>();
+
+}  // namespace
+
+bool BuilderConfig::accepts(const char* setting, int64_t value) const {
+  const auto range = std::ranges::find(kRanges, std::string_view(setting), &Range::setting);
+  if (value >= range->least && value <= range->largest) return true;
+  if (range->largest >= INT32_MAX)
+    reporter_->report(user_error("set{}({}): the value must be at least {}; it stays as it was",
+                                 setting, value, range->least));
+  else
+    reporter_->report(user_error("set{}({}): the value must be from {} to {}; it stays as it was",
+                                 setting, value, range->least, range->largest));
+  return false;
+}
+
+bool BuilderConfig::is_flag(const char* method, BuilderFlag flag) const {
+  const auto value = static_cast<int32_t>(flag);
+  if (value >= 0 && value < kFlagCount) return true;
+  reporter_->report(user_error("{}({}): there is no such flag", method, value));
+  return false;
+}
+
+void BuilderConfig::setFlags(BuilderFlags value) noexcept {
+  if (value >> kFlagCount == 0)
+    flags_ = value;
+  else
+    reporter_->report(user_error("setFlags({:#x}): there are {} flags; they stay as they were",
+                                 value, kFlagCount));
+}
+
+void BuilderConfig::setMemoryPoolLimit(MemoryPoolType pool, std::size_t size) noexcept {
+  if (network::is_valid(pool))
+    pools_[pool] = size;
+  else
+    reporter_->report(
+        user_error("setMemoryPoolLimit: there is no pool {}", static_cast<int32_t>(pool)));
+}
+
+void BuilderConfig::setPreviewFeature(PreviewFeature feature, bool enable) noexcept {
+  if (network::is_valid(feature))
+    previews_[feature] = enable;
+  else
+    reporter_->report(
+        user_error("setPreviewFeature: there is no feature {}", static_cast<int32_t>(feature)));
+}
 
 DeviceType BuilderConfig::getDeviceType(const ILayer* layer) const noexcept {
   const auto found = layer_devices_.find(layer);
@@ -60,6 +121,17 @@ bool BuilderConfig::getPreviewFeature(PreviewFeature feature) const noexcept {
 }
 
 void BuilderConfig::setPluginsToSerialize(const char* const* paths, int32_t count) noexcept {
+  if (count < 0 || (paths == nullptr && count > 0)) {
+    reporter_->report(user_error("setPluginsToSerialize requires {} paths", count));
+    return;
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    std::error_code ignored;
+    if (paths[i] != nullptr && std::filesystem::is_regular_file(paths[i], ignored)) continue;
+    reporter_->report(user_error("setPluginsToSerialize: there is no library '{}'",
+                                 paths[i] == nullptr ? "(null)" : paths[i]));
+    return;
+  }
   plugins_.assign(paths, paths + count);
 }
 

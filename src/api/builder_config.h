@@ -23,24 +23,32 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
       : reporter_(std::move(reporter)) {}
 
   int32_t getAvgTimingIterations() const noexcept override { return avg_timing_iterations_; }
-  void setAvgTimingIterations(int32_t value) noexcept override { avg_timing_iterations_ = value; }
+  void setAvgTimingIterations(int32_t value) noexcept override {
+    if (accepts("AvgTimingIterations", static_cast<int64_t>(value))) avg_timing_iterations_ = value;
+  }
   EngineCapability getEngineCapability() const noexcept override { return engine_capability_; }
-  void setEngineCapability(EngineCapability value) noexcept override { engine_capability_ = value; }
+  void setEngineCapability(EngineCapability value) noexcept override {
+    if (accepts("EngineCapability", static_cast<int64_t>(value))) engine_capability_ = value;
+  }
   IInt8Calibrator* getInt8Calibrator() const noexcept override { return int8_calibrator_; }
   void setInt8Calibrator(IInt8Calibrator* value) noexcept override { int8_calibrator_ = value; }
   BuilderFlags getFlags() const noexcept override { return flags_; }
-  void setFlags(BuilderFlags value) noexcept override { flags_ = value; }
+  void setFlags(BuilderFlags value) noexcept override;
   int32_t getDLACore() const noexcept override { return d_l_a_core_; }
-  void setDLACore(int32_t value) noexcept override { d_l_a_core_ = value; }
+  void setDLACore(int32_t value) noexcept override {
+    if (accepts("DLACore", static_cast<int64_t>(value))) d_l_a_core_ = value;
+  }
   DeviceType getDefaultDeviceType() const noexcept override { return default_device_type_; }
-  void setDefaultDeviceType(DeviceType value) noexcept override { default_device_type_ = value; }
+  void setDefaultDeviceType(DeviceType value) noexcept override {
+    if (accepts("DefaultDeviceType", static_cast<int64_t>(value))) default_device_type_ = value;
+  }
   cudaStream_t getProfileStream() const noexcept override { return profile_stream_; }
   void setProfileStream(cudaStream_t value) noexcept override { profile_stream_ = value; }
   ProfilingVerbosity getProfilingVerbosity() const noexcept override {
     return profiling_verbosity_;
   }
   void setProfilingVerbosity(ProfilingVerbosity value) noexcept override {
-    profiling_verbosity_ = value;
+    if (accepts("ProfilingVerbosity", static_cast<int64_t>(value))) profiling_verbosity_ = value;
   }
   IAlgorithmSelector* getAlgorithmSelector() const noexcept override { return algorithm_selector_; }
   void setAlgorithmSelector(IAlgorithmSelector* value) noexcept override {
@@ -48,10 +56,11 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   }
   QuantizationFlags getQuantizationFlags() const noexcept override { return quantization_flags_; }
   void setQuantizationFlags(QuantizationFlags value) noexcept override {
-    quantization_flags_ = value;
+    if (accepts("QuantizationFlags", static_cast<int64_t>(value))) quantization_flags_ = value;
   }
   TacticSources getTacticSources() const noexcept override { return tactic_sources_; }
   bool setTacticSources(TacticSources value) noexcept override {
+    if (!accepts("TacticSources", value)) return false;
     tactic_sources_ = value;
     sources_given_ = true;
     return true;
@@ -64,38 +73,54 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
     return builder_optimization_level_;
   }
   void setBuilderOptimizationLevel(int32_t value) noexcept override {
-    builder_optimization_level_ = value;
+    if (accepts("BuilderOptimizationLevel", static_cast<int64_t>(value)))
+      builder_optimization_level_ = value;
   }
   HardwareCompatibilityLevel getHardwareCompatibilityLevel() const noexcept override {
     return hardware_compatibility_level_;
   }
   void setHardwareCompatibilityLevel(HardwareCompatibilityLevel value) noexcept override {
-    hardware_compatibility_level_ = value;
+    if (accepts("HardwareCompatibilityLevel", static_cast<int64_t>(value)))
+      hardware_compatibility_level_ = value;
   }
   int32_t getMaxAuxStreams() const noexcept override { return max_aux_streams_; }
-  void setMaxAuxStreams(int32_t value) noexcept override { max_aux_streams_ = value; }
+  void setMaxAuxStreams(int32_t value) noexcept override {
+    if (accepts("MaxAuxStreams", static_cast<int64_t>(value))) max_aux_streams_ = value;
+  }
   IProgressMonitor* getProgressMonitor() const noexcept override { return progress_monitor_; }
   void setProgressMonitor(IProgressMonitor* value) noexcept override { progress_monitor_ = value; }
   RuntimePlatform getRuntimePlatform() const noexcept override { return runtime_platform_; }
-  void setRuntimePlatform(RuntimePlatform value) noexcept override { runtime_platform_ = value; }
+  void setRuntimePlatform(RuntimePlatform value) noexcept override {
+    if (accepts("RuntimePlatform", static_cast<int64_t>(value))) runtime_platform_ = value;
+  }
   int32_t getMaxNbTactics() const noexcept override { return max_nb_tactics_; }
-  void setMaxNbTactics(int32_t value) noexcept override { max_nb_tactics_ = value; }
+  void setMaxNbTactics(int32_t value) noexcept override {
+    if (accepts("MaxNbTactics", static_cast<int64_t>(value))) max_nb_tactics_ = value;
+  }
   TilingOptimizationLevel getTilingOptimizationLevel() const noexcept override {
     return tiling_optimization_level_;
   }
   bool setTilingOptimizationLevel(TilingOptimizationLevel value) noexcept override {
+    if (!accepts("TilingOptimizationLevel", static_cast<int64_t>(value))) return false;
     tiling_optimization_level_ = value;
     return true;
   }
   int64_t getL2LimitForTiling() const noexcept override { return l2_limit_for_tiling_; }
   bool setL2LimitForTiling(int64_t value) noexcept override {
+    if (!accepts("L2LimitForTiling", static_cast<int64_t>(value))) return false;
     l2_limit_for_tiling_ = value;
     return true;
   }
 
-  void clearFlag(BuilderFlag flag) noexcept override { flags_ &= ~bit(flag); }
-  void setFlag(BuilderFlag flag) noexcept override { flags_ |= bit(flag); }
-  bool getFlag(BuilderFlag flag) const noexcept override { return (flags_ & bit(flag)) != 0; }
+  void clearFlag(BuilderFlag flag) noexcept override {
+    if (is_flag("clearFlag", flag)) flags_ &= ~bit(flag);
+  }
+  void setFlag(BuilderFlag flag) noexcept override {
+    if (is_flag("setFlag", flag)) flags_ |= bit(flag);
+  }
+  bool getFlag(BuilderFlag flag) const noexcept override {
+    return is_flag("getFlag", flag) && (flags_ & bit(flag)) != 0;
+  }
   void clearQuantizationFlag(QuantizationFlag flag) noexcept override {
     quantization_flags_ &= ~bit(flag);
   }
@@ -126,13 +151,9 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   ITimingCache* createTimingCache(const void* blob, std::size_t size) const noexcept override;
   bool setTimingCache(const ITimingCache& cache, bool ignoreMismatch) noexcept override;
   const ITimingCache* getTimingCache() const noexcept override { return timing_cache_; }
-  void setMemoryPoolLimit(MemoryPoolType pool, std::size_t size) noexcept override {
-    pools_[pool] = size;
-  }
+  void setMemoryPoolLimit(MemoryPoolType pool, std::size_t size) noexcept override;
   std::size_t getMemoryPoolLimit(MemoryPoolType pool) const noexcept override;
-  void setPreviewFeature(PreviewFeature feature, bool enable) noexcept override {
-    previews_[feature] = enable;
-  }
+  void setPreviewFeature(PreviewFeature feature, bool enable) noexcept override;
   bool getPreviewFeature(PreviewFeature feature) const noexcept override;
   void setPluginsToSerialize(const char* const* paths, int32_t count) noexcept override;
   const char* getPluginToSerialize(int32_t index) const noexcept override;
@@ -142,6 +163,9 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   bool setRemoteAutoTuningConfig(const char* config) noexcept override;
   const char* getRemoteAutoTuningConfig() const noexcept override { return remote_tuning_.c_str(); }
 
+  bool has_layer_devices() const { return !layer_devices_.empty(); }
+  bool has_calibration_profile() const { return calibration_profile_ != nullptr; }
+  const std::map<PreviewFeature, bool>& previews() const { return previews_; }
   const std::vector<const IOptimizationProfile*>& profiles() const { return profiles_; }
   TimingCacheHandle* timing_cache() const { return timing_cache_; }
   /// Of include/tenon/passes.h.
@@ -174,6 +198,9 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   static uint32_t bit(Flag flag) {
     return 1U << static_cast<uint32_t>(flag);
   }
+  /// Whether the value is one that api/builder_settings.def allows; reports it otherwise.
+  bool accepts(const char* setting, int64_t value) const;
+  bool is_flag(const char* method, BuilderFlag flag) const;
 
   std::shared_ptr<network::Reporter> reporter_;
   int32_t avg_timing_iterations_ = 1;

@@ -3,21 +3,43 @@
 namespace tenon::api {
 namespace {
 
-struct Note {
+enum class Support { kWorks, kNoEffect, kRefused };
+
+struct FlagRow {
   BuilderFlag flag;
+  const char* name;
+  Support support;
   const char* text;
 };
+constexpr FlagRow kFlags[] = {
+#define TENON_BUILDER_FLAG(name, support, text) {BuilderFlag::name, #name, Support::support, text},
+#include "api/builder_flags.def"
+};
 
-/// Flags without effect, and why.
-constexpr Note kNotes[] = {
-    {BuilderFlag::kSPARSE_WEIGHTS, "there are no kernels for sparse weights"},
-    {BuilderFlag::kVERSION_COMPATIBLE, "plans are data and need no runtime of their own"},
-    {BuilderFlag::kEXCLUDE_LEAN_RUNTIME, "plans are data and need no runtime of their own"},
-    {BuilderFlag::kGPU_FALLBACK, "there is no DLA that layers could fall back from"},
-    {BuilderFlag::kWEIGHT_STREAMING, "weights are mapped from the plan and stay where they are"},
-    {BuilderFlag::kREJECT_EMPTY_ALGORITHMS, "algorithm selectors are not asked"},
-    {BuilderFlag::kDISABLE_COMPILATION_CACHE,
-     "timing caches hold no kernels; an empty TENON_CACHE_DIR keeps none on disk either"},
+struct SettingRow {
+  const char* name;
+  int64_t usual;
+  Support support;
+  const char* text;
+  int64_t (*value)(BuilderConfig& config);
+};
+constexpr SettingRow kSettings[] = {
+#define TENON_BUILDER_SETTING(Name, least, largest, usual, support, text) \
+  {#Name, usual, Support::support, text,                                  \
+   [](BuilderConfig& config) { return static_cast<int64_t>(config.get##Name()); }},
+#include "api/builder_settings.def"
+};
+
+/// What a strongly typed network decides by itself.
+constexpr BuilderFlag kPrecisionFlags[] = {
+    BuilderFlag::kFP16,
+    BuilderFlag::kBF16,
+    BuilderFlag::kINT8,
+    BuilderFlag::kFP8,
+    BuilderFlag::kINT4,
+    BuilderFlag::kFP4,
+    BuilderFlag::kOBEY_PRECISION_CONSTRAINTS,
+    BuilderFlag::kPREFER_PRECISION_CONSTRAINTS,
 };
 
 /// Memory pools whose limits have no effect, and why.
@@ -34,27 +56,82 @@ constexpr PoolNote kPoolNotes[] = {
      "builds take the memory of one candidate at a time; kWORKSPACE limits what plans take"},
 };
 
-}  // namespace
-
-Status check_config(const BuilderConfig& config, Logger& logger) {
-  if (config.getEngineCapability() != EngineCapability::kSTANDARD)
-    return unsupported("engine capability: safety and DLA engines are not built, only kSTANDARD");
-  if (config.getDefaultDeviceType() == DeviceType::kDLA)
-    return unsupported("setDefaultDeviceType(kDLA): there is no DLA");
-  if (config.getRuntimePlatform() != RuntimePlatform::kSAME_AS_BUILD)
-    return unsupported("setRuntimePlatform: plans are built for the platform of the build only");
-  if (config.getFlag(BuilderFlag::kSAFETY_SCOPE))
-    return unsupported("kSAFETY_SCOPE: there is no safety runtime");
+Status check_flags(const BuilderConfig& config, Logger& logger) {
+  for (const FlagRow& row : kFlags) {
+    if (!config.getFlag(row.flag) || row.support == Support::kWorks) continue;
+    if (row.support == Support::kRefused)
+      return unsupported("BuilderFlag::{} cannot be used: {}", row.name, row.text);
+    logger.warning("BuilderFlag::{} has no effect: {}", row.name, row.text);
+  }
   const bool refit =
       config.getFlag(BuilderFlag::kREFIT) || config.getFlag(BuilderFlag::kREFIT_INDIVIDUAL);
   if (refit && config.getFlag(BuilderFlag::kREFIT_IDENTICAL))
     return user_error("kREFIT and kREFIT_IDENTICAL exclude each other");
-  for (const Note& note : kNotes)
-    if (config.getFlag(note.flag))
-      logger.warning("Builder flag {} has no effect: {}", static_cast<int>(note.flag), note.text);
+  if (config.getFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS) && config.timing_cache() == nullptr)
+    logger.warning(
+        "BuilderFlag::kERROR_ON_TIMING_CACHE_MISS has no effect: the configuration has no timing "
+        "cache (setTimingCache, --timingCacheFile)");
+  return {};
+}
+
+Status check_settings(BuilderConfig& config, Logger& logger) {
+  for (const SettingRow& row : kSettings) {
+    if (row.support == Support::kWorks || row.value(config) == row.usual) continue;
+    if (row.support == Support::kRefused)
+      return unsupported("set{}({}) cannot be used: {}", row.name, row.value(config), row.text);
+    logger.warning("set{} has no effect: {}", row.name, row.text);
+  }
+  return {};
+}
+
+/// Objects and names that nothing asks for.
+void remark_unused(const BuilderConfig& config, Logger& logger) {
+  const auto remark = [&](bool given, const char* what, const char* reason) {
+    if (given) logger.warning("{} has no effect: {}", what, reason);
+  };
+  remark(config.getAlgorithmSelector() != nullptr, "setAlgorithmSelector", "it is not asked");
+  remark(config.getProfileStream() != nullptr, "setProfileStream",
+         "builds measure on streams of their own");
+  remark(config.has_layer_devices(), "setDeviceType", "a plan runs on one device");
+  remark(config.has_calibration_profile(), "setCalibrationProfile", "networks are not calibrated");
+  remark(config.getNbPluginsToSerialize() > 0, "setPluginsToSerialize",
+         "plans contain no code; load the libraries where the plan is");
+  remark(*config.getRemoteAutoTuningConfig() != '\0', "setRemoteAutoTuningConfig",
+         "kernels are timed on this machine");
+  for (const auto& [feature, enabled] : config.previews())
+    if (enabled)
+      logger.warning("setPreviewFeature({}) has no effect: no preview feature changes plans",
+                     static_cast<int32_t>(feature));
   for (const PoolNote& note : kPoolNotes)
     if (config.getMemoryPoolLimit(note.pool) != SIZE_MAX)
       logger.warning("The limit of the memory pool {} has no effect: {}", note.name, note.text);
+}
+
+Status check_strong_typing(const BuilderConfig& config,
+                           const nvinfer1::INetworkDefinition& network) {
+  for (const BuilderFlag flag : kPrecisionFlags)
+    if (config.getFlag(flag))
+      return user_error(
+          "BuilderFlag::{} cannot be used with a strongly typed network, which has its own types",
+          kFlags[static_cast<size_t>(flag)].name);
+  for (int32_t i = 0; i < network.getNbLayers(); ++i)
+    if (network.getLayer(i)->precisionIsSet())
+      return user_error(
+          "layer '{}': setPrecision cannot be used in a strongly typed network, which has its own "
+          "types",
+          network.getLayer(i)->getName());
+  return {};
+}
+
+}  // namespace
+
+Status check_config(BuilderConfig& config, const nvinfer1::INetworkDefinition& network,
+                    Logger& logger) {
+  TENON_TRY(check_settings(config, logger));
+  TENON_TRY(check_flags(config, logger));
+  if (network.getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED))
+    TENON_TRY(check_strong_typing(config, network));
+  remark_unused(config, logger);
   if (config.getHardwareCompatibilityLevel() == HardwareCompatibilityLevel::kAMPERE_PLUS)
     logger.warning(
         "The hardware compatibility level kAMPERE_PLUS has no effect: a plan runs on GPUs of the "

@@ -6,6 +6,8 @@
 #include "api/context.h"
 #include "api/host_memory.h"
 #include "api/inspector.h"
+#include "api/layer_words.h"
+#include "api/plan_settings.h"
 #include "api/recipe.h"
 #include "base/guard.h"
 #include "network/convert.h"
@@ -267,7 +269,10 @@ const char* EngineHandle::getIOTensorName(int32_t index) const noexcept {
   return index < 0 || index >= getNbIOTensors() ? nullptr : tensors_[index]->name.c_str();
 }
 HardwareCompatibilityLevel EngineHandle::getHardwareCompatibilityLevel() const noexcept {
-  return HardwareCompatibilityLevel::kNONE;
+  const auto& settings = engine_->plan().settings;
+  return settings.contains(kSameCapabilitySetting)
+             ? HardwareCompatibilityLevel::kSAME_COMPUTE_CAPABILITY
+             : HardwareCompatibilityLevel::kNONE;
 }
 int32_t EngineHandle::getNbAuxStreams() const noexcept {
   return engine_->aux_stream_count();

@@ -97,7 +97,9 @@ ICudaEngine* Runtime::deserializeCudaEngineV2(IStreamReaderV2& reader) noexcept 
   return load_stream([&](void* to, int64_t size) { return reader.read(to, size, nullptr); });
 }
 
-void Runtime::setDLACore(int32_t) noexcept {}
+void Runtime::setDLACore(int32_t core) noexcept {
+  reporter_->report(unsupported("setDLACore({}): there is no DLA", core));
+}
 int32_t Runtime::getDLACore() const noexcept {
   return -1;
 }
@@ -117,7 +119,10 @@ ILogger* Runtime::getLogger() const noexcept {
   return reporter_->logger();
 }
 bool Runtime::setMaxThreads(int32_t maxThreads) noexcept {
-  if (maxThreads < 1) return false;
+  if (maxThreads < 1) {
+    reporter_->report(user_error("setMaxThreads({}): at least 1 thread computes", maxThreads));
+    return false;
+  }
   max_threads_ = maxThreads;
   return true;
 }
@@ -131,7 +136,12 @@ const char* Runtime::getTemporaryDirectory() const noexcept {
   return temporary_directory_.c_str();
 }
 void Runtime::setTempfileControlFlags(TempfileControlFlags flags) noexcept {
-  tempfile_flags_ = flags;
+  if (flags >> EnumMax<TempfileControlFlag>() == 0)
+    tempfile_flags_ = flags;
+  else
+    reporter_->report(
+        user_error("setTempfileControlFlags({:#x}): there are {} flags; they stay as they were",
+                   flags, EnumMax<TempfileControlFlag>()));
 }
 TempfileControlFlags Runtime::getTempfileControlFlags() const noexcept {
   return tempfile_flags_;

@@ -36,6 +36,8 @@ void LayerCore::set_operand(int32_t index, ITensor& tensor) {
 }
 
 void LayerCore::set_result_type(int32_t index, std::optional<PublicType> type) {
+  const bool strong = network_.getFlag(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
+  if (!permit(!strong || !type, "setOutputType", "a network that is not strongly typed")) return;
   if (!permit(index >= 0 && index < result_count(), "setOutputType", "the index of an output"))
     return;
   result_types_.resize(results_.size());

@@ -1,11 +1,10 @@
 #include <chrono>
-#include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/guard.h"
+#include "base/process_memory.h"
 #include "tools/build.h"
 #include "tools/commands.h"
 #include "tools/engine_file.h"
@@ -32,14 +31,6 @@ class ErrorLogger final : public nvinfer1::ILogger {
 double ms_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
       .count();
-}
-
-/// Of this program alone: getrusage() also counts what the process was before it became this one.
-double peak_memory_mib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("VmHWM:")) return static_cast<double>(std::atoll(line.c_str() + 6)) / 1024;
-  return 0;
 }
 
 /// The engines of a worker by the names that its user gave them.
@@ -72,7 +63,8 @@ class Worker {
     const std::string command = request.value("command", "");
     if (command == "build") return build(request);
     if (command == "load") return load(request);
-    if (command == "memory") return Json{{"peak_mib", peak_memory_mib()}};
+    if (command == "memory")
+      return Json{{"peak_mib", static_cast<double>(peak_resident_bytes()) / (1 << 20)}};
     if (command == "drop") return Json{{"dropped", models_.erase(request.value("name", ""))}};
     const auto found = models_.find(request.value("name", ""));
     if (found == models_.end())

@@ -1,4 +1,6 @@
 // Every setting is given back as it was set: layers, builder configurations, runtimes, contexts.
+#include <fstream>
+
 #include "harness.h"
 
 namespace api_test {
@@ -280,10 +282,12 @@ TEST(Settings, OfBuilderConfigurations) {
   EXPECT_EQ(c.getMemoryPoolLimit(MemoryPoolType::kWORKSPACE), 12345U);
   c.setPreviewFeature(PreviewFeature::kPROFILE_SHARING_0806, true);
   EXPECT_TRUE(c.getPreviewFeature(PreviewFeature::kPROFILE_SHARING_0806));
-  const char* plugins[] = {"a.so", "b.so"};
+  const std::string library = testing::TempDir() + "plugins_to_serialize.so";
+  std::ofstream(library) << "any";
+  const char* plugins[] = {library.c_str(), library.c_str()};
   c.setPluginsToSerialize(plugins, 2);
   EXPECT_EQ(c.getNbPluginsToSerialize(), 2);
-  EXPECT_STREQ(c.getPluginToSerialize(1), "b.so");
+  EXPECT_EQ(c.getPluginToSerialize(1), library);
   EXPECT_EQ(c.getPluginToSerialize(2), nullptr);
   c.setQuantizationFlag(QuantizationFlag::kCALIBRATE_BEFORE_FUSION);
   EXPECT_TRUE(c.getQuantizationFlag(QuantizationFlag::kCALIBRATE_BEFORE_FUSION));
