@@ -126,13 +126,15 @@ int64_t ContextHandle::getMaxOutputSize(const char* name) const noexcept {
 
 bool ContextHandle::enqueueV3(cudaStream_t stream) noexcept {
   layer_times_.times.clear();
-  context_->set_step_times(profiler_ != nullptr ? &layer_times_ : nullptr);
+  context_->set_step_times(profiler_ != nullptr ? &layer_times_ : nullptr, !enqueue_emits_profile_);
   const bool ran = succeed("enqueueV3", [&]() -> Status {
     TENON_TRY(context_->enqueue(stream));
     return finish(stream);
   });
   if (!ran) return false;
-  return profiler_ == nullptr || !enqueue_emits_profile_ || reportToProfiler();
+  // What a graph of the application's holds has not run yet.
+  const bool emits = enqueue_emits_profile_ && !context_->is_profile_captured();
+  return profiler_ == nullptr || !emits || reportToProfiler();
 }
 
 Status ContextHandle::finish(void* stream) {
@@ -151,7 +153,7 @@ bool ContextHandle::executeV2(void* const* bindings) noexcept {
 }
 
 bool ContextHandle::reportToProfiler() const noexcept {
-  if (profiler_ == nullptr) return false;
+  if (profiler_ == nullptr || !succeed(context_->report_steps(layer_times_))) return false;
   for (const auto& [node, milliseconds] : layer_times_.times)
     profiler_->reportLayerTime(node->name.c_str(), static_cast<float>(milliseconds));
   layer_times_.times.clear();
@@ -231,11 +233,17 @@ IGpuAllocator* ContextHandle::getTemporaryStorageAllocator() const noexcept {
 }
 void ContextHandle::setPersistentCacheLimit(size_t size) noexcept {
   persistent_cache_limit_ = size;
+  if (size != 0)
+    engine_.reporter().warning(
+        "setPersistentCacheLimit has no effect: no cache is set apart for activations");
 }
 size_t ContextHandle::getPersistentCacheLimit() const noexcept {
   return persistent_cache_limit_;
 }
 bool ContextHandle::setNvtxVerbosity(ProfilingVerbosity verbosity) noexcept {
+  if (static_cast<uint32_t>(verbosity) >= EnumMax<ProfilingVerbosity>())
+    return succeed(user_error("setNvtxVerbosity({}): there is no such verbosity",
+                              static_cast<int32_t>(verbosity)));
   nvtx_verbosity_ = verbosity;
   context_->set_ranges(verbosity == ProfilingVerbosity::kNONE       ? Context::Ranges::kNone
                        : verbosity == ProfilingVerbosity::kDETAILED ? Context::Ranges::kDetailed
@@ -247,6 +255,10 @@ ProfilingVerbosity ContextHandle::getNvtxVerbosity() const noexcept {
 }
 void ContextHandle::setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noexcept {
   const int32_t most = engine_.getNbAuxStreams();
+  if (nbStreams < 0 || (auxStreams == nullptr && nbStreams > 0)) {
+    succeed(user_error("setAuxStreams requires {} streams", nbStreams));
+    return;
+  }
   std::vector<void*> streams;
   for (int32_t i = 0; auxStreams != nullptr && i < std::min(nbStreams, most); ++i)
     streams.push_back(auxStreams[i]);

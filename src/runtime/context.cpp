@@ -279,12 +279,26 @@ Status Context::check_addresses() const {
   return {};
 }
 
+/// A capture that lacks a run, or has a part of one, must not end as a graph that looks whole: to
+/// wait for a stream that is captured invalidates the capture.
+void break_capture(Device& device, void* stream) {
+  if (device.streams() == nullptr) return;
+  const Result<bool> capturing = device.streams()->is_capturing(stream);
+  if (capturing.ok() && *capturing)
+    static_cast<void>(device.streams()->synchronize_stream(stream).ok());
+}
+
 Status Context::enqueue(void* stream) {
   TENON_TRY(engine_->backend().device->activate());
+  const Status status = enqueue_work({pool_.get(), stream});
+  if (!status.ok()) break_capture(*engine_->backend().device, stream);
+  return status;
+}
+
+Status Context::enqueue_work(Queue queue) {
   TENON_TRY(prepare());
   TENON_TRY(check_addresses());
   TENON_TRY(check_alignment());
-  const Queue queue{pool_.get(), stream};
   if (engine_->data_dependent()) return run_dynamic(queue);
   const Status ran = run_static(queue);
   // What was launched before something failed still runs.
@@ -344,9 +358,18 @@ Status Context::run_profiled(Queue queue) {
     return timer.report(*times_, queue);
   }
   if (profile_replay_ == nullptr) profile_replay_ = std::make_unique<ProfileReplay>(device);
-  return profile_replay_->run(
-      {program_, inputs_, outputs_, arena()}, queue, *times_,
-      [this](Queue where, StepTimer& timer) { return run_program(where, &timer); });
+  TENON_TRY(profile_replay_->run(
+      {program_, inputs_, outputs_, arena()}, queue,
+      [this](Queue where, StepTimer& timer) { return run_program(where, &timer); }));
+  return deferred_ || is_profile_captured() ? Status() : profile_replay_->report(*times_);
+}
+
+Status Context::report_steps(StepTimes& times) {
+  return profile_replay_ == nullptr ? Status() : profile_replay_->report(times);
+}
+
+bool Context::is_profile_captured() const {
+  return profile_replay_ != nullptr && profile_replay_->is_captured();
 }
 
 Status Context::run_dynamic(Queue queue) {

@@ -117,8 +117,17 @@ class Context {
   /// results are there. Fails where extents depend on data.
   Status enqueue_observed(StepObserver observer);
   /// Times of the steps of coming runs, each of which then waits until it has ended; null stops it.
+  /// With `deferred` runs on a device with streams do not wait, and report_steps() tells the times.
   /// What a time holds: ProfileReplay.
-  void set_step_times(StepTimes* times) { times_ = times; }
+  void set_step_times(StepTimes* times, bool deferred = false) {
+    times_ = times;
+    deferred_ = deferred;
+  }
+  /// Times of the last profiled run that were not reported yet, or, where it was put into a graph
+  /// that the application captures, of that graph's last launch. Waits for it.
+  Status report_steps(StepTimes& times);
+  /// The last profiled run was put into a graph that the application captures.
+  bool is_profile_captured() const;
   /// The application's streams for branches instead of the context's own, as far as they go.
   void set_aux_streams(std::span<void* const> streams) { side_.give(streams); }
   /// What profilers of a GPU see of each layer's launches.
@@ -130,6 +139,7 @@ class Context {
 
  private:
   explicit Context(std::shared_ptr<Engine> engine);
+  Status enqueue_work(Queue queue);
   Status run_static(Queue queue);
   Status note_run(Queue queue);
   Status run_program(Queue queue, StepTimer* timer = nullptr);
@@ -168,6 +178,7 @@ class Context {
   std::unique_ptr<ProfileReplay> profile_replay_;  ///< Null: nothing was profiled yet.
   std::vector<void*> pointers_;
   StepTimes* times_ = nullptr;
+  bool deferred_ = false;  ///< Reports of times.
   Ranges ranges_ = Ranges::kNames;
   std::vector<std::string> range_texts_;  ///< Of program_; empty: to be made, or none.
   SideStreams side_;

@@ -1,5 +1,7 @@
 #include "runtime/profile_replay.h"
 
+#include <utility>
+
 namespace tenon {
 namespace {
 
@@ -8,18 +10,33 @@ constexpr int kCaptures = 2;
 
 }  // namespace
 
-Status ProfileReplay::run(const GraphReplay::Addresses& addresses, Queue queue, StepTimes& times,
-                          const Work& work) {
+Status ProfileReplay::run(const GraphReplay::Addresses& addresses, Queue queue, const Work& work) {
+  last_ = nullptr;
+  TENON_ASSIGN(const bool capturing, device_.streams()->is_capturing(queue.stream));
+  if (capturing) {
+    captured_ = std::make_unique<StepTimer>(device_, true);
+    TENON_TRY(work(queue, *captured_));
+    last_ = captured_.get();
+    return {};
+  }
+  queue_ = queue;
   if (!addresses_.are(addresses)) start_over(addresses);
-  TENON_ASSIGN(const bool capturable, may_capture(queue));
-  if (graph_ == nullptr && capturable) TENON_TRY(capture(work));
-  if (graph_ == nullptr || !capturable) {
-    StepTimer timer(device_);
-    TENON_TRY(work(queue, timer));
-    return timer.report(times, queue);
+  if (graph_ == nullptr && failures_ < kCaptures) TENON_TRY(capture(work));
+  if (graph_ == nullptr) {
+    single_ = std::make_unique<StepTimer>(device_);
+    TENON_TRY(work(queue, *single_));
+    last_ = single_.get();
+    return {};
   }
   TENON_TRY(device_.streams()->launch_graph(graph_.get(), queue.stream));
-  return timer_->report(times, queue);
+  last_ = timer_.get();
+  return {};
+}
+
+Status ProfileReplay::report(StepTimes& times) {
+  if (is_captured()) return captured_->report_launched(times);
+  if (last_ == nullptr) return {};
+  return std::exchange(last_, nullptr)->report(times, queue_);
 }
 
 void ProfileReplay::start_over(const GraphReplay::Addresses& addresses) {
@@ -27,12 +44,6 @@ void ProfileReplay::start_over(const GraphReplay::Addresses& addresses) {
   timer_.reset();
   addresses_ = GraphReplay::Held(addresses);
   failures_ = 0;
-}
-
-/// Not while the application itself captures what is put on its stream.
-Result<bool> ProfileReplay::may_capture(Queue queue) const {
-  TENON_ASSIGN(const bool capturing, device_.streams()->is_capturing(queue.stream));
-  return !capturing && failures_ < kCaptures;
 }
 
 Status ProfileReplay::capture(const Work& work) {

@@ -46,6 +46,15 @@ Status StepTimer::report(StepTimes& times, Queue queue) {
     return {};
   }
   TENON_TRY(streams_->synchronize_stream(queue.stream));
+  return report_events(times);
+}
+
+Status StepTimer::report_launched(StepTimes& times) {
+  if (!marks_.empty()) TENON_TRY(streams_->synchronize_event(marks_.back().event.get()));
+  return report_events(times);
+}
+
+Status StepTimer::report_events(StepTimes& times) {
   for (size_t i = 1; i < marks_.size(); ++i) {
     TENON_ASSIGN(const double time,
                  streams_->elapsed(marks_[i - 1].event.get(), marks_[i].event.get()));

@@ -31,6 +31,8 @@ class StepTimer {
   void end_laps(size_t index, const Node& node);
   /// What was measured, in the order of the steps. With streams waits until the run has ended.
   Status report(StepTimes& times, Queue queue);
+  /// The same for a run in somebody else's graph, which was launched on any stream.
+  Status report_launched(StepTimes& times);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -41,6 +43,7 @@ class StepTimer {
   };
   Status mark(const Node* node, Queue queue);
   double since_last();
+  Status report_events(StepTimes& times);
 
   Streams* streams_;
   bool captured_;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "fake_driver.h"
 #include "harness.h"
@@ -452,6 +453,65 @@ TEST_F(FakeGpu, ProfilesAreOfReplayedGraphs) {
   EXPECT_TRUE(layers.positive);
 }
 
+/// A context of the plan with a profiler.
+struct ProfiledContext {
+  ProfiledContext(Log& log, const IHostMemory& plan)
+      : runtime(createInferRuntime(log)),
+        engine(runtime->deserializeCudaEngine(plan.data(), plan.size())),
+        context(engine->createExecutionContext()) {
+    context->setProfiler(&layers);
+    EXPECT_TRUE(context->setTensorAddress("x", x.data()) &&
+                context->setTensorAddress("y", y.data()));
+  }
+  bool run() { return context->enqueueV3(reinterpret_cast<cudaStream_t>(&stream)); }
+  size_t reported() {
+    EXPECT_TRUE(context->reportToProfiler());
+    return std::exchange(layers.names, {}).size();
+  }
+
+  std::vector<float> x = std::vector<float>(4 * 64, 1), y = std::vector<float>(4 * 64);
+  int stream = 0;
+  Layers layers;
+  std::unique_ptr<IRuntime> runtime;
+  std::unique_ptr<ICudaEngine> engine;
+  std::unique_ptr<IExecutionContext> context;
+};
+
+TEST_F(FakeGpu, ProfilesOfCapturedRunsAreReportedBehindTheGraphsLaunches) {
+  Log log;
+  ProfiledContext profiled(log, *plan_);
+  driver_->capture(true);
+  driver_->work();
+  ASSERT_TRUE(profiled.run()) << log.text();
+  EXPECT_FALSE(driver_->invalidated()) << "nobody waits in a capture";
+  EXPECT_TRUE(profiled.layers.names.empty()) << "nothing has run";
+  const int events = driver_->calls(FUNCTION_TEXT(cuEventRecordWithFlags));
+  EXPECT_EQ(driver_->calls(FUNCTION_TEXT(cuEventRecord)), 0);
+  driver_->capture(false);
+  // Each launch of the graph writes its times anew.
+  EXPECT_EQ(profiled.reported(), static_cast<size_t>(events - 1));
+  EXPECT_EQ(profiled.reported(), static_cast<size_t>(events - 1));
+  // Other runs go on as before.
+  ASSERT_TRUE(profiled.run()) << log.text();
+  EXPECT_EQ(profiled.layers.names.size(), static_cast<size_t>(events - 1));
+}
+
+TEST_F(FakeGpu, ProfilesThatAreReportedLaterLetRunsGoOn) {
+  Log log;
+  ProfiledContext profiled(log, *plan_);
+  ASSERT_TRUE(profiled.run()) << log.text();
+  const size_t layers = std::exchange(profiled.layers.names, {}).size();
+  ASSERT_GT(layers, 1u);
+  profiled.context->setEnqueueEmitsProfile(false);
+  driver_->work();
+  ASSERT_TRUE(profiled.run() && profiled.run()) << log.text();
+  EXPECT_EQ(driver_->calls(FUNCTION_TEXT(cuStreamSynchronize)), 0) << "no run is waited for";
+  EXPECT_TRUE(profiled.layers.names.empty());
+  EXPECT_EQ(profiled.reported(), layers);
+  EXPECT_EQ(driver_->calls(FUNCTION_TEXT(cuStreamSynchronize)), 1);
+  EXPECT_EQ(profiled.reported(), 0u) << "once is enough";
+}
+
 TEST_F(FakeGpu, ProfilingSurvivesEveryFailure) {
   // Without events of a graph, those between launches.
   fail_everywhere(load_and_profile, "EventCreate");
@@ -680,12 +740,15 @@ TEST_F(FakeGpu, OnlyRunsThatWaitForNothingAreCaptured) {
   driver_->capture(true);
   Log log;
   EXPECT_TRUE(run_open(*fixed, log, allocator, reinterpret_cast<cudaStream_t>(&stream)));
+  EXPECT_FALSE(driver_->invalidated());
   EXPECT_FALSE(run_open(*waits, log, allocator, reinterpret_cast<cudaStream_t>(&stream)));
   EXPECT_EQ(log.errors.size(), 1u);
   EXPECT_TRUE(log.complained("enqueue outside of the capture"));
+  EXPECT_TRUE(driver_->invalidated()) << "the capture would end as if it were whole";
   EXPECT_FALSE(run_open(*open, log, allocator, reinterpret_cast<cudaStream_t>(&stream)));
   EXPECT_EQ(log.errors.size(), 1u);
   EXPECT_TRUE(log.complained("enqueue outside of the capture"));
+  EXPECT_TRUE(driver_->invalidated());
   driver_->capture(false);
 }
 

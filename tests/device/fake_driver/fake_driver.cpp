@@ -23,6 +23,7 @@ struct State {
   std::map<void*, const char*> living;  ///< Handles and memory, with what they are.
   int retained = 0;
   bool capturing = false, busy = false;
+  bool invalidated = false;                          ///< The capture that is under way.
   std::map<void*, int> launches;                     ///< Of kernels, by stream.
   std::vector<std::pair<const char*, void*>> order;  ///< What was put on which stream.
   unsigned noise = 0;                                ///< In times; 0: none.
@@ -163,13 +164,18 @@ FAKE(cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t bytes, CUstre
 FAKE(cuPointerGetAttribute, (void*, CUpointer_attribute, CUdeviceptr))
 FAKE(cuStreamCreate, (CUstream * stream, unsigned), UNLESS_FAILING(make(stream, "a stream")))
 FAKE(cuStreamDestroy, (CUstream stream), destroy(stream);)
-FAKE(cuStreamSynchronize, (CUstream))
+FAKE(
+    cuStreamSynchronize, (CUstream), if (state().capturing) {
+      state().invalidated = true;
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    })
 FAKE(cuStreamWaitEvent, (CUstream stream, CUevent, unsigned), put("wait", stream);)
 FAKE(cuStreamIsCapturing, (CUstream, CUstreamCaptureStatus* status),
      *status = state().capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;)
 FAKE(cuStreamBeginCapture, (CUstream, CUstreamCaptureMode),
      UNLESS_FAILING(state().capturing = true))
 FAKE(cuStreamEndCapture, (CUstream, CUgraph* graph), state().capturing = false; *graph = nullptr;
+     if (std::exchange(state().invalidated, false)) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
      UNLESS_FAILING(make(graph, "a graph")))
 FAKE(cuEventCreate, (CUevent * event, unsigned flags), UNLESS_FAILING({
        make(event, "an event");
@@ -242,6 +248,10 @@ extern "C" __attribute__((visibility("default"))) void fake_driver_become(int ma
 /// All streams say that they are being captured, or not.
 extern "C" __attribute__((visibility("default"))) void fake_driver_capture(bool capturing) {
   state().capturing = capturing;
+}
+/// Whether something was done that no capture takes, since this was asked.
+extern "C" __attribute__((visibility("default"))) bool fake_driver_invalidated() {
+  return std::exchange(state().invalidated, false);
 }
 /// Nothing that was put on any stream has ended, as far as events say.
 extern "C" __attribute__((visibility("default"))) void fake_driver_stay_busy(bool busy) {
