@@ -5,8 +5,8 @@ of them where it is causal; fast algorithms may be below such a floor."""
 import re
 from math import prod
 
-SIZES = {"FP32": 4, "FP16": 2, "BF16": 2, "BFloat16": 2, "INT8": 1, "Int8": 1, "UInt8": 1, "INT32": 4, "INT64": 8,
-         "BOOL": 1, "FP8": 1}
+SIZES = {"FP32": 4, "FP16": 2, "BF16": 2, "BFloat16": 2, "INT8": 1, "Int8": 1, "UInt8": 1, "INT32": 4, "Int32": 4, "INT64": 8,
+         "Int64": 8, "BOOL": 1, "FP8": 1}
 
 
 def type_of(tensor: dict) -> str:
@@ -30,7 +30,7 @@ def conv_work(layer: dict) -> tuple[float, float]:
 
 def matmul_work(layer: dict) -> tuple[float, float]:
     a, out = layer["Inputs"][0], layer["Outputs"][0]["Dimensions"]
-    k = a["Dimensions"][-2 if layer.get("transpose_a") else -1]
+    k = a["Dimensions"][-2 if layer.get("Operation0") == "TRANSPOSE" else -1]
     operand = sorted((k, out[-1]))
     dynamic = len(layer["Inputs"]) > 1 and sorted(layer["Inputs"][1]["Dimensions"][-2:]) == operand \
         and layer["Inputs"][1]["Dimensions"] != out
@@ -39,14 +39,14 @@ def matmul_work(layer: dict) -> tuple[float, float]:
 
 def attention_work(layer: dict) -> tuple[float, float]:
     q, keys = (layer["Inputs"][i]["Dimensions"] for i in (0, 1))
-    length = keys[1] if len(keys) == 3 or layer.get("k_bsnh") else keys[2]
-    causal = 0.5 if layer.get("causal", "none") != "none" else 1.0
+    length = keys[1] if len(keys) == 3 or layer.get("KBsnh") else keys[2]
+    causal = 0.5 if layer.get("Causal", "none") != "none" else 1.0
     return causal * 4.0 * prod(q) * length, 0
 
 
 def rnn_work(layer: dict) -> tuple[float, float]:
     steps, directions, batch, hidden = layer["Outputs"][0]["Dimensions"]
-    gates = {"lstm": 4, "gru": 3}.get(layer.get("cell"), 1)
+    gates = {"lstm": 4, "gru": 3}.get(layer.get("Cell"), 1)
     weights = directions * gates * hidden * (layer["Inputs"][0]["Dimensions"][-1] + hidden)
     return 2.0 * steps * batch * weights, weights * SIZES[type_of(layer["Inputs"][0])]
 
@@ -56,8 +56,8 @@ def gather_work(layer: dict) -> tuple[float, float]:
     return 0, sum(map(bytes_of, layer["Outputs"]))
 
 
-WORK = {"Convolution": conv_work, "matmul": matmul_work, "attention": attention_work, "rnn": rnn_work,
-        "gather": gather_work}
+WORK = {"Convolution": conv_work, "MatrixMultiply": matmul_work, "Attention": attention_work, "RNN": rnn_work,
+        "Gather": gather_work}
 
 
 def work_of(layer: dict) -> tuple[float, float]:
@@ -78,7 +78,7 @@ def floor_us(layer: dict, peaks: dict) -> float:
 def described(layer: dict) -> str:
     kernel = "x".join(map(str, layer["Kernel"])) + " " if "Kernel" in layer else ""
     shapes = [",".join("x".join(map(str, t["Dimensions"])) for t in layer[key][:2]) for key in ("Inputs", "Outputs")]
-    return f"{kernel}{layer['LayerType']} {shapes[0]} to {shapes[1]}"
+    return f"{kernel}{layer.get('Kind', layer['LayerType'])} {shapes[0]} to {shapes[1]}"
 
 
 def distances(layers: list[dict], profile: list[dict], peaks: dict) -> dict:

@@ -121,7 +121,7 @@ def steps(layers: list) -> int:
 
 
 def signature(layers: list) -> list:
-    return [(layer.get("LayerType"), layer.get("TacticName"), [t["Dimensions"] for t in layer.get("Outputs", [])])
+    return [(layer.get("Kind"), layer.get("TacticName"), [t["Dimensions"] for t in layer.get("Outputs", [])])
             for layer in layers]
 
 

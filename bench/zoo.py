@@ -356,13 +356,13 @@ def print_result(result: dict, arguments: argparse.Namespace) -> None:
     times = " ".join(f"{n[:6]} {t[0]:.3f}/{t[1]:.3f}" for n, t in result.get("times", {}).items())
     kinds = {}
     for step in slow:
-        kinds[step["LayerType"]] = kinds.get(step["LayerType"], 0) + 1
+        kinds[step["Kind"]] = kinds.get(step["Kind"], 0) + 1
     print(f"{result['model']:44} {verdict(result):6} {result['distance']:8.1e} dyn {show(result['dynamic'], '.1e')} "
           f"ratio {show(result['ratio_min'], '.3f')}/{show(result['ratio_median'], '.3f')} steps {len(steps)} | {times}"
           f" | reference {sum(l['ms'] for l in slow):.3f} ms {kinds or ''}", flush=True)
     for step in sorted(steps, key=lambda l: -l["ms"])[:arguments.steps]:
         dims = [t["Dimensions"] for t in step["Inputs"] + step["Outputs"]]
-        print(f"      {step['ms']:8.3f} {step['LayerType']:14} {step['TacticName']:28} {step['Name'][:70]:70} {dims}")
+        print(f"      {step['ms']:8.3f} {step['Kind']:14} {step['TacticName']:28} {step['Name'][:70]:70} {dims}")
 
 
 def compare_all(arguments: argparse.Namespace) -> int:

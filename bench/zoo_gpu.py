@@ -93,7 +93,7 @@ class OnGpu:
     def found(self, expected: dict) -> dict:
         got = self.case.results(self.worker)
         finite = all(np.isfinite(a).all() or not np.isfinite(expected[n]).all() for n, a in got.items())
-        hosted = [f"{layer['LayerType']} {layer['Name']}" for layer in check_gpu.hosted_layers(self.worker)]
+        hosted = [f"{layer['Kind']} {layer['Name']}" for layer in check_gpu.hosted_layers(self.worker)]
         return {"error": zoo.distance(got, expected), "finite": bool(finite), "hosted": hosted,
                 "build_s": self.build_ms / 1000}
 

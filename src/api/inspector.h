@@ -1,19 +1,22 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "api/engine.h"
+#include "plan/concrete_graph.h"
 
 namespace tenon::api {
 
 /// The nodes of a plan that are layers: all but constants and integers of shapes.
 std::vector<const Node*> layers_of(const Graph& graph);
 
-/// "Row major linear FP32" and so on.
-const char* format_description(const TensorType& type);
-
-/// IEngineInspector: layers as JSON (the 10.x schema: Layers and Bindings) or one line each.
+/// IEngineInspector: layers as JSON (the 10.x schema: Layers and Bindings) or one line each. With
+/// an execution context they have its extents and are those of its profile; without one extents
+/// that are not fixed are -1, and each profile has its layers, named "... [profile N]" from the
+/// second one on.
 class Inspector final : public surface::Implementation<IEngineInspector> {
  public:
   explicit Inspector(const EngineHandle& engine) : engine_(engine) {}
@@ -27,6 +30,14 @@ class Inspector final : public surface::Implementation<IEngineInspector> {
   IErrorRecorder* getErrorRecorder() const noexcept override { return recorder_; }
 
  private:
+  using Json = nlohmann::ordered_json;
+  std::string engine_text(LayerInformationFormat format) const;
+  /// The profiles that are spoken of: the context's, or all.
+  std::vector<int32_t> profiles() const;
+  /// The context's, where its shapes are set.
+  std::optional<ConcreteGraph> shapes() const;
+  Json described(const Node& node, int32_t profile, const ConcreteGraph* shapes) const;
+
   const EngineHandle& engine_;
   const IExecutionContext* context_ = nullptr;
   IErrorRecorder* recorder_ = nullptr;

@@ -40,7 +40,7 @@ def test_a_depthwise_convolution_uses_each_weight_once_a_pixel():
 
 @pytest.mark.parametrize("second, weights", [([], 64 * 32), ([tensor(8, 32)], 64 * 32), ([tensor(64, 32)], 0)])
 def test_weights_of_a_product_count_unless_they_are_an_input(second: list[dict], weights: int):
-    product = layer("matmul", [tensor(8, 64), *second], [tensor(8, 32)])
+    product = layer("MatrixMultiply", [tensor(8, 64), *second], [tensor(8, 32)])
     operations, moved = layer_floors.work_of(product)
     assert operations == 2 * 8 * 32 * 64
     assert moved == 2 * (8 * 64 + sum(32 * t["Dimensions"][0] for t in second) + 8 * 32 + weights)
@@ -49,7 +49,7 @@ def test_weights_of_a_product_count_unless_they_are_an_input(second: list[dict],
 @pytest.mark.parametrize("causal, part", [("none", 1.0), ("upper_left", 0.5)])
 def test_attention_is_two_products(causal: str, part: float):
     heads = [tensor(1, 12, 128, 64), tensor(1, 12, 256, 64), tensor(1, 12, 256, 64)]
-    operations, _ = layer_floors.work_of(layer("attention", heads, [tensor(1, 128, 12, 64)], causal=causal))
+    operations, _ = layer_floors.work_of(layer("Attention", heads, [tensor(1, 128, 12, 64)], Causal=causal))
     assert operations == part * 2 * 2 * 12 * 128 * 256 * 64
 
 

@@ -20,7 +20,7 @@ def test_one_step(name: str, worker, tmp_path):
     assert kinds.count("rotary_embedding") == 1, kinds
     # What computes the tables, sine and cosine as one step, and nothing that has x's extents.
     assert not {"neg", "mul", "add", "sub"} & set(kinds), kinds
-    regions = [layer for layer in plan.steps() if layer["LayerType"] == "Fused(fused)"]
+    regions = [layer for layer in plan.steps() if layer["Kind"] == "Fused(fused)"]
     assert len(regions) <= 1, kinds
     for output in (output for region in regions for output in region["Outputs"]):
         assert 4 not in output["Dimensions"][:-1], output  # No heads.

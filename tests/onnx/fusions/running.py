@@ -51,7 +51,7 @@ class Plan:
         return [layer for layer in self.layers if layer.get("TacticName") != "view"]
 
     def kinds(self) -> list[str]:
-        return [layer["LayerType"] for layer in self.steps()]
+        return [layer["Kind"] for layer in self.steps()]
 
     def outputs(self, inputs: dict, symbols: dict, like: list) -> list[np.ndarray]:
         name = self.model.graph.name
@@ -69,7 +69,7 @@ class Plan:
 
     def attention_formats(self) -> list[str]:
         """Formats of the queries, with their element type."""
-        return [layer["Inputs"][0]["Format/Datatype"] for layer in self.layers if layer["LayerType"] == "mha"]
+        return [layer["Inputs"][0]["Format/Datatype"] for layer in self.layers if layer["Kind"] == "mha"]
 
     def check(self, tolerance: float = TOLERANCE) -> None:
         """All shapes agree with ONNX Runtime."""

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "plan/concrete_graph.h"
+
+namespace tenon::api {
+
+/// What a layer is described under.
+struct LayerView {
+  const ConcreteGraph* shapes = nullptr;  ///< Extents of a context; null: those that are fixed.
+  std::string suffix;                     ///< Of names: " [profile 1]", or nothing.
+  int stream = 0;
+};
+
+/// A layer in the schema that TensorRT 10's inspector has.
+nlohmann::ordered_json describe_layer(const Node& node, const LayerView& view);
+
+/// The same in the form of one line: "Name: conv, LayerType: CaskConvolution, Inputs: [ { ... }]".
+std::string one_line(const nlohmann::ordered_json& layer);
+
+/// JSON text. Names may hold any bytes: those that are not UTF-8 are replaced.
+std::string json_text(const nlohmann::ordered_json& json, int indent = -1);
+
+}  // namespace tenon::api
