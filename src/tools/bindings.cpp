@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "tools/tensor_words.h"
 
@@ -21,6 +22,27 @@ Error no_memory(const Binding& binding) {
                         dims_text(binding.dims));
 }
 
+/// The batch that the shapes of other inputs tell, for an input of which nothing else is unknown.
+std::optional<int64_t> inferred_batch(const ICudaEngine& engine, const Binding& binding,
+                                      const BindingRequest& request) {
+  const Dims own = engine.getTensorShape(binding.name.c_str());
+  const bool rest_is_known =
+      std::all_of(own.d + 1, own.d + std::max(own.nbDims, 1), [](int64_t d) { return d >= 0; });
+  if (own.nbDims < 1 || own.d[0] >= 0 || !rest_is_known) return std::nullopt;
+  std::optional<int64_t> batch;
+  for (int32_t i = 0; i < engine.getNbIOTensors(); ++i) {
+    const char* name = engine.getIOTensorName(i);
+    const Dims declared = engine.getTensorShape(name);
+    const NamedShape* given = find_shape(request.shapes, name);
+    const bool is_batched = given != nullptr && !given->dims.empty() && declared.nbDims > 0 &&
+                            declared.d[0] < 0 && !engine.isShapeInferenceIO(name);
+    if (!is_batched) continue;
+    if (batch && *batch != given->dims[0]) return std::nullopt;
+    batch = given->dims[0];
+  }
+  return batch;
+}
+
 /// The shape to run with: as given, else the profile's usual one.
 Result<Dims> run_shape(const ICudaEngine& engine, const Binding& binding,
                        const BindingRequest& request) {
@@ -35,7 +57,10 @@ Result<Dims> run_shape(const ICudaEngine& engine, const Binding& binding,
     return dims;
   }
   if (volume(declared) >= 0) return declared;
-  return engine.getProfileShape(binding.name.c_str(), request.profile, OptProfileSelector::kOPT);
+  Dims usual =
+      engine.getProfileShape(binding.name.c_str(), request.profile, OptProfileSelector::kOPT);
+  if (const auto batch = inferred_batch(engine, binding, request)) usual.d[0] = *batch;
+  return usual;
 }
 
 Status set_input_shape(IExecutionContext& context, Binding& binding,

@@ -2,11 +2,13 @@
 #include <iterator>
 #include <utility>
 
+#include "base/ascii.h"
 #include "tenon/device.h"
 #include "tenon/passes.h"
 #include "tenon/self_check.h"
 #include "tools/configure.h"
 #include "tools/exports.h"
+#include "tools/tensor_words.h"
 #include "tools/values.h"
 
 namespace tenon::tools {
@@ -36,7 +38,7 @@ constexpr FlagRow kFlags[] = {
     {OptionId::versionCompatible, BuilderFlag::kVERSION_COMPATIBLE},
     {OptionId::noBuilderCache, BuilderFlag::kDISABLE_TIMING_CACHE},
     {OptionId::errorOnTimingCacheMiss, BuilderFlag::kERROR_ON_TIMING_CACHE_MISS},
-    {OptionId::distributiveIndependence, BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE},
+    {OptionId::monitorMemory, BuilderFlag::kMONITOR_MEMORY},
 };
 
 struct PoolRow {
@@ -52,10 +54,16 @@ constexpr PoolRow kPools[] = {
     {"tacticSharedMem", MemoryPoolType::kTACTIC_SHARED_MEMORY},
 };
 
+bool is_precision(BuilderFlag flag) {
+  return flag == BuilderFlag::kFP16 || flag == BuilderFlag::kBF16 || flag == BuilderFlag::kINT8 ||
+         flag == BuilderFlag::kFP8 || flag == BuilderFlag::kINT4;
+}
+
 void set_flags(IBuilderConfig& config, const Arguments& arguments) {
-  for (const FlagRow& row : kFlags) {
-    if (arguments.flag(row.id)) config.setFlag(row.flag);
-  }
+  const bool strongly_typed = arguments.flag(OptionId::stronglyTyped);
+  for (const FlagRow& row : kFlags)
+    if (arguments.flag(row.id) && !(strongly_typed && is_precision(row.flag)))
+      config.setFlag(row.flag);
   // A plan without weights is filled again by its own weights unless any may come.
   if (arguments.flag(OptionId::stripWeights) && !arguments.flag(OptionId::refit)) {
     config.setFlag(BuilderFlag::kREFIT_IDENTICAL);
@@ -84,42 +92,51 @@ Status set_pools(IBuilderConfig& config, const std::string& text) {
 }
 
 void set_verbosity(IBuilderConfig& config, const std::string& word, Console& console) {
-  using nvinfer1::ProfilingVerbosity;
   if (word == "default" || word == "verbose") {
     console.warning("--profilingVerbosity={} is an old word for {}", word,
                     word == "default" ? "layer_names_only" : "detailed");
   }
-  const bool detailed = word == "detailed" || word == "verbose";
-  config.setProfilingVerbosity(detailed         ? ProfilingVerbosity::kDETAILED
-                               : word == "none" ? ProfilingVerbosity::kNONE
-                                                : ProfilingVerbosity::kLAYER_NAMES_ONLY);
+  config.setProfilingVerbosity(parse_verbosity(word));
+}
+
+struct SourceRow {
+  std::string_view name;
+  nvinfer1::TacticSource source;
+};
+
+constexpr SourceRow kSources[] = {
+    {"CUBLAS", nvinfer1::TacticSource::kCUBLAS},
+    {"CUBLAS_LT", nvinfer1::TacticSource::kCUBLAS_LT},
+    {"CUBLASLT", nvinfer1::TacticSource::kCUBLAS_LT},
+    {"CUDNN", nvinfer1::TacticSource::kCUDNN},
+    {"EDGE_MASK_CONVOLUTIONS", nvinfer1::TacticSource::kEDGE_MASK_CONVOLUTIONS},
+    {"JIT_CONVOLUTIONS", nvinfer1::TacticSource::kJIT_CONVOLUTIONS},
+};
+
+/// In any case of letters; null where there is none.
+const SourceRow* find_source(std::string_view word) {
+  std::string upper(word);
+  std::ranges::transform(upper, upper.begin(), to_upper);
+  const auto found = std::ranges::find(kSources, upper, &SourceRow::name);
+  return found == std::end(kSources) ? nullptr : found;
 }
 
 /// "+CUBLAS,-CUDNN": added to, or left out of, all.
 Status set_sources(IBuilderConfig& config, const Arguments& arguments) {
-  using nvinfer1::TacticSource;
   if (!arguments.has(OptionId::tacticSources)) return {};
-  constexpr std::pair<std::string_view, TacticSource> kSources[] = {
-      {"CUBLAS", TacticSource::kCUBLAS},
-      {"CUBLAS_LT", TacticSource::kCUBLAS_LT},
-      {"CUDNN", TacticSource::kCUDNN},
-      {"EDGE_MASK_CONVOLUTIONS", TacticSource::kEDGE_MASK_CONVOLUTIONS},
-      {"JIT_CONVOLUTIONS", TacticSource::kJIT_CONVOLUTIONS}};
   const std::string text = arguments.text(OptionId::tacticSources);
-  nvinfer1::TacticSources sources = (1U << std::size(kSources)) - 1;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::string_view word = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
-    const auto source = std::find_if(std::begin(kSources), std::end(kSources), [&](const auto& s) {
-      return word.size() > 1 && s.first == word.substr(1);
-    });
-    if (source == std::end(kSources) || (word[0] != '+' && word[0] != '-'))
+  nvinfer1::TacticSources added = 0, left_out = 0;
+  for (const std::string_view word : split_outside_quotes(text, ',')) {
+    const bool is_signed = word.starts_with('+') || word.starts_with('-');
+    const SourceRow* source = is_signed ? find_source(word.substr(1)) : nullptr;
+    if (source == nullptr)
       return user_error("--tacticSources: '{}' is not + or - and the name of a source", word);
-    const nvinfer1::TacticSources bit = 1U << static_cast<uint32_t>(source->second);
-    sources = word[0] == '+' ? sources | bit : sources & ~bit;
+    (word[0] == '+' ? added : left_out) |= 1U << static_cast<uint32_t>(source->source);
   }
-  config.setTacticSources(sources);
+  if ((added & left_out) != 0)
+    return user_error("--tacticSources={}: a source is added and left out", text);
+  constexpr nvinfer1::TacticSources kAll = (1U << nvinfer1::EnumMax<nvinfer1::TacticSource>()) - 1;
+  config.setTacticSources(kAll & ~left_out);
   return {};
 }
 

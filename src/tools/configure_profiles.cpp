@@ -51,17 +51,41 @@ Status check_shape(const ITensor& input, const NamedShape& given) {
                     shape_text(given.dims.data(), static_cast<int>(given.dims.size())));
 }
 
-/// The shape given for the input, or the declared one with 1 for every unknown extent.
-Result<std::vector<int64_t>> shape_for(const ITensor& input, const std::vector<NamedShape>& given,
-                                       Console& console) {
+bool only_first_is_unknown(const nvinfer1::Dims& dims) {
+  return dims.nbDims > 0 && dims.d[0] < 0 &&
+         std::all_of(dims.d + 1, dims.d + dims.nbDims, [](int64_t d) { return d >= 0; });
+}
+
+/// The batch that the shapes of other inputs tell; 1 where they tell none, or several.
+int64_t inferred_batch(const INetworkDefinition& network, const std::vector<NamedShape>& given) {
+  int64_t batch = -1;
+  for (int32_t i = 0; i < network.getNbInputs(); ++i) {
+    const ITensor& input = *network.getInput(i);
+    const nvinfer1::Dims declared = input.getDimensions();
+    const NamedShape* shape = find_shape(given, input.getName());
+    if (shape == nullptr || shape->dims.empty() || declared.nbDims < 1 || declared.d[0] >= 0 ||
+        input.isShapeTensor())
+      continue;
+    if (batch >= 0 && batch != shape->dims[0]) return 1;
+    batch = shape->dims[0];
+  }
+  return batch < 0 ? 1 : batch;
+}
+
+/// The shape given for the input, or the declared one with 1 for every unknown extent, and the
+/// batch of the others where that is all that is unknown.
+Result<std::vector<int64_t>> shape_for(const INetworkDefinition& network, const ITensor& input,
+                                       const std::vector<NamedShape>& given, Console& console) {
   if (const NamedShape* shape = find_shape(given, input.getName())) {
     TENON_TRY(check_shape(input, *shape));
     return shape->dims;
   }
   const nvinfer1::Dims declared = input.getDimensions();
   std::vector<int64_t> extents(declared.d, declared.d + std::max(declared.nbDims, 0));
+  const bool is_batched = only_first_is_unknown(declared);
   std::ranges::replace_if(
-      extents, [](int64_t extent) { return extent < 0; }, 1);
+      extents, [](int64_t extent) { return extent < 0; },
+      is_batched ? inferred_batch(network, given) : 1);
   console.warning(
       "Input '{}' is dynamic and no shape was given for it: {} is used. --shapes={}:... sets it.",
       input.getName(), shape_text(extents.data(), static_cast<int>(extents.size())),
@@ -78,15 +102,15 @@ bool set_bound(IOptimizationProfile& profile, const ITensor& input, OptProfileSe
   return profile.setDimensions(input.getName(), bound, to_dims(extents));
 }
 
-Status set_input(IOptimizationProfile& profile, const ITensor& input, const ProfileShapes& shapes,
-                 Console& console) {
-  TENON_ASSIGN(const std::vector<int64_t> min, shape_for(input, shapes.min, console));
+Status set_input(IOptimizationProfile& profile, const INetworkDefinition& network,
+                 const ITensor& input, const ProfileShapes& shapes, Console& console) {
+  TENON_ASSIGN(const std::vector<int64_t> min, shape_for(network, input, shapes.min, console));
+  // What is inferred is told once.
   const bool given = find_shape(shapes.min, input.getName()) != nullptr;
-  std::vector<int64_t> opt = min, max = min;
-  if (given) {
-    TENON_ASSIGN(opt, shape_for(input, shapes.opt, console));
-    TENON_ASSIGN(max, shape_for(input, shapes.max, console));
-  }
+  Console silent(Severity::kError);
+  Console& told = given ? console : silent;
+  TENON_ASSIGN(const std::vector<int64_t> opt, shape_for(network, input, shapes.opt, told));
+  TENON_ASSIGN(const std::vector<int64_t> max, shape_for(network, input, shapes.max, told));
   const bool accepted = set_bound(profile, input, OptProfileSelector::kMIN, min) &&
                         set_bound(profile, input, OptProfileSelector::kOPT, opt) &&
                         set_bound(profile, input, OptProfileSelector::kMAX, max);
@@ -125,7 +149,7 @@ Status add_profiles(nvinfer1::IBuilder& builder, INetworkDefinition& network,
     if (!profile) return internal_error("the builder made no optimization profile");
     for (int32_t i = 0; i < network.getNbInputs(); ++i) {
       const ITensor& input = *network.getInput(i);
-      if (is_dynamic(input)) TENON_TRY(set_input(*profile, input, shapes, console));
+      if (is_dynamic(input)) TENON_TRY(set_input(*profile, network, input, shapes, console));
     }
     if (!profile->isValid() || config.addOptimizationProfile(profile) < 0) {
       return user_error(

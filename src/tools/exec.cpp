@@ -100,7 +100,7 @@ Status use_plan(PlanSource plan, const Arguments& arguments, Console& console, A
   if (arguments.flag(OptionId::dumpOptimizationProfile))
     print_optimization_profiles(*loaded.engine, console);
   if (arguments.text(OptionId::passes) == "applied") print_applied_passes(*loaded.engine, console);
-  TENON_TRY(write_layer_information(*loaded.engine, arguments, console));
+  if (skip) TENON_TRY(write_layer_information(*loaded.engine, nullptr, arguments, console));
   TENON_TRY(refit_engine(*loaded.engine, arguments, console, logger));
   if (!skip) return measure_engine(*loaded.engine, arguments, console);
   console.info("Skipped inference phase since --skipInference is added.");

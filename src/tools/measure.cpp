@@ -7,6 +7,7 @@
 #include "tools/outputs.h"
 #include "tools/profiler.h"
 #include "tools/report.h"
+#include "tools/tensor_words.h"
 
 namespace tenon::tools {
 namespace {
@@ -20,6 +21,13 @@ ExecutionContextAllocationStrategy allocation_strategy(const Arguments& argument
   if (word == "profile") return ExecutionContextAllocationStrategy::kON_PROFILE_CHANGE;
   // "runtime" means memory for the shapes at hand; a context on the CPU makes that itself.
   return ExecutionContextAllocationStrategy::kSTATIC;
+}
+
+/// Of the ranges that profilers see: as asked for, else as the plan was built.
+nvinfer1::ProfilingVerbosity profiling_verbosity(const Arguments& arguments,
+                                                 const ICudaEngine& engine) {
+  if (!arguments.has(OptionId::profilingVerbosity)) return engine.getProfilingVerbosity();
+  return parse_verbosity(arguments.text(OptionId::profilingVerbosity));
 }
 
 Result<BindingRequest> binding_request(const ICudaEngine& engine, const Arguments& arguments,
@@ -55,9 +63,10 @@ GpuSettings gpu_settings(const Arguments& arguments) {
 /// One runner a stream; only the first one's bindings are spoken of.
 Result<Runners> make_runners(ICudaEngine& engine, const Arguments& arguments, Console& console) {
   TENON_ASSIGN(const BindingRequest request, binding_request(engine, arguments, console));
-  console.info("Context memory: {:g} MiB for each of {} streams",
+  console.info("Context memory: {:g} MiB for each of {} streams, allocation strategy {}",
                static_cast<double>(engine.getDeviceMemorySizeV2()) / (1 << 20),
-               arguments.integer(OptionId::infStreams));
+               arguments.integer(OptionId::infStreams),
+               arguments.text(OptionId::allocationStrategy));
   NullLogger silent;
   Runners runners;
   for (int64_t i = 0; i < arguments.integer(OptionId::infStreams); ++i) {
@@ -67,6 +76,7 @@ Result<Runners> make_runners(ICudaEngine& engine, const Arguments& arguments, Co
                  runsOnGpu(engine)
                      ? make_gpu_runner(engine, request, strategy, gpu_settings(arguments), log)
                      : make_cpu_runner(engine, request, strategy, log));
+    runner->context().setNvtxVerbosity(profiling_verbosity(arguments, engine));
     runners.push_back(std::move(runner));
   }
   return runners;
@@ -111,9 +121,20 @@ Status stopped() {
   return user_error("stopped before --iterations and --duration were reached");
 }
 
-Status report_profile(const LayerProfiler& profiler, const Arguments& arguments, Console& console) {
+/// `unprofiled`: queries that nothing was measured inside of; none where there is no separate run.
+Status report_profile(const LayerProfiler& profiler, const QueryLog* unprofiled,
+                      const Arguments& arguments, Console& console) {
   const std::vector<LayerTimes> layers = profiler.layers();
   if (arguments.flag(OptionId::dumpProfile)) print_profile(console, layers, profiler.iterations());
+  double sum = 0;
+  for (const LayerTimes& layer : layers) sum += layer.median_ms;
+  const double whole =
+      unprofiled == nullptr ? 0 : unprofiled->summary(&QueryTimes::compute, {}).median;
+  if (whole > 0)
+    console.info(
+        "The layers' medians add up to {:g} ms; a query that is not profiled computes for {:g} ms "
+        "(median), {:.2f} times less",
+        sum, whole, sum / whole);
   if (!arguments.has(OptionId::exportProfile)) return {};
   return write_file(arguments.text(OptionId::exportProfile),
                     profile_json(layers, profiler.iterations()));
@@ -124,6 +145,7 @@ Status report_profile(const LayerProfiler& profiler, const Arguments& arguments,
 Status measure_engine(ICudaEngine& engine, const Arguments& arguments, Console& console) {
   TENON_ASSIGN(const ReportSettings settings, report_settings(arguments, !runsOnGpu(engine)));
   TENON_ASSIGN(Runners runners, make_runners(engine, arguments, console));
+  TENON_TRY(write_layer_information(engine, &runners.front()->context(), arguments, console));
   const bool profiled =
       arguments.flag(OptionId::dumpProfile) || arguments.has(OptionId::exportProfile);
   const bool separate = arguments.flag(OptionId::separateProfileRun);
@@ -160,7 +182,7 @@ Status measure_engine(ICudaEngine& engine, const Arguments& arguments, Console& 
         "* The engine uses {} auxiliary streams, and layers are profiled one after the other: the "
         "profile's Total is not the time of a query.",
         streams);
-  return report_profile(profiler, arguments, console);
+  return report_profile(profiler, separate ? &times.queries : nullptr, arguments, console);
 }
 
 }  // namespace tenon::tools

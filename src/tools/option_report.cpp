@@ -15,6 +15,26 @@ std::string shown_value(const Arguments& arguments, const OptionRow& row) {
   return arguments.text(row.id);
 }
 
+std::string_view name_of(OptionId id) {
+  return option_rows()[static_cast<size_t>(id)].name;
+}
+
+/// Options of the build's groups that loading and running look at too, and options of others that
+/// only builds look at.
+constexpr OptionId kAlsoForPlans[] = {OptionId::loadEngine,      OptionId::useRuntime,
+                                      OptionId::leanDLLPath,     OptionId::getPlanVersionOnly,
+                                      OptionId::asyncFileReader, OptionId::profilingVerbosity};
+constexpr OptionId kOnlyForBuilds[] = {
+    OptionId::deviceDescription, OptionId::disablePass,      OptionId::noFuse,
+    OptionId::noSelfCheck,       OptionId::selfCheckRegions, OptionId::selfCheckCost};
+
+bool is_for_builds(const OptionRow& row) {
+  const auto among = [&](const auto& ids) {
+    return std::ranges::find(ids, row.id) != std::end(ids);
+  };
+  return (row.group == OptionGroup::kBuild && !among(kAlsoForPlans)) || among(kOnlyForBuilds);
+}
+
 bool is_about_help(OptionId id) {
   return id == OptionId::help || id == OptionId::helpMarkdown;
 }
@@ -39,9 +59,53 @@ Status check_words(const Arguments& arguments) {
   for (const auto& [id, allowed] : kWords) {
     const std::string value = arguments.text(id);
     if (std::ranges::find(allowed, value) == allowed.end()) {
-      return user_error("--{}={}: expected one of {}", option_rows()[static_cast<size_t>(id)].name,
-                        value, fmt::join(allowed, ", "));
+      return user_error("--{}={}: expected one of {}", name_of(id), value,
+                        fmt::join(allowed, ", "));
     }
+  }
+  return {};
+}
+
+struct RefusedWord {
+  OptionId id;
+  std::string_view word, reason;
+};
+constexpr RefusedWord kRefusedWords[] = {
+    {OptionId::runtimePlatform, "WindowsAMD64",
+     "plans are built for the platform of the build only"},
+};
+
+Status check_refused_words(const Arguments& arguments) {
+  for (const auto& [id, word, reason] : kRefusedWords)
+    if (arguments.text(id) == word)
+      return unsupported("--{}={} cannot be used: {}", name_of(id), word, reason);
+  return {};
+}
+
+/// --preview: + or -, and a feature.
+Status check_previews(const Arguments& arguments) {
+  constexpr std::string_view kFeatures[] = {"aliasedPluginIO1003", "runtimeActivationResize",
+                                            "profileSharing0806", "multiDeviceRuntime"};
+  const std::string text = arguments.text(OptionId::preview);
+  for (const std::string_view word : split_outside_quotes(text, ',')) {
+    const bool is_signed = word.starts_with('+') || word.starts_with('-');
+    if (!is_signed || std::ranges::find(kFeatures, word.substr(1)) == std::end(kFeatures))
+      return user_error("--preview: '{}' is not + or - and one of {}", word,
+                        fmt::join(kFeatures, ", "));
+  }
+  return {};
+}
+
+/// --tempfileControls: "in_memory:allow,temporary:deny".
+Status check_tempfile_controls(const Arguments& arguments) {
+  TENON_ASSIGN(const std::vector<NamedText> entries,
+               parse_map(arguments.text(OptionId::tempfileControls)));
+  for (const NamedText& entry : entries) {
+    const bool known = entry.name == "in_memory" || entry.name == "temporary";
+    if (!known || (entry.text != "allow" && entry.text != "deny"))
+      return user_error(
+          "--tempfileControls: '{}:{}' is not in_memory or temporary, :allow or :deny", entry.name,
+          entry.text);
   }
   return {};
 }
@@ -65,9 +129,8 @@ Status check_ranges(const Arguments& arguments) {
   for (const Range& range : kRanges) {
     const double value = arguments.real(range.id);
     if (value < range.low || value > range.high) {
-      return user_error("--{}={} is out of range: it goes from {} to {}",
-                        option_rows()[static_cast<size_t>(range.id)].name, arguments.text(range.id),
-                        range.low, range.high);
+      return user_error("--{}={} is out of range: it goes from {} to {}", name_of(range.id),
+                        arguments.text(range.id), range.low, range.high);
     }
   }
   return {};
@@ -91,6 +154,13 @@ Status check_combinations(const Arguments& arguments) {
         "--best and --stronglyTyped exclude each other: a strongly typed network has its own "
         "precisions");
   }
+  for (const OptionId id :
+       {OptionId::precisionConstraints, OptionId::layerPrecisions, OptionId::layerOutputTypes})
+    if (has(id) && has(OptionId::stronglyTyped))
+      return user_error(
+          "--{} and --stronglyTyped exclude each other: a strongly typed network has its own "
+          "precisions",
+          name_of(id));
   if (has(OptionId::pluginInstanceNorm) &&
       (has(OptionId::versionCompatible) ||
        arguments.text(OptionId::hardwareCompatibilityLevel) == "ampere+")) {
@@ -140,6 +210,27 @@ void print_options(Console& console, const Arguments& arguments) {
   }
 }
 
+namespace {
+
+/// Options that others leave without effect.
+void remark_combinations(Console& console, const Arguments& arguments) {
+  using enum OptionId;
+  const bool profiled = arguments.has(dumpProfile) || arguments.has(exportProfile);
+  if (arguments.has(separateProfileRun) && !profiled)
+    console.warning("--separateProfileRun has no effect without --dumpProfile or --exportProfile");
+  if (arguments.text(useRuntime) != "full")
+    console.warning("--useRuntime={}: one runtime library serves all plans, which is the full one",
+                    arguments.text(useRuntime));
+  if (!arguments.has(stronglyTyped)) return;
+  for (const OptionId id : {fp16, bf16, int8, fp8, int4})
+    if (arguments.has(id))
+      console.warning(
+          "--{} is switched off by --stronglyTyped: the network's own types are followed",
+          name_of(id));
+}
+
+}  // namespace
+
 Status check_support(Console& console, const Arguments& arguments, bool on_cpu) {
   for (const OptionRow& row : option_rows()) {
     if (!arguments.has(row.id)) continue;
@@ -147,15 +238,20 @@ Status check_support(Console& console, const Arguments& arguments, bool on_cpu) 
       return unsupported("--{} cannot be used: {}", row.name, row.reason);
     if (row.support == OptionSupport::kNoEffect)
       console.warning("--{} has no effect: {}", row.name, row.reason);
-    if (row.support == OptionSupport::kGpuOnly && on_cpu) {
+    else if (arguments.has(OptionId::loadEngine) && is_for_builds(row))
+      console.warning("--{} has no effect with --loadEngine: the plan is built", row.name);
+    else if (row.support == OptionSupport::kGpuOnly && on_cpu)
       console.warning("--{} has no effect on the CPU: {}", row.name, row.reason);
-    }
   }
+  remark_combinations(console, arguments);
   return {};
 }
 
 Status check_values(const Arguments& arguments) {
   TENON_TRY(check_words(arguments));
+  TENON_TRY(check_refused_words(arguments));
+  TENON_TRY(check_previews(arguments));
+  TENON_TRY(check_tempfile_controls(arguments));
   TENON_TRY(check_ranges(arguments));
   TENON_TRY(check_combinations(arguments));
   TENON_TRY(parse_percentiles(arguments.text(OptionId::percentile)));

@@ -54,13 +54,15 @@ Status write_outputs(const Runner& runner, const Arguments& arguments, Console& 
   return write_file(arguments.text(OptionId::exportOutput), outputs_json(outputs));
 }
 
-Status write_layer_information(const nvinfer1::ICudaEngine& engine, const Arguments& arguments,
-                               Console& console) {
+Status write_layer_information(const nvinfer1::ICudaEngine& engine,
+                               const nvinfer1::IExecutionContext* context,
+                               const Arguments& arguments, Console& console) {
   using nvinfer1::LayerInformationFormat;
   if (!arguments.flag(OptionId::dumpLayerInfo) && !arguments.has(OptionId::exportLayerInfo))
     return {};
   const std::unique_ptr<nvinfer1::IEngineInspector> inspector(engine.createEngineInspector());
   if (!inspector) return internal_error("the engine inspector could not be made");
+  if (context != nullptr) inspector->setExecutionContext(context);
   if (arguments.flag(OptionId::dumpLayerInfo)) {
     console.info("Layer Information:");
     console.info("{}", inspector->getEngineInformation(LayerInformationFormat::kONELINE));

@@ -92,6 +92,12 @@ Result<std::vector<IoFormat>> parse_io_formats(std::string_view text) {
   return entries;
 }
 
+nvinfer1::ProfilingVerbosity parse_verbosity(std::string_view word) {
+  using nvinfer1::ProfilingVerbosity;
+  if (word == "detailed" || word == "verbose") return ProfilingVerbosity::kDETAILED;
+  return word == "none" ? ProfilingVerbosity::kNONE : ProfilingVerbosity::kLAYER_NAMES_ONLY;
+}
+
 nvinfer1::Dims to_dims(const std::vector<int64_t>& extents) {
   nvinfer1::Dims dims{};
   dims.nbDims = static_cast<int32_t>(extents.size());

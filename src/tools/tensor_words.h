@@ -15,6 +15,9 @@ std::optional<nvinfer1::DataType> parse_type(std::string_view word);
 std::string_view type_word(nvinfer1::DataType type);
 int type_bits(nvinfer1::DataType type);
 
+/// layer_names_only, detailed, none, and the old words default and verbose.
+nvinfer1::ProfilingVerbosity parse_verbosity(std::string_view word);
+
 struct IoFormat {
   nvinfer1::DataType type = nvinfer1::DataType::kFLOAT;
   nvinfer1::TensorFormats formats = 1;  ///< Bit set of TensorFormat.

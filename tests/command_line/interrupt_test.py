@@ -11,13 +11,18 @@ from command_line_test import write_model
 from onnx import TensorProto, helper, numpy_helper
 
 
+def heed_interrupts() -> None:
+    """Shells start what runs in the background with the signal ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def start(pytestconfig, tmp_path: Path):
     program = Path(pytestconfig.getoption("build")).resolve() / "bin/trtexec"
 
     def run(*arguments: str) -> subprocess.Popen:
         return subprocess.Popen([program, "--device=-1", *arguments], cwd=tmp_path, text=True, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+                                stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, preexec_fn=heed_interrupts)
 
     return run
 

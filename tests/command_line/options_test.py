@@ -1,0 +1,228 @@
+"""Every flag of src/tools/options.def: it has an effect that is looked at here, or the remark that its row promises is
+printed, or it is refused with the row's reason."""
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from command_line_test import inputs, write_model
+from conftest import QUICK
+from onnx import TensorProto, helper, numpy_helper
+
+SOURCE = Path(__file__).resolve().parents[2]
+ROW = re.compile(r'^TENON_OPTION\((\w+), (\w+), "([^"]*)", (\w+), (\w+), "([^"]*)", "([^"]*)"\)', re.MULTILINE)
+ROWS = {m[0]: dict(zip(("kind", "default", "group", "support", "argument", "help"), m[1:]))
+        for m in ROW.findall((SOURCE / "src/tools/options.def").read_text())}
+VALUES = {"minShapesCalib": "x:4", "optShapesCalib": "x:4", "maxShapesCalib": "x:4", "layerDeviceTypes": "mul:GPU",
+          "preview": "+runtimeActivationResize", "tempfileControls": "in_memory:allow,temporary:deny", "sparsity": "enable",
+          "tacticSources": "+cublas,-CublasLT", "hardwareCompatibilityLevel": "ampere+", "allowWeightStreaming": None,
+          "weightStreamingBudget": "1G", "persistentCacheRatio": "0.5", "tilingOptimizationLevel": "1"}
+
+
+def of(support: str) -> list[str]:
+    return [name for name, row in ROWS.items() if row["support"] == support]
+
+
+def typed(name: str) -> str:
+    if ROWS[name]["kind"] == "kFlag":
+        return f"--{name}"
+    usual = "0" if ROWS[name]["kind"] in ("kInteger", "kReal") else "any"
+    return f"--{name}={VALUES.get(name, usual)}"
+
+
+def reason(name: str) -> str:
+    return ROWS[name]["help"].split(" | ")[1]
+
+
+def test_the_table_is_read():
+    assert len(ROWS) > 120 and {"kWorks", "kGpuOnly", "kNoEffect", "kRefused"} == {row["support"] for row in ROWS.values()}
+
+
+def test_flags_without_effect_say_why(trtexec, tmp_path: Path):
+    write_model(tmp_path / "m.onnx", 2)
+    text = trtexec("--onnx=m.onnx", "--skipInference", "--stronglyTyped", *map(typed, of("kNoEffect")))
+    for name in of("kNoEffect"):
+        assert f"--{name} has no effect: {reason(name)}" in text
+
+
+def test_flags_of_gpus_say_why_they_have_no_effect(trtexec, tmp_path: Path):
+    write_model(tmp_path / "m.onnx", 2)
+    text = trtexec("--onnx=m.onnx", "--skipInference", *map(typed, of("kGpuOnly")))
+    for name in of("kGpuOnly"):
+        assert f"--{name} has no effect on the CPU: {reason(name)}" in text
+
+
+@pytest.mark.parametrize("name", of("kRefused"))
+def test_flags_that_are_refused_say_why(trtexec, tmp_path: Path, name: str):
+    write_model(tmp_path / "m.onnx", 2)
+    assert f"--{name} cannot be used: {reason(name)}" in trtexec("--onnx=m.onnx", typed(name), passes=False)
+
+
+def write_dynamic(file: Path) -> Path:
+    """y = x + z, of any batch."""
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph([helper.make_node("Add", ["x", "z"], ["y"], "add")], "g",
+                              [value(n, TensorProto.FLOAT, ["n", 3]) for n in "xz"], [value("y", TensorProto.FLOAT, ["n", 3])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), file)
+    return file
+
+
+def write_convolution(file: Path, domain: str = "", op: str = "Conv") -> Path:
+    value = helper.make_tensor_value_info
+    node = helper.make_node(op, ["x", "w"], ["y"], "conv", domain=domain)
+    weights = [numpy_helper.from_array(np.full((16, 16, 3, 3), 0.01, np.float32), "w")]
+    graph = helper.make_graph([node], "g", [value("x", TensorProto.FLOAT, [1, 16, 32, 32])],
+                              [value("y", TensorProto.FLOAT, [1, 16, 30, 30])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), file)
+    return file
+
+
+def write_instance_norm(file: Path) -> Path:
+    value = helper.make_tensor_value_info
+    weights = [numpy_helper.from_array(np.ones(2, np.float32), n) for n in ("s", "b")]
+    graph = helper.make_graph([helper.make_node("InstanceNormalization", ["x", "s", "b"], ["y"], "norm")], "g",
+                              [value("x", TensorProto.FLOAT, [1, 2, 4])], [value("y", TensorProto.FLOAT, [1, 2, 4])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), file)
+    return file
+
+
+# Flag: arguments, and what is printed then (a pattern), or "!" and the error. MODEL, DYNAMIC, CONV are written for each case;
+# PLAN is a plan of MODEL, made with --refit.
+CASES = {
+    "onnx": (["--onnx=none.onnx"], "!none.onnx"),
+    "minShapes": (["DYNAMIC", "--minShapes=x:2x3,z:2x3", "--maxShapes=x:8x3,z:8x3", "--dumpOptimizationProfile"],
+                  r"input x, min 2x3, opt 8x3, max 8x3"),
+    "optShapes": (["DYNAMIC", "--minShapes=x:2x3", "--optShapes=x:4x3", "--maxShapes=x:8x3", "--dumpOptimizationProfile"],
+                  r"input z, min 2x3, opt 4x3, max 8x3"),
+    "maxShapes": (["DYNAMIC", "--maxShapes=x:8x3,z:8x3", "--dumpOptimizationProfile"], r"input x, min 8x3, opt 8x3, max 8x3"),
+    "profile": (["DYNAMIC", "--profile=0", "--optShapes=x:2x3,z:2x3", "--profile=1", "--optShapes=x:5x3,z:5x3",
+                 "--dumpOptimizationProfile"], r"Optimization Profile 1: input x, min 5x3"),
+    "inputIOFormats": (["MODEL", "--inputIOFormats=fp16:chw", "--exportLayerInfo=l.json", "--profilingVerbosity=detailed",
+                        "--dumpLayerInfo"], r"Name: x, Location: Device, Dimensions: \[4\], Format/Datatype: Row major linear FP16"),
+    "outputIOFormats": (["MODEL", "--outputIOFormats=fp16:chw", "--profilingVerbosity=detailed", "--dumpLayerInfo"],
+                        r"Name: y, Location: Device, Dimensions: \[4\], Format/Datatype: Row major linear FP16"),
+    "memPoolSize": (["MODEL", "--memPoolSize=dlaSRAM:1M"], r"kDLA_MANAGED_SRAM has no effect"),
+    "profilingVerbosity": (["MODEL", "--profilingVerbosity=detailed", "--dumpLayerInfo"], r"Name: .*, LayerType: "),
+    "avgTiming": (["MODEL", "--avgTiming=0"], "!--avgTiming=0 is out of range"),
+    "refit": (["MODEL", "--refit", "--dumpRefit"], r"Weights that can be refitted: 2"),
+    "stripWeights": (["MODEL", "--stripWeights"], "!refit"),
+    "stripAllWeights": (["MODEL", "--stripAllWeights"], "!refit the engine before it runs"),
+    "versionCompatible": (["MODEL", "--versionCompatible"], r"kVERSION_COMPATIBLE has no effect"),
+    "pluginInstanceNorm": (["NORM", "--pluginInstanceNorm"], "!InstanceNormalization"),
+    "enablePluginOverride": (["MODEL", "--enablePluginOverride"], r"PASSED"),
+    "useRuntime": (["--loadEngine=PLAN", "--useRuntime=lean"], r"one runtime library serves all plans"),
+    "monitorMemory": (["MODEL", "--monitorMemory"], r"\[MemUsageStats\] Peak memory usage of the process: CPU [1-9]\d* MiB"),
+    "fp16": (["CONV", "--fp16"], r"FP16 on this CPU means BF16|no 16-bit arithmetic"),
+    "bf16": (["CONV", "--bf16", "--profilingVerbosity=detailed", "--dumpLayerInfo"], r"BFloat16|no 16-bit arithmetic"),
+    "int8": (["MODEL", "--int8"], r"INT8 is allowed, but no layer uses it"),
+    "fp8": (["MODEL", "--fp8"], r"FP8 is allowed, but no layer uses it"),
+    "best": (["MODEL", "--best"], r"FP16 on this CPU means BF16|no 16-bit arithmetic"),
+    "stronglyTyped": (["MODEL", "--stronglyTyped", "--fp16"], r"--fp16 is switched off by --stronglyTyped"),
+    "precisionConstraints": (["MODEL", "--layerPrecisions=mul:fp16", "--precisionConstraints=obey"], "!--fp16"),
+    "layerPrecisions": (["MODEL", "--layerPrecisions=mul:fp32"], r"take effect only with --precisionConstraints"),
+    "layerOutputTypes": (["MODEL", "--layerOutputTypes=none:fp32", "--precisionConstraints=obey"], r"no layer is called 'none'"),
+    "saveEngine": (["MODEL", "--saveEngine=p.plan"], r"Saved engine to p.plan"),
+    "loadEngine": (["--loadEngine=PLAN", "--fp16", "--noFuse=a"], r"--fp16 has no effect with --loadEngine(.|\n)*--noFuse has no"),
+    "getPlanVersionOnly": (["--loadEngine=PLAN", "--getPlanVersionOnly"], r"was built by version: \d+\.\d+"),
+    "noBuilderCache": (["CONV", "--noBuilderCache", "--timingCacheFile=t.cache", "--errorOnTimingCacheMiss"], "!timing cache miss"),
+    "timingCacheFile": (["CONV", "--timingCacheFile=t.cache"], r"Saved [1-9]\d+ bytes of timing cache to t.cache"),
+    "errorOnTimingCacheMiss": (["CONV", "--errorOnTimingCacheMiss", "--timingCacheFile=t.cache"], "!timing cache miss"),
+    "builderOptimizationLevel": (["MODEL", "--builderOptimizationLevel=17"], "!--builderOptimizationLevel=17 is out of range"),
+    "maxTactics": (["CONV", "--maxTactics=1", "--timingCacheFile=t.cache"], r"Saved 32 bytes of timing cache"),
+    "runtimePlatform": (["MODEL", "--runtimePlatform=WindowsAMD64"], "!--runtimePlatform=WindowsAMD64 cannot be used: plans are"),
+    "markDebug": (["MODEL", "--markDebug=sum", "--saveAllDebugTensors=summary"], r"sum: \(4\) min"),
+    "device": (["MODEL", "--device=-1"], r"Selected Device ID: -1"),
+    "staticPlugins": (["MODEL", "--staticPlugins=none.so"], "!--staticPlugins=none.so"),
+    "dynamicPlugins": (["MODEL", "--dynamicPlugins=none.so"], "!--dynamicPlugins=none.so"),
+    "shapes": (["DYNAMIC", "--shapes=x:5x3"], r"Input binding for z with dimensions 5x3"),
+    "loadInputs": (["MODEL", "INPUTS", "--dumpOutput"], r"3 0 7 9"),
+    "iterations": (["MODEL", "--iterations=7"], r"Timing trace has 7 queries"),
+    "warmUp": (["MODEL", "--warmUp=30"], r"Warmup completed [1-9]\d* queries over 30 ms"),
+    "duration": (["MODEL", "--duration=0.2"], r"over 0\.2"),
+    "idleTime": (["MODEL", "--iterations=5", "--idleTime=20"], r"Total Host Walltime: 0\.0[89]|Total Host Walltime: 0\.1"),
+    "infStreams": (["MODEL", "--infStreams=2"], r"With 2 inference streams"),
+    "noDataTransfers": (["MODEL", "--noDataTransfers"], r"H2D Latency: min = 0 ms, max = 0 ms"),
+    "useSpinWait": (["MODEL", "--useSpinWait"], r"useSpinWait: Enabled"),
+    "threads": (["MODEL", "--threads", "--infStreams=2"], r"threads: Enabled"),
+    "timeDeserialize": (["MODEL", "--timeDeserialize"], r"(?i)deserializ.* (time|sec|ms)"),
+    "timeRefit": (["MODEL", "--refit", "--timeRefit"], r"Engine refitted in"),
+    "separateProfileRun": (["MODEL", "--separateProfileRun"], r"--separateProfileRun has no effect without"),
+    "skipInference": (["MODEL", "--skipInference"], r"Skipped inference phase"),
+    "useProfile": (["MODEL", "--useProfile=3"], "!--useProfile=3: the engine has"),
+    "allocationStrategy": (["MODEL", "--allocationStrategy=runtime"], r"allocation strategy runtime"),
+    "saveDebugTensors": (["MODEL", "--markDebug=sum", "--saveDebugTensors=sum:sum.bin", "INPUTS"], r"sum\.bin"),
+    "saveAllDebugTensors": (["MODEL", "--saveAllDebugTensors=summary"], "!--markDebug"),
+    "refitFromOnnx": (["--loadEngine=PLAN", "--refitFromOnnx=none.onnx"], "!none.onnx"),
+    "verbose": (["MODEL", "--verbose"], r"\[V\] "),
+    "avgRuns": (["MODEL", "--avgRuns=2", "--iterations=4"], r"Average on 2 runs"),
+    "percentile": (["MODEL", "--percentile=42"], r"percentile\(42%\) = "),
+    "dumpRefit": (["MODEL", "--dumpRefit"], "!--refit"),
+    "dumpOutput": (["MODEL", "--dumpOutput"], r"Output Tensors:"),
+    "dumpRawBindingsToFile": (["MODEL", "--dumpRawBindingsToFile"], r"Wrote y to y\.output\.4\.fp32\.raw"),
+    "dumpProfile": (["MODEL", "--dumpProfile"], r"=== Profile \(1 iterations \) ==="),
+    "dumpLayerInfo": (["MODEL", "--dumpLayerInfo"], r"Layer Information:\n"),
+    "dumpOptimizationProfile": (["MODEL", "--dumpOptimizationProfile"], r"Optimization Profile Information:"),
+    "exportTimes": (["MODEL", "--exportTimes=none/x"], "!--exportTimes: cannot write"),
+    "exportOutput": (["MODEL", "--exportOutput=none/x"], "!--exportOutput: cannot write"),
+    "exportProfile": (["MODEL", "--exportProfile=none/x"], "!--exportProfile: cannot write"),
+    "exportLayerInfo": (["MODEL", "--exportLayerInfo=none/x"], "!--exportLayerInfo: cannot write"),
+    "help": (["--help"], r"--onnx=file"),
+    "cpuThreads": (["MODEL", "--cpuThreads=9999"], "!--cpuThreads=9999 is out of range"),
+    "deviceDescription": (["MODEL", "--deviceDescription=none.txt"], "!none.txt"),
+    "passes": (["--passes=list"], r"fuse_\w+: "),
+    "disablePass": (["MODEL", "--disablePass=fold_constants:none*"], r"No node of the network is called 'none\*', where fold_constants"),
+    "noFuse": (["MODEL", "--noFuse=none*"], r"No node of the network is called 'none\*', which is to stay unfused"),
+    "noSelfCheck": (["CONV", "--noSelfCheck", "--verbose"], r"PASSED"),
+    "selfCheckRegions": (["MODEL", "--selfCheckRegions"], r"PASSED"),
+    "selfCheckCost": (["MODEL", "--selfCheckCost=0"], r"PASSED"),
+    "helpMarkdown": (["--helpMarkdown"], r"\| `--onnx=file` \|"),
+}
+# These only show that they are taken: what they do has tests of its own (self_check_test, plugin_test), or is always so.
+TAKEN = {"enablePluginOverride", "noSelfCheck", "selfCheckRegions", "selfCheckCost", "useSpinWait", "threads", "noDataTransfers"}
+
+
+def test_every_flag_that_works_has_a_case():
+    assert set(CASES) == set(of("kWorks"))
+    assert {name for name, (_, found) in CASES.items() if found == "PASSED"} <= TAKEN
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_flags_that_work_do_something(trtexec, tmp_path: Path, name: str):
+    arguments, found = CASES[name]
+    words = {"MODEL": lambda: f"--onnx={write_model(tmp_path / 'm.onnx', 2)}",
+             "DYNAMIC": lambda: f"--onnx={write_dynamic(tmp_path / 'd.onnx')}",
+             "CONV": lambda: f"--onnx={write_convolution(tmp_path / 'c.onnx')}",
+             "NORM": lambda: f"--onnx={write_instance_norm(tmp_path / 'n.onnx')}",
+             "INPUTS": lambda: inputs(tmp_path)}
+    arguments = [words[a]() if a in words else a for a in arguments]
+    if any("PLAN" in a for a in arguments):
+        trtexec(f"--onnx={write_model(tmp_path / 'm.onnx', 2)}", "--refit", "--saveEngine=PLAN", "--skipInference")
+    fails = found.startswith("!")
+    text = trtexec(*arguments, passes=not fails)
+    assert found[1:] in text if fails else re.search(found, text), text[-2000:]
+
+
+@pytest.mark.parametrize("words, error", [
+    (["--preview=+nonsense"], "'+nonsense' is not + or - and one of aliasedPluginIO1003"),
+    (["--preview=runtimeActivationResize"], "'runtimeActivationResize' is not + or -"),
+    (["--tacticSources=+CUDNN,-cudnn"], "a source is added and left out"),
+    (["--tacticSources=+MAGIC"], "'+MAGIC' is not + or - and the name of a source"),
+    (["--tempfileControls=in_memory:perhaps"], "'in_memory:perhaps'"),
+    (["--stronglyTyped", "--precisionConstraints=obey"], "--precisionConstraints and --stronglyTyped exclude each other"),
+    (["--useRuntime=lean"], "--useRuntime=lean needs --loadEngine"),
+    (["--memPoolSize=cellar:1M"], "there is no pool 'cellar'"),
+])
+def test_values_that_make_no_sense_are_errors(trtexec, tmp_path: Path, words: list[str], error: str):
+    write_model(tmp_path / "m.onnx", 2)
+    assert error in trtexec("--onnx=m.onnx", *words, passes=False)
+
+
+def test_batches_are_inferred_where_plans_are_loaded(trtexec, tmp_path: Path):
+    write_dynamic(tmp_path / "d.onnx")
+    trtexec("--onnx=d.onnx", "--minShapes=x:1x3", "--optShapes=x:2x3", "--maxShapes=x:8x3", "--saveEngine=d.plan", "--skipInference")
+    text = trtexec("--loadEngine=d.plan", "--shapes=x:6x3", "--exportOutput=o.json")
+    assert "Input binding for z with dimensions 6x3" in text
+    assert json.loads((tmp_path / "o.json").read_text())[0]["dimensions"] == "6x3"
+    assert QUICK
