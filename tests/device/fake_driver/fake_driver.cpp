@@ -71,6 +71,12 @@ void destroy(Handle handle) {
   if (state().living.erase(memory) > 0) std::free(memory);
 }
 
+/// What the library makes itself it waits for.
+bool is_captured(CUstream stream) {
+  const std::lock_guard lock(state().mutex);
+  return state().capturing && stream != nullptr && !state().living.contains(stream);
+}
+
 void* host(CUdeviceptr address) {
   return reinterpret_cast<void*>(address);
 }
@@ -165,7 +171,7 @@ FAKE(cuPointerGetAttribute, (void*, CUpointer_attribute, CUdeviceptr))
 FAKE(cuStreamCreate, (CUstream * stream, unsigned), UNLESS_FAILING(make(stream, "a stream")))
 FAKE(cuStreamDestroy, (CUstream stream), destroy(stream);)
 FAKE(
-    cuStreamSynchronize, (CUstream), if (state().capturing) {
+    cuStreamSynchronize, (CUstream stream), if (is_captured(stream)) {
       state().invalidated = true;
       return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     })
