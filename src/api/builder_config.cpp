@@ -18,7 +18,11 @@ constexpr Range kRanges[] = {
 #include "api/builder_settings.def"
 };
 
-constexpr int32_t kFlagCount = EnumMax<BuilderFlag>();
+/// Old names of flags have no row.
+constexpr int32_t kFlagCount = 0
+#define TENON_BUILDER_FLAG(name, support, text) +1
+#include "api/builder_flags.def"
+    ;
 
 }  // namespace
 

@@ -132,9 +132,10 @@ Status report_profile(const LayerProfiler& profiler, const QueryLog* unprofiled,
       unprofiled == nullptr ? 0 : unprofiled->summary(&QueryTimes::compute, {}).median;
   if (whole > 0)
     console.info(
-        "The layers' medians add up to {:g} ms; a query that is not profiled computes for {:g} ms "
-        "(median), {:.2f} times less",
-        sum, whole, sum / whole);
+        "The layers' medians add up to {:g} ms, {:.2f} times the {:g} ms (median) of a query that "
+        "is "
+        "not profiled",
+        sum, sum / whole, whole);
   if (!arguments.has(OptionId::exportProfile)) return {};
   return write_file(arguments.text(OptionId::exportProfile),
                     profile_json(layers, profiler.iterations()));

@@ -69,21 +69,12 @@ def write_dynamic(file: Path) -> Path:
     return file
 
 
-def write_convolution(file: Path, domain: str = "", op: str = "Conv") -> Path:
+def write_convolution(file: Path) -> Path:
     value = helper.make_tensor_value_info
-    node = helper.make_node(op, ["x", "w"], ["y"], "conv", domain=domain)
+    node = helper.make_node("Conv", ["x", "w"], ["y"], "conv")
     weights = [numpy_helper.from_array(np.full((16, 16, 3, 3), 0.01, np.float32), "w")]
     graph = helper.make_graph([node], "g", [value("x", TensorProto.FLOAT, [1, 16, 32, 32])],
                               [value("y", TensorProto.FLOAT, [1, 16, 30, 30])], weights)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), file)
-    return file
-
-
-def write_instance_norm(file: Path) -> Path:
-    value = helper.make_tensor_value_info
-    weights = [numpy_helper.from_array(np.ones(2, np.float32), n) for n in ("s", "b")]
-    graph = helper.make_graph([helper.make_node("InstanceNormalization", ["x", "s", "b"], ["y"], "norm")], "g",
-                              [value("x", TensorProto.FLOAT, [1, 2, 4])], [value("y", TensorProto.FLOAT, [1, 2, 4])], weights)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), file)
     return file
 
@@ -110,7 +101,6 @@ CASES = {
     "stripWeights": (["MODEL", "--stripWeights"], "!refit"),
     "stripAllWeights": (["MODEL", "--stripAllWeights"], "!refit the engine before it runs"),
     "versionCompatible": (["MODEL", "--versionCompatible"], r"kVERSION_COMPATIBLE has no effect"),
-    "pluginInstanceNorm": (["NORM", "--pluginInstanceNorm"], "!InstanceNormalization"),
     "enablePluginOverride": (["MODEL", "--enablePluginOverride"], r"PASSED"),
     "useRuntime": (["--loadEngine=PLAN", "--useRuntime=lean"], r"one runtime library serves all plans"),
     "monitorMemory": (["MODEL", "--monitorMemory"], r"\[MemUsageStats\] Peak memory usage of the process: CPU [1-9]\d* MiB"),
@@ -194,7 +184,6 @@ def test_flags_that_work_do_something(trtexec, tmp_path: Path, name: str):
     words = {"MODEL": lambda: f"--onnx={write_model(tmp_path / 'm.onnx', 2)}",
              "DYNAMIC": lambda: f"--onnx={write_dynamic(tmp_path / 'd.onnx')}",
              "CONV": lambda: f"--onnx={write_convolution(tmp_path / 'c.onnx')}",
-             "NORM": lambda: f"--onnx={write_instance_norm(tmp_path / 'n.onnx')}",
              "INPUTS": lambda: inputs(tmp_path)}
     arguments = [words[a]() if a in words else a for a in arguments]
     if any("PLAN" in a for a in arguments):
