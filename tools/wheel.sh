@@ -2,7 +2,7 @@
 # Wheels of the packages `tenon` and `tenon-tensorrt`: made of a finished build, repaired so that they carry the system's
 # libraries that they need, and tried in an empty environment.
 #
-# usage: wheel.sh VENV BUILD OUTPUT        VENV has Python's headers and nanobind; OUTPUT gets the wheels
+# usage: wheel.sh VENV BUILD OUTPUT        VENV has what requirements-test.txt lists; OUTPUT gets the wheels
 set -euo pipefail
 venv=$1 build=$2 output=$3
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -16,7 +16,8 @@ python="$venv/bin/python"
 # The stub of `tensorrt` is made of the module itself.
 PYTHONPATH="$build/python" "$python" "$root/tools/tensorrt_stub.py" "$root/python/tensorrt_package/tensorrt/__init__.pyi"
 
-TENON_BUILD=$build TENON_VENV=$venv "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps -w "$work/raw" "$root"
+# Without isolation the compiler cache knows the module's sources from the build.
+TENON_BUILD=$build TENON_VENV=$venv "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w "$work/raw" "$root"
 PATH="$work/tools/bin:$PATH" "$work/tools/bin/auditwheel" repair --exclude 'libcuda.so*' -w "$output" "$work"/raw/tenon-*.whl
 "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps -w "$output" "$root/python/tensorrt_package"
 
