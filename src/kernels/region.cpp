@@ -17,19 +17,58 @@ int body_input(const Value* value) {
   return value != nullptr && value->producer() == nullptr ? value->index() : -1;
 }
 
-Result<RegionStep> step_over(const Node& node, const Value* running) {
+/// How many steps ago `value` was the running one, or -1.
+int steps_ago(const std::vector<const Value*>& values, const Value* value) {
+  for (size_t i = 0; i < values.size(); ++i)
+    if (values[values.size() - 1 - i] == value) return static_cast<int>(i);
+  return -1;
+}
+
+/// `values`: the anchor's and those of the steps before.
+Result<RegionStep> step_over(const Node& node, const std::vector<const Value*>& values) {
   const auto* pointwise = node.as<Pointwise>();
   if (pointwise == nullptr)
     return unsupported("{} in the epilogue is not a scalar function", node.op->name());
-  RegionStep step{pointwise->function, pointwise->alpha, pointwise->beta};
-  if (node.inputs().size() == 1) return step;
-  if (node.inputs().size() > 2 || node.input(0) == node.input(1))
+  if (node.inputs().size() > 2)
     return unsupported("{} in the epilogue is not a step of a chain", node.op->name());
-  step.value_is_second = node.input(1) == running;
+  RegionStep step{pointwise->function, pointwise->alpha, pointwise->beta};
+  step.from = steps_ago(values, node.input(0));
+  const int second = node.inputs().size() == 2 ? steps_ago(values, node.input(1)) : -1;
+  if (step.from < 0 && second < 0)
+    return unsupported("{} in the epilogue has no operand of the region's", node.op->name());
+  if (node.inputs().size() == 1) return step;
+  step.value_is_second = step.from < 0 || second == 0;
+  const int first = step.from;
+  if (step.value_is_second) step.from = second;
+  if (first >= 0 && second >= 0) {
+    step.earlier = step.value_is_second ? first : second;
+    return step;
+  }
   step.operand = body_input(node.input(step.value_is_second ? 0 : 1));
   if (step.operand < 0)
     return unsupported("an operand of {} comes from inside the region", node.op->name());
   return step;
+}
+
+/// The steps in the order of the body, each value but the last used inside alone.
+Status take_steps(const Graph& body, RegionExtras extras, AnchoredRegion& region, size_t& casts) {
+  std::vector<const Value*> values = {region.anchor->output()};
+  for (const auto& inner : body.nodes()) {
+    const bool part = inner.get() == region.anchor || inner.get() == region.standardize ||
+                      inner.get() == region.moments;
+    if (part || values.back() == body.outputs()[0]) continue;
+    if (extras.cast && inner->is<Cast>() && inner->output() == body.outputs()[0] &&
+        inner->input(0) == values.back()) {
+      casts = 1;
+      return {};
+    }
+    TENON_ASSIGN(const RegionStep step, step_over(*inner, values));
+    const bool branches = step.from != 0 || step.earlier >= 0;
+    if (branches && !extras.branches) return unsupported("the epilogue is not a chain");
+    region.steps.push_back(step);
+    values.push_back(inner->output());
+  }
+  return {};
 }
 
 /// Takes normalization's halves in front of and behind the anchor's chain.
@@ -91,23 +130,20 @@ Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extr
       return unsupported("an operand of {} is computed inside the region",
                          region.anchor->op->name());
   }
-  const Value* running = region.anchor->output();
   size_t casts = 0;
-  while (running != body.outputs()[0]) {
-    if (running->uses().size() != 1) return unsupported("the epilogue is not a chain");
-    const Node* next = running->uses()[0].node;
-    if (extras.cast && next->is<Cast>() && next->output() == body.outputs()[0]) {
-      casts = 1;
-      break;
-    }
-    TENON_ASSIGN(RegionStep step, step_over(*next, running));
-    region.steps.push_back(step);
-    running = next->output();
-  }
+  TENON_TRY(take_steps(body, extras, region, casts));
   const size_t halves = (region.standardize != nullptr) + (region.moments != nullptr);
   if (region.steps.size() + casts + halves + 1 != body.nodes().size())
     return unsupported("the epilogue is not a chain");
   return region;
+}
+
+bool reaches_before(const AnchoredRegion& region, size_t rest) {
+  for (size_t i = rest; i < region.steps.size(); ++i) {
+    const int back = std::max(region.steps[i].from, region.steps[i].earlier);
+    if (static_cast<size_t>(back) > i - rest) return true;
+  }
+  return false;
 }
 
 int input_number(const Value* value) {

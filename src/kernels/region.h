@@ -8,12 +8,16 @@
 namespace tenon {
 
 /// One pointwise step after a region's anchor. The running value is one operand; `operand` is the
-/// problem input that is the other (-1: none).
+/// problem input that is the other (-1: none). In regions that branch (RegionExtras) a step may
+/// begin with the value of `from` steps ago, and its other operand may be that of `earlier` steps
+/// ago; where either is the running value, `from` is 0.
 struct RegionStep {
   PointwiseFunction function;
   double alpha = 0, beta = 0;
   int operand = -1;
   bool value_is_second = false;  ///< The running value is y, the operand x (e.g. operand - value).
+  int from = 0;                  ///< 0: the running value.
+  int earlier = -1;              ///< -1: no operand of this kind; 0: the running value.
 };
 
 /// A region as most kernels want it: an anchor operator whose inputs are inputs of the problem, and
@@ -36,7 +40,12 @@ struct RegionExtras {
   /// running value is then the operands', not the result's.
   bool cast = false;
   bool moments = false;  ///< Standardization in front, moments behind.
+  /// Whose steps take values from before the last step.
+  bool branches = false;
 };
+
+/// Whether a step from number `rest` on takes a value from before that one.
+bool reaches_before(const AnchoredRegion& region, size_t rest);
 
 /// Fails (with the reason) when the region has no single anchor, or when what follows it is not a
 /// chain.

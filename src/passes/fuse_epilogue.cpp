@@ -1,8 +1,11 @@
 // Anchors (convolution, matmul, ...) take the chain of pointwise operators behind them into one
 // region: bias, residual, activation. A pointwise node joins when it is the only user of the
-// running value and keeps its shape; its other operand comes from outside. Must run after the
+// running value and keeps its shape; where several use the value, they join together as far as they
+// meet again (x + f(x)). Other operands come from outside. Must run after the
 // patterns that make pointwise functions out of groups (GELU, SiLU), and before fuse_pointwise.
 #include <algorithm>
+#include <cstdint>
+#include <unordered_map>
 
 #include "ops/ops.h"
 #include "ops/region.h"
@@ -18,17 +21,80 @@ bool is_anchor(const Node& node) {
   return node.is<Conv>() || node.is<Deconv>() || node.is<MatMul>() || node.is<Normalization>();
 }
 
-/// The step that may follow `running`, or null.
-Node* next_step(const Graph& graph, const Value* running, const PassContext& context) {
-  if (running->uses().size() != 1 || graph.is_output(running)) return nullptr;
-  Node* next = running->uses()[0].node;
-  const auto* pointwise = next->as<Pointwise>();
-  if (pointwise == nullptr || next->inputs().size() > 2 || !context.allows_fusion(*next))
-    return nullptr;
-  const TensorType& type = next->output()->type;
-  if (type.type != running->type.type || type.shape != running->type.shape) return nullptr;
-  return next;
-}
+/// What follows an anchor, step by step.
+class Chain {
+ public:
+  /// `order` are places in the graph before anything was joined.
+  Chain(const Graph& graph, Node* anchor, const PassContext& context,
+        const std::unordered_map<const Node*, size_t>& order)
+      : graph_(graph), context_(context), order_(order), members_{anchor} {}
+
+  /// Takes in what may follow.
+  void grow() {
+    for (std::vector<Node*> next = next_steps(); !next.empty(); next = next_steps())
+      members_.insert(members_.end(), next.begin(), next.end());
+  }
+  std::vector<Node*> members() const { return members_; }
+  const Value* running() const { return members_.back()->output(); }
+
+ private:
+  /// The fewest steps behind the running value whose last result is all that is left: one, or,
+  /// where several read the value, those that meet again. Empty where there are none.
+  std::vector<Node*> next_steps() const {
+    std::vector<Node*> steps;
+    while (members_.size() + steps.size() <= kMaxSteps) {
+      Node* next = first_reader(steps);
+      if (next == nullptr || !may_join(*next)) return {};
+      steps.push_back(next);
+      if (is_used_up(running(), steps) &&
+          std::all_of(steps.begin(), steps.end() - 1,
+                      [&](const Node* step) { return is_used_up(step->output(), steps); }))
+        return steps;
+    }
+    return {};
+  }
+
+  /// The first node of the graph that reads the running value or a result of `steps`, of those that
+  /// are in no region yet and not among the steps; null where there is none.
+  Node* first_reader(const std::vector<Node*>& steps) const {
+    Node* first = nullptr;
+    size_t place = SIZE_MAX;
+    const auto look = [&](const Value* value) {
+      for (const Use& use : value->uses()) {
+        const auto found = order_.find(use.node);
+        if (found == order_.end() || found->second >= place ||
+            std::count(steps.begin(), steps.end(), use.node) > 0)
+          continue;
+        first = use.node;
+        place = found->second;
+      }
+    };
+    look(running());
+    for (const Node* step : steps) look(step->output());
+    return first;
+  }
+
+  /// Nothing but the steps reads the value.
+  bool is_used_up(const Value* value, const std::vector<Node*>& steps) const {
+    return !graph_.is_output(value) &&
+           std::all_of(value->uses().begin(), value->uses().end(), [&](const Use& use) {
+             return std::count(steps.begin(), steps.end(), use.node) > 0;
+           });
+  }
+
+  bool may_join(const Node& next) const {
+    if (!next.is<Pointwise>() || next.inputs().size() > 2 || !context_.allows_fusion(next))
+      return false;
+    const TensorType &type = next.output()->type, &wanted = running()->type;
+    if (type.type != wanted.type || type.shape != wanted.shape) return false;
+    return !members_.front()->is<MatMul>() || !waits_for_normalization(graph_, next, context_);
+  }
+
+  const Graph& graph_;
+  const PassContext& context_;
+  const std::unordered_map<const Node*, size_t>& order_;
+  std::vector<Node*> members_;
+};
 
 /// The cast behind a product whose result leaves the network in f32, or null.
 Node* widening_step(const Graph& graph, const Value* running, const PassContext& context) {
@@ -46,21 +112,16 @@ Node* widening_step(const Graph& graph, const Value* running, const PassContext&
 bool fuse_epilogue(Graph& graph, PassContext& context) {
   const std::vector<Node*> anchors = nodes_of(
       graph, [&](const Node& node) { return is_anchor(node) && context.allows_fusion(node); });
+  std::unordered_map<const Node*, size_t> order;
+  for (const auto& node : graph.nodes()) order.emplace(node.get(), order.size());
   bool changed = false;
   // From the back: where two anchors meet in a sum, the later one takes it, when its operand is
   // already there.
   for (auto it = anchors.rbegin(); it != anchors.rend(); ++it) {
-    std::vector<Node*> members = {*it};
-    const Value* running = (*it)->output();
-    while (members.size() <= kMaxSteps) {
-      Node* next = next_step(graph, running, context);
-      if (next == nullptr ||
-          ((*it)->is<MatMul>() && waits_for_normalization(graph, *next, context)))
-        break;
-      members.push_back(next);
-      running = next->output();
-    }
-    Node* last = (*it)->is<MatMul>() ? widening_step(graph, running, context) : nullptr;
+    Chain chain(graph, *it, context, order);
+    chain.grow();
+    std::vector<Node*> members = chain.members();
+    Node* last = (*it)->is<MatMul>() ? widening_step(graph, chain.running(), context) : nullptr;
     if (last != nullptr) members.push_back(last);
     if (members.size() == 1) continue;
     context.applied(make_region(graph, members)->name);

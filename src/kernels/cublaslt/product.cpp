@@ -151,6 +151,8 @@ Status take_step(const Problem& problem, const RegionStep& step, TakeAddend add,
 /// As many as the library's epilogue takes.
 void take_steps(const Problem& problem, const AnchoredRegion& region, TakeAddend add, Product& p) {
   for (const RegionStep& step : region.steps) {
+    // Its value is not there to be read again.
+    if (step.earlier >= 0 || reaches_before(region, p.taken_steps + 1)) return;
     if (!take_step(problem, step, add, p).ok()) return;
     ++p.taken_steps;
   }
@@ -298,7 +300,7 @@ Result<Product> describe_convolution(const Problem& problem, const AnchoredRegio
 }  // namespace
 
 Result<Product> describe_product(const Problem& problem) {
-  TENON_ASSIGN(AnchoredRegion region, anchored_region(problem));
+  TENON_ASSIGN(AnchoredRegion region, anchored_region(problem, {.branches = true}));
   if (const auto* conv = region.anchor->as<Conv>())
     return describe_convolution(problem, region, *conv);
   const auto* op = region.anchor->as<MatMul>();

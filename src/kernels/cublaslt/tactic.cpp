@@ -96,7 +96,7 @@ class MatmulKernel final : public Kernel {
     }
     TENON_ASSIGN(kernel->matmul_, Matmul::create(*library.api, computed, transposes));
     TENON_ASSIGN(kernel->algorithm_, kernel->choose(config));
-    TENON_ASSIGN(const AnchoredRegion region, anchored_region(problem));
+    TENON_ASSIGN(const AnchoredRegion region, anchored_region(problem, {.branches = true}));
     if (product.taken_steps < region.steps.size()) {
       TENON_ASSIGN(kernel->tail_, Tail::create(problem, region, product.taken_steps));
     }
@@ -220,7 +220,7 @@ Support supports(const Problem& problem) {
   const auto product = describe_product(problem);
   if (!product.ok()) return Support::of(product);
   if (launches(*product) > kMaxLaunches) return Support::no("batch axes without a common stride");
-  const auto region = anchored_region(problem);
+  const auto region = anchored_region(problem, {.branches = true});
   if (product->taken_steps < region->steps.size()) {
     const Status tail = Tail::supports(problem, *region, product->taken_steps);
     if (!tail.ok()) return Support::of(tail);

@@ -32,11 +32,13 @@ Result<std::unique_ptr<TailProblem>> tail_problem(const Problem& problem,
     origins.emplace_back(value, input);
     return value;
   };
-  Value* running = add(problem.output(), -1);
+  std::vector<Value*> values = {add(problem.output(), -1)};
   std::vector<Node*> nodes;
   for (size_t i = first; i < region.steps.size(); ++i) {
     const RegionStep& step = region.steps[i];
-    std::vector<Value*> operands = {running};
+    const auto value = [&](int steps_ago) { return values[values.size() - 1 - steps_ago]; };
+    std::vector<Value*> operands = {value(step.from)};
+    if (step.earlier >= 0) operands.push_back(value(step.earlier));
     if (step.operand >= 0) operands.push_back(add(problem.input(step.operand), step.operand));
     if (step.value_is_second) std::swap(operands[0], operands[1]);
     Node* node =
@@ -44,9 +46,9 @@ Result<std::unique_ptr<TailProblem>> tail_problem(const Problem& problem,
     TENON_TRY(infer_node(*node));
     node->output()->type.layout = problem.output().layout;
     nodes.push_back(node);
-    running = node->output();
+    values.push_back(node->output());
   }
-  graph.add_output(running);
+  graph.add_output(values.back());
   Problem& made = tail->problem;
   made = problem;
   made.node = nodes.size() == 1 ? nodes[0] : make_region(graph, nodes);

@@ -18,8 +18,9 @@ constexpr int64_t element_size(ElementType type) {
   return type == ElementType::f32 ? 4 : 2;
 }
 
-/// How the second operand of a binary step spreads over the output matrix.
-enum class OperandKind : uint8_t { none, scalar, per_column, per_row, full };
+/// How the second operand of a binary step spreads over the output matrix; `earlier` is a value that
+/// a step before made.
+enum class OperandKind : uint8_t { none, scalar, per_column, per_row, full, earlier };
 
 /// x = function(x) or function(x, operand), in order.
 struct EpilogueStep {
@@ -29,6 +30,10 @@ struct EpilogueStep {
   bool operand_first = false;  ///< function(operand, x)
   float alpha = 0.0f;
   float beta = 0.0f;
+  /// How many steps ago x was what this one begins with, and was its operand where that is
+  /// `earlier`: 0 is what the step before gave.
+  uint8_t from = 0;
+  uint8_t back = 0;
 };
 
 /// Where a step's operand lies in one run. `row_stride` (in elements) serves `full` operands.
@@ -62,6 +67,7 @@ enum class RegisterActivation : uint8_t { none, clamp, hard_swish };
 /// The part of an epilogue that matrix kernels do in registers: a bias, a residual and an
 /// activation, in this order, each optional. `rest` is the index of the first step that is left for
 /// a FinishFunction.
+/// Steps behind `rest` take no value from before it.
 struct RegisterEpilogue {
   int bias = -1;      ///< index of its step
   int residual = -1;  ///< index of its step; its type is the output's

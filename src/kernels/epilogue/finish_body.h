@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/epilogue/step_function.h"
 
 /// The FinishFunction over any vector type; included by one source an instruction set.
@@ -42,6 +44,7 @@ struct Finish {
         return load(o.data, step.operand_type, t.column + c, t.columns - c);
       case OperandKind::full:
         return load(o.data, step.operand_type, row * o.row_stride + t.column + c, t.columns - c);
+      case OperandKind::earlier:
       case OperandKind::none:
         break;
     }
@@ -82,11 +85,62 @@ struct Finish {
   }
 };
 
+/// Steps some of which take values from before the last one: a few columns of a row at a time, of
+/// which all values are kept.
+template <class V>
+struct KeptValues {
+  static constexpr int64_t kColumns = 64;
+  static constexpr size_t kMostSteps = 24;
+  float values[kMostSteps + 1][kColumns];  ///< Behind so many steps.
+
+  /// Columns [c, c + count) of row r, in the tile.
+  void run(const Finish<V>& finish, std::span<const EpilogueStep> steps,
+           const EpilogueOperand* operands, int64_t r, int64_t c, int64_t count) {
+    float* x = finish.t.tile + r * finish.t.tile_stride + c;
+    copy(x, count, values[0], kColumns);
+    for (size_t i = 0; i < steps.size(); ++i) step(finish, steps[i], operands[i], i, r, c, count);
+    copy(values[steps.size()], count, x, count);
+  }
+
+  static void copy(const float* from, int64_t count, float* to, int64_t room) {
+    for (int64_t i = 0; i < room; ++i) to[i] = i < count ? from[i] : 0.0f;
+  }
+
+  void step(const Finish<V>& finish, const EpilogueStep& s, const EpilogueOperand& o, size_t i,
+            int64_t r, int64_t c, int64_t count) {
+    const float *x = values[i - s.from], *y = values[i - s.back];
+    float* to = values[i + 1];
+    with_function<V>(
+        s,
+        [&](auto f) {
+          for (int64_t k = 0; k < kColumns; k += V::kWidth) f(V::load(x + k)).store(to + k);
+        },
+        [&](auto f) {
+          for (int64_t k = 0; k < count; k += V::kWidth) {
+            const V operand = s.operand == OperandKind::earlier ? V::load(y + k)
+                                                                : finish.operand(s, o, r, c + k);
+            f(V::load(x + k), operand).store(to + k);
+          }
+        });
+  }
+};
+
 template <class V>
 void finish(const FinishTile& tile, std::span<const EpilogueStep> steps,
             const EpilogueOperand* operands) {
   const Finish<V> finish{tile};
-  for (size_t i = 0; i < steps.size(); ++i) finish.step(steps[i], operands[i]);
+  const bool kept = std::any_of(steps.begin(), steps.end(), [](const EpilogueStep& s) {
+    return s.from != 0 || s.operand == OperandKind::earlier;
+  });
+  if (!kept) {
+    for (size_t i = 0; i < steps.size(); ++i) finish.step(steps[i], operands[i]);
+    return finish.store();
+  }
+  KeptValues<V> values;
+  for (int64_t r = 0; r < tile.rows; ++r)
+    for (int64_t c = 0; c < tile.columns; c += KeptValues<V>::kColumns)
+      values.run(finish, steps, operands, r, c,
+                 std::min<int64_t>(KeptValues<V>::kColumns, tile.columns - c));
   finish.store();
 }
 

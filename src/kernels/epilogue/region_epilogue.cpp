@@ -38,6 +38,11 @@ Result<BoundStep> begin_step(const Problem& problem, const RegionStep& step) {
   bound.step.alpha = static_cast<float>(step.alpha);
   bound.step.beta = static_cast<float>(step.beta);
   bound.step.operand_first = step.value_is_second;
+  bound.step.from = static_cast<uint8_t>(step.from);
+  if (step.earlier >= 0) {
+    bound.step.operand = OperandKind::earlier;
+    bound.step.back = static_cast<uint8_t>(step.earlier);
+  }
   bound.input = step.operand;
   const PointwiseInfo& info = pointwise_info(step.function);
   if (info.arity > 2 ||

@@ -30,12 +30,19 @@ void with_function(const Step& s, Unary unary, Binary binary) {
     return unary([&](V x) {                                                             \
       return vector_math::apply_unary(PointwiseFunction::k_##name, x, s.alpha, s.beta); \
     });
+    TENON_UNARY(neg)
+    TENON_UNARY(abs)
+    TENON_UNARY(reciprocal)
+    TENON_UNARY(sqrt)
+    TENON_UNARY(log)
     TENON_UNARY(relu)
     TENON_UNARY(leaky_relu)
     TENON_UNARY(sigmoid)
     TENON_UNARY(hard_sigmoid)
     TENON_UNARY(hard_swish)
     TENON_UNARY(swish)
+    TENON_UNARY(softplus)
+    TENON_UNARY(mish)
     TENON_UNARY(gelu_erf)
     TENON_UNARY(gelu_tanh)
     TENON_UNARY(tanh)

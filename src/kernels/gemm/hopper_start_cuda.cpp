@@ -15,7 +15,7 @@ bool varies_by_column_alone(const std::vector<int64_t>& strides, const Extents& 
 Result<ExtraStep> first_step(const Problem& problem, const AnchoredRegion& region,
                              const std::vector<ExtraStep>& before) {
   if (!before.empty()) return before[0];
-  if (region.steps.empty()) return ExtraStep{};
+  if (region.steps.empty() || reaches_before(region, 1)) return ExtraStep{};
   const RegionStep& step = region.steps[0];
   ExtraStep first{step.function, step.operand, {}};
   if (step.operand < 0) return first;

@@ -16,6 +16,7 @@ std::vector<int64_t> batch_strides(const Operand& operand, size_t own, size_t ba
 
 Result<DeviceProduct> describe_product(const Problem& problem, RegionExtras extras) {
   DeviceProduct p;
+  extras.branches = true;
   TENON_ASSIGN(p.region, anchored_region(problem, extras));
   const auto* op = p.region.anchor->as<MatMul>();
   if (op == nullptr) return unsupported("not a matrix product");

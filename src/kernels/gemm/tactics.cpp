@@ -91,7 +91,7 @@ Status describe_steps(const Problem& problem, const AnchoredRegion& region, int 
 }
 
 Result<Description> describe(const Problem& problem) {
-  TENON_ASSIGN(AnchoredRegion region, anchored_region(problem));
+  TENON_ASSIGN(AnchoredRegion region, anchored_region(problem, {.branches = true}));
   const auto* op = region.anchor->as<MatMul>();
   if (op == nullptr) return unsupported("not a matmul");
   Description d;

@@ -5,11 +5,28 @@
 namespace tenon {
 namespace {
 
-/// Writes the steps one after the other and keeps count of the operands.
+/// Writes the steps one after the other and keeps count of the operands. Those that are given with
+/// strides come before the region's.
 class EpilogueWriter {
  public:
-  EpilogueWriter(KernelCode& code, const Problem& problem, const IndexLoop& loop)
-      : code_(code), problem_(problem), loop_(loop) {}
+  EpilogueWriter(KernelCode& code, const Problem& problem, const AnchoredRegion& region,
+                 const IndexLoop& loop)
+      : code_(code), problem_(problem), region_(region), loop_(loop) {}
+
+  Status steps(const std::vector<ExtraStep>& before) {
+    for (const ExtraStep& extra : before)
+      TENON_TRY(
+          step({.function = extra.function, .operand = extra.operand}, &extra.strides));
+    for (value_ = 0; value_ < region_.steps.size(); ++value_) {
+      if (is_kept(value_))
+        body_ += fmt::format("  Real kept{}[N];\n", value_) +
+                 each(fmt::format("kept{}[i] = v[i];", value_));
+      const RegionStep& next = region_.steps[value_];
+      if (next.from > 0) body_ += each(fmt::format("v[i] = {};", value(next.from)));
+      TENON_TRY(step(next, nullptr));
+    }
+    return {};
+  }
 
   Status step(const RegionStep& step, const std::vector<int64_t>* strides) {
     const PointwiseInfo& info = pointwise_info(step.function);
@@ -29,6 +46,12 @@ class EpilogueWriter {
         "  return {3};\n}}\n",
         count_, device_real(step.alpha), device_real(step.beta),
         rough_erf ? "rough_gelu_erf(x)" : info.formula));
+    if (step.earlier >= 0) {
+      const std::string other = value(step.earlier);
+      body_ += each(fmt::format("v[i] = epilogue_step{}({});", count_++,
+                                step.value_is_second ? other + ", v[i]" : "v[i], " + other));
+      return {};
+    }
     if (step.operand < 0) {
       body_ += each(fmt::format("v[i] = epilogue_step{}(v[i], Real(0));", count_++));
       return {};
@@ -75,6 +98,21 @@ class EpilogueWriter {
   }
 
  private:
+  /// An element of the value that was the running one so many steps ago.
+  std::string value(int steps_ago) const {
+    return steps_ago == 0 ? "v[i]" : fmt::format("kept{}[i]", value_ - steps_ago);
+  }
+  /// Whether a step takes the value behind the first `number` steps when it is no longer the
+  /// running one.
+  bool is_kept(size_t number) const {
+    for (size_t i = number; i < region_.steps.size(); ++i) {
+      const auto ago = static_cast<int>(i - number);
+      const RegionStep& step = region_.steps[i];
+      if (ago > 0 && (step.from == ago || step.earlier == ago)) return true;
+    }
+    return false;
+  }
+
   /// Bytes of a constant that every block may ask for; 0 where it is none, or large.
   static int64_t small_constant(const Operand& operand) {
     constexpr int64_t kSmall = 16384;
@@ -105,7 +143,9 @@ class EpilogueWriter {
 
   KernelCode& code_;
   const Problem& problem_;
+  const AnchoredRegion& region_;
   const IndexLoop& loop_;
+  size_t value_ = 0;  ///< Steps of the region before the one that is written.
   std::string body_;
   std::vector<int> operands_;
   int count_ = 0;
@@ -121,10 +161,8 @@ Result<std::vector<int>> add_epilogue(KernelCode& code, const Problem& problem,
   if (!is_real(type) && !region.steps.empty())
     return unsupported("an epilogue over {}", name_of(type));
   code.alias("Real", wide_type(type));
-  EpilogueWriter writer(code, problem, loop);
-  for (const ExtraStep& extra : before)
-    TENON_TRY(writer.step({.function = extra.function, .operand = extra.operand}, &extra.strides));
-  for (const RegionStep& step : region.steps) TENON_TRY(writer.step(step, nullptr));
+  EpilogueWriter writer(code, problem, region, loop);
+  TENON_TRY(writer.steps(before));
   return writer.finish();
 }
 

@@ -47,7 +47,7 @@ struct Description {
 
 Result<Description> describe(const Problem& problem) {
   Description d;
-  TENON_ASSIGN(d.region, anchored_region(problem));
+  TENON_ASSIGN(d.region, anchored_region(problem, {.branches = true}));
   d.op = d.region.anchor->as<Normalization>();
   if (d.op == nullptr) return unsupported("not a normalization");
   d.input = d.region.anchor_inputs[0];

@@ -57,7 +57,7 @@ Status describe_axes(const Problem& problem, Description& d) {
 
 Result<Description> describe(const Problem& problem) {
   Description d;
-  TENON_ASSIGN(d.region, anchored_region(problem));
+  TENON_ASSIGN(d.region, anchored_region(problem, {.branches = true}));
   if (!d.region.anchor->is<Reduce>() && !d.region.anchor->is<ArgReduce>())
     return unsupported("not a reduction");
   d.input = d.region.anchor_inputs[0];

@@ -25,6 +25,8 @@ constexpr bool has_vector_form(PointwiseFunction f) {
     case PointwiseFunction::k_scaled_tanh:
     case PointwiseFunction::k_hard_swish:
     case PointwiseFunction::k_swish:
+    case PointwiseFunction::k_softplus:
+    case PointwiseFunction::k_mish:
     case PointwiseFunction::k_gelu_erf:
     case PointwiseFunction::k_gelu_tanh:
     case PointwiseFunction::k_clip:
@@ -51,6 +53,24 @@ template <class V>
 template <class V>
 [[gnu::always_inline]] inline V clip(V x, float low, float high) {
   return min(constant<V>(high), max(constant<V>(low), x));
+}
+
+/// log(1 + exp(x)). What 1 + e rounds away of e comes back as the factor e / ((1 + e) - 1).
+template <class V>
+[[gnu::always_inline]] inline V softplus(V x) {
+  const V one = constant<V>(1.0f), e = exp(V::zero() - abs(x));
+  const V sum = one + e, kept = sum - one;
+  const V tail = select(V::zero() < kept, log(sum) * e / kept, e);
+  return relu(x) + tail;
+}
+
+/// x tanh(log(1 + e)) with e = exp(x) is x n / (n + 2) with n = e (e + 2); behind 20 the quotient
+/// is 1.
+template <class V>
+[[gnu::always_inline]] inline V mish(V x) {
+  const V two = constant<V>(2.0f), e = exp(min(constant<V>(20.0f), x));
+  const V n = e * (e + two);
+  return x * (n / (n + two));
 }
 
 /// x times the normal distribution function. The tail of that is exp(-u q(u)) / 2 with
@@ -109,6 +129,10 @@ template <class V>
       return x * clip(fma(x, constant<V>(1.0f / 6.0f), constant<V>(0.5f)), 0.0f, 1.0f);
     case PointwiseFunction::k_swish:
       return x / (constant<V>(1.0f) + exp(V::zero() - constant<V>(alpha) * x));
+    case PointwiseFunction::k_softplus:
+      return softplus(x);
+    case PointwiseFunction::k_mish:
+      return mish(x);
     case PointwiseFunction::k_gelu_erf:
       return gelu_erf(x);
     case PointwiseFunction::k_gelu_tanh:

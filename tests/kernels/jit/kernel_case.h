@@ -48,6 +48,15 @@ class KernelCase {
     return append(function, 0, 0,
                   operand_first ? std::vector{other, running} : std::vector{running, other});
   }
+  /// A step that begins with the value of so many steps ago, or takes it as its other operand.
+  KernelCase& then_from(PointwiseFunction function, size_t steps_ago) {
+    return append(function, 0, 0, {nodes_[nodes_.size() - 1 - steps_ago]->output()});
+  }
+  KernelCase& then_with(PointwiseFunction function, size_t steps_ago, bool operand_first = false) {
+    Value *other = nodes_[nodes_.size() - 1 - steps_ago]->output(), *last = nodes_.back()->output();
+    return append(function, 0, 0,
+                  operand_first ? std::vector{other, last} : std::vector{last, other});
+  }
   KernelCase& then_cast(DataType type) {
     nodes_.push_back(
         graph_.add_node(std::make_unique<Cast>(type), {nodes_.back()->output()}, 1, "cast"));

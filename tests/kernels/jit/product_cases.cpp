@@ -116,6 +116,34 @@ void add_computed_convs(Cases& cases) {
           .then(PointwiseFunction::k_relu);
 }
 
+/// Values that several of the steps behind take: squares, x + f(x), a quotient of sums.
+void add_used_twice(Cases& cases) {
+  using enum PointwiseFunction;
+  for (const DataType type : {DataType::kFloat16, DataType::kFloat32}) {
+    for (const auto& [m, n, k] :
+         std::vector<std::array<int64_t, 3>>{{40, 48, 64}, {200, 264, 128}, {1, 96, 512}})
+      add(cases, fmt::format("matmul used twice {} {}x{}x{}", name_of(type), m, n, k), MatMul(),
+          std::vector{input(random_reals(type, {m, k}, 1)),
+                      constant(random_reals(type, {k, n}, 2, -0.3, 0.3))})
+          .then(k_add, constant(random_reals(type, {n}, 3)))
+          .then(k_sigmoid)
+          .then_with(k_mul, 1)
+          .then(k_add, input(random_reals(type, {m, n}, 4)))
+          .then_from(k_neg, 2)
+          .then_with(k_sub, 1, true)
+          .then_with(k_mul, 0);
+    for (const Shape2d& s : {Shape2d{64, 72, 1, 14, 14, 3, 1, 1, 1},
+                             {16, 16, 16, 9, 13, 3, 1, 1, 1},
+                             {3, 24, 1, 19, 18, 3, 2, 1, 1}})
+      add_conv(cases, fmt::format("conv used twice {} {}x{}", name_of(type), s.in, s.out), s, type,
+               Layout::kChannelsLast)
+          .then(k_tanh)
+          .then_with(k_add, 1)
+          .then_with(k_mul, 2, true)
+          .then(k_relu);
+  }
+}
+
 /// Pads behind the image alone, and images that lie behind each other.
 void add_odd_convs(Cases& cases) {
   Conv wider;
@@ -397,6 +425,7 @@ Cases product_cases() {
   add_matrix_convs(cases);
   add_computed_convs(cases);
   add_odd_convs(cases);
+  add_used_twice(cases);
   add_large_convs(cases);
   add_hopper_convs(cases);
   add_stems(cases);
