@@ -1,6 +1,6 @@
 // Batch normalization becomes a product and a sum per channel; products and sums per channel behind
-// a convolution or a matmul with constant weights go into its weights and bias. Must run before
-// fuse_epilogue.
+// a convolution or a matmul with constant weights go into its weights and bias, those behind a
+// matmul's bias too. Must run before fuse_epilogue.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -129,6 +129,74 @@ void set_bias(Graph& graph, Node& conv, const std::vector<double>& bias) {
     conv.set_input(2, value);
 }
 
+/// Weights in f16 keep their digits: each channel's greatest is far above the type's least numbers,
+/// which layer scales of untrained networks are not.
+bool keeps_digits(const Tensor& weights, const Channels& channels,
+                  const std::vector<double>& factors, const PassContext& context) {
+  constexpr double kLeast = 0x1p-10, kGreatest = 65504;
+  if (weights.type() != DataType::kFloat16 &&
+      context.options().precision != std::optional(DataType::kFloat16))
+    return true;
+  std::vector<double> greatest(channels.count, 0);
+  for (int64_t i = 0; i < weights.count(); ++i) {
+    double& most = greatest[i / channels.inner % channels.count];
+    most = std::max(most, std::abs(weights.as_double(i)));
+  }
+  for (int64_t c = 0; c < channels.count; ++c) {
+    const double scaled = greatest[c] * std::abs(factors[c]);
+    if (scaled > kGreatest || (scaled < kLeast && scaled < greatest[c])) return false;
+  }
+  return true;
+}
+
+/// (x + c) with one constant a channel behind a product; that constant is input `constant`.
+struct ShiftedProduct {
+  Node* sum = nullptr;
+  int constant = 0;
+};
+
+std::optional<ShiftedProduct> shifted_product(const Graph& graph, const Value* value) {
+  Node* sum = pointwise_producer(value, k_add);
+  if (sum == nullptr) return std::nullopt;
+  for (int i = 0; i < 2; ++i) {
+    const Value* x = sum->input(i);
+    if (produced_by<MatMul>(x) != nullptr && only_user(graph, x) != nullptr &&
+        x->type.shape == value->type.shape)
+      return ShiftedProduct{sum, 1 - i};
+  }
+  return std::nullopt;
+}
+
+/// (x + c) * s becomes x * s + c s, whose first product the weights take.
+bool spread(Graph& graph, Node& node, const PassContext& context) {
+  if (!is_function(node, k_mul)) return false;
+  for (int i = 0; i < 2; ++i) {
+    Value* x = node.input(i);
+    if (only_user(graph, x) == nullptr || x->type.shape != node.output()->type.shape) continue;
+    const auto shifted = shifted_product(graph, x);
+    if (!shifted.has_value()) continue;
+    Node& anchor = *shifted->sum->input(1 - shifted->constant)->producer();
+    const auto channels = channels_of(anchor);
+    if (!channels.has_value()) continue;
+    const auto rank = static_cast<int64_t>(x->type.shape.size());
+    const auto factors =
+        per_channel(node.input(1 - i), rank, channels->output_axis, channels->count);
+    auto shifts = per_channel(shifted->sum->input(shifted->constant), rank, channels->output_axis,
+                              channels->count);
+    const Tensor& weights = *anchor.input(1)->constant();
+    if (!factors || !shifts || !keeps_digits(weights, *channels, *factors, context)) continue;
+    for (int64_t c = 0; c < channels->count; ++c) (*shifts)[c] *= (*factors)[c];
+    anchor.set_input(1, scaled_weights(graph, weights, *channels, *factors));
+    shifted->sum->set_input(shifted->constant,
+                            constant_like(graph, x->type.type, {channels->count}, *shifts));
+    add_origins(anchor, node);
+    stand_in(graph, node, x);
+    graph.erase(&node);
+    return true;
+  }
+  return false;
+}
+
 /// Takes `node` (x * c or x + c per channel) into the anchor that makes x.
 bool fold(Graph& graph, Node& node) {
   const bool product = is_function(node, k_mul), sum = is_function(node, k_add);
@@ -173,7 +241,8 @@ bool fold_into_weights(Graph& graph, PassContext& context) {
   (void)graph.sort().ok();
   for (Node* node : nodes_of(graph)) {
     const std::string name = node->name;
-    if (!context.allows_fusion(*node) || !fold(graph, *node)) continue;
+    if (!context.allows_fusion(*node)) continue;
+    if (!fold(graph, *node) && !spread(graph, *node, context)) continue;
     context.applied(name + " goes into the weights before it");
     changed = true;
   }

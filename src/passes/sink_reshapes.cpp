@@ -2,6 +2,7 @@
 // matmul over [rows, columns] and what follows on [batch, length, columns] does not part them. A
 // second operand of the result's shape is moved the other way. Must run after the patterns and
 // before fuse_epilogue.
+#include <algorithm>
 #include <optional>
 #include <unordered_set>
 
@@ -51,26 +52,102 @@ class Mover {
       inverse[permutation_[i]] = static_cast<int64_t>(i);
     return transposed(graph, value, std::move(inverse), *node_);
   }
-  /// A vector along the last axis of the result is one along the last axis of the source.
-  bool keeps_last_axis() const {
+  /// What an operand that broadcasts to the result must be to broadcast to the source; nothing
+  /// where it would be cut. Without leading ones.
+  std::optional<Shape> broadcast_before(Shape operand) const {
     const Shape &from = source()->type.shape, &to = node_->output()->type.shape;
-    if (from.empty() || to.empty()) return false;
-    if (permutation_.empty()) return from.back() == to.back();
-    return permutation_.back() == static_cast<int64_t>(permutation_.size()) - 1;
+    if (operand.size() > to.size()) return std::nullopt;
+    operand.insert(operand.begin(), to.size() - operand.size(), Dim(1));
+    auto before = permutation_.empty() ? regrouped(operand, from, to) : Shape(operand.size());
+    for (size_t i = 0; i < permutation_.size(); ++i) (*before)[permutation_[i]] = operand[i];
+    if (!before.has_value()) return std::nullopt;
+    const auto first = std::find_if(before->begin(), before->end(),
+                                    [](const Dim& dim) { return !(dim == Dim(1)); });
+    before->erase(before->begin(), first);
+    return before;
   }
 
  private:
   Mover(Node* node, std::vector<int64_t> permutation)
       : node_(node), permutation_(std::move(permutation)) {}
+
+  /// By a reshape that only joins axes, or only parts them, each wholly broadcast or not at all.
+  static std::optional<Shape> regrouped(const Shape& operand, const Shape& from, const Shape& to) {
+    const auto is_one = [](const Dim& dim) { return dim == Dim(1); };
+    if (!from.empty() && !to.empty() && from.back() == to.back() && operand.back() == to.back() &&
+        std::all_of(operand.begin(), operand.end() - 1, is_one))
+      return Shape{from.back()};
+    Shape before;
+    if (const auto groups = joined_axes(to, from)) {
+      for (size_t g = 0; g < groups->size(); ++g) {
+        const auto is_broadcast = [&](int64_t axis) { return is_one(operand[axis]); };
+        const auto is_whole = [&](int64_t axis) { return operand[axis] == to[axis]; };
+        const bool whole = std::all_of((*groups)[g].begin(), (*groups)[g].end(), is_whole);
+        if (!whole && !std::all_of((*groups)[g].begin(), (*groups)[g].end(), is_broadcast))
+          return std::nullopt;
+        before.push_back(whole ? from[g] : Dim(1));
+      }
+      return before;
+    }
+    const auto parts = joined_axes(from, to);
+    if (!parts.has_value()) return std::nullopt;
+    for (size_t g = 0; g < parts->size(); ++g)
+      for (const int64_t axis : (*parts)[g])
+        before.push_back(is_one(operand[g]) ? Dim(1) : from[axis]);
+    return before;
+  }
+
   Node* node_;
   std::vector<int64_t> permutation_;  ///< Empty: a reshape.
 };
 
+/// Numbers along one axis at most: moving them is a reshape.
+bool is_vector(const Shape& shape) {
+  return std::count_if(shape.begin(), shape.end(),
+                       [](const Dim& dim) { return !(dim == Dim(1)); }) <= 1;
+}
+
+Value* as_shape(Graph& graph, Value* value, const Shape& shape, const Node& like) {
+  if (value->constant() == nullptr || !is_constant(shape))
+    return add_reshape(graph, value, shape, like);
+  Tensor reshaped = value->constant()->reshaped(constants(shape));
+  Value* result = graph.add_constant(std::move(reshaped));
+  result->type = {value->type.type, shape};
+  return result;
+}
+
 /// The other operand as it must be for the computation before the move, or null when it cannot be.
 Value* matching_operand(Graph& graph, Value* other, const Node& node, const Mover& mover) {
   if (scalar_of(other).has_value() && other->constant()->count() == 1) return other;
-  if (other->type.shape.size() == 1 && mover.keeps_last_axis()) return other;
-  return other->type.shape == node.output()->type.shape ? mover.move_back(graph, other) : nullptr;
+  const Shape& shape = other->type.shape;
+  if (shape == node.output()->type.shape) return mover.move_back(graph, other);
+  const auto before = is_vector(shape) ? mover.broadcast_before(shape) : std::nullopt;
+  if (!before.has_value()) return nullptr;
+  return *before == shape ? other : as_shape(graph, other, *before, node);
+}
+
+/// The value is made by something that takes the operator as it stands.
+bool takes_epilogue(const Graph& graph, const Value* value) {
+  const Node* node = value->producer();
+  while (node != nullptr && node->is<Pointwise>() && only_user(graph, node->output()) != nullptr) {
+    const Value* operand = nullptr;
+    for (const Value* input : node->inputs())
+      if (input->type.shape == node->output()->type.shape && input->constant() == nullptr)
+        operand = operand == nullptr ? input : nullptr;
+    node = operand == nullptr ? nullptr : operand->producer();
+  }
+  return node != nullptr && (node->is<MatMul>() || node->is<Conv>()) &&
+         only_user(graph, node->output()) != nullptr;
+}
+
+/// What is moved has other users, and so takes nothing in, where another operand would.
+bool joins_another_operand(const Graph& graph, const Node& node, int moved, const Value* source) {
+  if (only_user(graph, source) != nullptr) return false;
+  for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i)
+    if (i != moved && node.input(i)->type.shape == node.output()->type.shape &&
+        takes_epilogue(graph, node.input(i)))
+      return true;
+  return false;
 }
 
 /// `backs` collects the moves back: sinking through them too would never end.
@@ -82,13 +159,15 @@ bool sink(Graph& graph, Node& node, std::unordered_set<const Node*>& backs) {
       continue;
     if (!is_computed(mover->source()) || node.output()->type.shape != node.input(i)->type.shape)
       continue;
+    if (joins_another_operand(graph, node, i, mover->source())) continue;
     std::vector<Value*> operands(node.inputs().size(), mover->source());
     bool fits = true;
     for (int k = 0; k < static_cast<int>(operands.size()) && fits; ++k) {
       if (k == i) continue;
       operands[k] = matching_operand(graph, node.input(k), node, *mover);
       fits = operands[k] != nullptr;
-      if (fits && operands[k] != node.input(k)) backs.insert(operands[k]->producer());
+      if (fits && operands[k] != node.input(k) && operands[k]->constant() == nullptr)
+        backs.insert(operands[k]->producer());
     }
     if (!fits) continue;
     Value* outer = mover->move(graph, add_op(graph, node.op->clone(), std::move(operands), node));
