@@ -82,6 +82,8 @@ constexpr std::string_view kPipeline[] = {
     "fold_constants",
     "simplify",
     "lower_quantize",
+    // Behind all patterns that know powers.
+    "spell_powers",
     // Regions are made of logical operators, so layouts come after them: a reformat between two
     // would part them.
     "fuse_squeeze",

@@ -1,5 +1,6 @@
 // Products that are one scalar function: GELU (erf and tanh), SiLU, Mish, hard swish, however the
-// factors are nested. Must run before fuse_epilogue, which wants chains.
+// factors are nested; sigmoid, SiLU and softplus by exponentials, leaky ReLU by a choice. Must run
+// before fuse_epilogue.
 #include <algorithm>
 #include <cmath>
 
@@ -83,6 +84,70 @@ bool is_gelu_cubic(const Graph& graph, Value* u, const Value* x) {
   return false;
 }
 
+/// f for value == 1 + exp(f x), and x.
+struct OnePlusExp {
+  double factor = 0;
+  Value* argument = nullptr;
+};
+
+std::optional<OnePlusExp> one_plus_exp(const Graph& graph, const Value* value) {
+  Value* u = one_plus(value, k_exp);
+  if (u == nullptr) return std::nullopt;
+  const Product product = product_of(graph, u);
+  if (product.values.size() != 1) return std::nullopt;
+  return OnePlusExp{product.factor, product.values[0]};
+}
+
+/// The sum of node == 1 / (1 + exp(f x)).
+std::optional<OnePlusExp> logistic(const Graph& graph, const Node* node) {
+  if (node == nullptr) return std::nullopt;
+  if (is_function(*node, k_reciprocal)) return one_plus_exp(graph, node->input(0));
+  if (!is_function(*node, k_div) || !is_scalar(node->input(0), 1)) return std::nullopt;
+  return one_plus_exp(graph, node->input(1));
+}
+
+/// x / (1 + exp(-a x)) is SiLU, 1 / (1 + exp(-x)) the sigmoid.
+std::optional<Match> match_quotient(const Graph& graph, const Node& root) {
+  if (const auto sum = logistic(graph, &root); sum.has_value() && sum->factor == -1)
+    return Match{k_sigmoid, 0, sum->argument};
+  if (!is_function(root, k_div)) return std::nullopt;
+  const auto sum = one_plus_exp(graph, root.input(1));
+  if (!sum.has_value() || root.input(0) != sum->argument) return std::nullopt;
+  return Match{k_swish, -sum->factor, sum->argument};
+}
+
+/// x of log(1 + exp(x)), which the softplus is where that does not overflow; else null.
+Value* logarithm_of_exponential(const Graph& graph, const Node* node) {
+  if (node == nullptr || !is_function(*node, k_log)) return nullptr;
+  const auto sum = one_plus_exp(graph, node->input(0));
+  return sum.has_value() && sum->factor == 1 ? sum->argument : nullptr;
+}
+
+/// max(x, a x) with a between 0 and 1, and a choice between x and a x by the sign of x.
+std::optional<Match> match_leaky(const Graph& graph, const Node& root) {
+  const bool chooses = is_function(root, k_where);
+  if (!chooses && !is_function(root, k_max)) return std::nullopt;
+  Node* comparison = chooses ? root.input(0)->producer() : nullptr;
+  for (int i = 0; i < 2; ++i) {
+    Value *x = root.input(chooses ? 1 + i : i), *other = root.input(chooses ? 2 - i : 1 - i);
+    if (scalar_of(other).has_value()) continue;
+    const auto slope = monomial(graph, other, x, 1);
+    if (other == x || !slope.has_value()) continue;
+    if (!chooses) {
+      if (*slope < 0 || *slope > 1) continue;
+      return Match{k_leaky_relu, *slope, x};
+    }
+    if (comparison == nullptr || comparison->inputs().size() != 2 || comparison->input(0) != x ||
+        scalar_of(comparison->input(1)) != 0.0)
+      continue;
+    const bool above =
+        is_function(*comparison, k_greater) || is_function(*comparison, k_greater_equal);
+    const bool below = is_function(*comparison, k_less) || is_function(*comparison, k_less_equal);
+    if (i == 0 ? above : below) return Match{k_leaky_relu, *slope, x};
+  }
+  return std::nullopt;
+}
+
 std::optional<Match> match_pair(const Graph& graph, double factor, Value* x, Value* gate) {
   if (Value* u = one_plus(gate, k_erf)) {
     const auto scale = monomial(graph, u, x, 1);
@@ -96,16 +161,20 @@ std::optional<Match> match_pair(const Graph& graph, double factor, Value* x, Val
     const auto scale = monomial(graph, sigmoid->input(0), x, 1);
     if (scale.has_value()) return Match{k_swish, *scale, x};
   }
+  if (const auto sum = logistic(graph, gate->producer()); sum.has_value() && sum->argument == x)
+    return Match{k_swish, -sum->factor, x};
   if (const Node* hard = pointwise_producer(gate, k_hard_sigmoid);
       hard != nullptr && hard->input(0) == x) {
     const auto* function = hard->as<Pointwise>();
     if (near(function->alpha, 1.0 / 6) && near(function->beta, 0.5))
       return Match{k_hard_swish, 0, x};
   }
-  if (const Node* tanh = pointwise_producer(gate, k_tanh))
-    if (const Node* softplus = pointwise_producer(tanh->input(0), k_softplus);
-        softplus != nullptr && softplus->input(0) == x)
+  if (const Node* tanh = pointwise_producer(gate, k_tanh)) {
+    const Node* softplus = pointwise_producer(tanh->input(0), k_softplus);
+    if ((softplus != nullptr && softplus->input(0) == x) ||
+        logarithm_of_exponential(graph, tanh->input(0)->producer()) == x)
       return Match{k_mish, 0, x};
+  }
   return std::nullopt;
 }
 
@@ -122,6 +191,10 @@ std::optional<Match> match_clipped(double factor, Value* x, const Value* gate) {
 }
 
 std::optional<Match> match(const Graph& graph, Node& root) {
+  if (auto found = match_quotient(graph, root)) return found;
+  if (Value* x = logarithm_of_exponential(graph, &root)) return Match{k_softplus, 0, x};
+  if (auto found = match_leaky(graph, root)) return found;
+  if (!is_function(root, k_mul) && !is_function(root, k_div)) return std::nullopt;
   const Product product = product_of(graph, root.output());
   if (product.values.size() != 2) return std::nullopt;
   for (int i = 0; i < 2; ++i) {
@@ -140,7 +213,7 @@ bool recognize_activations(Graph& graph, PassContext& context) {
   // From the back, so that the outermost product is met first.
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
     Node& root = **it;
-    if (!is_function(root, k_mul) && !is_function(root, k_div)) continue;
+    if (!root.is<Pointwise>()) continue;
     if (root.output()->uses().empty() && !graph.is_output(root.output())) continue;
     if (!is_real(root.output()->type.type) || !context.allows_fusion(root)) continue;
     const auto found = match(graph, root);
