@@ -1,7 +1,7 @@
 // A transpose between a reshape that joins axes and one that parts them again moves the axes
 // themselves: reshape(transpose(reshape(x))) is one transpose of x. Exporters write this around
-// attention (heads joined with the batch). A transpose that only moves axes of extent 1 is a
-// reshape. Runs with simplify, which merges what is left.
+// attention (heads joined with the batch). Two transposes around a reshape are one. A transpose
+// that only moves axes of extent 1 is a reshape. Runs with simplify, which merges what is left.
 #include <algorithm>
 
 #include "passes/match.h"
@@ -87,6 +87,54 @@ Value* as_one_transpose(Graph& graph, Node& last) {
   return reshaped(graph, result, wanted, last);
 }
 
+Value* transposed(Graph& graph, Value* value, std::vector<int64_t> permutation, const Node& like) {
+  auto transpose = std::make_unique<Transpose>();
+  transpose->permutation = std::move(permutation);
+  return add_op(graph, std::move(transpose), {value}, like);
+}
+
+/// The places in `parts` of the axes that each axis of `whole` is made of.
+std::vector<std::vector<int64_t>> parts_of(const Shape& parts, const Shape& whole) {
+  return joined_axes(parts, whole).value_or(std::vector<std::vector<int64_t>>());
+}
+
+/// transpose(reshape(transpose(x))) with other users of none of the values between: one transpose
+/// of x, whose axes are parted and joined by reshapes. Null where the axes are cut differently.
+Value* between_transposes(Graph& graph, Node& last) {
+  const auto* outer = last.as<Transpose>();
+  Node* middle = outer == nullptr ? nullptr : last.input(0)->producer();
+  if (!is_reshape(middle) || only_user(graph, middle->output()) == nullptr) return nullptr;
+  Node* first = middle->input(0)->producer();
+  const auto* inner = first == nullptr ? nullptr : first->as<Transpose>();
+  if (inner == nullptr || only_user(graph, first->output()) == nullptr) return nullptr;
+  if (inner->permutation.empty() || outer->permutation.empty()) return nullptr;
+  const Shape &before = middle->input(0)->type.shape, &after = middle->output()->type.shape;
+  const auto fine = common_refinement(before, after);
+  if (!fine.has_value()) return nullptr;
+  const auto from = parts_of(*fine, before), to = parts_of(*fine, after);
+  if (from.size() != before.size() || to.size() != after.size()) return nullptr;
+  // Axes of x in its own order, parted; where each part stands behind the first transpose.
+  Shape parted;
+  std::vector<int64_t> place(fine->size());
+  std::vector<size_t> inverse(inner->permutation.size());
+  for (size_t i = 0; i < inverse.size(); ++i) inverse[inner->permutation[i]] = i;
+  for (const size_t axis : inverse)
+    for (const int64_t part : from[axis]) {
+      place[part] = static_cast<int64_t>(parted.size());
+      parted.push_back((*fine)[part]);
+    }
+  std::vector<int64_t> order;
+  for (const int64_t axis : outer->permutation)
+    for (const int64_t part : to[axis]) order.push_back(place[part]);
+  if (order.size() != parted.size()) return nullptr;
+  Value* x = reshaped(graph, first->input(0), parted, *first);
+  if (!std::is_sorted(order.begin(), order.end())) x = transposed(graph, x, order, last);
+  x = reshaped(graph, x, last.output()->type.shape, last);
+  if (x == first->input(0)) return nullptr;  // They cancel, which simplify sees.
+  add_origins(*x->producer(), *first);
+  return x;
+}
+
 /// A transpose that moves no axis past another with more than one element.
 Value* as_reshape(Graph& graph, Node& node) {
   const auto* transpose = node.as<Transpose>();
@@ -109,6 +157,7 @@ bool straighten_transposes(Graph& graph, PassContext& context) {
     if (!context.allows(*node)) continue;
     Value* result = as_reshape(graph, *node);
     if (result == nullptr) result = as_one_transpose(graph, *node);
+    if (result == nullptr) result = between_transposes(graph, *node);
     if (result == nullptr || (result == node->input(0) && graph.is_output(node->output())))
       continue;
     if (graph.is_output(node->output())) result->name = node->output()->name;
