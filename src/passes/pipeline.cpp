@@ -51,6 +51,7 @@ constexpr std::string_view kPipeline[] = {
     "simplify_masks",
     "straighten_gathers",
     "gather_to_slice",
+    "straighten_lines",
     // The transpose behind attention meets the exporter's.
     "simplify",
     "lift_products",
