@@ -51,6 +51,8 @@ constexpr std::string_view kPipeline[] = {
     "simplify_masks",
     "straighten_gathers",
     "gather_to_slice",
+    // The transposes of windows are still beside their joins.
+    "merge_moves",
     "straighten_lines",
     // The transpose behind attention meets the exporter's.
     "simplify",
