@@ -73,6 +73,7 @@ constexpr std::string_view kPipeline[] = {
     "simplify",
     // Products whose scales and shifts are in their weights by now.
     "merge_products",
+    "merge_rotary",
     // Quantization moves to where it meets products, which take it in before casts part them.
     "sink_dequantize",
     "hoist_quantize",

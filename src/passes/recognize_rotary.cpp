@@ -2,8 +2,9 @@
 //   x cos + join(-x2, x1) sin           with tables as wide as x (Llama; GPT-J where x1 and x2
 //                                       alternate),
 //   join(x1 cos - x2 sin, x2 cos + x1 sin)   with tables of half the width,
-// and where only the first elements turn, the rest behind them. Must run after simplify and
-// merge_equal, before recognize_attention.
+// and where only the first elements turn, the rest behind them. x is [B,heads,S,size], or with other
+// orders of axes, with heads and batch joined, or with queries and keys on an axis of their own. Must
+// run after simplify and merge_equal, before recognize_attention.
 #include "passes/pass.h"
 #include "passes/rotary_parts.h"
 
@@ -113,34 +114,79 @@ std::optional<Rotation> narrow_rotation(const Graph& graph, Node& node) {
 }
 
 /// How x and the tables lie: [B,heads,S,size] and [S,n] or [B,S,n] (or with a 1 for the heads), or
-/// [B,S,heads,size] and [B,S,1,n].
+/// [B,S,heads,size] and [B,S,1,n], or [S,B,heads,size] and [S,1,1,n]. Three axes are those of one
+/// head, or joined of four.
 struct Form {
+  Value* x = nullptr;  ///< What turns, or what that is a reshape of.
+  Shape extents;       ///< Four: of x as the operator takes it.
   bool heads_inside = false;
-  Shape table;  ///< Of the tables as the operator takes them.
+  Shape table;     ///< Of the tables as the operator takes them.
+  Shape expanded;  ///< Of the tables, repeated over some axes, before; empty where they are not.
 };
 
-std::optional<Form> form_of(const Rotation& r) {
-  const Shape& x = r.x->type.shape;
-  Shape t = r.cos->type.shape;
-  if (x.size() != 4 || t.empty() || t.size() > 4 || r.sin->type != r.cos->type) return std::nullopt;
-  if (r.cos->type.type != r.x->type.type || !is_real(r.x->type.type)) return std::nullopt;
-  t.insert(t.begin(), 4 - t.size(), Dim(1));
-  if (!x[3].is_constant() || !t[3].is_constant() || x[3].constant() % 2 != 0) return std::nullopt;
-  const int64_t half = x[3].constant() / 2;
-  if (t[3].constant() != (r.wide ? 2 * half : half)) return std::nullopt;
-  const bool shared = t[0] == Dim(1);
-  if (!shared && !(t[0] == x[0])) return std::nullopt;
+/// Without the last axis of both: of four axes.
+std::optional<Form> form_of_axes(const Shape& x, const Shape& t, const Dim& half) {
   Form form;
+  form.extents = x;
   if (t[1] == Dim(1) && t[2] == x[2]) {
-    form.table = {t[2], Dim(half)};
+    form.table = {t[2], half};
   } else if (t[2] == Dim(1) && t[1] == x[1]) {
     form.heads_inside = true;
-    form.table = {t[1], Dim(half)};
+    form.table = {t[1], half};
+  } else if (t[1] == Dim(1) && t[2] == Dim(1) && t[0] == x[0]) {
+    form.heads_inside = true;
+    form.expanded = {x[0], x[1], half};
+    form.table = {x[1], half};
   } else {
     return std::nullopt;
   }
+  const bool shared = t[0] == Dim(1);
+  if (!shared && !(t[0] == x[0])) return std::nullopt;
   if (form.heads_inside && !x[2].is_constant()) return std::nullopt;
   if (!shared) form.table.insert(form.table.begin(), t[0]);
+  return form;
+}
+
+/// The value with four axes of which x joins some that the tables do not have, and the tables'
+/// extents with as many; `t` is that of three.
+Value* before_joining(const Rotation& r, Shape& t) {
+  Value* x = r.x;
+  if (x->type.shape.size() != 3 || !is_reshape(x->producer())) return nullptr;
+  Value* parted = x->producer()->input(0);
+  const auto groups = joined_axes(parted->type.shape, x->type.shape);
+  if (parted->type.shape.size() != 4 || !groups.has_value() || groups->size() != 3) return nullptr;
+  Shape spread;
+  for (size_t i = 0; i < groups->size(); ++i) {
+    const size_t count = (*groups)[i].size();
+    if (count == 0 || (count > 1 && !(t[i] == Dim(1)))) return nullptr;
+    spread.push_back(t[i]);
+    spread.insert(spread.end(), count - 1, Dim(1));
+  }
+  t = spread;
+  return parted;
+}
+
+std::optional<Form> form_of(const Rotation& r) {
+  Shape x = r.x->type.shape, t = r.cos->type.shape;
+  if (x.size() < 3 || x.size() > 4 || t.empty() || t.size() > x.size() ||
+      r.sin->type != r.cos->type)
+    return std::nullopt;
+  if (r.cos->type.type != r.x->type.type || !is_real(r.x->type.type)) return std::nullopt;
+  t.insert(t.begin(), x.size() - t.size(), Dim(1));
+  if (!x.back().is_constant() || !t.back().is_constant() || x.back().constant() % 2 != 0)
+    return std::nullopt;
+  const int64_t half = x.back().constant() / 2;
+  if (t.back().constant() != (r.wide ? 2 * half : half)) return std::nullopt;
+  Value* operand = r.x;
+  if (Value* parted = before_joining(r, t)) {
+    operand = parted;
+    x = parted->type.shape;
+  } else if (x.size() == 3) {
+    x.insert(x.begin() + 1, Dim(1));
+    t.insert(t.begin() + 1, Dim(1));
+  }
+  auto form = form_of_axes(x, t, Dim(half));
+  if (form.has_value()) form->x = operand;
   return form;
 }
 
@@ -151,27 +197,95 @@ bool tables_repeat(const Rotation& r) {
 
 Value* table(Graph& graph, Value* value, const Rotation& r, const Form& form, const Node& like) {
   if (r.wide) value = unrepeated(&graph, value, r.interleaved);
+  if (!form.expanded.empty()) {
+    const Shape narrow = {form.expanded[0], Dim(1), form.expanded[2]};
+    if (value->type.shape != narrow) value = add_reshape(graph, value, narrow, like);
+    value = add_op(graph, std::make_unique<Expand>(), {value, add_shape(graph, form.expanded)}, like);
+  }
   return value->type.shape == form.table ? value : add_reshape(graph, value, form.table, like);
 }
 
 Value* rotate(Graph& graph, const Rotation& r, const Form& form, const Node& like) {
   auto op = std::make_unique<RotaryEmbedding>();
   op->interleaved = r.interleaved;
-  const Shape& x = r.x->type.shape;
-  Value* operand = r.x;
+  const Shape& x = form.extents;
+  Value* operand = form.x;
   if (form.heads_inside) {
     op->heads = x[2].constant();
     operand = add_reshape(graph, operand, {x[0], x[1], x[2] * x[3]}, like);
+  } else if (operand->type.shape != x) {
+    operand = add_reshape(graph, operand, x, like);
   }
   Value* result = add_op(
       graph, std::move(op),
       {operand, table(graph, r.cos, r, form, like), table(graph, r.sin, r, form, like)}, like);
   result->producer()->name = fmt::format("rotary({})", like.name);
-  return form.heads_inside ? add_reshape(graph, result, x, like) : result;
+  const Shape& wanted = r.x->type.shape;
+  return result->type.shape == wanted ? result : add_reshape(graph, result, wanted, like);
 }
 
 bool replace(Graph& graph, Node& node, Value* result) {
   stand_in(graph, node, result);
+  return true;
+}
+
+/// The place that a node picks of the first axis of its operand, whose axis it drops or keeps with
+/// extent 1; nothing for others.
+std::optional<int64_t> picked_of_first(const Node& node) {
+  const auto is_first = [&](int64_t axis) {
+    return axis == 0 || axis == -static_cast<int64_t>(node.input(0)->type.shape.size());
+  };
+  const Shape& shape = node.input(0)->type.shape;
+  if (const auto* gather = node.as<Gather>()) {
+    const Tensor* index = node.input(1)->constant();
+    if (index == nullptr || index->count() != 1 || !is_first(gather->axis)) return std::nullopt;
+    const int64_t at = index->as_int64(0);
+    return at < 0 ? at + shape[0].constant() : at;
+  }
+  if (!node.is<Slice>() || node.output()->type.shape[0] != Dim(1)) return std::nullopt;
+  for (int i = 1; i < 4; ++i)
+    if (!node.has_input(i) || node.input(i)->constant() == nullptr ||
+        node.input(i)->constant()->count() != 1)
+      return std::nullopt;
+  if (!is_first(node.input(3)->constant()->as_int64(0))) return std::nullopt;
+  const int64_t at = node.input(1)->constant()->as_int64(0);
+  return at < 0 ? at + shape[0].constant() : at;
+}
+
+/// Queries and keys that turn as one tensor [2,B,heads,S,size], of which each is picked behind: each
+/// turns by itself, where it lies.
+bool picked_rotation(Graph& graph, Node& node, const Rotation& r) {
+  const Shape &x = r.x->type.shape, &t = r.cos->type.shape;
+  if (x.size() != 5 || !x[0].is_constant() || t.size() > 5 || graph.is_output(node.output()))
+    return false;
+  if (t.size() == 5 && !(t[0] == Dim(1))) return false;
+  const std::vector<Use> uses(node.output()->uses().begin(), node.output()->uses().end());
+  for (const Use& use : uses)
+    if (use.index != 0 || !picked_of_first(*use.node).has_value()) return false;
+  const Shape inner(x.begin() + 1, x.end());
+  const auto without_first = [&](Value* table) {
+    return table->type.shape.size() < 5
+               ? table
+               : add_reshape(graph, table, Shape(t.begin() + 1, t.end()), node);
+  };
+  Rotation part = r;
+  // The whole has the type and the extents but the first of its parts.
+  part.cos = without_first(r.cos);
+  part.sin = r.sin == r.cos ? part.cos : without_first(r.sin);
+  for (const Use& use : uses) {
+    const int64_t at = *picked_of_first(*use.node);
+    Value* slice = add_op(graph, std::make_unique<Slice>(),
+                          {r.x, add_integers(graph, {at}), add_integers(graph, {at + 1}),
+                           add_integers(graph, {0})},
+                          node);
+    part.x = add_reshape(graph, slice, inner, node);
+    const auto form = form_of(part);
+    if (!form.has_value() || !tables_repeat(part)) return false;
+    Value* result = rotate(graph, part, *form, node);
+    const Shape& wanted = use.node->output()->type.shape;
+    if (result->type.shape != wanted) result = add_reshape(graph, result, wanted, node);
+    stand_in(graph, *use.node, result);
+  }
   return true;
 }
 
@@ -181,6 +295,7 @@ bool whole_rotation(Graph& graph, Node& node) {
   if (!rotation.has_value() && (node.is<Concat>() || is_reshape(&node)))
     rotation = narrow_rotation(graph, node);
   if (!rotation.has_value()) return false;
+  if (picked_rotation(graph, node, *rotation)) return true;
   const auto form = form_of(*rotation);
   if (!form.has_value() || !tables_repeat(*rotation)) return false;
   return replace(graph, node, rotate(graph, *rotation, *form, node));
