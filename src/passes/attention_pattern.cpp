@@ -373,11 +373,14 @@ void strip_keys(AttentionPattern& pattern) {
 
 /// Operands that were widened for the products, so that these accumulate in f32, and whose result
 /// is narrowed again: as they were, since kernels accumulate 16-bit operands in f32 in any case.
-void strip_widening(const Graph& graph, const Node& root, AttentionPattern& pattern) {
+/// Not where those are of the type that the device does not compute in.
+void strip_widening(const Graph& graph, const Node& root, std::optional<DataType> foreign,
+                    AttentionPattern& pattern) {
   const Node* narrows = only_user(graph, root.output());
   if (narrows == nullptr || !narrows->is<Cast>()) return;
   const DataType type = narrows->output()->type.type;
   if (type != DataType::kFloat16 && type != DataType::kBFloat16) return;
+  if (type == foreign) return;
   for (Value* operand : {pattern.q, pattern.k, pattern.v})
     if (produced_by<Cast>(operand) == nullptr || operand->producer()->input(0)->type.type != type)
       return;
@@ -389,7 +392,8 @@ void strip_widening(const Graph& graph, const Node& root, AttentionPattern& patt
 
 }  // namespace
 
-std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& root) {
+std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& root,
+                                                std::optional<DataType> foreign) {
   if (!root.is<MatMul>()) return std::nullopt;
   AttentionPattern start;
   const Node* softmax = find_weights(graph, root, start);
@@ -403,16 +407,28 @@ std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& 
   pattern.k_transposed = !scores->as<MatMul>()->transpose_b;
   pattern.q = through_scale(scores->input(0), pattern.scale);
   strip_keys(pattern);
-  strip_widening(graph, root, pattern);
+  strip_widening(graph, root, foreign, pattern);
   if (!operands_fit(pattern) || pattern.scale == 0) return std::nullopt;
   return pattern;
 }
 
 namespace {
 
+/// [B,1,S,H] of a value [B,n,S,H] that repeats one head.
+Value* one_head(const Value* value) {
+  const Node* repeat = value->producer();
+  if (repeat == nullptr || (!repeat->is<Expand>() && !repeat->is<Tile>())) return nullptr;
+  Shape x = repeat->input(0)->type.shape;
+  const Shape& repeated = value->type.shape;
+  if (x.size() != 4 || repeated.size() != 4 || !(x[1] == Dim(1))) return nullptr;
+  x[1] = repeated[1];
+  return x == repeated ? repeat->input(0) : nullptr;
+}
+
 /// [B,h,1,S,H] of a value [B,h*n,S,H] whose heads were repeated: an axis expanded or tiled, then
-/// joined with the heads.
+/// joined with the heads. Of a single head also without that axis.
 Value* before_repeats(Value* value) {
+  if (Value* head = one_head(value)) return head;
   Value* parted = value;
   while (is_reshape(parted->producer())) parted = parted->producer()->input(0);
   const Node* repeat = parted == value ? nullptr : parted->producer();
@@ -426,9 +442,10 @@ Value* before_repeats(Value* value) {
   return repeated == spread && joined == all ? repeat->input(0) : nullptr;
 }
 
-/// [B,h,S,H] of [B,h,1,S,H].
+/// [B,h,S,H] of [B,h,1,S,H], or of itself.
 Value* without_axis(Graph& graph, Value* value, const Node& like) {
   Shape shape = value->type.shape;
+  if (shape.size() == 4) return value;
   shape.erase(shape.begin() + 2);
   if (is_reshape(value->producer()) && value->producer()->input(0)->type.shape == shape)
     return value->producer()->input(0);
