@@ -31,6 +31,7 @@ Padding and transposed convolution | fold_padding | transposed | strides multipl
 Shuffle and reduce | fuse_reductions | transposed | channels-last mean
 Shuffle and shuffle | simplify | chains | transposes that cancel, reshapes of reshapes
 Shuffle and shuffle, transposes between reshapes | straighten_transposes | joined_axes | heads joined with the batch, as exporters transpose keys
+Shuffle and shuffle, around a reshape | straighten_transposes | around_reshapes | heads are joined, then turned
 Scale by 1, shift by 0, power of 1 | simplify | no_change | identity, cast to the same type, sum with 0, product with 1, twice relu
 Convolution and scale, one for all | fold_into_weights | scale | one number for all
 Convolution and scale, one for each channel | fold_into_weights | scale | a number for each channel, and a shift
@@ -87,6 +88,15 @@ Vectors divided by their lengths | recognize_normalization | unit_length | queri
 Grouped queries | straighten_attention | one_form | repeated heads
 Attention with its past | straighten_attention | one_form | the past is joined with keys and values
 Rotary position embedding | recognize_rotary | halves_and_pairs | halves, a constant table that repeats
+Rotary position embedding, other axes | recognize_rotary | other_axes | queries and keys on an axis of their own
+Rotary position embedding of queries and keys at once | merge_rotary | side_by_side | queries and keys of one product, grouped
+Layer scale of a product | fold_into_weights | layer_scale | a number for each column
+Layer scale and residual behind a transpose | sink_reshapes | vectors | a layer scale of channels, then the residual, behind a transpose
+A value that is used twice behind a product or convolution | fuse_epilogue | used_twice | x + f(x) behind a convolution
+Activations by exponentials | recognize_activations | exponentials | x tanh(log(1 + exp(x)))
+Squares and cubes | spell_powers | whole_powers | a square and a cube
+Cyclic shifts and windows | merge_moves | shifts | windows of a shifted image, shifted by constant indices
+Top k and softmax along other axes | straighten_lines | axes | the first two of each column
 Layer normalization and the sum before | fuse_residual | sum | a residual that is used later
 Queries, keys and values as one product | merge_products | shared_input | queries, keys and values, one with a bias
 Gated MLP | merge_products | shared_input | a gated MLP with stored transposed weights
