@@ -1,5 +1,6 @@
 // Scalar functions: activations, unary and binary operations, select, parametric ReLU.
 #include <array>
+#include <optional>
 
 #include "network/adopt.h"
 #include "network/convert.h"
@@ -36,22 +37,32 @@ int position(const std::array<F, kCount>& table, F function) {
 
 class ActivationLayer final : public LayerOf<nvinfer1::IActivationLayer, LayerType::kACTIVATION> {
  public:
-  ActivationLayer(Network& network, ActivationType type, double alpha = 0, double beta = 0)
-      : LayerOf(network),
-        type_(type),
-        alpha_(static_cast<float>(alpha)),
-        beta_(static_cast<float>(beta)) {}
+  ActivationLayer(Network& network, ActivationType type, std::optional<float> alpha = {},
+                  std::optional<float> beta = {})
+      : LayerOf(network), type_(type), alpha_(alpha), beta_(beta) {}
   TENON_LAYER_CHECKED(ActivationType, ActivationType, type_, is_valid(value), "an activation")
-  TENON_LAYER_ATTRIBUTE(float, Alpha, alpha_)
-  TENON_LAYER_ATTRIBUTE(float, Beta, beta_)
+  void setAlpha(float value) noexcept override { assign(alpha_, std::optional(value)); }
+  float getAlpha() const noexcept override { return alpha_.value_or(otherwise()); }
+  void setBeta(float value) noexcept override { assign(beta_, std::optional(value)); }
+  float getBeta() const noexcept override { return beta_.value_or(otherwise()); }
 
   std::vector<Value*> lower(Emitter& e) override {
-    return {e.pointwise(kActivations[static_cast<size_t>(type_)], {in(0)}, alpha_, beta_)};
+    if (type_ == ActivationType::kSOFTPLUS) return {softplus(e)};
+    return {e.pointwise(kActivations[static_cast<size_t>(type_)], {in(0)}, getAlpha(), getBeta())};
   }
 
  private:
+  /// alpha * log(exp(beta * x) + 1), which does not overflow where x is large.
+  Value* softplus(Emitter& e) const {
+    Value* x = getBeta() == 1 ? in(0) : e.mul(in(0), static_cast<double>(getBeta()));
+    Value* y = e.pointwise(F::k_softplus, {x});
+    return getAlpha() == 1 ? y : e.mul(y, static_cast<double>(getAlpha()));
+  }
+  /// Alpha and beta that nobody set.
+  float otherwise() const { return type_ == ActivationType::kSOFTPLUS ? 1.0F : 0.0F; }
+
   ActivationType type_;
-  float alpha_, beta_;
+  std::optional<float> alpha_, beta_;
 };
 
 class UnaryLayer final : public LayerOf<nvinfer1::IUnaryLayer, LayerType::kUNARY> {
@@ -125,8 +136,9 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Pointwise& 
   if (op.function == F::k_where) return std::make_unique<SelectLayer>(network);
   if (op.function == F::k_prelu) return std::make_unique<ParametricReluLayer>(network);
   if (const int type = position(kActivations, op.function); type >= 0)
-    return std::make_unique<ActivationLayer>(network, static_cast<ActivationType>(type), op.alpha,
-                                             op.beta);
+    return std::make_unique<ActivationLayer>(network, static_cast<ActivationType>(type),
+                                             static_cast<float>(op.alpha),
+                                             static_cast<float>(op.beta));
   if (const int operation = position(kUnaries, op.function); operation >= 0) {
     auto layer = std::make_unique<UnaryLayer>(network, static_cast<UnaryOperation>(operation));
     const bool one_sign = op.function == F::k_is_inf && (op.alpha != 1 || op.beta != 1);

@@ -36,6 +36,8 @@ class SliceLayer final : public LayerOf<nvinfer1::ISliceLayer, LayerType::kSLICE
   std::vector<int64_t> sliced_axes(Emitter& e) const;
   Value* strict(Emitter& e, Value* start, Value* size, Value* stride,
                 const std::vector<int64_t>& axes) const;
+  Value* repeated(Emitter& e, Value* start, Value* size, std::vector<int64_t> steps,
+                  const std::vector<int64_t>& axes) const;
   void check_bounds(Emitter& e, const std::vector<int64_t>& axes) const;
   Value* sampled(Emitter& e, Value* x, Value* index, int64_t axis) const;
   Value* mapped(Emitter& e, Value* index, Value* extent) const;
@@ -74,7 +76,6 @@ void SliceLayer::check_bounds(Emitter& e, const std::vector<int64_t>& axes) cons
 
 Value* SliceLayer::strict(Emitter& e, Value* start, Value* size, Value* stride,
                           const std::vector<int64_t>& axes) const {
-  check_bounds(e, axes);
   // One beyond the last element; below the first one a negative end would count from the back.
   Value* last = e.add(start, e.mul(e.sub(size, e.integer(1)), stride));
   Value* end = e.add(last, e.pointwise(PointwiseFunction::k_sign, {stride}));
@@ -85,6 +86,22 @@ Value* SliceLayer::strict(Emitter& e, Value* start, Value* size, Value* stride,
     end = e.where(e.pointwise(PointwiseFunction::k_less, {end, e.integer(0)}),
                   e.integer(INT64_MIN / 2), end);
   return e.add(Slice{}, {in(0), start, end, e.integers(axes), stride});
+}
+
+/// A stride of 0 repeats one element, which the graph's own slices do not.
+Value* SliceLayer::repeated(Emitter& e, Value* start, Value* size, std::vector<int64_t> steps,
+                            const std::vector<int64_t>& axes) const {
+  std::vector<Value*> target(static_cast<size_t>(e.rank(in(0))), e.integers({1}));
+  Value* zero = e.pointwise(PointwiseFunction::k_equal, {e.integers(steps), e.integer(0)});
+  Value* taken = e.where(zero, e.integer(1), size);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i] != 0) continue;
+    steps[i] = 1;
+    const auto at = static_cast<int64_t>(i);
+    target[static_cast<size_t>(axes[i])] = e.slice(size, 0, at, at + 1);
+  }
+  Value* element = strict(e, start, taken, e.integers(steps), axes);
+  return e.add(Expand{}, {element, e.concat(target, 0)});
 }
 
 /// Where outside indices read from.
@@ -129,7 +146,12 @@ std::vector<Value*> SliceLayer::lower(Emitter& e) {
   Value* start = attribute(e, 1, start_);
   Value* size = attribute(e, 2, size_);
   Value* stride = attribute(e, 3, stride_);
-  if (mode_ == SampleMode::kSTRICT_BOUNDS) return {strict(e, start, size, stride, axes)};
+  if (mode_ == SampleMode::kSTRICT_BOUNDS) check_bounds(e, axes);
+  const auto steps = e.known_integers(stride);
+  if (mode_ == SampleMode::kSTRICT_BOUNDS && steps && std::ranges::count(*steps, 0) > 0)
+    return {repeated(e, start, size, *steps, axes)};
+  if (mode_ == SampleMode::kSTRICT_BOUNDS && steps) return {strict(e, start, size, stride, axes)};
+  // Strides that data decide may be 0 too.
   Value* x = in(0);
   for (int64_t i = 0; i < count && e.ok(); ++i) {
     Value* number = e.squeeze(e.slice(size, 0, i, i + 1), {0});

@@ -71,6 +71,15 @@ TEST(Layers, Activations) {
   }
 }
 
+TEST(Layers, SoftplusIsUsableAsItIsMade) {
+  Unary session({4});
+  IActivationLayer* layer = session.network->addActivation(*session.x, ActivationType::kSOFTPLUS);
+  EXPECT_EQ(layer->getAlpha(), 1);
+  EXPECT_EQ(layer->getBeta(), 1);
+  expect_near(session.apply(layer, {-2, 0, 3, 200}),
+              {std::log1p(std::exp(-2.0F)), std::log(2.0F), std::log1p(std::exp(3.0F)), 200});
+}
+
 TEST(Layers, UnaryOperations) {
   struct Case {
     UnaryOperation operation;
@@ -292,6 +301,40 @@ TEST(Layers, SliceModes) {
   EXPECT_EQ(slice(SampleMode::kCLAMP, {-1}, {6}, {1}), (F{0, 0, 1, 2, 3, 3}));
   EXPECT_EQ(slice(SampleMode::kREFLECT, {-2}, {8}, {1}), (F{2, 1, 0, 1, 2, 3, 2, 1}));
   EXPECT_EQ(slice(SampleMode::kFILL, {-1}, {6}, {1}), (F{-1, 0, 1, 2, 3, -1}));
+}
+
+TEST(Layers, SlicesWithoutStrideRepeat) {
+  const auto slice = [](bool by_tensors) {
+    Unary session({2, 3});
+    ISliceLayer* layer =
+        session.network->addSlice(*session.x, dims({1, 0}), dims({2, 3}), dims({0, 1}));
+    if (by_tensors) {
+      layer->setInput(1, *session.constant64({2}, {1, 0}));
+      layer->setInput(2, *session.constant64({2}, {2, 3}));
+      layer->setInput(3, *session.constant64({2}, {0, 1}));
+    }
+    return session.apply(layer, iota(6)).values<float>();
+  };
+  EXPECT_EQ(slice(false), (F{3, 4, 5, 3, 4, 5}));
+  EXPECT_EQ(slice(true), (F{3, 4, 5, 3, 4, 5}));
+  // Sizes and strides of data.
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {3});
+  ISliceLayer* layer = session.network->addSlice(*x, dims({1}), dims({0}), dims({0}));
+  layer->setInput(2, *session.input("size", DataType::kINT64, {1}));
+  layer->setInput(3, *session.input("stride", DataType::kINT64, {1}));
+  session.output(layer->getOutput(0), "y");
+  const Array values = floats({3}, {5, 6, 7});
+  const auto run = [&](int64_t size, int64_t stride) {
+    return session
+        .run({{"x", values},
+              {"size", integers({1}, {size})},
+              {"stride", integers({1}, {stride})}})["y"]
+        .values<float>();
+  };
+  EXPECT_EQ(run(4, 0), (F{6, 6, 6, 6}));
+  EXPECT_EQ(run(2, 1), (F{6, 7}));
+  EXPECT_EQ(run(2, -1), (F{6, 5}));
 }
 
 TEST(Layers, SliceByTensors) {
