@@ -30,6 +30,26 @@ void warn_of_missing_libraries(const Plan& plan, const Backend& backend, Logger&
                      note.text);
 }
 
+/// Asks for no byte behind the plan: readers may fail there, and what follows is not the plan's.
+Result<std::vector<std::byte>> read_stream(const std::function<int64_t(void*, int64_t)>& read) {
+  constexpr size_t kPiece = size_t{16} << 20;  // A damaged size must not take all memory at once.
+  std::vector<std::byte> bytes;
+  size_t size = kPlanPeek;
+  while (bytes.size() < size) {
+    const size_t held = bytes.size();
+    const size_t wanted = std::min(kPiece, size - held);
+    bytes.resize(held + wanted);
+    const int64_t count = read(bytes.data() + held, static_cast<int64_t>(wanted));
+    if (count <= 0 || count > static_cast<int64_t>(wanted))
+      return user_error("the stream reader {} behind {} bytes of a plan",
+                        count == 0 ? "ended" : fmt::format("failed (it answered {})", count), held);
+    bytes.resize(held + static_cast<size_t>(count));
+    if (bytes.size() != kPlanPeek || size != kPlanPeek) continue;
+    TENON_ASSIGN(size, peek_plan_size(bytes));
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Result<Backend> Runtime::backend_for(const Plan& plan) const {
@@ -74,16 +94,7 @@ ICudaEngine* Runtime::deserializeCudaEngine(const void* blob, std::size_t size) 
 }
 
 ICudaEngine* Runtime::load_stream(const std::function<int64_t(void*, int64_t)>& read) noexcept {
-  const auto bytes = guarded("reading a plan", [&]() -> Result<std::vector<std::byte>> {
-    std::vector<std::byte> whole, piece(1 << 20);
-    while (true) {
-      const int64_t count = read(piece.data(), std::ssize(piece));
-      if (count < 0 || count > std::ssize(piece))
-        return user_error("the stream reader failed behind {} bytes", whole.size());
-      if (count == 0) return whole;
-      whole.insert(whole.end(), piece.begin(), piece.begin() + count);
-    }
-  });
+  const auto bytes = guarded("reading a plan", [&] { return read_stream(read); });
   if (bytes.ok()) return load(nullptr, bytes->data(), bytes->size());
   reporter_->report(bytes.error());
   return nullptr;

@@ -53,7 +53,7 @@ class Runtime final : public surface::Implementation<IRuntime> {
   Result<Backend> backend_for(const Plan& plan) const;
   ICudaEngine* load(std::shared_ptr<const void> owner, const void* bytes, size_t size,
                     bool mapped = false) noexcept;
-  /// Reads until there are 0 bytes left; fewer than 0 are an error.
+  /// Reads one plan and nothing behind it; an answer of 0 or less before its end is an error.
   ICudaEngine* load_stream(const std::function<int64_t(void*, int64_t)>& read) noexcept;
 
   std::shared_ptr<network::Reporter> reporter_;

@@ -39,7 +39,10 @@ Result<std::vector<std::byte>> write_plan(const Plan& plan, bool strip = false);
 Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                        bool mapped = false);
 
-/// Needs the first 28 bytes only.
+/// Bytes that a peek needs.
+inline constexpr size_t kPlanPeek = 28;
 Result<PlanVersion> peek_plan_version(std::span<const std::byte> bytes);
+/// Size of the whole file, at least kPlanPage.
+Result<size_t> peek_plan_size(std::span<const std::byte> bytes);
 
 }  // namespace tenon

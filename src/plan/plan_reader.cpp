@@ -347,11 +347,19 @@ std::string PlanVersion::to_string() const {
 
 Result<PlanVersion> peek_plan_version(std::span<const std::byte> bytes) {
   uint32_t magic = 0;
-  if (bytes.size() >= 28) std::memcpy(&magic, bytes.data(), sizeof magic);
+  if (bytes.size() >= kPlanPeek) std::memcpy(&magic, bytes.data(), sizeof magic);
   if (magic != kPlanMagic)
     return user_error("this is not a plan: its first bytes are not those of one");
   auto number = [&](int index) { return std::to_integer<int>(bytes[24 + index]); };
   return PlanVersion{number(0), number(1), number(2), number(3)};
+}
+
+Result<size_t> peek_plan_size(std::span<const std::byte> bytes) {
+  TENON_TRY(peek_plan_version(bytes));
+  uint64_t size = 0;
+  std::memcpy(&size, bytes.data() + offsetof(PlanHeader, file_size), sizeof size);
+  if (size < kPlanPage) return damaged("{} bytes are less than its header", size);
+  return static_cast<size_t>(size);
 }
 
 Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,

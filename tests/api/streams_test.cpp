@@ -24,12 +24,12 @@ struct Twice : Session {
   }
 };
 
-/// Bytes given out in small pieces; -1 from a position on.
+/// Bytes given out in small pieces; -1 from a position on, and where none are left.
 struct Pieces {
   std::vector<char> bytes;
   size_t at = 0, fails_at = SIZE_MAX;
   int64_t take(void* to, int64_t size) {
-    if (at >= fails_at) return -1;
+    if (at >= fails_at || at == bytes.size()) return -1;
     const size_t count = std::min({bytes.size() - at, static_cast<size_t>(size), size_t{1000}});
     std::copy_n(bytes.data() + at, count, static_cast<char*>(to));
     at += count;
@@ -99,13 +99,40 @@ TEST(Streams, FailuresAreErrors) {
   reader.bytes.assign(plan, plan + session.plan->size());
   reader.fails_at = 2000;
   EXPECT_EQ(session.runtime->deserializeCudaEngine(reader), nullptr);
-  EXPECT_TRUE(session.log.complained("2000 bytes"));
+  EXPECT_TRUE(session.log.complained("answered -1"));
   Reader short_reader;
   short_reader.bytes.assign(plan, plan + 5000);
   EXPECT_EQ(session.runtime->deserializeCudaEngine(short_reader), nullptr);
-  EXPECT_TRUE(session.log.complained("damaged"));
+  EXPECT_TRUE(session.log.complained("5000 bytes"));
+  Reader other;
+  other.bytes.assign(5000, 'x');
+  EXPECT_EQ(session.runtime->deserializeCudaEngine(other), nullptr);
+  EXPECT_TRUE(session.log.complained("not a plan"));
+  EXPECT_LT(other.at, 100U) << "what is no plan is not read on";
   EXPECT_EQ(session.runtime->deserializeCudaEngine(nullptr, 10), nullptr);
   EXPECT_TRUE(session.log.complained("no plan"));
+}
+
+TEST(Streams, BytesBehindAPlanAreNotRead) {
+  Twice session;
+  ASSERT_TRUE(session.build());
+  const auto* plan = static_cast<const char*>(session.plan->data());
+  const size_t size = session.plan->size();
+  Reader reader;
+  ReaderV2 second;
+  for (Pieces* pieces : {static_cast<Pieces*>(&reader), static_cast<Pieces*>(&second)}) {
+    pieces->bytes.assign(plan, plan + size);
+    pieces->bytes.insert(pieces->bytes.end(), plan, plan + 3000);
+  }
+  session.context.reset();
+  session.engine.reset(session.runtime->deserializeCudaEngine(reader));
+  ASSERT_NE(session.engine, nullptr) << session.log.text();
+  EXPECT_EQ(reader.at, size);
+  session.engine.reset(session.runtime->deserializeCudaEngine(second));
+  ASSERT_NE(session.engine, nullptr) << session.log.text();
+  EXPECT_EQ(second.at, size);
+  session.context.reset(session.engine->createExecutionContext());
+  EXPECT_TRUE(session.works());
 }
 
 class Allocator final : public IGpuAllocator {
