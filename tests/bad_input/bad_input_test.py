@@ -173,10 +173,11 @@ def test_an_interrupted_build_leaves_nothing_behind(seconds: float, build: Path,
         assert program.poll() is None, f"built before it was interrupted: {line}"
         program.send_signal(signal.SIGINT)
         start = time.monotonic()
-        program.stdout.read()
-        assert program.wait(SECONDS) == -signal.SIGINT  # A shell says 130.
+        assert "&&&& FAILED" in program.stdout.read()
+        assert program.wait(SECONDS) == 1
         assert time.monotonic() - start < 2
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["old.plan", "slow.onnx"]
+    # Times that were measured so far are kept.
+    assert {file.name for file in tmp_path.iterdir()} - {"new.cache"} == {"old.plan", "slow.onnx"}
     assert plan.read_text() == "as it was"
 
 

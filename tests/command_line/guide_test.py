@@ -30,7 +30,7 @@ LAYER = re.compile(
     r'Bias: \{"Type": "Float", "Count": 64\}, HasBias: 1, HasReLU: 1, HasSparseWeights: 0, HasDynamicFilter: 0, '
     r"HasDynamicBias: 0, HasResidual: 0, ConvXAsActInputIdx: -1, BiasAsActInputIdx: -1, ResAsActInputIdx: -1, "
     r"Activation: RELU, TacticName: \S+, TacticValue: 0x[0-9a-f]{16}, StreamId: 0, "
-    r"Metadata: (?:\x1e?\[ONNX Layer: [^\]]+\])+", re.ASCII)
+    r"Metadata: (?:(?:\\x1e)?\[ONNX Layer: [^\]]+\])+", re.ASCII)
 
 
 class Network:

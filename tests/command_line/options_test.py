@@ -165,12 +165,13 @@ CASES = {
     "disablePass": (["MODEL", "--disablePass=fold_constants:none*"], r"No node of the network is called 'none\*', where fold_constants"),
     "noFuse": (["MODEL", "--noFuse=none*"], r"No node of the network is called 'none\*', which is to stay unfused"),
     "noSelfCheck": (["CONV", "--noSelfCheck", "--verbose"], r"PASSED"),
+    "allowFailedSelfCheck": (["MODEL", "--allowFailedSelfCheck"], r"PASSED"),
     "selfCheckRegions": (["MODEL", "--selfCheckRegions"], r"PASSED"),
     "selfCheckCost": (["MODEL", "--selfCheckCost=0"], r"PASSED"),
     "helpMarkdown": (["--helpMarkdown"], r"\| `--onnx=file` \|"),
 }
 # These only show that they are taken: what they do has tests of its own (self_check_test, plugin_test), or is always so.
-TAKEN = {"enablePluginOverride", "noSelfCheck", "selfCheckRegions", "selfCheckCost", "useSpinWait", "threads", "noDataTransfers"}
+TAKEN = {"allowFailedSelfCheck", "enablePluginOverride", "noSelfCheck", "selfCheckRegions", "selfCheckCost", "useSpinWait", "threads", "noDataTransfers"}
 
 
 def test_every_flag_that_works_has_a_case():
