@@ -304,6 +304,18 @@ class CheckedBuild {
     return wrong.in_time;
   }
 
+  /// Rounding explains them, but nobody wants them.
+  void warn_of_overflows() const {
+    for (size_t i = 0; i < found_.size(); ++i)
+      if (found_[i].overflows > 0)
+        logger_.warning(
+            "self-check: {} of {} values of output '{}' are not finite in {}, where fp32 has "
+            "numbers; bf16 has fp32's "
+            "range, and --layerPrecisions (setPrecision) keeps single layers in fp32",
+            found_[i].overflows, reference_->outputs()[i].count(), network_->outputs()[i]->name,
+            name_of_rounding());
+  }
+
   void describe(Plan& plan) {
     plan.settings["self_check_regions"] = fmt::format("{} of {}", report_.checked, report_.regions);
     if (!report_.unchecked.empty()) {
@@ -311,6 +323,7 @@ class CheckedBuild {
       logger_.info("self-check: {} of {} regions were compared, not {}", report_.checked,
                    report_.regions, report_.unchecked);
     }
+    warn_of_overflows();
     std::string cost;
     for (size_t i = 0; i < found_.size(); ++i) {
       if (found_[i].norm <= kNotable || name_of_rounding().empty()) continue;

@@ -105,6 +105,7 @@ Deviation compare_numbers(std::span<const double> actual, std::span<const double
   int64_t jumped_count = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
     const double a = actual[i], e = expected[i], r = rounded.empty() ? e : rounded[i];
+    result.overflows += !std::isfinite(a) && std::isfinite(e) ? 1 : 0;
     if (same(a, e) || same(a, r)) continue;
     double excess = kInfinite;
     bool jumps_so_far = false;
@@ -125,7 +126,7 @@ Deviation compare_numbers(std::span<const double> actual, std::span<const double
 
 Deviation compare_tensors(const Tensor& actual, const Tensor& expected, const Tensor* rounded,
                           const Tolerance& tolerance, bool jumps) {
-  if (actual.extents() != expected.extents()) return {1, 0, kInfinite, 0, 0, 0};
+  if (actual.extents() != expected.extents()) return {.norm = 1, .excess = kInfinite, .element = 0};
   const Values<double> a(actual), e(expected);
   const Values<double> r = rounded == nullptr ? Values<double>() : Values<double>(*rounded);
   const auto span = [](const Values<double>& values) {

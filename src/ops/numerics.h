@@ -29,6 +29,7 @@ struct Deviation {
   double excess = 0;                ///< The largest difference of an element over what it may be.
   int64_t element = -1;             ///< The element with the largest excess; -1: all are equal.
   double actual = 0, expected = 0;  ///< Of that element.
+  int64_t overflows = 0;            ///< Elements that are not finite, where what is expected is.
 
   bool agrees() const { return norm <= norm_limit && excess <= 1; }
   /// "distance 0.3, limit 0.001", or "element 17 is 3 instead of 2", whichever is worse.
