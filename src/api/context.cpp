@@ -12,6 +12,7 @@ namespace tenon::api {
 ContextHandle::ContextHandle(EngineHandle& engine, std::unique_ptr<Context> context,
                              ExecutionContextAllocationStrategy strategy)
     : engine_(engine),
+      reporter_(engine.shared_reporter()),
       context_(std::move(context)),
       debug_(engine, *context_),
       strategy_(strategy) {
@@ -19,7 +20,7 @@ ContextHandle::ContextHandle(EngineHandle& engine, std::unique_ptr<Context> cont
 }
 
 bool ContextHandle::succeed(const Status& status) const {
-  if (!status.ok()) engine_.reporter().report(status.error());
+  if (!status.ok()) reporter_->report(status.error());
   return status.ok();
 }
 
@@ -28,9 +29,11 @@ bool ContextHandle::succeed(const char* call, FunctionRef<Status()> f) const {
 }
 
 bool ContextHandle::setInputShape(const char* name, const nvinfer1::Dims& dims) noexcept {
-  return name != nullptr && succeed("setInputShape", [&] {
-           return context_->set_input_shape(name, network::to_extents(dims));
-         });
+  if (name == nullptr) return succeed(user_error("setInputShape was given no name"));
+  if (dims.nbDims < 0 || dims.nbDims > nvinfer1::Dims::MAX_DIMS)
+    return succeed(user_error("setInputShape: input '{}' cannot have {} axes", name, dims.nbDims));
+  return succeed("setInputShape",
+                 [&] { return context_->set_input_shape(name, network::to_extents(dims)); });
 }
 
 nvinfer1::Dims ContextHandle::getTensorShape(const char* name) const noexcept {
@@ -38,6 +41,7 @@ nvinfer1::Dims ContextHandle::getTensorShape(const char* name) const noexcept {
   dims.nbDims = -1;
   const Value* value = engine_.find(name);
   if (value == nullptr) return dims;
+  if (allInputShapesSpecified()) (void)context_->read_values();
   const auto extents = context_->shape(name);
   return extents.ok() ? network::to_dims(*extents) : network::to_dims(value->type.shape);
 }
@@ -57,20 +61,26 @@ bool ContextHandle::allInputDimensionsSpecified() const noexcept {
   return context_->all_shapes_set();
 }
 bool ContextHandle::allInputShapesSpecified() const noexcept {
-  return true;
+  return std::ranges::none_of(engine_.engine().graph().inputs(), [this](const Value* input) {
+    return context_->lacks_values(input->name);
+  });
 }
 
 bool ContextHandle::setTensorAddress(const char* name, void* data) noexcept {
-  return name != nullptr &&
-         succeed("setTensorAddress", [&] { return context_->set_address(name, data); });
+  if (name == nullptr) return succeed(user_error("setTensorAddress was given no name"));
+  return succeed("setTensorAddress", [&] { return context_->set_address(name, data); });
 }
 const void* ContextHandle::getTensorAddress(const char* name) const noexcept {
   return name == nullptr ? nullptr : context_->address(name);
 }
 bool ContextHandle::setOutputTensorAddress(const char* name, void* data) noexcept {
+  if (name != nullptr && engine_.getTensorIOMode(name) == TensorIOMode::kINPUT)
+    return succeed(user_error("setOutputTensorAddress: '{}' is an input", name));
   return setTensorAddress(name, data);
 }
 bool ContextHandle::setInputTensorAddress(const char* name, const void* data) noexcept {
+  if (name != nullptr && engine_.getTensorIOMode(name) == TensorIOMode::kOUTPUT)
+    return succeed(user_error("setInputTensorAddress: '{}' is an output", name));
   return setTensorAddress(name, const_cast<void*>(data));
 }
 void* ContextHandle::getOutputTensorAddress(const char* name) const noexcept {
@@ -78,17 +88,18 @@ void* ContextHandle::getOutputTensorAddress(const char* name) const noexcept {
 }
 
 int32_t ContextHandle::inferShapes(int32_t nbMaxNames, const char** names) noexcept {
-  int32_t unset = 0;
+  int32_t missing = 0;
   for (const Value* input : engine_.engine().graph().inputs()) {
-    if (context_->shape(input->name).ok()) continue;
-    if (names != nullptr && unset < nbMaxNames) names[unset] = input->name.c_str();
-    ++unset;
+    if (context_->shape(input->name).ok() && !context_->lacks_values(input->name)) continue;
+    if (names != nullptr && missing < nbMaxNames) names[missing] = input->name.c_str();
+    ++missing;
   }
-  return unset;
+  if (missing > 0) return missing;
+  return succeed(context_->infer_shapes()) ? 0 : -1;
 }
 
 bool ContextHandle::setOutputAllocator(const char* name, IOutputAllocator* allocator) noexcept {
-  if (name == nullptr) return false;
+  if (name == nullptr) return succeed(user_error("setOutputAllocator was given no name"));
   Context::Allocate allocate;
   const std::string tensor = name;
   if (allocator != nullptr)
@@ -113,20 +124,17 @@ IOutputAllocator* ContextHandle::getOutputAllocator(const char* name) noexcept {
 int64_t ContextHandle::getMaxOutputSize(const char* name) const noexcept {
   const Value* value = engine_.find(name);
   if (value == nullptr) return -1;
-  const Graph& graph = engine_.engine().graph();
+  if (allInputShapesSpecified()) (void)context_->read_values();
   int64_t bytes = byte_size(value->type.type);
-  const auto extents = context_->shape(name);
-  for (size_t i = 0; i < value->type.shape.size(); ++i) {
-    const int64_t known = extents.ok() ? (*extents)[i] : -1;
-    const int64_t most = known >= 0 ? known : value->type.shape[i].range(graph.symbol_ranges).max;
-    if (__builtin_mul_overflow(bytes, most, &bytes)) return -1;
-  }
+  for (const int64_t extent : context_->most_extents(*value))
+    if (__builtin_mul_overflow(bytes, extent, &bytes)) return -1;
   return bytes;
 }
 
 bool ContextHandle::enqueueV3(cudaStream_t stream) noexcept {
   layer_times_.times.clear();
-  context_->set_step_times(profiler_ != nullptr ? &layer_times_ : nullptr, !enqueue_emits_profile_);
+  const bool timed = profiler_ != nullptr || syncs_layers_;
+  context_->set_step_times(timed ? &layer_times_ : nullptr, !enqueue_emits_profile_);
   const bool ran = succeed("enqueueV3", [&]() -> Status {
     TENON_TRY(context_->enqueue(stream));
     return finish(stream);
@@ -148,8 +156,13 @@ bool ContextHandle::executeV2(void* const* bindings) noexcept {
   if (bindings == nullptr) return succeed(user_error("executeV2 was given no bindings"));
   for (int32_t i = 0; i < engine_.getNbIOTensors(); ++i)
     if (!setTensorAddress(engine_.getIOTensorName(i), bindings[i])) return false;
-  if (!enqueueV3(nullptr)) return false;
-  return succeed(context_->engine().backend().device->synchronize({}));
+  syncs_layers_ = debug_sync_;
+  const bool ran = enqueueV3(nullptr);
+  syncs_layers_ = false;
+  if (!ran || !succeed(context_->engine().backend().device->synchronize({}))) return false;
+  for (const auto& [node, milliseconds] : layer_times_.times)
+    if (debug_sync_) reporter_->info("Debug synchronization: layer '{}' ran", node->name);
+  return true;
 }
 
 bool ContextHandle::reportToProfiler() const noexcept {
@@ -167,9 +180,12 @@ int32_t ContextHandle::getOptimizationProfile() const noexcept {
   return context_->profile();
 }
 size_t ContextHandle::updateDeviceMemorySizeForShapes() noexcept {
-  const bool known =
-      succeed("updateDeviceMemorySizeForShapes", [&] { return context_->prepare(); });
-  return known ? context_->arena_bytes() : 0;
+  size_t bytes = 0;
+  const bool known = succeed("updateDeviceMemorySizeForShapes", [&]() -> Status {
+    TENON_ASSIGN(bytes, context_->needed_arena());
+    return {};
+  });
+  return known ? bytes : 0;
 }
 
 void ContextHandle::setDebugSync(bool sync) noexcept {
@@ -194,16 +210,20 @@ const char* ContextHandle::getName() const noexcept {
   return name_.c_str();
 }
 void ContextHandle::setDeviceMemory(void* memory) noexcept {
-  context_->set_arena(memory, SIZE_MAX);
+  context_->set_arena(memory, Context::kBoundOfEngine);
 }
 void ContextHandle::setDeviceMemoryV2(void* memory, int64_t size) noexcept {
-  context_->set_arena(memory, static_cast<size_t>(std::max<int64_t>(size, 0)));
+  if (size < 0 || (memory == nullptr && size > 0)) {
+    succeed(user_error("setDeviceMemoryV2 was given {} bytes at {}", size, memory));
+    return;
+  }
+  context_->set_arena(memory, static_cast<size_t>(size));
 }
 void ContextHandle::setErrorRecorder(IErrorRecorder* recorder) noexcept {
-  engine_.reporter().set_recorder(recorder);
+  reporter_->set_recorder(recorder);
 }
 IErrorRecorder* ContextHandle::getErrorRecorder() const noexcept {
-  return engine_.reporter().recorder();
+  return reporter_->recorder();
 }
 void ContextHandle::setEnqueueEmitsProfile(bool emits) noexcept {
   enqueue_emits_profile_ = emits;
@@ -287,7 +307,8 @@ bool ContextHandle::setAllTensorsDebugState(bool flag) noexcept {
   return true;
 }
 bool ContextHandle::setUnfusedTensorsDebugState(bool) noexcept {
-  return false;
+  return succeed(unsupported(
+      "setUnfusedTensorsDebugState: no tensors were marked by markUnfusedTensorsAsDebugTensors"));
 }
 bool ContextHandle::getUnfusedTensorsDebugState() const noexcept {
   return false;

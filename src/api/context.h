@@ -83,6 +83,7 @@ class ContextHandle final : public surface::Implementation<IExecutionContext> {
   Status finish(void* stream);
 
   EngineHandle& engine_;
+  std::shared_ptr<network::Reporter> reporter_;
   std::unique_ptr<Context> context_;
   DebugTensors debug_;
   ExecutionContextAllocationStrategy strategy_;
@@ -90,6 +91,7 @@ class ContextHandle final : public surface::Implementation<IExecutionContext> {
   IProfiler* profiler_ = nullptr;
   bool enqueue_emits_profile_ = true;
   bool debug_sync_ = false;
+  bool syncs_layers_ = false;  ///< In the run that is under way, for debug_sync_.
   cudaEvent_t input_consumed_ = nullptr;
   IGpuAllocator* temporary_allocator_ = nullptr;
   size_t persistent_cache_limit_ = 0;

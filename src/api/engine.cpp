@@ -14,6 +14,7 @@
 #include "ops/dims.h"
 #include "ops/structure.h"
 #include "plan/plan_file.h"
+#include "plugin/instance.h"
 
 namespace tenon::api {
 namespace {
@@ -44,6 +45,11 @@ class SerializationConfig final : public surface::Implementation<ISerializationC
 
 bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool is_selector(OptProfileSelector select) {
+  return select == OptProfileSelector::kMIN || select == OptProfileSelector::kOPT ||
+         select == OptProfileSelector::kMAX;
 }
 
 Dims no_dims() {
@@ -131,11 +137,11 @@ IRuntimeConfig* EngineHandle::createRuntimeConfig() noexcept {
   return new RuntimeConfig(ExecutionContextAllocationStrategy::kSTATIC);
 }
 
-TensorLocation EngineHandle::getTensorLocation(const char*) const noexcept {
-  return TensorLocation::kDEVICE;
+TensorLocation EngineHandle::getTensorLocation(const char* name) const noexcept {
+  return isShapeInferenceIO(name) ? TensorLocation::kHOST : TensorLocation::kDEVICE;
 }
-bool EngineHandle::isShapeInferenceIO(const char*) const noexcept {
-  return false;
+bool EngineHandle::isShapeInferenceIO(const char* name) const noexcept {
+  return find(name) != nullptr && engine_->is_on_host(name);
 }
 TensorIOMode EngineHandle::getTensorIOMode(const char* name) const noexcept {
   if (name == nullptr) return TensorIOMode::kNONE;
@@ -143,23 +149,26 @@ TensorIOMode EngineHandle::getTensorIOMode(const char* name) const noexcept {
   if (engine_->input_index(name).has_value()) return TensorIOMode::kINPUT;
   return engine_->output_index(name).has_value() ? TensorIOMode::kOUTPUT : TensorIOMode::kNONE;
 }
-const char* EngineHandle::getAliasedInputTensor(const char*) const noexcept {
-  return nullptr;
+const char* EngineHandle::getAliasedInputTensor(const char* name) const noexcept {
+  const Value* value = find(name);
+  const Node* node = value == nullptr ? nullptr : value->producer();
+  const auto* op = node == nullptr ? nullptr : node->as<Plugin>();
+  if (op == nullptr) return nullptr;
+  const auto plugin = plugin::Instance::create({op->type, op->version, op->space}, op->fields);
+  if (!plugin.ok()) return nullptr;
+  const std::vector<int32_t> aliases = (*plugin)->aliased_inputs();
+  const auto output = static_cast<size_t>(value->index());
+  const int32_t index = output < aliases.size() ? aliases[output] : -1;
+  const Value* input = index < 0 ? nullptr : node->input(index);
+  return input == nullptr || input->producer() != nullptr ? nullptr : input->name.c_str();
 }
 
 size_t EngineHandle::getDeviceMemorySizeForProfile(int32_t index) const noexcept {
-  const auto& profiles = engine_->plan().profiles;
-  if (index < 0 || index >= static_cast<int32_t>(profiles.size()) || engine_->data_dependent())
-    return 0;
   return reporter_->guarded("getDeviceMemorySizeForProfile", 0, [&]() -> size_t {
-    std::map<std::string, Extents> shapes;
-    for (const auto& [name, range] : profiles[index]) shapes[name] = range.max;
-    const auto symbols = bind_inputs(engine_->graph(), shapes);
-    if (!symbols.ok()) return 0;
-    const auto program = engine_->program(*symbols, engine_->default_threads());
-    if (program.ok()) return (*program)->arena_bytes();
+    const auto bound = engine_->arena_bound(index);
+    if (bound.ok()) return *bound;
     // Weights of a stripped plan may not be there yet.
-    if (!engine_->plan().stripped) reporter_->report(program.error());
+    if (!engine_->plan().stripped) reporter_->report(bound.error());
     return 0;
   });
 }
@@ -179,15 +188,17 @@ bool EngineHandle::isRefittable() const noexcept {
   return engine_->plan().network != nullptr;
 }
 
+/// Of vectorized formats only, and none is one here.
 int32_t EngineHandle::getTensorBytesPerComponent(const char* name) const noexcept {
-  const Value* value = find(name);
-  return value == nullptr ? -1 : byte_size(value->type.type);
+  (void)find(name);
+  return -1;
 }
 int32_t EngineHandle::getTensorBytesPerComponentV2(const char* name, int32_t) const noexcept {
   return getTensorBytesPerComponent(name);
 }
 int32_t EngineHandle::getTensorComponentsPerElement(const char* name) const noexcept {
-  return find(name) == nullptr ? -1 : 1;
+  (void)find(name);
+  return -1;
 }
 int32_t EngineHandle::getTensorComponentsPerElementV2(const char* name, int32_t) const noexcept {
   return getTensorComponentsPerElement(name);
@@ -231,13 +242,33 @@ Dims EngineHandle::getProfileShape(const char* name, int32_t index,
                           : select == OptProfileSelector::kOPT ? range.opt
                                                                : range.max);
 }
-const int32_t* EngineHandle::getProfileTensorValues(const char*, int32_t,
-                                                    OptProfileSelector) const noexcept {
-  return nullptr;
+const std::vector<int64_t>* EngineHandle::profile_values(const char* name, int32_t index,
+                                                         OptProfileSelector select) const {
+  if (find(name) == nullptr) return nullptr;
+  if (index < 0 || index >= getNbOptimizationProfiles() || !is_selector(select)) {
+    reporter_->report(user_error("profile {} or its selector {} does not exist", index,
+                                 static_cast<int>(select)));
+    return nullptr;
+  }
+  if (!engine_->is_on_host(name)) return nullptr;
+  const ShapeRange& range = engine_->plan().profiles[index].at(name);
+  return select == OptProfileSelector::kMIN   ? &range.min_values
+         : select == OptProfileSelector::kOPT ? &range.opt_values
+                                              : &range.max_values;
 }
-const int64_t* EngineHandle::getProfileTensorValuesV2(const char*, int32_t,
-                                                      OptProfileSelector) const noexcept {
-  return nullptr;
+const int32_t* EngineHandle::getProfileTensorValues(const char* name, int32_t index,
+                                                    OptProfileSelector select) const noexcept {
+  const std::vector<int64_t>* values = profile_values(name, index, select);
+  if (values == nullptr) return nullptr;
+  const std::lock_guard lock(narrow_mutex_);
+  std::vector<int32_t>& narrow = narrow_values_[values];
+  if (narrow.empty()) narrow.assign(values->begin(), values->end());
+  return narrow.data();
+}
+const int64_t* EngineHandle::getProfileTensorValuesV2(const char* name, int32_t index,
+                                                      OptProfileSelector select) const noexcept {
+  const std::vector<int64_t>* values = profile_values(name, index, select);
+  return values == nullptr ? nullptr : values->data();
 }
 EngineCapability EngineHandle::getEngineCapability() const noexcept {
   return EngineCapability::kSTANDARD;

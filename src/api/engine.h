@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@ class EngineHandle final : public surface::Implementation<ICudaEngine> {
   Engine& engine() const { return *engine_; }
   std::shared_ptr<Engine> shared_engine() const { return engine_; }
   network::Reporter& reporter() const { return *reporter_; }
+  std::shared_ptr<network::Reporter> shared_reporter() const { return reporter_; }
   /// Tensors that debug listeners see.
   const std::vector<std::string>& debug_tensors() const { return debug_; }
   /// Of these, those that are outputs for the listener's sake alone.
@@ -117,11 +119,17 @@ class EngineHandle final : public surface::Implementation<ICudaEngine> {
  private:
   IHostMemory* serialized(bool strip) const;
   IExecutionContext* make_context(ExecutionContextAllocationStrategy strategy) noexcept;
+  /// Null for tensors that have none in profiles, and with an error where there is no such profile.
+  const std::vector<int64_t>* profile_values(const char* name, int32_t index,
+                                             OptProfileSelector select) const;
 
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<network::Reporter> reporter_;
   std::vector<const Value*> tensors_;
   std::vector<std::string> debug_, hidden_;
+  /// The 32-bit form of the plan's values, for those who ask for it.
+  mutable std::mutex narrow_mutex_;
+  mutable std::map<const std::vector<int64_t>*, std::vector<int32_t>> narrow_values_;
 };
 
 }  // namespace tenon::api

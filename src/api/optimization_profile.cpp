@@ -7,11 +7,26 @@ namespace tenon::api {
 using nvinfer1::Dims;
 using nvinfer1::OptProfileSelector;
 
+namespace {
+bool is_valid(OptProfileSelector select) {
+  return select == OptProfileSelector::kMIN || select == OptProfileSelector::kOPT ||
+         select == OptProfileSelector::kMAX;
+}
+}  // namespace
+
+bool OptimizationProfile::refuse(const char* method, const char* what) const {
+  reporter_->report(user_error("IOptimizationProfile::{} {}", method, what));
+  return false;
+}
+
 bool OptimizationProfile::setDimensions(const char* input, OptProfileSelector select,
                                         const Dims& dims) noexcept {
-  if (input == nullptr || dims.nbDims < 0 || dims.nbDims > Dims::MAX_DIMS) return false;
+  if (input == nullptr || !is_valid(select))
+    return refuse("setDimensions", "needs the name of an input, and kMIN, kOPT or kMAX");
+  if (dims.nbDims < 0 || dims.nbDims > Dims::MAX_DIMS)
+    return refuse("setDimensions", "takes at most 8 axes");
   for (int i = 0; i < dims.nbDims; ++i)
-    if (dims.d[i] < 0) return false;
+    if (dims.d[i] < 0) return refuse("setDimensions", "takes no extents below 0");
   shapes_[input][static_cast<int>(select)] = dims;
   return true;
 }
@@ -28,14 +43,17 @@ Dims OptimizationProfile::getDimensions(const char* input,
 
 bool OptimizationProfile::setShapeValuesV2(const char* input, OptProfileSelector select,
                                            const int64_t* values, int32_t count) noexcept {
-  if (input == nullptr || values == nullptr || count < 0) return false;
+  if (input == nullptr || !is_valid(select) || values == nullptr || count < 0)
+    return refuse("setShapeValues",
+                  "needs the name of an input, kMIN, kOPT or kMAX, and as many values as it says");
   values_[input][static_cast<int>(select)] = {{values, values + count}, {values, values + count}};
   return true;
 }
 
 bool OptimizationProfile::setShapeValues(const char* input, OptProfileSelector select,
                                          const int32_t* values, int32_t count) noexcept {
-  if (values == nullptr || count < 0) return false;
+  if (values == nullptr || count < 0)
+    return refuse("setShapeValues", "needs as many values as it says");
   const std::vector<int64_t> wide(values, values + count);
   return setShapeValuesV2(input, select, wide.data(), count);
 }
@@ -63,7 +81,8 @@ const int32_t* OptimizationProfile::getShapeValues(const char* input,
 }
 
 bool OptimizationProfile::setExtraMemoryTarget(float target) noexcept {
-  if (!(target >= 0.0F && target <= 1.0F)) return false;
+  if (!(target >= 0.0F && target <= 1.0F))
+    return refuse("setExtraMemoryTarget", "takes a number from 0 to 1");
   extra_memory_ = target;
   return true;
 }
@@ -76,6 +95,13 @@ bool OptimizationProfile::isValid() const noexcept {
     for (int i = 0; i < min.nbDims; ++i)
       if (min.d[i] > opt.d[i] || opt.d[i] > max.d[i]) return false;
   }
+  for (const auto& [name, values] : values_) {
+    if (values.size() != kSelectors) return false;
+    const auto &min = values.at(0).wide, &opt = values.at(1).wide, &max = values.at(2).wide;
+    if (min.size() != opt.size() || opt.size() != max.size()) return false;
+    for (size_t i = 0; i < min.size(); ++i)
+      if (min[i] > opt[i] || opt[i] > max[i]) return false;
+  }
   return true;
 }
 
@@ -84,6 +110,12 @@ Profile OptimizationProfile::profile() const {
   for (const auto& [name, dims] : shapes_)
     profile[name] = {network::to_extents(dims.at(0)), network::to_extents(dims.at(1)),
                      network::to_extents(dims.at(2))};
+  for (const auto& [name, values] : values_) {
+    ShapeRange& range = profile[name];
+    range.min_values = values.at(0).wide;
+    range.opt_values = values.at(1).wide;
+    range.max_values = values.at(2).wide;
+  }
   return profile;
 }
 

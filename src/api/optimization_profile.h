@@ -1,9 +1,11 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "network/report.h"
 #include "plan/plan.h"
 #include "surface/implementation.h"
 
@@ -12,6 +14,8 @@ namespace tenon::api {
 /// IOptimizationProfile: ranges by input name.
 class OptimizationProfile final : public surface::Implementation<nvinfer1::IOptimizationProfile> {
  public:
+  explicit OptimizationProfile(std::shared_ptr<network::Reporter> reporter)
+      : reporter_(std::move(reporter)) {}
   bool setDimensions(const char* input, nvinfer1::OptProfileSelector select,
                      const nvinfer1::Dims& dims) noexcept override;
   nvinfer1::Dims getDimensions(const char* input,
@@ -33,11 +37,14 @@ class OptimizationProfile final : public surface::Implementation<nvinfer1::IOpti
   Profile profile() const;
 
  private:
+  /// False, with an error.
+  bool refuse(const char* method, const char* what) const;
   static constexpr int kSelectors = 3;
   struct Values {
     std::vector<int64_t> wide;
     std::vector<int32_t> narrow;
   };
+  std::shared_ptr<network::Reporter> reporter_;
   std::map<std::string, std::map<int, nvinfer1::Dims>> shapes_;
   std::map<std::string, std::map<int, Values>> values_;
   float extra_memory_ = 1.0F;

@@ -4,11 +4,13 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <deque>
 
 #include "device/described_device.h"
 #include "device/streams.h"
 #include "ir/text.h"
 #include "plan/branches.h"
+#include "plan/shape_values.h"
 #include "runtime/engine.h"
 
 namespace tenon {
@@ -38,15 +40,22 @@ class Trial {
     TENON_ASSIGN(context_, Context::create(engine_));
     TENON_ASSIGN(stream_, device_.streams()->make_stream());
     for (const Value* input : engine_->graph().inputs()) {
-      const Extents& extents = plan.profiles[0].at(input->name).opt;
-      const Tensor tensor = contents_of(*input, extents);
+      const ShapeRange& range = plan.profiles[0].at(input->name);
+      const Extents& extents = range.opt;
       TENON_TRY(context_->set_input_shape(input->name, extents));
+      if (is_shape_input(*input)) {
+        on_host_.push_back(usual_contents(*input, range));
+        TENON_TRY(context_->set_address(input->name, on_host_.back().mutable_bytes()));
+        continue;
+      }
+      const Tensor tensor = contents_of(*input, extents);
       TENON_ASSIGN(void* address, memory(static_cast<size_t>(tensor.byte_count())));
       TENON_TRY(device_.upload(address, tensor.bytes(), static_cast<size_t>(tensor.byte_count()),
                                queue()));
       TENON_TRY(device_.synchronize(queue()));
       TENON_TRY(context_->set_address(input->name, address));
     }
+    TENON_TRY(context_->read_values());
     for (const Value* output : engine_->graph().outputs()) {
       TENON_ASSIGN(const Extents extents, context_->shape(output->name));
       const auto bytes = static_cast<size_t>(element_count(extents) * byte_size(output->type.type));
@@ -113,6 +122,7 @@ class Trial {
   const Backend& backend_;
   Device& device_;
   std::vector<DeviceBuffer> buffers_;
+  std::deque<Tensor> on_host_;
   std::vector<std::pair<void*, size_t>> outputs_;
   DeviceHandle stream_;
   std::shared_ptr<Engine> engine_;

@@ -29,10 +29,15 @@ Status ObservedRun::bind(std::span<const Tensor> inputs) {
     const std::string& name = graph().inputs()[i]->name;
     const auto bytes = static_cast<size_t>(inputs[i].byte_count());
     TENON_TRY(context_->set_input_shape(name, inputs[i].extents()));
+    if (engine_->is_on_host(name)) {
+      TENON_TRY(context_->set_address(name, inputs_[i].mutable_bytes()));
+      continue;
+    }
     TENON_ASSIGN(void* address, memory(bytes));
     TENON_TRY(backend_.device->upload(address, inputs[i].bytes(), bytes, {}));
     TENON_TRY(context_->set_address(name, address));
   }
+  TENON_TRY(context_->read_values());
   for (const Value* output : graph().outputs()) {
     TENON_ASSIGN(const Extents extents, context_->shape(output->name));
     TENON_ASSIGN(Tensor tensor, Tensor::create(output->type.type, extents));

@@ -7,6 +7,7 @@
 
 #include "ops/ops.h"
 #include "plan/concrete_graph.h"
+#include "plan/shape_values.h"
 
 namespace tenon {
 namespace {
@@ -58,6 +59,10 @@ Result<std::vector<Tensor>> sample_inputs(const Graph& graph, const Profile& pro
     const auto found = profile.find(input->name);
     if (found == profile.end()) return user_error("no shape for input '{}'", input->name);
     TENON_ASSIGN(Tensor tensor, Tensor::create(input->type.type, found->second.opt));
+    if (is_shape_input(*input)) {
+      inputs.push_back(usual_contents(*input, found->second));
+      continue;
+    }
     for (int64_t i = 0; i < tensor.count(); ++i) {
       const double number = static_cast<double>(random() >> 11) * 0x1p-53;
       tensor.set_from_double(i, is_real(tensor.type()) ? 2 * number - 1 : std::floor(2 * number));
@@ -74,7 +79,7 @@ int64_t reference_cost(const Graph& graph, const Profile& profile) {
     if (found == profile.end()) return INT64_MAX;
     shapes[input->name] = found->second.opt;
   }
-  const auto symbols = bind_inputs(graph, shapes);
+  const auto symbols = bind_inputs(graph, shapes, usual_values(graph, profile));
   return symbols.ok() ? reference_cost(graph, *symbols) : INT64_MAX;
 }
 

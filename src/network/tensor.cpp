@@ -7,6 +7,7 @@
 #include "network/convert.h"
 #include "network/layer.h"
 #include "network/network.h"
+#include "network/shape_inputs.h"
 
 namespace tenon::network {
 
@@ -83,11 +84,13 @@ std::optional<Binding> TensorHandle::binding() const {
 }
 
 bool TensorHandle::isShapeTensor() const noexcept {
+  if (isNetworkInput()) return decides_shapes(network_, *this);
   return refresh() && value_->elements.has_value();
 }
 
 bool TensorHandle::setDynamicRange(float min, float max) noexcept {
-  if (!(min <= max)) return false;
+  if (!network_.require(min <= max, "setDynamicRange", "numbers of which the first is the lower"))
+    return false;
   range_set_ = true;
   range_min_ = min;
   range_max_ = max;

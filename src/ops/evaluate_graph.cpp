@@ -21,13 +21,19 @@ class Evaluation {
     for (const Value* output : graph.outputs()) ++pending_[output];
   }
 
-  /// Symbols that stand alone in a value's type take the extents of its contents.
+  /// Symbols that stand alone in a value's type take the extents of its contents, those that are
+  /// elements of an input its contents.
   void bind_symbols(const Value& value, const Tensor& tensor) {
     const Shape& shape = value.type.shape;
     if (shape.size() != tensor.extents().size()) return;
     for (size_t i = 0; i < shape.size(); ++i)
       if (const auto symbol = shape[i].as_symbol())
         symbols_.insert_or_assign(*symbol, tensor.extents()[i]);
+    if (value.producer() != nullptr || !value.elements || is_real(tensor.type())) return;
+    const std::vector<int64_t> contents = tensor.to_int64s();
+    for (size_t i = 0; i < std::min(contents.size(), value.elements->size()); ++i)
+      if (const auto symbol = (*value.elements)[i].as_symbol())
+        symbols_.insert_or_assign(*symbol, contents[i]);
   }
 
   void define(const Value* value, Tensor tensor) {

@@ -1,5 +1,7 @@
 #include "plan/concrete_graph.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -7,6 +9,7 @@
 #include "ops/dims.h"
 #include "ops/ops.h"
 #include "ops/table.h"
+#include "plan/shape_values.h"
 
 namespace tenon {
 namespace {
@@ -27,7 +30,8 @@ Status bind_extent(const Value& input, size_t axis, int64_t extent, SymbolValues
 
 }  // namespace
 
-Result<SymbolValues> bind_inputs(const Graph& graph, const std::map<std::string, Extents>& shapes) {
+Result<SymbolValues> bind_inputs(const Graph& graph, const std::map<std::string, Extents>& shapes,
+                                 const ShapeValues& values) {
   SymbolValues symbols;
   for (const Value* input : graph.inputs()) {
     const auto found = shapes.find(input->name);
@@ -38,6 +42,8 @@ Result<SymbolValues> bind_inputs(const Graph& graph, const std::map<std::string,
                         input->type.shape.size(), extents.size());
     for (size_t axis = 0; axis < extents.size(); ++axis)
       TENON_TRY(bind_extent(*input, axis, extents[axis], symbols));
+    if (const auto given = values.find(input->name); given != values.end())
+      if (is_shape_input(*input)) TENON_TRY(bind_shape_values(*input, given->second, symbols));
   }
   return symbols;
 }
@@ -73,9 +79,22 @@ Status ConcreteGraph::resolve_extents() {
     return {};
   };
   for (const Value* input : graph_->inputs()) TENON_TRY(resolve(input));
-  for (const auto& node : graph_->nodes())
+  for (const auto& node : graph_->nodes()) {
     for (const Value* output : node->outputs()) TENON_TRY(resolve(output));
+    TENON_TRY(check_count(*node));
+  }
   return {};
+}
+
+/// Shapes that are given at run time may ask for more elements than there are.
+Status ConcreteGraph::check_count(const Node& node) const {
+  if (!node.is<Reshape>() && !node.is<Flatten>()) return {};
+  if (!resolved(node.input(0)) || !resolved(node.output())) return {};
+  const Extents &from = extents(node.input(0)), &to = extents(node.output());
+  if (element_count(from) == element_count(to)) return {};
+  return user_error("layer '{}': [{}] cannot take the shape [{}]: it has {} elements, not {}",
+                    node.name, fmt::join(from, ","), fmt::join(to, ","), element_count(from),
+                    element_count(to));
 }
 
 void ConcreteGraph::resolve_known() {

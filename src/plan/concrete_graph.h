@@ -10,6 +10,7 @@
 #include "ir/graph.h"
 #include "kernels/backend.h"
 #include "kernels/tactic.h"
+#include "plan/plan.h"
 
 namespace tenon {
 
@@ -27,7 +28,9 @@ struct Storage {
 
 /// Values of the symbols in the shapes of graph inputs. Fails when extents contradict each other or
 /// the graph.
-Result<SymbolValues> bind_inputs(const Graph& graph, const std::map<std::string, Extents>& shapes);
+/// Symbols of shape inputs (plan/shape_values.h) that are not among `values` get none.
+Result<SymbolValues> bind_inputs(const Graph& graph, const std::map<std::string, Extents>& shapes,
+                                 const ShapeValues& values = {});
 
 /// A graph under given values of its symbols: extents, known contents, storage, and the problem of
 /// each node. Values whose extents depend on data not seen yet are unresolved. Refers to the graph,
@@ -56,6 +59,7 @@ class ConcreteGraph {
 
  private:
   Status resolve_extents();
+  Status check_count(const Node& node) const;
   void resolve_known();
   void place_concats();
   void place_values();

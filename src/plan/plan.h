@@ -11,12 +11,17 @@
 
 namespace tenon {
 
-/// Smallest, usual and largest extents of one input.
+/// Smallest, usual and largest extents of one input, and of its contents, element by element, where
+/// these decide shapes.
 struct ShapeRange {
   Extents min, opt, max;
+  std::vector<int64_t> min_values = {}, opt_values = {}, max_values = {};
+  bool has_values() const { return !min_values.empty(); }
   bool operator==(const ShapeRange&) const = default;
 };
 
+/// Contents of inputs that decide shapes, by name.
+using ShapeValues = std::map<std::string, std::vector<int64_t>>;
 /// One optimization profile: ranges by input name.
 using Profile = std::map<std::string, ShapeRange>;
 

@@ -7,6 +7,7 @@
 #include "plan/plan_file.h"
 #include "plan/plan_format.h"
 #include "plan/plan_generated.h"
+#include "plan/shape_values.h"
 
 namespace tenon {
 namespace {
@@ -300,8 +301,9 @@ Profile read_profile(const fb::Profile& source) {
   for (flatbuffers::uoffset_t i = 0; source.ranges() != nullptr && i < source.ranges()->size();
        ++i) {
     const auto* range = source.ranges()->Get(i);
-    profile[text(range->input())] = {numbers(range->min()), numbers(range->opt()),
-                                     numbers(range->max())};
+    profile[text(range->input())] = {numbers(range->min()),        numbers(range->opt()),
+                                     numbers(range->max()),        numbers(range->min_values()),
+                                     numbers(range->opt_values()), numbers(range->max_values())};
   }
   return profile;
 }
@@ -394,6 +396,8 @@ Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const v
   plan.stripped = plan.settings.erase(kStrippedSetting) > 0;
   TENON_ASSIGN(plan.graph, read_graph(weights, source->graph()));
   for (const Profile& profile : plan.profiles) TENON_TRY(check_profile(profile, *plan.graph));
+  if (const Status named = name_shape_values(*plan.graph, plan.profiles); !named.ok())
+    return damaged("{}", named.error().message);
   if (source->network() != nullptr) {
     TENON_ASSIGN(plan.network, read_graph(weights, source->network()));
   }

@@ -184,10 +184,14 @@ class GraphWriter {
 
 Offset<fb::Profile> write_profile(FlatBufferBuilder& builder, const Profile& profile) {
   std::vector<Offset<fb::ShapeRange>> ranges;
+  const auto values = [&](const std::vector<int64_t>& numbers) {
+    return numbers.empty() ? 0 : builder.CreateVector(numbers);
+  };
   for (const auto& [input, range] : profile)
-    ranges.push_back(
-        fb::CreateShapeRange(builder, builder.CreateString(input), builder.CreateVector(range.min),
-                             builder.CreateVector(range.opt), builder.CreateVector(range.max)));
+    ranges.push_back(fb::CreateShapeRange(
+        builder, builder.CreateString(input), builder.CreateVector(range.min),
+        builder.CreateVector(range.opt), builder.CreateVector(range.max), values(range.min_values),
+        values(range.opt_values), values(range.max_values)));
   return fb::CreateProfile(builder, builder.CreateVector(ranges));
 }
 

@@ -4,6 +4,7 @@
 
 #include "device/cpu/thread_pool.h"
 #include "device/streams.h"
+#include "plan/shape_values.h"
 #include "runtime/engine.h"
 
 namespace tenon {
@@ -66,6 +67,8 @@ Result<std::unique_ptr<Context>> Context::create(std::shared_ptr<Engine> engine,
   const Graph& graph = context->engine_->graph();
   for (const Value* input : graph.inputs())
     context->input_shapes_.push_back(static_extents(*input));
+  context->has_shape_inputs_ = std::ranges::any_of(
+      graph.inputs(), [](const Value* input) { return is_shape_input(*input); });
   context->inputs_.assign(graph.inputs().size(), nullptr);
   context->outputs_.assign(graph.outputs().size(), nullptr);
   context->allocators_.resize(graph.outputs().size());
@@ -104,6 +107,36 @@ Status Context::set_input_shape(std::string_view name, const Extents& extents) {
   return {};
 }
 
+bool Context::lacks_values(std::string_view input) const {
+  return engine_->is_on_host(input) && address(input) == nullptr;
+}
+
+/// They may change between two runs without a word, so that they are read anew each time.
+Status Context::read_values() {
+  const Graph& graph = engine_->graph();
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const Value& input = *graph.inputs()[i];
+    if (!is_shape_input(input)) continue;
+    if (inputs_[i] == nullptr)
+      return user_error(
+          "input '{}' decides shapes and has no address: give one on the host, with its values "
+          "there, before shapes are inferred or the network runs (setInputTensorAddress)",
+          input.name);
+    std::vector<int64_t>& values = values_[input.name];
+    const size_t count = input.elements->size();
+    const bool wide = input.type.type == DataType::kInt64;
+    bool changed = values.size() != count;
+    values.resize(count);
+    for (size_t k = 0; k < count; ++k) {
+      const int64_t value = wide ? static_cast<const int64_t*>(inputs_[i])[k]
+                                 : static_cast<const int32_t*>(inputs_[i])[k];
+      changed |= std::exchange(values[k], value) != value;
+    }
+    stale_ |= changed;
+  }
+  return {};
+}
+
 int Context::unset_shapes() const {
   return static_cast<int>(std::count(input_shapes_.begin(), input_shapes_.end(), std::nullopt));
 }
@@ -124,10 +157,28 @@ Result<Extents> Context::shape(std::string_view name) const {
       return user_error("the shape of input '{}' is not set", graph.inputs()[i]->name);
     shapes[graph.inputs()[i]->name] = *input_shapes_[i];
   }
-  TENON_ASSIGN(const SymbolValues symbols, bind_inputs(graph, shapes));
+  TENON_ASSIGN(const SymbolValues symbols, bind_inputs(graph, shapes, values_));
   Extents extents;
   for (const Dim& dim : graph.outputs()[*index]->type.shape)
     extents.push_back(dim.evaluate(symbols).value_or(-1));
+  return extents;
+}
+
+/// Of what data decides the last run says nothing: the next one may give more.
+Extents Context::most_extents(const Value& tensor) const {
+  std::map<std::string, Extents> shapes;
+  for (size_t i = 0; i < input_shapes_.size(); ++i)
+    if (input_shapes_[i].has_value())
+      shapes[engine_->graph().inputs()[i]->name] = *input_shapes_[i];
+  SymbolRanges ranges = engine_->graph().symbol_ranges;
+  SymbolValues known;
+  if (unset_shapes() == 0)
+    if (auto symbols = bind_inputs(engine_->graph(), shapes, values_); symbols.ok())
+      known = std::move(symbols).value();
+  for (const auto& [name, value] : known) ranges[name] = {value, value};
+  Extents extents;
+  for (const Dim& dim : tensor.type.shape)
+    extents.push_back(dim.evaluate(known).value_or(dim.range(ranges).max));
   return extents;
 }
 
@@ -154,16 +205,10 @@ Status Context::set_allocator(std::string_view output, Allocate allocate) {
   return {};
 }
 
-Status Context::prepare() {
-  if (generation_ != engine_->generation()) {
-    generation_ = engine_->generation();
-    dynamic_.reset();
-    attachments_ = {};
-    profile_replay_.reset();
-    if (replay_ != nullptr) set_graph_replay(true);
-    stale_ = true;
-  }
-  if (!stale_) return {};
+Result<SymbolValues> Context::bound_symbols() const {
+  const auto& profiles = engine_->plan().profiles;
+  for (const auto& [name, values] : values_)
+    TENON_TRY(check_shape_values(name, values, profiles[profile_].at(name)));
   std::map<std::string, Extents> shapes;
   for (size_t i = 0; i < input_shapes_.size(); ++i) {
     const std::string& name = engine_->graph().inputs()[i]->name;
@@ -172,7 +217,43 @@ Status Context::prepare() {
                         name);
     shapes[name] = *input_shapes_[i];
   }
-  TENON_ASSIGN(symbols_, bind_inputs(engine_->graph(), shapes));
+  return bind_inputs(engine_->graph(), shapes, values_);
+}
+
+Status Context::infer_shapes() {
+  TENON_TRY(read_values());
+  TENON_ASSIGN(SymbolValues symbols, bound_symbols());
+  TENON_ASSIGN(const ConcreteGraph graph,
+               ConcreteGraph::create(engine_->graph(), std::move(symbols)));
+  (void)graph;
+  return {};
+}
+
+Result<size_t> Context::needed_arena() {
+  TENON_TRY(prepare_program());
+  return program_ == nullptr ? 0 : program_->arena_bytes();
+}
+
+Status Context::prepare() {
+  TENON_TRY(prepare_program());
+  if (program_ == nullptr || arena_is_ready_) return {};
+  TENON_TRY(make_arena());
+  arena_is_ready_ = true;
+  return {};
+}
+
+Status Context::prepare_program() {
+  if (generation_ != engine_->generation()) {
+    generation_ = engine_->generation();
+    dynamic_.reset();
+    attachments_ = {};
+    profile_replay_.reset();
+    if (replay_ != nullptr) set_graph_replay(true);
+    stale_ = true;
+  }
+  if (has_shape_inputs_) TENON_TRY(read_values());
+  if (!stale_) return {};
+  TENON_ASSIGN(symbols_, bound_symbols());
   if (engine_->data_dependent()) {
     if (engine_->plan().stripped)
       return user_error("the plan was stripped of its weights: refit the engine before it runs");
@@ -189,8 +270,8 @@ Status Context::prepare() {
     if (program != program_) {
       retired_.add(std::exchange(program_, std::move(program)));
       range_texts_.clear();
+      arena_is_ready_ = false;
     }
-    TENON_TRY(make_arena());
     if (const int count = program_->side_stream_count(); count > 0)
       TENON_TRY(side_.prepare(*engine_->backend().device->streams(), count));
   }
@@ -201,19 +282,39 @@ Status Context::prepare() {
 Status Context::get_ready() {
   // Weights of a stripped plan come later.
   if (unset_shapes() > 0 || engine_->data_dependent() || engine_->plan().stripped) return {};
+  // So do values that decide shapes.
+  if (has_shape_inputs_) return {};
   TENON_TRY(engine_->backend().device->activate());
   Status status = prepare();
   return engine_->backend().device->unified() ? Status() : status;
 }
 
+/// Whether these shapes run in memory of the application's. What the engine said to be enough is,
+/// though shapes that nobody tried may need more: they get memory of the context's own.
+Result<bool> Context::fits_given_arena(size_t bytes) {
+  size_t given = given_arena_size_, promised = 0;
+  if (bytes <= given && given != kBoundOfEngine) return true;
+  TENON_ASSIGN(promised, engine_->arena_bound(profile_));
+  if (given == kBoundOfEngine) given = promised;
+  if (bytes <= given) return true;
+  if (given >= promised) return false;
+  return user_error(
+      "these shapes need {} bytes of context memory, {} were given; "
+      "updateDeviceMemorySizeForShapes says how much shapes need, getDeviceMemorySizeV2 how much "
+      "is enough for all",
+      bytes, given);
+}
+
 Status Context::make_arena() {
   const size_t bytes = program_->arena_bytes();
+  uses_given_arena_ = false;
   if (given_arena_ != nullptr) {
-    if (bytes <= given_arena_size_) return {};
-    return user_error("these shapes need {} bytes of context memory, {} were given", bytes,
-                      given_arena_size_);
+    TENON_ASSIGN(uses_given_arena_, fits_given_arena(bytes));
+    if (uses_given_arena_) return {};
+  } else if (expects_arena_) {
+    return {};
   }
-  if (expects_arena_ || (bytes <= arena_size_ && arena_ != nullptr)) return {};
+  if (bytes <= arena_size_ && arena_ != nullptr) return {};
   TENON_TRY(grow_arena(bytes));
   arena_size_ = bytes;
   if (engine_->backend().device->unified()) touch_pages(arena_.get(), bytes);
@@ -246,7 +347,7 @@ void Context::set_arena(void* memory, size_t bytes) {
     retire(std::move(arena_));
     arena_size_ = 0;
   }
-  stale_ = true;
+  arena_is_ready_ = false;
 }
 
 bool Context::set_graph_replay(bool replay) {
@@ -258,8 +359,10 @@ bool Context::set_graph_replay(bool replay) {
 
 Status Context::check_alignment() const {
   if (engine_->backend().device->unified()) return {};
-  for (size_t i = 0; i < inputs_.size(); ++i)
-    TENON_TRY(check_multiple(inputs_[i], kPiece, "input ", engine_->graph().inputs()[i]->name));
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const Value& input = *engine_->graph().inputs()[i];
+    if (!is_shape_input(input)) TENON_TRY(check_multiple(inputs_[i], kPiece, "input ", input.name));
+  }
   for (size_t i = 0; i < outputs_.size(); ++i)
     TENON_TRY(check_multiple(outputs_[i], kPiece, "output ", engine_->graph().outputs()[i]->name));
   return check_multiple(given_arena_, kArena, "the context's ", "memory");

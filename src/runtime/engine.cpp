@@ -6,6 +6,7 @@
 #include "ops/control_flow.h"
 #include "ops/structure.h"
 #include "plan/packing.h"
+#include "plan/shape_values.h"
 #include "plan/transplant.h"
 
 namespace tenon {
@@ -40,9 +41,14 @@ bool has_open_extents(const Graph& graph, const SymbolValues& known) {
 
 bool depends_on_data(const Graph& graph) {
   SymbolValues known;
-  for (const Value* input : graph.inputs())
-    for (const Dim& dim : input->type.shape)
+  const auto add = [&](const std::vector<Dim>& dims) {
+    for (const Dim& dim : dims)
       for (const std::string& name : dim.symbols()) known.emplace(name, 1);
+  };
+  for (const Value* input : graph.inputs()) {
+    add(input->type.shape);
+    if (is_shape_input(*input)) add(*input->elements);
+  }
   return has_open_extents(graph, known);
 }
 
@@ -140,6 +146,61 @@ std::optional<int> Engine::input_index(std::string_view name) const {
 }
 std::optional<int> Engine::output_index(std::string_view name) const {
   return index_of(graph().outputs(), name);
+}
+
+namespace {
+
+/// A profile's smallest, usual or largest shapes as symbols.
+Result<SymbolValues> symbols_of(const Graph& graph, const Profile& profile,
+                                Extents ShapeRange::*extents,
+                                std::vector<int64_t> ShapeRange::*contents) {
+  std::map<std::string, Extents> shapes;
+  ShapeValues values;
+  for (const auto& [name, range] : profile) {
+    shapes[name] = range.*extents;
+    if (range.has_values()) values[name] = range.*contents;
+  }
+  return bind_inputs(graph, shapes, values);
+}
+
+}  // namespace
+
+/// Not the largest shapes alone: smaller ones may run in other kernels, with more scratch memory.
+Result<size_t> Engine::arena_bound(int profile) {
+  if (profile < 0 || profile >= static_cast<int>(plan_.profiles.size()))
+    return user_error("profile {} does not exist: the plan has {}", profile, plan_.profiles.size());
+  if (data_dependent_) return size_t{0};
+  const std::lock_guard lock(bounds_mutex_);
+  if (std::exchange(bounds_generation_, generation_) != generation_) arena_bounds_.clear();
+  if (const auto found = arena_bounds_.find(profile); found != arena_bounds_.end())
+    return found->second;
+  const Profile& ranges = plan_.profiles[profile];
+  const std::pair<Extents ShapeRange::*, std::vector<int64_t> ShapeRange::*> ends[] = {
+      {&ShapeRange::max, &ShapeRange::max_values},
+      {&ShapeRange::opt, &ShapeRange::opt_values},
+      {&ShapeRange::min, &ShapeRange::min_values}};
+  size_t most = 0;
+  std::optional<Error> failure;
+  bool any = false;
+  for (const auto& [extents, contents] : ends) {
+    const auto symbols = symbols_of(graph(), ranges, extents, contents);
+    // Ends of several ranges need not be a shape that the network runs.
+    auto made = symbols.ok() ? program(*symbols, default_threads())
+                             : Result<std::shared_ptr<const Program>>(symbols.error());
+    if (made.ok())
+      most = std::max(most, (*made)->arena_bytes());
+    else
+      failure = made.error();
+    any |= made.ok();
+  }
+  if (!any) return *failure;
+  arena_bounds_[profile] = most;
+  return most;
+}
+
+bool Engine::is_on_host(std::string_view name) const {
+  const auto index = input_index(name);
+  return index.has_value() && is_shape_input(*graph().inputs()[*index]);
 }
 
 Result<std::shared_ptr<const Program>> Engine::program(const SymbolValues& symbols, int threads,

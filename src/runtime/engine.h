@@ -34,6 +34,9 @@ class Engine {
   std::optional<int> input_index(std::string_view name) const;
   std::optional<int> output_index(std::string_view name) const;
 
+  /// Whether the tensor's contents decide shapes: it lies on the host.
+  bool is_on_host(std::string_view name) const;
+
   /// Takes over the operators, kernels and constants of a plan of the same structure, and its
   /// network. Contexts make their kernels again; none may be running.
   Status refit(Plan fresh);
@@ -44,6 +47,10 @@ class Engine {
   /// Contexts share programs, except those with plugins, whose objects are `attachments` of one.
   Result<std::shared_ptr<const Program>> program(const SymbolValues& symbols, int threads,
                                                  Attachments* attachments = nullptr);
+  /// What a context takes of memory that the application gives it, at most, for all shapes of the
+  /// profile. Where a shape between those that were tried needs more, contexts take memory of their
+  /// own. 0 where extents depend on data: runs then ask for memory as they need it.
+  Result<size_t> arena_bound(int profile);
   /// Lets go of the programs with these.
   void forget(const Attachments* attachments);
 
@@ -64,6 +71,9 @@ class Engine {
     std::shared_ptr<const Program> program;
   };
   std::vector<CachedProgram> programs_;  ///< Most recently used last.
+  std::mutex bounds_mutex_;
+  std::map<int, size_t> arena_bounds_;  ///< By profile.
+  int bounds_generation_ = 0;
 };
 
 /// One thread's use of an engine: shapes, addresses, memory. Not thread-safe; contexts are
@@ -82,10 +92,18 @@ class Context {
   /// Inputs: as set (static ones are always set). Outputs: as inferred, or of the last run where
   /// data decides.
   Result<Extents> shape(std::string_view name) const;
+  /// Extents that no run under the shapes that are set exceeds; INT64_MAX where there is no bound.
+  Extents most_extents(const Value& tensor) const;
   bool all_shapes_set() const { return unset_shapes() == 0; }
   int unset_shapes() const;
+  /// Its contents decide shapes, and it has no address yet.
+  bool lacks_values(std::string_view input) const;
+  /// Whether what was set agrees with itself, the profile and the network. Makes no kernels.
+  Status infer_shapes();
+  /// Reads the contents of shape inputs (plan/shape_values.h) from where they lie on the host.
+  Status read_values();
 
-  /// Address of an input or output, of at least its size.
+  /// Address of an input or output, of at least its size; on the host for shape inputs.
   Status set_address(std::string_view name, void* address);
   void* address(std::string_view name) const;
   /// Names an output whose memory is asked for at run time, with its extents and the run's stream.
@@ -95,9 +113,12 @@ class Context {
 
   /// Everything that the shapes decide: program and arena. enqueue() does it when it was not done.
   Status prepare();
-  /// Memory of at least arena_bytes() that runs use from now on instead of the context's own; null
-  /// gives that back. For applications that share it between contexts.
+  /// Memory that runs use from now on instead of the context's own; null gives that back. For
+  /// applications that share it between contexts. kBoundOfEngine: as much as the engine asks for.
   void set_arena(void* memory, size_t bytes);
+  static constexpr size_t kBoundOfEngine = SIZE_MAX;
+  /// How much of it the shapes that are set need, whatever was given so far.
+  Result<size_t> needed_arena();
   /// Gives what runs whose extents depend on data need until they end; empty: as all other memory.
   using RunMemory = std::function<Result<DeviceBuffer>(size_t bytes, void* stream)>;
   void set_run_memory(RunMemory memory) { run_memory_ = std::move(memory); }
@@ -109,7 +130,6 @@ class Context {
   Status get_ready();
   /// Runs replay one captured graph for each shape and set of addresses. On a device with streams.
   bool set_graph_replay(bool replay);
-  size_t arena_bytes() const { return program_ == nullptr ? 0 : program_->arena_bytes(); }
   const Program* program() const { return program_.get(); }
   /// On a CPU returns when the results are there; on a GPU when the work is on the stream.
   Status enqueue(void* stream = nullptr);
@@ -144,19 +164,24 @@ class Context {
   Status note_run(Queue queue);
   Status run_program(Queue queue, StepTimer* timer = nullptr);
   Status run_profiled(Queue queue);
+  Result<SymbolValues> bound_symbols() const;
+  Status prepare_program();
   Status make_arena();
+  Result<bool> fits_given_arena(size_t bytes);
   Status grow_arena(size_t bytes);
   void retire(DeviceBuffer arena);
   Status run_dynamic(Queue queue);
   Status check_addresses() const;
   Status check_alignment() const;
-  void* arena() const { return given_arena_ != nullptr ? given_arena_ : arena_.get(); }
+  void* arena() const { return uses_given_arena_ ? given_arena_ : arena_.get(); }
 
   std::shared_ptr<Engine> engine_;
   int threads_ = 1;
   int profile_ = 0;
   std::unique_ptr<cpu::ThreadPool> pool_;
   std::vector<std::optional<Extents>> input_shapes_;
+  ShapeValues values_;  ///< Of shape inputs, as last read.
+  bool has_shape_inputs_ = false;
   std::vector<void*> inputs_, outputs_;
   std::vector<Allocate> allocators_;
   std::vector<std::optional<Extents>> dynamic_shapes_;  ///< Of outputs, after a data-dependent run.
@@ -172,7 +197,9 @@ class Context {
   size_t arena_size_ = 0;
   void* given_arena_ = nullptr;  ///< The application's, instead of arena_.
   size_t given_arena_size_ = 0;
+  bool uses_given_arena_ = false;
   bool expects_arena_ = false;
+  bool arena_is_ready_ = false;                    ///< For program_.
   int generation_ = 0;                             ///< Of the engine, as of the last prepare().
   std::unique_ptr<GraphReplay> replay_;            ///< Null: not wanted.
   std::unique_ptr<ProfileReplay> profile_replay_;  ///< Null: nothing was profiled yet.

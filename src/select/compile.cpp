@@ -5,6 +5,7 @@
 #include "base/stopwatch.h"
 #include "ops/table.h"
 #include "plan/packing.h"
+#include "plan/shape_values.h"
 #include "select/pack_weights.h"
 
 namespace tenon {
@@ -72,8 +73,11 @@ Status apply_profiles(Graph& graph, std::vector<Profile>& profiles) {
     Shape& shape = input->type.shape;
     if (is_constant(shape)) {
       const Extents extents = constants(shape);
-      for (Profile& profile : profiles)
-        profile.try_emplace(input->name, ShapeRange{extents, extents, extents});
+      for (Profile& profile : profiles) {
+        ShapeRange& range = profile[input->name];
+        // Profiles may give the contents of an input whose shape is fixed alone.
+        if (range.min.empty()) range.min = range.opt = range.max = extents;
+      }
     }
     for (size_t i = 0; i < profiles.size(); ++i) TENON_TRY(check_profile(*input, profiles[i], i));
     for (size_t axis = 0; axis < shape.size(); ++axis) {
@@ -86,6 +90,8 @@ Status apply_profiles(Graph& graph, std::vector<Profile>& profiles) {
         graph.symbol_ranges[names[0]] = range;
     }
   }
+  TENON_TRY(name_shape_values(graph, profiles));
+  replace_shape_inputs(graph);
   return {};
 }
 
@@ -95,7 +101,7 @@ namespace {
 Result<SymbolValues> usual_symbols(const Graph& graph, const Profile& profile) {
   std::map<std::string, Extents> shapes;
   for (const Value* input : graph.inputs()) shapes[input->name] = profile.at(input->name).opt;
-  return bind_inputs(graph, shapes);
+  return bind_inputs(graph, shapes, usual_values(graph, profile));
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ struct CompileRequest {
 PassOptions pass_options_for(const Device& device);
 
 /// Checks profiles against the graph's inputs, adds those of static inputs, and gives the graph the
-/// ranges of its symbols; extents that profiles fix become constants.
+/// ranges of its symbols; extents that profiles fix become constants, contents that they give
+/// (plan/shape_values.h) become `dims` nodes. Doing it twice changes nothing.
 Status apply_profiles(Graph& graph, std::vector<Profile>& profiles);
 
 /// All of a build: shapes from the profiles, passes, kernels. `cache` grows.
