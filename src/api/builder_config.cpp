@@ -91,7 +91,10 @@ int32_t BuilderConfig::addOptimizationProfile(const IOptimizationProfile* profil
 }
 
 bool BuilderConfig::setCalibrationProfile(const IOptimizationProfile* profile) noexcept {
-  if (profile == nullptr) return false;
+  if (profile == nullptr) {
+    reporter_->report(user_error("setCalibrationProfile was given no profile"));
+    return false;
+  }
   calibration_profile_ = profile;
   return true;
 }
@@ -102,7 +105,7 @@ ITimingCache* BuilderConfig::createTimingCache(const void* blob, std::size_t siz
     reporter_->warning(
         "the timing cache is of an earlier format, whose keys lack the number of multiprocessors: "
         "nothing of it is used");
-  auto cache = TimingCacheHandle::create(blob, size);
+  auto cache = TimingCacheHandle::create(blob, size, reporter_);
   if (cache.ok()) return std::move(cache).value().release();
   reporter_->report(cache.error());
   return nullptr;
@@ -111,6 +114,8 @@ ITimingCache* BuilderConfig::createTimingCache(const void* blob, std::size_t siz
 bool BuilderConfig::setTimingCache(const ITimingCache& cache, bool) noexcept {
   // The surface takes a const reference and lets builds add to the cache all the same.
   timing_cache_ = const_cast<TimingCacheHandle*>(dynamic_cast<const TimingCacheHandle*>(&cache));
+  if (timing_cache_ == nullptr)
+    reporter_->report(user_error("setTimingCache: the cache is none of this library"));
   return timing_cache_ != nullptr;
 }
 
@@ -144,7 +149,10 @@ const char* BuilderConfig::getPluginToSerialize(int32_t index) const noexcept {
 }
 
 bool BuilderConfig::setRemoteAutoTuningConfig(const char* config) noexcept {
-  if (config == nullptr) return false;
+  if (config == nullptr) {
+    reporter_->report(user_error("setRemoteAutoTuningConfig was given no text"));
+    return false;
+  }
   remote_tuning_ = config;
   return true;
 }

@@ -19,15 +19,21 @@ std::vector<const Node*> layers_of(const Graph& graph);
 /// second one on.
 class Inspector final : public surface::Implementation<IEngineInspector> {
  public:
-  explicit Inspector(const EngineHandle& engine) : engine_(engine) {}
+  explicit Inspector(const EngineHandle& engine)
+      : engine_(engine),
+        reporter_(std::make_shared<network::Reporter>(engine.reporter().logger())) {
+    reporter_->set_recorder(engine.reporter().recorder());
+  }
 
   bool setExecutionContext(const IExecutionContext* context) noexcept override;
   const IExecutionContext* getExecutionContext() const noexcept override { return context_; }
   const char* getLayerInformation(int32_t index,
                                   LayerInformationFormat format) const noexcept override;
   const char* getEngineInformation(LayerInformationFormat format) const noexcept override;
-  void setErrorRecorder(IErrorRecorder* recorder) noexcept override { recorder_ = recorder; }
-  IErrorRecorder* getErrorRecorder() const noexcept override { return recorder_; }
+  void setErrorRecorder(IErrorRecorder* recorder) noexcept override {
+    reporter_->set_recorder(recorder);
+  }
+  IErrorRecorder* getErrorRecorder() const noexcept override { return reporter_->recorder(); }
 
  private:
   using Json = nlohmann::ordered_json;
@@ -40,7 +46,7 @@ class Inspector final : public surface::Implementation<IEngineInspector> {
 
   const EngineHandle& engine_;
   const IExecutionContext* context_ = nullptr;
-  IErrorRecorder* recorder_ = nullptr;
+  std::shared_ptr<network::Reporter> reporter_;
   mutable std::string text_;
 };
 

@@ -3,15 +3,20 @@
 #include <memory>
 
 #include "base/status.h"
+#include "network/report.h"
 #include "select/timing_cache.h"
 #include "surface/implementation.h"
 
 namespace tenon::api {
 
-/// ITimingCache over the compiler's cache. Keys of the editable interface are the XXH3-128 of ours.
+/// ITimingCache over the compiler's cache. Keys of the editable interface are those of
+/// select/operation_cache.h.
 class TimingCacheHandle final : public surface::Implementation<nvinfer1::ITimingCache> {
  public:
-  static Result<std::unique_ptr<TimingCacheHandle>> create(const void* blob, size_t size);
+  explicit TimingCacheHandle(std::shared_ptr<network::Reporter> reporter)
+      : reporter_(std::move(reporter)) {}
+  static Result<std::unique_ptr<TimingCacheHandle>> create(
+      const void* blob, size_t size, std::shared_ptr<network::Reporter> reporter);
 
   nvinfer1::IHostMemory* serialize() const noexcept override;
   bool combine(const nvinfer1::ITimingCache& other, bool ignoreMismatch) noexcept override;
@@ -24,6 +29,7 @@ class TimingCacheHandle final : public surface::Implementation<nvinfer1::ITiming
   TimingCache& cache() { return cache_; }
 
  private:
+  std::shared_ptr<network::Reporter> reporter_;
   TimingCache cache_;
 };
 

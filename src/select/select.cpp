@@ -18,6 +18,7 @@
 #include "plan/bodies.h"
 #include "select/fit_regions.h"
 #include "select/measure.h"
+#include "select/operation_cache.h"
 #include "select/problem_key.h"
 #include "select/settle.h"
 #include "select/stages.h"
@@ -678,6 +679,11 @@ Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& bac
   for (size_t i = 0; i < layers.nodes.size(); ++i) {
     Node& node = *layers.nodes[i];
     node.tactic = std::move(tactics[i]);
+    if (options.editable_cache) {
+      TENON_ASSIGN(const std::vector<Candidate> candidates, selector.list(layers.problems[i]));
+      node.tactic = remember_operation(cache, node.name, problem_key(layers.problems[i]),
+                                       candidates, node.tactic, options.logger);
+    }
     if (options.logger != nullptr) options.logger->verbose("{}: {}", node.name, node.tactic);
   }
   return {};

@@ -22,6 +22,9 @@ struct SelectOptions {
   int threads = 1;          ///< CPU.
   bool use_cache = true;
   bool fail_on_cache_miss = false;
+  /// Layers have entries of their own in the cache, which the application may change
+  /// (select/operation_cache.h), and the log tells of each what it was chosen from.
+  bool editable_cache = false;
   size_t workspace_limit = SIZE_MAX;
   /// By node name: tactics that were chosen before and are taken without a look at others.
   std::map<std::string, std::string> chosen;

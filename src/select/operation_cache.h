@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "select/select.h"
+
+namespace tenon {
+
+/// What an editable timing cache has of one layer: the candidates and which of them is taken. Kept
+/// among the entries of the timing cache; two layers with equal problems have an entry each.
+struct Operation {
+  std::string id;  ///< 32 hexadecimal digits.
+  std::string tactic;
+  double milliseconds = 0;
+};
+
+/// From a layer's name and its problem's key.
+std::string operation_id(const std::string& layer, const std::string& problem_key);
+/// What tactics go by outside: XXH3-64 of their text.
+uint64_t tactic_hash(const std::string& tactic);
+/// All layers that the cache has, in the order of their ids.
+std::vector<Operation> operations_of(const TimingCache& cache);
+std::optional<Operation> find_operation(const TimingCache& cache, const std::string& id);
+/// From now on builds take the candidate of that hash; false where the layer has none such.
+bool choose_tactic(TimingCache& cache, const std::string& id, uint64_t hash, double milliseconds);
+
+/// Notes a layer's candidates, of which the first is the best, and returns the tactic that the
+/// cache says, or else that of the selection. Logs both in lines that programs read.
+std::string remember_operation(TimingCache& cache, const std::string& layer,
+                               const std::string& problem_key,
+                               const std::vector<Candidate>& candidates, std::string selected,
+                               Logger* logger);
+
+}  // namespace tenon
