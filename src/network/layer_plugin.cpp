@@ -22,13 +22,10 @@ class PluginLayer final : public LayerOf<Interface, kType> {
   std::vector<Value*> lower(Emitter& e) override {
     std::vector<Value*> values;
     for (int i = 0; i < this->operand_count(); ++i) values.push_back(this->in(i));
-    auto op = describe_plugin(*instance_, values, inputs_);
-    if (!op.ok()) {
-      e.fail(op.error());
-      return std::vector<Value*>(this->results().size(), nullptr);
-    }
-    std::vector<Value*> outputs = e.add_node(std::make_unique<Plugin>(std::move(op).value()),
-                                             std::move(values), instance_->output_count());
+    auto made = add_plugin(e, *instance_, std::move(values), inputs_);
+    if (!made.ok()) e.fail(made.error());
+    std::vector<Value*> outputs;
+    if (made.ok()) outputs = std::move(made).value();
     outputs.resize(this->results().size(), nullptr);
     return outputs;
   }

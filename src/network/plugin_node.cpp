@@ -1,5 +1,8 @@
 #include "network/plugin_node.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "network/convert.h"
 
 namespace tenon::network {
@@ -36,29 +39,108 @@ Result<Operands> read_operands(std::span<Value* const> values, size_t inputs) {
   return operands;
 }
 
-}  // namespace
+/// Types that plugins are asked for where they do not take the operands' own, in this order.
+constexpr PublicType kReals[] = {PublicType::kHALF, PublicType::kFLOAT, PublicType::kBF16};
+constexpr PublicType kIntegers[] = {PublicType::kINT32, PublicType::kINT64};
 
-Result<Plugin> describe_plugin(plugin::Instance& instance, std::span<Value* const> operands,
-                               int32_t inputs) {
+bool is_one_of(std::span<const PublicType> types, PublicType type) {
+  return std::ranges::find(types, type) != types.end();
+}
+
+/// What stands for the types of a family; absent: each operand's own.
+struct Replacement {
+  std::optional<PublicType> real, integer;
+
+  PublicType of(PublicType type) const {
+    if (real.has_value() && is_one_of(kReals, type)) return *real;
+    if (integer.has_value() && is_one_of(kIntegers, type)) return *integer;
+    return type;
+  }
+  /// The type that a result is wanted in: that of the first input which was replaced by its type.
+  PublicType back(PublicType result, std::span<const PublicType> inputs) const {
+    for (const PublicType input : inputs)
+      if (of(input) == result && input != result) return input;
+    return result;
+  }
+};
+
+/// The operands' own types first, then those with other reals, other integers, and both.
+std::vector<Replacement> replacements() {
+  std::vector<Replacement> all = {{}};
+  for (const PublicType real : kReals) all.push_back({real, {}});
+  for (const PublicType integer : kIntegers) all.push_back({{}, integer});
+  for (const PublicType real : kReals)
+    for (const PublicType integer : kIntegers) all.push_back({real, integer});
+  return all;
+}
+
+/// A plugin under certain types.
+struct Typed {
+  Replacement replaced;
+  std::vector<plugin::OperandType> operands;  ///< Inputs, then outputs.
+  std::vector<PublicType> outputs;
+};
+
+Result<Typed> typed(plugin::Instance& instance, const Operands& known,
+                    const Replacement& replaced) {
+  Typed result{replaced, {}, {}};
+  std::vector<PublicType> types;
+  for (const PublicType type : known.types) types.push_back(replaced.of(type));
+  TENON_ASSIGN(result.outputs, instance.output_types(types));
+  for (size_t i = 0; i < types.size(); ++i) result.operands.push_back({known.dims[i], types[i]});
+  for (const PublicType type : result.outputs)
+    result.operands.push_back({nvinfer1::Dims{-1, {}}, type});
+  TENON_TRY(instance.check_formats(result.operands, static_cast<int32_t>(types.size())));
+  return result;
+}
+
+/// The first types that the plugin takes; else its word on the operands' own.
+Result<Typed> accepted(plugin::Instance& instance, const Operands& known) {
+  std::optional<Error> first;
+  for (const Replacement& replaced : replacements()) {
+    auto one = typed(instance, known, replaced);
+    if (one.ok()) return one;
+    if (!first.has_value()) first = one.error();
+  }
+  first->message +=
+      "; nor does it take all real operands in FP16, FP32 or BF16, or all integers in "
+      "INT32 or INT64 (linear is the only format that plugins are asked for)";
+  return *first;
+}
+
+Result<Plugin> describe(plugin::Instance& instance, const Operands& known, const Typed& types,
+                        int32_t inputs) {
   const plugin::Identity identity = instance.identity();
   Plugin op;
   op.type = identity.type;
   op.version = identity.version;
   op.space = identity.space;
   op.inputs = inputs;
-  TENON_ASSIGN(op.fields, instance.serialized());
-  TENON_ASSIGN(const Operands known, read_operands(operands, static_cast<size_t>(inputs)));
-  TENON_ASSIGN(const std::vector<PublicType> outputs, instance.output_types(known.types));
   TENON_ASSIGN(op.output_shapes, instance.output_shapes(known.dims, known.shape_counts));
-  std::vector<plugin::OperandType> all;
-  for (size_t i = 0; i < known.types.size(); ++i) all.push_back({known.dims[i], known.types[i]});
-  for (const PublicType type : outputs) {
+  for (const PublicType type : types.outputs)
     op.output_types.push_back(static_cast<int64_t>(from_public(type)));
-    all.push_back({nvinfer1::Dims{-1, {}}, type});
-  }
-  TENON_TRY(instance.check_formats(all, inputs));
+  // What it is configured with may be among what it serializes.
+  TENON_TRY(instance.configure(types.operands, inputs));
+  TENON_ASSIGN(op.fields, instance.serialized());
   op.timing_id = instance.timing_id();
   return op;
+}
+
+}  // namespace
+
+Result<std::vector<Value*>> add_plugin(Emitter& e, plugin::Instance& instance,
+                                       std::vector<Value*> operands, int32_t inputs) {
+  TENON_ASSIGN(const Operands known, read_operands(operands, static_cast<size_t>(inputs)));
+  TENON_ASSIGN(const Typed types, accepted(instance, known));
+  TENON_ASSIGN(Plugin op, describe(instance, known, types, inputs));
+  for (size_t i = 0; i < known.types.size(); ++i)
+    operands[i] = e.cast(operands[i], from_public(types.replaced.of(known.types[i])));
+  std::vector<Value*> results = e.add_node(std::make_unique<Plugin>(std::move(op)),
+                                           std::move(operands), instance.output_count());
+  for (size_t i = 0; e.ok() && i < results.size(); ++i)
+    results[i] =
+        e.cast(results[i], from_public(types.replaced.back(types.outputs[i], known.types)));
+  return results;
 }
 
 }  // namespace tenon::network

@@ -1,17 +1,17 @@
 #pragma once
 
-#include <span>
+#include <vector>
 
 #include "base/status.h"
-#include "ir/graph.h"
-#include "ops/structure.h"
+#include "network/emitter.h"
 #include "plugin/instance.h"
 
 namespace tenon::network {
 
-/// The operator that a plugin is for these operands: it reads the first `inputs` of them, those
-/// after them are its shape inputs. An error when the plugin refuses them.
-Result<Plugin> describe_plugin(plugin::Instance& instance, std::span<Value* const> operands,
-                               int32_t inputs);
+/// Adds a plugin that reads the first `inputs` operands; those after them are its shape inputs.
+/// What it does not take in the operands' own types it gets converted, and its results come back in
+/// theirs. An error when it refuses all types, or as a layer.
+Result<std::vector<Value*>> add_plugin(Emitter& e, plugin::Instance& instance,
+                                       std::vector<Value*> operands, int32_t inputs);
 
 }  // namespace tenon::network

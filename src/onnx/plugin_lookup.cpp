@@ -62,9 +62,8 @@ Status emit(NodeImporter& node, IPluginCreatorInterface& creator) {
   TENON_ASSIGN(const std::unique_ptr<Instance> instance, make_instance(node, creator));
   const Operands operands = operands_of(node);
   if (!node.ok()) return {};
-  TENON_ASSIGN(Plugin op, network::describe_plugin(*instance, operands.values, operands.inputs));
-  const std::vector<Value*> results =
-      node.add_multiple(std::move(op), operands.values, static_cast<int>(instance->output_count()));
+  TENON_ASSIGN(const std::vector<Value*> results,
+               network::add_plugin(node, *instance, operands.values, operands.inputs));
   for (size_t i = 0; i < results.size(); ++i) node.output(static_cast<int>(i), results[i]);
   return {};
 }

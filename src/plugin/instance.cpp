@@ -1,5 +1,8 @@
 #include "plugin/instance.h"
 
+#include <algorithm>
+
+#include "base/ascii.h"
 #include "plugin/registry.h"
 
 namespace tenon::plugin {
@@ -29,6 +32,19 @@ nvinfer1::IPluginV3* no_other() {
   return nullptr;
 }
 
+const char* version_of(IPluginCreatorInterface& creator) {
+  if (IPluginCreator* second = as_second_generation(creator)) return second->getPluginVersion();
+  return static_cast<IPluginCreatorV3One&>(creator).getPluginVersion();
+}
+const char* space_of(IPluginCreatorInterface& creator) {
+  if (IPluginCreator* second = as_second_generation(creator)) return second->getPluginNamespace();
+  return static_cast<IPluginCreatorV3One&>(creator).getPluginNamespace();
+}
+
+bool equal_but_for_case(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, [](char x, char y) { return to_upper(x) == to_upper(y); });
+}
+
 IPluginCreatorInterface* creator_of(const Identity& identity) {
   // Creators that a library registers without a namespace make plugins of any.
   for (const char* space : {identity.space.c_str(), ""})
@@ -53,12 +69,39 @@ Result<std::unique_ptr<Instance>> Instance::clone_of(nvinfer1::IPluginV2& plugin
   return make_v2_instance(clone);
 }
 
+std::string Instance::refusal(int32_t operand, int32_t inputs, nvinfer1::DataType type) {
+  constexpr std::string_view kNames[] = {"FP32", "FP16", "INT8",  "INT32", "BOOL", "UINT8",
+                                         "FP8",  "BF16", "INT64", "INT4",  "FP4",  "E8M0"};
+  const auto index = static_cast<size_t>(type);
+  return fmt::format("does not take {} {} linear and in {}", operand < inputs ? "input" : "output",
+                     operand < inputs ? operand : operand - inputs,
+                     index < std::size(kNames) ? kNames[index] : "an unknown type");
+}
+
+namespace {
+
+/// What is registered and differs in one thing only, for messages.
+std::string near_misses(const Identity& identity) {
+  int32_t count = 0;
+  IPluginCreatorInterface* const* all = registry().getAllCreators(&count);
+  std::string text;
+  for (int32_t i = 0; i < count; ++i) {
+    if (!equal_but_for_case(name_of(*all[i]), identity.type)) continue;
+    text += fmt::format("{}'{}', version '{}', namespace '{}'", text.empty() ? "" : "; ",
+                        name_of(*all[i]), version_of(*all[i]), space_of(*all[i]));
+  }
+  if (!text.empty()) return fmt::format(" (registered are {})", text);
+  return count == 0 ? " (no plugin is registered at all)" : "";
+}
+
+}  // namespace
+
 Status Instance::find_creator(const Identity& identity) {
   if (creator_of(identity) != nullptr) return {};
   return user_error(
-      "no creator of plugin '{}', version '{}', namespace '{}' is registered: register it, or load "
-      "its library, before plans with it are built or run",
-      identity.type, identity.version, identity.space);
+      "no creator of plugin '{}', version '{}', namespace '{}' is registered{}: register it, or "
+      "load its library, before plans with it are built or run",
+      identity.type, identity.version, identity.space, near_misses(identity));
 }
 
 Result<std::unique_ptr<Instance>> Instance::create(const Identity& identity,

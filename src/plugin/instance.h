@@ -52,6 +52,12 @@ class Instance {
                                       std::span<const int32_t> shape_inputs) = 0;
   /// Inputs and outputs in turn: whether it takes them linear and of these types.
   virtual Status check_formats(std::span<const OperandType> operands, int32_t inputs) = 0;
+  /// Tells it what it was asked last and will be built for.
+  virtual Status configure(std::span<const OperandType> operands, int32_t inputs) = 0;
+  /// For each output the input that it shares memory with, or -1.
+  virtual std::vector<int32_t> aliased_inputs() {
+    return std::vector<int32_t>(static_cast<size_t>(output_count()), -1);
+  }
   /// Numbers of its own tactics; empty: it has none.
   virtual std::vector<int32_t> tactics() { return {}; }
   /// What times of its tactics are kept under; empty: they are not to be kept.
@@ -72,6 +78,8 @@ class Instance {
 
  protected:
   static constexpr int32_t kNoTactic = -1;
+  /// What supportsFormatCombination said no to; `operand` counts on from inputs to outputs.
+  static std::string refusal(int32_t operand, int32_t inputs, nvinfer1::DataType type);
   Error failed(std::string_view what) const {
     return user_error("plugin '{}': {}", identity().type, what);
   }

@@ -28,6 +28,17 @@ bool belongs_to(const IPluginCreatorInterface* creator, const link_map* library)
   return library_of(creator) == library || library_of(methods) == library;
 }
 
+/// What plugins log to, asked for each time: the application may have made its first object since.
+class FirstLoggerFinder final : public ILoggerFinder {
+ public:
+  ILogger* findLogger() override { return ::getLogger(); }
+};
+
+ILoggerFinder& logger_finder() {
+  static FirstLoggerFinder finder;
+  return finder;
+}
+
 }  // namespace
 
 Registry& registry() {
@@ -117,10 +128,20 @@ IPluginRegistry::PluginLibraryHandle Registry::loadLibrary(const AsciiChar* path
     ++libraries_[library];
   }
   using GetCreators = IPluginCreatorInterface* const* (*)(int32_t&);
-  const auto get = reinterpret_cast<GetCreators>(dlsym(library, "getCreators"));
-  if (get == nullptr) return library;  // Libraries that register themselves did so while loading.
+  using SetLoggerFinder = void (*)(ILoggerFinder*);
+  if (const auto set = reinterpret_cast<SetLoggerFinder>(dlsym(library, "setLoggerFinder")))
+    set(&logger_finder());
   int32_t count = 0;
-  IPluginCreatorInterface* const* creators = get(count);
+  if (const auto get = reinterpret_cast<GetCreators>(dlsym(library, "getCreators"))) {
+    IPluginCreatorInterface* const* creators = get(count);
+    for (int32_t i = 0; i < count; ++i) registerCreator(*creators[i], "");
+    return library;
+  }
+  // Libraries of the second generation have this name alone; what has neither registered itself
+  // while it was loaded.
+  using GetPluginCreators = IPluginCreator* const* (*)(int32_t&);
+  const auto get = reinterpret_cast<GetPluginCreators>(dlsym(library, "getPluginCreators"));
+  IPluginCreator* const* creators = get == nullptr ? nullptr : get(count);
   for (int32_t i = 0; i < count; ++i) registerCreator(*creators[i], "");
   return library;
 }

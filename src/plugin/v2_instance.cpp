@@ -14,7 +14,9 @@ class V2Instance final : public Instance {
  public:
   explicit V2Instance(IPluginV2DynamicExt* plugin) : plugin_(plugin) {}
   ~V2Instance() override {
-    if (initialized_) plugin_->terminate();
+    if (!initialized_) return;
+    plugin_->detachFromContext();
+    plugin_->terminate();
   }
 
   tenon::plugin::Identity identity() const override {
@@ -51,9 +53,14 @@ class V2Instance final : public Instance {
     const auto count = static_cast<int32_t>(all.size());
     for (int32_t i = 0; i < count; ++i)
       if (!plugin_->supportsFormatCombination(i, all.data(), inputs, count - inputs))
-        return failed(fmt::format("does not take {} {} linear and of type {}",
-                                  i < inputs ? "input" : "output", i < inputs ? i : i - inputs,
-                                  static_cast<int>(all[static_cast<size_t>(i)].type)));
+        return failed(refusal(i, inputs, all[static_cast<size_t>(i)].type));
+    return {};
+  }
+
+  Status configure(std::span<const OperandType> operands, int32_t inputs) override {
+    const auto all = dynamic_descriptions(operands);
+    plugin_->configurePlugin(all.data(), inputs, all.data() + inputs,
+                             static_cast<int32_t>(all.size()) - inputs);
     return {};
   }
 
@@ -68,9 +75,11 @@ class V2Instance final : public Instance {
                  IPluginResourceContext*) override {
     const auto in = static_cast<int32_t>(inputs.size()), out = static_cast<int32_t>(outputs.size());
     const auto wide_in = dynamic_descriptions(inputs), wide_out = dynamic_descriptions(outputs);
-    plugin_->configurePlugin(wide_in.data(), in, wide_out.data(), out);
+    // As where a plan is loaded: once for the object, then for each set of shapes.
     if (!initialized_ && plugin_->initialize() != 0) return failed("initialize failed");
+    if (!initialized_) plugin_->attachToContext(nullptr, nullptr, nullptr);
     initialized_ = true;
+    plugin_->configurePlugin(wide_in.data(), in, wide_out.data(), out);
     workspace_ = plugin_->getWorkspaceSize(inputs.data(), in, outputs.data(), out);
     return {};
   }

@@ -73,12 +73,25 @@ class V3Instance final : public Instance {
     const auto count = static_cast<int32_t>(all.size());
     for (int32_t i = 0; i < count; ++i)
       if (!build_->supportsFormatCombination(i, all.data(), inputs, count - inputs))
-        return failed(fmt::format("does not take {} {} linear and of type {}",
-                                  i < inputs ? "input" : "output", i < inputs ? i : i - inputs,
-                                  static_cast<int>(all[static_cast<size_t>(i)].desc.type)));
-    if (build_->configurePlugin(all.data(), inputs, all.data() + inputs, count - inputs) != 0)
+        return failed(refusal(i, inputs, all[static_cast<size_t>(i)].desc.type));
+    return {};
+  }
+
+  Status configure(std::span<const OperandType> operands, int32_t inputs) override {
+    const std::vector<DynamicPluginTensorDesc> all = dynamic_descriptions(operands);
+    if (build_->configurePlugin(all.data(), inputs, all.data() + inputs,
+                                static_cast<int32_t>(all.size()) - inputs) != 0)
       return failed("configurePlugin refused its operands");
     return {};
+  }
+
+  std::vector<int32_t> aliased_inputs() override {
+    std::vector<int32_t> inputs(static_cast<size_t>(output_count()), -1);
+    if (build_ == nullptr || build_->getInterfaceInfo().major < 2) return inputs;
+    auto* second = static_cast<IPluginV3OneBuildV2*>(build_);
+    for (int32_t i = 0; i < output_count(); ++i)
+      inputs[static_cast<size_t>(i)] = second->getAliasedInput(i);
+    return inputs;
   }
 
   std::vector<int32_t> tactics() override {

@@ -1,6 +1,7 @@
 // A plugin's enqueue() as a kernel.
 #include "kernels/tactic.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "kernels/plugin/resources.h"
@@ -69,12 +70,18 @@ class PluginKernel final : public Kernel {
       : attached_(std::move(attached)),
         inputs_(descriptions(inputs_of(problem))),
         outputs_(descriptions(problem.outputs)),
-        tactic_(tactic) {}
+        tactic_(tactic),
+        device_(*problem.device),
+        aliases_(attached_->instance->aliased_inputs()) {
+    for (const Operand& operand : problem.outputs)
+      bytes_.push_back(static_cast<size_t>(operand.count() * byte_size(operand.type)));
+  }
   ~PluginKernel() override {
     if (attached_->prepared_for == this) attached_->prepared_for = nullptr;
   }
 
   Status prepare() {
+    TENON_TRY(check_aliases());
     TENON_TRY(tell_shapes());
     workspace_bytes_ = attached_->instance->workspace_bytes();
     return {};
@@ -84,12 +91,41 @@ class PluginKernel final : public Kernel {
   bool reads_early(int) const override { return true; }
   Status run(const LaunchArguments& arguments) const override {
     if (attached_->prepared_for != this) TENON_TRY(tell_shapes());
-    return attached_->instance->enqueue(inputs_, outputs_, arguments.inputs.data(),
-                                        arguments.outputs.data(), arguments.workspace,
-                                        arguments.queue.stream);
+    std::vector<const void*> inputs(arguments.inputs.begin(), arguments.inputs.end());
+    TENON_TRY(share_memory(arguments, inputs));
+    return attached_->instance->enqueue(inputs_, outputs_, inputs.data(), arguments.outputs.data(),
+                                        arguments.workspace, arguments.queue.stream);
   }
 
  private:
+  /// Outputs that share memory with an input begin as it: the plugin changes them in place. Where
+  /// the application bound both to one address, that is the input itself.
+  Status share_memory(const LaunchArguments& arguments, std::vector<const void*>& inputs) const {
+    for (size_t i = 0; i < aliases_.size(); ++i) {
+      if (aliases_[i] < 0) continue;
+      const auto input = static_cast<size_t>(aliases_[i]);
+      void* output = arguments.outputs[i];
+      if (inputs[input] != output)
+        TENON_TRY(device_.copy(output, inputs[input], bytes_[i], arguments.queue));
+      inputs[input] = output;
+    }
+    return {};
+  }
+  Status check_aliases() const {
+    for (size_t i = 0; i < aliases_.size(); ++i) {
+      if (aliases_[i] < 0) continue;
+      const auto input = static_cast<size_t>(aliases_[i]);
+      if (input >= inputs_.size() || i >= outputs_.size() ||
+          inputs_[input].type != outputs_[i].type || !same(inputs_[input].dims, outputs_[i].dims))
+        return user_error(
+            "output {} shares memory with input {}, which is none of its type and shape", i,
+            aliases_[i]);
+    }
+    return {};
+  }
+  static bool same(const nvinfer1::Dims& a, const nvinfer1::Dims& b) {
+    return a.nbDims == b.nbDims && std::equal(a.d, a.d + a.nbDims, b.d);
+  }
   Status tell_shapes() const {
     attached_->prepared_for = nullptr;
     TENON_TRY(attached_->instance->prepare(inputs_, outputs_, tactic_, &attached_->resources));
@@ -100,6 +136,9 @@ class PluginKernel final : public Kernel {
   std::shared_ptr<Attached> attached_;
   std::vector<PluginTensorDesc> inputs_, outputs_;
   int32_t tactic_;
+  Device& device_;
+  std::vector<int32_t> aliases_;  ///< For each output the input that it shares memory with, or -1.
+  std::vector<size_t> bytes_;     ///< Of each output.
   size_t workspace_bytes_ = 0;
 };
 
