@@ -104,6 +104,21 @@ std::function<bool(const Tactic&)> allowed_tactics(const BuilderConfig& config) 
   };
 }
 
+/// Strongly typed networks say all types themselves.
+Status check_types(const Network& network, const BuilderConfig& config) {
+  if (!network.getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED)) return {};
+  constexpr std::pair<BuilderFlag, const char*> kFlags[] = {
+      {BuilderFlag::kFP16, "kFP16"}, {BuilderFlag::kBF16, "kBF16"}, {BuilderFlag::kINT8, "kINT8"},
+      {BuilderFlag::kFP8, "kFP8"},   {BuilderFlag::kINT4, "kINT4"}, {BuilderFlag::kFP4, "kFP4"}};
+  for (const auto& [flag, name] : kFlags)
+    if (config.getFlag(flag))
+      return user_error(
+          "{} is for weakly typed networks: this one was made with kSTRONGLY_TYPED, and its types "
+          "follow from its inputs; clear the flag, or make the network without it",
+          name);
+  return {};
+}
+
 /// Plans with plugins need their creators, where they are built and where they are run.
 Status find_creators(const Graph& graph) {
   for (const auto& node : graph.nodes()) {
@@ -189,6 +204,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   request.select.threads = properties.kind == DeviceKind::kCpu ? properties.compute_units : 1;
   request.backend.allow_tf32 = settings->getFlag(BuilderFlag::kTF32);
   request.select.use_cache = !settings->getFlag(BuilderFlag::kDISABLE_TIMING_CACHE);
+  request.select.editable_cache = settings->getFlag(BuilderFlag::kEDITABLE_TIMING_CACHE);
   request.select.fail_on_cache_miss = settings->timing_cache() != nullptr &&
                                       settings->getFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
   request.select.workspace_limit = settings->getMemoryPoolLimit(MemoryPoolType::kWORKSPACE);
@@ -269,9 +285,38 @@ ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network,
   });
 }
 
+/// A build without optimization, of which only the end is of interest.
+Status Builder::try_build(Network& network, const BuilderConfig& config) {
+  TENON_TRY(check_config(config, network, *reporter_));
+  CompileRequest request;
+  TENON_ASSIGN(request.graph, network.finished_graph());
+  TENON_TRY(find_creators(*request.graph));
+  for (const IOptimizationProfile* profile : config.profiles())
+    request.profiles.push_back(dynamic_cast<const OptimizationProfile*>(profile)->profile());
+  TENON_ASSIGN(request.backend, chosen_backend(config, max_threads_, *reporter_));
+  TENON_TRY(request.backend.device->activate());
+  request.passes = pass_options_for(*request.backend.device);
+  request.passes.level = 0;
+  request.select.level = 0;
+  TimingCache nothing;
+  NullLogger quiet;
+  TENON_ASSIGN(const Plan plan, compile(std::move(request), nothing, quiet));
+  return {};
+}
+
 bool Builder::isNetworkSupported(const INetworkDefinition& network,
-                                 const IBuilderConfig&) const noexcept {
-  return network.getNbOutputs() > 0;
+                                 const IBuilderConfig& config) const noexcept {
+  // The surface promises to change nothing; types of layers are worked out all the same.
+  auto* definition = dynamic_cast<Network*>(const_cast<INetworkDefinition*>(&network));
+  const auto* settings = dynamic_cast<const BuilderConfig*>(&config);
+  const Status supported =
+      definition == nullptr || settings == nullptr
+          ? user_error("the network and the configuration must come from this library's builder")
+          : guarded("isNetworkSupported", [&] {
+              return const_cast<Builder*>(this)->try_build(*definition, *settings);
+            });
+  if (!supported.ok()) reporter_->report(supported.error());
+  return supported.ok();
 }
 
 IBuilderConfig* Builder::createBuilderConfig() noexcept {
@@ -287,7 +332,7 @@ INetworkDefinition* Builder::createNetworkV2(NetworkDefinitionCreationFlags flag
 /// Profiles belong to the builder that made them, as the surface has it; they are few and small.
 IOptimizationProfile* Builder::createOptimizationProfile() noexcept {
   return reporter_->guarded("createOptimizationProfile", nullptr, [&]() -> IOptimizationProfile* {
-    profiles_.push_back(std::make_unique<OptimizationProfile>());
+    profiles_.push_back(std::make_unique<OptimizationProfile>(reporter_));
     return profiles_.back().get();
   });
 }

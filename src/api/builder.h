@@ -6,7 +6,13 @@
 #include "network/report.h"
 #include "surface/implementation.h"
 
+namespace tenon::network {
+class Network;
+}
+
 namespace tenon::api {
+
+class BuilderConfig;
 
 using namespace nvinfer1;  // The surface's own names, in the classes that implement it.
 using nvinfer1::DataType;
@@ -46,6 +52,7 @@ class Builder final : public surface::Implementation<IBuilder> {
   IPluginRegistry& getPluginRegistry() noexcept override;
 
  private:
+  Status try_build(network::Network& network, const BuilderConfig& config);
   Result<std::vector<std::byte>> build(INetworkDefinition& network, IBuilderConfig& config);
 
   std::shared_ptr<network::Reporter> reporter_;

@@ -237,6 +237,15 @@ TEST(Bindings, FormatsWithoutTheLinearOneAreRefused) {
     tensor->setAllowedFormats(one(TensorFormat::kHWC));
     EXPECT_EQ(s.builder->buildSerializedNetwork(*s.network, *s.config), nullptr);
     EXPECT_TRUE(s.log.complained(input ? "input 'x': its allowed" : "output 'y': its allowed"));
+    for (const TensorFormat format : {TensorFormat::kCHW2, TensorFormat::kHWC8, TensorFormat::kCHW4,
+                                      TensorFormat::kCHW16, TensorFormat::kCHW32}) {
+      tensor->setAllowedFormats(one(format));
+      EXPECT_EQ(s.builder->buildSerializedNetwork(*s.network, *s.config), nullptr);
+      EXPECT_TRUE(s.log.complained("packs channels into vectors"));
+    }
+    tensor->setAllowedFormats(one(TensorFormat::kDLA_LINEAR));
+    EXPECT_EQ(s.builder->buildSerializedNetwork(*s.network, *s.config), nullptr);
+    EXPECT_TRUE(s.log.complained("there is no DLA"));
     tensor->setAllowedFormats(one(TensorFormat::kHWC) | one(TensorFormat::kLINEAR));
     EXPECT_TRUE(s.build());
   }

@@ -44,9 +44,10 @@ TEST(Engine, DescribesItsTensors) {
   EXPECT_EQ(engine.getTensorShape("z").nbDims, -1);
   EXPECT_TRUE(session.log.complained("'z'"));
   EXPECT_EQ(engine.getTensorDataType("x"), DataType::kFLOAT);
-  EXPECT_EQ(engine.getTensorBytesPerComponent("x"), 4);
+  // Formats with components there are none.
+  EXPECT_EQ(engine.getTensorBytesPerComponent("x"), -1);
   EXPECT_EQ(engine.getTensorBytesPerComponent("z"), -1);
-  EXPECT_EQ(engine.getTensorComponentsPerElement("x"), 1);
+  EXPECT_EQ(engine.getTensorComponentsPerElement("x"), -1);
   EXPECT_EQ(engine.getTensorFormat("x"), TensorFormat::kLINEAR);
   EXPECT_NE(std::string(engine.getTensorFormatDesc("x")).find("FP32"), std::string::npos);
   EXPECT_EQ(engine.getTensorVectorizedDim("x"), -1);
@@ -193,7 +194,17 @@ TEST(Inspector, GivesJson) {
   EXPECT_NE(all.find("\"Bindings\""), std::string::npos);
   EXPECT_NE(all.find("product"), std::string::npos);
   const std::string one = inspector->getLayerInformation(0, LayerInformationFormat::kONELINE);
-  EXPECT_FALSE(one.empty());
+  EXPECT_TRUE(one.starts_with("Name: ")) << one;
+  EXPECT_NE(one.find(", LayerType: "), std::string::npos) << one;
+  EXPECT_NE(one.find("Inputs: [{ Name: "), std::string::npos) << one;
+  EXPECT_NE(one.find("Dimensions: ["), std::string::npos) << one;
+  EXPECT_NE(one.find(", TacticName: "), std::string::npos) << one;
+  EXPECT_EQ(one.find('"'), std::string::npos) << one;
+  Recorder recorder;
+  inspector->setErrorRecorder(&recorder);
+  EXPECT_STREQ(inspector->getLayerInformation(99, LayerInformationFormat::kJSON), "");
+  EXPECT_EQ(recorder.getNbErrors(), 1);
+  inspector->setErrorRecorder(nullptr);
 }
 
 TEST(ErrorRecorder, ReceivesErrorsOfBuilderAndNetwork) {
@@ -254,8 +265,10 @@ TEST(TimingCache, SerializesCombinesAndResets) {
   EXPECT_TRUE(session.config->setTimingCache(*cache, false));
   EXPECT_EQ(session.config->getTimingCache(), cache.get());
   session.config->setBuilderOptimizationLevel(5);
+  session.config->setFlag(BuilderFlag::kEDITABLE_TIMING_CACHE);
   ASSERT_TRUE(session.build());
   const int64_t count = cache->queryKeys(nullptr, 0);
+  EXPECT_GT(count, 0);
   std::unique_ptr<IHostMemory> bytes(cache->serialize());
   std::unique_ptr<ITimingCache> copy(
       session.config->createTimingCache(bytes->data(), bytes->size()));
