@@ -5,6 +5,7 @@
 #include "api/application.h"
 #include "api/builder_config.h"
 #include "api/config_check.h"
+#include "api/creators.h"
 #include "api/host_memory.h"
 #include "api/memory_source.h"
 #include "api/optimization_profile.h"
@@ -116,16 +117,6 @@ Status check_types(const Network& network, const BuilderConfig& config) {
           "{} is for weakly typed networks: this one was made with kSTRONGLY_TYPED, and its types "
           "follow from its inputs; clear the flag, or make the network without it",
           name);
-  return {};
-}
-
-/// Plans with plugins need their creators, where they are built and where they are run.
-Status find_creators(const Graph& graph) {
-  for (const auto& node : graph.nodes()) {
-    if (const auto* plugin = node->as<Plugin>())
-      TENON_TRY(plugin::Instance::find_creator({plugin->type, plugin->version, plugin->space}));
-    for (const auto& body : node->bodies) TENON_TRY(find_creators(*body));
-  }
   return {};
 }
 

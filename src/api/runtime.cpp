@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "api/application.h"
+#include "api/creators.h"
 #include "api/engine.h"
 #include "api/memory_source.h"
 #include "base/guard.h"
@@ -60,6 +61,7 @@ Result<Backend> Runtime::backend_for(const Plan& plan) const {
 Result<ICudaEngine*> Runtime::engine_of(std::shared_ptr<const void> owner,
                                         std::span<const std::byte> bytes, bool mapped) {
   TENON_ASSIGN(Plan plan, read_plan(bytes, std::move(owner), mapped));
+  TENON_TRY(find_creators(*plan.graph));
   TENON_ASSIGN(Backend backend, backend_for(plan));
   warn_of_missing_libraries(plan, backend, *reporter_);
   backend.application = std::make_shared<ReportingApplication>(reporter_);

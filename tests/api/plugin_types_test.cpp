@@ -107,12 +107,14 @@ struct Copied : Session {
 };
 
 TEST(PluginTypes, AreConvertedWhereThePluginTakesOthers) {
-  Copied half(DataType::kFLOAT, DataType::kHALF);
-  EXPECT_EQ(half.type, DataType::kFLOAT);
-  // 2049 is none of half precision.
-  EXPECT_EQ(half.run({{"x", floats({4}, {1, 2, 2049, -0.5F})}})["y"].values<float>(),
-            (F{1, 2, 2048, -0.5F}))
-      << half.log.text();
+  {
+    Copied half(DataType::kFLOAT, DataType::kHALF);
+    EXPECT_EQ(half.type, DataType::kFLOAT);
+    // 2049 is none of half precision.
+    EXPECT_EQ(half.run({{"x", floats({4}, {1, 2, 2049, -0.5F})}})["y"].values<float>(),
+              (F{1, 2, 2048, -0.5F}))
+        << half.log.text();
+  }
   Copied narrow(DataType::kINT64, DataType::kINT32);
   EXPECT_EQ(narrow.type, DataType::kINT64);
   EXPECT_EQ(narrow.run({{"x", integers({4}, {1, -2, 3, 4})}})["y"].values<int64_t>(),
