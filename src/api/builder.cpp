@@ -16,6 +16,7 @@
 #include "api/recipe.h"
 #include "api/runtime.h"
 #include "base/process_memory.h"
+#include "base/guard.h"
 #include "base/stopwatch.h"
 #include "check/choose_branches.h"
 #include "check/compile_checked.h"
@@ -103,21 +104,6 @@ std::function<bool(const Tactic&)> allowed_tactics(const BuilderConfig& config) 
     const TacticOrigin origin = origin_of(tactic.name);
     return (dnn || origin != TacticOrigin::kCudnn) && (blas || origin != TacticOrigin::kCublasLt);
   };
-}
-
-/// Strongly typed networks say all types themselves.
-Status check_types(const Network& network, const BuilderConfig& config) {
-  if (!network.getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED)) return {};
-  constexpr std::pair<BuilderFlag, const char*> kFlags[] = {
-      {BuilderFlag::kFP16, "kFP16"}, {BuilderFlag::kBF16, "kBF16"}, {BuilderFlag::kINT8, "kINT8"},
-      {BuilderFlag::kFP8, "kFP8"},   {BuilderFlag::kINT4, "kINT4"}, {BuilderFlag::kFP4, "kFP4"}};
-  for (const auto& [flag, name] : kFlags)
-    if (config.getFlag(flag))
-      return user_error(
-          "{} is for weakly typed networks: this one was made with kSTRONGLY_TYPED, and its types "
-          "follow from its inputs; clear the flag, or make the network without it",
-          name);
-  return {};
 }
 
 /// Whether the plan keeps what refitting needs.
@@ -278,7 +264,7 @@ ICudaEngine* Builder::buildEngineWithConfig(INetworkDefinition& network,
 
 /// A build without optimization, of which only the end is of interest.
 Status Builder::try_build(Network& network, const BuilderConfig& config) {
-  TENON_TRY(check_config(config, network, *reporter_));
+  TENON_TRY(check_config(const_cast<BuilderConfig&>(config), network, *reporter_));
   CompileRequest request;
   TENON_ASSIGN(request.graph, network.finished_graph());
   TENON_TRY(find_creators(*request.graph));
@@ -303,9 +289,8 @@ bool Builder::isNetworkSupported(const INetworkDefinition& network,
   const Status supported =
       definition == nullptr || settings == nullptr
           ? user_error("the network and the configuration must come from this library's builder")
-          : guarded("isNetworkSupported", [&] {
-              return const_cast<Builder*>(this)->try_build(*definition, *settings);
-            });
+          : guarded("isNetworkSupported",
+                    [&] { return const_cast<Builder*>(this)->try_build(*definition, *settings); });
   if (!supported.ok()) reporter_->report(supported.error());
   return supported.ok();
 }
