@@ -12,26 +12,11 @@
 
 namespace {
 
-/// The first logger that an object was made with.
-struct FirstLogger {
-  std::mutex mutex;
-  nvinfer1::ILogger* logger = nullptr;
-
-  static FirstLogger& instance() {
-    static FirstLogger first;
-    return first;
-  }
-  void remember(nvinfer1::ILogger* candidate) {
-    const std::lock_guard lock(mutex);
-    if (logger == nullptr) logger = candidate;
-  }
-};
-
 /// Programs built for another major version have other virtual tables.
 bool acceptable(void* logger, int32_t version) {
   auto* sink = static_cast<nvinfer1::ILogger*>(logger);
   if (sink == nullptr) return false;
-  FirstLogger::instance().remember(sink);
+  tenon::plugin::registry().remember_logger(*sink);
   if (version / 10000 == NV_TENSORRT_MAJOR) return true;
   sink->log(
       nvinfer1::ILogger::Severity::kERROR,
@@ -104,9 +89,7 @@ TENON_EXPORT bool setInternalLibraryPath(const AsciiChar* path) noexcept {
 }  // namespace nvinfer1
 
 TENON_EXPORT nvinfer1::ILogger* getLogger() noexcept {
-  FirstLogger& first = FirstLogger::instance();
-  const std::lock_guard lock(first.mutex);
-  return first.logger;
+  return tenon::plugin::registry().first_logger();
 }
 
 TENON_EXPORT int32_t getInferLibVersion() noexcept {

@@ -31,7 +31,7 @@ bool belongs_to(const IPluginCreatorInterface* creator, const link_map* library)
 /// What plugins log to, asked for each time: the application may have made its first object since.
 class FirstLoggerFinder final : public ILoggerFinder {
  public:
-  ILogger* findLogger() override { return ::getLogger(); }
+  ILogger* findLogger() override { return registry().first_logger(); }
 };
 
 ILoggerFinder& logger_finder() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
@@ -38,7 +39,16 @@ class Registry final : public IPluginRegistry {
   int32_t releasePluginResource(const AsciiChar* key) noexcept override;
   IPluginCreatorInterface* const* getAllCreatorsRecursive(int32_t* const count) noexcept override;
 
+  /// The first logger that an object of the application's was made with, which plugins log to; null
+  /// before.
+  void remember_logger(ILogger& logger) {
+    ILogger* none = nullptr;
+    first_logger_.compare_exchange_strong(none, &logger);
+  }
+  ILogger* first_logger() const { return first_logger_; }
+
  private:
+  std::atomic<ILogger*> first_logger_ = nullptr;
   using Key = std::tuple<std::string, std::string, std::string>;  // Name, version, namespace.
   bool add(IPluginCreatorInterface& creator, const Key& key);
   void refresh_lists() const;

@@ -196,10 +196,9 @@ TEST(Inspector, GivesJson) {
   const std::string one = inspector->getLayerInformation(0, LayerInformationFormat::kONELINE);
   EXPECT_TRUE(one.starts_with("Name: ")) << one;
   EXPECT_NE(one.find(", LayerType: "), std::string::npos) << one;
-  EXPECT_NE(one.find("Inputs: [{ Name: "), std::string::npos) << one;
+  EXPECT_NE(one.find("Inputs: [ { Name: "), std::string::npos) << one;
   EXPECT_NE(one.find("Dimensions: ["), std::string::npos) << one;
   EXPECT_NE(one.find(", TacticName: "), std::string::npos) << one;
-  EXPECT_EQ(one.find('"'), std::string::npos) << one;
   Recorder recorder;
   inspector->setErrorRecorder(&recorder);
   EXPECT_STREQ(inspector->getLayerInformation(99, LayerInformationFormat::kJSON), "");

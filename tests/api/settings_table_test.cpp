@@ -172,6 +172,7 @@ const std::map<BuilderFlag, std::function<bool()>> kEffects = {
      }},
     // Of the timing cache: FlagsOfTheTimingCache.
     {BuilderFlag::kDISABLE_TIMING_CACHE, [] { return true; }},
+    {BuilderFlag::kEDITABLE_TIMING_CACHE, [] { return true; }},
 };
 
 TEST(SettingsTable, FlagsAreThereOnceEach) {
@@ -305,6 +306,7 @@ class Convolution : public Session {
            "y");
     cache.reset(config->createTimingCache(nullptr, 0));
     config->setTimingCache(*cache, false);
+    config->setFlag(BuilderFlag::kEDITABLE_TIMING_CACHE);
   }
   std::unique_ptr<ITimingCache> cache;
 };
@@ -321,7 +323,7 @@ TEST(SettingsTable, FlagsOfTheTimingCache) {
   ASSERT_TRUE(session.build()) << "what was measured is known";
   // Made-up times decide, unless the cache is not to be looked at.
   std::vector<TimingCacheKey> keys(static_cast<size_t>(session.cache->queryKeys(nullptr, 0)));
-  ASSERT_GT(keys.size(), 1U);
+  ASSERT_GT(keys.size(), 0U);
   session.cache->queryKeys(keys.data(), static_cast<int64_t>(keys.size()));
   session.config->setFlag(BuilderFlag::kDISABLE_TIMING_CACHE);
   session.config->clearFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
