@@ -18,7 +18,7 @@ namespace {
 /// Elements of a row that is worth an index of its own.
 constexpr int64_t kLeastRow = 8;
 constexpr int64_t kMostRows = int64_t{1} << 18;
-constexpr int64_t kMostElements = int64_t{1} << 26;
+constexpr int64_t kMostElements = int64_t{1} << 22;
 
 bool moves_with_constants(const Node& node) {
   for (size_t i = 1; i < node.inputs().size() && !node.is<Concat>(); ++i)
