@@ -20,7 +20,7 @@ Plan sum_plan(Tensor constant) {
   Value* x = plan.graph->add_input("x", {DataType::kFloat32, {4}});
   Node* b = plan.graph->add_node(std::make_unique<Constant>(), {}, 1, "b");
   b->as<Constant>()->value = std::move(constant);
-  b->output()->name = std::string("b");  // GCC 12 warns of the assignment of a literal.
+  b->output()->name = "b";
   Node* sum = plan.graph->add_node(std::make_unique<Pointwise>(PointwiseFunction::k_add),
                                    {x, b->output()}, 1, "sum");
   sum->output()->name = "y";
