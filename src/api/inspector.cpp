@@ -73,10 +73,14 @@ Inspector::Json Inspector::described(const Node& node, int32_t profile,
 
 const char* Inspector::getLayerInformation(int32_t index,
                                            LayerInformationFormat format) const noexcept {
-  return engine_.reporter().guarded("getLayerInformation", "", [&] {
+  return reporter_->guarded("getLayerInformation", "", [&] {
     const auto layers = layers_of(engine_.engine().graph());
     const bool silent = engine_.getProfilingVerbosity() == ProfilingVerbosity::kNONE;
-    if (silent || index < 0 || index >= static_cast<int32_t>(layers.size())) return "";
+    if (index < 0 || index >= static_cast<int32_t>(layers.size())) {
+      reporter_->report(user_error("getLayerInformation: there is no layer {}, the engine has {}", index, layers.size()));
+      return "";
+    }
+    if (silent) return "";
     const std::optional<ConcreteGraph> extents = shapes();
     Json json = described(*layers[index], profiles()[0], extents ? &*extents : nullptr);
     const bool as_json = format == LayerInformationFormat::kJSON;
@@ -87,7 +91,7 @@ const char* Inspector::getLayerInformation(int32_t index,
 }
 
 const char* Inspector::getEngineInformation(LayerInformationFormat format) const noexcept {
-  return engine_.reporter().guarded("getEngineInformation", "", [&] {
+  return reporter_->guarded("getEngineInformation", "", [&] {
     text_ = engine_text(format);
     return text_.c_str();
   });

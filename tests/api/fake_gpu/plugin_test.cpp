@@ -179,7 +179,7 @@ TEST_F(GpuPlugin, WhatItDoesNotTakeIsOneError) {
   Registered<CreatorOf<Watched>> registered("test");
   Session session;
   define<Watched>(session, 3);
-  Watched::taken = DataType::kHALF;  // Of the objects that building makes.
+  Watched::taken = DataType::kBOOL;  // Of the objects that building makes; reals are not converted to it.
   EXPECT_EQ(session.builder->buildSerializedNetwork(*session.network, *session.config), nullptr);
   EXPECT_EQ(session.log.errors.size(), 1u);
   EXPECT_NE(session.log.text().find("'repeat'"), std::string::npos) << session.log.text();
