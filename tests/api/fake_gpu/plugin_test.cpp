@@ -184,7 +184,7 @@ TEST_F(GpuPlugin, WhatItDoesNotTakeIsOneError) {
   EXPECT_EQ(session.log.errors.size(), 1u);
   EXPECT_NE(session.log.text().find("'repeat'"), std::string::npos) << session.log.text();
   EXPECT_EQ(session.log.text().find("softmax"), std::string::npos) << session.log.text();
-  EXPECT_TRUE(session.log.complained("does not take input 0 linear and of type 0"));
+  EXPECT_TRUE(session.log.complained("does not take input 0 linear and in FP32"));
 }
 
 TEST_F(GpuPlugin, FailuresOfEnqueueAreOneError) {
