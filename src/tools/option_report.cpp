@@ -25,8 +25,9 @@ constexpr OptionId kAlsoForPlans[] = {OptionId::loadEngine,      OptionId::useRu
                                       OptionId::leanDLLPath,     OptionId::getPlanVersionOnly,
                                       OptionId::asyncFileReader, OptionId::profilingVerbosity};
 constexpr OptionId kOnlyForBuilds[] = {
-    OptionId::deviceDescription, OptionId::disablePass,      OptionId::noFuse,
-    OptionId::noSelfCheck,       OptionId::selfCheckRegions, OptionId::selfCheckCost};
+    OptionId::deviceDescription,   OptionId::disablePass,      OptionId::noFuse,
+    OptionId::noSelfCheck,         OptionId::selfCheckRegions, OptionId::selfCheckCost,
+    OptionId::allowFailedSelfCheck};
 
 bool is_for_builds(const OptionRow& row) {
   const auto among = [&](const auto& ids) {
