@@ -75,6 +75,18 @@ void take_apart(const Graph& graph, Value* value, bool outermost, Product& produ
 
 }  // namespace
 
+Value* operand_beside_numbers(const Node& node) {
+  if (!node.is<Pointwise>() || node.outputs().size() != 1) return nullptr;
+  Value* found = nullptr;
+  for (Value* value : node.inputs()) {
+    const Tensor* number = value->constant();
+    if (number != nullptr && number->count() == 1) continue;
+    if (number != nullptr || found != nullptr) return nullptr;
+    found = value;
+  }
+  return found;
+}
+
 Product product_of(const Graph& graph, Value* value) {
   Product product;
   take_apart(graph, value, true, product);

@@ -30,6 +30,10 @@ bool is_scalar(const Value* value, double expected);
 /// The single use of a value that is no graph output, else null.
 Node* only_user(const Graph& graph, const Value* value);
 
+/// The one computed operand of a scalar function whose other operands are single numbers: it treats
+/// all elements in the same way. Null for other nodes.
+Value* operand_beside_numbers(const Node& node);
+
 /// A product as a number times values: nested multiplications, divisions by numbers and negations
 /// taken apart as long as the intermediate products have no other user.
 struct Product {

@@ -17,14 +17,6 @@ bool is_constant_or_absent(const Node& node, int input) {
   return tensor != nullptr && tensor->defined() && is_real(tensor->type());
 }
 
-/// A scalar function of one value and numbers treats all channels in the same way.
-bool treats_channels_equally(const Node& node) {
-  if (!node.is<Pointwise>() || node.outputs().size() != 1) return false;
-  return std::ranges::count_if(node.inputs(), [](const Value* value) {
-           return value->constant() == nullptr || value->constant()->count() != 1;
-         }) == 1;
-}
-
 /// The convolution whose filters become the channels of blocks, else null.
 Node* filters_of(const Graph& graph, const Node& blocks) {
   const Node* user = &blocks;
@@ -36,10 +28,9 @@ Node* filters_of(const Graph& graph, const Node& blocks) {
                         is_constant_or_absent(*node, 1) && is_constant_or_absent(*node, 2);
       return fits ? node : nullptr;
     }
-    if (!treats_channels_equally(*node)) return nullptr;
     user = node;
-    value = *std::ranges::find_if(node->inputs(),
-                                  [](const Value* x) { return x->constant() == nullptr; });
+    value = operand_beside_numbers(*node);
+    if (value == nullptr) return nullptr;
   }
   return nullptr;
 }

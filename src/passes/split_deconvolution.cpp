@@ -78,7 +78,9 @@ class Phases {
   void run() {
     Value* phases = convolution();
     const Node* last = &node_;
-    for (Node* next = only_user(graph_, last->output()); next != nullptr && works_on_all(*next);
+    // Scalar functions come before the copy, so that the convolution takes them.
+    for (Node* next = only_user(graph_, last->output());
+         next != nullptr && operand_beside_numbers(*next) != nullptr;
          next = only_user(graph_, last->output())) {
       phases = moved(*next, last->output(), phases);
       last = next;
@@ -87,17 +89,6 @@ class Phases {
   }
 
  private:
-  /// A scalar function of the value and numbers: it may come before the copy, so that the
-  /// convolution takes it.
-  static bool works_on_all(const Node& node) {
-    if (!node.is<Pointwise>() || node.outputs().size() != 1) return false;
-    const auto is_activation = [](const Value* value) { return value->constant() == nullptr; };
-    return std::ranges::count_if(node.inputs(), is_activation) == 1 &&
-           std::ranges::all_of(node.inputs(), [&](const Value* value) {
-             return is_activation(value) || value->constant()->count() == 1;
-           });
-  }
-
   Value* moved(const Node& node, const Value* from, Value* to) {
     std::vector<Value*> operands = node.inputs();
     std::ranges::replace(operands, const_cast<Value*>(from), to);
