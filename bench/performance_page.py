@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Write docs/performance.md from the JSON files that the benchmarks of this folder leave.
 
-usage: performance_page.py --cpu FILE [--cpu-bf16 FILE] [--gpu FILE] [--notes FILE] > docs/performance.md
+usage: performance_page.py --cpu FILE [--cpu-bf16 FILE] [--gpu FILE] > docs/performance.md
 
-Files come from `compare_cpu.py --json FILE [--precision bf16]` and `gpu_report.py --json FILE`. The notes are docs/performance_notes.md: what was
-predicted, what came out and why, which no script can know.
+Files come from `compare_cpu.py --json FILE [--precision bf16]` and `gpu_report.py --json FILE`. docs/notes/performance.md
+has predictions, outcomes and reasons, which no script can know.
 """
 import argparse
 import json
@@ -53,7 +53,6 @@ def main() -> None:
     parser.add_argument("--cpu", type=Path, required=True)
     parser.add_argument("--cpu-bf16", type=Path)
     parser.add_argument("--gpu", type=Path)
-    parser.add_argument("--notes", type=Path, default=ROOT / "docs/performance_notes.md")
     arguments = parser.parse_args()
     results = json.loads(arguments.cpu.read_text())
     print("# Performance\n\nMade by bench/performance_page.py from measurements; every figure names its command.\n")
@@ -68,7 +67,8 @@ def main() -> None:
         print(bf16(json.loads(arguments.cpu_bf16.read_text()), results))
     if arguments.gpu:
         print("\n" + gpu_tables.page(json.loads(arguments.gpu.read_text())).rstrip())
-    print("\n" + arguments.notes.read_text().rstrip())
+    print("\n## Reasons\n\nPredictions, outcomes and attempts without a gain are in "
+          "[notes/performance.md](notes/performance.md).")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kStage = 2;
 /// How far a tactic may be from the best, and a stage from its tactic's best, to be followed by
 /// another. Timing caches of four networks, searched this way, lose no winner
-/// (docs/performance_notes.md).
+/// (docs/notes/performance.md).
 constexpr double kFarTactic = 1.2, kFarStage = 1.12;
 
 struct Pair {
