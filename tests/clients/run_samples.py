@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Run NVIDIA's samples, as `clients.py --link` made them, over lib/compat on this machine's GPU with the data of digits.py.
+
+Each sample verifies its own result and says PASSED. Samples whose data exist nowhere but in NVIDIA's downloads are named as not run.
+
+usage: run_samples.py PROGRAMS LIBRARIES DATA RESNET50_ONNX
+"""
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+SAMPLES = {
+    "sampleOnnxMNIST": [[], ["--fp16"], ["--bf16"]],
+    "sampleDynamicReshape": [[], ["--fp16"]],
+    "sampleIOFormats": [[]],
+    "sampleNamedDimensions": [[]],
+    "sampleNonZeroPlugin": [[], ["--fp16"], ["--columnOrder"]],
+    "sampleProgressMonitor": [[], ["--fp16"]],
+    "sampleEditableTimingCache": [[]],
+    "sampleINT8API": [["--model=resnet50.onnx"]],
+}
+NOT_RUN = {"sampleCharRNN": "char-rnn.wts is a download", "sampleOnnxMnistCoordConvAC": "mnist_with_coordconv.onnx is a download"}
+
+
+def main() -> int:
+    programs, libraries, data = (Path(path).absolute() for path in sys.argv[1:4])
+    if len(sys.argv) > 4:
+        shutil.copy(sys.argv[4], data / "resnet50.onnx")
+    environment = dict(os.environ, LD_LIBRARY_PATH=f"{libraries}:{os.environ.get('LD_LIBRARY_PATH', '')}")
+    bad = count = 0
+    for name, variants in SAMPLES.items():
+        for flags in variants:
+            count += 1
+            done = subprocess.run([programs / name, f"--datadir={data}/", *flags], cwd=data, env=environment,
+                                  capture_output=True, text=True, timeout=120)
+            text = done.stdout + done.stderr
+            ok = done.returncode == 0 and "&&&& PASSED" in text
+            bad += not ok
+            errors = [line for line in text.splitlines() if "[E]" in line or "rror" in line] or text.splitlines()[-2:]
+            print(f"{name} {' '.join(flags)}: {'passed' if ok else f'exit code {done.returncode}: {errors[:2]}'}", flush=True)
+    for name, reason in NOT_RUN.items():
+        print(f"{name}: not run: {reason}")
+    print(f"{count} runs of samples, {bad} failed")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
