@@ -8,11 +8,15 @@ MODELS ?= build/models
 SHAPES ?= input:1x3x224x224
 SECONDS_EACH ?= 60
 SEED ?= 1
+PREFIX ?= /usr/local
+BASE ?= HEAD~1
+MINUTES ?= 15
 
-.PHONY: help setup configure build program test demo bench gpu fuzz sanitize style format lint docs clean
+.PHONY: help setup configure build program test demo install package bench gpu wheel fuzz sanitize sanitize-part style format tidy \
+        lint docs docs-check clean
 
 help:  ## Print this list
-	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## /make \1	/p' Makefile
 
 setup:  ## Install what is missing: Debian packages, and Python's into .venv
 	@bash tools/setup.sh $(VENV)
@@ -31,6 +35,14 @@ test: build  ## Build and pass all tests
 
 demo: program $(MODELS)/$(MODEL).onnx  ## Build a plan of ResNet-50, run and measure it
 	@$(BUILD)/bin/trtexec --onnx=$(MODELS)/$(MODEL).onnx --shapes=$(SHAPES)
+
+install: configure  ## Install programs, libraries and headers below PREFIX
+	@cmake --build $(BUILD) -j $(JOBS) --target tenon_installable
+	@cmake --install $(BUILD) --prefix $(PREFIX) > /dev/null
+
+package: configure  ## Write a .deb and a .tar.gz to build/release/packages
+	@cmake --build $(BUILD) -j $(JOBS) --target tenon_installable
+	@cd $(BUILD) && cpack > /dev/null && ls packages/*.deb packages/*.tar.gz
 
 bench: build  ## Compare with ONNX Runtime and OpenVINO in one run
 	@$(VENV)/bin/python bench/compare_cpu.py --build $(BUILD) --models $(MODELS)
@@ -52,24 +64,31 @@ sanitize:  ## Build and pass the tests with address and undefined-behaviour sani
 $(MODELS)/%.onnx: models/%.onnx models/%.weights.json models/materialize.py | setup
 	@$(VENV)/bin/python models/materialize.py $(MODELS) $*
 
+sanitize-part: setup  ## The same for a few tests, other ones at each commit, for MINUTES at most
+	@python3 tools/sanitize.py $(abspath $(VENV)) $(JOBS) part $(shell git rev-list --count HEAD) $(MINUTES)
+
 style:  ## Print the measured style beside the figures aimed at
 	@python3 tools/check_style.py
 
-format:  ## Format every C++ file
-	@git ls-files -co --exclude-standard '*.h' '*.cpp' '*.cu' | xargs clang-format -i
+format: setup  ## Format every C++ file
+	@git ls-files -co --exclude-standard '*.h' '*.cpp' '*.cu' '*.cuh' | xargs $(VENV)/bin/clang-format -i
 
-lint: build  ## Run clang-tidy, the layer check and the style figures
+tidy: build  ## Run clang-tidy on the sources that changed since BASE, for MINUTES at most
+	@bash tools/setup.sh $(VENV) clang-tidy
+	@python3 tools/tidy.py $(BUILD) --base $(BASE) --minutes $(MINUTES) --jobs $(JOBS)
+
+lint: build  ## Run clang-tidy on every source, the layer check and the style figures
+	@bash tools/setup.sh $(VENV) clang-tidy
 	@python3 tools/check_layers.py
 	@python3 tools/check_style.py
-	@git ls-files 'src/*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy -p $(BUILD) --quiet
+	@python3 tools/tidy.py $(BUILD) --minutes 600 --jobs $(JOBS) $$(git ls-files 'src/*.cpp')
 
-docs: build  ## Regenerate the generated parts of docs/
-	@python3 tools/folder_map.py --write docs/architecture.md
-	@python3 tools/fusion_table.py --write docs/passes.md
-	@$(BUILD)/bin/tenon exec --helpMarkdown > docs/trtexec.md
-	@python3 tools/api_surface.py --page docs/api.md
+docs: build  ## Regenerate the generated pages of docs/
 	@ctest --test-dir $(BUILD) -R 'onnx_suite_(data|engine)' --quiet
-	@python3 tests/onnx/support_page.py $(BUILD)/onnx_suite_engine.tsv src/onnx/onnx.def docs/onnx_support.md
+	@python3 tools/pages.py --write $(BUILD)
+
+docs-check: build  ## Fail where a generated page of docs/ is out of date
+	@python3 tools/pages.py --check $(BUILD)
 
 clean:  ## Remove everything that was built
 	@rm -rf build

@@ -101,22 +101,32 @@ function(tenon_cuda_library name)
   tenon_precompiled(${name} library)
 endfunction()
 
-# tenon_test(NAME DEPENDS ... [LABELS ...]): one GoogleTest program of every .cpp beside the calling CMakeLists.txt.
+# tenon_test(NAME DEPENDS ... [LABELS ...] [NEED_GPU PATTERN ...]): one GoogleTest program of every .cpp beside the calling
+# CMakeLists.txt. The tests whose names match a PATTERN need a GPU: they are a test NAME_gpu of their own, which is
+# skipped where there is none.
 function(tenon_test name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LABELS;NEED_GPU" ${ARGN})
   file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   if(NOT found)
     return()
   endif()
   tenon_isa_sources(found)
   add_executable(${name} ${found})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} fmt::fmt GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} fmt::fmt tenon_test_main)
   tenon_precompiled(${name} program)
   target_compile_definitions(${name} PRIVATE TENON_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   if(TENON_SANITIZE)  # The thread sanitizer must be loaded before libc.
     target_link_options(${name} PRIVATE -fsanitize=${TENON_SANITIZE})
   endif()
-  add_test(NAME ${name} COMMAND ${name})
+  set(patterns)
+  if(ARG_NEED_GPU)
+    list(JOIN ARG_NEED_GPU ":" patterns)
+    add_test(NAME ${name}_gpu COMMAND ${name} --gtest_filter=${patterns})
+    set_tests_properties(${name}_gpu PROPERTIES LABELS gpu SKIP_RETURN_CODE 77)
+    set(patterns --gtest_filter=-${patterns})
+  endif()
+  add_test(NAME ${name} COMMAND ${name} ${patterns})
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
   if(ARG_LABELS)
     set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
   endif()
@@ -145,8 +155,7 @@ function(tenon_compat_libraries target folder)
     add_library(compat_${name} SHARED ${folder}/${name}.cpp)
     target_link_libraries(compat_${name} PRIVATE ${target})
     set_target_properties(compat_${name} PROPERTIES OUTPUT_NAME ${name} SOVERSION 10
-                          LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/compat
-                          BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/..")
+                          LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/compat)
   endforeach()
 endfunction()
 
@@ -166,7 +175,7 @@ function(tenon_shared_library name output)
   endforeach()
   # Its own functions call each other, whatever functions of their names (lib/compat has them) the process finds first.
   target_link_options(${name} PRIVATE -Wl,--no-undefined -Wl,-Bsymbolic-functions)
-  target_include_directories(${name} INTERFACE ${CMAKE_SOURCE_DIR}/include)
+  target_include_directories(${name} INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>)
 endfunction()
 
 # tenon_pytest(NAME [ARGUMENTS ...] [ENVIRONMENT ...] [PROPERTIES ...]): a test of every *_test.py or test_*.py beside the

@@ -2,8 +2,10 @@
 """Build and pass the tests with sanitizers; says at the end what passed, what was left out, and why.
 
 usage: sanitize.py VENV [JOBS] [address|thread] [TEST...]
+       sanitize.py VENV JOBS part NUMBER MINUTES
 
 Without a sanitizer's name, both run. Without names of tests, all that LEFT_OUT and THREADED below leave.
+The second form runs one of PARTS below, and says so where the time does not suffice to build it.
 """
 import json
 import os
@@ -25,10 +27,23 @@ LEFT_OUT = {
     "house_folder_map": "reads sources, runs none of them",
     "house_fusion_table": "reads sources, runs none of them",
     "house_tools": "reads sources, runs none of them",
+    "house_pages": "the release build's programs write the pages",
 }
 # What the thread sanitizer runs: the tests in which several threads meet.
 THREADED = ["test_device_cpu", "test_runtime", "api_test", "test_kernels_conformance"]
 THREADED_WHY = "works on one thread, or with threads as the tests that ran do"
+
+# What continuous integration takes in turns: small enough to be built and run in some minutes.
+PARTS = [
+    ("address", ["test_base", "test_ir", "test_ops", "tools_test"]),
+    ("thread", ["test_device_cpu", "test_base"]),
+    ("address", ["test_passes"]),
+    ("address", ["test_kernels_view", "test_vector_math", "test_kernels_pointwise"]),
+    ("address", ["onnx_importer_test", "onnx_suite_process_test"]),
+    ("address", ["test_device_cuda", "test_device_cuda_fake"]),
+    ("thread", ["test_runtime"]),
+    ("address", ["test_runtime"]),
+]
 
 # Suppressions are of other people's libraries alone, with a reason each.
 SUPPRESSIONS = ROOT / "tools/sanitizer_suppressions.txt"
@@ -79,7 +94,7 @@ def environment(preset: str) -> dict[str, str]:
     return result
 
 
-def run(preset: str, venv: str, jobs: str, wanted: list[str]) -> Outcome:
+def run(preset: str, venv: str, jobs: str, wanted: list[str], limit: float | None = None) -> Outcome:
     folder, outcome = ROOT / "build" / preset, Outcome(preset)
     configure = ["cmake", "--preset", preset, f"-DTENON_VENV={venv}", "--log-level=WARNING"]
     subprocess.run(configure, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
@@ -93,7 +108,11 @@ def run(preset: str, venv: str, jobs: str, wanted: list[str]) -> Outcome:
     # A GoogleTest program is a target of its name; the others need everything.
     whole = any(not name.startswith("test_") and not name.endswith("_test") for name in names)
     targets = [] if whole else ["--target", *names]
-    subprocess.run(["cmake", "--build", folder, "-j", jobs, *targets], check=True)
+    try:
+        subprocess.run(["cmake", "--build", folder, "-j", jobs, *targets], check=True, timeout=limit)
+    except subprocess.TimeoutExpired:
+        outcome.left_out.update(dict.fromkeys(names, f"was not built after {limit:.0f} s; the next run goes on from there"))
+        return outcome
     report = folder / "sanitize.xml"
     report.unlink(missing_ok=True)
     # Instrumented, everything is slow: a limit per test is for what hangs.
@@ -101,8 +120,12 @@ def run(preset: str, venv: str, jobs: str, wanted: list[str]) -> Outcome:
                     "--test-output-size-passed", "10000000",
                     "-R", f"^({'|'.join(map(re.escape, names))})$"], env=environment(preset))
     for case in xml.parse(report).getroot().iter("testcase"):
-        good = case.get("status") == "run"
-        (outcome.passed if good else outcome.failed)[case.get("name")] = cases(case.findtext("system-out") or "")
+        status, words = case.get("status"), cases(case.findtext("system-out") or "")
+        skipped = case.find("skipped")
+        if skipped is not None and skipped.get("message", "").startswith("SKIP_"):
+            outcome.left_out[case.get("name")] = "skipped itself: needs something that is not here"
+        else:
+            (outcome.passed if status == "run" else outcome.failed)[case.get("name")] = words
     return outcome
 
 
@@ -113,12 +136,24 @@ def tell(outcome: Outcome) -> None:
             print(f"  {name:32} {words}")
 
 
+def run_part(venv: str, jobs: str, number: int, limit: float) -> int:
+    """Fails where a test does; a part that could not be built in time is told, and is no failure."""
+    sanitizer, names = PARTS[number % len(PARTS)]
+    print(f"part {number % len(PARTS) + 1} of {len(PARTS)}: {sanitizer} sanitizer, {', '.join(names)}", flush=True)
+    outcome = run({"address": "asan", "thread": "tsan"}[sanitizer], venv, jobs, names, limit)
+    outcome.left_out = {name: why for name, why in outcome.left_out.items() if name in names}
+    tell(outcome)
+    return 1 if outcome.failed else 0
+
+
 def main() -> int:
     words = sys.argv[1:]
     if not words or words[0].startswith("-"):
         sys.exit(__doc__)
     venv, rest = words[0], words[1:]
     jobs = rest.pop(0) if rest and rest[0].isdigit() else str(os.cpu_count())
+    if rest and rest[0] == "part":
+        return run_part(venv, jobs, int(rest[1]), 60 * float(rest[2]))
     presets = {"address": ["asan"], "thread": ["tsan"]}.get(rest[0] if rest else "")
     outcomes = [run(preset, venv, jobs, rest[1:] if presets else rest) for preset in presets or ["asan", "tsan"]]
     for outcome in outcomes:

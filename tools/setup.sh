@@ -8,7 +8,7 @@ venv=${1:-.venv}
 
 packages=(g++ cmake make ninja-build ccache git libfmt-dev nlohmann-json3-dev libflatbuffers-dev
   flatbuffers-compiler libprotobuf-dev protobuf-compiler libxxhash-dev libgtest-dev libbenchmark-dev
-  python3 python3-venv "${@:2}")
+  dpkg-dev pkgconf python3 python3-venv "${@:2}")
 
 missing=()
 for package in "${packages[@]}"; do
