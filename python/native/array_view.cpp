@@ -40,7 +40,7 @@ std::string name_of_dlpack(nb::dlpack::dtype type) {
 }  // namespace
 
 ArrayView::ArrayView(nb::handle array, const char* name) {
-  if (!read_buffer(array) && !read_dlpack(array) &&
+  if (!read_buffer(array) && !read_torch(array, name) && !read_dlpack(array) &&
       !read_interface(array, "__cuda_array_interface__", true) &&
       !read_interface(array, "__array_interface__", false)) {
     PyErr_Format(PyExc_TypeError,
@@ -70,6 +70,33 @@ bool ArrayView::read_buffer(nb::handle array) {
   type_name =
       name_of_format(buffer_.format ? buffer_.format : "B", static_cast<size_t>(buffer_.itemsize));
   contiguous = PyBuffer_IsContiguous(&buffer_, 'C') == 1;
+  return true;
+}
+
+/// PyTorch's `__dlpack__` is Python code that takes longer than a small network: its attributes say
+/// the same. Tensors that these do not describe (sparse ones, other devices) are left to it.
+bool ArrayView::read_torch(nb::handle array, const char* name) {
+  PyObject* const torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
+  if (!torch) return false;
+  const nb::object tensor = nb::getattr(nb::handle(torch), "Tensor", nb::none());
+  if (!PyType_Check(tensor.ptr()) ||
+      !PyType_IsSubtype(Py_TYPE(array.ptr()), reinterpret_cast<PyTypeObject*>(tensor.ptr())))
+    return false;
+  if (array.attr("requires_grad").ptr() == Py_True) {
+    PyErr_Format(PyExc_ValueError,
+                 "'%s': the tensor requires gradients, which a plan has none of: use x.detach()",
+                 name);
+    throw nb::python_error();
+  }
+  on_gpu = array.attr("is_cuda").ptr() == Py_True;
+  if (!on_gpu && array.attr("is_cpu").ptr() != Py_True) return false;
+  if (array.attr("is_sparse").ptr() == Py_True) return false;
+  read_extents(array.attr("shape"));
+  contiguous = array.attr("is_contiguous")().ptr() == Py_True;
+  const nb::object dtype = array.attr("dtype");
+  type_name = nb::cast<std::string>(nb::str(dtype));
+  type_name.erase(0, sizeof("torch.") - 1);
+  data = pointer(nb::cast<Address>(array.attr("data_ptr")()));
   return true;
 }
 

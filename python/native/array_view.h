@@ -29,6 +29,7 @@ class ArrayView {
 
  private:
   bool read_buffer(nb::handle array);
+  bool read_torch(nb::handle array, const char* name);
   bool read_dlpack(nb::handle array);
   bool read_interface(nb::handle array, const char* attribute, bool gpu);
   void read_extents(nb::handle extents);

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import warnings
 
@@ -38,9 +39,29 @@ def _parse(parser, model, log: Log):
     elif isinstance(model, (bytes, bytearray, memoryview)):
         read = parser.parse(model)
     else:
-        raise TypeError(f"a model is a path, an onnx.ModelProto or its bytes, not {type(model).__name__}")
+        raise TypeError("a model is a path, an onnx.ModelProto or its bytes, a torch.nn.Module or a "
+                        f"torch.export.ExportedProgram, not {type(model).__name__}")
     if not read:
         log.fail(BuildError, "the model could not be read")
+
+
+def _is_torch(model) -> bool:
+    """Whether PyTorch made it; a program that has not imported PyTorch has no such models."""
+    if "torch" not in sys.modules:
+        return False
+    from .torch._export import is_model
+
+    return is_model(model)
+
+
+def _add_module(network, model, inputs, shapes, dynamic_shapes):
+    """Layers of a PyTorch module; the shapes of its dynamic inputs, and what must be kept until the plan is built."""
+    from .torch._convert import add_program
+    from .torch._export import exported
+
+    _, ranges, kept = add_program(network, exported(model, inputs, shapes, dynamic_shapes))
+    given = {name: three for name, three in (shapes or {}).items() if name in ranges}
+    return {**ranges, **given}, kept
 
 
 def _triple(name: str, given):
@@ -128,14 +149,18 @@ def _wait(work, monitor: Monitor):
     return value
 
 
-def build(model, *, shapes=None, precision: str = "fp32", device=None, level: int | None = None,
-          timing_cache=None, refit: bool = False, disable_passes=(), progress: bool | None = None,
+def build(model, *, shapes=None, inputs=None, dynamic_shapes=None, precision: str = "fp32", device=None,
+          level: int | None = None, timing_cache=None, refit: bool = False, disable_passes=(), progress: bool | None = None,
           log_level: str = "error") -> Plan:
-    """Builds the plan of an ONNX model.
+    """Builds the plan of an ONNX model, or of a PyTorch module.
 
-    model: a path, an onnx.ModelProto, or its bytes.
-    shapes: for dynamic inputs, by name: one shape, or the least, best and most that runs may have.
-    precision: "fp32", "fp16", "bf16", "int8", "fp8", "best", or "strong" (types stay as the model has them).
+    model: a path, an onnx.ModelProto or its bytes; a torch.nn.Module or a torch.export.ExportedProgram.
+    shapes: for dynamic inputs, by name: one shape, or the least, best and most that runs may have. For a module without
+        `inputs`: of all arguments of its forward.
+    inputs: example inputs of a module, a tuple of tensors.
+    dynamic_shapes: of a module, as torch.export.export takes them (torch.export.Dim with min and max).
+    precision: "fp32", "fp16", "bf16", "int8", "fp8", "best", or "strong" (types stay as the model has them). A module's types
+        stay at "fp32" too.
     device: "cpu", "cuda", "cuda:1"; None for the GPU, or the CPU where there is none.
     level: optimization level, 0 to 5.
     timing_cache: a file that keeps measured times from build to build.
@@ -145,11 +170,18 @@ def build(model, *, shapes=None, precision: str = "fp32", device=None, level: in
     """
     if precision not in _PRECISIONS:
         raise ValueError(f"precision '{precision}': one of {', '.join(_PRECISIONS)}")
+    module = _is_torch(model)
+    if not module and (inputs is not None or dynamic_shapes is not None):
+        raise TypeError("inputs and dynamic_shapes are for PyTorch modules")
     log = Log(log_level)
     builder = trt.Builder(log)
-    strong = precision == "strong"
+    strong = precision == "strong" or (module and precision == "fp32")
     network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED) if strong else 0)
-    _parse(trt.OnnxParser(network, log), model, log)
+    kept = None
+    if module:
+        shapes, kept = _add_module(network, model, inputs, shapes, dynamic_shapes)
+    else:
+        _parse(trt.OnnxParser(network, log), model, log)
     config = builder.create_builder_config()
     _configure(config, precision=precision, device=device, level=level, refit=refit, disable_passes=disable_passes,
                log=log)
@@ -162,6 +194,7 @@ def build(model, *, shapes=None, precision: str = "fp32", device=None, level: in
         data = _wait(lambda: builder.build_serialized_network(network, config), monitor)
     finally:
         monitor.end()
+    del kept  # The constants of a module.
     if data is None:
         log.fail(BuildError, "the plan could not be built")
     if timing_cache:

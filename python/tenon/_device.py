@@ -46,11 +46,17 @@ def empty_like_kind(gpu, like, shape, dtype: str):
     """An array on the GPU, of the library that `like` is of."""
     library = type(like).__module__.partition(".")[0]
     if library == "torch":
-        torch = sys.modules["torch"]
-        return torch.empty(shape, dtype=getattr(torch, dtype), device=like.device)
+        return like.new_empty(shape, dtype=getattr(sys.modules["torch"], dtype))
     if library == "cupy":
         return sys.modules["cupy"].empty(shape, dtype)
     return DeviceArray(gpu, shape, dtype)
+
+
+def _torch_stream(tensor) -> int:
+    """The address of PyTorch's current stream, without the object around it where PyTorch tells it."""
+    torch = sys.modules["torch"]
+    address = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    return address(tensor.get_device()) if address else torch.cuda.current_stream(tensor.device).cuda_stream
 
 
 def current_stream(inputs) -> int:
@@ -58,7 +64,7 @@ def current_stream(inputs) -> int:
     for array in inputs:
         library = type(array).__module__.partition(".")[0]
         if library == "torch" and array.is_cuda:
-            return sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
+            return _torch_stream(array)
         if library == "cupy":
             return sys.modules["cupy"].cuda.get_current_stream().ptr
     return 0

@@ -112,3 +112,83 @@ def test_what_cannot_be_converted_runs_in_pytorch_and_is_named():
         tenon.torch.compile(module, (x,))
     with pytest.warns(UserWarning, match="runs in PyTorch"):
         close(torch.compile(module, backend=tenon.torch.backend)(x), module(x))
+
+
+class Positions(torch.nn.Module):
+    """Positions by counting, a mask by comparing them, sizes by division: what language models do with lengths."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.out = torch.nn.Embedding(64, 16), torch.nn.Linear(16, 8)
+
+    def forward(self, ids):
+        length = ids.shape[1]
+        at = torch.arange(length, device=ids.device)
+        x = self.table(ids) + self.table(at)[None]
+        mask = torch.full((length, length), -1e4, device=ids.device).masked_fill(at[:, None] >= at[None], 0.0)
+        scores = (x @ x.transpose(1, 2)) / 4 + mask
+        y = torch.softmax(scores, -1) @ x
+        halves = y.reshape(ids.shape[0], length, 2, 8).permute(0, 2, 1, 3).reshape(ids.shape[0] * 2, length, 8)
+        return self.out(y)[:, -1], halves[:, : length - 1], y.mean(1)
+
+
+Dim = torch.export.Dim
+DYNAMIC = [  # module, dynamic_shapes, shapes that are run
+    (Mlp, lambda: {"x": {0: Dim("n", min=1, max=9)}}, [(1, 16), (5, 16), (9, 16)]),
+    (Convolutions, lambda: {"x": {0: Dim("n", min=1, max=4)}}, [(1, 3, 16, 16), (4, 3, 16, 16)]),
+    (Attention, lambda: {"ids": {0: Dim("n", min=1, max=4), 1: Dim("length", min=2, max=12)}}, [(1, 2), (2, 7), (4, 12)]),
+    (Positions, lambda: {"ids": {0: Dim("n", min=1, max=4), 1: Dim("length", min=4, max=12)}}, [(1, 4), (3, 5), (4, 12)]),
+]
+
+
+def numbers(kind, shape):
+    integers = kind in (Attention, Positions)
+    return torch.randint(0, 50, shape, device=DEVICE) if integers else torch.randn(shape, device=DEVICE)
+
+
+@pytest.mark.parametrize("kind,dynamic,shapes", DYNAMIC, ids=lambda value: getattr(value, "__name__", ""))
+@torch.no_grad()
+def test_dynamic_extents(kind, dynamic, shapes):
+    torch.manual_seed(1)
+    module = kind().eval().to(DEVICE)
+    fast = tenon.torch.compile(module, (numbers(kind, shapes[1]),), dynamic_shapes=dynamic())
+    for shape in shapes:
+        x = numbers(kind, shape)
+        close(fast(x), module(x))
+
+
+@torch.no_grad()
+def test_builds_take_modules():
+    torch.manual_seed(1)
+    module = Mlp().eval().to(DEVICE)
+    plan = tenon.build(module, shapes={"x": [(1, 16), (4, 16), (32, 16)]}, device=DEVICE)
+    for rows in (1, 7, 32):
+        x = torch.randn(rows, 16, device=DEVICE)
+        close(torch.as_tensor(plan(x)), module(x))
+    with pytest.raises(tenon.RunError, match="33"):
+        plan(torch.randn(33, 16, device=DEVICE))
+
+
+@torch.no_grad()
+def test_builds_of_modules_say_what_they_need():
+    with pytest.raises(TypeError, match="inputs="):
+        tenon.build(Mlp())
+    with pytest.raises(ValueError, match="forward has no argument 'y'"):
+        tenon.build(Mlp(), shapes={"y": (1, 16)})
+    with pytest.raises(TypeError, match="PyTorch modules"):
+        tenon.build("model.onnx", inputs=(torch.zeros(1),))
+
+
+def test_tensors_with_gradients_are_refused():
+    plan = tenon.build(Mlp().eval().to(DEVICE), shapes={"x": (2, 16)}, device=DEVICE)
+    with pytest.raises(ValueError, match="detach"):
+        plan(torch.zeros(2, 16, device=DEVICE, requires_grad=True))
+
+
+@torch.no_grad()
+def test_host_tensors_of_other_layouts_are_refused():
+    plan = tenon.build(Mlp().eval().to(DEVICE), shapes={"x": (16, 16)}, device=DEVICE)
+    with pytest.raises(ValueError, match="contiguous"):
+        plan(torch.zeros(16, 16, device=DEVICE).T[:, ::1].T.t())
+    with pytest.raises(TypeError, match="float64"):
+        plan(torch.zeros(16, 16, device=DEVICE, dtype=torch.float64))

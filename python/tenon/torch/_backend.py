@@ -34,11 +34,12 @@ def _device_of(tensors):
     return None
 
 
-def compile(module, inputs, *, device=None, level=None):
+def compile(module, inputs, *, dynamic_shapes=None, device=None, level=None):
     """A module compiled for the extents of `inputs`, a tuple of tensors. Raises Unsupported with what cannot be converted.
 
+    dynamic_shapes: as torch.export.export takes them: extents that may change, with their bounds (torch.export.Dim).
     device: where the plan runs; None: where the inputs are."""
-    program = torch.export.export(module.eval(), tuple(inputs))
+    program = torch.export.export(module.eval(), tuple(inputs), dynamic_shapes=dynamic_shapes)
     plan, results = plan_of(program, device=device or _device_of(inputs), level=level)
     return Compiled(plan, results, program.call_spec.out_spec)
 

@@ -10,7 +10,7 @@ from .._build import device_number
 from .._errors import BuildError, Log
 from .._native import own
 from .._plan import Plan
-from ._layers import Layers, Unsupported, type_of
+from ._layers import Layers, Unsupported, is_fixed, plain
 from ._table import ROWS
 
 # Operators that stay whole where PyTorch would take them apart: layers of their own are faster.
@@ -34,9 +34,7 @@ class Call:
     @classmethod
     def _network(cls, value, tensors):
         if isinstance(value, torch.fx.Node):
-            if value not in tensors:
-                raise Unsupported("an argument that is not a tensor of the graph (dynamic shapes)")
-            return tensors[value]
+            return value.meta["val"] if _is_number(value) else tensors[value]
         if isinstance(value, (list, tuple)):
             return [cls._network(item, tensors) for item in value]
         return value
@@ -51,7 +49,7 @@ class Call:
         return self._values.get(name, otherwise)
 
     def is_tensor(self, name) -> bool:
-        return isinstance(self._raw[name], torch.fx.Node)
+        return isinstance(self._raw[name], torch.fx.Node) and not _is_number(self._raw[name])
 
     def meta(self, name):
         """PyTorch's description of a tensor argument; the value of another."""
@@ -67,6 +65,16 @@ class Call:
         keep = {name: value for name, value in self._raw.items() if name not in ("device", "layout", "pin_memory")}
         return self.node.target(*(plain(value) for value in self.node.args), **{
             name: value for name, value in keep.items() if name in self.node.kwargs})
+
+
+def _is_number(node) -> bool:
+    """Extents, and numbers that are computed from them."""
+    return isinstance(node.meta.get("val"), (int, float, torch.SymInt, torch.SymFloat, torch.SymBool))
+
+
+def _is_check(node) -> bool:
+    """Calls without a result: PyTorch's assertions about extents, which the plan's profile stands for."""
+    return node.op == "call_function" and node.meta.get("val") is None
 
 
 def _decomposed(program):
@@ -92,21 +100,22 @@ def _constants(program):
 
 def _missing(graph) -> list[str]:
     return sorted({str(node.target) for node in graph.nodes if node.op == "call_function"
-                   and node.target is not operator.getitem and str(node.target).removeprefix("aten.") not in ROWS})
+                   and not _is_number(node) and not _is_check(node) and node.target is not operator.getitem and str(node.target).removeprefix("aten.") not in ROWS})
 
 
 def _add_nodes(program, layers):
-    """Layers of all nodes; gives the names of the inputs, and the outputs."""
-    tensors, constants, inputs, outputs = {}, _constants(program), [], []
+    """Layers of all nodes; gives PyTorch's descriptions of the inputs by name, and the outputs."""
+    tensors, constants, inputs, outputs = {}, _constants(program), {}, []
     for node in program.graph.nodes:
+        if _is_number(node) and node.op != "placeholder" or _is_check(node):
+            continue
         if node.op == "placeholder" and node.name in constants:
             tensors[node] = layers.constant(constants[node.name])
         elif node.op == "placeholder":
             value = node.meta["val"]
-            if not isinstance(value, torch.Tensor) or not all(isinstance(extent, int) for extent in value.shape):
-                raise Unsupported("inputs that are not tensors of known extents (dynamic shapes)")
-            tensors[node] = layers.network.add_input(node.name, type_of(value.dtype), tuple(value.shape))
-            inputs.append(node.name)
+            if not isinstance(value, torch.Tensor):
+                raise Unsupported(f"the input '{node.name}', which is no tensor")
+            tensors[node], inputs[node.name] = layers.input(node.name, value), value
         elif node.op == "call_function" and node.target is operator.getitem:
             tensors[node] = tensors[node.args[0]][node.args[1]]
         elif node.op == "call_function":
@@ -118,23 +127,52 @@ def _add_nodes(program, layers):
             several = isinstance(node.meta.get("val"), (list, tuple))
             tensors[node] = made if several == isinstance(made, list) else made[0] if isinstance(made, list) else [made]
         elif node.op == "output":
-            outputs = [tensors[value] if isinstance(value, torch.fx.Node) else value for value in node.args[0]]
+            outputs = [_output(value, tensors) for value in node.args[0]]
     return inputs, outputs
 
 
-def plan_of(program, *, device=None, level=None, log_level: str = "error") -> tuple[Plan, list]:
-    """The plan of a torch.export.ExportedProgram, and for each of its results the number of the plan's output, or a constant.
+def _output(value, tensors):
+    if not isinstance(value, torch.fx.Node):
+        return value
+    if _is_number(value):
+        raise Unsupported(f"the result '{value.name}', which is a number and no tensor")
+    return tensors[value]
+
+
+def _bounds(expression, ranges, hint: int) -> tuple[int, int, int]:
+    """The least, best and most of an extent."""
+    least, most = ({symbol: getattr(ranges[symbol], end) for symbol in expression.free_symbols if symbol in ranges}
+                   for end in ("lower", "upper"))
+    ends = [expression.xreplace(values) for values in (least, most)]
+    if not all(end.is_Integer for end in ends):
+        raise Unsupported(f"an extent without a bound: give torch.export.Dim(..., min=, max=) for {expression}")
+    return int(ends[0]), min(max(hint, int(ends[0])), int(ends[1])), int(ends[1])
+
+
+def _ranges(program, inputs) -> dict:
+    """The least, best and most shape of each dynamic input; the best is that of the example it was exported with."""
+    found = {}
+    for name, value in inputs.items():
+        shape = [plain(extent) for extent in value.shape]
+        if is_fixed(shape):
+            continue
+        bounds = [(extent,) * 3 if isinstance(extent, int) else
+                  _bounds(extent.node.expr, program.range_constraints, extent.node.hint) for extent in shape]
+        found[name] = tuple(zip(*bounds))
+    return found
+
+
+def add_program(network, program) -> tuple[list, dict, Layers]:
+    """Adds a torch.export.ExportedProgram to a network. Gives for each of its results the number of the output, or a
+    constant; the shapes of dynamic inputs (least, best, most) by name; and what must be kept until the plan is built.
 
     Raises Unsupported with what cannot be converted, all at once."""
     program = _decomposed(program)
     missing = _missing(program.graph)
     if missing:
         raise Unsupported("no converter for " + ", ".join(missing))
-    log = Log(log_level)
-    builder = trt.Builder(log)
-    network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
     layers = Layers(network)
-    _, outputs = _add_nodes(program, layers)
+    inputs, outputs = _add_nodes(program, layers)
     results = []
     for index, output in enumerate(outputs):
         if not isinstance(output, trt.ITensor):
@@ -145,12 +183,29 @@ def plan_of(program, *, device=None, level=None, log_level: str = "error") -> tu
         output.name = f"output_{index}"
         network.mark_output(output)
         results.append(("output", network.num_outputs - 1))
+    return results, _ranges(program, inputs), layers
+
+
+def plan_of(program, *, device=None, level=None, log_level: str = "error") -> tuple[Plan, list]:
+    """The plan of a torch.export.ExportedProgram, and for each of its results the number of the plan's output, or a constant.
+
+    Raises Unsupported with what cannot be converted, all at once."""
+    log = Log(log_level)
+    builder = trt.Builder(log)
+    network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+    results, ranges, layers = add_program(network, program)
     config = builder.create_builder_config()
     if level is not None:
         config.builder_optimization_level = level
     if not own.set_build_device(config, device_number(device)):
         log.fail(BuildError, f"there is no device '{device}'")
+    if ranges:
+        profile = builder.create_optimization_profile()
+        for name, shapes in ranges.items():
+            profile.set_shape(name, *shapes)
+        config.add_optimization_profile(profile)
     data = builder.build_serialized_network(network, config)
+    del layers  # It kept the constants.
     if data is None:
         log.fail(BuildError, "the plan could not be built")
     return Plan(data=data), results

@@ -19,11 +19,29 @@ def type_of(dtype):
     return TYPES[dtype]
 
 
+def plain(extent):
+    """An extent as an integer where it is one, else PyTorch's symbol for it."""
+    if isinstance(extent, int):
+        return extent
+    expression = extent.node.expr
+    return int(expression) if expression.is_number else extent
+
+
+def is_fixed(extents) -> bool:
+    return all(isinstance(plain(extent), int) for extent in extents)
+
+
 def fixed(extents) -> tuple[int, ...]:
     """Extents as integers; dynamic ones are refused."""
-    if not all(isinstance(extent, int) for extent in extents):
-        raise Unsupported("extents that are not known when the graph is compiled (dynamic shapes)")
-    return tuple(extents)
+    if not is_fixed(extents):
+        raise Unsupported(f"the dynamic extents {tuple(extents)}, which must be known when the plan is built")
+    return tuple(plain(extent) for extent in extents)
+
+
+# Functions of extents by the names that SymPy and PyTorch give them. All are of two operands or more.
+_EXTENT_FUNCTIONS = {"Add": trt.ElementWiseOperation.SUM, "Mul": trt.ElementWiseOperation.PROD,
+                     "Max": trt.ElementWiseOperation.MAX, "Min": trt.ElementWiseOperation.MIN,
+                     "FloorDiv": trt.ElementWiseOperation.FLOOR_DIV, "CleanDiv": trt.ElementWiseOperation.FLOOR_DIV}
 
 
 class Layers:
@@ -32,14 +50,74 @@ class Layers:
     def __init__(self, network):
         self.network = network
         self._constants = {}  # By the tensor's identity. Weights are read when the network is built.
+        self._places = {}  # Of each symbol: an input and its axis that has this extent.
+        self._known = {}  # Tensors of one element that hold the value of an expression, by its text.
 
     def out(self, layer, index: int = 0):
         if layer is None:
             raise Unsupported("a layer that the network refuses (see the log)")
         return layer.get_output(index)
 
+    def input(self, name: str, value):
+        """An input as PyTorch describes it; its dynamic extents are what other tensors' are computed from."""
+        shape = tuple(plain(extent) for extent in value.shape)
+        made = self.network.add_input(name, type_of(value.dtype), tuple(x if isinstance(x, int) else -1 for x in shape))
+        for axis, extent in enumerate(shape):
+            if not isinstance(extent, int) and extent.node.expr.is_Symbol:
+                self._places.setdefault(extent.node.expr, (made, axis))
+        return made
+
+    def extents(self, shape):
+        """Extents that may be symbols, as a tensor of int64."""
+        parts = [self._extent(plain(extent)) for extent in shape]
+        return parts[0] if len(parts) == 1 else self.out(self.network.add_concatenation(parts))
+
+    def _extent(self, extent):
+        if isinstance(extent, int):
+            return self.constant(torch.tensor([extent], dtype=torch.int64))
+        return self._expression(extent.node.expr)
+
+    def _expression(self, expression):
+        text = str(expression)
+        if text not in self._known:
+            self._known[text] = self._new_expression(expression)
+        return self._known[text]
+
+    def _new_expression(self, expression):
+        if expression.is_Integer:
+            return self.constant(torch.tensor([int(expression)], dtype=torch.int64))
+        if expression.is_Symbol:
+            if expression not in self._places:
+                raise Unsupported(f"the extent {expression}, which is no input's")
+            tensor, axis = self._places[expression]
+            return self.slice(self.out(self.network.add_shape(tensor)), (axis,), (1,), (1,))
+        name, operands = type(expression).__name__, [self._expression(operand) for operand in expression.args]
+        if name in ("Mod", "PythonMod"):
+            first, second = operands
+            whole = self.elementwise(first, second, trt.ElementWiseOperation.FLOOR_DIV)
+            return self.elementwise(first, self.elementwise(whole, second, trt.ElementWiseOperation.PROD),
+                                    trt.ElementWiseOperation.SUB)
+        if name == "Pow" and expression.args[1].is_Integer and expression.args[1] > 0:
+            operands = operands[:1] * int(expression.args[1])
+            name = "Mul"
+        if name not in _EXTENT_FUNCTIONS:
+            raise Unsupported(f"the extent {expression}")
+        made = operands[0]
+        for operand in operands[1:]:
+            made = self.elementwise(made, operand, _EXTENT_FUNCTIONS[name])
+        return made
+
+    def filled(self, value, shape, dtype):
+        """A tensor whose elements are all `value`."""
+        if is_fixed(shape):
+            return self.constant(torch.full(fixed(shape), value, dtype=dtype))
+        rank = len(shape)
+        return self.slice(self.constant(value, dtype, rank), [0] * rank, shape, [0] * rank)
+
     def constant(self, value, dtype=None, rank: int | None = None):
         """A tensor or number as a constant, of `rank` axes where it is a number."""
+        if isinstance(value, torch.SymInt):
+            return self.ranked(self.cast(self.extents([value]), dtype or torch.int64), rank or 1)
         tensor = torch.as_tensor(value, dtype=dtype).detach().cpu().contiguous()
         if rank is not None and tensor.dim() == 0:
             tensor = tensor.reshape((1,) * rank)
@@ -60,8 +138,13 @@ class Layers:
 
     def reshape(self, x, shape):
         layer = self.network.add_shuffle(x)
-        layer.reshape_dims = fixed(shape)
         layer.zero_is_placeholder = False
+        shape = [plain(extent) for extent in shape]
+        unknown = sum(not isinstance(extent, int) for extent in shape)
+        if unknown == 0 or (unknown == 1 and 0 not in shape):
+            layer.reshape_dims = tuple(extent if isinstance(extent, int) else -1 for extent in shape)
+        else:
+            layer.set_input(1, self.extents(shape))
         return self.out(layer)
 
     def permute(self, x, order):
@@ -72,7 +155,12 @@ class Layers:
     def ranked(self, x, rank: int):
         """With leading extents of 1, up to `rank` axes."""
         shape = tuple(x.shape)
-        return x if len(shape) == rank else self.reshape(x, (1,) * (rank - len(shape)) + shape)
+        if len(shape) == rank:
+            return x
+        if -1 not in shape:
+            return self.reshape(x, (1,) * (rank - len(shape)) + shape)
+        axes = self.constant(torch.arange(rank - len(shape), dtype=torch.int64))
+        return self.out(self.network.add_unsqueeze(x, axes))
 
     def elementwise(self, first, second, op):
         rank = max(len(first.shape), len(second.shape))
@@ -93,8 +181,17 @@ class Layers:
         mask = sum(1 << axis for axis in axes)
         return self.out(self.network.add_reduce(x, op, mask, keep)) if mask else x
 
-    def slice(self, x, start, size, step):
-        return self.out(self.network.add_slice(x, tuple(start), tuple(size), tuple(step)))
+    def slice(self, x, start, size, step, mode=None):
+        """Starts and sizes may be symbols. `mode`: what stands beyond the ends."""
+        known = [tuple(extent if isinstance(extent, int) else 0 for extent in map(plain, part)) for part in (start, size)]
+        layer = self.network.add_slice(x, *known, tuple(step))
+        self.out(layer)
+        if mode is not None:
+            layer.mode = mode
+        for index, part in ((1, start), (2, size)):
+            if not is_fixed(part):
+                layer.set_input(index, self.extents(part))
+        return layer.get_output(0) if mode is None else layer
 
     def matmul(self, first, second, transpose_second: bool = False):
         none, other = trt.MatrixOperation.NONE, trt.MatrixOperation.TRANSPOSE

@@ -10,7 +10,7 @@ import math
 import torch
 
 from .. import _native as trt
-from ._layers import Unsupported, fixed, type_of
+from ._layers import Unsupported, fixed, is_fixed, plain, type_of
 
 _U, _A, _E, _R = trt.UnaryOperation, trt.ActivationType, trt.ElementWiseOperation, trt.ReduceOperation
 
@@ -119,7 +119,10 @@ def _variance(layers, call):
     x = call["self"]
     axes, keep = _axes(call, "dim", len(x.shape)), call.get("keepdim", False)
     correction = call.get("correction")
-    count = math.prod(x.shape[axis] for axis in axes)
+    extents = [call.meta("self").shape[axis] for axis in axes]
+    if correction != 0 and not is_fixed(extents):
+        raise Unsupported("a variance with a correction over dynamic extents")
+    count = 1 if correction == 0 else math.prod(fixed(extents))
     off = layers.elementwise(x, layers.reduce(x, _R.AVG, axes, True), _E.SUB)
     mean = layers.reduce(layers.elementwise(off, off, _E.PROD), _R.AVG, axes, keep)
     factor = count / max(count - (1 if correction is None else correction), 1e-30)
@@ -300,7 +303,7 @@ def _adaptive_pool(layers, call):
     x = call["self"]
     if tuple(call["output_size"]) == (1, 1):
         return layers.reduce(x, _R.AVG, [len(x.shape) - 2, len(x.shape) - 1], True)
-    sizes = [(extent, wanted) for extent, wanted in zip(tuple(x.shape)[-2:], call["output_size"])]
+    sizes = list(zip(fixed(call.meta("self").shape[-2:]), call["output_size"]))
     if any(extent % wanted for extent, wanted in sizes):
         raise Unsupported("adaptive pooling to an extent that does not divide the input's")
     window = tuple(extent // wanted for extent, wanted in sizes)
@@ -401,29 +404,33 @@ def _t(layers, call):
 
 @row("expand.default")
 def _expand(layers, call):
-    shape = fixed(call.result.shape)
+    shape = [plain(extent) for extent in call.result.shape]
     x = layers.ranked(call["self"], len(shape))
-    step = [0 if have == 1 and want != 1 else 1 for have, want in zip(tuple(x.shape), shape)]
+    step = [0 if have == 1 and not (isinstance(want, int) and want == 1) else 1 for have, want in zip(tuple(x.shape), shape)]
     return layers.slice(x, [0] * len(shape), shape, step) if 0 in step else x
 
 
 @row("slice.Tensor")
 def _slice(layers, call):
-    x = call["self"]
-    rank, axis, step = len(x.shape), call.get("dim", 0), call.get("step", 1)
-    axis, extent, start = axis % rank, x.shape[axis % rank], call.get("start") or 0
-    start = max(0, start + extent if start < 0 else min(start, extent))
+    x, step = call["self"], call.get("step", 1)
+    rank, axis = len(x.shape), call.get("dim", 0) % len(x.shape)
+    extent, start = plain(call.meta("self").shape[axis]), plain(call.get("start") or 0)
+    if isinstance(extent, int) and isinstance(start, int):
+        start = max(0, start + extent if start < 0 else min(start, extent))
+    elif isinstance(start, int) and start < 0:
+        start = start + extent
     starts, steps = [0] * rank, [1] * rank
     starts[axis], steps[axis] = start, step
-    return layers.slice(x, starts, fixed(call.result.shape), steps)
+    return layers.slice(x, starts, call.result.shape, steps)
 
 
 @row("select.int")
 def _select(layers, call):
-    x = call["self"]
-    rank, axis = len(x.shape), call["dim"] % len(x.shape)
-    starts, sizes = [0] * rank, list(tuple(x.shape))
-    starts[axis], sizes[axis] = call["index"] % x.shape[axis], 1
+    x, sizes = call["self"], list(call.meta("self").shape)
+    rank, axis, index = len(sizes), call["dim"] % len(sizes), plain(call["index"])
+    starts = [0] * rank
+    starts[axis] = index + sizes[axis] if isinstance(index, int) and index < 0 else index
+    sizes[axis] = 1
     return layers.reshape(layers.slice(x, starts, sizes, [1] * rank), call.result.shape)
 
 
@@ -434,7 +441,7 @@ def _split(layers, call):
         starts = [0] * len(x.shape)
         starts[axis] = at
         at += part.shape[axis]
-        parts.append(layers.slice(x, starts, fixed(part.shape), [1] * len(x.shape)))
+        parts.append(layers.slice(x, starts, part.shape, [1] * len(x.shape)))
     return parts
 
 
@@ -493,18 +500,31 @@ def _pad(layers, call):
     starts = [0] * rank
     for i in range(len(pad) // 2):
         starts[rank - 1 - i] = -pad[2 * i]
-    layer = layers.network.add_slice(x, starts, fixed(call.result.shape), [1] * rank)
-    layers.out(layer)
-    layer.mode = trt.SampleMode.FILL
+    layer = layers.slice(x, starts, call.result.shape, [1] * rank, trt.SampleMode.FILL)
     layer.set_input(4, layers.constant(call.get("value", 0) or 0, call.result.dtype))
     return layer.get_output(0)
 
 
-@row("full.default", "full_like.default", "zeros.default", "ones.default", "arange.start_step", "scalar_tensor.default",
-     "zeros_like.default", "ones_like.default", "arange.default", "arange.start")
-def _made(layers, call):
-    """Tensors without tensor operands are made once."""
-    return layers.constant(call.evaluate())
+@row("full.default", "full_like.default", "zeros.default", "ones.default", "scalar_tensor.default", "zeros_like.default",
+     "ones_like.default")
+def _filled(layers, call):
+    """Tensors without tensor operands are made once, where their extents are known."""
+    if is_fixed(call.result.shape):
+        return layers.constant(call.evaluate())
+    value = call["fill_value"] if "fill_value" in call else int(call.name.startswith("ones"))
+    return layers.filled(value, call.result.shape, call.result.dtype)
+
+
+@row("arange.start_step", "arange.default", "arange.start")
+def _counted(layers, call):
+    if is_fixed(call.result.shape):
+        return layers.constant(call.evaluate())
+    start, step, dtype = plain(call.get("start", 0)), plain(call.get("step", 1)), call.result.dtype
+    ones = layers.filled(1, call.result.shape, torch.int64)
+    axis = layers.constant(torch.tensor(0, dtype=torch.int32))
+    counted = layers.out(layers.network.add_cumulative(ones, axis, trt.CumulativeOperation.SUM, True, False))
+    scaled = layers.elementwise(layers.cast(counted, dtype), layers.constant(step, dtype, 1), _E.PROD)
+    return layers.elementwise(scaled, layers.constant(start, dtype, 1), _E.SUM)
 
 
 @row("cumsum.default")
@@ -535,7 +555,10 @@ def _topk(layers, call):
 @row("upsample_nearest2d.vec", "upsample_bilinear2d.vec", "upsample_nearest2d.default", "upsample_bilinear2d.default")
 def _upsample(layers, call):
     layer = layers.network.add_resize(call["input"] if "input" in call else call["self"])
-    layer.shape = fixed(call.result.shape)
+    if is_fixed(call.result.shape):
+        layer.shape = fixed(call.result.shape)
+    else:
+        layer.set_input(1, layers.extents(call.result.shape))
     linear = "bilinear" in call.name
     layer.resize_mode = trt.InterpolationMode.LINEAR if linear else trt.InterpolationMode.NEAREST
     transformation = trt.ResizeCoordinateTransformation
