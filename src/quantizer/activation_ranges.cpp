@@ -1,0 +1,142 @@
+#include "quantizer/activation_ranges.h"
+
+#include <algorithm>
+
+#include "ops/ops.h"
+#include "ops/strided.h"
+#include "select/agreement.h"
+#include "select/compile.h"
+
+namespace tenon {
+namespace {
+
+bool is_looked_at(const Value& value) {
+  return value.type.type == DataType::kFloat32 && value.constant() == nullptr;
+}
+
+/// Every operator as it is: what passes join has no tensor between.
+CompileRequest request_for(const Graph& network, std::vector<Profile> profiles,
+                           const Backend& backend, int threads) {
+  CompileRequest request;
+  request.graph = network.clone();
+  request.profiles = std::move(profiles);
+  request.backend = backend;
+  request.passes = pass_options_for(*backend.device);
+  request.passes.level = 0;
+  request.passes.half_as.reset();
+  request.select.level = 0;
+  request.select.threads = threads;
+  return request;
+}
+
+}  // namespace
+
+Result<ActivationRanges> ActivationRanges::create(const Graph& network,
+                                                  std::vector<Profile> profiles,
+                                                  const Backend& backend, int threads) {
+  ActivationRanges ranges;
+  ranges.backend_ = backend;
+  TimingCache nothing;
+  NullLogger quiet;
+  TENON_ASSIGN(Plan plan, compile(request_for(network, std::move(profiles), backend, threads),
+                                  nothing, quiet));
+  TENON_ASSIGN(ranges.engine_, Engine::create(std::move(plan), backend));
+  if (ranges.engine_->data_dependent()) return unsupported("extents depend on data");
+  TENON_ASSIGN(ranges.context_, Context::create(ranges.engine_, threads));
+  return ranges;
+}
+
+Result<void*> ActivationRanges::memory(size_t bytes) {
+  TENON_ASSIGN(DeviceBuffer buffer, backend_.allocate(std::max<size_t>(bytes, 1)));
+  buffers_.push_back(std::move(buffer));
+  return buffers_.back().get();
+}
+
+Status ActivationRanges::bind(std::span<const Tensor> inputs) {
+  const Graph& graph = engine_->graph();
+  buffers_.clear();
+  outputs_.clear();
+  inputs_.assign(inputs.begin(), inputs.end());
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const std::string& name = graph.inputs()[i]->name;
+    const auto bytes = static_cast<size_t>(inputs_[i].byte_count());
+    TENON_TRY(context_->set_input_shape(name, inputs_[i].extents()));
+    if (engine_->is_on_host(name)) {
+      TENON_TRY(context_->set_address(name, inputs_[i].mutable_bytes()));
+      continue;
+    }
+    TENON_ASSIGN(void* address, memory(bytes));
+    TENON_TRY(backend_.device->upload(address, inputs_[i].bytes(), bytes, {}));
+    TENON_TRY(context_->set_address(name, address));
+  }
+  TENON_TRY(context_->read_values());
+  for (const Value* output : graph.outputs()) {
+    TENON_ASSIGN(const Extents extents, context_->shape(output->name));
+    TENON_ASSIGN(Tensor tensor, Tensor::create(output->type.type, extents));
+    TENON_ASSIGN(void* address, memory(static_cast<size_t>(tensor.byte_count())));
+    outputs_.push_back(std::move(tensor));
+    TENON_TRY(context_->set_address(output->name, address));
+  }
+  return context_->prepare();
+}
+
+/// The elements alone count, not their order; but those that are skipped do not.
+Status ActivationRanges::look_at(const StepResult& result) {
+  const Value* value = result.node.outputs()[result.output];
+  if (!is_looked_at(*value)) return {};
+  Operand operand = context_->program()->graph().operand(value);
+  if (operand.dense()) operand.strides = dense_strides(operand.extents, operand.layout);
+  if (result.samples > 1) operand.extents[0] = 1;
+  if (operand.count() == 0) return {};
+  std::vector<float> held(static_cast<size_t>(extent_in_memory(operand)));
+  TENON_TRY(
+      backend_.device->download(held.data(), result.address, held.size() * sizeof(float), {}));
+  TENON_TRY(backend_.device->synchronize({}));
+  if (static_cast<int64_t>(held.size()) == operand.count()) {
+    by_value_[value].add(held);
+    return {};
+  }
+  std::vector<float> rows(static_cast<size_t>(operand.count()));
+  strided_copy(reinterpret_cast<std::byte*>(rows.data()), row_major_strides(operand.extents),
+               reinterpret_cast<const std::byte*>(held.data()), operand.strides, operand.extents,
+               sizeof(float));
+  by_value_[value].add(rows);
+  return {};
+}
+
+Status ActivationRanges::add(std::span<const Tensor> inputs) {
+  TENON_TRY(backend_.device->activate());
+  TENON_TRY(bind(inputs));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Value* input = engine_->graph().inputs()[i];
+    if (is_looked_at(*input)) by_value_[input].add(inputs[i].values<float>());
+  }
+  TENON_TRY(
+      context_->enqueue_observed([this](const StepResult& result) { return look_at(result); }));
+  for (size_t i = 0; i < outputs_.size(); ++i)
+    TENON_TRY(backend_.device->download(outputs_[i].mutable_bytes(),
+                                        context_->address(engine_->graph().outputs()[i]->name),
+                                        static_cast<size_t>(outputs_[i].byte_count()), {}));
+  ++batches_;
+  return backend_.device->synchronize({});
+}
+
+/// Views have no step: their numbers are those of what they look at.
+std::map<std::string, Histogram> ActivationRanges::histograms() const {
+  std::map<const Value*, Histogram> all = by_value_;
+  for (const auto& node : engine_->graph().nodes())
+    for (const Value* output : node->outputs()) {
+      if (!is_looked_at(*output) || all.contains(output)) continue;
+      Histogram numbers;
+      for (const Value* input : node->inputs())
+        if (const auto found = input == nullptr ? all.end() : all.find(input); found != all.end())
+          numbers.add(found->second);
+      if (!numbers.empty()) all.emplace(output, std::move(numbers));
+    }
+  std::map<std::string, Histogram> named;
+  for (auto& [value, numbers] : all)
+    if (!value->name.empty() && !numbers.empty()) named[value->name] = std::move(numbers);
+  return named;
+}
+
+}  // namespace tenon

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quantizer/histogram.h"
+#include "runtime/engine.h"
+
+namespace tenon {
+
+/// Runs a network on batches, operator by operator in its own types, and counts the numbers of its
+/// f32 tensors. Those inside branches and loops are not looked at. Not thread-safe.
+class ActivationRanges {
+ public:
+  /// `threads`: of a CPU. The network is copied. Fails where extents depend on data.
+  static Result<ActivationRanges> create(const Graph& network, std::vector<Profile> profiles,
+                                         const Backend& backend, int threads);
+
+  /// One batch, in the order of the network's inputs, on the host.
+  Status add(std::span<const Tensor> inputs);
+  int batches() const { return batches_; }
+  /// By name, of tensors that have one and were given a number.
+  std::map<std::string, Histogram> histograms() const;
+  /// The network's outputs for the last batch.
+  const std::vector<Tensor>& outputs() const { return outputs_; }
+
+ private:
+  Status bind(std::span<const Tensor> inputs);
+  Status look_at(const StepResult& result);
+  Result<void*> memory(size_t bytes);
+
+  Backend backend_;
+  std::shared_ptr<Engine> engine_;
+  std::unique_ptr<Context> context_;
+  std::vector<Tensor> inputs_, outputs_;
+  std::vector<DeviceBuffer> buffers_;  ///< Of the batch that is run.
+  std::map<const Value*, Histogram> by_value_;
+  int batches_ = 0;
+};
+
+}  // namespace tenon

@@ -1,0 +1,146 @@
+#include "quantizer/onnx_layers.h"
+
+#include <algorithm>
+#include <regex>
+#include <set>
+
+namespace tenon {
+namespace {
+
+using ::onnx::NodeProto;
+
+int64_t integer(const NodeProto& node, const char* name, int64_t otherwise) {
+  for (const auto& one : node.attribute())
+    if (one.name() == name) return one.i();
+  return otherwise;
+}
+
+std::string name_of(const NodeProto& node) {
+  if (!node.name().empty() || node.output_size() == 0) return node.name();
+  return "node_of_" + node.output(0);
+}
+
+bool has_weights(const NodeProto& node) {
+  return node.domain().empty() && node.input_size() >= 2 &&
+         (node.op_type() == "Conv" || node.op_type() == "MatMul" || node.op_type() == "Gemm");
+}
+
+bool matches_any(const std::vector<std::string>& patterns, const std::string& name) {
+  return std::ranges::any_of(patterns, [&](const std::string& pattern) {
+    return pattern == name || std::regex_match(name, std::regex(pattern));
+  });
+}
+
+bool contains(const std::vector<std::string>& list, const std::string& word) {
+  return std::ranges::find(list, word) != list.end();
+}
+
+/// What the settings have against it, or nothing.
+std::string left_out(const OnnxLayer& layer, const QuantizeSettings& settings) {
+  if (!settings.op_types.empty() && !contains(settings.op_types, layer.op_type))
+    return "its type is not among --op_types_to_quantize";
+  if (contains(settings.op_types_left_out, layer.op_type))
+    return "its type is among --op_types_to_exclude";
+  if (!settings.nodes.empty() && !matches_any(settings.nodes, layer.name))
+    return "it is not among --nodes_to_quantize";
+  if (matches_any(settings.nodes_left_out, layer.name)) return "it is among --nodes_to_exclude";
+  return {};
+}
+
+/// What keeps kernels from computing it so, or nothing.
+std::string refusal(const OnnxModel& model, const NodeProto& node, QuantizeMode mode) {
+  if (!model.is_constant(node.input(1))) return "its weights are not constant";
+  const Result<Tensor> weights = model.constant(node.input(1));
+  if (!weights.ok()) return weights.error().message;
+  if (weights->type() != DataType::kFloat32)
+    return fmt::format("its weights are {}", tenon::name_of(weights->type()));
+  const bool conv = node.op_type() == "Conv";
+  if (!conv && weights->rank() != 2) return "its weights are not one matrix";
+  if (mode == QuantizeMode::kInt4 && conv) return "weights of 4 bits are for matrix products";
+  if (integer(node, "group", 1) != 1) return "kernels for 8 bits have no groups";
+  if (integer(node, "transA", 0) != 0) return "its first operand is transposed";
+  if (weights->count() == 0) return "its weights are empty";
+  return {};
+}
+
+bool is_pointwise(const std::string& op) {
+  static const std::set<std::string> kNames = {
+      "Add",   "Sub",  "Mul",  "Div",  "Relu",    "Clip",        "LeakyRelu",
+      "PRelu", "Elu",  "Gelu", "Tanh", "Sigmoid", "HardSigmoid", "HardSwish",
+      "Neg",   "Sqrt", "Erf",  "Exp",  "Abs",     "Identity",    "BatchNormalization"};
+  return kNames.contains(op);
+}
+
+class Describer {
+ public:
+  Describer(const OnnxModel& model, const std::map<std::string, Shape>& shapes)
+      : model_(model), shapes_(shapes) {}
+
+  PlacedOp describe(const NodeProto& node, bool product) {
+    PlacedOp op;
+    slots.emplace_back();
+    for (int i = 0; i < node.input_size(); ++i) {
+      if (node.input(i).empty() || model_.is_constant(node.input(i))) continue;
+      op.inputs.push_back(number_of(node.input(i)));
+      slots.back().push_back(i);
+    }
+    for (const std::string& output : node.output()) op.outputs.push_back(number_of(output));
+    if (product)
+      op.role = PlacedRole::kProduct;
+    else if (op.inputs.size() == 1 && is_pointwise(node.op_type()))
+      op.role = PlacedRole::kPointwise;
+    else if (op.inputs.size() == 2 && node.op_type() == "Add" && same_shapes(node))
+      op.role = PlacedRole::kSum;
+    return op;
+  }
+
+  std::vector<std::vector<int>> slots;  ///< Of each operator's computed operands.
+
+ private:
+  int number_of(const std::string& name) {
+    return numbers_.try_emplace(name, static_cast<int>(numbers_.size())).first->second;
+  }
+  bool same_shapes(const NodeProto& node) const {
+    const auto a = shapes_.find(node.input(0)), b = shapes_.find(node.input(1));
+    return a != shapes_.end() && b != shapes_.end() && a->second == b->second;
+  }
+
+  const OnnxModel& model_;
+  const std::map<std::string, Shape>& shapes_;
+  std::map<std::string, int> numbers_;
+};
+
+}  // namespace
+
+std::vector<OnnxLayer> find_layers(const OnnxModel& model, const QuantizeSettings& settings) {
+  std::vector<OnnxLayer> layers;
+  for (int i = 0; i < model.graph().node_size(); ++i) {
+    const NodeProto& node = model.graph().node(i);
+    if (!has_weights(node)) continue;
+    OnnxLayer layer{i, name_of(node), node.op_type()};
+    const bool transposed = node.op_type() == "Gemm" && integer(node, "transB", 0) != 0;
+    if (node.op_type() != "Conv" && !transposed) std::swap(layer.channel_axis, layer.sum_axis);
+    layer.refusal = left_out(layer, settings);
+    if (layer.refusal.empty()) layer.refusal = refusal(model, node, settings.mode);
+    layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
+std::vector<OnnxPair> place_pairs(const OnnxModel& model, const std::vector<OnnxLayer>& layers,
+                                  const std::map<std::string, Shape>& shapes) {
+  std::set<int> products;
+  for (const OnnxLayer& layer : layers)
+    if (layer.refusal.empty()) products.insert(layer.node);
+  Describer describer(model, shapes);
+  std::vector<PlacedOp> ops;
+  for (int i = 0; i < model.graph().node_size(); ++i)
+    ops.push_back(describer.describe(model.graph().node(i), products.contains(i)));
+  std::vector<OnnxPair> pairs;
+  for (const PlacedPair& pair : place_quantization(ops))
+    pairs.push_back(
+        {pair.op, describer.slots[static_cast<size_t>(pair.op)][static_cast<size_t>(pair.input)]});
+  return pairs;
+}
+
+}  // namespace tenon

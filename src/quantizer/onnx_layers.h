@@ -1,0 +1,36 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/dim.h"
+#include "quantizer/onnx_model.h"
+#include "quantizer/placement.h"
+#include "quantizer/quantize_settings.h"
+
+namespace tenon {
+
+/// A convolution or product of a model with constant weights.
+struct OnnxLayer {
+  int node = 0;  ///< Its index in the graph.
+  std::string name, op_type;
+  int64_t channel_axis = 0;  ///< Of the weights: output channels.
+  int64_t sum_axis = 1;      ///< Along which products are summed.
+  std::string refusal;       ///< Why it is not quantized; empty: it is.
+};
+
+/// The layers of the model's main graph with weights, in order, those that the settings leave out
+/// with the reason.
+std::vector<OnnxLayer> find_layers(const OnnxModel& model, const QuantizeSettings& settings);
+
+/// A node's operand that is read through QuantizeLinear and DequantizeLinear.
+struct OnnxPair {
+  int node = 0, input = 0;
+};
+/// Where activations are quantized for those of the layers that are not refused. `shapes`: of the
+/// model's tensors, as far as they are known.
+std::vector<OnnxPair> place_pairs(const OnnxModel& model, const std::vector<OnnxLayer>& layers,
+                                  const std::map<std::string, Shape>& shapes);
+
+}  // namespace tenon

@@ -1,0 +1,229 @@
+#include "quantizer/onnx_model.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <unordered_set>
+
+#include "base/mapped_file.h"
+#include "onnx/external_data.h"
+#include "onnx/loaded_model.h"
+#include "onnx/model_file.h"
+#include "onnx/tensor_reader.h"
+#include "ops/ops.h"
+
+namespace tenon {
+namespace {
+
+using ::onnx::AttributeProto;
+using ::onnx::NodeProto;
+using ::onnx::TensorProto;
+
+/// Two types of 4 bits lie in a byte, the first one low.
+std::string packed_nibbles(const Tensor& tensor) {
+  std::string bytes(static_cast<size_t>((tensor.count() + 1) / 2), '\0');
+  for (int64_t i = 0; i < tensor.count(); ++i) {
+    const auto nibble = static_cast<unsigned>(std::to_integer<unsigned>(tensor.bytes()[i]) & 15U);
+    bytes[static_cast<size_t>(i / 2)] = static_cast<char>(
+        static_cast<unsigned char>(bytes[static_cast<size_t>(i / 2)]) | (nibble << (i % 2 * 4)));
+  }
+  return bytes;
+}
+
+Status embed(TensorProto& tensor, importer::ExternalDataFolder& folder) {
+  if (tensor.data_location() != TensorProto::EXTERNAL) return {};
+  std::string location;
+  uint64_t offset = 0, length = 0;
+  for (const auto& entry : tensor.external_data()) {
+    if (entry.key() == "location") location = entry.value();
+    if (entry.key() == "offset") offset = std::strtoull(entry.value().c_str(), nullptr, 10);
+    if (entry.key() == "length") length = std::strtoull(entry.value().c_str(), nullptr, 10);
+  }
+  TENON_ASSIGN(const MappedBytes bytes, folder.map(location, offset, length));
+  tensor.set_raw_data(bytes.data, static_cast<size_t>(bytes.size));
+  tensor.clear_external_data();
+  tensor.set_data_location(TensorProto::DEFAULT);
+  return {};
+}
+
+const AttributeProto* attribute(const NodeProto& node, const char* name) {
+  for (const AttributeProto& one : node.attribute())
+    if (one.name() == name) return &one;
+  return nullptr;
+}
+
+void drop_attribute(NodeProto& node, const char* name) {
+  auto* all = node.mutable_attribute();
+  for (int i = all->size() - 1; i >= 0; --i)
+    if (all->Get(i).name() == name) all->DeleteSubrange(i, 1);
+}
+
+/// Axes of reductions are operands since version 18 (13 for ReduceSum).
+bool reduces_by_attribute(const NodeProto& node, int64_t opset) {
+  if (!node.op_type().starts_with("Reduce") || attribute(node, "axes") == nullptr) return false;
+  return opset < (node.op_type() == "ReduceSum" ? 13 : 18);
+}
+
+bool is_main_domain(const std::string& domain) {
+  return domain.empty() || domain == "ai.onnx";
+}
+
+}  // namespace
+
+int onnx_type(DataType type) {
+  switch (type) {
+    case DataType::kInt8:
+      return TensorProto::INT8;
+    case DataType::kUInt8:
+      return TensorProto::UINT8;
+    case DataType::kInt64:
+      return TensorProto::INT64;
+    case DataType::kFloat8E4M3:
+      return TensorProto::FLOAT8E4M3FN;
+    case DataType::kInt4:
+      return TensorProto::INT4;
+    default:
+      return TensorProto::FLOAT;
+  }
+}
+
+Result<OnnxModel> OnnxModel::read(const std::string& path) {
+  TENON_ASSIGN(const MappedBytes bytes, map_file(path));
+  auto proto = importer::parse_model(bytes.bytes());
+  if (!proto.ok()) return std::move(proto).error().with_context(path);
+  OnnxModel model;
+  model.proto_ = std::make_unique<::onnx::ModelProto>(std::move(**proto));
+  importer::ExternalDataFolder folder(importer::folder_of(path.c_str()));
+  for (TensorProto& tensor : *model.graph().mutable_initializer()) TENON_TRY(embed(tensor, folder));
+  model.index_constants();
+  return model;
+}
+
+OnnxModel OnnxModel::copy() const {
+  OnnxModel model;
+  model.proto_ = std::make_unique<::onnx::ModelProto>(*proto_);
+  model.index_constants();
+  return model;
+}
+
+void OnnxModel::index_constants() {
+  constants_.clear();
+  for (const TensorProto& tensor : graph().initializer()) constants_[tensor.name()] = &tensor;
+  for (const NodeProto& node : graph().node())
+    if (node.op_type() == "Constant" && node.output_size() == 1)
+      if (const AttributeProto* value = attribute(node, "value");
+          value != nullptr && value->has_t())
+        constants_[node.output(0)] = &value->t();
+}
+
+int64_t OnnxModel::opset() const {
+  for (const auto& import : proto_->opset_import())
+    if (is_main_domain(import.domain())) return import.version();
+  return 1;
+}
+
+void OnnxModel::raise_ir_version(int64_t version) {
+  proto_->set_ir_version(std::max<int64_t>(proto_->ir_version(), version));
+}
+
+/// Between 13 and 21 these spellings alone differ, beside GroupNormalization.
+Status OnnxModel::raise_opset(int64_t version) {
+  const int64_t now = opset();
+  if (now >= version) return {};
+  if (now < 13)
+    return unsupported(
+        "the model has opset {}, and its quantized form needs {}: convert it first "
+        "(onnx.version_converter)",
+        now, version);
+  for (int i = 0; i < graph().node_size(); ++i) {
+    NodeProto& node = *graph().mutable_node(i);
+    if (!is_main_domain(node.domain())) continue;
+    if (node.op_type() == "GroupNormalization" && now < 21 && version >= 21)
+      return unsupported(
+          "'{}': GroupNormalization has another form since opset 21, which this mode needs; "
+          "convert "
+          "the model first (onnx.version_converter)",
+          node.name());
+    if (reduces_by_attribute(node, now)) {
+      const auto& axes = attribute(node, "axes")->ints();
+      const std::vector<int64_t> values(axes.begin(), axes.end());
+      const std::string name = node.output(0) + "_axes";
+      add_initializer(name, Tensor::vector_i64(values));
+      drop_attribute(node, "axes");
+      node.add_input(name);
+    }
+    if (node.op_type() == "Split" && now < 18 && version >= 18 &&
+        (node.input_size() < 2 || node.input(1).empty())) {
+      AttributeProto& outputs = *node.add_attribute();
+      outputs.set_name("num_outputs");
+      outputs.set_type(AttributeProto::INT);
+      outputs.set_i(node.output_size());
+    }
+  }
+  for (auto& import : *proto_->mutable_opset_import())
+    if (is_main_domain(import.domain())) import.set_version(version);
+  return {};
+}
+
+Result<Tensor> OnnxModel::constant(const std::string& name) const {
+  const auto found = constants_.find(name);
+  if (found == constants_.end()) return Tensor();
+  importer::ExternalDataFolder nothing("");
+  // The tensor may share the message's bytes, which the model holds.
+  importer::TensorReader reader(std::shared_ptr<const void>(proto_.get(), [](const void*) {}),
+                                nothing, false);
+  return reader.read(*found->second);
+}
+
+void OnnxModel::add_initializer(const std::string& name, const Tensor& tensor) {
+  TensorProto& proto = *graph().add_initializer();
+  proto.set_name(name);
+  proto.set_data_type(onnx_type(tensor.type()));
+  for (const int64_t extent : tensor.extents()) proto.add_dims(extent);
+  if (tensor.type() == DataType::kInt4)
+    proto.set_raw_data(packed_nibbles(tensor));
+  else
+    proto.set_raw_data(tensor.bytes(), static_cast<size_t>(tensor.byte_count()));
+  constants_[name] = &proto;
+}
+
+namespace {
+
+void note_read(const ::onnx::GraphProto& graph, std::unordered_set<std::string>& read) {
+  for (const auto& output : graph.output()) read.insert(output.name());
+  for (const NodeProto& node : graph.node()) {
+    read.insert(node.input().begin(), node.input().end());
+    for (const AttributeProto& one : node.attribute()) {
+      if (one.has_g()) note_read(one.g(), read);
+      for (const auto& inner : one.graphs()) note_read(inner, read);
+    }
+  }
+}
+
+}  // namespace
+
+void OnnxModel::drop_unused() {
+  std::unordered_set<std::string> read;
+  note_read(graph(), read);
+  auto* all = graph().mutable_initializer();
+  for (int i = all->size() - 1; i >= 0; --i)
+    if (!read.contains(all->Get(i).name())) all->DeleteSubrange(i, 1);
+  index_constants();
+}
+
+Result<std::string> OnnxModel::bytes() const {
+  std::string bytes;
+  if (proto_->ByteSizeLong() > static_cast<size_t>(INT32_MAX) || !proto_->SerializeToString(&bytes))
+    return unsupported("the model takes more than 2 GiB, and is not written with external data");
+  return bytes;
+}
+
+Status OnnxModel::write(const std::string& path) const {
+  TENON_ASSIGN(const std::string content, bytes());
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (file == nullptr) return resource_error("cannot write '{}'", path);
+  const bool written = std::fwrite(content.data(), 1, content.size(), file) == content.size();
+  return std::fclose(file) == 0 && written ? Status()
+                                           : resource_error("cannot write all of '{}'", path);
+}
+
+}  // namespace tenon

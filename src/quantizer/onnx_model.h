@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.h"
+#include "ir/tensor.h"
+#include "onnx_proto/onnx.pb.h"
+
+namespace tenon {
+
+/// An ONNX model that is read, changed and written.
+class OnnxModel {
+ public:
+  /// External data becomes part of the model.
+  static Result<OnnxModel> read(const std::string& path);
+  /// Shares weights that do not change.
+  OnnxModel copy() const;
+
+  ::onnx::GraphProto& graph() { return *proto_->mutable_graph(); }
+  const ::onnx::GraphProto& graph() const { return proto_->graph(); }
+  /// Of the main domain.
+  int64_t opset() const;
+  /// Makes it at least this, with what operators of the model are spelled by since.
+  Status raise_opset(int64_t version);
+  void raise_ir_version(int64_t version);
+
+  /// An initializer, or what a Constant node gives; undefined for other names.
+  Result<Tensor> constant(const std::string& name) const;
+  bool is_constant(const std::string& name) const { return constants_.contains(name); }
+  void add_initializer(const std::string& name, const Tensor& tensor);
+  /// Initializers that nothing reads any more go.
+  void drop_unused();
+
+  Result<std::string> bytes() const;
+  Status write(const std::string& path) const;
+
+ private:
+  void index_constants();
+
+  std::unique_ptr<::onnx::ModelProto> proto_;
+  std::unordered_map<std::string, const ::onnx::TensorProto*> constants_;
+};
+
+/// The number of onnx.TensorProto.DataType.
+int onnx_type(DataType type);
+
+}  // namespace tenon

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "quantizer/onnx_layers.h"
+
+namespace tenon {
+
+/// The model with weights of the layers that are not refused quantized, and QuantizeLinear and
+/// DequantizeLinear at `pairs`, by `ranges` (largest absolute values by tensor).
+Result<OnnxModel> with_pairs(const OnnxModel& model, const std::vector<OnnxLayer>& layers,
+                             const std::vector<OnnxPair>& pairs,
+                             const std::map<std::string, float>& ranges,
+                             const QuantizeSettings& settings);
+
+/// What values become in this mode.
+DataType quantized_type(QuantizeMode mode);
+
+}  // namespace tenon

@@ -1,0 +1,191 @@
+#include "quantizer/onnx_quantizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "check/processor_reference.h"
+#include "onnx/importer.h"
+#include "quantizer/activation_ranges.h"
+#include "quantizer/calibration_batches.h"
+#include "quantizer/onnx_pairs.h"
+#include "select/compile.h"
+
+namespace tenon {
+namespace {
+
+/// Batches that errors are taken from.
+constexpr size_t kErrorBatches = 4;
+
+Result<ImportedModel> imported(const OnnxModel& model) {
+  TENON_ASSIGN(const std::string bytes, model.bytes());
+  ImportRequest request;
+  request.bytes = std::as_bytes(std::span(bytes));
+  return import_model(request);
+}
+
+/// The numbers of all real outputs, batch by batch.
+using Results = std::vector<double>;
+
+double relative_error(const Results& actual, const Results& expected) {
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < std::min(actual.size(), expected.size()); ++i) {
+    difference += (actual[i] - expected[i]) * (actual[i] - expected[i]);
+    size += expected[i] * expected[i];
+  }
+  return size > 0 ? std::sqrt(difference / size) : std::sqrt(difference);
+}
+
+class OnnxQuantizer {
+ public:
+  OnnxQuantizer(OnnxModel model, const QuantizeSettings& settings, Logger& logger)
+      : model_(std::move(model)), settings_(settings), logger_(logger) {}
+
+  Result<QuantizeOutcome> run(const std::string& output) {
+    TENON_ASSIGN(const ImportedModel network, imported(model_));
+    for (const auto& [name, value] : network.values) shapes_[name] = value->type.shape;
+    layers_ = find_layers(model_, settings_);
+    errors_.assign(layers_.size(), -1);
+    if (std::ranges::none_of(layers_, [](const auto& layer) { return layer.refusal.empty(); }))
+      logger_.warning("No layer of the model can be quantized; it is written as it is");
+    TENON_ASSIGN(batches_, calibration_batches(*network.graph, settings_));
+    if (settings_.data.empty() && settings_.mode != QuantizeMode::kInt4)
+      logger_.warning(
+          "There is no calibration data: ranges come from random numbers in [-1, 1]. "
+          "Times of the result are meaningful, its accuracy is not");
+    TENON_TRY(find_ranges(*network.graph));
+    if (settings_.sensitivity || settings_.max_drop.has_value()) {
+      TENON_ASSIGN(expected_, results_of(model_));
+      TENON_TRY(measure_layers());
+      TENON_TRY(keep_within_budget());
+    }
+    TENON_ASSIGN(const OnnxModel quantized, with_layers(layers_));
+    // A model that our own importer refuses is not handed out.
+    TENON_ASSIGN([[maybe_unused]] const ImportedModel again, imported(quantized));
+    TENON_TRY(quantized.write(output));
+    return outcome();
+  }
+
+ private:
+  Status find_ranges(const Graph& network) {
+    ranges_ = settings_.ranges;
+    if (settings_.mode == QuantizeMode::kInt4) return {};
+    const auto wanted = place_pairs(model_, layers_, shapes_);
+    if (std::ranges::all_of(wanted, [&](const OnnxPair& pair) {
+          return ranges_.contains(model_.graph().node(pair.node).input(pair.input));
+        }))
+      return {};
+    const Backend backend = cpu_backend();
+    TENON_ASSIGN(ActivationRanges activations,
+                 ActivationRanges::create(network, {batches_.profile}, backend,
+                                          backend.device->properties().compute_units));
+    for (const std::vector<Tensor>& inputs : batches_.inputs) TENON_TRY(activations.add(inputs));
+    for (const auto& [name, numbers] : activations.histograms()) {
+      if (numbers.left_out() > 0)
+        logger_.warning("'{}' had {} numbers that are not finite", name, numbers.left_out());
+      ranges_.try_emplace(name, range_of(numbers, settings_.method, quantized_type(settings_.mode),
+                                         settings_.percentile));
+    }
+    logger_.info("Ranges of {} tensors come from {} batches", ranges_.size(),
+                 activations.batches());
+    return {};
+  }
+
+  /// Layers whose activations have no range are not among them.
+  Result<OnnxModel> with_layers(const std::vector<OnnxLayer>& layers) {
+    return with_pairs(model_, layers, place_pairs(model_, layers, shapes_), ranges_, settings_);
+  }
+
+  Result<Results> results_of(const OnnxModel& model) {
+    TENON_ASSIGN(const ImportedModel network, imported(model));
+    Results results;
+    for (size_t i = 0; i < std::min(batches_.inputs.size(), kErrorBatches); ++i) {
+      TENON_ASSIGN(const std::vector<Tensor> outputs,
+                   evaluate_on_processor(*network.graph, {batches_.profile}, batches_.inputs[i]));
+      for (const Tensor& output : outputs)
+        for (int64_t k = 0; is_real(output.type()) && k < output.count(); ++k)
+          results.push_back(output.as_double(k));
+    }
+    return results;
+  }
+
+  Result<double> error_with(const std::vector<OnnxLayer>& layers) {
+    TENON_ASSIGN(const OnnxModel model, with_layers(layers));
+    TENON_ASSIGN(const Results results, results_of(model));
+    return relative_error(results, expected_);
+  }
+
+  /// Each layer alone.
+  Status measure_layers() {
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      if (!layers_[i].refusal.empty()) continue;
+      std::vector<OnnxLayer> alone = layers_;
+      for (size_t k = 0; k < alone.size(); ++k)
+        if (k != i) alone[k].refusal = "not now";
+      TENON_ASSIGN(errors_[i], error_with(alone));
+    }
+    return {};
+  }
+
+  /// The layers but the `count` worst.
+  std::vector<OnnxLayer> without_worst(const std::vector<size_t>& worst, size_t count) const {
+    std::vector<OnnxLayer> layers = layers_;
+    for (size_t i = 0; i < count; ++i)
+      layers[worst[i]].refusal =
+          fmt::format("its error alone is {:.2e}, and --max-drop allows {:.2e} in all",
+                      errors_[worst[i]], settings_.max_drop.value_or(0));
+    return layers;
+  }
+
+  /// As few of the worst as possible stay as they are.
+  Status keep_within_budget() {
+    std::vector<size_t> worst;
+    for (size_t i = 0; i < layers_.size(); ++i)
+      if (layers_[i].refusal.empty()) worst.push_back(i);
+    std::ranges::stable_sort(worst, [&](size_t a, size_t b) { return errors_[a] > errors_[b]; });
+    TENON_ASSIGN(error_, error_with(layers_));
+    if (!settings_.max_drop.has_value() || error_ <= *settings_.max_drop) return {};
+    size_t too_few = 0, enough = worst.size();
+    error_ = 0;
+    while (enough - too_few > 1) {
+      const size_t middle = (too_few + enough) / 2;
+      TENON_ASSIGN(const double error, error_with(without_worst(worst, middle)));
+      const bool fits = error <= *settings_.max_drop;
+      (fits ? enough : too_few) = middle;
+      if (fits) error_ = error;
+    }
+    layers_ = without_worst(worst, enough);
+    return {};
+  }
+
+  QuantizeOutcome outcome() const {
+    QuantizeOutcome result;
+    for (size_t i = 0; i < layers_.size(); ++i)
+      result.layers.push_back({layers_[i].name, layers_[i].op_type, layers_[i].refusal.empty(),
+                               layers_[i].refusal, errors_[i]});
+    result.ranges = ranges_;
+    result.error = error_;
+    return result;
+  }
+
+  OnnxModel model_;
+  const QuantizeSettings& settings_;
+  Logger& logger_;
+  std::map<std::string, Shape> shapes_;
+  std::vector<OnnxLayer> layers_;
+  std::vector<double> errors_;  ///< By layer; -1: not measured.
+  CalibrationBatches batches_;
+  std::map<std::string, float> ranges_;
+  Results expected_;
+  double error_ = -1;
+};
+
+}  // namespace
+
+Result<QuantizeOutcome> quantize_onnx(const std::string& path, const std::string& output,
+                                      const QuantizeSettings& settings, Logger& logger) {
+  TENON_ASSIGN(OnnxModel model, OnnxModel::read(path));
+  return OnnxQuantizer(std::move(model), settings, logger).run(output);
+}
+
+}  // namespace tenon
