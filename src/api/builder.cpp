@@ -7,16 +7,17 @@
 #include "api/config_check.h"
 #include "api/creators.h"
 #include "api/host_memory.h"
+#include "api/implicit_quantization.h"
 #include "api/memory_source.h"
 #include "api/optimization_profile.h"
 #include "api/plan_settings.h"
 #include "api/precision_check.h"
+#include "api/precision_summary.h"
 #include "api/progress.h"
-#include "api/quantization_check.h"
 #include "api/recipe.h"
 #include "api/runtime.h"
-#include "base/process_memory.h"
 #include "base/guard.h"
+#include "base/process_memory.h"
 #include "base/stopwatch.h"
 #include "check/choose_branches.h"
 #include "check/compile_checked.h"
@@ -155,7 +156,6 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   TENON_TRY(find_creators(*request.graph));
   TENON_TRY(progress.network_done());
   const bool refittable = is_refittable(*settings);
-  std::unique_ptr<Graph> recipe = refittable ? request.graph->clone() : nullptr;
   for (const IOptimizationProfile* profile : settings->profiles())
     request.profiles.push_back(dynamic_cast<const OptimizationProfile*>(profile)->profile());
   Stopwatch watch;
@@ -173,12 +173,15 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   const bool on_gpu = request.backend.device->properties().kind == DeviceKind::kCuda;
   TENON_TRY(apply_precisions(*settings, *definition, on_gpu, request.passes));
   report_unmatched(request.passes, *request.graph, *reporter_);
-  report_quantization(*settings, *request.graph, request.passes.quantized_regions, *reporter_);
+  const DeviceProperties& properties = request.backend.device->properties();
+  request.select.threads = properties.kind == DeviceKind::kCpu ? properties.compute_units : 1;
+  TENON_ASSIGN(auto unquantized,
+               quantize_by_ranges(*settings, *definition, request, refittable, *reporter_));
+  const PrecisionSummary precisions(*settings, *request.graph, std::move(unquantized));
+  std::unique_ptr<Graph> recipe = refittable ? request.graph->clone() : nullptr;
   request.select.level = request.passes.level;
   request.select.average_runs = settings->getAvgTimingIterations();
   request.select.max_candidates = settings->getMaxNbTactics();
-  const DeviceProperties& properties = request.backend.device->properties();
-  request.select.threads = properties.kind == DeviceKind::kCpu ? properties.compute_units : 1;
   request.backend.allow_tf32 = settings->getFlag(BuilderFlag::kTF32);
   request.select.use_cache = !settings->getFlag(BuilderFlag::kDISABLE_TIMING_CACHE);
   request.select.editable_cache = settings->getFlag(BuilderFlag::kEDITABLE_TIMING_CACHE);
@@ -199,6 +202,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   const Backend backend = request.backend;
   TENON_ASSIGN(Plan plan, compile_checked(std::move(request), cache, check, *reporter_));
   TENON_TRY(progress.kernels_done());
+  precisions.report(*plan.graph, *reporter_);
   if (settings->getMaxAuxStreams() > 0)
     TENON_TRY(choose_branches(plan, backend, settings->getMaxAuxStreams(), cache, *reporter_));
   plan.settings.insert(recipe_settings.begin(), recipe_settings.end());

@@ -164,7 +164,7 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   const char* getRemoteAutoTuningConfig() const noexcept override { return remote_tuning_.c_str(); }
 
   bool has_layer_devices() const { return !layer_devices_.empty(); }
-  bool has_calibration_profile() const { return calibration_profile_ != nullptr; }
+  const IOptimizationProfile* calibration_profile() const { return calibration_profile_; }
   const std::map<PreviewFeature, bool>& previews() const { return previews_; }
   const std::vector<const IOptimizationProfile*>& profiles() const { return profiles_; }
   TimingCacheHandle* timing_cache() const { return timing_cache_; }

@@ -93,7 +93,11 @@ void remark_unused(const BuilderConfig& config, Logger& logger) {
   remark(config.getProfileStream() != nullptr, "setProfileStream",
          "builds measure on streams of their own");
   remark(config.has_layer_devices(), "setDeviceType", "a plan runs on one device");
-  remark(config.has_calibration_profile(), "setCalibrationProfile", "networks are not calibrated");
+  const bool calibrates = config.getInt8Calibrator() != nullptr;
+  remark(config.calibration_profile() != nullptr && !calibrates, "setCalibrationProfile",
+         "there is no calibrator (setInt8Calibrator)");
+  remark(calibrates && !config.getFlag(BuilderFlag::kINT8), "setInt8Calibrator",
+         "BuilderFlag::kINT8 is not set");
   remark(config.getNbPluginsToSerialize() > 0, "setPluginsToSerialize",
          "plans contain no code; load the libraries where the plan is");
   remark(*config.getRemoteAutoTuningConfig() != '\0', "setRemoteAutoTuningConfig",

@@ -188,8 +188,51 @@ def test_streams_that_raise(logger):
         builder.build_serialized_network_to_stream(network, builder.create_builder_config(), Writer())
 
 
+def test_calibrators_give_ranges(tmp_path):
+    """Batches by address, as applications give them; the cache comes as bytes, and is taken back."""
+    data = np.random.default_rng(2).uniform(-1, 1, (3, 4, 8)).astype(np.float32)
+
+    class Batches(trt.IInt8EntropyCalibrator2):
+        def __init__(self, cache=None):
+            trt.IInt8EntropyCalibrator2.__init__(self)
+            self.cache, self.given = cache, 0
+
+        def get_batch_size(self):
+            return 4
+
+        def get_batch(self, names):
+            assert names == ["x"]
+            if self.given == len(data):
+                return None
+            self.given += 1
+            return [data[self.given - 1].ctypes.data]
+
+        def read_calibration_cache(self):
+            return self.cache
+
+        def write_calibration_cache(self, cache):
+            self.cache = bytes(cache)
+
+    def build(calibrator):
+        builder = trt.Builder(trt.Logger(trt.Logger.ERROR))
+        network, config = builder.create_network(0), builder.create_builder_config()
+        x = network.add_input("x", trt.float32, (4, 8))
+        w = network.add_constant((8, 5), np.linspace(-1, 1, 40, dtype=np.float32))
+        product = network.add_matrix_multiply(x, trt.MatrixOperation.NONE, w.get_output(0), trt.MatrixOperation.NONE)
+        network.mark_output(product.get_output(0))
+        config.set_flag(trt.BuilderFlag.INT8)
+        config.int8_calibrator = calibrator
+        assert builder.build_serialized_network(network, config) is not None
+
+    first = Batches()
+    build(first)
+    assert first.given == 3 and first.cache.startswith(b"TRT-101600-EntropyCalibration2\n") and b"\nx: " in first.cache
+    second = Batches(first.cache)
+    build(second)
+    assert second.given == 0
+
+
 def test_calibrators_are_kept():
-    """Networks are not calibrated here, which a build with a calibrator says in the log."""
     class Batches(trt.IInt8EntropyCalibrator2):
         def __init__(self):
             trt.IInt8EntropyCalibrator2.__init__(self)

@@ -1,0 +1,223 @@
+#include "api/precision_summary.h"
+
+#include <fmt/ranges.h>
+
+#include <functional>
+#include <set>
+
+#include "ops/ops.h"
+
+namespace tenon::api {
+namespace {
+
+/// Names that a line lists before it only counts.
+constexpr size_t kMostNames = 6;
+
+bool has_products(const Node& node) {
+  return node.is<Conv>() || node.is<Deconv>() || node.is<MatMul>() || node.is<Attention>() ||
+         node.is<Rnn>();
+}
+
+/// The Dequantize that gives the value, over operators that only move its elements; null: none.
+const Node* dequantize_of(const Value* value) {
+  while (value != nullptr && value->producer() != nullptr) {
+    const Node* node = value->producer();
+    if (node->is<Dequantize>()) return node;
+    if (!node->is<Transpose>() && !node->is<Reshape>() && !node->is<Cast>() &&
+        !node->is<Identity>())
+      return nullptr;
+    value = node->input(0);
+  }
+  return nullptr;
+}
+
+tenon::DataType quantized_type(const Value* value) {
+  const Node* node = dequantize_of(value);
+  if (node != nullptr) return node->input(0)->type.type;
+  return value == nullptr ? tenon::DataType::kFloat32 : value->type.type;
+}
+
+const Tensor* constant_behind(const Value* value) {
+  while (value != nullptr && value->producer() != nullptr && value->constant() == nullptr) {
+    const Node* node = value->producer();
+    if (!node->is<Dequantize>() && !node->is<Quantize>() && !node->is<Transpose>() &&
+        !node->is<Cast>() && !node->is<Identity>())
+      return nullptr;
+    value = node->input(0);
+  }
+  return value == nullptr ? nullptr : value->constant();
+}
+
+/// Two of each four weights along the sums are 0: along the second axis of a convolution's, along
+/// the rows of a matmul's.
+bool has_sparse_pattern(const Node& node, const Tensor& weights) {
+  const bool conv = node.is<Conv>();
+  if ((!conv && weights.rank() != 2) || weights.count() == 0) return false;
+  const auto* matmul = node.as<MatMul>();
+  const size_t axis = conv || (matmul != nullptr && matmul->transpose_b) ? 1 : 0;
+  const int64_t extent = weights.extents()[axis];
+  int64_t inner = 1;
+  for (size_t i = axis + 1; i < weights.extents().size(); ++i) inner *= weights.extents()[i];
+  if (extent % 4 != 0) return false;
+  for (int64_t outer = 0; outer < weights.count() / (extent * inner); ++outer)
+    for (int64_t group = 0; group < extent; group += 4)
+      for (int64_t i = 0; i < inner; ++i) {
+        int filled = 0;
+        for (int64_t k = 0; k < 4; ++k)
+          filled += weights.as_double((outer * extent + group + k) * inner + i) != 0 ? 1 : 0;
+        if (filled > 2) return false;
+      }
+  return true;
+}
+
+bool is_byte_integer(tenon::DataType type) {
+  return type == tenon::DataType::kInt8 || type == tenon::DataType::kUInt8;
+}
+bool is_small_float(tenon::DataType type) {
+  return is_real(type) && byte_size(type) == 1;
+}
+bool is_nibble(tenon::DataType type) {
+  return type == tenon::DataType::kInt4 || type == tenon::DataType::kUInt4;
+}
+
+void note_names(const Node& node, std::set<std::string>& names) {
+  names.insert(node.name);
+  names.insert(node.origins.begin(), node.origins.end());
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::vector<std::string> shown;
+  for (size_t i = 0; i < names.size() && i < kMostNames; ++i)
+    shown.push_back(fmt::format("'{}'", names[i]));
+  const std::string text = fmt::format("{}", fmt::join(shown, ", "));
+  return names.size() > kMostNames ? fmt::format("{} and {} more", text, names.size() - kMostNames)
+                                   : text;
+}
+
+}  // namespace
+
+struct PrecisionSummary::Row {
+  BuilderFlag flag;
+  const char* name;
+  const char* words;  ///< "compute in 8-bit integers".
+  /// Whether a product of such operands, as the network or a region has them, is meant.
+  std::function<bool(tenon::DataType activations, tenon::DataType weights)> is;
+};
+
+const std::vector<PrecisionSummary::Row>& PrecisionSummary::rows() {
+  static const std::vector<Row> kRows = {
+      {BuilderFlag::kINT8, "INT8", "compute in 8-bit integers",
+       [](tenon::DataType x, tenon::DataType w) {
+         return is_byte_integer(x) && is_byte_integer(w);
+       }},
+      {BuilderFlag::kFP8, "FP8", "compute in 8-bit floating point",
+       [](tenon::DataType x, tenon::DataType w) { return is_small_float(x) && is_small_float(w); }},
+      {BuilderFlag::kINT4, "INT4", "read weights of 4 bits",
+       [](tenon::DataType, tenon::DataType w) { return is_nibble(w); }},
+  };
+  return kRows;
+}
+
+PrecisionSummary::PrecisionSummary(const BuilderConfig& config, const Graph& network,
+                                   std::map<std::string, std::string> reasons)
+    : config_(config), reasons_(std::move(reasons)) {
+  collect(network);
+}
+
+void PrecisionSummary::collect(const Graph& graph) {
+  for (const auto& node : graph.nodes()) {
+    for (const auto& body : node->bodies) collect(*body);
+    if (!has_products(*node)) continue;
+    Layer layer{node->name, quantized_type(node->input(0)), quantized_type(node->input(1))};
+    const Tensor* weights = constant_behind(node->input(1));
+    layer.constant_weights = weights != nullptr;
+    layer.grouped = node->is<Conv>() && node->as<Conv>()->groups != 1;
+    layer.sparse_pattern = config_.getFlag(BuilderFlag::kSPARSE_WEIGHTS) && weights != nullptr &&
+                           has_sparse_pattern(*node, *weights);
+    layers_.push_back(std::move(layer));
+  }
+}
+
+namespace {
+
+/// Names of the products that regions of the plan compute on quantized operands.
+template <class Is>
+std::set<std::string> computed_so(const Graph& graph, const Is& is) {
+  std::set<std::string> names;
+  for (const auto& node : graph.nodes()) {
+    const bool by_reference = node->tactic.find("reference") != std::string::npos;
+    for (const auto& body : node->bodies) {
+      if (!node->is<Fused>()) {
+        names.merge(computed_so(*body, is));
+        continue;
+      }
+      for (const auto& inner : body->nodes())
+        if (has_products(*inner) && !by_reference &&
+            is(quantized_type(inner->input(0)), quantized_type(inner->input(1))))
+          note_names(*inner, names);
+    }
+  }
+  return names;
+}
+
+bool uses_sparse_kernels(const Node& node) {
+  return node.tactic.find("sparse") != std::string::npos;
+}
+
+}  // namespace
+
+std::string PrecisionSummary::reason_for(const Row& row, const Layer& layer) const {
+  if (const auto found = reasons_.find(layer.name); found != reasons_.end()) return found->second;
+  if (!row.is(layer.activations, layer.weights))
+    return "the network does not quantize both of its operands to that type";
+  if (layer.grouped) return "there are no such kernels for groups: it computes with rounded values";
+  if (!layer.constant_weights)
+    return "its weights are not constant: it computes with rounded values";
+  return "the device has no such kernel for it: it computes in floating point with rounded values";
+}
+
+void PrecisionSummary::report_row(const Row& row, const Graph& plan, Logger& logger) const {
+  const std::set<std::string> names = computed_so(plan, row.is);
+  std::map<std::string, std::vector<std::string>> left;
+  size_t done = 0;
+  bool wanted = false;
+  for (const Layer& layer : layers_) {
+    const bool is_done = names.contains(layer.name);
+    wanted |= row.is(layer.activations, layer.weights);
+    done += is_done ? 1 : 0;
+    if (!is_done) left[reason_for(row, layer)].push_back(layer.name);
+  }
+  if (layers_.empty())
+    return logger.warning(
+        "{} is allowed, but no layer uses it: the network has no convolutions or other products",
+        row.name);
+  if (!wanted && reasons_.empty())
+    return logger.warning(
+        "{} is allowed, but no layer uses it: the network has no QuantizeLinear and "
+        "DequantizeLinear of that type{}. All layers stay in floating point. Quantize the model "
+        "first, for instance with `tenon quantize`",
+        row.name, row.flag == BuilderFlag::kINT8 ? ", no calibrator and no dynamic ranges" : "");
+  logger.info("{}: {} of {} layers with products {}", row.name, done, layers_.size(), row.words);
+  for (const auto& [reason, layers] : left)
+    logger.info("{}: {} do not, {}: {}", row.name, layers.size(), reason, listed(layers));
+}
+
+void PrecisionSummary::report_sparsity(const Graph& plan, Logger& logger) const {
+  size_t with_pattern = 0, used = 0;
+  for (const Layer& layer : layers_) with_pattern += layer.sparse_pattern ? 1 : 0;
+  for (const auto& node : plan.nodes()) used += uses_sparse_kernels(*node) ? 1 : 0;
+  logger.info(
+      "Sparsity: {} of {} layers with products have weights with two of four zero, {} use sparse "
+      "kernels{}",
+      with_pattern, layers_.size(), used,
+      used == 0 && with_pattern > 0 ? ": the device has none for them, or dense ones are faster"
+                                    : "");
+}
+
+void PrecisionSummary::report(const Graph& plan, Logger& logger) const {
+  for (const Row& row : rows())
+    if (config_.getFlag(row.flag)) report_row(row, plan, logger);
+  if (config_.getFlag(BuilderFlag::kSPARSE_WEIGHTS)) report_sparsity(plan, logger);
+}
+
+}  // namespace tenon::api

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/builder_config.h"
+#include "base/log.h"
+#include "ir/graph.h"
+
+namespace tenon::api {
+
+/// What the flags for 8- and 4-bit types and for sparse weights come to: how many of the layers
+/// with products compute so in the plan, and why the others do not. No flag is ignored in silence.
+class PrecisionSummary {
+ public:
+  /// Looks at the network that is compiled, implicit quantization included. `reasons`: why layers
+  /// were left out of that, by name.
+  PrecisionSummary(const BuilderConfig& config, const Graph& network,
+                   std::map<std::string, std::string> reasons);
+
+  void report(const Graph& plan, Logger& logger) const;
+
+ private:
+  struct Layer {
+    std::string name;
+    tenon::DataType activations, weights;  ///< As quantized in the network; else what they are.
+    bool constant_weights = false, grouped = false, sparse_pattern = false;
+  };
+  struct Row;
+  static const std::vector<Row>& rows();
+
+  void collect(const Graph& graph);
+  void report_row(const Row& row, const Graph& plan, Logger& logger) const;
+  void report_sparsity(const Graph& plan, Logger& logger) const;
+  std::string reason_for(const Row& row, const Layer& layer) const;
+
+  const BuilderConfig& config_;
+  std::map<std::string, std::string> reasons_;
+  std::vector<Layer> layers_;
+};
+
+}  // namespace tenon::api

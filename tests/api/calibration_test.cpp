@@ -1,0 +1,172 @@
+#include <bit>
+#include <cstdio>
+
+#include "harness.h"
+
+namespace api_test {
+namespace {
+
+/// Gives batches of four rows of four numbers, and keeps the cache that it is given.
+template <class Base>
+class Batches final : public Base {
+ public:
+  explicit Batches(int count) : left_(count) {}
+
+  int32_t getBatchSize() const noexcept override { return 4; }
+  bool getBatch(void* bindings[], const char* names[], int32_t count) noexcept override {
+    if (left_-- <= 0) return false;
+    EXPECT_EQ(count, 1);
+    EXPECT_STREQ(names[0], "x");
+    memory_.resize(16 * sizeof(float));
+    for (int i = 0; i < 16; ++i) {
+      const float value = static_cast<float>(i % 7 - 3) * static_cast<float>(left_ + 1) / 3;
+      std::memcpy(memory_.data() + static_cast<size_t>(i) * sizeof(float), &value, sizeof(float));
+    }
+    bindings[0] = memory_.data();
+    ++given;
+    return true;
+  }
+  const void* readCalibrationCache(std::size_t& length) noexcept override {
+    length = cache.size();
+    return cache.empty() ? nullptr : cache.data();
+  }
+  void writeCalibrationCache(const void* data, std::size_t length) noexcept override {
+    cache.assign(static_cast<const char*>(data), length);
+  }
+
+  std::string cache;
+  int given = 0;
+
+ private:
+  int left_;
+  Memory memory_;
+};
+
+/// y = relu(x w + b) v
+struct Products : Session {
+  Products() {
+    ITensor* x = input("x", DataType::kFLOAT, {4, 4});
+    hidden = product(*x, *constant({4, 4}, ramp(16)), "first");
+    ITensor* sum =
+        network->addElementWise(*hidden, *constant({1, 4}, ramp(4)), ElementWiseOperation::kSUM)
+            ->getOutput(0);
+    ITensor* active = network->addActivation(*sum, ActivationType::kRELU)->getOutput(0);
+    active->setName("active");
+    output(product(*active, *constant({4, 3}, ramp(12)), "second"), "y");
+    config->setFlag(BuilderFlag::kINT8);
+  }
+  static std::vector<float> ramp(int count) {
+    std::vector<float> values;
+    for (int i = 0; i < count; ++i) values.push_back(static_cast<float>(i * 5 % 11 - 5) / 5);
+    return values;
+  }
+  ITensor* product(ITensor& a, ITensor& b, const char* name) {
+    auto* layer = network->addMatrixMultiply(a, MatrixOperation::kNONE, b, MatrixOperation::kNONE);
+    layer->setName(name);
+    return layer->getOutput(0);
+  }
+  /// Results, and how far they are from those in fp32.
+  float error() {
+    Arrays inputs;
+    inputs["x"] = floats({4, 4}, ramp(16));
+    const Arrays outputs = run(inputs);
+    Products exact;
+    exact.config->clearFlag(BuilderFlag::kINT8);
+    const Arrays expected = exact.run(inputs);
+    if (outputs.empty() || expected.empty()) return -1;
+    const auto actual = outputs.at("y").values<float>(), right = expected.at("y").values<float>();
+    float most = 0;
+    for (size_t i = 0; i < right.size(); ++i) most = std::max(most, std::abs(actual[i] - right[i]));
+    return most;
+  }
+  ITensor* hidden = nullptr;
+};
+
+constexpr float kClose = 0.08F;
+
+template <class Base>
+class CalibratorTest : public testing::Test {};
+using Calibrators =
+    testing::Types<IInt8EntropyCalibrator2, IInt8EntropyCalibrator, IInt8MinMaxCalibrator>;
+TYPED_TEST_SUITE(CalibratorTest, Calibrators);
+
+TYPED_TEST(CalibratorTest, BatchesGiveRangesAndACache) {
+  Batches<TypeParam> calibrator(3);
+  Products session;
+  session.config->setInt8Calibrator(&calibrator);
+  const float error = session.error();
+  EXPECT_GT(error, 0) << "it was not rounded";
+  EXPECT_LT(error, kClose);
+  EXPECT_EQ(calibrator.given, 3);
+  EXPECT_EQ(calibrator.cache.find("TRT-101600-"), 0);
+  EXPECT_NE(calibrator.cache.find("\nx: "), std::string::npos);
+  EXPECT_NE(calibrator.cache.find("\nactive: "), std::string::npos);
+
+  Batches<TypeParam> again(3);
+  again.cache = calibrator.cache;
+  Products second;
+  second.config->setInt8Calibrator(&again);
+  EXPECT_EQ(second.error(), error);
+  EXPECT_EQ(again.given, 0);
+}
+
+TEST(Calibration, TheLargestNumberIsInTheCache) {
+  Batches<IInt8MinMaxCalibrator> calibrator(3);
+  Products session;
+  session.config->setInt8Calibrator(&calibrator);
+  ASSERT_TRUE(session.build());
+  char line[32];
+  std::snprintf(line, sizeof line, "\nx: %08x\n", std::bit_cast<uint32_t>(3.0F / 127));
+  EXPECT_NE(calibrator.cache.find(line), std::string::npos) << calibrator.cache;
+}
+
+TEST(Calibration, ACacheOfAnotherAlgorithmIsNotTaken) {
+  Batches<IInt8MinMaxCalibrator> calibrator(2);
+  calibrator.cache = "TRT-101600-EntropyCalibration2\nx: 3c010a14\n";
+  Products session;
+  session.config->setInt8Calibrator(&calibrator);
+  ASSERT_TRUE(session.build());
+  EXPECT_EQ(calibrator.given, 2);
+}
+
+TEST(Calibration, NeitherCacheNorBatchIsAnError) {
+  Batches<IInt8EntropyCalibrator2> calibrator(0);
+  Products session;
+  session.config->setInt8Calibrator(&calibrator);
+  const std::unique_ptr<IHostMemory> plan(
+      session.builder->buildSerializedNetwork(*session.network, *session.config));
+  EXPECT_EQ(plan, nullptr);
+  EXPECT_TRUE(session.log.complained("gave neither a cache nor a batch"));
+}
+
+TEST(Calibration, DynamicRangesAreRanges) {
+  Products session;
+  session.network->getInput(0)->setDynamicRange(-1, 1);
+  for (int i = 0; i < session.network->getNbLayers(); ++i)
+    session.network->getLayer(i)->getOutput(0)->setDynamicRange(-3.5F, 3.5F);
+  const float error = session.error();
+  EXPECT_GT(error, 0);
+  EXPECT_LT(error, kClose);
+}
+
+/// A range that is set comes before one that is calibrated: here it clips everything.
+TEST(Calibration, DynamicRangesComeBeforeThoseOfACalibrator) {
+  Batches<IInt8MinMaxCalibrator> calibrator(1);
+  Products session;
+  session.config->setInt8Calibrator(&calibrator);
+  session.network->getInput(0)->setDynamicRange(-0.01F, 0.01F);
+  EXPECT_GT(session.error(), 5 * kClose);
+}
+
+TEST(Calibration, LayersThatAreToStayInFloatingPointDo) {
+  Products session;
+  session.config->setFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
+  session.network->getInput(0)->setDynamicRange(-0.01F, 0.01F);
+  for (int i = 0; i < session.network->getNbLayers(); ++i)
+    if (session.network->getLayer(i)->getType() == LayerType::kMATRIX_MULTIPLY)
+      session.network->getLayer(i)->setPrecision(DataType::kFLOAT);
+  EXPECT_EQ(session.error(), 0);
+}
+
+}  // namespace
+}  // namespace api_test
