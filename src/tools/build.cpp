@@ -5,6 +5,7 @@
 
 #include "NvOnnxParser.h"
 #include "tools/build_progress.h"
+#include "tools/calibration.h"
 #include "tools/configure.h"
 #include "tools/exports.h"
 #include "tools/interrupt.h"
@@ -114,6 +115,7 @@ Result<std::unique_ptr<IHostMemory>> build_plan(const Arguments& arguments, Cons
   TENON_TRY(configure_network(*network, arguments, console));
   TENON_TRY(configure_builder(*builder, *config, arguments, console, logger));
   TENON_TRY(add_profiles(*builder, *network, *config, profiles, console));
+  TENON_ASSIGN(const auto calibrator, give_int8_ranges(*network, *config, arguments, console));
   const std::string cache_file = arguments.text(OptionId::timingCacheFile);
   std::unique_ptr<ITimingCache> cache;
   if (!cache_file.empty()) {

@@ -19,4 +19,7 @@ int run_worker();
 /// 2 where there is one.
 int run_nan_hunt(std::span<const char* const> words);
 
+/// Gives a quantized copy of an ONNX model.
+int run_quantize(std::span<const char* const> words);
+
 }  // namespace tenon::tools

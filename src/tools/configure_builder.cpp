@@ -29,6 +29,7 @@ constexpr FlagRow kFlags[] = {
     {OptionId::int8, BuilderFlag::kINT8},
     {OptionId::fp8, BuilderFlag::kFP8},
     {OptionId::int4, BuilderFlag::kINT4},
+    {OptionId::best, BuilderFlag::kINT8},
     {OptionId::best, BuilderFlag::kFP16},
     {OptionId::best, BuilderFlag::kBF16},
     {OptionId::refit, BuilderFlag::kREFIT},
@@ -68,6 +69,7 @@ void set_flags(IBuilderConfig& config, const Arguments& arguments) {
   if (arguments.flag(OptionId::stripWeights) && !arguments.flag(OptionId::refit)) {
     config.setFlag(BuilderFlag::kREFIT_IDENTICAL);
   }
+  if (arguments.text(OptionId::sparsity) != "disable") config.setFlag(BuilderFlag::kSPARSE_WEIGHTS);
   if (arguments.flag(OptionId::noTF32)) config.clearFlag(BuilderFlag::kTF32);
   const std::string constraints = arguments.text(OptionId::precisionConstraints);
   if (constraints == "obey") config.setFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);

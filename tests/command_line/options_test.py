@@ -107,6 +107,7 @@ CASES = {
     "fp16": (["CONV", "--fp16"], r"FP16 on this CPU means BF16|no 16-bit arithmetic"),
     "bf16": (["CONV", "--bf16", "--profilingVerbosity=detailed", "--dumpLayerInfo"], r"BFloat16|no 16-bit arithmetic"),
     "int8": (["MODEL", "--int8"], r"INT8 is allowed, but no layer uses it"),
+    "calib": (["CONV", "--int8", "--calib=none.cache"], "!none.cache"),
     "fp8": (["MODEL", "--fp8"], r"FP8 is allowed, but no layer uses it"),
     "best": (["MODEL", "--best"], r"FP16 on this CPU means BF16|no 16-bit arithmetic"),
     "stronglyTyped": (["MODEL", "--stronglyTyped", "--fp16"], r"--fp16 is switched off by --stronglyTyped"),

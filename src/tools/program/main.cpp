@@ -14,6 +14,7 @@ constexpr const char* kUsage =
     "times\n"
     "       tenon nan-hunt [options]  name the first node of a model that makes a NaN or an "
     "infinity\n"
+    "       tenon quantize [options]  give a model in 8- or 4-bit numbers, calibrated by data\n"
     "       tenon worker           the same by lines of JSON on standard input, for scripts\n"
     "\n"
     "`trtexec` is `tenon exec` by another name; `tenon exec --help` lists its options.\n";
@@ -44,6 +45,7 @@ int run(std::span<const char* const> words) {
   const std::string_view command = words.size() > 1 ? words[1] : "";
   if (command == "exec") return tenon::tools::run_exec("trtexec", words.subspan(2));
   if (command == "nan-hunt") return tenon::tools::run_nan_hunt(words.subspan(2));
+  if (command == "quantize") return tenon::tools::run_quantize(words.subspan(2));
   if (command == "worker") return tenon::tools::run_worker();
   std::fputs(kUsage, command.empty() || command == "--help" || command == "-h" ? stdout : stderr);
   return command.empty() || command == "--help" || command == "-h" ? 0 : 1;

@@ -1,0 +1,115 @@
+#include "tools/quantize_options.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "tools/values.h"
+
+namespace tenon::tools {
+namespace {
+
+enum class Support { kWorks, kNoEffect, kRefused };
+
+struct Row {
+  std::string_view name, usual, takes;
+  Support support;
+  std::string_view text;
+};
+constexpr Row kRows[] = {
+#define TENON_QUANTIZE_OPTION(name, usual, takes, support, text) \
+  {#name, usual, takes, Support::support, text},
+#include "tools/quantize_options.def"
+};
+
+/// Flags by other names.
+constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
+    {"calibration_data_path", "calibration_data"}, {"onnx", "onnx_path"}, {"max_drop", "max-drop"}};
+
+const Row* find_row(std::string_view name) {
+  for (const auto& [alias, flag] : kAliases)
+    if (alias == name) name = flag;
+  const auto* const found = std::ranges::find(kRows, name, &Row::name);
+  return found == std::end(kRows) ? nullptr : found;
+}
+
+bool is_number(std::string_view name) {
+  const Row* row = find_row(name);
+  return row != nullptr && row->takes == "number";
+}
+
+std::string help_text() {
+  std::string text =
+      "usage: tenon quantize --onnx_path=file [options]\n\n"
+      "Gives a copy of an ONNX model in 8- or 4-bit numbers (QuantizeLinear, DequantizeLinear), "
+      "with\n"
+      "ranges from calibration data, and a table of its layers.\n\n";
+  for (const Row& row : kRows) {
+    const std::string flag = row.takes.empty() ? fmt::format("--{}", row.name)
+                                               : fmt::format("--{}={}", row.name, row.takes);
+    const char* mark = row.support == Support::kWorks      ? ""
+                       : row.support == Support::kNoEffect ? " [no effect]"
+                                                           : " [refused]";
+    text += fmt::format("  {:<34} {}{}{}\n", flag, row.text,
+                        row.usual.empty() ? "" : fmt::format(" (default {})", row.usual), mark);
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<QuantizeArguments> QuantizeArguments::parse(std::span<const char* const> words) {
+  QuantizeArguments result;
+  for (size_t i = 0; i < words.size(); ++i) {
+    std::string_view word = words[i];
+    if (word == "--help" || word == "-h") {
+      result.help_ = true;
+      continue;
+    }
+    if (!word.starts_with("--")) return user_error("'{}' is no option of tenon quantize", word);
+    word.remove_prefix(2);
+    const size_t sign = word.find('=');
+    const Row* row = find_row(word.substr(0, sign));
+    if (row == nullptr)
+      return user_error("unknown option --{}; `tenon quantize --help` lists them",
+                        word.substr(0, sign));
+    if (row->support == Support::kRefused)
+      return unsupported("--{} cannot be used: {}", row->name, row->text);
+    if (row->support == Support::kNoEffect)
+      result.remarks_.push_back(fmt::format("--{} has no effect: {}", row->name, row->text));
+    std::string value = sign == std::string_view::npos ? "" : std::string(word.substr(sign + 1));
+    while (!row->takes.empty() && sign == std::string_view::npos && i + 1 < words.size() &&
+           !std::string_view(words[i + 1]).starts_with("--"))
+      value = value.empty() ? words[++i] : fmt::format("{},{}", value, words[++i]);
+    if (row->takes.empty()) value = "true";
+    if (value.empty() && row->usual.empty() && row->support == Support::kWorks)
+      return user_error("--{} needs a value: {}", row->name, row->takes);
+    result.given_[std::string(row->name)] = value.empty() ? "true" : value;
+  }
+  for (const auto& [name, value] : result.given_)
+    if (is_number(name) && !parse_real(value))
+      return user_error("--{}={}: a number is expected", name, value);
+  if (const std::string type = result.text("high_precision_dtype"); type != "fp32")
+    return unsupported(
+        "--high_precision_dtype={}: what is not quantized stays in fp32; build the result with "
+        "--fp16 or --bf16",
+        type);
+  return result;
+}
+
+std::string QuantizeArguments::text(std::string_view flag) const {
+  const auto found = given_.find(flag);
+  if (found != given_.end()) return found->second;
+  const Row* row = find_row(flag);
+  return row == nullptr ? std::string() : std::string(row->usual);
+}
+
+double QuantizeArguments::number(std::string_view flag) const {
+  return parse_real(text(flag)).value_or(0);
+}
+
+const char* QuantizeArguments::help() {
+  static const std::string text = help_text();
+  return text.c_str();
+}
+
+}  // namespace tenon::tools
