@@ -8,7 +8,9 @@
 #include "api/engine.h"
 #include "api/refitter.h"
 #include "api/runtime.h"
+#include "base/guard.h"
 #include "plugin/registry.h"
+#include "plugin/stock.h"
 
 namespace {
 
@@ -108,7 +110,9 @@ TENON_EXPORT int32_t getInferLibBuildVersion() noexcept {
   return NV_TENSORRT_BUILD;
 }
 
-/// There are no stock plugins yet, so there is nothing that could fail.
-TENON_EXPORT bool initLibNvInferPlugins(void*, const char*) {
-  return true;
+TENON_EXPORT bool initLibNvInferPlugins(void*, const char* space) {
+  const auto registered = tenon::guarded("initLibNvInferPlugins", [&]() -> tenon::Result<bool> {
+    return tenon::plugin::register_stock_plugins(tenon::plugin::registry(), space);
+  });
+  return registered.ok() && *registered;
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "NvInfer.h"
+#include "NvInferPlugin.h"
 #include "base/guard.h"
 #include "tenon/device.h"
 #include "tenon/passes.h"
@@ -34,6 +35,8 @@ struct PlanSource {
 };
 
 Status open_plugins(const Arguments& arguments, Console& console) {
+  if (!initLibNvInferPlugins(nullptr, ""))
+    console.warning("another library has registered plugins by the names of those that come with this program");
   for (const std::string& library : arguments.list(OptionId::staticPlugins)) {
     console.info("Loading supplied plugin library: {}", library);
     if (!dlopen(library.c_str(), RTLD_LAZY | RTLD_GLOBAL)) {

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "NvInferRuntime.h"
+#include "base/status.h"
+#include "plugin/instance.h"
+
+namespace tenon::plugin {
+
+/// The plugins that TensorRT ships and we do too: plugin/stock.def. Objects of them only hold their
+/// fields; a network that takes one gets nodes of ours in its place (network/stock_plugins.h), so
+/// that none is ever enqueued.
+struct StockRow {
+  int index;  ///< In the order of plugin/stock.def.
+  const char* name;
+  const char* version;
+  int generation;  ///< 2: IPluginV2DynamicExt; 3: IPluginV3.
+  int outputs;     ///< kByLengths: one an entry of the field output_lengths.
+  const char* fields;
+
+  static constexpr int kByLengths = -1;
+};
+
+/// Registers them under `space`; false where another creator has one of their names there.
+bool register_stock_plugins(nvinfer1::IPluginRegistry& registry, const char* space);
+
+/// Of an object of theirs its row and its fields; null for objects of the application.
+const StockRow* stock_row(Instance& instance);
+
+/// Fields by name. A number may be given as any numeric type.
+class StockFields {
+ public:
+  StockFields(StockFields&&) = default;
+  static Result<StockFields> of(Instance& instance);
+
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  double real(std::string_view name, double otherwise) const;
+  int64_t integer(std::string_view name, int64_t otherwise) const;
+  bool flag(std::string_view name, bool otherwise) const {
+    return integer(name, otherwise ? 1 : 0) != 0;
+  }
+  /// Empty when it is not given.
+  std::vector<double> numbers(std::string_view name) const;
+  std::vector<int64_t> integers(std::string_view name) const;
+  std::string text(std::string_view name, std::string_view otherwise) const;
+
+ private:
+  explicit StockFields(StoredFields stored)
+      : stored_(std::move(stored)), fields_(stored_.collection()) {}
+  const nvinfer1::PluginField* find(std::string_view name) const;
+
+  StoredFields stored_;
+  nvinfer1::PluginFieldCollection fields_;
+};
+
+}  // namespace tenon::plugin

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "NvInferRuntime.h"
+#include "plugin/stock.h"
+
+namespace tenon::plugin {
+
+/// Marks what objects of ours serialize.
+inline constexpr std::string_view kStockMark = "tenon-stock\n";
+
+nvinfer1::IPluginV2DynamicExt* make_stock_v2(const StockRow& row, std::string fields,
+                                             std::string space);
+nvinfer1::IPluginV3* make_stock_v3(const StockRow& row, std::string fields, std::string space);
+
+/// Outputs of an object with these fields, as fields_to_text writes them.
+int32_t stock_outputs(const StockRow& row, const std::string& fields);
+
+}  // namespace tenon::plugin
