@@ -1,6 +1,6 @@
 #pragma once
 
-/// Loading plans without copies of their weights.
+/// Loading plans without copies of their weights, and runs that can be stopped.
 
 #include "NvInferRuntime.h"
 
@@ -12,5 +12,17 @@ namespace tenon {
 /// an error in the runtime's logger, when the file is no plan for this machine.
 TENSORRTAPI nvinfer1::ICudaEngine* loadEngine(nvinfer1::IRuntime& runtime,
                                               const char* path) noexcept;
+
+/// Whether a run is to end. Called by runs on the thread that they are started from; must not
+/// throw, and should return at once.
+using StopFunction = bool (*)(void* argument) noexcept;
+
+/// Runs of the context ask `asked(argument)` ahead of each iteration of a loop, and where the
+/// answer is true enqueueV3() and executeV2() fail with an error; their outputs are undefined, and
+/// the context can be used again. On a GPU, where the host does not wait for what it has put on the
+/// stream, that ends what is put there. Null asks nobody, as it is at first. False where the
+/// context is not of this library. Not to be called while the context runs.
+TENSORRTAPI bool setStopFunction(nvinfer1::IExecutionContext& context, StopFunction asked,
+                                 void* argument) noexcept;
 
 }  // namespace tenon

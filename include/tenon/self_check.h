@@ -30,6 +30,9 @@ TENSORRTAPI bool allowFailedSelfCheck(nvinfer1::IBuilderConfig& config, bool all
 /// empty where none was asked for.
 TENSORRTAPI const char* getSelfCheckResult(const nvinfer1::ICudaEngine& engine) noexcept;
 
+/// Whether a search is to end; called ahead of each iteration of a loop, and must not throw.
+using HuntStop = bool (*)(void* argument) noexcept;
+
 /// Evaluates the network with the reference in fp32, then with fp16 and bf16 where that pays, and
 /// describes the first node that makes a NaN or an infinity out of finite inputs, one line a
 /// precision. Inputs have the extents of the profile's optimum; `inputs` holds their contents in
@@ -40,5 +43,11 @@ TENSORRTAPI int32_t huntNonFinite(nvinfer1::INetworkDefinition& network,
                                   const nvinfer1::IOptimizationProfile& profile,
                                   const void* const* inputs, char* report, int64_t size,
                                   nvinfer1::ILogger& logger) noexcept;
+/// The same, which ends with an error where `asked(argument)` is true; null asks nobody.
+TENSORRTAPI int32_t huntNonFinite(nvinfer1::INetworkDefinition& network,
+                                  const nvinfer1::IOptimizationProfile& profile,
+                                  const void* const* inputs, char* report, int64_t size,
+                                  nvinfer1::ILogger& logger, HuntStop asked,
+                                  void* argument) noexcept;
 
 }  // namespace tenon

@@ -18,6 +18,7 @@
 #include "api/runtime.h"
 #include "base/guard.h"
 #include "base/process_memory.h"
+#include "base/stop.h"
 #include "base/stopwatch.h"
 #include "check/choose_branches.h"
 #include "check/compile_checked.h"
@@ -119,7 +120,6 @@ void report_memory(Logger& logger) {
               peak_resident_bytes() >> 20);
 }
 
-/// Which tensors debug listeners see, and which of them are outputs for their sake alone.
 void limit_shared_memory(const BuilderConfig& config, Backend& backend, Logger& logger) {
   const size_t limit = config.getMemoryPoolLimit(MemoryPoolType::kTACTIC_SHARED_MEMORY);
   if (limit == SIZE_MAX) return;
@@ -132,6 +132,7 @@ void limit_shared_memory(const BuilderConfig& config, Backend& backend, Logger& 
     backend.shared_memory = static_cast<int64_t>(std::min<size_t>(limit, INT64_MAX));
 }
 
+/// Which tensors debug listeners see, and which of them are outputs for their sake alone.
 void add_debug_tensors(const Network& network, Plan& plan) {
   std::set<std::string> all, hidden;
   for (const network::TensorHandle* tensor : network.debug_tensors()) {
@@ -152,6 +153,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   TENON_TRY(check_config(*settings, *definition, *reporter_));
   CompileRequest request;
   Progress progress(settings->getProgressMonitor());
+  const StopScope stops(progress.for_loops());
   TENON_ASSIGN(request.graph, definition->finished_graph());
   TENON_TRY(find_creators(*request.graph));
   TENON_TRY(progress.network_done());
@@ -201,6 +203,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   if (settings->self_check().max_cost >= 0) check.max_cost = settings->self_check().max_cost;
   const Backend backend = request.backend;
   TENON_ASSIGN(Plan plan, compile_checked(std::move(request), cache, check, *reporter_));
+  TENON_TRY(go_on("the build"));
   TENON_TRY(progress.kernels_done());
   precisions.report(*plan.graph, *reporter_);
   if (settings->getMaxAuxStreams() > 0)

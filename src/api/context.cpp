@@ -4,6 +4,7 @@
 
 #include "api/memory_source.h"
 #include "base/guard.h"
+#include "base/stop.h"
 #include "device/streams.h"
 #include "network/convert.h"
 
@@ -136,6 +137,7 @@ bool ContextHandle::enqueueV3(cudaStream_t stream) noexcept {
   const bool timed = profiler_ != nullptr || syncs_layers_;
   context_->set_step_times(timed ? &layer_times_ : nullptr, !enqueue_emits_profile_);
   const bool ran = succeed("enqueueV3", [&]() -> Status {
+    const StopScope stops(asked_);
     TENON_TRY(context_->enqueue(stream));
     return finish(stream);
   });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,6 +20,8 @@ class ContextHandle final : public surface::Implementation<IExecutionContext> {
   /// Ends the context first, which waits for its last run: that may write to debug tensors.
   ~ContextHandle() override { context_.reset(); }
   Context& context() { return *context_; }
+  /// Of include/tenon/runtime.h.
+  void set_stop_function(std::function<bool()> asked) { asked_ = std::move(asked); }
   bool set_graph_replay(bool replay) { return context_->set_graph_replay(replay); }
 
   void setDebugSync(bool sync) noexcept override;
@@ -90,6 +93,7 @@ class ContextHandle final : public surface::Implementation<IExecutionContext> {
   std::string name_;
   IProfiler* profiler_ = nullptr;
   bool enqueue_emits_profile_ = true;
+  std::function<bool()> asked_;  ///< Whether a run is to end.
   bool debug_sync_ = false;
   bool syncs_layers_ = false;  ///< In the run that is under way, for debug_sync_.
   cudaEvent_t input_consumed_ = nullptr;

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
+#include <mutex>
 
 #include "NvInfer.h"
 #include "base/status.h"
@@ -20,11 +22,20 @@ class Progress {
   /// For SelectOptions.
   std::function<bool(int, int)> for_kernels();
   Status kernels_done();
+  /// For a StopScope around the build: what goes on for longer than a moment (the evaluation of a
+  /// loop that does not end) is a phase of its own, and asks the monitor ten times a second. Empty
+  /// where there is no monitor; from any thread.
+  std::function<bool()> for_loops();
 
  private:
+  using Clock = std::chrono::steady_clock;
   Status step(int number);
+  bool stops_loops();
   nvinfer1::IProgressMonitor* monitor_;
   bool choosing_ = false;
+  std::mutex loops_mutex_;
+  Clock::time_point asked_ = {};  ///< When loops last did; nothing: they never did.
+  int loop_steps_ = -1;           ///< Of their phase; -1: it has not begun.
 };
 
 }  // namespace tenon::api

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "api/application.h"
+#include "api/context.h"
 #include "api/creators.h"
 #include "api/engine.h"
 #include "api/memory_source.h"
@@ -185,6 +186,17 @@ __attribute__((visibility("default"))) nvinfer1::ICudaEngine* loadEngine(
     nvinfer1::IRuntime& runtime, const char* path) noexcept {
   auto* own = dynamic_cast<api::Runtime*>(&runtime);
   return own == nullptr ? nullptr : own->load_file(path);
+}
+
+__attribute__((visibility("default"))) bool setStopFunction(nvinfer1::IExecutionContext& context,
+                                                            StopFunction asked,
+                                                            void* argument) noexcept {
+  auto* own = dynamic_cast<api::ContextHandle*>(&context);
+  if (own == nullptr) return false;
+  std::function<bool()> question;
+  if (asked != nullptr) question = [=] { return asked(argument); };
+  own->set_stop_function(std::move(question));
+  return true;
 }
 
 }  // namespace tenon

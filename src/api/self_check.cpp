@@ -6,6 +6,8 @@
 #include "api/builder_config.h"
 #include "api/engine.h"
 #include "api/optimization_profile.h"
+#include "base/guard.h"
+#include "base/stop.h"
 #include "check/non_finite.h"
 #include "check/sample.h"
 #include "network/network.h"
@@ -85,7 +87,18 @@ TENON_EXPORT int32_t huntNonFinite(nvinfer1::INetworkDefinition& network,
                                    const nvinfer1::IOptimizationProfile& profile,
                                    const void* const* inputs, char* report, int64_t size,
                                    nvinfer1::ILogger& logger) noexcept {
-  const auto lines = hunt(network, profile, inputs);
+  return huntNonFinite(network, profile, inputs, report, size, logger, nullptr, nullptr);
+}
+
+TENON_EXPORT int32_t huntNonFinite(nvinfer1::INetworkDefinition& network,
+                                   const nvinfer1::IOptimizationProfile& profile,
+                                   const void* const* inputs, char* report, int64_t size,
+                                   nvinfer1::ILogger& logger, HuntStop asked,
+                                   void* argument) noexcept {
+  std::function<bool()> question;
+  if (asked != nullptr) question = [=] { return asked(argument); };
+  const StopScope stops(std::move(question));
+  const auto lines = guarded("huntNonFinite", [&] { return hunt(network, profile, inputs); });
   if (!lines.ok()) {
     logger.log(nvinfer1::ILogger::Severity::kERROR, lines.error().message.c_str());
     return -1;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/parallel.h"
+#include "base/stop.h"
 #include "base/stopwatch.h"
 #include "check/compare.h"
 #include "check/processor_reference.h"
@@ -186,7 +187,9 @@ RegionReport RegionCheck::compare(const Deadline& deadline) {
   std::mutex mutex;
   double rate = kReferenceRate;
   const size_t crew = backend_.device->unified() ? static_cast<size_t>(threads_) : helper_threads();
+  const auto asked = stop_question();
   for_each_parallel(regions_.size(), crew, [&](size_t i) {
+    const StopScope stops(asked);
     Region& region = regions_[i];
     if (region.state != Region::kOpen || deadline.passed()) return;
     std::unique_lock lock(mutex);

@@ -1,6 +1,7 @@
 // Loop and Scan.
 #include <fmt/format.h>
 
+#include "base/stop.h"
 #include "ops/body.h"
 #include "ops/recurrence.h"
 #include "ops/structure.h"
@@ -80,6 +81,7 @@ Status evaluate(const Loop& op, EvalContext& context) {
     inputs.push_back(context.has_input(i) ? context.input(i) : Tensor());
   std::vector<Stack> stacks(node.outputs().size() - carried);
   for (int64_t trip = 0; going && trip < trips; ++trip) {
+    TENON_TRY(go_on("the evaluation of its iterations"));
     inputs[0] = Tensor::scalar_i64(trip);
     inputs[1] = Tensor(DataType::kBool, {});
     inputs[1].set_from_int64(0, 1);
@@ -172,6 +174,7 @@ Status evaluate(const Scan& op, EvalContext& context) {
   }
   std::vector<Stack> stacks(node.outputs().size() - states);
   for (int64_t step = 0; step < steps; ++step) {
+    TENON_TRY(go_on("the evaluation of its iterations"));
     for (int i = 0; i < scanned; ++i) {
       const bool backward = attribute_at(op.input_directions, i) == 1;
       inputs[states + i] =

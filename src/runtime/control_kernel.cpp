@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/stop.h"
 #include "device/streams.h"
 #include "ops/structure.h"
 #include "plan/bodies.h"
@@ -27,6 +28,10 @@ Result<int64_t> read_back(Device& device, const Node& node, DataType type, const
 
 Error endless(const Node& node) {
   return user_error("loop '{}' does not end within {} iterations", node.name, kMostTrips);
+}
+
+Status may_go_on(const Node& node) {
+  return stop_requested() ? go_on(fmt::format("loop '{}'", node.name)) : Status();
 }
 
 namespace {
@@ -147,6 +152,7 @@ class RecurrenceKernel final : public Kernel {
     bool going = true;
     int64_t trip = 0;
     for (; going && trip < trips; ++trip) {
+      TENON_TRY(may_go_on(node_));
       TENON_TRY(frame.bind(trip, trips));
       TENON_TRY(body_->run(backend_, frame.inputs, frame.outputs, frame.arena, arguments.queue,
                            frame.pointers, nullptr));

@@ -27,4 +27,7 @@ inline constexpr int64_t kMostTrips = 10'000'000;
 /// What a loop says that is.
 Error endless(const Node& node);
 
+/// Ok, or the error of a loop whose run is to end (base/stop.h). For each iteration.
+Status may_go_on(const Node& node);
+
 }  // namespace tenon

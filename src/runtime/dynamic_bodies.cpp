@@ -66,6 +66,7 @@ class Iterations {
     TENON_TRY(begin());
     bool going = trips_ > 0;
     for (int64_t trip = 0; going && trip < trips_; ++trip) {
+      TENON_TRY(may_go_on(node_));
       TENON_ASSIGN(going, iterate(trip));
       if (going && trip + 1 == kMostTrips && node_.is<Loop>() && !node_.has_input(0))
         return endless(node_);

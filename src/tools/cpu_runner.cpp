@@ -1,3 +1,5 @@
+#include "tenon/runtime.h"
+#include "tools/interrupt.h"
 #include "tools/runner.h"
 
 namespace tenon::tools {
@@ -41,6 +43,7 @@ Result<std::unique_ptr<Runner>> make_cpu_runner(
     return user_error("--useProfile={}: the engine has {} profiles", request.profile,
                       engine.getNbOptimizationProfiles());
   }
+  setStopFunction(*context, is_interrupted, nullptr);
   TENON_ASSIGN(std::vector<std::unique_ptr<Binding>> bindings, bind(*context, request, log));
   return std::unique_ptr<Runner>(
       std::make_unique<CpuRunner>(std::move(context), std::move(bindings)));

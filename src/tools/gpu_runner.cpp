@@ -1,5 +1,7 @@
+#include "tenon/runtime.h"
 #include "tools/api_logger.h"
 #include "tools/gpu_buffers.h"
+#include "tools/interrupt.h"
 #include "tools/runner.h"
 
 namespace tenon::tools {
@@ -193,6 +195,7 @@ Result<std::unique_ptr<Runner>> make_gpu_runner(
   if (request.profile != 0 && !context->setOptimizationProfileAsync(request.profile, nullptr))
     return user_error("--useProfile={}: the engine has {} profiles", request.profile,
                       engine.getNbOptimizationProfiles());
+  setStopFunction(*context, is_interrupted, nullptr);
   TENON_ASSIGN(std::vector<std::unique_ptr<Binding>> bindings, bind(*context, request, log));
   auto runner = std::make_unique<GpuRunner>(std::move(logger), std::move(gpu), std::move(context),
                                             std::move(bindings), settings);

@@ -20,6 +20,12 @@ class Stream {
   /// One step of the run; false when that is over.
   bool advance() {
     status_ = step();
+    // The run of a loop was stopped, perhaps before its first query ended.
+    if (!status_.ok() && interrupted() && phase_ != Phase::kOver) {
+      cut_short_ = true;
+      phase_ = Phase::kOver;
+      status_ = {};
+    }
     return status_.ok() && phase_ != Phase::kOver;
   }
 

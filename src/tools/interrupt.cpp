@@ -28,4 +28,8 @@ bool interrupted() {
   return pending != 0;
 }
 
+bool is_interrupted(void*) noexcept {
+  return interrupted();
+}
+
 }  // namespace tenon::tools

@@ -6,5 +6,7 @@ namespace tenon::tools {
 /// can end what it does and report; the second one ends the process.
 void watch_interrupts();
 bool interrupted();
+/// The same, as runs ask for it (tenon/runtime.h).
+bool is_interrupted(void*) noexcept;
 
 }  // namespace tenon::tools

@@ -160,6 +160,12 @@ Status measure_engine(ICudaEngine& engine, const Arguments& arguments, Console& 
         "since taking layer times costs time");
   }
   TENON_ASSIGN(const InferenceTimes times, timed_run(runners, arguments, settings.on_cpu, console));
+  if (times.cut_short && times.queries.count() == 0) {
+    console.info("");
+    console.info("=== Performance summary ===");
+    console.info("No query ended before the run was stopped");
+    return stopped();
+  }
   if (!profiled || separate) {
     print_trace(console, times.queries, settings.average_runs);
     print_summary(console, times.queries, times.queries.wall_ms(), settings);

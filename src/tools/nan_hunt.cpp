@@ -9,6 +9,7 @@
 #include "tools/arguments.h"
 #include "tools/commands.h"
 #include "tools/exports.h"
+#include "tools/interrupt.h"
 #include "tools/tensor_words.h"
 #include "tools/values.h"
 
@@ -79,9 +80,10 @@ Result<int> hunt(const Arguments& arguments, Console& console) {
   std::vector<const void*> addresses;
   for (const auto& bytes : contents) addresses.push_back(bytes.data());
   std::string report(1 << 16, '\0');
-  const int32_t found =
-      huntNonFinite(*network, *profile, addresses.empty() ? nullptr : addresses.data(),
-                    report.data(), static_cast<int64_t>(report.size()), logger);
+  const int32_t found = huntNonFinite(
+      *network, *profile, addresses.empty() ? nullptr : addresses.data(), report.data(),
+      static_cast<int64_t>(report.size()), logger, is_interrupted, nullptr);
+  if (found < 0 && interrupted()) return user_error("stopped: '{}' is not searched", model);
   if (found < 0) return user_error("the model '{}' could not be evaluated", model);
   console.plain(found == 0 ? "every value is finite" : report.c_str());
   return found == 0 ? 0 : 2;
@@ -96,7 +98,8 @@ int run_nan_hunt(std::span<const char* const> words) {
     console.plain(kUsage);
     return words.empty() ? 1 : 0;
   }
-  const Result<int> status = guarded("", [&]() -> Result<int> {
+  watch_interrupts();
+  const Result<int> status = guarded("searching", [&]() -> Result<int> {
     if (!arguments.ok()) return arguments.error();
     return hunt(*arguments, console);
   });

@@ -1,4 +1,9 @@
 // Loops and conditionals built by calls.
+#include <tenon/runtime.h>
+#include <tenon/self_check.h>
+
+#include <mutex>
+
 #include "harness.h"
 
 namespace api_test {
@@ -69,6 +74,80 @@ TEST(Loop, RunsWhileAConditionHolds) {
     while (2 * expected < 100) expected *= 2;
     expect_near(session.run({{"x", floats({2}, {start, start})}})["y"], {expected, expected});
   }
+}
+
+/// Doubles x until its sum is at least 100: never for zeros.
+ITensor* add_doubling(Session& session, ITensor& x) {
+  ILoop* loop = session.network->addLoop();
+  IRecurrenceLayer* state = loop->addRecurrence(x);
+  ITensor* value = state->getOutput(0);
+  auto* sum = session.network->addReduce(*value, ReduceOperation::kSUM, 1, false);
+  auto* small = session.network->addElementWise(*sum->getOutput(0), *session.constant({}, {100}),
+                                                ElementWiseOperation::kLESS);
+  loop->addTripLimit(*small->getOutput(0), TripLimit::kWHILE);
+  auto* doubled = session.network->addElementWise(*value, *value, ElementWiseOperation::kSUM);
+  state->setInput(1, *doubled->getOutput(0));
+  return loop->addLoopOutput(*value, LoopOutput::kLAST_VALUE)->getOutput(0);
+}
+
+TEST(Loop, WithoutAnEndIsStoppedByTheApplication) {
+  Session session;
+  session.output(add_doubling(session, *session.input("x", DataType::kFLOAT, {2})), "y");
+  tenon::setSelfCheck(*session.config, false);
+  ASSERT_TRUE(session.build());
+  int asked = 0;
+  const auto after_fifty = [](void* count) noexcept { return ++*static_cast<int*>(count) > 50; };
+  EXPECT_TRUE(tenon::setStopFunction(*session.context, after_fifty, &asked));
+  EXPECT_FALSE(session.try_run({{"x", floats({2}, {0, 0})}}));
+  EXPECT_TRUE(session.log.complained("was stopped"));
+  EXPECT_EQ(asked, 51);
+  // The context goes on.
+  asked = 0;
+  expect_near(session.run({{"x", floats({2}, {3, 3})}})["y"], {96, 96});
+  EXPECT_TRUE(tenon::setStopFunction(*session.context, nullptr, nullptr));
+  asked = 0;
+  expect_near(session.run({{"x", floats({2}, {3, 3})}})["y"], {96, 96});
+  EXPECT_EQ(asked, 0);
+}
+
+/// Says no in the phase of that name.
+class Refusal final : public IProgressMonitor {
+ public:
+  void phaseStart(const char* phase, const char*, int32_t) noexcept override {
+    const std::lock_guard lock(mutex_);
+    open.push_back(phase);
+  }
+  bool stepComplete(const char* phase, int32_t) noexcept override {
+    return std::string_view(phase) != "Evaluating loops";
+  }
+  void phaseFinish(const char* phase) noexcept override {
+    const std::lock_guard lock(mutex_);
+    std::erase(open, std::string(phase));
+  }
+  std::vector<std::string> open;
+
+ private:
+  std::mutex mutex_;
+};
+
+TEST(Loop, WithoutAnEndIsStoppedByTheMonitorOfABuild) {
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {2});
+  ILoop* loop = session.network->addLoop();
+  loop->addTripLimit(*session.constant32({}, {INT32_MAX}), TripLimit::kCOUNT);
+  IRecurrenceLayer* state = loop->addRecurrence(*x);
+  ITensor* value = state->getOutput(0);
+  auto* sum = session.network->addElementWise(*value, *value, ElementWiseOperation::kSUM);
+  state->setInput(1, *sum->getOutput(0));
+  session.output(loop->addLoopOutput(*value, LoopOutput::kLAST_VALUE)->getOutput(0), "y");
+  // The self-check runs it, since it was told that anything may be compared.
+  tenon::setSelfCheck(*session.config, true, INT64_MAX);
+  Refusal monitor;
+  session.config->setProgressMonitor(&monitor);
+  session.plan.reset(session.builder->buildSerializedNetwork(*session.network, *session.config));
+  EXPECT_EQ(session.plan, nullptr);
+  EXPECT_TRUE(session.log.complained("was stopped"));
+  EXPECT_EQ(monitor.open, std::vector<std::string>()) << "phases that were not finished";
 }
 
 TEST(Loop, NestsAndCaptures) {

@@ -105,3 +105,40 @@ def test_memory_of_long_runs_is_bounded(start, tmp_path: Path):
     assert "&&&& PASSED" in text
     print(peak, "KiB", [line for line in text.splitlines() if "Timing trace" in line])
     assert peak < 160_000
+
+
+def write_endless_loop(file: Path) -> Path:
+    """A loop of as many iterations as there are numbers, whose condition stays true and is computed."""
+    value = helper.make_tensor_value_info
+    body = helper.make_graph(
+        [helper.make_node("Mul", ["x", "half"], ["smaller"]),
+         helper.make_node("Add", ["smaller", "half"], ["next"]),
+         helper.make_node("ReduceMax", ["next"], ["most"], keepdims=0),
+         helper.make_node("Less", ["most", "limit"], ["again"])], "body",
+        [value("trip", TensorProto.INT64, []), value("going", TensorProto.BOOL, []), value("x", TensorProto.FLOAT, [4])],
+        [value("again", TensorProto.BOOL, []), value("next", TensorProto.FLOAT, [4])])
+    known = [numpy_helper.from_array(np.array(number, kind), name) for number, kind, name in
+             ((2**63 - 1, np.int64, "trips"), (True, np.bool_, "first"), (0.5, np.float32, "half"), (1e9, np.float32, "limit"))]
+    graph = helper.make_graph([helper.make_node("Loop", ["trips", "first", "x0"], ["y"], "endless", body=body)], "g", [value("x0", TensorProto.FLOAT, [4])], [value("y", TensorProto.FLOAT, [4])], known)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), file)
+    return file
+
+
+def test_loops_that_do_not_end_are_stopped_in_inference(start, tmp_path: Path):
+    write_endless_loop(tmp_path / "endless.onnx")
+    process = start("--onnx=endless.onnx", "--noSelfCheck", "--warmUp=0")
+    text = interrupted(process, "Starting inference", after=1)
+    assert "loop 'endless' was stopped" in text
+    assert "=== Performance summary ===" in text and "No query ended before the run was stopped" in text
+    assert "&&&& FAILED" in text and process.returncode == 1
+
+
+def test_hunts_for_nans_are_stopped(pytestconfig, tmp_path: Path):
+    write_endless_loop(tmp_path / "endless.onnx")
+    program = Path(pytestconfig.getoption("build")).resolve() / "bin/tenon"
+    process = subprocess.Popen([program, "nan-hunt", "--onnx=endless.onnx"], cwd=tmp_path, text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, preexec_fn=heed_interrupts)
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    text = process.communicate(timeout=20)[0]
+    assert "stopped: 'endless.onnx' is not searched" in text and process.returncode == 1
