@@ -4,8 +4,25 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "base/process_memory.h"
+
 namespace tenon {
 namespace {
+
+constexpr double kMebi = 1 << 20;
+
+/// Whoever asked did not say how much: how much there is tells whether it was much.
+Error out_of_memory() {
+  const double used = static_cast<double>(address_space_bytes()) / kMebi;
+  const int64_t limit = address_space_limit();
+  if (limit == INT64_MAX)
+    return resource_error(
+        "out of memory on the host: the system gives no more to a process of {:.0f} MiB", used);
+  return resource_error(
+      "out of memory on the host: the process has {:.0f} MiB of the {:.0f} that it may have "
+      "(ulimit -v)",
+      used, static_cast<double>(limit) / kMebi);
+}
 
 Error translated() {
   try {
@@ -14,7 +31,7 @@ Error translated() {
     return resource_error("out of memory on the host: {} bytes ({:.2f} GiB) at once", error.bytes(),
                           static_cast<double>(error.bytes()) / (1 << 30));
   } catch (const std::bad_alloc&) {
-    return resource_error("out of memory on the host");
+    return out_of_memory();
   } catch (const std::length_error&) {
     return resource_error("out of memory on the host: more at once than there can be");
   } catch (const std::system_error& error) {

@@ -84,7 +84,12 @@ Support fits(const Backend& backend, const Tactic& tactic, const Problem& proble
 Result<std::unique_ptr<Kernel>> create_kernel(const Tactic& tactic, const Problem& problem,
                                               std::string_view config) {
   if (is_empty(problem)) return std::unique_ptr<Kernel>(std::make_unique<EmptyKernel>());
-  return guarded("", [&] { return tactic.create(problem, config); });
+  const auto name = [&] {
+    return problem.node == nullptr ? std::string()
+                                   : fmt::format(" for node \"{}\"", problem.node->name);
+  };
+  return guarded(fmt::format("{}{}", tactic.name, name()),
+                 [&] { return tactic.create(problem, config); });
 }
 
 Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& node,

@@ -1,6 +1,8 @@
 #include "onnx/importer.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "base/guard.h"
 #include "onnx/graph_importer.h"
@@ -225,13 +227,25 @@ std::string to_string(const ImportProblem& problem) {
   return text + problem.message;
 }
 
+namespace {
+
+/// " of 100 bytes", where that is known.
+std::string size_of(const ImportRequest& request) {
+  std::error_code unknown;
+  const uint64_t bytes = request.path.empty() ? request.bytes.size()
+                                              : std::filesystem::file_size(request.path, unknown);
+  return unknown ? "" : fmt::format(" of {} bytes", bytes);
+}
+
+}  // namespace
+
 Result<ImportedModel> import_model(const ImportRequest& request,
                                    std::vector<ImportProblem>* problems) {
   std::vector<ImportProblem> found;
   std::vector<ImportProblem>& list = problems ? *problems : found;
   list.clear();
-  Result<importer::ModelFile> file =
-      guarded("reading the model", [&] { return importer::read_model(request); });
+  Result<importer::ModelFile> file = guarded(fmt::format("reading the model{}", size_of(request)),
+                                             [&] { return importer::read_model(request); });
   if (!file.ok()) {
     list.push_back({ImportCode::kModelDeserializeFailed, -1, "", "", file.error().message, {}});
     return file.error();

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "base/bytes.h"
 #include "base/mapped_file.h"
 #include "base/version.h"
 #include "plan/plan_file.h"
@@ -228,7 +229,9 @@ PlanChecksum plan_checksum(std::span<const std::byte> file, bool mapped) {
   return {hash.low64, hash.high64};
 }
 
-Result<std::vector<std::byte>> write_plan(const Plan& plan, bool strip) {
+namespace {
+
+Result<std::vector<std::byte>> write_unguarded(const Plan& plan, bool strip) {
   FlatBufferBuilder builder;
   strip = strip || plan.stripped;
   WeightSection weights(strip);
@@ -249,11 +252,17 @@ Result<std::vector<std::byte>> write_plan(const Plan& plan, bool strip) {
       builder.CreateString(plan.architecture), builder.CreateVector(settings),
       builder.CreateVectorOfStrings(plan.passes), builder.CreateVector(profiles), graph, network));
   const size_t weights_offset = round_up(kPlanPage + builder.GetSize(), kPlanPage);
-  std::vector<std::byte> file(weights_offset + weights.size());
+  std::vector<std::byte> file = make_bytes(weights_offset + weights.size());
   std::memcpy(file.data() + kPlanPage, builder.GetBufferPointer(), builder.GetSize());
   weights.write(file.data() + weights_offset);
   write_header(file, builder.GetSize(), weights_offset);
   return file;
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> write_plan(const Plan& plan, bool strip) {
+  return guarded("writing the plan", [&] { return write_unguarded(plan, strip); });
 }
 
 }  // namespace tenon

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "base/guard.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
 
@@ -64,7 +65,9 @@ Status pack_weights(Graph& graph, const Backend& backend, const SymbolValues& sy
                     bool keep_originals) {
   TENON_ASSIGN(const ConcreteGraph concrete, ConcreteGraph::create(graph, symbols));
   Packer packer(concrete, backend, threads);
-  for (const auto& node : graph.nodes()) TENON_TRY(packer.pack(*node));
+  for (const auto& node : graph.nodes())
+    TENON_TRY(guarded(fmt::format("packing the weights of node \"{}\"", node->name),
+                      [&] { return packer.pack(*node); }));
   if (keep_originals) return {};
   for (const Value* output : graph.outputs()) packer.need(output);
   for (const auto& node : graph.nodes()) packer.drop_if_unread(*node);

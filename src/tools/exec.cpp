@@ -193,7 +193,7 @@ bool succeeds(std::string_view program, const Result<Arguments>& arguments, Cons
     console.error("{} --help lists all options", program);
     return false;
   }
-  const Status status = guarded("", [&] { return execute(*arguments, console); });
+  const Status status = guarded("running the command", [&] { return execute(*arguments, console); });
   if (!status.ok()) console.error("{}", status.error().message);
   return status.ok();
 }

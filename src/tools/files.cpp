@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/bytes.h"
 #include "tools/exports.h"
 
 namespace tenon::tools {
@@ -137,7 +138,7 @@ Result<std::vector<char>> read_file(const std::string& path, uint64_t limit) {
   struct stat status {};
   if (!file || fstat(fileno(file.get()), &status) != 0) return file_error("read", path);
   if (!S_ISREG(status.st_mode)) return resource_error("cannot read '{}': it is not a file", path);
-  std::vector<char> bytes(std::min<uint64_t>(status.st_size, limit));
+  std::vector<char> bytes = make_bytes<char>(std::min<uint64_t>(status.st_size, limit));
   if (std::fread(bytes.data(), 1, bytes.size(), file.get()) != bytes.size())
     return file_error("read", path);
   return bytes;

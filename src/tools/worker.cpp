@@ -55,7 +55,7 @@ class Worker {
     } catch (const Json::exception& error) {
       return user_error("{}", error.what());
     } catch (...) {
-      return error_of_exception("");
+      return error_of_exception("the request");
     }
   }
 
