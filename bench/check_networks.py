@@ -289,6 +289,25 @@ def efficientnet(m):
     m.head(m.silu(m.conv(x, 384, 1)))
 
 
+def instance_norm(m, x):
+    n = m.channels[x]
+    y = m.node("InstanceNormalization", x, np.ones(n, np.float32), m.normal(n, std=0.1), epsilon=1e-5)
+    m.channels[y] = n
+    return y
+
+
+@network
+def efficientnet_v2_ill_conditioned(m):
+    """Fused inverted residuals (3x3, then 1x1), as the first half of EfficientNet-V2 has them. Each channel is brought to
+    one scale behind each convolution and nothing goes around them, so that every layer makes errors larger."""
+    x = m.silu(instance_norm(m, m.conv(image(m), 32, 3, 2)))
+    for filters, count, stride in [(32, 4, 1), (48, 6, 2), (64, 6, 2)]:
+        for i in range(count):
+            y = m.silu(instance_norm(m, m.conv(x, 4 * m.channels[x], 3, stride if i == 0 else 1)))
+            x = instance_norm(m, m.conv(y, filters, 1))
+    m.head(m.silu(m.conv(x, 256, 1)))
+
+
 @network
 def convnext(m):
     x, size = image(m, 1, 64), 16

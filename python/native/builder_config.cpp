@@ -3,6 +3,7 @@
 
 #include "common.h"
 #include "tenon/device.h"
+#include "tenon/numerics.h"
 #include "tenon/passes.h"
 #include "tenon/self_check.h"
 
@@ -194,6 +195,15 @@ void bind_own_settings(nb::module_& m) {
   own(m).def("disable_passes", &tenon::disablePasses, "config"_a, "names"_a, "logger"_a);
   own(m).def("keep_unfused", &tenon::keepUnfused, "config"_a, "patterns"_a);
   own(m).def("pass_list", &tenon::passList);
+  own(m).def(
+      "set_numerics",
+      [](IBuilderConfig& config, const std::string& numerics) {
+        if (numerics != "default" && numerics != "exact")
+          throw nb::value_error("numerics are 'default' or 'exact'");
+        return tenon::setNumerics(
+            config, numerics == "exact" ? tenon::Numerics::kExact : tenon::Numerics::kDefault);
+      },
+      "config"_a, "numerics"_a);
   own(m).def("set_self_check", &tenon::setSelfCheck, "config"_a, "enabled"_a, "max_cost"_a = -1);
 }
 

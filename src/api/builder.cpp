@@ -23,6 +23,7 @@
 #include "check/choose_branches.h"
 #include "check/compile_checked.h"
 #include "device/described_device.h"
+#include "kernels/algorithm.h"
 #include "network/network.h"
 #include "ops/structure.h"
 #include "plan/plan_file.h"
@@ -132,6 +133,33 @@ void limit_shared_memory(const BuilderConfig& config, Backend& backend, Logger& 
     backend.shared_memory = static_cast<int64_t>(std::min<size_t>(limit, INT64_MAX));
 }
 
+/// What the configuration forbids kernels.
+void obey_limits(const BuilderConfig& config, Backend& backend, Logger& logger) {
+  limit_shared_memory(config, backend, logger);
+  if (config.exact_numerics()) backend = with_plain_tactics(std::move(backend));
+}
+
+void count_algorithms(const Graph& graph, std::map<Algorithm, int>& counts) {
+  for (const auto& node : graph.nodes()) {
+    ++counts[algorithm_of(split_tactic(node->tactic).name)];
+    if (!node->is<Fused>())
+      for (const auto& body : node->bodies) count_algorithms(*body, counts);
+  }
+}
+
+/// Notes in the plan that it is exact, or says which layers are not.
+void settle_numerics(const BuilderConfig& config, Plan& plan, Logger& logger) {
+  if (config.exact_numerics()) plan.settings[kNumericsSetting] = "exact";
+  std::map<Algorithm, int> counts;
+  count_algorithms(*plan.graph, counts);
+  counts.erase(Algorithm::kPlain);
+  for (const auto& [algorithm, count] : counts)
+    logger.info(
+        "Numerics: {} {} by {}'s transform, which rounds by more than sums of products do; "
+        "--numerics=exact, or tenon::setNumerics, does without",
+        count, count == 1 ? "layer multiplies" : "layers multiply", name_of(algorithm));
+}
+
 /// Which tensors debug listeners see, and which of them are outputs for their sake alone.
 void add_debug_tensors(const Network& network, Plan& plan) {
   std::set<std::string> all, hidden;
@@ -166,7 +194,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   request.backend.memory = memory_of(allocator_);
   ConstantStore constants(*request.backend.device, request.backend.memory);
   request.backend.constants = &constants;
-  limit_shared_memory(*settings, request.backend, *reporter_);
+  obey_limits(*settings, request.backend, *reporter_);
   TENON_TRY(request.backend.device->activate());
   reporter_->verbose("Build times: device opened in {:.2f} s", watch.lap());
   for (const BackendNote& note : request.backend.notes) reporter_->warning("{}", note.text);
@@ -213,6 +241,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
     plan.settings["refit.only"] = joined(definition->refittable_weights());
   plan.network = std::move(recipe);
   plan.stripped = settings->getFlag(BuilderFlag::kSTRIP_PLAN);
+  settle_numerics(*settings, plan, *reporter_);
   add_debug_tensors(*definition, plan);
   plan.settings["name"] = definition->getName();
   if (settings->getHardwareCompatibilityLevel() ==

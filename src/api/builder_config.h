@@ -187,6 +187,9 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   /// Of a GPU that is not there; empty: the device is.
   const std::string& device_description() const { return device_description_; }
   void set_device_description(std::string text) { device_description_ = std::move(text); }
+  /// Of include/tenon/numerics.h.
+  bool exact_numerics() const { return exact_numerics_; }
+  void set_exact_numerics(bool exact) { exact_numerics_ = exact; }
   PassSwitches& pass_switches() { return pass_switches_; }
   const PassSwitches& pass_switches() const { return pass_switches_; }
 
@@ -233,6 +236,7 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   std::string remote_tuning_;
   PassSwitches pass_switches_;
   SelfCheckSwitch self_check_;
+  bool exact_numerics_ = false;
   int32_t device_ = kDefaultDevice;
   std::string device_description_;
 };

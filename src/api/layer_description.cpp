@@ -10,6 +10,7 @@
 #include "api/layer_parameters.h"
 #include "api/layer_words.h"
 #include "base/printable.h"
+#include "kernels/algorithm.h"
 
 namespace tenon::api {
 namespace {
@@ -93,6 +94,8 @@ Json describe_layer(const Node& node, const LayerView& view) {
   json["TacticName"] = node.tactic;
   json["TacticValue"] =
       fmt::format("0x{:016x}", XXH3_64bits(node.tactic.data(), node.tactic.size()));
+  const Algorithm algorithm = algorithm_of(split_tactic(node.tactic).name);
+  if (algorithm != Algorithm::kPlain) json["Algorithm"] = name_of(algorithm);
   json["StreamId"] = view.stream;
   json["Metadata"] = metadata_of(node);
   return json;

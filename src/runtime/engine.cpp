@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "kernels/algorithm.h"
 #include "ops/control_flow.h"
 #include "ops/structure.h"
 #include "plan/packing.h"
@@ -113,6 +114,7 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend) {
   TENON_TRY(backend.device->activate());
   const auto tf32 = plan.settings.find("tf32");
   backend.allow_tf32 = tf32 != plan.settings.end() && tf32->second == "1";
+  if (plan.settings.contains(kNumericsSetting)) backend = with_plain_tactics(std::move(backend));
   if (const auto limit = plan.settings.find("shared_memory"); limit != plan.settings.end())
     std::from_chars(limit->second.data(), limit->second.data() + limit->second.size(),
                     backend.shared_memory);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/float_formats.h"
+#include "kernels/algorithm.h"
 
 namespace tenon {
 namespace {
@@ -97,7 +98,7 @@ Tolerance kernel_tolerance(const Node& node, DataType result, const Backend& bac
   Tolerance limit = tolerance(Computation::kKernel, result);
   if (result == DataType::kFloat32 && multiplies_in_tf32(backend.device.get(), backend.allow_tf32))
     limit = wider(limit, tolerance(Computation::kTf32, result));
-  if (split_tactic(node.tactic).name.find("winograd") != std::string_view::npos)
+  if (algorithm_of(split_tactic(node.tactic).name) != Algorithm::kPlain)
     limit = wider(limit, tolerance(Computation::kTransform, result));
   return limit;
 }

@@ -6,8 +6,13 @@
 #include <iterator>
 #include <unordered_map>
 
+#include "kernels/gemm/alike_rows.h"
+
 namespace tenon {
 namespace {
+
+/// Constants up to this many elements are axes, pads, steps, zero points.
+constexpr int64_t kFewElements = 16;
 
 /// Prints attributes; of tensors only type and extents.
 class AttributePrinter final : public AttributeVisitor {
@@ -42,16 +47,24 @@ class AttributePrinter final : public AttributeVisitor {
   std::string& out_;
 };
 
+/// Kernels look at few integers before they take a problem, and loop as these say.
+void add_constant(std::string& out, const Tensor& constant) {
+  out += 'c';
+  if (!is_integer(constant.type()) || !constant.defined() || constant.count() > kFewElements)
+    return;
+  fmt::format_to(std::back_inserter(out), "({})", fmt::join(constant.to_int64s(), ","));
+}
+
 void add_operand(std::string& out, const Operand& operand) {
   if (!operand.present) {
     out += " -";
     return;
   }
   fmt::format_to(
-      std::back_inserter(out), " {}[{}]{}{}{}", name_of(operand.type),
+      std::back_inserter(out), " {}[{}]{}{}", name_of(operand.type),
       fmt::join(operand.extents, "x"), operand.layout == Layout::kChannelsLast ? "@nhwc" : "",
-      operand.dense() ? std::string() : fmt::format("/{}", fmt::join(operand.strides, ",")),
-      operand.constant != nullptr ? "c" : "");
+      operand.dense() ? std::string() : fmt::format("/{}", fmt::join(operand.strides, ",")));
+  if (operand.constant != nullptr) add_constant(out, *operand.constant);
   if (operand.alignment < 16) fmt::format_to(std::back_inserter(out), "/{}B", operand.alignment);
 }
 
@@ -85,6 +98,10 @@ std::string problem_key(const Problem& problem) {
       fmt::format("{}|{}|{}|units={}|threads={}|tf32={}|", device.name, device.architecture,
                   device.libraries, device.compute_units, problem.threads, problem.allow_tf32);
   if (limits_shared_memory(problem)) key += fmt::format("shared={}|", problem.shared_memory);
+  if (problem.isa_limit != Problem{}.isa_limit) key += fmt::format("isa={}|", problem.isa_limit);
+  if (!problem.packed.empty()) key += "packed|";
+  // The one thing that a kernel looks at beyond its operands.
+  if (device.kind == DeviceKind::kCpu && left_rows_are_alike(*problem.node)) key += "alike|";
   add_node(key, *problem.node);
   key += "|";
   for (const Operand& input : problem.inputs) add_operand(key, input);

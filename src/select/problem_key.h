@@ -6,8 +6,9 @@
 
 namespace tenon {
 
-/// Everything of a problem that decides how fast a kernel is, and nothing else (no names, no
-/// weights' contents): equal layers have equal keys. Includes device, threads and library versions.
+/// Everything of a problem that decides how fast a kernel is and which kernels take it, and nothing
+/// else (no names, no weights' contents; of small integer constants the contents, which are axes
+/// and the like): equal layers have equal keys. Includes device, threads and library versions.
 std::string problem_key(const Problem& problem);
 
 /// Key of one measurement in the timing cache.

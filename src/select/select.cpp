@@ -10,9 +10,11 @@
 
 #include "base/crew.h"
 #include "base/function_ref.h"
+#include "base/guard.h"
 #include "base/parallel.h"
 #include "base/stopwatch.h"
 #include "device/described_device.h"
+#include "kernels/algorithm.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
 #include "plan/bodies.h"
@@ -672,7 +674,9 @@ Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& bac
   if (!backend.device->unified()) selector.prepare(layers.problems);
   std::vector<std::string> tactics(layers.nodes.size());
   for (size_t i = 0; i < layers.nodes.size(); ++i) {
-    TENON_ASSIGN(tactics[i], selector.best(layers.problems[i]));
+    TENON_ASSIGN(tactics[i],
+                 guarded(fmt::format("choosing a kernel for node \"{}\"", layers.nodes[i]->name),
+                         [&] { return selector.best(layers.problems[i]); }));
   }
   if (in_sequence) TENON_TRY(selector.settle(layers, tactics));
   if (!backend.device->unified() && !layers.nodes.empty()) selector.report_times();
@@ -681,8 +685,11 @@ Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& bac
     node.tactic = std::move(tactics[i]);
     if (options.editable_cache) {
       TENON_ASSIGN(const std::vector<Candidate> candidates, selector.list(layers.problems[i]));
-      node.tactic = remember_operation(cache, node.name, problem_key(layers.problems[i]),
-                                       candidates, node.tactic, options.logger);
+      // Where transforms are forbidden the layer's candidates are others, and so is its entry.
+      const std::string key =
+          problem_key(layers.problems[i]) + (has_plain_tactics(backend) ? "" : "|transforms");
+      node.tactic =
+          remember_operation(cache, node.name, key, candidates, node.tactic, options.logger);
     }
     if (options.logger != nullptr) options.logger->verbose("{}: {}", node.name, node.tactic);
   }

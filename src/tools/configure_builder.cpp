@@ -4,6 +4,7 @@
 
 #include "base/ascii.h"
 #include "tenon/device.h"
+#include "tenon/numerics.h"
 #include "tenon/passes.h"
 #include "tenon/self_check.h"
 #include "tools/configure.h"
@@ -185,6 +186,7 @@ Status configure_builder(nvinfer1::IBuilder& builder, IBuilderConfig& config,
   setSelfCheck(config, !arguments.flag(OptionId::noSelfCheck), cost < 0 ? -1 : cost * 1'000'000);
   setRegionCheck(config, arguments.flag(OptionId::selfCheckRegions));
   allowFailedSelfCheck(config, arguments.flag(OptionId::allowFailedSelfCheck));
+  if (arguments.text(OptionId::numerics) == "exact") setNumerics(config, Numerics::kExact);
   return {};
 }
 

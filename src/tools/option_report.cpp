@@ -25,9 +25,9 @@ constexpr OptionId kAlsoForPlans[] = {OptionId::loadEngine,      OptionId::useRu
                                       OptionId::leanDLLPath,     OptionId::getPlanVersionOnly,
                                       OptionId::asyncFileReader, OptionId::profilingVerbosity};
 constexpr OptionId kOnlyForBuilds[] = {
-    OptionId::deviceDescription,   OptionId::disablePass,      OptionId::noFuse,
-    OptionId::noSelfCheck,         OptionId::selfCheckRegions, OptionId::selfCheckCost,
-    OptionId::allowFailedSelfCheck};
+    OptionId::deviceDescription,    OptionId::disablePass,      OptionId::noFuse,
+    OptionId::noSelfCheck,          OptionId::selfCheckRegions, OptionId::selfCheckCost,
+    OptionId::allowFailedSelfCheck, OptionId::numerics};
 
 bool is_for_builds(const OptionRow& row) {
   const auto among = [&](const auto& ids) {
@@ -56,6 +56,7 @@ Status check_words(const Arguments& arguments) {
       {OptionId::useRuntime, {"full", "lean", "dispatch"}},
       {OptionId::allocationStrategy, {"static", "profile", "runtime"}},
       {OptionId::passes, {"list", "applied", ""}},
+      {OptionId::numerics, {"default", "exact"}},
   };
   for (const auto& [id, allowed] : kWords) {
     const std::string value = arguments.text(id);

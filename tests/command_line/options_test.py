@@ -165,6 +165,7 @@ CASES = {
     "passes": (["--passes=list"], r"fuse_\w+: "),
     "disablePass": (["MODEL", "--disablePass=fold_constants:none*"], r"No node of the network is called 'none\*', where fold_constants"),
     "noFuse": (["MODEL", "--noFuse=none*"], r"No node of the network is called 'none\*', which is to stay unfused"),
+    "numerics": (["CONV", "--numerics=exact", "--builderOptimizationLevel=0", "--dumpLayerInfo", "--profilingVerbosity=detailed"], r"cpu\.conv\.direct"),
     "noSelfCheck": (["CONV", "--noSelfCheck", "--verbose"], r"PASSED"),
     "allowFailedSelfCheck": (["MODEL", "--allowFailedSelfCheck"], r"PASSED"),
     "selfCheckRegions": (["MODEL", "--selfCheckRegions"], r"PASSED"),

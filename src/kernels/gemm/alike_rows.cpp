@@ -89,4 +89,25 @@ bool rows_are_alike(const Value& value) {
   return Tracer().alike(&value);
 }
 
+namespace {
+
+/// The node's input that its product has on the left; null: none.
+const Value* left_operand(const Node& node) {
+  if (node.is<MatMul>()) return node.input(0);
+  if (!node.is<Fused>()) return nullptr;
+  for (const auto& inner : node.bodies[0]->nodes()) {
+    if (!inner->is<MatMul>()) continue;
+    const Value* left = inner->input(0);
+    return left->producer() == nullptr ? node.input(left->index()) : nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+bool left_rows_are_alike(const Node& node) {
+  const Value* left = left_operand(node);
+  return left != nullptr && rows_are_alike(*left);
+}
+
 }  // namespace tenon

@@ -12,5 +12,8 @@ namespace tenon {
 /// in rows that are small, or zero for padding, they would be large, and a norm behind the product
 /// would make them visible.
 bool rows_are_alike(const Value& value);
+/// The same for the left operand of a node's product: its own, or the one that its region is
+/// anchored on. False where there is none, or its left operand is made inside of the region.
+bool left_rows_are_alike(const Node& node);
 
 }  // namespace tenon

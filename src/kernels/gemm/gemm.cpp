@@ -52,7 +52,20 @@ Status check(const GemmProblem& problem) {
   return {};
 }
 
+StrassenProduct plan_strassen(const GemmProblem& problem) {
+  const bool fits = count_of(problem.batch) == 1 && problem.a.type == ElementType::f32 &&
+                    problem.c.type == ElementType::f32 && problem.compute == ElementType::f32 &&
+                    problem.a.column_stride == 1;
+  if (!fits) return {};
+  return StrassenProduct::plan(microkernels(problem.compute, capped_isa(problem.isa)), problem.m,
+                               problem.n, problem.k, problem.steps, problem.threads);
+}
+
 }  // namespace
+
+bool Gemm::fits_strassen(const GemmProblem& problem) {
+  return plan_strassen(problem).usable();
+}
 
 Result<Gemm> Gemm::prepare(const GemmProblem& problem, const void* b) {
   TENON_TRY(check(problem));
@@ -66,10 +79,7 @@ Result<Gemm> Gemm::prepare(const GemmProblem& problem, const void* b) {
                             gemm.batch_count(), problem.threads, !gemm.direct_a_);
   gemm.packed_each_ = align_up(tenon::cpu::packed_bytes(kernels, problem.k, problem.n));
   if (!problem.constant_b) return gemm;
-  if (problem.strassen && gemm.batch_count() == 1 && problem.a.type == ElementType::f32 &&
-      problem.c.type == ElementType::f32 && problem.a.column_stride == 1)
-    gemm.strassen_ = StrassenProduct::plan(kernels, problem.m, problem.n, problem.k, problem.steps,
-                                           problem.threads);
+  if (problem.strassen) gemm.strassen_ = plan_strassen(problem);
   TENON_ASSIGN(gemm.packed_,
                PackedWeights::make(gemm.packed_each_ * gemm.b_count(), problem.packed, b));
   if (!gemm.packed_.filled()) {

@@ -58,6 +58,8 @@ class Gemm {
  public:
   /// `b` is B's contents where it is constant: they are packed once.
   static Result<Gemm> prepare(const GemmProblem& problem, const void* b = nullptr);
+  /// Whether Strassen's scheme serves the problem, once B is constant.
+  static bool fits_strassen(const GemmProblem& problem);
 
   size_t scratch_bytes() const;
   std::span<const std::byte> packed() const { return packed_.bytes(); }

@@ -6,7 +6,7 @@
 #include "kernels/tactic.h"
 #include "ops/math.h"
 
-namespace tenon::tactics::gemm_packed {
+namespace tenon::tactics {
 namespace {
 
 using cpu::BatchDims;
@@ -113,7 +113,7 @@ Result<Description> describe(const Problem& problem) {
   p.compute = p.a.type;
   p.threads = std::max(1, problem.threads);
   p.isa = cpu::isa_up_to(problem.isa_limit);
-  p.strassen = problem.allow_winograd && rows_are_alike(*problem.node->input(d.a));
+  p.strassen = false;
   if (p.c.column_stride != 1 && p.n != 1) return unsupported("columns of the result lie apart");
   p.c.column_stride = 1;
   TENON_TRY(describe_steps(problem, region, axes, d));
@@ -156,19 +156,54 @@ class GemmKernel final : public Kernel {
   Description description_;
 };
 
+/// Each scheme has the weights in one form.
+Result<std::unique_ptr<Kernel>> create_product(const Problem& problem, bool strassen) {
+  TENON_ASSIGN(Description description, describe(problem));
+  const Tensor* b = problem.input(description.b).constant;
+  description.gemm.constant_b = b != nullptr;
+  description.gemm.packed = problem.packed;
+  description.gemm.strassen = strassen;
+  TENON_ASSIGN(cpu::Gemm gemm, cpu::Gemm::prepare(description.gemm, b ? b->bytes() : nullptr));
+  return make_kernel<GemmKernel>(std::move(gemm), std::move(description));
+}
+
 }  // namespace
+
+namespace gemm_packed {
 
 Support supports(const Problem& problem) {
   return Support::of(describe(problem));
 }
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(Description description, describe(problem));
-  const Tensor* b = problem.input(description.b).constant;
-  description.gemm.constant_b = b != nullptr;
-  description.gemm.packed = problem.packed;
-  TENON_ASSIGN(cpu::Gemm gemm, cpu::Gemm::prepare(description.gemm, b ? b->bytes() : nullptr));
-  return make_kernel<GemmKernel>(std::move(gemm), std::move(description));
+  return create_product(problem, false);
 }
 
-}  // namespace tenon::tactics::gemm_packed
+}  // namespace gemm_packed
+
+namespace gemm_strassen {
+
+Support supports(const Problem& problem) {
+  if (!problem.allow_winograd) return Support::no("Strassen's rounding is not allowed");
+  const auto description = describe(problem);
+  if (!description.ok()) return Support::of(description);
+  if (problem.input(description->b).constant == nullptr)
+    return Support::no("the right operand is not constant");
+  // A plan whose weights are packed already runs under smaller shapes of its profile too, where the
+  // kernel computes plainly.
+  if (problem.packed.empty() && !cpu::Gemm::fits_strassen(description->gemm))
+    return Support::no("too small for quarters, not f32, or an odd number of panels or steps");
+  if (!left_rows_are_alike(*problem.node))
+    return Support::no(
+        "the left operand's rows may be of different size, and small ones would be rounded to the "
+        "large ones");
+  return {};
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  return create_product(problem, true);
+}
+
+}  // namespace gemm_strassen
+
+}  // namespace tenon::tactics

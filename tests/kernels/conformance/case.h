@@ -21,10 +21,11 @@ inline void PrintTo(const Case& test, std::ostream* to) {
 }
 std::span<const Case> all_cases();
 
-/// An operand as cases.def writes it: [const ]type[extents][<bound | >0 | =(values)], or _ for an
-/// absent one.
+/// An operand as cases.def writes it: [const |rows ]type[extents][<bound | >0 | =(values)], or _
+/// for an absent one.
 struct Sample {
   bool present = true, constant = false;
+  bool normalized = false;  ///< In the graph it is the result of a normalization of rows.
   Tensor tensor;
 };
 
