@@ -10,16 +10,23 @@ Log& device_log() {
   return log;
 }
 
-/// Skips all tests where there is no GPU.
-class NeedsGpu final : public testing::Environment {
+/// Skips each test where there is no GPU: were the program's set-up skipped, tests that never ran
+/// would count as passed.
+class NeedsGpu final : public testing::EmptyTestEventListener {
  public:
-  void SetUp() override {
+  void OnTestProgramStart(const testing::UnitTest&) override {
+    if (gpu() != nullptr)
+      std::cout << gpu()->describe().name << ", " << gpu()->describe().libraries << '\n';
+  }
+  void OnTestStart(const testing::TestInfo&) override {
     if (gpu() == nullptr) GTEST_SKIP() << "no GPU: " << device_log().text();
-    std::cout << gpu()->describe().name << ", " << gpu()->describe().libraries << '\n';
   }
 };
 
-const testing::Environment* const kNeedsGpu = testing::AddGlobalTestEnvironment(new NeedsGpu);
+[[maybe_unused]] const bool kListens = [] {
+  testing::UnitTest::GetInstance()->listeners().Append(new NeedsGpu);
+  return true;
+}();
 
 }  // namespace
 

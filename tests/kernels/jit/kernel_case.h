@@ -90,6 +90,7 @@ class KernelCase {
     return *this;
   }
   double tolerance() const { return tolerance_; }
+  bool is_region() const { return nodes_.size() > 1; }
   /// Made for one tactic, and the first of its configurations that contains `config`.
   KernelCase& only(std::string_view tactic, std::string_view config = "") {
     tactic_ = tactic, config_ = config;
@@ -105,6 +106,8 @@ class KernelCase {
   /// The same without results, for measuring.
   const Problem& describe(Device* device);
   const std::vector<Tensor>& expected() const { return expected_; }
+  /// What expected() would be, were each step of a region rounded; of a closed case.
+  Result<std::vector<Tensor>> rounded_steps() const;
   const std::vector<CaseInput>& inputs() const { return operands_; }
 
  private:
@@ -125,6 +128,8 @@ class KernelCase {
                      std::vector<Value*> values);
   void infer();
   void make_problem(Device* device);
+  std::vector<Tensor> given() const;
+  std::vector<Tensor> in_order_of_node(const std::vector<Tensor>& results) const;
 
   Graph graph_;
   Layout layout_ = Layout::kRowMajor;

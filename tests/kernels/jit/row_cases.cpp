@@ -141,7 +141,10 @@ void add_reductions(Cases& cases) {
       Tensor x = is_real(type) ? random_reals(type, extents, seed, 0.9, 1.1)
                                : random_integers(type, extents, seed, 1, 3);
       // Products and sums of many f16 numbers leave its range.
-      if (type == DataType::kFloat16 && element_count(extents) > 20000 && function != 4) continue;
+      const bool large = element_count(extents) > 10000;
+      if (type == DataType::kFloat16 && large && function != 4) continue;
+      // Zeros are right for what is below everything.
+      if (type == DataType::kBFloat16 && large && op.function == ReduceFunction::kProd) continue;
       auto& c = add(cases, fmt::format("reduce {} {} {}", name_of(type), function, seed),
                     std::move(op), std::vector{input(std::move(x))});
       if (is_real(type) && function == 4) c.then(PointwiseFunction::k_hard_swish);
