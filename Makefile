@@ -13,7 +13,7 @@ BASE ?= HEAD~1
 MINUTES ?= 15
 
 .PHONY: help setup configure build program test demo install package bench gpu wheel fuzz sanitize sanitize-part style format tidy \
-        lint docs docs-check clean
+        lint docs docs-check site clean
 
 help:  ## Print this list
 	@sed -n 's/^\([a-z-]*\):.*## /make \1	/p' Makefile
@@ -86,6 +86,11 @@ lint: build  ## Run clang-tidy on every source, the layer check and the style fi
 docs: build  ## Regenerate the generated pages of docs/
 	@ctest --test-dir $(BUILD) -R 'onnx_suite_(data|engine)' --quiet
 	@python3 tools/pages.py --write $(BUILD)
+
+site: build  ## Write docs/ as a site to build/site, and run its notebooks
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check -r requirements-docs.txt
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/python -m mkdocs build --strict --quiet
+	@ctest --test-dir $(BUILD) --output-on-failure -R '^site$$'
 
 docs-check: build  ## Fail where a generated page of docs/ is out of date
 	@python3 tools/pages.py --check $(BUILD)
