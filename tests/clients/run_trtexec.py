@@ -96,7 +96,7 @@ def run(program: str, line: str, environment: dict[str, str], work: Path) -> tup
 
 
 def main() -> int:
-    program, libraries, models = sys.argv[1], sys.argv[2], [str(Path(path).absolute()) for path in sys.argv[3:]]
+    program, libraries, models = str(Path(sys.argv[1]).absolute()), sys.argv[2], [str(Path(path).absolute()) for path in sys.argv[3:]]
     environment = dict(os.environ, LD_LIBRARY_PATH=f"{Path(libraries).absolute()}:{os.environ.get('LD_LIBRARY_PATH', '')}")
     bad = 0
     for model in models:
