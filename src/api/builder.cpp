@@ -4,6 +4,7 @@
 
 #include "api/application.h"
 #include "api/builder_config.h"
+#include "api/candidate_record.h"
 #include "api/config_check.h"
 #include "api/creators.h"
 #include "api/host_memory.h"
@@ -160,6 +161,26 @@ void settle_numerics(const BuilderConfig& config, Plan& plan, Logger& logger) {
         count, count == 1 ? "layer multiplies" : "layers multiply", name_of(algorithm));
 }
 
+/// How kernels are searched for.
+void set_search(const BuilderConfig& config, SelectOptions& options) {
+  options.average_runs = config.getAvgTimingIterations();
+  options.max_candidates = config.getMaxNbTactics();
+  options.use_cache = !config.getFlag(BuilderFlag::kDISABLE_TIMING_CACHE);
+  options.editable_cache = config.getFlag(BuilderFlag::kEDITABLE_TIMING_CACHE);
+  options.fail_on_cache_miss =
+      config.timing_cache() != nullptr && config.getFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
+  options.workspace_limit = config.getMemoryPoolLimit(MemoryPoolType::kWORKSPACE);
+  options.allowed = allowed_tactics(config);
+}
+
+SelfCheck self_check_of(const BuilderConfig& config) {
+  const BuilderConfig::SelfCheckSwitch& wanted = config.self_check();
+  SelfCheck check{
+      .enabled = wanted.enabled, .regions = wanted.regions, .keep_failed = wanted.keep_failed};
+  if (wanted.max_cost >= 0) check.max_cost = wanted.max_cost;
+  return check;
+}
+
 /// Which tensors debug listeners see, and which of them are outputs for their sake alone.
 void add_debug_tensors(const Network& network, Plan& plan) {
   std::set<std::string> all, hidden;
@@ -180,7 +201,8 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
     return user_error("the network and the configuration must come from this library's builder");
   TENON_TRY(check_config(*settings, *definition, *reporter_));
   CompileRequest request;
-  Progress progress(settings->getProgressMonitor());
+  Progress progress(settings->getProgressMonitor(), settings->progress().observer,
+                    settings->progress().budget);
   const StopScope stops(progress.for_loops());
   TENON_ASSIGN(request.graph, definition->finished_graph());
   TENON_TRY(find_creators(*request.graph));
@@ -210,25 +232,18 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   const PrecisionSummary precisions(*settings, *request.graph, std::move(unquantized));
   std::unique_ptr<Graph> recipe = refittable ? request.graph->clone() : nullptr;
   request.select.level = request.passes.level;
-  request.select.average_runs = settings->getAvgTimingIterations();
-  request.select.max_candidates = settings->getMaxNbTactics();
+  set_search(*settings, request.select);
   request.backend.allow_tf32 = settings->getFlag(BuilderFlag::kTF32);
-  request.select.use_cache = !settings->getFlag(BuilderFlag::kDISABLE_TIMING_CACHE);
-  request.select.editable_cache = settings->getFlag(BuilderFlag::kEDITABLE_TIMING_CACHE);
-  request.select.fail_on_cache_miss = settings->timing_cache() != nullptr &&
-                                      settings->getFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
-  request.select.workspace_limit = settings->getMemoryPoolLimit(MemoryPoolType::kWORKSPACE);
   request.select.progress = progress.for_kernels();
-  request.select.allowed = allowed_tactics(*settings);
+  request.select.watch = progress.watch();
+  CandidateRecord record;
+  if (settings->records_candidates()) request.select.record = record.recorder();
   const std::map<std::string, std::string> recipe_settings =
       refittable ? recipe_of(request.passes) : std::map<std::string, std::string>();
   TimingCache own;
   TimingCache& cache =
       settings->timing_cache() != nullptr ? settings->timing_cache()->cache() : own;
-  SelfCheck check{.enabled = settings->self_check().enabled,
-                  .regions = settings->self_check().regions,
-                  .keep_failed = settings->self_check().keep_failed};
-  if (settings->self_check().max_cost >= 0) check.max_cost = settings->self_check().max_cost;
+  const SelfCheck check = self_check_of(*settings);
   const Backend backend = request.backend;
   TENON_ASSIGN(Plan plan, compile_checked(std::move(request), cache, check, *reporter_));
   TENON_TRY(go_on("the build"));
@@ -236,6 +251,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   precisions.report(*plan.graph, *reporter_);
   if (settings->getMaxAuxStreams() > 0)
     TENON_TRY(choose_branches(plan, backend, settings->getMaxAuxStreams(), cache, *reporter_));
+  if (settings->records_candidates()) plan.settings[kCandidatesSetting] = record.text();
   plan.settings.insert(recipe_settings.begin(), recipe_settings.end());
   if (refittable && settings->getFlag(BuilderFlag::kREFIT_INDIVIDUAL))
     plan.settings["refit.only"] = joined(definition->refittable_weights());
@@ -250,7 +266,9 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   plan.settings["profiling_verbosity"] =
       std::to_string(static_cast<int>(settings->getProfilingVerbosity()));
   watch.lap();
+  progress.watch()->begin(BuildWatch::Step::kWrite);
   auto bytes = write_plan(plan);
+  progress.all_done();
   reporter_->verbose("Build times: plan written in {:.2f} s", watch.lap());
   if (settings->getFlag(BuilderFlag::kMONITOR_MEMORY)) report_memory(*reporter_);
   return bytes;

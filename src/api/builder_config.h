@@ -9,6 +9,7 @@
 #include "network/report.h"
 #include "surface/implementation.h"
 #include "tenon/device.h"
+#include "tenon/progress.h"
 
 namespace tenon::api {
 
@@ -179,6 +180,13 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
     bool regions = false;
     bool keep_failed = false;
   };
+  /// Of include/tenon/progress.h.
+  struct ProgressSettings {
+    IBuildObserver* observer = nullptr;
+    double budget = 0;  ///< Seconds; 0: no limit.
+  };
+  ProgressSettings& progress() { return progress_; }
+  const ProgressSettings& progress() const { return progress_; }
   SelfCheckSwitch& self_check() { return self_check_; }
   const SelfCheckSwitch& self_check() const { return self_check_; }
   /// Of include/tenon/device.h.
@@ -190,6 +198,9 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   /// Of include/tenon/numerics.h.
   bool exact_numerics() const { return exact_numerics_; }
   void set_exact_numerics(bool exact) { exact_numerics_ = exact; }
+  /// Of include/tenon/inspect.h.
+  bool records_candidates() const { return records_candidates_; }
+  void set_records_candidates(bool record) { records_candidates_ = record; }
   PassSwitches& pass_switches() { return pass_switches_; }
   const PassSwitches& pass_switches() const { return pass_switches_; }
 
@@ -237,6 +248,8 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   PassSwitches pass_switches_;
   SelfCheckSwitch self_check_;
   bool exact_numerics_ = false;
+  ProgressSettings progress_;
+  bool records_candidates_ = false;
   int32_t device_ = kDefaultDevice;
   std::string device_description_;
 };

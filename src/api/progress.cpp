@@ -1,6 +1,30 @@
 #include "api/progress.h"
 
-namespace tenon::api {
+#include "api/builder_config.h"
+
+#define TENON_EXPORT __attribute__((visibility("default")))
+
+namespace tenon {
+
+static_assert(static_cast<int>(BuildStep::kWRITE) == static_cast<int>(BuildWatch::Step::kWrite));
+static_assert(kBuildSteps == BuildWatch::kSteps);
+
+TENON_EXPORT bool setBuildObserver(nvinfer1::IBuilderConfig& config,
+                                   IBuildObserver* observer) noexcept {
+  auto* settings = dynamic_cast<api::BuilderConfig*>(&config);
+  if (settings == nullptr) return false;
+  settings->progress().observer = observer;
+  return true;
+}
+
+TENON_EXPORT bool setBuildBudget(nvinfer1::IBuilderConfig& config, double seconds) noexcept {
+  auto* settings = dynamic_cast<api::BuilderConfig*>(&config);
+  if (settings == nullptr || !(seconds >= 0)) return false;
+  settings->progress().budget = seconds;
+  return true;
+}
+
+namespace api {
 namespace {
 
 constexpr const char* kBuild = "Building the plan";
@@ -9,14 +33,30 @@ constexpr const char* kLoops = "Evaluating loops";
 constexpr std::chrono::milliseconds kMoment{100};
 /// Nobody asks as long after the last time in the same loop.
 constexpr std::chrono::seconds kPause{1};
+/// How often an observer is told, and a monitor is looked after.
+constexpr std::chrono::milliseconds kBeat{200};
+/// After so long a monitor is told its last step again.
+constexpr std::chrono::milliseconds kSilence{700};
 
 }  // namespace
 
-Progress::Progress(nvinfer1::IProgressMonitor* monitor) : monitor_(monitor) {
+Progress::Progress(nvinfer1::IProgressMonitor* monitor, IBuildObserver* observer, double budget)
+    : monitor_(monitor),
+      observer_(observer),
+      watch_([this](BuildWatch::Step step, double seconds,
+                    const std::string& facts) { step_ended(step, seconds, facts); },
+             budget) {
   if (monitor_ != nullptr) monitor_->phaseStart(kBuild, nullptr, 2);
+  if (monitor_ != nullptr || observer_ != nullptr) heart_ = std::thread([this] { beat(); });
 }
 
 Progress::~Progress() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  wakes_.notify_all();
+  if (heart_.joinable()) heart_.join();
   if (monitor_ == nullptr) return;
   if (loop_steps_ >= 0) monitor_->phaseFinish(kLoops);
   if (choosing_) monitor_->phaseFinish(kKernels);
@@ -29,7 +69,7 @@ std::function<bool()> Progress::for_loops() {
 }
 
 bool Progress::stops_loops() {
-  const std::lock_guard lock(loops_mutex_);
+  const std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
   const auto since = now - asked_;
   if (since < kMoment) return false;
@@ -37,27 +77,68 @@ bool Progress::stops_loops() {
   // Another loop, which may be short.
   if (since > kPause) return false;
   if (loop_steps_ < 0) monitor_->phaseStart(kLoops, kBuild, INT32_MAX);
-  return !monitor_->stepComplete(kLoops, ++loop_steps_);
+  last_told_ = now;
+  return stopped_ || !monitor_->stepComplete(kLoops, ++loop_steps_);
+}
+
+void Progress::step_ended(BuildWatch::Step step, double seconds, const std::string& facts) {
+  const std::lock_guard lock(mutex_);
+  if (observer_ != nullptr)
+    observer_->stepEnded(static_cast<BuildStep>(step), seconds, facts.c_str());
+}
+
+void Progress::beat() {
+  for (;;) {
+    const BuildWatch::State state =
+        watch_.state();  // Before the lock: the watch tells under its own.
+    std::unique_lock lock(mutex_);
+    if (over_) return;
+    if (observer_ != nullptr)
+      observer_->progress(
+          {static_cast<BuildStep>(state.step), state.done, state.elapsed, state.remaining});
+    if (monitor_ != nullptr && last_phase_ != nullptr && Clock::now() - last_told_ > kSilence) {
+      if (!monitor_->stepComplete(last_phase_, last_step_)) stopped_ = true;
+      last_told_ = Clock::now();
+    }
+    if (wakes_.wait_for(lock, kBeat, [this] { return over_; })) return;
+  }
+}
+
+bool Progress::tell(const char* phase, int number) {
+  const std::lock_guard lock(mutex_);
+  last_phase_ = phase;
+  last_step_ = number;
+  last_told_ = Clock::now();
+  if (!monitor_->stepComplete(phase, number)) stopped_ = true;
+  return !stopped_;
 }
 
 Status Progress::step(int number) {
-  if (monitor_ == nullptr || monitor_->stepComplete(kBuild, number)) return {};
+  if (monitor_ == nullptr || tell(kBuild, number)) return {};
   return user_error("the progress monitor stopped the build");
 }
 
 std::function<bool(int, int)> Progress::for_kernels() {
   if (monitor_ == nullptr) return {};
   return [this](int step, int steps) {
-    if (!choosing_) monitor_->phaseStart(kKernels, kBuild, steps);
+    if (!choosing_) {
+      const std::lock_guard lock(mutex_);
+      monitor_->phaseStart(kKernels, kBuild, steps);
+    }
     choosing_ = true;
-    return monitor_->stepComplete(kKernels, step);
+    return tell(kKernels, step);
   };
 }
 
 Status Progress::kernels_done() {
-  if (choosing_) monitor_->phaseFinish(kKernels);
+  if (choosing_) {
+    const std::lock_guard lock(mutex_);
+    monitor_->phaseFinish(kKernels);
+    last_phase_ = nullptr;
+  }
   choosing_ = false;
   return step(1);
 }
 
-}  // namespace tenon::api
+}  // namespace api
+}  // namespace tenon

@@ -1,19 +1,28 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <string>
+#include <thread>
 
 #include "NvInfer.h"
 #include "base/status.h"
+#include "select/build_watch.h"
+#include "tenon/progress.h"
 
 namespace tenon::api {
 
-/// Tells an IProgressMonitor, if there is one, how far a build is: three steps, the second of which
-/// is a phase of its own with a step a layer. An error where the monitor stops the build.
+/// Tells an IProgressMonitor and an IBuildObserver, where there are any, how far a build is. For
+/// the monitor that is a phase of three steps, the second of which is a phase of its own with a
+/// step a layer; at least once a second it is told the last step again, and may stop the build.
+/// Errors where it does.
 class Progress {
  public:
-  explicit Progress(nvinfer1::IProgressMonitor* monitor);
+  /// `budget`: seconds that the build may take; 0 for no limit.
+  Progress(nvinfer1::IProgressMonitor* monitor, IBuildObserver* observer, double budget);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -21,21 +30,38 @@ class Progress {
   Status network_done() { return step(0); }
   /// For SelectOptions.
   std::function<bool(int, int)> for_kernels();
+  BuildWatch* watch() { return &watch_; }
   Status kernels_done();
   /// For a StopScope around the build: what goes on for longer than a moment (the evaluation of a
   /// loop that does not end) is a phase of its own, and asks the monitor ten times a second. Empty
   /// where there is no monitor; from any thread.
   std::function<bool()> for_loops();
+  /// The plan is written.
+  void all_done() { watch_.finish(); }
 
  private:
   using Clock = std::chrono::steady_clock;
   Status step(int number);
   bool stops_loops();
-  nvinfer1::IProgressMonitor* monitor_;
+  /// Tells the monitor, and keeps what it was told; false where it has stopped the build.
+  bool tell(const char* phase, int number);
+  void step_ended(BuildWatch::Step step, double seconds, const std::string& facts);
+  void beat();
+
+  nvinfer1::IProgressMonitor* const monitor_;
+  IBuildObserver* const observer_;
+  BuildWatch watch_;
   bool choosing_ = false;
-  std::mutex loops_mutex_;
+  std::mutex mutex_;  ///< Held while either is told.
+  const char* last_phase_ = nullptr;
+  int last_step_ = 0;
   Clock::time_point asked_ = {};  ///< When loops last did; nothing: they never did.
   int loop_steps_ = -1;           ///< Of their phase; -1: it has not begun.
+  Clock::time_point last_told_ = Clock::now();
+  std::atomic<bool> stopped_ = false;
+  bool over_ = false;
+  std::condition_variable wakes_;
+  std::thread heart_;  ///< Only where somebody listens.
 };
 
 }  // namespace tenon::api

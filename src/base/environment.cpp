@@ -86,4 +86,12 @@ std::vector<fs::path> cuda_library_folders() {
   return folders;
 }
 
+bool wants_colors() {
+  return variable("NO_COLOR").value_or("").empty() && variable("TERM").value_or("") != "dumb";
+}
+
+fs::path home_folder() {
+  return variable("HOME").value_or("");
+}
+
 }  // namespace tenon

@@ -17,4 +17,10 @@ std::filesystem::path cache_folder();
 /// packages beside the Python that VIRTUAL_ENV or PATH names, and /usr/local/cuda.
 std::vector<std::filesystem::path> cuda_library_folders();
 
+/// Whether the user allows colors on a terminal: NO_COLOR is not set, or empty, and TERM is not
+/// "dumb".
+bool wants_colors();
+/// The user's folder, or empty.
+std::filesystem::path home_folder();
+
 }  // namespace tenon

@@ -82,10 +82,18 @@ class CheckedBuild {
     // Kernels for the processor are timed on it: there the reference has to wait.
     const auto when =
         request_.backend.device->unified() ? std::launch::deferred : std::launch::async;
+    announce_check(when);
     std::future<std::string> expecting = std::async(when, [this] { return expect(); });
     Stopwatch watch;
     Result<Plan> compiled = compile_again(logger_);
     build_seconds_ = watch.lap();
+    if (compiled.ok() && has_no_time(expecting)) {
+      TENON_ASSIGN(Plan plan, std::move(compiled));
+      return without_originals(
+          not_done(std::move(plan), "the time that the build was given is up"));
+    }
+    announce_check(when);
+    if (watch_ != nullptr) watch_->begin(BuildWatch::Step::kCheck);
     const std::string reason = compiled.ok() || when == std::launch::async ? expecting.get() : "";
     if (!compiled.ok()) return compiled;
     waited_ = watch.lap();
@@ -97,10 +105,49 @@ class CheckedBuild {
     logger_.verbose("Build times: self-check took {:.2f} s behind a build of {:.2f} s",
                     waited_ + watch.lap(), build_seconds_);
     if (!checked.ok()) return checked;
+    if (watch_ != nullptr) watch_->note(BuildWatch::Step::kCheck, facts_of(*checked));
     return without_originals(std::move(checked).value());
   }
 
  private:
+  /// A few words for people who watch the build.
+  static std::string facts_of(const Plan& plan) {
+    const auto found = [&](const char* name) {
+      const auto setting = plan.settings.find(name);
+      return setting == plan.settings.end() ? std::string() : setting->second;
+    };
+    const std::string regions = found("self_check_regions");
+    return found("self_check") + (regions.empty() ? "" : fmt::format(", {} regions", regions));
+  }
+
+  /// Where the time is limited and the check would go beyond it; the reference that was begun is
+  /// waited for.
+  bool has_no_time(std::future<std::string>& expecting) const {
+    if (watch_ == nullptr || !watch_->has_no_time_to_check()) return false;
+    if (expecting.wait_for(std::chrono::seconds(0)) != std::future_status::deferred)
+      expecting.wait();
+    return true;
+  }
+
+  /// Seconds that the check will take: the reference, then a look at regions.
+  void announce_check(std::launch when) {
+    if (watch_ == nullptr) return;
+    const int64_t cost = reference_cost(*network_, request_.profiles[0]);
+    if ((check_.inputs.empty() && has_open_loop(*network_)) || cost > max_cost()) return;
+    const double reference = static_cast<double>(cost) * seconds_per_multiplication();
+    const double waited =
+        when == std::launch::async ? std::max(reference - build_seconds_, 0.0) : reference;
+    const double look = std::max(kShare * build_seconds_ - waited, kShortLook);
+    const double expected = waited + (with_regions() ? reference : std::min(reference, look));
+    watch_->expect(BuildWatch::Step::kCheck, expected - announced_);
+    announced_ = expected;
+  }
+
+  double seconds_per_multiplication() const {
+    // Of the processor's kernels, and of the reference.
+    return on_processor() ? 1e-10 : 1e-9;
+  }
+
   /// The reference reads constants as the model has them.
   Result<Plan> compile_again(Logger& logger) {
     CompileRequest request;
@@ -367,6 +414,8 @@ class CheckedBuild {
   TimingCache& cache_;
   const SelfCheck& check_;
   Logger& logger_;
+  BuildWatch* const watch_ = request_.select.watch;
+  double announced_ = 0;  ///< Seconds of the check.
   std::function<bool(const Tactic&)> given_;
   std::unique_ptr<Graph> network_;  ///< As given, with the profiles' extents.
   std::vector<Tensor> inputs_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/stopwatch.h"
+#include "ops/ops.h"
 #include "ops/table.h"
 #include "plan/packing.h"
 #include "plan/shape_values.h"
@@ -59,8 +60,8 @@ PassOptions pass_options_for(const Device& device) {
   options.widened_products = options.gather_regions = !on_cpu;
   options.patches_as_products = options.sums_join_products = !on_cpu;
   options.phases_as_channels = !on_cpu;  // There a kernel goes through the phases itself.
-  options.bytes_in_groups = false;    // Slower on CPUs, and not measured on GPUs yet.
-  options.quantized_weights = false;  // No kernel reads them beside those of quantized regions.
+  options.bytes_in_groups = false;       // Slower on CPUs, and not measured on GPUs yet.
+  options.quantized_weights = false;     // No kernel reads them beside those of quantized regions.
   options.quantized_regions = on_cpu;
   options.moments_in_products = properties.compute_capability == 90;
   if (on_cpu && !properties.native_fp16) options.half_as = DataType::kFloat32;
@@ -104,6 +105,12 @@ Result<SymbolValues> usual_symbols(const Graph& graph, const Profile& profile) {
   return bind_inputs(graph, shapes, usual_values(graph, profile));
 }
 
+size_t count_layers(const Graph& graph) {
+  return static_cast<size_t>(std::ranges::count_if(graph.nodes(), [](const auto& node) {
+    return !node->template is<Constant>() && !node->template is<Dims>();
+  }));
+}
+
 }  // namespace
 
 Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger) {
@@ -119,12 +126,24 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   plan.profiles = std::move(request.profiles);
   TENON_TRY(apply_profiles(*plan.graph, plan.profiles));
   Stopwatch watch;
+  BuildWatch* const told = request.select.watch;
+  const size_t before = count_layers(*plan.graph);
+  if (told != nullptr) told->begin(BuildWatch::Step::kOptimize);
   TENON_ASSIGN(plan.passes, run_passes(*plan.graph, request.passes, logger));
   const double passes = watch.lap();
+  if (told != nullptr) {
+    told->note(BuildWatch::Step::kOptimize,
+               fmt::format("{} operators to {} layers", before, count_layers(*plan.graph)));
+    told->begin(BuildWatch::Step::kChoose);
+  }
   TENON_ASSIGN(const SymbolValues symbols, usual_symbols(*plan.graph, plan.profiles[0]));
   request.select.logger = &logger;
   TENON_TRY(select_tactics(*plan.graph, request.backend, symbols, request.select, cache));
   const double selection = watch.lap();
+  if (told != nullptr && told->was_cut_short())
+    logger.info(
+        "The build's budget is used up: layers that were not tuned yet have the first kernel that "
+        "fits");
   TENON_TRY(pack_weights(*plan.graph, request.backend, symbols, request.select.threads,
                          request.keep_originals));
   if (std::string packing = packing_of(*plan.graph, request.backend); !packing.empty())

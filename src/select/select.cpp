@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -18,12 +20,14 @@
 #include "ops/dims.h"
 #include "ops/structure.h"
 #include "plan/bodies.h"
+#include "select/expected_time.h"
 #include "select/fit_regions.h"
 #include "select/measure.h"
 #include "select/operation_cache.h"
 #include "select/problem_key.h"
 #include "select/settle.h"
 #include "select/stages.h"
+#include "select/steps.h"
 #include "select/views.h"
 #include "select/work_log.h"
 
@@ -36,6 +40,8 @@ constexpr double kMargin = 0.97;
 constexpr double kWrong = -1;
 /// A candidate whose first run takes so many times the best's is not run again.
 constexpr double kHopeless = 2;
+/// Kernels below this are short: they are run often to be timed.
+constexpr double kShortMilliseconds = 1;
 /// Candidates a level times at most.
 constexpr int kCandidates[] = {1, 2, 4, 64, 256, 256};
 
@@ -46,33 +52,8 @@ constexpr size_t kMostMakers = 48;
 constexpr int kStagedLevel = 3;
 /// From which level on layers are timed in their sequence too.
 constexpr int kSequenceLevel = 3;
-
-Error stopped_by_monitor() {
-  return user_error("the progress monitor stopped the build");
-}
-
-/// Tells SelectOptions::progress how many layers have their kernels; layers of one problem get them
-/// together.
-class Steps {
- public:
-  /// Each layer is one step, or two where it is tried in sequence as well.
-  Steps(const SelectOptions& options, const std::vector<Problem>& problems, bool in_sequence)
-      : options_(options), total_(static_cast<int>(problems.size()) * (in_sequence ? 2 : 1)) {
-    for (const Problem& problem : problems) ++layers_[problem_key(problem)];
-  }
-  /// False where the build is to stop.
-  bool finish(const std::string& key) { return advance(layers_[key]); }
-  bool advance(int layers) {
-    for (; layers > 0 && done_ < total_; --layers)
-      if (options_.progress && !options_.progress(done_++, total_)) return false;
-    return true;
-  }
-
- private:
-  const SelectOptions& options_;
-  int total_, done_ = 0;
-  std::map<std::string, int> layers_;
-};
+/// Seconds that this is expected to take a layer.
+constexpr double kSequenceSeconds = 0.05;
 
 class Selector {
  public:
@@ -112,7 +93,15 @@ class Selector {
   /// settle_in_sequence() with what was measured of each problem alone.
   Status settle(const Layers& layers, std::vector<std::string>& tactics) {
     Stopwatch watch;
+    if (options_.watch != nullptr) {
+      options_.watch->begin(BuildWatch::Step::kSequence);
+      options_.watch->note(BuildWatch::Step::kSequence,
+                           fmt::format("{} layers", layers.nodes.size()));
+    }
     const auto advance = [&](size_t count) {
+      if (options_.watch != nullptr)
+        options_.watch->did(BuildWatch::Step::kSequence,
+                            kSequenceSeconds * static_cast<double>(count));
       return steps_ == nullptr || steps_->advance(static_cast<int>(count));
     };
     const Status settled = settle_in_sequence(
@@ -122,8 +111,9 @@ class Selector {
   }
 
   /// Measures what list() will tell of problems for a GPU: while some kernels are timed, others are
-  /// made, several at a time.
-  void prepare(const std::vector<Problem>& problems) {
+  /// made, several at a time. Gives the order in which to ask for the problems.
+  std::vector<size_t> prepare(const std::vector<Problem>& problems) {
+    if (backend_.device->unified()) return announce(problems);
     std::vector<std::pair<const Problem*, Shortlist*>> open;
     for (const Problem& problem : problems) {
       const auto [entry, is_new] = shortlists_.try_emplace(problem_key(problem));
@@ -135,10 +125,15 @@ class Selector {
       *open[i].second = make_shortlist(*open[i].first);
     });
     times_.list += watch.lap();
-    if (described_ || options_.fail_on_cache_miss) return;
+    std::vector<size_t> order = announce(problems);
+    if (described_ || options_.fail_on_cache_miss) return order;
     std::erase_if(open, [](const auto& entry) { return entry.second->fitting.size() < 2; });
+    if (options_.watch != nullptr && options_.watch->has_budget())
+      std::ranges::stable_sort(open, std::greater(),
+                               [](const auto& entry) { return expected_launch(*entry.first); });
     try_all(open);
     times_.make += watch.lap();
+    return order;
   }
 
   void report_times() const {
@@ -164,6 +159,7 @@ class Selector {
     std::optional<Result<double>> time;  ///< Empty: not tried yet, or left out.
     Sample sample;
     bool left_out = false;
+    bool late = false;  ///< Left out for lack of time.
   };
   /// What fits a problem, in the table's order, and why the rest does not.
   struct Shortlist {
@@ -175,6 +171,52 @@ class Selector {
     bool remembered = false;  ///< From the timing cache: what was tried then, no more and no less.
     std::optional<std::vector<Candidate>> measured;  ///< The best first.
   };
+
+  /// Tells the watch how long the choice will take; the largest problems come first where the time
+  /// is limited.
+  std::vector<size_t> announce(const std::vector<Problem>& problems) {
+    std::vector<size_t> order(problems.size());
+    std::iota(order.begin(), order.end(), 0);
+    if (options_.watch == nullptr) return order;
+    for (const Problem& problem : problems) {
+      const auto [entry, is_new] = announced_.try_emplace(problem_key(problem), 0);
+      if (!is_new) continue;
+      const Shortlist& shortlist = shortlist_of(problem);
+      candidates_ += shortlist.fitting.size();
+      for (const Option& option : shortlist.fitting)
+        entry->second += trial_seconds(problem, option);
+      if (shortlist.trials.empty()) entry->second = 0;
+      options_.watch->expect(BuildWatch::Step::kChoose, entry->second);
+    }
+    options_.watch->note(BuildWatch::Step::kChoose,
+                         fmt::format("{} layers, {} different ones, {} candidates", problems.size(),
+                                     announced_.size(), candidates_));
+    if (options_.watch->has_budget())
+      std::ranges::stable_sort(order, std::greater(),
+                               [&](size_t i) { return expected_launch(problems[i]); });
+    return order;
+  }
+
+  /// Seconds that making and timing a candidate takes where the cache does not know it, as far as
+  /// the problem tells.
+  double trial_seconds(const Problem& problem, const Option& option) const {
+    constexpr double kMake = 0.002, kMakeOnGpu = 0.05, kRunsOnGpu = 20;
+    if (is_measured(problem, *option.tactic, option.config)) return 0;
+    const double launch = expected_launch(problem);
+    if (!backend_.device->unified()) return kMakeOnGpu + kRunsOnGpu * launch;
+    return kMake + 2 * launch + static_cast<double>(runs_for(launch * 1e3)) * launch;
+  }
+  /// Of the problem's announced time, what is not done yet is done now.
+  void tell_done(const std::string& key, double seconds) {
+    const auto entry = announced_.find(key);
+    if (options_.watch == nullptr || entry == announced_.end()) return;
+    seconds = std::min(seconds, entry->second);
+    entry->second -= seconds;
+    options_.watch->did(BuildWatch::Step::kChoose, seconds);
+  }
+  bool is_out_of_time() const {
+    return options_.watch != nullptr && options_.watch->tuning_is_over();
+  }
 
   Shortlist& shortlist_of(const Problem& problem) {
     Shortlist& shortlist = shortlists_[problem_key(problem)];
@@ -190,6 +232,7 @@ class Selector {
     if (measured.empty()) take_spare(problem, shortlist, measured);
     put_best_first(measured);
     const std::string key = problem_key(problem);
+    tell_done(key, kFailed);
     rivals_[key] = rivals_of(measured);
     shortlist.measured = std::move(measured);
     if (steps_ != nullptr && !steps_->finish(key)) stopped_ = stopped_by_monitor();
@@ -248,9 +291,11 @@ class Selector {
     Stopwatch watch;
     Trial& trial = shortlist.trials[index];
     const Option& option = shortlist.fitting[index];
+    const double seconds = options_.watch == nullptr ? 0 : trial_seconds(problem, option);
     trial.time = time_of(problem, option, trial, best_of(shortlist));
     trial.kernel.reset();
     times_.time += watch.lap();
+    tell_done(problem_key(problem), seconds);
     if (!trial.time->ok())
       report_failure(problem, join_tactic(option.tactic->name, option.config),
                      trial.time->error().message);
@@ -267,7 +312,7 @@ class Selector {
       else
         next.push_back(option);
     };
-    while (next.empty() && !stopped_) {
+    while (next.empty() && !stopped_ && !is_out_of_time()) {
       const std::vector<size_t> wanted = wanted_options(shortlist);
       if (wanted.empty()) break;
       for (const size_t option : wanted) add(option);
@@ -403,16 +448,30 @@ class Selector {
     return configs;
   }
 
+  /// When the time is up, what has no time yet is left out, but for the first where there is
+  /// nothing else.
+  static void leave_out_late(Shortlist& shortlist, size_t first, bool keep_first) {
+    for (size_t i = first; i < shortlist.trials.size(); ++i) {
+      Trial& trial = shortlist.trials[i];
+      if (trial.time.has_value()) continue;
+      trial.left_out = trial.late = i > first || !keep_first;
+    }
+  }
+
   std::vector<Candidate> measure(const Problem& problem, Shortlist& shortlist) {
     std::vector<Candidate> measured;
     std::vector<Sample> samples;
     std::vector<Option> tried;
     for (size_t i = 0; i < shortlist.fitting.size(); ++i) {
+      if (!shortlist.trials.empty() && is_out_of_time())
+        leave_out_late(shortlist, i, measured.empty());
       const Option& option = shortlist.fitting[i];
       const bool is_left_out = !shortlist.trials.empty() && shortlist.trials[i].left_out;
       Candidate candidate{join_tactic(option.tactic->name, option.config), -1, {}};
       if (is_left_out)
-        candidate.reason = "not tried: others of its tactic were not fast enough";
+        candidate.reason = shortlist.trials[i].late
+                               ? "not tried: the build's time was up"
+                               : "not tried: others of its tactic were not fast enough";
       else if (const Status status = measure(problem, shortlist, i, candidate); !status.ok())
         candidate.reason = status.error().message;
       if (stopped_) return {};
@@ -437,6 +496,7 @@ class Selector {
     const bool known = !described_ || is_measured(problem, *tactic, config);
     if (shortlist.fitting.size() < 2 || !known) return check_alone(problem, *tactic, config);
     const std::optional<Result<double>>& time = shortlist.trials[index].time;
+    if (!time && is_out_of_time()) return check_alone(problem, *tactic, config);
     if (!time) try_option(problem, shortlist, index);
     TENON_ASSIGN(candidate.milliseconds, *time);
     if (options_.logger != nullptr)
@@ -586,16 +646,22 @@ class Selector {
 
   Result<double> measured_time(const Problem& problem, const Kernel& kernel, Sample& sample,
                                double best) {
-    constexpr int kShortRuns = 24, kRuns = 4, kLongRuns = 2;
-    constexpr double kShort = 1, kLong = 20;  // Milliseconds.
     // A device with streams sees for itself how long a launch is.
     if (backend_.device->streams() != nullptr)
       return measurer_.time(problem, kernel, options_.average_runs, &sample);
     TENON_ASSIGN(const double once, measurer_.time(problem, kernel, 1, &sample));
-    if (once > kShort && once > best * kHopeless) return once;
-    // Short kernels need many runs to be told apart, where the machine is not quiet.
-    const int runs = once < kShort ? kShortRuns : once > kLong ? kLongRuns : kRuns;
-    return measurer_.time(problem, kernel, std::max(options_.average_runs, runs), nullptr);
+    if (once > kShortMilliseconds && once > best * kHopeless) return once;
+    return measurer_.time(problem, kernel, runs_for(once), nullptr);
+  }
+
+  /// Short kernels need many runs to be told apart, where the machine is not quiet.
+  int runs_for(double milliseconds) const {
+    constexpr int kShortRuns = 24, kRuns = 4, kLongRuns = 2;
+    constexpr double kLong = 20;
+    const int runs = milliseconds < kShortMilliseconds ? kShortRuns
+                     : milliseconds > kLong            ? kLongRuns
+                                                       : kRuns;
+    return std::max(options_.average_runs, runs);
   }
 
   static void put_best_first(std::vector<Candidate>& candidates) {
@@ -622,6 +688,8 @@ class Selector {
   std::optional<Error> stopped_;  ///< The device was lost, or a time is not in the cache.
   std::map<std::string, Shortlist> shortlists_;  ///< By problem key.
   std::map<std::string, Rivals> rivals_;         ///< Likewise.
+  std::map<std::string, double> announced_;      ///< Likewise: seconds that are not done yet.
+  size_t candidates_ = 0;                        ///< Of what was announced.
   Times times_;
   WorkLog work_;
 };
@@ -670,10 +738,12 @@ Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& bac
                            !backend.device->unified() && options.chosen.empty() &&
                            layers.nodes.size() > 1;
   Steps steps(options, layers.problems, in_sequence);
+  if (options.watch != nullptr && in_sequence)
+    options.watch->expect(BuildWatch::Step::kSequence,
+                          kSequenceSeconds * static_cast<double>(layers.nodes.size()));
   Selector selector(backend, options, cache, &steps);
-  if (!backend.device->unified()) selector.prepare(layers.problems);
   std::vector<std::string> tactics(layers.nodes.size());
-  for (size_t i = 0; i < layers.nodes.size(); ++i) {
+  for (const size_t i : selector.prepare(layers.problems)) {
     TENON_ASSIGN(tactics[i],
                  guarded(fmt::format("choosing a kernel for node \"{}\"", layers.nodes[i]->name),
                          [&] { return selector.best(layers.problems[i]); }));
@@ -692,6 +762,9 @@ Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& bac
           remember_operation(cache, node.name, key, candidates, node.tactic, options.logger);
     }
     if (options.logger != nullptr) options.logger->verbose("{}: {}", node.name, node.tactic);
+    if (!options.record) continue;
+    TENON_ASSIGN(const std::vector<Candidate> candidates, selector.list(layers.problems[i]));
+    options.record(node, candidates);
   }
   return {};
 }

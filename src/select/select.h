@@ -2,16 +2,26 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "base/status.h"
 #include "ir/graph.h"
 #include "kernels/backend.h"
 #include "plan/concrete_graph.h"
+#include "select/build_watch.h"
 #include "select/timing_cache.h"
 
 namespace tenon {
+
+/// Why each tactic was or was not taken for a node: one line each, the chosen one first.
+struct Candidate {
+  std::string tactic;        ///< With its configuration.
+  double milliseconds = -1;  ///< -1: not measured.
+  std::string reason;        ///< Why not, where it does not fit.
+};
 
 struct SelectOptions {
   /// 0: the first kernel that fits, no timing. 3: all tactics, those that take long to make in
@@ -32,6 +42,10 @@ struct SelectOptions {
   std::function<bool(int step, int steps)> progress;
   /// False for tactics that may not be used; null allows all.
   std::function<bool(const Tactic&)> allowed;
+  /// Told of each layer that gets a kernel and of all that it was chosen from; may be null.
+  std::function<void(const Node& node, std::span<const Candidate> candidates)> record;
+  /// Told how far the choice is; ends it early where the build's time is up. May be null.
+  BuildWatch* watch = nullptr;
   Logger* logger = nullptr;
 };
 
@@ -42,12 +56,7 @@ struct SelectOptions {
 Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& symbols,
                       const SelectOptions& options, TimingCache& cache);
 
-/// Why each tactic was or was not taken for a node: one line each, the chosen one first.
-struct Candidate {
-  std::string tactic;        ///< With its configuration.
-  double milliseconds = -1;  ///< -1: not measured.
-  std::string reason;        ///< Why not, where it does not fit.
-};
+/// What select_tactics() chooses from for one problem.
 Result<std::vector<Candidate>> list_candidates(const Backend& backend, const Problem& problem,
                                                const SelectOptions& options, TimingCache& cache);
 

@@ -201,6 +201,7 @@ Status settle_in_sequence(const Settling& settling, std::vector<std::string>& ta
   for (Role& role : sequence.roles()) {
     if (!settling.advance(role.layers.size()))
       return user_error("the progress monitor stopped the build");
+    if (settling.options.watch != nullptr && settling.options.watch->tuning_is_over()) break;
     const Rivals& rivals = settling.rivals.at(role.key);
     if (rivals.best * static_cast<double>(role.layers.size()) < best.median * kLeastPart) continue;
     sequence.expect(role, rivals.tactics);

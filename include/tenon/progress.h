@@ -1,0 +1,50 @@
+#pragma once
+
+/// How far a build is, how long it will still take, and how long it may take.
+
+#include "NvInfer.h"
+
+namespace tenon {
+
+/// The steps of a build behind the model's parsing, in their order. A step may be empty: kernels
+/// are tuned in sequence on GPUs only, and the check may be switched off.
+enum class BuildStep : int32_t {
+  kOPTIMIZE = 0,  ///< Optimization passes over the graph.
+  kCHOOSE = 1,    ///< Candidate kernels are made and timed.
+  kSEQUENCE = 2,  ///< Kernels are tuned in the sequence that they will run in.
+  kCHECK = 3,     ///< The plan is compared with the reference.
+  kWRITE = 4,     ///< Weights are packed and the plan is written.
+};
+inline constexpr int32_t kBuildSteps = 5;
+
+/// Where a build is.
+struct BuildState {
+  BuildStep step;
+  double done;       ///< Share of the whole build, 0 to 1.
+  double elapsed;    ///< Seconds since it began.
+  double remaining;  ///< Seconds that it is expected to take still; negative: not known yet.
+};
+
+/// Is told of builds, of one thread at a time, but not always the same.
+class IBuildObserver {
+ public:
+  virtual ~IBuildObserver() noexcept = default;
+  /// At least once a second.
+  virtual void progress(const BuildState& state) noexcept = 0;
+  /// A step has ended after so many seconds; `facts` says in a few words what it did ("58 layers,
+  /// 211 candidates"), empty where there is nothing to say.
+  virtual void stepEnded(BuildStep step, double seconds, const char* facts) noexcept = 0;
+};
+
+/// The observer of builds with this configuration, which must outlive them; null for none. False
+/// when the configuration is not of this library.
+TENSORRTAPI bool setBuildObserver(nvinfer1::IBuilderConfig& config,
+                                  IBuildObserver* observer) noexcept;
+
+/// Builds with this configuration take about so many seconds at most: layers that cost most are
+/// tuned first, the others get the first kernel that fits when the time is up, and the self-check
+/// is left out where there is none left for it. 0: no limit. False when the configuration is not of
+/// this library, or the number is negative or no number.
+TENSORRTAPI bool setBuildBudget(nvinfer1::IBuilderConfig& config, double seconds) noexcept;
+
+}  // namespace tenon

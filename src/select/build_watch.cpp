@@ -1,0 +1,122 @@
+#include "select/build_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tenon {
+namespace {
+
+/// So many seconds of announced work must be done before the pace is believed.
+constexpr double kPrior = 0.2;
+/// Of a budget, what is kept for the check at most.
+constexpr double kCheckShare = 0.5;
+/// Expectations may be wrong by so much before a check is left out for lack of time.
+constexpr double kCheckSlack = 0.5;
+
+}  // namespace
+
+BuildWatch::BuildWatch(Ended ended, double budget) : ended_(std::move(ended)), budget_(budget) {}
+
+double BuildWatch::elapsed() const {
+  return std::chrono::duration<double>(Clock::now() - start_).count();
+}
+
+bool BuildWatch::tuning_is_over() const {
+  if (!has_budget()) return false;
+  const std::lock_guard lock(mutex_);
+  const double check = parts_[static_cast<size_t>(Step::kCheck)].expected;
+  const double write = parts_[static_cast<size_t>(Step::kWrite)].expected;
+  const double reserved = (check <= kCheckShare * budget_ ? check : 0) + write;
+  const bool over = elapsed() + reserved >= budget_;
+  if (over) cut_short_ = true;
+  return over;
+}
+
+bool BuildWatch::has_no_time_to_check() const {
+  if (!has_budget()) return false;
+  const std::lock_guard lock(mutex_);
+  const double check = parts_[static_cast<size_t>(Step::kCheck)].expected;
+  return check > kCheckShare * budget_ || elapsed() + kCheckSlack * check > budget_;
+}
+
+void BuildWatch::stop_running() {
+  if (!is_running_) return;
+  Part& part = parts_[static_cast<size_t>(running_)];
+  part.seconds = seconds_in(part, running_);
+  is_running_ = false;
+}
+
+/// Steps are told of in their order, once each: one that is begun again was told of before.
+void BuildWatch::tell_up_to(size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (std::exchange(parts_[i].told, true) || ended_ == nullptr) continue;
+    ended_(static_cast<Step>(i), parts_[i].seconds, parts_[i].facts);
+  }
+}
+
+void BuildWatch::begin(Step step) {
+  const std::lock_guard lock(mutex_);
+  stop_running();
+  Part& part = parts_[static_cast<size_t>(step)];
+  // What was expected before it was begun again was done.
+  part.expected -= std::exchange(part.done, 0);
+  part.expected = std::max(part.expected, 0.0);
+  part.begun = is_running_ = true;
+  running_ = step;
+  running_since_ = Clock::now();
+  tell_up_to(static_cast<size_t>(step));
+}
+
+void BuildWatch::expect(Step step, double seconds) {
+  const std::lock_guard lock(mutex_);
+  parts_[static_cast<size_t>(step)].expected += seconds;
+}
+
+void BuildWatch::did(Step step, double seconds) {
+  const std::lock_guard lock(mutex_);
+  parts_[static_cast<size_t>(step)].done += seconds;
+}
+
+void BuildWatch::note(Step step, std::string facts) {
+  const std::lock_guard lock(mutex_);
+  parts_[static_cast<size_t>(step)].facts = std::move(facts);
+}
+
+void BuildWatch::finish() {
+  const std::lock_guard lock(mutex_);
+  stop_running();
+  tell_up_to(kSteps);
+}
+
+double BuildWatch::seconds_in(const Part& part, Step step) const {
+  const bool runs = is_running_ && running_ == step;
+  if (!runs) return part.seconds;
+  return part.seconds + std::chrono::duration<double>(Clock::now() - running_since_).count();
+}
+
+double BuildWatch::remaining_of(Step step) const {
+  const Part& part = parts_[static_cast<size_t>(step)];
+  if (step < running_) return 0;
+  const double left = std::max(part.expected - part.done, 0.0);
+  if (step > running_) return left;
+  const double here = std::chrono::duration<double>(Clock::now() - running_since_).count();
+  return left * (here + kPrior) / (part.done + kPrior);
+}
+
+BuildWatch::State BuildWatch::state() const {
+  const std::lock_guard lock(mutex_);
+  State state{running_, 0, elapsed(), 0};
+  bool known = false;
+  for (size_t i = static_cast<size_t>(running_); i < kSteps; ++i) {
+    state.remaining += remaining_of(static_cast<Step>(i));
+    known |= parts_[i].expected > 0;
+  }
+  if (!known) state.remaining = -1;
+  const double left = std::max(state.remaining, 0.0);
+  state.done = known ? state.elapsed / (state.elapsed + left) : 0;
+  if (budget_ > 0 && known)
+    state.remaining = std::min(left, std::max(budget_ - state.elapsed, 0.0));
+  return state;
+}
+
+}  // namespace tenon

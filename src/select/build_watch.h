@@ -1,0 +1,80 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <string>
+
+namespace tenon {
+
+/// How far a build is, and how much longer it takes. Each step announces its work in seconds as a
+/// model of the machine has them, and reports what is done; the pace of what is done corrects the
+/// rest. Thread-safe.
+class BuildWatch {
+ public:
+  enum class Step { kOptimize, kChoose, kSequence, kCheck, kWrite };
+  static constexpr size_t kSteps = 5;
+
+  struct State {
+    Step step = Step::kOptimize;
+    double done = 0;       ///< Share of the whole build.
+    double elapsed = 0;    ///< Seconds.
+    double remaining = 0;  ///< Seconds; negative: not known yet.
+  };
+
+  /// `ended` is told of each step that has ended, may be null. `budget`: seconds that the build may
+  /// take, 0 for no limit.
+  using Ended = std::function<void(Step step, double seconds, const std::string& facts)>;
+  explicit BuildWatch(Ended ended = nullptr, double budget = 0);
+
+  /// A step begins; one that runs has ended. Steps that are begun again add up.
+  void begin(Step step);
+  /// Of the step: seconds that its work is expected to take, beside those announced before.
+  void expect(Step step, double seconds);
+  /// Of the step that runs: so many of the announced seconds are done.
+  void did(Step step, double seconds);
+  /// For the line that tells that the step has ended.
+  void note(Step step, std::string facts);
+  /// The last step has ended: all are told.
+  void finish();
+
+  State state() const;
+  double elapsed() const;
+  /// Whether there is a budget, and what is left of it is for the steps behind the choice of
+  /// kernels: a check that would take more than half of it is not waited for.
+  bool tuning_is_over() const;
+  /// Whether there is a budget, and the check would go beyond it.
+  bool has_no_time_to_check() const;
+  bool has_budget() const { return budget_ > 0; }
+  /// Whether tuning_is_over() was true when somebody asked.
+  bool was_cut_short() const { return cut_short_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Part {
+    double expected = 0, done = 0;  ///< Announced seconds.
+    double seconds = 0;             ///< Real ones, of what has ended.
+    bool begun = false, told = false;
+    std::string facts;
+  };
+
+  double seconds_in(const Part& part, Step step) const;
+  double remaining_of(Step step) const;
+  void stop_running();
+  void tell_up_to(size_t count);
+
+  const Ended ended_;
+  const double budget_;
+  const Clock::time_point start_ = Clock::now();
+  mutable std::atomic<bool> cut_short_ = false;
+  mutable std::mutex mutex_;
+  std::array<Part, kSteps> parts_;
+  Step running_ = Step::kOptimize;
+  bool is_running_ = false;
+  Clock::time_point running_since_ = start_;
+};
+
+}  // namespace tenon

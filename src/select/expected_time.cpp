@@ -1,0 +1,70 @@
+#include "select/expected_time.h"
+
+#include <algorithm>
+
+#include "device/device.h"
+#include "ops/ops.h"
+
+namespace tenon {
+namespace {
+
+/// Multiplications and bytes a second, of a core and of a GPU; the order of magnitude matters.
+constexpr double kCoreRate = 2e10, kCoreBandwidth = 1e10;
+constexpr double kGpuRate = 2e13, kGpuBandwidth = 1e12;
+constexpr double kLaunch = 3e-6;
+
+double count_of(const Operand& operand) {
+  return operand.present ? static_cast<double>(operand.count()) : 0.0;
+}
+
+/// The node itself, or the member of its region that multiplies most.
+const Node* heaviest(const Node& node) {
+  const auto multiplies = [](const Node& member) {
+    return member.is<Conv>() || member.is<Deconv>() || member.is<MatMul>() ||
+           member.is<Attention>() || member.is<Rnn>();
+  };
+  if (multiplies(node)) return &node;
+  for (const auto& body : node.bodies)
+    for (const auto& member : body->nodes())
+      if (multiplies(*member)) return member.get();
+  return nullptr;
+}
+
+/// Multiplications for one element of the result: weights for each output channel, or elements of a
+/// row.
+double depth_of(const Node& node, const Problem& problem) {
+  double weights = 0;
+  for (const Operand& input : problem.inputs)
+    if (input.constant != nullptr) weights = std::max(weights, count_of(input));
+  const Extents& out = problem.output().extents;
+  if (weights > 0 && !out.empty()) {
+    const bool is_image = (node.is<Conv>() || node.is<Deconv>()) && out.size() > 1;
+    const auto channels = static_cast<double>(is_image ? out[1] : out.back());
+    return weights / std::max(channels, 1.0);
+  }
+  const Extents& in = problem.inputs.empty() ? out : problem.input(0).extents;
+  return in.empty() ? 1.0 : static_cast<double>(in.back()) * (node.is<Attention>() ? 2 : 1);
+}
+
+}  // namespace
+
+double multiplications(const Problem& problem) {
+  if (problem.outputs.empty()) return 0;
+  const double count = count_of(problem.output());
+  const Node* node = heaviest(*problem.node);
+  return node == nullptr ? 4 * count : count * std::max(depth_of(*node, problem), 1.0);
+}
+
+double expected_launch(const Problem& problem) {
+  double bytes = 0;
+  for (const auto* operands : {&problem.inputs, &problem.outputs})
+    for (const Operand& operand : *operands)
+      bytes += count_of(operand) * static_cast<double>(byte_size(operand.type));
+  const bool on_gpu =
+      problem.device != nullptr && problem.device->properties().kind == DeviceKind::kCuda;
+  if (on_gpu) return kLaunch + multiplications(problem) / kGpuRate + bytes / kGpuBandwidth;
+  const double threads = std::max(problem.threads, 1);
+  return kLaunch + multiplications(problem) / (kCoreRate * threads) + bytes / kCoreBandwidth;
+}
+
+}  // namespace tenon
