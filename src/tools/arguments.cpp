@@ -1,10 +1,9 @@
 #include "tools/arguments.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
-#include <utility>
 
-#include "base/ascii.h"
 #include "tenon/device.h"
 #include "tools/values.h"
 
@@ -47,6 +46,15 @@ bool is_short_form(std::string_view name) {
 const OptionRow& row_of(OptionId id) {
   return kRows[static_cast<size_t>(id)];
 }
+
+struct Removed {
+  std::string_view name, instead;
+};
+
+constexpr Removed kRemoved[] = {
+#define TENON_REMOVED_OPTION(name, instead) {#name, instead},
+#include "tools/removed_options.def"
+};
 
 struct Word {
   std::string_view name;
@@ -149,35 +157,36 @@ Result<Arguments> parse_arguments(std::span<const char* const> words) {
 
 namespace {
 
-/// Letters to insert, drop or change, whatever their case.
-size_t distance(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return to_lower(c); };
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
+/// Without dashes and value.
+std::string_view name_of(std::string_view typed) {
+  typed.remove_prefix(std::min(typed.find_first_not_of('-'), typed.size()));
+  return typed.substr(0, typed.find_first_of(" ="));
 }
 
 }  // namespace
 
+std::string_view removed_option_advice(std::string_view typed) {
+  const auto row = std::ranges::find(kRemoved, name_of(typed), &Removed::name);
+  return row == std::end(kRemoved) ? std::string_view() : row->instead;
+}
+
 std::string_view closest_option(std::string_view typed) {
-  typed.remove_prefix(std::min(typed.find_first_not_of('-'), typed.size()));
-  typed = typed.substr(0, typed.find_first_of(" ="));
+  typed = name_of(typed);
   std::string_view closest;
   size_t least = 1 + typed.size() / 3;
   for (const OptionRow& row : kRows)
-    if (const size_t letters = distance(typed, row.name); letters < least) {
+    if (const size_t letters = edit_distance(typed, row.name); letters < least) {
       least = letters;
       closest = row.name;
     }
   return closest;
+}
+
+std::string advice_on_unknown(std::string_view typed) {
+  if (const std::string_view advice = removed_option_advice(typed); !advice.empty())
+    return fmt::format(" (removed from TensorRT 10: {})", advice);
+  const std::string_view meant = closest_option(typed);
+  return meant.empty() ? "" : fmt::format(" (did you mean --{}?)", meant);
 }
 
 int32_t chosen_device(const Arguments& arguments) {

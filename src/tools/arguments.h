@@ -62,6 +62,9 @@ class Arguments {
   std::string text(OptionId id) const;
   std::vector<std::string> list(OptionId id) const;
 
+  /// As if it had been given last.
+  void give(OptionId id, std::string value) { given_.push_back({id, std::move(value)}); }
+
   /// Everything that was given, in order, with aliases resolved.
   const std::vector<Given>& given() const { return given_; }
   /// What is no option, as typed, in the form "--name value".
@@ -82,6 +85,12 @@ class Arguments {
 
 /// The option that an unknown word most likely stands for; empty where none is near.
 std::string_view closest_option(std::string_view typed);
+
+/// For a flag that TensorRT had before version 10: what to write in its place; else empty.
+std::string_view removed_option_advice(std::string_view typed);
+
+/// What to say behind an unknown option: the one meant, or what replaced it; may be empty.
+std::string advice_on_unknown(std::string_view typed);
 
 /// The device of --device for include/tenon/device.h. 0, which scripts give everywhere, also means
 /// the CPU where there is no GPU.

@@ -1,9 +1,9 @@
 #include "tools/build.h"
 
 #include <chrono>
-#include <cstdlib>
 
 #include "NvOnnxParser.h"
+#include "base/environment.h"
 #include "tools/build_progress.h"
 #include "tools/calibration.h"
 #include "tools/configure.h"
@@ -91,14 +91,16 @@ Error stopped() {
 }
 
 std::string expanded(std::string path) {
-  const char* home = path.starts_with("~/") ? std::getenv("HOME") : nullptr;
-  return home ? home + path.substr(1) : path;
+  if (!path.starts_with("~/")) return path;
+  const std::string home = home_folder();
+  return home.empty() ? path : home + path.substr(1);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<IHostMemory>> build_plan(const Arguments& arguments, Console& console,
-                                                nvinfer1::ILogger& logger) {
+                                                nvinfer1::ILogger& logger,
+                                                const BuildListener* listener) {
   TENON_ASSIGN(const std::vector<ProfileShapes> profiles, parse_profiles(arguments, console));
   TENON_TRY(check_calibration_shapes(arguments, profiles.size()));
   const std::unique_ptr<IBuilder> builder(nvinfer1::createInferBuilder(logger));
@@ -109,7 +111,9 @@ Result<std::unique_ptr<IHostMemory>> build_plan(const Arguments& arguments, Cons
   const std::unique_ptr<nvonnxparser::IParser> parser(nvonnxparser::createParser(*network, logger));
   if (!parser) return internal_error("the ONNX parser could not be made");
   set_parser_flags(*parser, arguments);
+  auto start = std::chrono::steady_clock::now();
   TENON_TRY(parse_model(*parser, expanded(arguments.text(OptionId::onnx)), console));
+  if (listener != nullptr) listener->parsed(*network, seconds_since(start));
   if (interrupted()) return stopped();
 
   TENON_TRY(configure_network(*network, arguments, console));
@@ -122,9 +126,10 @@ Result<std::unique_ptr<IHostMemory>> build_plan(const Arguments& arguments, Cons
     TENON_ASSIGN(cache, load_timing_cache(*config, cache_file, console));
   }
 
-  BuildProgress progress(console);
+  BuildProgress progress(console, listener == nullptr);
   config->setProgressMonitor(&progress);
-  const auto start = std::chrono::steady_clock::now();
+  if (listener != nullptr) setBuildObserver(*config, listener->observer);
+  start = std::chrono::steady_clock::now();
   std::unique_ptr<IHostMemory> plan(builder->buildSerializedNetwork(*network, *config));
   console.clear_progress();
   if (!plan) {

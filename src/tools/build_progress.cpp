@@ -7,19 +7,19 @@ namespace tenon::tools {
 void BuildProgress::phaseStart(const char* phase, const char*, int32_t steps) noexcept {
   const std::lock_guard lock(mutex_);
   steps_[phase] = steps;
-  console_.progress(fmt::format("{} ...", phase));
+  if (shown_) console_.progress(fmt::format("{} ...", phase));
 }
 
 bool BuildProgress::stepComplete(const char* phase, int32_t step) noexcept {
   const std::lock_guard lock(mutex_);
-  console_.progress(fmt::format("{} {}/{}", phase, step + 1, steps_[phase]));
+  if (shown_) console_.progress(fmt::format("{} {}/{}", phase, step + 1, steps_[phase]));
   return !interrupted();
 }
 
 void BuildProgress::phaseFinish(const char* phase) noexcept {
   const std::lock_guard lock(mutex_);
   steps_.erase(phase);
-  console_.clear_progress();
+  if (shown_) console_.clear_progress();
 }
 
 }  // namespace tenon::tools

@@ -9,10 +9,11 @@
 
 namespace tenon::tools {
 
-/// Shows how far a build is on the console's progress line, and stops it on Ctrl-C.
+/// Stops a build on Ctrl-C and, where it is to be seen, shows how far it is on the console's
+/// progress line.
 class BuildProgress final : public nvinfer1::IProgressMonitor {
  public:
-  explicit BuildProgress(Console& console) : console_(console) {}
+  BuildProgress(Console& console, bool shown) : console_(console), shown_(shown) {}
 
   void phaseStart(const char* phase, const char* parent, int32_t steps) noexcept override;
   bool stepComplete(const char* phase, int32_t step) noexcept override;
@@ -20,6 +21,7 @@ class BuildProgress final : public nvinfer1::IProgressMonitor {
 
  private:
   Console& console_;
+  const bool shown_;
   std::mutex mutex_;
   std::map<std::string, int32_t> steps_;
 };

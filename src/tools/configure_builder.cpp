@@ -4,8 +4,10 @@
 
 #include "base/ascii.h"
 #include "tenon/device.h"
+#include "tenon/inspect.h"
 #include "tenon/numerics.h"
 #include "tenon/passes.h"
+#include "tenon/progress.h"
 #include "tenon/self_check.h"
 #include "tools/configure.h"
 #include "tools/exports.h"
@@ -181,6 +183,14 @@ Status configure_builder(nvinfer1::IBuilder& builder, IBuilderConfig& config,
   }
   TENON_TRY(set_sources(config, arguments));
   TENON_TRY(set_device(config, arguments));
+  if (arguments.has(OptionId::budget)) {
+    const auto seconds = parse_duration(arguments.text(OptionId::budget));
+    if (!seconds.has_value())
+      return user_error("--budget={}: expected one of 30s, 5m, 1.5h",
+                        arguments.text(OptionId::budget));
+    setBuildBudget(config, *seconds);
+  }
+  recordCandidates(config, arguments.flag(OptionId::recordCandidates));
   keepUnfused(config, arguments.text(OptionId::noFuse).c_str());
   const int64_t cost = arguments.integer(OptionId::selfCheckCost);
   setSelfCheck(config, !arguments.flag(OptionId::noSelfCheck), cost < 0 ? -1 : cost * 1'000'000);

@@ -2,8 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
+#include <utility>
 
+#include "base/environment.h"
 #include "base/printable.h"
 
 namespace tenon::tools {
@@ -18,20 +21,61 @@ std::string timestamp() {
   return text;
 }
 
+/// Between two lines of progress where they cannot replace each other.
+constexpr std::chrono::seconds kProgressEvery{10};
+
 char letter(Severity severity) {
   return "FEWIV"[static_cast<int>(severity)];
 }
 
+/// Names from models cannot reach the terminal, the styles of a page can.
+std::string printable_with_styles(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    std::string_view style;
+    for (const std::string_view known : {Console::kBold, Console::kDim, Console::kPlain})
+      if (text.starts_with(known)) style = known;
+    const size_t next = std::min(text.find('\x1b', 1), text.size());
+    result += style.empty() ? printable(text.substr(0, next)) : std::string(style);
+    text.remove_prefix(style.empty() ? next : style.size());
+  }
+  return result;
+}
+
 }  // namespace
 
-Console::Console(Severity threshold)
-    : threshold_(threshold), on_terminal_(isatty(STDOUT_FILENO) != 0) {}
+Console::Console(Severity threshold, ConsoleStyle style)
+    : threshold_(threshold),
+      style_(style),
+      on_terminal_(isatty(STDOUT_FILENO) != 0),
+      colored_(on_terminal_ && wants_colors()) {}
 
 Console::~Console() {
   clear_progress();
 }
 
+bool Console::keep(Severity severity, std::string_view message) {
+  if (style_ == ConsoleStyle::kLog || severity > Severity::kWarning) return false;
+  for (const std::string_view mark : {"[TRT] ", "* "})
+    if (message.starts_with(mark)) message.remove_prefix(mark.size());
+  auto& kept = severity == Severity::kWarning ? warnings_ : errors_;
+  std::string text = printable(message);
+  if (std::ranges::find(kept, text) == kept.end()) kept.push_back(std::move(text));
+  return true;
+}
+
+std::vector<std::string> Console::take_warnings() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(warnings_, {});
+}
+
+std::vector<std::string> Console::take_errors() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(errors_, {});
+}
+
 void Console::write(Severity severity, std::string_view message) {
+  if (const std::lock_guard lock(mutex_); keep(severity, message)) return;
   if (severity > threshold_) return;
   const bool to_error = severity <= Severity::kWarning;
   const std::string line =
@@ -44,22 +88,34 @@ void Console::write(Severity severity, std::string_view message) {
 }
 
 void Console::plain(std::string_view text) {
-  const std::string line = printable(text) + '\n';
+  print(text, stdout);
+}
+
+void Console::plain_error(std::string_view text) {
+  std::fflush(stdout);
+  print(text, stderr);
+}
+
+void Console::print(std::string_view text, std::FILE* stream) {
+  const std::string line = printable_with_styles(text) + '\n';
   const std::lock_guard lock(mutex_);
   erase_progress_line();
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fflush(stdout);
+  std::fwrite(line.data(), 1, line.size(), stream);
+  std::fflush(stream);
 }
 
 void Console::progress(std::string_view text) {
-  if (!on_terminal_) return;
   const std::lock_guard lock(mutex_);
+  if (!on_terminal_ && (style_ == ConsoleStyle::kLog || text.empty() ||
+                        Clock::now() - last_progress_ < kProgressEvery))
+    return;
   erase_progress_line();
   if (text.empty()) return;
-  const std::string line = printable(text);
+  last_progress_ = Clock::now();
+  const std::string line = printable(text) + (on_terminal_ ? "" : "\n");
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);
-  progress_shown_ = true;
+  progress_shown_ = on_terminal_;
 }
 
 void Console::erase_progress_line() {

@@ -1,5 +1,3 @@
-#include <dlfcn.h>
-
 #include <chrono>
 
 #include "NvInfer.h"
@@ -17,6 +15,7 @@
 #include "tools/measure.h"
 #include "tools/option_report.h"
 #include "tools/outputs.h"
+#include "tools/preparation.h"
 #include "tools/refit.h"
 
 namespace tenon::tools {
@@ -33,24 +32,6 @@ struct PlanSource {
     return {static_cast<const char*>(built->data()), built->size()};
   }
 };
-
-Status open_plugins(const Arguments& arguments, Console& console) {
-  if (!initLibNvInferPlugins(nullptr, ""))
-    console.warning("another library has registered plugins by the names of those that come with this program");
-  for (const std::string& library : arguments.list(OptionId::staticPlugins)) {
-    console.info("Loading supplied plugin library: {}", library);
-    if (!dlopen(library.c_str(), RTLD_LAZY | RTLD_GLOBAL)) {
-      return user_error("--staticPlugins={}: {}", library, dlerror());
-    }
-  }
-  for (const std::string& library : arguments.list(OptionId::dynamicPlugins)) {
-    console.info("Loading supplied plugin library: {}", library);
-    if (!getPluginRegistry()->loadLibrary(library.c_str())) {
-      return user_error("--dynamicPlugins={}: the library could not be loaded", library);
-    }
-  }
-  return {};
-}
 
 /// The weights stay in the file until they are used.
 Result<PlanSource> find_plan(const std::string& file, Console& console) {
@@ -116,41 +97,11 @@ Status print_plan_version(const Arguments& arguments, Console& console) {
   return {};
 }
 
-/// The GPU to run on; null for the CPU.
-std::unique_ptr<IGpu> find_gpu(const Arguments& arguments, Console& console) {
-  /// Without a GPU the CPU is used; why there is none is for those who ask for details.
-  class Quiet final : public nvinfer1::ILogger {
-   public:
-    explicit Quiet(Console& console) : console_(console) {}
-    void log(Severity, const char* message) noexcept override { console_.verbose("{}", message); }
-
-   private:
-    Console& console_;
-  };
-  if (chosen_device(arguments) == kCpuDevice) return nullptr;
-  Quiet logger(console);
-  return std::unique_ptr<IGpu>(openGpu(chosen_device(arguments), logger));
-}
-
 Status show_gpu(const IGpu& gpu, const Arguments& arguments, Console& console) {
   const GpuDescription description = gpu.describe();
   print_gpu_information(console, description);
   if (!arguments.has(OptionId::exportDevice)) return {};
   return write_file(arguments.text(OptionId::exportDevice), std::string(description.text));
-}
-
-/// What cannot be written in the end is known before the work.
-Status check_outputs(const Arguments& arguments) {
-  using enum OptionId;
-  for (const OptionId id : {saveEngine, timingCacheFile, exportTimes, exportOutput, exportProfile,
-                            exportLayerInfo, exportDevice}) {
-    if (!arguments.has(id)) continue;
-    Status status = check_writable(arguments.text(id));
-    if (!status.ok())
-      return std::move(status).error().with_context(
-          fmt::format("--{}", option_rows()[static_cast<size_t>(id)].name));
-  }
-  return {};
 }
 
 /// Everything between the banners.
@@ -185,11 +136,8 @@ bool succeeds(std::string_view program, const Result<Arguments>& arguments, Cons
     return false;
   }
   if (!arguments->unknown().empty()) {
-    for (const std::string& unknown : arguments->unknown()) {
-      const std::string_view meant = closest_option(unknown);
-      const std::string advice = meant.empty() ? "" : fmt::format(" (did you mean --{}?)", meant);
-      console.error("Unknown option: {}{}", unknown, advice);
-    }
+    for (const std::string& unknown : arguments->unknown())
+      console.error("Unknown option: {}{}", unknown, advice_on_unknown(unknown));
     console.error("{} --help lists all options", program);
     return false;
   }

@@ -60,7 +60,9 @@ GpuSettings gpu_settings(const Arguments& arguments) {
   return settings;
 }
 
-/// One runner a stream; only the first one's bindings are spoken of.
+}  // namespace
+
+/// Only the first stream's bindings are spoken of.
 Result<Runners> make_runners(ICudaEngine& engine, const Arguments& arguments, Console& console) {
   TENON_ASSIGN(const BindingRequest request, binding_request(engine, arguments, console));
   console.info("Context memory: {:g} MiB for each of {} streams, allocation strategy {}",
@@ -81,6 +83,8 @@ Result<Runners> make_runners(ICudaEngine& engine, const Arguments& arguments, Co
   }
   return runners;
 }
+
+namespace {
 
 /// On the CPU a query is computed by who asks for it.
 InferenceSettings inference_settings(const Arguments& arguments, bool on_cpu) {
@@ -122,9 +126,8 @@ Status stopped() {
 }
 
 /// `unprofiled`: queries that nothing was measured inside of; none where there is no separate run.
-Status report_profile(const LayerProfiler& profiler, const QueryLog* unprofiled,
-                      const Arguments& arguments, Console& console) {
-  const std::vector<LayerTimes> layers = profiler.layers();
+Status report_profile(const LayerProfiler& profiler, std::span<const LayerTimes> layers,
+                      const QueryLog* unprofiled, const Arguments& arguments, Console& console) {
   if (arguments.flag(OptionId::dumpProfile)) print_profile(console, layers, profiler.iterations());
   double sum = 0;
   for (const LayerTimes& layer : layers) sum += layer.median_ms;
@@ -143,12 +146,14 @@ Status report_profile(const LayerProfiler& profiler, const QueryLog* unprofiled,
 
 }  // namespace
 
-Status measure_engine(ICudaEngine& engine, const Arguments& arguments, Console& console) {
+Status measure_engine(ICudaEngine& engine, const Arguments& arguments, Console& console,
+                      Measured* measured) {
   TENON_ASSIGN(const ReportSettings settings, report_settings(arguments, !runsOnGpu(engine)));
   TENON_ASSIGN(Runners runners, make_runners(engine, arguments, console));
   TENON_TRY(write_layer_information(engine, &runners.front()->context(), arguments, console));
-  const bool profiled =
-      arguments.flag(OptionId::dumpProfile) || arguments.has(OptionId::exportProfile);
+  const bool profiled = arguments.flag(OptionId::dumpProfile) ||
+                        arguments.has(OptionId::exportProfile) ||
+                        (measured != nullptr && measured->wants_layers);
   const bool separate = arguments.flag(OptionId::separateProfileRun);
   LayerProfiler profiler;
   // A profiled run is slower than others, so its times are not reported as the engine's.
@@ -165,6 +170,10 @@ Status measure_engine(ICudaEngine& engine, const Arguments& arguments, Console& 
     console.info("=== Performance summary ===");
     console.info("No query ended before the run was stopped");
     return stopped();
+  }
+  if (measured != nullptr) {
+    measured->queries = times.queries;
+    measured->settings = settings;
   }
   if (!profiled || separate) {
     print_trace(console, times.queries, settings.average_runs);
@@ -189,7 +198,12 @@ Status measure_engine(ICudaEngine& engine, const Arguments& arguments, Console& 
         "* The engine uses {} auxiliary streams, and layers are profiled one after the other: the "
         "profile's Total is not the time of a query.",
         streams);
-  return report_profile(profiler, separate ? &times.queries : nullptr, arguments, console);
+  const std::vector<LayerTimes> layers = profiler.layers();
+  if (measured != nullptr) {
+    measured->layers = layers;
+    measured->profiled_runs = profiler.iterations();
+  }
+  return report_profile(profiler, layers, separate ? &times.queries : nullptr, arguments, console);
 }
 
 }  // namespace tenon::tools

@@ -27,7 +27,8 @@ constexpr OptionId kAlsoForPlans[] = {OptionId::loadEngine,      OptionId::useRu
 constexpr OptionId kOnlyForBuilds[] = {
     OptionId::deviceDescription,    OptionId::disablePass,      OptionId::noFuse,
     OptionId::noSelfCheck,          OptionId::selfCheckRegions, OptionId::selfCheckCost,
-    OptionId::allowFailedSelfCheck, OptionId::numerics};
+    OptionId::allowFailedSelfCheck, OptionId::numerics,         OptionId::budget,
+    OptionId::recordCandidates};
 
 bool is_for_builds(const OptionRow& row) {
   const auto among = [&](const auto& ids) {

@@ -12,11 +12,11 @@ namespace {
 constexpr size_t kValuesInLine = 16;
 
 void print_values(const OutputValues& output, Console& console) {
-  console.info("{}: ({})", output.name, output.dimensions);
+  console.requested("{}: ({})", output.name, output.dimensions);
   for (size_t i = 0; i < output.values.size(); i += kValuesInLine) {
     const auto first = output.values.begin() + static_cast<std::ptrdiff_t>(i);
     const auto count = std::min(kValuesInLine, output.values.size() - i);
-    console.info("{:g}", fmt::join(first, first + static_cast<std::ptrdiff_t>(count), " "));
+    console.requested("{:g}", fmt::join(first, first + static_cast<std::ptrdiff_t>(count), " "));
   }
 }
 
@@ -33,7 +33,7 @@ Status write_raw(const Binding& binding, Console& console) {
   const std::string file = file_name(binding);
   const int64_t bytes = std::max<int64_t>(bytes_of(binding.dims, binding.type), 0);
   TENON_TRY(write_file(file, std::span<const char>(binding.memory.data(), bytes)));
-  console.info("Wrote {} to {}", binding.name, file);
+  console.requested("Wrote {} to {}", binding.name, file);
   return {};
 }
 
@@ -47,7 +47,7 @@ Status write_outputs(const Runner& runner, const Arguments& arguments, Console& 
     if (arguments.flag(OptionId::dumpRawBindingsToFile)) TENON_TRY(write_raw(*binding, console));
   }
   if (arguments.flag(OptionId::dumpOutput)) {
-    console.info("Output Tensors:");
+    console.requested("Output Tensors:");
     for (const OutputValues& output : outputs) print_values(output, console);
   }
   if (!arguments.has(OptionId::exportOutput)) return {};
@@ -64,8 +64,8 @@ Status write_layer_information(const nvinfer1::ICudaEngine& engine,
   if (!inspector) return internal_error("the engine inspector could not be made");
   if (context != nullptr) inspector->setExecutionContext(context);
   if (arguments.flag(OptionId::dumpLayerInfo)) {
-    console.info("Layer Information:");
-    console.info("{}", inspector->getEngineInformation(LayerInformationFormat::kONELINE));
+    console.requested("Layer Information:");
+    console.requested("{}", inspector->getEngineInformation(LayerInformationFormat::kONELINE));
   }
   if (!arguments.has(OptionId::exportLayerInfo)) return {};
   return write_file(arguments.text(OptionId::exportLayerInfo),
@@ -74,7 +74,7 @@ Status write_layer_information(const nvinfer1::ICudaEngine& engine,
 
 void print_optimization_profiles(const nvinfer1::ICudaEngine& engine, Console& console) {
   using nvinfer1::OptProfileSelector;
-  console.info("Optimization Profile Information:");
+  console.requested("Optimization Profile Information:");
   for (int32_t profile = 0; profile < engine.getNbOptimizationProfiles(); ++profile) {
     for (int32_t i = 0; i < engine.getNbIOTensors(); ++i) {
       const char* name = engine.getIOTensorName(i);
@@ -82,9 +82,9 @@ void print_optimization_profiles(const nvinfer1::ICudaEngine& engine, Console& c
       const auto shape = [&](OptProfileSelector selector) {
         return dims_text(engine.getProfileShape(name, profile, selector));
       };
-      console.info("Optimization Profile {}: input {}, min {}, opt {}, max {}", profile, name,
-                   shape(OptProfileSelector::kMIN), shape(OptProfileSelector::kOPT),
-                   shape(OptProfileSelector::kMAX));
+      console.requested("Optimization Profile {}: input {}, min {}, opt {}, max {}", profile, name,
+                        shape(OptProfileSelector::kMIN), shape(OptProfileSelector::kOPT),
+                        shape(OptProfileSelector::kMAX));
     }
   }
 }

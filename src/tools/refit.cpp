@@ -16,9 +16,9 @@ constexpr int kTimedRefits = 10;
 void print_weights(IRefitter& refitter, Console& console) {
   std::vector<const char*> names(static_cast<size_t>(refitter.getAllWeights(0, nullptr)));
   refitter.getAllWeights(static_cast<int32_t>(names.size()), names.data());
-  console.info("Weights that can be refitted: {}", names.size());
+  console.requested("Weights that can be refitted: {}", names.size());
   for (const char* name : names)
-    console.info("{} ({} values)", name, refitter.getWeightsPrototype(name).count);
+    console.requested("{} ({} values)", name, refitter.getWeightsPrototype(name).count);
 }
 
 /// The model whose weights are taken: that of --refitFromOnnx, else the one that was built.
@@ -48,7 +48,8 @@ Status time_refits(IRefitter& refitter, const std::string& file, Console& consol
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     if (i > 0) total += time.count();
   }
-  console.info("Engine refitted in {:g} ms on average of {}.", total / kTimedRefits, kTimedRefits);
+  console.requested("Engine refitted in {:g} ms on average of {}.", total / kTimedRefits,
+                    kTimedRefits);
   return {};
 }
 

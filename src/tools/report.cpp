@@ -159,13 +159,13 @@ std::vector<LayerTimes> layer_times(std::span<const LayerRuns> runs) {
 
 void print_profile(Console& console, std::span<const LayerTimes> layers, int iterations) {
   const auto row = [&](const LayerTimes& layer) {
-    console.info("{:11.2f} {:12.4f} {:12.4f} {:9.1f}   {}", layer.total_ms, layer.average_ms,
-                 layer.median_ms, layer.percentage, layer.name);
+    console.requested("{:11.2f} {:12.4f} {:12.4f} {:9.1f}   {}", layer.total_ms, layer.average_ms,
+                      layer.median_ms, layer.percentage, layer.name);
   };
   LayerTimes total{"Total", 0, 0, 0, 100};
-  console.info("");
-  console.info("=== Profile ({} iterations ) ===", iterations);
-  console.info("   Time(ms)     Avg.(ms)   Median(ms)   Time(%)   Layer");
+  console.requested("");
+  console.requested("=== Profile ({} iterations ) ===", iterations);
+  console.requested("   Time(ms)     Avg.(ms)   Median(ms)   Time(%)   Layer");
   for (const LayerTimes& layer : layers) {
     total.total_ms += layer.total_ms;
     total.average_ms += layer.average_ms;
@@ -173,7 +173,7 @@ void print_profile(Console& console, std::span<const LayerTimes> layers, int ite
     if (layer.total_ms > 0) row(layer);
   }
   row(total);
-  console.info("");
+  console.requested("");
 }
 
 }  // namespace tenon::tools

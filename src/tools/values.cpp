@@ -1,7 +1,11 @@
 #include "tools/values.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
+
+#include "base/ascii.h"
 
 namespace tenon::tools {
 namespace {
@@ -88,11 +92,43 @@ std::vector<std::string_view> split_outside_quotes(std::string_view text, char s
   return pieces;
 }
 
+std::optional<double> parse_duration(std::string_view text) {
+  struct Unit {
+    std::string_view name;
+    double seconds;
+  };
+  constexpr Unit kUnits[] = {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
+  double factor = 1;
+  for (const Unit& unit : kUnits)
+    if (text.ends_with(unit.name)) {
+      factor = unit.seconds;
+      text.remove_suffix(unit.name.size());
+      break;
+    }
+  const auto number = parse_real(text);
+  if (!number.has_value() || !(*number > 0)) return std::nullopt;
+  return *number * factor;
+}
+
 bool matches(std::string_view pattern, std::string_view text) {
   const size_t star = pattern.find('*');
   if (star == std::string_view::npos) return pattern == text;
   const std::string_view head = pattern.substr(0, star), tail = pattern.substr(star + 1);
   return text.size() >= head.size() + tail.size() && text.starts_with(head) && text.ends_with(tail);
+}
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t change = diagonal + (to_lower(a[i - 1]) == to_lower(b[j - 1]) ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
 }
 
 Result<std::vector<NamedShape>> parse_shape_list(std::string_view text) {

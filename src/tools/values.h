@@ -17,11 +17,17 @@ std::optional<double> parse_real(std::string_view text);
 /// 16, 1.5G, 512K ...: binary suffixes B, K, M, G; `default_suffix` counts where there is none.
 std::optional<int64_t> parse_size(std::string_view text, char default_suffix);
 
+/// 30s, 500ms, 5m, 1.5h, or seconds without a unit: in seconds, above zero.
+std::optional<double> parse_duration(std::string_view text);
+
 /// Pieces between separators outside single quotes; none for an empty text.
 std::vector<std::string_view> split_outside_quotes(std::string_view text, char separator);
 
 /// `text` equals `pattern`, in which one `*` stands for anything.
 bool matches(std::string_view pattern, std::string_view text);
+
+/// Letters to insert, drop or change, whatever their case.
+size_t edit_distance(std::string_view a, std::string_view b);
 
 struct NamedShape {
   std::string name;  ///< May hold one `*`.

@@ -170,10 +170,12 @@ CASES = {
     "allowFailedSelfCheck": (["MODEL", "--allowFailedSelfCheck"], r"PASSED"),
     "selfCheckRegions": (["MODEL", "--selfCheckRegions"], r"PASSED"),
     "selfCheckCost": (["MODEL", "--selfCheckCost=0"], r"PASSED"),
+    "budget": (["CONV", "--budget=1ms"], r"The build's budget is used up"),
+    "recordCandidates": (["CONV", "--recordCandidates"], r"PASSED"),
     "helpMarkdown": (["--helpMarkdown"], r"\| `--onnx=file` \|"),
 }
 # These only show that they are taken: what they do has tests of its own (self_check_test, plugin_test), or is always so.
-TAKEN = {"allowFailedSelfCheck", "enablePluginOverride", "noSelfCheck", "selfCheckRegions", "selfCheckCost", "useSpinWait", "threads", "noDataTransfers"}
+TAKEN = {"allowFailedSelfCheck", "enablePluginOverride", "noSelfCheck", "recordCandidates", "selfCheckRegions", "selfCheckCost", "useSpinWait", "threads", "noDataTransfers"}
 
 
 def test_every_flag_that_works_has_a_case():

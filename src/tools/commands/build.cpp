@@ -1,0 +1,76 @@
+// `tenon build`.
+#include "tools/commands/engine_source.h"
+#include "tools/commands/page.h"
+#include "tools/commands/plan_table.h"
+
+namespace tenon::tools {
+namespace {
+
+constexpr Example kExamples[] = {
+    {"tenon build resnet50.onnx -o resnet50.plan", "for the GPU, or for this CPU"},
+    {"tenon build bert.onnx -o bert.plan --fp16", "in half precision where it pays"},
+    {"tenon build bert.onnx --shapes=input_ids:8x128", "extents that the model leaves open"},
+    {"tenon build yolo.onnx --budget=30s", "the best plan that 30 seconds give"},
+    {"tenon build yolo.onnx --timingCacheFile=yolo.cache", "keeps times for the next build"},
+};
+
+constexpr OwnFlag kFlags[] = {
+    {"o", "PLAN",
+     "where to save the plan; MODEL with .plan in place of .onnx where it is not given"},
+    {"budget", "TIME", "take at most so long: 30s, 5m. The largest layers are tuned first"},
+    {"recordCandidates", "", "keep all candidate kernels in the plan, for `tenon why`"},
+};
+
+constexpr OptionGroup kGroups[] = {OptionGroup::kBuild, OptionGroup::kSystem, OptionGroup::kTenon};
+
+constexpr Usage kUsage = {
+    .command = "build",
+    .words = "MODEL [-o PLAN] [flags]",
+    .purpose = "Optimizes an ONNX model for one device and saves the plan.",
+    .examples = kExamples,
+    .flags = kFlags,
+    .exec_flags = ExecFlags::kAll,
+    .groups = kGroups,
+};
+
+std::string plan_name(const std::string& model) {
+  const std::string stem = model.ends_with(".onnx") ? model.substr(0, model.size() - 5) : model;
+  return stem.substr(stem.find_last_of('/') + 1) + ".plan";
+}
+
+void show_next(Session& session, const Arguments& arguments) {
+  const std::string plan = arguments.text(OptionId::saveEngine);
+  session.heading("Next");
+  Table table("ll");
+  table.add({fmt::format("tenon bench {}", plan), "how fast it is"});
+  table.add({fmt::format("tenon run {}", plan), "what it computes"});
+  table.add({fmt::format("tenon inspect {}", plan), "its layers and kernels"});
+  const bool narrow = arguments.has(OptionId::fp16) || arguments.has(OptionId::bf16) ||
+                      arguments.has(OptionId::best) || arguments.has(OptionId::stronglyTyped);
+  if (!narrow)
+    table.add({fmt::format("tenon build {} --fp16", arguments.text(OptionId::onnx)),
+               "half precision: often twice as fast"});
+  session.line("{}", table.text());
+}
+
+Status build(Session& session, const CommandLine& line) {
+  TENON_ASSIGN(Arguments arguments, prepare(session, line));
+  if (arguments.has(OptionId::loadEngine))
+    return session.fail(ErrorId::kUsage, "'{}' is a plan already; build takes a model",
+                        line.words().front());
+  if (!arguments.has(OptionId::saveEngine))
+    arguments.give(OptionId::saveEngine, plan_name(line.words().front()));
+  TENON_ASSIGN(const auto plan, build_on_page(session, arguments));
+  TENON_TRY(show_plan(session, {static_cast<const char*>(plan->data()), plan->size()}));
+  session.show_warnings();
+  show_next(session, arguments);
+  return {};
+}
+
+}  // namespace
+
+int run_build(std::span<const char* const> words) {
+  return run_with_line(kUsage, words, build);
+}
+
+}  // namespace tenon::tools

@@ -1,0 +1,80 @@
+#include "tools/commands/build_page.h"
+
+#include <algorithm>
+
+#include "tools/commands/page.h"
+
+namespace tenon::tools {
+namespace {
+
+constexpr std::string_view kTitles[] = {"Read the model",   "Optimize the graph", "Choose kernels",
+                                        "Tune in sequence", "Check the plan",     "Write the plan"};
+constexpr int kSteps = static_cast<int>(std::size(kTitles));
+constexpr int kBar = 24;
+
+/// Steps without work say why.
+constexpr std::string_view kNothing[] = {
+    "", "", "", "nothing to do: kernels on the CPU do not overlap", "not asked for", ""};
+
+std::string bar(double done) {
+  const int filled = std::clamp(static_cast<int>(done * kBar + 0.5), 0, kBar);
+  return std::string(static_cast<size_t>(filled), '#') +
+         std::string(static_cast<size_t>(kBar - filled), '-');
+}
+
+/// As exact as it can be meant.
+std::string left_text(double seconds) {
+  if (seconds < 0) return "";
+  if (seconds < 1) return "less than a second left";
+  if (seconds < 90) return fmt::format("about {:.0f} s left", seconds);
+  return fmt::format("about {:.0f} min left", seconds / 60);
+}
+
+}  // namespace
+
+BuildListener BuildPage::listener() {
+  return {[this](const nvinfer1::INetworkDefinition& network, double seconds) {
+            parsed(network, seconds);
+          },
+          this};
+}
+
+double BuildPage::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+void BuildPage::line(int number, double seconds, std::string_view facts) {
+  const std::string_view nothing = kNothing[number - 1];
+  const bool idle = seconds <= 0 && !nothing.empty();
+  session_.line("  {}/{}  {:20}{:>9}   {}", number, kSteps, kTitles[number - 1],
+                idle ? "-" : seconds_text(seconds), idle && facts.empty() ? nothing : facts);
+}
+
+void BuildPage::parsed(const nvinfer1::INetworkDefinition& network, double seconds) {
+  line(1, seconds,
+       fmt::format("{} layers, {} input{}, {} output{}", network.getNbLayers(),
+                   network.getNbInputs(), network.getNbInputs() == 1 ? "" : "s",
+                   network.getNbOutputs(), network.getNbOutputs() == 1 ? "" : "s"));
+}
+
+void BuildPage::progress(const BuildState& state) noexcept {
+  const int number = static_cast<int>(state.step) + 2;
+  session_.console().progress(fmt::format("  {}/{}  {:20}[{}] {:3.0f} %  {}", number, kSteps,
+                                          kTitles[number - 1], bar(state.done), 100 * state.done,
+                                          left_text(state.remaining)));
+}
+
+void BuildPage::stepEnded(BuildStep step, double seconds, const char* facts) noexcept {
+  if (step == BuildStep::kWRITE)
+    writing_ = seconds;
+  else
+    line(static_cast<int>(step) + 2, seconds, facts);
+}
+
+void BuildPage::written(const std::string& file, double bytes, double seconds) {
+  line(kSteps, writing_ + seconds,
+       file.empty() ? fmt::format("{}, not saved", bytes_text(bytes))
+                    : fmt::format("{}, {}", file, bytes_text(bytes)));
+}
+
+}  // namespace tenon::tools

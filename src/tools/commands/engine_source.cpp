@@ -1,0 +1,100 @@
+#include "tools/commands/engine_source.h"
+
+#include <chrono>
+
+#include "tools/api_logger.h"
+#include "tools/build.h"
+#include "tools/commands/build_page.h"
+#include "tools/commands/page.h"
+#include "tools/device_info.h"
+#include "tools/exports.h"
+#include "tools/interrupt.h"
+#include "tools/option_report.h"
+#include "tools/preparation.h"
+#include "tools/refit.h"
+
+namespace tenon::tools {
+
+bool is_plan(const std::string& file) {
+  return plan_version(file).ok();
+}
+
+Result<Arguments> prepare(Session& session, const CommandLine& line) {
+  Arguments arguments = line.arguments();
+  if (!line.words().empty()) {
+    const std::string& file = line.words().front();
+    const bool plan =
+        is_plan(file) || (!file.ends_with(".onnx") && !arguments.has(OptionId::onnx) &&
+                          (file.ends_with(".plan") || file.ends_with(".engine")));
+    arguments.give(plan ? OptionId::loadEngine : OptionId::onnx, file);
+  }
+  if (line.has("o")) arguments.give(OptionId::saveEngine, line.text("o"));
+  if (arguments.flag(OptionId::verbose)) session.console().set_threshold(Severity::kVerbose);
+  TENON_TRY(check_values(arguments));
+  TENON_TRY(check_outputs(arguments));
+  for (const auto* remarks : {&arguments.renamed(), &arguments.repeated()})
+    for (const std::string& remark : *remarks) session.console().warning("{}", remark);
+  const std::unique_ptr<IGpu> gpu = find_gpu(arguments, session.console());
+  TENON_TRY(check_support(session.console(), arguments, /*on_cpu=*/gpu == nullptr));
+  TENON_TRY(open_plugins(arguments, session.console()));
+  watch_interrupts();
+  return arguments;
+}
+
+std::string device_text(const Arguments& arguments, Console& console) {
+  if (const std::unique_ptr<IGpu> gpu = find_gpu(arguments, console)) {
+    const GpuDescription description = gpu->describe();
+    return fmt::format("{}, compute capability {}.{}", description.name,
+                       description.computeCapability / 10, description.computeCapability % 10);
+  }
+  const CpuInfo cpu = read_cpu_info();
+  return fmt::format("{}, {} core{}", cpu.name, cpu.cores, cpu.cores == 1 ? "" : "s");
+}
+
+Result<std::unique_ptr<nvinfer1::IHostMemory>> build_on_page(Session& session,
+                                                             const Arguments& arguments) {
+  session.line("{} for {}\n", session.bold(arguments.text(OptionId::onnx)),
+               device_text(arguments, session.console()));
+  BuildPage page(session);
+  const BuildListener listener = page.listener();
+  ApiLogger logger(session.console());
+  session.enter(Stage::kModel);
+  BuildListener staged = listener;
+  staged.parsed = [&](const nvinfer1::INetworkDefinition& network, double seconds) {
+    session.enter(Stage::kBuild);
+    listener.parsed(network, seconds);
+  };
+  auto plan = build_plan(arguments, session.console(), logger, &staged);
+  if (!plan.ok()) return plan;
+  const auto start = std::chrono::steady_clock::now();
+  const std::string file = arguments.text(OptionId::saveEngine);
+  if (!file.empty()) {
+    const auto* bytes = static_cast<const char*>((*plan)->data());
+    TENON_TRY(write_file(file, std::span(bytes, (*plan)->size())));
+  }
+  const std::chrono::duration<double> writing = std::chrono::steady_clock::now() - start;
+  page.written(file, static_cast<double>((*plan)->size()), writing.count());
+  session.line("\n  done in {}", seconds_text(page.seconds()));
+  return plan;
+}
+
+Result<LoadedEngine> engine_of(Session& session, const Arguments& arguments) {
+  ApiLogger logger(session.console());
+  LoadedEngine engine;
+  if (arguments.has(OptionId::loadEngine)) {
+    session.enter(Stage::kRun);
+    const std::string file = arguments.text(OptionId::loadEngine);
+    session.line("{} on {}", session.bold(file), device_text(arguments, session.console()));
+    TENON_TRY(file_size(file));
+    TENON_ASSIGN(engine, load_engine(file, arguments, session.console(), logger));
+  } else {
+    TENON_ASSIGN(const auto plan, build_on_page(session, arguments));
+    session.enter(Stage::kRun);
+    const auto* bytes = static_cast<const char*>(plan->data());
+    TENON_ASSIGN(engine, deserialize({bytes, plan->size()}, arguments, session.console(), logger));
+  }
+  TENON_TRY(refit_engine(*engine.engine, arguments, session.console(), logger));
+  return engine;
+}
+
+}  // namespace tenon::tools

@@ -1,0 +1,104 @@
+#include "tools/commands/page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace tenon::tools {
+namespace {
+
+/// Letters, not bytes, of UTF-8.
+size_t width(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) >> 6) != 2; }));
+}
+
+std::string three_digits(double value) {
+  return value < 10    ? fmt::format("{:.2f}", value)
+         : value < 100 ? fmt::format("{:.1f}", value)
+                       : fmt::format("{:.0f}", value);
+}
+
+std::string padded(std::string_view text, size_t columns, bool right) {
+  const std::string space(columns - std::min(columns, width(text)), ' ');
+  return right ? space + std::string(text) : std::string(text) + space;
+}
+
+}  // namespace
+
+std::string wrapped(std::string_view beginning, std::string_view text, size_t indent,
+                    size_t columns) {
+  std::string lines, line = padded(beginning, indent, false);
+  bool empty = true;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!empty && width(line) + 1 + width(word) > columns) {
+      lines += line + '\n';
+      line = std::string(indent, ' ');
+      empty = true;
+    }
+    if (!empty) line += ' ';
+    line += word;
+    empty = false;
+  }
+  return lines + line;
+}
+
+std::string shortened(std::string_view text, size_t letters) {
+  if (width(text) <= letters || text.size() <= letters) return std::string(text);
+  if (letters < 8) return std::string(text.substr(0, letters));
+  const size_t tail = (letters - 3) / 2, head = letters - 3 - tail;
+  return fmt::format("{}...{}", text.substr(0, head), text.substr(text.size() - tail));
+}
+
+std::string bytes_text(double bytes) {
+  constexpr const char* kUnits[] = {"B", "KB", "MB", "GB", "TB"};
+  size_t unit = 0;
+  while (bytes >= 1000 && unit + 1 < std::size(kUnits)) {
+    bytes /= 1000;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{:.0f} B", bytes)
+                   : fmt::format("{} {}", three_digits(bytes), kUnits[unit]);
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds >= 3600) return fmt::format("{:.1f} h", seconds / 3600);
+  if (seconds >= 100)
+    return fmt::format("{:.0f} min {:02.0f} s", std::floor(seconds / 60), std::fmod(seconds, 60));
+  if (seconds >= 1) return fmt::format("{} s", three_digits(seconds));
+  if (seconds >= 1e-3) return fmt::format("{} ms", three_digits(seconds * 1e3));
+  return fmt::format("{} us", three_digits(seconds * 1e6));
+}
+
+std::string count_text(double count) {
+  if (count < 1e4) return fmt::format("{:.0f}", count);
+  if (count < 1e6) return fmt::format("{} k", three_digits(count / 1e3));
+  return count < 1e9 ? fmt::format("{} M", three_digits(count / 1e6))
+                     : fmt::format("{} G", three_digits(count / 1e9));
+}
+
+std::string Table::text(size_t indent) const {
+  std::vector<size_t> columns(alignment_.size(), 0);
+  for (const auto& row : rows_)
+    for (size_t i = 0; i < row.size(); ++i) columns[i] = std::max(columns[i], width(row[i]));
+  size_t whole = indent + 2 * (columns.size() - 1);
+  for (const size_t column : columns) whole += column;
+  const auto widest = std::ranges::max_element(columns);
+  if (whole > kPageColumns) *widest -= std::min(*widest - 8, whole - kPageColumns);
+  std::string text;
+  for (const auto& row : rows_) {
+    std::string line(indent, ' ');
+    for (size_t i = 0; i < row.size(); ++i)
+      line += padded(shortened(row[i], columns[i]), columns[i], alignment_[i] == 'r') + "  ";
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += (text.empty() ? "" : "\n") + line;
+  }
+  return text;
+}
+
+}  // namespace tenon::tools

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tenon::tools {
+
+/// Columns of every page.
+inline constexpr size_t kPageColumns = 96;
+
+/// The text in lines of at most `columns`, broken at spaces; all but the first begin with `indent`
+/// spaces, for which the first one has its own beginning.
+std::string wrapped(std::string_view beginning, std::string_view text, size_t indent,
+                    size_t columns = kPageColumns);
+/// At most so many letters; what is cut off becomes "...", in the middle.
+std::string shortened(std::string_view text, size_t letters);
+
+/// "12.3 MB", "1.4 s", "0.35 ms": three digits and a unit.
+std::string bytes_text(double bytes);
+std::string seconds_text(double seconds);
+std::string count_text(double count);
+
+/// Rows of cells in columns as wide as they need; numbers (and all cells of columns marked so) are
+/// set to the right.
+class Table {
+ public:
+  /// One letter a column: 'l' or 'r'.
+  explicit Table(std::string alignment) : alignment_(std::move(alignment)) {}
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  bool empty() const { return rows_.empty(); }
+  /// Each line begins with `indent` spaces and has at most kPageColumns columns: the widest column
+  /// of words is shortened where that is too few. No line end behind the last.
+  std::string text(size_t indent = 2) const;
+
+ private:
+  std::string alignment_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace tenon::tools
