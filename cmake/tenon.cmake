@@ -154,6 +154,7 @@ function(tenon_compat_libraries target folder)
     endif()
     add_library(compat_${name} SHARED ${folder}/${name}.cpp)
     target_link_libraries(compat_${name} PRIVATE ${target})
+    tenon_own_exports(compat_${name})
     set_target_properties(compat_${name} PROPERTIES OUTPUT_NAME ${name} SOVERSION 10
                           LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/compat)
   endforeach()
@@ -175,6 +176,7 @@ function(tenon_shared_library name output)
   endforeach()
   # Its own functions call each other, whatever functions of their names (lib/compat has them) the process finds first.
   target_link_options(${name} PRIVATE -Wl,--no-undefined -Wl,-Bsymbolic-functions)
+  tenon_own_exports(${name})
   target_include_directories(${name} INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>)
 endfunction()
 

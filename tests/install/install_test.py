@@ -75,3 +75,12 @@ def test_fields_of_the_deb(packages):
     fields = run("dpkg-deb", "--info", next(packages.glob("*.deb")))
     assert re.search(r"Depends: .*libfmt", fields) and re.search(r"Depends: .*libprotobuf", fields), fields
     assert "Package: tenon" in fields and "Architecture:" in fields
+
+
+def test_libraries_offer_their_own_functions_alone(prefix):
+    """Else a process takes a part of the standard library from us and a part from elsewhere, and ends at free()."""
+    ours = re.compile(r"tenon_|create\w+_INTERNAL|get\w+|setInternalLibraryPath|initLibNvInferPlugins|_ZNK?(5tenon|8nvinfer1|12nvonnxparser)")
+    for library in [file for file in prefix.rglob("*.so*") if file.is_file() and not file.is_symlink()]:
+        names = [line.split()[-1] for line in run("nm", "-D", "--defined-only", library).splitlines()]
+        others = [name for name in names if not ours.match(name)]
+        assert names and not others, f"{library}: {others[:5]}"
