@@ -8,7 +8,18 @@
 namespace tenon::plugin {
 namespace {
 
-constexpr int32_t kDynamicExtension = 3;
+/// The highest byte of what a plugin of the second generation says its version is.
+enum Generation : int32_t {
+  kPlain = 0,
+  kExtension = 1,
+  kTypedExtension = 2,
+  kDynamicExtension = 3
+};
+
+/// Python's plugins have one more bit.
+int32_t generation_of(const nvinfer1::IPluginV2& plugin) {
+  return plugin.getTensorRTVersion() >> 24 & 0x3F;
+}
 
 /// Null for a creator of the third generation.
 IPluginCreator* as_second_generation(IPluginCreatorInterface& creator) {
@@ -17,13 +28,11 @@ IPluginCreator* as_second_generation(IPluginCreatorInterface& creator) {
              : nullptr;
 }
 
-/// Of the older generations, the one whose extents are not those of one sample.
+/// An IPluginV2 alone has types for no output.
 Status check_generation(const nvinfer1::IPluginV2& plugin) {
-  // The highest byte tells the generation; Python's plugins have one more bit.
-  const int32_t generation = plugin.getTensorRTVersion() >> 24 & 0x3F;
-  if (generation == kDynamicExtension) return {};
+  if (generation_of(plugin) != kPlain) return {};
   return unsupported(
-      "plugin '{}' is of a generation with implicit batches: derive it from IPluginV3 or "
+      "plugin '{}' is of a generation without types: derive it from IPluginV3 or "
       "IPluginV2DynamicExt",
       plugin.getPluginType());
 }
@@ -60,6 +69,13 @@ Result<std::unique_ptr<Instance>> Instance::clone_of(nvinfer1::IPluginV3& plugin
   nvinfer1::IPluginV3* clone = plugin.clone();
   if (clone == nullptr) return user_error("the plugin's clone() gave nothing");
   return make_v3_instance(clone, &no_other);
+}
+
+Result<std::unique_ptr<Instance>> make_v2_instance(IPluginV2* owned) {
+  const int32_t generation = generation_of(*owned);
+  return generation == kDynamicExtension
+             ? make_dynamic_instance(owned)
+             : make_batch_instance(owned, generation == kTypedExtension);
 }
 
 Result<std::unique_ptr<Instance>> Instance::clone_of(nvinfer1::IPluginV2& plugin) {

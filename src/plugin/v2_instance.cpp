@@ -102,9 +102,8 @@ class V2Instance final : public Instance {
 
 }  // namespace
 
-Result<std::unique_ptr<Instance>> make_v2_instance(IPluginV2* owned) {
-  return std::unique_ptr<Instance>(
-      std::make_unique<V2Instance>(static_cast<IPluginV2DynamicExt*>(owned)));
+std::unique_ptr<Instance> make_dynamic_instance(IPluginV2* owned) {
+  return std::make_unique<V2Instance>(static_cast<IPluginV2DynamicExt*>(owned));
 }
 
 }  // namespace tenon::plugin
