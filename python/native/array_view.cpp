@@ -73,31 +73,84 @@ bool ArrayView::read_buffer(nb::handle array) {
   return true;
 }
 
+namespace {
+
+/// Names of PyTorch's attributes as Python's strings, made once.
+struct TorchNames {
+  PyObject* const module = PyUnicode_InternFromString("torch");
+  PyObject* const tensor = PyUnicode_InternFromString("Tensor");
+  PyObject* const requires_grad = PyUnicode_InternFromString("requires_grad");
+  PyObject* const is_cuda = PyUnicode_InternFromString("is_cuda");
+  PyObject* const is_cpu = PyUnicode_InternFromString("is_cpu");
+  PyObject* const is_sparse = PyUnicode_InternFromString("is_sparse");
+  PyObject* const shape = PyUnicode_InternFromString("shape");
+  PyObject* const dtype = PyUnicode_InternFromString("dtype");
+  PyObject* const is_contiguous = PyUnicode_InternFromString("is_contiguous");
+  PyObject* const data_ptr = PyUnicode_InternFromString("data_ptr");
+};
+
+const TorchNames& torch_names() {
+  static const TorchNames kNames;
+  return kNames;
+}
+
+nb::object attribute(nb::handle object, PyObject* name) {
+  PyObject* const found = PyObject_GetAttr(object.ptr(), name);
+  if (!found) throw nb::python_error();
+  return nb::steal(found);
+}
+
+nb::object call_method(nb::handle object, PyObject* name) {
+  PyObject* const result = PyObject_CallMethodObjArgs(object.ptr(), name, nullptr);
+  if (!result) throw nb::python_error();
+  return nb::steal(result);
+}
+
+bool is_true(nb::handle object, PyObject* name) {
+  return attribute(object, name).ptr() == Py_True;
+}
+
+bool is_torch_tensor(nb::handle array) {
+  const TorchNames& names = torch_names();
+  PyObject* const torch = PyDict_GetItem(PyImport_GetModuleDict(), names.module);
+  PyObject* const type = torch ? PyObject_GetAttr(torch, names.tensor) : nullptr;
+  if (!type) {
+    PyErr_Clear();
+    return false;
+  }
+  const nb::object kept = nb::steal(type);
+  return PyType_Check(type) &&
+         PyType_IsSubtype(Py_TYPE(array.ptr()), reinterpret_cast<PyTypeObject*>(type));
+}
+
+}  // namespace
+
 /// PyTorch's `__dlpack__` is Python code that takes longer than a small network: its attributes say
 /// the same. Tensors that these do not describe (sparse ones, other devices) are left to it.
 bool ArrayView::read_torch(nb::handle array, const char* name) {
-  PyObject* const torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
-  if (!torch) return false;
-  const nb::object tensor = nb::getattr(nb::handle(torch), "Tensor", nb::none());
-  if (!PyType_Check(tensor.ptr()) ||
-      !PyType_IsSubtype(Py_TYPE(array.ptr()), reinterpret_cast<PyTypeObject*>(tensor.ptr())))
-    return false;
-  if (array.attr("requires_grad").ptr() == Py_True) {
+  if (!is_torch_tensor(array)) return false;
+  const TorchNames& names = torch_names();
+  if (is_true(array, names.requires_grad)) {
     PyErr_Format(PyExc_ValueError,
                  "'%s': the tensor requires gradients, which a plan has none of: use x.detach()",
                  name);
     throw nb::python_error();
   }
-  on_gpu = array.attr("is_cuda").ptr() == Py_True;
-  if (!on_gpu && array.attr("is_cpu").ptr() != Py_True) return false;
-  if (array.attr("is_sparse").ptr() == Py_True) return false;
-  read_extents(array.attr("shape"));
-  contiguous = array.attr("is_contiguous")().ptr() == Py_True;
-  const nb::object dtype = array.attr("dtype");
+  on_gpu = is_true(array, names.is_cuda);
+  if ((!on_gpu && !is_true(array, names.is_cpu)) || is_true(array, names.is_sparse)) return false;
+  read_extents(attribute(array, names.shape));
+  contiguous = call_method(array, names.is_contiguous).ptr() == Py_True;
+  const nb::object dtype = attribute(array, names.dtype);
   type_name = nb::cast<std::string>(nb::str(dtype));
   type_name.erase(0, sizeof("torch.") - 1);
-  data = pointer(nb::cast<Address>(array.attr("data_ptr")()));
+  data = pointer(nb::cast<Address>(call_method(array, names.data_ptr)));
   return true;
+}
+
+void* address_of_own(nb::handle array, const char* name) {
+  if (is_torch_tensor(array))
+    return pointer(nb::cast<Address>(call_method(array, torch_names().data_ptr)));
+  return ArrayView(array, name).data;
 }
 
 bool ArrayView::read_dlpack(nb::handle array) {

@@ -40,4 +40,7 @@ class ArrayView {
   nb::object kept_;
 };
 
+/// The address of an array on the GPU that was made for an output: nothing else of it is in question.
+void* address_of_own(nb::handle array, const char* name);
+
 }  // namespace tenon::python

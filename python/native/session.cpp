@@ -195,10 +195,13 @@ nb::object Session::make_output(Slot& slot, nb::handle given, nb::handle like) {
              "output '" + slot.name + "' has extents that a run finds out: it cannot be given");
     return nb::none();  // Its allocator has the memory.
   }
-  const bool on_gpu = !given.is_valid() && like.is_valid();
-  const nb::object array = given.is_valid() ? nb::borrow(given)
-                           : on_gpu ? device_array_(like, slot.extents, numpy_name(slot.type))
-                                    : empty_(slot.extents, slot.dtype);
+  if (!given.is_valid() && like.is_valid()) {
+    nb::object made = device_array_(like, slot.extents, numpy_name(slot.type));
+    bind(slot, address_of_own(made, slot.name.c_str()));
+    return made;
+  }
+  const nb::object array =
+      given.is_valid() ? nb::borrow(given) : nb::object(empty_(slot.extents, slot.dtype));
   const ArrayView view(array, slot.name.c_str());
   if (view.type != slot.type || !same(view.shape, slot.shape) || !view.contiguous)
     refuse(PyExc_ValueError, "output '" + slot.name + "' is " + numpy_name(slot.type) +
@@ -209,7 +212,8 @@ nb::object Session::make_output(Slot& slot, nb::handle given, nb::handle like) {
   return array;
 }
 
-nb::object Session::take_output(Slot& slot, nb::object array, nb::handle like, Address stream) {
+nb::object Session::take_output(Slot& slot, nb::object array, bool made_here, nb::handle like,
+                                Address stream) {
   const bool grown = array.is_none();
   if (grown) {
     slot.shape = slot.growing->shape;
@@ -219,6 +223,7 @@ nb::object Session::take_output(Slot& slot, nb::object array, nb::handle like, A
   } else if (!gpu_) {
     return array;
   }
+  if (like.is_valid() && !grown && made_here) return array;
   const ArrayView view(array, slot.name.c_str());
   const size_t bytes = bytes_of(slot.shape, slot.type);
   if (!bytes || (view.on_gpu && !grown)) return array;
@@ -264,8 +269,10 @@ nb::object Session::run(nb::handle inputs, nb::handle outputs, Address stream) {
   RaiseKept::raise();
   must_wait_ = gpu_ && !like.is_valid();  // The caller's arrays of the host are read until then.
   nb::list results;
-  for (size_t i = 0; i < outputs_.size(); ++i)
-    results.append(take_output(outputs_[i], made[i], like, stream));
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const bool made_here = outputs.is_none() || nb::object(outputs[i]).is_none();
+    results.append(take_output(outputs_[i], made[i], made_here, like, stream));
+  }
   if (must_wait_) {
     nb::gil_scoped_release released;
     done = gpu_->synchronize(stream_of(stream));

@@ -61,7 +61,8 @@ class Session {
   void set_input(Slot& slot, nb::handle array, const ArrayView& view, Address stream);
   void refresh_outputs();
   nb::object make_output(Slot& slot, nb::handle given, nb::handle like);
-  nb::object take_output(Slot& slot, nb::object array, nb::handle like, Address stream);
+  nb::object take_output(Slot& slot, nb::object array, bool made_here, nb::handle like,
+                         Address stream);
   void* staged(Slot& slot, size_t bytes);
   void bind(Slot& slot, void* data);
   [[noreturn]] void fail(const char* what);
