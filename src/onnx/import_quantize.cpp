@@ -34,6 +34,13 @@ std::vector<int64_t> first_axis(const NodeImporter& n, const Value* like) {
   return shape;
 }
 
+/// A number for each channel beside an image.
+std::vector<int64_t> channels_of(const NodeImporter& n, const Value* image) {
+  std::vector<int64_t> shape(static_cast<size_t>(std::max(n.rank(image) - 1, 1)), 1);
+  shape[0] = -1;
+  return shape;
+}
+
 /// Convolution of integers, exact in f64: products of bytes sum without rounding.
 Value* integer_conv(NodeImporter& n, Value* x, Value* x_zero, Value* w, Value* w_zero) {
   Value* centred_x = minus_zero_point(n, x, x_zero, DataType::kFloat64);
@@ -114,7 +121,28 @@ void import_conv_integer(NodeImporter& n, const OpRow&) {
 }
 
 /// Operands: x, scale, zero point; w, scale, zero point; scale and zero point of y; bias (i32).
+namespace {
+
+/// With constant weights: as nodes around a convolution of reals, of which passes make one in
+/// integers.
+void import_qlinear_conv_of_constants(NodeImporter& n) {
+  Dequantize weights;
+  weights.axis = 0;
+  Value* x = n.add(Dequantize{}, {n.input(0), n.input(1), n.input(2)});
+  Value* w = n.add(weights, {n.input(3), n.input(4), n.input(5)});
+  Value* y = n.add(conv_of(n), {x, w});
+  if (n.has_input(8)) {
+    Value* scale = n.mul(n.input(1), n.input(4));
+    Value* bias = n.mul(n.cast(n.input(8), DataType::kFloat32), scale);
+    y = n.add(y, n.reshape(bias, channels_of(n, n.input(0))));
+  }
+  quantize(n, y, n.input(6), n.input(7), n.type(n.input(7)));
+}
+
+}  // namespace
+
 void import_qlinear_conv(NodeImporter& n, const OpRow&) {
+  if (n.input(3)->constant() != nullptr) return import_qlinear_conv_of_constants(n);
   Value* sum = integer_conv(n, n.input(0), n.input(2), n.input(3), n.input(5));
   std::vector<int64_t> channels(static_cast<size_t>(std::max(n.rank(sum) - 1, 1)), 1);
   channels[0] = -1;
@@ -129,6 +157,13 @@ void import_qlinear_conv(NodeImporter& n, const OpRow&) {
 /// Operands: a, scale, zero point; b, scale, zero point; scale and zero point of y. Scales are
 /// scalars, or one a row of a and one a column of b.
 void import_qlinear_matmul(NodeImporter& n, const OpRow&) {
+  if (n.input(3)->constant() != nullptr && n.rank(n.input(1)) == 0) {
+    Dequantize columns;
+    columns.axis = n.rank(n.input(3)) - 1;
+    Value* a = n.add(Dequantize{}, {n.input(0), n.input(1), n.input(2)});
+    Value* b = n.add(columns, {n.input(3), n.input(4), n.input(5)});
+    return quantize(n, n.matmul(a, b), n.input(6), n.input(7), n.type(n.input(7)));
+  }
   const auto column = [&](Value* value) {
     return n.rank(value) == 1 && n.rank(n.input(0)) > 1 ? n.unsqueeze(value, {-1}) : value;
   };

@@ -1,0 +1,184 @@
+// Quantized operators of the domain com.microsoft, as ONNX Runtime's tools write them: operands are
+// dequantized, the operator computes with reals, and what it gives is quantized again. Where there
+// are kernels for it passes make integers of the whole.
+#include "onnx/import_window.h"
+#include "onnx/node_importer.h"
+#include "onnx/op_table.h"
+#include "ops/math.h"
+#include "ops/movement.h"
+#include "ops/nn.h"
+
+namespace tenon::importer {
+namespace {
+
+/// Operands `first`, `first + 1` and `first + 2`: numbers, scale, zero point.
+Value* real(NodeImporter& n, int first, int64_t axis = 1) {
+  Dequantize op;
+  op.axis = axis;
+  return n.add(op, {n.input(first), n.input(first + 1), n.input(first + 2)});
+}
+
+/// By scale and zero point of operands `first` and `first + 1`, into the type that the latter has.
+void output_quantized(NodeImporter& n, Value* value, int first) {
+  Quantize op;
+  op.to = n.has_input(first + 1) ? n.type(n.input(first + 1)) : DataType::kUInt8;
+  n.output(n.add(op, {value, n.input(first), n.input(first + 1)}));
+}
+
+/// A scale or zero point of each column, or of the whole.
+int64_t last_axis(const NodeImporter& n, const Value* value) {
+  return n.rank(value) - 1;
+}
+
+Value* columns(NodeImporter& n, Value* bytes, Value* scale, Value* zero) {
+  Dequantize op;
+  op.axis = last_axis(n, bytes);
+  if (n.rank(scale) == 0 && zero != nullptr && n.rank(zero) == 1) zero = n.reshape(zero, {});
+  return n.add(op, {bytes, scale, zero});
+}
+
+/// The blocks of MatMulNBits, [n, blocks, bytes], as numbers of one byte each, [n, k].
+Result<Tensor> unpacked(const Tensor& packed, int64_t rows, int64_t depth, int64_t bits) {
+  if (packed.rank() != 3 || packed.extents()[0] != rows || packed.type() != DataType::kUInt8)
+    return user_error("B must be uint8 [N, blocks, bytes]");
+  const int64_t per_byte = 8 / bits, row = packed.count() / rows;
+  if (row * per_byte < depth) return user_error("B has fewer than N x K numbers");
+  TENON_ASSIGN(Tensor numbers,
+               Tensor::create(bits == 4 ? DataType::kUInt4 : DataType::kUInt8, {rows, depth}));
+  const auto* bytes = reinterpret_cast<const uint8_t*>(packed.bytes());
+  auto* to = reinterpret_cast<uint8_t*>(numbers.mutable_bytes());
+  const unsigned mask = bits == 4 ? 15U : 255U;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t k = 0; k < depth; ++k)
+      to[i * depth + k] = static_cast<uint8_t>(
+          (bytes[i * row + k / per_byte] >> static_cast<unsigned>(k % per_byte * bits)) & mask);
+  return numbers;
+}
+
+/// Packed as the weights are, each row in whole bytes; the middle of the range where there are
+/// none.
+Result<Tensor> zero_points(const Tensor* packed, int64_t rows, int64_t blocks, int64_t bits) {
+  TENON_ASSIGN(Tensor zeros,
+               Tensor::create(bits == 4 ? DataType::kUInt4 : DataType::kUInt8, {rows, blocks}));
+  const int64_t per_byte = 8 / bits, row = (blocks + per_byte - 1) / per_byte;
+  if (packed != nullptr && (packed->type() != DataType::kUInt8 || packed->count() != rows * row))
+    return unsupported("zero points that are not packed as uint8");
+  auto* to = reinterpret_cast<uint8_t*>(zeros.mutable_bytes());
+  for (int64_t i = 0; i < rows * blocks; ++i) {
+    to[i] = static_cast<uint8_t>(1U << static_cast<unsigned>(bits - 1));
+    if (packed == nullptr) continue;
+    const auto byte =
+        std::to_integer<unsigned>(packed->bytes()[i / blocks * row + i % blocks / per_byte]);
+    to[i] = static_cast<uint8_t>(byte >> static_cast<unsigned>(i % blocks % per_byte * bits) &
+                                 (bits == 4 ? 15U : 255U));
+  }
+  return zeros;
+}
+
+}  // namespace
+
+void import_qlinear_pointwise(NodeImporter& n, const OpRow&) {
+  Value *a = real(n, 0), *b = real(n, 3);
+  output_quantized(n, n.op_type() == "QLinearAdd" ? n.add(a, b) : n.mul(a, b), 6);
+}
+
+void import_qlinear_activation(NodeImporter& n, const OpRow&) {
+  const bool leaky = n.op_type() == "QLinearLeakyRelu";
+  const double alpha = leaky ? n.real_attribute("alpha", 0.01F) : 0;
+  const auto function = leaky ? PointwiseFunction::k_leaky_relu : PointwiseFunction::k_sigmoid;
+  output_quantized(n, n.pointwise(function, {real(n, 0)}, alpha), 3);
+}
+
+void import_qlinear_softmax(NodeImporter& n, const OpRow&) {
+  if (n.integer_attribute("opset", 13) < 13)
+    return n.fail(ImportCode::kUnsupportedNodeAttr, "softmax of opsets before 13 is not supported");
+  Softmax op;
+  op.axes = {n.normalized(n.integer_attribute("axis", -1), n.rank(n.input(0)))};
+  output_quantized(n, n.add(op, {real(n, 0)}), 3);
+}
+
+void import_qlinear_pool(NodeImporter& n, const OpRow&) {
+  n.expect("channels_last", 0);
+  Value* x = real(n, 0);
+  if (n.op_type() == "QLinearGlobalAveragePool") {
+    std::vector<int64_t> axes;
+    for (int axis = 2; axis < n.rank(x); ++axis) axes.push_back(axis);
+    return output_quantized(n, n.reduce(ReduceFunction::kMean, x, axes, true), 3);
+  }
+  Pool op;
+  op.function = PoolFunction::kAverage;
+  op.kernel = n.integer_list("kernel_shape");
+  op.strides = n.integer_list("strides");
+  split_pads(n, op.pads_begin, op.pads_end);
+  op.pad_mode = pad_mode(n);
+  op.ceil_mode = n.flag("ceil_mode");
+  op.count_include_pad = n.flag("count_include_pad");
+  output_quantized(n, n.add(std::move(op), {x}), 3);
+}
+
+void import_qlinear_concat(NodeImporter& n, const OpRow&) {
+  std::vector<Value*> parts;
+  for (int i = 2; i + 2 < n.input_count(); i += 3) parts.push_back(real(n, i));
+  output_quantized(n, n.concat(std::move(parts), n.integer_attribute("axis", 1)), 0);
+}
+
+/// Bias of 32 bits has the scale of the products.
+void import_qgemm(NodeImporter& n, const OpRow&) {
+  const bool transposed = n.flag("transB");
+  Value* product =
+      n.matmul(real(n, 0), real(n, 3, transposed ? 0 : 1), n.flag("transA"), transposed);
+  if (const double alpha = n.real_attribute("alpha", 1); alpha != 1)
+    product = n.mul(product, alpha);
+  if (n.has_input(6))
+    product = n.add(product,
+                    n.mul(n.cast(n.input(6), DataType::kFloat32), n.mul(n.input(1), n.input(4))));
+  if (!n.has_input(7)) return n.output(product);
+  output_quantized(n, product, 7);
+}
+
+void import_matmul_integer_to_float(NodeImporter& n, const OpRow&) {
+  Value* product = n.matmul(n.add(Dequantize{}, {n.input(0), n.input(2), n.input(4)}),
+                            columns(n, n.input(1), n.input(3), n.input(5)));
+  n.output(n.has_input(6) ? n.add(product, n.input(6)) : product);
+}
+
+void import_dynamic_quantize_matmul(NodeImporter& n, const OpRow&) {
+  const std::vector<Value*> a = n.add_multiple(DynamicQuantize{}, {n.input(0)}, 3);
+  Value* product = n.matmul(n.add(Dequantize{}, {a[0], a[1], a[2]}),
+                            columns(n, n.input(1), n.input(2), n.input(3)));
+  n.output(n.has_input(4) ? n.add(product, n.input(4)) : product);
+}
+
+/// Weights of 4 or 8 bits with a scale for each block along the depth.
+void import_matmul_nbits(NodeImporter& n, const OpRow&) {
+  const int64_t depth = n.integer_attribute("K", 0), rows = n.integer_attribute("N", 0);
+  const int64_t bits = n.integer_attribute("bits", 4),
+                block = n.integer_attribute("block_size", 32);
+  if (depth < 1 || rows < 1 || block < 1 || (bits != 4 && bits != 8))
+    return n.fail(ImportCode::kUnsupportedNodeAttr,
+                  "K, N and block_size must be at least 1, and bits 4 or 8");
+  if (n.has_input(4))
+    return n.fail(ImportCode::kUnsupportedNodeInput,
+                  "groups of their own order (g_idx) are not supported");
+  const Tensor *weights = n.input(1)->constant(),
+               *zeros = n.has_input(3) ? n.input(3)->constant() : nullptr;
+  if (weights == nullptr || (n.has_input(3) && zeros == nullptr))
+    return n.fail(ImportCode::kUnsupportedNodeDynamic,
+                  "B and its zero points must be initializers");
+  const int64_t blocks = (depth + block - 1) / block;
+  auto numbers = unpacked(*weights, rows, depth, bits);
+  auto shifts = zero_points(zeros, rows, blocks, bits);
+  if (!numbers.ok()) return n.fail(ImportCode::kUnsupportedNodeInput, numbers.error().message);
+  if (!shifts.ok()) return n.fail(ImportCode::kUnsupportedNodeInput, shifts.error().message);
+  Dequantize op;
+  op.axis = 1;
+  op.block_size = block;
+  op.to = n.type(n.input(0));
+  Value* b =
+      n.add(op, {n.constant(std::move(numbers).value()), n.reshape(n.input(2), {rows, blocks}),
+                 n.constant(std::move(shifts).value())});
+  Value* product = n.matmul(n.input(0), b, false, true);
+  n.output(n.has_input(5) ? n.add(product, n.input(5)) : product);
+}
+
+}  // namespace tenon::importer

@@ -1,0 +1,329 @@
+"""The ways that exporters and quantizers write quantized networks: each agrees with ONNX Runtime without optimizations, and
+computes its products in integers where they can be, with no more quantize or dequantize steps left alone than is known."""
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from models_test import worker  # noqa: F401
+from onnx import TensorProto, helper, numpy_helper
+
+
+class Form:
+    """A graph with one input x; `products` and `lone` are what the plan must have: products in integers, and quantize and
+    dequantize steps of their own, at most."""
+
+    def __init__(self, shape, opset=19):
+        self.shape, self.opset, self.nodes, self.constants, self.microsoft = shape, opset, [], [], False
+        self.random = np.random.default_rng(11)
+
+    def constant(self, array) -> str:
+        name = f"c{len(self.constants)}"
+        self.constants.append(array if isinstance(array, TensorProto) else numpy_helper.from_array(np.asarray(array), name))
+        return name if not isinstance(array, TensorProto) else array.name
+
+    def add(self, kind: str, *inputs: str, domain: str = "", outputs: int = 1, **attributes) -> str:
+        names = [f"{kind.lower()}{len(self.nodes)}_{i}" for i in range(outputs)]
+        self.microsoft |= domain != ""
+        self.nodes.append(helper.make_node(kind, list(inputs), names, name=names[0], domain=domain, **attributes))
+        return names[0] if outputs == 1 else names
+
+    def q(self, value: str, scale=0.02, zero=0, kind=np.int8, domain="") -> str:
+        return self.add("QuantizeLinear", value, self.constant(np.float32(scale)), self.constant(kind(zero)), domain=domain)
+
+    def dq(self, value: str, scale=0.02, zero=0, kind=np.int8, domain="", **attributes) -> str:
+        scale = np.asarray(scale, np.float32)
+        return self.add("DequantizeLinear", value, self.constant(scale), self.constant(np.full(scale.shape, zero, kind)),
+                        domain=domain, **attributes)
+
+    def pair(self, value: str, scale=0.02, zero=0, kind=np.int8, domain="") -> str:
+        return self.dq(self.q(value, scale, zero, kind, domain), scale, zero, kind, domain)
+
+    def bytes(self, *shape) -> np.ndarray:
+        return self.random.integers(-127, 128, shape).astype(np.int8)
+
+    def floats(self, *shape, size=0.2) -> np.ndarray:
+        return self.random.normal(0, size, shape).astype(np.float32)
+
+    def scales(self, count) -> np.ndarray:
+        return self.random.uniform(0.5, 1, count).astype(np.float32) * 0.002
+
+    def conv(self, x, out=16, into=8, kernel=3, weights=None, **attributes) -> str:
+        weights = weights or self.dq(self.constant(self.bytes(out, into, kernel, kernel)), self.scales(out), axis=0)
+        return self.add("Conv", x, weights, self.constant(self.floats(out)), pads=[kernel // 2] * 4, **attributes)
+
+    def save(self, path: Path, output: str) -> Path:
+        imports = [helper.make_opsetid("", self.opset)] + [helper.make_opsetid("com.microsoft", 1)] * self.microsoft
+        graph = helper.make_graph(self.nodes, "form", [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.shape)],
+                                  [helper.make_tensor_value_info(output, TensorProto.FLOAT, None)], self.constants)
+        onnx.save(helper.make_model(graph, opset_imports=imports, ir_version=10), path)
+        return path
+
+
+IMAGE, ROWS = [2, 8, 12, 12], [6, 32]
+FORMS = {}
+
+
+def form(products: int, lone: int, shape=None, opset=19):
+    """Registers a function that fills a Form and gives its output."""
+    def register(function):
+        FORMS[function.__name__] = (function, products, lone, shape or IMAGE, opset)
+        return function
+    return register
+
+
+@form(2, 3)
+def residual_quantized_before_the_sum(f):
+    x = f.pair("x")
+    y = f.pair(f.add("Relu", f.conv(x, 8)))
+    return f.pair(f.add("Add", f.conv(y, 8), x))
+
+
+@form(2, 3)
+def residual_in_its_own_pair(f):
+    """PyTorch's exporter quantizes each operand of the sum."""
+    y = f.pair(f.conv(f.pair("x"), 8))
+    z = f.pair(f.conv(y, 8), 0.03)
+    return f.pair(f.add("Relu", f.add("Add", z, y)), 0.025)
+
+
+@form(2, 3)
+def concat_of_one_scale(f):
+    x = f.pair("x")
+    parts = [f.pair(f.conv(x, 8)), x]
+    return f.pair(f.conv(f.pair(f.add("Concat", *parts, axis=1)), 8, 16))
+
+
+@form(2, 5)
+def concat_of_several_scales(f):
+    x = f.pair("x")
+    parts = [f.pair(f.conv(x, 8), 0.03), x]
+    return f.pair(f.conv(f.pair(f.add("Concat", *parts, axis=1), 0.025), 8, 16))
+
+
+@form(1, 2)
+def weights_quantized_in_place(f):
+    """ModelOpt and PyTorch leave weights in floating point, with both nodes behind them."""
+    scale, zero = f.constant(f.scales(16)), f.constant(np.zeros(16, np.int8))
+    w = f.constant(f.floats(16, 8, 3, 3, size=0.1))
+    w = f.add("DequantizeLinear", f.add("QuantizeLinear", w, scale, zero, axis=0), scale, zero, axis=0)
+    return f.pair(f.conv(f.pair("x"), weights=w))
+
+
+@form(1, 2, ROWS)
+def weights_behind_a_transpose(f):
+    w = f.add("Transpose", f.dq(f.constant(f.bytes(24, 32)), f.scales(24), axis=0), perm=[1, 0])
+    return f.pair(f.add("MatMul", f.pair("x"), w))
+
+
+@form(1, 2, ROWS)
+def weights_transposed_as_bytes(f):
+    w = f.dq(f.add("Transpose", f.constant(f.bytes(24, 32)), perm=[1, 0]), f.scales(24), axis=1)
+    return f.pair(f.add("MatMul", f.pair("x"), w))
+
+
+@form(1, 2, ROWS)
+def gemm_with_a_bias_of_32_bits(f):
+    bias = f.dq(f.constant(f.random.integers(-3000, 3000, 24).astype(np.int32)), 2e-5, kind=np.int32)
+    return f.pair(f.add("Gemm", f.pair("x"), f.dq(f.constant(f.bytes(24, 32)), 0.001), bias, transB=1))
+
+
+@form(1, 2)
+def convolution_with_a_bias_of_32_bits(f):
+    bias = f.dq(f.constant(f.random.integers(-3000, 3000, 16).astype(np.int32)), f.scales(16) * 0.02, kind=np.int32, axis=0)
+    w = f.dq(f.constant(f.bytes(16, 8, 3, 3)), f.scales(16), axis=0)
+    return f.pair(f.add("Conv", f.pair("x"), w, bias, pads=[1, 1, 1, 1]))
+
+
+@form(2, 3)
+def zero_points_other_than_zero(f):
+    y = f.pair(f.add("Relu", f.conv(f.pair("x", 0.02, 117, np.uint8))), 0.015, 0, np.uint8)
+    return f.pair(f.conv(y, 8, 16), 0.02, 131, np.uint8)
+
+
+@form(1, 2)
+def weights_of_uint8(f):
+    w = f.dq(f.constant(f.random.integers(2, 255, (16, 8, 3, 3)).astype(np.uint8)), 0.001, 128, np.uint8)
+    return f.pair(f.conv(f.pair("x", 0.02, 120, np.uint8), weights=w), 0.02, 120, np.uint8)
+
+
+@form(1, 2)
+def scales_of_one_element(f):
+    """Vectors where scalars are meant."""
+    scale, zero = f.constant(np.array([0.02], np.float32)), f.constant(np.zeros(1, np.int8))
+    x = f.add("DequantizeLinear", f.add("QuantizeLinear", "x", scale, zero, axis=0), scale, zero, axis=0)
+    return f.pair(f.conv(x))
+
+
+@form(1, 2)
+def scales_from_constant_nodes(f):
+    scale = f.add("Constant", value=numpy_helper.from_array(np.float32(0.02)))
+    zero = f.add("Constant", value=numpy_helper.from_array(np.int8(0)))
+    return f.pair(f.conv(f.add("DequantizeLinear", f.add("QuantizeLinear", "x", scale, zero), scale, zero)))
+
+
+@form(1, 2, opset=13)
+def opset_13(f):
+    return f.pair(f.conv(f.pair("x")))
+
+
+@form(1, 2, opset=21)
+def output_type_as_an_attribute(f):
+    scale = f.constant(np.float32(0.02))
+    x = f.add("DequantizeLinear", f.add("QuantizeLinear", "x", scale, output_dtype=TensorProto.INT8), scale)
+    return f.pair(f.conv(x))
+
+
+@form(0, 2, ROWS, opset=21)
+def blocks_of_four_bits(f):
+    w = helper.make_tensor("w4", TensorProto.INT4, [32, 24], f.random.integers(-8, 8, 768).astype(np.int8))
+    return f.add("MatMul", "x", f.add("DequantizeLinear", f.constant(w), f.constant(f.floats(2, 24, size=0.02)), axis=0, block_size=16))
+
+
+@form(0, 2, ROWS, opset=21)
+def blocks_of_bytes(f):
+    scales = f.constant(np.abs(f.floats(4, 24, size=0.002)))
+    return f.add("MatMul", "x", f.add("DequantizeLinear", f.constant(f.bytes(32, 24)), scales, axis=0, block_size=8))
+
+
+@form(0, 6, ROWS, opset=21)
+def activations_of_16_bits(f):
+    """More digits than kernels have: computed with rounded reals."""
+    w = f.dq(f.constant(f.bytes(32, 24)), f.scales(24), axis=1)
+    return f.pair(f.add("MatMul", f.pair("x", 1e-4, 0, np.int16), w), 1e-3, 0, np.int16)
+
+
+@form(1, 2)
+def pool_between_pairs(f):
+    y = f.pair(f.add("Relu", f.conv(f.pair("x"))))
+    return f.pair(f.add("MaxPool", y, kernel_shape=[2, 2], strides=[2, 2]))
+
+
+@form(1, 4)
+def average_between_pairs(f):
+    return f.pair(f.add("GlobalAveragePool", f.pair(f.conv(f.pair("x")))))
+
+
+@form(2, 3)
+def reshape_between_pairs(f):
+    y = f.pair(f.add("Reshape", f.pair(f.conv(f.pair("x"), 4)), f.constant(np.array([2, -1], np.int64))))
+    return f.pair(f.add("MatMul", y, f.dq(f.constant(f.bytes(576, 24)), f.scales(24), axis=1)))
+
+
+@form(1, 2)
+def clip_of_six(f):
+    y = f.conv(f.pair("x"))
+    return f.pair(f.add("Clip", y, f.constant(np.float32(0)), f.constant(np.float32(2))), 2 / 255, 0, np.uint8)
+
+
+@form(1, 2)
+def swish_in_pairs(f):
+    y = f.conv(f.pair("x"))
+    return f.pair(f.add("Mul", y, f.add("Sigmoid", y)))
+
+
+@form(1, 4)
+def depthwise_beside_a_product(f):
+    w = f.dq(f.constant(f.bytes(8, 1, 3, 3)), f.scales(8), axis=0)
+    y = f.pair(f.add("Conv", f.pair("x"), w, group=8, pads=[1, 1, 1, 1]))
+    return f.pair(f.conv(y, 8, 8, 1))
+
+
+@form(1, 2)
+def nodes_of_the_microsoft_domain(f):
+    w = f.dq(f.constant(f.bytes(16, 8, 3, 3)), f.scales(16), domain="com.microsoft", axis=0)
+    return f.pair(f.conv(f.pair("x", domain="com.microsoft"), weights=w), domain="com.microsoft")
+
+
+def numbers(f, scale, zero=0, kind=np.int8):
+    return [f.constant(np.float32(scale)), f.constant(kind(zero))]
+
+
+@form(2, 2)
+def operators_on_bytes(f):
+    """QLinearConv and what ONNX Runtime has beside it."""
+    def conv(x, out, into):
+        return f.add("QLinearConv", x, *numbers(f, 0.02), f.constant(f.bytes(out, into, 3, 3)), f.constant(f.scales(out)),
+                     f.constant(np.zeros(out, np.int8)), *numbers(f, 0.02), f.constant(np.arange(out, dtype=np.int32) * 100), pads=[1, 1, 1, 1])
+    x = f.q("x")
+    y = conv(conv(x, 8, 8), 8, 8)
+    y = f.add("QLinearAdd", y, *numbers(f, 0.02), x, *numbers(f, 0.02), *numbers(f, 0.03), domain="com.microsoft")
+    return f.dq(y, 0.03)
+
+
+@form(1, 6)
+def pools_and_joins_on_bytes(f):
+    w = [f.constant(f.bytes(8, 8, 1, 1)), f.constant(np.float32(0.002)), f.constant(np.int8(0))]
+    y = f.add("QLinearConv", f.q("x"), *numbers(f, 0.02), *w, *numbers(f, 0.02))
+    y = f.add("QLinearConcat", *numbers(f, 0.02), y, *numbers(f, 0.02), y, *numbers(f, 0.02), axis=1, domain="com.microsoft")
+    y = f.add("QLinearGlobalAveragePool", y, *numbers(f, 0.02), *numbers(f, 0.01), domain="com.microsoft")
+    return f.dq(f.add("QLinearSigmoid", y, *numbers(f, 0.01), *numbers(f, 1 / 256, -128), domain="com.microsoft"), 1 / 256, -128)
+
+
+@form(1, 2, ROWS)
+def product_on_bytes(f):
+    y = f.add("QLinearMatMul", f.q("x"), *numbers(f, 0.02), f.constant(f.bytes(32, 24)), *numbers(f, 0.001), *numbers(f, 0.02))
+    return f.dq(y)
+
+
+@form(1, 2, ROWS)
+def gemm_on_bytes(f):
+    y = f.add("QGemm", f.q("x"), *numbers(f, 0.02), f.constant(f.bytes(24, 32)), *numbers(f, 0.001),
+              f.constant(np.arange(24, dtype=np.int32) * 50), *numbers(f, 0.02), transB=1, alpha=1.0, domain="com.microsoft")
+    return f.dq(y)
+
+
+@form(0, 3, ROWS)
+def quantized_as_it_runs(f):
+    """Scales of the activations come from the data."""
+    return f.add("DynamicQuantizeMatMul", "x", f.constant(f.bytes(32, 24)), *numbers(f, 0.001), f.constant(f.floats(24)), domain="com.microsoft")
+
+
+@form(0, 0, ROWS)
+def weights_of_four_bits_in_blobs(f):
+    packed = f.random.integers(0, 256, (24, 2, 8)).astype(np.uint8)
+    zeros = f.random.integers(0, 256, 24).astype(np.uint8)
+    return f.add("MatMulNBits", "x", f.constant(packed), f.constant(f.floats(48, size=0.02)), f.constant(zeros), K=32, N=24, bits=4,
+                 block_size=16, domain="com.microsoft")
+
+
+@form(0, 0, [6, 40])
+def weights_of_four_bits_with_a_short_block(f):
+    packed = f.random.integers(0, 256, (24, 3, 8)).astype(np.uint8)
+    return f.add("MatMulNBits", "x", f.constant(packed), f.constant(f.floats(72, size=0.02)), K=40, N=24, bits=4, block_size=16,
+                 domain="com.microsoft")
+
+
+def by_onnxruntime(model: Path, x: np.ndarray) -> np.ndarray:
+    settings = onnxruntime.SessionOptions()
+    settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    settings.log_severity_level = 3
+    return onnxruntime.InferenceSession(str(model), settings, providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_form(worker, tmp_path, name):  # noqa: F811
+    function, products, lone, shape, opset = FORMS[name]
+    made = Form(shape, opset)
+    output = function(made)
+    model = made.save(tmp_path / "m.onnx", output)
+    x = np.random.default_rng(3).uniform(-1.5, 1.5, shape).astype(np.float32)
+    expected = by_onnxruntime(model, x)
+    x.tofile(tmp_path / "x.bin")
+    worker.ask("build", name="m", options=[f"--onnx={model}", "--profilingVerbosity=detailed", "--int8"])
+    layers = [layer["TacticName"] for layer in json.loads(worker.ask("layers", name="m")["layers"])["Layers"]]
+    worker.ask("bind", name="m", shapes="", inputs=f"x:{tmp_path / 'x.bin'}")
+    worker.ask("run", name="m", count=1)
+    dims = worker.ask("save", name="m", tensor=output, file=str(tmp_path / "y.bin"))["dims"]
+    actual = np.fromfile(tmp_path / "y.bin", np.float32).reshape(dims)
+    in_integers = sum(layer.startswith("cpu.quantized") for layer in layers)
+    alone = sum(layer.startswith("cpu.quantize.") for layer in layers)
+    size = np.abs(expected).max()
+    print(f"{name}: {in_integers} products in integers, {alone} steps alone, distance {np.abs(actual - expected).max() / size:.1e}: {layers}")
+    slow = sum("reference" in layer for layer in layers)
+    assert slow == {"activations_of_16_bits": 4, "quantized_as_it_runs": 1}.get(name, 0)
+    # One unit of a quantization, where a sum lies in the middle of two.
+    assert np.mean(np.abs(actual - expected) <= 1e-5 * size) > 0.9 and np.abs(actual - expected).max() <= 0.04 * size + 0.03
+    assert in_integers == products and alone <= lone
