@@ -227,10 +227,6 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   report_unmatched(request.passes, *request.graph, *reporter_);
   const DeviceProperties& properties = request.backend.device->properties();
   request.select.threads = properties.kind == DeviceKind::kCpu ? properties.compute_units : 1;
-  TENON_ASSIGN(auto unquantized,
-               quantize_by_ranges(*settings, *definition, request, refittable, *reporter_));
-  const PrecisionSummary precisions(*settings, *request.graph, std::move(unquantized));
-  std::unique_ptr<Graph> recipe = refittable ? request.graph->clone() : nullptr;
   request.select.level = request.passes.level;
   set_search(*settings, request.select);
   request.backend.allow_tf32 = settings->getFlag(BuilderFlag::kTF32);
@@ -243,6 +239,10 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   TimingCache own;
   TimingCache& cache =
       settings->timing_cache() != nullptr ? settings->timing_cache()->cache() : own;
+  TENON_ASSIGN(auto unquantized,
+               quantize_by_ranges(*settings, *definition, request, refittable, cache, *reporter_));
+  const PrecisionSummary precisions(*settings, *request.graph, std::move(unquantized));
+  std::unique_ptr<Graph> recipe = refittable ? request.graph->clone() : nullptr;
   const SelfCheck check = self_check_of(*settings);
   const Backend backend = request.backend;
   TENON_ASSIGN(Plan plan, compile_checked(std::move(request), cache, check, *reporter_));

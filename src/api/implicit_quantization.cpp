@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "network/convert.h"
+#include "quantizer/choose_layers.h"
 #include "quantizer/quantize_graph.h"
 
 namespace tenon::api {
@@ -25,12 +26,52 @@ std::map<std::string, std::string> constrained_layers(const BuilderConfig& confi
   return layers;
 }
 
+/// From this optimization level on layers are quantized where that is faster alone.
+constexpr int kTimedLevel = 3;
+
+class Quantizing {
+ public:
+  /// `kept`: layers that stay in floating point, and why.
+  Quantizing(const std::map<std::string, float>& ranges, std::map<std::string, std::string> kept,
+             bool keep_weights)
+      : ranges_(ranges), kept_(std::move(kept)), keep_weights_(keep_weights) {}
+
+  Result<QuantizedGraph> apply(Graph& graph) const {
+    return quantize_graph(
+        graph, ranges_, [this](const Node& node) { return reason_for(node); }, keep_weights_);
+  }
+  void keep(const std::set<std::string>& slower) {
+    for (const std::string& name : slower) kept_[name] = "it is faster in floating point";
+  }
+  Result<std::unique_ptr<Graph>> without(const Graph& plain,
+                                         const std::set<std::string>& slower) const {
+    Quantizing others = *this;
+    others.keep(slower);
+    std::unique_ptr<Graph> graph = plain.clone();
+    TENON_ASSIGN([[maybe_unused]] const QuantizedGraph quantized, others.apply(*graph));
+    return graph;
+  }
+
+ private:
+  std::string reason_for(const Node& node) const {
+    auto found = kept_.find(node.name);
+    for (size_t i = 0; i < node.origins.size() && found == kept_.end(); ++i)
+      found = kept_.find(node.origins[i]);
+    return found == kept_.end() ? std::string() : found->second;
+  }
+
+  const std::map<std::string, float>& ranges_;
+  std::map<std::string, std::string> kept_;
+  bool keep_weights_;
+};
+
 }  // namespace
 
 Result<std::map<std::string, std::string>> quantize_by_ranges(const BuilderConfig& config,
                                                               const network::Network& network,
                                                               CompileRequest& request,
-                                                              bool keep_weights, Logger& logger) {
+                                                              bool keep_weights, TimingCache& cache,
+                                                              Logger& logger) {
   std::map<std::string, std::string> reasons;
   if (!quantizes_implicitly(config, network, *request.graph)) {
     if (config.getFlag(BuilderFlag::kINT8) && config.getInt8Calibrator() != nullptr)
@@ -42,15 +83,24 @@ Result<std::map<std::string, std::string>> quantize_by_ranges(const BuilderConfi
   TENON_ASSIGN(const auto ranges, find_ranges(config, network, *request.graph, request.backend,
                                               request.select.threads, logger));
   if (ranges.empty()) return reasons;
-  const auto constrained = constrained_layers(config, network);
-  const auto keeps = [&](const Node& node) {
-    auto found = constrained.find(node.name);
-    for (size_t i = 0; i < node.origins.size() && found == constrained.end(); ++i)
-      found = constrained.find(node.origins[i]);
-    return found == constrained.end() ? std::string() : found->second;
-  };
-  TENON_ASSIGN(QuantizedGraph quantized,
-               quantize_graph(*request.graph, ranges, keeps, keep_weights));
+  Quantizing quantizing(ranges, constrained_layers(config, network), keep_weights);
+  const std::unique_ptr<Graph> plain = request.graph->clone();
+  TENON_ASSIGN(QuantizedGraph quantized, quantizing.apply(*request.graph));
+  if (request.select.level >= kTimedLevel) {
+    const LayerChoice choice{
+        *plain,
+        *request.graph,
+        {quantized.layers.begin(), quantized.layers.end()},
+        [&](const auto& layers) { return quantizing.without(*plain, layers); }};
+    const auto slower = layers_faster_plain(choice, request, cache, logger);
+    if (!slower.ok()) {
+      logger.verbose("INT8: layers are not timed: {}", slower.error().message);
+    } else if (!slower->empty()) {
+      request.graph = plain->clone();
+      quantizing.keep(*slower);
+      TENON_ASSIGN(quantized, quantizing.apply(*request.graph));
+    }
+  }
   for (UnquantizedLayer& layer : quantized.others)
     reasons[std::move(layer.name)] = std::move(layer.reason);
   return reasons;

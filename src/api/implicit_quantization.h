@@ -12,6 +12,7 @@ namespace tenon::api {
 Result<std::map<std::string, std::string>> quantize_by_ranges(const BuilderConfig& config,
                                                               const network::Network& network,
                                                               CompileRequest& request,
-                                                              bool keep_weights, Logger& logger);
+                                                              bool keep_weights, TimingCache& cache,
+                                                              Logger& logger);
 
 }  // namespace tenon::api

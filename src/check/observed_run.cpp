@@ -1,7 +1,10 @@
 #include "check/observed_run.h"
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 
+#include "base/stopwatch.h"
 #include "ops/strided.h"
 #include "ops/table.h"
 #include "plan/plan.h"
@@ -63,6 +66,25 @@ Status ObservedRun::run(const std::unordered_set<const Value*>& wanted) {
                                         context_->address(graph().outputs()[i]->name),
                                         static_cast<size_t>(outputs_[i].byte_count()), {}));
   return backend_.device->synchronize({});
+}
+
+Result<double> ObservedRun::time(int runs, StepTimes* steps) {
+  const auto run_once = [&]() -> Status {
+    TENON_TRY(context_->enqueue());
+    return backend_.device->synchronize({});
+  };
+  TENON_TRY(run_once());
+  context_->set_step_times(steps);
+  double least = std::numeric_limits<double>::infinity();
+  Status status;
+  for (int i = 0; i < runs && status.ok(); ++i) {
+    Stopwatch watch;
+    status = run_once();
+    least = std::min(least, watch.lap() * 1000);
+  }
+  context_->set_step_times(nullptr);
+  TENON_TRY(std::move(status));
+  return least;
 }
 
 /// From the strides that it has on the device to rows; a sample behind those before it.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/engine.h"
+#include "runtime/step_timer.h"
 
 namespace tenon {
 
@@ -27,6 +28,9 @@ class ObservedRun {
   Status prepare(std::span<const Tensor> inputs);
   /// Runs, and keeps the contents of these values.
   Status run(const std::unordered_set<const Value*>& wanted);
+  /// Milliseconds of a run, the least of several; `steps`, if given, is told those of each step of
+  /// each run.
+  Result<double> time(int runs, StepTimes* steps = nullptr);
   /// An input's, a constant's, a kept one's, or those of a view of such. Row-major. Not
   /// thread-safe.
   Result<Tensor> contents(const Value* value);

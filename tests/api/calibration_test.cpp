@@ -54,6 +54,8 @@ struct Products : Session {
     active->setName("active");
     output(product(*active, *constant({4, 3}, ramp(12)), "second"), "y");
     config->setFlag(BuilderFlag::kINT8);
+    // From level 3 on, layers as small as these may be faster in floating point, and stay so.
+    config->setBuilderOptimizationLevel(2);
   }
   static std::vector<float> ramp(int count) {
     std::vector<float> values;
@@ -166,6 +168,16 @@ TEST(Calibration, LayersThatAreToStayInFloatingPointDo) {
     if (session.network->getLayer(i)->getType() == LayerType::kMATRIX_MULTIPLY)
       session.network->getLayer(i)->setPrecision(DataType::kFLOAT);
   EXPECT_EQ(session.error(), 0);
+}
+
+/// Whichever way is faster, the build says what it found.
+TEST(Calibration, TimesDecideFromLevelThree) {
+  Products session;
+  session.config->setBuilderOptimizationLevel(3);
+  session.network->getInput(0)->setDynamicRange(-1, 1);
+  for (int i = 0; i < session.network->getNbLayers(); ++i)
+    session.network->getLayer(i)->getOutput(0)->setDynamicRange(-3.5F, 3.5F);
+  EXPECT_LT(session.error(), kClose);
 }
 
 }  // namespace
