@@ -224,6 +224,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   request.passes = pass_options(*settings, *request.backend.device, strongly_typed, *reporter_);
   const bool on_gpu = request.backend.device->properties().kind == DeviceKind::kCuda;
   TENON_TRY(apply_precisions(*settings, *definition, on_gpu, request.passes));
+  TENON_TRY(keep_within_budget(*settings, request, *reporter_));
   report_unmatched(request.passes, *request.graph, *reporter_);
   const DeviceProperties& properties = request.backend.device->properties();
   request.select.threads = properties.kind == DeviceKind::kCpu ? properties.compute_units : 1;

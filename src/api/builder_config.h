@@ -195,6 +195,9 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   /// Of a GPU that is not there; empty: the device is.
   const std::string& device_description() const { return device_description_; }
   void set_device_description(std::string text) { device_description_ = std::move(text); }
+  /// Of include/tenon/precision.h; negative: none.
+  double precision_budget() const { return precision_budget_; }
+  void set_precision_budget(double error) { precision_budget_ = error; }
   /// Of include/tenon/numerics.h.
   bool exact_numerics() const { return exact_numerics_; }
   void set_exact_numerics(bool exact) { exact_numerics_ = exact; }
@@ -248,6 +251,7 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   PassSwitches pass_switches_;
   SelfCheckSwitch self_check_;
   bool exact_numerics_ = false;
+  double precision_budget_ = -1;
   ProgressSettings progress_;
   bool records_candidates_ = false;
   int32_t device_ = kDefaultDevice;

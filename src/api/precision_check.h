@@ -1,7 +1,7 @@
 #pragma once
 
 #include "api/builder_config.h"
-#include "passes/pass.h"
+#include "select/compile.h"
 
 namespace tenon::api {
 
@@ -10,5 +10,9 @@ namespace tenon::api {
 /// configuration does not allow are refused.
 Status apply_precisions(const BuilderConfig& config, const nvinfer1::INetworkDefinition& network,
                         bool on_gpu, PassOptions& options);
+
+/// Where the configuration has a budget for precision (include/tenon/precision.h) and lets layers
+/// compute in 16 bits: leaves those in 32 bits that the budget does not allow, and names them.
+Status keep_within_budget(const BuilderConfig& config, CompileRequest& request, Logger& logger);
 
 }  // namespace tenon::api

@@ -82,7 +82,7 @@ const OptionRow* find_row(std::string_view name) {
 
 Status check_value(const OptionRow& row, const Word& word) {
   if (row.kind == OptionKind::kFlag) {
-    if (!word.value) return {};
+    if (!word.value || (!row.argument.empty() && *word.value == row.argument)) return {};
     return user_error("--{} takes no value, but '{}' was given", word.name, *word.value);
   }
   if (!word.value) {

@@ -7,6 +7,7 @@
 #include "tenon/inspect.h"
 #include "tenon/numerics.h"
 #include "tenon/passes.h"
+#include "tenon/precision.h"
 #include "tenon/progress.h"
 #include "tenon/self_check.h"
 #include "tools/configure.h"
@@ -68,6 +69,9 @@ void set_flags(IBuilderConfig& config, const Arguments& arguments) {
   for (const FlagRow& row : kFlags)
     if (arguments.flag(row.id) && !(strongly_typed && is_precision(row.flag)))
       config.setFlag(row.flag);
+  for (const auto& [id, flag] : {std::pair(OptionId::fp16, BuilderFlag::kFP16),
+                                 std::pair(OptionId::bf16, BuilderFlag::kBF16)})
+    if (arguments.text(id) == "auto") setPrecisionBudget(config, usualPrecisionBudget(flag));
   // A plan without weights is filled again by its own weights unless any may come.
   if (arguments.flag(OptionId::stripWeights) && !arguments.flag(OptionId::refit)) {
     config.setFlag(BuilderFlag::kREFIT_IDENTICAL);

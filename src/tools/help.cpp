@@ -4,7 +4,9 @@ namespace tenon::tools {
 namespace {
 
 std::string spelled(const OptionRow& row) {
-  if (row.kind == OptionKind::kFlag) return fmt::format("--{}", row.name);
+  if (row.kind == OptionKind::kFlag)
+    return row.argument.empty() ? fmt::format("--{}", row.name)
+                                : fmt::format("--{}[={}]", row.name, row.argument);
   return fmt::format("--{}={}", row.name, row.argument);
 }
 

@@ -220,3 +220,17 @@ def test_batches_are_inferred_where_plans_are_loaded(trtexec, tmp_path: Path):
     assert "Input binding for z with dimensions 6x3" in text
     assert json.loads((tmp_path / "o.json").read_text())[0]["dimensions"] == "6x3"
     assert QUICK
+
+
+def test_16_bits_with_a_budget_name_what_stays(trtexec, tmp_path: Path):
+    """(x + 1000) - 1000 in 16 bits is noise; --fp16 computes it so, --fp16=auto does not."""
+    value = helper.make_tensor_value_info
+    constants = [numpy_helper.from_array(np.float32(1000), "c")]
+    nodes = [helper.make_node("Add", ["x", "c"], ["s"], "far"), helper.make_node("Relu", ["s"], ["r"], "relu"),
+             helper.make_node("Sub", ["r", "c"], ["y"], "back")]
+    graph = helper.make_graph(nodes, "g", [value("x", TensorProto.FLOAT, [1, 16])], [value("y", TensorProto.FLOAT, [1, 16])], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "m.onnx")
+    for flag in ("--fp16=auto", "--bf16=auto"):
+        text = trtexec("--onnx=m.onnx", flag)
+        assert re.search(r"'far' stays in f32: rounding it to bf16 alone moves|no 16-bit arithmetic", text)
+    assert "takes no value" in trtexec("--onnx=m.onnx", "--fp16=always", passes=False)
