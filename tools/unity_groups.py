@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Which sources of a library are compiled in one go: as many as fit, as long as no two declare the same name for themselves.
+"""Which sources of a folder are compiled in one go.
 
-A source parses the headers that its neighbours parse too, so that several in one go cost little more than one. What a source
-declares in an anonymous namespace would meet its neighbours' there: sources that share such a name, or that define macros
-and leave them, go apart.
+A source parses the headers that its neighbours parse too, so that several in one go cost little more than one. A name that a
+source declares for itself, in an anonymous namespace, would meet those of its neighbours and of their headers there: sources
+that share such a name go apart, and one stays alone where a header has the name too, where it defines macros and
+leaves them, where it includes a body that others include as well (*_body.h), and where it is long.
 
-usage: unity_groups.py SOURCE...      prints a group's number and the source, a line each; 0: alone
+usage: unity_groups.py FOLDER      a line each for the sources below it: the group's number, and the source; 0: alone
 """
 import re
 import sys
 from pathlib import Path
 
-MAX_LINES, MAX_FILES = 1500, 10
+LONG, MAX_FILES = 500, 8
+INSTRUCTION_SETS = re.compile(r"_(avx2|avx512|avx512bf16|avx512vnni)\.cpp$")
 
 LITERALS = r'R"(\w*)\((?:.|\n)*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|//[^\n]*|/\*(?:.|\n)*?\*/'
 TYPE = re.compile(r"\b(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+(?:\[\[[^]]*\]\]\s*)?(\w+)")
@@ -31,26 +33,32 @@ def name_of(declaration: str) -> str | None:
     return found[1] if found else None
 
 
-def own_names(text: str) -> set[str]:
-    """Names that a source declares in anonymous namespaces, and those of its static functions and variables."""
-    text = re.sub(LITERALS, lambda match: re.sub(r"[^\n]", " ", match[0]), text)
-    macros = set(re.findall(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", text, re.M)) - set(re.findall(r"^[ \t]*#[ \t]*undef[ \t]+(\w+)", text, re.M))
+def without_literals(text: str) -> str:
+    return re.sub(LITERALS, lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+
+
+def lasting_macros(text: str) -> set[str]:
+    defined, dropped = (set(re.findall(rf"^[ \t]*#[ \t]*{word}[ \t]+(\w+)", text, re.M)) for word in ("define", "undef"))
+    return defined - dropped
+
+
+def declarations(text: str):
+    """(declaration up to its body or end, whether it is in an anonymous namespace) of all at namespace scope."""
     text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", "", text, flags=re.M)
-    names, scopes, declaration, round_depth = {f"#{macro}" for macro in macros}, [], "", 0
+    scopes, declaration, parentheses = [], "", 0
     for character in text:
         if character in "()":
-            round_depth += 1 if character == "(" else -1
+            parentheses += 1 if character == "(" else -1
         if character == "{":
             # "named" and "own" are namespaces; anything else is a body or an initializer, whose inside is nobody's business.
             head = re.search(r"\bnamespace\s*([\w:]*)\s*$", declaration)
             inside = scopes and scopes[-1] == "body"
             if head and not inside:
                 scopes.append("named" if head[1] else "own")
-                declaration = ""
-                continue
-            if not inside and round_depth == 0:
-                add(names, scopes, declaration)
-            scopes.append("body")
+            else:
+                if not inside and parentheses == 0:
+                    yield declaration, "own" in scopes
+                scopes.append("body")
             declaration = ""
         elif character == "}":
             if scopes:
@@ -58,47 +66,97 @@ def own_names(text: str) -> set[str]:
             declaration = ""
         elif scopes and scopes[-1] == "body":
             continue
-        elif character == ";" and round_depth == 0:
-            add(names, scopes, declaration)
+        elif character == ";" and parentheses == 0:
+            yield declaration, "own" in scopes
             declaration = ""
         else:
             declaration += character
-    return names
 
 
-def add(names: set[str], scopes: list[str], declaration: str) -> None:
-    own = "own" in scopes or re.match(r"\s*static\b", declaration)
-    if own and declaration.strip() and (name := name_of(declaration)):
-        names.add(name)
+def own_names(code: str) -> set[str]:
+    """Names that a source declares in anonymous namespaces, and those of its static functions and variables."""
+    return {name for declaration, own in declarations(code)
+            if (own or re.match(r"\s*static\b", declaration)) and (name := name_of(declaration))}
 
 
-def groups_of(sources: list[str]) -> list[int]:
+def imported_names(code: str) -> set[str]:
+    """Names of other namespaces that a source takes over by using-declarations."""
+    found = (re.match(r"\s*using\s+[\w:]*::(\w+)\s*$", declaration) for declaration, _ in declarations(code))
+    return {name[1] for name in found if name}
+
+
+class Headers:
+    """The headers of a folder: which ones a file reaches, and which names they declare at namespace scope."""
+
+    def __init__(self, root: Path):
+        self._root = root
+        self._includes: dict[Path, list[Path]] = {}
+        self._names: dict[Path, set[str]] = {}
+
+    def _read(self, file: Path) -> None:
+        text = file.read_text()
+        found = (self._root / name for name in re.findall(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+\.h)"', text, re.M))
+        self._includes[file] = [header for header in found if header.exists()]
+        if file.suffix == ".h":
+            self._names[file] = {name for declaration, _ in declarations(without_literals(text)) if (name := name_of(declaration))}
+
+    def reached(self, file: Path) -> set[Path]:
+        found, todo = set(), [file]
+        while todo:
+            one = todo.pop()
+            if one not in self._includes:
+                self._read(one)
+            new = [header for header in self._includes[one] if header not in found]
+            found.update(new)
+            todo += new
+        return found
+
+    def names(self, headers: set[Path]) -> set[str]:
+        return set().union(*(self._names[header] for header in headers))
+
+
+def stays_alone(text: str, code: str) -> bool:
+    return bool(text.count("\n") > LONG or lasting_macros(code) or '_body.h"' in text
+                or re.search(r"^\s*using namespace", code, re.M))
+
+
+def groups_of(sources: list[Path], headers: Headers) -> list[int]:
     """A number for each source: first fit. 0 is for what stays alone."""
-    groups: list[tuple[set[str], int, int]] = []  # names, lines, files
+    reached = {source: headers.reached(source) for source in sources}
+    everywhere = set().union(*reached.values())
+    groups: list[tuple[set[str], int]] = []  # Names and files.
     numbers = []
     for source in sources:
-        text = Path(source).read_text()
-        names, lines = own_names(text), text.count("\n")
-        if any(name.startswith("#") for name in names) or re.search(r"^using namespace", text, re.M) or lines > MAX_LINES:
+        text = source.read_text()
+        code = without_literals(text)
+        names, imported = own_names(code), imported_names(code)
+        if stays_alone(text, code) or names & headers.names(everywhere - reached[source]) or imported & headers.names(everywhere):
             numbers.append(0)
             continue
-        for number, (taken, length, files) in enumerate(groups):
-            if files < MAX_FILES and length + lines <= MAX_LINES and not taken & names:
-                groups[number] = taken | names, length + lines, files + 1
+        names |= imported
+        for number, (taken, files) in enumerate(groups):
+            if files < MAX_FILES and not taken & names:
+                groups[number] = taken | names, files + 1
                 numbers.append(number + 1)
                 break
         else:
-            groups.append((names, lines, 1))
+            groups.append((names, 1))
             numbers.append(len(groups))
     return numbers
 
 
 def main() -> int:
-    sources = sys.argv[1:]
-    if not sources:
+    if len(sys.argv) != 2:
         sys.exit(__doc__)
-    for number, source in zip(groups_of(sources), sources):
-        print(number, source)
+    root = Path(sys.argv[1])
+    headers = Headers(root)
+    sources: dict[tuple[Path, bool], list[Path]] = {}
+    for source in sorted(root.rglob("*.cpp")):
+        if not INSTRUCTION_SETS.search(source.name):
+            sources.setdefault((source.parent, source.name.endswith("_cuda.cpp")), []).append(source)
+    for listed in sources.values():
+        for number, source in zip(groups_of(listed, headers), listed):
+            print(number, source)
     return 0
 
 

@@ -40,7 +40,8 @@ class ArrayView {
   nb::object kept_;
 };
 
-/// The address of an array on the GPU that was made for an output: nothing else of it is in question.
+/// The address of an array on the GPU that was made for an output: nothing else of it is in
+/// question.
 void* address_of_own(nb::handle array, const char* name);
 
 }  // namespace tenon::python

@@ -83,5 +83,46 @@ class Style(unittest.TestCase):
             self.assertEqual(run("check_style.py", {"src/a/a.cpp": f"auto y = {line};\n"})[0], 0, line)
 
 
+SMALL = "namespace tenon {\nnamespace {\n%s\n}  // namespace\n}  // namespace tenon\n"
+
+
+class UnityGroups(unittest.TestCase):
+    """Sources that share a name of their own are compiled apart."""
+
+    def groups(self, **sources: str) -> dict[str, int]:
+        code, output = run("unity_groups.py", {f"{name.replace('__', '.')}": text for name, text in sources.items()})
+        self.assertEqual(code, 0, output)
+        return {Path(line.split()[1]).stem: int(line.split()[0]) for line in output.splitlines()}
+
+    def test_different_names_go_together(self):
+        self.assertEqual(self.groups(a__cpp=SMALL % "int one(int x) { return x; }", b__cpp=SMALL % "struct Two {};"), {"a": 1, "b": 1})
+
+    def test_the_same_name_goes_apart(self):
+        for text in ("int one(int x) { return x; }", "constexpr int one = 1;", "struct one {};", "using one = int;",
+                     "template <class T>\nT one(T x) { return x; }", "const int one[] = {1, 2};"):
+            groups = self.groups(a__cpp=SMALL % text, b__cpp=SMALL % "void one() {}")
+            self.assertNotEqual(groups["a"], groups["b"], text)
+
+    def test_names_inside_functions_are_nobodys_business(self):
+        text = "int %s() { int one = 1; return one; }"
+        self.assertEqual(self.groups(a__cpp=SMALL % (text % "f"), b__cpp=SMALL % (text % "g")), {"a": 1, "b": 1})
+
+    def test_macros_that_are_left_stand_alone(self):
+        self.assertEqual(self.groups(a__cpp="#define X 1\n", b__cpp="#define Y 1\n#undef Y\n"), {"a": 0, "b": 1})
+
+    def test_a_name_of_a_neighbours_header_stands_alone(self):
+        groups = self.groups(h__h="namespace tenon { int one(long); }", a__cpp=SMALL % "int one(int x) { return x; }",
+                             b__cpp='#include "h.h"\n')
+        self.assertEqual(groups, {"a": 0, "b": 1})
+
+
+class BuildTimes(unittest.TestCase):
+    def test_the_last_run_of_a_step_counts_once(self):
+        log = "# ninja log v5\n0\t9000\t1\ta.cpp.o\tab\n0\t2000\t1\ta.cpp.o\tab\n2000\t3000\t1\tlib/x.so\tcd\n2000\t3000\t1\tlib/x.so.0\tcd\n"
+        code, output = run("build_times.py", {".ninja_log": log})
+        self.assertEqual(code, 0, output)
+        self.assertIn("2 steps, 3 s of one core", output)
+
+
 if __name__ == "__main__":
     unittest.main()

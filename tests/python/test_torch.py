@@ -128,8 +128,8 @@ class Positions(torch.nn.Module):
         mask = torch.full((length, length), -1e4, device=ids.device).masked_fill(at[:, None] >= at[None], 0.0)
         scores = (x @ x.transpose(1, 2)) / 4 + mask
         y = torch.softmax(scores, -1) @ x
-        halves = y.reshape(ids.shape[0], length, 2, 8).permute(0, 2, 1, 3).reshape(ids.shape[0] * 2, length, 8)
-        return self.out(y)[:, -1], halves[:, : length - 1], y.mean(1)
+        rows = y.reshape(ids.shape[0] * length, 16)
+        return self.out(y)[:, -1], rows, y[:, : length - 1], y.mean(1)
 
 
 Dim = torch.export.Dim
