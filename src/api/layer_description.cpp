@@ -102,7 +102,14 @@ Json describe_layer(const Node& node, const LayerView& view) {
 }
 
 std::string one_line(const Json& layer) {
-  const std::string text = layer.is_string() ? layer.get<std::string>() : members_text(layer);
+  Json one = layer;
+  // Members stand between commas; the log of an editable timing cache writes tactics so, too.
+  if (one.is_object() && one.contains("TacticName")) {
+    std::string tactic = one["TacticName"];
+    std::ranges::replace(tactic, ',', ';');
+    one["TacticName"] = tactic;
+  }
+  const std::string text = one.is_string() ? one.get<std::string>() : members_text(one);
   // Terminals obey no record separator, which stands between layers of the metadata.
   std::string line;
   for (size_t start = 0; start <= text.size();) {

@@ -8,6 +8,7 @@
 #include "network/layer.h"
 #include "network/network.h"
 #include "network/shape_inputs.h"
+#include "ops/shape_input.h"
 
 namespace tenon::network {
 
@@ -85,7 +86,10 @@ std::optional<Binding> TensorHandle::binding() const {
 
 bool TensorHandle::isShapeTensor() const noexcept {
   if (isNetworkInput()) return decides_shapes(network_, *this);
-  return refresh() && value_->elements.has_value();
+  if (!refresh()) return false;
+  // Constants' numbers are read where a shape asks for them.
+  return value_->elements.has_value() ||
+         (value_->constant() != nullptr && can_decide_shapes(value_->type));
 }
 
 bool TensorHandle::setDynamicRange(float min, float max) noexcept {

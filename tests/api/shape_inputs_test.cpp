@@ -44,6 +44,8 @@ TEST(ShapeInputs, AreToldFromInputsOfData) {
   ITensor* x = other.input("x", DataType::kFLOAT, {4});
   other.output(other.network->addGather(*x, *indices, 0)->getOutput(0), "y");
   EXPECT_FALSE(indices->isShapeTensor());
+  EXPECT_TRUE(other.constant64({2}, {1, -1})->isShapeTensor());
+  EXPECT_FALSE(other.constant({2}, {1, -1})->isShapeTensor());
 }
 
 TEST(ShapeInputs, LieOnTheHostAndDecideShapes) {

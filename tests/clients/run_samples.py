@@ -19,8 +19,9 @@ SAMPLES = {
     "sampleNonZeroPlugin": [[], ["--fp16"], ["--columnOrder"]],
     "sampleProgressMonitor": [[], ["--fp16"]],
     "sampleEditableTimingCache": [[]],
-    "sampleINT8API": [["--model=resnet50.onnx"]],
+    "sampleINT8API": [["--model=resnet50.onnx", "--image=9.pgm"]],
 }
+DATA_FLAG = {"sampleINT8API": "--data"}
 NOT_RUN = {"sampleCharRNN": "char-rnn.wts is a download", "sampleOnnxMnistCoordConvAC": "mnist_with_coordconv.onnx is a download"}
 
 
@@ -33,7 +34,7 @@ def main() -> int:
     for name, variants in SAMPLES.items():
         for flags in variants:
             count += 1
-            done = subprocess.run([programs / name, f"--datadir={data}/", *flags], cwd=data, env=environment,
+            done = subprocess.run([programs / name, f"{DATA_FLAG.get(name, '--datadir')}={data}/", *flags], cwd=data, env=environment,
                                   capture_output=True, text=True, timeout=120)
             text = done.stdout + done.stderr
             ok = done.returncode == 0 and "&&&& PASSED" in text

@@ -72,9 +72,9 @@ LINES = """
 --onnx={m} {s} --tempdir={w} --tempfileControls=in_memory:allow,temporary:deny
 --onnx={m} {s} --device=0 --verbose
 --onnx={m} {s} --weightStreamingBudget=50% --allowWeightStreaming --stronglyTyped
---onnx={m} {s} --consistency --safe
 ! --onnx={w}/not_there.onnx {s}
 ! --loadEngine={m} {s}
+! --onnx={m} {s} --consistency --safe
 ! --onnx={m} {s} --device=99
 ! --onnx={m} {s} --useDLACore=0
 ! --onnx={m} {s} --fp8 --int8
@@ -89,7 +89,7 @@ def run(program: str, line: str, environment: dict[str, str], work: Path) -> tup
         return False, "no end within 100 s"
     text = done.stdout + done.stderr
     passed = done.returncode == 0 and "&&&& PASSED" in text
-    failed = done.returncode != 0 and re.search(r"\[E\]|ERROR|&&&& FAILED", text) is not None
+    failed = done.returncode != 0 and re.search(r"\[E\]|ERROR|&&&& FAILED|Cannot find", text) is not None
     errors = [word for word in text.splitlines() if "[E]" in word] or text.splitlines()[-1:]
     ok = failed if line.startswith("!") else passed
     return ok, "" if ok else f"exit code {done.returncode}: {errors[0][:240] if errors else 'nothing printed'}"
