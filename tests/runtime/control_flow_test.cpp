@@ -8,31 +8,6 @@
 namespace tenon {
 namespace {
 
-/// What an engine gives, with memory for whatever extents the outputs have.
-Result<std::vector<Tensor>> run(Engine& engine, std::shared_ptr<Engine> shared,
-                                const std::vector<Tensor>& inputs) {
-  TENON_ASSIGN(const std::unique_ptr<Context> context, Context::create(std::move(shared), 2));
-  const Graph& graph = engine.graph();
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    TENON_TRY(context->set_input_shape(graph.inputs()[i]->name, inputs[i].extents()));
-    TENON_TRY(
-        context->set_address(graph.inputs()[i]->name, const_cast<std::byte*>(inputs[i].bytes())));
-  }
-  std::vector<Tensor> outputs(graph.outputs().size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const Value& value = *graph.outputs()[i];
-    TENON_TRY(context->set_allocator(
-        value.name, [&outputs, &value, i](const Extents& extents, size_t, void*) -> void* {
-          outputs[i] = Tensor(value.type.type, extents);
-          return outputs[i].mutable_bytes();
-        }));
-  }
-  // Twice: kernels and programs of the first run serve the second.
-  TENON_TRY(context->enqueue());
-  TENON_TRY(context->enqueue());
-  return outputs;
-}
-
 void expect_reference(const std::string& text, const std::vector<Tensor>& inputs,
                       bool data_dependent) {
   auto graph = parse_graph("graph \"\" " + text);
@@ -47,7 +22,7 @@ void expect_reference(const std::string& text, const std::vector<Tensor>& inputs
   ASSERT_TRUE(engine.ok()) << engine.error().message;
   EXPECT_EQ((*engine)->data_dependent(), data_dependent);
   for (const auto& node : (*engine)->graph().nodes()) EXPECT_NE(node->tactic, "cpu.reference");
-  const auto results = run(**engine, *engine, inputs);
+  const auto results = run_engine(*engine, inputs);
   ASSERT_TRUE(results.ok()) << results.error().message;
   for (size_t i = 0; i < expected->size(); ++i) {
     ASSERT_EQ((*results)[i].extents(), (*expected)[i].extents()) << "output " << i;

@@ -47,4 +47,29 @@ inline Result<std::shared_ptr<Engine>> engine_of(std::unique_ptr<Graph> graph,
   return Engine::create(std::move(loaded), cpu_backend(2));
 }
 
+/// What an engine gives, with memory for whatever extents the outputs have.
+inline Result<std::vector<Tensor>> run_engine(const std::shared_ptr<Engine>& engine,
+                                              const std::vector<Tensor>& inputs, int threads = 2) {
+  TENON_ASSIGN(const std::unique_ptr<Context> context, Context::create(engine, threads));
+  const Graph& graph = engine->graph();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    TENON_TRY(context->set_input_shape(graph.inputs()[i]->name, inputs[i].extents()));
+    TENON_TRY(
+        context->set_address(graph.inputs()[i]->name, const_cast<std::byte*>(inputs[i].bytes())));
+  }
+  std::vector<Tensor> outputs(graph.outputs().size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Value& value = *graph.outputs()[i];
+    TENON_TRY(context->set_allocator(
+        value.name, [&outputs, &value, i](const Extents& extents, size_t, void*) -> void* {
+          outputs[i] = Tensor(value.type.type, extents);
+          return outputs[i].mutable_bytes();
+        }));
+  }
+  // Twice: kernels and programs of the first run serve the second.
+  TENON_TRY(context->enqueue());
+  TENON_TRY(context->enqueue());
+  return outputs;
+}
+
 }  // namespace tenon
