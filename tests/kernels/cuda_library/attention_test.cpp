@@ -14,7 +14,7 @@ struct Sizes {
 };
 
 void check(RegionCase& test, DataType type) {
-  check_configs(test, {supports, configs, create}, type == DataType::kBFloat16 ? 6e-3 : 8e-4);
+  check_configs(test, {supports, configs, create}, library_tolerance(type));
 }
 
 /// Lower triangle: true where a key is kept.

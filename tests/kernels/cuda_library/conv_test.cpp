@@ -10,14 +10,9 @@ namespace {
 using F = PointwiseFunction;
 using namespace tactics::conv_cudnn;
 
-double tolerance(DataType type, bool tf32) {
-  if (type == DataType::kBFloat16) return 4e-3;
-  return type == DataType::kFloat16 || tf32 ? 6e-4 : 4e-6;
-}
-
 void check(RegionCase& test, DataType type, bool tf32 = false) {
   test.problem().allow_tf32 = tf32;
-  check_configs(test, {supports, configs, create}, tolerance(type, tf32));
+  check_configs(test, {supports, configs, create}, library_tolerance(type, tf32));
 }
 
 struct Shape2d {

@@ -13,7 +13,7 @@ using namespace tactics::gemm_cudnn;
 
 void check(RegionCase& test, DataType type) {
   test.problem().allow_tf32 = true;
-  check_configs(test, {supports, configs, create}, type == DataType::kBFloat16 ? 4e-3 : 6e-4);
+  check_configs(test, {supports, configs, create}, library_tolerance(type, true));
 }
 
 class FusedGemmTypes : public testing::TestWithParam<DataType> {};

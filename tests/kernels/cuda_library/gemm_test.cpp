@@ -10,11 +10,6 @@ namespace {
 using F = PointwiseFunction;
 using namespace tactics::gemm_cublaslt;
 
-double tolerance(DataType type, bool tf32 = false) {
-  if (type == DataType::kBFloat16) return 4e-3;
-  return type == DataType::kFloat16 || tf32 ? 6e-4 : 5e-6;
-}
-
 std::unique_ptr<Op> matmul(bool transpose_a = false, bool transpose_b = false) {
   auto op = std::make_unique<MatMul>();
   op->transpose_a = transpose_a, op->transpose_b = transpose_b;
@@ -24,7 +19,7 @@ std::unique_ptr<Op> matmul(bool transpose_a = false, bool transpose_b = false) {
 /// `roundings`: how often the result is rounded to the type on its way.
 void check(RegionCase& test, DataType type, bool tf32 = false, int roundings = 1) {
   test.problem().allow_tf32 = tf32;
-  check_configs(test, {supports, configs, create, true}, roundings * tolerance(type, tf32));
+  check_configs(test, {supports, configs, create, true}, roundings * library_tolerance(type, tf32));
 }
 
 class GemmTypes : public testing::TestWithParam<DataType> {};

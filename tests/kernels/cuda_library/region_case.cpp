@@ -10,6 +10,7 @@
 #include <random>
 
 #include "device/cuda/cuda_device.h"
+#include "ops/numerics.h"
 #include "ops/region.h"
 #include "ops/table.h"
 
@@ -227,6 +228,11 @@ Result<double> RegionCase::error_of(const Kernel& kernel, Device& device) {
   }
   const double error = std::sqrt(difference / norm);
   return std::isnan(error) ? std::numeric_limits<double>::infinity() : error;
+}
+
+double library_tolerance(DataType type, bool tf32) {
+  const bool cut = tf32 && type == DataType::kFloat32;
+  return tolerance(cut ? Computation::kTf32 : Computation::kKernel, type).norm;
 }
 
 void check_configs(RegionCase& test, const CheckedTactic& tactic, double tolerance) {

@@ -73,6 +73,8 @@ struct CheckedTactic {
   /// Else some configurations that heuristics name cannot be built; the search passes over them.
   bool builds_all = false;
 };
+/// How far results may lie from the reference's in all, by ops/numerics.def.
+double library_tolerance(DataType type, bool tf32 = false);
 /// Expects the tactic to take the case, and the reference's result of every configuration.
 void check_configs(RegionCase& test, const CheckedTactic& tactic, double tolerance);
 

@@ -43,9 +43,7 @@ void add_attention(Cases& cases, DataType type, const Sizes& s, MaskForm mask, C
     inputs.push_back(input(random_reals(DataType::kFloat32, {s.batch, 1, 1, s.keys}, 4, -3, 0)));
   add(cases, fmt::format("attention {} {}x{}x{}", name_of(type), s.queries, s.keys, s.size),
       std::move(op), inputs)
-      .tolerance(type == DataType::kFloat32   ? 5e-5
-                 : type == DataType::kFloat16 ? 3e-3
-                                              : 2e-2);
+      .roundings(3);
 }
 
 /// Masks that are the lowest number for all keys of some queries, which then see them alike.
@@ -64,14 +62,8 @@ void add_unseen(Cases& cases, DataType type) {
                        input(per_key ? of_keys : mask)};
     add(cases, fmt::format("attention {} that sees nothing {}", name_of(type), per_key),
         Attention(), inputs)
-        .tolerance(type == DataType::kFloat32   ? 5e-5
-                   : type == DataType::kFloat16 ? 3e-3
-                                                : 2e-2);
+        .roundings(3);
   }
-}
-
-double tolerance_of(DataType type) {
-  return type == DataType::kFloat16 ? 3e-3 : 2e-2;
 }
 
 /// Heads and lengths that fill several tiles of Hopper's kernels, and not the last one.
@@ -104,7 +96,7 @@ void add_long(Cases& cases, DataType type) {
     add(cases,
         fmt::format("hopper attention {} {}x{}x{}", name_of(type), s.queries, s.keys, s.size),
         std::move(op), inputs)
-        .tolerance(tolerance_of(type));
+        .roundings(3);
   }
 }
 
@@ -118,7 +110,7 @@ void add_rising(Cases& cases, DataType type, double rise) {
   add(cases, fmt::format("hopper attention {} rising {}", name_of(type), rise), Attention(),
       std::vector{input(std::move(q)), input(std::move(k)),
                   input(random_reals(type, {1, 1, kKeys, kSize}, 3, -2, 2))})
-      .tolerance(tolerance_of(type));
+      .roundings(3);
 }
 
 /// Masks that hide all keys of some queries and the first 140 of others: with `lowest` they see
@@ -139,7 +131,7 @@ void add_hidden(Cases& cases, DataType type, bool lowest) {
   };
   add(cases, fmt::format("hopper attention {} hidden {}", name_of(type), lowest), std::move(op),
       std::vector{operand(200, 1), operand(300, 2), operand(300, 3), input(std::move(mask))})
-      .tolerance(tolerance_of(type));
+      .roundings(3);
 }
 
 }  // namespace

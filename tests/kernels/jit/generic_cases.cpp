@@ -72,7 +72,7 @@ void add_convolutions(Cases& cases) {
   add(cases, "deform_conv", op,
       std::vector{reals({2, 4, 7, 6}, 1), reals({6, 2, 3, 3}, 2), reals({2, 36, 4, 6}, 3),
                   reals({6}, 4), reals({2, 18, 4, 6}, 5)})
-      .tolerance(1e-4);
+      .roundings(5);
   Col2Im blocks;
   blocks.strides = {2, 1};
   blocks.pads_begin = {1, 0};
@@ -98,7 +98,7 @@ void add_sums(Cases& cases) {
   const auto add_einsum = [&](const char* equation, std::vector<CaseInput> inputs) {
     Einsum op;
     op.equation = equation;
-    add(cases, fmt::format("einsum {}", equation), op, std::move(inputs)).tolerance(1e-4);
+    add(cases, fmt::format("einsum {}", equation), op, std::move(inputs)).roundings(5);
   };
   add_einsum("bij,bjk->bik", {reals({2, 5, 7}, 1), reals({2, 7, 3}, 2)});
   add_einsum("ii->i", {reals({6, 6}, 1)});
@@ -150,13 +150,13 @@ void add_signals(Cases& cases) {
       op.onesided = onesided;
       const int64_t parts = onesided && !inverse ? 1 : 2;
       add(cases, "dft", op, std::vector{reals({2, 11, 3, parts}, 1), absent(), number(1)})
-          .tolerance(1e-4);
+          .roundings(5);
       add(cases, "dft of a length", op, std::vector{reals({2, 9, parts}, 1), number(12), number(1)})
-          .tolerance(1e-4);
+          .roundings(5);
     }
   Stft stft;
   add(cases, "stft", stft, std::vector{reals({2, 40, 1}, 1), number(6), reals({16}, 2), absent()})
-      .tolerance(1e-4);
+      .roundings(5);
   for (const WindowKind kind : {WindowKind::kHann, WindowKind::kHamming, WindowKind::kBlackman}) {
     Window window;
     window.window = kind;
@@ -166,7 +166,7 @@ void add_signals(Cases& cases) {
   add(cases, "mel_weights", MelWeights(),
       std::vector{number(5), number(32), number(8000), constant(random_reals(kFloat, {}, 1, 0, 20)),
                   constant(random_reals(kFloat, {}, 2, 2000, 3000))})
-      .tolerance(1e-4);
+      .roundings(5);
   Random uniform;
   uniform.a = -2;
   uniform.seed = 7;
@@ -259,7 +259,7 @@ void add_recurrences(Cases& cases) {
                     constant(random_reals(kFloat, {d, 63, 21}, 3, -0.5, 0.5)),
                     constant(random_reals(kFloat, {d, 126}, 4)), absent(), reals({d, 3, 21}, 5)},
         2)
-        .tolerance(1e-4);
+        .roundings(5);
   }
 }
 
@@ -274,7 +274,7 @@ void add_attention(Cases& cases) {
         std::vector{reals({2, 4, 5, 8}, 1), reals({2, 2, 6, 8}, 2), reals({2, 2, 6, 10}, 3),
                     reals({2, 1, 5, 9}, 4), reals({2, 2, 3, 8}, 5), reals({2, 2, 3, 10}, 6)},
         4)
-        .tolerance(1e-4);
+        .roundings(5);
   }
   Attention rows;
   rows.q_heads = 4;
@@ -282,7 +282,7 @@ void add_attention(Cases& cases) {
   add(cases, "attention of doubles", rows,
       std::vector{reals({2, 5, 32}, 1, kDouble), reals({2, 6, 16}, 2, kDouble),
                   reals({2, 6, 16}, 3, kDouble)})
-      .tolerance(1e-4);
+      .roundings(5);
 }
 
 }  // namespace

@@ -184,15 +184,30 @@ Tensor from_layout(DataType type, const Extents& extents, Layout layout, const s
   return tensor;
 }
 
+namespace {
+
 /// By the table: what an element may be off by shrinks with the tensor, so that no zeros pass for
 /// the shares of a long row.
+double error_by_table(const Tensor& actual, const Tensor& expected, DataType type) {
+  const Deviation found =
+      compare_tensors(actual, expected, nullptr, tenon::tolerance(Computation::kKernel, type));
+  const double error = std::max(found.excess, found.norm / found.norm_limit);
+  return std::isfinite(error) ? error : 1e9;
+}
+
+}  // namespace
+
 double error_of(const Tensor& actual, const Tensor& expected, double tolerance) {
   if (tolerance > 0 || !is_computed(expected.type()))
     return error_of_elements(actual, expected, tolerance);
-  const Deviation found = compare_tensors(actual, expected, nullptr,
-                                          tenon::tolerance(Computation::kKernel, expected.type()));
-  const double error = std::max(found.excess, found.norm / found.norm_limit);
-  return std::isfinite(error) ? error : 1e9;
+  return error_by_table(actual, expected, expected.type());
+}
+
+double KernelCase::error_of_result(const Tensor& actual, size_t output) const {
+  const Tensor& expected = expected_[output];
+  if (rounded_to_ && is_computed(expected.type()))
+    return error_by_table(actual, expected, *rounded_to_) / roundings_;
+  return error_of(actual, expected, tolerance_) / roundings_;
 }
 
 Tensor random_reals(DataType type, Extents extents, int seed, double low, double high) {

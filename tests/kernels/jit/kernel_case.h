@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -90,6 +91,16 @@ class KernelCase {
     return *this;
   }
   double tolerance() const { return tolerance_; }
+  /// So many times what ops/numerics.def allows a kernel for the type: values on the way are of
+  /// that type too (weights of attention, states of recurrences), or many sums lie behind each
+  /// other.
+  /// `type`: that of the values on the way, where results are wider.
+  KernelCase& roundings(int count, std::optional<DataType> type = {}) {
+    roundings_ = count, rounded_to_ = type;
+    return *this;
+  }
+  /// error_of() one of the results.
+  double error_of_result(const Tensor& actual, size_t output) const;
   bool is_region() const { return nodes_.size() > 1; }
   /// Made for one tactic, and the first of its configurations that contains `config`.
   KernelCase& only(std::string_view tactic, std::string_view config = "") {
@@ -134,6 +145,8 @@ class KernelCase {
   Graph graph_;
   Layout layout_ = Layout::kRowMajor;
   double tolerance_ = 0;
+  int roundings_ = 1;
+  std::optional<DataType> rounded_to_;
   std::string tactic_, config_;
   std::vector<CaseInput> inputs_, operands_;
   std::vector<Value*> values_;

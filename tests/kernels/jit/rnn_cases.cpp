@@ -44,9 +44,7 @@ void add_rnn(Cases& cases, RnnKind kind, RnnDirection direction, DataType type, 
   add(cases,
       fmt::format("rnn {} {} {}x{}", static_cast<int>(kind), name_of(type), s.hidden, s.batch),
       std::move(op), inputs, everything ? (kind == RnnKind::kLstm ? 3 : 2) : 1)
-      .tolerance(type == DataType::kFloat32   ? 1e-4
-                 : type == DataType::kFloat16 ? 4e-3
-                                              : 3e-2);
+      .roundings(5);
 }
 
 }  // namespace

@@ -88,9 +88,7 @@ void add_sum_norms(Cases& cases) {
             std::vector{input(random_reals(type, extents, seed)),
                         input(random_reals(type, {5, length}, seed + 1))})
             .then_op(std::move(op), factors)
-            .tolerance(type == DataType::kFloat32   ? 5e-5
-                       : type == DataType::kFloat16 ? 5e-3
-                                                    : 4e-2);
+            .roundings(3);
       }
 }
 

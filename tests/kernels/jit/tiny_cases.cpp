@@ -72,7 +72,7 @@ void add_products(Cases& cases) {
     return add(cases, name, Attention(),
                std::vector{reals({1, heads, queries, size}, 1), reals({1, heads, keys, size}, 2),
                            reals({1, heads, keys, size}, 3)})
-        .tolerance(3e-3);
+        .roundings(3);
   };
   add_attention("tiny attention hopper", 64).only("cuda.attention.hopper");
   add_attention("tiny attention whole", 64, 2, 70, 33).only("cuda.attention.hopper", "whole=");
@@ -106,7 +106,7 @@ void add_rows(Cases& cases) {
   add(cases, "tiny norm of a sum", Pointwise(PointwiseFunction::k_add),
       std::vector{reals({3, 40}, 1), reals({3, 40}, 2)})
       .then_op(layer, {weights({40}, 3), weights({40}, 4)})
-      .tolerance(5e-3)
+      .roundings(3)
       .only("cuda.normalization.sum");
   const auto add_mean = [&](const char* name, Extents extents, int64_t axis) -> KernelCase& {
     Reduce op;
@@ -115,7 +115,7 @@ void add_rows(Cases& cases) {
     // Around a half: the mean of many numbers around zero is one that zeros would do for.
     return add(cases, name, op,
                std::vector{input(random_reals(kHalf, std::move(extents), 1, 0, 1))})
-        .tolerance(4e-3)
+        .roundings(2)
         .only("cuda.reduce");
   };
   add_mean("tiny mean of rows", {5, 70}, 1);
@@ -177,7 +177,7 @@ void add_recurrences(Cases& cases) {
     return add(cases, name, op,
                std::vector{input(random_reals(type, {3, 2, 16}, 1, -0.3, 0.3)),
                            weights({1, rows, 16}, 2, type), weights({1, rows, 32}, 3, type)})
-        .tolerance(type == kHalf ? 4e-3 : 1e-4);
+        .roundings(5);
   };
   add_rnn("tiny rnn matrix", RnnKind::kLstm, kHalf, false).only("cuda.rnn.matrix", "cluster=4");
   add_rnn("tiny rnn cluster", RnnKind::kLstm, kFloat, false).only("cuda.rnn.cluster");
@@ -210,7 +210,7 @@ void add_generic(Cases& cases) {
                   reals({1, 2, 4, 8}, 3, kFloat), absent(), reals({1, 2, 2, 8}, 5, kFloat),
                   reals({1, 2, 2, 8}, 6, kFloat)},
       4)
-      .tolerance(1e-4)
+      .roundings(5)
       .only("cuda.attention.formula");
 }
 
