@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 """Small changes of sources, one at a time: how many do the tests notice?
 
-usage: mutate.py [--count=200] [--seed=1] [--build=build/release] [--jobs=2] [--list] --tests='TARGET[:FILTER]' ... FILE...
+usage: mutate.py [--count=200] [--seed=1] [--build=build/release] [--jobs=2] [--list] [--at-once]
+                 --tests='TARGET[:FILTER]' ... FILE...
 
 FILE... are sources (globs) whose lines are changed: a comparison turned or moved by one, + for - and * for /, a constant off by
 one, true for false, && for ||, a statement dropped. Comments, strings, includes and declarations are left alone. Each change
 is built with the test programs and these are run; a change that does not compile counts for nothing. Printed: noticed or
 not, with the line, and the share. The file is put back after each, also when the run is stopped. Changes come from the seed
-alone, so that a run can be repeated; --list prints them and builds nothing.
+alone, so that a run can be repeated; --list prints them and builds nothing. With --at-once all changes are compiled
+together, each behind a question for the variable TENON_MUTANT, which saves a build a change; only changes of assignments,
+conditions and results that stand on one line are then drawn, and files whose changes do not compile are built again
+without the lines that the compiler names.
 """
 import argparse
+import os
 import random
 import re
 import subprocess
@@ -44,9 +49,32 @@ def changes_of(file: Path):
             yield number, re.match(r"\s*", code)[0] + ";", f"dropped {code.strip()}"
 
 
-def run(command: list[str], limit: int) -> int:
+# Lines that a choice between two expressions can stand in: what is ahead of it, itself, and what is behind.
+CHOICES = [re.compile(r"^(\s*return )([^{}]+)(;)$"), re.compile(r"^(\s*(?:else )?if \()([^{};]+?)(\) (?:return|continue|break).*;)$"),
+           re.compile(r"^(\s*(?:} else )?if \()([^{};]+)(\) {)$"),
+           re.compile(r"^(\s*(?:const )?[\w:.<>\[\]* -]*\b[\w\].]+ [-+*]?= )([^{}&*][^{}]*)(;)$")]
+SWITCH = """#include <cstdlib>
+namespace {
+[[maybe_unused]] const int tenon_mutant = std::getenv("TENON_MUTANT") == nullptr ? -1 : std::atoi(std::getenv("TENON_MUTANT"));
+}
+"""
+
+
+def as_choice(old: str, new: str, mutant: int) -> str | None:
+    """The line with both, or nothing where it cannot have them."""
+    if "constexpr" in old or "static" in old or re.search(r", \w+ = ", old):
+        return None
+    for pattern in CHOICES:
+        a, b = pattern.match(old), pattern.match(new)
+        if a and b and a[1] == b[1] and a[3] == b[3]:
+            return f"{a[1]}tenon_mutant == {mutant} ? ({b[2]}) : ({a[2]}){a[3]}"
+    return None
+
+
+def run(command: list[str], limit: int, mutant: int = -1) -> int:
     try:
-        return subprocess.run(command, cwd=ROOT, capture_output=True, timeout=limit).returncode
+        return subprocess.run(command, cwd=ROOT, capture_output=True, timeout=limit,
+                              env={**os.environ, "TENON_MUTANT": str(mutant)}).returncode
     except subprocess.TimeoutExpired:
         return 124
 
@@ -60,6 +88,63 @@ def is_noticed(arguments, tests) -> bool | None:
                for target, filter_ in tests)
 
 
+def write_choices(chosen: list, originals: dict[Path, str]) -> None:
+    """One change a line at most."""
+    for file, text in originals.items():
+        lines = text.splitlines()
+        for mutant, (where, number, new, _) in enumerate(chosen):
+            if where == file and new is not None:
+                lines[number] = as_choice(lines[number], new, mutant)
+        file.write_text(SWITCH + "\n".join(lines) + "\n")
+
+
+def build_at_once(arguments, targets: list[str], chosen: list, originals: dict[Path, str]) -> bool:
+    """Drops the changes that do not compile from `chosen`; false where something else does not."""
+    command = ["ninja", "-k", "0", "-C", arguments.build, f"-j{arguments.jobs}", *targets]
+    for _ in range(4):
+        write_choices(chosen, originals)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        if done.returncode == 0:
+            return True
+        offset, dropped = SWITCH.count("\n"), 0
+        for found in re.finditer(r"([\w./-]+\.cpp):(\d+):\d+: error", done.stdout):
+            for i, (file, number, new, what) in enumerate(chosen):
+                if new is not None and str(file).endswith(found[1].split("/src/")[-1]) and number + offset + 1 == int(found[2]):
+                    chosen[i], dropped = (file, number, None, what), dropped + 1
+        if dropped == 0:
+            print(done.stdout[-3000:], file=sys.stderr)
+            return False
+    return False
+
+
+def at_once(arguments, every: list, tests) -> int:
+    lines, fitting = set(), []
+    for file, number, new, what in random.Random(arguments.seed).sample(every, len(every)):
+        old = file.read_text().splitlines()[number]
+        if (file, number) not in lines and as_choice(old, new, 0):
+            lines.add((file, number))
+            fitting.append((file, number, new, what))
+    chosen = fitting[:arguments.count]
+    originals = {file: file.read_text() for file in {change[0] for change in chosen}}
+    noticed, missed = 0, []
+    try:
+        if not build_at_once(arguments, [target for target, _ in tests], chosen, originals):
+            return 1
+        for mutant, (file, number, new, what) in enumerate(chosen):
+            if new is None:
+                continue
+            found = any(run([f"{arguments.build}/bin/{target}", "--gtest_brief=1", f"--gtest_filter={filter_ or '*'}"],
+                            arguments.limit, mutant) for target, filter_ in tests)
+            line = f"{file.relative_to(ROOT)}:{number + 1}: {what}: {new.strip()}"
+            noticed, missed = noticed + found, missed if found else [*missed, line]
+            print("noticed:" if found else "MISSED:", line, flush=True)
+    finally:
+        for file, text in originals.items():
+            file.write_text(text)
+    print(f"{noticed} of {noticed + len(missed)} changes were noticed; {sum(c[2] is None for c in chosen)} did not compile")
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("files", nargs="+")
@@ -70,6 +155,7 @@ def main() -> int:
     parser.add_argument("--limit", type=int, default=600, help="seconds a test program may take")
     parser.add_argument("--tests", action="append", default=[])
     parser.add_argument("--list", action="store_true")
+    parser.add_argument("--at-once", action="store_true")
     arguments = parser.parse_args()
     files = sorted({file for pattern in arguments.files for file in ROOT.glob(pattern)})
     every = [(file, *change) for file in files for change in changes_of(file)]
@@ -80,6 +166,8 @@ def main() -> int:
         return 0
     tests = [tuple((test + ":").split(":", 1)) for test in arguments.tests]
     tests = [(target, filter_.rstrip(":")) for target, filter_ in tests]
+    if arguments.at_once:
+        return at_once(arguments, every, tests)
     if not tests or is_noticed(arguments, tests) is not False:
         print("the tests must be named, be built and pass before anything is changed", file=sys.stderr)
         return 1
