@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "network/convert.h"
+#include "ops/table.h"
 #include "quantizer/choose_layers.h"
 #include "quantizer/quantize_graph.h"
 
@@ -83,6 +84,9 @@ Result<std::map<std::string, std::string>> quantize_by_ranges(const BuilderConfi
   TENON_ASSIGN(const auto ranges, find_ranges(config, network, *request.graph, request.backend,
                                               request.select.threads, logger));
   if (ranges.empty()) return reasons;
+  // Extents that profiles fix are known to the passes that weights go through first.
+  TENON_TRY(apply_profiles(*request.graph, request.profiles));
+  TENON_TRY(infer_graph(*request.graph));
   Quantizing quantizing(ranges, constrained_layers(config, network), keep_weights);
   const std::unique_ptr<Graph> plain = request.graph->clone();
   TENON_ASSIGN(QuantizedGraph quantized, quantizing.apply(*request.graph));

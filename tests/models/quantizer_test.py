@@ -135,3 +135,47 @@ def test_what_cannot_be_is_refused(tenon, network):
 def saved(folder: Path, **arrays) -> Path:
     np.savez(folder / "other.npz", **arrays)
     return folder / "other.npz"
+
+
+def test_ranges_of_networks_whose_batch_is_open(worker, tmp_path):  # noqa: F811
+    """As exporters write attention: extents of reshapes and masks are computed from those of the input."""
+    random = np.random.default_rng(4)
+    value, constants, nodes = onnx.helper.make_tensor_value_info, [], []
+
+    def constant(array) -> str:
+        constants.append(onnx.numpy_helper.from_array(np.asarray(array), f"c{len(constants)}"))
+        return constants[-1].name
+
+    def add(kind: str, *inputs: str, **attributes) -> str:
+        nodes.append(onnx.helper.make_node(kind, list(inputs), [f"{kind}{len(nodes)}"], f"{kind}{len(nodes)}", **attributes))
+        return nodes[-1].output[0]
+
+    def weights(rows: int, columns: int) -> str:
+        return constant(random.normal(0, 0.2, (rows, columns)).astype(np.float32))
+
+    axes = constant(np.array([0], np.int64))
+    batch = add("Slice", add("Shape", "x"), axes, constant(np.array([1], np.int64)), axes)
+    kinds = add("Expand", constant(np.arange(8)[None] % 2), add("Concat", batch, constant(np.array([8])), axis=0))
+    places = add("Gather", weights(8, 32), constant(np.arange(8)[None]))
+    tokens = add("Add", add("Add", "x", add("Gather", weights(2, 32), kinds)), places)
+    heads = [add("Transpose", add("Reshape", add("MatMul", tokens, weights(32, 32)), add("Concat", batch, constant(np.array([8, 2, 16])), axis=0)),
+                 perm=perm) for perm in ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])]
+    mask = add("Expand", constant(np.tril(np.ones((1, 1, 8, 8), bool))), add("Concat", batch, constant(np.array([1, 8, 8])), axis=0))
+    scores = add("Where", mask, add("MatMul", heads[0], heads[1]), constant(np.float32(-1e30)))
+    mixed = add("Transpose", add("MatMul", add("Softmax", scores, axis=-1), heads[2]), perm=[0, 2, 1, 3])
+    y = add("MatMul", add("Reshape", mixed, add("Concat", batch, constant(np.array([8, 32])), axis=0)), weights(32, 10))
+    graph = onnx.helper.make_graph(nodes, "g", [value("x", onnx.TensorProto.FLOAT, ["n", 8, 32])],
+                                   [value(y, onnx.TensorProto.FLOAT, ["n", 8, 10])], constants)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    x = random.uniform(-1, 1, (3, 8, 32)).astype(np.float32)
+    x.tofile(tmp_path / "x.bin")
+    shapes = [f"--{name}Shapes=x:{n}x8x32" for name, n in (("min", 1), ("opt", 2), ("max", 4))]
+    worker.ask("build", name="m", options=[f"--onnx={tmp_path / 'm.onnx'}", "--int8", "--builderOptimizationLevel=2", *shapes])
+    worker.ask("bind", name="m", shapes="x:3x8x32", inputs=f"x:{tmp_path / 'x.bin'}")
+    worker.ask("run", name="m", count=1)
+    worker.ask("save", name="m", tensor=y, file=str(tmp_path / "y.bin"))
+    session = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"])
+    expected = session.run(None, {"x": x})[0]
+    actual = np.fromfile(tmp_path / "y.bin", np.float32).reshape(expected.shape)
+    # Made-up ranges are wide.
+    assert 0 < np.linalg.norm(actual - expected) / np.linalg.norm(expected) < 0.2
