@@ -9,7 +9,7 @@ namespace {
 /// Reads the postfix expressions of Plugin::output_shapes.
 class ShapeReader {
  public:
-  ShapeReader(const Plugin& op, const InferContext& context)
+  ShapeReader(const Plugin& op, InferContext& context)
       : words_(op.output_shapes), context_(context) {}
 
   Result<Shape> shape() {
@@ -47,6 +47,10 @@ class ShapeReader {
     if (kind == 1 || kind == 2) {
       TENON_ASSIGN(Dim operand, of_input(kind, first, second));
       stack.push_back(std::move(operand));
+      return {};
+    }
+    if (kind == 4 && !stack.empty()) {  // Above it lies its upper bound.
+      stack.back() = context_.data_dependent(stack.back());
       return {};
     }
     if (kind != 3 || stack.size() < 2) return context_.fail("an extent of the plugin is damaged");
@@ -97,7 +101,7 @@ class ShapeReader {
   }
 
   const std::vector<int64_t>& words_;
-  const InferContext& context_;
+  InferContext& context_;
   size_t position_ = 0;
 };
 

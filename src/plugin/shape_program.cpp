@@ -57,10 +57,12 @@ const IDimensionExpr* ExpressionBuilder::operation(DimensionOperation operation,
   return make(std::move(words), std::nullopt);
 }
 
-const IDimensionExpr* ExpressionBuilder::declareSizeTensor(int32_t, const IDimensionExpr&,
-                                                           const IDimensionExpr&) {
-  size_tensor_ = true;
-  return nullptr;
+const IDimensionExpr* ExpressionBuilder::declareSizeTensor(int32_t output, const IDimensionExpr&,
+                                                           const IDimensionExpr& upper) {
+  Words words = static_cast<const Expression&>(upper).words();
+  words.insert(words.end(), {kSizeWord, output, 0});
+  expressions_.push_back(std::make_unique<Expression>(std::move(words), std::nullopt, true));
+  return expressions_.back().get();
 }
 
 nvinfer1::DimsExprs ExpressionBuilder::extents(int64_t input, const nvinfer1::Dims& dims) {
@@ -88,6 +90,69 @@ bool append_shape(Words& program, const nvinfer1::DimsExprs& extents) {
     program.insert(program.end(), words.begin(), words.end());
   }
   return true;
+}
+
+namespace {
+
+/// One expression, with all that it reads known.
+Result<int64_t> value_of(std::span<const int64_t> words,
+                         std::span<const std::vector<int64_t>> inputs,
+                         std::span<const std::optional<int64_t>> sizes) {
+  std::vector<int64_t> stack;
+  for (size_t i = 0; i + 3 <= words.size(); i += 3) {
+    const auto first = static_cast<size_t>(words[i + 1]),
+               second = static_cast<size_t>(words[i + 2]);
+    if (words[i] == 0) {
+      stack.push_back(words[i + 1]);
+    } else if (words[i] == 1 && first < inputs.size() && second < inputs[first].size()) {
+      stack.push_back(inputs[first][second]);
+    } else if (words[i] == 3 && stack.size() >= 2) {
+      const int64_t b = stack.back();
+      stack.pop_back();
+      const auto value = computed(static_cast<DimensionOperation>(words[i + 1]), stack.back(), b);
+      if (!value) return user_error("an extent of the plugin is no number");
+      stack.back() = *value;
+    } else if (words[i] == kSizeWord && !stack.empty()) {
+      if (first < sizes.size() && sizes[first])
+        stack.back() = std::clamp<int64_t>(*sizes[first], 0, stack.back());
+    } else {
+      return user_error(
+          "an extent of the plugin depends on what only the run of another layer gives");
+    }
+  }
+  if (stack.size() != 1) return user_error("an extent of the plugin is no expression");
+  return stack[0];
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<int64_t>>> shapes_of(const Words& program,
+                                                    std::span<const std::vector<int64_t>> inputs,
+                                                    std::span<const std::optional<int64_t>> sizes) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (size_t at = 0; at < program.size();) {
+    std::vector<int64_t>& shape = shapes.emplace_back();
+    for (int64_t axes = program[at++]; axes > 0 && at < program.size(); --axes) {
+      const auto words = static_cast<size_t>(program[at++]) * 3;
+      if (words > program.size() - at) return user_error("the plugin's shapes are cut off");
+      TENON_ASSIGN(const int64_t extent,
+                   value_of(std::span(program).subspan(at, words), inputs, sizes));
+      shape.push_back(extent);
+      at += words;
+    }
+  }
+  return shapes;
+}
+
+std::vector<int64_t> size_outputs(const Words& program) {
+  std::vector<int64_t> outputs;
+  for (size_t at = 0; at < program.size();)
+    for (int64_t axes = program[at++]; axes > 0 && at < program.size(); --axes) {
+      const size_t end = std::min(program.size(), at + 1 + static_cast<size_t>(program[at]) * 3);
+      for (++at; at + 3 <= end; at += 3)
+        if (program[at] == kSizeWord) outputs.push_back(program[at + 1]);
+    }
+  return outputs;
 }
 
 }  // namespace tenon::plugin

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "base/status.h"
 #include "surface/implementation.h"
 
 namespace tenon::plugin {
@@ -12,22 +14,33 @@ namespace tenon::plugin {
 /// A plugin's output extents as numbers that the operator keeps (ops/structure.h, Plugin): for each
 /// output the number of axes, for each axis the number of words and then the words of a postfix
 /// expression, three numbers each: {0, value, 0}, {1, input, axis} (an input's extent), {2, input,
-/// element} (an element of a shape input) or {3, DimensionOperation, 0}.
+/// element} (an element of a shape input), {3, DimensionOperation, 0} or, behind its upper bound,
+/// {4, output, 0} (the number that this output holds when the plugin has run).
 using Words = std::vector<int64_t>;
+inline constexpr int64_t kSizeWord = 4;
+
+/// Extents of all outputs. `sizes`: of each output the number that it holds, or empty for the upper
+/// bounds. An error where the program is damaged.
+Result<std::vector<std::vector<int64_t>>> shapes_of(const Words& program,
+                                                    std::span<const std::vector<int64_t>> inputs,
+                                                    std::span<const std::optional<int64_t>> sizes);
+/// The outputs whose numbers extents are.
+std::vector<int64_t> size_outputs(const Words& program);
 
 /// An expression under construction.
 class Expression final : public surface::Implementation<nvinfer1::IDimensionExpr> {
  public:
-  Expression(Words words, std::optional<int64_t> constant)
-      : words_(std::move(words)), constant_(constant) {}
+  Expression(Words words, std::optional<int64_t> constant, bool is_size = false)
+      : words_(std::move(words)), constant_(constant), is_size_(is_size) {}
   bool isConstant() const noexcept override { return constant_.has_value(); }
   int64_t getConstantValue() const noexcept override { return constant_.value_or(INT64_MIN); }
-  bool isSizeTensor() const noexcept override { return false; }
+  bool isSizeTensor() const noexcept override { return is_size_; }
   const Words& words() const { return words_; }
 
  private:
   Words words_;
   std::optional<int64_t> constant_;
+  bool is_size_;
 };
 
 /// Makes and owns expressions.
@@ -37,7 +50,7 @@ class ExpressionBuilder final : public surface::Implementation<nvinfer1::IExprBu
   const nvinfer1::IDimensionExpr* operation(
       nvinfer1::DimensionOperation operation, const nvinfer1::IDimensionExpr& first,
       const nvinfer1::IDimensionExpr& second) noexcept override;
-  /// Null: extents that the plugin only knows when it has run are not supported.
+  /// An extent that an output of the plugin's holds when it has run.
   const nvinfer1::IDimensionExpr* declareSizeTensor(int32_t outputIndex,
                                                     const nvinfer1::IDimensionExpr& opt,
                                                     const nvinfer1::IDimensionExpr& upper) override;
@@ -46,12 +59,10 @@ class ExpressionBuilder final : public surface::Implementation<nvinfer1::IExprBu
   nvinfer1::DimsExprs extents(int64_t input, const nvinfer1::Dims& dims);
   /// The `count` elements of a shape input.
   nvinfer1::DimsExprs elements(int64_t input, int32_t count);
-  bool asked_for_size_tensor() const { return size_tensor_; }
 
  private:
   const Expression* make(Words words, std::optional<int64_t> constant);
   std::vector<std::unique_ptr<Expression>> expressions_;
-  bool size_tensor_ = false;
 };
 
 /// Appends an output's extents; false when one of them is null.

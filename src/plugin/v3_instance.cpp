@@ -57,9 +57,6 @@ class V3Instance final : public Instance {
     const int32_t status = build_->getOutputShapes(
         extents.data(), static_cast<int32_t>(extents.size()), contents.data(),
         static_cast<int32_t>(contents.size()), results.data(), output_count(), builder);
-    if (builder.asked_for_size_tensor())
-      return unsupported("plugin '{}': extents that only its run decides are not supported",
-                         identity().type);
     if (status != 0) return failed("getOutputShapes refused its inputs");
     Words words;
     for (const DimsExprs& shape : results)

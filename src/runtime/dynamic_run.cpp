@@ -4,6 +4,7 @@
 #include <chrono>
 #include <unordered_set>
 
+#include "kernels/plugin/sized.h"
 #include "ops/control_flow.h"
 #include "ops/dims.h"
 #include "ops/strided.h"
@@ -138,7 +139,12 @@ struct DynamicRunner::Run {
     KeptKernels<SizedKernel>& kept = runner.sized_kernels_[&node];
     std::string key = kernel_key(problem);
     if (SizedKernel* kernel = kept.find(key)) return kernel;
-    auto made = runner.backend_.make_sized(problem);
+    // Plugins are objects of this library's on every device, and no host can evaluate them instead.
+    const bool is_plugin = node.is<Plugin>();
+    if (!is_plugin && runner.backend_.make_sized == nullptr)
+      return static_cast<SizedKernel*>(nullptr);
+    auto made = is_plugin ? make_plugin_sized_kernel(problem) : runner.backend_.make_sized(problem);
+    if (!made.ok() && is_plugin) return std::move(made).error();
     if (!made.ok()) return static_cast<SizedKernel*>(nullptr);
     SizedKernel* kernel = kept.add(std::move(key), std::move(made).value());
     TENON_TRY(drop_oldest(kept));
@@ -214,6 +220,7 @@ struct DynamicRunner::Run {
     problem.node = &node;
     problem.device = &device();
     problem.constants = runner.backend_.constants;
+    problem.application = runner.backend_.application.get();
     for (const Value* value : node.inputs()) {
       Operand& operand = problem.inputs.emplace_back();
       if (value == nullptr) continue;
@@ -230,7 +237,6 @@ struct DynamicRunner::Run {
 
   /// On the device where it has a kernel for that, else on the host.
   Status run_sized(const Node& node) {
-    if (runner.backend_.make_sized == nullptr) return run_on_host(node);
     TENON_ASSIGN(SizedKernel * kernel, find_sized_kernel(node));
     if (kernel == nullptr) return run_on_host(node);
     std::vector<const void*> inputs;

@@ -1,0 +1,108 @@
+// Plugins that know the extents of their results only when they have run: declareSizeTensor.
+#include "harness.h"
+#include "plugins.h"
+
+namespace api_test {
+namespace {
+
+using F = std::vector<float>;
+
+/// y: the positive elements of x[n]; their number is the second output.
+class Positive final : public IPluginV3,
+                       public IPluginV3OneCore,
+                       public IPluginV3OneBuild,
+                       public IPluginV3OneRuntime {
+ public:
+  IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept override {
+    if (type == PluginCapabilityType::kCORE) return static_cast<IPluginV3OneCore*>(this);
+    if (type == PluginCapabilityType::kBUILD) return static_cast<IPluginV3OneBuild*>(this);
+    return static_cast<IPluginV3OneRuntime*>(this);
+  }
+  IPluginV3* clone() noexcept override { return new Positive; }
+  const char* getPluginName() const noexcept override { return "Positive"; }
+  const char* getPluginVersion() const noexcept override { return "1"; }
+  const char* getPluginNamespace() const noexcept override { return ""; }
+  int32_t getNbOutputs() const noexcept override { return 2; }
+  int32_t configurePlugin(const DynamicPluginTensorDesc*, int32_t, const DynamicPluginTensorDesc*,
+                          int32_t) noexcept override {
+    return 0;
+  }
+  int32_t getOutputDataTypes(DataType* outputs, int32_t, const DataType*,
+                             int32_t) const noexcept override {
+    outputs[0] = DataType::kFLOAT;
+    outputs[1] = DataType::kINT64;
+    return 0;
+  }
+  int32_t getOutputShapes(const DimsExprs* inputs, int32_t, const DimsExprs*, int32_t,
+                          DimsExprs* outputs, int32_t, IExprBuilder& builder) noexcept override {
+    const IDimensionExpr* half =
+        builder.operation(DimensionOperation::kFLOOR_DIV, *inputs[0].d[0], *builder.constant(2));
+    const IDimensionExpr* size = builder.declareSizeTensor(1, *half, *inputs[0].d[0]);
+    if (size == nullptr || !size->isSizeTensor() || half->isSizeTensor()) return 1;
+    outputs[0] = {1, {size}};
+    outputs[1].nbDims = 0;
+    return 0;
+  }
+  bool supportsFormatCombination(int32_t at, const DynamicPluginTensorDesc* all, int32_t,
+                                 int32_t) noexcept override {
+    return all[at].desc.type == (at == 2 ? DataType::kINT64 : DataType::kFLOAT);
+  }
+  int32_t onShapeChange(const PluginTensorDesc*, int32_t, const PluginTensorDesc*,
+                        int32_t) noexcept override {
+    return 0;
+  }
+  int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc*, const void* const* from,
+                  void* const* to, void*, cudaStream_t) noexcept override {
+    const auto* x = static_cast<const float*>(from[0]);
+    auto* y = static_cast<float*>(to[0]);
+    int64_t& count = *static_cast<int64_t*>(to[1]);
+    count = 0;
+    for (int64_t i = 0; i < in[0].dims.d[0]; ++i)
+      if (x[i] > 0) y[count++] = x[i];
+    return 0;
+  }
+  IPluginV3* attachToContext(IPluginResourceContext*) noexcept override { return clone(); }
+  const PluginFieldCollection* getFieldsToSerialize() noexcept override { return &none_; }
+
+ private:
+  PluginFieldCollection none_{0, nullptr};
+};
+
+class PositiveCreator final : public IPluginCreatorV3One {
+ public:
+  IPluginV3* createPlugin(const char*, const PluginFieldCollection*,
+                          TensorRTPhase) noexcept override {
+    return new Positive;
+  }
+  const PluginFieldCollection* getFieldNames() noexcept override { return &none_; }
+  const char* getPluginName() const noexcept override { return "Positive"; }
+  const char* getPluginVersion() const noexcept override { return "1"; }
+  const char* getPluginNamespace() const noexcept override { return ""; }
+
+ private:
+  PluginFieldCollection none_{0, nullptr};
+};
+
+TEST(PluginSizes, AreReadWhenThePluginHasRun) {
+  plugin_test::Registered<PositiveCreator> creator{""};
+  Positive plugin;
+  Session session;
+  ITensor* x[] = {session.input("x", DataType::kFLOAT, {5})};
+  IPluginV3Layer* layer = session.network->addPluginV3(x, 1, nullptr, 0, plugin);
+  ITensor* positive = layer->getOutput(0);
+  EXPECT_EQ(positive->getDimensions().d[0], -1);
+  session.output(session.network->addUnary(*positive, UnaryOperation::kNEG)->getOutput(0), "y");
+  session.output(layer->getOutput(1), "n");
+  for (const F& values : {F{1, -2, 3, -4, 5}, F{-1, -2, -3, -4, -5}, F{1, 2, 3, 4, 5}}) {
+    F expected;
+    for (const float value : values)
+      if (value > 0) expected.push_back(-value);
+    auto results = session.run({{"x", floats({5}, values)}});
+    EXPECT_EQ(results["y"].values<float>(), expected) << session.log.text();
+    EXPECT_EQ(results["n"].values<int64_t>(),
+              std::vector<int64_t>{static_cast<int64_t>(expected.size())});
+  }
+}
+
+}  // namespace
+}  // namespace api_test
