@@ -22,7 +22,7 @@ std::map<std::string, std::string> constrained_layers(const BuilderConfig& confi
     if (!layer->precisionIsSet()) continue;
     const tenon::DataType type = network::from_public(layer->getPrecision());
     if (is_real(type) && byte_size(type) > 1)
-      layers[layer->getName()] = fmt::format("setPrecision keeps it in {}", name_of(type));
+      layers[layer->getName()] = fmt::format("setPrecision asks for {}", name_of(type));
   }
   return layers;
 }
@@ -42,7 +42,7 @@ class Quantizing {
         graph, ranges_, [this](const Node& node) { return reason_for(node); }, keep_weights_);
   }
   void keep(const std::set<std::string>& slower) {
-    for (const std::string& name : slower) kept_[name] = "it is faster in floating point";
+    for (const std::string& name : slower) kept_[name] = "floating point is faster";
   }
   Result<std::unique_ptr<Graph>> without(const Graph& plain,
                                          const std::set<std::string>& slower) const {

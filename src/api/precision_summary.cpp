@@ -169,11 +169,11 @@ bool uses_sparse_kernels(const Node& node) {
 std::string PrecisionSummary::reason_for(const Row& row, const Layer& layer) const {
   if (const auto found = reasons_.find(layer.name); found != reasons_.end()) return found->second;
   if (!row.is(layer.activations, layer.weights))
-    return "the network does not quantize both of its operands to that type";
-  if (layer.grouped) return "there are no such kernels for groups: it computes with rounded values";
+    return "the network does not quantize both operands to that type";
+  if (layer.grouped) return "there are no such kernels for groups (rounded values are multiplied)";
   if (!layer.constant_weights)
-    return "its weights are not constant: it computes with rounded values";
-  return "the device has no such kernel for it: it computes in floating point with rounded values";
+    return "the weights are not constant (rounded values are multiplied)";
+  return "the device has no such kernel (rounded values are multiplied in floating point)";
 }
 
 void PrecisionSummary::report_row(const Row& row, const Graph& plan, Logger& logger) const {
@@ -199,7 +199,8 @@ void PrecisionSummary::report_row(const Row& row, const Graph& plan, Logger& log
         row.name, row.flag == BuilderFlag::kINT8 ? ", no calibrator and no dynamic ranges" : "");
   logger.info("{}: {} of {} layers with products {}", row.name, done, layers_.size(), row.words);
   for (const auto& [reason, layers] : left)
-    logger.info("{}: {} do not, {}: {}", row.name, layers.size(), reason, listed(layers));
+    logger.info("{}: {} {} not, since {}: {}", row.name, layers.size(),
+                layers.size() == 1 ? "does" : "do", reason, listed(layers));
 }
 
 void PrecisionSummary::report_sparsity(const Graph& plan, Logger& logger) const {

@@ -16,10 +16,11 @@
 namespace tenon {
 namespace {
 
-/// Runs that the shortest time is taken of.
-constexpr int kRuns = 5;
-/// What plain layers, and a plan with them, must better quantized ones by.
-constexpr double kMargin = 0.97;
+/// Runs that the shortest time is taken of; of networks that take less than kShort, more.
+constexpr int kRuns = 5, kShortRuns = 40;
+constexpr double kShort = 10;
+/// What plain layers, and a plan with them, must better quantized ones by, so that builds repeat.
+constexpr double kLayerMargin = 0.9, kMargin = 0.95;
 
 /// The shortest time of each step, by node.
 class ShortestTimes final : public StepTimes {
@@ -79,8 +80,10 @@ class Timing {
     TENON_TRY(run.prepare(inputs));
     PlanTimes times;
     TENON_ASSIGN(times.whole, run.time(kRuns));
+    const int runs = times.whole < kShort ? kShortRuns : kRuns;
+    TENON_ASSIGN(times.whole, run.time(runs));
     ShortestTimes steps;
-    TENON_TRY(run.time(kRuns, &steps));
+    TENON_ASSIGN([[maybe_unused]] const double with_steps, run.time(runs, &steps));
     for (const auto& [node, milliseconds] : steps.by_node) {
       const auto names = owners(*node, layers_);
       for (const std::string& name : names)
@@ -128,7 +131,7 @@ Result<std::set<std::string>> layers_faster_plain(const LayerChoice& choice,
   std::set<std::string> losers;
   for (const auto& [name, milliseconds] : bytes.layers) {
     const auto found = real.layers.find(name);
-    if (found == real.layers.end() || found->second >= milliseconds * kMargin) continue;
+    if (found == real.layers.end() || found->second >= milliseconds * kLayerMargin) continue;
     losers.insert(name);
     logger.verbose("INT8: '{}' takes {:.4f} ms with its conversions, {:.4f} ms in floating point",
                    name, milliseconds, found->second);

@@ -25,16 +25,16 @@ std::optional<int64_t> channel_axis(const Node& node) {
 /// Why no kernel computes the product in 8 bits, or nothing.
 std::string refusal(const Node& node) {
   const Tensor* weights = node.input(1)->constant();
-  if (weights == nullptr) return "its weights are not constant";
+  if (weights == nullptr) return "the weights are not constant";
   if (weights->type() != DataType::kFloat32 || node.input(0)->type.type != DataType::kFloat32)
-    return fmt::format("its weights are {}", name_of(weights->type()));
-  if (node.input(0)->constant() != nullptr) return "its operands are constant";
+    return fmt::format("the weights are {}", name_of(weights->type()));
+  if (node.input(0)->constant() != nullptr) return "all operands are constant";
   if (const auto* conv = node.as<Conv>(); conv != nullptr && conv->groups != 1)
     return "kernels for 8 bits have no groups";
   const auto* matmul = node.as<MatMul>();
   if (matmul != nullptr && (weights->rank() != 2 || matmul->transpose_a))
-    return "its weights are not one matrix";
-  if (matmul != nullptr && node.input(0)->type.shape.size() < 2) return "its operand is a vector";
+    return "the weights are not one matrix";
+  if (matmul != nullptr && node.input(0)->type.shape.size() < 2) return "the operand is a vector";
   return {};
 }
 

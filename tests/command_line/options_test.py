@@ -234,3 +234,15 @@ def test_16_bits_with_a_budget_name_what_stays(trtexec, tmp_path: Path):
         text = trtexec("--onnx=m.onnx", flag)
         assert re.search(r"'far' stays in f32: rounding it to bf16 alone moves|no 16-bit arithmetic", text)
     assert "takes no value" in trtexec("--onnx=m.onnx", "--fp16=always", passes=False)
+
+
+def test_summaries_say_what_each_precision_came_to(trtexec, tmp_path: Path):
+    """How many layers got it, and why the others did not."""
+    write_convolution(tmp_path / "c.onnx")
+    text = trtexec("--onnx=c.onnx", "--best", "--sparsity=enable", "--builderOptimizationLevel=2")
+    assert "made-up ranges" in text
+    assert "INT8: 1 of 1 layers with products compute in 8-bit integers" in text
+    assert re.search(r"Sparsity: 0 of 1 layers with products have weights with two of four zero", text)
+    kept = trtexec("--onnx=c.onnx", "--int8", "--builderOptimizationLevel=2", "--precisionConstraints=obey", "--layerPrecisions=conv:fp32")
+    assert "INT8: 0 of 1 layers" in kept and "INT8: 1 does not, since setPrecision asks for f32: 'conv'" in kept
+    assert "INT4 is allowed, but no layer uses it" in trtexec("--onnx=c.onnx", "--int4")
