@@ -69,6 +69,8 @@ class ScoreWalk {
   const Node* walk(Value* value, int depth = 0) {
     const Node* node = value->producer();
     if (node == nullptr || depth > kMaxSteps || only_user(graph_, value) == nullptr) return nullptr;
+    // A softmax of vectors is none of scores.
+    if (value->type.shape.size() < 2) return nullptr;
     if (node->is<MatMul>()) return node;
     note_heads(value);
     if (is_real_cast(*node) || keeps_matrices(*node)) return walk(node->input(0), depth + 1);

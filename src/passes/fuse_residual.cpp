@@ -23,6 +23,8 @@ std::vector<Node*> sums_before(const Graph& graph, const Node& norm, const PassC
   const TensorType& type = norm.input(0)->type;
   Node* last = sum_behind(norm.input(0), type, context);
   if (last == nullptr || graph.is_output(norm.input(0))) return {};
+  // A region of the sum alone is none of a normalization.
+  if (norm.output()->uses().empty() && !graph.is_output(norm.output())) return {};
   std::vector<Node*> sums = {last};
   for (size_t i = 0; i < sums.size() && sums.size() < kMaxSums; ++i)  // Grows while it runs.
     for (const Value* operand : sums[i]->inputs())

@@ -184,6 +184,14 @@ std::vector<const PassInfo*> pipeline_of(const PassOptions& options) {
 
 namespace {
 
+/// What nothing needs, bodies of loops and branches included: passes take every node for one whose
+/// results are wanted.
+void remove_unneeded(Graph& graph) {
+  graph.remove_dead();
+  for (const auto& node : graph.nodes())
+    for (const auto& body : node->bodies) remove_unneeded(*body);
+}
+
 Result<bool> run_unguarded(Graph& graph, const PassInfo& pass, PassContext& context) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
@@ -223,6 +231,7 @@ Result<bool> run_pass(Graph& graph, const PassInfo& pass, PassContext& context) 
 Result<std::vector<std::string>> run_passes(Graph& graph, const PassOptions& options,
                                             Logger& logger) {
   PassContext context(options, logger);
+  remove_unneeded(graph);
   TENON_TRY(infer_graph(graph));
   const std::vector<const PassInfo*> pipeline = pipeline_of(options);
   const size_t steps = std::min<size_t>(pipeline.size(), std::max(options.steps, 0));

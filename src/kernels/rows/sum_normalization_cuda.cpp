@@ -17,7 +17,7 @@ struct Description {
   const Node* anchor = nullptr;
   const Normalization* op = nullptr;
   std::vector<int> terms;
-  int scale = -1, bias = -1, sum_output = -1, output = 0;
+  int scale = -1, bias = -1, sum_output = -1, output = -1;
 };
 
 /// The terms of a tree of sums; false where something else is in it.
@@ -51,6 +51,7 @@ Result<Description> describe(const Node& node) {
     else
       return unsupported("a part of the sum is wanted");
   }
+  if (d.output < 0) return unsupported("the normalization's result is not wanted");
   if (d.op->norm != NormKind::kLayer && d.op->norm != NormKind::kRms)
     return unsupported("not a layer or RMS normalization");
   return d;

@@ -17,7 +17,7 @@ struct Description {
   const Normalization* op = nullptr;
   std::vector<int> operands;
   int scale = -1, bias = -1;
-  int sum_output = -1, output = 0;
+  int sum_output = -1, output = -1;
 };
 
 /// Collects the operands of a tree of sums; false where something else is in it.
@@ -53,6 +53,7 @@ std::optional<Description> describe(const Node& node) {
     else
       return std::nullopt;
   }
+  if (d.output < 0) return std::nullopt;
   return d;
 }
 
