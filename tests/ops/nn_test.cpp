@@ -85,6 +85,31 @@ TEST(Nn, SoftmaxAndLayerNormalization) {
       {-1, 3, -1, 3});
 }
 
+TEST(Nn, SoftmaxOfManyNumbersAddsUpToOne) {
+  std::vector<float> x(70001, -1.0F);
+  x[0] = 0;
+  const Tensor y = run(Softmax(), {floats({1, 70001}, x)})[0];
+  double sum = 0;
+  for (int64_t i = 0; i < y.count(); ++i) sum += y.as_double(i);
+  EXPECT_NEAR(sum, 1, 1e-6);
+}
+
+/// A window of two channels reaches to the one behind; past the last there is nothing.
+TEST(Nn, LocalResponseOfAnEvenNumberOfChannels) {
+  Lrn op;
+  op.size = 2, op.alpha = 2, op.beta = 1, op.bias = 1;
+  expect_floats(run(op, {floats({1, 3, 1}, {1, 2, 3})})[0], {1.0F / 6, 2.0F / 14, 0.3F});
+}
+
+TEST(Nn, GroupsOfEachImageAreNormalizedAlone) {
+  Normalization op;
+  op.norm = NormKind::kGroup;
+  op.groups = 2;
+  op.epsilon = 1e-12;
+  expect_floats(run(op, {floats({2, 4, 1}, {0, 2, 4, 8, 3, -3, 10, 11})})[0],
+                {-1, 1, -1, 1, 1, -1, -1, 1});
+}
+
 TEST(Nn, ResizeLinearAndNearest) {
   Resize op;
   const Tensor x = floats({1, 2}, {1, 3}), none;

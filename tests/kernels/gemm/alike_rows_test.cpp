@@ -65,5 +65,33 @@ TEST(AlikeRows, AreNotNormalizedOverOtherAxes) {
   EXPECT_FALSE(alike({"normalization(%0) {norm = layer, axis = 1}"}));
 }
 
+/// Of the node that a graph ends with: %5 has normalized rows, %1 and %2 have not.
+bool left_alike(const std::string& node) {
+  auto graph = parse_graph(
+      "graph \"\" (%0 \"x\": f32[2,2], %1 \"y\": f32[2,2], %2 \"w\": f32[2,2]) {"
+      "  %5 = normalization(%0) {norm = rms, axis = -1} : f32[2,2] %6 = " +
+      node + " : f32[2,2] return %6}");
+  EXPECT_TRUE(graph.ok()) << graph.error().message;
+  return left_rows_are_alike(*(*graph)->nodes().back());
+}
+
+TEST(AlikeRows, OfTheLeftOperandOfANodesProduct) {
+  EXPECT_TRUE(left_alike("matmul(%5, %1)"));
+  EXPECT_FALSE(left_alike("matmul(%1, %5)"));
+  EXPECT_FALSE(left_alike("relu(%5)"));
+}
+
+TEST(AlikeRows, OfTheLeftOperandOfARegionsProduct) {
+  const std::string body =
+      " graph \"\" (%0: f32[2,2], %1: f32[2,2]) {"
+      "  %2 = matmul(%0, %1) : f32[2,2] %3 = relu(%2) : f32[2,2] return %3 }";
+  EXPECT_TRUE(left_alike("fused(%5, %1)" + body));
+  EXPECT_FALSE(left_alike("fused(%1, %5)" + body));
+  // What a region makes itself is not looked at.
+  EXPECT_FALSE(
+      left_alike("fused(%5, %1) graph \"\" (%0: f32[2,2], %1: f32[2,2]) {"
+                 "  %2 = relu(%0) : f32[2,2] %3 = matmul(%2, %1) : f32[2,2] return %3 }"));
+}
+
 }  // namespace
 }  // namespace tenon
