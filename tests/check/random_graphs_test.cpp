@@ -27,9 +27,9 @@ namespace {
 /// Longer than that is a hang.
 constexpr double kSeconds = 10;
 
-/// Seeds whose graphs normalize rows of equal numbers twice: one bit of the first mean is 1.9e-5
-/// behind it, and 6e-3 behind the second.
-constexpr uint64_t kIllConditioned[] = {15724};
+/// Seeds whose graphs normalize rows of nearly equal numbers several times, some in loops: one bit
+/// of the first mean is 1.9e-5 behind it, and 6e-3 behind the second.
+constexpr uint64_t kIllConditioned[] = {15724, 20694, 23235, 23237, 35563};
 
 /// Seeds whose graphs were once built wrongly or not at all: the softmax of a vector as
 /// attention's, and a normalization behind a sum that nobody wanted, whose result came out as the
