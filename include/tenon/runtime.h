@@ -1,6 +1,7 @@
 #pragma once
 
-/// Loading plans without copies of their weights, and runs that can be stopped.
+/// Loading plans without copies of their weights, with or without the code in them, and runs that
+/// can be stopped.
 
 #include "NvInferRuntime.h"
 
@@ -24,5 +25,12 @@ using StopFunction = bool (*)(void* argument) noexcept;
 /// context is not of this library. Not to be called while the context runs.
 TENSORRTAPI bool setStopFunction(nvinfer1::IExecutionContext& context, StopFunction asked,
                                  void* argument) noexcept;
+
+/// Whether engines that the runtime loads from here on may run the device code that their plans
+/// hold; they may unless this says otherwise. With `allowed` false none of it reaches the driver:
+/// kernels are compiled from the library's own sources (NVRTC must be there), or taken from its
+/// kernel cache, with the same results. Plans for CPUs hold no code. False when the runtime is not
+/// this library's. Thread-safety is that of the runtime.
+TENSORRTAPI bool setPlanCodeAllowed(nvinfer1::IRuntime& runtime, bool allowed) noexcept;
 
 }  // namespace tenon

@@ -73,6 +73,7 @@ void bind_runtime(nb::module_& m) {
       .def("load_runtime", &Class::loadRuntime, "path"_a, kOwned, nb::keep_alive<0, 1>(),
            TENON_LONG);
   with_statement(bound);
+  own(m).def("set_plan_code_allowed", &tenon::setPlanCodeAllowed, "runtime"_a, "allowed"_a);
   own(m).def("set_run_device", &tenon::setRunDevice, "runtime"_a, "device"_a);
   own(m).def("load_engine", &tenon::loadEngine, "runtime"_a, "path"_a, kOwned,
              nb::keep_alive<0, 1>(), TENON_LONG);

@@ -29,6 +29,7 @@
 #include "ops/structure.h"
 #include "plan/plan_file.h"
 #include "plugin/instance.h"
+#include "select/collect_code.h"
 #include "tenon/device.h"
 
 namespace tenon::api {
@@ -268,6 +269,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
       std::to_string(static_cast<int>(settings->getProfilingVerbosity()));
   watch.lap();
   progress.watch()->begin(BuildWatch::Step::kWrite);
+  TENON_TRY(collect_code(plan, backend, *reporter_));
   auto bytes = write_plan(plan);
   progress.all_done();
   reporter_->verbose("Build times: plan written in {:.2f} s", watch.lap());

@@ -67,7 +67,8 @@ Result<ICudaEngine*> Runtime::engine_of(std::shared_ptr<const void> owner,
   warn_of_missing_libraries(plan, backend, *reporter_);
   backend.application = std::make_shared<ReportingApplication>(reporter_);
   backend.memory = memory_of(allocator_);
-  TENON_ASSIGN(auto engine, Engine::create(std::move(plan), std::move(backend)));
+  TENON_ASSIGN(auto engine,
+               Engine::create(std::move(plan), std::move(backend), plan_code_allowed_));
   return new EngineHandle(std::move(engine), reporter_);
 }
 
@@ -197,6 +198,13 @@ __attribute__((visibility("default"))) bool setStopFunction(nvinfer1::IExecution
   if (asked != nullptr) question = [=] { return asked(argument); };
   own->set_stop_function(std::move(question));
   return true;
+}
+
+__attribute__((visibility("default"))) bool setPlanCodeAllowed(nvinfer1::IRuntime& runtime,
+                                                               bool allowed) noexcept {
+  auto* own = dynamic_cast<api::Runtime*>(&runtime);
+  if (own != nullptr) own->allow_plan_code(allowed);
+  return own != nullptr;
 }
 
 }  // namespace tenon

@@ -45,6 +45,8 @@ class Runtime final : public surface::Implementation<IRuntime> {
 
   /// The GPU that plans for GPUs are loaded on.
   void set_device(int32_t device) { device_ = device; }
+  /// Whether engines run the code in plans.
+  void allow_plan_code(bool allowed) { plan_code_allowed_ = allowed; }
   ICudaEngine* load_file(const char* path) noexcept;
 
  private:
@@ -62,7 +64,7 @@ class Runtime final : public surface::Implementation<IRuntime> {
   int32_t max_threads_ = 0;  ///< 0: not set, which means all of the CPU's cores.
   std::string temporary_directory_;
   TempfileControlFlags tempfile_flags_ = 3;
-  bool host_code_allowed_ = false;
+  bool host_code_allowed_ = false, plan_code_allowed_ = true;
 };
 
 }  // namespace tenon::api

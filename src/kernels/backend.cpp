@@ -13,6 +13,12 @@ const Tactic* Backend::find(std::string_view name) const {
   return nullptr;
 }
 
+const std::string& Backend::tactic_of(const Node& node) const {
+  if (tactics_here == nullptr) return node.tactic;
+  const auto found = tactics_here->find(&node);
+  return found == tactics_here->end() ? node.tactic : found->second;
+}
+
 TacticText split_tactic(std::string_view text) {
   const size_t brace = text.find('{');
   if (brace == std::string_view::npos) return {text, {}};
@@ -42,7 +48,7 @@ void warn_of_substitute(const Backend& backend, const Node& node, const Tactic& 
   if (backend.application == nullptr) return;
   backend.application->warn(
       fmt::format("layer '{}' runs by {}, since the plan's kernel {} cannot be made here: {}",
-                  node.name, tactic.name, node.tactic, failure));
+                  node.name, tactic.name, backend.tactic_of(node), failure));
 }
 
 class EmptyKernel final : public Kernel {
@@ -95,7 +101,7 @@ Result<std::unique_ptr<Kernel>> create_kernel(const Tactic& tactic, const Proble
 Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& node,
                                             const Problem& problem) {
   if (is_empty(problem)) return std::unique_ptr<Kernel>(std::make_unique<EmptyKernel>());
-  const TacticText wanted = split_tactic(node.tactic);
+  const TacticText wanted = split_tactic(backend.tactic_of(node));
   const Tactic* chosen = backend.find(wanted.name);
   std::string failure;
   if (chosen == nullptr && wanted.name.starts_with("cuda."))

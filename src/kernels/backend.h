@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "base/status.h"
 #include "device/device.h"
@@ -23,6 +24,9 @@ struct BackendNote {
   std::string text;
 };
 
+/// Tactics of nodes under some shapes, in place of those that the nodes name.
+using TacticTable = std::unordered_map<const Node*, std::string>;
+
 /// A device together with the kernels that run on it.
 struct Backend {
   std::shared_ptr<Device> device;
@@ -38,8 +42,11 @@ struct Backend {
   std::shared_ptr<const Application> application = {};  ///< Null: there is none.
   Attachments* attachments = nullptr;                   ///< As Problem::attachments.
   int64_t shared_memory = INT64_MAX;                    ///< As Problem::shared_memory.
-  bool allow_tf32 = false;  ///< Matrix units may round f32 operands to tf32.
+  bool allow_tf32 = false;                    ///< Matrix units may round f32 operands to tf32.
+  const TacticTable* tactics_here = nullptr;  ///< Null: all are those of the nodes.
 
+  /// What the node runs by.
+  const std::string& tactic_of(const Node& node) const;
   /// The row of that name, or null.
   const Tactic* find(std::string_view name) const;
   Result<DeviceBuffer> allocate(size_t bytes) const {

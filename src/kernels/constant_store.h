@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "device/code_library.h"
 #include "device/device.h"
 #include "ir/tensor.h"
 
@@ -38,10 +39,17 @@ class ConstantStore {
   /// Forgets all copies; nothing may be running.
   void clear();
 
+  /// Compiled code that kernels take instead of compiling, or where they leave what they compile;
+  /// null: there is none. Set while no kernel is being made.
+  void set_code(std::shared_ptr<CodeLibrary> code) { code_ = std::move(code); }
+  CodeLibrary* code() const { return code_.get(); }
+  std::shared_ptr<CodeLibrary> shared_code() const { return code_; }
+
  private:
   Result<void*> allocate(size_t bytes);
 
   Device& device_;
+  std::shared_ptr<CodeLibrary> code_;
   MemorySource memory_;
   const size_t expected_bytes_;
   std::mutex mutex_;

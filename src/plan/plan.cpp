@@ -21,7 +21,9 @@ Plan copy_of(const Plan& plan) {
   copy.architecture = plan.architecture;
   copy.settings = plan.settings;
   copy.profiles = plan.profiles;
+  copy.choices = plan.choices;
   copy.graph = plan.graph->clone();
+  copy.code = plan.code;
   return copy;
 }
 

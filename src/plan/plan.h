@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "device/code_library.h"
 #include "device/device.h"
 #include "ir/graph.h"
 
@@ -25,6 +26,13 @@ using ShapeValues = std::map<std::string, std::vector<int64_t>>;
 /// One optimization profile: ranges by input name.
 using Profile = std::map<std::string, ShapeRange>;
 
+/// Shapes of a profile for which kernels were chosen, and the tactics that are better there than
+/// those that the graph's nodes name, by the node's place in the graph.
+struct Choice {
+  SymbolValues symbols;
+  std::map<int, std::string> tactics = {};
+};
+
 /// An optimized network for one device: graph IR whose nodes name their tactics, with everything a
 /// runtime needs.
 struct Plan {
@@ -34,12 +42,16 @@ struct Plan {
       settings;                     ///< Build settings that matter at run time or to readers.
   std::vector<std::string> passes;  ///< Applied passes, "conv_epilogue: ip1 + relu1", in order.
   std::vector<Profile> profiles;    ///< At least one.
+  /// What runs by the nearest of these (plan/points.h); empty: all by what the nodes name.
+  std::vector<Choice> choices = {};
   std::unique_ptr<Graph> graph;
   /// The network that it was built from: refitting puts other weights into it and optimizes again.
   /// Null: the plan cannot be refitted.
   std::unique_ptr<Graph> network;
   /// Weights were left out, of the network and of what was made of it.
   bool stripped = false;
+  /// The device code of its kernels; null: there is none.
+  std::shared_ptr<CodeLibrary> code;
 };
 
 /// The plan without its network. Weights are shared.

@@ -8,9 +8,16 @@
 namespace tenon {
 
 inline constexpr uint32_t kPlanMagic = 0x74727466;
-/// Moves with every change of what a plan holds; tools/engine_file.cpp has it too. 1: settings of
-/// passes by name.
-inline constexpr uint32_t kPlanFormat = 1;
+/// Moves with every change of what a plan holds; tools/engine_file.cpp has it too.
+///
+/// A field is appended to the end of its table in plan.fbs, and files without it mean what they
+/// meant: then older formats are read on, back to kOldestPlanFormat. A field that changes or loses
+/// its meaning keeps its place under another name, and the oldest format that is read moves, too.
+/// Files of a format that is newer than the library's are refused. tests/runtime/plans holds a file
+/// of each earlier one.
+///
+/// 1: settings of passes by name. 2: device code, and kernels by shape.
+inline constexpr uint32_t kPlanFormat = 2, kOldestPlanFormat = 1;
 /// Of each tensor within the weights section, and of the section in memory.
 inline constexpr size_t kWeightAlignment = 64;
 

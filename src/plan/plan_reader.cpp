@@ -322,14 +322,47 @@ Status check_profile(const Profile& profile, const Graph& graph) {
   return {};
 }
 
+Result<std::shared_ptr<CodeLibrary>> read_codes(const fb::Plan& source, const Weights& weights) {
+  if (source.codes() == nullptr || source.codes()->size() == 0)
+    return std::shared_ptr<CodeLibrary>();
+  auto library = std::make_shared<CodeLibrary>();
+  for (const fb::Code* code : *source.codes()) {
+    const std::string name = text(code->source());
+    if (code->bytes() == nullptr || !code->bytes()->stored())
+      return damaged("the device code {} has no bytes", name);
+    TENON_ASSIGN(const Tensor bytes, weights.tensor(*code->bytes()));
+    const std::span<const std::byte> span(bytes.bytes(), static_cast<size_t>(bytes.byte_count()));
+    if (!library->add(name, {span, weights.owner, code->hash_low(), code->hash_high()}))
+      return damaged("the device code {} does not match its checksum", name);
+  }
+  return library;
+}
+
+Result<Choice> read_choice(const fb::Choice& source, const Graph& graph) {
+  Choice choice;
+  const std::vector<std::string> symbols = texts(source.symbols()),
+                                 tactics = texts(source.tactics());
+  const std::vector<int64_t> values = numbers(source.values());
+  const std::vector<int> places = numbers(source.places());
+  if (symbols.size() != values.size() || places.size() != tactics.size())
+    return damaged("a choice of kernels has lists of different lengths");
+  for (size_t i = 0; i < symbols.size(); ++i) choice.symbols[symbols[i]] = values[i];
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (places[i] < 0 || places[i] >= static_cast<int>(graph.nodes().size()))
+      return damaged("a choice of kernels names layer {} of {}", places[i], graph.nodes().size());
+    choice.tactics[places[i]] = tactics[i];
+  }
+  return choice;
+}
+
 Result<PlanHeader> read_header(std::span<const std::byte> bytes, bool mapped) {
   TENON_TRY(peek_plan_version(bytes));
   PlanHeader header;
   if (bytes.size() < kPlanPage) return damaged("{} bytes are less than its header", bytes.size());
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.format != kPlanFormat)
-    return user_error("the plan has format {}, this library reads {}; build it again",
-                      header.format, kPlanFormat);
+  if (header.format < kOldestPlanFormat || header.format > kPlanFormat)
+    return user_error("the plan has format {}, this library reads {} to {}; build it again",
+                      header.format, kOldestPlanFormat, kPlanFormat);
   if (header.file_size != bytes.size())
     return damaged("it has {} bytes of {}", bytes.size(), header.file_size);
   if (header.weights_offset > bytes.size() || header.weights_offset < kPlanPage ||
@@ -400,6 +433,11 @@ Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const v
     return damaged("{}", named.error().message);
   if (source->network() != nullptr) {
     TENON_ASSIGN(plan.network, read_graph(weights, source->network()));
+  }
+  TENON_ASSIGN(plan.code, read_codes(*source, weights));
+  for (flatbuffers::uoffset_t i = 0; source->choices() != nullptr && i < source->choices()->size();
+       ++i) {
+    TENON_ASSIGN(plan.choices.emplace_back(), read_choice(*source->choices()->Get(i), *plan.graph));
   }
   return plan;
 }

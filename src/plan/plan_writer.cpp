@@ -196,6 +196,47 @@ Offset<fb::Profile> write_profile(FlatBufferBuilder& builder, const Profile& pro
   return fb::CreateProfile(builder, builder.CreateVector(ranges));
 }
 
+/// Stripped plans have it, too: it holds no weights.
+Offset<flatbuffers::Vector<Offset<fb::Code>>> write_codes(FlatBufferBuilder& builder,
+                                                          WeightSection& weights,
+                                                          const CodeLibrary* library) {
+  if (library == nullptr || library->size() == 0) return 0;
+  std::vector<Offset<fb::Code>> codes;
+  library->for_each([&](const std::string& source, const CodeLibrary::Code& code) {
+    const Tensor bytes(DataType::kUInt8, {static_cast<int64_t>(code.bytes.size())},
+                       code.bytes.data(), code.owner);
+    const auto extents = builder.CreateVector(bytes.extents());
+    const auto tensor = fb::CreateTensor(builder, static_cast<uint8_t>(bytes.type()), extents,
+                                         weights.add(bytes), true);
+    codes.push_back(fb::CreateCode(builder, builder.CreateString(source), tensor, code.hash_low,
+                                   code.hash_high));
+  });
+  return builder.CreateVector(codes);
+}
+
+Offset<flatbuffers::Vector<Offset<fb::Choice>>> write_choices(FlatBufferBuilder& builder,
+                                                              const std::vector<Choice>& choices) {
+  if (choices.empty()) return 0;
+  std::vector<Offset<fb::Choice>> written;
+  for (const Choice& choice : choices) {
+    std::vector<std::string> symbols, tactics;
+    std::vector<int64_t> values;
+    std::vector<int> places;
+    for (const auto& [symbol, value] : choice.symbols) {
+      symbols.push_back(symbol);
+      values.push_back(value);
+    }
+    for (const auto& [place, tactic] : choice.tactics) {
+      places.push_back(place);
+      tactics.push_back(tactic);
+    }
+    written.push_back(fb::CreateChoice(builder, builder.CreateVectorOfStrings(symbols),
+                                       builder.CreateVector(values), builder.CreateVector(places),
+                                       builder.CreateVectorOfStrings(tactics)));
+  }
+  return builder.CreateVector(written);
+}
+
 void write_header(std::vector<std::byte>& file, size_t description, size_t weights) {
   const PlanHeader header{kPlanMagic,
                           kPlanFormat,
@@ -239,6 +280,8 @@ Result<std::vector<std::byte>> write_unguarded(const Plan& plan, bool strip) {
   const auto graph = GraphWriter(builder, weights).write(*plan.graph);
   Offset<fb::Graph> network;
   if (plan.network != nullptr) network = GraphWriter(builder, weights).write(*plan.network);
+  const auto codes = write_codes(builder, weights, plan.code.get());
+  const auto choices = write_choices(builder, plan.choices);
   std::vector<Offset<fb::Profile>> profiles;
   for (const Profile& profile : plan.profiles) profiles.push_back(write_profile(builder, profile));
   std::vector<Offset<fb::Setting>> settings;
@@ -250,7 +293,8 @@ Result<std::vector<std::byte>> write_unguarded(const Plan& plan, bool strip) {
   builder.Finish(fb::CreatePlan(
       builder, static_cast<uint8_t>(plan.device), builder.CreateString(plan.device_name),
       builder.CreateString(plan.architecture), builder.CreateVector(settings),
-      builder.CreateVectorOfStrings(plan.passes), builder.CreateVector(profiles), graph, network));
+      builder.CreateVectorOfStrings(plan.passes), builder.CreateVector(profiles), graph, network,
+      codes, choices));
   const size_t weights_offset = round_up(kPlanPage + builder.GetSize(), kPlanPage);
   std::vector<std::byte> file = make_bytes(weights_offset + weights.size());
   std::memcpy(file.data() + kPlanPage, builder.GetBufferPointer(), builder.GetSize());

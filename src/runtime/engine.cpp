@@ -7,6 +7,7 @@
 #include "ops/control_flow.h"
 #include "ops/structure.h"
 #include "plan/packing.h"
+#include "plan/points.h"
 #include "plan/shape_values.h"
 #include "plan/transplant.h"
 
@@ -95,7 +96,7 @@ Status check_packing(const Plan& plan, const Backend& backend) {
 
 }  // namespace
 
-Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend) {
+Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, bool runs_code) {
   if (plan.device != backend.device->properties().kind)
     return user_error("the plan was built for {}, which this program does not run on",
                       plan.device_name);
@@ -119,6 +120,11 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend) {
     std::from_chars(limit->second.data(), limit->second.data() + limit->second.size(),
                     backend.shared_memory);
   auto engine = std::shared_ptr<Engine>(new Engine(std::move(plan), std::move(backend)));
+  if (const auto& code = engine->plan_.code; code != nullptr)
+    engine->constants_.set_code(
+        runs_code ? code : std::make_shared<CodeLibrary>(*code, CodeLibrary::Use::kName));
+  for (const Choice& choice : engine->plan_.choices)
+    engine->tables_.push_back(table_of(choice, engine->graph()));
   engine->data_dependent_ = depends_on_data(engine->graph());
   engine->has_plugins_ = has_plugins(engine->graph());
   const auto branches = engine->plan_.settings.find(kBranchesSetting);
@@ -150,23 +156,6 @@ std::optional<int> Engine::output_index(std::string_view name) const {
   return index_of(graph().outputs(), name);
 }
 
-namespace {
-
-/// A profile's smallest, usual or largest shapes as symbols.
-Result<SymbolValues> symbols_of(const Graph& graph, const Profile& profile,
-                                Extents ShapeRange::*extents,
-                                std::vector<int64_t> ShapeRange::*contents) {
-  std::map<std::string, Extents> shapes;
-  ShapeValues values;
-  for (const auto& [name, range] : profile) {
-    shapes[name] = range.*extents;
-    if (range.has_values()) values[name] = range.*contents;
-  }
-  return bind_inputs(graph, shapes, values);
-}
-
-}  // namespace
-
 /// Not the largest shapes alone: smaller ones may run in other kernels, with more scratch memory.
 Result<size_t> Engine::arena_bound(int profile) {
   if (profile < 0 || profile >= static_cast<int>(plan_.profiles.size()))
@@ -176,19 +165,12 @@ Result<size_t> Engine::arena_bound(int profile) {
   if (std::exchange(bounds_generation_, generation_) != generation_) arena_bounds_.clear();
   if (const auto found = arena_bounds_.find(profile); found != arena_bounds_.end())
     return found->second;
-  const Profile& ranges = plan_.profiles[profile];
-  const std::pair<Extents ShapeRange::*, std::vector<int64_t> ShapeRange::*> ends[] = {
-      {&ShapeRange::max, &ShapeRange::max_values},
-      {&ShapeRange::opt, &ShapeRange::opt_values},
-      {&ShapeRange::min, &ShapeRange::min_values}};
+  TENON_ASSIGN(const ProfileEnds ends, profile_ends(graph(), plan_.profiles[profile]));
   size_t most = 0;
   std::optional<Error> failure;
   bool any = false;
-  for (const auto& [extents, contents] : ends) {
-    const auto symbols = symbols_of(graph(), ranges, extents, contents);
-    // Ends of several ranges need not be a shape that the network runs.
-    auto made = symbols.ok() ? program(*symbols, default_threads())
-                             : Result<std::shared_ptr<const Program>>(symbols.error());
+  for (const SymbolValues* symbols : {&ends.most, &ends.usual, &ends.least}) {
+    const auto made = program(*symbols, default_threads());
     if (made.ok())
       most = std::max(most, (*made)->arena_bytes());
     else
@@ -222,6 +204,7 @@ Result<std::shared_ptr<const Program>> Engine::program(const SymbolValues& symbo
   }
   Backend backend = backend_;
   backend.attachments = attachments;
+  backend.tactics_here = tactics_under(symbols);
   TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(graph(), symbols));
   TENON_ASSIGN(std::shared_ptr<const Program> program,
                Program::create(backend, constants_, std::move(concrete), threads, branches_));
@@ -232,6 +215,11 @@ Result<std::shared_ptr<const Program>> Engine::program(const SymbolValues& symbo
     programs_.erase(std::find_if(programs_.begin(), programs_.end(), is_alike));
   programs_.push_back({symbols, threads, attachments, program});
   return program;
+}
+
+const TacticTable* Engine::tactics_under(const SymbolValues& symbols) const {
+  const Choice* const choice = nearest_choice(plan_.choices, symbols);
+  return choice == nullptr ? nullptr : &tables_[choice - plan_.choices.data()];
 }
 
 void Engine::forget(const Attachments* attachments) {

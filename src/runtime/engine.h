@@ -18,7 +18,8 @@ namespace tenon {
 /// A loaded plan, ready to make contexts. Thread-safe.
 class Engine {
  public:
-  static Result<std::shared_ptr<Engine>> create(Plan plan, Backend backend);
+  /// With `runs_code` false the device code in the plan is carried along and compiled anew.
+  static Result<std::shared_ptr<Engine>> create(Plan plan, Backend backend, bool runs_code = true);
 
   const Plan& plan() const { return plan_; }
   const Graph& graph() const { return *plan_.graph; }
@@ -51,6 +52,8 @@ class Engine {
   /// profile. Where a shape between those that were tried needs more, contexts take memory of their
   /// own. 0 where extents depend on data: runs then ask for memory as they need it.
   Result<size_t> arena_bound(int profile);
+  /// What runs under these, besides kernels that the graph's nodes name; may be null.
+  const TacticTable* tactics_under(const SymbolValues& symbols) const;
   /// Lets go of the programs with these.
   void forget(const Attachments* attachments);
 
@@ -60,6 +63,7 @@ class Engine {
   Plan plan_;
   Backend backend_;
   ConstantStore constants_;
+  std::vector<TacticTable> tables_;  ///< One a choice of the plan.
   bool data_dependent_ = false, has_plugins_ = false;
   Branches branches_;
   std::atomic<int> generation_ = 0;

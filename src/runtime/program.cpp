@@ -132,6 +132,7 @@ void Program::take_branches(const Branches& branches) {
 Status Program::make_step(const Backend& backend, ConstantStore& constants, int threads,
                           Step& step) const {
   TENON_TRY(backend.device->activate());
+  step.tactic = backend.tactic_of(*step.node);
   if (is_control_flow(*step.node)) {
     auto kernel = make_control_kernel(backend, constants, graph_, *step.node, threads);
     if (kernel.ok()) step.kernel = std::move(kernel).value();
@@ -463,7 +464,7 @@ std::vector<std::string> Program::range_texts(bool detailed) const {
     text += fmt::format(", {}", step.node->op->name());
     add(", in:", step.node->inputs());
     add(", out:", step.node->outputs());
-    if (step.kernel != nullptr) text += fmt::format(", {}", step.node->tactic);
+    if (step.kernel != nullptr) text += fmt::format(", {}", step.tactic);
   }
   return texts;
 }

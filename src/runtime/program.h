@@ -72,6 +72,7 @@ class Program {
   };
   struct Step {
     const Node* node = nullptr;
+    std::string tactic;
     std::unique_ptr<Kernel> kernel;  ///< Null: a plain copy of `copy_bytes`.
     size_t copy_bytes = 0;
     std::vector<Reference> inputs, outputs;

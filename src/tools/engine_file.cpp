@@ -14,7 +14,7 @@ using nvinfer1::ICudaEngine;
 using nvinfer1::IRuntime;
 
 constexpr uint32_t kPlanMagic = 0x74727466;
-constexpr uint32_t kPlanFormat = 1;
+constexpr uint32_t kPlanFormat = 2, kOldestPlanFormat = 1;
 constexpr size_t kVersionOffset = 24;
 constexpr size_t kPlanStart = 28;
 
@@ -30,6 +30,7 @@ Result<LoadedEngine> make_engine(const Arguments& arguments, Console& console,
   loaded.runtime.reset(nvinfer1::createInferRuntime(logger));
   if (!loaded.runtime) return internal_error("the runtime could not be made");
   setRunDevice(*loaded.runtime, chosen_device(arguments));
+  setPlanCodeAllowed(*loaded.runtime, !arguments.flag(OptionId::refusePlanCode));
   if (arguments.integer(OptionId::cpuThreads) > 0) {
     loaded.runtime->setMaxThreads(static_cast<int32_t>(arguments.integer(OptionId::cpuThreads)));
   }
@@ -61,7 +62,7 @@ Result<std::string> plan_version(const std::string& file) {
   uint32_t words[2];
   std::memcpy(words, head.data(), sizeof(words));
   if (words[0] != kPlanMagic) return user_error("'{}' is not a plan", file);
-  if (words[1] != kPlanFormat)
+  if (words[1] < kOldestPlanFormat || words[1] > kPlanFormat)
     return user_error("'{}' is a plan of an unknown format, {}", file, words[1]);
   const auto* version = reinterpret_cast<const uint8_t*>(head.data() + kVersionOffset);
   return fmt::format("{}.{}.{}.{}", version[0], version[1], version[2], version[3]);

@@ -156,6 +156,14 @@ std::string device_code_hash(const DeviceCode& code, int capability, std::string
   return hasher.digits();
 }
 
+Status collect_device_code(const DeviceCode& code, int capability, CodeLibrary& library) {
+  const std::string source = source_hash(code, capability);
+  if (library.has(source)) return {};
+  TENON_ASSIGN(const std::string binary, compile_device_code(code, capability));
+  library.collect(source, binary);
+  return {};
+}
+
 Result<std::string> compile_device_code(const DeviceCode& code, int capability) {
   return compile_device_code(code, capability, load_nvrtc());
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "device/code_library.h"
 
 namespace tenon::cuda {
 
@@ -39,5 +40,11 @@ Result<std::string> compile_device_code(const DeviceCode& code, int capability,
 
 /// The key of that cache: 32 hex digits.
 std::string device_code_hash(const DeviceCode& code, int capability, std::string_view compiler);
+/// The key of a CodeLibrary: whatever compiler made of it.
+inline std::string source_hash(const DeviceCode& code, int capability) {
+  return device_code_hash(code, capability, "");
+}
+/// Compiles for a library that collects what it does not have.
+Status collect_device_code(const DeviceCode& code, int capability, CodeLibrary& library);
 
 }  // namespace tenon::cuda

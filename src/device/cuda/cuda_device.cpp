@@ -30,6 +30,9 @@ int current_ordinal() {
 }
 
 constexpr const char* kFence = R"(extern "C" __global__ void tenon_fence() {})";
+/// The same as drivers compile it, which takes less time, and no NVRTC.
+constexpr char kAssembledFence[] =
+    ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry tenon_fence() { ret; }\n";
 
 }  // namespace
 
@@ -169,17 +172,28 @@ Result<DeviceBuffer> CudaDevice::upload_constant(const void* host, size_t bytes)
   return buffer;
 }
 
-Result<std::shared_ptr<const Module>> CudaDevice::module(const DeviceCode& code) {
-  const std::string key =
-      device_code_hash(code, capability(), code.lets_next_start ? "lets the next start" : "");
+Result<std::shared_ptr<const Module>> CudaDevice::module(const DeviceCode& code,
+                                                         CodeLibrary* library) {
+  const std::string source = source_hash(code, capability());
+  std::optional<CodeLibrary::Code> known;
+  if (library != nullptr) known = library->find(source);
+  std::string key = source;
+  if (code.lets_next_start) key += " lets the next start";
+  if (library != nullptr && library->collects())
+    TENON_TRY(collect_device_code(code, capability(), *library));
+  // Who refuses a plan's code must not get it from the one who did not.
+  if (known) key += fmt::format(" is {:016x}{:016x}", known->hash_high, known->hash_low);
   TENON_TRY(activate());
-  return modules_.find(key, [&] { return load_module(code); });
+  return modules_.find(key, [&] { return load_module(code, known); });
 }
 
 Status CudaDevice::prepare_fence() {
   const std::lock_guard lock(fence_mutex_);
   if (fence_module_ != nullptr) return {};
-  TENON_ASSIGN(const auto loaded, module({"fence", kFence, {}, {}, false}));
+  TENON_TRY(activate());
+  ModuleCache::Loaded made = Module::load({kAssembledFence, sizeof kAssembledFence});
+  if (!made.ok()) made = module({"fence", kFence, {}, {}, false});
+  TENON_ASSIGN(const auto loaded, std::move(made));
   TENON_ASSIGN(fence_, loaded->function("tenon_fence"));
   fence_module_ = loaded;
   return {};
@@ -189,8 +203,13 @@ Status CudaDevice::fence(Queue queue) {
   return fence_.launch({}, queue.stream);
 }
 
-ModuleCache::Loaded CudaDevice::load_module(const DeviceCode& code) {
-  TENON_ASSIGN(const std::string binary, compile_device_code(code, capability()));
+ModuleCache::Loaded CudaDevice::load_module(const DeviceCode& code,
+                                            const std::optional<CodeLibrary::Code>& known) {
+  std::string compiled;
+  if (!known) {
+    TENON_ASSIGN(compiled, compile_device_code(code, capability()));
+  }
+  const std::string_view binary = known ? known->text() : compiled;
   TENON_ASSIGN(std::shared_ptr<const Module> loaded, Module::load(binary));
   if (!code.lets_next_start) return loaded;
   // Declared by the prelude of kernels/jit.

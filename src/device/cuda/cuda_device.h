@@ -3,9 +3,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "device/code_library.h"
 #include "device/cuda/compiler.h"
 #include "device/cuda/context_scope.h"
 #include "device/cuda/module_cache.h"
@@ -56,8 +58,10 @@ class CudaDevice final : public Device, public Streams {
   void pop_range() override;
   Status profile(bool on) override;
 
-  /// Compiled (or found in the disk cache) and loaded, once for equal code (ModuleCache).
-  Result<std::shared_ptr<const Module>> module(const DeviceCode& code);
+  /// Taken from the library (null: there is none) or else compiled, or found in the disk cache, and
+  /// loaded, once for equal code (ModuleCache).
+  Result<std::shared_ptr<const Module>> module(const DeviceCode& code,
+                                               CodeLibrary* library = nullptr);
   /// A constant's bytes on the device, ready for kernels on any stream.
   Result<DeviceBuffer> upload_constant(const void* host, size_t bytes);
 
@@ -89,7 +93,8 @@ class CudaDevice final : public Device, public Streams {
   }
   Status read_properties(int ordinal);
   void read_library_versions();
-  ModuleCache::Loaded load_module(const DeviceCode& code);
+  ModuleCache::Loaded load_module(const DeviceCode& code,
+                                  const std::optional<CodeLibrary::Code>& known);
   /// Milliseconds of `work` between two events on the stream.
   Result<double> time_once(Queue queue, const std::function<Status()>& work);
   Result<double> median_time(Queue queue, int repeats, const std::function<Status()>& work);

@@ -80,7 +80,7 @@ Status Function::launch_addresses(const LaunchShape& shape, void* stream,
   return {};
 }
 
-Result<std::shared_ptr<const Module>> Module::load(const std::string& binary) {
+Result<std::shared_ptr<const Module>> Module::load(std::string_view binary) {
   CUcontext context = nullptr;
   TENON_DRIVER(cuCtxGetCurrent, &context);
   CUmodule handle = nullptr;

@@ -3,7 +3,7 @@
 #include <cuda.h>
 
 #include <memory>
-#include <string>
+#include <string_view>
 
 #include "base/status.h"
 
@@ -54,8 +54,8 @@ class Function {
 /// Loaded device code.
 class Module {
  public:
-  /// `binary` as compile_device_code() gives it. The device must be current.
-  static Result<std::shared_ptr<const Module>> load(const std::string& binary);
+  /// `binary` as compile_device_code() gives it; PTX ends in a zero. The device must be current.
+  static Result<std::shared_ptr<const Module>> load(std::string_view binary);
   ~Module();
   Module(const Module&) = delete;
 

@@ -12,7 +12,8 @@ namespace {
 
 constexpr char kRemedy[] =
     "install it (on PyPI: nvidia-cuda-nvrtc), or name the folder above its lib in TENON_CUDA_PATH; "
-    "kernels that are not in the kernel cache cannot be compiled without it";
+    "kernels whose code is neither in the plan nor in the kernel cache cannot be compiled without "
+    "it";
 
 Result<Nvrtc> table_of(const SharedLibrary& library) {
   Nvrtc table;

@@ -193,7 +193,7 @@ void add_tiling(KernelCode& code, const Problem& problem, const DeviceAttention&
   code.flag("kStagedMask", staged);
   code.flag("kStays", t.stays);
   code.constant("kRowBlocks", blocks_for(d.q.length, t.groups * 64));
-  code.constant("kBatches", d.q.batch);
+  code.open("kBatches", d.q.batch);
   code.flag("kWhole", t.whole);
   const bool causal = d.op->causal != CausalMask::kNone;
   code.flag("kLongFirst", causal && places(d, t.groups) > compute_units(problem) * t.each);

@@ -26,11 +26,11 @@ __device__ inline Place place_of(int block, int head, int batch) {
   return {row, head, batch, tiles_of(row + kRows - 1)};
 }
 
-constexpr int kPlaces = kRowBlocks * kHeads * kBatches;
+#define kPlaces (kRowBlocks * kHeads * kBatches)
 /// Where blocks stay: queries of a head behind each other unless kLongFirst.
 __device__ inline Place place_number(int i) {
-  constexpr int kBoth = kHeads * kBatches;
-  const int block = kLongFirst ? i / kBoth : i % kRowBlocks, both = kLongFirst ? i % kBoth : i / kRowBlocks;
+  const int all_heads = kHeads * kBatches;
+  const int block = kLongFirst ? i / all_heads : i % kRowBlocks, both = kLongFirst ? i % all_heads : i / kRowBlocks;
   return place_of(block, both % kHeads, both / kHeads);
 }
 

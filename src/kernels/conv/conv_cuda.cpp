@@ -84,7 +84,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   code.constant("kTile", tile);
   code.constant("kRows", rows);
   code.constant("kBlocksTogether", registers_of(d.window, tile, vector) > 140 ? 2 : 3);
-  code.constant("kTasks", tasks);
+  code.open("kTasks", tasks);
   code.constant("kBlock", kBlock);
   code.located("YAt", loop, y);
   TENON_ASSIGN(const std::vector<int> operands,
@@ -180,7 +180,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   for (int i = 0; i < 3; ++i) code.constant(fmt::format("kWeight{}", i), weights.place[i]);
   code.constant("kVector", vector);
   code.constant("kPixels", pixels);
-  code.constant("kTasks", tasks);
+  code.open("kTasks", tasks);
   code.constant("kBlock", kBlock);
   const IndexLoop loop = memory_loop(y);
   code.located("YAt", loop, y);

@@ -93,7 +93,8 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceConvolu
   code.located("YAt", memory_loop(y), y);
   add_window(code, d.window);
   code.constant("kC", d.in_channels);
-  code.constant("kM", p.m);
+  code.open("kM", p.m);
+  code.flag("kWholeTiles", p.m % t.rows() == 0);
   code.constant("kN", p.n);
   code.constant("kK", p.k);
   code.constant("kBatches", 1);

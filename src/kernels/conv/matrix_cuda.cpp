@@ -284,7 +284,7 @@ Status check(const Problem& problem, const DeviceConvolution& d, const Sizes& s)
 }
 
 void add_tile(KernelCode& code, const Tile& tile, const Sizes& s) {
-  code.constant("kM", s.m);
+  code.open("kM", s.m);
   code.constant("kN", s.n);
   code.constant("kK", s.k);
   code.constant("kC", s.channels);

@@ -10,7 +10,7 @@ constexpr int kPatchVectors = ((kColumns - 1) * kStride2 + kTaps + kDelta + 7) /
 constexpr int kPatchPitch = kPatchVectors * 8;                  // Pixels.
 constexpr int kWeightRow = kKernel1 * kTaps * 4, kWeightPitch = kWeightRow + 8;
 constexpr int kTiles1 = (kOut1 + kRows - 1) / kRows, kTiles2 = (kOut2 + kColumns - 1) / kColumns;
-constexpr int kTiles = kImages * kTiles1 * kTiles2;
+#define kTiles (kImages * kTiles1 * kTiles2)
 constexpr int kPitch = kN + 8;                                  // Floats of a pixel's results.
 
 // Eight pixels of a row from `at`, a multiple of 8 places; zeros outside.

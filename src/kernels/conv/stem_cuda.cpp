@@ -89,7 +89,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   code.round_to(y.type);
   add_window(code, d.window);
   add_image_strides(code, "X", x);
-  code.constant("kImages", y.extents[0]);
+  code.open("kImages", y.extents[0]);
   code.constant("kC", d.in_channels);
   code.constant("kN", d.out_channels);
   code.constant("kRows", rows);

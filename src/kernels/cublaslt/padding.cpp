@@ -51,9 +51,9 @@ Result<std::unique_ptr<Unpadder>> Unpadder::create(const Problem& problem, const
   TENON_ASSIGN(unpadder->module_,
                cuda::compile_text(problem, "cublaslt/unpad", std::move(text),
                                   {define("ELEMENT", element == 2 ? "unsigned short" : "unsigned"),
-                                   define("COLUMNS", product.n), define("PADDED", padded.n),
-                                   fmt::format("-DCOUNT={}LL", count)}));
+                                   define("COLUMNS", product.n), define("PADDED", padded.n)}));
   TENON_ASSIGN(unpadder->function_, unpadder->module_->function("unpad"));
+  unpadder->count_ = count;
   unpadder->bytes_ = static_cast<size_t>((product.m * padded.n * element + 255) / 256 * 256);
   const int64_t threads = (count * element + kPieceBytes - 1) / kPieceBytes;
   unpadder->blocks_ = static_cast<unsigned>((threads + kThreads - 1) / kThreads);
@@ -61,7 +61,8 @@ Result<std::unique_ptr<Unpadder>> Unpadder::create(const Problem& problem, const
 }
 
 Status Unpadder::run(const void* padded, void* dense, Queue queue) const {
-  return function_.launch({.grid_x = blocks_, .block_x = kThreads}, queue.stream, padded, dense);
+  return function_.launch({.grid_x = blocks_, .block_x = kThreads}, queue.stream, padded, dense,
+                          count_);
 }
 
 }  // namespace tenon::cublaslt

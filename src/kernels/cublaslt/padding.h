@@ -29,6 +29,7 @@ class Unpadder {
   std::shared_ptr<const cuda::Module> module_;
   cuda::Function function_;
   unsigned blocks_ = 0;
+  int64_t count_ = 0;
   size_t bytes_ = 0;
 };
 

@@ -4,7 +4,6 @@
 #define ELEMENT unsigned short
 #define COLUMNS 50257
 #define PADDED 50264
-#define COUNT 12865792LL
 #endif
 
 typedef ELEMENT Element;
@@ -43,9 +42,9 @@ __device__ Piece shifted(const Piece& low, const Piece& high, int bytes) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) unpad(const Element* padded, Element* dense) {
+extern "C" __global__ void __launch_bounds__(256) unpad(const Element* padded, Element* dense, long long count) {
   const long long first = (static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x) * kPiece;
-  const bool inside = first + kPiece <= COUNT;
+  const bool inside = first + kPiece <= count;
   const long long row = first / COLUMNS;
   const int column = static_cast<int>(first % COLUMNS);
   const bool one_row = inside && column + kPiece <= COLUMNS;
@@ -58,12 +57,12 @@ extern "C" __global__ void __launch_bounds__(256) unpad(const Element* padded, E
   for (int i = 0; i < 4; ++i) high.words[i] = __shfl_down_sync(0xffffffffu, low.words[i], 1);
   if (one_row) {
     // The neighbour is in the next row, or in the next warp, or holds pieces of two rows.
-    const bool alone = threadIdx.x % 32 == 31 || column + 2 * kPiece > COLUMNS || first + 2 * kPiece > COUNT;
+    const bool alone = threadIdx.x % 32 == 31 || column + 2 * kPiece > COLUMNS || first + 2 * kPiece > count;
     if (alone && shift != 0) high.whole = *reinterpret_cast<const uint4*>(from + kPiece);
     *reinterpret_cast<uint4*>(dense + first) = shifted(low, high, shift).whole;
     return;
   }
-  for (int i = 0; i < kPiece && first + i < COUNT; ++i) {
+  for (int i = 0; i < kPiece && first + i < count; ++i) {
     const long long at = first + i;
     dense[at] = padded[at / COLUMNS * PADDED + at % COLUMNS];
   }

@@ -29,12 +29,18 @@ inline CudaDevice& device_of(const Problem& problem) {
   return static_cast<CudaDevice&>(*problem.device);
 }
 
+/// Compiled code that came with the plan, or is collected for one; null: there is none.
+inline CodeLibrary* library_of(const Problem& problem) {
+  return problem.constants == nullptr ? nullptr : problem.constants->code();
+}
+
 /// The text compiled for the problem's device and loaded; from memory, or the disk, where it was
 /// compiled before. Kernels are `extern "C" __global__`.
 inline Result<std::shared_ptr<const Module>> compile_text(const Problem& problem, std::string name,
                                                           std::string text,
                                                           std::vector<std::string> options = {}) {
-  return device_of(problem).module({std::move(name), std::move(text), std::move(options), {}});
+  return device_of(problem).module({std::move(name), std::move(text), std::move(options), {}},
+                                   library_of(problem));
 }
 
 /// Constants as kernels read them, on the device for as long as somebody owns them.

@@ -47,7 +47,8 @@ class AttentionKernel final : public Kernel {
       bindings[4].address = mask_.get();
     } else if (module_) {
       TENON_TRY(function_.launch({.grid_x = blocks_, .block_x = kThreads}, arguments.queue.stream,
-                                 arguments.inputs[kMask], static_cast<void*>(workspace)));
+                                 arguments.inputs[kMask], static_cast<void*>(workspace),
+                                 mask_count_));
       bindings[4].address = workspace;
       workspace += mask_bytes_;
     } else if (count == 5) {
@@ -73,6 +74,7 @@ class AttentionKernel final : public Kernel {
 
   Status prepare_mask(const Problem& problem, const cudnn::Attention& attention) {
     const int64_t count = element_count(attention.mask.extents);
+    mask_count_ = count;
     mask_bytes_ = static_cast<size_t>((count * 2 + 255) / 256 * 256);
     if (const Tensor* kept = problem.input(kMask).constant) {
       const Tensor addend = addend_of(*kept, attention.type);
@@ -83,8 +85,7 @@ class AttentionKernel final : public Kernel {
     TENON_ASSIGN(std::string text, device_source("cudnn/mask.cu"));
     TENON_ASSIGN(module_,
                  cuda::compile_text(problem, "cudnn/mask", std::move(text),
-                                    {fmt::format("-DREJECTED={}", rejected(attention.type)),
-                                     fmt::format("-DCOUNT={}", count)}));
+                                    {fmt::format("-DREJECTED={}", rejected(attention.type))}));
     TENON_ASSIGN(function_, module_->function("add_mask"));
     blocks_ = static_cast<unsigned>((count + kThreads - 1) / kThreads);
     return {};
@@ -97,6 +98,7 @@ class AttentionKernel final : public Kernel {
   cuda::Function function_;
   unsigned blocks_ = 0;
   DeviceBuffer mask_;  ///< The converted constant one.
+  int64_t mask_count_ = 0;
   size_t mask_bytes_ = 0;
 };
 

@@ -14,7 +14,6 @@
 #define COLUMN_STRIDE 1
 #define PAD_TOP 3
 #define PAD_LEFT 3
-#define PACKED_IMAGES 1
 #define PACKED_CHANNELS 16
 #define PACKED_HEIGHT 115
 #define PACKED_WIDTH 115
@@ -25,10 +24,10 @@ typedef long long i64;
 constexpr int kPiece = 16 / sizeof(Element);
 constexpr int kPieces = PACKED_CHANNELS / kPiece;
 
-extern "C" __global__ void __launch_bounds__(256) pack(const Element* x, Element* packed) {
+extern "C" __global__ void __launch_bounds__(256) pack(const Element* x, Element* packed, i64 images) {
   const i64 thread = static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x;
   const i64 pixel = thread / kPieces;
-  if (pixel >= static_cast<i64>(PACKED_IMAGES) * PACKED_HEIGHT * PACKED_WIDTH) return;
+  if (pixel >= images * PACKED_HEIGHT * PACKED_WIDTH) return;
   const int first = static_cast<int>(thread % kPieces) * kPiece;
   const int column = static_cast<int>(pixel % PACKED_WIDTH);
   const int row = static_cast<int>(pixel / PACKED_WIDTH % PACKED_HEIGHT);

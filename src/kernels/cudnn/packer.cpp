@@ -30,10 +30,10 @@ Result<std::unique_ptr<Packer>> Packer::create(const Problem& problem, const Con
            define("IMAGE_STRIDE", from.strides[0]), define("CHANNEL_STRIDE", from.strides[1]),
            define("ROW_STRIDE", from.strides[2]), define("COLUMN_STRIDE", from.strides[3]),
            define("PAD_TOP", whole.window.pads_begin[0]),
-           define("PAD_LEFT", whole.window.pads_begin[1]), define("PACKED_IMAGES", to[0]),
-           define("PACKED_CHANNELS", to[1]), define("PACKED_HEIGHT", to[2]),
-           define("PACKED_WIDTH", to[3])}));
+           define("PAD_LEFT", whole.window.pads_begin[1]), define("PACKED_CHANNELS", to[1]),
+           define("PACKED_HEIGHT", to[2]), define("PACKED_WIDTH", to[3])}));
   TENON_ASSIGN(packer->function_, packer->module_->function("pack"));
+  packer->images_ = to[0];
   const int64_t bytes = element_count(to) * element;
   packer->bytes_ = static_cast<size_t>((bytes + 255) / 256 * 256);
   packer->blocks_ = static_cast<unsigned>((bytes / kPieceBytes + kThreads - 1) / kThreads);
@@ -41,7 +41,8 @@ Result<std::unique_ptr<Packer>> Packer::create(const Problem& problem, const Con
 }
 
 Status Packer::run(const void* x, void* packed, Queue queue) const {
-  return function_.launch({.grid_x = blocks_, .block_x = kThreads}, queue.stream, x, packed);
+  return function_.launch({.grid_x = blocks_, .block_x = kThreads}, queue.stream, x, packed,
+                          images_);
 }
 
 }  // namespace tenon::cudnn

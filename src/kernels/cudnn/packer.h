@@ -20,6 +20,7 @@ class Packer {
   std::shared_ptr<const cuda::Module> module_;
   cuda::Function function_;
   unsigned blocks_ = 0;
+  int64_t images_ = 0;
   size_t bytes_ = 0;
 };
 

@@ -234,10 +234,11 @@ void add_constants(KernelCode& code, const Problem& problem, const FoldedProduct
   code.type("Y", problem.output().type);
   code.round_to(problem.output().type);
   code.located("YAt", p.product.loop, problem.output());
-  code.constant("kM", p.m());
+  code.open("kM", p.m());
+  code.flag("kWholeTiles", p.m() % t.rows() == 0);
   code.constant("kN", p.n());
   code.constant("kK", p.k);
-  code.constant("kBatches", p.batches);
+  code.open("kBatches", p.batches);
   code.flag("kABatched", p.a.batch_stride != 0);
   code.flag("kBBatched", p.b.batch_stride != 0);
   code.flag("kAByColumns", p.a.by_columns());

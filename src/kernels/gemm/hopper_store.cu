@@ -49,7 +49,7 @@ __device__ inline Place place_in(const Tile& tile, int part, int rank) {
   const int warp = kTurns > 1 ? threadIdx.x / 32 % 4 : threadIdx.x / 32;
   return {tile.m + part * 64 + warp * 16, tile.n + rank * kOwn, tile.batch};
 }
-__device__ inline bool row_exists(const Place& at, int row) { return kM % kTileM == 0 || at.row + row < kM; }
+__device__ inline bool row_exists(const Place& at, int row) { return kWholeTiles || at.row + row < kM; }
 /// Rows behind the last one read what it reads.
 __device__ inline Index row_of(const Place& at, int row) {
   return Index(at.batch) * kM + (row_exists(at, row) ? at.row + row : kM - 1);

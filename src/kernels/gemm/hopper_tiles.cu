@@ -4,8 +4,9 @@
 constexpr int kTileM = kGroups / kTurns * kParts * 64, kTileK = 64, kConsumers = kGroups * 128;
 constexpr int kBytesA = kTileM * kTileK * 2, kBytesB = kTileN * kTileK * 2, kStageBytes = kBytesA + kBytesB;
 constexpr int kBlocksK = (kK + kTileK - 1) / kTileK;
-constexpr int kTilesM = (kM + kTileM - 1) / kTileM, kTilesN = (kN + kTileN - 1) / kTileN;
-constexpr int kTiles = kTilesM * kTilesN * kBatches;
+constexpr int kTilesN = (kN + kTileN - 1) / kTileN;
+#define kTilesM ((kM + kTileM - 1) / kTileM)
+#define kTiles (kTilesM * kTilesN * kBatches)
 // Columns that a block finishes.
 constexpr int kOwn = kTileN / kSplits;
 static_assert(kOwn % 16 == 0, "whole slabs");
@@ -15,7 +16,9 @@ struct Tile {
   int m, n, batch;
 };
 __device__ inline Tile tile_of(int number) {
-  return {number % kTilesM * kTileM, number / kTilesM % kTilesN * kTileN, number / (kTilesM * kTilesN)};
+  // One division by what may not be constant.
+  const int others = number / kTilesM;
+  return {(number - others * kTilesM) * kTileM, others % kTilesN * kTileN, others / kTilesN};
 }
 
 /// kRows rows (of B: columns) of 64 k, in boxes of 64 where rows are contiguous.

@@ -68,14 +68,19 @@ void add_product(KernelCode& code, const Problem& problem, const DeviceProduct& 
   code.round_to(y.type);
   const bool wide = byte_size(a.type) == 8;
   code.alias("Accumulator", is_real(a.type) ? (wide ? "f64" : "f32") : (wide ? "i64" : "i32"));
-  code.constant("kM", p.m);
+  // Kernels for few rows keep sums of all of them in registers.
+  constexpr int64_t kFewRows = 4;
+  if (p.m > kFewRows)
+    code.open("kM", p.m);
+  else
+    code.constant("kM", p.m);
   code.constant("kN", p.n);
   code.constant("kK", p.k);
   code.constant("kARow", p.a_row);
   code.constant("kAColumn", p.a_column);
   code.constant("kBRow", p.b_row);
   code.constant("kBColumn", p.b_column);
-  code.constant("kBatches", p.batches());
+  code.open("kBatches", p.batches());
   code.located("ABatchAt", p.batch, a, p.a_batch);
   code.located("BBatchAt", p.batch, b, p.b_batch);
   code.located("YAt", p.loop, y);

@@ -15,12 +15,26 @@ cuda::DeviceCode code_of(const JitLaunch& launch) {
   return {launch.name, launch.source, launch.options, {}};
 }
 
+cuda::DeviceCode open_code_of(const JitLaunch& launch) {
+  return {launch.name, launch.open.text, launch.options, {}};
+}
+
+/// Whether the plan has the launch's code for all extents, and not that for these, or that is
+/// wanted.
+bool takes_open(const JitLaunch& launch, const CodeLibrary* library, int capability) {
+  if (library == nullptr || library->collects() || launch.open.text.empty()) return false;
+  if (library->use() == CodeLibrary::Use::kOpenFirst) return true;
+  return !library->has(cuda::source_hash(code_of(launch), capability)) &&
+         library->has(cuda::source_hash(open_code_of(launch), capability));
+}
+
 /// A launch with its loaded function.
 struct LoadedLaunch {
   std::shared_ptr<const cuda::Module> module;
   cuda::Function function;
   cuda::DeviceCode code;
   cuda::LaunchShape shape;
+  std::vector<int64_t> open_constants;  ///< The first argument, unless empty.
   std::vector<JitArgument> arguments;
   std::vector<JitTensorMap> maps;
   JitArgument zeroed;
@@ -100,8 +114,13 @@ class JitKernel final : public Kernel {
 
   Status load(cuda::CudaDevice& device, const JitLaunch& launch, const Problem& problem) {
     device_ = &device;
+    library_ = cuda::library_of(problem);
     LoadedLaunch loaded;
     loaded.code = code_of(launch);
+    if (takes_open(launch, library_, device.capability())) {
+      loaded.code = open_code_of(launch);
+      loaded.open_constants = launch.open.values;
+    }
     if (launch.arguments.size() > kMaxArguments)
       return unsupported("a kernel with {} operands", launch.arguments.size());
     loaded.shape = {.grid_x = static_cast<unsigned>(launch.grid[0]),
@@ -149,9 +168,10 @@ class JitKernel final : public Kernel {
       alignas(64) CUtensorMap maps[kMaxMaps];
       for (size_t i = 0; i < launch.maps.size(); ++i)
         TENON_TRY(encode(launch.maps[i], resolve(launch.maps[i].base, arguments), maps[i]));
-      const void* values[kMaxArguments];
-      const void* addresses[kMaxArguments + 1];
+      const void* values[kMaxArguments + 1];
+      const void* addresses[kMaxArguments + 2];
       size_t count = 0;
+      if (!launch.open_constants.empty()) addresses[count++] = launch.open_constants.data();
       for (const JitArgument& argument : launch.arguments) {
         values[count] = resolve(argument, arguments);
         addresses[count] = argument.kind == JitArgument::Kind::kMap
@@ -182,7 +202,7 @@ class JitKernel final : public Kernel {
 
  private:
   Status find_function(LoadedLaunch& launch) const {
-    TENON_ASSIGN(launch.module, device_->module(launch.code));
+    TENON_ASSIGN(launch.module, device_->module(launch.code, library_));
     TENON_ASSIGN(launch.function, launch.module->function("kernel"));
     if (launch.shape.shared_bytes > kFreeShared)
       TENON_TRY(launch.function.allow_shared(static_cast<int>(launch.shape.shared_bytes)));
@@ -203,6 +223,7 @@ class JitKernel final : public Kernel {
   }
 
   cuda::CudaDevice* device_ = nullptr;
+  CodeLibrary* library_ = nullptr;  ///< The engine's.
   size_t workspace_bytes_;
   std::vector<std::pair<int, int>> aliases_;
   std::vector<bool> used_;
@@ -211,7 +232,7 @@ class JitKernel final : public Kernel {
   size_t owned_bytes_ = 0;
 };
 
-/// What is made for a device that is only described: it compiles, and that is all.
+/// What is made for a device that is only described, or for its code: it compiles, and that is all.
 class CompiledKernel final : public Kernel {
  public:
   Status run(const LaunchArguments&) const override {
@@ -219,18 +240,29 @@ class CompiledKernel final : public Kernel {
   }
 };
 
+/// Leaves the plan's code with the library, without a kernel that could run.
+Status collect(const JitPlan& plan, int capability, CodeLibrary& library) {
+  for (const JitLaunch& launch : plan.launches) {
+    const bool open = library.collects_open() && !launch.open.text.empty();
+    if (!open && library.use() == CodeLibrary::Use::kCollectOpenAlone) continue;
+    if (library.has(cuda::source_hash(code_of(launch), capability))) continue;
+    TENON_TRY(cuda::collect_device_code(open ? open_code_of(launch) : code_of(launch), capability,
+                                        library));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Kernel>> make_jit_kernel(const Problem& problem, const JitPlan& plan) {
   TENON_TRY(check_launches(problem, plan));
   auto* device = dynamic_cast<cuda::CudaDevice*>(problem.device);
-  if (device == nullptr) {
-    if (problem.device == nullptr) return internal_error("a CUDA kernel without a device");
-    for (const JitLaunch& launch : plan.launches) {
-      TENON_ASSIGN(const std::string binary,
-                   cuda::compile_device_code(code_of(launch),
-                                             problem.device->properties().compute_capability));
-    }
+  if (problem.device == nullptr) return internal_error("a CUDA kernel without a device");
+  CodeLibrary nobodys(CodeLibrary::Use::kCollect), *const library = cuda::library_of(problem);
+  const bool collects = library != nullptr && library->collects();
+  if (device == nullptr || collects) {
+    const int capability = problem.device->properties().compute_capability;
+    TENON_TRY(collect(plan, capability, collects ? *library : nobodys));
     return std::unique_ptr<Kernel>(std::make_unique<CompiledKernel>());
   }
   auto kernel = std::make_unique<JitKernel>(plan, problem.inputs.size());

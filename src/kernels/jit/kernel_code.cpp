@@ -106,6 +106,36 @@ bool allows(const MergedLoop& loop, int64_t alignment, int width) {
   return true;
 }
 
+std::string constant_text(std::string_view name, int64_t value) {
+  const bool wide = value > INT32_MAX || value < INT32_MIN;
+  return fmt::format("constexpr {} {} = {};\n", wide ? "i64" : "int", name, value);
+}
+
+/// What stands for the slowest extent of a located tensor where it is open: a number that code
+/// finds no more out by than what holds for these extents and many others. Only where there is one
+/// axis alone does code ask what divides it: 16 or less do so as they do, as does the fastest
+/// extent if there are others. It equals nothing that code compares it with.
+int64_t open_extent(const IndexLoop& loop, const std::vector<int64_t>& merged) {
+  constexpr int64_t kPrime = 257, kWidestPack = 16;
+  if (merged.size() > 1) return kPrime;
+  int64_t known = 1;
+  size_t axes = 0;
+  for (const LoopAxis& axis : loop)
+    if (axis.extent != 1) known = axis.extent, ++axes;
+  if (axes < 2 || known > INT32_MAX / kPrime / kWidestPack) known = 1;
+  while (known % kWidestPack != 0 && merged[0] % (known * 2) == 0) known *= 2;
+  return kPrime * known;
+}
+
+Result<std::string> body_of(std::initializer_list<std::string_view> files) {
+  std::string text;
+  for (const std::string_view file : files) {
+    TENON_ASSIGN(const std::string body, device_source(file));
+    text += fmt::format("#line 1 \"{}\"\n{}", file, body);
+  }
+  return text;
+}
+
 std::string lookup(std::string_view name, const std::vector<int64_t>& values) {
   return fmt::format(
       "  template <int i>\n  __device__ static constexpr Index {}() {{\n"
@@ -173,6 +203,28 @@ bool is_plain(const Operand& operand) {
   return operand.dense() && (operand.layout == Layout::kRowMajor || operand.rank() < 3);
 }
 
+void OpenText::open(std::string_view name, int64_t value) {
+  const bool wide = value > INT32_MAX || value < INT32_MIN;
+  add(constant_text(name, value), fmt::format("#define {} (open_constant<{}, {}>())\n", name,
+                                              wide ? "i64" : "int", values_.size()));
+  values_.push_back(value);
+}
+
+OpenSource OpenText::source(std::string_view prelude, std::string body) const {
+  if (exact_ == open_) return {};
+  std::string text(prelude);
+  if (!values_.empty()) {
+    text += fmt::format("struct OpenConstants {{\n  i64 values[{}];\n}};\n", values_.size());
+    for (size_t at = 0; (at = body.find("__global__", at)) != std::string::npos; ++at) {
+      constexpr std::string_view kKernel = "kernel(";
+      const size_t open = body.find(kKernel, at);
+      if (open == std::string::npos) return {};
+      body.insert(open + kKernel.size(), "const __grid_constant__ OpenConstants open_constants, ");
+    }
+  }
+  return {text + open_ + body, values_};
+}
+
 void KernelCode::matrix_type(DataType type) {
   text(fmt::format("#define MATRIX_BF16 {}\n", type == DataType::kBFloat16 ? 1 : 0));
 }
@@ -181,41 +233,47 @@ void KernelCode::type(std::string_view name, DataType type) {
   alias(name, device_type(type));
 }
 void KernelCode::alias(std::string_view name, std::string_view type) {
-  constants_ += fmt::format("using {} = {};\n", name, type);
+  text(fmt::format("using {} = {};\n", name, type));
 }
 void KernelCode::constant(std::string_view name, int64_t value) {
-  const bool wide = value > INT32_MAX || value < INT32_MIN;
-  constants_ += fmt::format("constexpr {} {} = {};\n", wide ? "i64" : "int", name, value);
+  text(constant_text(name, value));
 }
 void KernelCode::flag(std::string_view name, bool value) {
-  constants_ += fmt::format("constexpr bool {} = {};\n", name, value);
+  text(fmt::format("constexpr bool {} = {};\n", name, value));
 }
 void KernelCode::real(std::string_view name, double value) {
-  constants_ += fmt::format("#define {} {}\n", name, device_real(value));
+  text(fmt::format("#define {} {}\n", name, device_real(value)));
 }
 void KernelCode::array(std::string_view name, const std::vector<int64_t>& values) {
-  constants_ += fmt::format("__device__ constexpr Index {}[] = {{{}}};\n", name,
-                            values.empty() ? "0" : fmt::format("{}", fmt::join(values, ", ")));
+  text(fmt::format("__device__ constexpr Index {}[] = {{{}}};\n", name,
+                   values.empty() ? "0" : fmt::format("{}", fmt::join(values, ", "))));
 }
 
 void KernelCode::located(std::string_view name, const IndexLoop& loop, const Operand& operand,
                          const std::vector<int64_t>& strides) {
   const MergedLoop merged(loop_extents(loop), loop_strides(loop, strides));
-  constants_ += fmt::format(
-      "struct {} {{\n  static constexpr int kRank = {};\n  static constexpr int kAlignment = {};\n"
-      "{}{}}};\n",
-      name, merged.extents.size(), alignment_in_elements(operand), lookup("extent", merged.extents),
-      lookup("stride", merged.strides));
+  const auto located_text = [&](const std::vector<int64_t>& extents) {
+    return fmt::format(
+        "struct {} {{\n  static constexpr int kRank = {};\n"
+        "  static constexpr int kAlignment = {};\n{}{}}};\n",
+        name, extents.size(), alignment_in_elements(operand), lookup("extent", extents),
+        lookup("stride", merged.strides));
+  };
+  std::vector<int64_t> open = merged.extents;
+  if (!open.empty()) open.front() = open_extent(loop, merged.extents);
+  constants_.add(located_text(merged.extents), located_text(open));
 }
 
 Result<std::string> KernelCode::source(std::initializer_list<std::string_view> files) const {
   TENON_ASSIGN(std::string text, device_source("jit/prelude.cuh"));
-  text += constants_;
-  for (const std::string_view file : files) {
-    TENON_ASSIGN(const std::string body, device_source(file));
-    text += fmt::format("#line 1 \"{}\"\n{}", file, body);
-  }
-  return text;
+  TENON_ASSIGN(const std::string body, body_of(files));
+  return text + constants_.exact() + body;
+}
+
+Result<OpenSource> KernelCode::open_source(std::initializer_list<std::string_view> files) const {
+  TENON_ASSIGN(const std::string prelude, device_source("jit/prelude.cuh"));
+  TENON_ASSIGN(std::string body, body_of(files));
+  return constants_.source(prelude, std::move(body));
 }
 
 std::vector<std::string> KernelCode::options() const {

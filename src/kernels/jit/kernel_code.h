@@ -58,6 +58,30 @@ const char* word_type(int bytes);
 /// Whether the elements of an operand lie in logical order, without gaps.
 bool is_plain(const Operand& operand);
 
+/// Source of a kernel that is the same for all extents of the slowest axes: constants that differ
+/// are read from the launch's first argument, an array of the values.
+struct OpenSource {
+  std::string text;  ///< Empty: there is none.
+  std::vector<int64_t> values;
+};
+
+/// A text and what it is where some of its numbers are open.
+class OpenText {
+ public:
+  void add(std::string_view text) { exact_ += text, open_ += text; }
+  void add(std::string_view exact, std::string_view open) { exact_ += exact, open_ += open; }
+  /// Defines a constant of which code is compiled for all values.
+  void open(std::string_view name, int64_t value);
+
+  const std::string& exact() const { return exact_; }
+  /// Between a prelude and a body, whose kernels get the argument.
+  OpenSource source(std::string_view prelude, std::string body) const;
+
+ private:
+  std::string exact_, open_;
+  std::vector<int64_t> values_;
+};
+
 /// Source of a kernel made for one problem: the prelude, the problem's constants, then files of
 /// the kernel families. Same problem, same text.
 class KernelCode {
@@ -66,6 +90,8 @@ class KernelCode {
   void type(std::string_view name, DataType type);
   void alias(std::string_view name, std::string_view type);
   void constant(std::string_view name, int64_t value);
+  /// The same of a number that grows with the slowest axis: no constant expression may use it.
+  void open(std::string_view name, int64_t value) { constants_.open(name, value); }
   void flag(std::string_view name, bool value);
   void real(std::string_view name, double value);
   void array(std::string_view name, const std::vector<int64_t>& values);
@@ -75,7 +101,7 @@ class KernelCode {
   void located(std::string_view name, const IndexLoop& loop, const Operand& operand) {
     located(name, loop, operand, strides_of(operand));
   }
-  void text(std::string_view text) { constants_ += text; }
+  void text(std::string_view text) { constants_.add(text); }
   /// The operands of the matrix units of jit/matrix.cuh: f16 or bf16.
   void matrix_type(DataType type);
   /// Division and square root of floats may be off in the last place, and denormals are zero: for
@@ -88,10 +114,11 @@ class KernelCode {
 
   /// All of it, ending in the given files of src/kernels ("rows/softmax.cu").
   Result<std::string> source(std::initializer_list<std::string_view> files) const;
+  Result<OpenSource> open_source(std::initializer_list<std::string_view> files) const;
   std::vector<std::string> options() const;
 
  private:
-  std::string constants_;
+  OpenText constants_;
   bool fast_ = false;
 };
 

@@ -71,6 +71,7 @@ Support jit_support_with_empty(const Problem& problem, JitPlanner planner) {
 Status set_source(JitLaunch& launch, const KernelCode& code,
                   std::initializer_list<std::string_view> files) {
   TENON_ASSIGN(launch.source, code.source(files));
+  TENON_ASSIGN(launch.open, code.open_source(files));
   launch.options = code.options();
   launch.name = *(files.end() - 1);
   return {};

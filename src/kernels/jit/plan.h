@@ -65,6 +65,7 @@ struct JitLaunch {
   std::string name;  ///< "rows/softmax.cu", for messages.
   std::string source;
   std::vector<std::string> options;
+  OpenSource open;  ///< The same for other extents, too.
   int64_t grid[3] = {1, 1, 1};
   int block[3] = {128, 1, 1};
   int shared_bytes = 0;  ///< Dynamic.
@@ -128,7 +129,7 @@ inline int64_t power_above(int64_t value) {
   return power;
 }
 
-/// The launch's source and options: the code, ending in the given files of src/kernels.
+/// The launch's sources and options: the code, ending in the given files of src/kernels.
 Status set_source(JitLaunch& launch, const KernelCode& code,
                   std::initializer_list<std::string_view> files);
 

@@ -80,7 +80,7 @@ Result<JitPlan> plan_pick(const Problem& problem, const Pick& pick) {
   begin_code(code, problem);
   code.alias("Word", word_type(bytes));
   code.constant("kBlock", kBlock);
-  code.constant("kCount", y.count());
+  code.open("kCount", y.count());
   const int vector = pick_width(problem, pick);
   code.constant("kVector", vector);
   code.located("YAt", memory_loop(y), y);
@@ -108,7 +108,7 @@ Result<JitPlan> plan_elements(const Problem& problem, const Elements& elements) 
   begin_code(code, problem);
   code.type("Y", y.type);
   code.constant("kBlock", kBlock);
-  code.constant("kCount", y.count());
+  code.open("kCount", y.count());
   code.located("YAt", memory_loop(y), y);
   JitLaunch launch;
   launch.add(JitArgument::output());

@@ -83,7 +83,7 @@ Result<JitLaunch> straight(const Problem& problem, const Part& part) {
   add_common(code, problem, part, byte_size(from.type));
   code.constant("kVector", vector);
   code.constant("kUnroll", unroll);
-  code.constant("kCount", part.count());
+  code.open("kCount", part.count());
   code.located("FromAt", loop, from, part.from);
   code.located("ToAt", loop, to, part.to);
   JitLaunch launch;

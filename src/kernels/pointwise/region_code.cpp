@@ -52,6 +52,7 @@ class LoopWriter {
     items_ /= width_;
     const int64_t each = static_cast<int64_t>(code.threads) * unroll_;
     code.blocks = (items_ + each - 1) / each;
+    code.constants.open("kItems", items_);
     add("typedef {} Index;\n", last_offset() > INT32_MAX ? "u64" : "u32");
     write_signature(code);
     write_body(code.threads);
@@ -165,7 +166,7 @@ class LoopWriter {
       const char* type = device_type(operands_[o].type);
       const int64_t stride = inner_stride(o);
       const int count = stride == 0 ? 1 : width_;
-      add("  Pack<{}, {}> v{}_{};\n  if (item{} < {}u) ", type, count, u, o, u, items_);
+      add("  Pack<{}, {}> v{}_{};\n  if (item{} < Index(kItems)) ", type, count, u, o, u);
       if (stride == 1 || count == 1) {
         add("v{}_{} = load_pack<{}>(p{} + {});\n", u, o, count, o, offset(o, u));
       } else {
@@ -177,7 +178,7 @@ class LoopWriter {
   }
 
   void write_group(int u) {
-    add("  if (item{} < {}u) {{\n", u, items_);
+    add("  if (item{} < Index(kItems)) {{\n", u);
     for (size_t o = static_cast<size_t>(program_.inputs); o < operand_count(); ++o)
       add("    Pack<{}, {}> w{};\n", device_type(operands_[o].type), width_, o);
     add("#pragma unroll\n    for (int j = 0; j < {}; ++j) {{\n", width_);

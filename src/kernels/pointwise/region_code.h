@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/jit/kernel_code.h"
 #include "kernels/pointwise/program.h"
 
 namespace tenon {
@@ -17,6 +18,7 @@ struct CodeOperand {
 /// Device code of one loop: `extern "C" __global__ void kernel(inputs..., outputs...)`, the prelude
 /// of kernels/jit not included. Inputs that are part of the code are no parameters.
 struct LoopCode {
+  OpenText constants;  ///< Ahead of the text.
   std::string text;
   std::vector<int> parameters;  ///< Inputs that are.
   int64_t blocks = 0;

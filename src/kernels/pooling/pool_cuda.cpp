@@ -62,7 +62,7 @@ void add_constants(KernelCode& code, const Problem& problem, const Pool& op, con
   code.flag("kIndices", problem.outputs.size() > 1);
   code.constant("kPower", op.p);
   code.constant("kChannels", x.extents[1]);
-  code.constant("kCount", y.count());
+  code.open("kCount", y.count());
   code.constant("kVector", vector);
   code.constant("kBlock", kBlock);
   code.real("kLowest", lowest(y.type));

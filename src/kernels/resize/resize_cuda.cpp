@@ -107,7 +107,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.alias("Real", wide);
   code.round_to(y.type);
   code.constant("kBlock", kBlock);
-  code.constant("kCount", y.count());
+  code.open("kCount", y.count());
   const IndexLoop loop = memory_loop(y), run = {{last, y.extents[last]}};
   const int vector =
       together

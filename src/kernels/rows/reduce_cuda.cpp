@@ -165,7 +165,7 @@ struct Writer {
     code.type("Y", problem.output().type);
     add_state(code, d, x.type, loop_count(loops.reduced));
     code.constant("kSplits", shape.splits);
-    code.constant("kOutputs", loop_count(loops.kept()));
+    code.open("kOutputs", loop_count(loops.kept()));
     code.located("YAt", loops.output, problem.output());
     TENON_ASSIGN(const std::vector<int> operands,
                  add_epilogue(code, problem, d.region, loops.output));
@@ -191,11 +191,11 @@ struct Writer {
     code.constant("kVector", shape.vector);
     code.constant("kBlock", shape.block);
     if (shape.columns) {
-      code.constant("kOuter", loop_count(loops.outer));
+      code.open("kOuter", loop_count(loops.outer));
       code.constant("kInner", loop_count(loops.inner));
       code.constant("kLanes", shape.lanes);
     } else {
-      code.constant("kRows", loop_count(loops.outer));
+      code.open("kRows", loop_count(loops.outer));
       code.constant("kGroup", shape.group);
     }
     TENON_TRY(set_source(launch, code,

@@ -118,7 +118,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   if (blocks_for(length, shape.shares) * shape.vector > kKept) return unsupported("a long axis");
   KernelCode code;
   add_softmax(code, problem, p, c.all());
-  code.constant("kOuter", loop_count(c.outer));
+  code.open("kOuter", loop_count(c.outer));
   code.constant("kLength", length);
   code.constant("kInner", loop_count(c.inner));
   code.constant("kVector", shape.vector);

@@ -7,10 +7,12 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/nvrtc.h"
+#include "kernels/constant_store.h"
 #include "kernels/jit/kernel_case.h"
 #include "kernels/tactic.h"
 
@@ -142,6 +144,49 @@ TEST(JitKernels, NoCaseAcceptsZeros) {
     }
     EXPECT_TRUE(worst > 1 || is_zero) << one->name << ": zeros are " << worst;
   }
+}
+
+/// The tactic's kernel of code for all extents, whose constants and code are the store's; null
+/// where it has none.
+Result<std::unique_ptr<Kernel>> make_open_kernel(const Tactic& tactic, Problem problem,
+                                                 std::string_view config, ConstantStore& store) {
+  using Use = CodeLibrary::Use;
+  problem.constants = &store;
+  const auto library = std::make_shared<CodeLibrary>(Use::kCollectOpenAlone);
+  store.set_code(library);
+  TENON_ASSIGN(auto collected, tactic.create(problem, config));
+  if (library->size() == 0) return std::unique_ptr<Kernel>();
+  if (is_described(*problem.device)) return collected;
+  store.set_code(std::make_shared<CodeLibrary>(*library, Use::kLend));
+  return tactic.create(problem, config);
+}
+
+TEST(JitKernels, CompileForAllExtents) {
+  if (!cuda::load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC here";
+  DescribedDevice device = described_gpu(90);
+  ConstantStore store(device);
+  constexpr int kEach = 3;  // Compiling takes a while.
+  std::map<std::string_view, int> tried, open;
+  for (const auto& one : all_cases()) {
+    if (!is_wanted(one->name)) continue;
+    const Problem problem = one->describe(&device);
+    for (const Tactic& tactic : all_tactics()) {
+      if (!is_tried(*one, tactic) || (!limits_cases() && tried[tactic.name] >= kEach) ||
+          !tactic.supports(problem))
+        continue;
+      const std::string config = one->chosen(tactic.configs(problem)).front();
+      const auto kernel = make_open_kernel(tactic, problem, config, store);
+      EXPECT_TRUE(kernel.ok()) << one->name << ", " << tactic.name << "{" << config
+                               << "}: " << kernel.error().message;
+      ++tried[tactic.name];
+      open[tactic.name] += kernel.ok() && *kernel != nullptr;
+    }
+  }
+  for (const char* name : {"cuda.pointwise", "cuda.gemm.hopper", "cuda.conv.hopper",
+                           "cuda.conv.matrix", "cuda.softmax.rows", "cuda.normalization.rows"})
+    if (tried.contains(name)) {
+      EXPECT_GT(open[name], 0) << name;
+    }
 }
 
 TEST(JitKernels, HaveATinyCaseEach) {
@@ -292,6 +337,34 @@ TEST_P(JitKernelsOnAGpu, AgreeWithTheReference) {
   }
   if (!untaken.empty())
     GTEST_SKIP() << "no kernel here takes " << fmt::format("{}", fmt::join(untaken, "; "));
+}
+
+TEST_P(JitKernelsOnAGpu, CodeForAllExtentsAgreesWithTheReference) {
+  if (GetParam() >= cases_.size()) GTEST_SKIP() << "fewer cases than parts";
+  auto device = cuda::CudaDevice::open();
+  if (!device.ok()) GTEST_SKIP() << device.error().message;
+  auto stream = (*device)->make_stream();
+  ASSERT_TRUE(stream.ok());
+  ConstantStore store(**device);
+  for (size_t number = GetParam(); number < cases_.size(); number += kParts) {
+    const auto& one = cases_[number];
+    const Problem& problem = one->finish(device->get());
+    LaunchedCase launched(**device, *one, stream->get());
+    const Status prepared = launched.prepare();
+    ASSERT_TRUE(prepared.ok()) << prepared.error().message;
+    for (const Tactic& tactic : all_tactics()) {
+      if (!is_tried(*one, tactic) || !tactic.supports(problem)) continue;
+      const std::string config = one->chosen(tactic.configs(problem)).front();
+      SCOPED_TRACE(
+          fmt::format("TENON_TEST_CASES=\"{}\": {}{{{}}}", one->name, tactic.name, config));
+      const auto kernel = make_open_kernel(tactic, problem, config, store);
+      ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+      if (*kernel == nullptr) continue;
+      const auto error = launched.run(problem, **kernel, 2);
+      ASSERT_TRUE(error.ok()) << error.error().message;
+      EXPECT_LE(*error, 1.0);
+    }
+  }
 }
 
 /// A recurrence from the end, of sequences that are as long as can be.

@@ -1,0 +1,169 @@
+#include "plan/points.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "plan/concrete_graph.h"
+
+namespace tenon {
+namespace {
+
+/// More groups of extents than these are tried at their ends alone.
+constexpr size_t kMostLines = 3;
+
+/// A profile's smallest, usual or largest shapes as symbols.
+Result<SymbolValues> symbols_of(const Graph& graph, const Profile& profile,
+                                Extents ShapeRange::*extents,
+                                std::vector<int64_t> ShapeRange::*contents) {
+  std::map<std::string, Extents> shapes;
+  ShapeValues values;
+  for (const auto& [name, range] : profile) {
+    shapes[name] = range.*extents;
+    if (range.has_values()) values[name] = range.*contents;
+  }
+  return bind_inputs(graph, shapes, values);
+}
+
+/// Smallest, usual and largest value.
+using Ends = std::tuple<int64_t, int64_t, int64_t>;
+/// Symbols that vary alike, which often must be equal, by their ends.
+using Lines = std::map<Ends, std::vector<std::string>>;
+
+Lines lines_of(const SymbolValues& usual, const SymbolValues& least, const SymbolValues& most) {
+  Lines lines;
+  for (const auto& [name, value] : usual) {
+    const auto low = least.find(name), high = most.find(name);
+    if (low == least.end() || high == most.end() || low->second == high->second) continue;
+    lines[{low->second, value, high->second}].push_back(name);
+  }
+  return lines;
+}
+
+/// Values of an extent between two ends, both included.
+using Steps = std::vector<int64_t> (*)(int64_t least, int64_t most);
+
+std::vector<int64_t> nothing_between(int64_t, int64_t) {
+  return {};
+}
+
+std::vector<int64_t> both_ends(int64_t least, int64_t most) {
+  return {least, most};
+}
+
+std::vector<int64_t> powers_between(int64_t least, int64_t most) {
+  std::vector<int64_t> values = {least};
+  for (int64_t power = 1; power < most; power *= 2)
+    if (power > least) values.push_back(power);
+  values.push_back(most);
+  return values;
+}
+
+/// Where there are many, each step is odd, so that all remainders come up.
+std::vector<int64_t> all_between(int64_t least, int64_t most) {
+  constexpr int64_t kMost = 64;
+  const int64_t step = (most - least) / kMost / 2 * 2 + 1;
+  std::vector<int64_t> values = powers_between(least, most);
+  for (int64_t value = least; value < most; value += step) values.push_back(value);
+  return values;
+}
+
+std::vector<SymbolValues> points_of(const Graph& graph, const Profile& profile, Steps steps) {
+  const auto ends = profile_ends(graph, profile);
+  if (!ends.ok()) return {};
+  std::vector<SymbolValues> points;
+  const auto add = [&](const SymbolValues& point) {
+    if (std::ranges::find(points, point) == points.end() &&
+        ConcreteGraph::create(graph, point).ok())
+      points.push_back(point);
+  };
+  for (const SymbolValues* point : {&ends->usual, &ends->least, &ends->most}) add(*point);
+  const Lines lines = lines_of(ends->usual, ends->least, ends->most);
+  if (lines.size() > kMostLines && steps != nothing_between) steps = both_ends;
+  for (const auto& [range, names] : lines)
+    for (const int64_t value : steps(std::get<0>(range), std::get<2>(range))) {
+      SymbolValues point = ends->usual;
+      for (const std::string& name : names) point[name] = value;
+      add(point);
+    }
+  return points;
+}
+
+std::vector<SymbolValues> all_points(const Plan& plan, Steps steps) {
+  std::vector<SymbolValues> points;
+  for (const Profile& profile : plan.profiles)
+    for (SymbolValues& point : points_of(*plan.graph, profile, steps))
+      if (std::ranges::find(points, point) == points.end()) points.push_back(std::move(point));
+  return points;
+}
+
+}  // namespace
+
+Result<ProfileEnds> profile_ends(const Graph& graph, const Profile& profile) {
+  ProfileEnds ends;
+  TENON_ASSIGN(ends.usual, symbols_of(graph, profile, &ShapeRange::opt, &ShapeRange::opt_values));
+  auto least = symbols_of(graph, profile, &ShapeRange::min, &ShapeRange::min_values);
+  auto most = symbols_of(graph, profile, &ShapeRange::max, &ShapeRange::max_values);
+  // Ends of several ranges need not be a shape that the network runs.
+  ends.least = least.ok() ? std::move(least).value() : ends.usual;
+  ends.most = most.ok() ? std::move(most).value() : ends.usual;
+  return ends;
+}
+
+std::vector<SymbolValues> profile_points(const Graph& graph, const Profile& profile) {
+  return points_of(graph, profile, powers_between);
+}
+
+std::vector<SymbolValues> plan_points(const Plan& plan) {
+  return all_points(plan, powers_between);
+}
+
+std::vector<SymbolValues> plan_ends(const Plan& plan) {
+  return all_points(plan, nothing_between);
+}
+
+std::vector<SymbolValues> plan_shapes(const Plan& plan) {
+  return all_points(plan, all_between);
+}
+
+namespace {
+
+double distance(const SymbolValues& from, const SymbolValues& to) {
+  double sum = 0;
+  for (const auto& [name, value] : from) {
+    const auto other = to.find(name);
+    if (other == to.end()) continue;
+    const auto size = [](int64_t extent) { return std::log2(static_cast<double>(extent) + 1); };
+    sum += std::abs(size(value) - size(other->second));
+  }
+  return sum;
+}
+
+}  // namespace
+
+const Choice* nearest_choice(const std::vector<Choice>& choices, const SymbolValues& symbols) {
+  const Choice* nearest = nullptr;
+  double least = 0;
+  for (const Choice& choice : choices) {
+    const double far = distance(choice.symbols, symbols);
+    const bool is_larger = nearest != nullptr && choice.symbols > nearest->symbols;
+    if (nearest != nullptr && (far > least || (far == least && !is_larger))) continue;
+    nearest = &choice;
+    least = far;
+  }
+  return nearest;
+}
+
+TacticTable table_of(const Choice& choice, const Graph& graph) {
+  TacticTable table;
+  int place = 0;
+  for (const auto& node : graph.nodes()) {
+    const auto found = choice.tactics.find(place++);
+    if (found != choice.tactics.end()) table.emplace(node.get(), found->second);
+  }
+  return table;
+}
+
+}  // namespace tenon

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <vector>
+
+#include "base/status.h"
+#include "kernels/backend.h"
+#include "plan/plan.h"
+
+namespace tenon {
+
+/// A profile's usual, smallest and largest shapes as symbols; the usual ones stand for ends that
+/// contradict themselves.
+struct ProfileEnds {
+  SymbolValues usual, least, most;
+};
+Result<ProfileEnds> profile_ends(const Graph& graph, const Profile& profile);
+
+/// Shapes of a profile that a build makes kernels for, the usual ones first: those, the smallest,
+/// the largest, and along each extent that varies the powers of two between its ends, with all
+/// others as usual. Extents that vary alike go together. Shapes that the network does not run are
+/// left out.
+std::vector<SymbolValues> profile_points(const Graph& graph, const Profile& profile);
+/// Those of all profiles, each once.
+std::vector<SymbolValues> plan_points(const Plan& plan);
+/// Of these the usual, the smallest and the largest ones of each profile alone.
+std::vector<SymbolValues> plan_ends(const Plan& plan);
+/// The same with all values between the ends, or as many of them as are worth a look.
+std::vector<SymbolValues> plan_shapes(const Plan& plan);
+
+/// The choice whose shapes are nearest, by what the work has in common: extents of half and of
+/// twice the size are equally far, and of these the larger one counts. Null where there is none.
+const Choice* nearest_choice(const std::vector<Choice>& choices, const SymbolValues& symbols);
+/// Its tactics by node.
+TacticTable table_of(const Choice& choice, const Graph& graph);
+
+}  // namespace tenon

@@ -1,0 +1,111 @@
+#include "select/collect_code.h"
+
+#include <map>
+
+#include "base/parallel.h"
+#include "base/stopwatch.h"
+#include "ops/dims.h"
+#include "ops/structure.h"
+#include "plan/bodies.h"
+#include "plan/concrete_graph.h"
+#include "plan/points.h"
+#include "select/problem_key.h"
+
+namespace tenon {
+namespace {
+
+/// Makes kernels of a graph and of its bodies for their code.
+class Collector {
+ public:
+  /// With `own_alone` only those that no library has.
+  Collector(const Backend& backend, bool own_alone) : backend_(backend), own_alone_(own_alone) {}
+
+  void collect(const ConcreteGraph& graph) {
+    std::map<std::string, const Node*> layers;  // Equal ones once.
+    for (const auto& node : graph.graph().nodes()) {
+      if (node->is<Constant>() || node->is<Dims>() || graph.is_view(*node)) continue;
+      if (is_control_flow(*node))
+        collect_bodies(graph, *node);
+      else if (is_wanted(*node) && graph.resolved(*node))
+        layers.emplace(code_key(graph, *node), node.get());
+    }
+    std::vector<const Node*> first;
+    for (const auto& [key, node] : layers) first.push_back(node);
+    for_each_parallel(first.size(), helper_threads(), [&](size_t i) { make(graph, *first[i]); });
+  }
+
+ private:
+  bool is_wanted(const Node& node) const {
+    return !own_alone_ ||
+           origin_of(split_tactic(backend_.tactic_of(node)).name) == TacticOrigin::kOwn;
+  }
+
+  void collect_bodies(const ConcreteGraph& graph, const Node& node) {
+    for (int body = 0; body < static_cast<int>(node.bodies.size()); ++body) {
+      if (!may_run(node, body)) continue;
+      if (const auto inside = concrete_body(graph, node, body); inside.ok()) collect(*inside);
+    }
+  }
+
+  /// What may make a difference to a kernel's code: single numbers become part of it.
+  std::string code_key(const ConcreteGraph& graph, const Node& node) const {
+    constexpr int64_t kFew = 64;
+    const Problem problem = graph.problem(node, backend_, 1);
+    std::string key = backend_.tactic_of(node) + problem_key(problem);
+    for (const Operand& input : problem.inputs)
+      if (const Tensor* constant = input.constant;
+          constant != nullptr && constant->defined() && constant->count() <= kFew)
+        key += constant->content_hash();
+    return key;
+  }
+
+  /// What fails here fails for whoever runs the shape, and is told there.
+  void make(const ConcreteGraph& graph, const Node& node) const {
+    if (backend_.device->activate().ok())
+      static_cast<void>(make_kernel(backend_, node, graph.problem(node, backend_, 1)).ok());
+  }
+
+  const Backend& backend_;
+  const bool own_alone_;
+};
+
+/// What kernels leave with a library that has what the given one has, under these shapes.
+std::shared_ptr<CodeLibrary> collect_under(const std::vector<SymbolValues>& shapes,
+                                           const Plan& plan, const Backend& backend,
+                                           const CodeLibrary& before, CodeLibrary::Use use) {
+  auto library = std::make_shared<CodeLibrary>(before, use);
+  backend.constants->set_code(library);
+  for (const SymbolValues& symbols : shapes) {
+    Backend here = backend;
+    TacticTable table;
+    if (const Choice* choice = nearest_choice(plan.choices, symbols)) {
+      table = table_of(*choice, *plan.graph);
+      here.tactics_here = &table;
+    }
+    const auto graph = ConcreteGraph::create(*plan.graph, symbols);
+    const bool own_alone = use == CodeLibrary::Use::kCollectOpenAlone;
+    if (graph.ok()) Collector(here, own_alone).collect(*graph);
+  }
+  backend.constants->set_code(nullptr);
+  return library;
+}
+
+}  // namespace
+
+Status collect_code(Plan& plan, const Backend& backend, Logger& logger) {
+  if (plan.device != DeviceKind::kCuda || backend.constants == nullptr) return {};
+  Stopwatch watch;
+  Backend quiet = backend;
+  quiet.application = nullptr;
+  using Use = CodeLibrary::Use;
+  const std::vector<SymbolValues> points = plan_points(plan);
+  auto library = collect_under(points, plan, quiet, CodeLibrary(), Use::kCollect);
+  if (points.size() > 1)
+    library = collect_under(plan_shapes(plan), plan, quiet, *library, Use::kCollectOpenAlone);
+  plan.code = std::make_shared<CodeLibrary>(*library, Use::kLend);
+  logger.verbose("Build times: code of {} kernels collected in {:.2f} s", plan.code->size(),
+                 watch.lap());
+  return {};
+}
+
+}  // namespace tenon

@@ -1,0 +1,77 @@
+// A plan file of each format that this library or one before it wrote: it is read as it was meant,
+// or refused for what it is. tests/runtime/plans has them as lines of offset and bytes, in
+// hexadecimal; what is not there is zero.
+#include <gtest/gtest.h>
+
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "ops/ops.h"
+#include "plan/plan_file.h"
+#include "plan/plan_format.h"
+
+namespace tenon {
+namespace {
+
+uint32_t hexadecimal(std::string_view digits) {
+  uint32_t value = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+  return value;
+}
+
+std::vector<std::byte> stored_plan(int format) {
+  std::ifstream file(fmt::format("{}/tests/runtime/plans/format_{}.txt", TENON_SOURCE_DIR, format));
+  size_t size = 0;
+  file >> size;
+  std::vector<std::byte> bytes(size);
+  for (std::string offset, row; file >> offset >> row;)
+    for (size_t i = 0; i < row.size() / 2; ++i)
+      bytes.at(hexadecimal(offset) + i) =
+          std::byte(hexadecimal(std::string_view(row).substr(2 * i, 2)));
+  return bytes;
+}
+
+/// As if the file had been written in another format.
+std::vector<std::byte> with_format(std::vector<std::byte> bytes, uint32_t format) {
+  std::memcpy(bytes.data() + offsetof(PlanHeader, format), &format, sizeof format);
+  const PlanChecksum checksum = plan_checksum(bytes);
+  std::memcpy(bytes.data() + offsetof(PlanHeader, checksum), &checksum, sizeof checksum);
+  return bytes;
+}
+
+TEST(PlanFormats, OfTheFirstOneAreReadAndHaveNoCode) {
+  const auto plan = read_plan(stored_plan(1), nullptr);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->device, DeviceKind::kCpu);
+  EXPECT_EQ(plan->code, nullptr);
+  EXPECT_TRUE(plan->choices.empty());
+  ASSERT_EQ(plan->profiles.size(), 1u);
+  EXPECT_EQ(plan->profiles[0].at("x").max, (Extents{8, 4}));
+  EXPECT_EQ(plan->graph->outputs()[0]->name, "y");
+}
+
+TEST(PlanFormats, AreWrittenAnewInTheNewestOne) {
+  const auto plan = read_plan(stored_plan(1), nullptr);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  const auto bytes = write_plan(*plan);
+  ASSERT_TRUE(bytes.ok());
+  PlanHeader header;
+  std::memcpy(&header, bytes->data(), sizeof header);
+  EXPECT_EQ(header.format, kPlanFormat);
+  EXPECT_TRUE(read_plan(*bytes, nullptr).ok());
+}
+
+TEST(PlanFormats, ThatAreOlderOrNewerAreRefused) {
+  for (const uint32_t format : {kOldestPlanFormat - 1, kPlanFormat + 1}) {
+    const auto plan = read_plan(with_format(stored_plan(1), format), nullptr);
+    ASSERT_FALSE(plan.ok());
+    EXPECT_EQ(plan.error().message,
+              fmt::format("the plan has format {}, this library reads {} to {}; build it again",
+                          format, kOldestPlanFormat, kPlanFormat));
+  }
+}
+
+}  // namespace
+}  // namespace tenon

@@ -1,0 +1,165 @@
+// The device code in plans: which there is, that it survives the file, and the choice by shape. The
+// GPU is described, so that code is compiled and nothing runs.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "device/cuda/nvrtc.h"
+#include "device/described_device.h"
+#include "ir/text.h"
+#include "kernels/tactic.h"
+#include "plan/plan_file.h"
+#include "plan/plan_format.h"
+#include "plan/points.h"
+#include "select/collect_code.h"
+#include "select/compile.h"
+
+namespace tenon {
+namespace {
+
+constexpr char kFixed[] =
+    "graph \"\" (%0 \"x\": f32[8,64]) {"
+    " %1 = softmax(%0){axes = [1]} : f32[8,64]"
+    " %2 = exp(%1) : f32[8,64]"
+    " return %2}";
+constexpr char kVarying[] =
+    "graph \"\" (%0 \"x\": f32[b,64]) {"
+    " %1 = softmax(%0){axes = [1]} : f32[b,64]"
+    " %2 = exp(%1) : f32[b,64]"
+    " return %2}";
+const Profile kOneTo32 = {{"x", {{1, 64}, {8, 64}, {32, 64}}}};
+
+/// A build for a GPU that is not there, by preference alone.
+class PlanCode : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!cuda::load_nvrtc().ok()) GTEST_SKIP() << "no NVRTC here";
+    DeviceProperties properties;
+    properties.kind = DeviceKind::kCuda;
+    properties.name = "a GPU";
+    properties.architecture = "sm_90";
+    properties.compute_capability = 90;
+    properties.compute_units = 132;
+    backend_.device = std::make_shared<DescribedDevice>(properties);
+    backend_.tactics = cuda_tactics();
+    constants_ = std::make_unique<ConstantStore>(*backend_.device);
+    backend_.constants = constants_.get();
+  }
+
+  Plan build(const char* network, std::vector<Profile> profiles = {}) {
+    CompileRequest request;
+    auto graph = parse_graph(network);
+    EXPECT_TRUE(graph.ok()) << graph.error().message;
+    request.graph = std::move(*graph);
+    request.profiles = std::move(profiles);
+    request.backend = backend_;
+    request.select.level = 0;
+    TimingCache cache;
+    NullLogger logger;
+    auto plan = compile(std::move(request), cache, logger);
+    EXPECT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_TRUE(collect_code(*plan, backend_, logger).ok());
+    return std::move(plan).value();
+  }
+
+  Backend backend_;
+  std::unique_ptr<ConstantStore> constants_;
+};
+
+std::map<std::string, std::string> codes_of(const Plan& plan) {
+  std::map<std::string, std::string> codes;
+  if (plan.code != nullptr)
+    plan.code->for_each([&](const std::string& source, const CodeLibrary::Code& code) {
+      codes[source] = code.text();
+    });
+  return codes;
+}
+
+TEST_F(PlanCode, IsThatOfEachKernelAndSurvivesTheFile) {
+  const Plan plan = build(kFixed);
+  const auto codes = codes_of(plan);
+  ASSERT_GE(codes.size(), 1u);
+  for (const auto& [source, code] : codes) EXPECT_EQ(code.substr(1, 3), "ELF") << source;
+  const auto bytes = write_plan(plan);
+  ASSERT_TRUE(bytes.ok());
+  const auto loaded = read_plan(*bytes, nullptr);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  EXPECT_EQ(codes_of(*loaded), codes);
+  EXPECT_EQ(*write_plan(*loaded), *bytes);
+  EXPECT_EQ(*write_plan(build(kFixed)), *bytes);
+}
+
+TEST_F(PlanCode, OfVaryingShapesIsThatOfThePointsAndOneForTheRest) {
+  const Plan plan = build(kVarying, {kOneTo32});
+  EXPECT_EQ(plan_points(plan).size(), 6u);  // 8, 1, 32, 2, 4, 16.
+  const size_t count = codes_of(plan).size();
+  // Each kernel's code for the six shapes and one or two for the others, not one for each of 26.
+  EXPECT_GT(count, codes_of(build(kFixed)).size());
+  EXPECT_LT(count, 12 * codes_of(build(kFixed)).size());
+  // Collecting for any shape between adds nothing.
+  auto library = std::make_shared<CodeLibrary>(*plan.code, CodeLibrary::Use::kCollectOpenAlone);
+  constants_->set_code(library);
+  for (const int64_t batch : {3, 7, 12, 19, 31}) {
+    const auto graph = ConcreteGraph::create(*plan.graph, {{"b", batch}});
+    ASSERT_TRUE(graph.ok());
+    for (const auto& node : plan.graph->nodes())
+      EXPECT_TRUE(make_kernel(backend_, *node, graph->problem(*node, backend_, 1)).ok());
+  }
+  EXPECT_EQ(library->size(), plan.code->size());
+}
+
+TEST_F(PlanCode, ThatWasChangedIsRefused) {
+  const Plan plan = build(kFixed);
+  Plan changed = copy_of(plan);
+  changed.profiles = plan.profiles;
+  changed.code = std::make_shared<CodeLibrary>();
+  plan.code->for_each([&](const std::string& source, CodeLibrary::Code code) {
+    EXPECT_TRUE(changed.code->add(source, code));
+    ++code.hash_low;
+    EXPECT_FALSE(changed.code->add(source + "x", code));
+  });
+  auto bytes = write_plan(changed);
+  ASSERT_TRUE(bytes.ok());
+  // A byte of the code, with the file's checksum made right again.
+  const std::string code = codes_of(plan).begin()->second;
+  const auto at = std::search(bytes->begin(), bytes->end(), std::as_bytes(std::span(code)).begin(),
+                              std::as_bytes(std::span(code)).end());
+  ASSERT_NE(at, bytes->end());
+  at[100] ^= std::byte{1};
+  const PlanChecksum checksum = plan_checksum(*bytes);
+  std::memcpy(bytes->data() + offsetof(PlanHeader, checksum), &checksum, sizeof checksum);
+  const auto read = read_plan(*bytes, nullptr);
+  ASSERT_FALSE(read.ok());
+  EXPECT_NE(read.error().message.find("does not match its checksum"), std::string::npos)
+      << read.error().message;
+}
+
+TEST(NearestChoice, IsByRatioAndTheLargerOneOfTwo) {
+  const std::vector<Choice> choices = {{{{"b", 8}}}, {{{"b", 1}}}, {{{"b", 32}}}, {{{"b", 2}}}};
+  const auto nearest = [&](int64_t batch) {
+    return nearest_choice(choices, {{"b", batch}})->symbols.at("b");
+  };
+  EXPECT_EQ(nearest(1), 1);
+  EXPECT_EQ(nearest(3), 2);
+  EXPECT_EQ(nearest(6), 8);
+  EXPECT_EQ(nearest(13), 8);
+  EXPECT_EQ(nearest(24), 32);
+  EXPECT_EQ(nearest_choice({}, {{"b", 1}}), nullptr);
+}
+
+TEST_F(PlanCode, ChoicesSurviveTheFileAndTheirLayersExist) {
+  Plan plan = build(kVarying, {kOneTo32});
+  plan.choices = {{{{"b", 8}}, {}}, {{{"b", 1}}, {{0, "cuda.softmax.rows"}}}};
+  const auto loaded = read_plan(*write_plan(plan), nullptr);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  ASSERT_EQ(loaded->choices.size(), 2u);
+  EXPECT_EQ(loaded->choices[1].symbols, plan.choices[1].symbols);
+  EXPECT_EQ(loaded->choices[1].tactics, plan.choices[1].tactics);
+  plan.choices[1].tactics = {{99, "cuda.softmax.rows"}};
+  const auto wrong = read_plan(*write_plan(plan), nullptr);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_NE(wrong.error().message.find("names layer 99 of"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tenon
