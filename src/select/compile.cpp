@@ -5,8 +5,11 @@
 #include "base/stopwatch.h"
 #include "ops/ops.h"
 #include "ops/table.h"
+#include "plan/bodies.h"
 #include "plan/packing.h"
+#include "plan/points.h"
 #include "plan/shape_values.h"
+#include "select/choices.h"
 #include "select/pack_weights.h"
 
 namespace tenon {
@@ -98,6 +101,37 @@ Status apply_profiles(Graph& graph, std::vector<Profile>& profiles) {
 
 namespace {
 
+/// While it lives kernels are made of code for all extents, which is compiled once for all shapes.
+class OpenCodeFirst {
+ public:
+  OpenCodeFirst(ConstantStore* store, bool wanted) : store_(wanted ? store : nullptr) {
+    if (store_ == nullptr) return;
+    kept_ = store_->shared_code();
+    store_->set_code(std::make_shared<CodeLibrary>(CodeLibrary::Use::kOpenFirst));
+  }
+  ~OpenCodeFirst() {
+    if (store_ != nullptr) store_->set_code(std::move(kept_));
+  }
+  OpenCodeFirst(const OpenCodeFirst&) = delete;
+
+ private:
+  ConstantStore* const store_;
+  std::shared_ptr<CodeLibrary> kept_;
+};
+
+/// Kernels for the usual shapes and, where shapes vary, for others.
+Status choose_kernels(Plan& plan, const CompileRequest& request, const SymbolValues& symbols,
+                      TimingCache& cache, Logger& logger) {
+  // What was chosen before is not measured again; runs whose extents data decides take what the
+  // nodes name.
+  const auto usual = ConcreteGraph::create(*plan.graph, symbols);
+  const bool varies = request.select.chosen.empty() && usual.ok() && fully_resolved(*usual) &&
+                      plan_points(plan).size() > 1;
+  const OpenCodeFirst open(request.backend.constants, varies);
+  TENON_TRY(select_tactics(*plan.graph, request.backend, symbols, request.select, cache));
+  return varies ? choose_by_shape(plan, request.backend, request.select, cache, logger) : Status();
+}
+
 /// A symbol that one input fixes is fixed everywhere.
 Result<SymbolValues> usual_symbols(const Graph& graph, const Profile& profile) {
   std::map<std::string, Extents> shapes;
@@ -138,7 +172,7 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   }
   TENON_ASSIGN(const SymbolValues symbols, usual_symbols(*plan.graph, plan.profiles[0]));
   request.select.logger = &logger;
-  TENON_TRY(select_tactics(*plan.graph, request.backend, symbols, request.select, cache));
+  TENON_TRY(choose_kernels(plan, request, symbols, cache, logger));
   const double selection = watch.lap();
   if (told != nullptr && told->was_cut_short())
     logger.info(

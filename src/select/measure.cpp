@@ -30,10 +30,11 @@ Tensor random_contents(DataType type, int64_t count) {
 
 }  // namespace
 
-Measurer::Measurer(const Backend& backend, int threads)
+Measurer::Measurer(const Backend& backend, int threads, bool warm)
     : backend_(backend),
       device_(*backend.device),
       pool_(device_.properties().kind == DeviceKind::kCpu ? threads : 1),
+      awake_(warm),
       constants_(device_, backend.memory) {}
 
 Measurer::Place Measurer::input_place(const Problem& problem, size_t index) {

@@ -21,7 +21,8 @@ struct SequenceTime {
 /// Buffers with random contents to time kernels on, reused from problem to problem.
 class Measurer {
  public:
-  Measurer(const Backend& backend, int threads);
+  /// `warm`: the device was busy until now, and need not be woken.
+  Measurer(const Backend& backend, int threads, bool warm = false);
   /// Time of one launch in milliseconds, as the runtime launches it, on a warm device.
   /// `sample` receives what the kernel computed; null for none.
   Result<double> time(const Problem& problem, const Kernel& kernel, int runs, Sample* sample);

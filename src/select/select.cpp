@@ -34,8 +34,6 @@
 namespace tenon {
 namespace {
 
-/// What a later candidate must better the best so far by.
-constexpr double kMargin = 0.97;
 /// The time of a candidate that computed something else than the reference.
 constexpr double kWrong = -1;
 /// A candidate whose first run takes so many times the best's is not run again.
@@ -64,7 +62,7 @@ class Selector {
         cache_(cache),
         steps_(steps),
         described_(is_described(*backend.device)),
-        measurer_(backend, options.threads) {}
+        measurer_(backend, options.threads, options.warm) {}
 
   Result<std::string> best(const Problem& problem) {
     TENON_ASSIGN(const std::vector<Candidate> candidates, list(problem));
@@ -88,6 +86,19 @@ class Selector {
     std::vector<Candidate> candidates = *shortlist.measured;
     candidates.insert(candidates.end(), shortlist.unfit.begin(), shortlist.unfit.end());
     return candidates;
+  }
+
+  const Rivals& rivals(const Problem& problem) const { return rivals_.at(problem_key(problem)); }
+  Result<std::vector<std::string>> choose(const Layers& layers, bool in_sequence) {
+    std::vector<std::string> tactics(layers.nodes.size());
+    for (const size_t i : prepare(layers.problems)) {
+      TENON_ASSIGN(tactics[i],
+                   guarded(fmt::format("choosing a kernel for node \"{}\"", layers.nodes[i]->name),
+                           [&] { return best(layers.problems[i]); }));
+    }
+    if (in_sequence) TENON_TRY(settle(layers, tactics));
+    if (!backend_.device->unified() && !layers.nodes.empty()) report_times();
+    return tactics;
   }
 
   /// settle_in_sequence() with what was measured of each problem alone.
@@ -359,6 +370,14 @@ class Selector {
 
   /// From the timing cache, where it has all of it: libraries take their time to propose.
   Shortlist make_shortlist(const Problem& problem) const {
+    if (const auto known = options_.offered.find(problem.node->name);
+        known != options_.offered.end()) {
+      Shortlist list = make_shortlist(problem, [&](const Tactic& tactic) {
+        return configs_among(known->second, tactic, problem);
+      });
+      list.remembered = true;  // All of it is tried.
+      if (!list.fitting.empty()) return list;
+    }
     const auto listed =
         options_.use_cache && keeps_lists() ? cache_.find_note(list_key(problem)) : std::nullopt;
     if (listed) {
@@ -431,7 +450,8 @@ class Selector {
     const auto known = [&](const auto& candidate) {
       return is_measured(problem, *candidate.tactic, candidate.config);
     };
-    if (keeps_lists() && list.fitting.size() > 1 && std::ranges::all_of(list.fitting, known))
+    if (keeps_lists() && options_.offered.empty() && list.fitting.size() > 1 &&
+        std::ranges::all_of(list.fitting, known))
       cache_.insert_note(list_key(problem), static_cast<double>(list.fitting.size()));
   }
 
@@ -664,16 +684,6 @@ class Selector {
     return std::max(options_.average_runs, runs);
   }
 
-  static void put_best_first(std::vector<Candidate>& candidates) {
-    size_t best = 0;
-    for (size_t i = 1; i < candidates.size(); ++i)
-      if (candidates[i].milliseconds >= 0 &&
-          candidates[i].milliseconds < candidates[best].milliseconds * kMargin)
-        best = i;
-    if (!candidates.empty())
-      std::rotate(candidates.begin(), candidates.begin() + best, candidates.begin() + best + 1);
-  }
-
   /// Seconds of a GPU's selection by what they were spent on.
   struct Times {
     double list = 0, make = 0, time = 0, settle = 0;
@@ -742,14 +752,7 @@ Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& bac
     options.watch->expect(BuildWatch::Step::kSequence,
                           kSequenceSeconds * static_cast<double>(layers.nodes.size()));
   Selector selector(backend, options, cache, &steps);
-  std::vector<std::string> tactics(layers.nodes.size());
-  for (const size_t i : selector.prepare(layers.problems)) {
-    TENON_ASSIGN(tactics[i],
-                 guarded(fmt::format("choosing a kernel for node \"{}\"", layers.nodes[i]->name),
-                         [&] { return selector.best(layers.problems[i]); }));
-  }
-  if (in_sequence) TENON_TRY(selector.settle(layers, tactics));
-  if (!backend.device->unified() && !layers.nodes.empty()) selector.report_times();
+  TENON_ASSIGN(std::vector<std::string> tactics, selector.choose(layers, in_sequence));
   for (size_t i = 0; i < layers.nodes.size(); ++i) {
     Node& node = *layers.nodes[i];
     node.tactic = std::move(tactics[i]);
@@ -777,6 +780,16 @@ Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& 
   TENON_TRY(choose_views(graph, backend, symbols, options.threads));
   TENON_ASSIGN(const ConcreteGraph concrete, ConcreteGraph::create(graph, symbols));
   return select_in(graph, concrete, backend, options, cache, false);
+}
+
+Result<Tactics> choose_tactics(const Layers& layers, const Backend& backend,
+                               const SelectOptions& options, TimingCache& cache, bool in_sequence) {
+  in_sequence &= options.level >= kSequenceLevel && !backend.device->unified();
+  Selector selector(backend, options, cache, nullptr);
+  Tactics tactics;
+  TENON_ASSIGN(tactics.best, selector.choose(layers, in_sequence && layers.nodes.size() > 1));
+  for (const Problem& p : layers.problems) tactics.near.push_back(selector.rivals(p).tactics);
+  return tactics;
 }
 
 Result<std::vector<Candidate>> list_candidates(const Backend& backend, const Problem& problem,

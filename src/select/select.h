@@ -38,6 +38,9 @@ struct SelectOptions {
   size_t workspace_limit = SIZE_MAX;
   /// By node name: tactics that were chosen before and are taken without a look at others.
   std::map<std::string, std::string> chosen;
+  bool warm = false;  ///< The device was busy until now.
+  /// By node name: the only tactics to look at, where one of them fits.
+  std::map<std::string, std::vector<std::string>> offered;
   /// Told after each layer; false stops the build. May be null.
   std::function<bool(int step, int steps)> progress;
   /// False for tactics that may not be used; null allows all.
@@ -55,6 +58,18 @@ struct SelectOptions {
 /// kernel that fits.
 Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& symbols,
                       const SelectOptions& options, TimingCache& cache);
+
+struct Layers;  // select/rehearsal.h
+
+/// For each layer its tactic, and those that are close to it, the best first.
+struct Tactics {
+  std::vector<std::string> best;
+  std::vector<std::vector<std::string>> near;
+};
+/// The same for layers by themselves, which keep what they have; `in_sequence`: nothing else stands
+/// between them.
+Result<Tactics> choose_tactics(const Layers& layers, const Backend& backend,
+                               const SelectOptions& options, TimingCache& cache, bool in_sequence);
 
 /// What select_tactics() chooses from for one problem.
 Result<std::vector<Candidate>> list_candidates(const Backend& backend, const Problem& problem,

@@ -165,6 +165,18 @@ Error missing_time(std::string_view layer, std::string_view tactic) {
       layer, tactic);
 }
 
+void put_best_first(std::vector<Candidate>& candidates) {
+  constexpr double kLater = 0.97;  // What a later one must better the best so far by.
+  size_t best = 0;
+  for (size_t i = 1; i < candidates.size(); ++i)
+    if (candidates[i].milliseconds >= 0 &&
+        candidates[i].milliseconds < candidates[best].milliseconds * kLater)
+      best = i;
+  if (!candidates.empty())
+    std::rotate(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(best),
+                candidates.begin() + static_cast<std::ptrdiff_t>(best) + 1);
+}
+
 /// The best of each tactic comes before others of its configurations.
 Rivals rivals_of(std::span<const Candidate> best_first) {
   if (best_first.empty()) return {};

@@ -25,6 +25,8 @@ struct Rivals {
   std::vector<std::string> tactics;  ///< The best first.
   std::string own;  ///< The best that comes from no library, if it is not far off; or empty.
 };
+/// Puts the fastest of measured candidates first; of two that are about equally fast the earlier.
+void put_best_first(std::vector<Candidate>& candidates);
 /// Those of a list of measured candidates whose first is the best.
 Rivals rivals_of(std::span<const Candidate> best_first);
 

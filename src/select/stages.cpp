@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/backend.h"
+
 namespace tenon {
 namespace {
 
@@ -53,6 +55,21 @@ size_t next_stage(std::span<const double> tried, double best) {
   if (std::isinf(own)) return kStage;
   const double last = std::ranges::min(tried.last(std::min(tried.size(), kStage)));
   return own <= best * kFarTactic && last <= own * kFarStage ? kStage : 0;
+}
+
+std::vector<std::string> configs_among(std::span<const std::string> tactics, const Tactic& tactic,
+                                       const Problem& problem) {
+  constexpr size_t kProposals = 2;
+  std::vector<std::string> configs;
+  for (const std::string& text : tactics) {
+    const TacticText one = split_tactic(text);
+    if (one.name == tactic.name) configs.emplace_back(one.config);
+  }
+  if (configs.empty() || origin_of(tactic.name) != TacticOrigin::kOwn) return configs;
+  const std::vector<std::string> proposed = tactic.configs(problem);
+  for (size_t i = 0; i < std::min(kProposals, proposed.size()); ++i)
+    if (std::ranges::find(configs, proposed[i]) == configs.end()) configs.push_back(proposed[i]);
+  return configs;
 }
 
 }  // namespace tenon

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/tactic.h"
 
@@ -26,5 +28,10 @@ std::string_view engine_of(std::string_view config);
 /// with one; goes on while the tactic is near the best, and what was tried last near the tactic's
 /// best.
 size_t next_stage(std::span<const double> tried, double best);
+
+/// The tactic's configurations among tactics with theirs ("cuda.gemm.hopper{m=128}"); if there are
+/// any, also the first ones that a tactic of ours proposes for the problem itself.
+std::vector<std::string> configs_among(std::span<const std::string> tactics, const Tactic& tactic,
+                                       const Problem& problem);
 
 }  // namespace tenon

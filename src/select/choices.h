@@ -1,0 +1,15 @@
+#pragma once
+
+#include "base/log.h"
+#include "plan/plan.h"
+#include "select/select.h"
+
+namespace tenon {
+
+/// Chooses the kernels of a plan for a GPU, whose nodes have those that are best under the usual
+/// shapes, for the other shapes of plan_points() as well: at the ends of each profile among all, in
+/// between among those that were best somewhere. Does nothing at level 0.
+Status choose_by_shape(Plan& plan, const Backend& backend, const SelectOptions& options,
+                       TimingCache& cache, Logger& logger);
+
+}  // namespace tenon
