@@ -1,6 +1,7 @@
 """Arrays on the GPU for callers without a library of their own, and whose stream a call is on."""
 from __future__ import annotations
 
+import functools
 import sys
 
 _TYPES = {"float32": "<f4", "float16": "<f2", "int8": "|i1", "uint8": "|u1", "int32": "<i4", "int64": "<i8",
@@ -42,12 +43,17 @@ class DeviceArray:
             self._gpu.destroy(self._address)
 
 
+@functools.cache
+def _torch_type(name: str):
+    return getattr(sys.modules["torch"], name)
+
+
 def empty_like_kind(gpu, like, shape, dtype: str):
-    """An array on the GPU, of the library that `like` is of."""
-    library = type(like).__module__.partition(".")[0]
-    if library == "torch":
-        return like.new_empty(shape, dtype=getattr(sys.modules["torch"], dtype))
-    if library == "cupy":
+    """An array on the GPU, of the library that `like` is of (PyTorch's tensors have new_empty)."""
+    new_empty = getattr(like, "new_empty", None)
+    if new_empty is not None:
+        return new_empty(shape, dtype=_torch_type(dtype))
+    if type(like).__module__.partition(".")[0] == "cupy":
         return sys.modules["cupy"].empty(shape, dtype)
     return DeviceArray(gpu, shape, dtype)
 
