@@ -111,10 +111,14 @@ Result<NumpyArray> parse_array(std::string name, Bytes bytes) {
   NumpyArray array{std::move(name), row->type};
   if (!parse_extents(header_value(header, "'shape': (", ')'), array.dims))
     return broken("it has more than 8 axes");
-  size_t count = row->bytes;
-  for (int i = 0; i < array.dims.nbDims; ++i) count *= static_cast<size_t>(array.dims.d[i]);
   const Bytes data = bytes.subspan(start + length);
-  if (count > data.size()) return broken("it is cut short");
+  size_t count = row->bytes;
+  for (int i = 0; i < array.dims.nbDims; ++i) {
+    const auto extent = static_cast<size_t>(array.dims.d[i]);
+    // Before the product could wrap around.
+    if (extent != 0 && count > data.size() / extent) return broken("it is cut short");
+    count *= extent;
+  }
   array.bytes = row->convert(data.first(count));
   return array;
 }
