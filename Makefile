@@ -70,8 +70,8 @@ sanitize-part: setup  ## The same for a few tests, other ones at each commit, fo
 style:  ## Print the measured style beside the figures aimed at
 	@python3 tools/check_style.py
 
-format: setup  ## Format every C++ file
-	@git ls-files -co --exclude-standard '*.h' '*.cpp' '*.cu' '*.cuh' | xargs $(VENV)/bin/clang-format -i
+format: setup  ## Format every C++ file of the host
+	@git ls-files -co --exclude-standard '*.h' '*.cpp' | xargs $(VENV)/bin/clang-format -i
 
 tidy: build  ## Run clang-tidy on the sources that changed since BASE, for MINUTES at most
 	@bash tools/setup.sh $(VENV) clang-tidy

@@ -1,5 +1,5 @@
-// Runs a program's tests. Exit code 77 tells ctest that all of them were skipped: a test that needs a GPU is never counted as
-// passed without one.
+// Runs a program's tests. Exit code 77 tells ctest that all of them were skipped: a test that needs
+// a GPU is never counted as passed without one.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -10,7 +10,8 @@ constexpr int kSkipped = 77;
 
 bool all_skipped() {
   const testing::UnitTest& tests = *testing::UnitTest::GetInstance();
-  // An environment that skips (tests/api/gpu) leaves its reason outside of any test, and the tests count as passed.
+  // An environment that skips (tests/api/gpu) leaves its reason outside of any test, and the tests
+  // count as passed.
   if (tests.ad_hoc_test_result().Skipped()) return true;
   return tests.skipped_test_count() > 0 && tests.successful_test_count() == 0;
 }

@@ -1,4 +1,5 @@
-// Builds a plan of a ReLU, loads it and runs it on the CPU, by the installed headers and libraries alone.
+// Builds a plan of a ReLU, loads it and runs it on the CPU, by the installed headers and libraries
+// alone.
 #include <NvInfer.h>
 #include <NvOnnxParser.h>
 #include <tenon/device.h>
