@@ -61,7 +61,9 @@ struct PyCalibratorOf : Base {
   void write(const char* method, const void* data, std::size_t length) noexcept {
     try {
       nb::gil_scoped_acquire gil;
-      nb_trampoline.base().attr(method)(nb::bytes(data, length));
+      // A view of bytes that may be kept, as tools take it: with tobytes().
+      const nb::bytes bytes(data, length);
+      nb_trampoline.base().attr(method)(nb::steal(PyMemoryView_FromObject(bytes.ptr())));
     } catch (...) {
       keep_error();
     }

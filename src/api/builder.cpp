@@ -125,7 +125,7 @@ void report_memory(Logger& logger) {
 
 void limit_shared_memory(const BuilderConfig& config, Backend& backend, Logger& logger) {
   const size_t limit = config.getMemoryPoolLimit(MemoryPoolType::kTACTIC_SHARED_MEMORY);
-  if (limit == SIZE_MAX) return;
+  if (limit == default_pool_limit(MemoryPoolType::kTACTIC_SHARED_MEMORY)) return;
   const DeviceProperties& device = backend.device->properties();
   if (device.kind != DeviceKind::kCuda)
     logger.warning(

@@ -121,12 +121,14 @@ bool BuilderConfig::setTimingCache(const ITimingCache& cache, bool) noexcept {
 
 std::size_t BuilderConfig::getMemoryPoolLimit(MemoryPoolType pool) const noexcept {
   const auto found = pools_.find(pool);
-  return found == pools_.end() ? SIZE_MAX : found->second;
+  return found == pools_.end() ? default_pool_limit(pool) : found->second;
 }
 
 bool BuilderConfig::getPreviewFeature(PreviewFeature feature) const noexcept {
   const auto found = previews_.find(feature);
-  return found != previews_.end() && found->second;
+  // TensorRT's default.
+  if (found == previews_.end()) return feature == PreviewFeature::kPROFILE_SHARING_0806;
+  return found->second;
 }
 
 void BuilderConfig::setPluginsToSerialize(const char* const* paths, int32_t count) noexcept {

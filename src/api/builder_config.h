@@ -17,6 +17,11 @@ using namespace nvinfer1;  // The surface's own names, in the classes that imple
 using nvinfer1::DataType;
 using nvinfer1::Dims;
 
+/// What a pool is limited to where nobody says: TensorRT's defaults.
+constexpr std::size_t default_pool_limit(MemoryPoolType pool) {
+  return pool == MemoryPoolType::kTACTIC_SHARED_MEMORY ? std::size_t{1} << 30 : SIZE_MAX;
+}
+
 /// IBuilderConfig: plain settings.
 class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
  public:

@@ -280,8 +280,10 @@ TEST(Settings, OfBuilderConfigurations) {
   KEPT(c, IBuilderConfig, RemoteAutoTuningConfig, "local");
   c.setMemoryPoolLimit(MemoryPoolType::kWORKSPACE, 12345);
   EXPECT_EQ(c.getMemoryPoolLimit(MemoryPoolType::kWORKSPACE), 12345U);
-  c.setPreviewFeature(PreviewFeature::kPROFILE_SHARING_0806, true);
-  EXPECT_TRUE(c.getPreviewFeature(PreviewFeature::kPROFILE_SHARING_0806));
+  EXPECT_EQ(c.getMemoryPoolLimit(MemoryPoolType::kTACTIC_SHARED_MEMORY), 1U << 30);
+  EXPECT_TRUE(c.getPreviewFeature(PreviewFeature::kPROFILE_SHARING_0806)) << "TensorRT's default";
+  c.setPreviewFeature(PreviewFeature::kPROFILE_SHARING_0806, false);
+  EXPECT_FALSE(c.getPreviewFeature(PreviewFeature::kPROFILE_SHARING_0806));
   const std::string library = testing::TempDir() + "plugins_to_serialize.so";
   std::ofstream(library) << "any";
   const char* plugins[] = {library.c_str(), library.c_str()};
