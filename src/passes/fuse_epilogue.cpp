@@ -9,17 +9,14 @@
 
 #include "ops/ops.h"
 #include "ops/region.h"
-#include "passes/residual.h"
+#include "passes/epilogue_rule.h"
+#include "passes/match.h"
 
 namespace tenon {
 namespace {
 
 /// Longer chains gain nothing: the value stays in registers all the same, but registers run out.
 constexpr size_t kMaxSteps = 8;
-
-bool is_anchor(const Node& node) {
-  return node.is<Conv>() || node.is<Deconv>() || node.is<MatMul>() || node.is<Normalization>();
-}
 
 /// What follows an anchor, step by step.
 class Chain {
@@ -83,11 +80,7 @@ class Chain {
   }
 
   bool may_join(const Node& next) const {
-    if (!next.is<Pointwise>() || next.inputs().size() > 2 || !context_.allows_fusion(next))
-      return false;
-    const TensorType &type = next.output()->type, &wanted = running()->type;
-    if (type.type != wanted.type || type.shape != wanted.shape) return false;
-    return !members_.front()->is<MatMul>() || !waits_for_normalization(graph_, next, context_);
+    return epilogue_refusal(graph_, *members_.front(), *running(), next, context_).empty();
   }
 
   const Graph& graph_;
@@ -111,7 +104,7 @@ Node* widening_step(const Graph& graph, const Value* running, const PassContext&
 
 bool fuse_epilogue(Graph& graph, PassContext& context) {
   const std::vector<Node*> anchors = nodes_of(
-      graph, [&](const Node& node) { return is_anchor(node) && context.allows_fusion(node); });
+      graph, [&](const Node& node) { return takes_epilogue(node) && context.allows_fusion(node); });
   std::unordered_map<const Node*, size_t> order;
   for (const auto& node : graph.nodes()) order.emplace(node.get(), order.size());
   bool changed = false;

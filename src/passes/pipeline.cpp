@@ -3,10 +3,12 @@
 #include <set>
 
 #include "base/guard.h"
+#include "base/stopwatch.h"
 #include "ops/dims.h"
 #include "ops/ops.h"
 #include "ops/table.h"
 #include "ops/verifier.h"
+#include "passes/observed_passes.h"
 #include "passes/pass.h"
 
 namespace tenon {
@@ -230,6 +232,11 @@ Result<bool> run_pass(Graph& graph, const PassInfo& pass, PassContext& context) 
 
 Result<std::vector<std::string>> run_passes(Graph& graph, const PassOptions& options,
                                             Logger& logger) {
+  return run_observed_passes(graph, options, logger, nullptr);
+}
+
+Result<std::vector<std::string>> run_observed_passes(Graph& graph, const PassOptions& options,
+                                                     Logger& logger, const PassObserver& observer) {
   PassContext context(options, logger);
   remove_unneeded(graph);
   TENON_TRY(infer_graph(graph));
@@ -238,7 +245,9 @@ Result<std::vector<std::string>> run_passes(Graph& graph, const PassOptions& opt
   for (size_t i = 0; i < steps; ++i) {
     const PassInfo& pass = *pipeline[i];
     if (options.level < pass.level || is_disabled(options, pass.name)) continue;
+    Stopwatch watch;
     TENON_TRY(run_pass(graph, pass, context));
+    if (observer) observer(pass, watch.lap(), graph.nodes().size());
   }
   return context.log();
 }

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "passes/pass.h"
+
+namespace tenon {
+
+/// Told of each pass that ran: how long it took, and how many nodes the graph has since.
+using PassObserver = std::function<void(const PassInfo& pass, double seconds, size_t nodes)>;
+
+/// run_passes() with somebody who looks on; null for nobody.
+Result<std::vector<std::string>> run_observed_passes(Graph& graph, const PassOptions& options,
+                                                     Logger& logger, const PassObserver& observer);
+
+}  // namespace tenon
