@@ -4,6 +4,7 @@
 #include <future>
 #include <set>
 
+#include "base/build_record.h"
 #include "base/stopwatch.h"
 #include "check/compare.h"
 #include "check/network_reference.h"
@@ -102,8 +103,11 @@ class CheckedBuild {
     Plan plan = std::move(compiled).value();
     Result<Plan> checked =
         reason.empty() ? settle(std::move(plan)) : not_done(std::move(plan), reason);
-    logger_.verbose("Build times: self-check took {:.2f} s behind a build of {:.2f} s",
-                    waited_ + watch.lap(), build_seconds_);
+    const double checked_for = waited_ + watch.lap();
+    if (request_.select.notes != nullptr)
+      request_.select.notes->add_span("stage", "self-check", checked_for);
+    logger_.verbose("Build times: self-check took {:.2f} s behind a build of {:.2f} s", checked_for,
+                    build_seconds_);
     if (!checked.ok()) return checked;
     if (watch_ != nullptr) watch_->note(BuildWatch::Step::kCheck, facts_of(*checked));
     return without_originals(std::move(checked).value());
@@ -232,7 +236,24 @@ class CheckedBuild {
     report_ = regions.compare(with_regions() ? Deadline(kForever) : look_);
     if (rounded_.empty() && is_notable() && !look_.passed()) look_at_rounding(*plan.graph, outputs);
     if (!deviates_.empty() && report_.wrong.empty()) report_ = regions.compare(end);
+    if (request_.select.notes != nullptr) note_accuracy(regions, *request_.select.notes);
     return {};
+  }
+
+  /// Values inside the network take the reference long: only where that was asked for anyway.
+  void note_accuracy(RegionCheck& regions, BuildRecord& record) const {
+    record.accuracy = report_.found;
+    record.outputs.clear();
+    for (size_t i = 0; i < found_.size(); ++i)
+      record.outputs.push_back(
+          {network_->outputs()[i]->name, found_[i].norm, found_[i].norm_limit});
+    if (!with_regions()) return;
+    const auto values = named_values(*network_, inputs_);
+    if (!values.ok()) return;
+    const std::map<std::string, double> distances = regions.distances_from(*values);
+    for (BuildRecord::Accuracy& accuracy : record.accuracy)
+      if (const auto found = distances.find(accuracy.value); found != distances.end())
+        accuracy.accumulated = found->second;
   }
 
   void look_at_rounding(const Graph& plan, const std::vector<Tensor>& outputs) {

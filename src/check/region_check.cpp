@@ -61,6 +61,9 @@ class Comparison {
     return {};
   }
 
+  /// Of the result that is the furthest off, as of the last look.
+  const Deviation& worst() const { return worst_; }
+
   /// Empty where the region is right.
   Result<std::string> difference() {
     TENON_ASSIGN(const std::vector<Tensor> expected, evaluate(*wide_, DataType::kFloat32));
@@ -100,14 +103,15 @@ class Comparison {
     return evaluate_with(*rounded, region_.inputs);
   }
 
-  std::string compare(const std::vector<Tensor>& expected,
-                      const std::vector<Tensor>& rounded) const {
+  std::string compare(const std::vector<Tensor>& expected, const std::vector<Tensor>& rounded) {
+    worst_ = {.norm = -1};
     for (size_t i = 0; i < region_.actual.size(); ++i) {
       const Tensor& actual = region_.actual[i];
       const Tolerance allowed = kernel_tolerance(node_, actual.type(), backend_);
       const Deviation found =
           compare_results(actual, expected[i], rounded.empty() ? nullptr : &rounded[i], allowed,
                           steadiness_of(*wide_));
+      if (found.norm > worst_.norm) worst_ = found;
       if (!found.agrees())
         return fmt::format("region '{}', kernel {}: {}", node_.name, tactic_name(node_),
                            found.describe());
@@ -120,6 +124,7 @@ class Comparison {
   const Backend& backend_;
   std::unique_ptr<Graph> wide_;
   int64_t cost_ = 0;
+  Deviation worst_;
 };
 
 }  // namespace
@@ -183,6 +188,31 @@ Result<std::vector<Tensor>> RegionCheck::run(std::span<const Tensor> inputs) {
   return observed_->outputs();
 }
 
+std::map<std::string, double> RegionCheck::distances_from(
+    const std::map<std::string, Tensor>& values) {
+  std::map<std::string, double> distances;
+  for (const Region& region : regions_)
+    for (const Value* value : region.node->outputs()) {
+      const auto expected = values.find(value->name);
+      if (expected == values.end() || !is_real(expected->second.type())) continue;
+      const auto actual = observed_->contents(value);
+      if (actual.ok() && actual->extents() == expected->second.extents())
+        distances[value->name] = distance(*actual, expected->second);
+    }
+  return distances;
+}
+
+BuildRecord::Accuracy RegionCheck::accuracy_of(const Region& region) {
+  BuildRecord::Accuracy accuracy{region.node->name, region.node->output()->name,
+                                 region.node->tactic, "not compared"};
+  accuracy.detail = region.description;
+  if (region.state != Region::kRight && region.state != Region::kWrong) return accuracy;
+  accuracy.state = region.state == Region::kRight ? "right" : "wrong";
+  accuracy.distance = region.deviation.norm;
+  accuracy.limit = region.deviation.norm_limit;
+  return accuracy;
+}
+
 RegionReport RegionCheck::compare(const Deadline& deadline) {
   std::mutex mutex;
   double rate = kReferenceRate;
@@ -216,11 +246,13 @@ RegionReport RegionCheck::compare(const Deadline& deadline) {
     if (slow && cost > kMeasuredCost) rate = cost / watch.lap();
     region.state = difference->empty() ? Region::kRight : Region::kWrong;
     region.description = *difference;
+    region.deviation = comparison.worst();
   });
   RegionReport report;
   int late = 0, impossible = 0;
   for (const Region& region : regions_) {
     ++report.regions;
+    report.found.push_back(accuracy_of(region));
     report.checked += region.state == Region::kRight || region.state == Region::kWrong;
     late += region.state == Region::kOpen;
     impossible += region.state == Region::kImpossible;

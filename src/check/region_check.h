@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "base/build_record.h"
 #include "check/deadline.h"
 #include "check/observed_run.h"
+#include "ops/numerics.h"
 
 namespace tenon {
 
@@ -21,6 +23,7 @@ struct RegionReport {
   std::vector<WrongRegion> wrong;
   /// Why others were not compared, "12 for lack of time"; empty where all were.
   std::string unchecked;
+  std::vector<BuildRecord::Accuracy> found;  ///< Of each region, in the order of the plan.
 };
 
 /// Contents of all values of the network that have a name and are not constant. Passes keep the
@@ -43,13 +46,18 @@ class RegionCheck {
   /// Regions of kinds that were not seen yet come first; what the deadline leaves is for a later
   /// call.
   RegionReport compare(const Deadline& deadline);
+  /// How far what the plan's values hold is from what these hold, by name; only those that were
+  /// kept, of the same extents. After run().
+  std::map<std::string, double> distances_from(const std::map<std::string, Tensor>& values);
 
  private:
   struct Region {
     const Node* node;
     enum : uint8_t { kOpen, kRight, kWrong, kImpossible } state = kOpen;
     std::string description;
+    Deviation deviation = {};  ///< Of what was compared.
   };
+  static BuildRecord::Accuracy accuracy_of(const Region& region);
   void list_regions();
   void choose(std::unordered_set<const Value*>& wanted);
 

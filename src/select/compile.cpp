@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "base/build_record.h"
 #include "base/stopwatch.h"
 #include "ops/ops.h"
 #include "ops/table.h"
+#include "passes/explain_apart.h"
+#include "passes/observed_passes.h"
 #include "plan/bodies.h"
 #include "plan/packing.h"
 #include "plan/points.h"
@@ -145,6 +148,21 @@ size_t count_layers(const Graph& graph) {
   }));
 }
 
+PassObserver observer_of(BuildRecord* record) {
+  if (record == nullptr) return nullptr;
+  return [record](const PassInfo& pass, double seconds, size_t nodes) {
+    record->add_span("pass", pass.name, seconds, fmt::format("{} nodes", nodes));
+  };
+}
+
+void note_kernels(BuildRecord& record, const Graph& graph, const PassOptions& passes,
+                  double seconds, Logger& logger) {
+  record.add_span("stage", "kernels", seconds);
+  for (ApartLayers& apart : explain_apart(graph, passes, logger))
+    record.apart.push_back({std::move(apart.producer), std::move(apart.consumer),
+                            std::move(apart.pass), std::move(apart.reason)});
+}
+
 }  // namespace
 
 Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger) {
@@ -159,12 +177,16 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   plan.graph = std::move(request.graph);
   plan.profiles = std::move(request.profiles);
   TENON_TRY(apply_profiles(*plan.graph, plan.profiles));
+  BuildRecord* const record = request.select.notes;
+  if (record != nullptr) record->forget_choices();
   Stopwatch watch;
   BuildWatch* const told = request.select.watch;
   const size_t before = count_layers(*plan.graph);
   if (told != nullptr) told->begin(BuildWatch::Step::kOptimize);
-  TENON_ASSIGN(plan.passes, run_passes(*plan.graph, request.passes, logger));
+  TENON_ASSIGN(plan.passes,
+               run_observed_passes(*plan.graph, request.passes, logger, observer_of(record)));
   const double passes = watch.lap();
+  if (record != nullptr) record->add_span("stage", "passes", passes);
   if (told != nullptr) {
     told->note(BuildWatch::Step::kOptimize,
                fmt::format("{} operators to {} layers", before, count_layers(*plan.graph)));
@@ -178,12 +200,15 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
     logger.info(
         "The build's budget is used up: layers that were not tuned yet have the first kernel that "
         "fits");
+  if (record != nullptr) note_kernels(*record, *plan.graph, request.passes, selection, logger);
   TENON_TRY(pack_weights(*plan.graph, request.backend, symbols, request.select.threads,
                          request.keep_originals));
   if (std::string packing = packing_of(*plan.graph, request.backend); !packing.empty())
     plan.settings[kPackingSetting] = std::move(packing);
+  const double packing_time = watch.lap();
+  if (record != nullptr) record->add_span("stage", "weights", packing_time);
   logger.verbose("Build times: passes {:.2f} s, kernels {:.2f} s, weights {:.2f} s", passes,
-                 selection, watch.lap());
+                 selection, packing_time);
   return plan;
 }
 

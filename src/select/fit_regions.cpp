@@ -5,6 +5,7 @@
 #include "ops/region.h"
 #include "ops/structure.h"
 #include "plan/bodies.h"
+#include "select/record.h"
 
 namespace tenon {
 namespace {
@@ -71,14 +72,17 @@ bool has_fast_kernel(const Backend& backend, const Problem& problem) {
 }
 
 Status fit_regions(Graph& graph, const Backend& backend, const SymbolValues& symbols, int threads,
-                   Logger* logger) {
+                   Logger* logger, BuildRecord* record) {
   std::vector<Node*> misfits;
   {
     TENON_ASSIGN(const ConcreteGraph concrete, ConcreteGraph::create(graph, symbols));
-    for (const auto& node : graph.nodes())
-      if (node->is<Fused>() && concrete.resolved(*node) &&
-          !has_kernel(backend, concrete.problem(*node, backend, threads)))
-        misfits.push_back(node.get());
+    for (const auto& node : graph.nodes()) {
+      if (!node->is<Fused>() || !concrete.resolved(*node)) continue;
+      const Problem problem = concrete.problem(*node, backend, threads);
+      if (has_kernel(backend, problem)) continue;
+      misfits.push_back(node.get());
+      if (record != nullptr) record_misfit(*record, *node, backend, problem);
+    }
   }
   Fitter fitter(graph, backend, symbols, threads);
   for (Node* region : misfits) {

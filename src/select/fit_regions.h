@@ -8,11 +8,14 @@
 
 namespace tenon {
 
+class BuildRecord;
+
 /// Takes apart the fused regions that no kernel of the backend computes as one: the longest
 /// beginning that some kernel takes stays a region, the rest becomes a pointwise group of its own.
-/// What stands alone then runs by the kernels of its single operators. Says so at verbose level.
+/// What stands alone then runs by the kernels of its single operators. Says so at verbose level,
+/// and to the record where there is one.
 Status fit_regions(Graph& graph, const Backend& backend, const SymbolValues& symbols, int threads,
-                   Logger* logger);
+                   Logger* logger, BuildRecord* record);
 
 /// Whether a kernel other than the one of last resort takes the problem.
 bool has_kernel(const Backend& backend, const Problem& problem);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -25,6 +24,7 @@
 #include "select/measure.h"
 #include "select/operation_cache.h"
 #include "select/problem_key.h"
+#include "select/record.h"
 #include "select/settle.h"
 #include "select/stages.h"
 #include "select/steps.h"
@@ -716,7 +716,7 @@ Status select_in_bodies(Node& node, const ConcreteGraph& concrete, const Backend
   for (size_t i = 0; i < node.bodies.size(); ++i) {
     if (!may_run(node, static_cast<int>(i))) continue;
     Graph& body = *node.bodies[i];
-    TENON_TRY(fit_regions(body, backend, symbols, options.threads, options.logger));
+    TENON_TRY(fit_regions(body, backend, symbols, options.threads, options.logger, options.notes));
     TENON_TRY(choose_views(body, backend, symbols, options.threads));
     TENON_ASSIGN(const ConcreteGraph inside, concrete_body(concrete, node, static_cast<int>(i)));
     TENON_TRY(select_in(body, inside, backend, options, cache, true));
@@ -765,9 +765,9 @@ Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& bac
           remember_operation(cache, node.name, key, candidates, node.tactic, options.logger);
     }
     if (options.logger != nullptr) options.logger->verbose("{}: {}", node.name, node.tactic);
-    if (!options.record) continue;
+    if (!options.record && options.notes == nullptr) continue;
     TENON_ASSIGN(const std::vector<Candidate> candidates, selector.list(layers.problems[i]));
-    options.record(node, candidates);
+    record_choice(options, node, layers.problems[i], candidates);
   }
   return {};
 }
@@ -776,7 +776,7 @@ Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& bac
 
 Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& symbols,
                       const SelectOptions& options, TimingCache& cache) {
-  TENON_TRY(fit_regions(graph, backend, symbols, options.threads, options.logger));
+  TENON_TRY(fit_regions(graph, backend, symbols, options.threads, options.logger, options.notes));
   TENON_TRY(choose_views(graph, backend, symbols, options.threads));
   TENON_ASSIGN(const ConcreteGraph concrete, ConcreteGraph::create(graph, symbols));
   return select_in(graph, concrete, backend, options, cache, false);

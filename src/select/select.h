@@ -16,6 +16,8 @@
 
 namespace tenon {
 
+class BuildRecord;
+
 /// Why each tactic was or was not taken for a node: one line each, the chosen one first.
 struct Candidate {
   std::string tactic;        ///< With its configuration.
@@ -50,6 +52,8 @@ struct SelectOptions {
   /// Told how far the choice is; ends it early where the build's time is up. May be null.
   BuildWatch* watch = nullptr;
   Logger* logger = nullptr;
+  /// Is told what was tried and found, for reports; may be null.
+  BuildRecord* notes = nullptr;
 };
 
 /// Gives every node of the graph its tactic: views first, then for each layer the fastest of the
