@@ -193,6 +193,18 @@ void add_debug_tensors(const Network& network, Plan& plan) {
   if (!hidden.empty()) plan.settings["debug.hidden"] = joined(hidden);
 }
 
+/// Where the configuration keeps a report.
+void begin_report(BuilderConfig& settings, CompileRequest& request) {
+  if (settings.report() == nullptr) return;
+  settings.report()->begin(*request.graph);
+  request.select.notes = settings.report()->record();
+}
+
+void end_reports(BuilderConfig& settings, const Plan& plan, Logger& logger) {
+  if (settings.report() != nullptr) settings.report()->finish(plan);
+  if (settings.getFlag(BuilderFlag::kMONITOR_MEMORY)) report_memory(logger);
+}
+
 }  // namespace
 
 Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuilderConfig& config) {
@@ -247,6 +259,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   std::unique_ptr<Graph> recipe = refittable ? request.graph->clone() : nullptr;
   const SelfCheck check = self_check_of(*settings);
   const Backend backend = request.backend;
+  begin_report(*settings, request);
   TENON_ASSIGN(Plan plan, compile_checked(std::move(request), cache, check, *reporter_));
   TENON_TRY(go_on("the build"));
   TENON_TRY(progress.kernels_done());
@@ -273,7 +286,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   auto bytes = write_plan(plan);
   progress.all_done();
   reporter_->verbose("Build times: plan written in {:.2f} s", watch.lap());
-  if (settings->getFlag(BuilderFlag::kMONITOR_MEMORY)) report_memory(*reporter_);
+  end_reports(*settings, plan, *reporter_);
   return bytes;
 }
 

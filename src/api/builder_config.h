@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "api/build_report.h"
 #include "api/timing_cache.h"
 #include "network/report.h"
 #include "surface/implementation.h"
@@ -211,6 +212,10 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   void set_records_candidates(bool record) { records_candidates_ = record; }
   PassSwitches& pass_switches() { return pass_switches_; }
   const PassSwitches& pass_switches() const { return pass_switches_; }
+  /// Of include/tenon/report.h; null where nothing is kept.
+  BuildReport* report() { return report_.get(); }
+  const BuildReport* report() const { return report_.get(); }
+  void keep_report(bool keep) { report_ = keep ? std::make_unique<BuildReport>() : nullptr; }
 
  private:
   /// cuBLAS, cuBLASLt and cuDNN off, as the surface documents; edge-mask and run-time compiled
@@ -261,6 +266,7 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   bool records_candidates_ = false;
   int32_t device_ = kDefaultDevice;
   std::string device_description_;
+  std::unique_ptr<BuildReport> report_;
 };
 
 }  // namespace tenon::api

@@ -22,6 +22,7 @@ class ContextHandle final : public surface::Implementation<IExecutionContext> {
   Context& context() { return *context_; }
   /// Of include/tenon/runtime.h.
   void set_stop_function(std::function<bool()> asked) { asked_ = std::move(asked); }
+  network::Reporter& reporter() const { return *reporter_; }
   bool set_graph_replay(bool replay) { return context_->set_graph_replay(replay); }
 
   void setDebugSync(bool sync) noexcept override;

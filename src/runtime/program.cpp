@@ -277,12 +277,22 @@ void Program::plan_arena() {
   }
   memory_ = plan_memory(lifetimes);
   lower_bound_ = liveness_lower_bound(lifetimes);
-  for (const auto& [root, slot] : slots)
+  for (size_t i = 0; i < lifetimes.size(); ++i)
+    buffers_.push_back(
+        {nullptr, memory_.offsets[i], lifetimes[i].bytes, lifetimes[i].first, lifetimes[i].last});
+  for (const auto& [root, slot] : slots) {
     roots_[root] = {Reference::kArena, 0, static_cast<int64_t>(memory_.offsets[slot.index])};
+    buffers_[slot.index].value = root;
+  }
   for (size_t i = 0; i < steps_.size(); ++i)
     if (workspace[i] >= 0)
       steps_[i].workspace = {Reference::kArena, 0,
                              static_cast<int64_t>(memory_.offsets[workspace[i]])};
+}
+
+size_t Program::step_owned_bytes(int step) const {
+  const Kernel* kernel = steps_[step].kernel.get();
+  return kernel == nullptr ? 0 : kernel->owned_bytes();
 }
 
 Result<Program::Reference> Program::reference(const Value* value, ConstantStore& constants) const {

@@ -59,6 +59,18 @@ class Program {
                  StepObserver observer) const;
   /// Texts for that, one a step: names, and with `detailed` also operator, operands and kernel.
   std::vector<std::string> range_texts(bool detailed) const;
+  /// A step's node; a plain copy has its source's.
+  const Node& step_node(int step) const { return *steps_[step].node; }
+  int step_stream(int step) const { return steps_[step].stream; }
+  /// Bytes of constants that the step's kernel keeps in memory of its own.
+  size_t step_owned_bytes(int step) const;
+  /// What lies in the arena, from step to step; several values may share a buffer.
+  struct PlacedBuffer {
+    const Value* value = nullptr;  ///< Null: a step's workspace.
+    size_t offset = 0, bytes = 0;
+    int first = 0, last = 0;  ///< Steps; graph outputs last until one step behind the end.
+  };
+  const std::vector<PlacedBuffer>& buffers() const { return buffers_; }
   int side_stream_count() const { return side_stream_count_; }
 
  private:
@@ -127,6 +139,7 @@ class Program {
   std::unordered_map<const Value*, const Value*> in_place_;
   std::unordered_set<const Value*> single_;  ///< Roots that hold one sample at a time.
   MemoryPlan memory_;
+  std::vector<PlacedBuffer> buffers_;
   size_t lower_bound_ = 0;
   int side_stream_count_ = 0;
 };
