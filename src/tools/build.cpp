@@ -4,12 +4,14 @@
 
 #include "NvOnnxParser.h"
 #include "base/environment.h"
+#include "tenon/report.h"
 #include "tools/build_progress.h"
 #include "tools/calibration.h"
 #include "tools/configure.h"
 #include "tools/exports.h"
 #include "tools/interrupt.h"
 #include "tools/profiles.h"
+#include "tools/run_report.h"
 
 namespace tenon::tools {
 namespace {
@@ -100,7 +102,7 @@ std::string expanded(std::string path) {
 
 Result<std::unique_ptr<IHostMemory>> build_plan(const Arguments& arguments, Console& console,
                                                 nvinfer1::ILogger& logger,
-                                                const BuildListener* listener) {
+                                                const BuildListener* listener, Json* report) {
   TENON_ASSIGN(const std::vector<ProfileShapes> profiles, parse_profiles(arguments, console));
   TENON_TRY(check_calibration_shapes(arguments, profiles.size()));
   const std::unique_ptr<IBuilder> builder(nvinfer1::createInferBuilder(logger));
@@ -126,6 +128,7 @@ Result<std::unique_ptr<IHostMemory>> build_plan(const Arguments& arguments, Cons
     TENON_ASSIGN(cache, load_timing_cache(*config, cache_file, console));
   }
 
+  keepBuildReport(*config, report != nullptr);
   BuildProgress progress(console, listener == nullptr);
   config->setProgressMonitor(&progress);
   if (listener != nullptr) setBuildObserver(*config, listener->observer);
@@ -138,6 +141,7 @@ Result<std::unique_ptr<IHostMemory>> build_plan(const Arguments& arguments, Cons
                          : user_error("the engine could not be built from '{}'",
                                       arguments.text(OptionId::onnx));
   }
+  if (report != nullptr) *report = library_json(getBuildReport(*config));
   console.info("Engine built in {:g} sec.", seconds_since(start));
   console.info("Created engine with size: {:g} MiB", static_cast<double>(plan->size()) / (1 << 20));
   if (cache) keep_timing_cache(*config, *cache, cache_file, console);

@@ -8,6 +8,7 @@
 #include "tenon/progress.h"
 #include "tools/arguments.h"
 #include "tools/console.h"
+#include "tools/report/json.h"
 
 namespace tenon::tools {
 
@@ -19,9 +20,11 @@ struct BuildListener {
 };
 
 /// Reads --onnx, builds and returns the plan. Errors of the library are on the console already.
+/// `report`: receives what getBuildReport() tells; null for none.
 Result<std::unique_ptr<nvinfer1::IHostMemory>> build_plan(const Arguments& arguments,
                                                           Console& console,
                                                           nvinfer1::ILogger& logger,
-                                                          const BuildListener* listener = nullptr);
+                                                          const BuildListener* listener = nullptr,
+                                                          Json* report = nullptr);
 
 }  // namespace tenon::tools

@@ -17,6 +17,7 @@
 #include "tools/outputs.h"
 #include "tools/preparation.h"
 #include "tools/refit.h"
+#include "tools/run_report.h"
 
 namespace tenon::tools {
 namespace {
@@ -43,14 +44,15 @@ Result<PlanSource> find_plan(const std::string& file, Console& console) {
   return PlanSource{nullptr, file};
 }
 
-Result<PlanSource> make_plan(const Arguments& arguments, Console& console, ApiLogger& logger) {
+Result<PlanSource> make_plan(const Arguments& arguments, Console& console, ApiLogger& logger,
+                             Json* report) {
   if (arguments.has(OptionId::loadEngine))
     return find_plan(arguments.text(OptionId::loadEngine), console);
   if (!arguments.has(OptionId::onnx)) {
     return user_error("there is nothing to run: give --onnx=file, or --loadEngine=file");
   }
   PlanSource plan;
-  TENON_ASSIGN(plan.built, build_plan(arguments, console, logger));
+  TENON_ASSIGN(plan.built, build_plan(arguments, console, logger, nullptr, report));
   if (arguments.has(OptionId::saveEngine)) {
     TENON_TRY(write_file(arguments.text(OptionId::saveEngine), plan.bytes()));
     console.info("Saved engine to {}", arguments.text(OptionId::saveEngine));
@@ -76,7 +78,8 @@ Status time_loads(const PlanSource& plan, Console& console, ApiLogger& logger) {
   return time_deserialize(bytes, console, logger);
 }
 
-Status use_plan(PlanSource plan, const Arguments& arguments, Console& console, ApiLogger& logger) {
+Status use_plan(PlanSource plan, const Arguments& arguments, Console& console, ApiLogger& logger,
+                ReportParts* report) {
   if (arguments.flag(OptionId::timeDeserialize)) return time_loads(plan, console, logger);
   const bool skip = arguments.flag(OptionId::skipInference) ||
                     arguments.text(OptionId::runtimePlatform) != "SameAsBuild";
@@ -86,7 +89,7 @@ Status use_plan(PlanSource plan, const Arguments& arguments, Console& console, A
   if (arguments.text(OptionId::passes) == "applied") print_applied_passes(*loaded.engine, console);
   if (skip) TENON_TRY(write_layer_information(*loaded.engine, nullptr, arguments, console));
   TENON_TRY(refit_engine(*loaded.engine, arguments, console, logger));
-  if (!skip) return measure_engine(*loaded.engine, arguments, console);
+  if (!skip) return measure_engine(*loaded.engine, arguments, console, nullptr, report);
   console.info("Skipped inference phase since --skipInference is added.");
   return {};
 }
@@ -105,7 +108,7 @@ Status show_gpu(const IGpu& gpu, const Arguments& arguments, Console& console) {
 }
 
 /// Everything between the banners.
-Status execute(const Arguments& arguments, Console& console) {
+Status execute(const Arguments& arguments, std::span<const char* const> words, Console& console) {
   TENON_TRY(check_values(arguments));
   TENON_TRY(check_outputs(arguments));
   if (arguments.flag(OptionId::verbose)) console.set_threshold(Severity::kVerbose);
@@ -123,14 +126,20 @@ Status execute(const Arguments& arguments, Console& console) {
                getInferLibPatchVersion());
   TENON_TRY(open_plugins(arguments, console));
   ApiLogger logger(console);
-  TENON_ASSIGN(PlanSource plan, make_plan(arguments, console, logger));
+  const bool reports = wants_report(arguments);
+  ReportParts report = new_report(arguments, words);
+  if (gpu != nullptr) add_memory_rate(report, gpu->describe());
+  TENON_ASSIGN(PlanSource plan,
+               make_plan(arguments, console, logger, reports ? &report.build : nullptr));
   if (interrupted()) return user_error("stopped before inference");
-  if (arguments.has(OptionId::deviceDescription)) return {};
-  return use_plan(std::move(plan), arguments, console, logger);
+  if (!arguments.has(OptionId::deviceDescription))
+    TENON_TRY(use_plan(std::move(plan), arguments, console, logger, reports ? &report : nullptr));
+  return reports ? write_report(std::move(report), arguments, console) : Status();
 }
 
 /// The outcome of a command line, its errors printed.
-bool succeeds(std::string_view program, const Result<Arguments>& arguments, Console& console) {
+bool succeeds(std::string_view program, const Result<Arguments>& arguments,
+              std::span<const char* const> words, Console& console) {
   if (!arguments.ok()) {
     console.error("{}", arguments.error().message);
     return false;
@@ -141,7 +150,8 @@ bool succeeds(std::string_view program, const Result<Arguments>& arguments, Cons
     console.error("{} --help lists all options", program);
     return false;
   }
-  const Status status = guarded("running the command", [&] { return execute(*arguments, console); });
+  const Status status =
+      guarded("running the command", [&] { return execute(*arguments, words, console); });
   if (!status.ok()) console.error("{}", status.error().message);
   return status.ok();
 }
@@ -172,7 +182,7 @@ int run_exec(std::string_view program, std::span<const char* const> words) {
   }
   watch_interrupts();
   console.plain(banner("RUNNING", program, words));
-  bool passed = succeeds(program, arguments, console);
+  bool passed = succeeds(program, arguments, words, console);
   if (passed && std::ferror(stdout) != 0) {
     console.error("standard output takes no more: what was to be printed is incomplete");
     passed = false;

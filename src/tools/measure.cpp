@@ -7,6 +7,7 @@
 #include "tools/outputs.h"
 #include "tools/profiler.h"
 #include "tools/report.h"
+#include "tools/run_report.h"
 #include "tools/tensor_words.h"
 
 namespace tenon::tools {
@@ -147,14 +148,15 @@ Status report_profile(const LayerProfiler& profiler, std::span<const LayerTimes>
 }  // namespace
 
 Status measure_engine(ICudaEngine& engine, const Arguments& arguments, Console& console,
-                      Measured* measured) {
+                      Measured* measured, ReportParts* report) {
   TENON_ASSIGN(const ReportSettings settings, report_settings(arguments, !runsOnGpu(engine)));
   TENON_ASSIGN(Runners runners, make_runners(engine, arguments, console));
   TENON_TRY(write_layer_information(engine, &runners.front()->context(), arguments, console));
-  const bool profiled = arguments.flag(OptionId::dumpProfile) ||
+  const bool profiled = report != nullptr || arguments.flag(OptionId::dumpProfile) ||
                         arguments.has(OptionId::exportProfile) ||
                         (measured != nullptr && measured->wants_layers);
-  const bool separate = arguments.flag(OptionId::separateProfileRun);
+  // A report has both: the engine's times as they are, and its layers'.
+  const bool separate = report != nullptr || arguments.flag(OptionId::separateProfileRun);
   LayerProfiler profiler;
   // A profiled run is slower than others, so its times are not reported as the engine's.
   if (profiled && !separate) {
@@ -203,6 +205,8 @@ Status measure_engine(ICudaEngine& engine, const Arguments& arguments, Console& 
     measured->layers = layers;
     measured->profiled_runs = profiler.iterations();
   }
+  if (report != nullptr)
+    add_measurements(*report, runners.front()->context(), times.queries, layers, settings.on_cpu);
   return report_profile(profiler, layers, separate ? &times.queries : nullptr, arguments, console);
 }
 

@@ -6,6 +6,7 @@
 #include "tools/console.h"
 #include "tools/query_log.h"
 #include "tools/report.h"
+#include "tools/report/document.h"
 #include "tools/runner.h"
 
 namespace tenon::tools {
@@ -20,9 +21,9 @@ struct Measured {
 };
 
 /// Makes contexts and buffers, runs as long as asked, and reports: the inference part of trtexec.
-/// `measured` may be null.
+/// `measured` and `report`, which receives what a report needs, may be null.
 Status measure_engine(nvinfer1::ICudaEngine& engine, const Arguments& arguments, Console& console,
-                      Measured* measured = nullptr);
+                      Measured* measured = nullptr, ReportParts* report = nullptr);
 
 /// A context with its buffers for each of --infStreams, with shapes and inputs as asked.
 Result<std::vector<std::unique_ptr<Runner>>> make_runners(nvinfer1::ICudaEngine& engine,

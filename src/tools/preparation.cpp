@@ -30,7 +30,7 @@ Status open_plugins(const Arguments& arguments, Console& console) {
 Status check_outputs(const Arguments& arguments) {
   using enum OptionId;
   for (const OptionId id : {saveEngine, timingCacheFile, exportTimes, exportOutput, exportProfile,
-                            exportLayerInfo, exportDevice}) {
+                            exportLayerInfo, exportDevice, html, exportReport, exportTimeline}) {
     if (!arguments.has(id)) continue;
     Status status = check_writable(arguments.text(id));
     if (!status.ok())

@@ -1,0 +1,168 @@
+#include "tools/report/foreign.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "tools/report/document.h"
+
+namespace tenon::tools {
+namespace {
+
+constexpr std::string_view kOnnxLayer = "[ONNX Layer: ";
+
+/// Precisions in descriptions of formats, longer words first.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kPrecisions = {
+    {{"BFloat16", "BF16"},
+     {"BF16", "BF16"},
+     {"FP32", "FP32"},
+     {"Float", "FP32"},
+     {"FP16", "FP16"},
+     {"Half", "FP16"},
+     {"INT8", "INT8"},
+     {"Int8", "INT8"},
+     {"FP8", "FP8"},
+     {"INT32", "INT32"},
+     {"Int32", "INT32"},
+     {"BOOL", "BOOL"}}};
+
+std::string precision_in(std::string_view format) {
+  for (const auto& [word, precision] : kPrecisions)
+    if (format.find(word) != std::string_view::npos) return std::string(precision);
+  return {};
+}
+
+std::vector<std::string> origins_in_metadata(std::string_view metadata) {
+  std::vector<std::string> origins;
+  for (size_t at = metadata.find(kOnnxLayer); at != std::string_view::npos;
+       at = metadata.find(kOnnxLayer, at)) {
+    at += kOnnxLayer.size();
+    const size_t end = std::min(metadata.find(']', at), metadata.size());
+    origins.emplace_back(metadata.substr(at, end - at));
+  }
+  return origins;
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+/// Takes "word(" and its ")" off.
+bool unwrap(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word) || !text.ends_with(')')) return false;
+  text = text.substr(word.size(), text.size() - word.size() - 1);
+  return true;
+}
+
+/// The parts of a list, by a separator outside of all parentheses.
+std::vector<std::string_view> parts_of(std::string_view text, std::string_view separator) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  size_t start = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
+    if (depth != 0 || text.substr(i, separator.size()) != separator) continue;
+    parts.push_back(text.substr(start, i - start));
+    start = i + separator.size();
+  }
+  parts.push_back(text.substr(start));
+  return parts;
+}
+
+void collect(std::string_view name, std::vector<std::string>& origins) {
+  name = trimmed(name);
+  if (name.starts_with("Reformatting CopyNode")) return;  // It belongs to no node.
+  std::vector<std::string_view> parts = parts_of(name, " + ");
+  for (const std::string_view word : {"fusedPointwiseNode(", "PWN(", "fuse("})
+    if (parts.size() == 1 && unwrap(name, word)) {
+      for (const std::string_view part : parts_of(name, ",")) collect(part, origins);
+      return;
+    }
+  if (parts.size() > 1)
+    for (const std::string_view part : parts) collect(part, origins);
+  else if (!name.empty())
+    origins.emplace_back(name);
+}
+
+class Reader {
+ public:
+  Json layer(const Json& row) {
+    if (row.is_string()) return named(row.get<std::string>());
+    Json layer = named(text_of(row, "Name"));
+    if (auto origins = origins_in_metadata(text_of(row, "Metadata")); !origins.empty())
+      layer["origins"] = std::move(origins);
+    layer["type"] = text_of(row, "LayerType");
+    layer["kind"] = text_of(row, "LayerType");
+    layer["tactic"] = text_of(row, "TacticName");
+    layer["in"] = operands(member(row, "Inputs"));
+    layer["out"] = operands(member(row, "Outputs"));
+    const Json& inputs = member(row, "Inputs");
+    const Json& first = inputs.empty() ? member(row, "Outputs") : inputs;
+    if (!first.empty()) layer["precision"] = precision_in(text_of(first[0], "Format/Datatype"));
+    if (row.contains("StreamId")) layer["stream"] = row["StreamId"];
+    return layer;
+  }
+  static Json named(const std::string& name) {
+    return {{"name", name}, {"origins", origins_in_name(name)}, {"precision", ""}};
+  }
+  Json take_values() { return std::move(values_); }
+
+ private:
+  Json operands(const Json& tensors) {
+    Json numbers = Json::array();
+    for (const Json& tensor : tensors) {
+      if (!tensor.is_object()) continue;
+      const std::string name = text_of(tensor, "Name");
+      const auto [entry, is_new] = numbers_.try_emplace(name, values_.size());
+      if (is_new)
+        values_.push_back({{"name", name},
+                           {"type", precision_in(text_of(tensor, "Format/Datatype"))},
+                           {"dims", member(tensor, "Dimensions")}});
+      numbers.push_back(entry->second);
+    }
+    return numbers;
+  }
+
+  Json values_ = Json::array();
+  std::map<std::string, size_t> numbers_;
+};
+
+}  // namespace
+
+bool is_exported_profile(const Json& json) {
+  return json.is_array() && !json.empty() &&
+         (json[0].contains("count") || json[0].contains("averageMs"));
+}
+
+bool is_exported_layers(const Json& json) {
+  return member(json, "Layers").is_array();
+}
+
+std::vector<std::string> origins_in_name(std::string_view name) {
+  std::vector<std::string> origins;
+  collect(name, origins);
+  return origins;
+}
+
+Json foreign_report(std::string_view title, const Json& profile, const Json& layers) {
+  Reader reader;
+  Json rows = Json::array();
+  for (const Json& layer : member(layers, "Layers")) rows.push_back(reader.layer(layer));
+  if (rows.empty())
+    for (const Json& row : profile)
+      if (row.contains("name")) rows.push_back(Reader::named(text_of(row, "name")));
+  // Older exporters write no medians.
+  Json times = profile;
+  for (Json& row : times)
+    if (row.is_object() && !row.contains("medianMs") && row.contains("averageMs"))
+      row["medianMs"] = row["averageMs"];
+  ReportParts parts;
+  parts.title = std::string(title);
+  parts.run = {{"layers", std::move(rows)}, {"values", reader.take_values()}};
+  parts.profile = std::move(times);
+  return make_report(std::move(parts));
+}
+
+}  // namespace tenon::tools

@@ -1,0 +1,193 @@
+"""Reports as a new user meets them: the slowest operator, a fusion that failed and why, the layer that lost accuracy, two
+runs side by side, and everything's JSON twin."""
+import json
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+CHANNELS = 64
+
+
+def save(file: Path, nodes: list, outputs: list[str], weights: dict[str, np.ndarray]) -> Path:
+    """A network of one input x."""
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "g", [value("x", TensorProto.FLOAT, [8, CHANNELS])],
+                              [value(name, TensorProto.FLOAT, None) for name in outputs],
+                              [numpy_helper.from_array(array, name) for name, array in weights.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), file)
+    return file
+
+
+def random_weights(*shape: int) -> np.ndarray:
+    return np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+
+
+def write_model(file: Path) -> Path:
+    """A large product and its activation, whose value is also an output; a small one behind them."""
+    node = helper.make_node
+    nodes = [node("MatMul", ["x", "w1"], ["wide"], "large"), node("Relu", ["wide"], ["active"], "relu"),
+             node("MatMul", ["active", "w2"], ["y"], "small")]
+    return save(file, nodes, ["wide", "y"], {"w1": random_weights(CHANNELS, 4096), "w2": random_weights(4096, 2)})
+
+
+def write_far_from_zero(file: Path) -> Path:
+    """What is normalized lies so far from zero that 16 bits keep little of its spread."""
+    node = helper.make_node
+    nodes = [node("MatMul", ["x", "w1"], ["product"], "product"), node("Add", ["product", "far"], ["shifted"], "shift"),
+             node("LayerNormalization", ["shifted", "scale"], ["normal"], "norm"), node("MatMul", ["normal", "w2"], ["y"], "last")]
+    weights = {"w1": random_weights(CHANNELS, CHANNELS), "far": np.full(CHANNELS, 3000, np.float32),
+               "scale": np.ones(CHANNELS, np.float32), "w2": random_weights(CHANNELS, CHANNELS)}
+    return save(file, nodes, ["y"], weights)
+
+
+@pytest.fixture
+def report(trtexec, tmp_path: Path):
+    """The JSON of a run's report."""
+    def run(*arguments: str, name: str = "report") -> dict:
+        trtexec(*arguments, f"--exportReport={name}.json")
+        return json.loads((tmp_path / f"{name}.json").read_text())
+    return run
+
+
+@pytest.fixture
+def tenon_report(pytestconfig, tmp_path: Path):
+    program = Path(pytestconfig.getoption("build")).resolve() / "bin/tenon"
+
+    def run(*arguments: str, status: int = 0) -> str:
+        done = subprocess.run([program, "report", *arguments], capture_output=True, text=True, cwd=tmp_path, timeout=60,
+                              stdin=subprocess.DEVNULL)
+        print(done.stdout[-2000:], done.stderr[-2000:])
+        assert done.returncode == status
+        return done.stdout + done.stderr
+    return run
+
+
+def advice(document: dict) -> str:
+    return "\n".join(f"{piece['title']}. {piece['text']} {piece['evidence']}" for piece in document["advice"])
+
+
+def test_a_report_has_the_network_the_plan_and_what_was_tried(report, tmp_path: Path):
+    write_model(tmp_path / "model.onnx")
+    found = report("--onnx=model.onnx", "--html=report.html", "--exportTimeline=trace.json")
+    assert found["command"].startswith("trtexec --device=-1") and "--onnx=model.onnx" in found["command"]
+    assert [node["op"] for node in found["network"]["nodes"]] == ["matmul", "relu", "matmul"]
+    layers = {layer["name"]: layer for layer in found["layers"]}
+    assert layers["large"]["operations"] == 2 * 8 * CHANNELS * 4096
+    assert layers["large"]["written"] == 8 * 4096 * 4 and layers["large"]["weights"] == CHANNELS * 4096 * 4
+    assert all(layer["ms"] > 0 for layer in found["layers"] if "step" in layer)
+    choice = next(choice for choice in found["choices"] if choice["layer"] == "large")
+    tried = found["lists"][choice["list"]]
+    assert choice["tactic"] in [candidate["tactic"] for candidate in tried]
+    assert any(candidate.get("reason") for candidate in tried)
+    assert {span["name"] for span in found["spans"] if span["group"] == "stage"} >= {"passes", "kernels", "weights"}
+    buffers = found["memory"]["buffers"]
+    assert all(buffer["offset"] + buffer["bytes"] <= found["memory"]["bytes"] for buffer in buffers)
+    assert {row["state"] for row in found["accuracy"]} == {"right"}
+    page = (tmp_path / "report.html").read_text()
+    assert "tenon-report" in page and "http://" not in page.replace("http://www.w3.org/", "") and "https://" not in page
+    trace = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert {"large", "passes"} <= {event["name"] for event in trace} and {event["pid"] for event in trace} == {1, 2, 3}
+
+
+def test_candidates_that_were_timed_have_their_times(report, tmp_path: Path):
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph([helper.make_node("Conv", ["x", "w"], ["y"], "conv", pads=[1, 1, 1, 1])], "g",
+                              [value("x", TensorProto.FLOAT, [1, 32, 32, 32])], [value("y", TensorProto.FLOAT, None)],
+                              [numpy_helper.from_array(random_weights(32, 32, 3, 3), "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "model.onnx")
+    found = report("--onnx=model.onnx")
+    choice = next(choice for choice in found["choices"] if choice["layer"] == "conv")
+    timed = [candidate for candidate in found["lists"][choice["list"]] if candidate.get("ms", 0) > 0]
+    assert len(timed) > 1 and choice["tactic"] in [candidate["tactic"] for candidate in timed]
+
+
+def test_a_fusion_that_failed_is_named_with_its_reason(report, tmp_path: Path):
+    write_model(tmp_path / "model.onnx")
+    found = report("--onnx=model.onnx")
+    rows = [row for row in found["apart"] if row["consumer"] == "relu"]
+    assert rows and rows[0]["producer"] == "large" and "is an output of the network" in rows[0]["reason"]
+
+
+def test_settings_that_keep_nodes_apart_are_a_reason(report, tmp_path: Path):
+    node = helper.make_node
+    save(tmp_path / "model.onnx", [node("MatMul", ["x", "w"], ["a"], "product"), node("Relu", ["a"], ["y"], "relu")], ["y"],
+         {"w": random_weights(CHANNELS, CHANNELS)})
+    assert report("--onnx=model.onnx")["apart"] == []
+    by_node = report("--onnx=model.onnx", "--noFuse=relu")["apart"]
+    assert "--noFuse" in by_node[0]["reason"]
+    by_pass = report("--onnx=model.onnx", "--disablePass=fuse_epilogue")["apart"]
+    assert "--disablePass=fuse_epilogue" in by_pass[0]["reason"]
+
+
+def test_the_layer_that_loses_accuracy_is_named(report, tmp_path: Path):
+    write_far_from_zero(tmp_path / "model.onnx")
+    found = report("--onnx=model.onnx", "--fp16", "--selfCheckRegions")
+    if found["got"].keys() == {"FP32"}:
+        pytest.skip("this processor has no 16-bit arithmetic")
+    rows = {row["layer"]: row for row in found["accuracy"]}
+    norm = next(row for name, row in rows.items() if "norm" in name)
+    assert norm["accumulated"] > 10 * norm["before"] > 0
+    assert "'norm' loses accuracy" in advice(found)
+    assert "loses accuracy" not in advice(report("--onnx=model.onnx", "--selfCheckRegions"))
+
+
+def test_two_runs_are_compared_by_nodes_of_the_model(report, tenon_report, tmp_path: Path):
+    write_model(tmp_path / "model.onnx")
+    report("--onnx=model.onnx", name="fused")
+    report("--onnx=model.onnx", "--noFuse=*", name="apart")
+    text = tenon_report("apart.json", "fused.json", "--json=compare.json", "--html=compare.html", "--markdown=compare.md")
+    assert text == ""
+    found = json.loads((tmp_path / "compare.json").read_text())
+    differences = [row["slowerBy"] for row in found["rows"]]
+    assert differences == sorted(differences, reverse=True)
+    assert {node for row in found["rows"] for node in row["nodes"]} == {"large", "relu", "small"}
+    assert "model.onnx against model.onnx" in (tmp_path / "compare.md").read_text()
+    assert "tenon-comparison" in (tmp_path / "compare.html").read_text()
+
+
+def test_plans_and_exported_files_are_inputs_too(report, trtexec, tenon_report, tmp_path: Path):
+    write_model(tmp_path / "model.onnx")
+    trtexec("--onnx=model.onnx", "--saveEngine=model.plan", "--profilingVerbosity=detailed", "--dumpProfile", "--separateProfileRun",
+            "--exportProfile=profile.json", "--exportLayerInfo=layers.json")
+    tenon_report("profile.json,layers.json", "--json=theirs.json")
+    theirs = json.loads((tmp_path / "theirs.json").read_text())
+    assert {"large", "small"} <= {origin for layer in theirs["layers"] for origin in layer["origins"]}
+    tenon_report("model.plan", "profile.json,layers.json", "--json=compare.json", "--iterations=1", "--warmUp=0", "--duration=0",
+                 "--device=-1")
+    found = json.loads((tmp_path / "compare.json").read_text())
+    large = next(row for row in found["rows"] if "large" in row["nodes"])
+    assert large["a"]["ms"] > 0 and large["b"]["ms"] > 0
+    assert found["b"]["command"] == "tenon report model.plan"
+
+
+def test_accuracy_as_junit(report, tenon_report, tmp_path: Path):
+    write_model(tmp_path / "model.onnx")
+    report("--onnx=model.onnx")
+    tenon_report("report.json", "--junit=cases.xml")
+    suite = ElementTree.parse(tmp_path / "cases.xml").getroot().find("testsuite")
+    assert int(suite.get("tests")) >= 3 and suite.get("failures") == "0"
+    assert {case.get("classname") for case in suite} == {"layer", "output"}
+
+
+def test_without_files_the_markdown_is_printed(report, tenon_report, tmp_path: Path):
+    write_model(tmp_path / "model.onnx")
+    report("--onnx=model.onnx")
+    assert "### Slowest layers" in tenon_report("report.json")
+
+
+@pytest.mark.parametrize("name, content, message", [
+    ("other.json", '{"a": 1}', "is no report"), ("broken.json", "{", "is not JSON"), ("new.json", '{"schema": "tenon-report", "version": 99}', "version 99"),
+    ("layers.json", '{"Layers": []}', "layers without times"), ("old.plan", "nothing", "could not be run")])
+def test_what_is_no_report_is_an_error(tenon_report, tmp_path: Path, name: str, content: str, message: str):
+    (tmp_path / name).write_text(content)
+    assert message in tenon_report(name, status=1)
+
+
+def test_missing_files_and_words_are_errors(tenon_report):
+    assert "nowhere.json" in tenon_report("nowhere.json", status=1)
+    assert "usage" in tenon_report("a", "b", "c", status=1)

@@ -1,0 +1,165 @@
+#include "tools/report/document.h"
+
+#include <gtest/gtest.h>
+
+#include "tools/report/markdown.h"
+#include "tools/report/page.h"
+#include "tools/report/timeline.h"
+
+namespace tenon::tools {
+namespace {
+
+/// A product, a copy of its result and a scalar function that did not join it.
+ReportParts three_layers() {
+  ReportParts parts;
+  parts.title = "model.onnx";
+  parts.command = "trtexec --onnx=model.onnx";
+  parts.run = Json::parse(R"({
+    "device": "a CPU", "on_cpu": true, "settings": {"self_check": "passed"},
+    "values": [{"name": "x"}, {"name": "y"}, {"name": "z"}, {"name": "out"}],
+    "layers": [
+      {"name": "product", "kind": "matmul", "origins": ["product"], "precision": "BF16", "step": 0,
+       "operations": 4e6, "read": 1000, "written": 1000, "in": [0], "out": [1]},
+      {"name": "join", "kind": "concat", "origins": ["join"], "precision": "FP32", "step": 1,
+       "operations": 0, "read": 4e6, "written": 4e6, "in": [1], "out": [2]},
+      {"name": "relu", "kind": "relu", "origins": ["relu"], "precision": "FP32", "step": 2,
+       "operations": 1000, "read": 1000, "written": 1000, "in": [2], "out": [3]}]})");
+  parts.profile = Json::parse(R"([{"count": 3},
+    {"name": "product", "timeMs": 6, "averageMs": 2, "medianMs": 2},
+    {"name": "join", "timeMs": 3, "averageMs": 1, "medianMs": 1},
+    {"name": "relu", "timeMs": 3, "averageMs": 1, "medianMs": 1}])");
+  parts.build = Json::parse(R"({
+    "apart": [{"producer": "join", "consumer": "relu", "pass": "fuse_epilogue",
+               "reason": "'join' (concat) stands before it"}],
+    "accuracy": [
+      {"layer": "product", "value": "y", "state": "right", "distance": 1e-3, "limit": 1e-2,
+       "accumulated": 1e-3},
+      {"layer": "join", "value": "z", "state": "right", "accumulated": 1e-3},
+      {"layer": "relu", "value": "out", "state": "wrong", "detail": "distance 0.2, limit 0.01",
+       "accumulated": 0.2}],
+    "outputs": [{"name": "out", "distance": 0.2, "limit": 0.01}],
+    "spans": [{"group": "stage", "name": "passes", "start": 0, "seconds": 0.5, "detail": ""}]})");
+  return parts;
+}
+
+const Json* advice_about(const Json& document, std::string_view words) {
+  for (const Json& piece : document["advice"])
+    if (text_of(piece, "title").find(words) != std::string::npos) return &piece;
+  return nullptr;
+}
+
+TEST(Document, LayersHaveTheirTimesAndShares) {
+  const Json document = make_report(three_layers());
+  ASSERT_EQ(document["layers"].size(), 3);
+  EXPECT_DOUBLE_EQ(number_of(document["layers"][0], "ms"), 2);
+  EXPECT_DOUBLE_EQ(number_of(document["layers"][0], "share"), 0.5);
+  EXPECT_DOUBLE_EQ(number_of(member(document["got"], "FP32"), "ms"), 2);
+  EXPECT_TRUE(check_report(document, "file").ok());
+}
+
+TEST(Document, FloorsFollowFromBytesAndOperations) {
+  ReportParts parts = three_layers();
+  parts.bytes_per_second = 16e9;
+  const Json document = make_report(std::move(parts));
+  // 8 MB at 16 GB/s, and the fastest product at its own rate.
+  EXPECT_NEAR(number_of(document["layers"][1], "floorMs"), 0.5, 1e-9);
+  EXPECT_EQ(text_of(document["layers"][1], "bound"), "bytes");
+  EXPECT_NEAR(number_of(document["layers"][0], "floorMs"), 2, 1e-9);
+  EXPECT_EQ(text_of(document["layers"][0], "bound"), "operations");
+}
+
+TEST(Document, AdviceNamesTheFusionThatFailedAndWhy) {
+  const Json document = make_report(three_layers());
+  const Json* piece = advice_about(document, "'relu' is not fused with 'join'");
+  ASSERT_NE(piece, nullptr);
+  EXPECT_NE(text_of(*piece, "text").find("'join' (concat) stands before it"), std::string::npos);
+  EXPECT_NE(text_of(*piece, "evidence").find("25.0 %"), std::string::npos);
+}
+
+TEST(Document, AdviceNamesTheLayerThatLosesAccuracy) {
+  const Json document = make_report(three_layers());
+  EXPECT_DOUBLE_EQ(number_of(document["accuracy"][2], "before"), 1e-3);
+  const Json* piece = advice_about(document, "'relu' loses accuracy");
+  ASSERT_NE(piece, nullptr);
+  EXPECT_NE(text_of(*piece, "text").find("200 times"), std::string::npos);
+  EXPECT_EQ(advice_about(document, "'join' loses accuracy"), nullptr);
+}
+
+TEST(Document, WhatAKernelMayRoundIsNoLossOfAccuracy) {
+  ReportParts parts = three_layers();
+  parts.build["accuracy"][2]["limit"] = 0.1;
+  const Json document = make_report(std::move(parts));
+  EXPECT_DOUBLE_EQ(number_of(document["accuracy"][2], "growth"), 2);
+  EXPECT_EQ(advice_about(document, "loses accuracy"), nullptr);
+}
+
+TEST(Document, ViewsPassTheDistanceOfTheirOperandsOn) {
+  ReportParts parts = three_layers();
+  parts.build["accuracy"].erase(1);
+  EXPECT_DOUBLE_EQ(number_of(make_report(std::move(parts))["accuracy"][1], "before"), 1e-3);
+}
+
+TEST(Document, AdviceTellsOfLayersThatOnlyMoveData) {
+  const Json* piece = advice_about(make_report(three_layers()), "only move data take 25 %");
+  EXPECT_NE(piece, nullptr);
+}
+
+TEST(Document, WithoutMeasurementsThereIsNothingToSay) {
+  const Json document = make_report({});
+  EXPECT_TRUE(document["layers"].empty());
+  EXPECT_TRUE(document["advice"].empty());
+}
+
+TEST(Document, OtherFilesAreNoReports) {
+  EXPECT_FALSE(check_report(Json::parse("[1]"), "file").ok());
+  Json document = make_report({});
+  document["version"] = kReportVersion + 1;
+  EXPECT_FALSE(check_report(document, "file").ok());
+}
+
+TEST(Page, HoldsTheDocumentAndNeedsNothingElse) {
+  ReportParts parts = three_layers();
+  parts.title = "</script><b>.onnx";
+  const std::string page = report_page(make_report(std::move(parts)));
+  EXPECT_EQ(page.find("</script><b>"), std::string::npos);
+  EXPECT_NE(page.find("\\u003c/script>\\u003cb>.onnx"), std::string::npos);
+  EXPECT_NE(page.find("<title>&lt;/script>"), std::string::npos);
+  for (const char* mark : {"@data@", "@title@", "/*style*/", "/*script*/", "src=\"http", "@import"})
+    EXPECT_EQ(page.find(mark), std::string::npos) << mark;
+}
+
+TEST(Markdown, HasTheSlowestLayersAndAdvice) {
+  const std::string text = report_markdown(make_report(three_layers()));
+  EXPECT_LT(text.find("| product | 2.0000 | 50.0 % |"), text.find("| relu | 1.0000"));
+  EXPECT_NE(text.find("- **'relu' loses accuracy.**"), std::string::npos);
+}
+
+TEST(JUnit, FailsWhatIsWrong) {
+  const std::string text = report_junit(make_report(three_layers()));
+  EXPECT_NE(text.find("tests=\"4\" failures=\"2\""), std::string::npos) << text;
+  EXPECT_NE(text.find("name=\"relu\"><failure message=\"distance 0.2, limit 0.01\"/>"),
+            std::string::npos);
+}
+
+TEST(Timeline, HasLayersEndToEndAndTheBuild) {
+  const Json trace = Json::parse(report_timeline(make_report(three_layers())));
+  double end = 0;
+  int layers = 0, stages = 0;
+  for (const Json& event : trace["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    if (event["name"] == "passes") {
+      EXPECT_DOUBLE_EQ(number_of(event, "dur"), 5e5);
+      ++stages;
+      continue;
+    }
+    EXPECT_DOUBLE_EQ(number_of(event, "ts"), end);
+    end += number_of(event, "dur");
+    ++layers;
+  }
+  EXPECT_EQ(layers, 3);
+  EXPECT_EQ(stages, 1);
+  EXPECT_DOUBLE_EQ(end, 4000);
+}
+
+}  // namespace
+}  // namespace tenon::tools
