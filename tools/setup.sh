@@ -9,6 +9,8 @@ venv=${1:-.venv}
 packages=(g++ cmake make ninja-build ccache git libfmt-dev nlohmann-json3-dev libflatbuffers-dev
   flatbuffers-compiler libprotobuf-dev protobuf-compiler libxxhash-dev libgtest-dev libbenchmark-dev
   dpkg-dev pkgconf python3 python3-venv "${@:2}")
+# For the browser test, which is skipped without; Ubuntu has it as a snap alone.
+[ "$(. /etc/os-release && echo "$ID")" != debian ] || packages+=(chromium chromium-driver)
 
 missing=()
 for package in "${packages[@]}"; do

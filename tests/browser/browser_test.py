@@ -1,0 +1,148 @@
+"""Reports of bert_base and yolo_s and a comparison of two precisions, opened and used in headless Chromium at two widths,
+light and dark. Run by ctest, or: pytest tests/browser --build build/release --models build/models"""
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+from browser import NARROW, WIDE, Page, missing  # noqa: E402
+from worker_client import materialized, shapes_text  # noqa: E402
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "there is a browser")
+
+QUICK = ["--device=-1", "--iterations=3", "--warmUp=0", "--duration=0", "--builderOptimizationLevel=2"]
+# 1,000 nodes may take so many bytes.
+MOST_BYTES = 2 << 20
+
+
+def run(*words):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=900, stdin=subprocess.DEVNULL)
+    print(done.stdout[-2000:], done.stderr[-2000:])
+    assert done.returncode == 0
+
+
+@pytest.fixture(scope="session")
+def reports(pytestconfig, tmp_path_factory) -> dict[str, Path]:
+    """Pages by name."""
+    folder = tmp_path_factory.mktemp("reports")
+    bin_folder = Path(pytestconfig.getoption("build")).resolve() / "bin"
+    models = Path(pytestconfig.getoption("models")).resolve()
+
+    def report(name: str, case: str, *flags: str) -> Path:
+        model = materialized(name, models)
+        run(bin_folder / "trtexec", f"--onnx={model}", f"--shapes={shapes_text(model, 1)}", *QUICK, *flags,
+            f"--html={folder / case}.html", f"--exportReport={folder / case}.json")
+        return folder / f"{case}.html"
+
+    pages = {"bert_base": report("bert_base", "bert_base"), "yolo_s": report("yolo_s", "yolo_s")}
+    report("yolo_s", "yolo_s_16", "--fp16")
+    pages["compare"] = folder / "compare.html"
+    run(bin_folder / "tenon", "report", folder / "yolo_s_16.json", folder / "yolo_s.json", f"--html={pages['compare']}")
+    return pages
+
+
+@pytest.fixture(scope="session", params=[(WIDE, False), (WIDE, True), (NARROW, False), (NARROW, True)],
+                ids=["wide light", "wide dark", "narrow light", "narrow dark"])
+def page(request):
+    size, dark = request.param
+    with Page(size, dark) as made:
+        made.dark, made.size = dark, size
+        yield made
+
+
+def figures(page: Page, column: int) -> list[str]:
+    return page.texts(f"main table.data tbody tr td:nth-child({column})")
+
+
+@pytest.mark.parametrize("name", ["bert_base", "yolo_s"])
+def test_every_view_opens_without_an_error(page, reports, name):
+    assert reports[name].stat().st_size < MOST_BYTES
+    page.open(reports[name])
+    for view in ("summary", "time", "graph", "fusions", "tactics", "memory", "accuracy", "build"):
+        page.tab(view)
+        assert page.all("main .panel"), view
+        assert page.one(f"#tab-{view}").get_attribute("aria-selected") == "true"
+        # Nothing is wider than the page.
+        assert page.run("return document.documentElement.scrollWidth") <= page.size[0], view
+    assert page.errors() == []
+
+
+def test_the_color_scheme_is_followed_and_toggled(page, reports):
+    page.open(reports["yolo_s"])
+    theme = "return document.documentElement.dataset.theme"
+    assert page.run(theme) == ("dark" if page.dark else "light")
+    page.one("#theme").click()
+    assert page.run(theme) == ("light" if page.dark else "dark")
+
+
+@pytest.mark.parametrize("name", ["bert_base", "yolo_s"])
+def test_tables_sort_and_search(page, reports, name):
+    page.open(reports[name], "time")
+    layers = json.loads(reports[name].with_suffix(".json").read_text())["layers"]
+    timed = [layer for layer in layers if layer.get("ms", 0) > 0]
+    slowest = max(timed, key=lambda layer: layer["ms"])
+    names = figures(page, 1)
+    assert len(names) == len(timed) and names[0] == slowest["name"]
+    page.one("main th:nth-child(1) button").click()
+    assert figures(page, 1)[0] != names[0] or len(names) == 1
+    word = slowest["name"].split(" ")[0]
+    page.one("main .search").send_keys(word)
+    found = figures(page, 1)
+    assert 0 < len(found) <= len(names) and slowest["name"] in found
+    for by in ("node", "operator", "kernel", "precision"):
+        page.run("const s = document.getElementById('group'); s.value = arguments[0]; s.dispatchEvent(new Event('change'))", by)
+        assert figures(page, 1), by
+    assert page.errors() == []
+
+
+@pytest.mark.parametrize("name", ["bert_base", "yolo_s"])
+def test_a_layer_is_marked_in_both_graphs(page, reports, name):
+    page.open(reports[name], "graph")
+    fused = page.run("""
+        const fused = DATA.layers.find((layer) => (layer.origins || []).length > 1 && layer.ms > 0);
+        const node = [...document.querySelectorAll('.pane:last-child .node')].find((n) => n.dataset.layer === fused.name);
+        node.dispatchEvent(new MouseEvent('click', {bubbles: true}));
+        return fused""")
+    drawer = page.one("#drawer")
+    assert drawer.is_displayed() and fused["name"] in drawer.text
+    marked = [page.run("return document.querySelectorAll(`.pane:nth-child(${arguments[0]}) .node.on`).length", side) for side in (1, 2)]
+    assert marked[0] > 1 and marked[1] == 1
+    assert "Tactics" in drawer.text
+    page.run("document.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}))")
+    assert not drawer.is_displayed()
+    assert page.errors() == []
+
+
+def test_a_comparison_shows_the_slower_first(page, reports):
+    page.open(reports["compare"])
+    rows = page.run("return DATA.rows.map((row) => row.slowerBy)")
+    assert rows == sorted(rows, reverse=True) and len(rows) > 10
+    assert "FP32 → BF16" in " ".join(page.texts("main td"))
+    page.one("main tbody tr").click()
+    assert "Before" in page.one("#drawer").text and "Now" in page.one("#drawer").text
+    page.run("document.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}))")
+    page.tab("time")
+    slowest = figures(page, 1)[0]
+    page.one("#sides button[data-side=a]").click()
+    assert page.one("#sides button[data-side=a]").get_attribute("aria-pressed") == "true"
+    assert figures(page, 1)[0] and slowest
+    assert page.errors() == []
+
+
+def test_the_keyboard_is_enough(page, reports):
+    page.open(reports["yolo_s"])
+    body = page.one("body")
+    body.send_keys("2")
+    assert page.one("#tab-time").get_attribute("aria-selected") == "true"
+    page.run("document.querySelector('main tbody tr').focus()")
+    page.driver.switch_to.active_element.send_keys("\ue007")
+    assert page.one("#drawer").is_displayed()
+    page.driver.switch_to.active_element.send_keys("\ue00c")
+    assert not page.one("#drawer").is_displayed()
+    page.run("document.body.focus(); document.activeElement.blur()")
+    body.send_keys("/")
+    assert "search" in page.driver.switch_to.active_element.get_attribute("class")

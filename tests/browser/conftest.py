@@ -1,0 +1,3 @@
+def pytest_addoption(parser):
+    parser.addoption("--build", default="build/release", help="where bin/tenon is")
+    parser.addoption("--models", default="build/models", help="where models with weights are kept")
