@@ -19,6 +19,19 @@ TENSORRTAPI nvinfer1::IHostMemory* describePlan(const void* plan, size_t size,
 TENSORRTAPI nvinfer1::IHostMemory* describeModel(const char* path,
                                                  nvinfer1::ILogger& logger) noexcept;
 
+/// The bytes of a timing cache: how many times it has, and of each device how many problems, times
+/// and failures. Null, and an error in `logger`, where they are damaged. Delete it.
+TENSORRTAPI nvinfer1::IHostMemory* describeTimingCache(const void* cache, size_t size,
+                                                       nvinfer1::ILogger& logger) noexcept;
+
+/// A timing cache without the entries of devices whose description (as describeTimingCache() has
+/// it) does not hold the text `device`, null or empty for all; times of whole sequences, which do
+/// not tell their device, go where a device is given. Null, and an error in `logger`, where the
+/// bytes are damaged. Delete it.
+TENSORRTAPI nvinfer1::IHostMemory* pruneTimingCache(const void* cache, size_t size,
+                                                    const char* device,
+                                                    nvinfer1::ILogger& logger) noexcept;
+
 /// Plans built with this configuration keep, of each layer, all candidate kernels with the time or
 /// the reason of refusal of each. Times differ from build to build, and so do the plan's bytes
 /// unless a timing cache gives the times. False when the configuration is not of this library.

@@ -147,4 +147,13 @@ void TimingCache::combine(const TimingCache& other, bool theirs_win) {
   add(notes_, other.notes_, theirs_win);
 }
 
+TimingCache TimingCache::filtered(const std::function<bool(const std::string& key)>& keep) const {
+  TimingCache kept;
+  for (const auto& [key, time] : times_)
+    if (keep(key)) kept.times_.emplace(key, time);
+  for (const auto& [key, value] : notes_)
+    if (keep(key)) kept.notes_.emplace(key, value);
+  return kept;
+}
+
 }  // namespace tenon

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -35,6 +36,8 @@ class TimingCache {
   static Result<TimingCache> deserialize(std::span<const std::byte> bytes);
   /// Adds the other's entries; on a conflict this cache's figure stays unless `theirs_win`.
   void combine(const TimingCache& other, bool theirs_win = false);
+  /// The entries whose keys `keep` wants, notes included.
+  TimingCache filtered(const std::function<bool(const std::string& key)>& keep) const;
   static bool is_of_earlier_format(std::span<const std::byte> bytes);
 
  private:
