@@ -15,10 +15,6 @@ int run_exec(std::string_view program, std::span<const char* const> words);
 /// line. For scripts that measure or compare several libraries turn by turn.
 int run_worker();
 
-/// Names the first node of a model that makes a NaN or an infinity, in each precision. Exit status
-/// 2 where there is one.
-int run_nan_hunt(std::span<const char* const> words);
-
 /// Gives a quantized copy of an ONNX model.
 int run_quantize(std::span<const char* const> words);
 

@@ -103,8 +103,22 @@ ITensor* find_tensor(INetworkDefinition& network, std::string_view name) {
   return nullptr;
 }
 
+/// Every tensor that a layer makes and that may be marked.
+void mark_all_tensors(INetworkDefinition& network) {
+  for (int i = 0; i < network.getNbLayers(); ++i) {
+    const nvinfer1::ILayer& layer = *network.getLayer(i);
+    if (layer.getType() == nvinfer1::LayerType::kCONSTANT) continue;
+    for (int k = 0; k < layer.getNbOutputs(); ++k)
+      if (ITensor* tensor = layer.getOutput(k); tensor != nullptr) network.markDebug(*tensor);
+  }
+}
+
 Status mark_debug_tensors(INetworkDefinition& network, const std::string& names) {
   for (const std::string_view name : split_outside_quotes(names, ',')) {
+    if (name == "*") {
+      mark_all_tensors(network);
+      continue;
+    }
     ITensor* tensor = find_tensor(network, name);
     if (tensor == nullptr) return user_error("--markDebug: no layer makes a tensor '{}'", name);
     if (!network.markDebug(*tensor)) return user_error("--markDebug: '{}' was refused", name);

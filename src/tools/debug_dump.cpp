@@ -62,6 +62,19 @@ std::string summary(const OutputValues& values) {
                      high, sum / static_cast<double>(values.values.size()));
 }
 
+Status fetch(Binding& tensor, const void* address, TensorLocation where, IGpu* gpu,
+             cudaStream_t stream) {
+  const auto bytes = static_cast<size_t>(bytes_of(tensor.dims, tensor.type));
+  if (!tensor.memory.resize(bytes)) return resource_error("no memory for {} bytes", bytes);
+  const auto* from = static_cast<const char*>(address);
+  if (where == TensorLocation::kHOST)
+    std::copy(from, from + bytes, tensor.memory.data());
+  else if (gpu == nullptr || !gpu->copyAsync(tensor.memory.data(), from, bytes, stream) ||
+           !gpu->synchronize(stream))
+    return internal_error("'{}' could not be copied from the GPU", tensor.name);
+  return {};
+}
+
 /// Writes what it is shown. Its errors are kept, since the library calls it.
 class Dump final : public nvinfer1::IDebugListener {
  public:
@@ -83,7 +96,7 @@ class Dump final : public nvinfer1::IDebugListener {
     tensor.name = name;
     tensor.type = type;
     tensor.dims = shape;
-    status_ = fetch(tensor, address, where, stream);
+    status_ = fetch(tensor, address, where, gpu_, stream);
     if (status_.ok()) status_ = write(tensor);
     ++seen_;
     return status_.ok();
@@ -93,18 +106,6 @@ class Dump final : public nvinfer1::IDebugListener {
   int seen() const { return seen_; }
 
  private:
-  Status fetch(Binding& tensor, const void* address, TensorLocation where, cudaStream_t stream) {
-    const auto bytes = static_cast<size_t>(bytes_of(tensor.dims, tensor.type));
-    if (!tensor.memory.resize(bytes)) return resource_error("no memory for {} bytes", bytes);
-    const auto* from = static_cast<const char*>(address);
-    if (where == TensorLocation::kHOST)
-      std::copy(from, from + bytes, tensor.memory.data());
-    else if (gpu_ == nullptr || !gpu_->copyAsync(tensor.memory.data(), from, bytes, stream) ||
-             !gpu_->synchronize(stream))
-      return internal_error("'{}' could not be copied from the GPU", tensor.name);
-    return {};
-  }
-
   Status write(const Binding& tensor) {
     const std::span<const char> bytes(tensor.memory.data(), tensor.memory.size());
     for (const NamedText& file : files_)
@@ -136,23 +137,68 @@ class Dump final : public nvinfer1::IDebugListener {
   int seen_ = 0;
 };
 
+/// Keeps what it is shown.
+class Gathering final : public nvinfer1::IDebugListener {
+ public:
+  Gathering(std::vector<OutputValues>& values, IGpu* gpu) : values_(values), gpu_(gpu) {}
+  bool processDebugTensor(const void* address, TensorLocation where, nvinfer1::DataType type,
+                          const Dims& shape, const char* name, cudaStream_t stream) override {
+    Binding tensor;
+    tensor.name = name;
+    tensor.type = type;
+    tensor.dims = shape;
+    status_ = fetch(tensor, address, where, gpu_, stream);
+    if (status_.ok()) values_.push_back(tensor.values());
+    return status_.ok();
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  std::vector<OutputValues>& values_;
+  IGpu* gpu_;
+  Status status_;
+};
+
+/// One run of the context under the listener.
+template <class Listener>
+Status run_under(nvinfer1::IExecutionContext& context, Listener& listener) {
+  context.setDebugListener(&listener);
+  context.setAllTensorsDebugState(true);
+  const bool ran = context.enqueueV3(nullptr);
+  context.setDebugListener(nullptr);
+  TENON_TRY(listener.status());
+  if (!ran) return internal_error("the run that shows debug tensors failed");
+  return {};
+}
+
+std::unique_ptr<IGpu> gpu_of(nvinfer1::IExecutionContext& context, const Arguments& arguments,
+                             nvinfer1::ILogger& logger) {
+  return std::unique_ptr<IGpu>(
+      runsOnGpu(context.getEngine()) ? openGpu(chosen_device(arguments), logger) : nullptr);
+}
+
 }  // namespace
+
+Result<std::vector<OutputValues>> gather_debug_tensors(nvinfer1::IExecutionContext& context,
+                                                       const Arguments& arguments,
+                                                       Console& console) {
+  ApiLogger logger(console);
+  const std::unique_ptr<IGpu> gpu = gpu_of(context, arguments, logger);
+  std::vector<OutputValues> values;
+  Gathering gathering(values, gpu.get());
+  TENON_TRY(run_under(context, gathering));
+  return values;
+}
 
 Status dump_debug_tensors(nvinfer1::IExecutionContext& context, const Arguments& arguments,
                           Console& console) {
   if (!arguments.has(OptionId::saveDebugTensors) && !arguments.has(OptionId::saveAllDebugTensors))
     return {};
   ApiLogger logger(console);
-  std::unique_ptr<IGpu> gpu;
-  if (runsOnGpu(context.getEngine())) gpu.reset(openGpu(chosen_device(arguments), logger));
+  const std::unique_ptr<IGpu> gpu = gpu_of(context, arguments, logger);
   Dump dump(arguments, console, gpu.get());
   TENON_TRY(dump.read_names(arguments));
-  context.setDebugListener(&dump);
-  context.setAllTensorsDebugState(true);
-  const bool ran = context.enqueueV3(nullptr);
-  context.setDebugListener(nullptr);
-  TENON_TRY(dump.status());
-  if (!ran) return internal_error("the run that shows debug tensors failed");
+  TENON_TRY(run_under(context, dump));
   if (dump.seen() == 0)
     return user_error("the engine has no debug tensors: build it with --markDebug=names");
   return {};

@@ -1,7 +1,6 @@
 #include <chrono>
 
 #include "NvInfer.h"
-#include "NvInferPlugin.h"
 #include "base/guard.h"
 #include "tenon/device.h"
 #include "tenon/passes.h"

@@ -97,7 +97,7 @@ std::optional<double> parse_duration(std::string_view text) {
     std::string_view name;
     double seconds;
   };
-  constexpr Unit kUnits[] = {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
+  constexpr Unit kUnits[] = {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
   double factor = 1;
   for (const Unit& unit : kUnits)
     if (text.ends_with(unit.name)) {

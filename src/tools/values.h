@@ -17,7 +17,7 @@ std::optional<double> parse_real(std::string_view text);
 /// 16, 1.5G, 512K ...: binary suffixes B, K, M, G; `default_suffix` counts where there is none.
 std::optional<int64_t> parse_size(std::string_view text, char default_suffix);
 
-/// 30s, 500ms, 5m, 1.5h, or seconds without a unit: in seconds, above zero.
+/// 30s, 500ms, 5m, 1.5h, 30d, or seconds without a unit: in seconds, above zero.
 std::optional<double> parse_duration(std::string_view text);
 
 /// Pieces between separators outside single quotes; none for an empty text.

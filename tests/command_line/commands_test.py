@@ -1,12 +1,15 @@
 """The subcommands of tenon beside exec: one page of output each, errors of the catalogue, exit statuses."""
+import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 from command_line_test import write_model
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 CPU = ["--device=-1"]
 
@@ -59,7 +62,7 @@ def test_a_small_budget_gives_a_plan(tenon, tmp_path: Path):
     assert "y" in tenon("run", "two.plan", *CPU)
 
 
-@pytest.mark.parametrize("command", ["build", "run", "bench", "explain"])
+@pytest.mark.parametrize("command", ["build", "run", "bench", "inspect", "why", "cache", "compare", "explain"])
 def test_help_begins_with_examples_and_fits_a_terminal(tenon, command: str):
     text = tenon(command, "--help")
     assert columns(text) <= 100 and text.index(f"tenon {command}") < text.index("usage:") < text.index("Flags")
@@ -87,3 +90,103 @@ def unknown_operator(file: Path) -> Path:
 def test_no_escape_sequences_where_nobody_sees_them(tenon, tmp_path: Path):
     write_model(tmp_path / "two.onnx", 2)
     assert "\x1b" not in tenon("build", "two.onnx", *CPU)
+
+
+def test_models_and_plans_are_inspected_without_being_loaded(tenon, tmp_path: Path):
+    write_model(tmp_path / "two.onnx", 2)
+    text = tenon("inspect", "two.onnx", "--nodes", "--json=two.json")
+    assert re.search(r"^  input +x +FLOAT +\[4\]", text, re.M) and "Add 1, Mul 1, Relu 1" in text and "2 tensors" in text
+    assert re.search(r"^  relu +Relu +y", text, re.M)
+    assert json.loads((tmp_path / "two.json").read_text())["operators"] == {"Add": 1, "Mul": 1, "Relu": 1}
+    unknown_operator(tmp_path / "odd.onnx")
+    assert "Mystery 1" in tenon("inspect", "odd.onnx")
+    tenon("build", "two.onnx", *CPU)
+    text = tenon("inspect", "two.plan", "--nodes", "--passes")
+    assert "for the CPU" in text and "f32" in text and "cpu." in text and "fuse_pointwise" in text and columns(text) <= 100
+
+
+def test_reasons_of_each_candidate_are_shown(tenon, tmp_path: Path):
+    convolution(tmp_path / "conv.onnx")
+    text = tenon("why", "conv.onnx", "conv", *CPU)
+    times = re.findall(r"^    (cpu\.\S+) +([\d.]+ [mu]?s)( +<- chosen)?", text, re.M)
+    assert len(times) > 1 and sum(bool(chosen) for *_, chosen in times) == 1
+    assert "refused" in text and "cpu.attention" in text
+    tenon("build", "conv.onnx", "--recordCandidates", *CPU)
+    assert "<- chosen" in tenon("why", "conv.plan", "con*")
+    tenon("build", "conv.onnx", *CPU)
+    assert "has no record of its candidates" in tenon("why", "conv.plan", "conv")
+
+
+def test_all_problems_of_a_model_are_listed_with_remedies(tenon, tmp_path: Path):
+    value = helper.make_tensor_value_info
+    nodes = [helper.make_node("Mystery", ["x"], ["a"], "odd"), helper.make_node("LpNormalization", ["x"], ["b"], "lp", p=3),
+             helper.make_node("Riddle", ["b"], ["y"], "odder")]
+    graph = helper.make_graph(nodes, "g", [value("x", TensorProto.FLOAT, [4])], [value("y", TensorProto.FLOAT, [4])])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "m.onnx")
+    text = tenon("check", "m.onnx", status=2)
+    assert text.count("E-203") >= 2 and "'odd' (Mystery)" in text and "'odder' (Riddle)" in text and text.count("try:") >= 2
+    write_model(tmp_path / "two.onnx", 2)
+    assert "nothing is in the way" in tenon("check", "two.onnx")
+
+
+def convolution(file: Path, factor: float = 1, extent: int = 16) -> Path:
+    random = np.random.default_rng(1)
+    info = helper.make_tensor_value_info
+    weights = [numpy_helper.from_array((0.05 * factor * random.normal(size=(16, 8, 3, 3))).astype(np.float32), "w"),
+               numpy_helper.from_array(random.normal(size=(8, 3, 3, 3)).astype(np.float32), "v")]
+    nodes = [helper.make_node("Conv", ["x", "v"], ["first"], "stem", pads=[1] * 4), helper.make_node("Relu", ["first"], ["r"], "relu"),
+             helper.make_node("Conv", ["r", "w"], ["second"], "conv", pads=[1] * 4),
+             helper.make_node("Tanh", ["second"], ["y"], "tanh")]
+    graph = helper.make_graph(nodes, "g", [info("x", TensorProto.FLOAT, [1, 3, extent, extent])],
+                              [info("y", TensorProto.FLOAT, [1, 16, extent, extent])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), file)
+    return file
+
+
+def test_outputs_are_compared_with_the_reference_and_onnxruntime(tenon, tmp_path: Path):
+    convolution(tmp_path / "conv.onnx")
+    python = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
+    for whom in ("reference", "onnxruntime"):
+        text = tenon("run", "conv.onnx", f"--compare={whom}", *CPU, environment=python)
+        assert re.search(r"^  y +4096 .*agrees$", text, re.M)
+    assert "agrees" in tenon("compare", "conv.onnx", "onnxruntime", *CPU, environment=python)
+
+
+def test_the_first_bad_tensor_is_named(tenon, tmp_path: Path):
+    """The second convolution's weights differ: what it makes is the first bad tensor, not what comes ahead or behind."""
+    convolution(tmp_path / "a.onnx")
+    convolution(tmp_path / "b.onnx", factor=1.3)
+    text = tenon("compare", "a.onnx", "b.onnx", "--tensors", *CPU, status=5)
+    assert "First bad tensor" in text and "'second'" in text.split("First bad tensor")[1].split("\n")[1]
+    tenon("build", "a.onnx", *CPU)
+    text = tenon("compare", "a.plan", "reference", "--model=b.onnx", *CPU, status=5)
+    assert "differs" in text and "error E-500" in text
+
+
+def test_caches_are_listed_merged_and_pruned(tenon, tmp_path: Path):
+    convolution(tmp_path / "conv.onnx")
+    write_model(tmp_path / "two.onnx", 2, 1000)
+    tenon("build", "conv.onnx", "--timingCacheFile=a.cache", *CPU)
+    count = int(re.search(r"(\d+) times", tenon("cache", "ls", "a.cache"))[1])
+    assert count > 1
+    tenon("cache", "merge", "all.cache", "a.cache", "a.cache")
+    assert f"{count} times" in tenon("cache", "ls", "all.cache")
+    assert "0 times" in tenon("cache", "prune", "all.cache", "--device=nothing like it")
+    assert f"{count} times" in tenon("cache", "ls", "a.cache")
+    tenon("build", "conv.onnx", "--timingCacheFile=a.cache", "--errorOnTimingCacheMiss", *CPU)
+
+
+def test_progress_is_told_once_a_second(tenon, tmp_path: Path):
+    convolution(tmp_path / "conv.onnx", extent=192)
+    tenon("build", "conv.onnx", "--progressLog=log", *CPU)
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    times = [0] + [line["elapsed"] for line in lines if "elapsed" in line]
+    assert max(b - a for a, b in zip(times, times[1:])) < 1
+
+
+def test_progress_is_logged_for_scripts(tenon, tmp_path: Path):
+    convolution(tmp_path / "conv.onnx")
+    tenon("build", "conv.onnx", "--progressLog=log", *CPU)
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert [line["ended"] for line in lines if "ended" in line] == [2, 3, 4, 5, 6]
+    assert all(0 <= line["done"] <= 1 for line in lines if "done" in line)

@@ -18,6 +18,7 @@ constexpr OwnFlag kFlags[] = {
     {"o", "PLAN",
      "where to save the plan; MODEL with .plan in place of .onnx where it is not given"},
     {"budget", "TIME", "take at most so long: 30s, 5m. The largest layers are tuned first"},
+    {"progressLog", "FILE", "write how far the build is as lines of JSON, five a second"},
     {"recordCandidates", "", "keep all candidate kernels in the plan, for `tenon why`"},
 };
 
@@ -60,7 +61,7 @@ Status build(Session& session, const CommandLine& line) {
                         line.words().front());
   if (!arguments.has(OptionId::saveEngine))
     arguments.give(OptionId::saveEngine, plan_name(line.words().front()));
-  TENON_ASSIGN(const auto plan, build_on_page(session, arguments));
+  TENON_ASSIGN(const auto plan, build_on_page(session, arguments, line.text("progressLog")));
   TENON_TRY(show_plan(session, {static_cast<const char*>(plan->data()), plan->size()}));
   session.show_warnings();
   show_next(session, arguments);

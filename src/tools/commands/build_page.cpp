@@ -57,7 +57,18 @@ void BuildPage::parsed(const nvinfer1::INetworkDefinition& network, double secon
                    network.getNbOutputs(), network.getNbOutputs() == 1 ? "" : "s"));
 }
 
+Status BuildPage::keep_log(const std::string& file) {
+  log_.reset(std::fopen(file.c_str(), "w"));
+  if (log_ == nullptr) return resource_error("cannot write '{}'", file);
+  return {};
+}
+
 void BuildPage::progress(const BuildState& state) noexcept {
+  if (log_ != nullptr)
+    fmt::print(log_.get(),
+               R"({{"step": {}, "done": {:.4f}, "elapsed": {:.3f}, "remaining": {:.3f}}})"
+               "\n",
+               static_cast<int>(state.step) + 2, state.done, state.elapsed, state.remaining);
   const int number = static_cast<int>(state.step) + 2;
   session_.console().progress(fmt::format("  {}/{}  {:20}[{}] {:3.0f} %  {}", number, kSteps,
                                           kTitles[number - 1], bar(state.done), 100 * state.done,
@@ -65,6 +76,11 @@ void BuildPage::progress(const BuildState& state) noexcept {
 }
 
 void BuildPage::stepEnded(BuildStep step, double seconds, const char* facts) noexcept {
+  if (log_ != nullptr)
+    fmt::print(log_.get(),
+               R"({{"ended": {}, "seconds": {:.3f}}})"
+               "\n",
+               static_cast<int>(step) + 2, seconds);
   if (step == BuildStep::kWRITE)
     writing_ = seconds;
   else

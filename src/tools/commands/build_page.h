@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdio>
+#include <memory>
 #include <string>
 
 #include "NvInfer.h"
@@ -16,6 +18,9 @@ class BuildPage final : public IBuildObserver {
  public:
   explicit BuildPage(Session& session) : session_(session) {}
 
+  /// From here on each state of the build is a line of JSON in the file too.
+  Status keep_log(const std::string& file);
+
   /// For build_plan().
   BuildListener listener();
   /// The last step's line: the plan is there, and in this file where it is saved.
@@ -29,7 +34,12 @@ class BuildPage final : public IBuildObserver {
   void parsed(const nvinfer1::INetworkDefinition& network, double seconds);
   void line(int number, double seconds, std::string_view facts);
 
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+
   Session& session_;
+  std::unique_ptr<std::FILE, Close> log_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   double writing_ = 0;
 };

@@ -77,8 +77,7 @@ Status check_words(Session& session, const Usage& usage, size_t count) {
 /// Flags that `tenon check` and others need for the model alone.
 bool is_about_models(const OptionRow& row) {
   using enum OptionId;
-  constexpr OptionId kIds[] = {minShapes,     optShapes,      maxShapes, shapes,    device,
-                               staticPlugins, dynamicPlugins, verbose,   cpuThreads};
+  constexpr OptionId kIds[] = {shapes, loadInputs, staticPlugins, dynamicPlugins};
   return std::ranges::find(kIds, row.id) != std::end(kIds);
 }
 

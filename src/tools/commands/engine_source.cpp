@@ -2,7 +2,6 @@
 
 #include <chrono>
 
-#include "tools/api_logger.h"
 #include "tools/build.h"
 #include "tools/commands/build_page.h"
 #include "tools/commands/page.h"
@@ -19,9 +18,9 @@ bool is_plan(const std::string& file) {
   return plan_version(file).ok();
 }
 
-Result<Arguments> prepare(Session& session, const CommandLine& line) {
+Result<Arguments> prepare(Session& session, const CommandLine& line, bool with_file) {
   Arguments arguments = line.arguments();
-  if (!line.words().empty()) {
+  if (with_file && !line.words().empty()) {
     const std::string& file = line.words().front();
     const bool plan =
         is_plan(file) || (!file.ends_with(".onnx") && !arguments.has(OptionId::onnx) &&
@@ -52,12 +51,14 @@ std::string device_text(const Arguments& arguments, Console& console) {
 }
 
 Result<std::unique_ptr<nvinfer1::IHostMemory>> build_on_page(Session& session,
-                                                             const Arguments& arguments) {
+                                                             const Arguments& arguments,
+                                                             const std::string& log) {
   session.line("{} for {}\n", session.bold(arguments.text(OptionId::onnx)),
                device_text(arguments, session.console()));
   BuildPage page(session);
+  if (!log.empty()) TENON_TRY(page.keep_log(log));
   const BuildListener listener = page.listener();
-  ApiLogger logger(session.console());
+  nvinfer1::ILogger& logger = session.logger();
   session.enter(Stage::kModel);
   BuildListener staged = listener;
   staged.parsed = [&](const nvinfer1::INetworkDefinition& network, double seconds) {
@@ -79,7 +80,7 @@ Result<std::unique_ptr<nvinfer1::IHostMemory>> build_on_page(Session& session,
 }
 
 Result<LoadedEngine> engine_of(Session& session, const Arguments& arguments) {
-  ApiLogger logger(session.console());
+  nvinfer1::ILogger& logger = session.logger();
   LoadedEngine engine;
   if (arguments.has(OptionId::loadEngine)) {
     session.enter(Stage::kRun);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tools/commands/comparison.h"
 #include "tools/commands/engine_source.h"
 #include "tools/commands/page.h"
 #include "tools/debug_dump.h"
@@ -15,10 +16,14 @@ constexpr Example kExamples[] = {
     {"tenon run resnet50.plan", "random inputs, the same each time"},
     {"tenon run resnet50.plan --loadInputs=input:cat.bin", "raw values from a file"},
     {"tenon run bert.onnx --shapes=input_ids:1x16", "builds first, with these extents"},
+    {"tenon run resnet50.onnx --fp16 --compare=onnxruntime", "errors, and the first bad tensor"},
     {"tenon run resnet50.plan --exportOutput=out.json", "all values of the outputs as JSON"},
 };
 
 constexpr OwnFlag kFlags[] = {
+    {"compare", "WHOM", "compare the outputs with onnxruntime (through Python) or reference"},
+    {"model", "FILE", "the ONNX model of a plan, for --compare"},
+    {"tolerance", "N", "distance that is agreement still; by default as the precisions round"},
     {"o", "PLAN", "where to save the plan that is built"},
 };
 
@@ -76,8 +81,25 @@ void show_outputs(Session& session, const Runner& runner) {
   session.line("{}", table.text());
 }
 
+/// One run, compared with the yardstick.
+Status run_and_compare(Session& session, const CommandLine& line, const Arguments& arguments) {
+  const auto yardstick = parse_yardstick(line.text("compare"));
+  if (!yardstick)
+    return session.fail(ErrorId::kFlagValue, "--compare={}: expected one of onnxruntime, reference",
+                        line.text("compare"));
+  const bool plan = arguments.has(OptionId::loadEngine);
+  if (plan && !line.has("model"))
+    return session.fail(ErrorId::kMissingArgument,
+                        "--compare of a plan needs its ONNX model: --model=FILE");
+  TENON_ASSIGN(const double tolerance, tolerance_of(session, line));
+  TENON_ASSIGN(const Computed computed, compute_by_engine(session, arguments, nullptr, false));
+  const std::string model = plan ? line.text("model") : arguments.text(OptionId::onnx);
+  return compare_with(session, *yardstick, arguments, model, computed, tolerance);
+}
+
 Status run(Session& session, const CommandLine& line) {
   TENON_ASSIGN(const Arguments arguments, prepare(session, line));
+  if (line.has("compare")) return run_and_compare(session, line, arguments);
   TENON_ASSIGN(const LoadedEngine engine, engine_of(session, arguments));
   session.enter(Stage::kRun);
   TENON_ASSIGN(const auto runners, make_runners(*engine.engine, arguments, session.console()));

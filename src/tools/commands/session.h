@@ -10,6 +10,7 @@
 
 #include "base/guard.h"
 #include "base/status.h"
+#include "tools/api_logger.h"
 #include "tools/commands/errors.h"
 #include "tools/console.h"
 
@@ -24,6 +25,8 @@ class Session {
   Session(const Session&) = delete;
 
   Console& console() { return console_; }
+  /// For the library, which holds on to it as long as to what was made with it.
+  nvinfer1::ILogger& logger() { return logger_; }
   /// From here on errors are of this stage.
   void enter(Stage stage) { stage_ = stage; }
 
@@ -54,6 +57,7 @@ class Session {
 
   std::string command_;
   Console console_;
+  ApiLogger logger_{console_};
   Stage stage_ = Stage::kUsage;
   std::optional<ErrorId> failed_;
 };

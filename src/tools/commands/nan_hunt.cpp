@@ -3,11 +3,9 @@
 
 #include "NvInfer.h"
 #include "NvOnnxParser.h"
-#include "base/guard.h"
 #include "tenon/self_check.h"
 #include "tools/api_logger.h"
-#include "tools/arguments.h"
-#include "tools/commands.h"
+#include "tools/commands/command_line.h"
 #include "tools/exports.h"
 #include "tools/interrupt.h"
 #include "tools/tensor_words.h"
@@ -16,13 +14,25 @@
 namespace tenon::tools {
 namespace {
 
-constexpr const char* kUsage =
-    "usage: tenon nan-hunt --onnx=file [--shapes=input:1x3x224x224,...] "
-    "[--loadInputs=input:file,...]\n"
-    "\n"
-    "Evaluates the model operator by operator, as it is and in 16-bit floating point, and names\n"
-    "the first node that makes a NaN or an infinity out of finite inputs. Inputs are random where\n"
-    "no files are given, and extents that are open are 1 where no shapes are.\n";
+constexpr Example kExamples[] = {
+    {"tenon nan-hunt bert.onnx", "as it is, in fp16 and in bf16"},
+    {"tenon nan-hunt bert.onnx --shapes=input_ids:1x64", "with these extents"},
+    {"tenon nan-hunt vit.onnx --loadInputs=input:cat.bin", "with real inputs"},
+};
+
+constexpr Usage kUsage = {
+    .command = "nan-hunt",
+    .words = "MODEL [flags]",
+    .purpose =
+        "Evaluates the model operator by operator, as it is and in 16-bit floating point, "
+        "and names the first node that makes a NaN or an infinity out of finite inputs. "
+        "Inputs are random where no files are given, and extents that are open are 1 where "
+        "no shapes are.",
+    .examples = kExamples,
+    .flags = {},
+    .exec_flags = ExecFlags::kModel,
+    .least_words = 0,
+};
 
 nvinfer1::Dims usual_dims(const nvinfer1::ITensor& input, const std::vector<NamedShape>& shapes) {
   if (const NamedShape* shape = find_shape(shapes, input.getName())) return to_dims(shape->dims);
@@ -53,17 +63,23 @@ Result<std::vector<std::vector<char>>> read_inputs(const nvinfer1::INetworkDefin
   return contents;
 }
 
-Result<int> hunt(const Arguments& arguments, Console& console) {
-  if (!arguments.unknown().empty())
-    return user_error("unknown option {}", arguments.unknown().front());
-  ApiLogger logger(console);
+Status hunt(Session& session, const CommandLine& line) {
+  const Arguments& arguments = line.arguments();
+  const std::string model =
+      line.words().empty() ? arguments.text(OptionId::onnx) : line.words().front();
+  if (model.empty())
+    return session.fail(ErrorId::kMissingArgument, "usage: tenon nan-hunt MODEL [flags]");
+  session.enter(Stage::kModel);
+  ApiLogger logger(session.console());
   const std::unique_ptr<nvinfer1::IBuilder> builder(nvinfer1::createInferBuilder(logger));
+  if (!builder) return internal_error("the builder could not be made");
   const std::unique_ptr<nvinfer1::INetworkDefinition> network(builder->createNetworkV2(0));
   const std::unique_ptr<nvonnxparser::IParser> parser(nvonnxparser::createParser(*network, logger));
-  const std::string model = arguments.text(OptionId::onnx);
   if (!parser->parseFromFile(model.c_str(),
                              static_cast<int>(nvinfer1::ILogger::Severity::kWARNING)))
-    return user_error("the model '{}' could not be read; see the errors above", model);
+    return user_error("the model '{}' could not be read", model);
+  session.enter(Stage::kRun);
+  watch_interrupts();
   std::vector<NamedShape> shapes;
   if (arguments.has(OptionId::shapes)) {
     TENON_ASSIGN(shapes, parse_shape_list(arguments.text(OptionId::shapes)));
@@ -83,28 +99,22 @@ Result<int> hunt(const Arguments& arguments, Console& console) {
   const int32_t found = huntNonFinite(
       *network, *profile, addresses.empty() ? nullptr : addresses.data(), report.data(),
       static_cast<int64_t>(report.size()), logger, is_interrupted, nullptr);
-  if (found < 0 && interrupted()) return user_error("stopped: '{}' is not searched", model);
+  if (found < 0 && interrupted())
+    return session.fail(ErrorId::kStopped, "stopped: '{}' is not searched", model);
   if (found < 0) return user_error("the model '{}' could not be evaluated", model);
-  console.plain(found == 0 ? "every value is finite" : report.c_str());
-  return found == 0 ? 0 : 2;
+  if (found == 0) {
+    session.line("every value is finite");
+    return {};
+  }
+  session.console().plain(report.c_str());
+  return session.fail(ErrorId::kNotFinite, "'{}' has such a node in {} precision{}", model, found,
+                      found == 1 ? "" : "s");
 }
 
 }  // namespace
 
 int run_nan_hunt(std::span<const char* const> words) {
-  Console console(Severity::kWarning);
-  const Result<Arguments> arguments = parse_arguments(words);
-  if (arguments.ok() && (words.empty() || arguments->flag(OptionId::help))) {
-    console.plain(kUsage);
-    return words.empty() ? 1 : 0;
-  }
-  watch_interrupts();
-  const Result<int> status = guarded("searching", [&]() -> Result<int> {
-    if (!arguments.ok()) return arguments.error();
-    return hunt(*arguments, console);
-  });
-  if (!status.ok()) console.error("{}", status.error().message);
-  return status.ok() ? *status : 1;
+  return run_with_line(kUsage, words, hunt);
 }
 
 }  // namespace tenon::tools

@@ -1,0 +1,117 @@
+// `tenon inspect`.
+#include "tools/commands/command_line.h"
+#include "tools/commands/engine_source.h"
+#include "tools/commands/page.h"
+#include "tools/commands/plan_table.h"
+#include "tools/exports.h"
+
+namespace tenon::tools {
+namespace {
+
+constexpr Example kExamples[] = {
+    {"tenon inspect resnet50.onnx", "inputs, outputs, operators, weights"},
+    {"tenon inspect resnet50.plan", "device, layers, kernels; needs no GPU"},
+    {"tenon inspect resnet50.plan --nodes", "every layer with its kernel"},
+    {"tenon inspect resnet50.plan --json=plan.json", "all of it, for scripts"},
+};
+
+constexpr OwnFlag kFlags[] = {
+    {"nodes", "", "list every node of a model, or every layer of a plan"},
+    {"passes", "", "list what each optimization pass did to a plan"},
+    {"json", "FILE", "write all that is known as JSON"},
+};
+
+constexpr Usage kUsage = {
+    .command = "inspect",
+    .words = "MODEL|PLAN [flags]",
+    .purpose = "Shows what is in an ONNX model or a plan, without importing or loading it.",
+    .examples = kExamples,
+    .flags = kFlags,
+};
+
+std::string text_of(const Json& json, const char* name) {
+  const auto found = json.find(name);
+  return found == json.end() || !found->is_string() ? std::string() : found->get<std::string>();
+}
+
+void show_model(Session& session, const Json& json) {
+  std::string opsets;
+  for (const auto& [domain, version] : json["opsets"].items())
+    opsets += fmt::format("{}{} {}", opsets.empty() ? "" : ", ", domain, version.get<int64_t>());
+  session.line("  ONNX model of {} {}, IR version {}, opset {}", text_of(json, "producer"),
+               text_of(json, "producer_version"), json["ir_version"].get<int64_t>(), opsets);
+  session.heading("Inputs and outputs");
+  show_borders(session, json);
+  session.heading("Operators");
+  session.line("{}", counts_text("", json["operators"]));
+  session.heading("Weights");
+  show_weights(session, json);
+}
+
+void show_plan_facts(Session& session, const Json& json) {
+  const Json& device = json["device"];
+  session.line("  plan of version {} for the {} {} ({}), {}", text_of(json, "version"),
+               text_of(device, "kind"), text_of(device, "name"), text_of(device, "architecture"),
+               bytes_text(json["bytes"].get<double>()));
+  session.heading("Inputs and outputs");
+  show_borders(session, json);
+  session.heading("Layers");
+  session.line("{}", counts_text("operators", json["operators"]));
+  session.line("{}", counts_text("precisions", json["precisions"]));
+  session.line("{}", counts_text("kernels", json["kernels"]));
+  session.heading("Weights");
+  show_weights(session, json);
+  session.heading("Settings");
+  Table table("ll");
+  for (const auto& [name, value] : json["settings"].items())
+    table.add({name, value.get<std::string>()});
+  table.add({"refittable", json["refittable"].get<bool>() ? "yes" : "no"});
+  table.add(
+      {"candidates", json.contains("candidates") ? "recorded, for `tenon why`" : "not recorded"});
+  session.line("{}", table.text());
+}
+
+void show_nodes(Session& session, const Json& json) {
+  session.heading(json.contains("nodes") ? "Nodes" : "Layers in their order");
+  Table table("lll");
+  if (json.contains("nodes"))
+    for (const Json& node : json["nodes"])
+      table.add(
+          {text_of(node, "name"), text_of(node, "operator"),
+           fmt::format("{}", fmt::join(node["outputs"].get<std::vector<std::string>>(), ", "))});
+  if (json.contains("layers"))
+    for (const Json& layer : json["layers"])
+      table.add({text_of(layer, "name"), text_of(layer, "operator"), text_of(layer, "kernel")});
+  session.line("{}", table.text());
+}
+
+Status inspect(Session& session, const CommandLine& line) {
+  const std::string& file = line.words().front();
+  const bool plan = is_plan(file);
+  session.enter(plan ? Stage::kRun : Stage::kModel);
+  Json json;
+  if (plan) {
+    TENON_ASSIGN(const std::vector<char> bytes, read_file(file));
+    TENON_ASSIGN(json, plan_json(session, bytes));
+  } else {
+    TENON_ASSIGN(json, model_json(session, file));
+  }
+  session.line("{}", session.bold(file));
+  plan ? show_plan_facts(session, json) : show_model(session, json);
+  if (line.has("nodes")) show_nodes(session, json);
+  if (line.has("passes") && json.contains("passes")) {
+    session.heading("Applied passes");
+    for (const Json& pass : json["passes"])
+      session.line("{}", wrapped("  ", pass.get<std::string>(), 2));
+  }
+  if (!line.has("json")) return {};
+  return write_file(line.text("json"), json.dump(1));
+}
+
+}  // namespace
+
+int run_inspect(std::span<const char* const> words) {
+  return run_with_line(kUsage, words, inspect);
+}
+
+}  // namespace tenon::tools
