@@ -181,3 +181,9 @@ def test_contexts_give_layers_their_extents_and_profiles_their_names(trtexec, mo
     assert len(info["Layers"]) == count and all(layer["Name"].endswith(" [profile 1]") for layer in info["Layers"])
     assert info["Layers"][0]["Inputs"][0]["Dimensions"] == [3, 3, 224, 224]
     assert QUICK
+
+
+def test_a_few_iterations_for_profilers(trtexec, models: Path):
+    trtexec("--onnx=resnet50-v1-12-quantized.onnx", "--stronglyTyped", "--skipInference", "--saveEngine=alexnet_int8.plan")
+    text = trtexec(*"--loadEngine=alexnet_int8.plan --warmUp=0 --duration=0 --iterations=20".split())
+    assert "Timing trace has 20 queries" in text
