@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""How honest the estimates of `tenon build` are: builds models, and compares at half time how long was said to be left with
+how long it took.
+
+usage: eta.py --tenon build/release/bin/tenon --models build/models [--device -1] [--repeat N] [BUILD...]
+
+A BUILD is a model's name with flags behind it, separated by commas: bert_base,--shapes=input:1x128. Without any, twenty
+builds of the models in --models. The last line counts those whose estimate at half time was within 30 %.
+"""
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+LIMIT = 0.3
+IMAGES = [f"--shapes=input:{batch}x3x224x224" for batch in (1, 2, 4, 8)]
+BUILDS = [
+    *(f"resnet18,{shape}" for shape in IMAGES), *(f"mobilenet_v3_large,{shape}" for shape in IMAGES[:3]),
+    "resnet18,--shapes=input:1x3x224x224,--bf16", "mobilenet_v3_large,--shapes=input:4x3x224x224,--builderOptimizationLevel=5",
+    "resnet18,--shapes=input:2x3x320x320", "resnet50,--shapes=input:1x3x224x224", "resnet50,--shapes=input:4x3x224x224",
+    "bert_base,--shapes=input:1x64", "bert_base,--shapes=input:1x128", "bert_base,--shapes=input:2x128",
+    "bert_base,--shapes=input:1x128,--noSelfCheck", "unet_block", "vit_b_16,--shapes=input:1x3x224x224",
+    "gpt2,--shapes=input:1x64", "gpt2,--shapes=input:1x128",
+]
+
+
+def build(tenon: str, models: Path, words: list[str], device: str) -> list[dict]:
+    """The states of a build, the last of them at its end."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        done = subprocess.run([tenon, "build", str(models / f"{words[0]}.onnx"), "-o", f"{folder}/plan", f"--device={device}",
+                               f"--progressLog={log}", *words[1:]], capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"eta: {' '.join(words)}: {done.stdout}{done.stderr}")
+        return [json.loads(line) for line in log.read_text().splitlines()]
+
+
+def at_half(lines: list[dict]) -> tuple[float, float, float]:
+    """Seconds in all, those left at half time, those that were said to be left."""
+    states = [line for line in lines if "elapsed" in line]
+    total = sum(line["seconds"] for line in lines if "ended" in line)
+    state = min(states, key=lambda state: abs(state["elapsed"] - total / 2))
+    return total, total - state["elapsed"], state["remaining"]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--tenon", required=True)
+    parser.add_argument("--models", type=Path, required=True)
+    parser.add_argument("--device", default="-1")
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("builds", nargs="*")
+    options = parser.parse_args()
+    good = count = 0
+    print(f"{'build':60} {'seconds':>8} {'left at half':>13} {'said':>8} {'off by':>8}")
+    for words in (text.split(",") for text in (options.builds or BUILDS) * options.repeat):
+        if not (options.models / f"{words[0]}.onnx").exists():
+            continue
+        total, left, said = at_half(build(options.tenon, options.models, words, options.device))
+        off = said / left - 1
+        good, count = good + (abs(off) <= LIMIT), count + 1
+        print(f"{' '.join(words):60} {total:8.2f} {left:13.2f} {said:8.2f} {off:+8.0%}", flush=True)
+    print(f"{good} of {count} within {LIMIT:.0%}")
+    return 0 if good == count else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
