@@ -147,9 +147,14 @@ class CheckedBuild {
     announced_ = expected;
   }
 
+  /// Of the reference, or of the processor's kernels, which are not chosen by their speed here; at
+  /// the pace that the build has had.
   double seconds_per_multiplication() const {
-    // Of the processor's kernels, and of the reference.
-    return on_processor() ? 1e-10 : 1e-9;
+    constexpr double kReference = 1e-9, kKernels = 2e-10;
+    const double threads = std::max(request_.select.threads, 1);
+    const bool known = request_.backend.device->unified() && build_seconds_ > 0;
+    return (on_processor() ? kKernels / threads : kReference) *
+           (known ? std::max(watch_->pace(BuildWatch::Step::kChoose), 1.0) : 1.0);
   }
 
   /// The reference reads constants as the model has them.

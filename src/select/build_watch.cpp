@@ -8,6 +8,10 @@ namespace {
 
 /// So many seconds of announced work must be done before the pace is believed.
 constexpr double kPrior = 0.2;
+/// The same of a kind.
+constexpr double kKindPrior = 0.02;
+/// What is left of a step that takes longer than expected, of the time that it has taken.
+constexpr double kOverdue = 0.25;
 /// Of a budget, what is kept for the check at most.
 constexpr double kCheckShare = 0.5;
 /// Expectations may be wrong by so much before a check is left out for lack of time.
@@ -59,8 +63,8 @@ void BuildWatch::begin(Step step) {
   stop_running();
   Part& part = parts_[static_cast<size_t>(step)];
   // What was expected before it was begun again was done.
-  part.expected -= std::exchange(part.done, 0);
-  part.expected = std::max(part.expected, 0.0);
+  part.expected = std::max(part.expected - std::exchange(part.done, 0), 0.0);
+  part.kinds.clear();
   part.begun = is_running_ = true;
   running_ = step;
   running_since_ = Clock::now();
@@ -75,6 +79,31 @@ void BuildWatch::expect(Step step, double seconds) {
 void BuildWatch::did(Step step, double seconds) {
   const std::lock_guard lock(mutex_);
   parts_[static_cast<size_t>(step)].done += seconds;
+}
+
+void BuildWatch::expect(Step step, const std::string& kind, double seconds) {
+  const std::lock_guard lock(mutex_);
+  Part& part = parts_[static_cast<size_t>(step)];
+  part.expected += seconds;
+  part.kinds[kind].expected += seconds;
+}
+
+void BuildWatch::did(Step step, const std::string& kind, double seconds, double took) {
+  const std::lock_guard lock(mutex_);
+  Part& part = parts_[static_cast<size_t>(step)];
+  part.done += seconds;
+  part.kinds[kind].done += seconds;
+  part.kinds[kind].took += took;
+}
+
+double BuildWatch::pace_of(const Part& part, double seconds) const {
+  return (seconds + kPrior) / (part.done + kPrior);
+}
+
+double BuildWatch::pace(Step step) const {
+  const std::lock_guard lock(mutex_);
+  const Part& part = parts_[static_cast<size_t>(step)];
+  return pace_of(part, seconds_in(part, step));
 }
 
 void BuildWatch::note(Step step, std::string facts) {
@@ -100,7 +129,20 @@ double BuildWatch::remaining_of(Step step) const {
   const double left = std::max(part.expected - part.done, 0.0);
   if (step > running_) return left;
   const double here = std::chrono::duration<double>(Clock::now() - running_since_).count();
-  return left * (here + kPrior) / (part.done + kPrior);
+  // Of a step that tells nothing until it ends, and is overdue, some is left all the same.
+  if (part.done == 0) return std::max(left - here, left > 0 ? kOverdue * here : 0.0);
+  const double usual = pace_of(part, here);
+  // Kinds go at paces of their own; those of which nothing is known go at the usual one.
+  double remaining = 0, of_kinds = 0, took = 0;
+  for (const auto& [name, kind] : part.kinds) {
+    const double open = std::max(kind.expected - kind.done, 0.0);
+    remaining += open * (kind.took + kKindPrior * usual) / (kind.done + kKindPrior);
+    of_kinds += open;
+    took += kind.took;
+  }
+  // Time between the pieces of work is lost to all of them.
+  const double lost = took > kPrior ? std::max(here / took, 1.0) : 1.0;
+  return remaining * lost + std::max(left - of_kinds, 0.0) * usual;
 }
 
 BuildWatch::State BuildWatch::state() const {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 
@@ -36,6 +37,12 @@ class BuildWatch {
   void expect(Step step, double seconds);
   /// Of the step that runs: so many of the announced seconds are done.
   void did(Step step, double seconds);
+  /// The same of work of a kind (a kernel's name), whose pace is its own: it took so many real
+  /// seconds.
+  void expect(Step step, const std::string& kind, double seconds);
+  void did(Step step, const std::string& kind, double seconds, double took);
+  /// Real seconds of the step for each announced one so far; 1 before there are any.
+  double pace(Step step) const;
   /// For the line that tells that the step has ended.
   void note(Step step, std::string facts);
   /// The last step has ended: all are told.
@@ -54,15 +61,20 @@ class BuildWatch {
 
  private:
   using Clock = std::chrono::steady_clock;
+  struct Kind {
+    double expected = 0, done = 0, took = 0;
+  };
   struct Part {
     double expected = 0, done = 0;  ///< Announced seconds.
     double seconds = 0;             ///< Real ones, of what has ended.
     bool begun = false, told = false;
     std::string facts;
+    std::map<std::string, Kind> kinds;  ///< Their sums are in expected and done too.
   };
 
   double seconds_in(const Part& part, Step step) const;
   double remaining_of(Step step) const;
+  double pace_of(const Part& part, double seconds) const;
   void stop_running();
   void tell_up_to(size_t count);
 

@@ -163,6 +163,17 @@ void note_kernels(BuildRecord& record, const Graph& graph, const PassOptions& pa
                             std::move(apart.pass), std::move(apart.reason)});
 }
 
+/// Of one core, roughly: for estimates.
+constexpr double kPackedBytesPerSecond = 5e8;
+
+double constant_bytes(const Graph& graph) {
+  double bytes = 0;
+  for_each_constant(graph, [&](Node& node) {
+    bytes += static_cast<double>(node.output()->constant()->byte_count());
+  });
+  return bytes;
+}
+
 }  // namespace
 
 Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger) {
@@ -191,6 +202,9 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
     told->note(BuildWatch::Step::kOptimize,
                fmt::format("{} operators to {} layers", before, count_layers(*plan.graph)));
     told->begin(BuildWatch::Step::kChoose);
+    const double packing = constant_bytes(*plan.graph) / kPackedBytesPerSecond;
+    told->expect(BuildWatch::Step::kChoose, "weights", packing);
+    told->expect(BuildWatch::Step::kWrite, packing);
   }
   TENON_ASSIGN(const SymbolValues symbols, usual_symbols(*plan.graph, plan.profiles[0]));
   request.select.logger = &logger;

@@ -42,8 +42,13 @@ double depth_of(const Node& node, const Problem& problem) {
     const auto channels = static_cast<double>(is_image ? out[1] : out.back());
     return weights / std::max(channels, 1.0);
   }
+  if (node.is<Attention>() && problem.inputs.size() > 1) {
+    // Scores and sums over all keys.
+    const Extents& keys = problem.input(1).extents;
+    return keys.size() < 2 ? 1.0 : 2.0 * static_cast<double>(keys[keys.size() - 2]);
+  }
   const Extents& in = problem.inputs.empty() ? out : problem.input(0).extents;
-  return in.empty() ? 1.0 : static_cast<double>(in.back()) * (node.is<Attention>() ? 2 : 1);
+  return in.empty() ? 1.0 : static_cast<double>(in.back());
 }
 
 }  // namespace

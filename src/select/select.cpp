@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <span>
 #include <tuple>
 
@@ -190,14 +191,13 @@ class Selector {
     std::iota(order.begin(), order.end(), 0);
     if (options_.watch == nullptr) return order;
     for (const Problem& problem : problems) {
-      const auto [entry, is_new] = announced_.try_emplace(problem_key(problem), 0);
-      if (!is_new) continue;
+      if (!announced_.insert(problem_key(problem)).second) continue;
       const Shortlist& shortlist = shortlist_of(problem);
       candidates_ += shortlist.fitting.size();
       for (const Option& option : shortlist.fitting)
-        entry->second += trial_seconds(problem, option);
-      if (shortlist.trials.empty()) entry->second = 0;
-      options_.watch->expect(BuildWatch::Step::kChoose, entry->second);
+        if (!shortlist.trials.empty())
+          options_.watch->expect(BuildWatch::Step::kChoose, kind_of(option),
+                                 trial_seconds(problem, option));
     }
     options_.watch->note(BuildWatch::Step::kChoose,
                          fmt::format("{} layers, {} different ones, {} candidates", problems.size(),
@@ -217,13 +217,20 @@ class Selector {
     if (!backend_.device->unified()) return kMakeOnGpu + kRunsOnGpu * launch;
     return kMake + 2 * launch + static_cast<double>(runs_for(launch * 1e3)) * launch;
   }
-  /// Of the problem's announced time, what is not done yet is done now.
-  void tell_done(const std::string& key, double seconds) {
-    const auto entry = announced_.find(key);
-    if (options_.watch == nullptr || entry == announced_.end()) return;
-    seconds = std::min(seconds, entry->second);
-    entry->second -= seconds;
-    options_.watch->did(BuildWatch::Step::kChoose, seconds);
+  /// A GPU's kernels are made several at a time: each alone has no time of its own.
+  std::string kind_of(const Option& option) const {
+    return std::string(backend_.device->unified() ? option.tactic->name : "");
+  }
+  bool is_announced(const Problem& problem) const {
+    return options_.watch != nullptr && announced_.contains(problem_key(problem));
+  }
+  /// Options that were announced and are left out.
+  void tell_left_out(const Problem& problem, std::span<const Option> options,
+                     std::span<const Trial> trials) const {
+    for (size_t i = 0; is_announced(problem) && i < trials.size(); ++i)
+      if (!trials[i].time.has_value())
+        options_.watch->expect(BuildWatch::Step::kChoose, kind_of(options[i]),
+                               -trial_seconds(problem, options[i]));
   }
   bool is_out_of_time() const {
     return options_.watch != nullptr && options_.watch->tuning_is_over();
@@ -237,13 +244,14 @@ class Selector {
 
   /// Chooses among what was tried, and tries the rest.
   void finish(const Problem& problem, Shortlist& shortlist) {
+    const std::vector<Option> fitting = shortlist.fitting;
     std::vector<Candidate> measured = measure(problem, shortlist);
+    tell_left_out(problem, fitting, shortlist.trials);
     shortlist.trials.clear();
     if (stopped_) return;
     if (measured.empty()) take_spare(problem, shortlist, measured);
     put_best_first(measured);
     const std::string key = problem_key(problem);
-    tell_done(key, kFailed);
     rivals_[key] = rivals_of(measured);
     shortlist.measured = std::move(measured);
     if (steps_ != nullptr && !steps_->finish(key)) stopped_ = stopped_by_monitor();
@@ -305,8 +313,10 @@ class Selector {
     const double seconds = options_.watch == nullptr ? 0 : trial_seconds(problem, option);
     trial.time = time_of(problem, option, trial, best_of(shortlist));
     trial.kernel.reset();
-    times_.time += watch.lap();
-    tell_done(problem_key(problem), seconds);
+    const double took = watch.lap();
+    times_.time += took;
+    if (is_announced(problem))
+      options_.watch->did(BuildWatch::Step::kChoose, kind_of(option), seconds, took);
     if (!trial.time->ok())
       report_failure(problem, join_tactic(option.tactic->name, option.config),
                      trial.time->error().message);
@@ -698,7 +708,7 @@ class Selector {
   std::optional<Error> stopped_;  ///< The device was lost, or a time is not in the cache.
   std::map<std::string, Shortlist> shortlists_;  ///< By problem key.
   std::map<std::string, Rivals> rivals_;         ///< Likewise.
-  std::map<std::string, double> announced_;      ///< Likewise: seconds that are not done yet.
+  std::set<std::string> announced_;              ///< Keys of problems that the watch expects.
   size_t candidates_ = 0;                        ///< Of what was announced.
   Times times_;
   WorkLog work_;

@@ -1,0 +1,81 @@
+#include "select/build_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tenon {
+namespace {
+
+using Step = BuildWatch::Step;
+
+void wait(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+TEST(BuildWatch, TellsStepsInTheirOrderAndOnce) {
+  std::vector<std::string> told;
+  BuildWatch watch([&](Step step, double, const std::string& facts) {
+    told.push_back(std::to_string(static_cast<int>(step)) + facts);
+  });
+  watch.begin(Step::kOptimize);
+  watch.note(Step::kOptimize, " passes");
+  watch.begin(Step::kChoose);
+  watch.begin(Step::kCheck);
+  watch.begin(Step::kOptimize);  // Again, without a kernel that was wrong.
+  watch.begin(Step::kCheck);
+  watch.finish();
+  EXPECT_EQ(told, (std::vector<std::string>{"0 passes", "1", "2", "3", "4"}));
+}
+
+TEST(BuildWatch, RemainingIsUnknownBeforeWorkIsAnnounced) {
+  BuildWatch watch;
+  watch.begin(Step::kOptimize);
+  EXPECT_LT(watch.state().remaining, 0);
+  watch.expect(Step::kCheck, 2);
+  EXPECT_NEAR(watch.state().remaining, 2, 0.01);
+}
+
+/// Work that takes four times as long as announced, but only of one kind.
+TEST(BuildWatch, KindsGoAtTheirOwnPace) {
+  BuildWatch watch;
+  watch.begin(Step::kChoose);
+  watch.expect(Step::kChoose, "slow", 2);
+  watch.expect(Step::kChoose, "fast", 2);
+  for (int i = 0; i < 10; ++i) {
+    watch.did(Step::kChoose, "slow", 0.1, 0.4);
+    watch.did(Step::kChoose, "fast", 0.1, 0.1);
+  }
+  EXPECT_NEAR(watch.state().remaining, 5, 0.4);
+}
+
+TEST(BuildWatch, AStepThatTellsNothingCountsDown) {
+  BuildWatch watch;
+  watch.begin(Step::kCheck);
+  watch.expect(Step::kCheck, 1);
+  wait(0.2);
+  const BuildWatch::State state = watch.state();
+  EXPECT_LT(state.remaining, 0.85);
+  EXPECT_GT(state.remaining, 0.5);
+  EXPECT_NEAR(state.done, 0.2, 0.1);
+}
+
+TEST(BuildWatch, BudgetsKeepTimeForTheCheck) {
+  BuildWatch watch(nullptr, 0.4);
+  EXPECT_TRUE(watch.has_budget());
+  EXPECT_FALSE(watch.tuning_is_over());
+  watch.expect(Step::kCheck, 0.15);
+  wait(0.3);
+  EXPECT_TRUE(watch.tuning_is_over());
+  EXPECT_TRUE(watch.was_cut_short());
+  EXPECT_FALSE(watch.has_no_time_to_check());
+  watch.expect(Step::kCheck, 10);  // More than half: it is not waited for.
+  EXPECT_TRUE(watch.has_no_time_to_check());
+  EXPECT_FALSE(BuildWatch().tuning_is_over());
+}
+
+}  // namespace
+}  // namespace tenon
