@@ -100,6 +100,7 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceConvolu
   code.constant("kBatches", 1);
   for (const char* flag : {"kBBatched", "kAByColumns", "kBByColumns"}) code.flag(flag, false);
   code.flag("kBConstant", true);
+  add_operand_type(code, {.bytes = 2});
   add_tiling(code, t);
   add_group_product(
       code, "group_product",

@@ -1,4 +1,4 @@
-// Matrix products of 16-bit floats on Hopper: one thread has the copy engine fetch tiles of A and B, kGroups warp groups
+// Matrix products of 16-bit floats, or of 8-bit numbers, on Hopper: one thread has the copy engine fetch tiles of A and B, kGroups warp groups
 // multiply them, all of them 64 rows of a tile each, or each a tile in turn, kStages tiles deep. Where results are few,
 // kSplits blocks of a cluster share k and each finishes a part of the columns.
 
@@ -6,7 +6,7 @@
 constexpr int kSumsBytes = (kSplits - 1) * (kOwn / 8) * kConsumers * 16;
 
 /// Each block's columns to that block; gives what all sums of its own columns together are, in a fixed order.
-__device__ inline void exchange_sums(float (&own)[kOwn / 2], const float (&sums)[kTileN / 2], u32 received, u32 barrier,
+__device__ inline void exchange_sums(Accumulator (&own)[kOwn / 2], const Accumulator (&sums)[kTileN / 2], u32 received, u32 barrier,
                                      int rank) {
 #pragma unroll
   for (int s = 0; s < kSplits; ++s) {
@@ -26,7 +26,7 @@ __device__ inline void exchange_sums(float (&own)[kOwn / 2], const float (&sums)
   for (int s = 0; s < kSplits - 1; ++s)
 #pragma unroll
     for (int j = 0; j < kOwn / 8; ++j) {
-      float part[4];
+      Accumulator part[4];
       load_shared(part, received + ((s * (kOwn / 8) + j) * kConsumers + threadIdx.x) * 16);
 #pragma unroll
       for (int i = 0; i < 4; ++i) own[j * 4 + i] += part[i];
@@ -73,19 +73,19 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
     const Tile tile = tile_of(t);
     SlabOperands operands;
     if (kFetchesAhead) fetch_slab(operands, place_in(tile, 0, rank), 0 ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
-    RowMoments rows[kParts];
+    RowTerms rows[kParts];
 #pragma unroll
-    for (int part = 0; part < kParts; ++part) fetch_moments(rows[part], place_in(tile, part, rank) ROWS_ARGUMENTS);
-    float sums[kParts][kTileN / 2];
+    for (int part = 0; part < kParts; ++part) fetch_terms(rows[part], place_in(tile, part, rank) ROWS_ARGUMENTS);
+    Accumulator sums[kParts][kTileN / 2];
     start.fill(sums);
     await_turn(t == first);
-    multiply_tile<Start::kBiased>(sums, stages, barriers, at, k_begin, k_end, t + step >= kTiles);
+    multiply_all<Start::kBiased>(sums, stages, barriers, at, k_begin, k_end, t + step >= kTiles);
     // In turns registers are few here, and there is time behind the epilogue.
     if (kTurns == 1 && t + step < kTiles) start.fetch(tile_of(t + step), bias);
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
       const Place place = place_in(tile, part, rank);
-      float own[kOwn / 2];
+      Accumulator own[kOwn / 2];
       exchange_sums(own, sums[part], received, exchanged, rank);
       store_tile(own, operands, rows[part], scratch, y, place ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
     }

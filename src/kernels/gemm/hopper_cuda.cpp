@@ -244,6 +244,7 @@ void add_constants(KernelCode& code, const Problem& problem, const FoldedProduct
   code.flag("kAByColumns", p.a.by_columns());
   code.flag("kBByColumns", p.b.by_columns());
   code.flag("kBConstant", problem.input(p.product.b).constant != nullptr);
+  add_operand_type(code, {.bytes = 2});
   add_tiling(code, t);
   add_group_product(code, "group_product",
                     {.columns = static_cast<int>(t.columns),

@@ -30,7 +30,7 @@ __device__ inline float sum_of_row(float v) {
 #ifdef STANDARDIZES
 /// Sums of B over k for a thread's columns of a slab; where groups take turns, registers are few.
 template <int kSlab>
-struct ColumnSums {
+struct ColumnTerms {
   float2 of[kTurns > 1 ? 1 : kSlab / 8];
   const float* from;
   __device__ void fetch(int column ROWS_PARAMETERS) {
@@ -47,7 +47,7 @@ struct ColumnSums {
 };
 
 /// Of a thread's two rows: its quarter warp's, and the one 8 rows behind.
-struct RowMoments {
+struct RowTerms {
   float mean[2], inverse[2];
   __device__ void fetch(const Index (&row)[2] ROWS_PARAMETERS) {
     constexpr int kGroups = kK / kGroup;
@@ -74,7 +74,8 @@ struct RowMoments {
     }
   }
   template <class Columns>
-  __device__ void apply(float (&v)[2], const Columns& columns, int half, int j) const {
+  __device__ void begin(float (&v)[2], float first, float second, const Columns& columns, int half, int j) const {
+    v[0] = first, v[1] = second;
     if constexpr (!kRms) {
       const float2 sums = columns.at(j);
       v[0] = fmaf(-mean[half], sums.x, v[0]);
@@ -85,13 +86,15 @@ struct RowMoments {
 };
 #else
 template <int kSlab>
-struct ColumnSums {
+struct ColumnTerms {
   __device__ void fetch(int ROWS_PARAMETERS) {}
 };
-struct RowMoments {
+struct RowTerms {
   __device__ void fetch(const Index (&)[2] ROWS_PARAMETERS) {}
   template <class Columns>
-  __device__ void apply(float (&)[2], const Columns&, int, int) const {}
+  __device__ void begin(float (&v)[2], float first, float second, const Columns&, int, int) const {
+    v[0] = first, v[1] = second;
+  }
 };
 #endif
 

@@ -9,7 +9,7 @@ struct Start {
 #pragma unroll
     for (int j = 0; j < kTileN / 8; ++j) fetch_pair<BiasAt>(pairs[j], bias, 0, tile.n + j * 8 + threadIdx.x % 4 * 2);
   }
-  __device__ void fill(float (&sums)[kParts][kTileN / 2]) const {
+  __device__ void fill(Accumulator (&sums)[kParts][kTileN / 2]) const {
 #pragma unroll
     for (int j = 0; j < kTileN / 8; ++j) {
       float bias[2];
@@ -27,6 +27,6 @@ constexpr bool kBiasConstant = false;
 struct Start {
   static constexpr bool kBiased = false;
   __device__ void fetch(const Tile&, const Bias*) {}
-  __device__ void fill(float (&)[kParts][kTileN / 2]) const {}
+  __device__ void fill(Accumulator (&)[kParts][kTileN / 2]) const {}
 };
 #endif

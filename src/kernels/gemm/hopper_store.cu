@@ -1,9 +1,11 @@
 // The epilogue of gemm/hopper.cu. Results leave each warp 16 rows and a slab of columns at a time, through its part of
 // shared memory, by pieces of 16 bytes that are aligned in the result: where its rows are not, each row lies as far behind
 // such a place as it does there.
-constexpr int kUnit = 16 / sizeof(Y), kLine = 128 / sizeof(Y);
+// Slabs are 128 bytes wide, those of bytes 64 columns, whose operands take as many registers as others'.
+constexpr int kUnit = 16 / sizeof(Y), kLine = sizeof(Y) == 1 ? 64 : 128 / sizeof(Y);
 constexpr int kSlab = kOwn % kLine == 0 ? kLine : (kOwn % 32 == 0 ? 32 : 16);
 constexpr int kPitch = kSlab * sizeof(Y) + (sizeof(Y) == 4 ? 32 : 16), kPieces = kSlab / kUnit, kItems = 16 * kPieces / 32;
+static_assert(kItems > 0, "a piece for each thread of a warp");
 
 template <class At>
 __device__ constexpr bool lies_in_rows() {
@@ -55,7 +57,7 @@ __device__ inline Index row_of(const Place& at, int row) {
   return Index(at.batch) * kM + (row_exists(at, row) ? at.row + row : kM - 1);
 }
 
-__device__ inline void fetch_moments(RowMoments& to, const Place& at ROWS_PARAMETERS) {
+__device__ inline void fetch_terms(RowTerms& to, const Place& at ROWS_PARAMETERS) {
   const int row = threadIdx.x % 32 / 4;
   to.fetch({row_of(at, row), row_of(at, row + 8)} ROWS_ARGUMENTS);
 }
@@ -64,7 +66,7 @@ using Pair = EpilogueOperands<2>;
 struct SlabOperands {
   uint4 pieces[kItems];
   Pair pairs[kSlab / 8][2];
-  ColumnSums<kSlab> columns;
+  ColumnTerms<kSlab> columns;
 };
 
 template <class At, class T>
@@ -204,7 +206,7 @@ __device__ inline void store_slab(const ShiftedPieces& pieces, Y* y, u32 slab, c
 /// The epilogue of the block's columns. The operands of the next slab are on their way meanwhile, except where groups
 /// take turns: others multiply then, and registers are few.
 constexpr bool kFetchesAhead = kTurns == 1;
-__device__ inline void store_tile(const float (&sums)[kOwn / 2], SlabOperands& next, const RowMoments& rows, u32 scratch,
+__device__ inline void store_tile(const Accumulator (&sums)[kOwn / 2], SlabOperands& next, const RowTerms& rows, u32 scratch,
                                   Y* y, const Place& at ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
   const int lane = threadIdx.x % 32;
   const u32 slab = scratch + threadIdx.x / 32 * (16 * kPitch);
@@ -241,8 +243,8 @@ __device__ inline void store_tile(const float (&sums)[kOwn / 2], SlabOperands& n
 #define TAKE_PAIR(i, T) \
   if constexpr (kStaged == i) take_pair(operands.o##i, address);
         EPILOGUE_EACH(TAKE_PAIR)
-        Real v[2] = {sums[s], sums[s + 1]};
-        rows.apply(v, now.columns, half, j);
+        Real v[2];
+        rows.begin(v, sums[s], sums[s + 1], now.columns, half, j);
         apply_epilogue<2>(v, operands);
         given.take(v, half, j);
         store_pair(address, v);

@@ -1,8 +1,9 @@
 // How blocks of gemm/hopper.cu take tiles, and the ring of stages between the thread that fetches and those that multiply.
 
-// A tile is kParts times 64 rows of each of its groups: of all of them, or of the one whose turn it is.
-constexpr int kTileM = kGroups / kTurns * kParts * 64, kTileK = 64, kConsumers = kGroups * 128;
-constexpr int kBytesA = kTileM * kTileK * 2, kBytesB = kTileN * kTileK * 2, kStageBytes = kBytesA + kBytesB;
+// A tile is kParts times 64 rows of each of its groups: of all of them, or of the one whose turn it is. Rows of operands
+// have 128 bytes of k.
+constexpr int kTileM = kGroups / kTurns * kParts * 64, kTileK = 128 / kOperandBytes, kConsumers = kGroups * 128;
+constexpr int kBytesA = kTileM * 128, kBytesB = kTileN * 128, kStageBytes = kBytesA + kBytesB;
 constexpr int kBlocksK = (kK + kTileK - 1) / kTileK;
 constexpr int kTilesN = (kN + kTileN - 1) / kTileN;
 #define kTilesM ((kM + kTileM - 1) / kTileM)
@@ -11,6 +12,7 @@ constexpr int kTilesN = (kN + kTileN - 1) / kTileN;
 constexpr int kOwn = kTileN / kSplits;
 static_assert(kOwn % 16 == 0, "whole slabs");
 static_assert(!kBByColumns || kTileN % 64 == 0, "whole boxes");
+static_assert(kOperandBytes == 2 || (!kAByColumns && !kBByColumns), "bytes are contiguous along k");
 
 struct Tile {
   int m, n, batch;
@@ -21,7 +23,7 @@ __device__ inline Tile tile_of(int number) {
   return {(number - others * kTilesM) * kTileM, others % kTilesN * kTileN, others / kTilesN};
 }
 
-/// kRows rows (of B: columns) of 64 k, in boxes of 64 where rows are contiguous.
+/// kRows rows (of B: columns) of kTileK, in boxes of 64 where rows are contiguous.
 template <int kRows, bool kByColumns>
 __device__ inline void fetch_rows(const TensorMap& map, u32 to, u32 barrier, int k, int row, int batch) {
   if constexpr (kByColumns) {
@@ -85,25 +87,72 @@ __device__ inline void pass_turn(bool is_last) {
   if (kTurns > 1 && !is_last) barrier_arrive_of(1 + (threadIdx.x / 128 + 1) % kTurns, 256);
 }
 
+/// The products of one stage for the warp group's rows.
+__device__ inline void multiply_stage(Accumulator (&sums)[kParts][kTileN / 2], u32 tile, bool adds) {
+  const int group = kTurns > 1 ? 0 : threadIdx.x / 128;
+  const u64 a = tile_descriptor(tile + group * 8192, 8192), b = tile_descriptor(tile + kBytesA, 8192);
+  products_begin();
+#pragma unroll
+  for (int s = 0; s < 4; ++s)
+#pragma unroll
+    for (int part = 0; part < kParts; ++part)
+      group_product(sums[part], a + part * 512 + s * (kAByColumns ? 128 : 2), b + s * (kBByColumns ? 128 : 2), adds || s > 0);
+  products_commit();
+}
+
+/// Nothing that is computed from the sums comes above it.
+template <class T>
+__device__ inline void fence_sums(T (&sums)[kParts][kTileN / 2]) {
+#pragma unroll
+  for (int part = 0; part < kParts; ++part)
+#pragma unroll
+    for (int i = 0; i < kTileN / 2; ++i) asm volatile("" : "+f"(sums[part][i])::"memory");
+}
+/// The sums over [k_begin, k_end) where those of kKeptStages at a time are added up outside of the matrix units, which
+/// keep about 14 bits of sums of 8-bit floats.
+template <class T>
+__device__ inline void multiply_in_parts(T (&sums)[kParts][kTileN / 2], u32 stages, u32 barriers, Ring& at, int k_begin,
+                                         int k_end, bool is_last) {
+  const bool speaks = threadIdx.x % 32 == 0;
+  T kept[kParts][kTileN / 2];
+#pragma unroll
+  for (int part = 0; part < kParts; ++part)
+#pragma unroll
+    for (int i = 0; i < kTileN / 2; ++i) sums[part][i] = 0;
+  for (int k = k_begin; k < k_end;) {
+    const int end = k + kKeptStages < k_end ? k + kKeptStages : k_end;
+    u32 last = 0;
+    for (int number = 0; k < end; ++k, ++number, at.next()) {
+      const u32 full = barriers + at.stage * 16;
+      barrier_wait(full, at.phase);
+      multiply_stage(kept, stages + at.stage * kStageBytes, number > 0);
+      if (number > 0) {
+        products_wait<1>();
+        if (speaks) barrier_arrive(last);
+      }
+      last = full + 8;
+    }
+    if (k == k_end) pass_turn(is_last);
+    products_wait<0>();
+    fence_sums(kept);
+    if (speaks) barrier_arrive(last);
+#pragma unroll
+    for (int part = 0; part < kParts; ++part)
+#pragma unroll
+      for (int i = 0; i < kTileN / 2; ++i) sums[part][i] += kept[part][i];
+  }
+}
+
 /// The sums over [k_begin, k_end) of the warp group's rows, or what is there and those.
 template <bool kAdds>
-__device__ inline void multiply_tile(float (&sums)[kParts][kTileN / 2], u32 stages, u32 barriers, Ring& at, int k_begin,
+__device__ inline void multiply_tile(Accumulator (&sums)[kParts][kTileN / 2], u32 stages, u32 barriers, Ring& at, int k_begin,
                                      int k_end, bool is_last) {
-  const int group = kTurns > 1 ? 0 : threadIdx.x / 128;
   const bool speaks = threadIdx.x % 32 == 0;
   u32 last = 0;
   for (int k = k_begin; k < k_end; ++k, at.next()) {
     const u32 full = barriers + at.stage * 16, tile = stages + at.stage * kStageBytes;
     barrier_wait(full, at.phase);
-    const u64 a = tile_descriptor(tile + group * 8192, 8192), b = tile_descriptor(tile + kBytesA, 8192);
-    products_begin();
-#pragma unroll
-    for (int s = 0; s < kTileK / 16; ++s)
-#pragma unroll
-      for (int part = 0; part < kParts; ++part)
-        group_product(sums[part], a + part * 512 + s * (kAByColumns ? 128 : 2), b + s * (kBByColumns ? 128 : 2),
-                      kAdds || k > k_begin || s > 0);
-    products_commit();
+    multiply_stage(sums, tile, kAdds || k > k_begin);
     if (k > k_begin) {
       products_wait<1>();
       if (speaks) barrier_arrive(last);
@@ -113,4 +162,9 @@ __device__ inline void multiply_tile(float (&sums)[kParts][kTileN / 2], u32 stag
   pass_turn(is_last);
   products_wait<0>();
   if (speaks) barrier_arrive(last);
+}
+template <bool kAdds, class Sums>
+__device__ inline void multiply_all(Sums& sums, u32 stages, u32 barriers, Ring& at, int k_begin, int k_end, bool is_last) {
+  if constexpr (kKeptStages > 0) multiply_in_parts(sums, stages, barriers, at, k_begin, k_end, is_last);
+  else multiply_tile<kAdds>(sums, stages, barriers, at, k_begin, k_end, is_last);
 }

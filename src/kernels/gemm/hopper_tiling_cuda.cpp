@@ -118,6 +118,12 @@ std::vector<Tiling> plain_tilings() {
   return all;
 }
 
+void add_operand_type(KernelCode& code, const OperandType& type) {
+  code.constant("kOperandBytes", type.bytes);
+  code.alias("Accumulator", type.sums);
+  code.constant("kKeptStages", type.kept_stages);
+}
+
 void add_tiling(KernelCode& code, const Tiling& t) {
   add_group_shape(code, t.shape());
   code.constant("kTileN", t.columns);

@@ -9,9 +9,9 @@
 
 namespace tenon::hopper {
 
-constexpr int64_t kTileK = 64;
+constexpr int64_t kTileK = 64;  ///< Of 16-bit elements; twice as many of 8 bits.
 
-/// Of a batch of matrix products.
+/// Of a batch of matrix products; k counts 16 bits.
 struct ProductSizes {
   int64_t m = 1, n = 1, k = 1, batches = 1;
 };
@@ -47,6 +47,15 @@ std::vector<Tiling> best_tilings(const std::vector<Tiling>& tilings, const Produ
 /// Tilings without turns.
 std::vector<Tiling> plain_tilings();
 
+/// The elements of A and B, and their sums.
+struct OperandType {
+  int bytes = 2;
+  std::string_view sums = "f32";
+  /// Stages of 128 bytes of k whose sums matrix units keep, before they are added to others; 0:
+  /// all.
+  int64_t kept_stages = 0;
+};
+void add_operand_type(KernelCode& code, const OperandType& type);
 /// The constants that the kernel's files take of the tiling.
 void add_tiling(KernelCode& code, const Tiling& t);
 void shape_launch(JitLaunch& launch, const Tiling& t, const ProductSizes& p, int units);

@@ -5,6 +5,15 @@
 namespace tenon {
 namespace {
 
+/// Bytes of a constant that every block may ask for; 0 where it is none, or large.
+int64_t small_constant(const Operand& operand) {
+  constexpr int64_t kSmall = 16384;
+  const int64_t bytes = operand.constant == nullptr || !operand.dense()
+                            ? 0
+                            : operand.count() * static_cast<int64_t>(byte_size(operand.type));
+  return bytes <= kSmall ? bytes : 0;
+}
+
 /// Writes the steps one after the other and keeps count of the operands. Those that are given with
 /// strides come before the region's.
 class EpilogueWriter {
@@ -15,8 +24,7 @@ class EpilogueWriter {
 
   Status steps(const std::vector<ExtraStep>& before) {
     for (const ExtraStep& extra : before)
-      TENON_TRY(
-          step({.function = extra.function, .operand = extra.operand}, &extra.strides));
+      TENON_TRY(step({.function = extra.function, .operand = extra.operand}, &extra.strides));
     for (value_ = 0; value_ < region_.steps.size(); ++value_) {
       if (is_kept(value_))
         body_ += fmt::format("  Real kept{}[N];\n", value_) +
@@ -29,23 +37,13 @@ class EpilogueWriter {
   }
 
   Status step(const RegionStep& step, const std::vector<int64_t>* strides) {
-    const PointwiseInfo& info = pointwise_info(step.function);
-    if (info.category != PointwiseClass::arithmetic && info.category != PointwiseClass::real)
-      return unsupported("{} in the epilogue", info.name);
     // Results of 16 bits do not need every digit of some functions.
     const bool rough = byte_size(problem_.output().type) == 2;
     if (rough && step.function == PointwiseFunction::k_gelu_tanh) {
       body_ += "  rough_gelu_tanh<N>(v);\n";
       return {};
     }
-    const bool rough_erf = rough && step.function == PointwiseFunction::k_gelu_erf;
-    code_.text(fmt::format(
-        "__device__ inline Real epilogue_step{0}([[maybe_unused]] Real x, [[maybe_unused]] Real y) "
-        "{{\n"
-        "  typedef Real T;\n  [[maybe_unused]] const T z = y, alpha = T({1}), beta = T({2});\n"
-        "  return {3};\n}}\n",
-        count_, device_real(step.alpha), device_real(step.beta),
-        rough_erf ? "rough_gelu_erf(x)" : info.formula));
+    TENON_TRY(add_step_function(code_, count_, step, rough));
     if (step.earlier >= 0) {
       const std::string other = value(step.earlier);
       body_ += each(fmt::format("v[i] = epilogue_step{}({});", count_++,
@@ -66,34 +64,10 @@ class EpilogueWriter {
   }
 
   std::vector<int> finish() {
-    std::string parameters, arguments, fields, fetches, all, ahead;
-    for (size_t i = 0; i < operands_.size(); ++i) {
-      const char* type = device_type(problem_.input(operands_[i]).type);
-      parameters += fmt::format(", const {}* __restrict__ e{}", type, i);
-      arguments += fmt::format(", e{}", i);
-      all += fmt::format(" DO({}, {})", i, type);
-      if (const int64_t bytes = small_constant(problem_.input(operands_[i])); bytes > 0)
-        ahead += fmt::format("  prefetch_bytes(e{}, {});\n", i, bytes);
-      fields += fmt::format("  Fetched<Epilogue{0}At, N, {1}> o{0};\n", i, type);
-      fetches += fmt::format("  fetch_located<Epilogue{0}At, N>(e{0}, at, f.o{0});\n", i);
-    }
-    code_.text(fmt::format(
-        "#define EPILOGUE_PARAMETERS {}\n#define EPILOGUE_ARGUMENTS {}\n#define "
-        "EPILOGUE_EACH(DO){}\n"
-        "template <int N>\nstruct EpilogueOperands {{\n{}}};\n"
-        "template <int N>\n__device__ inline void fetch_epilogue([[maybe_unused]] "
-        "EpilogueOperands<N>& f, [[maybe_unused]] Index at EPILOGUE_PARAMETERS) {{\n{}}}\n"
-        "template <int N>\n__device__ inline void apply_epilogue(Real (&v)[N], [[maybe_unused]] "
-        "const "
-        "EpilogueOperands<N>& f) {{\n{}}}\n",
-        parameters, arguments, all, fields, fetches, body_));
-    code_.text(fmt::format(
-        "__device__ inline void prefetch_constants(int EPILOGUE_PARAMETERS) {{\n{}}}\n", ahead));
-    code_.text(
-        "template <int N>\n__device__ inline void epilogue(Real (&v)[N], Index at "
-        "EPILOGUE_PARAMETERS) {\n  EpilogueOperands<N> operands;\n"
-        "  fetch_epilogue<N>(operands, at EPILOGUE_ARGUMENTS);\n"
-        "  apply_epilogue<N>(v, operands);\n}\n");
+    std::vector<EpilogueOperand> operands;
+    for (const int operand : operands_)
+      operands.push_back(epilogue_operand(problem_.input(operand)));
+    add_epilogue_functions(code_, operands, body_);
     return std::move(operands_);
   }
 
@@ -113,14 +87,6 @@ class EpilogueWriter {
     return false;
   }
 
-  /// Bytes of a constant that every block may ask for; 0 where it is none, or large.
-  static int64_t small_constant(const Operand& operand) {
-    constexpr int64_t kSmall = 16384;
-    const int64_t bytes = operand.constant == nullptr || !operand.dense()
-                              ? 0
-                              : operand.count() * static_cast<int64_t>(byte_size(operand.type));
-    return bytes <= kSmall ? bytes : 0;
-  }
   static std::string each(const std::string& statement) {
     return fmt::format("#pragma unroll\n  for (int i = 0; i < N; ++i) {}\n", statement);
   }
@@ -152,6 +118,56 @@ class EpilogueWriter {
 };
 
 }  // namespace
+
+EpilogueOperand epilogue_operand(const Operand& operand) {
+  return {device_type(operand.type), small_constant(operand)};
+}
+
+Status add_step_function(KernelCode& code, int number, const RegionStep& step, bool rough) {
+  const PointwiseInfo& info = pointwise_info(step.function);
+  if (info.category != PointwiseClass::arithmetic && info.category != PointwiseClass::real)
+    return unsupported("{} in the epilogue", info.name);
+  const bool rough_erf = rough && step.function == PointwiseFunction::k_gelu_erf;
+  code.text(fmt::format(
+      "__device__ inline Real epilogue_step{0}([[maybe_unused]] Real x, [[maybe_unused]] Real y) "
+      "{{\n"
+      "  typedef Real T;\n  [[maybe_unused]] const T z = y, alpha = T({1}), beta = T({2});\n"
+      "  return {3};\n}}\n",
+      number, device_real(step.alpha), device_real(step.beta),
+      rough_erf ? "rough_gelu_erf(x)" : info.formula));
+  return {};
+}
+
+void add_epilogue_functions(KernelCode& code, const std::vector<EpilogueOperand>& operands,
+                            const std::string& body) {
+  std::string parameters, arguments, fields, fetches, all, ahead;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const auto& [type, prefetched] = operands[i];
+    parameters += fmt::format(", const {}* __restrict__ e{}", type, i);
+    arguments += fmt::format(", e{}", i);
+    all += fmt::format(" DO({}, {})", i, type);
+    if (prefetched > 0) ahead += fmt::format("  prefetch_bytes(e{}, {});\n", i, prefetched);
+    fields += fmt::format("  Fetched<Epilogue{0}At, N, {1}> o{0};\n", i, type);
+    fetches += fmt::format("  fetch_located<Epilogue{0}At, N>(e{0}, at, f.o{0});\n", i);
+  }
+  code.text(fmt::format(
+      "#define EPILOGUE_PARAMETERS {}\n#define EPILOGUE_ARGUMENTS {}\n#define "
+      "EPILOGUE_EACH(DO){}\n"
+      "template <int N>\nstruct EpilogueOperands {{\n{}}};\n"
+      "template <int N>\n__device__ inline void fetch_epilogue([[maybe_unused]] "
+      "EpilogueOperands<N>& f, [[maybe_unused]] Index at EPILOGUE_PARAMETERS) {{\n{}}}\n"
+      "template <int N>\n__device__ inline void apply_epilogue(Real (&v)[N], [[maybe_unused]] "
+      "const "
+      "EpilogueOperands<N>& f) {{\n{}}}\n",
+      parameters, arguments, all, fields, fetches, body));
+  code.text(fmt::format(
+      "__device__ inline void prefetch_constants(int EPILOGUE_PARAMETERS) {{\n{}}}\n", ahead));
+  code.text(
+      "template <int N>\n__device__ inline void epilogue(Real (&v)[N], Index at "
+      "EPILOGUE_PARAMETERS) {\n  EpilogueOperands<N> operands;\n"
+      "  fetch_epilogue<N>(operands, at EPILOGUE_ARGUMENTS);\n"
+      "  apply_epilogue<N>(v, operands);\n}\n");
+}
 
 Result<std::vector<int>> add_epilogue(KernelCode& code, const Problem& problem,
                                       const AnchoredRegion& region, const IndexLoop& loop,

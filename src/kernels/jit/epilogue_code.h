@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "kernels/jit/kernel_code.h"
@@ -20,11 +21,28 @@ struct ExtraStep {
 /// its two halves, fetch_epilogue<N>(EpilogueOperands<N>&, Index at EPILOGUE_PARAMETERS), which
 /// only loads, and apply_epilogue<N>(v, operands), and the macros EPILOGUE_PARAMETERS and
 /// EPILOGUE_ARGUMENTS (each begins with a comma, or is empty), and EPILOGUE_EACH(DO), which is
-/// DO(0, type) DO(1, type)... over the operands; also prefetch_constants(0 EPILOGUE_ARGUMENTS), which
-/// asks for small constant operands and may come before begin_kernel(). Gives the problem inputs that the parameters stand
-/// for, in order. Also defines `Real`, the type of arithmetic. `Index` must be defined already.
+/// DO(0, type) DO(1, type)... over the operands; also prefetch_constants(0 EPILOGUE_ARGUMENTS),
+/// which asks for small constant operands and may come before begin_kernel(). Gives the problem
+/// inputs that the parameters stand for, in order. Also defines `Real`, the type of arithmetic.
+/// `Index` must be defined already.
 Result<std::vector<int>> add_epilogue(KernelCode& code, const Problem& problem,
                                       const AnchoredRegion& region, const IndexLoop& loop,
                                       const std::vector<ExtraStep>& before = {});
+
+/// What add_epilogue is made of, for callers that write the steps themselves.
+/// Adds `Real epilogue_step<number>(Real x, Real y)`; `rough`: results have 16 bits or fewer.
+Status add_step_function(KernelCode& code, int number, const RegionStep& step, bool rough);
+
+/// An operand `e0`, `e1`... of an epilogue, where `Epilogue0At`... say.
+struct EpilogueOperand {
+  std::string type;              ///< In device code.
+  int64_t prefetched_bytes = 0;  ///< Of a small constant.
+};
+EpilogueOperand epilogue_operand(const Operand& operand);
+
+/// The functions and macros above, of a body of apply_epilogue that changes v[0] to v[N - 1], with
+/// the fetched operands f.o0, f.o1...
+void add_epilogue_functions(KernelCode& code, const std::vector<EpilogueOperand>& operands,
+                            const std::string& body);
 
 }  // namespace tenon

@@ -41,6 +41,19 @@ void add_group_product(KernelCode& code, std::string_view name, const GroupProdu
       p.a_in_registers ? each("\"r\"(a[{}])", 4) : std::string("\"l\"(a)")));
 }
 
+void add_group_product(KernelCode& code, std::string_view name, const ByteGroupProduct& p) {
+  const int sums = p.columns / 2;
+  code.text(fmt::format(
+      "__device__ inline void {}({} (&d)[{}], u64 a, u64 b, int keep) {{\n"
+      "  asm volatile(\"{{\\n.reg .pred keep;\\nsetp.ne.b32 keep, %{}, 0;\\n\"\n"
+      "    \"wgmma.mma_async.sync.aligned.m64n{}k32.{}.{}.{} {{{}}}, %{}, %{}, keep{};\\n}}\"\n"
+      "    : {}\n    : \"l\"(a), \"l\"(b), \"r\"(keep));\n}}\n",
+      name, p.is_integer() ? "int" : "float", sums, sums + 2, p.columns,
+      p.is_integer() ? "s32" : "f32", p.a, p.b, places(0, sums), sums, sums + 1,
+      p.is_integer() ? "" : ", 1, 1",
+      each(p.is_integer() ? "\"+r\"(d[{}])" : "\"+f\"(d[{}])", sums)));
+}
+
 int64_t GroupShape::computing_registers() const {
   // Each quarter of a multiprocessor has 16384, and takes every fourth warp.
   const int64_t warps = (threads() / 32 * each + 3) / 4;

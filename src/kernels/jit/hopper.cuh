@@ -88,15 +88,22 @@ __device__ inline u32 address_in_block(u32 address, u32 rank) {
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
   return there;
 }
+__device__ inline u32 bits_of(float v) { return __float_as_uint(v); }
+__device__ inline u32 bits_of(int v) { return u32(v); }
 /// 16 bytes to another block's shared memory, counted by a barrier there.
-__device__ inline void send_to_block(u32 address, const float* v, u32 barrier) {
+template <class T>
+__device__ inline void send_to_block(u32 address, const T* v, u32 barrier) {
   asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];"
-               ::"r"(address), "r"(__float_as_uint(v[0])), "r"(__float_as_uint(v[1])), "r"(__float_as_uint(v[2])),
-               "r"(__float_as_uint(v[3])), "r"(barrier) : "memory");
+               ::"r"(address), "r"(bits_of(v[0])), "r"(bits_of(v[1])), "r"(bits_of(v[2])), "r"(bits_of(v[3])),
+               "r"(barrier) : "memory");
 }
 __device__ inline void load_shared(float (&v)[4], u32 address) {
   asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
                : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3]) : "r"(address) : "memory");
+}
+__device__ inline void load_shared(int (&v)[4], u32 address) {
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3]) : "r"(address) : "memory");
 }
 __device__ inline uint4 load_shared_piece(u32 address) {
   uint4 v;

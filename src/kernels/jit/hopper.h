@@ -17,11 +17,21 @@ struct GroupProduct {
   bool b_by_columns = false;  ///< The columns of B are contiguous in memory, not k.
 };
 
+/// The same over 32 elements of 8 bits, k contiguous in both operands in shared memory: "s8" or
+/// "u8", summed in s32, or "e4m3" or "e5m2", summed in f32, of which about 14 bits count.
+struct ByteGroupProduct {
+  int columns = 64;
+  std::string_view a = "s8", b = "s8";
+  bool is_integer() const { return a == "s8" || a == "u8"; }
+};
+
 /// Adds a device function that issues it,
 ///   name(float (&d)[columns / 2], u64 a, u64 b, int keep)
 /// or, with A in registers, name(d, const u32 (&a)[4], u64 b, int keep); d is overwritten where
 /// `keep` is 0.
 void add_group_product(KernelCode& code, std::string_view name, const GroupProduct& product);
+/// Likewise; d is of int where the elements are integers.
+void add_group_product(KernelCode& code, std::string_view name, const ByteGroupProduct& product);
 
 /// Threads and registers of kernels of `groups` warp groups that compute and threads that fetch for
 /// them, `each` blocks at a time on a multiprocessor. Where `moves`, a whole warp group fetches and

@@ -61,6 +61,7 @@ const void* address_of(const JitArgument& argument, const LaunchArguments& launc
 }
 
 CUtensorMapDataType map_type(const JitTensorMap& map) {
+  if (byte_size(map.type) == 1) return CU_TENSOR_MAP_DATA_TYPE_UINT8;
   return map.type == DataType::kBFloat16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
                                          : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
 }

@@ -82,14 +82,14 @@ void begin_code(KernelCode& code, const Problem& problem) {
 }
 
 Status check_map(const JitTensorMap& map, int64_t alignment) {
-  constexpr int64_t kPiece = 8;  // Elements of 16 bytes.
-  if (alignment % kPiece != 0) return unsupported("an address is no multiple of 16 bytes");
+  const int64_t piece = 16 / byte_size(map.type);  // Elements of 16 bytes.
+  if (alignment % piece != 0) return unsupported("an address is no multiple of 16 bytes");
   if (map.strides.front() != 1) return unsupported("no axis of an operand is contiguous");
   for (size_t i = 0; i < map.extents.size(); ++i) {
     if (map.extents[i] < 1 || map.extents[i] > INT32_MAX)
       return unsupported("empty or huge extents");
     if (i == 0) continue;
-    if (map.strides[i] % kPiece != 0) return unsupported("a stride is no multiple of 16 bytes");
+    if (map.strides[i] % piece != 0) return unsupported("a stride is no multiple of 16 bytes");
     if (map.strides[i] <= 0 || map.strides[i] >= int64_t{1} << 38) return unsupported("a stride");
   }
   for (size_t axis = 0; map.pixels && axis < 2; ++axis) {

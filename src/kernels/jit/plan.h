@@ -37,8 +37,8 @@ struct JitArgument {
   static JitArgument workspace(int64_t offset) { return {Kind::kWorkspace, 0, offset}; }
 };
 
-/// A tensor of 16-bit elements as Hopper's copy engine is told of it: fastest axis first, boxes
-/// whose rows of 128 bytes are swizzled.
+/// A tensor of 16-bit or 8-bit elements as Hopper's copy engine is told of it: fastest axis first,
+/// boxes whose rows of 128 bytes are swizzled.
 struct JitTensorMap {
   JitArgument base;
   DataType type = DataType::kFloat16;

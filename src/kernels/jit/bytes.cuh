@@ -1,0 +1,60 @@
+// Elements of 8 bits: floats in two formats (sm_89), and packing of numbers that are in range already.
+
+struct e4m3 {
+  u8 bits;
+};
+struct e5m2 {
+  u8 bits;
+};
+template <>
+struct WideOf<e4m3> {
+  using type = float;
+};
+template <>
+struct WideOf<e5m2> {
+  using type = float;
+};
+__device__ inline float low_half(u32 pair) { return widen(f16{u16(pair)}); }
+__device__ inline float widen(e4m3 v) {
+  u32 r;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(r) : "h"(u16(v.bits)));
+  return low_half(r);
+}
+__device__ inline float widen(e5m2 v) {
+  u32 r;
+  asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(r) : "h"(u16(v.bits)));
+  return low_half(r);
+}
+
+/// To nearest even, for numbers up to 2^22.
+__device__ inline float round_small(float v) { return (v + 12582912.0f) - 12582912.0f; }
+
+// Two elements side by side; integers are rounded to nearest even and must be in range, floats saturate.
+__device__ inline u16 byte_pair(i8, float a, float b) {
+  return u16(__byte_perm(__float_as_uint(a + 12582912.0f), __float_as_uint(b + 12582912.0f), 0x0040));
+}
+__device__ inline u16 byte_pair(u8, float a, float b) { return byte_pair(i8(), a, b); }
+__device__ inline u16 byte_pair(e4m3, float a, float b) {
+  u16 r;
+  asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(r) : "f"(b), "f"(a));
+  return r;
+}
+__device__ inline u16 byte_pair(e5m2, float a, float b) {
+  u16 r;
+  asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(r) : "f"(b), "f"(a));
+  return r;
+}
+/// What is left of a number that becomes such a float.
+template <class T>
+__device__ inline float round_to_float8(float v) {
+  return widen(T{u8(byte_pair(T(), v, 0.0f))});
+}
+
+template <class T>
+struct NarrowToByte {
+  __device__ static T from(float v) { return {u8(byte_pair(T(), v, 0.0f))}; }
+};
+template <>
+struct Narrow<e4m3> : NarrowToByte<e4m3> {};
+template <>
+struct Narrow<e5m2> : NarrowToByte<e5m2> {};
