@@ -43,6 +43,8 @@ Result<QuantizedStep> function_step(const Problem& problem, const Node& node,
     return unsupported("{} in the region is not a step of a chain", node.op->name());
   step.function.value_is_second = node.input(1) == running;
   const Value* operand = node.input(step.function.value_is_second ? 0 : 1);
+  if (operand->producer() != nullptr && operand->producer()->is<Cast>())
+    operand = operand->producer()->input(0);
   step.function.operand = body_input(operand);
   if (step.function.operand >= 0) return step;
   step.scaling.emplace();
@@ -56,6 +58,7 @@ Status follow(const Problem& problem, const Graph& body, QuantizedRegion& region
   while (running != body.outputs()[0]) {
     if (running->uses().size() != 1) return unsupported("the region is not a chain");
     const Node& next = *running->uses()[0].node;
+    if (next.is<Cast>() && next.output() == body.outputs()[0]) return {};
     if (!next.is<Quantize>()) {
       TENON_ASSIGN(QuantizedStep step, function_step(problem, next, running));
       region.steps.push_back(step);

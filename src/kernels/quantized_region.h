@@ -23,14 +23,15 @@ struct QuantizedStep {
 };
 
 /// What the pass fuse_quantized makes: a convolution or matmul of dequantized bytes, steps over its
-/// output, and mostly a quantization.
+/// output, and mostly a quantization. Casts between reals at its borders only say what types its
+/// operands and its result have.
 struct QuantizedRegion {
   const Node* anchor = nullptr;  ///< Carries the attributes.
   int x = -1, weights = -1;      ///< Problem inputs: bytes.
   Scaling x_scaling, weight_scaling;
   int bias = -1;  ///< The convolution's own.
   std::vector<QuantizedStep> steps;
-  std::optional<Scaling> output;  ///< Absent: the result is f32.
+  std::optional<Scaling> output;  ///< Absent: the result is real.
 };
 
 /// Fails, with the reason, for other nodes.

@@ -81,6 +81,20 @@ class KernelCase {
     kept_.push_back(nodes_.back()->output());
     return append_op(std::move(op), {}, std::move(operands), "beside");
   }
+  /// Another operator of the region, whose result only operators of the region read.
+  template <class T>
+  Value* aside(T op, std::vector<CaseInput> operands) {
+    Node* running = nodes_.back();
+    append_op(std::move(op), {}, std::move(operands), "aside");
+    Value* result = nodes_.back()->output();
+    std::swap(nodes_.back(), nodes_[nodes_.size() - 2]);
+    return nodes_.back() == running ? result : nullptr;
+  }
+  /// An operator that reads what is there, a result of aside(), and operands of its own.
+  template <class T>
+  KernelCase& into_op(T op, Value* second, std::vector<CaseInput> others) {
+    return append_op(std::move(op), {nodes_.back()->output(), second}, std::move(others), "into");
+  }
   KernelCase& output_layout(Layout layout) {
     layout_ = layout;
     return *this;
@@ -189,6 +203,7 @@ Cases pointwise_cases();
 Cases movement_cases();
 Cases pooling_cases();
 Cases product_cases();
+Cases quantized_cases();
 Cases rnn_cases();
 Cases attention_cases();
 Cases order_cases();

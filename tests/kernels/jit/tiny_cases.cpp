@@ -250,12 +250,30 @@ void add_formulas(Cases& cases) {
     }
 }
 
+/// Regions of bytes: rows and pixels by the copy engine, and any.
+void add_quantized(Cases& cases) {
+  const std::pair<std::string_view, std::string_view> wanted[] = {
+      {"ampere quantize linear f16 i8", "cuda.quantize.linear"},
+      {"ampere quantized product 1", "cuda.quantized.hopper"},
+      {"ampere quantized conv 11", "cuda.quantized.hopper"},
+      {"hopper quantized floats 1", "cuda.quantized.hopper"},
+      {"ampere quantized conv 24", "cuda.quantized.matrix"}};
+  for (auto& one : quantized_cases())
+    for (const auto& [name, tactic] : wanted)
+      if (one != nullptr && one->name == name) {
+        one->name = fmt::format("tiny {}", name);
+        one->only(tactic);
+        cases.push_back(std::move(one));
+      }
+}
+
 }  // namespace
 
 Cases tiny_cases() {
   Cases cases;
   add_convolutions(cases);
   add_products(cases);
+  add_quantized(cases);
   add_rows(cases);
   add_movement(cases);
   add_recurrences(cases);

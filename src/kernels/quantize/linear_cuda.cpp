@@ -1,0 +1,94 @@
+// Quantization and its reverse with one known scale on NVIDIA GPUs.
+#include "kernels/jit/sources.h"
+#include "kernels/jit/tactic.h"
+#include "ops/math.h"
+
+namespace tenon::tactics::cuda_quantize_linear {
+namespace {
+
+constexpr int kBlock = 256;
+
+bool is_real_type(DataType type) {
+  return type == DataType::kFloat32 || type == DataType::kFloat16 || type == DataType::kBFloat16;
+}
+
+/// In device code; null for other types of 8 bits.
+const char* byte_name(DataType type) {
+  if (type == DataType::kFloat8E4M3) return "e4m3";
+  if (type == DataType::kFloat8E5M2) return "e5m2";
+  return type == DataType::kInt8 || type == DataType::kUInt8 ? device_type(type) : nullptr;
+}
+
+/// The one number that a constant operand holds; `otherwise` where there is none.
+Result<double> number_of(const Problem& problem, int input, double otherwise) {
+  if (!problem.has_input(input)) return otherwise;
+  const Tensor* constant = problem.input(input).constant;
+  if (constant == nullptr || constant->count() != 1)
+    return unsupported("a scale that is not one known number");
+  return constant->as_double(0);
+}
+
+int vector_width(const Problem& problem) {
+  int vector = 16;
+  const int64_t alignment = std::min(problem.input(0).alignment, problem.output().alignment);
+  while (vector > 1 && (problem.output().count() % vector != 0 || alignment < 16)) vector /= 2;
+  return vector;
+}
+
+Status check(const Problem& problem, bool reverse) {
+  const Operand &x = problem.input(0), &y = problem.output();
+  const Operand &bytes = reverse ? x : y, &reals = reverse ? y : x;
+  if (byte_name(bytes.type) == nullptr || !is_real_type(reals.type))
+    return unsupported("other types");
+  if (!x.dense() || !y.dense() || (x.rank() >= 3 && x.layout != y.layout))
+    return unsupported("elements that do not lie alike");
+  const int capability =
+      problem.device == nullptr ? 90 : problem.device->properties().compute_capability;
+  if (is_real(bytes.type) && capability < 89) return unsupported("its conversions need sm_89");
+  return {};
+}
+
+Result<JitPlan> plan(const Problem& problem, std::string_view) {
+  const auto* forward = problem.node->as<Quantize>();
+  const auto* reverse = problem.node->as<Dequantize>();
+  if (forward == nullptr && reverse == nullptr) return unsupported("not quantization");
+  if ((forward != nullptr ? forward->block_size : reverse->block_size) != 0)
+    return unsupported("scales of blocks");
+  TENON_TRY(check(problem, reverse != nullptr));
+  TENON_ASSIGN(const double scale, number_of(problem, 1, 1));
+  TENON_ASSIGN(const double zero, number_of(problem, 2, 0));
+  const Operand &x = problem.input(0), &y = problem.output();
+  const bool rounds = forward != nullptr && is_integer(y.type);
+  if (forward != nullptr && !rounds && (!forward->saturate || zero != 0))
+    return unsupported("floats that do not saturate");
+  KernelCode code;
+  begin_code(code, problem);
+  TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
+  code.text(types);
+  code.alias("X", reverse != nullptr ? byte_name(x.type) : device_type(x.type));
+  code.alias("Y", reverse != nullptr ? device_type(y.type) : byte_name(y.type));
+  code.flag("kReverse", reverse != nullptr);
+  code.flag("kRounds", rounds);
+  code.real("kScale", scale);
+  code.real("kZero", zero);
+  code.real("kLow", y.type == DataType::kInt8 ? -128 : 0);
+  code.real("kHigh", y.type == DataType::kInt8 ? 127 : 255);
+  const int vector = vector_width(problem);
+  code.constant("kVector", vector);
+  code.constant("kCount", y.count());
+  code.constant("kBlock", kBlock);
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"quantize/linear.cu"}));
+  launch.grid[0] = blocks_for(y.count(), int64_t{vector} * kBlock);
+  launch.block[0] = kBlock;
+  launch.add(JitArgument::input(0));
+  launch.add(JitArgument::output());
+  return JitPlan{{std::move(launch)}, 0, {}, {}};
+}
+
+}  // namespace
+}  // namespace tenon::tactics::cuda_quantize_linear
+
+namespace tenon::tactics {
+TENON_JIT_TACTIC(cuda_quantize_linear, single_config)
+}  // namespace tenon::tactics

@@ -1,0 +1,412 @@
+#include "kernels/quantized/device_region_cuda.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ops/math.h"
+#include "ops/nn.h"
+
+namespace tenon {
+namespace {
+
+using enum PointwiseFunction;
+
+constexpr int64_t kWidestTile = 256;
+
+double number_at(const Problem& problem, int input, int64_t index = 0) {
+  const Tensor& tensor = *problem.input(input).constant;
+  return tensor.as_double(tensor.count() == 1 ? 0 : index);
+}
+
+Status check_types(const Problem& problem, const QuantizedRegion& region) {
+  const DataType x = problem.input(region.x).type, w = problem.input(region.weights).type;
+  const DataType y = problem.output().type;
+  if (matrix_type_name(x) == nullptr || matrix_type_name(w) == nullptr ||
+      is_float8(x) != is_float8(w))
+    return unsupported("operands that are not both integers or both floats of 8 bits");
+  if (quantized_type_name(y) == nullptr) return unsupported("results of {}", name_of(y));
+  if ((byte_size(y) == 1) != region.output.has_value())
+    return unsupported("the type of the result");
+  if (problem.input(region.weights).constant == nullptr)
+    return unsupported("the weights are not constant");
+  if (problem.input(region.x).count() == 0) return unsupported("an empty tensor");
+  return {};
+}
+
+Status describe_convolution(const Problem& problem, const Conv& conv, DeviceQuantized& d) {
+  const Operand &x = problem.input(d.region.x), &w = problem.input(d.region.weights);
+  const Operand& y = problem.output();
+  if (conv.groups != 1) return unsupported("{} groups", conv.groups);
+  if (y.rank() != x.rank() || y.extents[0] != x.extents[0] || y.extents[1] != w.extents[0])
+    return unsupported("the epilogue broadcasts");
+  const std::vector<int64_t> kernel(w.extents.begin() + 2, w.extents.end());
+  TENON_ASSIGN(d.window, device_window(x.extents, y.extents, kernel, conv.strides, conv.dilations,
+                                       conv.pads_begin, conv.pads_end, conv.pad_mode));
+  d.is_convolution = true;
+  d.channels = x.extents[1];
+  d.columns = y.extents[1];
+  d.loop = loop_over(y.extents, memory_order(y.rank(), Layout::kChannelsLast));
+  return {};
+}
+
+Status describe_product(const Problem& problem, const MatMul& op, DeviceQuantized& d) {
+  const Operand &x = problem.input(d.region.x), &w = problem.input(d.region.weights);
+  const Operand& y = problem.output();
+  if (op.transpose_a || w.rank() != 2 || x.rank() < 2)
+    return unsupported("operands that are transposed, vectors or many matrices");
+  d.channels = x.extents.back();
+  d.columns = w.extents[op.transpose_b ? 0 : 1];
+  Extents expected = x.extents;
+  expected.back() = d.columns;
+  if (y.extents != expected) return unsupported("the epilogue broadcasts");
+  d.loop = loop_over(y.extents, memory_order(y.rank(), Layout::kRowMajor));
+  return {};
+}
+
+/// One number, or one a column, known when the plan is built.
+bool is_columns(const Problem& problem, const DeviceQuantized& d, int input) {
+  const Operand& operand = problem.input(input);
+  if (operand.constant == nullptr) return false;
+  if (operand.count() == 1) return true;
+  const int axis = d.is_convolution ? 1 : problem.output().rank() - 1;
+  const int from = operand.rank() - problem.output().rank() + axis;
+  return operand.count() == d.columns && from >= 0 && operand.extents[from] == d.columns;
+}
+
+/// The scales of both operands, the bias, and sums and products with constants right behind.
+Status take_columns(const Problem& problem, DeviceQuantized& d) {
+  const QuantizedRegion& region = d.region;
+  const int scale = region.weight_scaling.scale;
+  const int64_t count = problem.input(scale).count();
+  if (count != 1 && count != d.columns) return unsupported("scales of the weights");
+  const double x = number_at(problem, region.x_scaling.scale);
+  for (int64_t i = 0; i < d.columns; ++i)
+    d.scales.push_back(static_cast<float>(x * number_at(problem, scale, i)));
+  d.biases.assign(static_cast<size_t>(d.columns), 0.0f);
+  const auto combine = [&](PointwiseFunction function, int input) {
+    for (size_t i = 0; i < d.biases.size(); ++i) {
+      const auto number = static_cast<float>(number_at(problem, input, static_cast<int64_t>(i)));
+      if (function == k_mul) d.scales[i] *= number;
+      d.biases[i] = function == k_mul ? d.biases[i] * number : d.biases[i] + number;
+    }
+  };
+  if (region.bias >= 0) {
+    const Operand& bias = problem.input(region.bias);
+    if (bias.constant == nullptr || bias.count() != d.columns)
+      return unsupported("a bias that is not constant");
+    combine(k_add, region.bias);
+  }
+  for (const QuantizedStep& step : region.steps) {
+    const PointwiseFunction function = step.function.function;
+    if (step.rounds || step.scaling || step.function.operand < 0 ||
+        (function != k_add && function != k_mul) || !is_columns(problem, d, step.function.operand))
+      break;
+    combine(function, step.function.operand);
+    ++d.first_step;
+  }
+  return {};
+}
+
+bool is_clamp(const QuantizedStep& step) {
+  return !step.rounds && (step.function.function == k_relu || step.function.function == k_clip);
+}
+
+/// Where a clamp at most lies between the sums and the quantization, columns are scaled for it.
+void scale_columns(const Problem& problem, DeviceQuantized& d) {
+  if (!d.region.output) return;
+  const double scale = number_at(problem, d.region.output->scale);
+  const size_t left = d.region.steps.size() - d.first_step;
+  if (!(scale > 0) || left > 1 || (left == 1 && !is_clamp(d.region.steps.back()))) return;
+  for (float& factor : d.scales) factor = static_cast<float>(factor / scale);
+  for (float& bias : d.biases) bias = static_cast<float>(bias / scale);
+  d.is_scaled = true;
+}
+
+/// Writes steps as statements over v[0] to v[N - 1].
+class StepWriter {
+ public:
+  StepWriter(KernelCode& code, const Problem& problem, const DeviceQuantized& d)
+      : code_(code), problem_(problem), d_(d) {}
+
+  Result<std::vector<int>> write() {
+    const auto& steps = d_.region.steps;
+    for (size_t i = d_.first_step; i < steps.size() && !d_.is_scaled; ++i) {
+      if (steps[i].rounds) {
+        round_trip(steps[i]);
+      } else {
+        TENON_TRY(function(steps[i]));
+      }
+    }
+    if (d_.region.output) quantize();
+    add_epilogue_functions(code_, operands_, body_);
+    return std::move(inputs_);
+  }
+
+ private:
+  void each(const std::string& statement) {
+    body_ += fmt::format("#pragma unroll\n  for (int i = 0; i < N; ++i) {}\n", statement);
+  }
+
+  /// v[i] between two numbers, NaN the lower one.
+  void clamp(double low, double high) {
+    each(fmt::format("v[i] = fminf(fmaxf(v[i], {}), {});", number(low), number(high)));
+  }
+  static std::string number(double value) { return "float(" + device_real(value) + ")"; }
+
+  void round_trip(const QuantizedStep& step) {
+    const double scale = number_at(problem_, step.scaling->scale);
+    each(fmt::format("v[i] *= {};", number(1 / scale)));
+    if (is_float8(step.rounded_type)) {
+      each(
+          fmt::format("v[i] = round_to_float8<{}>(v[i]);", quantized_type_name(step.rounded_type)));
+    } else {
+      clamp(low(step.rounded_type) - zero(*step.scaling),
+            high(step.rounded_type) - zero(*step.scaling));
+      each("v[i] = round_small(v[i]);");
+    }
+    each(fmt::format("v[i] *= {};", number(scale)));
+  }
+
+  Status function(const QuantizedStep& step) {
+    const RegionStep& f = step.function;
+    const bool rough = byte_size(problem_.output().type) <= 2;
+    if (rough && f.function == k_gelu_tanh && f.operand < 0) {
+      body_ += "  rough_gelu_tanh<N>(v);\n";
+      return {};
+    }
+    TENON_TRY(add_step_function(code_, count_, f, rough));
+    if (f.operand < 0) {
+      each(fmt::format("v[i] = epilogue_step{}(v[i], Real(0));", count_++));
+      return {};
+    }
+    TENON_TRY(operand(step));
+    const size_t at = operands_.size() - 1;
+    body_ += fmt::format("  {{\n  Real o[N];\n  widen_fetched<Epilogue{0}At, N>(f.o{0}, o);\n", at);
+    if (step.scaling) {
+      if (const double z = zero(*step.scaling); z != 0) each(fmt::format("o[i] -= {};", number(z)));
+      each(fmt::format("o[i] *= {};", number(number_at(problem_, step.scaling->scale))));
+    }
+    each(fmt::format("v[i] = epilogue_step{}({});", count_++,
+                     f.value_is_second ? "o[i], v[i]" : "v[i], o[i]"));
+    body_ += "  }\n";
+    return {};
+  }
+
+  Status operand(const QuantizedStep& step) {
+    const Operand& operand = problem_.input(step.function.operand);
+    const char* type = quantized_type_name(operand.type);
+    if (type == nullptr || (byte_size(operand.type) == 1) != step.scaling.has_value())
+      return unsupported("an operand of {} behind the sums", name_of(operand.type));
+    TENON_ASSIGN(const std::vector<int64_t> strides,
+                 broadcast_strides(operand, problem_.output().extents));
+    code_.located(fmt::format("Epilogue{}At", operands_.size()), d_.loop, operand, strides);
+    operands_.push_back({type});
+    inputs_.push_back(step.function.operand);
+    return {};
+  }
+
+  void quantize() {
+    const Scaling& to = *d_.region.output;
+    const DataType type = problem_.output().type;
+    const double inverse = 1 / number_at(problem_, to.scale);
+    const bool has_clamp = d_.is_scaled && d_.region.steps.size() > d_.first_step;
+    if (!d_.is_scaled) each(fmt::format("v[i] *= {};", number(inverse)));
+    double lowest = low(type) - zero(to), highest = high(type) - zero(to);
+    if (has_clamp) {
+      const RegionStep& clamp = d_.region.steps.back().function;
+      const bool is_relu = clamp.function == k_relu;
+      const double from = is_relu ? 0 : clamp.alpha * inverse;
+      const double until = is_relu ? highest : clamp.beta * inverse;
+      lowest = std::clamp(from, lowest, highest);
+      highest = std::clamp(until, lowest, highest);
+    }
+    // Floats saturate where they are converted.
+    if (!is_float8(type) || has_clamp) clamp(lowest, highest);
+    if (zero(to) != 0) each(fmt::format("v[i] = round_small(v[i]) + {};", number(zero(to))));
+  }
+
+  double zero(const Scaling& scaling) const {
+    return scaling.zero < 0 ? 0 : number_at(problem_, scaling.zero);
+  }
+  static double low(DataType type) {
+    if (is_float8(type)) return -high(type);
+    return type == DataType::kInt8 ? -128 : 0;
+  }
+  static double high(DataType type) {
+    if (is_float8(type)) return type == DataType::kFloat8E4M3 ? 448 : 57344;
+    return type == DataType::kInt8 ? 127 : 255;
+  }
+
+  KernelCode& code_;
+  const Problem& problem_;
+  const DeviceQuantized& d_;
+  std::string body_;
+  std::vector<EpilogueOperand> operands_;
+  std::vector<int> inputs_;
+  int count_ = 0;
+};
+
+/// The contents of constant weights by column, tap and channel.
+struct WeightReader {
+  Tensor tensor;
+  int64_t columns, channels, taps, zero = 0;
+  bool across = false;  ///< [channels][columns]
+
+  WeightReader(const Problem& problem, const DeviceQuantized& d)
+      : tensor(*problem.input(d.region.weights).constant),
+        columns(d.columns),
+        channels(d.channels),
+        taps(d.taps()) {
+    const int at = d.region.weight_scaling.zero;
+    if (at >= 0 && !is_float8(tensor.type())) zero = problem.input(at).constant->as_int64(0);
+    const auto* product = d.region.anchor->as<MatMul>();
+    across = product != nullptr && !product->transpose_b;
+  }
+  uint8_t at(int64_t column, int64_t tap, int64_t channel) const {
+    const int64_t index =
+        across ? channel * columns + column : (column * channels + channel) * taps + tap;
+    const auto byte = static_cast<int64_t>(reinterpret_cast<const uint8_t*>(tensor.bytes())[index]);
+    return static_cast<uint8_t>(byte - zero);
+  }
+  int64_t sum(int64_t column, int64_t tap) const {
+    int64_t sum = 0;
+    for (int64_t c = 0; c < channels; ++c) sum += static_cast<int8_t>(at(column, tap, c));
+    return sum;
+  }
+};
+
+template <class T>
+std::vector<std::byte> bytes_of(const std::vector<T>& numbers) {
+  std::vector<std::byte> bytes(numbers.size() * sizeof(T));
+  std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  return bytes;
+}
+
+}  // namespace
+
+const char* quantized_type_name(DataType type) {
+  if (type == DataType::kFloat8E4M3) return "e4m3";
+  if (type == DataType::kFloat8E5M2) return "e5m2";
+  const bool is_known = type == DataType::kInt8 || type == DataType::kUInt8 ||
+                        type == DataType::kFloat32 || type == DataType::kFloat16 ||
+                        type == DataType::kBFloat16;
+  return is_known ? device_type(type) : nullptr;
+}
+
+const char* matrix_type_name(DataType type) {
+  if (type == DataType::kInt8) return "s8";
+  if (type == DataType::kUInt8) return "u8";
+  return is_float8(type) ? quantized_type_name(type) : nullptr;
+}
+
+bool is_float8(DataType type) {
+  return type == DataType::kFloat8E4M3 || type == DataType::kFloat8E5M2;
+}
+
+int64_t padded_columns(const DeviceQuantized& d) {
+  return blocks_for(d.columns, 16) * 16 + kWidestTile;
+}
+
+Result<DeviceQuantized> describe_device_quantized(const Problem& problem) {
+  DeviceQuantized d;
+  TENON_ASSIGN(d.region, quantized_region(problem));
+  TENON_TRY(check_types(problem, d.region));
+  if (const auto* conv = d.region.anchor->as<Conv>()) {
+    TENON_TRY(describe_convolution(problem, *conv, d));
+  } else {
+    TENON_TRY(describe_product(problem, *d.region.anchor->as<MatMul>(), d));
+  }
+  d.rows = problem.output().count() / std::max<int64_t>(d.columns, 1);
+  if (d.region.x_scaling.zero >= 0 && !is_float8(problem.input(d.region.x).type))
+    d.zero = problem.input(d.region.x_scaling.zero).constant->as_int64(0);
+  TENON_TRY(take_columns(problem, d));
+  scale_columns(problem, d);
+  return d;
+}
+
+Result<std::vector<int>> add_quantized_epilogue(KernelCode& code, const Problem& problem,
+                                                const DeviceQuantized& d) {
+  code.alias("Real", "f32");
+  return StepWriter(code, problem, d).write();
+}
+
+std::function<std::vector<std::byte>()> column_factors(const DeviceQuantized& d) {
+  std::vector<float> factors(static_cast<size_t>(padded_columns(d)) * 2);
+  for (size_t i = 0; i < d.scales.size(); ++i)
+    factors[2 * i] = d.scales[i], factors[2 * i + 1] = d.biases[i];
+  return [factors = std::move(factors)] { return bytes_of(factors); };
+}
+
+std::function<std::vector<std::byte>()> packed_weights(const Problem& problem,
+                                                       const DeviceQuantized& d,
+                                                       const PackedWeights& order) {
+  return [weights = WeightReader(problem, d), order] {
+    std::vector<std::byte> bytes(static_cast<size_t>(weights.columns * order.row));
+    for (int64_t n = 0; n < weights.columns; ++n)
+      for (int64_t tap = 0; tap < weights.taps; ++tap) {
+        std::byte* to = bytes.data() + n * order.row + tap * order.tap_pitch;
+        for (int64_t c = 0; c < weights.channels; ++c)
+          to[c] = static_cast<std::byte>(weights.at(n, tap, c));
+      }
+    return bytes;
+  };
+}
+
+BorderKinds border_kinds(const DeviceWindow& w, size_t axis) {
+  BorderKinds kinds;
+  for (int64_t at = 0; at < w.output[axis]; ++at) {
+    const int64_t begin = at * w.stride[axis] - w.begin[axis];
+    const auto is_inside = [&](int64_t tap) {
+      const int64_t place = begin + tap * w.dilation[axis];
+      return place >= 0 && place < w.input[axis];
+    };
+    int64_t first = 0;
+    while (first < w.kernel[axis] && !is_inside(first)) ++first;
+    int64_t end = first;
+    while (end < w.kernel[axis] && is_inside(end)) ++end;
+    const auto found = std::find(kinds.taps.begin(), kinds.taps.end(), std::pair(first, end));
+    kinds.of.push_back(found - kinds.taps.begin());
+    if (found == kinds.taps.end()) kinds.taps.emplace_back(first, end);
+  }
+  return kinds;
+}
+
+std::function<std::vector<std::byte>()> column_shifts(const Problem& problem,
+                                                      const DeviceQuantized& d) {
+  const int64_t zero = d.zero, padded = padded_columns(d);
+  return [weights = WeightReader(problem, d), zero, padded] {
+    std::vector<int32_t> shifts(static_cast<size_t>(padded));
+    for (int64_t n = 0; n < weights.columns; ++n)
+      for (int64_t tap = 0; tap < weights.taps; ++tap)
+        shifts[static_cast<size_t>(n)] += static_cast<int32_t>(zero * weights.sum(n, tap));
+    return bytes_of(shifts);
+  };
+}
+
+std::function<std::vector<std::byte>()> column_shifts(const Problem& problem,
+                                                      const DeviceQuantized& d,
+                                                      const BorderKinds& down,
+                                                      const BorderKinds& across) {
+  const int64_t zero = d.zero, padded = padded_columns(d), width = d.window.kernel[2];
+  return [weights = WeightReader(problem, d), zero, padded, width, down, across] {
+    std::vector<int32_t> shifts(down.taps.size() * across.taps.size() *
+                                static_cast<size_t>(padded));
+    std::vector<int64_t> sums(static_cast<size_t>(weights.taps));
+    for (int64_t n = 0; n < weights.columns; ++n) {
+      for (int64_t tap = 0; tap < weights.taps; ++tap)
+        sums[static_cast<size_t>(tap)] = weights.sum(n, tap);
+      auto* to = shifts.data() + n;
+      for (const auto& [first1, end1] : down.taps)
+        for (const auto& [first2, end2] : across.taps) {
+          int64_t sum = 0;
+          for (int64_t i = first1; i < end1; ++i)
+            for (int64_t j = first2; j < end2; ++j) sum += sums[static_cast<size_t>(i * width + j)];
+          *to = static_cast<int32_t>(zero * sum);
+          to += padded;
+        }
+    }
+    return bytes_of(shifts);
+  };
+}
+
+}  // namespace tenon

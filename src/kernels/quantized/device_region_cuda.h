@@ -1,0 +1,80 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/jit/epilogue_code.h"
+#include "kernels/jit/plan.h"
+#include "kernels/jit/window.h"
+#include "kernels/quantized_region.h"
+
+namespace tenon {
+
+/// A quantized region in the terms of our own kernels for NVIDIA GPUs: each of `rows` results in
+/// each of `columns` is a sum over taps and channels, and the columns lie beside each other in
+/// `loop`. A product is a convolution of one tap, and its window says nothing.
+struct DeviceQuantized {
+  QuantizedRegion region;
+  bool is_convolution = false;
+  DeviceWindow window;
+  int64_t rows = 1, columns = 1, channels = 1;
+  int64_t zero = 0;  ///< Zero point of the activations.
+  IndexLoop loop;    ///< Over the result, columns fastest.
+  /// Of each column: the result's scale and bias, in multiples of the scale of a quantized result
+  /// where nothing but a clamp lies between (`is_scaled`).
+  std::vector<float> scales, biases;
+  size_t first_step = 0;  ///< Those of the region before it are in scales and biases.
+  bool is_scaled = false;
+
+  int64_t taps() const { return window.kernel[0] * window.kernel[1] * window.kernel[2]; }
+};
+
+/// Fails, with the reason, for other nodes and for what no kernel of ours takes.
+Result<DeviceQuantized> describe_device_quantized(const Problem& problem);
+
+/// Element types of 8, 16 and 32 bits in device code with jit/bytes.cuh; null for others.
+const char* quantized_type_name(DataType type);
+/// As instructions of matrix units say it: "s8", "u8", "e4m3", "e5m2".
+const char* matrix_type_name(DataType type);
+bool is_float8(DataType type);
+
+/// Columns of arrays that are read as far as tiles reach.
+int64_t padded_columns(const DeviceQuantized& d);
+
+/// What follows the products, as add_epilogue of jit/epilogue_code.h has it: the functions start
+/// from sums times scales plus biases, and end in numbers that only need to be rounded. Gives the
+/// problem inputs that the parameters stand for.
+Result<std::vector<int>> add_quantized_epilogue(KernelCode& code, const Problem& problem,
+                                                const DeviceQuantized& d);
+
+/// Makes a scale and a bias for each column, f32, with zeros behind the last one.
+std::function<std::vector<std::byte>()> column_factors(const DeviceQuantized& d);
+
+/// How packed weights lie: [columns][row], a tap's channels `tap_pitch` bytes behind the last
+/// one's, zeros between; integers without their zero point.
+struct PackedWeights {
+  int64_t row = 0, tap_pitch = 0;
+};
+std::function<std::vector<std::byte>()> packed_weights(const Problem& problem,
+                                                       const DeviceQuantized& d,
+                                                       const PackedWeights& order);
+
+/// Positions along an axis of a convolution's result whose taps lie in the image alike.
+struct BorderKinds {
+  std::vector<int64_t> of;                        ///< Of each position.
+  std::vector<std::pair<int64_t, int64_t>> taps;  ///< Of each kind: first, and behind the last.
+};
+BorderKinds border_kinds(const DeviceWindow& window, size_t axis);
+
+/// Makes what the zero point adds to the sums: an i32 for each padded column, of all taps or of
+/// each pair of kinds of positions along the last two axes.
+std::function<std::vector<std::byte>()> column_shifts(const Problem& problem,
+                                                      const DeviceQuantized& d);
+std::function<std::vector<std::byte>()> column_shifts(const Problem& problem,
+                                                      const DeviceQuantized& d,
+                                                      const BorderKinds& down,
+                                                      const BorderKinds& across);
+
+}  // namespace tenon

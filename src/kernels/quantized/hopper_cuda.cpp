@@ -1,0 +1,244 @@
+// Quantized regions on Hopper's copy engine and matrix units: the kernel of gemm/hopper.cu over
+// 8-bit operands, of products and, with the copy engine gathering pixels, of convolutions.
+#include <algorithm>
+#include <array>
+
+#include "kernels/gemm/hopper_tiling_cuda.h"
+#include "kernels/image.h"
+#include "kernels/jit/hopper.h"
+#include "kernels/jit/sources.h"
+#include "kernels/jit/tactic.h"
+#include "kernels/quantized/device_region_cuda.h"
+
+namespace tenon::tactics::cuda_quantized_hopper {
+namespace {
+
+using namespace hopper;
+
+constexpr size_t kOffered = 8;
+constexpr int64_t kRowBytes = 128;  ///< Of k, in a stage.
+/// Stages whose sums of 8-bit floats matrix units keep: at most 512 products of 14 bits.
+constexpr int64_t kKeptStages = 4;
+
+/// Channels as they follow each other in k: those of a convolution's tap fill whole stages.
+int64_t tap_pitch(const DeviceQuantized& d) {
+  const int64_t piece = d.is_convolution ? kRowBytes : 16;
+  return blocks_for(d.channels, piece) * piece;
+}
+
+ProductSizes sizes_of(const DeviceQuantized& d) {
+  return {d.rows, d.columns, blocks_for(d.taps() * tap_pitch(d), 2)};
+}
+
+/// Elements from one row of a product's left operand to the next.
+Result<int64_t> row_stride(const Operand& x) {
+  const std::vector<int64_t> strides = strides_of(x);
+  const size_t last = strides.size() - 1;
+  if (strides[last] != 1 && x.extents[last] != 1) return unsupported("k is not contiguous");
+  int64_t stride = x.extents[last], expected = 0;
+  for (size_t i = last; i-- > 0;) {
+    if (x.extents[i] == 1) continue;
+    if (expected == 0) stride = expected = strides[i];
+    if (strides[i] != expected) return unsupported("rows at unequal distances");
+    expected *= x.extents[i];
+  }
+  return stride;
+}
+
+/// [channels, x, y, images] with boxes of 128 channels of `rows` pixels of the result.
+JitTensorMap pixel_map(const Problem& problem, const DeviceQuantized& d, int64_t rows) {
+  const Operand& x = problem.input(d.region.x);
+  const std::vector<int64_t> strides = strides_of(x);
+  JitTensorMap map{JitArgument::input(d.region.x),
+                   x.type,
+                   {x.extents[1], x.extents[3], x.extents[2], x.extents[0]},
+                   {1, strides[3], strides[2], strides[0]},
+                   {static_cast<int>(kRowBytes), static_cast<int>(rows)},
+                   {}};
+  const DeviceWindow& w = d.window;
+  map.pixels = JitTensorMap::Pixels{
+      {w.output[2], w.output[1]}, {-w.begin[2], -w.begin[1]}, {w.stride[2], w.stride[1]}};
+  return map;
+}
+
+JitTensorMap row_map(JitArgument base, DataType type, int64_t k, int64_t rows, int64_t stride,
+                     int64_t box) {
+  return {base,
+          type,
+          {k, rows, 1},
+          {1, stride, 16},
+          {static_cast<int>(kRowBytes), static_cast<int>(box), 1},
+          {}};
+}
+
+Result<JitTensorMap> left_map(const Problem& problem, const DeviceQuantized& d, int64_t rows) {
+  if (d.is_convolution) return pixel_map(problem, d, rows);
+  const Operand& x = problem.input(d.region.x);
+  TENON_ASSIGN(const int64_t stride, row_stride(x));
+  return row_map(JitArgument::input(d.region.x), x.type, d.channels, d.rows, stride, rows);
+}
+
+Status check_convolution(const Problem& problem, const DeviceQuantized& d) {
+  const Operand &x = problem.input(d.region.x), &y = problem.output();
+  if (x.rank() != 4) return unsupported("not two axes");
+  if (!pixel_stride(x) || !pixel_stride(y)) return unsupported("not channels-last");
+  // Stages that are mostly empty.
+  if (d.channels < 32 && d.taps() > 1) return unsupported("few channels");
+  for (const int axis : {1, 2})
+    if ((d.window.kernel[axis] - 1) * d.window.dilation[axis] > UINT8_MAX)
+      return unsupported("a kernel that reaches far");
+  return {};
+}
+
+Result<DeviceQuantized> describe(const Problem& problem) {
+  if (problem.device != nullptr && problem.device->properties().compute_capability != 90)
+    return unsupported("its instructions are those of sm_90a");
+  TENON_ASSIGN(DeviceQuantized d, describe_device_quantized(problem));
+  if (d.is_convolution) TENON_TRY(check_convolution(problem, d));
+  if (!small_indices(problem)) return unsupported("a large tensor");
+  TENON_ASSIGN(const JitTensorMap map, left_map(problem, d, 64));
+  TENON_TRY(check_map(map, alignment_in_elements(problem.input(d.region.x))));
+  return d;
+}
+
+int64_t kept_stages(const Problem& problem, const DeviceQuantized& d) {
+  const bool many = blocks_for(d.taps() * tap_pitch(d), kRowBytes) > kKeptStages;
+  return many && is_float8(problem.input(d.region.x).type) ? kKeptStages : 0;
+}
+
+/// Whether results leave in whole pieces of 16 bytes a thread, and two sets of sums have registers.
+bool takes(const Tiling& t, const Problem& problem, const DeviceQuantized& d) {
+  if (t.columns / t.splits % 32 != 0) return false;
+  if (kept_stages(problem, d) == 0) return true;
+  return (t.turns > 1 ? t.parts : 1) * t.columns <= (t.moves ? 160 : 128);
+}
+
+/// Those that groups take in turns come last.
+std::vector<Tiling> all_tilings() {
+  std::vector<Tiling> all = plain_tilings();
+  for (const auto& [parts, columns, turns] : std::initializer_list<std::array<int64_t, 3>>{
+           {2, 128, 2}, {2, 192, 2}, {1, 192, 2}, {1, 256, 2}, {1, 192, 3}, {1, 128, 3}})
+    all.push_back({parts, columns, 1, 1, true, turns});
+  return all;
+}
+
+std::vector<std::string> tilings(const Problem& problem) {
+  const auto d = describe(problem);
+  if (!d.ok()) return {""};
+  std::vector<Tiling> possible;
+  for (const Tiling& t : all_tilings())
+    if (takes(t, problem, *d)) possible.push_back(t);
+  std::vector<std::string> texts;
+  for (const Tiling& t : best_tilings(possible, sizes_of(*d), multiprocessors(problem), kOffered))
+    texts.push_back(t.text());
+  return texts.empty() ? std::vector<std::string>{"m=64,n=64,splits=1,each=1,moves=1"} : texts;
+}
+
+/// The numbers of kinds of pixels, as gemm/hopper.cu's rows ask for them.
+void add_kinds(KernelCode& code, const BorderKinds& down, const BorderKinds& across) {
+  const bool several = down.taps.size() * across.taps.size() > 1;
+  code.constant("kKinds", static_cast<int64_t>(down.taps.size() * across.taps.size()));
+  if (several) {
+    code.array("kDown", down.of);
+    code.array("kAcross", across.of);
+  }
+  code.text(fmt::format(
+      "__device__ inline int kind_of([[maybe_unused]] Index row) {{\n  return {};\n}}\n",
+      several ? fmt::format("kDown[row / kOut2 % kOut1] * {} + kAcross[row % kOut2]",
+                            across.taps.size())
+              : "0"));
+}
+
+void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantized& d,
+                   const Tiling& t) {
+  const Operand &x = problem.input(d.region.x), &y = problem.output();
+  const bool real = is_float8(x.type);
+  code.alias("Y", quantized_type_name(y.type));
+  code.round_to(y.type);
+  code.located("YAt", d.loop, y);
+  if (d.is_convolution) {
+    add_window(code, d.window);
+    code.constant("kC", d.channels);
+  }
+  code.constant("kM", d.rows);
+  code.constant("kN", d.columns);
+  code.constant("kK", d.is_convolution ? d.taps() * tap_pitch(d) : d.channels);
+  code.constant("kBatches", 1);
+  code.constant("kPaddedN", padded_columns(d));
+  for (const char* flag : {"kABatched", "kBBatched", "kAByColumns", "kBByColumns"})
+    code.flag(flag, false);
+  code.flag("kBConstant", true);
+  code.text(fmt::format("#define SHIFTED {}\n", d.zero != 0 ? 1 : 0));
+  add_operand_type(
+      code, {.bytes = 1, .sums = real ? "f32" : "i32", .kept_stages = kept_stages(problem, d)});
+  add_tiling(code, t);
+  // Integers without their zero point are signed.
+  const DataType weights = problem.input(d.region.weights).type;
+  add_group_product(code, "group_product",
+                    ByteGroupProduct{static_cast<int>(t.columns), matrix_type_name(x.type),
+                                     real ? matrix_type_name(weights) : "s8"});
+}
+
+/// Constants of the plan that the kernel takes behind its result.
+void add_column_constants(JitPlan& plan, JitLaunch& launch, const Problem& problem,
+                          const DeviceQuantized& d) {
+  const auto add = [&](std::function<std::vector<std::byte>()> bytes) {
+    launch.add(JitArgument::constant(static_cast<int>(plan.constants.size())));
+    plan.constants.push_back(std::move(bytes));
+  };
+  add(column_factors(d));
+  if (d.zero == 0) return;
+  if (d.is_convolution) {
+    add(column_shifts(problem, d, border_kinds(d.window, 1), border_kinds(d.window, 2)));
+  } else {
+    add(column_shifts(problem, d));
+  }
+}
+
+Result<JitPlan> plan(const Problem& problem, std::string_view config) {
+  TENON_ASSIGN(const DeviceQuantized d, describe(problem));
+  TENON_ASSIGN(const Tiling t, parse_tiling(config));
+  if (!takes(t, problem, d)) return user_error("no tiling: {}", config);
+  KernelCode code;
+  begin_code(code, problem);
+  // Types come before what is generated of them.
+  TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
+  code.text(types);
+  add_constants(code, problem, d, t);
+  if (d.is_convolution) {
+    add_kinds(code, border_kinds(d.window, 1), border_kinds(d.window, 2));
+  } else {
+    add_kinds(code, {{}, {{0, 1}}}, {{}, {{0, 1}}});
+  }
+  TENON_ASSIGN(const std::vector<int> operands, add_quantized_epilogue(code, problem, d));
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code,
+                       {"jit/hopper.cuh", "jit/hopper_bytes.cuh", "gemm/hopper_tiles.cu",
+                        d.is_convolution ? "conv/hopper_pixels.cu" : "gemm/hopper_rows.cu",
+                        "quantized/hopper_scale.cu", "gemm/hopper_store.cu", "gemm/hopper_start.cu",
+                        "gemm/hopper.cu"}));
+  const ProductSizes sizes = sizes_of(d);
+  shape_launch(launch, t, sizes, multiprocessors(problem));
+  launch.starts_early = !d.is_convolution || t.each == 1;
+  const int64_t row = d.taps() * tap_pitch(d);
+  TENON_ASSIGN(JitTensorMap left, left_map(problem, d, t.rows()));
+  launch.maps = {std::move(left), row_map(JitArgument::constant(0), DataType::kInt8, row, d.columns,
+                                          row, t.columns)};
+  launch.add(JitArgument::map(0));
+  launch.add(JitArgument::map(1));
+  launch.add(JitArgument::null());
+  launch.add(JitArgument::output());
+  JitPlan plan;
+  plan.constants.push_back(packed_weights(problem, d, {row, tap_pitch(d)}));
+  add_column_constants(plan, launch, problem, d);
+  launch.add_inputs(operands);
+  plan.launches.push_back(std::move(launch));
+  return plan;
+}
+
+}  // namespace
+}  // namespace tenon::tactics::cuda_quantized_hopper
+
+namespace tenon::tactics {
+TENON_JIT_TACTIC(cuda_quantized_hopper, cuda_quantized_hopper::tilings)
+}  // namespace tenon::tactics

@@ -1,0 +1,64 @@
+// In the places of gemm/hopper_moments.cu: sums of products of 8-bit numbers become reals, times the scales of both
+// operands, plus the bias, one of each a column. Where the activations have a zero point, the sum of what it added is taken
+// off first: one number a column, or one a column and kind of pixel where taps may lie in the border, whose bytes are 0.
+
+#if SHIFTED
+#define SHIFT_PARAMETERS , const int* __restrict__ shifts
+#define SHIFT_ARGUMENTS , shifts
+#else
+#define SHIFT_PARAMETERS
+#define SHIFT_ARGUMENTS
+#endif
+#define ROWS_PARAMETERS , const float4* __restrict__ factors SHIFT_PARAMETERS
+#define ROWS_ARGUMENTS , factors SHIFT_ARGUMENTS
+
+/// Of a thread's pairs of columns: scale and bias of each. Where groups take turns, registers are few.
+template <int kSlab>
+struct ColumnTerms {
+  float4 of[kTurns > 1 ? 1 : kSlab / 8];
+  const float4* from;
+#if SHIFTED
+  const int* shift;
+#endif
+  __device__ void fetch(int column ROWS_PARAMETERS) {
+    from = factors + column / 2 + threadIdx.x % 4;
+#if SHIFTED
+    shift = shifts + column + threadIdx.x % 4 * 2;
+#endif
+    if constexpr (kTurns == 1) {
+#pragma unroll
+      for (int j = 0; j < kSlab / 8; ++j) of[j] = from[j * 4];
+    }
+  }
+  __device__ float4 at(int j) const {
+    if constexpr (kTurns > 1) return from[j * 4];
+    else return of[j];
+  }
+};
+
+/// Of a thread's two rows: which kind of pixel they are.
+struct RowTerms {
+  int kind[2] = {};
+  __device__ void fetch(const Index (&row)[2] ROWS_PARAMETERS) {
+#if SHIFTED
+    if constexpr (kKinds > 1) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) kind[half] = kind_of(row[half]);
+    }
+#endif
+  }
+  template <class Columns>
+  __device__ void begin(float (&v)[2], Accumulator first, Accumulator second, const Columns& columns, int half, int j) const {
+#if SHIFTED
+    const int2 shift = *reinterpret_cast<const int2*>(columns.shift + (kKinds > 1 ? kind[half] * kPaddedN : 0) + j * 8);
+    first -= shift.x, second -= shift.y;
+#endif
+    const float4 factor = columns.at(j);
+    v[0] = fmaf(float(first), factor.x, factor.y);
+    v[1] = fmaf(float(second), factor.z, factor.w);
+  }
+};
+struct GroupMoments {
+  __device__ void take(const float (&)[2], int, int) {}
+  __device__ void give(const Index (&)[2], const bool (&)[2], int, int ROWS_PARAMETERS) {}
+};

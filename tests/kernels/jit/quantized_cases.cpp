@@ -1,0 +1,261 @@
+// Regions of 8-bit numbers: products and convolutions of dequantized operands, what follows them,
+// and quantization. "ampere" ones run on any GPU from there on.
+#include "kernels/jit/kernel_case.h"
+
+namespace tenon::test {
+namespace {
+
+using enum PointwiseFunction;
+
+constexpr DataType kSigned = DataType::kInt8, kUnsigned = DataType::kUInt8,
+                   kFloat8 = DataType::kFloat8E4M3, kFloat = DataType::kFloat32;
+
+/// How a tensor is quantized.
+struct Kind {
+  DataType type = kSigned;
+  double scale = 0.02;
+  int64_t zero = 0;
+};
+
+Tensor numbers(DataType type, Extents extents, int seed) {
+  if (is_real(type)) return random_reals(type, std::move(extents), seed, -4, 4);
+  const int64_t low = type == kSigned ? -128 : 0;
+  return random_integers(type, std::move(extents), seed, low, low + 255);
+}
+
+/// Scale and, where there is one, zero point.
+std::vector<CaseInput> scaling(const Kind& kind) {
+  Tensor scale(kFloat, {});
+  scale.set_from_double(0, kind.scale);
+  std::vector<CaseInput> inputs = {constant(std::move(scale))};
+  if (kind.zero == 0) return inputs;
+  Tensor zero(kind.type, {});
+  zero.set_from_int64(0, kind.zero);
+  inputs.push_back(constant(std::move(zero)));
+  return inputs;
+}
+
+std::vector<CaseInput> behind(CaseInput first, std::vector<CaseInput> others) {
+  others.insert(others.begin(), std::move(first));
+  return others;
+}
+
+/// What follows the sums.
+enum class End { kSums, kBias, kRelu, kResidual, kGelu, kRounded };
+
+struct Region {
+  Kind x, y;
+  End end = End::kSums;
+  bool quantizes = true;
+  bool by_column = true;  ///< Scales of the weights.
+};
+
+Dequantize dequantize_along(int64_t axis) {
+  Dequantize op;
+  op.axis = axis;
+  return op;
+}
+
+Quantize quantize_to(DataType type) {
+  Quantize op;
+  op.to = type;
+  return op;
+}
+
+std::vector<CaseInput> weights_of(const Region& r, Extents extents, int64_t columns, int seed) {
+  const DataType type = is_real(r.x.type) ? kFloat8 : kSigned;
+  std::vector<CaseInput> inputs = {constant(numbers(type, std::move(extents), seed))};
+  inputs.push_back(constant(r.by_column ? random_reals(kFloat, {columns}, seed + 1, 0.002, 0.02)
+                                        : random_reals(kFloat, {}, seed + 1, 0.01, 0.02)));
+  return inputs;
+}
+
+/// The steps behind the anchor, and the quantization.
+void finish_region(KernelCase& c, const Region& r, const Extents& result, Extents bias,
+                   Layout layout) {
+  const int seed = 77;
+  if (r.end != End::kSums && r.end != End::kRelu && !bias.empty())
+    c.then(k_add, constant(random_reals(kFloat, bias, seed)));
+  if (r.end == End::kRelu) c.then(k_relu);
+  if (r.end == End::kGelu) c.then(k_gelu_erf);
+  if (r.end == End::kRounded) {
+    c.into_op(quantize_to(r.y.type), scaling(r.y));
+    c.into_op(Dequantize(), scaling(r.y));
+    c.then(k_mul, input(random_reals(DataType::kFloat32, result, seed + 1), layout));
+  }
+  if (r.end == End::kResidual) {
+    const Kind kind{r.y.type, 0.03, is_real(r.y.type) ? 0 : 5};
+    Value* residual = c.aside(
+        Dequantize(), behind(input(numbers(kind.type, result, seed + 2), layout), scaling(kind)));
+    c.into_op(Pointwise(k_add), residual, {});
+    c.then(k_clip, -2.5, 3);
+  }
+  if (r.quantizes) c.into_op(quantize_to(r.y.type), scaling(r.y));
+  // One unit behind a rounding.
+  if (r.quantizes) c.tolerance(is_real(r.y.type) ? 0.13 : 1);
+  if (r.end == End::kRounded && !r.quantizes) c.tolerance(0.1);
+}
+
+struct ProductShape {
+  Extents a;
+  int64_t n;
+  bool transpose_b;
+};
+
+KernelCase& add_product(Cases& cases, const std::string& name, const ProductShape& s,
+                        const Region& r) {
+  auto& c = add(cases, name, Dequantize(), behind(input(numbers(r.x.type, s.a, 1)), scaling(r.x)));
+  MatMul op;
+  op.transpose_b = s.transpose_b;
+  const Extents b = s.transpose_b ? Extents{s.n, s.a.back()} : Extents{s.a.back(), s.n};
+  Value* weights = c.aside(dequantize_along(s.transpose_b ? 0 : 1), weights_of(r, b, s.n, 2));
+  c.into_op(op, weights, {});
+  Extents result = s.a;
+  result.back() = s.n;
+  finish_region(c, r, result, {s.n}, Layout::kRowMajor);
+  return c;
+}
+
+struct ConvShape {
+  int64_t in, out, height, width, kernel, stride, pad, dilation = 1;
+};
+
+KernelCase& add_conv(Cases& cases, const std::string& name, const ConvShape& s, const Region& r,
+                     Layout layout = Layout::kChannelsLast) {
+  auto& c =
+      add(cases, name, Dequantize(),
+          behind(input(numbers(r.x.type, {2, s.in, s.height, s.width}, 1), layout), scaling(r.x)));
+  Conv op;
+  op.strides = {s.stride, s.stride};
+  op.pads_begin = op.pads_end = {s.pad, s.pad};
+  op.dilations = {s.dilation, s.dilation};
+  Value* weights =
+      c.aside(dequantize_along(0), weights_of(r, {s.out, s.in, s.kernel, s.kernel}, s.out, 2));
+  c.into_op(op, weights, {constant(random_reals(kFloat, {s.out}, 3))});
+  const auto extent = [&](int64_t in) {
+    return (in + 2 * s.pad - s.dilation * (s.kernel - 1) - 1) / s.stride + 1;
+  };
+  finish_region(c, r, {2, s.out, extent(s.height), extent(s.width)}, {1, s.out, 1, 1}, layout);
+  return c.output_layout(layout);
+}
+
+/// Sums of whole numbers: every digit counts.
+void add_exact(Cases& cases) {
+  for (const int64_t zero : {0, 128})
+    for (const auto& [m, k, n] : std::initializer_list<std::array<int64_t, 3>>{
+             {65, 48, 96}, {200, 272, 136}, {130, 33, 37}, {9, 1040, 264}}) {
+      auto& c = add(cases, fmt::format("ampere quantized sums {}x{}x{} zero {}", m, n, k, zero),
+                    Dequantize(),
+                    behind(input(numbers(zero == 0 ? kSigned : kUnsigned, {m, k}, 1)),
+                           scaling({zero == 0 ? kSigned : kUnsigned, 1, zero})));
+      Value* weights = c.aside(dequantize_along(1), behind(constant(numbers(kSigned, {k, n}, 2)),
+                                                           scaling({kSigned, 1})));
+      c.into_op(MatMul(), weights, {}).tolerance(1e-12);
+    }
+  for (const ConvShape& s : {ConvShape{64, 72, 14, 13, 3, 1, 1}, {20, 33, 9, 8, 3, 2, 1}}) {
+    auto& c = add(
+        cases, fmt::format("ampere quantized conv sums {}x{}", s.in, s.out), Dequantize(),
+        behind(input(numbers(kUnsigned, {2, s.in, s.height, s.width}, 1), Layout::kChannelsLast),
+               scaling({kUnsigned, 1, 7})));
+    Conv op;
+    op.strides = {s.stride, s.stride};
+    op.pads_begin = op.pads_end = {s.pad, s.pad};
+    Value* weights =
+        c.aside(dequantize_along(0),
+                behind(constant(numbers(kSigned, {s.out, s.in, 3, 3}, 2)), scaling({kSigned, 1})));
+    c.into_op(op, weights, {}).output_layout(Layout::kChannelsLast).tolerance(1e-12);
+  }
+}
+
+void add_products(Cases& cases) {
+  const Region regions[] = {{{kSigned}, {kSigned, 0.4}, End::kBias},
+                            {{kUnsigned, 0.02, 128}, {kUnsigned, 0.3, 113}, End::kGelu},
+                            {{kSigned, 0.01, -3}, {kSigned, 0.2, 9}, End::kResidual},
+                            {{kUnsigned}, {kUnsigned, 0.5}, End::kRelu, true, false},
+                            {{kSigned}, {kSigned, 0.05}, End::kRounded, false},
+                            {{kSigned}, {}, End::kBias, false}};
+  const ProductShape shapes[] = {{{128, 128}, 128, true},    {{300, 192}, 264, false},
+                                 {{2, 99, 320}, 328, false}, {{197, 768}, 776, true},
+                                 {{70, 72}, 95, false},      {{33, 50}, 34, true},
+                                 {{520, 1024}, 1001, false}, {{5, 256}, 512, true}};
+  int number = 0;
+  for (const ProductShape& s : shapes)
+    for (const Region& r : regions)
+      if (++number % 2 == 0 || number < 12)
+        add_product(cases, fmt::format("ampere quantized product {}", number), s, r);
+  // More tiles than multiprocessors.
+  add_product(cases, "ampere quantized product tall", {{2100, 208}, 1536, false}, regions[0]);
+  add_product(cases, "ampere quantized product wide", {{1100, 144}, 3001, false}, regions[2]);
+}
+
+void add_convs(Cases& cases) {
+  const ConvShape shapes[] = {
+      {64, 64, 14, 14, 3, 1, 1}, {128, 96, 20, 20, 3, 1, 1},    {64, 72, 15, 17, 3, 2, 1},
+      {256, 64, 9, 9, 1, 1, 0},  {80, 136, 12, 13, 3, 1, 2, 2}, {128, 200, 13, 11, 1, 2, 0},
+      {3, 32, 21, 22, 7, 2, 3},  {24, 40, 11, 9, 5, 1, 2},      {48, 320, 64, 64, 1, 1, 0}};
+  const Region regions[] = {{{kSigned}, {kSigned, 0.4}, End::kRelu},
+                            {{kUnsigned, 0.02, 100}, {kUnsigned, 0.3, 113}, End::kBias},
+                            {{kSigned, 0.02, -128}, {kSigned, 0.2, -7}, End::kResidual}};
+  int number = 0;
+  for (const ConvShape& s : shapes)
+    for (const Region& r : regions)
+      add_conv(cases, fmt::format("ampere quantized conv {}", ++number), s, r);
+  add_conv(cases, "ampere quantized conv of rows", shapes[2], regions[1], Layout::kRowMajor);
+  Region real = regions[0];
+  real.quantizes = false;
+  add_conv(cases, "ampere quantized conv to reals", shapes[1], real);
+}
+
+/// Sums of floats keep some 14 bits in matrix units.
+void add_floats(Cases& cases) {
+  const Region regions[] = {{{kFloat8, 0.5}, {kFloat8, 0.4}, End::kBias},
+                            {{kFloat8, 0.25}, {}, End::kGelu, false},
+                            {{kFloat8, 0.5}, {kFloat8, 0.2}, End::kResidual}};
+  const ProductShape shapes[] = {
+      {{128, 128}, 128, true}, {{300, 192}, 264, false}, {{197, 3072}, 776, true}};
+  int number = 0;
+  for (const ProductShape& s : shapes)
+    for (const Region& r : regions) {
+      auto& c = add_product(cases, fmt::format("hopper quantized floats {}", ++number), s, r);
+      if (!r.quantizes) c.tolerance(4e-3);
+    }
+  add_conv(cases, "hopper quantized floats conv", {64, 72, 15, 17, 3, 2, 1}, regions[0]);
+  add_conv(cases, "hopper quantized floats residual", {128, 128, 14, 14, 3, 1, 1}, regions[2]);
+}
+
+/// Quantization alone, and its reverse.
+void add_linear(Cases& cases) {
+  for (const DataType real : {DataType::kFloat16, kFloat, DataType::kBFloat16})
+    for (const Kind& kind :
+         {Kind{kSigned, 0.01, 3}, Kind{kUnsigned, 0.02, 128}, Kind{kFloat8, 0.5}})
+      for (const Extents& extents : {Extents{2, 48, 5, 7}, Extents{3, 37}}) {
+        const bool is_float = is_real(kind.type);
+        const std::string name =
+            fmt::format("{} quantize linear {} {}", is_float ? "hopper" : "ampere", name_of(real),
+                        name_of(kind.type));
+        add(cases, name, quantize_to(kind.type),
+            behind(input(random_reals(real, extents, 1, -3, 3), Layout::kChannelsLast),
+                   scaling(kind)))
+            .output_layout(Layout::kChannelsLast)
+            .tolerance(is_float ? 1e-9 : 0);
+        Dequantize back;
+        back.to = real;
+        add(cases, name + " back", back,
+            behind(input(numbers(kind.type, extents, 2), Layout::kChannelsLast), scaling(kind)))
+            .output_layout(Layout::kChannelsLast);
+      }
+}
+
+}  // namespace
+
+Cases quantized_cases() {
+  Cases cases;
+  add_linear(cases);
+  add_exact(cases);
+  add_products(cases);
+  add_convs(cases);
+  add_floats(cases);
+  return cases;
+}
+
+}  // namespace tenon::test
