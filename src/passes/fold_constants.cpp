@@ -40,7 +40,8 @@ bool operands_constant(const Node& node) {
 /// larger.
 bool keeps_weights_small(const Node& node, const PassOptions& options) {
   if (!node.is<Dequantize>() || node.input(0)->constant()->count() <= 1) return false;
-  return options.quantized_weights || (options.quantized_regions && gives_quantized_weights(node));
+  return options.quantized_weights ||
+         (options.quantized_regions && gives_quantized_weights(node, options));
 }
 
 /// Weights of a wider type are worth their memory: else each run converts them.

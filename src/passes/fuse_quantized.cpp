@@ -1,7 +1,7 @@
-// Convolutions and products of dequantized bytes become regions that are computed in integers: the
-// dequantization of both operands, the product, what follows it (bias, activation, a residual that
-// is dequantized on the way) and, where there is one, the quantization of the result. A pair of
-// quantization and dequantization inside the chain stays where it rounds. Must run after the
+// Convolutions and products of dequantized bytes become regions that are computed in 8-bit numbers:
+// the dequantization of both operands, the product, what follows it (bias, activation, a residual
+// that is dequantized on the way) and, where there is one, the quantization of the result. A pair
+// of quantization and dequantization inside the chain stays where it rounds. Must run after the
 // propagation of quantization and before fuse_epilogue and lower_precision.
 #include <algorithm>
 
@@ -42,8 +42,9 @@ class Chain {
   }
 
   bool take_quantize(Node& node) {
-    if (!is_per_tensor(node) || !is_byte_integer(quantized_type(node)) ||
-        node.input(0) != running_ || node.input(0)->type.type != DataType::kFloat32)
+    const PassOptions& options = context_.options();
+    if (!is_per_tensor(node) || !is_multiplied(quantized_type(node), options) ||
+        node.input(0) != running_ || !is_region_real(node.input(0)->type.type, options))
       return false;
     steps_.push_back(&node);
     end_ = steps_.size();
@@ -51,8 +52,8 @@ class Chain {
   }
 
   bool take_dequantize(Node& node) {
-    if (per_tensor_bytes(node.output()) == nullptr || node.input(0) != running_ ||
-        !same_scaling(*steps_.back(), node))
+    if (per_tensor_bytes(node.output(), context_.options()) == nullptr ||
+        node.input(0) != running_ || !same_scaling(*steps_.back(), node))
       return false;
     steps_.push_back(&node);
     return true;
@@ -61,7 +62,7 @@ class Chain {
   bool take_pointwise(Node& node) {
     const auto* pointwise = node.as<Pointwise>();
     const TensorType& type = node.output()->type;
-    if (pointwise == nullptr || node.inputs().size() > 2 || type.type != DataType::kFloat32 ||
+    if (pointwise == nullptr || node.inputs().size() > 2 || type.type != running_->type.type ||
         type.shape != running_->type.shape)
       return false;
     const PointwiseClass category = pointwise_info(pointwise->function).category;
@@ -74,7 +75,7 @@ class Chain {
 
   /// Another operand of a step: like the output, or constants of one number, in all or a channel.
   bool fits(const Value& operand, const Shape& output) const {
-    if (operand.type.type != DataType::kFloat32) return false;
+    if (operand.type.type != running_->type.type) return false;
     if (operand.type.shape == output) return true;
     if (operand.constant() == nullptr) return false;
     const int64_t count = operand.constant()->count();
@@ -105,14 +106,15 @@ Node* own_copy(Graph& graph, Node& user, int index) {
 }
 
 /// Dequantizations of the anchor's operands and of residuals come first.
-std::vector<Node*> with_operands(Graph& graph, const std::vector<Node*>& steps) {
+std::vector<Node*> with_operands(Graph& graph, const std::vector<Node*>& steps,
+                                 const PassOptions& options) {
   std::vector<Node*> members = {own_copy(graph, *steps[0], 0), own_copy(graph, *steps[0], 1)};
   const Value* running = steps[0]->output();
   for (size_t i = 1; i < steps.size(); ++i) {
     Node& step = *steps[i];
     if (step.is<Pointwise>())
       for (int k = 0; k < static_cast<int>(step.inputs().size()); ++k)
-        if (step.input(k) != running && per_tensor_bytes(step.input(k)) != nullptr &&
+        if (step.input(k) != running && per_tensor_bytes(step.input(k), options) != nullptr &&
             step.input(k)->type.shape == step.output()->type.shape)
           members.push_back(own_copy(graph, step, k));
     running = step.output();
@@ -135,15 +137,15 @@ std::string region_name(const std::vector<Node*>& steps) {
 bool fuse_quantized(Graph& graph, PassContext& context) {
   if (!context.options().quantized_regions) return false;
   const std::vector<Node*> anchors = nodes_of(graph, [&](const Node& node) {
-    return can_anchor_quantized(node) && context.allows_fusion(node);
+    return can_anchor_quantized(node, context.options()) && context.allows_fusion(node);
   });
   // From the back: where two anchors meet in a sum, the later one takes it.
   for (auto it = anchors.rbegin(); it != anchors.rend(); ++it) {
     Chain chain(graph, context, **it);
     chain.grow();
     const std::string name = region_name(chain.steps());
-    make_region(graph, with_operands(graph, chain.steps()), name);
-    context.applied(name + " in 8-bit integers");
+    make_region(graph, with_operands(graph, chain.steps(), context.options()), name);
+    context.applied(name + " in 8-bit numbers");
   }
   return !anchors.empty();
 }

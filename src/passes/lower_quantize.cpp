@@ -109,7 +109,7 @@ bool lower_dequantize(Graph& graph, Node& node) {
 bool lower_quantize_alone(Graph& graph, Node& node) {
   const auto levels = levels_of(node);
   if (!levels.has_value() || !stands_alone(graph, node.input(0)) ||
-      node.input(0)->type.type != DataType::kFloat32)
+      node.input(0)->type.type == DataType::kInt32)
     return false;
   Writer writer(graph, node);
   Value* value = writer.rounded(node.input(0), *levels);

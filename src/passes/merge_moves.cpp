@@ -77,8 +77,8 @@ class Moves {
     for (const Node* node : found)
       for (const Value* output : node->outputs()) {
         if (output == root) continue;
-        const bool stays = std::all_of(
-            output->uses().begin(), output->uses().end(), [&](const Use& use) {
+        const bool stays =
+            std::all_of(output->uses().begin(), output->uses().end(), [&](const Use& use) {
               return std::find(inside.begin(), inside.end(), use.node) != inside.end();
             });
         if (!stays || graph_.is_output(output)) return {};

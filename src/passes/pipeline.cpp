@@ -87,6 +87,7 @@ constexpr std::string_view kPipeline[] = {
     // Casts of weights, and of inputs and outputs that are in 16 bits already.
     "fold_constants",
     "simplify",
+    "fuse_quantized_casts",
     "lower_quantize",
     // Behind all patterns that know powers.
     "spell_powers",

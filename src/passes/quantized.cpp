@@ -9,6 +9,8 @@ namespace {
 
 /// Products of bytes, this many, stay inside i32.
 constexpr int64_t kMaxDepth = 65536;
+/// Convolutions of fewer channels gather more than they multiply.
+constexpr int64_t kFewChannels = 16;
 
 int64_t block_size_of(const Node& node) {
   if (const auto* quantize = node.as<Quantize>()) return quantize->block_size;
@@ -40,6 +42,7 @@ bool all_zero(const Value* zero) {
 bool weights_fit(const Node& node) {
   const Value* zero = node.input(2);
   const Tensor& weights = *node.input(0)->constant();
+  if (is_real(weights.type())) return true;
   if (weights.type() == DataType::kInt8 && all_zero(zero)) return true;
   const int64_t zeros = zero == nullptr ? 0 : zero->constant()->count();
   if (zeros > 1) return false;  // Zero points of their own for each channel.
@@ -54,10 +57,11 @@ bool scales_along(const Node& weights, int64_t axis) {
   return weights.input(1)->constant()->count() == 1 || positive_axis(weights) == axis;
 }
 
-bool fits_convolution(const Node& node, const Node& weights) {
+bool fits_convolution(const Node& node, const Node& weights, const PassOptions& options) {
   const auto* conv = node.as<Conv>();
   const Extents extents = weights.input(0)->constant()->extents();
   if (conv->groups != 1 || extents.size() < 3 || extents.size() > 5) return false;
+  if (!options.quantized_stems && extents[1] < kFewChannels) return false;
   return element_count(extents) / std::max<int64_t>(extents[0], 1) <= kMaxDepth &&
          scales_along(weights, 0);
 }
@@ -72,11 +76,11 @@ bool fits_product(const Node& node, const Node& weights) {
 }
 
 /// Transposed weights, which may become weights that are transposed.
-bool feeds_product(const Value& value) {
+bool feeds_product(const Value& value, const PassOptions& options) {
   const auto uses = value.uses();
-  return !uses.empty() && std::all_of(uses.begin(), uses.end(), [](const Use& use) {
+  return !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
     return use.index == 1 && use.node->is<MatMul>() &&
-           per_tensor_bytes(use.node->input(0)) != nullptr;
+           per_tensor_bytes(use.node->input(0), options) != nullptr;
   });
 }
 
@@ -120,40 +124,52 @@ int64_t zero_point_of(const Node& node) {
   return node.has_input(2) ? node.input(2)->constant()->as_int64(0) : 0;
 }
 
-Node* per_tensor_bytes(const Value* value) {
+bool is_multiplied(DataType type, const PassOptions& options) {
+  const bool is_float8 = type == DataType::kFloat8E4M3 || type == DataType::kFloat8E5M2;
+  return is_byte_integer(type) || (options.float8_regions && is_float8);
+}
+
+bool is_region_real(DataType type, const PassOptions& options) {
+  const bool is_half = type == DataType::kFloat16 || type == DataType::kBFloat16;
+  return type == DataType::kFloat32 || (options.quantized_halves && is_half);
+}
+
+Node* per_tensor_bytes(const Value* value, const PassOptions& options) {
   if (produced_by<Dequantize>(value) == nullptr) return nullptr;
   Node* node = value->producer();
-  return is_per_tensor(*node) && is_byte_integer(quantized_type(*node)) &&
-                 value->type.type == DataType::kFloat32
+  return is_per_tensor(*node) && is_multiplied(quantized_type(*node), options) &&
+                 is_region_real(value->type.type, options)
              ? node
              : nullptr;
 }
 
-Node* constant_bytes(const Value* value) {
+Node* constant_bytes(const Value* value, const PassOptions& options) {
   if (produced_by<Dequantize>(value) == nullptr) return nullptr;
   Node* node = value->producer();
-  return has_known_scaling(*node) && is_byte_integer(quantized_type(*node)) &&
-                 node->input(0)->constant() != nullptr && value->type.type == DataType::kFloat32
+  return has_known_scaling(*node) && is_multiplied(quantized_type(*node), options) &&
+                 node->input(0)->constant() != nullptr && is_region_real(value->type.type, options)
              ? node
              : nullptr;
 }
 
-bool can_anchor_quantized(const Node& node) {
+bool can_anchor_quantized(const Node& node, const PassOptions& options) {
   if (!node.is<Conv>() && !node.is<MatMul>()) return false;
-  const Node* x = per_tensor_bytes(node.input(0));
-  const Node* weights = constant_bytes(node.input(1));
+  const Node* x = per_tensor_bytes(node.input(0), options);
+  const Node* weights = constant_bytes(node.input(1), options);
   if (x == nullptr || weights == nullptr || x->input(0)->constant() != nullptr) return false;
+  if (is_byte_integer(quantized_type(*x)) != is_byte_integer(quantized_type(*weights)))
+    return false;
   const bool fits =
-      node.is<Conv>() ? fits_convolution(node, *weights) : fits_product(node, *weights);
+      node.is<Conv>() ? fits_convolution(node, *weights, options) : fits_product(node, *weights);
   return fits && weights_fit(*weights);
 }
 
-bool gives_quantized_weights(const Node& node) {
-  if (!node.is<Dequantize>() || constant_bytes(node.output()) == nullptr) return false;
+bool gives_quantized_weights(const Node& node, const PassOptions& options) {
+  if (!node.is<Dequantize>() || constant_bytes(node.output(), options) == nullptr) return false;
   const auto uses = node.output()->uses();
-  return !uses.empty() && std::all_of(uses.begin(), uses.end(), [](const Use& use) {
-    if (use.node->is<Transpose>()) return feeds_product(*use.node->output());
-    return use.index == 1 && can_anchor_quantized(*use.node);
+  return !uses.empty() && std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+    if (use.node->is<Transpose>()) return feeds_product(*use.node->output(), options);
+    return use.index == 1 && can_anchor_quantized(*use.node, options);
   });
 }
 

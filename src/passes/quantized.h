@@ -23,17 +23,23 @@ bool same_scaling(const Node& a, const Node& b);
 /// The zero point of a per-tensor node.
 int64_t zero_point_of(const Node& node);
 
-/// The Dequantize of 8-bit integers to f32 with one known scale that gives `value`, else null. Its
-/// own operand may be anything.
-Node* per_tensor_bytes(const Value* value);
-/// The Dequantize of constant 8-bit integers to f32 that gives `value`, else null.
-Node* constant_bytes(const Value* value);
+/// Types of 8 bits that the device's kernels multiply.
+bool is_multiplied(DataType type, const PassOptions& options);
+/// Types that such a region may have between its quantizations.
+bool is_region_real(DataType type, const PassOptions& options);
 
-/// A convolution or matmul of dequantized bytes with dequantized constant bytes that kernels for
-/// integers compute: one group, one scale for the activations, one scale or one per output channel
-/// for the weights, weights that fit i8 once their zero point is taken off, sums that fit i32.
-bool can_anchor_quantized(const Node& node);
+/// The Dequantize of such bytes with one known scale that gives `value`, else null. Its own operand
+/// may be anything.
+Node* per_tensor_bytes(const Value* value, const PassOptions& options);
+/// The Dequantize of such constant bytes that gives `value`, else null.
+Node* constant_bytes(const Value* value, const PassOptions& options);
+
+/// A convolution or matmul of dequantized bytes with dequantized constant bytes that the device's
+/// kernels compute: one group, one scale for the activations, one scale or one per output channel
+/// for the weights; of integers, weights that fit i8 once their zero point is taken off, and sums
+/// that fit i32.
+bool can_anchor_quantized(const Node& node, const PassOptions& options);
 /// The Dequantize gives the weights of such an anchor, and of nothing else.
-bool gives_quantized_weights(const Node& node);
+bool gives_quantized_weights(const Node& node, const PassOptions& options);
 
 }  // namespace tenon

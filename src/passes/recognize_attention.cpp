@@ -327,9 +327,8 @@ bool recognize_attention(Graph& graph, PassContext& context) {
   for (Node* root : nodes_of(graph)) {
     if (!context.allows_fusion(*root)) continue;
     // Where f16 is computed in another type, casts around attention are what widen_half put there.
-    const auto foreign = context.options().half_as.has_value()
-                             ? std::optional(DataType::kFloat16)
-                             : std::nullopt;
+    const auto foreign =
+        context.options().half_as.has_value() ? std::optional(DataType::kFloat16) : std::nullopt;
     const auto pattern = match_attention(graph, *root, foreign);
     if (!pattern.has_value()) continue;
     if (!context.options().wide_heads && !has_usual_heads(*pattern)) continue;

@@ -2,9 +2,9 @@
 //   x cos + join(-x2, x1) sin           with tables as wide as x (Llama; GPT-J where x1 and x2
 //                                       alternate),
 //   join(x1 cos - x2 sin, x2 cos + x1 sin)   with tables of half the width,
-// and where only the first elements turn, the rest behind them. x is [B,heads,S,size], or with other
-// orders of axes, with heads and batch joined, or with queries and keys on an axis of their own. Must
-// run after simplify and merge_equal, before recognize_attention.
+// and where only the first elements turn, the rest behind them. x is [B,heads,S,size], or with
+// other orders of axes, with heads and batch joined, or with queries and keys on an axis of their
+// own. Must run after simplify and merge_equal, before recognize_attention.
 #include "passes/pass.h"
 #include "passes/rotary_parts.h"
 
@@ -200,7 +200,8 @@ Value* table(Graph& graph, Value* value, const Rotation& r, const Form& form, co
   if (!form.expanded.empty()) {
     const Shape narrow = {form.expanded[0], Dim(1), form.expanded[2]};
     if (value->type.shape != narrow) value = add_reshape(graph, value, narrow, like);
-    value = add_op(graph, std::make_unique<Expand>(), {value, add_shape(graph, form.expanded)}, like);
+    value =
+        add_op(graph, std::make_unique<Expand>(), {value, add_shape(graph, form.expanded)}, like);
   }
   return value->type.shape == form.table ? value : add_reshape(graph, value, form.table, like);
 }
@@ -252,8 +253,8 @@ std::optional<int64_t> picked_of_first(const Node& node) {
   return at < 0 ? at + shape[0].constant() : at;
 }
 
-/// Queries and keys that turn as one tensor [2,B,heads,S,size], of which each is picked behind: each
-/// turns by itself, where it lies.
+/// Queries and keys that turn as one tensor [2,B,heads,S,size], of which each is picked behind:
+/// each turns by itself, where it lies.
 bool picked_rotation(Graph& graph, Node& node, const Rotation& r) {
   const Shape &x = r.x->type.shape, &t = r.cos->type.shape;
   if (x.size() != 5 || !x[0].is_constant() || t.size() > 5 || graph.is_output(node.output()))
@@ -274,10 +275,10 @@ bool picked_rotation(Graph& graph, Node& node, const Rotation& r) {
   part.sin = r.sin == r.cos ? part.cos : without_first(r.sin);
   for (const Use& use : uses) {
     const int64_t at = *picked_of_first(*use.node);
-    Value* slice = add_op(graph, std::make_unique<Slice>(),
-                          {r.x, add_integers(graph, {at}), add_integers(graph, {at + 1}),
-                           add_integers(graph, {0})},
-                          node);
+    Value* slice = add_op(
+        graph, std::make_unique<Slice>(),
+        {r.x, add_integers(graph, {at}), add_integers(graph, {at + 1}), add_integers(graph, {0})},
+        node);
     part.x = add_reshape(graph, slice, inner, node);
     const auto form = form_of(part);
     if (!form.has_value() || !tables_repeat(part)) return false;

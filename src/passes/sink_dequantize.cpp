@@ -60,10 +60,10 @@ bool sink_behind(Graph& graph, Node& node) {
 }
 
 /// Weights may have a scale for each slice of an axis that the transpose moves.
-bool sink_behind_transpose(Graph& graph, Node& node) {
+bool sink_behind_transpose(Graph& graph, Node& node, const PassOptions& options) {
   const auto* transpose = node.as<Transpose>();
   if (transpose == nullptr || transpose->permutation.empty()) return false;
-  Node* source = constant_bytes(node.input(0));
+  Node* source = constant_bytes(node.input(0), options);
   if (source == nullptr || is_per_tensor(*source)) return false;
   const auto& permutation = transpose->permutation;
   const auto rank = static_cast<int64_t>(permutation.size());
@@ -131,7 +131,7 @@ bool sink_dequantize(Graph& graph, PassContext& context) {
   bool changed = false;
   for (Node* node : nodes_of(graph)) {
     if (node->inputs().empty() || node->input(0) == nullptr || !context.allows(*node)) continue;
-    if (!sink_behind(graph, *node) && !sink_behind_transpose(graph, *node) &&
+    if (!sink_behind(graph, *node) && !sink_behind_transpose(graph, *node, context.options()) &&
         !sink_behind_concat(graph, *node) && !sink_behind_pad(graph, *node) &&
         !drop_relu(graph, *node))
       continue;

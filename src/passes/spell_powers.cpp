@@ -1,5 +1,5 @@
-// x^2 and x^3 become products, which vector units compute and which join others. Must run behind the
-// patterns that know powers (normalization, GELU), and before fuse_epilogue.
+// x^2 and x^3 become products, which vector units compute and which join others. Must run behind
+// the patterns that know powers (normalization, GELU), and before fuse_epilogue.
 #include "passes/match.h"
 #include "passes/pass.h"
 

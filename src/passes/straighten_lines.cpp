@@ -17,7 +17,8 @@ std::optional<int64_t> axis_of(const Node& node) {
   int64_t axis = 0;
   if (const auto* top = node.as<TopK>())
     axis = top->axis;
-  else if (const auto* softmax = node.as<Softmax>(); softmax != nullptr && softmax->axes.size() == 1)
+  else if (const auto* softmax = node.as<Softmax>();
+           softmax != nullptr && softmax->axes.size() == 1)
     axis = softmax->axes[0];
   else
     return std::nullopt;

@@ -68,7 +68,10 @@ PassOptions pass_options_for(const Device& device) {
   options.phases_as_channels = !on_cpu;  // There a kernel goes through the phases itself.
   options.bytes_in_groups = false;       // Slower on CPUs, and not measured on GPUs yet.
   options.quantized_weights = false;     // No kernel reads them beside those of quantized regions.
-  options.quantized_regions = on_cpu;
+  options.quantized_regions = on_cpu || properties.compute_capability >= 80;
+  options.quantized_stems = on_cpu;
+  options.quantized_halves = !on_cpu;
+  options.float8_regions = properties.compute_capability >= 89;
   options.moments_in_products = properties.compute_capability == 90;
   if (on_cpu && !properties.native_fp16) options.half_as = DataType::kFloat32;
   return options;
