@@ -55,8 +55,8 @@ struct AttentionPattern {
 /// without scores, conversions around the softmax, quantization and its reverse behind it, tensors
 /// of rank 3 and more, and masks added between reshapes that part or join the first axes. Operands
 /// of the `foreign` type, which the device does not compute in, stay behind their casts.
-std::optional<AttentionPattern> match_attention(
-    const Graph& graph, const Node& root, std::optional<DataType> foreign = std::nullopt);
+std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& root,
+                                                std::optional<DataType> foreign = std::nullopt);
 
 /// Keys and values whose heads were both repeated, as often (inserted axis, expand or tile, axes
 /// joined), become what they were before: [B,h,S,H] for [B,h*n,S,H].

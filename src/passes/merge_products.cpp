@@ -2,11 +2,11 @@
 // a gated MLP) become one product with the matrices side by side, and so do convolutions that
 // differ in their weights only. The parts of the result are slices, which cost nothing where their
 // users read strided tensors. Sums with vectors and activations that all of them have come along.
-// Must run after recognize_attention (which takes scales off) and before fuse_epilogue.
+// Matrices may be dequantized, without zero points. Must run after recognize_attention (which takes
+// scales off) and before fuse_quantized and fuse_epilogue.
 #include <algorithm>
 
-#include "passes/match.h"
-#include "passes/pass.h"
+#include "passes/quantized.h"
 
 namespace tenon {
 namespace {
@@ -29,12 +29,34 @@ int64_t columns(const Member& member) {
   return member.anchor->output()->type.shape[joined_axis(*member.anchor)].constant();
 }
 
+/// The Dequantize of the anchor's weights, or null.
+const Node* dequantized_weights(const Node& anchor) {
+  return produced_by<Dequantize>(anchor.input(1)) != nullptr ? anchor.input(1)->producer()
+                                                             : nullptr;
+}
+
+/// The anchor's constant weights, as they are stored; null where there are none that may be joined.
+const Tensor* weights_of(const Node& anchor) {
+  const Node* node = dequantized_weights(anchor);
+  if (node == nullptr) {
+    const Tensor* weights = anchor.input(1)->constant();
+    return weights != nullptr && is_real(weights->type()) ? weights : nullptr;
+  }
+  if (node->input(0)->constant() == nullptr || !is_symmetric(*node)) return nullptr;
+  const auto* matmul = anchor.as<MatMul>();
+  const int64_t rank = node->input(0)->constant()->rank(), axis = node->as<Dequantize>()->axis;
+  const int64_t columns = matmul != nullptr && !matmul->transpose_b ? 1 : 0;
+  const bool fits = is_per_tensor(*node) || (axis + rank) % rank == columns;
+  return fits && produced_by<Dequantize>(anchor.input(0)) != nullptr ? node->input(0)->constant()
+                                                                     : nullptr;
+}
+
 bool is_candidate(const Node& node) {
   const auto* matmul = node.as<MatMul>();
   const auto* conv = node.as<Conv>();
   if (matmul == nullptr && (conv == nullptr || conv->groups != 1)) return false;
-  const Tensor* weights = node.input(1)->constant();
-  if (weights == nullptr || !is_real(weights->type())) return false;
+  const Tensor* weights = weights_of(node);
+  if (weights == nullptr) return false;
   if (matmul != nullptr) return weights->rank() == 2 && node.output()->type.shape.size() >= 2;
   // Larger windows have kernels (Winograd) that gain nothing from more channels and lose by users
   // that read slices.
@@ -46,8 +68,9 @@ bool is_candidate(const Node& node) {
 /// The operators agree but for their weights.
 bool alike(const Node& a, const Node& b) {
   if (a.kind() != b.kind() || a.input(0) != b.input(0)) return false;
-  const Tensor &wa = *a.input(1)->constant(), &wb = *b.input(1)->constant();
-  if (wa.type() != wb.type()) return false;
+  const Tensor &wa = *weights_of(a), &wb = *weights_of(b);
+  const bool quantized = dequantized_weights(a) != nullptr;
+  if (wa.type() != wb.type() || quantized != (dequantized_weights(b) != nullptr)) return false;
   if (const auto* m = a.as<MatMul>()) {
     const auto* n = b.as<MatMul>();
     return m->transpose_a == n->transpose_a && m->transpose_b == n->transpose_b;
@@ -132,17 +155,36 @@ class Merger {
     return value;
   }
 
-  void merge_anchors() {
+  /// Dequantized where those of the members are, with a scale for each column.
+  Value* joined_weights() {
     const Node& first = *members_[0].anchor;
     const auto* matmul = first.as<MatMul>();
-    std::vector<Tensor> weights, biases;
-    bool any_bias = false;
+    const int64_t axis = matmul != nullptr && !matmul->transpose_b ? 1 : 0;
+    std::vector<Tensor> weights, scales;
     for (const Member& member : members_) {
-      weights.push_back(*member.anchor->input(1)->constant());
-      any_bias |= member.anchor->has_input(2);
+      weights.push_back(*weights_of(*member.anchor));
+      const Node* dequantize = dequantized_weights(*member.anchor);
+      if (dequantize == nullptr) continue;
+      const Tensor& given = *dequantize->input(1)->constant();
+      Tensor scale(given.type(), {columns(member)});
+      for (int64_t i = 0; i < scale.count(); ++i)
+        scale.set_from_double(i, given.as_double(given.count() == 1 ? 0 : i));
+      scales.push_back(std::move(scale));
     }
-    std::vector<Value*> inputs = {
-        first.input(0), joined(weights, matmul != nullptr && !matmul->transpose_b ? 1 : 0)};
+    Value* whole = joined(weights, axis);
+    const Node* like = dequantized_weights(first);
+    if (like == nullptr) return whole;
+    auto op = std::make_unique<Dequantize>(*like->as<Dequantize>());
+    op->axis = axis;
+    return add_op(graph_, std::move(op), {whole, joined(scales, 0)}, *like);
+  }
+
+  void merge_anchors() {
+    const Node& first = *members_[0].anchor;
+    std::vector<Tensor> biases;
+    bool any_bias = false;
+    for (const Member& member : members_) any_bias |= member.anchor->has_input(2);
+    std::vector<Value*> inputs = {first.input(0), joined_weights()};
     for (const Member& member : members_)
       if (any_bias)
         biases.push_back(member.anchor->has_input(2)

@@ -34,7 +34,7 @@ bool same_numbers(const Value* a, const Value* b) {
 bool all_zero(const Value* zero) {
   if (zero == nullptr) return true;
   for (int64_t i = 0; i < zero->constant()->count(); ++i)
-    if (zero->constant()->as_int64(i) != 0) return false;
+    if (zero->constant()->as_double(i) != 0) return false;
   return true;
 }
 
@@ -97,6 +97,10 @@ bool has_known_scaling(const Node& node) {
 
 bool is_per_tensor(const Node& node) {
   return has_known_scaling(node) && node.input(1)->constant()->count() == 1;
+}
+
+bool is_symmetric(const Node& node) {
+  return has_known_scaling(node) && all_zero(node.input(2));
 }
 
 bool is_byte_integer(DataType type) {

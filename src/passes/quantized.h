@@ -18,6 +18,8 @@ bool is_byte_integer(DataType type);
 bool is_byte(DataType type);
 /// The type on the quantized side of a Quantize or Dequantize.
 DataType quantized_type(const Node& node);
+/// The Quantize or Dequantize has known numbers and no zero point but 0.
+bool is_symmetric(const Node& node);
 /// Scale, zero point and quantized type are the same: quantize(dequantize(x)) is x.
 bool same_scaling(const Node& a, const Node& b);
 /// The zero point of a per-tensor node.
