@@ -100,6 +100,7 @@ constexpr std::string_view kPipeline[] = {
     "split_normalization",
     // Sums that no product took.
     "fuse_residual",
+    "fuse_quantized_rows",
     // What no anchor took.
     "fuse_pointwise",
     "fuse_independent",

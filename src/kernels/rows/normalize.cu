@@ -1,14 +1,30 @@
 // (x - mean) / sqrt(variance + epsilon) of each row; scale and bias are the epilogue's. RMS takes the mean as 0. Variance
 // is that of the deviations from the mean, not a difference of sums. load_input(at, v, store) is the planner's: kVector
-// elements of what is normalized, which may be a sum and, with `store`, be kept as a result of its own.
+// elements of what is normalized, which may be a sum and, with `store`, be kept as a result of its own. WITH_BYTES: the
+// result is quantized, too, or only that (kGivesReals).
 
 #if WITH_STATISTICS
 #define STATISTICS_PARAMETERS , Statistic* __restrict__ means, Statistic* __restrict__ inverses
 #define STATISTICS_ARGUMENTS , means, inverses
+#elif WITH_BYTES
+#define STATISTICS_PARAMETERS , Bytes* __restrict__ bytes
+#define STATISTICS_ARGUMENTS , bytes
 #else
 #define STATISTICS_PARAMETERS
 #define STATISTICS_ARGUMENTS
 #endif
+
+__device__ inline void store_row(Y* __restrict__ y, Index at, const Real (&v)[kVector] STATISTICS_PARAMETERS) {
+#if WITH_BYTES
+  if constexpr (kGivesReals) store_located<YAt, kVector>(y, at, v);
+  Real rounded[kVector];
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) rounded[i] = quantized(v[i]);
+  store_located<BytesAt, kVector>(bytes, at, rounded);
+#else
+  store_located<YAt, kVector>(y, at, v);
+#endif
+}
 
 __device__ inline Real inverse_of(Real squares) {
   return Real(1) / sqrt(squares / Real(kLength) + Real(kEpsilon));
@@ -63,7 +79,7 @@ __device__ inline void normalize_kept(Y* __restrict__ y,
       const Index at = row.first + row.column(s);
       if constexpr (kFetchesAhead) apply_epilogue<kVector>(v[s], operands[s]);
       else epilogue<kVector>(v[s], at EPILOGUE_ARGUMENTS);
-      store_located<YAt, kVector>(y, at, v[s]);
+      store_row(y, at, v[s] STATISTICS_ARGUMENTS);
     }
   }
 }
@@ -101,7 +117,7 @@ __device__ inline void normalize_streamed(Y* __restrict__ y,
 #pragma unroll
     for (int i = 0; i < kVector; ++i) v[i] = (v[i] - mean) * inverse;
     epilogue<kVector>(v, at EPILOGUE_ARGUMENTS);
-    store_located<YAt, kVector>(y, at, v);
+    store_row(y, at, v STATISTICS_ARGUMENTS);
   }
 }
 

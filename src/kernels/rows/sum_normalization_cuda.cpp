@@ -1,8 +1,9 @@
 // Layer and RMS normalization of a sum of tensors on NVIDIA GPUs; the sum itself is a second result
-// where it is wanted.
+// where it is wanted. Or of one tensor or a sum, quantized, with reals as a second result.
 #include <algorithm>
 
 #include "kernels/jit/epilogue_code.h"
+#include "kernels/jit/sources.h"
 #include "kernels/jit/tactic.h"
 #include "kernels/region.h"
 #include "kernels/rows/group_cuda.h"
@@ -12,12 +13,14 @@ namespace tenon::tactics {
 namespace cuda_normalize_sum {
 namespace {
 
-/// A region { add...; normalization }; numbers are those of the problem's operands, -1: absent.
+/// A region { add...; normalization; quantize }; numbers are those of the problem's operands, -1:
+/// absent.
 struct Description {
   const Node* anchor = nullptr;
   const Normalization* op = nullptr;
+  const Node* quantize = nullptr;  ///< Null: there is none.
   std::vector<int> terms;
-  int scale = -1, bias = -1, sum_output = -1, output = -1;
+  int scale = -1, bias = -1, sum_output = -1, output = -1, bytes_output = -1;
 };
 
 /// The terms of a tree of sums; false where something else is in it.
@@ -31,39 +34,117 @@ bool collect(const Value* value, std::vector<int>& terms) {
          collect(value->producer()->input(0), terms) && collect(value->producer()->input(1), terms);
 }
 
+/// Which of the region's results is which.
+Status find_outputs(const Graph& body, Description& d) {
+  for (size_t i = 0; i < body.outputs().size(); ++i) {
+    const Value* output = body.outputs()[i];
+    const auto number = static_cast<int>(i);
+    if (output == d.anchor->output())
+      d.output = number;
+    else if (d.quantize != nullptr && output == d.quantize->output())
+      d.bytes_output = number;
+    else if (output == d.anchor->input(0))
+      d.sum_output = number;
+    else
+      return unsupported("a part of the sum is wanted");
+  }
+  return {};
+}
+
 Result<Description> describe(const Node& node) {
   if (!node.is<Fused>()) return unsupported("no region");
   const Graph& body = *node.bodies[0];
   Description d;
   d.anchor = body.nodes().back().get();
+  if (d.anchor->is<Quantize>() && d.anchor->input(0)->producer() != nullptr) {
+    d.quantize = d.anchor;
+    d.anchor = d.quantize->input(0)->producer();
+  }
   d.op = d.anchor->as<Normalization>();
-  if (d.op == nullptr || d.anchor->outputs().size() != 1 ||
-      d.anchor->input(0)->producer() == nullptr || !collect(d.anchor->input(0), d.terms) ||
-      body.nodes().size() != d.terms.size())
+  const bool is_sum = d.op != nullptr && d.anchor->input(0)->producer() != nullptr;
+  if (d.op == nullptr || d.anchor->outputs().size() != 1 || !(is_sum || d.quantize != nullptr) ||
+      !collect(d.anchor->input(0), d.terms) ||
+      body.nodes().size() != d.terms.size() + (d.quantize != nullptr ? 1 : 0))
     return unsupported("not the normalization of a sum");
   d.scale = input_number(d.anchor->input(1));
   d.bias = input_number(d.anchor->input(2));
-  for (size_t i = 0; i < body.outputs().size(); ++i) {
-    if (body.outputs()[i] == d.anchor->output())
-      d.output = static_cast<int>(i);
-    else if (body.outputs()[i] == d.anchor->input(0))
-      d.sum_output = static_cast<int>(i);
-    else
-      return unsupported("a part of the sum is wanted");
-  }
-  if (d.output < 0) return unsupported("the normalization's result is not wanted");
+  TENON_TRY(find_outputs(body, d));
+  if (d.output < 0 && d.bytes_output < 0)
+    return unsupported("the normalization's result is not wanted");
   if (d.op->norm != NormKind::kLayer && d.op->norm != NormKind::kRms)
     return unsupported("not a layer or RMS normalization");
   return d;
 }
 
+Status check_types(const Problem& problem, const Description& d) {
+  const auto is_known = [](const Operand& operand) {
+    return is_real(operand.type) && device_type(operand.type) != nullptr;
+  };
+  for (const int term : d.terms)
+    if (!is_known(problem.input(term))) return unsupported("the type");
+  for (const int factor : {d.scale, d.bias})
+    if (factor >= 0 && !is_known(problem.input(factor))) return unsupported("the type");
+  for (int i = 0; i < static_cast<int>(problem.outputs.size()); ++i)
+    if (i != d.bytes_output && !is_known(problem.output(i))) return unsupported("the type");
+  return {};
+}
+
+/// The one number of a constant that the region's Quantize reads.
+Result<double> number_of(const Problem& problem, const Node& quantize, int index) {
+  const int input = input_number(quantize.input(index));
+  const Tensor* constant = input < 0 ? nullptr : problem.input(input).constant;
+  if (constant == nullptr || constant->count() != 1)
+    return unsupported("a scale that is not one known number");
+  return constant->as_double(0);
+}
+
+/// The device function quantized(), with the types and places of the result in bytes.
+Status add_bytes(KernelCode& code, const Problem& problem, const Description& d,
+                 const IndexLoop& loop) {
+  code.flag("kGivesReals", d.output >= 0);
+  code.text(fmt::format("#define WITH_BYTES {}\n", d.quantize != nullptr ? 1 : 0));
+  if (d.quantize == nullptr) return {};
+  const Operand& bytes = problem.output(d.bytes_output);
+  const bool e4m3 = bytes.type == DataType::kFloat8E4M3, e5m2 = bytes.type == DataType::kFloat8E5M2;
+  const bool is_signed = bytes.type == DataType::kInt8;
+  if (!e4m3 && !e5m2 && !is_signed && bytes.type != DataType::kUInt8)
+    return unsupported("quantization to {}", name_of(bytes.type));
+  const int capability =
+      problem.device == nullptr ? 90 : problem.device->properties().compute_capability;
+  if ((e4m3 || e5m2) && capability < 89) return unsupported("its conversions need sm_89");
+  TENON_ASSIGN(const double scale, number_of(problem, *d.quantize, 1));
+  double zero = 0;
+  if (d.quantize->has_input(2)) {
+    TENON_ASSIGN(zero, number_of(problem, *d.quantize, 2));
+  }
+  TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
+  code.text(types);
+  code.alias("Bytes", e4m3 ? "e4m3" : e5m2 ? "e5m2" : device_type(bytes.type));
+  code.located("BytesAt", loop, bytes);
+  std::string value = fmt::format("v / float({})", device_real(scale));
+  if (!e4m3 && !e5m2)
+    value = fmt::format("fminf(fmaxf(rintf({}) + float({}), float({})), float({}))", value,
+                        device_real(zero), is_signed ? "(-128.0)" : "0.0",
+                        is_signed ? "127.0" : "255.0");
+  code.text(
+      fmt::format("__device__ inline float quantized(float v) {{\n  return {};\n}}\n", value));
+  return {};
+}
+
+/// The problem as what gives reals only sees it: epilogues compute in the type of the first result.
+Problem with_reals(const Problem& problem, const Description& d) {
+  Problem shown = problem;
+  for (Operand& output : shown.outputs)
+    if (byte_size(output.type) == 1) output.type = DataType::kFloat32;
+  if (d.output >= 0) std::swap(shown.outputs[0], shown.outputs[d.output]);
+  return shown;
+}
+
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const Description d, describe(*problem.node));
-  const Operand& y = problem.output(d.output);
-  for (const auto* operands : {&problem.inputs, &problem.outputs})
-    for (const Operand& operand : *operands)
-      if (operand.present && (!is_real(operand.type) || device_type(operand.type) == nullptr))
-        return unsupported("the type");
+  TENON_TRY(check_types(problem, d));
+  const Problem shown = with_reals(problem, d);
+  const Operand& y = shown.output();
   std::vector<bool> reduced(static_cast<size_t>(y.rank()), false);
   for (int64_t i = d.op->axis < 0 ? d.op->axis + y.rank() : d.op->axis; i < y.rank(); ++i)
     reduced[i] = true;
@@ -75,7 +156,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
     vector = std::min({vector, pack_width(split.reduced, problem.input(term), strides),
                        pack_width(loop, problem.input(term), strides)});
   }
-  if (d.sum_output >= 0) vector = std::min(vector, pack_width(loop, problem.output(d.sum_output)));
+  for (const int output : {d.sum_output, d.bytes_output})
+    if (output >= 0) vector = std::min(vector, pack_width(loop, problem.output(output)));
   const RowGroups groups =
       choose_groups(problem, loop_count(split.kept), loop_count(split.reduced), vector);
   if (groups.length > int64_t{groups.group} * 64) return unsupported("very long rows");
@@ -84,6 +166,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.type("Y", y.type);
   code.round_to(y.type);
   code.text("#define WITH_STATISTICS 0\n");
+  TENON_TRY(add_bytes(code, problem, d, loop));
   code.flag("kRms", d.op->norm == NormKind::kRms);
   code.real("kEpsilon", d.op->epsilon);
   code.located("YAt", loop, y);
@@ -96,15 +179,16 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
     factors.push_back({function, input, std::move(strides)});
   }
   const AnchoredRegion region{.anchor = d.anchor};
-  TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, problem, region, loop, factors));
+  TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, shown, region, loop, factors));
   add_row_input(code, problem, loop, d.terms, d.sum_output);
   JitLaunch launch;
   TENON_TRY(set_source(launch, code, {"rows/group.cuh", "rows/normalize.cu"}));
   launch.grid[0] = groups.blocks();
   launch.block[0] = groups.block;
-  launch.add(JitArgument::output(d.output));
+  launch.add(d.output >= 0 ? JitArgument::output(d.output) : JitArgument::null());
   launch.add_inputs(d.terms);
   if (d.sum_output >= 0) launch.add(JitArgument::output(d.sum_output));
+  if (d.bytes_output >= 0) launch.add(JitArgument::output(d.bytes_output));
   launch.add_inputs(operands);
   return JitPlan{{std::move(launch)}, 0, {}, {}};
 }

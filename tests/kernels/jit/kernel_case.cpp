@@ -198,7 +198,8 @@ double error_by_table(const Tensor& actual, const Tensor& expected, DataType typ
 }  // namespace
 
 double error_of(const Tensor& actual, const Tensor& expected, double tolerance) {
-  if (tolerance > 0 || !is_computed(expected.type()))
+  const bool by_table = tolerance <= 0 || tolerance >= 1;
+  if (!by_table || !is_computed(expected.type()))
     return error_of_elements(actual, expected, tolerance);
   return error_by_table(actual, expected, expected.type());
 }

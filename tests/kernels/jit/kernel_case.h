@@ -99,7 +99,8 @@ class KernelCase {
     layout_ = layout;
     return *this;
   }
-  /// Elements may differ by that much, relative to the reference's and absolutely; 0: by type.
+  /// Elements may differ by that much, relative to the reference's and absolutely; 0: by type. From 1
+  /// on only integers.
   KernelCase& tolerance(double value) {
     tolerance_ = value;
     return *this;

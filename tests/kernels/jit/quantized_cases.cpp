@@ -223,6 +223,33 @@ void add_floats(Cases& cases) {
   add_conv(cases, "hopper quantized floats residual", {128, 128, 14, 14, 3, 1, 1}, regions[2]);
 }
 
+/// Rows that are normalized, with the sum ahead and the reals beside, or without.
+void add_rows(Cases& cases) {
+  const DataType half = DataType::kFloat16;
+  Normalization layer;
+  for (const Kind& kind : {Kind{kSigned, 0.03}, Kind{kUnsigned, 0.02, 100}, Kind{kFloat8, 0.02}})
+    for (const int64_t length : {768, 75, 5000}) {
+      const double allowed = is_real(kind.type) ? 0.13 : 1;
+      const std::string name =
+          fmt::format("{} quantized rows {} {}", is_real(kind.type) ? "hopper" : "ampere",
+                      name_of(kind.type), length);
+      const std::vector<CaseInput> factors = {constant(random_reals(half, {length}, 2)),
+                                              constant(random_reals(half, {length}, 3))};
+      const auto rows = [&](int seed) { return input(random_reals(half, {37, length}, seed)); };
+      add(cases, name, layer, behind(rows(1), factors))
+          .into_op(quantize_to(kind.type), scaling(kind))
+          .tolerance(allowed);
+      add(cases, name + " and reals", layer, behind(rows(1), factors))
+          .then_op(quantize_to(kind.type), scaling(kind))
+          .tolerance(allowed);
+      if (length < 5000)
+        add(cases, name + " of a sum", Pointwise(k_add), std::vector{rows(4), rows(5)})
+            .then_op(layer, factors)
+            .then_op(quantize_to(kind.type), scaling(kind))
+            .tolerance(allowed);
+    }
+}
+
 /// Quantization alone, and its reverse.
 void add_linear(Cases& cases) {
   for (const DataType real : {DataType::kFloat16, kFloat, DataType::kBFloat16})
@@ -251,6 +278,7 @@ void add_linear(Cases& cases) {
 Cases quantized_cases() {
   Cases cases;
   add_linear(cases);
+  add_rows(cases);
   add_exact(cases);
   add_products(cases);
   add_convs(cases);

@@ -1,0 +1,71 @@
+// Layer and RMS normalization gives what it is quantized to, beside the reals where something else
+// reads them. Must run after fuse_residual, whose sums come along, and after split_normalization.
+#include <algorithm>
+
+#include "ops/ops.h"
+#include "ops/region.h"
+#include "passes/quantized.h"
+#include "passes/residual.h"
+
+namespace tenon {
+namespace {
+
+/// The normalization that the node is, or that the region of fuse_residual ends in; null for
+/// others.
+const Node* normalization_of(const Node& node) {
+  if (!node.is<Fused>()) return normalizes_rows(node) ? &node : nullptr;
+  const auto nodes = node.bodies[0]->nodes();
+  const bool is_sum = std::all_of(nodes.begin(), nodes.end() - 1, [](const auto& inner) {
+    return is_function(*inner, PointwiseFunction::k_add);
+  });
+  return is_sum && normalizes_rows(*nodes.back()) ? nodes.back().get() : nullptr;
+}
+
+/// Which result of the node is the normalization's.
+int result_of(const Node& node, const Node& normalization) {
+  if (&node == &normalization) return 0;
+  const auto& outputs = node.bodies[0]->outputs();
+  const auto found = std::find(outputs.begin(), outputs.end(), normalization.output());
+  return found == outputs.end() ? -1 : static_cast<int>(found - outputs.begin());
+}
+
+/// The one quantization with known numbers that reads the value; null where there is none.
+Node* quantization_of(const Value& value, const PassContext& context) {
+  Node* found = nullptr;
+  for (const Use& use : value.uses()) {
+    const bool fits = use.node->is<Quantize>() && use.index == 0 && is_per_tensor(*use.node) &&
+                      is_multiplied(quantized_type(*use.node), context.options()) &&
+                      context.allows_fusion(*use.node);
+    if (!fits) continue;
+    if (found != nullptr) return nullptr;
+    found = use.node;
+  }
+  return found;
+}
+
+bool take_quantization(Graph& graph, PassContext& context, Node& node) {
+  const Node* normalization = normalization_of(node);
+  const int result = normalization == nullptr ? -1 : result_of(node, *normalization);
+  if (result < 0) return false;
+  Node* quantize = quantization_of(*node.output(result), context);
+  if (quantize == nullptr) return false;
+  std::vector<Node*> members = {&node};
+  if (node.is<Fused>()) members = inline_region(graph, &node);
+  members.push_back(quantize);
+  context.applied(make_region(graph, members)->name);
+  return true;
+}
+
+}  // namespace
+
+bool fuse_quantized_rows(Graph& graph, PassContext& context) {
+  if (!context.options().quantized_halves) return false;
+  const std::vector<Node*> nodes = nodes_of(graph, [&](const Node& node) {
+    return (node.is<Normalization>() || node.is<Fused>()) && context.allows_fusion(node);
+  });
+  bool changed = false;
+  for (Node* node : nodes) changed |= take_quantization(graph, context, *node);
+  return changed;
+}
+
+}  // namespace tenon
