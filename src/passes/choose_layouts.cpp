@@ -108,13 +108,29 @@ class LayoutChooser {
     changed_ = true;
   }
 
-  /// A first convolution of few channels reads the model's row-major input itself, also behind a
-  /// cast or quantization.
+  /// What casts, quantization and groups of scalar functions with constants made the value of.
+  static const Value* before_conversions(const Value* value) {
+    while (const Node* node = value->producer()) {
+      const auto computed = [](const Value* input) {
+        return input != nullptr && input->constant() == nullptr;
+      };
+      if (node->inputs().empty() || !computed(node->input(0)) ||
+          std::count_if(node->inputs().begin(), node->inputs().end(), computed) != 1)
+        break;
+      const Node& anchor = *anchor_of(*node);
+      if (!anchor.is<Cast>() && !anchor.is<Quantize>() && !anchor.is<Dequantize>() &&
+          !(node->is<Fused>() && anchor.is<Pointwise>()))
+        break;
+      value = node->input(0);
+    }
+    return value;
+  }
+
+  /// A first convolution of few channels reads the model's row-major input itself, also behind
+  /// conversions.
   static bool is_stem(const Node& node, const Value* value) {
     const Shape& shape = value->type.shape;
-    if (value->producer() != nullptr &&
-        (value->producer()->is<Cast>() || value->producer()->is<Quantize>()))
-      value = value->producer()->input(0);
+    value = before_conversions(value);
     return anchor_of(node)->is<Conv>() && value->producer() == nullptr && shape[1].is_constant() &&
            shape[1].constant() <= 4;
   }
