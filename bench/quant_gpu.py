@@ -4,7 +4,8 @@ PyTorch's, taking turns in one run. The models are quantized by bench/quantized_
 FILE.int8.onnx and FILE.fp8.onnx lie. Times are medians of replayed graphs, inputs already on the GPU. Distances
 are relative L2 to FP16's outputs; weights are random, so that they say nothing of accuracy but that a kernel is not wrong.
 
-usage: quant_gpu.py [--tenon FILE] [--weights DIR] [--models DIR] [--kinds int8,fp8] [--products] [MODEL:BATCH...]
+usage: quant_gpu.py [--tenon FILE] [--weights DIR] [--models DIR] [--keep DIR] [--kinds int8,fp8] [--products]
+                    [MODEL:BATCH...]
 """
 import argparse
 import json
@@ -127,6 +128,7 @@ def main() -> int:
     parser.add_argument("--tenon", default=str(ROOT / "build/release/bin/tenon"))
     parser.add_argument("--weights", type=Path, default=Path(tempfile.gettempdir()) / "tenon-models")
     parser.add_argument("--models", type=Path, help="quantized models, e.g. of `tenon quantize`")
+    parser.add_argument("--keep", type=Path, help="folder for quantized models and plans, which are taken from there")
     parser.add_argument("--kinds", default="int8,fp8")
     parser.add_argument("--products", action="store_true")
     parser.add_argument("--json", type=Path)
@@ -136,10 +138,12 @@ def main() -> int:
     files = check_gpu.materialize_all(sorted({name for name, _ in cases}), arguments.weights)
     results, kinds = [], arguments.kinds.split(",")
     with tempfile.TemporaryDirectory() as temporary:
+        folder = arguments.keep or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
         for name, batch in cases:
             start = time.monotonic()
             try:
-                results.append(compare(arguments.tenon, files[name], batch, kinds, arguments.models, Path(temporary)))
+                results.append(compare(arguments.tenon, files[name], batch, kinds, arguments.models, folder))
             except WorkerError as error:
                 print(f"{name}:{batch}: {error}", flush=True)
                 continue
@@ -147,7 +151,7 @@ def main() -> int:
             if arguments.json:
                 arguments.json.write_text(json.dumps(results, indent=1) + "\n")
         if arguments.products:
-            products(arguments.tenon, kinds, Path(temporary))
+            products(arguments.tenon, kinds, folder)
     return 0 if len(results) == len(cases) else 1
 
 

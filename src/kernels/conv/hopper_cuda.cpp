@@ -124,7 +124,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_TRY(set_source(
       launch, code,
       {"jit/hopper.cuh", "gemm/hopper_tiles.cu", "conv/hopper_pixels.cu", "gemm/hopper_moments.cu",
-       "gemm/hopper_store.cu", "gemm/hopper_start.cu", "gemm/hopper.cu"}));
+       "gemm/hopper_places.cu", "gemm/hopper_store.cu", "gemm/hopper_start.cu", "gemm/hopper.cu"}));
   shape_launch(launch, t, p, multiprocessors(problem));
   launch.starts_early = t.each == 1;
   launch.maps = {map_of(problem, d, t.rows()),

@@ -1,10 +1,12 @@
 // The rows of A in gemm/hopper.cu where they are the pixels of a convolution's result and k runs over taps and their
-// channels, kChannelBlocks times 64 of them: the copy engine gathers what one tap sees of pixels that follow each other.
+// channels, kChannelBlocks times kPanelK of them: the copy engine gathers what one tap sees of pixels that follow each other.
 
-constexpr int kChannelBlocks = (kC + kTileK - 1) / kTileK;
+constexpr int kChannelBlocks = (kC + kPanelK - 1) / kPanelK, kLastBlock = kKernel1 * kKernel2 * kChannelBlocks - 1;
 
 __device__ inline void fetch_a(const TensorMap& map, u32 to, u32 barrier, const Tile& tile, int k) {
-  const int block = k / kTileK, tap = block / kChannelBlocks, c = block % kChannelBlocks * kTileK;
+  // Behind the last one weights are 0.
+  const int block = kPanels > 1 ? min(k / kPanelK, kLastBlock) : k / kPanelK;
+  const int tap = block / kChannelBlocks, c = block % kChannelBlocks * kPanelK;
   const int o2 = tile.m % kOut2, o1 = tile.m / kOut2 % kOut1, image = tile.m / (kOut2 * kOut1);
   fetch_pixels(to, map, barrier, c, o2 * kStride2 - kBegin2, o1 * kStride1 - kBegin1, image, tap % kKernel2 * kDilation2,
                tap / kKernel2 * kDilation1);

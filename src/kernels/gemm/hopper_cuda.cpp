@@ -280,7 +280,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_TRY(set_source(
       launch, code,
       {"jit/hopper.cuh", "gemm/hopper_tiles.cu", "gemm/hopper_rows.cu", "gemm/hopper_moments.cu",
-       "gemm/hopper_store.cu", "gemm/hopper_start.cu", "gemm/hopper.cu"}));
+       "gemm/hopper_places.cu", "gemm/hopper_store.cu", "gemm/hopper_start.cu", "gemm/hopper.cu"}));
   shape_launch(launch, t, p.sizes(), multiprocessors(problem));
   JitArgument weights = JitArgument::input(p.product.b);
   if (p.transposed) {

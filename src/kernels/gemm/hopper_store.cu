@@ -43,25 +43,6 @@ __device__ constexpr bool is_like_result() {
 #define LIKE_RESULT(i, T) is_like_result<Epilogue##i##At, T>() ? i :
 constexpr int kStaged = EPILOGUE_EACH(LIKE_RESULT) - 1;
 
-/// The warp's first element in the result.
-struct Place {
-  int row, column, batch;
-};
-__device__ inline Place place_in(const Tile& tile, int part, int rank) {
-  const int warp = kTurns > 1 ? threadIdx.x / 32 % 4 : threadIdx.x / 32;
-  return {tile.m + part * 64 + warp * 16, tile.n + rank * kOwn, tile.batch};
-}
-__device__ inline bool row_exists(const Place& at, int row) { return kWholeTiles || at.row + row < kM; }
-/// Rows behind the last one read what it reads.
-__device__ inline Index row_of(const Place& at, int row) {
-  return Index(at.batch) * kM + (row_exists(at, row) ? at.row + row : kM - 1);
-}
-
-__device__ inline void fetch_terms(RowTerms& to, const Place& at ROWS_PARAMETERS) {
-  const int row = threadIdx.x % 32 / 4;
-  to.fetch({row_of(at, row), row_of(at, row + 8)} ROWS_ARGUMENTS);
-}
-
 using Pair = EpilogueOperands<2>;
 struct SlabOperands {
   uint4 pieces[kItems];
@@ -203,9 +184,7 @@ __device__ inline void store_slab(const ShiftedPieces& pieces, Y* y, u32 slab, c
   }
 }
 
-/// The epilogue of the block's columns. The operands of the next slab are on their way meanwhile, except where groups
-/// take turns: others multiply then, and registers are few.
-constexpr bool kFetchesAhead = kTurns == 1;
+/// The epilogue of the block's columns. The operands of the next slab are on their way meanwhile.
 __device__ inline void store_tile(const Accumulator (&sums)[kOwn / 2], SlabOperands& next, const RowTerms& rows, u32 scratch,
                                   Y* y, const Place& at ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
   const int lane = threadIdx.x % 32;

@@ -1,8 +1,9 @@
 // How blocks of gemm/hopper.cu take tiles, and the ring of stages between the thread that fetches and those that multiply.
 
-// A tile is kParts times 64 rows of each of its groups: of all of them, or of the one whose turn it is. Rows of operands
-// have 128 bytes of k.
+// A tile is kParts times 64 rows of each of its groups: of all of them, or of the one whose turn it is. A stage has 128 bytes
+// of k, in rows as long as that or in panels of shorter ones.
 constexpr int kTileM = kGroups / kTurns * kParts * 64, kTileK = 128 / kOperandBytes, kConsumers = kGroups * 128;
+constexpr int kPanels = 128 / kRowBytes, kPanelK = kTileK / kPanels;
 constexpr int kBytesA = kTileM * 128, kBytesB = kTileN * 128, kStageBytes = kBytesA + kBytesB;
 constexpr int kBlocksK = (kK + kTileK - 1) / kTileK;
 constexpr int kTilesN = (kN + kTileN - 1) / kTileN;
@@ -12,7 +13,7 @@ constexpr int kTilesN = (kN + kTileN - 1) / kTileN;
 constexpr int kOwn = kTileN / kSplits;
 static_assert(kOwn % 16 == 0, "whole slabs");
 static_assert(!kBByColumns || kTileN % 64 == 0, "whole boxes");
-static_assert(kOperandBytes == 2 || (!kAByColumns && !kBByColumns), "bytes are contiguous along k");
+static_assert((kOperandBytes == 2 && kPanels == 1) || (!kAByColumns && !kBByColumns), "k is contiguous");
 
 struct Tile {
   int m, n, batch;
@@ -33,10 +34,17 @@ __device__ inline void fetch_rows(const TensorMap& map, u32 to, u32 barrier, int
     fetch_box(to, map, barrier, k, row, batch);
   }
 }
-/// Of gemm/hopper_rows.cu or conv/hopper_pixels.cu.
+/// Of gemm/hopper_rows.cu or conv/hopper_pixels.cu: rows of kPanelK.
 __device__ inline void fetch_a(const TensorMap& map, u32 to, u32 barrier, const Tile& tile, int k);
+__device__ inline void fetch_a_stage(const TensorMap& map, u32 to, u32 barrier, const Tile& tile, int k) {
+#pragma unroll
+  for (int i = 0; i < kPanels; ++i) fetch_a(map, to + i * (kTileM * kRowBytes), barrier, tile, k + i * kPanelK);
+}
 __device__ inline void fetch_b(const TensorMap& map, u32 to, u32 barrier, const Tile& tile, int k) {
-  fetch_rows<kTileN, kBByColumns>(map, to, barrier, k, tile.n, kBBatched ? tile.batch : 0);
+#pragma unroll
+  for (int i = 0; i < kPanels; ++i)
+    fetch_rows<kTileN, kBByColumns>(map, to + i * (kTileN * kRowBytes), barrier, k + i * kPanelK, tile.n,
+                                    kBBatched ? tile.batch : 0);
 }
 
 /// Place in the ring of stages. Barriers "full" lie at 16 bytes a stage, "empty" 8 bytes behind.
@@ -74,7 +82,7 @@ __device__ inline void produce(const TensorMap& a, const TensorMap& b, u32 stage
         barrier_expect(full, kStageBytes);
         fetch_b(b, to + kBytesA, full, tile, k * kTileK);
       }
-      fetch_a(a, to, full, tile, k * kTileK);
+      fetch_a_stage(a, to, full, tile, k * kTileK);
     }
   }
 }
@@ -90,13 +98,17 @@ __device__ inline void pass_turn(bool is_last) {
 /// The products of one stage for the warp group's rows.
 __device__ inline void multiply_stage(Accumulator (&sums)[kParts][kTileN / 2], u32 tile, bool adds) {
   const int group = kTurns > 1 ? 0 : threadIdx.x / 128;
-  const u64 a = tile_descriptor(tile + group * 8192, 8192), b = tile_descriptor(tile + kBytesA, 8192);
+  const u64 a = rows_descriptor<kRowBytes>(tile + group * (64 * kRowBytes)), b = rows_descriptor<kRowBytes>(tile + kBytesA);
+  constexpr int kStepsOfPanel = kRowBytes / 32;
   products_begin();
 #pragma unroll
-  for (int s = 0; s < 4; ++s)
+  for (int s = 0; s < 4; ++s) {
+    const int panel = s / kStepsOfPanel, step = s % kStepsOfPanel;
 #pragma unroll
     for (int part = 0; part < kParts; ++part)
-      group_product(sums[part], a + part * 512 + s * (kAByColumns ? 128 : 2), b + s * (kBByColumns ? 128 : 2), adds || s > 0);
+      group_product(sums[part], a + panel * (kTileM * kRowBytes / 16) + part * (4 * kRowBytes) + step * (kAByColumns ? 128 : 2),
+                    b + panel * (kTileN * kRowBytes / 16) + step * (kBByColumns ? 128 : 2), adds || s > 0);
+  }
   products_commit();
 }
 

@@ -122,6 +122,7 @@ void add_operand_type(KernelCode& code, const OperandType& type) {
   code.constant("kOperandBytes", type.bytes);
   code.alias("Accumulator", type.sums);
   code.constant("kKeptStages", type.kept_stages);
+  code.constant("kRowBytes", type.row_bytes);
 }
 
 void add_tiling(KernelCode& code, const Tiling& t) {

@@ -54,6 +54,8 @@ struct OperandType {
   /// Stages of 128 bytes of k whose sums matrix units keep, before they are added to others; 0:
   /// all.
   int64_t kept_stages = 0;
+  int64_t row_bytes =
+      128;  ///< Of k in a row of shared memory: 128, or 64 in two panels of a stage.
 };
 void add_operand_type(KernelCode& code, const OperandType& type);
 /// The constants that the kernel's files take of the tiling.

@@ -1,4 +1,4 @@
-// Elements of 8 bits: floats in two formats (sm_89), and packing of numbers that are in range already.
+// Elements of 8 bits: floats in two formats (sm_89), and pairs of elements.
 
 struct e4m3 {
   u8 bits;
@@ -29,11 +29,19 @@ __device__ inline float widen(e5m2 v) {
 /// To nearest even, for numbers up to 2^22.
 __device__ inline float round_small(float v) { return (v + 12582912.0f) - 12582912.0f; }
 
-// Two elements side by side; integers are rounded to nearest even and must be in range, floats saturate.
+// Two elements side by side, to nearest even; what is too large becomes the largest number.
 __device__ inline u16 byte_pair(i8, float a, float b) {
-  return u16(__byte_perm(__float_as_uint(a + 12582912.0f), __float_as_uint(b + 12582912.0f), 0x0040));
+  u32 low, high;
+  asm("cvt.rni.sat.s8.f32 %0, %1;" : "=r"(low) : "f"(a));
+  asm("cvt.rni.sat.s8.f32 %0, %1;" : "=r"(high) : "f"(b));
+  return u16(__byte_perm(low, high, 0x0040));
 }
-__device__ inline u16 byte_pair(u8, float a, float b) { return byte_pair(i8(), a, b); }
+__device__ inline u16 byte_pair(u8, float a, float b) {
+  u32 low, high;
+  asm("cvt.rni.sat.u8.f32 %0, %1;" : "=r"(low) : "f"(a));
+  asm("cvt.rni.sat.u8.f32 %0, %1;" : "=r"(high) : "f"(b));
+  return u16(__byte_perm(low, high, 0x0040));
+}
 __device__ inline u16 byte_pair(e4m3, float a, float b) {
   u16 r;
   asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(r) : "f"(b), "f"(a));

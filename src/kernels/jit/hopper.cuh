@@ -63,6 +63,12 @@ __device__ inline void fetch_map(const TensorMap& map) {
 __device__ inline u64 tile_descriptor(u32 address, u32 leading) {
   return u64(address >> 4 & 0x3fff) | u64(leading >> 4) << 16 | u64(1024 >> 4) << 32 | u64(1) << 62;
 }
+/// Of rows of 128 or 64 bytes of k, swizzled likewise, where k is contiguous; for 128 what is above.
+template <int kRowBytes>
+__device__ inline u64 rows_descriptor(u32 address) {
+  if constexpr (kRowBytes == 128) return tile_descriptor(address, 8192);
+  else return u64(address >> 4 & 0x3fff) | u64(1) << 16 | u64(8 * kRowBytes >> 4) << 32 | u64(2) << 62;
+}
 __device__ inline void products_begin() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ inline void products_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 template <int kPending>

@@ -66,6 +66,10 @@ CUtensorMapDataType map_type(const JitTensorMap& map) {
                                          : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
 }
 
+CUtensorMapSwizzle swizzle_of(const JitTensorMap& map) {
+  return map.row_bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B : CU_TENSOR_MAP_SWIZZLE_128B;
+}
+
 Status encode_pixels(const JitTensorMap& map, const cuuint64_t* extents, const cuuint64_t* strides,
                      const void* base, CUtensorMap& to) {
   int lower[2], upper[2];
@@ -78,7 +82,7 @@ Status encode_pixels(const JitTensorMap& map, const cuuint64_t* extents, const c
   TENON_DRIVER(cuTensorMapEncodeIm2col, &to, map_type(map), 4, const_cast<void*>(base), extents,
                strides + 1, lower, upper, static_cast<cuuint32_t>(map.box[0]),
                static_cast<cuuint32_t>(map.box[1]), steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-               CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+               swizzle_of(map), CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   return {};
 }
@@ -96,7 +100,7 @@ Status encode(const JitTensorMap& map, const void* base, CUtensorMap& to) {
   if (map.pixels) return encode_pixels(map, extents, strides, base, to);
   TENON_DRIVER(cuTensorMapEncodeTiled, &to, map_type(map),
                static_cast<cuuint32_t>(map.extents.size()), const_cast<void*>(base), extents,
-               strides + 1, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+               strides + 1, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_of(map),
                CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   return {};
 }

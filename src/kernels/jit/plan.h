@@ -38,7 +38,7 @@ struct JitArgument {
 };
 
 /// A tensor of 16-bit or 8-bit elements as Hopper's copy engine is told of it: fastest axis first,
-/// boxes whose rows of 128 bytes are swizzled.
+/// boxes whose rows of 128 or 64 bytes are swizzled.
 struct JitTensorMap {
   JitArgument base;
   DataType type = DataType::kFloat16;
@@ -55,6 +55,7 @@ struct JitTensorMap {
     }
   };
   std::optional<Pixels> pixels;
+  int row_bytes = 128;  ///< Of a box along the fastest axis: 128 or 64.
 };
 
 /// Why the copy engine does not take the map; ok where it does.

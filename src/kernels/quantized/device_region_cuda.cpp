@@ -110,13 +110,21 @@ Status take_columns(const Problem& problem, DeviceQuantized& d) {
 bool is_clamp(const QuantizedStep& step) {
   return !step.rounds && (step.function.function == k_relu || step.function.function == k_clip);
 }
+/// A sum with a tensor like the result.
+bool is_residual(const QuantizedStep& step) {
+  return !step.rounds && step.function.function == k_add && step.function.operand >= 0;
+}
 
-/// Where a clamp at most lies between the sums and the quantization, columns are scaled for it.
+/// Where nothing but sums and clamps lie between the products and the quantization, all of them are
+/// in multiples of its scale.
 void scale_columns(const Problem& problem, DeviceQuantized& d) {
   if (!d.region.output) return;
   const double scale = number_at(problem, d.region.output->scale);
-  const size_t left = d.region.steps.size() - d.first_step;
-  if (!(scale > 0) || left > 1 || (left == 1 && !is_clamp(d.region.steps.back()))) return;
+  const auto first = d.region.steps.begin() + static_cast<ptrdiff_t>(d.first_step);
+  if (!(scale > 0) || !std::all_of(first, d.region.steps.end(), [](const QuantizedStep& step) {
+        return is_clamp(step) || is_residual(step);
+      }))
+    return;
   for (float& factor : d.scales) factor = static_cast<float>(factor / scale);
   for (float& bias : d.biases) bias = static_cast<float>(bias / scale);
   d.is_scaled = true;
@@ -130,8 +138,10 @@ class StepWriter {
 
   Result<std::vector<int>> write() {
     const auto& steps = d_.region.steps;
-    for (size_t i = d_.first_step; i < steps.size() && !d_.is_scaled; ++i) {
-      if (steps[i].rounds) {
+    for (size_t i = d_.first_step; i < steps.size(); ++i) {
+      if (d_.is_scaled) {
+        TENON_TRY(scaled(steps[i], i + 1 == steps.size()));
+      } else if (steps[i].rounds) {
         round_trip(steps[i]);
       } else {
         TENON_TRY(function(steps[i]));
@@ -192,6 +202,29 @@ class StepWriter {
     return {};
   }
 
+  /// A step in multiples of the result's scale. The last one, a clamp, is the quantization's.
+  Status scaled(const QuantizedStep& step, bool is_last) {
+    const double inverse = 1 / number_at(problem_, d_.region.output->scale);
+    const RegionStep& f = step.function;
+    if (is_residual(step)) {
+      TENON_TRY(operand(step));
+      const size_t at = operands_.size() - 1;
+      const double factor =
+          step.scaling ? inverse * number_at(problem_, step.scaling->scale) : inverse;
+      const double start = step.scaling ? -zero(*step.scaling) * factor : 0;
+      body_ +=
+          fmt::format("  {{\n  Real o[N];\n  widen_fetched<Epilogue{0}At, N>(f.o{0}, o);\n", at);
+      each(start == 0 ? fmt::format("v[i] = fmaf(o[i], {}, v[i]);", number(factor))
+                      : fmt::format("v[i] += fmaf(o[i], {}, {});", number(factor), number(start)));
+      body_ += "  }\n";
+    } else if (!is_last && f.function == k_relu) {
+      each("v[i] = fmaxf(v[i], 0.0f);");
+    } else if (!is_last) {
+      clamp(f.alpha * inverse, f.beta * inverse);
+    }
+    return {};
+  }
+
   Status operand(const QuantizedStep& step) {
     const Operand& operand = problem_.input(step.function.operand);
     const char* type = quantized_type_name(operand.type);
@@ -209,7 +242,8 @@ class StepWriter {
     const Scaling& to = *d_.region.output;
     const DataType type = problem_.output().type;
     const double inverse = 1 / number_at(problem_, to.scale);
-    const bool has_clamp = d_.is_scaled && d_.region.steps.size() > d_.first_step;
+    const bool has_clamp =
+        d_.is_scaled && d_.region.steps.size() > d_.first_step && is_clamp(d_.region.steps.back());
     if (!d_.is_scaled) each(fmt::format("v[i] *= {};", number(inverse)));
     double lowest = low(type) - zero(to), highest = high(type) - zero(to);
     if (has_clamp) {
@@ -220,8 +254,13 @@ class StepWriter {
       lowest = std::clamp(from, lowest, highest);
       highest = std::clamp(until, lowest, highest);
     }
-    // Floats saturate where they are converted.
-    if (!is_float8(type) || has_clamp) clamp(lowest, highest);
+    // Conversions saturate.
+    const bool is_low = lowest > low(type), is_high = highest < high(type);
+    if (is_low && !is_high && zero(to) == 0) {
+      each(fmt::format("v[i] = fmaxf(v[i], {});", number(lowest)));
+    } else if (is_low || is_high || zero(to) != 0) {
+      clamp(lowest, highest);
+    }
     if (zero(to) != 0) each(fmt::format("v[i] = round_small(v[i]) + {};", number(zero(to))));
   }
 
@@ -341,15 +380,28 @@ std::function<std::vector<std::byte>()> packed_weights(const Problem& problem,
                                                        const DeviceQuantized& d,
                                                        const PackedWeights& order) {
   return [weights = WeightReader(problem, d), order] {
-    std::vector<std::byte> bytes(static_cast<size_t>(weights.columns * order.row));
-    for (int64_t n = 0; n < weights.columns; ++n)
-      for (int64_t tap = 0; tap < weights.taps; ++tap) {
-        std::byte* to = bytes.data() + n * order.row + tap * order.tap_pitch;
+    const int64_t places = order.places(weights.columns);
+    std::vector<std::byte> bytes(static_cast<size_t>(places * order.row));
+    for (int64_t place = 0; place < places; ++place) {
+      const int64_t n = order.column_at(place);
+      for (int64_t tap = 0; n < weights.columns && tap < weights.taps; ++tap) {
+        std::byte* to = bytes.data() + place * order.row + tap * order.tap_pitch;
         for (int64_t c = 0; c < weights.channels; ++c)
           to[c] = static_cast<std::byte>(weights.at(n, tap, c));
       }
+    }
     return bytes;
   };
+}
+
+int64_t PackedWeights::column_at(int64_t place) const {
+  if (slab == 0) return place;
+  const int64_t first = place / slab * slab, group = place % slab / 8, within = place % 8;
+  return first + within / 2 * (slab / 4) + group * 2 + within % 2;
+}
+
+int64_t PackedWeights::places(int64_t columns) const {
+  return slab == 0 ? columns : blocks_for(columns, slab) * slab;
 }
 
 BorderKinds border_kinds(const DeviceWindow& w, size_t axis) {

@@ -53,9 +53,14 @@ Result<std::vector<int>> add_quantized_epilogue(KernelCode& code, const Problem&
 std::function<std::vector<std::byte>()> column_factors(const DeviceQuantized& d);
 
 /// How packed weights lie: [columns][row], a tap's channels `tap_pitch` bytes behind the last
-/// one's, zeros between; integers without their zero point.
+/// one's, zeros between; integers without their zero point. With a `slab` columns are in whole
+/// slabs of so many, and of those of a slab each group of 8 has two of every quarter.
 struct PackedWeights {
-  int64_t row = 0, tap_pitch = 0;
+  int64_t row = 0, tap_pitch = 0, slab = 0;
+
+  /// The column at a place, and the number of places.
+  int64_t column_at(int64_t place) const;
+  int64_t places(int64_t columns) const;
 };
 std::function<std::vector<std::byte>()> packed_weights(const Problem& problem,
                                                        const DeviceQuantized& d,

@@ -16,13 +16,20 @@ namespace {
 using namespace hopper;
 
 constexpr size_t kOffered = 8;
-constexpr int64_t kRowBytes = 128;  ///< Of k, in a stage.
+constexpr int64_t kStageBytes = 128;  ///< Of k.
 /// Stages whose sums of 8-bit floats matrix units keep: at most 512 products of 14 bits.
 constexpr int64_t kKeptStages = 4;
 
-/// Channels as they follow each other in k: those of a convolution's tap fill whole stages.
+/// Of k in a row of shared memory: shorter rows where a convolution's taps fill more of those.
+int64_t row_bytes(const DeviceQuantized& d) {
+  const int64_t rest = d.channels % kStageBytes;
+  const bool halves = d.is_convolution && d.taps() > 1 && rest > 0 && rest <= kStageBytes / 2;
+  return halves ? kStageBytes / 2 : kStageBytes;
+}
+
+/// Channels as they follow each other in k: those of a convolution's tap fill whole rows.
 int64_t tap_pitch(const DeviceQuantized& d) {
-  const int64_t piece = d.is_convolution ? kRowBytes : 16;
+  const int64_t piece = d.is_convolution ? row_bytes(d) : 16;
   return blocks_for(d.channels, piece) * piece;
 }
 
@@ -45,7 +52,7 @@ Result<int64_t> row_stride(const Operand& x) {
   return stride;
 }
 
-/// [channels, x, y, images] with boxes of 128 channels of `rows` pixels of the result.
+/// [channels, x, y, images] with boxes of a row's channels of `rows` pixels of the result.
 JitTensorMap pixel_map(const Problem& problem, const DeviceQuantized& d, int64_t rows) {
   const Operand& x = problem.input(d.region.x);
   const std::vector<int64_t> strides = strides_of(x);
@@ -53,8 +60,9 @@ JitTensorMap pixel_map(const Problem& problem, const DeviceQuantized& d, int64_t
                    x.type,
                    {x.extents[1], x.extents[3], x.extents[2], x.extents[0]},
                    {1, strides[3], strides[2], strides[0]},
-                   {static_cast<int>(kRowBytes), static_cast<int>(rows)},
-                   {}};
+                   {static_cast<int>(row_bytes(d)), static_cast<int>(rows)},
+                   {},
+                   static_cast<int>(row_bytes(d))};
   const DeviceWindow& w = d.window;
   map.pixels = JitTensorMap::Pixels{
       {w.output[2], w.output[1]}, {-w.begin[2], -w.begin[1]}, {w.stride[2], w.stride[1]}};
@@ -62,13 +70,14 @@ JitTensorMap pixel_map(const Problem& problem, const DeviceQuantized& d, int64_t
 }
 
 JitTensorMap row_map(JitArgument base, DataType type, int64_t k, int64_t rows, int64_t stride,
-                     int64_t box) {
+                     int64_t box, int64_t row_bytes = kStageBytes) {
   return {base,
           type,
           {k, rows, 1},
           {1, stride, 16},
-          {static_cast<int>(kRowBytes), static_cast<int>(box), 1},
-          {}};
+          {static_cast<int>(row_bytes), static_cast<int>(box), 1},
+          {},
+          static_cast<int>(row_bytes)};
 }
 
 Result<JitTensorMap> left_map(const Problem& problem, const DeviceQuantized& d, int64_t rows) {
@@ -102,7 +111,7 @@ Result<DeviceQuantized> describe(const Problem& problem) {
 }
 
 int64_t kept_stages(const Problem& problem, const DeviceQuantized& d) {
-  const bool many = blocks_for(d.taps() * tap_pitch(d), kRowBytes) > kKeptStages;
+  const bool many = blocks_for(d.taps() * tap_pitch(d), kStageBytes) > kKeptStages;
   return many && is_float8(problem.input(d.region.x).type) ? kKeptStages : 0;
 }
 
@@ -111,6 +120,12 @@ bool takes(const Tiling& t, const Problem& problem, const DeviceQuantized& d) {
   if (t.columns / t.splits % 32 != 0) return false;
   if (kept_stages(problem, d) == 0) return true;
   return (t.turns > 1 ? t.parts : 1) * t.columns <= (t.moves ? 160 : 128);
+}
+
+/// Columns of a slab whose results threads have in runs, 0 where runs are not whole.
+int64_t slab_of(const Tiling& t, const DeviceQuantized& d) {
+  const int64_t slab = t.columns / t.splits % 64 == 0 ? 64 : 32;
+  return d.columns % (slab / 4) == 0 ? slab : 0;
 }
 
 /// Those that groups take in turns come last.
@@ -168,9 +183,13 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantiz
   for (const char* flag : {"kABatched", "kBBatched", "kAByColumns", "kBByColumns"})
     code.flag(flag, false);
   code.flag("kBConstant", true);
+  code.flag("kInRuns", slab_of(t, d) != 0);
+  code.alias("Word", word_type(byte_size(y.type)));
   code.text(fmt::format("#define SHIFTED {}\n", d.zero != 0 ? 1 : 0));
-  add_operand_type(
-      code, {.bytes = 1, .sums = real ? "f32" : "i32", .kept_stages = kept_stages(problem, d)});
+  add_operand_type(code, {.bytes = 1,
+                          .sums = real ? "f32" : "i32",
+                          .kept_stages = kept_stages(problem, d),
+                          .row_bytes = row_bytes(d)});
   add_tiling(code, t);
   // Integers without their zero point are signed.
   const DataType weights = problem.input(d.region.weights).type;
@@ -211,25 +230,28 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
     add_kinds(code, {{}, {{0, 1}}}, {{}, {{0, 1}}});
   }
   TENON_ASSIGN(const std::vector<int> operands, add_quantized_epilogue(code, problem, d));
+  const int64_t slab = slab_of(t, d);
   JitLaunch launch;
   TENON_TRY(set_source(launch, code,
                        {"jit/hopper.cuh", "jit/hopper_bytes.cuh", "gemm/hopper_tiles.cu",
                         d.is_convolution ? "conv/hopper_pixels.cu" : "gemm/hopper_rows.cu",
-                        "quantized/hopper_scale.cu", "gemm/hopper_store.cu", "gemm/hopper_start.cu",
-                        "gemm/hopper.cu"}));
+                        "quantized/hopper_scale.cu", "gemm/hopper_places.cu",
+                        slab != 0 ? "quantized/hopper_runs.cu" : "gemm/hopper_store.cu",
+                        "gemm/hopper_start.cu", "gemm/hopper.cu"}));
   const ProductSizes sizes = sizes_of(d);
   shape_launch(launch, t, sizes, multiprocessors(problem));
   launch.starts_early = !d.is_convolution || t.each == 1;
   const int64_t row = d.taps() * tap_pitch(d);
+  const PackedWeights order{row, tap_pitch(d), slab};
   TENON_ASSIGN(JitTensorMap left, left_map(problem, d, t.rows()));
-  launch.maps = {std::move(left), row_map(JitArgument::constant(0), DataType::kInt8, row, d.columns,
-                                          row, t.columns)};
+  launch.maps = {std::move(left), row_map(JitArgument::constant(0), DataType::kInt8, row,
+                                          order.places(d.columns), row, t.columns, row_bytes(d))};
   launch.add(JitArgument::map(0));
   launch.add(JitArgument::map(1));
   launch.add(JitArgument::null());
   launch.add(JitArgument::output());
   JitPlan plan;
-  plan.constants.push_back(packed_weights(problem, d, {row, tap_pitch(d)}));
+  plan.constants.push_back(packed_weights(problem, d, order));
   add_column_constants(plan, launch, problem, d);
   launch.add_inputs(operands);
   plan.launches.push_back(std::move(launch));

@@ -12,26 +12,29 @@
 #define ROWS_PARAMETERS , const float4* __restrict__ factors SHIFT_PARAMETERS
 #define ROWS_ARGUMENTS , factors SHIFT_ARGUMENTS
 
-/// Of a thread's pairs of columns: scale and bias of each. Where groups take turns, registers are few.
+/// Of a thread's pairs of columns: scale and bias of each. Pairs are kPairStep apart. Where groups take turns, registers
+/// are few.
 template <int kSlab>
 struct ColumnTerms {
-  float4 of[kTurns > 1 ? 1 : kSlab / 8];
+  static constexpr int kPairs = kInRuns ? kSlab / 2 : kSlab / 8, kPairStep = kInRuns ? 1 : 4;
+  float4 of[kTurns > 1 ? 1 : kPairs];
   const float4* from;
 #if SHIFTED
   const int* shift;
 #endif
-  __device__ void fetch(int column ROWS_PARAMETERS) {
-    from = factors + column / 2 + threadIdx.x % 4;
+  __device__ void fetch(int column ROWS_PARAMETERS) { fetch_run(column + threadIdx.x % 4 * 2 ROWS_ARGUMENTS); }
+  __device__ void fetch_run(int column ROWS_PARAMETERS) {
+    from = factors + column / 2;
 #if SHIFTED
-    shift = shifts + column + threadIdx.x % 4 * 2;
+    shift = shifts + column;
 #endif
     if constexpr (kTurns == 1) {
 #pragma unroll
-      for (int j = 0; j < kSlab / 8; ++j) of[j] = from[j * 4];
+      for (int j = 0; j < kPairs; ++j) of[j] = from[j * kPairStep];
     }
   }
   __device__ float4 at(int j) const {
-    if constexpr (kTurns > 1) return from[j * 4];
+    if constexpr (kTurns > 1) return from[j * kPairStep];
     else return of[j];
   }
 };
@@ -50,7 +53,7 @@ struct RowTerms {
   template <class Columns>
   __device__ void begin(float (&v)[2], Accumulator first, Accumulator second, const Columns& columns, int half, int j) const {
 #if SHIFTED
-    const int2 shift = *reinterpret_cast<const int2*>(columns.shift + (kKinds > 1 ? kind[half] * kPaddedN : 0) + j * 8);
+    const int2 shift = *reinterpret_cast<const int2*>(columns.shift + (kKinds > 1 ? kind[half] * kPaddedN : 0) + j * 2 * Columns::kPairStep);
     first -= shift.x, second -= shift.y;
 #endif
     const float4 factor = columns.at(j);

@@ -197,7 +197,7 @@ extern "C" __global__ void __launch_bounds__(kBlock)
     epilogue<kPack>(v, at EPILOGUE_ARGUMENTS);
     if constexpr (kRoundsToInteger) {
 #pragma unroll
-      for (int j = 0; j < kPack; ++j) v[j] = round_small(v[j]);
+      for (int j = 0; j < kPack; ++j) v[j] = fminf(fmaxf(rintf(v[j]), float(kLowest)), float(kHighest));
     }
     store_located<YAt, kPack>(y, at, v);
   }

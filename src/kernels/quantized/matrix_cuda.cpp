@@ -148,6 +148,8 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantiz
   while (d.columns % pack != 0) pack /= 2;
   code.constant("kPack", pack);
   code.flag("kRoundsToInteger", is_integer(y.type));
+  code.constant("kLowest", y.type == DataType::kInt8 ? -128 : 0);
+  code.constant("kHighest", y.type == DataType::kInt8 ? 127 : 255);
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {

@@ -1,0 +1,23 @@
+// Which results of gemm/hopper.cu a warp has, and what it knows of their rows.
+
+/// The warp's first element in the result.
+struct Place {
+  int row, column, batch;
+};
+__device__ inline Place place_in(const Tile& tile, int part, int rank) {
+  const int warp = kTurns > 1 ? threadIdx.x / 32 % 4 : threadIdx.x / 32;
+  return {tile.m + part * 64 + warp * 16, tile.n + rank * kOwn, tile.batch};
+}
+__device__ inline bool row_exists(const Place& at, int row) { return kWholeTiles || at.row + row < kM; }
+/// Rows behind the last one read what it reads.
+__device__ inline Index row_of(const Place& at, int row) {
+  return Index(at.batch) * kM + (row_exists(at, row) ? at.row + row : kM - 1);
+}
+
+__device__ inline void fetch_terms(RowTerms& to, const Place& at ROWS_PARAMETERS) {
+  const int row = threadIdx.x % 32 / 4;
+  to.fetch({row_of(at, row), row_of(at, row + 8)} ROWS_ARGUMENTS);
+}
+
+/// Operands of the epilogue are fetched ahead, except where groups take turns: others multiply then, and registers are few.
+constexpr bool kFetchesAhead = kTurns == 1;

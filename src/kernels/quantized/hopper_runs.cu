@@ -1,0 +1,72 @@
+// The epilogue of gemm/hopper.cu without a way through shared memory: columns of packed weights are in such an order that a
+// thread has kRun results of each of its rows that lie beside each other.
+constexpr int kSlab = kOwn % 64 == 0 ? 64 : 32, kRun = kSlab / 4, kPitch = 0;
+static_assert(kOwn % 32 == 0 && kN % kRun == 0, "whole runs");
+
+struct SlabOperands {
+  EpilogueOperands<kRun> rows[2];
+};
+__device__ inline int run_of(const Place& at, int n) { return at.column + n + threadIdx.x % 4 * kRun; }
+/// Runs behind the last column read what it reads.
+__device__ inline Index element_of(const Place& at, int row, int column) {
+  return row_of(at, row) * Index(kN) + Index(column < kN ? column : kN - kRun);
+}
+__device__ inline void fetch_slab(SlabOperands& to, const Place& at, int n ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half)
+    fetch_epilogue<kRun>(to.rows[half], element_of(at, threadIdx.x % 32 / 4 + half * 8, run_of(at, n)) EPILOGUE_ARGUMENTS);
+}
+
+template <class T>
+__device__ inline u32 word_of(T type, const float* v) {
+  if constexpr (sizeof(T) == 1) return byte_pair(type, v[0], v[1]) | u32(byte_pair(type, v[2], v[3])) << 16;
+  else if constexpr (sizeof(T) == 2) return pair_of(type, v[0], v[1]);
+  else return __float_as_uint(v[0]);
+}
+__device__ inline void store_run(Y* y, Index at, const float (&v)[kRun]) {
+  constexpr int kEach = 4 / sizeof(Y), kWords = kRun / kEach, kStep = kWords < 4 ? kWords : 4;
+  if constexpr (packs_together<YAt, kRun>()) {
+    Y* to = y + locate<YAt>(at);
+#pragma unroll
+    for (int i = 0; i < kWords; i += kStep) {
+      Pack<u32, kStep> pack;
+#pragma unroll
+      for (int k = 0; k < kStep; ++k) pack.v[k] = word_of(Y(), v + (i + k) * kEach);
+      store_pack<kStep>(reinterpret_cast<u32*>(to) + i, pack);
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) {
+      const u32 word = word_of(Y(), v + i * kEach);
+#pragma unroll
+      for (int k = 0; k < kEach; ++k)
+        reinterpret_cast<Word*>(y)[locate<YAt>(Index(at + i * kEach + k))] = Word(word >> (k * 8 * sizeof(Y)));
+    }
+  }
+}
+
+__device__ inline void store_tile(const Accumulator (&sums)[kOwn / 2], SlabOperands& next, const RowTerms& rows, u32, Y* y,
+                                  const Place& at ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
+#pragma unroll
+  for (int n = 0; n < kOwn; n += kSlab) {
+    SlabOperands now = next;
+    if (!kFetchesAhead) fetch_slab(now, at, n ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
+    else if (n + kSlab < kOwn) fetch_slab(next, at, n + kSlab ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
+    ColumnTerms<kRun> columns;
+    columns.fetch_run(run_of(at, n) ROWS_ARGUMENTS);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = threadIdx.x % 32 / 4 + half * 8;
+      float v[kRun];
+#pragma unroll
+      for (int j = 0; j < kSlab / 8; ++j) {
+        const int s = (n + j * 8) / 2 + half * 2;
+        float pair[2];
+        rows.begin(pair, sums[s], sums[s + 1], columns, half, j);
+        v[2 * j] = pair[0], v[2 * j + 1] = pair[1];
+      }
+      apply_epilogue<kRun>(v, now.rows[half]);
+      if (row_exists(at, row) && run_of(at, n) < kN) store_run(y, element_of(at, row, run_of(at, n)), v);
+    }
+  }
+}
