@@ -29,18 +29,35 @@ __device__ inline float widen(e5m2 v) {
 /// To nearest even, for numbers up to 2^22.
 __device__ inline float round_small(float v) { return (v + 12582912.0f) - 12582912.0f; }
 
-// Two elements side by side, to nearest even; what is too large becomes the largest number.
+// Conversions of numbers go through the unit for exponentials, 16 a cycle. Here they are sums with numbers whose last place
+// is 1 instead: the bits of 2^23 + n are those of 2^23 plus n.
+template <class T>
+__device__ inline float byte_number(T v) {
+  return float(widen(v));
+}
+__device__ inline float byte_number(u8 v) { return __uint_as_float(v | 0x4b000000u) - 8388608.0f; }
+__device__ inline float byte_number(i8 v) { return __uint_as_float((u8(v) ^ 0x80u) | 0x4b000000u) - 8388736.0f; }
+template <class At, int N, class T>
+__device__ inline void widen_bytes(const Fetched<At, N, T>& from, float (&to)[N]) {
+#pragma unroll
+  for (int i = 0; i < N; ++i) to[i] = byte_number(from.v[packs_in_one<At, N>() ? 0 : i]);
+}
+
+// Two elements side by side, to nearest even; what is too large becomes the largest number, which may be less than the
+// type's.
+#ifndef BYTE_LOWEST
+#define BYTE_LOWEST(T) (T(-1) < T(0) ? -128.0f : 0.0f)
+#define BYTE_HIGHEST(T) (T(-1) < T(0) ? 127.0f : 255.0f)
+#endif
+template <class T>
+__device__ inline u32 rounded_bits(float v) {
+  return __float_as_uint(fminf(fmaxf(v, BYTE_LOWEST(T)), BYTE_HIGHEST(T)) + 12582912.0f);
+}
 __device__ inline u16 byte_pair(i8, float a, float b) {
-  u32 low, high;
-  asm("cvt.rni.sat.s8.f32 %0, %1;" : "=r"(low) : "f"(a));
-  asm("cvt.rni.sat.s8.f32 %0, %1;" : "=r"(high) : "f"(b));
-  return u16(__byte_perm(low, high, 0x0040));
+  return u16(__byte_perm(rounded_bits<i8>(a), rounded_bits<i8>(b), 0x0040));
 }
 __device__ inline u16 byte_pair(u8, float a, float b) {
-  u32 low, high;
-  asm("cvt.rni.sat.u8.f32 %0, %1;" : "=r"(low) : "f"(a));
-  asm("cvt.rni.sat.u8.f32 %0, %1;" : "=r"(high) : "f"(b));
-  return u16(__byte_perm(low, high, 0x0040));
+  return u16(__byte_perm(rounded_bits<u8>(a), rounded_bits<u8>(b), 0x0040));
 }
 __device__ inline u16 byte_pair(e4m3, float a, float b) {
   u16 r;

@@ -130,6 +130,15 @@ void scale_columns(const Problem& problem, DeviceQuantized& d) {
   d.is_scaled = true;
 }
 
+double low(DataType type) {
+  if (is_float8(type)) return type == DataType::kFloat8E4M3 ? -448 : -57344;
+  return type == DataType::kInt8 ? -128 : 0;
+}
+double high(DataType type) {
+  if (is_float8(type)) return -low(type);
+  return type == DataType::kInt8 ? 127 : 255;
+}
+
 /// Writes steps as statements over v[0] to v[N - 1].
 class StepWriter {
  public:
@@ -191,7 +200,7 @@ class StepWriter {
     }
     TENON_TRY(operand(step));
     const size_t at = operands_.size() - 1;
-    body_ += fmt::format("  {{\n  Real o[N];\n  widen_fetched<Epilogue{0}At, N>(f.o{0}, o);\n", at);
+    body_ += fmt::format("  {{\n  Real o[N];\n  widen_bytes<Epilogue{0}At, N>(f.o{0}, o);\n", at);
     if (step.scaling) {
       if (const double z = zero(*step.scaling); z != 0) each(fmt::format("o[i] -= {};", number(z)));
       each(fmt::format("o[i] *= {};", number(number_at(problem_, step.scaling->scale))));
@@ -212,8 +221,7 @@ class StepWriter {
       const double factor =
           step.scaling ? inverse * number_at(problem_, step.scaling->scale) : inverse;
       const double start = step.scaling ? -zero(*step.scaling) * factor : 0;
-      body_ +=
-          fmt::format("  {{\n  Real o[N];\n  widen_fetched<Epilogue{0}At, N>(f.o{0}, o);\n", at);
+      body_ += fmt::format("  {{\n  Real o[N];\n  widen_bytes<Epilogue{0}At, N>(f.o{0}, o);\n", at);
       each(start == 0 ? fmt::format("v[i] = fmaf(o[i], {}, v[i]);", number(factor))
                       : fmt::format("v[i] += fmaf(o[i], {}, {});", number(factor), number(start)));
       body_ += "  }\n";
@@ -238,42 +246,25 @@ class StepWriter {
     return {};
   }
 
+  /// Conversions clamp to the limits, but for those of numbers with a zero point.
   void quantize() {
     const Scaling& to = *d_.region.output;
-    const DataType type = problem_.output().type;
-    const double inverse = 1 / number_at(problem_, to.scale);
-    const bool has_clamp =
-        d_.is_scaled && d_.region.steps.size() > d_.first_step && is_clamp(d_.region.steps.back());
-    if (!d_.is_scaled) each(fmt::format("v[i] *= {};", number(inverse)));
-    double lowest = low(type) - zero(to), highest = high(type) - zero(to);
-    if (has_clamp) {
-      const RegionStep& clamp = d_.region.steps.back().function;
-      const bool is_relu = clamp.function == k_relu;
-      const double from = is_relu ? 0 : clamp.alpha * inverse;
-      const double until = is_relu ? highest : clamp.beta * inverse;
-      lowest = std::clamp(from, lowest, highest);
-      highest = std::clamp(until, lowest, highest);
+    if (!d_.is_scaled) each(fmt::format("v[i] *= {};", number(1 / number_at(problem_, to.scale))));
+    const ByteLimits limits = byte_limits(problem_, d_);
+    if (zero(to) != 0) {
+      clamp(limits.low, limits.high);
+      each(fmt::format("v[i] = round_small(v[i]) + {};", number(zero(to))));
+    } else if (is_float8(problem_.output().type) && limits_floats()) {
+      clamp(limits.low, limits.high);
     }
-    // Conversions saturate.
-    const bool is_low = lowest > low(type), is_high = highest < high(type);
-    if (is_low && !is_high && zero(to) == 0) {
-      each(fmt::format("v[i] = fmaxf(v[i], {});", number(lowest)));
-    } else if (is_low || is_high || zero(to) != 0) {
-      clamp(lowest, highest);
-    }
-    if (zero(to) != 0) each(fmt::format("v[i] = round_small(v[i]) + {};", number(zero(to))));
+  }
+  bool limits_floats() const {
+    return d_.is_scaled && d_.region.steps.size() > d_.first_step &&
+           is_clamp(d_.region.steps.back());
   }
 
   double zero(const Scaling& scaling) const {
     return scaling.zero < 0 ? 0 : number_at(problem_, scaling.zero);
-  }
-  static double low(DataType type) {
-    if (is_float8(type)) return -high(type);
-    return type == DataType::kInt8 ? -128 : 0;
-  }
-  static double high(DataType type) {
-    if (is_float8(type)) return type == DataType::kFloat8E4M3 ? 448 : 57344;
-    return type == DataType::kInt8 ? 127 : 255;
   }
 
   KernelCode& code_;
@@ -369,10 +360,43 @@ Result<std::vector<int>> add_quantized_epilogue(KernelCode& code, const Problem&
   return StepWriter(code, problem, d).write();
 }
 
-std::function<std::vector<std::byte>()> column_factors(const DeviceQuantized& d) {
+ByteLimits byte_limits(const Problem& problem, const DeviceQuantized& d) {
+  const DataType type = problem.output().type;
+  const Scaling& to = *d.region.output;
+  const double zero = to.zero < 0 ? 0 : number_at(problem, to.zero);
+  ByteLimits limits{low(type) - zero, high(type) - zero};
+  if (!d.is_scaled || d.region.steps.size() == d.first_step || !is_clamp(d.region.steps.back()))
+    return limits;
+  const RegionStep& clamp = d.region.steps.back().function;
+  const double scale = number_at(problem, to.scale);
+  const double from = clamp.function == k_relu ? 0 : clamp.alpha / scale;
+  const double until = clamp.function == k_relu ? limits.high : clamp.beta / scale;
+  return {std::clamp(from, limits.low, limits.high), std::clamp(until, limits.low, limits.high)};
+}
+
+int64_t greatest_sum(const Problem& problem, const DeviceQuantized& d) {
+  const bool is_wide = d.zero != 0 || problem.input(d.region.x).type == DataType::kUInt8;
+  const int64_t number = is_wide ? 255 : 128, depth = d.taps() * d.channels;
+  const Tensor& weights = *problem.input(d.region.weights).constant;
+  // Weights without their zero point are bytes; those that have one are not looked at.
+  if (d.region.weight_scaling.zero >= 0 || weights.type() != DataType::kInt8)
+    return depth * 128 * number;
+  const auto* product = d.region.anchor->as<MatMul>();
+  const bool across = product != nullptr && !product->transpose_b;
+  std::vector<int64_t> sums(static_cast<size_t>(d.columns));
+  const int8_t* from = weights.values<int8_t>().data();
+  for (int64_t i = 0; i < (across ? depth : d.columns); ++i)
+    for (int64_t k = 0; k < (across ? d.columns : depth); ++k, ++from)
+      sums[static_cast<size_t>(across ? k : i)] += std::abs(int{*from});
+  return number * *std::max_element(sums.begin(), sums.end());
+}
+
+std::function<std::vector<std::byte>()> column_factors(const DeviceQuantized& d, double start) {
   std::vector<float> factors(static_cast<size_t>(padded_columns(d)) * 2);
-  for (size_t i = 0; i < d.scales.size(); ++i)
-    factors[2 * i] = d.scales[i], factors[2 * i + 1] = d.biases[i];
+  for (size_t i = 0; i < d.scales.size(); ++i) {
+    factors[2 * i] = d.scales[i];
+    factors[2 * i + 1] = static_cast<float>(d.biases[i] - start * d.scales[i]);
+  }
   return [factors = std::move(factors)] { return bytes_of(factors); };
 }
 

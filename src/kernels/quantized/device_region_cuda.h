@@ -49,8 +49,19 @@ int64_t padded_columns(const DeviceQuantized& d);
 Result<std::vector<int>> add_quantized_epilogue(KernelCode& code, const Problem& problem,
                                                 const DeviceQuantized& d);
 
-/// Makes a scale and a bias for each column, f32, with zeros behind the last one.
-std::function<std::vector<std::byte>()> column_factors(const DeviceQuantized& d);
+/// Least and greatest number that a result of integers takes, in units of its scale without its
+/// zero point: those of the type, or those of a clamp in front.
+struct ByteLimits {
+  double low = -128, high = 127;
+};
+ByteLimits byte_limits(const Problem& problem, const DeviceQuantized& d);
+
+/// Makes a scale and a bias for each column, f32, with zeros behind the last one. `start` is what
+/// sums have on top.
+std::function<std::vector<std::byte>()> column_factors(const DeviceQuantized& d, double start = 0);
+
+/// The greatest sum of integers that these weights can give, with or without the zero point.
+int64_t greatest_sum(const Problem& problem, const DeviceQuantized& d);
 
 /// How packed weights lie: [columns][row], a tap's channels `tap_pitch` bytes behind the last
 /// one's, zeros between; integers without their zero point. With a `slab` columns are in whole

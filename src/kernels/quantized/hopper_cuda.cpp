@@ -198,6 +198,27 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantiz
                                      real ? matrix_type_name(weights) : "s8"});
 }
 
+/// How sums become reals (quantized/hopper_scale.cu). Bytes do not need every digit of them.
+enum class Sums { kAny = 0, kSmall = 1, kSmallWithStart = 2 };
+constexpr double kStart = 12582912;  ///< 1.5 * 2^23
+
+Sums sums_of(const Problem& problem, const DeviceQuantized& d) {
+  constexpr int64_t kLimit = int64_t{1} << 22;
+  if (is_float8(problem.input(d.region.x).type) || greatest_sum(problem, d) >= kLimit)
+    return Sums::kAny;
+  return d.region.output && d.is_scaled ? Sums::kSmallWithStart : Sums::kSmall;
+}
+
+/// What conversions to the result clamp to, where that is the quantization's range.
+void add_limits(KernelCode& code, const Problem& problem, const DeviceQuantized& d) {
+  if (!d.region.output || is_float8(problem.output().type)) return;
+  const int zero = d.region.output->zero;
+  if (zero >= 0 && problem.input(zero).constant->as_int64(0) != 0) return;
+  const ByteLimits limits = byte_limits(problem, d);
+  code.text(fmt::format("#define BYTE_LOWEST(T) float({})\n#define BYTE_HIGHEST(T) float({})\n",
+                        device_real(limits.low), device_real(limits.high)));
+}
+
 /// Constants of the plan that the kernel takes behind its result.
 void add_column_constants(JitPlan& plan, JitLaunch& launch, const Problem& problem,
                           const DeviceQuantized& d) {
@@ -205,7 +226,7 @@ void add_column_constants(JitPlan& plan, JitLaunch& launch, const Problem& probl
     launch.add(JitArgument::constant(static_cast<int>(plan.constants.size())));
     plan.constants.push_back(std::move(bytes));
   };
-  add(column_factors(d));
+  add(column_factors(d, sums_of(problem, d) == Sums::kSmallWithStart ? kStart : 0));
   if (d.zero == 0) return;
   if (d.is_convolution) {
     add(column_shifts(problem, d, border_kinds(d.window, 1), border_kinds(d.window, 2)));
@@ -222,7 +243,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   begin_code(code, problem);
   // Types come before what is generated of them.
   TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
+  add_limits(code, problem, d);
   code.text(types);
+  code.text(fmt::format("#define SUMS {}\n", static_cast<int>(sums_of(problem, d))));
   add_constants(code, problem, d, t);
   if (d.is_convolution) {
     add_kinds(code, border_kinds(d.window, 1), border_kinds(d.window, 2));

@@ -3,18 +3,29 @@
 constexpr int kSlab = kOwn % 64 == 0 ? 64 : 32, kRun = kSlab / 4, kPitch = 0;
 static_assert(kOwn % 32 == 0 && kN % kRun == 0, "whole runs");
 
+// Bytes of operands for each result; slabs of them that are on their way at a time, in up to 40 registers.
+#define OPERAND_SIZE(i, T) +int(sizeof(T))
+constexpr int kSlabs = kOwn / kSlab, kOperandSize = 0 EPILOGUE_EACH(OPERAND_SIZE);
+constexpr int kMostSlabs = kOperandSize == 0 ? 1 : 80 / (kRun * kOperandSize);
+constexpr int kAheadSlabs = kTurns > 1 || kMostSlabs < 1 ? 1 : (kMostSlabs < kSlabs ? kMostSlabs : kSlabs);
+
 struct SlabOperands {
-  EpilogueOperands<kRun> rows[2];
+  EpilogueOperands<kRun> rows[kAheadSlabs][2];
 };
 __device__ inline int run_of(const Place& at, int n) { return at.column + n + threadIdx.x % 4 * kRun; }
 /// Runs behind the last column read what it reads.
 __device__ inline Index element_of(const Place& at, int row, int column) {
   return row_of(at, row) * Index(kN) + Index(column < kN ? column : kN - kRun);
 }
-__device__ inline void fetch_slab(SlabOperands& to, const Place& at, int n ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
+__device__ inline void fetch_rows_of_slab(EpilogueOperands<kRun> (&to)[2], const Place& at,
+                                          int n ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
 #pragma unroll
   for (int half = 0; half < 2; ++half)
-    fetch_epilogue<kRun>(to.rows[half], element_of(at, threadIdx.x % 32 / 4 + half * 8, run_of(at, n)) EPILOGUE_ARGUMENTS);
+    fetch_epilogue<kRun>(to[half], element_of(at, threadIdx.x % 32 / 4 + half * 8, run_of(at, n)) EPILOGUE_ARGUMENTS);
+}
+__device__ inline void fetch_slab(SlabOperands& to, const Place& at, int ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
+#pragma unroll
+  for (int i = 0; i < kAheadSlabs; ++i) fetch_rows_of_slab(to.rows[i], at, i * kSlab ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
 }
 
 template <class T>
@@ -49,9 +60,11 @@ __device__ inline void store_tile(const Accumulator (&sums)[kOwn / 2], SlabOpera
                                   const Place& at ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
 #pragma unroll
   for (int n = 0; n < kOwn; n += kSlab) {
-    SlabOperands now = next;
-    if (!kFetchesAhead) fetch_slab(now, at, n ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
-    else if (n + kSlab < kOwn) fetch_slab(next, at, n + kSlab ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
+    EpilogueOperands<kRun>(&slot)[2] = next.rows[n / kSlab % kAheadSlabs];
+    if (!kFetchesAhead) fetch_rows_of_slab(slot, at, n ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
+    const EpilogueOperands<kRun> now[2] = {slot[0], slot[1]};
+    if (kFetchesAhead && n + kAheadSlabs * kSlab < kOwn)
+      fetch_rows_of_slab(slot, at, n + kAheadSlabs * kSlab ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
     ColumnTerms<kRun> columns;
     columns.fetch_run(run_of(at, n) ROWS_ARGUMENTS);
 #pragma unroll
@@ -65,7 +78,7 @@ __device__ inline void store_tile(const Accumulator (&sums)[kOwn / 2], SlabOpera
         rows.begin(pair, sums[s], sums[s + 1], columns, half, j);
         v[2 * j] = pair[0], v[2 * j + 1] = pair[1];
       }
-      apply_epilogue<kRun>(v, now.rows[half]);
+      apply_epilogue<kRun>(v, now[half]);
       if (row_exists(at, row) && run_of(at, n) < kN) store_run(y, element_of(at, row, run_of(at, n)), v);
     }
   }

@@ -39,6 +39,19 @@ struct ColumnTerms {
   }
 };
 
+/// SUMS: 0 any, 1 below 2^22, which the bits of a float hold beside those of 1.5 * 2^23, 2 likewise, with that number
+/// taken off by the column's bias.
+__device__ inline float number_of(float sum) { return sum; }
+__device__ inline float number_of(int sum) {
+#if SUMS == 0
+  return float(sum);
+#elif SUMS == 1
+  return __int_as_float(sum + 0x4b400000) - 12582912.0f;
+#else
+  return __int_as_float(sum + 0x4b400000);
+#endif
+}
+
 /// Of a thread's two rows: which kind of pixel they are.
 struct RowTerms {
   int kind[2] = {};
@@ -57,8 +70,8 @@ struct RowTerms {
     first -= shift.x, second -= shift.y;
 #endif
     const float4 factor = columns.at(j);
-    v[0] = fmaf(float(first), factor.x, factor.y);
-    v[1] = fmaf(float(second), factor.z, factor.w);
+    v[0] = fmaf(number_of(first), factor.x, factor.y);
+    v[1] = fmaf(number_of(second), factor.z, factor.w);
   }
 };
 struct GroupMoments {

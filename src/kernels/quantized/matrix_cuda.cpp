@@ -148,8 +148,12 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantiz
   while (d.columns % pack != 0) pack /= 2;
   code.constant("kPack", pack);
   code.flag("kRoundsToInteger", is_integer(y.type));
-  code.constant("kLowest", y.type == DataType::kInt8 ? -128 : 0);
-  code.constant("kHighest", y.type == DataType::kInt8 ? 127 : 255);
+  const int zero = d.region.output ? d.region.output->zero : -1;
+  const bool has_zero = zero >= 0 && problem.input(zero).constant->as_double(0) != 0;
+  const ByteLimits limits = d.region.output && !has_zero ? byte_limits(problem, d) : ByteLimits();
+  const bool is_unsigned = y.type == DataType::kUInt8;
+  code.real("kLowest", has_zero && is_unsigned ? 0 : limits.low);
+  code.real("kHighest", has_zero && is_unsigned ? 255 : limits.high);
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
