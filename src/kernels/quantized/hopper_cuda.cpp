@@ -175,7 +175,8 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantiz
     add_window(code, d.window);
     code.constant("kC", d.channels);
   }
-  code.constant("kM", d.rows);
+  code.open("kM", d.rows);
+  code.flag("kWholeTiles", d.rows % t.rows() == 0);
   code.constant("kN", d.columns);
   code.constant("kK", d.is_convolution ? d.taps() * tap_pitch(d) : d.channels);
   code.constant("kBatches", 1);

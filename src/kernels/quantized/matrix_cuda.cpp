@@ -130,7 +130,7 @@ void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantiz
   code.round_to(y.type);
   code.located("YAt", d.loop, y);
   add_input(code, problem, d);
-  code.constant("kM", d.rows);
+  code.open("kM", d.rows);
   code.constant("kN", d.columns);
   code.constant("kC", d.channels);
   code.constant("kTaps", d.taps());
