@@ -30,7 +30,7 @@ int current_ordinal() {
 }
 
 constexpr const char* kFence = R"(extern "C" __global__ void tenon_fence() {})";
-/// The same as drivers compile it, which takes less time, and no NVRTC.
+/// The same as drivers compile it, for where there is neither the plan's code nor NVRTC.
 constexpr char kAssembledFence[] =
     ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry tenon_fence() { ret; }\n";
 
@@ -187,12 +187,16 @@ Result<std::shared_ptr<const Module>> CudaDevice::module(const DeviceCode& code,
   return modules_.find(key, [&] { return load_module(code, known); });
 }
 
-Status CudaDevice::prepare_fence() {
+Status CudaDevice::prepare_fence(CodeLibrary* library) {
+  const DeviceCode code{"fence", kFence, {}, {}, false};
+  if (library != nullptr && library->collects())
+    TENON_TRY(collect_device_code(code, capability(), *library));
   const std::lock_guard lock(fence_mutex_);
   if (fence_module_ != nullptr) return {};
   TENON_TRY(activate());
-  ModuleCache::Loaded made = Module::load({kAssembledFence, sizeof kAssembledFence});
-  if (!made.ok()) made = module({"fence", kFence, {}, {}, false});
+  ModuleCache::Loaded made = module(code, library);
+  // Not every driver compiles.
+  if (!made.ok()) made = Module::load({kAssembledFence, sizeof kAssembledFence});
   TENON_ASSIGN(const auto loaded, std::move(made));
   TENON_ASSIGN(fence_, loaded->function("tenon_fence"));
   fence_module_ = loaded;

@@ -34,7 +34,9 @@ class CudaDevice final : public Device, public Streams {
   Status synchronize(Queue queue) override;
   bool unified() const override { return false; }
   Status activate() override;
-  Status prepare_fence() override;
+  Status prepare_fence() override { return prepare_fence(nullptr); }
+  /// The same with what compiled code there is, which gets the fence's if it collects.
+  Status prepare_fence(CodeLibrary* library);
   Status fence(Queue queue) override;
   Streams* streams() override { return this; }
   /// Short launches are recorded into a graph that holds several of them; those that cannot be

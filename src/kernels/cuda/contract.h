@@ -34,6 +34,12 @@ inline CodeLibrary* library_of(const Problem& problem) {
   return problem.constants == nullptr ? nullptr : problem.constants->code();
 }
 
+/// For kernels that read some operands early (Kernel::reads_early): what keeps them from it has
+/// code as well, which a plan must hold.
+inline Status prepare_fence(const Problem& problem) {
+  return device_of(problem).prepare_fence(library_of(problem));
+}
+
 /// The text compiled for the problem's device and loaded; from memory, or the disk, where it was
 /// compiled before. Kernels are `extern "C" __global__`.
 inline Result<std::shared_ptr<const Module>> compile_text(const Problem& problem, std::string name,

@@ -95,6 +95,7 @@ std::vector<std::string> configs(const Problem& problem) {
 }
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config) {
+  TENON_TRY(cuda::prepare_fence(problem));
   return MatmulKernel::create(problem, config);
 }
 
