@@ -149,7 +149,7 @@ using BuilderFlags = uint32_t;
 using NetworkDefinitionCreationFlags = uint32_t;
 using TimingCacheKey = v_1_0::TimingCacheKey;
 using TimingCacheValue = v_1_0::TimingCacheValue;
-/// What kind of layer an ILayer is: which class it may be cast to.
+/// Kinds of layers: each is the class that an ILayer may be cast to.
 enum class LayerType : int32_t {
   kCONVOLUTION = 0,
   kCAST = 1,
@@ -216,19 +216,33 @@ constexpr int32_t EnumMax<LayerType>() noexcept {
 
 /// Scalar functions of IActivationLayer; some read alpha and beta.
 enum class ActivationType : int32_t {
+  /// Computes max(0, x).
   kRELU = 0,
+  /// Computes 1 / (1 + exp(-x)).
   kSIGMOID = 1,
+  /// Computes tanh(x).
   kTANH = 2,
+  /// Computes x where x >= 0, else alpha * x.
   kLEAKY_RELU = 3,
+  /// Computes x where x >= 0, else alpha * (exp(x) - 1).
   kELU = 4,
+  /// Computes beta * x where x > 0, else beta * (alpha * exp(x) - alpha).
   kSELU = 5,
+  /// Computes x / (1 + abs(x)).
   kSOFTSIGN = 6,
+  /// Computes alpha * log(exp(beta * x) + 1).
   kSOFTPLUS = 7,
+  /// Computes max(alpha, min(beta, x)).
   kCLIP = 8,
+  /// Computes max(0, min(1, alpha * x + beta)).
   kHARD_SIGMOID = 9,
+  /// Computes alpha * tanh(beta * x).
   kSCALED_TANH = 10,
+  /// Computes x where x > alpha, else 0.
   kTHRESHOLDED_RELU = 11,
+  /// Computes 0.5 * x * (1 + erf(x / sqrt(2))).
   kGELU_ERF = 12,
+  /// Computes 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
   kGELU_TANH = 13,
 };
 template <>
@@ -239,32 +253,66 @@ constexpr int32_t EnumMax<ActivationType>() noexcept {
 /// A tensor of a network.
 class ITensor : public INoCopy {
  public:
+  /// Sets the name, which inputs and outputs of the engine are found by; it is copied. Default: a
+  /// name made from the layer's. Null is ignored. Names of inputs and outputs must differ when the
+  /// network is built.
   void setName(const char* name) noexcept;
+  /// Returns the name, which inputs and outputs of the engine are found by; it is copied. Default:
+  /// a name made from the layer's.
   const char* getName() const noexcept;
+  /// Sets the dimensions of a network input, -1 for extents that profiles decide; at most 8 axes.
+  /// Layers that read it follow. An error for other tensors.
   void setDimensions(const Dims& dimensions) noexcept;
-  /// Follows the layers as they are set now; -1 for dynamic extents. nbDims is -1, with an error
-  /// logged, where a layer on the way is wrong.
+  /// Returns the dimensions, as they follow from the layers as these are set now; -1 for dynamic
+  /// extents. nbDims is -1, with an error logged, where a layer on the way is wrong.
   Dims getDimensions() const noexcept;
+  /// Sets the type of a network input, or the type that the application binds to an output of a
+  /// network that is not strongly typed. Other changes are errors: add a cast.
   TRT_DEPRECATED void setType(DataType type) noexcept;
+  /// Returns the type of the elements, as it follows from the layers as these are set now.
   DataType getType() const noexcept;
+  /// Sets the range of values, from which the scale of the tensor in INT8 follows. Returns false
+  /// where `min` is above `max`.
   TRT_DEPRECATED bool setDynamicRange(float min, float max) noexcept;
+  /// Returns whether the tensor was made by addInput().
   bool isNetworkInput() const noexcept;
+  /// Returns whether the tensor is marked by markOutput().
   bool isNetworkOutput() const noexcept;
+  /// Sets whether the tensor is the same for each element of a batch. It has no effect, since
+  /// batches are explicit: always false.
   TRT_DEPRECATED void setBroadcastAcrossBatch(bool broadcastAcrossBatch) noexcept;
+  /// Returns whether the tensor is the same for each element of a batch. It has no effect, since
+  /// batches are explicit: always false.
   TRT_DEPRECATED bool getBroadcastAcrossBatch() const noexcept;
+  /// Returns where the tensor's memory is. It has no effect, since engines decide it: always
+  /// kDEVICE.
   TensorLocation getLocation() const noexcept;
+  /// Sets where the tensor's memory is. It has no effect, since engines decide it: always kDEVICE.
   TRT_DEPRECATED void setLocation(TensorLocation location) noexcept;
+  /// Returns whether setDynamicRange() was called since the last reset.
   TRT_DEPRECATED bool dynamicRangeIsSet() const noexcept;
+  /// Drops the range of values.
   void resetDynamicRange() noexcept;
+  /// Returns the least value of the range, or NaN where none is set.
   float getDynamicRangeMin() const noexcept;
+  /// Returns the largest value of the range, or NaN where none is set.
   float getDynamicRangeMax() const noexcept;
+  /// Sets the formats that the tensor may have, a bit mask of TensorFormat. Default: all. Inputs
+  /// and outputs of plans are linear, so the mask must contain kLINEAR.
   void setAllowedFormats(TensorFormats formats) noexcept;
+  /// Returns the formats that the tensor may have, a bit mask of TensorFormat. Default: all.
   TensorFormats getAllowedFormats() const noexcept;
-  /// Whether its elements follow from shapes alone.
+  /// Returns whether the elements follow from shapes alone, or, for an input, decide shapes; such
+  /// inputs are bound in host memory.
   bool isShapeTensor() const noexcept;
+  /// Returns whether the tensor is computed by the device, which is so for every tensor that is no
+  /// shape tensor.
   bool isExecutionTensor() const noexcept;
-  /// Equal names of two inputs' axes say that their extents are equal.
+  /// Names a dynamic axis of an input, `index` from 0. Equal names of two inputs' axes say that
+  /// their extents are equal. Ignored for constant extents and other tensors.
   void setDimensionName(int32_t index, const char* name) noexcept;
+  /// Returns the name, or the expression, of a dynamic extent; null for constant ones. The text is
+  /// valid until the next call.
   const char* getDimensionName(int32_t index) const noexcept;
 
  protected:
@@ -274,27 +322,53 @@ class ITensor : public INoCopy {
 /// A layer of a network.
 class ILayer : public INoCopy {
  public:
+  /// Returns the kind of layer, which says the class that it may be cast to.
   LayerType getType() const noexcept;
+  /// Sets the name, which messages, profilers and the inspector show; it is copied. Default: the
+  /// kind and a number in parentheses, "(Unnamed Layer* 3) [Convolution]".
   void setName(const char* name) noexcept;
+  /// Returns the name, which messages, profilers and the inspector show; it is copied. Default: the
+  /// kind and a number in parentheses, "(Unnamed Layer* 3) [Convolution]".
   const char* getName() const noexcept;
+  /// Returns the number of inputs.
   int32_t getNbInputs() const noexcept;
+  /// Returns an input, or null where `index` is not from 0 to getNbInputs() - 1 or an optional one
+  /// is not set.
   ITensor* getInput(int32_t index) const noexcept;
+  /// Returns the number of outputs.
   int32_t getNbOutputs() const noexcept;
+  /// Returns an output, or null where `index` is not from 0 to getNbOutputs() - 1.
   ITensor* getOutput(int32_t index) const noexcept;
-  /// Inputs beyond those given when it was added are documented with the classes.
+  /// Replaces an input, or adds an optional one at the index that its class documents. An error for
+  /// other indices and for tensors of other networks.
   void setInput(int32_t index, ITensor& tensor) noexcept;
+  /// Asks for the type that the layer computes in, in networks that are not strongly typed. It
+  /// binds with kOBEY_PRECISION_CONSTRAINTS or kPREFER_PRECISION_CONSTRAINTS.
   TRT_DEPRECATED void setPrecision(DataType dataType) noexcept;
+  /// Returns the type that setPrecision() asked for; kFLOAT where it did not.
   DataType getPrecision() const noexcept;
+  /// Returns whether setPrecision() was called since the last reset.
   TRT_DEPRECATED bool precisionIsSet() const noexcept;
+  /// Drops the type that setPrecision() asked for.
   TRT_DEPRECATED void resetPrecision() noexcept;
+  /// Sets the type of an output, to which the layer's result is converted. An error in strongly
+  /// typed networks: add a cast.
   TRT_DEPRECATED void setOutputType(int32_t index, DataType dataType) noexcept;
+  /// Returns the type of an output, `index` from 0 to getNbOutputs() - 1.
   DataType getOutputType(int32_t index) const noexcept;
+  /// Returns whether setOutputType() was called for an output since the last reset.
   TRT_DEPRECATED bool outputTypeIsSet(int32_t index) const noexcept;
+  /// Drops the type that setOutputType() set.
   TRT_DEPRECATED void resetOutputType(int32_t index) noexcept;
-  /// A text that comes back from the inspector's layer; not read otherwise.
+  /// Sets a text that comes back from the inspector; it is copied. Default: "". Null is an error.
+  /// Since 10.15.
   void setMetadata(const char* metadata) noexcept;
+  /// Returns a text that comes back from the inspector; it is copied. Default: "". Since 10.15.
   const char* getMetadata() const noexcept;
+  /// Sets the number of devices that the layer runs on. Default: 1. Networks run on one device:
+  /// false, with an error logged, for other numbers. Since 10.16.
   bool setNbRanks(int32_t nbRanks) noexcept;
+  /// Returns the number of devices that the layer runs on. Default: 1. Since 10.16.
   int32_t getNbRanks() const noexcept;
 
  protected:
@@ -304,9 +378,13 @@ class ILayer : public INoCopy {
 /// How the padding of a window operator is found, and which way its output extent is rounded. The
 /// SAME modes pad so that the output extent is the input's over the stride, rounded up.
 enum class PaddingMode : int32_t {
+  /// The given padding; output extents rounded down.
   kEXPLICIT_ROUND_DOWN = 0,
+  /// The given padding; output extents rounded up.
   kEXPLICIT_ROUND_UP = 1,
+  /// Padding for an output of the input's extent over the stride, the odd element behind.
   kSAME_UPPER = 2,
+  /// Padding for an output of the input's extent over the stride, the odd element in front.
   kSAME_LOWER = 3,
 };
 template <>
@@ -319,27 +397,70 @@ constexpr int32_t EnumMax<PaddingMode>() noexcept {
 /// bias weights.
 class IConvolutionLayer : public ILayer {
  public:
+  /// Sets the number of output channels, at least 1. Default: that of the call that added the
+  /// layer.
   void setNbOutputMaps(int64_t nbOutputMaps) noexcept;
+  /// Returns the number of output channels, at least 1. Default: that of the call that added the
+  /// layer.
   int64_t getNbOutputMaps() const noexcept;
+  /// Sets the number of groups that the channels of input and output are split into, at least 1,
+  /// which divides both. Default: 1.
   void setNbGroups(int64_t nbGroups) noexcept;
+  /// Returns the number of groups that the channels of input and output are split into, at least 1,
+  /// which divides both. Default: 1.
   int64_t getNbGroups() const noexcept;
+  /// Sets the kernel's weights, in the order that the class documents. They are not copied and must
+  /// live until the network is built. Count 0 where input 1 gives them. Default: those of the call
+  /// that added the layer.
   void setKernelWeights(Weights weights) noexcept;
+  /// Returns the kernel's weights, in the order that the class documents. They are not copied and
+  /// must live until the network is built. Count 0 where input 1 gives them. Default: those of the
+  /// call that added the layer.
   Weights getKernelWeights() const noexcept;
+  /// Sets the bias, one number for each output channel, or count 0 for none. It is not copied and
+  /// must live until the network is built. Default: that of the call that added the layer.
   void setBiasWeights(Weights weights) noexcept;
+  /// Returns the bias, one number for each output channel, or count 0 for none. It is not copied
+  /// and must live until the network is built. Default: that of the call that added the layer.
   Weights getBiasWeights() const noexcept;
+  /// Sets the padding in front of the first element, one number for each spatial axis, at least 0.
+  /// Default: 0. Used by the explicit padding modes.
   void setPrePadding(const Dims& padding) noexcept;
+  /// Returns the padding in front of the first element, one number for each spatial axis, at least
+  /// 0. Default: 0.
   Dims getPrePadding() const noexcept;
+  /// Sets the padding behind the last element, one number for each spatial axis, at least 0.
+  /// Default: 0. Used by the explicit padding modes.
   void setPostPadding(const Dims& padding) noexcept;
+  /// Returns the padding behind the last element, one number for each spatial axis, at least 0.
+  /// Default: 0.
   Dims getPostPadding() const noexcept;
+  /// Sets how padding is found and output extents are rounded. Default: kEXPLICIT_ROUND_DOWN.
   void setPaddingMode(PaddingMode paddingMode) noexcept;
+  /// Returns how padding is found and output extents are rounded. Default: kEXPLICIT_ROUND_DOWN.
   PaddingMode getPaddingMode() const noexcept;
+  /// Sets the kernel's extents, one for each spatial axis, at least 1. Default: those of the call
+  /// that added the layer.
   void setKernelSizeNd(const Dims& kernelSize) noexcept;
+  /// Returns the kernel's extents, one for each spatial axis, at least 1. Default: those of the
+  /// call that added the layer.
   Dims getKernelSizeNd() const noexcept;
+  /// Sets the step from one window to the next, one number for each spatial axis, at least 1.
+  /// Default: 1.
   void setStrideNd(const Dims& stride) noexcept;
+  /// Returns the step from one window to the next, one number for each spatial axis, at least 1.
+  /// Default: 1.
   Dims getStrideNd() const noexcept;
+  /// Sets the padding on both sides, one number for each spatial axis, at least 0. Default: 0. It
+  /// sets both setPrePadding() and setPostPadding().
   void setPaddingNd(const Dims& padding) noexcept;
+  /// Returns the padding on both sides, one number for each spatial axis, at least 0. Default: 0.
   Dims getPaddingNd() const noexcept;
+  /// Sets the step between two elements of the kernel, one number for each spatial axis, at least
+  /// 1. Default: 1.
   void setDilationNd(const Dims& dilation) noexcept;
+  /// Returns the step between two elements of the kernel, one number for each spatial axis, at
+  /// least 1. Default: 1.
   Dims getDilationNd() const noexcept;
 
  protected:
@@ -349,11 +470,23 @@ class IConvolutionLayer : public ILayer {
 /// y = f(x), of the input's shape and type.
 class IActivationLayer : public ILayer {
  public:
+  /// Sets the function. Default: that of the call that added the layer.
   void setActivationType(ActivationType type) noexcept;
+  /// Returns the function. Default: that of the call that added the layer.
   ActivationType getActivationType() const noexcept;
+  /// Sets the function's first parameter: the slope of kLEAKY_RELU, the factor of kELU, kSELU,
+  /// kSOFTPLUS, kHARD_SIGMOID and kSCALED_TANH, the threshold of kTHRESHOLDED_RELU, the lower bound
+  /// of kCLIP. Default: 1 for kSOFTPLUS, else 0.
   void setAlpha(float alpha) noexcept;
+  /// Sets the function's second parameter: the factor inside kSOFTPLUS and kSCALED_TANH, the offset
+  /// of kHARD_SIGMOID, the upper bound of kCLIP. Default: 1 for kSOFTPLUS, else 0.
   void setBeta(float beta) noexcept;
+  /// Returns the function's first parameter: the slope of kLEAKY_RELU, the factor of kELU, kSELU,
+  /// kSOFTPLUS, kHARD_SIGMOID and kSCALED_TANH, the threshold of kTHRESHOLDED_RELU, the lower bound
+  /// of kCLIP. Default: 1 for kSOFTPLUS, else 0.
   float getAlpha() const noexcept;
+  /// Returns the function's second parameter: the factor inside kSOFTPLUS and kSCALED_TANH, the
+  /// offset of kHARD_SIGMOID, the upper bound of kCLIP. Default: 1 for kSOFTPLUS, else 0.
   float getBeta() const noexcept;
 
  protected:
@@ -374,23 +507,52 @@ constexpr int32_t EnumMax<PoolingType>() noexcept {
 /// Pooling of [N, C, spatial...] over windows of as many axes as there are spatial ones.
 class IPoolingLayer : public ILayer {
  public:
+  /// Sets how a window becomes one number. Default: that of the call that added the layer.
   void setPoolingType(PoolingType type) noexcept;
+  /// Returns how a window becomes one number. Default: that of the call that added the layer.
   PoolingType getPoolingType() const noexcept;
+  /// Sets the share of the average in kMAX_AVERAGE_BLEND, from 0 to 1. Default: 0.
   void setBlendFactor(float blendFactor) noexcept;
+  /// Returns the share of the average in kMAX_AVERAGE_BLEND, from 0 to 1. Default: 0.
   float getBlendFactor() const noexcept;
+  /// Sets whether averages divide by the number of elements inside of the input, rather than by
+  /// that of the window. Default: true.
   void setAverageCountExcludesPadding(bool exclusive) noexcept;
+  /// Returns whether averages divide by the number of elements inside of the input, rather than by
+  /// that of the window. Default: true.
   bool getAverageCountExcludesPadding() const noexcept;
+  /// Sets the padding in front of the first element, one number for each spatial axis, at least 0.
+  /// Default: 0. Used by the explicit padding modes.
   void setPrePadding(const Dims& padding) noexcept;
+  /// Returns the padding in front of the first element, one number for each spatial axis, at least
+  /// 0. Default: 0.
   Dims getPrePadding() const noexcept;
+  /// Sets the padding behind the last element, one number for each spatial axis, at least 0.
+  /// Default: 0. Used by the explicit padding modes.
   void setPostPadding(const Dims& padding) noexcept;
+  /// Returns the padding behind the last element, one number for each spatial axis, at least 0.
+  /// Default: 0.
   Dims getPostPadding() const noexcept;
+  /// Sets how padding is found and output extents are rounded. Default: kEXPLICIT_ROUND_DOWN.
   void setPaddingMode(PaddingMode paddingMode) noexcept;
+  /// Returns how padding is found and output extents are rounded. Default: kEXPLICIT_ROUND_DOWN.
   PaddingMode getPaddingMode() const noexcept;
+  /// Sets the window's extents, one for each spatial axis, at least 1. Default: those of the call
+  /// that added the layer.
   void setWindowSizeNd(const Dims& windowSize) noexcept;
+  /// Returns the window's extents, one for each spatial axis, at least 1. Default: those of the
+  /// call that added the layer.
   Dims getWindowSizeNd() const noexcept;
+  /// Sets the step from one window to the next, one number for each spatial axis, at least 1.
+  /// Default: 1.
   void setStrideNd(const Dims& stride) noexcept;
+  /// Returns the step from one window to the next, one number for each spatial axis, at least 1.
+  /// Default: 1.
   Dims getStrideNd() const noexcept;
+  /// Sets the padding on both sides, one number for each spatial axis, at least 0. Default: 0. It
+  /// sets both setPrePadding() and setPostPadding().
   void setPaddingNd(const Dims& padding) noexcept;
+  /// Returns the padding on both sides, one number for each spatial axis, at least 0. Default: 0.
   Dims getPaddingNd() const noexcept;
 
  protected:
@@ -400,20 +562,30 @@ class IPoolingLayer : public ILayer {
 /// x / (k + alpha / window * sum of squares over `window` channels) ^ beta.
 class ILRNLayer : public ILayer {
  public:
+  /// Sets the number of neighbouring channels that are summed, odd and at least 1. Default: that of
+  /// the call that added the layer.
   void setWindowSize(int64_t windowSize) noexcept;
+  /// Returns the number of neighbouring channels that are summed, odd and at least 1. Default: that
+  /// of the call that added the layer.
   int64_t getWindowSize() const noexcept;
+  /// Sets the factor of the sum of squares. Default: that of the call that added the layer.
   void setAlpha(float alpha) noexcept;
+  /// Returns the factor of the sum of squares. Default: that of the call that added the layer.
   float getAlpha() const noexcept;
+  /// Sets the exponent of the divisor. Default: that of the call that added the layer.
   void setBeta(float beta) noexcept;
+  /// Returns the exponent of the divisor. Default: that of the call that added the layer.
   float getBeta() const noexcept;
+  /// Sets the number that is added to the sum. Default: that of the call that added the layer.
   void setK(float k) noexcept;
+  /// Returns the number that is added to the sum. Default: that of the call that added the layer.
   float getK() const noexcept;
 
  protected:
   apiv::VLRNLayer* mImpl{nullptr};
 };
 
-/// Whether scale layers' weights are one number, one a channel, or one an element.
+/// Number of weights of a scale layer: one, one for each channel, or one for each element.
 enum class ScaleMode : int32_t {
   kUNIFORM = 0,
   kCHANNEL = 1,
@@ -424,18 +596,39 @@ constexpr int32_t EnumMax<ScaleMode>() noexcept {
   return 3;
 }
 
-/// (x * scale + shift) ^ power; absent weights (count 0) stand for 1, 0 and 1.
+/// (x * scale + shift) ^ power; absent weights (count 0) stand for a scale of 1, a shift of 0 and a
+/// power of 1.
 class IScaleLayer : public ILayer {
  public:
+  /// Sets whether the weights are one number, one for each channel, or one for each element.
+  /// Default: that of the call that added the layer.
   void setMode(ScaleMode mode) noexcept;
+  /// Returns whether the weights are one number, one for each channel, or one for each element.
+  /// Default: that of the call that added the layer.
   ScaleMode getMode() const noexcept;
+  /// Sets the summands, as many as the mode says, or count 0 for 0. They are not copied and must
+  /// live until the network is built. Default: those of the call that added the layer.
   void setShift(Weights shift) noexcept;
+  /// Returns the summands, as many as the mode says, or count 0 for 0. They are not copied and must
+  /// live until the network is built. Default: those of the call that added the layer.
   Weights getShift() const noexcept;
+  /// Sets the factors, as many as the mode says, or count 0 for 1. They are not copied and must
+  /// live until the network is built. Default: those of the call that added the layer.
   void setScale(Weights scale) noexcept;
+  /// Returns the factors, as many as the mode says, or count 0 for 1. They are not copied and must
+  /// live until the network is built. Default: those of the call that added the layer.
   Weights getScale() const noexcept;
+  /// Sets the exponents, as many as the mode says, or count 0 for 1. They are not copied and must
+  /// live until the network is built. Default: those of the call that added the layer.
   void setPower(Weights power) noexcept;
+  /// Returns the exponents, as many as the mode says, or count 0 for 1. They are not copied and
+  /// must live until the network is built. Default: those of the call that added the layer.
   Weights getPower() const noexcept;
+  /// Returns the axis of the channels, from 0. Default: that of the call that added the layer, 1
+  /// for addScale().
   int32_t getChannelAxis() const noexcept;
+  /// Sets the axis of the channels, from 0. Default: that of the call that added the layer, 1 for
+  /// addScale().
   void setChannelAxis(int32_t channelAxis) noexcept;
 
  protected:
@@ -445,7 +638,11 @@ class IScaleLayer : public ILayer {
 /// Softmax over the axes of a bit mask. The default axis is the third from the end, or the first.
 class ISoftMaxLayer : public ILayer {
  public:
+  /// Sets the axes that a softmax runs over together, a bit mask with at least one bit; bit i is
+  /// axis i. Default: the third axis from the end, or the first of fewer than three.
   void setAxes(uint32_t axes) noexcept;
+  /// Returns the axes that a softmax runs over together, a bit mask with at least one bit; bit i is
+  /// axis i. Default: the third axis from the end, or the first of fewer than three.
   uint32_t getAxes() const noexcept;
 
  protected:
@@ -456,7 +653,11 @@ class ISoftMaxLayer : public ILayer {
 /// end.
 class IConcatenationLayer : public ILayer {
  public:
+  /// Sets the axis along which the inputs are joined, from 0. Default: the third from the end, or
+  /// 0.
   void setAxis(int32_t axis) noexcept;
+  /// Returns the axis along which the inputs are joined, from 0. Default: the third from the end,
+  /// or 0.
   int32_t getAxis() const noexcept;
 
  protected:
@@ -466,27 +667,70 @@ class IConcatenationLayer : public ILayer {
 /// Transposed convolution with kernels [C, maps / groups, kernel...]; pads crop the output.
 class IDeconvolutionLayer : public ILayer {
  public:
+  /// Sets the number of output channels, at least 1. Default: that of the call that added the
+  /// layer.
   void setNbOutputMaps(int64_t nbOutputMaps) noexcept;
+  /// Returns the number of output channels, at least 1. Default: that of the call that added the
+  /// layer.
   int64_t getNbOutputMaps() const noexcept;
+  /// Sets the number of groups that the channels of input and output are split into, at least 1,
+  /// which divides both. Default: 1.
   void setNbGroups(int64_t nbGroups) noexcept;
+  /// Returns the number of groups that the channels of input and output are split into, at least 1,
+  /// which divides both. Default: 1.
   int64_t getNbGroups() const noexcept;
+  /// Sets the kernel's weights, in the order that the class documents. They are not copied and must
+  /// live until the network is built. Count 0 where input 1 gives them. Default: those of the call
+  /// that added the layer.
   void setKernelWeights(Weights weights) noexcept;
+  /// Returns the kernel's weights, in the order that the class documents. They are not copied and
+  /// must live until the network is built. Count 0 where input 1 gives them. Default: those of the
+  /// call that added the layer.
   Weights getKernelWeights() const noexcept;
+  /// Sets the bias, one number for each output channel, or count 0 for none. It is not copied and
+  /// must live until the network is built. Default: that of the call that added the layer.
   void setBiasWeights(Weights weights) noexcept;
+  /// Returns the bias, one number for each output channel, or count 0 for none. It is not copied
+  /// and must live until the network is built. Default: that of the call that added the layer.
   Weights getBiasWeights() const noexcept;
+  /// Sets the padding in front of the first element, one number for each spatial axis, at least 0.
+  /// Default: 0. Used by the explicit padding modes.
   void setPrePadding(const Dims& padding) noexcept;
+  /// Returns the padding in front of the first element, one number for each spatial axis, at least
+  /// 0. Default: 0.
   Dims getPrePadding() const noexcept;
+  /// Sets the padding behind the last element, one number for each spatial axis, at least 0.
+  /// Default: 0. Used by the explicit padding modes.
   void setPostPadding(const Dims& padding) noexcept;
+  /// Returns the padding behind the last element, one number for each spatial axis, at least 0.
+  /// Default: 0.
   Dims getPostPadding() const noexcept;
+  /// Sets how padding is found and output extents are rounded. Default: kEXPLICIT_ROUND_DOWN.
   void setPaddingMode(PaddingMode paddingMode) noexcept;
+  /// Returns how padding is found and output extents are rounded. Default: kEXPLICIT_ROUND_DOWN.
   PaddingMode getPaddingMode() const noexcept;
+  /// Sets the kernel's extents, one for each spatial axis, at least 1. Default: those of the call
+  /// that added the layer.
   void setKernelSizeNd(const Dims& kernelSize) noexcept;
+  /// Returns the kernel's extents, one for each spatial axis, at least 1. Default: those of the
+  /// call that added the layer.
   Dims getKernelSizeNd() const noexcept;
+  /// Sets the step from one window to the next, one number for each spatial axis, at least 1.
+  /// Default: 1.
   void setStrideNd(const Dims& stride) noexcept;
+  /// Returns the step from one window to the next, one number for each spatial axis, at least 1.
+  /// Default: 1.
   Dims getStrideNd() const noexcept;
+  /// Sets the padding on both sides, one number for each spatial axis, at least 0. Default: 0. It
+  /// sets both setPrePadding() and setPostPadding().
   void setPaddingNd(const Dims& padding) noexcept;
+  /// Returns the padding on both sides, one number for each spatial axis, at least 0. Default: 0.
   Dims getPaddingNd() const noexcept;
+  /// Sets the step between two elements of the kernel, one number for each spatial axis, at least
+  /// 1. Default: 1.
   void setDilationNd(const Dims& dilation) noexcept;
+  /// Returns the step between two elements of the kernel, one number for each spatial axis, at
+  /// least 1. Default: 1.
   Dims getDilationNd() const noexcept;
 
  protected:
@@ -518,7 +762,9 @@ constexpr int32_t EnumMax<ElementWiseOperation>() noexcept {
 /// f(a, b) of tensors with as many axes as each other; extents of 1 are repeated.
 class IElementWiseLayer : public ILayer {
  public:
+  /// Sets the function. Default: that of the call that added the layer.
   void setOperation(ElementWiseOperation op) noexcept;
+  /// Returns the function. Default: that of the call that added the layer.
   ElementWiseOperation getOperation() const noexcept;
 
  protected:
@@ -527,8 +773,11 @@ class IElementWiseLayer : public ILayer {
 
 /// DEFAULT takes slices along an axis, ELEMENT elements, ND slices by tuples of indices.
 enum class GatherMode : int32_t {
+  /// Slices along an axis.
   kDEFAULT = 0,
+  /// Elements along an axis.
   kELEMENT = 1,
+  /// Slices by tuples of indices.
   kND = 2,
 };
 template <>
@@ -540,11 +789,21 @@ constexpr int32_t EnumMax<GatherMode>() noexcept {
 /// from the end. The first NbElementWiseDims axes are shared by both.
 class IGatherLayer : public ILayer {
  public:
+  /// Sets the axis that indices count along, from 0. kDEFAULT and kELEMENT use it. Default: that of
+  /// the call that added the layer, or 0.
   void setGatherAxis(int32_t axis) noexcept;
+  /// Returns the axis that indices count along, from 0. kDEFAULT and kELEMENT use it. Default: that
+  /// of the call that added the layer, or 0.
   int32_t getGatherAxis() const noexcept;
+  /// Sets how many leading axes the data and the indices share, at least 0; kELEMENT does not use
+  /// it. Default: 0.
   void setNbElementWiseDims(int32_t elementWiseDims) noexcept;
+  /// Returns how many leading axes the data and the indices share, at least 0; kELEMENT does not
+  /// use it. Default: 0.
   int32_t getNbElementWiseDims() const noexcept;
+  /// Sets how indices pick from the data. Default: that of the call that added the layer.
   void setMode(GatherMode mode) noexcept;
+  /// Returns how indices pick from the data. Default: that of the call that added the layer.
   GatherMode getMode() const noexcept;
 
  protected:
@@ -554,6 +813,8 @@ class IGatherLayer : public ILayer {
 /// A layer that a plugin of the second generation computes.
 class IPluginV2Layer : public ILayer {
  public:
+  /// Returns the plugin that computes the layer: the network's own copy, which lives as long as the
+  /// network.
   IPluginV2& getPlugin() noexcept;
 
  protected:
@@ -563,6 +824,8 @@ class IPluginV2Layer : public ILayer {
 /// A layer that a plugin of the third generation computes.
 class IPluginV3Layer : public ILayer {
  public:
+  /// Returns the plugin that computes the layer: the network's own copy, which lives as long as the
+  /// network.
   IPluginV3& getPlugin() noexcept;
 
  protected:
@@ -606,14 +869,16 @@ constexpr int32_t EnumMax<UnaryOperation>() noexcept {
 /// y = f(x), of the input's shape.
 class IUnaryLayer : public ILayer {
  public:
+  /// Sets the function. Default: that of the call that added the layer.
   void setOperation(UnaryOperation op) noexcept;
+  /// Returns the function. Default: that of the call that added the layer.
   UnaryOperation getOperation() const noexcept;
 
  protected:
   apiv::VUnaryLayer* mImpl{nullptr};
 };
 
-/// What reductions compute. NONE is for collectives.
+/// Operations of a reduction. kNONE is for collectives.
 enum class ReduceOperation : int32_t {
   kSUM = 0,
   kPROD = 1,
@@ -627,7 +892,7 @@ constexpr int32_t EnumMax<ReduceOperation>() noexcept {
   return 6;
 }
 
-/// What ranks of several devices do together.
+/// Operations of several devices together.
 enum class CollectiveOperation : int32_t {
   kALL_REDUCE = 0,
   kALL_GATHER = 1,
@@ -643,11 +908,20 @@ constexpr int32_t EnumMax<CollectiveOperation>() noexcept {
 /// Reduces the axes of a bit mask to extent 1, or away.
 class IReduceLayer : public ILayer {
  public:
+  /// Sets the reduction; kNONE is refused. Default: that of the call that added the layer.
   void setOperation(ReduceOperation op) noexcept;
+  /// Returns the reduction; kNONE is refused. Default: that of the call that added the layer.
   ReduceOperation getOperation() const noexcept;
+  /// Sets the axes that are reduced, a bit mask with at least one bit; bit i is axis i. Default:
+  /// those of the call that added the layer.
   void setReduceAxes(uint32_t reduceAxes) noexcept;
+  /// Returns the axes that are reduced, a bit mask with at least one bit; bit i is axis i. Default:
+  /// those of the call that added the layer.
   uint32_t getReduceAxes() const noexcept;
+  /// Sets whether reduced axes stay with extent 1. Default: that of the call that added the layer.
   void setKeepDimensions(bool keepDimensions) noexcept;
+  /// Returns whether reduced axes stay with extent 1. Default: that of the call that added the
+  /// layer.
   bool getKeepDimensions() const noexcept;
 
  protected:
@@ -657,9 +931,17 @@ class IReduceLayer : public ILayer {
 /// Pads the last two axes by zeros; negative numbers crop.
 class IPaddingLayer : public ILayer {
  public:
+  /// Sets the zeros in front of the last two axes; negative numbers drop elements. Default: those
+  /// of the call that added the layer.
   void setPrePaddingNd(const Dims& padding) noexcept;
+  /// Returns the zeros in front of the last two axes; negative numbers drop elements. Default:
+  /// those of the call that added the layer.
   Dims getPrePaddingNd() const noexcept;
+  /// Sets the zeros behind the last two axes; negative numbers drop elements. Default: those of the
+  /// call that added the layer.
   void setPostPaddingNd(const Dims& padding) noexcept;
+  /// Returns the zeros behind the last two axes; negative numbers drop elements. Default: those of
+  /// the call that added the layer.
   Dims getPostPaddingNd() const noexcept;
 
  protected:
@@ -671,30 +953,46 @@ struct Permutation {
   int32_t order[8];
 };
 
-/// Transpose, then reshape, then transpose; each may be absent. In the reshape -1 stands for what
-/// is left, and 0 for the input's extent unless ZeroIsPlaceholder is off. Input 1, if set, is the
-/// shape.
+/// Transposition, reshape, second transposition; each may be absent. Input 1, if set, gives the
+/// dimensions of the reshape.
 class IShuffleLayer : public ILayer {
  public:
+  /// Sets the order of axes before the reshape. Default: no change.
   void setFirstTranspose(Permutation permutation) noexcept;
+  /// Returns the order of axes before the reshape. Default: no change.
   Permutation getFirstTranspose() const noexcept;
+  /// Sets the dimensions of the reshape: -1, at most once, for the extent that fits, and 0 for the
+  /// input's extent unless setZeroIsPlaceholder(false). Default: the input's dimensions. Input 1,
+  /// an INT32 or INT64 vector, replaces them.
   void setReshapeDimensions(const Dims& dimensions) noexcept;
+  /// Returns the dimensions of the reshape: -1, at most once, for the extent that fits, and 0 for
+  /// the input's extent unless setZeroIsPlaceholder(false). Default: the input's dimensions.
   Dims getReshapeDimensions() const noexcept;
+  /// Sets the order of axes after the reshape. Default: no change.
   void setSecondTranspose(Permutation permutation) noexcept;
+  /// Returns the order of axes after the reshape. Default: no change.
   Permutation getSecondTranspose() const noexcept;
+  /// Sets whether 0 in the dimensions of the reshape stands for the input's extent. Default: true.
   void setZeroIsPlaceholder(bool zeroIsPlaceholder) noexcept;
+  /// Returns whether 0 in the dimensions of the reshape stands for the input's extent. Default:
+  /// true.
   bool getZeroIsPlaceholder() const noexcept;
 
  protected:
   apiv::VShuffleLayer* mImpl{nullptr};
 };
 
-/// What indices outside of a tensor read.
+/// Values of places outside of a tensor.
 enum class SampleMode : int32_t {
+  /// Places outside must not be read.
   kSTRICT_BOUNDS = 0,
+  /// Indices go on at the other end.
   kWRAP = 1,
+  /// The nearest element.
   kCLAMP = 2,
+  /// A given number, or 0.
   kFILL = 3,
+  /// Indices go back and forth between the ends.
   kREFLECT = 4,
 };
 template <>
@@ -706,15 +1004,35 @@ constexpr int32_t EnumMax<SampleMode>() noexcept {
 /// and stride, input 4 gives the value of kFILL, input 5 the axes (constant).
 class ISliceLayer : public ILayer {
  public:
+  /// Sets the first index of each axis. Input 1 replaces it. Default: that of the call that added
+  /// the layer.
   void setStart(const Dims& start) noexcept;
+  /// Returns the first index of each axis. Input 1 replaces it. Default: that of the call that
+  /// added the layer.
   Dims getStart() const noexcept;
+  /// Sets the number of elements of each axis. Input 2 replaces it. Default: that of the call that
+  /// added the layer.
   void setSize(const Dims& size) noexcept;
+  /// Returns the number of elements of each axis. Input 2 replaces it. Default: that of the call
+  /// that added the layer.
   Dims getSize() const noexcept;
+  /// Sets the step of each axis, which may be negative. Input 3 replaces it. Default: that of the
+  /// call that added the layer.
   void setStride(const Dims& stride) noexcept;
+  /// Returns the step of each axis, which may be negative. Input 3 replaces it. Default: that of
+  /// the call that added the layer.
   Dims getStride() const noexcept;
+  /// Sets how indices outside of the input are read. kFILL takes its number from input 4, or 0.
+  /// Default: kSTRICT_BOUNDS.
   void setMode(SampleMode mode) noexcept;
+  /// Returns how indices outside of the input are read. kFILL takes its number from input 4, or 0.
+  /// Default: kSTRICT_BOUNDS.
   SampleMode getMode() const noexcept;
+  /// Sets the axes that start, size and stride are for; the others are taken whole. nbDims -1 for
+  /// all. Default: all. Since 10.3.
   void setAxes(const Dims& axes) noexcept;
+  /// Returns the axes that start, size and stride are for; the others are taken whole. nbDims -1
+  /// for all. Default: all. Since 10.3.
   Dims getAxes() const noexcept;
 
  protected:
@@ -727,7 +1045,7 @@ class IShapeLayer : public ILayer {
   apiv::VShapeLayer* mImpl{nullptr};
 };
 
-/// Whether the largest or smallest elements are wanted.
+/// Direction of a top-k: largest or smallest.
 enum class TopKOperation : int32_t {
   kMAX = 0,
   kMIN = 1,
@@ -741,23 +1059,41 @@ constexpr int32_t EnumMax<TopKOperation>() noexcept {
 /// (INT32 unless INT64 was asked for). Input 1, if set, is k.
 class ITopKLayer : public ILayer {
  public:
+  /// Sets whether the largest or the smallest elements are taken. Default: that of the call that
+  /// added the layer.
   void setOperation(TopKOperation op) noexcept;
+  /// Returns whether the largest or the smallest elements are taken. Default: that of the call that
+  /// added the layer.
   TopKOperation getOperation() const noexcept;
+  /// Sets the number of elements, at least 0. Input 1, an INT32 or INT64 scalar, replaces it.
+  /// Default: that of the call that added the layer.
   void setK(int32_t k) noexcept;
+  /// Returns the number of elements, at least 0. Input 1, an INT32 or INT64 scalar, replaces it.
+  /// Default: that of the call that added the layer.
   int32_t getK() const noexcept;
+  /// Sets the axis, a bit mask of one bit. Default: that of the call that added the layer.
   void setReduceAxes(uint32_t reduceAxes) noexcept;
+  /// Returns the axis, a bit mask of one bit. Default: that of the call that added the layer.
   uint32_t getReduceAxes() const noexcept;
+  /// Sets the type of the indices, INT32 or INT64. Default: that of the call that added the layer,
+  /// else INT32. Returns false for other types. Since 10.14.
   bool setIndicesType(DataType type) noexcept;
+  /// Returns the type of the indices, INT32 or INT64. Default: that of the call that added the
+  /// layer, else INT32. Since 10.14.
   DataType getIndicesType() const noexcept;
 
  protected:
   apiv::VTopKLayer* mImpl{nullptr};
 };
 
-/// What is done to an operand. VECTOR takes one without its last matrix axis.
+/// Treatment of an operand of a product: as it is, transposed, or a vector, which lacks one matrix
+/// axis.
 enum class MatrixOperation : int32_t {
+  /// The matrix as it is.
   kNONE = 0,
+  /// The last two axes exchanged.
   kTRANSPOSE = 1,
+  /// A vector, which lacks one matrix axis.
   kVECTOR = 2,
 };
 template <>
@@ -769,7 +1105,9 @@ constexpr int32_t EnumMax<MatrixOperation>() noexcept {
 /// repeated.
 class IMatrixMultiplyLayer : public ILayer {
  public:
+  /// Sets the way that input `index`, 0 or 1, enters the product. An error for other indices.
   void setOperation(int32_t index, MatrixOperation op) noexcept;
+  /// Returns the way that input `index`, 0 or 1, enters the product.
   MatrixOperation getOperation(int32_t index) const noexcept;
 
  protected:
@@ -779,7 +1117,11 @@ class IMatrixMultiplyLayer : public ILayer {
 /// Coordinates of the elements that are not zero: [axes, n], n known after the run.
 class INonZeroLayer : public ILayer {
  public:
+  /// Sets the type of the indices, INT32 or INT64. Default: that of the call that added the layer,
+  /// else INT32. Returns false for other types. Since 10.14.
   bool setIndicesType(DataType type) noexcept;
+  /// Returns the type of the indices, INT32 or INT64. Default: that of the call that added the
+  /// layer, else INT32. Since 10.14.
   DataType getIndicesType() const noexcept;
 
  protected:
@@ -801,7 +1143,9 @@ class IIdentityLayer : public ILayer {
 /// Conversion to another type. Real to integer truncates.
 class ICastLayer : public ILayer {
  public:
+  /// Sets the type of the output. Default: that of the call that added the layer.
   void setToType(DataType toType) noexcept;
+  /// Returns the type of the output. Default: that of the call that added the layer.
   DataType getToType() const noexcept;
 
  protected:
@@ -811,9 +1155,15 @@ class ICastLayer : public ILayer {
 /// A tensor of weights, which must live until the network is built.
 class IConstantLayer : public ILayer {
  public:
+  /// Sets the values, row-major, as many as the dimensions say. They are not copied and must live
+  /// until the network is built. Default: those of the call that added the layer.
   void setWeights(Weights weights) noexcept;
+  /// Returns the values, row-major, as many as the dimensions say. They are not copied and must
+  /// live until the network is built. Default: those of the call that added the layer.
   Weights getWeights() const noexcept;
+  /// Sets the dimensions, without -1. Default: those of the call that added the layer.
   void setDimensions(const Dims& dimensions) noexcept;
+  /// Returns the dimensions, without -1. Default: those of the call that added the layer.
   Dims getDimensions() const noexcept;
 
  protected:
@@ -839,8 +1189,11 @@ constexpr int32_t EnumMax<InterpolationMode>() noexcept {
 
 /// Where an output element lies in the input.
 enum class ResizeCoordinateTransformation : int32_t {
+  /// Centres of the outer elements meet.
   kALIGN_CORNERS = 0,
+  /// Output index over scale.
   kASYMMETRIC = 1,
+  /// Centres of elements at half numbers.
   kHALF_PIXEL = 2,
 };
 template <>
@@ -848,8 +1201,8 @@ constexpr int32_t EnumMax<ResizeCoordinateTransformation>() noexcept {
   return 3;
 }
 
-/// What kHALF_PIXEL does where an axis has one output element: the formula, or the first input
-/// element.
+/// Place that kHALF_PIXEL reads where an axis has one output element: by the formula, or the first
+/// input element.
 enum class ResizeSelector : int32_t {
   kFORMULA = 0,
   kUPPER = 1,
@@ -871,34 +1224,59 @@ constexpr int32_t EnumMax<ResizeRoundMode>() noexcept {
   return 4;
 }
 
-/// Interpolation to output dimensions, to those that input 1 gives, or by scales of all axes.
+/// Interpolation to output dimensions, given as such or by input 1, or by scales of all axes.
 class IResizeLayer : public ILayer {
  public:
+  /// Sets the dimensions of the output. Input 1, an INT32 or INT64 vector, replaces them. Default:
+  /// none.
   void setOutputDimensions(const Dims& dimensions) noexcept;
+  /// Returns the dimensions of the output. Input 1, an INT32 or INT64 vector, replaces them.
+  /// Default: none.
   Dims getOutputDimensions() const noexcept;
+  /// Sets the factor from the input's to the output's extent for each axis, `nbScales` positive
+  /// numbers, which are copied; they replace output dimensions.
   void setScales(const float* scales, int32_t nbScales) noexcept;
+  /// Writes the scales to `scales` where it has room (`size` of at least their number). Returns
+  /// their number; -1 where none are set.
   int32_t getScales(int32_t size, float* scales) const noexcept;
+  /// Sets the way that values between elements are computed. Default: kNEAREST.
   void setResizeMode(InterpolationMode interpolationMode) noexcept;
+  /// Returns the way that values between elements are computed. Default: kNEAREST.
   InterpolationMode getResizeMode() const noexcept;
+  /// Sets the way that an output index becomes a place in the input. Default: kASYMMETRIC.
   void setCoordinateTransformation(ResizeCoordinateTransformation coordTransform) noexcept;
+  /// Returns the way that an output index becomes a place in the input. Default: kASYMMETRIC.
   ResizeCoordinateTransformation getCoordinateTransformation() const noexcept;
+  /// Sets the place that an axis with one output element reads. Default: kFORMULA.
   void setSelectorForSinglePixel(ResizeSelector selector) noexcept;
+  /// Returns the place that an axis with one output element reads. Default: kFORMULA.
   ResizeSelector getSelectorForSinglePixel() const noexcept;
+  /// Sets the rounding of places to elements in kNEAREST. Default: kFLOOR.
   void setNearestRounding(ResizeRoundMode value) noexcept;
+  /// Returns the rounding of places to elements in kNEAREST. Default: kFLOOR.
   ResizeRoundMode getNearestRounding() const noexcept;
+  /// Sets the coefficient of kCUBIC. Default: -0.75.
   void setCubicCoeff(float A) noexcept;
+  /// Returns the coefficient of kCUBIC. Default: -0.75.
   float getCubicCoeff() const noexcept;
+  /// Sets whether elements outside of the input get the weight 0 and the others are scaled to a sum
+  /// of 1. Default: false.
   void setExcludeOutside(bool excludeFlag) noexcept;
+  /// Returns whether elements outside of the input get the weight 0 and the others are scaled to a
+  /// sum of 1. Default: false.
   bool getExcludeOutside() const noexcept;
 
  protected:
   apiv::VResizeLayer* mImpl{nullptr};
 };
 
-/// What of a value in a loop comes out: its last one, or all of them, joined along an axis.
+/// Iterations of a value that come out of a loop: the last, or all, joined along an axis.
 enum class LoopOutput : int32_t {
+  /// The value of the last iteration.
   kLAST_VALUE = 0,
+  /// The values of all iterations, the first one first.
   kCONCATENATE = 1,
+  /// The values of all iterations, the last one first.
   kREVERSE = 2,
 };
 template <>
@@ -908,7 +1286,9 @@ constexpr int32_t EnumMax<LoopOutput>() noexcept {
 
 /// COUNT: a number of iterations. WHILE: a BOOL that is looked at before each one.
 enum class TripLimit : int32_t {
+  /// A number of iterations.
   kCOUNT = 0,
+  /// A condition that is read before each iteration.
   kWHILE = 1,
 };
 template <>
@@ -919,6 +1299,7 @@ constexpr int32_t EnumMax<TripLimit>() noexcept {
 /// A layer at the boundary of a loop.
 class ILoopBoundaryLayer : public ILayer {
  public:
+  /// Returns the loop that the layer belongs to.
   ILoop* getLoop() const noexcept;
 
  protected:
@@ -928,6 +1309,7 @@ class ILoopBoundaryLayer : public ILayer {
 /// A layer at the boundary of a conditional.
 class IIfConditionalBoundaryLayer : public ILayer {
  public:
+  /// Returns the conditional that the layer belongs to.
   IIfConditional* getConditional() const noexcept;
 
  protected:
@@ -946,7 +1328,8 @@ class IIfConditionalOutputLayer : public IIfConditionalBoundaryLayer {
   apiv::VConditionalOutputLayer* mImpl{nullptr};
 };
 
-/// A value that the branches read: what depends on it is computed in the branch that is taken only.
+/// A value that the branches read: layers that depend on it are computed in the branch that is
+/// taken only.
 class IIfConditionalInputLayer : public IIfConditionalBoundaryLayer {
  protected:
   apiv::VConditionalInputLayer* mImpl{nullptr};
@@ -955,11 +1338,18 @@ class IIfConditionalInputLayer : public IIfConditionalBoundaryLayer {
 /// Two branches and a condition. Values reach the branches through addInput and leave by addOutput.
 class IIfConditional : public INoCopy {
  public:
+  /// Sets the condition, a BOOL scalar. A conditional has one; a second is an error and gives null.
   IConditionLayer* setCondition(ITensor& condition) noexcept;
+  /// Adds an output from the values of both branches, which must have equal types and numbers of
+  /// axes. Null, with an error logged, for tensors of other networks.
   IIfConditionalOutputLayer* addOutput(ITensor& trueSubgraphOutput,
                                        ITensor& falseSubgraphOutput) noexcept;
+  /// Adds an input: layers of a branch read its output in place of the tensor, and are then
+  /// computed only if the branch is taken.
   IIfConditionalInputLayer* addInput(ITensor& input) noexcept;
+  /// Sets the name in messages, null for ""; it is copied. Default: "".
   void setName(const char* name) noexcept;
+  /// Returns the name in messages, null for ""; it is copied. Default: "".
   const char* getName() const noexcept;
 
  protected:
@@ -977,8 +1367,13 @@ class IRecurrenceLayer : public ILoopBoundaryLayer {
 /// number of iterations to join.
 class ILoopOutputLayer : public ILoopBoundaryLayer {
  public:
+  /// Returns which of the value's iterations come out.
   LoopOutput getLoopOutput() const noexcept;
+  /// Sets the axis along which iterations are joined, from 0; kLAST_VALUE does not use it. Default:
+  /// that of the call that added the layer.
   void setAxis(int32_t axis) noexcept;
+  /// Returns the axis along which iterations are joined, from 0; kLAST_VALUE does not use it.
+  /// Default: that of the call that added the layer.
   int32_t getAxis() const noexcept;
 
  protected:
@@ -988,6 +1383,7 @@ class ILoopOutputLayer : public ILoopBoundaryLayer {
 /// Ends a loop. A loop has one or both kinds.
 class ITripLimitLayer : public ILoopBoundaryLayer {
  public:
+  /// Returns whether the loop ends by a count or by a condition.
   TripLimit getTripLimit() const noexcept;
 
  protected:
@@ -997,9 +1393,15 @@ class ITripLimitLayer : public ILoopBoundaryLayer {
 /// The slice of a tensor that belongs to the iteration, along an axis, from either end.
 class IIteratorLayer : public ILoopBoundaryLayer {
  public:
+  /// Sets the axis that iterations take slices of, from 0. Default: that of the call that added the
+  /// layer.
   void setAxis(int32_t axis) noexcept;
+  /// Returns the axis that iterations take slices of, from 0. Default: that of the call that added
+  /// the layer.
   int32_t getAxis() const noexcept;
+  /// Sets whether slices are taken from the end. Default: that of the call that added the layer.
   void setReverse(bool reverse) noexcept;
+  /// Returns whether slices are taken from the end. Default: that of the call that added the layer.
   bool getReverse() const noexcept;
 
  protected:
@@ -1009,12 +1411,22 @@ class IIteratorLayer : public ILoopBoundaryLayer {
 /// Layers that are computed again and again: all that depend on its recurrences and iterators.
 class ILoop : public INoCopy {
  public:
+  /// Adds a value that iterations hand on. Its output is `initialValue` in the first iteration, and
+  /// later the tensor that setInput(1) gives.
   IRecurrenceLayer* addRecurrence(ITensor& initialValue) noexcept;
+  /// Adds a limit: an INT32 or INT64 scalar of iterations, or a BOOL scalar that is read before
+  /// each. A loop has at most one of each.
   ITripLimitLayer* addTripLimit(ITensor& tensor, TripLimit limit) noexcept;
+  /// Adds a layer whose output is, in each iteration, the next slice of a tensor of outside along
+  /// an axis.
   IIteratorLayer* addIterator(ITensor& tensor, int32_t axis = 0, bool reverse = false) noexcept;
+  /// Adds an output of the loop. kLAST_VALUE takes a recurrence's output; kCONCATENATE and kREVERSE
+  /// need the number of iterations as input 1.
   ILoopOutputLayer* addLoopOutput(ITensor& tensor, LoopOutput outputKind,
                                   int32_t axis = 0) noexcept;
+  /// Sets the name in messages, null for ""; it is copied. Default: "".
   void setName(const char* name) noexcept;
+  /// Returns the name in messages, null for ""; it is copied. Default: "".
   const char* getName() const noexcept;
 
  protected:
@@ -1030,7 +1442,11 @@ class ISelectLayer : public ILayer {
 /// Fails the run with a message where its BOOL input is not all true. Has no outputs.
 class IAssertionLayer : public ILayer {
  public:
+  /// Sets the text of the error that the run fails with; it is copied. Default: that of the call
+  /// that added the layer.
   void setMessage(const char* message) noexcept;
+  /// Returns the text of the error that the run fails with; it is copied. Default: that of the call
+  /// that added the layer.
   const char* getMessage() const noexcept;
 
  protected:
@@ -1053,20 +1469,38 @@ constexpr int32_t EnumMax<FillOperation>() noexcept {
 /// sequence of several axes takes one beta for each.
 class IFillLayer : public ILayer {
  public:
+  /// Sets the dimensions. Input 0 replaces them. Default: those of the call that added the layer.
   void setDimensions(const Dims& dimensions) noexcept;
+  /// Returns the dimensions. Input 0 replaces them. Default: those of the call that added the
+  /// layer.
   Dims getDimensions() const noexcept;
+  /// Sets the rule that the numbers follow. Default: that of the call that added the layer.
   void setOperation(FillOperation op) noexcept;
+  /// Returns the rule that the numbers follow. Default: that of the call that added the layer.
   FillOperation getOperation() const noexcept;
+  /// Sets the first number, the lower bound or the mean. Input 1 replaces it. Default: 0.
   void setAlpha(double alpha) noexcept;
+  /// Returns the first number, the lower bound or the mean. Input 1 replaces it. Default: 0.
   double getAlpha() const noexcept;
+  /// Sets the step, the upper bound or the standard deviation. Input 2 replaces it. Default: 1.
   void setBeta(double beta) noexcept;
+  /// Returns the step, the upper bound or the standard deviation. Input 2 replaces it. Default: 1.
   double getBeta() const noexcept;
+  /// Sets the first number or the lower bound as an integer, for outputs in INT32 or INT64.
+  /// Default: 0.
   void setAlphaInt64(int64_t alpha) noexcept;
+  /// Returns the first number or the lower bound as an integer, for outputs in INT32 or INT64.
+  /// Default: 0.
   int64_t getAlphaInt64() const noexcept;
+  /// Sets the step or the upper bound as an integer, for outputs in INT32 or INT64. Default: 1.
   void setBetaInt64(int64_t beta) noexcept;
+  /// Returns the step or the upper bound as an integer, for outputs in INT32 or INT64. Default: 1.
   int64_t getBetaInt64() const noexcept;
+  /// Returns whether the integer setters were called last.
   bool isAlphaBetaInt64() const noexcept;
+  /// Sets the type of the output. Default: that of the call that added the layer, else FLOAT.
   void setToType(DataType toType) noexcept;
+  /// Returns the type of the output. Default: that of the call that added the layer, else FLOAT.
   DataType getToType() const noexcept;
 
  protected:
@@ -1077,11 +1511,23 @@ class IFillLayer : public ILayer {
 /// of the axis, or one for each block where it has as many axes as x.
 class IQuantizeLayer : public ILayer {
  public:
+  /// Returns the axis that scales belong to, from 0, where there is one for each of its slices; -1
+  /// for none. Default: -1.
   int32_t getAxis() const noexcept;
+  /// Sets the axis that scales belong to, from 0, where there is one for each of its slices; -1 for
+  /// none. Default: -1.
   void setAxis(int32_t axis) noexcept;
+  /// Sets the extents of the blocks that share a scale, one for each axis. Default: none. Returns
+  /// false for more than 8. Since 10.15.
   bool setBlockShape(const Dims& blockShape) noexcept;
+  /// Returns the extents of the blocks that share a scale, one for each axis. Default: none. Since
+  /// 10.15.
   Dims getBlockShape() const noexcept;
+  /// Sets the type of the output: INT8, FP8, INT4 or FP4. Default: that of the call that added the
+  /// layer, else INT8.
   void setToType(DataType toType) noexcept;
+  /// Returns the type of the output: INT8, FP8, INT4 or FP4. Default: that of the call that added
+  /// the layer, else INT8.
   DataType getToType() const noexcept;
 
  protected:
@@ -1091,11 +1537,23 @@ class IQuantizeLayer : public ILayer {
 /// x * scale, with scales as in IQuantizeLayer.
 class IDequantizeLayer : public ILayer {
  public:
+  /// Returns the axis that scales belong to, from 0, where there is one for each of its slices; -1
+  /// for none. Default: -1.
   int32_t getAxis() const noexcept;
+  /// Sets the axis that scales belong to, from 0, where there is one for each of its slices; -1 for
+  /// none. Default: -1.
   void setAxis(int32_t axis) noexcept;
+  /// Sets the extents of the blocks that share a scale, one for each axis. Default: none. Returns
+  /// false for more than 8. Since 10.15.
   bool setBlockShape(const Dims& blockShape) noexcept;
+  /// Returns the extents of the blocks that share a scale, one for each axis. Default: none. Since
+  /// 10.15.
   Dims getBlockShape() const noexcept;
+  /// Sets the type of the output: FLOAT, HALF or BF16. Default: that of the call that added the
+  /// layer, else FLOAT.
   void setToType(DataType toType) noexcept;
+  /// Returns the type of the output: FLOAT, HALF or BF16. Default: that of the call that added the
+  /// layer, else FLOAT.
   DataType getToType() const noexcept;
 
  protected:
@@ -1103,18 +1561,34 @@ class IDequantizeLayer : public ILayer {
 };
 
 /// Quantization in blocks with scales from the data: output 0 the numbers, output 1 the scales.
-/// Input 1, if set, scales the scales.
+/// Input 1, if set, scales the scales. Since 10.8.
 class IDynamicQuantizeLayer : public ILayer {
  public:
+  /// Sets the type of the numbers. Default: that of the call that added the layer.
   void setToType(DataType toType) noexcept;
+  /// Returns the type of the numbers. Default: that of the call that added the layer.
   DataType getToType() const noexcept;
+  /// Sets the type of the scales. Default: that of the call that added the layer.
   void setScaleType(DataType scaleType) noexcept;
+  /// Returns the type of the scales. Default: that of the call that added the layer.
   DataType getScaleType() const noexcept;
+  /// Sets the axis that blocks lie along. Use setBlockShape(). Default: that of the call that added
+  /// the layer.
   TRT_DEPRECATED void setAxis(int32_t axis) noexcept;
+  /// Returns the axis that blocks lie along. Use setBlockShape(). Default: that of the call that
+  /// added the layer.
   TRT_DEPRECATED int32_t getAxis() const noexcept;
+  /// Sets the extent of a block along the axis, at least 1. Use setBlockShape(). Default: that of
+  /// the call that added the layer.
   TRT_DEPRECATED void setBlockSize(int32_t size) noexcept;
+  /// Returns the extent of a block along the axis, at least 1. Use setBlockShape(). Default: that
+  /// of the call that added the layer.
   TRT_DEPRECATED int32_t getBlockSize() const noexcept;
+  /// Sets the extents of the blocks that share a scale, one for each axis. Default: none. Returns
+  /// false for more than 8. Since 10.15.
   void setBlockShape(const Dims& blockShape) noexcept;
+  /// Returns the extents of the blocks that share a scale, one for each axis. Default: none. Since
+  /// 10.15.
   Dims getBlockShape() const noexcept;
 
  protected:
@@ -1124,7 +1598,11 @@ class IDynamicQuantizeLayer : public ILayer {
 /// Einstein summation, "ij,jk->ik".
 class IEinsumLayer : public ILayer {
  public:
+  /// Sets the equation: subscripts of the inputs separated by commas, then "->" and the output's;
+  /// it is copied. Default: that of the call that added the layer. Returns false for null and "".
   bool setEquation(const char* equation) noexcept;
+  /// Returns the equation: subscripts of the inputs separated by commas, then "->" and the
+  /// output's; it is copied. Default: that of the call that added the layer.
   const char* getEquation() const noexcept;
 
  protected:
@@ -1133,7 +1611,9 @@ class IEinsumLayer : public ILayer {
 
 /// ELEMENT replaces elements along an axis, ND slices by tuples of indices.
 enum class ScatterMode : int32_t {
+  /// Elements along an axis.
   kELEMENT = 0,
+  /// Slices by tuples of indices.
   kND = 1,
 };
 template <>
@@ -1141,12 +1621,16 @@ constexpr int32_t EnumMax<ScatterMode>() noexcept {
   return 2;
 }
 
-/// The first input with what the indices name replaced by the updates.
+/// The first input with the places that the indices name replaced by the updates.
 class IScatterLayer : public ILayer {
  public:
+  /// Sets how indices name places in the data. Default: that of the call that added the layer.
   void setMode(ScatterMode mode) noexcept;
+  /// Returns how indices name places in the data. Default: that of the call that added the layer.
   ScatterMode getMode() const noexcept;
+  /// Sets the axis that indices of kELEMENT count along, from 0. Default: 0.
   void setAxis(int32_t axis) noexcept;
+  /// Returns the axis that indices of kELEMENT count along, from 0. Default: 0.
   int32_t getAxis() const noexcept;
 
  protected:
@@ -1156,7 +1640,11 @@ class IScatterLayer : public ILayer {
 /// values[1] at the index, values[0] elsewhere, along a new axis of extent `depth`.
 class IOneHotLayer : public ILayer {
  public:
+  /// Sets the place of the new axis; -1 for the last. Default: that of the call that added the
+  /// layer.
   void setAxis(int32_t axis) noexcept;
+  /// Returns the place of the new axis; -1 for the last. Default: that of the call that added the
+  /// layer.
   int32_t getAxis() const noexcept;
 
  protected:
@@ -1166,11 +1654,21 @@ class IOneHotLayer : public ILayer {
 /// Samples an image at the points of a grid, whose coordinates reach from -1 to 1.
 class IGridSampleLayer : public ILayer {
  public:
+  /// Sets the way that values between elements are computed. Default: kLINEAR.
   void setInterpolationMode(InterpolationMode mode) noexcept;
+  /// Returns the way that values between elements are computed. Default: kLINEAR.
   InterpolationMode getInterpolationMode() const noexcept;
+  /// Sets whether -1 and 1 are the centres of the outer elements, rather than their edges. Default:
+  /// false.
   void setAlignCorners(bool alignCorners) noexcept;
+  /// Returns whether -1 and 1 are the centres of the outer elements, rather than their edges.
+  /// Default: false.
   bool getAlignCorners() const noexcept;
+  /// Sets how places outside of the image are read: kCLAMP, kFILL (zeros) or kREFLECT. Default:
+  /// kFILL. Returns false for other modes.
   bool setSampleMode(SampleMode mode) noexcept;
+  /// Returns how places outside of the image are read: kCLAMP, kFILL (zeros) or kREFLECT. Default:
+  /// kFILL.
   SampleMode getSampleMode() const noexcept;
 
  protected:
@@ -1191,11 +1689,21 @@ constexpr int32_t EnumMax<BoundingBoxFormat>() noexcept {
 /// number (INT32). Inputs 2 to 4: most boxes a class, IoU threshold, score threshold.
 class INMSLayer : public ILayer {
  public:
+  /// Sets the meaning of a box's four numbers. Default: kCORNER_PAIRS.
   void setBoundingBoxFormat(BoundingBoxFormat fmt) noexcept;
+  /// Returns the meaning of a box's four numbers. Default: kCORNER_PAIRS.
   BoundingBoxFormat getBoundingBoxFormat() const noexcept;
+  /// Sets how many boxes of the best scores are looked at for each batch and class. It is kept and
+  /// not read: all are looked at. Default: 2000.
   void setTopKBoxLimit(int32_t limit) noexcept;
+  /// Returns how many boxes of the best scores are looked at for each batch and class. It is kept
+  /// and not read: all are looked at. Default: 2000.
   int32_t getTopKBoxLimit() const noexcept;
+  /// Sets the type of the indices, INT32 or INT64. Default: that of the call that added the layer,
+  /// else INT32. Returns false for other types. Since 10.14.
   bool setIndicesType(DataType type) noexcept;
+  /// Returns the type of the indices, INT32 or INT64. Default: that of the call that added the
+  /// layer, else INT32. Since 10.14.
   DataType getIndicesType() const noexcept;
 
  protected:
@@ -1205,9 +1713,13 @@ class INMSLayer : public ILayer {
 /// Reverses the first lengths[i] steps of each sequence. Batch axis 1, sequence axis 0 unless set.
 class IReverseSequenceLayer : public ILayer {
  public:
+  /// Sets the axis of the sequences, from 0. Default: 1.
   void setBatchAxis(int32_t batchAxis) noexcept;
+  /// Returns the axis of the sequences, from 0. Default: 1.
   int32_t getBatchAxis() const noexcept;
+  /// Sets the axis of the steps, from 0. Default: 0.
   void setSequenceAxis(int32_t sequenceAxis) noexcept;
+  /// Returns the axis of the steps, from 0. Default: 0.
   int32_t getSequenceAxis() const noexcept;
 
  protected:
@@ -1219,33 +1731,47 @@ class IReverseSequenceLayer : public ILayer {
 /// takes them a channel.
 class INormalizationLayer : public ILayer {
  public:
+  /// Sets the number that is added to the variance, at least 0. Default: 1e-5.
   void setEpsilon(float eps) noexcept;
+  /// Returns the number that is added to the variance, at least 0. Default: 1e-5.
   float getEpsilon() const noexcept;
+  /// Sets the axes that mean and variance are taken over, a bit mask with at least one bit; bit i
+  /// is axis i. Default: those of the call that added the layer.
   void setAxes(uint32_t axesMask) noexcept;
+  /// Returns the axes that mean and variance are taken over, a bit mask with at least one bit; bit
+  /// i is axis i. Default: those of the call that added the layer.
   uint32_t getAxes() const noexcept;
+  /// Sets the number of groups that the channels are split into, at least 1, which divides them.
+  /// Default: 1.
   void setNbGroups(int64_t nbGroups) noexcept;
+  /// Returns the number of groups that the channels are split into, at least 1, which divides them.
+  /// Default: 1.
   int64_t getNbGroups() const noexcept;
+  /// Sets the type that mean and variance are computed in: FLOAT, or HALF. Default: FLOAT. They are
+  /// computed in FLOAT in any case.
   TRT_DEPRECATED void setComputePrecision(DataType type) noexcept;
+  /// Returns the type that mean and variance are computed in: FLOAT, or HALF. Default: FLOAT.
   TRT_DEPRECATED DataType getComputePrecision() const noexcept;
+  /// Returns whether the layer was added by addNormalizationV2(). Since 10.15.
   bool isV2() const noexcept;
 
  protected:
   apiv::VNormalizationLayer* mImpl{nullptr};
 };
 
-/// Drops axes of extent 1, named by input 1.
+/// Drops axes of extent 1, named by input 1. Since 10.7.
 class ISqueezeLayer : public ILayer {
  protected:
   apiv::VSqueezeLayer* mImpl{nullptr};
 };
 
-/// Inserts axes of extent 1, named by input 1.
+/// Inserts axes of extent 1, named by input 1. Since 10.7.
 class IUnsqueezeLayer : public ILayer {
  protected:
   apiv::VUnsqueezeLayer* mImpl{nullptr};
 };
 
-/// What is accumulated.
+/// Operations of a running sum.
 enum class CumulativeOperation : int32_t {
   kSUM = 0,
 };
@@ -1254,21 +1780,29 @@ constexpr int32_t EnumMax<CumulativeOperation>() noexcept {
   return 1;
 }
 
-/// Running sum along the axis that input 1 gives (constant).
+/// Running sum along the axis that input 1 gives (constant). Since 10.8.
 class ICumulativeLayer : public ILayer {
  public:
+  /// Sets the operation; kSUM is the only one. Default: kSUM. Returns false for others.
   bool setOperation(CumulativeOperation op) noexcept;
+  /// Returns the operation; kSUM is the only one. Default: kSUM.
   CumulativeOperation getOperation() const noexcept;
+  /// Sets whether an element's own value is left out of its sum. Default: that of the call that
+  /// added the layer.
   void setExclusive(bool exclusive) noexcept;
+  /// Returns whether an element's own value is left out of its sum. Default: that of the call that
+  /// added the layer.
   bool getExclusive() const noexcept;
+  /// Sets whether sums start at the end. Default: that of the call that added the layer.
   void setReverse(bool reverse) noexcept;
+  /// Returns whether sums start at the end. Default: that of the call that added the layer.
   bool getReverse() const noexcept;
 
  protected:
   apiv::VCumulativeLayer* mImpl{nullptr};
 };
 
-/// What is done to the products of queries and keys.
+/// Functions of the products of queries and keys.
 enum class AttentionNormalizationOp : int32_t {
   kNONE = 0,
   kSOFTMAX = 1,
@@ -1278,53 +1812,93 @@ constexpr int32_t EnumMax<AttentionNormalizationOp>() noexcept {
   return 2;
 }
 
-/// A layer of an attention.
+/// A layer of an attention. Since 10.14.
 class IAttentionBoundaryLayer : public ILayer {
  public:
+  /// Returns the attention that the layer belongs to.
   IAttention* getAttention() const noexcept;
 
  protected:
   apiv::VAttentionBoundaryLayer* mBoundary{nullptr};
 };
 
-/// An input of an attention.
+/// An input of an attention. Since 10.14.
 class IAttentionInputLayer : public IAttentionBoundaryLayer {
  protected:
   apiv::VAttentionInputLayer* mImpl{nullptr};
 };
 
-/// The output of an attention.
+/// The output of an attention. Since 10.14.
 class IAttentionOutputLayer : public IAttentionBoundaryLayer {
  protected:
   apiv::VAttentionOutputLayer* mImpl{nullptr};
 };
 
 /// softmax(q k^T + mask) v over [batch, heads, sequence, size]; fewer key heads are shared.
-/// Products are not scaled: scale the query. A BOOL mask keeps what is true, others are added.
+/// Products are not scaled: scale the query. A BOOL mask keeps the products where it is true;
+/// others are added. Since 10.14.
 class IAttention : public INoCopy {
  public:
+  /// Sets the function of the products of queries and keys. Default: that of the call that added
+  /// it. Returns false for values that are no operation.
   bool setNormalizationOperation(AttentionNormalizationOp op) noexcept;
+  /// Returns the function of the products of queries and keys. Default: that of the call that added
+  /// it.
   AttentionNormalizationOp getNormalizationOperation() const noexcept;
+  /// Sets the mask, which broadcasts to [batch, heads, queries, keys]: BOOL keeps what is true,
+  /// other types are added to the products. Returns false for tensors of other networks.
   bool setMask(ITensor& mask) noexcept;
+  /// Returns the mask, or null where there is none.
   ITensor* getMask() noexcept;
+  /// Sets whether a query sees keys up to its own index only. Default: that of the call that added
+  /// it.
   bool setCausal(bool isCausal) noexcept;
+  /// Returns whether a query sees keys up to its own index only. Default: that of the call that
+  /// added it.
   bool getCausal() const noexcept;
+  /// Sets whether the attention may be computed by several kernels. It is kept and not read: it
+  /// always may. Default: false.
   bool setDecomposable(bool decomposable) noexcept;
+  /// Returns whether the attention may be computed by several kernels. It is kept and not read: it
+  /// always may. Default: false.
   bool getDecomposable() const noexcept;
+  /// Replaces query (0), key (1) or value (2), all [batch, heads, sequence, size]. Returns false
+  /// for other indices and for tensors of other networks.
   bool setInput(int32_t index, ITensor& input) noexcept;
+  /// Returns the number of inputs.
   int32_t getNbInputs() const noexcept;
+  /// Returns an input, or null where `index` is not from 0 to getNbInputs() - 1 or an optional one
+  /// is not set.
   ITensor* getInput(int32_t index) const noexcept;
+  /// Returns the number of outputs.
   int32_t getNbOutputs() const noexcept;
+  /// Returns an output, or null where `index` is not from 0 to getNbOutputs() - 1.
   ITensor* getOutput(int32_t index) const noexcept;
+  /// Sets the name in messages; it is copied. Default: the kind and a number, as for layers.
+  /// Returns false for null.
   bool setName(const char* name) noexcept;
+  /// Returns the name in messages; it is copied. Default: the kind and a number, as for layers.
   const char* getName() const noexcept;
+  /// Sets the scale that the probabilities are quantized with before they are multiplied by the
+  /// value, or null for none. Default: null. Returns false for tensors of other networks.
   bool setNormalizationQuantizeScale(ITensor& tensor) noexcept;
+  /// Returns the scale that the probabilities are quantized with before they are multiplied by the
+  /// value, or null for none. Default: null.
   ITensor* getNormalizationQuantizeScale() const noexcept;
+  /// Sets the type that the probabilities are quantized to, INT8 or FP8. Default: INT8. Returns
+  /// false for other types.
   bool setNormalizationQuantizeToType(DataType type) noexcept;
+  /// Returns the type that the probabilities are quantized to, INT8 or FP8. Default: INT8.
   DataType getNormalizationQuantizeToType() const noexcept;
+  /// Sets a text that comes back from the inspector; it is copied. Default: "". Null is an error.
+  /// Since 10.15.
   bool setMetadata(const char* metadata) noexcept;
+  /// Returns a text that comes back from the inspector; it is copied. Default: "". Since 10.15.
   const char* getMetadata() const noexcept;
+  /// Sets the number of devices that the layer runs on. Default: 1. Networks run on one device:
+  /// false, with an error logged, for other numbers. Since 10.16.
   bool setNbRanks(int32_t nbRanks) noexcept;
+  /// Returns the number of devices that the layer runs on. Default: 1. Since 10.16.
   int32_t getNbRanks() const noexcept;
 
  protected:
@@ -1332,12 +1906,20 @@ class IAttention : public INoCopy {
 };
 
 /// Turns pairs of elements of [batch, heads, sequence, size] by the angles of cosine and sine
-/// caches.
+/// caches. Since 10.15.
 class IRotaryEmbeddingLayer : public ILayer {
  public:
+  /// Sets whether a pair is two neighbours, rather than one element of either half. Default: that
+  /// of the call that added the layer.
   void setInterleaved(bool interleaved) noexcept;
+  /// Returns whether a pair is two neighbours, rather than one element of either half. Default:
+  /// that of the call that added the layer.
   bool getInterleaved() const noexcept;
+  /// Sets how many leading elements are rotated, an even number; 0 for all. Default: that of the
+  /// call that added the layer. Returns false for odd and negative numbers.
   bool setRotaryEmbeddingDim(int32_t rotaryEmbeddingDim) noexcept;
+  /// Returns how many leading elements are rotated, an even number; 0 for all. Default: that of the
+  /// call that added the layer.
   int32_t getRotaryEmbeddingDim() const noexcept;
 
  protected:
@@ -1354,9 +1936,13 @@ constexpr int32_t EnumMax<KVCacheMode>() noexcept {
 }
 
 /// The cache [batch, heads, capacity, size] with the update written from each batch's index on.
+/// Since 10.15.
 class IKVCacheUpdateLayer : public ILayer {
  public:
+  /// Sets where updates go in the cache. Default: that of the call that added the layer. Returns
+  /// false for values that are no mode.
   bool setCacheMode(KVCacheMode cacheMode) noexcept;
+  /// Returns where updates go in the cache. Default: that of the call that added the layer.
   KVCacheMode getCacheMode() const noexcept;
 
  protected:
@@ -1374,166 +1960,342 @@ constexpr int32_t EnumMax<MoEActType>() noexcept {
 }
 
 /// Mixture of experts: down(act(gate(x)) * up(x)) of the chosen experts, weighted by their scores.
-/// Weights are [experts, hidden, inner] and [experts, inner, hidden].
+/// Weights are [experts, hidden, inner] and [experts, inner, hidden]. Since 10.16.
 class IMoELayer : public ILayer {
  public:
+  /// Sets the weights of all experts, gate and up [experts, hidden, inner] and down [experts,
+  /// inner, hidden], and the activation of the gate.
   void setGatedWeights(ITensor& fcGateWeights, ITensor& fcUpWeights, ITensor& fcDownWeights,
                        MoEActType activationType) noexcept;
+  /// Sets the biases of all experts, gate and up [experts, inner] and down [experts, hidden].
   void setGatedBiases(ITensor& fcGateBiases, ITensor& fcUpBiases, ITensor& fcDownBiases) noexcept;
+  /// Sets the activation of the gate. Default: kSILU.
   void setActivationType(MoEActType activationType) noexcept;
+  /// Returns the activation of the gate. Default: kSILU.
   MoEActType getActivationType() const noexcept;
+  /// Would quantize the activations before the last product with a given scale. Builds refuse it:
+  /// quantize outside of the layer.
   void setQuantizationStatic(ITensor& fcDownActivationScale, DataType dataType) noexcept;
+  /// Would quantize the activations before the last product with scales from the data. Builds
+  /// refuse it: quantize outside of the layer.
   void setQuantizationDynamicDblQ(ITensor& fcDownActivationDblQScale, DataType dataType,
                                   const Dims& blockShape, DataType dynQOutputScaleType) noexcept;
+  /// Sets the type that activations would be quantized to. Builds refuse quantized experts.
+  /// Default: FLOAT.
   void setQuantizationToType(DataType type) noexcept;
+  /// Returns the type that activations would be quantized to. Builds refuse quantized experts.
+  /// Default: FLOAT.
   DataType getQuantizationToType() const noexcept;
+  /// Sets the extents of the blocks that would share a scale. Builds refuse quantized experts.
+  /// Default: none.
   void setQuantizationBlockShape(const Dims& blockShape) noexcept;
+  /// Returns the extents of the blocks that would share a scale. Builds refuse quantized experts.
+  /// Default: none.
   Dims getQuantizationBlockShape() const noexcept;
+  /// Sets the type of scales from the data. Builds refuse quantized experts. Default: FLOAT.
   void setDynQOutputScaleType(DataType type) noexcept;
+  /// Returns the type of scales from the data. Builds refuse quantized experts. Default: FLOAT.
   DataType getDynQOutputScaleType() const noexcept;
+  /// Sets the three parameters of the gate's activation at once.
   void setSwigluParams(float limit, float alpha, float beta) noexcept;
+  /// Sets the bound that gate and up values are clipped to, above 0. Default: infinity.
   void setSwigluParamLimit(float limit) noexcept;
+  /// Returns the bound that gate and up values are clipped to, above 0. Default: infinity.
   float getSwigluParamLimit() const noexcept;
+  /// Sets the factor inside of the gate's sigmoid. Default: 1.
   void setSwigluParamAlpha(float alpha) noexcept;
+  /// Returns the factor inside of the gate's sigmoid. Default: 1.
   float getSwigluParamAlpha() const noexcept;
+  /// Sets the number that is added to up values. Default: 0.
   void setSwigluParamBeta(float beta) noexcept;
+  /// Returns the number that is added to up values. Default: 0.
   float getSwigluParamBeta() const noexcept;
+  /// Replaces the hidden states (0), the chosen experts (1) or their scores (2). An error for
+  /// tensors of other networks.
   void setInput(int32_t index, ITensor& tensor) noexcept;
 
  protected:
   apiv::VMoELayer* mImpl{nullptr};
 };
 
-/// A collective of several devices. Networks run on one: its input.
+/// A collective of several devices. Networks run on one: its input. Since 10.16.
 class IDistCollectiveLayer : public ILayer {
  protected:
   apiv::VDistCollectiveLayer* mImpl{nullptr};
 };
 
-/// A network under construction: inputs, layers, outputs. Objects it hands out live as long as it
-/// does. Not thread-safe.
+/// A network under construction: inputs, layers, outputs. Objects that it returns live as long as
+/// it does. A call that adds a layer returns it, or null with an error logged. Not thread-safe.
 class INetworkDefinition : public INoCopy {
  public:
-  /// -1 stands for extents that profiles decide. Null, with an error, where the name is taken.
+  /// Adds an input with a name that is not taken, a type and dimensions of at most 8 axes, -1 for
+  /// extents that profiles decide. Null, with an error logged, where one of these is wrong. Without
+  /// strong typing a 16-bit type is that of the application's memory, and layers compute in 32 bits
+  /// unless the configuration allows fewer.
   ITensor* addInput(const char* name, DataType type, const Dims& dimensions) noexcept;
+  /// Makes a tensor an output of the engine, by its name. An error for inputs of the network: add
+  /// an identity layer.
   void markOutput(ITensor& tensor) noexcept;
+  /// Lets debug listeners see a layer's output. Such a tensor is computed even where fusion would
+  /// leave it out. Returns false for inputs.
   bool markDebug(ITensor& tensor) noexcept;
+  /// Undoes markDebug(). Returns false where the tensor was not marked.
   bool unmarkDebug(ITensor& tensor) noexcept;
+  /// Returns whether a tensor is marked by markDebug().
   bool isDebugTensor(const ITensor& tensor) const noexcept;
+  /// Logs an error and returns false: fusion is decided during the build. Use markDebug(). Since
+  /// 10.12.
   bool markUnfusedTensorsAsDebugTensors() noexcept;
+  /// Returns false: nothing can be marked in that way. Since 10.12.
   bool unmarkUnfusedTensorsAsDebugTensors() noexcept;
+  /// Adds y = f(x), of the input's type and dimensions. Alpha and beta are set on the layer.
   IActivationLayer* addActivation(ITensor& input, ActivationType type) noexcept;
+  /// Adds a local response normalization across channels of [N, C, spatial...], over an odd window
+  /// of channels.
   ILRNLayer* addLRN(ITensor& input, int64_t window, float alpha, float beta, float k) noexcept;
+  /// Adds (x * scale + shift) ^ power with channels on axis 1. Weights of count 0 stand for 0, 1
+  /// and 1; they are not copied and must live until the network is built.
   IScaleLayer* addScale(ITensor& input, ScaleMode mode, Weights shift, Weights scale,
                         Weights power) noexcept;
+  /// Adds a softmax over one axis, or over several together (setAxes()).
   ISoftMaxLayer* addSoftMax(ITensor& input) noexcept;
+  /// Adds a layer that joins `nbInputs` tensors, at least 1, of equal type and of dimensions that
+  /// differ along one axis only (setAxis()).
   IConcatenationLayer* addConcatenation(ITensor* const* inputs, int32_t nbInputs) noexcept;
+  /// Adds a function of two tensors with equal numbers of axes; extents of 1 broadcast. Comparisons
+  /// give BOOL.
   IElementWiseLayer* addElementWise(ITensor& input1, ITensor& input2,
                                     ElementWiseOperation op) noexcept;
+  /// Adds a function of each element, of the input's dimensions.
   IUnaryLayer* addUnary(ITensor& input, UnaryOperation operation) noexcept;
+  /// Adds a transposition, a reshape and a second transposition, each of which changes nothing
+  /// until it is set.
   IShuffleLayer* addShuffle(ITensor& input) noexcept;
+  /// Adds a one-hot encoding: `values` is [off, on], `depth` an INT32 or INT64 scalar that is
+  /// constant, or computed from shapes, and `axis` the place of the new axis, -1 for the last.
   IOneHotLayer* addOneHot(ITensor& indices, ITensor& values, ITensor& depth, int32_t axis) noexcept;
+  /// Returns the number of layers.
   int32_t getNbLayers() const noexcept;
-  /// In the order of addition; null beyond the last.
+  /// Returns a layer by its index in the order of addition, or null beyond the last.
   ILayer* getLayer(int32_t index) const noexcept;
+  /// Returns the number of inputs.
   int32_t getNbInputs() const noexcept;
+  /// Returns an input by its index in the order of addition, or null beyond the last.
   ITensor* getInput(int32_t index) const noexcept;
+  /// Returns the number of outputs.
   int32_t getNbOutputs() const noexcept;
+  /// Returns an output by its index in the order of marking, or null beyond the last.
   ITensor* getOutput(int32_t index) const noexcept;
+  /// Adds a reduction over the axes of a bit mask (bit i is axis i), which stay with extent 1 where
+  /// `keepDimensions`.
   IReduceLayer* addReduce(ITensor& input, ReduceOperation operation, uint32_t reduceAxes,
                           bool keepDimensions) noexcept;
+  /// Adds the `k` largest or smallest elements along one axis, sorted: output 0 the values, output
+  /// 1 their indices in INT32. Use the overload with a type of indices.
   TRT_DEPRECATED ITopKLayer* addTopK(ITensor& input, TopKOperation op, int32_t k,
                                      uint32_t reduceAxes) noexcept;
+  /// Adds the `k` largest or smallest elements along one axis, sorted: output 0 the values, output
+  /// 1 their indices in INT32 or INT64. Since 10.14.
   ITopKLayer* addTopK(ITensor& input, TopKOperation op, int32_t k, uint32_t reduceAxes,
                       DataType indicesType) noexcept;
+  /// Adds a layer that takes slices of `data` along an axis by indices of INT32 or INT64; negative
+  /// ones count from the end. The axis is replaced by the dimensions of `indices`.
   IGatherLayer* addGather(ITensor& data, ITensor& indices, int32_t axis) noexcept;
+  /// Adds a layer that takes slices, elements or slices by tuples from `data`, by indices of INT32
+  /// or INT64.
   IGatherLayer* addGatherV2(ITensor& data, ITensor& indices, GatherMode mode) noexcept;
+  /// Adds a softmax of the first bounds[i] elements of each row; the others become 0.
   IRaggedSoftMaxLayer* addRaggedSoftMax(ITensor& input, ITensor& bounds) noexcept;
+  /// Adds a matrix product over the last two axes of tensors with equal numbers of axes; leading
+  /// extents of 1 broadcast. kVECTOR takes an operand without one of the two.
   IMatrixMultiplyLayer* addMatrixMultiply(ITensor& input0, MatrixOperation op0, ITensor& input1,
                                           MatrixOperation op1) noexcept;
+  /// Adds the coordinates of the elements that are not 0, [axes, n] in INT32, n being a
+  /// data-dependent extent. Use the overload with a type of indices.
   TRT_DEPRECATED INonZeroLayer* addNonZero(ITensor& input) noexcept;
+  /// Adds the coordinates of the elements that are not 0, [axes, n] in INT32 or INT64, n being a
+  /// data-dependent extent. Since 10.14.
   INonZeroLayer* addNonZero(ITensor& input, DataType indicesType) noexcept;
+  /// Adds a tensor of weights, as many as the dimensions say. They are not copied and must live
+  /// until the network is built.
   IConstantLayer* addConstant(const Dims& dimensions, Weights weights) noexcept;
+  /// Adds a layer that gives its input, converted where setOutputType() says so.
   IIdentityLayer* addIdentity(ITensor& input) noexcept;
+  /// Adds a conversion to another type. From floating point to integers it truncates; to BOOL it
+  /// compares with 0.
   ICastLayer* addCast(ITensor& input, DataType toType) noexcept;
-  /// For inputs that no layer reads.
+  /// Removes an input that no layer reads, and the marks of a tensor. An error where a layer reads
+  /// it.
   void removeTensor(ITensor& tensor) noexcept;
+  /// Undoes markOutput().
   void unmarkOutput(ITensor& tensor) noexcept;
+  /// Adds a layer that a plugin of the second generation computes: an IPluginV2Ext or a class below
+  /// it. The plugin is cloned. Use addPluginV3().
   TRT_DEPRECATED IPluginV2Layer* addPluginV2(ITensor* const* inputs, int32_t nbInputs,
                                              IPluginV2& plugin) noexcept;
+  /// Adds a layer that a plugin computes, from `nbInputs` inputs and `nbShapeInputs` INT32 or INT64
+  /// scalars that may decide its shapes. The plugin is cloned. Null, with an error logged, where
+  /// the plugin lacks a capability.
   IPluginV3Layer* addPluginV3(ITensor* const* inputs, int32_t nbInputs, ITensor* const* shapeInputs,
                               int32_t nbShapeInputs, IPluginV3& plugin) noexcept;
+  /// Adds y[i] = x[start + i * stride], `size` elements along each axis. Strides may be negative.
   ISliceLayer* addSlice(ITensor& input, const Dims& start, const Dims& size,
                         const Dims& stride) noexcept;
+  /// Sets the name, null for ""; it is copied. Default: "".
   void setName(const char* name) noexcept;
+  /// Returns the name, null for ""; it is copied. Default: "".
   const char* getName() const noexcept;
+  /// Adds the dimensions of a tensor as an INT64 vector.
   IShapeLayer* addShape(ITensor& input) noexcept;
+  /// Returns false: batches are explicit.
   TRT_DEPRECATED bool hasImplicitBatchDimension() const noexcept;
+  /// Returns the flags of the call that made the network, a bit mask of
+  /// NetworkDefinitionCreationFlag.
   NetworkDefinitionCreationFlags getFlags() const noexcept;
+  /// Returns whether a flag is on.
   bool getFlag(NetworkDefinitionCreationFlag networkDefinitionCreationFlag) const noexcept;
+  /// Makes a tensor an output like markOutput(); shape tensors are bound in host memory. Returns
+  /// true.
   bool markOutputForShapes(ITensor& tensor) noexcept;
+  /// Undoes markOutputForShapes(). Returns true.
   bool unmarkOutputForShapes(ITensor& tensor) noexcept;
+  /// Adds x where x >= 0, else x * slope; the slope's extents of 1 broadcast.
   IParametricReLULayer* addParametricReLU(ITensor& input, ITensor& slope) noexcept;
+  /// Adds a convolution of [N, C, spatial...] over 1 to 3 spatial axes, with kernels [maps, C /
+  /// groups, kernel...]. Weights are not copied and must live until the network is built; kernels
+  /// of count 0 come from input 1.
   IConvolutionLayer* addConvolutionNd(ITensor& input, int64_t nbOutputMaps, const Dims& kernelSize,
                                       Weights kernelWeights, Weights biasWeights) noexcept;
+  /// Adds a pooling of [N, C, spatial...] over windows of 1 to 3 spatial axes, with stride 1 until
+  /// it is set.
   IPoolingLayer* addPoolingNd(ITensor& input, PoolingType type, const Dims& windowSize) noexcept;
+  /// Adds a transposed convolution of [N, C, spatial...] over 1 to 3 spatial axes, with kernels [C,
+  /// maps / groups, kernel...]. Weights are not copied and must live until the network is built;
+  /// kernels of count 0 come from input 1.
   IDeconvolutionLayer* addDeconvolutionNd(ITensor& input, int64_t nbOutputMaps, Dims kernelSize,
                                           Weights kernelWeights, Weights biasWeights) noexcept;
+  /// Adds (x * scale + shift) ^ power with channels on `channelAxis`. Weights of count 0 stand for
+  /// 0, 1 and 1; they are not copied and must live until the network is built.
   IScaleLayer* addScaleNd(ITensor& input, ScaleMode mode, Weights shift, Weights scale,
                           Weights power, int32_t channelAxis) noexcept;
+  /// Adds an interpolation to dimensions or by scales that are set on the layer.
   IResizeLayer* addResize(ITensor& input) noexcept;
-  /// Layers join the loop by what they read.
+  /// Adds a loop. Layers belong to it where they depend on its recurrences and iterators.
   ILoop* addLoop() noexcept;
+  /// Adds a conditional, whose condition, inputs and outputs are set on it.
   IIfConditional* addIfConditional() noexcept;
+  /// Adds a layer that takes each element from the second tensor where the first (BOOL) is true,
+  /// else from the third; extents of 1 broadcast.
   ISelectLayer* addSelect(ITensor& condition, ITensor& thenInput, ITensor& elseInput) noexcept;
+  /// Adds a check that fails the run with the message, which is copied, where a BOOL tensor is not
+  /// all true. It has no output.
   IAssertionLayer* addAssertion(ITensor& condition, const char* message) noexcept;
+  /// Adds a tensor of FLOAT numbers by rule. Use the overload with a type.
   TRT_DEPRECATED IFillLayer* addFill(const Dims& dimensions, FillOperation op) noexcept;
+  /// Adds a tensor of numbers by rule, of FLOAT, HALF, BF16, INT32 or INT64.
   IFillLayer* addFill(const Dims& dimensions, FillOperation op, DataType outputType) noexcept;
+  /// Adds zeros around the last two axes; negative numbers drop elements.
   IPaddingLayer* addPaddingNd(ITensor& input, const Dims& prePadding,
                               const Dims& postPadding) noexcept;
-  /// The name that IRefitter knows these weights by; else it is "layer.role".
+  /// Names weights, found by the address of their values, for IRefitter; else the name is
+  /// "layer.role". The name is copied. Returns false where one of both is null.
   bool setWeightsName(Weights weights, const char* name) noexcept;
+  /// Sets the recorder that errors of this object and of the objects made from it are reported to,
+  /// beside the logger; null for none. The application owns it, and it must outlive the object.
+  /// Default: null. The library counts its reference with incRefCount() and decRefCount().
   void setErrorRecorder(IErrorRecorder* recorder) noexcept;
+  /// Returns the recorder that errors of this object and of the objects made from it are reported
+  /// to, beside the logger; null for none. The application owns it, and it must outlive the object.
+  /// Default: null.
   IErrorRecorder* getErrorRecorder() const noexcept;
+  /// Adds x * scale in FLOAT. Use the overload with a type.
   TRT_DEPRECATED IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale) noexcept;
+  /// Adds x * scale in FLOAT, HALF or BF16. The scale is a scalar, one number for each slice of an
+  /// axis, or one for each block where it has as many axes as x.
   IDequantizeLayer* addDequantize(ITensor& input, ITensor& scale, DataType outputType) noexcept;
+  /// Adds `data` with the elements or slices that the indices name replaced by `updates`. Where
+  /// indices repeat, one of the updates remains.
   IScatterLayer* addScatter(ITensor& data, ITensor& indices, ITensor& updates,
                             ScatterMode mode) noexcept;
+  /// Adds round(x / scale) saturated to INT8. Use the overload with a type.
   TRT_DEPRECATED IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale) noexcept;
+  /// Adds round(x / scale) saturated to INT8, FP8, INT4 or FP4. The scale is a positive scalar, one
+  /// number for each slice of an axis, or one for each block where it has as many axes as x.
   IQuantizeLayer* addQuantize(ITensor& input, ITensor& scale, DataType outputType) noexcept;
+  /// Adds a quantization in blocks along one axis, with scales from the data. Use
+  /// addDynamicQuantizeV2(). Since 10.8.
   TRT_DEPRECATED IDynamicQuantizeLayer* addDynamicQuantize(ITensor& input, int32_t axis,
                                                            int32_t blockSize, DataType outputType,
                                                            DataType scaleType) noexcept;
+  /// Adds a quantization in blocks with scales from the data: output 0 the numbers, output 1 the
+  /// scales. Input 1, if set, scales the scales. Since 10.15.
   IDynamicQuantizeLayer* addDynamicQuantizeV2(ITensor& input, const Dims& blockShape,
                                               DataType outputType, DataType scaleType) noexcept;
+  /// Adds an Einstein summation of `nbInputs` tensors, at least 1, such as "ij,jk->ik".
   IEinsumLayer* addEinsum(ITensor* const* inputs, int32_t nbInputs, const char* equation) noexcept;
+  /// Adds a sampling of an image [N, C, H, W] at the points of a grid [N, h, w, 2], whose
+  /// coordinates reach from -1 to 1.
   IGridSampleLayer* addGridSample(ITensor& input, ITensor& grid) noexcept;
+  /// Adds a non-maximum suppression of boxes [batch, n, 4] by scores [batch, n, classes]: output 0
+  /// rows of batch, class and box in INT32, output 1 their number. Use the overload with a type of
+  /// indices.
   TRT_DEPRECATED INMSLayer* addNMS(ITensor& boxes, ITensor& scores,
                                    ITensor& maxOutputBoxesPerClass) noexcept;
+  /// Adds a non-maximum suppression of boxes [batch, n, 4] by scores [batch, n, classes]: output 0
+  /// rows of batch, class and box in INT32 or INT64, output 1 their number. Inputs 3 and 4 set the
+  /// IoU and the score threshold. Since 10.14.
   INMSLayer* addNMS(ITensor& boxes, ITensor& scores, ITensor& maxOutputBoxesPerClass,
                     DataType indicesType) noexcept;
+  /// Adds a layer that reverses the first sequenceLens[i] steps of each sequence and leaves the
+  /// rest.
   IReverseSequenceLayer* addReverseSequence(ITensor& input, ITensor& sequenceLens) noexcept;
+  /// Adds (x - mean) / sqrt(variance + epsilon) * scale + bias, with mean and variance over the
+  /// axes of a bit mask. Scale and bias have as many axes as x. Use addNormalizationV2().
   TRT_DEPRECATED INormalizationLayer* addNormalization(ITensor& input, ITensor& scale,
                                                        ITensor& bias, uint32_t axesMask) noexcept;
+  /// Adds a running sum along the axis that a constant INT32 or INT64 scalar gives. Since 10.8.
   ICumulativeLayer* addCumulative(ITensor& input, ITensor& axis, CumulativeOperation operation,
                                   bool exclusive, bool reverse) noexcept;
+  /// Adds softmax(query key^T + mask) value over [batch, heads, sequence, size]. The products are
+  /// not scaled: scale the query. Fewer heads of key and value are shared. Since 10.14.
   IAttention* addAttention(ITensor& query, ITensor& key, ITensor& value,
                            AttentionNormalizationOp normOp, bool causal) noexcept;
+  /// Adds a rotation of pairs of elements of [batch, heads, sequence, size] by the angles of a
+  /// cosine and a sine cache. `rotaryEmbeddingDim` is even, 0 for all elements. Input 3, if set,
+  /// gives positions. Since 10.15.
   IRotaryEmbeddingLayer* addRotaryEmbedding(ITensor& input, ITensor& cosCache, ITensor& sinCache,
                                             bool interleaved, int32_t rotaryEmbeddingDim) noexcept;
+  /// Adds a cache [batch, heads, capacity, size] with the update written from writeIndices[batch]
+  /// on. Since 10.15.
   IKVCacheUpdateLayer* addKVCacheUpdate(ITensor& cache, ITensor& update, ITensor& writeIndices,
                                         KVCacheMode cacheMode) noexcept;
+  /// Adds a mixture of experts over hidden states [..., hidden], with the chosen experts and their
+  /// scores [..., k]. The experts' weights are set on the layer. Since 10.16.
   IMoELayer* addMoE(ITensor& hiddenStates, ITensor& selectedExpertsForTokens,
                     ITensor& scoresForSelectedExperts) noexcept;
+  /// Adds a collective operation of several devices. Networks run on one, so it gives its input.
+  /// Since 10.16.
   IDistCollectiveLayer* addDistCollective(ITensor& input, CollectiveOperation distCollectiveOp,
                                           ReduceOperation reduceOp, int64_t root, int64_t* groups,
                                           int64_t groupSize) noexcept;
+  /// Returns the builder that made the network.
   virtual inline IBuilder& getBuilder() const noexcept;
+  /// Lets weights, by their name, be refitted in builds with kREFIT_INDIVIDUAL. The name is copied.
+  /// Returns false for null. Since 10.2.
   bool markWeightsRefittable(const char* name) noexcept;
+  /// Undoes markWeightsRefittable(). Returns false where the name was not marked. Since 10.2.
   bool unmarkWeightsRefittable(const char* name) noexcept;
+  /// Returns whether markWeightsRefittable() named the weights. Since 10.2.
   bool areWeightsMarkedRefittable(const char* name) const noexcept;
+  /// Adds a layer that drops the axes of extent 1 that `axes`, a constant INT32 or INT64 vector,
+  /// names. Since 10.7.
   ISqueezeLayer* addSqueeze(ITensor& input, ITensor& axes) noexcept;
+  /// Adds a layer that inserts axes of extent 1 where `axes`, a constant INT32 or INT64 vector,
+  /// names them in the output. Since 10.7.
   IUnsqueezeLayer* addUnsqueeze(ITensor& input, ITensor& axes) noexcept;
+  /// Adds (x - mean) / sqrt(variance + epsilon) * scale + bias, with mean and variance over the
+  /// axes of a bit mask. Scale and bias have as many axes as x; with groups they have one number a
+  /// channel. Since 10.15.
   INormalizationLayer* addNormalizationV2(ITensor& input, ITensor& scale, ITensor& bias,
                                           uint32_t axesMask) noexcept;
 
@@ -1553,13 +2315,21 @@ constexpr int32_t EnumMax<CalibrationAlgoType>() noexcept {
   return 4;
 }
 
-/// Feeds batches for choosing ranges of INT8. Base of those below.
+/// Gives batches for choosing the ranges of INT8. Base of the calibrator classes.
 class IInt8Calibrator : public IVersionedInterface {
  public:
+  /// Returns the number of samples in a batch, at least 1.
   TRT_DEPRECATED virtual int32_t getBatchSize() const noexcept = 0;
+  /// Writes the addresses of the next batch, device memory on a GPU, for the inputs `names`.
+  /// Returns false when there is no further batch.
   virtual bool getBatch(void* bindings[], const char* names[], int32_t nbBindings) noexcept = 0;
+  /// Returns the bytes of an earlier calibration and their number in `length`, or null to calibrate
+  /// anew. They must live until the build ends.
   virtual const void* readCalibrationCache(std::size_t& length) noexcept = 0;
+  /// Takes the bytes of a calibration, for readCalibrationCache() of a later build. They are valid
+  /// during the call only.
   virtual void writeCalibrationCache(const void* ptr, std::size_t length) noexcept = 0;
+  /// Returns the way that ranges are derived; each class below overrides it.
   virtual CalibrationAlgoType getAlgorithm() noexcept = 0;
   ~IInt8Calibrator() noexcept override = default;
 
@@ -1575,11 +2345,15 @@ class IInt8Calibrator : public IVersionedInterface {
 
 namespace nvinfer1::v_1_0 {
 
+/// A calibrator that keeps the most information, by Kullback-Leibler divergence.
 class IInt8EntropyCalibrator : public IInt8Calibrator {
  public:
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IInt8EntropyCalibrator", 1, 0};
   }
+  /// Returns the way that ranges are derived, which the class stands for.
   CalibrationAlgoType getAlgorithm() noexcept override {
     return CalibrationAlgoType::kENTROPY_CALIBRATION;
   }
@@ -1593,11 +2367,15 @@ class IInt8EntropyCalibrator : public IInt8Calibrator {
   IInt8EntropyCalibrator& operator=(IInt8EntropyCalibrator&&) = default;
 };
 
+/// A calibrator that keeps the most information, for each tensor as a whole.
 class IInt8EntropyCalibrator2 : public IInt8Calibrator {
  public:
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IInt8EntropyCalibrator2", 1, 0};
   }
+  /// Returns the way that ranges are derived, which the class stands for.
   CalibrationAlgoType getAlgorithm() noexcept override {
     return CalibrationAlgoType::kENTROPY_CALIBRATION_2;
   }
@@ -1611,11 +2389,15 @@ class IInt8EntropyCalibrator2 : public IInt8Calibrator {
   IInt8EntropyCalibrator2& operator=(IInt8EntropyCalibrator2&&) = default;
 };
 
+/// A calibrator that takes the least and the largest value.
 class IInt8MinMaxCalibrator : public IInt8Calibrator {
  public:
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IInt8MinMaxCalibrator", 1, 0};
   }
+  /// Returns the way that ranges are derived, which the class stands for.
   CalibrationAlgoType getAlgorithm() noexcept override {
     return CalibrationAlgoType::kMINMAX_CALIBRATION;
   }
@@ -1629,17 +2411,25 @@ class IInt8MinMaxCalibrator : public IInt8Calibrator {
   IInt8MinMaxCalibrator& operator=(IInt8MinMaxCalibrator&&) = default;
 };
 
+/// A calibrator that takes a quantile of the values.
 class IInt8LegacyCalibrator : public IInt8Calibrator {
  public:
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IInt8LegacyCalibrator", 1, 0};
   }
+  /// Returns the way that ranges are derived, which the class stands for.
   CalibrationAlgoType getAlgorithm() noexcept override {
     return CalibrationAlgoType::kLEGACY_CALIBRATION;
   }
+  /// Returns the share of values, from 0 to 1, that the range must hold.
   virtual double getQuantile() const noexcept = 0;
+  /// Returns the share, from 0 to 1, of the largest value at which the search for a range ends.
   virtual double getRegressionCutoff() const noexcept = 0;
+  /// Returns the bytes of earlier histograms and their number in `length`, or null.
   virtual const void* readHistogramCache(std::size_t& length) noexcept = 0;
+  /// Takes the bytes of histograms, for readHistogramCache() of a later build.
   virtual void writeHistogramCache(const void* ptr, std::size_t length) noexcept = 0;
   ~IInt8LegacyCalibrator() noexcept override = default;
 
@@ -1658,9 +2448,13 @@ namespace nvinfer1 {
 /// An operand of an algorithm.
 class IAlgorithmIOInfo : public INoCopy {
  public:
+  /// Returns the type of the operand.
   DataType getDataType() const noexcept;
+  /// Returns the operand's strides in elements.
   Dims getStrides() const noexcept;
+  /// Returns the axis that is vectorized, or -1.
   int64_t getVectorizedDim() const noexcept;
+  /// Returns the number of values in a vector, or -1.
   int64_t getComponentsPerElement() const noexcept;
 
  protected:
@@ -1670,7 +2464,9 @@ class IAlgorithmIOInfo : public INoCopy {
 /// Which implementation an algorithm is.
 class IAlgorithmVariant : public INoCopy {
  public:
+  /// Returns the number of the implementation.
   int64_t getImplementation() const noexcept;
+  /// Returns the number of the tactic within the implementation.
   int64_t getTactic() const noexcept;
 
  protected:
@@ -1680,9 +2476,13 @@ class IAlgorithmVariant : public INoCopy {
 /// The layer that algorithms are for.
 class IAlgorithmContext : public INoCopy {
  public:
+  /// Returns the name of the layer.
   const char* getName() const noexcept;
+  /// Returns the least, the best or the largest dimensions of an operand, inputs first.
   Dims getDimensions(int32_t index, OptProfileSelector select) const noexcept;
+  /// Returns the number of inputs of the layer.
   int32_t getNbInputs() const noexcept;
+  /// Returns the number of outputs of the layer.
   int32_t getNbOutputs() const noexcept;
 
  protected:
@@ -1692,9 +2492,13 @@ class IAlgorithmContext : public INoCopy {
 /// One way to compute a layer.
 class IAlgorithm : public INoCopy {
  public:
+  /// Returns the implementation and tactic.
   const IAlgorithmVariant& getAlgorithmVariant() const noexcept;
+  /// Returns the measured time in milliseconds.
   float getTimingMSec() const noexcept;
+  /// Returns the scratch memory in bytes.
   std::size_t getWorkspaceSize() const noexcept;
+  /// Returns the description of an operand, inputs first, or null beyond the last.
   const IAlgorithmIOInfo* getAlgorithmIOInfoByIndex(int32_t index) const noexcept;
 
  protected:
@@ -1709,12 +2513,17 @@ namespace nvinfer1::v_1_0 {
 /// cache.
 class IAlgorithmSelector : public IVersionedInterface {
  public:
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IAlgorithmSelector", 1, 0};
   }
+  /// Would write the indices of the algorithms to try for a layer, and return their number. It is
+  /// not called.
   virtual int32_t selectAlgorithms(const IAlgorithmContext& context,
                                    const IAlgorithm* const* choices, int32_t nbChoices,
                                    int32_t* selection) noexcept = 0;
+  /// Would take the algorithms that were chosen. It is not called.
   virtual void reportAlgorithms(const IAlgorithmContext* const* algoContexts,
                                 const IAlgorithm* const* algoChoices,
                                 int32_t nbAlgorithms) noexcept = 0;
@@ -1751,36 +2560,56 @@ constexpr int32_t EnumMax<RuntimePlatform>() noexcept {
   return 2;
 }
 
-/// Switches of IBuilderConfig. What cannot be honoured is refused or warned of, with its reason.
+/// Switches of IBuilderConfig. A flag that cannot be honoured is refused or warned of, with its
+/// reason.
 enum class BuilderFlag : int32_t {
+  /// Layers may compute in FP16 (on the CPU in BF16).
   kFP16 TRT_DEPRECATED_ENUM = 0,
+  /// Layers may compute in 8-bit integers, by ranges or as the network quantizes.
   kINT8 TRT_DEPRECATED_ENUM = 1,
+  /// No effect, and builds warn of it: builds wait for each kernel that they time in any case.
   kDEBUG = 2,
+  /// No effect, and builds warn of it: there is no DLA.
   kGPU_FALLBACK = 3,
+  /// The engine can be refitted.
   kREFIT = 4,
+  /// Times are measured, whatever the timing cache has.
   kDISABLE_TIMING_CACHE = 5,
+  /// Products of FP32 may use TF32 on GPUs.
   kTF32 = 6,
   kSPARSE_WEIGHTS = 7,
+  /// Builds fail with it: there is no safety runtime.
   kSAFETY_SCOPE TRT_DEPRECATED_ENUM = 8,
+  /// Precisions of layers bind.
   kOBEY_PRECISION_CONSTRAINTS TRT_DEPRECATED_ENUM = 9,
+  /// Precisions of layers bind.
   kPREFER_PRECISION_CONSTRAINTS TRT_DEPRECATED_ENUM = 10,
   kDIRECT_IO TRT_DEPRECATED_ENUM = 11,
   kREJECT_EMPTY_ALGORITHMS TRT_DEPRECATED_ENUM = 12,
+  /// No effect, and builds warn of it: plans need no runtime of their own.
   kVERSION_COMPATIBLE = 13,
+  /// No effect, and builds warn of it: plans need no runtime of their own.
   kEXCLUDE_LEAN_RUNTIME = 14,
   kFP8 TRT_DEPRECATED_ENUM = 15,
+  /// A time that the timing cache lacks ends the build.
   kERROR_ON_TIMING_CACHE_MISS = 16,
+  /// Layers may compute in BF16.
   kBF16 TRT_DEPRECATED_ENUM = 17,
   kDISABLE_COMPILATION_CACHE = 18,
+  /// The plan lacks the weights that can be refitted.
   kSTRIP_PLAN = 19,
   kWEIGHTLESS TRT_DEPRECATED_ENUM = 19,
+  /// The engine can be refitted with the weights that it was built with.
   kREFIT_IDENTICAL = 20,
   kWEIGHT_STREAMING = 21,
   kINT4 TRT_DEPRECATED_ENUM = 22,
+  /// Weights that the network marks can be refitted.
   kREFIT_INDIVIDUAL = 23,
   kSTRICT_NANS = 24,
+  /// The build logs the memory that it took.
   kMONITOR_MEMORY = 25,
   kFP4 TRT_DEPRECATED_ENUM = 26,
+  /// The timing cache has an entry for each layer, which can be edited.
   kEDITABLE_TIMING_CACHE = 27,
   kDISTRIBUTIVE_INDEPENDENCE = 28,
 };
@@ -1793,12 +2622,12 @@ constexpr int32_t EnumMax<BuilderFlag>() noexcept {
 
 namespace nvinfer1::v_1_0 {
 
-/// Identifies a measured layer.
+/// Identifies a measured layer. Since 10.8.
 struct TimingCacheKey {
   uint8_t data[16];
 };
 
-/// What was measured.
+/// A measurement of a layer: its tactic and the time in milliseconds. Since 10.8.
 struct TimingCacheValue {
   static constexpr uint64_t kINVALID_TACTIC_HASH{UINT64_MAX};
   uint64_t tacticHash;
@@ -1812,11 +2641,23 @@ namespace nvinfer1 {
 /// Measured times of kernels, to make builds faster and repeatable.
 class ITimingCache : public INoCopy {
  public:
+  /// Returns the cache's bytes, to be freed with delete; a file of them speeds up later builds on
+  /// the same device.
   IHostMemory* serialize() const noexcept;
+  /// Adds the entries of another cache; entries of this one stay. `ignoreMismatch` is not read:
+  /// entries carry their device. Returns false for a cache of another library.
   bool combine(const ITimingCache& inputCache, bool ignoreMismatch) noexcept;
+  /// Drops all entries. Returns true.
   bool reset() noexcept;
+  /// Writes the keys of layers, at most `capacity`; the buffer may be null. Returns how many there
+  /// are. Builds with kEDITABLE_TIMING_CACHE add them. Since 10.8.
   int64_t queryKeys(TimingCacheKey* keyBuffer, int64_t capacity) const noexcept;
+  /// Returns the tactic and time of a layer; kINVALID_TACTIC_HASH where the cache has none. Since
+  /// 10.8.
   TimingCacheValue query(const TimingCacheKey& key) const noexcept;
+  /// Makes later builds take a tactic for a layer. Returns false, with an error logged, where the
+  /// cache lacks the layer or the layer lacks the tactic; the log of a build with
+  /// kEDITABLE_TIMING_CACHE lists both. Since 10.8.
   bool update(const TimingCacheKey& key, const TimingCacheValue& value) noexcept;
 
  protected:
@@ -1825,11 +2666,13 @@ class ITimingCache : public INoCopy {
 
 /// Pools whose size can be limited. kWORKSPACE bounds the scratch memory of a layer, in bytes.
 enum class MemoryPoolType : int32_t {
+  /// Scratch memory of each layer.
   kWORKSPACE = 0,
   kDLA_MANAGED_SRAM = 1,
   kDLA_LOCAL_DRAM = 2,
   kDLA_GLOBAL_DRAM = 3,
   kTACTIC_DRAM = 4,
+  /// Shared memory of kernels on GPUs.
   kTACTIC_SHARED_MEMORY = 5,
 };
 template <>
@@ -1851,8 +2694,11 @@ constexpr int32_t EnumMax<PreviewFeature>() noexcept {
 
 /// Devices other than the build's that a plan should run on.
 enum class HardwareCompatibilityLevel : int32_t {
+  /// The build's device.
   kNONE = 0,
+  /// No effect here, and builds warn of it.
   kAMPERE_PLUS = 1,
+  /// GPUs of the build's compute capability.
   kSAME_COMPUTE_CAPABILITY = 2,
 };
 template <>
@@ -1876,16 +2722,22 @@ constexpr int32_t EnumMax<TilingOptimizationLevel>() noexcept {
 
 namespace nvinfer1::v_1_0 {
 
-/// Is told how far a build has come, and may stop it.
+/// Follows a build, and may stop it.
 class IProgressMonitor : public IVersionedInterface {
  public:
   ~IProgressMonitor() noexcept override = default;
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IProgressMonitor", 1, 0};
   }
+  /// Tells that a phase of `nbSteps` steps begins, inside of `parentPhase`, or null for an
+  /// outermost one. Any thread of the build may call it; names are valid during the call only.
   virtual void phaseStart(const char* phaseName, const char* parentPhase,
                           int32_t nbSteps) noexcept = 0;
+  /// Tells that a step, from 0, of a phase is done. Return false to end the build.
   virtual bool stepComplete(const char* phaseName, int32_t step) noexcept = 0;
+  /// Tells that a phase ends, also one that did not take all of its steps.
   virtual void phaseFinish(const char* phaseName) noexcept = 0;
 
  protected:
@@ -1903,72 +2755,180 @@ namespace nvinfer1 {
 /// How to build: precision, profiles, limits, caches.
 class IBuilderConfig : public INoCopy {
  public:
+  /// Sets how many launches a kernel is timed over, at least 1. Default: 1. Lower numbers are an
+  /// error and change nothing.
   virtual inline void setAvgTimingIterations(int32_t avgTiming) noexcept;
+  /// Returns how many launches a kernel is timed over, at least 1. Default: 1.
   int32_t getAvgTimingIterations() const noexcept;
+  /// Sets the runtime that the engine is for. Default: kSTANDARD. Builds fail with another one.
   void setEngineCapability(EngineCapability capability) noexcept;
+  /// Returns the runtime that the engine is for. Default: kSTANDARD.
   EngineCapability getEngineCapability() const noexcept;
+  /// Sets the object that gives batches from which builds with kINT8 derive the ranges of tensors,
+  /// or null. The application owns it. Default: null. Builds without kINT8 warn of it.
   TRT_DEPRECATED void setInt8Calibrator(IInt8Calibrator* calibrator) noexcept;
+  /// Returns the object that gives batches from which builds with kINT8 derive the ranges of
+  /// tensors, or null. The application owns it. Default: null.
   TRT_DEPRECATED IInt8Calibrator* getInt8Calibrator() const noexcept;
+  /// Sets all flags at once, a bit mask. Default: none. Unknown bits are an error and change
+  /// nothing.
   void setFlags(BuilderFlags builderFlags) noexcept;
+  /// Returns all flags at once, a bit mask. Default: none.
   BuilderFlags getFlags() const noexcept;
+  /// Switches one flag off.
   void clearFlag(BuilderFlag builderFlag) noexcept;
+  /// Switches one flag on.
   void setFlag(BuilderFlag builderFlag) noexcept;
+  /// Returns whether a flag is on.
   bool getFlag(BuilderFlag builderFlag) const noexcept;
+  /// Would choose the device of a layer. Builds warn that a plan runs on one device.
   void setDeviceType(const ILayer* layer, DeviceType deviceType) noexcept;
+  /// Returns the device that was chosen for a layer, else the default one.
   DeviceType getDeviceType(const ILayer* layer) const noexcept;
+  /// Returns whether setDeviceType() was called for a layer.
   bool isDeviceTypeSet(const ILayer* layer) const noexcept;
+  /// Undoes setDeviceType() for a layer.
   void resetDeviceType(const ILayer* layer) noexcept;
+  /// Returns false: there is no DLA.
   bool canRunOnDLA(const ILayer* layer) const noexcept;
+  /// Would choose a DLA core. Builds warn that there is no DLA.
   void setDLACore(int32_t dlaCore) noexcept;
+  /// Returns the DLA core that was set, -1 for none.
   int32_t getDLACore() const noexcept;
+  /// Sets the device of layers without one of their own. Default: kGPU. Builds fail with another
+  /// one: use tenon::setBuildDevice() for the CPU.
   void setDefaultDeviceType(DeviceType deviceType) noexcept;
+  /// Returns the device of layers without one of their own. Default: kGPU.
   DeviceType getDefaultDeviceType() const noexcept;
+  /// Sets everything back to its default, profiles included.
   void reset() noexcept;
+  /// Sets the stream that builds measure on. It has no effect, and builds warn of one: they measure
+  /// on streams of their own. Default: null.
   void setProfileStream(const cudaStream_t stream) noexcept;
+  /// Returns the stream that builds measure on. It has no effect, and builds warn of one: they
+  /// measure on streams of their own. Default: null.
   cudaStream_t getProfileStream() const noexcept;
+  /// Adds a profile, which the builder owns, and returns its index; -1, with an error logged, where
+  /// it is not valid. A network with dynamic inputs needs at least one.
   int32_t addOptimizationProfile(const IOptimizationProfile* profile) noexcept;
+  /// Returns the number of profiles added.
   int32_t getNbOptimizationProfiles() const noexcept;
+  /// Sets how much the plan says about its layers. Default: kLAYER_NAMES_ONLY.
   void setProfilingVerbosity(ProfilingVerbosity verbosity) noexcept;
+  /// Returns how much the plan says about its layers. Default: kLAYER_NAMES_ONLY.
   ProfilingVerbosity getProfilingVerbosity() const noexcept;
+  /// Sets an object that would choose tactics. It is not asked, and builds warn of one. Default:
+  /// null.
   TRT_DEPRECATED void setAlgorithmSelector(IAlgorithmSelector* selector) noexcept;
+  /// Returns an object that would choose tactics. It is not asked, and builds warn of one. Default:
+  /// null.
   TRT_DEPRECATED IAlgorithmSelector* getAlgorithmSelector() const noexcept;
+  /// Sets the profile whose best dimensions calibration uses. Default: none. Returns false for
+  /// null. Builds without a calibrator warn of it.
   TRT_DEPRECATED bool setCalibrationProfile(const IOptimizationProfile* profile) noexcept;
+  /// Returns the profile whose best dimensions calibration uses. Default: none.
   TRT_DEPRECATED const IOptimizationProfile* getCalibrationProfile() noexcept;
+  /// Sets the flags of calibration, a bit mask of QuantizationFlag. They have no effect:
+  /// calibration always sees the network before fusion. Default: 0.
   TRT_DEPRECATED void setQuantizationFlags(QuantizationFlags flags) noexcept;
+  /// Returns the flags of calibration, a bit mask of QuantizationFlag. They have no effect:
+  /// calibration always sees the network before fusion. Default: 0.
   TRT_DEPRECATED QuantizationFlags getQuantizationFlags() const noexcept;
+  /// Switches one flag of calibration off.
   TRT_DEPRECATED void clearQuantizationFlag(QuantizationFlag flag) noexcept;
+  /// Switches one flag of calibration on.
   TRT_DEPRECATED void setQuantizationFlag(QuantizationFlag flag) noexcept;
+  /// Returns whether a flag of calibration is on.
   TRT_DEPRECATED bool getQuantizationFlag(QuantizationFlag flag) const noexcept;
+  /// Sets the libraries that kernels may come from on a GPU, a bit mask of TacticSource. Default:
+  /// edge-mask and run-time compiled convolutions, as it is told; until it is set, every library is
+  /// used. Returns false for unknown bits.
   bool setTacticSources(TacticSources tacticSources) noexcept;
+  /// Returns the libraries that kernels may come from on a GPU, a bit mask of TacticSource.
+  /// Default: edge-mask and run-time compiled convolutions, as it is told; until it is set, every
+  /// library is used.
   TacticSources getTacticSources() const noexcept;
+  /// Makes a timing cache from serialized bytes, or an empty one from size 0, to be freed with
+  /// delete. Null, with an error logged, where the bytes are damaged.
   ITimingCache* createTimingCache(const void* blob, std::size_t size) const noexcept;
+  /// Sets the cache that builds read and add to. The application owns it; it must outlive the
+  /// builds. `ignoreMismatch` is not read: entries carry their device. Returns false for a cache of
+  /// another library.
   bool setTimingCache(const ITimingCache& cache, bool ignoreMismatch) noexcept;
+  /// Returns the cache that was set, or null.
   const ITimingCache* getTimingCache() const noexcept;
+  /// Sets the most bytes of a pool. kWORKSPACE bounds the scratch memory of each layer,
+  /// kTACTIC_SHARED_MEMORY the shared memory of kernels on GPUs; others have no effect, and builds
+  /// warn of them.
   void setMemoryPoolLimit(MemoryPoolType pool, std::size_t poolSize) noexcept;
+  /// Returns the most bytes of a pool; SIZE_MAX where no limit is set.
   std::size_t getMemoryPoolLimit(MemoryPoolType pool) const noexcept;
+  /// Switches a preview feature on or off. All are off by default; none changes plans, and builds
+  /// warn of those that are on.
   void setPreviewFeature(PreviewFeature feature, bool enable) noexcept;
+  /// Returns whether a preview feature is on.
   bool getPreviewFeature(PreviewFeature feature) const noexcept;
+  /// Sets how long builds search, from 0 (shortest) to 5 (longest): level 3 times layers in
+  /// sequence as well, level 4 every configuration, level 5 checks every region. Default: 3. Other
+  /// numbers are an error and change nothing.
   void setBuilderOptimizationLevel(int32_t level) noexcept;
+  /// Returns how long builds search, from 0 (shortest) to 5 (longest): level 3 times layers in
+  /// sequence as well, level 4 every configuration, level 5 checks every region. Default: 3.
   int32_t getBuilderOptimizationLevel() noexcept;
+  /// Sets the devices besides the build's that the plan should run on. Default: kNONE. Every plan
+  /// runs on GPUs of its compute capability; builds warn that kAMPERE_PLUS has no effect.
   void setHardwareCompatibilityLevel(
       HardwareCompatibilityLevel hardwareCompatibilityLevel) noexcept;
+  /// Returns the devices besides the build's that the plan should run on. Default: kNONE.
   HardwareCompatibilityLevel getHardwareCompatibilityLevel() const noexcept;
+  /// Names plugin libraries, paths to files, for the plan. Builds warn that plans contain no code:
+  /// load the libraries where the plan is.
   void setPluginsToSerialize(const char* const* paths, int32_t nbPaths) noexcept;
+  /// Returns the path of a plugin library, or null beyond the last.
   const char* getPluginToSerialize(int32_t index) const noexcept;
+  /// Returns the number of plugin libraries that were named.
   int32_t getNbPluginsToSerialize() const noexcept;
+  /// Sets the most streams beside the application's that a run may use on a GPU; -1 lets the build
+  /// decide. Default: -1.
   void setMaxAuxStreams(int32_t nbStreams) noexcept;
+  /// Returns the most streams beside the application's that a run may use on a GPU; -1 lets the
+  /// build decide. Default: -1.
   int32_t getMaxAuxStreams() const noexcept;
+  /// Sets the object that follows the build and may stop it, or null. The application owns it.
+  /// Default: null.
   void setProgressMonitor(IProgressMonitor* monitor) noexcept;
+  /// Returns the object that follows the build and may stop it, or null. The application owns it.
+  /// Default: null.
   IProgressMonitor* getProgressMonitor() const noexcept;
+  /// Sets the platform that the plan runs on. Default: kSAME_AS_BUILD. Builds fail with another
+  /// one. Since 10.2.
   void setRuntimePlatform(RuntimePlatform runtimePlatform) noexcept;
+  /// Returns the platform that the plan runs on. Default: kSAME_AS_BUILD. Since 10.2.
   RuntimePlatform getRuntimePlatform() const noexcept;
+  /// Sets the most kernels that are timed for a layer; -1 lets the build decide. Default: -1. Since
+  /// 10.4.
   void setMaxNbTactics(int32_t maxNbTactics) noexcept;
+  /// Returns the most kernels that are timed for a layer; -1 lets the build decide. Default: -1.
+  /// Since 10.4.
   int32_t getMaxNbTactics() const noexcept;
+  /// Sets how hard tilings across layers are searched. It has no effect, and builds warn of it:
+  /// kernels choose their tilings. Default: kNONE. Returns false for values that are no level.
+  /// Since 10.8.
   bool setTilingOptimizationLevel(TilingOptimizationLevel level) noexcept;
+  /// Returns how hard tilings across layers are searched. It has no effect, and builds warn of it:
+  /// kernels choose their tilings. Default: kNONE. Since 10.8.
   TilingOptimizationLevel getTilingOptimizationLevel() const noexcept;
+  /// Sets the bytes of the second-level cache for tilings across layers. It has no effect, and
+  /// builds warn of it. Default: -1. Returns false for numbers below -1. Since 10.8.
   bool setL2LimitForTiling(int64_t size) noexcept;
+  /// Returns the bytes of the second-level cache for tilings across layers. It has no effect, and
+  /// builds warn of it. Default: -1. Since 10.8.
   int64_t getL2LimitForTiling() const noexcept;
+  /// Sets the connection to a machine that would time kernels. It has no effect, and builds warn of
+  /// it: kernels are timed on this machine. Default: "". Returns false for null. Since 10.13.
   bool setRemoteAutoTuningConfig(const char* config) noexcept;
+  /// Returns the connection to a machine that would time kernels. It has no effect, and builds warn
+  /// of it: kernels are timed on this machine. Default: "". Since 10.13.
   const char* getRemoteAutoTuningConfig() const noexcept;
 
  protected:
@@ -1977,7 +2937,9 @@ class IBuilderConfig : public INoCopy {
 
 /// How a network is made. STRONGLY_TYPED keeps all types as they are given.
 enum class NetworkDefinitionCreationFlag : int32_t {
+  /// No effect: batches are explicit.
   kEXPLICIT_BATCH TRT_DEPRECATED_ENUM = 0,
+  /// Types follow from the inputs' types and casts; precision flags are refused.
   kSTRONGLY_TYPED = 1,
   kPREFER_JIT_PYTHON_PLUGINS = 2,
   kPREFER_AOT_PYTHON_PLUGINS = 3,
@@ -1987,34 +2949,70 @@ constexpr int32_t EnumMax<NetworkDefinitionCreationFlag>() noexcept {
   return 4;
 }
 
-/// Makes networks, configurations and plans.
+/// Makes networks, configurations and plans. One thread at a time.
 class IBuilder : public INoCopy {
  public:
+  /// Returns whether the default device computes in 16 bits faster than in 32: GPUs with FP16
+  /// arithmetic, CPUs with BF16 arithmetic.
   TRT_DEPRECATED bool platformHasFastFp16() const noexcept;
+  /// Returns whether calibrated INT8 pays on the default device: false. Quantized networks need no
+  /// question.
   TRT_DEPRECATED bool platformHasFastInt8() const noexcept;
+  /// Returns 0: there is no DLA.
   int32_t getMaxDLABatchSize() const noexcept;
+  /// Returns 0: there is no DLA.
   int32_t getNbDLACores() const noexcept;
+  /// Sets the allocator for device memory of builds, and of engines that buildEngineWithConfig()
+  /// makes; null for the library's own. The application owns it; it must outlive the builder and
+  /// those engines.
   void setGpuAllocator(IGpuAllocator* allocator) noexcept;
+  /// Makes a configuration with its defaults, to be freed with delete before the builder.
   IBuilderConfig* createBuilderConfig() noexcept;
+  /// Makes an empty network, to be freed with delete before the builder. `flags` is a bit mask of
+  /// NetworkDefinitionCreationFlag.
   INetworkDefinition* createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept;
+  /// Makes an optimization profile, which the builder owns.
   IOptimizationProfile* createOptimizationProfile() noexcept;
+  /// Sets the recorder that errors of this object and of the objects made from it are reported to,
+  /// beside the logger; null for none. The application owns it, and it must outlive the object.
+  /// Default: null. The library counts its reference with incRefCount() and decRefCount().
   void setErrorRecorder(IErrorRecorder* recorder) noexcept;
+  /// Returns the recorder that errors of this object and of the objects made from it are reported
+  /// to, beside the logger; null for none. The application owns it, and it must outlive the object.
+  /// Default: null.
   IErrorRecorder* getErrorRecorder() const noexcept;
+  /// Sets the number of threads back to its default.
   void reset() noexcept;
+  /// Returns whether the default device has TF32: GPUs from compute capability 8.0 on.
   TRT_DEPRECATED bool platformHasTf32() const noexcept;
-  /// Optimizes the network and returns the plan, or null with an error logged.
+  /// Optimizes the network for the configuration's device and returns the plan, to be freed with
+  /// delete; null, with an error logged. Takes from seconds to minutes; one build at a time for
+  /// each builder.
   IHostMemory* buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config) noexcept;
+  /// Optimizes the network and writes the plan to a stream, in several calls. Returns false, with
+  /// an error logged, where the build or the stream fails. Since 10.13.
   bool buildSerializedNetworkToStream(INetworkDefinition& network, IBuilderConfig& config,
                                       IStreamWriter& writer) noexcept;
-  /// Optimizes the network and returns the plan, or null with an error logged.
+  /// Optimizes the network and returns the plan, to be freed with delete; null, with an error
+  /// logged. `kernelText` is set to null: there is no text of kernels. Since 10.13.
   IHostMemory* buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config,
                                       IHostMemory*& kernelText) noexcept;
+  /// Optimizes the network and returns an engine for its plan, to be freed with delete; null, with
+  /// an error logged. Since 10.6.
   ICudaEngine* buildEngineWithConfig(INetworkDefinition& network, IBuilderConfig& config) noexcept;
+  /// Returns whether the network can be built with the configuration, by a build without
+  /// optimization; the reason is logged where it cannot.
   bool isNetworkSupported(const INetworkDefinition& network,
                           const IBuilderConfig& config) const noexcept;
+  /// Returns the logger that the object was made with. The application owns it.
   ILogger* getLogger() const noexcept;
+  /// Sets the number of threads that builds and their plans for the CPU use, at least 1. Default:
+  /// 1, as it is told; until it is set, builds use every core.
   bool setMaxThreads(int32_t maxThreads) noexcept;
+  /// Returns the number of threads that builds and their plans for the CPU use, at least 1.
+  /// Default: 1, as it is told; until it is set, builds use every core.
   int32_t getMaxThreads() const noexcept;
+  /// Returns the registry that plugins are looked up in: the one of the process.
   IPluginRegistry& getPluginRegistry() noexcept;
 
  protected:
@@ -2025,29 +3023,36 @@ class IBuilder : public INoCopy {
 
 #include "impl/NvInferForwarding.h"
 
+/// The symbol behind createInferBuilder(): `version` is NV_TENSORRT_VERSION of the program's
+/// headers, and null is returned where its major number is another than the library's.
 extern "C" TENSORRTAPI void* createInferBuilder_INTERNAL(void* logger, int32_t version) noexcept;
 
 namespace nvinfer1 {
 namespace {
 
-/// A builder, or null with an error logged. Delete it when done.
+/// Makes a builder, to be freed with delete after the networks and configurations that it made.
+/// Returns null, with an error logged, where the headers' major version is another than the
+/// library's. The logger must outlive the builder. Thread-safe.
 inline IBuilder* createInferBuilder(ILogger& logger) noexcept {
   return static_cast<IBuilder*>(createInferBuilder_INTERNAL(&logger, NV_TENSORRT_VERSION));
 }
 
 }  // namespace
 
-/// The plugin registry that builders search for an engine capability.
+/// Returns the registry that builders look plugins up in; it is the same for every engine
+/// capability. Thread-safe.
 extern "C" TENSORRTAPI IPluginRegistry* getBuilderPluginRegistry(
     EngineCapability capability) noexcept;
 
 namespace safe {
 class IPluginRegistry;
 }
+/// Returns null: there is no safety runtime.
 extern "C" TENSORRTAPI safe::IPluginRegistry* getBuilderSafePluginRegistry(
     EngineCapability capability) noexcept;
 
-/// Where internal libraries are looked for. This library needs none: true for an existing folder.
+/// Names a folder for internal libraries. This library loads none, so the path has no effect.
+/// Returns whether the folder exists. Since 10.16.
 extern "C" TENSORRTAPI bool setInternalLibraryPath(const AsciiChar* path) noexcept;
 
 }  // namespace nvinfer1

@@ -23,9 +23,13 @@ class DimsHW : public Dims2 {
  public:
   DimsHW() noexcept : Dims2() {}
   DimsHW(int64_t height, int64_t width) noexcept : Dims2(height, width) {}
+  /// Returns the height, writable.
   int64_t& h() noexcept { return d[0]; }
+  /// Returns the height.
   int64_t h() const noexcept { return d[0]; }
+  /// Returns the width, writable.
   int64_t& w() noexcept { return d[1]; }
+  /// Returns the width.
   int64_t w() const noexcept { return d[1]; }
 };
 

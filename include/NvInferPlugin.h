@@ -5,5 +5,6 @@
 #include "NvInfer.h"
 #include "NvInferPluginUtils.h"
 
-/// Registers the stock plugins under a namespace; false when one could not be.
+/// Registers the stock plugins under a namespace, null for "". `logger` may be null. Returns false
+/// where one could not be registered.
 extern "C" TENSORRTAPI bool initLibNvInferPlugins(void* logger, const char* libNamespace);

@@ -69,7 +69,7 @@ struct PluginFieldCollection {
   const PluginField* fields;
 };
 
-/// Whether a plugin is made for building or for running.
+/// Purpose that a plugin is made for: building or running.
 enum class TensorRTPhase : int32_t {
   kBUILD = 0,
   kRUNTIME = 1,
@@ -103,10 +103,14 @@ class IPluginCapability : public IVersionedInterface {
 /// Something that plugins share by a key in the registry.
 class IPluginResource : public IVersionedInterface {
  public:
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IPluginResource", 1, 0};
   }
+  /// Frees the resource when the last plugin has given it back. Returns 0 on success.
   virtual int32_t release() noexcept = 0;
+  /// Returns a copy for the registry to keep, which it frees with release(); null on failure.
   virtual v_1_0::IPluginResource* clone() noexcept = 0;
   ~IPluginResource() noexcept override = default;
 
@@ -128,8 +132,14 @@ class IPluginCreatorInterface : public IVersionedInterface {
 class IPluginV3 : public IVersionedInterface {
  public:
   ~IPluginV3() noexcept override = default;
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override { return InterfaceInfo{"PLUGIN", 1, 0}; }
+  /// Returns the interface for a capability: core, build or runtime. It belongs to the plugin and
+  /// lives as long. Null where the plugin lacks it, which fails the build or the load.
   virtual v_1_0::IPluginCapability* getCapabilityInterface(PluginCapabilityType type) noexcept = 0;
+  /// Returns a copy with the same settings, which the library owns and deletes; null on failure.
+  /// Copies are made when a layer is added and for each execution context.
   virtual v_1_0::IPluginV3* clone() noexcept = 0;
 
  protected:

@@ -15,6 +15,8 @@ struct softmaxTree;
 struct RegionParameters;
 struct NMSParameters;
 
+/// Parameters of a plugin for prior boxes: sizes in pixels, aspect ratios, variances, image extents
+/// and steps.
 struct PriorBoxParameters {
   float* minSize;
   float* maxSize;
@@ -32,6 +34,7 @@ struct PriorBoxParameters {
   float offset;
 };
 
+/// Parameters of a plugin for region proposals and their pooling.
 struct RPROIParams {
   int32_t poolingH;
   int32_t poolingW;
@@ -45,6 +48,7 @@ struct RPROIParams {
   float spatialScale;
 };
 
+/// Parameters of a plugin for anchors on a grid of H x W.
 struct GridAnchorParameters {
   float minSize;
   float maxSize;
@@ -55,12 +59,14 @@ struct GridAnchorParameters {
   float variance[4];
 };
 
+/// Encodings of boxes in detection outputs.
 enum class CodeTypeSSD : int32_t {
   CORNER TRT_DEPRECATED_ENUM = 0,
   CENTER_SIZE TRT_DEPRECATED_ENUM = 1,
   CORNER_SIZE TRT_DEPRECATED_ENUM = 2,
   TF_CENTER TRT_DEPRECATED_ENUM = 3,
 };
+/// Parameters of a plugin that decodes boxes and suppresses overlapping ones.
 struct DetectionOutputParameters {
   bool shareLocation;
   bool varianceEncodedInTarget;
@@ -77,6 +83,7 @@ struct DetectionOutputParameters {
   bool isBatchAgnostic;
 };
 
+/// A tree of classes for a hierarchical softmax.
 struct softmaxTree {
   int32_t* leaf;
   int32_t n;
@@ -89,6 +96,7 @@ struct softmaxTree {
   int32_t* groupOffset;
 };
 
+/// Parameters of a plugin for region layers: boxes, coordinates and classes of a cell.
 struct RegionParameters {
   int32_t num;
   int32_t coords;
@@ -96,6 +104,7 @@ struct RegionParameters {
   plugin::softmaxTree* smTree;
 };
 
+/// Parameters of a plugin for non-maximum suppression.
 struct NMSParameters {
   bool shareLocation;
   int32_t backgroundLabelId;

@@ -127,8 +127,11 @@ struct Weights {
 /// Bytes that the library made, freed with the object.
 class IHostMemory : public INoCopy {
  public:
+  /// Returns the first of size() bytes, which live as long as the object.
   void* data() const noexcept;
+  /// Returns the number of bytes.
   std::size_t size() const noexcept;
+  /// Returns the type of the elements: kINT8, since the memory holds bytes.
   DataType type() const noexcept;
 
  protected:
@@ -165,8 +168,11 @@ constexpr int32_t EnumMax<TensorLocation>() noexcept {
 /// An extent of a plugin's output, as an expression of its inputs'.
 class IDimensionExpr : public INoCopy {
  public:
+  /// Returns whether the value is known while the network is built.
   bool isConstant() const noexcept;
+  /// Returns the value where isConstant(), else the least 64-bit integer.
   int64_t getConstantValue() const noexcept;
+  /// Returns whether the expression is a size tensor: false, since they are not supported.
   bool isSizeTensor() const noexcept;
 
  protected:
@@ -176,9 +182,13 @@ class IDimensionExpr : public INoCopy {
 /// Makes expressions; it owns them. Size tensors are not supported.
 class IExprBuilder : public INoCopy {
  public:
+  /// Returns an expression for a number. The builder owns it.
   const IDimensionExpr* constant(int64_t value) noexcept;
+  /// Returns an expression for an operation on two others; divisions by zero and overflow make the
+  /// shape an error. The builder owns it.
   const IDimensionExpr* operation(DimensionOperation op, const IDimensionExpr& first,
                                   const IDimensionExpr& second) noexcept;
+  /// Returns null: outputs of plugins whose extents follow from data are not supported.
   const IDimensionExpr* declareSizeTensor(int32_t outputIndex, const IDimensionExpr& opt,
                                           const IDimensionExpr& upper);
 
@@ -205,16 +215,31 @@ struct DynamicPluginTensorDesc {
 class IPluginV2DynamicExt : public IPluginV2Ext {
  public:
   static constexpr int32_t kFORMAT_COMBINATION_LIMIT{100};
+  /// Returns a copy with the same settings and namespace, which the library frees with destroy();
+  /// null on failure.
   IPluginV2DynamicExt* clone() const noexcept override = 0;
+  /// Returns the dimensions of output `outputIndex` as expressions of the inputs' dimensions, made
+  /// with `exprBuilder`.
   virtual DimsExprs getOutputDimensions(int32_t outputIndex, const DimsExprs* inputs,
                                         int32_t nbInputs, IExprBuilder& exprBuilder) noexcept = 0;
+  /// Returns whether operand `pos` may have the type and format in `inOut[pos]`, given those in
+  /// front of it, which are fixed. Inputs come first. Formats here are linear.
   virtual bool supportsFormatCombination(int32_t pos, const PluginTensorDesc* inOut,
                                          int32_t nbInputs, int32_t nbOutputs) noexcept = 0;
+  /// Tells the operands and the ranges of their extents that the plugin is built for. Descriptions
+  /// are valid during the call only. Where it returns a number, 0 is success and others fail the
+  /// build.
   virtual void configurePlugin(const DynamicPluginTensorDesc* in, int32_t nbInputs,
                                const DynamicPluginTensorDesc* out, int32_t nbOutputs) noexcept = 0;
+  /// Returns the bytes of scratch memory that enqueue() needs for the operands given, at least for
+  /// the largest extents of the profile.
   virtual size_t getWorkspaceSize(const PluginTensorDesc* inputs, int32_t nbInputs,
                                   const PluginTensorDesc* outputs,
                                   int32_t nbOutputs) const noexcept = 0;
+  /// Computes the outputs. On a GPU the addresses are device memory, and the work is put on
+  /// `stream` without waiting for it; on a CPU they are host memory, `stream` is null, and the
+  /// results are there on return. Returns 0 on success; other values fail the run. One thread at a
+  /// time calls it for an object.
   virtual int32_t enqueue(const PluginTensorDesc* inputDesc, const PluginTensorDesc* outputDesc,
                           const void* const* inputs, void* const* outputs, void* workspace,
                           cudaStream_t stream) noexcept = 0;
@@ -254,9 +279,13 @@ namespace nvinfer1::v_1_0 {
 class IStreamReader : public IVersionedInterface {
  public:
   ~IStreamReader() noexcept override = default;
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IStreamReader", 1, 0};
   }
+  /// Copies up to `nbBytes` of the plan to `destination`, host memory. Returns the number of bytes,
+  /// 0 at the end, or a negative number on failure.
   virtual int64_t read(void* destination, int64_t nbBytes) = 0;
 
  protected:
@@ -267,13 +296,17 @@ class IStreamReader : public IVersionedInterface {
   IStreamReader& operator=(IStreamReader&&) = default;
 };
 
-/// Receives a plan's bytes.
+/// Receives a plan's bytes. Since 10.13.
 class IStreamWriter : public IVersionedInterface {
  public:
   ~IStreamWriter() noexcept override = default;
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IStreamWriter", 1, 0};
   }
+  /// Takes `nbBytes` bytes of the plan, valid during the call only. Returns the number of bytes
+  /// taken; fewer, or a negative number, fail the build.
   virtual int64_t write(const void* data, int64_t nbBytes) = 0;
 
  protected:
@@ -288,7 +321,7 @@ class IStreamWriter : public IVersionedInterface {
 
 namespace nvinfer1 {
 
-/// What a stream's offset counts from.
+/// Origin of an offset in a stream.
 enum class SeekPosition : int32_t {
   kSET = 0,
   kCUR = 1,
@@ -303,14 +336,20 @@ constexpr int32_t EnumMax<SeekPosition>() noexcept {
 
 namespace nvinfer1::v_1_0 {
 
-/// Source of a plan's bytes with seeking.
+/// Source of a plan's bytes with seeking. Since 10.7.
 class IStreamReaderV2 : public IVersionedInterface {
  public:
   ~IStreamReaderV2() noexcept override = default;
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IStreamReaderV2", 1, 0};
   }
+  /// Copies up to `nbBytes` of the plan to `destination`, host memory; `stream` is null. Returns
+  /// the number of bytes, 0 at the end, or a negative number on failure.
   virtual int64_t read(void* destination, int64_t nbBytes, cudaStream_t stream) noexcept = 0;
+  /// Moves the place that read() goes on from by `offset` bytes relative to `where`. Returns false
+  /// on failure. The library reads plans from front to back and does not call it.
   virtual bool seek(int64_t offset, SeekPosition where) noexcept = 0;
 
  protected:
@@ -325,10 +364,12 @@ class IStreamReaderV2 : public IVersionedInterface {
 
 namespace nvinfer1 {
 
-/// What a plugin may use of a context.
+/// Objects of a context that a plugin may use.
 class IPluginResourceContext {
  public:
+  /// Returns the allocator of the application for temporary device memory, or null.
   virtual IGpuAllocator* getGpuAllocator() const noexcept = 0;
+  /// Returns the recorder that the plugin may report errors to, or null.
   virtual IErrorRecorder* getErrorRecorder() const noexcept = 0;
   virtual ~IPluginResourceContext() noexcept = default;
 
@@ -348,11 +389,18 @@ namespace nvinfer1::v_1_0 {
 class IPluginV3OneCore : public v_1_0::IPluginCapability {
  public:
   ~IPluginV3OneCore() noexcept override = default;
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"PLUGIN_V3ONE_CORE", 1, 0};
   }
+  /// Returns the plugin's name: with version and namespace the key in the registry. The text must
+  /// live as long as the object.
   virtual const AsciiChar* getPluginName() const noexcept = 0;
+  /// Returns the plugin's version, such as "1": with name and namespace the key in the registry.
+  /// The text must live as long as the object.
   virtual const AsciiChar* getPluginVersion() const noexcept = 0;
+  /// Returns the namespace, "" where there is none. The text must live as long as the object.
   virtual const AsciiChar* getPluginNamespace() const noexcept = 0;
 
  protected:
@@ -363,37 +411,62 @@ class IPluginV3OneCore : public v_1_0::IPluginCapability {
   IPluginV3OneCore& operator=(IPluginV3OneCore&&) = default;
 };
 
+/// Building with a plugin of the third generation: types, shapes, formats and tactics. The second
+/// version adds aliased outputs.
 class IPluginV3OneBuild : public v_1_0::IPluginCapability {
  public:
   static constexpr int32_t kDEFAULT_FORMAT_COMBINATION_LIMIT{100};
   ~IPluginV3OneBuild() noexcept override = default;
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"PLUGIN_V3ONE_BUILD", 1, 0};
   }
+  /// Tells the operands and the ranges of their extents that the plugin is built for. Descriptions
+  /// are valid during the call only. Where it returns a number, 0 is success and others fail the
+  /// build.
   virtual int32_t configurePlugin(const DynamicPluginTensorDesc* in, int32_t nbInputs,
                                   const DynamicPluginTensorDesc* out,
                                   int32_t nbOutputs) noexcept = 0;
+  /// Writes the types of all outputs, from those of the inputs. Returns 0 on success.
   virtual int32_t getOutputDataTypes(DataType* outputTypes, int32_t nbOutputs,
                                      const DataType* inputTypes,
                                      int32_t nbInputs) const noexcept = 0;
+  /// Writes the dimensions of all outputs as expressions, made with `exprBuilder`, of the inputs'
+  /// dimensions and of the values of shape inputs. Returns 0 on success.
   virtual int32_t getOutputShapes(const DimsExprs* inputs, int32_t nbInputs,
                                   const DimsExprs* shapeInputs, int32_t nbShapeInputs,
                                   DimsExprs* outputs, int32_t nbOutputs,
                                   IExprBuilder& exprBuilder) noexcept = 0;
+  /// Returns whether operand `pos` may have the type and format in `inOut[pos].desc`, given those
+  /// in front of it, which are fixed. Inputs come first. Formats here are linear.
   virtual bool supportsFormatCombination(int32_t pos, const DynamicPluginTensorDesc* inOut,
                                          int32_t nbInputs, int32_t nbOutputs) noexcept = 0;
+  /// Returns the number of outputs, at least 1.
   virtual int32_t getNbOutputs() const noexcept = 0;
+  /// Returns the bytes of scratch memory that enqueue() needs within the ranges given. 0 unless
+  /// overridden.
   virtual size_t getWorkspaceSize(const DynamicPluginTensorDesc* /*inputs*/, int32_t /*nbInputs*/,
                                   const DynamicPluginTensorDesc* /*outputs*/,
                                   int32_t /*nbOutputs*/) const noexcept {
     return 0;
   }
+  /// Writes the numbers of the plugin's tactics, positive and different, getNbTactics() of them.
+  /// Returns 0 on success.
   virtual int32_t getValidTactics(int32_t* /*tactics*/, int32_t /*nbTactics*/) noexcept {
     return 0;
   }
+  /// Returns the number of tactics that the build may time; 0, unless overridden, for a single one
+  /// that has no number.
   virtual int32_t getNbTactics() noexcept { return 0; }
+  /// Returns a text that tells plugins of one name apart in the timing cache; null, unless
+  /// overridden, keeps the plugin out of it.
   virtual const char* getTimingCacheID() noexcept { return nullptr; }
+  /// Returns how many combinations of types and formats a build may ask for.
+  /// kDEFAULT_FORMAT_COMBINATION_LIMIT unless overridden. Not asked: builds try linear formats
+  /// only.
   virtual int32_t getFormatCombinationLimit() noexcept { return kDEFAULT_FORMAT_COMBINATION_LIMIT; }
+  /// Returns a text about the plugin, or null, as it is unless overridden. Not asked.
   virtual const char* getMetadataString() noexcept { return nullptr; }
 
  protected:
@@ -404,21 +477,35 @@ class IPluginV3OneBuild : public v_1_0::IPluginCapability {
   IPluginV3OneBuild& operator=(IPluginV3OneBuild&&) = default;
 };
 
-/// What runs: enqueue() is called by one thread at a time for each object, on a CPU with host
-/// memory and no stream; it returns 0, or the run fails.
+/// Running a plugin of the third generation. enqueue() is called by one thread at a time for each
+/// object.
 class IPluginV3OneRuntime : public v_1_0::IPluginCapability {
  public:
   ~IPluginV3OneRuntime() noexcept override = default;
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"PLUGIN_V3ONE_RUNTIME", 1, 0};
   }
+  /// Chooses the tactic that enqueue() uses, one of getValidTactics(), or 0 for the only one.
+  /// Returns 0 on success.
   virtual int32_t setTactic(int32_t /*tactic*/) noexcept { return 0; }
+  /// Tells the operands of the next runs, when it is made and after a change of extents. Returns 0
+  /// on success; other values fail the run.
   virtual int32_t onShapeChange(const PluginTensorDesc* in, int32_t nbInputs,
                                 const PluginTensorDesc* out, int32_t nbOutputs) noexcept = 0;
+  /// Computes the outputs. On a GPU the addresses are device memory, and the work is put on
+  /// `stream` without waiting for it; on a CPU they are host memory, `stream` is null, and the
+  /// results are there on return. Returns 0 on success; other values fail the run. One thread at a
+  /// time calls it for an object.
   virtual int32_t enqueue(const PluginTensorDesc* inputDesc, const PluginTensorDesc* outputDesc,
                           const void* const* inputs, void* const* outputs, void* workspace,
                           cudaStream_t stream) noexcept = 0;
+  /// Returns a copy of the plugin for an execution context, which the library owns; `context` is
+  /// valid as long as the copy. Null fails the context.
   virtual v_1_0::IPluginV3* attachToContext(IPluginResourceContext* context) noexcept = 0;
+  /// Returns the fields that the plan keeps, from which the creator makes the plugin again. They
+  /// belong to the plugin and are valid until its next call.
   virtual const PluginFieldCollection* getFieldsToSerialize() noexcept = 0;
 
  protected:
@@ -433,12 +520,18 @@ class IPluginV3OneRuntime : public v_1_0::IPluginCapability {
 
 namespace nvinfer1::v_2_0 {
 
+/// Building with a plugin of the third generation: types, shapes, formats and tactics. The second
+/// version adds aliased outputs.
 class IPluginV3OneBuild : public v_1_0::IPluginV3OneBuild {
  public:
   ~IPluginV3OneBuild() noexcept override = default;
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"PLUGIN_V3ONE_BUILD", 2, 0};
   }
+  /// Returns the index of the input whose memory output `outputIndex` shares, or -1, as it is
+  /// unless overridden.
   virtual int32_t getAliasedInput(int32_t /*outputIndex*/) noexcept { return -1; }
 
  protected:
@@ -453,10 +546,11 @@ class IPluginV3OneBuild : public v_1_0::IPluginV3OneBuild {
 
 namespace nvinfer1::v_1_0 {
 
-/// Is told the time of every layer after an inference.
+/// Takes the time of each layer after a run.
 class IProfiler {
  public:
-  /// Called once a layer, in execution order; `ms` is in milliseconds.
+  /// Takes the time of a layer, `ms` in milliseconds; called once for each layer, in the order of
+  /// execution, by the thread that runs or reports. `layerName` is valid during the call only.
   virtual void reportLayerTime(const char* layerName, float ms) noexcept = 0;
   virtual ~IProfiler() noexcept = default;
 
@@ -472,7 +566,7 @@ class IProfiler {
 
 namespace nvinfer1 {
 
-/// What weights are for a layer.
+/// Role of weights in a layer.
 enum class WeightsRole : int32_t {
   kKERNEL = 0,
   kBIAS = 1,
@@ -486,7 +580,7 @@ constexpr int32_t EnumMax<WeightsRole>() noexcept {
   return 6;
 }
 
-/// What a layer runs on.
+/// Device that a layer runs on.
 enum class DeviceType : int32_t {
   kGPU = 0,
   kDLA = 1,
@@ -497,7 +591,7 @@ constexpr int32_t EnumMax<DeviceType>() noexcept {
   return 2;
 }
 
-/// What the runtime may do about files.
+/// Permissions of the runtime for temporary files.
 enum class TempfileControlFlag : int32_t {
   kALLOW_IN_MEMORY_FILES = 0,
   kALLOW_TEMPORARY_FILES = 1,
@@ -509,6 +603,7 @@ constexpr int32_t EnumMax<TempfileControlFlag>() noexcept {
 
 /// Order and packing of elements in memory. Inputs and outputs of plans are linear.
 enum class TensorFormat : int32_t {
+  /// Row-major without gaps: the format of inputs and outputs here.
   kLINEAR = 0,
   kCHW2 = 1,
   kHWC8 = 2,
@@ -540,6 +635,7 @@ constexpr int32_t EnumMax<AllocatorFlag>() noexcept {
 /// Receives messages. Must be thread-safe and outlive every object made with it.
 class ILogger {
  public:
+  /// Severity of a message, the most severe first.
   enum class Severity : int32_t {
     kINTERNAL_ERROR = 0,
     kERROR = 1,
@@ -547,7 +643,8 @@ class ILogger {
     kINFO = 3,
     kVERBOSE = 4,
   };
-  /// Called for each message of that severity; `msg` is valid during the call only.
+  /// Takes a message. `msg` is null-terminated UTF-8 without control characters, valid during the
+  /// call only. Any thread may call it, also several at once.
   virtual void log(ILogger::Severity severity, const AsciiChar* msg) noexcept = 0;
   virtual ~ILogger() noexcept = default;
 
@@ -571,18 +668,31 @@ namespace nvinfer1::v_1_0 {
 /// Device memory for the library. Must be thread-safe.
 class IGpuAllocator : public IVersionedInterface {
  public:
+  /// Returns `size` bytes at a multiple of `alignment`, a power of two (0 for any), or null, which
+  /// fails the call that needs them. `flags` has kRESIZABLE where reallocate() may follow. Use
+  /// allocateAsync().
   TRT_DEPRECATED virtual void* allocate(const uint64_t size, const uint64_t alignment,
                                         const AllocatorFlags flags) noexcept = 0;
   ~IGpuAllocator() noexcept override = default;
+  /// Returns the allocation grown or shrunk to `newSize`, its contents kept, or null where that
+  /// cannot be, which leaves it as it was. Null unless overridden. The library does not call it.
   virtual void* reallocate(void* const, uint64_t, uint64_t) noexcept { return nullptr; }
+  /// Frees memory that the object allocated; null is allowed. Returns false for memory of another
+  /// origin. Use deallocateAsync().
   TRT_DEPRECATED virtual bool deallocate(void* const memory) noexcept = 0;
+  /// Returns `size` bytes, usable by work that is put on the stream from now on, or null. Calls
+  /// allocate() unless overridden.
   virtual void* allocateAsync(const uint64_t size, const uint64_t alignment,
                               const AllocatorFlags flags, cudaStream_t) noexcept {
     return allocate(size, alignment, flags);
   }
+  /// Frees memory once the work that is on the stream has ended. Returns false for memory of
+  /// another origin. Calls deallocate() unless overridden.
   virtual bool deallocateAsync(void* const memory, cudaStream_t) noexcept {
     return deallocate(memory);
   }
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IGpuAllocator", 1, 0};
   }
@@ -599,34 +709,67 @@ class IGpuAllocator : public IVersionedInterface {
 
 namespace nvinfer1 {
 
-/// Loads plans. Thread-safe.
+/// Loads plans. Loading is thread-safe; setters are not.
 class IRuntime : public INoCopy {
  public:
+  /// Logs an error: there is no DLA.
   void setDLACore(int32_t dlaCore) noexcept;
+  /// Returns -1 for no DLA core.
   int32_t getDLACore() const noexcept;
+  /// Returns 0: there is no DLA.
   int32_t getNbDLACores() const noexcept;
+  /// Sets the allocator for device memory of the engines that are loaded from now on, and of their
+  /// contexts; null for the library's own. The application owns it; it must outlive those engines.
   void setGpuAllocator(IGpuAllocator* allocator) noexcept;
+  /// Sets the recorder that errors of this object and of the objects made from it are reported to,
+  /// beside the logger; null for none. The application owns it, and it must outlive the object.
+  /// Default: null. The library counts its reference with incRefCount() and decRefCount().
   void setErrorRecorder(IErrorRecorder* recorder) noexcept;
+  /// Returns the recorder that errors of this object and of the objects made from it are reported
+  /// to, beside the logger; null for none. The application owns it, and it must outlive the object.
+  /// Default: null.
   IErrorRecorder* getErrorRecorder() const noexcept;
-  /// The engine of a plan, or null with an error logged when the plan is damaged or made for
-  /// another device or version.
+  /// Loads an engine from a plan, to be freed with delete after its contexts and before the
+  /// runtime. The bytes may be freed when it returns. Null, with an error logged, where the plan is
+  /// damaged, of another version, for another device, or names a plugin without a creator.
+  /// Thread-safe.
   ICudaEngine* deserializeCudaEngine(const void* blob, std::size_t size) noexcept;
-  /// The engine of a plan, or null with an error logged when the plan is damaged or made for
-  /// another device or version.
+  /// Loads an engine from a stream, which is read to the end of the plan and no further. Use the
+  /// overload for IStreamReaderV2. Null, with an error logged, as from a plan in memory.
   TRT_DEPRECATED ICudaEngine* deserializeCudaEngine(IStreamReader& streamReader);
-  /// The engine of a plan, or null with an error logged when the plan is damaged or made for
-  /// another device or version.
+  /// Loads an engine from a stream, which is read from front to back to the end of the plan and no
+  /// further. Null, with an error logged, as from a plan in memory. Since 10.7.
   ICudaEngine* deserializeCudaEngine(IStreamReaderV2& streamReader);
+  /// Returns the logger that the object was made with. The application owns it.
   ILogger* getLogger() const noexcept;
+  /// Sets the number of threads that engines for the CPU compute with, at least 1; for engines that
+  /// are loaded from now on. Default: 1, as it is told; until it is set, engines use every core.
   bool setMaxThreads(int32_t maxThreads) noexcept;
+  /// Returns the number of threads that engines for the CPU compute with, at least 1; for engines
+  /// that are loaded from now on. Default: 1, as it is told; until it is set, engines use every
+  /// core.
   int32_t getMaxThreads() const noexcept;
+  /// Sets the folder for temporary files. It is kept and not read: plans need no temporary file.
+  /// Default: "".
   void setTemporaryDirectory(const char* path) noexcept;
+  /// Returns the folder for temporary files. It is kept and not read: plans need no temporary file.
+  /// Default: "".
   const char* getTemporaryDirectory() const noexcept;
+  /// Sets the permissions for temporary files, a bit mask of TempfileControlFlag. It is kept and
+  /// not read: plans need no temporary file. Default: both set. Unknown bits are an error.
   void setTempfileControlFlags(TempfileControlFlags flags) noexcept;
+  /// Returns the permissions for temporary files, a bit mask of TempfileControlFlag. It is kept and
+  /// not read: plans need no temporary file. Default: both set.
   TempfileControlFlags getTempfileControlFlags() const noexcept;
+  /// Returns the registry that plugins are looked up in: the one of the process.
   IPluginRegistry& getPluginRegistry() noexcept;
+  /// Logs an error and returns null: plans hold no runtime of their own.
   IRuntime* loadRuntime(const char* path) noexcept;
+  /// Sets whether plans may hold code for the host. It is kept and not read: no plan does. Default:
+  /// false.
   void setEngineHostCodeAllowed(bool allowed) noexcept;
+  /// Returns whether plans may hold code for the host. It is kept and not read: no plan does.
+  /// Default: false.
   bool getEngineHostCodeAllowed() const noexcept;
 
  protected:
@@ -636,37 +779,79 @@ class IRuntime : public INoCopy {
 /// Replaces weights of an engine.
 class IRefitter : public INoCopy {
  public:
+  /// Sets the weights of a layer by their role; kANY takes the first. The values are not copied and
+  /// must live until refitCudaEngine() returns. Returns false for an unknown layer or role, another
+  /// type or count, or, with validation on, values that are not finite.
   bool setWeights(const char* layerName, WeightsRole role, Weights weights) noexcept;
-  /// Optimizes the network again with the weights set; contexts must be idle. The engine is
-  /// unchanged after an error.
+  /// Puts all weights that were set into the engine, whose network is optimized again with them. No
+  /// context of the engine may be running. Returns false where weights are missing or the network
+  /// cannot be built, and leaves the engine as it was.
   bool refitCudaEngine() noexcept;
+  /// Writes the layers and roles of the weights that must be set before refitting, at most `size`
+  /// of each; both arrays may be null. Returns how many there are. The names live as long as the
+  /// refitter.
   int32_t getMissing(int32_t size, const char** layerNames, WeightsRole* roles) noexcept;
+  /// Writes the layers and roles of all weights that can be set, at most `size` of each; both
+  /// arrays may be null. Returns how many there are. The names live as long as the refitter.
   int32_t getAll(int32_t size, const char** layerNames, WeightsRole* roles) noexcept;
+  /// Logs an error and returns false: ranges are part of the network, as QuantizeLinear layers.
   TRT_DEPRECATED bool setDynamicRange(const char* tensorName, float min, float max) noexcept;
+  /// Returns NaN: engines hold no dynamic ranges.
   TRT_DEPRECATED float getDynamicRangeMin(const char* tensorName) const noexcept;
+  /// Returns NaN: engines hold no dynamic ranges.
   TRT_DEPRECATED float getDynamicRangeMax(const char* tensorName) const noexcept;
+  /// Returns 0: engines hold no dynamic ranges.
   TRT_DEPRECATED int32_t getTensorsWithDynamicRange(int32_t size,
                                                     const char** tensorNames) const noexcept;
+  /// Sets the recorder that errors of this object and of the objects made from it are reported to,
+  /// beside the logger; null for none. The application owns it, and it must outlive the object.
+  /// Default: null. The library counts its reference with incRefCount() and decRefCount().
   void setErrorRecorder(IErrorRecorder* recorder) noexcept;
+  /// Returns the recorder that errors of this object and of the objects made from it are reported
+  /// to, beside the logger; null for none. The application owns it, and it must outlive the object.
+  /// Default: null.
   IErrorRecorder* getErrorRecorder() const noexcept;
+  /// Sets weights by their name, in host memory or where `location` says. Host memory is not copied
+  /// and must live until refitCudaEngine() returns; device memory is copied at once. Returns false
+  /// for an unknown name, another type or count, or, with validation on, values that are not
+  /// finite.
   bool setNamedWeights(const char* name, Weights weights) noexcept;
-  /// Returns how many there are, and writes at most `size` names, which live as long as the
-  /// refitter.
+  /// Writes the names of the weights that must be set before refitting, at most `size`; the array
+  /// may be null. Returns how many there are. The names live as long as the refitter.
   int32_t getMissingWeights(int32_t size, const char** weightsNames) noexcept;
+  /// Writes the names of all weights that can be set, at most `size`; the array may be null.
+  /// Returns how many there are. The names live as long as the refitter.
   int32_t getAllWeights(int32_t size, const char** weightsNames) noexcept;
+  /// Returns the logger that the object was made with. The application owns it.
   ILogger* getLogger() const noexcept;
+  /// Sets the number of threads for refitting, at least 1. It is kept and not read: a refit uses
+  /// the engine's own threads. Default: 1.
   bool setMaxThreads(int32_t maxThreads) noexcept;
+  /// Returns the number of threads for refitting, at least 1. It is kept and not read: a refit uses
+  /// the engine's own threads. Default: 1.
   int32_t getMaxThreads() const noexcept;
+  /// Sets weights by their name, in host memory or where `location` says. Host memory is not copied
+  /// and must live until refitCudaEngine() returns; device memory is copied at once. Returns false
+  /// for an unknown name, another type or count, or, with validation on, values that are not
+  /// finite.
   bool setNamedWeights(const char* name, Weights weights, TensorLocation location) noexcept;
+  /// Returns the weights that were set under a name since the last refit; values null and count 0
+  /// where there are none.
   Weights getNamedWeights(const char* weightsName) const noexcept;
+  /// Returns kHOST: weights that were given in device memory have been copied.
   TensorLocation getWeightsLocation(const char* weightsName) const noexcept;
+  /// Drops weights that were set and not yet put into the engine. Returns false where there were
+  /// none.
   bool unsetNamedWeights(const char* weightsName) noexcept;
+  /// Sets whether weights with values that are not finite are refused. Default: true.
   void setWeightsValidation(bool weightsValidation) noexcept;
+  /// Returns whether weights with values that are not finite are refused. Default: true.
   bool getWeightsValidation() const noexcept;
-  /// Optimizes the network again with the weights set; contexts must be idle. The engine is
-  /// unchanged after an error.
+  /// Waits for the work on the stream and then does as refitCudaEngine(): the engine is ready when
+  /// it returns.
   bool refitCudaEngineAsync(cudaStream_t stream) noexcept;
-  /// Type and count that setNamedWeights wants; count -1 for unknown names.
+  /// Returns the type and the number of values that setNamedWeights() wants for a name, with values
+  /// null; count -1 for unknown names.
   Weights getWeightsPrototype(const char* weightsName) const noexcept;
 
  protected:
@@ -675,8 +860,11 @@ class IRefitter : public INoCopy {
 
 /// Which of a profile's shapes is meant.
 enum class OptProfileSelector : int32_t {
+  /// The least dimensions or values.
   kMIN = 0,
+  /// The dimensions or values that the build tunes for.
   kOPT = 1,
+  /// The largest dimensions or values.
   kMAX = 2,
 };
 template <>
@@ -687,18 +875,37 @@ constexpr int32_t EnumMax<OptProfileSelector>() noexcept {
 /// Ranges of the extents of dynamic inputs.
 class IOptimizationProfile : public INoCopy {
  public:
+  /// Sets the least, the best or the largest dimensions of an input; the build tunes for the best.
+  /// Extents are at least 0, and at most 8 axes. Every dynamic input needs all three. Returns false
+  /// where they cannot be.
   bool setDimensions(const char* inputName, OptProfileSelector select, const Dims& dims) noexcept;
+  /// Returns the dimensions that were set for an input; nbDims is -1 where there are none.
   Dims getDimensions(const char* inputName, OptProfileSelector select) const noexcept;
+  /// Sets the least, the best or the largest values of a shape input as 32-bit integers. Use
+  /// setShapeValuesV2().
   TRT_DEPRECATED bool setShapeValues(const char* inputName, OptProfileSelector select,
                                      const int32_t* values, int32_t nbValues) noexcept;
+  /// Returns how many values were set for a shape input; -1 where there are none.
   int32_t getNbShapeValues(const char* inputName) const noexcept;
+  /// Returns the values that were set for a shape input, as 32-bit integers, or null. Use
+  /// getShapeValuesV2().
   TRT_DEPRECATED const int32_t* getShapeValues(const char* inputName,
                                                OptProfileSelector select) const noexcept;
+  /// Sets the share of extra memory that the profile may take, from 0 to 1. It is kept and not
+  /// read. Default: 1. Other numbers are refused.
   bool setExtraMemoryTarget(float target) noexcept;
+  /// Returns the share of extra memory that the profile may take, from 0 to 1. It is kept and not
+  /// read. Default: 1.
   float getExtraMemoryTarget() const noexcept;
+  /// Returns whether each input has all three of its dimensions or values, of equal number, with
+  /// least <= best <= largest.
   bool isValid() const noexcept;
+  /// Sets the least, the best or the largest values of a shape input, `nbValues` of them, which are
+  /// copied. Returns false where a name or the values are missing. Since 10.11.
   bool setShapeValuesV2(const char* inputName, OptProfileSelector select, const int64_t* values,
                         int32_t nbValues) noexcept;
+  /// Returns the values that were set for a shape input, getNbShapeValues() of them, or null. Since
+  /// 10.11.
   const int64_t* getShapeValuesV2(const char* inputName, OptProfileSelector select) const noexcept;
 
  protected:
@@ -707,8 +914,11 @@ class IOptimizationProfile : public INoCopy {
 
 /// Libraries that tactics come from.
 enum class TacticSource : int32_t {
+  /// cuBLAS; here the same as kCUBLAS_LT.
   kCUBLAS TRT_DEPRECATED_ENUM = 0,
+  /// The library cuBLASLt.
   kCUBLAS_LT TRT_DEPRECATED_ENUM = 1,
+  /// The library cuDNN.
   kCUDNN TRT_DEPRECATED_ENUM = 2,
   kEDGE_MASK_CONVOLUTIONS = 3,
   kJIT_CONVOLUTIONS = 4,
@@ -720,8 +930,11 @@ constexpr int32_t EnumMax<TacticSource>() noexcept {
 
 /// How much of its layers a plan tells.
 enum class ProfilingVerbosity : int32_t {
+  /// Names of layers.
   kLAYER_NAMES_ONLY = 0,
+  /// Nothing about layers.
   kNONE = 1,
+  /// Names, operands, kernels, parameters and origins.
   kDETAILED = 2,
 };
 template <>
@@ -729,10 +942,13 @@ constexpr int32_t EnumMax<ProfilingVerbosity>() noexcept {
   return 3;
 }
 
-/// What is left out of, or put into, a written plan.
+/// Parts that a written plan leaves out or takes in.
 enum class SerializationFlag : int32_t {
+  /// Without the weights that can be refitted.
   kEXCLUDE_WEIGHTS = 0,
+  /// Without a runtime, as plans here are in any case.
   kEXCLUDE_LEAN_RUNTIME = 1,
+  /// With the network, so that the plan can be refitted again.
   kINCLUDE_REFIT = 2,
 };
 template <>
@@ -743,10 +959,15 @@ constexpr int32_t EnumMax<SerializationFlag>() noexcept {
 /// How an engine is written.
 class ISerializationConfig : public INoCopy {
  public:
+  /// Sets all flags at once, a bit mask of SerializationFlag. Default: 0.
   bool setFlags(SerializationFlags serializationFlags) noexcept;
+  /// Returns all flags at once, a bit mask of SerializationFlag. Default: 0.
   SerializationFlags getFlags() const noexcept;
+  /// Switches one flag off.
   bool clearFlag(SerializationFlag serializationFlag) noexcept;
+  /// Switches one flag on.
   bool setFlag(SerializationFlag serializationFlag) noexcept;
+  /// Returns whether a flag is on.
   bool getFlag(SerializationFlag serializationFlag) const noexcept;
 
  protected:
@@ -755,8 +976,11 @@ class ISerializationConfig : public INoCopy {
 
 /// Who gives a context its memory. With kUSER_MANAGED runs fail until setDeviceMemoryV2.
 enum class ExecutionContextAllocationStrategy : int32_t {
+  /// Memory of the library, taken when the context is made, and when shapes need more.
   kSTATIC = 0,
+  /// Here the same as kSTATIC.
   kON_PROFILE_CHANGE = 1,
+  /// Memory of the application, given by setDeviceMemoryV2().
   kUSER_MANAGED = 2,
 };
 template <>
@@ -764,10 +988,14 @@ constexpr int32_t EnumMax<ExecutionContextAllocationStrategy>() noexcept {
   return 3;
 }
 
-/// How contexts are made.
+/// How contexts are made. Since 10.11.
 class IRuntimeConfig : public INoCopy {
  public:
+  /// Sets the source of the activation memory of contexts that are made with this configuration.
+  /// Default: kSTATIC.
   void setExecutionContextAllocationStrategy(ExecutionContextAllocationStrategy strategy) noexcept;
+  /// Returns the source of the activation memory of contexts that are made with this configuration.
+  /// Default: kSTATIC.
   ExecutionContextAllocationStrategy getExecutionContextAllocationStrategy() const noexcept;
 
  protected:
@@ -776,7 +1004,9 @@ class IRuntimeConfig : public INoCopy {
 
 /// Figures of an engine, in bytes.
 enum class EngineStat : int32_t {
+  /// Bytes of all weights.
   kTOTAL_WEIGHTS_SIZE = 0,
+  /// Bytes of the weights that a stripped plan lacks; 0 for others.
   kSTRIPPED_WEIGHTS_SIZE = 1,
 };
 template <>
@@ -784,72 +1014,151 @@ constexpr int32_t EnumMax<EngineStat>() noexcept {
   return 2;
 }
 
-/// A loaded plan. Thread-safe except for setters.
+/// A loaded plan. Thread-safe, except for setters and refitting.
 class ICudaEngine : public INoCopy {
  public:
+  /// Returns the dimensions of an input or output, with -1 for dynamic extents; nbDims is -1 for
+  /// unknown names.
   Dims getTensorShape(const char* tensorName) const noexcept;
+  /// Returns the type of the elements that the application binds to an input or output. kFLOAT,
+  /// with an error logged, for unknown names.
   DataType getTensorDataType(const char* tensorName) const noexcept;
+  /// Returns the number of layers of the plan, which the inspector describes. Fused operators are
+  /// one layer.
   int32_t getNbLayers() const noexcept;
-  /// The plan's bytes.
+  /// Returns the plan's bytes, to be freed with delete; null with an error logged.
   IHostMemory* serialize() const noexcept;
-  /// A context with its own memory, or null with an error logged.
+  /// Makes a context, to be freed with delete before the engine, whose activation memory comes from
+  /// where `strategy` says. Null, with an error logged, where there is not enough memory.
+  /// Thread-safe.
   IExecutionContext* createExecutionContext(
       ExecutionContextAllocationStrategy strategy =
           ExecutionContextAllocationStrategy::kSTATIC) noexcept;
+  /// Returns kHOST for shape inputs and outputs, kDEVICE for all others. On a CPU all memory is the
+  /// host's.
   TensorLocation getTensorLocation(const char* tensorName) const noexcept;
+  /// Returns whether an input's values decide shapes, or an output is such a value; their memory is
+  /// the host's.
   bool isShapeInferenceIO(const char* tensorName) const noexcept;
+  /// Returns whether a name is an input, an output, or kNONE for neither.
   TensorIOMode getTensorIOMode(const char* tensorName) const noexcept;
+  /// Returns the name of the input whose memory an output shares, or null where it has its own.
+  /// Since 10.15.
   const char* getAliasedInputTensor(const char* tensorName) const noexcept;
+  /// Makes a context that fails to run until setDeviceMemoryV2() gives it activation memory. Use
+  /// createExecutionContext(kUSER_MANAGED).
   TRT_DEPRECATED IExecutionContext* createExecutionContextWithoutDeviceMemory() noexcept;
-  /// A context with its own memory, or null with an error logged.
+  /// Makes a context, to be freed with delete before the engine, with the strategy of the
+  /// configuration, which may be freed afterwards. Null, with an error logged, where there is not
+  /// enough memory. Thread-safe. Since 10.11.
   IExecutionContext* createExecutionContext(IRuntimeConfig* runtimeConfig) noexcept;
+  /// Returns settings for making contexts, to be freed with delete. Since 10.11.
   IRuntimeConfig* createRuntimeConfig() noexcept;
+  /// Returns the bytes of activation memory that a context needs for the largest shapes of all
+  /// profiles. Use getDeviceMemorySizeV2().
   TRT_DEPRECATED size_t getDeviceMemorySize() const noexcept;
+  /// Returns the bytes of activation memory that a context needs for the largest shapes of one
+  /// profile. Use getDeviceMemorySizeForProfileV2().
   TRT_DEPRECATED size_t getDeviceMemorySizeForProfile(int32_t profileIndex) const noexcept;
+  /// Returns the bytes of activation memory that a context needs for the largest shapes of all
+  /// profiles; 0 on failure. Since 10.1.
   int64_t getDeviceMemorySizeV2() const noexcept;
+  /// Returns the bytes of activation memory that a context needs for the largest shapes of one
+  /// profile; 0 on failure. Since 10.1.
   int64_t getDeviceMemorySizeForProfileV2(int32_t profileIndex) const noexcept;
+  /// Returns whether an IRefitter can be made for the engine.
   bool isRefittable() const noexcept;
+  /// Returns -1: it counts for vectorized formats, and inputs and outputs are linear.
   int32_t getTensorBytesPerComponent(const char* tensorName) const noexcept;
+  /// Returns -1: it counts for vectorized formats, and inputs and outputs are linear.
   int32_t getTensorBytesPerComponent(const char* tensorName, int32_t profileIndex) const noexcept;
+  /// Returns -1: it counts for vectorized formats, and inputs and outputs are linear.
   int32_t getTensorComponentsPerElement(const char* tensorName) const noexcept;
+  /// Returns -1: it counts for vectorized formats, and inputs and outputs are linear.
   int32_t getTensorComponentsPerElement(const char* tensorName,
                                         int32_t profileIndex) const noexcept;
+  /// Returns kLINEAR: inputs and outputs are row-major without gaps.
   TensorFormat getTensorFormat(const char* tensorName) const noexcept;
+  /// Returns kLINEAR: inputs and outputs are row-major without gaps.
   TensorFormat getTensorFormat(const char* tensorName, int32_t profileIndex) const noexcept;
+  /// Returns the type and format of an input or output in words; "" for unknown names.
   const char* getTensorFormatDesc(const char* tensorName) const noexcept;
+  /// Returns the type and format of an input or output in words; "" for unknown names.
   const char* getTensorFormatDesc(const char* tensorName, int32_t profileIndex) const noexcept;
+  /// Returns -1: inputs and outputs are linear.
   int32_t getTensorVectorizedDim(const char* tensorName) const noexcept;
+  /// Returns -1: inputs and outputs are linear.
   int32_t getTensorVectorizedDim(const char* tensorName, int32_t profileIndex) const noexcept;
+  /// Returns the network's name when the plan was built, or "".
   const char* getName() const noexcept;
+  /// Returns the number of profiles; 1 where the network has no dynamic input.
   int32_t getNbOptimizationProfiles() const noexcept;
+  /// Returns the least, the best or the largest dimensions of an input in a profile; nbDims is -1
+  /// where there are none.
   Dims getProfileShape(const char* tensorName, int32_t profileIndex,
                        OptProfileSelector select) const noexcept;
+  /// Returns the least, the best or the largest values of a shape input in a profile as 32-bit
+  /// integers, or null. Use getProfileTensorValuesV2().
   TRT_DEPRECATED const int32_t* getProfileTensorValues(const char* tensorName, int32_t profileIndex,
                                                        OptProfileSelector select) const noexcept;
+  /// Returns kSTANDARD, the only one that is built.
   EngineCapability getEngineCapability() const noexcept;
+  /// Sets the recorder that errors of this object and of the objects made from it are reported to,
+  /// beside the logger; null for none. The application owns it, and it must outlive the object.
+  /// Default: null. The library counts its reference with incRefCount() and decRefCount().
   void setErrorRecorder(IErrorRecorder* recorder) noexcept;
+  /// Returns the recorder that errors of this object and of the objects made from it are reported
+  /// to, beside the logger; null for none. The application owns it, and it must outlive the object.
+  /// Default: null.
   IErrorRecorder* getErrorRecorder() const noexcept;
+  /// Returns false: batches are explicit.
   TRT_DEPRECATED bool hasImplicitBatchDimension() const noexcept;
+  /// Returns 0: plans do not keep the mask that they were built with.
   TacticSources getTacticSources() const noexcept;
+  /// Returns how much the plan says about its layers, as the build's configuration had it.
   ProfilingVerbosity getProfilingVerbosity() const noexcept;
+  /// Makes an inspector of the engine, to be freed with delete before it. Thread-safe.
   IEngineInspector* createEngineInspector() const noexcept;
+  /// Returns the number of inputs and outputs.
   int32_t getNbIOTensors() const noexcept;
+  /// Returns the name of an input or output, inputs first, or null where `index` is not from 0 to
+  /// getNbIOTensors() - 1.
   const char* getIOTensorName(int32_t index) const noexcept;
+  /// Returns the devices that the plan may run on besides the build's: kSAME_COMPUTE_CAPABILITY
+  /// where the build asked for it, else kNONE.
   HardwareCompatibilityLevel getHardwareCompatibilityLevel() const noexcept;
+  /// Returns the number of streams that a run uses beside the application's; 0 on a CPU.
   int32_t getNbAuxStreams() const noexcept;
+  /// Returns settings for serializeWithConfig(), to be freed with delete.
   ISerializationConfig* createSerializationConfig() noexcept;
+  /// Returns the plan's bytes as the configuration wants them, to be freed with delete.
+  /// kEXCLUDE_WEIGHTS needs an engine that can be refitted; null, with an error logged, otherwise.
   IHostMemory* serializeWithConfig(ISerializationConfig& config) const noexcept;
+  /// Logs an error and returns false: weights are not streamed.
   TRT_DEPRECATED bool setWeightStreamingBudget(int64_t gpuMemoryBudget) noexcept;
+  /// Returns 0: weights are not streamed.
   TRT_DEPRECATED int64_t getWeightStreamingBudget() const noexcept;
+  /// Returns 0: weights are not streamed.
   TRT_DEPRECATED int64_t getMinimumWeightStreamingBudget() const noexcept;
+  /// Returns 0: weights are not streamed.
   int64_t getStreamableWeightsSize() const noexcept;
+  /// Logs an error and returns false: weights are mapped from the plan, or copied to the device as
+  /// a whole. Since 10.1.
   bool setWeightStreamingBudgetV2(int64_t gpuMemoryBudget) noexcept;
+  /// Returns 0: weights are not streamed. Since 10.1.
   int64_t getWeightStreamingBudgetV2() const noexcept;
+  /// Returns 0: weights are not streamed. Since 10.1.
   int64_t getWeightStreamingAutomaticBudget() const noexcept;
+  /// Returns 0: weights are not streamed. Since 10.1.
   int64_t getWeightStreamingScratchMemorySize() const noexcept;
+  /// Returns whether the network marked a tensor with markDebug().
   bool isDebugTensor(const char* name) const noexcept;
+  /// Returns the least, the best or the largest values of a shape input in a profile, or null for
+  /// other tensors. Since 10.11.
   const int64_t* getProfileTensorValuesV2(const char* tensorName, int32_t profileIndex,
                                           OptProfileSelector select) const noexcept;
+  /// Returns a figure of the engine, in bytes: the size of all weights, or of those that a stripped
+  /// plan lacks. Since 10.14.
   int64_t getEngineStat(EngineStat stat) const noexcept;
 
  protected:
@@ -864,18 +1173,26 @@ namespace nvinfer1::v_1_0 {
 class IOutputAllocator : public IVersionedInterface {
  public:
   ~IOutputAllocator() noexcept override = default;
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IOutputAllocator", 1, 0};
   }
+  /// Returns memory for an output: `size` bytes at a multiple of `alignment`, where `currentMemory`
+  /// (may be null) may be reused. Null fails the run. Use reallocateOutputAsync().
   TRT_DEPRECATED virtual void* reallocateOutput(const char* /*tensorName*/, void* /*currentMemory*/,
                                                 uint64_t /*size*/,
                                                 uint64_t /*alignment*/) noexcept {
     return nullptr;
   }
+  /// Returns memory for an output, usable by work that is put on the stream from now on: `size`
+  /// bytes at a multiple of `alignment`, where `currentMemory` (may be null) may be reused. Null
+  /// fails the run. Calls reallocateOutput() unless overridden.
   virtual void* reallocateOutputAsync(const char* tensorName, void* currentMemory, uint64_t size,
                                       uint64_t alignment, cudaStream_t) {
     return reallocateOutput(tensorName, currentMemory, size, alignment);
   }
+  /// Tells the dimensions that the output has in this run, after its memory was asked for.
   virtual void notifyShape(const char* tensorName, const Dims& dims) noexcept = 0;
 
  protected:
@@ -889,9 +1206,13 @@ class IOutputAllocator : public IVersionedInterface {
 /// Is shown tensors that were marked as debug tensors.
 class IDebugListener : public IVersionedInterface {
  public:
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IDebugListener", 1, 0};
   }
+  /// Takes the contents of a debug tensor after a run: row-major, at `addr` in the memory that
+  /// `location` says, valid during the call only. Return false to fail the run.
   virtual bool processDebugTensor(const void* addr, TensorLocation location, DataType type,
                                   const Dims& shape, const char* name, cudaStream_t stream) = 0;
   ~IDebugListener() noexcept override = default;
@@ -912,61 +1233,154 @@ namespace nvinfer1 {
 /// one is not to be used from two threads at a time.
 class IExecutionContext : public INoCopy {
  public:
+  /// Sets whether executeV2() waits after each layer and logs that it ran, to find one that
+  /// crashes. Default: false.
   void setDebugSync(bool sync) noexcept;
+  /// Returns whether executeV2() waits after each layer and logs that it ran, to find one that
+  /// crashes. Default: false.
   bool getDebugSync() const noexcept;
+  /// Sets the object that takes the time of each layer, or null for none. The application owns it.
+  /// Default: null. Runs with a profiler take longer; enqueueV3() then waits for the end of the
+  /// run, unless setEnqueueEmitsProfile(false).
   void setProfiler(IProfiler* profiler) noexcept;
+  /// Returns the object that takes the time of each layer, or null for none. The application owns
+  /// it. Default: null.
   IProfiler* getProfiler() const noexcept;
+  /// Returns the engine that the context was made from.
   const ICudaEngine& getEngine() const noexcept;
+  /// Sets the name, null for ""; it is copied. Default: "".
   void setName(const char* name) noexcept;
+  /// Returns the name, null for ""; it is copied. Default: "".
   const char* getName() const noexcept;
+  /// Gives the context its activation memory, at a multiple of 256 bytes and as large as
+  /// getDeviceMemorySize() of the engine. It must stay valid while runs use it. Use
+  /// setDeviceMemoryV2().
   void setDeviceMemory(void* memory) noexcept;
+  /// Gives the context its activation memory of `size` bytes, at a multiple of 256;
+  /// updateDeviceMemorySizeForShapes() or getDeviceMemorySizeV2() of the engine say how much is
+  /// enough. It must stay valid while runs use it. A run fails where it is too small. Since 10.1.
   void setDeviceMemoryV2(void* memory, int64_t size) noexcept;
+  /// Returns the strides of an input or output in elements, row-major; -1 where an extent is not
+  /// known.
   Dims getTensorStrides(const char* tensorName) const noexcept;
+  /// Returns the index of the current profile.
   int32_t getOptimizationProfile() const noexcept;
-  /// Sets the extents of an input; false when they lie outside the current profile.
+  /// Sets the dimensions of an input for the next runs. Returns false, with an error logged that
+  /// names the bounds, where they lie outside of the current profile.
   bool setInputShape(const char* tensorName, const Dims& dims) noexcept;
+  /// Returns the dimensions that an input or output has in the next run, -1 for extents that are
+  /// not known yet; nbDims is -1 for unknown names.
   Dims getTensorShape(const char* tensorName) const noexcept;
+  /// Returns whether the dimensions of every dynamic input are set.
   bool allInputDimensionsSpecified() const noexcept;
+  /// Returns whether the values of every shape input can be read at its address. Use inferShapes().
   TRT_DEPRECATED bool allInputShapesSpecified() const noexcept;
+  /// Sets the recorder that errors of this object and of the objects made from it are reported to,
+  /// beside the logger; null for none. The application owns it, and it must outlive the object.
+  /// Default: null. The library counts its reference with incRefCount() and decRefCount().
   void setErrorRecorder(IErrorRecorder* recorder) noexcept;
+  /// Returns the recorder that errors of this object and of the objects made from it are reported
+  /// to, beside the logger; null for none. The application owns it, and it must outlive the object.
+  /// Default: null.
   IErrorRecorder* getErrorRecorder() const noexcept;
-  /// Runs the network synchronously; `bindings` in the order of the engine's tensors.
+  /// Runs the network and waits for its end; `bindings` has an address for each tensor in the order
+  /// of getIOTensorName(). Returns false, with an error logged, on failure.
   bool executeV2(void* const* bindings) noexcept;
+  /// Chooses the profile of the next runs by its index; dimensions of inputs must be set again. The
+  /// stream is not used: nothing of it has to wait. Returns false where there is no such profile.
   bool setOptimizationProfileAsync(int32_t profileIndex, cudaStream_t stream) noexcept;
+  /// Sets whether enqueueV3() reports to the profiler itself, which makes it wait for the end of
+  /// the run, or leaves that to reportToProfiler(). Default: true.
   void setEnqueueEmitsProfile(bool enqueueEmitsProfile) noexcept;
+  /// Returns whether enqueueV3() reports to the profiler itself, which makes it wait for the end of
+  /// the run, or leaves that to reportToProfiler(). Default: true.
   bool getEnqueueEmitsProfile() const noexcept;
+  /// Tells the profiler the times of the last run, after waiting for its end. Returns false where
+  /// there is no profiler or no run with one.
   bool reportToProfiler() const noexcept;
-  /// Address of an input or output: device memory on a GPU, host memory on a CPU.
+  /// Sets the address of an input or output: device memory on a GPU at a multiple of 16 bytes, host
+  /// memory on a CPU and for shape tensors. It must hold until the runs that use it have ended.
+  /// Null unsets it. Returns false for unknown names.
   bool setTensorAddress(const char* tensorName, void* data) noexcept;
+  /// Returns the address that was set for an input or output, or null.
   const void* getTensorAddress(const char* tensorName) const noexcept;
+  /// Sets the address of an output as setTensorAddress() does; returns false for inputs.
   bool setOutputTensorAddress(const char* tensorName, void* data) noexcept;
+  /// Sets the address of an input as setTensorAddress() does; returns false for outputs. Runs do
+  /// not write to it.
   bool setInputTensorAddress(const char* tensorName, const void* data) noexcept;
+  /// Returns the address that was set for an output, or null.
   void* getOutputTensorAddress(const char* tensorName) const noexcept;
+  /// Computes the dimensions of all tensors that can be known. Returns 0 on success, -1 with an
+  /// error logged, or how many inputs lack dimensions or values, and writes at most `nbMaxNames` of
+  /// their names; the array may be null.
   int32_t inferShapes(int32_t nbMaxNames, const char** tensorNames) noexcept;
+  /// Returns the bytes of activation memory that runs with the dimensions set now need; 0 on
+  /// failure.
   size_t updateDeviceMemorySizeForShapes() noexcept;
+  /// Sets the event that a run records on the stream once the inputs may be written again, or null
+  /// for none. Default: null. Ignored on a CPU, where they may be on return.
   bool setInputConsumedEvent(cudaEvent_t event) noexcept;
+  /// Returns the event that a run records on the stream once the inputs may be written again, or
+  /// null for none. Default: null.
   cudaEvent_t getInputConsumedEvent() const noexcept;
+  /// Sets the object that gives an output its memory during the run, when its extents are known;
+  /// null for setTensorAddress() alone. The application owns it. Returns false for unknown names.
   bool setOutputAllocator(const char* tensorName, IOutputAllocator* outputAllocator) noexcept;
+  /// Returns the object that was set for an output, or null.
   IOutputAllocator* getOutputAllocator(const char* tensorName) const noexcept;
+  /// Returns the most bytes that an output can have with the inputs' dimensions set now, or -1
+  /// where that is not known.
   int64_t getMaxOutputSize(const char* tensorName) const noexcept;
+  /// Sets the allocator for the activation memory of a run, asked at its start on its stream, or
+  /// null for the context's own memory. The application owns it. Default: null.
   bool setTemporaryStorageAllocator(IGpuAllocator* allocator) noexcept;
+  /// Returns the allocator for the activation memory of a run, asked at its start on its stream, or
+  /// null for the context's own memory. The application owns it. Default: null.
   IGpuAllocator* getTemporaryStorageAllocator() const noexcept;
-  /// Runs the network on `stream`. On a CPU the stream is ignored and the results are there on
-  /// return.
+  /// Puts a run on `stream`, which may be one that is being captured, and returns without waiting;
+  /// addresses and shapes may be changed afterwards, memory must stay valid until the run has
+  /// ended. Waits where the network has data-dependent control flow or shapes. On a CPU the stream
+  /// is ignored and the results are there on return. Returns false, with an error logged, on
+  /// failure. Several contexts may run at once, each on a stream of its own.
   bool enqueueV3(cudaStream_t stream) noexcept;
+  /// Sets the bytes of the second-level cache that activations may keep. It has no effect, and
+  /// numbers other than 0 are warned of. Default: 0.
   void setPersistentCacheLimit(size_t size) noexcept;
+  /// Returns the bytes of the second-level cache that activations may keep. It has no effect, and
+  /// numbers other than 0 are warned of. Default: 0.
   size_t getPersistentCacheLimit() const noexcept;
+  /// Sets how much NVTX ranges say about layers. Default: the engine's profiling verbosity. Returns
+  /// false for values that are no verbosity.
   bool setNvtxVerbosity(ProfilingVerbosity verbosity) noexcept;
+  /// Returns how much NVTX ranges say about layers. Default: the engine's profiling verbosity.
   ProfilingVerbosity getNvtxVerbosity() const noexcept;
+  /// Gives streams for the branches that run beside the application's stream, at most
+  /// getNbAuxStreams() of the engine; fewer, or none, are made by the library. They must live as
+  /// long as the runs that use them.
   void setAuxStreams(cudaStream_t* auxStreams, int32_t nbStreams) noexcept;
+  /// Sets the object that is shown debug tensors after each run, or null for none. The application
+  /// owns it. Default: null.
   bool setDebugListener(IDebugListener* listener) noexcept;
+  /// Returns the object that is shown debug tensors after each run, or null for none. The
+  /// application owns it. Default: null.
   IDebugListener* getDebugListener() noexcept;
+  /// Switches the showing of one debug tensor on or off. Off by default. Returns false for tensors
+  /// that the network did not mark.
   bool setTensorDebugState(const char* name, bool flag) noexcept;
+  /// Returns whether a debug tensor is shown.
   bool getDebugState(const char* name) const noexcept;
+  /// Returns the settings that the context was made with, a copy to be freed with delete. Since
+  /// 10.11.
   IRuntimeConfig* getRuntimeConfig() const noexcept;
+  /// Switches the showing of all debug tensors on or off. Returns true.
   bool setAllTensorsDebugState(bool flag) noexcept;
+  /// Logs an error and returns false: no tensors can be marked by
+  /// markUnfusedTensorsAsDebugTensors(). Since 10.12.
   bool setUnfusedTensorsDebugState(bool flag) noexcept;
+  /// Returns false: no tensors can be marked by markUnfusedTensorsAsDebugTensors(). Since 10.12.
   bool getUnfusedTensorsDebugState() const noexcept;
+  /// Logs an error and returns false: plans run on one device. Since 10.16.
   bool setCommunicator(void* communicator) noexcept;
 
  protected:
@@ -986,11 +1400,26 @@ constexpr int32_t EnumMax<LayerInformationFormat>() noexcept {
 /// Describes the layers of an engine as text or JSON.
 class IEngineInspector : public INoCopy {
  public:
+  /// Sets the context whose profile and dimensions the descriptions show, or null for all profiles
+  /// and symbolic dimensions. The application owns it. Default: null.
   bool setExecutionContext(const IExecutionContext* context) noexcept;
+  /// Returns the context whose profile and dimensions the descriptions show, or null for all
+  /// profiles and symbolic dimensions. The application owns it. Default: null.
   const IExecutionContext* getExecutionContext() const noexcept;
+  /// Returns a description of a layer, from 0 to getNbLayers() - 1: its name, or with kDETAILED
+  /// verbosity its operands, kernel and origins. The text is valid until the inspector's next call;
+  /// "" on failure and for plans of verbosity kNONE.
   const char* getLayerInformation(int32_t layerIndex, LayerInformationFormat format) const noexcept;
+  /// Returns a description of all layers and of the inputs and outputs. The text is valid until the
+  /// inspector's next call.
   const char* getEngineInformation(LayerInformationFormat format) const noexcept;
+  /// Sets the recorder that errors of this object and of the objects made from it are reported to,
+  /// beside the logger; null for none. The application owns it, and it must outlive the object.
+  /// Default: null. The library counts its reference with incRefCount() and decRefCount().
   void setErrorRecorder(IErrorRecorder* recorder) noexcept;
+  /// Returns the recorder that errors of this object and of the objects made from it are reported
+  /// to, beside the logger; null for none. The application owns it, and it must outlive the object.
+  /// Default: null.
   IErrorRecorder* getErrorRecorder() const noexcept;
 
  protected:
@@ -1000,6 +1429,7 @@ class IEngineInspector : public INoCopy {
 /// Gives plugin libraries a logger.
 class ILoggerFinder {
  public:
+  /// Returns the logger that a plugin library should write to, or null where there is none yet.
   virtual ILogger* findLogger() = 0;
   virtual ~ILoggerFinder() noexcept = default;
 
@@ -1019,16 +1449,25 @@ namespace nvinfer1::v_1_0 {
 class IGpuAsyncAllocator : public v_1_0::IGpuAllocator {
  public:
   ~IGpuAsyncAllocator() noexcept override = default;
+  /// Returns `size` bytes at a multiple of `alignment`, usable by work that is put on the stream
+  /// from now on, or null, which fails the call that needs them.
   void* allocateAsync(const uint64_t size, const uint64_t alignment, const AllocatorFlags flags,
                       cudaStream_t) noexcept override = 0;
+  /// Frees memory once the work that is on the stream has ended. Returns false for memory of
+  /// another origin.
   bool deallocateAsync(void* const memory, cudaStream_t) noexcept override = 0;
+  /// Allocates for the default stream: allocateAsync() with a null stream.
   TRT_DEPRECATED void* allocate(const uint64_t size, const uint64_t alignment,
                                 const AllocatorFlags flags) noexcept override {
     return allocateAsync(size, alignment, flags, nullptr);
   }
+  /// Frees memory that the object allocated; null is allowed. Returns false for memory of another
+  /// origin. Use deallocateAsync().
   TRT_DEPRECATED bool deallocate(void* const memory) noexcept override {
     return deallocateAsync(memory, nullptr);
   }
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IGpuAsyncAllocator", 1, 0};
   }
@@ -1044,14 +1483,26 @@ class IGpuAsyncAllocator : public v_1_0::IGpuAllocator {
 /// Makes plugins of the third generation. Must outlive its registration.
 class IPluginCreatorV3One : public v_1_0::IPluginCreatorInterface {
  public:
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"PLUGIN CREATOR_V3ONE", 1, 0};
   }
+  /// Makes a plugin from fields, for building or for running (`phase`); when a plan is loaded the
+  /// fields are those of getFieldsToSerialize(). Null on failure. `fc` and its data are valid
+  /// during the call only. The caller owns the plugin.
   virtual v_1_0::IPluginV3* createPlugin(const AsciiChar* name, const PluginFieldCollection* fc,
                                          TensorRTPhase phase) noexcept = 0;
+  /// Returns the names and types of the fields that createPlugin() reads. The parser looks up
+  /// attributes of a node by them; data may be null. The collection belongs to the creator.
   virtual const PluginFieldCollection* getFieldNames() noexcept = 0;
+  /// Returns the plugin's name: with version and namespace the key in the registry. The text must
+  /// live as long as the object.
   virtual const AsciiChar* getPluginName() const noexcept = 0;
+  /// Returns the plugin's version, such as "1": with name and namespace the key in the registry.
+  /// The text must live as long as the object.
   virtual const AsciiChar* getPluginVersion() const noexcept = 0;
+  /// Returns the namespace, "" where there is none. The text must live as long as the object.
   virtual const AsciiChar* getPluginNamespace() const noexcept = 0;
   ~IPluginCreatorV3One() noexcept override = default;
 
@@ -1068,28 +1519,42 @@ class IPluginCreatorV3One : public v_1_0::IPluginCreatorInterface {
 #include "impl/NvInferRuntimeForwarding.h"
 
 extern "C" {
+/// The symbol behind createInferRuntime(): `version` is NV_TENSORRT_VERSION of the program's
+/// headers, and null is returned where its major number is another than the library's.
 TENSORRTAPI void* createInferRuntime_INTERNAL(void* logger, int32_t version) noexcept;
+/// The symbol behind createInferRefitter(): `version` is NV_TENSORRT_VERSION of the program's
+/// headers, and null is returned where its major number is another than the library's.
 TENSORRTAPI void* createInferRefitter_INTERNAL(void* engine, void* logger,
                                                int32_t version) noexcept;
-/// The registry of all plugins that the process knows.
+/// Returns the registry of the process, in which every plugin creator is looked up. It lives as
+/// long as the process. Thread-safe.
 TENSORRTAPI nvinfer1::IPluginRegistry* getPluginRegistry() noexcept;
-/// The logger that the first builder, runtime or refitter was made with, or null.
+/// Returns the logger that the first builder, runtime or refitter of the process was made with, or
+/// null where there was none yet. Thread-safe.
 TENSORRTAPI nvinfer1::ILogger* getLogger() noexcept;
+/// Returns the first number of the loaded library's version. Thread-safe.
 TENSORRTAPI int32_t getInferLibMajorVersion() noexcept;
+/// Returns the second number of the loaded library's version. Thread-safe.
 TENSORRTAPI int32_t getInferLibMinorVersion() noexcept;
+/// Returns the third number of the loaded library's version. Thread-safe.
 TENSORRTAPI int32_t getInferLibPatchVersion() noexcept;
+/// Returns the last number of the loaded library's version. Thread-safe.
 TENSORRTAPI int32_t getInferLibBuildVersion() noexcept;
 }
 
 namespace nvinfer1 {
 namespace {
 
-/// A runtime, or null with an error logged. Delete it when done.
+/// Makes a runtime, to be freed with delete after its engines. Returns null, with an error logged,
+/// where the headers' major version is another than the library's. The logger must outlive the
+/// runtime. Thread-safe.
 inline IRuntime* createInferRuntime(ILogger& logger) noexcept {
   return static_cast<IRuntime*>(createInferRuntime_INTERNAL(&logger, NV_TENSORRT_VERSION));
 }
 
-/// A refitter of the engine, or null with an error logged.
+/// Makes a refitter for an engine that was built with kREFIT, kREFIT_IDENTICAL, kREFIT_INDIVIDUAL
+/// or kSTRIP_PLAN, to be freed with delete before the engine. Returns null, with an error logged,
+/// for other engines.
 inline IRefitter* createInferRefitter(ICudaEngine& engine, ILogger& logger) noexcept {
   return static_cast<IRefitter*>(
       createInferRefitter_INTERNAL(&engine, &logger, NV_TENSORRT_VERSION));

@@ -44,17 +44,29 @@ using AsciiChar = char_t;
 using IErrorRecorder = v_1_0::IErrorRecorder;
 /// Element types.
 enum class DataType : int32_t {
+  /// 32-bit IEEE floating point.
   kFLOAT = 0,
+  /// 16-bit IEEE floating point.
   kHALF = 1,
+  /// Signed 8-bit integer, mostly quantized.
   kINT8 = 2,
+  /// Signed 32-bit integer.
   kINT32 = 3,
+  /// A byte, 0 or 1.
   kBOOL = 4,
+  /// Unsigned 8-bit integer.
   kUINT8 = 5,
+  /// 8-bit floating point with 4 bits of exponent and 3 of mantissa (E4M3).
   kFP8 = 6,
+  /// 16-bit floating point with the exponent of 32 bits.
   kBF16 = 7,
+  /// Signed 64-bit integer.
   kINT64 = 8,
+  /// Signed 4-bit integer, two in a byte, the first in the lower half.
   kINT4 = 9,
+  /// 4-bit floating point (E2M1), two in a byte.
   kFP4 = 10,
+  /// A power of two in 8 bits, for scales of blocks.
   kE8M0 = 11,
 };
 template <>
@@ -92,7 +104,10 @@ constexpr int32_t EnumMax<APILanguage>() noexcept {
 /// Base of all interfaces that the application implements.
 class IVersionedInterface {
  public:
+  /// Returns the language that the interface is implemented in. C++ unless overridden.
   virtual APILanguage getAPILanguage() const noexcept { return APILanguage::kCPP; }
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Each interface overrides it.
   virtual InterfaceInfo getInterfaceInfo() const noexcept = 0;
   virtual ~IVersionedInterface() noexcept = default;
 
@@ -104,7 +119,7 @@ class IVersionedInterface {
   IVersionedInterface& operator=(IVersionedInterface&&) = default;
 };
 
-/// Kinds of errors that an IErrorRecorder is told.
+/// Kinds of errors that an IErrorRecorder takes.
 enum class ErrorCode : int32_t {
   kSUCCESS = 0,
   kUNSPECIFIED_ERROR = 1,
@@ -134,17 +149,29 @@ class IErrorRecorder : public IVersionedInterface {
   using ErrorDesc = const char*;
   using RefCount = int32_t;
   static constexpr size_t kMAX_DESC_LENGTH{127};
+  /// Names the interface and its version, so that the library knows which methods an object has.
+  /// Implementations keep it as it is.
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IErrorRecorder", 1, 0};
   }
   ~IErrorRecorder() noexcept override = default;
+  /// Returns how many errors the recorder holds.
   virtual int32_t getNbErrors() const noexcept = 0;
+  /// Returns the kind of an error, `errorIdx` from 0 to getNbErrors() - 1.
   virtual ErrorCode getErrorCode(int32_t errorIdx) const noexcept = 0;
+  /// Returns the text of an error, null-terminated, which lives until clear().
   virtual v_1_0::IErrorRecorder::ErrorDesc getErrorDesc(int32_t errorIdx) const noexcept = 0;
+  /// Returns whether errors were dropped because the recorder was full.
   virtual bool hasOverflowed() const noexcept = 0;
+  /// Drops all errors and the overflow mark.
   virtual void clear() noexcept = 0;
+  /// Takes an error from the library; `desc` is valid during the call only and may be longer than
+  /// kMAX_DESC_LENGTH. Any thread may call it. The return value says whether the error is fatal;
+  /// the library does not read it.
   virtual bool reportError(ErrorCode val, v_1_0::IErrorRecorder::ErrorDesc desc) noexcept = 0;
+  /// Counts one more object that reports here, and returns the new count.
   virtual v_1_0::IErrorRecorder::RefCount incRefCount() noexcept = 0;
+  /// Counts one object less that reports here, and returns the new count.
   virtual v_1_0::IErrorRecorder::RefCount decRefCount() noexcept = 0;
 
  protected:
@@ -160,10 +187,13 @@ class IErrorRecorder : public IVersionedInterface {
 namespace nvinfer1 {
 
 using IErrorRecorder = v_1_0::IErrorRecorder;
-/// Whether a tensor is an input or an output of an engine.
+/// Role of a tensor in an engine: input, output, or neither.
 enum class TensorIOMode : int32_t {
+  /// Neither input nor output, or no tensor of the engine.
   kNONE = 0,
+  /// Read by runs.
   kINPUT = 1,
+  /// Written by runs.
   kOUTPUT = 2,
 };
 template <>
@@ -173,5 +203,6 @@ constexpr int32_t EnumMax<TensorIOMode>() noexcept {
 
 }  // namespace nvinfer1
 
-/// Version of the library: NV_TENSORRT_VERSION of its build.
+/// Returns the version of the loaded library as one number, NV_TENSORRT_VERSION of its build.
+/// Thread-safe.
 extern "C" TENSORRTAPI int32_t getInferLibVersion() noexcept;

@@ -22,6 +22,7 @@ PAGES = {
     "docs/architecture.md": ["tools/folder_map.py", "--write", "{page}"],
     "docs/passes.md": ["tools/fusion_table.py", "--write", "{page}"],
     "docs/api.md": ["tools/api_surface.py", "--page", "{page}"],
+    "docs/api_reference.md": ["tools/api_docs.py", "--page"],
     "docs/trtexec.md": ["{build}/bin/tenon", "exec", "--helpMarkdown"],
     "docs/errors.md": ["{build}/bin/tenon", "explain", "--markdown"],
     "docs/onnx_support.md": ["tests/onnx/support_page.py", "{build}/onnx_suite_engine.tsv", "src/onnx/onnx.def", "{page}"],

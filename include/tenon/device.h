@@ -13,20 +13,23 @@ inline constexpr int32_t kCpuDevice = -1;
 /// one; where there is no GPU, the CPU.
 inline constexpr int32_t kDefaultDevice = -2;
 
-/// The device that plans are built for. False when the configuration is not of this library.
+/// Sets the device that plans are built for: the number of a GPU, kCpuDevice or kDefaultDevice.
+/// Default: kDefaultDevice. Returns false for a configuration of another library.
 TENSORRTAPI bool setBuildDevice(nvinfer1::IBuilderConfig& config, int32_t device) noexcept;
-/// Plans are built for the GPU that `text` describes (GpuDescription::text), which need not be
-/// here: kernels are chosen by the configuration's timing cache, which must have been filled on
-/// such a GPU, and by preference where it has nothing. False when the text is no such description.
+/// Has plans built for the GPU that `text` describes (GpuDescription::text), which need not be in
+/// this machine: kernels are chosen by the configuration's timing cache, which must have been
+/// filled on such a GPU, and by preference where it has nothing. Returns false where the text is no
+/// such description.
 TENSORRTAPI bool setBuildDeviceDescription(nvinfer1::IBuilderConfig& config,
                                            const char* text) noexcept;
-/// The GPU that plans for GPUs are loaded on; those for the CPU run on the CPU anyway.
+/// Sets the GPU, by its number or kDefaultDevice, that plans for GPUs are loaded on from now on;
+/// plans for the CPU run on the CPU. Returns false for a runtime of another library.
 TENSORRTAPI bool setRunDevice(nvinfer1::IRuntime& runtime, int32_t device) noexcept;
-/// Whether an engine runs on a GPU.
+/// Returns whether an engine runs on a GPU. Thread-safe.
 TENSORRTAPI bool runsOnGpu(const nvinfer1::ICudaEngine& engine) noexcept;
-/// Replays launches as one captured graph for each shape and set of addresses, made at the second
-/// run with them. Streams that are being captured already, and plans with steps that cannot be,
-/// run as without. On a GPU only; false elsewhere.
+/// Has enqueueV3() replay its launches as one captured graph for each shape and set of addresses,
+/// made at the second run with them. Runs on a stream that is being captured already, and plans
+/// with steps that cannot be captured, go on without. Off by default. Returns false on a CPU.
 TENSORRTAPI bool setGraphReplay(nvinfer1::IExecutionContext& context, bool replay) noexcept;
 
 /// Facts for people.
@@ -53,38 +56,49 @@ struct GpuDescription {
 class IGpu {
  public:
   virtual ~IGpu() noexcept = default;
+  /// Returns the facts about the GPU.
   virtual GpuDescription describe() const noexcept = 0;
+  /// Returns device memory, or null. Free it with destroy().
   virtual void* allocate(size_t bytes) noexcept = 0;
-  /// Page-locked host memory.
+  /// Returns page-locked host memory, or null. Free it with destroy().
   virtual void* allocatePinned(size_t bytes) noexcept = 0;
+  /// Returns a stream, or null. Free it with destroy().
   virtual cudaStream_t createStream() noexcept = 0;
-  /// Timed; with `blocking`, threads that wait for it sleep.
+  /// Returns an event that records times, or null; threads that wait for a `blocking` one sleep,
+  /// others spin. Free it with destroy().
   virtual cudaEvent_t createEvent(bool blocking) noexcept = 0;
-  /// Whatever the functions above and capture() made.
+  /// Frees anything that the functions above and capture() returned. Other addresses are ignored.
   virtual void destroy(void* made) noexcept = 0;
 
-  /// Between host and device, either way.
+  /// Puts a copy of `bytes` bytes between host and device, either way, on a stream.
   virtual bool copyAsync(void* to, const void* from, size_t bytes,
                          cudaStream_t stream) noexcept = 0;
+  /// Puts an event on a stream.
   virtual bool record(cudaEvent_t event, cudaStream_t stream) noexcept = 0;
-  /// What is put on the stream from now on waits for the event.
+  /// Has later work on the stream wait for the event.
   virtual bool wait(cudaStream_t stream, cudaEvent_t event) noexcept = 0;
+  /// Waits until the event has been reached.
   virtual bool synchronize(cudaEvent_t event) noexcept = 0;
+  /// Waits until the work on the stream has ended.
   virtual bool synchronize(cudaStream_t stream) noexcept = 0;
-  /// Milliseconds between two events; negative on failure.
+  /// Returns the milliseconds between two events that have been reached; negative on failure.
   virtual float elapsed(cudaEvent_t start, cudaEvent_t end) noexcept = 0;
 
-  /// What `work` puts on the stream, as an executable graph; null when it cannot be recorded.
+  /// Calls `work` with `context` while the stream is being captured, and returns the work as an
+  /// executable graph; null where it cannot be captured or `work` returned false. Free it with
+  /// destroy().
   virtual void* capture(cudaStream_t stream, bool (*work)(void* context),
                         void* context) noexcept = 0;
+  /// Puts a graph of capture() on a stream.
   virtual bool launchGraph(void* graph, cudaStream_t stream) noexcept = 0;
 
-  /// Profilers that were told to wait for it record from here on, or no longer (cudaProfilerStart
-  /// and cudaProfilerStop).
+  /// Starts or stops the recording of profilers that wait for it (cudaProfilerStart and
+  /// cudaProfilerStop).
   virtual bool profile(bool on) noexcept = 0;
 };
 
-/// The GPU of that number (or kDefaultDevice), or null.
+/// Opens a GPU by its number, or the one that kDefaultDevice stands for, to be freed with delete
+/// after everything that it made. Null, with an error logged, where there is none.
 TENSORRTAPI IGpu* openGpu(int32_t device, nvinfer1::ILogger& logger) noexcept;
 
 }  // namespace tenon

@@ -6,16 +6,18 @@
 
 namespace tenon {
 
-/// The bytes of a plan: version, device, settings, inputs and outputs with the shapes of each
+/// Describes the bytes of a plan as JSON text, to be freed with delete, without a device and
+/// without loading it: version, device, settings, inputs and outputs with the shapes of each
 /// profile, layers with their kernels and the model's nodes that each came from, weights by type,
 /// applied passes, and the candidates of each layer where the plan was built with
-/// recordCandidates(). Null, and an error in `logger`, where the bytes are no plan. Delete it.
+/// recordCandidates(). Null, with an error in `logger`, where the bytes are no plan.
 TENSORRTAPI nvinfer1::IHostMemory* describePlan(const void* plan, size_t size,
                                                 nvinfer1::ILogger& logger) noexcept;
 
-/// An ONNX file: producer, operator sets, inputs and outputs, nodes, operators by number, weights
-/// by type, local functions. Nothing is imported: models with unknown operators are described too.
-/// Null, and an error in `logger`, where the file is no model. Delete it.
+/// Describes an ONNX file as JSON text, to be freed with delete: producer, operator sets, inputs
+/// and outputs, nodes, operators by number, weights by type, local functions. Nothing is imported:
+/// models with unknown operators are described too. Null, with an error in `logger`, where the file
+/// is no model.
 TENSORRTAPI nvinfer1::IHostMemory* describeModel(const char* path,
                                                  nvinfer1::ILogger& logger) noexcept;
 
@@ -32,9 +34,9 @@ TENSORRTAPI nvinfer1::IHostMemory* pruneTimingCache(const void* cache, size_t si
                                                     const char* device,
                                                     nvinfer1::ILogger& logger) noexcept;
 
-/// Plans built with this configuration keep, of each layer, all candidate kernels with the time or
-/// the reason of refusal of each. Times differ from build to build, and so do the plan's bytes
-/// unless a timing cache gives the times. False when the configuration is not of this library.
+/// Has plans keep, of each layer, all candidate kernels with the time or the reason of refusal of
+/// each. Off by default. Times differ from build to build, and so do the plan's bytes unless a
+/// timing cache gives the times. Returns false for a configuration of another library.
 TENSORRTAPI bool recordCandidates(nvinfer1::IBuilderConfig& config, bool record) noexcept;
 
 }  // namespace tenon

@@ -6,19 +6,24 @@
 
 namespace tenon {
 
-/// A line "name: what it does" for every pass, in the order of the table.
+/// Returns a line "name: description" for each optimization pass, in the order in which they run.
+/// The text lives as long as the process. Thread-safe.
 TENSORRTAPI const char* passList() noexcept;
 
-/// Leaves passes out of a build: their names, separated by commas; "fuse_epilogue:conv*" leaves the
-/// pass out where a node's name matches. False, and an error in `logger`, where a name is no pass.
+/// Leaves passes out of builds: names separated by commas; "fuse_epilogue:conv*" leaves the pass
+/// out for nodes whose name matches. Returns false, with an error in `logger`, for unknown names.
 TENSORRTAPI bool disablePasses(nvinfer1::IBuilderConfig& config, const char* names,
                                nvinfer1::ILogger& logger) noexcept;
 
 /// Keeps nodes out of every fusion: patterns over their names with * and ?, separated by commas.
+/// Returns false for a configuration of another library.
 TENSORRTAPI bool keepUnfused(nvinfer1::IBuilderConfig& config, const char* patterns) noexcept;
 
-/// What the passes did when the engine was built: "fuse_epilogue: conv1 + relu1", in order.
+/// Returns the number of changes that passes made when the engine was built; 0 for engines of
+/// another library.
 TENSORRTAPI int32_t getNbAppliedPasses(const nvinfer1::ICudaEngine& engine) noexcept;
+/// Returns a change that a pass made when the engine was built, such as "fuse_epilogue: conv1 +
+/// relu1", in their order; null beyond the last. The text lives as long as the engine.
 TENSORRTAPI const char* getAppliedPass(const nvinfer1::ICudaEngine& engine, int32_t index) noexcept;
 
 }  // namespace tenon

@@ -17,7 +17,7 @@ enum class BuildStep : int32_t {
 };
 inline constexpr int32_t kBuildSteps = 5;
 
-/// Where a build is.
+/// Progress of a build.
 struct BuildState {
   BuildStep step;
   double done;       ///< Share of the whole build, 0 to 1.
@@ -25,26 +25,28 @@ struct BuildState {
   double remaining;  ///< Seconds that it is expected to take still; negative: not known yet.
 };
 
-/// Is told of builds, of one thread at a time, but not always the same.
+/// Follows builds: is called by one thread at a time, but not always the same.
 class IBuildObserver {
  public:
   virtual ~IBuildObserver() noexcept = default;
-  /// At least once a second.
+  /// Takes the progress of the build, at least once a second. `state` is valid during the call
+  /// only.
   virtual void progress(const BuildState& state) noexcept = 0;
-  /// A step has ended after so many seconds; `facts` says in a few words what it did ("58 layers,
-  /// 211 candidates"), empty where there is nothing to say.
+  /// Tells that a step has ended after so many seconds; `facts` says in a few words its findings
+  /// ("58 layers, 211 candidates"), "" where there is nothing to say, and is valid during the call
+  /// only.
   virtual void stepEnded(BuildStep step, double seconds, const char* facts) noexcept = 0;
 };
 
-/// The observer of builds with this configuration, which must outlive them; null for none. False
-/// when the configuration is not of this library.
+/// Sets the observer of builds with this configuration, which must outlive them; null for none.
+/// Default: null. Returns false for a configuration of another library.
 TENSORRTAPI bool setBuildObserver(nvinfer1::IBuilderConfig& config,
                                   IBuildObserver* observer) noexcept;
 
-/// Builds with this configuration take about so many seconds at most: layers that cost most are
-/// tuned first, the others get the first kernel that fits when the time is up, and the self-check
-/// is left out where there is none left for it. 0: no limit. False when the configuration is not of
-/// this library, or the number is negative or no number.
+/// Limits builds with this configuration to about so many seconds: layers that cost most are tuned
+/// first, the others get the first kernel that fits when the time is up, and the self-check is left
+/// out where there is none left for it. 0, the default, is no limit. Returns false for a
+/// configuration of another library, and for negative numbers and NaN.
 TENSORRTAPI bool setBuildBudget(nvinfer1::IBuilderConfig& config, double seconds) noexcept;
 
 }  // namespace tenon

@@ -7,7 +7,8 @@
 
 namespace tenon {
 
-/// Samples for one input, along the first axis of `dims`, row-major, in host memory.
+/// Samples for one input, along the first axis of `dims`, row-major, in host memory, which the
+/// application owns.
 struct QuantizeData {
   const char* input;
   nvinfer1::DataType type;  ///< kFLOAT, kINT32, kINT64, kINT8, kUINT8 or kBOOL.
@@ -15,7 +16,8 @@ struct QuantizeData {
   const void* values;
 };
 
-/// Texts are null-terminated and outlive the call; lists are separated by commas.
+/// Options of quantizeOnnx(). Texts are null-terminated and outlive the call; lists are separated
+/// by commas.
 struct QuantizeOptions {
   const char* onnxPath = "";
   const char* outputPath = "";
@@ -42,9 +44,10 @@ struct QuantizeOptions {
   double maxDrop = -1;
 };
 
-/// Writes the quantized model. `report`, of at most `size` bytes, null-terminated, gets a line for
-/// each layer with weights: whether it is quantized, its error alone, or why it is not. Returns the
-/// number of quantized layers, or -1 after an error in `logger`. Thread-safe.
+/// Writes the quantized form of an ONNX model. `report`, of at most `size` bytes, null-terminated,
+/// gets a line for each layer with weights: its error alone where it is quantized, else the reason
+/// against it. Returns the number of quantized layers, or -1 after an error in `logger`.
+/// Thread-safe.
 TENSORRTAPI int32_t quantizeOnnx(const QuantizeOptions& options, char* report, int64_t size,
                                  nvinfer1::ILogger& logger) noexcept;
 

@@ -8,13 +8,13 @@ from pathlib import Path
 TOOLS = Path(__file__).resolve().parents[2] / "tools"
 
 
-def run(tool: str, files: dict[str, str]) -> tuple[int, str]:
+def run(tool: str, files: dict[str, str], *options: str) -> tuple[int, str]:
     with tempfile.TemporaryDirectory() as root:
         for name, text in files.items():
             path = Path(root) / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        done = subprocess.run([sys.executable, TOOLS / tool, root], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, TOOLS / tool, *options, root], capture_output=True, text=True)
         return done.returncode, done.stdout + done.stderr
 
 
@@ -122,6 +122,32 @@ class BuildTimes(unittest.TestCase):
         code, output = run("build_times.py", {".ninja_log": log})
         self.assertEqual(code, 0, output)
         self.assertIn("2 steps, 3 s of one core", output)
+
+
+class ApiDocs(unittest.TestCase):
+    HEADER = "class A {\n public:\n  int size() const;\n  void setDepth(int depth);\n};\n"
+    ROWS = ["A\t-\t\tA thing of some use.", "A\tsize\t\tReturns the number of elements.",
+            "A\t=Depth\t10.2\tthe depth in metres\t1"]
+
+    def check(self, rows: list[str], header: str) -> tuple[int, str]:
+        files = {"include/tenon/a.h": header, "src/surface/docs.tsv": "\n".join(rows) + "\n"}
+        return run("api_docs.py", files, "--check")
+
+    def test_a_declaration_without_a_row_fails(self):
+        code, output = self.check(self.ROWS[:2], self.HEADER)
+        self.assertEqual(code, 1)
+        self.assertIn("A.setDepth: no row", output)
+
+    def test_a_row_without_a_declaration_fails(self):
+        self.assertIn("A.gone names nothing", self.check([*self.ROWS, "A\tgone\t\tReturns nothing at all."], self.HEADER)[1])
+
+    def test_a_header_without_the_texts_fails(self):
+        self.assertIn("include/tenon/a.h: not as the table has it", self.check(self.ROWS, self.HEADER)[1])
+
+    def test_a_header_with_the_texts_passes(self):
+        header = ("/// A thing of some use.\nclass A {\n public:\n  /// Returns the number of elements.\n  int size() const;\n"
+                  "  /// Sets the depth in metres. Default: 1. Since 10.2.\n  void setDepth(int depth);\n};\n")
+        self.assertNotIn("a.h", self.check(self.ROWS, header)[1])
 
 
 if __name__ == "__main__":
