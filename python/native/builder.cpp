@@ -14,7 +14,7 @@ Class* create(ILogger& logger) {
   return builder;
 }
 
-void bind_platform(nb::class_<Class>& bound) {
+void bind_platform(Documented<Class>& bound) {
   bound
       // clang-format off
       TENON_RO("platform_has_tf32", platformHasTf32)
@@ -37,7 +37,7 @@ void bind_platform(nb::class_<Class>& bound) {
 }  // namespace
 
 void bind_builder(nb::module_& m) {
-  nb::class_<Class> bound(m, "Builder", "Makes networks, configurations and plans.");
+  Documented<Class> bound(m, "Builder", "Makes networks, configurations and plans.");
   bound.def(nb::new_(&create), "logger"_a, nb::keep_alive<0, 2>())
       .def("create_network", &Class::createNetworkV2, "flags"_a = 0U, kOwned,
            nb::keep_alive<0, 1>())

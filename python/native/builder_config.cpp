@@ -38,7 +38,7 @@ void set_device_row(Config& bound) {
       .def("can_run_on_DLA", &Class::canRunOnDLA, "layer"_a);
 }
 
-void bind_limits(nb::class_<IBuilderConfig>& bound) {
+void bind_limits(Documented<IBuilderConfig>& bound) {
   using Class = IBuilderConfig;
   bound
       // clang-format off
@@ -95,7 +95,7 @@ void bind_limits(nb::class_<IBuilderConfig>& bound) {
 }
 
 /// What the application implements lives as long as the configuration.
-void bind_application(nb::class_<IBuilderConfig>& bound) {
+void bind_application(Documented<IBuilderConfig>& bound) {
   using Class = IBuilderConfig;
   constexpr auto kNone = [] { return nb::for_setter(nb::arg("value").none()); };
   constexpr auto kKeep = [] { return nb::for_setter(nb::keep_alive<1, 2>()); };
@@ -118,7 +118,7 @@ void bind_application(nb::class_<IBuilderConfig>& bound) {
 }
 
 void bind_timing_cache(nb::module_& m) {
-  nb::class_<TimingCacheKey>(m, "TimingCacheKey", "Identifies a measured layer.")
+  Documented<TimingCacheKey>(m, "TimingCacheKey", "Identifies a measured layer.")
       .def_static(
           "parse",
           [](const std::string& text) {
@@ -144,7 +144,7 @@ void bind_timing_cache(nb::module_& m) {
         }
         return text;
       });
-  nb::class_<TimingCacheValue>(m, "TimingCacheValue", "What was measured.")
+  Documented<TimingCacheValue>(m, "TimingCacheValue", "What was measured.")
       .def(
           "__init__",
           [](TimingCacheValue* self, uint64_t hash, float ms) {
@@ -154,7 +154,7 @@ void bind_timing_cache(nb::module_& m) {
       .def_rw("tacticHash", &TimingCacheValue::tacticHash)
       .def_rw("timingMSec", &TimingCacheValue::timingMSec);
   using Class = ITimingCache;
-  nb::class_<Class>(m, "ITimingCache", "Measured times of kernels.")
+  Documented<Class>(m, "ITimingCache", "Measured times of kernels.")
       .def("serialize", &Class::serialize, kOwned)
       .def("combine", &Class::combine, "input_cache"_a, "ignore_mismatch"_a)
       .def("reset", &Class::reset)
@@ -169,7 +169,7 @@ void bind_timing_cache(nb::module_& m) {
       .def("update", &Class::update, "key"_a, "value"_a);
 }
 
-void bind_caches(nb::class_<IBuilderConfig>& bound) {
+void bind_caches(Documented<IBuilderConfig>& bound) {
   using Class = IBuilderConfig;
   bound
       .def(
@@ -211,7 +211,7 @@ void bind_own_settings(nb::module_& m) {
 
 void bind_profile(nb::module_& m) {
   using Class = IOptimizationProfile;
-  nb::class_<Class>(m, "IOptimizationProfile", "Ranges of the extents of dynamic inputs.")
+  Documented<Class>(m, "IOptimizationProfile", "Ranges of the extents of dynamic inputs.")
       .def(
           "set_shape",
           [](Class& profile, const char* input, const Dims& min, const Dims& opt, const Dims& max) {
@@ -263,7 +263,7 @@ void bind_profile(nb::module_& m) {
 
 void bind_builder_config(nb::module_& m) {
   bind_timing_cache(m);
-  nb::class_<IBuilderConfig> bound(m, "IBuilderConfig",
+  Documented<IBuilderConfig> bound(m, "IBuilderConfig",
                                    "How to build: precision, profiles, limits, caches.");
   bind_limits(bound);
   bind_application(bound);

@@ -93,7 +93,7 @@ struct PyPlainCalibrator : PyCalibratorOf<IInt8Calibrator> {
 
 template <typename Class, typename Parent, typename Alias>
 void bind_calibrator(nb::module_& m, const char* name, CalibrationAlgoType algorithm) {
-  nb::class_<Class, Parent, Alias>(
+  Documented<Class, Parent, Alias>(
       m, name, "Gives batches that ranges are taken from; get_batch() returns addresses.")
       .def(nb::init<>())
       .def("get_batch_size", [](Class&) -> int32_t { must_override("get_batch_size"); })
@@ -145,15 +145,15 @@ struct PyAlgorithmSelector : IAlgorithmSelector {
 };
 
 void bind_algorithms(nb::module_& m) {
-  nb::class_<IAlgorithmIOInfo>(m, "IAlgorithmIOInfo")
+  Documented<IAlgorithmIOInfo>(m, "IAlgorithmIOInfo")
       .def_prop_ro("dtype", &IAlgorithmIOInfo::getDataType)
       .def_prop_ro("strides", &IAlgorithmIOInfo::getStrides)
       .def_prop_ro("vectorized_dim", &IAlgorithmIOInfo::getVectorizedDim)
       .def_prop_ro("components_per_element", &IAlgorithmIOInfo::getComponentsPerElement);
-  nb::class_<IAlgorithmVariant>(m, "IAlgorithmVariant")
+  Documented<IAlgorithmVariant>(m, "IAlgorithmVariant")
       .def_prop_ro("implementation", &IAlgorithmVariant::getImplementation)
       .def_prop_ro("tactic", &IAlgorithmVariant::getTactic);
-  nb::class_<IAlgorithmContext>(m, "IAlgorithmContext")
+  Documented<IAlgorithmContext>(m, "IAlgorithmContext")
       .def_prop_ro("name", &IAlgorithmContext::getName)
       .def(
           "get_shape",
@@ -169,7 +169,7 @@ void bind_algorithms(nb::module_& m) {
           "index"_a)
       .def_prop_ro("num_inputs", &IAlgorithmContext::getNbInputs)
       .def_prop_ro("num_outputs", &IAlgorithmContext::getNbOutputs);
-  nb::class_<IAlgorithm>(m, "IAlgorithm")
+  Documented<IAlgorithm>(m, "IAlgorithm")
       .def("get_algorithm_io_info", &IAlgorithm::getAlgorithmIOInfoByIndex, "index"_a,
            nb::rv_policy::reference_internal)
       .def_prop_ro("algorithm_variant", &IAlgorithm::getAlgorithmVariant,
@@ -177,7 +177,7 @@ void bind_algorithms(nb::module_& m) {
       .def_prop_ro("timing_msec", &IAlgorithm::getTimingMSec)
       .def_prop_ro("workspace_size", &IAlgorithm::getWorkspaceSize);
   using Class = IAlgorithmSelector;
-  nb::class_<Class, IVersionedInterface, PyAlgorithmSelector>(m, "IAlgorithmSelector",
+  Documented<Class, IVersionedInterface, PyAlgorithmSelector>(m, "IAlgorithmSelector",
                                                               "Kept, and not asked by builds.")
       .def(nb::init<>())
       .def("select_algorithms",

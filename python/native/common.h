@@ -12,6 +12,7 @@
 #include "NvInfer.h"
 #include "callbacks.h"
 #include "casters.h"
+#include "documented.h"
 
 // The module binds deprecated names like all others.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"

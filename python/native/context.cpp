@@ -6,7 +6,7 @@ namespace tenon::python {
 namespace {
 
 using Class = IExecutionContext;
-using Bound = nb::class_<Class>;
+using Bound = Documented<Class>;
 
 /// Extras of a property for an object of the application, or None.
 #define TENON_GIVEN nb::for_setter(nb::arg("value").none()), nb::for_setter(nb::keep_alive<1, 2>())
@@ -135,7 +135,7 @@ void bind_settings(Bound& bound) {
 
 void bind_context(nb::module_& m) {
   using Config = IRuntimeConfig;
-  nb::class_<Config>(m, "IRuntimeConfig", "How contexts are made.")
+  Documented<Config>(m, "IRuntimeConfig", "How contexts are made.")
       .def("set_execution_context_allocation_strategy",
            &Config::setExecutionContextAllocationStrategy, "strategy"_a)
       .def("get_execution_context_allocation_strategy",

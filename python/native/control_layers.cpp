@@ -26,7 +26,7 @@ void bind_loops(nb::module_& m) {
         .def_prop_rw("reverse", &Class::getReverse, &Class::setReverse);
   }
   using Class = ILoop;
-  nb::class_<Class>(m, "ILoop", "Layers that are computed again and again.")
+  Documented<Class>(m, "ILoop", "Layers that are computed again and again.")
       .def("add_recurrence", &Class::addRecurrence, "initial_value"_a, kInside)
       .def("add_trip_limit", &Class::addTripLimit, "tensor"_a, "kind"_a, kInside)
       .def("add_iterator", &Class::addIterator, "tensor"_a, "axis"_a = 0, "reverse"_a = false,
@@ -48,7 +48,7 @@ void bind_conditionals(nb::module_& m) {
         .def_prop_rw("message", &Class::getMessage, &Class::setMessage);
   }
   using Class = IIfConditional;
-  nb::class_<Class>(m, "IIfConditional", "Two branches and a condition.")
+  Documented<Class>(m, "IIfConditional", "Two branches and a condition.")
       .def("set_condition", &Class::setCondition, "condition"_a, kInside)
       .def("add_output", &Class::addOutput, "true_subgraph_output"_a, "false_subgraph_output"_a,
            kInside)
@@ -64,7 +64,7 @@ void bind_attention(nb::module_& m) {
   { TENON_LAYER(IAttentionInputLayer, IAttentionBoundaryLayer); }
   { TENON_LAYER(IAttentionOutputLayer, IAttentionBoundaryLayer); }
   using Class = IAttention;
-  nb::class_<Class>(m, "IAttention", "softmax(q k^T + mask) v.")
+  Documented<Class>(m, "IAttention", "softmax(q k^T + mask) v.")
       .def_prop_rw("mask", &Class::getMask, &Class::setMask, kInside)
       .def_prop_rw("norm_op", &Class::getNormalizationOperation, &Class::setNormalizationOperation)
       .def_prop_rw("decomposable", &Class::getDecomposable, &Class::setDecomposable)
@@ -121,11 +121,11 @@ void bind_transformer_layers(nb::module_& m) {
 }
 
 void bind_plugin_layers(nb::module_& m) {
-  nb::class_<IPluginV2Layer, ILayer>(m, "IPluginV2Layer")
+  Documented<IPluginV2Layer, ILayer>(m, "IPluginV2Layer")
       .def_prop_ro("plugin", [](nb::pointer_and_handle<IPluginV2Layer> self) {
         return plugin_to_python(&self.p->getPlugin(), self.h);
       });
-  nb::class_<IPluginV3Layer, ILayer>(m, "IPluginV3Layer")
+  Documented<IPluginV3Layer, ILayer>(m, "IPluginV3Layer")
       .def_prop_ro("plugin", [](nb::pointer_and_handle<IPluginV3Layer> self) {
         return plugin_to_python(&self.p->getPlugin(), self.h);
       });

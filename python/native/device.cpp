@@ -6,7 +6,7 @@
 namespace tenon::python {
 
 void bind_device(nb::module_& m) {
-  nb::class_<GpuDescription>(m, "GpuDescription", "Facts of a GPU.")
+  Documented<GpuDescription>(m, "GpuDescription", "Facts of a GPU.")
       .def_prop_ro("name", [](const GpuDescription& d) { return std::string(d.name); })
       .def_prop_ro("libraries", [](const GpuDescription& d) { return std::string(d.libraries); })
       .def_ro("compute_capability", &GpuDescription::computeCapability)
@@ -15,7 +15,7 @@ void bind_device(nb::module_& m) {
       .def_prop_ro("text", [](const GpuDescription& d) { return std::string(d.text); })
       .def_prop_ro("uuid", [](const GpuDescription& d) { return std::string(d.uuid); })
       .def_ro("index", &GpuDescription::index);
-  nb::class_<IGpu>(m, "Gpu",
+  Documented<IGpu>(m, "Gpu",
                    "A GPU: memory, streams and copies. Delete it after everything that it made.")
       .def("describe", &IGpu::describe)
       .def(

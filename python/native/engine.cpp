@@ -8,7 +8,7 @@ namespace tenon::python {
 namespace {
 
 using Class = ICudaEngine;
-using Bound = nb::class_<Class>;
+using Bound = Documented<Class>;
 
 constexpr auto kInside = nb::rv_policy::reference_internal;
 constexpr auto kOwned = nb::rv_policy::take_ownership;
@@ -148,7 +148,7 @@ void bind_contexts(Bound& bound) {
 
 void bind_inspector(nb::module_& m) {
   using Inspector = IEngineInspector;
-  nb::class_<Inspector>(m, "EngineInspector", "Describes the layers of an engine.")
+  Documented<Inspector>(m, "EngineInspector", "Describes the layers of an engine.")
       .def_prop_rw("execution_context", &Inspector::getExecutionContext,
                    &Inspector::setExecutionContext, nb::rv_policy::reference,
                    nb::for_setter(nb::arg("value").none()), nb::for_setter(nb::keep_alive<1, 2>()))
@@ -157,7 +157,7 @@ void bind_inspector(nb::module_& m) {
       .def_prop_rw("error_recorder", &Inspector::getErrorRecorder, &Inspector::setErrorRecorder,
                    nb::for_setter(nb::arg("value").none()), nb::for_setter(nb::keep_alive<1, 2>()));
   using Config = ISerializationConfig;
-  nb::class_<Config>(m, "ISerializationConfig", "How an engine is written.")
+  Documented<Config>(m, "ISerializationConfig", "How an engine is written.")
       .def_prop_rw("flags", &Config::getFlags, &Config::setFlags)
       .def("clear_flag", &Config::clearFlag, "flag"_a)
       .def("set_flag", &Config::setFlag, "flag"_a)

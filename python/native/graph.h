@@ -34,4 +34,4 @@ void weights_property(Bound& bound, const char* name) {
 /// A layer's class; bodies say `Class` for it.
 #define TENON_LAYER(class_name, ...) \
   using Class = class_name;          \
-  nb::class_<Class, __VA_ARGS__>(m, #class_name)
+  Documented<Class, __VA_ARGS__>(m, #class_name)

@@ -125,7 +125,7 @@ struct PyStreamWriter : IStreamWriter {
 
 void bind_allocators(nb::module_& m) {
   using Class = IGpuAllocator;
-  nb::class_<Class, IVersionedInterface, PyAllocatorOf<Class>>(m, "IGpuAllocator",
+  Documented<Class, IVersionedInterface, PyAllocatorOf<Class>>(m, "IGpuAllocator",
                                                                "Device memory for the library.")
       .def(nb::init<>())
       .def("allocate",
@@ -146,7 +146,7 @@ void bind_allocators(nb::module_& m) {
           [](nb::object self, Address memory, Address) { return self.attr("deallocate")(memory); },
           "memory"_a, "stream"_a);
   using Async = IGpuAsyncAllocator;
-  nb::class_<Async, IGpuAllocator, PyAllocatorOf<Async>>(m, "IGpuAsyncAllocator",
+  Documented<Async, IGpuAllocator, PyAllocatorOf<Async>>(m, "IGpuAsyncAllocator",
                                                          "Device memory in a stream's order.")
       .def(nb::init<>())
       .def("allocate_async",
@@ -171,25 +171,25 @@ void bind_allocators(nb::module_& m) {
 
 void bind_memory(nb::module_& m) {
   bind_allocators(m);
-  nb::class_<IOutputAllocator, IVersionedInterface, PyOutputAllocator>(
+  Documented<IOutputAllocator, IVersionedInterface, PyOutputAllocator>(
       m, "IOutputAllocator",
       "Memory for outputs whose extents are known during a run only: override reallocate_output() "
       "or "
       "reallocate_output_async(), and notify_shape().")
       .def(nb::init<>());
-  nb::class_<IStreamReader, IVersionedInterface, PyStreamReader>(m, "IStreamReader",
+  Documented<IStreamReader, IVersionedInterface, PyStreamReader>(m, "IStreamReader",
                                                                  "Gives a plan's bytes.")
       .def(nb::init<>())
       .def("read",
            [](IStreamReader&, nb::args, nb::kwargs) { must_override("IStreamReader.read"); });
-  nb::class_<IStreamReaderV2, IVersionedInterface, PyStreamReaderV2>(m, "IStreamReaderV2",
+  Documented<IStreamReaderV2, IVersionedInterface, PyStreamReaderV2>(m, "IStreamReaderV2",
                                                                      "Gives a plan's bytes.")
       .def(nb::init<>())
       .def("read",
            [](IStreamReaderV2&, nb::args, nb::kwargs) { must_override("IStreamReaderV2.read"); })
       .def("seek",
            [](IStreamReaderV2&, nb::args, nb::kwargs) { must_override("IStreamReaderV2.seek"); });
-  nb::class_<IStreamWriter, IVersionedInterface, PyStreamWriter>(m, "IStreamWriter",
+  Documented<IStreamWriter, IVersionedInterface, PyStreamWriter>(m, "IStreamWriter",
                                                                  "Receives a plan's bytes.")
       .def(nb::init<>())
       .def("write",

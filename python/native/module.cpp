@@ -39,7 +39,7 @@ void bind_module(nb::module_& m) {
   m.attr("__version__") =
       std::to_string(NV_TENSORRT_MAJOR) + "." + std::to_string(NV_TENSORRT_MINOR) + "." +
       std::to_string(NV_TENSORRT_PATCH) + "." + std::to_string(NV_TENSORRT_BUILD);
-  nb::class_<FallbackString>(m, "FallbackString")
+  Documented<FallbackString>(m, "FallbackString")
       .def(nb::init<>())
       .def(nb::init<std::string>(), "text"_a)
       .def("__str__", [](const FallbackString& string) { return string.text; });

@@ -6,7 +6,7 @@ namespace tenon::python {
 namespace {
 
 using Class = INetworkDefinition;
-using Bound = nb::class_<Class>;
+using Bound = Documented<Class>;
 using Tensors = std::vector<ITensor*>;
 using Self = nb::pointer_and_handle<Class>;
 

@@ -119,7 +119,7 @@ struct PyDebugListener : IDebugListener {
 };
 
 void bind_loggers(nb::module_& m) {
-  nb::class_<ILogger, PyLogger> base(
+  Documented<ILogger, PyLogger> base(
       m, "ILogger", "Receives messages, from several threads at once: override log().");
   nb::enum_<ILogger::Severity>(base, "Severity", nb::is_arithmetic())
       .value("INTERNAL_ERROR", ILogger::Severity::kINTERNAL_ERROR)
@@ -133,7 +133,7 @@ void bind_loggers(nb::module_& m) {
           "log", [](ILogger&, ILogger::Severity, nb::str) { must_override("ILogger.log"); },
           "severity"_a, "msg"_a);
   with_statement(base);
-  nb::class_<Logger, ILogger, PyDefaultLogger>(m, "Logger", "Prints messages up to a severity.")
+  Documented<Logger, ILogger, PyDefaultLogger>(m, "Logger", "Prints messages up to a severity.")
       .def(nb::init<ILogger::Severity>(), "min_severity"_a = ILogger::Severity::kWARNING)
       .def_rw("min_severity", &Logger::least)
       .def("log", &Logger::write, "severity"_a, "msg"_a);
@@ -143,21 +143,21 @@ void bind_loggers(nb::module_& m) {
 
 void bind_observers(nb::module_& m) {
   bind_loggers(m);
-  nb::class_<IProfiler, PyProfiler>(m, "IProfiler",
+  Documented<IProfiler, PyProfiler>(m, "IProfiler",
                                     "Is told the time of each layer: override report_layer_time().")
       .def(nb::init<>())
       .def(
           "report_layer_time",
           [](IProfiler&, nb::str, float) { must_override("IProfiler.report_layer_time"); },
           "layer_name"_a, "ms"_a);
-  nb::class_<Profiler, IProfiler, PyDefaultProfiler>(m, "Profiler",
+  Documented<Profiler, IProfiler, PyDefaultProfiler>(m, "Profiler",
                                                      "Prints the time of each layer.")
       .def(nb::init<>())
       .def(
           "report_layer_time",
           [](Profiler&, const char* name, float ms) { Profiler::print(name, ms); }, "layer_name"_a,
           "ms"_a);
-  nb::class_<IErrorRecorder, IVersionedInterface, PyErrorRecorder>(m, "IErrorRecorder",
+  Documented<IErrorRecorder, IVersionedInterface, PyErrorRecorder>(m, "IErrorRecorder",
                                                                    "Collects errors.")
       .def(nb::init<>())
       .def_prop_ro_static("MAX_DESC_LENGTH",
@@ -177,7 +177,7 @@ void bind_observers(nb::module_& m) {
           "report_error",
           [](IErrorRecorder&, ErrorCode, nb::str) { must_override("IErrorRecorder.report_error"); },
           "arg0"_a, "arg1"_a);
-  nb::class_<IProgressMonitor, IVersionedInterface, PyProgressMonitor>(
+  Documented<IProgressMonitor, IVersionedInterface, PyProgressMonitor>(
       m, "IProgressMonitor",
       "Is told how far a build is; step_complete() returns False to cancel it.")
       .def(nb::init<>())
@@ -195,7 +195,7 @@ void bind_observers(nb::module_& m) {
           "phase_finish",
           [](IProgressMonitor&, nb::str) { must_override("IProgressMonitor.phase_finish"); },
           "phase_name"_a);
-  nb::class_<IDebugListener, IVersionedInterface, PyDebugListener>(m, "IDebugListener",
+  Documented<IDebugListener, IVersionedInterface, PyDebugListener>(m, "IDebugListener",
                                                                    "Is shown debug tensors.")
       .def(nb::init<>())
       .def("process_debug_tensor",

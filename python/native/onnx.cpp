@@ -54,7 +54,7 @@ std::string text_of(const IParserError& error) {
 
 void bind_error(nb::module_& m) {
   using Class = IParserError;
-  nb::class_<Class>(m, "ParserError", "One problem that a parser met.")
+  Documented<Class>(m, "ParserError", "One problem that a parser met.")
       .def("code", &Class::code)
       .def("desc", &Class::desc)
       .def("file", &Class::file)
@@ -97,7 +97,7 @@ std::vector<std::string> plugin_libraries(const IParser& parser) {
   return paths ? std::vector<std::string>(paths, paths + count) : std::vector<std::string>();
 }
 
-void bind_models(nb::class_<IParser>& bound) {
+void bind_models(Documented<IParser>& bound) {
   using Class = IParser;
   bound
       .def(
@@ -153,7 +153,7 @@ void bind_models(nb::class_<IParser>& bound) {
 
 void bind_parser(nb::module_& m) {
   using Class = IParser;
-  nb::class_<Class> bound(m, "OnnxParser", "Reads ONNX models into a network.");
+  Documented<Class> bound(m, "OnnxParser", "Reads ONNX models into a network.");
   bound
       .def(nb::new_(&create_parser), "network"_a, "logger"_a, nb::keep_alive<0, 2>(),
            nb::keep_alive<0, 3>())
@@ -183,7 +183,7 @@ IParserRefitter* create_refitter(IRefitter& refitter, ILogger& logger) {
 
 void bind_parser_refitter(nb::module_& m) {
   using Class = IParserRefitter;
-  nb::class_<Class>(m, "OnnxParserRefitter", "Puts the weights of an ONNX model into an engine.")
+  Documented<Class>(m, "OnnxParserRefitter", "Puts the weights of an ONNX model into an engine.")
       .def(nb::new_(&create_refitter), "refitter"_a, "logger"_a, nb::keep_alive<0, 2>(),
            nb::keep_alive<0, 3>())
       .def(

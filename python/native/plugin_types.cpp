@@ -16,18 +16,18 @@ int32_t checked(Py_ssize_t index, int32_t count) {
 }
 
 void bind_expressions(nb::module_& m) {
-  nb::class_<IDimensionExpr>(m, "IDimensionExpr",
+  Documented<IDimensionExpr>(m, "IDimensionExpr",
                              "An extent of a plugin's output, as an expression of its inputs'.")
       .def("is_constant", &IDimensionExpr::isConstant)
       .def("get_constant_value", &IDimensionExpr::getConstantValue)
       .def("is_size_tensor", &IDimensionExpr::isSizeTensor);
-  nb::class_<IExprBuilder>(m, "IExprBuilder", "Makes expressions; it owns them.")
+  Documented<IExprBuilder>(m, "IExprBuilder", "Makes expressions; it owns them.")
       .def("constant", &IExprBuilder::constant, "value"_a, nb::rv_policy::reference)
       .def("operation", &IExprBuilder::operation, "op"_a, "first"_a, "second"_a,
            nb::rv_policy::reference)
       .def("declare_size_tensor", &IExprBuilder::declareSizeTensor, "output_index"_a, "opt"_a,
            "upper"_a, nb::rv_policy::reference);
-  nb::class_<DimsExprs>(m, "DimsExprs", "A shape of expressions.")
+  Documented<DimsExprs>(m, "DimsExprs", "A shape of expressions.")
       .def("__init__", [](DimsExprs* self) { new (self) DimsExprs{}; })
       .def(
           "__init__",
@@ -59,21 +59,21 @@ void bind_expressions(nb::module_& m) {
 
 void bind_descriptions(nb::module_& m) {
   using Desc = PluginTensorDesc;
-  nb::class_<Desc>(m, "PluginTensorDesc", "An operand with concrete extents.")
+  Documented<Desc>(m, "PluginTensorDesc", "An operand with concrete extents.")
       .def("__init__", [](Desc* self) { new (self) Desc{}; })
       .def_rw("dims", &Desc::dims)
       .def_rw("type", &Desc::type)
       .def_rw("format", &Desc::format)
       .def_rw("scale", &Desc::scale);
   using Dynamic = DynamicPluginTensorDesc;
-  nb::class_<Dynamic>(m, "DynamicPluginTensorDesc", "An operand with the range of its extents.")
+  Documented<Dynamic>(m, "DynamicPluginTensorDesc", "An operand with the range of its extents.")
       .def("__init__", [](Dynamic* self) { new (self) Dynamic{}; })
       .def_rw("desc", &Dynamic::desc, kInside)
       .def_rw("min", &Dynamic::min)
       .def_rw("opt", &Dynamic::opt)
       .def_rw("max", &Dynamic::max);
   using Context = IPluginResourceContext;
-  nb::class_<Context>(m, "IPluginResourceContext", "What a plugin may use of a context.")
+  Documented<Context>(m, "IPluginResourceContext", "What a plugin may use of a context.")
       .def_prop_ro("error_recorder", &Context::getErrorRecorder, nb::rv_policy::reference)
       .def_prop_ro("gpu_allocator", &Context::getGpuAllocator, nb::rv_policy::reference);
 }
@@ -124,7 +124,7 @@ nb::object field_data(const Field& field) {
 }
 
 void bind_fields(nb::module_& m) {
-  nb::class_<Field>(m, "PluginField", "A named value for making a plugin; the data are copied.")
+  Documented<Field>(m, "PluginField", "A named value for making a plugin; the data are copied.")
       .def(
           "__init__",
           [](Field* self, const std::string& name, nb::object data, PluginFieldType type) {
@@ -137,7 +137,7 @@ void bind_fields(nb::module_& m) {
       .def_prop_rw("data", &field_data, [](Field& field, nb::object data) {
         field = make_field(field.name, data, field.type);
       });
-  nb::class_<FieldCollection>(m, "PluginFieldCollection_", "Fields of one plugin.")
+  Documented<FieldCollection>(m, "PluginFieldCollection_", "Fields of one plugin.")
       .def(nb::init<>())
       .def(
           "__init__",

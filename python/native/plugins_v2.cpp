@@ -160,7 +160,7 @@ IPluginCreatorInterface* adapt_creator_v2(nb::object creator) {
 
 void bind_plugin_v2(nb::module_& m) {
   using Class = IPluginV2;
-  nb::class_<Class>(m, "_NativePluginV2", nb::never_destruct(), "A plugin that is not from Python.")
+  Documented<Class>(m, "_NativePluginV2", nb::never_destruct(), "A plugin that is not from Python.")
       .def_prop_ro("num_outputs", &Class::getNbOutputs)
       .def_prop_ro("tensorrt_version", &Class::getTensorRTVersion)
       .def_prop_ro("plugin_type", &Class::getPluginType)

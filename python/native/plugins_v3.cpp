@@ -260,14 +260,14 @@ IPluginResource* adapt_resource(nb::object resource) {
 }
 
 void bind_plugin_v3(nb::module_& m) {
-  nb::class_<IPluginV3>(m, "_NativePluginV3", "A plugin that is not from Python.")
+  Documented<IPluginV3>(m, "_NativePluginV3", "A plugin that is not from Python.")
       .def("clone", &IPluginV3::clone, nb::rv_policy::take_ownership)
       .def("get_capability_interface", &IPluginV3::getCapabilityInterface, "type"_a,
            nb::rv_policy::reference_internal)
       .def("destroy", [](IPluginV3&) {});
-  nb::class_<IPluginCapability>(m, "_NativePluginCapability",
+  Documented<IPluginCapability>(m, "_NativePluginCapability",
                                 "A capability of a plugin that is not from Python.");
-  nb::class_<IPluginResource>(m, "_NativePluginResource", "A resource that is not from Python.")
+  Documented<IPluginResource>(m, "_NativePluginResource", "A resource that is not from Python.")
       .def("release", &IPluginResource::release);
 }
 

@@ -44,7 +44,7 @@ std::vector<std::string> ranged_tensors(const Class& refitter) {
   return {found.begin(), found.end()};
 }
 
-void bind_weights(nb::class_<Class>& bound) {
+void bind_weights(Documented<Class>& bound) {
   bound
       .def(
           "set_weights",
@@ -90,7 +90,7 @@ void bind_weights(nb::class_<Class>& bound) {
 }  // namespace
 
 void bind_refitter(nb::module_& m) {
-  nb::class_<Class> bound(m, "Refitter", "Replaces weights of an engine.");
+  Documented<Class> bound(m, "Refitter", "Replaces weights of an engine.");
   bound
       .def(nb::new_(&create), "engine"_a, "logger"_a, nb::keep_alive<0, 2>(),
            nb::keep_alive<0, 3>())

@@ -73,7 +73,7 @@ nb::object acquire(Class& registry, const char* key, nb::object resource) {
 
 void bind_creators(nb::module_& m) {
   using V3 = IPluginCreatorV3One;
-  nb::class_<V3>(m, "_NativePluginCreatorV3One", nb::never_destruct(),
+  Documented<V3>(m, "_NativePluginCreatorV3One", nb::never_destruct(),
                  "A creator that is not from Python.")
       .def_prop_ro("name", &V3::getPluginName)
       .def_prop_ro("plugin_version", &V3::getPluginVersion)
@@ -86,7 +86,7 @@ void bind_creators(nb::module_& m) {
           },
           "name"_a, "field_collection"_a, "phase"_a, nb::rv_policy::take_ownership);
   using V2 = IPluginCreator;
-  nb::class_<V2>(m, "_NativePluginCreator", nb::never_destruct(),
+  Documented<V2>(m, "_NativePluginCreator", nb::never_destruct(),
                  "A creator that is not from Python.")
       .def_prop_ro("name", &V2::getPluginName)
       .def_prop_ro("plugin_version", &V2::getPluginVersion)
@@ -106,7 +106,7 @@ void bind_creators(nb::module_& m) {
           "name"_a, "serialized_plugin"_a, nb::rv_policy::reference);
 }
 
-void bind_lookups(nb::class_<Class>& bound) {
+void bind_lookups(Documented<Class>& bound) {
   bound
       .def_prop_ro("plugin_creator_list",
                    [](const Class& registry) {
@@ -145,7 +145,7 @@ void bind_lookups(nb::class_<Class>& bound) {
 
 void bind_registry(nb::module_& m) {
   bind_creators(m);
-  nb::class_<Class> bound(m, "IPluginRegistry", nb::never_destruct(),
+  Documented<Class> bound(m, "IPluginRegistry", nb::never_destruct(),
                           "Where plugin creators are found.");
   bind_lookups(bound);
   bound.def("register_creator", &register_creator, "creator"_a, "plugin_namespace"_a = "")

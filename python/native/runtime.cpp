@@ -32,7 +32,7 @@ ICudaEngine* load_bytes(Class& runtime, nb::handle plan) {
 }  // namespace
 
 void bind_runtime(nb::module_& m) {
-  nb::class_<Class> bound(m, "Runtime", "Loads plans.");
+  Documented<Class> bound(m, "Runtime", "Loads plans.");
   bound.def(nb::new_(&create), "logger"_a, nb::keep_alive<0, 2>())
       .def(
           "deserialize_cuda_engine",

@@ -306,7 +306,7 @@ double time_enqueue(IExecutionContext& context, int32_t runs, Address stream) {
 void bind_session(nb::module_& m) {
   m.def("time_enqueue", &time_enqueue, "context"_a, "runs"_a, "stream"_a = 0,
         nb::call_guard<nb::gil_scoped_release>());
-  nb::class_<Session>(m, "Session", "Runs of an engine with arrays of any library.")
+  Documented<Session>(m, "Session", "Runs of an engine with arrays of any library.")
       .def(nb::init<nb::object, nb::object, nb::object, nb::object, nb::object>(), "engine"_a,
            "context"_a, "gpu"_a.none(), "fail"_a, "device_array"_a)
       .def("fixed", &Session::fixed)

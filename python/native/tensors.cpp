@@ -62,7 +62,7 @@ PyType_Slot layer_slots[] = {
 void bind_tensors(nb::module_& m) {
   {
     using Class = ITensor;
-    nb::class_<Class>(m, "ITensor", "A tensor of a network.")
+    Documented<Class>(m, "ITensor", "A tensor of a network.")
         // clang-format off
         TENON_RW("name", getName, setName)
         TENON_RW("shape", getDimensions, setDimensions)
@@ -87,7 +87,7 @@ void bind_tensors(nb::module_& m) {
                         .def("get_dimension_name", &Class::getDimensionName, "index"_a);
   }
   using Class = ILayer;
-  nb::class_<Class>(m, "ILayer", nb::type_slots(layer_slots),
+  Documented<Class>(m, "ILayer", nb::type_slots(layer_slots),
                     "A layer of a network. Layers that a network hands out are of this class: "
                     "assign the class that their "
                     "type has to __class__ to reach its settings.")

@@ -41,7 +41,7 @@ int32_t checked_index(Py_ssize_t index, int32_t count) {
 }
 
 template <typename Class, typename... Options>
-void construct_dims(nb::class_<Class, Options...>& c) {
+void construct_dims(Documented<Class, Options...>& c) {
   c.def(nb::init<>())
       .def(
           "__init__",
@@ -57,7 +57,7 @@ void construct_dims(nb::class_<Class, Options...>& c) {
 }
 
 void bind_dims(nb::module_& m) {
-  nb::class_<Dims> dims(m, "Dims",
+  Documented<Dims> dims(m, "Dims",
                         "Extents of a tensor; -1 stands for one that is known at run time only.");
   construct_dims(dims);
   dims.def_prop_ro_static("MAX_DIMS", [](nb::handle) { return Dims::MAX_DIMS; })
@@ -84,26 +84,26 @@ void bind_dims(nb::module_& m) {
            [](const Dims& d) { return d.nbDims < 0 ? nb::str("(?)") : nb::repr(as_tuple(d)); });
   nb::implicitly_convertible<nb::sequence, Dims>();
 
-  nb::class_<Dims2, Dims> dims2(m, "Dims2");
+  Documented<Dims2, Dims> dims2(m, "Dims2");
   construct_dims(dims2);
   dims2.def(nb::init<int64_t, int64_t>(), "dim0"_a, "dim1"_a);
-  nb::class_<DimsHW, Dims2> hw(m, "DimsHW");
+  Documented<DimsHW, Dims2> hw(m, "DimsHW");
   construct_dims(hw);
   hw.def(nb::init<int64_t, int64_t>(), "h"_a, "w"_a)
       .def_prop_rw(
           "h", [](const DimsHW& d) { return d.h(); }, [](DimsHW& d, int64_t v) { d.h() = v; })
       .def_prop_rw(
           "w", [](const DimsHW& d) { return d.w(); }, [](DimsHW& d, int64_t v) { d.w() = v; });
-  nb::class_<Dims3, Dims> dims3(m, "Dims3");
+  Documented<Dims3, Dims> dims3(m, "Dims3");
   construct_dims(dims3);
   dims3.def(nb::init<int64_t, int64_t, int64_t>(), "dim0"_a, "dim1"_a, "dim2"_a);
-  nb::class_<Dims4, Dims> dims4(m, "Dims4");
+  Documented<Dims4, Dims> dims4(m, "Dims4");
   construct_dims(dims4);
   dims4.def(nb::init<int64_t, int64_t, int64_t, int64_t>(), "dim0"_a, "dim1"_a, "dim2"_a, "dim3"_a);
 }
 
 void bind_permutation(nb::module_& m) {
-  nb::class_<Permutation>(m, "Permutation",
+  Documented<Permutation>(m, "Permutation",
                           "Output axis i of a transpose is input axis permutation[i].")
       .def("__init__", [](Permutation* self) { new (self) Permutation{}; })
       .def(
@@ -148,7 +148,7 @@ int64_t weight_bytes(const Weights& weights) {
 }
 
 void bind_weights(nb::module_& m) {
-  nb::class_<OwnedWeights>(
+  Documented<OwnedWeights>(
       m, "Weights", "Numbers of a layer. Made of an array, the object keeps the array alive.")
       .def(
           "__init__",
@@ -197,7 +197,7 @@ void bind_types(nb::module_& m) {
   bind_permutation(m);
   bind_weights(m);
   using Class = IHostMemory;
-  nb::class_<Class> memory(m, "IHostMemory", nb::type_slots(host_memory_slots),
+  Documented<Class> memory(m, "IHostMemory", nb::type_slots(host_memory_slots),
                            "Bytes that the library made.");
   with_statement(memory);
   memory
@@ -208,12 +208,12 @@ void bind_types(nb::module_& m) {
           .def("__len__", &Class::size)
           .def("__bytes__",
                [](const Class& memory) { return nb::bytes(memory.data(), memory.size()); });
-  nb::class_<InterfaceInfo>(m, "InterfaceInfo",
+  Documented<InterfaceInfo>(m, "InterfaceInfo",
                             "Name and version of an interface that applications implement.")
       .def_ro("kind", &InterfaceInfo::kind)
       .def_ro("major", &InterfaceInfo::major)
       .def_ro("minor", &InterfaceInfo::minor);
-  nb::class_<IVersionedInterface>(m, "IVersionedInterface")
+  Documented<IVersionedInterface>(m, "IVersionedInterface")
       .def_prop_ro("api_language", &IVersionedInterface::getAPILanguage)
       .def_prop_ro("interface_info", &IVersionedInterface::getInterfaceInfo);
 }

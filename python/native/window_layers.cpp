@@ -7,7 +7,7 @@ namespace {
 /// What convolutions and deconvolutions share.
 template <typename Class>
 void bind_convolution(nb::module_& m, const char* name) {
-  nb::class_<Class, ILayer> bound(m, name);
+  Documented<Class, ILayer> bound(m, name);
   bound
       // clang-format off
       TENON_RW("num_output_maps", getNbOutputMaps, setNbOutputMaps)
@@ -51,7 +51,7 @@ void bind_normalizations(nb::module_& m) {
   }
   {
     using Class = IScaleLayer;
-    nb::class_<Class, ILayer> bound(m, "IScaleLayer");
+    Documented<Class, ILayer> bound(m, "IScaleLayer");
     bound
         // clang-format off
         TENON_RW("mode", getMode, setMode)
@@ -105,7 +105,7 @@ void bind_window_layers(nb::module_& m) {
   bind_normalizations(m);
   bind_resize(m);
   using Class = IConstantLayer;
-  nb::class_<Class, ILayer> bound(m, "IConstantLayer");
+  Documented<Class, ILayer> bound(m, "IConstantLayer");
   bound.def_prop_rw("shape", &Class::getDimensions, &Class::setDimensions);
   bound.def_prop_rw(
       "weights",

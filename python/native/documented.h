@@ -1,0 +1,57 @@
+#pragma once
+
+/// Bound classes whose methods and properties take their `__doc__` from src/surface/docs.tsv.
+
+#include <nanobind/nanobind.h>
+
+#include <concepts>
+#include <string_view>
+#include <utility>
+
+namespace tenon::python {
+
+namespace nb = nanobind;
+
+/// The text for an attribute of a class, by their names in Python; "" where the table has none.
+const char* doc_of(std::string_view type, std::string_view attribute);
+
+/// nb::class_ with the table's texts. A text that is given with an attribute replaces the table's.
+template <typename... Types>
+class Documented : public nb::class_<Types...> {
+ public:
+  using Base = nb::class_<Types...>;
+
+  template <typename... Extra>
+  Documented(nb::handle scope, const char* name, const Extra&... extra)
+      : Base(scope, name, extra...), name_(name) {}
+
+  template <typename Function, typename... Extra>
+  Documented& def(const char* name, Function&& function, const Extra&... extra) {
+    Base::def(name, std::forward<Function>(function), doc_of(name_, name), extra...);
+    return *this;
+  }
+  /// Constructors, which have no name.
+  template <typename Visitor, typename... Extra>
+  requires(!std::convertible_to<Visitor, const char*>) Documented& def(Visitor&& visitor,
+                                                                       const Extra&... extra) {
+    Base::def(std::forward<Visitor>(visitor), extra...);
+    return *this;
+  }
+  template <typename Getter, typename... Extra>
+  Documented& def_prop_ro(const char* name, Getter&& getter, const Extra&... extra) {
+    Base::def_prop_ro(name, std::forward<Getter>(getter), doc_of(name_, name), extra...);
+    return *this;
+  }
+  template <typename Getter, typename Setter, typename... Extra>
+  Documented& def_prop_rw(const char* name, Getter&& getter, Setter&& setter,
+                          const Extra&... extra) {
+    Base::def_prop_rw(name, std::forward<Getter>(getter), std::forward<Setter>(setter),
+                      doc_of(name_, name), extra...);
+    return *this;
+  }
+
+ private:
+  const char* name_;
+};
+
+}  // namespace tenon::python
