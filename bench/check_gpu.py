@@ -191,8 +191,8 @@ def distance_to_files(got: dict[str, np.ndarray], files: list[str]) -> float:
 
 
 class Reference:
-    """FP32 outputs of our CPU and the errors of rounding, which are computed ahead, several models at a time; what
-    PyTorch computes, on all GPUs."""
+    """FP32 outputs of our CPU and the errors of rounding, which are computed ahead, several models at a time; PyTorch's
+    results, on all GPUs."""
 
     def __init__(self, tenon: str, folder: Path, bounds: bool, precisions: list[str], gpus: list[str | None]):
         self.tenon, self.folder = tenon, folder
@@ -268,7 +268,7 @@ def print_error(result: dict) -> None:
 
 @dataclass
 class ErrorRun:
-    """What check_errors() checks, and how."""
+    """The cases of check_errors(), and their treatment."""
     tenon: str
     models: list[Path]
     batches: dict[str, list[int]]  # of each model

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What the self-check says of networks of many kinds, and what it costs.
+"""Verdicts of the self-check on networks of many kinds, and its cost.
 
 usage: check_study.py [--device=-1] [--flags='' --flags=--bf16 ...] [--jobs=N] [--seconds=N] [--trtexec=PATH]
                       [--models=FOLDER] [NAME...]
 
 The networks are those of check_networks.py, or every .onnx file of a folder. Each is built once a set of flags. A line
 says the verdict, the largest distance of an output to the reference, regions compared, seconds of the build and of the
-check behind it (waiting for the reference included), and what the log says of precision and of warnings.
+check behind it (waiting for the reference included), and the log's lines on precision and its warnings.
 """
 import argparse
 import re

@@ -2,10 +2,10 @@
 """Compare Tenon with ONNX Runtime and OpenVINO on this CPU, all in one run.
 
 Each library has a process of its own, kept for the whole of a model. They take turns, a few inferences at a time and in
-changing order, so that what disturbs one disturbs all. Printed for each model: minimum and median of an inference in ms,
+changing order, so that disturbances meet all. Printed for each model: minimum and median of an inference in ms,
 Tenon's ratio to the better rival by minimum, and by the median over the turns; build, load and first inference in ms,
 and the peak memory of each process in MiB (a rival's contains Python's). Tenon's plan is built by a process of its own
-and loaded from its file by the one that is measured; a rival's load is its build. What each library computed is
+and loaded from its file by the one that is measured; a rival's load is its build. The results of the libraries are
 compared as well: the relative L2 distance to ONNX Runtime.
 """
 import argparse

@@ -32,7 +32,7 @@ TURNS, COUNT = 4, 20
 
 
 def peers_of(model: str, compiled: bool) -> list[tuple[str, bool]]:
-    """Names of peers, and whether they are compiled. The first one computes what the file says."""
+    """Names of peers, and whether they are compiled. The first one computes the file's nodes."""
     kinds = [("graph", False)]
     rival = "library" if model in WITH_LIBRARY else "fused" if model in ATTENTION else "graph"
     kinds += [(rival, False)] if rival != "graph" else []

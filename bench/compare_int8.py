@@ -4,8 +4,8 @@
 The model of models/ is quantized by onnxruntime.quantization's quantize_static: format QDQ, random data to calibrate
 with, activations u8 with weights i8 per channel ("u8s8"), or both i8 with one scale ("s8s8"). Both libraries then read
 the same file and take turns, each in a process of its own. Printed: minimum and median of an inference in ms, Tenon's
-part of its own FP32 time, and distances (relative L2) to ONNX Runtime without optimizations, which computes what the
-nodes say in f32.
+part of its own FP32 time, and distances (relative L2) to ONNX Runtime without optimizations, which computes the
+nodes in f32.
 """
 import argparse
 import statistics
@@ -27,7 +27,7 @@ KINDS = {"u8s8": dict(activation_type=QuantType.QUInt8, weight_type=QuantType.QI
 
 
 class RandomData(CalibrationDataReader):
-    """A few inputs like those that are measured."""
+    """A few inputs like the measured ones."""
 
     def __init__(self, model: Path, folder: Path):
         self.feeds = iter([arrays(model, folder)])

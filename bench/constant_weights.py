@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a product takes whose weights reach it through casts, transposes, slices, dequantization and so on, against the
+"""The time of a product whose weights reach it through casts, transposes, slices, dequantization and so on, against the
 product with a plain initializer. Where weights are not constants of the plan, this shows it: a ratio far above 1.
 
 usage: constant_weights.py [--build DIR] [--threads N] [--turns N]

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""What this GPU reaches: rates of products of two 8192x8192 matrices with random elements, bandwidth of a copy, and the
-time of a node in a replayed CUDA graph, alone and between events as a profiled step is. Floors in docs/performance.md are computed from these. Needs PyTorch.
+"""Peaks of this GPU: rates of products of two 8192x8192 matrices with random elements, bandwidth of a copy, and the
+time of a node in a replayed CUDA graph, alone and between events as a profiled step is. Floors in docs/performance.md
+are computed from these. Needs PyTorch.
 
 usage: gpu_peaks.py   (prints one JSON object)
 """
@@ -40,7 +41,7 @@ def copy_gbs() -> float:
 
 
 def node_us(elements: int) -> float:
-    """Of a chain of small kernels, each of which needs what the one ahead wrote."""
+    """Of a chain of small kernels, each of which reads the previous one's result."""
     x = torch.zeros(elements, device="cuda")
     x.add_(1)
     torch.cuda.synchronize()
@@ -52,8 +53,8 @@ def node_us(elements: int) -> float:
 
 
 def timed_node_us() -> float:
-    """The same chain with the recording of an event behind each kernel: what a profile of a replayed graph says of a
-    kernel that does nothing."""
+    """The same chain with the recording of an event behind each kernel: the time of an empty
+    kernel in a profile of a replayed graph."""
     x = torch.zeros(1, device="cuda")
     x.add_(1)
     torch.cuda.synchronize()

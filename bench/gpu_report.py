@@ -2,15 +2,15 @@
 """Measure everything that docs/performance.md says about a GPU, and write it as JSON.
 
 Parts, in this order:
-    peaks      what the GPU reaches (bench/gpu_peaks.py)
+    peaks      peaks of the GPU (bench/gpu_peaks.py)
     compare    times beside PyTorch's in FP16 (bench/compare_gpu.py); --reuse-torch keeps PyTorch's times of the file
     layers     each layer's distance to its floor (bench/layer_floors.py), needs peaks
-    enqueue    enqueue times with and without CUDA graphs and what trtexec warns of
+    enqueue    enqueue times with and without CUDA graphs and trtexec's warnings
     errors     errors and their bounds at batches 1, 8 and 32 in four precisions (bench/check_gpu.py)
     identical  a thousand runs in four streams, some of them replayed graphs
     rebuild    builds of resnet50 without and with caches
 
-What is measured replaces what the file had for the same model, batch and precision; the rest stays, so parts can be
+New figures replace the file's for the same model, batch and precision; the rest stays, so parts can be
 measured one by one. With --seconds, cases that would begin later are left out and told. With --gpus, each of several
 GPUs of one kind measures some of the models; cases of errors go to whichever GPU has room. Fails if anything fails.
 
@@ -42,7 +42,7 @@ BATCHES = {"resnet50": [1, 8, 32], "bert_base": [1, 8, 32], "vit_b_16": [1, 8, 3
            "yolo_s": [1, 8], "gpt2": [1, 8], "resnet18": [1, 8, 32], "unet_block": [1, 4], "dlrm": [1, 256],
            "lstm_tagger": [1, 8]}
 ERROR_BATCHES = [1, 8, 32]
-# Model, options of trtexec and what it should warn of.
+# Model, options of trtexec and its expected warnings.
 ENQUEUES = [("dlrm", "--noDataTransfers", "Enqueue-bound"), ("dlrm", "--noDataTransfers --useCudaGraph", ""),
             ("resnet50", "--noDataTransfers", ""), ("resnet50", "--noDataTransfers --useCudaGraph", ""),
             ("bert_base", "--noDataTransfers", ""), ("bert_base", "--noDataTransfers --useCudaGraph", ""),
@@ -51,7 +51,7 @@ KEYS = ("model", "batch", "precision", "options")
 
 
 class Report:
-    """The file, and what the command line chose."""
+    """The file, and the command line's choice."""
 
     def __init__(self, arguments: argparse.Namespace, folder: Path):
         self.arguments, self.folder = arguments, folder
@@ -254,7 +254,8 @@ def gpu_names(count: int) -> list[str]:
 
 
 def run_on_each(report: Report, parts: list[str], folder: Path) -> None:
-    """This script once for each GPU, where nothing runs beside what it times; what they find becomes part of the file."""
+    """This script once for each GPU, where nothing runs beside the timed work; their results become part of the
+    file."""
     options = without(sys.argv[1:], "--gpus", "--json", "--models", "--parts")
     children = []
     for gpu, models in zip(gpu_names(report.arguments.gpus), share_out.groups_of(report.cases(), report.arguments.gpus)):
@@ -275,7 +276,7 @@ def run_on_each(report: Report, parts: list[str], folder: Path) -> None:
 
 
 def without(options: list[str], *names: str) -> list[str]:
-    """Of a command line, what is not one of these options or its value."""
+    """Of a command line, arguments other than these options and their values."""
     kept, skip = [], False
     for option in options:
         if not skip and option.split("=")[0] not in names:

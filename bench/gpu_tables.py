@@ -4,7 +4,7 @@ AIMS = {"resnet50": {1: 0.6, 32: 0.75}, "bert_base": {1: 0.6, 32: 0.75}, "vit_b_
         "mobilenet_v3_large": {1: 0.6, 32: 0.75}, "yolo_s": {1: 0.6, 8: 0.75}, "gpt2": {1: 0.6, 8: 0.75}}
 
 FP32_BOUND = 5e-5
-# What would be done next about the layers of a kind; the first word that the kind has in it counts.
+# The next step for the layers of a kind; the first word that the kind has in it counts.
 NEXT = {"gather": "one launch for all gathers of one shape",
         "rnn": "steps wait for each other: less exchange between the blocks of a cluster at each",
         "mha": "longer runs of keys for each block, products and exponentials of two tiles in turns",
@@ -60,7 +60,7 @@ def compared(records: list[dict]) -> str:
 
 
 def aims(records: list[dict]) -> str:
-    """How many ratios are what was aimed at, and which are not."""
+    """The number of ratios at the aim, and the other ones."""
     aimed = [(r, AIMS.get(r["model"], {}).get(r["batch"], 1.0)) for r in ordered(records) if "ratio" in r]
     missed = [f"{r['model']} at batch {r['batch']} ({r['ratio']:.2f}, not {aim:.2f})"
               for r, aim in aimed if round(r["ratio"], 2) > aim]

@@ -83,7 +83,7 @@ def described(layer: dict) -> str:
 
 def distances(layers: list[dict], profile: list[dict], peaks: dict) -> dict:
     """Totals, and layers of one shape and tactic together, those first that lose most: time above the floor, which is
-    at least that of a kernel that does nothing in a profile. Nothing else is subtracted from what the profile says."""
+    at least that of a kernel that does nothing in a profile. Nothing else is subtracted from the profile's times."""
     by_name = {layer["Name"]: layer for layer in reversed(layers) if layer["TacticName"] != "view"}
     least = peaks.get("timed_node_us", peaks["node_us"])
     groups, count, floors = {}, 0, 0.0

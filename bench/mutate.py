@@ -34,14 +34,14 @@ STATEMENT = re.compile(r"^\s+[a-z_][\w.\->\[\]()]* (=|\+=|-=|\*=) .*;$")
 
 
 def changes_of(file: Path):
-    """(line number, new line, what was done)"""
+    """(line number, new line, description)"""
     for number, line in enumerate(file.read_text().splitlines()):
         if LEFT_ALONE.search(line) or '"' in line:
             continue
         code = line.split("//")[0]
         for pattern, new in CHANGES:
             for found in re.finditer(pattern, code):
-                # Of templates and operators only what stands between operands.
+                # Of templates and operators only operators between operands.
                 if "<" in found[0] and "template" in code:
                     continue
                 yield number, code[:found.start()] + new + code[found.end():], f"{found[0].strip()} -> {new.strip()}"
@@ -49,7 +49,7 @@ def changes_of(file: Path):
             yield number, re.match(r"\s*", code)[0] + ";", f"dropped {code.strip()}"
 
 
-# Lines that a choice between two expressions can stand in: what is ahead of it, itself, and what is behind.
+# Lines that a choice between two expressions can stand in: the lines ahead of it, itself, and the lines behind.
 CHOICES = [re.compile(r"^(\s*return )([^{}]+)(;)$"), re.compile(r"^(\s*(?:else )?if \()([^{};]+?)(\) (?:return|continue|break).*;)$"),
            re.compile(r"^(\s*(?:} else )?if \()([^{};]+)(\) {)$"),
            re.compile(r"^(\s*(?:const )?[\w:.<>\[\]* -]*\b[\w\].]+ [-+*]?= )([^{}&*][^{}]*)(;)$")]

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What each optimization pass is worth: every model with each pass alone switched off.
+"""The gain of each optimization pass: every model with each pass alone switched off.
 
 A pass that did something to a model is left out of another build of it; where the two plans differ, one process runs
-both in turns, so that what disturbs one disturbs the other. A ratio is the median over the turns of the minimum without
-the pass over the minimum with it (above 1: the pass pays). The scatter of the turns' ratios says what is noise. Builds
+both in turns, so that disturbances meet both. A ratio is the median over the turns of the minimum without
+the pass over the minimum with it (above 1: the pass pays). The scatter of the turns' ratios shows the noise. Builds
 share one timing cache. All ten models take about ten minutes. `--only` restricts a run to some models; figures of the
 others are kept from the JSON file of earlier runs. The table replaces the one in docs/passes.md.
 """

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What a call from Python costs beyond the C++ call, beside ONNX Runtime with bound inputs and outputs.
+"""The cost of a call from Python beyond the C++ call, beside ONNX Runtime with bound inputs and outputs.
 
 A network of one small layer runs on the CPU (or with --gpu, on the GPU with PyTorch's tensors), so that the calls
-themselves are what is measured. Figures are the least of several rounds, in microseconds.
+themselves are measured. Figures are the least of several rounds, in microseconds.
 
 usage: python_overhead.py [--gpu] [--runs N]      (the package tenon must be importable)
 """

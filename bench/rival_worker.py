@@ -15,7 +15,7 @@ def now_ms() -> float:
 
 
 def peak_memory_mib() -> float:
-    """Of this program alone: getrusage() also counts what the process was before it became this one."""
+    """Of this program alone: getrusage() also counts the process before it became this one."""
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM:"))
 
@@ -63,7 +63,7 @@ class OpenVino:
         return {i.any_name: np.dtype(i.element_type.to_dtype()) for i in self.compiled.inputs}
 
     def bind(self, values: dict[str, np.ndarray]) -> None:
-        self.values = values  # the tensors do not keep what they share alive
+        self.values = values  # the tensors do not keep shared memory alive
         self.request = self.compiled.create_infer_request()
         for name, value in values.items():
             self.request.set_tensor(name, self.library.Tensor(value, shared_memory=True))

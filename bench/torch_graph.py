@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""An ONNX graph, with its weights, as a torch.nn.Module: a peer that computes what the file says, and a reference whose
+"""An ONNX graph, with its weights, as a torch.nn.Module: a peer that computes the file's nodes, and a reference whose
 tensors can all be rounded to a narrower type.
 
-Extents are static. What depends on shapes and weights alone is computed during the import, the rest becomes a
+Extents are static. Nodes that depend on shapes and weights alone are computed during the import, the rest becomes a
 torch.fx.GraphModule with one call a node. With `fuse`, attention becomes scaled_dot_product_attention and a group norm
 that was written out becomes group_norm, as a PyTorch program would have them.
 

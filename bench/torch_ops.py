@@ -1,5 +1,5 @@
-"""What each ONNX operator of the shared models is in PyTorch: OPERATORS maps its name to a function that takes the node's
-inputs and attributes. Inputs that say how and not what (shapes, axes, ...) come as lists of ints: see STATIC."""
+"""The PyTorch form of each ONNX operator of the shared models: OPERATORS maps its name to a function that takes the
+node's inputs and attributes. Inputs that are parameters (shapes, axes, ...) come as lists of ints: see STATIC."""
 import operator
 
 import torch

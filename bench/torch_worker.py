@@ -10,7 +10,7 @@
 {"command": "rounded", "model": "resnet50", "file": "resnet50.onnx", "batch": 1, "draws": 1, "expected": ["y.bin"],
  "kinds": ["fp16", "bf16", "tf32"]}: distances of evaluations with every tensor rounded, and of one with none; over so
     many draws of inputs, one behind the other in the files.
-{"command": "drop", "name": "a"}; {"command": "peaks"}: what this GPU reaches, see bench/gpu_peaks.py.
+{"command": "drop", "name": "a"}; {"command": "peaks"}: peaks of this GPU, see bench/gpu_peaks.py.
 
 Without a GPU everything runs in FP32 on the CPU, without CUDA graphs: that is for trying this file.
 """
@@ -213,7 +213,7 @@ class Server:
 def main() -> None:
     warnings.filterwarnings("ignore")
     server, answers = Server(), sys.stdout
-    sys.stdout = sys.stderr  # what libraries print is no answer
+    sys.stdout = sys.stderr  # output of libraries is no answer
     for line in sys.stdin:
         try:
             answer = server.answer(json.loads(line))

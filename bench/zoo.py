@@ -11,7 +11,7 @@ image, and parameters that start constant (gates of residuals, say) are disturbe
 dynamic, and prints the distance (relative L2) to ONNX Runtime, times, the number of steps, and which steps the reference
 implementation runs. It exits 1 if a model does not build or is further away than 5e-5 (5e-4 with Winograd).
 
-`export` needs what bench/requirements-zoo.txt lists, `compare` only requirements-test.txt.
+`export` needs the packages of bench/requirements-zoo.txt, `compare` only requirements-test.txt.
 """
 import argparse
 import fnmatch
@@ -164,7 +164,7 @@ def export_all(arguments: argparse.Namespace) -> int:
         for entry in zoo_models.MODELS.values():
             if not any(fnmatch.fnmatch(entry.name, p) for p in arguments.patterns):
                 continue
-            start, child = time.time(), os.fork()  # what one leaves behind does not disturb the next
+            start, child = time.time(), os.fork()  # leftovers of one do not disturb the next
             if child == 0:
                 warnings.simplefilter("ignore")
                 said = io.StringIO()
@@ -273,7 +273,7 @@ def take_turns(workers: dict, arguments: argparse.Namespace) -> dict[str, list[l
 
 
 def start_workers(case: Case, plan_shapes: list[str], arguments: argparse.Namespace) -> tuple[dict, dict]:
-    """The workers that could build the model, and what the others said."""
+    """The workers that could build the model, and the others' messages."""
     from worker_client import Worker, WorkerError
 
     workers, errors = {}, {}

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Run the architectures of bench/zoo_models.py on a GPU: is each built, what runs on the host for want of a kernel, how far
-are FP16 (weak typing) and FP32 from our CPU's FP32, and how long does it take beside PyTorch in half precision, both
-replayed as CUDA graphs.
+"""Run the architectures of bench/zoo_models.py on a GPU: is each built, which nodes run on the host for want of a
+kernel, how far are FP16 (weak typing) and FP32 from our CPU's FP32, and how long does it take beside PyTorch in half
+precision, both replayed as CUDA graphs.
 
-Models are exported here, several at a time in processes of their own, which keep their modules for what PyTorch does;
-or exported elsewhere without weights (bench/zoo_graphs.py, then errors are not those of PyTorch's module).
-In FP32 an error (relative L2, the worst output's) may be 5e-5. In FP16 it may be 1.5 times that of an evaluation by
-PyTorch in which the result of every operator is rounded; the error of PyTorch's own half precision is printed beside it.
-Models that choose by comparing numbers (detectors) have no bound where the rounded evaluation chooses otherwise.
-Plans are built several at a time, so that a tactic may be chosen by a disturbed time; --rebuild builds each again with
-nothing beside it, from the same compiled kernels, before it is timed. Models that are not prepared in time are stopped,
-left out and told.
+Models are exported here, several at a time in processes of their own, which keep their modules for PyTorch's part; or
+exported elsewhere without weights (bench/zoo_graphs.py, then errors are not those of PyTorch's module). In FP32 an
+error (relative L2, the worst output's) may be 5e-5. In FP16 it may be 1.5 times that of an evaluation by PyTorch in
+which the result of every operator is rounded; the error of PyTorch's own half precision is printed beside it. Models
+that choose by comparing numbers (detectors) have no bound where the rounded evaluation chooses otherwise. Plans are
+built several at a time, so that a tactic may be chosen by a disturbed time; --rebuild builds each again with nothing
+beside it, from the same compiled kernels, before it is timed. Models that are not prepared in time are stopped, left
+out and told.
 
 usage: zoo_gpu.py [--seconds N] [--share F] [--jobs N] [--builds N] [--graphs DIR] [--precisions fp16,fp32]
                   [--no-bound] [--no-times] [--rebuild] [--compile PATTERN,...] [--batch N] [--profile RATIO] [--json FILE]
@@ -39,7 +39,7 @@ import layer_floors  # noqa: E402
 import zoo  # noqa: E402
 from worker_client import Worker, WorkerError  # noqa: E402
 
-# What people bring, kinds that differ most first: a deadline leaves out the last ones.
+# Common architectures, kinds that differ most first: a deadline leaves out the last ones.
 USUAL = """efficientnet_b0 convnext_tiny swin_t llama_past distilbert segformer whisper_decoder diffusion_unet t5_decoder
 detr wav2vec2 r3d_18 seq2seq_gru gan_generator pointnet mamba maxvit_t deberta mixtral_prefill mobilevit_s dinov2
 sam_prompt clip_text densenet121 regnet_y_400mf vae_decoder gpt_neox_past lstm_stack fcn_resnet50 graph_net
@@ -110,7 +110,7 @@ class TorchPeer:
 
 
 class Model:
-    """What one model goes through; `result` is what is known of it."""
+    """The steps of one model; `result` holds its figures."""
 
     def __init__(self, entry, arguments: argparse.Namespace, folder: Path):
         from zoo_torch import ArchitectureProcess
@@ -198,7 +198,7 @@ class Model:
         return "compile" in self.result.get("failures", {}) or any(p.process is self.compiler for p in self.peers.values())
 
     def compare(self) -> None:
-        """Times, by turns. What waits for the host is no graph."""
+        """Times, by turns. Runs that wait for the host are no graph."""
         if self.arguments.rebuild:
             self.ours.worker.close()
             self.ours = OnGpu(self.arguments, self.ours.case, "fp16", self.workers.append)
@@ -221,7 +221,7 @@ class Model:
             process.close()
 
     def wrong(self) -> list[str]:
-        """What is to be mended."""
+        """The cases to be mended."""
         found = [f"{what}: {why}" for what, why in self.result.get("failures", {}).items() if what != "compile"]
         if self.result.get("fp32", {}).get("error", 0) > check_gpu.FP32_BOUND and self.result.get("torch_exact", 1) < 1e-3:
             found.append(f"FP32 error {self.result['fp32']['error']:.1e}")
@@ -311,7 +311,7 @@ def chosen(arguments: argparse.Namespace) -> list[str]:
 
 def run(arguments: argparse.Namespace, folder: Path) -> list[Model]:
     start = time.monotonic()
-    import timm  # noqa: F401  what forks share
+    import timm  # noqa: F401  shared by forks
     import torchvision  # noqa: F401
     import transformers  # noqa: F401
     import zoo_models

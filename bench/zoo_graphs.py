@@ -29,7 +29,7 @@ def parameters_of(net) -> dict[str, np.ndarray]:
 
 
 def sources_of(parameters: dict[str, np.ndarray]) -> dict[tuple, str]:
-    """By contents: what tells where a weight comes from."""
+    """By contents: the origin of a weight."""
     sources = {}
     for name, x in parameters.items():
         if x.ndim == 2:
@@ -39,7 +39,7 @@ def sources_of(parameters: dict[str, np.ndarray]) -> dict[tuple, str]:
 
 
 def scales_of(array: np.ndarray, parameters: dict[str, np.ndarray]) -> tuple[str, np.ndarray] | None:
-    """The parameter and what each of its rows is multiplied with."""
+    """The parameter and the factor of each of its rows."""
     rows = array.reshape(len(array), -1)
     for name, x in parameters.items():
         if x.shape != array.shape:

@@ -1,8 +1,7 @@
 """The architectures of bench/zoo.py, with random weights: one row a model in a table of functions that make it.
 
-A function returns (module, inputs); `dynamic` says which inputs have a batch in front that may vary. Sizes are small but
-real: what is left out is depth and width, never a kind of layer.
-"""
+A function returns (module, inputs); `dynamic` says which inputs have a batch in front that may vary. Sizes are small
+but real: depth and width are left out, never a kind of layer. """
 import torch
 import torch.nn.functional as F
 from torch import nn

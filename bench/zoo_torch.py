@@ -18,7 +18,7 @@ from worker_client import WorkerError
 
 
 class Rounding(TorchDispatchMode):
-    """Rounds what every operator of PyTorch gives to FP16; masks stay finite. Views share the memory of what was rounded
+    """Rounds the results of all operators of PyTorch to FP16; masks stay finite. Views share memory that was rounded
     already."""
 
     @staticmethod
@@ -52,7 +52,7 @@ class Autocast(torch.nn.Module):
 
 
 class Architecture:
-    """What the process of one does."""
+    """The work of one process."""
 
     def __init__(self, entry, batch: int):
         self.entry, self.batch, self.net, self.peers = entry, batch, None, {}
@@ -146,13 +146,13 @@ def serve(entry, batch: int, connection) -> None:
             os._exit(0)
         try:
             connection.send((True, getattr(architecture, method)(*arguments)))
-        except BaseException as error:  # what a model does is a result
+        except BaseException as error:  # an error of a model is a result
             where = traceback.extract_tb(error.__traceback__)[-1]
             connection.send((False, f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"))
 
 
 class ArchitectureProcess:
-    """A fork of this process with what it has imported; made before there are threads or a CUDA context."""
+    """A fork of this process with its imports; made before there are threads or a CUDA context."""
 
     def __init__(self, entry, batch: int = 1):
         context = multiprocessing.get_context("fork")

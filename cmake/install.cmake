@@ -1,11 +1,11 @@
-# What `cmake --install` and the packages (`make package`) hold, below one prefix that can be moved:
+# Contents of `cmake --install` and of the packages (`make package`), below one prefix that can be moved:
 #
 #   bin/tenon, bin/trtexec              the programs
 #   lib/libtenon.so, libtenon_cuda.so   the library, and its part for NVIDIA GPUs
 #   include/tenon/                      the headers; a folder of their own, so that they never come before TensorRT's
 #   lib/cmake/tenon/                    find_package(tenon), and FindTensorRT.cmake beside it
 #   lib/pkgconfig/                      tenon.pc, tenon-tensorrt.pc
-#   lib/tenon/tensorrt/                 lib, include and bin by TensorRT's names: what TensorRT_ROOT is set to
+#   lib/tenon/tensorrt/                 lib, include and bin by TensorRT's names: the folder for TensorRT_ROOT
 #
 # The Python packages are a component of their own (`python`) that only wheels install.
 
@@ -59,7 +59,7 @@ install(CODE "
   file(CREATE_LINK ${to_headers} \"\${folder}/include\" SYMBOLIC)
   file(CREATE_LINK ${to_programs} \"\${folder}/bin\" SYMBOLIC)")
 
-# What other builds find it by.
+# Files by which other builds find it.
 file(STRINGS ${CMAKE_SOURCE_DIR}/include/NvInferVersion.h numbers REGEX "define NV_TENSORRT_(MAJOR|MINOR|PATCH) ")
 string(REGEX REPLACE "[^0-9;]" "" numbers "${numbers}")
 list(JOIN numbers "." TENSORRT_VERSION)
@@ -85,7 +85,7 @@ foreach(name tenon tenon-tensorrt)
   install(FILES ${generated}/${name}.pc DESTINATION ${tenon_pkgconfig})
 endforeach()
 
-# Everything that is installed, and nothing else: what `make install` and `make package` build.
+# Everything that is installed, and nothing else: the targets of `make install` and `make package`.
 add_custom_target(tenon_installable DEPENDS ${tenon_installed})
 
 set(CPACK_GENERATOR DEB TGZ)

@@ -132,8 +132,8 @@ function(tenon_test name)
   endif()
 endfunction()
 
-# tenon_compat_sources(OUT): the sources that tools/abi_symbols.py writes when the build is configured: of the libraries in
-# lib/compat, and of what TARGET exports for them. OUT is their folder.
+# tenon_compat_sources(OUT): the sources that tools/abi_symbols.py writes when the build is configured: of the libraries
+# in lib/compat, and of the exports of TARGET for them. OUT is their folder.
 function(tenon_compat_sources out)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(folder ${CMAKE_BINARY_DIR}/generated/compat)
@@ -148,7 +148,7 @@ endfunction()
 # lib/compat. They lie in a folder of their own, so that they never come before a real TensorRT unless somebody asks for it.
 function(tenon_compat_libraries target folder)
   foreach(name nvinfer nvinfer_plugin nvonnxparser nvinfer_lean nvinfer_dispatch)
-    # These names were links to libtenon.so once: linking would write through what a build of then has left.
+    # These names were links to libtenon.so once: linking would write through the links of an old build.
     if(IS_SYMLINK ${CMAKE_BINARY_DIR}/lib/compat/lib${name}.so.10)
       file(REMOVE ${CMAKE_BINARY_DIR}/lib/compat/lib${name}.so.10)
     endif()
@@ -160,8 +160,8 @@ function(tenon_compat_libraries target folder)
   endforeach()
 endfunction()
 
-# tenon_shared_library(NAME OUTPUT DEPENDS ... [SOURCES ...]): lib<OUTPUT>.so, a shared library that holds every object of the
-# static libraries in DEPENDS, whether something refers to it or not, and exports what is marked TENSORRTAPI.
+# tenon_shared_library(NAME OUTPUT DEPENDS ... [SOURCES ...]): lib<OUTPUT>.so, a shared library that holds every object
+# of the static libraries in DEPENDS, whether something refers to it or not, and exports symbols marked TENSORRTAPI.
 function(tenon_shared_library name output)
   cmake_parse_arguments(ARG "" "" "DEPENDS;SOURCES" ${ARGN})
   if(NOT ARG_SOURCES)

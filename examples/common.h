@@ -1,4 +1,4 @@
-// What the examples share: a logger, memory where engines run, and the digits that they classify.
+// Shared by the examples: a logger, memory where engines run, and the digits that they classify.
 #pragma once
 
 #include <NvInfer.h>

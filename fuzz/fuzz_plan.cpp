@@ -23,7 +23,7 @@ void make_plausible(std::vector<std::byte>& plan) {
   std::memcpy(plan.data(), &header, sizeof(header));
 }
 
-/// What contexts do with the shapes of a profile before kernels are made.
+/// The work of contexts with the shapes of a profile before kernels are made.
 void lay_out(const tenon::Plan& plan, const tenon::Profile& profile) {
   std::map<std::string, tenon::Extents> shapes;
   for (const auto& [name, range] : profile) shapes[name] = range.opt;

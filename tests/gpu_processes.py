@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-SANITIZER_FOUND = 9  # What compute-sanitizer exits with when it found something.
+SANITIZER_FOUND = 9  # compute-sanitizer's exit status for findings.
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

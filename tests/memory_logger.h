@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-/// Keeps warnings and what is worse, a line each.
+/// Keeps warnings and errors, a line each.
 class MemoryLogger final : public Logger {
  public:
   void write(Severity severity, std::string_view message) override {

@@ -55,7 +55,7 @@ class Class:
 
     @property
     def implementation(self) -> tuple[str, str] | None:
-        """The data member of a handle that points to what implements it, and that class."""
+        """The data member of a handle that points to its implementation, and that class."""
         for name, kind in self.fields:
             if kind.startswith("apiv::"):
                 return name, "nvinfer1::" + kind.rstrip(" *")
@@ -78,7 +78,7 @@ class Table:
         return outer + [cls]
 
     def virtual_table(self, cls: Class) -> list[tuple[Class, Function]]:
-        """What stands in each place of the virtual table, after the Itanium rules for single inheritance: an overrider
+        """The contents of each place of the virtual table, after the Itanium rules for single inheritance: an overrider
         takes its base's place, anything else the next; a destructor has two, for complete and for deleted objects."""
         places: list[tuple[Class, Function]] = []
         for declared in self.chain(cls):

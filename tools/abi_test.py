@@ -94,7 +94,7 @@ def inline_row(cls: Class, member: Function, table: Table) -> str:
 
 
 def minimal(cls: Class, table: Table, number: int) -> list[str]:
-    """A class of an application that overrides what it must, and nothing else: it can be made."""
+    """A class of an application that overrides pure virtual functions, and nothing else: it can be made."""
     pure = [f for _, f in table.virtual_table(cls) if not (f.default or f.is_destructor)]
     if not pure or cls.is_table:
         return []

@@ -2,7 +2,7 @@
 """Compare include/ with the surface of TensorRT 10.16 that tests/api/surface/surface.txt lists.
 
 usage: api_surface.py --check OUT.cpp    write a program that compiles where every declaration is there, to the letter
-       api_surface.py --page docs/api.md write what each class has: methods, those tests call, those that always
+       api_surface.py --page docs/api.md write the contents of each class: methods, those tests call, those that always
                                          answer the same, and those that refuse with a reason
 """
 import re
@@ -85,7 +85,7 @@ BODY = r"[^;{}]*\{((?:[^{}]|\{[^{}]*\})*)\}"
 
 
 def inside(text: str, start: int) -> str:
-    """What stands between the brace before `start` and the one that closes it."""
+    """The text between the brace before `start` and the one that closes it."""
     depth = 1
     for end in range(start, len(text)):
         depth += {"{": 1, "}": -1}.get(text[end], 0)
@@ -111,7 +111,7 @@ def bodies() -> dict[str, dict[str, list[str]]]:
 
 
 def unread(bodies_of_class: dict[str, list[str]]) -> list[str]:
-    """Setters that store what nobody reads but the getter of that name."""
+    """Setters whose value only the getter of that name reads."""
     source = re.sub(r"//[^\n]*", "", texts("src"))
     found = []
     for method, bodies_of in bodies_of_class.items():
@@ -132,7 +132,7 @@ def unread(bodies_of_class: dict[str, list[str]]) -> list[str]:
 
 
 def nature(bodies_of: list[str]) -> str:
-    """What the implementations do: "refuses" with a reason, give a "constant", or "works"."""
+    """The nature of the implementations: "refuses" with a reason, give a "constant", or "works"."""
     if bodies_of and all("unsupported(" in body for body in bodies_of):
         return "refuses"
     plain = re.compile(r"^\s*(return\s+[-\w:]*(\{\})?;)?\s*$")

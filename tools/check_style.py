@@ -21,8 +21,8 @@ LOCALE = re.compile(r"\b(?:strto(?:d|f|ld)|atof|sto(?:d|f|ld)|v?[fs]?n?(?:printf
 
 
 def locale_bound(text: str) -> list[tuple[int, str]]:
-    """(line, what) of what reads or writes numbers, or sorts characters, by the locale: base/ascii.h, std::from_chars,
-    std::to_chars and fmt's other formats do not."""
+    """(line, what) of code that reads or writes numbers, or sorts characters, by the locale: base/ascii.h,
+    std::from_chars, std::to_chars and fmt's other formats do not."""
     code = re.sub(r"//[^\n]*", "", text)
     return [(code.count("\n", 0, found.start()) + 1, found.group()) for found in LOCALE.finditer(code)]
 

@@ -2,7 +2,7 @@
 """Generate the folder map of docs/architecture.md from src/CMakeLists.txt and the CMakeLists.txt of the folders in it.
 
 usage: folder_map.py --write FILE     replaces the text between the two markers
-       folder_map.py --check FILE     fails where the file is not what --write would leave
+       folder_map.py --check FILE     fails where the file differs from the output of --write
 """
 import re
 import sys

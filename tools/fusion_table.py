@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 CASES = ROOT / "tests/passes/cases"
 BEGIN, END = "<!-- fusions: by tools/fusion_table.py -->", "<!-- end of fusions -->"
 
-# Fusion; pass; file of cases; a case where it fires; what differs. Without a pass: why. A line with a colon at its end
-# is a heading: the fusions below it are those that the guide of TensorRT has under that name.
+# Fusion; pass; file of cases; a case where it fires; the difference. Without a pass: why. A line with a colon at its
+# end is a heading: the fusions below it are those that the guide of TensorRT has under that name.
 ROWS = """
 Layer fusions:
 ReLU and ReLU | simplify | no_change | identity, cast to the same type, sum with 0, product with 1, twice relu

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # fuzz.sh VENV SECONDS [PROGRAM [SEED]]: builds the fuzz targets with clang and sanitizers and runs each for SECONDS.
 # PROGRAM is a trtexec that writes the plans to start from. The same SEED (1 unless given) tries the same inputs in the
-# same order, so that a change is judged by what it changed; 0 takes another each time. Fails on a finding, which is left
+# same order, so that a change is judged by its own effect; 0 takes another each time. Fails on a finding, which is left
 # in build/fuzz/findings; without clang it says so and succeeds.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Build and pass the tests with sanitizers; says at the end what passed, what was left out, and why.
+"""Build and pass the tests with sanitizers; lists at the end the passed and the skipped ones, with reasons.
 
 usage: sanitize.py VENV [JOBS] [address|thread] [TEST...]
        sanitize.py VENV JOBS part NUMBER MINUTES
@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# What address and undefined-behaviour sanitizers do not run: by label or name of a test, and why.
+# Tests that address and undefined-behaviour sanitizers do not run: by label or name of a test, with the reason.
 LEFT_OUT = {
     "gpu": "needs a GPU; the same code runs over a driver that only pretends, in fake_gpu_test",
     "models": "whole models take hours; the same kernels run on small shapes in test_kernels_conformance and the onnx_ tests",
@@ -29,11 +29,11 @@ LEFT_OUT = {
     "house_tools": "reads sources, runs none of them",
     "house_pages": "the release build's programs write the pages",
 }
-# What the thread sanitizer runs: the tests in which several threads meet.
+# The runs of the thread sanitizer: the tests in which several threads meet.
 THREADED = ["test_device_cpu", "test_runtime", "api_test", "test_kernels_conformance"]
 THREADED_WHY = "works on one thread, or with threads as the tests that ran do"
 
-# What continuous integration takes in turns: small enough to be built and run in some minutes.
+# Tests that continuous integration takes in turns: small enough to be built and run in some minutes.
 PARTS = [
     ("address", ["test_base", "test_ir", "test_ops", "tools_test"]),
     ("thread", ["test_device_cpu", "test_base"]),
@@ -56,7 +56,7 @@ OPTIONS = {
 
 @dataclass
 class Outcome:
-    """What became of the tests under one sanitizer."""
+    """Results of the tests under one sanitizer."""
     preset: str
     passed: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
@@ -79,7 +79,7 @@ def reason_to_leave_out(preset: str, name: str, labels: list[str], wanted: list[
 
 
 def cases(output: str) -> str:
-    """What the test itself counted."""
+    """The test's own counts."""
     found = re.search(r"\[  PASSED  \] (\d+) test", output) or re.search(r"(\d+) passed", output)
     skipped = re.search(r"\[  SKIPPED \] (\d+) test", output) or re.search(r"(\d+) skipped", output)
     words = [f"{found[1]} cases" if found else ""] + ([f"{skipped[1]} skipped"] if skipped else [])
@@ -117,7 +117,7 @@ def run(preset: str, venv: str, jobs: str, wanted: list[str], limit: float | Non
         sys.exit(f"sanitize: {preset} does not build")
     report = folder / "sanitize.xml"
     report.unlink(missing_ok=True)
-    # Instrumented, everything is slow: a limit per test is for what hangs.
+    # Instrumented, everything is slow: a limit per test is for hanging ones.
     subprocess.run(["ctest", "--test-dir", folder, "--output-on-failure", "-j", jobs, "--timeout", "3000", "--output-junit", report,
                     "--test-output-size-passed", "10000000",
                     "-R", f"^({'|'.join(map(re.escape, names))})$"], env=environment(preset))

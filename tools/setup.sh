@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# setup.sh [VENV [PACKAGE...]]: installs what is missing on Debian 12 or Ubuntu 24.04, these packages too, and makes the
-# Python environment.
-# Prints nothing when everything is there.
+# setup.sh [VENV [PACKAGE...]]: installs missing packages on Debian 12 or Ubuntu 24.04, these packages too, and makes
+# the Python environment. Prints nothing when everything is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${1:-.venv}

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """clang-tidy over the lines that changed since a commit, or over the sources that are named, within a limit of time.
 
-Reads the compile commands of a build folder and leaves out of them what only GCC understands (precompiled headers).
-Ends with 1 on findings. Sources for which the time did not suffice are named, and are no findings.
+Reads the compile commands of a build folder and leaves out of them options that only GCC understands (precompiled
+headers). Ends with 1 on findings. Sources for which the time did not suffice are named, and are no findings.
 
 usage: tidy.py BUILD [--base COMMIT] [--minutes N] [--jobs N] [SOURCE...]
 """
@@ -66,7 +66,7 @@ def without_precompiled(command: str) -> list[str]:
             skip = True
         elif word not in NOT_FOR_CLANG:
             kept.append(word)
-    # A compiler cache and what starts it stand ahead of the compiler.
+    # A compiler cache and its launcher stand ahead of the compiler.
     first = next((i for i, word in enumerate(kept) if re.search(r"(^|/)(c\+\+|g\+\+|clang\+\+)[-\d.]*$", word)), 0)
     return kept[first:]
 

@@ -50,7 +50,7 @@ def declarations(text: str):
         if character in "()":
             parentheses += 1 if character == "(" else -1
         if character == "{":
-            # "named" and "own" are namespaces; anything else is a body or an initializer, whose inside is nobody's business.
+            # "named" and "own" are namespaces; anything else is a body or an initializer, whose inside does not matter.
             head = re.search(r"\bnamespace\s*([\w:]*)\s*$", declaration)
             inside = scopes and scopes[-1] == "body"
             if head and not inside:
@@ -121,7 +121,7 @@ def stays_alone(text: str, code: str) -> bool:
 
 
 def groups_of(sources: list[Path], headers: Headers) -> list[int]:
-    """A number for each source: first fit. 0 is for what stays alone."""
+    """A number for each source: first fit. 0 is for sources that stay alone."""
     reached = {source: headers.reached(source) for source in sources}
     everywhere = set().union(*reached.values())
     groups: list[tuple[set[str], int]] = []  # Names and files.

@@ -2,7 +2,7 @@
 # Wheels of the packages `tenon` and `tenon-tensorrt`: made of a finished build, repaired so that they carry the system's
 # libraries that they need, and tried in an empty environment.
 #
-# usage: wheel.sh VENV BUILD OUTPUT        VENV has what requirements-test.txt lists; OUTPUT gets the wheels
+# usage: wheel.sh VENV BUILD OUTPUT        VENV has the packages of requirements-test.txt; OUTPUT gets the wheels
 set -euo pipefail
 venv=$1 build=$2 output=$3
 root=$(cd "$(dirname "$0")/.." && pwd)

@@ -1,5 +1,5 @@
 // Speed of the CPU's matrix and convolution kernels on the layers of known networks, in GFLOP/s and
-// as a part of what this machine's multipliers give at the same moment.
+// as a part of this machine's multipliers' rate at the same moment.
 //
 // usage: bench_cpu_kernels [threads] [substring of the layers wanted] [cold] [plain]
 #include <fmt/format.h>
@@ -62,7 +62,7 @@ struct Bench {
   double peak[2] = {0, 0};  // f32, bf16
   double total = 0, total_at_peak = 0;
 
-  /// What a product that fits the caches reaches: the multipliers' peak but for a percent or two.
+  /// The rate of a product that fits the caches: the multipliers' peak but for a percent or two.
   double measure_peak(ElementType type) {
     GemmProblem p{.m = 14 * 16 * threads, .n = 64, .k = 256, .compute = type, .threads = threads};
     p.a = {type, 272, 1}, p.b = {type, 64, 1}, p.c = {ElementType::f32, 64, 1};

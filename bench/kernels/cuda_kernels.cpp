@@ -1,5 +1,5 @@
-// Times every CUDA kernel over problems of the shared models and large ones, beside what its bytes
-// alone would take. usage: bench_cuda_kernels [FILTER [GROUP [TACTIC [CONFIG;CONFIG...]]]]
+// Times every CUDA kernel over problems of the shared models and large ones, beside the time of its
+// bytes alone. usage: bench_cuda_kernels [FILTER [GROUP [TACTIC [CONFIG;CONFIG...]]]]
 #include <fmt/ranges.h>
 
 #include <cstdio>
@@ -153,7 +153,7 @@ void add_products(Cases& cases) {
       }
 }
 
-/// Products of transformer layers: what follows them, and the order of the weights of exported
+/// Products of transformer layers: their epilogues, and the order of the weights of exported
 /// graphs.
 void add_layers(Cases& cases) {
   struct Layer {

@@ -118,7 +118,7 @@ class LayerBench {
 
   Status measure(bool full) {
     TENON_TRY(prepare());
-    // What others are compared with.
+    // The reference of the others.
     std::stable_partition(variants_.begin(), variants_.end(), [](const Variant& v) {
       return v.tactic->name.find("cudnn") != std::string_view::npos;
     });

@@ -11,7 +11,7 @@
 
 namespace tenon::python {
 
-/// Where an array's elements are. Movable by construction only: it holds what keeps them there.
+/// Where an array's elements are. Movable by construction only: it holds their owner.
 class ArrayView {
  public:
   /// Raises TypeError where `array` is nothing of the kind. `name` is for messages.

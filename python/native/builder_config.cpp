@@ -94,7 +94,7 @@ void bind_limits(Documented<IBuilderConfig>& bound) {
                               .def("reset", &Class::reset);
 }
 
-/// What the application implements lives as long as the configuration.
+/// Objects of the application live as long as the configuration.
 void bind_application(Documented<IBuilderConfig>& bound) {
   using Class = IBuilderConfig;
   constexpr auto kNone = [] { return nb::for_setter(nb::arg("value").none()); };
@@ -187,7 +187,7 @@ void bind_caches(Documented<IBuilderConfig>& bound) {
       .def("get_timing_cache", &Class::getTimingCache, kInside);
 }
 
-/// What this library adds: functions of the module, so that the class stays TensorRT's.
+/// Additions of this library: functions of the module, so that the class stays TensorRT's.
 void bind_own_settings(nb::module_& m) {
   own(m).def("set_build_device", &tenon::setBuildDevice, "config"_a, "device"_a);
   own(m).def("set_build_device_description", &tenon::setBuildDeviceDescription, "config"_a,

@@ -4,7 +4,7 @@
 namespace tenon::python {
 namespace {
 
-/// What all calibrators do in Python; `Base` says which algorithm they are for.
+/// Shared by all calibrators in Python; `Base` is the class of the algorithm.
 template <typename Base>
 struct PyCalibratorOf : Base {
   NB_TRAMPOLINE(Base);
@@ -86,7 +86,7 @@ struct PyLegacyCalibrator : PyCalibratorOf<IInt8LegacyCalibrator> {
   }
 };
 
-/// The plain interface has no answer of its own to what interface it is.
+/// The plain interface does not implement getInterfaceInfo().
 struct PyPlainCalibrator : PyCalibratorOf<IInt8Calibrator> {
   InterfaceInfo getInterfaceInfo() const noexcept override { return {"IInt8Calibrator", 1, 0}; }
 };

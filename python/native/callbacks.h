@@ -1,7 +1,7 @@
 #pragma once
 
 /// How exceptions of Python callbacks reach the caller: the library's interfaces are noexcept, so
-/// that a trampoline catches what Python raised, answers with the interface's value for failure,
+/// that a trampoline catches Python's exception, answers with the interface's value for failure,
 /// and the binding that the application called raises it when the library returns.
 
 #include <nanobind/nanobind.h>
@@ -27,7 +27,7 @@ class InCall {
   InCall(const InCall&) = delete;
 };
 
-/// Raises what keep_error() kept.
+/// Raises the exception of keep_error().
 struct RaiseKept {
   static void precall(PyObject**, size_t, nb::detail::cleanup_list*) {}
   static void postcall(PyObject**, size_t, PyObject*) { raise(); }

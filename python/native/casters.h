@@ -1,6 +1,7 @@
 #pragma once
 
-/// What Python gives in several forms: extents as any sequence of integers, weights as arrays.
+/// Values that Python gives in several forms: extents as any sequence of integers, weights as
+/// arrays.
 
 #include <nanobind/nanobind.h>
 

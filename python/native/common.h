@@ -1,6 +1,6 @@
 #pragma once
 
-/// What every source of the module needs.
+/// Includes and helpers for every source of the module.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
@@ -42,7 +42,7 @@ inline Address address_of(const void* pointer) {
 /// last reference.
 void with_statement(nb::handle type);
 
-/// The submodule of what is this library's alone, which `tensorrt` does not offer.
+/// The submodule of this library's own additions, which `tensorrt` does not offer.
 inline nb::module_ own(nb::module_& m) {
   return nb::cast<nb::module_>(m.attr("own"));
 }

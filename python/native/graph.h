@@ -1,6 +1,6 @@
 #pragma once
 
-/// Layers in Python: what weights' arrays live as long as, and how classes are declared.
+/// Layers in Python: lifetimes of weights' arrays, and how classes are declared.
 
 #include "common.h"
 

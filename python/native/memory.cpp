@@ -64,7 +64,7 @@ struct PyOutputAllocator : IOutputAllocator {
   APILanguage getAPILanguage() const noexcept override { return APILanguage::kPYTHON; }
 };
 
-/// Copies what Python's read() gave; -1 where it is no buffer or too long.
+/// Copies the result of Python's read(); -1 where it is no buffer or too long.
 int64_t copy_read(nb::handle data, void* destination, int64_t most) {
   Py_buffer view;
   if (PyObject_GetBuffer(data.ptr(), &view, PyBUF_SIMPLE)) throw nb::python_error();
@@ -112,8 +112,7 @@ struct PyStreamWriter : IStreamWriter {
   int64_t write(const void* data, int64_t size) override {
     try {
       nb::gil_scoped_acquire gil;
-      const nb::bytes copy(
-          data, static_cast<size_t>(size));  // Applications may keep what they are given.
+      const nb::bytes copy(data, static_cast<size_t>(size));  // Applications may keep the bytes.
       return nb::cast<int64_t>(nb_trampoline.base().attr("write")(copy));
     } catch (...) {
       keep_error();

@@ -294,7 +294,7 @@ void bind_plugin_calls(Bound& bound) {
             return add_plugin_v3(self, inputs, shapes, plugin);
           },
           "inputs"_a, "shape_inputs"_a, "plugin"_a, kInside, Raise())
-      // What `tensorrt.plugin.op` gives: (inputs, shape inputs, plugin).
+      // Result of `tensorrt.plugin.op`: (inputs, shape inputs, plugin).
       .def(
           "add_plugin",
           [](Self self, nb::tuple made) {

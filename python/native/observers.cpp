@@ -1,5 +1,5 @@
-// What applications implement to be told of a build or a run: loggers, profilers, recorders,
-// monitors, listeners.
+// Interfaces of applications that follow a build or a run: loggers, profilers, recorders, monitors,
+// listeners.
 #include <ctime>
 #include <iostream>
 #include <sstream>
@@ -87,7 +87,8 @@ struct PyErrorRecorder : IErrorRecorder {
   bool reportError(ErrorCode code, ErrorDesc text) noexcept override {
     return call_python(nb_trampoline, "report_error", false, code, text);
   }
-  // Python counts the references: bindings keep a recorder alive as long as what it was given to.
+  // Python counts the references: bindings keep a recorder alive as long as the object that it was
+  // given to.
   RefCount incRefCount() noexcept override { return 1; }
   RefCount decRefCount() noexcept override { return 1; }
   APILanguage getAPILanguage() const noexcept override { return APILanguage::kPYTHON; }

@@ -1,4 +1,4 @@
-// What plugins are told: shapes as expressions, descriptions of tensors, fields.
+// Arguments of plugins' methods: shapes as expressions, descriptions of tensors, fields.
 #include <cstring>
 
 #include "common.h"

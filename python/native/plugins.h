@@ -2,7 +2,8 @@
 
 /// Plugins that are written in Python. Their interfaces are Python classes
 /// (python/tenon/_plugins.py), so that one class may implement several of them; the adapters here
-/// are what the library sees. An adapter holds its Python object, the library frees its own clones.
+/// are the objects that the library sees. An adapter holds its Python object, the library frees its
+/// own clones.
 
 #include <memory>
 
@@ -23,7 +24,7 @@ class Held {
   nb::object object_;
 };
 
-/// A Python object behind an interface of C++: what getters give back to Python.
+/// A Python object behind an interface of C++: getters return it to Python.
 class FromPython {
  public:
   explicit FromPython(nb::object object) : held(std::move(object)) {}
@@ -61,7 +62,7 @@ Result locked(Result fallback, Work work) noexcept {
   }
 }
 
-/// Status of a plugin's method: 0, or what it returned; None counts as 0.
+/// Status of a plugin's method: 0, or its result; None counts as 0.
 inline int32_t status_of(nb::handle result) {
   return result.is_none() ? 0 : nb::cast<int32_t>(result);
 }

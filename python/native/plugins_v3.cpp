@@ -20,7 +20,7 @@ struct CoreAdapter final : IPluginV3OneCore, FromPython {
   mutable std::string name_, version_, space_;
 };
 
-/// Copies what a method gave for each output; false where the number differs.
+/// Copies a method's results for the outputs; false where the number differs.
 template <typename T>
 int32_t fill(nb::handle given, T* out, int32_t count, const char* method) {
   int32_t filled = 0;

@@ -288,8 +288,8 @@ std::vector<bool> Session::fixed() const {
   return fixed;
 }
 
-/// Seconds of a run by C++ alone, the least of several rounds: what calls from Python are compared
-/// with.
+/// Seconds of a run by C++ alone, the least of several rounds: the figure that calls from Python
+/// are compared with.
 double time_enqueue(IExecutionContext& context, int32_t runs, Address stream) {
   using Clock = std::chrono::steady_clock;
   constexpr int kRounds = 5;

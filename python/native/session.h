@@ -45,8 +45,7 @@ struct Slot {
 /// One thread's runs of an engine. Calls from two threads at once are refused.
 class Session {
  public:
-  /// `fail` raises what the log said; `device_array(like, extents, type)` makes an array on the
-  /// GPU.
+  /// `fail` raises the logged error; `device_array(like, extents, type)` makes an array on the GPU.
   Session(nb::object engine, nb::object context, nb::object gpu, nb::object fail,
           nb::object device_array);
   Session(const Session&) = delete;

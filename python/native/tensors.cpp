@@ -24,7 +24,7 @@ nb::handle class_of(const ILayer& layer) {
 
 /// Applications cast a layer to the class that its type has by assigning __class__. Classes differ
 /// in size, so that Python itself refuses that; objects of layers only point to the network's
-/// layer, and the class decides what is called on it.
+/// layer, and the class decides the methods.
 int assign_class(PyObject* self, PyObject* wanted, void*) {
   const auto* layer = nb::inst_ptr<ILayer>(self);
   const nb::handle actual = class_of(*layer);

@@ -4,7 +4,7 @@
 namespace tenon::python {
 namespace {
 
-/// What convolutions and deconvolutions share.
+/// Shared by convolutions and deconvolutions.
 template <typename Class>
 void bind_convolution(nb::module_& m, const char* name) {
   Documented<Class, ILayer> bound(m, name);

@@ -12,7 +12,7 @@ from ._native import own
 from ._plan import Plan
 from ._progress import Monitor, wanted
 
-# What a precision stands for: flags of the configuration.
+# Meaning of a precision: flags of the configuration.
 _PRECISIONS = {"fp32": (), "fp16": ("FP16",), "bf16": ("BF16",), "int8": ("INT8",), "fp8": ("FP8",),
                "best": ("FP16", "BF16", "INT8"), "strong": ()}
 
@@ -55,7 +55,8 @@ def _is_torch(model) -> bool:
 
 
 def _add_module(network, model, inputs, shapes, dynamic_shapes):
-    """Layers of a PyTorch module; the shapes of its dynamic inputs, and what must be kept until the plan is built."""
+    """Layers of a PyTorch module; the shapes of its dynamic inputs, and the objects that must be kept until the plan is
+    built."""
     from .torch._convert import add_program
     from .torch._export import exported
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from ._table import Table
 
-# Of comparisons in the plan's precision: what rounding may do to outputs.
+# Of comparisons in the plan's precision: limits of rounding errors of outputs.
 _TOLERANCES = {"float64": (1e-4, 1e-4), "float32": (1e-3, 1e-4), "float16": (1e-2, 1e-2), "bfloat16": (2e-2, 2e-2)}
 
 

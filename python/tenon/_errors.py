@@ -1,4 +1,4 @@
-"""Exceptions, whose text is what the command line prints, and the log that they come from."""
+"""Exceptions, whose text is the command line's, and the log that they come from."""
 from __future__ import annotations
 
 import sys
@@ -11,7 +11,7 @@ _MOST_KEPT = 10_000
 
 
 class TenonError(RuntimeError):
-    """Something failed. The text says what, where and what to try."""
+    """Something failed. The text names the error, its place and a remedy."""
 
 
 class BuildError(TenonError):
@@ -53,5 +53,5 @@ class Log(trt.ILogger):
         return errors
 
     def fail(self, kind: type[TenonError], otherwise: str):
-        """Raises what the log has, or `otherwise` where it has nothing."""
+        """Raises the logged error, or `otherwise` where it has nothing."""
         raise kind("\n".join(dict.fromkeys(self.take())) or otherwise)

@@ -1,4 +1,4 @@
-"""Plans: what a build makes, on disk and loaded."""
+"""Plans: the results of builds, on disk and loaded."""
 from __future__ import annotations
 
 import json
@@ -118,13 +118,13 @@ class Plan:
 
     @property
     def passes(self) -> list[str]:
-        """What the optimization passes did, in order."""
+        """The changes by the optimization passes, in order."""
         return own.applied_passes(self.engine)
 
     def profile(self, *inputs, runs: int = 10, **named) -> Table:
         """The time of each layer over some runs, in milliseconds."""
         session, profiler = self.session(), _Profiler()
-        session(*inputs, **named)  # The first run sets up what the others only use.
+        session(*inputs, **named)  # The first run does one-time work.
         session.context.profiler = profiler
         for _ in range(runs):
             session(*inputs, **named)
@@ -156,5 +156,5 @@ def load(plan, *, device=None, log_level: str = "error") -> Plan:
         loaded = Plan(path=os.fspath(plan), device=number, log_level=log_level)
     else:
         loaded = Plan(data=plan, device=number, log_level=log_level)
-    loaded.engine  # noqa: B018: loads, so that what is wrong is said here
+    loaded.engine  # noqa: B018: loads, so that errors are raised here
     return loaded

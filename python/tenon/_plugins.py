@@ -18,7 +18,7 @@ def _wanted(method: str):
 
 
 class _Interface(metaclass=ABCMeta):
-    """What implementations of the library's interfaces share."""
+    """Shared by implementations of the library's interfaces."""
 
     @property
     def api_language(self):
@@ -51,7 +51,7 @@ class IPluginV3OneCore(IPluginCapability):
 
 
 class IPluginV3OneBuild(IPluginCapability):
-    """What building asks of a plugin."""
+    """A plugin's interface for building."""
 
     DEFAULT_FORMAT_COMBINATION_LIMIT = 100
     num_outputs = 0
@@ -86,7 +86,7 @@ class IPluginV3OneBuildV2(IPluginV3OneBuild):
 
 
 class IPluginV3OneRuntime(IPluginCapability):
-    """What runs. On a CPU enqueue() gets addresses of host memory and no stream."""
+    """A plugin's interface for running. On a CPU enqueue() gets addresses of host memory and no stream."""
 
     def on_shape_change(self, in_, out):
         pass

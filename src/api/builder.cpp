@@ -37,7 +37,7 @@ namespace {
 
 using network::Network;
 
-/// What of the configuration reaches the passes.
+/// The configuration's settings for the passes.
 PassOptions pass_options(const BuilderConfig& config, Device& device, bool strongly_typed,
                          Logger& logger) {
   PassOptions options = pass_options_for(device);
@@ -111,7 +111,7 @@ std::function<bool(const Tactic&)> allowed_tactics(const BuilderConfig& config) 
   };
 }
 
-/// Whether the plan keeps what refitting needs.
+/// Whether the plan keeps the network for refitting.
 bool is_refittable(const BuilderConfig& config) {
   return config.getFlag(BuilderFlag::kREFIT) || config.getFlag(BuilderFlag::kREFIT_IDENTICAL) ||
          config.getFlag(BuilderFlag::kREFIT_INDIVIDUAL) || config.getFlag(BuilderFlag::kSTRIP_PLAN);
@@ -135,7 +135,7 @@ void limit_shared_memory(const BuilderConfig& config, Backend& backend, Logger& 
     backend.shared_memory = static_cast<int64_t>(std::min<size_t>(limit, INT64_MAX));
 }
 
-/// What the configuration forbids kernels.
+/// Prohibitions of the configuration for kernels.
 void obey_limits(const BuilderConfig& config, Backend& backend, Logger& logger) {
   limit_shared_memory(config, backend, logger);
   if (config.exact_numerics()) backend = with_plain_tactics(std::move(backend));

@@ -11,7 +11,7 @@
 
 namespace tenon::api {
 
-/// What each layer of a build was chosen from, for the plan to keep.
+/// The candidates of each layer of a build, for the plan to keep.
 class CandidateRecord {
  public:
   /// For SelectOptions::record; refers to this object.

@@ -30,7 +30,7 @@ constexpr SettingRow kSettings[] = {
 #include "api/builder_settings.def"
 };
 
-/// What a strongly typed network decides by itself.
+/// Flags that a strongly typed network decides by itself.
 constexpr BuilderFlag kPrecisionFlags[] = {
     BuilderFlag::kFP16,
     BuilderFlag::kBF16,

@@ -142,7 +142,7 @@ bool ContextHandle::enqueueV3(cudaStream_t stream) noexcept {
     return finish(stream);
   });
   if (!ran) return false;
-  // What a graph of the application's holds has not run yet.
+  // Work in a graph of the application's has not run yet.
   const bool emits = enqueue_emits_profile_ && !context_->is_profile_captured();
   return profiler_ == nullptr || !emits || reportToProfiler();
 }

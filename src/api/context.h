@@ -81,9 +81,9 @@ class ContextHandle final : public surface::Implementation<IExecutionContext> {
  private:
   /// Logs an error; true when there is none.
   bool succeed(const Status& status) const;
-  /// The same of what a call of that name does, exceptions included.
+  /// The same for the work of a call of that name, exceptions included.
   bool succeed(const char* call, FunctionRef<Status()> f) const;
-  /// What comes after the work of a run.
+  /// The end of a run.
   Status finish(void* stream);
 
   EngineHandle& engine_;

@@ -9,8 +9,8 @@
 
 namespace tenon::api {
 
-/// The debug tensors of one context: memory of those that are no outputs of the application's, and
-/// the listener that sees the enabled ones after each run.
+/// The debug tensors of one context: memory of the ones that are no outputs of the application's,
+/// and the listener that sees the enabled ones after each run.
 class DebugTensors {
  public:
   DebugTensors(EngineHandle& engine, Context& context);
@@ -21,7 +21,7 @@ class DebugTensors {
   bool enable(const std::string& name, bool flag);
   void enable_all(bool flag);
   bool enabled(const std::string& name) const { return enabled_.count(name) > 0; }
-  /// Shows what a run leaves; the work may still be on the stream.
+  /// Shows a run's debug tensors; the work may still be on the stream.
   Status report(void* stream) const;
 
  private:

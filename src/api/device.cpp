@@ -19,7 +19,7 @@
 namespace tenon {
 namespace {
 
-/// IGpu over the device of a backend; owns what it made until destroy().
+/// IGpu over the device of a backend; owns the objects it made until destroy().
 class Gpu final : public IGpu {
  public:
   Gpu(const Backend& backend, nvinfer1::ILogger& logger)

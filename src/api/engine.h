@@ -44,7 +44,7 @@ class EngineHandle final : public surface::Implementation<ICudaEngine> {
   std::shared_ptr<network::Reporter> shared_reporter() const { return reporter_; }
   /// Tensors that debug listeners see.
   const std::vector<std::string>& debug_tensors() const { return debug_; }
-  /// Of these, those that are outputs for the listener's sake alone.
+  /// The ones among these that are outputs for the listener's sake alone.
   const std::vector<std::string>& hidden_outputs() const { return hidden_; }
   /// The value of that name; logs and returns null when there is none.
   const Value* find(const char* name) const;

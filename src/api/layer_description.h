@@ -7,9 +7,9 @@
 
 namespace tenon::api {
 
-/// What a layer is described under.
+/// Circumstances under which a layer is described.
 struct LayerView {
-  const ConcreteGraph* shapes = nullptr;  ///< Extents of a context; null: those that are fixed.
+  const ConcreteGraph* shapes = nullptr;  ///< Extents of a context; null: fixed ones only.
   std::string suffix;                     ///< Of names: " [profile 1]", or nothing.
   int stream = 0;
 };
@@ -20,7 +20,7 @@ nlohmann::ordered_json describe_layer(const Node& node, const LayerView& view);
 /// The same in the form of one line: "Name: conv, LayerType: CaskConvolution, Inputs: [ { ... }]".
 std::string one_line(const nlohmann::ordered_json& layer);
 
-/// JSON text. Names may hold any bytes: those that are not UTF-8 are replaced.
+/// JSON text. Names may hold any bytes: bytes that are not UTF-8 are replaced.
 std::string json_text(const nlohmann::ordered_json& json, int indent = -1);
 
 }  // namespace tenon::api

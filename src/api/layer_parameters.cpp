@@ -60,7 +60,7 @@ std::span<const std::unique_ptr<Node>> inner_nodes(const Node& node) {
   return node.bodies[0]->nodes();
 }
 
-/// What an operand is behind nodes that only convert it, in its graph.
+/// The operand behind nodes that only convert it, in its graph.
 const Value* converted(const Value* value) {
   while (value != nullptr && value->producer() != nullptr &&
          (value->producer()->is<Dequantize>() || value->producer()->is<Cast>() ||
@@ -69,7 +69,7 @@ const Value* converted(const Value* value) {
   return value;
 }
 
-/// What an operand of the anchor is outside of the layer, unconverted.
+/// The operand of the anchor outside of the layer, unconverted.
 const Value* source_of(const Layer& layer, int index) {
   const auto& [node, anchor] = layer;
   const Value* value = converted(anchor.input(index));
@@ -90,14 +90,14 @@ const Integers& or_default(const Integers& given, const Integers& usual) {
   return given.empty() ? usual : given;
 }
 
-/// "kEXPLICIT_ROUND_DOWN": what the extents were computed with.
+/// "kEXPLICIT_ROUND_DOWN": the mode that the extents were computed with.
 const char* padding_mode(PadMode mode, bool round_up) {
   if (mode == PadMode::kSameUpper) return "kSAME_UPPER";
   if (mode == PadMode::kSameLower) return "kSAME_LOWER";
   return round_up ? "kEXPLICIT_ROUND_UP" : "kEXPLICIT_ROUND_DOWN";
 }
 
-/// What follows a convolution or product in its region.
+/// The steps behind a convolution or product in its region.
 struct Tail {
   bool relu = false, residual = false;
   std::string activation = "NONE";

@@ -6,7 +6,7 @@
 
 namespace tenon::api {
 
-/// Appends what a layer computes with, under TensorRT's names and in its order. `anchor` is
+/// Appends a layer's parameters, under TensorRT's names and in its order. `anchor` is
 /// anchor_of(node).
 void add_parameters(nlohmann::ordered_json& json, const Node& node, const Node& anchor);
 

@@ -5,7 +5,7 @@
 namespace tenon::api {
 namespace {
 
-/// What the device's own memory is aligned to.
+/// Alignment of the device's own memory.
 constexpr uint64_t kAlignment = 256;
 
 }  // namespace

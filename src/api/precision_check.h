@@ -5,9 +5,9 @@
 
 namespace tenon::api {
 
-/// What the application wants of single layers, where precisions are constraints: those wanted in
-/// 32 bits keep them, those wanted in one of a GPU's two 16-bit types get it, and types that the
-/// configuration does not allow are refused.
+/// The application's precisions for single layers, where precisions are constraints: layers wanted
+/// in 32 bits keep them, layers wanted in one of a GPU's two 16-bit types get it, and types that
+/// the configuration does not allow are refused.
 Status apply_precisions(const BuilderConfig& config, const nvinfer1::INetworkDefinition& network,
                         bool on_gpu, PassOptions& options);
 

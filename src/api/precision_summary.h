@@ -10,8 +10,9 @@
 
 namespace tenon::api {
 
-/// What the flags for 8- and 4-bit types and for sparse weights come to: how many of the layers
-/// with products compute so in the plan, and why the others do not. No flag is ignored in silence.
+/// The effect of the flags for 8- and 4-bit types and for sparse weights: how many of the layers
+/// with products compute so in the plan, and the reasons of the others. No flag is ignored in
+/// silence.
 class PrecisionSummary {
  public:
   /// Looks at the network that is compiled, implicit quantization included. `reasons`: why layers
@@ -24,7 +25,7 @@ class PrecisionSummary {
  private:
   struct Layer {
     std::string name;
-    tenon::DataType activations, weights;  ///< As quantized in the network; else what they are.
+    tenon::DataType activations, weights;  ///< As quantized in the network; else their own types.
     bool constant_weights = false, grouped = false, sparse_pattern = false;
   };
   struct Row;

@@ -31,7 +31,7 @@ constexpr const char* kBuild = "Building the plan";
 constexpr const char* kKernels = "Choosing kernels";
 constexpr const char* kLoops = "Evaluating loops";
 constexpr std::chrono::milliseconds kMoment{100};
-/// Nobody asks as long after the last time in the same loop.
+/// No question follows for as long after the last time in the same loop.
 constexpr std::chrono::seconds kPause{1};
 /// How often an observer is told, and a monitor is looked after.
 constexpr std::chrono::milliseconds kBeat{200};

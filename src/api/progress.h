@@ -32,7 +32,7 @@ class Progress {
   std::function<bool(int, int)> for_kernels();
   BuildWatch* watch() { return &watch_; }
   Status kernels_done();
-  /// For a StopScope around the build: what goes on for longer than a moment (the evaluation of a
+  /// For a StopScope around the build: work that lasts longer than a moment (the evaluation of a
   /// loop that does not end) is a phase of its own, and asks the monitor ten times a second. Empty
   /// where there is no monitor; from any thread.
   std::function<bool()> for_loops();
@@ -43,7 +43,7 @@ class Progress {
   using Clock = std::chrono::steady_clock;
   Status step(int number);
   bool stops_loops();
-  /// Tells the monitor, and keeps what it was told; false where it has stopped the build.
+  /// Tells the monitor, and keeps its state; false where it has stopped the build.
   bool tell(const char* phase, int number);
   void step_ended(BuildWatch::Step step, double seconds, const std::string& facts);
   void beat();

@@ -9,7 +9,7 @@
 namespace tenon::api {
 namespace {
 
-/// Passes tell what they do; here they have told it before.
+/// Passes log their changes; here they have logged them before.
 class Silence final : public Logger {
  public:
   void write(Severity, std::string_view) override {}

@@ -12,7 +12,7 @@
 namespace tenon::api {
 namespace {
 
-/// What the constant is for the first layer that reads it.
+/// The constant's role in the first layer that reads it.
 WeightsRole role_of(const Value& value) {
   if (value.uses().empty()) return WeightsRole::kCONSTANT;
   const Use& use = value.uses()[0];
@@ -185,7 +185,7 @@ bool Refitter::refitCudaEngine() noexcept {
   return status.ok();
 }
 
-/// At once, but behind what the stream has to do so far, which may use the old weights.
+/// At once, but behind the work on the stream so far, which may use the old weights.
 bool Refitter::refitCudaEngineAsync(cudaStream_t stream) noexcept {
   const Status idle = engine_.engine().backend().device->synchronize({nullptr, stream});
   if (!idle.ok()) reporter_->report(idle.error());

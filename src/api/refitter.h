@@ -51,7 +51,7 @@ class Refitter final : public surface::Implementation<IRefitter> {
     WeightsRole role = WeightsRole::kCONSTANT;
     Constant* constant = nullptr;
     std::optional<Weights> given;
-    std::vector<std::byte> copy = {};  ///< What was given in memory of the device.
+    std::vector<std::byte> copy = {};  ///< Weights given in memory of the device.
     bool missing() const;
   };
 

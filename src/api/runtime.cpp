@@ -32,7 +32,7 @@ void warn_of_missing_libraries(const Plan& plan, const Backend& backend, Logger&
                      note.text);
 }
 
-/// Asks for no byte behind the plan: readers may fail there, and what follows is not the plan's.
+/// Asks for no byte behind the plan: readers may fail there, and later bytes are not the plan's.
 Result<std::vector<std::byte>> read_stream(const std::function<int64_t(void*, int64_t)>& read) {
   constexpr size_t kPiece = size_t{16} << 20;  // A damaged size must not take all memory at once.
   std::vector<std::byte> bytes;

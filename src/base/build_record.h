@@ -39,7 +39,7 @@ class BuildRecord {
     std::string layer, value, tactic;
     std::string state;        ///< "right", "wrong", "not compared".
     double distance = -1;     ///< Of its results from the same operands; -1: not compared.
-    double limit = -1;        ///< What that may be.
+    double limit = -1;        ///< The largest allowed value of that.
     double accumulated = -1;  ///< Of its results from those of the network in fp32; -1: not known.
     std::string detail;
   };

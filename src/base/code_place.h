@@ -2,7 +2,7 @@
 
 namespace tenon {
 
-/// A place in our sources: what std::source_location is, which older compilers lack.
+/// A place in our sources: like std::source_location, which older compilers lack.
 struct CodePlace {
   const char* file = "";
   int line = 0;

@@ -15,8 +15,8 @@
 
 namespace tenon {
 
-/// Threads that do numbered tasks, the oldest first, for one thread that adds them and takes what
-/// is done.
+/// Threads that do numbered tasks, the oldest first, for one thread that adds them and takes the
+/// results.
 class Crew {
  public:
   Crew(size_t threads, std::function<void(size_t task)> work) : work_(std::move(work)) {
@@ -41,8 +41,8 @@ class Crew {
     changed_.notify_one();
   }
 
-  /// Waits for a task to be done; nothing where all that were added have been taken. What a task
-  /// has thrown comes out here. Where no thread could be started the task is done here.
+  /// Waits for a task to be done; nothing where all results have been taken. An exception of a task
+  /// is thrown here. Where no thread could be started the task is done here.
   std::optional<size_t> take_done() {
     std::unique_lock lock(mutex_);
     if (unclaimed_ == 0) return std::nullopt;

@@ -7,13 +7,13 @@
 namespace tenon {
 namespace {
 
-/// How the bits of a small format are laid out and what its special values are.
+/// How the bits of a small format are laid out and its special values.
 struct Layout {
   int mantissa_bits;
   int bias;
   uint8_t sign_bit;
   uint8_t largest;   ///< Largest finite magnitude.
-  uint8_t overflow;  ///< Magnitude for what is too large, not saturated.
+  uint8_t overflow;  ///< Magnitude for numbers that are too large, not saturated.
   uint8_t nan;
   bool has_infinity;
   bool has_nan;

@@ -55,8 +55,9 @@ inline float round_to_places(float value, int places, float least) {
   return value < least ? subnormal : normal;
 }
 
-/// The 8- and 4-bit formats. The saturating conversions give the largest finite number for what is
-/// too large, the others NaN (or infinity where the format has one), as in the tables of ONNX Cast.
+/// The 8- and 4-bit formats. The saturating conversions give the largest finite number for numbers
+/// that are too large, the others NaN (or infinity where the format has one), as in the tables of
+/// ONNX Cast.
 enum class SmallFloat : uint8_t { kE4M3, kE4M3Fnuz, kE5M2, kE5M2Fnuz, kE2M1 };
 
 float small_float_decode(SmallFloat format, uint8_t bits);

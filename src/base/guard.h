@@ -23,11 +23,11 @@ class OutOfMemory final : public std::bad_alloc {
 
 /// The exception that is being handled as an Error: memory that ran out (with the bytes that were
 /// asked for, where they are known), threads that could not be started, or else our own fault.
-/// `where` says what was being done; it may be empty.
+/// `where` names the operation; it may be empty.
 Error error_of_exception(std::string_view where) noexcept;
 
 /// f(), which returns a Result or a Status, where no exception leaves: for the calls of the API,
-/// and inside for what allocates as models say, so that the error names the pass or node.
+/// and inside for allocations whose size models decide, so that the error names the pass or node.
 template <class F>
 std::invoke_result_t<F> guarded(std::string_view where, F&& f) noexcept {
   try {

@@ -9,7 +9,7 @@
 namespace tenon {
 namespace {
 
-/// Asking the system takes some 30 us; smaller blocks are not what memory runs out by.
+/// Asking the system takes some 30 us; memory does not run out by smaller blocks.
 constexpr int64_t kSmall = int64_t{64} << 20;
 
 std::optional<int64_t> number_in(const char* path) {
@@ -30,7 +30,7 @@ std::optional<int64_t> number_of(const char* path, std::string_view key) {
   return std::nullopt;
 }
 
-/// What the limit of a container leaves, pages of files not counted, which give way.
+/// The rest of a container's limit, pages of files not counted, which give way.
 int64_t left_in_container() {
   const auto limit = number_in("/sys/fs/cgroup/memory.max");
   const auto used = number_in("/sys/fs/cgroup/memory.current");

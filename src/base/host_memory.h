@@ -4,8 +4,8 @@
 
 namespace tenon {
 
-/// Bytes of memory that this process can still use: what the system has to give, or its container's
-/// limit leaves; INT64_MAX where neither is known. Systems promise more than they have and end
+/// Bytes of memory that this process can still use: free memory of the system, or the rest of its
+/// container's limit; INT64_MAX where neither is known. Systems promise more than they have and end
 /// processes that use it, so large tensors are refused beforehand.
 int64_t available_host_memory();
 

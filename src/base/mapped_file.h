@@ -19,7 +19,7 @@ struct MappedBytes {
   std::span<const std::byte> bytes() const { return {data, static_cast<size_t>(size)}; }
 };
 
-/// A name for messages: what is absurdly long is cut, what is not printable hidden.
+/// A name for messages: absurdly long ones are cut, unprintable characters hidden.
 std::string printable(const std::string& name);
 
 /// All of a regular file that is open for reading; `name` is for messages.

@@ -12,7 +12,7 @@ namespace tenon {
 
 namespace {
 
-/// What the system says under that key, in bytes.
+/// The system's number under that key, in bytes.
 int64_t status_of(std::string_view key) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
@@ -22,7 +22,7 @@ int64_t status_of(std::string_view key) {
 
 }  // namespace
 
-/// getrusage() also counts what the process was before it became this program.
+/// getrusage() also counts the process before it became this program.
 int64_t peak_resident_bytes() {
   return status_of("VmHWM:");
 }

@@ -10,13 +10,13 @@ namespace tenon {
 
 /// Who has to act on an error.
 enum class ErrorKind {
-  kUser,         ///< The caller's input is wrong; the message says what to change.
-  kUnsupported,  ///< Valid input that this build cannot handle; the message says what exactly.
+  kUser,         ///< The caller's input is wrong; the message names the change.
+  kUnsupported,  ///< Valid input that this build cannot handle; the message names it.
   kInternal,     ///< Our own fault; the message names the place.
   kResource,     ///< Memory, files or a device ran out or failed.
 };
 
-/// What went wrong, where, and what to try. Context is added outermost-last with `with_context`.
+/// The error, its place, and advice. Context is added outermost-last with `with_context`.
 struct Error {
   ErrorKind kind = ErrorKind::kInternal;
   std::string message;

@@ -16,7 +16,7 @@
 namespace tenon {
 namespace {
 
-/// What streams must better one stream by.
+/// The gain that several streams must have over one.
 constexpr double kMargin = 0.97;
 constexpr int kProfiledRuns = 5, kTimedRuns = 40;
 
@@ -129,7 +129,7 @@ class Trial {
   std::unique_ptr<Context> context_;
 };
 
-/// What the cache has of a plan under one number of streams: the branches are in the keys.
+/// The cache's entries of a plan under one number of streams: the branches are in the keys.
 std::optional<std::string> known_branches(const TimingCache& cache, const std::string& key) {
   const std::vector<std::string> found = cache.find_notes(key + "|");
   return found.empty() ? std::nullopt : std::optional(found.front());

@@ -14,7 +14,7 @@ namespace tenon {
 /// differ.
 double distance(const Tensor& actual, const Tensor& expected);
 
-/// What a computation makes of operands that differ a little.
+/// The results of a computation for operands that differ a little.
 enum class Steadiness : uint8_t {
   kExact,   ///< Integers alone: they do not differ.
   kSteady,  ///< Results that differ a little.
@@ -29,8 +29,8 @@ Deviation compare_results(const Tensor& actual, const Tensor& expected, const Te
                           const Tolerance& tolerance, Steadiness steadiness);
 
 /// Empty when every output agrees, else the first that does not: "output 'y': distance 0.3, limit
-/// 0.001". `rounded` is empty or has other right results of all outputs; `found` receives what was
-/// found of each.
+/// 0.001". `rounded` is empty or has other right results of all outputs; `found` receives the
+/// comparison of each.
 std::string compare_outputs(const Graph& graph, std::span<const Tensor> actual,
                             std::span<const Tensor> expected, std::span<const Tensor> rounded,
                             const Tolerance& tolerance, std::vector<Deviation>* found = nullptr);

@@ -22,7 +22,7 @@
 namespace tenon {
 namespace {
 
-/// What a check may take where nothing is found, over the time of the build: a quarter of both.
+/// The time of a check that finds nothing, over the time of the build: a quarter of both.
 constexpr double kShare = 1.0 / 3;
 /// Seconds that it may take however short the build was: where nothing is found, and otherwise.
 constexpr double kShortLook = 0.1, kShortSearch = 3;
@@ -272,7 +272,7 @@ class CheckedBuild {
     return multiplies_in_tf32(request_.backend.device.get(), request_.backend.allow_tf32);
   }
 
-  /// What outputs differ by beyond rounding, or nothing.
+  /// Differences of outputs beyond rounding, or nothing.
   std::string difference(const std::vector<Tensor>& outputs) {
     found_.clear();
     return compare_outputs(*network_, outputs, reference_->outputs(), rounded_, network_tolerance(),
@@ -287,7 +287,7 @@ class CheckedBuild {
     return limit;
   }
 
-  /// Whether rounding shows so much that people want to know what it is.
+  /// Whether rounding shows so much that it is worth a report.
   bool is_notable() const {
     return !name_of_rounding().empty() &&
            std::ranges::any_of(
@@ -302,7 +302,7 @@ class CheckedBuild {
     return name;
   }
 
-  /// Where rounding hides them: what passes make of the network in its own precision.
+  /// Where rounding hides them: the passes' result for the network in its own precision.
   bool passes_differ() {
     if (!request_.passes.precision.has_value() || rounds_to_bytes(*network_)) return false;
     if (look_.passed() && !with_regions()) return false;
@@ -379,7 +379,7 @@ class CheckedBuild {
     return wrong.in_time;
   }
 
-  /// Rounding explains them, but nobody wants them.
+  /// Rounding explains them, but they are not acceptable.
   void warn_of_overflows() const {
     for (size_t i = 0; i < found_.size(); ++i)
       if (found_[i].overflows > 0)
@@ -447,10 +447,10 @@ class CheckedBuild {
   std::vector<Tensor> inputs_;
   std::optional<NetworkReference> reference_;
   double build_seconds_ = 0, waited_ = 0;
-  Deadline look_{0};  ///< For what is done where nothing is found.
+  Deadline look_{0};  ///< For checks that find nothing.
   // Of the last plan that was examined.
   RegionReport report_;
-  std::vector<Tensor> rounded_;  ///< Empty where nobody asked.
+  std::vector<Tensor> rounded_;  ///< Empty unless asked for.
   std::vector<Deviation> found_;
   std::string deviates_;
   // Over all of them.

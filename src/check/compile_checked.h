@@ -31,20 +31,19 @@ struct SelfCheck {
 
 /// compile(), then checks the plan.
 ///
-/// A kernel is wrong where what it wrote in a run of the plan lies further from what the reference
-/// makes of the same operands than rounding explains (check/region_check.h). Passes are wrong where
-/// the plan's outputs lie further from those of the network as it was given than its rounding
-/// alone moves them (check/rounding.h); they are searched for in the network's own precision, so
-/// that none is blamed for the precision that the user asked for. What is wrong is left out, with a
-/// warning that names it, and the plan is made again.
+/// A kernel is wrong where its result in a run of the plan lies further from the reference's for
+/// the same operands than rounding explains (check/region_check.h). Passes are wrong where the
+/// plan's outputs lie further from those of the network as it was given than its rounding alone
+/// moves them (check/rounding.h); they are searched for in the network's own precision, so that
+/// none is blamed for the precision that the user asked for. A wrong kernel or pass is left out,
+/// with a warning that names it, and the plan is made again.
 ///
 /// Comparing regions takes a fifth of the build's time at most, and all that follows a difference
-/// as long as the build did. The plan says in its settings what was found: "self_check" ("passed",
-/// "passed without X", "failed: REASON", "not done: REASON"), "self_check_regions" how many regions
-/// were compared ("54 of 56"), "self_check_open" what was left for lack of time, and
-/// "self_check_cost" what precision costs ("fp16 moves output 'y' by 2.8e-2; rounding alone by
-/// 2.7e-2").
-/// A plan that stays wrong is an error, unless keep_failed is set.
+/// as long as the build did. The plan's settings hold the result: "self_check" ("passed", "passed
+/// without X", "failed: REASON", "not done: REASON"), "self_check_regions" how many regions were
+/// compared ("54 of 56"), "self_check_open" the regions left for lack of time, and
+/// "self_check_cost" the effect of precision ("fp16 moves output 'y' by 2.8e-2; rounding alone by
+/// 2.7e-2"). A plan that stays wrong is an error, unless keep_failed is set.
 Result<Plan> compile_checked(CompileRequest request, TimingCache& cache, const SelfCheck& check,
                              Logger& logger);
 

@@ -28,7 +28,7 @@ bool takes_weights(const Node& node) {
          node.is<Gather>() || node.is<Rnn>() || node.is<Attention>();
 }
 
-/// Constants and inputs that products read are rounded with what they make.
+/// Constants and inputs that products read are rounded with their results.
 bool feeds_products(const Value& value) {
   return std::ranges::any_of(value.uses(), [](const Use& use) { return takes_weights(*use.node); });
 }

@@ -9,7 +9,7 @@
 
 namespace tenon {
 
-/// What a network computes without rounding, and with no more than a plan's.
+/// The results of a network without rounding, and with no more than a plan's.
 class NetworkReference {
  public:
   /// Refers to all of them, which must outlive it. `on_processor`: by the processor's kernels.
@@ -25,7 +25,7 @@ class NetworkReference {
   /// order. Weights are rounded as well.
   Result<std::vector<Tensor>> rounded(const Graph& plan, std::optional<DataType> precision,
                                       bool in_tf32) const;
-  /// What passes make of the network in its own precision.
+  /// The passes' result for the network in its own precision.
   Result<std::vector<Tensor>> after_passes(PassOptions options) const;
 
  private:

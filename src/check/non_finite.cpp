@@ -12,7 +12,7 @@
 namespace tenon {
 namespace {
 
-/// What is said of a value's contents.
+/// Description of a value's contents.
 struct Census {
   double low = INFINITY, high = -INFINITY;  ///< Of finite elements.
   int64_t nans = 0, infinities = 0;

@@ -11,8 +11,8 @@
 
 namespace tenon {
 
-/// One run of a copy of a plan on the host's tensors: what it gives, and what its steps wrote on
-/// the way, read from where later steps read it.
+/// One run of a copy of a plan on the host's tensors: its outputs, and its steps' results on the
+/// way, read from where later steps read it.
 class ObservedRun {
  public:
   /// `threads`: of a CPU.

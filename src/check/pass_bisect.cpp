@@ -129,7 +129,7 @@ std::string deviation(const Graph& graph, const Expectation& expected) {
 
 namespace {
 
-/// The first mistake: what to disable, or nothing where all is right.
+/// The first mistake: the pass to disable, or nothing where all is right.
 Result<std::string> first_mistake(const Graph& network, const PassOptions& options,
                                   const Expectation& expected, const Deadline& deadline,
                                   const std::vector<std::string>& found, Logger& logger) {

@@ -11,21 +11,21 @@
 
 namespace tenon {
 
-/// What a graph must compute: results of the reference on some inputs.
+/// The expected results of a graph: results of the reference on some inputs.
 struct Expectation {
   std::vector<Tensor> inputs, outputs;
-  /// Empty, or outputs that show what rounding alone does.
+  /// Empty, or outputs that show the effect of rounding alone.
   std::vector<Tensor> rounded;
   Tolerance tolerance;
-  /// Values inside by name; what the graph no longer has is not compared. May be empty.
+  /// Values inside by name; values that the graph no longer has are not compared. May be empty.
   std::map<std::string, Tensor> values;
 };
 
-/// Empty when the reference gives those outputs and values for the graph, else what differs: the
+/// Empty when the reference gives those outputs and values for the graph, else the difference: the
 /// first region "region 'conv1 + relu1', value 'y'", or an output.
 std::string deviation(const Graph& graph, const Expectation& expected);
 
-/// What a search for wrong passes found.
+/// Result of a search for wrong passes.
 struct WrongPasses {
   std::vector<std::string> disabled;  ///< "pass:node", or "pass" where many nodes are wrong.
   bool in_time = true;                ///< False: the deadline came before everything was right.

@@ -14,7 +14,7 @@ Result<std::vector<Tensor>> evaluate_on_processor(const Graph& network,
   const int threads = request.backend.device->properties().compute_units;
   request.passes = pass_options_for(*request.backend.device);
   request.passes.level = 0;
-  // What is cast to f16 must be rounded to it.
+  // A value that is cast to f16 must be rounded to it.
   request.passes.half_as.reset();
   request.select.level = 0;
   request.select.threads = threads;

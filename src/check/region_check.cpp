@@ -46,7 +46,7 @@ std::string tactic_name(const Node& node) {
   return node.tactic.substr(0, node.tactic.find('{'));
 }
 
-/// A region and what right results of it are.
+/// A region and its right results.
 class Comparison {
  public:
   Comparison(const Node& node, RegionGraph region, const Backend& backend)
@@ -140,7 +140,7 @@ Result<std::map<std::string, Tensor>> named_values(const Graph& network,
   return values;
 }
 
-/// In the order of the plan, but equal layers behind those that are the first of their kind.
+/// In the order of the plan, but equal layers behind the first of each kind.
 void RegionCheck::list_regions() {
   std::vector<Region> again;
   std::set<std::string> kinds;
@@ -153,7 +153,7 @@ void RegionCheck::list_regions() {
   regions_.insert(regions_.end(), again.begin(), again.end());
 }
 
-/// What must be kept to compare the regions, the first ones as far as memory goes.
+/// The values that are kept to compare the regions, the first ones as far as memory goes.
 void RegionCheck::choose(std::unordered_set<const Value*>& wanted) {
   int64_t bytes = 0;
   const auto want = [&](const auto& self, const Value* value) -> void {

@@ -17,7 +17,7 @@ struct WrongRegion {
   std::string description;  ///< "region 'conv1 + relu1', kernel cpu.conv.nhwc: distance 0.3, ...".
 };
 
-/// What a check of regions found.
+/// Result of a check of regions.
 struct RegionReport {
   int checked = 0, regions = 0;  ///< Those of chance, of plugins and of loops are no regions here.
   std::vector<WrongRegion> wrong;
@@ -31,20 +31,20 @@ struct RegionReport {
 Result<std::map<std::string, Tensor>> named_values(const Graph& network,
                                                    const std::vector<Tensor>& inputs);
 
-/// Runs a plan and compares what each of its regions wrote with what the reference makes of the
-/// operands that the region read: mistakes do not add up, so that one wrong kernel is told from the
-/// rounding of all. The reference rounds nothing on the way; where a result is further from it than
-/// one rounding, region and reference are evaluated in f64, and as the region's types round. The
-/// plan must hold its constants as the reference reads them.
+/// Runs a plan and compares the result of each of its regions with the reference's for the operands
+/// that the region read: mistakes do not add up, so that one wrong kernel is told from the rounding
+/// of all. The reference rounds nothing on the way; where a result is further from it than one
+/// rounding, region and reference are evaluated in f64, and as the region's types round. The plan
+/// must hold its constants as the reference reads them.
 class RegionCheck {
  public:
   RegionCheck(const Plan& plan, const Backend& backend, int threads)
       : plan_(plan), backend_(backend), threads_(threads) {}
 
-  /// What the plan gives. Before regions are compared.
+  /// The plan's outputs. Before regions are compared.
   Result<std::vector<Tensor>> run(std::span<const Tensor> inputs);
-  /// Regions of kinds that were not seen yet come first; what the deadline leaves is for a later
-  /// call.
+  /// Regions of kinds that were not seen yet come first; regions behind the deadline are for a
+  /// later call.
   RegionReport compare(const Deadline& deadline);
   /// How far what the plan's values hold is from what these hold, by name; only those that were
   /// kept, of the same extents. After run().

@@ -7,11 +7,11 @@
 
 namespace tenon {
 
-/// A region by itself: a graph that computes what its node does, with the extents of one run.
+/// A region by itself: a graph that computes the same as its node, with the extents of one run.
 struct RegionGraph {
   std::unique_ptr<Graph> graph;
   std::vector<Tensor> inputs;  ///< Its operands but for constants.
-  std::vector<Tensor> actual;  ///< What the plan made of them.
+  std::vector<Tensor> actual;  ///< The plan's results for them.
 
   static Result<RegionGraph> create(ObservedRun& observed, const Node& node);
 };

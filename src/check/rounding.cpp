@@ -42,7 +42,7 @@ class Rounder {
   }
 
  private:
-  /// Uses of a value but those by the nodes that round it read what these make.
+  /// Uses of a value but those by the nodes that round it read their results.
   Value* put_behind(Value* value, Value* rounded) {
     const std::vector<Node*> own = std::move(fresh_);
     fresh_.clear();

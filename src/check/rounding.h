@@ -9,7 +9,7 @@
 
 namespace tenon {
 
-/// What a plan rounds where the network that it was made from does not.
+/// Values that a plan rounds where the network that it was made from does not.
 struct Rounding {
   /// The 16-bit type in which an f32 value is kept, or nothing. Null: none is.
   std::function<std::optional<DataType>(const Value&)> stored;
@@ -19,8 +19,8 @@ struct Rounding {
   bool reordered_sums = true;
 };
 
-/// A copy of a graph of f32 whose values are rounded so, by nodes that do it. What it computes,
-/// beside what the graph does, shows what such rounding alone is good for.
+/// A copy of a graph of f32 whose values are rounded so, by nodes that do it. Its results beside
+/// the graph's show the effect of such rounding alone.
 Result<std::unique_ptr<Graph>> with_rounding(const Graph& graph, const Rounding& rounding);
 
 }  // namespace tenon

@@ -11,8 +11,8 @@ namespace tenon {
 Result<std::vector<Tensor>> sample_inputs(const Graph& graph, const Profile& profile,
                                           uint64_t seed = 1);
 
-/// Multiplications of one run with these extents, roughly: what evaluating it with the reference
-/// costs. INT64_MAX where extents depend on data or bodies are run.
+/// Multiplications of one run with these extents, roughly: the cost of evaluating it with the
+/// reference. INT64_MAX where extents depend on data or bodies are run.
 int64_t reference_cost(const Graph& graph, const Profile& profile);
 /// The same with these values of the symbols in shapes.
 int64_t reference_cost(const Graph& graph, const SymbolValues& symbols);

@@ -7,9 +7,9 @@
 
 namespace tenon {
 
-/// What a graph of any level computes when nothing is rounded on the way: its regions are written
-/// out, layouts are row-major, and real values of 16 bits (with `to` = f64 of 32 bits as well) are
-/// of type `to`, inputs and outputs too. Quantized types stay as they are.
+/// The results of a graph of any level without rounding on the way: its regions are written out,
+/// layouts are row-major, and real values of 16 bits (with `to` = f64 of 32 bits as well) are of
+/// type `to`, inputs and outputs too. Quantized types stay as they are.
 Result<std::unique_ptr<Graph>> widened(const Graph& graph, DataType to = DataType::kFloat32);
 
 /// The same numbers in the type that widened() gives them.

@@ -33,7 +33,7 @@ struct DeviceProperties {
   bool native_fp16 = false;
 };
 
-/// What people want to know besides; empty or 0 where it is not known.
+/// Further facts for reports; empty or 0 where it is not known.
 struct DeviceFacts {
   std::vector<std::string> all;  ///< Names of all devices of the kind.
   int index = 0;                 ///< Of this one among them.

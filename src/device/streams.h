@@ -28,17 +28,17 @@ class Streams {
   virtual Status record_in_graph(void* event, void* stream) = 0;
   /// Work put on the stream from now on waits for the event.
   virtual Status wait(void* stream, void* event) = 0;
-  /// Whether what is ahead of a recorded event has ended.
+  /// Whether the work ahead of a recorded event has ended.
   virtual Result<bool> has_ended(void* event) = 0;
   virtual Status synchronize_event(void* event) = 0;
   virtual Status synchronize_stream(void* stream) = 0;
   /// Milliseconds between two timed events that have happened.
   virtual Result<double> elapsed(void* start, void* end) = 0;
 
-  /// Whether what is put on the stream is being recorded into a graph: never on the default one.
+  /// Whether the stream is being captured into a graph: never on the default one.
   virtual Result<bool> is_capturing(void* stream) = 0;
-  /// What `work` puts on the stream, as an executable graph. Fails where it does something that
-  /// cannot be recorded (waits for the device, say); the stream is usable afterwards.
+  /// The work that `work` puts on the stream, as an executable graph. Fails where it does something
+  /// that cannot be recorded (waits for the device, say); the stream is usable afterwards.
   virtual Result<DeviceHandle> capture(void* stream, const std::function<Status()>& work) = 0;
   virtual Status launch_graph(void* graph, void* stream) = 0;
 

@@ -32,7 +32,7 @@ class Dim {
  public:
   Dim(int64_t constant = 0) : constant_(constant) {}
   static Dim symbol(std::string_view name);
-  /// Reads what to_string() prints.
+  /// Parses the output of to_string().
   static Result<Dim> parse(std::string_view text);
 
   bool is_constant() const { return expression_ == nullptr; }

@@ -64,7 +64,7 @@ class Value {
 inline constexpr int kMaxKnownElements = 64;
 
 /// One operator application. Optional inputs that are absent are null. Bodies (of if, loop, scan,
-/// fused) are isolated: what they need from outside comes in through the node's inputs.
+/// fused) are isolated: values from outside come in through the node's inputs.
 class Node {
  public:
   std::unique_ptr<Op> op;
@@ -103,7 +103,7 @@ class Node {
   void truncate_inputs(int count);
   /// Appends an output of default type.
   Value* append_output();
-  /// True when removing it would change what the graph does, bodies included.
+  /// True when removing it would change the graph's results or effects, bodies included.
   bool has_side_effects() const;
 
  private:

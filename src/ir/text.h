@@ -40,7 +40,7 @@ class WeightSource {
 /// Constants of another graph, e.g. of the one that was printed.
 std::unique_ptr<WeightSource> weights_of(const Graph& graph);
 
-/// Reads what print() writes; parse(print(g)) equals g. Errors name line and column. Needs the
+/// Parses the output of print(); parse(print(g)) equals g. Errors name line and column. Needs the
 /// operator table to make operators by name, hence implemented in ops/.
 Result<std::unique_ptr<Graph>> parse_graph(std::string_view text,
                                            const WeightSource* weights = nullptr);

@@ -57,7 +57,7 @@ class EmptyKernel final : public Kernel {
   bool uses_input(int) const override { return false; }
 };
 
-/// Kernels that have no room for what they look at are no kernels for it.
+/// A kernel without room for its operands does not fit the problem.
 Support supports(const Tactic& tactic, const Problem& problem) {
   Support support;
   const Status status = guarded("", [&]() -> Status {
@@ -70,7 +70,7 @@ Support supports(const Tactic& tactic, const Problem& problem) {
 }  // namespace
 
 bool is_empty(const Problem& problem) {
-  // What has no results is there for its effect: an assertion.
+  // A node without results is there for its effect: an assertion.
   return !problem.outputs.empty() && !problem.node->is<Plugin>() &&
          std::ranges::none_of(problem.outputs, [](const Operand& operand) {
            return operand.present && operand.count() != 0;

@@ -18,7 +18,7 @@ namespace tenon {
 enum class TacticOrigin : uint8_t { kOwn, kCudnn, kCublasLt };
 TacticOrigin origin_of(std::string_view tactic_name);
 
-/// What is missing, and what to try: one sentence.
+/// The missing part, and advice: one sentence.
 struct BackendNote {
   TacticOrigin origin;  ///< The tactics that are concerned.
   std::string text;

@@ -25,14 +25,14 @@ using MemorySource = std::function<Result<DeviceBuffer>(size_t bytes)>;
 class ConstantStore {
  public:
   /// Without a source of memory, the device's own is taken. Blocks are made for the expected bytes
-  /// or a part of them; what goes beyond gets blocks of its own.
+  /// or a part of them; further ones get blocks of their own.
   explicit ConstantStore(Device& device, MemorySource memory = {}, size_t expected_bytes = 0);
   /// The copy is complete on return; `queue` is where it is made.
   Result<const void*> find(const Tensor& tensor, Queue queue = {});
   /// Memory of the caller's own with these contents, complete on return.
   Result<DeviceBuffer> upload(const void* bytes, size_t count, Queue queue = {});
-  /// The same for contents that nobody changes: whoever asks for equal ones gets the same memory,
-  /// which goes with its last owner. Kernels of several shapes so have their weights once.
+  /// The same for contents that are constant: requests for equal ones get the same memory, which
+  /// goes with its last owner. Kernels of several shapes so have their weights once.
   Result<DeviceBuffer> share(const void* bytes, size_t count);
   /// Memory of the device with whatever contents.
   Result<DeviceBuffer> memory(size_t bytes) { return memory_(bytes); }

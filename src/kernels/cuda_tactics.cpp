@@ -1,4 +1,4 @@
-// The table of all families, and what libtenon_cuda exports.
+// The table of all families, and the exports of libtenon_cuda.
 #include <cstring>
 
 #include "device/cuda/cublaslt.h"

@@ -1,4 +1,4 @@
-// A GPU's backend: what libtenon_cuda gives, and the tactics that libtenon has itself.
+// A GPU's backend: libtenon_cuda's part, and the tactics that libtenon has itself.
 #include <vector>
 
 #include "kernels/backend.h"
@@ -16,7 +16,7 @@ constexpr Tactic kOwn[] = {
 #include "kernels/host_tactics.def"
 };
 
-/// Ahead of the last one, which runs what nothing else does.
+/// Ahead of the last one, which runs nodes that no other tactic takes.
 std::span<const Tactic> with_own(std::span<const Tactic> opened) {
   static const std::vector<Tactic> kAll = [&] {
     std::vector<Tactic> all(opened.begin(), opened.end());

@@ -4,7 +4,7 @@
 
 namespace tenon {
 
-/// What libtenon_cuda exports, as `extern "C"` under kOpenCudaName: the GPU of that number, or the
+/// Exports of libtenon_cuda, as `extern "C"` under kOpenCudaName: the GPU of that number, or the
 /// one that is described (unless null), with its tactics. The types on both sides must come from
 /// one build, which `stamp` checks.
 using OpenCuda = void (*)(int ordinal, const DeviceProperties* described, const char* stamp,

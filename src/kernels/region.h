@@ -27,14 +27,14 @@ struct AnchoredRegion {
   const Node* anchor = nullptr;    ///< Carries the attributes.
   std::vector<int> anchor_inputs;  ///< Problem input of each operand of the anchor; -1: absent.
   std::vector<RegionStep> steps;
-  /// What standardizes the anchor's first operand, whose problem input is then what is
-  /// standardized; null where nothing does. Its moments are another input.
+  /// The node that standardizes the anchor's first operand, whose problem input is then the node's
+  /// input; null where nothing does. Its moments are another input.
   const Node* standardize = nullptr;
   int moments_input = -1;
   const Node* moments = nullptr;  ///< Those of the first result, as a second one; null: none.
 };
 
-/// What regions may have besides an anchor and its chain.
+/// Parts of regions besides an anchor and its chain.
 struct RegionExtras {
   /// Whose last member is a cast to the result's type, behind all of the steps: the type of the
   /// running value is then the operands', not the result's.
@@ -47,12 +47,11 @@ struct RegionExtras {
 /// Whether a step from number `rest` on takes a value from before that one.
 bool reaches_before(const AnchoredRegion& region, size_t rest);
 
-/// Fails (with the reason) when the region has no single anchor, or when what follows it is not a
-/// chain.
-/// Regions with more than these are for callers that say so.
+/// Fails (with the reason) when the region has no single anchor, or when its followers are no
+/// chain. Regions with more than these are for callers that say so.
 Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extras = {});
 
-/// Which input of the problem a value of a region's body is; -1 for what the body computes.
+/// Which input of the problem a value of a region's body is; -1 for computed values.
 int input_number(const Value* value);
 
 /// True for `fused` nodes whose body is pointwise throughout (pointwise and cast), and for such

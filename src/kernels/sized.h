@@ -13,7 +13,7 @@ namespace tenon {
 
 /// A kernel whose results' extents the data decide (nonzero, compress, unique, nms), made for one
 /// set of operands. A run is measure(), which waits for the device, then write() into memory for
-/// what it found.
+/// its results.
 class SizedKernel {
  public:
   virtual ~SizedKernel() = default;

@@ -41,12 +41,12 @@ class Application {
   virtual ~Application() = default;
   /// Its nvinfer1::IErrorRecorder, as of now; null where it gave none.
   virtual void* error_recorder() const = 0;
-  /// Tells it what it should know although all goes on.
+  /// Passes on a warning.
   virtual void warn(const std::string& message) const = 0;
 };
 
-/// What kernels of a node keep for as long as the context that runs them, whatever its shapes. Not
-/// thread-safe.
+/// State that kernels of a node keep for as long as the context that runs them, whatever its
+/// shapes. Not thread-safe.
 class Attachments {
  public:
   /// Null at first.
@@ -56,20 +56,20 @@ class Attachments {
   std::map<const Node*, std::shared_ptr<void>> objects_;
 };
 
-/// A node with concrete operands: what a kernel is made for. `node` may be a single operator or a
+/// A node with concrete operands: the problem of a kernel. `node` may be a single operator or a
 /// `fused` region, whose kernels/region.h gives anchor and epilogue.
 struct Problem {
   const Node* node = nullptr;
   std::vector<Operand> inputs, outputs;
   Device* device = nullptr;
   const Application* application = nullptr;  ///< Null: there is none.
-  Attachments* attachments = nullptr;        ///< Null: kernels keep what they need.
+  Attachments* attachments = nullptr;        ///< Null: kernels keep their state themselves.
   ConstantStore* constants = nullptr;        ///< GPU: gives memory; null: the device does.
   int threads = 1;                           ///< CPU: threads a kernel may use.
   int isa_limit = 255;  ///< CPU: no better instruction set than this of device/cpu/isa.h.
-  /// What Kernel::packed() of an earlier kernel of the same tactic, configuration and node gave on
-  /// such a device; empty: not known. Constants whose contents were left out for it are present but
-  /// not defined().
+  /// The result of Kernel::packed() of an earlier kernel of the same tactic, configuration and node
+  /// on such a device; empty: not known. Constants whose contents were left out for it are present
+  /// but not defined().
   std::span<const std::byte> packed;
   bool allow_tf32 = false;  ///< Matrix units may round f32 operands to tf32.
   /// GPU: bytes of shared memory that a block may take, with those that the driver keeps.
@@ -106,7 +106,8 @@ struct LaunchArguments {
   std::span<void* const> outputs;
   void* workspace = nullptr;  ///< workspace_bytes() bytes, 256-byte aligned, contents undefined.
   Queue queue;
-  /// What later steps will read: for a kernel that leaves memory idle to fetch into the caches.
+  /// Memory that later steps will read: for a kernel that leaves memory idle to fetch into the
+  /// caches.
   std::span<const std::byte> ahead;
 };
 
@@ -133,8 +134,8 @@ class Kernel {
   /// It may read this input before the launch ahead on the stream has ended: kernels of libraries
   /// start early, too, and wait for their first operand only.
   virtual bool reads_early(int /*input*/) const { return false; }
-  /// What is launched behind this kernel on the same stream waits_for_previous(): its start need
-  /// not wait for this kernel's end. Before the first run().
+  /// The next launch on the same stream waits_for_previous(): its start need not wait for this
+  /// kernel's end. Before the first run().
   virtual Status let_next_start() { return {}; }
   /// Bytes of constants that it keeps in memory of its own, for reports.
   virtual size_t owned_bytes() const { return 0; }
@@ -157,7 +158,7 @@ struct Tactic {
 /// For families without a search.
 std::vector<std::string> single_config(const Problem& problem);
 
-/// What a tactic's create() returns.
+/// Result of a tactic's create().
 template <class K, class... Arguments>
 Result<std::unique_ptr<Kernel>> make_kernel(Arguments&&... arguments) {
   return std::unique_ptr<Kernel>(std::make_unique<K>(std::forward<Arguments>(arguments)...));

@@ -11,7 +11,7 @@ std::vector<int64_t> strides_of(const Operand& operand) {
   return operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
 }
 
-/// Plans are files, which may say of an operator's operands what inference would refuse.
+/// Plans are files, which may say of an operator's operands attributes that inference would refuse.
 Error contradiction(std::string_view what) {
   return unsupported("the {} contradicts its operands", what);
 }

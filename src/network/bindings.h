@@ -5,7 +5,8 @@
 
 namespace tenon::network {
 
-/// What an application wants a network's input or output to be, other than the network has it.
+/// The form in which an application binds a network's input or output, where it is not the
+/// network's.
 struct Binding {
   DataType type;
   /// Largest absolute number, from the tensor's dynamic range; 0 where none was set.
@@ -16,7 +17,7 @@ struct Binding {
 /// as 8-bit integers with a scale, 32-bit and 64-bit integers as each other.
 bool can_bind(DataType own, DataType wanted);
 
-/// The graph's input takes the binding's type; what reads it sees its own behind a conversion. The
+/// The graph's input takes the binding's type; its readers see their own behind a conversion. The
 /// graph must be sorted again.
 Status bind_input(Graph& graph, Value& input, const Binding& binding);
 /// Likewise for an output.

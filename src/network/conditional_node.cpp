@@ -38,7 +38,7 @@ class ConditionalAssembly {
  private:
   Value* at(const TensorHandle* handle) const { return map_.at(handle->value()); }
 
-  /// The gates' stand-ins are what they let through.
+  /// The gates' stand-ins are their inputs.
   void fill(BodyBuilder& body, size_t branch) {
     for (const auto* input : conditional_.inputs)
       body.bind(at(input->results()[0]), body.inner(at(input->operands()[0])));

@@ -16,7 +16,7 @@ struct Region {
   const LoopHandle* loop = nullptr;
   const ConditionalHandle* conditional = nullptr;
   std::vector<Value*> exits;      ///< Values inside that leave it.
-  std::vector<Value*> stand_ins;  ///< What they are outside.
+  std::vector<Value*> stand_ins;  ///< Their values outside.
 };
 
 Value* mapped(const ValueMap& map, const TensorHandle* handle) {
@@ -48,7 +48,7 @@ Region region_of(const ConditionalHandle& conditional, const ValueMap& map) {
   return region;
 }
 
-/// Whether what leaves the region is computed from what leaves another one.
+/// Whether an output of the region depends on an output of another one.
 bool waits(const Region& region, const std::set<const Value*>& others) {
   std::set<const Value*> seen;
   std::vector<const Value*> work(region.exits.begin(), region.exits.end());
@@ -68,7 +68,7 @@ Status assemble_region(Graph& graph, const Region& region, ValueMap& map) {
   return assemble_conditional(graph, *region.conditional, map);
 }
 
-/// What is left of the stand-ins has no readers, or something inside is read from outside.
+/// The remaining stand-ins have no readers, or something inside is read from outside.
 Status drop_stand_ins(Graph& graph, const std::set<const Value*>& staying) {
   graph.remove_dead();
   for (int i = static_cast<int>(graph.inputs().size()) - 1; i >= 0; --i) {

@@ -15,8 +15,8 @@ class LoopHandle;
 class TensorHandle;
 
 /// The loops and conditionals of a network. Their layers lie flat among the others, with stand-ins
-/// (graph inputs of their own) for what crosses the boundary; a finished graph holds loop and if
-/// nodes with bodies.
+/// (graph inputs of their own) for values that cross the boundary; a finished graph holds loop and
+/// if nodes with bodies.
 class ControlFlow {
  public:
   ControlFlow();
@@ -25,7 +25,7 @@ class ControlFlow {
   std::vector<std::unique_ptr<LoopHandle>> loops;
   std::vector<std::unique_ptr<ConditionalHandle>> conditionals;
 
-  /// Moves what lies inside loops and conditionals into bodies, innermost first. `mapping` leads
+  /// Moves the layers inside loops and conditionals into bodies, innermost first. `mapping` leads
   /// from the network's values to the graph's; `inputs` are the inputs that stay.
   Status assemble(Graph& graph, std::span<const std::pair<const Value*, Value*>> mapping,
                   std::span<TensorHandle* const> inputs) const;

@@ -81,7 +81,7 @@ class Emitter {
   Value* number(double value, DataType type);
   Value* cast(Value* value, DataType to);
   Value* reshape(Value* value, std::vector<int64_t> extents);
-  /// To extents that may be symbolic (what the caller knows to have the same number of elements).
+  /// To extents that may be symbolic (whose number of elements the caller knows to be equal).
   Value* reshape_as(Value* value, Value* like);
   Value* transpose(Value* value, std::vector<int64_t> permutation);
   Value* unsqueeze(Value* value, std::vector<int64_t> axes);

@@ -53,7 +53,7 @@ Weights HeldWeights::hold(const Tensor* tensor) {
 
 Weights HeldWeights::packed(const Weights& weights) {
   const Tensor* constant = find(weights);
-  // What was packed before has another address than the constant.
+  // Packed values have another address than the constant.
   if (constant == nullptr || !is_half_a_byte(weights.type) || constant->bytes() != weights.values)
     return weights;
   const auto [place, is_new] = packed_.try_emplace(key_of(weights), weights);

@@ -29,7 +29,7 @@ class HeldWeights {
   }
 
   std::map<Key, Tensor> constants_;
-  std::map<Key, nvinfer1::Weights> packed_;  ///< By what hold() gave.
+  std::map<Key, nvinfer1::Weights> packed_;  ///< By the result of hold().
   std::vector<Tensor> copies_;               ///< In other types, and packed.
 };
 

@@ -53,7 +53,7 @@ bool LayerCore::result_type_is_set(int32_t index) const {
 std::optional<DataType> LayerCore::wanted_type(size_t index, DataType own) const {
   if (!result_type_is_set(static_cast<int32_t>(index))) return std::nullopt;
   const PublicType given = *result_types_[index];
-  // Types that the surface has no word for are given as FLOAT: set again they stay what they are.
+  // Types that the surface has no word for are given as FLOAT: set again they change nothing.
   const bool stays = from_public(given) == own || (given == PublicType::kFLOAT && !to_public(own));
   return stays ? std::nullopt : std::optional(from_public(given));
 }
@@ -130,7 +130,7 @@ Value* LayerCore::weights(Emitter& e, const Weights& weights, Extents extents,
   if (value == nullptr) return nullptr;
   value->name = network_.weights_name(weights, name_, role);
   value->producer()->name = value->name;
-  // A model's own types are what its other layers were typed by.
+  // The types of a model's other layers follow from its own types.
   const bool widen = constant == nullptr && network_.computes_in_32_bits(value->type.type);
   return widen ? e.cast(value, DataType::kFloat32) : value;
 }

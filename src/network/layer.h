@@ -39,9 +39,9 @@ inline bool is_same(const Weights& now, const Weights& value) {
   return now.type == value.type && now.values == value.values && now.count == value.count;
 }
 
-/// What every layer has, whatever its interface: operands, results, and the nodes of the graph that
-/// it stands for. Setters only note what changed; nodes are made when somebody asks for types or
-/// builds (Network::update).
+/// Common part of all layers: operands, results, and the nodes of the graph that it stands for.
+/// Setters only note what changed; nodes are made when types are asked for or the network is built
+/// (Network::update).
 class LayerCore {
  public:
   explicit LayerCore(Network& network) : network_(network) {}
@@ -57,7 +57,7 @@ class LayerCore {
   const std::string& name() const { return name_; }
   const std::vector<TensorHandle*>& operands() const { return operands_; }
   const std::vector<TensorHandle*>& results() const { return results_; }
-  /// How many operands the nodes are made of: what follows them leads back into a loop.
+  /// How many operands the nodes are made of: operands behind them lead back into a loop.
   virtual size_t lowered_operands() const { return operands_.size(); }
   const std::vector<Node*>& nodes() const { return nodes_; }
   /// The node that came with an imported graph, while nothing was changed.
@@ -99,7 +99,7 @@ class LayerCore {
   /// Reports `layer 'x': method requires ...` unless the condition holds.
   bool permit(bool condition, const char* method, const char* requirement) const;
   bool editable() const;
-  /// The nodes no longer are what the layer says.
+  /// The nodes no longer match the layer.
   void touch();
   /// Constant of a layer's weights, named for refitting. Fails when the count does not fit.
   Value* weights(Emitter& e, const Weights& weights, Extents extents, const char* role) const;
@@ -116,7 +116,7 @@ class LayerCore {
   std::vector<Node*> nodes_;
   std::vector<std::optional<PublicType>> result_types_;
   std::optional<PublicType> precision_;
-  int most_operands_ = 0;  ///< That setInput accepts; 0: those that are there.
+  int most_operands_ = 0;  ///< That setInput accepts; 0: the present ones.
   bool imported_ = false, fixed_ = false, visiting_ = false, reported_ = false;
   State state_ = State::kStale;
   Error error_;

@@ -9,7 +9,7 @@
 namespace tenon::network {
 namespace {
 
-/// What the two layers share; `Conv` or `Deconv` is the operator.
+/// Shared by the two layers; `Conv` or `Deconv` is the operator.
 template <class Interface, LayerType kType, class Op>
 class ConvolutionBase : public LayerOf<Interface, kType> {
  protected:

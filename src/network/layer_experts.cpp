@@ -10,7 +10,7 @@ namespace {
 
 /// Operands: tokens [..., hidden], chosen experts and their scores [..., k], then the experts'
 /// weights: gate and up [experts, hidden, inner], down [experts, inner, hidden], and their biases
-/// [experts, inner or hidden]. Every expert computes every token; scores pick what counts.
+/// [experts, inner or hidden]. Every expert computes every token; scores weight the results.
 class MoeLayer final : public LayerOf<nvinfer1::IMoELayer, LayerType::kMOE> {
  public:
   explicit MoeLayer(Network& network) : LayerOf(network) { set_most_operands(11); }

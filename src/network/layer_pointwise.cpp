@@ -58,7 +58,7 @@ class ActivationLayer final : public LayerOf<nvinfer1::IActivationLayer, LayerTy
     Value* y = e.pointwise(F::k_softplus, {x});
     return getAlpha() == 1 ? y : e.mul(y, static_cast<double>(getAlpha()));
   }
-  /// Alpha and beta that nobody set.
+  /// Alpha and beta where they are not set.
   float otherwise() const { return type_ == ActivationType::kSOFTPLUS ? 1.0F : 0.0F; }
 
   ActivationType type_;

@@ -9,7 +9,7 @@ namespace tenon::network {
 
 class LoopHandle;
 
-/// What is at a loop's boundary. Their outputs are stand-ins: ControlFlow gives them a meaning when
+/// Layers at a loop's boundary. Their outputs are stand-ins: ControlFlow gives them a meaning when
 /// the network is finished.
 template <class Interface, LayerType kType>
 class LoopBoundary : public LayerOf<Interface, kType> {

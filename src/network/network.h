@@ -57,14 +57,14 @@ class Network final : public surface::Implementation<INetworkDefinition> {
   /// Reports `method requires ...` unless the condition holds.
   bool require(bool condition, const char* method, std::string_view requirement) const;
 
-  /// Makes what is stale; of one layer, false when it (or what it needs) is wrong, which is logged
+  /// Makes stale nodes; of one layer, false when it (or what it needs) is wrong, which is logged
   /// once.
   bool update(LayerCore& layer);
   void mark_stale(LayerCore& layer);
   /// Layers that read the value see other types.
   void mark_users_stale(const Value& value);
   const std::set<std::string>& refittable_weights() const { return refittable_; }
-  /// Tensors of markDebug; those that are no outputs become outputs of finished_graph().
+  /// Tensors of markDebug; tensors that are no outputs become outputs of finished_graph().
   const std::vector<const TensorHandle*>& debug_tensors() const { return debug_; }
   /// The name that refitting knows the weights by.
   std::string weights_name(const Weights& weights, const std::string& layer,
@@ -74,7 +74,7 @@ class Network final : public surface::Implementation<INetworkDefinition> {
   /// Weights of a constant operand of an imported node, held, under the name that refitting knows;
   /// none when the operand is none.
   Weights hold(const Value* value);
-  /// A value of no node, for what loops and conditionals hand in and out until they are put
+  /// A value of no node, for operands and results of loops and conditionals until they are put
   /// together.
   Value* stand_in(TensorType type);
   /// Owns an object that belongs to the network, as attentions do.

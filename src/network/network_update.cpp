@@ -89,7 +89,7 @@ void Network::mark_stale(LayerCore& layer) {
   layer.reported_ = false;
   ++stale_;
   if (!failed) return;
-  // What failed because of this one has another chance.
+  // Layers that failed because of this one are tried again.
   for (const auto& other : layers_)
     if (other->state_ == LayerCore::State::kFailed) mark_stale(*other);
 }
@@ -121,8 +121,7 @@ Status Network::refresh_operands(LayerCore& layer) {
   return {};
 }
 
-/// Puts the new nodes in the place of the old ones, of which those that are among the new ones
-/// stay.
+/// Puts the new nodes in the place of the old ones, of which nodes among the new ones stay.
 void Network::replace_nodes(LayerCore& layer, std::vector<Node*> nodes,
                             const std::vector<Value*>& values) {
   for (size_t i = 0; i < values.size(); ++i) {
@@ -157,7 +156,7 @@ Status Network::lower(LayerCore& layer) {
   for (size_t i = 0; e.ok() && i < values.size(); ++i) {
     if (const auto wanted = layer.wanted_type(i, e.type(values[i])))
       values[i] = e.cast(values[i], *wanted);
-    // A handle is of one layer: what is passed through gets a node.
+    // A handle is of one layer: a value that is passed through gets a node.
     if (e.ok() && by_value_.count(values[i]) != 0 && by_value_[values[i]] != layer.results_[i])
       values[i] = e.add(Identity{}, {values[i]});
   }
@@ -273,7 +272,7 @@ std::string refused_formats(nvinfer1::TensorFormats formats) {
 
 }  // namespace
 
-/// Buffers are linear: what allows only other formats would be misread.
+/// Buffers are linear: a tensor that allows only other formats would be misread.
 Status Network::check_formats() const {
   constexpr uint32_t kLinear = 1U << static_cast<uint32_t>(nvinfer1::TensorFormat::kLINEAR);
   const auto check = [](const TensorHandle& tensor, const char* kind) {

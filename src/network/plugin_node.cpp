@@ -48,7 +48,7 @@ bool is_one_of(std::span<const PublicType> types, PublicType type) {
   return std::ranges::find(types, type) != types.end();
 }
 
-/// What stands for the types of a family; absent: each operand's own.
+/// The type that represents a family; absent: each operand's own.
 struct Replacement {
   std::optional<PublicType> real, integer;
 
@@ -120,7 +120,7 @@ Result<Plugin> describe(plugin::Instance& instance, const Operands& known, const
   TENON_ASSIGN(op.output_shapes, instance.output_shapes(known.dims, known.shape_counts));
   for (const PublicType type : types.outputs)
     op.output_types.push_back(static_cast<int64_t>(from_public(type)));
-  // What it is configured with may be among what it serializes.
+  // Its serialized fields may depend on its configuration.
   TENON_TRY(instance.configure(types.operands, inputs));
   TENON_ASSIGN(op.fields, instance.serialized());
   op.timing_id = instance.timing_id();

@@ -11,12 +11,12 @@
 namespace tenon::network {
 
 /// The nodes between the entries and exits of a loop or conditional in a flat graph, in order.
-/// Assertions about what lies inside count as exits with `effects`.
+/// Assertions about inner values count as exits with `effects`.
 std::vector<Node*> nodes_between(const Graph& graph, const std::vector<Value*>& entries,
                                  const std::vector<Value*>& exits, bool effects);
 
-/// A body under construction: copies of nodes of the flat graph. What they read from outside comes
-/// in as captures; constants are copied.
+/// A body under construction: copies of nodes of the flat graph. Values from outside come in as
+/// captures; constants are copied.
 class BodyBuilder {
  public:
   BodyBuilder() : graph_(std::make_unique<Graph>()) {}

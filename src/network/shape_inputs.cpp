@@ -25,8 +25,7 @@ bool decides_extents(const Graph& graph, const std::string& beginning) {
 
 }  // namespace
 
-/// Numbers that nobody knows yet take the input's place: those that shapes depend on are seen
-/// there.
+/// Unknown numbers take the input's place, which shows whether shapes depend on them.
 bool decides_shapes(Network& network, const TensorHandle& input) {
   if (!can_decide_shapes(input.value()->type) || network.graph().outputs().empty()) return false;
   const auto graph = network.finished_graph();

@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kNone = -std::numeric_limits<float>::infinity();
 
-/// What is left of candidates after suppression, the best first.
+/// The remaining candidates after suppression, the best first.
 struct Selection {
   int64_t most = 0;           ///< Boxes of an image in the result.
   double iou = 0, score = 0;  ///< Thresholds.

@@ -48,9 +48,8 @@ void TensorHandle::set_input_type(DataType type) {
   network_.mark_users_stale(*value_);
 }
 
-/// In a strongly typed network types follow from those of the inputs. In a weakly typed one they
-/// say how the application's buffers are, at inputs and outputs; layers keep what they were made
-/// for.
+/// In a strongly typed network types follow from the inputs' types. In a weakly typed one they say
+/// how the application's buffers are, at inputs and outputs; layers keep their types.
 void TensorHandle::setType(nvinfer1::DataType type) noexcept {
   if (!network_.require(is_valid(type), "setType", "a data type") || !refresh()) return;
   const DataType own = value_->type.type, wanted = from_public(type);

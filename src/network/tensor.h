@@ -23,7 +23,7 @@ class TensorHandle final : public surface::Implementation<nvinfer1::ITensor> {
   LayerCore* producer() const { return layer_; }
   Network& network() const { return network_; }
   void rebind(Value* value);
-  /// What applications see of an input or output, where that is not the value's own type.
+  /// The form in which applications see an input or output, where that is not the value's own type.
   std::optional<Binding> binding() const;
 
   void setName(const char* name) noexcept override;

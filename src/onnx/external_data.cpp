@@ -34,7 +34,7 @@ class FileDescriptor {
   int number_;
 };
 
-// O_NONBLOCK: opening a FIFO must not hang; what is not a regular file is refused right after.
+// O_NONBLOCK: opening a FIFO must not hang; other than regular files are refused right after.
 constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
 
 std::vector<std::string> components(const std::string& location) {

@@ -223,7 +223,7 @@ void GraphImporter::import_unguarded(const ::onnx::NodeProto& node) {
   const bool plugin_first = context_.options.plugins_first || names_plugin;
   if (!lists && plugin_first && import_plugin(node, *inputs)) return;
   const ::onnx::FunctionProto* function = context_.find_function(node);
-  // A function the model brings for a standard operator's name in another domain is what it means.
+  // A function the model brings for a standard operator's name in another domain is its meaning.
   const OpRow* row =
       function && !node.domain().empty()
           ? nullptr
@@ -265,7 +265,7 @@ void GraphImporter::conclude(NodeImporter& importer) {
   finish(node, importer.emitted(), importer.results());
 }
 
-/// Names what a node became, and binds its outputs.
+/// Names the values that a node became, and binds its outputs.
 void GraphImporter::finish(const ::onnx::NodeProto& node, const std::vector<Node*>& emitted,
                            const std::vector<Value*>& results) {
   const std::string name = display_name(node);

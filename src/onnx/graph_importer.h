@@ -38,7 +38,7 @@ std::string cut(const std::string& text);
 /// Name of an element of a sequence that is a graph input or output.
 std::string element_name(const std::string& list, size_t index);
 
-/// What all graphs of one model share while it is imported.
+/// State shared by all graphs of one model during its import.
 struct ModelContext {
   const ImportOptions& options;
   TensorReader& tensors;
@@ -59,7 +59,7 @@ struct ModelContext {
               CodePlace where = CodePlace::here());
 };
 
-/// A call of a local function: what its attribute references stand for.
+/// A call of a local function: the values of its attribute references.
 struct FunctionFrame {
   const ::onnx::FunctionProto* function = nullptr;
   const FunctionFrame* caller = nullptr;
@@ -79,7 +79,7 @@ class NameTable {
   std::unordered_map<std::string, int> next_;
 };
 
-/// A nested graph after import, with what it takes from outside.
+/// A nested graph after import, with its captures from outside.
 struct ImportedBody {
   std::unique_ptr<Graph> graph;
   std::vector<std::string> capture_names;
@@ -87,7 +87,7 @@ struct ImportedBody {
 };
 
 /// Imports the nodes of one scope (a graph, or a function's body inlined in one) into an IR graph.
-/// A node that fails is reported and its outputs are marked broken; what depends on them is
+/// A node that fails is reported and its outputs are marked broken; nodes that depend on them are
 /// skipped, everything else goes on, so that independent problems are all found.
 class GraphImporter {
  public:
@@ -138,7 +138,7 @@ class GraphImporter {
                        const std::vector<Value*>& inputs);
   bool import_plugin(const ::onnx::NodeProto& node, const std::vector<Value*>& inputs);
   void import_operator(const ::onnx::NodeProto& node, const OpRow& row, std::vector<Value*> inputs);
-  /// Binds what an import gave, or reports what was wrong.
+  /// Binds the results of an import, or reports its error.
   void conclude(NodeImporter& importer);
   void finish(const ::onnx::NodeProto& node, const std::vector<Node*>& emitted,
               const std::vector<Value*>& results);

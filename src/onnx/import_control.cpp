@@ -1,5 +1,5 @@
-// If, Loop and Scan: nested graphs become isolated bodies, with what they read from outside as
-// explicit operands.
+// If, Loop and Scan: nested graphs become isolated bodies, with values from outside as explicit
+// operands.
 #include "onnx/graph_importer.h"
 #include "onnx/op_table.h"
 #include "onnx_proto/onnx.pb.h"

@@ -1,4 +1,4 @@
-// Scalar functions and what is made of them.
+// Scalar functions and functions made of them.
 #include "onnx/node_importer.h"
 #include "onnx/op_table.h"
 #include "ops/structure.h"

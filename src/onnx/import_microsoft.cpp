@@ -1,6 +1,6 @@
 // Quantized operators of the domain com.microsoft, as ONNX Runtime's tools write them: operands are
-// dequantized, the operator computes with reals, and what it gives is quantized again. Where there
-// are kernels for it passes make integers of the whole.
+// dequantized, the operator computes with reals, and the result is quantized again. Where there are
+// kernels for it passes make integers of the whole.
 #include "onnx/import_window.h"
 #include "onnx/node_importer.h"
 #include "onnx/op_table.h"

@@ -1,4 +1,4 @@
-// Convolution, pooling and what slides a window over an image.
+// Convolution, pooling and other operators with a sliding window.
 #include "onnx/import_window.h"
 #include "onnx/node_importer.h"
 #include "onnx/op_table.h"

@@ -1,4 +1,4 @@
-// Reductions, softmax and what is computed along axes.
+// Reductions, softmax and other operators along axes.
 #include <numeric>
 
 #include "onnx/node_importer.h"

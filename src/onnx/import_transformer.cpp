@@ -1,4 +1,4 @@
-// Attention and what surrounds it.
+// Attention and the operators around it.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -175,7 +175,7 @@ void import_flex_attention(NodeImporter& n, const OpRow&) {
 
 namespace {
 
-/// What one step of linear attention reads, in the order of the body's inputs after the state.
+/// The operands of one step of linear attention, in the order of the body's inputs after the state.
 struct LinearStep {
   Value* q = nullptr;
   Value* k = nullptr;

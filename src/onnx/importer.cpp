@@ -113,7 +113,7 @@ const Value* output_named(const Graph& graph, const std::string& name) {
   return nullptr;
 }
 
-/// What the model declares about an output must not contradict what its nodes compute.
+/// A declared output must not contradict the computed one.
 void check_output_types(ModelContext& context, const Graph& graph,
                         const ::onnx::GraphProto& proto) {
   for (int i = 0; i < proto.output_size(); ++i) {
@@ -148,7 +148,7 @@ Result<ImportedModel> import_file(const ModelFile& file, const ImportOptions& op
                                   std::vector<ImportProblem>& problems) {
   const ModelProto& proto = *file.proto;
   problems = check_model(proto, options);
-  // Unknown operators keep nothing from being looked at; the import finds what else is wrong.
+  // Unknown operators do not end the import, which finds other errors too.
   const bool sound = std::all_of(
       problems.begin(), problems.end(),
       [](const ImportProblem& problem) { return problem.code == ImportCode::kUnsupportedNode; });

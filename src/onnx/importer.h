@@ -17,7 +17,7 @@
 
 namespace tenon {
 
-/// What is wrong, with the numeric values of nvonnxparser::ErrorCode.
+/// The kind of error, with the numeric values of nvonnxparser::ErrorCode.
 enum class ImportCode {
   kSuccess = 0,
   kInternalError = 1,
@@ -44,9 +44,9 @@ struct ImportProblem {
   int node_index = -1;    ///< In the main graph (for inner nodes, of the node around); -1: none.
   std::string node_name;  ///< Or the tensor, where no node is at fault.
   std::string op_type;
-  std::string message;                      ///< What is wrong and what to try.
+  std::string message;                      ///< The error and advice.
   std::vector<std::string> function_stack;  ///< "node (function)", outermost first.
-  CodePlace where = CodePlace::here();      ///< What found it.
+  CodePlace where = CodePlace::here();      ///< The place that found it.
 };
 /// "node 3 "conv1" (Conv): ..."
 std::string to_string(const ImportProblem& problem);

@@ -15,7 +15,7 @@ class LoadedModel {
   Status load(const void* model, size_t size, const char* path);
   /// The type and extents are the model's, the bytes the caller's; they are copied.
   Status set(const char* name, const void* data, size_t size);
-  /// What to import; refers to this object.
+  /// The request for an import; refers to this object.
   ImportRequest request() const;
 
  private:

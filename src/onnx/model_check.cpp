@@ -144,7 +144,8 @@ std::vector<ImportProblem> check_model(const ::onnx::ModelProto& model,
   };
   if (!model.has_graph())
     return one(ImportCode::kInvalidGraph, "the model has no graph; is it an ONNX model?");
-  // Every model since IR version 3 says what it uses; one that does not was cut off before its end.
+  // Every model since IR version 3 names its operator sets; one that does not was cut off before
+  // its end.
   if (model.opset_import_size() == 0 && model.ir_version() >= 3)
     return one(ImportCode::kInvalidGraph, "the model names no opset; is the file truncated?");
   if (model.opset_import_size() > kMaxOpsetImports)

@@ -13,8 +13,8 @@ class ModelProto;
 
 namespace tenon::importer {
 
-/// What can be said of a model before anything is imported: every operator that nobody answers for
-/// (in nested graphs and functions too), duplicate names, missing graph, absurd imports.
+/// Checks of a model before anything is imported: every operator without an importer (in nested
+/// graphs and functions too), duplicate names, missing graph, absurd imports.
 std::vector<ImportProblem> check_model(const ::onnx::ModelProto& model,
                                        const ImportOptions& options);
 

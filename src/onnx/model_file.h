@@ -12,7 +12,7 @@ class ModelProto;
 
 namespace tenon::importer {
 
-/// The messages of a serialized model; refuses what is damaged, empty or nested absurdly deep.
+/// The messages of a serialized model; refuses damaged, empty and absurdly deeply nested ones.
 Result<std::shared_ptr<::onnx::ModelProto>> parse_model(std::span<const std::byte> bytes);
 
 }  // namespace tenon::importer

@@ -18,8 +18,8 @@ class GraphImporter;
 struct OpRow;
 
 /// One ONNX node while it is imported: its attributes (references to a function's attributes
-/// resolved), its operands as values, and the emitter that receives what it becomes. An import
-/// function reads from it, emits, and sets every output.
+/// resolved), its operands as values, and the emitter that receives its nodes. An import function
+/// reads from it, emits, and sets every output.
 class NodeImporter : public Emitter {
  public:
   NodeImporter(GraphImporter& graph_importer, const ::onnx::NodeProto& node, int64_t opset,

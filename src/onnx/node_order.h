@@ -14,9 +14,9 @@ class NodeProto;
 
 namespace tenon::importer {
 
-/// Positions of the nodes so that each comes after what it (or a graph nested in it) reads;
-/// independent nodes keep their order. Fails when two nodes give a value of one name, or on a
-/// cycle, naming nodes of it.
+/// Positions of the nodes so that each comes after the nodes whose results it (or a graph nested in
+/// it) reads; independent nodes keep their order. Fails when two nodes give a value of one name, or
+/// on a cycle, naming nodes of it.
 Result<std::vector<int>> node_order(
     const ::google::protobuf::RepeatedPtrField<::onnx::NodeProto>& nodes);
 

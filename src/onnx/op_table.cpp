@@ -43,7 +43,7 @@ std::string_view standard(std::string_view domain) {
   return domain == "ai.onnx" ? "" : domain;
 }
 
-/// Domains of the schema itself: what they lack is not borrowed from others.
+/// Domains of the schema itself: operators that they lack are not taken from others.
 bool is_official(std::string_view domain) {
   return domain.empty() || domain.starts_with("ai.onnx.");
 }

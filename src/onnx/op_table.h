@@ -10,8 +10,8 @@ namespace tenon::importer {
 
 class NodeImporter;
 
-/// A row of onnx.def: which function imports an ONNX operator in a range of opsets, and what that
-/// function is told.
+/// A row of onnx.def: which function imports an ONNX operator in a range of opsets, and the
+/// arguments of that function.
 struct OpRow {
   std::string_view domain, name;
   int64_t first, last;  ///< Opsets, inclusive.

@@ -53,7 +53,7 @@ void Parser::configure(ImportOptions& options) const {
   options.has_plugin = [&registry](std::string_view name) { return has_creator(registry, name); };
 }
 
-/// Applications can bind what the surface has a word for.
+/// Applications can bind types that the surface has a word for.
 bool Parser::check_border(const Graph& graph) {
   auto check = [this](const Value& value, const char* role) {
     if (!network::to_public(value.type.type))
@@ -108,7 +108,7 @@ bool Parser::import_into_network(const ImportRequest& request) {
   return true;
 }
 
-/// What leaves no room for the model is a problem like others, without exception.
+/// A model that does not fit in memory is a problem like others, without exception.
 bool Parser::guarded(FunctionRef<bool()> f) noexcept {
   const Result<bool> done = tenon::guarded("parsing", [&]() -> Result<bool> { return f(); });
   if (done.ok()) return *done;

@@ -22,7 +22,7 @@ IPluginCreatorInterface* find_creator(NodeImporter& node, IPluginRegistry& regis
   return nullptr;
 }
 
-/// What a plugin reads, then its shape inputs.
+/// A plugin's inputs, then its shape inputs.
 struct Operands {
   std::vector<Value*> values;
   int32_t inputs = 0;

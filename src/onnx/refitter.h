@@ -46,8 +46,8 @@ class ParserRefitter final : public nvonnxparser::IParserRefitter {
   nvinfer1::ILogger& logger_;
   ParserErrors errors_;
   LoadedModel loaded_;
-  std::set<std::string> wanted_;           ///< What the engine can be refitted with.
-  std::map<std::string, Tensor> weights_;  ///< What it was given.
+  std::set<std::string> wanted_;           ///< The weights that can be refitted.
+  std::map<std::string, Tensor> weights_;  ///< The weights given.
 };
 
 }  // namespace tenon::importer

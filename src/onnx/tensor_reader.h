@@ -38,7 +38,7 @@ class TensorReader {
   std::unordered_map<const void*, Tensor> cache_;
 };
 
-/// Doubles as floats; what is beyond their range becomes the largest.
+/// Doubles as floats; values beyond their range become the largest.
 Tensor clamped_to_float(const Tensor& tensor);
 
 /// Extents with their product checked for overflow.

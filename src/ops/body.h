@@ -4,7 +4,7 @@
 
 namespace tenon {
 
-/// What inference of nodes with bodies shares.
+/// Shared by the inference of all nodes with bodies.
 
 /// Fails unless the node has that many bodies.
 Status expect_bodies(const InferContext& context, int count);

@@ -1,4 +1,4 @@
-// What the IR declares and only the operator table can do.
+// Functions that the IR declares and only the operator table can implement.
 #include "ir/graph.h"
 #include "ops/structure.h"
 

@@ -74,7 +74,7 @@ std::optional<std::vector<Dim>> InferContext::elements(int index) const {
 }
 
 std::optional<std::vector<int64_t>> InferContext::integers(int index) const {
-  // Constants may be longer than what is carried as expressions.
+  // Constants may be longer than the shape values that are carried as expressions.
   if (const Tensor* tensor = constant(index))
     return is_real(tensor->type()) ? std::nullopt : std::optional(tensor->to_int64s());
   const auto known = elements(index);

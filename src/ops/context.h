@@ -10,8 +10,8 @@
 
 namespace tenon {
 
-/// What shape inference of one node sees and sets. Used with symbolic shapes while building and
-/// with constant ones at run time.
+/// Inputs and results of the shape inference of one node. Used with symbolic shapes while building
+/// and with constant ones at run time.
 class InferContext {
  public:
   /// `known`, if given, are contents of the inputs known only to the caller (at run time); null
@@ -58,7 +58,7 @@ class InferContext {
   size_t next_symbol_ = 0;  ///< The first of `symbols_` that this inference has not used.
 };
 
-/// What the reference evaluation of one node sees and sets. Inputs are dense row-major host
+/// Inputs and results of the reference evaluation of one node. Inputs are dense row-major host
 /// tensors.
 class EvalContext {
  public:

@@ -14,7 +14,7 @@ bool may_run(const Node& node, int body);
 struct Recurrence {
   explicit Recurrence(const Node& node);
 
-  int first = 0;    ///< Inputs before the states, of the node and of its body alike.
+  int first = 0;    ///< Inputs before the states, of the node and equally of its body.
   int results = 0;  ///< The body's outputs before the states.
   int states = 0;   ///< They go from each iteration to the next.
   int scanned = 0;  ///< Inputs behind the states of which an iteration gets a slice.

@@ -8,8 +8,8 @@
 namespace tenon {
 
 /// A small integer tensor whose elements are expressions over the symbols of the graph's shapes:
-/// what is left of shape arithmetic after folding. Costs nothing at run time: it is a constant once
-/// shapes are known.
+/// the remainder of shape arithmetic after folding. Costs nothing at run time: it is a constant
+/// once shapes are known.
 struct Dims final : OpBase<Dims> {
   TENON_OP_HEADER(Dims, "dims");
   std::vector<std::string> expressions;  ///< Text form of ir/dim.h.

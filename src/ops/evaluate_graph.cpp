@@ -21,8 +21,8 @@ class Evaluation {
     for (const Value* output : graph.outputs()) ++pending_[output];
   }
 
-  /// Symbols that stand alone in a value's type take the extents of its contents, those that are
-  /// elements of an input its contents.
+  /// Symbols that stand alone in a value's type take the extents of its contents, symbols that are
+  /// elements of an input take its contents.
   void bind_symbols(const Value& value, const Tensor& tensor) {
     const Shape& shape = value.type.shape;
     if (shape.size() != tensor.extents().size()) return;

@@ -8,7 +8,7 @@
 
 namespace tenon {
 
-/// What a recurrent cell applies to its gates.
+/// Activations of a recurrent cell's gates.
 struct GateActivation {
   PointwiseFunction function = PointwiseFunction::k_tanh;
   double alpha = 0, beta = 0;

@@ -28,7 +28,7 @@ void pack_rows(MatrixView<T> a, int64_t height, int64_t depth, T* packed) {
       *packed++ = r < height ? a.data[r * a.row_stride + p * a.column_stride] : T(0);
 }
 
-/// A tile of c: with `accumulate` on top of what is there.
+/// A tile of c: with `accumulate` added to its current value.
 template <class T>
 void multiply_tile(const T* rows, const T* columns, int64_t depth, T* c, int64_t stride,
                    int64_t height, int64_t width, bool accumulate) {

@@ -185,7 +185,7 @@ Status evaluate(const OneHot& op, EvalContext& context) {
   const int64_t inner = count_between(extents, axis + 1, indices.rank() + 1);
   for (int64_t i = 0; i < indices.count(); ++i) {
     int64_t index = indices.as_int64(i);
-    // What is outside [-depth, depth) has no place: its row is all off.
+    // An index outside [-depth, depth) has no place: its row is all off.
     if (index < -depth || index >= depth) continue;
     if (index < 0) index += depth;
     const int64_t at = (i / inner * depth + index) * inner + i % inner;

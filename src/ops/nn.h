@@ -200,7 +200,7 @@ struct Attention final : OpBase<Attention> {
   bool masked_rows_zero = false;  ///< Rows whose every score is masked give 0 instead of NaN.
   ScoresOutput scores = ScoresOutput::kScaled;
   DataType softmax_type = DataType::kFloat32;
-  /// What is done to scores before masks are added: passes/attention_pattern.h makes such steps, as
+  /// Operations on scores before masks are added: passes/attention_pattern.h makes such steps, as
   /// ops/scalar_steps.h writes them.
   std::vector<std::string> score_steps;
   /// Where it is not 0, weights are rounded to multiples of it, `weights_limit` times it at most:

@@ -115,7 +115,7 @@ std::vector<T> present(const Tensor& fresh, const Form<int64_t>& form, const Ten
   return all;
 }
 
-/// What is added to the scores of one head; -inf where a key is hidden.
+/// Summands of the scores of one head; -inf where a key is hidden.
 template <class T>
 class Bias {
  public:

@@ -1,4 +1,4 @@
-// Normalization in two halves: moments of rows, where a row is written, and what they make of it.
+// Normalization in two halves: moments of rows, where a row is written, and the normalized row.
 #include <cmath>
 
 #include "ops/nn.h"

@@ -25,7 +25,7 @@ Result<Shape> pooled_shape(const Pool& op, const Shape& x, const Fail& fail) {
 }
 
 /// How many places of the window at position p count for an average: those inside the input, or
-/// also those in the given padding (but not what rounding up adds).
+/// also those in the given padding (but not padding that rounding up adds).
 int64_t counted(const SlidingWindow& w, int64_t p, bool with_padding) {
   const Strides strides = row_major_strides(w.output);
   int64_t count = 1;

@@ -183,7 +183,7 @@ double cubic_weight(double x, double a) {
   return 0;
 }
 
-/// What a nearest mode takes: 0 the left neighbour, 1 the right one.
+/// Neighbour that a nearest mode takes: 0 the left neighbour, 1 the right one.
 double nearest_right(NearestMode mode, double ratio) {
   switch (mode) {
     case NearestMode::kRoundPreferFloor:

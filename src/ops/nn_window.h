@@ -8,7 +8,7 @@
 
 namespace tenon {
 
-/// What a window operator's attributes say, one number a spatial axis; empty stands for 1, 1, 0.
+/// Attributes of a window operator, one number a spatial axis; empty stands for 1, 1, 0.
 struct WindowAttributes {
   const std::vector<int64_t>&strides, &dilations, &pads_begin, &pads_end;
   PadMode mode = PadMode::kExplicit;

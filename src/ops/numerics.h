@@ -7,12 +7,12 @@
 
 namespace tenon {
 
-/// What is compared: the first column of ops/numerics.def.
+/// The kind of comparison: the first column of ops/numerics.def.
 enum class Computation : uint8_t { kKernel, kTf32, kTransform, kAgreement, kNetwork };
 
-/// What a result may be off by: |actual - expected| <= relative * |expected| + spread * the root
-/// mean square of all that is expected, for each element, and the norm of the difference <= norm *
-/// the norm of what is expected.
+/// Allowed error of a result: |actual - expected| <= relative * |expected| + spread * the root mean
+/// square of all expected values, for each element, and the norm of the difference <= norm * the
+/// norm of the expected values.
 struct Tolerance {
   double relative = 0, spread = 0, norm = 0;
 };
@@ -22,28 +22,29 @@ Tolerance tolerance(Computation computation, DataType type);
 /// The larger of each.
 Tolerance wider(const Tolerance& a, const Tolerance& b);
 
-/// What a comparison found.
+/// Result of a comparison.
 struct Deviation {
-  double norm = 0;                  ///< Norm of the difference over the norm of what is expected.
-  double norm_limit = 0;            ///< What that may be.
-  double excess = 0;                ///< The largest difference of an element over what it may be.
+  double norm = 0;        ///< Norm of the difference over the norm of the expected values.
+  double norm_limit = 0;  ///< The largest allowed value of that.
+  double excess = 0;      ///< The largest difference of an element over its allowed value.
   int64_t element = -1;             ///< The element with the largest excess; -1: all are equal.
   double actual = 0, expected = 0;  ///< Of that element.
-  int64_t overflows = 0;            ///< Elements that are not finite, where what is expected is.
+  int64_t overflows = 0;            ///< Elements that are not finite, where the expected ones are.
 
   bool agrees() const { return norm <= norm_limit && excess <= 1; }
   /// "distance 0.3, limit 0.001", or "element 17 is 3 instead of 2", whichever is worse.
   std::string describe() const;
 };
 
-/// Share of numbers that jumps may move: nearly equal ones change places, and what lies beside a
-/// threshold falls to its other side.
+/// Share of numbers that jumps may move: nearly equal ones change places, and values beside a
+/// threshold fall to the other side.
 inline constexpr double kJumpShare = 0.02;
 
-/// Compares numbers. `rounded`, where it is not empty, are other right results, which show what
-/// rounding does here: differences from `expected` up to a small multiple of theirs are allowed as
-/// well. Infinities and NaN must be those of one of the two. `jumps`: where the computation has
-/// thresholds (quantization, comparisons), a few may be off by as much as the largest of those.
+/// Compares numbers. `rounded`, where it is not empty, are other right results, which show the
+/// effect of rounding here: differences from `expected` up to a small multiple of theirs are
+/// allowed as well. Infinities and NaN must be those of one of the two. `jumps`: where the
+/// computation has thresholds (quantization, comparisons), a few may be off by as much as the
+/// largest of those.
 Deviation compare_numbers(std::span<const double> actual, std::span<const double> expected,
                           std::span<const double> rounded, const Tolerance& tolerance,
                           bool jumps = false);

@@ -1,4 +1,4 @@
-// Shapes of plugins' outputs, from what the plugins told when they were added.
+// Shapes of plugins' outputs, from the expressions that the plugins gave when they were added.
 #include "ops/context.h"
 #include "ops/structure.h"
 #include "ops/table.h"

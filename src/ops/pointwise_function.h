@@ -13,7 +13,7 @@ enum class PointwiseFunction : uint8_t {
 #include "ops/pointwise.def"
 };
 
-/// What a function takes and gives; pointwise.def says what each class means.
+/// Types that a function takes and gives; pointwise.def explains each class.
 enum class PointwiseClass : uint8_t { arithmetic, real, compare, logical, bitwise, choose };
 
 /// A row of the table.

@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-/// What loop and scan share.
+/// Shared by loop and scan.
 
 /// Infers a body whose inputs [first, first + count) get their values from the node's inputs
 /// [node_first, ...) first and then from the body's outputs [body_first, ...). Extents that change

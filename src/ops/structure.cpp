@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-/// Contents may have been left out: plans keep only what kernels read.
+/// Contents may have been left out: plans keep only constants that kernels read.
 Status infer(const Constant& op, InferContext& context) {
   context.set_output(0, op.value.type(), to_shape(op.value.extents()));
   return {};

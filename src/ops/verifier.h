@@ -5,9 +5,9 @@
 
 namespace tenon {
 
-/// Checks what every pass must leave behind, bodies included: use lists agree with operands, nodes
-/// stand after what they use, values belong to the graph, operand counts fit the operator table,
-/// and every value has a type. The error names the node.
+/// Checks the invariants that every pass must keep, bodies included: use lists agree with operands,
+/// nodes stand after their operands, values belong to the graph, operand counts fit the operator
+/// table, and every value has a type. The error names the node.
 Status verify(const Graph& graph);
 
 }  // namespace tenon

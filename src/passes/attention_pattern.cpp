@@ -115,7 +115,7 @@ class ScoreWalk {
     return tanh->input(0);
   }
 
-  /// Whether steps may stand below what was found so far; a scale above them becomes one of them.
+  /// Whether steps may stand below the part found so far; a scale above them becomes one of them.
   bool may_step(const Value* scores) {
     const DataType type = scores->type.type;
     const bool computed =
@@ -214,7 +214,7 @@ class ScoreWalk {
     return nullptr;
   }
 
-  /// A term of a sum; where(keep, 0, -infinity) is what it is made of.
+  /// A term of a sum; where(keep, 0, -infinity) is made of its condition.
   static ScoreMask added(Value* value) {
     const double never = -std::numeric_limits<double>::infinity();
     if (const Node* where = pointwise_producer(value, k_where))

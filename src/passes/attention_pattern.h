@@ -21,7 +21,7 @@ struct ScoreMask {
   Shape level;      ///< Extents of the scores before the last two axes, where the term is applied.
 };
 
-/// What multiplies or divides the scores with one number for all keys: q can take it instead.
+/// A factor or divisor of the scores that is one number for all keys: q can take it instead.
 struct ScoreFactor {
   Value* value = nullptr;
   bool divides = false;
@@ -59,7 +59,7 @@ std::optional<AttentionPattern> match_attention(const Graph& graph, const Node& 
                                                 std::optional<DataType> foreign = std::nullopt);
 
 /// Keys and values whose heads were both repeated, as often (inserted axis, expand or tile, axes
-/// joined), become what they were before: [B,h,S,H] for [B,h*n,S,H].
+/// joined), become the tensors before the repetition: [B,h,S,H] for [B,h*n,S,H].
 bool share_heads(Graph& graph, Value*& k, Value*& v, const Node& like);
 
 }  // namespace tenon

@@ -1,5 +1,5 @@
-// Quantizing what was just dequantized with the same scale and zero point gives it back: the
-// quotient of n * scale and scale rounds to n. The reverse pair rounds and stays.
+// Quantizing a value that was just dequantized with the same scale and zero point gives it back:
+// the quotient of n * scale and scale rounds to n. The reverse pair rounds and stays.
 #include "passes/quantized.h"
 
 namespace tenon {

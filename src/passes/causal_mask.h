@@ -13,7 +13,7 @@ struct Triangle {
   Dim offset;
 };
 
-/// What the value is, when it follows from constants, Trilu, and comparisons of ranges (cut, cast,
+/// The value, where it follows from constants, Trilu, and comparisons of ranges (cut, cast,
 /// expanded and combined with numbers); the extents may be symbols.
 std::optional<Triangle> triangle_of(const Value* value);
 

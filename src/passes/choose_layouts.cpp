@@ -11,7 +11,7 @@
 namespace tenon {
 namespace {
 
-/// What a node wants of its operands' layouts.
+/// A node's layout preference for its operands.
 enum class Wish {
   kChannelsLast,  ///< Faster so: operands are reformatted.
   kFollows,       ///< Channels-last when an operand already is.
@@ -169,7 +169,7 @@ class LayoutChooser {
     return false;
   }
 
-  /// The value in that layout: itself, or what a reformat (one for all users) makes of it.
+  /// The value in that layout: itself, or the output of a reformat (one for all users).
   Value* in_layout(Value* value, Layout layout) {
     if (value->type.layout == layout) return value;
     if (value->type.shape.size() < 3) return value;

@@ -77,7 +77,7 @@ bool has_constant_weights(const Node& node) {
   return axis < 2 || source.input(1)->type.shape.empty();
 }
 
-/// The convolution's window along all axes, and what is left of it.
+/// The convolution's window along all axes, and the remaining part of it.
 class KeptTaps {
  public:
   /// Nothing where all taps are needed.
@@ -117,7 +117,7 @@ class KeptTaps {
     }
     Node* source = node.input(1)->producer();
     const bool dequantized = source != nullptr && source->is<Dequantize>();
-    // Bytes stay next to what makes numbers of them: kernels for integers look for that.
+    // Bytes stay next to their dequantization: kernels for integers look for that.
     Value* weights = add_op(
         graph, std::make_unique<Slice>(),
         {dequantized ? source->input(0) : node.input(1), add_integers(graph, std::move(starts)),

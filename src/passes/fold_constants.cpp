@@ -14,8 +14,8 @@ namespace {
 /// Results larger than this and than their operands are not worth a constant (Expand, Tile, Range,
 /// ...).
 constexpr int64_t kMaxGrowth = 1 << 20;
-/// Beyond this all constants together may at most become twice as large, however little each
-/// result adds: what grows step by step would grow without end.
+/// Beyond this all constants together may at most become twice as large, however little each result
+/// adds: constants that grow step by step would grow without end.
 constexpr int64_t kFreeGrowth = 64 << 20;
 /// Evaluations of nodes that folding a loop may take: many more would keep a build busy for
 /// minutes.
@@ -85,7 +85,7 @@ class Room {
   bool take(const Node& node) {
     if (converts(node)) return true;
     const int64_t bytes = result_bytes(node);
-    // What evaluation has to tell is small mostly.
+    // Results of evaluation are small mostly.
     if (bytes == INT64_MAX) return true;
     if (bytes > saturating_add(kMaxGrowth, operand_bytes(node, false))) return false;
     const int64_t added = std::max<int64_t>(0, bytes - operand_bytes(node, true));
@@ -100,7 +100,7 @@ class Room {
 
 int64_t evaluations(const Graph& body);
 
-/// Of nodes, at most; INT64_MAX where nobody knows how often a loop runs.
+/// Of nodes, at most; INT64_MAX where a loop's number of iterations is not known.
 int64_t evaluations(const Node& node) {
   int64_t trips = 1;
   if (node.is<Loop>()) {
@@ -129,7 +129,8 @@ void replace(Graph& graph, Value* old, Value* with) {
   graph.replace_uses(old, with);
 }
 
-/// Contents of constants are row-major: what reads a channels-last one gets it through a reformat.
+/// Contents of constants are row-major: the reader of a channels-last one gets it through a
+/// reformat.
 bool gives_channels_last(const Node& node) {
   return node.is<Reformat>() && node.output()->type.layout == Layout::kChannelsLast;
 }

@@ -1,6 +1,6 @@
-// Zeros around an image go into the convolution behind them, or out of what a transposed one crops.
-// Pads must not be negative and concern spatial axes only. Must run after fold_constants, before
-// fuse_epilogue.
+// Zeros around an image go into the convolution behind them, or out of the cropping of a transposed
+// one. Pads must not be negative and concern spatial axes only. Must run after fold_constants,
+// before fuse_epilogue.
 #include <algorithm>
 
 #include "passes/match.h"
@@ -54,7 +54,8 @@ bool fold(Node& node) {
   return true;
 }
 
-/// What a transposed convolution crops less on one side, or false where it would crop none.
+/// The elements by which a transposed convolution crops less on one side, or false where it would
+/// crop none.
 bool crop_less(const Deconv& deconv, std::vector<int64_t>& crops, const int64_t* pads,
                size_t count) {
   crops.resize(count, 0);

@@ -18,7 +18,7 @@ namespace {
 /// Longer chains gain nothing: the value stays in registers all the same, but registers run out.
 constexpr size_t kMaxSteps = 8;
 
-/// What follows an anchor, step by step.
+/// The chain behind an anchor, step by step.
 class Chain {
  public:
   /// `order` are places in the graph before anything was joined.
@@ -26,7 +26,7 @@ class Chain {
         const std::unordered_map<const Node*, size_t>& order)
       : graph_(graph), context_(context), order_(order), members_{anchor} {}
 
-  /// Takes in what may follow.
+  /// Takes in the steps that may follow.
   void grow() {
     for (std::vector<Node*> next = next_steps(); !next.empty(); next = next_steps())
       members_.insert(members_.end(), next.begin(), next.end());
@@ -51,8 +51,8 @@ class Chain {
     return {};
   }
 
-  /// The first node of the graph that reads the running value or a result of `steps`, of those that
-  /// are in no region yet and not among the steps; null where there is none.
+  /// The first node of the graph that reads the running value or a result of `steps`, among the
+  /// nodes in no region yet and not among the steps; null where there is none.
   Node* first_reader(const std::vector<Node*>& steps) const {
     Node* first = nullptr;
     size_t place = SIZE_MAX;

@@ -61,8 +61,8 @@ Places places_of(const Graph& graph) {
   return places;
 }
 
-/// Both read an operand of the results' shape, and what else the second needs is there when the
-/// first is computed.
+/// Both read an operand of the results' shape, and the second's other operands are computed before
+/// the first.
 bool share_operand(const Node& first, const Node& second, const Places& places) {
   const auto& operands = first.inputs();
   bool shared = false;
@@ -92,8 +92,8 @@ bool depends(const Node& from, const Node& to, const Places& places) {
   return false;
 }
 
-/// Some extent is known only when a node has run. What uses it depends on that node without an edge
-/// of the graph, so that two nodes that look independent need not be.
+/// Some extent is known only when a node has run. Its users depend on that node without an edge of
+/// the graph, so two nodes that look independent may not be.
 bool finds_extents_while_running(const Graph& graph) {
   std::unordered_set<std::string> given;
   for (const Value* input : graph.inputs())

@@ -24,7 +24,7 @@ class Chain {
   void grow() {
     while (steps_.size() <= kMaxSteps && take_next()) {
     }
-    if (end_ > 0) steps_.resize(end_);  // What is behind the last quantization works on floats.
+    if (end_ > 0) steps_.resize(end_);  // The steps behind the last quantization work on floats.
   }
 
   const std::vector<Node*>& steps() const { return steps_; }

@@ -1,6 +1,6 @@
 // Reductions and the scalar functions around them that are one operator: sum of absolute values
 // (L1), sum of squares, its root (L2), logarithm of a sum, of a sum of exponentials, softmax and
-// its logarithm. A reduction of a transposed tensor reduces first and transposes what is left. The
+// its logarithm. A reduction of a transposed tensor reduces first and transposes the result. The
 // places of the largest elements of softmax are those of its operand.
 #include <algorithm>
 

@@ -53,7 +53,8 @@ bool normalizes_rows(const Node& node) {
 bool waits_for_normalization(const Graph& graph, const Node& sum, const PassContext& context) {
   const PassOptions& options = context.options();
   if (options.sums_join_products || !is_function(sum, PointwiseFunction::k_add)) return false;
-  // The kernel that computes both is for f32: what becomes a 16-bit type had better join.
+  // The kernel that computes both is for f32: a value that becomes a 16-bit type had better be
+  // joined.
   if (options.precision.has_value()) return false;
   if (std::find(options.disabled.begin(), options.disabled.end(), "fuse_residual") !=
       options.disabled.end())

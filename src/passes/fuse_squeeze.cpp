@@ -32,8 +32,8 @@ bool is_pixel_conv(const Node& node) {
          weights->extents()[3] == 1 && (!node.has_input(2) || node.input(2)->constant() != nullptr);
 }
 
-/// Functions, then a convolution, in front of `value`, which becomes what they start from. False
-/// where there is something else.
+/// Functions, then a convolution, in front of `value`, which becomes their input. False where there
+/// is something else.
 bool take_layer(const Graph& graph, const PassContext& context, Value*& value,
                 std::vector<Node*>& members) {
   while (true) {

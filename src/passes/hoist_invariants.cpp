@@ -1,7 +1,7 @@
-// What a body computes from captured values alone is the same in each iteration, and is computed
-// before the loop. What it computes of element i of a captured or scanned sequence by products with
-// fixed matrices and by scalar functions is computed for the whole sequence before, as one product:
-// the body takes its element. Must run after fold_constants.
+// Values that a body computes from captured ones alone are the same in each iteration, and are
+// computed before the loop. A value that it computes of element i of a captured or scanned sequence
+// by products with fixed matrices and by scalar functions is computed for the whole sequence
+// before, as one product: the body takes its element. Must run after fold_constants.
 #include <algorithm>
 #include <unordered_map>
 
@@ -146,7 +146,7 @@ class Hoister {
     return found == outside_.end() ? nullptr : found->second;
   }
 
-  /// Keeps in `sequences_` what is f(x)[i] for a captured x.
+  /// Keeps in `sequences_` the values f(x)[i] for a captured x.
   void note_sequence(Node& node) {
     if (node.outputs().size() != 1) return;
     if (Value* whole = sequence_of_gather(node)) {
@@ -268,7 +268,7 @@ bool hoist_invariants(Graph& graph, PassContext& context) {
     context.applied(node->name + " computes less in each iteration");
     changed = true;
   }
-  // What was tried in vain.
+  // Attempts that failed.
   if (!changed) graph.remove_dead();
   return changed;
 }

@@ -12,7 +12,7 @@
 namespace tenon {
 namespace {
 
-/// Operators that keep all elements: what is dropped later would be quantized for nothing.
+/// Operators that keep all elements: quantizing elements that are dropped later would be wasted.
 bool commutes(const Node& node) {
   if (const auto* pool = node.as<Pool>())
     return pool->function == PoolFunction::kMax && node.outputs().size() == 1;
@@ -32,7 +32,7 @@ bool rises(const Node& quantize) {
   return scale.has_value() && *scale > 0;
 }
 
-/// Whether it moved; what takes its place goes to `moved`.
+/// Whether it moved; its replacement goes to `moved`.
 bool hoist(Graph& graph, Node& quantize, std::vector<Node*>& moved) {
   if (!is_per_tensor(quantize) || !is_byte(quantized_type(quantize)) || !rises(quantize))
     return false;
@@ -50,12 +50,12 @@ bool hoist(Graph& graph, Node& quantize, std::vector<Node*>& moved) {
   }
   graph.replace_uses(quantize.output(), value);
   value->type.type = quantized_type(quantize);
-  // Nothing else uses what it read: it is dead, and must not count as a use.
+  // Nothing else uses its input: it is dead, and must not count as a use.
   graph.erase(&quantize);
   return true;
 }
 
-/// What a Relu or Clip lets through: least and largest number.
+/// Range that a Relu or Clip lets through: least and largest number.
 std::optional<std::pair<double, double>> bounds_of(const Node& node) {
   const auto* pointwise = node.as<Pointwise>();
   if (pointwise == nullptr) return std::nullopt;
@@ -92,7 +92,7 @@ bool hoist_quantize(Graph& graph, PassContext& context) {
   std::vector<Node*> open = nodes_of(graph, [&](const Node& node) {
     return node.is<Quantize>() && !node.output()->uses().empty();
   });
-  // What it moves over may have another in front.
+  // A node that it moves over may have another in front.
   while (!open.empty()) {
     Node& quantize = *open.back();
     open.pop_back();

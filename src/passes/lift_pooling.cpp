@@ -1,6 +1,6 @@
 // The average of products of pixels is the product of their average: averages behind a 1x1
 // convolution are taken in front of it, which has fewer pixels to do then. Must run after
-// fold_into_weights, which takes what is between the two into the convolution.
+// fold_into_weights, which takes the nodes between the two into the convolution.
 #include <algorithm>
 
 #include "passes/match.h"
@@ -24,7 +24,7 @@ bool averages(const Node& node) {
       pool->pad_mode != PadMode::kExplicit || node.outputs().size() != 1)
     return false;
   const bool inside = all_are(pool->pads_begin, 0) && all_are(pool->pads_end, 0);
-  // Windows that leave the image at its end count what they see, unless padding counts.
+  // Windows that leave the image at its end count the elements they see, unless padding counts.
   if (!inside || (pool->ceil_mode && pool->count_include_pad)) return false;
   return std::any_of(pool->strides.begin(), pool->strides.end(), [](int64_t x) { return x > 1; });
 }

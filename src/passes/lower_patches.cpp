@@ -2,7 +2,7 @@
 // begin, are products of patches with the weights: one copy gathers the patches, and the product
 // ends in the form that the tokens behind it have. Matrix units want more channels than such images
 // have, so that a convolution has to copy them as well. Must run after fold_into_weights, which
-// takes what follows the convolution.
+// takes the nodes behind the convolution.
 #include <algorithm>
 
 #include "passes/match.h"

@@ -39,7 +39,7 @@ bool is_periodic(const Node& node) {
          is_function(node, PointwiseFunction::k_cos) || is_function(node, PointwiseFunction::k_tan);
 }
 
-/// Sines and cosines, and what only they read.
+/// Sines and cosines, and nodes that only they read.
 std::unordered_set<const Node*> angles_of(const Graph& graph) {
   std::unordered_set<const Node*> angles;
   const auto only_for_angles = [&](const Value* value) {
@@ -100,7 +100,7 @@ class Lowering {
       for (int i = 0; i < static_cast<int>(node->inputs().size()); ++i) {
         Value* value = node->input(i);
         if (value == nullptr) continue;
-        // A cast of what would be widened for it reads it as it is.
+        // A cast reads a value as it is, though the value would be widened for other nodes.
         Value* wanted = lower && !keeps_operand(*node, i) ? low(value, target)
                         : node->is<Cast>()                ? value
                                                           : high(value);

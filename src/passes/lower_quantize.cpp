@@ -16,7 +16,7 @@ namespace {
 using enum PointwiseFunction;
 
 struct Levels {
-  double scale, zero, low, high;  ///< `low` and `high` are what the integers reach.
+  double scale, zero, low, high;  ///< `low` and `high` are the least and largest integer.
 };
 
 std::optional<Levels> levels_of(const Node& node) {

@@ -39,7 +39,7 @@ Value* operand_beside_numbers(const Node& node);
 struct Product {
   double factor = 1;
   std::vector<Value*> values;
-  std::vector<Node*> nodes;  ///< What was taken apart, outermost first.
+  std::vector<Node*> nodes;  ///< The nodes that were taken apart, outermost first.
 };
 Product product_of(const Graph& graph, Value* value);
 
@@ -53,7 +53,7 @@ Value* add_shape(Graph& graph, const Shape& shape);
 /// The value under that shape, whose extents may turn out to be 0.
 Value* add_reshape(Graph& graph, Value* value, const Shape& shape, const Node& like);
 
-/// `value` computes what the node's one output does: it takes that one's name and users.
+/// `value` equals the node's one output: it takes that one's name and users.
 void stand_in(Graph& graph, const Node& node, Value* value);
 
 /// Reshape, flatten, squeeze or unsqueeze.

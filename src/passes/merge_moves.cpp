@@ -26,7 +26,7 @@ bool moves_with_constants(const Node& node) {
   return true;
 }
 
-/// What moves elements by constants, and makes no others.
+/// Nodes that move elements by constants, and make no others.
 bool is_move(const Node& node) {
   if (is_reshape(&node)) return true;
   if (const auto* transpose = node.as<Transpose>()) return !transpose->permutation.empty();
@@ -221,7 +221,7 @@ bool merge_moves(Graph& graph, PassContext& context) {
   bool changed = false;
   Moves moves(graph, context);
   const std::vector<Node*> nodes = nodes_of(graph);
-  // From the back: the longest come first, and what they make unused is none any more.
+  // From the back: the longest come first, and the nodes that they make unused are gone then.
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
     Node& node = **it;
     if (node.outputs().size() != 1 || !is_move(node) || node.is<Slice>()) continue;

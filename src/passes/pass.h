@@ -37,7 +37,7 @@ struct PassOptions {
   /// Nodes that compute in another 16-bit type than `precision`, as patterns over names and
   /// origins.
   std::vector<std::pair<std::string, DataType>> types;
-  /// What f16 values are computed in, where the device has no arithmetic on them.
+  /// The type that f16 values are computed in, where the device has no arithmetic on them.
   std::optional<DataType> half_as;
 #define TENON_PASS_FLAG(name, value) bool name = value;
 #include "passes/pass_flags.def"
@@ -59,7 +59,7 @@ inline constexpr PassFlag kPassFlags[] = {
 #undef TENON_PASS_FLAG
 };
 
-/// What a pass may ask and tell while it runs.
+/// Services for a pass while it runs.
 class PassContext {
  public:
   PassContext(const PassOptions& options, Logger& logger) : options_(options), logger_(logger) {}
@@ -92,7 +92,7 @@ const PassInfo* find_pass(std::string_view name);
 /// Shell-style match of "*" and "?".
 bool matches_pattern(std::string_view pattern, std::string_view text);
 
-/// The steps of the pipeline under these options, those that are switched off included.
+/// The steps of the pipeline under these options, switched-off ones included.
 std::vector<const PassInfo*> pipeline_of(const PassOptions& options);
 
 /// Runs one pass, then removes dead nodes, restores order, infers shapes and verifies, where it

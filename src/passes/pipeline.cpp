@@ -17,7 +17,7 @@ namespace {
 /// The order. One line a step; a pass may come several times.
 constexpr std::string_view kPipeline[] = {
     "widen_half",
-    // Which weights stay quantized follows from what they meet.
+    // Which weights stay quantized follows from the operands they meet.
     "sink_dequantize",
     "hoist_quantize",
     "cancel_quantize",
@@ -47,7 +47,7 @@ constexpr std::string_view kPipeline[] = {
     "recognize_rotary",
     "straighten_attention",
     "recognize_attention",
-    // Layers share what attention made of their mask.
+    // Layers share the constants that attention made of their mask.
     "fold_constants",
     "merge_equal",
     "simplify_masks",
@@ -101,7 +101,7 @@ constexpr std::string_view kPipeline[] = {
     // Sums that no product took.
     "fuse_residual",
     "fuse_quantized_rows",
-    // What no anchor took.
+    // The nodes that no anchor took.
     "fuse_pointwise",
     "fuse_independent",
     "choose_layouts",
@@ -113,14 +113,14 @@ bool is_disabled(const PassOptions& options, std::string_view name) {
          options.disabled.end();
 }
 
-/// Symbols that evaluation of a body knows: those that are an extent of what comes in.
+/// Symbols that evaluation of a body knows: extents of its inputs.
 void note_bound_symbols(const Graph& body, std::set<std::string>& bound) {
   for (const Value* input : body.inputs())
     for (const Dim& extent : input->type.shape)
       if (const auto symbol = extent.as_symbol()) bound.insert(*symbol);
 }
 
-/// What an expression of extents asks for, in the body or in those inside it.
+/// The symbols of an expression of extents, in the body or in those inside it.
 void note_used_symbols(const Graph& body, std::set<std::string>& used) {
   for (const auto& node : body.nodes()) {
     if (const auto* dims = node->as<Dims>())
@@ -131,7 +131,8 @@ void note_used_symbols(const Graph& body, std::set<std::string>& used) {
   }
 }
 
-/// A body knows fewer extents than the graph around it: what a pass made of the others is no use.
+/// A body knows fewer extents than the graph around it: expressions of a pass over the others are
+/// of no use.
 bool knows_its_symbols(const Graph& before, const Graph& after) {
   std::set<std::string> known, used;
   note_bound_symbols(after, known);
@@ -164,7 +165,8 @@ bool is_decided(const Node& node) {
   return node.is<If>() && (node.input(0)->constant() != nullptr || node.input(0)->elements);
 }
 
-/// The bodies of loops and branches that stay; those of regions are made of what a pass chose.
+/// The bodies of loops and branches that stay; bodies of regions are made of the nodes that a pass
+/// chose.
 Result<bool> run_on_bodies(Graph& graph, const PassInfo& pass, PassContext& context) {
   bool changed = false;
   for (const auto& node : graph.nodes()) {
@@ -215,7 +217,7 @@ Result<bool> run_unguarded(Graph& graph, const PassInfo& pass, PassContext& cont
   if (changed) {
     if (status.ok()) status = verify(graph);
   }
-  // What makes many small changes does not name them.
+  // Passes that make many small changes do not name them.
   if (changed && context.log().size() == reports)
     context.applied(fmt::format("{} nodes become {}", nodes, graph.nodes().size()));
   if (!status.ok())

@@ -16,7 +16,7 @@ bool near(double a, double b) {
   return std::abs(a - b) <= 2e-3 * std::abs(b);
 }
 
-/// What a product turned out to be.
+/// The function that a product turned out to be.
 struct Match {
   PointwiseFunction function = k_relu;
   double alpha = 0;

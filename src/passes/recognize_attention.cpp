@@ -113,7 +113,7 @@ class Rewriter {
     return add_op(graph_, std::move(back), {result}, root_);
   }
 
-  /// The queries times what multiplies all scores of a query.
+  /// The queries times the factor of all scores of a query.
   Value* scaled(Value* q) {
     for (const ScoreFactor& factor : pattern_.factors)
       q = add_pointwise(graph_, factor.divides ? k_div : k_mul, {q, factor.value}, root_);
@@ -146,7 +146,7 @@ class Rewriter {
     return std::is_sorted(order.begin(), order.end());
   }
 
-  /// What was transposed where a reshape of other axes stands behind: heads that were repeated are
+  /// The input of a transpose with a reshape of other axes behind it: heads that were repeated are
   /// joined so.
   static Value* swapped_before_reshape(const Value* value) {
     if (!is_reshape(value->producer())) return nullptr;
@@ -215,8 +215,8 @@ class Rewriter {
     return reshaped(graph_, value, final_shape, root_);
   }
 
-  /// Whether each row of a constant keeps an element: then what replaces the others does not
-  /// matter.
+  /// Whether each row of a constant keeps an element: then the number in place of the others does
+  /// not matter.
   static bool keeps_some_in_each_row(const ScoreMask& mask) {
     const Tensor* tensor = mask.value->constant();
     if (tensor == nullptr || tensor->rank() == 0) return false;
@@ -314,7 +314,7 @@ bool is_usual(const Dim& size) {
   return !size.is_constant() || size.constant() <= kUsualHead;
 }
 
-/// Wider heads are few, so that their scores are small beside what products of them take.
+/// Wider heads are few, so that their scores are small beside the time of their products.
 bool has_usual_heads(const AttentionPattern& pattern) {
   const Shape &q = pattern.q->type.shape, &v = pattern.v->type.shape;
   return is_usual(q.back()) && is_usual(v[v.size() - (pattern.v_transposed ? 2 : 1)]);
@@ -326,7 +326,7 @@ bool recognize_attention(Graph& graph, PassContext& context) {
   bool changed = false;
   for (Node* root : nodes_of(graph)) {
     if (!context.allows_fusion(*root)) continue;
-    // Where f16 is computed in another type, casts around attention are what widen_half put there.
+    // Where f16 is computed in another type, casts around attention come from widen_half.
     const auto foreign =
         context.options().half_as.has_value() ? std::optional(DataType::kFloat16) : std::nullopt;
     const auto pattern = match_attention(graph, *root, foreign);

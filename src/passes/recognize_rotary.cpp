@@ -117,7 +117,7 @@ std::optional<Rotation> narrow_rotation(const Graph& graph, Node& node) {
 /// [B,S,heads,size] and [B,S,1,n], or [S,B,heads,size] and [S,1,1,n]. Three axes are those of one
 /// head, or joined of four.
 struct Form {
-  Value* x = nullptr;  ///< What turns, or what that is a reshape of.
+  Value* x = nullptr;  ///< The tensor that is rotated, or the source of its reshape.
   Shape extents;       ///< Four: of x as the operator takes it.
   bool heads_inside = false;
   Shape table;     ///< Of the tables as the operator takes them.

@@ -104,7 +104,7 @@ Value* without_last_axis(Value* value) {
                                                                              : nullptr;
 }
 
-/// A constant whose second half is its first, or whose neighbours are alike.
+/// A constant whose second half is its first, or whose neighbours are equal.
 bool repeats(const Tensor& tensor, bool interleaved) {
   const int64_t width = tensor.rank() == 0 ? 1 : tensor.extents().back(), half = width / 2;
   if (width % 2 != 0) return false;

@@ -1,7 +1,7 @@
 // Operators that change nothing are dropped, chains of data movement merged: identity, cast to the
 // same type, reshape or expand to the same shape, sums with 0, products with 1, choices by a
 // constant, transposes of transposes, reshapes of reshapes, casts behind casts to wider types,
-// activations applied twice, parts of a split joined again. What has two spellings gets one: x -
+// activations applied twice, parts of a split joined again. Nodes with two spellings get one: x -
 // constant is a sum, axes of a reduction that are an operand are its attribute.
 #include <algorithm>
 
@@ -67,7 +67,7 @@ Value* only_choice(const Node& node) {
   return kept->type == node.output()->type ? kept : nullptr;
 }
 
-/// What the node's output equals, or null.
+/// A value that the node's output equals, or null.
 Value* same_as(const Node& node) {
   Value* x = node.input(0);
   if (x == nullptr || node.outputs().size() != 1) return nullptr;
@@ -87,8 +87,8 @@ Value* same_as(const Node& node) {
   return chosen != nullptr ? chosen : neutral(node);
 }
 
-/// The shape of a reshape has neither 0 (an extent of its input) nor -1, so that it does not matter
-/// what it reads.
+/// The shape of a reshape has neither 0 (an extent of its input) nor -1, so that its input does not
+/// matter.
 bool keeps_no_extent(const Node& node) {
   const auto& elements = node.input(1)->elements;
   const Tensor* shape = node.input(1)->constant();
@@ -177,7 +177,7 @@ bool are_parts_of(const Node& concat, size_t first, const Value& value) {
                     concat.inputs().begin() + static_cast<std::ptrdiff_t>(first));
 }
 
-/// Parts of a split that a concat puts together again are what was split.
+/// Parts of a split that a concat puts together again are the split's input.
 bool join_parts(Node& node) {
   if (!node.is<Concat>()) return false;
   std::vector<Value*> joined;
@@ -220,7 +220,7 @@ bool whole_pool_as_reduction(Graph& graph, Node& node) {
   return true;
 }
 
-/// States that are 0 at the start are what a recurrence without states begins with.
+/// A recurrence without initial states begins with 0, so states of 0 are dropped.
 bool drop_zero_states(Node& node) {
   constexpr int kFirstState = 5, kLastState = 6;
   if (!node.is<Rnn>()) return false;

@@ -1,6 +1,6 @@
-// Constant masks of attention become what kernels are fast with: a mask that hides nothing is
-// dropped, one that hides the keys behind each query becomes the causal attribute, with a row of
-// what it says of keys beside it, and what is the same for all of a batch, heads or queries is kept
+// Constant masks of attention take the forms that kernels are fast with: a mask that hides nothing
+// is dropped, one that hides the keys behind each query becomes the causal attribute, with a row
+// for the keys beside it, and values that are equal for all of a batch, heads or queries are kept
 // once. Must run after recognize_attention and fold_constants.
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ constexpr int64_t kMaxLook = 1 << 24;
 /// Added to any score this gives an exponential of 0 in f32.
 constexpr double kNever = -1e30;
 
-/// What an attention's mask is seen with.
+/// The operands that an attention's mask is examined with.
 struct View {
   Dim queries, keys;
   CausalMask causal = CausalMask::kNone;
@@ -97,8 +97,8 @@ class MaskView {
     return true;
   }
 
-  /// What the mask says of each key to all queries that see it, as [.., 1, keys]; nothing where it
-  /// says different things.
+  /// The mask's number of each key for all queries that see it, as [.., 1, keys]; nothing where
+  /// queries differ.
   std::optional<Tensor> row_of_keys(int64_t places) const {
     Extents extents = tensor_.extents();
     extents[extents.size() - 2] = 1;
@@ -140,15 +140,15 @@ class MaskView {
   double lowest_ = 0;
 };
 
-/// What a mask becomes.
+/// The replacement of a mask.
 struct Outcome {
   CausalMask causal = CausalMask::kNone;
   std::optional<Tensor> mask;
   bool changed = false;
 };
 
-/// Takes causality out of a mask that hides what is behind each query and says the same of a key to
-/// all others.
+/// Takes causality out of a mask that hides the keys behind each query and says the same of a key
+/// to all others.
 void take_causality(Outcome& outcome, View& view) {
   const MaskView mask(*outcome.mask, view);
   if (!mask.has_all_rows()) return;
@@ -188,7 +188,7 @@ class Simplifier {
 
   bool visit(Node& node) {
     auto* op = node.as<Attention>();
-    // What else an attention gives shows its mask.
+    // A second output of an attention shows its mask.
     if (op == nullptr || !node.has_input(kMask) || shows_scores(node)) return false;
     Value* mask = node.input(kMask);
     if (mask->constant() == nullptr || !mask->constant()->defined()) return false;

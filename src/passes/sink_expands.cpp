@@ -1,8 +1,8 @@
-// f(expand(x)) becomes expand(f(x)) where f treats the expanded axes alike, and an expand whose
-// user broadcasts anyway is dropped. So what a network computes for each element of the batch from
-// constants alone is computed once, or folded: masks, positions, types of tokens. Constants that
-// repeat along an axis count as expanded where pointwise operators read them. Must run after
-// fold_constants, and before it runs again.
+// f(expand(x)) becomes expand(f(x)) where f treats the expanded axes equally, and an expand whose
+// user broadcasts anyway is dropped. So values that a network computes for each element of the
+// batch from constants alone are computed once, or folded: masks, positions, types of tokens.
+// Constants that repeat along an axis count as expanded where pointwise operators read them. Must
+// run after fold_constants, and before it runs again.
 #include <algorithm>
 #include <unordered_map>
 
@@ -13,7 +13,7 @@
 namespace tenon {
 namespace {
 
-/// An operand, and what it was expanded from with as many axes.
+/// An operand, and the source of its expansion with as many axes.
 struct Source {
   Value* whole = nullptr;
   Value* small = nullptr;  ///< The same as `whole` where nothing was expanded; may have fewer axes.
@@ -57,7 +57,7 @@ Value* with_axes(Graph& graph, const Source& source, const std::vector<bool>& ke
   return expanded(graph, with_rank(graph, source, like), shape, like);
 }
 
-/// Constants without what repeats in them, made once each.
+/// Constants without their repetitions, made once each.
 class SmallConstants {
  public:
   explicit SmallConstants(Graph& graph) : graph_(graph) {}

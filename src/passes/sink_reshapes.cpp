@@ -1,5 +1,5 @@
-// f(reshape(x)) becomes reshape(f(x)), and likewise for transposes, so that what stands between a
-// matmul over [rows, columns] and what follows on [batch, length, columns] does not part them. A
+// f(reshape(x)) becomes reshape(f(x)), and likewise for transposes, so that reshapes between a
+// matmul over [rows, columns] and its followers on [batch, length, columns] do not part them. A
 // second operand of the result's shape is moved the other way. Must run after the patterns and
 // before fuse_epilogue.
 #include <algorithm>
@@ -52,8 +52,8 @@ class Mover {
       inverse[permutation_[i]] = static_cast<int64_t>(i);
     return transposed(graph, value, std::move(inverse), *node_);
   }
-  /// What an operand that broadcasts to the result must be to broadcast to the source; nothing
-  /// where it would be cut. Without leading ones.
+  /// The shape that lets an operand of the result broadcast to the source; nothing where it would
+  /// be cut. Without leading ones.
   std::optional<Shape> broadcast_before(Shape operand) const {
     const Shape &from = source()->type.shape, &to = node_->output()->type.shape;
     if (operand.size() > to.size()) return std::nullopt;
@@ -140,7 +140,7 @@ bool takes_epilogue(const Graph& graph, const Value* value) {
          only_user(graph, node->output()) != nullptr;
 }
 
-/// What is moved has other users, and so takes nothing in, where another operand would.
+/// The moved node has other users and so fuses nothing, where another operand would.
 bool joins_another_operand(const Graph& graph, const Node& node, int moved, const Value* source) {
   if (only_user(graph, source) != nullptr) return false;
   for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i)
@@ -172,7 +172,7 @@ bool sink(Graph& graph, Node& node, std::unordered_set<const Node*>& backs) {
     if (!fits) continue;
     Value* outer = mover->move(graph, add_op(graph, node.op->clone(), std::move(operands), node));
     stand_in(graph, node, outer);
-    // Else what is dead would count as a user of what was before the move.
+    // Else dead nodes would count as users of the value before the move.
     Node* moved = node.input(i)->producer();
     node.truncate_inputs(0);
     if (moved->output()->uses().empty() && !graph.is_output(moved->output()))

@@ -1,8 +1,8 @@
 // A transposed convolution of stride s is one convolution: the s x s pixels of a block see the same
 // pixels of the image through taps of their own, so that they are channels of one result, which a
 // copy lays out as pixels. Tensor cores then compute all of them at once, and the taps that zeros
-// between pixels would meet are left out. Must run after fold_into_weights, which takes what
-// follows into the weights, and before lower_precision.
+// between pixels would meet are left out. Must run after fold_into_weights, which takes the
+// followers into the weights, and before lower_precision.
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -1,5 +1,5 @@
 // A normalization between two products of 16-bit floats becomes two halves: the product that writes
-// its rows computes moments of what it writes, and the product that reads them applies mean and
+// its rows computes moments of its result, and the product that reads them applies mean and
 // deviation to its sums, so that no pass over memory is left. Scale and shift go into weights and
 // bias. Only where the device's kernel does both. Must run after lower_precision, since weights are
 // rounded here, and directly behind fuse_epilogue, whose regions it adds to.
@@ -17,9 +17,9 @@ namespace {
 
 using enum PointwiseFunction;
 
-/// Columns whose moments are taken together: what every tile of the kernel is made of.
+/// Columns whose moments are taken together: the columns of every tile of the kernel.
 const int64_t kGroup = RowMoments().group;
-/// Products with more columns than that for each of their k are bound by what they write.
+/// Products with more columns than that for each of their k are bound by their stores.
 constexpr int64_t kMostColumns = 8;
 
 /// More rows keep their normalization: at 197 and 256 of them plans got 4 to 8 % faster, at 1576
@@ -71,7 +71,7 @@ const Node* product_of_node(const Node& node) {
   return product;
 }
 
-/// What a value of a region's body is outside.
+/// The value outside that a region's body sees.
 const Value* outside(const Node& node, const Value* value) {
   if (!node.is<Fused>()) return value;
   return value->producer() == nullptr ? node.input(value->index()) : value;
@@ -114,7 +114,7 @@ bool keeps_rows(const Node& node) {
   return is_reshape(&node) && from.size() >= 2 && to.size() >= 2 && from.back() == to.back();
 }
 
-/// What reads rows elsewhere leaves them where they are, dense and aligned.
+/// A reader of rows elsewhere leaves them where they are, dense and aligned.
 bool stays_in_place(const Value* rows) {
   return std::all_of(rows->uses().begin(), rows->uses().end(), [](const Use& use) {
     if (is_reshape(use.node)) return keeps_rows(*use.node) && stays_in_place(use.node->output());
@@ -128,7 +128,7 @@ struct Place {
   Node *writer, *norm, *reader;
 };
 
-/// What writes the rows that a normalization or a reshape of them reads.
+/// The writer of the rows that a normalization or a reshape of them reads.
 Node* writer_of(const Graph& graph, const Value* rows) {
   while (rows->producer() != nullptr && keeps_rows(*rows->producer()) && !graph.is_output(rows))
     rows = rows->producer()->input(0);
@@ -137,7 +137,7 @@ Node* writer_of(const Graph& graph, const Value* rows) {
   return fits ? writer : nullptr;
 }
 
-/// The product that alone reads what is normalized, as its first operand.
+/// The product that alone reads the normalized value, as its first operand.
 Node* reader_of(const Graph& graph, const Node& norm) {
   const Value* rows = norm.output();
   Node* next = only_user(graph, rows);
@@ -195,7 +195,7 @@ std::optional<Tensor> scaled(const Weights& from, const Tensor& scale) {
   return holds ? std::optional(std::move(result)) : std::nullopt;
 }
 
-/// What the shift gives behind the product, and the bias that is added there anyway.
+/// The summand that the shift becomes behind the product, and the bias that is added there anyway.
 std::optional<Tensor> shifted(const Weights& from, const Tensor& shift, const Tensor* bias) {
   const auto widen = from.tensor->type() == DataType::kBFloat16 ? bf16_to_float : f16_to_float;
   const uint16_t* in = from.tensor->values<uint16_t>().data();

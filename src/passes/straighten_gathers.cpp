@@ -1,5 +1,5 @@
 // A GatherND of single indices is a Gather, and a Gather of a transposed tensor is the transpose of
-// one along another axis, which brings the transpose closer to what undoes it. Stacking along a new
+// one along another axis, which brings the transpose closer to its inverse. Stacking along a new
 // axis is joining along the axis that follows it, and a reshape: so the pieces can be computed in
 // place.
 #include "passes/match.h"

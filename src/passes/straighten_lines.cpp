@@ -1,7 +1,7 @@
-// What works along one axis (the first k of each line, softmax) between a transpose and those that
-// undo it works along the axis where it was: kernels take any. Not where the lines are the channels
-// of an image, which lie together where images are channels-last. Runs with simplify, which drops
-// what is left.
+// Operators along one axis (the first k of each line, softmax) between a transpose and its inverses
+// work along the axis where it was: kernels take any. Not where the lines are the channels of an
+// image, which lie together where images are channels-last. Runs with simplify, which drops the
+// rest.
 #include <algorithm>
 
 #include "ops/table.h"
@@ -30,7 +30,7 @@ void set_axis(Node& node, int64_t axis) {
   if (auto* softmax = node.as<Softmax>()) softmax->axes = {axis};
 }
 
-/// Behind a convolution and what leaves images as they are.
+/// Behind a convolution and operators that leave images as they are.
 bool is_image(const Value* value) {
   constexpr int kMostSteps = 8;
   for (int i = 0; i < kMostSteps && value != nullptr && value->producer() != nullptr; ++i) {

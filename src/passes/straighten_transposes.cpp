@@ -1,7 +1,7 @@
 // A transpose between a reshape that joins axes and one that parts them again moves the axes
 // themselves: reshape(transpose(reshape(x))) is one transpose of x. Exporters write this around
 // attention (heads joined with the batch). Two transposes around a reshape are one. A transpose
-// that only moves axes of extent 1 is a reshape. Runs with simplify, which merges what is left.
+// that only moves axes of extent 1 is a reshape. Runs with simplify, which merges the rest.
 #include <algorithm>
 
 #include "passes/match.h"
@@ -58,7 +58,7 @@ Shape refined_shape(const Shape& x, const Shape& other) {
   return common_refinement(x, other).value_or(Shape());
 }
 
-/// What reshape(transpose(reshape(x))) is as a transpose of x (or of x with axes parted), or null.
+/// reshape(transpose(reshape(x))) as a transpose of x (or of x with axes parted), or null.
 Value* as_one_transpose(Graph& graph, Node& last) {
   if (!is_reshape(&last)) return nullptr;
   Node* middle = last.input(0)->producer();

@@ -1,6 +1,6 @@
 // Loops and scans with a small, known number of iterations are written out, so that their operators
-// get kernels, fuse, and share what the iterations have in common. Must run after fold_constants
-// and hoist_invariants.
+// get kernels, fuse, and share the common parts of iterations. Must run after fold_constants and
+// hoist_invariants.
 #include <algorithm>
 #include <set>
 

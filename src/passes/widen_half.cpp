@@ -1,7 +1,7 @@
 // On a device without arithmetic in f16, networks of f16 compute in a wider type: constants are
 // converted, inputs and outputs keep their type behind casts. Operators that look at the bits, make
 // values of a type of their own or have bodies stay as they are, between casts. Must run before the
-// patterns, so that they see what will be computed.
+// patterns, so that they see the final nodes.
 #include <algorithm>
 #include <unordered_map>
 
@@ -44,7 +44,7 @@ class Widening {
     for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
       Value* value = node.input(i);
       if (value == nullptr) continue;
-      // A cast reads f16 as it is, and what was widened in the wider type.
+      // A cast reads f16 as it is, and a widened value in the wider type.
       Value* wanted = keep ? narrow(value) : node.is<Cast>() ? value : wide(value);
       if (wanted != value) node.set_input(i, wanted);
     }
@@ -61,7 +61,7 @@ class Widening {
     }
   }
 
-  /// A cast to f16 for the graph's outputs and for operators that stay: what this pass leaves.
+  /// A cast to f16 for the graph's outputs and for operators that stay, which this pass leaves.
   bool makes_half_for_others(const Node& node) const {
     const auto* cast = node.as<Cast>();
     if (cast == nullptr || cast->to != kHalf) return false;

@@ -61,7 +61,7 @@ std::vector<Layer> layers_of(const ConcreteGraph& graph,
   return layers;
 }
 
-/// Layers [first, last) by what depends on each other in there, each on a stream.
+/// Layers [first, last) by their dependencies, each on a stream.
 class Section {
  public:
   Section(std::span<const Layer> layers, int first) : layers_(layers), first_(first) {}

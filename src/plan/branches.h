@@ -21,7 +21,7 @@ using Branches = std::map<int, Branch>;
 /// How a plan's settings hold them: "3=1:0 4=1:1".
 inline constexpr const char* kBranchesSetting = "branches";
 std::string to_text(const Branches& branches);
-/// What makes no sense is left out.
+/// Entries without sense are left out.
 Branches parse_branches(std::string_view text);
 /// Streams beside the run's own.
 int aux_streams(const Branches& branches);

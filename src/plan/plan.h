@@ -48,7 +48,7 @@ struct Plan {
   /// The network that it was built from: refitting puts other weights into it and optimizes again.
   /// Null: the plan cannot be refitted.
   std::unique_ptr<Graph> network;
-  /// Weights were left out, of the network and of what was made of it.
+  /// Weights were left out, of the network and of the plan made from it.
   bool stripped = false;
   /// The device code of its kernels; null: there is none.
   std::shared_ptr<CodeLibrary> code;
@@ -57,8 +57,8 @@ struct Plan {
 /// The plan without its network. Weights are shared.
 Plan copy_of(const Plan& plan);
 
-/// Weights that a stripped plan leaves out: real or 8-bit numbers, more than a few. What decides
-/// shapes and patterns stays.
+/// Weights that a stripped plan leaves out: real or 8-bit numbers, more than a few. Constants that
+/// decide shapes and patterns stay.
 bool is_strippable(const Tensor& tensor);
 /// Calls f(node) for every constant of the graph and of the bodies in it.
 void for_each_constant(const Graph& graph, const std::function<void(Node&)>& f);

@@ -23,7 +23,7 @@ namespace tenon {
 ///           40..55  XXH3-128 of all bytes of the file, these 16 taken as zero
 inline constexpr size_t kPlanPage = 4096;
 
-/// What can be read of a plan without loading it.
+/// The facts of a plan that can be read without loading it.
 struct PlanVersion {
   int major = 0, minor = 0, patch = 0, build = 0;
   std::string to_string() const;
@@ -35,7 +35,8 @@ Result<std::vector<std::byte>> write_plan(const Plan& plan, bool strip = false);
 
 /// Checks magic, sizes, checksum, the description's structure and every index before use; any
 /// damage is a named error. Weights stay where they are: `owner` keeps `bytes` alive (null: they
-/// are copied). `mapped` tells that `bytes` are a file's: what is not needed is not kept in memory.
+/// are copied). `mapped` tells that `bytes` are a file's: pages that are not needed are not kept in
+/// memory.
 Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                        bool mapped = false);
 

@@ -272,7 +272,7 @@ void collect_values(const Graph& graph, std::vector<const Value*>& values) {
   }
 }
 
-/// Kernels rely on what shape inference says of a node, so a file must say the same.
+/// Kernels rely on the types that shape inference gives a node, so a file must say the same.
 Status check_types(Graph& graph) {
   std::vector<const Value*> values;
   collect_values(graph, values);

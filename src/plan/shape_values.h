@@ -27,7 +27,7 @@ void replace_shape_inputs(Graph& graph);
 Status bind_shape_values(const Value& input, const std::vector<int64_t>& numbers,
                          SymbolValues& symbols);
 
-/// What a run may give, of one profile.
+/// The shape values that a run of one profile may have.
 Status check_shape_values(const std::string& input, const std::vector<int64_t>& numbers,
                           const ShapeRange& range);
 

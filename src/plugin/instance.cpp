@@ -8,7 +8,7 @@
 namespace tenon::plugin {
 namespace {
 
-/// The highest byte of what a plugin of the second generation says its version is.
+/// The highest byte of the version of a plugin of the second generation.
 enum Generation : int32_t {
   kPlain = 0,
   kExtension = 1,
@@ -96,7 +96,7 @@ std::string Instance::refusal(int32_t operand, int32_t inputs, nvinfer1::DataTyp
 
 namespace {
 
-/// What is registered and differs in one thing only, for messages.
+/// A registered creator that differs in one thing only, for messages.
 std::string near_misses(const Identity& identity) {
   int32_t count = 0;
   IPluginCreatorInterface* const* all = registry().getAllCreators(&count);

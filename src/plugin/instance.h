@@ -13,7 +13,7 @@
 
 namespace tenon::plugin {
 
-/// What a plugin goes by in the registry.
+/// A plugin's key in the registry.
 struct Identity {
   std::string type, version, space;
 };
@@ -30,13 +30,13 @@ class Instance {
  public:
   virtual ~Instance() = default;
 
-  /// Clones of what the application adds.
+  /// Clones of the application's plugins.
   static Result<std::unique_ptr<Instance>> clone_of(nvinfer1::IPluginV3& plugin);
   static Result<std::unique_ptr<Instance>> clone_of(nvinfer1::IPluginV2& plugin);
-  /// By its creator, from what serialized() gave. An error when none is registered.
+  /// By its creator, from the fields of serialized(). An error when none is registered.
   static Result<std::unique_ptr<Instance>> create(const Identity& identity,
                                                   const std::string& serialized);
-  /// What a creator makes of fields for building, as a layer called `name`.
+  /// A creator's plugin from fields for building, as a layer called `name`.
   static Result<std::unique_ptr<Instance>> made_by(nvinfer1::IPluginCreatorInterface& creator,
                                                    const std::string& name,
                                                    const nvinfer1::PluginFieldCollection& fields);
@@ -52,7 +52,7 @@ class Instance {
                                       std::span<const int32_t> shape_inputs) = 0;
   /// Inputs and outputs in turn: whether it takes them linear and of these types.
   virtual Status check_formats(std::span<const OperandType> operands, int32_t inputs) = 0;
-  /// Tells it what it was asked last and will be built for.
+  /// Tells it the operands that it was asked about last and will be built for.
   virtual Status configure(std::span<const OperandType> operands, int32_t inputs) = 0;
   /// For each output the input that it shares memory with, or -1.
   virtual std::vector<int32_t> aliased_inputs() {
@@ -60,7 +60,7 @@ class Instance {
   }
   /// Numbers of its own tactics; empty: it has none.
   virtual std::vector<int32_t> tactics() { return {}; }
-  /// What times of its tactics are kept under; empty: they are not to be kept.
+  /// The key for times of its tactics; empty: they are not to be kept.
   virtual std::string timing_id() { return {}; }
   /// As text.
   virtual Result<std::string> serialized() = 0;
@@ -78,7 +78,8 @@ class Instance {
 
  protected:
   static constexpr int32_t kNoTactic = -1;
-  /// What supportsFormatCombination said no to; `operand` counts on from inputs to outputs.
+  /// The operand that supportsFormatCombination refused; `operand` counts on from inputs to
+  /// outputs.
   static std::string refusal(int32_t operand, int32_t inputs, nvinfer1::DataType type);
   Error failed(std::string_view what) const {
     return user_error("plugin '{}': {}", identity().type, what);

@@ -28,7 +28,8 @@ bool belongs_to(const IPluginCreatorInterface* creator, const link_map* library)
   return library_of(creator) == library || library_of(methods) == library;
 }
 
-/// What plugins log to, asked for each time: the application may have made its first object since.
+/// The logger of plugins, asked for each time: the application may have made its first object
+/// since.
 class FirstLoggerFinder final : public ILoggerFinder {
  public:
   ILogger* findLogger() override { return registry().first_logger(); }
@@ -137,8 +138,8 @@ IPluginRegistry::PluginLibraryHandle Registry::loadLibrary(const AsciiChar* path
     for (int32_t i = 0; i < count; ++i) registerCreator(*creators[i], "");
     return library;
   }
-  // Libraries of the second generation have this name alone; what has neither registered itself
-  // while it was loaded.
+  // Libraries of the second generation have this name alone; a library with neither registered
+  // itself while it was loaded.
   using GetPluginCreators = IPluginCreator* const* (*)(int32_t&);
   const auto get = reinterpret_cast<GetPluginCreators>(dlsym(library, "getPluginCreators"));
   IPluginCreator* const* creators = get == nullptr ? nullptr : get(count);

@@ -7,7 +7,7 @@
 
 namespace tenon::plugin {
 
-/// Marks what objects of ours serialize.
+/// Mark of serialized objects of ours.
 inline constexpr std::string_view kStockMark = "tenon-stock\n";
 
 nvinfer1::IPluginV2DynamicExt* make_stock_v2(const StockRow& row, std::string fields,

@@ -24,7 +24,7 @@ PluginTensorDesc without_batch(PluginTensorDesc tensor) {
   return tensor;
 }
 
-/// What either interface is configured with.
+/// The operands that either interface is configured with.
 struct Configuration {
   std::vector<PluginTensorDesc> inputs, outputs;  ///< Without the batch.
   int32_t batch = 1;

@@ -16,8 +16,7 @@ class V3Instance final : public Instance {
     runtime_ = static_cast<IPluginV3OneRuntime*>(
         plugin->getCapabilityInterface(PluginCapabilityType::kRUNTIME));
   }
-  /// Objects made to run may lack what building asks: it is asked of `other`, made of the same
-  /// fields.
+  /// Objects made to run may lack the build interface: `other` is asked, made of the same fields.
   void ask_for_building(IPluginV3* other) {
     builder_.reset(other);
     if (other != nullptr)

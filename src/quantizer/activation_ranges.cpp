@@ -14,7 +14,7 @@ bool is_looked_at(const Value& value) {
   return value.type.type == DataType::kFloat32 && value.constant() == nullptr;
 }
 
-/// Every operator as it is: what passes join has no tensor between.
+/// Every operator as it is: nodes that passes join have no tensor between.
 CompileRequest request_for(const Graph& network, std::vector<Profile> profiles,
                            const Backend& backend, int threads) {
   CompileRequest request;
@@ -80,7 +80,7 @@ Status ActivationRanges::bind(std::span<const Tensor> inputs) {
   return context_->prepare();
 }
 
-/// The elements alone count, not their order; but those that are skipped do not.
+/// The elements alone count, not their order; but the skipped ones do not.
 Status ActivationRanges::look_at(const StepResult& result) {
   const Value* value = result.node.outputs()[result.output];
   if (!is_looked_at(*value)) return {};
@@ -121,7 +121,7 @@ Status ActivationRanges::add(std::span<const Tensor> inputs) {
   return backend_.device->synchronize({});
 }
 
-/// Views have no step: their numbers are those of what they look at.
+/// Views have no step: their numbers are their source's.
 std::map<std::string, Histogram> ActivationRanges::histograms() const {
   std::map<const Value*, Histogram> all = by_value_;
   for (const auto& node : engine_->graph().nodes())

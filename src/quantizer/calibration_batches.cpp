@@ -37,7 +37,7 @@ Result<const Tensor*> data_for(const Value& input, const QuantizeSettings& setti
                     fmt::join(data.extents(), "x"), to_string(input.type.shape));
 }
 
-/// Samples of a batch: what the model says, else kUsualBatch, or fewer where there are no more.
+/// Samples of a batch: the model's number, else kUsualBatch, or fewer where there are no more.
 Result<int64_t> batch_size(const Value& input, const Tensor& data) {
   const Dim& dim = input.type.shape[0];
   const int64_t samples = data.extents()[0];

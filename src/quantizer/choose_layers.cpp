@@ -40,7 +40,7 @@ void note_names(const Node& node, std::set<std::string>& names) {
 }
 
 /// The layers that a step's time counts for: those in it, else, where it only changes the form of
-/// numbers, those that read what it writes.
+/// numbers, the readers of its results.
 std::set<std::string> owners(const Node& node, const std::set<std::string>& layers, int depth = 0) {
   std::set<std::string> names, found;
   note_names(node, names);

@@ -11,7 +11,7 @@ namespace {
 
 /// Bins at which a search for a range begins, and those between two candidates.
 constexpr int kFirstCandidate = 128, kCandidateStep = 16;
-/// What an empty bin is taken for beside numbers that are clipped to it.
+/// The value of an empty bin beside numbers that are clipped to it.
 constexpr double kShareOfOne = 0.01;
 
 /// The number that `x` (at least 0, in units of the scale) is rounded to.
@@ -32,8 +32,8 @@ std::vector<double> levels_of(int count, DataType type) {
   return levels;
 }
 
-/// The divergence between the bins, what is beyond `count` of them clipped to the last, and the
-/// same with what is rounded alike spread evenly over its bins.
+/// The divergence between the bins, values beyond `count` of them clipped to the last, and the same
+/// with values of one rounded result spread evenly over its bins.
 double divergence(const std::vector<int64_t>& bins, int count, DataType type) {
   const std::vector<double> levels = levels_of(count, type);
   double beyond = 0, inside = 0;

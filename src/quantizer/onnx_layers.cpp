@@ -35,7 +35,7 @@ bool contains(const std::vector<std::string>& list, const std::string& word) {
   return std::ranges::find(list, word) != list.end();
 }
 
-/// What the settings have against it, or nothing.
+/// The settings' objection to it, or nothing.
 std::string left_out(const OnnxLayer& layer, const QuantizeSettings& settings) {
   if (!settings.op_types.empty() && !contains(settings.op_types, layer.op_type))
     return "its type is not among --op_types_to_quantize";
@@ -47,7 +47,7 @@ std::string left_out(const OnnxLayer& layer, const QuantizeSettings& settings) {
   return {};
 }
 
-/// What keeps kernels from computing it so, or nothing.
+/// The obstacle for kernels to compute it so, or nothing.
 std::string refusal(const OnnxModel& model, const NodeProto& node, QuantizeMode mode) {
   if (!model.is_constant(node.input(1))) return "its weights are not constant";
   const Result<Tensor> weights = model.constant(node.input(1));

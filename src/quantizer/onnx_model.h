@@ -24,11 +24,11 @@ class OnnxModel {
   const ::onnx::GraphProto& graph() const { return proto_->graph(); }
   /// Of the main domain.
   int64_t opset() const;
-  /// Makes it at least this, with what operators of the model are spelled by since.
+  /// Makes it at least this, with the spelling of operators since then.
   Status raise_opset(int64_t version);
   void raise_ir_version(int64_t version);
 
-  /// An initializer, or what a Constant node gives; undefined for other names.
+  /// An initializer, or a Constant node's value; undefined for other names.
   Result<Tensor> constant(const std::string& name) const;
   bool is_constant(const std::string& name) const { return constants_.contains(name); }
   void add_initializer(const std::string& name, const Tensor& tensor);

@@ -92,7 +92,7 @@ class Rewriter {
     return unique;
   }
 
-  /// Layers that share weights and lie the same way share what becomes of them.
+  /// Layers that share weights and lie the same way share their results.
   Status quantize_weights_of(NodeProto& node, const OnnxLayer& layer) {
     const std::string name = node.input(1);
     std::string& rounded = weights_[{name, layer.channel_axis}];

@@ -15,7 +15,7 @@ Result<OnnxModel> with_pairs(const OnnxModel& model, const std::vector<OnnxLayer
                              const std::map<std::string, float>& ranges,
                              const QuantizeSettings& settings);
 
-/// What values become in this mode.
+/// The types of values in this mode.
 DataType quantized_type(QuantizeMode mode);
 
 }  // namespace tenon

@@ -4,7 +4,7 @@
 
 namespace tenon {
 
-/// What matters of an operator for where quantization goes.
+/// Facts of an operator that decide where quantization goes.
 enum class PlacedRole {
   kProduct,    ///< Convolution or matmul with constant weights that kernels compute in 8 bits.
   kPointwise,  ///< Joins the product that its one computed operand comes from.
@@ -30,8 +30,8 @@ struct PlacedPair {
 /// - the activations of every product;
 /// - of a sum that joins a product, the other operand, where that is quantized for a product
 ///   anyway, or comes from a product itself: it is read as bytes, and no copy in f32 is written.
-/// Other operators read what is not rounded. Operators between that only move elements need no
-/// pair of their own, since passes move quantization over them.
+/// Other operators read values that are not rounded. Operators between that only move elements need
+/// no pair of their own, since passes move quantization over them.
 std::vector<PlacedPair> place_quantization(const std::vector<PlacedOp>& ops);
 
 }  // namespace tenon

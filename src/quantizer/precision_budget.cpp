@@ -62,7 +62,7 @@ class Budget {
     nodes_.push_back({node.name, std::move(reason)});
   }
 
-  /// What makes such numbers, and what would read them rounded.
+  /// The nodes that make such numbers, and their readers.
   Status keep_overflows() {
     if (type_ != DataType::kFloat16) return {};
     const Backend backend = cpu_backend();
@@ -84,7 +84,7 @@ class Budget {
     return {};
   }
 
-  /// Of the outputs, where nodes but these round what they give.
+  /// Of the outputs, where nodes but these round their results.
   Result<double> error_without(const std::set<const Node*>& exact) {
     return error_where([&](const Node& node) { return !exact.contains(&node); });
   }

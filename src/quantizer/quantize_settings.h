@@ -32,7 +32,7 @@ struct QuantizeSettings {
   std::optional<double> max_drop;  ///< Relative L2 error of the outputs; implies sensitivity.
 };
 
-/// A layer with weights, and what became of it.
+/// A layer with weights, and its outcome.
 struct LayerOutcome {
   std::string name, op_type;
   bool quantized = false;

@@ -164,7 +164,7 @@ Result<Extents> Context::shape(std::string_view name) const {
   return extents;
 }
 
-/// Of what data decides the last run says nothing: the next one may give more.
+/// The last run says nothing of data-dependent extents: the next one may give more.
 Extents Context::most_extents(const Value& tensor) const {
   std::map<std::string, Extents> shapes;
   for (size_t i = 0; i < input_shapes_.size(); ++i)
@@ -289,8 +289,8 @@ Status Context::get_ready() {
   return engine_->backend().device->unified() ? Status() : status;
 }
 
-/// Whether these shapes run in memory of the application's. What the engine said to be enough is,
-/// though shapes that nobody tried may need more: they get memory of the context's own.
+/// Whether these shapes run in memory of the application's. The size that the engine named is
+/// enough, though untried shapes may need more: they get memory of the context's own.
 Result<bool> Context::fits_given_arena(size_t bytes) {
   size_t given = given_arena_size_, promised = 0;
   if (bytes <= given && given != kBoundOfEngine) return true;
@@ -404,7 +404,7 @@ Status Context::enqueue_work(Queue queue) {
   TENON_TRY(check_alignment());
   if (engine_->data_dependent()) return run_dynamic(queue);
   const Status ran = run_static(queue);
-  // What was launched before something failed still runs.
+  // Kernels that were launched before a failure still run.
   const Status noted = note_run(queue);
   TENON_TRY(ran);
   TENON_TRY(noted);

@@ -282,7 +282,7 @@ class RecurrenceKernel final : public Kernel {
   Recurrence at_;
   std::unique_ptr<Program> body_;
   std::optional<int64_t> trips_;             ///< The most iterations, where known before the run.
-  std::optional<int64_t> starts_, counted_;  ///< What is known of a loop's operands.
+  std::optional<int64_t> starts_, counted_;  ///< The known operands of a loop.
   bool asks_ = false;  ///< The body decides whether another iteration follows.
   std::vector<size_t> states_, scanned_, stacked_;  ///< Bytes of each, of slices where there are.
   DeviceBuffer numbers_, yes_;

@@ -24,7 +24,7 @@ Result<int64_t> read_back(Device& device, const Node& node, DataType type, const
 /// Iterations after which a loop without trip count is taken for endless.
 inline constexpr int64_t kMostTrips = 10'000'000;
 
-/// What a loop says that is.
+/// The error of a loop without end.
 Error endless(const Node& node);
 
 /// Ok, or the error of a loop whose run is to end (base/stop.h). For each iteration.

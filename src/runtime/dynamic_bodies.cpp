@@ -42,7 +42,7 @@ Result<std::vector<DynamicOutput>> run_body(const BodyRun& run, const Graph& bod
                                            byte_size(body.outputs()[i]->type.type));
     TENON_ASSIGN(DeviceBuffer copy, run.memory(bytes));
     TENON_TRY(run.device.copy(copy.get(), result.bytes, bytes, run.queue));
-    // What it was copied from may go now.
+    // The source of the copy may go now.
     TENON_TRY(run.device.synchronize(run.queue));
     result.bytes = copy.get();
     result.buffer = std::move(copy);

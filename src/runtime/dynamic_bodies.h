@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-/// What the bodies of a run's control flow run with.
+/// State for the bodies of a run's control flow.
 struct BodyRun {
   Device& device;
   const MemorySource& memory;

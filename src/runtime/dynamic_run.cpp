@@ -94,7 +94,7 @@ struct DynamicRunner::Run {
       TENON_ASSIGN(const void* bytes, constants.find(*tensor));
       base = static_cast<std::byte*>(const_cast<void*>(bytes));
     } else if (const Tensor* known = graph.known(storage.root)) {
-      // What follows from the shapes lives only as long as the run.
+      // Everything that follows from the shapes lives only as long as the run.
       DeviceBuffer& buffer = buffers[storage.root];
       if (buffer == nullptr) {
         TENON_ASSIGN(buffer, upload(*known));
@@ -364,7 +364,7 @@ Result<std::vector<DynamicOutput>> DynamicRunner::run(ConstantStore& constants,
   TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(graph_, symbols));
   Run run{*this, constants, inputs, queue, threads, std::move(concrete)};
   if (Status ran = run.run_all(times); !ran.ok()) {
-    // Buffers go now: what was launched before still uses them.
+    // Buffers go now: earlier launches still use them.
     (void)run.device().synchronize(queue);
     return ran.error();
   }

@@ -48,9 +48,9 @@ class Engine {
   /// Contexts share programs, except those with plugins, whose objects are `attachments` of one.
   Result<std::shared_ptr<const Program>> program(const SymbolValues& symbols, int threads,
                                                  Attachments* attachments = nullptr);
-  /// What a context takes of memory that the application gives it, at most, for all shapes of the
-  /// profile. Where a shape between those that were tried needs more, contexts take memory of their
-  /// own. 0 where extents depend on data: runs then ask for memory as they need it.
+  /// The most bytes that a context takes of memory given by the application, for all shapes of the
+  /// profile. Where an untried shape needs more, contexts take memory of their own. 0 where extents
+  /// depend on data: runs then ask for memory as they need it.
   Result<size_t> arena_bound(int profile);
   /// What runs under these, besides kernels that the graph's nodes name; may be null.
   const TacticTable* tactics_under(const SymbolValues& symbols) const;
@@ -71,7 +71,7 @@ class Engine {
   struct CachedProgram {
     SymbolValues symbols;
     int threads;
-    const Attachments* attachments;  ///< Null: nobody's own.
+    const Attachments* attachments;  ///< Null: none of their own.
     std::shared_ptr<const Program> program;
   };
   std::vector<CachedProgram> programs_;  ///< Most recently used last.
@@ -102,7 +102,7 @@ class Context {
   int unset_shapes() const;
   /// Its contents decide shapes, and it has no address yet.
   bool lacks_values(std::string_view input) const;
-  /// Whether what was set agrees with itself, the profile and the network. Makes no kernels.
+  /// Whether the settings agree with themselves, the profile and the network. Makes no kernels.
   Status infer_shapes();
   /// Reads the contents of shape inputs (plan/shape_values.h) from where they lie on the host.
   Status read_values();
@@ -123,13 +123,14 @@ class Context {
   static constexpr size_t kBoundOfEngine = SIZE_MAX;
   /// How much of it the shapes that are set need, whatever was given so far.
   Result<size_t> needed_arena();
-  /// Gives what runs whose extents depend on data need until they end; empty: as all other memory.
+  /// Source of the memory that runs with data-dependent extents need until they end; empty: as all
+  /// other memory.
   using RunMemory = std::function<Result<DeviceBuffer>(size_t bytes, void* stream)>;
   void set_run_memory(RunMemory memory) { run_memory_ = std::move(memory); }
   /// The context allocates no memory of its own: set_arena() must come before a run.
   void expect_arena() { expects_arena_ = true; }
-  /// Does now what else the first enqueue does, where all shapes are known: makes kernels and takes
-  /// memory. On a GPU the first run may then be captured; on a CPU what fails here is reported
+  /// Does now all that the first enqueue would do, where all shapes are known: makes kernels and
+  /// takes memory. On a GPU the first run may then be captured; on a CPU failures are reported
   /// there.
   Status get_ready();
   /// Runs replay one captured graph for each shape and set of addresses. On a device with streams.
@@ -137,12 +138,12 @@ class Context {
   const Program* program() const { return program_.get(); }
   /// On a CPU returns when the results are there; on a GPU when the work is on the stream.
   Status enqueue(void* stream = nullptr);
-  /// enqueue() for someone who looks at what each step writes, where it writes it: returns when the
-  /// results are there. Fails where extents depend on data.
+  /// enqueue() for a caller that looks at each step's results where they are written: returns when
+  /// the results are there. Fails where extents depend on data.
   Status enqueue_observed(StepObserver observer);
   /// Times of the steps of coming runs, each of which then waits until it has ended; null stops it.
   /// With `deferred` runs on a device with streams do not wait, and report_steps() tells the times.
-  /// What a time holds: ProfileReplay.
+  /// ProfileReplay explains the parts of a time.
   void set_step_times(StepTimes* times, bool deferred = false) {
     times_ = times;
     deferred_ = deferred;
@@ -154,7 +155,7 @@ class Context {
   bool is_profile_captured() const;
   /// The application's streams for branches instead of the context's own, as far as they go.
   void set_aux_streams(std::span<void* const> streams) { side_.give(streams); }
-  /// What profilers of a GPU see of each layer's launches.
+  /// The ranges that profilers of a GPU see around each layer's launches.
   enum class Ranges : uint8_t { kNone, kNames, kDetailed };
   void set_ranges(Ranges ranges) {
     ranges_ = ranges;

@@ -21,7 +21,7 @@ std::vector<std::span<const std::byte>> plan_fetches(std::span<const FetchStep> 
                                                      size_t cache_bytes) {
   const size_t most = most_waiting(cache_bytes);
   std::vector<std::span<const std::byte>> fetches(steps.size());
-  size_t at = 0, offset = 0;  // the next byte that nobody fetches yet: of steps[at]
+  size_t at = 0, offset = 0;  // the next byte that no step fetches yet: of steps[at]
   for (size_t i = 0; i < steps.size(); ++i) {
     if (at <= i) at = i + 1, offset = 0;
     size_t waiting = offset;

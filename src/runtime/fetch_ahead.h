@@ -6,7 +6,7 @@
 
 namespace tenon {
 
-/// What one step reads of packed weights, and how much it can fetch for others meanwhile.
+/// The packed weights that one step reads, and how much it can fetch for others meanwhile.
 struct FetchStep {
   std::span<const std::byte> packed;
   size_t capacity = 0;

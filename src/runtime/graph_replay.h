@@ -15,7 +15,7 @@ class GraphReplay {
  public:
   explicit GraphReplay(Device& device) : device_(device) {}
 
-  /// What a captured graph holds on to.
+  /// Objects that a captured graph keeps alive.
   struct Addresses {
     const std::shared_ptr<const Program>& program;
     const std::vector<void*>&inputs, &outputs;

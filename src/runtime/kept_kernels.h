@@ -35,7 +35,7 @@ class KeptKernels {
   bool has_too_many() const {
     return kernels_.size() > kMost || (kernels_.size() > kFew && bytes_ > kMostBytes);
   }
-  /// Ends those that are too many. Nothing of theirs may still run.
+  /// Ends kernels above the limit. None of them may still run.
   void drop_oldest() {
     while (has_too_many()) {
       bytes_ -= kernels_.front().bytes;

@@ -1,4 +1,4 @@
-// Runs that show what each step writes, for builds that check their plans.
+// Runs that show each step's results, for builds that check their plans.
 #include "runtime/engine.h"
 
 namespace tenon {

@@ -5,7 +5,7 @@
 namespace tenon {
 namespace {
 
-/// The first capture may meet what happens only once, such as a library that makes its handle.
+/// The first capture may meet one-time work, such as a library that makes its handle.
 constexpr int kCaptures = 2;
 
 }  // namespace

@@ -10,10 +10,10 @@ namespace tenon {
 
 /// Profiled runs of a context on a device with streams: all steps as one captured graph with the
 /// recording of an event between each two, so that the times are the device's and not those of a
-/// host that launches too slowly. What cannot be captured is launched step by step with events in
-/// between; where the application captures the stream, its graph gets the events. A time lasts from
-/// the end of the step ahead to the step's own end: it holds the start of its kernels, which no
-/// longer overlaps with the end of the step ahead, and the event's record.
+/// host that launches too slowly. Steps that cannot be captured are launched step by step with
+/// events in between; where the application captures the stream, its graph gets the events. A time
+/// lasts from the end of the step ahead to the step's own end: it holds the start of its kernels,
+/// which no longer overlaps with the end of the step ahead, and the event's record.
 class ProfileReplay {
  public:
   explicit ProfileReplay(Device& device) : device_(device) {}

@@ -82,7 +82,7 @@ bool Program::reads_early_of(const Step& step, const Step& ahead) const {
   return false;
 }
 
-/// Whether no step of a section reads what another stream of it writes.
+/// Whether no step of a section reads a result of another stream of it.
 bool Program::are_independent(size_t first, size_t end) const {
   std::unordered_map<const Value*, int> writers;
   for (size_t i = first; i < end; ++i) {
@@ -101,7 +101,7 @@ bool Program::are_independent(size_t first, size_t end) const {
   return true;
 }
 
-/// Sections become groups, so that what a branch uses stays its own until all have ended.
+/// Sections become groups, so that memory of a branch stays its own until all have ended.
 void Program::take_branches(const Branches& branches) {
   std::unordered_map<const Node*, Branch> of_nodes;
   int place = 0;
@@ -180,8 +180,8 @@ bool Program::may_take(const Step& step, int input, int output) const {
   return size(from) == size(to);
 }
 
-/// An output takes the memory of an input that nobody reads later where the kernel allows it: what
-/// it writes then lies in the caches already. Not on a GPU, where a launch may start before the one
+/// An output takes the memory of an input that no later step reads where the kernel allows it: the
+/// result then lies in the caches already. Not on a GPU, where a launch may start before the one
 /// ahead has ended.
 void Program::share_memory(const Backend& backend) {
   if (!backend.device->unified()) return;
@@ -212,8 +212,8 @@ void Program::share_memory(const Backend& backend) {
 }
 
 /// Buffers live from the step that first writes them to the last that reads them; a workspace only
-/// during its step. A group of steps of one sample passes its steps several times: what it shares
-/// with others lives throughout, what is its own holds one sample.
+/// during its step. A group of steps of one sample passes its steps several times: buffers that it
+/// shares with others live throughout, its own hold one sample.
 void Program::plan_arena() {
   struct Slot {
     int index, group, group_end;

@@ -20,8 +20,8 @@
 
 namespace tenon {
 
-/// What a step of an observed run has just written: one of its node's results, or a sample of it
-/// where the step runs for one sample at a time.
+/// A result that a step of an observed run has just written: one of its node's results, or a sample
+/// of it where the step runs for one sample at a time.
 struct StepResult {
   const Node& node;
   int output = 0;
@@ -95,7 +95,7 @@ class Program {
     int group = 0, group_end = 0;
     std::vector<int64_t> input_bytes, output_bytes;  ///< From sample to sample.
     int section = 0, stream = 0;                     ///< Of branches; steps without have section 0.
-    bool fenced = false;  ///< Behind a fence, since it reads early what the step ahead writes.
+    bool fenced = false;  ///< Behind a fence, since it reads the previous step's result early.
   };
   /// Addresses that references start from.
   struct Bases {
@@ -121,7 +121,7 @@ class Program {
   void take_branches(const Branches& branches);
   bool are_independent(size_t first, size_t end) const;
   Status let_starts_overlap(Device& device);
-  /// Whether the step may read what the one ahead writes before that has ended.
+  /// Whether the step may read the previous step's result before that has ended.
   bool reads_early_of(const Step& step, const Step& ahead) const;
   Status run_section(const Backend& backend, size_t first, const Bases& bases,
                      std::vector<void*>& pointers, Queue queue, const SideStreams& side) const;

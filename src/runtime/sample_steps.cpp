@@ -7,7 +7,7 @@
 namespace tenon {
 namespace {
 
-// Images of all samples that leave little of a last-level cache to what follows.
+// Images of all samples that leave little of a last-level cache to later steps.
 constexpr int64_t kLeastImages = int64_t{8} << 20;
 // Weights that are read again for every sample stay in the caches until then.
 constexpr int64_t kMostWeights = int64_t{1} << 20;

@@ -19,7 +19,7 @@ class SideStreams {
   int count() const { return static_cast<int>(joins_.size()); }
   /// Stream `index` from 1 on; 0 is `own`.
   void* stream(int index, void* own) const;
-  /// The streams 1 to `count` wait for what `own` has to do so far.
+  /// The streams 1 to `count` wait for the work on `own` so far.
   Status fork(Streams& streams, void* own, int count) const;
   /// `own` waits for them.
   Status join(Streams& streams, void* own, int count) const;

@@ -29,7 +29,7 @@ class StepTimer {
   /// Adds the time since the last end or lap to a sum; for devices without streams.
   void lap(size_t index);
   void end_laps(size_t index, const Node& node);
-  /// What was measured, in the order of the steps. With streams waits until the run has ended.
+  /// The measured times, in the order of the steps. With streams waits until the run has ended.
   Status report(StepTimes& times, Queue queue);
   /// The same for a run in somebody else's graph, which was launched on any stream.
   Status report_launched(StepTimes& times);
@@ -38,7 +38,7 @@ class StepTimer {
   using Clock = std::chrono::steady_clock;
   struct Mark {
     DeviceHandle event;
-    const Node* node;  ///< What ended there; null at the run's start.
+    const Node* node;  ///< The node that ended there; null at the run's start.
     double milliseconds = 0;
   };
   Status mark(const Node* node, Queue queue);

@@ -15,8 +15,8 @@ int64_t extent_in_memory(const Operand& operand);
 /// Numbers from all over the real outputs of a kernel; NaN where it wrote nothing.
 using Sample = std::vector<float>;
 
-/// Pieces of a problem's real outputs, evenly spread. Filled with NaN before a launch, what they
-/// hold afterwards is what the kernel wrote. `outputs` are addresses on the device.
+/// Pieces of a problem's real outputs, evenly spread. Filled with NaN before a launch, their
+/// contents afterwards were written by the kernel. `outputs` are addresses on the device.
 class Sampler {
  public:
   Sampler(Device& device, Queue queue, const Problem& problem, const void* const* outputs);

@@ -12,7 +12,7 @@ constexpr double kPrior = 0.2;
 constexpr double kKindPrior = 0.02;
 /// What is left of a step that takes longer than expected, of the time that it has taken.
 constexpr double kOverdue = 0.25;
-/// Of a budget, what is kept for the check at most.
+/// The share of a budget that is kept for the check at most.
 constexpr double kCheckShare = 0.5;
 /// Expectations may be wrong by so much before a check is left out for lack of time.
 constexpr double kCheckSlack = 0.5;
@@ -62,7 +62,7 @@ void BuildWatch::begin(Step step) {
   const std::lock_guard lock(mutex_);
   stop_running();
   Part& part = parts_[static_cast<size_t>(step)];
-  // What was expected before it was begun again was done.
+  // The work that was expected before the new start was done.
   part.expected = std::max(part.expected - std::exchange(part.done, 0), 0.0);
   part.kinds.clear();
   part.begun = is_running_ = true;

@@ -12,8 +12,8 @@
 namespace tenon {
 
 /// How far a build is, and how much longer it takes. Each step announces its work in seconds as a
-/// model of the machine has them, and reports what is done; the pace of what is done corrects the
-/// rest. Thread-safe.
+/// model of the machine has them, and reports its progress; the pace so far corrects the rest.
+/// Thread-safe.
 class BuildWatch {
  public:
   enum class Step { kOptimize, kChoose, kSequence, kCheck, kWrite };
@@ -50,8 +50,8 @@ class BuildWatch {
 
   State state() const;
   double elapsed() const;
-  /// Whether there is a budget, and what is left of it is for the steps behind the choice of
-  /// kernels: a check that would take more than half of it is not waited for.
+  /// Whether there is a budget, and its rest is for the steps behind the choice of kernels: a check
+  /// that would take more than half of it is not waited for.
   bool tuning_is_over() const;
   /// Whether there is a budget, and the check would go beyond it.
   bool has_no_time_to_check() const;
@@ -66,7 +66,7 @@ class BuildWatch {
   };
   struct Part {
     double expected = 0, done = 0;  ///< Announced seconds.
-    double seconds = 0;             ///< Real ones, of what has ended.
+    double seconds = 0;             ///< Real ones, of ended work.
     bool begun = false, told = false;
     std::string facts;
     std::map<std::string, Kind> kinds;  ///< Their sums are in expected and done too.

@@ -17,11 +17,11 @@ struct CompileRequest {
   PassOptions passes;
   SelectOptions select;
   Backend backend;
-  /// The plan holds all weights as the model has them too, beside what kernels make of them.
+  /// The plan holds all weights as the model has them too, beside the forms that kernels keep.
   bool keep_originals = false;
 };
 
-/// What passes are told of a device and its kernels; the rest is as it is by default.
+/// The facts about a device and its kernels for passes; the rest is as it is by default.
 PassOptions pass_options_for(const Device& device);
 
 /// Checks profiles against the graph's inputs, adds those of static inputs, and gives the graph the

@@ -23,13 +23,13 @@ class Measurer {
  public:
   /// `warm`: the device was busy until now, and need not be woken.
   Measurer(const Backend& backend, int threads, bool warm = false);
-  /// Time of one launch in milliseconds, as the runtime launches it, on a warm device.
-  /// `sample` receives what the kernel computed; null for none.
+  /// Time of one launch in milliseconds, as the runtime launches it, on a warm device. `sample`
+  /// receives the kernel's results; null for none.
   Result<double> time(const Problem& problem, const Kernel& kernel, int runs, Sample* sample);
-  /// What the kernel computes from the same contents, in one launch.
+  /// The kernel's results from the same contents, in one launch.
   Result<Sample> sample(const Problem& problem, const Kernel& kernel);
 
-  /// Time of what `launch_all` puts on queue(), as one captured graph.
+  /// Time of the launches that `launch_all` puts on queue(), as one captured graph.
   Result<SequenceTime> time_sequence(const std::function<Status()>& launch_all);
   /// Fills memory of the device: random numbers of real types, zeros of others.
   Status fill(void* memory, DataType type, size_t bytes);

@@ -9,7 +9,7 @@
 
 namespace tenon {
 
-/// What an editable timing cache has of one layer: the candidates and which of them is taken. Kept
+/// Entry of an editable timing cache for one layer: the candidates and which of them is taken. Kept
 /// among the entries of the timing cache; two layers with equal problems have an entry each.
 struct Operation {
   std::string id;  ///< 32 hexadecimal digits.
@@ -19,7 +19,7 @@ struct Operation {
 
 /// From a layer's name and its problem's key.
 std::string operation_id(const std::string& layer, const std::string& problem_key);
-/// What tactics go by outside: XXH3-64 of their text.
+/// Identifier of tactics outside: XXH3-64 of their text.
 uint64_t tactic_hash(const std::string& tactic);
 /// All layers that the cache has, in the order of their ids.
 std::vector<Operation> operations_of(const TimingCache& cache);

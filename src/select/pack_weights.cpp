@@ -30,7 +30,7 @@ class Packer {
     const Problem problem = concrete_.problem(node, backend_, threads_);
     TENON_ASSIGN(const std::unique_ptr<Kernel> kernel, make_kernel(backend_, node, problem));
     const std::span<const std::byte> packed = kernel->packed();
-    // What was packed before is what the kernel reads.
+    // The kernel reads weights that were packed before.
     if (!packed.empty() && !node.packed.defined()) {
       node.packed = Tensor(DataType::kUInt8, {static_cast<int64_t>(packed.size())});
       std::memcpy(node.packed.mutable_bytes(), packed.data(), packed.size());

@@ -13,7 +13,7 @@ std::string problem_key(const Problem& problem);
 
 /// Key of one measurement in the timing cache.
 std::string timing_key(const std::string& problem, const Tactic& tactic, const std::string& config);
-/// What such keys of all configurations of a tactic begin with; the configuration and a closing
+/// Common prefix of such keys of all configurations of a tactic; the configuration and a closing
 /// brace follow.
 std::string timing_prefix(const std::string& problem, const Tactic& tactic);
 

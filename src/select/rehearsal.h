@@ -31,10 +31,10 @@ class Rehearsal {
   Rehearsal(const Backend& backend, Measurer& measurer, const Layers& layers)
       : backend_(backend), measurer_(measurer), layers_(layers), parts_(layers.nodes.size()) {}
 
-  /// Gives layers of one problem their tactic. Where that fails they keep what they had.
+  /// Gives layers of one problem their tactic. Where that fails they keep their earlier one.
   Status cast(std::span<const size_t> layers, const std::string& tactic);
-  /// Makes kernels that layers of one problem are about to be cast with, several at a time; what
-  /// fails will fail again.
+  /// Makes kernels that layers of one problem are about to be cast with, several at a time;
+  /// failures will fail again.
   void prepare(std::span<const size_t> layers, std::span<const std::string> tactics);
   /// The same for first layers of several problems and their tactics.
   void prepare(std::span<const std::pair<size_t, std::string>> first_layers);
@@ -58,7 +58,7 @@ class Rehearsal {
 
   Status reserve();
   Result<std::shared_ptr<Kernel>> make(size_t layer, const std::string& tactic, bool lets) const;
-  /// Makes those that are not there yet, several at a time.
+  /// Makes the missing ones, several at a time.
   Status make_missing(std::span<const Key> keys);
   Status set(size_t layer, bool lets);
   /// Each kernel lets the next one start early if and only if that one waits by itself.

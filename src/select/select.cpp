@@ -69,7 +69,7 @@ class Selector {
     TENON_ASSIGN(const std::vector<Candidate> candidates, list(problem));
     for (const Candidate& candidate : candidates)
       if (candidate.reason.empty()) return candidate.tactic;
-    // Of what is the application's, what other kernels say is of no interest.
+    // For the application's nodes, refusals of other kernels are of no interest.
     const bool plugin = problem.node->is<Plugin>();
     std::string reasons;
     for (const Candidate& candidate : candidates)
@@ -102,7 +102,7 @@ class Selector {
     return tactics;
   }
 
-  /// settle_in_sequence() with what was measured of each problem alone.
+  /// settle_in_sequence() with the times of each problem alone.
   Status settle(const Layers& layers, std::vector<std::string>& tactics) {
     Stopwatch watch;
     if (options_.watch != nullptr) {
@@ -122,8 +122,8 @@ class Selector {
     return settled;
   }
 
-  /// Measures what list() will tell of problems for a GPU: while some kernels are timed, others are
-  /// made, several at a time. Gives the order in which to ask for the problems.
+  /// Measures the candidates that list() will give for problems on a GPU: while some kernels are
+  /// timed, others are made, several at a time. Gives the order in which to ask for the problems.
   std::vector<size_t> prepare(const std::vector<Problem>& problems) {
     if (backend_.device->unified()) return announce(problems);
     std::vector<std::pair<const Problem*, Shortlist*>> open;
@@ -165,7 +165,7 @@ class Selector {
     std::string config;
     size_t place;  ///< Among the tactic's configurations, which come best first.
   };
-  /// What became of an option.
+  /// Outcome of an option.
   struct Trial {
     Prepared kernel;
     std::optional<Result<double>> time;  ///< Empty: not tried yet, or left out.
@@ -173,14 +173,14 @@ class Selector {
     bool left_out = false;
     bool late = false;  ///< Left out for lack of time.
   };
-  /// What fits a problem, in the table's order, and why the rest does not.
+  /// The tactics that fit a problem, in the table's order, and the reasons against the rest.
   struct Shortlist {
     std::vector<Option> fitting;
     std::vector<Trial> trials;  ///< Of `fitting`, where more than one fits.
     std::vector<Candidate> unfit;
     std::vector<Option> spare;  ///< Of `unfit`: for where all that fits fails.
     bool made = false;
-    bool remembered = false;  ///< From the timing cache: what was tried then, no more and no less.
+    bool remembered = false;  ///< From the timing cache: exactly the options tried then.
     std::optional<std::vector<Candidate>> measured;  ///< The best first.
   };
 
@@ -242,7 +242,7 @@ class Selector {
     return shortlist;
   }
 
-  /// Chooses among what was tried, and tries the rest.
+  /// Chooses among the tried options, and tries the rest.
   void finish(const Problem& problem, Shortlist& shortlist) {
     const std::vector<Option> fitting = shortlist.fitting;
     std::vector<Candidate> measured = measure(problem, shortlist);
@@ -322,8 +322,7 @@ class Selector {
                      trial.time->error().message);
   }
 
-  /// What is to be made now, after what the cache knows was taken from it. Leaves out what is not
-  /// worth it.
+  /// The options to make now, without the cached ones and without options that are not worth it.
   std::vector<size_t> next_options(const Problem& problem, Shortlist& shortlist) {
     std::vector<size_t> next;
     const auto add = [&](size_t option) {
@@ -362,7 +361,7 @@ class Selector {
           tried.push_back(time->ok() ? **time : kFailed);
       const bool in_stages =
           options_.level <= kStagedLevel && !shortlist.remembered && is_tried_in_stages(*tactic);
-      // What all of cuBLASLt's need besides is made with the first.
+      // The shared needs of cuBLASLt's options are made with the first.
       const bool is_first = tried.empty() && origin_of(tactic->name) == TacticOrigin::kCublasLt;
       const size_t count = in_stages ? next_stage(tried, best) : is_first ? 1 : indices.size();
       for (size_t i = tried.size(); i < std::min(indices.size(), tried.size() + count); ++i)
@@ -448,7 +447,7 @@ class Selector {
                        options_.level <= kStagedLevel ? " in stages" : "");
   }
 
-  /// What the timing cache has of the tactic.
+  /// The timing cache's entries of the tactic.
   std::vector<std::string> known_configs(const Problem& problem, const Tactic& tactic) const {
     std::vector<std::string> configs =
         cache_.find_prefix(timing_prefix(problem_key(problem), tactic));
@@ -465,8 +464,8 @@ class Selector {
       cache_.insert_note(list_key(problem), static_cast<double>(list.fitting.size()));
   }
 
-  /// For a device that is not there only what was measured on one like it, or, where nothing was,
-  /// what can be made without it.
+  /// For a device that is not there only tactics measured on an equal one, or, where there are
+  /// none, tactics that can be made without it.
   std::vector<std::string> configs_of(const Tactic& tactic, const Problem& problem) const {
     if (!described_) return tactic.configs(problem);
     std::vector<std::string> configs = known_configs(problem, tactic);
@@ -478,7 +477,7 @@ class Selector {
     return configs;
   }
 
-  /// When the time is up, what has no time yet is left out, but for the first where there is
+  /// When the time is up, candidates without a time are left out, but for the first where there is
   /// nothing else.
   static void leave_out_late(Shortlist& shortlist, size_t first, bool keep_first) {
     for (size_t i = first; i < shortlist.trials.size(); ++i) {
@@ -660,7 +659,7 @@ class Selector {
                        options_.workspace_limit);
   }
 
-  /// What is not timed is made where a limit is set.
+  /// Options that are not timed are made where a limit is set.
   Status check_alone(const Problem& problem, const Tactic& tactic, const std::string& config) {
     const bool limited = options_.workspace_limit != SIZE_MAX || limits_shared_memory(problem);
     if (!limited || described_) return {};
@@ -668,7 +667,7 @@ class Selector {
     return check_workspace(static_cast<double>(kernel->workspace_bytes()));
   }
 
-  /// Remembered, unless it may be otherwise next time: making what fails takes long too.
+  /// Remembered, unless it may be otherwise next time: failures take long too.
   Error failed(const Problem& problem, const std::string& entry, const Error& error) {
     if (error.kind != ErrorKind::kResource && keeps_times(problem)) cache_.insert(entry, kFailed);
     return error;
@@ -694,7 +693,7 @@ class Selector {
     return std::max(options_.average_runs, runs);
   }
 
-  /// Seconds of a GPU's selection by what they were spent on.
+  /// Seconds of a GPU's selection by activity.
   struct Times {
     double list = 0, make = 0, time = 0, settle = 0;
   };
@@ -709,7 +708,7 @@ class Selector {
   std::map<std::string, Shortlist> shortlists_;  ///< By problem key.
   std::map<std::string, Rivals> rivals_;         ///< Likewise.
   std::set<std::string> announced_;              ///< Keys of problems that the watch expects.
-  size_t candidates_ = 0;                        ///< Of what was announced.
+  size_t candidates_ = 0;                        ///< Of the announced ones.
   Times times_;
   WorkLog work_;
 };
@@ -717,8 +716,8 @@ class Selector {
 Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& backend,
                  const SelectOptions& options, TimingCache& cache, bool is_body);
 
-/// Bodies under the symbols of the graph around them; what else their extents depend on is not
-/// known before a run.
+/// Bodies under the symbols of the graph around them; other symbols of their extents are not known
+/// before a run.
 Status select_in_bodies(Node& node, const ConcreteGraph& concrete, const Backend& backend,
                         const SelectOptions& options, TimingCache& cache) {
   node.tactic = kBodiesTactic;

@@ -35,7 +35,7 @@ struct SelectOptions {
   bool use_cache = true;
   bool fail_on_cache_miss = false;
   /// Layers have entries of their own in the cache, which the application may change
-  /// (select/operation_cache.h), and the log tells of each what it was chosen from.
+  /// (select/operation_cache.h), and the log lists the candidates of each.
   bool editable_cache = false;
   size_t workspace_limit = SIZE_MAX;
   /// By node name: tactics that were chosen before and are taken without a look at others.
@@ -75,7 +75,7 @@ struct Tactics {
 Result<Tactics> choose_tactics(const Layers& layers, const Backend& backend,
                                const SelectOptions& options, TimingCache& cache, bool in_sequence);
 
-/// What select_tactics() chooses from for one problem.
+/// The candidates of select_tactics() for one problem.
 Result<std::vector<Candidate>> list_candidates(const Backend& backend, const Problem& problem,
                                                const SelectOptions& options, TimingCache& cache);
 

@@ -22,7 +22,7 @@ constexpr size_t kRivals = 4;
 constexpr double kRivalMargin = 1.3, kRivalSlack = 0.001;
 /// The same for our own kernels, which may make up for it all together.
 constexpr double kOwnMargin = 1.7;
-/// What a rival must better the whole sequence by, besides the spread of its times.
+/// The gain that a rival must have over the whole sequence, besides the spread of its times.
 constexpr double kMargin = 0.998;
 /// Layers of less than this part of all time are not tried: nothing would be seen.
 constexpr double kLeastPart = 0.004;

@@ -13,10 +13,10 @@
 
 namespace tenon {
 
-/// The time in the cache of what cannot be made or run.
+/// The time in the cache of kernels that cannot be made or run.
 inline constexpr double kFailed = std::numeric_limits<double>::infinity();
 
-/// What ends builds that may not measure (SelectOptions::fail_on_cache_miss).
+/// The error that ends builds that may not measure (SelectOptions::fail_on_cache_miss).
 Error missing_time(std::string_view layer, std::string_view tactic);
 
 /// Tactics for one problem that are nearly equally good alone.

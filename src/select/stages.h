@@ -18,14 +18,14 @@ bool is_tried_in_stages(const Tactic& tactic);
 /// was measured: it is not tried there.
 bool is_outdone(const Tactic& tactic, const Tactic& other);
 
-/// What a configuration of cuDNN names as its engine, its way to lay out the input included;
-/// nothing of others. The order of proposals says little from one engine to another: each has
-/// stages of its own.
+/// The engine that a configuration of cuDNN names, its way to lay out the input included; nothing
+/// of others. The order of proposals says little from one engine to another: each has stages of its
+/// own.
 std::string_view engine_of(std::string_view config);
 
 /// How many more of a tactic's configurations are worth making. `tried` are the milliseconds of the
 /// first ones, in their order (infinite: failed), `best` those of the best of all tactics. Begins
-/// with one; goes on while the tactic is near the best, and what was tried last near the tactic's
+/// with one; goes on while the tactic is near the best, and the latest attempts near the tactic's
 /// best.
 size_t next_stage(std::span<const double> tried, double best);
 

@@ -20,7 +20,7 @@ void append(std::string& to, uint64_t value) {
   to.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-/// Reads forward; every read is checked against what is left.
+/// Reads forward; every read is checked against the remaining bytes.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}

@@ -19,10 +19,10 @@ class TimingCache {
   /// Milliseconds, or nothing when not measured.
   std::optional<double> find(const std::string& key) const;
   void insert(const std::string& key, double milliseconds);
-  /// What follows the prefix in the keys that begin with it, in order.
+  /// The rests of the keys that begin with the prefix, in order.
   std::vector<std::string> find_prefix(std::string_view prefix) const;
-  /// What is no time (bytes, numbers of candidates, spreads) lies beside the times, where the
-  /// editable interface does not take it for one.
+  /// Values that are no times (bytes, numbers of candidates, spreads) lie beside the times, where
+  /// the editable interface does not take it for one.
   std::optional<double> find_note(const std::string& key) const;
   /// As find_prefix(), of notes.
   std::vector<std::string> find_notes(std::string_view prefix) const;

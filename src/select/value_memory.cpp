@@ -23,7 +23,7 @@ Result<ValueMemory> ValueMemory::create(const Backend& backend, const ConcreteGr
     }
     const int64_t count = element_count(graph.extents(root));
     const auto bytes = static_cast<size_t>(count * byte_size(root->type.type));
-    // What the application hands over is there all the time.
+    // The application's tensors are there all the time.
     const bool is_input = root->producer() == nullptr;
     lifetimes.push_back({bytes, is_input ? 0 : step, is_input ? end : step});
     if (is_input) memory.inputs_[root] = bytes;

@@ -9,7 +9,7 @@
 
 namespace tenon {
 
-/// Memory for a network's inputs and for what its layers compute, laid out as a plan does it: one
+/// Memory for a network's inputs and for its layers' results, laid out as a plan does it: one
 /// arena, in which values that are not needed at the same time share bytes. Constants are not in
 /// it.
 class ValueMemory {

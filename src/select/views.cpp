@@ -83,13 +83,13 @@ class Chooser {
     changed_ = true;
   }
 
-  /// Those that are no views of their input.
+  /// The nodes that are no views of their input.
   void take_back_impossible(const ConcreteGraph& concrete) {
     for (const auto& node : graph_.nodes())
       if (node->tactic == kViewTactic && !concrete.is_view(*node)) take_back(node.get());
   }
 
-  /// Copies what a node cannot read or write where it lies, or only by a kernel of last resort.
+  /// Copies operands that a node cannot read or write where they lie, or only by a fallback kernel.
   void check_users(const Problem& problem, const Node& node) {
     const Problem dense = made_dense(problem);
     if (std::ranges::none_of(problem.inputs, is_strided) &&

@@ -12,7 +12,7 @@
 
 namespace tenon {
 
-/// What making kernels takes: how many there were of each origin, and how long threads were at it.
+/// The time of making kernels: how many there were of each origin, and how long threads were at it.
 /// Thread-safe.
 class WorkLog {
  public:

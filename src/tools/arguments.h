@@ -18,7 +18,7 @@ enum class OptionId {
 
 enum class OptionKind { kFlag, kInteger, kReal, kText, kTextList };
 enum class OptionGroup { kModel, kBuild, kSystem, kInference, kReporting, kTenon };
-/// The groups with what help and reports call them, in their order.
+/// The groups with their titles in help and reports, in their order.
 struct TitledGroup {
   OptionGroup group;
   std::string_view title;
@@ -67,7 +67,7 @@ class Arguments {
 
   /// Everything that was given, in order, with aliases resolved.
   const std::vector<Given>& given() const { return given_; }
-  /// What is no option, as typed, in the form "--name value".
+  /// Arguments that are no options, as typed, in the form "--name value".
   const std::vector<std::string>& unknown() const { return unknown_; }
   /// Options of one value that were given again with another one, which counts.
   const std::vector<std::string>& repeated() const { return repeated_; }
@@ -86,10 +86,10 @@ class Arguments {
 /// The option that an unknown word most likely stands for; empty where none is near.
 std::string_view closest_option(std::string_view typed);
 
-/// For a flag that TensorRT had before version 10: what to write in its place; else empty.
+/// For a flag that TensorRT had before version 10: the words to write in its place; else empty.
 std::string_view removed_option_advice(std::string_view typed);
 
-/// What to say behind an unknown option: the one meant, or what replaced it; may be empty.
+/// The hint behind an unknown option: the one meant, or its successor; may be empty.
 std::string advice_on_unknown(std::string_view typed);
 
 /// The device of --device for include/tenon/device.h. 0, which scripts give everywhere, also means

@@ -93,7 +93,7 @@ Status load_file(Binding& binding, const std::string& file) {
   return {};
 }
 
-/// The values of a shape input are what was typed as its shape, or the profile's usual values.
+/// The values of a shape input are the numbers typed as its shape, or the profile's usual values.
 void fill_shape_values(const ICudaEngine& engine, Binding& binding, const BindingRequest& request) {
   const NamedShape* given = find_shape(request.shapes, binding.name);
   const int64_t* usual = engine.getProfileTensorValuesV2(binding.name.c_str(), request.profile,

@@ -16,7 +16,7 @@ namespace tenon::tools {
 /// Host memory for one tensor, aligned for vector loads.
 class HostBuffer {
  public:
-  /// Keeps what it has where that is enough.
+  /// Keeps its memory where that is enough.
   bool resize(size_t bytes);
   char* data() const { return data_.get(); }
   size_t size() const { return size_; }
@@ -49,9 +49,9 @@ class Binding final : public nvinfer1::IOutputAllocator {
 };
 
 /// Sets the shapes of all inputs of a context, makes memory for inputs and outputs, fills the
-/// inputs and sets all addresses. `shapes`: what was given for this run; extents that were not
-/// become the profile's usual ones. `files`: raw values of inputs by name; the others are random
-/// with a fixed seed.
+/// inputs and sets all addresses. `shapes`: the shapes given for this run; missing extents become
+/// the profile's usual ones. `files`: raw values of inputs by name; the others are random with a
+/// fixed seed.
 struct BindingRequest {
   std::vector<NamedShape> shapes;
   std::vector<NamedText> files;

@@ -66,7 +66,7 @@ Result<std::unique_ptr<ITimingCache>> load_timing_cache(IBuilderConfig& config,
   return cache;
 }
 
-/// What other processes have put there since it was read stays.
+/// Entries of other processes since it was read stay.
 Status save_timing_cache(IBuilderConfig& config, ITimingCache& cache, const std::string& file,
                          Console& console) {
   const FolderLock lock(file);

@@ -26,7 +26,7 @@ constexpr AlgorithmRow kAlgorithms[] = {
     {"LegacyCalibration", CalibrationAlgoType::kLEGACY_CALIBRATION},
 };
 
-/// What made the cache, from its first line: "TRT-101600-EntropyCalibration2".
+/// The maker of the cache, from its first line: "TRT-101600-EntropyCalibration2".
 const AlgorithmRow* algorithm_of(std::string_view cache) {
   std::string_view line = cache.substr(0, cache.find('\n'));
   if (line.ends_with('\r')) line.remove_suffix(1);
@@ -75,7 +75,7 @@ void set_range(ITensor* tensor, float range) {
   if (is_real) tensor->setDynamicRange(-range, range);
 }
 
-/// trtexec's: 2 for what comes in and what is pooled, 4 for other results.
+/// trtexec's: 2 for inputs and pooled tensors, 4 for other results.
 void set_dummy_ranges(INetworkDefinition& network) {
   constexpr float kInputs = 2, kResults = 4;
   for (int32_t i = 0; i < network.getNbLayers(); ++i) {

@@ -8,7 +8,7 @@ namespace tenon::tools {
 /// The commands of the program. `words` are the arguments after the command's name; the result is
 /// the exit status.
 
-/// trtexec: `program` is what was typed for it, for the banner.
+/// trtexec: `program` is its name as typed, for the banner.
 int run_exec(std::string_view program, std::span<const char* const> words);
 
 /// Builds, loads and runs engines as lines of JSON on standard input tell it; answers each with one

@@ -38,7 +38,7 @@ Status check_names(INetworkDefinition& network, const std::vector<NamedShape>& s
   return {};
 }
 
-/// A shape that was given for an input must fit what the model says of it.
+/// A shape that was given for an input must fit the model's.
 Status check_shape(const ITensor& input, const NamedShape& given) {
   const nvinfer1::Dims declared = input.getDimensions();
   if (input.isShapeTensor()) return {};
@@ -105,7 +105,7 @@ bool set_bound(IOptimizationProfile& profile, const ITensor& input, OptProfileSe
 Status set_input(IOptimizationProfile& profile, const INetworkDefinition& network,
                  const ITensor& input, const ProfileShapes& shapes, Console& console) {
   TENON_ASSIGN(const std::vector<int64_t> min, shape_for(network, input, shapes.min, console));
-  // What is inferred is told once.
+  // Inferred shapes are logged once.
   const bool given = find_shape(shapes.min, input.getName()) != nullptr;
   Console silent(Severity::kError);
   Console& told = given ? console : silent;

@@ -16,7 +16,7 @@ namespace {
 using nvinfer1::Dims;
 using nvinfer1::TensorLocation;
 
-/// The type in the header of a NumPy file; what NumPy has no name for is bytes.
+/// The type in the header of a NumPy file; types without a NumPy name are bytes.
 std::string numpy_type(nvinfer1::DataType type) {
   switch (type) {
     case nvinfer1::DataType::kFLOAT:
@@ -75,7 +75,7 @@ Status fetch(Binding& tensor, const void* address, TensorLocation where, IGpu* g
   return {};
 }
 
-/// Writes what it is shown. Its errors are kept, since the library calls it.
+/// Writes the tensors that it is shown. Its errors are kept, since the library calls it.
 class Dump final : public nvinfer1::IDebugListener {
  public:
   Dump(const Arguments& arguments, Console& console, IGpu* gpu)

@@ -8,7 +8,7 @@
 
 namespace tenon::tools {
 
-/// What the operating system says of this machine's processor; unknown figures are 0 or empty.
+/// The operating system's facts about this machine's processor; unknown figures are 0 or empty.
 struct CpuInfo {
   std::string name;
   std::string instruction_sets;  ///< Those that matter to kernels, e.g. "x86-64, AVX2, AVX-512,
@@ -21,7 +21,7 @@ struct CpuInfo {
 
 CpuInfo read_cpu_info();
 
-/// "=== Device Information ===" with the CPU's equivalents of what is said of a GPU.
+/// "=== Device Information ===" with the CPU's equivalents of a GPU's lines.
 void print_cpu_information(Console& console, const CpuInfo& cpu);
 
 /// The same of a GPU.

@@ -7,7 +7,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Names may hold any bytes; what is not UTF-8 is replaced rather than refused.
+/// Names may hold any bytes; bytes that are not UTF-8 are replaced rather than refused.
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

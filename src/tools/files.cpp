@@ -58,7 +58,7 @@ bool give_name(std::FILE* stream, const std::string& path) {
   return linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
-/// Gives errno. Where it can, the file is whole from the start: what ends the process before that
+/// Gives errno. Where it can, the file is whole from the start: an earlier end of the process
 /// leaves nothing behind.
 int write_new(const std::string& path, std::span<const char> bytes) {
   if (const File file = open_unnamed(path)) {

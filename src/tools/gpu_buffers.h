@@ -70,7 +70,7 @@ class GpuBufferSet {
   Status set_addresses(nvinfer1::IExecutionContext& context);
   Status copy_in(IGpu& gpu, cudaStream_t stream);
   Status copy_out(IGpu& gpu, cudaStream_t stream);
-  /// What copy_out() brought goes to the bindings.
+  /// The results of copy_out() go to the bindings.
   Status give_outputs();
 
  private:

@@ -45,7 +45,7 @@ class GpuRunner final : public Runner {
         TENON_TRY(make_event(*event));
       TENON_ASSIGN(lane.buffers, GpuBufferSet::create(*gpu_, bindings_));
       TENON_TRY(lane.buffers->set_addresses(*context_));
-      // Settles what happens once, so that it is in no query's time and in no graph.
+      // Does one-time work, so that it is in no query's time and in no graph.
       TENON_TRY(enqueue());
       if (!gpu_->synchronize(compute_.stream())) return internal_error("the inference failed");
       if (settings_.graph) capture(lane, log);

@@ -2,8 +2,8 @@
 
 namespace tenon::tools {
 
-/// From here on the first Ctrl-C (SIGINT) only sets what interrupted() tells, so that the program
-/// can end what it does and report; the second one ends the process.
+/// From here on the first Ctrl-C (SIGINT) only sets interrupted(), so that the program can end its
+/// work and report; the second one ends the process.
 void watch_interrupts();
 bool interrupted();
 /// The same, as runs ask for it (tenon/runtime.h).

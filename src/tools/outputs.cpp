@@ -20,7 +20,7 @@ void print_values(const OutputValues& output, Console& console) {
   }
 }
 
-/// Tensor names may hold what file names may not.
+/// Tensor names may hold characters that file names may not.
 std::string file_name(const Binding& binding) {
   std::string name = binding.name;
   std::ranges::replace_if(

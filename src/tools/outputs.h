@@ -11,8 +11,7 @@ namespace tenon::tools {
 /// --dumpOutput, --exportOutput and --dumpRawBindingsToFile, of the last query of a runner.
 Status write_outputs(const Runner& runner, const Arguments& arguments, Console& console);
 
-/// --dumpLayerInfo and --exportLayerInfo, with the extents of `context`; null: those that are
-/// fixed.
+/// --dumpLayerInfo and --exportLayerInfo, with the extents of `context`; null: fixed ones only.
 Status write_layer_information(const nvinfer1::ICudaEngine& engine,
                                const nvinfer1::IExecutionContext* context,
                                const Arguments& arguments, Console& console);

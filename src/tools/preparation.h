@@ -9,7 +9,7 @@
 
 namespace tenon::tools {
 
-/// What comes before a build or a run.
+/// Steps before a build or a run.
 
 /// Opens the libraries of --staticPlugins and --dynamicPlugins.
 Status open_plugins(const Arguments& arguments, Console& console);

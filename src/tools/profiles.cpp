@@ -37,8 +37,8 @@ Status add_bound(ProfileShapes& profile, const Bound& bound, const std::string& 
   return {};
 }
 
-/// Takes what was left out from the nearest list that is there: opt from max before min, the others
-/// from opt first.
+/// Takes missing lists from the nearest given one: opt from max before min, the others from opt
+/// first.
 void fill_missing(ProfileShapes& profile, Logger& log) {
   const auto fill = [&](const Bound& to, const Bound& from) {
     if (!(profile.*to.shapes).empty() || (profile.*from.shapes).empty()) return;

@@ -10,7 +10,7 @@
 
 namespace tenon::tools {
 
-/// What `tenon quantize` was asked for. Values follow a flag behind `=` or as words of their own.
+/// The request to `tenon quantize`. Values follow a flag behind `=` or as words of their own.
 class QuantizeArguments {
  public:
   static Result<QuantizeArguments> parse(std::span<const char* const> words);

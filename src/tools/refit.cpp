@@ -27,7 +27,8 @@ std::string source_of(const Arguments& arguments) {
                                                                : OptionId::onnx);
 }
 
-/// The weights of a model, given to the refitter. What is returned keeps them until they are used.
+/// The weights of a model, given to the refitter. The returned object keeps them until they are
+/// used.
 Result<std::unique_ptr<nvonnxparser::IParserRefitter>> take_weights(IRefitter& refitter,
                                                                     const std::string& file,
                                                                     nvinfer1::ILogger& logger) {

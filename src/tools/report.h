@@ -9,7 +9,7 @@
 
 namespace tenon::tools {
 
-/// What a measured run is reported with.
+/// The data for the report of a measured run.
 struct ReportSettings {
   int average_runs = 10;
   std::vector<double> percentiles = {90, 95, 99};

@@ -20,7 +20,7 @@ struct QueryTimes {
   double latency() const { return h2d() + compute() + d2h(); }
 };
 
-/// What a performance line says, in milliseconds.
+/// The figures of a performance line, in milliseconds.
 struct Summary {
   double min = 0, max = 0, mean = 0, median = 0;
   std::vector<double> percentiles;      ///< In the order they were asked for.

@@ -101,7 +101,7 @@ class Worker {
   template <class Load>
   Result<double> insert(const Json& request, Load load) {
     const std::string name = request.value("name", "");
-    models_.erase(name);  // Its memory may be needed; and what is not loaded has no name.
+    models_.erase(name);  // Its memory may be needed; and models that are not loaded have no name.
     const auto start = std::chrono::steady_clock::now();
     TENON_ASSIGN(LoadedEngine engine, load());
     models_[name].engine = std::move(engine);

@@ -1,4 +1,5 @@
-// Types of inputs and outputs: what applications bind, not what the network computes in.
+// Types of inputs and outputs: the types of applications' bindings, not of the network's
+// arithmetic.
 #include <cmath>
 
 #include "harness.h"
@@ -47,7 +48,7 @@ std::vector<float> floats_of(const Array& array) {
 constexpr uint32_t kStrong =
     1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
 
-/// y = concat(x + {1, 2, 3, 4}, {9, 8}): sums and joins of what is given with constants.
+/// y = concat(x + {1, 2, 3, 4}, {9, 8}): sums and joins of the input with constants.
 struct Sums : Session {
   explicit Sums(NetworkDefinitionCreationFlags flags = 0) : Session(flags) {
     x = input("x", DataType::kFLOAT, {1, 4});
@@ -113,7 +114,7 @@ TEST(Bindings, TheLastTypeCounts) {
 }
 
 TEST(Bindings, LayersComputeInTheirOwnType) {
-  // 2048 + 1 is no half: only what leaves the network is rounded.
+  // 2048 + 1 is no half: only outputs of the network are rounded.
   Session s;
   ITensor* x = s.input("x", DataType::kFLOAT, {1});
   ITensor* more = s.network->addElementWise(*x, *s.constant({1}, {1}), ElementWiseOperation::kSUM)

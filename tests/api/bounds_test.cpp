@@ -1,6 +1,5 @@
-// Lengths, positions and bounds that come at run time and lie outside what they are for: on the CPU
-// one error or the right result; on a GPU, which nobody waits for, a result of elements that there
-// are.
+// Lengths, positions and bounds that come at run time and lie out of range: on the CPU one error or
+// the right result; on a GPU, which is not waited for, a result of elements that there are.
 #include <climits>
 
 #include "harness.h"
@@ -90,7 +89,7 @@ TEST(Bounds, StartsOfSlices) {
   slice_from(session, SampleMode::kSTRICT_BOUNDS);
   EXPECT_EQ(sliced(session, 4), (F{5, 6, 7, 8}));
   EXPECT_EQ(sliced(session, 0), (F{1, 2, 3, 4}));
-  // What lies outside is not there.
+  // Elements outside are not there.
   EXPECT_EQ(sliced(session, 6), (F{7, 8}));
   for (const int64_t start :
        {int64_t{8}, int64_t{9}, int64_t{-2}, kFar[0], kFar[1], kFar[2], kFar[3]})

@@ -170,7 +170,7 @@ TEST(Calibration, LayersThatAreToStayInFloatingPointDo) {
   EXPECT_EQ(session.error(), 0);
 }
 
-/// Whichever way is faster, the build says what it found.
+/// Whichever way is faster, the build logs the result.
 TEST(Calibration, TimesDecideFromLevelThree) {
   Products session;
   session.config->setBuilderOptimizationLevel(3);

@@ -15,7 +15,7 @@ namespace api_test {
 
 using namespace nvinfer1;
 
-/// Keeps what is logged as errors and warnings.
+/// Keeps logged errors and warnings.
 class Log final : public ILogger {
  public:
   void log(Severity severity, const char* message) noexcept override {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kFine = 0, kRefused = 3, kSilent = 4;
 
-/// What a call says of itself: whether there is a result.
+/// The outcome of a call: whether there is a result.
 using Call = std::function<bool(Log& log)>;
 
 /// In a process of its own, whose address space may grow by so many MiB: an exit status, or
@@ -51,8 +51,8 @@ void expect_errors_or_results(const Call& call) {
   EXPECT_GT(fine, 0) << "memory was always too little";
 }
 
-/// A network of products with 34 MiB of weights each: allocators keep no such blocks, so that what
-/// is asked for is asked of the system.
+/// A network of products with 34 MiB of weights each: allocators keep no such blocks, so that each
+/// request goes to the system.
 struct Heavy {
   explicit Heavy(ILogger& log)
       : builder(createInferBuilder(log)),

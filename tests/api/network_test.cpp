@@ -1,4 +1,4 @@
-// What a network says of itself: order, names, types, changes, wrong arguments.
+// Getters of a network: order, names, types, changes, wrong arguments.
 #include <limits>
 
 #include "harness.h"

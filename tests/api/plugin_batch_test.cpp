@@ -5,7 +5,7 @@
 namespace api_test {
 namespace {
 
-/// y[b, 2 n] = x[b, n] twice, times what it was made with.
+/// y[b, 2 n] = x[b, n] twice, times its factor.
 template <class Base>
 class Doubled : public Base {
  public:

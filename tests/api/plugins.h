@@ -83,7 +83,7 @@ class Repeat : public IPluginV3,
   PluginFieldCollection fields_{};
 };
 
-/// Creates a Repeat, or what is derived from it.
+/// Creates a Repeat, or a class derived from it.
 template <class Plugin>
 class CreatorOf : public IPluginCreatorV3One {
  public:

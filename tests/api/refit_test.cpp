@@ -142,8 +142,8 @@ TEST(Refit, UserNamesAndIndividualWeights) {
   expect_near(session.run({{"x", floats({1, 2}, {1, 1})}})["y"], {6, 7});
 }
 
-/// What the passes were told of the device when the plan was built decides again: here that a sum
-/// is left to the normalization behind it.
+/// The passes' facts about the device when the plan was built decide again: here that a sum is left
+/// to the normalization behind it.
 TEST(Refit, RegionsStayAsTheyWereBuilt) {
   Session session;
   ITensor* x = session.input("x", DataType::kFLOAT, {2, 2});

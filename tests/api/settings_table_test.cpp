@@ -1,4 +1,4 @@
-// Every flag and setter of IBuilderConfig does what its table says: it has an effect, or a build
+// Every flag and setter of IBuilderConfig behaves as its table says: it has an effect, or a build
 // that has it says why it has none, or it is refused. Values that make no sense change nothing.
 #include <functional>
 #include <limits>
@@ -140,7 +140,7 @@ const std::map<BuilderFlag, std::function<bool()>> kEffects = {
      [] { return binds(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS); }},
     {BuilderFlag::kPREFER_PRECISION_CONSTRAINTS,
      [] { return binds(BuilderFlag::kPREFER_PRECISION_CONSTRAINTS); }},
-    // It is set from the beginning; products of GPUs alone differ, and plans say what they may use.
+    // It is set from the beginning; products of GPUs alone differ, and plans record it.
     {BuilderFlag::kTF32,
      [] {
        return plan_with([](Product& s) { s.config->clearFlag(BuilderFlag::kTF32); }) !=

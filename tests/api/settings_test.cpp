@@ -329,7 +329,7 @@ TEST(Settings, OfRuntimesAndContexts) {
   KEPT(c, IExecutionContext, EnqueueEmitsProfile, false);
   KEPT(c, IExecutionContext, PersistentCacheLimit, size_t{5});
   KEPT(c, IExecutionContext, NvtxVerbosity, ProfilingVerbosity::kDETAILED);
-  // It begins with what the plan was built with.
+  // It begins with the build's verbosity.
   Layers quiet;
   quiet.output(quiet.network->addIdentity(*quiet.matrix)->getOutput(0), "y");
   quiet.network->removeTensor(*quiet.image);

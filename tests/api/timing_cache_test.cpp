@@ -1,5 +1,4 @@
-// The editable timing cache: what a layer was chosen from is in the log, and another choice is
-// obeyed.
+// The editable timing cache: a layer's candidates are in the log, and another choice is obeyed.
 #include <algorithm>
 #include <sstream>
 
@@ -15,7 +14,7 @@ class Lines final : public ILogger {
   std::vector<std::string> lines;
 };
 
-/// What the log tells of one layer.
+/// The log's lines on one layer.
 struct Choice {
   std::string layer, key, selected;
   std::vector<std::pair<std::string, std::string>> tactics;  ///< Kernel and hash.
@@ -81,7 +80,7 @@ struct Convolutions {
     EXPECT_TRUE(config->setTimingCache(*cache, false));
   }
 
-  /// The kernel of that layer in a new build, and what the log says of it.
+  /// The kernel of that layer in a new build, and its log lines.
   std::string build(const std::string& layer) {
     lines.lines.clear();
     const std::unique_ptr<IHostMemory> plan(builder->buildSerializedNetwork(*network, *config));

@@ -175,7 +175,7 @@ def test_an_interrupted_build_leaves_nothing_behind(seconds: float, build: Path,
         start = time.monotonic()
         assert "&&&& FAILED" in program.stdout.read()
         assert program.wait(SECONDS) == 1
-        assert time.monotonic() - start < 10  # What is being made or timed comes to its end first.
+        assert time.monotonic() - start < 10  # Kernels in work are finished first.
     # Times that were measured so far are kept.
     assert {file.name for file in tmp_path.iterdir()} - {"new.cache"} == {"old.plan", "slow.onnx"}
     assert plan.read_text() == "as it was"

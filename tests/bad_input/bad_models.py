@@ -1,5 +1,5 @@
-"""Models that must be refused: each function writes one into a folder and returns its file, and the decorator says
-what the error must mention."""
+"""Models that must be refused: each function writes one into a folder and returns its file, and the decorator names
+the words that the error must mention."""
 import os
 import sys
 from pathlib import Path

@@ -44,7 +44,7 @@ class Checksums:
             function.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
 
     def of_plan(self, data: bytes) -> bytes:
-        """Magic, format and sizes as they must be, too: what lies behind them is the aim."""
+        """Magic, format and sizes as they must be, too: the bytes behind them are the aim."""
         if len(data) < 4096:
             return data
         whole = data[:8] + struct.pack("<Q", len(data)) + data[16:40] + bytes(16) + data[56:]
@@ -231,7 +231,7 @@ class Damage:
 
 
 def run(build: Path, count: int, seconds: float, seed: int, keep: Path | None) -> tuple[int, list[str]]:
-    """How many were tried, and what went wrong."""
+    """How many were tried, and the failures."""
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
         damage, end, tried = Damage(build, Path(folder), seed), time.monotonic() + seconds, 0

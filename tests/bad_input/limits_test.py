@@ -37,7 +37,7 @@ def heavy(folder: Path) -> Path:
 
 
 def least_mebibytes(build: Path) -> int:
-    """In which the program says what it can do."""
+    """In which the program lists its commands."""
     for size in range(64, 2048, 16):
         if limited(build, size, "--help").returncode == 0:
             return size

@@ -1,4 +1,4 @@
-"""Names of any bytes: what is printed and written is UTF-8 without control characters. Run by ctest, or:
+"""Names of any bytes: output and files are UTF-8 without control characters. Run by ctest, or:
 pytest tests/bad_input/names_test.py --build build/release"""
 import json
 import re

@@ -1,4 +1,4 @@
-"""What an error is computed from."""
+"""The data that an error is computed from."""
 import sys
 from pathlib import Path
 
@@ -80,7 +80,7 @@ def test_cases_of_errors_run_on_all_gpus(model: Path, tmp_path: Path):
         assert found[batch, "fp32"]["error"] == 0 and found[batch, "fp32"]["draws"] == check_gpu.draws_of(model, batch)
         assert 1e-5 < found[batch, "fp16"]["error"] < 1e-3
         assert not found[batch, "bf16"]["ok"] and "no such type" in found[batch, "bf16"]["failure"]
-    # The CPU's reference sees what this process sees.
+    # The CPU's reference has this process's cores.
     assert set(log.read_text().split()) - {"none"} >= {"4", "5"}
 
 

@@ -15,7 +15,7 @@ MODELS = list(share_out.BUILD_SECONDS)
 
 
 class Stub:
-    """Takes a case's cost in units of `unit` seconds; notes what ran where and how much at once."""
+    """Takes a case's cost in units of `unit` seconds; notes the place of each case and the load."""
 
     def __init__(self, unit: float):
         self.unit, self.lock = unit, threading.Lock()

@@ -1,4 +1,4 @@
-"""What the zoo's run on a GPU says of a model, with a program that stands for `tenon`."""
+"""The zoo's lines for a model on a GPU, with a program that stands for `tenon`."""
 import argparse
 import sys
 from pathlib import Path

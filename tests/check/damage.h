@@ -9,12 +9,12 @@
 
 namespace tenon {
 
-/// What a wrong kernel does to its result. `values` are numbers of the output in the order of its
+/// A wrong kernel's change of its result. `values` are numbers of the output in the order of its
 /// memory, which it changes.
 using Damage = void (*)(std::vector<double>& values, const Operand& output);
 
 /// All of the CPU's tactics. Those of regions with an operator named `op` ("conv", "fused" for any
-/// region without an anchor) damage what they compute, but for cpu.reference.
+/// region without an anchor) damage their results, but for cpu.reference.
 std::vector<Tactic> damaged_tactics(std::string op, Damage damage);
 
 /// The operator that a region is known by: its anchor's.

@@ -11,7 +11,7 @@
 namespace tenon {
 namespace {
 
-/// What is planted now. The functions of tactics' tables have no state of their own.
+/// The planted mistake. The functions of tactics' tables have no state of their own.
 struct Planted {
   std::string op;
   Damage damage = nullptr;

@@ -1,5 +1,5 @@
 // Mistakes of kernels and passes are planted one at a time; the self-check has to find each and to
-// name what is wrong.
+// name it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

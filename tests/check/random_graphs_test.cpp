@@ -80,7 +80,7 @@ CompileRequest request_of(uint64_t seed) {
   return request;
 }
 
-/// What is right: in f64, and with the rounding that any kernel may do.
+/// Right results: in f64, and with the rounding that any kernel may do.
 struct Right {
   std::vector<Tensor> exact, rounded;
 };
@@ -94,8 +94,8 @@ Result<Right> right_results(const Graph& network, const std::vector<Tensor>& inp
   return Right{std::move(exact), std::move(rounded)};
 }
 
-/// Inputs and constants are about one: what is left where they cancel is off by a share of that.
-/// (A row of equal numbers is normalized to zeros, and to 1.9e-5 where the mean is off by one bit.)
+/// Inputs and constants are about one: the rest where they cancel is off by a share of that. (A row
+/// of equal numbers is normalized to zeros, and to 1.9e-5 where the mean is off by one bit.)
 bool is_nothing(const Tensor& actual, const Tensor& exact) {
   const double share = tolerance(Computation::kTransform, actual.type()).relative;
   for (int64_t i = 0; i < exact.count(); ++i)
@@ -103,7 +103,7 @@ bool is_nothing(const Tensor& actual, const Tensor& exact) {
   return true;
 }
 
-/// Empty, or what is wrong.
+/// Empty, or the error.
 std::string difference(const Tensor& actual, const Tensor& exact, const Tensor& rounded) {
   if (actual.extents() != exact.extents()) return "other extents";
   if (!is_real(actual.type())) return actual == exact || actual == rounded ? "" : "integers differ";
@@ -112,7 +112,7 @@ std::string difference(const Tensor& actual, const Tensor& exact, const Tensor& 
   return found.agrees() || is_nothing(actual, exact) ? "" : found.describe();
 }
 
-/// Empty, or what is wrong.
+/// Empty, or the error.
 std::string try_seed(uint64_t seed) {
   CompileRequest request = request_of(seed);
   const Backend backend = request.backend;

@@ -126,8 +126,7 @@ TEST(SelfCheck, LeavesAPassOutThatIsWrongAtManyNodes) {
       << logger.text;
 }
 
-/// Takes off what sums add. In front of a softmax that is invisible when it is the same for
-/// all.
+/// Drops summands. In front of a softmax that is invisible when it is the same for all.
 bool wrong_signs(Graph& graph, PassContext& context) {
   bool changed = false;
   for (const auto& node : graph.nodes()) {
@@ -320,7 +319,7 @@ TEST(SelfCheck, APlanThatStaysWrongIsKeptWhereThatIsWanted) {
 }
 
 TEST(SelfCheck, FindsAWrongKernelWhoseResultsAreHidden) {
-  // What all have too much, a difference does not show.
+  // An error common to all does not show in a difference.
   constexpr const char* kTwice = R"(graph "" (%0 "x": f32[4,3]) {
   %1 "p" = softmax "softmax1"(%0) {axes = [1]} : f32[4,3]
   %2 "m" = reduce "max1"(%1) {function = max, axes = [1]} : f32[4,1]
@@ -341,7 +340,7 @@ TEST(SelfCheck, FindsAWrongKernelWhoseResultsAreHidden) {
   EXPECT_EQ(plan->settings.at("self_check"), "passed without cpu.softmax.wrong");
 }
 
-/// Sums that cancel: what rounding to 16 bits makes of them is far from what they are.
+/// Sums that cancel: rounding to 16 bits moves them far.
 constexpr const char* kCancelling = R"(graph "" (%0 "x": f32[64,32]) {
   %1 = constant() {value = f32[1]{300}} : f32[1]
   %2 "a" = mul "large"(%0, %1) : f32[64,32]

@@ -1,8 +1,8 @@
 """ONNX Runtime's TensorRT provider, as PyPI ships it, over lib/compat: the ten models in FP32 and FP16 against its CPU
 provider; a second session from the engine cache; times beside trtexec's of the same engine.
 
-Needs the package onnxruntime-gpu with its libraries, CUDA's and cuDNN's, and lib/compat first in LD_LIBRARY_PATH. MODELS is
-what models/materialize.py wrote.
+Needs the package onnxruntime-gpu with its libraries, CUDA's and cuDNN's, and lib/compat first in LD_LIBRARY_PATH.
+MODELS is the folder that models/materialize.py wrote.
 
 usage: onnxruntime_models.py MODELS CACHE [--only=a,b] [--types=fp32,fp16] [--trtexec=PATH]
 """
@@ -26,7 +26,7 @@ def inputs_of(session):
     rng, feed = np.random.default_rng(0), {}
     for i in session.get_inputs():
         shape = [d if isinstance(d, int) and d > 0 else 1 for d in i.shape]
-        # Sequence lengths and such: what the model says where it is a number, else 16 behind the batch.
+        # Sequence lengths and such: the model's number where it has one, else 16 behind the batch.
         shape = [1 if k == 0 and not isinstance(d, int) else (d if isinstance(d, int) else 16) for k, d in enumerate(i.shape)]
         if "int" in i.type:
             kind = np.int64 if "int64" in i.type else np.int32
@@ -117,7 +117,7 @@ def one(name, half):
     same = all(np.array_equal(a, b) for a, b in zip(got, second))
     kept = engines(folder) == files and bool(files)
     host = host_time(options["trtexec"], next(iter(files))) if options.get("trtexec") and len(files) == 1 else "-"
-    # Several times what rounding to FP16 does: CPUs may compute in BF16, which is eight times as coarse.
+    # Several times the error of rounding to FP16: CPUs may compute in BF16, which is eight times as coarse.
     limit = min(0.5, max(2e-2, 6 * rounded_to_half(path, feed, expected))) if half else 1e-3
     verdict = "ok" if worst <= limit and kept and same and providers[0].startswith("Tensorrt") else "WRONG"
     print(f"{verdict} {name} {'fp16' if half else 'fp32'}: error {worst:.2e} (limit {limit:.1e}), {len(files)} engine(s), first run {built:.1f} s, "

@@ -1,6 +1,6 @@
 """Options of ONNX Runtime's TensorRT provider, one small network each, over lib/compat.
 
-Needs what onnxruntime_models.py needs.
+Needs the packages of onnxruntime_models.py.
 
 usage: onnxruntime_options.py WORK [CASE ...]
 """

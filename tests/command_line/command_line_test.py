@@ -1,4 +1,4 @@
-"""What trtexec does as a whole, beyond timing. Run by ctest, or:
+"""trtexec as a whole, beyond timing. Run by ctest, or:
 pytest tests/command_line --build build/release [-k refit]"""
 import json
 import subprocess

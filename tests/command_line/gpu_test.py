@@ -1,4 +1,4 @@
-"""What trtexec says of NVIDIA GPUs that are there, not there, or cannot be used."""
+"""trtexec's lines on NVIDIA GPUs that are present, absent, or unusable."""
 
 import os
 import shutil

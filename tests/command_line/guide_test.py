@@ -1,5 +1,5 @@
-"""The command lines of NVIDIA's best-practices guide, as a reader types them: each runs as it stands and prints what the
-guide shows, figures and names of kernels aside."""
+"""The command lines of NVIDIA's best-practices guide, as a reader types them: each runs as it stands and prints the
+guide's output, figures and names of kernels aside."""
 import json
 import re
 from pathlib import Path
@@ -123,7 +123,7 @@ def test_layers_and_their_times(trtexec, models: Path):
 
 
 def check_schema(info: dict) -> None:
-    """What tools that read layer information take for granted."""
+    """Assumptions of tools that read layer information."""
     assert list(info) == ["Layers", "Bindings"] and info["Bindings"] == ["data", "resnetv17_dense0_fwd"]
     names = [layer["Name"] for layer in info["Layers"]]
     assert all(names) and len(set(names)) == len(names)

@@ -1,4 +1,4 @@
-"""Ctrl-C: builds keep the times that they measured, inference reports what it ran."""
+"""Ctrl-C: builds keep the times that they measured, inference reports its runs."""
 import signal
 import subprocess
 import time
@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 
 def heed_interrupts() -> None:
-    """Shells start what runs in the background with the signal ignored."""
+    """Shells start background jobs with the signal ignored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -28,7 +28,7 @@ def start(pytestconfig, tmp_path: Path):
 
 
 def interrupted(process: subprocess.Popen, behind: str, after: float = 0) -> str:
-    """What the program prints where Ctrl-C comes so many seconds behind a line."""
+    """The program's output where Ctrl-C comes so many seconds behind a line."""
     text = ""
     for line in process.stdout:
         text += line

@@ -79,7 +79,7 @@ def write_convolution(file: Path) -> Path:
     return file
 
 
-# Flag: arguments, and what is printed then (a pattern), or "!" and the error. MODEL, DYNAMIC, CONV are written for each case;
+# Flag: arguments, and the output (a pattern), or "!" and the error. MODEL, DYNAMIC, CONV are written for each case;
 # PLAN is a plan of MODEL, made with --refit.
 CASES = {
     "onnx": (["--onnx=none.onnx"], "!none.onnx"),
@@ -174,7 +174,8 @@ CASES = {
     "recordCandidates": (["CONV", "--recordCandidates"], r"PASSED"),
     "helpMarkdown": (["--helpMarkdown"], r"\| `--onnx=file` \|"),
 }
-# These only show that they are taken: what they do has tests of its own (self_check_test, plugin_test), or is always so.
+# These only show that they are taken: their effects have tests of their own (self_check_test, plugin_test), or is
+# always so.
 TAKEN = {"allowFailedSelfCheck", "enablePluginOverride", "noSelfCheck", "recordCandidates", "selfCheckRegions", "selfCheckCost", "useSpinWait", "threads", "noDataTransfers"}
 
 

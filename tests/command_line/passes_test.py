@@ -1,4 +1,4 @@
-"""Control of the passes: what there is, what was applied, what is left out; and the hunt for values that are not finite."""
+"""Control of the passes: the list, the applied ones, the ones left out; and the hunt for values that are not finite."""
 import json
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The checks of tools/ find what they are there to find."""
+"""The checks of tools/ find violations."""
 import subprocess
 import sys
 import tempfile

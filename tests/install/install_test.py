@@ -10,7 +10,7 @@ RESULT = "0 2 0 4"
 
 
 def environment(**more) -> dict:
-    """Without what would let a client find the libraries of the build folder."""
+    """Without variables that would let a client find the libraries of the build folder."""
     return {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"} | \
         {"CUDA_VISIBLE_DEVICES": "-1"} | more
 

@@ -12,8 +12,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 
 class Form:
-    """A graph with one input x; `products` and `lone` are what the plan must have: products in integers, and quantize and
-    dequantize steps of their own, at most."""
+    """A graph with one input x; `products` and `lone` are the plan's expected counts: products in integers, and
+    quantize and dequantize steps of their own, at most."""
 
     def __init__(self, shape, opset=19):
         self.shape, self.opset, self.nodes, self.constants, self.microsoft = shape, opset, [], [], False
@@ -243,7 +243,7 @@ def numbers(f, scale, zero=0, kind=np.int8):
 
 @form(2, 2)
 def operators_on_bytes(f):
-    """QLinearConv and what ONNX Runtime has beside it."""
+    """QLinearConv and ONNX Runtime's further operators."""
     def conv(x, out, into):
         return f.add("QLinearConv", x, *numbers(f, 0.02), f.constant(f.bytes(out, into, 3, 3)), f.constant(f.scales(out)),
                      f.constant(np.zeros(out, np.int8)), *numbers(f, 0.02), f.constant(np.arange(out, dtype=np.int32) * 100), pads=[1, 1, 1, 1])

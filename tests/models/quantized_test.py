@@ -1,5 +1,5 @@
 """Quantized networks (QuantizeLinear, DequantizeLinear) agree with ONNX Runtime without optimizations, which computes
-what the nodes say in f32, and run in 8-bit integers where there are kernels for it."""
+the nodes in f32, and run in 8-bit integers where there are kernels for it."""
 import json
 from pathlib import Path
 
@@ -71,7 +71,7 @@ def residual_network(path: Path, network: Network) -> Path:
 
 
 def run(worker, model: Path, folder: Path, *options: str) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """What ONNX Runtime computes, what Tenon does, and its kernels."""
+    """The results of ONNX Runtime and of Tenon, and Tenon's kernels."""
     settings = onnxruntime.SessionOptions()
     settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(str(model), settings, providers=["CPUExecutionProvider"])
@@ -101,7 +101,7 @@ def test_integers_agree(worker, tmp_path, kind):  # noqa: F811
     assert sum(kernel.startswith("cpu.quantized.conv") for kernel in kernels) == 3
     assert sum(kernel.startswith("cpu.quantized.matmul") for kernel in kernels) == 1
     assert not any("reference" in kernel for kernel in kernels)
-    # A sum near the middle of two bytes may go either way, and what follows with it.
+    # A sum near the middle of two bytes may go either way, and its followers too.
     assert np.mean(actual == expected) > 0.9
     assert np.abs(actual - expected).max() <= 2 * 0.03 + 1e-6
 

@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 
 
 class Tape:
-    """A value and how its gradient goes back to what it was made of."""
+    """A value and the way of its gradient back to its operands."""
 
     def __init__(self, data, parents=(), back=None):
         self.data, self.parents, self.back, self.grad = np.asarray(data, np.float32), parents, back, None

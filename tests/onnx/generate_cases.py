@@ -65,7 +65,7 @@ def to_proto(value, name):
 
 
 def write_data(folder, model, data_sets):
-    """Tensors in order, the names of the inputs, and the lengths of those that are lists: none where absent."""
+    """Tensors in order, the names of the inputs, and the lengths of lists: none where absent."""
     for number, (inputs, outputs) in enumerate(data_sets):
         data = folder / f"data_{number}"
         data.mkdir(parents=True)

@@ -10,7 +10,7 @@
 // Fails when fewer node cases than the rate pass, when a case outside the list fails, and when a
 // case on the list passes (its results, not only its coverage). A shard is every N-th case,
 // beginning with number I, without the rate; suite_on_gpus.py runs shards side by side. SIGTERM
-// ends the run with what was counted so far.
+// ends the run with the counts so far.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

@@ -203,8 +203,8 @@ std::optional<std::string> difference(const Tensor& got, const Tensor& expected,
 
 namespace {
 
-/// What the importer must know at build time is given to it; a model that was imported and then
-/// gives wrong results gets no second chance.
+/// Values that the importer must know at build time is given to it; a model that was imported and
+/// then gives wrong results gets no second chance.
 Outcome run_data(const std::string& folder, const std::string& model, const DataSet& data,
                  const Case& one, const Way& way) {
   Attempt last;

@@ -41,7 +41,7 @@ struct Outcome {
   std::string note;  ///< The failure, or which inputs were given at build time.
 };
 
-/// Says what is wrong with the outputs.
+/// Describes the errors of the outputs.
 using Check = std::function<Status(std::span<const Tensor> outputs)>;
 /// Computes an imported graph's outputs, once or in several ways, and checks them.
 using Runner = std::function<Status(const ImportedModel&, std::span<const Tensor>, const Check&)>;

@@ -26,7 +26,7 @@ def command(arguments: argparse.Namespace, folder: Path, index: int, count: int)
 
 
 SKIPPED = 77
-# What a shard says of its own counts, and a sanitizer of the process.
+# A shard's lines on its own counts, and a sanitizer of the process.
 COUNTS = re.compile(r"[\w-]+: \d+ pass|node cases that pass|=========")
 
 

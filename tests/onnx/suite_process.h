@@ -10,8 +10,8 @@
 namespace tenon::onnx_suite {
 
 /// Runs cases one after the other in a process beside this one, which a crash or a hang of a case
-/// cannot end. One process runs case after case, so that what a process does only once (opening a
-/// GPU, loading libraries) does not count for each of them; a case that fails there runs again in a
+/// cannot end. One process runs case after case, so that one-time work of a process (opening a GPU,
+/// loading libraries) does not count for each of them; a case that fails there runs again in a
 /// process of its own, since one before it may be to blame, and that outcome counts.
 class CaseProcess {
  public:
@@ -36,7 +36,7 @@ class CaseProcess {
   pid_t child_ = 0;     ///< 0: none.
   size_t first_ = 0;    ///< Case that the child began with.
   int in_ = -1;         ///< Its lines.
-  std::string buffer_;  ///< What came of them and was not used.
+  std::string buffer_;  ///< Their output that was not used yet.
   bool stopped_ = false;
 };
 

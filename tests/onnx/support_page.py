@@ -24,7 +24,7 @@ def imported(path):
 
 
 def kinds_of(note):
-    """What a note of a case that passes says, without the names in it."""
+    """The note of a case that passes, without the names in it."""
     if note.startswith("given at build time"):
         return "inputs given at build time, which a plan needs to know (axes, shapes, sizes)"
     return note

@@ -104,7 +104,7 @@ TEST(Numerics, NonFiniteNumbersMustBeThoseExpected) {
     actual[i] = i == 0 ? kNaN : 1;
     EXPECT_FALSE(compare_numbers(actual, expected, {}, row).agrees()) << i;
   }
-  // Beyond the range of a type: what it rounds to is right as well.
+  // Beyond the range of a type: its rounded value is right as well.
   const Deviation found = compare_numbers(std::vector<double>{kInf, 1}, std::vector<double>{7e4, 1},
                                           std::vector<double>{kInf, 1}, row);
   EXPECT_TRUE(found.agrees());

@@ -8,7 +8,7 @@
 
 namespace tenon {
 
-/// One case of a rule: a graph, and what the pass makes of it.
+/// One case of a rule: a graph, and the pass's result.
 struct PassCase {
   std::string title;
   bool fires = true;     ///< False: the pass must leave the graph alone.
@@ -19,7 +19,7 @@ struct PassCase {
 
 /// A file of cases for one rule of a pass: tests/passes/cases/<pass>/<rule>.txt.
 ///
-///     // What the rule does.
+///     // The effect of the rule.
 ///     === fires: the title of a case
 ///     option precision = bf16
 ///     (%0: f32[2,3]) {

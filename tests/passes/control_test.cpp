@@ -1,5 +1,5 @@
-// Switches of passes: levels, passes and nodes that are left out, what is logged, and the names of
-// what was joined.
+// Switches of passes: levels, passes and nodes that are left out, log lines, and the names of fused
+// nodes.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -11,7 +11,7 @@ namespace tenon {
 std::vector<Tensor> random_inputs(const Graph& graph, uint64_t seed);
 
 /// Evaluates both graphs on the same inputs with the reference. Empty when their outputs agree to
-/// `tolerance` (relative to the largest element), else what differs; likewise values inside that
+/// `tolerance` (relative to the largest element), else the difference; likewise values inside that
 /// have the same name, extents and type in both.
 std::string compare_graphs(const Graph& before, const Graph& after, uint64_t seed,
                            double tolerance);

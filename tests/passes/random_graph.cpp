@@ -42,7 +42,7 @@ class Maker {
   }
 
  private:
-  /// The last value of that type that no output is yet; what is carried grows with each iteration
+  /// The last value of that type that no output is yet; carried values grow with each iteration
   /// unless something bounds it.
   Value* latest_like(const TensorType& type) {
     for (size_t i = values_.size(); i-- > 0;) {
@@ -218,7 +218,7 @@ class Maker {
     if (distinct && is_main()) graph_->add_output(node->output(1));
   }
 
-  /// A body over x, what is captured and, in loops, the number of the iteration.
+  /// A body over x, captures and, in loops, the number of the iteration.
   std::unique_ptr<Graph> body(std::vector<TensorType> types, size_t results, const char* suffix) {
     return Maker(random_(), next_name() + suffix).make_body(types, results);
   }
@@ -277,7 +277,7 @@ class Maker {
     finish(*node);
   }
 
-  /// Outputs of known extents may be used; those of a loop that nobody knows the length of go out.
+  /// Outputs of known extents may be used; outputs of a loop of unknown length become outputs.
   void finish(Node& node) {
     node.origins = {node.name};
     expect_ok(infer_node(node));

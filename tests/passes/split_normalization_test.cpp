@@ -13,7 +13,7 @@
 namespace tenon {
 namespace {
 
-/// What layers look like.
+/// Forms of layers.
 struct Form {
   DataType type = DataType::kFloat16;
   Shape rows = {4};
@@ -70,7 +70,7 @@ class Layers {
     if (form_.shift) inputs.push_back(constant({form_.width}, -1, 1));
     return apply(std::move(op), inputs);
   }
-  /// One more pair of products on what is there.
+  /// One more pair of products on the current value.
   void add() {
     const int64_t count = constants(form_.rows).front();
     Value* x = form_.flat ? reshaped(rows, {1, count, form_.width}) : rows;

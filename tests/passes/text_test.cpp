@@ -28,7 +28,7 @@ Result<bool> run(Graph& graph, const std::string& pass, const PassOptions& optio
   return run_pass(graph, *find_pass(pass), context);
 }
 
-/// Runs the pass and compares; with `update` takes what it gives as expected.
+/// Runs the pass and compares; with `update` takes its result as expected.
 void check_case(const std::string& pass, PassCase& item, bool update) {
   SCOPED_TRACE(pass + ": " + item.title);
   const auto graph = graph_of_case(item);

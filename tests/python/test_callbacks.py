@@ -1,4 +1,4 @@
-"""What applications implement is called, and what it raises reaches the caller of the library."""
+"""Applications' interfaces are called, and their exceptions reach the caller of the library."""
 import threading
 
 import numpy as np

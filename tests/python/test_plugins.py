@@ -1,4 +1,4 @@
-"""Plugins of both generations that are written in Python: built, run, saved, loaded, and what they raise."""
+"""Plugins of both generations that are written in Python: built, run, saved, loaded, and their exceptions."""
 import ctypes
 
 import numpy as np

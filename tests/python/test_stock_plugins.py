@@ -391,7 +391,7 @@ def test_reorg(logger, version):
     close(actual, out.reshape(n, c * s * s, h // s, w // s))
 
 
-# From ONNX, and what goes wrong.
+# From ONNX, and errors.
 
 
 def test_onnx_nodes_become_the_plugin(logger):

@@ -1,4 +1,4 @@
-"""The package `tenon`: what people use."""
+"""The package `tenon`: the public functions."""
 import subprocess
 import sys
 import threading

@@ -1,4 +1,4 @@
-"""How the module `tensorrt` behaves: sequences, buffers, keywords, lifetimes, values for what is missing."""
+"""How the module `tensorrt` behaves: sequences, buffers, keywords, lifetimes, values for missing things."""
 import gc
 import io
 import weakref

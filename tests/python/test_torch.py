@@ -115,7 +115,7 @@ def test_what_cannot_be_converted_runs_in_pytorch_and_is_named():
 
 
 class Positions(torch.nn.Module):
-    """Positions by counting, a mask by comparing them, sizes by division: what language models do with lengths."""
+    """Positions by counting, a mask by comparing them, sizes by division: arithmetic of language models on lengths."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-// Branches, loops and scans run their bodies' kernels and give what the reference gives.
+// Branches, loops and scans run their bodies' kernels and agree with the reference.
 #include <gtest/gtest.h>
 
 #include "graphs.h"

@@ -5,7 +5,7 @@
 #include "runtime/engine.h"
 #include "select/compile.h"
 
-/// What tests of the runtime build small graphs and engines with.
+/// Helpers that build small graphs and engines.
 namespace tenon {
 
 /// Multiples of `scale` from -8 to 8, others for another seed.
@@ -47,7 +47,7 @@ inline Result<std::shared_ptr<Engine>> engine_of(std::unique_ptr<Graph> graph,
   return Engine::create(std::move(loaded), cpu_backend(2));
 }
 
-/// What an engine gives, with memory for whatever extents the outputs have.
+/// The results of an engine, with memory for whatever extents the outputs have.
 inline Result<std::vector<Tensor>> run_engine(const std::shared_ptr<Engine>& engine,
                                               const std::vector<Tensor>& inputs, int threads = 2) {
   TENON_ASSIGN(const std::unique_ptr<Context> context, Context::create(engine, threads));

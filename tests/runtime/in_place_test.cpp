@@ -1,4 +1,4 @@
-// Outputs take the memory of images that nobody reads later; nothing is seen of it.
+// Outputs take the memory of images that are not read later; nothing is seen of it.
 #include <gtest/gtest.h>
 
 #include "graphs.h"
@@ -17,8 +17,8 @@ Value* conv(Graph& graph, Value* x, int64_t window, int seed) {
   return tenon::conv(graph, x, numbers({kChannels, kChannels, window, window}, seed));
 }
 
-/// Residual blocks, whose sums may replace what they add; the graph's outputs are the last sum and,
-/// with `all`, every other one too, which then nothing may be written over.
+/// Residual blocks, whose sums may replace their operands; the graph's outputs are the last sum
+/// and, with `all`, every other one too, which then nothing may be written over.
 std::unique_ptr<Graph> residual_graph(bool all, int64_t window) {
   auto graph = std::make_unique<Graph>();
   Value* x =
@@ -74,7 +74,7 @@ TEST(InPlace, GivesWhatSeparateMemoryGives) {
 TEST(InPlace, TakesTwoImagesForAChainOfBlocks) {
   const auto outcome = run(false, 1);
   ASSERT_TRUE(outcome.ok()) << outcome.error().message;
-  // The sums and what lies between, besides what products need for themselves.
+  // The sums and the values between, besides the products' own memory.
   EXPECT_LT(outcome->arena_bytes, size_t{3 * kImage * 4});
 }
 

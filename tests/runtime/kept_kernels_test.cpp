@@ -1,4 +1,4 @@
-// What stays of the kernels of many extents.
+// The kept kernels among those of many extents.
 #include "runtime/kept_kernels.h"
 
 #include <gtest/gtest.h>

@@ -16,7 +16,7 @@
 
 namespace tenon {
 
-/// What profilers shall see of a program; nothing by default.
+/// A program's ranges for profilers; nothing by default.
 using RangeTexts = std::function<std::vector<std::string>(const Program&)>;
 
 /// Runs a graph from one f32[8] to another whose nodes all have the tactic `name`, kernels that are

@@ -1,5 +1,5 @@
-// A plan is a file: what it says of values must be what shape inference says, and what kernels read
-// must be there.
+// A plan is a file: its types must be those of shape inference, and kernels' constants must be
+// there.
 #include <gtest/gtest.h>
 
 #include "ops/ops.h"
@@ -37,7 +37,7 @@ Tensor four() {
   return tensor;
 }
 
-/// What reading the written plan says.
+/// The outcome of reading the written plan.
 std::string complaint(const Plan& plan) {
   const auto bytes = write_plan(plan);
   if (!bytes.ok()) return bytes.error().message;

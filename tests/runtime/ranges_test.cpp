@@ -1,4 +1,4 @@
-// What profilers of a GPU see: a range a layer, around its launches.
+// Ranges for profilers of a GPU: a range a layer, around its launches.
 #include "one_kernel.h"
 
 namespace tenon {
@@ -24,7 +24,7 @@ class Noted final : public Kernel {
   Listening& device_;
 };
 
-/// What a run of two layers shows.
+/// The ranges of a run of two layers.
 std::vector<std::string> seen(bool ranges, bool detailed) {
   const auto device = std::make_shared<Listening>();
   RangeTexts texts;

@@ -22,7 +22,7 @@ inline double cost_of(const Launches& launches) {
   return cost;
 }
 
-/// Host memory, and streams that only keep account of what is launched.
+/// Host memory, and streams that only count launches.
 class MadeUpDevice : public Device, public Streams {
  public:
   MadeUpDevice() {

@@ -1,4 +1,4 @@
-// What decides between kernels is in the key of their times.
+// Facts that decide between kernels are in the key of their times.
 #include "select/problem_key.h"
 
 #include <gtest/gtest.h>

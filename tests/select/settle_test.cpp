@@ -1,5 +1,5 @@
-// Layers' rivals are tried in the whole sequence: on a made-up device whose launches cost what a
-// table says, less beside others of their kind.
+// Layers' rivals are tried in the whole sequence: on a made-up device whose launches have the costs
+// of a table, less beside others of their kind.
 #include "select/settle.h"
 
 #include <gtest/gtest.h>
@@ -136,7 +136,7 @@ TEST_F(SettleTest, OnlyTimesAreTimes) {
   const auto read = TimingCache::deserialize(cache_.serialize());
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->serialize(), cache_.serialize());
-  // What a workspace takes is known from the cache all the same.
+  // The size of a workspace is known from the cache all the same.
   EXPECT_EQ(tactic_of(kAlone, {.workspace_limit = 99}), "cuda.b");
 }
 

@@ -91,7 +91,7 @@ Tactic row(std::string_view name) {
 
 class StagedSelectionTest : public testing::Test {
  protected:
-  /// What is made for a layer, in alphabetical order.
+  /// The kernels made for a layer, in alphabetical order.
   std::vector<std::string> made_for(const SelectOptions& options) {
     device_->made.clear();
     auto graph = parse_graph("graph \"\" (%0 \"x\": f32[8]) { %1 = exp(%0) : f32[8] return %1}");

@@ -35,7 +35,8 @@ def _device_of(tensors):
 
 
 def compile(module, inputs, *, dynamic_shapes=None, device=None, level=None):
-    """A module compiled for the extents of `inputs`, a tuple of tensors. Raises Unsupported with what cannot be converted.
+    """A module compiled for the extents of `inputs`, a tuple of tensors. Raises Unsupported with the operators that
+    cannot be converted.
 
     dynamic_shapes: as torch.export.export takes them: extents that may change, with their bounds (torch.export.Dim).
     device: where the plan runs; None: where the inputs are."""
@@ -84,7 +85,7 @@ def backend(graph, inputs, **options):
     except (Unsupported, TenonError) as error:
         warnings.warn(f"tenon: a graph of {len(graph.graph.nodes)} nodes runs in PyTorch: {error}", stacklevel=2)
         return graph.forward
-    except Exception as error:  # noqa: BLE001: what export cannot do must not end the application
+    except Exception as error:  # noqa: BLE001: a failed export must not end the application
         warnings.warn(f"tenon: a graph runs in PyTorch, which could not export it: {error}", stacklevel=2)
         return graph.forward
     compiled = Compiled(plan, results)

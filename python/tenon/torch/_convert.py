@@ -164,9 +164,10 @@ def _ranges(program, inputs) -> dict:
 
 def add_program(network, program) -> tuple[list, dict, Layers]:
     """Adds a torch.export.ExportedProgram to a network. Gives for each of its results the number of the output, or a
-    constant; the shapes of dynamic inputs (least, best, most) by name; and what must be kept until the plan is built.
+    constant; the shapes of dynamic inputs (least, best, most) by name; and the objects that must be kept until the plan
+    is built.
 
-    Raises Unsupported with what cannot be converted, all at once."""
+    Raises Unsupported with the operators that cannot be converted, all at once."""
     program = _decomposed(program)
     missing = _missing(program.graph)
     if missing:
@@ -189,7 +190,7 @@ def add_program(network, program) -> tuple[list, dict, Layers]:
 def plan_of(program, *, device=None, level=None, log_level: str = "error") -> tuple[Plan, list]:
     """The plan of a torch.export.ExportedProgram, and for each of its results the number of the plan's output, or a constant.
 
-    Raises Unsupported with what cannot be converted, all at once."""
+    Raises Unsupported with the operators that cannot be converted, all at once."""
     log = Log(log_level)
     builder = trt.Builder(log)
     network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))

@@ -10,7 +10,7 @@ TYPES = {torch.float32: trt.float32, torch.float16: trt.float16, torch.bfloat16:
 
 
 class Unsupported(RuntimeError):
-    """Something of a graph has no layers: the text says what."""
+    """A part of a graph has no layers: the text names it."""
 
 
 def type_of(dtype):
@@ -59,7 +59,7 @@ class Layers:
         return layer.get_output(index)
 
     def input(self, name: str, value):
-        """An input as PyTorch describes it; its dynamic extents are what other tensors' are computed from."""
+        """An input as PyTorch describes it; other tensors' dynamic extents are computed from its."""
         shape = tuple(plain(extent) for extent in value.shape)
         made = self.network.add_input(name, type_of(value.dtype), tuple(x if isinstance(x, int) else -1 for x in shape))
         for axis, extent in enumerate(shape):
@@ -182,7 +182,7 @@ class Layers:
         return self.out(self.network.add_reduce(x, op, mask, keep)) if mask else x
 
     def slice(self, x, start, size, step, mode=None):
-        """Starts and sizes may be symbols. `mode`: what stands beyond the ends."""
+        """Starts and sizes may be symbols. `mode`: the values beyond the ends."""
         known = [tuple(extent if isinstance(extent, int) else 0 for extent in map(plain, part)) for part in (start, size)]
         layer = self.network.add_slice(x, *known, tuple(step))
         self.out(layer)

@@ -1,8 +1,7 @@
 """One row an ATen operator: its converter, called with (layers, call), gives a tensor, or a list of them.
 
-`call` has the arguments by name, with tensors as the network has them, `call.meta(name)` what PyTorch knows of an argument, and
-`call.result`, what it knows of the result.
-"""
+`call` has the arguments by name, with tensors as the network has them, `call.meta(name)` PyTorch's description of an
+argument, and `call.result`, that of the result. """
 from __future__ import annotations
 
 import math

@@ -1,6 +1,6 @@
 """TensorRT's Python API, as Tenon offers it.
 
-Every name of TensorRT 10.16's module is here; what is Tenon's alone is in the package `tenon`.
+Every name of TensorRT 10.16's module is here; Tenon's own additions are in the package `tenon`.
 """
 from tenon._native import *  # noqa: F403: the module is the API
 from tenon._native import __version__  # noqa: F401

@@ -3,7 +3,7 @@ import tensorrt as _tensorrt
 from tensorrt import *  # noqa: F403
 from tensorrt import __version__, nptype, volume  # noqa: F401
 
-# What builds is not offered here.
+# Builders are not offered here.
 _BUILDING = ("Builder", "IBuilderConfig", "INetworkDefinition", "OnnxParser", "OnnxParserRefitter", "ParserError",
              "IInt8Calibrator", "IInt8LegacyCalibrator", "IInt8EntropyCalibrator", "IInt8EntropyCalibrator2",
              "IInt8MinMaxCalibrator", "IAlgorithmSelector", "IAlgorithm", "IAlgorithmContext", "IAlgorithmIOInfo",

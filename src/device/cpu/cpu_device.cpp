@@ -68,7 +68,7 @@ class CpuDevice final : public Device {
       TENON_TRY(launch());
       times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
     }
-    // What disturbs a run only ever makes it longer.
+    // Disturbances only ever make a run longer.
     return *std::min_element(times.begin(), times.end());
   }
 

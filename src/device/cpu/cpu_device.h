@@ -6,8 +6,8 @@
 
 namespace tenon::cpu {
 
-/// The processor this program runs on. `threads` is what timing and kernels assume (0: all that the
-/// process may use).
+/// The processor this program runs on. `threads` is the number that timing and kernels assume (0:
+/// all that the process may use).
 std::unique_ptr<Device> make_cpu_device(int threads = 0);
 
 /// Bytes of the cache that cores share; 0 where that is not known.

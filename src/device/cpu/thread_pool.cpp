@@ -154,7 +154,7 @@ struct ThreadPool::State {
     }
   }
 
-  // The description lies beside what helpers wait for, so that both arrive together.
+  // The description lies beside the flag that helpers wait for, so that both arrive together.
   alignas(64) std::atomic<uint32_t> generation{0};
   const FunctionRef<void(int64_t, int64_t, int)>* body = nullptr;
   int64_t count = 0;

@@ -15,7 +15,7 @@ namespace {
 /// Functions that return nothing at their end, and variables read before they are set.
 constexpr const char* kWarningsThatAreDefects = "-diag-error=940,549";
 constexpr int kFirstWithMinimal = 1204;
-/// Under it the cache has the version of the compiler that made what it got last.
+/// Under it the cache has the version of the compiler that made its latest entry.
 constexpr const char* kLastCompiler = "compiler";
 
 /// Hashes text and, once each, the headers that it includes.

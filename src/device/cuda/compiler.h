@@ -23,7 +23,7 @@ struct DeviceCode {
   std::string name;                     ///< For messages: "rows/softmax.cu".
   std::string text;                     ///< Kernels are `extern "C" __global__`.
   std::vector<std::string> options;     ///< "-DROWS=32", "--use_fast_math"; no architecture.
-  std::span<const SourceFile> headers;  ///< What #include may name; there are no other headers.
+  std::span<const SourceFile> headers;  ///< Files for #include; there are no other headers.
   /// The launch behind it may start before it has ended. The compiled code is the same.
   bool lets_next_start = false;
 };
@@ -31,8 +31,8 @@ struct DeviceCode {
 /// Compiles to machine code for compute capability `capability` (90 stands for sm_90a), or to PTX
 /// where the compiler does not know that one yet. Results are kept in the cache folder, by a hash
 /// of code, included headers, options, architecture and compiler version; where the compiler is not
-/// installed, what the last one that was left there is found. Thread-safe, and threads compile at
-/// the same time. The error holds the compiler's messages.
+/// installed, results of the last one are found there. Thread-safe, and threads compile at the same
+/// time. The error holds the compiler's messages.
 Result<std::string> compile_device_code(const DeviceCode& code, int capability);
 /// The same by a given compiler, or without one: its error says why.
 Result<std::string> compile_device_code(const DeviceCode& code, int capability,

@@ -4,9 +4,9 @@
 
 namespace tenon::cuda {
 
-/// Makes a context current on the calling thread, and what was current before at its end. For what
-/// is destroyed: that may happen on a thread that never used the device, where the driver frees
-/// nothing. Errors are ignored, as there is nobody to tell.
+/// Makes a context current on the calling thread, and the previous one at its end. For destruction,
+/// which may happen on a thread that never used the device, where the driver frees nothing. Errors
+/// are ignored, as there is no caller to report to.
 class ContextScope {
  public:
   explicit ContextScope(CUcontext context);

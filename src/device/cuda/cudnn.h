@@ -18,7 +18,8 @@ struct Cudnn {
 /// Opened on first use. The error says where it was looked for.
 Result<const Cudnn*> load_cudnn();
 
-/// Why a version of cuDNN (91900 for 9.19.0) is not used, or null: known errors in what we call.
+/// Why a version of cuDNN (91900 for 9.19.0) is not used, or null: known errors in functions that
+/// we call.
 const char* refused_cudnn(size_t version);
 
 /// Nothing on success, else the error that a call's code stands for, with cuDNN's own last message.

@@ -48,7 +48,7 @@ const Driver& driver() {
 
 namespace {
 
-/// What to try; empty where the driver's own words say it.
+/// Advice; empty where the driver's own words say it.
 const char* remedy_of(CUresult code) {
   switch (code) {
     case CUDA_ERROR_OUT_OF_MEMORY:

@@ -14,8 +14,8 @@ std::optional<std::string> find_cached_kernel(const std::string& key);
 /// Other processes see all of the file or none of it. Failing to write is no error: the kernel is
 /// compiled again next time. Whether it is there now.
 bool keep_cached_kernel(const std::string& key, std::string_view binary);
-/// Whether the folder takes files, or why not and what to try. It is fine that nothing is to be
-/// kept.
+/// Whether the folder takes files, or the reason against it and advice. It is fine that nothing is
+/// to be kept.
 Status check_kernel_cache();
 
 }  // namespace tenon::cuda

@@ -22,7 +22,7 @@ ModuleCache::Loaded ModuleCache::find(const std::string& key, FunctionRef<Loaded
   std::vector<Entries::node_type> superfluous;  // To be unloaded behind the lock.
   const std::lock_guard lock(mutex_);
   if (!loaded.ok()) {
-    // What failed for want of memory may work later.
+    // A load that failed for want of memory may work later.
     entries_.erase(key);
     return loaded;
   }

@@ -15,7 +15,7 @@ namespace tenon::cuda {
 
 /// The loaded modules of a device, once for equal code. Those that kernels use stay; of the others
 /// the most recently used ones do, for shapes that come back. Thread-safe; several threads may load
-/// at the same time, and who asks for what is being loaded waits for it.
+/// at the same time, and a thread that asks for a module in loading waits for it.
 class ModuleCache {
  public:
   using Loaded = Result<std::shared_ptr<const Module>>;
@@ -26,8 +26,8 @@ class ModuleCache {
 
   explicit ModuleCache(size_t most_unused = kMostUnused) : most_unused_(most_unused) {}
 
-  /// What a kernel holds on to for as long as its launches may run. The device must be current:
-  /// modules that nobody uses any more are unloaded here.
+  /// The module that a kernel keeps for as long as its launches may run. The device must be
+  /// current: unused modules are unloaded here.
   Loaded find(const std::string& key, FunctionRef<Loaded()> load);
   size_t size() const;
   void clear();
@@ -39,7 +39,7 @@ class ModuleCache {
     bool ready = false;  ///< The future does not wait.
   };
   using Entries = std::map<std::string, Entry>;
-  /// Takes out the least recently used of those that nobody holds, where these are too many.
+  /// Takes out the least recently used of the unused modules, where these are too many.
   std::vector<Entries::node_type> take_superfluous();
 
   const size_t most_unused_;

@@ -52,7 +52,7 @@ Status check_compiler(const Nvrtc& nvrtc) {
 Result<Nvrtc> copy_of(const Nvrtc& nvrtc) {
   const std::filesystem::path file =
       SharedLibrary::file_of(reinterpret_cast<const void*>(nvrtc.nvrtcVersion));
-  // Copies look for it beside themselves, but what is open has been found.
+  // Copies look for it beside themselves, but a library that is open has been found.
   TENON_TRY(
       SharedLibrary::keep_open(file.parent_path() / ("libnvrtc-builtins.so." + nvrtc.version)));
   TENON_ASSIGN(const SharedLibrary library, SharedLibrary::open_copy(file));

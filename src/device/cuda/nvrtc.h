@@ -19,7 +19,7 @@ struct Nvrtc {
 /// Opened on first use. The error says where it was looked for.
 Result<const Nvrtc*> load_nvrtc();
 
-/// What a thread compiles with. NVRTC reads one source at a time, so that a build on many threads
+/// The compiler of a thread. NVRTC reads one source at a time, so that a build on many threads
 /// would wait for that most of the time: where many compile, the library is there several times.
 class NvrtcLoan {
  public:

@@ -4,8 +4,8 @@
 
 namespace tenon::cuda {
 
-/// Versions of NVIDIA's libraries that no kernel of ours needs, for people: "nvJitLink 13.0, NCCL
-/// 2.27.7"; "none" behind those that are not there.
+/// Versions of NVIDIA's libraries that no kernel of ours needs, for reports: "nvJitLink 13.0, NCCL
+/// 2.27.7"; "none" behind missing ones.
 const std::string& other_libraries();
 
 }  // namespace tenon::cuda

@@ -6,7 +6,7 @@
 namespace tenon::cuda {
 namespace {
 
-// The process ends once: its one state that is nobody's else.
+// The process ends once: the one state without an owner.
 std::atomic<bool>& ending() {
   static std::atomic<bool> is_ending{false};
   return is_ending;

@@ -2,7 +2,7 @@
 
 namespace tenon::cuda {
 
-/// From now on process_is_ending() is true from the moment that exit() comes to what was made
+/// From now on process_is_ending() is true from the moment that exit() comes to objects made
 /// before. To be called behind the making of each thing that belongs to a library and must not be
 /// given back to it then.
 void watch_process_end();

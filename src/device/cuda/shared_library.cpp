@@ -31,8 +31,8 @@ Result<SharedLibrary> SharedLibrary::open(const char* title,
                                           const char* remedy, const Check& check) {
   for (const char* name : names)
     if (auto library = try_open(name, RTLD_NOLOAD, check); library.ok()) return library;
-  // Installations that were named or come with Python packages fit together; what the loader finds
-  // may be of any age, and parts of a library that was opened once stay.
+  // Installations that were named or come with Python packages fit together; libraries that the
+  // loader finds may be of any age, and parts of a library that was opened once stay.
   std::vector<std::filesystem::path> files;
   for (const auto& folder : cuda_library_folders())
     for (const char* name : names) {

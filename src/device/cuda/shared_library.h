@@ -11,12 +11,12 @@ namespace tenon::cuda {
 /// A library opened at run time; it stays open until the process ends.
 class SharedLibrary {
  public:
-  /// Says what is wrong with an opened library, if anything.
+  /// Names the fault of an opened library, if anything.
   using Check = std::function<Status(const SharedLibrary&)>;
   /// The first of the file names ("libnvrtc.so.13", "libnvrtc.so.12") that can be opened and passes
   /// the check: one that the process has open already, then those in the folders of
-  /// base/environment.h, then what the dynamic loader finds. The error says what `title` ("cuDNN")
-  /// is missing, what was wrong with each file, and `remedy`, what to try.
+  /// base/environment.h, then the dynamic loader's. The error names the missing `title` ("cuDNN"),
+  /// the fault of each file, and `remedy`, the advice.
   static Result<SharedLibrary> open(const char* title, std::initializer_list<const char*> names,
                                     const char* remedy, const Check& check = {});
 
@@ -39,7 +39,7 @@ class SharedLibrary {
   std::string path_;
 };
 
-/// What `open` gave the first time it was called for.
+/// The result of the first call of `open`.
 template <auto open>
 const auto& opened_once() {
   // Never destroyed: static objects use it until the process has ended.
@@ -47,7 +47,7 @@ const auto& opened_once() {
   return *kOpened;
 }
 
-/// The address of what a Result holds, or its error.
+/// The address of a Result's value, or its error.
 template <class T>
 Result<const T*> address_of(const Result<T>& result) {
   if (!result.ok()) return Error(result.error());

@@ -75,7 +75,8 @@ struct Task {
                     arguments.out, to);
   }
 
-  /// What a pass over the keys is for: all at once, or the sums of weights alone, then the weights.
+  /// The purpose of a pass over the keys: all at once, or the sums of weights alone, then the
+  /// weights.
   enum class Round { running, totals, rounded };
 
   void pass_over_keys(Round round) const {

@@ -23,7 +23,7 @@ struct HeadStrides {
 
 enum class MaskKind : uint8_t { none, boolean, f32, bf16 };
 
-/// No row of scores is longer at a time, with what follows up to a whole vector.
+/// No row of scores is longer at a time, padded to a whole vector.
 inline constexpr int64_t kMostKeys = 256;
 
 /// A scalar function of the scores, and a row of its other operand where it has one.
@@ -74,7 +74,7 @@ struct ScoreRows {
   int64_t mask_at;  ///< of the first query and key
   int64_t rows;
   int64_t first_query, first_key, keys;
-  float* scores;  ///< keys of a row and what follows up to a whole vector may be overwritten
+  float* scores;  ///< keys of a row, padded to a whole vector, may be overwritten
   int64_t stride;
   void* probabilities;  ///< bf16, or null: they replace the scores
   float *most, *total;  ///< running maximum and sum of each row

@@ -1,8 +1,8 @@
 // Warp groups whose keys are all in shared memory (attention/hopper_whole.cu): the scores of the next keys are asked for
 // before the values are, and these are multiplied while the next weights are computed.
 
-/// Keeps a wait for products below what makes a sum of weights: compilers move it above all that is no memory access. This
-/// one does not happen, as no sum is below 0.
+/// Keeps a wait for products below the code that makes a sum of weights: compilers move it above all that is no memory
+/// access. This one does not happen, as no sum is below 0.
 __device__ inline void keep_above(float sum, u32 address) {
   asm volatile("{\n.reg .pred never;\nsetp.lt.f32 never, %0, 0f00000000;\n@never st.shared.f32 [%1], %0;\n}"
                ::"f"(sum), "r"(address) : "memory");

@@ -1,5 +1,5 @@
-// What attention on Hopper (attention/hopper.cu) is made of: tiles and their barriers, the thread that fetches, masks, and
-// how results leave.
+// Parts of attention on Hopper (attention/hopper.cu): tiles and their barriers, the thread that fetches, masks, and how
+// results leave.
 
 constexpr int kRows = kGroups * 64, kConsumers = kGroups * 128;
 constexpr int kSizeBoxes = (kSize + 63) / 64, kValueBoxes = (kValueSize + 63) / 64;
@@ -34,7 +34,7 @@ __device__ inline Place place_number(int i) {
   return place_of(block, both % kHeads, both / kHeads);
 }
 
-/// Calls f(place, whether it is the last) for what this block takes: one place of a grid that has all of them, or
+/// Calls f(place, whether it is the last) for this block's places: one place of a grid that has all of them, or
 /// (kStays) every so many of them.
 template <class F>
 __device__ inline void each_place(F&& f) {
@@ -64,7 +64,7 @@ struct Stage {
     if (++number == kStages) number = 0, phase ^= 1;
   }
 };
-/// What warp groups have taken from them.
+/// Progress of warp groups in them.
 struct Progress {
   Stage keys, values;
   u32 queries = 0;

@@ -8,7 +8,7 @@
 constexpr float kMostSum = 1024, kFactor = kPlain ? kUnit : 1.0f;
 constexpr int kFirstTurn = 8;  // Barriers of turns, one a group.
 
-/// Keeps what reads them below what was waited for.
+/// Keeps their readers below the wait.
 template <class T, int kCount>
 __device__ inline void settle(T (&v)[kCount]) {
 #pragma unroll
@@ -29,7 +29,7 @@ __device__ inline void end_turn(int group, bool is_last) {
   }
 }
 
-/// Weights of scores, packed; what their sums are in this thread.
+/// Weights of scores, packed; their sums in this thread.
 __device__ inline void to_weights(u32 (&weights)[kKeys / 16][4], float (&sum)[2], const float (&scores)[kKeys / 2],
                                   const Running& running) {
   float base[2], part[2][2] = {{0, 0}, {0, 0}};
@@ -53,7 +53,7 @@ __device__ inline void to_weights(u32 (&weights)[kKeys / 16][4], float (&sum)[2]
   for (int r = 0; r < 2; ++r) sum[r] = part[r][0] + part[r][1];
 }
 
-/// Raises the bases of rows to their greatest scores where these are above; what was summed before shrinks.
+/// Raises the bases of rows to their greatest scores where these are above; earlier sums shrink.
 __device__ inline void raise(const float (&scores)[kKeys / 2], Running& running, float (&result)[kValueColumns / 2]) {
 #pragma unroll
   for (int r = 0; r < 2; ++r) {

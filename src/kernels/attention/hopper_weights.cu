@@ -2,7 +2,7 @@
 
 constexpr float kFactor = kPlain ? kUnit : 1.0f;
 
-/// Exponents to weights, and the factors of what was summed before: it is relative to the maximum before. A warp leaves out
+/// Exponents to weights, and the factors of earlier sums, which are relative to the earlier maximum. A warp leaves out
 /// 8 rows all of which are behind the last query; `row` is the thread's.
 __device__ inline void to_weights(float (&scores)[kKeys / 2], Running& running, float (&factor)[2], int row) {
 #pragma unroll
@@ -58,7 +58,7 @@ __device__ inline void multiply_values(float (&result)[kValueColumns / 2], const
   products_commit();
 }
 
-/// Keeps what reads them below what was waited for.
+/// Keeps their readers below the wait.
 template <class T, int kCount>
 __device__ inline void settle(T (&v)[kCount]) {
 #pragma unroll

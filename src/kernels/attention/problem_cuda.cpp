@@ -40,7 +40,7 @@ void add_mask(KernelCode& code, const Problem& problem) {
   code.text(fmt::format("#define ATTENTION_MASK {}\n", !present ? 0 : boolean ? 1 : 2));
 }
 
-/// What happens to scores between cap and mask.
+/// The operations on scores between cap and mask.
 void add_steps(KernelCode& code, const Attention& op) {
   std::string body;
   for (const ScalarStep& step :

@@ -19,7 +19,7 @@ struct DeviceAttention {
   View q, k, v, out;
 };
 
-/// Fails, with the reason, for what the kernels do not take.
+/// Fails, with the reason, for problems that the kernels do not take.
 Result<DeviceAttention> describe(const Problem& problem);
 
 /// The rows of attention/limits_cuda.def.
@@ -27,7 +27,7 @@ enum class DeviceKernel : uint8_t {
 #define TENON_ATTENTION_LIMITS(kernel, ...) kernel,
 #include "kernels/attention/limits_cuda.def"
 };
-/// Fails, with the reason, for what one of them does not take.
+/// Fails, with the reason, for problems that one of them does not take.
 Status check_limits(DeviceKernel kernel, const Problem& problem, const DeviceAttention& d);
 
 /// Types, strides and extents that all of the kernels take.

@@ -1,4 +1,4 @@
-// What the attention kernels share: where queries, keys and masks lie, and what a score becomes.
+// Shared by the attention kernels: addresses of queries, keys and masks, and the arithmetic of scores.
 
 struct Head {
   const X *q, *k, *v;
@@ -14,8 +14,8 @@ __device__ inline Head locate_head(const X* q, const X* k, const X* v, const Mas
           out + batch * Index(kOutBatch) + head * Index(kOutHead)};
 }
 
-/// What is added to a score, in units of log 2. The lowest number has no such product: it becomes one that scores are lost
-/// in all the same, so that a query all of whose keys have it sees them alike.
+/// The summand of a score, in units of log 2. The lowest number has no such product: it becomes one that scores are
+/// lost in all the same, so that a query all of whose keys have it weights them equally.
 __device__ inline float mask_in_log_2(float mask) {
   constexpr float kLog2 = 1.4426950408889634f;
   return mask < -2e38f && mask > -float(kInfinity) ? -3e38f : mask * kLog2;

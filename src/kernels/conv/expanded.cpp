@@ -186,7 +186,7 @@ void ExpandedDepthwise::expand_line(const Task& task, int64_t line) const {
     tile.rows = static_cast<int>((i + 1) * width / tiles - x);
     tile.a = task.arguments.input + (first + x) * tile.a_stride;
     tile.output = to + x * panel;
-    if (index < 0) {  // The next panel of weights first, then what is wanted ahead.
+    if (index < 0) {  // The next panel of weights first, then the prefetched one.
       tile.prefetch_step = kLine;
       tile.prefetch =
           static_cast<const char*>(tile.b) + panel_bytes + (before + i) * tile.k * kLine;

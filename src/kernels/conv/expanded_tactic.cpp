@@ -23,7 +23,7 @@ struct Description {
   cpu::ConvProblem problems[2];
 };
 
-/// The layer that ends in `value`, which becomes what it starts from.
+/// The layer that ends in `value`, which becomes its input.
 Result<Layer> take_layer(const Value*& value) {
   Layer layer;
   auto functions = cpu::take_functions(value);

@@ -68,7 +68,7 @@ Result<GroupedConvolution> GroupedConvolution::prepare(const ConvProblem& proble
 }
 
 /// Bundles, and their output channels in panels: wide ones as long as these are full, then the
-/// narrowest that takes what is left.
+/// narrowest that takes the rest.
 void GroupedConvolution::cut_panels() {
   const GroupedFunctions& f = *functions_;
   const int64_t out = problem_.output_channels / problem_.groups;
@@ -79,7 +79,7 @@ void GroupedConvolution::cut_panels() {
   for (int64_t first = 0; first < bundle_outputs();) {
     const int64_t left = bundle_outputs() - first;
     int width = f.count - 1;
-    const auto takes = [&](int w) {  // what is left, or all but a narrow panel for less lanes
+    const auto takes = [&](int w) {  // the rest, or all but a narrow panel for less lanes
       const int columns = f.widths[w].columns;
       return columns >= left ||
              (columns + narrowest >= left && columns + narrowest < f.widths[w - 1].columns);

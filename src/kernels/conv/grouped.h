@@ -64,7 +64,7 @@ class GroupedConvolution {
     int width;       ///< index of the kernel
     int64_t offset;  ///< of its weights in those of the bundle, in floats
   };
-  /// What one task computes.
+  /// The work of one task.
   struct Place {
     int64_t image, line, column, bundle;
   };

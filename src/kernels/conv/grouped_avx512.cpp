@@ -5,7 +5,7 @@
 namespace tenon::cpu {
 
 using V = vector_math::F32x16;
-// Half vectors for groups of eight channels, and for what is left of others.
+// Half vectors for groups of eight channels, and for the rest of others.
 using Half = vector_math::F32x8;
 const GroupedFunctions kGroupedAvx512 = {
     {GroupedTable<V, 14, 2>::kWidth, GroupedTable<V, 14, 1>::kWidth,

@@ -31,7 +31,7 @@ __device__ inline void fetch(u32 to, const void* from, bool inside) {
 #endif
 }
 
-// What a thread fetches of the input: one piece of some rows of each chunk.
+// A thread's part of the input: one piece of some rows of each chunk.
 struct InputRows {
   int offset[kLoadsA], place1[kLoadsA], place2[kLoadsA];
 
@@ -241,6 +241,6 @@ extern "C" __global__ void __launch_bounds__(kBlock)
     store_located<YAt, 8>(y, at, v);
   }
 #if CLUSTER
-  meet_cluster();  // Nobody leaves while others read.
+  meet_cluster();  // No block exits while others read.
 #endif
 }

@@ -108,7 +108,7 @@ struct MixedProducts {
   }
 };
 
-/// What a transform of weights fetches in one step of k.
+/// The prefetch of a transform of weights in one step of k.
 [[gnu::always_inline]] inline void fetch_lines(const char* at, int64_t step) {
   for (int64_t i = 0; i < step; i += 64) _mm_prefetch(at + i, _MM_HINT_T1);
 }

@@ -44,7 +44,7 @@ int64_t numbers_of(int kind, int64_t rest) {
 }
 
 /// The share of `all` things that the index-th of `count` gets: the first ones get one more. Of
-/// fewer things nobody gets more.
+/// fewer things none gets more.
 struct Share {
   int64_t first, count;
   Share(int64_t all, int64_t index, int64_t parts)
@@ -135,7 +135,8 @@ void MixedWinograd::place_tiles() {
   }
 }
 
-/// Forms begin at odd rows: kMixedDepth numbers are a sixteenth of what lines of one set are apart.
+/// Forms begin at odd rows: kMixedDepth numbers are a sixteenth of the distance of lines of one
+/// set.
 void MixedWinograd::count_rows() {
   MixedPlaces most = {};
   for (const MixedBlock& block : blocks_)

@@ -78,7 +78,7 @@ struct MixedSet {
   int rows_at_once;  ///< of each form
 };
 
-/// What differs by stride.
+/// The parts that differ by stride.
 struct MixedFunctions {
   int classes[kMixedForms];
   int taps[kMixedForms];  ///< the weight that a form is, or -1
@@ -122,7 +122,7 @@ class MixedWinograd {
     int64_t tile, weights, numbers, size;
   };
   /// Two stretches to fetch by turns, so many bytes a step of k: the next weights of this layer,
-  /// and what is wanted ahead.
+  /// and the prefetched data.
   struct Fetches {
     const char* at[2];
     int64_t step[2];

@@ -8,7 +8,7 @@
 #include "kernels/conv/winograd_pixels.h"
 
 /// Transforms of tiles for MixedWinograd over any vector type. Weights in their forms are sums of
-/// the plain ones; what Lagrange's polynomials divide by is part of the way back.
+/// the plain ones; the divisors of Lagrange's polynomials are part of the way back.
 namespace tenon::cpu {
 namespace {
 

@@ -12,8 +12,8 @@ inline constexpr int kMostNarrowChannels = 4;
 /// Most rows of taps: the kernel's depth times its height.
 inline constexpr int64_t kMostNarrowRows = 64;
 
-/// Some pixels of one output line, for the kernels of an instruction set. What a row of taps reads
-/// is contiguous in a channels-last image: `row_length` numbers, less at the borders.
+/// Some pixels of one output line, for the kernels of an instruction set. The input of a row of
+/// taps is contiguous in a channels-last image: `row_length` numbers, less at the borders.
 struct NarrowLine {
   const float* input = nullptr;  ///< of the image
   const float* weights = nullptr;

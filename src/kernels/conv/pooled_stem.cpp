@@ -36,7 +36,7 @@ size_t PooledStem::line_bytes() const {
   return align_up(problem_.output[2] * problem_.output_channels * sizeof(float));
 }
 
-/// The lines under a window, their maximum, and what the convolution needs.
+/// The lines under a window, their maximum, and the convolution's scratch.
 size_t PooledStem::worker_bytes() const {
   return (window_.kernel[0] + 1) * line_bytes() + stem_->line_scratch_bytes();
 }

@@ -22,7 +22,8 @@ struct ConvProblem {
   int64_t input_channels = 1, output_channels = 1, groups = 1;
   Spatial input = {1, 1, 1}, output = {1, 1, 1};
   Spatial kernel = {1, 1, 1}, stride = {1, 1, 1}, dilation = {1, 1, 1};
-  Spatial pad = {0, 0, 0};  ///< before the first element; what is behind follows from the extents
+  Spatial pad = {0, 0,
+                 0};  ///< before the first element; the padding behind follows from the extents
   bool transposed = false;
   bool weights_change = false;  ///< They come with each run: DirectConvolution alone takes them.
   bool channels_last_weights = false;  ///< Their second axis is the innermost one.

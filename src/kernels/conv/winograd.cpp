@@ -221,7 +221,7 @@ void WinogradConvolution<kTile>::multiply(const Tiles& tiles, int64_t channel, i
     for (int64_t c = 0; c < channels; c += kernels_->panel) {
       const char* b =
           packed_.at(point * packed_each_) + (channel + c) / kernels_->panel * panel_bytes;
-      // What comes after this panel: the next one of this point, or the first of the next point.
+      // The successor of this panel: the next one of this point, or the first of the next point.
       const char* next = c + kernels_->panel < channels
                              ? b + panel_bytes
                              : b - c / kernels_->panel * panel_bytes + packed_each_;

@@ -3,8 +3,8 @@
 #include "kernels/conv/winograd.h"
 #include "kernels/vector_math/activations.h"
 
-/// What the transforms of Winograd convolution share over any vector type: where tiles lie, how
-/// pixels of the output are finished. Included by one source an instruction set.
+/// Shared by the transforms of Winograd convolution over any vector type: positions of tiles, the
+/// end of output pixels. Included by one source an instruction set.
 namespace tenon::cpu {
 namespace {
 

@@ -29,7 +29,7 @@ class Matmul {
   /// `transposed_weights` describes B as dense [n, k], whatever the product says of it.
   static Result<Matmul> create(const Api& api, const Product& product, bool transposed_weights);
 
-  /// What the library thinks is fastest first, deterministic algorithms only.
+  /// In the order of the library's estimates, fastest first, deterministic algorithms only.
   Result<std::vector<Algorithm>> propose(cublasLtHandle_t handle, size_t workspace_limit,
                                          int count) const;
   Result<Algorithm> from_text(cublasLtHandle_t handle, std::string_view text) const;

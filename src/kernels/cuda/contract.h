@@ -8,9 +8,9 @@
 #include "kernels/constant_store.h"
 #include "kernels/tactic.h"
 
-/// What the tactics of NVIDIA GPUs use. A tactic is a source `src/kernels/<family>/<x>_cuda.cpp`
-/// and a row in the family's cuda_tactics.def. Its create(), with text that kernels/jit puts
-/// together:
+/// Functions for the tactics of NVIDIA GPUs. A tactic is a source
+/// `src/kernels/<family>/<x>_cuda.cpp` and a row in the family's cuda_tactics.def. Its create(),
+/// with text that kernels/jit puts together:
 ///
 ///     TENON_ASSIGN(auto module, cuda::compile_text(problem, "rows/softmax", text, options));
 ///     TENON_ASSIGN(cuda::Function function, module->function("softmax"));

@@ -34,9 +34,9 @@ struct Convolution {
 /// Fails with the reason why cuDNN does not take the problem.
 Result<Convolution> describe_convolution(const Problem& problem);
 
-/// How a convolution of few channels gets an input that matrix units take: pixels of
-/// fold x fold neighbours become one pixel, and channels are filled up with zeros. Strides and
-/// padding are part of it, so what remains is a convolution without either.
+/// How a convolution of few channels gets an input that tensor cores take: pixels of fold x fold
+/// neighbours become one pixel, and channels are filled up with zeros. Strides and padding are part
+/// of it, so the rest is a convolution without either.
 struct Packing {
   int64_t fold = 0;      ///< 0: the input stays as it is.
   int64_t channels = 0;  ///< Of a packed pixel.

@@ -10,7 +10,7 @@ namespace tenon::cudnn {
 
 using Api = cuda::Cudnn;
 
-/// An Error for a call that did not succeed, with what the library says about it.
+/// An Error for a call that did not succeed, with the library's message.
 Error failure(const Api& api, std::string_view call, cudnnStatus_t status);
 
 /// Attribute type that goes with a C++ type; the others are named at the call.

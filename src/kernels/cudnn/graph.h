@@ -19,7 +19,7 @@ struct Window {
   std::vector<int64_t> strides, dilations, pads_begin, pads_end;
 };
 
-/// What a pointwise node of the graph computes besides its mode.
+/// Parameters of a pointwise node of the graph besides its mode.
 struct PointwiseOptions {
   double lower = 0, upper = 0, slope = 0;  ///< of RELU, where `clips`
   bool clips = false;
@@ -69,7 +69,7 @@ class Graph {
 
   const Descriptor& operations() const { return graph_; }
   const std::deque<Scalar>& scalars() const { return scalars_; }
-  /// All that decides what a plan of the graph is.
+  /// All that a plan of the graph depends on.
   const std::string& text() const { return text_; }
 
  private:

@@ -53,7 +53,7 @@ void join_axes(std::vector<int64_t>& extents, std::vector<Lines>& tensors, size_
   }
 }
 
-/// What the description works on: the result's axes before the last two, then its rows.
+/// Axes of the description: the result's axes before the last two, then its rows.
 struct Frame {
   std::vector<int64_t> extents;  ///< Batch axes, then rows.
   std::vector<Lines> tensors;    ///< a, b, d, then the operands of the result's shape.

@@ -99,7 +99,7 @@ bool equivalent(const EngineChoice& a, const EngineChoice& b) {
   return a == b || (a.engine == b.engine && only_workspace(a) && only_workspace(b));
 }
 
-/// Appends what one heuristic proposes.
+/// Appends the proposals of one heuristic.
 Status propose(const Context& context, const Graph& graph, cudnnBackendHeurMode_t mode, bool is_f32,
                const EngineLimits& limits, int& compiled, std::vector<EngineChoice>& choices) {
   Descriptor heuristic(*context.api, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
@@ -243,7 +243,7 @@ Result<SharedExecutable> compile(const Context& context, const Descriptor& confi
   return finished(std::move(plan), engine);
 }
 
-/// From what json_of() gave.
+/// From a text of json_of().
 Result<SharedExecutable> restore(const Context& context, const std::string& json,
                                  const Descriptor& engine) {
   Descriptor plan(*context.api, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
@@ -289,7 +289,7 @@ Result<SharedExecutable> SharedPlans::find(const std::string& key,
   std::shared_ptr<Entry> entry;
   {
     const std::lock_guard lock(mutex_);
-    // Those of shapes that are gone; nobody waits where the map alone holds the entry.
+    // Entries of shapes that are gone; none is waited for where the map alone holds the entry.
     if (!entries_.contains(key))
       std::erase_if(entries_, [](const auto& other) {
         return other.second.use_count() == 1 && other.second->executable.expired();

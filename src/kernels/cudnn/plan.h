@@ -24,13 +24,13 @@ struct EngineChoice {
 std::string to_text(const EngineChoice& choice);
 Result<EngineChoice> engine_from_text(std::string_view text);
 
-/// What engines may do.
+/// Limits of engines.
 struct EngineLimits {
   bool tensor_core_f32 = true;  ///< Matrix units round f32 operands to tf32.
   int64_t workspace_bytes = int64_t{256} << 20;
 };
 
-/// What an execution plan of cuDNN is.
+/// Facts about an execution plan of cuDNN.
 struct Executable {
   Descriptor plan;
   int64_t workspace_bytes = 0;
@@ -66,8 +66,8 @@ struct Context {
   SharedPlans* shared = nullptr;  ///< May be null.
 };
 
-/// What cuDNN thinks is fastest first, without what the limits exclude and without engines whose
-/// results vary from run to run. At most `count`, without building any.
+/// In the order of cuDNN's estimates, fastest first, without engines that the limits exclude and
+/// without engines whose results vary from run to run. At most `count`, without building any.
 Result<std::vector<EngineChoice>> propose_engines(const Context& context, const Graph& graph,
                                                   bool is_f32, const EngineLimits& limits,
                                                   size_t count);

@@ -7,7 +7,7 @@
 #include "device/cpu/isa.h"
 #include "ops/pointwise_function.h"
 
-/// What happens to a matrix of float accumulators on its way to memory: a short list of scalar
+/// Operations on a matrix of float accumulators on its way to memory: a short list of scalar
 /// functions, applied while a tile is in registers or in the first-level cache.
 namespace tenon::cpu {
 
@@ -30,8 +30,8 @@ struct EpilogueStep {
   bool operand_first = false;  ///< function(operand, x)
   float alpha = 0.0f;
   float beta = 0.0f;
-  /// How many steps ago x was what this one begins with, and was its operand where that is
-  /// `earlier`: 0 is what the step before gave.
+  /// How many steps ago x was this one's start, and was its operand where that is `earlier`: 0 is
+  /// the result of the step before.
   uint8_t from = 0;
   uint8_t back = 0;
 };

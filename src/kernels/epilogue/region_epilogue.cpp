@@ -107,7 +107,7 @@ Result<std::vector<BoundStep>> matrix_steps(const Problem& problem, const Anchor
 
 namespace {
 
-/// One number a channel, alike in all images: for the channels of [1, C, 1, 1], [C, 1, 1] or a
+/// One number a channel, the same in all images: for the channels of [1, C, 1, 1], [C, 1, 1] or a
 /// bias.
 bool is_per_channel(const Operand& operand, const Extents& output, bool own_bias) {
   const int axis = operand.rank() - static_cast<int>(output.size()) + 1;

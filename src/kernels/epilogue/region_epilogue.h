@@ -29,7 +29,7 @@ Result<std::vector<BoundStep>> image_steps(const Problem& problem, const Anchore
                                            int bias, bool& one_by_one);
 
 /// The unary functions at the end of the way to `value` inside a region, in order; `value` becomes
-/// what they start from. Nothing where one has an operand.
+/// their input. Nothing where one has an operand.
 std::optional<std::vector<EpilogueStep>> take_functions(const Value*& value);
 
 /// f32 or bf16.

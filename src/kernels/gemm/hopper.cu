@@ -5,7 +5,7 @@
 // Where blocks share k: sums of the block's columns from the others, 16 bytes of a thread beside each other's.
 constexpr int kSumsBytes = (kSplits - 1) * (kOwn / 8) * kConsumers * 16;
 
-/// Each block's columns to that block; gives what all sums of its own columns together are, in a fixed order.
+/// Each block's columns to that block; gives the total of all sums of its own columns, in a fixed order.
 __device__ inline void exchange_sums(Accumulator (&own)[kOwn / 2], const Accumulator (&sums)[kTileN / 2], u32 received, u32 barrier,
                                      int rank) {
 #pragma unroll

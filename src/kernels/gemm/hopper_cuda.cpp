@@ -268,7 +268,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   add_moments(code, p.product.region);
   AnchoredRegion region = p.product.region;
   std::vector<ExtraStep> before;
-  // What is standardized is no sum yet that a bias could begin.
+  // A standardized product is no sum yet that a bias could begin.
   JitArgument bias = JitArgument::null();
   if (region.standardize == nullptr) {
     TENON_ASSIGN(bias, take_bias(code, problem, t, p.product.loop,

@@ -107,7 +107,7 @@ __device__ inline void widen_pair(f16, u32 pair, float& a, float& b) {
 __device__ inline void widen_pair(bf16, u32 pair, float& a, float& b) {
   a = __uint_as_float(pair << 16), b = __uint_as_float(pair & 0xffff0000u);
 }
-/// Of a group of columns, as far as a thread holds its two rows: what is written, rounded.
+/// Of a group of columns, as far as a thread holds its two rows: the written values, rounded.
 struct GroupMoments {
   float kept[2][kGroup / 4];
   __device__ void take(const float (&v)[2], int half, int j) {

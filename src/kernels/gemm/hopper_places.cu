@@ -9,7 +9,7 @@ __device__ inline Place place_in(const Tile& tile, int part, int rank) {
   return {tile.m + part * 64 + warp * 16, tile.n + rank * kOwn, tile.batch};
 }
 __device__ inline bool row_exists(const Place& at, int row) { return kWholeTiles || at.row + row < kM; }
-/// Rows behind the last one read what it reads.
+/// Rows behind the last one read the last one's.
 __device__ inline Index row_of(const Place& at, int row) {
   return Index(at.batch) * kM + (row_exists(at, row) ? at.row + row : kM - 1);
 }

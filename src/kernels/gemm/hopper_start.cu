@@ -1,4 +1,4 @@
-// What the sums of gemm/hopper.cu start from: 0, or the bias behind the product, one number a column, which costs no
+// The start of the sums of gemm/hopper.cu: 0, or the bias behind the product, one number a column, which costs no
 // instruction behind the products then. It is fetched ahead: a constant one before the launch ahead has ended.
 #ifdef BIASED
 struct Start {

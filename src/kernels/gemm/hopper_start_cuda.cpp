@@ -10,8 +10,8 @@ bool varies_by_column_alone(const std::vector<int64_t>& strides, const Extents& 
   return true;
 }
 
-/// The first step behind the products with what it reads, and how that lies; no operand where there
-/// is none.
+/// The first step behind the products with its operand, and the operand's layout; no operand where
+/// there is none.
 Result<ExtraStep> first_step(const Problem& problem, const AnchoredRegion& region,
                              const std::vector<ExtraStep>& before) {
   if (!before.empty()) return before[0];

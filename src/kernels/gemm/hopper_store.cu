@@ -71,7 +71,7 @@ __device__ inline void fetch_pieces(uint4 (&to)[kItems], const T* from, const Pl
         from + place_of<At>(row_of(at, item / kPieces), column < kN ? column : kN - kUnit));
   }
 }
-/// What the epilogue of a slab reads.
+/// Operands of the epilogue of a slab.
 __device__ inline void fetch_slab(SlabOperands& to, const Place& at, int n ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
   to.columns.fetch(at.column + n ROWS_ARGUMENTS);
 #define FETCH_PIECES(i, T) \

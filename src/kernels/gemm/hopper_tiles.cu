@@ -155,7 +155,7 @@ __device__ inline void multiply_in_parts(T (&sums)[kParts][kTileN / 2], u32 stag
   }
 }
 
-/// The sums over [k_begin, k_end) of the warp group's rows, or what is there and those.
+/// The sums over [k_begin, k_end) of the warp group's rows, or those added to the current ones.
 template <bool kAdds>
 __device__ inline void multiply_tile(Accumulator (&sums)[kParts][kTileN / 2], u32 stages, u32 barriers, Ring& at, int k_begin,
                                      int k_end, bool is_last) {

@@ -7,7 +7,7 @@
 namespace tenon::hopper {
 namespace {
 
-/// Bytes of shared memory of a multiprocessor, and what each block has besides its own.
+/// Bytes of shared memory of a multiprocessor, and the system's share of each block.
 constexpr int64_t kSharedBytes = 228 * 1024, kReservedBytes = 1024;
 
 /// Cycles, roughly, fitted to times on an H200: products or the fetching of their operands, the

@@ -35,7 +35,7 @@ struct TileKernel {
     return left < 0 ? 0 : left > V::kWidth ? V::kWidth : left;
   }
 
-  /// What a tile multiplies by: a panel of B, the difference of two, or that kept for others too.
+  /// The right operand of a tile: a panel of B, the difference of two, or that kept for others too.
   enum class Source { panel, difference, kept_difference };
 
   template <Source kSource>
@@ -106,7 +106,8 @@ struct TileKernel {
       for (int w = 0; w < W; ++w) f(r, w);
   }
 
-  // What a tile is told is read once, into locals: the compiler must take it that stores change it.
+  // Parameters of a tile are read once, into locals: the compiler must assume that stores change
+  // them.
   template <bool kFull>
   [[gnu::always_inline]] static void start(const Tile& t, V (&acc)[R][W]) {
     const float* from = t.initial;

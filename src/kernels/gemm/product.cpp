@@ -16,7 +16,7 @@ constexpr int64_t kWholeRows = 128;
 constexpr int64_t kColumnBlock = 512;
 constexpr int64_t kTasksPerThread = 4;
 constexpr int64_t kGatherTasksPerThread = 2;
-// What is gathered for all tasks together stays in the caches until the last one.
+// Gathered rows of all tasks together stay in the caches until the last one.
 constexpr int64_t kMostStaged = int64_t{4} << 20;
 // Rows of gathered blocks lie this many bytes further apart than needed, off the powers of two.
 constexpr int64_t kRowPadding = 64;
@@ -59,7 +59,7 @@ int64_t lines_a_step(const Microkernels& kernels, int64_t columns) {
   return ceil_div(columns * kernels.k_unit * element_size(kernels.type), kLine);
 }
 
-/// One run_product: what its loops share.
+/// One run_product: shared by its loops.
 struct Run {
   const ProductPlan& plan;
   const ProductOperands& operands;
@@ -119,8 +119,8 @@ struct Run {
     tile.a_stride = scratch.row_stride;
   }
 
-  /// Each tile fetches one line for every step of k: the first ones what `next` points to, where
-  /// the next panel lies, the others what is wanted ahead.
+  /// Each tile fetches one line for every step of k: the first ones from `next`, the next panel,
+  /// the others the prefetched data.
   void choose_fetch(Tile& tile, int64_t index, int64_t tiles, const char* next, int64_t lines) {
     tile.prefetch_step = kLine;
     if (tiles < lines || ahead.empty()) {

@@ -42,8 +42,8 @@ struct PartialProduct {
   std::vector<DepthRange> depths;  ///< In order, at multiples of k_unit; empty: all of k.
 };
 
-/// What is fixed before the first run. The order of summation depends on k alone, so results depend
-/// neither on threads nor on how rows and columns are cut.
+/// The parts that are fixed before the first run. The order of summation depends on k alone, so
+/// results depend neither on threads nor on how rows and columns are cut.
 struct ProductPlan {
   const Microkernels* kernels = nullptr;
   FinishFunction finish = nullptr;

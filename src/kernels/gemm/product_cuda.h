@@ -5,7 +5,7 @@
 
 namespace tenon {
 
-/// A batch of matrix products with what follows them: result[m, n] = sum over k.
+/// A batch of matrix products with their epilogue: result[m, n] = sum over k.
 struct DeviceProduct {
   AnchoredRegion region;
   int a = 0, b = 0;  ///< Problem inputs.
@@ -18,7 +18,7 @@ struct DeviceProduct {
   int64_t batches() const { return loop_count(batch); }
 };
 
-/// Fails, with the reason, for what is no matrix product.
+/// Fails, with the reason, for other than matrix products.
 Result<DeviceProduct> describe_product(const Problem& problem, RegionExtras extras = {});
 
 /// Types and extents that all product kernels take.

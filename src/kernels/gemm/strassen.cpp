@@ -9,7 +9,7 @@
 namespace tenon::cpu {
 namespace {
 
-// With fewer rows, steps or columns the sums cost what the eighth product does.
+// With fewer rows, steps or columns the sums cost as much as the eighth product.
 constexpr int64_t kLeastRows = 96, kLeastSteps = 384, kLeastColumns = 384;
 // So many steps are one block, whose sums stay in registers; more are cut into blocks with which
 // the seven operands of A stay in the second-level cache.
@@ -39,7 +39,7 @@ int64_t fetchers_of_quarter(const Microkernels& kernels) {
   return ceil_div(kernels.panel * sizeof(float), kFetchStep);
 }
 
-/// The operands of A in the order of the products, and of those that are copied.
+/// The operands of A in the order of the products, and of the copied ones.
 enum Operand { kA11, kA12, kS4, kA22, kS1, kS2, kS3 };
 
 }  // namespace
@@ -211,7 +211,7 @@ struct StrassenTask {
     return scratch.sums + (operand * p.row_block_ + r) * sum_stride + c;
   }
 
-  /// Most tiles fetch the next panels, the last ones what is wanted ahead.
+  /// Most tiles fetch the next panels, the last ones the prefetched data.
   void choose_fetch(Tile& tile) {
     tile.prefetch_step = kFetchStep;
     if (slot < 4 * fetchers) {
@@ -294,7 +294,7 @@ void StrassenProduct::stage(const ProductOperands& operands, int64_t row, int64_
   const bool quarters = copies(kA11, operands), last = copies(kA22, operands);
   for (int64_t r = row; r < row + rows; ++r) {
     const float* upper = static_cast<const float*>(operands.a) + r * operands.a_stride;
-    // A last row without a partner stands in for it: what comes out there is not used.
+    // A last row without a partner stands in for it: its result is not used.
     const float* lower = r < bottom_rows() ? upper + half_m_ * operands.a_stride : upper;
     const auto row_of = [&](int operand) {
       return to + (operand * row_block_ + r - first) * staged_stride();

@@ -8,7 +8,7 @@ __device__ inline void show(int step, const Sum_* row, Y* shown) {
   for (i64 j = threadIdx.x; j < kKeys; j += kBlock) shown[j] = narrow<Y>(Wide<Y>(row[j]));
 }
 
-/// What is added to a score; -infinity hides the key.
+/// The summand of a score; -infinity hides the key.
 __device__ inline Sum_ added(i64 b, i64 h, i64 i, i64 j, const X3* mask, i64 length) {
   const Sum_ hidden = -Sum_(kInfinity);
   if (kHasLengths && j >= length) return hidden;

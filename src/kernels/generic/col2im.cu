@@ -1,4 +1,4 @@
-// What the columns of all blocks add up to at a pixel. BLOCK, COUNT and so on: numbers of each spatial axis.
+// The sum of the columns of all blocks at a pixel. BLOCK, COUNT and so on: numbers of each spatial axis.
 
 __device__ inline Result element(i64* c, const Operands& o) {
   constexpr int kAxes = YAt::kRank - 2;

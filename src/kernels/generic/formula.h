@@ -14,9 +14,9 @@ namespace tenon {
 struct Formula {
   std::string file;  ///< "generic/lrn.cu".
   std::string constants;
-  bool saturates = true;   ///< What is too large for a narrow float becomes its largest number.
+  bool saturates = true;   ///< Numbers too large for a narrow float become its largest number.
   int power_rounding = 0;  ///< Of powers of two: 0 up, 1 down, 2 nearest.
-  /// What the file reads as x6, behind the operands. May be null.
+  /// The operand that the file reads as x6, behind the operands. May be null.
   std::function<std::vector<std::byte>()> table;
 
   void number(std::string_view name, int64_t value);

@@ -1,6 +1,6 @@
 // Element types of 8 bits and fewer, a byte each: floats in five formats and powers of two, integers of 4 and 2 bits.
-// SMALL_SATURATES: whether what is too large becomes the largest number; SMALL_ROUNDING: 0 up, 1 down, 2 nearest, for
-// powers of two.
+// SMALL_SATURATES: whether numbers that are too large become the largest one; SMALL_ROUNDING: 0 up, 1 down, 2 nearest,
+// for powers of two.
 
 template <int kMantissa_, int kBias_, int kSign_, int kLargest_, int kOverflow_, int kNan_, bool kInfinity_,
           bool kHasNan_, bool kNegativeZeroIsNan_>

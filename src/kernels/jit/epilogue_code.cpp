@@ -14,8 +14,8 @@ int64_t small_constant(const Operand& operand) {
   return bytes <= kSmall ? bytes : 0;
 }
 
-/// Writes the steps one after the other and keeps count of the operands. Those that are given with
-/// strides come before the region's.
+/// Writes the steps one after the other and keeps count of the operands. Operands that are given
+/// with strides come before the region's.
 class EpilogueWriter {
  public:
   EpilogueWriter(KernelCode& code, const Problem& problem, const AnchoredRegion& region,

@@ -15,7 +15,7 @@ struct ExtraStep {
   std::vector<int64_t> strides;  ///< As a tensor of the output's extents, logical order.
 };
 
-/// Adds to the code what follows a region's anchor: a device function
+/// Adds a region's epilogue to the code: a device function
 ///   epilogue<N>(Real (&v)[N], Index at EPILOGUE_PARAMETERS)
 /// that applies the steps to N elements, the first being number `at` of a loop over the output,
 /// its two halves, fetch_epilogue<N>(EpilogueOperands<N>&, Index at EPILOGUE_PARAMETERS), which

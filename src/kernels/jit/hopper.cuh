@@ -28,14 +28,14 @@ __device__ inline void barrier_wait(u32 barrier, u32 phase) {
       ::"r"(barrier), "r"(phase) : "memory");
 }
 
-/// For what other blocks of the cluster send.
+/// For messages of other blocks of the cluster.
 __device__ inline void barrier_wait_cluster(u32 barrier, u32 phase) {
   asm volatile(
       "{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
       "@done bra ready;\nbra again;\nready:\n}" ::"r"(barrier), "r"(phase) : "memory");
 }
 
-/// A box of a tensor to shared memory; what lies outside of the tensor is 0.
+/// A box of a tensor to shared memory; places outside of the tensor are 0.
 __device__ inline void fetch_box(u32 to, const TensorMap& map, u32 barrier, int x, int y, int z) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];"
@@ -47,7 +47,7 @@ __device__ inline void fetch_box(u32 to, const TensorMap& map, u32 barrier, int 
       ::"r"(to), "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z), "r"(w) : "memory");
 }
 /// Channels from `c` on of pixels that follow each other, those of a convolution's result in the first tap's view, seen
-/// from another tap; what lies outside of the image is 0.
+/// from another tap; places outside of the image are 0.
 __device__ inline void fetch_pixels(u32 to, const TensorMap& map, u32 barrier, int c, int x, int y, int image, int tap_x,
                                     int tap_y) {
   asm volatile(
@@ -58,8 +58,8 @@ __device__ inline void fetch_map(const TensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 
-/// What matrix units are told of a tile whose rows of 128 bytes are swizzled: `leading` bytes from 64 columns to the next
-/// 64 where columns are contiguous, 1024 bytes from 8 rows to the next.
+/// The descriptor for tensor cores of a tile whose rows of 128 bytes are swizzled: `leading` bytes from 64 columns to
+/// the next 64 where columns are contiguous, 1024 bytes from 8 rows to the next.
 __device__ inline u64 tile_descriptor(u32 address, u32 leading) {
   return u64(address >> 4 & 0x3fff) | u64(leading >> 4) << 16 | u64(1024 >> 4) << 32 | u64(1) << 62;
 }

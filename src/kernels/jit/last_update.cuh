@@ -1,7 +1,7 @@
 // Where several updates meet at one place, the last one counts, whichever thread is faster: the same code runs three
 // times over all updates, with one number for each place.
 
-/// What a run does: forgets what the numbers held, finds each place's last update, writes.
+/// Steps of a run: clears the numbers, finds each place's last update, writes.
 enum Pass : i64 { kForget, kFind, kWrite };
 
 /// Whether update `number` is to be written now.

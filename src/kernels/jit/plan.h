@@ -100,7 +100,7 @@ struct JitPlan {
   std::vector<std::pair<int, int>> aliases;  ///< (input, output) that may share memory.
 };
 
-/// What a tactic of our own kernels is made of: plans, or the reason why not.
+/// Parts of a tactic of our own kernels: plans, or the reason why not.
 using JitPlanner = Result<JitPlan> (*)(const Problem& problem, std::string_view config);
 
 /// Multiprocessors of the problem's device; 132 where there is none.
@@ -114,8 +114,8 @@ int64_t allowed_shared(const Problem& problem);
 /// Fails where a launch takes more than that, dynamic and static.
 Status check_shared(const Problem& problem, std::string_view name, int64_t bytes);
 
-/// What a GPU refuses of launches: too many blocks along an axis, too many threads or too much
-/// shared memory of one.
+/// Launches that a GPU refuses: too many blocks along an axis, too many threads or too much shared
+/// memory of one.
 Status check_launches(const Problem& problem, const JitPlan& plan);
 
 /// Blocks for `count` pieces of work.

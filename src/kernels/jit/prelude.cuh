@@ -1,5 +1,5 @@
-// What every kernel that is compiled at run time begins with: element types, conversions, packs of 16 bytes, sums over
-// groups of threads. The constants of the problem (kernels/jit/kernel_code.h) follow it.
+// Start of every kernel that is compiled at run time: element types, conversions, packs of 16 bytes, sums over groups
+// of threads. The constants of the problem (kernels/jit/kernel_code.h) follow it.
 
 typedef signed char i8;
 typedef short i16;
@@ -221,9 +221,9 @@ __device__ inline void rough_gelu_tanh(float (&v)[N]) {
   for (int i = 0; i < N; i += 2) rough_gelu_tanh(v[i], i + 1 < N ? v[i + 1 < N ? i + 1 : i] : none);
 }
 
-// What recurrent cells apply to gates, for states of 16 bits.
+// Gate activations of recurrent cells, for states of 16 bits.
 __device__ inline float rough_sigmoid(float x) { return rough_inverse(1 + rough_power_of_2(-1.44269504f * x)); }
-/// Close to 0 it is a polynomial: what 1 - 2 / (1 + e^2x) leaves there has few digits.
+/// Close to 0 it is a polynomial: 1 - 2 / (1 + e^2x) has few digits there.
 __device__ inline float rough_tanh(float x) {
   const float far = fmaf(-2, rough_inverse(1 + rough_power_of_2(2.88539008f * x)), 1);
   const float near = x * fmaf(x * x, -0.33333333f, 1);
@@ -289,7 +289,7 @@ __device__ constexpr bool packs_in_one() {
   else return At::template stride<At::kRank - 1>() == 0 && At::template extent<At::kRank - 1>() % N == 0;
 }
 
-/// What load_located reads, as it lies in memory.
+/// The value of load_located, as it lies in memory.
 template <class At, int N, class T>
 struct alignas(packs_together<At, N>() && sizeof(T) * N >= 16 ? 16 : alignof(T)) Fetched {
   T v[packs_in_one<At, N>() ? 1 : N];

@@ -9,7 +9,7 @@
 
 namespace tenon {
 
-/// Compiles what is not in the cache, and loads it on the problem's device, which must be a
+/// Compiles code that is not in the cache, and loads it on the problem's device, which must be a
 /// CudaDevice.
 Result<std::unique_ptr<Kernel>> make_jit_kernel(const Problem& problem, const JitPlan& plan);
 

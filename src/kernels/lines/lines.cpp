@@ -63,7 +63,7 @@ void with_type(LineType type, F f) {
   }
 }
 
-/// What is not a number counts as larger than every number.
+/// NaN counts as larger than every number.
 template <class T>
 bool is_less(T a, T b) {
   if (a != a) return false;
@@ -166,7 +166,7 @@ void choose_few(const LineProblem& p, const LineFunctions& functions, const T* x
   std::make_heap(order, order + p.k, before);
   for (int64_t i = p.k; i < p.along.extent; ++i) {
     const auto limit = static_cast<float>(value_of(x[order[0]]));
-    // Nothing comes before what is not a number.
+    // Nothing comes before NaN.
     if (limit != limit) break;
     i = functions.first_above(p.type == LineType::bf16, x, i, p.along.extent, limit);
     if (i == p.along.extent) break;

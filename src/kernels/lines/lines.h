@@ -16,7 +16,7 @@ constexpr int64_t line_type_size(LineType type) {
   return type == LineType::i64 ? 8 : type == LineType::bf16 ? 2 : 4;
 }
 
-/// Strides of one axis in x and in the (one or two, alike) results.
+/// Strides of one axis in x and in the (one or two, equal) results.
 struct LineAxis {
   int64_t extent = 1, x = 0, y = 0;
 };

@@ -1,6 +1,6 @@
 // Inner loops over lines; included once (after <algorithm>, <cmath>, <cstdint> and lines.h) per
-// instruction set, inside a namespace of that set's own. The loops over neighbouring lines are what
-// the compiler vectorizes.
+// instruction set, inside a namespace of that set's own. The loops over neighbouring lines are
+// vectorized by the compiler.
 
 inline float widen(float value) {
   return value;
@@ -9,7 +9,7 @@ inline float widen(uint16_t value) {
   return __builtin_bit_cast(float, static_cast<uint32_t>(value) << 16);
 }
 
-/// Signs are such that the largest is wanted; what is not a number counts as larger than all.
+/// Signs are such that the largest is wanted; NaN counts as larger than all.
 template <class T, bool kLast>
 void places_of(const T* x, int64_t extent, int64_t step, int64_t lines, float sign,
                int64_t* places) {

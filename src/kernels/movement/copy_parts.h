@@ -15,7 +15,7 @@ struct CopyPart {
   std::vector<int64_t> from_strides, to_strides;
 };
 
-/// What a node that only moves data (views made real, concat) copies; fails, with the reason, for
+/// The copies of a node that only moves data (views made real, concat); fails, with the reason, for
 /// other nodes. Empty inputs give no part.
 Result<std::vector<CopyPart>> copy_parts(const Problem& problem);
 

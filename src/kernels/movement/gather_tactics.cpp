@@ -81,7 +81,7 @@ cpu::IndexedCopy tuples(const Operands& o, int64_t batch, Order order) {
   return copy;
 }
 
-/// What the indices, input 1, stand for: found out once where they are known now, else at each
+/// The places of the indices, input 1: found out once where they are known now, else at each
 /// launch, in its workspace.
 class Offsets {
  public:

@@ -14,7 +14,7 @@ namespace {
 /// Each takes a place among the blocks' second axis, and some arguments.
 constexpr size_t kMaxMembers = 32;
 
-/// A node of the region as a problem of its own, and what its operands are called in the region's.
+/// A node of the region as a problem of its own, and its operands' names in the region's.
 struct Member {
   Problem problem;
   std::vector<int> inputs;  ///< The region's; -1: absent.

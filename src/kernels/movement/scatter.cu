@@ -25,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(kBlock)
       if (to >= 0) update(y + to, updates[update_place(at, step)]);
     }
   } else {
-    // What is found for the first line of a slice holds for all of them.
+    // The result for the first line of a slice holds for all of them.
     const Index lines = pass == kWrite ? Index(kLines) : Index(kLines / kSlice);
     if (at >= lines * Index(kSteps)) return;
     const Index line = kLinesFirst ? at % lines : at / Index(kSteps);

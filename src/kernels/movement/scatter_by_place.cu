@@ -14,7 +14,7 @@ struct Kept {
   int of_warp[kWarps];
 };
 
-/// Combines what is kept with what the places hold.
+/// Combines the kept values with the contents of the places.
 __device__ inline void combine(const Kept& kept, int count, Index first, Index slot0, const X* updates, X* y) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const auto is_own = [&](int i) { return i * 32 + lane < kWidth && first + i * 32 + lane < Index(kLines); };

@@ -9,8 +9,8 @@
 
 namespace tenon {
 
-/// What a plugin object that is attached to a context may use: memory of the device that it runs
-/// on, and the application's error recorder. Thread-safe; what is left behind is freed with it.
+/// Resources for a plugin object that is attached to a context: memory of the device that it runs
+/// on, and the application's error recorder. Thread-safe; memory left behind is freed with it.
 class PluginResources final : public nvinfer1::IPluginResourceContext,
                               private nvinfer1::IGpuAllocator {
  public:
@@ -19,7 +19,7 @@ class PluginResources final : public nvinfer1::IPluginResourceContext,
         constants_(problem.constants),
         application_(problem.application) {}
   nvinfer1::IGpuAllocator* getGpuAllocator() const noexcept override {
-    return const_cast<PluginResources*>(this);  // Allocating changes nothing of what it offers.
+    return const_cast<PluginResources*>(this);  // Allocating changes nothing of its interface.
   }
   nvinfer1::IErrorRecorder* getErrorRecorder() const noexcept override {
     return application_ == nullptr

@@ -4,8 +4,8 @@
 
 namespace tenon {
 
-/// Of a plugin that declares size tensors: it runs into memory for the upper bounds, and what it
-/// filled is copied. Unsupported for every other node.
+/// Of a plugin that declares size tensors: it runs into memory for the upper bounds, and the filled
+/// part is copied. Unsupported for every other node.
 Result<std::unique_ptr<SizedKernel>> make_plugin_sized_kernel(const Problem& problem);
 
 }  // namespace tenon

@@ -11,8 +11,8 @@
 /// Loops over one block of registers, over a vector type V of kernels/vector_math.
 namespace tenon::cpu::block_detail {
 
-/// Blocks are a multiple of every vector's width long, so the loops may run over the end of what is
-/// used.
+/// Blocks are a multiple of every vector's width long, so the loops may run over the end of the
+/// used part.
 template <class V, class F>
 [[gnu::always_inline]] inline void each(float* out, int64_t n, F f) {
   for (int64_t i = 0; i < n; i += V::kWidth)

@@ -53,7 +53,7 @@ class Walk {
     const PointwiseType type = plan_.types[operand];
     const int64_t stride = plan_.loops.strides[operand].back();
     if (rows_ == 1 && stride == 1 &&
-        type == PointwiseType::f32) {  // Already what a register holds.
+        type == PointwiseType::f32) {  // Already the type of a register.
       sources_[operand] =
           static_cast<const float*>(inputs_[input]) + row_offset(operand, first_row_);
       return;

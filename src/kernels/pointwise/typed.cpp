@@ -43,7 +43,7 @@ void with_width(int bytes, F f) {
   }
 }
 
-/// As operator cast does: real numbers saturate, integers wrap, bool is what is not zero.
+/// As operator cast does: real numbers saturate, integers wrap, bool is x != 0.
 template <class From, class To>
 typename To::Storage converted(typename From::Storage stored) {
   const auto value = From::load(stored);

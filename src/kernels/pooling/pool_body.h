@@ -1,6 +1,6 @@
 // One pixel of pooling; included once (after <algorithm>, <bit>, <cmath>, <cstdint>, <limits>) per
-// instruction set, inside a namespace of that set's own. The loops over channels are what the
-// compiler vectorizes.
+// instruction set, inside a namespace of that set's own. The loops over channels are vectorized by
+// the compiler.
 
 constexpr int64_t kBlock = 64;  // Channels kept in registers.
 

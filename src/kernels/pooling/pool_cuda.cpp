@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kBlock = 128;
 
-/// What max pooling gives where the window holds no element.
+/// The result of max pooling where the window holds no element.
 double lowest(DataType type) {
   switch (type) {
     case DataType::kInt8:

@@ -14,7 +14,7 @@ int64_t at(const std::vector<int64_t>& values, size_t index, int64_t otherwise) 
   return index < values.size() ? values[index] : otherwise;
 }
 
-/// Padding before the first tap of one axis: given, or what SAME needs for the output's extent.
+/// Padding before the first tap of one axis: given, or computed for SAME for the output's extent.
 int64_t pad_before(const Pool& op, size_t axis, int64_t in, int64_t out, int64_t kernel,
                    int64_t stride, int64_t dilation) {
   if (op.pad_mode == PadMode::kExplicit) return at(op.pads_begin, axis, 0);
@@ -86,7 +86,7 @@ class PoolKernel final : public Kernel {
   decltype(&cpu::pool) function_;
 };
 
-/// What both layouts have in common.
+/// Shared by both layouts.
 Support is_supported(const Problem& problem) {
   const auto* op = problem.node->as<Pool>();
   if (op == nullptr) return Support::no("not pooling");

@@ -1,6 +1,6 @@
 // Runs of quantization; included once (after <algorithm>, <bit>, <cstdint>, quantize.h and a Bytes
 // of vector_math/bytes_*.h) per instruction set, inside a namespace of that set's own. Loops
-// without Bytes are what the compiler vectorizes.
+// without Bytes are vectorized by the compiler.
 
 #include "kernels/vector_math/widen_body.h"
 
@@ -13,7 +13,7 @@ inline V load(const uint16_t* p, int n) {
   return n == V::kWidth ? V::load_bf16(p) : V::load_bf16(p, n);
 }
 
-/// To the nearest integer, ties to even. What is not a number becomes 0, as in a cast.
+/// To the nearest integer, ties to even. NaN becomes 0, as in a cast.
 template <bool kEach, class From>
 void quantize_run(const QuantizeRun& run, float low, float high) {
   const auto* from = static_cast<const From*>(run.from);

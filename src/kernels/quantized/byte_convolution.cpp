@@ -12,7 +12,7 @@ constexpr int64_t kRowBlock = 112;
 constexpr int64_t kTasksPerThread = 4;
 
 /// Pixels of up to four channels, each from a plane of its own, as words. The weights of absent
-/// channels are 0: what stands there does not matter.
+/// channels are 0: the bytes there do not matter.
 void join_planes(const uint8_t* planes, int64_t plane, int64_t channels, int64_t count,
                  uint8_t* to) {
   const uint8_t* from[kByteGroup];
@@ -157,7 +157,7 @@ void ByteConvolution::find_offsets() {
             image_.pixel);
 }
 
-/// Addresses of what each tap of one pixel reads, whose window begins at `origin`.
+/// Addresses of the input of each tap of one pixel, whose window begins at `origin`.
 void ByteConvolution::find_taps(const ByteSpatial& origin, const uint8_t* base,
                                 const uint8_t** to) const {
   const ByteProblem& p = problem_;
@@ -182,7 +182,7 @@ void ByteConvolution::find_taps(const ByteSpatial& origin, const uint8_t* base,
       }
 }
 
-/// Addresses of what each tap of the output pixels reads.
+/// Addresses of the input of each tap of the output pixels.
 void ByteConvolution::find_rows(const uint8_t* image, int64_t first, int64_t count,
                                 const uint8_t** rows) const {
   const ByteProblem& p = problem_;

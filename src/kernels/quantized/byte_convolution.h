@@ -26,7 +26,7 @@ struct ByteProblem {
   int64_t input_pixel_stride = 1;  ///< Elements, as is the next.
   int64_t output_pixel_stride = 1;
   bool is_signed = false;  ///< The input is i8, else u8.
-  int32_t zero = 0;        ///< The input's zero point, which fills what is around the image.
+  int32_t zero = 0;        ///< The input's zero point, which fills the padding.
 
   std::vector<float> scales, biases;  ///< One a channel.
   std::vector<ByteStep> steps;
@@ -98,7 +98,7 @@ class ByteConvolution {
   int64_t taps_ = 1, groups_ = 1, taps_wide_ = 1;
   int64_t row_block_ = 1, row_tasks_ = 1, panel_block_ = 1, panel_tasks_ = 1;
   PackedWeights packed_;         ///< Panels, then the sum of each column.
-  std::vector<int32_t> starts_;  ///< What the sums of each column begin with.
+  std::vector<int32_t> starts_;  ///< Initial sums of each column.
   std::vector<uint8_t> zeros_;   ///< A tap outside of the image.
 };
 

@@ -8,7 +8,7 @@
 #include "kernels/quantized/byte_product.h"
 #include "ops/pointwise_function.h"
 
-/// What happens to sums of products of bytes on their way to memory.
+/// The operations on sums of products of bytes on their way to memory.
 namespace tenon::cpu {
 
 enum class ByteType : uint8_t { f32, i8, u8 };

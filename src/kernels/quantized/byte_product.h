@@ -20,7 +20,7 @@ struct ByteTile {
   int64_t taps = 0, groups = 0;
   uint32_t flip = 0;  ///< 0x80808080 turns i8 into u8.
   const int8_t* weights;
-  const int32_t* start;  ///< What the sums of each column begin with.
+  const int32_t* start;  ///< Initial sums of each column.
   int rows = 0;
   int32_t* sums;  ///< rows x kBytePanel
 };

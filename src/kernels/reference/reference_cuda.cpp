@@ -43,7 +43,7 @@ class ReferenceKernel final : public Kernel {
   }
 
  private:
-  /// What the operand's elements span in memory.
+  /// The span of the operand's elements in memory.
   static Result<std::vector<std::byte>> fetch(Device& device, const Operand& operand,
                                               const void* from, Queue queue) {
     std::vector<std::byte> bytes(tenon::reference::spanned_bytes(operand));

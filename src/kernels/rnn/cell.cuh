@@ -51,7 +51,7 @@ __device__ inline Index output_index(int t, int batch, int direction, int unit) 
   return (kBatchFirst ? (batch * kStepCount + t) * kDirections + direction : (t * kDirections + direction) * kBatch + batch) *
              Index(kHidden) + unit;
 }
-/// Steps of an element of the batch; lengths that are none are kept from addressing what is not there.
+/// Steps of an element of the batch; invalid lengths are clamped to the tensor.
 __device__ inline int length_of(const Length* lengths, int batch) {
   if (lengths == nullptr) return kStepCount;
   const Length length = lengths[batch];

@@ -34,11 +34,11 @@ struct CellStep {
   int64_t hidden = 0;
   int64_t k = 0;  ///< `hidden`, rounded up to an even number for bf16.
   int64_t first_block = 0, last_block = 0;
-  bool backwards = false;  ///< Last block first: what was used last may still be in the cache.
+  bool backwards = false;  ///< Last block first: the latest block may still be in the cache.
 
   int rows = 1;
   int64_t stride = 0;
-  const float* product_state = nullptr;  ///< What the weights multiply: h, or the reset h.
+  const float* product_state = nullptr;  ///< The factor of the weights: h, or the reset h.
   const float* h = nullptr;
   float* h_next = nullptr;
   float* c = nullptr;       ///< LSTM.

@@ -1,8 +1,8 @@
 // New states go straight to the shared memory of every block of a cluster, counted by a barrier there.
 //
 // States of step t lie in buffer t % 2, counted by barrier t % 2. Two of each do, and no block waits for another besides:
-// - A warp sends its states of step t + 1 behind its own reads of those of step t (they are what it multiplied; where
-//   warps share k, what the others read is in the sums that it added).
+// - A warp sends its states of step t + 1 behind its own reads of those of step t (their products are done; where
+//   warps share k, the others' reads are in the sums that it added).
 // - States of step t + 2 are sent by who has those of step t + 1 of all warps of all blocks. By then everybody has read
 //   buffer t % 2, and its barrier, which everybody saw complete, counts for step t + 2.
 // - States of the last step are not sent: when a block ends, all that is sent to it has come.

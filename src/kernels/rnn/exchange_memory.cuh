@@ -1,6 +1,6 @@
-// New states go through memory to blocks of all multiprocessors, each step to a place of its own. Bits are inverted there,
-// so that what is still zero has not come yet: no two states side by side are all ones. Where warps share k, each also
-// waits for its own group's states: then what it gave to their sum for the step ahead has been read.
+// New states go through memory to blocks of all multiprocessors, each step to a place of its own. Bits are inverted
+// there, so that a zero has not arrived yet: no two states side by side are all ones. Where warps share k, each also
+// waits for its own group's states: then its part of their sum for the previous step has been read.
 
 struct Exchange {
   static constexpr int kBytes = 0;

@@ -18,10 +18,10 @@ __device__ inline void store_pair(X* y, int step, int length, int batch, int dir
   }
 }
 
-/// What a thread keeps for its cells, and the sums of inputs that it fetches ahead.
+/// A thread's state of its cells, and the sums of inputs that it fetches ahead.
 struct Cells {
   float input_bias[kGates], state_bias[2 * kRowTiles], peephole[3];
-  int length[kTiles][kEach], shown[kTiles];  // Steps; of what it sends and stores, -1 where that is nothing.
+  int length[kTiles][kEach], shown[kTiles];  // Steps; of its sent and stored states, -1 where there is none.
   CellState state[kTiles][kEach];
 
   __device__ void begin(const Place& p, const X* bias, const X* first_h, const X* first_c, const X* peepholes,

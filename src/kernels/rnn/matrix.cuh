@@ -10,8 +10,8 @@ static_assert(kEach == 2 || kTiles == 1, "few elements are one tile");
 constexpr int kStateBytes = kStateGroups * kTiles * 128;  // 8 units each of 8 elements, 16 bytes an element.
 constexpr int kChunkBytes = kRowTiles * 1024;
 
-/// What a thread has part in: the gates of `unit` for elements at columns quad * 2 and quad * 2 + 1 of each tile; it sends
-/// and stores units quad * 2 and quad * 2 + 1 of the warp's for the element in `slot` of each tile.
+/// A thread's part: the gates of `unit` for elements at columns quad * 2 and quad * 2 + 1 of each tile; it sends and
+/// stores units quad * 2 and quad * 2 + 1 of the warp's for the element in `slot` of each tile.
 struct Place {
   int lane, row, quad, group, part, rank, direction, batch0, elements, own, unit, slot;
   __device__ Place() {
@@ -94,7 +94,7 @@ __device__ inline void multiply_chunk(Sums& sums, const Chunk& weights, const ui
   }
 }
 
-/// Where warps share k, the first one of a group gets what all sums together are; false for the others.
+/// Where warps share k, the first one of a group gets the total of all sums; false for the others.
 __device__ inline bool join_sums(Sums& sums, u32 partial, int group, int part) {
 #pragma unroll
   for (int i = 0; i < kRowTiles * kTiles; ++i)

@@ -6,7 +6,7 @@
 #include "ops/gate_activations.h"
 #include "ops/nn.h"
 
-/// What the tactics of recurrences (LSTM, GRU and plain ones) on NVIDIA GPUs share: the input's
+/// Shared by the tactics of recurrences (LSTM, GRU and plain ones) on NVIDIA GPUs: the input's
 /// products come from one kernel, the steps from others.
 namespace tenon::recurrence {
 
@@ -23,7 +23,7 @@ enum class Reset { kBehind, kBefore };
 
 Result<Description> describe(const Problem& problem, Reset reset = Reset::kBehind);
 
-/// What rnn/cell.cuh asks of the planner.
+/// Constants of rnn/cell.cuh from the planner.
 void add_constants(KernelCode& code, const Problem& problem, const Description& d);
 
 /// Bytes of a part of the workspace.

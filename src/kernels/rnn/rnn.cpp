@@ -89,7 +89,7 @@ struct Rnn::Lane {
     return static_cast<char*>(arguments.y) + at * element_size(p.type);
   }
 
-  /// What steps, phases and rows have in common.
+  /// Shared by steps, phases and rows.
   CellStep common() const {
     const RnnProblem& p = rnn.problem_;
     CellStep s;

@@ -39,7 +39,7 @@ struct RnnProblem {
   int functions_each() const { return cell == RnnCell::lstm ? 3 : cell == RnnCell::plain ? 1 : 2; }
 };
 
-/// Addresses of one run; optional ones may be null, as may be outputs that nobody wants.
+/// Addresses of one run; optional ones may be null, as may be unused outputs.
 struct RnnArguments {
   const void* x = nullptr;
   const void* w = nullptr;  ///< [directions, gates * hidden, input]; not used when constant.

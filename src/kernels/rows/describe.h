@@ -21,7 +21,7 @@ bool is_vector_type(DataType type);
 /// Dense in row-major order.
 bool is_plain(const Operand& operand);
 
-/// What every kernel of normalizations asks of types, outputs and epilogue.
+/// Requirements of all normalization kernels on types, outputs and epilogue.
 Support check_normalization(const Problem& problem, const AnchoredRegion& region,
                             const Normalization& op);
 

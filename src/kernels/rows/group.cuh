@@ -1,5 +1,5 @@
-// One row, or what is normalized together, by a group of kGroup threads: rows of a loop [rows, kLength], kVector elements
-// at a time, kSteps times a thread.
+// One row, or one group that is normalized together, by a group of kGroup threads: rows of a loop [rows, kLength],
+// kVector elements at a time, kSteps times a thread.
 
 constexpr int kRowsPerBlock = kBlock / kGroup;
 constexpr int kSteps = (kLength + kGroup * kVector - 1) / (kGroup * kVector);

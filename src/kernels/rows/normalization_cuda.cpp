@@ -59,7 +59,7 @@ Result<Description> describe(const Problem& problem) {
   return d;
 }
 
-/// What is normalized together (`reduced`), and the loop over all of these.
+/// The axes that are normalized together (`reduced`), and the loop over all of these.
 SplitLoop loops_of(const Normalization& op, const Operand& y) {
   std::vector<bool> reduced(static_cast<size_t>(y.rank()), false);
   if (over_rows(op)) {

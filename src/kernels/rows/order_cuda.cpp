@@ -60,7 +60,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
 
 namespace {
 
-/// What both ways to choose the first k of a line ask of a problem.
+/// Requirements of both ways to choose the first k of a line.
 Result<const TopK*> choice_of(const Problem& problem) {
   const auto* op = problem.node->as<TopK>();
   if (op == nullptr) return unsupported("not a choice of the first k");
@@ -76,7 +76,7 @@ int64_t chosen(const Problem& problem, const TopK& op) {
   return problem.output().extents[op.axis < 0 ? op.axis + problem.input(0).rank() : op.axis];
 }
 
-/// What rows/order.cuh needs to know.
+/// Constants of rows/order.cuh.
 void add_order(KernelCode& code, DataType type, const TopK& op, int64_t k) {
   code.alias("Key", byte_size(type) == 8 ? "u64" : "u32");
   code.text(fmt::format("#define TOPK_FLOAT {}\n", is_real(type) ? 1 : 0));

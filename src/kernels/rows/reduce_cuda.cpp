@@ -92,7 +92,7 @@ int add_state(KernelCode& code, const Description& d, DataType type, int64_t cou
   return !pair ? value : (d.function == kArgument ? 16 : 2 * value);
 }
 
-/// Of x, and of the output over what is kept.
+/// Of x, and of the output over the kept axes.
 struct Loops : ColumnLoop {
   IndexLoop output;
 };

@@ -1,5 +1,6 @@
-// What a reduction knows of the elements seen so far. kFunction is ReduceFunction's number, or kArgument for the index of
-// the largest (kLargest) or smallest element. REDUCE_PAIR is 1 for an index, 2 for kLogSumExp, else 0. Sums are added in a fixed order.
+// State of a reduction over the elements seen so far. kFunction is ReduceFunction's number, or kArgument for the index
+// of the largest (kLargest) or smallest element. REDUCE_PAIR is 1 for an index, 2 for kLogSumExp, else 0. Sums are
+// added in a fixed order.
 
 enum { kSum, kProd, kMax, kMin, kMean, kL1, kL2, kLogSum, kLogSumExp, kSumSquare, kArgument };
 

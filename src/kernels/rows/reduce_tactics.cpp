@@ -33,7 +33,7 @@ Form form_of(const Reduce& op, const Operand& x) {
   return Form::kNone;
 }
 
-/// How a row is reduced, and what is done to the result.
+/// How a row is reduced, and the operation on the result.
 struct Recipe {
   cpu::RowReduction reduction;
   enum { kAsItIs, kMean, kRoot, kLogarithm } then = kAsItIs;

@@ -12,7 +12,7 @@ namespace tenon::cpu {
 /// Unary functions applied to each result.
 using UnarySteps = std::vector<EpilogueStep>;
 
-/// What becomes of a row.
+/// The operation on a row.
 enum class RowReduction : uint8_t { sum, max, min, sum_magnitudes, sum_squares, log_sum_exp };
 
 struct RowFunctions {

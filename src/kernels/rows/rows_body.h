@@ -100,7 +100,7 @@ void softmax(ElementType type, const void* x, void* y, int64_t n, bool log) {
       store(type, y, i, load<V>(type, x, i, w) - top - shift, w);
     else if (type == ElementType::f32)
       store(type, y, i, load<V>(type, y, i, w) * factor, w);
-    else  // What was stored is rounded: compute it again.
+    else  // The stored values are rounded: compute them again.
       store(type, y, i, vector_math::exp(load<V>(type, x, i, w) - top) * factor, w);
   }
 }
@@ -114,7 +114,7 @@ void softmax_columns(ElementType type, const void* x, void* y, int64_t n, int64_
     for (int64_t i = 0; i < n; ++i) top = max(load<V>(type, x, i * x_step + c, w), top);
     for (int64_t i = 0; i < n; ++i) {
       const V e = vector_math::exp(load<V>(type, x, i * x_step + c, w) - top);
-      // What is stored in bf16 is rounded: it is computed again.
+      // Values stored in bf16 are rounded: they are computed again.
       if (!log && type == ElementType::f32) store(type, y, i * y_step + c, e, w);
       sum = sum + e;
     }
@@ -243,7 +243,7 @@ template <class V>
   return select(top < V::broadcast(kInfinity), larger, select(least < top, larger, top));
 }
 
-/// The largest element times `sign`; what is not a number wins.
+/// The largest element times `sign`; NaN wins.
 template <class V>
 float extreme(ElementType type, const void* x, int64_t n, float sign) {
   const V factor = V::broadcast(sign);

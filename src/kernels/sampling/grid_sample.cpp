@@ -12,7 +12,7 @@ constexpr int64_t kBlock = 64;
 constexpr int kMostAxisTaps = 4;
 constexpr int kMostTaps = kMostAxisTaps * kMostAxisTaps * kMostAxisTaps;
 
-/// What one coordinate mixes along its axis.
+/// The taps of one coordinate along its axis.
 struct AxisTaps {
   int count = 0;
   int64_t offset[kMostAxisTaps];
@@ -85,7 +85,7 @@ struct Sampler {
   }
 };
 
-/// What one point mixes.
+/// The taps of one point.
 struct PointTaps {
   int count;
   int64_t offset[kMostTaps];

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kBlock = 64;  // Pixels, or channels, that are worked off together.
 
-/// base ^ -beta for a block; what networks use without a logarithm.
+/// base ^ -beta for a block; usual exponents without a logarithm.
 void to_factors(float* base, int64_t count, float beta) {
   if (beta == 0.75f) {
     for (int64_t i = 0; i < count; ++i) {

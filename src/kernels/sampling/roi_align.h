@@ -6,8 +6,8 @@
 #include "device/cpu/isa.h"
 #include "device/cpu/thread_pool.h"
 
-/// Regions of images averaged into a fixed number of bins (RoiAlign). What a bin samples along rows
-/// and along columns is found once a region; then all channels are gone over side by side.
+/// Regions of images averaged into a fixed number of bins (RoiAlign). A bin's samples along rows
+/// and along columns are found once a region; then all channels are gone over side by side.
 namespace tenon::cpu {
 
 struct RoiAlignProblem {

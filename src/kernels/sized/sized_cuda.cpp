@@ -10,7 +10,7 @@ namespace {
 
 using namespace sized;
 
-/// What the first stages find, and what follows from how many there are.
+/// Results of the first stages, and extents that follow from their number.
 struct Stages {
   JitPlan measure;
   JitArgument total;  ///< Where the measure leaves the number, an i64.
@@ -26,7 +26,7 @@ class StagedKernel final : public SizedKernel {
   Status prepare() {
     TENON_ASSIGN(measure_, make_jit_kernel(problem_, stages_.measure));
     if (!is_described(*problem_.device)) return {};
-    // Nothing will run: that all of it compiles is what can be said.
+    // Nothing will run: only compilation can be checked.
     TENON_ASSIGN(const JitPlan plan, stages_.write(1));
     TENON_ASSIGN(written_, make_jit_kernel(problem_, plan));
     return {};

@@ -32,7 +32,7 @@ struct Found {
   std::vector<JitLaunch> launches;
   JitArgument places, total;
 };
-/// `flags` is the file that says what a flag is, of the operand `source`.
+/// `flags` is the file that defines flags, of the operand `source`.
 Result<Found> find_set(const Problem& problem, std::string_view constants, std::string_view flags,
                        JitArgument source, int64_t count, Room& room);
 

@@ -29,7 +29,7 @@ struct Description {
   Layer layers[2];
 };
 
-/// One layer that ends in `value`, which becomes what it starts from; nothing for other nodes.
+/// One layer that ends in `value`, which becomes its input; nothing for other nodes.
 std::optional<Layer> take_layer(const Value*& value) {
   Layer layer;
   auto functions = cpu::take_functions(value);
@@ -72,7 +72,7 @@ constexpr int64_t kMaxPieces = 16;
 // Weights that one thread reads sooner than several share them out.
 constexpr int64_t kSmallLayer = int64_t{128} << 10;
 
-/// Floats, so that what follows is aligned.
+/// Floats, so that the next part is aligned.
 int64_t padded(int64_t floats) {
   return ceil_div(floats, 16) * 16;
 }

@@ -55,7 +55,8 @@ template <class V>
   return min(constant<V>(high), max(constant<V>(low), x));
 }
 
-/// log(1 + exp(x)). What 1 + e rounds away of e comes back as the factor e / ((1 + e) - 1).
+/// log(1 + exp(x)). The part of e that 1 + e rounds away comes back as the factor e / ((1 + e) -
+/// 1).
 template <class V>
 [[gnu::always_inline]] inline V softplus(V x) {
   const V one = constant<V>(1.0f), e = exp(V::zero() - abs(x));

@@ -1,4 +1,4 @@
-// f32 and bf16 as what arithmetic takes, in code that the compiler vectorizes; included (after
+// f32 and bf16 as operands of arithmetic, in code that the compiler vectorizes; included (after
 // <bit> and <cstdint>) by the bodies that are compiled once per instruction set, inside their
 // namespaces.
 

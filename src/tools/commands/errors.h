@@ -12,7 +12,7 @@ enum class ErrorId {
 #include "tools/commands/errors.def"
 };
 
-/// What a subcommand is at; its number is the exit status of errors that come up there.
+/// The stage of a subcommand; its number is the exit status of errors that come up there.
 enum class Stage { kUsage = 1, kModel = 2, kBuild = 3, kRun = 4, kAccuracy = 5 };
 
 /// One row of errors.def.

@@ -14,7 +14,7 @@ inline constexpr size_t kPageColumns = 96;
 /// spaces, for which the first one has its own beginning.
 std::string wrapped(std::string_view beginning, std::string_view text, size_t indent,
                     size_t columns = kPageColumns);
-/// At most so many letters; what is cut off becomes "...", in the middle.
+/// At most so many letters; the cut part becomes "...", in the middle.
 std::string shortened(std::string_view text, size_t letters);
 
 /// "12.3 MB", "1.4 s", "0.35 ms": three digits and a unit.

@@ -8,7 +8,7 @@
 
 namespace tenon::tools {
 
-/// Tables of what describePlan() and describeModel() say (tenon/inspect.h).
+/// Tables from the texts of describePlan() and describeModel() (tenon/inspect.h).
 
 using Json = nlohmann::ordered_json;
 

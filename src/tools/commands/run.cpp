@@ -42,7 +42,7 @@ constexpr Usage kUsage = {
 
 constexpr size_t kShownValues = 4;
 
-/// What can be said of many values on one line.
+/// A summary of many values on one line.
 std::vector<std::string> summary_cells(const OutputValues& output) {
   double min = INFINITY, max = -INFINITY, sum = 0;
   size_t finite = 0;

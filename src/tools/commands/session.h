@@ -17,7 +17,7 @@
 namespace tenon::tools {
 
 /// One run of a subcommand: its page, and how it ends. Where it ends with an error, the page closes
-/// with the error's number, the place, and what to try.
+/// with the error's number, the place, and advice.
 class Session {
  public:
   /// `command` as it is typed: "tenon build".
@@ -30,7 +30,7 @@ class Session {
   /// From here on errors are of this stage.
   void enter(Stage stage) { stage_ = stage; }
 
-  /// An error of the catalogue; the message says what and where. Return it to end().
+  /// An error of the catalogue; the message names the fault and its place. Return it to end().
   template <class... Args>
   Error fail(ErrorId id, fmt::format_string<Args...> format, Args&&... args) {
     failed_ = id;
@@ -48,7 +48,7 @@ class Session {
 
   /// Prints the warnings that have come up since, as far as a page has room for them.
   void show_warnings();
-  /// Prints what is left to say, and gives the exit status.
+  /// Prints the rest, and gives the exit status.
   int end(const Status& status);
 
  private:

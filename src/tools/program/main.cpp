@@ -14,8 +14,8 @@ std::string_view base_name(std::string_view path) {
   return path.substr(path.find_last_of('/') + 1);
 }
 
-/// Where a standard stream is closed, the next file that is opened would take its number, and what
-/// is printed would go into it.
+/// Where a standard stream is closed, the next file that is opened would take its number, and
+/// output would go into it.
 void open_closed_streams() {
   for (int stream = 0; stream < 3; ++stream)
     if (fcntl(stream, F_GETFD) == -1) open("/dev/null", O_RDWR);

@@ -27,7 +27,7 @@ TEST(Abi, EveryRowOfTheTableIsAsItSays) {
   EXPECT_EQ(comparison.rows, rows_of_the_table());
 }
 
-/// What stands in a library's dynamic section under DT_SONAME.
+/// A library's DT_SONAME.
 std::string soname(void* library) {
   link_map* map = nullptr;
   if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) return "";

@@ -10,7 +10,7 @@
 
 namespace layout {
 
-/// Rows of the table that were compared with the headers, and what differs.
+/// Rows of the table that were compared with the headers, and the differences.
 struct Comparison {
   int rows = 0;
   std::vector<std::string> differences;
@@ -45,8 +45,8 @@ constexpr int kPlaces = 128;  ///< More than any table has.
 
 inline int64_t last_call = -1;
 
-/// Stands for every function: notes that it was called. What returns an object in memory has its
-/// address as first argument, and gives it back.
+/// Stands for every function: notes that it was called. A function that returns an object in memory
+/// has its address as first argument, and gives it back.
 template <int kNumber>
 void* note(void* first) {
   last_call = kNumber;
@@ -58,7 +58,7 @@ std::array<void* (*)(void*), sizeof...(kOffsets)> notes(std::integer_sequence<in
   return {note<kFirst + kOffsets>...};
 }
 
-/// Memory that looks like a handle: a virtual table, then pointers to what implements it, each with
+/// Memory that looks like a handle: a virtual table, then pointers to its implementation, each with
 /// a table of its own.
 class FakeHandle {
  public:
@@ -84,7 +84,7 @@ class FakeHandle {
   std::array<void*, 4> words_{};
 };
 
-/// What FakeHandle notes when the handle's data member of that number (from 0) calls a place.
+/// The note of FakeHandle when the handle's data member of that number (from 0) calls a place.
 constexpr int64_t call_of(int member, int place) {
   return (member + 1) * kPlaces + place;
 }

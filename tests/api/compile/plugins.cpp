@@ -1,5 +1,5 @@
-// Plugins of the second generation as they are written for TensorRT: what the base classes close is
-// not overridden, and what they leave open is, with `override`.
+// Plugins of the second generation as they are written for TensorRT: final methods of the base
+// classes are not overridden, and the others are, with `override`.
 #include <NvInferPlugin.h>
 
 #include <string>

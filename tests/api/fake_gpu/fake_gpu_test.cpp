@@ -25,8 +25,8 @@ constexpr const char* kFunctions[] = {
 bool allocates(const std::string& function) {
   return function.find("Alloc") != std::string::npos;
 }
-/// Failing calls that may stop nothing: what is freed is freed, texts are not needed, graphs are an
-/// offer (so that a launch may fail while one is made), and kernels that cannot be loaded have
+/// Failing calls that may stop nothing: memory is freed, texts are not needed, graphs are an offer
+/// (so that a launch may fail while one is made), and kernels that cannot be loaded have
 /// substitutes.
 bool may_pass(const std::string& function) {
   for (const char* harmless : {"Destroy", "Free", "Unload", "Release", "GetError", "GetVersion",
@@ -309,7 +309,7 @@ TEST_F(FakeGpu, LoadingAndRunningSurviveEveryFailure) {
 }
 
 TEST_F(FakeGpu, BuildingSurvivesEveryFailure) {
-  // What cannot be made or timed is left out, so that most builds end well.
+  // Kernels that cannot be made or timed are left out, so that most builds end well.
   for (const std::string function : kFunctions)
     for (const int at : {0, 9}) {
       const int before = driver_->living();
@@ -651,7 +651,7 @@ TEST_F(FakeGpu, TheFirstRunMayBeCaptured) {
   int stream = 0;
   ASSERT_TRUE(loaded.context->enqueueV3(reinterpret_cast<cudaStream_t>(&stream))) << log.text();
   EXPECT_GT(driver_->launches(&stream), 0);
-  // What a capture does not take.
+  // Calls that a capture does not take.
   for (const char* once :
        {FUNCTION_TEXT(cuMemAlloc), FUNCTION_TEXT(cuMemcpyAsync), FUNCTION_TEXT(cuModuleLoadData),
         FUNCTION_TEXT(cuStreamSynchronize), FUNCTION_TEXT(cuStreamCreate)})

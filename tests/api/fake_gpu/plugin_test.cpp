@@ -10,7 +10,7 @@ namespace {
 
 using namespace plugin_test;
 
-/// What the objects of a kind were told.
+/// The calls of objects of a kind.
 struct Seen {
   cudaStream_t stream = nullptr;
   const void* input = nullptr;
@@ -19,7 +19,7 @@ struct Seen {
   int runs = 0;
 };
 
-/// Notes what it is told; two tactics of its own, whose times are kept under `id`.
+/// Notes its calls; two tactics of its own, whose times are kept under `id`.
 class Watched : public Repeat {
  public:
   using Repeat::Repeat;
@@ -66,7 +66,7 @@ class Watched : public Repeat {
   int32_t tactic_ = -1;
 };
 
-/// The same; its objects for running cannot be asked what building asks.
+/// The same; its objects for running lack the interface for building.
 class Split final : public Watched {
  public:
   explicit Split(float factor) : Watched(factor), phase_(last_phase) {}
@@ -81,7 +81,7 @@ class Split final : public Watched {
   TensorRTPhase phase_;
 };
 
-/// Tells the objects what they are made for.
+/// Tells the objects their purpose.
 class SplitCreator final : public CreatorOf<Split> {
  public:
   IPluginV3* createPlugin(const char* name, const PluginFieldCollection* fields,

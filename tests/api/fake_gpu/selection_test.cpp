@@ -1,5 +1,4 @@
-// What builds for a GPU try and time under the settings that limit it, over a driver that only
-// pretends.
+// Kernels that builds for a GPU try and time under limits, over a driver that only pretends.
 #include <cuda.h>
 
 #include <functional>
@@ -12,7 +11,7 @@
 namespace api_test {
 namespace {
 
-/// What one build did.
+/// The record of one build.
 struct Effort {
   int timed = 0;     ///< Candidates, each of which at least two events tell the time of.
   int launches = 0;  ///< Of kernels, in graphs that tell the time of several.
@@ -174,7 +173,7 @@ TEST_F(GpuSelection, ALimitOfSharedMemoryHolds) {
   const unsigned most = most_of(kLimit, 0, layers);
   EXPECT_LE(most, kLimit - kKeptByDriver);
   EXPECT_EQ(layers.find("cuda.reference"), std::string::npos) << layers;
-  // What a kernel takes without being told counts too.
+  // A kernel's static shared memory counts too.
   most_of(kLimit, kLimit, layers);
   EXPECT_NE(layers.find("cuda.reference"), std::string::npos) << layers;
 }

@@ -1,4 +1,4 @@
-// What only a GPU has: streams, captured graphs, memory of the application's.
+// Features that only a GPU has: streams, captured graphs, memory of the application's.
 #include <atomic>
 #include <cmath>
 #include <thread>
@@ -351,7 +351,7 @@ TEST(Gpu, NoMemoryIsOneErrorAndTheProcessGoesOn) {
   EXPECT_EQ(small.run(*small.session.context, nullptr), expected);
 }
 
-/// What runs and replays of an engine with one input and one output give, all of them the same.
+/// Results of runs and replays of an engine with one input and one output, all of them the same.
 void expect_replays_alike(Session& session, const std::vector<float>& values,
                           const std::vector<float>& expected) {
   ASSERT_TRUE(session.build());

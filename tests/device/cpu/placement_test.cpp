@@ -23,7 +23,7 @@ cpu_set_t only(int processor) {
   return set;
 }
 
-/// A helper that waits, and what the caller may use, which comes back at the end.
+/// A helper that waits, and the caller's affinity, which comes back at the end.
 class PlacementTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -1,4 +1,4 @@
-// What outlives main sees that the process ends, and leaves libraries' handles alone.
+// Objects that outlive main see that the process ends, and leaves libraries' handles alone.
 #include "device/cuda/process_end.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // libcuda.so.1 of a GPU that does not exist, for tests of everything around kernels: memory is the
-// host's, copies copy, kernels do nothing, and any call can be made to fail. Counts what lives.
+// host's, copies copy, kernels do nothing, and any call can be made to fail. Counts live objects.
 #include <cuda.h>
 
 #include <algorithm>
@@ -20,12 +20,12 @@ struct State {
   int at = -1;
   CUresult code = CUDA_SUCCESS;
   bool failed = false;
-  std::map<void*, const char*> living;  ///< Handles and memory, with what they are.
+  std::map<void*, const char*> living;  ///< Handles and memory, with their kinds.
   int retained = 0;
   bool capturing = false, busy = false;
   bool invalidated = false;                          ///< The capture that is under way.
   std::map<void*, int> launches;                     ///< Of kernels, by stream.
-  std::vector<std::pair<const char*, void*>> order;  ///< What was put on which stream.
+  std::vector<std::pair<const char*, void*>> order;  ///< The work put on each stream.
   unsigned noise = 0;                                ///< In times; 0: none.
   int static_shared = 0;                             ///< Bytes of shared memory of each kernel.
   int capability = 8;                                ///< Major number.
@@ -71,7 +71,7 @@ void destroy(Handle handle) {
   if (state().living.erase(memory) > 0) std::free(memory);
 }
 
-/// What the library makes itself it waits for.
+/// The library waits for work on streams of its own.
 bool is_captured(CUstream stream) {
   const std::lock_guard lock(state().mutex);
   return state().capturing && stream != nullptr && !state().living.contains(stream);
@@ -229,7 +229,7 @@ FAKE(cuTensorMapEncodeIm2col,
       const int*, const int*, cuuint32_t, cuuint32_t, const cuuint32_t*, CUtensorMapInterleave,
       CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill))
 
-/// What NVRTC asks a driver for, and does without.
+/// Functions that NVRTC asks a driver for, and does without.
 extern "C" __attribute__((visibility("default"))) CUresult cuGetExportTable(const void**,
                                                                             const CUuuid*) {
   return CUDA_ERROR_NOT_SUPPORTED;
@@ -247,7 +247,7 @@ extern "C" __attribute__((visibility("default"))) void fake_driver_fail(const ch
   state().code = static_cast<CUresult>(code);
   state().failed = false;
 }
-/// What GPUs that are opened from now on are: 8 for sm_80.
+/// Architecture of GPUs that are opened from now on: 8 for sm_80.
 extern "C" __attribute__((visibility("default"))) void fake_driver_become(int major) {
   state().capability = major;
 }
@@ -268,8 +268,8 @@ extern "C" __attribute__((visibility("default"))) void fake_driver_make_noise(un
   const std::lock_guard lock(state().mutex);
   state().noise = seed;
 }
-/// The most dynamic shared memory that a launch took since the last call, and what kernels take
-/// besides from now on.
+/// The most dynamic shared memory that a launch took since the last call, and the static part of
+/// kernels from now on.
 extern "C" __attribute__((visibility("default"))) unsigned fake_driver_shared(int more) {
   const std::lock_guard lock(state().mutex);
   state().static_shared = more;
@@ -280,7 +280,7 @@ extern "C" __attribute__((visibility("default"))) int fake_driver_launches(void*
   const std::lock_guard lock(state().mutex);
   return state().launches[stream];
 }
-/// What was put on streams since, in order: "copy 0\nwait 1\n", streams being numbered as they
+/// The work put on streams since, in order: "copy 0\nwait 1\n", streams being numbered as they
 /// come. The text lives until the next call.
 extern "C" __attribute__((visibility("default"))) const char* fake_driver_order() {
   static std::string text;
@@ -303,7 +303,7 @@ extern "C" __attribute__((visibility("default"))) int fake_driver_calls(const ch
 extern "C" __attribute__((visibility("default"))) bool fake_driver_failed() {
   return state().failed;
 }
-/// What lives, as text: "2 memory, 1 a stream".
+/// The live objects, as text: "2 memory, 1 a stream".
 extern "C" __attribute__((visibility("default"))) int fake_driver_living() {
   const std::lock_guard lock(state().mutex);
   return static_cast<int>(state().living.size());

@@ -60,7 +60,7 @@ void fill(Tensor& tensor, const std::string& rule, std::mt19937& random) {
     tensor.set_from_double(i, real ? uniform(random) : std::round(uniform(random)));
 }
 
-/// What becomes of a case's operands: f32 is bf16, and extents of one size are 0.
+/// Variants of a case's operands: f32 is bf16, and extents of one size are 0.
 struct Change {
   bool bf16 = false;
   std::optional<int64_t> emptied = {};

@@ -144,7 +144,8 @@ testing::AssertionResult near(const Setting& setting, const std::vector<Tensor>&
   return testing::AssertionSuccess();
 }
 
-/// A kernel made from what another one packed, without the contents of the constants, is the same.
+/// A kernel made from another one's packed weights, without the contents of the constants, is the
+/// same.
 void check_packed(Setting& setting, const Tactic& tactic, std::string_view config,
                   const Kernel& kernel, const std::vector<Tensor>& expected) {
   if (kernel.packed().empty()) return;
@@ -221,8 +222,8 @@ TEST_P(Conformance, Case) {
   if (checked == 0) GTEST_SKIP() << "no tactic takes it: the reference runs it, and it alone";
 }
 
-/// A tactic of a table that fits an empty operand computes what the reference does; what it is not
-/// to be asked for computes nothing.
+/// A tactic of a table that fits an empty operand agrees with the reference; operands that it
+/// should not get are not computed.
 void check_empty(Setting& setting, const Backend& backend) {
   for (const Tactic& tactic : backend.tactics) {
     if (!fits(backend, tactic, setting.problem)) continue;
@@ -260,8 +261,8 @@ INSTANTIATE_TEST_SUITE_P(Cpu, Conformance, testing::ValuesIn(all_cases()),
 TEST(Coverage, EveryTacticHasACase) {
   std::set<std::string_view> missing;
   for (const Tactic& tactic : cpu_tactics()) missing.insert(tactic.name);
-  missing.erase("cpu.reference");  // what the others are compared with
-  missing.erase("cpu.plugin");     // computes what its author wrote: tests/api/plugin_test.cpp
+  missing.erase("cpu.reference");  // the reference of the others
+  missing.erase("cpu.plugin");     // computes its author's code: tests/api/plugin_test.cpp
   for (const Case& test : all_cases())
     for (const Placements placements : kPlacements) {
       const Setting setting(test, false, placements);

@@ -11,8 +11,8 @@ namespace tenon::conformance {
 enum class Placement { kDense, kChannelsLast, kStrided, kStridedChannelsLast };
 constexpr const char* kPlacementNames[] = {"dense", "nhwc", "strided", "nhwc strided"};
 
-/// One operand in memory of its own. What no element covers is filled with a pattern that must
-/// survive.
+/// One operand in memory of its own. Bytes that no element covers are filled with a pattern that
+/// must survive.
 class Placed {
  public:
   /// Strided ones are parts of tensors with more columns, or more channels a pixel.

@@ -1,4 +1,4 @@
-// The convolution tactics over IR problems: what describe_convolution makes of nodes, regions,
+// The convolution tactics over IR problems: descriptions by describe_convolution of nodes, regions,
 // layouts and operands.
 #include "kernels/backend.h"
 #include "kernels/conv/direct.h"

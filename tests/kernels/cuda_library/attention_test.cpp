@@ -1,4 +1,4 @@
-// Attention by cuDNN against the reference, and what is refused.
+// Attention by cuDNN against the reference, and refusals.
 #include <gtest/gtest.h>
 
 #include "kernels/cuda_library/region_case.h"

@@ -1,4 +1,4 @@
-// Convolutions by cuDNN: every configuration proposed against the reference, and what is refused.
+// Convolutions by cuDNN: every configuration proposed against the reference, and refusals.
 #include <gtest/gtest.h>
 
 #include "kernels/cuda_library/region_case.h"

@@ -1,5 +1,5 @@
-// Products with epilogues by cuDNN: every configuration proposed against the reference, and what is
-// refused.
+// Products with epilogues by cuDNN: every configuration proposed against the reference, and
+// refusals.
 #include <gtest/gtest.h>
 
 #include "kernels/cuda_library/region_case.h"

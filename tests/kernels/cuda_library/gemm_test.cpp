@@ -1,4 +1,4 @@
-// Products by cuBLASLt: every configuration it proposes against the reference, and what is refused.
+// Products by cuBLASLt: every configuration it proposes against the reference, and refusals.
 #include <gtest/gtest.h>
 
 #include "kernels/cuda_library/region_case.h"

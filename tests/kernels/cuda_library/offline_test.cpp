@@ -1,5 +1,5 @@
-// What can be checked without a GPU: plans of cuDNN made for a described device, texts of engine
-// choices, the arithmetic of folding.
+// Checks without a GPU: plans of cuDNN made for a described device, texts of engine choices, the
+// arithmetic of folding.
 #include <gtest/gtest.h>
 
 #include "kernels/cublaslt/product.h"
@@ -129,7 +129,7 @@ TEST(Packing, KeepsTheConvolution) {
   }
 }
 
-/// A number for each channel of each image is what some engines read at misaligned addresses.
+/// A number for each channel of each image is read at misaligned addresses by some engines.
 TEST(Convolutions, TakeNoNumbersOfEachImagesChannels) {
   const auto described = [](int64_t images) {
     RegionCase test(DataType::kFloat16);

@@ -11,8 +11,8 @@
 
 namespace tenon {
 
-/// An operator with pointwise steps behind it, contents for every operand, and what the result
-/// should be: evaluated in f32 from operands rounded to the type of the case.
+/// An operator with pointwise steps behind it, contents for every operand, and the expected result,
+/// evaluated in f32 from operands rounded to the type of the case.
 class RegionCase {
  public:
   explicit RegionCase(DataType type) : type_(type) {}
@@ -41,7 +41,7 @@ class RegionCase {
   /// Runs the kernel over poisoned memory. Gives the relative L2 error, infinite when something
   /// outside the result was written.
   Result<double> error_of(const Kernel& kernel, Device& device);
-  /// What the result should be, evaluated in f32.
+  /// The expected result, evaluated in f32.
   Tensor reference();
   const Tensor& contents(const Value* value) const;
   /// Bytes of the result alone, for comparisons bit by bit.
@@ -65,7 +65,7 @@ class RegionCase {
   unsigned seed_ = 1;
 };
 
-/// What is asked of a tactic.
+/// A request to a tactic.
 struct CheckedTactic {
   Support (*supports)(const Problem& problem);
   std::vector<std::string> (*configs)(const Problem& problem);

@@ -8,7 +8,7 @@
 #include "device/cpu/isa.h"
 #include "kernels/gemm/pack.h"
 
-/// What tests of CPU matrix kernels share.
+/// Shared by tests of CPU matrix kernels.
 namespace tenon::cpu {
 
 /// A tensor of either type; `values` are its contents as float.

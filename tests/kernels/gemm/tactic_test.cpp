@@ -1,5 +1,4 @@
-// The matmul tactic over IR problems: batches, broadcasting, transposes and what follows the
-// product.
+// The matmul tactic over IR problems: batches, broadcasting, transposes and epilogues.
 #include "buffer.h"
 #include "device/cpu/aligned_buffer.h"
 #include "device/cpu/thread_pool.h"

@@ -46,7 +46,7 @@ void add_attention(Cases& cases, DataType type, const Sizes& s, MaskForm mask, C
       .roundings(3);
 }
 
-/// Masks that are the lowest number for all keys of some queries, which then see them alike.
+/// Masks that are the lowest number for all keys of some queries, which then weight them equally.
 void add_unseen(Cases& cases, DataType type) {
   Tensor mask(DataType::kFloat32, {1, 1, 40, 70});
   for (int64_t i = 0; i < mask.count(); ++i)
@@ -100,7 +100,7 @@ void add_long(Cases& cases, DataType type) {
   }
 }
 
-/// Scores that rise along the keys by `rise` in all, so that what was summed before must shrink.
+/// Scores that rise along the keys by `rise` in all, so that earlier sums must shrink.
 void add_rising(Cases& cases, DataType type, double rise) {
   constexpr int64_t kQueries = 150, kKeys = 600, kSize = 64;
   Tensor q = random_reals(type, {1, 1, kQueries, kSize}, 1, 0.75, 1.25);
@@ -113,8 +113,8 @@ void add_rising(Cases& cases, DataType type, double rise) {
       .roundings(3);
 }
 
-/// Masks that hide all keys of some queries and the first 140 of others: with `lowest` they see
-/// them alike, otherwise results are zeros.
+/// Masks that hide all keys of some queries and the first 140 of others: with `lowest` they weight
+/// them equally, otherwise results are zeros.
 void add_hidden(Cases& cases, DataType type, bool lowest) {
   Tensor mask(DataType::kFloat32, {1, 1, 200, 300});
   const double hidden =
@@ -150,7 +150,8 @@ Cases attention_cases() {
         const CausalMask causal = number % 3 == 1   ? CausalMask::kUpperLeft
                                   : number % 3 == 2 ? CausalMask::kLowerRight
                                                     : CausalMask::kNone;
-        // Rows without any key give NaN in one case and 0 in the other; keep to what both agree on.
+        // Rows without any key give NaN in one case and 0 in the other; the test keeps to common
+        // ground.
         add_attention(cases, type, s, mask, s.queries > s.keys ? CausalMask::kNone : causal,
                       ++number % 2 == 0);
       }

@@ -81,8 +81,8 @@ TEST(JitKernels, CompileForEveryArchitecture) {
       for (const Tactic& tactic : all_tactics()) {
         if (!is_tried(*one, tactic) || !tactic.supports(problem)) continue;
         ++taken;
-        // Compiling takes a while: every ninth case for each architecture, and what shows a tactic
-        // for the first time.
+        // Compiling takes a while: every ninth case for each architecture, and the first case of
+        // each tactic.
         const bool is_new = compiled.emplace(tactic.name, capability).second;
         if (!is_new && !chosen && number % 9 != i) continue;
         std::vector<std::string> configs = one->chosen(tactic.configs(problem));
@@ -200,7 +200,7 @@ TEST(JitKernels, HaveATinyCaseEach) {
     }
 }
 
-/// Buffers of one launch: inputs with their contents, outputs and what lies around them poisoned.
+/// Buffers of one launch: inputs with their contents, outputs and their surroundings poisoned.
 class LaunchedCase {
  public:
   LaunchedCase(cuda::CudaDevice& device, KernelCase& one, void* stream)

@@ -45,7 +45,7 @@ Operand operand_of(const CaseInput& input) {
   std::exit(1);
 }
 
-/// What is made of numbers by a cast alone is exact.
+/// The result of a cast alone is exact.
 bool is_computed(DataType type) {
   return is_real(type) && byte_size(type) > 1;
 }
@@ -186,7 +186,7 @@ Tensor from_layout(DataType type, const Extents& extents, Layout layout, const s
 
 namespace {
 
-/// By the table: what an element may be off by shrinks with the tensor, so that no zeros pass for
+/// By the table: the allowed error of an element shrinks with the tensor, so that no zeros pass for
 /// the shares of a long row.
 double error_by_table(const Tensor& actual, const Tensor& expected, DataType type) {
   const Deviation found =

@@ -64,18 +64,19 @@ class KernelCase {
     infer();
     return *this;
   }
-  /// Another operator behind, its first operand what is there, which is a result of the region too.
+  /// Another operator behind, its first operand the current value, which is a result of the region
+  /// too.
   template <class T>
   KernelCase& then_op(T op, std::vector<CaseInput> others) {
     kept_.push_back(nodes_.back()->output());
     return append_op(std::move(op), {nodes_.back()->output()}, std::move(others), "then");
   }
-  /// The same where what is there stays inside of the region.
+  /// The same where the current value stays inside of the region.
   template <class T>
   KernelCase& into_op(T op, std::vector<CaseInput> others) {
     return append_op(std::move(op), {nodes_.back()->output()}, std::move(others), "into");
   }
-  /// Another operator of the region, which reads nothing of what is there.
+  /// Another operator of the region, which does not read the current value.
   template <class T>
   KernelCase& beside_op(T op, std::vector<CaseInput> operands) {
     kept_.push_back(nodes_.back()->output());
@@ -106,10 +107,9 @@ class KernelCase {
     return *this;
   }
   double tolerance() const { return tolerance_; }
-  /// So many times what ops/numerics.def allows a kernel for the type: values on the way are of
+  /// So many times the limit of ops/numerics.def for a kernel of the type: values on the way are of
   /// that type too (weights of attention, states of recurrences), or many sums lie behind each
-  /// other.
-  /// `type`: that of the values on the way, where results are wider.
+  /// other. `type`: that of the values on the way, where results are wider.
   KernelCase& roundings(int count, std::optional<DataType> type = {}) {
     roundings_ = count, rounded_to_ = type;
     return *this;
@@ -132,7 +132,7 @@ class KernelCase {
   /// The same without results, for measuring.
   const Problem& describe(Device* device);
   const std::vector<Tensor>& expected() const { return expected_; }
-  /// What expected() would be, were each step of a region rounded; of a closed case.
+  /// The result of expected(), were each step of a region rounded; of a closed case.
   Result<std::vector<Tensor>> rounded_steps() const;
   const std::vector<CaseInput>& inputs() const { return operands_; }
 
@@ -176,7 +176,7 @@ class KernelCase {
 std::vector<std::byte> to_layout(const Tensor& tensor, Layout layout);
 Tensor from_layout(DataType type, const Extents& extents, Layout layout, const std::byte* bytes);
 
-/// Largest error of `actual`, as a multiple of what is allowed for the type.
+/// Largest error of `actual`, as a multiple of the type's limit.
 double error_of(const Tensor& actual, const Tensor& expected, double tolerance);
 
 /// Seeded contents, the same everywhere.

@@ -1,4 +1,4 @@
-// What tactics of our own refuse, and why: problems that their kernels would compute wrongly, or
+// Refusals of our own tactics, with reasons: problems that their kernels would compute wrongly, or
 // that the GPU has no room for. Devices are described; large tensors have no contents.
 #include <gtest/gtest.h>
 

@@ -412,7 +412,7 @@ void add_halves_of_normalization(Cases& cases) {
       if (p.end == 2) c.then(PointwiseFunction::k_add, input(random_reals(type, result, seed + 3)));
       if (p.end == 3) c.then_cast(DataType::kFloat32);
       if (p.gives) c.then_op(RowMoments(), {});
-      // Kernels may round what is standardized.
+      // Kernels may round standardized values.
       c.roundings(2, type);
     }
 }

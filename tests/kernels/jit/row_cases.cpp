@@ -141,7 +141,7 @@ void add_reductions(Cases& cases) {
       // Products and sums of many f16 numbers leave its range.
       const bool large = element_count(extents) > 10000;
       if (type == DataType::kFloat16 && large && function != 4) continue;
-      // Zeros are right for what is below everything.
+      // Zeros are right for numbers below everything.
       if (type == DataType::kBFloat16 && large && op.function == ReduceFunction::kProd) continue;
       auto& c = add(cases, fmt::format("reduce {} {} {}", name_of(type), function, seed),
                     std::move(op), std::vector{input(std::move(x))});

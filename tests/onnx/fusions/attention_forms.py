@@ -554,7 +554,7 @@ def native_with_past(g: Builder):
 
 @form(23, steps=3)
 def native_repeated_heads(g: Builder):
-    """What an exporter makes of enable_gqa=True."""
+    """An exporter's form of enable_gqa=True."""
     x = hidden(g)
     q, k, v = (g.linear(x, WIDTH, n * SIZE) for n in (HEADS, 2, 2))
     q, k, v = heads(g, q), repeat_kv(g, heads(g, k, count=2), 2), repeat_kv(g, heads(g, v, count=2), 2)

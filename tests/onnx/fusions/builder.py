@@ -63,7 +63,7 @@ class Builder:
         graph = helper.make_graph(self.nodes, name, self.inputs, self.outputs, self.initializers)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=min(10, onnx.IR_VERSION))
 
-    # What exporters write for a few calls of frameworks.
+    # Exporters' forms of a few framework calls.
 
     def extent(self, x: str, axis: int) -> str:
         """x.shape[axis], a scalar."""

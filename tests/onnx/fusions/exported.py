@@ -1,4 +1,4 @@
-"""Blocks as exporters write them in which a value and what is made of it meet again: layer scales, residuals behind
+"""Blocks as exporters write them in which a value and its results meet again: layer scales, residuals behind
 transposes, rotary embedding of merged products, activations spelled out, cyclic shifts.
 
     EXPORTED[name] = Case(opset, build, runs, steps, tolerance)
@@ -36,7 +36,7 @@ def exported(opset: int, steps: int, runs: tuple = IMAGES):
     return put
 
 
-# ---- what several of them have -----------------------------------------------------------------------------------
+# ---- shared parts -----------------------------------------------------------------------------------
 
 
 def gelu(g: Builder, x: str) -> str:

@@ -18,7 +18,7 @@ def test_one_step(name: str, worker, tmp_path):
     print(name, len(kinds), kinds)
     plan.check()
     assert kinds.count("rotary_embedding") == 1, kinds
-    # What computes the tables, sine and cosine as one step, and nothing that has x's extents.
+    # The nodes that compute the tables, sine and cosine as one step, and nothing that has x's extents.
     assert not {"neg", "mul", "add", "sub"} & set(kinds), kinds
     regions = [layer for layer in plan.steps() if layer["Kind"] == "Fused(fused)"]
     assert len(regions) <= 1, kinds

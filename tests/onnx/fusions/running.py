@@ -47,7 +47,7 @@ class Plan:
         self.layers = json.loads(worker.ask("layers", name=model.graph.name)["layers"])["Layers"]
 
     def steps(self) -> list[dict]:
-        """What computes something: views cost nothing."""
+        """Nodes that compute something: views cost nothing."""
         return [layer for layer in self.layers if layer.get("TacticName") != "view"]
 
     def kinds(self) -> list[str]:

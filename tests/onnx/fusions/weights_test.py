@@ -1,5 +1,5 @@
-"""Weights stay constants however they come: the plan is one product, as with a plain initializer. What a loss of that costs
-shows bench/constant_weights.py."""
+"""Weights stay constants however they come: the plan is one product, as with a plain initializer.
+bench/constant_weights.py measures the cost of losing that."""
 import pytest
 from running import Plan
 from weights import WEIGHTS, model

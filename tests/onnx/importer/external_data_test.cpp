@@ -1,4 +1,4 @@
-// External data: what is read, and everything that must not be.
+// External data: files that are read, and everything that must not be.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -29,7 +29,7 @@ void add_float(::onnx::NodeProto& node, const char* name, float value) {
 
 class OnnxPlugin : public ParserTest {
  protected:
-  /// What an engine of the parsed network gives for x.
+  /// The results of an engine of the parsed network for x.
   std::vector<float> run(std::vector<float> x, size_t results) {
     std::unique_ptr<nvinfer1::IBuilderConfig> config(builder->createBuilderConfig());
     std::unique_ptr<nvinfer1::IHostMemory> plan(builder->buildSerializedNetwork(*network, *config));

@@ -14,7 +14,7 @@ using nvinfer1::WeightsRole;
 
 class Listener final : public surface::Implementation<nvinfer1::IRefitter> {
  public:
-  std::vector<const char*> names;  ///< What the engine can be refitted with.
+  std::vector<const char*> names;  ///< The weights that can be refitted.
   std::map<std::string, std::vector<float>> given;
 
   bool setNamedWeights(const char* name, Weights weights) noexcept override {

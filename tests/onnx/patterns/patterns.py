@@ -1,4 +1,4 @@
-"""What exporters write for common idioms, as ONNX text. Inputs whose names begin with "w_" become initializers with drawn
+"""Exporters' forms of common idioms, as ONNX text. Inputs whose names begin with "w_" become initializers with drawn
 values; `runs` are the values of the symbols in each run, all served by one plan.
 
     PATTERNS[name] = (opset, text, runs)

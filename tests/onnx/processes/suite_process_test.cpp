@@ -64,7 +64,7 @@ class SuiteProcess : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(root_); }
 
-  /// Outcomes of all cases, with what `act` does about a case.
+  /// Outcomes of all cases, with the result of `act` for a case.
   std::vector<std::string> outcomes(const std::function<Status(int number)>& act) {
     Way way;
     way.runner = [act](const ImportedModel&, std::span<const Tensor> inputs,

@@ -78,7 +78,7 @@ void set_common(ILayer& layer) {
   }
 }
 
-/// Whether every extent is known: what stands for unknown ones (-1) cannot be set.
+/// Whether every extent is known: unknown ones (-1) cannot be set.
 bool is_settable(const ITensor& input) {
   const nvinfer1::Dims dims = input.getDimensions();
   return dims.nbDims >= 0 &&

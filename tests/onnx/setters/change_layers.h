@@ -4,7 +4,7 @@
 
 namespace tenon::onnx_suite {
 
-/// Calls every setter of every layer and tensor with what its getter gives: nothing may change.
+/// Calls every setter of every layer and tensor with its getter's value: nothing may change.
 void set_what_is_set(network::Network& network);
 
 /// Calls every setter of every layer with other values, has types made (errors are logged and

@@ -3,7 +3,7 @@
 //     tenon_setter_walk CASES EXCLUDED [--only=TEXT]
 //
 // Each model is parsed into a network (network/network.h); every setter of every layer is called
-// with what its getter gives, then with other values and with the old ones again, and the finished
+// with its getter's value, then with other values and with the old ones again, and the finished
 // graph must still give the case's results. CASES is the folder that generate_cases.py writes;
 // EXCLUDED, which may be given several times, holds "pattern: reason" lines ('*' at the end matches
 // the rest). Fails where a case outside the lists fails or ends its process.

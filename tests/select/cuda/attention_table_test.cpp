@@ -1,5 +1,5 @@
-// What TensorRT's guide lists as attention that becomes one kernel, by GPU, type, size of heads and
-// lengths: all of it is one step here, which a kernel of our own takes. The GPUs are described.
+// The attention that TensorRT's guide lists as one kernel, by GPU, type, size of heads and lengths:
+// all of it is one step here, which a kernel of our own takes. The GPUs are described.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -102,7 +102,7 @@ Backend gpu(int architecture) {
 
 Result<Plan> plan_of(const std::string& text, const Backend& backend) {
   TENON_ASSIGN(auto graph, parse_graph("graph \"\" " + text));
-  TENON_TRY(infer_graph(*graph));  // The types in the text are all alike.
+  TENON_TRY(infer_graph(*graph));  // The types in the text are all equal.
   CompileRequest request;
   request.graph = std::move(graph);
   request.backend = backend;

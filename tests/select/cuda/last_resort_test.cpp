@@ -111,7 +111,7 @@ std::string text_of(const ProductForm& f) {
   return w.finish(y);
 }
 
-/// Compiles without a device to time on, and looks at what runs each step.
+/// Compiles without a device to time on, and looks at each step's tactic.
 void expect_real_kernels(const std::string& text, const Backend& backend) {
   auto graph = parse_graph(text);
   ASSERT_TRUE(graph.ok()) << graph.error().message << text;

@@ -1,4 +1,4 @@
-// What a query puts on which stream of a GPU.
+// The work that a query puts on each stream of a GPU.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ class GpuQueries : public testing::Test {
     EXPECT_TRUE(made.ok()) << made.error().message;
     return made.ok() ? std::move(*made) : nullptr;
   }
-  /// What the second of two queries puts on streams.
+  /// The work that the second of two queries puts on streams.
   static std::string second_query(const GpuSettings& settings) {
     const auto queries = runner(settings);
     if (queries == nullptr) return "";

@@ -78,7 +78,7 @@ class _Namespace:
         plugin = _named(f"{self._space}::{name}")
 
         def make(*inputs, **attributes):
-            """What INetworkDefinition.add_plugin takes."""
+            """The arguments of INetworkDefinition.add_plugin."""
             if plugin.impl is None:
                 raise NotImplementedError(f"plugin '{plugin.plugin_id}' has no impl(): kernels that are compiled ahead of "
                                           "time are not supported")

@@ -1,4 +1,4 @@
-// What a device has to do, on a GPU; skipped where there is none.
+// The device interface, on a GPU; skipped where there is none.
 #include <gtest/gtest.h>
 
 #include <numeric>
