@@ -42,7 +42,7 @@ struct Backend {
   std::shared_ptr<const Application> application = {};  ///< Null: there is none.
   Attachments* attachments = nullptr;                   ///< As Problem::attachments.
   int64_t shared_memory = INT64_MAX;                    ///< As Problem::shared_memory.
-  bool allow_tf32 = false;                    ///< Matrix units may round f32 operands to tf32.
+  bool allow_tf32 = false;                    ///< Tensor cores may round f32 operands to tf32.
   const TacticTable* tactics_here = nullptr;  ///< Null: all are those of the nodes.
 
   /// What the node runs by.

@@ -71,7 +71,7 @@ struct Problem {
   /// on such a device; empty: not known. Constants whose contents were left out for it are present
   /// but not defined().
   std::span<const std::byte> packed;
-  bool allow_tf32 = false;  ///< Matrix units may round f32 operands to tf32.
+  bool allow_tf32 = false;  ///< Tensor cores may round f32 operands to tf32.
   /// GPU: bytes of shared memory that a block may take, with those that the driver keeps.
   int64_t shared_memory = INT64_MAX;
   bool allow_winograd =

@@ -1,6 +1,6 @@
 // Convolutions of images of few channels whose windows do not overlap, as vision transformers
 // begin, are products of patches with the weights: one copy gathers the patches, and the product
-// ends in the form that the tokens behind it have. Matrix units want more channels than such images
+// ends in the form that the tokens behind it have. Tensor cores want more channels than such images
 // have, so that a convolution has to copy them as well. Must run after fold_into_weights, which
 // takes the nodes behind the convolution.
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using enum PointwiseFunction;
 
-/// More of them fill the matrix units without being gathered.
+/// More of them fill the tensor cores without being gathered.
 constexpr int64_t kFewChannels = 7;
 
 /// Extents of a convolution's image: patches along each axis, and pixels of each.

@@ -16,7 +16,7 @@ namespace {
 
 using enum PointwiseFunction;
 
-/// Elements of a head that kernels with matrix units take (kernels/attention/limits_cuda.def).
+/// Elements of a head that kernels with tensor cores take (kernels/attention/limits_cuda.def).
 constexpr int64_t kUsualHead = 256;
 /// exp() of anything this much below the largest score is 0.
 constexpr double kVeryNegative = -9999;

@@ -38,10 +38,10 @@ class Sampler {
 Deviation sample_deviation(const Sample& actual, const Sample& expected,
                            const Tolerance& tolerance);
 
-/// Whether the device has matrix units that take f32 for tf32, and may use them.
+/// Whether the device has tensor cores that take f32 for tf32, and may use them.
 bool multiplies_in_tf32(const Device* device, bool allowed);
 /// Two kernels of a problem may lie as far apart: by the coarsest type of its operands, f32 on
-/// matrix units counting as f16.
+/// tensor cores counting as f16.
 Tolerance agreement_tolerance(const Problem& problem);
 /// A kernel's result of that type may lie as far from the reference on the same operands. `node`
 /// names its tactic.

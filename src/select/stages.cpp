@@ -23,7 +23,7 @@ constexpr Pair kOutdone[] = {
     {"cuda.conv.direct", "cuda.conv.hopper"},
     {"cuda.conv.direct", "cuda.conv.matrix"},
     {"cuda.conv.direct", "cuda.conv.depthwise"},
-    // Products without matrix units: 11 times and more.
+    // Products without tensor cores: 11 times and more.
     {"cuda.gemm.tile", "cuda.gemm.hopper"},
     {"cuda.gemm.tile", "cuda.gemm.skinny_columns"},
     // A row of scores at a time: 9 times.

@@ -63,7 +63,7 @@ struct Target {
   bool machine_code;
   std::string option() const {
     const char* kind = machine_code ? "sm" : "compute";
-    // Instructions of one generation alone, such as Hopper's matrix units, need the "a".
+    // Instructions of one generation alone, such as Hopper's tensor cores, need the "a".
     return fmt::format("--gpu-architecture={}_{}{}", kind, capability,
                        machine_code && capability == 90 ? "a" : "");
   }

@@ -1,4 +1,4 @@
-// Warp groups that multiply in turns (attention/hopper.cu): while one has the matrix units, the others compute the weights
+// Warp groups that multiply in turns (attention/hopper.cu): while one has the tensor cores, the others compute the weights
 // of keys whose scores they have. A group's turn is the scores of its next keys and the values of the keys before.
 //
 // A row's exponents are relative to a base: the greatest score of the tile that set it. Weights are computed before

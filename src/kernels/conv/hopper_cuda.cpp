@@ -1,4 +1,4 @@
-// Convolutions of 16-bit floats as products on Hopper's copy engine and matrix units: the kernel of
+// Convolutions of 16-bit floats as products on Hopper's copy engine and tensor cores: the kernel of
 // gemm/hopper.cu, whose rows of A the copy engine gathers from the image, pixels of the result that
 // follow each other at a time.
 #include <algorithm>

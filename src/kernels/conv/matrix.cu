@@ -1,4 +1,4 @@
-// Convolutions of channels-last images as products of matrices on matrix units (16-bit floats): rows are pixels of the
+// Convolutions of channels-last images as products of matrices on tensor cores (16-bit floats): rows are pixels of the
 // result, columns its channels, and the depth runs over taps and channels of the input, which are gathered on their way
 // to shared memory. kSplits blocks of a cluster share the depth and add up through each other's shared memory.
 // Groups of few channels are taken together, kBundles times as many as fill a tile: kN and kC are the channels of such a

@@ -1,4 +1,4 @@
-// Convolutions on matrix units, by a kernel of our own: tiles, and which of them are worth timing.
+// Convolutions on tensor cores, by a kernel of our own: tiles, and which of them are worth timing.
 #include <algorithm>
 #include <numeric>
 
@@ -112,7 +112,7 @@ bool fits(const Tile& tile, const Sizes& s) {
   return tile.rows * tile.columns / (tile.warps() * 32) <= kSpill;
 }
 
-/// Part of the matrix units' peak that a tile reaches while its operands are in shared memory.
+/// Part of the tensor cores' peak that a tile reaches while its operands are in shared memory.
 double efficiency(const Tile& tile) {
   if (tile.groups != 0) return std::min(0.75, static_cast<double>(tile.columns) / 110);
   const auto rows = static_cast<double>(tile.rows * tile.warps_across() / tile.warps());

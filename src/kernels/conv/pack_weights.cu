@@ -1,4 +1,4 @@
-// Weights of a run in the order of the matrix units: [filter][tap][channel], rows filled up with zeros.
+// Weights of a run in the order of the tensor cores: [filter][tap][channel], rows filled up with zeros.
 
 extern "C" __global__ void __launch_bounds__(kBlock) kernel(const Word* __restrict__ weights, Word* __restrict__ packed) {
   begin_kernel();

@@ -1,4 +1,4 @@
-// First convolutions of images, of up to four channels, with even strides, on matrix units (16-bit floats, sm_80). The
+// First convolutions of images, of up to four channels, with even strides, on tensor cores (16-bit floats, sm_80). The
 // part of the image that a tile of the result needs lies in shared memory with four channels a pixel, so that the taps of
 // one kernel row follow each other: 8x8 matrices are loaded from there as they lie, one pixel of the result a row.
 // Weights: [kN][kernel rows][kTaps][4], zeros where there is neither tap nor channel.

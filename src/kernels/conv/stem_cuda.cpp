@@ -1,4 +1,4 @@
-// First convolutions of images on matrix units, by a kernel of our own that reads them where they
+// First convolutions of images on tensor cores, by a kernel of our own that reads them where they
 // lie.
 #include <algorithm>
 

@@ -36,7 +36,7 @@ void transpose(const T* from, T* to, int64_t rows, int64_t columns) {
           to[c * rows + r] = from[r * columns + c];
 }
 
-/// Constants that matrix units would cut are rounded, in a copy of the kernel's own.
+/// Constants that tensor cores would cut are rounded, in a copy of the kernel's own.
 bool rounds(const Problem& problem, const Product& product) {
   return product.allow_tf32 && problem.device->properties().compute_capability >= 80 &&
          product.constant_b != nullptr && product.constant_b->type() == DataType::kFloat32;

@@ -7,7 +7,7 @@
 
 namespace tenon::cuda {
 
-/// The nearest number of 10 bits of mantissa, that with an even last bit of two. Matrix units cut
+/// The nearest number of 10 bits of mantissa, that with an even last bit of two. Tensor cores cut
 /// the rest of f32 operands off, which makes every product a little smaller: operands that are
 /// rounded before have no such bias.
 inline float rounded_to_tf32(float value) {

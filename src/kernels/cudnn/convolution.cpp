@@ -225,7 +225,7 @@ Result<Convolution> describe_convolution(const Problem& problem) {
 }
 
 std::vector<Packing> packings_of(const Convolution& c) {
-  const int64_t unit = 16 / byte_size(c.type);  // Matrix units load 16 bytes of channels.
+  const int64_t unit = 16 / byte_size(c.type);  // Tensor cores load 16 bytes of channels.
   const int64_t channels = c.x.extents[1];
   if (!c.channels_last) return c.x_fits ? std::vector<Packing>{{}} : std::vector<Packing>{};
   if (c.x_fits && c.weights[1] % unit == 0) return {{}};

@@ -1,4 +1,4 @@
-// The input of a convolution of few channels, laid out for matrix units: FOLD x FOLD pixels side by side become one pixel
+// The input of a convolution of few channels, laid out for tensor cores: FOLD x FOLD pixels side by side become one pixel
 // of PACKED_CHANNELS channels, [row in the fold][column in the fold][channel], filled up with zeros. Padding around the
 // image is part of the result. A thread writes 16 bytes.
 

@@ -26,7 +26,7 @@ Result<EngineChoice> engine_from_text(std::string_view text);
 
 /// Limits of engines.
 struct EngineLimits {
-  bool tensor_core_f32 = true;  ///< Matrix units round f32 operands to tf32.
+  bool tensor_core_f32 = true;  ///< Tensor cores round f32 operands to tf32.
   int64_t workspace_bytes = int64_t{256} << 20;
 };
 

@@ -120,7 +120,7 @@ __device__ inline void fence_sums(T (&sums)[kParts][kTileN / 2]) {
 #pragma unroll
     for (int i = 0; i < kTileN / 2; ++i) asm volatile("" : "+f"(sums[part][i])::"memory");
 }
-/// The sums over [k_begin, k_end) where those of kKeptStages at a time are added up outside of the matrix units, which
+/// The sums over [k_begin, k_end) where those of kKeptStages at a time are added up outside of the tensor cores, which
 /// keep about 14 bits of sums of 8-bit floats.
 template <class T>
 __device__ inline void multiply_in_parts(T (&sums)[kParts][kTileN / 2], u32 stages, u32 barriers, Ring& at, int k_begin,

@@ -51,7 +51,7 @@ std::vector<Tiling> plain_tilings();
 struct OperandType {
   int bytes = 2;
   std::string_view sums = "f32";
-  /// Stages of 128 bytes of k whose sums matrix units keep, before they are added to others; 0:
+  /// Stages of 128 bytes of k whose sums tensor cores keep, before they are added to others; 0:
   /// all.
   int64_t kept_stages = 0;
   int64_t row_bytes =

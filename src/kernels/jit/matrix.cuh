@@ -1,4 +1,4 @@
-// Matrix units on 16-bit floats (sm_80): 8x8 matrices from shared memory, products of 16x16 by 16x8. X is f16, or bf16
+// Tensor cores on 16-bit floats (sm_80): 8x8 matrices from shared memory, products of 16x16 by 16x8. X is f16, or bf16
 // where MATRIX_BF16 is 1.
 
 __device__ inline void load_matrices(u32 (&r)[4], u32 address) {

@@ -36,7 +36,7 @@ Result<DeviceQuantized> describe_device_quantized(const Problem& problem);
 
 /// Element types of 8, 16 and 32 bits in device code with jit/bytes.cuh; null for others.
 const char* quantized_type_name(DataType type);
-/// As instructions of matrix units say it: "s8", "u8", "e4m3", "e5m2".
+/// As instructions of tensor cores say it: "s8", "u8", "e4m3", "e5m2".
 const char* matrix_type_name(DataType type);
 bool is_float8(DataType type);
 

@@ -1,4 +1,4 @@
-// Quantized regions on Hopper's copy engine and matrix units: the kernel of gemm/hopper.cu over
+// Quantized regions on Hopper's copy engine and tensor cores: the kernel of gemm/hopper.cu over
 // 8-bit operands, of products and, with the copy engine gathering pixels, of convolutions.
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@ using namespace hopper;
 
 constexpr size_t kOffered = 8;
 constexpr int64_t kStageBytes = 128;  ///< Of k.
-/// Stages whose sums of 8-bit floats matrix units keep: at most 512 products of 14 bits.
+/// Stages whose sums of 8-bit floats tensor cores keep: at most 512 products of 14 bits.
 constexpr int64_t kKeptStages = 4;
 
 /// Of k in a row of shared memory: shorter rows where a convolution's taps fill more of those.

@@ -1,4 +1,4 @@
-// Quantized regions on matrix units (sm_80; floats of 8 bits sm_89), of any layout: rows are places of the result, columns
+// Quantized regions on tensor cores (sm_80; floats of 8 bits sm_89), of any layout: rows are places of the result, columns
 // its channels, and the depth runs over taps and the channels of each, kPitch of them, which are gathered on their way to
 // shared memory kLoad at a time. Taps in the border read the zero point.
 // Weights: [kN][kDepth], filled up with zeros.

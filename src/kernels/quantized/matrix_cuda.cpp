@@ -1,4 +1,4 @@
-// Quantized regions on the matrix units of any GPU from Ampere on (quantized/matrix.cu): any
+// Quantized regions on the tensor cores of any GPU from Ampere on (quantized/matrix.cu): any
 // layout, window and number of channels.
 #include <algorithm>
 #include <array>

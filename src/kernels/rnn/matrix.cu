@@ -1,6 +1,6 @@
 // A whole recurrence in one launch (16-bit floats, sm_90): kTeam blocks share the hidden units of kElements elements of the
 // batch in one direction. A warp multiplies the states by its rows of the recurrent weights (kept in registers, as many as
-// fit, then in shared memory) on matrix units: 8 units, all gates of one in the same thread, which makes the cell where the
+// fit, then in shared memory) on tensor cores: 8 units, all gates of one in the same thread, which makes the cell where the
 // sums are. New states go to the other blocks as 16-bit values (Exchange).
 
 constexpr int kPartial = Exchange::kBytes, kStoredWeights = kPartial + (kSplit - 1) * kGroups * kRowTiles * kTiles * 512;

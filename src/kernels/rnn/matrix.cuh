@@ -1,4 +1,4 @@
-// Recurrences on matrix units: who has which units, weights, products.
+// Recurrences on tensor cores: who has which units, weights, products.
 
 constexpr int kRowTiles = (kGates + 1) / 2;  // 16 rows: one gate of 8 units above another one.
 // Products of a warp that wait for each other are few.

@@ -1,4 +1,4 @@
-// Recurrences of 16-bit floats on matrix units in one launch (sm_90).
+// Recurrences of 16-bit floats on tensor cores in one launch (sm_90).
 #include <algorithm>
 
 #include "kernels/rnn/recurrence_cuda.h"

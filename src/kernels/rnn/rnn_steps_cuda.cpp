@@ -1,4 +1,4 @@
-// Recurrences with one launch a step: of scalar products, or of 16-bit floats on matrix units.
+// Recurrences with one launch a step: of scalar products, or of 16-bit floats on tensor cores.
 #include <algorithm>
 #include <functional>
 

@@ -77,7 +77,7 @@ void add_convs(Cases& cases) {
   }
 }
 
-/// Shapes for matrix units: channels in eights, tiles that are not full, depths of several chunks.
+/// Shapes for tensor cores: channels in eights, tiles that are not full, depths of several chunks.
 void add_matrix_convs(Cases& cases) {
   const Shape2d shapes[] = {{16, 24, 1, 9, 13, 3, 1, 1, 1},    {64, 72, 1, 14, 14, 3, 2, 1, 1},
                             {24, 40, 1, 7, 9, 1, 1, 0, 1},     {72, 128, 1, 12, 11, 1, 1, 0, 1},
@@ -277,7 +277,7 @@ struct HopperProduct {
   int end;  ///< 0: nothing, 1: bias and GELU, 2: bias and residual.
 };
 
-/// Tiles of matrix units with tails, in every order of the operands.
+/// Tiles of tensor cores with tails, in every order of the operands.
 void add_hopper_products(Cases& cases) {
   const HopperProduct products[] = {
       {{128, 64}, {128, 64}, false, true, 0},        {{128, 64}, {64, 128}, false, false, 0},

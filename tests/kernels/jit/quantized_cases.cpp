@@ -207,7 +207,7 @@ void add_convs(Cases& cases) {
   add_conv(cases, "ampere quantized conv to reals", shapes[1], real);
 }
 
-/// Sums of floats keep some 14 bits in matrix units.
+/// Sums of floats keep some 14 bits in tensor cores.
 void add_floats(Cases& cases) {
   const Region regions[] = {{{kFloat8, 0.5}, {kFloat8, 0.4}, End::kBias},
                             {{kFloat8, 0.25}, {}, End::kGelu, false},
