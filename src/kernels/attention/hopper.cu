@@ -1,4 +1,4 @@
-// Attention of 16-bit floats on Hopper: one thread has the copy engine fetch keys and values, kGroups warp groups of 64
+// Attention of 16-bit floats on Hopper: one thread has TMA fetch keys and values, kGroups warp groups of 64
 // queries each multiply them, with a running maximum and sum; scores and weights never leave registers. `begin_turns` and
 // `consume` are those of hopper_free.cu or of hopper_turns.cu.
 

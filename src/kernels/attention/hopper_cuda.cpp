@@ -1,4 +1,4 @@
-// Attention of 16-bit floats on Hopper's copy engine and tensor cores (attention/hopper.cu).
+// Attention of 16-bit floats on Hopper's TMA and tensor cores (attention/hopper.cu).
 #include <algorithm>
 
 #include "base/arithmetic.h"

@@ -163,7 +163,7 @@ __device__ inline void consume(const TensorMap& q, u32 front, u32 ring, Barriers
   }
   store_results(result, running, front, out, at);
   if constexpr (kStays) {
-    // The copy engine may write there again.
+    // TMA may write there again.
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     barrier_of(1 + group, 128);
   }

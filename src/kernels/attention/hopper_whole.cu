@@ -1,5 +1,5 @@
 // Attention of 16-bit floats on Hopper where shared memory has room for all keys and values of a place of the grid, in
-// kSlots slots: one thread has the copy engine fetch them at once, kGroups warp groups of 64 queries each take them.
+// kSlots slots: one thread has TMA fetch them at once, kGroups warp groups of 64 queries each take them.
 // `consume` is that of hopper_free.cu or of hopper_ahead.cu. Blocks that stay (kStays) take a place from one slot while the
 // other one is filled.
 

@@ -1,5 +1,5 @@
-// Convolutions of 16-bit floats as products on Hopper's copy engine and tensor cores: the kernel of
-// gemm/hopper.cu, whose rows of A the copy engine gathers from the image, pixels of the result that
+// Convolutions of 16-bit floats as products on Hopper's TMA and tensor cores: the kernel of
+// gemm/hopper.cu, whose rows of A TMA gathers from the image, pixels of the result that
 // follow each other at a time.
 #include <algorithm>
 

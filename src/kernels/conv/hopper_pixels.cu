@@ -1,5 +1,5 @@
 // The rows of A in gemm/hopper.cu where they are the pixels of a convolution's result and k runs over taps and their
-// channels, kChannelBlocks times kPanelK of them: the copy engine gathers what one tap sees of pixels that follow each other.
+// channels, kChannelBlocks times kPanelK of them: TMA gathers what one tap sees of pixels that follow each other.
 
 constexpr int kChannelBlocks = (kC + kPanelK - 1) / kPanelK, kLastBlock = kKernel1 * kKernel2 * kChannelBlocks - 1;
 

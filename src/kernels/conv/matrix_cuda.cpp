@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kTileK = 64;
 constexpr size_t kOffered = 8;  ///< Tiles that are timed; each is compiled.
-constexpr size_t kBeside = 3;   ///< The same where the kernel of Hopper's copy engine fits too.
+constexpr size_t kBeside = 3;   ///< The same where the kernel of Hopper's TMA fits too.
 constexpr int64_t kWidestBundle = 64;  ///< Channels, of more than one group.
 constexpr int64_t kSpill = 208;        ///< Registers of results that leave room for the rest.
 

@@ -1,4 +1,4 @@
-// Matrix products of 16-bit floats, or of 8-bit numbers, on Hopper: one thread has the copy engine fetch tiles of A and B, kGroups warp groups
+// Matrix products of 16-bit floats, or of 8-bit numbers, on Hopper: one thread has TMA fetch tiles of A and B, kGroups warp groups
 // multiply them, all of them 64 rows of a tile each, or each a tile in turn, kStages tiles deep. Where results are few,
 // kSplits blocks of a cluster share k and each finishes a part of the columns.
 

@@ -1,4 +1,4 @@
-// Matrix products of 16-bit floats on Hopper's copy engine and tensor cores (gemm/hopper.cu), which
+// Matrix products of 16-bit floats on Hopper's TMA and tensor cores (gemm/hopper.cu), which
 // may have the halves of a normalization in front and behind (gemm/hopper_moments.cu).
 #include <algorithm>
 #include <array>

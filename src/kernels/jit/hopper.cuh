@@ -1,4 +1,4 @@
-// Hopper (sm_90a): tiles by the copy engine, barriers in shared memory that count its bytes, products of warp groups.
+// Hopper (sm_90a): tiles by TMA, barriers in shared memory that count its bytes, products of warp groups.
 // Addresses of shared memory are 32-bit numbers.
 
 struct alignas(64) TensorMap {

@@ -37,7 +37,7 @@ struct JitArgument {
   static JitArgument workspace(int64_t offset) { return {Kind::kWorkspace, 0, offset}; }
 };
 
-/// A tensor of 16-bit or 8-bit elements as Hopper's copy engine is told of it: fastest axis first,
+/// A tensor of 16-bit or 8-bit elements as Hopper's TMA is told of it: fastest axis first,
 /// boxes whose rows of 128 or 64 bytes are swizzled.
 struct JitTensorMap {
   JitArgument base;
@@ -58,7 +58,7 @@ struct JitTensorMap {
   int row_bytes = 128;  ///< Of a box along the fastest axis: 128 or 64.
 };
 
-/// Why the copy engine does not take the map; ok where it does.
+/// Why TMA does not take the map; ok where it does.
 Status check_map(const JitTensorMap& map, int64_t alignment);
 
 /// One launch of `extern "C" __global__ void kernel(...)` of a source.

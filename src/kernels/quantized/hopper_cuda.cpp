@@ -1,5 +1,5 @@
-// Quantized regions on Hopper's copy engine and tensor cores: the kernel of gemm/hopper.cu over
-// 8-bit operands, of products and, with the copy engine gathering pixels, of convolutions.
+// Quantized regions on Hopper's TMA and tensor cores: the kernel of gemm/hopper.cu over
+// 8-bit operands, of products and, with TMA gathering pixels, of convolutions.
 #include <algorithm>
 #include <array>
 

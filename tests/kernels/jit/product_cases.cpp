@@ -164,7 +164,7 @@ void add_odd_convs(Cases& cases) {
       .output_layout(Layout::kChannelsLast);
 }
 
-/// Shapes for Hopper's copy engine: borders, steps, channels that do not fill a block, tiles that
+/// Shapes for Hopper's TMA: borders, steps, channels that do not fill a block, tiles that
 /// begin within a row and end in another image.
 void add_hopper_convs(Cases& cases) {
   const Shape2d shapes[] = {{64, 64, 1, 14, 14, 3, 1, 1, 1}, {128, 96, 1, 20, 20, 3, 1, 1, 1},

@@ -250,7 +250,7 @@ void add_formulas(Cases& cases) {
     }
 }
 
-/// Regions of bytes: rows and pixels by the copy engine, and any.
+/// Regions of bytes: rows and pixels by TMA, and any.
 void add_quantized(Cases& cases) {
   const std::pair<std::string_view, std::string_view> wanted[] = {
       {"ampere quantize linear f16 i8", "cuda.quantize.linear"},
