@@ -216,9 +216,10 @@ BuildRecord::Accuracy RegionCheck::accuracy_of(const Region& region) {
 RegionReport RegionCheck::compare(const Deadline& deadline) {
   std::mutex mutex;
   double rate = kReferenceRate;
-  const size_t crew = backend_.device->unified() ? static_cast<size_t>(threads_) : helper_threads();
+  const size_t workers =
+      backend_.device->unified() ? static_cast<size_t>(threads_) : helper_threads();
   const auto asked = stop_question();
-  for_each_parallel(regions_.size(), crew, [&](size_t i) {
+  for_each_parallel(regions_.size(), workers, [&](size_t i) {
     const StopScope stops(asked);
     Region& region = regions_[i];
     if (region.state != Region::kOpen || deadline.passed()) return;

@@ -10,11 +10,11 @@
 #include <span>
 #include <tuple>
 
-#include "base/crew.h"
 #include "base/function_ref.h"
 #include "base/guard.h"
 #include "base/parallel.h"
 #include "base/stopwatch.h"
+#include "base/work_queue.h"
 #include "device/described_device.h"
 #include "kernels/algorithm.h"
 #include "ops/dims.h"
@@ -257,7 +257,7 @@ class Selector {
     if (steps_ != nullptr && !steps_->finish(key)) stopped_ = stopped_by_monitor();
   }
 
-  /// Problems with more than one option each: kernels are made by a crew and timed here.
+  /// Problems with more than one option each: kernels are made by a work queue and timed here.
   void try_all(const std::vector<std::pair<const Problem*, Shortlist*>>& open) {
     std::vector<std::pair<size_t, size_t>> tasks;  // Of which problem, which option.
     std::vector<size_t> first(open.size()), pending(open.size());
@@ -266,7 +266,7 @@ class Selector {
       for (size_t k = 0; k < open[i].second->trials.size(); ++k) tasks.emplace_back(i, k);
     }
     // More than there are cores: libraries make their kernels one at a time, whoever else waits.
-    Crew crew(std::min<size_t>(2 * helper_threads(), kMostMakers), [&](size_t task) {
+    WorkQueue work_queue(std::min<size_t>(2 * helper_threads(), kMostMakers), [&](size_t task) {
       const auto& [problem, shortlist] = open[tasks[task].first];
       const size_t option = tasks[task].second;
       shortlist->trials[option].kernel = make(*problem, shortlist->fitting[option]);
@@ -274,12 +274,12 @@ class Selector {
     const auto go_on = [&](size_t i) {
       const auto& [problem, shortlist] = open[i];
       const std::vector<size_t> next = next_options(*problem, *shortlist);
-      for (const size_t option : next) crew.add(first[i] + option);
+      for (const size_t option : next) work_queue.add(first[i] + option);
       pending[i] = next.size();
       if (next.empty()) finish(*problem, *shortlist);
     };
     for (size_t i = 0; i < open.size() && !stopped_; ++i) go_on(i);
-    while (const auto task = stopped_ ? std::nullopt : crew.take_done()) {
+    while (const auto task = stopped_ ? std::nullopt : work_queue.take_done()) {
       const auto [i, option] = tasks[*task];
       const auto& [problem, shortlist] = open[i];
       try_option(*problem, *shortlist, option);
@@ -287,7 +287,7 @@ class Selector {
     }
   }
 
-  /// For the crew. Empty where nothing can be made on this thread.
+  /// For the work queue. Empty where nothing can be made on this thread.
   Prepared make(const Problem& problem, const Option& option) {
     if (!backend_.device->activate().ok()) return std::nullopt;
     Prepared kernel = work_.create(*option.tactic, problem, option.config);

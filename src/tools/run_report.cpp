@@ -151,9 +151,9 @@ double measured_copy_rate() {
   for (int i = 0; i < kCopies; ++i) {
     const auto start = std::chrono::steady_clock::now();
     {
-      std::vector<std::jthread> crew;
+      std::vector<std::jthread> work_queue;
       for (size_t t = 0; t < threads; ++t)
-        crew.emplace_back(
+        work_queue.emplace_back(
             [&, t] { std::memcpy(to.data() + t * part, from.data() + t * part, part); });
     }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "base/crew.h"
 #include "base/host_memory.h"
 #include "base/parallel.h"
+#include "base/work_queue.h"
 
 namespace tenon {
 namespace {
@@ -67,15 +67,15 @@ TEST(Parallel, TheFirstExceptionComesOutWhenAllHaveEnded) {
   EXPECT_EQ(done, 100);
 }
 
-TEST(Crew, AnExceptionComesOutWhereResultsAreTaken) {
-  Crew crew(2, [](size_t task) {
+TEST(WorkQueue, AnExceptionComesOutWhereResultsAreTaken) {
+  WorkQueue work_queue(2, [](size_t task) {
     if (task == 5) throw OutOfMemory(5);
   });
-  for (size_t task = 0; task < 10; ++task) crew.add(task);
+  for (size_t task = 0; task < 10; ++task) work_queue.add(task);
   int thrown = 0, taken = 0;
   for (int i = 0; i < 10; ++i) {
     try {
-      EXPECT_TRUE(crew.take_done().has_value());
+      EXPECT_TRUE(work_queue.take_done().has_value());
       ++taken;
     } catch (const OutOfMemory&) {
       ++thrown;
@@ -83,14 +83,14 @@ TEST(Crew, AnExceptionComesOutWhereResultsAreTaken) {
   }
   EXPECT_EQ(thrown, 1);
   EXPECT_EQ(taken, 9);
-  EXPECT_FALSE(crew.take_done().has_value());
+  EXPECT_FALSE(work_queue.take_done().has_value());
 }
 
-TEST(Crew, WithoutThreadsTasksAreDoneWhereTheyAreTaken) {
+TEST(WorkQueue, WithoutThreadsTasksAreDoneWhereTheyAreTaken) {
   std::set<size_t> done;
-  Crew crew(0, [&](size_t task) { done.insert(task); });
-  for (size_t task = 0; task < 4; ++task) crew.add(task);
-  while (crew.take_done().has_value()) continue;
+  WorkQueue work_queue(0, [&](size_t task) { done.insert(task); });
+  for (size_t task = 0; task < 4; ++task) work_queue.add(task);
+  while (work_queue.take_done().has_value()) continue;
   EXPECT_EQ(done, (std::set<size_t>{0, 1, 2, 3}));
 }
 

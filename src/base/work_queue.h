@@ -17,20 +17,20 @@ namespace tenon {
 
 /// Threads that do numbered tasks, the oldest first, for one thread that adds them and takes the
 /// results.
-class Crew {
+class WorkQueue {
  public:
-  Crew(size_t threads, std::function<void(size_t task)> work) : work_(std::move(work)) {
+  WorkQueue(size_t threads, std::function<void(size_t task)> work) : work_(std::move(work)) {
     start_threads(threads_, threads + 1, [this] { run(); });
   }
   /// Tasks that were not begun are dropped.
-  ~Crew() {
+  ~WorkQueue() {
     {
       const std::lock_guard lock(mutex_);
       closed_ = true;
     }
     changed_.notify_all();
   }
-  Crew(const Crew&) = delete;
+  WorkQueue(const WorkQueue&) = delete;
 
   void add(size_t task) {
     {

@@ -1,0 +1,53 @@
+// Tasks that threads do for another.
+#include "base/work_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+
+namespace tenon {
+namespace {
+
+TEST(WorkQueueTest, EachTaskIsDoneAndTakenOnce) {
+  std::atomic<size_t> sum = 0;
+  WorkQueue work_queue(3, [&](size_t task) { sum += task; });
+  for (size_t task = 1; task <= 100; ++task) work_queue.add(task);
+  std::multiset<size_t> done;
+  while (const auto task = work_queue.take_done()) done.insert(*task);
+  EXPECT_EQ(sum, 5050u);
+  EXPECT_EQ(done.size(), 100u);
+  EXPECT_EQ(std::set<size_t>(done.begin(), done.end()).size(), 100u);
+}
+
+TEST(WorkQueueTest, TasksThatFollowOthersAreTakenToo) {
+  WorkQueue work_queue(2, [](size_t) {});
+  work_queue.add(10);
+  size_t taken = 0;
+  while (const auto task = work_queue.take_done()) {
+    ++taken;
+    if (*task > 0) work_queue.add(*task - 1);
+  }
+  EXPECT_EQ(taken, 11u);
+}
+
+TEST(WorkQueueTest, NothingIsTakenWhereNothingWasAdded) {
+  WorkQueue work_queue(2, [](size_t) {});
+  EXPECT_FALSE(work_queue.take_done().has_value());
+}
+
+TEST(WorkQueueTest, WhatWasNotBegunIsDropped) {
+  std::atomic<size_t> count = 0;
+  {
+    WorkQueue work_queue(1, [&](size_t) {
+      ++count;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    });
+    for (size_t task = 0; task < 1000; ++task) work_queue.add(task);
+    work_queue.take_done();
+  }
+  EXPECT_LT(count, 1000u);
+}
+
+}  // namespace
+}  // namespace tenon
