@@ -61,13 +61,13 @@ bool has_kernel(const Backend& backend, const Problem& problem) {
                      [&](const Tactic& tactic) { return bool(tactic.supports(problem)); });
 }
 
-bool is_last_resort(const Backend& backend, const Tactic& tactic) {
+bool is_fallback(const Backend& backend, const Tactic& tactic) {
   return &tactic == &backend.tactics.back() || tactic.name.ends_with(".formula");
 }
 
 bool has_fast_kernel(const Backend& backend, const Problem& problem) {
   return std::ranges::any_of(backend.tactics, [&](const Tactic& tactic) {
-    return !is_last_resort(backend, tactic) && tactic.supports(problem);
+    return !is_fallback(backend, tactic) && tactic.supports(problem);
   });
 }
 

@@ -17,12 +17,12 @@ class BuildRecord;
 Status fit_regions(Graph& graph, const Backend& backend, const SymbolValues& symbols, int threads,
                    Logger* logger, BuildRecord* record);
 
-/// Whether a kernel other than the one of last resort takes the problem.
+/// Whether a kernel other than the fallback takes the problem.
 bool has_kernel(const Backend& backend, const Problem& problem);
 
 /// Whether the tactic takes anything of its operators, and slowly: it is not worth timing.
-bool is_last_resort(const Backend& backend, const Tactic& tactic);
-/// Whether a kernel takes the problem that is no last resort.
+bool is_fallback(const Backend& backend, const Tactic& tactic);
+/// Whether a kernel takes the problem that is no fallback.
 bool has_fast_kernel(const Backend& backend, const Problem& problem);
 
 }  // namespace tenon

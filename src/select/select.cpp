@@ -408,7 +408,7 @@ class Selector {
       const Support support = fits(backend_, tactic, problem);
       if (!support) {
         list.unfit.push_back({std::string(tactic.name), -1, support.reason});
-      } else if ((is_last_resort(backend_, tactic) && !list.fitting.empty()) ||
+      } else if ((is_fallback(backend_, tactic) && !list.fitting.empty()) ||
                  is_outdone(tactic, list)) {
         list.spare.push_back({&tactic, tactic.configs(problem).front(), 0});
       } else {

@@ -209,7 +209,7 @@ TEST_F(SettleTest, LibrariesAreNotAskedForWhatTheCacheKnows) {
   const int before = questions();
   EXPECT_GT(before, 0);
   EXPECT_EQ(tactic_of(kAlone), taken);
-  // Only the last resort's, which is not timed.
+  // Only the fallback's, which is not timed.
   EXPECT_EQ(questions(), before + 1);
   // Another number of candidates is another list.
   rows_.insert(rows_.begin() + 1, row<'b'>("cuda.another"));

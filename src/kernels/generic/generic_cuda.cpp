@@ -1,4 +1,4 @@
-// Kernels of last resort of NVIDIA GPUs that compute: each element of the result by a thread of its
+// Fallback kernels of NVIDIA GPUs that compute: each element of the result by a thread of its
 // own, and a few operators that need more than one launch.
 #include "kernels/generic/formulas.h"
 #include "kernels/jit/sources.h"

@@ -1,4 +1,4 @@
-// The kernel of last resort on the CPU: the operator table's reference evaluation.
+// The fallback kernel on the CPU: the operator table's reference evaluation.
 #include "kernels/reference/strided.h"
 #include "ops/structure.h"
 #include "ops/table.h"

@@ -1,4 +1,4 @@
-// The kernel of last resort on a GPU: operands come to the host, the operator table's reference
+// The fallback kernel on a GPU: operands come to the host, the operator table's reference
 // evaluates, results go back. Waits for the device, so that it can be no part of a captured graph.
 #include <cstring>
 

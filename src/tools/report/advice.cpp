@@ -244,7 +244,7 @@ class Adviser {
       names.push_back(text_of(layer, "name"));
     }
     if (names.empty() || share_of(ms) < kNotable / 3) return;
-    add(share_of(ms), "Some layers run by kernels of last resort",
+    add(share_of(ms), "Some layers run by fallback kernels",
         "No fast kernel takes them; their tactics say why. Another opset or another way to write "
         "the operator may help.",
         fmt::format("{} layers, {:.3g} ms", names.size(), ms), names);

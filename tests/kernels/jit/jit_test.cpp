@@ -19,7 +19,7 @@
 namespace tenon::test {
 namespace {
 
-/// Kernels of libraries need the device itself; the one of last resort is not ours to test here.
+/// Kernels of libraries need the device itself; the fallback is not ours to test here.
 bool is_own(const Tactic& tactic) {
   for (const char* other : {"cudnn", ".lt", "cublas", "reference"})
     if (tactic.name.find(other) != std::string_view::npos) return false;

@@ -1,4 +1,4 @@
-// No kernel of last resort runs attention or a product, in any form, type or place: bound to the
+// No fallback kernel runs attention or a product, in any form, type or place: bound to the
 // network's inputs and outputs or not, on CPUs as on described GPUs.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ class Writer {
 
 struct AttentionForm {
   std::string type;
-  bool widened = false;    ///< Both products accumulate in f32 by casts.
+  bool widened = false;     ///< Both products accumulate in f32 by casts.
   bool heads_last = false;  ///< [B,S,heads,size] behind transposes, else bound as they are.
   bool turned = false;      ///< Keys are transposed by an operator.
   int mask = 0;             ///< None, added, chosen.
@@ -59,9 +59,10 @@ std::string text_of(const AttentionForm& f) {
     return f.heads_last ? fmt::format("2,{},4,{}", length, f.size)
                         : fmt::format("2,4,{},{}", length, f.size);
   };
-  Writer w(fmt::format("%0 \"q\": {0}[{1}], %1 \"k\": {0}[{2}], %2 \"v\": {0}[{2}], %3 \"keep\": "
-                       "bool[2,1,{3},{4}], %4 \"mask\": {0}[2,1,{3},{4}]",
-                       f.type, shape(f.queries), shape(f.keys), f.queries, f.keys));
+  Writer w(
+      fmt::format("%0 \"q\": {0}[{1}], %1 \"k\": {0}[{2}], %2 \"v\": {0}[{2}], %3 \"keep\": "
+                  "bool[2,1,{3},{4}], %4 \"mask\": {0}[2,1,{3},{4}]",
+                  f.type, shape(f.queries), shape(f.keys), f.queries, f.keys));
   std::string q = "%0", k = "%1", v = "%2", mask = "%4";
   if (f.heads_last)
     for (std::string* value : {&q, &k, &v})
@@ -100,9 +101,8 @@ std::string text_of(const ProductForm& f) {
   std::string a = "%0", b = "%1", c = "%2";
   if (f.widened)
     for (std::string* value : {&a, &b, &c}) *value = w.op("cast(" + *value + ")", "to = f32");
-  std::string y =
-      w.op(fmt::format("matmul({}, {})", a, b),
-           fmt::format("transpose_a = {}, transpose_b = {}", f.turned_a, f.turned_b));
+  std::string y = w.op(fmt::format("matmul({}, {})", a, b),
+                       fmt::format("transpose_a = {}, transpose_b = {}", f.turned_a, f.turned_b));
   if (f.behind == 1 || f.behind == 2) y = w.op(fmt::format("add({}, {})", y, c));
   if (f.behind == 2) y = w.op("gelu_erf(" + y + ")");
   if (f.behind == 3) y = w.op(fmt::format("add({}, {})", y, w.op("tanh(" + y + ")")));
@@ -131,7 +131,7 @@ void expect_real_kernels(const std::string& text, const Backend& backend) {
     const Tactic* tactic = backend.find(split_tactic(node->tactic).name);
     if (tactic == nullptr) continue;  // A constant or a view.
     ++steps;
-    EXPECT_FALSE(is_last_resort(backend, *tactic)) << node->tactic << "\n" << print(*plan->graph);
+    EXPECT_FALSE(is_fallback(backend, *tactic)) << node->tactic << "\n" << print(*plan->graph);
   }
   EXPECT_GT(steps, 0) << text;
 }
@@ -143,7 +143,7 @@ std::vector<std::pair<std::string, Backend>> backends() {
   return all;
 }
 
-TEST(LastResort, NeverRunsAttention) {
+TEST(Fallback, NeverRunsAttention) {
   for (const auto& [name, backend] : backends())
     for (const char* type : {"f32", "f16", "bf16"})
       for (int number = 0; number < 24; ++number) {
@@ -159,7 +159,7 @@ TEST(LastResort, NeverRunsAttention) {
       }
 }
 
-TEST(LastResort, NeverRunsAProduct) {
+TEST(Fallback, NeverRunsAProduct) {
   for (const auto& [name, backend] : backends())
     for (const char* type : {"f32", "f16", "bf16"})
       for (int number = 0; number < 40; ++number) {
