@@ -6,7 +6,7 @@
 #include "ops/control_flow.h"
 #include "plan/concrete_graph.h"
 #include "plan/points.h"
-#include "select/rehearsal.h"
+#include "select/sequence_runner.h"
 
 namespace tenon {
 namespace {

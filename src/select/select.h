@@ -63,7 +63,7 @@ struct SelectOptions {
 Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& symbols,
                       const SelectOptions& options, TimingCache& cache);
 
-struct Layers;  // select/rehearsal.h
+struct Layers;  // select/sequence_runner.h
 
 /// For each layer its tactic, and those that are close to it, the best first.
 struct Tactics {

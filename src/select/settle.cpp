@@ -11,7 +11,7 @@
 
 #include "device/described_device.h"
 #include "select/problem_key.h"
-#include "select/rehearsal.h"
+#include "select/sequence_runner.h"
 
 namespace tenon {
 namespace {
@@ -31,13 +31,13 @@ constexpr double kLeastPart = 0.004;
 struct Role {
   std::vector<size_t> layers;
   std::string key, tactic;
-  std::string rehearsed;  ///< The tactic that the rehearsal has.
+  std::string assigned;  ///< The tactic that the runner has.
 };
 
 class Sequence {
  public:
   Sequence(const Settling& settling, const std::vector<std::string>& tactics)
-      : settling_(settling), rehearsal_(settling.backend, settling.measurer, settling.layers) {
+      : settling_(settling), runner_(settling.backend, settling.measurer, settling.layers) {
     std::map<std::string, size_t> known;
     for (size_t i = 0; i < settling.layers.problems.size(); ++i) {
       const std::string key = problem_key(settling.layers.problems[i]);
@@ -62,9 +62,9 @@ class Sequence {
       if (tactic != own && !known) unknown.push_back(tactic);
     }
     role.tactic = own;
-    const bool may_rehearse =
+    const bool may_measure =
         !settling_.options.fail_on_cache_miss && !is_described(*settling_.backend.device);
-    if (!unknown.empty() && may_rehearse) rehearsal_.prepare(role.layers, unknown);
+    if (!unknown.empty() && may_measure) runner_.prepare(role.layers, unknown);
   }
 
   /// With the tactics that the roles have now, from the cache or measured.
@@ -80,7 +80,7 @@ class Sequence {
       missing_ = missing_time("the layers in their sequence", roles_[0].tactic);
       return *missing_;
     }
-    const Result<SequenceTime> time = rehearse();
+    const Result<SequenceTime> time = measure();
     if (time.ok() || time.error().kind != ErrorKind::kResource)
       settling_.cache.insert(entry, time.ok() ? time->median : kFailed);
     if (time.ok()) settling_.cache.insert_note(entry, time->spread);
@@ -98,21 +98,21 @@ class Sequence {
     return fmt::format("sequence {:016x}", XXH3_64bits(text.data(), text.size()));
   }
 
-  Result<SequenceTime> rehearse() {
+  Result<SequenceTime> measure() {
     std::vector<std::pair<size_t, std::string>> changed;
     for (const Role& role : roles_)
-      if (role.rehearsed != role.tactic) changed.emplace_back(role.layers[0], role.tactic);
-    if (changed.size() > 1) rehearsal_.prepare(changed);
+      if (role.assigned != role.tactic) changed.emplace_back(role.layers[0], role.tactic);
+    if (changed.size() > 1) runner_.prepare(changed);
     for (Role& role : roles_) {
-      if (role.rehearsed == role.tactic) continue;
-      TENON_TRY(rehearsal_.cast(role.layers, role.tactic));
-      role.rehearsed = role.tactic;
+      if (role.assigned == role.tactic) continue;
+      TENON_TRY(runner_.assign(role.layers, role.tactic));
+      role.assigned = role.tactic;
     }
-    return rehearsal_.time();
+    return runner_.time();
   }
 
   const Settling& settling_;
-  Rehearsal rehearsal_;
+  SequenceRunner runner_;
   std::vector<Role> roles_;
   std::optional<Error> missing_;
   std::string order_;  ///< The roles of all layers.

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "select/rehearsal.h"
 #include "select/select.h"
+#include "select/sequence_runner.h"
 
 namespace tenon {
 

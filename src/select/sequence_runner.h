@@ -25,15 +25,15 @@ struct Layers {
 /// The layers one after the other with the tactics that they have for now, timed as the one
 /// captured graph that they will be: on each other's results, with each other's operands in the
 /// caches, and starting early where they can. For devices with streams.
-class Rehearsal {
+class SequenceRunner {
  public:
   /// Refers to its arguments, which must outlive it.
-  Rehearsal(const Backend& backend, Measurer& measurer, const Layers& layers)
+  SequenceRunner(const Backend& backend, Measurer& measurer, const Layers& layers)
       : backend_(backend), measurer_(measurer), layers_(layers), parts_(layers.nodes.size()) {}
 
   /// Gives layers of one problem their tactic. Where that fails they keep their earlier one.
-  Status cast(std::span<const size_t> layers, const std::string& tactic);
-  /// Makes kernels that layers of one problem are about to be cast with, several at a time;
+  Status assign(std::span<const size_t> layers, const std::string& tactic);
+  /// Makes kernels that layers of one problem are about to get, several at a time;
   /// failures will fail again.
   void prepare(std::span<const size_t> layers, std::span<const std::string> tactics);
   /// The same for first layers of several problems and their tactics.

@@ -1,4 +1,4 @@
-#include "select/rehearsal.h"
+#include "select/sequence_runner.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ constexpr int kPatience = 8;
 
 }  // namespace
 
-Status Rehearsal::reserve() {
+Status SequenceRunner::reserve() {
   if (memory_) return {};
   TENON_ASSIGN(memory_, ValueMemory::create(backend_, layers_.graph, layers_.nodes));
   for (const auto& [input, bytes] : memory_->inputs())
@@ -20,8 +20,8 @@ Status Rehearsal::reserve() {
   return {};
 }
 
-Result<std::shared_ptr<Kernel>> Rehearsal::make(size_t layer, const std::string& tactic,
-                                                bool lets) const {
+Result<std::shared_ptr<Kernel>> SequenceRunner::make(size_t layer, const std::string& tactic,
+                                                     bool lets) const {
   const TacticText text = split_tactic(tactic);
   const Tactic* found = backend_.find(text.name);
   if (found == nullptr) return unsupported("no tactic '{}'", text.name);
@@ -32,7 +32,7 @@ Result<std::shared_ptr<Kernel>> Rehearsal::make(size_t layer, const std::string&
   return kernel;
 }
 
-Status Rehearsal::make_missing(std::span<const Key> keys) {
+Status SequenceRunner::make_missing(std::span<const Key> keys) {
   std::vector<Key> missing;
   for (const Key& key : keys)
     if (!kernels_.contains(key)) missing.push_back(key);
@@ -51,7 +51,7 @@ Status Rehearsal::make_missing(std::span<const Key> keys) {
   return status;
 }
 
-Status Rehearsal::set(size_t layer, bool lets) {
+Status SequenceRunner::set(size_t layer, bool lets) {
   Part& part = parts_[layer];
   const auto& kernel = kernels_.at({layer, part.tactic, lets}).kernel;
   const Problem& problem = layers_.problems[layer];
@@ -76,7 +76,7 @@ Status Rehearsal::set(size_t layer, bool lets) {
   return {};
 }
 
-Status Rehearsal::cast(std::span<const size_t> layers, const std::string& tactic) {
+Status SequenceRunner::assign(std::span<const size_t> layers, const std::string& tactic) {
   TENON_TRY(reserve());
   const Key one{layers[0], tactic, false};
   TENON_TRY(make_missing({&one, 1}));
@@ -85,7 +85,7 @@ Status Rehearsal::cast(std::span<const size_t> layers, const std::string& tactic
   return {};
 }
 
-void Rehearsal::prepare(std::span<const size_t> layers, std::span<const std::string> tactics) {
+void SequenceRunner::prepare(std::span<const size_t> layers, std::span<const std::string> tactics) {
   std::vector<Key> keys;
   for (const std::string& tactic : tactics) {
     keys.emplace_back(layers[0], tactic, false);  // Says whether it waits.
@@ -98,14 +98,14 @@ void Rehearsal::prepare(std::span<const size_t> layers, std::span<const std::str
   static_cast<void>(made);
 }
 
-void Rehearsal::prepare(std::span<const std::pair<size_t, std::string>> first_layers) {
+void SequenceRunner::prepare(std::span<const std::pair<size_t, std::string>> first_layers) {
   std::vector<Key> keys;
   for (const auto& [layer, tactic] : first_layers) keys.emplace_back(layer, tactic, false);
   const Status made = make_missing(keys);
   static_cast<void>(made);
 }
 
-Status Rehearsal::link() {
+Status SequenceRunner::link() {
   std::vector<Key> changing;
   for (size_t i = 0; i < parts_.size(); ++i) {
     const bool lets = i + 1 < parts_.size() && parts_[i + 1].waits;
@@ -117,14 +117,14 @@ Status Rehearsal::link() {
   return {};
 }
 
-void Rehearsal::forget_unused() {
+void SequenceRunner::forget_unused() {
   for (size_t i = 0; i < parts_.size(); ++i)
     kernels_.at({i, parts_[i].tactic, parts_[i].lets_next_start}).last_use = uses_;
   std::erase_if(kernels_,
                 [&](const auto& entry) { return entry.second.last_use < uses_ - kPatience; });
 }
 
-Status Rehearsal::grow_workspace() {
+Status SequenceRunner::grow_workspace() {
   size_t bytes = 0;
   for (const Part& part : parts_) bytes = std::max(bytes, part.kernel->workspace_bytes());
   if (bytes <= workspace_bytes_) return {};
@@ -134,7 +134,7 @@ Status Rehearsal::grow_workspace() {
   return {};
 }
 
-Status Rehearsal::run() const {
+Status SequenceRunner::run() const {
   TENON_ASSIGN(const Queue queue, measurer_.queue());
   for (const Part& part : parts_)
     TENON_TRY(part.kernel->run({.inputs = part.inputs,
@@ -144,7 +144,7 @@ Status Rehearsal::run() const {
   return {};
 }
 
-Result<SequenceTime> Rehearsal::time() {
+Result<SequenceTime> SequenceRunner::time() {
   ++uses_;
   TENON_TRY(link());
   forget_unused();
