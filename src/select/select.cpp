@@ -26,7 +26,7 @@
 #include "select/operation_cache.h"
 #include "select/problem_key.h"
 #include "select/record.h"
-#include "select/settle.h"
+#include "select/sequence_tuning.h"
 #include "select/stages.h"
 #include "select/steps.h"
 #include "select/views.h"
@@ -56,7 +56,7 @@ constexpr double kSequenceSeconds = 0.05;
 
 class Selector {
  public:
-  /// `steps` is told of each problem that is settled; may be null.
+  /// `steps` is told of each problem that is decided; may be null.
   Selector(const Backend& backend, const SelectOptions& options, TimingCache& cache, Steps* steps)
       : backend_(backend),
         options_(options),
@@ -97,13 +97,13 @@ class Selector {
                    guarded(fmt::format("choosing a kernel for node \"{}\"", layers.nodes[i]->name),
                            [&] { return best(layers.problems[i]); }));
     }
-    if (in_sequence) TENON_TRY(settle(layers, tactics));
+    if (in_sequence) TENON_TRY(tune(layers, tactics));
     if (!backend_.device->unified() && !layers.nodes.empty()) report_times();
     return tactics;
   }
 
-  /// settle_in_sequence() with the times of each problem alone.
-  Status settle(const Layers& layers, std::vector<std::string>& tactics) {
+  /// tune_in_sequence() with the times of each problem alone.
+  Status tune(const Layers& layers, std::vector<std::string>& tactics) {
     Stopwatch watch;
     if (options_.watch != nullptr) {
       options_.watch->begin(BuildWatch::Step::kSequence);
@@ -116,10 +116,10 @@ class Selector {
                             kSequenceSeconds * static_cast<double>(count));
       return steps_ == nullptr || steps_->advance(static_cast<int>(count));
     };
-    const Status settled = settle_in_sequence(
+    const Status tuned = tune_in_sequence(
         {backend_, options_, cache_, measurer_, layers, rivals_, advance}, tactics);
-    times_.settle += watch.lap();
-    return settled;
+    times_.tune += watch.lap();
+    return tuned;
   }
 
   /// Measures the candidates that list() will give for problems on a GPU: while some kernels are
@@ -153,7 +153,7 @@ class Selector {
     options_.logger->verbose(
         "Build times of {} problems: candidates listed {:.2f} s, made and timed {:.2f} s (timed "
         "{:.2f} s), tried in sequence {:.2f} s",
-        shortlists_.size(), times_.list, times_.make, times_.time, times_.settle);
+        shortlists_.size(), times_.list, times_.make, times_.time, times_.tune);
     options_.logger->verbose("Build work: kernels made to be timed: {}", work_.describe());
   }
 
@@ -695,7 +695,7 @@ class Selector {
 
   /// Seconds of a GPU's selection by activity.
   struct Times {
-    double list = 0, make = 0, time = 0, settle = 0;
+    double list = 0, make = 0, time = 0, tune = 0;
   };
 
   const Backend& backend_;

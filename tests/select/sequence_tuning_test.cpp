@@ -1,6 +1,6 @@
 // Layers' rivals are tried in the whole sequence: on a made-up device whose launches have the costs
 // of a table, less beside others of their kind.
-#include "select/settle.h"
+#include "select/sequence_tuning.h"
 
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ Tactic row(std::string_view name) {
 }
 
 /// Tactics of the only layers of `text`, all of one problem.
-class SettleTest : public testing::Test {
+class SequenceTuningTest : public testing::Test {
  protected:
   std::string tactic_of(const std::string& text, const SelectOptions& options = {}) {
     auto graph = parse_graph(text);
@@ -66,7 +66,7 @@ constexpr const char* kThree =
     "graph \"\" (%0 \"x\": f32[8]) { %1 = exp(%0) : f32[8] %2 = exp(%1) : f32[8]"
     " %3 = exp(%2) : f32[8] return %3}";
 
-TEST_F(SettleTest, LimitsOfWorkspacesHoldForKnownTimesAndForWhatIsNotTimed) {
+TEST_F(SequenceTuningTest, LimitsOfWorkspacesHoldForKnownTimesAndForWhatIsNotTimed) {
   EXPECT_EQ(tactic_of(kAlone), "cuda.a");
   for (const size_t limit : {99, 100}) {
     const bool enough = limit == 100;
@@ -77,16 +77,16 @@ TEST_F(SettleTest, LimitsOfWorkspacesHoldForKnownTimesAndForWhatIsNotTimed) {
   }
 }
 
-TEST_F(SettleTest, TheBestAloneIsTakenForOneLayer) {
+TEST_F(SequenceTuningTest, TheBestAloneIsTakenForOneLayer) {
   EXPECT_EQ(tactic_of(kAlone), "cuda.a");
 }
 
-TEST_F(SettleTest, TheBestInSequenceIsTakenForSeveral) {
+TEST_F(SequenceTuningTest, TheBestInSequenceIsTakenForSeveral) {
   EXPECT_EQ(tactic_of(kThree), "cuda.b");
   EXPECT_EQ(device_->captured, Launches({'b', 'b', 'b'}));
 }
 
-TEST_F(SettleTest, WhatTheCacheKnowsIsNotMeasuredAgain) {
+TEST_F(SequenceTuningTest, WhatTheCacheKnowsIsNotMeasuredAgain) {
   EXPECT_EQ(tactic_of(kThree), "cuda.b");
   const int captures = device_->captures;
   EXPECT_GT(captures, 0);
@@ -94,7 +94,7 @@ TEST_F(SettleTest, WhatTheCacheKnowsIsNotMeasuredAgain) {
   EXPECT_EQ(device_->captures, captures);
 }
 
-TEST_F(SettleTest, AGainWithinTheSpreadOfTimesIsNone) {
+TEST_F(SequenceTuningTest, AGainWithinTheSpreadOfTimesIsNone) {
   device_->noise = 0.2;  // The middle half lies 0.6 ms apart; "b" gains 0.5 ms.
   EXPECT_EQ(tactic_of(kThree), "cuda.a");
   // Also from the cache, which keeps the spread.
@@ -103,7 +103,7 @@ TEST_F(SettleTest, AGainWithinTheSpreadOfTimesIsNone) {
   EXPECT_EQ(device_->captures, captures);
 }
 
-TEST_F(SettleTest, AnotherNumberOfMultiprocessorsIsAnotherMeasurement) {
+TEST_F(SequenceTuningTest, AnotherNumberOfMultiprocessorsIsAnotherMeasurement) {
   tactic_of(kAlone);
   const size_t entries = cache_.size();
   device_->set_multiprocessors(66);
@@ -111,7 +111,7 @@ TEST_F(SettleTest, AnotherNumberOfMultiprocessorsIsAnotherMeasurement) {
   EXPECT_EQ(cache_.size(), 2 * entries);
 }
 
-TEST_F(SettleTest, TimesThatMayNotBeMeasuredEndTheSelection) {
+TEST_F(SequenceTuningTest, TimesThatMayNotBeMeasuredEndTheSelection) {
   auto graph = parse_graph(kThree);
   ASSERT_TRUE(graph.ok());
   const Backend backend{.device = device_, .tactics = rows_};
@@ -130,7 +130,7 @@ TEST_F(SettleTest, TimesThatMayNotBeMeasuredEndTheSelection) {
   EXPECT_FALSE(select_tactics(**parse_graph(kThree), backend, {}, strict, cache_).ok());
 }
 
-TEST_F(SettleTest, OnlyTimesAreTimes) {
+TEST_F(SequenceTuningTest, OnlyTimesAreTimes) {
   EXPECT_EQ(tactic_of(kThree), "cuda.b");
   for (const auto& [key, time] : cache_.entries()) EXPECT_LE(time, 3) << key;
   const auto read = TimingCache::deserialize(cache_.serialize());
@@ -199,7 +199,7 @@ int& questions() {
   return count;
 }
 
-TEST_F(SettleTest, LibrariesAreNotAskedForWhatTheCacheKnows) {
+TEST_F(SequenceTuningTest, LibrariesAreNotAskedForWhatTheCacheKnows) {
   for (Tactic& tactic : rows_)
     tactic.configs = [](const Problem&) {
       ++questions();

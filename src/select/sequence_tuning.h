@@ -30,14 +30,14 @@ void put_best_first(std::vector<Candidate>& candidates);
 /// Those of a list of measured candidates whose first is the best.
 Rivals rivals_of(std::span<const Candidate> best_first);
 
-struct Settling {
+struct SequenceTuning {
   const Backend& backend;
   const SelectOptions& options;
   TimingCache& cache;
   Measurer& measurer;
   const Layers& layers;
   const std::map<std::string, Rivals>& rivals;  ///< By problem key.
-  std::function<bool(size_t)> advance;          ///< Told of layers that are settled; false to stop.
+  std::function<bool(size_t)> advance;          ///< Told of layers that are tuned; false to stop.
 };
 
 /// The best of a layer alone need not be the best among its neighbours: their operands fill the
@@ -47,6 +47,6 @@ struct Settling {
 /// other only. `tactics` are those of
 /// the layers. Times of whole sequences are kept in the cache, so that builds repeat. Does
 /// nothing for a sequence that cannot be recorded. For devices with streams.
-Status settle_in_sequence(const Settling& settling, std::vector<std::string>& tactics);
+Status tune_in_sequence(const SequenceTuning& tuning, std::vector<std::string>& tactics);
 
 }  // namespace tenon

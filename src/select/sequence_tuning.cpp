@@ -1,4 +1,4 @@
-#include "select/settle.h"
+#include "select/sequence_tuning.h"
 
 #include <fmt/format.h>
 #define XXH_INLINE_ALL
@@ -36,11 +36,11 @@ struct Role {
 
 class Sequence {
  public:
-  Sequence(const Settling& settling, const std::vector<std::string>& tactics)
-      : settling_(settling), runner_(settling.backend, settling.measurer, settling.layers) {
+  Sequence(const SequenceTuning& tuning, const std::vector<std::string>& tactics)
+      : tuning_(tuning), runner_(tuning.backend, tuning.measurer, tuning.layers) {
     std::map<std::string, size_t> known;
-    for (size_t i = 0; i < settling.layers.problems.size(); ++i) {
-      const std::string key = problem_key(settling.layers.problems[i]);
+    for (size_t i = 0; i < tuning.layers.problems.size(); ++i) {
+      const std::string key = problem_key(tuning.layers.problems[i]);
       const auto [entry, is_new] = known.try_emplace(key, roles_.size());
       if (is_new) roles_.push_back({{}, key, tactics[i], {}});
       roles_[entry->second].layers.push_back(i);
@@ -58,32 +58,32 @@ class Sequence {
     const std::string own = role.tactic;
     for (const std::string& tactic : tactics) {
       role.tactic = tactic;
-      const bool known = settling_.options.use_cache && settling_.cache.find(key()).has_value();
+      const bool known = tuning_.options.use_cache && tuning_.cache.find(key()).has_value();
       if (tactic != own && !known) unknown.push_back(tactic);
     }
     role.tactic = own;
     const bool may_measure =
-        !settling_.options.fail_on_cache_miss && !is_described(*settling_.backend.device);
+        !tuning_.options.fail_on_cache_miss && !is_described(*tuning_.backend.device);
     if (!unknown.empty() && may_measure) runner_.prepare(role.layers, unknown);
   }
 
   /// With the tactics that the roles have now, from the cache or measured.
   Result<SequenceTime> time() {
     const std::string entry = key();
-    if (settling_.options.use_cache)
-      if (const auto known = settling_.cache.find(entry)) {
+    if (tuning_.options.use_cache)
+      if (const auto known = tuning_.cache.find(entry)) {
         if (*known == kFailed) return unsupported("it failed when it was to be timed");
-        return SequenceTime{*known, settling_.cache.find_note(entry).value_or(0)};
+        return SequenceTime{*known, tuning_.cache.find_note(entry).value_or(0)};
       }
-    if (is_described(*settling_.backend.device)) return unsupported("the device is not there");
-    if (settling_.options.fail_on_cache_miss) {
+    if (is_described(*tuning_.backend.device)) return unsupported("the device is not there");
+    if (tuning_.options.fail_on_cache_miss) {
       missing_ = missing_time("the layers in their sequence", roles_[0].tactic);
       return *missing_;
     }
     const Result<SequenceTime> time = measure();
     if (time.ok() || time.error().kind != ErrorKind::kResource)
-      settling_.cache.insert(entry, time.ok() ? time->median : kFailed);
-    if (time.ok()) settling_.cache.insert_note(entry, time->spread);
+      tuning_.cache.insert(entry, time.ok() ? time->median : kFailed);
+    if (time.ok()) tuning_.cache.insert_note(entry, time->spread);
     return time;
   }
 
@@ -91,7 +91,7 @@ class Sequence {
   std::string key() const {
     std::string text = order_;
     for (const Role& role : roles_) {
-      const Tactic* tactic = settling_.backend.find(split_tactic(role.tactic).name);
+      const Tactic* tactic = tuning_.backend.find(split_tactic(role.tactic).name);
       text +=
           fmt::format("{}|{}v{}\n", role.key, role.tactic, tactic == nullptr ? 0 : tactic->version);
     }
@@ -111,7 +111,7 @@ class Sequence {
     return runner_.time();
   }
 
-  const Settling& settling_;
+  const SequenceTuning& tuning_;
   SequenceRunner runner_;
   std::vector<Role> roles_;
   std::optional<Error> missing_;
@@ -124,10 +124,10 @@ bool betters(const Result<SequenceTime>& time, const SequenceTime& best) {
          time->median + std::max(time->spread, best.spread) < best.median;
 }
 
-void report(const Settling& settling, const Role& role, const Result<SequenceTime>& time) {
-  Logger* const logger = settling.options.logger;
+void report(const SequenceTuning& tuning, const Role& role, const Result<SequenceTime>& time) {
+  Logger* const logger = tuning.options.logger;
   if (logger == nullptr) return;
-  const std::string& name = settling.layers.nodes[role.layers[0]]->name;
+  const std::string& name = tuning.layers.nodes[role.layers[0]]->name;
   if (time.ok())
     logger->verbose("{}: {} in sequence: {:.4f} ms, spread {:.4f} ms", name, role.tactic,
                     time->median, time->spread);
@@ -136,11 +136,11 @@ void report(const Settling& settling, const Role& role, const Result<SequenceTim
 }
 
 /// Gives all roles our own kernels where that is faster than `best`; the time with them.
-SequenceTime try_own(const Settling& settling, Sequence& sequence, const SequenceTime& best) {
+SequenceTime try_own(const SequenceTuning& tuning, Sequence& sequence, const SequenceTime& best) {
   std::vector<std::string> kept;
   bool differs = false;
   for (Role& role : sequence.roles()) {
-    const std::string& own = settling.rivals.at(role.key).own;
+    const std::string& own = tuning.rivals.at(role.key).own;
     kept.push_back(role.tactic);
     if (own.empty() || own == role.tactic) continue;
     role.tactic = own;
@@ -148,8 +148,8 @@ SequenceTime try_own(const Settling& settling, Sequence& sequence, const Sequenc
   }
   if (!differs) return best;
   const Result<SequenceTime> time = sequence.time();
-  if (settling.options.logger != nullptr && time.ok())
-    settling.options.logger->verbose("Kernels of no library in sequence: {:.4f} ms", time->median);
+  if (tuning.options.logger != nullptr && time.ok())
+    tuning.options.logger->verbose("Kernels of no library in sequence: {:.4f} ms", time->median);
   if (betters(time, best)) return *time;
   for (size_t i = 0; i < kept.size(); ++i) sequence.roles()[i].tactic = std::move(kept[i]);
   return best;
@@ -205,23 +205,23 @@ Rivals rivals_of(std::span<const Candidate> best_first) {
   return rivals;
 }
 
-Status settle_in_sequence(const Settling& settling, std::vector<std::string>& tactics) {
-  Sequence sequence(settling, tactics);
+Status tune_in_sequence(const SequenceTuning& tuning, std::vector<std::string>& tactics) {
+  Sequence sequence(tuning, tactics);
   const Result<SequenceTime> first = sequence.time();
   if (!first.ok()) return sequence.complete();
-  SequenceTime best = try_own(settling, sequence, *first);
+  SequenceTime best = try_own(tuning, sequence, *first);
   for (Role& role : sequence.roles()) {
-    if (!settling.advance(role.layers.size()))
+    if (!tuning.advance(role.layers.size()))
       return user_error("the progress monitor stopped the build");
-    if (settling.options.watch != nullptr && settling.options.watch->tuning_is_over()) break;
-    const Rivals& rivals = settling.rivals.at(role.key);
+    if (tuning.options.watch != nullptr && tuning.options.watch->tuning_is_over()) break;
+    const Rivals& rivals = tuning.rivals.at(role.key);
     if (rivals.best * static_cast<double>(role.layers.size()) < best.median * kLeastPart) continue;
     sequence.expect(role, rivals.tactics);
     for (const std::string& rival : rivals.tactics) {
       if (rival == role.tactic) continue;
       std::string kept = std::exchange(role.tactic, rival);
       const Result<SequenceTime> time = sequence.time();
-      report(settling, role, time);
+      report(tuning, role, time);
       if (betters(time, best))
         best = *time;
       else
@@ -231,9 +231,9 @@ Status settle_in_sequence(const Settling& settling, std::vector<std::string>& ta
   TENON_TRY(sequence.complete());
   for (const Role& role : sequence.roles())
     for (const size_t layer : role.layers) tactics[layer] = role.tactic;
-  if (settling.options.logger != nullptr && best.median < first->median)
-    settling.options.logger->verbose("Layers in sequence: {:.4f} ms, from {:.4f} ms", best.median,
-                                     first->median);
+  if (tuning.options.logger != nullptr && best.median < first->median)
+    tuning.options.logger->verbose("Layers in sequence: {:.4f} ms, from {:.4f} ms", best.median,
+                                   first->median);
   return {};
 }
 
