@@ -37,7 +37,7 @@ def exported(name: str, folder: Path) -> Path:
     import zoo
     import zoo_models
 
-    net, inputs = zoo.settled(zoo_models.MODELS[name])
+    net, inputs = zoo.calibrated(zoo_models.MODELS[name])
     names = [f"input{i}" for i in range(len(inputs))]
     file = folder / f"{name}.onnx"
     torch.onnx.export(net, inputs, str(file), dynamo=False, input_names=names, opset_version=17,

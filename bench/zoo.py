@@ -58,7 +58,7 @@ def keep_where_single(norm, inputs) -> None:
         norm.eval()
 
 
-def settle(net, inputs) -> None:
+def calibrate(net, inputs) -> None:
     """Gives normalizations the statistics of these inputs, and disturbs parameters that are constant."""
     import torch
 
@@ -116,7 +116,7 @@ def is_dynamic(file: Path) -> bool:
     return any(d.dim_param for value in graph.input for d in value.type.tensor_type.shape.dim)
 
 
-def settled(entry, batch: int = 1):
+def calibrated(entry, batch: int = 1):
     """The module and its inputs, the same in every process; `batch` is that many times the architecture's own."""
     import torch
     import transformers
@@ -126,7 +126,7 @@ def settled(entry, batch: int = 1):
     torch.set_num_threads(1)
     net, inputs = entry.make()
     net.eval()
-    settle(net, inputs)
+    calibrate(net, inputs)
     return net, inputs if batch == 1 else widen(inputs, batch)
 
 
@@ -170,7 +170,7 @@ def export_all(arguments: argparse.Namespace) -> int:
                 said = io.StringIO()
                 try:
                     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-                        export(entry, *settled(entry), exporter, arguments.folder)
+                        export(entry, *calibrated(entry), exporter, arguments.folder)
                 except BaseException as error:
                     print(f"{entry.name}.{exporter}: {type(error).__name__}: {str(error)[:400]}", flush=True)
                     os._exit(1)

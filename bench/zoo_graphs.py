@@ -94,7 +94,7 @@ def main() -> int:
         name = file.name.split(".")[0]
         if any(fnmatch.fnmatch(name, p) for p in patterns):
             model = onnx.load(file)
-            strip(model, parameters_of(zoo.settled(zoo_models.MODELS[name])[0]))
+            strip(model, parameters_of(zoo.calibrated(zoo_models.MODELS[name])[0]))
             onnx.save(model, folder / f"graphs/{name}.onnx")
             drawn = [w for w in model.graph.initializer if w.doc_string == DRAWN]
             print(f"{name}: {model.ByteSize() // 1024} KiB, {len(drawn)} of {len(model.graph.initializer)} drawn", flush=True)

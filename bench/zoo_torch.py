@@ -60,7 +60,7 @@ class Architecture:
     def export(self, folder: Path, graphs: Path | None) -> Path:
         """By the older exporter where the newer one cannot: detectors have extents that depend on data. `graphs`: a
         folder of files without weights (bench/zoo_graphs.py)."""
-        self.net, self.inputs = zoo.settled(self.entry, self.batch)
+        self.net, self.inputs = zoo.calibrated(self.entry, self.batch)
         if graphs and (graphs / f"{self.entry.name}.onnx").exists():
             return self.filled(graphs / f"{self.entry.name}.onnx", folder)
         try:
@@ -95,7 +95,7 @@ class Architecture:
         import torch_worker
 
         if self.net is None:
-            self.net, self.inputs = zoo.settled(self.entry, self.batch)
+            self.net, self.inputs = zoo.calibrated(self.entry, self.batch)
         torch.set_default_device(torch_worker.DEVICE)
         torch.set_default_dtype(torch_worker.TYPE)
         torch.backends.cudnn.benchmark = True

@@ -102,7 +102,7 @@ class CheckedBuild {
     logger_.verbose("Build times: waited for the self-check's reference for {:.2f} s", waited_);
     Plan plan = std::move(compiled).value();
     Result<Plan> checked =
-        reason.empty() ? settle(std::move(plan)) : not_done(std::move(plan), reason);
+        reason.empty() ? conclude(std::move(plan)) : not_done(std::move(plan), reason);
     const double checked_for = waited_ + watch.lap();
     if (request_.select.notes != nullptr)
       request_.select.notes->add_span("stage", "self-check", checked_for);
@@ -216,7 +216,7 @@ class CheckedBuild {
     return not_done(std::move(plan), reason, logger_);
   }
 
-  Result<Plan> settle(Plan plan) {
+  Result<Plan> conclude(Plan plan) {
     const Deadline end(with_regions() ? kForever : std::max(build_seconds_, kShortSearch));
     for (int round = 0; round <= kMaxWrongKernels; ++round) {
       const auto examined = examine(plan, end);

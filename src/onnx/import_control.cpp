@@ -79,7 +79,7 @@ std::optional<ImportedBody> stable_body(NodeImporter& n, const ::onnx::GraphProt
     if (!relax(n, carried, *body->graph, first_output))
       return n.ok() ? std::move(body) : std::nullopt;
   }
-  n.fail(ImportCode::kUnsupportedNodeShape, "the shapes of carried values do not settle");
+  n.fail(ImportCode::kUnsupportedNodeShape, "the shapes of carried values do not converge");
   return std::nullopt;
 }
 

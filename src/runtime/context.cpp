@@ -408,7 +408,7 @@ Status Context::enqueue_work(Queue queue) {
   const Status noted = note_run(queue);
   TENON_TRY(ran);
   TENON_TRY(noted);
-  return retired_.settle(queue);
+  return retired_.collect(queue);
 }
 
 /// The driver frees memory when nothing runs any more; an application's allocator may give it to

@@ -9,8 +9,8 @@
 namespace tenon {
 
 /// Captured graphs of a context's runs, one for each program and set of addresses. The first run
-/// with them is an ordinary one, which settles everything that happens once; the second is
-/// captured. Runs that cannot be captured stay ordinary.
+/// with them is an ordinary one, which does all one-time work; the second is captured. Runs that
+/// cannot be captured stay ordinary.
 class GraphReplay {
  public:
   explicit GraphReplay(Device& device) : device_(device) {}

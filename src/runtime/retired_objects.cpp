@@ -16,7 +16,7 @@ Status RetiredObjects::record(Streams& streams, Queue queue) {
   return {};
 }
 
-Status RetiredObjects::settle(Queue queue) {
+Status RetiredObjects::collect(Queue queue) {
   if (objects_.empty()) return {};
   Streams& streams = *device_.streams();
   TENON_ASSIGN(const bool capturing, streams.is_capturing(queue.stream));

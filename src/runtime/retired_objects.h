@@ -19,7 +19,7 @@ class RetiredObjects {
   /// At once where runs have ended when they return.
   void add(std::shared_ptr<const void> object);
   /// After a run on the queue's stream: frees objects without users.
-  Status settle(Queue queue);
+  Status collect(Queue queue);
 
  private:
   struct Retired {

@@ -30,18 +30,18 @@ __device__ inline void consume(const TensorMap&, u32 front, u32 ring, Barriers b
     multiply_values(result, weights, ring + t * (kKeyBytes + kValueBytes) + kKeyBytes);
   };
   if (tiles > 0) {
-    settle(result);
+    pin(result);
     begin_scores(0);
     products_commit();  // No values yet.
     for (int t = 0;; ++t) {
       // In flight: these scores, and behind them the values before.
       products_wait<1>();
-      settle(scores);
+      pin(scores);
       to_exponents(scores, mask, staged, row, t * kKeys);
       to_weights(scores, running, factor, row);
       keep_above(running.sum[0] + running.sum[1], front);
       products_wait<0>();
-      settle(result);
+      pin(result);
       shrink(result, factor);
       pack_weights(weights, scores);
       if (t + 1 >= tiles) {
@@ -52,7 +52,7 @@ __device__ inline void consume(const TensorMap&, u32 front, u32 ring, Barriers b
       begin_values(t);
     }
     products_wait<0>();
-    settle(result);
+    pin(result);
   }
   store_results(result, running, front, out, at);
 }

@@ -10,7 +10,7 @@ constexpr int kFirstTurn = 8;  // Barriers of turns, one a group.
 
 /// Keeps their readers below the wait.
 template <class T, int kCount>
-__device__ inline void settle(T (&v)[kCount]) {
+__device__ inline void pin(T (&v)[kCount]) {
 #pragma unroll
   for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(v[i])::"memory");
 }
@@ -128,7 +128,7 @@ __device__ inline void consume(const TensorMap& q, u32 front, u32 ring, Barriers
     multiply_keys(scores, queries, keys_of(key.number));
     end_turn(group, is_last && at.tiles == 1);
     products_wait<0>();
-    settle(scores);
+    pin(scores);
     if (lane == 0) barrier_arrive(barriers.keys(key.number) + 8);
     key.advance();
     to_exponents(scores, mask, staged, row, 0);
@@ -142,8 +142,8 @@ __device__ inline void consume(const TensorMap& q, u32 front, u32 ring, Barriers
       multiply_values(result, weights, values_of(value.number));
       end_turn(group, is_last && t + 1 == at.tiles);
       products_wait<0>();
-      settle(scores);
-      settle(result);
+      pin(scores);
+      pin(result);
       if (lane == 0) {
         barrier_arrive(barriers.keys(key.number) + 8);
         barrier_arrive(barriers.values(value.number) + 8);
@@ -157,7 +157,7 @@ __device__ inline void consume(const TensorMap& q, u32 front, u32 ring, Barriers
     products_begin();
     multiply_values(result, weights, values_of(value.number));
     products_wait<0>();
-    settle(result);
+    pin(result);
     if (lane == 0) barrier_arrive(barriers.values(value.number) + 8);
     value.advance();
   }

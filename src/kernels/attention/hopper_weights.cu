@@ -60,7 +60,7 @@ __device__ inline void multiply_values(float (&result)[kValueColumns / 2], const
 
 /// Keeps their readers below the wait.
 template <class T, int kCount>
-__device__ inline void settle(T (&v)[kCount]) {
+__device__ inline void pin(T (&v)[kCount]) {
 #pragma unroll
   for (int i = 0; i < kCount; ++i) asm volatile("" : "+f"(v[i])::"memory");
 }
