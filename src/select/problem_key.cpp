@@ -6,7 +6,7 @@
 #include <iterator>
 #include <unordered_map>
 
-#include "kernels/gemm/alike_rows.h"
+#include "kernels/gemm/uniform_rows.h"
 
 namespace tenon {
 namespace {
@@ -101,7 +101,7 @@ std::string problem_key(const Problem& problem) {
   if (problem.isa_limit != Problem{}.isa_limit) key += fmt::format("isa={}|", problem.isa_limit);
   if (!problem.packed.empty()) key += "packed|";
   // The one thing that a kernel looks at beyond its operands.
-  if (device.kind == DeviceKind::kCpu && left_rows_are_alike(*problem.node)) key += "alike|";
+  if (device.kind == DeviceKind::kCpu && left_rows_are_uniform(*problem.node)) key += "uniform|";
   add_node(key, *problem.node);
   key += "|";
   for (const Operand& input : problem.inputs) add_operand(key, input);

@@ -49,13 +49,13 @@ constexpr char kNormalized[] = " %3 = normalization(%0){norm = rms, axis = -1} :
 constexpr char kAny[] = " %3 = relu(%0) : f32[128,768]";
 
 TEST(ProblemKey, StrassenIsATacticOfItsOwn) {
-  const Asked alike = product(kNormalized), any = product(kAny);
-  EXPECT_TRUE(alike.takes("cpu.gemm.strassen"));
-  EXPECT_TRUE(alike.takes("cpu.gemm.packed"));
+  const Asked uniform = product(kNormalized), any = product(kAny);
+  EXPECT_TRUE(uniform.takes("cpu.gemm.strassen"));
+  EXPECT_TRUE(uniform.takes("cpu.gemm.packed"));
   EXPECT_FALSE(any.takes("cpu.gemm.strassen"));
-  const Backend& backend = alike.backend;
-  EXPECT_NE(timing_key(alike.key(), *backend.find("cpu.gemm.strassen"), ""),
-            timing_key(alike.key(), *backend.find("cpu.gemm.packed"), ""));
+  const Backend& backend = uniform.backend;
+  EXPECT_NE(timing_key(uniform.key(), *backend.find("cpu.gemm.strassen"), ""),
+            timing_key(uniform.key(), *backend.find("cpu.gemm.packed"), ""));
 }
 
 /// Only one of the two may have Strassen's kernel, so they may not share a list of candidates.

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "kernels/epilogue/region_epilogue.h"
-#include "kernels/gemm/alike_rows.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/gemm/uniform_rows.h"
 #include "kernels/tactic.h"
 #include "ops/math.h"
 
@@ -193,7 +193,7 @@ Support supports(const Problem& problem) {
   // kernel computes plainly.
   if (problem.packed.empty() && !cpu::Gemm::fits_strassen(description->gemm))
     return Support::no("too small for quarters, not f32, or an odd number of panels or steps");
-  if (!left_rows_are_alike(*problem.node))
+  if (!left_rows_are_uniform(*problem.node))
     return Support::no(
         "the left operand's rows may be of different size, and small ones would be rounded to the "
         "large ones");

@@ -11,9 +11,9 @@ namespace tenon {
 /// Strassen's scheme needs it. Its rounding errors are small against the largest rows of a matrix;
 /// in rows that are small, or zero for padding, they would be large, and a norm behind the product
 /// would make them visible.
-bool rows_are_alike(const Value& value);
+bool rows_are_uniform(const Value& value);
 /// The same for the left operand of a node's product: its own, or the one that its region is
 /// anchored on. False where there is none, or its left operand is made inside of the region.
-bool left_rows_are_alike(const Node& node);
+bool left_rows_are_uniform(const Node& node);
 
 }  // namespace tenon

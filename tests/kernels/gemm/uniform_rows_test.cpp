@@ -1,4 +1,4 @@
-#include "kernels/gemm/alike_rows.h"
+#include "kernels/gemm/uniform_rows.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 /// Of the last of some operators, whose results are %6 and on: %2 is a constant matrix, %3 a
 /// constant row, %5 has normalized rows.
-bool alike(const std::vector<std::string>& operators) {
+bool uniform(const std::vector<std::string>& operators) {
   std::string text =
       "graph \"\" (%0 \"x\": f32[2,6,2], %1 \"y\": f32[2,6,2]) {"
       "  %2 = constant() {value = f32[2,2]{1,2,3,4}} : f32[2,2]"
@@ -24,45 +24,45 @@ bool alike(const std::vector<std::string>& operators) {
   EXPECT_TRUE(graph.ok()) << graph.error().message;
   const Status status = infer_graph(**graph);
   EXPECT_TRUE(status.ok()) << status.error().message;
-  return rows_are_alike(*(*graph)->outputs()[0]);
+  return rows_are_uniform(*(*graph)->outputs()[0]);
 }
 
-TEST(AlikeRows, AreNormalizedOnes) {
-  EXPECT_TRUE(alike({}));
+TEST(UniformRows, AreNormalizedOnes) {
+  EXPECT_TRUE(uniform({}));
 }
 
-TEST(AlikeRows, AreProductsAndFunctionsOfThem) {
-  EXPECT_TRUE(alike({"matmul(%5, %2)", "add(%6, %3)", "relu(%7)"}));
+TEST(UniformRows, AreProductsAndFunctionsOfThem) {
+  EXPECT_TRUE(uniform({"matmul(%5, %2)", "add(%6, %3)", "relu(%7)"}));
   EXPECT_TRUE(
-      alike({"fused(%5, %2, %3) graph \"\" (%0: f32[2,6,2], %1: f32[2,2], %2: f32[2]) {"
-             "  %3 = matmul(%0, %1) : f32[2,6,2] %4 = add(%3, %2) : f32[2,6,2] return %4 }"}));
+      uniform({"fused(%5, %2, %3) graph \"\" (%0: f32[2,6,2], %1: f32[2,2], %2: f32[2]) {"
+               "  %3 = matmul(%0, %1) : f32[2,6,2] %4 = add(%3, %2) : f32[2,6,2] return %4 }"}));
 }
 
-TEST(AlikeRows, AreThoseOfAttention) {
-  EXPECT_TRUE(alike({"matmul(%5, %2)", "attention(%6, %6, %6) {q_heads = 1, kv_heads = 1}"}));
+TEST(UniformRows, AreThoseOfAttention) {
+  EXPECT_TRUE(uniform({"matmul(%5, %2)", "attention(%6, %6, %6) {q_heads = 1, kv_heads = 1}"}));
 }
 
-TEST(AlikeRows, AreNotInputs) {
-  EXPECT_FALSE(alike({"matmul(%0, %2)"}));
+TEST(UniformRows, AreNotInputs) {
+  EXPECT_FALSE(uniform({"matmul(%0, %2)"}));
 }
 
-TEST(AlikeRows, AreNotSumsWithAResidual) {
-  EXPECT_FALSE(alike({"add(%5, %1)"}));
+TEST(UniformRows, AreNotSumsWithAResidual) {
+  EXPECT_FALSE(uniform({"add(%5, %1)"}));
   EXPECT_FALSE(
-      alike({"fused(%5, %2, %1) graph \"\" (%0: f32[2,6,2], %1: f32[2,2], %2: f32[2,6,2]) {"
-             "  %3 = matmul(%0, %1) : f32[2,6,2] %4 = add(%3, %2) : f32[2,6,2] return %4 }"}));
+      uniform({"fused(%5, %2, %1) graph \"\" (%0: f32[2,6,2], %1: f32[2,2], %2: f32[2,6,2]) {"
+               "  %3 = matmul(%0, %1) : f32[2,6,2] %4 = add(%3, %2) : f32[2,6,2] return %4 }"}));
 }
 
-TEST(AlikeRows, AreNotProductsOfTwo) {
-  EXPECT_FALSE(alike({"matmul(%5, %2)", "mul(%5, %6)"}));
+TEST(UniformRows, AreNotProductsOfTwo) {
+  EXPECT_FALSE(uniform({"matmul(%5, %2)", "mul(%5, %6)"}));
 }
 
-TEST(AlikeRows, AreNotColumnsOfNormalizedRows) {
-  EXPECT_FALSE(alike({"transpose(%5) {permutation = [0,2,1]}"}));
+TEST(UniformRows, AreNotColumnsOfNormalizedRows) {
+  EXPECT_FALSE(uniform({"transpose(%5) {permutation = [0,2,1]}"}));
 }
 
-TEST(AlikeRows, AreNotNormalizedOverOtherAxes) {
-  EXPECT_FALSE(alike({"normalization(%0) {norm = layer, axis = 1}"}));
+TEST(UniformRows, AreNotNormalizedOverOtherAxes) {
+  EXPECT_FALSE(uniform({"normalization(%0) {norm = layer, axis = 1}"}));
 }
 
 /// Of the node that a graph ends with: %5 has normalized rows, %1 and %2 have not.
@@ -72,16 +72,16 @@ bool left_alike(const std::string& node) {
       "  %5 = normalization(%0) {norm = rms, axis = -1} : f32[2,2] %6 = " +
       node + " : f32[2,2] return %6}");
   EXPECT_TRUE(graph.ok()) << graph.error().message;
-  return left_rows_are_alike(*(*graph)->nodes().back());
+  return left_rows_are_uniform(*(*graph)->nodes().back());
 }
 
-TEST(AlikeRows, OfTheLeftOperandOfANodesProduct) {
+TEST(UniformRows, OfTheLeftOperandOfANodesProduct) {
   EXPECT_TRUE(left_alike("matmul(%5, %1)"));
   EXPECT_FALSE(left_alike("matmul(%1, %5)"));
   EXPECT_FALSE(left_alike("relu(%5)"));
 }
 
-TEST(AlikeRows, OfTheLeftOperandOfARegionsProduct) {
+TEST(UniformRows, OfTheLeftOperandOfARegionsProduct) {
   const std::string body =
       " graph \"\" (%0: f32[2,2], %1: f32[2,2]) {"
       "  %2 = matmul(%0, %1) : f32[2,2] %3 = relu(%2) : f32[2,2] return %3 }";

@@ -1,4 +1,4 @@
-#include "kernels/gemm/alike_rows.h"
+#include "kernels/gemm/uniform_rows.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -13,10 +13,10 @@ constexpr int kMaxValues = 64;
 
 class Tracer {
  public:
-  bool alike(const Value* value) {
+  bool uniform(const Value* value) {
     if (--left_ < 0) return false;
     const auto outer = outer_.find(value);
-    if (outer != outer_.end()) return alike(outer->second);
+    if (outer != outer_.end()) return uniform(outer->second);
     const Node* node = value->producer();
     if (node == nullptr) return false;
     if (node->is<Normalization>()) return normalizes_rows(*node);
@@ -24,7 +24,7 @@ class Tracer {
     if (node->is<MatMul>()) return product_alike(*node);
     if (node->is<Attention>()) return first_alike(*node, 3);
     if (node->is<Pointwise>()) return pointwise_alike(*node);
-    return keeps_rows(*node) && alike(node->input(0));
+    return keeps_rows(*node) && uniform(node->input(0));
   }
 
  private:
@@ -47,13 +47,13 @@ class Tracer {
 
   bool first_alike(const Node& node, int count) {
     for (int i = 0; i < count; ++i)
-      if (!node.has_input(i) || !alike(node.input(i))) return false;
+      if (!node.has_input(i) || !uniform(node.input(i))) return false;
     return true;
   }
 
   bool product_alike(const Node& node) {
     const bool fixed = node.input(1)->constant() != nullptr || outer_constant(node.input(1));
-    return !node.as<MatMul>()->transpose_a && fixed && alike(node.input(0));
+    return !node.as<MatMul>()->transpose_a && fixed && uniform(node.input(0));
   }
 
   bool pointwise_alike(const Node& node) {
@@ -63,7 +63,7 @@ class Tracer {
     int varying = 0;
     for (const Value* input : node.inputs()) {
       if (input->constant() != nullptr || outer_constant(input)) continue;
-      if (!alike(input) || (++varying > 1 && !sum)) return false;
+      if (!uniform(input) || (++varying > 1 && !sum)) return false;
     }
     return varying > 0;
   }
@@ -71,7 +71,7 @@ class Tracer {
   bool region_alike(const Node& node, const Value& value) {
     const Graph& body = *node.bodies[0];
     for (size_t i = 0; i < body.inputs().size(); ++i) outer_[body.inputs()[i]] = node.inputs()[i];
-    return alike(body.outputs()[value.index()]);
+    return uniform(body.outputs()[value.index()]);
   }
 
   bool outer_constant(const Value* value) const {
@@ -85,8 +85,8 @@ class Tracer {
 
 }  // namespace
 
-bool rows_are_alike(const Value& value) {
-  return Tracer().alike(&value);
+bool rows_are_uniform(const Value& value) {
+  return Tracer().uniform(&value);
 }
 
 namespace {
@@ -105,9 +105,9 @@ const Value* left_operand(const Node& node) {
 
 }  // namespace
 
-bool left_rows_are_alike(const Node& node) {
+bool left_rows_are_uniform(const Node& node) {
   const Value* left = left_operand(node);
-  return left != nullptr && rows_are_alike(*left);
+  return left != nullptr && rows_are_uniform(*left);
 }
 
 }  // namespace tenon
