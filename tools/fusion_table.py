@@ -62,7 +62,7 @@ Clamps before quantization | hoist_quantize | clamps | a rectifier before unsign
 Rounding to bytes and back | lower_quantize | rounding | behind an activation, with a zero point
 Bytes to bytes through scalar functions | lower_quantize | rounding | bytes to bytes through an activation
 Quantized weights, made on the way | fold_constants | quantized_weights | floats that are quantized on the way become bytes, which the product keeps
-Dequantize and quantize alike | cancel_quantize | pairs | the same scale and zero point
+Dequantize and quantize by the same scale | cancel_quantize | pairs | the same scale and zero point
 Multi-head attention:
 Multi-head attention | recognize_attention | softmax_of_scores | scaled product, k transposed, additive mask
 Multi-head attention, masks by choice | recognize_attention | softmax_of_scores | scales on q and k, a mask through where

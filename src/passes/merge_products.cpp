@@ -65,8 +65,8 @@ bool is_candidate(const Node& node) {
   return single_pixels && (!node.has_input(2) || node.input(2)->constant() != nullptr);
 }
 
-/// The operators agree but for their weights.
-bool alike(const Node& a, const Node& b) {
+/// Whether the operators agree but for their weights.
+bool mergeable(const Node& a, const Node& b) {
   if (a.kind() != b.kind() || a.input(0) != b.input(0)) return false;
   const Tensor &wa = *weights_of(a), &wb = *weights_of(b);
   const bool quantized = dequantized_weights(a) != nullptr;
@@ -311,7 +311,7 @@ std::vector<std::vector<Node*>> groups_of(const Graph& graph, const PassContext&
     const Value* part = chain.empty() ? node->output() : chain.back()->output();
     if (!reads_slices(part, !node->is<Conv>()) || graph.is_output(part)) continue;
     const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& members) {
-      return alike(*members[0], *node) &&
+      return mergeable(*members[0], *node) &&
              activations(graph, *members[0]) == activations(graph, *node);
     });
     if (group != groups.end())
