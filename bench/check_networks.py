@@ -417,8 +417,8 @@ def llama(m):
     def rotate(t):
         a = m.node("Slice", t, np.array([0]), np.array([half]), np.array([3]))
         b = m.node("Slice", t, np.array([half]), np.array([2 * half]), np.array([3]))
-        turned = m.node("Concat", m.node("Neg", b), a, axis=-1)
-        return m.node("Add", m.node("Mul", t, cos), m.node("Mul", turned, sin))
+        rotated = m.node("Concat", m.node("Neg", b), a, axis=-1)
+        return m.node("Add", m.node("Mul", t, cos), m.node("Mul", rotated, sin))
 
     mask = np.triu(np.full((length, length), -1e9, np.float32), 1)
     x = tokens(m, 1, length, size)

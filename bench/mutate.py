@@ -4,7 +4,7 @@
 usage: mutate.py [--count=200] [--seed=1] [--build=build/release] [--jobs=2] [--list] [--at-once]
                  --tests='TARGET[:FILTER]' ... FILE...
 
-FILE... are sources (globs) whose lines are changed: a comparison turned or moved by one, + for - and * for /, a constant off by
+FILE... are sources (globs) whose lines are changed: a comparison reversed or moved by one, + for - and * for /, a constant off by
 one, true for false, && for ||, a statement dropped. Comments, strings, includes and declarations are left alone. Each change
 is built with the test programs and these are run; a change that does not compile counts for nothing. Printed: noticed or
 not, with the line, and the share. The file is put back after each, also when the run is stopped. Changes come from the seed

@@ -96,14 +96,14 @@ void merge(Graph& graph, const Turn& a, const Turn& b) {
   if (a.moved != nullptr) x = add_op(graph, a.moved->op->clone(), {x}, *a.moved);
   std::vector<Value*> inputs = a.rotary->inputs();
   inputs[0] = x;
-  Value* turned = add_op(graph, a.rotary->op->clone(), std::move(inputs), like);
-  auto* op = turned->producer()->as<RotaryEmbedding>();
+  Value* rotated = add_op(graph, a.rotary->op->clone(), std::move(inputs), like);
+  auto* op = rotated->producer()->as<RotaryEmbedding>();
   if (op->heads != 0) op->heads = heads;
-  turned->producer()->name = a.rotary->name + " | " + b.rotary->name;
-  add_origins(*turned->producer(), *b.rotary);
+  rotated->producer()->name = a.rotary->name + " | " + b.rotary->name;
+  add_origins(*rotated->producer(), *b.rotary);
   const int64_t axis = a.moved != nullptr ? 1 : 2, unit = a.moved != nullptr ? 1 : a.size;
-  stand_in(graph, *a.rotary, sliced(graph, turned, 0, a.heads * unit, axis, *a.rotary));
-  stand_in(graph, *b.rotary, sliced(graph, turned, a.heads * unit, heads * unit, axis, *b.rotary));
+  stand_in(graph, *a.rotary, sliced(graph, rotated, 0, a.heads * unit, axis, *a.rotary));
+  stand_in(graph, *b.rotary, sliced(graph, rotated, a.heads * unit, heads * unit, axis, *b.rotary));
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ bool are_parts(const std::optional<HalfPart>& first, const std::optional<HalfPar
 }
 
 /// join(-x2, x1): x.
-Value* turned(Value* value, bool& interleaved) {
+Value* rotated(Value* value, bool& interleaved) {
   const auto joined = halves_of(value);
   Value* second = joined.has_value() ? negated(joined->first) : nullptr;
   if (second == nullptr) return nullptr;
@@ -52,7 +52,7 @@ Value* turned(Value* value, bool& interleaved) {
   return first_part->source;
 }
 
-/// x cos + turned(x) sin.
+/// x cos + rotated(x) sin.
 std::optional<Rotation> wide_rotation(const Graph& graph, const Node& node) {
   if (!is_function(node, k_add)) return std::nullopt;
   for (int side = 0; side < 2; ++side) {
@@ -61,7 +61,7 @@ std::optional<Rotation> wide_rotation(const Graph& graph, const Node& node) {
     if (plain == nullptr || quarter == nullptr) return std::nullopt;
     for (int i = 0; i < 4; ++i) {
       Rotation r;
-      r.x = turned(quarter->input(i % 2), r.interleaved);
+      r.x = rotated(quarter->input(i % 2), r.interleaved);
       if (r.x == nullptr || plain->input(i / 2) != r.x) continue;
       r.sin = quarter->input(1 - i % 2);
       r.cos = plain->input(1 - i / 2);

@@ -30,11 +30,11 @@ constexpr int64_t kMostRows = 512;
 /// Weights as [n, k] or [k, n], by the product's attribute.
 struct Weights {
   const Tensor* tensor;
-  bool turned;
-  int64_t k() const { return tensor->extents()[turned ? 1 : 0]; }
-  int64_t n() const { return tensor->extents()[turned ? 0 : 1]; }
+  bool transposed;
+  int64_t k() const { return tensor->extents()[transposed ? 1 : 0]; }
+  int64_t n() const { return tensor->extents()[transposed ? 0 : 1]; }
   int64_t place(int64_t row, int64_t column) const {
-    return turned ? column * k() + row : row * n() + column;
+    return transposed ? column * k() + row : row * n() + column;
   }
 };
 

@@ -19,7 +19,7 @@ struct Form {
   Shape rows = {4};
   int64_t width = 64, inner = 40;
   NormKind norm = NormKind::kLayer;
-  bool scale = true, shift = true, bias = true, residual = true, turned = false;
+  bool scale = true, shift = true, bias = true, residual = true, transposed = false;
   double size = 1;    ///< Of the scale.
   bool flat = false;  ///< Products are of two axes, normalizations of three.
 };
@@ -52,8 +52,8 @@ class Layers {
   }
   Value* product(Value* x, int64_t k, int64_t n, Value* residual) {
     auto op = std::make_unique<MatMul>();
-    op->transpose_b = form_.turned;
-    Value* weights = constant(form_.turned ? Extents{n, k} : Extents{k, n}, -0.3, 0.3);
+    op->transpose_b = form_.transposed;
+    Value* weights = constant(form_.transposed ? Extents{n, k} : Extents{k, n}, -0.3, 0.3);
     Value* y = apply(std::move(op), {x, weights});
     if (form_.bias)
       y = apply(std::make_unique<Pointwise>(PointwiseFunction::k_add), {y, constant({n}, -1, 1)});
@@ -126,7 +126,7 @@ TEST(SplitNormalization, LayersOfAllForms) {
     form.type = seed % 2 == 0 ? DataType::kFloat16 : DataType::kBFloat16;
     form.norm = seed / 2 % 3 == 0 ? NormKind::kRms : NormKind::kLayer;
     form.scale = seed / 4 % 4 != 0, form.shift = form.norm == NormKind::kLayer && seed / 8 % 2;
-    form.bias = seed / 16 % 2, form.residual = seed / 3 % 4 != 0, form.turned = seed / 32 % 2;
+    form.bias = seed / 16 % 2, form.residual = seed / 3 % 4 != 0, form.transposed = seed / 32 % 2;
     form.flat = seed / 5 % 2;
     if (!form.flat && seed / 7 % 2) form.rows = {3, 5};
     Layers layers(form, seed);

@@ -60,9 +60,10 @@ Status fold_batch(FoldedProduct& p) {
 
 JitTensorMap map_of(const Side& side, const FoldedProduct& p, JitArgument base, DataType type,
                     int tile) {
-  const bool turned = side.by_columns();
+  const bool by_columns = side.by_columns();
   JitTensorMap map{base, type, {p.k, side.rows, 1}, {1, side.row_stride, 8}, {64, tile, 1}};
-  if (turned) map.extents = {side.rows, p.k, 1}, map.strides[1] = side.k_stride, map.box[1] = 64;
+  if (by_columns)
+    map.extents = {side.rows, p.k, 1}, map.strides[1] = side.k_stride, map.box[1] = 64;
   if (side.batch_stride != 0) map.extents[2] = p.batches, map.strides[2] = side.batch_stride;
   return map;
 }
@@ -180,9 +181,9 @@ std::vector<std::byte> transposed_bytes(const Tensor& weights) {
 
 /// Adds rows of a matrix to `sums`, or each row to one of them.
 template <float (*kWiden)(uint16_t)>
-void add_rows(double* sums, const uint16_t* from, const Extents& extents, bool turned) {
+void add_rows(double* sums, const uint16_t* from, const Extents& extents, bool transposed) {
   for (int64_t row = 0; row < extents[0]; ++row, from += extents[1]) {
-    if (turned) {
+    if (transposed) {
       for (int64_t i = 0; i < extents[1]; ++i) sums[row] += kWiden(from[i]);
     } else {
       for (int64_t i = 0; i < extents[1]; ++i) sums[i] += kWiden(from[i]);
@@ -191,12 +192,12 @@ void add_rows(double* sums, const uint16_t* from, const Extents& extents, bool t
 }
 
 /// Of each column of weights [k, n] (or [n, k]); zeros behind the last one, as far as tiles reach.
-std::vector<std::byte> column_sums(const Tensor& weights, bool turned) {
-  const int64_t n = weights.extents()[turned ? 0 : 1];
+std::vector<std::byte> column_sums(const Tensor& weights, bool transposed) {
+  const int64_t n = weights.extents()[transposed ? 0 : 1];
   std::vector<double> sums(static_cast<size_t>(n), 0.0);
   const auto add =
       weights.type() == DataType::kBFloat16 ? add_rows<bf16_to_float> : add_rows<f16_to_float>;
-  add(sums.data(), weights.values<uint16_t>().data(), weights.extents(), turned);
+  add(sums.data(), weights.values<uint16_t>().data(), weights.extents(), transposed);
   std::vector<std::byte> bytes(static_cast<size_t>(n + kWidestTile) * sizeof(float));
   auto* to = reinterpret_cast<float*>(bytes.data());
   std::transform(sums.begin(), sums.end(), to, [](double x) { return static_cast<float>(x); });
@@ -220,9 +221,9 @@ void add_moments(JitPlan& plan, JitLaunch& launch, const Problem& problem,
   if (region.standardize != nullptr) {
     launch.add(JitArgument::input(region.moments_input));
     launch.add(JitArgument::constant(static_cast<int>(plan.constants.size())));
-    const bool turned = region.anchor->as<MatMul>()->transpose_b;
-    plan.constants.push_back([tensor = *problem.input(product.b).constant, turned] {
-      return column_sums(tensor, turned);
+    const bool transposed = region.anchor->as<MatMul>()->transpose_b;
+    plan.constants.push_back([tensor = *problem.input(product.b).constant, transposed] {
+      return column_sums(tensor, transposed);
     });
   }
   if (region.moments != nullptr) launch.add(JitArgument::output(1));

@@ -1,4 +1,4 @@
-// Pairs of elements turned by the angle of their position.
+// Pairs of elements rotated by the angle of their position.
 
 __device__ inline Real element(i64* c, const Operands& o) {
   constexpr bool kHeadsInside = In0::kRank == 3;

@@ -108,9 +108,9 @@ void add_sums(Cases& cases) {
   Tensor left = random_integers(DataType::kInt32, {2, 4, 5}, 1, -90, 90);
   Tensor right = random_integers(DataType::kInt32, {5, 3}, 2, -90, 90);
   add(cases, "matmul of integers", MatMul(), std::vector{input(left), input(right)});
-  MatMul turned;
-  turned.transpose_a = turned.transpose_b = true;
-  add(cases, "matmul of doubles", turned,
+  MatMul transposed;
+  transposed.transpose_a = transposed.transpose_b = true;
+  add(cases, "matmul of doubles", transposed,
       std::vector{reals({5, 4}, 1, kDouble), reals({3, 5}, 2, kDouble)});
   for (const int64_t size : {1, 3, 17})
     add(cases, "det", Det(), std::vector{reals({3, size, size}, static_cast<int>(size))})

@@ -57,9 +57,10 @@ void add_convolutions(Cases& cases) {
 }
 
 void add_products(Cases& cases) {
-  const auto add_product = [&](const char* name, Extents a, Extents b, bool turned) -> KernelCase& {
+  const auto add_product = [&](const char* name, Extents a, Extents b,
+                               bool transposed) -> KernelCase& {
     MatMul op;
-    op.transpose_b = turned;
+    op.transpose_b = transposed;
     return add(cases, name, op, std::vector{reals(std::move(a), 1), weights(std::move(b), 2)});
   };
   add_product("tiny gemm hopper", {70, 72}, {72, 88}, false).only("cuda.gemm.hopper");
@@ -132,9 +133,10 @@ void add_rows(Cases& cases) {
 }
 
 void add_movement(Cases& cases) {
-  Transpose turned;
-  turned.permutation = {1, 0};
-  add(cases, "tiny transpose", turned, std::vector{reals({70, 40}, 1)}).only("cuda.copy.transpose");
+  Transpose transposed;
+  transposed.permutation = {1, 0};
+  add(cases, "tiny transpose", transposed, std::vector{reals({70, 40}, 1)})
+      .only("cuda.copy.transpose");
   Slice slice;
   add(cases, "tiny slice", slice,
       std::vector{reals({5, 20}, 1), list({1}), list({19}), list({1}), list({2})})

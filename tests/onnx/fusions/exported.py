@@ -337,11 +337,11 @@ def rotary_of_three_axes(g: Builder):
     positions = g.Unsqueeze(g.Range(g.int(0), g.extent(x, 1), g.int(1)), g.ints(0))
     cos, sin = table_of(g, positions)
 
-    def turned(value: str) -> str:
+    def rotated(value: str) -> str:
         first, second = g.between(value, 0, SIZE // 2, 2), g.between(value, SIZE // 2, END, 2)
         return g.Add(g.Mul(value, cos), g.Mul(g.Concat(g.Neg(second), first, axis=-1), sin))
 
-    scores = g.Mul(g.MatMul(turned(q), g.transpose(turned(k), 0, 2, 1)), g.const(SIZE ** -0.5))
+    scores = g.Mul(g.MatMul(rotated(q), g.transpose(rotated(k), 0, 2, 1)), g.const(SIZE ** -0.5))
     y = g.view(g.MatMul(g.Softmax(scores, axis=-1), v), g.extent(x, 0), HEADS, g.extent(x, 1), SIZE)
     g.output(g.view(g.transpose(y, 0, 2, 1, 3), g.extent(x, 0), g.extent(x, 1), TOKENS), rank=3)
 
@@ -371,12 +371,12 @@ def rotary_minus_by_subtraction(g: Builder):
     angles = g.Unsqueeze(g.Mul(g.Unsqueeze(g.Cast(positions, to=1), g.ints(-1)), frequency), g.ints(1))
     cos, sin = g.Cos(angles), g.Sin(angles)
 
-    def turned(value: str) -> str:
+    def rotated(value: str) -> str:
         first, second = g.Split(value, g.ints(SIZE // 2, SIZE // 2), axis=-1, outputs=2)
         return g.Concat(g.Sub(g.Mul(first, cos), g.Mul(second, sin)), g.Add(g.Mul(first, sin), g.Mul(second, cos)),
                         axis=-1)
 
-    y = attend(g, turned(q), turned(k), v)
+    y = attend(g, rotated(q), rotated(k), v)
     g.output(g.view(y, g.extent(x, 0), g.extent(x, 1), TOKENS), rank=3)
 
 

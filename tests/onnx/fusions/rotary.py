@@ -90,8 +90,8 @@ def complex_pairs(g: Builder, x: str) -> str:
     cos, sin = g.Cos(half), g.Sin(half)
     pairs = g.Reshape(x, g.Concat(g.Slice(g.Shape(x), g.ints(0), g.ints(3)), g.ints(SIZE // 2, 2), axis=0))
     real, imaginary = (g.Gather(pairs, g.int(i), axis=-1) for i in range(2))
-    turned = [g.Sub(g.Mul(real, cos), g.Mul(imaginary, sin)), g.Add(g.Mul(real, sin), g.Mul(imaginary, cos))]
-    return g.Reshape(g.Concat(*(g.Unsqueeze(part, g.ints(-1)) for part in turned), axis=-1), g.Shape(x))
+    rotated = [g.Sub(g.Mul(real, cos), g.Mul(imaginary, sin)), g.Add(g.Mul(real, sin), g.Mul(imaginary, cos))]
+    return g.Reshape(g.Concat(*(g.Unsqueeze(part, g.ints(-1)) for part in rotated), axis=-1), g.Shape(x))
 
 
 @rotation

@@ -49,7 +49,7 @@ struct AttentionForm {
   std::string type;
   bool widened = false;     ///< Both products accumulate in f32 by casts.
   bool heads_last = false;  ///< [B,S,heads,size] behind transposes, else bound as they are.
-  bool turned = false;      ///< Keys are transposed by an operator.
+  bool transposed = false;  ///< Keys are transposed by an operator.
   int mask = 0;             ///< None, added, chosen.
   int64_t size = 64, queries = 40, keys = 40;
 };
@@ -71,9 +71,9 @@ std::string text_of(const AttentionForm& f) {
   if (f.widened)
     for (std::string* value : {&q, &k, &v, &mask})
       *value = w.op("cast(" + *value + ")", "to = f32");
-  if (f.turned) k = w.op("transpose(" + k + ")", "permutation = [0, 1, 3, 2]");
+  if (f.transposed) k = w.op("transpose(" + k + ")", "permutation = [0, 1, 3, 2]");
   std::string scores =
-      w.op(fmt::format("matmul({}, {})", q, k), f.turned ? "" : "transpose_b = true");
+      w.op(fmt::format("matmul({}, {})", q, k), f.transposed ? "" : "transpose_b = true");
   scores = w.op(fmt::format("mul({}, {})", scores, w.constant(type + "[]{0.125}")));
   if (f.mask == 1) scores = w.op(fmt::format("add({}, {})", scores, mask));
   if (f.mask == 2)
@@ -150,7 +150,7 @@ TEST(Fallback, NeverRunsAttention) {
         AttentionForm form{type};
         form.widened = number % 2 != 0 && form.type != "f32";
         form.heads_last = number / 2 % 2 != 0;
-        form.turned = number / 4 % 2 != 0;
+        form.transposed = number / 4 % 2 != 0;
         form.mask = number / 8;
         form.size = std::array<int64_t, 5>{64, 24, 128, 20, 320}[number % 5];
         form.queries = number % 7 == 6 ? 1 : 40;
