@@ -106,7 +106,7 @@ struct LaunchArguments {
   std::span<void* const> outputs;
   void* workspace = nullptr;  ///< workspace_bytes() bytes, 256-byte aligned, contents undefined.
   Queue queue;
-  /// Memory that later steps will read: for a kernel that leaves memory idle to fetch into the
+  /// Memory that later steps will read: for a kernel that leaves memory idle to prefetch into the
   /// caches.
   std::span<const std::byte> ahead;
 };

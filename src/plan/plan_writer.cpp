@@ -62,7 +62,7 @@ Offset<fb::Tensor> write_tensor(FlatBufferBuilder& builder, WeightSection& weigh
   return fb::CreateTensor(builder, static_cast<uint8_t>(tensor.type()), extents, offset, stored);
 }
 
-/// Packed weights of all nodes lie together in the order of use, for steps to fetch ahead.
+/// Packed weights of all nodes lie together in the order of use, for steps to prefetch.
 void place_packed(const Graph& graph, WeightSection& weights) {
   for (const auto& node : graph.nodes())
     if (weights.holds(node->packed)) weights.add(node->packed);

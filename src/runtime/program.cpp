@@ -11,7 +11,7 @@
 #include "ops/structure.h"
 #include "plan/bodies.h"
 #include "runtime/control_kernel.h"
-#include "runtime/fetch_ahead.h"
+#include "runtime/prefetch.h"
 #include "runtime/sample_steps.h"
 
 namespace tenon {
@@ -351,12 +351,12 @@ Status Program::place(ConstantStore& constants) {
 }
 
 void Program::share_fetches() {
-  std::vector<FetchStep> fetches;
+  std::vector<PrefetchStep> fetches;
   for (const Step& step : steps_)
     fetches.push_back(step.kernel == nullptr
-                          ? FetchStep{}
-                          : FetchStep{step.kernel->packed(), step.kernel->fetch_capacity()});
-  const auto ahead = plan_fetches(fetches, cpu::last_level_cache());
+                          ? PrefetchStep{}
+                          : PrefetchStep{step.kernel->packed(), step.kernel->fetch_capacity()});
+  const auto ahead = plan_prefetches(fetches, cpu::last_level_cache());
   for (size_t i = 0; i < steps_.size(); ++i) steps_[i].ahead = ahead[i];
 }
 

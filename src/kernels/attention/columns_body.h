@@ -23,7 +23,7 @@ struct Fetch {
 };
 constexpr int64_t kLineFloats = 16;
 
-/// Heads lie in lines far apart, each in a page of its own, which no hardware fetches ahead.
+/// Heads lie in lines far apart, each in a page of its own, which no hardware prefetches.
 template <int R>
 [[gnu::always_inline]] inline void fetch_lines(const Fetch& fetch, int64_t at) {
 #pragma GCC unroll 8

@@ -367,7 +367,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   launch.cluster = tile.splits > 1 ? static_cast<int>(tile.splits) : 0;
   const Operand& weights = problem.input(d.weights);
   const bool computed = weights.constant == nullptr;
-  // Weights are fetched ahead of the end of the launch before: here it makes them.
+  // Weights are prefetched before the end of the launch before: here it makes them.
   launch.overlaps = !computed;
   launch.add(JitArgument::input(d.input));
   launch.add(computed ? JitArgument::workspace(0) : JitArgument::constant(0));

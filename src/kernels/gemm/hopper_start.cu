@@ -1,5 +1,5 @@
 // The start of the sums of gemm/hopper.cu: 0, or the bias behind the product, one number a column, which costs no
-// instruction behind the products then. It is fetched ahead: a constant one before the launch ahead has ended.
+// instruction behind the products then. It is prefetched: a constant one before the launch ahead has ended.
 #ifdef BIASED
 struct Start {
   static constexpr bool kBiased = true;

@@ -51,7 +51,7 @@ struct Scratch {
 };
 
 constexpr int64_t kLine = 64;
-// Bytes fetched ahead in a step of k: less than a line, so that memory keeps up.
+// Bytes prefetched in a step of k: less than a line, so that memory keeps up.
 constexpr int64_t kFetchStep = 16;
 
 /// Cache lines of packed B that one tile reads in a step of k.

@@ -16,7 +16,7 @@ constexpr int64_t kLeastRows = 96, kLeastSteps = 384, kLeastColumns = 384;
 constexpr int64_t kWholeSteps = 384, kMostSteps = 128;
 constexpr int64_t kMostRows = 64;
 constexpr int64_t kLine = 64;
-// Bytes fetched ahead in a step of k: the next panels' lines come evenly spread over a pair's work.
+// Bytes prefetched in a step of k: the next panels' lines come evenly spread over a pair's work.
 constexpr int64_t kFetchStep = 16;
 constexpr int64_t kFinishRows = 8;
 

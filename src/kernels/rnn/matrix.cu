@@ -18,7 +18,7 @@ __device__ inline void store_pair(X* y, int step, int length, int batch, int dir
   }
 }
 
-/// A thread's state of its cells, and the sums of inputs that it fetches ahead.
+/// A thread's state of its cells, and the sums of inputs that it prefetches.
 struct Cells {
   float input_bias[kGates], state_bias[2 * kRowTiles], peephole[3];
   int length[kTiles][kEach], shown[kTiles];  // Steps; of its sent and stored states, -1 where there is none.

@@ -1,4 +1,4 @@
-#include "runtime/fetch_ahead.h"
+#include "runtime/prefetch.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -17,8 +17,8 @@ size_t most_waiting(size_t cache_bytes) {
 
 }  // namespace
 
-std::vector<std::span<const std::byte>> plan_fetches(std::span<const FetchStep> steps,
-                                                     size_t cache_bytes) {
+std::vector<std::span<const std::byte>> plan_prefetches(std::span<const PrefetchStep> steps,
+                                                        size_t cache_bytes) {
   const size_t most = most_waiting(cache_bytes);
   std::vector<std::span<const std::byte>> fetches(steps.size());
   size_t at = 0, offset = 0;  // the next byte that no step fetches yet: of steps[at]

@@ -1,4 +1,4 @@
-#include "runtime/fetch_ahead.h"
+#include "runtime/prefetch.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ constexpr size_t kMegabyte = size_t{1} << 20;
 /// Steps whose weights lie one behind the other.
 struct Steps {
   std::vector<std::byte> memory;
-  std::vector<FetchStep> steps;
+  std::vector<PrefetchStep> steps;
 
   Steps(size_t each, std::vector<size_t> capacities) : memory(each * capacities.size()) {
     for (size_t i = 0; i < capacities.size(); ++i)
@@ -18,21 +18,21 @@ struct Steps {
   }
   /// Megabytes from the start of all weights to those that a step fetches, and how many.
   std::pair<size_t, size_t> fetched(size_t step, size_t cache) const {
-    const auto fetch = plan_fetches(steps, cache)[step];
+    const auto fetch = plan_prefetches(steps, cache)[step];
     return {(fetch.data() - memory.data()) / kMegabyte, fetch.size() / kMegabyte};
   }
 };
 
 using Stretch = std::pair<size_t, size_t>;
 
-TEST(FetchAhead, SharesComingWeightsOutInTheOrderOfUse) {
+TEST(Prefetch, SharesComingWeightsOutInTheOrderOfUse) {
   const Steps steps(2 * kMegabyte, {3 * kMegabyte, 0, kMegabyte, 0});
   EXPECT_EQ(steps.fetched(0, 0), (Stretch{2, 3}));
-  EXPECT_TRUE(plan_fetches(steps.steps, 0)[1].empty());
+  EXPECT_TRUE(plan_prefetches(steps.steps, 0)[1].empty());
   EXPECT_EQ(steps.fetched(2, 0), (Stretch{6, 1}));
 }
 
-TEST(FetchAhead, NoMoreWaitsThanTheCacheKeeps) {
+TEST(Prefetch, NoMoreWaitsThanTheCacheKeeps) {
   const Steps steps(10 * kMegabyte, {100 * kMegabyte, 100 * kMegabyte, 0, 0});
   EXPECT_EQ(steps.fetched(0, 0), (Stretch{10, 8}));
   EXPECT_EQ(steps.fetched(0, 4 * kMegabyte), (Stretch{10, 3}));
