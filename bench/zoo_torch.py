@@ -58,7 +58,7 @@ class Architecture:
         self.entry, self.batch, self.net, self.peers = entry, batch, None, {}
 
     def export(self, folder: Path, graphs: Path | None) -> Path:
-        """By the older exporter where the newer one cannot: detectors have extents that depend on data. `graphs`: a
+        """By the older exporter where the newer one cannot: detectors have data-dependent shapes. `graphs`: a
         folder of files without weights (bench/zoo_graphs.py)."""
         self.net, self.inputs = zoo.calibrated(self.entry, self.batch)
         if graphs and (graphs / f"{self.entry.name}.onnx").exists():

@@ -39,7 +39,7 @@ struct Slot {
   nb::object extents;       ///< `shape` as a tuple.
   void* staging = nullptr;  ///< Memory of the GPU for arrays of the host.
   size_t staging_bytes = 0;
-  std::unique_ptr<GrowingOutput> growing;  ///< Where the extents depend on data.
+  std::unique_ptr<GrowingOutput> growing;  ///< Where shapes are data-dependent.
 };
 
 /// One thread's runs of an engine. Calls from two threads at once are refused.

@@ -36,7 +36,7 @@ class Trial {
 
   Status prepare(const Plan& plan) {
     TENON_ASSIGN(engine_, Engine::create(copy_of(plan), backend_));
-    if (engine_->data_dependent()) return unsupported("extents depend on data");
+    if (engine_->data_dependent()) return unsupported("the network has data-dependent shapes");
     TENON_ASSIGN(context_, Context::create(engine_));
     TENON_ASSIGN(stream_, device_.streams()->make_stream());
     for (const Value* input : engine_->graph().inputs()) {

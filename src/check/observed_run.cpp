@@ -16,7 +16,7 @@ Result<ObservedRun> ObservedRun::create(const Plan& plan, const Backend& backend
   ObservedRun run;
   run.backend_ = backend;
   TENON_ASSIGN(run.engine_, Engine::create(copy_of(plan), backend));
-  if (run.engine_->data_dependent()) return unsupported("extents depend on data");
+  if (run.engine_->data_dependent()) return unsupported("the network has data-dependent shapes");
   TENON_ASSIGN(run.context_, Context::create(run.engine_, threads));
   return run;
 }

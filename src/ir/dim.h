@@ -20,7 +20,7 @@ struct Range {
 };
 
 /// Ranges of named symbols, from the optimization profile (and upper bounds of data-dependent
-/// extents).
+/// shapes).
 using SymbolRanges = std::map<std::string, Range, std::less<>>;
 /// Values of named symbols, once concrete shapes are known.
 using SymbolValues = std::map<std::string, int64_t, std::less<>>;

@@ -31,7 +31,7 @@ using TacticTable = std::unordered_map<const Node*, std::string>;
 struct Backend {
   std::shared_ptr<Device> device;
   std::span<const Tactic> tactics;
-  /// Makes kernels for operators whose results' extents the data decide; null: the host evaluates
+  /// Makes kernels for operators with data-dependent shapes of results; null: the host evaluates
   /// them.
   MakeSizedKernel make_sized = nullptr;
   /// Versions of libraries that no kernel needs, for people; null on the CPU.

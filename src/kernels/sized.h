@@ -11,7 +11,7 @@
 
 namespace tenon {
 
-/// A kernel whose results' extents the data decide (nonzero, compress, unique, nms), made for one
+/// A kernel with data-dependent shapes of results (nonzero, compress, unique, nms), made for one
 /// set of operands. A run is measure(), which waits for the device, then write() into memory for
 /// its results.
 class SizedKernel {

@@ -151,7 +151,7 @@ std::vector<Value*> SliceLayer::lower(Emitter& e) {
   if (mode_ == SampleMode::kSTRICT_BOUNDS && steps && std::ranges::count(*steps, 0) > 0)
     return {repeated(e, start, size, *steps, axes)};
   if (mode_ == SampleMode::kSTRICT_BOUNDS && steps) return {strict(e, start, size, stride, axes)};
-  // Strides that data decide may be 0 too.
+  // Data-dependent strides may be 0 too.
   Value* x = in(0);
   for (int64_t i = 0; i < count && e.ok(); ++i) {
     Value* number = e.squeeze(e.slice(size, 0, i, i + 1), {0});

@@ -39,8 +39,8 @@ class InferContext {
   void set_output(int index, DataType type, Shape shape);
   /// Ignored when there are more than kMaxKnownElements or an expression is very large.
   void set_elements(int index, std::vector<Dim> elements);
-  /// An extent that depends on data, at most `bound` (a constant upper bound is taken from the
-  /// symbol ranges). Inferring a node again gives the symbols it has already.
+  /// A data-dependent extent, at most `bound` (a constant upper bound is taken from the symbol
+  /// ranges). Inferring a node again gives the symbols it has already.
   Dim data_dependent(const Dim& bound);
   /// Called after an inference: an extent in which a symbol of this node's own is only part of an
   /// expression becomes a symbol itself. Who runs the node can then tell the symbol's value from

@@ -10,7 +10,7 @@ Result<Shape> given_shape(InferContext& context) {
     const Dim& length = context.shape(0)[0];
     if (!length.is_constant() || length.constant() > kMostAxes)
       return context.fail(
-          "the rank of the result depends on data; give the shape operand a fixed length");
+          "the rank of the result is data-dependent; give the shape operand a fixed length");
     target.emplace();
     for (int64_t i = 0; i < length.constant(); ++i)
       target->push_back(context.data_dependent(kUnbounded));

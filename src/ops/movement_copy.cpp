@@ -131,7 +131,7 @@ static Status infer_unknown_expand(InferContext& context) {
   const Shape& length = context.shape(1);
   if (length.size() != 1 || !length[0].is_constant() || length[0].constant() > 64)
     return context.fail(
-        "the rank of the result depends on data; give the shape operand a fixed length");
+        "the rank of the result is data-dependent; give the shape operand a fixed length");
   const auto rank = std::max<size_t>(context.rank(0), static_cast<size_t>(length[0].constant()));
   Shape shape;
   for (size_t i = 0; i < rank; ++i) shape.push_back(context.data_dependent(kUnbounded));

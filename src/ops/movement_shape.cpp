@@ -158,7 +158,7 @@ static Status infer_unknown_reshape(InferContext& context) {
   const Shape& length = context.shape(1);
   if (length.size() != 1 || !length[0].is_constant())
     return context.fail(
-        "the rank of the result depends on data; give the shape operand a fixed length");
+        "the rank of the result is data-dependent; give the shape operand a fixed length");
   if (length[0].constant() > 64) return context.fail("the shape operand is too long");
   const Dim total = product(context.shape(0));
   Shape shape;
@@ -194,7 +194,7 @@ Status infer(const Squeeze&, InferContext& context) {
   if (!axes && !is_constant(x) &&
       std::any_of(x.begin(), x.end(), [](const Dim& d) { return !d.is_constant(); }) &&
       std::none_of(x.begin(), x.end(), [](const Dim& d) { return d == Dim(1); }))
-    return context.fail("the rank of the result depends on data; give the axes to drop");
+    return context.fail("the rank of the result is data-dependent; give the axes to drop");
   return set_moved(context, squeezed(x, axes, context));
 }
 Status evaluate(const Squeeze&, EvalContext& context) {

@@ -39,7 +39,7 @@ std::optional<Dim> place_of(const Dim& bound, const Dim& extent, const InferCont
   return std::nullopt;
 }
 
-/// Length of a slice, or nothing when it depends on data.
+/// Length of a slice, or nothing when it is data-dependent.
 std::optional<Dim> slice_length(const Dim& extent, const Dim& start, const Dim& end, int64_t step,
                                 const InferContext& context) {
   if (extent.is_constant() && start.is_constant() && end.is_constant())

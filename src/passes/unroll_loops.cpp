@@ -16,7 +16,7 @@ constexpr int64_t kMaxNodes = 1024;
 constexpr int64_t kMaxNodesOfAll = 16 * kMaxNodes;
 constexpr int64_t kMaxTrips = 256;
 
-/// Whether data decide extents in the body: each iteration has its own, under one name.
+/// Whether the body has data-dependent shapes: each iteration has its own, under one name.
 bool depends_on_data(const Graph& body) {
   std::set<std::string> given;
   const auto names = [](const Value* value) {

@@ -33,8 +33,8 @@ Result<SymbolValues> bind_inputs(const Graph& graph, const std::map<std::string,
                                  const ShapeValues& values = {});
 
 /// A graph under given values of its symbols: extents, known contents, storage, and the problem of
-/// each node. Values whose extents depend on data not seen yet are unresolved. Refers to the graph,
-/// which must outlive it.
+/// each node. Values whose shapes are data-dependent not seen yet are unresolved. Refers to the
+/// graph, which must outlive it.
 class ConcreteGraph {
  public:
   static Result<ConcreteGraph> create(const Graph& graph, SymbolValues symbols);

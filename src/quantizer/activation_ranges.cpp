@@ -41,7 +41,7 @@ Result<ActivationRanges> ActivationRanges::create(const Graph& network,
   TENON_ASSIGN(Plan plan, compile(request_for(network, std::move(profiles), backend, threads),
                                   nothing, quiet));
   TENON_ASSIGN(ranges.engine_, Engine::create(std::move(plan), backend));
-  if (ranges.engine_->data_dependent()) return unsupported("extents depend on data");
+  if (ranges.engine_->data_dependent()) return unsupported("the network has data-dependent shapes");
   TENON_ASSIGN(ranges.context_, Context::create(ranges.engine_, threads));
   return ranges;
 }

@@ -15,7 +15,7 @@ namespace tenon {
 /// f32 tensors. Those inside branches and loops are not looked at. Not thread-safe.
 class ActivationRanges {
  public:
-  /// `threads`: of a CPU. The network is copied. Fails where extents depend on data.
+  /// `threads`: of a CPU. The network is copied. Fails where shapes are data-dependent.
   static Result<ActivationRanges> create(const Graph& network, std::vector<Profile> profiles,
                                          const Backend& backend, int threads);
 

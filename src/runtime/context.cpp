@@ -164,7 +164,7 @@ Result<Extents> Context::shape(std::string_view name) const {
   return extents;
 }
 
-/// The last run says nothing of data-dependent extents: the next one may give more.
+/// The last run says nothing of data-dependent shapes: the next one may give more.
 Extents Context::most_extents(const Value& tensor) const {
   std::map<std::string, Extents> shapes;
   for (size_t i = 0; i < input_shapes_.size(); ++i)

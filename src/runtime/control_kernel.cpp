@@ -60,7 +60,7 @@ Result<std::unique_ptr<Program>> make_program(const Backend& backend, ConstantSt
                                               int body, int threads) {
   TENON_ASSIGN(ConcreteGraph inside, concrete_body(graph, node, body));
   if (!fully_resolved(inside))
-    return unsupported("extents inside of '{}' depend on data", node.name);
+    return unsupported("the shapes inside of '{}' are data-dependent", node.name);
   return Program::create(backend, constants, std::move(inside), threads);
 }
 
@@ -261,7 +261,7 @@ class RecurrenceKernel final : public Kernel {
     if (starts_ == 0) trips_ = 0;
     if (starts_.value_or(0) != 0) trips_ = counted_;
     if (trips_.has_value() || at_.stacked == 0) return {};
-    return unsupported("the number of iterations of '{}' depends on data", node_.name);
+    return unsupported("the number of iterations of '{}' is data-dependent", node_.name);
   }
 
   Result<int64_t> read_trips(const LaunchArguments& arguments) const {

@@ -25,7 +25,7 @@ struct BodyOperand {
   Extents extents;
 };
 
-/// Runs an if, loop or scan whose extents the data decide, on the device: conditions come back by
+/// Runs an if, loop or scan with data-dependent shapes, on the device: conditions come back by
 /// small copies, results of iterations stay there and are stacked at the end. All results have
 /// buffers of their own.
 Result<std::vector<DynamicOutput>> run_bodies(const BodyRun& run, const Node& node,

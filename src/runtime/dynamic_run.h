@@ -14,10 +14,10 @@ struct DynamicOutput {
   const void* bytes = nullptr;
 };
 
-/// Runs a graph node by node, for graphs with extents that depend on data: a node whose extents
-/// cannot be told runs where the device has a kernel or bodies for it, else the reference evaluates
-/// it on the host, and binds the symbols of its outputs for those that follow. Kernels are kept
-/// between runs for extents that repeat.
+/// Runs a graph node by node, for graphs with data-dependent shapes: a node whose extents cannot be
+/// told runs where the device has a kernel or bodies for it, else the reference evaluates it on the
+/// host, and binds the symbols of its outputs for those that follow. Kernels are kept between runs
+/// for extents that repeat.
 class DynamicRunner {
  public:
   /// `memory` serves all that a run needs.

@@ -27,7 +27,7 @@ class Engine {
   /// Threads of a context that asks for no number; 1 on a GPU.
   int default_threads() const;
   ConstantStore& constants() { return constants_; }
-  /// Some extents depend on data: contexts run node by node.
+  /// Some shapes are data-dependent: contexts run node by node.
   bool data_dependent() const { return data_dependent_; }
   /// Streams beside its own that a run may use.
   int aux_stream_count() const { return aux_streams(branches_); }
@@ -49,8 +49,8 @@ class Engine {
   Result<std::shared_ptr<const Program>> program(const SymbolValues& symbols, int threads,
                                                  Attachments* attachments = nullptr);
   /// The most bytes that a context takes of memory given by the application, for all shapes of the
-  /// profile. Where an untried shape needs more, contexts take memory of their own. 0 where extents
-  /// depend on data: runs then ask for memory as they need it.
+  /// profile. Where an untried shape needs more, contexts take memory of their own. 0 where shapes
+  /// are data-dependent: runs then ask for memory as they need it.
   Result<size_t> arena_bound(int profile);
   /// What runs under these, besides kernels that the graph's nodes name; may be null.
   const TacticTable* tactics_under(const SymbolValues& symbols) const;
@@ -111,7 +111,7 @@ class Context {
   Status set_address(std::string_view name, void* address);
   void* address(std::string_view name) const;
   /// Names an output whose memory is asked for at run time, with its extents and the run's stream.
-  /// Needed where data decides them.
+  /// Needed where they are data-dependent.
   using Allocate = std::function<void*(const Extents& extents, size_t bytes, void* stream)>;
   Status set_allocator(std::string_view output, Allocate allocate);
 
@@ -123,7 +123,7 @@ class Context {
   static constexpr size_t kBoundOfEngine = SIZE_MAX;
   /// How much of it the shapes that are set need, whatever was given so far.
   Result<size_t> needed_arena();
-  /// Source of the memory that runs with data-dependent extents need until they end; empty: as all
+  /// Source of the memory that runs with data-dependent shapes need until they end; empty: as all
   /// other memory.
   using RunMemory = std::function<Result<DeviceBuffer>(size_t bytes, void* stream)>;
   void set_run_memory(RunMemory memory) { run_memory_ = std::move(memory); }
@@ -139,7 +139,7 @@ class Context {
   /// On a CPU returns when the results are there; on a GPU when the work is on the stream.
   Status enqueue(void* stream = nullptr);
   /// enqueue() for a caller that looks at each step's results where they are written: returns when
-  /// the results are there. Fails where extents depend on data.
+  /// the results are there. Fails where shapes are data-dependent.
   Status enqueue_observed(StepObserver observer);
   /// Times of the steps of coming runs, each of which then waits until it has ended; null stops it.
   /// With `deferred` runs on a device with streams do not wait, and report_steps() tells the times.

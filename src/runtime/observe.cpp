@@ -35,7 +35,7 @@ Status Program::observe(const Backend& backend, std::span<void* const> inputs,
 Status Context::enqueue_observed(StepObserver observer) {
   const Backend& backend = engine_->backend();
   TENON_TRY(backend.device->activate());
-  if (engine_->data_dependent()) return unsupported("extents depend on data");
+  if (engine_->data_dependent()) return unsupported("the network has data-dependent shapes");
   TENON_TRY(prepare());
   TENON_TRY(check_addresses());
   TENON_TRY(check_alignment());

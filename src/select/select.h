@@ -58,7 +58,7 @@ struct SelectOptions {
 
 /// Gives every node of the graph its tactic: views first, then for each layer the fastest of the
 /// candidates, measured under the usual extents. A later candidate must win by a margin, so that
-/// builds repeat. Layers whose extents depend on data are left open: the runtime takes the first
+/// builds repeat. Layers whose shapes are data-dependent are left open: the runtime takes the first
 /// kernel that fits.
 Status select_tactics(Graph& graph, const Backend& backend, const SymbolValues& symbols,
                       const SelectOptions& options, TimingCache& cache);

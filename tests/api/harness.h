@@ -98,7 +98,7 @@ class Memory {
   std::byte* data_ = nullptr;
 };
 
-/// Memory of an output whose size the data decide.
+/// Memory of an output of data-dependent size.
 class GrowingOutput final : public IOutputAllocator {
  public:
   void* reallocateOutputAsync(const char*, void*, uint64_t size, uint64_t,

@@ -1,4 +1,4 @@
-// Kernels whose results' extents the data decide: they compile for each architecture wherever NVRTC
+// Kernels with data-dependent shapes of results: they compile for each architecture wherever NVRTC
 // is, and give the reference's results where a GPU is.
 #include "kernels/sized.h"
 
