@@ -480,8 +480,8 @@ Status Context::run_dynamic(Queue queue) {
     TENON_ASSIGN(const bool capturing, streams->is_capturing(queue.stream));
     if (capturing)
       return user_error(
-          "extents of this network depend on data, which nobody waits for while a graph is "
-          "captured: enqueue outside of the capture");
+          "this network has data-dependent shapes and cannot be captured in a CUDA graph: enqueue "
+          "outside of the capture");
   }
   run_stream_ = queue.stream;
   TENON_ASSIGN(std::vector<DynamicOutput> results,

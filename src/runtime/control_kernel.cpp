@@ -16,8 +16,8 @@ Result<int64_t> read_back(Device& device, const Node& node, DataType type, const
     TENON_ASSIGN(const bool capturing, streams->is_capturing(queue.stream));
     if (capturing)
       return user_error(
-          "what '{}' does next depends on data, which nobody waits for while a graph is captured: "
-          "enqueue outside of the capture",
+          "'{}' has data-dependent control flow and cannot be captured in a CUDA graph: enqueue "
+          "outside of the capture",
           node.name);
   }
   int64_t value = 0;
