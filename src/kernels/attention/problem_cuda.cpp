@@ -77,7 +77,7 @@ Result<DeviceAttention> describe(const Problem& problem) {
   for (const int i : {kQ, kK, kV})
     if (problem.input(i).type != problem.output().type) return unsupported("several types");
   if (wide_type(problem.output().type) != std::string_view("f32"))
-    return unsupported("the type is neither f32, f16 nor bf16");
+    return unsupported("type {}; takes f32, f16, bf16", name_of(problem.output().type));
   d.q = view_of(problem.input(kQ), d.op->q_heads, d.op->q_bsnh);
   d.k = view_of(problem.input(kK), d.op->kv_heads, d.op->k_bsnh);
   d.v = view_of(problem.input(kV), d.op->kv_heads, d.op->v_bsnh);
@@ -85,11 +85,15 @@ Result<DeviceAttention> describe(const Problem& problem) {
   for (const View* view : {&d.q, &d.k, &d.v, &d.out})
     if (view->element_step != 1 && view->size != 1)
       return unsupported("the elements of a head are not contiguous");
-  if (d.q.heads > 65535 || d.q.batch > 65535) return unsupported("too many heads");
+  if (d.q.heads > 65535 || d.q.batch > 65535)
+    return unsupported("{} heads in a batch of {}; takes 65535 of each", d.q.heads, d.q.batch);
   if (!problem.has_input(kMask)) return d;
   const Operand& mask = problem.input(kMask);
-  if (mask.rank() > 4 || device_type(mask.type) == nullptr) return unsupported("the mask");
-  if (mask.type != DataType::kBool && !is_real(mask.type)) return unsupported("the mask's type");
+  if (mask.rank() > 4 || device_type(mask.type) == nullptr)
+    return unsupported("a mask of {} axes and type {}; takes 4 axes", mask.rank(),
+                       name_of(mask.type));
+  if (mask.type != DataType::kBool && !is_real(mask.type))
+    return unsupported("a mask of type {}; takes bool and real types", name_of(mask.type));
   if (mask.rank() > 0 && mask.extents.back() != 1 && mask.extents.back() != d.k.length)
     return unsupported("a mask shorter than the keys");
   return d;

@@ -60,10 +60,12 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
     return unsupported("not depthwise");
   if (w.constant == nullptr) return unsupported("the weights are not constant");
   if (x.type != y.type || x.type != w.type || wide_type(x.type) != std::string_view("f32"))
-    return unsupported("the types are not one of f32, f16 and bf16");
+    return unsupported("{} by {} to {}; takes f32, f16, bf16", name_of(x.type), name_of(w.type),
+                       name_of(y.type));
   if (!pixel_stride(x) || !pixel_stride(y)) return unsupported("not channels-last");
-  if (!is_planar(d.window)) return unsupported("three axes");
-  if (d.window.kernel[1] > 7 || d.window.kernel[2] > 7) return unsupported("a large kernel");
+  if (!is_planar(d.window)) return unsupported("three spatial axes; takes two");
+  if (d.window.kernel[1] > 7 || d.window.kernel[2] > 7)
+    return unsupported("a kernel of {}x{}; takes 7x7", d.window.kernel[1], d.window.kernel[2]);
   const IndexLoop loop = memory_loop(y), channels = {{1, d.out_channels}};
   const int widest = static_cast<int>(config_number(config, "vector").value_or(8));
   const int vector = std::min(

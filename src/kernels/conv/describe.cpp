@@ -48,8 +48,11 @@ void describe_axes(const O& op, const Extents& input, const Extents& weights, co
 Status describe_operands(const Problem& problem, const Operand& input, const Operand& weights,
                          ConvProblem& p) {
   for (const Operand* operand : {&input, &weights, &problem.output()})
-    if (!element_type(operand->type)) return unsupported("a type is neither f32 nor bf16");
-  if (weights.type != input.type) return unsupported("weights and input of two types");
+    if (!element_type(operand->type))
+      return unsupported("type {}; takes f32, bf16", name_of(operand->type));
+  if (weights.type != input.type)
+    return unsupported("weights of {} with an input of {}", name_of(weights.type),
+                       name_of(input.type));
   if (input.rank() < 3 || input.rank() > 5) return unsupported("{} axes", input.rank());
   if (input.count() == 0 || weights.count() == 0) return unsupported("an empty tensor");
   p.input_type = p.weight_type = p.compute = *element_type(input.type);

@@ -38,7 +38,8 @@ Result<DeviceConvolution> describe_device_convolution(const Problem& problem) {
   d.weights = d.region.anchor_inputs[1];
   const Operand &x = problem.input(d.input), &w = problem.input(d.weights), &y = problem.output();
   for (const Operand* operand : {&x, &w, &y})
-    if (device_type(operand->type) == nullptr) return unsupported("a type");
+    if (device_type(operand->type) == nullptr)
+      return unsupported("type {}", name_of(operand->type));
   d.transposed = deconv != nullptr;
   d.groups = conv != nullptr ? conv->groups : deconv->groups;
   d.in_channels = x.extents[1];

@@ -45,7 +45,7 @@ Result<Layer> take_layer(const Value*& value) {
 
 Result<cpu::ElementType> type_of(const Operand& operand) {
   const auto type = cpu::element_type(operand.type);
-  if (!type.has_value()) return unsupported("a type is neither f32 nor bf16");
+  if (!type.has_value()) return unsupported("type {}; takes f32, bf16", name_of(operand.type));
   return *type;
 }
 

@@ -49,11 +49,13 @@ Status check(const Problem& problem, const DeviceConvolution& d) {
   if (x.rank() != 4) return unsupported("not two axes");
   if (w.constant == nullptr) return unsupported("the weights are not constant");
   if (byte_size(x.type) != 2 || !is_real(x.type) || x.type != w.type || x.type != y.type)
-    return unsupported("the types are not all f16 or bf16");
+    return unsupported("{} by {} to {}; takes f16 or bf16 for all", name_of(x.type),
+                       name_of(w.type), name_of(y.type));
   if (!pixel_stride(x) || !pixel_stride(y)) return unsupported("not channels-last");
   // Blocks of 64 channels that are mostly empty, or columns that are.
-  if (d.in_channels < 24 || d.out_channels < 16) return unsupported("few channels");
-  if (!small_indices(problem)) return unsupported("a large tensor");
+  if (d.in_channels < 24 || d.out_channels < 16)
+    return unsupported("{} to {} channels; takes 24 to 16 and more", d.in_channels, d.out_channels);
+  if (!small_indices(problem)) return unsupported("a tensor beyond 2^31 elements");
   for (const int axis : {1, 2})
     if ((d.window.kernel[axis] - 1) * d.window.dilation[axis] > UINT8_MAX)
       return unsupported("a kernel that reaches far");

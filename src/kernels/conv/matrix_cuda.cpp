@@ -272,14 +272,15 @@ Status check(const Problem& problem, const DeviceConvolution& d, const Sizes& s)
   if (d.groups > 1 && d.groups == d.in_channels) return unsupported("each channel by itself");
   if (d.groups > 1 && w.constant == nullptr) return unsupported("groups of changing weights");
   if (byte_size(x.type) != 2 || !is_real(x.type) || x.type != w.type || x.type != y.type)
-    return unsupported("the types are not all f16 or bf16");
+    return unsupported("{} by {} to {}; takes f16 or bf16 for all", name_of(x.type),
+                       name_of(w.type), name_of(y.type));
   if (s.capability < 80) return unsupported("its matrix instructions need sm_80");
-  if (!is_planar(d.window)) return unsupported("three axes");
+  if (!is_planar(d.window)) return unsupported("three spatial axes; takes two");
   if (!pixel_stride(x) || !pixel_stride(y)) return unsupported("not channels-last");
   if (d.groups % s.bundle != 0 || s.channels % 8 != 0 || s.n % 8 != 0)
     return unsupported("channels are no multiple of 8");
   if (pack_width(memory_loop(x), x) < 8) return unsupported("channels cannot be loaded in eights");
-  if (!small_indices(problem)) return unsupported("a large tensor");
+  if (!small_indices(problem)) return unsupported("a tensor beyond 2^31 elements");
   return {};
 }
 

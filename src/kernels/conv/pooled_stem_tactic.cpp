@@ -52,7 +52,9 @@ Status describe_types(const Problem& problem, Description& d) {
   const Operand &x = problem.input(d.image), &y = problem.output();
   const Operand& weights = problem.input(d.weights);
   const auto type = cpu::element_type(x.type);
-  if (!type || x.type != y.type || x.type != weights.type) return unsupported("types that differ");
+  if (!type || x.type != y.type || x.type != weights.type)
+    return unsupported("{} by {} to {}; takes f32 or bf16 for all", name_of(x.type),
+                       name_of(weights.type), name_of(y.type));
   if (weights.constant == nullptr) return unsupported("the weights are not constant");
   if (!x.dense() || x.layout != Layout::kRowMajor || x.rank() != 4)
     return unsupported("not a channels-first image");

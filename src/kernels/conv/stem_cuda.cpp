@@ -61,7 +61,8 @@ Status check(const Problem& problem, const DeviceConvolution& d) {
   if (x.rank() != 4 || d.in_channels > 4) return unsupported("more than four channels");
   if (w.constant == nullptr) return unsupported("the weights are not constant");
   if (byte_size(x.type) != 2 || !is_real(x.type) || x.type != w.type || x.type != y.type)
-    return unsupported("the types are not all f16 or bf16");
+    return unsupported("{} by {} to {}; takes f16 or bf16 for all", name_of(x.type),
+                       name_of(w.type), name_of(y.type));
   if (problem.device != nullptr && problem.device->properties().compute_capability < 80)
     return unsupported("its matrix instructions need sm_80");
   if (d.window.stride[2] % 2 != 0 || d.window.dilation[1] != 1 || d.window.dilation[2] != 1)
@@ -70,8 +71,9 @@ Status check(const Problem& problem, const DeviceConvolution& d) {
   if (!pixel_stride(y)) return unsupported("not channels-last");
   if (d.out_channels % 16 != 0 || d.out_channels > 64)
     return unsupported("channels of the result are not 16, 32, 48 or 64");
-  if (d.window.kernel[1] > 7 || d.window.kernel[2] > 7) return unsupported("a large kernel");
-  if (!small_indices(problem)) return unsupported("a large tensor");
+  if (d.window.kernel[1] > 7 || d.window.kernel[2] > 7)
+    return unsupported("a kernel of {}x{}; takes 7x7", d.window.kernel[1], d.window.kernel[2]);
+  if (!small_indices(problem)) return unsupported("a tensor beyond 2^31 elements");
   return {};
 }
 

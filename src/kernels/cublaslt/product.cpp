@@ -67,7 +67,8 @@ bool is_bias(const Operand& operand, const Operand& output) {
 
 Status take_addend(const Problem& problem, int input, Product& p) {
   const Operand &operand = problem.input(input), &output = problem.output();
-  if (operand.type != output.type) return unsupported("an addend of another type");
+  if (operand.type != output.type)
+    return unsupported("an addend of {} to {}", name_of(operand.type), name_of(output.type));
   if (is_bias(operand, output) && p.bias_input < 0 && p.m != 1) {
     p.bias_input = input;
     return {};
@@ -95,7 +96,8 @@ Extents aligned_extents(const Operand& operand, int rank) {
 
 Status take_image_addend(const Problem& problem, int input, Product& p) {
   const Operand &operand = problem.input(input), &output = problem.output();
-  if (operand.type != output.type) return unsupported("an addend of another type");
+  if (operand.type != output.type)
+    return unsupported("an addend of {} to {}", name_of(operand.type), name_of(output.type));
   const Extents extents = aligned_extents(operand, output.rank());
   if (extents == output.extents && p.c_input < 0) {
     const auto pixel = pixel_stride(operand);
@@ -231,9 +233,11 @@ Status check_types(const Problem& problem, const Product& p) {
   const DataType type = problem.input(p.a_input).type;
   if (type != DataType::kFloat32 && type != DataType::kFloat16 && type != DataType::kBFloat16)
     return unsupported("a product of {}", name_of(type));
-  if (problem.input(p.b_input).type != type) return unsupported("operands of two types");
+  if (problem.input(p.b_input).type != type)
+    return unsupported("operands of {} and {}", name_of(type),
+                       name_of(problem.input(p.b_input).type));
   if (problem.output().type != type && problem.output().type != DataType::kFloat32)
-    return unsupported("a result of another type");
+    return unsupported("a result of {} from {}", name_of(problem.output().type), name_of(type));
   return {};
 }
 

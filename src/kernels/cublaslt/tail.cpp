@@ -59,7 +59,8 @@ Result<std::unique_ptr<TailProblem>> tail_problem(const Problem& problem,
         made.inputs.push_back(input < 0 ? problem.output() : problem.input(input));
         tail->inputs.push_back(input);
       }
-  if (tail->inputs.size() > kMaxInputs) return unsupported("too many operands in the epilogue");
+  if (tail->inputs.size() > kMaxInputs)
+    return unsupported("{} operands in the epilogue; takes {}", tail->inputs.size(), kMaxInputs);
   return tail;
 }
 

@@ -80,7 +80,8 @@ Status check_operator(const Problem& problem, const AttentionOp& op) {
   if (type != DataType::kFloat16 && type != DataType::kBFloat16)
     return unsupported("attention of {}", name_of(type));
   for (const Operand* operand : {&problem.input(kK), &problem.input(kV), &problem.output()})
-    if (operand->type != type) return unsupported("operands of two types");
+    if (operand->type != type)
+      return unsupported("operands of {} and {}", name_of(type), name_of(operand->type));
   return {};
 }
 

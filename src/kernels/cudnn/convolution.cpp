@@ -129,8 +129,10 @@ Window window_of(const Op& op, const Convolution& c, size_t axes) {
 Status check_operands(const Operand& x, const Operand& weights, const Operand& y) {
   if (weights.constant == nullptr) return unsupported("the weights are not constant");
   if (x.rank() < 3 || x.rank() > 5) return unsupported("{} axes", x.rank());
-  if (weights.type != x.type) return unsupported("weights and input of two types");
-  if (y.type != x.type) return unsupported("a result of another type");
+  if (weights.type != x.type)
+    return unsupported("weights of {} with an input of {}", name_of(weights.type), name_of(x.type));
+  if (y.type != x.type)
+    return unsupported("a result of {} from {}", name_of(y.type), name_of(x.type));
   for (const Operand* operand : {&x, &y})
     if (operand->count() == 0) return unsupported("no elements");
   return data_type(x.type).ok() ? Status{} : Status(data_type(x.type).error());

@@ -94,7 +94,8 @@ class ConvolutionKernel final : public Kernel {
     TENON_ASSIGN(const Borrowed handle, Borrowed::from(*library_, nullptr));
     const Context context = library_->context(handle.get());
     TENON_ASSIGN(graph_, build_graph(*context.api, context.handle, convolution));
-    if (graph_.operands.size() + 3 > kMaxBindings) return unsupported("too many operands");
+    if (graph_.operands.size() + 3 > kMaxBindings)
+      return unsupported("{} operands; takes {}", graph_.operands.size(), kMaxBindings - 3);
     TENON_ASSIGN(plan_, build_plan(context, graph_.graph, convolution.type == DataType::kFloat32,
                                    limits_of(convolution), engine));
     return {};

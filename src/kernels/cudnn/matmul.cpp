@@ -157,7 +157,9 @@ Status check_operands(const Problem& problem, const AnchoredRegion& region) {
   const DataType type = problem.input(region.anchor_inputs[0]).type;
   TENON_TRY(data_type(type).ok() ? Status{} : Status(data_type(type).error()));
   if (problem.input(region.anchor_inputs[1]).type != type || problem.output().type != type)
-    return unsupported("operands of two types");
+    return unsupported("operands of {} and {}, a result of {}", name_of(type),
+                       name_of(problem.input(region.anchor_inputs[1]).type),
+                       name_of(problem.output().type));
   if (problem.output().count() == 0) return unsupported("no elements");
   return {};
 }

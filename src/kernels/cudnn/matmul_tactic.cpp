@@ -24,7 +24,8 @@ class MatmulKernel final : public Kernel {
     TENON_ASSIGN(const Borrowed handle, Borrowed::from(*kernel->library_, nullptr));
     const Context context = kernel->library_->context(handle.get());
     TENON_ASSIGN(kernel->graph_, build_graph(*context.api, context.handle, product));
-    if (kernel->graph_.operands.size() + 3 > kMaxBindings) return unsupported("too many operands");
+    if (kernel->graph_.operands.size() + 3 > kMaxBindings)
+      return unsupported("{} operands; takes {}", kernel->graph_.operands.size(), kMaxBindings - 3);
     TENON_ASSIGN(kernel->plan_,
                  build_plan(context, kernel->graph_.graph, product.type == DataType::kFloat32,
                             limits_of(product), config));

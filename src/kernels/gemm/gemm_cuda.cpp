@@ -27,8 +27,10 @@ Result<DeviceProduct> describe_skinny(const Problem& problem) {
   if (p.m > 4) return unsupported("more than 4 rows");
   if (p.batches() != 1) return unsupported("a batch of products");
   if (!is_float(problem.input(p.a).type) || !is_float(problem.input(p.b).type))
-    return unsupported("the types are not among f32, f16 and bf16");
-  if (p.k > 1 << 24 || p.n > 1 << 24) return unsupported("huge extents");
+    return unsupported("operands of {} and {}; takes f32, f16, bf16",
+                       name_of(problem.input(p.a).type), name_of(problem.input(p.b).type));
+  if (p.k > 1 << 24 || p.n > 1 << 24)
+    return unsupported("k = {} and {} columns; takes 2^24 of each", p.k, p.n);
   return p;
 }
 

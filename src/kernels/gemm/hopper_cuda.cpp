@@ -108,8 +108,10 @@ Result<FoldedProduct> describe(const Problem& problem) {
   const DeviceProduct& from = p.product;
   const Operand &a = problem.input(from.a), &b = problem.input(from.b), &y = problem.output();
   if (byte_size(a.type) != 2 || !is_real(a.type) || b.type != a.type)
-    return unsupported("the operands are not both f16 or both bf16");
-  if (wide_type(y.type) != std::string_view("f32")) return unsupported("the type of the result");
+    return unsupported("operands of {} and {}; takes f16 or bf16 for both", name_of(a.type),
+                       name_of(b.type));
+  if (wide_type(y.type) != std::string_view("f32"))
+    return unsupported("a result of {}; takes f32, f16, bf16", name_of(y.type));
   p.k = from.k;
   p.a = {from.m, from.a_row, from.a_column, 0};
   p.b = {from.n, from.b_column, from.b_row, 0};
@@ -118,7 +120,9 @@ Result<FoldedProduct> describe(const Problem& problem) {
   const size_t members = problem.node->bodies.empty() ? 1 : problem.node->bodies[0]->nodes().size();
   const bool is_only = members > from.region.steps.size() + 1;
   if (!is_only && (p.m() < 8 || p.n() < 8)) return unsupported("few rows or columns");
-  if (p.m() * p.n() * p.batches > INT32_MAX || p.k > INT32_MAX) return unsupported("huge extents");
+  if (p.m() * p.n() * p.batches > INT32_MAX || p.k > INT32_MAX)
+    return unsupported("{} products of {}x{}x{}; takes 2^31 elements", p.batches, p.m(), p.n(),
+                       p.k);
   TENON_TRY(check_side(p.a, p, a));
   TENON_TRY(check_moments(p, problem));
   const bool is_turned = from.region.anchor->as<MatMul>()->transpose_b;

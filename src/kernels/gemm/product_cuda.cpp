@@ -24,7 +24,8 @@ Result<DeviceProduct> describe_product(const Problem& problem, RegionExtras extr
   p.b = p.region.anchor_inputs[1];
   const Operand &a = problem.input(p.a), &b = problem.input(p.b), &y = problem.output();
   for (const Operand* operand : {&a, &b, &y})
-    if (device_type(operand->type) == nullptr) return unsupported("a type");
+    if (device_type(operand->type) == nullptr)
+      return unsupported("type {}", name_of(operand->type));
   if (a.rank() < 1 || b.rank() < 1) return unsupported("a scalar operand");
   const std::vector<int64_t> as = strides_of(a), bs = strides_of(b);
   const bool a_vector = a.rank() == 1, b_vector = b.rank() == 1;

@@ -100,8 +100,10 @@ Result<Description> describe(const Problem& problem) {
   if (a.rank() < 2 || b.rank() < 2) return unsupported("an operand is a vector");
   if (c.rank() > 2 + kMaxBatchDims) return unsupported("more than {} batch axes", kMaxBatchDims);
   for (const Operand* operand : {&a, &b, &c})
-    if (!cpu::element_type(operand->type)) return unsupported("a type is neither f32 nor bf16");
-  if (a.type != b.type) return unsupported("operands of two types");
+    if (!cpu::element_type(operand->type))
+      return unsupported("type {}; takes f32, bf16", name_of(operand->type));
+  if (a.type != b.type)
+    return unsupported("operands of {} and {}", name_of(a.type), name_of(b.type));
   const int axes = c.rank() - 2;
   cpu::GemmProblem& p = d.gemm;
   p.m = c.extents[axes], p.n = c.extents[axes + 1];

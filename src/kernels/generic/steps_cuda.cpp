@@ -137,7 +137,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const char* words[] = {"u8", "u16", "u32", "u64"};
   int size = 0;
   while (1 << size < byte_size(problem.output().type)) ++size;
-  if (size > 3) return unsupported("the type");
+  if (size > 3) return unsupported("type {}; takes up to 8 bytes", name_of(problem.output().type));
   code.alias("Word", words[size]);
   code.constant("kBlock", kBlock);
   code.constant("kCount", count);

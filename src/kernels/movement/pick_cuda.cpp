@@ -46,7 +46,8 @@ struct NamedOperands {
     NamedOperands named;
     for (const auto& [name, input] : operands) {
       const char* type = device_type(problem.input(input).type);
-      if (type == nullptr) return unsupported("the type of an operand");
+      if (type == nullptr)
+        return unsupported("operand of type {}", name_of(problem.input(input).type));
       named.parameters += fmt::format(", const {}* __restrict__ {}", type, name);
       named.arguments += ", " + name;
       launch.add(JitArgument::input(input));
@@ -103,7 +104,7 @@ Result<JitPlan> plan_pick(const Problem& problem, const Pick& pick) {
 
 Result<JitPlan> plan_elements(const Problem& problem, const Elements& elements) {
   const Operand& y = problem.output();
-  if (device_type(y.type) == nullptr) return unsupported("the type");
+  if (device_type(y.type) == nullptr) return unsupported("type {}", name_of(y.type));
   KernelCode code;
   begin_code(code, problem);
   code.type("Y", y.type);

@@ -73,7 +73,8 @@ Result<std::string> code_of(const Member& member, size_t number, JitLaunch& laun
   launch.add(JitArgument::output(member.output));
   for (const auto& [name, input] : member.pick.operands) {
     const char* type = device_type(member.problem.input(input).type);
-    if (type == nullptr) return unsupported("the type of an operand");
+    if (type == nullptr)
+      return unsupported("operand of type {}", name_of(member.problem.input(input).type));
     own += fmt::format(", const {}* __restrict__ {}", type, name);
     passed += fmt::format(", {}{}", name, number);
     parameters += fmt::format(", const {}* __restrict__ {}{}", type, name, number);

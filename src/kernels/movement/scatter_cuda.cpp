@@ -204,7 +204,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const auto* nd = problem.node->as<ScatterNd>();
   if (elements == nullptr && nd == nullptr) return unsupported("not a scatter");
   const Operand& x = problem.input(0);
-  if (device_type(x.type) == nullptr) return unsupported("the type");
+  if (device_type(x.type) == nullptr) return unsupported("type {}", name_of(x.type));
   for (const Operand& operand : problem.inputs)
     if (!is_plain(operand)) return unsupported("not dense");
   if (!is_plain(problem.output())) return unsupported("not dense");

@@ -84,7 +84,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   if (op == nullptr) return unsupported("not pooling");
   const Operand &x = problem.input(region.anchor_inputs[0]), &y = problem.output();
   if (device_type(x.type) == nullptr || x.type != y.type || x.type == DataType::kBool)
-    return unsupported("the type");
+    return unsupported("{} to {}; takes one type, not bool", name_of(x.type), name_of(y.type));
   if (!is_real(x.type) && op->function != PoolFunction::kMax)
     return unsupported("sums of integers, which would leave their type");
   TENON_ASSIGN(const DeviceWindow window,

@@ -66,7 +66,8 @@ Result<Description> describe(const Problem& problem) {
     d.zero_type = problem.input(2).type;
     if (!quantized_type(d.zero_type) || !problem.input(2).dense() ||
         problem.input(2).count() != scale.count())
-      return unsupported("the type of zero points");
+      return unsupported("zero points of {}; takes as many 8-bit integers as scales",
+                         name_of(d.zero_type));
     // Sums of i32 and their zero points may not be exact in float.
     if (d.zero_type == DataType::kInt32) return unsupported("zero points of i32");
   }

@@ -137,7 +137,8 @@ class Steps {
         return unsupported("an operand that is not like the output");
       const auto type = byte_type(operand.type);
       if (!type || (*type != ByteType::f32) != step.scaling.has_value())
-        return unsupported("the type of an operand");
+        return unsupported("an operand of {} with{} scaling", name_of(operand.type),
+                           step.scaling.has_value() ? "" : "out");
       from.input = step.function.operand;
       TENON_ASSIGN(from.row_stride, rows_(operand));
       to.operand = ByteOperand::full;
@@ -173,7 +174,8 @@ Status describe_steps(const Problem& problem, const QuantizedRegion& region, int
   }
   const auto type = byte_type(problem.output().type);
   if (!type || (*type == ByteType::f32) == region.output.has_value())
-    return unsupported("the type of the output");
+    return unsupported("an output of {} with{} scaling", name_of(problem.output().type),
+                       region.output.has_value() ? "" : "out");
   d.problem.type = *type;
   if (region.output) steps.output(*region.output, problem.output().type);
   if (d.problem.steps.size() > kMaxByteSteps)

@@ -90,7 +90,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const Operand &x = problem.input(0), &y = problem.output();
   if (x.count() == 0 || x.rank() == 0) return unsupported("an empty tensor");
   const char* wide = wide_type(x.type);
-  if (wide == nullptr || !is_real(x.type) || x.type != y.type) return unsupported("the type");
+  if (wide == nullptr || !is_real(x.type) || x.type != y.type)
+    return unsupported("{} to {}; takes one real type", name_of(x.type), name_of(y.type));
   TENON_ASSIGN(const Tensor* roi, known(problem, 1));
   TENON_ASSIGN(const Tensor* scales, known(problem, 2));
   TENON_ASSIGN(const auto axes, resized_axes(*problem.node, x.extents, y.extents, roi, scales));

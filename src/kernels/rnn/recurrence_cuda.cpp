@@ -11,7 +11,7 @@ Result<Description> describe(const Problem& problem, Reset reset) {
   const Operand& x = problem.input(0);
   d.type = x.type;
   if (wide_type(x.type) != std::string_view("f32"))
-    return unsupported("the type is neither f32, f16 nor bf16");
+    return unsupported("type {}; takes f32, f16, bf16", name_of(x.type));
   for (const auto* operands : {&problem.inputs, &problem.outputs})
     for (const Operand& operand : *operands)
       if (operand.present && !is_plain(operand)) return unsupported("not dense");

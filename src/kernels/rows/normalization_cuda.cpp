@@ -53,7 +53,7 @@ Result<Description> describe(const Problem& problem) {
   d.input = d.region.anchor_inputs[0];
   const Operand& x = problem.input(d.input);
   if (device_type(x.type) == nullptr || device_type(problem.output().type) == nullptr)
-    return unsupported("the type");
+    return unsupported("{} to {}", name_of(x.type), name_of(problem.output().type));
   if (x.extents != problem.output().extents) return unsupported("the epilogue broadcasts");
   TENON_ASSIGN(d.factors, factor_steps(problem, d.region, *d.op));
   return d;
@@ -159,13 +159,15 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   if (problem.outputs.size() > 1) return unsupported("statistics are wanted");
   if (!pixel_stride(x) || !pixel_stride(y)) return unsupported("not channels-last");
   if (wide_type(x.type) != std::string_view("f32") || x.type != y.type)
-    return unsupported("the type is neither f32, f16 nor bf16");
+    return unsupported("{} to {}; takes f32, f16, bf16", name_of(x.type), name_of(y.type));
   const int64_t batch = x.extents[0], channels = x.extents[1],
                 pixels = x.count() / batch / channels;
   // Channels and groups have their sums in shared memory.
   const bool each_channel = d.op->norm == NormKind::kInstance || d.op->groups == channels;
-  if (channels > (each_channel ? 3072 : 4096)) return unsupported("too many channels");
-  if (pixels * channels > INT32_MAX) return unsupported("very large images");
+  if (channels > (each_channel ? 3072 : 4096))
+    return unsupported("{} channels; takes {}", channels, each_channel ? 3072 : 4096);
+  if (pixels * channels > INT32_MAX)
+    return unsupported("{} pixels of {} channels; takes 2^31 elements", pixels, channels);
   const IndexLoop loop = memory_loop(y), channel_loop = {{1, channels}};
   const int vector =
       std::min({pack_width(channel_loop, x), pack_width(loop, x), pack_width(loop, y)});

@@ -31,7 +31,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const auto* op = problem.node->as<Cumulative>();
   if (op == nullptr) return unsupported("not a running sum or product");
   const Operand& x = problem.input(0);
-  if (device_type(x.type) == nullptr) return unsupported("the type");
+  if (device_type(x.type) == nullptr) return unsupported("type {}", name_of(x.type));
   if (problem.input(1).constant == nullptr) return unsupported("the axis is computed");
   if (!is_plain(x) || !is_plain(problem.output())) return unsupported("not dense");
   if (x.rank() == 0) return unsupported("a scalar");
@@ -65,7 +65,8 @@ Result<const TopK*> choice_of(const Problem& problem) {
   const auto* op = problem.node->as<TopK>();
   if (op == nullptr) return unsupported("not a choice of the first k");
   const Operand& x = problem.input(0);
-  if (device_type(x.type) == nullptr || x.type == DataType::kBool) return unsupported("the type");
+  if (device_type(x.type) == nullptr || x.type == DataType::kBool)
+    return unsupported("type {}", name_of(x.type));
   for (const Operand* operand : {&x, &problem.output(), &problem.output(1)})
     if (!is_plain(*operand)) return unsupported("not dense");
   return op;
@@ -103,7 +104,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const bool wide = byte_size(x.type) == 8;
   if (k > (wide ? 1024 : 2048))
     return unsupported("more than {} elements of a line", wide ? 1024 : 2048);
-  if (lines.length > INT32_MAX) return unsupported("a very long line");
+  if (lines.length > INT32_MAX) return unsupported("a line of {}; takes 2^31", lines.length);
   if (op->softmax && wide_type(x.type) != std::string_view("f32"))
     return unsupported("softmax of values that are no floats");
   add_order(code, x.type, *op, k);
@@ -137,7 +138,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.alias("Index", "u64");
   code.type("X", x.type);
   const AxisLines lines(code, x.extents, op->axis);
-  if (lines.length > (int64_t{1} << 26)) return unsupported("a very long line");
+  if (lines.length > (int64_t{1} << 26))
+    return unsupported("a line of {}; takes 2^26", lines.length);
   if (op->softmax) return unsupported("softmax of the values");
   const int64_t padded = power_above(lines.length), count = lines.outer * lines.inner * padded;
   add_order(code, x.type, *op, chosen(problem, *op));

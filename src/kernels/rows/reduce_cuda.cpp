@@ -64,7 +64,7 @@ Result<Description> describe(const Problem& problem) {
   TENON_TRY(describe_axes(problem, d));
   const Operand& x = problem.input(d.input);
   if (device_type(x.type) == nullptr || device_type(problem.output().type) == nullptr)
-    return unsupported("the type");
+    return unsupported("{} to {}", name_of(x.type), name_of(problem.output().type));
   if (x.count() == 0) return unsupported("an empty tensor");
   return d;
 }
@@ -214,7 +214,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   KernelCode scratch;
   const int state_bytes = add_state(scratch, d, x.type, 1);
   Writer writer{problem, d, loops_of(d, x), x, {}};
-  if (loop_count(writer.loops.inner) > INT32_MAX) return unsupported("very many columns");
+  if (loop_count(writer.loops.inner) > INT32_MAX)
+    return unsupported("{} columns; takes 2^31", loop_count(writer.loops.inner));
   writer.shape = choose_shape(problem, x, writer.loops, state_bytes);
   const int64_t partial = writer.shape.splits > 1
                               ? writer.shape.splits * loop_count(writer.loops.kept()) * state_bytes

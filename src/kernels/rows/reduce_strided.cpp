@@ -114,7 +114,7 @@ Result<Description> describe(const Problem& problem) {
   const Operand &x = problem.input(0), &y = problem.output();
   if (problem.has_input(1)) return unsupported("axes from an operand");
   if (!cpu::is_vector_type(x.type) || x.type != y.type)
-    return unsupported("the type is neither f32 nor bf16");
+    return unsupported("{} to {}; takes f32, bf16", name_of(x.type), name_of(y.type));
   if (x.count() == 0) return unsupported("an empty tensor");
   Description d;
   TENON_TRY(describe_function(op->function, x.count() / std::max<int64_t>(1, y.count()), d));

@@ -21,7 +21,8 @@ Result<SoftmaxProblem> describe_softmax(const Problem& problem) {
   const auto* op = p.region.anchor->as<Softmax>();
   if (op == nullptr) return unsupported("not a softmax");
   const Operand &x = problem.input(p.region.anchor_inputs[0]), &y = problem.output();
-  if (device_type(x.type) == nullptr || !is_real(y.type)) return unsupported("the type");
+  if (device_type(x.type) == nullptr || !is_real(y.type))
+    return unsupported("{} to {}; takes real types", name_of(x.type), name_of(y.type));
   if (x.extents != y.extents) return unsupported("the epilogue broadcasts");
   p.log = op->log;
   p.reduced.assign(static_cast<size_t>(x.rank()), false);
@@ -112,7 +113,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const ColumnLoop c = column_loop(y, p.reduced);
   if (c.reduced.empty() || loop_count(c.inner) < 8)
     return unsupported("columns are not side by side");
-  if (loop_count(c.inner) > INT32_MAX) return unsupported("very many columns");
+  if (loop_count(c.inner) > INT32_MAX)
+    return unsupported("{} columns; takes 2^31", loop_count(c.inner));
   const Shape shape = choose_shape(problem, c, x, y);
   const int64_t length = loop_count(c.reduced);
   if (blocks_for(length, shape.shares) * shape.vector > kKept) return unsupported("a long axis");

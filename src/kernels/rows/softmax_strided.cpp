@@ -30,7 +30,7 @@ Result<Description> describe(const Problem& problem) {
   if (op == nullptr) return unsupported("not a softmax");
   const Operand &x = problem.input(0), &y = problem.output();
   if (!cpu::is_vector_type(x.type) || x.type != y.type)
-    return unsupported("the type is neither f32 nor bf16");
+    return unsupported("{} to {}; takes f32, bf16", name_of(x.type), name_of(y.type));
   if (x.count() == 0) return unsupported("an empty tensor");
   if (op->axes.size() != 1) return unsupported("several axes");
   const int64_t axis = op->axes[0] < 0 ? op->axes[0] + x.rank() : op->axes[0];

@@ -81,11 +81,14 @@ Status check_types(const Problem& problem, const Description& d) {
     return is_real(operand.type) && device_type(operand.type) != nullptr;
   };
   for (const int term : d.terms)
-    if (!is_known(problem.input(term))) return unsupported("the type");
+    if (!is_known(problem.input(term)))
+      return unsupported("type {}; takes real types", name_of(operand.type));
   for (const int factor : {d.scale, d.bias})
-    if (factor >= 0 && !is_known(problem.input(factor))) return unsupported("the type");
+    if (factor >= 0 && !is_known(problem.input(factor)))
+      return unsupported("type {}; takes real types", name_of(operand.type));
   for (int i = 0; i < static_cast<int>(problem.outputs.size()); ++i)
-    if (i != d.bytes_output && !is_known(problem.output(i))) return unsupported("the type");
+    if (i != d.bytes_output && !is_known(problem.output(i)))
+      return unsupported("type {}; takes real types", name_of(operand.type));
   return {};
 }
 
@@ -160,7 +163,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
     if (output >= 0) vector = std::min(vector, pack_width(loop, problem.output(output)));
   const RowGroups groups =
       choose_groups(problem, loop_count(split.kept), loop_count(split.reduced), vector);
-  if (groups.length > int64_t{groups.group} * 64) return unsupported("very long rows");
+  if (groups.length > int64_t{groups.group} * 64)
+    return unsupported("rows of {}; takes {}", groups.length, int64_t{groups.group} * 64);
   KernelCode code;
   begin_code(code, problem);
   code.type("Y", y.type);

@@ -66,7 +66,7 @@ Result<cpu::LrnProblem> describe_lrn(const Problem& problem) {
   if (op == nullptr) return unsupported("not a local response normalization");
   const Operand &x = problem.input(0), &y = problem.output();
   const auto type = cpu::element_type(x.type);
-  if (!type) return unsupported("the type is neither f32 nor bf16");
+  if (!type) return unsupported("type {}; takes f32, bf16", name_of(x.type));
   const std::vector<int64_t> from = strides_of(x), to = strides_of(y);
   cpu::LrnProblem p;
   p.type = *type;

@@ -48,14 +48,14 @@ TEST(JitLimits, DepthwiseKernelsKnowTwoAxes) {
       image_conv(conv_of({0, 1, 1}, {0, 1, 1}, 1, 16), {1, 16, 4, 6, 5}, {16, 1, 1, 3, 3});
   plane.output_layout(kLast), volume.output_layout(kLast);
   EXPECT_EQ(refusal(plane, "cuda.conv.depthwise"), "");
-  EXPECT_EQ(refusal(volume, "cuda.conv.depthwise"), "three axes");
+  EXPECT_EQ(refusal(volume, "cuda.conv.depthwise"), "three spatial axes; takes two");
 }
 
 TEST(JitLimits, MatrixConvolutionsDoNotPadTheFirstOfThreeAxes) {
   KernelCase volume =
       image_conv(conv_of({1, 1, 1}, {1, 1, 1}), {1, 16, 1, 6, 5}, {16, 16, 1, 3, 3});
   volume.output_layout(kLast);
-  EXPECT_EQ(refusal(volume, "cuda.conv.matrix"), "three axes");
+  EXPECT_EQ(refusal(volume, "cuda.conv.matrix"), "three spatial axes; takes two");
 }
 
 TEST(JitLimits, StemsAreNotCropped) {
