@@ -64,7 +64,7 @@ def aims(records: list[dict]) -> str:
     aimed = [(r, AIMS.get(r["model"], {}).get(r["batch"], 1.0)) for r in ordered(records) if "ratio" in r]
     missed = [f"{r['model']} at batch {r['batch']} ({r['ratio']:.2f}, not {aim:.2f})"
               for r, aim in aimed if round(r["ratio"], 2) > aim]
-    return (f"{len(aimed) - len(missed)} of {len(aimed)} ratios are what was aimed at or better."
+    return (f"{len(aimed) - len(missed)} of {len(aimed)} ratios reach the aim."
             + (f" **Not so:** {', '.join(missed)}." if missed else ""))
 
 
@@ -166,7 +166,7 @@ def page(data: dict) -> str:
                           "replays may beat it, and that an LSTM's steps wait for each other counts for nothing. Launches: "
                           "steps by the time of a graph's node. The profile is of a replayed graph with the recording of "
                           "an event behind each step; a time lasts from one event to the next and nothing is subtracted "
-                          "from it, so the sum holds what overlaps when nothing is recorded: the start of a step's kernels "
+                          "from it, so the sum holds times that overlap when nothing is recorded: the start of a step's kernels "
                           "and the end of the step ahead. Kernels that do nothing, as many as there are steps, have the "
                           "sum in the last column.", layers),
                   distances(layers, times),
@@ -176,7 +176,7 @@ def page(data: dict) -> str:
     if enqueue := data.get("enqueue"):
         parts += [section("Enqueueing", "enqueue", "trtexec at batch 1.", enqueue), enqueues(enqueue)]
     if checked := data.get("errors"):
-        parts += [section("Errors", "errors", "Relative L2 error against our CPU's FP32, and what it may be: 5e-5 in FP32, "
+        parts += [section("Errors", "errors", "Relative L2 error against our CPU's FP32, and its limit: 5e-5 in FP32, "
                           "else 1.5 times the error of an FP32 evaluation with every tensor rounded to the type. Outputs "
                           "of fewer than 64 values are those of several draws of inputs. " + broken_bounds(checked),
                           checked), errors(checked)]

@@ -67,7 +67,7 @@ def headers_of_handles(table: Table) -> dict[str, str]:
 
 def declarations(table: Table) -> str:
     names = [c.short for c in table.classes.values() if c.is_table]
-    return "\n".join([HEADER, "/// The virtual functions behind the handles: what the library implements.",
+    return "\n".join([HEADER, "/// The virtual functions behind the handles, which the library implements.",
                       "namespace nvinfer1::apiv {", "", *(f"class {name};" for name in names), "",
                       "}  // namespace nvinfer1::apiv", ""])
 
@@ -102,7 +102,7 @@ def implementation(handle: Class, table: Table) -> list[str]:
 
 def implementation_header(table: Table) -> str:
     out = [HEADER, '#include "NvInfer.h"', "", "namespace tenon::surface {", "",
-           "/// What a class that implements a handle of the public headers derives from: the handle itself, which",
+           "/// Bases of a class that implements a handle of the public headers: the handle itself, which",
            "/// applications hold, and the virtual functions that its members call (of layers, also those of all layers).",
            "template <class Handle>", "class Implementation;", ""]
     for name in headers_of_handles(table):

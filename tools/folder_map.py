@@ -31,7 +31,7 @@ def main() -> int:
         sys.exit(__doc__)
     file = Path(sys.argv[2])
     text = file.read_text()
-    table = "\n".join([BEGIN, "", "| folder | what it holds |", "|---|---|", *rows(), "", END])
+    table = "\n".join([BEGIN, "", "| folder | contents |", "|---|---|", *rows(), "", END])
     wanted = re.sub(re.escape(BEGIN) + r".*?" + re.escape(END), lambda _: table, text, flags=re.S)
     if sys.argv[1] == "--write":
         file.write_text(wanted)

@@ -148,9 +148,9 @@ def broken_links(page: Path) -> list[str]:
 
 def section() -> str:
     lines = [BEGIN, "", "## Fusions by name", "",
-             "Each has a case where it happens, and its file has cases where it must not. What exporters write is in",
+             "Each has a case where it happens, and its file has cases where it must not. Exporters' patterns are in",
              "`tests/onnx/fusions`: attention, rotary embedding and whole blocks in their spellings. The first headings are",
-             "those of TensorRT's guide.", "", "| fusion | pass | case | what differs |", "|---|---|---|---|"]
+             "those of TensorRT's guide.", "", "| fusion | pass | case | difference |", "|---|---|---|---|"]
     for fusion, name, file, case, difference in rows():
         if fusion.endswith(":"):
             lines.append(f"| **{fusion[:-1]}** | | | |")
@@ -163,7 +163,7 @@ def section() -> str:
 
 def with_section(page: str) -> str:
     """The page with the lists as they are now."""
-    head = "| pass | what it does |\n|---|---|\n"
+    head = "| pass | effect |\n|---|---|\n"
     if head in page:
         begin = page.index(head) + len(head)
         listed = "".join(f"| `{name}` | {summary} |\n" for name, summary in passes())
@@ -177,7 +177,7 @@ def main() -> int:
     found = problems()
     path = Path(sys.argv[2])
     if sys.argv[1] == "--check" and with_section(path.read_text()) != path.read_text():
-        found.append(f"{path} is not what tools/fusion_table.py --write makes of it")
+        found.append(f"{path} differs from the output of tools/fusion_table.py --write")
     print("\n".join(found), file=sys.stderr, end="\n" if found else "")
     if sys.argv[1] == "--write" and not found:
         path.write_text(with_section(path.read_text()))

@@ -144,7 +144,7 @@ void bind_timing_cache(nb::module_& m) {
         }
         return text;
       });
-  Documented<TimingCacheValue>(m, "TimingCacheValue", "What was measured.")
+  Documented<TimingCacheValue>(m, "TimingCacheValue", "A measurement.")
       .def(
           "__init__",
           [](TimingCacheValue* self, uint64_t hash, float ms) {

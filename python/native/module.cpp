@@ -51,7 +51,7 @@ void bind_module(nb::module_& m) {
 
 NB_MODULE(_native, m) {
   using namespace tenon::python;
-  nb::module_ own_names = m.def_submodule("own", "What is this library's alone.");
+  nb::module_ own_names = m.def_submodule("own", "Additions of this library.");
   const nb::object name = m.attr("__name__");
   m.attr("__name__") = "tensorrt";
   bind_enums(m);

@@ -301,7 +301,7 @@ void bind_plugin_calls(Bound& bound) {
             InCall call;
             if (made.size() != 3)
               throw nb::type_error(
-                  "add_plugin takes what tensorrt.plugin.op.<namespace>.<name>() gives");
+                  "add_plugin takes the result of tensorrt.plugin.op.<namespace>.<name>()");
             return add_plugin_v3(self, nb::cast<Tensors>(made[0]), nb::cast<Tensors>(made[1]),
                                  made[2]);
           },

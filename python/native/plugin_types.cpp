@@ -73,7 +73,7 @@ void bind_descriptions(nb::module_& m) {
       .def_rw("opt", &Dynamic::opt)
       .def_rw("max", &Dynamic::max);
   using Context = IPluginResourceContext;
-  Documented<Context>(m, "IPluginResourceContext", "What a plugin may use of a context.")
+  Documented<Context>(m, "IPluginResourceContext", "Objects of a context that a plugin may use.")
       .def_prop_ro("error_recorder", &Context::getErrorRecorder, nb::rv_policy::reference)
       .def_prop_ro("gpu_allocator", &Context::getGpuAllocator, nb::rv_policy::reference);
 }

@@ -53,7 +53,7 @@ constexpr PoolNote kPoolNotes[] = {
     {MemoryPoolType::kDLA_LOCAL_DRAM, "kDLA_LOCAL_DRAM", "there is no DLA"},
     {MemoryPoolType::kDLA_GLOBAL_DRAM, "kDLA_GLOBAL_DRAM", "there is no DLA"},
     {MemoryPoolType::kTACTIC_DRAM, "kTACTIC_DRAM",
-     "builds take the memory of one candidate at a time; kWORKSPACE limits what plans take"},
+     "builds take the memory of one candidate at a time; kWORKSPACE limits the memory of plans"},
 };
 
 Status check_flags(const BuilderConfig& config, Logger& logger) {

@@ -82,7 +82,7 @@ Support fits(const Backend& backend, const Tactic& tactic, const Problem& proble
     return Support::no("the results have no elements");
   if (origin_of(tactic.name) != TacticOrigin::kOwn && limits_shared_memory(problem))
     return Support::no(fmt::format(
-        "shared memory is limited to {} bytes, and the library does not tell what it takes",
+        "shared memory is limited to {} bytes, and the library does not tell its own use",
         problem.shared_memory));
   return supports(tactic, problem);
 }

@@ -77,7 +77,7 @@ Status take_moments(const Node& inner, AnchoredRegion& region, const Graph& body
     region.moments_input = body_input(inner.input(1));
     if (region.standardize != nullptr || body_input(inner.input(0)) < 0 ||
         region.moments_input < 0 || inner.output()->uses().size() != 1)
-      return unsupported("what is standardized is not the anchor's operand alone");
+      return unsupported("the standardized value has other uses than the anchor");
     region.standardize = &inner;
     return {};
   }

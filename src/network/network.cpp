@@ -142,8 +142,8 @@ bool Network::isDebugTensor(const ITensor& tensor) const noexcept {
   return std::find(debug_.begin(), debug_.end(), &tensor) != debug_.end();
 }
 bool Network::markUnfusedTensorsAsDebugTensors() noexcept {
-  reporter_->report(unsupported(
-      "markUnfusedTensorsAsDebugTensors: what is fused is decided later; use markDebug"));
+  reporter_->report(
+      unsupported("markUnfusedTensorsAsDebugTensors: fusion is decided later; use markDebug"));
   return false;
 }
 bool Network::unmarkUnfusedTensorsAsDebugTensors() noexcept {

@@ -98,7 +98,7 @@ bool hoist_quantize(Graph& graph, PassContext& context) {
     open.pop_back();
     const std::string name = quantize.name;
     while (context.allows(quantize) && takes_clamp(graph, quantize)) {
-      context.applied(name + " does what the clamp before it does");
+      context.applied(name + " clamps as the node before it did");
       changed = true;
     }
     if (!context.allows(quantize) || !hoist(graph, quantize, open)) continue;

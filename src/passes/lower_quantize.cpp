@@ -125,7 +125,7 @@ bool lower_quantize(Graph& graph, PassContext& context) {
   bool changed = false;
   const auto visit = [&](Node* node, bool lowered) {
     if (!lowered) return;
-    context.applied(node->name + " is computed with what stands beside it");
+    context.applied(node->name + " is computed together with its neighbours");
     changed = true;
   };
   for (Node* node : nodes_of(graph))

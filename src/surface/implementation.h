@@ -7,7 +7,7 @@
 
 namespace tenon::surface {
 
-/// What a class that implements a handle of the public headers derives from: the handle itself, which
+/// Bases of a class that implements a handle of the public headers: the handle itself, which
 /// applications hold, and the virtual functions that its members call (of layers, also those of all layers).
 template <class Handle>
 class Implementation;

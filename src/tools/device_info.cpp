@@ -140,7 +140,7 @@ void print_gpu_information(Console& console, const GpuDescription& gpu) {
   console.info("Application Memory Clock Rate: {}", known(gpu.memoryClockGhz, "GHz"));
   console.info("");
   console.info(
-      "Note: the application clock rates are not what the GPU is running at now, which depends on "
+      "Note: the application clock rates are not the current ones of the GPU, which depend on "
       "its load.");
   console.info("Libraries: {}", gpu.libraries);
   console.info("Other libraries: {}", gpu.others);

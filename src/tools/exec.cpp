@@ -183,7 +183,7 @@ int run_exec(std::string_view program, std::span<const char* const> words) {
   console.plain(banner("RUNNING", program, words));
   bool passed = succeeds(program, arguments, words, console);
   if (passed && std::ferror(stdout) != 0) {
-    console.error("standard output takes no more: what was to be printed is incomplete");
+    console.error("standard output takes no more: the output is incomplete");
     passed = false;
   }
   console.plain(banner(passed ? "PASSED" : "FAILED", program, words));

@@ -255,7 +255,7 @@ TEST(Bindings, FormatsWithoutTheLinearOneAreRefused) {
 TEST(Bindings, StronglyTypedNetworksTakeInputsAtTheirWord) {
   Sums s(kStrong);
   s.y->setType(DataType::kFLOAT);
-  EXPECT_TRUE(s.log.errors.empty()) << "what it is anyway is tolerated: " << s.log.text();
+  EXPECT_TRUE(s.log.errors.empty()) << "a type that it has anyway is tolerated: " << s.log.text();
   s.y->setType(DataType::kHALF);
   EXPECT_TRUE(s.log.complained("strongly typed"));
   EXPECT_EQ(s.y->getType(), DataType::kFLOAT);

@@ -320,7 +320,7 @@ TEST(SettingsTable, FlagsOfTheTimingCache) {
   session.config->clearFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
   ASSERT_TRUE(session.build());
   session.config->setFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
-  ASSERT_TRUE(session.build()) << "what was measured is known";
+  ASSERT_TRUE(session.build()) << "measured times are known";
   // Made-up times decide, unless the cache is not to be looked at.
   std::vector<TimingCacheKey> keys(static_cast<size_t>(session.cache->queryKeys(nullptr, 0)));
   ASSERT_GT(keys.size(), 0U);

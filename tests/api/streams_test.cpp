@@ -108,7 +108,7 @@ TEST(Streams, FailuresAreErrors) {
   other.bytes.assign(5000, 'x');
   EXPECT_EQ(session.runtime->deserializeCudaEngine(other), nullptr);
   EXPECT_TRUE(session.log.complained("not a plan"));
-  EXPECT_LT(other.at, 100U) << "what is no plan is not read on";
+  EXPECT_LT(other.at, 100U) << "a stream that is no plan is not read on";
   EXPECT_EQ(session.runtime->deserializeCudaEngine(nullptr, 10), nullptr);
   EXPECT_TRUE(session.log.complained("no plan"));
 }

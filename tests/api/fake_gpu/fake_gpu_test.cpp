@@ -483,7 +483,7 @@ TEST_F(FakeGpu, ProfilesOfCapturedRunsAreReportedBehindTheGraphsLaunches) {
   driver_->capture(true);
   driver_->work();
   ASSERT_TRUE(profiled.run()) << log.text();
-  EXPECT_FALSE(driver_->invalidated()) << "nobody waits in a capture";
+  EXPECT_FALSE(driver_->invalidated()) << "a capture is not waited for";
   EXPECT_TRUE(profiled.layers.names.empty()) << "nothing has run";
   const int events = driver_->calls(FUNCTION_TEXT(cuEventRecordWithFlags));
   EXPECT_EQ(driver_->calls(FUNCTION_TEXT(cuEventRecord)), 0);

@@ -39,7 +39,7 @@ Status run_changed(const ImportedModel& model, std::span<const Tensor> inputs, c
   network::Network network(builder, reporter, 0);
   TENON_TRY(network.adopt(model.graph->clone()));
   set_what_is_set(network);
-  if (!errors.first.empty()) return user_error("setting what is set: {}", errors.first);
+  if (!errors.first.empty()) return user_error("setting the current value: {}", errors.first);
   change_and_restore(network);
   set_what_is_set(network);
   TENON_ASSIGN(const auto graph, network.finished_graph());
