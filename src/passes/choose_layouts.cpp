@@ -12,7 +12,7 @@ namespace tenon {
 namespace {
 
 /// A node's layout preference for its operands.
-enum class Wish {
+enum class LayoutPreference {
   kChannelsLast,  ///< Faster so: operands are reformatted.
   kFollows,       ///< Channels-last when an operand already is.
   kAnyInput,      ///< Reads operands as they are, gives row-major.
@@ -41,27 +41,30 @@ bool reduces_image(const Reduce& reduce, const Node& node) {
                      [&](int64_t axis) { return (axis < 0 ? axis + rank : axis) >= 2; });
 }
 
-Wish wish_of(const Node& node) {
+LayoutPreference layout_preference_of(const Node& node) {
   const Node& anchor = *anchor_of(node);
-  if (anchor.is<Conv>() || anchor.is<Deconv>()) return Wish::kChannelsLast;
+  if (anchor.is<Conv>() || anchor.is<Deconv>()) return LayoutPreference::kChannelsLast;
   if (const auto* pool = anchor.as<Pool>())
-    return anchor.outputs().size() == 1 && pool->function != PoolFunction::kLp ? Wish::kFollows
-                                                                               : Wish::kRowMajor;
+    return anchor.outputs().size() == 1 && pool->function != PoolFunction::kLp
+               ? LayoutPreference::kFollows
+               : LayoutPreference::kRowMajor;
   if (anchor.is<Pointwise>() || anchor.is<Cast>() || anchor.is<Concat>() || anchor.is<Split>() ||
       anchor.is<Slice>() || anchor.is<Pad>() || anchor.is<DepthToSpace>() ||
       anchor.is<SpaceToDepth>() || anchor.is<Quantize>() || anchor.is<Dequantize>())
-    return Wish::kFollows;
+    return LayoutPreference::kFollows;
   if (const auto* resize = anchor.as<Resize>())
-    return resize->axes.empty() && !resize->antialias ? Wish::kFollows : Wish::kRowMajor;
+    return resize->axes.empty() && !resize->antialias ? LayoutPreference::kFollows
+                                                      : LayoutPreference::kRowMajor;
   if (const auto* norm = anchor.as<Normalization>())
-    return norm->norm == NormKind::kInstance || norm->norm == NormKind::kGroup ? Wish::kFollows
-                                                                               : Wish::kRowMajor;
+    return norm->norm == NormKind::kInstance || norm->norm == NormKind::kGroup
+               ? LayoutPreference::kFollows
+               : LayoutPreference::kRowMajor;
   if (const auto* reduce = anchor.as<Reduce>(); reduce != nullptr && reduces_image(*reduce, anchor))
-    return Wish::kFollows;
+    return LayoutPreference::kFollows;
   if (node.is<Reshape>() || node.is<Flatten>() || node.is<Squeeze>() || node.is<Unsqueeze>() ||
       node.is<Transpose>())
-    return Wish::kAnyInput;
-  return Wish::kRowMajor;
+    return LayoutPreference::kAnyInput;
+  return LayoutPreference::kRowMajor;
 }
 
 /// Both layouts put the elements at the same places.
@@ -84,15 +87,16 @@ class LayoutChooser {
  private:
   void visit(Node& node) {
     if (node.is<Reformat>()) return;
-    const Wish wish = wish_of(node);
-    if (wish == Wish::kAnyInput) return;
-    const bool last = wish == Wish::kChannelsLast ? is_image(node.output())
-                                                  : wish == Wish::kFollows && follows(node);
+    const LayoutPreference preference = layout_preference_of(node);
+    if (preference == LayoutPreference::kAnyInput) return;
+    const bool last = preference == LayoutPreference::kChannelsLast
+                          ? is_image(node.output())
+                          : preference == LayoutPreference::kFollows && follows(node);
     for (int i = 0; i < static_cast<int>(node.inputs().size()); ++i) {
       Value* value = node.input(i);
       if (value == nullptr) continue;
       const bool image = last && is_activation(node, i);
-      if (image && wish == Wish::kChannelsLast && is_stem(node, value)) continue;
+      if (image && preference == LayoutPreference::kChannelsLast && is_stem(node, value)) continue;
       Value* wanted = in_layout(value, image ? Layout::kChannelsLast : Layout::kRowMajor);
       if (wanted != value) node.set_input(i, wanted);
     }
