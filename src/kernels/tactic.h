@@ -35,7 +35,7 @@ struct Operand {
 /// Strides in elements of a dense tensor, in logical order.
 std::vector<int64_t> dense_strides(const Extents& extents, Layout layout);
 
-/// The application, as plugins ask for it.
+/// The application's error recorder and log, for plugins.
 class Application {
  public:
   virtual ~Application() = default;
@@ -66,7 +66,7 @@ struct Problem {
   Attachments* attachments = nullptr;        ///< Null: kernels keep their state themselves.
   ConstantStore* constants = nullptr;        ///< GPU: gives memory; null: the device does.
   int threads = 1;                           ///< CPU: threads a kernel may use.
-  int isa_limit = 255;  ///< CPU: no better instruction set than this of device/cpu/isa.h.
+  int isa_limit = 255;                       ///< CPU: best of device/cpu/isa.h to use; 255: any.
   /// The result of Kernel::packed() of an earlier kernel of the same tactic, configuration and node
   /// on such a device; empty: not known. Constants whose contents were left out for it are present
   /// but not defined().
@@ -87,7 +87,7 @@ struct Problem {
 /// Whether a limit holds for shared memory, which the kernels of libraries do not tell of.
 bool limits_shared_memory(const Problem& problem);
 
-/// Yes, or the reason why not, for people to read.
+/// Whether a kernel takes a problem, or the reason against it, which reports show.
 struct Support {
   bool yes = true;
   std::string reason;

@@ -18,7 +18,7 @@ namespace {
 /// Longer chains gain nothing: the value stays in registers all the same, but registers run out.
 constexpr size_t kMaxSteps = 8;
 
-/// The chain behind an anchor, step by step.
+/// The chain behind an anchor. Its running value is the result of the last step that was taken.
 class Chain {
  public:
   /// `order` are places in the graph before anything was joined.

@@ -37,8 +37,8 @@ Status check_range(const std::string& name, const Extents& extents, const ShapeR
   return {};
 }
 
-/// Kernels of GPUs load 16 bytes at once, and an address that is none for that ends all work of the
-/// process there. Their workspaces are aligned as in memory of the driver.
+/// Kernels of GPUs load 16 bytes at once, and a misaligned address ends all work of the process
+/// there. Their workspaces are aligned as in memory of the driver.
 constexpr uintptr_t kPiece = 16, kArena = 256;
 
 Status check_multiple(const void* address, uintptr_t unit, std::string_view what,
@@ -111,7 +111,8 @@ bool Context::lacks_values(std::string_view input) const {
   return engine_->is_on_host(input) && address(input) == nullptr;
 }
 
-/// They may change between two runs without a word, so that they are read anew each time.
+/// Contents of shape inputs may change between two runs without a call, so they are read anew each
+/// time.
 Status Context::read_values() {
   const Graph& graph = engine_->graph();
   for (size_t i = 0; i < inputs_.size(); ++i) {

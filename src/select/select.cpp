@@ -265,7 +265,7 @@ class Selector {
       first[i] = tasks.size();
       for (size_t k = 0; k < open[i].second->trials.size(); ++k) tasks.emplace_back(i, k);
     }
-    // More than there are cores: libraries make their kernels one at a time, whoever else waits.
+    // More than cores: libraries make one kernel at a time, and other threads wait.
     WorkQueue work_queue(std::min<size_t>(2 * helper_threads(), kMostMakers), [&](size_t task) {
       const auto& [problem, shortlist] = open[tasks[task].first];
       const size_t option = tasks[task].second;
@@ -291,7 +291,7 @@ class Selector {
   Prepared make(const Problem& problem, const Option& option) {
     if (!backend_.device->activate().ok()) return std::nullopt;
     Prepared kernel = work_.create(*option.tactic, problem, option.config);
-    // As behind itself it will be behind others of its kind.
+    // It is timed behind itself as it will run: behind others that start it early.
     if (kernel->ok() && (**kernel)->waits_for_previous())
       if (const Status status = (**kernel)->let_next_start(); !status.ok()) kernel = status.error();
     return kernel;

@@ -10,7 +10,8 @@ const BlockFunctions& functions_for(Isa isa) {
                       block_functions_avx512());
 }
 
-/// One thread's walk over its blocks.
+/// One thread's walk over its blocks: each is several whole rows, or a piece of one long row
+/// (executor.h).
 class Walk {
  public:
   Walk(const PointwisePlan& plan, const void* const* inputs, void* const* outputs, float* registers)
