@@ -145,7 +145,7 @@ function(tenon_compat_sources out)
 endfunction()
 
 # tenon_compat_libraries(TARGET FOLDER): libraries by the names that programs written for TensorRT link with or open, in
-# lib/compat. They lie in a folder of their own, so that they never come before a real TensorRT unless somebody asks for it.
+# lib/compat. They lie in a folder of their own, so that they never come before a real TensorRT unless asked for.
 function(tenon_compat_libraries target folder)
   foreach(name nvinfer nvinfer_plugin nvonnxparser nvinfer_lean nvinfer_dispatch)
     # These names were links to libtenon.so once: linking would write through the links of an old build.

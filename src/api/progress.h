@@ -61,7 +61,7 @@ class Progress {
   std::atomic<bool> stopped_ = false;
   bool over_ = false;
   std::condition_variable wakes_;
-  std::thread heart_;  ///< Only where somebody listens.
+  std::thread heart_;  ///< Only where there is an observer.
 };
 
 }  // namespace tenon::api

@@ -6,8 +6,8 @@
 namespace tenon {
 
 /// The text as it may go to a terminal or an application's log, whatever names a model gave it:
-/// valid UTF-8 (bytes that are none become U+FFFD), and control characters, which a terminal would
-/// obey, written out ("\x1b"). Line feeds and tabs stay.
+/// valid UTF-8 (invalid bytes become U+FFFD), and control characters, which a terminal would obey,
+/// written out ("\x1b"). Line feeds and tabs stay.
 std::string printable(std::string_view text);
 
 }  // namespace tenon

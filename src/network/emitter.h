@@ -15,7 +15,7 @@
 
 namespace tenon::network {
 
-/// Contents of values that follow from constants, evaluated when somebody asks.
+/// Contents of values that follow from constants, evaluated when asked for.
 using FoldCache = std::unordered_map<const Value*, std::optional<Tensor>>;
 
 /// Appends inferred nodes to a graph. The first failure sticks: from then on every call does

@@ -29,7 +29,7 @@ Result<SymbolValues> symbols_of(const Graph& graph, const Profile& profile,
 
 /// Smallest, usual and largest value.
 using Ends = std::tuple<int64_t, int64_t, int64_t>;
-/// Symbols that vary alike, which often must be equal, by their ends.
+/// Symbols that vary together, which often must be equal, by their ends.
 using Lines = std::map<Ends, std::vector<std::string>>;
 
 Lines lines_of(const SymbolValues& usual, const SymbolValues& least, const SymbolValues& most) {

@@ -17,7 +17,7 @@ Result<ProfileEnds> profile_ends(const Graph& graph, const Profile& profile);
 
 /// Shapes of a profile that a build makes kernels for, the usual ones first: those, the smallest,
 /// the largest, and along each extent that varies the powers of two between its ends, with all
-/// others as usual. Extents that vary alike go together. Shapes that the network does not run are
+/// others as usual. Extents that vary equally go together. Shapes that the network does not run are
 /// left out.
 std::vector<SymbolValues> profile_points(const Graph& graph, const Profile& profile);
 /// Those of all profiles, each once.

@@ -31,7 +31,7 @@ class StepTimer {
   void end_laps(size_t index, const Node& node);
   /// The measured times, in the order of the steps. With streams waits until the run has ended.
   Status report(StepTimes& times, Queue queue);
-  /// The same for a run in somebody else's graph, which was launched on any stream.
+  /// The same for a run in a graph of the application's, which was launched on any stream.
   Status report_launched(StepTimes& times);
 
  private:

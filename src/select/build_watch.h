@@ -56,7 +56,7 @@ class BuildWatch {
   /// Whether there is a budget, and the check would go beyond it.
   bool has_no_time_to_check() const;
   bool has_budget() const { return budget_ > 0; }
-  /// Whether tuning_is_over() was true when somebody asked.
+  /// Whether tuning_is_over() was true when asked.
   bool was_cut_short() const { return cut_short_; }
 
  private:

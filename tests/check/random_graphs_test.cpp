@@ -32,8 +32,7 @@ constexpr double kSeconds = 10;
 constexpr uint64_t kIllConditioned[] = {15724, 20694, 23235, 23237, 35563};
 
 /// Seeds whose graphs were once built wrongly or not at all: the softmax of a vector as
-/// attention's, and a normalization behind a sum that nobody wanted, whose result came out as the
-/// sum.
+/// attention's, and a normalization behind a sum without readers, whose result came out as the sum.
 constexpr uint64_t kOnceWrong[] = {32836, 35439};
 
 struct Seeds {

@@ -25,7 +25,7 @@ ARCHITECTURE = "sm_90"
 
 @dataclass(frozen=True)
 class Group:
-    """Sources that are compiled alike; folders and patterns are relative to the checkout."""
+    """Sources that are compiled in the same way; folders and patterns are relative to the checkout."""
 
     name: str
     checkout: str

@@ -49,7 +49,7 @@ inline Result<std::shared_ptr<const Module>> compile_text(const Problem& problem
                                    library_of(problem));
 }
 
-/// Constants as kernels read them, on the device for as long as somebody owns them.
+/// Constants as kernels read them, on the device for as long as they have an owner.
 inline Result<DeviceBuffer> upload_constant(const Problem& problem, const void* bytes,
                                             size_t count) {
   if (problem.constants != nullptr) return problem.constants->share(bytes, count);

@@ -17,7 +17,7 @@ __device__ inline Real element(i64* c, const Operands& o) {
   i64 row = c[0] * kSequence + s;
   if constexpr (kHasPositions) {
     row = i64(widen(o.x3[place_of_number<In3>(row)]));
-    // Positions that are none do not leave the caches.
+    // Invalid positions do not leave the caches.
     row = clamped<i64>(row < 0 ? row + kCacheRows : row, 0, kCacheRows - 1);
   } else if constexpr (kCacheRows == kSequence) {
     row = s;  // Caches of one sequence serve all of the batch.

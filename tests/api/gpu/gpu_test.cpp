@@ -352,7 +352,7 @@ TEST(Gpu, NoMemoryIsOneErrorAndTheProcessGoesOn) {
 }
 
 /// Results of runs and replays of an engine with one input and one output, all of them the same.
-void expect_replays_alike(Session& session, const std::vector<float>& values,
+void expect_equal_replays(Session& session, const std::vector<float>& values,
                           const std::vector<float>& expected) {
   ASSERT_TRUE(session.build());
   Memory x(values.size() * 4), y(expected.size() * 4);
@@ -402,7 +402,7 @@ TEST(Gpu, LongLoopsAreReplayed) {
   const std::vector<float> values = {1, 2, 3, 4, 5};
   std::vector<float> expected = values;
   for (float& value : expected) value += 0.25F * 28 * 250;
-  expect_replays_alike(session, values, expected);
+  expect_equal_replays(session, values, expected);
 }
 
 TEST(Gpu, BranchesOnOtherStreamsGiveTheSame) {
@@ -437,7 +437,7 @@ TEST(Gpu, BranchesOnOtherStreamsGiveTheSame) {
     for (size_t i = 0; i < 64; ++i) mean += values[row * 64 + i] / 64;
     for (size_t i = 0; i < 64; ++i) expected[row * 64 + i] = static_cast<float>(kChains * mean);
   }
-  expect_replays_alike(session, values, expected);
+  expect_equal_replays(session, values, expected);
 }
 
 }  // namespace
