@@ -67,8 +67,9 @@ $(MODELS)/%.onnx: models/%.onnx models/%.weights.json models/materialize.py | se
 sanitize-part: setup  ## The same for a few tests, other ones at each commit, for MINUTES at most
 	@python3 tools/sanitize.py $(abspath $(VENV)) $(JOBS) part $(shell git rev-list --count HEAD) $(MINUTES)
 
-style:  ## Print the measured style beside the figures aimed at
+style:  ## Print the measured style beside the figures aimed at, and old words
 	@python3 tools/check_style.py
+	@python3 tools/check_words.py
 
 format: setup  ## Format every C++ file of the host
 	@git ls-files -co --exclude-standard '*.h' '*.cpp' | xargs $(VENV)/bin/clang-format -i

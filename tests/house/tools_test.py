@@ -150,5 +150,22 @@ class ApiDocs(unittest.TestCase):
         self.assertNotIn("a.h", self.check(self.ROWS, header)[1])
 
 
+class Words(unittest.TestCase):
+    TABLE = {"tools/words.tsv": "\\bsprocket wheel\\b\tgear\n"}
+
+    def test_an_old_word_fails_with_the_term(self):
+        code, output = run("check_words.py", self.TABLE | {"src/a.cpp": "// By the Sprocket Wheel.\n"})
+        self.assertEqual(code, 1)
+        self.assertIn('src/a.cpp:1: "Sprocket Wheel": say gear', output)
+
+    def test_the_diary_may_have_it(self):
+        self.assertEqual(run("check_words.py", self.TABLE | {"docs/notes/a.md": "By the sprocket wheel.\n"})[0], 0)
+
+    def test_comments_that_often_say_what_fail(self):
+        code, output = run("check_words.py", self.TABLE | {"src/a.h": "/// " "What it does.\nint a;  ///< Depth.\n"})
+        self.assertEqual(code, 1)
+        self.assertIn("50.0% of comment lines", output)
+
+
 if __name__ == "__main__":
     unittest.main()
