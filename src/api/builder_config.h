@@ -18,7 +18,7 @@ using namespace nvinfer1;  // The surface's own names, in the classes that imple
 using nvinfer1::DataType;
 using nvinfer1::Dims;
 
-/// What a pool is limited to where nobody says: TensorRT's defaults.
+/// What a pool is limited to by default: TensorRT's defaults.
 constexpr std::size_t default_pool_limit(MemoryPoolType pool) {
   return pool == MemoryPoolType::kTACTIC_SHARED_MEMORY ? std::size_t{1} << 30 : SIZE_MAX;
 }

@@ -160,7 +160,7 @@ Result<std::string> run_text(api::ContextHandle& handle) {
   TENON_TRY(context.read_values());
   TENON_TRY(context.prepare());
   if (context.program() == nullptr)
-    return user_error("getRunReport: extents depend on data, so layers have no fixed order");
+    return user_error("getRunReport: shapes are data-dependent, so layers have no fixed order");
   const bool names_only =
       handle.getEngine().getProfilingVerbosity() == nvinfer1::ProfilingVerbosity::kNONE;
   return api::json_text(RunText(context.engine().plan(), *context.program(), names_only).text());

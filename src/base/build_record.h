@@ -9,7 +9,7 @@
 
 namespace tenon {
 
-/// What a build did, tried and found, for reports: filled by the stages where somebody asked for it
+/// What a build did, tried and found, for reports: filled by the stages where a caller asked for it
 /// (SelectOptions::record). Written by one thread.
 class BuildRecord {
  public:

@@ -11,7 +11,7 @@ namespace tenon {
 /// Told of each pass that ran: how long it took, and how many nodes the graph has since.
 using PassObserver = std::function<void(const PassInfo& pass, double seconds, size_t nodes)>;
 
-/// run_passes() with somebody who looks on; null for nobody.
+/// run_passes() with an observer; null for none.
 Result<std::vector<std::string>> run_observed_passes(Graph& graph, const PassOptions& options,
                                                      Logger& logger, const PassObserver& observer);
 

@@ -20,6 +20,7 @@
 #include "ops/dims.h"
 #include "ops/structure.h"
 #include "plan/bodies.h"
+#include "select/effort.h"
 #include "select/expected_time.h"
 #include "select/fit_regions.h"
 #include "select/measure.h"
@@ -35,24 +36,7 @@
 namespace tenon {
 namespace {
 
-/// The time of a candidate that computed something else than the reference.
-constexpr double kWrong = -1;
-/// A candidate whose first run takes so many times the best's is not run again.
-constexpr double kHopeless = 2;
-/// Kernels below this are short: they are run often to be timed.
-constexpr double kShortMilliseconds = 1;
-/// Candidates a level times at most.
-constexpr int kCandidates[] = {1, 2, 4, 64, 256, 256};
-
-/// Threads that make kernels, at most.
-constexpr size_t kMostMakers = 48;
-
-/// Up to which level configurations are tried in stages.
-constexpr int kStagedLevel = 3;
-/// From which level on layers are timed in their sequence too.
-constexpr int kSequenceLevel = 3;
-/// Seconds that this is expected to take a layer.
-constexpr double kSequenceSeconds = 0.05;
+using namespace effort;
 
 class Selector {
  public:

@@ -19,5 +19,5 @@ __device__ inline void fetch_terms(RowTerms& to, const Place& at ROWS_PARAMETERS
   to.fetch({row_of(at, row), row_of(at, row + 8)} ROWS_ARGUMENTS);
 }
 
-/// Operands of the epilogue are fetched ahead, except where groups take turns: others multiply then, and registers are few.
+/// Operands of the epilogue are prefetched, except where groups take turns: others multiply then, and registers are few.
 constexpr bool kFetchesAhead = kTurns == 1;

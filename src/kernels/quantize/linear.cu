@@ -1,4 +1,4 @@
-// Quantization with one scale, or its reverse, over tensors whose elements lie alike: kVector elements a thread.
+// Quantization with one scale, or its reverse, over tensors of one layout: kVector elements a thread.
 
 extern "C" __global__ void __launch_bounds__(kBlock) kernel(const X* __restrict__ x, Y* __restrict__ y) {
   begin_kernel();

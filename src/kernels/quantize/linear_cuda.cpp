@@ -41,7 +41,7 @@ Status check(const Problem& problem, bool reverse) {
   if (byte_name(bytes.type) == nullptr || !is_real_type(reals.type))
     return unsupported("other types");
   if (!x.dense() || !y.dense() || (x.rank() >= 3 && x.layout != y.layout))
-    return unsupported("elements that do not lie alike");
+    return unsupported("operands of different layouts");
   const int capability =
       problem.device == nullptr ? 90 : problem.device->properties().compute_capability;
   if (is_real(bytes.type) && capability < 89) return unsupported("its conversions need sm_89");

@@ -77,7 +77,7 @@ std::function<std::vector<std::byte>()> packed_weights(const Problem& problem,
                                                        const DeviceQuantized& d,
                                                        const PackedWeights& order);
 
-/// Positions along an axis of a convolution's result whose taps lie in the image alike.
+/// Positions along an axis of a convolution's result whose taps meet equal parts of the border.
 struct BorderKinds {
   std::vector<int64_t> of;                        ///< Of each position.
   std::vector<std::pair<int64_t, int64_t>> taps;  ///< Of each kind: first, and behind the last.

@@ -82,13 +82,13 @@ Status check_types(const Problem& problem, const Description& d) {
   };
   for (const int term : d.terms)
     if (!is_known(problem.input(term)))
-      return unsupported("type {}; takes real types", name_of(operand.type));
+      return unsupported("type {}; takes real types", name_of(problem.input(term).type));
   for (const int factor : {d.scale, d.bias})
     if (factor >= 0 && !is_known(problem.input(factor)))
-      return unsupported("type {}; takes real types", name_of(operand.type));
+      return unsupported("type {}; takes real types", name_of(problem.input(factor).type));
   for (int i = 0; i < static_cast<int>(problem.outputs.size()); ++i)
     if (i != d.bytes_output && !is_known(problem.output(i)))
-      return unsupported("type {}; takes real types", name_of(operand.type));
+      return unsupported("type {}; takes real types", name_of(problem.output(i).type));
   return {};
 }
 

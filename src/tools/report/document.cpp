@@ -12,7 +12,7 @@ namespace {
 /// Milliseconds a second.
 constexpr double kMilli = 1e3;
 
-/// Layers get their times; those that nobody profiled get none.
+/// Layers get their times; layers without a profile get none.
 void add_times(Json& layers, const Json& profile) {
   std::map<std::string, const Json*> times;
   for (const Json& row : profile)

@@ -38,7 +38,7 @@ TEST(Errors, MessagesOfTheLibraryAreRecognized) {
   EXPECT_EQ(number(Stage::kRun, "the plan was built for 'NVIDIA H100' and this is 'H200'"), 404);
   EXPECT_EQ(number(Stage::kRun, "stopped before --iterations and --duration were reached"), 411);
   EXPECT_EQ(number(Stage::kBuild, "self-check: the plan's results are wrong, and ..."), 501);
-  EXPECT_EQ(number(Stage::kRun, "something that nobody foresaw"), 400);
+  EXPECT_EQ(number(Stage::kRun, "an unforeseen failure"), 400);
 }
 
 TEST(Errors, TheStageDecidesWhereSignsAreShared) {

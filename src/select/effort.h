@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+
+/// How much is tried when kernels are chosen.
+namespace tenon::effort {
+
+/// The time of a candidate that computed something else than the reference.
+inline constexpr double kWrong = -1;
+/// A candidate whose first run takes so many times the best's is not run again.
+inline constexpr double kHopeless = 2;
+/// Kernels below this are short: they are run often to be timed.
+inline constexpr double kShortMilliseconds = 1;
+/// Candidates a level times at most.
+inline constexpr int kCandidates[] = {1, 2, 4, 64, 256, 256};
+
+/// Threads that make kernels, at most.
+inline constexpr size_t kMostMakers = 48;
+
+/// Up to which level configurations are tried in stages.
+inline constexpr int kStagedLevel = 3;
+/// From which level on layers are timed in their sequence too.
+inline constexpr int kSequenceLevel = 3;
+/// Seconds that this is expected to take a layer.
+inline constexpr double kSequenceSeconds = 0.05;
+
+}  // namespace tenon::effort
