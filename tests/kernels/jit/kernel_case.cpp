@@ -117,6 +117,10 @@ std::vector<Tensor> KernelCase::given() const {
 }
 
 const Problem& KernelCase::finish(Device* device) {
+  if (!expected_.empty()) {  // Another test asked before, on a device of its own.
+    problem_.device = device;
+    return problem_;
+  }
   for (Value* output : nodes_.back()->outputs()) graph_.add_output(output);
   for (Value* kept : kept_) graph_.add_output(kept);
   // Steps of a region are not rounded in between.
