@@ -31,7 +31,7 @@ program: configure  ## Compile the program and what it loads on this machine, no
 	@cmake --build $(BUILD) -j $(JOBS) --target tenon_runnable
 
 test: build  ## Build and pass all tests
-	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) $(CTEST_FLAGS)
 
 demo: program $(MODELS)/$(MODEL).onnx  ## Build a plan of ResNet-50, run and measure it
 	@$(BUILD)/bin/trtexec --onnx=$(MODELS)/$(MODEL).onnx --shapes=$(SHAPES)
