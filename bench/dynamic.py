@@ -4,7 +4,7 @@
 For each model one plan is built for all of --range (smallest, usual, largest), and one for each value of --values, which
 the model's symbolic extents take (--symbol: that one alone, the others are 1). Times are medians of replayed graphs (on a
 CPU: of runs), inputs already in place. Beside the ratio stands how long the plan for the range took to become ready for
-the shape when it met it first, in a process without a kernel cache: what is compiled there is what the plan lacks.
+the shape when it met it first, in a process without a kernel cache: kernels compiled there are missing from the plan.
 
 A model is a name of models/, one of bench/zoo_models.py as zoo:NAME (exported here with a batch that varies), or a file.
 

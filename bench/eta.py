@@ -38,7 +38,7 @@ def build(tenon: str, models: Path, words: list[str], device: str) -> list[dict]
 
 
 def at_half(lines: list[dict]) -> tuple[float, float, float]:
-    """Seconds in all, those left at half time, those that were said to be left."""
+    """Total seconds, seconds left at half time, and the estimate given then."""
     states = [line for line in lines if "elapsed" in line]
     total = sum(line["seconds"] for line in lines if "ended" in line)
     state = min(states, key=lambda state: abs(state["elapsed"] - total / 2))

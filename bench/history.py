@@ -35,7 +35,7 @@ TITLES = {"steps": "steps", "plan_bytes": "plan, MiB", "activation_bytes": "acti
 
 
 def instruction_set() -> str:
-    """The best of those that kernels are written for."""
+    """The best instruction set of this CPU that kernels are written for."""
     flags = set(Path("/proc/cpuinfo").read_text().split()) if Path("/proc/cpuinfo").exists() else set()
     for name in ("avx512_bf16", "avx512f", "avx2"):
         if name in flags:

@@ -131,7 +131,7 @@ def quantize(source: Path, target: Path, kind: str) -> Path:
 
 
 def sort(graph: onnx.GraphProto, more: list[onnx.NodeProto]) -> None:
-    """Each node behind those that it reads."""
+    """Nodes in topological order."""
     waiting = [*graph.node, *more]
     made = {name for node in waiting for name in node.output}
     ordered, there = [], set()

@@ -1845,8 +1845,9 @@ class IAttention : public INoCopy {
   /// Returns the function of the products of queries and keys. Default: that of the call that added
   /// it.
   AttentionNormalizationOp getNormalizationOperation() const noexcept;
-  /// Sets the mask, which broadcasts to [batch, heads, queries, keys]: BOOL keeps what is true,
-  /// other types are added to the products. Returns false for tensors of other networks.
+  /// Sets the mask, which broadcasts to [batch, heads, queries, keys]: BOOL keeps the positions
+  /// that are true, other types are added to the products. Returns false for tensors of other
+  /// networks.
   bool setMask(ITensor& mask) noexcept;
   /// Returns the mask, or null where there is none.
   ITensor* getMask() noexcept;

@@ -1157,8 +1157,8 @@ class ICudaEngine : public INoCopy {
   /// other tensors. Since 10.11.
   const int64_t* getProfileTensorValuesV2(const char* tensorName, int32_t profileIndex,
                                           OptProfileSelector select) const noexcept;
-  /// Returns a figure of the engine, in bytes: the size of all weights, or of those that a stripped
-  /// plan lacks. Since 10.14.
+  /// Returns a figure of the engine, in bytes: the size of all weights, or of the weights missing
+  /// from a stripped plan. Since 10.14.
   int64_t getEngineStat(EngineStat stat) const noexcept;
 
  protected:

@@ -18,9 +18,9 @@ TENSORRTAPI bool keepBuildReport(nvinfer1::IBuilderConfig& config, bool keep = t
 /// spent on. Null where nothing was kept. The caller deletes it.
 TENSORRTAPI nvinfer1::IHostMemory* getBuildReport(const nvinfer1::IBuilderConfig& config) noexcept;
 
-/// What the context runs under the shapes that are set: its layers with their operands, kernels,
-/// bytes and operations, and what lies in its memory from step to step. Names alone where the
-/// engine was built with ProfilingVerbosity::kNONE. Null, with an error in the engine's logger,
+/// Describes a run of the context under the shapes that are set: its layers with their operands,
+/// kernels, bytes and operations, and what lies in its memory from step to step. Names alone where
+/// the engine was built with ProfilingVerbosity::kNONE. Null, with an error in the engine's logger,
 /// where shapes are missing or depend on data. The caller deletes it. Not thread-safe, like the
 /// context.
 TENSORRTAPI nvinfer1::IHostMemory* getRunReport(nvinfer1::IExecutionContext& context) noexcept;

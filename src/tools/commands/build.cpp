@@ -44,7 +44,7 @@ void show_next(Session& session, const Arguments& arguments) {
   session.heading("Next");
   Table table("ll");
   table.add({fmt::format("tenon bench {}", plan), "how fast it is"});
-  table.add({fmt::format("tenon run {}", plan), "what it computes"});
+  table.add({fmt::format("tenon run {}", plan), "its outputs, with random inputs"});
   table.add({fmt::format("tenon inspect {}", plan), "its layers and kernels"});
   const bool narrow = arguments.has(OptionId::fp16) || arguments.has(OptionId::bf16) ||
                       arguments.has(OptionId::best) || arguments.has(OptionId::stronglyTyped);
