@@ -14,27 +14,54 @@ if(TENON_SANITIZE)
   target_link_options(tenon_options INTERFACE -fsanitize=${TENON_SANITIZE})
 endif()
 
-# The standard headers that most sources include, parsed once. Every target reuses the file of one of these two: programs
-# are compiled with other options (-fPIE) than libraries. Headers stay self-contained: TENON_PRECOMPILED_HEADERS=OFF builds without.
+# The standard headers that most sources include, parsed once; for tests GoogleTest's too. Every target reuses the file of one of
+# these two: programs are compiled with other options (-fPIE) than libraries. Headers stay self-contained:
+# TENON_PRECOMPILED_HEADERS=OFF builds without.
 option(TENON_PRECOMPILED_HEADERS "Parse the standard headers once for all sources" ON)
+set(TENON_FOR_CCACHE)
 if(TENON_PRECOMPILED_HEADERS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(tenon_options INTERFACE -fpch-preprocess)  # for ccache
+  set(TENON_FOR_CCACHE -fpch-preprocess)
+  target_compile_options(tenon_options INTERFACE ${TENON_FOR_CCACHE})
 endif()
+# GCC 12 warns of its own std::string where more of it is inlined than usual, or less.
+set(TENON_NOT_OF_STRINGS)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(TENON_NOT_OF_STRINGS -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-maybe-uninitialized)
+endif()
+# Tests run what is optimized and are not: -O1 compiles in half the time.
+set(TENON_TEST_LEVEL -O1)
 file(WRITE ${CMAKE_BINARY_DIR}/generated/precompiled.cpp "int main() {}\n")
 add_library(tenon_precompiled_library OBJECT ${CMAKE_BINARY_DIR}/generated/precompiled.cpp)
-add_executable(tenon_precompiled_program ${CMAKE_BINARY_DIR}/generated/precompiled.cpp)
-foreach(target tenon_precompiled_library tenon_precompiled_program)
-  target_link_libraries(${target} PRIVATE tenon_options fmt::fmt)
-  if(TENON_PRECOMPILED_HEADERS)
+target_link_libraries(tenon_precompiled_library PRIVATE tenon_options fmt::fmt)
+set(precompiled tenon_precompiled_library)
+if(TENON_TESTS)
+  find_package(GTest REQUIRED)
+  add_executable(tenon_precompiled_test ${CMAKE_BINARY_DIR}/generated/precompiled.cpp)
+  target_link_libraries(tenon_precompiled_test PRIVATE tenon_options fmt::fmt GTest::gtest)
+  target_compile_options(tenon_precompiled_test PRIVATE ${TENON_TEST_LEVEL})
+  list(APPEND precompiled tenon_precompiled_test)
+endif()
+if(TENON_PRECOMPILED_HEADERS)
+  foreach(target ${precompiled})
     target_precompile_headers(${target} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/precompiled.h)
+  endforeach()
+  if(TENON_TESTS)
+    target_precompile_headers(tenon_precompiled_test PRIVATE <gtest/gtest.h>)
   endif()
-endforeach()
+endif()
 
-# tenon_precompiled(TARGET KIND): TARGET reuses the precompiled headers of KIND, library or program.
+# tenon_precompiled(TARGET KIND): TARGET reuses the precompiled headers of KIND, library or test.
 function(tenon_precompiled target kind)
   if(TENON_PRECOMPILED_HEADERS)
     target_precompile_headers(${target} REUSE_FROM tenon_precompiled_${kind})
   endif()
+endfunction()
+
+# tenon_test_options(TARGET): TARGET is compiled as tests are.
+function(tenon_test_options target)
+  target_link_libraries(${target} PRIVATE GTest::gtest)
+  target_compile_options(${target} PRIVATE ${TENON_TEST_LEVEL} ${TENON_NOT_OF_STRINGS} ${TENON_FOR_CCACHE})
+  tenon_precompiled(${target} test)
 endfunction()
 
 # Sources named *_avx2.cpp, *_avx512.cpp, *_avx512bf16.cpp and *_avx512vnni.cpp are compiled for that instruction set, and only on x86-64;
@@ -68,6 +95,37 @@ function(tenon_isa_sources list)
   set(${list} ${kept} PARENT_SCOPE)
 endfunction()
 
+# Several sources of a folder compiled in one go, as tools/unity_groups.py deals them out: a first build takes half the time, a
+# change of one source a little more. The groups are made when the build is configured, as every `make` does.
+option(TENON_UNITY "Compile several sources of a folder in one go" ON)
+if(TENON_UNITY AND NOT TENON_SANITIZE)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/unity_groups.py ${CMAKE_SOURCE_DIR}/src
+                  OUTPUT_VARIABLE groups COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "[^\n]+" groups "${groups}")
+  foreach(line ${groups})
+    string(REGEX MATCH "^([0-9]+) (.*)$" line ${line})
+    set_property(GLOBAL PROPERTY "TENON_GROUP_${CMAKE_MATCH_2}" ${CMAKE_MATCH_1})
+  endforeach()
+endif()
+
+# tenon_unity(TARGET SOURCE...): the target's sources in their groups.
+function(tenon_unity target)
+  if(NOT TENON_UNITY OR TENON_SANITIZE)
+    return()
+  endif()
+  foreach(source ${ARGN})
+    get_property(group GLOBAL PROPERTY "TENON_GROUP_${source}")
+    if(group)
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP group_${group})
+    else()
+      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  target_compile_options(${target} PRIVATE ${TENON_NOT_OF_STRINGS})
+endfunction()
+
 # tenon_library(NAME [SOURCES ...] [DEPENDS ...]): a static library of every .cpp beside the calling CMakeLists.txt but
 # those named *_cuda.cpp.
 # DEPENDS is the complete list of folders whose headers this one may include; tools/check_layers.py holds the sources
@@ -82,6 +140,7 @@ function(tenon_library name)
     add_library(${name} STATIC ${found})
     target_link_libraries(${name} PUBLIC tenon_options fmt::fmt ${ARG_DEPENDS})
     tenon_precompiled(${name} library)
+    tenon_unity(${name} ${found})
   else()
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE tenon_options fmt::fmt ${ARG_DEPENDS})
@@ -99,21 +158,24 @@ function(tenon_cuda_library name)
   add_library(${name} STATIC ${found})
   target_link_libraries(${name} PUBLIC tenon_options fmt::fmt tenon_kernel_cuda ${ARG_DEPENDS})
   tenon_precompiled(${name} library)
+  tenon_unity(${name} ${found})
 endfunction()
 
 # tenon_test(NAME DEPENDS ... [LABELS ...] [NEED_GPU PATTERN ...]): one GoogleTest program of every .cpp beside the calling
 # CMakeLists.txt. The tests whose names match a PATTERN need a GPU: they are a test NAME_gpu of their own, which is
-# skipped where there is none.
+# skipped where there is none. Sources after EXCEPT are left out.
 function(tenon_test name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LABELS;NEED_GPU" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LABELS;NEED_GPU;EXCEPT" ${ARGN})
   file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  list(TRANSFORM ARG_EXCEPT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  list(REMOVE_ITEM found "" ${ARG_EXCEPT})
   if(NOT found)
     return()
   endif()
   tenon_isa_sources(found)
   add_executable(${name} ${found})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} fmt::fmt tenon_test_main)
-  tenon_precompiled(${name} program)
+  tenon_test_options(${name})
   target_compile_definitions(${name} PRIVATE TENON_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   if(TENON_SANITIZE)  # The thread sanitizer must be loaded before libc.
     target_link_options(${name} PRIVATE -fsanitize=${TENON_SANITIZE})

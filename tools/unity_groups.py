@@ -3,8 +3,9 @@
 
 A source parses the headers that its neighbours parse too, so that several in one go cost little more than one. A name that a
 source declares for itself, in an anonymous namespace, would meet those of its neighbours and of their headers there: sources
-that share such a name go apart, and one stays alone where a header has the name too, where it defines macros and
-leaves them, where it includes a body that others include as well (*_body.h), and where it is long.
+that share such a name go apart, as do those whose headers take over other names of other namespaces, and one stays alone
+where a header has the name too, where it defines macros and leaves them, where it includes a body that others include as
+well (*_body.h), and where it is long.
 
 usage: unity_groups.py FOLDER      a line each for the sources below it: the group's number, and the source; 0: alone
 """
@@ -92,13 +93,16 @@ class Headers:
         self._root = root
         self._includes: dict[Path, list[Path]] = {}
         self._names: dict[Path, set[str]] = {}
+        self._imports: dict[Path, set[str]] = {}
 
     def _read(self, file: Path) -> None:
         text = file.read_text()
         found = (self._root / name for name in re.findall(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+\.h)"', text, re.M))
         self._includes[file] = [header for header in found if header.exists()]
         if file.suffix == ".h":
-            self._names[file] = {name for declaration, _ in declarations(without_literals(text)) if (name := name_of(declaration))}
+            code = without_literals(text)
+            self._names[file] = {name for declaration, _ in declarations(code) if (name := name_of(declaration))}
+            self._imports[file] = imported_names(code) | set(re.findall(r"^using namespace ([\w:]+)", code, re.M))
 
     def reached(self, file: Path) -> set[Path]:
         found, todo = set(), [file]
@@ -110,6 +114,10 @@ class Headers:
             found.update(new)
             todo += new
         return found
+
+    def imports(self, headers: set[Path]) -> frozenset[str]:
+        """What the headers take over from other namespaces: behind them, a word may mean something else."""
+        return frozenset().union(*(self._imports[header] for header in headers))
 
     def names(self, headers: set[Path]) -> set[str]:
         return set().union(*(self._names[header] for header in headers))
@@ -124,7 +132,7 @@ def groups_of(sources: list[Path], headers: Headers) -> list[int]:
     """A number for each source: first fit. 0 is for sources that stay alone."""
     reached = {source: headers.reached(source) for source in sources}
     everywhere = set().union(*reached.values())
-    groups: list[tuple[set[str], int]] = []  # Names and files.
+    groups: list[tuple[set[str], frozenset[str], int]] = []  # Names, imports and files.
     numbers = []
     for source in sources:
         text = source.read_text()
@@ -134,13 +142,14 @@ def groups_of(sources: list[Path], headers: Headers) -> list[int]:
             numbers.append(0)
             continue
         names |= imported
-        for number, (taken, files) in enumerate(groups):
-            if files < MAX_FILES and not taken & names:
-                groups[number] = taken | names, files + 1
+        imports = headers.imports(reached[source])
+        for number, (taken, theirs, files) in enumerate(groups):
+            if files < MAX_FILES and theirs == imports and not taken & names:
+                groups[number] = taken | names, imports, files + 1
                 numbers.append(number + 1)
                 break
         else:
-            groups.append((names, 1))
+            groups.append((names, imports, 1))
             numbers.append(len(groups))
     return numbers
 
