@@ -9,6 +9,7 @@ SHAPES ?= input:1x3x224x224
 SECONDS_EACH ?= 60
 SEED ?= 1
 PREFIX ?= /usr/local
+PYTHONS ?=
 BASE ?= HEAD~1
 MINUTES ?= 15
 
@@ -51,7 +52,7 @@ gpu: build  ## Measure everything that docs/performance.md says about a GPU (nee
 	@python3 bench/gpu_report.py --json $(BUILD)/gpu.json --tenon $(BUILD)/bin/tenon --weights $(MODELS) --outputs
 
 wheel: build  ## Wheels of the Python packages in build/wheels, repaired and tried in an empty environment
-	@bash tools/wheel.sh $(abspath $(VENV)) $(abspath $(BUILD)) $(abspath build/wheels)
+	@bash tools/wheel.sh $(abspath $(VENV)) $(abspath $(BUILD)) $(abspath build/wheels) $(PYTHONS)
 
 fuzz: build  ## Fuzz the parser and the plan loader for a minute each
 	@bash tools/setup.sh $(VENV) clang libclang-rt-dev
