@@ -192,3 +192,72 @@ def test_host_tensors_of_other_layouts_are_refused():
         plan(torch.zeros(16, 16, device=DEVICE).T[:, ::1].T.t())
     with pytest.raises(TypeError, match="float64"):
         plan(torch.zeros(16, 16, device=DEVICE, dtype=torch.float64))
+
+
+@pytest.fixture
+def no_fallback():
+    torch._dynamo.reset()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        yield
+
+
+def counting(made):
+    """The backend, and each call that it makes in `made`."""
+    def compile_and_keep(graph, inputs, **options):
+        made.append(tenon.torch.backend(graph, inputs, **options))
+        return made[-1]
+
+    return compile_and_keep
+
+
+@torch.no_grad()
+def test_torch_compile_with_dynamic_shapes(no_fallback):
+    torch.manual_seed(1)
+    module, made = Positions().eval().to(DEVICE), []
+    fast = torch.compile(module, backend=counting(made), dynamic=True)
+    for shape in [(3, 5), (2, 4), (5, 12), (3, 7), (2, 33)]:
+        x = numbers(Positions, shape)
+        close(fast(x), module(x))
+    assert len(made) == 1
+
+
+@torch.no_grad()
+def test_marked_extents_have_one_plan(no_fallback):
+    torch.manual_seed(1)
+    module, made = Mlp().eval().to(DEVICE), []
+    fast = torch.compile(module, backend=counting(made))
+    x = torch.randn(4, 16, device=DEVICE)
+    torch._dynamo.mark_dynamic(x, 0, min=2, max=32)
+    close(fast(x), module(x))
+    for rows in (2, 7, 32):
+        x = torch.randn(rows, 16, device=DEVICE)
+        close(fast(x), module(x))
+    assert len(made) == 1 and len(list(made[0].plans.values())[0]._made) == 1
+
+
+@torch.no_grad()
+def test_extents_without_a_bound_grow_by_powers_of_two(no_fallback):
+    torch.manual_seed(1)
+    module, made = Mlp().eval().to(DEVICE), []
+    fast = torch.compile(module, backend=counting(made), dynamic=True)
+    for rows in (3, 4, 2, 5, 8, 100, 127):
+        x = torch.randn(rows, 16, device=DEVICE)
+        close(fast(x), module(x))
+    assert len(made) == 1 and sorted(ranges[0][2][0] for ranges, _ in list(made[0].plans.values())[0]._made) == [4, 8, 128]
+
+
+@torch.no_grad()
+def test_extents_are_results(no_fallback):
+    """A graph may end where numbers that come from extents are read; they are results as well."""
+    class Breaks(torch.nn.Module):
+        def forward(self, x):
+            y, count = x * 2, x.shape[0] * 2
+            torch._dynamo.graph_break()
+            return y + count
+
+    module = Breaks()
+    fast = torch.compile(module, backend=tenon.torch.backend, dynamic=True)
+    for rows in (3, 5):
+        x = torch.randn(rows, 4, device=DEVICE)
+        close(fast(x), module(x))

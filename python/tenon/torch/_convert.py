@@ -10,12 +10,17 @@ from .._build import device_number
 from .._errors import BuildError, Log
 from .._native import own
 from .._plan import Plan
-from ._layers import Layers, Unsupported, is_fixed, plain
+from ._layers import Layers, Unsupported, plain
+from ._ranges import Extent, places_of_symbols, ranges_of
+from . import _arithmetic, _indexing, _windows  # noqa: F401: tables of rows
 from ._table import ROWS
 
 # Operators that stay whole where PyTorch would take them apart: layers of their own are faster.
 _WHOLE = ("scaled_dot_product_attention.default", "linear.default", "silu.default", "hardswish.default",
-          "hardsigmoid.default", "upsample_nearest2d.vec", "upsample_bilinear2d.vec")
+          "hardsigmoid.default", "softplus.default", "adaptive_avg_pool1d.default", "adaptive_avg_pool2d.default",
+          "adaptive_avg_pool3d.default", "avg_pool1d.default", "max_pool1d.default", "max_pool2d.default",
+          "max_pool3d.default", "upsample_nearest1d.vec", "upsample_nearest2d.vec", "upsample_nearest3d.vec",
+          "upsample_linear1d.vec", "upsample_bilinear2d.vec", "upsample_trilinear3d.vec", "upsample_bicubic2d.vec")
 
 
 class Call:
@@ -52,8 +57,10 @@ class Call:
         return isinstance(self._raw[name], torch.fx.Node) and not _is_number(self._raw[name])
 
     def meta(self, name):
-        """PyTorch's description of a tensor argument; the value of another."""
+        """PyTorch's description of a tensor argument, or of each of several; the value of another."""
         value = self._raw[name]
+        if isinstance(value, (list, tuple)):
+            return [item.meta["val"] if isinstance(item, torch.fx.Node) else item for item in value]
         return value.meta["val"] if isinstance(value, torch.fx.Node) else value
 
     def evaluate(self):
@@ -113,6 +120,8 @@ def _add_nodes(program, layers):
             tensors[node] = layers.constant(constants[node.name])
         elif node.op == "placeholder":
             value = node.meta["val"]
+            if value is None or isinstance(value, (int, float, bool, str)):
+                continue  # An argument that PyTorch took for a constant.
             if not isinstance(value, torch.Tensor):
                 raise Unsupported(f"the input '{node.name}', which is no tensor")
             tensors[node], inputs[node.name] = layers.input(node.name, value), value
@@ -122,8 +131,8 @@ def _add_nodes(program, layers):
             call = Call(node, tensors)
             try:
                 made = ROWS[call.name](layers, call)
-            except Unsupported as error:
-                raise Unsupported(f"{node.target} ({node.name}): {error}") from None
+            except (Unsupported, ValueError, TypeError, KeyError) as error:
+                raise Unsupported(f"{node.target} ({node.name}): {error}") from error
             several = isinstance(node.meta.get("val"), (list, tuple))
             tensors[node] = made if several == isinstance(made, list) else made[0] if isinstance(made, list) else [made]
         elif node.op == "output":
@@ -134,79 +143,83 @@ def _add_nodes(program, layers):
 def _output(value, tensors):
     if not isinstance(value, torch.fx.Node):
         return value
-    if _is_number(value):
-        raise Unsupported(f"the result '{value.name}', which is a number and no tensor")
-    return tensors[value]
+    return Extent(value) if _is_number(value) else tensors[value]
 
 
-def _bounds(expression, ranges, hint: int) -> tuple[int, int, int]:
-    """The least, best and most of an extent."""
-    least, most = ({symbol: getattr(ranges[symbol], end) for symbol in expression.free_symbols if symbol in ranges}
-                   for end in ("lower", "upper"))
-    ends = [expression.xreplace(values) for values in (least, most)]
-    if not all(end.is_Integer for end in ends):
-        raise Unsupported(f"an extent without a bound: give torch.export.Dim(..., min=, max=) for {expression}")
-    return int(ends[0]), min(max(hint, int(ends[0])), int(ends[1])), int(ends[1])
+class Program:
+    """An exported program in operators that the table knows. Its plans differ by the ranges of its inputs' extents."""
 
+    def __init__(self, program):
+        self.program = _decomposed(program)
+        missing = _missing(self.program.graph)
+        if missing:
+            raise Unsupported("no converter for " + ", ".join(missing))
+        constants = _constants(self.program)
+        self._inputs = [node.meta["val"] for node in self.program.graph.nodes if node.op == "placeholder"
+                        and node.name not in constants and isinstance(node.meta["val"], torch.Tensor)]
 
-def _ranges(program, inputs) -> dict:
-    """The least, best and most shape of each dynamic input; the best is that of the example it was exported with."""
-    found = {}
-    for name, value in inputs.items():
-        shape = [plain(extent) for extent in value.shape]
-        if is_fixed(shape):
-            continue
-        bounds = [(extent,) * 3 if isinstance(extent, int) else
-                  _bounds(extent.node.expr, program.range_constraints, extent.node.hint) for extent in shape]
-        found[name] = tuple(zip(*bounds))
-    return found
+    def takes(self, shapes) -> bool:
+        """Whether the program was traced for such shapes, whatever the ranges of its last plan."""
+        return all(extent == known or not isinstance(plain(known), int)
+                   for shape, value in zip(shapes, self._inputs) for extent, known in zip(shape, value.shape))
+
+    def add_to(self, network, shapes=None) -> tuple[list, dict, Layers]:
+        """Adds the program to a network. Gives for each of its results the number of the output, an Extent, or a constant;
+        the shapes of dynamic inputs (least, best, most) by name; and the objects that must be kept until the plan is built.
+        `shapes`: of its inputs; extents without a bound then reach as far as these need."""
+        layers = Layers(network)
+        inputs, outputs = _add_nodes(self.program, layers)
+        self.symbols = places_of_symbols(inputs)
+        ranges, results = ranges_of(self.program, inputs, shapes), []
+        self.input_ranges = [ranges.get(name, (tuple(value.shape),) * 3) for name, value in inputs.items()]
+        for index, output in enumerate(outputs):
+            if not isinstance(output, trt.ITensor):
+                results.append(("extent" if isinstance(output, Extent) else "constant", output))
+                continue
+            # An output that is an input, or another output, needs a tensor of its own.
+            output = network.add_identity(output).get_output(0)
+            output.name = f"output_{index}"
+            network.mark_output(output)
+            results.append(("output", network.num_outputs - 1))
+        return results, ranges, layers
+
+    def plan(self, *, device=None, level=None, log_level: str = "error", shapes=None, configure=None) -> tuple[Plan, list]:
+        """A plan, and for each of the program's results the number of the plan's output, an Extent, or a constant.
+
+        configure: called with the configuration before the build."""
+        log = Log(log_level)
+        builder = trt.Builder(log)
+        network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+        results, ranges, layers = self.add_to(network, shapes)
+        config = builder.create_builder_config()
+        if level is not None:
+            config.builder_optimization_level = level
+        if not own.set_build_device(config, device_number(device)):
+            log.fail(BuildError, f"there is no device '{device}'")
+        if configure:
+            configure(config)
+        if ranges:
+            profile = builder.create_optimization_profile()
+            for name, three in ranges.items():
+                profile.set_shape(name, *three)
+            config.add_optimization_profile(profile)
+        data = builder.build_serialized_network(network, config)
+        del layers  # It kept the constants.
+        if data is None:
+            log.fail(BuildError, "the plan could not be built")
+        return Plan(data=data), results
 
 
 def add_program(network, program) -> tuple[list, dict, Layers]:
-    """Adds a torch.export.ExportedProgram to a network. Gives for each of its results the number of the output, or a
-    constant; the shapes of dynamic inputs (least, best, most) by name; and the objects that must be kept until the plan
-    is built.
+    """Adds a torch.export.ExportedProgram to a network, as Program.add_to does.
 
     Raises Unsupported with the operators that cannot be converted, all at once."""
-    program = _decomposed(program)
-    missing = _missing(program.graph)
-    if missing:
-        raise Unsupported("no converter for " + ", ".join(missing))
-    layers = Layers(network)
-    inputs, outputs = _add_nodes(program, layers)
-    results = []
-    for index, output in enumerate(outputs):
-        if not isinstance(output, trt.ITensor):
-            results.append(("constant", output))
-            continue
-        # An output that is an input, or another output, needs a tensor of its own.
-        output = network.add_identity(output).get_output(0)
-        output.name = f"output_{index}"
-        network.mark_output(output)
-        results.append(("output", network.num_outputs - 1))
-    return results, _ranges(program, inputs), layers
+    return Program(program).add_to(network)
 
 
 def plan_of(program, *, device=None, level=None, log_level: str = "error") -> tuple[Plan, list]:
-    """The plan of a torch.export.ExportedProgram, and for each of its results the number of the plan's output, or a constant.
+    """The plan of a torch.export.ExportedProgram, and for each of its results the number of the plan's output, an Extent, or a
+    constant.
 
     Raises Unsupported with the operators that cannot be converted, all at once."""
-    log = Log(log_level)
-    builder = trt.Builder(log)
-    network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
-    results, ranges, layers = add_program(network, program)
-    config = builder.create_builder_config()
-    if level is not None:
-        config.builder_optimization_level = level
-    if not own.set_build_device(config, device_number(device)):
-        log.fail(BuildError, f"there is no device '{device}'")
-    if ranges:
-        profile = builder.create_optimization_profile()
-        for name, shapes in ranges.items():
-            profile.set_shape(name, *shapes)
-        config.add_optimization_profile(profile)
-    data = builder.build_serialized_network(network, config)
-    del layers  # It kept the constants.
-    if data is None:
-        log.fail(BuildError, "the plan could not be built")
-    return Plan(data=data), results
+    return Program(program).plan(device=device, level=level, log_level=log_level)

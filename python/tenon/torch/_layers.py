@@ -61,7 +61,9 @@ class Layers:
     def input(self, name: str, value):
         """An input as PyTorch describes it; other tensors' dynamic extents are computed from its."""
         shape = tuple(plain(extent) for extent in value.shape)
-        made = self.network.add_input(name, type_of(value.dtype), tuple(x if isinstance(x, int) else -1 for x in shape))
+        # PyTorch gives numbers that may vary as tensors of float64; they are read as float32.
+        dtype = torch.float32 if value.dtype == torch.float64 and not shape else value.dtype
+        made = self.network.add_input(name, type_of(dtype), tuple(x if isinstance(x, int) else -1 for x in shape))
         for axis, extent in enumerate(shape):
             if not isinstance(extent, int) and extent.node.expr.is_Symbol:
                 self._places.setdefault(extent.node.expr, (made, axis))
@@ -119,6 +121,8 @@ class Layers:
         if isinstance(value, torch.SymInt):
             return self.ranked(self.cast(self.extents([value]), dtype or torch.int64), rank or 1)
         tensor = torch.as_tensor(value, dtype=dtype).detach().cpu().contiguous()
+        if tensor.dtype == torch.float64 and tensor.dim() == 0:
+            tensor = tensor.float()  # A number beside tensors, whose type the result has.
         if rank is not None and tensor.dim() == 0:
             tensor = tensor.reshape((1,) * rank)
         made = self.out(self.network.add_constant(tuple(tensor.shape), self._weights(tensor)))
@@ -132,6 +136,11 @@ class Layers:
     def weights_of(self, made):
         """The weights of a constant; None for other tensors."""
         return self._weights(self._constants[id(made)][1]) if id(made) in self._constants else None
+
+    @staticmethod
+    def dtype_of(x):
+        """PyTorch's type of a tensor of the network."""
+        return next(dtype for dtype, type_ in TYPES.items() if type_ == x.dtype)
 
     def cast(self, x, dtype):
         return x if x.dtype == type_of(dtype) else self.out(self.network.add_cast(x, type_of(dtype)))

@@ -224,12 +224,21 @@ def _linear(layers, call):
 
 @row("scaled_dot_product_attention.default")
 def _attention(layers, call):
+    """Attention of four axes; other ranks are brought to four, and heads that several queries share are repeated."""
     query, key, value, mask = call["query"], call["key"], call["value"], call.get("attn_mask")
     if call.get("dropout_p", 0.0):
         raise Unsupported("attention with dropout")
-    if len(query.shape) != 4:
-        raise Unsupported("attention of other than 4 axes")
-    scale = call.get("scale") or 1 / math.sqrt(query.shape[3])
+    rank, width = len(query.shape), plain(call.meta("query").shape[-1])
+    if rank > 4:
+        if mask is not None and len(mask.shape) > 2:
+            raise Unsupported("a mask of its own for each of an attention's more than 4 axes")
+        query, key, value = (_leading_axes_as_one(layers, x, call.meta(name)) for x, name in
+                             ((query, "query"), (key, "key"), (value, "value")))
+    query, key, value = (layers.ranked(x, 4) for x in (query, key, value))
+    if call.get("enable_gqa", False):
+        heads = fixed((call.meta("query").shape[-3],))[0]
+        key, value = (_shared_heads(layers, x, call.meta(name), heads) for x, name in ((key, "key"), (value, "value")))
+    scale = call.get("scale") or 1 / math.sqrt(width)
     query = layers.elementwise(query, layers.constant(scale, call.result.dtype, 4), _E.PROD)
     layer = layers.network.add_attention(query, key, value, trt.AttentionNormalizationOp.SOFTMAX,
                                          bool(call.get("is_causal", False)))
@@ -238,7 +247,23 @@ def _attention(layers, call):
     layer.decomposable = True
     if mask is not None:
         layer.mask = layers.ranked(mask, 4)
-    return layer.get_output(0)
+    made = layer.get_output(0)
+    return made if rank == 4 else layers.reshape(made, call.result.shape)
+
+
+def _leading_axes_as_one(layers, x, description):
+    shape = [plain(extent) for extent in description.shape]
+    return layers.reshape(x, [math.prod(shape[:-3]), *shape[-3:]])
+
+
+def _shared_heads(layers, x, description, heads: int):
+    """Each head as often as queries share it."""
+    shape = [plain(extent) for extent in description.shape]
+    have = fixed(shape[-3:-2])[0]
+    if have == heads:
+        return x
+    places = torch.arange(heads, dtype=torch.int64) // (heads // have)
+    return layers.out(layers.network.add_gather(x, layers.constant(places), 1))
 
 
 @row("convolution.default")
@@ -269,46 +294,6 @@ def _convolution(layers, call):
 def _of(value, count):
     values = [value] if isinstance(value, int) else list(value)
     return tuple(values * count if len(values) == 1 else values)
-
-
-@row("max_pool2d_with_indices.default", "max_pool2d.default")
-def _max_pool(layers, call):
-    layer = layers.network.add_pooling_nd(call["self"], trt.PoolingType.MAX, _of(call["kernel_size"], 2))
-    _window(layer, call)
-    if any(step != 1 for step in _of(call.get("dilation", 1) or 1, 2)):
-        raise Unsupported("max pooling with dilation")
-    return [layer.get_output(0), None]
-
-
-@row("avg_pool2d.default")
-def _average_pool(layers, call):
-    layer = layers.network.add_pooling_nd(call["self"], trt.PoolingType.AVERAGE, _of(call["kernel_size"], 2))
-    _window(layer, call)
-    layer.average_count_excludes_padding = not call.get("count_include_pad", True)
-    if call.get("divisor_override") is not None:
-        raise Unsupported("average pooling with a divisor of its own")
-    return layer.get_output(0)
-
-
-def _window(layer, call):
-    layer.stride_nd = _of(call.get("stride") or call["kernel_size"], 2)
-    layer.padding_nd = _of(call.get("padding", 0) or 0, 2)
-    if call.get("ceil_mode", False):
-        layer.padding_mode = trt.PaddingMode.EXPLICIT_ROUND_UP
-
-
-@row("_adaptive_avg_pool2d.default", "adaptive_avg_pool2d.default")
-def _adaptive_pool(layers, call):
-    x = call["self"]
-    if tuple(call["output_size"]) == (1, 1):
-        return layers.reduce(x, _R.AVG, [len(x.shape) - 2, len(x.shape) - 1], True)
-    sizes = list(zip(fixed(call.meta("self").shape[-2:]), call["output_size"]))
-    if any(extent % wanted for extent, wanted in sizes):
-        raise Unsupported("adaptive pooling to an extent that does not divide the input's")
-    window = tuple(extent // wanted for extent, wanted in sizes)
-    layer = layers.network.add_pooling_nd(x, trt.PoolingType.AVERAGE, window)
-    layer.stride_nd = window
-    return layer.get_output(0)
 
 
 # Normalizations.
@@ -469,14 +454,6 @@ def _gather(layers, call):
     return layer.get_output(0)
 
 
-@row("index.Tensor")
-def _index(layers, call):
-    given = [(axis, index) for axis, index in enumerate(call["indices"]) if index is not None]
-    if len(given) != 1 or given[0][1].dtype == trt.bool:
-        raise Unsupported("indexing by several tensors, or by booleans")
-    return layers.out(layers.network.add_gather(call["self"], given[0][1], given[0][0]))
-
-
 @row("where.self")
 def _where(layers, call):
     rank, dtype = max(1, call.result_rank), call.result.dtype
@@ -533,36 +510,9 @@ def _cumsum(layers, call):
     return layers.out(layers.network.add_cumulative(x, axis, trt.CumulativeOperation.SUM, False, False))
 
 
-@row("argmax.default")
-def _argmax(layers, call):
-    x = call["self"]
-    if call.get("dim") is None:
-        raise Unsupported("argmax over all elements")
-    axis = call["dim"] % len(x.shape)
-    layer = layers.network.add_topk(x, trt.TopKOperation.MAX, 1, 1 << axis)
-    return layers.cast(layers.reshape(layers.out(layer, 1), call.result.shape), torch.int64)
-
-
 @row("topk.default")
 def _topk(layers, call):
     axis = call.get("dim", -1) % len(call["self"].shape)
     kind = trt.TopKOperation.MAX if call.get("largest", True) else trt.TopKOperation.MIN
     layer = layers.network.add_topk(call["self"], kind, call["k"], 1 << axis)
     return [layers.out(layer, 0), layers.cast(layers.out(layer, 1), torch.int64)]
-
-
-@row("upsample_nearest2d.vec", "upsample_bilinear2d.vec", "upsample_nearest2d.default", "upsample_bilinear2d.default")
-def _upsample(layers, call):
-    layer = layers.network.add_resize(call["input"] if "input" in call else call["self"])
-    if is_fixed(call.result.shape):
-        layer.shape = fixed(call.result.shape)
-    else:
-        layer.set_input(1, layers.extents(call.result.shape))
-    linear = "bilinear" in call.name
-    layer.resize_mode = trt.InterpolationMode.LINEAR if linear else trt.InterpolationMode.NEAREST
-    transformation = trt.ResizeCoordinateTransformation
-    layer.coordinate_transformation = transformation.ALIGN_CORNERS if call.get("align_corners", False) \
-        else transformation.HALF_PIXEL if linear else transformation.ASYMMETRIC
-    if not linear:
-        layer.nearest_rounding = trt.ResizeRoundMode.FLOOR
-    return layer.get_output(0)

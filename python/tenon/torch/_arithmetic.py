@@ -1,0 +1,189 @@
+"""Rows of functions of elements and of reductions that are put together of several layers."""
+from __future__ import annotations
+
+import math
+
+import torch
+
+from .. import _native as trt
+from ._layers import Unsupported
+from ._table import _axes, _operands, row
+
+_U, _E, _R = trt.UnaryOperation, trt.ElementWiseOperation, trt.ReduceOperation
+
+
+def _number(layers, value, like):
+    """A number of a tensor's type and rank."""
+    return layers.constant(torch.tensor(value, dtype=layers.dtype_of(like)), rank=max(1, len(like.shape)))
+
+
+def _select(layers, condition, yes, no):
+    rank = max(1, *(len(x.shape) for x in (condition, yes, no)))
+    return layers.out(layers.network.add_select(*(layers.ranked(x, rank) for x in (condition, yes, no))))
+
+
+# Divisions that round.
+
+def _truncated(layers, x):
+    """Towards zero."""
+    below = layers.elementwise(x, _number(layers, 0, x), _E.LESS)
+    return _select(layers, below, layers.unary(x, _U.CEIL), layers.unary(x, _U.FLOOR))
+
+
+def _quotient(layers, left, right, rounding):
+    """Of tensors of one type. FLOOR_DIV rounds down and integers' DIV towards zero, as PyTorch's modes do."""
+    if rounding == "floor":
+        return layers.elementwise(left, right, _E.FLOOR_DIV)
+    quotient = layers.elementwise(left, right, _E.DIV)
+    whole = layers.dtype_of(left).is_floating_point and rounding == "trunc"
+    return _truncated(layers, quotient) if whole else quotient
+
+
+@row("div.Tensor_mode", "div.Scalar_mode", "floor_divide.default")
+def _rounded_division(layers, call):
+    rounding = "floor" if call.name.startswith("floor") else call["rounding_mode"]
+    return _quotient(layers, *_operands(layers, call, call.result.dtype), rounding)
+
+
+@row("remainder.Scalar", "remainder.Tensor", "fmod.Scalar", "fmod.Tensor")
+def _remainder(layers, call):
+    left, right = _operands(layers, call, call.result.dtype)
+    quotient = _quotient(layers, left, right, "floor" if call.name.startswith("remainder") else "trunc")
+    return layers.elementwise(left, layers.elementwise(quotient, right, _E.PROD), _E.SUB)
+
+
+@row("trunc.default")
+def _trunc(layers, call):
+    return _truncated(layers, call["self"])
+
+
+# Logarithms and exponentials.
+
+def _log1p(layers, x):
+    """log(1 + x). Where x is small, the digits that the sum loses come back by the factor x / ((1 + x) - 1)."""
+    one = _number(layers, 1.0, x)
+    above = layers.elementwise(x, one, _E.SUM)
+    log, lost = layers.unary(above, _U.LOG), layers.elementwise(above, one, _E.SUB)
+    exact = layers.elementwise(log, layers.elementwise(x, lost, _E.DIV), _E.PROD)
+    exact = _select(layers, layers.elementwise(above, one, _E.EQUAL), x, exact)
+    small = layers.elementwise(layers.unary(x, _U.ABS), _number(layers, 0.5, x), _E.LESS)
+    return _select(layers, small, exact, log)
+
+
+@row("log1p.default")
+def _logarithm_of_one_plus(layers, call):
+    return _log1p(layers, layers.cast(call["self"], call.result.dtype))
+
+
+@row("expm1.default")
+def _exponential_minus_one(layers, call):
+    """exp(x) - 1, where x is small as 2 t / (1 - t) with t = tanh(x / 2)."""
+    x = layers.cast(call["self"], call.result.dtype)
+    one = _number(layers, 1.0, x)
+    t = layers.activation(layers.elementwise(x, _number(layers, 0.5, x), _E.PROD), trt.ActivationType.TANH)
+    exact = layers.elementwise(layers.elementwise(t, _number(layers, 2.0, x), _E.PROD), layers.elementwise(one, t, _E.SUB), _E.DIV)
+    small = layers.elementwise(layers.unary(x, _U.ABS), one, _E.LESS)
+    return _select(layers, small, exact, layers.elementwise(layers.unary(x, _U.EXP), one, _E.SUB))
+
+
+@row("log2.default", "log10.default")
+def _other_logarithm(layers, call):
+    x = layers.unary(layers.cast(call["self"], call.result.dtype), _U.LOG)
+    return layers.elementwise(x, _number(layers, 1 / math.log(2 if "2" in call.name else 10), x), _E.PROD)
+
+
+@row("exp2.default")
+def _exp2(layers, call):
+    x = layers.cast(call["self"], call.result.dtype)
+    return layers.unary(layers.elementwise(x, _number(layers, math.log(2), x), _E.PROD), _U.EXP)
+
+
+@row("atan2.default")
+def _atan2(layers, call):
+    """The angle of (other, self): atan of the quotient, moved by pi in the left half plane."""
+    y, x = _operands(layers, call, call.result.dtype)
+    angle = layers.unary(layers.elementwise(y, x, _E.DIV), _U.ATAN)
+    zero, pi = _number(layers, 0.0, angle), _number(layers, math.pi, angle)
+    below = layers.elementwise(y, zero, _E.LESS)
+    turned = _select(layers, below, layers.elementwise(angle, pi, _E.SUB), layers.elementwise(angle, pi, _E.SUM))
+    angle = _select(layers, layers.elementwise(x, zero, _E.LESS), turned, angle)
+    on_axis = layers.elementwise(x, zero, _E.EQUAL)
+    upright = layers.elementwise(layers.unary(y, _U.SIGN), _number(layers, math.pi / 2, angle), _E.PROD)
+    return _select(layers, on_axis, upright, angle)
+
+
+@row("clamp.Tensor")
+def _clamp_by_tensors(layers, call):
+    x = layers.cast(call["self"], call.result.dtype)
+    for name, op in (("min", _E.MAX), ("max", _E.MIN)):
+        if call.get(name) is not None:
+            x = layers.elementwise(x, layers.cast(call[name], call.result.dtype), op)
+    return x
+
+
+# Functions of a network's layers that one layer stands for, where PyTorch would take them apart.
+
+@row("softplus.default")
+def _softplus(layers, call):
+    """log(1 + exp(beta x)) / beta; PyTorch takes x itself above a threshold, where the two are the same to the last digit."""
+    beta = call.get("beta", 1.0)
+    return layers.activation(call["self"], trt.ActivationType.SOFTPLUS, alpha=1 / beta, beta=beta)
+
+
+# Reductions.
+
+def _whole(layers, x):
+    """As one axis, where it has none."""
+    return layers.reshape(x, (1,)) if len(x.shape) == 0 else x
+
+
+@row("any.default", "any.dim", "any.dims", "all.default", "all.dim", "all.dims")
+def _any_or_all(layers, call):
+    x = _whole(layers, layers.cast(layers.cast(call["self"], torch.bool), torch.int32))
+    op = _R.MAX if call.name.startswith("any") else _R.MIN
+    made = layers.reduce(x, op, _axes(call, "dim", len(x.shape)), call.get("keepdim", False))
+    return layers.cast(layers.reshape(made, call.result.shape), torch.bool)
+
+
+@row("sum.default", "mean.default", "max.default", "min.default", "prod.default", "prod.dim_int")
+def _over_all(layers, call):
+    x = _whole(layers, layers.cast(call["self"], call.result.dtype))
+    op = {"sum": _R.SUM, "mean": _R.AVG, "max": _R.MAX, "min": _R.MIN, "prod": _R.PROD}[call.name.partition(".")[0]]
+    return layers.reduce(x, op, _axes(call, "dim", len(x.shape)), call.get("keepdim", False))
+
+
+@row("argmax.default", "argmin.default")
+def _place_of_extreme(layers, call):
+    x, dim = call["self"], call.get("dim")
+    if dim is None:
+        x, dim = layers.reshape(x, (-1,) if -1 in tuple(x.shape) else (math.prod(tuple(x.shape)),)), 0
+    kind = trt.TopKOperation.MAX if call.name.startswith("argmax") else trt.TopKOperation.MIN
+    layer = layers.network.add_topk(x, kind, 1, 1 << (dim % len(x.shape)))
+    return layers.cast(layers.reshape(layers.out(layer, 1), call.result.shape), torch.int64)
+
+
+@row("sort.default", "sort.stable")
+def _sort(layers, call):
+    x, dim = call["self"], call.get("dim", -1) % len(call["self"].shape)
+    extent = tuple(x.shape)[dim]
+    if extent < 0:
+        raise Unsupported("sorting along a dynamic extent")
+    kind = trt.TopKOperation.MAX if call.get("descending", False) else trt.TopKOperation.MIN
+    layer = layers.network.add_topk(x, kind, extent, 1 << dim)
+    return [layers.out(layer, 0), layers.cast(layers.out(layer, 1), torch.int64)]
+
+
+@row("_native_batch_norm_legit.no_stats")
+def _normalized_by_batch(layers, call):
+    """(x - mean) / sqrt(variance + eps) over all axes but the channels'."""
+    x, rank, dtype = call["input"], len(call["input"].shape), call.result.dtype
+    axes = [axis for axis in range(rank) if axis != 1]
+    off = layers.elementwise(x, layers.reduce(x, _R.AVG, axes, True), _E.SUB)
+    variance = layers.reduce(layers.elementwise(off, off, _E.PROD), _R.AVG, axes, True)
+    deviation = layers.unary(layers.elementwise(variance, _number(layers, call["eps"], x), _E.SUM), _U.SQRT)
+    made = layers.elementwise(off, deviation, _E.DIV)
+    for name, op in (("weight", _E.PROD), ("bias", _E.SUM)):
+        if call.get(name) is not None:
+            by_channel = layers.reshape(layers.cast(call[name], dtype), (1, -1) + (1,) * (rank - 2))
+            made = layers.elementwise(made, by_channel, op)
+    return [made, None, None]

@@ -1,0 +1,119 @@
+"""Rows of windows and of pictures: pooling over one, two and three axes, resizing, sampling."""
+from __future__ import annotations
+
+import torch
+
+from .. import _native as trt
+from ._layers import Unsupported, fixed, is_fixed
+from ._table import _of, row
+
+_R = trt.ReduceOperation
+
+
+def _with_a_batch(layers, call, count):
+    """With a batch of one in front, where PyTorch has none."""
+    x = call["self"]
+    return layers.ranked(x, count + 2) if len(x.shape) == count + 1 else x
+
+
+def _pooled(layers, call, kind, count):
+    """Pooling of `count` axes; over one axis as over two, the first of them 1."""
+    x, axes = _with_a_batch(layers, call, count), max(2, count)
+
+    def windows(value, rest):
+        given = _of(value, count)
+        return given if count > 1 else (rest, *given)
+
+    if count == 1:
+        x = layers.out(layers.network.add_unsqueeze(x, layers.constant(torch.tensor([2]))))
+    layer = layers.network.add_pooling_nd(x, kind, windows(call["kernel_size"], 1))
+    layers.out(layer)
+    layer.stride_nd = windows(call.get("stride") or call["kernel_size"], 1)
+    layer.padding_nd = windows(call.get("padding", 0) or 0, 0)
+    if call.get("ceil_mode", False):
+        layer.padding_mode = trt.PaddingMode.EXPLICIT_ROUND_UP
+    if any(step != 1 for step in _of(call.get("dilation", 1) or 1, axes)):
+        raise Unsupported("max pooling with dilation")
+    if call.get("divisor_override") is not None:
+        raise Unsupported("average pooling with a divisor of its own")
+    if kind == trt.PoolingType.AVERAGE:
+        layer.average_count_excludes_padding = not call.get("count_include_pad", True)
+    return layers.reshape(layer.get_output(0), call.result.shape)
+
+
+@row("avg_pool1d.default", "avg_pool2d.default", "avg_pool3d.default")
+def _average_pool(layers, call):
+    return _pooled(layers, call, trt.PoolingType.AVERAGE, int(call.name.partition("pool")[2][0]))
+
+
+@row("max_pool1d.default", "max_pool2d.default", "max_pool3d.default", "max_pool2d_with_indices.default",
+     "max_pool3d_with_indices.default")
+def _max_pool(layers, call):
+    return [_pooled(layers, call, trt.PoolingType.MAX, int(call.name.partition("pool")[2][0])), None]
+
+
+@row("adaptive_avg_pool1d.default", "adaptive_avg_pool2d.default", "adaptive_avg_pool3d.default",
+     "_adaptive_avg_pool2d.default", "_adaptive_avg_pool3d.default")
+def _adaptive_pool(layers, call):
+    """Means over windows that share the extents out; where these do not divide, by products with the windows' shares."""
+    x, count = call["self"], int(call.name.partition("pool")[2][0])
+    wanted, rank = _of(call["output_size"], count), len(call["self"].shape)
+    if all(extent == 1 for extent in wanted):
+        return layers.reduce(x, _R.AVG, list(range(rank - count, rank)), True)
+    for axis, (extent, parts) in enumerate(zip(fixed(call.meta("self").shape[-count:]), wanted), start=rank - count):
+        if extent != parts:
+            x = _averaged(layers, x, axis, _shares(extent, parts, call.result.dtype))
+    return x
+
+
+def _shares(extent: int, parts: int, dtype) -> torch.Tensor:
+    """[extent, parts]: the share of each element in each window's mean."""
+    shares = torch.zeros(extent, parts)
+    for part in range(parts):
+        first, end = part * extent // parts, -(-(part + 1) * extent // parts)
+        shares[first:end, part] = 1 / (end - first)
+    return shares.to(dtype)
+
+
+def _averaged(layers, x, axis, shares):
+    """A product along one axis."""
+    rank = len(x.shape)
+    order = [i for i in range(rank) if i != axis] + [axis]
+    back = [order.index(i) for i in range(rank)]
+    return layers.permute(layers.matmul(layers.permute(x, order), layers.constant(shares)), back)
+
+
+_MODES = {"nearest": trt.InterpolationMode.NEAREST, "bicubic": trt.InterpolationMode.CUBIC}
+_RESIZED = tuple(f"upsample_{name}.{overload}" for overload in ("vec", "default") for name in (
+    "nearest1d", "nearest2d", "nearest3d", "linear1d", "bilinear2d", "trilinear3d", "bicubic2d"))
+
+
+@row(*_RESIZED)
+def _upsample(layers, call):
+    layer = layers.network.add_resize(call["input"] if "input" in call else call["self"])
+    layers.out(layer)
+    if is_fixed(call.result.shape):
+        layer.shape = fixed(call.result.shape)
+    else:
+        layer.set_input(1, layers.extents(call.result.shape))
+    kind = call.name.partition(".")[0].removeprefix("upsample_")[:-2]
+    layer.resize_mode = _MODES.get(kind, trt.InterpolationMode.LINEAR)
+    transformation = trt.ResizeCoordinateTransformation
+    layer.coordinate_transformation = transformation.ALIGN_CORNERS if call.get("align_corners", False) \
+        else transformation.ASYMMETRIC if kind == "nearest" else transformation.HALF_PIXEL
+    if kind == "nearest":
+        layer.nearest_rounding = trt.ResizeRoundMode.FLOOR
+    if kind == "bicubic":
+        layer.cubic_coeff = -0.75
+    return layer.get_output(0)
+
+
+@row("grid_sampler_2d.default")
+def _grid_sampler(layers, call):
+    layer = layers.network.add_grid_sample(call["input"], call["grid"])
+    layers.out(layer)
+    modes = trt.InterpolationMode.LINEAR, trt.InterpolationMode.NEAREST, trt.InterpolationMode.CUBIC
+    layer.interpolation_mode = modes[call["interpolation_mode"]]
+    layer.sample_mode = (trt.SampleMode.FILL, trt.SampleMode.CLAMP, trt.SampleMode.REFLECT)[call["padding_mode"]]
+    layer.align_corners = call["align_corners"]
+    return layer.get_output(0)

@@ -1,0 +1,95 @@
+"""Rows of the table of converters against PyTorch itself, each with values at its edges."""
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+import tenon.torch  # noqa: E402
+
+F = torch.nn.functional
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def numbers(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(3)).to(DEVICE)
+
+
+def integers(*shape, low=-9, high=9):
+    return torch.randint(low, high, shape, generator=torch.Generator().manual_seed(4)).to(DEVICE)
+
+
+def given(*values, dtype=torch.float32):
+    return torch.tensor(values, dtype=dtype, device=DEVICE)
+
+
+X, Y, PICTURE = numbers(3, 6), numbers(3, 6), numbers(2, 3, 8, 10)
+STEPS = given(-7.5, -2, -0.5, 0, 0.5, 2, 7.5)
+WHOLE = given(-7, -2, -1, 0, 1, 2, 7, dtype=torch.int64)
+ROWS = {
+    "divide_down": (lambda x, n: (torch.div(x, 2, rounding_mode="floor"), torch.div(n, 3, rounding_mode="floor"), n // 2), STEPS, WHOLE),
+    "divide_to_zero": (lambda x, n: (torch.div(x, 2, rounding_mode="trunc"), torch.div(n, 3, rounding_mode="trunc")), STEPS, WHOLE),
+    "remainders": (lambda x, n: (x % 3, n % 3, torch.fmod(x, 3), torch.fmod(n, 3), n % -3), STEPS, WHOLE),
+    "trunc": (torch.trunc, STEPS),
+    "log1p": (torch.log1p, given(-0.9, -1e-7, 0, 1e-8, 1e-3, 0.4, 3, 1e6)),
+    "expm1": (torch.expm1, given(-30, -1, -1e-7, 0, 1e-8, 1e-3, 0.4, 3)),
+    "logarithms": (lambda x: (torch.log2(x), torch.log10(x), torch.exp2(x)), given(0.1, 1, 2, 10)),
+    "atan2": (torch.atan2, given(1, 1, -1, -1, 1, -1, 0.5), given(1, -1, 1, -1, 0, 0, 2)),
+    "clamp_by_tensors": (lambda x, y: torch.clamp(x, y, y + 1), X, Y),
+    "softplus": (lambda x: (F.softplus(x), F.softplus(x, beta=2)), STEPS),
+    "any_and_all": (lambda x: ((x > 1).any(), (x > 1).any(1), (x > -1).all(0, keepdim=True), (x > 0).all()), X),
+    "over_all": (lambda x: (x.sum(), x.mean(), x.max(), x.min(), x.prod(), x.prod(1)), X),
+    "arg": (lambda x: (x.argmax(), x.argmin(), x.argmin(1), x.argmax(0, keepdim=True)), X),
+    "sort": (lambda x: (*torch.sort(x, 1), torch.argsort(x, 0, descending=True)), X),
+    "instance_norm": (lambda x: F.instance_norm(x), PICTURE),
+    "unfold": (lambda x: (x.unfold(1, 4, 2), x.unfold(0, 2, 1)), X),
+    "flip": (lambda x: torch.flip(x, (1,)) + torch.flip(x, (0, 1)), X),
+    "roll": (lambda x: torch.roll(x, (1, -2), (0, 1)), X),
+    "repeat": (lambda x: (x.repeat(2, 3), x.repeat(2, 1, 1), x.repeat_interleave(2, 1)), X),
+    "diagonal": (lambda x: (torch.diagonal(x), torch.diagonal(x, 1), torch.diagonal(x, -1)), X),
+    "pads": (lambda x: (F.pad(x, (2, 1, 1, 3), mode="reflect"), F.pad(x, (2, 1, 0, 3), mode="replicate")), PICTURE),
+    "index_two_axes": (lambda x, i: x[i, i[:2, None]], X, integers(2, low=-3, high=3)),
+    "index_apart": (lambda x, i: x[:, i, :, i], PICTURE, integers(4, low=0, high=3)),
+    "index_inner": (lambda x, i: x[:, :, i[:, None], i], PICTURE, integers(4, low=-8, high=8)),
+    "index_one": (lambda x, i: x[:, i], PICTURE, integers(2, 3, low=0, high=3)),
+    "index_put": (lambda x, i, y: x.index_put((i,), y), X, given(2, 0, dtype=torch.int64), numbers(2, 6)),
+    "masked_put": (lambda x: x.masked_fill(x > 0, 5.0) + x.index_put((x > 1,), torch.tensor(7.0, device=x.device)), X),
+    "written_slices": (lambda x, y: torch.slice_scatter(x, y[:, :2], 1, 1, 5, 2) + torch.select_scatter(x, y[0], 0, -1), X, Y),
+    "written_in_place": (lambda x, y: (lambda z: (z[:, 1:3].copy_(y[:, :2]), z[0].fill_(2), z)[-1])(x.clone()), X, Y),
+    "scatter": (lambda x, i, y: (x.scatter(1, i, y), x.scatter(1, i, 2.0)), X, integers(3, 1, low=0, high=6), Y),
+    "scatter_part": (lambda x, i, y: x.scatter(0, i, y), X, given([0, 2], [1, 0], dtype=torch.int64), Y),
+    "pools_1d": (lambda x: (F.max_pool1d(x, 3, 2, 1), F.avg_pool1d(x, 2), F.adaptive_avg_pool1d(x, 4)), numbers(2, 3, 10)),
+    "pools_2d": (lambda x: (F.max_pool2d(x, 3, 2, 1, ceil_mode=True), F.avg_pool2d(x, 3, 1, 1, count_include_pad=False)), PICTURE),
+    "pools_3d": (lambda x: (F.max_pool3d(x, 2), F.avg_pool3d(x, (1, 2, 2)), F.adaptive_avg_pool3d(x, 1)), numbers(2, 3, 4, 6, 6)),
+    "adaptive": (lambda x: (F.adaptive_avg_pool2d(x, (3, 7)), F.adaptive_avg_pool2d(x, 1), F.adaptive_avg_pool2d(x, (4, 5))), PICTURE),
+    "channels_last": (lambda x: F.adaptive_avg_pool2d(x.permute(0, 3, 1, 2), 1).flatten(1), numbers(2, 4, 5, 6)),
+    "resizes": (lambda x: (F.interpolate(x, scale_factor=2), F.interpolate(x, (5, 7), mode="bilinear"),
+                           F.interpolate(x, (16, 20), mode="bicubic"), F.interpolate(x, (9, 9), mode="bilinear", align_corners=True)), PICTURE),
+    "resizes_1d_3d": (lambda x, y: (F.interpolate(x, 9, mode="linear"), F.interpolate(x, 9), F.interpolate(y, (4, 6, 6), mode="trilinear")),
+                      numbers(2, 3, 5), numbers(1, 2, 2, 3, 3)),
+    "grid_sample": (lambda x, g: (F.grid_sample(x, g, align_corners=False), F.grid_sample(x, g, "nearest", "border", True)),
+                    PICTURE, numbers(2, 4, 5, 2) * 0.7),
+    "shared_heads": (lambda q, k: F.scaled_dot_product_attention(q, k, k, enable_gqa=True), numbers(2, 4, 5, 8), numbers(2, 2, 5, 8)),
+    "attention_ranks": (lambda q, r: (F.scaled_dot_product_attention(q, q, q), F.scaled_dot_product_attention(r, r, r, is_causal=True)),
+                        numbers(3, 5, 8), numbers(2, 2, 3, 5, 8)),
+    "attention_masks": (lambda q, m: (F.scaled_dot_product_attention(q, q, q, m), F.scaled_dot_product_attention(q, q, q, m < 0)),
+                        numbers(2, 4, 5, 8), numbers(5, 5)),
+}
+
+
+class Calls(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+@pytest.mark.parametrize("name", ROWS)
+@torch.no_grad()
+def test_rows(name):
+    function, *inputs = ROWS[name]
+    wanted = function(*inputs)
+    got = tenon.torch.compile(Calls(function), tuple(inputs), level=0)(*inputs)
+    for left, right in zip(*(x if isinstance(x, tuple) else (x,) for x in (got, wanted)), strict=True):
+        assert left.shape == right.shape and left.dtype == right.dtype
+        least = 1e-12 if name in ("log1p", "expm1") else 1e-5 if DEVICE == "cpu" else 1e-3  # Small results are their point.
+        torch.testing.assert_close(left, right, rtol=1e-4, atol=least)
