@@ -151,62 +151,119 @@ using TimingCacheKey = v_1_0::TimingCacheKey;
 using TimingCacheValue = v_1_0::TimingCacheValue;
 /// Kinds of layers: each is the class that an ILayer may be cast to.
 enum class LayerType : int32_t {
+  /// Of IConvolutionLayer.
   kCONVOLUTION = 0,
+  /// Of ICastLayer.
   kCAST = 1,
+  /// Of IActivationLayer.
   kACTIVATION = 2,
+  /// Of IPoolingLayer.
   kPOOLING = 3,
+  /// Of ILRNLayer.
   kLRN = 4,
+  /// Of IScaleLayer.
   kSCALE = 5,
+  /// Of ISoftMaxLayer.
   kSOFTMAX = 6,
+  /// Of IDeconvolutionLayer.
   kDECONVOLUTION = 7,
+  /// Of IConcatenationLayer.
   kCONCATENATION = 8,
+  /// Of IElementWiseLayer.
   kELEMENTWISE = 9,
+  /// Of plugin layers of the first generation, which no longer exist.
   kPLUGIN = 10,
+  /// Of IUnaryLayer.
   kUNARY = 11,
+  /// Of IPaddingLayer.
   kPADDING = 12,
+  /// Of IShuffleLayer.
   kSHUFFLE = 13,
+  /// Of IReduceLayer.
   kREDUCE = 14,
+  /// Of ITopKLayer.
   kTOPK = 15,
+  /// Of IGatherLayer.
   kGATHER = 16,
+  /// Of IMatrixMultiplyLayer.
   kMATRIX_MULTIPLY = 17,
+  /// Of IRaggedSoftMaxLayer.
   kRAGGED_SOFTMAX = 18,
+  /// Of IConstantLayer.
   kCONSTANT = 19,
+  /// Of IIdentityLayer.
   kIDENTITY = 20,
+  /// Of IPluginV2Layer.
   kPLUGIN_V2 = 21,
+  /// Of ISliceLayer.
   kSLICE = 22,
+  /// Of IShapeLayer.
   kSHAPE = 23,
+  /// Of IParametricReLULayer.
   kPARAMETRIC_RELU = 24,
+  /// Of IResizeLayer.
   kRESIZE = 25,
+  /// Of ITripLimitLayer.
   kTRIP_LIMIT = 26,
+  /// Of IRecurrenceLayer.
   kRECURRENCE = 27,
+  /// Of IIteratorLayer.
   kITERATOR = 28,
+  /// Of ILoopOutputLayer.
   kLOOP_OUTPUT = 29,
+  /// Of ISelectLayer.
   kSELECT = 30,
+  /// Of IFillLayer.
   kFILL = 31,
+  /// Of IQuantizeLayer.
   kQUANTIZE = 32,
+  /// Of IDequantizeLayer.
   kDEQUANTIZE = 33,
+  /// Of IConditionLayer.
   kCONDITION = 34,
+  /// Of IIfConditionalInputLayer.
   kCONDITIONAL_INPUT = 35,
+  /// Of IIfConditionalOutputLayer.
   kCONDITIONAL_OUTPUT = 36,
+  /// Of IScatterLayer.
   kSCATTER = 37,
+  /// Of IEinsumLayer.
   kEINSUM = 38,
+  /// Of IAssertionLayer.
   kASSERTION = 39,
+  /// Of IOneHotLayer.
   kONE_HOT = 40,
+  /// Of INonZeroLayer.
   kNON_ZERO = 41,
+  /// Of IGridSampleLayer.
   kGRID_SAMPLE = 42,
+  /// Of INMSLayer.
   kNMS = 43,
+  /// Of IReverseSequenceLayer.
   kREVERSE_SEQUENCE = 44,
+  /// Of INormalizationLayer.
   kNORMALIZATION = 45,
+  /// Of IPluginV3Layer.
   kPLUGIN_V3 = 46,
+  /// Of ISqueezeLayer.
   kSQUEEZE = 47,
+  /// Of IUnsqueezeLayer.
   kUNSQUEEZE = 48,
+  /// Of ICumulativeLayer.
   kCUMULATIVE = 49,
+  /// Of IDynamicQuantizeLayer.
   kDYNAMIC_QUANTIZE = 50,
+  /// Of IAttentionInputLayer.
   kATTENTION_INPUT = 51,
+  /// Of IAttentionOutputLayer.
   kATTENTION_OUTPUT = 52,
+  /// Of IRotaryEmbeddingLayer.
   kROTARY_EMBEDDING = 53,
+  /// Of IKVCacheUpdateLayer.
   kKVCACHE_UPDATE = 54,
+  /// Of IMoELayer.
   kMOE = 55,
+  /// Of IDistCollectiveLayer.
   kDIST_COLLECTIVE = 56,
 };
 template <>
@@ -495,8 +552,11 @@ class IActivationLayer : public ILayer {
 
 /// MAX_AVERAGE_BLEND is (1 - blend) * max + blend * average.
 enum class PoolingType : int32_t {
+  /// Largest element of each window.
   kMAX = 0,
+  /// Mean of each window; setAverageCountExcludesPadding() says whether padding counts.
   kAVERAGE = 1,
+  /// (1 - blendFactor) * maximum + blendFactor * mean.
   kMAX_AVERAGE_BLEND = 2,
 };
 template <>
@@ -587,8 +647,11 @@ class ILRNLayer : public ILayer {
 
 /// Number of weights of a scale layer: one, one for each channel, or one for each element.
 enum class ScaleMode : int32_t {
+  /// One weight for the whole tensor.
   kUNIFORM = 0,
+  /// One weight for each extent of the channel axis.
   kCHANNEL = 1,
+  /// One weight for each element of a sample.
   kELEMENTWISE = 2,
 };
 template <>
@@ -739,19 +802,33 @@ class IDeconvolutionLayer : public ILayer {
 
 /// Functions of two tensors. Comparisons give BOOL; AND, OR and XOR take it.
 enum class ElementWiseOperation : int32_t {
+  /// a + b.
   kSUM = 0,
+  /// a * b.
   kPROD = 1,
+  /// The larger one.
   kMAX = 2,
+  /// The smaller one.
   kMIN = 3,
+  /// a - b.
   kSUB = 4,
+  /// a / b; integers round toward zero.
   kDIV = 5,
+  /// a to the power of b.
   kPOW = 6,
+  /// a / b, rounded toward negative infinity.
   kFLOOR_DIV = 7,
+  /// Logical and of kBOOL.
   kAND = 8,
+  /// Logical or of kBOOL.
   kOR = 9,
+  /// Logical exclusive or of kBOOL.
   kXOR = 10,
+  /// a == b, as kBOOL.
   kEQUAL = 11,
+  /// a > b, as kBOOL.
   kGREATER = 12,
+  /// a < b, as kBOOL.
   kLESS = 13,
 };
 template <>
@@ -835,30 +912,55 @@ class IPluginV3Layer : public ILayer {
 /// Functions of one tensor. NOT takes BOOL; ISINF and ISNAN give it. ROUND goes to the nearest
 /// even.
 enum class UnaryOperation : int32_t {
+  /// e to the power of x.
   kEXP = 0,
+  /// Natural logarithm.
   kLOG = 1,
+  /// Square root.
   kSQRT = 2,
+  /// 1 / x.
   kRECIP = 3,
+  /// Absolute value.
   kABS = 4,
+  /// -x.
   kNEG = 5,
+  /// Sine of radians.
   kSIN = 6,
+  /// Cosine of radians.
   kCOS = 7,
+  /// Tangent of radians.
   kTAN = 8,
+  /// Hyperbolic sine.
   kSINH = 9,
+  /// Hyperbolic cosine.
   kCOSH = 10,
+  /// Inverse sine, in radians.
   kASIN = 11,
+  /// Inverse cosine, in radians.
   kACOS = 12,
+  /// Inverse tangent, in radians.
   kATAN = 13,
+  /// Inverse hyperbolic sine.
   kASINH = 14,
+  /// Inverse hyperbolic cosine.
   kACOSH = 15,
+  /// Inverse hyperbolic tangent.
   kATANH = 16,
+  /// Rounds toward positive infinity.
   kCEIL = 17,
+  /// Rounds toward negative infinity.
   kFLOOR = 18,
+  /// Gauss error function.
   kERF = 19,
+  /// Logical not of kBOOL.
   kNOT = 20,
+  /// -1, 0 or 1.
   kSIGN = 21,
+  /// Rounds to the nearest integer, halves to the even one.
   kROUND = 22,
+  /// Whether x is an infinity, as kBOOL.
   kISINF = 23,
+  /// Whether x is a NaN, as kBOOL.
   kISNAN = 24,
 };
 template <>
@@ -880,11 +982,17 @@ class IUnaryLayer : public ILayer {
 
 /// Operations of a reduction. kNONE is for collectives.
 enum class ReduceOperation : int32_t {
+  /// Sum.
   kSUM = 0,
+  /// Product.
   kPROD = 1,
+  /// Largest element.
   kMAX = 2,
+  /// Smallest element.
   kMIN = 3,
+  /// Mean.
   kAVG = 4,
+  /// No reduction, for collectives that only move data.
   kNONE = 5,
 };
 template <>
@@ -894,10 +1002,15 @@ constexpr int32_t EnumMax<ReduceOperation>() noexcept {
 
 /// Operations of several devices together.
 enum class CollectiveOperation : int32_t {
+  /// Every device gets the reduction over all of them.
   kALL_REDUCE = 0,
+  /// Every device gets the tensors of all of them, joined along the first axis.
   kALL_GATHER = 1,
+  /// Every device gets the tensor of the root.
   kBROADCAST = 2,
+  /// The root gets the reduction over all devices.
   kREDUCE = 3,
+  /// Every device gets its part of the reduction over all of them.
   kREDUCE_SCATTER = 4,
 };
 template <>
@@ -1047,7 +1160,9 @@ class IShapeLayer : public ILayer {
 
 /// Direction of a top-k: largest or smallest.
 enum class TopKOperation : int32_t {
+  /// The largest elements, in descending order.
   kMAX = 0,
+  /// The smallest elements, in ascending order.
   kMIN = 1,
 };
 template <>
@@ -1178,8 +1293,11 @@ class IParametricReLULayer : public ILayer {
 
 /// How samples between elements are computed.
 enum class InterpolationMode : int32_t {
+  /// The nearest element.
   kNEAREST = 0,
+  /// Linear along each of the resized axes.
   kLINEAR = 1,
+  /// Cubic convolution along the last two axes.
   kCUBIC = 2,
 };
 template <>
@@ -1204,7 +1322,9 @@ constexpr int32_t EnumMax<ResizeCoordinateTransformation>() noexcept {
 /// Place that kHALF_PIXEL reads where an axis has one output element: by the formula, or the first
 /// input element.
 enum class ResizeSelector : int32_t {
+  /// The coordinate transformation's formula.
   kFORMULA = 0,
+  /// The first input element.
   kUPPER = 1,
 };
 template <>
@@ -1214,9 +1334,13 @@ constexpr int32_t EnumMax<ResizeSelector>() noexcept {
 
 /// Which element kNEAREST takes.
 enum class ResizeRoundMode : int32_t {
+  /// To the nearest, halves up.
   kHALF_UP = 0,
+  /// To the nearest, halves down.
   kHALF_DOWN = 1,
+  /// Down.
   kFLOOR = 2,
+  /// Up.
   kCEIL = 3,
 };
 template <>
@@ -1456,8 +1580,11 @@ class IAssertionLayer : public ILayer {
 /// LINSPACE: alpha + beta * index. RANDOM_UNIFORM: between alpha and beta. RANDOM_NORMAL: mean
 /// alpha, standard deviation beta.
 enum class FillOperation : int32_t {
+  /// Numbers at even distances: alpha is the first one, beta the step along each axis.
   kLINSPACE = 0,
+  /// Random numbers, uniform from alpha to beta.
   kRANDOM_UNIFORM = 1,
+  /// Random numbers of the normal distribution with mean alpha and standard deviation beta.
   kRANDOM_NORMAL = 2,
 };
 template <>
@@ -1677,7 +1804,9 @@ class IGridSampleLayer : public ILayer {
 
 /// (x1, y1, x2, y2) or (x centre, y centre, width, height).
 enum class BoundingBoxFormat : int32_t {
+  /// (x1, y1, x2, y2), two opposite corners.
   kCORNER_PAIRS = 0,
+  /// (x, y, width, height), with the center.
   kCENTER_SIZES = 1,
 };
 template <>
@@ -1773,6 +1902,7 @@ class IUnsqueezeLayer : public ILayer {
 
 /// Operations of a running sum.
 enum class CumulativeOperation : int32_t {
+  /// Running sum.
   kSUM = 0,
 };
 template <>
@@ -1804,7 +1934,9 @@ class ICumulativeLayer : public ILayer {
 
 /// Functions of the products of queries and keys.
 enum class AttentionNormalizationOp : int32_t {
+  /// Scores are used as they are.
   kNONE = 0,
+  /// Softmax over the keys.
   kSOFTMAX = 1,
 };
 template <>
@@ -1929,6 +2061,7 @@ class IRotaryEmbeddingLayer : public ILayer {
 
 /// Where updates go in a cache.
 enum class KVCacheMode : int32_t {
+  /// At the write indices, one after the other along the sequence axis.
   kLINEAR = 0,
 };
 template <>
@@ -1952,7 +2085,9 @@ class IKVCacheUpdateLayer : public ILayer {
 
 /// Activation of the gate.
 enum class MoEActType : int32_t {
+  /// No activation.
   kNONE = 0,
+  /// x * sigmoid(x).
   kSILU = 1,
 };
 template <>
@@ -2306,9 +2441,13 @@ class INetworkDefinition : public INoCopy {
 
 /// How calibrators derive ranges.
 enum class CalibrationAlgoType : int32_t {
+  /// Percentile of a histogram, with the quantile and the cutoff of the calibrator.
   kLEGACY_CALIBRATION TRT_DEPRECATED_ENUM = 0,
+  /// Least Kullback-Leibler divergence, before layers are fused.
   kENTROPY_CALIBRATION TRT_DEPRECATED_ENUM = 1,
+  /// Least Kullback-Leibler divergence.
   kENTROPY_CALIBRATION_2 TRT_DEPRECATED_ENUM = 2,
+  /// The largest absolute value that was seen.
   kMINMAX_CALIBRATION TRT_DEPRECATED_ENUM = 3,
 };
 template <>
@@ -2544,6 +2683,7 @@ namespace nvinfer1 {
 
 /// Settings of calibration.
 enum class QuantizationFlag : int32_t {
+  /// Ranges are measured on the network as it was given.
   kCALIBRATE_BEFORE_FUSION TRT_DEPRECATED_ENUM = 0,
 };
 template <>
@@ -2553,7 +2693,9 @@ constexpr int32_t EnumMax<QuantizationFlag>() noexcept {
 
 /// Where plans run.
 enum class RuntimePlatform : int32_t {
+  /// The operating system and processor of the build.
   kSAME_AS_BUILD = 0,
+  /// Windows on x86-64; builds refuse it.
   kWINDOWS_AMD64 = 1,
 };
 template <>
@@ -2578,6 +2720,7 @@ enum class BuilderFlag : int32_t {
   kDISABLE_TIMING_CACHE = 5,
   /// Products of FP32 may use TF32 on GPUs.
   kTF32 = 6,
+  /// Kernels may use that 2 of 4 consecutive weights are zero.
   kSPARSE_WEIGHTS = 7,
   /// Builds fail with it: there is no safety runtime.
   kSAFETY_SCOPE TRT_DEPRECATED_ENUM = 8,
@@ -2585,33 +2728,43 @@ enum class BuilderFlag : int32_t {
   kOBEY_PRECISION_CONSTRAINTS TRT_DEPRECATED_ENUM = 9,
   /// Precisions of layers bind.
   kPREFER_PRECISION_CONSTRAINTS TRT_DEPRECATED_ENUM = 10,
+  /// No reformat stands between the application's tensors and the layers.
   kDIRECT_IO TRT_DEPRECATED_ENUM = 11,
+  /// A build fails where an algorithm selector chooses nothing.
   kREJECT_EMPTY_ALGORITHMS TRT_DEPRECATED_ENUM = 12,
   /// No effect, and builds warn of it: plans need no runtime of their own.
   kVERSION_COMPATIBLE = 13,
   /// No effect, and builds warn of it: plans need no runtime of their own.
   kEXCLUDE_LEAN_RUNTIME = 14,
+  /// Layers may compute in FP8.
   kFP8 TRT_DEPRECATED_ENUM = 15,
   /// A time that the timing cache lacks ends the build.
   kERROR_ON_TIMING_CACHE_MISS = 16,
   /// Layers may compute in BF16.
   kBF16 TRT_DEPRECATED_ENUM = 17,
+  /// Compiled kernels are not kept in timing caches.
   kDISABLE_COMPILATION_CACHE = 18,
   /// The plan lacks the weights that can be refitted.
   kSTRIP_PLAN = 19,
+  /// The old name of kSTRIP_PLAN.
   kWEIGHTLESS TRT_DEPRECATED_ENUM = 19,
   /// The engine can be refitted with the weights that it was built with.
   kREFIT_IDENTICAL = 20,
+  /// Weights may stay in host memory and come to the device as they are needed.
   kWEIGHT_STREAMING = 21,
+  /// Weights may have 4 bits.
   kINT4 TRT_DEPRECATED_ENUM = 22,
   /// Weights that the network marks can be refitted.
   kREFIT_INDIVIDUAL = 23,
+  /// NaNs pass through every operation.
   kSTRICT_NANS = 24,
   /// The build logs the memory that it took.
   kMONITOR_MEMORY = 25,
+  /// Layers may compute in FP4.
   kFP4 TRT_DEPRECATED_ENUM = 26,
   /// The timing cache has an entry for each layer, which can be edited.
   kEDITABLE_TIMING_CACHE = 27,
+  /// A sample's results do not depend on the other samples of its batch.
   kDISTRIBUTIVE_INDEPENDENCE = 28,
 };
 template <>
@@ -2669,9 +2822,13 @@ class ITimingCache : public INoCopy {
 enum class MemoryPoolType : int32_t {
   /// Scratch memory of each layer.
   kWORKSPACE = 0,
+  /// Fast memory inside a DLA.
   kDLA_MANAGED_SRAM = 1,
+  /// Host memory that a DLA shares with the CPU, for tensors inside its part.
   kDLA_LOCAL_DRAM = 2,
+  /// Host memory of a DLA, for weights and execution data.
   kDLA_GLOBAL_DRAM = 3,
+  /// Device memory that a kernel may take while it is timed.
   kTACTIC_DRAM = 4,
   /// Shared memory of kernels on GPUs.
   kTACTIC_SHARED_MEMORY = 5,
@@ -2683,9 +2840,13 @@ constexpr int32_t EnumMax<MemoryPoolType>() noexcept {
 
 /// Features that can be tried early.
 enum class PreviewFeature : int32_t {
+  /// Contexts of several profiles may share one profile; always so.
   kPROFILE_SHARING_0806 TRT_DEPRECATED_ENUM = 0,
+  /// Plugins may write an output into the memory of an input.
   kALIASED_PLUGIN_IO_10_03 = 1,
+  /// updateDeviceMemorySizeForShapes() may reduce the memory of activations.
   kRUNTIME_ACTIVATION_RESIZE_10_10 = 2,
+  /// Engines with collectives may run on several devices.
   kMULTIDEVICE_RUNTIME_10_16 = 3,
 };
 template <>
@@ -2709,9 +2870,13 @@ constexpr int32_t EnumMax<HardwareCompatibilityLevel>() noexcept {
 
 /// How hard tilings across layers are searched.
 enum class TilingOptimizationLevel : int32_t {
+  /// No tiling over the L2 cache.
   kNONE = 0,
+  /// Little search.
   kFAST = 1,
+  /// More search.
   kMODERATE = 2,
+  /// The longest search.
   kFULL = 3,
 };
 template <>
@@ -2942,7 +3107,9 @@ enum class NetworkDefinitionCreationFlag : int32_t {
   kEXPLICIT_BATCH TRT_DEPRECATED_ENUM = 0,
   /// Types follow from the inputs' types and casts; precision flags are refused.
   kSTRONGLY_TYPED = 1,
+  /// Python plugins run their implementation at run time where they have both kinds.
   kPREFER_JIT_PYTHON_PLUGINS = 2,
+  /// Python plugins run their compiled kernels where they have both kinds.
   kPREFER_AOT_PYTHON_PLUGINS = 3,
 };
 template <>

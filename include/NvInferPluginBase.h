@@ -31,19 +31,33 @@ using IPluginV3 = v_1_0::IPluginV3;
 using IPluginCapability = v_1_0::IPluginCapability;
 /// Element type of a plugin field.
 enum class PluginFieldType : int32_t {
+  /// 16-bit floating point.
   kFLOAT16 = 0,
+  /// 32-bit floating point.
   kFLOAT32 = 1,
+  /// 64-bit floating point.
   kFLOAT64 = 2,
+  /// Signed 8-bit integers.
   kINT8 = 3,
+  /// Signed 16-bit integers.
   kINT16 = 4,
+  /// Signed 32-bit integers.
   kINT32 = 5,
+  /// Characters; the length counts them, and there need not be a null behind the last.
   kCHAR = 6,
+  /// Dims structures.
   kDIMS = 7,
+  /// Bytes that only the plugin knows.
   kUNKNOWN = 8,
+  /// 16-bit floating point with the exponent of 32 bits.
   kBF16 = 9,
+  /// Signed 64-bit integers.
   kINT64 = 10,
+  /// 8-bit floating point (E4M3).
   kFP8 = 11,
+  /// Signed 4-bit integers, two in a byte.
   kINT4 = 12,
+  /// 4-bit floating point (E2M1), two in a byte.
   kFP4 = 13,
 };
 template <>
@@ -71,7 +85,9 @@ struct PluginFieldCollection {
 
 /// Purpose that a plugin is made for: building or running.
 enum class TensorRTPhase : int32_t {
+  /// For a network.
   kBUILD = 0,
+  /// For an engine that is loaded.
   kRUNTIME = 1,
 };
 template <>
@@ -81,8 +97,11 @@ constexpr int32_t EnumMax<TensorRTPhase>() noexcept {
 
 /// The interfaces that an IPluginV3 hands out.
 enum class PluginCapabilityType : int32_t {
+  /// Name, version and namespace.
   kCORE = 0,
+  /// Shapes, types and formats, asked by builds.
   kBUILD = 1,
+  /// Runs.
   kRUNTIME = 2,
 };
 template <>

@@ -61,9 +61,13 @@ struct GridAnchorParameters {
 
 /// Encodings of boxes in detection outputs.
 enum class CodeTypeSSD : int32_t {
+  /// Differences of corners.
   CORNER TRT_DEPRECATED_ENUM = 0,
+  /// Differences of center and size, relative to the prior.
   CENTER_SIZE TRT_DEPRECATED_ENUM = 1,
+  /// Differences of corners, relative to the prior's size.
   CORNER_SIZE TRT_DEPRECATED_ENUM = 2,
+  /// As CENTER_SIZE, in the order y, x, height, width.
   TF_CENTER TRT_DEPRECATED_ENUM = 3,
 };
 /// Parameters of a plugin that decodes boxes and suppresses overlapping ones.

@@ -108,8 +108,11 @@ class INoCopy {
 
 /// Which runtime an engine is for. Only kSTANDARD is built.
 enum class EngineCapability : int32_t {
+  /// All layers, on CPUs and GPUs.
   kSTANDARD = 0,
+  /// The safety runtime's subset; there is none here.
   kSAFETY = 1,
+  /// A loadable for a DLA; there is none here.
   kDLA_STANDALONE = 2,
 };
 template <>
@@ -140,14 +143,23 @@ class IHostMemory : public INoCopy {
 
 /// Arithmetic of extents.
 enum class DimensionOperation : int32_t {
+  /// a + b.
   kSUM = 0,
+  /// a * b.
   kPROD = 1,
+  /// The larger one.
   kMAX = 2,
+  /// The smaller one.
   kMIN = 3,
+  /// a - b.
   kSUB = 4,
+  /// 1 where a == b, else 0.
   kEQUAL = 5,
+  /// 1 where a < b, else 0.
   kLESS = 6,
+  /// a / b, rounded down.
   kFLOOR_DIV = 7,
+  /// a / b, rounded up.
   kCEIL_DIV = 8,
 };
 template <>
@@ -157,7 +169,9 @@ constexpr int32_t EnumMax<DimensionOperation>() noexcept {
 
 /// Where a tensor's memory is.
 enum class TensorLocation : int32_t {
+  /// In the device's memory; on a CPU in the application's.
   kDEVICE = 0,
+  /// In host memory, where shapes are read.
   kHOST = 1,
 };
 template <>
@@ -323,8 +337,11 @@ namespace nvinfer1 {
 
 /// Origin of an offset in a stream.
 enum class SeekPosition : int32_t {
+  /// From the beginning.
   kSET = 0,
+  /// From the place that was reached.
   kCUR = 1,
+  /// From the end.
   kEND = 2,
 };
 template <>
@@ -568,11 +585,17 @@ namespace nvinfer1 {
 
 /// Role of weights in a layer.
 enum class WeightsRole : int32_t {
+  /// Kernel of a convolution or deconvolution.
   kKERNEL = 0,
+  /// Bias of a convolution or deconvolution.
   kBIAS = 1,
+  /// Shift of a scale layer.
   kSHIFT = 2,
+  /// Scale of a scale layer.
   kSCALE = 3,
+  /// Of a constant layer.
   kCONSTANT = 4,
+  /// Any of them, for queries.
   kANY = 5,
 };
 template <>
@@ -582,9 +605,12 @@ constexpr int32_t EnumMax<WeightsRole>() noexcept {
 
 /// Device that a layer runs on.
 enum class DeviceType : int32_t {
+  /// The device of the build.
   kGPU = 0,
+  /// A deep learning accelerator; there is none here.
   kDLA = 1,
-  kCPU = 2,  ///< Of this library: the processor.
+  /// The processor; of this library alone.
+  kCPU = 2,
 };
 template <>
 constexpr int32_t EnumMax<DeviceType>() noexcept {
@@ -593,7 +619,9 @@ constexpr int32_t EnumMax<DeviceType>() noexcept {
 
 /// Permissions of the runtime for temporary files.
 enum class TempfileControlFlag : int32_t {
+  /// Files without a name, in memory.
   kALLOW_IN_MEMORY_FILES = 0,
+  /// Files in the temporary folder.
   kALLOW_TEMPORARY_FILES = 1,
 };
 template <>
@@ -605,17 +633,29 @@ constexpr int32_t EnumMax<TempfileControlFlag>() noexcept {
 enum class TensorFormat : int32_t {
   /// Row-major without gaps: the format of inputs and outputs here.
   kLINEAR = 0,
+  /// Two channels together: [N][(C+1)/2][H][W][2].
   kCHW2 = 1,
+  /// Channels innermost, in a multiple of eight: [N][H][W][(C+7)/8*8].
   kHWC8 = 2,
+  /// Four channels together: [N][(C+3)/4][H][W][4].
   kCHW4 = 3,
+  /// Sixteen channels together: [N][(C+15)/16][H][W][16].
   kCHW16 = 4,
+  /// Thirty-two channels together: [N][(C+31)/32][H][W][32].
   kCHW32 = 5,
+  /// Channels innermost, in a multiple of eight, with depth: [N][D][H][W][(C+7)/8*8].
   kDHWC8 = 6,
+  /// Thirty-two channels together, with depth: [N][(C+31)/32][D][H][W][32].
   kCDHW32 = 7,
+  /// Channels innermost: [N][H][W][C].
   kHWC = 8,
+  /// Rows of a DLA, at multiples of 64 bytes.
   kDLA_LINEAR = 9,
+  /// Images of a DLA, four channels a pixel.
   kDLA_HWC4 = 10,
+  /// Channels innermost, in a multiple of sixteen: [N][H][W][(C+15)/16*16].
   kHWC16 = 11,
+  /// Channels innermost, with depth: [N][D][H][W][C].
   kDHWC = 12,
 };
 template <>
@@ -625,6 +665,7 @@ constexpr int32_t EnumMax<TensorFormat>() noexcept {
 
 /// Properties of an allocation.
 enum class AllocatorFlag : int32_t {
+  /// The memory may be given to reallocate().
   kRESIZABLE = 0,
 };
 template <>
@@ -637,10 +678,15 @@ class ILogger {
  public:
   /// Severity of a message, the most severe first.
   enum class Severity : int32_t {
+    /// The library did something wrong.
     kINTERNAL_ERROR = 0,
+    /// The call failed.
     kERROR = 1,
+    /// The call went on; results or speed may not be as expected.
     kWARNING = 2,
+    /// Progress and facts for people.
     kINFO = 3,
+    /// Details for finding out the cause of a problem.
     kVERBOSE = 4,
   };
   /// Takes a message. `msg` is null-terminated UTF-8 without control characters, valid during the
@@ -920,7 +966,9 @@ enum class TacticSource : int32_t {
   kCUBLAS_LT TRT_DEPRECATED_ENUM = 1,
   /// The library cuDNN.
   kCUDNN TRT_DEPRECATED_ENUM = 2,
+  /// Convolutions by edge masks.
   kEDGE_MASK_CONVOLUTIONS = 3,
+  /// Convolutions compiled at run time.
   kJIT_CONVOLUTIONS = 4,
 };
 template <>
@@ -1389,7 +1437,9 @@ class IExecutionContext : public INoCopy {
 
 /// Text of an inspector: a line, or JSON.
 enum class LayerInformationFormat : int32_t {
+  /// A line of text for each layer.
   kONELINE = 0,
+  /// A JSON object.
   kJSON = 1,
 };
 template <>

@@ -1,6 +1,12 @@
 #pragma once
 
 /// TensorRT 10.16 surface: types and interfaces that every other header needs.
+///
+/// Of all headers, unless a text says otherwise: pointers that a method returns belong to the object
+/// that returned them and live as long as it does; names are compared byte for byte; a call that
+/// fails logs an error that names the reason and returns false, null, -1 or dimensions with nbDims
+/// -1, and changes nothing; no method throws; and an object may be used by one thread at a time,
+/// different objects by different threads.
 
 #include <cstddef>
 #include <cstdint>
@@ -93,7 +99,9 @@ struct InterfaceInfo {
 
 /// Language an interface is implemented in.
 enum class APILanguage : int32_t {
+  /// C++.
   kCPP = 0,
+  /// Python.
   kPYTHON = 1,
 };
 template <>
@@ -121,16 +129,27 @@ class IVersionedInterface {
 
 /// Kinds of errors that an IErrorRecorder takes.
 enum class ErrorCode : int32_t {
+  /// No error.
   kSUCCESS = 0,
+  /// None of the others.
   kUNSPECIFIED_ERROR = 1,
+  /// The library contradicts itself: please report it.
   kINTERNAL_ERROR = 2,
+  /// An argument is null, out of range or of the wrong type.
   kINVALID_ARGUMENT = 3,
+  /// The configuration contradicts itself or the network.
   kINVALID_CONFIG = 4,
+  /// Memory was not to be had.
   kFAILED_ALLOCATION = 5,
+  /// A device, library or plugin could not be started.
   kFAILED_INITIALIZATION = 6,
+  /// A run failed.
   kFAILED_EXECUTION = 7,
+  /// A computation gave an invalid result.
   kFAILED_COMPUTATION = 8,
+  /// The object is not ready for the call.
   kINVALID_STATE = 9,
+  /// The device, platform or network cannot do it.
   kUNSUPPORTED_STATE = 10,
 };
 template <>

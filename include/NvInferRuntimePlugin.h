@@ -44,10 +44,15 @@ struct PluginTensorDesc {
 
 /// Generation of an IPluginV2.
 enum class PluginVersion : uint8_t {
+  /// IPluginV2.
   kV2 TRT_DEPRECATED_ENUM = 0,
+  /// IPluginV2Ext.
   kV2_EXT TRT_DEPRECATED_ENUM = 1,
+  /// IPluginV2IOExt.
   kV2_IOEXT TRT_DEPRECATED_ENUM = 2,
+  /// IPluginV2DynamicExt.
   kV2_DYNAMICEXT TRT_DEPRECATED_ENUM = 3,
+  /// IPluginV2DynamicExt, implemented in Python.
   kV2_DYNAMICEXT_PYTHON TRT_DEPRECATED_ENUM = 67,
 };
 template <>
@@ -57,7 +62,9 @@ constexpr int32_t EnumMax<PluginVersion>() noexcept {
 
 /// Generation of a creator.
 enum class PluginCreatorVersion : int32_t {
+  /// IPluginCreator.
   kV1 TRT_DEPRECATED_ENUM = 0,
+  /// IPluginCreator, implemented in Python.
   kV1_PYTHON TRT_DEPRECATED_ENUM = 64,
 };
 template <>

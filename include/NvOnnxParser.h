@@ -27,20 +27,35 @@ namespace nvonnxparser {
 
 /// Kinds of errors of the parser.
 enum class ErrorCode : int {
+  /// No error.
   kSUCCESS = 0,
+  /// The library contradicts itself: please report it.
   kINTERNAL_ERROR = 1,
+  /// Memory was not to be had.
   kMEM_ALLOC_FAILED = 2,
+  /// The bytes are no ONNX model.
   kMODEL_DESERIALIZE_FAILED = 3,
+  /// An attribute or tensor has an invalid value.
   kINVALID_VALUE = 4,
+  /// The graph contradicts itself.
   kINVALID_GRAPH = 5,
+  /// A node contradicts its operator.
   kINVALID_NODE = 6,
+  /// The graph has a form that cannot be imported.
   kUNSUPPORTED_GRAPH = 7,
+  /// The operator is not known, in this version or domain.
   kUNSUPPORTED_NODE = 8,
+  /// An attribute of the node is not supported.
   kUNSUPPORTED_NODE_ATTR = 9,
+  /// An input of the node is not supported.
   kUNSUPPORTED_NODE_INPUT = 10,
+  /// An element type of the node is not supported.
   kUNSUPPORTED_NODE_DATATYPE = 11,
+  /// The node needs extents that are not known.
   kUNSUPPORTED_NODE_DYNAMIC = 12,
+  /// The shapes of the node are not supported.
   kUNSUPPORTED_NODE_SHAPE = 13,
+  /// Weights do not fit the engine.
   kREFIT_FAILED = 14,
 };
 template <typename T>
@@ -54,10 +69,13 @@ constexpr int32_t EnumMax<ErrorCode>() noexcept {
 enum class OnnxParserFlag : int32_t {
   /// Instance normalization by the library's own layer.
   kNATIVE_INSTANCENORM = 0,
+  /// UINT8 and zero points other than 0 for DLAs; both are imported in any case.
   kENABLE_UINT8_AND_ASYMMETRIC_QUANTIZATION_DLA = 1,
+  /// supportsModelV2() asks for a DLA; there is none here.
   kREPORT_CAPABILITY_DLA = 2,
   /// Plugins come before operators of the same name.
   kENABLE_PLUGIN_OVERRIDE = 3,
+  /// The network is changed to suit a DLA; there is none here.
   kADJUST_FOR_DLA = 4,
 };
 template <>

@@ -198,9 +198,13 @@ class Table:
         return " ".join(filter(None, sentences))
 
     def poor(self) -> list[str]:
-        """Rows whose text says too little to be one, or ends without a full stop (pairs get theirs here)."""
+        """Rows whose text says too little to be one, or ends without a full stop (pairs get theirs here).
+
+        A word suffices for enumerators: "Up."
+        """
+        least = lambda row: 1 if re.match(r"k?[A-Z0-9]", row.member) else 2  # noqa: E731
         return [f"{'|'.join(row.classes)}.{row.member}" for row in self.rows
-                if len(row.text.split()) < 2 or (row.text[-1] != ".") != row.member.startswith("=")]
+                if len(row.text.split()) < least(row) or (row.text[-1] != ".") != row.member.startswith("=")]
 
     def unused(self) -> list[str]:
         return [f"{name}.{row.member}" for row in self.rows for name in row.classes if name not in row.used]
@@ -217,8 +221,6 @@ def documented(header: str, text: str, table: Table) -> tuple[str, list[str]]:
     missing, out, done = [], [], 0
     for item in declarations(header, text):
         written = table.text(item)
-        if written is None and item.kind == "enumerator":
-            continue  # Those with a row have a text; names of operators and the like say enough.
         if written is None:
             missing.append(f"{header}: {item.scope or '(function)'}{'.' if item.name else ''}{item.name}")
             continue

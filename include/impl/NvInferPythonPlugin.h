@@ -11,13 +11,17 @@ namespace nvinfer1 {
 
 /// Kinds of further kernel arguments.
 enum class PluginArgType : int32_t {
+  /// Integer scalar.
   kINT = 0,
 };
 
 /// Types of further kernel arguments.
 enum class PluginArgDataType : int32_t {
+  /// 8 bits.
   kINT8 = 0,
+  /// 16 bits.
   kINT16 = 1,
+  /// 32 bits.
   kINT32 = 2,
 };
 
@@ -68,10 +72,15 @@ class ISymExprs {
 
 /// Time at which a plugin compiles its kernels: at run time or ahead of it.
 enum class QuickPluginCreationRequest : int32_t {
+  /// No wish.
   kUNKNOWN = 0,
+  /// At run time where both are there.
   kPREFER_JIT = 1,
+  /// Ahead of time where both are there.
   kPREFER_AOT = 2,
+  /// At run time, or an error.
   kSTRICT_JIT = 3,
+  /// Ahead of time, or an error.
   kSTRICT_AOT = 4,
 };
 

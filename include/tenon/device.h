@@ -46,19 +46,20 @@ struct GpuDescription {
   int32_t index;
   char uuid[64];
   int64_t sharedMemoryPerMultiprocessor;
-  int32_t memoryBusBits;  ///< This and what follows is 0 where it is not known.
+  int32_t memoryBusBits;
   bool correctsMemory;    ///< ECC is on.
   float clockGhz, memoryClockGhz;
 };
 
 /// A GPU. Functions that make something give null, the others false, when they fail; the reason
-/// goes to the logger. Delete it after everything it made.
+/// goes to the logger. Delete it after everything it made. Thread-safe; a stream is for one thread
+/// at a time.
 class IGpu {
  public:
   virtual ~IGpu() noexcept = default;
-  /// Returns the facts about the GPU.
+  /// Returns the facts about the GPU; numbers that the driver does not tell are 0.
   virtual GpuDescription describe() const noexcept = 0;
-  /// Returns device memory, or null. Free it with destroy().
+  /// Returns device memory, at a multiple of 256 bytes, or null. Free it with destroy().
   virtual void* allocate(size_t bytes) noexcept = 0;
   /// Returns page-locked host memory, or null. Free it with destroy().
   virtual void* allocatePinned(size_t bytes) noexcept = 0;
@@ -84,9 +85,9 @@ class IGpu {
   /// Returns the milliseconds between two events that have been reached; negative on failure.
   virtual float elapsed(cudaEvent_t start, cudaEvent_t end) noexcept = 0;
 
-  /// Calls `work` with `context` while the stream is being captured, and returns the work as an
-  /// executable graph; null where it cannot be captured or `work` returned false. Free it with
-  /// destroy().
+  /// Calls `work`, which must not throw, with `context` while the stream is being captured, and
+  /// returns the work as an executable graph; null where it cannot be captured or `work` returned
+  /// false. Free it with destroy().
   virtual void* capture(cudaStream_t stream, bool (*work)(void* context),
                         void* context) noexcept = 0;
   /// Puts a graph of capture() on a stream.

@@ -9,10 +9,15 @@ namespace tenon {
 /// The steps of a build behind the model's parsing, in their order. A step may be empty: kernels
 /// are tuned in sequence on GPUs only, and the check may be switched off.
 enum class BuildStep : int32_t {
-  kOPTIMIZE = 0,  ///< Optimization passes over the graph.
+  /// Optimization passes over the graph.
+  kOPTIMIZE = 0,
+  /// Candidate kernels are made and timed.
   kCHOOSE = 1,    ///< Candidate kernels are made and timed.
-  kSEQUENCE = 2,  ///< Kernels are tuned in the sequence that they will run in.
+  /// Kernels are tuned in the sequence that they will run in.
+  kSEQUENCE = 2,
+  /// The plan is compared with the reference.
   kCHECK = 3,     ///< The plan is compared with the reference.
+  /// Weights are packed and the plan is written.
   kWRITE = 4,     ///< Weights are packed and the plan is written.
 };
 inline constexpr int32_t kBuildSteps = 5;
