@@ -17,7 +17,14 @@ namespace {
 
 using ::onnx::ModelProto;
 
+/// Nodes that an import may make of functions, unrolled loops and the like, beyond one for each
+/// byte of the model: a small file must not unfold into a graph that fills the memory.
 constexpr int64_t kBaseNodes = 100'000;
+
+/// Names of damaged models may be megabytes long.
+std::string shown(const std::string& name) {
+  return name.substr(0, 200);
+}
 
 struct ModelFile {
   std::shared_ptr<ModelProto> proto;
@@ -102,7 +109,7 @@ void add_inputs(GraphImporter& importer, const ::onnx::GraphProto& proto) {
     }
     const bool unsupported = value.error().kind == ErrorKind::kUnsupported;
     context.report(unsupported ? ImportCode::kUnsupportedGraph : ImportCode::kInvalidGraph,
-                   input.name().substr(0, 200), "", value.error().message);
+                   shown(input.name()), "", value.error().message);
     importer.bind(input.name(), nullptr);
   }
 }
@@ -124,10 +131,9 @@ void check_output_types(ModelContext& context, const Graph& graph,
     const DataType found = output->type.type;
     if (!type.has_tensor_type() || !declared || *declared == found) continue;
     if (context.options.double_as_float && *declared == DataType::kFloat64) continue;
-    context.report(
-        ImportCode::kInvalidGraph, proto.output(i).name().substr(0, 200), "",
-        fmt::format("output \"{}\" is declared as {}, but its node computes {}",
-                    proto.output(i).name().substr(0, 200), name_of(*declared), name_of(found)));
+    context.report(ImportCode::kInvalidGraph, shown(proto.output(i).name()), "",
+                   fmt::format("output \"{}\" is declared as {}, but its node computes {}",
+                               shown(proto.output(i).name()), name_of(*declared), name_of(found)));
   }
 }
 
@@ -144,6 +150,7 @@ void merge_problems(std::vector<ImportProblem>& problems, std::vector<ImportProb
                    [](const auto& a, const auto& b) { return a.node_index < b.node_index; });
 }
 
+/// An error without a message stands for `problems`, which its caller sums up.
 Result<ImportedModel> import_file(const ModelFile& file, const ImportOptions& options,
                                   std::vector<ImportProblem>& problems) {
   const ModelProto& proto = *file.proto;

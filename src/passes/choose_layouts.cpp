@@ -16,9 +16,11 @@ enum class LayoutPreference {
   kChannelsLast,  ///< Faster so: operands are reformatted.
   kFollows,       ///< Channels-last when an operand already is.
   kAnyInput,      ///< Reads operands as they are, gives row-major.
-  kRowMajor,
+  kRowMajor,      ///< Operands that are channels-last are reformatted.
 };
 
+/// The operator that a region was made around: its first one that is neither pointwise nor a
+/// conversion, or else its first one. Other nodes are their own.
 const Node* anchor_of(const Node& node) {
   if (!node.is<Fused>()) return &node;
   for (const auto& inner : node.bodies[0]->nodes())
@@ -103,7 +105,7 @@ class LayoutChooser {
     if (!last) return;
     for (Value* output : node.outputs())
       if (is_image(output)) output->type.layout = Layout::kChannelsLast;
-    // Whatever becomes of the region, its images are such too.
+    // Values inside a region say so too: its kernel may store them, and the region may fall apart.
     if (node.is<Fused>())
       for (const auto& inner : node.bodies[0]->nodes())
         for (Value* output : inner->outputs())
@@ -130,8 +132,8 @@ class LayoutChooser {
     return value;
   }
 
-  /// A first convolution of few channels reads the model's row-major input itself, also behind
-  /// conversions.
+  /// A first convolution reads the model's row-major input itself, also behind conversions, where
+  /// its channels (of colours, at most four) would leave most of a channels-last vector empty.
   static bool is_stem(const Node& node, const Value* value) {
     const Shape& shape = value->type.shape;
     value = before_conversions(value);
@@ -143,9 +145,9 @@ class LayoutChooser {
   /// shapes.
   bool is_activation(const Node& node, int index) const {
     const Value* value = node.input(index);
-    if (!is_image(value) || value->type.shape.size() != node.output()->type.shape.size()) {
-      return is_image(value) && anchor_of(node)->is<Reduce>() && index == 0;
-    }
+    if (!is_image(value)) return false;
+    if (value->type.shape.size() != node.output()->type.shape.size())
+      return anchor_of(node)->is<Reduce>() && index == 0;  // Without kept axes.
     const Node& anchor = *anchor_of(node);
     if (node.is<Quantize>() || node.is<Dequantize>()) return index == 0;
     if (!node.is<Fused>()) return index == 0 || node.is<Pointwise>() || node.is<Concat>();
@@ -173,7 +175,8 @@ class LayoutChooser {
     return false;
   }
 
-  /// The value in that layout: itself, or the output of a reformat (one for all users).
+  /// The value in that layout: itself, or the output of a reformat (one for all users: a value has
+  /// one layout of two, and needs the other one at most).
   Value* in_layout(Value* value, Layout layout) {
     if (value->type.layout == layout) return value;
     if (value->type.shape.size() < 3) return value;

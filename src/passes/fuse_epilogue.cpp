@@ -15,7 +15,8 @@
 namespace tenon {
 namespace {
 
-/// Longer chains gain nothing: the value stays in registers all the same, but registers run out.
+/// Of a region, its anchor among them. Longer chains gain nothing: the value stays in registers all
+/// the same, but registers run out.
 constexpr size_t kMaxSteps = 8;
 
 /// The chain behind an anchor. Its running value is the result of the last step that was taken.

@@ -46,25 +46,20 @@ MemoryPlan place(const std::vector<Lifetime>& lifetimes, const std::vector<int>&
 }  // namespace
 
 MemoryPlan plan_memory(const std::vector<Lifetime>& lifetimes) {
-  std::vector<int> order(lifetimes.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto by_size = [&](int a, int b) { return lifetimes[a].bytes > lifetimes[b].bytes; };
-  const auto by_area = [&](int a, int b) {
-    auto area = [&](int i) {
-      return lifetimes[i].bytes * static_cast<size_t>(lifetimes[i].last - lifetimes[i].first + 1);
-    };
-    return area(a) > area(b);
-  };
-  MemoryPlan best = place(lifetimes, order);  // In order of first use.
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    std::iota(order.begin(), order.end(), 0);
-    if (attempt == 0)
-      std::stable_sort(order.begin(), order.end(), by_size);
-    else
-      std::stable_sort(order.begin(), order.end(), by_area);
+  std::vector<int> in_order(lifetimes.size());
+  std::iota(in_order.begin(), in_order.end(), 0);
+  MemoryPlan best = place(lifetimes, in_order);
+  const auto try_largest_first = [&](auto size_of) {
+    std::vector<int> order = in_order;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return size_of(lifetimes[a]) > size_of(lifetimes[b]); });
     MemoryPlan plan = place(lifetimes, order);
     if (plan.bytes < best.bytes) best = std::move(plan);
-  }
+  };
+  try_largest_first([](const Lifetime& buffer) { return buffer.bytes; });
+  try_largest_first([](const Lifetime& buffer) {  // Bytes times steps.
+    return buffer.bytes * static_cast<size_t>(buffer.last - buffer.first + 1);
+  });
   return best;
 }
 

@@ -13,7 +13,8 @@ enum class PointwiseType : uint8_t { f32, bf16, f16, boolean, i32, i64 };
 inline constexpr int64_t kBlockElements = 1024;
 
 /// A program made ready: blocks of rows go through all instructions while they are in the
-/// first-level cache.
+/// first-level cache. A register is a block of floats; there is one for each input and each
+/// instruction of the program.
 struct PointwisePlan {
   PointwiseProgram program;
   CollapsedLoops loops;
@@ -28,7 +29,8 @@ struct PointwisePlan {
   size_t scratch_bytes(int threads) const;
 };
 
-/// `addresses`: inputs, then outputs. Results do not depend on the number of threads.
+/// `inputs` and `outputs` are addresses in the order of the program; `scratch` has
+/// scratch_bytes(threads of the pool). Results do not depend on the number of threads.
 void run_pointwise(const PointwisePlan& plan, const void* const* inputs, void* const* outputs,
                    ThreadPool& pool, void* scratch);
 
@@ -37,8 +39,10 @@ struct BlockFunctions {
   /// out[i] = f(x[i]) or f(x[i], y[i]) or x[i] ? y[i] : z[i]
   void (*apply)(const PointwiseProgram::Instruction& instruction, const float* x, const float* y,
                 const float* z, float* out, int64_t n);
+  /// Converts n elements from `from`, the first one at element `at`, `stride` elements apart.
   void (*load)(PointwiseType type, const void* from, int64_t at, int64_t stride, float* to,
                int64_t n);
+  /// Converts n elements to `to`, likewise.
   void (*store)(PointwiseType type, const float* from, void* to, int64_t at, int64_t stride,
                 int64_t n);
 };
