@@ -5,7 +5,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 import history  # noqa: E402
 
-BEFORE = {"net fp32": {"steps": 10, "plan_bytes": 1000, "activation_bytes": 4096, "instructions": 1_000_000}}
+BEFORE = {"net fp32": {"steps": 10, "plan_bytes": 1000, "activation_bytes": 4096, "instructions": 1_000_000,
+                        "build_instructions": 9_000_000}}
 
 
 def changed(**figures) -> dict:
@@ -39,10 +40,24 @@ def test_the_page_has_a_column_a_release():
     text = history.page_text([entry("0.1", BEFORE), entry("0.2", changed(steps=9))])
     assert "| net fp32 | 10 | 9 |" in text and "## On processors with avx2" in text
     picture = history.picture_text([entry("0.1", BEFORE), entry("0.2", changed(steps=9))])
-    assert picture.count("<polyline") == 4 and "0.2" in picture
+    assert picture.count("<polyline") == 5 and "0.2" in picture
 
 
 def test_the_page_in_docs_is_current():
     series = history.read_series()
     assert history.PAGE.read_text() == history.page_text(series)
     assert history.PICTURE.read_text() == history.picture_text(series)
+
+
+def test_a_worse_tree_fails_the_check(monkeypatch, capsys):
+    monkeypatch.setattr(history, "read_series", lambda: [entry("0.1", BEFORE, history.instruction_set())])
+    monkeypatch.setattr(history, "measure", lambda _: {"figures": changed(activation_bytes=8192)})
+    assert history.check(None) == 1 and "worse than 0.1: net fp32: activation_bytes" in capsys.readouterr().out
+    monkeypatch.setattr(history, "measure", lambda _: {"figures": changed(build_instructions=9_300_000)})
+    assert history.check(None) == 0
+
+
+def test_the_series_has_figures_of_the_first_release():
+    first = history.read_series()[0]
+    assert first["version"] == "0.1.0" and all("steps" in figures for figures in first["figures"].values())
+    assert any("instructions" in figures for figures in first["figures"].values())
