@@ -1,7 +1,10 @@
 """The command lines of NVIDIA's best-practices guide, as a reader types them: each runs as it stands and prints the
 guide's output, figures and names of kernels aside."""
 import json
+import os
 import re
+import shlex
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -187,3 +190,87 @@ def test_a_few_iterations_for_profilers(trtexec, models: Path):
     trtexec("--onnx=resnet50-v1-12-quantized.onnx", "--stronglyTyped", "--skipInference", "--saveEngine=alexnet_int8.plan")
     text = trtexec(*"--loadEngine=alexnet_int8.plan --warmUp=0 --duration=0 --iterations=20".split())
     assert "Timing trace has 20 queries" in text
+
+
+def write_transformer(file: Path, tokens: int = 17, heads: int = 4, size: int = 16) -> Path:
+    """The attention of a vision transformer, its products quantized."""
+    random, width = np.random.default_rng(2), heads * size
+    weights = [numpy_helper.from_array(np.float32(0.05), "scale"), numpy_helper.from_array(np.int8(0), "zero")]
+    nodes = []
+
+    def constant(name: str, values) -> str:
+        weights.append(numpy_helper.from_array(np.asarray(values), name))
+        return name
+
+    def node(op: str, *inputs: str, **attributes) -> str:
+        nodes.append(helper.make_node(op, inputs, [f"{op}_{len(nodes)}"], f"block_{op}_{len(nodes)}", **attributes))
+        return nodes[-1].output[0]
+
+    def rounded(value: str) -> str:
+        return node("DequantizeLinear", node("QuantizeLinear", value, "scale", "zero"), "scale", "zero")
+
+    def product(value: str, name: str) -> str:
+        matrix = constant(name, random.normal(0, 0.1, (width, width)).astype(np.float32))
+        return node("MatMul", rounded(value), rounded(matrix))
+
+    apart, together = constant("apart", np.int64([0, 0, heads, size])), constant("together", np.int64([0, 0, width]))
+    q, k, v = (node("Reshape", product("x", name), apart) for name in "qkv")
+    q, v, k = node("Transpose", q, perm=[0, 2, 1, 3]), node("Transpose", v, perm=[0, 2, 1, 3]), node("Transpose", k, perm=[0, 2, 3, 1])
+    scores = node("Div", node("MatMul", q, k), constant("root", np.float32(size ** 0.5)))
+    mixed = node("MatMul", node("Softmax", scores, axis=-1), v)
+    joined = node("Reshape", node("Transpose", mixed, perm=[0, 2, 1, 3]), together)
+    nodes.append(helper.make_node("Add", [product(joined, "out"), "x"], ["y"], "block_sum"))
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "vit", [info("x", TensorProto.FLOAT, [1, tokens, width])],
+                              [info("y", TensorProto.FLOAT, [1, tokens, width])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), file)
+    return file
+
+
+# Each command line of the guide, in its order, as a reader types it, and what its output has to show; a profiler in front
+# is left out, and the first plan of the quantized model is saved for the lines that load it.
+SHOWN = {"summary": SUMMARY, "layers": [r"   Time\(ms\)     Avg.\(ms\)   Median\(ms\)   Time\(%\)   Layer"]}
+GUIDE = [
+    ("trtexec --onnx=resnet50-v1-12.onnx --shapes=data:4x3x224x224 --fp16 --noDataTransfers --useCudaGraph --useSpinWait",
+     "summary"),
+    ("trtexec --onnx=resnet50-v1-12-quantized.onnx --shapes=data:4x3x224x224 --stronglyTyped --noDataTransfers --useCudaGraph "
+     "--useSpinWait", "summary"),
+    ("trtexec --onnx=resnet50-v1-12-quantized.onnx --shapes=data:4x3x224x224 --stronglyTyped --noDataTransfers --useCudaGraph "
+     "--useSpinWait --profilingVerbosity=detailed --dumpLayerInfo --dumpProfile --separateProfileRun", "layers"),
+    ("trtexec --loadEngine=resnet50-v1-12-quantized.plan --shapes=data:4x3x224x224 --noDataTransfers --useCudaGraph "
+     "--useSpinWait", "summary"),
+    ("trtexec --onnx=foo.onnx --profilingVerbosity=detailed --saveEngine=foo.plan", ""),
+    ("trtexec --profilingVerbosity=detailed --loadEngine=foo.plan --warmUp=0 --duration=0 --iterations=50", "50 queries"),
+    ("trtexec --profilingVerbosity=detailed --loadEngine=foo.plan --warmUp=0 --duration=0 --iterations=50 --useCudaGraph",
+     "50 queries"),
+    ("trtexec --loadEngine=alexnet_int8.plan --warmUp=0 --duration=0 --iterations=20", "20 queries"),
+    ("trtexec --onnx=vit_base_patch8_224_Opset17.quant.onnx --saveEngine=vit_base_patch8_224_Opset17.engine --stronglyTyped "
+     "--skipInference --profilingVerbosity=detailed", ""),
+    ("trtexec --loadEngine=vit_base_patch8_224_Opset17.engine --useCudaGraph --noDataTransfers --useSpinWait", "summary"),
+    ("trtexec --loadEngine=vit_base_patch8_224_Opset17.engine --profilingVerbosity=detailed --dumpLayerInfo --skipInference",
+     "LayerType: mha"),
+]
+
+
+def test_every_line_runs_as_it_stands(pytestconfig, models: Path):
+    """Nothing added, with the default three seconds; on the CPU, as on a machine without a GPU."""
+    programs = Path(pytestconfig.getoption("build")).resolve() / "bin"
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "CUDA_VISIBLE_DEVICES": "-1"}
+
+    def typed(line: str) -> str:
+        done = subprocess.run(shlex.split(line), capture_output=True, text=True, cwd=models, timeout=120, env=environment,
+                              stdin=subprocess.DEVNULL)
+        text = done.stdout + done.stderr
+        assert done.returncode == 0 and "&&&& PASSED TensorRT.trtexec" in text, f"{line}\n{text[-4000:]}"
+        return text
+
+    (models / "foo.onnx").write_bytes((models / "resnet50-v1-12.onnx").read_bytes())
+    write_transformer(models / "vit_base_patch8_224_Opset17.quant.onnx")
+    for plan in ("resnet50-v1-12-quantized.plan", "alexnet_int8.plan"):
+        shapes = "--shapes=data:4x3x224x224" if plan.startswith("resnet") else ""
+        typed(f"trtexec --onnx=resnet50-v1-12-quantized.onnx {shapes} --stronglyTyped --skipInference --saveEngine={plan}")
+    for line, shown in GUIDE:
+        text = typed(line)
+        if shown in SHOWN:
+            check_lines(text, SHOWN[shown])
+        assert shown in SHOWN or shown in text, f"{line}\n{text[-4000:]}"
