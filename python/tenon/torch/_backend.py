@@ -181,7 +181,10 @@ def _prepared(graph, inputs, options):
     left_out = {*fixed, *extents}
     indices = [index for index in range(len(inputs)) if index not in left_out]
     free = [index for index, place in extents.items() if place is None]
+    if not indices:
+        raise Unsupported("a graph without inputs that are tensors")
     dimensions = _dimensions(graph, indices)
+    given_axes = (tuple(dimensions),) if any(dimensions) else None
     device = _device_of([inputs[index] for index in indices]) or _device_of(inputs)
 
     def plans_for(numbers):
@@ -190,7 +193,7 @@ def _prepared(graph, inputs, options):
         def export(tensors):
             # Dynamo's own tracing is under way, and the export is none of it.
             with torch.no_grad(), torch._guards.tracing(None):
-                return torch.export.export(bound, tuple(tensors), dynamic_shapes=(tuple(dimensions),))
+                return torch.export.export(bound, tuple(tensors), dynamic_shapes=given_axes)
 
         return Plans(export, lambda program, shapes: program.plan(device=device, level=options.get("level"), shapes=shapes))
 

@@ -1,0 +1,160 @@
+"""Many builds, loads and runs after one another, in flat memory; and many threads."""
+import gc
+import threading
+import weakref
+
+import numpy as np
+import pytest
+import tenon
+import tensorrt as trt
+from conftest import expected, onnx_model, relu_network
+from tenon._native import own
+
+MOST_GROWTH_KIB = 512
+
+
+def resident_kib() -> int:
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4
+
+
+def growth(cycle, cycles: int) -> int:
+    """KiB that `cycles` take, after some that fill caches and the allocator's bins."""
+    for _ in range(max(300, cycles // 10)):
+        cycle()
+    before = resident_kib()
+    for _ in range(cycles):
+        cycle()
+    return resident_kib() - before
+
+
+def small_plan(logger, **settings):
+    builder, network = relu_network(trt, logger)
+    config = builder.create_builder_config()
+    assert own.set_build_device(config, own.CPU_DEVICE)
+    config.builder_optimization_level = 0
+    for name, value in settings.items():
+        setattr(config, name, value)
+    return builder.build_serialized_network(network, config)
+
+
+def test_ten_thousand_builds_loads_and_runs_take_no_memory():
+    logger, x = trt.Logger(trt.Logger.ERROR), np.ones((4, 8), np.float32)
+    wanted = expected(x)
+
+    def cycle():
+        y = tenon.load(small_plan(logger)).session()(x)
+        np.testing.assert_allclose(y, wanted, rtol=1e-4, atol=1e-5)
+
+    assert growth(cycle, 10000) < MOST_GROWTH_KIB
+
+
+class Monitor(trt.IProgressMonitor):
+    def __init__(self):
+        trt.IProgressMonitor.__init__(self)
+        self.steps = 0
+
+    def phase_start(self, phase_name, parent_phase, num_steps):
+        pass
+
+    def step_complete(self, phase_name, step):
+        self.steps += 1
+        return True
+
+    def phase_finish(self, phase_name):
+        pass
+
+
+class Log(trt.ILogger):
+    def __init__(self):
+        trt.ILogger.__init__(self)
+        self.count = 0
+
+    def log(self, severity, msg):
+        self.count += 1
+
+
+class Times(trt.IProfiler):
+    def __init__(self):
+        trt.IProfiler.__init__(self)
+        self.count = 0
+
+    def report_layer_time(self, layer_name, ms):
+        self.count += 1
+
+
+def test_callbacks_and_refused_plans_take_no_memory():
+    """Objects of Python's that the library keeps go with the objects that kept them, and so do errors."""
+    kept = []
+
+    def cycle():
+        log, monitor, times = Log(), Monitor(), Times()
+        plan = small_plan(log, progress_monitor=monitor)
+        context = trt.Runtime(log).deserialize_cuda_engine(plan).create_execution_context()
+        context.profiler = times
+        x, y = np.ones((4, 8), np.float32), np.empty((4, 16), np.float32)
+        assert context.set_tensor_address("x", x.ctypes.data) and context.set_tensor_address("y", y.ctypes.data)
+        assert context.execute_async_v3(0) and times.count and monitor.steps and log.count
+        assert trt.Runtime(log).deserialize_cuda_engine(bytes(plan)[:100]) is None
+        assert not context.set_input_shape("x", (5, 8)) and not context.set_tensor_address("z", 8)
+        kept[:] = map(weakref.ref, (log, monitor, times))
+
+    assert growth(cycle, 1000) < MOST_GROWTH_KIB
+    gc.collect()
+    assert not any(reference() for reference in kept)
+
+
+def test_models_take_no_memory():
+    model = onnx_model().SerializeToString()
+
+    def cycle():
+        plan = tenon.build(model, shapes={"x": [(1, 8), (2, 8), (8, 8)]}, device="cpu", level=0, progress=False)
+        for rows in (1, 3, 8):
+            assert plan(np.ones((rows, 8), np.float32)).shape == (rows, 16)
+        with pytest.raises(tenon.RunError):
+            plan(np.ones((9, 8), np.float32))
+        with pytest.raises(tenon.BuildError):
+            tenon.build(model[:20], progress=False)
+
+    assert growth(cycle, 300) < MOST_GROWTH_KIB
+
+
+def test_32_threads_build_load_and_run():
+    """Each thread builds, loads and runs for itself, with a session and a logger of its own."""
+    wrong, barrier = [], threading.Barrier(32)
+
+    def work(number):
+        try:
+            logger, x = trt.Logger(trt.Logger.ERROR), np.full((4, 8), number, np.float32)
+            barrier.wait()
+            for _ in range(5):
+                run = tenon.load(small_plan(logger)).session()
+                for _ in range(20):
+                    np.testing.assert_allclose(run(x), expected(x), rtol=1e-4, atol=1e-4)
+        except Exception as error:  # noqa: BLE001: told below
+            wrong.append((number, error))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(32)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_one_plan_serves_32_threads():
+    plan, wrong = tenon.build(onnx_model(), shapes={"x": [(1, 8), (4, 8), (32, 8)]}, device="cpu", progress=False), []
+
+    def work(number):
+        for turn in range(30):
+            x = np.full((1 + (number + turn) % 32, 8), number, np.float32)
+            if not np.allclose(plan(x), expected(x), rtol=1e-4, atol=1e-4):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(32)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
