@@ -113,12 +113,18 @@ def _configure(config, *, precision, device, level, refit, disable_passes, log):
     config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED
 
 
-def _use_cache(config, path):
+def use_cache(config, path):
     """Sets the timing cache of a file, which may not be there yet."""
     data = open(path, "rb").read() if os.path.exists(path) else b""
     cache = config.create_timing_cache(data)
     if cache is None or not config.set_timing_cache(cache, False):
         raise BuildError(f"{path}: no timing cache of this version: delete it, or give another file")
+
+
+def save_cache(config, path):
+    """Writes the times that a build measured to its timing cache's file."""
+    with open(path, "wb") as file:
+        file.write(config.get_timing_cache().serialize())
 
 
 def _wait(work, monitor: Monitor):
@@ -188,7 +194,7 @@ def build(model, *, shapes=None, inputs=None, dynamic_shapes=None, precision: st
                log=log)
     _set_shapes(builder, network, config, shapes)
     if timing_cache:
-        _use_cache(config, timing_cache)
+        use_cache(config, timing_cache)
     monitor = Monitor(wanted(progress))
     config.progress_monitor = monitor
     try:
@@ -199,6 +205,5 @@ def build(model, *, shapes=None, inputs=None, dynamic_shapes=None, precision: st
     if data is None:
         log.fail(BuildError, "the plan could not be built")
     if timing_cache:
-        with open(timing_cache, "wb") as file:
-            file.write(config.get_timing_cache().serialize())
+        save_cache(config, timing_cache)
     return Plan(data=data)

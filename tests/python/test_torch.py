@@ -233,7 +233,7 @@ def test_marked_extents_have_one_plan(no_fallback):
     for rows in (2, 7, 32):
         x = torch.randn(rows, 16, device=DEVICE)
         close(fast(x), module(x))
-    assert len(made) == 1 and len(list(made[0].plans.values())[0]._made) == 1
+    assert len(made) == 1 and len(made[0].plans[()].ranges) == 1
 
 
 @torch.no_grad()
@@ -244,7 +244,7 @@ def test_extents_without_a_bound_grow_by_powers_of_two(no_fallback):
     for rows in (3, 4, 2, 5, 8, 100, 127):
         x = torch.randn(rows, 16, device=DEVICE)
         close(fast(x), module(x))
-    assert len(made) == 1 and sorted(ranges[0][2][0] for ranges, _ in list(made[0].plans.values())[0]._made) == [4, 8, 128]
+    assert len(made) == 1 and sorted(ranges[0][2][0] for ranges in made[0].plans[()].ranges) == [4, 8, 128]
 
 
 @torch.no_grad()
@@ -261,3 +261,93 @@ def test_extents_are_results(no_fallback):
     for rows in (3, 5):
         x = torch.randn(rows, 4, device=DEVICE)
         close(fast(x), module(x))
+
+
+class Mixed(torch.nn.Module):
+    """An operator that has no converter, between parts that have."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = Mlp(), torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        x = self.first(x) + 1
+        square = torch.linalg.inv(x.T @ x + torch.eye(4, device=x.device))
+        return torch.tanh(self.second(F.relu(square * 2))) - 1, x
+
+
+@torch.no_grad()
+def test_parts_stay_in_pytorch_and_are_named():
+    torch.manual_seed(1)
+    torch._dynamo.reset()
+    module, x = Mixed().eval().to(DEVICE), torch.randn(5, 16, device=DEVICE)
+    made = []
+    fast = torch.compile(module, backend=counting(made), dynamic=False, options={"min_block_size": 2})
+    with pytest.warns(UserWarning, match="parts of a graph run in PyTorch: .*no converter for aten.linalg_inv_ex"):
+        close(fast(x), module(x))
+    (run,) = made[0].plans[()].runs
+    blocks = [name for name, _ in run.named_children() if name.startswith("fused_")]
+    assert len(blocks) == 2
+    x = torch.randn(5, 16, device=DEVICE)
+    close(fast(x), module(x))
+
+
+@torch.no_grad()
+def test_operators_stay_in_pytorch_by_request():
+    torch.manual_seed(1)
+    torch._dynamo.reset()
+    module, x = Convolutions().eval().to(DEVICE), inputs_of(Convolutions)[0]
+    fast = torch.compile(module, backend=tenon.torch.backend, dynamic=False,
+                         options={"torch_executed_ops": {"max_pool2d"}, "min_block_size": 1})
+    with pytest.warns(UserWarning, match="max_pool2d.*asked for by torch_executed_ops"):
+        close(fast(x), module(x))
+    with pytest.raises(tenon.torch.Unsupported, match="torch_executed_ops"):
+        tenon.torch.compile(module, (x,), torch_executed_ops={"aten.max_pool2d"})
+
+
+@torch.no_grad()
+def test_options(tmp_path):
+    torch.manual_seed(1)
+    torch._dynamo.reset()
+    module, x = Mlp().eval().to(DEVICE), inputs_of(Mlp)[0]
+    settings = {"enabled_precisions": {torch.float16}, "optimization_level": 1, "workspace_size": 1 << 24, "disable_tf32": True,
+                "num_avg_timing_iters": 2, "timing_cache_path": str(tmp_path / "times"), "use_python_runtime": None}
+    close(torch.compile(module, backend=tenon.torch.backend, options=settings)(x), module(x))
+    assert (tmp_path / "times").stat().st_size > 0
+    assert tenon.torch.compile(module, arg_inputs=[x], make_refittable=True).plan.engine.refittable
+    with pytest.warns(UserWarning, match="strip_engine_weights has no effect: plans keep"):
+        tenon.torch.compile(module, (x,), strip_engine_weights=True)
+    with pytest.raises(ValueError, match="no option 'wrokspace_size'"):
+        tenon.torch.compile(module, (x,), wrokspace_size=1)
+    with pytest.raises(ValueError, match="enabled_precisions"):
+        tenon.torch.compile(module, (x,), enabled_precisions={torch.float64})
+
+
+@torch.no_grad()
+def test_full_compilation_may_be_required():
+    torch._dynamo.reset()
+    module, x = Mixed().eval().to(DEVICE), torch.randn(5, 16, device=DEVICE)
+    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match="linalg_inv"):
+        torch.compile(module, backend=tenon.torch.backend, options={"require_full_compilation": True})(x)
+
+
+class Named(torch.nn.Module):
+    def forward(self, x):
+        return {"double": x * 2, "parts": (x + 1, [x.sum(1)], None)}
+
+
+@torch.no_grad()
+def test_compiled_modules_are_saved_and_loaded(tmp_path):
+    torch.manual_seed(1)
+    for module, inputs in ((Mlp().eval().to(DEVICE), inputs_of(Mlp)), (Named(), (torch.randn(2, 3, device=DEVICE),))):
+        path = tmp_path / "module.tenon"
+        tenon.torch.save(tenon.torch.compile(module, inputs), path)
+        got, wanted = tenon.torch.load(path)(*inputs), module(*inputs)
+        assert torch.utils._pytree.tree_structure(got) == torch.utils._pytree.tree_structure(wanted)
+        for left, right in zip(*map(torch.utils._pytree.tree_leaves, (got, wanted))):
+            assert left is right is None or torch.testing.assert_close(left, right, rtol=1e-2, atol=1e-2) is None
+    (tmp_path / "no").write_bytes(b"no module")
+    with pytest.raises(tenon.LoadError, match="no: not a module that tenon.torch.save wrote"):
+        tenon.torch.load(tmp_path / "no")
+    with pytest.raises(TypeError, match="tenon.torch.compile"):
+        tenon.torch.save(Mlp(), path)

@@ -3,10 +3,10 @@
     fast = torch.compile(module, backend="tenon")          # or
     fast = tenon.torch.compile(module, (x,))
 
-Operators of the exported graph become layers directly; parameters and buffers become constants. Where the graph has
-something that cannot be converted, the module runs in PyTorch, and a warning names it and the reason. Extents are those
-of the example inputs: other shapes are compiled anew by torch.compile, and refused by tenon.torch.compile's result. """
+Operators of the exported graph become layers directly; parameters and buffers become constants. Operators that cannot be
+converted run in PyTorch, the others in parts around them, and a warning names them and the reason. """
 from ._backend import backend, compile
 from ._convert import Unsupported, plan_of
+from ._files import load, save
 
-__all__ = ["Unsupported", "backend", "compile", "plan_of"]
+__all__ = ["Unsupported", "backend", "compile", "load", "plan_of", "save"]

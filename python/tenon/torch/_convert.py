@@ -6,11 +6,12 @@ import operator
 import torch
 
 from .. import _native as trt
-from .._build import device_number
+from .._build import device_number, save_cache, use_cache
 from .._errors import BuildError, Log
 from .._native import own
 from .._plan import Plan
 from ._layers import Layers, Unsupported, plain
+from ._options import options_of
 from ._ranges import Extent, places_of_symbols, ranges_of
 from . import _arithmetic, _indexing, _windows  # noqa: F401: tables of rows
 from ._table import ROWS
@@ -39,7 +40,7 @@ class Call:
     @classmethod
     def _network(cls, value, tensors):
         if isinstance(value, torch.fx.Node):
-            return value.meta["val"] if _is_number(value) else tensors[value]
+            return value.meta["val"] if is_number(value) else tensors[value]
         if isinstance(value, (list, tuple)):
             return [cls._network(item, tensors) for item in value]
         return value
@@ -54,7 +55,7 @@ class Call:
         return self._values.get(name, otherwise)
 
     def is_tensor(self, name) -> bool:
-        return isinstance(self._raw[name], torch.fx.Node) and not _is_number(self._raw[name])
+        return isinstance(self._raw[name], torch.fx.Node) and not is_number(self._raw[name])
 
     def meta(self, name):
         """PyTorch's description of a tensor argument, or of each of several; the value of another."""
@@ -74,9 +75,14 @@ class Call:
             name: value for name, value in keep.items() if name in self.node.kwargs})
 
 
-def _is_number(node) -> bool:
+def is_number(node) -> bool:
     """Extents, and numbers that are computed from them."""
     return isinstance(node.meta.get("val"), (int, float, torch.SymInt, torch.SymFloat, torch.SymBool))
+
+
+def name_of(node) -> str:
+    """An operator's name as the table has it."""
+    return str(node.target).removeprefix("aten.")
 
 
 def _is_check(node) -> bool:
@@ -84,7 +90,7 @@ def _is_check(node) -> bool:
     return node.op == "call_function" and node.meta.get("val") is None
 
 
-def _decomposed(program):
+def decomposed(program):
     table = torch.export.default_decompositions()
     for name in _WHOLE:
         packet, overload = name.split(".")
@@ -107,14 +113,15 @@ def _constants(program):
 
 def _missing(graph) -> list[str]:
     return sorted({str(node.target) for node in graph.nodes if node.op == "call_function"
-                   and not _is_number(node) and not _is_check(node) and node.target is not operator.getitem and str(node.target).removeprefix("aten.") not in ROWS})
+                   and not is_number(node) and not _is_check(node) and node.target is not operator.getitem
+                   and name_of(node) not in ROWS})
 
 
-def _add_nodes(program, layers):
+def _add_nodes(graph, constants, layers):
     """Layers of all nodes; gives PyTorch's descriptions of the inputs by name, and the outputs."""
-    tensors, constants, inputs, outputs = {}, _constants(program), {}, []
-    for node in program.graph.nodes:
-        if _is_number(node) and node.op != "placeholder" or _is_check(node):
+    tensors, inputs, outputs = {}, {}, []
+    for node in graph.nodes:
+        if is_number(node) and node.op != "placeholder" or _is_check(node):
             continue
         if node.op == "placeholder" and node.name in constants:
             tensors[node] = layers.constant(constants[node.name])
@@ -132,31 +139,41 @@ def _add_nodes(program, layers):
             try:
                 made = ROWS[call.name](layers, call)
             except (Unsupported, ValueError, TypeError, KeyError) as error:
-                raise Unsupported(f"{node.target} ({node.name}): {error}") from error
+                refused = Unsupported(f"{node.target} ({node.name}): {error}")
+                refused.node = node.name
+                raise refused from error
             several = isinstance(node.meta.get("val"), (list, tuple))
             tensors[node] = made if several == isinstance(made, list) else made[0] if isinstance(made, list) else [made]
         elif node.op == "output":
-            outputs = [_output(value, tensors) for value in node.args[0]]
+            results = node.args[0] if isinstance(node.args[0], (list, tuple)) else [node.args[0]]
+            outputs = [_output(value, tensors) for value in results]
     return inputs, outputs
 
 
 def _output(value, tensors):
     if not isinstance(value, torch.fx.Node):
         return value
-    return Extent(value) if _is_number(value) else tensors[value]
+    return Extent(value) if is_number(value) else tensors[value]
 
 
 class Program:
-    """An exported program in operators that the table knows. Its plans differ by the ranges of its inputs' extents."""
+    """A graph in operators that the table knows. Its plans differ by the ranges of its inputs' extents."""
 
-    def __init__(self, program):
-        self.program = _decomposed(program)
-        missing = _missing(self.program.graph)
+    def __init__(self, graph, constants, ranges):
+        """constants: tensors by the names of their placeholders. ranges: of symbols."""
+        self.graph, self._constants, self._ranges = graph, constants, ranges
+        missing = _missing(graph)
         if missing:
             raise Unsupported("no converter for " + ", ".join(missing))
-        constants = _constants(self.program)
-        self._inputs = [node.meta["val"] for node in self.program.graph.nodes if node.op == "placeholder"
+        self._inputs = [node.meta["val"] for node in graph.nodes if node.op == "placeholder"
                         and node.name not in constants and isinstance(node.meta["val"], torch.Tensor)]
+
+    @classmethod
+    def of(cls, exported):
+        """The program of a torch.export.ExportedProgram. Raises Unsupported with the operators that have no converter, all
+        at once."""
+        program = decomposed(exported)
+        return cls(program.graph, _constants(program), program.range_constraints)
 
     def takes(self, shapes) -> bool:
         """Whether the program was traced for such shapes, whatever the ranges of its last plan."""
@@ -168,9 +185,9 @@ class Program:
         the shapes of dynamic inputs (least, best, most) by name; and the objects that must be kept until the plan is built.
         `shapes`: of its inputs; extents without a bound then reach as far as these need."""
         layers = Layers(network)
-        inputs, outputs = _add_nodes(self.program, layers)
+        inputs, outputs = _add_nodes(self.graph, self._constants, layers)
         self.symbols = places_of_symbols(inputs)
-        ranges, results = ranges_of(self.program, inputs, shapes), []
+        ranges, results = ranges_of(self._ranges, inputs, shapes), []
         self.input_ranges = [ranges.get(name, (tuple(value.shape),) * 3) for name, value in inputs.items()]
         for index, output in enumerate(outputs):
             if not isinstance(output, trt.ITensor):
@@ -183,21 +200,20 @@ class Program:
             results.append(("output", network.num_outputs - 1))
         return results, ranges, layers
 
-    def plan(self, *, device=None, level=None, log_level: str = "error", shapes=None, configure=None) -> tuple[Plan, list]:
-        """A plan, and for each of the program's results the number of the plan's output, an Extent, or a constant.
-
-        configure: called with the configuration before the build."""
+    def plan(self, *, device=None, log_level: str = "error", shapes=None, options=None) -> tuple[Plan, list]:
+        """A plan, and for each of the program's results the number of the plan's output, an Extent, or a constant."""
         log = Log(log_level)
         builder = trt.Builder(log)
-        network = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+        weak = options is not None and options.enabled_precisions
+        network = builder.create_network(0 if weak else 1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
         results, ranges, layers = self.add_to(network, shapes)
         config = builder.create_builder_config()
-        if level is not None:
-            config.builder_optimization_level = level
         if not own.set_build_device(config, device_number(device)):
             log.fail(BuildError, f"there is no device '{device}'")
-        if configure:
-            configure(config)
+        if options is not None:
+            options.configure(config)
+            if options.timing_cache_path:
+                use_cache(config, options.timing_cache_path)
         if ranges:
             profile = builder.create_optimization_profile()
             for name, three in ranges.items():
@@ -207,6 +223,8 @@ class Program:
         del layers  # It kept the constants.
         if data is None:
             log.fail(BuildError, "the plan could not be built")
+        if options is not None and options.timing_cache_path:
+            save_cache(config, options.timing_cache_path)
         return Plan(data=data), results
 
 
@@ -214,7 +232,7 @@ def add_program(network, program) -> tuple[list, dict, Layers]:
     """Adds a torch.export.ExportedProgram to a network, as Program.add_to does.
 
     Raises Unsupported with the operators that cannot be converted, all at once."""
-    return Program(program).add_to(network)
+    return Program.of(program).add_to(network)
 
 
 def plan_of(program, *, device=None, level=None, log_level: str = "error") -> tuple[Plan, list]:
@@ -222,4 +240,4 @@ def plan_of(program, *, device=None, level=None, log_level: str = "error") -> tu
     constant.
 
     Raises Unsupported with the operators that cannot be converted, all at once."""
-    return Program(program).plan(device=device, level=level, log_level=log_level)
+    return Program.of(program).plan(device=device, log_level=log_level, options=options_of({"level": level}))

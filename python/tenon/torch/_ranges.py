@@ -53,13 +53,13 @@ def _bounds(expression, limits) -> tuple[int, int, int]:
     return tuple(map(int, ends))
 
 
-def ranges_of(program, inputs, shapes=None) -> dict:
-    """The least, best and most shape of each dynamic input. The best is that of the example it was exported with; or, with
+def ranges_of(known, inputs, shapes=None) -> dict:
+    """The least, best and most shape of each dynamic input, by the `known` ranges of symbols. The best is that of the example it was exported with; or, with
     `shapes`, theirs, and then extents without a bound reach to the next power of two."""
     limits, found = {}, {}
     for symbol, (number, axis) in places_of_symbols(inputs).items():
         extent = list(inputs.values())[number].shape[axis]
-        limits[symbol] = _limits(symbol, program.range_constraints, shapes[number][axis] if shapes else extent.node.hint,
+        limits[symbol] = _limits(symbol, known, shapes[number][axis] if shapes else extent.node.hint,
                                  shapes is not None)
     for name, value in inputs.items():
         shape = [plain(extent) for extent in value.shape]

@@ -1,0 +1,85 @@
+"""Dynamo's graphs as modules that torch.export takes."""
+from __future__ import annotations
+
+import torch
+
+from ._ranges import number_of
+
+
+class Bound(torch.nn.Module):
+    """A graph of dynamo's whose parameters, which it takes as inputs, are its own, and whose extents are its inputs'."""
+
+    def __init__(self, graph, inputs, fixed, extents, numbers):
+        super().__init__()
+        self.graph_module, self._fixed, self._count, self._extents = graph, {}, len(inputs), extents
+        self._numbers = numbers
+        for index in fixed:
+            self.register_buffer(f"fixed_{index}", inputs[index].detach())
+            self._fixed[index] = f"fixed_{index}"
+
+    def forward(self, *given):
+        rest = iter(given)
+        all_given = [getattr(self, self._fixed[i]) if i in self._fixed else None if i in self._extents else next(rest)
+                     for i in range(self._count)]
+        for index, place in self._extents.items():
+            all_given[index] = self._numbers[index] if place is None else all_given[place[0]].shape[place[1]]
+        return self.graph_module(*all_given)
+
+
+def _placeholders(graph) -> list:
+    return [node for node in graph.graph.nodes if node.op == "placeholder"]
+
+
+def fixed_inputs(graph) -> list[int]:
+    """Numbers of the inputs that are parameters or buffers."""
+    return [index for index, node in enumerate(_placeholders(graph))
+            if "_dynamo_static_input_type" in node.meta.get("tensor_dict", {})
+            or isinstance(node.meta.get("example_value"), torch.nn.Parameter)]
+
+
+def _symbols(graph) -> dict:
+    """The range of each symbol of dynamo's that is an extent of an input."""
+    ranges = {}
+    for node in _placeholders(graph):
+        value = node.meta.get("example_value")
+        for extent in value.shape if isinstance(value, torch.Tensor) else ():
+            if isinstance(extent, torch.SymInt):
+                for symbol in extent.node.expr.free_symbols:
+                    ranges[symbol] = extent.node.shape_env.var_to_range.get(symbol)
+    return ranges
+
+
+def extent_inputs(graph, inputs) -> dict:
+    """Of each input that is an extent and no tensor: a tensor's number, and the axis that has this extent; of a number that is
+    no tensor's extent, None."""
+    descriptions = [node.meta.get("example_value") for node in _placeholders(graph)]
+    places = {}
+    for number, value in enumerate(descriptions):
+        for axis, extent in enumerate(value.shape if isinstance(value, torch.Tensor) else ()):
+            if isinstance(extent, torch.SymInt):
+                places.setdefault(extent.node.expr, (number, axis))
+    found = {}
+    for index, value in enumerate(inputs):
+        if isinstance(value, torch.Tensor):
+            continue
+        description = descriptions[index]
+        found[index] = places.get(description.node.expr) if isinstance(description, torch.SymInt) else None
+    return found
+
+
+def dimensions_of(graph, indices) -> list:
+    """For torch.export: which extents of the inputs vary, with dynamo's ranges."""
+    ranges, made, nodes = _symbols(graph), [], _placeholders(graph)
+    for index in indices:
+        axes = {}
+        for axis, extent in enumerate(nodes[index].meta["example_value"].shape):
+            if isinstance(extent, torch.SymInt) and not extent.node.expr.is_number:
+                axes[axis] = _dimension(ranges.get(extent.node.expr))
+        made.append(axes or None)
+    return made
+
+
+def _dimension(known):
+    if known is None:
+        return torch.export.Dim.AUTO
+    return torch.export.Dim.AUTO(min=number_of(known.lower), max=number_of(known.upper))

@@ -1,0 +1,105 @@
+"""Plans and their runs, as PyTorch calls them."""
+from __future__ import annotations
+
+import warnings
+
+import torch
+import torch.utils._pytree
+
+from ._convert import Program, Unsupported, name_of
+from ._partition import partitioned
+
+
+class Compiled:
+    """Runs a plan as the module that it was made of."""
+
+    def __init__(self, plan, results, spec=None, symbols=None):
+        self.plan, self.results, self.spec = plan, results, spec
+        self._symbols = symbols or {}
+        self._session = plan.session()
+
+    def __call__(self, *inputs):
+        tensors = [self._ready(x) for x in inputs if isinstance(x, torch.Tensor)]
+        made = self._session(*tensors)
+        made = list(made) if isinstance(made, tuple) else [made]
+        outputs = [self._result(kind, value, made, tensors) for kind, value in self.results]
+        return torch.utils._pytree.tree_unflatten(outputs, self.spec) if self.spec is not None else tuple(outputs)
+
+    @staticmethod
+    def _ready(x):
+        x = x.detach().contiguous()
+        return x.float() if x.dtype == torch.float64 and x.dim() == 0 else x
+
+    def _result(self, kind, value, made, inputs):
+        if kind == "constant":
+            return value
+        if kind == "extent":
+            return value.of({symbol: inputs[number].shape[axis] for symbol, (number, axis) in self._symbols.items()})
+        array = made[value]
+        return torch.from_numpy(array) if not isinstance(array, torch.Tensor) and hasattr(array, "__array__") else array
+
+
+class Plans:
+    """Plans of one graph, for the shapes that came so far. Most graphs need one; where an extent without a bound outgrows the
+    plan, or where the export works with one extent alone, another is made when it is needed. A graph that cannot be compiled as
+    a whole runs in parts, for one shape each."""
+
+    MOST = 16
+
+    def __init__(self, export, device, options):
+        """export: gives a torch.export.ExportedProgram for inputs."""
+        self._export, self._device, self._options = export, device, options
+        self._made = []  # (ranges of the inputs, their run), the last used first.
+        self._program = None
+
+    @property
+    def ranges(self) -> list:
+        """The least, best and most shape of each input, of each plan."""
+        return [ranges for ranges, _ in self._made]
+
+    @property
+    def runs(self) -> list:
+        return [run for _, run in self._made]
+
+    def __call__(self, inputs):
+        """The run for inputs of such shapes."""
+        shapes = [tuple(x.shape) for x in inputs]
+        for place, (ranges, run) in enumerate(self._made):
+            if all(_inside(shape, three) for shape, three in zip(shapes, ranges)):
+                if place:
+                    self._made.insert(0, self._made.pop(place))
+                return run
+        if len(self._made) == self.MOST:
+            raise Unsupported(f"a graph that was compiled for {self.MOST} ranges of shapes")
+        self._made.insert(0, self._new(inputs, shapes))
+        return self._made[0][1]
+
+    def _new(self, inputs, shapes):
+        if self._program is not None and self._program.takes(shapes):
+            return self._whole(self._program, shapes)
+        exported = self._export(inputs)
+        try:
+            program = Program.of(exported)
+            stays = sorted({name for name in map(name_of, program.graph.nodes) if self._options.runs_in_pytorch(name)})
+            if stays:
+                raise Unsupported(", ".join(stays) + ": asked for by torch_executed_ops")
+            made = self._whole(program, shapes)
+        except Unsupported:
+            if self._options.require_full_compilation:
+                raise
+            return [(shape,) * 3 for shape in shapes], self._in_parts(exported)
+        self._program = program
+        return made
+
+    def _whole(self, program, shapes=None):
+        plan, results = program.plan(device=self._device, shapes=shapes, options=self._options, log_level=self._options.log_level)
+        return program.input_ranges, Compiled(plan, results, symbols=program.symbols)
+
+    def _in_parts(self, exported):
+        module, reasons = partitioned(exported, self._options, lambda program: self._whole(program)[1])
+        warnings.warn(f"tenon: parts of a graph run in PyTorch: {'; '.join(reasons)}", stacklevel=2)
+        return module
+
+
+def _inside(shape, three) -> bool:
+    return len(shape) == len(three[0]) and all(least <= extent <= most for least, extent, most in zip(three[0], shape, three[2]))
