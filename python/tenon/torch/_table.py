@@ -53,12 +53,17 @@ def _operands(layers, call, dtype, first="self", second="other"):
             for name, value in ((first, call[first]), (second, call[second]))]
 
 
+def _real(layers, call):
+    """The operand; integers as numbers of the result's type, where that is a floating-point type."""
+    return layers.cast(call["self"], call.result.dtype) if call.result.dtype.is_floating_point else call["self"]
+
+
 def _unary(op):
-    return lambda layers, call: layers.unary(call["self"], op)
+    return lambda layers, call: layers.unary(_real(layers, call), op)
 
 
 def _activation(kind):
-    return lambda layers, call: layers.activation(call["self"], kind)
+    return lambda layers, call: layers.activation(_real(layers, call), kind)
 
 
 def _binary(op):
@@ -152,7 +157,7 @@ def _convert_type(layers, call):
 
 @row("rsqrt.default")
 def _rsqrt(layers, call):
-    return layers.unary(layers.unary(call["self"], _U.SQRT), _U.RECIP)
+    return layers.unary(layers.unary(_real(layers, call), _U.SQRT), _U.RECIP)
 
 
 @row("silu.default")
@@ -320,7 +325,8 @@ def _group_norm(layers, call):
     one, zero = torch.ones(shape, dtype=call.result.dtype), torch.zeros(shape, dtype=call.result.dtype)
     scale = layers.constant(one) if call.get("weight") is None else layers.reshape(call["weight"], shape)
     bias = layers.constant(zero) if call.get("bias") is None else layers.reshape(call["bias"], shape)
-    mask = sum(1 << axis for axis in range(2, rank))
+    # One group is all channels: their axis is one of those that are normalized.
+    mask = sum(1 << axis for axis in range(1 if groups == 1 else 2, rank))
     layer = layers.network.add_normalization_v2(x, scale, bias, mask)
     layers.out(layer)
     layer.num_groups, layer.epsilon = groups, call["eps"]
