@@ -1,6 +1,8 @@
 """Rows of operators that pick, repeat, and replace elements."""
 from __future__ import annotations
 
+import math
+
 import torch
 
 from .. import _native as trt
@@ -183,7 +185,7 @@ def _scattered(layers, x, places, values, mode, axis=0):
 @row("index_put.default")
 def _index_put(layers, call):
     if call.get("accumulate", False):
-        raise Unsupported("index_put that accumulates")
+        return _added(layers, call)
     values, shape = layers.cast(call["values"], call.result.dtype), call.result.shape
     given = [index for index in call["indices"] if index is not None]
     if len(given) == 1 and given[0].dtype == trt.bool:
@@ -195,6 +197,35 @@ def _index_put(layers, call):
         raise Unsupported("index_put behind axes that are not indexed")
     wanted = [*_common_shape([x.shape for x in call.meta("indices") if x is not None]), *shape[len(axes):]]
     return _scattered(layers, call["self"], places, _repeated(layers, values, wanted), trt.ScatterMode.ND)
+
+
+_MOST_SHARES = 1 << 24  # Numbers of a matrix that tells which value goes where.
+
+
+def _added(layers, call):
+    """Values that are added where indices tell: a product with the matrix that has a one for each value, at its place."""
+    axes, places, rank = _places(layers, call)
+    shape, dtype = fixed(call.result.shape), call.result.dtype
+    if not rank or not _together(axes) or not dtype.is_floating_point:
+        raise Unsupported("index_put that accumulates integers, at one place, or along axes that are apart")
+    rest = [axis for axis in range(len(shape)) if axis not in axes]
+    given = fixed(_common_shape([x.shape for x in call.meta("indices") if x is not None]))
+    elements, values = math.prod(shape[axis] for axis in axes), math.prod(given)
+    if elements * values > _MOST_SHARES:
+        raise Unsupported(f"index_put that adds {values} values at {elements} places")
+    steps = [math.prod(shape[axis] for axis in axes[place + 1:]) for place in range(len(axes))]
+    places = layers.reshape(places, (values, len(axes)))
+    places = layers.elementwise(places, layers.constant(torch.tensor([steps])), _E.PROD)
+    places = layers.reduce(places, trt.ReduceOperation.SUM, [1], True)
+    ones = layers.elementwise(places, layers.constant(torch.arange(elements)[None]), _E.EQUAL)
+    # The values' axes are those of the tensor, with the indices' in place of the indexed ones.
+    added = _repeated(layers, layers.cast(call["values"], dtype), [*shape[:axes[0]], *given, *shape[axes[-1] + 1:]])
+    indexed = list(range(axes[0], axes[0] + rank))
+    others = [axis for axis in range(len(rest) + rank) if axis not in indexed]
+    added = layers.reshape(layers.permute(added, others + indexed), (-1, values))
+    added = layers.reshape(layers.matmul(added, layers.cast(ones, dtype)), [shape[axis] for axis in rest + axes])
+    order = rest + axes
+    return layers.elementwise(call["self"], layers.permute(added, [order.index(axis) for axis in range(len(shape))]), _E.SUM)
 
 
 def _masked_put(layers, call, values):
