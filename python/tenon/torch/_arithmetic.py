@@ -14,11 +14,11 @@ _U, _E, _R = trt.UnaryOperation, trt.ElementWiseOperation, trt.ReduceOperation
 
 def _number(layers, value, like):
     """A number of a tensor's type and rank."""
-    return layers.constant(torch.tensor(value, dtype=layers.dtype_of(like)), rank=max(1, len(like.shape)))
+    return layers.constant(torch.tensor(value, dtype=layers.dtype_of(like)), rank=len(like.shape))
 
 
 def _select(layers, condition, yes, no):
-    rank = max(1, *(len(x.shape) for x in (condition, yes, no)))
+    rank = max(len(x.shape) for x in (condition, yes, no))
     return layers.out(layers.network.add_select(*(layers.ranked(x, rank) for x in (condition, yes, no))))
 
 

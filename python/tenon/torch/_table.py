@@ -48,7 +48,7 @@ def _axes(call, name, rank):
 
 
 def _operands(layers, call, dtype, first="self", second="other"):
-    rank = max(1, call.result_rank)
+    rank = call.result_rank
     return [layers.cast(value, dtype) if call.is_tensor(name) else layers.constant(value, dtype, rank)
             for name, value in ((first, call[first]), (second, call[second]))]
 
@@ -200,7 +200,7 @@ def _clamp(layers, call):
         else (call.get("min"), call.get("max"))
     for bound, op in ((low, _E.MAX), (high, _E.MIN)):
         if bound is not None:
-            x = layers.elementwise(x, layers.constant(bound, call.result.dtype, max(1, len(x.shape))), op)
+            x = layers.elementwise(x, layers.constant(bound, call.result.dtype, len(x.shape)), op)
     return x
 
 
@@ -462,7 +462,7 @@ def _gather(layers, call):
 
 @row("where.self")
 def _where(layers, call):
-    rank, dtype = max(1, call.result_rank), call.result.dtype
+    rank, dtype = call.result_rank, call.result.dtype
     condition, first, second = call["condition"], *_operands(layers, call, dtype)
     ranked = [layers.ranked(x, rank) for x in (condition, first, second)]
     return layers.out(layers.network.add_select(*ranked))
@@ -470,7 +470,7 @@ def _where(layers, call):
 
 @row("masked_fill.Scalar")
 def _masked_fill(layers, call):
-    rank, dtype = max(1, call.result_rank), call.result.dtype
+    rank, dtype = call.result_rank, call.result.dtype
     ranked = [layers.ranked(x, rank) for x in (call["mask"], layers.constant(call["value"], dtype, rank), call["self"])]
     return layers.out(layers.network.add_select(*ranked))
 
