@@ -54,9 +54,9 @@ def _prepared(graph, inputs, options):
         bound = Bound(graph, inputs, fixed, extents, dict(zip(free, numbers))).eval()
 
         def export(tensors):
-            # Dynamo's own tracing is under way, and the export is none of it.
+            # Dynamo's own tracing is under way, and the export is none of it. It takes away the marks of its tensors.
             with torch.no_grad(), torch._guards.tracing(None):
-                return torch.export.export(bound, tuple(tensors), dynamic_shapes=dynamic)
+                return torch.export.export(bound, tuple(x.detach() for x in tensors), dynamic_shapes=dynamic)
 
         return Plans(export, device, options)
 
