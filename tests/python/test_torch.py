@@ -234,7 +234,7 @@ def test_marked_extents_have_one_plan(no_fallback):
         x = torch.randn(rows, 16, device=DEVICE)
         torch._dynamo.mark_dynamic(x, 0, min=2, max=32)
         close(fast(x), module(x))
-    assert len(made) == 1 and len(made[0].plans[()].ranges) == 1
+    assert len(made) == 1 and len(made[0].known[0][-1].ranges) == 1
 
 
 @torch.no_grad()
@@ -245,7 +245,7 @@ def test_extents_without_a_bound_grow_by_powers_of_two(no_fallback):
     for rows in (3, 4, 2, 5, 8, 100, 127):
         x = torch.randn(rows, 16, device=DEVICE)
         close(fast(x), module(x))
-    assert len(made) == 1 and sorted(ranges[0][2][0] for ranges in made[0].plans[()].ranges) == [4, 8, 128]
+    assert len(made) == 1 and sorted(ranges[0][2][0] for ranges in made[0].known[0][-1].ranges) == [4, 8, 128]
 
 
 @torch.no_grad()
@@ -286,11 +286,27 @@ def test_parts_stay_in_pytorch_and_are_named():
     fast = torch.compile(module, backend=counting(made), dynamic=False, options={"min_block_size": 2})
     with pytest.warns(UserWarning, match="parts of a graph run in PyTorch: .*no converter for aten.linalg_inv_ex"):
         close(fast(x), module(x))
-    (run,) = made[0].plans[()].runs
+    (run,) = made[0].known[0][-1].runs
     blocks = [name for name, _ in run.named_children() if name.startswith("fused_")]
     assert len(blocks) == 2
     x = torch.randn(5, 16, device=DEVICE)
     close(fast(x), module(x))
+
+
+@torch.no_grad()
+def test_types_that_plans_lack_stay_in_pytorch():
+    torch._dynamo.reset()
+    net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 4)).to(DEVICE)
+
+    class Doubles(torch.nn.Module):
+        def forward(self, x):
+            places = torch.arange(4, dtype=torch.float64, device=x.device) * 0.3
+            return net(x) + torch.sin(places + x.sum().double()).float()
+
+    module, x = Doubles(), torch.randn(3, 4, device=DEVICE)
+    fast = torch.compile(module, backend=tenon.torch.backend, dynamic=False, options={"min_block_size": 2})
+    with pytest.warns(UserWarning, match="parts of a graph run in PyTorch: .*torch.float64"):
+        close(fast(x), module(x))
 
 
 @torch.no_grad()
@@ -352,3 +368,36 @@ def test_compiled_modules_are_saved_and_loaded(tmp_path):
         tenon.torch.load(tmp_path / "no")
     with pytest.raises(TypeError, match="tenon.torch.compile"):
         tenon.torch.save(Mlp(), path)
+
+
+class Broken(torch.nn.Module):
+    """Two modules of a class, each with a graph that ends in its middle."""
+
+    class Part(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+
+        def forward(self, x):
+            x = self.first(x)
+            torch._dynamo.graph_break()
+            return torch.tanh(self.second(x))
+
+    def __init__(self):
+        super().__init__()
+        self.parts = torch.nn.ModuleList(self.Part() for _ in range(3))
+
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+
+
+@torch.no_grad()
+def test_modules_of_a_class_have_parameters_of_their_own(no_fallback):
+    """Dynamo calls one graph with the parameters of several modules."""
+    torch.manual_seed(1)
+    module, x = Broken().eval().to(DEVICE), torch.randn(2, 4, device=DEVICE)
+    fast = torch.compile(module, backend=tenon.torch.backend)
+    for _ in range(2):
+        torch.testing.assert_close(fast(x), module(x), rtol=1e-3, atol=1e-3)

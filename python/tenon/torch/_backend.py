@@ -1,6 +1,7 @@
 """torch.compile(module, backend="tenon"), and tenon.torch.compile()."""
 from __future__ import annotations
 
+import operator
 import warnings
 
 import torch
@@ -36,6 +37,9 @@ def compile(module, inputs=None, *, arg_inputs=None, dynamic_shapes=None, **opti
     return Compiled(plan, results, exported.call_spec.out_spec, program.symbols)
 
 
+_MOST_CONSTANTS = 128  # Sets of parameters and numbers that a graph is compiled for.
+
+
 def _prepared(graph, inputs, options):
     """A call of the graph by its plans; the first of them is built."""
     if torch.is_grad_enabled() and any(isinstance(x, torch.Tensor) and x.requires_grad for x in inputs):
@@ -50,8 +54,8 @@ def _prepared(graph, inputs, options):
     dynamic = (tuple(dimensions),) if any(dimensions) else None
     device = options.device or _device_of([inputs[index] for index in indices]) or _device_of(inputs)
 
-    def plans_for(numbers):
-        bound = Bound(graph, inputs, fixed, extents, dict(zip(free, numbers))).eval()
+    def plans_for(given, numbers):
+        bound = Bound(graph, given, fixed, extents, dict(zip(free, numbers))).eval()
 
         def export(tensors):
             # Dynamo's own tracing is under way, and the export is none of it. It takes away the marks of its tensors.
@@ -60,16 +64,21 @@ def _prepared(graph, inputs, options):
 
         return Plans(export, device, options)
 
-    plans = {}  # By the numbers that are no extents: each is a constant of its plans.
+    # Plans by their constants: parameters, and numbers that are no extents. Dynamo calls one graph with the parameters of
+    # several modules of a class.
+    known = []
 
     def prepare(given):
-        numbers = tuple(int(given[index]) for index in free)
-        if numbers not in plans:
-            if len(plans) == Plans.MOST:
-                raise Unsupported(f"a graph that was compiled for {Plans.MOST} values of its numbers")
-            plans[numbers] = plans_for(numbers)
+        parameters, numbers = [given[index] for index in fixed], [int(given[index]) for index in free]
+        plans = next((plans for theirs, values, plans in known if values == numbers and all(map(operator.is_, theirs, parameters))),
+                     None)
+        if plans is None:
+            if len(known) == _MOST_CONSTANTS:
+                raise Unsupported(f"a graph that was compiled for {_MOST_CONSTANTS} sets of parameters and numbers")
+            plans = plans_for(given, numbers)
+            known.append((parameters, numbers, plans))
         tensors = [given[index] for index in indices]
-        return plans[numbers](tensors), tensors
+        return plans(tensors), tensors
 
     prepare(inputs)
 
@@ -81,7 +90,7 @@ def _prepared(graph, inputs, options):
             return graph.forward(*given)
         return prepared(*tensors)
 
-    run.plans = plans
+    run.known = known
     return run
 
 

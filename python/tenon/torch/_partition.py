@@ -8,6 +8,7 @@ from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
 from ._convert import Program, Unsupported, is_number, name_of, decomposed
+from ._layers import TYPES
 from ._table import ROWS
 
 
@@ -40,7 +41,14 @@ class _Support(OperatorSupportBase):
             return self._refused[node.name]
         if name not in ROWS:
             return f"no converter for {node.target}"
+        foreign = {value.dtype for near in (node, *node.all_input_nodes) for value in _tensors(near.meta.get("val"))} - TYPES.keys()
+        if foreign:
+            return f"{node.target} of {', '.join(map(str, foreign))}"
         return f"{node.target}: asked for by torch_executed_ops" if self._options.runs_in_pytorch(name) else None
+
+
+def _tensors(value) -> list:
+    return [x for x in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(x, torch.Tensor)]
 
 
 def _is_fixed(graph) -> bool:
