@@ -40,6 +40,7 @@ ROWS = {
     "clamp_by_tensors": (lambda x, y: torch.clamp(x, y, y + 1), X, Y),
     "softplus": (lambda x: (F.softplus(x), F.softplus(x, beta=2)), STEPS),
     "any_and_all": (lambda x: ((x > 1).any(), (x > 1).any(1), (x > -1).all(0, keepdim=True), (x > 0).all()), X),
+    "truths": (lambda x: ((x > 0) * (x < 1), (x > 0) + (x < 1), torch.maximum(x > 0, x < 1), (x > 0).sum(1), (x > 0) * x), X),
     "over_all": (lambda x: (x.sum(), x.mean(), x.max(), x.min(), x.prod(), x.prod(1)), X),
     "arg": (lambda x: (x.argmax(), x.argmin(), x.argmin(1), x.argmax(0, keepdim=True)), X),
     "sort": (lambda x: (*torch.sort(x, 1), torch.argsort(x, 0, descending=True)), X),

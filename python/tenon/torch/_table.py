@@ -66,6 +66,9 @@ def _activation(kind):
     return lambda layers, call: layers.activation(_real(layers, call), kind)
 
 
+_OF_TRUTHS = {_E.SUM: _E.OR, _E.PROD: _E.AND, _E.MAX: _E.OR, _E.MIN: _E.AND}
+
+
 def _binary(op):
     def convert(layers, call):
         names = ("self", "exponent") if "exponent" in call else ("self", "other")
@@ -73,7 +76,7 @@ def _binary(op):
         alpha = call.get("alpha", 1)
         if alpha not in (None, 1):
             right = layers.elementwise(right, layers.constant(alpha, call.result.dtype, len(right.shape)), _E.PROD)
-        return layers.elementwise(left, right, op)
+        return layers.elementwise(left, right, _OF_TRUTHS.get(op, op) if call.result.dtype == torch.bool else op)
 
     return convert
 
