@@ -1,6 +1,11 @@
 """Models that several tests use."""
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))  # For numerics.
 
 
 def relu_network(trt, logger, shape=(4, 8)):

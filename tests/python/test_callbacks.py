@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorrt as trt
 from conftest import expected, onnx_model, relu_network
+from numerics import mistake, tolerance
 
 
 class Oops(Exception):
@@ -302,7 +303,7 @@ def test_32_threads_with_a_context_each(logger):
             y = np.empty((len(x), 16), np.float32)
             done = context.set_input_shape("x", x.shape) and context.set_tensor_address("x", x.ctypes.data) \
                 and context.set_tensor_address("y", y.ctypes.data) and context.execute_async_v3(0)
-            if not done or not np.allclose(y, expected(x), rtol=1e-4, atol=1e-5):
+            if not done or mistake(y, expected(x), tolerance("kKernel")):
                 wrong.append(number)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(32)]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tenon
 from conftest import expected, onnx_model
+from numerics import assert_close
 from tenon import cpu_tools
 
 pytest.importorskip("polygraphy", reason="polygraphy is not installed")
@@ -45,7 +46,7 @@ def test_convert_and_inspect_the_engine(model, tmp_path):
     assert plan.stat().st_size > 0 and (tmp_path / "times").stat().st_size > 0
     assert "Layer" in polygraphy("inspect", "model", plan, "--model-type=engine", "--show", "layers")
     x = np.random.default_rng(0).standard_normal((2, 8)).astype(np.float32)
-    np.testing.assert_allclose(tenon.load(plan)(x), expected(x), rtol=1e-4, atol=1e-5)
+    assert_close(tenon.load(plan)(x), expected(x))
 
 
 def test_run_compares_with_onnx_runtime(model, tmp_path):

@@ -1,6 +1,7 @@
 """Plugins that TensorRT ships, as nodes of ours: each beside a reference in numpy, through the network API and from ONNX."""
 import numpy as np
 import pytest
+from numerics import assert_close as close
 
 trt = pytest.importorskip("tensorrt")
 
@@ -72,11 +73,6 @@ def run(logger, name, version, fields, inputs, constants=()):
     if count == 1:
         return [np.asarray(results)]
     return [np.asarray(results[f"y{i}"] if isinstance(results, dict) else results[i]) for i in range(count)]
-
-
-def close(actual, expected, tolerance=2e-5):
-    assert actual.shape == expected.shape
-    np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance)
 
 
 # Detection.
@@ -244,7 +240,7 @@ def test_modulated_deform_conv_without_offsets_is_a_convolution(logger, version)
         for j in range(3):
             taps = padded[:, :, i:i + 6, j:j + 6] * mask[:, None, 3 * i + j]
             expected += np.einsum("nchw,kc->nkhw", taps, weights[:, :, i, j])
-    close(actual, expected, 2e-4)
+    close(actual, expected)
 
 
 # Transformers.
@@ -275,7 +271,7 @@ def test_qkv_to_context(logger, version, masked):
         scores = np.where(np.arange(length) < lengths[:, None, None, None], scores, -np.inf)
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     context = weights / weights.sum(-1, keepdims=True) @ v
-    close(actual, context.transpose(2, 0, 1, 3).reshape(length, batch, heads * size, 1, 1), 1e-4)
+    close(actual, context.transpose(2, 0, 1, 3).reshape(length, batch, heads * size, 1, 1))
 
 
 def test_fully_connected_and_gelu(logger):
@@ -306,7 +302,7 @@ def test_multiscale_attention(logger, version):
             if 0 <= cy < rows and 0 <= cx < columns:
                 part = (1 - abs(y - cy)) * (1 - abs(x - cx))
                 expected[b, q, m] += weights[b, q, m, level, p] * part * image[cy, cx]
-    close(actual, expected, 1e-4)
+    close(actual, expected)
 
 
 @pytest.mark.parametrize("version", ["1", "2"])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tenon
 from conftest import expected, onnx_model
+from numerics import assert_close, mistake, tolerance
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +20,7 @@ def batch(size, seed=0):
 
 
 def close(y, x):
-    np.testing.assert_allclose(y, expected(x), rtol=1e-4, atol=1e-5)
+    assert_close(y, expected(x))
 
 
 def test_build_save_load_run(plan, tmp_path):
@@ -198,7 +199,7 @@ def test_threads_have_sessions_of_their_own(plan):
     def work(number):
         for turn in range(20):
             x = batch(1 + (number + turn) % 32, number)
-            if not np.allclose(plan(x), expected(x), rtol=1e-4, atol=1e-5):
+            if mistake(plan(x), expected(x), tolerance("kKernel")):
                 wrong.append(number)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(32)]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorrt as trt
 from conftest import expected, onnx_model, relu_network
+from numerics import assert_close
 
 
 def plan_of(logger, **settings):
@@ -131,7 +132,7 @@ def test_a_run_gives_the_expected_numbers(logger):
     context = engine.create_execution_context()
     assert context.engine is engine
     x = np.random.default_rng(0).standard_normal((4, 8)).astype(np.float32)
-    np.testing.assert_allclose(run(context, x), expected(x), rtol=1e-5, atol=1e-5)
+    assert_close(run(context, x), expected(x))
     y = np.empty((4, 16), np.float32)
     assert context.execute_v2(bindings=[x.ctypes.data, y.ctypes.data]) and context.infer_shapes() == []
     assert not context.set_input_shape("x", (5, 8)) and not context.execute_v2([0])
@@ -146,7 +147,7 @@ def test_objects_keep_what_they_need(logger):
     made = context()
     gc.collect()
     x = np.ones((4, 8), np.float32)
-    np.testing.assert_allclose(run(made, x), expected(x), rtol=1e-5, atol=1e-5)
+    assert_close(run(made, x), expected(x))
 
     class Kept(trt.IProfiler):
         def report_layer_time(self, layer_name, ms):
@@ -191,7 +192,7 @@ def test_profiles_and_dynamic_shapes(logger):
     context = engine.create_execution_context()
     for batch in (1, 16):
         x = np.random.default_rng(batch).standard_normal((batch, 8)).astype(np.float32)
-        np.testing.assert_allclose(run(context, x), expected(x), rtol=1e-4, atol=1e-5)
+        assert_close(run(context, x), expected(x))
     assert not context.set_input_shape("x", (17, 8))
 
 

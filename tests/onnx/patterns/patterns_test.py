@@ -11,10 +11,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools"))
+from numerics import assert_close  # noqa: E402
 from patterns import PATTERNS  # noqa: E402
 from worker_client import Worker, files_text  # noqa: E402
-
-TOLERANCE = 1e-5
 
 
 @pytest.fixture(scope="module")
@@ -87,5 +86,4 @@ def test_pattern(name: str, worker: Worker, tmp_path: Path):
         expected = session.run(None, inputs)
         outputs = [(value.name, array.dtype) for value, array in zip(model.graph.output, expected)]
         for actual, wanted in zip(run(worker, model, inputs, symbols, tmp_path, outputs), expected):
-            assert actual.shape == wanted.shape
-            np.testing.assert_allclose(actual, wanted, rtol=TOLERANCE, atol=TOLERANCE)
+            assert_close(actual, wanted)
