@@ -20,13 +20,13 @@ def model(tmp_path_factory):
     return path
 
 
-def polygraphy(*arguments):
+def polygraphy(*arguments, folder=None, status=0):
     code = "import sys; from polygraphy.tools import main; sys.exit(main())"
     environment = {**os.environ, "LD_LIBRARY_PATH": str(cpu_tools.FOLDER), "POLYGRAPHY_AUTOINSTALL_DEPS": "0",
                    "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True,
-                          env=environment, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
+                          env=environment, timeout=300, cwd=folder)
+    assert done.returncode == status, done.stdout + done.stderr
     return done.stdout + done.stderr
 
 
@@ -78,9 +78,57 @@ with TrtRunner(build) as runner:
     assert float(done.stdout.split()[-1]) == pytest.approx(float(expected(np.ones((2, 8), np.float32)).sum()), rel=1e-4)
 
 
-def test_surgeon_and_debug(model, tmp_path):
-    polygraphy("surgeon", "sanitize", model, "--fold-constants", "-o", tmp_path / "folded.onnx") \
-        if _has("onnx_graphsurgeon") else pytest.skip("onnx_graphsurgeon is not installed")
+def test_outputs_of_all_layers_are_compared(model):
+    text = polygraphy("run", model, "--trt", "--onnxrt", "--validate", "--trt-outputs", "mark", "all", "--onnx-outputs", "mark",
+                      "all", "--atol=1e-4", "--rtol=1e-4")
+    assert "Output: 'm'" in text and "Pass Rate: 100.00%" in text
+
+
+def test_inputs_and_outputs_are_kept_and_compared(model, tmp_path):
+    polygraphy("run", model, "--trt", "--save-inputs", tmp_path / "in.json", "--save-outputs", tmp_path / "out.json")
+    text = polygraphy("run", model, "--trt", "--load-inputs", tmp_path / "in.json", "--load-outputs", tmp_path / "out.json")
+    assert "Pass Rate: 100.00%" in text
+    assert "y [dtype=float32, shape=(2, 16)]" in polygraphy("inspect", "data", tmp_path / "out.json", "--show-values")
+
+
+def test_scripts_for_the_network_and_the_configuration(model, tmp_path):
+    polygraphy("template", "trt-network", model, "-o", tmp_path / "network.py")
+    polygraphy("template", "trt-config", "--fp16", "-o", tmp_path / "config.py")
+    text = polygraphy("run", model, "--trt", "--onnxrt", "--trt-config-script", tmp_path / "config.py", "--atol=1e-2")
+    assert "Pass Rate: 100.00%" in text
+    assert "PASSED" in polygraphy("run", tmp_path / "network.py", "--model-type=trt-network-script", "--trt")
+    polygraphy("run", model, "--trt", "--gen-script", tmp_path / "run.py")
+    assert "TrtRunner" in (tmp_path / "run.py").read_text()
+
+
+def test_int8_with_a_calibrator(model, tmp_path):
+    """Polygraphy's calibrator draws batches and keeps their ranges in a file, which the next build reads."""
+    cache = tmp_path / "ranges.cache"
+    for _ in range(2):
+        text = polygraphy("run", model, "--trt", "--onnxrt", "--int8", "--calibration-cache", cache, "--atol=0.1")
+        assert "Pass Rate: 100.00%" in text and cache.read_bytes().startswith(b"TRT-101600-EntropyCalibration2")
+
+
+def test_debug_build(model, tmp_path):
+    text = polygraphy("debug", "build", model, "--until=2", "--artifacts", "polygraphy_debug.engine", "--check", "test", "-s",
+                      "polygraphy_debug.engine", folder=tmp_path)
+    assert "Passed: 2/2" in text and len(list((tmp_path / "polygraphy_artifacts" / "good").iterdir())) == 2
+
+
+def test_debug_precision(model, tmp_path):
+    text = polygraphy("debug", "precision", model, "--fp16", "--check", "true", folder=tmp_path)
+    assert "try running the first 1 layer(s) in higher precision" in text
+    text = polygraphy("debug", "precision", model, "--fp16", "--check", "false", folder=tmp_path)
+    assert "Could not find a configuration" in text
+
+
+def test_surgeon(model, tmp_path):
+    if not _has("onnx_graphsurgeon"):
+        pytest.skip("onnx_graphsurgeon is not installed")
+    polygraphy("surgeon", "sanitize", model, "--fold-constants", "-o", tmp_path / "folded.onnx")
+    polygraphy("surgeon", "extract", model, "--inputs", "x:[2,8]:float32", "--outputs", "m:auto", "-o", tmp_path / "part.onnx")
+    for name in ("folded.onnx", "part.onnx"):
+        assert "Pass Rate: 100.00%" in polygraphy("run", tmp_path / name, "--trt", "--onnxrt", "--atol=1e-4", "--rtol=1e-4")
 
 
 def _has(module):
