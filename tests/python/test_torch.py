@@ -401,3 +401,25 @@ def test_modules_of_a_class_have_parameters_of_their_own(no_fallback):
     fast = torch.compile(module, backend=tenon.torch.backend)
     for _ in range(2):
         torch.testing.assert_close(fast(x), module(x), rtol=1e-3, atol=1e-3)
+
+
+@torch.no_grad()
+def test_second_graphs_with_dynamic_extents(no_fallback):
+    """Inputs of a module's second graph have dynamo's symbols; nothing of theirs may reach its guards."""
+    class Tagger(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.stem = torch.nn.Sequential(torch.nn.Conv2d(1, 4, 3, padding=1), torch.nn.ReLU())
+            self.recurrence, self.out = torch.nn.LSTM(32, 8, bidirectional=True, batch_first=True), torch.nn.Linear(16, 5)
+
+        def forward(self, x):
+            x = self.stem(x).permute(0, 3, 1, 2).flatten(2)
+            return self.out(self.recurrence(x)[0]).log_softmax(2).transpose(0, 1)
+
+    torch.manual_seed(1)
+    module = Tagger().eval().to(DEVICE)
+    fast = torch.compile(module, backend=tenon.torch.backend)
+    for batch in (2, 3, 5):
+        x = torch.randn(batch, 1, 8, 12, device=DEVICE)
+        torch._dynamo.mark_dynamic(x, 0, min=2, max=8)
+        close(fast(x), module(x))

@@ -58,9 +58,8 @@ def _prepared(graph, inputs, options):
         bound = Bound(graph, given, fixed, extents, dict(zip(free, numbers))).eval()
 
         def export(tensors):
-            # Dynamo's own tracing is under way, and the export is none of it. It takes away the marks of its tensors.
-            with torch.no_grad(), torch._guards.tracing(None):
-                return torch.export.export(bound, tuple(x.detach() for x in tensors), dynamic_shapes=dynamic)
+            # Tensors of its own: an export takes away the marks of dynamic extents.
+            return torch.export.export(bound, tuple(x.detach() for x in tensors), dynamic_shapes=dynamic)
 
         return Plans(export, device, options)
 

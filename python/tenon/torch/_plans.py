@@ -71,7 +71,9 @@ class Plans:
                 return run
         if len(self._made) == self.MOST:
             raise Unsupported(f"a graph that was compiled for {self.MOST} ranges of shapes")
-        self._made.insert(0, self._new(inputs, shapes))
+        # Dynamo's own tracing may be under way, and none of this is a part of it.
+        with torch.no_grad(), torch._guards.tracing(None):
+            self._made.insert(0, self._new(inputs, shapes))
         return self._made[0][1]
 
     def _new(self, inputs, shapes):
