@@ -1,4 +1,5 @@
 """PyTorch modules as plans. Runs where PyTorch is installed, on its GPU where there is one."""
+import threading
 import warnings
 
 import pytest
@@ -423,3 +424,29 @@ def test_second_graphs_with_dynamic_extents(no_fallback):
         x = torch.randn(batch, 1, 8, 12, device=DEVICE)
         torch._dynamo.mark_dynamic(x, 0, min=2, max=8)
         close(fast(x), module(x))
+
+
+@torch.no_grad()
+def test_threads_share_a_compiled_module():
+    torch.manual_seed(1)
+    torch._dynamo.reset()
+    module, wrong = Mlp().eval().to(DEVICE), []
+    fast = torch.compile(module, backend=tenon.torch.backend, dynamic=True)
+    fixed = tenon.torch.compile(module, (torch.randn(3, 16, device=DEVICE),))
+    fast(torch.randn(9, 16, device=DEVICE))
+
+    @torch.no_grad()
+    def work(number):
+        generator = torch.Generator().manual_seed(number)
+        for turn in range(20):
+            x = torch.randn(2 + (number + turn) % 15, 16, generator=generator).to(DEVICE)
+            three = x[:3] if len(x) >= 3 else torch.ones(3, 16, device=DEVICE)
+            if not torch.allclose(fast(x), module(x), atol=1e-2) or not torch.allclose(fixed(three), module(three), atol=1e-2):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

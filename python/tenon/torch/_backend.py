@@ -69,9 +69,10 @@ def _prepared(graph, inputs, options):
 
     def prepare(given):
         parameters, numbers = [given[index] for index in fixed], [int(given[index]) for index in free]
-        plans = next((plans for theirs, values, plans in known if values == numbers and all(map(operator.is_, theirs, parameters))),
-                     None)
-        if plans is None:
+        for theirs, values, plans in known:
+            if values == numbers and all(map(operator.is_, theirs, parameters)):
+                break
+        else:
             if len(known) == _MOST_CONSTANTS:
                 raise Unsupported(f"a graph that was compiled for {_MOST_CONSTANTS} sets of parameters and numbers")
             plans = plans_for(given, numbers)

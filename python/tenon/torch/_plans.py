@@ -1,6 +1,7 @@
 """Plans and their runs, as PyTorch calls them."""
 from __future__ import annotations
 
+import threading
 import warnings
 
 import torch
@@ -16,27 +17,38 @@ class Compiled:
     def __init__(self, plan, results, spec=None, symbols=None):
         self.plan, self.results, self.spec = plan, results, spec
         self._symbols = symbols or {}
-        self._session = plan.session()
+        self._all_outputs = list(results) == [("output", index) for index in range(len(results))]
 
     def __call__(self, *inputs):
-        tensors = [self._ready(x) for x in inputs if isinstance(x, torch.Tensor)]
-        made = self._session(*tensors)
-        made = list(made) if isinstance(made, tuple) else [made]
-        outputs = [self._result(kind, value, made, tensors) for kind, value in self.results]
+        tensors = [_ready(x) for x in inputs if isinstance(x, torch.Tensor)]
+        made = self.plan(*tensors)  # In this thread's own session.
+        if not isinstance(made, tuple):
+            made = (made,)
+        if self._all_outputs:
+            outputs = [_tensor(array) for array in made]
+        else:
+            outputs = [self._result(kind, value, made, tensors) for kind, value in self.results]
         return torch.utils._pytree.tree_unflatten(outputs, self.spec) if self.spec is not None else tuple(outputs)
-
-    @staticmethod
-    def _ready(x):
-        x = x.detach().contiguous()
-        return x.float() if x.dtype == torch.float64 and x.dim() == 0 else x
 
     def _result(self, kind, value, made, inputs):
         if kind == "constant":
             return value
         if kind == "extent":
             return value.of({symbol: inputs[number].shape[axis] for symbol, (number, axis) in self._symbols.items()})
-        array = made[value]
-        return torch.from_numpy(array) if not isinstance(array, torch.Tensor) and hasattr(array, "__array__") else array
+        return _tensor(made[value])
+
+
+def _ready(x):
+    """A tensor as plans take it: without a gradient, its elements side by side, numbers as float32."""
+    if x.requires_grad:
+        x = x.detach()
+    if not x.is_contiguous():
+        x = x.contiguous()
+    return x.float() if x.dtype is torch.float64 and x.dim() == 0 else x
+
+
+def _tensor(array):
+    return torch.from_numpy(array) if not isinstance(array, torch.Tensor) and hasattr(array, "__array__") else array
 
 
 class Plans:
@@ -50,7 +62,7 @@ class Plans:
         """export: gives a torch.export.ExportedProgram for inputs."""
         self._export, self._device, self._options = export, device, options
         self._made = []  # (ranges of the inputs, their run), the last used first.
-        self._program = None
+        self._program, self._last, self._lock = None, (None, None), threading.Lock()
 
     @property
     def ranges(self) -> list:
@@ -63,7 +75,16 @@ class Plans:
 
     def __call__(self, inputs):
         """The run for inputs of such shapes."""
-        shapes = [tuple(x.shape) for x in inputs]
+        shapes = [x.shape for x in inputs]
+        before, run = self._last  # Most calls have the shapes of the one before.
+        if shapes != before:
+            with self._lock:
+                run = self._found(inputs, shapes)
+            self._last = shapes, run
+        return run
+
+    def _found(self, inputs, shapes):
+        shapes = list(map(tuple, shapes))
         for place, (ranges, run) in enumerate(self._made):
             if all(_inside(shape, three) for shape, three in zip(shapes, ranges)):
                 if place:
