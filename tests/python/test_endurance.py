@@ -8,6 +8,7 @@ import pytest
 import tenon
 import tensorrt as trt
 from conftest import expected, onnx_model, relu_network
+from numerics import assert_close, mistake, tolerance
 from tenon._native import own
 
 MOST_GROWTH_KIB = 512
@@ -45,7 +46,7 @@ def test_ten_thousand_builds_loads_and_runs_take_no_memory():
 
     def cycle():
         y = tenon.load(small_plan(logger)).session()(x)
-        np.testing.assert_allclose(y, wanted, rtol=1e-4, atol=1e-5)
+        assert_close(y, wanted)
 
     assert growth(cycle, 10000) < MOST_GROWTH_KIB
 
@@ -131,7 +132,7 @@ def test_32_threads_build_load_and_run():
             for _ in range(5):
                 run = tenon.load(small_plan(logger)).session()
                 for _ in range(20):
-                    np.testing.assert_allclose(run(x), expected(x), rtol=1e-4, atol=1e-4)
+                    assert_close(run(x), expected(x))
         except Exception as error:  # noqa: BLE001: told below
             wrong.append((number, error))
 
@@ -149,7 +150,7 @@ def test_one_plan_serves_32_threads():
     def work(number):
         for turn in range(30):
             x = np.full((1 + (number + turn) % 32, 8), number, np.float32)
-            if not np.allclose(plan(x), expected(x), rtol=1e-4, atol=1e-4):
+            if mistake(plan(x), expected(x), tolerance("kKernel")):
                 wrong.append(number)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(32)]
