@@ -42,6 +42,20 @@ def halves_autotune(x, outputs):
     return [combination]
 
 
+SAME_MEMORY = []
+
+
+@trtp.register("tests::add_in_place")
+def add_in_place_desc(x: trtp.TensorDesc, delta: int) -> trtp.TensorDesc:
+    return x.aliased()
+
+
+@trtp.impl("tests::add_in_place")
+def add_in_place(x: trtp.Tensor, delta: int, outputs: Tuple[trtp.Tensor], stream: int):
+    SAME_MEMORY.append(x.data_ptr == outputs[0].data_ptr)
+    outputs[0].numpy()[...] += delta
+
+
 def run(network_of, logger, inputs, outputs):
     builder = trt.Builder(logger)
     network = builder.create_network(0)
@@ -72,6 +86,13 @@ def test_extents_are_expressions_and_outputs_several(logger):
     x = np.arange(10, dtype=np.float32).reshape(2, 5)
     left, right = run(lambda a: trtp.op.tests.halves(a), logger, [x], [(2, 3), (2, 2)])
     np.testing.assert_array_equal(np.hstack([left, right]), x)
+
+
+def test_outputs_may_lie_where_an_input_does(logger):
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    result, = run(lambda a: trtp.op.tests.add_in_place(a, delta=3), logger, [x], [(2, 3)])
+    assert SAME_MEMORY and all(SAME_MEMORY)
+    np.testing.assert_array_equal(result, np.arange(6).reshape(2, 3) + 3)
 
 
 def test_what_functions_raise_reaches_the_caller():

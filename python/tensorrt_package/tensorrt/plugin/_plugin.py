@@ -80,7 +80,9 @@ class FunctionPlugin(trt.IPluginV3, trt.IPluginV3OneCore, trt.IPluginV3OneBuildV
         return [trt.DimsExprs([extent.lower(inputs, expr_builder) for extent in output.shape_expr]) for output in outputs]
 
     def get_aliased_input(self, output_index):
-        return -1
+        """The input that the function let an output lie in (TensorDesc.aliased)."""
+        aliased = self._described(self._symbolic(self.ranks), None)[output_index].get_aliased()
+        return -1 if aliased is None else aliased
 
     def _alternatives(self, count, in_out, num_inputs):
         if self._combinations is None:
