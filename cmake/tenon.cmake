@@ -98,7 +98,7 @@ endfunction()
 # Several sources of a folder compiled in one go, as tools/unity_groups.py deals them out: a first build takes half the time, a
 # change of one source a little more. The groups are made when the build is configured, as every `make` does.
 option(TENON_UNITY "Compile several sources of a folder in one go" ON)
-if(TENON_UNITY AND NOT TENON_SANITIZE)
+if(TENON_UNITY)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   execute_process(COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/unity_groups.py ${CMAKE_SOURCE_DIR}/src
                   OUTPUT_VARIABLE groups COMMAND_ERROR_IS_FATAL ANY)
@@ -109,15 +109,21 @@ if(TENON_UNITY AND NOT TENON_SANITIZE)
   endforeach()
 endif()
 
-# tenon_unity(TARGET SOURCE...): the target's sources in their groups.
+# tenon_unity(TARGET SOURCE...): the target's sources, of any folders, in their groups.
 function(tenon_unity target)
-  if(NOT TENON_UNITY OR TENON_SANITIZE)
+  if(NOT TENON_UNITY)
     return()
   endif()
   foreach(source ${ARGN})
     get_property(group GLOBAL PROPERTY "TENON_GROUP_${source}")
     if(group)
-      set_source_files_properties(${source} PROPERTIES UNITY_GROUP group_${group})
+      # Groups are numbered in each folder.
+      get_filename_component(folder ${source} DIRECTORY)
+      set(name group)
+      if(NOT folder STREQUAL CMAKE_CURRENT_SOURCE_DIR)
+        get_filename_component(name ${folder} NAME)
+      endif()
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${name}_${group})
     else()
       set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
