@@ -99,6 +99,9 @@ int32_t chosen_device(const Arguments& arguments);
 /// Reads `--name` and `--name=value` words. Unknown options are collected, wrong values are errors.
 Result<Arguments> parse_arguments(std::span<const char* const> words);
 
+/// Whether the flag does something, on one device at least.
+bool works(const OptionRow& row);
+
 /// The text of --help.
 std::string help_text();
 /// The same as Markdown, for docs/trtexec.md.

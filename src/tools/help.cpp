@@ -1,4 +1,5 @@
 #include "tools/arguments.h"
+#include "tools/page.h"
 
 namespace tenon::tools {
 namespace {
@@ -37,20 +38,36 @@ std::string description(const OptionRow& row) {
 
 }  // namespace
 
+bool works(const OptionRow& row) {
+  return row.support == OptionSupport::kWorks || row.support == OptionSupport::kGpuOnly;
+}
+
 std::string help_text() {
   std::string text =
-      "usage: trtexec --onnx=file [options]\n       trtexec --loadEngine=file [options]\n";
+      R"(trtexec --onnx=resnet50.onnx --fp16                      # builds, runs and measures
+trtexec --onnx=bert.onnx --shapes=input_ids:8x128        # extents that the model leaves open
+trtexec --onnx=yolo.onnx --saveEngine=yolo.plan --skipInference
+trtexec --loadEngine=yolo.plan --dumpProfile             # times of its layers
+
+usage: trtexec --onnx=file [options]
+       trtexec --loadEngine=file [options]
+)";
   for (const TitledGroup& group : kOptionGroups) {
     text += fmt::format("\n=== {} Options ===\n", group.title);
-    for (const OptionRow& row : option_rows()) {
-      if (row.group == group.group)
-        text += fmt::format("  {:36} {}\n", spelled(row), description(row));
-    }
+    for (const OptionRow& row : option_rows())
+      if (row.group == group.group && works(row))
+        text += flag_lines(spelled(row), description(row));
   }
+  text += "\n=== Options without effect here, and why ===\n";
+  for (const OptionRow& row : option_rows())
+    if (!works(row)) text += flag_lines(spelled(row), description(row));
+  text += '\n';
   text +=
-      "\nA shape list is name:1x3x224x224,other:2x5; name: alone is a scalar, and * stands for any "
-      "part of a name.\n";
-  return text;
+      wrapped("",
+              "A shape list is name:1x3x224x224,other:2x5; name: alone is a scalar, and * stands "
+              "for any part of a name.",
+              0);
+  return text + '\n';
 }
 
 std::string help_markdown() {

@@ -1,4 +1,4 @@
-#include "tools/commands/page.h"
+#include "tools/page.h"
 
 #include <fmt/format.h>
 
@@ -46,6 +46,13 @@ std::string wrapped(std::string_view beginning, std::string_view text, size_t in
     empty = false;
   }
   return lines + line;
+}
+
+std::string flag_lines(std::string_view flag, std::string_view meaning) {
+  constexpr size_t kFlagColumns = 28;
+  const std::string beginning = fmt::format("  {}", flag);
+  if (width(beginning) + 2 <= kFlagColumns) return wrapped(beginning, meaning, kFlagColumns) + '\n';
+  return beginning + '\n' + wrapped("", meaning, kFlagColumns) + '\n';
 }
 
 std::string shortened(std::string_view text, size_t letters) {

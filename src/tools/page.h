@@ -14,6 +14,9 @@ inline constexpr size_t kPageColumns = 96;
 /// spaces, for which the first one has its own beginning.
 std::string wrapped(std::string_view beginning, std::string_view text, size_t indent,
                     size_t columns = kPageColumns);
+/// A flag as it is written and its meaning, in lines of kPageColumns; the meaning has a column of
+/// its own. With a line end behind each.
+std::string flag_lines(std::string_view flag, std::string_view meaning);
 /// At most so many letters; the cut part becomes "...", in the middle.
 std::string shortened(std::string_view text, size_t letters);
 

@@ -73,6 +73,13 @@ def test_flags_without_effect_are_a_group_of_their_own(tenon):
     assert "--fp16 " in works and "--sparsity" not in works and "--sparsity" in without and "--fp16 " not in without
 
 
+def test_the_help_of_trtexec_is_as_wide_and_as_ordered(tenon):
+    text = tenon("exec", "--help")
+    works, without = text.split("Options without effect here")
+    assert columns(text) <= 100 and text.index("trtexec --onnx=resnet50.onnx") < text.index("usage:")
+    assert "--fp16[=auto] " in works and "--sparsity" not in works and "--sparsity" in without and "--fp16" not in without
+
+
 def test_the_overview_lists_the_subcommands(tenon):
     for words in ([], ["--help"]):
         text = tenon(*words)

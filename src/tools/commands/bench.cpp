@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "tools/commands/engine_source.h"
-#include "tools/commands/page.h"
+#include "tools/page.h"
 #include "tools/measure.h"
 
 namespace tenon::tools {

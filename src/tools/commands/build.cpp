@@ -1,6 +1,6 @@
 // `tenon build`.
 #include "tools/commands/engine_source.h"
-#include "tools/commands/page.h"
+#include "tools/page.h"
 #include "tools/commands/plan_table.h"
 
 namespace tenon::tools {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tools/commands/page.h"
+#include "tools/page.h"
 
 namespace tenon::tools {
 namespace {

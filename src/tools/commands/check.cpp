@@ -6,7 +6,7 @@
 #include "NvOnnxParser.h"
 #include "tools/api_logger.h"
 #include "tools/commands/command_line.h"
-#include "tools/commands/page.h"
+#include "tools/page.h"
 #include "tools/preparation.h"
 
 namespace tenon::tools {

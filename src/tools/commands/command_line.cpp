@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <optional>
 
-#include "tools/commands/page.h"
+#include "tools/page.h"
 #include "tools/values.h"
 
 namespace tenon::tools {
 namespace {
-
-constexpr size_t kFlagColumns = 28;
 
 const OwnFlag* find_flag(const Usage& usage, std::string_view name) {
   const auto found = std::ranges::find(usage.flags, name, &OwnFlag::name);
@@ -91,14 +89,9 @@ bool is_shown(const Usage& usage, const OptionRow& row) {
   return std::ranges::find(usage.groups, row.group) != usage.groups.end();
 }
 
-bool works(const OptionRow& row) {
-  return row.support == OptionSupport::kWorks || row.support == OptionSupport::kGpuOnly;
-}
-
-std::string flag_lines(std::string_view name, std::string_view argument, std::string_view help) {
-  std::string beginning = "  " + spelled(name, argument);
-  if (beginning.size() + 2 <= kFlagColumns) return wrapped(beginning, help, kFlagColumns) + '\n';
-  return beginning + '\n' + wrapped("", help, kFlagColumns) + '\n';
+std::string own_flag_lines(std::string_view name, std::string_view argument,
+                           std::string_view help) {
+  return flag_lines(spelled(name, argument), help);
 }
 
 std::string exec_flag_lines(const OptionRow& row) {
@@ -106,7 +99,7 @@ std::string exec_flag_lines(const OptionRow& row) {
   if (!row.default_value.empty() && row.kind != OptionKind::kFlag)
     help += fmt::format(" (default {})", row.default_value);
   if (row.support == OptionSupport::kGpuOnly) help += " [GPU only]";
-  return flag_lines(row.name, row.argument, help);
+  return own_flag_lines(row.name, row.argument, help);
 }
 
 std::string exec_flags_text(const Usage& usage) {
@@ -121,7 +114,7 @@ std::string exec_flags_text(const Usage& usage) {
   std::string lines;
   for (const OptionRow& row : option_rows())
     if (!works(row) && is_shown(usage, row))
-      lines += flag_lines(
+      lines += own_flag_lines(
           row.name, row.argument,
           (row.support == OptionSupport::kRefused ? "refused: " : "") + std::string(row.reason));
   if (!lines.empty()) text += fmt::format("\nFlags without effect here, and why\n{}", lines);
@@ -174,7 +167,8 @@ std::string help_of(const Usage& usage) {
     text += fmt::format("  {:<52}  # {}\n", example.typed, example.meaning);
   text += fmt::format("\nusage: tenon {} {}\n", usage.command, usage.words);
   if (!usage.flags.empty()) text += "\nFlags\n";
-  for (const OwnFlag& flag : usage.flags) text += flag_lines(flag.name, flag.argument, flag.help);
+  for (const OwnFlag& flag : usage.flags)
+    text += own_flag_lines(flag.name, flag.argument, flag.help);
   text += exec_flags_text(usage);
   if (usage.exec_flags == ExecFlags::kAll)
     text += "\nAll other flags of trtexec are taken too: `tenon exec --help` lists them.";

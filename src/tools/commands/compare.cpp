@@ -1,6 +1,6 @@
 // `tenon compare`.
 #include "tools/commands/comparison.h"
-#include "tools/commands/page.h"
+#include "tools/page.h"
 
 namespace tenon::tools {
 namespace {

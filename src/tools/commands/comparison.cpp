@@ -1,6 +1,6 @@
 #include "tools/commands/comparison.h"
 
-#include "tools/commands/page.h"
+#include "tools/page.h"
 #include "tools/values.h"
 
 namespace tenon::tools {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tools/commands/page.h"
+#include "tools/page.h"
 
 namespace tenon::tools {
 namespace {

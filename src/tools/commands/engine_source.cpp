@@ -4,7 +4,7 @@
 
 #include "tools/build.h"
 #include "tools/commands/build_page.h"
-#include "tools/commands/page.h"
+#include "tools/page.h"
 #include "tools/device_info.h"
 #include "tools/exports.h"
 #include "tools/interrupt.h"

@@ -1,6 +1,6 @@
 // `tenon explain`.
 #include "tools/commands/command_line.h"
-#include "tools/commands/page.h"
+#include "tools/page.h"
 
 namespace tenon::tools {
 namespace {

@@ -1,7 +1,7 @@
 // `tenon inspect`.
 #include "tools/commands/command_line.h"
 #include "tools/commands/engine_source.h"
-#include "tools/commands/page.h"
+#include "tools/page.h"
 #include "tools/commands/plan_table.h"
 #include "tools/exports.h"
 

@@ -8,7 +8,7 @@
 #include "NvInfer.h"
 #include "tenon/inspect.h"
 #include "tools/api_logger.h"
-#include "tools/commands/page.h"
+#include "tools/page.h"
 
 namespace tenon::tools {
 namespace {

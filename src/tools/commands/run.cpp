@@ -4,7 +4,7 @@
 
 #include "tools/commands/comparison.h"
 #include "tools/commands/engine_source.h"
-#include "tools/commands/page.h"
+#include "tools/page.h"
 #include "tools/debug_dump.h"
 #include "tools/measure.h"
 #include "tools/outputs.h"

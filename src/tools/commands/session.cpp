@@ -1,6 +1,6 @@
 #include "tools/commands/session.h"
 
-#include "tools/commands/page.h"
+#include "tools/page.h"
 
 namespace tenon::tools {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tools/commands/engine_source.h"
-#include "tools/commands/page.h"
+#include "tools/page.h"
 #include "tools/commands/plan_table.h"
 #include "tools/exports.h"
 #include "tools/values.h"

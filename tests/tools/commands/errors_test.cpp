@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tools/commands/deviation.h"
-#include "tools/commands/page.h"
+#include "tools/page.h"
 
 namespace tenon::tools {
 namespace {
