@@ -33,6 +33,23 @@ def least(call, runs: int, rounds: int = 7, end=lambda: None) -> float:
     return min(times)
 
 
+def with_torch(run, runs: int) -> list:
+    """PyTorch's tensors, and modules compiled by torch.compile, beside its backend that compiles nothing."""
+    try:
+        import torch
+    except ImportError:
+        return []
+    import tenon.torch
+
+    x, module = torch.ones(4, 8), torch.nn.ReLU().eval()
+    with torch.inference_mode():
+        ours, eager = (torch.compile(module, backend=backend) for backend in (tenon.torch.backend, "eager"))
+        ours(x), eager(x)
+        return [("run(x), PyTorch's tensor", least(lambda: run(x), runs)), ("torch.relu(x)", least(lambda: torch.relu(x), runs)),
+                ("torch.compile, backend tenon", least(lambda: ours(x), runs)),
+                ("torch.compile, backend eager", least(lambda: eager(x), runs))]
+
+
 def on_cpu(runs: int) -> list:
     import tenon
     from tenon._native import own
@@ -50,6 +67,7 @@ def on_cpu(runs: int) -> list:
         import onnxruntime
     except ImportError:
         return rows
+    rows += with_torch(run, runs)
     session = onnxruntime.InferenceSession(model(), providers=["CPUExecutionProvider"])
     binding = session.io_binding()
     binding.bind_cpu_input("x", x)
