@@ -450,3 +450,19 @@ def test_threads_share_a_compiled_module():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+@torch.no_grad()
+def test_recurrent_modules_are_compiled(kind):
+    class Recurrent(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = getattr(torch.nn, kind)(6, 5, num_layers=2, bidirectional=True, batch_first=True)
+
+        def forward(self, x):
+            return self.inner(x)[0]
+
+    torch.manual_seed(1)
+    module, x = Recurrent().eval().to(DEVICE), torch.randn(2, 7, 6, device=DEVICE)
+    close(tenon.torch.compile(module, (x,))(x), module(x))
