@@ -1,0 +1,40 @@
+#include "lower/step_list.h"
+
+#include <algorithm>
+
+#include "ir/tensor.h"
+#include "plan/memory_planner.h"
+
+namespace tenon {
+
+size_t group_end(const StepList& list, size_t first) {
+  const Step& step = list.steps[first];
+  size_t end = first + 1;
+  const bool section = step.section != 0, batch = step.samples != Dim(1);
+  while ((section || batch) && end < list.steps.size()) {
+    const Step& next = list.steps[end];
+    if (next.section != step.section || (!section && next.samples != step.samples)) break;
+    ++end;
+  }
+  return end;
+}
+
+Result<ArenaPlaces> place_buffers(const StepList& list, const SymbolValues& symbols) {
+  ArenaPlaces places;
+  std::vector<size_t> ends;
+  for (const StepBuffer& buffer : list.buffers) {
+    const auto bytes = buffer.bytes.evaluate(symbols);
+    if (!bytes.has_value() || *bytes < 0 || *bytes > kMaxTensorBytes)
+      return internal_error("buffer {} of the steps of '{}' has no size: {}", ends.size(),
+                            list.name, buffer.bytes.to_string());
+    size_t offset = 0;
+    for (const int below : buffer.above) offset = std::max(offset, ends[below]);
+    places.offsets.push_back(offset);
+    ends.push_back(offset + (static_cast<size_t>(*bytes) + kBufferAlignment - 1) /
+                                kBufferAlignment * kBufferAlignment);
+    places.bytes = std::max(places.bytes, ends.back());
+  }
+  return places;
+}
+
+}  // namespace tenon
