@@ -3,30 +3,31 @@
 
 namespace tenon {
 
-Status Program::show(const Step& step, const Bases& bases, int64_t sample,
+Status Program::show(const BoundStep& step, const Frame& frame, int64_t sample,
                      StepObserver observer) const {
-  for (size_t i = 0; i < step.outputs.size(); ++i)
+  const size_t first = step.first + step.inputs;
+  for (size_t i = 0; i < step.outputs; ++i)
     TENON_TRY(observer({*step.node, static_cast<int>(i), sample, step.samples,
-                        resolve(step.outputs[i], bases, sample)}));
+                        address(operands_[first + i], frame, sample)}));
   return {};
 }
 
 Status Program::observe(const Backend& backend, std::span<void* const> inputs,
                         std::span<void* const> outputs, void* arena, Queue queue,
                         StepObserver observer) const {
-  const Bases bases{inputs, outputs, arena, {}};
   std::vector<void*> pointers;
+  const Frame where = frame(inputs, outputs, arena, pointers, {});
   size_t end = 0;
   for (size_t first = 0; first < steps_.size(); first = end) {
     const int64_t samples = steps_[first].samples;
-    end = samples == 1 ? first + 1 : static_cast<size_t>(steps_[first].group_end);
+    end = samples == 1 ? first + 1 : steps_[first].group_end;
     for (int64_t sample = 0; sample < samples; ++sample)
       for (size_t i = first; i < end; ++i) {
-        TENON_TRY(launch(*backend.device, steps_[i], bases, sample, pointers, queue));
+        TENON_TRY(launch(*backend.device, steps_[i], where, sample, queue));
         TENON_TRY(backend.device->synchronize(queue));
         // A plain copy of a result that was shown.
         if (steps_[i].kernel == nullptr) continue;
-        TENON_TRY(show(steps_[i], bases, sample, observer));
+        TENON_TRY(show(steps_[i], where, sample, observer));
       }
   }
   return {};

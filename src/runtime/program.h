@@ -2,19 +2,17 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "base/function_ref.h"
 #include "base/status.h"
 #include "kernels/backend.h"
 #include "kernels/constant_store.h"
+#include "lower/lower.h"
 #include "plan/branches.h"
 #include "plan/concrete_graph.h"
-#include "plan/memory_planner.h"
 #include "runtime/side_streams.h"
 #include "runtime/step_timer.h"
 
@@ -31,7 +29,7 @@ struct StepResult {
 /// Told after each step, when the device has finished it and nothing else has run. May be slow.
 using StepObserver = FunctionRef<Status(const StepResult&)>;
 
-/// A graph made ready for one set of extents: kernels, buffer offsets and the steps in order.
+/// A graph made ready for one set of extents: its list of steps with kernels and numbers.
 /// Immutable; several contexts may run one program, each with its own arena.
 class Program {
  public:
@@ -39,17 +37,19 @@ class Program {
                                                  ConcreteGraph graph, int threads,
                                                  const Branches& branches = {});
 
-  size_t arena_bytes() const { return memory_.bytes; }
-  size_t arena_lower_bound() const { return lower_bound_; }
+  size_t arena_bytes() const { return places_.bytes; }
+  /// Most bytes live at any one step.
+  size_t arena_lower_bound() const;
+  /// The plan level's account of it.
+  const StepList& list() const { return list_; }
   int step_count() const { return static_cast<int>(steps_.size()); }
   const ConcreteGraph& graph() const { return graph_; }
 
   /// Addresses of inputs and outputs in the graph's order, and an arena of arena_bytes().
-  /// `pointers` is scratch that the caller keeps between runs. `timer` may be null; with it no step
-  /// runs beside another.
-  /// Profilers of a GPU see each layer's launches under its text of `ranges`, where there are any.
-  /// Branches run on `side` streams, of which there are side_stream_count(), or without them one
-  /// after the other.
+  /// `pointers` is scratch that the caller keeps between runs, so that only the first one
+  /// allocates. `timer` may be null; with it no step runs beside another. Profilers of a GPU see
+  /// each layer's launches under its text of `ranges`, where there are any. Branches run on `side`
+  /// streams, of which there are side_stream_count(), or without them one after the other.
   Status run(const Backend& backend, std::span<void* const> inputs, std::span<void* const> outputs,
              void* arena, Queue queue, std::vector<void*>& pointers, StepTimer* timer,
              std::span<const std::string> ranges = {}, const SideStreams* side = nullptr) const;
@@ -70,77 +70,68 @@ class Program {
     size_t offset = 0, bytes = 0;
     int first = 0, last = 0;  ///< Steps; graph outputs last until one step behind the end.
   };
-  const std::vector<PlacedBuffer>& buffers() const { return buffers_; }
+  std::vector<PlacedBuffer> buffers() const;
   int side_stream_count() const { return side_stream_count_; }
 
  private:
-  /// An address: a base (arena, an input, an output, a constant) and bytes from it.
-  struct Reference {
-    enum Base : uint8_t { kNone, kArena, kInput, kOutput, kConstant } base = kNone;
-    int index = 0;
-    int64_t offset = 0;
-    const void* constant = nullptr;
-    int64_t sample_bytes = 0;  ///< In steps of one sample: from one to the next.
+  /// An operand's address: one of a run's bases, or a constant's own, and bytes from it.
+  struct Operand {
+    int base = kFixed;
+    std::byte* fixed = nullptr;
+    int64_t offset = 0, each = 0;  ///< `each`: from one sample to the next.
   };
-  struct Step {
+  /// Bases of a run: the arena, then inputs, then outputs.
+  static constexpr int kFixed = -1, kArena = 0, kInputs = 1;
+  /// A step of the list with its numbers.
+  struct BoundStep {
     const Node* node = nullptr;
-    std::string tactic;
     std::unique_ptr<Kernel> kernel;  ///< Null: a plain copy of `copy_bytes`.
     size_t copy_bytes = 0;
-    std::vector<Reference> inputs, outputs;
-    Reference workspace;
+    size_t first = 0, inputs = 0, outputs = 0;  ///< Its operands, of all.
+    Operand scratch;
     std::span<const std::byte> ahead;
-    int64_t samples = 1;  ///< It runs so often, each time for one sample.
-    /// Steps [group, group_end), which all run for one sample before the next one's turn.
-    int group = 0, group_end = 0;
-    std::vector<int64_t> input_bytes, output_bytes;  ///< From sample to sample.
-    int section = 0, stream = 0;                     ///< Of branches; steps without have section 0.
-    bool fenced = false;  ///< Behind a fence, since it reads the previous step's result early.
+    int64_t samples = 1;
+    size_t group_end = 0;
+    int section = 0, stream = 0;
+    bool fenced = false;
   };
-  /// Addresses that references start from.
-  struct Bases {
-    std::span<void*const> inputs, outputs;
-    void* arena;
+  /// The addresses of one run, in scratch memory of the caller's.
+  struct Frame {
+    std::span<void*> bases, operands;
     std::span<const std::string> ranges;
   };
-  static void* resolve(const Reference& reference, const Bases& bases, int64_t sample);
-  Status run_step(Device& device, const Step& step, const Bases& bases, int64_t sample,
-                  std::vector<void*>& pointers, Queue queue) const;
-  Status launch(Device& device, const Step& step, const Bases& bases, int64_t sample,
-                std::vector<void*>& pointers, Queue queue) const;
-  Status show(const Step& step, const Bases& bases, int64_t sample, StepObserver observer) const;
-  Status run_group(Device& device, size_t first, const Bases& bases, std::vector<void*>& pointers,
-                   Queue queue, StepTimer* timer) const;
-  int64_t sample_bytes(const Value* value, int64_t bytes) const;
-  Status make_step(const Backend& backend, ConstantStore& constants, int threads, Step& step) const;
   explicit Program(ConcreteGraph graph) : graph_(std::move(graph)) {}
 
-  Status make_steps(const Backend& backend, ConstantStore& constants, int threads);
-  Status place(ConstantStore& constants);
-  void group_steps();
-  void take_branches(const Branches& branches);
-  bool are_independent(size_t first, size_t end) const;
-  Status let_starts_overlap(Device& device);
-  /// Whether the step may read the previous step's result before that has ended.
-  bool reads_early_of(const Step& step, const Step& ahead) const;
-  Status run_section(const Backend& backend, size_t first, const Bases& bases,
-                     std::vector<void*>& pointers, Queue queue, const SideStreams& side) const;
-  void share_memory(const Backend& backend);
-  bool may_take(const Step& step, int input, int output) const;
-  const Value* memory_of(const Value* value) const;
-  void plan_arena();
-  void share_fetches();
-  Result<Reference> reference(const Value* value, ConstantStore& constants) const;
+  Status make_step(const Backend& backend, ConstantStore& constants, int threads,
+                   MadeStep& step) const;
+  Result<std::vector<MadeStep>> make_steps(const Backend& backend, ConstantStore& constants,
+                                           int threads) const;
+  Status bind(Device& device, ConstantStore& constants, std::vector<MadeStep> made);
+  Status bind_step(const Step& step, ConstantStore& constants, BoundStep& bound);
+  Result<Operand> bind_operand(const Place& place, ConstantStore& constants) const;
+  void bind_fetches();
+  Status prepare_starts(Device& device) const;
+
+  Frame frame(std::span<void* const> inputs, std::span<void* const> outputs, void* arena,
+              std::vector<void*>& pointers, std::span<const std::string> ranges) const;
+  static void* address(const Operand& operand, const Frame& frame, int64_t sample);
+  Status run_step(Device& device, const BoundStep& step, const Frame& frame, int64_t sample,
+                  Queue queue) const;
+  Status launch(Device& device, const BoundStep& step, const Frame& frame, int64_t sample,
+                Queue queue) const;
+  Status show(const BoundStep& step, const Frame& frame, int64_t sample,
+              StepObserver observer) const;
+  Status run_group(Device& device, size_t first, const Frame& frame, Queue queue,
+                   StepTimer* timer) const;
+  Status run_section(const Backend& backend, size_t first, const Frame& frame, Queue queue,
+                     const SideStreams& side) const;
 
   ConcreteGraph graph_;
-  std::vector<Step> steps_;
-  std::unordered_map<const Value*, Reference> roots_;
-  /// Roots that take the memory of another one, whose last reader computes them.
-  std::unordered_map<const Value*, const Value*> in_place_;
-  std::unordered_set<const Value*> single_;  ///< Roots that hold one sample at a time.
-  MemoryPlan memory_;
-  std::vector<PlacedBuffer> buffers_;
-  size_t lower_bound_ = 0;
+  StepList list_;
+  ArenaPlaces places_;
+  std::vector<BoundStep> steps_;
+  std::vector<Operand> operands_;  ///< Of all steps: each one's inputs, then its outputs.
+  size_t most_operands_ = 0;       ///< Of one step.
   int side_stream_count_ = 0;
 };
 

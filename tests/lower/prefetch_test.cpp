@@ -1,4 +1,4 @@
-#include "runtime/prefetch.h"
+#include "lower/prefetch.h"
 
 #include <gtest/gtest.h>
 
@@ -18,8 +18,9 @@ struct Steps {
   }
   /// Megabytes from the start of all weights to those that a step fetches, and how many.
   std::pair<size_t, size_t> fetched(size_t step, size_t cache) const {
-    const auto fetch = plan_prefetches(steps, cache)[step];
-    return {(fetch.data() - memory.data()) / kMegabyte, fetch.size() / kMegabyte};
+    const StepFetch fetch = plan_prefetches(steps, cache)[step];
+    const std::byte* const begin = steps[fetch.step].packed.data() + fetch.offset;
+    return {(begin - memory.data()) / kMegabyte, fetch.bytes / kMegabyte};
   }
 };
 
@@ -28,7 +29,7 @@ using Stretch = std::pair<size_t, size_t>;
 TEST(Prefetch, SharesComingWeightsOutInTheOrderOfUse) {
   const Steps steps(2 * kMegabyte, {3 * kMegabyte, 0, kMegabyte, 0});
   EXPECT_EQ(steps.fetched(0, 0), (Stretch{2, 3}));
-  EXPECT_TRUE(plan_prefetches(steps.steps, 0)[1].empty());
+  EXPECT_EQ(plan_prefetches(steps.steps, 0)[1].bytes, 0);
   EXPECT_EQ(steps.fetched(2, 0), (Stretch{6, 1}));
 }
 

@@ -4,6 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "lower/step_list.h"
+
 namespace tenon {
 
 /// The packed weights that one step reads, and how much it can fetch for others meanwhile.
@@ -16,7 +18,6 @@ struct PrefetchStep {
 /// leave it idle. This shares the coming weights out among the steps before them: for each step a
 /// stretch to prefetch into the caches, in the order of use, and never so much that it would have
 /// been evicted before its turn from a cache of `cache_bytes` (0: not known).
-std::vector<std::span<const std::byte>> plan_prefetches(std::span<const PrefetchStep> steps,
-                                                        size_t cache_bytes);
+std::vector<StepFetch> plan_prefetches(std::span<const PrefetchStep> steps, size_t cache_bytes);
 
 }  // namespace tenon

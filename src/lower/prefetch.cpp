@@ -1,4 +1,4 @@
-#include "runtime/prefetch.h"
+#include "lower/prefetch.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -17,10 +17,9 @@ size_t most_waiting(size_t cache_bytes) {
 
 }  // namespace
 
-std::vector<std::span<const std::byte>> plan_prefetches(std::span<const PrefetchStep> steps,
-                                                        size_t cache_bytes) {
+std::vector<StepFetch> plan_prefetches(std::span<const PrefetchStep> steps, size_t cache_bytes) {
   const size_t most = most_waiting(cache_bytes);
-  std::vector<std::span<const std::byte>> fetches(steps.size());
+  std::vector<StepFetch> fetches(steps.size());
   size_t at = 0, offset = 0;  // the next byte that no step fetches yet: of steps[at]
   for (size_t i = 0; i < steps.size(); ++i) {
     if (at <= i) at = i + 1, offset = 0;
@@ -29,7 +28,9 @@ std::vector<std::span<const std::byte>> plan_prefetches(std::span<const Prefetch
     size_t wanted = std::min(steps[i].capacity, most - std::min(waiting, most));
     while (at < steps.size() && offset == steps[at].packed.size()) ++at, offset = 0;
     if (at == steps.size() || wanted == 0) continue;
-    const std::byte* begin = steps[at].packed.data() + offset;
+    StepFetch& fetch = fetches[i];
+    fetch = {static_cast<int>(at), static_cast<int64_t>(offset)};
+    const std::byte* const begin = steps[at].packed.data() + offset;
     const std::byte* end = begin;
     // One stretch: weights of a plan lie in the order of use, with little between them.
     constexpr uintptr_t kGap = 4096;
@@ -45,7 +46,7 @@ std::vector<std::span<const std::byte>> plan_prefetches(std::span<const Prefetch
       if (offset < steps[at].packed.size()) break;
       ++at, offset = 0;
     }
-    fetches[i] = {begin, end};
+    fetch.bytes = end - begin;
   }
   return fetches;
 }

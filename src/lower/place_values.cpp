@@ -1,0 +1,245 @@
+#include "lower/place_values.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "plan/memory_planner.h"
+
+namespace tenon {
+namespace {
+
+constexpr auto kBuffer = Place::Base::kBuffer;
+
+bool meet(const Lifetime& a, const Lifetime& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
+
+}  // namespace
+
+int64_t ValuePlaces::concrete_bytes(const Value* value) const {
+  return element_count(graph_.extents(value)) * byte_size(value->type.type);
+}
+
+void ValuePlaces::plan() {
+  for (const auto& node : graph_.graph().nodes())
+    nodes_.emplace(node.get(), static_cast<int>(nodes_.size()));
+  find_groups();
+  if (shares_) share_memory();
+  place_outputs();
+  for (int step = 0; step < steps(); ++step) {
+    for (const Value* value : made_[step].node->inputs())
+      if (value != nullptr) touch(value, step);
+    for (const Value* value : made_[step].node->outputs()) touch(value, step);
+    add_scratch(static_cast<size_t>(step));
+  }
+  for (const Value* output : graph_.graph().outputs()) touch(output, steps());
+  for (Slot& slot : slots_)
+    if (slot.value != nullptr) widen(slot);
+  make_buffers();
+}
+
+void ValuePlaces::find_groups() {
+  for (size_t first = 0; first < list_.steps.size();) {
+    const size_t end = group_end(list_, first);
+    groups_.resize(end, static_cast<int>(first));
+    group_ends_.resize(end, static_cast<int>(end));
+    first = end;
+  }
+}
+
+/// The root whose memory holds a value.
+const Value* ValuePlaces::memory_of(const Value* value) const {
+  const Value* root = graph_.storage(value).root;
+  const auto shared = in_place_.find(root);
+  return shared == in_place_.end() ? root : shared->second;
+}
+
+/// Whether an input and the output of a step are as large, and computed values as a whole.
+bool ValuePlaces::may_take(size_t step, int input) const {
+  const Value* from = made_[step].node->inputs()[input];
+  const Value* to = made_[step].node->outputs()[0];
+  if (from == nullptr || !made_[step].kernel->may_alias(input, 0)) return false;
+  for (const Value* value : {from, to})
+    if (graph_.storage(value).root != value || value->producer() == nullptr ||
+        graph_.known(value) != nullptr)
+      return false;
+  return concrete_bytes(from) == concrete_bytes(to);
+}
+
+/// An output takes the memory of an input that no later step reads where the kernel allows it: the
+/// result then lies in the caches already.
+void ValuePlaces::share_memory() {
+  std::unordered_map<const Value*, int> last;
+  const auto use = [&](const Value* value, int step) {
+    if (value != nullptr) last[graph_.storage(value).root] = step;
+  };
+  for (int i = 0; i < steps(); ++i)
+    for (const Value* value : made_[i].node->inputs()) use(value, i);
+  for (const Value* output : graph_.graph().outputs()) use(output, steps());
+  for (int i = 0; i < steps(); ++i) {
+    const auto& inputs = made_[i].node->inputs();
+    if (made_[i].samples > 1 || made_[i].node->outputs().size() != 1) continue;
+    const Value* output = made_[i].node->outputs()[0];
+    if (last[output] == steps()) continue;
+    for (size_t j = 0; j < inputs.size(); ++j) {
+      const auto same = [&](const Value* other) {
+        return other != nullptr && graph_.storage(other).root == inputs[j];
+      };
+      if (!may_take(i, static_cast<int>(j)) || last[inputs[j]] != i ||
+          std::ranges::count_if(inputs, same) != 1)
+        continue;
+      in_place_[output] = memory_of(inputs[j]);
+      break;
+    }
+  }
+}
+
+/// A graph output that fills its root's buffer is computed in place of it.
+void ValuePlaces::place_outputs() {
+  const auto& outputs = graph_.graph().outputs();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Storage& storage = graph_.storage(outputs[i]);
+    const bool fills =
+        storage.offset == 0 && storage.strides.empty() &&
+        element_count(graph_.extents(storage.root)) == element_count(graph_.extents(outputs[i]));
+    if (fills && storage.root->producer() != nullptr && graph_.known(storage.root) == nullptr)
+      outputs_.try_emplace(storage.root, static_cast<int>(i));
+  }
+}
+
+void ValuePlaces::touch(const Value* value, int step) {
+  const Value* root = memory_of(value);
+  if (root->producer() == nullptr || graph_.known(root) != nullptr || outputs_.contains(root))
+    return;
+  const bool inside = step < steps();
+  const int group = inside ? groups_[step] : step;
+  const int end = inside ? group_ends_[step] : step + 1;
+  const auto [entry, is_new] = slots_of_.try_emplace(root, static_cast<int>(slots_.size()));
+  if (is_new) {
+    Slot& fresh = slots_.emplace_back();
+    fresh.value = root;
+    fresh.bytes = static_cast<size_t>(concrete_bytes(root));
+    fresh.first = step;
+    fresh.group = group;
+  }
+  Slot& slot = slots_[entry->second];
+  slot.whole |= value != root || slot.group != group;
+  slot.group_end = end;
+  slot.last = step;
+}
+
+void ValuePlaces::add_scratch(size_t step) {
+  const size_t bytes = made_[step].kernel->workspace_bytes();
+  if (bytes == 0) return;
+  const bool beside = list_.steps[step].section != 0;
+  Slot& slot = slots_.emplace_back();
+  slot.step = step;
+  slot.bytes = bytes;
+  slot.first = beside ? groups_[step] : static_cast<int>(step);
+  slot.last = beside ? group_ends_[step] - 1 : static_cast<int>(step);
+}
+
+/// A group of steps passes its steps several times or at once: buffers that it shares with others
+/// live throughout, its own hold one sample.
+void ValuePlaces::widen(Slot& slot) {
+  const int64_t samples = slot.first < steps() ? made_[slot.first].samples : 1;
+  if (!slot.whole && samples > 1) {
+    slot.bytes /= static_cast<size_t>(samples);
+    single_.insert(slot.value);
+    return;
+  }
+  slot.first = slot.group;
+  slot.last = slot.group_end - 1;
+}
+
+Dim ValuePlaces::bytes_of(const Slot& slot) {
+  const auto bytes = static_cast<int64_t>(slot.bytes);
+  if (slot.value != nullptr)
+    return symbolic_.of(single_.contains(slot.value) ? SymbolicPlaces::sample_bytes(*slot.value)
+                                                     : SymbolicPlaces::bytes(*slot.value),
+                        bytes);
+  if (graph_.symbols().empty()) return bytes;
+  const std::string symbol = fmt::format("scratch{}", slot.step);
+  list_.symbols[symbol] = bytes;
+  return Dim::symbol(symbol);
+}
+
+/// Buffers are numbered from the lowest to the highest, so that each lies above earlier ones.
+void ValuePlaces::make_buffers() {
+  std::vector<Lifetime> lifetimes;
+  for (const Slot& slot : slots_) lifetimes.push_back({slot.bytes, slot.first, slot.last});
+  const std::vector<size_t> offsets = plan_memory(lifetimes).offsets;
+  std::vector<size_t> order(slots_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  // Of those of no bytes at one offset all come before the one that has some.
+  std::ranges::stable_sort(
+      order, {}, [&](size_t i) { return std::pair(offsets[i], lifetimes[i].bytes != 0); });
+  std::vector<std::vector<bool>> covered;
+  for (size_t number = 0; number < order.size(); ++number) {
+    const Slot& slot = slots_[order[number]];
+    StepBuffer& buffer = list_.buffers.emplace_back();
+    buffer.bytes = bytes_of(slot);
+    buffer.first = slot.first;
+    buffer.last = slot.last;
+    auto& reached = covered.emplace_back(order.size());
+    for (size_t below = number; below-- > 0;) {
+      if (reached[below] || !meet(lifetimes[order[number]], lifetimes[order[below]])) continue;
+      buffer.above.insert(buffer.above.begin(), static_cast<int>(below));
+      reached[below] = true;
+      for (size_t i = 0; i < below; ++i)
+        if (covered[below][i]) reached[i] = true;
+    }
+    if (slot.value == nullptr) {
+      list_.steps[slot.step].scratch = {.base = kBuffer, .index = static_cast<int>(number)};
+      continue;
+    }
+    buffers_of_[slot.value] = static_cast<int>(number);
+    buffer.node = nodes_.at(slot.value->producer());
+    buffer.output = slot.value->index();
+  }
+}
+
+Place ValuePlaces::place(const Value* value) {
+  Place place;
+  if (value == nullptr) return place;
+  const Storage& storage = graph_.storage(value);
+  const Value* root = storage.root;
+  if (graph_.known(root) != nullptr) {
+    place = {.base = Place::Base::kConstant, .index = nodes_.at(root->producer())};
+  } else if (root->producer() == nullptr) {
+    place = {.base = Place::Base::kInput, .index = root->index()};
+  } else {
+    const Value* memory = memory_of(value);
+    const auto output = outputs_.find(memory);
+    place = output != outputs_.end() ? Place{.base = Place::Base::kOutput, .index = output->second}
+                                     : Place{.base = kBuffer, .index = buffers_of_.at(memory)};
+  }
+  place.offset = symbolic_.of(symbolic_.offset(*value), storage.offset);
+  place.offset = place.offset * byte_size(value->type.type);
+  return place;
+}
+
+/// `bytes` from one sample to the next, but none where the buffer holds one at a time.
+Dim ValuePlaces::sample_stride(const Value* value, int64_t bytes) {
+  if (value == nullptr || bytes == 0 || single_.contains(memory_of(value))) return 0;
+  const bool dense = graph_.storage(value).strides.empty();
+  return symbolic_.of(dense ? std::optional(SymbolicPlaces::sample_bytes(*value)) : std::nullopt,
+                      bytes);
+}
+
+void ValuePlaces::address(size_t number, Step& to) {
+  const MadeStep& step = made_[number];
+  const auto add = [&](const Value* value, size_t i, const std::vector<int64_t>& bytes,
+                       std::vector<Place>& places) {
+    places.push_back(place(value));
+    if (step.samples > 1 && value != nullptr) places.back().each = sample_stride(value, bytes[i]);
+  };
+  const auto& inputs = step.node->inputs();
+  for (size_t i = 0; i < inputs.size(); ++i)
+    add(step.kernel->uses_input(static_cast<int>(i)) ? inputs[i] : nullptr, i, step.input_bytes,
+        to.inputs);
+  for (size_t i = 0; i < step.node->outputs().size(); ++i)
+    add(step.node->outputs()[i], i, step.output_bytes, to.outputs);
+}
+
+}  // namespace tenon

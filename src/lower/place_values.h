@@ -1,0 +1,65 @@
+#pragma once
+
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "lower/lower.h"
+#include "lower/symbolic_places.h"
+
+namespace tenon {
+
+/// Where the values of a graph lie while its steps run: finds the buffers of a list, and then the
+/// operands of its steps.
+class ValuePlaces {
+ public:
+  /// Of `list` the steps' nodes, samples and sections are there.
+  ValuePlaces(const ConcreteGraph& graph, const std::vector<MadeStep>& made, bool shares_memory,
+              StepList& list, SymbolicPlaces& symbolic)
+      : graph_(graph), made_(made), shares_(shares_memory), list_(list), symbolic_(symbolic) {}
+
+  void plan();
+  Place place(const Value* value);
+  /// The operands of a step, the scratch memory besides, which plan() gave.
+  void address(size_t step, Step& to);
+
+ private:
+  /// A buffer to be, live from step to step.
+  struct Slot {
+    const Value* value = nullptr;  ///< Null: scratch.
+    size_t step = 0;               ///< Of scratch.
+    size_t bytes = 0;
+    int first = 0, last = 0;
+    int group = 0, group_end = 0;  ///< Of the step that first touches it; the end of the last one.
+    bool whole = false;            ///< Steps outside of that group touch it too.
+  };
+  const Value* memory_of(const Value* value) const;
+  bool may_take(size_t step, int input) const;
+  void share_memory();
+  void find_groups();
+  void place_outputs();
+  void touch(const Value* value, int step);
+  void add_scratch(size_t step);
+  void widen(Slot& slot);
+  void make_buffers();
+  Dim bytes_of(const Slot& slot);
+  Dim sample_stride(const Value* value, int64_t bytes);
+  int64_t concrete_bytes(const Value* value) const;
+  int steps() const { return static_cast<int>(made_.size()); }
+
+  const ConcreteGraph& graph_;
+  const std::vector<MadeStep>& made_;
+  bool shares_;
+  StepList& list_;
+  SymbolicPlaces& symbolic_;
+  std::vector<int> groups_, group_ends_;  ///< Of each step.
+  /// Roots that take the memory of another one, whose last reader computes them.
+  std::unordered_map<const Value*, const Value*> in_place_;
+  std::unordered_map<const Value*, int> outputs_;  ///< Roots that are computed in an output.
+  std::unordered_map<const Value*, int> slots_of_, buffers_of_;
+  std::unordered_set<const Value*> single_;  ///< Roots that hold one sample at a time.
+  std::unordered_map<const Node*, int> nodes_;
+  std::vector<Slot> slots_;
+};
+
+}  // namespace tenon
