@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
+
 namespace tenon::cpu {
 namespace {
 
@@ -10,18 +12,27 @@ const BlockFunctions& functions_for(Isa isa) {
                       block_functions_avx512());
 }
 
+size_t register_count(const PointwisePlan& plan) {
+  return static_cast<size_t>(plan.program.inputs) + plan.program.instructions.size();
+}
+
+size_t register_bytes(const PointwisePlan& plan) {
+  return register_count(plan) * kBlockElements * sizeof(float);
+}
+
 /// One thread's walk over its blocks: each is several whole rows, or a piece of one long row
 /// (executor.h).
 class Walk {
  public:
-  Walk(const PointwisePlan& plan, const void* const* inputs, void* const* outputs, float* registers)
+  /// `scratch` has scratch_bytes(1) of the plan: registers, then their addresses.
+  Walk(const PointwisePlan& plan, const void* const* inputs, void* const* outputs,
+       std::byte* scratch)
       : plan_(plan),
         functions_(functions_for(plan.isa)),
         inputs_(inputs),
         outputs_(outputs),
-        registers_(registers) {
-    sources_.resize(static_cast<size_t>(plan.program.inputs) + plan.program.instructions.size());
-  }
+        registers_(reinterpret_cast<float*>(scratch)),
+        sources_(reinterpret_cast<const float**>(scratch + register_bytes(plan))) {}
 
   void block(int64_t index) {
     const int64_t piece = index % plan_.pieces_a_row();
@@ -90,7 +101,7 @@ class Walk {
   const void* const* inputs_;
   void* const* outputs_;
   float* registers_;
-  std::vector<const float*> sources_;
+  const float** sources_;
   int64_t first_row_ = 0, rows_ = 0, column_ = 0, columns_ = 0;
 };
 
@@ -103,8 +114,10 @@ int64_t PointwisePlan::rows() const {
 }
 
 size_t PointwisePlan::scratch_bytes(int threads) const {
-  const size_t registers = static_cast<size_t>(program.inputs) + program.instructions.size();
-  return static_cast<size_t>(threads) * registers * kBlockElements * sizeof(float);
+  constexpr int64_t kLine = 64;  // Workers write to lines of their own.
+  const auto addresses = static_cast<int64_t>(register_count(*this) * sizeof(const float*));
+  return static_cast<size_t>(threads) *
+         (register_bytes(*this) + static_cast<size_t>(round_up(addresses, kLine)));
 }
 
 void run_pointwise(const PointwisePlan& plan, const void* const* inputs, void* const* outputs,
@@ -113,9 +126,9 @@ void run_pointwise(const PointwisePlan& plan, const void* const* inputs, void* c
       (plan.rows() + plan.rows_a_block() - 1) / plan.rows_a_block() * plan.pieces_a_row();
   const int64_t grain = 8;  // Smaller tasks cost more to hand out than to do.
   pool.parallel_for(blocks, grain, [&](int64_t begin, int64_t end, int worker) {
-    float* registers = static_cast<float*>(scratch) +
-                       static_cast<size_t>(worker) * plan.scratch_bytes(1) / sizeof(float);
-    Walk walk(plan, inputs, outputs, registers);
+    std::byte* const own =
+        static_cast<std::byte*>(scratch) + static_cast<size_t>(worker) * plan.scratch_bytes(1);
+    Walk walk(plan, inputs, outputs, own);
     for (int64_t block = begin; block < end; ++block) walk.block(block);
   });
 }
