@@ -1,18 +1,14 @@
 // Loop and Scan.
 #include <fmt/format.h>
 
-#include "base/stop.h"
 #include "ops/body.h"
+#include "ops/loop_driver.h"
 #include "ops/recurrence.h"
 #include "ops/structure.h"
 #include "ops/table.h"
 
 namespace tenon {
 namespace {
-
-/// Iterations after which a loop is taken for endless: without a trip count, or with one that says
-/// nothing, as exporters write for a loop that ends by its condition.
-constexpr int64_t kMaxTrips = 10'000'000;
 
 /// Number of iterations as an extent.
 Dim trips_of(InferContext& context, const Graph& body) {
@@ -72,28 +68,27 @@ Status infer(const Loop& op, InferContext& context) {
 Status evaluate(const Loop& op, EvalContext& context) {
   const Node& node = context.node();
   const Graph& body = *node.bodies[0];
-  const bool counted = context.has_input(0);
-  const int64_t trips = counted ? context.input(0).as_int64(0) : INT64_MAX;
-  bool going = !context.has_input(1) || context.input(1).as_int64(0) != 0;
+  LoopLimits limits;
+  if (context.has_input(0)) limits.trips = context.input(0).as_int64(0);
+  if (context.has_input(1)) limits.starts = context.input(1).as_int64(0) != 0;
   const auto carried = static_cast<size_t>(op.carried);
   std::vector<Tensor> inputs(2);
   for (int i = 2; i < static_cast<int>(node.inputs().size()); ++i)
     inputs.push_back(context.has_input(i) ? context.input(i) : Tensor());
   std::vector<Stack> stacks(node.outputs().size() - carried);
-  for (int64_t trip = 0; going && trip < trips; ++trip) {
-    TENON_TRY(go_on("the evaluation of its iterations"));
+  const auto iterate = [&](int64_t trip) -> Result<bool> {
     inputs[0] = Tensor::scalar_i64(trip);
     inputs[1] = Tensor(DataType::kBool, {});
     inputs[1].set_from_int64(0, 1);
     TENON_ASSIGN(std::vector<Tensor> results, evaluate_body(body, inputs, context.symbols()));
     if (results[0].count() != 1) return context.fail("the body's condition must be a scalar");
-    going = results[0].as_int64(0) != 0;
     for (size_t i = 0; i < carried; ++i) inputs[2 + i] = std::move(results[1 + i]);
     for (size_t i = 0; i < stacks.size(); ++i)
       stacks[i].append(std::move(results[1 + carried + i]));
-    if (going && trip + 1 == kMaxTrips && trip + 1 < trips)
-      return context.fail(fmt::format("the loop does not end within {} iterations", kMaxTrips));
-  }
+    return results[0].as_int64(0) != 0;
+  };
+  const auto ran = run_loop(node, limits, iterate);
+  if (!ran.ok()) return ran.error();
   for (size_t i = 0; i < carried; ++i) context.set_output(static_cast<int>(i), inputs[2 + i]);
   for (size_t i = 0; i < stacks.size(); ++i) {
     TENON_ASSIGN(Tensor stacked,
@@ -173,17 +168,19 @@ Status evaluate(const Scan& op, EvalContext& context) {
     steps = extent;
   }
   std::vector<Stack> stacks(node.outputs().size() - states);
-  for (int64_t step = 0; step < steps; ++step) {
-    TENON_TRY(go_on("the evaluation of its iterations"));
+  const auto iterate = [&](int64_t step) -> Result<bool> {
     for (int i = 0; i < scanned; ++i) {
       const bool backward = attribute_at(op.input_directions, i) == 1;
       inputs[states + i] =
-          slice_at(context.input(states + i), axes[i], backward ? steps - 1 - step : step);
+          slice_at(context.input(states + i), axes[i], slice_of(step, steps, backward));
     }
     TENON_ASSIGN(std::vector<Tensor> results, evaluate_body(body, inputs, context.symbols()));
     for (int i = 0; i < states; ++i) inputs[i] = std::move(results[i]);
     for (size_t i = 0; i < stacks.size(); ++i) stacks[i].append(std::move(results[states + i]));
-  }
+    return true;
+  };
+  const auto ran = run_loop(node, {.trips = steps}, iterate);
+  if (!ran.ok()) return ran.error();
   for (int i = 0; i < states; ++i) context.set_output(i, inputs[i]);
   for (int i = 0; i < static_cast<int>(stacks.size()); ++i) {
     if (attribute_at(op.output_directions, i) == 1) stacks[i].reverse();

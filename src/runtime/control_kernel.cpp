@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/stop.h"
 #include "device/streams.h"
+#include "ops/loop_driver.h"
 #include "ops/structure.h"
 #include "plan/bodies.h"
 #include "runtime/program.h"
@@ -26,18 +26,12 @@ Result<int64_t> read_back(Device& device, const Node& node, DataType type, const
   return value;
 }
 
-Error endless(const Node& node) {
-  return user_error("loop '{}' does not end within {} iterations", node.name, kMostTrips);
-}
-
-Status may_go_on(const Node& node) {
-  return stop_requested() ? go_on(fmt::format("loop '{}'", node.name)) : Status();
-}
-
 namespace {
 
 /// Numbers of iterations that lie ready on the device; those beyond are copied one at a time.
 constexpr int64_t kMostNumbers = int64_t{1} << 20, kNumbersOfUnknown = 1024;
+/// In the workspace behind the states: the condition, and the number of an iteration.
+constexpr size_t kNumberBytes = 512;
 
 size_t aligned(size_t bytes) {
   return (bytes + 255) / 256 * 256;
@@ -71,7 +65,7 @@ std::optional<int64_t> known_element(const ConcreteGraph& graph, const Node& nod
   return tensor->as_int64(0);
 }
 
-class BranchKernel final : public Kernel {
+class BranchKernel final : public ControlKernel {
  public:
   BranchKernel(const Backend& backend, const Node& node) : backend_(backend), node_(node) {}
 
@@ -84,18 +78,31 @@ class BranchKernel final : public Kernel {
     return {};
   }
 
-  Status run(const LaunchArguments& arguments) const override {
+  Status run_in(const LaunchArguments& arguments, std::span<void*> scratch) const override {
     int taken = taken_.value_or(0);
     if (!taken_.has_value()) {
       TENON_ASSIGN(const int64_t condition, read_back(*backend_.device, node_, DataType::kBool,
                                                       arguments.inputs[0], arguments.queue));
       taken = condition != 0 ? 0 : 1;
     }
-    std::vector<void*> pointers, inputs;
-    for (const void* input : arguments.inputs.subspan(1))
-      inputs.push_back(const_cast<void*>(input));
-    return bodies_[taken]->run(backend_, inputs, arguments.outputs, arguments.workspace,
-                               arguments.queue, pointers, nullptr);
+    const auto given = arguments.inputs.subspan(1);
+    const std::span<void*> inputs = scratch.first(given.size());
+    for (size_t i = 0; i < given.size(); ++i) inputs[i] = const_cast<void*>(given[i]);
+    return bodies_[taken]->run_in(backend_, inputs, arguments.outputs, arguments.workspace,
+                                  arguments.queue, scratch.subspan(given.size()));
+  }
+
+  size_t scratch_count() const override {
+    size_t count = 0;
+    for (const auto& body : bodies_)
+      if (body != nullptr) count = std::max(count, body->scratch_count());
+    return node_.inputs().size() - 1 + count;
+  }
+  std::vector<StepList> bodies() const override {
+    std::vector<StepList> lists(2);
+    for (int i = 0; i < 2; ++i)
+      if (bodies_[i] != nullptr) lists[i] = bodies_[i]->list();
+    return lists;
   }
 
   size_t workspace_bytes() const override {
@@ -115,7 +122,7 @@ class BranchKernel final : public Kernel {
 
 /// Loops and scans. States alternate between two places in the workspace; the first iteration reads
 /// the node's operands, and the last one, where it is known to be, writes the node's results.
-class RecurrenceKernel final : public Kernel {
+class RecurrenceKernel final : public ControlKernel {
  public:
   RecurrenceKernel(const Backend& backend, const Node& node)
       : backend_(backend), node_(node), at_(node) {}
@@ -128,8 +135,11 @@ class RecurrenceKernel final : public Kernel {
     TENON_ASSIGN(body_, make_program(backend_, constants, graph, node_, 0, threads));
     TENON_TRY(count_trips(graph));
     const Graph& body = body_->graph().graph();
-    for (int i = 0; i < at_.states; ++i)
+    for (int i = 0; i < at_.states; ++i) {
       states_.push_back(bytes_of(body_->graph(), body.inputs()[at_.first + i]));
+      state_offsets_.push_back(state_end_);
+      state_end_ += 2 * aligned(states_.back());
+    }
     for (int i = 0; i < at_.scanned; ++i)
       scanned_.push_back(bytes_of(body_->graph(), body.inputs()[at_.first + at_.states + i]));
     for (int i = 0; i < at_.stacked; ++i)
@@ -145,27 +155,27 @@ class RecurrenceKernel final : public Kernel {
     return {};
   }
 
-  Status run(const LaunchArguments& arguments) const override {
-    TENON_ASSIGN(const int64_t trips,
-                 trips_.has_value() ? Result<int64_t>(*trips_) : read_trips(arguments));
-    Frame frame(*this, arguments);
-    bool going = true;
-    int64_t trip = 0;
-    for (; going && trip < trips; ++trip) {
-      TENON_TRY(may_go_on(node_));
-      TENON_TRY(frame.bind(trip, trips));
-      TENON_TRY(body_->run(backend_, frame.inputs, frame.outputs, frame.arena, arguments.queue,
-                           frame.pointers, nullptr));
-      if (asks_) {
-        TENON_ASSIGN(const int64_t condition, read_back(*backend_.device, node_, DataType::kBool,
-                                                        frame.condition, arguments.queue));
-        going = condition != 0;
-      }
-    }
-    if (going && trip == kMostTrips && at_.first > 0 && !node_.has_input(0)) return endless(node_);
-    return frame.finish(trip);
+  Status run_in(const LaunchArguments& arguments, std::span<void*> scratch) const override {
+    TENON_ASSIGN(const LoopLimits limits, read_limits(arguments));
+    Frame frame(*this, arguments, scratch);
+    const int64_t most = limits.most();
+    const auto iterate = [&](int64_t trip) -> Result<bool> {
+      TENON_TRY(frame.bind(trip, most));
+      TENON_TRY(body_->run_in(backend_, frame.inputs, frame.outputs, frame.arena, arguments.queue,
+                              frame.inner));
+      if (!asks_) return true;
+      TENON_ASSIGN(const int64_t condition, read_back(*backend_.device, node_, DataType::kBool,
+                                                      frame.condition, arguments.queue));
+      return condition != 0;
+    };
+    TENON_ASSIGN(const int64_t trips, run_loop(node_, limits, iterate));
+    return frame.finish(trips);
   }
 
+  size_t scratch_count() const override {
+    return node_.inputs().size() + output_count() + body_->scratch_count();
+  }
+  std::vector<StepList> bodies() const override { return {body_->list()}; }
   size_t workspace_bytes() const override { return arena_offset() + body_->arena_bytes(); }
   bool uses_input(int index) const override {
     if (index >= at_.first) return true;
@@ -175,21 +185,25 @@ class RecurrenceKernel final : public Kernel {
  private:
   /// Addresses of one run.
   struct Frame {
-    Frame(const RecurrenceKernel& kernel, const LaunchArguments& arguments)
-        : kernel(kernel), given(arguments) {
-      for (const void* input : arguments.inputs) inputs.push_back(const_cast<void*>(input));
-      size_t offset = 0;
-      for (const size_t bytes : kernel.states_)
-        for (auto& place : places) {
-          place.push_back(at(arguments.workspace, offset));
-          offset += aligned(bytes);
-        }
-      condition = at(arguments.workspace, offset);
-      number = at(arguments.workspace, offset + 256);
+    Frame(const RecurrenceKernel& kernel, const LaunchArguments& arguments,
+          std::span<void*> scratch)
+        : kernel(kernel),
+          given(arguments),
+          inputs(scratch.first(arguments.inputs.size())),
+          outputs(scratch.subspan(inputs.size(), kernel.output_count())),
+          inner(scratch.subspan(inputs.size() + outputs.size())) {
+      for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = const_cast<void*>(arguments.inputs[i]);
+      const size_t numbers = kernel.arena_offset() - kNumberBytes;
+      condition = at(arguments.workspace, numbers);
+      number = at(arguments.workspace, numbers + kNumberBytes / 2);
       arena = at(arguments.workspace, kernel.arena_offset());
-      outputs.resize(static_cast<size_t>(kernel.at_.results + kernel.at_.states) +
-                     kernel.stacked_.size());
       if (kernel.at_.results > 0) outputs[0] = condition;
+    }
+
+    /// Of the state's two places in the workspace.
+    void* place(int state, int64_t trip) const {
+      const size_t size = aligned(kernel.states_[state]);
+      return at(given.workspace, kernel.state_offsets_[state] + (trip % 2 != 0 ? size : 0));
     }
 
     /// Before iteration `trip`.
@@ -198,16 +212,16 @@ class RecurrenceKernel final : public Kernel {
       const bool last = trip + 1 == trips && !kernel.asks_;
       for (int i = 0; i < where.states; ++i) {
         if (trip > 0) inputs[where.first + i] = outputs[where.results + i];
-        outputs[where.results + i] = last ? given.outputs[i] : places[trip % 2][i];
+        outputs[where.results + i] = last ? given.outputs[i] : place(i, trip);
       }
       for (int i = 0; i < where.scanned; ++i) {
-        const int64_t slice = where.input_backward(kernel.node_, i) ? trips - 1 - trip : trip;
+        const int64_t slice = slice_of(trip, trips, where.input_backward(kernel.node_, i));
         const int input = where.first + where.states + i;
         inputs[input] = const_cast<void*>(
             at(given.inputs[input], static_cast<size_t>(slice) * kernel.scanned_[i]));
       }
       for (int i = 0; i < where.stacked; ++i) {
-        const int64_t slice = where.output_backward(kernel.node_, i) ? trips - 1 - trip : trip;
+        const int64_t slice = slice_of(trip, trips, where.output_backward(kernel.node_, i));
         outputs[where.results + where.states + i] =
             at(given.outputs[where.states + i], static_cast<size_t>(slice) * kernel.stacked_[i]);
       }
@@ -238,16 +252,14 @@ class RecurrenceKernel final : public Kernel {
 
     const RecurrenceKernel& kernel;
     const LaunchArguments& given;
-    std::vector<void*> inputs, outputs, pointers;
-    std::vector<void*> places[2];
+    std::span<void*> inputs, outputs, inner;  ///< The last are the body's.
     void *condition = nullptr, *number = nullptr, *arena = nullptr;
   };
 
-  size_t arena_offset() const {
-    size_t offset = 512;
-    for (const size_t bytes : states_) offset += 2 * aligned(bytes);
-    return offset;
+  size_t output_count() const {
+    return static_cast<size_t>(at_.results + at_.states) + stacked_.size();
   }
+  size_t arena_offset() const { return state_end_ + kNumberBytes; }
 
   Status count_trips(const ConcreteGraph& graph) {
     if (node_.is<Scan>()) {
@@ -256,7 +268,7 @@ class RecurrenceKernel final : public Kernel {
     }
     asks_ = !always_goes_on(node_);
     starts_ = node_.has_input(1) ? known_element(graph, node_, 1) : 1;
-    counted_ = node_.has_input(0) ? known_element(graph, node_, 0) : kMostTrips;
+    counted_ = node_.has_input(0) ? known_element(graph, node_, 0) : INT64_MAX;
     if (counted_.has_value()) counted_ = std::max<int64_t>(*counted_, 0);
     if (starts_ == 0) trips_ = 0;
     if (starts_.value_or(0) != 0) trips_ = counted_;
@@ -264,17 +276,20 @@ class RecurrenceKernel final : public Kernel {
     return unsupported("the number of iterations of '{}' is data-dependent", node_.name);
   }
 
-  Result<int64_t> read_trips(const LaunchArguments& arguments) const {
+  /// Reads those that are data.
+  Result<LoopLimits> read_limits(const LaunchArguments& arguments) const {
+    if (trips_.has_value()) return LoopLimits{.trips = *trips_};
     Device& device = *backend_.device;
+    LoopLimits limits{counted_.value_or(0), starts_.value_or(1) != 0};
     if (!starts_.has_value()) {
       TENON_ASSIGN(const int64_t first,
                    read_back(device, node_, DataType::kBool, arguments.inputs[1], arguments.queue));
-      if (first == 0) return int64_t{0};
+      limits.starts = first != 0;
     }
-    if (counted_.has_value()) return *counted_;
-    TENON_ASSIGN(const int64_t trips,
+    if (counted_.has_value() || !limits.starts) return limits;
+    TENON_ASSIGN(limits.trips,
                  read_back(device, node_, DataType::kInt64, arguments.inputs[0], arguments.queue));
-    return std::max<int64_t>(trips, 0);
+    return limits;
   }
 
   Backend backend_;
@@ -285,25 +300,27 @@ class RecurrenceKernel final : public Kernel {
   std::optional<int64_t> starts_, counted_;  ///< The known operands of a loop.
   bool asks_ = false;  ///< The body decides whether another iteration follows.
   std::vector<size_t> states_, scanned_, stacked_;  ///< Bytes of each, of slices where there are.
+  std::vector<size_t> state_offsets_;  ///< In the workspace, of the first of two places each.
+  size_t state_end_ = 0;
   DeviceBuffer numbers_, yes_;
   int64_t number_count_ = 0;
 };
 
 template <class T>
-Result<std::unique_ptr<Kernel>> prepared(const Backend& backend, ConstantStore& constants,
-                                         const ConcreteGraph& graph, const Node& node,
-                                         int threads) {
+Result<std::unique_ptr<ControlKernel>> prepared(const Backend& backend, ConstantStore& constants,
+                                                const ConcreteGraph& graph, const Node& node,
+                                                int threads) {
   auto kernel = std::make_unique<T>(backend, node);
   TENON_TRY(kernel->prepare(constants, graph, threads));
-  return std::unique_ptr<Kernel>(std::move(kernel));
+  return std::unique_ptr<ControlKernel>(std::move(kernel));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Kernel>> make_control_kernel(const Backend& backend,
-                                                    ConstantStore& constants,
-                                                    const ConcreteGraph& graph, const Node& node,
-                                                    int threads) {
+Result<std::unique_ptr<ControlKernel>> make_control_kernel(const Backend& backend,
+                                                           ConstantStore& constants,
+                                                           const ConcreteGraph& graph,
+                                                           const Node& node, int threads) {
   const auto plain = [&](const Value* value) { return lies_plain(graph.operand(value)); };
   if (!std::ranges::all_of(node.inputs(), plain) || !std::ranges::all_of(node.outputs(), plain))
     return unsupported("operands of '{}' do not lie in one piece", node.name);

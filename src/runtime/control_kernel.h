@@ -1,9 +1,12 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "kernels/backend.h"
 #include "kernels/constant_store.h"
+#include "lower/step_list.h"
 #include "plan/concrete_graph.h"
 
 namespace tenon {
@@ -11,23 +14,27 @@ namespace tenon {
 /// A kernel for an if, loop or scan of which all extents are known: its bodies are programs, and
 /// states stay on the device. Where the branch or the number of iterations is data, a small copy
 /// reads it back, so that such a run cannot be captured into a graph; others can.
-Result<std::unique_ptr<Kernel>> make_control_kernel(const Backend& backend,
-                                                    ConstantStore& constants,
-                                                    const ConcreteGraph& graph, const Node& node,
-                                                    int threads);
+class ControlKernel : public Kernel {
+ public:
+  /// Addresses that a run keeps in memory of the caller's, so that it allocates none.
+  virtual size_t scratch_count() const = 0;
+  virtual Status run_in(const LaunchArguments& arguments, std::span<void*> scratch) const = 0;
+  Status run(const LaunchArguments& arguments) const final {
+    std::vector<void*> scratch(scratch_count());
+    return run_in(arguments, scratch);
+  }
+  /// The steps of the bodies, empty lists of those that never run.
+  virtual std::vector<StepList> bodies() const = 0;
+};
+
+Result<std::unique_ptr<ControlKernel>> make_control_kernel(const Backend& backend,
+                                                           ConstantStore& constants,
+                                                           const ConcreteGraph& graph,
+                                                           const Node& node, int threads);
 
 /// One element of a bool or i64 scalar, waited for. An error, and no harm done, while the queue's
 /// work is being captured. `node` is who asks.
 Result<int64_t> read_back(Device& device, const Node& node, DataType type, const void* address,
                           Queue queue);
-
-/// Iterations after which a loop without trip count is taken for endless.
-inline constexpr int64_t kMostTrips = 10'000'000;
-
-/// The error of a loop without end.
-Error endless(const Node& node);
-
-/// Ok, or the error of a loop whose run is to end (base/stop.h). For each iteration.
-Status may_go_on(const Node& node);
 
 }  // namespace tenon

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/control_flow.h"
+#include "ops/loop_driver.h"
 #include "ops/structure.h"
 #include "runtime/control_kernel.h"
 
@@ -64,13 +65,8 @@ class Iterations {
 
   Result<std::vector<DynamicOutput>> all() {
     TENON_TRY(begin());
-    bool going = trips_ > 0;
-    for (int64_t trip = 0; going && trip < trips_; ++trip) {
-      TENON_TRY(may_go_on(node_));
-      TENON_ASSIGN(going, iterate(trip));
-      if (going && trip + 1 == kMostTrips && node_.is<Loop>() && !node_.has_input(0))
-        return endless(node_);
-    }
+    const auto ran = run_loop(node_, limits_, [this](int64_t trip) { return iterate(trip); });
+    if (!ran.ok()) return ran.error();
     return results();
   }
 
@@ -81,22 +77,21 @@ class Iterations {
     for (int i = 0; i < at_.stacked; ++i)
       if (at_.output_axis(node_, i) != 0) return unsupported("a scan along another axis");
     if (at_.first == 0) {
-      trips_ = given_[at_.states].extents[0];
+      limits_.trips = given_[at_.states].extents[0];
       for (int i = 1; i < at_.scanned; ++i)
-        if (given_[at_.states + i].extents[0] != trips_)
+        if (given_[at_.states + i].extents[0] != limits_.trips)
           return user_error("the scanned inputs of '{}' differ in length", node_.name);
       return {};
     }
     asks_ = !always_goes_on(node_);
-    trips_ = kMostTrips;
     if (node_.has_input(0)) {
-      TENON_ASSIGN(trips_,
+      TENON_ASSIGN(limits_.trips,
                    read_back(run_.device, node_, DataType::kInt64, given_[0].bytes, run_.queue));
     }
     if (node_.has_input(1)) {
       TENON_ASSIGN(const int64_t starts,
                    read_back(run_.device, node_, DataType::kBool, given_[1].bytes, run_.queue));
-      if (starts == 0) trips_ = 0;
+      limits_.starts = starts != 0;
     }
     TENON_ASSIGN(number_, run_.memory(sizeof(int64_t)));
     const bool yes = true;
@@ -133,7 +128,7 @@ class Iterations {
     slice = given_[at];
     slice.extents.erase(slice.extents.begin());
     const int64_t bytes = element_count(slice.extents) * byte_size(node_.input(at)->type.type);
-    const int64_t place = at_.input_backward(node_, index) ? trips_ - 1 - trip : trip;
+    const int64_t place = slice_of(trip, limits_.trips, at_.input_backward(node_, index));
     slice.bytes = static_cast<const std::byte*>(slice.bytes) + place * bytes;
   }
 
@@ -192,7 +187,7 @@ class Iterations {
   std::vector<DynamicOutput> states_;
   std::vector<std::vector<DynamicOutput>> stacked_;
   DeviceBuffer number_, yes_;
-  int64_t trips_ = 0;
+  LoopLimits limits_;
   bool asks_ = false;
 };
 

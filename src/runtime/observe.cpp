@@ -15,7 +15,7 @@ Status Program::show(const BoundStep& step, const Frame& frame, int64_t sample,
 Status Program::observe(const Backend& backend, std::span<void* const> inputs,
                         std::span<void* const> outputs, void* arena, Queue queue,
                         StepObserver observer) const {
-  std::vector<void*> pointers;
+  std::vector<void*> pointers(scratch_count());
   const Frame where = frame(inputs, outputs, arena, pointers, {});
   size_t end = 0;
   for (size_t first = 0; first < steps_.size(); first = end) {

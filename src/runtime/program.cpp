@@ -49,9 +49,12 @@ Status Program::make_step(const Backend& backend, ConstantStore& constants, int 
   step.tactic = backend.tactic_of(*step.node);
   if (is_control_flow(*step.node)) {
     auto kernel = make_control_kernel(backend, constants, graph_, *step.node, threads);
-    if (kernel.ok()) step.kernel = std::move(kernel).value();
-    if (kernel.ok() || kernel.error().kind != ErrorKind::kUnsupported)
-      return kernel.ok() ? Status() : Status(kernel.error());
+    if (!kernel.ok() && kernel.error().kind != ErrorKind::kUnsupported) return kernel.error();
+    if (kernel.ok()) {
+      step.bodies = (*kernel)->bodies();
+      step.kernel = std::move(kernel).value();
+      return {};
+    }
   }
   Problem problem = graph_.problem(*step.node, backend, threads);
   if (auto sample = backend.device->unified() ? sample_step(problem) : std::nullopt) {
@@ -81,6 +84,8 @@ Status Program::bind(Device& device, ConstantStore& constants, std::vector<MadeS
 
 Status Program::bind_step(const Step& step, ConstantStore& constants, BoundStep& bound) {
   const auto number = [&](const Dim& dim) { return dim.evaluate(list_.symbols).value_or(0); };
+  bound.control = dynamic_cast<const ControlKernel*>(bound.kernel.get());
+  if (bound.control != nullptr) most_inner_ = std::max(most_inner_, bound.control->scratch_count());
   bound.node = step.node < 0 ? nullptr : graph_.graph().nodes()[step.node].get();
   bound.copy_bytes = static_cast<size_t>(number(step.bytes));
   bound.samples = number(step.samples);
@@ -165,15 +170,14 @@ size_t Program::step_owned_bytes(int step) const {
 }
 
 Program::Frame Program::frame(std::span<void* const> inputs, std::span<void* const> outputs,
-                              void* arena, std::vector<void*>& pointers,
+                              void* arena, std::span<void*> scratch,
                               std::span<const std::string> ranges) const {
-  const size_t bases = kInputs + inputs.size() + outputs.size();
-  pointers.resize(std::max(pointers.size(), bases + most_operands_));
-  pointers[kArena] = arena;
-  std::ranges::copy(inputs, pointers.begin() + kInputs);
-  std::ranges::copy(outputs, pointers.begin() + kInputs + std::ssize(inputs));
-  const std::span<void*> all(pointers);
-  return {all.first(bases), all.subspan(bases), ranges};
+  const std::span<void*> bases = scratch.first(base_count());
+  bases[kArena] = arena;
+  std::ranges::copy(inputs, bases.begin() + kInputs);
+  std::ranges::copy(outputs, bases.begin() + kInputs + std::ssize(inputs));
+  return {bases, scratch.subspan(bases.size(), most_operands_),
+          scratch.subspan(bases.size() + most_operands_), ranges};
 }
 
 void* Program::address(const Operand& operand, const Frame& frame, int64_t sample) {
@@ -206,7 +210,8 @@ Status Program::launch(Device& device, const BoundStep& step, const Frame& frame
                                   .workspace = address(step.scratch, frame, 0),
                                   .queue = queue,
                                   .ahead = step.ahead};
-  Status status = step.kernel->run(arguments);
+  Status status = step.control == nullptr ? step.kernel->run(arguments)
+                                          : step.control->run_in(arguments, frame.inner);
   if (status.ok()) return status;
   return std::move(status).error().with_context(fmt::format("layer '{}'", step.node->name));
 }
@@ -253,7 +258,15 @@ Status Program::run(const Backend& backend, std::span<void* const> inputs,
                     std::span<void* const> outputs, void* arena, Queue queue,
                     std::vector<void*>& pointers, StepTimer* timer,
                     std::span<const std::string> ranges, const SideStreams* side) const {
-  const Frame where = frame(inputs, outputs, arena, pointers, ranges);
+  pointers.resize(std::max(pointers.size(), scratch_count()));
+  return run_in(backend, inputs, outputs, arena, queue, pointers, timer, ranges, side);
+}
+
+Status Program::run_in(const Backend& backend, std::span<void* const> inputs,
+                       std::span<void* const> outputs, void* arena, Queue queue,
+                       std::span<void*> scratch, StepTimer* timer,
+                       std::span<const std::string> ranges, const SideStreams* side) const {
+  const Frame where = frame(inputs, outputs, arena, scratch, ranges);
   if (timer != nullptr) TENON_TRY(timer->begin(queue));
   for (size_t i = 0; i < steps_.size(); i = steps_[i].group_end) {
     const bool beside = side != nullptr && timer == nullptr && steps_[i].section != 0;

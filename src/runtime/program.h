@@ -18,6 +18,8 @@
 
 namespace tenon {
 
+class ControlKernel;
+
 /// A result that a step of an observed run has just written: one of its node's results, or a sample
 /// of it where the step runs for one sample at a time.
 struct StepResult {
@@ -53,7 +55,14 @@ class Program {
   Status run(const Backend& backend, std::span<void* const> inputs, std::span<void* const> outputs,
              void* arena, Queue queue, std::vector<void*>& pointers, StepTimer* timer,
              std::span<const std::string> ranges = {}, const SideStreams* side = nullptr) const;
-  /// The same, one step after the other with nothing beside it, each of whose results is shown.
+  /// The same as a part of another run, with the addresses in `scratch`, of scratch_count().
+  Status run_in(const Backend& backend, std::span<void* const> inputs,
+                std::span<void* const> outputs, void* arena, Queue queue, std::span<void*> scratch,
+                StepTimer* timer = nullptr, std::span<const std::string> ranges = {},
+                const SideStreams* side = nullptr) const;
+  size_t scratch_count() const { return base_count() + most_operands_ + most_inner_; }
+  /// The same as run(), one step after the other with nothing beside it, each of whose results is
+  /// shown.
   Status observe(const Backend& backend, std::span<void* const> inputs,
                  std::span<void* const> outputs, void* arena, Queue queue,
                  StepObserver observer) const;
@@ -85,7 +94,8 @@ class Program {
   /// A step of the list with its numbers.
   struct BoundStep {
     const Node* node = nullptr;
-    std::unique_ptr<Kernel> kernel;  ///< Null: a plain copy of `copy_bytes`.
+    std::unique_ptr<Kernel> kernel;          ///< Null: a plain copy of `copy_bytes`.
+    const ControlKernel* control = nullptr;  ///< The kernel, where it is one.
     size_t copy_bytes = 0;
     size_t first = 0, inputs = 0, outputs = 0;  ///< Its operands, of all.
     Operand scratch;
@@ -97,7 +107,7 @@ class Program {
   };
   /// The addresses of one run, in scratch memory of the caller's.
   struct Frame {
-    std::span<void*> bases, operands;
+    std::span<void*> bases, operands, inner;  ///< The last are those of bodies.
     std::span<const std::string> ranges;
   };
   explicit Program(ConcreteGraph graph) : graph_(std::move(graph)) {}
@@ -113,7 +123,8 @@ class Program {
   Status prepare_starts(Device& device) const;
 
   Frame frame(std::span<void* const> inputs, std::span<void* const> outputs, void* arena,
-              std::vector<void*>& pointers, std::span<const std::string> ranges) const;
+              std::span<void*> scratch, std::span<const std::string> ranges) const;
+  size_t base_count() const { return static_cast<size_t>(kInputs + list_.inputs + list_.outputs); }
   static void* address(const Operand& operand, const Frame& frame, int64_t sample);
   Status run_step(Device& device, const BoundStep& step, const Frame& frame, int64_t sample,
                   Queue queue) const;
@@ -132,6 +143,7 @@ class Program {
   std::vector<BoundStep> steps_;
   std::vector<Operand> operands_;  ///< Of all steps: each one's inputs, then its outputs.
   size_t most_operands_ = 0;       ///< Of one step.
+  size_t most_inner_ = 0;          ///< Addresses that one step's bodies need.
   int side_stream_count_ = 0;
 };
 

@@ -1,0 +1,143 @@
+// Runs of shapes that were met before take no memory of the heap.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "graphs.h"
+#include "ir/text.h"
+#include "ops/table.h"
+
+namespace {
+
+std::atomic<int64_t> allocations = 0;
+
+void* counted(size_t bytes) {
+  ++allocations;
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
+
+}  // namespace
+
+// All that this program allocates, on whatever thread. Inlined, GCC takes them for a mismatch.
+[[gnu::noinline]] void* operator new(size_t bytes) {
+  if (void* memory = counted(bytes)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept {
+  std::free(memory);
+}
+
+namespace tenon {
+namespace {
+
+constexpr int kRuns = 3;
+
+/// Allocations of later enqueues of a context, its tensors being there.
+int64_t allocations_of_runs(Context& context) {
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(context.enqueue().ok());
+  const int64_t before = allocations;
+  for (int i = 0; i < kRuns; ++i) {
+    const Status status = context.enqueue();
+    if (!status.ok()) ADD_FAILURE() << status.error().message;
+  }
+  return allocations - before;
+}
+
+/// The same for a graph whose inputs take these contents.
+void expect_none(const std::string& text, std::vector<Tensor> inputs) {
+  auto graph = parse_graph("graph \"\" " + text);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  ASSERT_TRUE(infer_graph(**graph).ok());
+  int number = 0;
+  for (Value* value : (*graph)->inputs()) value->name = fmt::format("in{}", number++);
+  for (Value* value : (*graph)->outputs()) value->name = fmt::format("out{}", number++);
+  const auto expected = evaluate_graph(**graph, inputs);
+  ASSERT_TRUE(expected.ok()) << expected.error().message;
+  const auto engine = engine_of((*graph)->clone());
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  const auto context = Context::create(*engine, 2);
+  ASSERT_TRUE(context.ok());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    ASSERT_TRUE((*context)
+                    ->set_address((*engine)->graph().inputs()[i]->name, inputs[i].mutable_bytes())
+                    .ok());
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < expected->size(); ++i) {
+    outputs.emplace_back((*expected)[i].type(), (*expected)[i].extents());
+    ASSERT_TRUE(
+        (*context)
+            ->set_address((*engine)->graph().outputs()[i]->name, outputs.back().mutable_bytes())
+            .ok());
+  }
+  EXPECT_EQ(allocations_of_runs(**context), 0);
+  for (int64_t k = 0; k < outputs[0].count(); ++k)
+    EXPECT_NEAR(outputs[0].as_double(k), (*expected)[0].as_double(k), 1e-4) << k;
+}
+
+TEST(EnqueueMemory, AllocationsAreCounted) {
+  const int64_t before = allocations;
+  const auto memory = std::make_unique<std::array<int, 100>>();
+  EXPECT_GT(allocations, before);
+}
+
+TEST(EnqueueMemory, ProductsAndRowsTakeNone) {
+  expect_none(R"((%0: f32[6,32]) {
+  %1 = matmul "product"(%0, %0) {transpose_b = true} : f32[6,6]
+  %2 = softmax "softmax"(%1) {axes = [1]} : f32[6,6]
+  %3 = tanh "tanh"(%2) : f32[6,6]
+  return %3
+})",
+              {numbers({6, 32}, 1, 0.1)});
+}
+
+TEST(EnqueueMemory, LoopsTakeNone) {
+  expect_none(R"((%0: i64[], %1: f32[1,4]) {
+  %2 = constant() {value = bool[]{1}} : bool[]
+  %3 = constant() {value = f32[4,4]{1,2,0,1,0,1,2,1,1,0,0,3,2,1,1,1}} : f32[4,4]
+  %4 = loop "loop"(%0, _, %1, %3, %2) {carried = 1} graph "body" (%0: i64[], %1: bool[], %2: f32[1,4], %3: f32[4,4], %4: bool[]) {
+      %5 = matmul "product"(%2, %3) : f32[1,4]
+      %6 = tanh "tanh"(%5) : f32[1,4]
+      return %4, %6
+    } : f32[1,4]
+  return %4
+})",
+              {Tensor::scalar_i64(5), numbers({1, 4}, 1, 0.1)});
+}
+
+TEST(EnqueueMemory, ScansTakeNone) {
+  expect_none(R"((%0: f32[3], %1: f32[1100,3]) {
+  %2, %3 = scan "scan"(%0, %1) {states = 1, scanned = 1} graph "body" (%0: f32[3], %1: f32[3]) {
+      %2 = constant() {value = f32[]{0.5}} : f32[]
+      %3 = mul "half"(%0, %2) : f32[3]
+      %4 = add "sum"(%3, %1) : f32[3]
+      return %4, %4
+    } : f32[3], f32[1100,3]
+  return %2, %3
+})",
+              {numbers({3}, 1, 1), numbers({1100, 3}, 2, 0.1)});
+}
+
+TEST(EnqueueMemory, BranchesTakeNone) {
+  Tensor yes(DataType::kBool, {});
+  yes.set_from_int64(0, 1);
+  expect_none(R"((%0: bool[], %1: f32[8]) {
+  %2 = if "if"(%0, %1) graph "then" (%0: f32[8]) {
+      %1 = tanh(%0) : f32[8]
+      return %1
+    } graph "else" (%0: f32[8]) {
+      %1 = relu(%0) : f32[8]
+      return %1
+    } : f32[8]
+  return %2
+})",
+              {yes, numbers({8}, 1, 0.1)});
+}
+
+}  // namespace
+}  // namespace tenon
