@@ -1,6 +1,7 @@
 #pragma once
 
-/// What is in a plan or a model, as JSON text, without a device and without loading it.
+/// What is in a plan or a model, as JSON text, without a device and without loading it; and the
+/// steps that a context runs.
 
 #include "NvInfer.h"
 
@@ -20,6 +21,12 @@ TENSORRTAPI nvinfer1::IHostMemory* describePlan(const void* plan, size_t size,
 /// is no model.
 TENSORRTAPI nvinfer1::IHostMemory* describeModel(const char* path,
                                                  nvinfer1::ILogger& logger) noexcept;
+
+/// The plan level of the context under the shapes that are set, as text, to be freed with delete:
+/// its steps in their order with kernels, operands as a buffer and bytes from its start, streams
+/// and fences, and the buffers of its memory (docs/architecture.md). Null, with an error in the
+/// engine's logger, where shapes are missing or depend on data. Not thread-safe, like the context.
+TENSORRTAPI nvinfer1::IHostMemory* describeSteps(nvinfer1::IExecutionContext& context) noexcept;
 
 /// The bytes of a timing cache: how many times it has, and of each device how many problems, times
 /// and failures. Null, and an error in `logger`, where they are damaged. Delete it.

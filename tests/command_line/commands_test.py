@@ -112,6 +112,15 @@ def test_models_and_plans_are_inspected_without_being_loaded(tenon, tmp_path: Pa
     assert "for the CPU" in text and "f32" in text and "cpu." in text and "fuse_pointwise" in text and columns(text) <= 100
 
 
+def test_steps_of_a_plan_are_shown(tenon, tmp_path: Path):
+    write_model(tmp_path / "two.onnx", 2)
+    assert "models have no steps" in tenon("inspect", "two.onnx", "--steps", status=4)
+    tenon("build", "two.onnx", *CPU)
+    text = tenon("inspect", "two.plan", "--steps")
+    assert re.search(r'^steps ".*" \(1, 1\) \{$', text, re.M)
+    assert re.search(r'^  step 0 ".*": \d+ @cpu\.\S+ \(i0, .*\) -> \(o0\)', text, re.M)
+
+
 def test_reasons_of_each_candidate_are_shown(tenon, tmp_path: Path):
     convolution(tmp_path / "conv.onnx")
     text = tenon("why", "conv.onnx", "conv", *CPU)

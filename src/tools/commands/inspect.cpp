@@ -1,9 +1,10 @@
 // `tenon inspect`.
 #include "tools/commands/command_line.h"
 #include "tools/commands/engine_source.h"
-#include "tools/page.h"
+#include "tools/commands/plan_steps.h"
 #include "tools/commands/plan_table.h"
 #include "tools/exports.h"
+#include "tools/page.h"
 
 namespace tenon::tools {
 namespace {
@@ -18,6 +19,7 @@ constexpr Example kExamples[] = {
 constexpr OwnFlag kFlags[] = {
     {"nodes", "", "list every node of a model, or every layer of a plan"},
     {"passes", "", "list what each optimization pass did to a plan"},
+    {"steps", "", "print the steps that a plan runs, with their memory; loads it"},
     {"json", "FILE", "write all that is known as JSON"},
 };
 
@@ -88,6 +90,8 @@ void show_nodes(Session& session, const Json& json) {
 Status inspect(Session& session, const CommandLine& line) {
   const std::string& file = line.words().front();
   const bool plan = is_plan(file);
+  if (line.has("steps") && !plan)
+    return user_error("--steps: '{}' is no plan, and models have no steps: build one first", file);
   session.enter(plan ? Stage::kRun : Stage::kModel);
   Json json;
   if (plan) {
@@ -103,6 +107,11 @@ Status inspect(Session& session, const CommandLine& line) {
     session.heading("Applied passes");
     for (const Json& pass : json["passes"])
       session.line("{}", wrapped("  ", pass.get<std::string>(), 2));
+  }
+  if (line.has("steps") && plan) {
+    session.heading("Steps at the usual shapes");
+    TENON_ASSIGN(const std::string steps, plan_steps(session, file));
+    session.line("{}", steps);
   }
   if (!line.has("json")) return {};
   return write_file(line.text("json"), json.dump(1));
