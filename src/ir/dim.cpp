@@ -223,6 +223,10 @@ Dim extremum(const Dim& a, const Dim& b, bool smaller) {
 
 Dim::Dim(std::shared_ptr<const Expression> expression) : expression_(std::move(expression)) {}
 
+const Dim::Expression& expression_of(const Dim& dim) {
+  return *DimArithmetic::expression(dim);
+}
+
 Dim Dim::symbol(std::string_view name) {
   auto atom = std::make_shared<DimAtom>();
   atom->name = name;

@@ -37,6 +37,8 @@ struct Dim::Expression {
   int64_t size = 1;
 };
 
+/// The representation of an extent that is no constant.
+const Dim::Expression& expression_of(const Dim& dim);
 /// <0, 0, >0: order of two products, larger degree first.
 int compare_factors(const std::vector<DimAtomPointer>& a, const std::vector<DimAtomPointer>& b);
 /// Text of a symbol: the bare word, or quoted when it is not one.
