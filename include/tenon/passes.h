@@ -26,4 +26,14 @@ TENSORRTAPI int32_t getNbAppliedPasses(const nvinfer1::ICudaEngine& engine) noex
 /// relu1", in their order; null beyond the last. The text lives as long as the engine.
 TENSORRTAPI const char* getAppliedPass(const nvinfer1::ICudaEngine& engine, int32_t index) noexcept;
 
+/// Writes the network, behind all passes of a build with the configuration, as an ONNX model: fused
+/// regions are local functions of standard operators, named after the region, so that other
+/// runtimes compute the same and viewers show it. Extents stay open where the configuration has no
+/// profile. Weights of more than 1 GiB go to a file `path`.data. Returns false, with an error in
+/// `logger`, where nodes have no form in ONNX, all of which it names, and where the file cannot be
+/// written.
+TENSORRTAPI bool writeOptimizedModel(nvinfer1::INetworkDefinition& network,
+                                     nvinfer1::IBuilderConfig& config, const char* path,
+                                     nvinfer1::ILogger& logger) noexcept;
+
 }  // namespace tenon

@@ -205,7 +205,31 @@ void end_reports(BuilderConfig& settings, const Plan& plan, Logger& logger) {
   if (settings.getFlag(BuilderFlag::kMONITOR_MEMORY)) report_memory(logger);
 }
 
+void take_profiles(const BuilderConfig& config, CompileRequest& request) {
+  for (const IOptimizationProfile* profile : config.profiles())
+    request.profiles.push_back(dynamic_cast<const OptimizationProfile*>(profile)->profile());
+}
+
 }  // namespace
+
+Result<std::unique_ptr<Graph>> optimized_graph(Network& network, BuilderConfig& config,
+                                               network::Reporter& reporter) {
+  TENON_TRY(check_config(config, network, reporter));
+  CompileRequest request;
+  TENON_ASSIGN(request.graph, network.finished_graph());
+  take_profiles(config, request);
+  TENON_ASSIGN(request.backend, chosen_backend(config, 0, reporter));
+  const bool strongly_typed = network.getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
+  request.passes = pass_options(config, *request.backend.device, strongly_typed, reporter);
+  const bool on_gpu = request.backend.device->properties().kind == DeviceKind::kCuda;
+  TENON_TRY(apply_precisions(config, network, on_gpu, request.passes));
+  TENON_TRY(keep_within_budget(config, request, reporter));
+  report_unmatched(request.passes, *request.graph, reporter);
+  if (!request.profiles.empty()) TENON_TRY(apply_profiles(*request.graph, request.profiles));
+  TENON_ASSIGN(const auto applied, run_passes(*request.graph, request.passes, reporter));
+  for (const std::string& line : applied) reporter.verbose("{}", line);
+  return std::move(request.graph);
+}
 
 Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuilderConfig& config) {
   auto* definition = dynamic_cast<Network*>(&network);
@@ -221,8 +245,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   TENON_TRY(find_creators(*request.graph));
   TENON_TRY(progress.network_done());
   const bool refittable = is_refittable(*settings);
-  for (const IOptimizationProfile* profile : settings->profiles())
-    request.profiles.push_back(dynamic_cast<const OptimizationProfile*>(profile)->profile());
+  take_profiles(*settings, request);
   Stopwatch watch;
   TENON_ASSIGN(request.backend, chosen_backend(*settings, max_threads_, *reporter_));
   request.backend.application = std::make_shared<ReportingApplication>(reporter_);

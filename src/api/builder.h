@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "ir/graph.h"
 #include "network/report.h"
 #include "surface/implementation.h"
 
@@ -13,6 +14,11 @@ class Network;
 namespace tenon::api {
 
 class BuilderConfig;
+
+/// The network's graph behind all passes of a build with the configuration, ahead of the choice of
+/// kernels. Without profiles, extents stay open.
+Result<std::unique_ptr<Graph>> optimized_graph(network::Network& network, BuilderConfig& config,
+                                               network::Reporter& reporter);
 
 using namespace nvinfer1;  // The surface's own names, in the classes that implement it.
 using nvinfer1::DataType;
