@@ -2,7 +2,6 @@
 
 #include <chrono>
 
-#include "NvOnnxParser.h"
 #include "base/environment.h"
 #include "tenon/report.h"
 #include "tools/build_progress.h"
@@ -100,28 +99,38 @@ std::string expanded(std::string path) {
 
 }  // namespace
 
+Result<PreparedBuild> prepare_build(const Arguments& arguments, Console& console,
+                                    nvinfer1::ILogger& logger, const BuildListener* listener,
+                                    OpenExtents open) {
+  TENON_ASSIGN(const std::vector<ProfileShapes> profiles, parse_profiles(arguments, console));
+  TENON_TRY(check_calibration_shapes(arguments, profiles.size()));
+  PreparedBuild made;
+  made.builder.reset(nvinfer1::createInferBuilder(logger));
+  if (!made.builder) return internal_error("the builder could not be made");
+  made.network = create_network(*made.builder, arguments.flag(OptionId::stronglyTyped));
+  made.config.reset(made.builder->createBuilderConfig());
+  if (!made.network || !made.config) return internal_error("the network could not be made");
+  made.parser.reset(nvonnxparser::createParser(*made.network, logger));
+  if (!made.parser) return internal_error("the ONNX parser could not be made");
+  set_parser_flags(*made.parser, arguments);
+  const auto start = std::chrono::steady_clock::now();
+  TENON_TRY(parse_model(*made.parser, expanded(arguments.text(OptionId::onnx)), console));
+  if (listener != nullptr) listener->parsed(*made.network, seconds_since(start));
+  if (interrupted()) return stopped();
+
+  TENON_TRY(configure_network(*made.network, arguments, console));
+  TENON_TRY(configure_builder(*made.builder, *made.config, arguments, console, logger));
+  if (!profiles.empty() || open == OpenExtents::kBecomeOne)
+    TENON_TRY(add_profiles(*made.builder, *made.network, *made.config, profiles, console));
+  TENON_ASSIGN(made.calibrator, give_int8_ranges(*made.network, *made.config, arguments, console));
+  return made;
+}
+
 Result<std::unique_ptr<IHostMemory>> build_plan(const Arguments& arguments, Console& console,
                                                 nvinfer1::ILogger& logger,
                                                 const BuildListener* listener, Json* report) {
-  TENON_ASSIGN(const std::vector<ProfileShapes> profiles, parse_profiles(arguments, console));
-  TENON_TRY(check_calibration_shapes(arguments, profiles.size()));
-  const std::unique_ptr<IBuilder> builder(nvinfer1::createInferBuilder(logger));
-  if (!builder) return internal_error("the builder could not be made");
-  const auto network = create_network(*builder, arguments.flag(OptionId::stronglyTyped));
-  const std::unique_ptr<IBuilderConfig> config(builder->createBuilderConfig());
-  if (!network || !config) return internal_error("the network could not be made");
-  const std::unique_ptr<nvonnxparser::IParser> parser(nvonnxparser::createParser(*network, logger));
-  if (!parser) return internal_error("the ONNX parser could not be made");
-  set_parser_flags(*parser, arguments);
-  auto start = std::chrono::steady_clock::now();
-  TENON_TRY(parse_model(*parser, expanded(arguments.text(OptionId::onnx)), console));
-  if (listener != nullptr) listener->parsed(*network, seconds_since(start));
-  if (interrupted()) return stopped();
-
-  TENON_TRY(configure_network(*network, arguments, console));
-  TENON_TRY(configure_builder(*builder, *config, arguments, console, logger));
-  TENON_TRY(add_profiles(*builder, *network, *config, profiles, console));
-  TENON_ASSIGN(const auto calibrator, give_int8_ranges(*network, *config, arguments, console));
+  TENON_ASSIGN(const PreparedBuild made, prepare_build(arguments, console, logger, listener));
+  IBuilderConfig* const config = made.config.get();
   const std::string cache_file = arguments.text(OptionId::timingCacheFile);
   std::unique_ptr<ITimingCache> cache;
   if (!cache_file.empty()) {
@@ -132,8 +141,8 @@ Result<std::unique_ptr<IHostMemory>> build_plan(const Arguments& arguments, Cons
   BuildProgress progress(console, listener == nullptr);
   config->setProgressMonitor(&progress);
   if (listener != nullptr) setBuildObserver(*config, listener->observer);
-  start = std::chrono::steady_clock::now();
-  std::unique_ptr<IHostMemory> plan(builder->buildSerializedNetwork(*network, *config));
+  const auto start = std::chrono::steady_clock::now();
+  std::unique_ptr<IHostMemory> plan(made.builder->buildSerializedNetwork(*made.network, *config));
   console.clear_progress();
   if (!plan) {
     if (cache && interrupted()) keep_timing_cache(*config, *cache, cache_file, console);

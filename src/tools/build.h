@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "NvInfer.h"
+#include "NvOnnxParser.h"
 #include "base/status.h"
 #include "tenon/progress.h"
 #include "tools/arguments.h"
@@ -18,6 +19,23 @@ struct BuildListener {
   std::function<void(const nvinfer1::INetworkDefinition& network, double seconds)> parsed;
   IBuildObserver* observer = nullptr;
 };
+
+/// The model of --onnx as a network, and a configuration as the flags ask. The parser and the
+/// calibrator keep what the network and the configuration refer to.
+struct PreparedBuild {
+  std::unique_ptr<nvinfer1::IBuilder> builder;
+  std::unique_ptr<nvinfer1::INetworkDefinition> network;
+  std::unique_ptr<nvinfer1::IBuilderConfig> config;
+  std::unique_ptr<nvonnxparser::IParser> parser;
+  std::unique_ptr<nvinfer1::IInt8Calibrator> calibrator;
+};
+
+/// Extents of inputs of which the flags say nothing: those of a build become 1.
+enum class OpenExtents { kBecomeOne, kStay };
+
+Result<PreparedBuild> prepare_build(const Arguments& arguments, Console& console,
+                                    nvinfer1::ILogger& logger, const BuildListener* listener,
+                                    OpenExtents open = OpenExtents::kBecomeOne);
 
 /// Reads --onnx, builds and returns the plan. Errors of the library are on the console already.
 /// `report`: receives what getBuildReport() tells; null for none.

@@ -8,6 +8,7 @@ QUICK = ["--iterations=1", "--warmUp=0", "--duration=0"]
 
 def pytest_addoption(parser):
     parser.addoption("--build", default="build/release", help="where bin/trtexec is")
+    parser.addoption("--every", action="store_true", help="all of ONNX's node tests, not one of each operator")
 
 
 @pytest.fixture

@@ -1,0 +1,205 @@
+"""`tenon optimize`: what it writes is valid, and ONNX Runtime computes the same from it as from the model. Run by ctest, or:
+pytest tests/command_line/optimize_test.py --build build/release [--every]     --every: all of ONNX's own node tests"""
+import subprocess
+import warnings
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.backend.test.case.node import collect_testcases
+
+TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(int64)": np.int64, "tensor(int32)": np.int32,
+         "tensor(bool)": np.bool_, "tensor(double)": np.float64}
+TOLERANCE = 1e-4  # Of FP32: sums in another order.
+
+# Node tests whose optimized graphs have no form in ONNX, each with the reason that the command gives.
+NO_FORM = {
+    **{f"test_center_crop_pad_{kind}_expanded": "is that of no tensor ahead of it"
+       for kind in ("crop", "pad", "crop_and_pad", "crop_axes_hwc", "crop_negative_axes_hwc", "crop_axes_chw")},
+}
+# What ONNX Runtime lacks for the operators that a graph became.
+NOT_THERE = {
+    "test_ai_onnx_ml_tree_ensemble_set_membership": "Where of bytes",
+    **{f"test_{name}": "Conv of doubles, which sums of bytes are" for name in ("convinteger_without_padding", "convinteger_with_padding",
+                                                                             "qlinearconv")},
+}
+# Optimized graphs that compute otherwise, each with the reason.
+DIFFERENT = {f"test_mod_float_edge_cases_fmod_0_float{bits}": "x mod an infinity: ONNX has no such operator before opset 28"
+             for bits in (16, 32, 64)}
+
+
+@pytest.fixture
+def optimize(pytestconfig, tmp_path: Path):
+    program = Path(pytestconfig.getoption("build")).resolve() / "bin/tenon"
+
+    def run(model: Path, *flags: str, status: int | None = 0) -> Path:
+        out = tmp_path / f"{Path(model).stem}.out.onnx"
+        done = subprocess.run([program, "optimize", model, "-o", out, "--device=-1", *flags], capture_output=True, text=True,
+                              timeout=120, stdin=subprocess.DEVNULL)
+        run.text, run.status = done.stdout + done.stderr, done.returncode
+        assert status is None or done.returncode == status, run.text
+        return out
+
+    return run
+
+
+def session_of(model: Path) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+
+
+def draw(session: onnxruntime.InferenceSession, extents: int = 2) -> dict:
+    generator = np.random.default_rng(1)
+    values = {}
+    for value in session.get_inputs():
+        shape = [extent if isinstance(extent, int) else extents for extent in value.shape]
+        kind = TYPES[value.type]
+        values[value.name] = (generator.integers(0, 50, shape) if np.issubdtype(kind, np.integer)
+                              else generator.standard_normal(shape)).astype(kind)
+    return values
+
+
+def assert_same(model: Path, optimized: Path, extents: int = 2):
+    before, after = session_of(model), session_of(optimized)
+    assert [v.name for v in after.get_inputs()] == [v.name for v in before.get_inputs()]
+    assert [v.name for v in after.get_outputs()] == [v.name for v in before.get_outputs()]
+    values = draw(before, extents)
+    for x, y in zip(before.run(None, values), after.run(None, values)):
+        assert x.dtype == y.dtype and x.shape == y.shape
+        assert np.abs(x - y).max() <= TOLERANCE * max(1, np.abs(x).max())
+
+
+def write_two_convolutions(file: Path) -> Path:
+    value = helper.make_tensor_value_info
+    weights = {"w1": (8, 3, 3, 3), "b1": (8,), "w2": (8, 8, 3, 3)}
+    generator = np.random.default_rng(0)
+    nodes = [helper.make_node("Conv", ["x", "w1", "b1"], ["c1"], "first", pads=[1, 1, 1, 1]),
+             helper.make_node("Relu", ["c1"], ["r1"], "relu"),
+             helper.make_node("Conv", ["r1", "w2"], ["c2"], "second", pads=[1, 1, 1, 1]),
+             helper.make_node("Add", ["c2", "r1"], ["sum"], "sum"),
+             helper.make_node("Clip", ["sum", "low", "high"], ["y"], "clip")]
+    tensors = [numpy_helper.from_array(generator.standard_normal(s).astype(np.float32), n) for n, s in weights.items()]
+    tensors += [numpy_helper.from_array(np.array(v, np.float32), n) for n, v in (("low", 0), ("high", 6))]
+    graph = helper.make_graph(nodes, "g", [value("x", TensorProto.FLOAT, ["batch", 3, 16, 16])],
+                              [value("y", TensorProto.FLOAT, ["batch", 8, 16, 16])], tensors)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), file)
+    return file
+
+
+def test_regions_are_functions_named_after_them(optimize, tmp_path: Path):
+    model = write_two_convolutions(tmp_path / "two.onnx")
+    out = optimize(model)
+    written = onnx.load(out)
+    onnx.checker.check_model(written, full_check=True)
+    assert {f.name for f in written.functions} == {"first_relu", "second_sum_clip"}
+    assert {n.name for n in written.graph.node if n.domain == "tenon"} == {"first + relu", "second + sum + clip"}
+    assert_same(model, out, extents=1)
+    assert_same(model, out, extents=3)  # The batch stayed open.
+    assert "fused regions" in optimize.text and "netron" in optimize.text
+
+
+def test_flags_decide_about_passes_and_extents(optimize, tmp_path: Path):
+    model = write_two_convolutions(tmp_path / "two.onnx")
+    out = optimize(model, "--disablePass=fuse_epilogue,fuse_pointwise", "--shapes=x:4x3x16x16")
+    written = onnx.load(out)
+    assert not written.functions
+    assert [d.dim_value for d in written.graph.input[0].type.tensor_type.shape.dim] == [4, 3, 16, 16]
+    assert_same(model, out, extents=4)
+
+
+def test_the_result_is_a_model_of_ours_too(optimize, tmp_path: Path):
+    model = write_two_convolutions(tmp_path / "two.onnx")
+    again = optimize(optimize(model))
+    assert_same(model, again)
+
+
+def test_a_missing_model_is_named(optimize, tmp_path: Path):
+    optimize(tmp_path / "no.onnx", status=2)
+    assert "E-201" in optimize.text
+
+
+@pytest.mark.parametrize("name", ["dlrm", "lstm_tagger", "mobilenet_v3_large", "resnet18", "unet_block", "yolo_s"])
+def test_whole_models_compute_the_same(optimize, pytestconfig, name: str):
+    folder = Path(pytestconfig.getoption("build")).resolve().parent / "models"
+    if not (folder / f"{name}.onnx").exists():
+        pytest.skip(f"{folder} has no {name}")
+    assert_same(folder / f"{name}.onnx", optimize(folder / f"{name}.onnx"), extents=1)
+
+
+def node_cases(every: bool) -> list:
+    """ONNX's node tests: all, or the first of each operator."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = collect_testcases(None)
+    if every:
+        return found
+    first = {}
+    for case in found:
+        first.setdefault(case.model.graph.node[-1].op_type, case)
+    return list(first.values())
+
+
+def pytest_generate_tests(metafunc):
+    if "case" in metafunc.fixturenames:
+        found = node_cases(metafunc.config.getoption("every"))
+        metafunc.parametrize("case", found, ids=[case.name for case in found])
+
+
+def runs(model: Path) -> bool:
+    try:
+        session_of(model)
+    except Exception:  # noqa: BLE001: whatever keeps ONNX Runtime from it
+        return False
+    return True
+
+
+def has_arrays(case) -> bool:
+    values = [value for given, expected in case.data_sets for value in (*given, *expected)]
+    return "bf" not in case.name and not any(value is None or isinstance(value, (list, onnx.TensorProto)) for value in values)
+
+
+def run_with(session: onnxruntime.InferenceSession, values: dict) -> list:
+    """Inputs in the session's own types: parsers of the surface read doubles as floats."""
+    wanted = {value.name: TYPES.get(value.type) for value in session.get_inputs()}
+    return session.run(None, {name: np.asarray(value, wanted[name]) for name, value in values.items() if name in wanted})
+
+
+def are_close(case, expected: list, found: list) -> bool:
+    return all(np.asarray(x).shape == y.shape and np.allclose(np.asarray(x).astype(np.float64), y.astype(np.float64), equal_nan=True,
+                                                             rtol=max(case.rtol, 1e-3), atol=max(case.atol, 1e-4))
+               for x, y in zip(expected, found))
+
+
+def is_random(case) -> bool:
+    return any(word in case.name for word in ("bernoulli", "training_dropout", "random"))
+
+
+def test_nodes_compute_the_same(optimize, tmp_path: Path, case):
+    model = tmp_path / "case.onnx"
+    onnx.save(case.model, model)
+    out = optimize(model, status=None)
+    if optimize.status == 2:
+        pytest.skip("the model is not imported")
+    if case.name in NO_FORM:
+        assert optimize.status == 3 and NO_FORM[case.name] in " ".join(optimize.text.split())
+        return
+    assert optimize.status == 0, optimize.text
+    if not runs(out):
+        assert case.name in NOT_THERE or "bf" in case.name or not runs(model), "ONNX Runtime runs the model, but not the optimized one"
+        pytest.skip("ONNX Runtime has no such operator")
+    if is_random(case):
+        return
+    if not has_arrays(case):
+        pytest.skip("data of a type that numpy does not have, or of sequences")
+    session, same = session_of(out), []
+    for given, expected in case.data_sets:
+        values = dict(zip((value.name for value in case.model.graph.input), given))
+        found = run_with(session, values)
+        # ONNX Runtime deviates from ONNX in some operators: then the model itself does.
+        same.append(are_close(case, expected, found) or runs(model) and are_close(case, run_with(session_of(model), values), found))
+    assert all(same) != (case.name in DIFFERENT)
