@@ -19,10 +19,9 @@ IMAGES = [f"--shapes=input:{batch}x3x224x224" for batch in (1, 2, 4, 8)]
 BUILDS = [
     *(f"resnet18,{shape}" for shape in IMAGES), *(f"mobilenet_v3_large,{shape}" for shape in IMAGES[:3]),
     "resnet18,--shapes=input:1x3x224x224,--bf16", "mobilenet_v3_large,--shapes=input:4x3x224x224,--builderOptimizationLevel=5",
-    "resnet18,--shapes=input:2x3x320x320", "resnet50,--shapes=input:1x3x224x224", "resnet50,--shapes=input:4x3x224x224",
-    "bert_base,--shapes=input:1x64", "bert_base,--shapes=input:1x128", "bert_base,--shapes=input:2x128",
-    "bert_base,--shapes=input:1x128,--noSelfCheck", "unet_block", "vit_b_16,--shapes=input:1x3x224x224",
-    "gpt2,--shapes=input:1x64", "gpt2,--shapes=input:1x128",
+    "resnet18,--shapes=input:16x3x224x224", "resnet50,--shapes=input:1x3x224x224", "resnet50,--shapes=input:4x3x224x224",
+    "bert_base,--shapes=input:1x128", "bert_base,--shapes=input:2x128", "bert_base,--shapes=input:1x128,--bf16",
+    "bert_base,--shapes=input:1x128,--noSelfCheck", "unet_block", "vit_b_16,--shapes=input:1x3x224x224", "gpt2", "yolo_s",
 ]
 
 

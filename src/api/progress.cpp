@@ -35,6 +35,8 @@ constexpr std::chrono::milliseconds kMoment{100};
 constexpr std::chrono::seconds kPause{1};
 /// How often an observer is told, and a monitor is looked after.
 constexpr std::chrono::milliseconds kBeat{200};
+/// The same in a build's first second: many end in it.
+constexpr std::chrono::milliseconds kFirstBeat{50};
 /// After so long a monitor is told its last step again.
 constexpr std::chrono::milliseconds kSilence{700};
 
@@ -100,7 +102,8 @@ void Progress::beat() {
       if (!monitor_->stepComplete(last_phase_, last_step_)) stopped_ = true;
       last_told_ = Clock::now();
     }
-    if (wakes_.wait_for(lock, kBeat, [this] { return over_; })) return;
+    const auto pause = state.elapsed < 1 ? kFirstBeat : kBeat;
+    if (wakes_.wait_for(lock, pause, [this] { return over_; })) return;
   }
 }
 

@@ -138,23 +138,36 @@ class CheckedBuild {
     if (watch_ == nullptr) return;
     const int64_t cost = reference_cost(*network_, request_.profiles[0]);
     if ((check_.inputs.empty() && has_open_loop(*network_)) || cost > max_cost()) return;
-    const double reference = static_cast<double>(cost) * seconds_per_multiplication();
+    const double reference = reference_seconds(cost);
     const double waited =
         when == std::launch::async ? std::max(reference - build_seconds_, 0.0) : reference;
     const double look = std::max(kShare * build_seconds_ - waited, kShortLook);
-    const double expected = waited + (with_regions() ? reference : std::min(reference, look));
+    // Regions are compared with the slow reference, whatever the outputs are compared with.
+    const double slowly = static_cast<double>(cost) * kReference;
+    const double expected = waited + (with_regions() ? slowly : std::min(slowly, look));
     watch_->expect(BuildWatch::Step::kCheck, expected - announced_);
     announced_ = expected;
   }
 
-  /// Of the reference, or of the processor's kernels, which are not chosen by their speed here; at
-  /// the pace that the build has had.
-  double seconds_per_multiplication() const {
-    constexpr double kReference = 1e-9, kKernels = 2e-10;
+  /// Of the reference, or of the processor's kernels, which are not chosen by their speed here and
+  /// pass every value through memory; at the pace that the build has had. These kernels also take
+  /// passes and weights in their own form, as the build did.
+  double reference_seconds(int64_t cost) const {
     const double threads = std::max(request_.select.threads, 1);
     const bool known = request_.backend.device->unified() && build_seconds_ > 0;
-    return (on_processor() ? kKernels / threads : kReference) *
-           (known ? std::max(watch_->pace(BuildWatch::Step::kChoose), 1.0) : 1.0);
+    const double pace = known ? std::max(watch_->pace(BuildWatch::Step::kChoose), 1.0) : 1.0;
+    if (!on_processor()) return static_cast<double>(cost) * kReference * pace;
+    const auto values = static_cast<double>(values_made(*network_, request_.profiles[0]));
+    const double run = (static_cast<double>(cost) * kKernels + values * kValue) / threads;
+    return run * pace + watch_->seconds(BuildWatch::Step::kOptimize) + constant_seconds();
+  }
+
+  double constant_seconds() const {
+    double bytes = 0;
+    for (const auto& node : network_->nodes())
+      if (const Tensor* tensor = node->op->constant_value())
+        bytes += static_cast<double>(tensor->byte_count());
+    return bytes / kPackedBytes;
   }
 
   /// The reference reads constants as the model has them.
@@ -432,6 +445,9 @@ class CheckedBuild {
     return plan;
   }
 
+  /// For estimates, of one core: seconds a multiplication of the reference, one of kernels that were
+  /// not tuned, a value that such a kernel writes, and bytes of weights a second.
+  static constexpr double kReference = 1e-9, kKernels = 2e-10, kValue = 5e-9, kPackedBytes = 1e9;
   /// Distances from here on are told.
   static constexpr double kNotable = 5e-3;
   static constexpr double kForever = 1e6;

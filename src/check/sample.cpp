@@ -72,15 +72,39 @@ Result<std::vector<Tensor>> sample_inputs(const Graph& graph, const Profile& pro
   return inputs;
 }
 
-int64_t reference_cost(const Graph& graph, const Profile& profile) {
+namespace {
+
+std::optional<SymbolValues> usual_symbols_of(const Graph& graph, const Profile& profile) {
   std::map<std::string, Extents> shapes;
   for (const Value* input : graph.inputs()) {
     const auto found = profile.find(input->name);
-    if (found == profile.end()) return INT64_MAX;
+    if (found == profile.end()) return std::nullopt;
     shapes[input->name] = found->second.opt;
   }
-  const auto symbols = bind_inputs(graph, shapes, usual_values(graph, profile));
-  return symbols.ok() ? reference_cost(graph, *symbols) : INT64_MAX;
+  auto symbols = bind_inputs(graph, shapes, usual_values(graph, profile));
+  return symbols.ok() ? std::optional(std::move(symbols).value()) : std::nullopt;
+}
+
+}  // namespace
+
+int64_t reference_cost(const Graph& graph, const Profile& profile) {
+  const auto symbols = usual_symbols_of(graph, profile);
+  return symbols ? reference_cost(graph, *symbols) : INT64_MAX;
+}
+
+int64_t values_made(const Graph& graph, const Profile& profile) {
+  const auto symbols = usual_symbols_of(graph, profile);
+  if (!symbols) return INT64_MAX;
+  int64_t total = 0;
+  for (const auto& node : graph.nodes()) {
+    if (node->is<Constant>()) continue;
+    for (const Value* output : node->outputs()) {
+      const int64_t count = count_of(output, *symbols);
+      if (count > INT64_MAX - total) return INT64_MAX;
+      total += count;
+    }
+  }
+  return total;
 }
 
 int64_t reference_cost(const Graph& graph, const SymbolValues& symbols) {

@@ -17,4 +17,8 @@ int64_t reference_cost(const Graph& graph, const Profile& profile);
 /// The same with these values of the symbols in shapes.
 int64_t reference_cost(const Graph& graph, const SymbolValues& symbols);
 
+/// Elements of all values of one run with the profile's usual extents, constants apart; INT64_MAX
+/// where shapes are data-dependent.
+int64_t values_made(const Graph& graph, const Profile& profile);
+
 }  // namespace tenon

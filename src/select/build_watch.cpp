@@ -106,6 +106,11 @@ double BuildWatch::pace(Step step) const {
   return pace_of(part, seconds_in(part, step));
 }
 
+double BuildWatch::seconds(Step step) const {
+  const std::lock_guard lock(mutex_);
+  return seconds_in(parts_[static_cast<size_t>(step)], step);
+}
+
 void BuildWatch::note(Step step, std::string facts) {
   const std::lock_guard lock(mutex_);
   parts_[static_cast<size_t>(step)].facts = std::move(facts);

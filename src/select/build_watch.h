@@ -49,6 +49,8 @@ class BuildWatch {
   void finish();
 
   State state() const;
+  /// Real seconds of the step so far.
+  double seconds(Step step) const;
   double elapsed() const;
   /// Whether there is a budget, and its rest is for the steps behind the choice of kernels: a check
   /// that would take more than half of it is not waited for.

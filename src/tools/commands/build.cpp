@@ -18,7 +18,7 @@ constexpr OwnFlag kFlags[] = {
     {"o", "PLAN",
      "where to save the plan; MODEL with .plan in place of .onnx where it is not given"},
     {"budget", "TIME", "take at most so long: 30s, 5m. The largest layers are tuned first"},
-    {"progressLog", "FILE", "write how far the build is as lines of JSON, five a second"},
+    {"progressLog", "FILE", "write how far the build is as lines of JSON, at least five a second"},
     {"recordCandidates", "", "keep all candidate kernels in the plan, for `tenon why`"},
 };
 
