@@ -85,12 +85,13 @@ bool wants_report(const Arguments& arguments) {
   return arguments.has(html) || arguments.has(exportReport) || arguments.has(exportTimeline);
 }
 
-ReportParts new_report(const Arguments& arguments, std::span<const char* const> words) {
+ReportParts new_report(const Arguments& arguments, std::span<const char* const> words,
+                       std::string_view program) {
   ReportParts parts;
   const OptionId model = arguments.has(OptionId::onnx) ? OptionId::onnx : OptionId::loadEngine;
   const std::string file = arguments.text(model);
   parts.title = file.substr(file.find_last_of('/') + 1);
-  parts.command = "trtexec";
+  parts.command = program;
   for (const char* word : words) parts.command += fmt::format(" {}", quoted(word));
   parts.library = fmt::format("{}.{}.{}", getInferLibMajorVersion(), getInferLibMinorVersion(),
                               getInferLibPatchVersion());

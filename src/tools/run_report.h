@@ -16,7 +16,8 @@ namespace tenon::tools {
 bool wants_report(const Arguments& arguments);
 
 /// What is known before anything was built.
-ReportParts new_report(const Arguments& arguments, std::span<const char* const> words);
+ReportParts new_report(const Arguments& arguments, std::span<const char* const> words,
+                       std::string_view program = "trtexec");
 
 /// The JSON of a report that the library gives; null where it gives none.
 Json library_json(nvinfer1::IHostMemory* text);

@@ -4,6 +4,8 @@
 #include "tools/commands/engine_source.h"
 #include "tools/page.h"
 #include "tools/measure.h"
+#include "tools/preparation.h"
+#include "tools/run_report.h"
 
 namespace tenon::tools {
 namespace {
@@ -15,6 +17,7 @@ constexpr Example kExamples[] = {
     {"tenon bench resnet50.plan --useCudaGraph --duration=10",
      "launches as one graph, ten seconds"},
     {"tenon bench resnet50.plan --layers", "the slowest layers as well"},
+    {"tenon bench resnet50.onnx --html=report.html", "a page: times, fusions, memory, accuracy"},
 };
 
 constexpr OwnFlag kFlags[] = {
@@ -94,6 +97,11 @@ void show_next(Session& session, const Arguments& arguments, const Measured& mea
                                : arguments.text(OptionId::onnx);
   if (measured.layers.empty())
     table.add({fmt::format("tenon bench {} --layers", file), "which layers take the time"});
+  if (arguments.has(OptionId::html))
+    table.add({fmt::format("open {} in a browser", arguments.text(OptionId::html)),
+               "times, fusions, memory, accuracy"});
+  else
+    table.add({fmt::format("tenon bench {} --html=report.html", file), "why: a page to look at"});
   if (!measured.settings.on_cpu && !arguments.flag(OptionId::useCudaGraph))
     table.add({fmt::format("tenon bench {} --useCudaGraph", file), "launches as one graph"});
   if (measured.settings.streams == 1)
@@ -102,15 +110,22 @@ void show_next(Session& session, const Arguments& arguments, const Measured& mea
 }
 
 Status bench(Session& session, const CommandLine& line) {
-  TENON_ASSIGN(Arguments arguments, prepare(session, line));
+  TENON_ASSIGN(Arguments arguments, prepare(session, line, /*with_file=*/true, Reports::kWritten));
+  const bool reports = wants_report(arguments);
   if (line.has("layers")) arguments.give(OptionId::separateProfileRun, "");
-  TENON_ASSIGN(const LoadedEngine engine, engine_of(session, arguments));
+  ReportParts report = new_report(arguments, line.typed(), "tenon bench");
+  if (const std::unique_ptr<IGpu> gpu = find_gpu(arguments, session.console()); gpu && reports)
+    add_memory_rate(report, gpu->describe());
+  TENON_ASSIGN(const LoadedEngine engine,
+               engine_of(session, arguments, reports ? &report.build : nullptr));
   session.enter(Stage::kRun);
   Measured measured;
   measured.wants_layers = line.has("layers");
-  TENON_TRY(measure_engine(*engine.engine, arguments, session.console(), &measured));
+  TENON_TRY(measure_engine(*engine.engine, arguments, session.console(), &measured,
+                           reports ? &report : nullptr));
   show_times(session, measured);
   show_layers(session, measured);
+  if (reports) TENON_TRY(write_report(std::move(report), arguments, session.console()));
   session.show_warnings();
   show_next(session, arguments, measured);
   return {};

@@ -131,6 +131,7 @@ std::string CommandLine::text(std::string_view flag) const {
 Result<CommandLine> CommandLine::parse(Session& session, const Usage& usage,
                                        std::span<const char* const> typed) {
   CommandLine line;
+  line.typed_.assign(typed.begin(), typed.end());
   std::vector<const char*> others;
   for (size_t i = 0; i < typed.size(); ++i) {
     const FlagWord word = split(typed[i]);

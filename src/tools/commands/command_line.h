@@ -43,12 +43,15 @@ class CommandLine {
   /// The value given last; empty where there is none.
   std::string text(std::string_view flag) const;
   const Arguments& arguments() const { return arguments_; }
+  /// All words as they were typed, for the command that repeats a run.
+  std::span<const char* const> typed() const { return typed_; }
   bool wants_help() const { return has("help") || has("h"); }
 
   static Result<CommandLine> parse(Session& session, const Usage& usage,
                                    std::span<const char* const> typed);
 
  private:
+  std::vector<const char*> typed_;  ///< The program's own arguments.
   std::vector<std::string> words_;
   std::map<std::string, std::string, std::less<>> flags_;
   Arguments arguments_;

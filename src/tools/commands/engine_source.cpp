@@ -11,6 +11,7 @@
 #include "tools/option_report.h"
 #include "tools/preparation.h"
 #include "tools/refit.h"
+#include "tools/run_report.h"
 
 namespace tenon::tools {
 
@@ -18,7 +19,8 @@ bool is_plan(const std::string& file) {
   return plan_version(file).ok();
 }
 
-Result<Arguments> prepare(Session& session, const CommandLine& line, bool with_file) {
+Result<Arguments> prepare(Session& session, const CommandLine& line, bool with_file,
+                          Reports reports) {
   Arguments arguments = line.arguments();
   if (with_file && !line.words().empty()) {
     const std::string& file = line.words().front();
@@ -27,6 +29,10 @@ Result<Arguments> prepare(Session& session, const CommandLine& line, bool with_f
                           (file.ends_with(".plan") || file.ends_with(".engine")));
     arguments.give(plan ? OptionId::loadEngine : OptionId::onnx, file);
   }
+  if (reports == Reports::kRefused && wants_report(arguments))
+    return session.fail(ErrorId::kRefusedFlag,
+                        "reports are written by `tenon bench` and `tenon report`: --html, "
+                        "--exportReport and --exportTimeline cannot be used here");
   if (line.has("o")) arguments.give(OptionId::saveEngine, line.text("o"));
   if (arguments.flag(OptionId::verbose)) session.console().set_threshold(Severity::kVerbose);
   TENON_TRY(check_values(arguments));
@@ -52,7 +58,7 @@ std::string device_text(const Arguments& arguments, Console& console) {
 
 Result<std::unique_ptr<nvinfer1::IHostMemory>> build_on_page(Session& session,
                                                              const Arguments& arguments,
-                                                             const std::string& log) {
+                                                             const std::string& log, Json* report) {
   session.line("{} for {}\n", session.bold(arguments.text(OptionId::onnx)),
                device_text(arguments, session.console()));
   BuildPage page(session);
@@ -65,7 +71,7 @@ Result<std::unique_ptr<nvinfer1::IHostMemory>> build_on_page(Session& session,
     session.enter(Stage::kBuild);
     listener.parsed(network, seconds);
   };
-  auto plan = build_plan(arguments, session.console(), logger, &staged);
+  auto plan = build_plan(arguments, session.console(), logger, &staged, report);
   if (!plan.ok()) return plan;
   const auto start = std::chrono::steady_clock::now();
   const std::string file = arguments.text(OptionId::saveEngine);
@@ -79,7 +85,7 @@ Result<std::unique_ptr<nvinfer1::IHostMemory>> build_on_page(Session& session,
   return plan;
 }
 
-Result<LoadedEngine> engine_of(Session& session, const Arguments& arguments) {
+Result<LoadedEngine> engine_of(Session& session, const Arguments& arguments, Json* report) {
   nvinfer1::ILogger& logger = session.logger();
   LoadedEngine engine;
   if (arguments.has(OptionId::loadEngine)) {
@@ -89,7 +95,7 @@ Result<LoadedEngine> engine_of(Session& session, const Arguments& arguments) {
     TENON_TRY(file_size(file));
     TENON_ASSIGN(engine, load_engine(file, arguments, session.console(), logger));
   } else {
-    TENON_ASSIGN(const auto plan, build_on_page(session, arguments));
+    TENON_ASSIGN(const auto plan, build_on_page(session, arguments, "", report));
     session.enter(Stage::kRun);
     const auto* bytes = static_cast<const char*>(plan->data());
     TENON_ASSIGN(engine, deserialize({bytes, plan->size()}, arguments, session.console(), logger));
