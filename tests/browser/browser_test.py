@@ -5,7 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -77,6 +80,51 @@ def test_the_color_scheme_is_followed_and_toggled(page, reports):
     assert page.run(theme) == ("dark" if page.dark else "light")
     page.one("#theme").click()
     assert page.run(theme) == ("light" if page.dark else "dark")
+
+
+@pytest.fixture(scope="session")
+def planted(pytestconfig, tmp_path_factory) -> Path:
+    """The report of a network with a value of many readers, and an offset that 16 bits have no digits beside."""
+    folder = tmp_path_factory.mktemp("planted")
+    random, weights, nodes = np.random.default_rng(0), [], []
+
+    def node(op: str, name: str, *inputs: str, weight=None, **attributes) -> str:
+        if weight is not None:
+            weights.append(numpy_helper.from_array(np.asarray(weight, np.float32), f"{name}_w"))
+            inputs = (*inputs, f"{name}_w")
+        nodes.append(helper.make_node(op, inputs, [name], name, **attributes))
+        return name
+
+    value = node("Relu", "stem_relu", node("Conv", "stem", "x", weight=random.normal(0, 0.1, (32, 3, 3, 3)), pads=[1] * 4))
+    branch = node("Conv", "branch", value, weight=random.normal(0, 0.06, (32, 32, 3, 3)), pads=[1] * 4)
+    value = node("Mul", "gated", node("Sigmoid", "gate", branch), node("MaxPool", "pooled", branch, kernel_shape=[3, 3], pads=[1] * 4))
+    value = node("Add", "offset", value, weight=np.full((1, 32, 1, 1), 3000))
+    cancelling = random.normal(0, 0.06, (32, 32, 1, 1))
+    value = node("Conv", "cancels", value, weight=cancelling - cancelling.mean(axis=1, keepdims=True))
+    node("GlobalAveragePool", "y", node("Relu", "last_relu", value))
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "planted", [info("x", TensorProto.FLOAT, [1, 3, 96, 96])],
+                              [info("y", TensorProto.FLOAT, [1, 32, 1, 1])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), folder / "planted.onnx")
+    run(Path(pytestconfig.getoption("build")).resolve() / "bin/tenon", "bench", folder / "planted.onnx", "--device=-1", "--fp16",
+        "--selfCheckRegions", "--iterations=10", "--warmUp=0", "--duration=0", f"--html={folder / 'planted.html'}",
+        f"--exportReport={folder / 'planted.json'}")
+    return folder / "planted.html"
+
+
+def test_a_newcomer_has_three_answers_on_the_first_page(page, planted):
+    page.open(planted)
+    report = json.loads(planted.with_suffix(".json").read_text())
+    text = page.one("main").text
+    slowest = max(report["layers"], key=lambda layer: layer.get("ms", 0))["name"]
+    assert page.one(".slowest li").text.startswith(slowest)
+    assert "is not fused with 'branch'" in text and "is read by 'pooled' too" in text
+    if report["got"].get("BF16"):  # Processors without 16-bit arithmetic lose nothing.
+        assert "'cancels + last_relu' loses accuracy" in text
+        assert "away from fp32" in page.one(".chip.warn").text
+    page.one(".slowest button").click()
+    assert slowest in page.one("#drawer").text
+    assert page.errors() == []
 
 
 @pytest.mark.parametrize("name", ["bert_base", "yolo_s"])

@@ -19,7 +19,7 @@ function summaryView(report) {
     cards.push(card("Precision got", main[0], (report.asked || []).length > 0 ? `asked for ${report.asked.join(" ")}` : "none asked for"));
   }
   return [element("div", { class: "cards" }, cards),
-    element("div", { class: "columns" }, advicePanel(report), element("div", { style: "display:grid;gap:18px;align-content:start" }, sharesPanel(report), factsPanel(report)))];
+    element("div", { class: "columns" }, advicePanel(report), element("div", { style: "display:grid;gap:18px;align-content:start" }, sharesPanel(report), slowestPanel(report), factsPanel(report)))];
 }
 
 function advicePanel(report) {
@@ -59,13 +59,33 @@ function sharesPanel(report) {
       `${group.key} ${percent(group.ms / report.totalMs)} · ${milliseconds(group.ms)}`))));
 }
 
+/** The answer to the first question of all, without a change of the view. */
+function slowestPanel(report) {
+  if (report.timed.length === 0) return null;
+  const slowest = [...report.timed].sort((a, b) => b.ms - a.ms).slice(0, 3);
+  return panel("The slowest layers", `of ${report.timed.length}`, element("ol", { class: "slowest" }, slowest.map((layer) => element("li", {},
+    element("button", { class: "small-button", type: "button", onclick: () => openLayer(layer) }, layer.name),
+    ` ${milliseconds(layer.ms)}, ${percent(layer.ms / report.totalMs)}`))));
+}
+
+/** Relative distances from which on a passed check is no good news: the precision itself is too coarse. */
+const FAR = 0.1;
+
+/** The self-check compares a plan with its own precision's rounding; people mean the numbers of FP32. */
+function checkChip(report, found) {
+  const far = (report.outputs || []).filter((output) => output.distance > FAR).sort((a, b) => b.distance - a.distance)[0];
+  if (found.startsWith("passed") && far)
+    return element("span", { class: "chip warn" }, `${found}, but output '${far.name}' is ${percent(far.distance)} away from fp32`);
+  return element("span", { class: `chip ${found.startsWith("passed") ? "good" : found.startsWith("failed") ? "bad" : "warn"}` }, found);
+}
+
 function factsPanel(report) {
   const facts = [];
   const fact = (name, value) => { if (value) facts.push(element("dt", {}, name), element("dd", {}, value)); };
   fact("Device", report.device);
   fact("Library", report.library);
   const settings = report.settings || {};
-  fact("Self-check", settings.self_check ? element("span", { class: `chip ${settings.self_check.startsWith("passed") ? "good" : settings.self_check.startsWith("failed") ? "bad" : "warn"}` }, settings.self_check) : "");
+  fact("Self-check", settings.self_check ? checkChip(report, settings.self_check) : "");
   fact("Regions compared", settings.self_check_regions);
   fact("Cost of precision", settings.self_check_cost);
   fact("Precision asked for", (report.asked || []).join(" ") || "none");
