@@ -25,13 +25,25 @@ SCREENS = [
     ("tenon", "The subcommands.", "tenon", 0),
     ("tenon build", "Six numbered steps, the plan, and what to try next.", "tenon build small.onnx -o small.plan", 0),
     ("tenon build, on its way", "One line shows how far the build is; where the output is no terminal, a line each ten "
-     "seconds.", "tenon build large.onnx --noSelfCheck", 2.5),
+     "seconds.", "tenon build large.onnx", 1.2),
     ("tenon build --help", "Examples first, flags without effect last. The beginning:", "tenon build --help | head -40", 0),
+    ("tenon build --budget", "The best plan that so much time gives: the layers that cost most are tuned first.",
+     "tenon build large.onnx --budget=1s | head -12", 0),
     ("tenon run", "One inference and its outputs.", "tenon run small.plan", 0),
     ("tenon run --compare", "The same against the reference, or ONNX Runtime.", "tenon run small.onnx --compare=reference", 0),
     ("tenon bench", "Latency, throughput and the slowest layers.", "tenon bench small.plan --duration=1 --layers", 0),
+    ("tenon bench --html", "The same as a page that says why: [report.md](report.md).",
+     "tenon bench small.plan --duration=0.5 --html=report.html", 0),
+    ("tenon quantize", "The model in 8-bit numbers, and which layers it pays for: [quantization.md](quantization.md).",
+     "tenon quantize --onnx_path=small.onnx --output_path=small.int8.onnx", 0),
     ("tenon inspect, of a plan", "Needs no GPU.", "tenon inspect small.plan", 0),
     ("tenon inspect, of a model", "Nothing is imported.", "tenon inspect small.onnx", 0),
+    ("tenon inspect --nodes", "Every layer with its kernel.", "tenon inspect small.plan --nodes | tail -8", 0),
+    ("tenon optimize", "The graph behind all passes as an ONNX model, for Netron and other runtimes: each fused region is a "
+     "local function of standard operators.", "tenon optimize small.onnx -o optimized.onnx", 0),
+    ("tenon report", "Two runs compared, what became slower first; as Markdown, or with --html as a page.",
+     "tenon bench small.plan --duration=0.5 --exportReport=before.json > /dev/null; "
+     "tenon bench other.onnx --duration=0.5 --exportReport=now.json > /dev/null; tenon report now.json before.json", 0),
     ("tenon why", "Every candidate kernel of a node, with its time or the reason of its refusal.", "tenon why small.onnx conv2", 0),
     ("tenon check", "All that is in the way at once.", "tenon check strange.onnx", 0),
     ("tenon compare", "Error statistics of two sides, and the first bad tensor.", "tenon compare small.onnx other.onnx --tensors", 0),
@@ -41,6 +53,11 @@ SCREENS = [
     ("An error", "Its number, the place and what to try; the exit status is the number's first digit.",
      "tenon build small.onnx --shapes=image:1x3x64x64", 0),
     ("tenon explain", "What an error means.", "tenon explain E-301", 0),
+    ("tenon exec", "trtexec under another name: [trtexec.md](trtexec.md).",
+     "tenon exec --loadEngine=small.plan --duration=1 | tail -12", 0),
+    ("tenon worker", "The same for programs, by lines of JSON: plans stay loaded between the questions.",
+     """printf '%s\\n' '{"command":"load","name":"a","plan":"small.plan","options":[]}' '{"command":"bind","name":"a"}' '{"command":"run","name":"a","count":2}' """
+     "| tenon worker", 0),
 ]
 
 
@@ -74,7 +91,7 @@ def chain(*kinds: str) -> onnx.ModelProto:
 def write_models(folder: Path) -> None:
     onnx.save(convolutional(1), folder / "small.onnx")
     onnx.save(convolutional(1, scale=1.5), folder / "other.onnx")
-    onnx.save(convolutional(2, size=128, depth=12, channels=96), folder / "large.onnx")
+    onnx.save(convolutional(2, size=256, depth=12, channels=96), folder / "large.onnx")
     onnx.save(chain("Log", "Exp"), folder / "log.onnx")
     onnx.save(chain("Mystery", "Relu", "Riddle"), folder / "strange.onnx")
 

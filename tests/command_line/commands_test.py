@@ -56,13 +56,24 @@ def test_runs_show_outputs_and_benches_times(tenon, tmp_path: Path):
     assert columns(text) <= 100
 
 
+def test_benches_write_reports_and_others_refuse_to(tenon, tmp_path: Path):
+    write_model(tmp_path / "two.onnx", 2)
+    text = tenon("bench", "two.onnx", "--duration=0.1", "--html=r.html", "--exportReport=r.json", *CPU)
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["command"].startswith("tenon bench two.onnx --duration=0.1") and report["network"] and report["layers"]
+    assert "<html" in (tmp_path / "r.html").read_text() and "open r.html" in text and "slowest of" in text
+    for command in ("build", "run"):
+        assert "tenon bench" in tenon(command, "two.onnx", "--html=other.html", *CPU, status=1)
+    assert not (tmp_path / "other.html").exists()
+
+
 def test_a_small_budget_gives_a_plan(tenon, tmp_path: Path):
     write_model(tmp_path / "two.onnx", 2)
     tenon("build", "two.onnx", "--budget=1ms", *CPU)
     assert "y" in tenon("run", "two.plan", *CPU)
 
 
-@pytest.mark.parametrize("command", ["build", "run", "bench", "inspect", "why", "cache", "compare", "explain"])
+@pytest.mark.parametrize("command", ["build", "run", "bench", "inspect", "optimize", "why", "cache", "compare", "explain"])
 def test_help_begins_with_examples_and_fits_a_terminal(tenon, command: str):
     text = tenon(command, "--help")
     assert columns(text) <= 100 and text.index(f"tenon {command}") < text.index("usage:") < text.index("Flags")
@@ -78,6 +89,14 @@ def test_the_help_of_trtexec_is_as_wide_and_as_ordered(tenon):
     works, without = text.split("Options without effect here")
     assert columns(text) <= 100 and text.index("trtexec --onnx=resnet50.onnx") < text.index("usage:")
     assert "--fp16[=auto] " in works and "--sparsity" not in works and "--sparsity" in without and "--fp16" not in without
+
+
+def test_each_subcommand_has_its_screen_in_docs():
+    root = Path(__file__).resolve().parents[2]
+    names = re.findall(r'^TENON_COMMAND\("([^"]+)"', (root / "src/tools/commands/commands.def").read_text(), re.M)
+    page = (root / "docs/commands.md").read_text()
+    assert len(names) > 10 and all(re.search(rf"^## tenon {name}\b.*\n\n.*\n\n```text\n\$ .*tenon {name}\b", page, re.M)
+                                   for name in names)
 
 
 def test_the_overview_lists_the_subcommands(tenon):
