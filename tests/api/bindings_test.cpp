@@ -252,6 +252,31 @@ TEST(Bindings, FormatsWithoutTheLinearOneAreRefused) {
   }
 }
 
+TEST(Bindings, OutputsOfLayersInInt8AreAWish) {
+  Session s;
+  ITensor* x = s.input("x", DataType::kFLOAT, {1, 2, 2, 2});
+  IConvolutionLayer* layers[2];
+  for (IConvolutionLayer*& layer : layers) {
+    layer = s.network->addConvolutionNd(*x, 2, dims({1, 1}), s.weights({1, 2, 3, 4}), {});
+    x = layer->getOutput(0);
+  }
+  s.output(x, "y");
+  s.config->setFlag(BuilderFlag::kINT8);
+  for (IConvolutionLayer* layer : layers) {
+    layer->setPrecision(DataType::kINT8);
+    layer->setOutputType(0, DataType::kINT8);
+    EXPECT_TRUE(layer->getOutput(0)->setDynamicRange(-50, 50));
+    EXPECT_EQ(layer->getOutputType(0), DataType::kINT8);
+  }
+  EXPECT_TRUE(s.network->getInput(0)->setDynamicRange(-1, 1));
+  ASSERT_TRUE(s.build());
+  EXPECT_EQ(s.engine->getTensorDataType("y"), DataType::kFLOAT);
+  // [7 10; 15 22] of the sums of both channels.
+  const std::vector<float> x_of(8, 1.0F);
+  expect_near(s.run({{"x", floats({1, 2, 2, 2}, x_of)}})["y"], {17, 17, 17, 17, 37, 37, 37, 37},
+              0.05F);
+}
+
 TEST(Bindings, StronglyTypedNetworksTakeInputsAtTheirWord) {
   Sums s(kStrong);
   s.y->setType(DataType::kFLOAT);

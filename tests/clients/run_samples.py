@@ -6,10 +6,11 @@ Each sample verifies its own result and says PASSED. Samples whose data exist no
 usage: run_samples.py PROGRAMS LIBRARIES DATA RESNET50_ONNX
 """
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import onnx
 
 SAMPLES = {
     "sampleOnnxMNIST": [[], ["--fp16"], ["--bf16"]],
@@ -19,17 +20,31 @@ SAMPLES = {
     "sampleNonZeroPlugin": [[], ["--fp16"], ["--columnOrder"]],
     "sampleProgressMonitor": [[], ["--fp16"]],
     "sampleEditableTimingCache": [[]],
-    "sampleINT8API": [["--model=resnet50.onnx", "--image=9.pgm"]],
+    "sampleINT8API": [["--model=resnet50.onnx"]],
 }
 DATA_FLAG = {"sampleINT8API": "--data"}
 NOT_RUN = {"sampleCharRNN": "char-rnn.wts is a download", "sampleOnnxMnistCoordConvAC": "mnist_with_coordconv.onnx is a download"}
 
 
+def int8_data(program: Path, data: Path, environment: dict[str, str]) -> None:
+    """A picture, 1000 labels and a range for each tensor, under the names of sampleINT8API's own files."""
+    (data / "airliner.ppm").write_bytes(b"P6\n224 224\n255\n" + bytes(i % 251 for i in range(3 * 224 * 224)))
+    (data / "reference_labels.txt").write_text("".join(f"label {i}\n" for i in range(1000)))
+    subprocess.run([program, f"--data={data}/", "--model=resnet50.onnx", "--write_tensors"], cwd=data, env=environment,
+                   capture_output=True, timeout=120)
+    names = [line.split(": ", 1)[1] for line in (data / "network_tensors.txt").read_text().splitlines()]
+    (data / "resnet50_per_tensor_dynamic_range.txt").write_text("".join(f"{name}: 8.0\n" for name in names))
+
+
 def main() -> int:
     programs, libraries, data = (Path(path).absolute() for path in sys.argv[1:4])
     if len(sys.argv) > 4:
-        shutil.copy(sys.argv[4], data / "resnet50.onnx")
+        model = onnx.load(sys.argv[4])  # With its weights, for one picture: the sample has no profile.
+        for tensor in (*model.graph.input, *model.graph.output):
+            tensor.type.tensor_type.shape.dim[0].dim_value = 1
+        onnx.save(model, data / "resnet50.onnx")
     environment = dict(os.environ, LD_LIBRARY_PATH=f"{libraries}:{os.environ.get('LD_LIBRARY_PATH', '')}")
+    int8_data(programs / "sampleINT8API", data, environment)
     bad = count = 0
     for name, variants in SAMPLES.items():
         for flags in variants:
