@@ -25,6 +25,7 @@
 #include "check/compile_checked.h"
 #include "device/described_device.h"
 #include "kernels/algorithm.h"
+#include "network/io_formats.h"
 #include "network/network.h"
 #include "ops/structure.h"
 #include "plan/plan_file.h"
@@ -193,6 +194,39 @@ void add_debug_tensors(const Network& network, Plan& plan) {
   if (!hidden.empty()) plan.settings["debug.hidden"] = joined(hidden);
 }
 
+/// Inputs and outputs that are not linear, in the graph and in the profiles.
+Result<network::IoFormats> bind_formats(const BuilderConfig& config, const Network& network,
+                                        CompileRequest& request) {
+  TENON_ASSIGN(network::IoFormats formats, network::io_formats(network, *request.graph));
+  if (!formats.empty() && config.getFlag(BuilderFlag::kDIRECT_IO))
+    return unsupported("kDIRECT_IO: '{}' is {}, which kernels read and write by a reformat only",
+                       formats.begin()->first, network::name_of(formats.begin()->second.format));
+  TENON_TRY(network::bind_formats(*request.graph, formats));
+  for (Profile& profile : request.profiles)
+    for (auto& [name, range] : profile) {
+      const auto found = formats.find(name);
+      if (found == formats.end()) continue;
+      for (Extents* extents : {&range.min, &range.opt, &range.max}) {
+        TENON_TRY(found->second.check(name, *extents));
+        *extents = found->second.to_buffer(*extents);
+      }
+    }
+  return formats;
+}
+
+/// What engines are asked for.
+void note_settings(BuilderConfig& config, const network::IoFormats& formats, Plan& plan) {
+  for (const auto& [name, format] : formats)
+    plan.settings[kFormatSetting + name] = network::to_text(format);
+  plan.settings[kTacticSourcesSetting] = std::to_string(config.getTacticSources());
+  if (config.getFlag(BuilderFlag::kWEIGHT_STREAMING)) plan.settings[kWeightStreamingSetting] = "1";
+  if (config.getHardwareCompatibilityLevel() ==
+      HardwareCompatibilityLevel::kSAME_COMPUTE_CAPABILITY)
+    plan.settings[kSameCapabilitySetting] = "1";
+  plan.settings["profiling_verbosity"] =
+      std::to_string(static_cast<int>(config.getProfilingVerbosity()));
+}
+
 /// Where the configuration keeps a report.
 void begin_report(BuilderConfig& settings, CompileRequest& request) {
   if (settings.report() == nullptr) return;
@@ -246,6 +280,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   TENON_TRY(progress.network_done());
   const bool refittable = is_refittable(*settings);
   take_profiles(*settings, request);
+  TENON_ASSIGN(const network::IoFormats formats, bind_formats(*settings, *definition, request));
   Stopwatch watch;
   TENON_ASSIGN(request.backend, chosen_backend(*settings, max_threads_, *reporter_));
   request.backend.application = std::make_shared<ReportingApplication>(reporter_);
@@ -298,11 +333,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   settle_numerics(*settings, plan, *reporter_);
   add_debug_tensors(*definition, plan);
   plan.settings["name"] = definition->getName();
-  if (settings->getHardwareCompatibilityLevel() ==
-      HardwareCompatibilityLevel::kSAME_COMPUTE_CAPABILITY)
-    plan.settings[kSameCapabilitySetting] = "1";
-  plan.settings["profiling_verbosity"] =
-      std::to_string(static_cast<int>(settings->getProfilingVerbosity()));
+  note_settings(*settings, formats, plan);
   watch.lap();
   progress.watch()->begin(BuildWatch::Step::kWrite);
   TENON_TRY(collect_code(plan, backend, *reporter_));
@@ -363,6 +394,7 @@ Status Builder::try_build(Network& network, const BuilderConfig& config) {
   TENON_TRY(find_creators(*request.graph));
   for (const IOptimizationProfile* profile : config.profiles())
     request.profiles.push_back(dynamic_cast<const OptimizationProfile*>(profile)->profile());
+  TENON_TRY(bind_formats(config, network, request));
   TENON_ASSIGN(request.backend, chosen_backend(config, max_threads_, *reporter_));
   TENON_TRY(request.backend.device->activate());
   request.passes = pass_options_for(*request.backend.device);

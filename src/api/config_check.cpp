@@ -135,6 +135,9 @@ Status check_config(BuilderConfig& config, const nvinfer1::INetworkDefinition& n
   TENON_TRY(check_flags(config, logger));
   if (network.getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED))
     TENON_TRY(check_strong_typing(config, network));
+  else if (config.getFlag(BuilderFlag::kWEIGHT_STREAMING))
+    return user_error(
+        "BuilderFlag::kWEIGHT_STREAMING requires a strongly typed network (kSTRONGLY_TYPED)");
   remark_unused(config, logger);
   if (config.getHardwareCompatibilityLevel() == HardwareCompatibilityLevel::kAMPERE_PLUS)
     logger.warning(

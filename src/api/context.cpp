@@ -33,8 +33,14 @@ bool ContextHandle::setInputShape(const char* name, const nvinfer1::Dims& dims) 
   if (name == nullptr) return succeed(user_error("setInputShape was given no name"));
   if (dims.nbDims < 0 || dims.nbDims > nvinfer1::Dims::MAX_DIMS)
     return succeed(user_error("setInputShape: input '{}' cannot have {} axes", name, dims.nbDims));
-  return succeed("setInputShape",
-                 [&] { return context_->set_input_shape(name, network::to_extents(dims)); });
+  return succeed("setInputShape", [&]() -> Status {
+    Extents extents = network::to_extents(dims);
+    if (const network::IoFormat* format = engine_.format_of(name)) {
+      TENON_TRY(format->check(name, extents));
+      extents = format->to_buffer(extents);
+    }
+    return context_->set_input_shape(name, extents);
+  });
 }
 
 nvinfer1::Dims ContextHandle::getTensorShape(const char* name) const noexcept {
@@ -44,11 +50,13 @@ nvinfer1::Dims ContextHandle::getTensorShape(const char* name) const noexcept {
   if (value == nullptr) return dims;
   if (allInputShapesSpecified()) (void)context_->read_values();
   const auto extents = context_->shape(name);
-  return extents.ok() ? network::to_dims(*extents) : network::to_dims(value->type.shape);
+  return extents.ok() ? engine_.to_dims(name, *extents) : engine_.getTensorShape(name);
 }
 
 nvinfer1::Dims ContextHandle::getTensorStrides(const char* name) const noexcept {
   nvinfer1::Dims dims = getTensorShape(name);
+  if (const network::IoFormat* format = dims.nbDims < 0 ? nullptr : engine_.format_of(name))
+    return network::to_dims(format->strides(network::to_extents(dims)));
   int64_t stride = 1;
   for (int i = dims.nbDims - 1; i >= 0; --i) {
     const int64_t extent = dims.d[i];
@@ -107,7 +115,7 @@ bool ContextHandle::setOutputAllocator(const char* name, IOutputAllocator* alloc
     allocate = [this, tensor, allocator](const Extents& extents, size_t bytes, void* stream) {
       void* memory = allocator->reallocateOutputAsync(
           tensor.c_str(), context_->address(tensor), bytes, 256, static_cast<cudaStream_t>(stream));
-      allocator->notifyShape(tensor.c_str(), network::to_dims(extents));
+      allocator->notifyShape(tensor.c_str(), engine_.to_dims(tensor, extents));
       return memory;
     };
   return succeed("setOutputAllocator", [&]() -> Status {

@@ -1,6 +1,7 @@
 #include "api/engine.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "NvInfer.h"
 #include "api/context.h"
@@ -47,6 +48,13 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// The plan's setting of that name, or null. Allocates nothing: callers may not fail.
+const std::string* setting_of(const Plan& plan, std::string_view key) {
+  for (const auto& [name, value] : plan.settings)
+    if (name == key) return &value;
+  return nullptr;
+}
+
 bool is_selector(OptProfileSelector select) {
   return select == OptProfileSelector::kMIN || select == OptProfileSelector::kOPT ||
          select == OptProfileSelector::kMAX;
@@ -71,6 +79,11 @@ EngineHandle::EngineHandle(std::shared_ptr<Engine> engine,
     hidden_ = lines_of(names->second);
   for (const Value* output : engine_->graph().outputs())
     if (!contains(hidden_, output->name)) tensors_.push_back(output);
+  for (const Value* tensor : tensors_)
+    if (const auto text = settings.find(kFormatSetting + tensor->name); text != settings.end())
+      if (const auto format = network::io_format_of(text->second);
+          format.has_value() && format->fits(tensor->type.shape))
+        formats_.emplace(tensor->name, *format);
 }
 
 const Value* EngineHandle::find(const char* name) const {
@@ -83,7 +96,10 @@ const Value* EngineHandle::find(const char* name) const {
 
 Dims EngineHandle::getTensorShape(const char* name) const noexcept {
   const Value* value = find(name);
-  return value == nullptr ? no_dims() : network::to_dims(value->type.shape);
+  if (value == nullptr) return no_dims();
+  const network::IoFormat* format = format_of(name);
+  return network::to_dims(format == nullptr ? value->type.shape
+                                            : format->from_buffer(value->type.shape));
 }
 
 nvinfer1::DataType EngineHandle::getTensorDataType(const char* name) const noexcept {
@@ -134,7 +150,9 @@ IExecutionContext* EngineHandle::createExecutionContextWithoutDeviceMemory() noe
   return make_context(ExecutionContextAllocationStrategy::kUSER_MANAGED);
 }
 IRuntimeConfig* EngineHandle::createRuntimeConfig() noexcept {
-  return new RuntimeConfig(ExecutionContextAllocationStrategy::kSTATIC);
+  return reporter_->guarded("createRuntimeConfig", nullptr, []() -> IRuntimeConfig* {
+    return new RuntimeConfig(ExecutionContextAllocationStrategy::kSTATIC);
+  });
 }
 
 TensorLocation EngineHandle::getTensorLocation(const char* name) const noexcept {
@@ -188,44 +206,67 @@ bool EngineHandle::isRefittable() const noexcept {
   return engine_->plan().network != nullptr;
 }
 
-/// Of vectorized formats only, and none is one here.
-int32_t EngineHandle::getTensorBytesPerComponent(const char* name) const noexcept {
-  (void)find(name);
-  return -1;
+const network::IoFormat* EngineHandle::format_of(std::string_view name) const {
+  const auto found = formats_.find(name);
+  return found == formats_.end() ? nullptr : &found->second;
 }
-int32_t EngineHandle::getTensorBytesPerComponentV2(const char* name, int32_t) const noexcept {
-  return getTensorBytesPerComponent(name);
+const network::IoFormat* EngineHandle::vectors_of(const char* name) const {
+  const network::IoFormat* format = find(name) == nullptr ? nullptr : format_of(name);
+  return format == nullptr || format->vector == 1 ? nullptr : format;
+}
+Dims EngineHandle::to_dims(std::string_view name, const Extents& extents) const {
+  const network::IoFormat* format = format_of(name);
+  return network::to_dims(format == nullptr ? extents : format->from_buffer(extents));
+}
+bool EngineHandle::is_profile(int32_t index) const {
+  const bool exists = index >= 0 && index < getNbOptimizationProfiles();
+  if (!exists)
+    reporter_->report(user_error("there is no profile {}: the engine has {}", index,
+                                 getNbOptimizationProfiles()));
+  return exists;
+}
+
+/// Of vectorized formats only.
+int32_t EngineHandle::getTensorBytesPerComponent(const char* name) const noexcept {
+  return vectors_of(name) == nullptr ? -1 : byte_size(find(name)->type.type);
+}
+int32_t EngineHandle::getTensorBytesPerComponentV2(const char* name, int32_t index) const noexcept {
+  return is_profile(index) ? getTensorBytesPerComponent(name) : -1;
 }
 int32_t EngineHandle::getTensorComponentsPerElement(const char* name) const noexcept {
-  (void)find(name);
-  return -1;
+  const network::IoFormat* format = vectors_of(name);
+  return format == nullptr ? -1 : static_cast<int32_t>(format->vector);
 }
-int32_t EngineHandle::getTensorComponentsPerElementV2(const char* name, int32_t) const noexcept {
-  return getTensorComponentsPerElement(name);
+int32_t EngineHandle::getTensorComponentsPerElementV2(const char* name,
+                                                      int32_t index) const noexcept {
+  return is_profile(index) ? getTensorComponentsPerElement(name) : -1;
 }
-TensorFormat EngineHandle::getTensorFormat(const char*) const noexcept {
-  return TensorFormat::kLINEAR;
+TensorFormat EngineHandle::getTensorFormat(const char* name) const noexcept {
+  const network::IoFormat* format = find(name) == nullptr ? nullptr : format_of(name);
+  return format == nullptr ? TensorFormat::kLINEAR : format->format;
 }
-TensorFormat EngineHandle::getTensorFormatV2(const char*, int32_t) const noexcept {
-  return TensorFormat::kLINEAR;
+TensorFormat EngineHandle::getTensorFormatV2(const char* name, int32_t index) const noexcept {
+  return is_profile(index) ? getTensorFormat(name) : TensorFormat::kLINEAR;
 }
 const char* EngineHandle::getTensorFormatDesc(const char* name) const noexcept {
   const Value* value = find(name);
-  return value == nullptr ? "" : format_description(value->type);
+  if (value == nullptr) return "";
+  const network::IoFormat* format = format_of(name);
+  return format == nullptr ? format_description(value->type) : format->description;
 }
-const char* EngineHandle::getTensorFormatDescV2(const char* name, int32_t) const noexcept {
-  return getTensorFormatDesc(name);
+const char* EngineHandle::getTensorFormatDescV2(const char* name, int32_t index) const noexcept {
+  return is_profile(index) ? getTensorFormatDesc(name) : "";
 }
-int32_t EngineHandle::getTensorVectorizedDim(const char*) const noexcept {
-  return -1;
+int32_t EngineHandle::getTensorVectorizedDim(const char* name) const noexcept {
+  const network::IoFormat* format = vectors_of(name);
+  return format == nullptr ? -1 : format->axis;
 }
-int32_t EngineHandle::getTensorVectorizedDimV2(const char*, int32_t) const noexcept {
-  return -1;
+int32_t EngineHandle::getTensorVectorizedDimV2(const char* name, int32_t index) const noexcept {
+  return is_profile(index) ? getTensorVectorizedDim(name) : -1;
 }
 const char* EngineHandle::getName() const noexcept {
-  const auto& settings = engine_->plan().settings;
-  const auto found = settings.find("name");
-  return found == settings.end() ? "" : found->second.c_str();
+  const std::string* name = setting_of(engine_->plan(), "name");
+  return name == nullptr ? "" : name->c_str();
 }
 int32_t EngineHandle::getNbOptimizationProfiles() const noexcept {
   return static_cast<int32_t>(engine_->plan().profiles.size());
@@ -233,14 +274,18 @@ int32_t EngineHandle::getNbOptimizationProfiles() const noexcept {
 
 Dims EngineHandle::getProfileShape(const char* name, int32_t index,
                                    OptProfileSelector select) const noexcept {
-  if (name == nullptr || index < 0 || index >= getNbOptimizationProfiles()) return no_dims();
+  if (find(name) == nullptr || !is_profile(index)) return no_dims();
+  if (!is_selector(select)) {
+    reporter_->report(user_error("profiles have no shape {}", static_cast<int>(select)));
+    return no_dims();
+  }
   const Profile& profile = engine_->plan().profiles[index];
   const auto found = profile.find(name);
   if (found == profile.end()) return no_dims();
   const ShapeRange& range = found->second;
-  return network::to_dims(select == OptProfileSelector::kMIN   ? range.min
-                          : select == OptProfileSelector::kOPT ? range.opt
-                                                               : range.max);
+  return to_dims(name, select == OptProfileSelector::kMIN   ? range.min
+                       : select == OptProfileSelector::kOPT ? range.opt
+                                                            : range.max);
 }
 const std::vector<int64_t>* EngineHandle::profile_values(const char* name, int32_t index,
                                                          OptProfileSelector select) const {
@@ -283,15 +328,18 @@ bool EngineHandle::hasImplicitBatchDimension() const noexcept {
   return false;
 }
 TacticSources EngineHandle::getTacticSources() const noexcept {
-  return 0;
+  const std::string* text = setting_of(engine_->plan(), kTacticSourcesSetting);
+  TacticSources sources = 0;
+  if (text != nullptr) std::from_chars(text->data(), text->data() + text->size(), sources);
+  return sources;
 }
 ProfilingVerbosity EngineHandle::getProfilingVerbosity() const noexcept {
-  const auto& settings = engine_->plan().settings;
-  const auto found = settings.find("profiling_verbosity");
-  return static_cast<ProfilingVerbosity>(found == settings.end() ? 0 : found->second[0] - '0');
+  const std::string* text = setting_of(engine_->plan(), "profiling_verbosity");
+  return static_cast<ProfilingVerbosity>(text == nullptr ? 0 : (*text)[0] - '0');
 }
 IEngineInspector* EngineHandle::createEngineInspector() const noexcept {
-  return new Inspector(*this);
+  return reporter_->guarded("createEngineInspector", nullptr,
+                            [&]() -> IEngineInspector* { return new Inspector(*this); });
 }
 int32_t EngineHandle::getNbIOTensors() const noexcept {
   return static_cast<int32_t>(tensors_.size());
@@ -300,8 +348,7 @@ const char* EngineHandle::getIOTensorName(int32_t index) const noexcept {
   return index < 0 || index >= getNbIOTensors() ? nullptr : tensors_[index]->name.c_str();
 }
 HardwareCompatibilityLevel EngineHandle::getHardwareCompatibilityLevel() const noexcept {
-  const auto& settings = engine_->plan().settings;
-  return settings.contains(kSameCapabilitySetting)
+  return setting_of(engine_->plan(), kSameCapabilitySetting) != nullptr
              ? HardwareCompatibilityLevel::kSAME_COMPUTE_CAPABILITY
              : HardwareCompatibilityLevel::kNONE;
 }
@@ -309,7 +356,8 @@ int32_t EngineHandle::getNbAuxStreams() const noexcept {
   return engine_->aux_stream_count();
 }
 ISerializationConfig* EngineHandle::createSerializationConfig() noexcept {
-  return new SerializationConfig;
+  return reporter_->guarded("createSerializationConfig", nullptr,
+                            []() -> ISerializationConfig* { return new SerializationConfig; });
 }
 IHostMemory* EngineHandle::serializeWithConfig(ISerializationConfig& config) const noexcept {
   const bool strip = config.getFlag(SerializationFlag::kEXCLUDE_WEIGHTS);
@@ -320,30 +368,62 @@ IHostMemory* EngineHandle::serializeWithConfig(ISerializationConfig& config) con
   }
   return serialized(strip);
 }
+/// Of the first version: -1 chooses, and 0 ends the streaming.
 bool EngineHandle::setWeightStreamingBudget(int64_t budget) noexcept {
+  if (budget == -1) return setWeightStreamingBudgetV2(getWeightStreamingAutomaticBudget());
+  if (budget == 0) return setWeightStreamingBudgetV2(getStreamableWeightsSize());
+  if (budget > 0 && budget < getMinimumWeightStreamingBudget()) {
+    reporter_->report(user_error("setWeightStreamingBudget({}): the least is {} bytes", budget,
+                                 getMinimumWeightStreamingBudget()));
+    return false;
+  }
   return setWeightStreamingBudgetV2(budget);
 }
 int64_t EngineHandle::getWeightStreamingBudget() const noexcept {
-  return 0;
+  const int64_t budget = getWeightStreamingBudgetV2();
+  return budget == getStreamableWeightsSize() ? 0 : budget;
 }
+/// The largest weights are there while their layer runs.
 int64_t EngineHandle::getMinimumWeightStreamingBudget() const noexcept {
-  return 0;
+  int64_t largest = 0;
+  if (is_streamable())
+    for_each_constant(*engine_->plan().graph, [&](const Node& node) {
+      largest = std::max(largest, node.as<Constant>()->value.byte_count());
+    });
+  return largest;
 }
 int64_t EngineHandle::getStreamableWeightsSize() const noexcept {
-  return 0;
+  return is_streamable() ? getEngineStat(EngineStat::kTOTAL_WEIGHTS_SIZE) : 0;
 }
-bool EngineHandle::setWeightStreamingBudgetV2(int64_t) noexcept {
-  reporter_->report(
-      unsupported("weights are not streamed: they are mapped from the plan, or copied to the "
-                  "device as a whole"));
-  return false;
+bool EngineHandle::is_streamable() const {
+  return setting_of(engine_->plan(), kWeightStreamingSetting) != nullptr;
+}
+bool EngineHandle::setWeightStreamingBudgetV2(int64_t budget) noexcept {
+  if (budget < 0 || !is_streamable()) {
+    reporter_->report(
+        budget < 0
+            ? user_error("setWeightStreamingBudgetV2({}): a budget is 0 bytes or more", budget)
+            : user_error("weights can be streamed only of plans that were built with "
+                         "kWEIGHT_STREAMING"));
+    return false;
+  }
+  const int64_t size = getStreamableWeightsSize();
+  const bool on_gpu = engine_->backend().device->properties().kind == DeviceKind::kCuda;
+  if (budget < size)
+    reporter_->warning("setWeightStreamingBudgetV2 has no effect: {}",
+                       on_gpu ? "weights lie on the GPU as a whole"
+                              : "the CPU reads weights where they are, in the plan");
+  streaming_budget_ = std::min(budget, size);
+  return true;
 }
 int64_t EngineHandle::getWeightStreamingBudgetV2() const noexcept {
-  return 0;
+  return streaming_budget_.value_or(getStreamableWeightsSize());
 }
+/// All of them: whether they fit was seen when they were loaded.
 int64_t EngineHandle::getWeightStreamingAutomaticBudget() const noexcept {
-  return 0;
+  return getStreamableWeightsSize();
 }
+/// Nothing is copied ahead of its layer.
 int64_t EngineHandle::getWeightStreamingScratchMemorySize() const noexcept {
   return 0;
 }

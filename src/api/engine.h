@@ -3,9 +3,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "network/io_formats.h"
 #include "network/report.h"
 #include "runtime/engine.h"
 #include "surface/implementation.h"
@@ -48,6 +50,10 @@ class EngineHandle final : public surface::Implementation<ICudaEngine> {
   const std::vector<std::string>& hidden_outputs() const { return hidden_; }
   /// The value of that name; logs and returns null when there is none.
   const Value* find(const char* name) const;
+  /// Of an input or output that is not linear; else null.
+  const network::IoFormat* format_of(std::string_view name) const;
+  /// As the application sees it, of extents in the plan.
+  Dims to_dims(std::string_view name, const Extents& extents) const;
 
   Dims getTensorShape(const char* tensorName) const noexcept override;
   DataType getTensorDataType(const char* tensorName) const noexcept override;
@@ -123,10 +129,19 @@ class EngineHandle final : public surface::Implementation<ICudaEngine> {
   const std::vector<int64_t>* profile_values(const char* name, int32_t index,
                                              OptProfileSelector select) const;
 
+  /// The plan was built with kWEIGHT_STREAMING.
+  bool is_streamable() const;
+  /// The number of a profile that there is; else an error.
+  bool is_profile(int32_t index) const;
+  /// The format where channels are padded or packed, else null.
+  const network::IoFormat* vectors_of(const char* name) const;
+
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<network::Reporter> reporter_;
   std::vector<const Value*> tensors_;
   std::vector<std::string> debug_, hidden_;
+  network::IoFormats formats_;
+  std::optional<int64_t> streaming_budget_;
   /// The 32-bit form of the plan's values, for those who ask for it.
   mutable std::mutex narrow_mutex_;
   mutable std::map<const std::vector<int64_t>*, std::vector<int32_t>> narrow_values_;

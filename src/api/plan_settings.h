@@ -8,4 +8,12 @@ inline constexpr const char* kSameCapabilitySetting = "same_compute_capability";
 /// The candidates of each layer, as JSON, where they were recorded.
 inline constexpr const char* kCandidatesSetting = "candidates";
 
+/// Of plans that were built with kWEIGHT_STREAMING.
+inline constexpr const char* kWeightStreamingSetting = "weight_streaming";
+/// The number of the configuration's TacticSources.
+inline constexpr const char* kTacticSourcesSetting = "tactic_sources";
+
+/// Before the name of an input or output that is not linear; the value is network::to_text(format).
+inline constexpr const char* kFormatSetting = "format:";
+
 }  // namespace tenon::api

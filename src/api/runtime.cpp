@@ -1,5 +1,7 @@
 #include "api/runtime.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -164,12 +166,25 @@ TempfileControlFlags Runtime::getTempfileControlFlags() const noexcept {
 IPluginRegistry& Runtime::getPluginRegistry() noexcept {
   return *::getPluginRegistry();
 }
-IRuntime* Runtime::loadRuntime(const char*) noexcept {
-  reporter_->report(unsupported("loadRuntime: plans of this library hold no runtime of their own"));
+/// The library stays loaded: engines of its runtime may outlive this one.
+IRuntime* Runtime::loadRuntime(const char* path) noexcept {
+  const auto made = guarded("loadRuntime", [&]() -> Result<IRuntime*> {
+    if (path == nullptr || *path == '\0') return user_error("loadRuntime was given no path");
+    void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return user_error("loadRuntime: {}", dlerror());
+    using Create = void* (*)(void* logger, int32_t version) noexcept;
+    const auto create = reinterpret_cast<Create>(dlsym(library, "createInferRuntime_INTERNAL"));
+    auto* runtime = create == nullptr ? nullptr : create(reporter_->logger(), NV_TENSORRT_VERSION);
+    if (runtime == nullptr) return user_error("loadRuntime: '{}' makes no runtime", path);
+    return static_cast<IRuntime*>(runtime);
+  });
+  if (made.ok()) return *made;
+  reporter_->report(made.error());
   return nullptr;
 }
 void Runtime::setEngineHostCodeAllowed(bool allowed) noexcept {
   host_code_allowed_ = allowed;
+  if (allowed) reporter_->info("setEngineHostCodeAllowed has no effect: plans hold no host code");
 }
 bool Runtime::getEngineHostCodeAllowed() const noexcept {
   return host_code_allowed_;

@@ -233,7 +233,6 @@ class Network final : public surface::Implementation<INetworkDefinition> {
   Value* typed_output(LayerCore& layer, size_t index, std::vector<Node*>& nodes);
   void replace_nodes(LayerCore& layer, std::vector<Node*> nodes, const std::vector<Value*>& values);
   Status update_all();
-  Status check_formats() const;
   Status apply_bindings(Graph& graph) const;
   void adopt_layer(Node& node);
 

@@ -244,54 +244,9 @@ Status Network::apply_bindings(Graph& graph) const {
   return graph.sort();
 }
 
-namespace {
-
-/// Formats that no input or output is bound in, in the order of TensorFormat, and why.
-struct RefusedFormat {
-  const char *name, *reason;
-};
-constexpr const char* kPacked =
-    "it packs channels into vectors and pads them, and buffers hold the elements of the shape "
-    "alone";
-constexpr const char* kDense = "channels last is an order of a shuffle layer's permutation";
-constexpr const char* kDla = "there is no DLA";
-constexpr RefusedFormat kRefusedFormats[] = {
-    {"kLINEAR", ""},     {"kCHW2", kPacked},    {"kHWC8", kPacked},  {"kCHW4", kPacked},
-    {"kCHW16", kPacked}, {"kCHW32", kPacked},   {"kDHWC8", kPacked}, {"kCDHW32", kPacked},
-    {"kHWC", kDense},    {"kDLA_LINEAR", kDla}, {"kDLA_HWC4", kDla}, {"kHWC16", kPacked},
-    {"kDHWC", kDense}};
-
-std::string refused_formats(nvinfer1::TensorFormats formats) {
-  std::string text;
-  for (uint32_t i = 0; i < std::size(kRefusedFormats); ++i)
-    if ((formats >> i & 1U) != 0)
-      text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", kRefusedFormats[i].name,
-                          kRefusedFormats[i].reason);
-  return text.empty() ? "none that there is" : text;
-}
-
-}  // namespace
-
-/// Buffers are linear: a tensor that allows only other formats would be misread.
-Status Network::check_formats() const {
-  constexpr uint32_t kLinear = 1U << static_cast<uint32_t>(nvinfer1::TensorFormat::kLINEAR);
-  const auto check = [](const TensorHandle& tensor, const char* kind) {
-    if ((tensor.getAllowedFormats() & kLinear) != 0) return Status();
-    return Status(unsupported(
-        "{} '{}': its allowed formats leave out kLINEAR (chw), the only one in which inputs and "
-        "outputs are bound here, and are {}: allow kLINEAR, and reorder outside or with a shuffle "
-        "layer",
-        kind, tensor.getName(), refused_formats(tensor.getAllowedFormats())));
-  };
-  for (const TensorHandle* input : inputs_) TENON_TRY(check(*input, "input"));
-  for (const Value* output : graph_->outputs()) TENON_TRY(check(*handle(output), "output"));
-  return {};
-}
-
 Result<std::unique_ptr<Graph>> Network::finished_graph() {
   if (graph_->outputs().empty())
     return user_error("the network has no output: mark one with markOutput");
-  TENON_TRY(check_formats());
   TENON_TRY(update_all());
   TENON_TRY(graph_->sort());
   std::vector<std::pair<const Value*, Value*>> mapping;

@@ -76,8 +76,25 @@ Status set_input_shape(IExecutionContext& context, Binding& binding,
                     bound(OptProfileSelector::kMAX));
 }
 
-Status allocate(Binding& binding) {
-  const int64_t bytes = bytes_of(binding.dims, binding.type);
+/// Of the buffer: padded channels are more than the shape tells.
+int64_t buffer_bytes(const IExecutionContext& context, const Binding& binding) {
+  const char* name = binding.name.c_str();
+  const ICudaEngine& engine = context.getEngine();
+  const int32_t packed = engine.getTensorVectorizedDim(name);
+  if (packed < 0 || volume(binding.dims) <= 0) return bytes_of(binding.dims, binding.type);
+  const int64_t components = engine.getTensorComponentsPerElement(name);
+  const Dims strides = context.getTensorStrides(name);
+  int64_t vectors = 1;
+  for (int32_t i = 0; i < binding.dims.nbDims; ++i) {
+    const int64_t extent =
+        i == packed ? (binding.dims.d[i] + components - 1) / components : binding.dims.d[i];
+    vectors = std::max(vectors, extent * strides.d[i]);
+  }
+  return vectors * components * engine.getTensorBytesPerComponent(name);
+}
+
+Status allocate(const IExecutionContext& context, Binding& binding) {
+  const int64_t bytes = buffer_bytes(context, binding);
   if (bytes < 0 || !binding.memory.resize(static_cast<size_t>(bytes))) return no_memory(binding);
   return {};
 }
@@ -128,7 +145,7 @@ Status fill(const ICudaEngine& engine, Binding& binding, const BindingRequest& r
 Status bind_input(IExecutionContext& context, Binding& binding, const BindingRequest& request,
                   Logger& log) {
   TENON_TRY(set_input_shape(context, binding, request));
-  TENON_TRY(allocate(binding));
+  TENON_TRY(allocate(context, binding));
   TENON_TRY(fill(context.getEngine(), binding, request, log));
   if (!context.setInputTensorAddress(binding.name.c_str(), binding.memory.data())) {
     return internal_error("the address of '{}' was not accepted", binding.name);
@@ -148,7 +165,7 @@ Status bind_output(IExecutionContext& context, Binding& binding, Logger& log) {
     if (context.setOutputAllocator(binding.name.c_str(), &binding)) return {};
     return internal_error("the output allocator of '{}' was not accepted", binding.name);
   }
-  TENON_TRY(allocate(binding));
+  TENON_TRY(allocate(context, binding));
   if (!context.setOutputTensorAddress(binding.name.c_str(), binding.memory.data())) {
     return internal_error("the address of '{}' was not accepted", binding.name);
   }

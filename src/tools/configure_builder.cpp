@@ -39,6 +39,8 @@ constexpr FlagRow kFlags[] = {
     {OptionId::refit, BuilderFlag::kREFIT},
     {OptionId::stripWeights, BuilderFlag::kSTRIP_PLAN},
     {OptionId::stripAllWeights, BuilderFlag::kSTRIP_PLAN},
+    {OptionId::directIO, BuilderFlag::kDIRECT_IO},
+    {OptionId::allowWeightStreaming, BuilderFlag::kWEIGHT_STREAMING},
     {OptionId::stripAllWeights, BuilderFlag::kREFIT},
     {OptionId::versionCompatible, BuilderFlag::kVERSION_COMPATIBLE},
     {OptionId::noBuilderCache, BuilderFlag::kDISABLE_TIMING_CACHE},

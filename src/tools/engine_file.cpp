@@ -6,6 +6,7 @@
 #include "tenon/device.h"
 #include "tenon/runtime.h"
 #include "tools/exports.h"
+#include "tools/values.h"
 
 namespace tenon::tools {
 namespace {
@@ -20,6 +21,34 @@ constexpr size_t kPlanStart = 28;
 
 constexpr int kUntimedLoads = 2;
 constexpr int kTimedLoads = 20;
+
+/// In bytes, of weights of that size; no number for text that is none.
+std::optional<int64_t> parse_budget(std::string_view text, const ICudaEngine& engine) {
+  const int64_t size = engine.getStreamableWeightsSize();
+  if (text == "-2") return size;
+  if (text == "-1") return engine.getWeightStreamingAutomaticBudget();
+  if (!text.ends_with('%')) return parse_size(text, 'B');
+  text.remove_suffix(1);
+  const auto percent = parse_real(text);
+  if (!percent || *percent < 0 || *percent > 100) return std::nullopt;
+  return static_cast<int64_t>(*percent / 100 * static_cast<double>(size));
+}
+
+/// --weightStreamingBudget, as NVIDIA's trtexec tells of it.
+Status set_streaming_budget(ICudaEngine& engine, const Arguments& arguments, Console& console) {
+  const std::string& text = arguments.text(OptionId::weightStreamingBudget);
+  if (!arguments.has(OptionId::weightStreamingBudget) || text == "-2") return {};
+  const auto budget = parse_budget(text, engine);
+  if (!budget)
+    return user_error("--weightStreamingBudget: '{}' is no size (bytes, 512M, 50%, -1, -2)", text);
+  if (engine.getStreamableWeightsSize() == 0)
+    return user_error("--weightStreamingBudget: the plan was built without --allowWeightStreaming");
+  if (!engine.setWeightStreamingBudgetV2(*budget))
+    return user_error("--weightStreamingBudget={} was refused; see the error above", text);
+  console.info("Weight streaming: {} of {} bytes of weights may lie on the device", *budget,
+               engine.getStreamableWeightsSize());
+  return {};
+}
 
 /// A runtime as the arguments want it, and the engine that `load` makes with it.
 template <class Load>
@@ -36,6 +65,7 @@ Result<LoadedEngine> make_engine(const Arguments& arguments, Console& console,
   }
   loaded.engine.reset(load(*loaded.runtime));
   if (!loaded.engine) return user_error("the engine could not be loaded from the plan");
+  TENON_TRY(set_streaming_budget(*loaded.engine, arguments, console));
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   console.info("Engine deserialized in {:g} sec.", seconds.count());
   return loaded;

@@ -1,4 +1,6 @@
 // Engines, contexts, profiles, caches, reports and their refusals.
+#include <dlfcn.h>
+
 #include <atomic>
 
 #include "harness.h"
@@ -282,6 +284,24 @@ TEST(TimingCache, SerializesCombinesAndResets) {
   EXPECT_FALSE(session.log.text().empty());
 }
 
+TEST(Runtime, LoadsTheRuntimeOfALibrary) {
+  Dynamic session;
+  ASSERT_TRUE(session.build());
+  Dl_info own{};
+  ASSERT_NE(dladdr(reinterpret_cast<void*>(&createInferRuntime_INTERNAL), &own), 0);
+  const std::unique_ptr<IRuntime> other(session.runtime->loadRuntime(own.dli_fname));
+  ASSERT_NE(other, nullptr) << session.log.text();
+  const std::unique_ptr<ICudaEngine> engine(
+      other->deserializeCudaEngine(session.plan->data(), session.plan->size()));
+  EXPECT_NE(engine, nullptr) << session.log.text();
+  EXPECT_EQ(session.runtime->loadRuntime("/none/runtime.so"), nullptr);
+  EXPECT_TRUE(session.log.complained("loadRuntime: /none/runtime.so"));
+  EXPECT_EQ(session.runtime->loadRuntime("libm.so.6"), nullptr);
+  EXPECT_TRUE(session.log.complained("'libm.so.6' makes no runtime"));
+  EXPECT_EQ(session.runtime->loadRuntime(nullptr), nullptr);
+  EXPECT_TRUE(session.log.complained("no path"));
+}
+
 TEST(Config, RefusalsHaveReasons) {
   const auto refused = [](const char* words, auto&& set) {
     Dynamic session;
@@ -299,12 +319,7 @@ TEST(Config, RefusalsHaveReasons) {
   });
   Dynamic session;
   session.config->setHardwareCompatibilityLevel(HardwareCompatibilityLevel::kAMPERE_PLUS);
-  session.config->setFlag(BuilderFlag::kWEIGHT_STREAMING);
   ASSERT_TRUE(session.build());
-  EXPECT_GE(session.log.warnings.size(), 2U);
-  EXPECT_FALSE(session.engine->setWeightStreamingBudgetV2(1));
-  EXPECT_TRUE(session.log.complained("streamed"));
-  EXPECT_EQ(session.engine->getStreamableWeightsSize(), 0);
   std::unique_ptr<ISerializationConfig> config(session.engine->createSerializationConfig());
   EXPECT_TRUE(config->setFlag(SerializationFlag::kEXCLUDE_WEIGHTS));
   EXPECT_EQ(session.engine->serializeWithConfig(*config), nullptr);

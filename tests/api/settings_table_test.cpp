@@ -170,6 +170,22 @@ const std::map<BuilderFlag, std::function<bool()>> kEffects = {
        session.config->setFlag(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS);
        return session.builds() && session.warned("no timing cache");
      }},
+    {BuilderFlag::kWEIGHT_STREAMING,
+     [] {
+       Product session(1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED));
+       session.config->setFlag(BuilderFlag::kWEIGHT_STREAMING);
+       return session.build() && session.engine->getStreamableWeightsSize() >= 64 * 64 * 4;
+     }},
+    {BuilderFlag::kDIRECT_IO,
+     [] {
+       Product session;
+       ITensor* image = session.input("image", DataType::kFLOAT, {1, 2, 2});
+       session.output(session.network->addIdentity(*image)->getOutput(0), "copy");
+       image->setAllowedFormats(1U << static_cast<uint32_t>(TensorFormat::kHWC));
+       const bool usual = session.builds();
+       session.config->setFlag(BuilderFlag::kDIRECT_IO);
+       return usual && !session.builds() && session.log.complained("kDIRECT_IO");
+     }},
     // Of the timing cache: FlagsOfTheTimingCache.
     {BuilderFlag::kDISABLE_TIMING_CACHE, [] { return true; }},
     {BuilderFlag::kEDITABLE_TIMING_CACHE, [] { return true; }},

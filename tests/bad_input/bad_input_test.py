@@ -74,7 +74,7 @@ FLAGS = {
     "more memory than there is": (["--shapes=x:99999999999x2x5x5"], "memory"),
     "impossible shape": (["--shapes=x:9000000000000000000x2x5x5"], "impossible"),
     "type that is not allowed": (["--layerPrecisions=*:int8", "--precisionConstraints=obey"], "--int8"),
-    "format": (["--inputIOFormats=fp32:hwc"], "kLINEAR"),
+    "format": (["--inputIOFormats=fp32:dla_linear"], "kLINEAR"),
     "both plan and model": (["--loadEngine=a.plan"], "--loadEngine"),
     "pool": (["--memPoolSize=sea:1"], "sea"),
     "size": (["--memPoolSize=workspace:-1"], "workspace"),

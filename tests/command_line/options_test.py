@@ -17,8 +17,7 @@ ROWS = {m[0]: dict(zip(("kind", "default", "group", "support", "argument", "help
         for m in ROW.findall((SOURCE / "src/tools/options.def").read_text())}
 VALUES = {"minShapesCalib": "x:4", "optShapesCalib": "x:4", "maxShapesCalib": "x:4", "layerDeviceTypes": "mul:GPU",
           "preview": "+runtimeActivationResize", "tempfileControls": "in_memory:allow,temporary:deny", "sparsity": "enable",
-          "tacticSources": "+cublas,-CublasLT", "hardwareCompatibilityLevel": "ampere+", "allowWeightStreaming": None,
-          "weightStreamingBudget": "1G", "persistentCacheRatio": "0.5", "tilingOptimizationLevel": "1"}
+          "tacticSources": "+cublas,-CublasLT", "hardwareCompatibilityLevel": "ampere+", "persistentCacheRatio": "0.5", "tilingOptimizationLevel": "1"}
 
 
 def of(support: str) -> list[str]:
@@ -94,6 +93,10 @@ CASES = {
                         "--dumpLayerInfo"], r"Name: x, Location: Device, Dimensions: \[4\], Format/Datatype: Row major linear FP16"),
     "outputIOFormats": (["MODEL", "--outputIOFormats=fp16:chw", "--profilingVerbosity=detailed", "--dumpLayerInfo"],
                         r"Name: y, Location: Device, Dimensions: \[4\], Format/Datatype: Row major linear FP16"),
+    "directIO": (["MODEL", "--directIO", "--inputIOFormats=fp32:dla_linear"], "!kLINEAR"),
+    "allowWeightStreaming": (["MODEL", "--allowWeightStreaming"], "!--stronglyTyped"),
+    "weightStreamingBudget": (["MODEL", "--stronglyTyped", "--allowWeightStreaming", "--weightStreamingBudget=50%"],
+                              r"Weight streaming: \d+ of \d+ bytes of weights"),
     "memPoolSize": (["MODEL", "--memPoolSize=dlaSRAM:1M"], r"kDLA_MANAGED_SRAM has no effect"),
     "profilingVerbosity": (["MODEL", "--profilingVerbosity=detailed", "--dumpLayerInfo"], r"Name: .*, LayerType: "),
     "avgTiming": (["MODEL", "--avgTiming=0"], "!--avgTiming=0 is out of range"),
