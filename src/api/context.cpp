@@ -176,7 +176,9 @@ bool ContextHandle::executeV2(void* const* bindings) noexcept {
 }
 
 bool ContextHandle::reportToProfiler() const noexcept {
-  if (profiler_ == nullptr || !succeed(context_->report_steps(layer_times_))) return false;
+  if (profiler_ == nullptr)
+    return succeed(user_error("reportToProfiler: the context has no profiler (setProfiler)"));
+  if (!succeed(context_->report_steps(layer_times_))) return false;
   for (const auto& [node, milliseconds] : layer_times_.times)
     profiler_->reportLayerTime(node->name.c_str(), static_cast<float>(milliseconds));
   layer_times_.times.clear();

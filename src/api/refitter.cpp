@@ -278,7 +278,10 @@ ILogger* Refitter::getLogger() const noexcept {
   return reporter_->logger();
 }
 bool Refitter::setMaxThreads(int32_t maxThreads) noexcept {
-  if (maxThreads < 1) return false;
+  if (maxThreads < 1) {
+    reporter_->report(user_error("setMaxThreads({}): at least 1 thread computes", maxThreads));
+    return false;
+  }
   max_threads_ = maxThreads;
   return true;
 }

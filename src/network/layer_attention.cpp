@@ -94,7 +94,9 @@ class AttentionHandle final : public surface::Implementation<nvinfer1::IAttentio
   AttentionLayer* layer = nullptr;
 
   bool setNormalizationOperation(AttentionNormalizationOp op) noexcept override {
-    return is_valid(op) && layer->set(&AttentionLayer::operation_, op);
+    return layer->network().require(is_valid(op), "setNormalizationOperation",
+                                    "an operation that there is") &&
+           layer->set(&AttentionLayer::operation_, op);
   }
   AttentionNormalizationOp getNormalizationOperation() const noexcept override {
     return layer->operation_;
@@ -127,7 +129,8 @@ class AttentionHandle final : public surface::Implementation<nvinfer1::IAttentio
     return layer->operand(kQuantizeScale);
   }
   bool setNormalizationQuantizeToType(PublicType type) noexcept override {
-    return (type == PublicType::kINT8 || type == PublicType::kFP8) &&
+    return layer->network().require(type == PublicType::kINT8 || type == PublicType::kFP8,
+                                    "setNormalizationQuantizeToType", "kINT8 or kFP8") &&
            layer->set(&AttentionLayer::quantize_type_, type);
   }
   PublicType getNormalizationQuantizeToType() const noexcept override {

@@ -24,13 +24,26 @@ bool TensorHandle::refresh() const {
 }
 
 void TensorHandle::setName(const char* name) noexcept {
-  if (name != nullptr) value_->name = name;
+  if (network_.require(name != nullptr, "setName", "a name")) value_->name = name;
+}
+
+void TensorHandle::setBroadcastAcrossBatch(bool broadcast) noexcept {
+  (void)network_.require(!broadcast, "setBroadcastAcrossBatch",
+                         "false: there are no implicit batches");
+}
+
+void TensorHandle::setLocation(nvinfer1::TensorLocation location) noexcept {
+  (void)network_.require(location == getLocation(), "setLocation",
+                         "kDEVICE: engines tell which tensors lie on the host");
 }
 
 void TensorHandle::setDimensions(const Dims& dimensions) noexcept {
-  if (!isNetworkInput() || dimensions.nbDims < 0 || dimensions.nbDims > Dims::MAX_DIMS) {
-    network_.reporter().report(
-        user_error("'{}': setDimensions is for network inputs of at most 8 axes", getName()));
+  const bool few = dimensions.nbDims >= 0 && dimensions.nbDims <= Dims::MAX_DIMS;
+  if (!isNetworkInput() || !few ||
+      std::any_of(dimensions.d, dimensions.d + dimensions.nbDims,
+                  [](int64_t d) { return d < -1; })) {
+    network_.reporter().report(user_error(
+        "'{}': setDimensions is for network inputs of at most 8 axes, each -1 or more", getName()));
     return;
   }
   value_->type.shape = network_.input_shape(value_->name, dimensions);

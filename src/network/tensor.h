@@ -35,12 +35,12 @@ class TensorHandle final : public surface::Implementation<nvinfer1::ITensor> {
   bool setDynamicRange(float min, float max) noexcept override;
   bool isNetworkInput() const noexcept override { return layer_ == nullptr; }
   bool isNetworkOutput() const noexcept override;
-  void setBroadcastAcrossBatch(bool) noexcept override {}
+  void setBroadcastAcrossBatch(bool broadcast) noexcept override;
   bool getBroadcastAcrossBatch() const noexcept override { return false; }
   nvinfer1::TensorLocation getLocation() const noexcept override {
     return nvinfer1::TensorLocation::kDEVICE;
   }
-  void setLocation(nvinfer1::TensorLocation) noexcept override {}
+  void setLocation(nvinfer1::TensorLocation location) noexcept override;
   bool dynamicRangeIsSet() const noexcept override { return range_set_; }
   void resetDynamicRange() noexcept override { range_set_ = false; }
   float getDynamicRangeMin() const noexcept override;

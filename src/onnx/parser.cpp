@@ -221,7 +221,8 @@ bool Parser::parseModelProto() noexcept {
 }
 
 bool Parser::setBuilderConfig(const nvinfer1::IBuilderConfig* const config) noexcept {
-  return config != nullptr;
+  return config != nullptr ||
+         errors_.refuse(ImportCode::kInvalidValue, "setBuilderConfig was given no configuration");
 }
 
 }  // namespace tenon::importer

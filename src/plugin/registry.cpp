@@ -49,7 +49,11 @@ Registry& registry() {
 
 bool Registry::add(IPluginCreatorInterface& creator, const Key& key) {
   const std::lock_guard lock(mutex_);
-  return creators_.try_emplace(key, &creator).second;
+  const bool added = creators_.try_emplace(key, &creator).second;
+  if (!added && recorder_ != nullptr)
+    recorder_->reportError(ErrorCode::kINVALID_STATE,
+                           "registerCreator: a creator of this name, version and namespace exists");
+  return added;
 }
 
 bool Registry::registerCreator(IPluginCreatorInterface& creator,
@@ -123,7 +127,12 @@ IPluginCreator* Registry::getPluginCreator(const AsciiChar* const name,
 
 IPluginRegistry::PluginLibraryHandle Registry::loadLibrary(const AsciiChar* path) noexcept {
   void* library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-  if (library == nullptr) return nullptr;
+  if (library == nullptr) {
+    if (recorder_ != nullptr)
+      recorder_->reportError(ErrorCode::kINVALID_ARGUMENT,
+                             path == nullptr ? "loadLibrary was given no path" : dlerror());
+    return nullptr;
+  }
   {
     const std::lock_guard lock(mutex_);
     ++libraries_[library];
