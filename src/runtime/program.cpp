@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "device/cpu/cpu_device.h"
 #include "device/streams.h"
+#include "ops/application.h"
 #include "ops/structure.h"
 #include "plan/bodies.h"
 #include "plan/memory_planner.h"
@@ -38,7 +39,11 @@ Result<std::vector<MadeStep>> Program::make_steps(const Backend& backend, Consta
   std::vector<Status> made(steps.size());
   const auto make = [&](size_t i) { made[i] = make_step(backend, constants, threads, steps[i]); };
   // A GPU's kernels are compiled, several at a time.
-  for_each_parallel(steps.size(), backend.device->unified() ? 1 : helper_threads(), make);
+  if (!backend.device->unified())
+    for_each_node_parallel(
+        steps.size(), [&](size_t i) -> const Node& { return *steps[i].node; }, make);
+  else
+    for (size_t i = 0; i < steps.size(); ++i) make(i);
   for (Status& status : made) TENON_TRY(std::move(status));
   return steps;
 }

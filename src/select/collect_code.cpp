@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "base/parallel.h"
 #include "base/stopwatch.h"
+#include "ops/application.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
 #include "plan/bodies.h"
@@ -31,7 +31,9 @@ class Collector {
     }
     std::vector<const Node*> first;
     for (const auto& [key, node] : layers) first.push_back(node);
-    for_each_parallel(first.size(), helper_threads(), [&](size_t i) { make(graph, *first[i]); });
+    for_each_node_parallel(
+        first.size(), [&](size_t i) -> const Node& { return *first[i]; },
+        [&](size_t i) { make(graph, *first[i]); });
   }
 
  private:

@@ -17,6 +17,7 @@
 #include "base/work_queue.h"
 #include "device/described_device.h"
 #include "kernels/algorithm.h"
+#include "ops/application.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
 #include "plan/bodies.h"
@@ -116,10 +117,12 @@ class Selector {
       if (is_new) open.emplace_back(&problem, &entry->second);
     }
     Stopwatch watch;
-    for_each_parallel(open.size(), helper_threads(), [&](size_t i) {
+    const auto list_options = [&](size_t i) {
       if (!backend_.device->activate().ok()) return;
       *open[i].second = make_shortlist(*open[i].first);
-    });
+    };
+    const auto node = [&](size_t i) -> const Node& { return *open[i].first->node; };
+    for_each_node_parallel(open.size(), node, list_options);
     times_.list += watch.lap();
     std::vector<size_t> order = announce(problems);
     if (described_ || options_.fail_on_cache_miss) return order;
@@ -257,7 +260,10 @@ class Selector {
     });
     const auto go_on = [&](size_t i) {
       const auto& [problem, shortlist] = open[i];
-      const std::vector<size_t> next = next_options(*problem, *shortlist);
+      std::vector<size_t> next = next_options(*problem, *shortlist);
+      for (; calls_application(*problem->node) && !next.empty() && !stopped_;
+           next = next_options(*problem, *shortlist))
+        for (const size_t option : next) try_option(*problem, *shortlist, option);
       for (const size_t option : next) work_queue.add(first[i] + option);
       pending[i] = next.size();
       if (next.empty()) finish(*problem, *shortlist);

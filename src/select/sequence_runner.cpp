@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/parallel.h"
+#include "ops/application.h"
 
 namespace tenon {
 namespace {
@@ -37,10 +37,14 @@ Status SequenceRunner::make_missing(std::span<const Key> keys) {
   for (const Key& key : keys)
     if (!kernels_.contains(key)) missing.push_back(key);
   std::vector<Result<std::shared_ptr<Kernel>>> made(missing.size(), std::shared_ptr<Kernel>());
-  for_each_parallel(missing.size(), helper_threads(), [&](size_t i) {
+  const auto make_one = [&](size_t i) {
     const auto& [layer, tactic, lets] = missing[i];
     made[i] = make(layer, tactic, lets);
-  });
+  };
+  const auto node = [&](size_t i) -> const Node& {
+    return *layers_.nodes[std::get<0>(missing[i])];
+  };
+  for_each_node_parallel(missing.size(), node, make_one);
   Status status;
   for (size_t i = 0; i < missing.size(); ++i) {
     if (made[i].ok())

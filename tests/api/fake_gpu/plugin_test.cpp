@@ -1,6 +1,8 @@
 // Plugins on a GPU, over a driver that only pretends: its memory is the host's, so that plugins of
 // the host do their work there.
+#include <atomic>
 #include <cstdlib>
+#include <thread>
 
 #include "harness.h"
 #include "plugins.h"
@@ -91,6 +93,48 @@ class SplitCreator final : public CreatorOf<Split> {
   }
 };
 
+/// Notes calls by other threads than the one that made it.
+class OfOneThread final : public Repeat {
+ public:
+  using Repeat::Repeat;
+  static inline std::thread::id home;
+  static inline std::atomic<int> calls = 0, strange_calls = 0;
+  static void note() {
+    ++calls;
+    if (std::this_thread::get_id() != home) ++strange_calls;
+  }
+
+  IPluginV3* clone() noexcept override {
+    note();
+    return new OfOneThread(*this);
+  }
+  int32_t getNbTactics() noexcept override { return 8; }
+  int32_t getValidTactics(int32_t* tactics, int32_t count) noexcept override {
+    note();
+    for (int32_t i = 0; i < count; ++i) tactics[i] = 1 + i;
+    return 0;
+  }
+  int32_t setTactic(int32_t) noexcept override {
+    note();
+    return 0;
+  }
+  int32_t enqueue(const PluginTensorDesc* in, const PluginTensorDesc* out,
+                  const void* const* inputs, void* const* outputs, void* workspace,
+                  cudaStream_t stream) noexcept override {
+    note();
+    return Repeat::enqueue(in, out, inputs, outputs, workspace, stream);
+  }
+};
+
+class CreatorOfOneThread final : public CreatorOf<OfOneThread> {
+ public:
+  IPluginV3* createPlugin(const char* name, const PluginFieldCollection* fields,
+                          TensorRTPhase phase) noexcept override {
+    OfOneThread::note();
+    return CreatorOf<OfOneThread>::createPlugin(name, fields, phase);
+  }
+};
+
 /// y = plugin(x), for the GPU that is not there.
 class GpuPlugin : public testing::Test {
  protected:
@@ -175,11 +219,40 @@ TEST_F(GpuPlugin, ObjectsForRunningNeedNotKnowOfBuilding) {
   EXPECT_TRUE(Watched::seen.workspace);
 }
 
+TEST_F(GpuPlugin, IsCalledByTheThreadThatBuildsOrRuns) {
+  Registered<CreatorOfOneThread> registered("test");
+  OfOneThread::home = std::this_thread::get_id();
+  OfOneThread::calls = OfOneThread::strange_calls = 0;
+  Session session;
+  ITensor* x = session.input("x", DataType::kFLOAT, {-1, 2});
+  for (int i = 1; i <= 8; ++i) {
+    OfOneThread plugin(static_cast<float>(i));
+    IPluginV3Layer* layer = session.network->addPluginV3(&x, 1, nullptr, 0, plugin);
+    ASSERT_NE(layer, nullptr) << session.log.text();
+    const std::string name = "y" + std::to_string(i);
+    session.output(layer->getOutput(0), name.c_str());
+  }
+  session.profile("x", {1, 2}, {2, 2}, {4, 2});
+  tenon::setBuildDevice(*session.config, 0);
+  ASSERT_TRUE(session.build());
+  EXPECT_GT(OfOneThread::calls, 64);
+  EXPECT_EQ(OfOneThread::strange_calls, 0);
+  float rows[8][8];
+  EXPECT_TRUE(session.context->setInputShape("x", dims({2, 2})) &&
+              session.context->setTensorAddress("x", x_));
+  for (int i = 0; i < 8; ++i)
+    EXPECT_TRUE(session.context->setTensorAddress(("y" + std::to_string(i + 1)).c_str(), rows[i]));
+  EXPECT_TRUE(session.context->enqueueV3(nullptr)) << session.log.text();
+  EXPECT_EQ(rows[7][1], 16);
+  EXPECT_EQ(OfOneThread::strange_calls, 0);
+}
+
 TEST_F(GpuPlugin, WhatItDoesNotTakeIsOneError) {
   Registered<CreatorOf<Watched>> registered("test");
   Session session;
   define<Watched>(session, 3);
-  Watched::taken = DataType::kBOOL;  // Of the objects that building makes; reals are not converted to it.
+  Watched::taken =
+      DataType::kBOOL;  // Of the objects that building makes; reals are not converted to it.
   EXPECT_EQ(session.builder->buildSerializedNetwork(*session.network, *session.config), nullptr);
   EXPECT_EQ(session.log.errors.size(), 1u);
   EXPECT_NE(session.log.text().find("'repeat'"), std::string::npos) << session.log.text();
