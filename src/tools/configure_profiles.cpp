@@ -72,6 +72,19 @@ int64_t inferred_batch(const INetworkDefinition& network, const std::vector<Name
   return batch < 0 ? 1 : batch;
 }
 
+/// Values of a shape tensor that none were given for.
+std::vector<int64_t> ones_for(const ITensor& input, const nvinfer1::Dims& declared,
+                              Console& console) {
+  int64_t count = 1;
+  for (int32_t i = 0; i < declared.nbDims; ++i) count *= std::max<int64_t>(declared.d[i], 1);
+  const std::vector<int64_t> values(static_cast<size_t>(count), 1);
+  console.warning(
+      "Input '{}' gives shapes or counts, and no values were given for it: {} is used. "
+      "--shapes={}:... sets them.",
+      input.getName(), shape_text(values.data(), static_cast<int>(values.size())), input.getName());
+  return values;
+}
+
 /// The shape given for the input, or the declared one with 1 for every unknown extent, and the
 /// batch of the others where that is all that is unknown.
 Result<std::vector<int64_t>> shape_for(const INetworkDefinition& network, const ITensor& input,
@@ -81,6 +94,7 @@ Result<std::vector<int64_t>> shape_for(const INetworkDefinition& network, const 
     return shape->dims;
   }
   const nvinfer1::Dims declared = input.getDimensions();
+  if (input.isShapeTensor()) return ones_for(input, declared, console);
   std::vector<int64_t> extents(declared.d, declared.d + std::max(declared.nbDims, 0));
   const bool is_batched = only_first_is_unknown(declared);
   std::ranges::replace_if(

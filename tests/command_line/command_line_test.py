@@ -104,6 +104,24 @@ def test_what_cannot_be_written_is_known_before_the_build(trtexec, tmp_path: Pat
     assert "no file is named" in trtexec("--onnx=two.onnx", "--saveEngine=", passes=False)
 
 
+@pytest.mark.parametrize("shape", [[], [1], [2]])
+def test_shape_inputs_without_values_are_ones(trtexec, tmp_path: Path, shape: list[int]):
+    """A trip count, or the sizes that a tensor is widened to."""
+    value = helper.make_tensor_value_info
+    body = helper.make_graph([helper.make_node("Add", ["s", "s"], ["t"]), helper.make_node("Identity", ["go"], ["on"]),
+                              helper.make_node("Identity", ["t"], ["row"])], "body",
+                             [value("i", TensorProto.INT64, []), value("go", TensorProto.BOOL, []), value("s", TensorProto.FLOAT, [4])],
+                             [value("on", TensorProto.BOOL, []), value("t", TensorProto.FLOAT, [4]),
+                              value("row", TensorProto.FLOAT, [4])])
+    node = helper.make_node("Expand", ["x", "m"], ["y"]) if shape == [2] else helper.make_node("Loop", ["m", "", "x"], ["y", "rows"], body=body)
+    graph = helper.make_graph([node], "g", [value("x", TensorProto.FLOAT, [4]), value("m", TensorProto.INT64, shape)],
+                              [value(name, TensorProto.FLOAT, None) for name in node.output])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "counts.onnx")
+    text = trtexec("--onnx=counts.onnx", inputs(tmp_path), "--exportOutput=y.json")
+    assert "no values were given for it: " + ("1x1" if shape == [2] else "1") + " is used" in text
+    assert outputs(tmp_path / "y.json") == ([1, -2, 3, 4] if shape == [2] else [2, -4, 6, 8])
+
+
 def test_full_disks_are_reported(trtexec, tmp_path: Path):
     """By links of the test's own, which alone would be lost if they were replaced."""
     write_model(tmp_path / "two.onnx", 2)
