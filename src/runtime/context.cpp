@@ -306,6 +306,20 @@ Result<bool> Context::fits_given_arena(size_t bytes) {
       bytes, given);
 }
 
+namespace {
+
+/// "the memory for activations, of which 't' takes 400 bytes".
+std::string largest_of(const std::vector<Program::PlacedBuffer>& buffers) {
+  const auto largest = std::ranges::max_element(buffers, {}, &Program::PlacedBuffer::bytes);
+  if (largest == buffers.end()) return "the memory for activations";
+  return fmt::format(
+      "the memory for activations, of which {} takes {} bytes",
+      largest->value == nullptr ? "a layer's workspace" : fmt::format("'{}'", largest->value->name),
+      largest->bytes);
+}
+
+}  // namespace
+
 Status Context::make_arena() {
   const size_t bytes = program_->arena_bytes();
   uses_given_arena_ = false;
@@ -316,7 +330,8 @@ Status Context::make_arena() {
     return {};
   }
   if (bytes <= arena_size_ && arena_ != nullptr) return {};
-  TENON_TRY(grow_arena(bytes));
+  if (Status grown = grow_arena(bytes); !grown.ok())
+    return std::move(grown).error().with_context(largest_of(program_->buffers()));
   arena_size_ = bytes;
   if (engine_->backend().device->unified()) touch_pages(arena_.get(), bytes);
   return {};

@@ -144,3 +144,15 @@ def test_a_constant_loop_without_end_is_not_folded(build: Path, tmp_path: Path):
     done = trtexec(build, f"--onnx={file}", "--device=-1", "--skipInference")
     assert done.returncode == 0, done.stderr
     assert time.monotonic() - start < 10
+
+
+def test_activations_that_do_not_fit_are_named(build: Path, tmp_path: Path):
+    """The plan is small; the tensor between its layers is not."""
+    sizes = numpy_helper.from_array(np.array([30000, 30000]), "sizes")
+    nodes = [helper.make_node("Expand", ["one", "sizes"], ["wide"], "widen"), helper.make_node("ReduceSum", ["wide"], ["sum"], "sum"),
+             helper.make_node("Add", ["x", "sum"], ["y"], "add")]
+    proto = model(nodes, [tensor("x", [1])], [tensor("y", [1, 1])], [sizes, numpy_helper.from_array(np.float32(1), "one")])
+    done = limited(build, 2000, f"--onnx={save(tmp_path, proto)}", "--device=-1", "--iterations=1", "--warmUp=0", "--duration=0")
+    assert done.returncode == 1
+    error = next(line for line in done.stderr.splitlines() if "[E] [TRT]" in line)
+    assert "'wide' takes 3600000000 bytes" in error, error
