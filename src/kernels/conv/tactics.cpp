@@ -27,9 +27,10 @@ Support supports_winograd(const Problem& problem) {
     return cpu::WinogradConvolution<4>::fits(p) &&
            (transformed || !cpu::MixedWinograd::pays_in_networks(p));
   };
-  return supports_where(problem, fits,
-                        "not a 3x3 convolution with stride 1, one group and a dilation of at most "
-                        "half the image, or one of few tiles that plain weights are better for");
+  return supports_where(
+      problem, fits,
+      "not a 3x3 convolution with stride 1, groups of 8 channels or more and a "
+      "dilation of at most half the image, or one of few tiles that plain weights are better for");
 }
 
 }  // namespace

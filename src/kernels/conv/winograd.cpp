@@ -16,6 +16,8 @@ constexpr int64_t kMostReread = int64_t{768} << 10;
 // As many channels as tiles: a task reads as much of weights as of transformed input.
 constexpr int64_t kChannelBlock = 64;
 constexpr int64_t kRowPadding = 16;
+// Groups of fewer channels leave most of a vector and of a panel idle.
+constexpr int64_t kLeastOfGroup = 8;
 // So many threads each transform all the tiles that they meet: lines that another core has written
 // cost more than computing them twice.
 constexpr int64_t kThreadsAlone = 2;
@@ -85,9 +87,11 @@ bool WinogradConvolution<kTile>::fits(const ConvProblem& p) {
   // Images of the residues have two rows and columns at least.
   const bool dilated = p.dilation[1] == 1 || 2 * p.dilation[1] <= p.output[1];
   const bool wide = p.dilation[2] == 1 || 2 * p.dilation[2] <= p.output[2];
-  return !p.transposed && !p.channels_first_input && p.groups == 1 &&
-         p.kernel == Spatial{1, 3, 3} && p.stride == ones && dilated && wide && p.input[0] == 1 &&
-         p.output[0] == 1 && p.pad[0] == 0 && p.pad[1] >= 0 && p.pad[2] >= 0;
+  const bool grouped =
+      p.groups == 1 || std::min(p.input_channels, p.output_channels) >= kLeastOfGroup * p.groups;
+  return !p.transposed && !p.channels_first_input && grouped && p.kernel == Spatial{1, 3, 3} &&
+         p.stride == ones && dilated && wide && p.input[0] == 1 && p.output[0] == 1 &&
+         p.pad[0] == 0 && p.pad[1] >= 0 && p.pad[2] >= 0;
 }
 
 template <int kTile>
@@ -113,28 +117,30 @@ Result<WinogradConvolution<kTile>> WinogradConvolution<kTile>::prepare(const Con
 
 template <int kTile>
 Status WinogradConvolution<kTile>::pack(const void* weights) {
-  const int64_t in = problem_.input_channels, out = problem_.output_channels;
+  const int64_t in = group_channels(), out = group_filters();
   const auto& g = weight_transform(kTile);
   const auto weight = [&](int64_t index) -> double {
     if (problem_.weight_type == ElementType::f32) return static_cast<const float*>(weights)[index];
     return bf16_to_float(static_cast<const uint16_t*>(weights)[index]);
   };
-  packed_each_ = align_up(tenon::cpu::packed_bytes(*kernels_, in, out));
+  packed_group_ = align_up(tenon::cpu::packed_bytes(*kernels_, in, out));
+  packed_each_ = packed_group_ * problem_.groups;
   TENON_ASSIGN(packed_, PackedWeights::make(packed_each_ * kPoints, problem_.packed, weights));
   if (packed_.filled()) return {};
   std::vector<float> matrix(in * out);
   const int64_t panels = ceil_div(out, kernels_->panel);
-  for (int point = 0; point < kPoints; ++point) {
+  for (int64_t part = 0; part < kPoints * problem_.groups; ++part) {
+    const int64_t point = part / problem_.groups, first = part % problem_.groups * out;
     const auto &row = g[point / (kTile + 2)], &column = g[point % (kTile + 2)];
     for (int64_t o = 0; o < out; ++o)
       for (int64_t i = 0; i < in; ++i) {
         double sum = 0;
         for (int64_t t = 0; t < 9; ++t)
-          sum += row[t / 3] * column[t % 3] * weight((o * in + i) * 9 + t);
+          sum += row[t / 3] * column[t % 3] * weight(((first + o) * in + i) * 9 + t);
         matrix[i * out + o] = static_cast<float>(sum);
       }
     pack_panels(*kernels_, {matrix.data(), ElementType::f32, out, 1}, in, out, 0, panels,
-                static_cast<char*>(packed_.target()) + point * packed_each_);
+                static_cast<char*>(packed_.target()) + part * packed_group_);
   }
   return {};
 }
@@ -142,12 +148,12 @@ Status WinogradConvolution<kTile>::pack(const void* weights) {
 template <int kTile>
 void WinogradConvolution<kTile>::choose_blocks() {
   const int64_t tiles = std::max<int64_t>(1, shape_.tiles());
-  const int64_t weights = kPoints * shape_.channels * shape_.filters * int64_t{sizeof(float)};
+  const int64_t weights = kPoints * group_channels() * shape_.filters * int64_t{sizeof(float)};
   shared_ = tiles <= kSharedTiles || weights > kMostReread;
   // Alone, as many rows as one tile of the matrix kernel has; in equal blocks.
   tile_block_ = ceil_div(tiles, ceil_div(tiles, shared_ ? kSharedTiles : kernels_->max_rows));
   channel_block_ =
-      std::min(kChannelBlock, ceil_div(shape_.filters, kernels_->panel) * kernels_->panel);
+      std::min(kChannelBlock, ceil_div(group_filters(), kernels_->panel) * kernels_->panel);
   if (shared_ && blocks() * parts() < problem_.threads) channel_block_ = kernels_->panel;
 }
 
@@ -159,7 +165,7 @@ int64_t WinogradConvolution<kTile>::row_stride() const {
 
 template <int kTile>
 int64_t WinogradConvolution<kTile>::parts() const {
-  return shared_ ? ceil_div(shape_.filters, channel_block_) : 1;
+  return shared_ ? channel_blocks() : 1;
 }
 
 template <int kTile>
@@ -203,24 +209,26 @@ void WinogradConvolution<kTile>::transform(const ConvArguments& arguments, int64
 template <int kTile>
 void WinogradConvolution<kTile>::run_part(const ConvArguments& arguments, const Tiles& tiles,
                                           int64_t part, float* sums) const {
-  const int64_t first = shared_ ? part * channel_block_ : 0;
-  const int64_t last = shared_ ? std::min(first + channel_block_, shape_.filters) : shape_.filters;
-  for (int64_t channel = first; channel < last; channel += channel_block_) {
-    const int64_t channels = std::min(channel_block_, last - channel);
-    multiply(tiles, channel, channels, sums);
-    finish(arguments, tiles, channel, channels, sums);
+  const int64_t of_group = channel_blocks() / problem_.groups;
+  const int64_t last = shared_ ? part + 1 : channel_blocks();
+  for (int64_t block = shared_ ? part : 0; block < last; ++block) {
+    const int64_t within = block % of_group * channel_block_;
+    const int64_t channels = std::min(channel_block_, group_filters() - within);
+    const int64_t group = block / of_group;
+    multiply(tiles, group, within, channels, sums);
+    finish(arguments, tiles, group * group_filters() + within, channels, sums);
   }
 }
 
 template <int kTile>
-void WinogradConvolution<kTile>::multiply(const Tiles& tiles, int64_t channel, int64_t channels,
-                                          float* sums) const {
+void WinogradConvolution<kTile>::multiply(const Tiles& tiles, int64_t group, int64_t channel,
+                                          int64_t channels, float* sums) const {
   const int64_t row_tiles = ceil_div(tiles.count, kernels_->max_rows);
-  const int64_t panel_bytes = panel_stride(*kernels_, shape_.channels) * 4;
+  const int64_t panel_bytes = panel_stride(*kernels_, group_channels()) * 4;
   for (int point = 0; point < kPoints; ++point) {
     for (int64_t c = 0; c < channels; c += kernels_->panel) {
-      const char* b =
-          packed_.at(point * packed_each_) + (channel + c) / kernels_->panel * panel_bytes;
+      const char* b = packed_.at(point * packed_each_ + group * packed_group_) +
+                      (channel + c) / kernels_->panel * panel_bytes;
       // The successor of this panel: the next one of this point, or the first of the next point.
       const char* next = c + kernels_->panel < channels
                              ? b + panel_bytes
@@ -228,10 +236,11 @@ void WinogradConvolution<kTile>::multiply(const Tiles& tiles, int64_t channel, i
       for (int64_t i = 0; i < row_tiles; ++i) {
         const int64_t r = i * tiles.count / row_tiles;
         Tile tile;
-        tile.a = tiles.transformed + (point * tiles.there + r) * row_stride();
+        tile.a =
+            tiles.transformed + (point * tiles.there + r) * row_stride() + group * group_channels();
         tile.a_stride = row_stride();
         tile.b = b;
-        tile.k = shape_.channels;
+        tile.k = group_channels();
         tile.prefetch_step = ceil_div(4 * kernels_->panel, row_tiles);
         tile.prefetch = next + i * tile.k * tile.prefetch_step;
         tile.rows = static_cast<int>((i + 1) * tiles.count / row_tiles - r);

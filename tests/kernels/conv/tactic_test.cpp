@@ -130,6 +130,9 @@ TEST(ConvTactics, DenseConvolution) {
 TEST(ConvTactics, GroupsOfChannels) {
   EXPECT_EQ(Region(conv2d(8, 12, 9, 3, 2, 1, 2)).run_all(),
             (Names{"cpu.conv.grouped", "cpu.conv.direct"}));
+  EXPECT_EQ(
+      Region(conv2d(16, 24, 9, 3, 1, 1, 2)).run_all(),
+      (Names{"cpu.conv.grouped", "cpu.conv.winograd4", "cpu.conv.winograd2", "cpu.conv.direct"}));
 }
 
 TEST(ConvTactics, ManyChannelsOrStride) {

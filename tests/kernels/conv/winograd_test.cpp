@@ -38,6 +38,14 @@ TYPED_TEST(Winograd, Dilations) {
   check_everywhere<TypeParam>(ConvCase(uneven, 2), 2e-5);
 }
 
+TYPED_TEST(Winograd, GroupsOfManyChannels) {
+  for (const ConvProblem& p : {conv2d(16, 32, 8, 3, 1, 1, 2), conv2d(27, 24, 7, 3, 1, 1, 3),
+                               conv2d(40, 130, 9, 3, 1, 0, 2), conv2d(144, 160, 5, 3, 1, 1, 4),
+                               conv2d(24, 24, 11, 3, 1, 2, 3, 2)})
+    for (int which = 0; which < kEpilogues; ++which)
+      check_everywhere<TypeParam>(ConvCase(p, which), 2e-5);
+}
+
 /// The promise of the header in numbers: the error relative to the whole output.
 TYPED_TEST(Winograd, RelativeErrorIsSmall) {
   ConvCase test(conv2d(64, 48, 14, 3, 1, 1));
@@ -56,6 +64,7 @@ TYPED_TEST(Winograd, RefusesOthers) {
   EXPECT_FALSE(TypeParam::prepare(conv2d(4, 8, 4, 5, 1, 2), nullptr).ok());
   EXPECT_FALSE(TypeParam::prepare(conv2d(4, 8, 4, 3, 1, 1, 2), nullptr).ok());
   EXPECT_FALSE(TypeParam::prepare(conv2d(4, 8, 5, 3, 1, 3, 1, 4), nullptr).ok());
+  EXPECT_FALSE(TypeParam::prepare(conv2d(32, 32, 8, 3, 1, 1, 32), nullptr).ok());
 }
 
 }  // namespace
