@@ -90,14 +90,43 @@ Status describe_steps(const Problem& problem, const AnchoredRegion& region, int 
   return {};
 }
 
+/// The operand with an axis of extent 1 more.
+Operand with_axis(const Operand& operand, size_t at) {
+  Operand wider = operand;
+  wider.strides = strides_of(operand);
+  const int64_t stride = at < operand.extents.size() ? operand.extents[at] * wider.strides[at] : 1;
+  const auto place = static_cast<std::ptrdiff_t>(at);
+  wider.strides.insert(wider.strides.begin() + place, stride);
+  wider.extents.insert(wider.extents.begin() + place, 1);
+  return wider;
+}
+
+/// Operands and result of a product as matrices: vectors are a row and a column.
+struct Matrices {
+  Matrices(const Operand& left, const Operand& right, const Operand& result)
+      : a(left), b(right), c(result) {
+    vectors = left.rank() == 1 || right.rank() == 1;
+    if (right.rank() == 1) c = with_axis(c, c.extents.size());
+    if (left.rank() == 1) c = with_axis(c, c.extents.size() - 1);
+    if (left.rank() == 1) a = with_axis(a, 0);
+    if (right.rank() == 1) b = with_axis(b, 1);
+  }
+  Operand a, b, c;
+  bool vectors = false;
+};
+
 Result<Description> describe(const Problem& problem) {
   TENON_ASSIGN(AnchoredRegion region, anchored_region(problem, {.branches = true}));
   const auto* op = region.anchor->as<MatMul>();
   if (op == nullptr) return unsupported("not a matmul");
   Description d;
   d.a = region.anchor_inputs[0], d.b = region.anchor_inputs[1];
-  const Operand &a = problem.input(d.a), &b = problem.input(d.b), &c = problem.output();
-  if (a.rank() < 2 || b.rank() < 2) return unsupported("an operand is a vector");
+  if (problem.input(d.a).rank() < 1 || problem.input(d.b).rank() < 1)
+    return unsupported("an operand is a scalar");
+  const Matrices all(problem.input(d.a), problem.input(d.b), problem.output());
+  const Operand &a = all.a, &b = all.b, &c = all.c;
+  // Steps name the axes of the result as it is.
+  if (all.vectors && !region.steps.empty()) return unsupported("steps behind a vector's product");
   if (c.rank() > 2 + kMaxBatchDims) return unsupported("more than {} batch axes", kMaxBatchDims);
   for (const Operand* operand : {&a, &b, &c})
     if (!cpu::element_type(operand->type))
@@ -107,10 +136,12 @@ Result<Description> describe(const Problem& problem) {
   const int axes = c.rank() - 2;
   cpu::GemmProblem& p = d.gemm;
   p.m = c.extents[axes], p.n = c.extents[axes + 1];
-  p.k = a.extents[a.rank() - (op->transpose_a ? 2 : 1)];
+  const bool transpose_a = op->transpose_a && problem.input(d.a).rank() > 1;
+  const bool transpose_b = op->transpose_b && problem.input(d.b).rank() > 1;
+  p.k = a.extents[a.rank() - (transpose_a ? 2 : 1)];
   for (int i = 0; i < axes; ++i) p.batch[kMaxBatchDims - axes + i] = c.extents[i];
-  p.a = matrix(a, op->transpose_a, axes);
-  p.b = matrix(b, op->transpose_b, axes);
+  p.a = matrix(a, transpose_a, axes);
+  p.b = matrix(b, transpose_b, axes);
   p.c = matrix(c, false, axes);
   p.compute = p.a.type;
   p.threads = std::max(1, problem.threads);
