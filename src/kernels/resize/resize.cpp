@@ -42,16 +42,30 @@ void interpolate_row(const ResizeAxis& axis, const float* from, T* to) {
   }
 }
 
-/// Products of the taps of all axes but the last at one place.
+/// The fastest axes are pixels of channels, of which the pixels are resized: a line of them is
+/// combined of whole lines, unless most of its pixels would not be read.
+bool goes_by_lines(const ResizeProblem& problem) {
+  if (problem.copies || problem.axes.size() < 2) return false;
+  const ResizeAxis &last = problem.axes.back(), &pixels = problem.axes[problem.axes.size() - 2];
+  return !last.resized && pixels.resized && pixels.from == last.input && last.from == 1 &&
+         static_cast<int64_t>(pixels.weights.size()) >= pixels.input;
+}
+
+/// Fastest axes that one call handles.
+size_t inner_axes(const ResizeProblem& problem) {
+  return goes_by_lines(problem) ? 2 : 1;
+}
+
+/// Products of the taps of all axes but the `inner` last at one place.
 struct Taps {
   ResizeWeight all[kMaxTaps];
   int64_t count = 0;
   int64_t to = 0;  ///< Offset in the result.
 
-  void at(const ResizeProblem& problem, int64_t row) {
+  void at(const ResizeProblem& problem, size_t inner, int64_t row) {
     all[0] = {0, 1.0f};
     count = 1, to = 0;
-    for (size_t a = problem.axes.size() - 1; a-- > 0;) {
+    for (size_t a = problem.axes.size() - inner; a-- > 0;) {
       const ResizeAxis& axis = problem.axes[a];
       const int64_t i = row % axis.output;
       row /= axis.output;
@@ -118,35 +132,51 @@ struct Run {
       interpolate_row(last, line, reinterpret_cast<uint16_t*>(to));
   }
 
-  void row(int64_t index, float* line) const {
+  void pixels(const Taps& taps, char* to, float* line) const {
+    const ResizeAxis &last = problem.axes.back(), &axis = problem.axes[problem.axes.size() - 2];
+    functions.combine(problem.type, x, taps.all, taps.count, axis.input * last.input, line,
+                      ElementType::f32);
+    for (int64_t i = 0; i < axis.output; ++i)
+      functions.combine(ElementType::f32, line, &axis.weights[axis.first[i]],
+                        axis.first[i + 1] - axis.first[i], last.output,
+                        to + i * axis.to * problem.bytes, problem.type);
+  }
+
+  void row(int64_t index, size_t inner, float* line) const {
     Taps taps;
-    taps.at(problem, index);
+    taps.at(problem, inner, index);
     char* to = static_cast<char*>(y) + taps.to * problem.bytes;
+    if (inner == 2) return pixels(taps, to, line);
     problem.copies ? copy(taps, to) : interpolate(taps, to, line);
   }
 };
 
 size_t line_bytes(const ResizeProblem& problem) {
-  return align_up(static_cast<size_t>(problem.axes.back().input) * sizeof(float));
+  int64_t elements = 1;
+  for (size_t i = 0; i < inner_axes(problem); ++i)
+    elements *= problem.axes[problem.axes.size() - 1 - i].input;
+  return align_up(static_cast<size_t>(elements) * sizeof(float));
 }
 
 }  // namespace
 
 size_t resize_scratch_bytes(const ResizeProblem& problem) {
-  return problem.copies || !problem.axes.back().resized
-             ? 0
-             : line_bytes(problem) * static_cast<size_t>(problem.threads);
+  const bool has_lines = goes_by_lines(problem) || problem.axes.back().resized;
+  return problem.copies || !has_lines ? 0
+                                      : line_bytes(problem) * static_cast<size_t>(problem.threads);
 }
 
 void resize(const ResizeProblem& problem, const void* x, void* y, ThreadPool& pool, void* scratch) {
   const Run run{problem, functions_for(problem.isa), x, y};
-  int64_t rows = 1;
-  for (size_t a = 0; a + 1 < problem.axes.size(); ++a) rows *= problem.axes[a].output;
-  const int64_t grain = std::max<int64_t>(1, 8192 / problem.axes.back().output);
+  const size_t inner = inner_axes(problem);
+  int64_t rows = 1, each = 1;
+  for (size_t a = 0; a < problem.axes.size(); ++a)
+    (a + inner < problem.axes.size() ? rows : each) *= problem.axes[a].output;
+  const int64_t grain = std::max<int64_t>(1, 8192 / each);
   pool.parallel_for(rows, grain, [&](int64_t begin, int64_t end, int worker) {
     auto* line =
         reinterpret_cast<float*>(static_cast<char*>(scratch) + worker * line_bytes(problem));
-    for (int64_t row = begin; row < end; ++row) run.row(row, line);
+    for (int64_t row = begin; row < end; ++row) run.row(row, inner, line);
   });
 }
 
