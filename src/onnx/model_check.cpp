@@ -30,6 +30,7 @@ class Checker {
       return report(ImportCode::kUnsupportedGraph, cut(graph.name()), "",
                     fmt::format("graphs are nested more than {} deep", options_.max_depth));
     check_names(graph);
+    if (depth == 0) check_bindings(graph);
     check_nodes(graph.node(), opsets, depth);
   }
 
@@ -66,6 +67,17 @@ class Checker {
     for (const auto& node : graph.node())
       for (const std::string& output : node.output())
         if (!output.empty() && names.contains(output)) duplicate(output, "node output");
+  }
+
+  /// The application names inputs and outputs by texts that a zero byte ends.
+  void check_bindings(const ::onnx::GraphProto& graph) {
+    for (const auto* values : {&graph.input(), &graph.output()})
+      for (const auto& value : *values)
+        if (const size_t zero = value.name().find('\0'); zero != std::string::npos)
+          report(ImportCode::kInvalidGraph, cut(value.name().substr(0, zero)), "",
+                 fmt::format("the name of input or output \"{}...\" holds a zero byte, so that no "
+                             "application can ask for it; give it another name",
+                             cut(value.name().substr(0, zero))));
   }
 
   void duplicate(const std::string& name, std::string_view what) {

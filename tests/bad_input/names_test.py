@@ -46,6 +46,16 @@ def test_what_is_printed_and_written_is_clean(kind: str, verbosity: str, build: 
     assert "softmax" in written[0].read_text()
 
 
+@pytest.mark.parametrize("name", [b"\0abc", b"a\0bc"])
+def test_outputs_that_no_text_names_are_refused(name: bytes, build: Path, tmp_path: Path):
+    """Beforehand they ended as: the engine has no tensor ''."""
+    done = subprocess.run([build / "bin/trtexec", f"--onnx={save(tmp_path, name)}", "--device=-1"], capture_output=True, timeout=60)
+    assert done.returncode == 1
+    assert b"holds a zero byte" in done.stderr and b"has no tensor" not in done.stderr
+    check_clean(done.stdout)
+    check_clean(done.stderr)
+
+
 @pytest.mark.parametrize("kind", NAMES)
 def test_errors_about_such_names_are_clean(kind: str, build: Path, tmp_path: Path):
     file = save(tmp_path, NAMES[kind])
