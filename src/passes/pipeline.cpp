@@ -38,6 +38,8 @@ constexpr std::string_view kPipeline[] = {
     // Patterns are written over folded constants, without identities between their nodes, and with
     // shared values.
     "merge_equal",
+    // Pairs that a guard stood between.
+    "cancel_quantize",
     "fold_padding",
     "drop_padding_taps",
     "recognize_normalization",

@@ -1,12 +1,15 @@
 // Operators that change nothing are dropped, chains of data movement merged: identity, cast to the
 // same type, reshape or expand to the same shape, sums with 0, products with 1, choices by a
-// constant, transposes of transposes, reshapes of reshapes, casts behind casts to wider types,
-// activations applied twice, parts of a split joined again. Nodes with two spellings get one: x -
-// constant is a sum, axes of a reduction that are an operand are its attribute.
+// constant or of what is no number among integers, transposes of transposes, reshapes of reshapes,
+// casts behind casts to wider types, activations applied twice, parts of a split joined again.
+// Nodes with two spellings get one: x - constant is a sum, axes of a reduction that are an operand
+// are its attribute.
 #include <algorithm>
+#include <cmath>
 
 #include "passes/match.h"
 #include "passes/pass.h"
+#include "passes/quantized.h"
 
 namespace tenon {
 namespace {
@@ -58,10 +61,20 @@ Value* neutral(const Node& node) {
   return nullptr;
 }
 
+/// is_nan() of dequantized integers, which are numbers.
+bool is_never_true(const Value* condition) {
+  const Node* test = pointwise_producer(condition, k_is_nan);
+  if (test == nullptr || produced_by<Dequantize>(test->input(0)) == nullptr) return false;
+  const Node& node = *test->input(0)->producer();
+  return is_per_tensor(node) && is_integer(quantized_type(node)) &&
+         std::isfinite(node.input(1)->constant()->as_double(0));
+}
+
 /// where(true, x, y) in x's own shape, or where(false, x, y) in y's.
 Value* only_choice(const Node& node) {
   if (!is_function(node, k_where)) return nullptr;
-  const auto condition = scalar_of(node.input(0));
+  auto condition = scalar_of(node.input(0));
+  if (!condition.has_value() && is_never_true(node.input(0))) condition = 0;
   if (!condition.has_value()) return nullptr;
   Value* kept = node.input(*condition != 0 ? 1 : 2);
   return kept->type == node.output()->type ? kept : nullptr;
