@@ -151,7 +151,9 @@ class LayoutChooser {
     const Node& anchor = *anchor_of(node);
     if (node.is<Quantize>() || node.is<Dequantize>()) return index == 0;
     if (!node.is<Fused>()) return index == 0 || node.is<Pointwise>() || node.is<Concat>();
-    if (anchor.is<Pointwise>() || anchor.is<Cast>()) return true;
+    if (anchor.is<Pointwise>() || anchor.is<Cast>() || anchor.is<Quantize>() ||
+        anchor.is<Dequantize>())
+      return true;
     const Value* inner = node.bodies[0]->inputs()[index];
     return std::none_of(inner->uses().begin(), inner->uses().end(),
                         [&](const Use& use) { return is_weight(use, anchor); });

@@ -1,6 +1,7 @@
 // Adjacent pointwise operators become one region, so that intermediate values stay in registers. A
 // producer joins its consumer's group when all its uses lie inside it and it has the group's shape.
-// Runs after fuse_epilogue.
+// Quantization with one scale and its reverse are members where the device's kernels round inside a
+// group. Runs after fuse_epilogue and fuse_quantized, which take what belongs to a product.
 #include <algorithm>
 #include <unordered_set>
 
@@ -8,6 +9,7 @@
 #include "ops/region.h"
 #include "passes/match.h"
 #include "passes/pass.h"
+#include "passes/quantized.h"
 
 namespace tenon {
 namespace {
@@ -15,8 +17,31 @@ namespace {
 constexpr size_t kMaxNodes = 24;
 constexpr size_t kMaxOperands = 12;
 
-bool is_pointwise(const Node& node) {
-  return node.is<Pointwise>() || node.is<Cast>();
+/// Quantization of f32 to bytes with one known scale, or its reverse.
+bool rounds(const Node& node) {
+  if (!node.is<Quantize>() && !node.is<Dequantize>()) return false;
+  const Value* real = node.is<Quantize>() ? node.input(0) : node.output();
+  return is_per_tensor(node) && is_byte_integer(quantized_type(node)) &&
+         real->type.type == DataType::kFloat32 && node.input(1)->type.type == DataType::kFloat32 &&
+         (node.is<Quantize>() || node.input(0)->constant() == nullptr);
+}
+
+bool is_member(const Node& node, const PassOptions& options) {
+  return node.is<Pointwise>() || node.is<Cast>() || (options.bytes_in_groups && rounds(node));
+}
+
+/// What kernels compute beside rounding: functions of f32 and of truth values.
+bool fits_beside_rounding(const Node& node) {
+  if (rounds(node)) return true;
+  const auto fits = [](const Value* value) {
+    return value->type.type == DataType::kFloat32 || value->type.type == DataType::kBool;
+  };
+  return std::all_of(node.inputs().begin(), node.inputs().end(), fits) && fits(node.output());
+}
+
+/// Values that go through the group: not scale and zero point.
+size_t operand_count(const Node& node) {
+  return rounds(node) ? 1 : node.inputs().size();
 }
 
 class Group {
@@ -42,10 +67,12 @@ class Group {
   bool fits(const Value* value, const PassContext& context) const {
     if (value == nullptr || value->producer() == nullptr || graph_.is_output(value)) return false;
     const Node& producer = *value->producer();
-    if (inside_.contains(&producer) || !is_pointwise(producer) || !context.allows_fusion(producer))
+    if (inside_.contains(&producer) || !is_member(producer, context.options()) ||
+        !context.allows_fusion(producer))
       return false;
+    if (rounds(producer) ? !all_fit_ : rounds_ && !fits_beside_rounding(producer)) return false;
     if (value->type.shape != shape_ || members_.size() >= kMaxNodes) return false;
-    if (operands_ + producer.inputs().size() > kMaxOperands) return false;
+    if (operands_ + operand_count(producer) > kMaxOperands) return false;
     return std::all_of(value->uses().begin(), value->uses().end(),
                        [this](const Use& use) { return inside_.contains(use.node); });
   }
@@ -53,7 +80,9 @@ class Group {
   void add(Node* node) {
     members_.push_back(node);
     inside_.insert(node);
-    operands_ += node->inputs().size() - (members_.size() > 1 ? 1 : 0);
+    operands_ += operand_count(*node) - (members_.size() > 1 ? 1 : 0);
+    rounds_ |= rounds(*node);
+    all_fit_ &= fits_beside_rounding(*node);
   }
 
   const Graph& graph_;
@@ -61,20 +90,26 @@ class Group {
   std::vector<Node*> members_;
   std::unordered_set<const Node*> inside_;
   size_t operands_ = 0;
+  bool rounds_ = false, all_fit_ = true;
 };
 
-/// "fusedPointwiseNode(add1, relu1)"
+/// "fusedPointwiseNode(add1, relu1)": without quantization, whose names are generated, where there
+/// is something else.
 std::string group_name(const std::vector<Node*>& nodes) {
+  const bool only_rounds =
+      std::all_of(nodes.begin(), nodes.end(), [](const Node* node) { return rounds(*node); });
   std::string list;
-  for (const Node* node : nodes) list += (list.empty() ? "" : ", ") + node->name;
+  for (const Node* node : nodes)
+    if (only_rounds || !rounds(*node)) list += (list.empty() ? "" : ", ") + node->name;
   return "fusedPointwiseNode(" + list + ")";
 }
 
 }  // namespace
 
 bool fuse_pointwise(Graph& graph, PassContext& context) {
-  const std::vector<Node*> roots = nodes_of(
-      graph, [&](const Node& node) { return is_pointwise(node) && context.allows_fusion(node); });
+  const std::vector<Node*> roots = nodes_of(graph, [&](const Node& node) {
+    return is_member(node, context.options()) && context.allows_fusion(node);
+  });
   std::unordered_set<const Node*> done;
   bool changed = false;
   for (auto it = roots.rbegin(); it != roots.rend(); ++it) {

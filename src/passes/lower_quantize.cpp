@@ -1,9 +1,9 @@
 // Rounding to bytes and back (quantization whose only user is its reverse), and either of the two
 // beside a scalar function, become scalar functions themselves where they follow no product: a
 // quotient, rounded, clamped, times the scale. So they join groups of scalar functions, whose other
-// clamps and activations they meet there. For devices that generate code for such groups; elsewhere
-// kernels for quantization alone are faster. Must run after fuse_quantized and lower_precision
-// (quotients need f32) and before fuse_epilogue.
+// clamps and activations they meet there. For devices that generate code for such groups, beside
+// tensors of 16 bits. Must run after fuse_quantized and lower_precision (quotients need f32) and
+// before fuse_epilogue.
 #include <algorithm>
 
 #include "ops/ops.h"
@@ -121,7 +121,8 @@ bool lower_quantize_alone(Graph& graph, Node& node) {
 }  // namespace
 
 bool lower_quantize(Graph& graph, PassContext& context) {
-  if (!context.options().bytes_in_groups) return false;
+  // Elsewhere quantization is a member of groups as it is (fuse_pointwise).
+  if (!context.options().bytes_in_groups || !context.options().quantized_halves) return false;
   bool changed = false;
   const auto visit = [&](Node* node, bool lowered) {
     if (!lowered) return;

@@ -8,7 +8,8 @@
 #include "kernels/pointwise/executor.h"
 #include "kernels/vector_math/activations.h"
 
-/// Loops over one block of registers, over a vector type V of kernels/vector_math.
+/// Loops over one block of registers, over a vector type V of kernels/vector_math, and B of its
+/// conversions (bytes_*.h).
 namespace tenon::cpu::block_detail {
 
 /// Blocks are a multiple of every vector's width long, so the loops may run over the end of the
@@ -57,10 +58,39 @@ bool apply_vector(const PointwiseProgram::Instruction& in, const float* x, const
   return false;
 }
 
+/// As cpu.quantize.runs rounds: to the nearest integer, ties to even; NaN becomes the byte 0.
+template <class B>
+void quantize_loop(const PointwiseProgram::Instruction& in, const float* x, float* out, int64_t n) {
+  using V = typename B::Vector;
+  const bool is_signed = in.to == DataType::kInt8;
+  const auto at_zero = static_cast<float>(in.beta);
+  const V scale = V::broadcast(static_cast<float>(in.alpha)), zero = V::broadcast(at_zero);
+  const V low = V::broadcast((is_signed ? -128.0f : 0.0f) - at_zero);
+  const V high = V::broadcast((is_signed ? 127.0f : 255.0f) - at_zero);
+  each<V>(out, n, [&](int64_t i) {
+    const V quotient = at<V>(x, i, n) / scale;
+    const V inside = B::at_order(quotient, min(max(quotient, low), high), V::zero() - zero);
+    return round(inside) + zero;
+  });
+}
+
 template <class V>
+void dequantize_loop(const PointwiseProgram::Instruction& in, const float* x, float* out,
+                     int64_t n) {
+  const V scale = V::broadcast(static_cast<float>(in.alpha));
+  const V zero = V::broadcast(static_cast<float>(in.beta));
+  each<V>(out, n, [&](int64_t i) { return (at<V>(x, i, n) - zero) * scale; });
+}
+
+template <class B>
 void apply(const PointwiseProgram::Instruction& in, const float* x, const float* y, const float* z,
            float* out, int64_t n) {
-  if (in.is_cast) {
+  using V = typename B::Vector;
+  if (in.quantizes) {
+    quantize_loop<B>(in, x, out, n);
+  } else if (in.dequantizes) {
+    dequantize_loop<V>(in, x, out, n);
+  } else if (in.is_cast) {
     const bool to_bool = in.to == DataType::kBool;
     for (int64_t i = 0; i < n; ++i) out[i] = to_bool ? (x[i] != 0 ? 1.0f : 0.0f) : x[i];
   } else if (in.function == PointwiseFunction::k_where) {
@@ -72,7 +102,7 @@ void apply(const PointwiseProgram::Instruction& in, const float* x, const float*
   }
 }
 
-template <class T>
+template <class V, class T>
 void load_as(const void* base, int64_t at, int64_t stride, float* to, int64_t n) {
   const T* from = static_cast<const T*>(base) + at;
   for (int64_t i = 0; i < n; ++i) to[i] = static_cast<float>(from[i * stride]);
@@ -82,33 +112,39 @@ inline float widen(uint16_t value) {
   return __builtin_bit_cast(float, static_cast<uint32_t>(value) << 16);
 }
 
-inline void load_bf16(const void* base, int64_t at, int64_t stride, float* to, int64_t n) {
+template <class V>
+void load_bf16(const void* base, int64_t at, int64_t stride, float* to, int64_t n) {
   const uint16_t* from = static_cast<const uint16_t*>(base) + at;
   for (int64_t i = 0; i < n; ++i) to[i] = widen(from[i * stride]);
 }
 
-inline void load(PointwiseType type, const void* from, int64_t at, int64_t stride, float* to,
-                 int64_t n) {
+/// A template, so that each instruction set has its own.
+template <class V>
+void load(PointwiseType type, const void* from, int64_t at, int64_t stride, float* to, int64_t n) {
   if (stride == 0 && n > 1) {  // One element, repeated.
-    load(type, from, at, 1, to, 1);
+    load<V>(type, from, at, 1, to, 1);
     std::fill(to + 1, to + n, to[0]);
     return;
   }
   switch (type) {
     case PointwiseType::f32:
-      return load_as<float>(from, at, stride, to, n);
+      return load_as<V, float>(from, at, stride, to, n);
     case PointwiseType::bf16:
-      return load_bf16(from, at, stride, to, n);
+      return load_bf16<V>(from, at, stride, to, n);
     case PointwiseType::f16:
       for (int64_t i = 0; i < n; ++i)
         to[i] = f16_to_float(static_cast<const uint16_t*>(from)[at + i * stride]);
       return;
     case PointwiseType::boolean:
-      return load_as<uint8_t>(from, at, stride, to, n);
+      return load_as<V, uint8_t>(from, at, stride, to, n);
     case PointwiseType::i32:
-      return load_as<int32_t>(from, at, stride, to, n);
+      return load_as<V, int32_t>(from, at, stride, to, n);
     case PointwiseType::i64:
-      return load_as<int64_t>(from, at, stride, to, n);
+      return load_as<V, int64_t>(from, at, stride, to, n);
+    case PointwiseType::i8:
+      return load_as<V, int8_t>(from, at, stride, to, n);
+    case PointwiseType::u8:
+      return load_as<V, uint8_t>(from, at, stride, to, n);
   }
 }
 
@@ -120,26 +156,41 @@ void store_bf16(const float* from, uint16_t* to, int64_t stride, int64_t n) {
     at<V>(from + i, 0, 1).store_bf16(to + i * stride, 1);
 }
 
-template <class V>
+/// Whole numbers that fit.
+template <class B>
+void store_bytes(const float* from, uint8_t* to, int64_t stride, int64_t n) {
+  using V = typename B::Vector;
+  for (int64_t i = 0; i < n; i += V::kWidth) {
+    const int64_t count = std::min<int64_t>(V::kWidth, n - i);
+    uint8_t last[V::kWidth];
+    const bool whole = stride == 1 && count == V::kWidth;
+    B::store(whole ? to + i : last, at<V>(from, i, n), V::zero());
+    for (int64_t k = 0; k < count && !whole; ++k) to[(i + k) * stride] = last[k];
+  }
+}
+
+template <class B>
 void store(PointwiseType type, const float* from, void* base, int64_t at, int64_t stride,
            int64_t n) {
   if (type == PointwiseType::f32) {
     auto* to = static_cast<float*>(base) + at;
     for (int64_t i = 0; i < n; ++i) to[i * stride] = from[i];
   } else if (type == PointwiseType::bf16) {
-    store_bf16<V>(from, static_cast<uint16_t*>(base) + at, stride, n);
+    store_bf16<typename B::Vector>(from, static_cast<uint16_t*>(base) + at, stride, n);
   } else if (type == PointwiseType::f16) {
     auto* to = static_cast<uint16_t*>(base) + at;
     for (int64_t i = 0; i < n; ++i) to[i * stride] = f16_from_float(from[i]);
+  } else if (type == PointwiseType::i8 || type == PointwiseType::u8) {
+    store_bytes<B>(from, static_cast<uint8_t*>(base) + at, stride, n);
   } else {
     auto* to = static_cast<uint8_t*>(base) + at;
     for (int64_t i = 0; i < n; ++i) to[i * stride] = from[i] != 0 ? 1 : 0;
   }
 }
 
-template <class V>
+template <class B>
 const BlockFunctions& functions() {
-  static constexpr BlockFunctions kFunctions{apply<V>, load, store<V>};
+  static constexpr BlockFunctions kFunctions{apply<B>, load<typename B::Vector>, store<B>};
   return kFunctions;
 }
 

@@ -32,7 +32,13 @@ class Walk {
         inputs_(inputs),
         outputs_(outputs),
         registers_(reinterpret_cast<float*>(scratch)),
-        sources_(reinterpret_cast<const float**>(scratch + register_bytes(plan))) {}
+        sources_(reinterpret_cast<const float**>(scratch + register_bytes(plan))) {
+    for (const int input : plan.numbers) {
+      const auto operand = static_cast<size_t>(input);
+      functions_.load(plan.types[operand], inputs[input], 0, 0, slot(operand), kBlockElements);
+      sources_[operand] = slot(operand);
+    }
+  }
 
   void block(int64_t index) {
     const int64_t piece = index % plan_.pieces_a_row();
@@ -40,7 +46,7 @@ class Walk {
     rows_ = std::min(plan_.rows_a_block(), plan_.rows() - first_row_);
     column_ = piece * kBlockElements;
     columns_ = std::min(kBlockElements, plan_.row() - column_);
-    for (int i = 0; i < plan_.program.inputs; ++i) load(i);
+    for (const int input : plan_.loads) load(input);
     for (size_t i = 0; i < plan_.program.instructions.size(); ++i) apply(i);
     for (size_t i = 0; i < plan_.program.outputs.size(); ++i) store(i);
   }
@@ -106,6 +112,16 @@ class Walk {
 };
 
 }  // namespace
+
+void PointwisePlan::sort_inputs() {
+  for (int i = 0; i < program.inputs; ++i) {
+    if (!program.reads(i)) continue;
+    const auto& strides = loops.strides[static_cast<size_t>(i)];
+    const bool moves =
+        std::any_of(strides.begin(), strides.end(), [](int64_t s) { return s != 0; });
+    (moves ? loads : numbers).push_back(i);
+  }
+}
 
 int64_t PointwisePlan::rows() const {
   int64_t count = 1;

@@ -7,7 +7,7 @@
 namespace tenon::cpu {
 
 /// How an operand's elements are stored; registers are float, with 0 and 1 for bool.
-enum class PointwiseType : uint8_t { f32, bf16, f16, boolean, i32, i64 };
+enum class PointwiseType : uint8_t { f32, bf16, f16, boolean, i32, i64, i8, u8 };
 
 /// Elements of a block of registers.
 inline constexpr int64_t kBlockElements = 1024;
@@ -19,8 +19,12 @@ struct PointwisePlan {
   PointwiseProgram program;
   CollapsedLoops loops;
   std::vector<PointwiseType> types;  ///< Inputs, then outputs.
+  std::vector<int> loads;            ///< Inputs that differ from block to block.
+  std::vector<int> numbers;          ///< Inputs of one element, loaded once.
   Isa isa = detected_isa();
 
+  /// Fills `loads` and `numbers` from the rest.
+  void sort_inputs();
   int64_t row() const { return loops.extents.back(); }
   int64_t rows() const;
   /// A block is several whole rows, or a piece of one long row.

@@ -43,12 +43,26 @@ std::vector<int64_t> broadcast_strides(const Operand& operand, size_t rank) {
 
 }  // namespace
 
+bool PointwiseProgram::reads(int input) const {
+  return std::any_of(instructions.begin(), instructions.end(), [&](const Instruction& in) {
+    return std::find(std::begin(in.sources), std::end(in.sources), input) != std::end(in.sources);
+  });
+}
+
+bool PointwiseProgram::rounds() const {
+  return std::any_of(instructions.begin(), instructions.end(),
+                     [](const Instruction& in) { return in.quantizes || in.dequantizes; });
+}
+
 std::string PointwiseProgram::to_string() const {
   std::string text;
   for (size_t i = 0; i < instructions.size(); ++i) {
     const Instruction& in = instructions[i];
-    text += fmt::format("r{} = {}(", inputs + static_cast<int>(i),
-                        in.is_cast ? name_of(in.to) : pointwise_info(in.function).name);
+    const auto name = in.quantizes     ? "quantize"
+                      : in.dequantizes ? "dequantize"
+                      : in.is_cast     ? name_of(in.to)
+                                       : pointwise_info(in.function).name;
+    text += fmt::format("r{} = {}(", inputs + static_cast<int>(i), name);
     for (int s = 0; s < 3 && in.sources[s] >= 0; ++s)
       text += fmt::format("{}r{}", s > 0 ? ", " : "", in.sources[s]);
     text += "); ";
@@ -58,7 +72,32 @@ std::string PointwiseProgram::to_string() const {
   return text;
 }
 
-Result<PointwiseProgram> make_pointwise_program(const Node& node) {
+namespace {
+
+/// The number that a constant of the problem holds for an operand of a region's node.
+Result<double> number_of(const Problem& problem, const Value* operand, const char* meaning) {
+  if (operand->producer() != nullptr || problem.input(operand->index()).constant == nullptr ||
+      problem.input(operand->index()).constant->count() != 1)
+    return unsupported("a {} that is not one known number", meaning);
+  return problem.input(operand->index()).constant->as_double(0);
+}
+
+Result<PointwiseProgram::Instruction> rounding_of(const Problem& problem, const Node& node) {
+  const auto* quantize = node.as<Quantize>();
+  const auto* dequantize = node.as<Dequantize>();
+  PointwiseProgram::Instruction instruction;
+  instruction.to = node.output()->type.type;
+  instruction.quantizes = quantize != nullptr, instruction.dequantizes = quantize == nullptr;
+  if ((quantize != nullptr ? quantize->block_size : dequantize->block_size) != 0)
+    return unsupported("scales of blocks");
+  TENON_ASSIGN(instruction.alpha, number_of(problem, node.input(1), "scale"));
+  if (node.has_input(2)) {
+    TENON_ASSIGN(instruction.beta, number_of(problem, node.input(2), "zero point"));
+  }
+  return instruction;
+}
+
+Result<PointwiseProgram> make_program(const Node& node, const Problem* problem) {
   PointwiseProgram program;
   program.inputs = static_cast<int>(node.inputs().size());
   if (!node.is<Fused>()) {
@@ -72,8 +111,10 @@ Result<PointwiseProgram> make_pointwise_program(const Node& node) {
   std::unordered_map<const Value*, int> registers;
   for (const Value* input : body.inputs()) registers.emplace(input, input->index());
   for (const auto& inner : body.nodes()) {
-    TENON_ASSIGN(PointwiseProgram::Instruction instruction, instruction_of(*inner));
-    for (size_t i = 0; i < inner->inputs().size(); ++i)
+    const bool rounds = problem != nullptr && (inner->is<Quantize>() || inner->is<Dequantize>());
+    TENON_ASSIGN(PointwiseProgram::Instruction instruction,
+                 rounds ? rounding_of(*problem, *inner) : instruction_of(*inner));
+    for (size_t i = 0; i < (rounds ? 1 : inner->inputs().size()); ++i)
       instruction.sources[i] = registers.at(inner->inputs()[i]);
     registers.emplace(inner->output(),
                       program.inputs + static_cast<int>(program.instructions.size()));
@@ -81,6 +122,16 @@ Result<PointwiseProgram> make_pointwise_program(const Node& node) {
   }
   for (const Value* output : body.outputs()) program.outputs.push_back(registers.at(output));
   return program;
+}
+
+}  // namespace
+
+Result<PointwiseProgram> make_pointwise_program(const Node& node) {
+  return make_program(node, nullptr);
+}
+
+Result<PointwiseProgram> make_rounding_program(const Problem& problem) {
+  return make_program(*problem.node, &problem);
 }
 
 CollapsedLoops collapse_loops(const Problem& problem) {

@@ -16,7 +16,9 @@ struct PointwiseProgram {
   struct Instruction {
     PointwiseFunction function{};
     bool is_cast = false;  ///< Then only `to` and the first source matter.
-    DataType to{};         ///< Element type of the result.
+    /// Quantization to `to`, or its reverse: alpha is the scale, beta the zero point.
+    bool quantizes = false, dequantizes = false;
+    DataType to{};  ///< Element type of the result.
     double alpha = 0, beta = 0;
     int sources[3] = {-1, -1, -1};
   };
@@ -24,12 +26,18 @@ struct PointwiseProgram {
   std::vector<Instruction> instructions;
   std::vector<int> outputs;  ///< Register of each output.
 
+  bool reads(int input) const;
+  /// Executors that know functions and casts alone refuse such programs.
+  bool rounds() const;
   /// "r2 = add(r0, r1); r3 = relu(r2); -> r3"
   std::string to_string() const;
 };
 
 /// The program of a pointwise node or region; fails for other nodes.
 Result<PointwiseProgram> make_pointwise_program(const Node& node);
+/// Likewise of a region with quantization in it, whose scales and zero points are constants of the
+/// problem: registers of such operands are read by no instruction.
+Result<PointwiseProgram> make_rounding_program(const Problem& problem);
 
 /// A loop nest over all elements with as few axes as the operands' strides allow, slowest first.
 struct CollapsedLoops {

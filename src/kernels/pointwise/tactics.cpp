@@ -1,8 +1,11 @@
+#include <algorithm>
 #include <optional>
 
 #include "kernels/pointwise/executor.h"
 #include "kernels/region.h"
 #include "kernels/tactic.h"
+#include "ops/math.h"
+#include "ops/structure.h"
 
 namespace tenon::tactics::pointwise_blocks {
 namespace {
@@ -21,6 +24,10 @@ std::optional<cpu::PointwiseType> stored_type(DataType type) {
       return cpu::PointwiseType::i32;
     case DataType::kInt64:
       return cpu::PointwiseType::i64;
+    case DataType::kInt8:
+      return cpu::PointwiseType::i8;
+    case DataType::kUInt8:
+      return cpu::PointwiseType::u8;
     default:
       return std::nullopt;
   }
@@ -31,17 +38,44 @@ bool is_register_type(DataType type) {
          type == DataType::kBool;
 }
 
-/// Integers may only be read by a cast: a float register does not hold them all.
-Support check_integers(const PointwiseProgram& program, const Problem& problem) {
+bool is_byte_type(DataType type) {
+  return type == DataType::kInt8 || type == DataType::kUInt8;
+}
+
+DataType type_of(const PointwiseProgram& program, const Problem& problem, int source) {
+  return source < program.inputs ? problem.input(source).type
+                                 : program.instructions[source - program.inputs].to;
+}
+
+/// Integers may only be read by a cast: a float register does not hold them all. Bytes that are
+/// quantized are dequantized by the only instructions that read them.
+Support check_types(const PointwiseProgram& program, const Problem& problem) {
   for (const auto& instruction : program.instructions) {
-    if (!is_register_type(instruction.to))
+    if (instruction.quantizes ? !is_byte_type(instruction.to) : !is_register_type(instruction.to))
       return Support::no("a value that is none of f32, bf16, f16 and bool");
-    for (const int source : instruction.sources)
-      if (source >= 0 && source < program.inputs && !is_register_type(problem.input(source).type) &&
-          !instruction.is_cast)
+    for (const int source : instruction.sources) {
+      if (source < 0) continue;
+      const DataType type = type_of(program, problem, source);
+      if (instruction.dequantizes
+              ? !is_byte_type(type)
+              : !is_register_type(type) && (!instruction.is_cast || source >= program.inputs))
         return Support::no("arithmetic on integers");
+    }
   }
   return {};
+}
+
+bool is_member(const Node& node) {
+  return node.is<Pointwise>() || node.is<Cast>() || node.is<Quantize>() || node.is<Dequantize>();
+}
+
+/// Single nodes that quantize have kernels of their own.
+bool is_taken(const Node& node) {
+  if (is_pointwise_region(node)) return true;
+  if (!node.is<Fused>()) return false;
+  const auto nodes = node.bodies[0]->nodes();
+  return std::all_of(nodes.begin(), nodes.end(),
+                     [](const auto& inner) { return is_member(*inner); });
 }
 
 class PointwiseKernel final : public Kernel {
@@ -55,6 +89,7 @@ class PointwiseKernel final : public Kernel {
     return {};
   }
   size_t workspace_bytes() const override { return plan_.scratch_bytes(threads_); }
+  bool uses_input(int input) const override { return plan_.program.reads(input); }
 
  private:
   cpu::PointwisePlan plan_;
@@ -64,11 +99,11 @@ class PointwiseKernel final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  if (!is_pointwise_region(*problem.node)) return Support::no("not pointwise");
-  const auto program = make_pointwise_program(*problem.node);
+  if (!is_taken(*problem.node)) return Support::no("not pointwise");
+  const auto program = make_rounding_program(problem);
   if (!program.ok()) return Support::of(program);
   for (const Operand& output : problem.outputs) {
-    if (!is_register_type(output.type))
+    if (!is_register_type(output.type) && !(program->rounds() && is_byte_type(output.type)))
       return Support::no("a result that is neither f32, bf16 nor bool");
     if (output.extents != problem.output().extents)
       return Support::no("outputs of different extents");
@@ -80,16 +115,17 @@ Support supports(const Problem& problem) {
     if (input.rank() > problem.output().rank())
       return Support::no("an operand of more axes than the result");
   }
-  return check_integers(*program, problem);
+  return check_types(*program, problem);
 }
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   cpu::PointwisePlan plan;
-  TENON_ASSIGN(plan.program, make_pointwise_program(*problem.node));
+  TENON_ASSIGN(plan.program, make_rounding_program(problem));
   plan.isa = cpu::isa_up_to(problem.isa_limit);
   plan.loops = collapse_loops(problem);
   for (const Operand& input : problem.inputs) plan.types.push_back(*stored_type(input.type));
   for (const Operand& output : problem.outputs) plan.types.push_back(*stored_type(output.type));
+  plan.sort_inputs();
   return make_kernel<PointwiseKernel>(std::move(plan), problem.threads);
 }
 
