@@ -149,6 +149,8 @@ void ByteConvolution::copy_line(const uint8_t* input, int64_t line, uint8_t* to)
 void ByteConvolution::find_offsets() {
   const ByteProblem& p = problem_;
   const ByteSpatial& e = image_.extents;
+  const ByteSpatial ones = {1, 1, 1}, none = {0, 0, 0};
+  is_flat_ = taps_ == 1 && p.stride == ones && image_.pad == none && e == p.output;
   for (int64_t kd = 0; kd < p.kernel[0]; ++kd)
     for (int64_t kh = 0; kh < p.kernel[1]; ++kh)
       for (int64_t kw = 0; kw < taps_wide_; ++kw)
@@ -188,6 +190,10 @@ void ByteConvolution::find_rows(const uint8_t* image, int64_t first, int64_t cou
   const ByteProblem& p = problem_;
   const ByteSpatial& e = image_.extents;
   const int64_t image_bytes = e[0] * e[1] * e[2] * image_.pixel;
+  if (is_flat_) {
+    for (int64_t r = 0; r < count; ++r) rows[r] = image + (first + r) * image_.pixel;
+    return;
+  }
   int64_t at = first;
   ByteSpatial out;
   out[2] = at % p.output[2], at /= p.output[2];

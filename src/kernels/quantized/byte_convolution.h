@@ -96,6 +96,7 @@ class ByteConvolution {
   Image image_;
   std::vector<int64_t> offsets_;
   int64_t taps_ = 1, groups_ = 1, taps_wide_ = 1;
+  bool is_flat_ = false;  ///< Each pixel of the input is the window of one of the output.
   int64_t row_block_ = 1, row_tasks_ = 1, panel_block_ = 1, panel_tasks_ = 1;
   PackedWeights packed_;         ///< Panels, then the sum of each column.
   std::vector<int32_t> starts_;  ///< Initial sums of each column.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/epilogue/step_function.h"
@@ -54,15 +55,6 @@ struct RowFinish {
       });
   }
 
-  [[gnu::noinline]] void function(const ByteStep& s, const ByteStepOperand& o, int64_t r,
-                                  Row& x) const {
-    Row y = {};
-    if (s.operand != ByteOperand::none) load_operand(s, o, r, y);
-    with_function<V>(
-        s, [&](auto f) { each(x, [&](V a, int) { return f(a); }); },
-        [&](auto f) { each(x, [&](V a, int v) { return f(a, y[v]); }); });
-  }
-
   [[gnu::always_inline]] static V bounded(V x, float inverse, float low, float high) {
     return min(max(x * V::broadcast(inverse), V::broadcast(low)), V::broadcast(high));
   }
@@ -70,21 +62,54 @@ struct RowFinish {
     return round(bounded(x, s.inverse, s.low, s.high)) * V::broadcast(s.scale);
   }
 
-  [[gnu::always_inline]] void step(const ByteStep& s, const ByteStepOperand& o, int64_t r,
-                                   Row& x) const {
-    switch (s.kind) {
-      case ByteStep::Kind::clamp:
-        return each(
-            x, [&](V a, int) { return min(max(a, V::broadcast(s.low)), V::broadcast(s.high)); });
-      case ByteStep::Kind::round:
-        return each(x, [&](V a, int) { return round_trip(s, a); });
-      case ByteStep::Kind::add: {
-        Row y;
-        load_operand(s, o, r, y);
-        return each(x, [&](V a, int v) { return a + y[v]; });
+  /// A tile in the first-level cache goes through one step after the other, so that each chooses
+  /// its function once.
+  static constexpr int64_t kTileRows = 16;
+
+  template <class F>
+  [[gnu::always_inline]] static void whole_tile(float* x, int64_t rows, F f) {
+    for (int64_t i = 0; i < rows * kBytePanel; i += V::kWidth) f(V::load(x + i)).store(x + i);
+  }
+
+  /// f(x, y) with the step's operand; 0 where it has none.
+  template <class F>
+  [[gnu::always_inline]] void with_operand(const ByteStep& s, const ByteStepOperand& o,
+                                           int64_t first, int64_t rows, float* x, F f) const {
+    for (int64_t r = 0; r < rows; ++r) {
+      Row y = {};
+      if (s.operand != ByteOperand::none) load_operand(s, o, first + r, y);
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        float* at = x + r * kBytePanel + v * V::kWidth;
+        f(V::load(at), y[v]).store(at);
       }
+    }
+  }
+
+  [[gnu::noinline]] void function(const ByteStep& s, const ByteStepOperand& o, int64_t first,
+                                  int64_t rows, float* x) const {
+    with_function<V>(
+        s, [&](auto f) { whole_tile(x, rows, f); },
+        [&](auto f) { with_operand(s, o, first, rows, x, f); });
+  }
+
+  void step(const ByteStep& s, const ByteStepOperand& o, int64_t first, int64_t rows,
+            float* x) const {
+    switch (s.kind) {
+      case ByteStep::Kind::clamp: {
+        const V low = V::broadcast(s.low), high = V::broadcast(s.high);
+        return whole_tile(x, rows, [&](V a) { return min(max(a, low), high); });
+      }
+      case ByteStep::Kind::round: {
+        const V inverse = V::broadcast(s.inverse), scale = V::broadcast(s.scale);
+        const V low = V::broadcast(s.low), high = V::broadcast(s.high);
+        return whole_tile(x, rows,
+                          [&](V a) { return round(min(max(a * inverse, low), high)) * scale; });
+      }
+      case ByteStep::Kind::add:
+        return with_operand(s, o, first, rows, x, [](V a, V y) { return a + y; });
       case ByteStep::Kind::function:
-        return function(s, o, r, x);
+        return function(s, o, first, rows, x);
     }
   }
 
@@ -192,11 +217,19 @@ struct RowFinish {
 
   void run() const {
     if (run_frequent()) return;
-    for (int64_t r = 0; r < t.rows; ++r) {
-      Row x;
-      each(x, [&](V, int v) { return start(r, v); });
-      for (size_t i = 0; i < t.steps.size(); ++i) step(t.steps[i], t.operands[i], r, x);
-      store(x, r);
+    alignas(64) float tile[kTileRows * kBytePanel];
+    for (int64_t first = 0; first < t.rows; first += kTileRows) {
+      const int64_t rows = std::min(kTileRows, t.rows - first);
+      for (int64_t r = 0; r < rows; ++r)
+        for (int v = 0; v < kVectors; ++v)
+          start(first + r, v).store(tile + r * kBytePanel + v * V::kWidth);
+      for (size_t i = 0; i < t.steps.size(); ++i)
+        step(t.steps[i], t.operands[i], first, rows, tile);
+      for (int64_t r = 0; r < rows; ++r) {
+        Row x;
+        each(x, [&](V, int v) { return V::load(tile + r * kBytePanel + v * V::kWidth); });
+        store(x, first + r);
+      }
     }
   }
 };
