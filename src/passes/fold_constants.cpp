@@ -38,10 +38,11 @@ bool operands_constant(const Node& node) {
 
 /// Quantized weights stay quantized where kernels read them so: folding them would only make them
 /// larger.
-bool keeps_weights_small(const Node& node, const PassOptions& options) {
+bool keeps_weights_small(const Graph& graph, const Node& node, const PassOptions& options) {
   if (!node.is<Dequantize>() || node.input(0)->constant()->count() <= 1) return false;
   return options.quantized_weights ||
-         (options.quantized_regions && gives_quantized_weights(node, options));
+         (options.quantized_regions && gives_quantized_weights(node, options)) ||
+         gives_small_weights(graph, node, options);
 }
 
 /// Weights of a wider type are worth their memory: else each run converts them.
@@ -136,7 +137,8 @@ bool gives_channels_last(const Node& node) {
 }
 
 bool fold_evaluated(Graph& graph, Node& node, const PassOptions& options, Room& room) {
-  if (!operands_constant(node) || keeps_weights_small(node, options) || gives_channels_last(node))
+  if (!operands_constant(node) || keeps_weights_small(graph, node, options) ||
+      gives_channels_last(node))
     return false;
   if (evaluations(node) > kMaxEvaluations || !room.take(node)) return false;
   std::vector<const Tensor*> operands;

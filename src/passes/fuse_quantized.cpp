@@ -1,7 +1,8 @@
 // Convolutions and products of dequantized bytes become regions that are computed in 8-bit numbers:
 // the dequantization of both operands, the product, what follows it (bias, activation, a residual
 // that is dequantized on the way) and, where there is one, the quantization of the result. A pair
-// of quantization and dequantization inside the chain stays where it rounds. Must run after the
+// of quantization and dequantization inside the chain stays where it rounds. So do products of few
+// rows of reals with weights of 4 or 8 bits, without any quantization behind. Must run after the
 // propagation of quantization and before fuse_epilogue and lower_precision.
 #include <algorithm>
 
@@ -15,10 +16,25 @@ namespace {
 /// Longer chains are left to other regions.
 constexpr size_t kMaxSteps = 12;
 
+/// The region's own copy of a Dequantize that others use too.
+Node* own_copy(Graph& graph, Node& user, int index) {
+  Node* node = user.input(index)->producer();
+  if (node->output()->uses().size() == 1 && !graph.is_output(node->output())) return node;
+  Node* copy = graph.add_node(node->op->clone(), node->inputs(), 1, node->name);
+  copy->origins = node->origins;
+  copy->output()->type = node->output()->type;
+  user.set_input(index, copy->output());
+  return copy;
+}
+
 class Chain {
  public:
   Chain(Graph& graph, const PassContext& context, Node& anchor)
-      : graph_(graph), context_(context), steps_{&anchor}, running_(anchor.output()) {}
+      : graph_(graph),
+        context_(context),
+        rounds_(can_anchor_quantized(anchor, context.options())),
+        steps_{&anchor},
+        running_(anchor.output()) {}
 
   /// Follows the only user as long as kernels can.
   void grow() {
@@ -28,11 +44,15 @@ class Chain {
   }
 
   const std::vector<Node*>& steps() const { return steps_; }
+  /// Dequantizations of the anchor's operands and of residuals come first.
+  std::vector<Node*> members() const;
+  bool rounds() const { return rounds_; }
 
  private:
   bool take_next() {
     Node* next = only_user(graph_, running_);
     if (next == nullptr || !context_.allows_fusion(*next)) return false;
+    if (!rounds_ && !next->is<Pointwise>()) return false;
     if (next->is<Quantize>()     ? !take_quantize(*next)
         : next->is<Dequantize>() ? !take_dequantize(*next)
                                  : !take_pointwise(*next))
@@ -89,37 +109,28 @@ class Chain {
 
   Graph& graph_;
   const PassContext& context_;
+  const bool rounds_;         ///< Its activations are quantized.
   std::vector<Node*> steps_;  ///< The anchor first.
   size_t end_ = 0;            ///< Behind the last quantization.
   Value* running_;
 };
 
-/// The region's own copy of a Dequantize that others use too.
-Node* own_copy(Graph& graph, Node& user, int index) {
-  Node* node = user.input(index)->producer();
-  if (node->output()->uses().size() == 1 && !graph.is_output(node->output())) return node;
-  Node* copy = graph.add_node(node->op->clone(), node->inputs(), 1, node->name);
-  copy->origins = node->origins;
-  copy->output()->type = node->output()->type;
-  user.set_input(index, copy->output());
-  return copy;
-}
-
-/// Dequantizations of the anchor's operands and of residuals come first.
-std::vector<Node*> with_operands(Graph& graph, const std::vector<Node*>& steps,
-                                 const PassOptions& options) {
-  std::vector<Node*> members = {own_copy(graph, *steps[0], 0), own_copy(graph, *steps[0], 1)};
-  const Value* running = steps[0]->output();
-  for (size_t i = 1; i < steps.size(); ++i) {
-    Node& step = *steps[i];
+std::vector<Node*> Chain::members() const {
+  std::vector<Node*> members;
+  if (rounds_) members.push_back(own_copy(graph_, *steps_[0], 0));
+  members.push_back(own_copy(graph_, *steps_[0], 1));
+  const Value* running = steps_[0]->output();
+  for (size_t i = 1; i < steps_.size() && rounds_; ++i) {
+    Node& step = *steps_[i];
     if (step.is<Pointwise>())
       for (int k = 0; k < static_cast<int>(step.inputs().size()); ++k)
-        if (step.input(k) != running && per_tensor_bytes(step.input(k), options) != nullptr &&
+        if (step.input(k) != running &&
+            per_tensor_bytes(step.input(k), context_.options()) != nullptr &&
             step.input(k)->type.shape == step.output()->type.shape)
-          members.push_back(own_copy(graph, step, k));
+          members.push_back(own_copy(graph_, step, k));
     running = step.output();
   }
-  members.insert(members.end(), steps.begin(), steps.end());
+  members.insert(members.end(), steps_.begin(), steps_.end());
   return members;
 }
 
@@ -137,15 +148,17 @@ std::string region_name(const std::vector<Node*>& steps) {
 bool fuse_quantized(Graph& graph, PassContext& context) {
   if (!context.options().quantized_regions) return false;
   const std::vector<Node*> anchors = nodes_of(graph, [&](const Node& node) {
-    return can_anchor_quantized(node, context.options()) && context.allows_fusion(node);
+    return context.allows_fusion(node) &&
+           (can_anchor_quantized(node, context.options()) ||
+            multiplies_small_weights(graph, node, context.options()));
   });
   // From the back: where two anchors meet in a sum, the later one takes it.
   for (auto it = anchors.rbegin(); it != anchors.rend(); ++it) {
     Chain chain(graph, context, **it);
     chain.grow();
     const std::string name = region_name(chain.steps());
-    make_region(graph, with_operands(graph, chain.steps(), context.options()), name);
-    context.applied(name + " in 8-bit numbers");
+    make_region(graph, chain.members(), name);
+    context.applied(name + (chain.rounds() ? " in 8-bit numbers" : " with quantized weights"));
   }
   return !anchors.empty();
 }

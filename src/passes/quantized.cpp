@@ -75,6 +75,31 @@ bool fits_product(const Node& node, const Node& weights) {
   return extents[1 - columns] <= kMaxDepth && scales_along(weights, columns);
 }
 
+bool is_small_weight(DataType type) {
+  return is_byte_integer(type) || type == DataType::kInt4 || type == DataType::kUInt4;
+}
+
+/// One scale, one a column, or blocks of them along the depth; f32 is what kernels make of it.
+bool scales_columns(const Node& dequantize, int64_t columns) {
+  const Value *scale = dequantize.input(1), *zero = dequantize.input(2);
+  if (scale->constant() == nullptr || dequantize.output()->type.type != DataType::kFloat32)
+    return false;
+  if (dequantize.has_input(2) &&
+      (zero->constant() == nullptr || zero->constant()->count() != scale->constant()->count()))
+    return false;
+  const bool along_columns = positive_axis(dequantize) == columns;
+  if (block_size_of(dequantize) > 0) return !along_columns;
+  return scale->constant()->count() == 1 || along_columns;
+}
+
+/// Whether all of the value's axes but the last make at most so many rows.
+bool has_few_rows(const Graph& graph, const Value& value) {
+  Dim rows(1);
+  const Shape& shape = value.type.shape;
+  for (size_t i = 0; i + 1 < shape.size(); ++i) rows = rows * shape[i];
+  return rows.range(graph.symbol_ranges).max <= kFewRows;
+}
+
 /// Transposed weights, which may become weights that are transposed.
 bool feeds_product(const Value& value, const PassOptions& options) {
   const auto uses = value.uses();
@@ -166,6 +191,30 @@ bool can_anchor_quantized(const Node& node, const PassOptions& options) {
   const bool fits =
       node.is<Conv>() ? fits_convolution(node, *weights, options) : fits_product(node, *weights);
   return fits && weights_fit(*weights);
+}
+
+bool multiplies_small_weights(const Graph& graph, const Node& node, const PassOptions& options) {
+  // Such kernels are there beside regions whose reals are f32.
+  const bool has_kernels = options.quantized_regions && !options.quantized_halves;
+  const auto* matmul = node.as<MatMul>();
+  if (!has_kernels || matmul == nullptr || matmul->transpose_a ||
+      produced_by<Dequantize>(node.input(1)) == nullptr)
+    return false;
+  const Node& dequantize = *node.input(1)->producer();
+  const Tensor* weights = dequantize.input(0)->constant();
+  const Value* x = node.input(0);
+  return weights != nullptr && weights->rank() == 2 && is_small_weight(weights->type()) &&
+         scales_columns(dequantize, matmul->transpose_b ? 0 : 1) &&
+         x->type.type == DataType::kFloat32 && x->type.shape.size() >= 2 &&
+         x->constant() == nullptr && has_few_rows(graph, *x);
+}
+
+bool gives_small_weights(const Graph& graph, const Node& node, const PassOptions& options) {
+  const auto uses = node.output()->uses();
+  return node.is<Dequantize>() && !graph.is_output(node.output()) && !uses.empty() &&
+         std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+           return use.index == 1 && multiplies_small_weights(graph, *use.node, options);
+         });
 }
 
 bool gives_quantized_weights(const Node& node, const PassOptions& options) {

@@ -5,6 +5,9 @@
 
 namespace tenon {
 
+/// Rows of a product that are few: kernels multiply them while a weight is in registers.
+inline constexpr int64_t kFewRows = 8;
+
 /// Questions about quantization and its reverse that several passes ask.
 
 /// The Quantize or Dequantize has known numbers: one scale and zero point, or one each along one
@@ -41,6 +44,12 @@ Node* constant_bytes(const Value* value, const PassOptions& options);
 /// for the weights; of integers, weights that fit i8 once their zero point is taken off, and sums
 /// that fit i32.
 bool can_anchor_quantized(const Node& node, const PassOptions& options);
+/// A product of real rows, at most kFewRows of them, with constant weights of 4 or 8 bits, whose
+/// bytes decide its time: kernels read them as they are.
+bool multiplies_small_weights(const Graph& graph, const Node& node, const PassOptions& options);
+/// The Dequantize gives the weights of such products, and nothing else.
+bool gives_small_weights(const Graph& graph, const Node& node, const PassOptions& options);
+
 /// The Dequantize gives the weights of such an anchor, and of nothing else.
 bool gives_quantized_weights(const Node& node, const PassOptions& options);
 

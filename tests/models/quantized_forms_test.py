@@ -318,7 +318,7 @@ def test_form(worker, tmp_path, name):  # noqa: F811
     worker.ask("run", name="m", count=1)
     dims = worker.ask("save", name="m", tensor=output, file=str(tmp_path / "y.bin"))["dims"]
     actual = np.fromfile(tmp_path / "y.bin", np.float32).reshape(dims)
-    in_integers = sum(layer.startswith("cpu.quantized") for layer in layers)
+    in_integers = sum(layer.startswith(("cpu.quantized.conv", "cpu.quantized.matmul")) for layer in layers)
     alone = sum(layer.startswith("cpu.quantize.") for layer in layers)
     size = np.abs(expected).max()
     print(f"{name}: {in_integers} products in integers, {alone} steps alone, distance {np.abs(actual - expected).max() / size:.1e}: {layers}")

@@ -19,6 +19,14 @@ struct BytesOfF32x8 {
   [[gnu::always_inline]] static Vector from_u8(const uint8_t* p) {
     return {_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(load(p)))};
   }
+  [[gnu::always_inline]] static void from_nibbles(const uint8_t* p, float zero, Vector& low,
+                                                  Vector& high) {
+    const __m256i bytes = _mm256_cvtepu8_epi32(load(p));
+    const __m256 at_zero = _mm256_set1_ps(zero);
+    low = {
+        _mm256_sub_ps(_mm256_cvtepi32_ps(_mm256_and_si256(bytes, _mm256_set1_epi32(15))), at_zero)};
+    high = {_mm256_sub_ps(_mm256_cvtepi32_ps(_mm256_srli_epi32(bytes, 4)), at_zero)};
+  }
   [[gnu::always_inline]] static void store(uint8_t* p, Vector x, Vector zero) {
     const __m256i sum = _mm256_add_epi32(_mm256_cvtps_epi32(x.v), _mm256_cvtps_epi32(zero.v));
     const __m256i whole = _mm256_and_si256(sum, _mm256_set1_epi32(0xff));

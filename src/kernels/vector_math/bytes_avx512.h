@@ -4,7 +4,8 @@
 
 /// Conversions between bytes, 32-bit integers and vectors of floats. store() rounds to the nearest
 /// integer, ties to even, and adds `zero`, which is one: the sums fit the type. at_order(test, x,
-/// otherwise) is `otherwise` where `test` is no number.
+/// otherwise) is `otherwise` where `test` is no number. from_nibbles() takes the lower and the
+/// upper halves of the bytes, less `zero`.
 namespace tenon::vector_math {
 
 struct BytesOfF32x16 {
@@ -20,6 +21,15 @@ struct BytesOfF32x16 {
   }
   [[gnu::always_inline]] static Vector from_u8(const uint8_t* p) {
     return {_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(load(p)))};
+  }
+  [[gnu::always_inline]] static void from_nibbles(const uint8_t* p, float zero, Vector& low,
+                                                  Vector& high) {
+    const __m512 levels = _mm512_sub_ps(
+        _mm512_set_ps(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), _mm512_set1_ps(zero));
+    // The choice of a level looks at the lowest four bits alone.
+    const __m512i bytes = _mm512_cvtepu8_epi32(load(p));
+    low = {_mm512_permutexvar_ps(bytes, levels)};
+    high = {_mm512_permutexvar_ps(_mm512_srli_epi32(bytes, 4), levels)};
   }
   [[gnu::always_inline]] static void store(uint8_t* p, Vector x, Vector zero) {
     const __m512i whole = _mm512_add_epi32(_mm512_cvtps_epi32(x.v), _mm512_cvtps_epi32(zero.v));

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "kernels/quantized/weight_product.h"
+
+/// The kernel over any instruction set; included by one source of each. B (vector_math/bytes_*.h)
+/// converts.
+namespace tenon::cpu {
+namespace {
+
+template <class B>
+struct WeightColumns {
+  using V = typename B::Vector;
+  static constexpr int kVectors = kWeightPanel / V::kWidth;
+  V v[kVectors];
+
+  /// One step of the depth, without its zero point.
+  template <bool kNibbles>
+  [[gnu::always_inline]] static WeightColumns of(const std::byte* from, bool is_signed,
+                                                 float zero) {
+    WeightColumns w;
+    const auto* bytes = reinterpret_cast<const uint8_t*>(from);
+    if constexpr (kNibbles) {
+      (void)is_signed;
+      for (int i = 0; i < kVectors / 2; ++i)
+        B::from_nibbles(bytes + i * V::kWidth, zero, w.v[i], w.v[kVectors / 2 + i]);
+    } else {
+      const V at_zero = V::broadcast(zero);
+      for (int i = 0; i < kVectors; ++i) {
+        const uint8_t* at = bytes + i * V::kWidth;
+        const V number =
+            is_signed ? B::from_i8(reinterpret_cast<const int8_t*>(at)) : B::from_u8(at);
+        w.v[i] = number - at_zero;
+      }
+    }
+    return w;
+  }
+};
+
+/// Sums over one block, `kApart` steps of the depth at a time, so that additions do not wait for
+/// each other.
+template <class B, bool kNibbles, int kRows>
+[[gnu::always_inline]] inline void weight_block(const WeightForm& f, const WeightTile& t,
+                                                int64_t block, const std::byte* from) {
+  using V = typename B::Vector;
+  using Columns = WeightColumns<B>;
+  constexpr int kVectors = Columns::kVectors;
+  constexpr int kApart = kVectors > 2 || kRows > 4 ? 1 : 4 / kRows;
+  const auto* scales = reinterpret_cast<const float*>(from);
+  const float* zeros = scales + kWeightPanel;
+  const std::byte* weights = from + f.scale_bytes();
+  const int64_t first = block * f.block, count = std::min(f.block, f.depth - first);
+  const int64_t step = f.step_bytes();
+  V part[kApart][kRows][kVectors];
+  for (auto& rows : part)
+    for (auto& row : rows)
+      for (V& sum : row) sum = V::zero();
+  const auto add = [&](int64_t k, V(&sums)[kRows][kVectors]) __attribute__((always_inline)) {
+    const Columns w = Columns::template of<kNibbles>(weights + k * step, f.is_signed, f.zero);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const V x = V::broadcast(t.x[r * t.x_stride + first + k]);
+      for (int i = 0; i < kVectors; ++i) sums[r][i] = fma(x, w.v[i], sums[r][i]);
+    }
+  };
+  int64_t k = 0;
+  for (; k + kApart <= count; k += kApart)
+#pragma GCC unroll 4
+    for (int u = 0; u < kApart; ++u) add(k + u, part[u]);
+  for (; k < count; ++k) add(k, part[0]);
+  for (int r = 0; r < kRows; ++r)
+    for (int i = 0; i < kVectors; ++i) {
+      V sum = part[0][r][i];
+      for (int u = 1; u < kApart; ++u) sum = sum + part[u][r][i];
+      if (f.has_zeros)
+        sum = sum -
+              V::load(zeros + i * V::kWidth) * V::broadcast(t.block_sums[r * f.blocks() + block]);
+      float* to = t.sums + r * kWeightPanel + i * V::kWidth;
+      fma(sum, V::load(scales + i * V::kWidth), V::load(to)).store(to);
+    }
+}
+
+template <class B, bool kNibbles, int kRows>
+void weight_rows(const WeightForm& f, const WeightTile& t) {
+  std::memset(t.sums, 0, sizeof(float) * kRows * kWeightPanel);
+  const std::byte* from = t.panel;
+  for (int64_t block = 0; block < f.blocks(); ++block) {
+    weight_block<B, kNibbles, kRows>(f, t, block, from);
+    from += f.scale_bytes() + std::min(f.block, f.depth - block * f.block) * f.step_bytes();
+  }
+}
+
+template <class B, int... kLess>
+void weight_tile(const WeightForm& f, const WeightTile& t, std::integer_sequence<int, kLess...>) {
+  static constexpr WeightFunction kNibbles[] = {weight_rows<B, true, kLess + 1>...};
+  static constexpr WeightFunction kBytes[] = {weight_rows<B, false, kLess + 1>...};
+  (f.nibbles ? kNibbles : kBytes)[t.rows - 1](f, t);
+}
+
+}  // namespace
+}  // namespace tenon::cpu

@@ -1,0 +1,298 @@
+// Products of few f32 rows with constant weights of 4 or 8 bits, whose bytes decide the time.
+#include <algorithm>
+#include <cstring>
+
+#include "base/arithmetic.h"
+#include "device/cpu/packed_weights.h"
+#include "device/cpu/thread_pool.h"
+#include "kernels/epilogue/region_epilogue.h"
+#include "kernels/quantized/weight_product.h"
+#include "kernels/tactic.h"
+#include "ops/math.h"
+#include "ops/structure.h"
+
+namespace tenon::tactics::quantized_weights {
+namespace {
+
+using cpu::kWeightPanel;
+using cpu::kWeightRows;
+using cpu::WeightForm;
+
+/// Longest chain behind the product.
+constexpr size_t kMaxSteps = 16;
+
+struct Description {
+  int x = 0, weights = 0, scales = 0, zeros = -1;  ///< Problem inputs.
+  bool across = false;                             ///< Weights lie depth first.
+  int64_t rows = 0, columns = 0;
+  int64_t x_stride = 0, y_stride = 0;
+  bool blocked = false;  ///< Scales go along the depth.
+  WeightForm form;
+  std::vector<cpu::BoundStep> steps;
+};
+
+int input_of(const Value* value) {
+  return value != nullptr && value->producer() == nullptr ? value->index() : -1;
+}
+
+/// The scalar functions behind the product, as a region of that anchor.
+Result<AnchoredRegion> steps_behind(const Graph& body, const Node& anchor) {
+  AnchoredRegion region;
+  region.anchor = &anchor;
+  for (const Value* running = anchor.output(); running != body.outputs()[0];) {
+    if (running->uses().size() != 1) return unsupported("the region is not a chain");
+    const Node& next = *running->uses()[0].node;
+    const auto* pointwise = next.as<Pointwise>();
+    if (pointwise == nullptr || next.inputs().size() > 2)
+      return unsupported("{} behind the product", next.op->name());
+    RegionStep step{pointwise->function, pointwise->alpha, pointwise->beta};
+    if (next.inputs().size() == 2) {
+      step.value_is_second = next.input(1) == running;
+      step.operand = input_of(next.input(step.value_is_second ? 0 : 1));
+      if (step.operand < 0) return unsupported("an operand that the region computes");
+    }
+    region.steps.push_back(step);
+    running = next.output();
+  }
+  return region;
+}
+
+/// Elements from one row to the next, all axes but the last being rows.
+Result<int64_t> rows_of(const Operand& operand) {
+  if (operand.type != DataType::kFloat32) return unsupported("rows of {}", name_of(operand.type));
+  const std::vector<int64_t> strides =
+      operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
+  const int last = operand.rank() - 1;
+  if (operand.extents[last] != 1 && strides[last] != 1)
+    return unsupported("columns that lie apart");
+  int64_t stride = 0, expected = 0;
+  for (int axis = last - 1; axis >= 0; --axis) {
+    if (operand.extents[axis] == 1) continue;
+    if (stride == 0) stride = expected = strides[axis];
+    if (strides[axis] != expected) return unsupported("rows at unequal distances");
+    expected *= operand.extents[axis];
+  }
+  return stride == 0 ? operand.extents[last] : stride;
+}
+
+Status describe_weights(const Problem& problem, const MatMul& matmul, const Node& dequantize,
+                        Description& d) {
+  const Operand& w = problem.input(d.weights);
+  const Tensor *scales = problem.input(d.scales).constant, *zeros = nullptr;
+  if (w.constant == nullptr || scales == nullptr || w.rank() != 2)
+    return unsupported("weights that are no constant matrix");
+  if (d.zeros >= 0 && (zeros = problem.input(d.zeros).constant) == nullptr)
+    return unsupported("zero points that are not constant");
+  d.form.nibbles = w.type == DataType::kInt4 || w.type == DataType::kUInt4;
+  d.form.is_signed = w.type == DataType::kInt4 || w.type == DataType::kInt8;
+  if (!d.form.nibbles && w.type != DataType::kInt8 && w.type != DataType::kUInt8)
+    return unsupported("weights of {}", name_of(w.type));
+  d.across = !matmul.transpose_b;
+  d.form.depth = w.extents[d.across ? 0 : 1], d.columns = w.extents[d.across ? 1 : 0];
+  if (d.form.depth == 0 || d.columns == 0) return unsupported("an empty tensor");
+  const auto& op = *dequantize.as<Dequantize>();
+  const int64_t axis = op.axis < 0 ? op.axis + 2 : op.axis, along = d.across ? 0 : 1;
+  d.blocked = op.block_size > 0;
+  if (d.blocked ? axis != along : scales->count() > 1 && axis == along)
+    return unsupported("scales along the other axis");
+  d.form.block = d.blocked ? op.block_size : d.form.depth;
+  if (zeros != nullptr && zeros->count() != scales->count())
+    return unsupported("as many zero points as scales are expected");
+  const double first = zeros == nullptr || zeros->bytes() == nullptr ? 0 : zeros->as_double(0);
+  for (int64_t i = 1; zeros != nullptr && i < zeros->count(); ++i)
+    d.form.has_zeros |= zeros->as_double(i) != first;
+  // Of signed 4-bit weights the packed form is counted from -8 on.
+  const double least = d.form.nibbles && d.form.is_signed ? -8 : 0;
+  d.form.zero = static_cast<float>((d.form.has_zeros ? 0 : first) - least);
+  return {};
+}
+
+/// A residual is read row by row, whatever the axes before are.
+Status check_steps(const Problem& problem, Description& d) {
+  for (cpu::BoundStep& bound : d.steps) {
+    const bool moves = bound.input >= 0 && bound.copy.empty();
+    if (moves && problem.input(bound.input).extents == problem.output().extents) {
+      bound.step.operand = cpu::OperandKind::full;
+      TENON_ASSIGN(bound.row_stride, rows_of(problem.input(bound.input)));
+    } else if (bound.step.operand == cpu::OperandKind::full) {
+      return unsupported("a residual that broadcasts");
+    } else if (bound.step.operand == cpu::OperandKind::per_row) {
+      return unsupported("an operand of one number a row");
+    } else if (std::any_of(bound.outer_strides.begin(), bound.outer_strides.end(),
+                           [](int64_t stride) { return stride != 0; })) {
+      return unsupported("an operand that changes over the batch");
+    }
+  }
+  return {};
+}
+
+Result<Description> describe(const Problem& problem) {
+  const Node& node = *problem.node;
+  if (!node.is<Fused>() || node.bodies[0]->outputs().size() != 1) return unsupported("no region");
+  const Graph& body = *node.bodies[0];
+  const Node* anchor = nullptr;
+  for (const auto& inner : body.nodes())
+    if (inner->is<MatMul>()) anchor = inner.get();
+  if (anchor == nullptr) return unsupported("no product in the region");
+  const auto& matmul = *anchor->as<MatMul>();
+  const Node* dequantize = anchor->input(1)->producer();
+  if (dequantize == nullptr || !dequantize->is<Dequantize>())
+    return unsupported("weights that are not dequantized in the region");
+  Description d;
+  d.x = input_of(anchor->input(0)), d.weights = input_of(dequantize->input(0));
+  d.scales = input_of(dequantize->input(1));
+  d.zeros = dequantize->has_input(2) ? input_of(dequantize->input(2)) : -1;
+  if (d.x < 0 || d.weights < 0 || d.scales < 0 || matmul.transpose_a ||
+      problem.input(d.x).rank() < 2 || problem.output().type != DataType::kFloat32)
+    return unsupported("operands that are computed in the region, transposed, or not f32");
+  TENON_TRY(describe_weights(problem, matmul, *dequantize, d));
+  if (problem.input(d.x).count() == 0) return unsupported("an empty tensor");
+  TENON_ASSIGN(d.x_stride, rows_of(problem.input(d.x)));
+  TENON_ASSIGN(d.y_stride, rows_of(problem.output()));
+  d.rows = problem.output().count() / d.columns;
+  TENON_ASSIGN(const AnchoredRegion region, steps_behind(body, *anchor));
+  TENON_ASSIGN(d.steps, cpu::matrix_steps(problem, region));
+  if (d.steps.size() > kMaxSteps) return unsupported("an epilogue of {} steps", d.steps.size());
+  TENON_TRY(check_steps(problem, d));
+  return d;
+}
+
+/// Scale or zero point of a weight.
+double number_at(const Tensor& numbers, const Description& d, int64_t column, int64_t block) {
+  if (numbers.count() == 1) return numbers.as_double(0);
+  if (!d.blocked) return numbers.as_double(column);
+  return numbers.as_double(d.across ? block * d.columns + column
+                                    : column * d.form.blocks() + block);
+}
+
+void pack_block(const Problem& problem, const Description& d, int64_t panel, int64_t block,
+                std::byte* to) {
+  const Tensor &weights = *problem.input(d.weights).constant,
+               &scales = *problem.input(d.scales).constant;
+  const int64_t first = panel * kWeightPanel, count = std::min(kWeightPanel, d.columns - first);
+  const int64_t begin = block * d.form.block, end = std::min(begin + d.form.block, d.form.depth);
+  auto* numbers = reinterpret_cast<float*>(to);
+  auto* bytes = reinterpret_cast<uint8_t*>(to) + d.form.scale_bytes();
+  const int64_t bias = d.form.nibbles && d.form.is_signed ? 8 : 0;
+  for (int64_t c = 0; c < count; ++c) {
+    numbers[c] = static_cast<float>(number_at(scales, d, first + c, block));
+    if (d.form.has_zeros)
+      numbers[kWeightPanel + c] =
+          static_cast<float>(number_at(*problem.input(d.zeros).constant, d, first + c, block));
+    for (int64_t k = begin; k < end; ++k) {
+      const int64_t at = d.across ? k * d.columns + first + c : (first + c) * d.form.depth + k;
+      const auto w = static_cast<uint8_t>(weights.as_int64(at) + bias);
+      uint8_t* step = bytes + (k - begin) * d.form.step_bytes();
+      if (d.form.nibbles)
+        step[c % 16] |= static_cast<uint8_t>(c < 16 ? w & 15U : (w & 15U) << 4U);
+      else
+        step[c] = w;
+    }
+  }
+}
+
+void pack(const Problem& problem, const Description& d, void* target) {
+  const int64_t panels = ceil_div(d.columns, kWeightPanel);
+  std::memset(target, 0, static_cast<size_t>(panels * d.form.panel_bytes()));
+  auto* to = static_cast<std::byte*>(target);
+  for (int64_t panel = 0; panel < panels; ++panel)
+    for (int64_t block = 0; block < d.form.blocks(); ++block) {
+      pack_block(problem, d, panel, block, to);
+      const int64_t steps = std::min(d.form.block, d.form.depth - block * d.form.block);
+      to += d.form.scale_bytes() + steps * d.form.step_bytes();
+    }
+}
+
+class WeightKernel final : public Kernel {
+ public:
+  WeightKernel(Description description, cpu::PackedWeights packed, const Problem& problem)
+      : d_(std::move(description)),
+        packed_(std::move(packed)),
+        plain_steps_(cpu::plain_steps(d_.steps)),
+        finish_(cpu::finish_function(cpu::isa_up_to(problem.isa_limit))),
+        tile_(TENON_BY_ISA(cpu::isa_up_to(problem.isa_limit), &cpu::weight_tile_generic,
+                           &cpu::weight_tile_avx2, &cpu::weight_tile_avx512)),
+        threads_(std::max(1, problem.threads)) {}
+
+  Status run(const LaunchArguments& arguments) const override {
+    if (arguments.queue.pool->threads() > threads_)
+      return internal_error("a kernel made for {} threads runs on {}", threads_,
+                            arguments.queue.pool->threads());
+    auto* block_sums = static_cast<float*>(arguments.workspace) + threads_ * kTile;
+    if (d_.form.has_zeros)
+      sum_blocks(static_cast<const float*>(arguments.inputs[d_.x]), block_sums);
+    cpu::EpilogueOperand operands[kMaxSteps];
+    cpu::bind_operands(d_.steps, arguments, operands);
+    arguments.queue.pool->parallel_for(
+        ceil_div(d_.columns, kWeightPanel), 1, [&](int64_t begin, int64_t end, int worker) {
+          float* sums = static_cast<float*>(arguments.workspace) + worker * kTile;
+          for (int64_t panel = begin; panel < end; ++panel)
+            for (int64_t row = 0; row < d_.rows; row += kWeightRows)
+              tile(arguments, panel, row, sums, block_sums, operands);
+        });
+    return {};
+  }
+  size_t workspace_bytes() const override {
+    const int64_t sums = d_.form.has_zeros ? d_.rows * d_.form.blocks() : 0;
+    return static_cast<size_t>(threads_ * kTile + sums) * sizeof(float);
+  }
+  bool uses_input(int input) const override {
+    return input == d_.x || cpu::reads_input(d_.steps, input);
+  }
+  std::span<const std::byte> packed() const override { return packed_.bytes(); }
+  bool packs_input(int input) const override { return input == d_.weights; }
+
+ private:
+  static constexpr int64_t kTile = kWeightRows * kWeightPanel;
+
+  void sum_blocks(const float* x, float* sums) const {
+    for (int64_t r = 0; r < d_.rows; ++r)
+      for (int64_t block = 0; block < d_.form.blocks(); ++block) {
+        const float* from = x + r * d_.x_stride + block * d_.form.block;
+        const int64_t count = std::min(d_.form.block, d_.form.depth - block * d_.form.block);
+        float sum = 0;
+        for (int64_t k = 0; k < count; ++k) sum += from[k];
+        sums[r * d_.form.blocks() + block] = sum;
+      }
+  }
+
+  void tile(const LaunchArguments& arguments, int64_t panel, int64_t row, float* sums,
+            const float* block_sums, const cpu::EpilogueOperand* operands) const {
+    const int64_t rows = std::min<int64_t>(kWeightRows, d_.rows - row);
+    const int64_t column = panel * kWeightPanel;
+    tile_(d_.form, {static_cast<const float*>(arguments.inputs[d_.x]) + row * d_.x_stride,
+                    d_.x_stride, block_sums + row * d_.form.blocks(), static_cast<int>(rows),
+                    reinterpret_cast<const std::byte*>(
+                        packed_.at(static_cast<size_t>(panel * d_.form.panel_bytes()))),
+                    sums});
+    finish_({sums, kWeightPanel, rows, std::min(kWeightPanel, d_.columns - column), row, column,
+             static_cast<float*>(arguments.outputs[0]) + row * d_.y_stride + column, d_.y_stride},
+            plain_steps_, operands);
+  }
+
+  Description d_;
+  cpu::PackedWeights packed_;
+  std::vector<cpu::EpilogueStep> plain_steps_;
+  cpu::FinishFunction finish_;
+  cpu::WeightFunction tile_;
+  int threads_;
+};
+
+}  // namespace
+
+Support supports(const Problem& problem) {
+  return Support::of(describe(problem));
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(Description d, describe(problem));
+  const Tensor& weights = *problem.input(d.weights).constant;
+  const int64_t bytes = ceil_div(d.columns, kWeightPanel) * d.form.panel_bytes();
+  TENON_ASSIGN(
+      cpu::PackedWeights packed,
+      cpu::PackedWeights::make(static_cast<size_t>(bytes), problem.packed, weights.bytes()));
+  if (!packed.filled()) pack(problem, d, packed.target());
+  return make_kernel<WeightKernel>(std::move(d), std::move(packed), problem);
+}
+
+}  // namespace tenon::tactics::quantized_weights
