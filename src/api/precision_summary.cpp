@@ -76,6 +76,9 @@ bool is_byte_integer(tenon::DataType type) {
 bool is_small_float(tenon::DataType type) {
   return is_real(type) && byte_size(type) == 1;
 }
+bool is_half(tenon::DataType type) {
+  return type == tenon::DataType::kFloat16 || type == tenon::DataType::kBFloat16;
+}
 bool is_nibble(tenon::DataType type) {
   return type == tenon::DataType::kInt4 || type == tenon::DataType::kUInt4;
 }
@@ -100,20 +103,26 @@ struct PrecisionSummary::Row {
   BuilderFlag flag;
   const char* name;
   const char* words;  ///< "compute in 8-bit integers".
+  /// Which layers there are is for the network to say; else for the build.
+  bool from_network;
   /// Whether a product of such operands, as the network or a region has them, is meant.
   std::function<bool(tenon::DataType activations, tenon::DataType weights)> is;
 };
 
 const std::vector<PrecisionSummary::Row>& PrecisionSummary::rows() {
   static const std::vector<Row> kRows = {
-      {BuilderFlag::kINT8, "INT8", "compute in 8-bit integers",
+      {BuilderFlag::kINT8, "INT8", "compute in 8-bit integers", true,
        [](tenon::DataType x, tenon::DataType w) {
          return is_byte_integer(x) && is_byte_integer(w);
        }},
-      {BuilderFlag::kFP8, "FP8", "compute in 8-bit floating point",
+      {BuilderFlag::kFP8, "FP8", "compute in 8-bit floating point", true,
        [](tenon::DataType x, tenon::DataType w) { return is_small_float(x) && is_small_float(w); }},
-      {BuilderFlag::kINT4, "INT4", "read weights of 4 bits",
+      {BuilderFlag::kINT4, "INT4", "read weights of 4 bits", true,
        [](tenon::DataType, tenon::DataType w) { return is_nibble(w); }},
+      {BuilderFlag::kFP16, "FP16", "compute in 16 bits", false,
+       [](tenon::DataType x, tenon::DataType) { return is_half(x); }},
+      {BuilderFlag::kBF16, "BF16", "compute in 16 bits", false,
+       [](tenon::DataType x, tenon::DataType) { return is_half(x); }},
   };
   return kRows;
 }
@@ -140,12 +149,15 @@ void PrecisionSummary::collect(const Graph& graph) {
 
 namespace {
 
-/// Names of the products that regions of the plan compute on quantized operands.
+/// Names of the products that the plan computes on such operands.
 template <class Is>
 std::set<std::string> computed_so(const Graph& graph, const Is& is) {
   std::set<std::string> names;
   for (const auto& node : graph.nodes()) {
     const bool by_reference = node->tactic.find("reference") != std::string::npos;
+    if (has_products(*node) && !by_reference && node->input(1) != nullptr &&
+        is(node->input(0)->type.type, node->input(1)->type.type))
+      note_names(*node, names);
     for (const auto& body : node->bodies) {
       if (!node->is<Fused>()) {
         names.merge(computed_so(*body, is));
@@ -167,9 +179,17 @@ bool uses_sparse_kernels(const Node& node) {
 }  // namespace
 
 std::string PrecisionSummary::reason_for(const Row& row, const Layer& layer) const {
-  if (const auto found = reasons_.find(layer.name); found != reasons_.end()) return found->second;
+  const bool by_ranges = row.flag == BuilderFlag::kINT8;
+  if (const auto found = reasons_.find(layer.name); by_ranges && found != reasons_.end())
+    return found->second;
+  if (!row.from_network)
+    return "the device has no such kernels for it, or layer precisions or types of the network ask "
+           "for others";
   if (!row.is(layer.activations, layer.weights))
     return "the network does not quantize both operands to that type";
+  if (row.flag == BuilderFlag::kINT4)
+    return "no kernel of the device reads them there: they are dequantized when the plan is built "
+           "(on the CPU products of at most 8 rows read them)";
   if (layer.grouped) return "there are no such kernels for groups (rounded values are multiplied)";
   if (!layer.constant_weights)
     return "the weights are not constant (rounded values are multiplied)";
@@ -191,7 +211,7 @@ void PrecisionSummary::report_row(const Row& row, const Graph& plan, Logger& log
     return logger.warning(
         "{} is allowed, but no layer uses it: the network has no convolutions or other products",
         row.name);
-  if (!wanted && reasons_.empty())
+  if (row.from_network && !wanted && (reasons_.empty() || row.flag != BuilderFlag::kINT8))
     return logger.warning(
         "{} is allowed, but no layer uses it: the network has no QuantizeLinear and "
         "DequantizeLinear of that type{}. All layers stay in floating point. Quantize the model "
@@ -204,15 +224,28 @@ void PrecisionSummary::report_row(const Row& row, const Graph& plan, Logger& log
 }
 
 void PrecisionSummary::report_sparsity(const Graph& plan, Logger& logger) const {
-  size_t with_pattern = 0, used = 0;
-  for (const Layer& layer : layers_) with_pattern += layer.sparse_pattern ? 1 : 0;
+  if (layers_.empty())
+    return logger.warning(
+        "Sparse weights are allowed, but no layer uses them: the network has no convolutions or "
+        "other products");
+  size_t used = 0;
+  std::vector<std::string> with_pattern, dense;
+  for (const Layer& layer : layers_)
+    (layer.sparse_pattern ? with_pattern : dense).push_back(layer.name);
   for (const auto& node : plan.nodes()) used += uses_sparse_kernels(*node) ? 1 : 0;
   logger.info(
       "Sparsity: {} of {} layers with products have weights with two of four zero, {} use sparse "
       "kernels{}",
-      with_pattern, layers_.size(), used,
-      used == 0 && with_pattern > 0 ? ": the device has none for them, or dense ones are faster"
-                                    : "");
+      with_pattern.size(), layers_.size(), used,
+      used == 0 && !with_pattern.empty()
+          ? ": the device has none for them, or dense ones are faster"
+          : "");
+  if (!with_pattern.empty()) logger.info("Sparsity: the pattern is in {}", listed(with_pattern));
+  if (!dense.empty())
+    logger.info(
+        "Sparsity: {} {} not, since the weights are not constant or more than two of four "
+        "along the sums are not zero: {}",
+        dense.size(), dense.size() == 1 ? "does" : "do", listed(dense));
 }
 
 void PrecisionSummary::report(const Graph& plan, Logger& logger) const {

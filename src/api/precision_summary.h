@@ -10,9 +10,9 @@
 
 namespace tenon::api {
 
-/// The effect of the flags for 8- and 4-bit types and for sparse weights: how many of the layers
-/// with products compute so in the plan, and the reasons of the others. No flag is ignored in
-/// silence.
+/// The effect of the flags for 16-, 8- and 4-bit types and for sparse weights: how many of the
+/// layers with products compute so in the plan, and the reasons of the others. No flag is ignored
+/// in silence.
 class PrecisionSummary {
  public:
   /// Looks at the network that is compiled, implicit quantization included. `reasons`: why layers

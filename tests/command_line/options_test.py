@@ -2,6 +2,7 @@
 printed, or it is refused with the row's reason."""
 import json
 import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -112,6 +113,7 @@ CASES = {
     "int8": (["MODEL", "--int8"], r"INT8 is allowed, but no layer uses it"),
     "calib": (["CONV", "--int8", "--calib=none.cache"], "!none.cache"),
     "fp8": (["MODEL", "--fp8"], r"FP8 is allowed, but no layer uses it"),
+    "int4": (["MODEL", "--int4"], r"INT4 is allowed, but no layer uses it"),
     "best": (["MODEL", "--best"], r"FP16 on this CPU means BF16|no 16-bit arithmetic"),
     "stronglyTyped": (["MODEL", "--stronglyTyped", "--fp16"], r"--fp16 is switched off by --stronglyTyped"),
     "precisionConstraints": (["MODEL", "--layerPrecisions=mul:fp16", "--precisionConstraints=obey"], "!--fp16"),
@@ -254,3 +256,21 @@ def test_summaries_say_what_each_precision_came_to(trtexec, tmp_path: Path):
     kept = trtexec("--onnx=c.onnx", "--int8", "--builderOptimizationLevel=2", "--precisionConstraints=obey", "--layerPrecisions=conv:fp32")
     assert "INT8: 0 of 1 layers" in kept and "INT8: 1 does not, since setPrecision asks for f32: 'conv'" in kept
     assert "INT4 is allowed, but no layer uses it" in trtexec("--onnx=c.onnx", "--int4")
+    assert "FP8 is allowed, but no layer uses it" in trtexec("--onnx=c.onnx", "--fp8")
+    assert re.search(r"Sparsity: 1 does not, since the weights .*: 'conv'", text)
+
+
+@pytest.mark.parametrize("flag, words", [("--int4", r"INT4: 1 of 1 layers with products read weights of 4 bits"),
+                                         ("--best", r"INT8 is allowed, but no layer uses it"),
+                                         ("--fp8", r"FP8 is allowed, but no layer uses it")])
+def test_summaries_of_weights_of_4_bits(flag: str, words: str, trtexec, pytestconfig, tmp_path: Path):
+    """Decoding multiplies few rows by weights that stay as small as they are."""
+    value, random = helper.make_tensor_value_info, np.random.default_rng(3)
+    model = helper.make_model(helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"], "product")], "g", [value("x", TensorProto.FLOAT, [1, 256])],
+        [value("y", TensorProto.FLOAT, [1, 64])], [numpy_helper.from_array(random.normal(0, 1, (256, 64)).astype(np.float32), "w")]),
+        opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    onnx.save(model, tmp_path / "p.onnx")
+    tenon = Path(pytestconfig.getoption("build")).resolve() / "bin/tenon"
+    subprocess.run([tenon, "quantize", "--onnx_path=p.onnx", "--quantize_mode=int4", "--output_path=q.onnx"], cwd=tmp_path, check=True)
+    assert re.search(words, trtexec("--onnx=q.onnx", flag, "--builderOptimizationLevel=2"), re.DOTALL)

@@ -1,0 +1,140 @@
+// No flag for a type is ignored in silence: a build tells how many layers with products got it, and
+// why the others did not.
+#include "harness.h"
+
+namespace api_test {
+namespace {
+
+/// Keeps all that is logged.
+class Lines final : public ILogger {
+ public:
+  void log(Severity, const char* message) noexcept override {
+    all += message;
+    all += '\n';
+  }
+  bool has(const std::string& words) const { return all.find(words) != std::string::npos; }
+  std::string all;
+};
+
+/// y = x w, with the lines that the build of it logs.
+class Summary {
+ public:
+  explicit Summary(std::initializer_list<BuilderFlag> flags) {
+    for (const BuilderFlag flag : flags) config->setFlag(flag);
+    config->setBuilderOptimizationLevel(1);
+    EXPECT_TRUE(tenon::setBuildDevice(*config, tenon::kCpuDevice));
+    x = network->addInput("x", DataType::kFLOAT, dims({2, 32}));
+  }
+  ITensor* constant(const void* values, DataType type, std::initializer_list<int64_t> extents,
+                    int64_t count) {
+    return network->addConstant(dims(extents), {type, values, count})->getOutput(0);
+  }
+  /// The weights as floats.
+  ITensor* floats() { return constant(weights.data(), DataType::kFLOAT, {32, 16}, 32 * 16); }
+  /// Any weights, quantized.
+  ITensor* dequantized(DataType type) {
+    auto* layer =
+        network->addDequantize(*constant(bytes.data(), type, {32, 16}, 32 * 16),
+                               *constant(&scale, DataType::kFLOAT, {}, 1), DataType::kFLOAT);
+    return layer->getOutput(0);
+  }
+  ITensor* rounded(DataType type) {
+    auto* scales = constant(&scale, DataType::kFLOAT, {}, 1);
+    auto* quantize = network->addQuantize(*x, *scales, type);
+    return network->addDequantize(*quantize->getOutput(0), *scales, DataType::kFLOAT)->getOutput(0);
+  }
+  const Lines& build(ITensor* rows, ITensor* columns) {
+    auto* product =
+        network->addMatrixMultiply(*rows, MatrixOperation::kNONE, *columns, MatrixOperation::kNONE);
+    product->setName("product");
+    network->markOutput(*product->getOutput(0));
+    const std::unique_ptr<IHostMemory> plan(builder->buildSerializedNetwork(*network, *config));
+    EXPECT_NE(plan, nullptr);
+    return lines;
+  }
+
+  Lines lines;
+  std::unique_ptr<IBuilder> builder{createInferBuilder(lines)};
+  std::unique_ptr<INetworkDefinition> network{builder->createNetworkV2(0)};
+  std::unique_ptr<IBuilderConfig> config{builder->createBuilderConfig()};
+  std::vector<float> weights = std::vector<float>(32 * 16, 0.5F);
+  std::vector<uint8_t> bytes = std::vector<uint8_t>(32 * 16, 0x21);
+  float scale = 0.05F;
+  ITensor* x = nullptr;
+};
+
+TEST(PrecisionSummaryOfABuild, OfInt8) {
+  Summary plain({BuilderFlag::kINT8});
+  EXPECT_TRUE(plain.build(plain.x, plain.floats()).has("INT8 is allowed, but no layer uses it"))
+      << plain.lines.all;
+  Summary quantized({BuilderFlag::kINT8});
+  quantized.build(quantized.rounded(DataType::kINT8), quantized.dequantized(DataType::kINT8));
+  EXPECT_TRUE(quantized.lines.has("INT8: 1 of 1 layers with products compute in 8-bit integers"))
+      << quantized.lines.all;
+}
+
+TEST(PrecisionSummaryOfABuild, OfFp8) {
+  Summary quantized({BuilderFlag::kFP8});
+  quantized.build(quantized.rounded(DataType::kFP8), quantized.dequantized(DataType::kFP8));
+  EXPECT_TRUE(quantized.lines.has("FP8: 0 of 1 layers")) << quantized.lines.all;
+  EXPECT_TRUE(quantized.lines.has("FP8: 1 does not, since the device has no such kernel"))
+      << quantized.lines.all;
+}
+
+TEST(PrecisionSummaryOfABuild, OfInt4) {
+  Summary few({BuilderFlag::kINT4});
+  few.build(few.x, few.dequantized(DataType::kINT4));
+  EXPECT_TRUE(few.lines.has("INT4: 1 of 1 layers with products read weights of 4 bits"))
+      << few.lines.all;
+  Summary many({BuilderFlag::kINT4});
+  many.x = many.network->addInput("rows", DataType::kFLOAT, dims({64, 32}));
+  many.build(many.x, many.dequantized(DataType::kINT4));
+  EXPECT_TRUE(many.lines.has("INT4: 1 does not, since no kernel of the device reads them there"))
+      << many.lines.all;
+}
+
+TEST(PrecisionSummaryOfABuild, OfSeveralFlags) {
+  Summary all({BuilderFlag::kINT8, BuilderFlag::kFP8, BuilderFlag::kINT4});
+  all.build(all.rounded(DataType::kINT8), all.dequantized(DataType::kINT8));
+  EXPECT_TRUE(all.lines.has("INT8: 1 of 1")) << all.lines.all;
+  EXPECT_TRUE(all.lines.has("FP8 is allowed, but no layer uses it")) << all.lines.all;
+  EXPECT_TRUE(all.lines.has("INT4 is allowed, but no layer uses it")) << all.lines.all;
+}
+
+TEST(PrecisionSummaryOfABuild, OfSparseWeights) {
+  Summary dense({BuilderFlag::kSPARSE_WEIGHTS});
+  dense.build(dense.x, dense.floats());
+  EXPECT_TRUE(dense.lines.has("Sparsity: 0 of 1 layers")) << dense.lines.all;
+  EXPECT_TRUE(dense.lines.has("1 does not, since the weights are not constant or more than two"))
+      << dense.lines.all;
+  Summary sparse({BuilderFlag::kSPARSE_WEIGHTS});
+  for (size_t i = 0; i < sparse.weights.size(); ++i)
+    if (i / 16 % 4 < 2) sparse.weights[i] = 0;
+  sparse.build(sparse.x, sparse.floats());
+  EXPECT_TRUE(
+      sparse.lines.has("Sparsity: 1 of 1 layers with products have weights with two of four "
+                       "zero, 0 use sparse kernels: the device has none"))
+      << sparse.lines.all;
+  EXPECT_TRUE(sparse.lines.has("the pattern is in 'product'")) << sparse.lines.all;
+}
+
+TEST(PrecisionSummaryOfABuild, Of16Bits) {
+  Summary half({BuilderFlag::kBF16});
+  half.build(half.x, half.floats());
+  EXPECT_TRUE(half.lines.has("BF16: ") || half.lines.has("no 16-bit arithmetic")) << half.lines.all;
+}
+
+TEST(PrecisionSummaryOfABuild, OfANetworkWithoutProducts) {
+  Summary none({BuilderFlag::kINT8, BuilderFlag::kSPARSE_WEIGHTS});
+  none.network->markOutput(
+      *none.network->addActivation(*none.x, ActivationType::kRELU)->getOutput(0));
+  const std::unique_ptr<IHostMemory> plan(
+      none.builder->buildSerializedNetwork(*none.network, *none.config));
+  EXPECT_TRUE(none.lines.has("INT8 is allowed, but no layer uses it: the network has no"))
+      << none.lines.all;
+  EXPECT_TRUE(none.lines.has("Sparse weights are allowed, but no layer uses them"))
+      << none.lines.all;
+}
+
+}  // namespace
+}  // namespace api_test
