@@ -1,0 +1,234 @@
+// One engine under 64 threads; objects made and freed ten thousand times; each allocation failing
+// in turn.
+#include <NvOnnxParser.h>
+
+#include <functional>
+#include <thread>
+
+#include "allocations.h"
+#include "harness.h"
+
+namespace reliability {
+namespace {
+
+using namespace nvinfer1;
+using api_test::dims;
+
+/// Keeps no text, so that logging leaves no memory behind.
+class Count final : public ILogger {
+ public:
+  void log(Severity severity, const char*) noexcept override {
+    errors += severity <= Severity::kERROR;
+  }
+  std::atomic<int> errors = 0;
+};
+
+const std::vector<float>& weights() {
+  static const std::vector<float> values = [] {
+    std::vector<float> numbers(8 * 8 * 9);
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 13) * 0.01F;
+    return numbers;
+  }();
+  return values;
+}
+
+struct Builds {
+  std::unique_ptr<IBuilder> builder;
+  std::unique_ptr<INetworkDefinition> network;
+  std::unique_ptr<IBuilderConfig> config;
+};
+
+/// y = softmax(relu(conv(x)) + x) over channels.
+Builds network_of(ILogger& log) {
+  Builds b;
+  b.builder.reset(createInferBuilder(log));
+  b.network.reset(b.builder->createNetworkV2(0));
+  b.config.reset(b.builder->createBuilderConfig());
+  b.builder->setMaxThreads(1);
+  tenon::setBuildDevice(*b.config, tenon::kCpuDevice);
+  b.config->setFlag(BuilderFlag::kREFIT);
+  b.config->setBuilderOptimizationLevel(0);
+  ITensor* x = b.network->addInput("x", DataType::kFLOAT, dims({1, 8, 6, 6}));
+  auto* conv = b.network->addConvolutionNd(*x, 8, dims({3, 3}),
+                                           {DataType::kFLOAT, weights().data(), 8 * 8 * 9}, {});
+  conv->setPaddingNd(dims({1, 1}));
+  auto* relu = b.network->addActivation(*conv->getOutput(0), ActivationType::kRELU);
+  auto* sum = b.network->addElementWise(*relu->getOutput(0), *x, ElementWiseOperation::kSUM);
+  auto* softmax = b.network->addSoftMax(*sum->getOutput(0));
+  softmax->setAxes(2);
+  softmax->getOutput(0)->setName("y");
+  b.network->markOutput(*softmax->getOutput(0));
+  return b;
+}
+
+std::unique_ptr<IHostMemory> build(const Builds& b) {
+  return std::unique_ptr<IHostMemory>(b.builder->buildSerializedNetwork(*b.network, *b.config));
+}
+
+constexpr size_t kCount = 8 * 6 * 6;
+
+struct Buffers {
+  Buffers() : x(kCount * 4), y(kCount * 4) {
+    for (size_t i = 0; i < kCount; ++i)
+      reinterpret_cast<float*>(x.data())[i] = static_cast<float>(i % 17) * 0.1F;
+  }
+  bool bind(IExecutionContext& context) {
+    return context.setTensorAddress("x", x.data()) && context.setTensorAddress("y", y.data());
+  }
+  api_test::Memory x, y;
+};
+
+class Reliability : public testing::Test {
+ protected:
+  void SetUp() override {
+    plan = build(network_of(log));
+    ASSERT_NE(plan, nullptr);
+    runtime.reset(createInferRuntime(log));
+    runtime->setMaxThreads(1);
+    engine.reset(runtime->deserializeCudaEngine(plan->data(), plan->size()));
+    ASSERT_NE(engine, nullptr);
+  }
+  Count log;
+  std::unique_ptr<IHostMemory> plan;
+  std::unique_ptr<IRuntime> runtime;
+  std::unique_ptr<ICudaEngine> engine;
+};
+
+TEST_F(Reliability, ManyThreadsGetTheSameBits) {
+  constexpr int kThreads = 64, kRuns = 200;
+  Buffers expected;
+  {
+    const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+    ASSERT_TRUE(expected.bind(*context) && context->enqueueV3(nullptr));
+  }
+  std::atomic<int> equal = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i)
+    threads.emplace_back([&] {
+      const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+      Buffers own;
+      if (context == nullptr || !own.bind(*context)) return;
+      for (int run = 0; run < kRuns; ++run) {
+        std::memset(own.y.data(), 0xff, kCount * 4);
+        if (!context->enqueueV3(nullptr)) return;
+        equal += std::memcmp(own.y.data(), expected.y.data(), kCount * 4) == 0;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(equal, kThreads * kRuns);
+}
+
+/// f() often; memory may not grow after the first few.
+void expect_no_growth(const char* name, int cycles, const std::function<bool()>& f) {
+  SCOPED_TRACE(name);
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(f());
+  const int64_t before = live_allocations();
+  for (int i = 0; i < cycles; ++i) ASSERT_TRUE(f());
+  EXPECT_EQ(live_allocations(), before);
+}
+
+TEST_F(Reliability, ObjectsLeaveNothingBehind) {
+  if (!are_counted()) GTEST_SKIP() << "sanitizers count allocations themselves";
+  constexpr int kCycles = 10000;
+  const std::unique_ptr<IBuilder> builder(createInferBuilder(log));
+  const std::unique_ptr<INetworkDefinition> network(builder->createNetworkV2(0));
+  const std::unique_ptr<IBuilderConfig> config(builder->createBuilderConfig());
+  Count& logger = log;
+  const auto made = [&](const char* name, auto make) {
+    expect_no_growth(name, kCycles, [&] {
+      std::unique_ptr<std::remove_pointer_t<decltype(make())>> object(make());
+      return object != nullptr;
+    });
+  };
+  made("IBuilder", [&] { return createInferBuilder(logger); });
+  made("INetworkDefinition", [&] { return builder->createNetworkV2(0); });
+  made("IBuilderConfig", [&] { return builder->createBuilderConfig(); });
+  made("ITimingCache", [&] { return config->createTimingCache(nullptr, 0); });
+  made("IParser", [&] { return nvonnxparser::createParser(*network, logger); });
+  made("IRuntime", [&] { return createInferRuntime(logger); });
+  made("ICudaEngine", [&] { return runtime->deserializeCudaEngine(plan->data(), plan->size()); });
+  made("IExecutionContext", [&] { return engine->createExecutionContext(); });
+  made("IExecutionContext without memory", [&] {
+    return engine->createExecutionContext(ExecutionContextAllocationStrategy::kUSER_MANAGED);
+  });
+  made("IEngineInspector", [&] { return engine->createEngineInspector(); });
+  made("IRefitter", [&] { return createInferRefitter(*engine, logger); });
+  made("ISerializationConfig", [&] { return engine->createSerializationConfig(); });
+  made("IRuntimeConfig", [&] { return engine->createRuntimeConfig(); });
+  made("IHostMemory", [&] { return engine->serialize(); });
+  expect_no_growth(
+      "a run", kCycles,
+      [&, context = std::shared_ptr<IExecutionContext>(engine->createExecutionContext()),
+       buffers = std::make_shared<Buffers>()] {
+        return buffers->bind(*context) && context->enqueueV3(nullptr);
+      });
+  expect_no_growth("a build", 20, [&] { return build(network_of(logger)) != nullptr; });
+}
+
+/// f() with each allocation failing in turn: an error or, where the allocation was one that may be
+/// done without, the result; nothing is left behind.
+void expect_errors(const char* name, Count& log, const std::function<bool()>& f) {
+  SCOPED_TRACE(name);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(f());
+  const int64_t before = live_allocations();
+  int64_t n = 1, silent = 0, errors = 0, leaks = 0;
+  for (;; ++n) {
+    log.errors = 0;
+    fail_allocation(n);
+    const bool done = f();
+    if (!end_of_failures()) break;
+    silent += !done && log.errors == 0;
+    errors += !done;
+    if (live_allocations() != before) {
+      // Once is a cache that was filled later than usual; twice is a leak.
+      const int64_t now = live_allocations();
+      fail_allocation(n);
+      (void)f();
+      (void)end_of_failures();
+      leaks += live_allocations() > now;
+      if (live_allocations() > now)
+        ADD_FAILURE() << "allocation " << n << " leaks " << live_allocations() - now;
+      ASSERT_LT(leaks, 10);
+    }
+  }
+  EXPECT_EQ(silent, 0) << "failed without an error";
+  EXPECT_GT(errors, 0);
+  EXPECT_TRUE(f()) << "works again";
+  std::printf("%s: %ld allocations failed in turn, %ld gave errors\n", name,
+              static_cast<long>(n - 1), static_cast<long>(errors));
+}
+
+TEST_F(Reliability, EachAllocationMayFail) {
+  if (!are_counted()) GTEST_SKIP() << "sanitizers have allocators of their own";
+  const Builds network = network_of(log);
+  expect_errors("build", log, [&] { return build(network) != nullptr; });
+  expect_errors("load", log, [&] {
+    const std::unique_ptr<ICudaEngine> loaded(
+        runtime->deserializeCudaEngine(plan->data(), plan->size()));
+    return loaded != nullptr;
+  });
+  expect_errors("context", log, [&] {
+    const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+    return context != nullptr;
+  });
+  const auto made = [&](const char* name, auto make) {
+    expect_errors(name, log, [&] {
+      return std::unique_ptr<std::remove_pointer_t<decltype(make())>>(make()) != nullptr;
+    });
+  };
+  made("runtime", [&] { return createInferRuntime(log); });
+  made("builder", [&] { return createInferBuilder(log); });
+  made("refitter", [&] { return createInferRefitter(*engine, log); });
+  made("inspector", [&] { return engine->createEngineInspector(); });
+  made("serialization config", [&] { return engine->createSerializationConfig(); });
+  made("runtime config", [&] { return engine->createRuntimeConfig(); });
+  made("plan", [&] { return engine->serialize(); });
+  Buffers buffers;
+  expect_errors("first run", log, [&] {
+    const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+    return context != nullptr && buffers.bind(*context) && context->enqueueV3(nullptr);
+  });
+}
+
+}  // namespace
+}  // namespace reliability
