@@ -202,7 +202,9 @@ Status Graph::sort() {
     return user_error("the graph \"{}\" has a cycle: {}", name,
                       describe_cycle(blocked, nodes_[first - waiting.begin()].get()));
   }
+  // Half a move would leave a graph that is none.
   std::vector<std::unique_ptr<Node>> sorted;
+  sorted.reserve(order.size());
   for (const size_t index : order) sorted.push_back(std::move(nodes_[index]));
   nodes_ = std::move(sorted);
   return {};
