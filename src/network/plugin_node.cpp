@@ -127,10 +127,9 @@ Result<Plugin> describe(plugin::Instance& instance, const Operands& known, const
   return op;
 }
 
-Result<std::vector<Value*>> expanded(Emitter& e, const plugin::StockRow& row,
-                                     plugin::Instance& instance, std::span<Value* const> operands) {
-  TENON_ASSIGN(const StockFields fields, StockFields::of(instance));
-  std::vector<Value*> results = expand_stock_plugin(e, row, fields, operands);
+Result<std::vector<Value*>> expanded(Emitter& e, const plugin::StockPlugin& stock,
+                                     std::span<Value* const> operands) {
+  std::vector<Value*> results = expand_stock_plugin(e, stock.row, stock.fields, operands);
   if (!e.ok()) return Error(e.error());
   return results;
 }
@@ -139,8 +138,8 @@ Result<std::vector<Value*>> expanded(Emitter& e, const plugin::StockRow& row,
 
 Result<std::vector<Value*>> add_plugin(Emitter& e, plugin::Instance& instance,
                                        std::vector<Value*> operands, int32_t inputs) {
-  if (const plugin::StockRow* row = plugin::stock_row(instance))
-    return expanded(e, *row, instance, operands);
+  TENON_ASSIGN(const std::optional<plugin::StockPlugin> stock, plugin::stock_plugin(instance));
+  if (stock.has_value()) return expanded(e, *stock, operands);
   TENON_ASSIGN(const Operands known, read_operands(operands, static_cast<size_t>(inputs)));
   TENON_ASSIGN(const Typed types, accepted(instance, known));
   TENON_ASSIGN(Plugin op, describe(instance, known, types, inputs));

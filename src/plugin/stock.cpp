@@ -190,19 +190,18 @@ bool register_stock_plugins(IPluginRegistry& where, const char* space) {
   return all;
 }
 
-const StockRow* stock_row(Instance& instance) {
+Result<std::optional<StockPlugin>> stock_plugin(Instance& instance) {
   const StockRow* row = row_of(instance.identity());
-  return row != nullptr && own_fields(*row, instance).has_value() ? row : nullptr;
+  if (row == nullptr) return std::optional<StockPlugin>();
+  const std::optional<std::string> text = own_fields(*row, instance);
+  if (!text.has_value()) return std::optional<StockPlugin>();
+  TENON_ASSIGN(StockFields fields, StockFields::read(*row, *text));
+  return std::optional<StockPlugin>({*row, std::move(fields)});
 }
 
-Result<StockFields> StockFields::of(Instance& instance) {
-  const StockRow* row = row_of(instance.identity());
-  std::optional<std::string> text;
-  if (row != nullptr) text = own_fields(*row, instance);
-  if (!text.has_value())
-    return user_error("plugin '{}' is none of the stock", instance.identity().type);
-  TENON_ASSIGN(StoredFields stored, StoredFields::read(*text));
-  TENON_TRY(check_names(*row, stored.collection()));
+Result<StockFields> StockFields::read(const StockRow& row, const std::string& text) {
+  TENON_ASSIGN(StoredFields stored, StoredFields::read(text));
+  TENON_TRY(check_names(row, stored.collection()));
   return StockFields(std::move(stored));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,14 +29,12 @@ struct StockRow {
 /// Registers them under `space`; false where another creator has one of their names there.
 bool register_stock_plugins(nvinfer1::IPluginRegistry& registry, const char* space);
 
-/// Of an object of theirs its row and its fields; null for objects of the application.
-const StockRow* stock_row(Instance& instance);
-
 /// Fields by name. A number may be given as any numeric type.
 class StockFields {
  public:
   StockFields(StockFields&&) = default;
-  static Result<StockFields> of(Instance& instance);
+  /// Of the text that an object of this row keeps.
+  static Result<StockFields> read(const StockRow& row, const std::string& text);
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
   double real(std::string_view name, double otherwise) const;
@@ -56,5 +55,13 @@ class StockFields {
   StoredFields stored_;
   nvinfer1::PluginFieldCollection fields_;
 };
+
+/// An object of theirs.
+struct StockPlugin {
+  const StockRow& row;
+  StockFields fields;
+};
+/// Nothing for objects of the application.
+Result<std::optional<StockPlugin>> stock_plugin(Instance& instance);
 
 }  // namespace tenon::plugin
