@@ -107,7 +107,7 @@ std::function<bool(const Tactic&)> allowed_tactics(const BuilderConfig& config) 
       config.takes_from(TacticSource::kCUBLAS) || config.takes_from(TacticSource::kCUBLAS_LT);
   if (dnn && blas) return nullptr;
   return [dnn, blas](const Tactic& tactic) {
-    const TacticOrigin origin = origin_of(tactic.name);
+    const TacticOrigin origin = tactic.traits.origin;
     return (dnn || origin != TacticOrigin::kCudnn) && (blas || origin != TacticOrigin::kCublasLt);
   };
 }
@@ -139,7 +139,7 @@ void limit_shared_memory(const BuilderConfig& config, Backend& backend, Logger& 
 /// Prohibitions of the configuration for kernels.
 void obey_limits(const BuilderConfig& config, Backend& backend, Logger& logger) {
   limit_shared_memory(config, backend, logger);
-  if (config.exact_numerics()) backend = with_plain_tactics(std::move(backend));
+  if (config.exact_numerics()) backend.numerics = backend.numerics.without_transforms();
 }
 
 void count_algorithms(const Graph& graph, std::map<Algorithm, int>& counts) {
@@ -301,7 +301,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   request.select.threads = properties.kind == DeviceKind::kCpu ? properties.compute_units : 1;
   request.select.level = request.passes.level;
   set_search(*settings, request.select);
-  request.backend.allow_tf32 = settings->getFlag(BuilderFlag::kTF32);
+  request.backend.numerics.tf32 = settings->getFlag(BuilderFlag::kTF32);
   request.select.progress = progress.for_kernels();
   request.select.watch = progress.watch();
   CandidateRecord record;

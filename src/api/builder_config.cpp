@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "api/exact_numerics.h"
 #include "network/layer.h"
 
 namespace tenon::api {
@@ -157,6 +158,18 @@ bool BuilderConfig::setRemoteAutoTuningConfig(const char* config) noexcept {
   }
   remote_tuning_ = config;
   return true;
+}
+
+bool set_exact_numerics(nvinfer1::IBuilderConfig& config, bool exact) {
+  auto* settings = dynamic_cast<BuilderConfig*>(&config);
+  if (settings == nullptr) return false;
+  settings->set_exact_numerics(exact);
+  return true;
+}
+
+bool has_exact_numerics(const nvinfer1::IBuilderConfig& config) {
+  const auto* settings = dynamic_cast<const BuilderConfig*>(&config);
+  return settings != nullptr && settings->exact_numerics();
 }
 
 }  // namespace tenon::api

@@ -39,7 +39,7 @@ void DebugTensors::enable_all(bool flag) {
 
 Status DebugTensors::report(void* stream) const {
   if (listener_ == nullptr) return {};
-  const bool host = engine_.engine().backend().device->unified();
+  const bool host = engine_.engine().backend().device->capabilities().host_addresses;
   for (const Value* value : engine_.engine().graph().outputs()) {
     if (!enabled(value->name)) continue;
     TENON_ASSIGN(const Extents extents, context_.shape(value->name));

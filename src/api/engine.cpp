@@ -5,12 +5,14 @@
 
 #include "NvInfer.h"
 #include "api/context.h"
+#include "api/exact_numerics.h"
 #include "api/host_memory.h"
 #include "api/inspector.h"
 #include "api/layer_words.h"
 #include "api/plan_settings.h"
 #include "api/recipe.h"
 #include "base/guard.h"
+#include "kernels/algorithm.h"
 #include "network/convert.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
@@ -444,6 +446,11 @@ int64_t EngineHandle::getEngineStat(EngineStat stat) const noexcept {
 
 IRefitter* EngineHandle::createRefitter(ILogger& logger) noexcept {
   return createInferRefitter(*this, logger);
+}
+
+bool has_exact_numerics(const nvinfer1::ICudaEngine& engine) {
+  const auto* handle = dynamic_cast<const EngineHandle*>(&engine);
+  return handle != nullptr && handle->engine().plan().settings.contains(kNumericsSetting);
 }
 
 }  // namespace tenon::api

@@ -117,8 +117,8 @@ bool Refitter::setNamedWeights(const char* name, Weights weights) noexcept {
 
 bool Refitter::setNamedWeightsWithLocation(const char* name, Weights weights,
                                            TensorLocation location) noexcept {
-  const bool host =
-      location == TensorLocation::kHOST || engine_.engine().backend().device->unified();
+  const bool host = location == TensorLocation::kHOST ||
+                    engine_.engine().backend().device->capabilities().host_addresses;
   if (host) return setNamedWeights(name, weights);
   Entry* entry = find(name, "setNamedWeights");
   if (entry == nullptr) return false;

@@ -27,8 +27,8 @@ std::vector<std::byte> bytes_of(std::string_view text) {
 /// What a program runs, as JSON.
 class RunText {
  public:
-  RunText(const Plan& plan, const Program& program, bool names_only)
-      : plan_(plan), program_(program), names_only_(names_only) {
+  RunText(const Plan& plan, const Backend& backend, const Program& program, bool names_only)
+      : plan_(plan), backend_(backend), program_(program), names_only_(names_only) {
     for (int step = 0; step < program.step_count(); ++step)
       steps_.try_emplace(&program.step_node(step), step);
   }
@@ -57,6 +57,9 @@ class RunText {
     json["kind"] = api::kind_of(node);
     json["members"] = members(node);
     json["tactic"] = node.tactic;
+    if (const Tactic* row = backend_.row_of(node.tactic);
+        row != nullptr && row->traits.fallback != Fallback::kNo)
+      json["fallback"] = true;
     json["in"] = operands(node);
     json["out"] = numbers(node.outputs());
     json["origins"] = node.origins;
@@ -148,6 +151,7 @@ class RunText {
   }
 
   const Plan& plan_;
+  const Backend& backend_;
   const Program& program_;
   bool names_only_;
   std::unordered_map<const Node*, int> steps_;
@@ -163,7 +167,9 @@ Result<std::string> run_text(api::ContextHandle& handle) {
     return user_error("getRunReport: shapes are data-dependent, so layers have no fixed order");
   const bool names_only =
       handle.getEngine().getProfilingVerbosity() == nvinfer1::ProfilingVerbosity::kNONE;
-  return api::json_text(RunText(context.engine().plan(), *context.program(), names_only).text());
+  const Engine& engine = context.engine();
+  return api::json_text(
+      RunText(engine.plan(), engine.backend(), *context.program(), names_only).text());
 }
 
 }  // namespace

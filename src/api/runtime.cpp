@@ -19,17 +19,18 @@ namespace tenon::api {
 
 namespace {
 
-bool uses(const Graph& graph, TacticOrigin origin) {
+bool uses(const Graph& graph, const Backend& backend, TacticOrigin origin) {
   return std::ranges::any_of(graph.nodes(), [&](const auto& node) {
-    return origin_of(split_tactic(node->tactic).name) == origin ||
-           std::ranges::any_of(node->bodies, [&](const auto& body) { return uses(*body, origin); });
+    return backend.origin_of(node->tactic) == origin ||
+           std::ranges::any_of(node->bodies,
+                               [&](const auto& body) { return uses(*body, backend, origin); });
   });
 }
 
 /// Where a library is missing that kernels of the plan come from, others compute in their place.
 void warn_of_missing_libraries(const Plan& plan, const Backend& backend, Logger& logger) {
   for (const BackendNote& note : backend.notes)
-    if (note.origin != TacticOrigin::kOwn && uses(*plan.graph, note.origin))
+    if (note.origin != TacticOrigin::kOwn && uses(*plan.graph, backend, note.origin))
       logger.warning("Slower kernels run in place of those that the plan was built with: {}",
                      note.text);
 }

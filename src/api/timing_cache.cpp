@@ -58,7 +58,7 @@ bool TimingCacheHandle::reset() noexcept {
 /// Keys are those of layers, which builds with kEDITABLE_TIMING_CACHE put there.
 int64_t TimingCacheHandle::queryKeys(TimingCacheKey* keys, int64_t capacity) const noexcept {
   int64_t count = 0;
-  for (const Operation& operation : operations_of(cache_))
+  for (const CachedOperation& operation : operations_of(cache_))
     if (count++ < capacity && keys != nullptr) keys[count - 1] = key_of(operation.id);
   return count;
 }

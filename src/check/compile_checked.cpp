@@ -81,8 +81,7 @@ class CheckedBuild {
     };
     reference_.emplace(*network_, request_.profiles, on_processor());
     // Kernels for the processor are timed on it: there the reference has to wait.
-    const auto when =
-        request_.backend.device->unified() ? std::launch::deferred : std::launch::async;
+    const auto when = on_host_cores() ? std::launch::deferred : std::launch::async;
     announce_check(when);
     std::future<std::string> expecting = std::async(when, [this] { return expect(); });
     Stopwatch watch;
@@ -154,7 +153,7 @@ class CheckedBuild {
   /// passes and weights in their own form, as the build did.
   double reference_seconds(int64_t cost) const {
     const double threads = std::max(request_.select.threads, 1);
-    const bool known = request_.backend.device->unified() && build_seconds_ > 0;
+    const bool known = on_host_cores() && build_seconds_ > 0;
     const double pace = known ? std::max(watch_->pace(BuildWatch::Step::kChoose), 1.0) : 1.0;
     if (!on_processor()) return static_cast<double>(cost) * kReference * pace;
     const auto values = static_cast<double>(values_made(*network_, request_.profiles[0]));
@@ -213,10 +212,11 @@ class CheckedBuild {
   }
 
   bool on_processor() const { return !with_regions(); }
+  bool on_host_cores() const { return request_.backend.device->capabilities().host_cores; }
 
   int64_t max_cost() const {
     if (check_.max_cost >= 0) return check_.max_cost;
-    const bool fast = on_processor() && !request_.backend.device->unified();
+    const bool fast = on_processor() && !on_host_cores();
     return fast ? SelfCheck::kMaxCostOnProcessor : SelfCheck::kDefaultMaxCost;
   }
 
@@ -282,7 +282,7 @@ class CheckedBuild {
   }
 
   bool in_tf32() const {
-    return multiplies_in_tf32(request_.backend.device.get(), request_.backend.allow_tf32);
+    return multiplies_in_tf32(request_.backend.device.get(), request_.backend.numerics.tf32);
   }
 
   /// Differences of outputs beyond rounding, or nothing.

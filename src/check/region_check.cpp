@@ -81,7 +81,9 @@ class Comparison {
   }
 
  private:
-  bool on_processor() const { return !backend_.device->unified() && cost_ > kLargeRegion; }
+  bool on_processor() const {
+    return !backend_.device->capabilities().host_cores && cost_ > kLargeRegion;
+  }
 
   Result<std::vector<Tensor>> evaluate(const Graph& graph, DataType to) const {
     std::vector<Tensor> inputs;
@@ -98,7 +100,7 @@ class Comparison {
 
   Result<std::vector<Tensor>> evaluate_rounded() const {
     TENON_ASSIGN(const auto typed, written_out(*region_.graph));
-    const bool in_tf32 = multiplies_in_tf32(backend_.device.get(), backend_.allow_tf32);
+    const bool in_tf32 = multiplies_in_tf32(backend_.device.get(), backend_.numerics.tf32);
     TENON_ASSIGN(const auto rounded, with_rounding(*typed, {.products_in_tf32 = in_tf32}));
     return evaluate_with(*rounded, region_.inputs);
   }
@@ -216,8 +218,8 @@ BuildRecord::Accuracy RegionCheck::accuracy_of(const Region& region) {
 RegionReport RegionCheck::compare(const Deadline& deadline) {
   std::mutex mutex;
   double rate = kReferenceRate;
-  const size_t workers =
-      backend_.device->unified() ? static_cast<size_t>(threads_) : helper_threads();
+  const bool host_cores = backend_.device->capabilities().host_cores;
+  const size_t workers = host_cores ? static_cast<size_t>(threads_) : helper_threads();
   const auto asked = stop_question();
   for_each_parallel(regions_.size(), workers, [&](size_t i) {
     const StopScope stops(asked);
@@ -235,7 +237,7 @@ RegionReport RegionCheck::compare(const Deadline& deadline) {
     if (const Status prepared = comparison.prepare(); !prepared.ok())
       return impossible(prepared.error());
     const auto cost = static_cast<double>(comparison.cost());
-    const bool slow = backend_.device->unified() || comparison.cost() <= kLargeRegion;
+    const bool slow = host_cores || comparison.cost() <= kLargeRegion;
     lock.lock();
     const double expected = slow ? cost / rate : 0;
     lock.unlock();

@@ -32,11 +32,10 @@ class CodeLibrary {
     kLend,     ///< What is here is not compiled.
     kName,     ///< What is here is compiled all the same: it says what is wanted.
     kCollect,  ///< It takes what is compiled on its behalf.
-    /// Likewise, but kernels are made for their code for all extents, where they have such, and
-    /// cannot run.
+    /// Likewise, but of kernels' code for all extents alone, where they have such: none of these
+    /// kernels can run.
     kCollectOpen,
-    kCollectOpenAlone,  ///< Likewise, and there is no code of kernels that have none.
-    kOpenFirst,         ///< It is empty; kernels are made of code for all extents.
+    kOpenFirst,  ///< It is empty; kernels are made of code for all extents.
   };
   explicit CodeLibrary(Use use = Use::kLend) : use_(use) {}
   /// The same code for another use.
@@ -44,7 +43,7 @@ class CodeLibrary {
 
   Use use() const { return use_; }
   bool collects() const { return use_ == Use::kCollect || collects_open(); }
-  bool collects_open() const { return use_ == Use::kCollectOpen || use_ == Use::kCollectOpenAlone; }
+  bool collects_open() const { return use_ == Use::kCollectOpen; }
   bool has(const std::string& source) const;
   /// What is lent.
   std::optional<Code> find(const std::string& source) const;

@@ -22,7 +22,7 @@ class DescribedDevice final : public Device {
   Status download(void*, const void*, size_t, Queue) override { return absent(); }
   Status copy(void*, const void*, size_t, Queue) override { return absent(); }
   Status synchronize(Queue) override { return absent(); }
-  bool unified() const override { return false; }
+  const Capabilities& capabilities() const override { return kCudaCapabilities; }
   Result<double> time(Queue, int, const std::function<Status()>&) override { return absent(); }
 
  private:

@@ -44,6 +44,35 @@ struct DeviceFacts {
   double clock_ghz = 0, memory_clock_ghz = 0;
 };
 
+/// Differences between kinds of devices that code for any of them asks about.
+struct Capabilities {
+  bool host_addresses;  ///< Host pointers are device pointers.
+  bool host_cores;      ///< Kernels run on the host's cores: what else runs there slows them down.
+  /// A launch returns when its kernel has ended. Else kernels run behind the host, and one may
+  /// start before the one ahead has ended.
+  bool waits_for_kernels;
+  /// Kernels take long to make, since their code is compiled or libraries propose them: many are
+  /// made at a time, and lists of proposals are kept.
+  bool compiles_kernels;
+  bool packs_constants;        ///< Plans hold constants in the form that kernels read.
+  bool replays_launches;       ///< Launches of many kernels are recorded and replayed as one.
+  uintptr_t operand_multiple;  ///< Bytes that addresses of inputs and outputs are multiples of.
+};
+inline constexpr Capabilities kCpuCapabilities{.host_addresses = true,
+                                               .host_cores = true,
+                                               .waits_for_kernels = true,
+                                               .compiles_kernels = false,
+                                               .packs_constants = true,
+                                               .replays_launches = false,
+                                               .operand_multiple = 1};
+inline constexpr Capabilities kCudaCapabilities{.host_addresses = false,
+                                                .host_cores = false,
+                                                .waits_for_kernels = false,
+                                                .compiles_kernels = true,
+                                                .packs_constants = false,
+                                                .replays_launches = true,
+                                                .operand_multiple = 16};
+
 /// Memory of a device, freed with its owner.
 using DeviceBuffer = std::unique_ptr<void, std::function<void(void*)>>;
 
@@ -66,8 +95,7 @@ class Device {
   virtual Status download(void* host, const void* device, size_t bytes, Queue queue) = 0;
   virtual Status copy(void* to, const void* from, size_t bytes, Queue queue) = 0;
   virtual Status synchronize(Queue queue) = 0;
-  /// Host pointers are device pointers.
-  virtual bool unified() const = 0;
+  virtual const Capabilities& capabilities() const = 0;
   /// Makes the device the calling thread's; before kernels are made or run on a thread.
   virtual Status activate() { return {}; }
   /// Streams, events and so on; null on a device where launches are synchronous.

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
-
-#include "kernels/backend.h"
 
 namespace tenon {
 
@@ -11,16 +11,28 @@ namespace tenon {
 /// largest numbers of a tensor, not against each.
 enum class Algorithm : uint8_t { kPlain, kWinograd, kStrassen };
 
-/// Of a tactic's row, by its name. Names of no row are plain.
+/// Of a tactic of the CPU, by its row; all others are plain.
 Algorithm algorithm_of(std::string_view tactic_name);
 /// "plain", "Winograd", "Strassen".
 std::string_view name_of(Algorithm algorithm);
 
+/// Liberties that kernels may take with rounding, besides the order of sums.
+struct Numerics {
+  bool tf32 = false;  ///< Tensor cores may round f32 operands to tf32.
+  bool winograd = true, strassen = true;
+
+  bool allows(Algorithm algorithm) const {
+    return algorithm == Algorithm::kPlain ||
+           (algorithm == Algorithm::kWinograd ? winograd : strassen);
+  }
+  /// The same without any transform.
+  Numerics without_transforms() const {
+    return {.tf32 = tf32, .winograd = false, .strassen = false};
+  }
+  bool operator==(const Numerics&) const = default;
+};
+
 /// Among the settings of a plan whose engines run plain tactics alone.
 inline constexpr const char* kNumericsSetting = "numerics";
-/// The backend without tactics that are not plain, which its engines then never run.
-Backend with_plain_tactics(Backend backend);
-/// Whether it has none.
-bool has_plain_tactics(const Backend& backend);
 
 }  // namespace tenon

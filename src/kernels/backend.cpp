@@ -13,6 +13,23 @@ const Tactic* Backend::find(std::string_view name) const {
   return nullptr;
 }
 
+const Tactic* Backend::row_of(std::string_view tactic) const {
+  return find(split_tactic(tactic).name);
+}
+
+TacticOrigin Backend::origin_of(std::string_view tactic) const {
+  const Tactic* row = row_of(tactic);
+  return row == nullptr ? TacticOrigin::kOwn : row->traits.origin;
+}
+
+const Tactic& Backend::reference() const {
+  const auto takes_anything = [](const Tactic& t) {
+    return t.traits.fallback == Fallback::kAnything;
+  };
+  const auto row = std::ranges::find_if(tactics, takes_anything);
+  return row == tactics.end() ? tactics.back() : *row;
+}
+
 const std::string& Backend::tactic_of(const Node& node) const {
   if (tactics_here == nullptr) return node.tactic;
   const auto found = tactics_here->find(&node);
@@ -27,11 +44,6 @@ TacticText split_tactic(std::string_view text) {
 
 std::string join_tactic(std::string_view name, std::string_view config) {
   return config.empty() ? std::string(name) : fmt::format("{}{{{}}}", name, config);
-}
-
-TacticOrigin origin_of(std::string_view tactic_name) {
-  if (tactic_name.ends_with(".cudnn")) return TacticOrigin::kCudnn;
-  return tactic_name.ends_with(".lt") ? TacticOrigin::kCublasLt : TacticOrigin::kOwn;
 }
 
 namespace {
@@ -71,16 +83,16 @@ Support supports(const Tactic& tactic, const Problem& problem) {
 
 bool is_empty(const Problem& problem) {
   // A node without results is there for its effect: an assertion.
-  return !problem.outputs.empty() && !problem.node->is<Plugin>() &&
+  return !problem.outputs.empty() && !problem.operation.is<Plugin>() &&
          std::ranges::none_of(problem.outputs, [](const Operand& operand) {
            return operand.present && operand.count() != 0;
          });
 }
 
-Support fits(const Backend& backend, const Tactic& tactic, const Problem& problem) {
-  if (is_empty(problem) && &tactic != &backend.tactics.back())
+Support fits(const Tactic& tactic, const Problem& problem) {
+  if (is_empty(problem) && tactic.traits.fallback != Fallback::kAnything)
     return Support::no("the results have no elements");
-  if (origin_of(tactic.name) != TacticOrigin::kOwn && limits_shared_memory(problem))
+  if (is_library(tactic.traits.origin) && limits_shared_memory(problem))
     return Support::no(fmt::format(
         "shared memory is limited to {} bytes, and the library does not tell its own use",
         problem.shared_memory));
@@ -91,8 +103,7 @@ Result<std::unique_ptr<Kernel>> create_kernel(const Tactic& tactic, const Proble
                                               std::string_view config) {
   if (is_empty(problem)) return std::unique_ptr<Kernel>(std::make_unique<EmptyKernel>());
   const auto name = [&] {
-    return problem.node == nullptr ? std::string()
-                                   : fmt::format(" for node \"{}\"", problem.node->name);
+    return problem.layer.empty() ? std::string() : fmt::format(" for node \"{}\"", problem.layer);
   };
   return guarded(fmt::format("{}{}", tactic.name, name()),
                  [&] { return tactic.create(problem, config); });
@@ -104,8 +115,8 @@ Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& 
   const TacticText wanted = split_tactic(backend.tactic_of(node));
   const Tactic* chosen = backend.find(wanted.name);
   std::string failure;
-  if (chosen == nullptr && wanted.name.starts_with("cuda."))
-    failure = "this version has none of that name";
+  const bool names_one = !wanted.name.empty() && wanted.name != kViewTactic;
+  if (chosen == nullptr && names_one) failure = "this version has none of that name";
   if (chosen != nullptr && supports(*chosen, problem)) {
     auto kernel = create_kernel(*chosen, problem, wanted.config);
     if (kernel.ok() || !has_all_contents(problem)) return kernel;
@@ -118,7 +129,7 @@ Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& 
         node.name, node.tactic);
   std::string reasons;
   for (const Tactic& tactic : backend.tactics) {
-    const Support support = fits(backend, tactic, problem);
+    const Support support = fits(tactic, problem);
     if (!support) continue;
     auto kernel = create_kernel(tactic, problem, tactic.configs(problem).front());
     if (kernel.ok()) {

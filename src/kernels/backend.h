@@ -14,15 +14,15 @@
 
 namespace tenon {
 
-/// Where a tactic's kernels come from, by the end of its name.
-enum class TacticOrigin : uint8_t { kOwn, kCudnn, kCublasLt };
-TacticOrigin origin_of(std::string_view tactic_name);
-
 /// The missing part, and advice: one sentence.
 struct BackendNote {
   TacticOrigin origin;  ///< The tactics that are concerned.
   std::string text;
 };
+
+/// The tactic of nodes that move no data: their outputs lie inside their input's buffer, or
+/// (concat) their inputs inside their output's.
+inline constexpr std::string_view kViewTactic = "view";
 
 /// Tactics of nodes under some shapes, in place of those that the nodes name.
 using TacticTable = std::unordered_map<const Node*, std::string>;
@@ -42,13 +42,19 @@ struct Backend {
   std::shared_ptr<const Application> application = {};  ///< Null: there is none.
   Attachments* attachments = nullptr;                   ///< As Problem::attachments.
   int64_t shared_memory = INT64_MAX;                    ///< As Problem::shared_memory.
-  bool allow_tf32 = false;                    ///< Tensor cores may round f32 operands to tf32.
-  const TacticTable* tactics_here = nullptr;  ///< Null: all are those of the nodes.
+  Numerics numerics = {};                               ///< As Problem::numerics.
+  const TacticTable* tactics_here = nullptr;            ///< Null: all are those of the nodes.
 
   /// What the node runs by.
   const std::string& tactic_of(const Node& node) const;
   /// The row of that name, or null.
   const Tactic* find(std::string_view name) const;
+  /// The row of a tactic with its configuration ("cuda.gemm.lt{...}"), or null.
+  const Tactic* row_of(std::string_view tactic) const;
+  /// Where its kernels come from; names of no row are our own.
+  TacticOrigin origin_of(std::string_view tactic) const;
+  /// The row that takes anything.
+  const Tactic& reference() const;
   Result<DeviceBuffer> allocate(size_t bytes) const {
     return memory ? memory(bytes) : device->allocate(bytes);
   }
@@ -65,8 +71,8 @@ std::string join_tactic(std::string_view name, std::string_view config);
 /// do something else as well.
 bool is_empty(const Problem& problem);
 
-/// Whether a tactic fits a problem. Only the last of the table is given empty ones.
-Support fits(const Backend& backend, const Tactic& tactic, const Problem& problem);
+/// Whether a tactic fits a problem. Only the reference is given empty ones.
+Support fits(const Tactic& tactic, const Problem& problem);
 
 /// A tactic's kernel; for an empty problem one that does nothing.
 Result<std::unique_ptr<Kernel>> create_kernel(const Tactic& tactic, const Problem& problem,

@@ -36,7 +36,7 @@ Result<void*> ConstantStore::allocate(size_t bytes) {
 Result<const void*> ConstantStore::find(const Tensor& tensor, Queue queue) {
   if (!tensor.defined())
     return user_error("the plan leaves out a constant that a kernel reads; build it again");
-  if (device_.unified()) return static_cast<const void*>(tensor.bytes());
+  if (device_.capabilities().host_addresses) return static_cast<const void*>(tensor.bytes());
   const std::lock_guard lock(mutex_);
   const auto key = std::make_pair(tensor.bytes(), tensor.byte_count());
   if (const auto known = copies_.find(key); known != copies_.end()) return known->second.address;

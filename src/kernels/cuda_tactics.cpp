@@ -13,22 +13,22 @@
 
 namespace tenon {
 
-#define TENON_TACTIC(name, device, version, space) TENON_DECLARE_TACTIC(space)
+#define TENON_TACTIC(name, device, version, space, ...) TENON_DECLARE_TACTIC(space)
 #include "kernels/cuda_tactics.def"
-#define TENON_TACTIC(name, device, version, space) TENON_DECLARE_TACTIC(space)
+#define TENON_TACTIC(name, device, version, space, ...) TENON_DECLARE_TACTIC(space)
 #include "kernels/cuda_trial_tactics.def"
 
 namespace {
 
 constexpr Tactic kTable[] = {
-#define TENON_TACTIC(name, device, version, space) \
-  TENON_TACTIC_ROW(name, device, version, space, tactics::space::configs)
+#define TENON_TACTIC(name, device, version, space, ...) \
+  TENON_TACTIC_ROW(name, device, version, space, tactics::space::configs, __VA_ARGS__)
 #include "kernels/cuda_tactics.def"
 };
 
 constexpr Tactic kTrials[] = {
-#define TENON_TACTIC(name, device, version, space) \
-  TENON_TACTIC_ROW(name, device, version, space, tactics::space::configs)
+#define TENON_TACTIC(name, device, version, space, ...) \
+  TENON_TACTIC_ROW(name, device, version, space, tactics::space::configs, __VA_ARGS__)
 #include "kernels/cuda_trial_tactics.def"
 };
 

@@ -5,14 +5,14 @@
 
 namespace tenon {
 
-#define TENON_TACTIC(name, device, version, space) TENON_DECLARE_TACTIC(space)
+#define TENON_TACTIC(name, device, version, space, ...) TENON_DECLARE_TACTIC(space)
 #include "kernels/host_tactics.def"
 
 namespace {
 
 constexpr Tactic kOwn[] = {
-#define TENON_TACTIC(name, device, version, space) \
-  TENON_TACTIC_ROW(name, device, version, space, tactics::space::configs)
+#define TENON_TACTIC(name, device, version, space, ...) \
+  TENON_TACTIC_ROW(name, device, version, space, tactics::space::configs, __VA_ARGS__)
 #include "kernels/host_tactics.def"
 };
 

@@ -53,8 +53,9 @@ Result<QuantizedStep> function_step(const Problem& problem, const Node& node,
 }
 
 /// The steps from the anchor to the output of the body.
-Status follow(const Problem& problem, const Graph& body, QuantizedRegion& region) {
-  const Value* running = region.anchor->output();
+Status follow(const Problem& problem, const Graph& body, const Node& anchor,
+              QuantizedRegion& region) {
+  const Value* running = anchor.output();
   while (running != body.outputs()[0]) {
     if (running->uses().size() != 1) return unsupported("the region is not a chain");
     const Node& next = *running->uses()[0].node;
@@ -84,22 +85,23 @@ Status follow(const Problem& problem, const Graph& body, QuantizedRegion& region
 }  // namespace
 
 Result<QuantizedRegion> quantized_region(const Problem& problem) {
-  const Node& node = *problem.node;
+  const Operation& node = problem.operation;
   if (!node.is<Fused>()) return unsupported("no region");
-  const Graph& body = *node.bodies[0];
+  const Graph& body = *node.bodies()[0];
   if (body.outputs().size() != 1)
     return unsupported("the region has {} outputs", body.outputs().size());
-  QuantizedRegion region;
+  const Node* anchor = nullptr;
   for (const auto& inner : body.nodes())
-    if (inner->is<Conv>() || inner->is<MatMul>()) region.anchor = inner.get();
-  if (region.anchor == nullptr) return unsupported("no convolution or matmul in the region");
-  TENON_TRY(bytes_operand(problem, region.anchor->input(0), region.x, region.x_scaling));
-  TENON_TRY(bytes_operand(problem, region.anchor->input(1), region.weights, region.weight_scaling));
-  if (region.anchor->has_input(2)) {
-    region.bias = body_input(region.anchor->input(2));
+    if (inner->is<Conv>() || inner->is<MatMul>()) anchor = inner.get();
+  if (anchor == nullptr) return unsupported("no convolution or matmul in the region");
+  QuantizedRegion region{.anchor = *anchor};
+  TENON_TRY(bytes_operand(problem, anchor->input(0), region.x, region.x_scaling));
+  TENON_TRY(bytes_operand(problem, anchor->input(1), region.weights, region.weight_scaling));
+  if (anchor->has_input(2)) {
+    region.bias = body_input(anchor->input(2));
     if (region.bias < 0) return unsupported("a bias that is computed inside the region");
   }
-  TENON_TRY(follow(problem, body, region));
+  TENON_TRY(follow(problem, body, *anchor, region));
   return region;
 }
 

@@ -26,8 +26,8 @@ struct QuantizedStep {
 /// output, and mostly a quantization. Casts between reals at its borders only say what types its
 /// operands and its result have.
 struct QuantizedRegion {
-  const Node* anchor = nullptr;  ///< Carries the attributes.
-  int x = -1, weights = -1;      ///< Problem inputs: bytes.
+  Operation anchor;
+  int x = -1, weights = -1;  ///< Problem inputs: bytes.
   Scaling x_scaling, weight_scaling;
   int bias = -1;  ///< The convolution's own.
   std::vector<QuantizedStep> steps;

@@ -8,7 +8,7 @@
 namespace tenon {
 namespace {
 
-bool is_pointwise(const Node& node) {
+bool is_pointwise(const Operation& node) {
   return node.is<Pointwise>() || node.is<Cast>();
 }
 
@@ -51,10 +51,11 @@ Result<RegionStep> step_over(const Node& node, const std::vector<const Value*>& 
 }
 
 /// The steps in the order of the body, each value but the last used inside alone.
-Status take_steps(const Graph& body, RegionExtras extras, AnchoredRegion& region, size_t& casts) {
-  std::vector<const Value*> values = {region.anchor->output()};
+Status take_steps(const Graph& body, const Node& anchor, RegionExtras extras,
+                  AnchoredRegion& region, size_t& casts) {
+  std::vector<const Value*> values = {anchor.output()};
   for (const auto& inner : body.nodes()) {
-    const bool part = inner.get() == region.anchor || inner.get() == region.standardize ||
+    const bool part = inner.get() == &anchor || inner.get() == region.standardize ||
                       inner.get() == region.moments;
     if (part || values.back() == body.outputs()[0]) continue;
     if (extras.cast && inner->is<Cast>() && inner->output() == body.outputs()[0] &&
@@ -89,8 +90,8 @@ Status take_moments(const Node& inner, AnchoredRegion& region, const Graph& body
 }
 
 /// The anchor's operand as it comes into the region.
-const Value* operand_of(const AnchoredRegion& region, size_t index) {
-  const Value* operand = region.anchor->inputs()[index];
+const Value* operand_of(const AnchoredRegion& region, const Node& anchor, size_t index) {
+  const Value* operand = anchor.inputs()[index];
   const bool standardized =
       index == 0 && region.standardize != nullptr && operand == region.standardize->output();
   return standardized ? region.standardize->input(0) : operand;
@@ -100,15 +101,16 @@ const Value* operand_of(const AnchoredRegion& region, size_t index) {
 
 Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extras) {
   AnchoredRegion region;
-  const Node& node = *problem.node;
+  const Operation& node = problem.operation;
   if (!node.is<Fused>()) {
-    region.anchor = &node;
-    for (size_t i = 0; i < node.inputs().size(); ++i)
+    region.anchor = node;
+    for (size_t i = 0; i < node.input_count(); ++i)
       region.anchor_inputs.push_back(node.has_input(static_cast<int>(i)) ? static_cast<int>(i)
                                                                          : -1);
     return region;
   }
-  const Graph& body = *node.bodies[0];
+  const Graph& body = *node.bodies()[0];
+  const Node* anchor = nullptr;
   if (body.outputs().size() != 1 && !extras.moments)
     return unsupported("the region has {} outputs", body.outputs().size());
   for (const auto& inner : body.nodes()) {
@@ -117,21 +119,21 @@ Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extr
       TENON_TRY(take_moments(*inner, region, body));
       continue;
     }
-    if (region.anchor != nullptr) return unsupported("the region has more than one anchor");
-    region.anchor = inner.get();
+    if (anchor != nullptr) return unsupported("the region has more than one anchor");
+    anchor = inner.get();
   }
-  if (region.anchor == nullptr) return unsupported("the region is pointwise");
+  if (anchor == nullptr) return unsupported("the region is pointwise");
+  region.anchor = *anchor;
   if (body.outputs().size() != (region.moments != nullptr ? 2 : 1))
     return unsupported("the region has {} outputs", body.outputs().size());
-  for (size_t i = 0; i < region.anchor->inputs().size(); ++i) {
-    const Value* operand = operand_of(region, i);
+  for (size_t i = 0; i < anchor->inputs().size(); ++i) {
+    const Value* operand = operand_of(region, *anchor, i);
     region.anchor_inputs.push_back(body_input(operand));
     if (operand != nullptr && operand->producer() != nullptr)
-      return unsupported("an operand of {} is computed inside the region",
-                         region.anchor->op->name());
+      return unsupported("an operand of {} is computed inside the region", anchor->op->name());
   }
   size_t casts = 0;
-  TENON_TRY(take_steps(body, extras, region, casts));
+  TENON_TRY(take_steps(body, *anchor, extras, region, casts));
   const size_t halves = (region.standardize != nullptr) + (region.moments != nullptr);
   if (region.steps.size() + casts + halves + 1 != body.nodes().size())
     return unsupported("the epilogue is not a chain");
@@ -150,9 +152,9 @@ int input_number(const Value* value) {
   return value != nullptr && value->producer() == nullptr ? value->index() : -1;
 }
 
-bool is_pointwise_region(const Node& node) {
-  if (!node.is<Fused>()) return is_pointwise(node);
-  const auto nodes = node.bodies[0]->nodes();
+bool is_pointwise_region(const Operation& operation) {
+  if (!operation.is<Fused>()) return is_pointwise(operation);
+  const auto nodes = operation.bodies()[0]->nodes();
   return std::all_of(nodes.begin(), nodes.end(),
                      [](const auto& inner) { return is_pointwise(*inner); });
 }

@@ -24,7 +24,7 @@ struct RegionStep {
 /// a chain of pointwise steps over its (first) output. For a node that is not `fused` the anchor is
 /// the node and the chain is empty.
 struct AnchoredRegion {
-  const Node* anchor = nullptr;    ///< Carries the attributes.
+  Operation anchor;
   std::vector<int> anchor_inputs;  ///< Problem input of each operand of the anchor; -1: absent.
   std::vector<RegionStep> steps;
   /// The node that standardizes the anchor's first operand, whose problem input is then the node's
@@ -54,8 +54,8 @@ Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extr
 /// Which input of the problem a value of a region's body is; -1 for computed values.
 int input_number(const Value* value);
 
-/// True for `fused` nodes whose body is pointwise throughout (pointwise and cast), and for such
-/// single nodes.
-bool is_pointwise_region(const Node& node);
+/// True for `fused` operations whose body is pointwise throughout (pointwise and cast), and for
+/// such single nodes.
+bool is_pointwise_region(const Operation& operation);
 
 }  // namespace tenon

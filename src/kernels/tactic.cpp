@@ -1,10 +1,46 @@
 #include "kernels/tactic.h"
 
+#include <fmt/format.h>
+
 namespace tenon {
 
 bool limits_shared_memory(const Problem& problem) {
   return problem.shared_memory != INT64_MAX && problem.device != nullptr &&
          problem.device->properties().kind == DeviceKind::kCuda;
+}
+
+namespace {
+
+/// "8.0" of 80.
+std::string version_of(int capability) {
+  return fmt::format("{}.{}", capability / 10, capability % 10);
+}
+
+/// Of a problem without a device everything is asked that does not depend on it.
+Support runs_on(const Architectures& needed, const Device* device) {
+  if (device == nullptr || device->properties().kind != DeviceKind::kCuda) return {};
+  const int capability = device->properties().compute_capability;
+  if (needed.least == needed.most && capability != needed.least)
+    return Support::no(fmt::format("its instructions are those of sm_{}a", needed.least));
+  if (capability < needed.least)
+    return Support::no(fmt::format("it needs compute capability {}", version_of(needed.least)));
+  if (capability > needed.most)
+    return Support::no(fmt::format("it ends at compute capability {}", version_of(needed.most)));
+  return {};
+}
+
+}  // namespace
+
+Support Tactic::supports(const Problem& problem) const {
+  if (!problem.numerics.allows(traits.algorithm))
+    return Support::no(fmt::format("{}'s rounding is not allowed", name_of(traits.algorithm)));
+  if (Support there = runs_on(traits.architectures, problem.device); !there) return there;
+  return takes(problem);
+}
+
+std::string_view name_of(Algorithm algorithm) {
+  constexpr std::string_view kNames[] = {"plain", "Winograd", "Strassen"};
+  return kNames[static_cast<size_t>(algorithm)];
 }
 
 std::vector<std::string> single_config(const Problem&) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <climits>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -12,6 +14,8 @@
 #include "base/status.h"
 #include "device/device.h"
 #include "ir/graph.h"
+#include "ir/operation.h"
+#include "kernels/algorithm.h"
 
 namespace tenon {
 
@@ -26,6 +30,9 @@ struct Operand {
   std::vector<int64_t> strides;      ///< In elements, logical order; empty: dense in `layout`.
   const Tensor* constant = nullptr;  ///< Contents (dense row-major), when known at build time.
   int64_t alignment = 256;           ///< The address is a multiple of this many bytes.
+  /// Rows (last axis) are of like size, as far as the graph tells (ops/uniform_rows.h). Asked of a
+  /// product's left operand alone, on the CPU.
+  bool uniform_rows = false;
 
   bool dense() const { return strides.empty(); }
   int rank() const { return static_cast<int>(extents.size()); }
@@ -50,17 +57,19 @@ class Application {
 class Attachments {
  public:
   /// Null at first.
-  std::shared_ptr<void>& of(const Node& node) { return objects_[&node]; }
+  std::shared_ptr<void>& of(const Operation& operation) { return objects_[operation.identity()]; }
 
  private:
-  std::map<const Node*, std::shared_ptr<void>> objects_;
+  std::map<const void*, std::shared_ptr<void>> objects_;
 };
 
-/// A node with concrete operands: the problem of a kernel. `node` may be a single operator or a
-/// `fused` region, whose kernels/region.h gives anchor and epilogue.
+/// A kernel's problem: an operation, which may be a `fused` region (kernels/region.h gives anchor
+/// and epilogue), with concrete operands and liberties with rounding, and the circumstances under
+/// which kernels are made. select/problem_key.h says all of it that may decide between kernels.
 struct Problem {
-  const Node* node = nullptr;
+  Operation operation;
   std::vector<Operand> inputs, outputs;
+  std::string_view layer;  ///< Its name, for messages.
   Device* device = nullptr;
   const Application* application = nullptr;  ///< Null: there is none.
   Attachments* attachments = nullptr;        ///< Null: kernels keep their state themselves.
@@ -71,11 +80,9 @@ struct Problem {
   /// on such a device; empty: not known. Constants whose contents were left out for it are present
   /// but not defined().
   std::span<const std::byte> packed;
-  bool allow_tf32 = false;  ///< Tensor cores may round f32 operands to tf32.
+  Numerics numerics;
   /// GPU: bytes of shared memory that a block may take, with those that the driver keeps.
   int64_t shared_memory = INT64_MAX;
-  bool allow_winograd =
-      true;  ///< Transforms that change f32 rounding by more than reordering may be used.
 
   const Operand& input(int index) const { return inputs[index]; }
   const Operand& output(int index = 0) const { return outputs[index]; }
@@ -143,16 +150,57 @@ class Kernel {
   virtual size_t fetch_capacity() const { return 0; }
 };
 
+/// Where a tactic's kernels come from.
+enum class TacticOrigin : uint8_t { kOwn, kCudnn, kCublasLt, kPlugin };
+/// Libraries are opened at run time, and do not tell what their kernels use.
+constexpr bool is_library(TacticOrigin origin) {
+  return origin == TacticOrigin::kCudnn || origin == TacticOrigin::kCublasLt;
+}
+
+/// Whether a tactic is there for problems that no other one takes; it is not timed beside others.
+enum class Fallback : uint8_t {
+  kNo,
+  kSlow,      ///< It takes anything of its operators.
+  kAnything,  ///< It takes any operator, also without elements: the reference.
+};
+
+/// NVIDIA's GPUs by compute capability, 90 for 9.0.
+struct Architectures {
+  int least = 0, most = INT_MAX;
+};
+inline constexpr Architectures kFromAmpere{80}, kFromHopper{90};
+/// For instructions of sm_90a, which later GPUs lack.
+inline constexpr Architectures kHopperAlone{90, 90};
+
+/// The columns of a tactic's row besides its name, version and functions.
+struct TacticTraits {
+  TacticOrigin origin = TacticOrigin::kOwn;
+  Algorithm algorithm = Algorithm::kPlain;
+  Fallback fallback = Fallback::kNo;
+  Architectures architectures = {};  ///< GPU.
+  /// Configurations come in the order of how fast they are expected to be, and take long to make:
+  /// they are tried in stages (select/stages.h).
+  bool staged = false;
+  /// What all configurations need is made with the first: it is tried alone.
+  bool first_alone = false;
+  /// Tactics that are faster by far on every problem that both take: it is not tried beside them.
+  std::array<std::string_view, 3> outdone_by = {};
+};
+
 /// A way to compute a kind of problem on a kind of device: one row of a family's tactics.def.
 struct Tactic {
   std::string_view name;  ///< "cpu.conv.winograd", as in plans, reports and switches.
   DeviceKind device;
   int version;  ///< Raised when results, speed or the form of packed() change: timing caches and
                 ///< plans name it.
-  Support (*supports)(const Problem& problem);
+  Support (*takes)(const Problem& problem);  ///< Without a look at the columns: supports().
   /// Points of the search, as short texts ("mb=14,nb=32"); {""} where there is one.
   std::vector<std::string> (*configs)(const Problem& problem);
   Result<std::unique_ptr<Kernel>> (*create)(const Problem& problem, std::string_view config);
+  TacticTraits traits = {};
+
+  /// Whether its kernels take a problem, by the row and by the problem itself.
+  Support supports(const Problem& problem) const;
 };
 
 /// For families without a search.
@@ -165,8 +213,9 @@ Result<std::unique_ptr<Kernel>> make_kernel(Arguments&&... arguments) {
 }
 
 /// Rows are `TENON_TACTIC("cuda.conv.direct", kCuda, 1, cuda_direct)`, or TENON_SINGLE_TACTIC where
-/// there is no search; the last word is a namespace in tenon::tactics with the functions supports
-/// and create, and configs where there is a search. These declare them.
+/// there is no search; the fourth word is a namespace in tenon::tactics with the functions supports
+/// and create, and configs where there is a search. Columns of TacticTraits follow as `.staged =
+/// true`. These declare the functions.
 #define TENON_DECLARE_SINGLE_TACTIC(space)                                                 \
   namespace tactics::space {                                                               \
   Support supports(const Problem& problem);                                                \
@@ -178,14 +227,19 @@ Result<std::unique_ptr<Kernel>> make_kernel(Arguments&&... arguments) {
   std::vector<std::string> configs(const Problem& problem); \
   }
 /// The row in a table of Tactic.
-#define TENON_TACTIC_ROW(name, device, version, space, configs) \
-  {name, DeviceKind::device, version, tactics::space::supports, configs, tactics::space::create},
+#define TENON_TACTIC_ROW(name, device, version, space, configs, ...) \
+  {name,                                                             \
+   DeviceKind::device,                                               \
+   version,                                                          \
+   tactics::space::supports,                                         \
+   configs,                                                          \
+   tactics::space::create,                                           \
+   TacticTraits{__VA_ARGS__}},
 
 /// All tactics of the CPU, in order of preference: kernels/cpu_tactics.def lists the families'
-/// tables. The last one, "cpu.reference", runs any operator.
+/// tables.
 std::span<const Tactic> cpu_tactics();
-/// All tactics of NVIDIA GPUs, in libtenon_cuda alone: kernels/cuda_tactics.def. The last one,
-/// "cuda.reference", runs any operator.
+/// All tactics of NVIDIA GPUs, in libtenon_cuda alone: kernels/cuda_tactics.def.
 std::span<const Tactic> cuda_tactics();
 /// Those that only tests and benchmarks run: kernels/cuda_trial_tactics.def.
 std::span<const Tactic> cuda_trial_tactics();

@@ -109,7 +109,7 @@ Result<View> slice_view(const Operand& input, const Extents& extents,
   return view;
 }
 
-Result<View> split_view(const Split& op, const Node& node, int output, const Operand& input,
+Result<View> split_view(const Split& op, const Operation& node, int output, const Operand& input,
                         const Extents& extents, const Tensor* sizes) {
   View view;
   view.strides = strides_of(input);
@@ -118,7 +118,7 @@ Result<View> split_view(const Split& op, const Node& node, int output, const Ope
     return unsupported("the sizes of the split are not known");
   if (axis < 0 || axis >= input.rank() || (sizes != nullptr && sizes->count() < output))
     return contradiction("split");
-  const int64_t parts = static_cast<int64_t>(node.outputs().size());
+  const int64_t parts = static_cast<int64_t>(node.output_count());
   const int64_t equal = (input.extents[axis] + parts - 1) / parts;
   int64_t start = 0;
   for (int i = 0; i < output; ++i) start += sizes != nullptr ? sizes->as_int64(i) : equal;
@@ -138,8 +138,8 @@ Result<View> expand_view(const Operand& input, const Extents& extents) {
   return view;
 }
 
-Result<View> any_view(const Node& node, int output, const Operand& input, const Extents& extents,
-                      std::span<const Tensor* const> contents) {
+Result<View> any_view(const Operation& node, int output, const Operand& input,
+                      const Extents& extents, std::span<const Tensor* const> contents) {
   if (node.is<Identity>() || node.is<Reformat>()) return View{0, strides_of(input)};
   if (node.is<Reshape>() || node.is<Flatten>() || node.is<Squeeze>() || node.is<Unsqueeze>())
     return reshape_view(input, extents);
@@ -149,14 +149,14 @@ Result<View> any_view(const Node& node, int output, const Operand& input, const 
     return split_view(*split, node, output, input, extents,
                       contents.size() > 1 ? contents[1] : nullptr);
   if (node.is<Expand>()) return expand_view(input, extents);
-  return unsupported("{} computes", node.op->name());
+  return unsupported("{} computes", node.name());
 }
 
 }  // namespace
 
 /// A view of elements that the input has.
-Result<View> input_view(const Node& node, int output, const Operand& input, const Extents& extents,
-                        std::span<const Tensor* const> contents) {
+Result<View> input_view(const Operation& node, int output, const Operand& input,
+                        const Extents& extents, std::span<const Tensor* const> contents) {
   TENON_ASSIGN(View view, any_view(node, output, input, extents, contents));
   if (view.strides.size() != extents.size()) return contradiction("rank of the output");
   if (element_count(extents) == 0) return view;

@@ -22,8 +22,8 @@ Result<View> make_view(const Node& node, int output, const Operand& input, const
 
 /// The same with the strides always given: where each element of the output lies in the input,
 /// whatever its own layout.
-Result<View> input_view(const Node& node, int output, const Operand& input, const Extents& extents,
-                        std::span<const Tensor* const> contents);
+Result<View> input_view(const Operation& operation, int output, const Operand& input,
+                        const Extents& extents, std::span<const Tensor* const> contents);
 
 /// Empty when the strides are those of a dense tensor in that layout, else the strides. Strides of
 /// axes of extent 1 do not matter.

@@ -11,8 +11,8 @@ int64_t at(const std::vector<int64_t>& values, int index) {
 
 }  // namespace
 
-bool is_control_flow(const Node& node) {
-  return node.is<If>() || node.is<Loop>() || node.is<Scan>();
+bool is_control_flow(const Operation& operation) {
+  return operation.is<If>() || operation.is<Loop>() || operation.is<Scan>();
 }
 
 bool may_run(const Node& node, int body) {

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "ir/graph.h"
+#include "ir/operation.h"
 
 namespace tenon {
 
 /// If, loop or scan: a node whose bodies are graphs that run by themselves.
-bool is_control_flow(const Node& node);
+bool is_control_flow(const Operation& operation);
 
 /// False for the branch that a known condition never takes: it may be ill-formed.
 bool may_run(const Node& node, int body);

@@ -191,7 +191,7 @@ Labels join(const Labels& a, const Labels& b, const Labels& c) {
 }
 
 template <class T>
-struct Operation {
+struct Contraction {
   const Equation& equation;
   const std::map<int, Dim>& sizes;
   std::vector<Extents> shapes;
@@ -249,7 +249,7 @@ struct Operation {
 template <class T>
 void compute(const Equation& equation, const std::map<int, Dim>& sizes, EvalContext& context,
              int operands, Tensor& out) {
-  Operation<T> operation{equation, sizes, {}, {}};
+  Contraction<T> operation{equation, sizes, {}, {}};
   for (int i = 0; i < operands; ++i) {
     operation.shapes.push_back(context.input(i).extents());
     operation.values.emplace_back(context.input(i));

@@ -120,11 +120,11 @@ Result<std::vector<Dim>> crop_pad_shape(const CenterCropPad& op, const Shape& x,
 
 }  // namespace
 
-Result<std::vector<std::vector<int64_t>>> pad_places(const Node& node, const Extents& x,
+Result<std::vector<std::vector<int64_t>>> pad_places(const Operation& operation, const Extents& x,
                                                      const std::vector<int64_t>& pads,
                                                      const std::vector<int64_t>& axes,
                                                      PadFill fill) {
-  const Fail fail(node);
+  const Fail fail(operation.node());
   TENON_ASSIGN(const auto borders,
                borders_of(pads, std::optional(axes), static_cast<int>(x.size()), fail));
   std::vector<std::vector<int64_t>> places;

@@ -279,13 +279,14 @@ bool changes(const Resize& op, const AxisResize& plan) {
 
 }  // namespace
 
-Result<std::vector<ResizedAxis>> resized_axes(const Node& node, const Extents& x, const Extents& y,
-                                              const Tensor* roi, const Tensor* scales) {
-  const auto& op = *node.as<Resize>();
+Result<std::vector<ResizedAxis>> resized_axes(const Operation& operation, const Extents& x,
+                                              const Extents& y, const Tensor* roi,
+                                              const Tensor* scales) {
+  const auto& op = *operation.as<Resize>();
   // Known extents of the result stand for sizes, whatever the aspect policy made of them.
   Resize stretched = op;
   stretched.aspect = AspectPolicy::kStretch;
-  const Fail fail(node);
+  const Fail fail(operation.node());
   TENON_ASSIGN(const auto axes, resized_axes(op, static_cast<int>(x.size()), fail));
   std::vector<int64_t> extents;
   for (const int axis : axes) extents.push_back(y[axis]);

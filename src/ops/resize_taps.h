@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "ir/graph.h"
+#include "ir/operation.h"
 
 namespace tenon {
 
@@ -22,7 +22,8 @@ struct ResizedAxis {
 /// Resizing as one interpolation after the other, for a Resize node whose extents are known. `roi`
 /// and `scales` are the contents of these operands, null when absent (sizes are those of y). Fails
 /// where elements lie outside of the input altogether.
-Result<std::vector<ResizedAxis>> resized_axes(const Node& node, const Extents& x, const Extents& y,
-                                              const Tensor* roi, const Tensor* scales);
+Result<std::vector<ResizedAxis>> resized_axes(const Operation& operation, const Extents& x,
+                                              const Extents& y, const Tensor* roi,
+                                              const Tensor* scales);
 
 }  // namespace tenon

@@ -9,6 +9,7 @@
 #include "ops/dims.h"
 #include "ops/ops.h"
 #include "ops/table.h"
+#include "ops/uniform_rows.h"
 #include "plan/shape_values.h"
 
 namespace tenon {
@@ -208,18 +209,23 @@ Operand ConcreteGraph::operand(const Value* value) const {
 
 Problem ConcreteGraph::problem(const Node& node, const Backend& backend, int threads) const {
   Problem problem;
-  problem.node = &node;
+  problem.operation = node;
+  problem.layer = node.name;
   problem.device = backend.device.get();
   problem.application = backend.application.get();
   problem.attachments = backend.attachments;
   problem.constants = backend.constants;
-  problem.allow_tf32 = backend.allow_tf32;
+  problem.numerics = backend.numerics;
   problem.shared_memory = backend.shared_memory;
   problem.threads = threads;
   if (node.packed.defined())
     problem.packed = {node.packed.bytes(), static_cast<size_t>(node.packed.byte_count())};
   for (const Value* input : node.inputs()) problem.inputs.push_back(operand(input));
   for (const Value* output : node.outputs()) problem.outputs.push_back(operand(output));
+  // No kernel of a GPU asks.
+  if (problem.device->properties().kind == DeviceKind::kCpu)
+    if (const int left = left_operand(node); left >= 0 && rows_are_uniform(*node.input(left)))
+      problem.inputs[static_cast<size_t>(left)].uniform_rows = true;
   return problem;
 }
 

@@ -14,10 +14,6 @@
 
 namespace tenon {
 
-/// The tactic of nodes that move no data: their outputs lie inside their input's buffer, or
-/// (concat) their inputs inside their output's.
-inline constexpr std::string_view kViewTactic = "view";
-
 /// Where a value's elements lie: inside the buffer of `root`.
 struct Storage {
   const Value* root = nullptr;

@@ -39,7 +39,7 @@ Status check_range(const std::string& name, const Extents& extents, const ShapeR
 
 /// Kernels of GPUs load 16 bytes at once, and a misaligned address ends all work of the process
 /// there. Their workspaces are aligned as in memory of the driver.
-constexpr uintptr_t kPiece = 16, kArena = 256;
+constexpr uintptr_t kArena = 256;
 
 Status check_multiple(const void* address, uintptr_t unit, std::string_view what,
                       std::string_view name) {
@@ -287,7 +287,7 @@ Status Context::get_ready() {
   if (has_shape_inputs_) return {};
   TENON_TRY(engine_->backend().device->activate());
   Status status = prepare();
-  return engine_->backend().device->unified() ? Status() : status;
+  return engine_->backend().device->capabilities().compiles_kernels ? status : Status();
 }
 
 /// Whether these shapes run in memory of the application's. The size that the engine named is
@@ -333,7 +333,7 @@ Status Context::make_arena() {
   if (Status grown = grow_arena(bytes); !grown.ok())
     return std::move(grown).error().with_context(largest_of(program_->buffers()));
   arena_size_ = bytes;
-  if (engine_->backend().device->unified()) touch_pages(arena_.get(), bytes);
+  if (engine_->backend().device->capabilities().host_addresses) touch_pages(arena_.get(), bytes);
   return {};
 }
 
@@ -342,7 +342,7 @@ void Context::retire(DeviceBuffer arena) {
 }
 
 Status Context::grow_arena(size_t bytes) {
-  if (arena_ != nullptr && !engine_->backend().device->unified()) {
+  if (arena_ != nullptr && !engine_->backend().device->capabilities().waits_for_kernels) {
     // The last run may still use the old one.
     if (auto grown = engine_->backend().allocate(bytes); grown.ok()) {
       retire(std::exchange(arena_, std::move(grown).value()));
@@ -374,13 +374,15 @@ bool Context::set_graph_replay(bool replay) {
 }
 
 Status Context::check_alignment() const {
-  if (engine_->backend().device->unified()) return {};
+  const uintptr_t multiple = engine_->backend().device->capabilities().operand_multiple;
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const Value& input = *engine_->graph().inputs()[i];
-    if (!is_shape_input(input)) TENON_TRY(check_multiple(inputs_[i], kPiece, "input ", input.name));
+    if (!is_shape_input(input))
+      TENON_TRY(check_multiple(inputs_[i], multiple, "input ", input.name));
   }
   for (size_t i = 0; i < outputs_.size(); ++i)
-    TENON_TRY(check_multiple(outputs_[i], kPiece, "output ", engine_->graph().outputs()[i]->name));
+    TENON_TRY(
+        check_multiple(outputs_[i], multiple, "output ", engine_->graph().outputs()[i]->name));
   return check_multiple(given_arena_, kArena, "the context's ", "memory");
 }
 
@@ -449,8 +451,9 @@ Status Context::run_static(Queue queue) {
     outputs_[i] = allocators_[i](extents, bytes, queue.stream);
     if (outputs_[i] == nullptr && bytes > 0)
       return resource_error("the allocator of output '{}' gave no memory", output->name);
-    if (!engine_->backend().device->unified())
-      TENON_TRY(check_multiple(outputs_[i], kPiece, "output ", output->name));
+    TENON_TRY(check_multiple(outputs_[i],
+                             engine_->backend().device->capabilities().operand_multiple, "output ",
+                             output->name));
   }
   if (expects_arena_ && given_arena_ == nullptr && program_->arena_bytes() > 0)
     return user_error(

@@ -217,7 +217,8 @@ struct DynamicRunner::Run {
   /// Operands of a node whose results have no extents yet.
   Result<Problem> sized_problem(const Node& node) {
     Problem problem;
-    problem.node = &node;
+    problem.operation = node;
+    problem.layer = node.name;
     problem.device = &device();
     problem.constants = runner.backend_.constants;
     problem.application = runner.backend_.application.get();

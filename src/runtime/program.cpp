@@ -22,7 +22,7 @@ Result<std::unique_ptr<Program>> Program::create(const Backend& backend, Constan
   auto program = std::unique_ptr<Program>(new Program(std::move(graph)));
   TENON_ASSIGN(std::vector<MadeStep> made, program->make_steps(backend, constants, threads));
   Device& device = *backend.device;
-  const LowerOptions options{.shares_memory = device.unified(),
+  const LowerOptions options{.shares_memory = device.capabilities().waits_for_kernels,
                              .has_streams = device.streams() != nullptr,
                              .branches = branches,
                              .cache_bytes = cpu::last_level_cache()};
@@ -39,7 +39,7 @@ Result<std::vector<MadeStep>> Program::make_steps(const Backend& backend, Consta
   std::vector<Status> made(steps.size());
   const auto make = [&](size_t i) { made[i] = make_step(backend, constants, threads, steps[i]); };
   // A GPU's kernels are compiled, several at a time.
-  if (!backend.device->unified())
+  if (backend.device->capabilities().compiles_kernels)
     for_each_node_parallel(
         steps.size(), [&](size_t i) -> const Node& { return *steps[i].node; }, make);
   else
@@ -62,7 +62,8 @@ Status Program::make_step(const Backend& backend, ConstantStore& constants, int 
     }
   }
   Problem problem = graph_.problem(*step.node, backend, threads);
-  if (auto sample = backend.device->unified() ? sample_step(problem) : std::nullopt) {
+  if (auto sample =
+          backend.device->capabilities().host_cores ? sample_step(problem) : std::nullopt) {
     problem = std::move(sample->problem);
     step.samples = sample->samples;
     step.input_bytes = std::move(sample->input_bytes);

@@ -12,13 +12,13 @@ constexpr int64_t kLeastImages = int64_t{8} << 20;
 // Weights that are read again for every sample stay in the caches until then.
 constexpr int64_t kMostWeights = int64_t{1} << 20;
 
-bool treats_samples_alone(const Node& node) {
+bool treats_samples_alone(const Operation& node) {
   if (node.is<Fused>()) {
-    const auto nodes = node.bodies[0]->nodes();
+    const auto nodes = node.bodies()[0]->nodes();
     return std::all_of(nodes.begin(), nodes.end(),
                        [](const auto& inner) { return treats_samples_alone(*inner); });
   }
-  if (node.is<Pool>()) return node.outputs().size() == 1;
+  if (node.is<Pool>()) return node.output_count() == 1;
   return node.is<Conv>() || node.is<Pointwise>() || node.is<Cast>();
 }
 
@@ -55,7 +55,7 @@ bool pays(const Problem& whole) {
 std::optional<SampleStep> sample_step(const Problem& whole) {
   if (whole.outputs.empty()) return std::nullopt;  // An assertion has none.
   const int rank = whole.output().rank();
-  if (rank < 3 || !treats_samples_alone(*whole.node) || !pays(whole)) return std::nullopt;
+  if (rank < 3 || !treats_samples_alone(whole.operation) || !pays(whole)) return std::nullopt;
   SampleStep step{.problem = whole, .samples = whole.output().extents[0]};
   if (step.samples < 2) return std::nullopt;
   for (Operand& operand : step.problem.inputs) {

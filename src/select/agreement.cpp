@@ -82,7 +82,7 @@ bool multiplies_in_tf32(const Device* device, bool allowed) {
 }
 
 Tolerance agreement_tolerance(const Problem& problem) {
-  const bool in_tf32 = multiplies_in_tf32(problem.device, problem.allow_tf32);
+  const bool in_tf32 = multiplies_in_tf32(problem.device, problem.numerics.tf32);
   Tolerance limit;
   for (const auto* operands : {&problem.inputs, &problem.outputs})
     for (const Operand& operand : *operands) {
@@ -96,7 +96,8 @@ Tolerance agreement_tolerance(const Problem& problem) {
 
 Tolerance kernel_tolerance(const Node& node, DataType result, const Backend& backend) {
   Tolerance limit = tolerance(Computation::kKernel, result);
-  if (result == DataType::kFloat32 && multiplies_in_tf32(backend.device.get(), backend.allow_tf32))
+  if (result == DataType::kFloat32 &&
+      multiplies_in_tf32(backend.device.get(), backend.numerics.tf32))
     limit = wider(limit, tolerance(Computation::kTf32, result));
   if (algorithm_of(split_tactic(node.tactic).name) != Algorithm::kPlain)
     limit = wider(limit, tolerance(Computation::kTransform, result));

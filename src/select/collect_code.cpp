@@ -38,8 +38,7 @@ class Collector {
 
  private:
   bool is_wanted(const Node& node) const {
-    return !own_alone_ ||
-           origin_of(split_tactic(backend_.tactic_of(node)).name) == TacticOrigin::kOwn;
+    return !own_alone_ || !is_library(backend_.origin_of(backend_.tactic_of(node)));
   }
 
   void collect_bodies(const ConcreteGraph& graph, const Node& node) {
@@ -85,7 +84,7 @@ std::shared_ptr<CodeLibrary> collect_under(const std::vector<SymbolValues>& shap
       here.tactics_here = &table;
     }
     const auto graph = ConcreteGraph::create(*plan.graph, symbols);
-    const bool own_alone = use == CodeLibrary::Use::kCollectOpenAlone;
+    const bool own_alone = use == CodeLibrary::Use::kCollectOpen;
     if (graph.ok()) Collector(here, own_alone).collect(*graph);
   }
   backend.constants->set_code(nullptr);
@@ -103,7 +102,7 @@ Status collect_code(Plan& plan, const Backend& backend, Logger& logger) {
   const std::vector<SymbolValues> points = plan_points(plan);
   auto library = collect_under(points, plan, quiet, CodeLibrary(), Use::kCollect);
   if (points.size() > 1)
-    library = collect_under(plan_shapes(plan), plan, quiet, *library, Use::kCollectOpenAlone);
+    library = collect_under(plan_shapes(plan), plan, quiet, *library, Use::kCollectOpen);
   plan.code = std::make_shared<CodeLibrary>(*library, Use::kLend);
   logger.verbose("Build times: code of {} kernels collected in {:.2f} s", plan.code->size(),
                  watch.lap());

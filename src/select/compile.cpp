@@ -185,7 +185,7 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   plan.device = device.kind;
   plan.device_name = device.name;
   plan.architecture = device.architecture;
-  plan.settings["tf32"] = std::to_string(static_cast<int>(request.backend.allow_tf32));
+  plan.settings["tf32"] = std::to_string(static_cast<int>(request.backend.numerics.tf32));
   if (request.backend.shared_memory != INT64_MAX)
     plan.settings["shared_memory"] = std::to_string(request.backend.shared_memory);
   plan.graph = std::move(request.graph);

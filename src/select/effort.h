@@ -1,16 +1,29 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <limits>
 
 /// How much is tried when kernels are chosen.
 namespace tenon::effort {
 
+/// The time in the cache of kernels that cannot be made or run.
+inline constexpr double kFailed = std::numeric_limits<double>::infinity();
 /// The time of a candidate that computed something else than the reference.
 inline constexpr double kWrong = -1;
 /// A candidate whose first run takes so many times the best's is not run again.
 inline constexpr double kHopeless = 2;
 /// Kernels below this are short: they are run often to be timed.
 inline constexpr double kShortMilliseconds = 1;
+/// Short kernels need many runs to be told apart, where the machine is not quiet.
+inline int runs_for(double milliseconds, int asked) {
+  constexpr int kShortRuns = 24, kRuns = 4, kLongRuns = 2;
+  constexpr double kLong = 20;
+  const int runs = milliseconds < kShortMilliseconds ? kShortRuns
+                   : milliseconds > kLong            ? kLongRuns
+                                                     : kRuns;
+  return std::max(asked, runs);
+}
 /// Candidates a level times at most.
 inline constexpr int kCandidates[] = {1, 2, 4, 64, 256, 256};
 

@@ -17,22 +17,23 @@ double count_of(const Operand& operand) {
   return operand.present ? static_cast<double>(operand.count()) : 0.0;
 }
 
-/// The node itself, or the member of its region that multiplies most.
-const Node* heaviest(const Node& node) {
-  const auto multiplies = [](const Node& member) {
+/// The operation itself, or the member of its region that multiplies most; none where nothing
+/// multiplies.
+Operation heaviest(const Operation& operation) {
+  const auto multiplies = [](const Operation& member) {
     return member.is<Conv>() || member.is<Deconv>() || member.is<MatMul>() ||
            member.is<Attention>() || member.is<Rnn>();
   };
-  if (multiplies(node)) return &node;
-  for (const auto& body : node.bodies)
+  if (multiplies(operation)) return operation;
+  for (const auto& body : operation.bodies())
     for (const auto& member : body->nodes())
-      if (multiplies(*member)) return member.get();
-  return nullptr;
+      if (multiplies(*member)) return *member;
+  return {};
 }
 
 /// Multiplications for one element of the result: weights for each output channel, or elements of a
 /// row.
-double depth_of(const Node& node, const Problem& problem) {
+double depth_of(const Operation& node, const Problem& problem) {
   double weights = 0;
   for (const Operand& input : problem.inputs)
     if (input.constant != nullptr) weights = std::max(weights, count_of(input));
@@ -56,8 +57,8 @@ double depth_of(const Node& node, const Problem& problem) {
 double multiplications(const Problem& problem) {
   if (problem.outputs.empty()) return 0;
   const double count = count_of(problem.output());
-  const Node* node = heaviest(*problem.node);
-  return node == nullptr ? 4 * count : count * std::max(depth_of(*node, problem), 1.0);
+  const Operation heavy = heaviest(problem.operation);
+  return heavy ? count * std::max(depth_of(heavy, problem), 1.0) : 4 * count;
 }
 
 double expected_launch(const Problem& problem) {

@@ -51,23 +51,22 @@ class Fitter {
 }  // namespace
 
 bool has_kernel(const Backend& backend, const Problem& problem) {
-  if (is_control_flow(*problem.node))
+  if (is_control_flow(problem.operation))
     return std::ranges::all_of(problem.inputs, lies_plain) &&
            std::ranges::all_of(problem.outputs, lies_plain);
   if (is_empty(problem)) return true;
-  const auto real =
-      backend.tactics.first(backend.tactics.size() - 1);  // The last one runs anything.
-  return std::any_of(real.begin(), real.end(),
-                     [&](const Tactic& tactic) { return bool(tactic.supports(problem)); });
+  return std::ranges::any_of(backend.tactics, [&](const Tactic& tactic) {
+    return tactic.traits.fallback != Fallback::kAnything && tactic.supports(problem);
+  });
 }
 
-bool is_fallback(const Backend& backend, const Tactic& tactic) {
-  return &tactic == &backend.tactics.back() || tactic.name.ends_with(".formula");
+bool is_fallback(const Tactic& tactic) {
+  return tactic.traits.fallback != Fallback::kNo;
 }
 
 bool has_fast_kernel(const Backend& backend, const Problem& problem) {
   return std::ranges::any_of(backend.tactics, [&](const Tactic& tactic) {
-    return !is_fallback(backend, tactic) && tactic.supports(problem);
+    return !is_fallback(tactic) && tactic.supports(problem);
   });
 }
 

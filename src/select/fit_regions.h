@@ -21,7 +21,7 @@ Status fit_regions(Graph& graph, const Backend& backend, const SymbolValues& sym
 bool has_kernel(const Backend& backend, const Problem& problem);
 
 /// Whether the tactic takes anything of its operators, and slowly: it is not worth timing.
-bool is_fallback(const Backend& backend, const Tactic& tactic);
+bool is_fallback(const Tactic& tactic);
 /// Whether a kernel takes the problem that is no fallback.
 bool has_fast_kernel(const Backend& backend, const Problem& problem);
 

@@ -55,22 +55,22 @@ uint64_t tactic_hash(const std::string& tactic) {
   return XXH3_64bits(tactic.data(), tactic.size());
 }
 
-std::vector<Operation> operations_of(const TimingCache& cache) {
-  std::vector<Operation> all;
+std::vector<CachedOperation> operations_of(const TimingCache& cache) {
+  std::vector<CachedOperation> all;
   for (const std::string& rest : cache.find_prefix(kPrefix)) {
     const size_t end = rest.find(kChosen);
     if (end == std::string::npos) continue;
-    Operation operation{rest.substr(0, end), rest.substr(end + kChosen.size()), 0};
+    CachedOperation operation{rest.substr(0, end), rest.substr(end + kChosen.size()), 0};
     operation.milliseconds = cache.find(entry(operation.id, kChosen, operation.tactic)).value_or(0);
     all.push_back(std::move(operation));
   }
   return all;
 }
 
-std::optional<Operation> find_operation(const TimingCache& cache, const std::string& id) {
+std::optional<CachedOperation> find_operation(const TimingCache& cache, const std::string& id) {
   const std::vector<std::string> chosen = cache.find_prefix(entry(id, kChosen));
   if (chosen.empty()) return std::nullopt;
-  return Operation{id, chosen[0], cache.find(entry(id, kChosen, chosen[0])).value_or(0)};
+  return CachedOperation{id, chosen[0], cache.find(entry(id, kChosen, chosen[0])).value_or(0)};
 }
 
 bool choose_tactic(TimingCache& cache, const std::string& id, uint64_t hash, double milliseconds) {

@@ -11,7 +11,7 @@ namespace tenon {
 
 /// Entry of an editable timing cache for one layer: the candidates and which of them is taken. Kept
 /// among the entries of the timing cache; two layers with equal problems have an entry each.
-struct Operation {
+struct CachedOperation {
   std::string id;  ///< 32 hexadecimal digits.
   std::string tactic;
   double milliseconds = 0;
@@ -22,8 +22,8 @@ std::string operation_id(const std::string& layer, const std::string& problem_ke
 /// Identifier of tactics outside: XXH3-64 of their text.
 uint64_t tactic_hash(const std::string& tactic);
 /// All layers that the cache has, in the order of their ids.
-std::vector<Operation> operations_of(const TimingCache& cache);
-std::optional<Operation> find_operation(const TimingCache& cache, const std::string& id);
+std::vector<CachedOperation> operations_of(const TimingCache& cache);
+std::optional<CachedOperation> find_operation(const TimingCache& cache, const std::string& id);
 /// From now on builds take the candidate of that hash; false where the layer has none such.
 bool choose_tactic(TimingCache& cache, const std::string& id, uint64_t hash, double milliseconds);
 

@@ -20,9 +20,8 @@ class Packer {
 
   Status pack(Node& node) {
     if (node.is<Constant>()) return {};
-    // Kernels of a GPU pack nothing ahead of time.
-    const bool runs = backend_.device->unified() && !node.is<Dims>() && !concrete_.is_view(node) &&
-                      concrete_.resolved(node);
+    const bool runs = backend_.device->capabilities().packs_constants && !node.is<Dims>() &&
+                      !concrete_.is_view(node) && concrete_.resolved(node);
     if (!runs) {
       for (const Value* input : node.inputs()) need(input);
       return {};

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <iterator>
 #include <unordered_map>
-
-#include "kernels/gemm/uniform_rows.h"
 
 namespace tenon {
 namespace {
@@ -68,16 +67,16 @@ void add_operand(std::string& out, const Operand& operand) {
   if (operand.alignment < 16) fmt::format_to(std::back_inserter(out), "/{}B", operand.alignment);
 }
 
-void add_node(std::string& out, const Node& node) {
-  out += node.op->name();
+void add_operation(std::string& out, const Operation& operation) {
+  out += operation.name();
   AttributePrinter printer(out);
-  node.op->visit_attributes(printer);
-  for (const auto& body : node.bodies) {
+  operation.visit_attributes(printer);
+  for (const auto& body : operation.bodies()) {
     out += " {";
     std::unordered_map<const Value*, size_t> numbers;
     for (const Value* input : body->inputs()) numbers.emplace(input, numbers.size());
     for (const auto& inner : body->nodes()) {
-      add_node(out, *inner);
+      add_operation(out, *inner);
       for (const Value* input : inner->inputs())
         fmt::format_to(std::back_inserter(out), " %{}",
                        input == nullptr ? -1 : static_cast<int>(numbers[input]));
@@ -96,13 +95,14 @@ std::string problem_key(const Problem& problem) {
   const DeviceProperties& device = problem.device->properties();
   std::string key =
       fmt::format("{}|{}|{}|units={}|threads={}|tf32={}|", device.name, device.architecture,
-                  device.libraries, device.compute_units, problem.threads, problem.allow_tf32);
+                  device.libraries, device.compute_units, problem.threads, problem.numerics.tf32);
+  if (!problem.numerics.winograd) key += "no winograd|";
+  if (!problem.numerics.strassen) key += "no strassen|";
   if (limits_shared_memory(problem)) key += fmt::format("shared={}|", problem.shared_memory);
   if (problem.isa_limit != Problem{}.isa_limit) key += fmt::format("isa={}|", problem.isa_limit);
   if (!problem.packed.empty()) key += "packed|";
-  // The one thing that a kernel looks at beyond its operands.
-  if (device.kind == DeviceKind::kCpu && left_rows_are_uniform(*problem.node)) key += "uniform|";
-  add_node(key, *problem.node);
+  if (std::ranges::any_of(problem.inputs, &Operand::uniform_rows)) key += "uniform|";
+  add_operation(key, problem.operation);
   key += "|";
   for (const Operand& input : problem.inputs) add_operand(key, input);
   key += " ->";

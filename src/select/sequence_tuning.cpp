@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "device/described_device.h"
+#include "select/effort.h"
 #include "select/problem_key.h"
 #include "select/sequence_runner.h"
 
@@ -72,7 +73,7 @@ class Sequence {
     const std::string entry = key();
     if (tuning_.options.use_cache)
       if (const auto known = tuning_.cache.find(entry)) {
-        if (*known == kFailed) return unsupported("it failed when it was to be timed");
+        if (*known == effort::kFailed) return unsupported("it failed when it was to be timed");
         return SequenceTime{*known, tuning_.cache.find_note(entry).value_or(0)};
       }
     if (is_described(*tuning_.backend.device)) return unsupported("the device is not there");
@@ -82,7 +83,7 @@ class Sequence {
     }
     const Result<SequenceTime> time = measure();
     if (time.ok() || time.error().kind != ErrorKind::kResource)
-      tuning_.cache.insert(entry, time.ok() ? time->median : kFailed);
+      tuning_.cache.insert(entry, time.ok() ? time->median : effort::kFailed);
     if (time.ok()) tuning_.cache.insert_note(entry, time->spread);
     return time;
   }
@@ -178,7 +179,7 @@ void put_best_first(std::vector<Candidate>& candidates) {
 }
 
 /// The best of each tactic comes before others of its configurations.
-Rivals rivals_of(std::span<const Candidate> best_first) {
+Rivals rivals_of(const Backend& backend, std::span<const Candidate> best_first) {
   if (best_first.empty()) return {};
   Rivals rivals{best_first[0].milliseconds, {best_first[0].tactic}, {}};
   std::vector<const Candidate*> near;
@@ -197,7 +198,7 @@ Rivals rivals_of(std::span<const Candidate> best_first) {
     if (rivals.tactics.size() <= kRivals) rivals.tactics.push_back(candidate->tactic);
   double own = rivals.best * kOwnMargin + kRivalSlack;
   for (const Candidate& candidate : best_first) {
-    const bool is_own = origin_of(split_tactic(candidate.tactic).name) == TacticOrigin::kOwn;
+    const bool is_own = !is_library(backend.origin_of(candidate.tactic));
     if (!is_own || candidate.milliseconds < 0 || candidate.milliseconds >= own) continue;
     own = candidate.milliseconds;
     rivals.own = candidate.tactic;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -12,9 +11,6 @@
 #include "select/sequence_runner.h"
 
 namespace tenon {
-
-/// The time in the cache of kernels that cannot be made or run.
-inline constexpr double kFailed = std::numeric_limits<double>::infinity();
 
 /// The error that ends builds that may not measure (SelectOptions::fail_on_cache_miss).
 Error missing_time(std::string_view layer, std::string_view tactic);
@@ -28,7 +24,7 @@ struct Rivals {
 /// Puts the fastest of measured candidates first; of two that are about equally fast the earlier.
 void put_best_first(std::vector<Candidate>& candidates);
 /// Those of a list of measured candidates whose first is the best.
-Rivals rivals_of(std::span<const Candidate> best_first);
+Rivals rivals_of(const Backend& backend, std::span<const Candidate> best_first);
 
 struct SequenceTuning {
   const Backend& backend;

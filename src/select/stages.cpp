@@ -15,32 +15,10 @@ constexpr size_t kStage = 2;
 /// (docs/notes/performance.md).
 constexpr double kFarTactic = 1.2, kFarStage = 1.12;
 
-struct Pair {
-  std::string_view slow, fast;
-};
-constexpr Pair kOutdone[] = {
-    // Loops over single pixels: 4 times the best and more, half as much again of depthwise ones.
-    {"cuda.conv.direct", "cuda.conv.hopper"},
-    {"cuda.conv.direct", "cuda.conv.matrix"},
-    {"cuda.conv.direct", "cuda.conv.depthwise"},
-    // Products without tensor cores: 11 times and more.
-    {"cuda.gemm.tile", "cuda.gemm.hopper"},
-    {"cuda.gemm.tile", "cuda.gemm.skinny_columns"},
-    // A row of scores at a time: 9 times.
-    {"cuda.attention.rows", "cuda.attention.hopper"},
-};
-
 }  // namespace
 
 bool is_outdone(const Tactic& tactic, const Tactic& other) {
-  return std::ranges::any_of(kOutdone, [&](const Pair& pair) {
-    return pair.slow == tactic.name && pair.fast == other.name;
-  });
-}
-
-bool is_tried_in_stages(const Tactic& tactic) {
-  constexpr std::string_view kNames[] = {"cuda.conv.hopper", "cuda.conv.matrix", "cuda.conv.cudnn"};
-  return std::ranges::find(kNames, tactic.name) != std::end(kNames);
+  return std::ranges::find(tactic.traits.outdone_by, other.name) != tactic.traits.outdone_by.end();
 }
 
 std::string_view engine_of(std::string_view config) {
@@ -65,7 +43,7 @@ std::vector<std::string> configs_among(std::span<const std::string> tactics, con
     const TacticText one = split_tactic(text);
     if (one.name == tactic.name) configs.emplace_back(one.config);
   }
-  if (configs.empty() || origin_of(tactic.name) != TacticOrigin::kOwn) return configs;
+  if (configs.empty() || is_library(tactic.traits.origin)) return configs;
   const std::vector<std::string> proposed = tactic.configs(problem);
   for (size_t i = 0; i < std::min(kProposals, proposed.size()); ++i)
     if (std::ranges::find(configs, proposed[i]) == configs.end()) configs.push_back(proposed[i]);

@@ -10,12 +10,7 @@
 
 namespace tenon {
 
-/// Whether a tactic's configurations come in the order of how fast they are expected to be, and
-/// take long to make: they are tried in stages.
-bool is_tried_in_stages(const Tactic& tactic);
-
-/// Whether a tactic is slow by far wherever another one takes the problem too, on every layer that
-/// was measured: it is not tried there.
+/// Whether the tactic's row says that the other one is faster by far wherever both take a problem.
 bool is_outdone(const Tactic& tactic, const Tactic& other);
 
 /// The engine that a configuration of cuDNN names, its way to lay out the input included; nothing

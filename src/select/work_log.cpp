@@ -5,7 +5,7 @@
 namespace tenon {
 namespace {
 
-constexpr const char* kNames[] = {"of our own", "of cuDNN", "of cuBLASLt"};
+constexpr const char* kNames[] = {"of our own", "of cuDNN", "of cuBLASLt", "of plugins"};
 
 int64_t now(clockid_t clock) {
   timespec time{};
@@ -17,7 +17,7 @@ int64_t now(clockid_t clock) {
 
 Result<std::unique_ptr<Kernel>> WorkLog::create(const Tactic& tactic, const Problem& problem,
                                                 std::string_view config) {
-  Counter& counter = counters_[static_cast<size_t>(origin_of(tactic.name))];
+  Counter& counter = counters_[static_cast<size_t>(tactic.traits.origin)];
   const int64_t start = now(CLOCK_MONOTONIC), cpu_start = now(CLOCK_THREAD_CPUTIME_ID);
   auto kernel = create_kernel(tactic, problem, config);
   ++counter.count;

@@ -26,7 +26,7 @@ class WorkLog {
   struct Counter {
     std::atomic<int64_t> count = 0, nanoseconds = 0, cpu_nanoseconds = 0;
   };
-  static constexpr size_t kOrigins = 3;  ///< Of TacticOrigin.
+  static constexpr size_t kOrigins = 4;  ///< Of TacticOrigin.
   std::array<Counter, kOrigins> counters_;
 };
 

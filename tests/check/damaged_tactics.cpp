@@ -52,7 +52,7 @@ class DamagedKernel final : public Kernel {
 template <size_t I>
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(auto inner, cpu_tactics()[I].create(problem, config));
-  if (anchor_name(*problem.node) != planted().op) return inner;
+  if (anchor_name(problem.operation.node()) != planted().op) return inner;
   return std::unique_ptr<Kernel>(
       std::make_unique<DamagedKernel>(std::move(inner), problem.outputs[0], planted().damage));
 }

@@ -71,7 +71,7 @@ CompileRequest request_of(uint64_t seed) {
   request.graph = network_of(seed);
   const int threads = 1 + static_cast<int>(seed / 6 % 3);
   request.backend = cpu_backend(threads);
-  if (seed / 18 % 2 == 1) request.backend = with_plain_tactics(std::move(request.backend));
+  if (seed / 18 % 2 == 1) request.backend.numerics = request.backend.numerics.without_transforms();
   request.passes = pass_options_for(*request.backend.device);
   request.passes.level = request.select.level = static_cast<int>(seed % 6);
   request.select.threads = threads;

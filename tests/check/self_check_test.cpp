@@ -233,8 +233,9 @@ std::vector<Tactic> tactics_with_wrong_softmax() {
   static const Tactic* reference = &cpu_tactics().back();
   Tactic wrong = *reference;
   wrong.name = "cpu.softmax.wrong";
-  wrong.supports = [](const Problem& problem) {
-    return problem.node->is<Softmax>() ? Support{} : Support::no("no softmax");
+  wrong.traits = {};
+  wrong.takes = [](const Problem& problem) {
+    return problem.operation.is<Softmax>() ? Support{} : Support::no("no softmax");
   };
   wrong.create = [](const Problem& problem,
                     std::string_view config) -> Result<std::unique_ptr<Kernel>> {

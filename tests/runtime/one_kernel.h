@@ -26,7 +26,7 @@ void run_with_one_kernel(const std::shared_ptr<MadeUp>& device, const char* name
                          const RangeTexts& texts_of = {}) {
   Tactic row = cpu_tactics().back();
   row.name = name, row.device = DeviceKind::kCuda;
-  row.supports = [](const Problem&) { return Support{}; };
+  row.traits = {}, row.takes = [](const Problem&) { return Support{}; };
   row.create = [](const Problem& problem, std::string_view) -> Result<std::unique_ptr<Kernel>> {
     return std::unique_ptr<Kernel>(
         std::make_unique<OneKernel>(static_cast<MadeUp&>(*problem.device)));

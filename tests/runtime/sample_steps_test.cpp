@@ -89,7 +89,8 @@ struct Sum {
 
   explicit Sum(Extents other, const Tensor* constant = nullptr) {
     Value *x = graph.add_input("x", {}), *y = graph.add_input("y", {});
-    problem.node = graph.add_node(std::make_unique<Pointwise>(PointwiseFunction::k_add), {x, y});
+    problem.operation =
+        *graph.add_node(std::make_unique<Pointwise>(PointwiseFunction::k_add), {x, y});
     const Operand image{.present = true, .extents = {4, 64, 128, 128}};
     problem.inputs = {image, {.present = true, .extents = std::move(other), .constant = constant}};
     problem.outputs = {image};

@@ -49,6 +49,7 @@ Result<std::unique_ptr<Kernel>> damaged(const Problem& problem, std::string_view
 Tactic row(std::string_view name, decltype(Tactic::create) create) {
   Tactic tactic = reference();
   tactic.name = name;
+  tactic.traits = {};
   tactic.create = create;
   return tactic;
 }
@@ -131,12 +132,12 @@ TEST(AgreementTolerance, IsThatOfTenBitsWhereMatrixUnitsTakeF32) {
   EXPECT_FALSE(multiplies_in_tf32(&hopper, false));
   EXPECT_FALSE(multiplies_in_tf32(&turing, true));
   EXPECT_FALSE(multiplies_in_tf32(processor.device.get(), true));
-  Problem problem{.device = const_cast<DescribedDevice*>(&hopper), .allow_tf32 = true};
+  Problem problem{.device = const_cast<DescribedDevice*>(&hopper), .numerics = {.tf32 = true}};
   problem.outputs = {{.present = true, .type = DataType::kFloat32}};
   const Tolerance single = tolerance(Computation::kAgreement, DataType::kFloat32);
   const Tolerance half = tolerance(Computation::kAgreement, DataType::kFloat16);
   EXPECT_EQ(agreement_tolerance(problem).norm, half.norm);
-  problem.allow_tf32 = false;
+  problem.numerics.tf32 = false;
   EXPECT_EQ(agreement_tolerance(problem).norm, single.norm);
   EXPECT_LT(single.norm, half.norm);
 }

@@ -49,7 +49,7 @@ class MadeUpDevice : public Device, public Streams {
     return {};
   }
   Status synchronize(Queue) override { return {}; }
-  bool unified() const override { return false; }
+  const Capabilities& capabilities() const override { return kCudaCapabilities; }
   Streams* streams() override { return this; }
   Status fence(Queue) override {
     launches.push_back('|');

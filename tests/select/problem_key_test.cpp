@@ -96,21 +96,25 @@ TEST(ProblemKey, SaysNothingOfWeights) {
   EXPECT_EQ(asked.key(), key);
 }
 
-TEST(Algorithms, PlainTacticsAreAllButTheTransforms) {
-  const Backend all = cpu_backend(1), plain = with_plain_tactics(cpu_backend(1));
-  EXPECT_FALSE(has_plain_tactics(all));
-  EXPECT_TRUE(has_plain_tactics(plain));
-  size_t transforms = 0;
-  for (const Tactic& tactic : all.tactics) {
-    const bool is_plain = algorithm_of(tactic.name) == Algorithm::kPlain;
-    transforms += is_plain ? 0 : 1;
-    EXPECT_EQ(plain.find(tactic.name) != nullptr, is_plain) << tactic.name;
+TEST(Algorithms, TheRowsOfTransformsSaySo) {
+  for (const Tactic& tactic : cpu_tactics()) {
     const bool named = tactic.name.find("winograd") != std::string_view::npos ||
                        tactic.name.find("strassen") != std::string_view::npos;
-    EXPECT_EQ(named, !is_plain) << tactic.name;
+    EXPECT_EQ(named, tactic.traits.algorithm != Algorithm::kPlain) << tactic.name;
+    EXPECT_EQ(algorithm_of(tactic.name), tactic.traits.algorithm) << tactic.name;
   }
-  EXPECT_EQ(plain.tactics.size() + transforms, all.tactics.size());
-  EXPECT_EQ(plain.tactics.back().name, all.tactics.back().name);
+}
+
+TEST(ProblemKey, TellsNumerics) {
+  Asked asked = product(kNormalized);
+  const std::string usual = asked.key();
+  asked.problem.numerics.strassen = false;
+  EXPECT_NE(asked.key(), usual);
+  EXPECT_FALSE(asked.takes("cpu.gemm.strassen"));
+  EXPECT_TRUE(asked.takes("cpu.gemm.packed"));
+  asked.problem.numerics = {.winograd = false};
+  EXPECT_NE(asked.key(), usual);
+  EXPECT_TRUE(asked.takes("cpu.gemm.strassen"));
 }
 
 /// An editable cache that a build by default filled says nothing of an exact one.
@@ -118,13 +122,13 @@ TEST(Algorithms, ExactBuildsChooseAmongPlainKernels) {
   const Asked asked = product(kNormalized);
   TimingCache cache;
   SelectOptions options;
-  const Backend plain = with_plain_tactics(cpu_backend(2));
-  Problem problem = asked.problem;
-  const auto exact = list_candidates(plain, problem, options, cache);
+  Problem plain = asked.problem;
+  plain.numerics = plain.numerics.without_transforms();
+  const auto exact = list_candidates(asked.backend, plain, options, cache);
   ASSERT_TRUE(exact.ok()) << exact.error().message;
   for (const Candidate& candidate : *exact)
-    EXPECT_EQ(algorithm_of(split_tactic(candidate.tactic).name), Algorithm::kPlain);
-  const auto usual = list_candidates(asked.backend, problem, options, cache);
+    EXPECT_TRUE(algorithm_of(candidate.tactic) == Algorithm::kPlain || !candidate.reason.empty());
+  const auto usual = list_candidates(asked.backend, asked.problem, options, cache);
   ASSERT_TRUE(usual.ok()) << usual.error().message;
   bool has_strassen = false;
   for (const Candidate& candidate : *usual)

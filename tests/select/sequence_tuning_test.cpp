@@ -36,6 +36,7 @@ Tactic row(std::string_view name) {
   Tactic tactic = cpu_tactics().back();
   tactic.name = name;
   tactic.device = DeviceKind::kCuda;
+  tactic.traits = {};
   tactic.create = [](const Problem& problem, std::string_view) -> Result<std::unique_ptr<Kernel>> {
     auto& device = static_cast<MadeUpDevice&>(*problem.device);
     return std::unique_ptr<Kernel>(std::make_unique<Counted>(device, kName));
@@ -173,6 +174,7 @@ template <int kMilliseconds>
 Tactic slow_row(std::string_view name) {
   Tactic tactic = cpu_tactics().back();
   tactic.name = name;
+  tactic.traits = {};
   tactic.create = [](const Problem&, std::string_view) -> Result<std::unique_ptr<Kernel>> {
     return std::unique_ptr<Kernel>(std::make_unique<Slow>(kMilliseconds, runs_of<kMilliseconds>()));
   };
@@ -217,10 +219,14 @@ TEST_F(SequenceTuningTest, LibrariesAreNotAskedForWhatTheCacheKnows) {
 }
 
 TEST(RivalsTest, TheBestOfEachTacticComesFirst) {
+  Tactic library = cpu_tactics().back();
+  library.name = "cuda.a.lt";
+  library.traits = {.origin = TacticOrigin::kCublasLt};
+  const Backend backend{.device = nullptr, .tactics = {&library, 1}};
   const Candidate candidates[] = {{"cuda.a.lt{n=1}", 1.0, {}}, {"cuda.a.lt{n=2}", 1.05, {}},
                                   {"cuda.b{}", 1.2, {}},       {"cuda.b{n=2}", 1.1, {}},
                                   {"cuda.c{}", 2.0, {}},       {"cuda.d{}", -1, {}}};
-  const Rivals rivals = rivals_of(candidates);
+  const Rivals rivals = rivals_of(backend, candidates);
   EXPECT_EQ(rivals.best, 1.0);
   EXPECT_EQ(rivals.tactics, std::vector<std::string>(
                                 {"cuda.a.lt{n=1}", "cuda.b{n=2}", "cuda.a.lt{n=2}", "cuda.b{}"}));

@@ -77,6 +77,7 @@ Tactic row(std::string_view name) {
   Tactic tactic = cpu_tactics().back();
   tactic.name = name;
   tactic.device = DeviceKind::kCuda;
+  tactic.traits = {.staged = true};
   tactic.configs = [](const Problem&) { return std::vector<std::string>{"n=3", "n=2", "n=1"}; };
   tactic.create = [](const Problem& problem,
                      std::string_view config) -> Result<std::unique_ptr<Kernel>> {

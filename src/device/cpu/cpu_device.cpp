@@ -35,7 +35,7 @@ class CpuDevice final : public Device {
   }
 
   const DeviceProperties& properties() const override { return properties_; }
-  bool unified() const override { return true; }
+  const Capabilities& capabilities() const override { return kCpuCapabilities; }
 
   Result<DeviceBuffer> allocate(size_t bytes) override {
     const size_t rounded = (std::max<size_t>(bytes, 1) + 255) / 256 * 256;

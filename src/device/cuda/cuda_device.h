@@ -32,7 +32,7 @@ class CudaDevice final : public Device, public Streams {
   Status download(void* host, const void* device, size_t bytes, Queue queue) override;
   Status copy(void* to, const void* from, size_t bytes, Queue queue) override;
   Status synchronize(Queue queue) override;
-  bool unified() const override { return false; }
+  const Capabilities& capabilities() const override { return kCudaCapabilities; }
   Status activate() override;
   Status prepare_fence() override { return prepare_fence(nullptr); }
   /// The same with what compiled code there is, which gets the fence's if it collects.

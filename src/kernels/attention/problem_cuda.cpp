@@ -69,7 +69,7 @@ void add_rounding(KernelCode& code, const Attention& op) {
 
 Result<DeviceAttention> describe(const Problem& problem) {
   DeviceAttention d;
-  d.op = problem.node->as<Attention>();
+  d.op = problem.operation.as<Attention>();
   if (d.op == nullptr) return unsupported("not attention");
   if (problem.outputs.size() > 1) return unsupported("more than the result is wanted");
   for (int i = kMask + 1; i < static_cast<int>(problem.inputs.size()); ++i)

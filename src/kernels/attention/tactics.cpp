@@ -65,7 +65,7 @@ void set_rounding(cpu::AttentionProblem& p, const Attention& op) {
 }
 
 cpu::AttentionProblem describe(const Problem& problem) {
-  const auto& op = *problem.node->as<Attention>();
+  const auto& op = *problem.operation.as<Attention>();
   const View q = view_of(problem.input(kQ), op.q_heads, op.q_bsnh),
              k = view_of(problem.input(kK), op.kv_heads, op.k_bsnh);
   const View v = view_of(problem.input(kV), op.kv_heads, op.v_bsnh);
@@ -130,7 +130,7 @@ class AttentionKernel final : public Kernel {
 };
 
 Support is_supported(const Problem& problem) {
-  const auto* op = problem.node->as<Attention>();
+  const auto* op = problem.operation.as<Attention>();
   if (op == nullptr) return Support::no("not attention");
   if (problem.outputs.size() > 1) return Support::no("more than the result is wanted");
   for (int i = kMask + 1; i < static_cast<int>(problem.inputs.size()); ++i)

@@ -79,8 +79,8 @@ void describe_window(const Conv& conv, const Extents& input, const Extents& weig
 
 Result<ConvDescription> describe_convolution(const Problem& problem) {
   TENON_ASSIGN(AnchoredRegion region, anchored_region(problem, {.branches = true}));
-  const auto* conv = region.anchor->as<Conv>();
-  const auto* deconv = region.anchor->as<Deconv>();
+  const auto* conv = region.anchor.as<Conv>();
+  const auto* deconv = region.anchor.as<Deconv>();
   if (!conv && !deconv) return unsupported("not a convolution");
   ConvDescription d;
   d.input = region.anchor_inputs[0], d.weights = region.anchor_inputs[1];

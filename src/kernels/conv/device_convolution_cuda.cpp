@@ -31,8 +31,8 @@ void derive_pads(const Deconv& op, DeviceWindow& w, size_t axes) {
 Result<DeviceConvolution> describe_device_convolution(const Problem& problem) {
   DeviceConvolution d;
   TENON_ASSIGN(d.region, anchored_region(problem, {.branches = true}));
-  const auto* conv = d.region.anchor->as<Conv>();
-  const auto* deconv = d.region.anchor->as<Deconv>();
+  const auto* conv = d.region.anchor.as<Conv>();
+  const auto* deconv = d.region.anchor.as<Deconv>();
   if (conv == nullptr && deconv == nullptr) return unsupported("not a convolution");
   d.input = d.region.anchor_inputs[0];
   d.weights = d.region.anchor_inputs[1];

@@ -70,11 +70,11 @@ Result<cpu::ConvProblem> conv_problem(const Problem& problem, const Layer& layer
 }
 
 Result<Description> describe(const Problem& problem) {
-  const Node& node = *problem.node;
-  if (!node.is<Fused>() || node.bodies[0]->outputs().size() != 1)
+  const Operation& node = problem.operation;
+  if (!node.is<Fused>() || node.bodies()[0]->outputs().size() != 1)
     return unsupported("not a region with one output");
   Description d;
-  const Value* value = node.bodies[0]->outputs()[0];
+  const Value* value = node.bodies()[0]->outputs()[0];
   TENON_ASSIGN(d.layers[1], take_layer(value));
   TENON_ASSIGN(d.layers[0], take_layer(value));
   d.image = input_number(value);

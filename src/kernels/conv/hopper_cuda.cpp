@@ -43,8 +43,6 @@ JitTensorMap map_of(const Problem& problem, const DeviceConvolution& d, int64_t 
 
 Status check(const Problem& problem, const DeviceConvolution& d) {
   const Operand &x = problem.input(d.input), &w = problem.input(d.weights), &y = problem.output();
-  if (problem.device != nullptr && problem.device->properties().compute_capability != 90)
-    return unsupported("its instructions are those of sm_90a");
   if (d.transposed || d.groups != 1) return unsupported("groups, or transposed");
   if (x.rank() != 4) return unsupported("not two axes");
   if (w.constant == nullptr) return unsupported("the weights are not constant");

@@ -98,11 +98,11 @@ Status describe_conv(const Problem& problem, const Value* value, Description& d)
 }
 
 Result<Description> describe(const Problem& problem) {
-  const Node& node = *problem.node;
-  if (!node.is<Fused>() || node.bodies[0]->outputs().size() != 1)
+  const Operation& node = problem.operation;
+  if (!node.is<Fused>() || node.bodies()[0]->outputs().size() != 1)
     return unsupported("not a region with one output");
   Description d;
-  const Node* pool = node.bodies[0]->outputs()[0]->producer();
+  const Node* pool = node.bodies()[0]->outputs()[0]->producer();
   TENON_ASSIGN(d.window, window_of(pool, problem.output().extents));
   TENON_TRY(describe_conv(problem, pool->input(0), d));
   if (!cpu::PooledStem::fits(d.conv, d.window))

@@ -63,8 +63,6 @@ Status check(const Problem& problem, const DeviceConvolution& d) {
   if (byte_size(x.type) != 2 || !is_real(x.type) || x.type != w.type || x.type != y.type)
     return unsupported("{} by {} to {}; takes f16 or bf16 for all", name_of(x.type),
                        name_of(w.type), name_of(y.type));
-  if (problem.device != nullptr && problem.device->properties().compute_capability < 80)
-    return unsupported("its matrix instructions need sm_80");
   if (d.window.stride[2] % 2 != 0 || d.window.dilation[1] != 1 || d.window.dilation[2] != 1)
     return unsupported("an odd stride, or dilations");
   if (d.window.begin[2] < 0) return unsupported("an image that is cropped");

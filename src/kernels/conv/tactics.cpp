@@ -20,7 +20,6 @@ Support supports_where(const Problem& problem, Fits fits, const char* otherwise)
 }
 
 Support supports_winograd(const Problem& problem) {
-  if (!problem.allow_winograd) return Support::no("Winograd's rounding is not allowed");
   // A plan whose weights are transformed already runs under smaller shapes of its profile, too.
   const bool transformed = !problem.packed.empty();
   const auto fits = [transformed](const cpu::ConvProblem& p) {
@@ -98,7 +97,6 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
 namespace conv_mixed_winograd {
 
 Support supports(const Problem& problem) {
-  if (!problem.allow_winograd) return Support::no("Winograd's rounding is not allowed");
   const auto fits = [](const cpu::ConvProblem& p) {
     return cpu::MixedWinograd::fits(p) && cpu::MixedWinograd::pays(p);
   };

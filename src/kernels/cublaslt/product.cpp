@@ -288,7 +288,7 @@ Result<Product> describe_convolution(const Problem& problem, const AnchoredRegio
   p.b.rows = p.k, p.b.columns = p.n;
   p.b.stride = p.k;
   p.b.transposed = true;
-  p.allow_tf32 = problem.allow_tf32;
+  p.allow_tf32 = problem.numerics.tf32;
   p.constant_b = weights.constant;
   if (region.anchor_inputs.size() > 2 && region.anchor_inputs[2] >= 0) {
     p.bias_input = region.anchor_inputs[2];
@@ -305,9 +305,9 @@ Result<Product> describe_convolution(const Problem& problem, const AnchoredRegio
 
 Result<Product> describe_product(const Problem& problem) {
   TENON_ASSIGN(AnchoredRegion region, anchored_region(problem, {.branches = true}));
-  if (const auto* conv = region.anchor->as<Conv>())
+  if (const auto* conv = region.anchor.as<Conv>())
     return describe_convolution(problem, region, *conv);
-  const auto* op = region.anchor->as<MatMul>();
+  const auto* op = region.anchor.as<MatMul>();
   if (op == nullptr) return unsupported("neither a matmul nor a convolution");
   Product p;
   p.a_input = region.anchor_inputs[0], p.b_input = region.anchor_inputs[1];
@@ -323,7 +323,7 @@ Result<Product> describe_product(const Problem& problem) {
   p.m = p.d.rows, p.n = p.d.columns, p.k = p.a.columns;
   if (p.m == 0 || p.n == 0 || p.k == 0 || p.batch_count() == 0) return unsupported("no elements");
   if (p.d.transposed) return unsupported("columns of the result lie apart");
-  p.allow_tf32 = problem.allow_tf32;
+  p.allow_tf32 = problem.numerics.tf32;
   take_steps(problem, region, take_addend, p);
   merge_batch_into_rows(p);
   join_batch_axes(p);

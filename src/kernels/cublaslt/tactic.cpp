@@ -182,7 +182,7 @@ class MatmulKernel final : public Kernel {
     return unpadder_->run(at.d, arguments.outputs[0], arguments.queue);
   }
 
-  Result<Algorithm> choose(std::string_view config) const {
+  Result<cublaslt::Algorithm> choose(std::string_view config) const {
     if (!config.empty()) return matmul_.from_text(library_->handle, config);
     TENON_ASSIGN(auto proposals, matmul_.propose(library_->handle, kWorkspaceLimit, 1));
     return proposals.front();
@@ -191,7 +191,7 @@ class MatmulKernel final : public Kernel {
   std::shared_ptr<const Library> library_;
   Product product_;
   Matmul matmul_;
-  Algorithm algorithm_;
+  cublaslt::Algorithm algorithm_;
   std::vector<Offsets> offsets_;
   DeviceBuffer weights_, bias_;
   std::unique_ptr<Unpadder> unpadder_;
@@ -208,7 +208,7 @@ void propose(const Library& library, const Product& product, bool transposes, bo
   if (!matmul.ok()) return;
   auto found = matmul->propose(library.handle, kWorkspaceLimit, kProposals);
   if (!found.ok()) return;
-  for (Algorithm& algorithm : *found) {
+  for (cublaslt::Algorithm& algorithm : *found) {
     algorithm.padded = pads;
     texts.push_back(to_text(*library.api, algorithm));
   }

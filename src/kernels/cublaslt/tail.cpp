@@ -51,9 +51,10 @@ Result<std::unique_ptr<TailProblem>> tail_problem(const Problem& problem,
   graph.add_output(values.back());
   Problem& made = tail->problem;
   made = problem;
-  made.node = nodes.size() == 1 ? nodes[0] : make_region(graph, nodes);
+  const Node& node = nodes.size() == 1 ? *nodes[0] : *make_region(graph, nodes);
+  made.operation = node;
   made.inputs.clear();
-  for (const Value* value : made.node->inputs())
+  for (const Value* value : node.inputs())
     for (const auto& [known, input] : origins)
       if (known == value) {
         made.inputs.push_back(input < 0 ? problem.output() : problem.input(input));

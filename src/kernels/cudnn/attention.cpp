@@ -99,7 +99,7 @@ Status check_sizes(const Attention& a) {
 }  // namespace
 
 Result<Attention> describe_attention(const Problem& problem) {
-  const auto* op = problem.node->as<AttentionOp>();
+  const auto* op = problem.operation.as<AttentionOp>();
   if (op == nullptr) return unsupported("not attention");
   TENON_TRY(check_operator(problem, *op));
   Attention a;

@@ -109,8 +109,6 @@ Support supports(const Problem& problem) {
   if (!attention.ok()) return Support::of(attention);
   const auto api = cuda::load_cudnn();
   if (!api.ok()) return Support::of(api);
-  if (problem.device != nullptr && problem.device->properties().compute_capability < 80)
-    return Support::no("cuDNN's attention needs compute capability 8.0");
   return {};
 }
 

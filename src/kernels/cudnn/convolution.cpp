@@ -207,8 +207,8 @@ void fold_weights(const T* from, T* to, const std::vector<int64_t>& w, const Pac
 
 Result<Convolution> describe_convolution(const Problem& problem) {
   TENON_ASSIGN(AnchoredRegion region, anchored_region(problem));
-  const auto* conv = region.anchor->as<Conv>();
-  const auto* deconv = region.anchor->as<Deconv>();
+  const auto* conv = region.anchor.as<Conv>();
+  const auto* deconv = region.anchor.as<Deconv>();
   if (conv == nullptr && deconv == nullptr) return unsupported("not a convolution");
   Convolution c;
   c.x_input = region.anchor_inputs[0], c.weights_input = region.anchor_inputs[1];
@@ -217,7 +217,7 @@ Result<Convolution> describe_convolution(const Problem& problem) {
   c.type = x.type;
   c.transposed = deconv != nullptr;
   c.groups = conv ? conv->groups : deconv->groups;
-  c.allow_tf32 = problem.allow_tf32;
+  c.allow_tf32 = problem.numerics.tf32;
   c.weights = image_extents(weights.extents, weights.rank());
   TENON_TRY(describe_images(x, problem.output(), c));
   const auto axes = static_cast<size_t>(x.rank()) - 2;

@@ -168,7 +168,7 @@ Status check_operands(const Problem& problem, const AnchoredRegion& region) {
 
 Result<MatrixProduct> describe_matrix_product(const Problem& problem) {
   TENON_ASSIGN(AnchoredRegion region, anchored_region(problem));
-  const auto* op = region.anchor->as<MatMul>();
+  const auto* op = region.anchor.as<MatMul>();
   if (op == nullptr) return unsupported("not a matmul");
   TENON_TRY(check_operands(problem, region));
   TENON_ASSIGN(const Frame frame, frame_of(problem, region, *op));
@@ -176,7 +176,7 @@ Result<MatrixProduct> describe_matrix_product(const Problem& problem) {
                 &b = problem.input(region.anchor_inputs[1]), &d = problem.output();
   MatrixProduct p;
   p.type = a.type;
-  p.allow_tf32 = problem.allow_tf32;
+  p.allow_tf32 = problem.numerics.tf32;
   p.a_input = region.anchor_inputs[0], p.b_input = region.anchor_inputs[1];
   const auto sa = strides_of(a), sb = strides_of(b);
   const size_t ka = sa.size() - (op->transpose_a ? 2 : 1);

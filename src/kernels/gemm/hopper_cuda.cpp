@@ -117,7 +117,8 @@ Result<FoldedProduct> describe(const Problem& problem) {
   p.b = {from.n, from.b_column, from.b_row, 0};
   TENON_TRY(fold_batch(p));
   // Other kernels are as good there, and this one is the only one for regions with more than steps.
-  const size_t members = problem.node->bodies.empty() ? 1 : problem.node->bodies[0]->nodes().size();
+  const size_t members =
+      problem.operation.bodies().empty() ? 1 : problem.operation.bodies()[0]->nodes().size();
   const bool is_only = members > from.region.steps.size() + 1;
   if (!is_only && (p.m() < 8 || p.n() < 8)) return unsupported("few rows or columns");
   if (p.m() * p.n() * p.batches > INT32_MAX || p.k > INT32_MAX)
@@ -125,7 +126,7 @@ Result<FoldedProduct> describe(const Problem& problem) {
                        p.k);
   TENON_TRY(check_side(p.a, p, a));
   TENON_TRY(check_moments(p, problem));
-  const bool is_turned = from.region.anchor->as<MatMul>()->transpose_b;
+  const bool is_turned = from.region.anchor.as<MatMul>()->transpose_b;
   if (b.rank() == 2 && !is_turned && p.k % 8 == 0) p.constant = b.constant;
   if (p.constant == nullptr) {
     TENON_TRY(check_side(p.b, p, b));
@@ -225,7 +226,7 @@ void add_moments(JitPlan& plan, JitLaunch& launch, const Problem& problem,
   if (region.standardize != nullptr) {
     launch.add(JitArgument::input(region.moments_input));
     launch.add(JitArgument::constant(static_cast<int>(plan.constants.size())));
-    const bool transposed = region.anchor->as<MatMul>()->transpose_b;
+    const bool transposed = region.anchor.as<MatMul>()->transpose_b;
     plan.constants.push_back([tensor = *problem.input(product.b).constant, transposed] {
       return column_sums(tensor, transposed);
     });
@@ -259,8 +260,6 @@ void add_constants(KernelCode& code, const Problem& problem, const FoldedProduct
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view config) {
-  if (problem.device != nullptr && problem.device->properties().compute_capability != 90)
-    return unsupported("its instructions are those of sm_90a");
   TENON_ASSIGN(FoldedProduct p, describe(problem));
   TENON_ASSIGN(const Tiling t, parse_tiling(config));
   if (!takes_moments(t, p) || (!takes(t, p) && p.constant == nullptr))

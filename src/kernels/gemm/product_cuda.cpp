@@ -18,7 +18,7 @@ Result<DeviceProduct> describe_product(const Problem& problem, RegionExtras extr
   DeviceProduct p;
   extras.branches = true;
   TENON_ASSIGN(p.region, anchored_region(problem, extras));
-  const auto* op = p.region.anchor->as<MatMul>();
+  const auto* op = p.region.anchor.as<MatMul>();
   if (op == nullptr) return unsupported("not a matrix product");
   p.a = p.region.anchor_inputs[0];
   p.b = p.region.anchor_inputs[1];

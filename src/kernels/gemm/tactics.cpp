@@ -2,7 +2,6 @@
 
 #include "kernels/epilogue/region_epilogue.h"
 #include "kernels/gemm/gemm.h"
-#include "kernels/gemm/uniform_rows.h"
 #include "kernels/tactic.h"
 #include "ops/math.h"
 
@@ -117,7 +116,7 @@ struct Matrices {
 
 Result<Description> describe(const Problem& problem) {
   TENON_ASSIGN(AnchoredRegion region, anchored_region(problem, {.branches = true}));
-  const auto* op = region.anchor->as<MatMul>();
+  const auto* op = region.anchor.as<MatMul>();
   if (op == nullptr) return unsupported("not a matmul");
   Description d;
   d.a = region.anchor_inputs[0], d.b = region.anchor_inputs[1];
@@ -217,7 +216,6 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
 namespace gemm_strassen {
 
 Support supports(const Problem& problem) {
-  if (!problem.allow_winograd) return Support::no("Strassen's rounding is not allowed");
   const auto description = describe(problem);
   if (!description.ok()) return Support::of(description);
   if (problem.input(description->b).constant == nullptr)
@@ -226,7 +224,7 @@ Support supports(const Problem& problem) {
   // kernel computes plainly.
   if (problem.packed.empty() && !cpu::Gemm::fits_strassen(description->gemm))
     return Support::no("too small for quarters, not f32, or an odd number of panels or steps");
-  if (!left_rows_are_uniform(*problem.node))
+  if (!problem.input(description->a).uniform_rows)
     return Support::no(
         "the left operand's rows may be of different size, and small ones would be rounded to the "
         "large ones");

@@ -38,7 +38,7 @@ bool is_dense(const Operand& operand) {
 
 Result<Description> describe(const Problem& problem) {
   Description d;
-  d.op = problem.node->as<Attention>();
+  d.op = problem.operation.as<Attention>();
   if (d.op == nullptr) return unsupported("not attention");
   if (d.op->weights_step > 0) return unsupported("weights that are rounded");
   if (!d.op->score_steps.empty()) return unsupported("functions of the scores");
@@ -66,7 +66,7 @@ Result<KernelCode> begin(const Problem& problem) {
 /// The problem with keys (or values) as X1 and their past as X4, where present.cu looks for them.
 Problem seen_from(const Problem& problem, int input, int past) {
   Problem view;
-  view.node = problem.node;
+  view.operation = problem.operation;
   view.device = problem.device;
   view.outputs = {problem.outputs[0]};
   view.inputs.resize(5);

@@ -7,7 +7,7 @@
 namespace tenon {
 
 Result<Formula> formula_of(const Problem& problem) {
-  const Node& node = *problem.node;
+  const Operation& node = problem.operation;
   Formula formula;
 #define TENON_FORMULA(Struct, space, source)           \
   if (const auto* op = node.as<Struct>()) {            \

@@ -27,7 +27,7 @@ namespace cuda_det {
 namespace {
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
-  if (!problem.node->is<Det>()) return unsupported("not a determinant");
+  if (!problem.operation.is<Det>()) return unsupported("not a determinant");
   const Operand& x = problem.input(0);
   const int64_t size = x.extents.back(), count = problem.output().count();
   if (size > INT16_MAX) return unsupported("matrices of {} rows", size);
@@ -56,7 +56,7 @@ int64_t at(const std::vector<int64_t>& values, size_t index, int64_t otherwise) 
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
-  const auto* op = problem.node->as<MaxUnpool>();
+  const auto* op = problem.operation.as<MaxUnpool>();
   if (op == nullptr) return unsupported("not the reverse of a pooling");
   const Operand &x = problem.input(0), &y = problem.output();
   if (!y.dense()) return unsupported("a result with gaps");
@@ -108,7 +108,7 @@ Result<JitLaunch> range_launch(const Problem& problem) {
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
-  if (!problem.node->is<DynamicQuantize>()) return unsupported("not quantization by the data");
+  if (!problem.operation.is<DynamicQuantize>()) return unsupported("not quantization by the data");
   TENON_ASSIGN(JitLaunch range, range_launch(problem));
   TENON_ASSIGN(KernelCode code, operand_code(problem));
   code.constant("kBlock", kBlock);
@@ -131,7 +131,7 @@ namespace cuda_bits {
 namespace {
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
-  if (!problem.node->is<BitCast>()) return unsupported("not the same bits");
+  if (!problem.operation.is<BitCast>()) return unsupported("not the same bits");
   const int64_t count = problem.output().count();
   TENON_ASSIGN(KernelCode code, operand_code(problem));
   const char* words[] = {"u8", "u16", "u32", "u64"};

@@ -41,7 +41,7 @@ struct Description {
 };
 
 Result<Description> describe(const Problem& problem) {
-  const auto* op = problem.node->as<MatMul>();
+  const auto* op = problem.operation.as<MatMul>();
   if (op == nullptr) return unsupported("not a matmul");
   const Operand &a = problem.input(0), &b = problem.input(1), &c = problem.output();
   if (a.type != DataType::kInt32 || b.type != DataType::kInt32 || c.type != DataType::kInt32)

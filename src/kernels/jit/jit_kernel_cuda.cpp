@@ -248,8 +248,8 @@ class CompiledKernel final : public Kernel {
 /// Leaves the plan's code with the library, without a kernel that could run.
 Status collect(const JitPlan& plan, int capability, CodeLibrary& library) {
   for (const JitLaunch& launch : plan.launches) {
-    const bool open = library.collects_open() && !launch.open.text.empty();
-    if (!open && library.use() == CodeLibrary::Use::kCollectOpenAlone) continue;
+    const bool open = library.collects_open();
+    if (open && launch.open.text.empty()) continue;
     if (library.has(cuda::source_hash(code_of(launch), capability))) continue;
     TENON_TRY(cuda::collect_device_code(open ? open_code_of(launch) : code_of(launch), capability,
                                         library));

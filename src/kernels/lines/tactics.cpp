@@ -92,7 +92,7 @@ namespace lines_largest {
 namespace {
 
 Result<cpu::LineProblem> described(const Problem& problem) {
-  const auto* op = problem.node->as<ArgReduce>();
+  const auto* op = problem.operation.as<ArgReduce>();
   if (op == nullptr) return unsupported("not the place of the largest element");
   TENON_ASSIGN(cpu::LineProblem p, describe(problem, op->axis, !op->keep_dims));
   if (too_long(p)) return unsupported("an axis of more than 2^31 elements");
@@ -120,7 +120,7 @@ namespace lines_topk {
 namespace {
 
 Result<cpu::LineProblem> described(const Problem& problem) {
-  const auto* op = problem.node->as<TopK>();
+  const auto* op = problem.operation.as<TopK>();
   if (op == nullptr) return unsupported("not the largest k elements");
   TENON_ASSIGN(cpu::LineProblem p, describe(problem, op->axis, false));
   if (too_long(p)) return unsupported("an axis of more than 2^31 elements");
@@ -155,7 +155,7 @@ namespace lines_sums {
 namespace {
 
 Result<cpu::LineProblem> described(const Problem& problem) {
-  const auto* op = problem.node->as<Cumulative>();
+  const auto* op = problem.operation.as<Cumulative>();
   if (op == nullptr) return unsupported("not running sums");
   const Tensor* axis = problem.input(1).constant;
   if (axis == nullptr || axis->count() != 1) return unsupported("an axis known at run time");

@@ -19,8 +19,8 @@ Result<std::vector<CopyPart>> view_parts(const Problem& problem) {
   for (size_t i = 0; i < problem.outputs.size(); ++i) {
     const Operand& output = problem.outputs[i];
     if (output.count() == 0) continue;
-    TENON_ASSIGN(const View view, input_view(*problem.node, static_cast<int>(i), problem.input(0),
-                                             output.extents, contents));
+    TENON_ASSIGN(const View view, input_view(problem.operation, static_cast<int>(i),
+                                             problem.input(0), output.extents, contents));
     parts.push_back(
         {0, static_cast<int>(i), view.offset, 0, output.extents, view.strides, strides_of(output)});
   }
@@ -43,7 +43,7 @@ std::vector<CopyPart> concat_parts(const Problem& problem, const Concat& op) {
   return parts;
 }
 
-bool is_reshape(const Node& node) {
+bool is_reshape(const Operation& node) {
   return node.is<Reshape>() || node.is<Flatten>() || node.is<Squeeze>() || node.is<Unsqueeze>();
 }
 
@@ -51,16 +51,16 @@ bool is_reshape(const Node& node) {
 /// extents, also where it joins axes that lie apart.
 bool copies_in_order(const Problem& problem) {
   const Operand& output = problem.output();
-  return is_reshape(*problem.node) && output.dense() &&
+  return is_reshape(problem.operation) && output.dense() &&
          (output.rank() < 3 || output.layout == Layout::kRowMajor);
 }
 
 }  // namespace
 
 Result<std::vector<CopyPart>> copy_parts(const Problem& problem) {
-  if (problem.node->outputs().empty() || problem.inputs.empty() || !problem.input(0).present)
+  if (problem.outputs.empty() || problem.inputs.empty() || !problem.input(0).present)
     return unsupported("not a movement of data");
-  if (const auto* concat = problem.node->as<Concat>()) return concat_parts(problem, *concat);
+  if (const auto* concat = problem.operation.as<Concat>()) return concat_parts(problem, *concat);
   auto views = view_parts(problem);
   if (views.ok() || !copies_in_order(problem)) return views;
   const Operand& input = problem.input(0);

@@ -233,7 +233,7 @@ namespace tenon {
 
 Result<Pick> describe_pick(const Problem& problem) {
   using namespace tactics::cuda_pick;
-  const Node& node = *problem.node;
+  const Operation& node = problem.operation;
   if (const auto* op = node.as<Gather>()) return pick_gather(problem, *op);
   if (const auto* op = node.as<GatherElements>()) return pick_gather_elements(problem, *op);
   if (const auto* op = node.as<GatherNd>()) return pick_gather_nd(problem, *op);

@@ -87,7 +87,7 @@ class Offsets {
  public:
   static Result<Offsets> make(const cpu::IndexedCopy& copy, const Problem& problem) {
     Offsets offsets;
-    offsets.name_ = problem.node->name;
+    offsets.name_ = problem.layer;
     const Operand& indices = problem.input(1);
     if (indices.constant == nullptr || !indices.dense()) return offsets;
     offsets.known_.resize(static_cast<size_t>(copy.tuples()));
@@ -118,7 +118,7 @@ namespace gather_indexed {
 namespace {
 
 Result<cpu::IndexedCopy> describe(const Problem& problem) {
-  const Node& node = *problem.node;
+  const Operation& node = problem.operation;
   const auto* gather = node.as<Gather>();
   const auto* picked = node.as<GatherElements>();
   const auto* nd = node.as<GatherNd>();
@@ -171,8 +171,8 @@ struct Description {
 };
 
 Result<Description> describe(const Problem& problem) {
-  const auto* picked = problem.node->as<ScatterElements>();
-  const auto* nd = problem.node->as<ScatterNd>();
+  const auto* picked = problem.operation.as<ScatterElements>();
+  const auto* nd = problem.operation.as<ScatterNd>();
   if (picked == nullptr && nd == nullptr) return unsupported("not a scatter");
   const Operands o{problem.output(), problem.input(1), problem.input(2)};
   TENON_TRY(check(o));

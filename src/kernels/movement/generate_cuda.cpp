@@ -100,7 +100,7 @@ Result<Elements> dequantize(const Problem& problem, const Dequantize& op) {
 }
 
 Result<Elements> describe(const Problem& problem) {
-  const Node& node = *problem.node;
+  const Operation& node = problem.operation;
   if (node.is<RangeOf>()) return range();
   if (const auto* op = node.as<OneHot>()) return one_hot(problem, *op);
   if (const auto* op = node.as<EyeLike>()) return eye_like(*op);

@@ -41,7 +41,7 @@ Result<Places> pad_places_of(const Problem& problem, const Pad& op) {
   if (problem.has_input(2) && (problem.input(2).type != problem.input(0).type ||
                                problem.input(2).count() != 1 || !problem.input(2).dense()))
     return unsupported("a value of another type than x");
-  return pad_places(*problem.node, problem.input(0).extents, pads, axes, op.fill);
+  return pad_places(problem.operation, problem.input(0).extents, pads, axes, op.fill);
 }
 
 /// Each axis over and over.
@@ -54,8 +54,9 @@ Places repeated(const Problem& problem) {
 }
 
 Result<cpu::MappedCopy> describe(const Problem& problem) {
-  const auto* pad = problem.node->as<Pad>();
-  if (pad == nullptr && !problem.node->is<Tile>()) return unsupported("no borders or repetitions");
+  const auto* pad = problem.operation.as<Pad>();
+  if (pad == nullptr && !problem.operation.is<Tile>())
+    return unsupported("no borders or repetitions");
   const Operand &x = problem.input(0), &y = problem.output();
   if (x.count() == 0 || y.count() == 0) return unsupported("an empty tensor");
   Places places;
@@ -99,7 +100,7 @@ Support supports(const Problem& problem) {
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(cpu::MappedCopy copy, describe(problem));
   return make_kernel<MappedKernel>(std::move(copy),
-                                   problem.node->is<Pad>() && problem.has_input(2));
+                                   problem.operation.is<Pad>() && problem.has_input(2));
 }
 
 }  // namespace copy_mapped
@@ -123,8 +124,8 @@ Sides sides_of(const Operand& deep, const Operand& wide, int64_t block, bool cha
 }
 
 Result<cpu::StridedCopy> describe(const Problem& problem) {
-  const auto* to_space = problem.node->as<DepthToSpace>();
-  const auto* to_depth = problem.node->as<SpaceToDepth>();
+  const auto* to_space = problem.operation.as<DepthToSpace>();
+  const auto* to_depth = problem.operation.as<SpaceToDepth>();
   if (to_space == nullptr && to_depth == nullptr) return unsupported("no blocks of pixels");
   const Operand &x = problem.input(0), &y = problem.output();
   if (y.count() == 0) return unsupported("an empty tensor");

@@ -34,7 +34,7 @@ Result<Member> member_of(const Problem& problem, const Graph& body, const Node& 
   member.output = body_output(body, node);
   if (member.output < 0) return unsupported("a result stays inside the region");
   member.problem = problem;
-  member.problem.node = &node;
+  member.problem.operation = node;
   member.problem.inputs.clear();
   for (const Value* value : node.inputs()) {
     if (value != nullptr && value->producer() != nullptr)
@@ -49,8 +49,8 @@ Result<Member> member_of(const Problem& problem, const Graph& body, const Node& 
 }
 
 Result<std::vector<Member>> members_of(const Problem& problem) {
-  if (!problem.node->is<Fused>()) return unsupported("no region");
-  const Graph& body = *problem.node->bodies[0];
+  if (!problem.operation.is<Fused>()) return unsupported("no region");
+  const Graph& body = *problem.operation.bodies()[0];
   if (body.nodes().size() < 2 || body.nodes().size() > kMaxMembers ||
       body.outputs().size() != body.nodes().size())
     return unsupported("not several results of as many operators");

@@ -200,8 +200,8 @@ Status add_updates(const Problem& problem, const Lines& lines, ScatterReduction 
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
-  const auto* elements = problem.node->as<ScatterElements>();
-  const auto* nd = problem.node->as<ScatterNd>();
+  const auto* elements = problem.operation.as<ScatterElements>();
+  const auto* nd = problem.operation.as<ScatterNd>();
   if (elements == nullptr && nd == nullptr) return unsupported("not a scatter");
   const Operand& x = problem.input(0);
   if (device_type(x.type) == nullptr) return unsupported("type {}", name_of(x.type));

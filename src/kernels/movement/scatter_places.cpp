@@ -50,7 +50,7 @@ bool has_distinct_places(const Problem& problem) {
   constexpr int64_t kMost = 1 << 18;
   const Tensor* indices = problem.input(1).constant;
   if (indices == nullptr || !indices->defined() || indices->count() > kMost) return false;
-  const auto* elements = problem.node->as<ScatterElements>();
+  const auto* elements = problem.operation.as<ScatterElements>();
   const Extents& extents = problem.input(1).extents;
   const int64_t updates =
       elements != nullptr ? indices->count() : element_count({extents.begin(), extents.end() - 1});

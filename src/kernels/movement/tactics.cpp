@@ -72,7 +72,7 @@ class CopyKernel final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  if (problem.node->outputs().empty() || problem.inputs.empty() || !problem.input(0).present)
+  if (problem.outputs.empty() || problem.inputs.empty() || !problem.input(0).present)
     return Support::no("not a movement of data");
   for (const Operand& output : problem.outputs)
     if (output.count() == 0) return Support::no("an empty result");

@@ -109,7 +109,7 @@ class PluginSizedKernel final : public SizedKernel {
 }  // namespace
 
 Result<std::unique_ptr<SizedKernel>> make_plugin_sized_kernel(const Problem& problem) {
-  const auto* op = problem.node->as<Plugin>();
+  const auto* op = problem.operation.as<Plugin>();
   if (op == nullptr) return unsupported("no plugin");
   auto kernel = std::make_unique<PluginSizedKernel>(problem, *op);
   TENON_TRY(kernel->prepare(*op));

@@ -19,7 +19,7 @@ plugin::Identity identity_of(const tenon::Plugin& op) {
 }
 
 std::span<const Operand> inputs_of(const Problem& problem) {
-  const int64_t read = problem.node->as<tenon::Plugin>()->inputs;
+  const int64_t read = problem.operation.as<tenon::Plugin>()->inputs;
   const std::span<const Operand> all = problem.inputs;
   return read < 0 ? all : all.first(static_cast<size_t>(read));
 }
@@ -53,9 +53,9 @@ struct Attached {
 Result<std::shared_ptr<Attached>> attached_of(const Problem& problem) {
   std::shared_ptr<void> own;
   std::shared_ptr<void>& kept =
-      problem.attachments != nullptr ? problem.attachments->of(*problem.node) : own;
+      problem.attachments != nullptr ? problem.attachments->of(problem.operation) : own;
   if (kept == nullptr) {
-    const auto* op = problem.node->as<tenon::Plugin>();
+    const auto* op = problem.operation.as<tenon::Plugin>();
     auto attached = std::make_shared<Attached>(problem);
     TENON_ASSIGN(attached->instance, plugin::Instance::create(identity_of(*op), op->fields));
     kept = attached;
@@ -149,7 +149,7 @@ bool is_linear(const Operand& operand) {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  const auto* op = problem.node->as<tenon::Plugin>();
+  const auto* op = problem.operation.as<tenon::Plugin>();
   if (op == nullptr) return Support::no("no plugin");
   for (const auto* operands : {&problem.inputs, &problem.outputs})
     for (const Operand& operand : *operands)
@@ -160,7 +160,7 @@ Support supports(const Problem& problem) {
 }
 
 std::vector<std::string> configs(const Problem& problem) {
-  const auto* op = problem.node->as<tenon::Plugin>();
+  const auto* op = problem.operation.as<tenon::Plugin>();
   auto instance = plugin::Instance::create(identity_of(*op), op->fields);
   std::vector<std::string> numbers;
   if (instance.ok())
@@ -170,8 +170,8 @@ std::vector<std::string> configs(const Problem& problem) {
 }
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config) {
-  const auto* op = problem.node->as<tenon::Plugin>();
-  if (op == nullptr) return internal_error("'{}' is no plugin", problem.node->name);
+  const auto* op = problem.operation.as<tenon::Plugin>();
+  if (op == nullptr) return internal_error("'{}' is no plugin", problem.layer);
   TENON_ASSIGN(auto attached, attached_of(problem));
   int32_t tactic = -1;
   if (const size_t equals = config.find('='); equals != std::string_view::npos)

@@ -97,17 +97,17 @@ Result<PointwiseProgram::Instruction> rounding_of(const Problem& problem, const 
   return instruction;
 }
 
-Result<PointwiseProgram> make_program(const Node& node, const Problem* problem) {
+Result<PointwiseProgram> make_program(const Operation& operation, const Problem* problem) {
   PointwiseProgram program;
-  program.inputs = static_cast<int>(node.inputs().size());
-  if (!node.is<Fused>()) {
-    TENON_ASSIGN(PointwiseProgram::Instruction only, instruction_of(node));
+  program.inputs = static_cast<int>(operation.input_count());
+  if (!operation.is<Fused>()) {
+    TENON_ASSIGN(PointwiseProgram::Instruction only, instruction_of(operation.node()));
     for (int i = 0; i < program.inputs; ++i) only.sources[i] = i;
     program.instructions.push_back(only);
     program.outputs = {program.inputs};
     return program;
   }
-  const Graph& body = *node.bodies[0];
+  const Graph& body = *operation.bodies()[0];
   std::unordered_map<const Value*, int> registers;
   for (const Value* input : body.inputs()) registers.emplace(input, input->index());
   for (const auto& inner : body.nodes()) {
@@ -126,12 +126,12 @@ Result<PointwiseProgram> make_program(const Node& node, const Problem* problem) 
 
 }  // namespace
 
-Result<PointwiseProgram> make_pointwise_program(const Node& node) {
-  return make_program(node, nullptr);
+Result<PointwiseProgram> make_pointwise_program(const Operation& operation) {
+  return make_program(operation, nullptr);
 }
 
 Result<PointwiseProgram> make_rounding_program(const Problem& problem) {
-  return make_program(*problem.node, &problem);
+  return make_program(problem.operation, &problem);
 }
 
 CollapsedLoops collapse_loops(const Problem& problem) {

@@ -34,7 +34,7 @@ struct PointwiseProgram {
 };
 
 /// The program of a pointwise node or region; fails for other nodes.
-Result<PointwiseProgram> make_pointwise_program(const Node& node);
+Result<PointwiseProgram> make_pointwise_program(const Operation& operation);
 /// Likewise of a region with quantization in it, whose scales and zero points are constants of the
 /// problem: registers of such operands are read by no instruction.
 Result<PointwiseProgram> make_rounding_program(const Problem& problem);

@@ -16,7 +16,7 @@ bool is_narrow_integer(DataType type) {
 }
 
 Status check(const Problem& problem) {
-  if (!is_pointwise_region(*problem.node)) return unsupported("not pointwise");
+  if (!is_pointwise_region(problem.operation)) return unsupported("not pointwise");
   for (const Operand& output : problem.outputs)
     if (output.extents != problem.output().extents)
       return unsupported("outputs of different extents");
@@ -59,7 +59,7 @@ std::vector<std::pair<int, int>> aliases_of(const Problem& problem) {
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
   TENON_TRY(check(problem));
-  TENON_ASSIGN(const PointwiseProgram program, make_pointwise_program(*problem.node));
+  TENON_ASSIGN(const PointwiseProgram program, make_pointwise_program(problem.operation));
   std::vector<CodeOperand> operands;
   for (const Operand& input : problem.inputs) {
     const bool known = input.constant != nullptr && input.count() == 1;

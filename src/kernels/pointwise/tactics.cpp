@@ -70,10 +70,10 @@ bool is_member(const Node& node) {
 }
 
 /// Single nodes that quantize have kernels of their own.
-bool is_taken(const Node& node) {
+bool is_taken(const Operation& node) {
   if (is_pointwise_region(node)) return true;
   if (!node.is<Fused>()) return false;
-  const auto nodes = node.bodies[0]->nodes();
+  const auto nodes = node.bodies()[0]->nodes();
   return std::all_of(nodes.begin(), nodes.end(),
                      [](const auto& inner) { return is_member(*inner); });
 }
@@ -99,7 +99,7 @@ class PointwiseKernel final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  if (!is_taken(*problem.node)) return Support::no("not pointwise");
+  if (!is_taken(problem.operation)) return Support::no("not pointwise");
   const auto program = make_rounding_program(problem);
   if (!program.ok()) return Support::of(program);
   for (const Operand& output : problem.outputs) {

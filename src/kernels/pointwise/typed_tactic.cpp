@@ -41,9 +41,9 @@ class TypedKernel final : public Kernel {
 };
 
 Result<cpu::TypedPlan> describe(const Problem& problem) {
-  if (!is_pointwise_region(*problem.node)) return unsupported("not pointwise");
+  if (!is_pointwise_region(problem.operation)) return unsupported("not pointwise");
   cpu::TypedPlan plan;
-  TENON_ASSIGN(plan.program, make_pointwise_program(*problem.node));
+  TENON_ASSIGN(plan.program, make_pointwise_program(problem.operation));
   for (const Operand& output : problem.outputs)
     if (output.extents != problem.output().extents || output.count() == 0)
       return unsupported("results of different extents, or empty");

@@ -80,7 +80,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const bool indices = problem.outputs.size() > 1;
   AnchoredRegion region;
   TENON_ASSIGN(region, anchored_region(problem));
-  const auto* op = region.anchor->as<Pool>();
+  const auto* op = region.anchor.as<Pool>();
   if (op == nullptr) return unsupported("not pooling");
   const Operand &x = problem.input(region.anchor_inputs[0]), &y = problem.output();
   if (device_type(x.type) == nullptr || x.type != y.type || x.type == DataType::kBool)

@@ -43,7 +43,7 @@ Axis axis_of(const Pool& op, size_t i, const Extents& in, const Extents& out) {
 }
 
 cpu::PoolProblem describe(const Problem& problem) {
-  const auto& op = *problem.node->as<Pool>();
+  const auto& op = *problem.operation.as<Pool>();
   const Extents &in = problem.input(0).extents, &out = problem.output().extents;
   cpu::PoolProblem p;
   p.kind = op.function == PoolFunction::kMax       ? cpu::PoolKind::max
@@ -88,7 +88,7 @@ class PoolKernel final : public Kernel {
 
 /// Shared by both layouts.
 Support is_supported(const Problem& problem) {
-  const auto* op = problem.node->as<Pool>();
+  const auto* op = problem.operation.as<Pool>();
   if (op == nullptr) return Support::no("not pooling");
   if (problem.outputs.size() != 1) return Support::no("indices are wanted");
   if (!pool_type(problem.input(0).type))
@@ -110,7 +110,7 @@ namespace pool_nhwc {
 
 Support supports(const Problem& problem) {
   if (const Support support = is_supported(problem); !support) return support;
-  if (!of_reals(problem) && problem.node->as<Pool>()->function != PoolFunction::kMax)
+  if (!of_reals(problem) && problem.operation.as<Pool>()->function != PoolFunction::kMax)
     return Support::no("sums of bytes");
   if (!pixel_stride(problem.input(0)) || !pixel_stride(problem.output()))
     return Support::no("not channels-last");

@@ -49,8 +49,8 @@ Status check(const Problem& problem, bool reverse) {
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
-  const auto* forward = problem.node->as<Quantize>();
-  const auto* reverse = problem.node->as<Dequantize>();
+  const auto* forward = problem.operation.as<Quantize>();
+  const auto* reverse = problem.operation.as<Dequantize>();
   if (forward == nullptr && reverse == nullptr) return unsupported("not quantization");
   if ((forward != nullptr ? forward->block_size : reverse->block_size) != 0)
     return unsupported("scales of blocks");

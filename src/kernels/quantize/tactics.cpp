@@ -44,8 +44,8 @@ Status describe_groups(const Operand& x, const Operand& scale, int64_t axis, Des
 }
 
 Result<Description> describe(const Problem& problem) {
-  const auto* quantize = problem.node->as<Quantize>();
-  const auto* dequantize = problem.node->as<Dequantize>();
+  const auto* quantize = problem.operation.as<Quantize>();
+  const auto* dequantize = problem.operation.as<Dequantize>();
   if (quantize == nullptr && dequantize == nullptr) return unsupported("no quantization");
   const Operand &x = problem.input(0), &y = problem.output(), &scale = problem.input(1);
   Description d;

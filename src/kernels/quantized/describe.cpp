@@ -77,7 +77,7 @@ Result<int64_t> row_stride(const Operand& operand) {
 
 Result<ByteDescription> describe_byte_convolution(const Problem& problem) {
   TENON_ASSIGN(const QuantizedRegion region, quantized_region(problem));
-  const auto* conv = region.anchor->as<Conv>();
+  const auto* conv = region.anchor.as<Conv>();
   if (conv == nullptr) return unsupported("not a convolution");
   if (conv->groups != 1) return unsupported("{} groups", conv->groups);
   ByteDescription d;
@@ -107,7 +107,7 @@ Result<ByteDescription> describe_byte_convolution(const Problem& problem) {
 
 Result<ByteDescription> describe_byte_matmul(const Problem& problem) {
   TENON_ASSIGN(const QuantizedRegion region, quantized_region(problem));
-  const auto* matmul = region.anchor->as<MatMul>();
+  const auto* matmul = region.anchor.as<MatMul>();
   if (matmul == nullptr) return unsupported("not a matmul");
   ByteDescription d;
   TENON_TRY(describe_input(problem, region, d));

@@ -289,7 +289,7 @@ struct WeightReader {
         taps(d.taps()) {
     const int at = d.region.weight_scaling.zero;
     if (at >= 0 && !is_float8(tensor.type())) zero = problem.input(at).constant->as_int64(0);
-    const auto* product = d.region.anchor->as<MatMul>();
+    const auto* product = d.region.anchor.as<MatMul>();
     across = product != nullptr && !product->transpose_b;
   }
   uint8_t at(int64_t column, int64_t tap, int64_t channel) const {
@@ -341,10 +341,10 @@ Result<DeviceQuantized> describe_device_quantized(const Problem& problem) {
   DeviceQuantized d;
   TENON_ASSIGN(d.region, quantized_region(problem));
   TENON_TRY(check_types(problem, d.region));
-  if (const auto* conv = d.region.anchor->as<Conv>()) {
+  if (const auto* conv = d.region.anchor.as<Conv>()) {
     TENON_TRY(describe_convolution(problem, *conv, d));
   } else {
-    TENON_TRY(describe_product(problem, *d.region.anchor->as<MatMul>(), d));
+    TENON_TRY(describe_product(problem, *d.region.anchor.as<MatMul>(), d));
   }
   d.rows = problem.output().count() / std::max<int64_t>(d.columns, 1);
   if (d.region.x_scaling.zero >= 0 && !is_float8(problem.input(d.region.x).type))
@@ -381,7 +381,7 @@ int64_t greatest_sum(const Problem& problem, const DeviceQuantized& d) {
   // Weights without their zero point are bytes; those that have one are not looked at.
   if (d.region.weight_scaling.zero >= 0 || weights.type() != DataType::kInt8)
     return depth * 128 * number;
-  const auto* product = d.region.anchor->as<MatMul>();
+  const auto* product = d.region.anchor.as<MatMul>();
   const bool across = product != nullptr && !product->transpose_b;
   std::vector<int64_t> sums(static_cast<size_t>(d.columns));
   const int8_t* from = weights.values<int8_t>().data();

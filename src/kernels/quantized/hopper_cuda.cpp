@@ -100,8 +100,6 @@ Status check_convolution(const Problem& problem, const DeviceQuantized& d) {
 }
 
 Result<DeviceQuantized> describe(const Problem& problem) {
-  if (problem.device != nullptr && problem.device->properties().compute_capability != 90)
-    return unsupported("its instructions are those of sm_90a");
   TENON_ASSIGN(DeviceQuantized d, describe_device_quantized(problem));
   if (d.is_convolution) TENON_TRY(check_convolution(problem, d));
   if (!small_indices(problem)) return unsupported("a large tensor");

@@ -38,7 +38,7 @@ int input_of(const Value* value) {
 /// The scalar functions behind the product, as a region of that anchor.
 Result<AnchoredRegion> steps_behind(const Graph& body, const Node& anchor) {
   AnchoredRegion region;
-  region.anchor = &anchor;
+  region.anchor = anchor;
   for (const Value* running = anchor.output(); running != body.outputs()[0];) {
     if (running->uses().size() != 1) return unsupported("the region is not a chain");
     const Node& next = *running->uses()[0].node;
@@ -127,9 +127,9 @@ Status check_steps(const Problem& problem, Description& d) {
 }
 
 Result<Description> describe(const Problem& problem) {
-  const Node& node = *problem.node;
-  if (!node.is<Fused>() || node.bodies[0]->outputs().size() != 1) return unsupported("no region");
-  const Graph& body = *node.bodies[0];
+  const Operation& node = problem.operation;
+  if (!node.is<Fused>() || node.bodies()[0]->outputs().size() != 1) return unsupported("no region");
+  const Graph& body = *node.bodies()[0];
   const Node* anchor = nullptr;
   for (const auto& inner : body.nodes())
     if (inner->is<MatMul>()) anchor = inner.get();

@@ -18,10 +18,10 @@ class ReferenceKernel final : public Kernel {
       inputs[i] = tenon::reference::gather(problem_.inputs[i], arguments.inputs[i]);
       pointers[i] = &inputs[i];
     }
-    TENON_ASSIGN(std::vector<Tensor> results, evaluate_node(*problem_.node, pointers));
+    TENON_ASSIGN(std::vector<Tensor> results, evaluate_node(problem_.operation.node(), pointers));
     for (size_t i = 0; i < results.size(); ++i) {
       if (results[i].extents() != problem_.outputs[i].extents)
-        return internal_error("{}: output {} has unexpected extents", problem_.node->name, i);
+        return internal_error("{}: output {} has unexpected extents", problem_.layer, i);
       tenon::reference::scatter(results[i], problem_.outputs[i], arguments.outputs[i]);
     }
     return {};
@@ -34,7 +34,7 @@ class ReferenceKernel final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  if (problem.node->is<tenon::Plugin>()) return Support::no("plugins run themselves");
+  if (problem.operation.is<tenon::Plugin>()) return Support::no("plugins run themselves");
   return {};
 }
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {

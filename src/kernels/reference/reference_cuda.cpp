@@ -12,8 +12,7 @@ namespace {
 
 class ReferenceKernel final : public Kernel {
  public:
-  explicit ReferenceKernel(const Problem& problem)
-      : problem_(problem), node_name_(problem.node->name) {}
+  explicit ReferenceKernel(const Problem& problem) : problem_(problem), node_name_(problem.layer) {}
 
   Status run(const LaunchArguments& arguments) const override {
     Device& device = *problem_.device;
@@ -27,7 +26,8 @@ class ReferenceKernel final : public Kernel {
       inputs[i] = tenon::reference::gather(operand, contents[i].data());
       pointers[i] = &inputs[i];
     }
-    TENON_ASSIGN(const std::vector<Tensor> results, evaluate_node(*problem_.node, pointers));
+    TENON_ASSIGN(const std::vector<Tensor> results,
+                 evaluate_node(problem_.operation.node(), pointers));
     for (size_t i = 0; i < results.size(); ++i) {
       const Operand& operand = problem_.outputs[i];
       if (results[i].extents() != operand.extents)
@@ -59,7 +59,7 @@ class ReferenceKernel final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  if (problem.node->is<Plugin>()) return Support::no("plugins run themselves");
+  if (problem.operation.is<Plugin>()) return Support::no("plugins run themselves");
   return {};
 }
 std::vector<std::string> configs(const Problem& problem) {

@@ -86,7 +86,7 @@ std::string sum_code(const Problem& problem, const std::vector<ResizedAxis>& axe
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
-  if (!problem.node->is<Resize>()) return unsupported("not a resize");
+  if (!problem.operation.is<Resize>()) return unsupported("not a resize");
   const Operand &x = problem.input(0), &y = problem.output();
   if (x.count() == 0 || x.rank() == 0) return unsupported("an empty tensor");
   const char* wide = wide_type(x.type);
@@ -94,7 +94,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
     return unsupported("{} to {}; takes one real type", name_of(x.type), name_of(y.type));
   TENON_ASSIGN(const Tensor* roi, known(problem, 1));
   TENON_ASSIGN(const Tensor* scales, known(problem, 2));
-  TENON_ASSIGN(const auto axes, resized_axes(*problem.node, x.extents, y.extents, roi, scales));
+  TENON_ASSIGN(const auto axes, resized_axes(problem.operation, x.extents, y.extents, roi, scales));
   const std::vector<int64_t> strides = strides_of(x);
   if (!small_indices(problem)) return unsupported("a very large tensor");
   const int last = fastest_axis(y);

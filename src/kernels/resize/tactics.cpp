@@ -72,12 +72,13 @@ bool only_copies(const std::vector<cpu::ResizeAxis>& axes) {
 }
 
 Result<cpu::ResizeProblem> describe(const Problem& problem) {
-  if (!problem.node->is<Resize>()) return unsupported("not a resize");
+  if (!problem.operation.is<Resize>()) return unsupported("not a resize");
   const Operand &x = problem.input(0), &y = problem.output();
   if (x.count() == 0 || y.count() == 0 || x.rank() == 0) return unsupported("an empty tensor");
   TENON_ASSIGN(const Tensor* roi, known(problem, 1));
   TENON_ASSIGN(const Tensor* scales, known(problem, 2));
-  TENON_ASSIGN(const auto resized, resized_axes(*problem.node, x.extents, y.extents, roi, scales));
+  TENON_ASSIGN(const auto resized,
+               resized_axes(problem.operation, x.extents, y.extents, roi, scales));
   cpu::ResizeProblem p;
   TENON_ASSIGN(p.axes, axes_of(problem, resized));
   p.copies = only_copies(p.axes);

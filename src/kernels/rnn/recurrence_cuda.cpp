@@ -6,7 +6,7 @@ namespace tenon::recurrence {
 
 Result<Description> describe(const Problem& problem, Reset reset) {
   Description d;
-  d.op = problem.node->as<Rnn>();
+  d.op = problem.operation.as<Rnn>();
   if (d.op == nullptr) return unsupported("not a recurrence");
   const Operand& x = problem.input(0);
   d.type = x.type;

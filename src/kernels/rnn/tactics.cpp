@@ -72,7 +72,7 @@ void describe_strides(const Rnn& op, const Problem& problem, cpu::RnnProblem& p)
 }
 
 Result<cpu::RnnProblem> describe(const Problem& problem) {
-  const auto* op = problem.node->as<Rnn>();
+  const auto* op = problem.operation.as<Rnn>();
   if (op == nullptr) return unsupported("not a recurrence");
   TENON_TRY(check(problem));
   const Extents& x = problem.input(kX).extents;
@@ -100,7 +100,7 @@ class RnnKernel final : public Kernel {
  public:
   RnnKernel(cpu::Rnn rnn, const Problem& problem)
       : rnn_(std::move(rnn)),
-        name_(problem.node->name),
+        name_(problem.layer),
         threads_(std::max(1, problem.threads)),
         packed_w_(problem.input(kW).constant != nullptr),
         packed_r_(problem.input(kR).constant != nullptr) {}

@@ -41,7 +41,7 @@ Steps steps_of(const Operand& operand, int64_t size) {
 }
 
 Result<Description> describe(const Problem& problem) {
-  const auto* op = problem.node->as<RotaryEmbedding>();
+  const auto* op = problem.operation.as<RotaryEmbedding>();
   if (op == nullptr) return unsupported("not a rotary embedding");
   const Operand &x = problem.input(kX), &y = problem.output(), &cos = problem.input(kCos),
                 &sin = problem.input(kSin);
@@ -137,7 +137,7 @@ Support supports(const Problem& problem) {
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const Description d, describe(problem));
   return make_kernel<RotaryKernel>(d, function_for(cpu::isa_up_to(problem.isa_limit)),
-                                   problem.node->name);
+                                   std::string(problem.layer));
 }
 
 }  // namespace tenon::tactics::rotary_rows

@@ -48,7 +48,7 @@ struct Description {
 Result<Description> describe(const Problem& problem) {
   Description d;
   TENON_ASSIGN(d.region, anchored_region(problem, {.branches = true}));
-  d.op = d.region.anchor->as<Normalization>();
+  d.op = d.region.anchor.as<Normalization>();
   if (d.op == nullptr) return unsupported("not a normalization");
   d.input = d.region.anchor_inputs[0];
   const Operand& x = problem.input(d.input);

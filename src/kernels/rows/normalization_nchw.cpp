@@ -87,7 +87,7 @@ class GroupRows final : public Kernel {
 Support supports(const Problem& problem) {
   const auto region = anchored_region(problem);
   if (!region.ok()) return Support::of(region);
-  const auto* op = region->anchor->as<Normalization>();
+  const auto* op = region->anchor.as<Normalization>();
   if (op == nullptr || op->norm == NormKind::kLayer || op->norm == NormKind::kRms)
     return Support::no("not an instance or group normalization");
   if (const Support common = cpu::check_normalization(problem, *region, *op); !common)
@@ -103,7 +103,7 @@ Support supports(const Problem& problem) {
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const AnchoredRegion region, anchored_region(problem));
-  return make_kernel<GroupRows>(problem, region, *region.anchor->as<Normalization>());
+  return make_kernel<GroupRows>(problem, region, *region.anchor.as<Normalization>());
 }
 
 }  // namespace tenon::tactics::normalization_nchw

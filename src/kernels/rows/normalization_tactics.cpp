@@ -108,7 +108,7 @@ class RowNormalization final : public Kernel {
 Support supports(const Problem& problem) {
   const auto region = anchored_region(problem);
   if (!region.ok()) return Support::of(region);
-  const auto* op = region->anchor->as<Normalization>();
+  const auto* op = region->anchor.as<Normalization>();
   if (op == nullptr || !over_rows(*op)) return Support::no("not a layer or RMS normalization");
   if (const Support common = cpu::check_normalization(problem, *region, *op); !common)
     return common;
@@ -122,7 +122,7 @@ Support supports(const Problem& problem) {
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const AnchoredRegion region, anchored_region(problem));
-  return make_kernel<RowNormalization>(problem, region, *region.anchor->as<Normalization>());
+  return make_kernel<RowNormalization>(problem, region, *region.anchor.as<Normalization>());
 }
 
 }  // namespace normalization_rows
@@ -228,7 +228,7 @@ class ImageNormalization final : public Kernel {
 Support supports(const Problem& problem) {
   const auto region = anchored_region(problem);
   if (!region.ok()) return Support::of(region);
-  const auto* op = region->anchor->as<Normalization>();
+  const auto* op = region->anchor.as<Normalization>();
   if (op == nullptr || over_rows(*op)) return Support::no("not an instance or group normalization");
   if (const Support common = cpu::check_normalization(problem, *region, *op); !common)
     return common;
@@ -239,7 +239,7 @@ Support supports(const Problem& problem) {
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const AnchoredRegion region, anchored_region(problem));
-  return make_kernel<ImageNormalization>(problem, region, *region.anchor->as<Normalization>());
+  return make_kernel<ImageNormalization>(problem, region, *region.anchor.as<Normalization>());
 }
 
 }  // namespace normalization_nhwc

@@ -28,7 +28,7 @@ namespace {
 constexpr int kBlock = 128;
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
-  const auto* op = problem.node->as<Cumulative>();
+  const auto* op = problem.operation.as<Cumulative>();
   if (op == nullptr) return unsupported("not a running sum or product");
   const Operand& x = problem.input(0);
   if (device_type(x.type) == nullptr) return unsupported("type {}", name_of(x.type));
@@ -62,7 +62,7 @@ namespace {
 
 /// Requirements of both ways to choose the first k of a line.
 Result<const TopK*> choice_of(const Problem& problem) {
-  const auto* op = problem.node->as<TopK>();
+  const auto* op = problem.operation.as<TopK>();
   if (op == nullptr) return unsupported("not a choice of the first k");
   const Operand& x = problem.input(0);
   if (device_type(x.type) == nullptr || x.type == DataType::kBool)

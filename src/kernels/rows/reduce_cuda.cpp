@@ -26,7 +26,7 @@ Status describe_axes(const Problem& problem, Description& d) {
   const Operand& x = problem.input(d.input);
   d.reduced.assign(static_cast<size_t>(x.rank()), false);
   bool keep = true;
-  if (const auto* reduce = d.region.anchor->as<Reduce>()) {
+  if (const auto* reduce = d.region.anchor.as<Reduce>()) {
     std::vector<int64_t> axes = reduce->axes;
     if (d.region.anchor_inputs.size() > 1 && d.region.anchor_inputs[1] >= 0) {
       const Operand& given = problem.input(d.region.anchor_inputs[1]);
@@ -37,7 +37,7 @@ Status describe_axes(const Problem& problem, Description& d) {
     for (const int64_t axis : axes) d.reduced[axis < 0 ? axis + x.rank() : axis] = true;
     d.function = static_cast<int64_t>(reduce->function);
     keep = reduce->keep_dims;
-  } else if (const auto* index = d.region.anchor->as<ArgReduce>()) {
+  } else if (const auto* index = d.region.anchor.as<ArgReduce>()) {
     d.reduced[index->axis < 0 ? index->axis + x.rank() : index->axis] = true;
     d.function = kArgument;
     d.largest = index->largest;
@@ -58,7 +58,7 @@ Status describe_axes(const Problem& problem, Description& d) {
 Result<Description> describe(const Problem& problem) {
   Description d;
   TENON_ASSIGN(d.region, anchored_region(problem, {.branches = true}));
-  if (!d.region.anchor->is<Reduce>() && !d.region.anchor->is<ArgReduce>())
+  if (!d.region.anchor.is<Reduce>() && !d.region.anchor.is<ArgReduce>())
     return unsupported("not a reduction");
   d.input = d.region.anchor_inputs[0];
   TENON_TRY(describe_axes(problem, d));

@@ -109,7 +109,7 @@ bool take_inner(std::vector<Axis>& axes, Axis& inner) {
 }
 
 Result<Description> describe(const Problem& problem) {
-  const auto* op = problem.node->as<Reduce>();
+  const auto* op = problem.operation.as<Reduce>();
   if (op == nullptr) return unsupported("not a reduction");
   const Operand &x = problem.input(0), &y = problem.output();
   if (problem.has_input(1)) return unsupported("axes from an operand");

@@ -165,7 +165,7 @@ class ImageReduction final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  const auto* op = problem.node->as<Reduce>();
+  const auto* op = problem.operation.as<Reduce>();
   if (op == nullptr) return Support::no("not a reduction");
   if (!recipe_of(op->function)) return Support::no("a product");
   if (problem.has_input(1)) return Support::no("axes given at run time");
@@ -179,7 +179,7 @@ Support supports(const Problem& problem) {
 }
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  const auto& op = *problem.node->as<Reduce>();
+  const auto& op = *problem.operation.as<Reduce>();
   const Operand& x = problem.input(0);
   if (form_of(op, x) == Form::kImage)
     return make_kernel<ImageReduction>(problem, op.function == ReduceFunction::kMean);

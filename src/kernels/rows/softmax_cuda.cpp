@@ -18,7 +18,7 @@ struct SoftmaxProblem {
 Result<SoftmaxProblem> describe_softmax(const Problem& problem) {
   SoftmaxProblem p;
   TENON_ASSIGN(p.region, anchored_region(problem, {.branches = true}));
-  const auto* op = p.region.anchor->as<Softmax>();
+  const auto* op = p.region.anchor.as<Softmax>();
   if (op == nullptr) return unsupported("not a softmax");
   const Operand &x = problem.input(p.region.anchor_inputs[0]), &y = problem.output();
   if (device_type(x.type) == nullptr || !is_real(y.type))

@@ -26,7 +26,7 @@ struct Description {
 };
 
 Result<Description> describe(const Problem& problem) {
-  const auto* op = problem.node->as<Softmax>();
+  const auto* op = problem.operation.as<Softmax>();
   if (op == nullptr) return unsupported("not a softmax");
   const Operand &x = problem.input(0), &y = problem.output();
   if (!cpu::is_vector_type(x.type) || x.type != y.type)
@@ -104,7 +104,7 @@ Support supports(const Problem& problem) {
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(Description d, describe(problem));
   return make_kernel<StridedSoftmax>(std::move(d), *cpu::element_type(problem.input(0).type),
-                                     problem.node->as<Softmax>()->log,
+                                     problem.operation.as<Softmax>()->log,
                                      cpu::isa_up_to(problem.isa_limit));
 }
 

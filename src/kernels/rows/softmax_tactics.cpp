@@ -47,7 +47,7 @@ class SoftmaxKernel final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  const auto* op = problem.node->as<Softmax>();
+  const auto* op = problem.operation.as<Softmax>();
   if (op == nullptr) return Support::no("not a softmax");
   if (!cpu::is_vector_type(problem.input(0).type))
     return Support::no("the type is neither f32 nor bf16");
@@ -60,7 +60,7 @@ Support supports(const Problem& problem) {
 }
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  const auto& op = *problem.node->as<Softmax>();
+  const auto& op = *problem.operation.as<Softmax>();
   const int64_t length = *row_length(op, problem.input(0).extents);
   return make_kernel<SoftmaxKernel>(problem.input(0).count() / length, length,
                                     *cpu::element_type(problem.input(0).type), op.log,

@@ -51,9 +51,9 @@ Status find_outputs(const Graph& body, Description& d) {
   return {};
 }
 
-Result<Description> describe(const Node& node) {
+Result<Description> describe(const Operation& node) {
   if (!node.is<Fused>()) return unsupported("no region");
-  const Graph& body = *node.bodies[0];
+  const Graph& body = *node.bodies()[0];
   Description d;
   d.anchor = body.nodes().back().get();
   if (d.anchor->is<Quantize>() && d.anchor->input(0)->producer() != nullptr) {
@@ -144,7 +144,7 @@ Problem with_reals(const Problem& problem, const Description& d) {
 }
 
 Result<JitPlan> plan(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(const Description d, describe(*problem.node));
+  TENON_ASSIGN(const Description d, describe(problem.operation));
   TENON_TRY(check_types(problem, d));
   const Problem shown = with_reals(problem, d);
   const Operand& y = shown.output();
@@ -182,7 +182,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
     TENON_ASSIGN(auto strides, broadcast_strides(problem.input(input), y.extents));
     factors.push_back({function, input, std::move(strides)});
   }
-  const AnchoredRegion region{.anchor = d.anchor};
+  const AnchoredRegion region{.anchor = *d.anchor};
   TENON_ASSIGN(const std::vector<int> operands, add_epilogue(code, shown, region, loop, factors));
   add_row_input(code, problem, loop, d.terms, d.sum_output);
   JitLaunch launch;

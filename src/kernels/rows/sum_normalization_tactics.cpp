@@ -32,9 +32,9 @@ bool collect(const Value* value, std::vector<int>& operands) {
          collect(value->producer()->input(1), operands);
 }
 
-std::optional<Description> describe(const Node& node) {
+std::optional<Description> describe(const Operation& node) {
   if (!node.is<Fused>()) return std::nullopt;
-  const Graph& body = *node.bodies[0];
+  const Graph& body = *node.bodies()[0];
   const Node& last = *body.nodes().back();
   Description d;
   d.op = last.as<Normalization>();
@@ -160,7 +160,7 @@ class SumNormalization final : public Kernel {
 }  // namespace
 
 Support supports(const Problem& problem) {
-  const auto d = describe(*problem.node);
+  const auto d = describe(problem.operation);
   if (!d.has_value()) return Support::no("not the normalization of a sum");
   if (d->op->norm != NormKind::kLayer && d->op->norm != NormKind::kRms)
     return Support::no("not a layer or RMS normalization");
@@ -185,7 +185,7 @@ Support supports(const Problem& problem) {
 }
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return make_kernel<SumNormalization>(problem, *describe(*problem.node));
+  return make_kernel<SumNormalization>(problem, *describe(problem.operation));
 }
 
 }  // namespace tenon::tactics::normalization_sums

@@ -12,7 +12,7 @@ std::vector<int64_t> strides_of(const Operand& operand) {
 }
 
 Result<cpu::RoiAlignProblem> describe(const Problem& problem) {
-  const auto* op = problem.node->as<RoiPool>();
+  const auto* op = problem.operation.as<RoiPool>();
   if (op == nullptr || op->function != RoiFunction::kAlignAverage)
     return unsupported("not averages over regions");
   const Operand &x = problem.input(0), &boxes = problem.input(1), &y = problem.output();
@@ -74,7 +74,7 @@ Support supports(const Problem& problem) {
 }
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(const cpu::RoiAlignProblem p, describe(problem));
-  return make_kernel<RoiKernel>(p, problem.node->name);
+  return make_kernel<RoiKernel>(p, std::string(problem.layer));
 }
 
 }  // namespace tenon::tactics::roi_align_bins

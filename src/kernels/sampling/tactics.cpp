@@ -35,7 +35,7 @@ int64_t count_of(const Extents& extents, int first, int last) {
 }
 
 Result<cpu::GridSampleProblem> describe_sampling(const Problem& problem) {
-  const auto* op = problem.node->as<GridSample>();
+  const auto* op = problem.operation.as<GridSample>();
   if (op == nullptr) return unsupported("not sampling at a grid");
   const Operand &x = problem.input(0), &grid = problem.input(1), &y = problem.output();
   const auto type = cpu::element_type(x.type);
@@ -62,7 +62,7 @@ Result<cpu::GridSampleProblem> describe_sampling(const Problem& problem) {
 }
 
 Result<cpu::LrnProblem> describe_lrn(const Problem& problem) {
-  const auto* op = problem.node->as<Lrn>();
+  const auto* op = problem.operation.as<Lrn>();
   if (op == nullptr) return unsupported("not a local response normalization");
   const Operand &x = problem.input(0), &y = problem.output();
   const auto type = cpu::element_type(x.type);

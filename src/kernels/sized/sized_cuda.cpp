@@ -226,14 +226,14 @@ Result<Stages> nms(const Problem& problem, const Nms& op) {
 }
 
 Result<Stages> stages_of(const Problem& problem) {
-  const Node& node = *problem.node;
+  const Operation& node = problem.operation;
   for (const Operand& input : problem.inputs)
     if (input.present && input.count() == 0) return unsupported("an empty operand");
   if (node.is<NonZero>()) return nonzero(problem);
   if (const auto* op = node.as<Compress>()) return compress(problem, *op);
   if (const auto* op = node.as<Unique>()) return unique(problem, *op);
   if (const auto* op = node.as<Nms>()) return nms(problem, *op);
-  return unsupported("no kernel says how large the result of '{}' is", node.op->name());
+  return unsupported("no kernel says how large the result of '{}' is", node.name());
 }
 
 }  // namespace

@@ -43,9 +43,9 @@ std::optional<Layer> take_layer(const Value*& value) {
   return layer.weights >= 0 ? std::optional(layer) : std::nullopt;
 }
 
-std::optional<Description> describe(const Node& node) {
-  if (!node.is<Fused>() || node.bodies[0]->outputs().size() != 1) return std::nullopt;
-  const Node* product = node.bodies[0]->outputs()[0]->producer();
+std::optional<Description> describe(const Operation& node) {
+  if (!node.is<Fused>() || node.bodies()[0]->outputs().size() != 1) return std::nullopt;
+  const Node* product = node.bodies()[0]->outputs()[0]->producer();
   const auto* multiply = product == nullptr ? nullptr : product->as<Pointwise>();
   if (multiply == nullptr || multiply->function != PointwiseFunction::k_mul) return std::nullopt;
   for (int i = 0; i < 2; ++i) {
@@ -284,7 +284,7 @@ Support check_layer(const Problem& problem, const Layer& layer, int64_t from, in
 }  // namespace
 
 Support supports(const Problem& problem) {
-  const auto d = describe(*problem.node);
+  const auto d = describe(problem.operation);
   if (!d.has_value()) return Support::no("not an image times a gate of its means");
   const Operand& x = problem.input(d->image);
   if (x.type != DataType::kFloat32) return Support::no("the image is not f32");
@@ -298,7 +298,7 @@ Support supports(const Problem& problem) {
 }
 
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  return SqueezeKernel::create(problem, *describe(*problem.node));
+  return SqueezeKernel::create(problem, *describe(problem.operation));
 }
 
 }  // namespace tenon::tactics::squeeze_nhwc

@@ -238,8 +238,7 @@ class Adviser {
     double ms = 0;
     std::vector<std::string> names;
     for (const Json& layer : layers_) {
-      const std::string tactic = text_of(layer, "tactic");
-      if (!tactic.ends_with(".reference") && !tactic.ends_with(".formula")) continue;
+      if (member(layer, "fallback") != Json(true)) continue;
       ms += number_of(layer, "ms");
       names.push_back(text_of(layer, "name"));
     }

@@ -74,7 +74,7 @@ Sample sample(std::string text, const Change& change, std::mt19937& random) {
     text = text.substr(6);
   }
   if (text.starts_with("rows ")) {
-    result.normalized = true;
+    result.uniform_rows = true;
     text = text.substr(5);
   }
   const size_t open = text.find('['), close = text.find(']');
@@ -107,13 +107,6 @@ std::string lines_of(const Case& test) {
   return text;
 }
 
-/// Whether the node is ahead of the case: the normalization of an operand.
-bool is_ahead(const Node& node, const std::vector<Sample>& samples) {
-  if (!node.is<Normalization>() || node.input(0)->producer() != nullptr) return false;
-  const std::string& name = node.input(0)->name;
-  return !name.empty() && samples[static_cast<size_t>(std::stoi(name))].normalized;
-}
-
 Result<Built> build_changed(const Case& test, const Change& change) {
   std::mt19937 random(static_cast<unsigned>(test.name.size() * 131 + test.name[0]));
   std::vector<Sample> samples;
@@ -125,13 +118,9 @@ Result<Built> build_changed(const Case& test, const Change& change) {
     const Tensor& tensor = last.tensor;
     const std::string type =
         fmt::format("{}{}", name_of(tensor.type()), to_string(to_shape(tensor.extents())));
-    const std::string given = last.normalized ? fmt::format("%{}", samples.size() + 49) : name;
     if (last.present)
-      parameters += fmt::format("{}{} \"{}\": {}", parameters.empty() ? "" : ", ", given,
+      parameters += fmt::format("{}{} \"{}\": {}", parameters.empty() ? "" : ", ", name,
                                 samples.size() - 1, type);
-    if (last.normalized)
-      body = fmt::format("{} = normalization({}) {{norm = rms, axis = -1}} : {} {}", name, given,
-                         type, body);
   }
   Built built;
   TENON_ASSIGN(built.graph, parse_graph(fmt::format("graph \"\" ({}) {{{}}}", parameters, body)));
@@ -143,7 +132,7 @@ Result<Built> build_changed(const Case& test, const Change& change) {
   TENON_TRY(infer_graph(*built.graph));
   std::vector<Node*> nodes;
   for (const auto& node : built.graph->nodes())
-    if (!node->is<Constant>() && !is_ahead(*node, samples)) nodes.push_back(node.get());
+    if (!node->is<Constant>()) nodes.push_back(node.get());
   built.node = nodes.size() == 1 ? nodes[0] : make_region(*built.graph, nodes);
   for (const Value* value : built.node->inputs()) {
     if (value == nullptr) {
@@ -151,8 +140,7 @@ Result<Built> build_changed(const Case& test, const Change& change) {
     } else if (value->constant() != nullptr) {
       built.inputs.push_back({.constant = true, .tensor = *value->constant()});
     } else {
-      const Value* given = value->producer() == nullptr ? value : value->producer()->input(0);
-      built.inputs.push_back(samples[static_cast<size_t>(std::stoi(given->name))]);
+      built.inputs.push_back(samples[static_cast<size_t>(std::stoi(value->name))]);
     }
   }
   return built;

@@ -25,7 +25,7 @@ std::span<const Case> all_cases();
 /// for an absent one.
 struct Sample {
   bool present = true, constant = false;
-  bool normalized = false;  ///< In the graph it is the result of a normalization of rows.
+  bool uniform_rows = false;  ///< As Operand::uniform_rows.
   Tensor tensor;
 };
 

@@ -50,7 +50,7 @@ struct Setting {
   }
   Setting(Built from, Placements placements) : built(std::move(from)) {
     if (built.node == nullptr) return;
-    problem.node = built.node;
+    problem.operation = *built.node;
     problem.device = device.get();
     problem.threads = kThreads;
     std::vector<const Tensor*> tensors;
@@ -61,6 +61,7 @@ struct Setting {
                           sample.present ? sample.tensor.extents() : Extents{}, here);
       Operand operand = sample.present ? inputs.back().operand() : Operand{};
       if (sample.constant) operand.constant = &sample.tensor;
+      operand.uniform_rows = sample.uniform_rows;
       if (sample.present) inputs.back().fill(sample.tensor);
       problem.inputs.push_back(operand);
       tensors.push_back(sample.present ? &sample.tensor : nullptr);
@@ -176,7 +177,7 @@ void check(Setting& setting, const Tactic& tactic, std::string_view config) {
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;
   std::vector<Tensor> first, other;
   ASSERT_TRUE(run(setting, **kernel, 1, first));
-  const bool plain = algorithm_of(tactic.name) == Algorithm::kPlain;
+  const bool plain = tactic.traits.algorithm == Algorithm::kPlain;
   EXPECT_TRUE(near(setting, first, plain ? Computation::kKernel : Computation::kTransform));
   ASSERT_TRUE(run(setting, **kernel, kThreads, other));
   for (size_t i = 0; i < first.size(); ++i)
@@ -226,7 +227,7 @@ TEST_P(Conformance, Case) {
 /// should not get are not computed.
 void check_empty(Setting& setting, const Backend& backend) {
   for (const Tactic& tactic : backend.tactics) {
-    if (!fits(backend, tactic, setting.problem)) continue;
+    if (!fits(tactic, setting.problem)) continue;
     for (const std::string& config : tactic.configs(setting.problem)) {
       SCOPED_TRACE(join_tactic(tactic.name, config));
       auto kernel = create_kernel(tactic, setting.problem, config);

@@ -67,7 +67,7 @@ struct Region {
     const ConvProblem& c = test.problem;
     const Extents in = {c.batch, c.input_channels, c.input[1], c.input[2]};
     const Extents out = {c.batch, c.output_channels, c.output[1], c.output[2]};
-    problem.node = node;
+    problem.operation = *node;
     for (Value* value : node->inputs()) {
       Operand operand{.present = true, .layout = Layout::kChannelsLast};
       if (value->constant() != nullptr) {
@@ -169,7 +169,7 @@ TEST(ConvTactics, TransposedConvolution) {
 
 TEST(ConvTactics, WinogradCanBeForbidden) {
   Region region(conv2d(8, 12, 9, 3, 1, 1));
-  region.problem.allow_winograd = false;
+  region.problem.numerics.winograd = false;
   EXPECT_EQ(region.run_all(), Names{"cpu.conv.direct"});
 }
 

@@ -11,7 +11,7 @@ using F = PointwiseFunction;
 using namespace tactics::conv_cudnn;
 
 void check(RegionCase& test, DataType type, bool tf32 = false) {
-  test.problem().allow_tf32 = tf32;
+  test.problem().numerics.tf32 = tf32;
   check_configs(test, {supports, configs, create}, library_tolerance(type, tf32));
 }
 

@@ -12,7 +12,7 @@ using F = PointwiseFunction;
 using namespace tactics::gemm_cudnn;
 
 void check(RegionCase& test, DataType type) {
-  test.problem().allow_tf32 = true;
+  test.problem().numerics.tf32 = true;
   check_configs(test, {supports, configs, create}, library_tolerance(type, true));
 }
 

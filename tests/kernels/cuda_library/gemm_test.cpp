@@ -18,7 +18,7 @@ std::unique_ptr<Op> matmul(bool transpose_a = false, bool transpose_b = false) {
 
 /// `roundings`: how often the result is rounded to the type on its way.
 void check(RegionCase& test, DataType type, bool tf32 = false, int roundings = 1) {
-  test.problem().allow_tf32 = tf32;
+  test.problem().numerics.tf32 = tf32;
   check_configs(test, {supports, configs, create, true}, roundings * library_tolerance(type, tf32));
 }
 

@@ -174,8 +174,8 @@ TEST(TailOfAProduct, AndItsBeginningMakeTheWhole) {
   std::vector<const Tensor*> operands;
   for (const int input : (*tail)->inputs)
     operands.push_back(input < 0 ? &taken : &whole.contents(whole.node().input(input)));
-  ASSERT_EQ(operands.size(), (*tail)->problem.node->inputs().size());
-  const auto result = evaluate_node(*(*tail)->problem.node, operands);
+  ASSERT_EQ(operands.size(), (*tail)->problem.operation.input_count());
+  const auto result = evaluate_node((*tail)->problem.operation.node(), operands);
   ASSERT_TRUE(result.ok()) << result.error().message;
   for (int64_t i = 0; i < expected.count(); ++i)
     ASSERT_NEAR((*result)[0].as_double(i), expected.as_double(i), 1e-5);

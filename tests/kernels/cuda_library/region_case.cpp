@@ -139,7 +139,7 @@ void RegionCase::finish(Layout layout, const std::vector<Value*>& row_major) {
     if (image) operand.layout = layout;
     return operand;
   };
-  problem_.node = node_;
+  problem_.operation = *node_;
   for (const Value* value : node_->inputs())
     problem_.inputs.push_back(value == nullptr ? Operand{} : placed(*value));
   problem_.outputs = {placed(*node_->output())};

@@ -56,7 +56,7 @@ void check(const Case& test) {
   graph.add_output(clip->output());
   const Node* node = make_region(graph, {product, sub, clip});
   Problem problem;
-  problem.node = node;
+  problem.operation = *node;
   problem.threads = 2;
   std::vector<const void*> inputs;
   for (const Value* value : node->inputs()) {

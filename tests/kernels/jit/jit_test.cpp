@@ -153,7 +153,7 @@ Result<std::unique_ptr<Kernel>> make_open_kernel(const Tactic& tactic, Problem p
                                                  std::string_view config, ConstantStore& store) {
   using Use = CodeLibrary::Use;
   problem.constants = &store;
-  const auto library = std::make_shared<CodeLibrary>(Use::kCollectOpenAlone);
+  const auto library = std::make_shared<CodeLibrary>(Use::kCollectOpen);
   store.set_code(library);
   TENON_ASSIGN(auto collected, tactic.create(problem, config));
   if (library->size() == 0) return std::unique_ptr<Kernel>();
@@ -468,7 +468,7 @@ TEST(JitKernelsOfPlaces, StayInsideWhateverTheNumbers) {
         EXPECT_TRUE(error.ok()) << tactic.name << ", " << number << ": " << error.error().message;
       }
     }
-    EXPECT_GT(tried, 0) << problem.node->op->name();
+    EXPECT_GT(tried, 0) << problem.operation.name();
   }
 }
 

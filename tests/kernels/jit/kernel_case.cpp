@@ -152,7 +152,7 @@ const Problem& KernelCase::describe(Device* device) {
 void KernelCase::make_problem(Device* device) {
   node_ = nodes_.size() > 1 ? make_region(graph_, nodes_) : nodes_.back();
 
-  problem_.node = node_;
+  problem_.operation = *node_;
   problem_.device = device;
   for (const Value* value : node_->inputs()) {
     CaseInput operand;

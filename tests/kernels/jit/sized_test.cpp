@@ -27,7 +27,7 @@ struct SizedCase {
     node = graph->add_node(std::make_unique<T>(std::move(op)), values, outputs, "node");
     const Status inferred = infer_node(*node);
     EXPECT_TRUE(inferred.ok()) << inferred.error().message;
-    problem.node = node;
+    problem.operation = *node;
     for (const Tensor& tensor : inputs)
       problem.inputs.push_back(
           {.present = true, .type = tensor.type(), .extents = tensor.extents()});

@@ -128,7 +128,7 @@ TEST(DescribedGpu, APlanFromARecordedCacheIsTheOneOfThatGpu) {
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   request.graph = std::move(*graph);
   request.backend = described();
-  request.backend.allow_tf32 = true;
+  request.backend.numerics.tf32 = true;
   NullLogger logger;
   const auto plan = compile(std::move(request), *cache, logger);
   ASSERT_TRUE(plan.ok()) << plan.error().message;

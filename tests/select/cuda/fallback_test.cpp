@@ -131,7 +131,7 @@ void expect_real_kernels(const std::string& text, const Backend& backend) {
     const Tactic* tactic = backend.find(split_tactic(node->tactic).name);
     if (tactic == nullptr) continue;  // A constant or a view.
     ++steps;
-    EXPECT_FALSE(is_fallback(backend, *tactic)) << node->tactic << "\n" << print(*plan->graph);
+    EXPECT_FALSE(is_fallback(*tactic)) << node->tactic << "\n" << print(*plan->graph);
   }
   EXPECT_GT(steps, 0) << text;
 }

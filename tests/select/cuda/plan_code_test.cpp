@@ -97,7 +97,7 @@ TEST_F(PlanCode, OfVaryingShapesIsThatOfThePointsAndOneForTheRest) {
   EXPECT_GT(count, codes_of(build(kFixed)).size());
   EXPECT_LT(count, 12 * codes_of(build(kFixed)).size());
   // Collecting for any shape between adds nothing.
-  auto library = std::make_shared<CodeLibrary>(*plan.code, CodeLibrary::Use::kCollectOpenAlone);
+  auto library = std::make_shared<CodeLibrary>(*plan.code, CodeLibrary::Use::kCollectOpen);
   constants_->set_code(library);
   for (const int64_t batch : {3, 7, 12, 19, 31}) {
     const auto graph = ConcreteGraph::create(*plan.graph, {{"b", batch}});

@@ -104,6 +104,16 @@ TEST(Document, AdviceTellsOfLayersThatOnlyMoveData) {
   EXPECT_NE(piece, nullptr);
 }
 
+TEST(Document, AdviceTellsOfLayersThatRunByFallbackKernels) {
+  ReportParts parts = three_layers();
+  EXPECT_EQ(advice_about(make_report(three_layers()), "fallback kernels"), nullptr);
+  parts.run["layers"][1]["fallback"] = true;
+  const Json document = make_report(std::move(parts));
+  const Json* piece = advice_about(document, "fallback kernels");
+  ASSERT_NE(piece, nullptr);
+  EXPECT_NE(text_of(*piece, "evidence").find("1 layers"), std::string::npos);
+}
+
 TEST(Document, WithoutMeasurementsThereIsNothingToSay) {
   const Json document = make_report({});
   EXPECT_TRUE(document["layers"].empty());

@@ -12,8 +12,8 @@ namespace tenon {
 /// in rows that are small, or zero for padding, they would be large, and a norm behind the product
 /// would make them visible.
 bool rows_are_uniform(const Value& value);
-/// The same for the left operand of a node's product: its own, or the one that its region is
-/// anchored on. False where there is none, or its left operand is made inside of the region.
-bool left_rows_are_uniform(const Node& node);
+/// Which input of a node its product has on the left: that of the node itself, or of the product
+/// that its region is anchored on. -1 where there is none, or it is made inside of the region.
+int left_operand(const Node& node);
 
 }  // namespace tenon

@@ -1,4 +1,4 @@
-#include "kernels/gemm/uniform_rows.h"
+#include "ops/uniform_rows.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -72,7 +72,9 @@ bool left_alike(const std::string& node) {
       "  %5 = normalization(%0) {norm = rms, axis = -1} : f32[2,2] %6 = " +
       node + " : f32[2,2] return %6}");
   EXPECT_TRUE(graph.ok()) << graph.error().message;
-  return left_rows_are_uniform(*(*graph)->nodes().back());
+  const Node& last = *(*graph)->nodes().back();
+  const int left = left_operand(last);
+  return left >= 0 && rows_are_uniform(*last.input(left));
 }
 
 TEST(UniformRows, OfTheLeftOperandOfANodesProduct) {

@@ -1,4 +1,4 @@
-#include "kernels/gemm/uniform_rows.h"
+#include "ops/uniform_rows.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -89,25 +89,15 @@ bool rows_are_uniform(const Value& value) {
   return Tracer().uniform(&value);
 }
 
-namespace {
-
-/// The node's input that its product has on the left; null: none.
-const Value* left_operand(const Node& node) {
-  if (node.is<MatMul>()) return node.input(0);
-  if (!node.is<Fused>()) return nullptr;
+int left_operand(const Node& node) {
+  if (node.is<MatMul>()) return 0;
+  if (!node.is<Fused>()) return -1;
   for (const auto& inner : node.bodies[0]->nodes()) {
     if (!inner->is<MatMul>()) continue;
     const Value* left = inner->input(0);
-    return left->producer() == nullptr ? node.input(left->index()) : nullptr;
+    return left->producer() == nullptr ? left->index() : -1;
   }
-  return nullptr;
-}
-
-}  // namespace
-
-bool left_rows_are_uniform(const Node& node) {
-  const Value* left = left_operand(node);
-  return left != nullptr && rows_are_uniform(*left);
+  return -1;
 }
 
 }  // namespace tenon

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "select/shortlist.h"
+
+namespace tenon {
+
+/// In which order problems are decided and their candidates tried, and how long that will take:
+/// tells SelectOptions::watch, and ends trials where the build's time is up.
+class Schedule {
+ public:
+  explicit Schedule(const SelectScope& scope) : scope_(scope) {}
+
+  /// Tells the watch how long the choice will take. Gives the order in which to decide: the
+  /// problems' own, or the largest first where the time is limited.
+  std::vector<size_t> announce(const std::vector<Problem>& problems,
+                               FunctionRef<const Shortlist&(const Problem&)> list_of);
+  /// An option was tried, which was expected to take `expected` seconds.
+  void did(const Problem& problem, const Option& option, double expected, double seconds) const;
+  /// Options that were announced and are left out.
+  void tell_left_out(const Problem& problem, std::span<const Option> options,
+                     std::span<const Trial> trials) const;
+  /// Seconds that making and timing a candidate takes where the cache does not know it, as far as
+  /// the problem tells; 0 without a watch.
+  double trial_seconds(const Problem& problem, const Option& option) const;
+  bool is_out_of_time() const;
+
+  /// By tactic, the options that were not tried and are worth it after those that were, in order.
+  std::vector<size_t> wanted(const Shortlist& list) const;
+
+ private:
+  bool is_announced(const Problem& problem) const;
+  std::string kind_of(const Option& option) const;
+  std::vector<size_t> wanted_of(const Shortlist& list, std::vector<size_t> options,
+                                double best) const;
+
+  const SelectScope& scope_;
+  std::set<std::string> announced_;  ///< Keys of problems that the watch expects.
+  size_t candidates_ = 0;            ///< Of the announced ones.
+};
+
+}  // namespace tenon

@@ -1,0 +1,253 @@
+#include "select/selector.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "base/guard.h"
+#include "base/parallel.h"
+#include "base/stopwatch.h"
+#include "base/work_queue.h"
+#include "ops/application.h"
+#include "ops/ops.h"
+#include "select/effort.h"
+#include "select/expected_time.h"
+#include "select/problem_key.h"
+
+namespace tenon {
+namespace {
+
+/// When the time is up, candidates without a time are left out, but for the first where there is
+/// nothing else.
+void leave_out_late(Shortlist& list, size_t first, bool keep_first) {
+  for (size_t i = first; i < list.trials.size(); ++i) {
+    Trial& trial = list.trials[i];
+    if (trial.time.has_value()) continue;
+    trial.left_out = trial.late = i > first || !keep_first;
+  }
+}
+
+std::string reason_of(const Trial& left_out) {
+  return left_out.late ? "not tried: the build's time was up"
+                       : "not tried: others of its tactic were not fast enough";
+}
+
+}  // namespace
+
+Result<std::vector<Candidate>> Selector::list(const Problem& problem) {
+  Shortlist& shortlist = shortlist_of(problem);
+  if (!shortlist.measured) finish(problem, shortlist);
+  if (trials_.stopped()) return *trials_.stopped();
+  std::vector<Candidate> candidates = *shortlist.measured;
+  candidates.insert(candidates.end(), shortlist.unfit.begin(), shortlist.unfit.end());
+  return candidates;
+}
+
+const Rivals& Selector::rivals(const Problem& problem) const {
+  return rivals_.at(problem_key(problem));
+}
+
+Result<std::vector<std::string>> Selector::choose(const Layers& layers, bool in_sequence) {
+  std::vector<std::string> tactics(layers.nodes.size());
+  for (const size_t i : prepare(layers.problems)) {
+    TENON_ASSIGN(tactics[i],
+                 guarded(fmt::format("choosing a kernel for node \"{}\"", layers.nodes[i]->name),
+                         [&] { return best(layers.problems[i]); }));
+  }
+  if (in_sequence) TENON_TRY(tune(layers, tactics));
+  if (scope_.backend.device->capabilities().compiles_kernels && !layers.nodes.empty())
+    report_times();
+  return tactics;
+}
+
+Result<std::string> Selector::best(const Problem& problem) {
+  TENON_ASSIGN(const std::vector<Candidate> candidates, list(problem));
+  for (const Candidate& candidate : candidates)
+    if (candidate.reason.empty()) return candidate.tactic;
+  // For the application's nodes, refusals of other kernels are of no interest.
+  const bool is_plugin = problem.operation.is<Plugin>();
+  std::string reasons;
+  for (const Candidate& candidate : candidates)
+    if (!is_plugin || scope_.backend.origin_of(candidate.tactic) == TacticOrigin::kPlugin)
+      reasons += fmt::format("; {}: {}", candidate.tactic, candidate.reason);
+  return unsupported("no kernel for '{}' ({}){}", problem.layer, problem.operation.name(), reasons);
+}
+
+/// Measures the candidates that list() will give for problems whose kernels are compiled: while
+/// some kernels are timed, others are made, several at a time. Gives the order in which to ask for
+/// the problems.
+std::vector<size_t> Selector::prepare(const std::vector<Problem>& problems) {
+  const auto list_of = [&](const Problem& problem) -> const Shortlist& {
+    return shortlist_of(problem);
+  };
+  if (!scope_.backend.device->capabilities().compiles_kernels)
+    return schedule_.announce(problems, list_of);
+  Open open;
+  for (const Problem& problem : problems) {
+    const auto [entry, is_new] = shortlists_.try_emplace(problem_key(problem));
+    if (is_new) open.emplace_back(&problem, &entry->second);
+  }
+  Stopwatch watch;
+  const auto list_options = [&](size_t i) {
+    if (!scope_.backend.device->activate().ok()) return;
+    *open[i].second = shortlister_.list(*open[i].first);
+  };
+  const auto node = [&](size_t i) -> const Node& { return open[i].first->operation.node(); };
+  for_each_node_parallel(open.size(), node, list_options);
+  times_.list += watch.lap();
+  std::vector<size_t> order = schedule_.announce(problems, list_of);
+  if (scope_.described || scope_.options.fail_on_cache_miss) return order;
+  std::erase_if(open, [](const auto& entry) { return entry.second->fitting.size() < 2; });
+  if (scope_.options.watch != nullptr && scope_.options.watch->has_budget())
+    std::ranges::stable_sort(open, std::greater(),
+                             [](const auto& entry) { return expected_launch(*entry.first); });
+  try_all(open);
+  times_.make += watch.lap();
+  return order;
+}
+
+/// tune_in_sequence() with the times of each problem alone.
+Status Selector::tune(const Layers& layers, std::vector<std::string>& tactics) {
+  Stopwatch watch;
+  BuildWatch* const told = scope_.options.watch;
+  if (told != nullptr) {
+    told->begin(BuildWatch::Step::kSequence);
+    told->note(BuildWatch::Step::kSequence, fmt::format("{} layers", layers.nodes.size()));
+  }
+  const auto advance = [&](size_t count) {
+    if (told != nullptr)
+      told->did(BuildWatch::Step::kSequence, effort::kSequenceSeconds * static_cast<double>(count));
+    return steps_ == nullptr || steps_->advance(static_cast<int>(count));
+  };
+  const Status tuned = tune_in_sequence(
+      {scope_.backend, scope_.options, scope_.cache, trials_.measurer(), layers, rivals_, advance},
+      tactics);
+  times_.tune += watch.lap();
+  return tuned;
+}
+
+void Selector::report_times() const {
+  Logger* const logger = scope_.options.logger;
+  if (logger == nullptr) return;
+  logger->verbose(
+      "Build times of {} problems: candidates listed {:.2f} s, made and timed {:.2f} s (timed "
+      "{:.2f} s), tried in sequence {:.2f} s",
+      shortlists_.size(), times_.list, times_.make, trials_.seconds(), times_.tune);
+  logger->verbose("Build work: kernels made to be timed: {}", trials_.describe_work());
+}
+
+Shortlist& Selector::shortlist_of(const Problem& problem) {
+  Shortlist& shortlist = shortlists_[problem_key(problem)];
+  if (!shortlist.made) shortlist = shortlister_.list(problem);
+  return shortlist;
+}
+
+/// Problems with more than one option each: kernels are made by a work queue and timed here.
+void Selector::try_all(const Open& open) {
+  std::vector<std::pair<size_t, size_t>> tasks;  // Of which problem, which option.
+  std::vector<size_t> first(open.size()), pending(open.size());
+  for (size_t i = 0; i < open.size(); ++i) {
+    first[i] = tasks.size();
+    for (size_t k = 0; k < open[i].second->trials.size(); ++k) tasks.emplace_back(i, k);
+  }
+  // More than cores: libraries make one kernel at a time, and other threads wait.
+  WorkQueue work_queue(
+      std::min<size_t>(2 * helper_threads(), effort::kMostMakers), [&](size_t task) {
+        const auto& [problem, list] = open[tasks[task].first];
+        const size_t option = tasks[task].second;
+        list->trials[option].kernel = trials_.make(*problem, list->fitting[option]);
+      });
+  const auto go_on = [&](size_t i) {
+    const auto& [problem, list] = open[i];
+    std::vector<size_t> next = trials_.next(*problem, *list);
+    const bool calls = calls_application(problem->operation.node());
+    for (; calls && !next.empty() && !trials_.stopped(); next = trials_.next(*problem, *list))
+      for (const size_t option : next) trials_.run(*problem, *list, option);
+    for (const size_t option : next) work_queue.add(first[i] + option);
+    pending[i] = next.size();
+    if (next.empty()) finish(*problem, *list);
+  };
+  for (size_t i = 0; i < open.size() && !trials_.stopped(); ++i) go_on(i);
+  while (const auto task = trials_.stopped() ? std::nullopt : work_queue.take_done()) {
+    const auto [i, option] = tasks[*task];
+    const auto& [problem, list] = open[i];
+    trials_.run(*problem, *list, option);
+    if (--pending[i] == 0 && !trials_.stopped()) go_on(i);
+  }
+}
+
+/// Chooses among the tried options, and tries the rest.
+void Selector::finish(const Problem& problem, Shortlist& list) {
+  const std::vector<Option> fitting = list.fitting;
+  std::vector<Candidate> measured = measure(problem, list);
+  schedule_.tell_left_out(problem, fitting, list.trials);
+  list.trials.clear();
+  if (trials_.stopped()) return;
+  if (measured.empty()) take_spare(problem, list, measured);
+  put_best_first(measured);
+  const std::string key = problem_key(problem);
+  rivals_[key] = rivals_of(scope_.backend, measured);
+  list.measured = std::move(measured);
+  if (steps_ != nullptr && !steps_->finish(key)) trials_.stop(stopped_by_monitor());
+}
+
+std::vector<Candidate> Selector::measure(const Problem& problem, Shortlist& list) {
+  std::vector<Measured> measured;
+  std::vector<Option> tried;
+  for (size_t i = 0; i < list.fitting.size(); ++i) {
+    Trial* const trial = list.trials.empty() ? nullptr : &list.trials[i];
+    if (trial != nullptr && schedule_.is_out_of_time()) leave_out_late(list, i, measured.empty());
+    const bool is_left_out = trial != nullptr && trial->left_out;
+    Measured one{list.fitting[i], -1, {}};
+    std::string reason;
+    if (is_left_out)
+      reason = reason_of(*trial);
+    else if (const Status status = measure(problem, list, i, one); !status.ok())
+      reason = status.error().message;
+    if (trials_.stopped()) return {};
+    if (!is_left_out) tried.push_back(one.option);
+    if (trial != nullptr) one.sample = std::move(trial->sample);
+    if (reason.empty())
+      measured.push_back(std::move(one));
+    else
+      list.unfit.push_back({one.option.text(), one.milliseconds, reason});
+  }
+  list.fitting = std::move(tried);
+  leave_out_wrong(scope_, problem, trials_.measurer(), measured, list);
+  shortlister_.remember(problem, list);
+  std::vector<Candidate> candidates;
+  for (const Measured& one : measured)
+    candidates.push_back({one.option.text(), one.milliseconds, {}});
+  return candidates;
+}
+
+/// Gives the candidate its time, where it has to win against others.
+Status Selector::measure(const Problem& problem, Shortlist& list, size_t index,
+                         Measured& measured) {
+  const Option& option = measured.option;
+  const bool known = !scope_.described || KnownTimes(scope_).find(problem, option).has_value();
+  if (list.fitting.size() < 2 || !known) return trials_.check_alone(problem, option);
+  const std::optional<Result<double>>& time = list.trials[index].time;
+  if (!time && schedule_.is_out_of_time()) return trials_.check_alone(problem, option);
+  if (!time) trials_.run(problem, list, index);
+  TENON_ASSIGN(measured.milliseconds, *time);
+  if (scope_.options.logger != nullptr)
+    scope_.options.logger->verbose("{}: {}: {:.5f} ms, proposal {}", problem.layer, option.text(),
+                                   measured.milliseconds, option.place);
+  return {};
+}
+
+/// All that fitted failed: the first of the others that can be made. The last one runs anything.
+void Selector::take_spare(const Problem& problem, Shortlist& list,
+                          std::vector<Candidate>& measured) {
+  for (const Option& spare : list.spare) {
+    if (&spare != &list.spare.back() && !trials_.can_be_made(problem, spare)) continue;
+    const std::string text = spare.text();
+    std::erase_if(list.unfit, [&](const Candidate& c) { return c.tactic == text; });
+    measured.push_back({text, -1, {}});
+    return;
+  }
+}
+
+}  // namespace tenon

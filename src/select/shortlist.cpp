@@ -1,0 +1,124 @@
+#include "select/shortlist.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "select/effort.h"
+#include "select/fit_regions.h"
+#include "select/known_times.h"
+#include "select/problem_key.h"
+#include "select/stages.h"
+
+namespace tenon {
+namespace {
+
+bool is_outdone_in(const Tactic& tactic, const Shortlist& list) {
+  return std::ranges::any_of(
+      list.fitting, [&](const Option& option) { return is_outdone(tactic, *option.tactic); });
+}
+
+}  // namespace
+
+double Shortlist::best() const {
+  double best = effort::kFailed;
+  for (const Trial& trial : trials)
+    if (trial.time && trial.time->ok()) best = std::min(best, **trial.time);
+  return best;
+}
+
+Shortlist Shortlister::list(const Problem& problem) const {
+  const SelectOptions& options = scope_.options;
+  const KnownTimes times(scope_);
+  if (const auto known = options.offered.find(std::string(problem.layer));
+      known != options.offered.end()) {
+    Shortlist found = list(problem, [&](const Tactic& tactic) {
+      return configs_among(known->second, tactic, problem);
+    });
+    found.remembered = true;  // All of it is tried.
+    if (!found.fitting.empty()) return found;
+  }
+  const auto listed =
+      options.use_cache && keeps_lists() ? scope_.cache.find_note(list_key(problem)) : std::nullopt;
+  if (listed) {
+    Shortlist found =
+        list(problem, [&](const Tactic& tactic) { return times.configs(problem, tactic); });
+    found.remembered = true;
+    if (static_cast<double>(found.fitting.size()) == *listed) return found;
+  }
+  return list(problem, [&](const Tactic& tactic) { return configs_of(tactic, problem); });
+}
+
+Shortlist Shortlister::list(const Problem& problem,
+                            FunctionRef<std::vector<std::string>(const Tactic&)> configs) const {
+  Shortlist list;
+  list.made = true;
+  for (const Tactic& tactic : scope_.backend.tactics) {
+    if (scope_.options.allowed && !scope_.options.allowed(tactic)) continue;
+    const Support support = fits(tactic, problem);
+    if (!support) {
+      list.unfit.push_back({std::string(tactic.name), -1, support.reason});
+    } else if ((is_fallback(tactic) && !list.fitting.empty()) || is_outdone_in(tactic, list)) {
+      list.spare.push_back({&tactic, tactic.configs(problem).front(), 0});
+    } else {
+      for (size_t place = 0; std::string & config : configs(tactic))
+        list.fitting.push_back({&tactic, std::move(config), place++});
+    }
+  }
+  // Behind those that a level tries, but ahead of kernels that take anything.
+  while (list.fitting.size() > limit()) {
+    list.spare.insert(list.spare.begin(), std::move(list.fitting.back()));
+    list.fitting.pop_back();
+  }
+  for (const Option& option : list.spare)
+    list.unfit.push_back({option.text(), -1, "only where nothing else fits"});
+  // In the order of the cache, so that ties end the same with it; tactics are a table's rows.
+  if (scope_.backend.device->capabilities().compiles_kernels)
+    std::ranges::sort(list.fitting, {},
+                      [](const Option& option) { return std::tie(option.tactic, option.config); });
+  if (list.fitting.size() > 1) list.trials.resize(list.fitting.size());
+  return list;
+}
+
+void Shortlister::remember(const Problem& problem, const Shortlist& list) {
+  const KnownTimes times(scope_);
+  const auto known = [&](const Option& option) { return times.find(problem, option).has_value(); };
+  if (keeps_lists() && scope_.options.offered.empty() && list.fitting.size() > 1 &&
+      std::ranges::all_of(list.fitting, known))
+    scope_.cache.insert_note(list_key(problem), static_cast<double>(list.fitting.size()));
+}
+
+size_t Shortlister::limit() const {
+  const SelectOptions& options = scope_.options;
+  return options.max_candidates >= 0
+             ? static_cast<size_t>(std::max(options.max_candidates, 1))
+             : static_cast<size_t>(effort::kCandidates[std::clamp(options.level, 0, 5)]);
+}
+
+/// A device that is not there cannot ask its libraries.
+bool Shortlister::keeps_lists() const {
+  return !scope_.described && scope_.backend.device->capabilities().compiles_kernels;
+}
+
+/// Under it the cache has how many candidates there were.
+std::string Shortlister::list_key(const Problem& problem) const {
+  return fmt::format("{}|listed {}{}", problem_key(problem), limit(),
+                     scope_.options.level <= effort::kStagedLevel ? " in stages" : "");
+}
+
+/// For a device that is not there only tactics measured on an equal one, or, where there are none,
+/// tactics that can be made without it.
+std::vector<std::string> Shortlister::configs_of(const Tactic& tactic,
+                                                 const Problem& problem) const {
+  if (!scope_.described) return tactic.configs(problem);
+  std::vector<std::string> configs = KnownTimes(scope_).configs(problem, tactic);
+  const std::string all = problem_key(problem) + "|";
+  if (!configs.empty() || !scope_.cache.find_prefix(all).empty()) return configs;
+  std::string first = tactic.configs(problem).front();
+  if (scope_.options.level == 0 || create_kernel(tactic, problem, first).ok())
+    configs.push_back(std::move(first));
+  return configs;
+}
+
+}  // namespace tenon

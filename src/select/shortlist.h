@@ -1,0 +1,77 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "select/agreement.h"
+#include "select/select.h"
+
+namespace tenon {
+
+/// Everything that a choice of kernels is made from.
+struct SelectScope {
+  const Backend& backend;
+  const SelectOptions& options;
+  TimingCache& cache;
+  bool described;  ///< The device is not there.
+};
+
+/// A tactic in one configuration.
+struct Option {
+  const Tactic* tactic;
+  std::string config;
+  size_t place = 0;  ///< Among the tactic's configurations, which come best first.
+
+  std::string text() const { return join_tactic(tactic->name, config); }
+};
+
+/// Empty: not made yet.
+using Prepared = std::optional<Result<std::unique_ptr<Kernel>>>;
+
+/// Outcome of an option.
+struct Trial {
+  Prepared kernel;
+  std::optional<Result<double>> time;  ///< Empty: not tried yet, or left out.
+  Sample sample;
+  bool left_out = false;
+  bool late = false;  ///< Left out for lack of time.
+};
+
+/// The tactics that fit a problem, in the table's order, and the reasons against the rest.
+struct Shortlist {
+  std::vector<Option> fitting;
+  std::vector<Trial> trials;  ///< Of `fitting`, where more than one fits.
+  std::vector<Candidate> unfit;
+  std::vector<Option> spare;  ///< Of `unfit`: for where all that fits fails.
+  bool made = false;
+  bool remembered = false;  ///< From the timing cache: exactly the options tried then.
+  std::optional<std::vector<Candidate>> measured;  ///< The best first.
+
+  /// Milliseconds of the fastest that was tried.
+  double best() const;
+};
+
+/// Lists the candidates of problems. Thread-safe as long as the cache does not change.
+class Shortlister {
+ public:
+  explicit Shortlister(const SelectScope& scope) : scope_(scope) {}
+  /// From the timing cache, where it has all of it: libraries take their time to propose.
+  Shortlist list(const Problem& problem) const;
+  /// Keeps in the cache how many candidates there were, once the times of all are known.
+  void remember(const Problem& problem, const Shortlist& list);
+
+ private:
+  Shortlist list(const Problem& problem,
+                 FunctionRef<std::vector<std::string>(const Tactic&)> configs) const;
+  size_t limit() const;
+  bool keeps_lists() const;
+  std::string list_key(const Problem& problem) const;
+  std::vector<std::string> configs_of(const Tactic& tactic, const Problem& problem) const;
+
+  const SelectScope& scope_;
+};
+
+}  // namespace tenon

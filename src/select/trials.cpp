@@ -1,0 +1,124 @@
+#include "select/trials.h"
+
+#include <fmt/format.h>
+
+#include "base/stopwatch.h"
+#include "select/effort.h"
+#include "select/sequence_tuning.h"
+
+namespace tenon {
+
+Prepared Trials::make(const Problem& problem, const Option& option) {
+  if (!scope_.backend.device->activate().ok()) return std::nullopt;
+  Prepared kernel = work_.create(*option.tactic, problem, option.config);
+  // It is timed behind itself as it will run: behind others that start it early.
+  if (kernel->ok() && (**kernel)->waits_for_previous())
+    if (const Status status = (**kernel)->let_next_start(); !status.ok()) kernel = status.error();
+  return kernel;
+}
+
+void Trials::run(const Problem& problem, Shortlist& list, size_t index) {
+  Stopwatch watch;
+  Trial& trial = list.trials[index];
+  const Option& option = list.fitting[index];
+  const double expected = schedule_.trial_seconds(problem, option);
+  trial.time = time_of(problem, option, trial, list.best());
+  trial.kernel.reset();
+  const double took = watch.lap();
+  seconds_ += took;
+  schedule_.did(problem, option, expected, took);
+  if (!trial.time->ok()) report_failure(problem, option.text(), trial.time->error().message);
+}
+
+std::vector<size_t> Trials::next(const Problem& problem, Shortlist& list) {
+  std::vector<size_t> next;
+  while (next.empty() && !stopped_ && !schedule_.is_out_of_time()) {
+    const std::vector<size_t> wanted = schedule_.wanted(list);
+    if (wanted.empty()) break;
+    for (const size_t option : wanted) {
+      if (times_.find(problem, list.fitting[option]))
+        run(problem, list, option);
+      else
+        next.push_back(option);
+    }
+  }
+  if (next.empty())
+    for (Trial& trial : list.trials) trial.left_out = !trial.time.has_value();
+  return next;
+}
+
+Result<double> Trials::time_of(const Problem& problem, const Option& option, Trial& trial,
+                               double best) {
+  if (const auto known = times_.find(problem, option)) {
+    if (*known == effort::kWrong)
+      return unsupported("it computed something else when it was measured");
+    if (*known == effort::kFailed) return unsupported("it failed when it was to be timed");
+    TENON_TRY(check_workspace(times_.workspace(problem, option)));
+    return *known;
+  }
+  if (scope_.options.fail_on_cache_miss) {
+    stop(missing_time(problem.layer, option.text()));
+    return *stopped_;
+  }
+  Prepared& prepared = trial.kernel;
+  if (!prepared) prepared = make(problem, option);
+  if (!prepared) return resource_error("the device is not there for this thread");
+  if (!prepared->ok()) return failed(problem, option, prepared->error());
+  const Kernel& kernel = **prepared.value();
+  const auto workspace = static_cast<double>(kernel.workspace_bytes());
+  TENON_TRY(check_workspace(workspace));
+  const auto time = measured(problem, kernel, trial.sample, best);
+  if (!time.ok()) return failed(problem, option, time.error());
+  times_.insert(problem, option, *time, workspace);
+  return time;
+}
+
+Result<double> Trials::measured(const Problem& problem, const Kernel& kernel, Sample& sample,
+                                double best) {
+  const int asked = scope_.options.average_runs;
+  // A device with streams sees for itself how long a launch is.
+  if (scope_.backend.device->streams() != nullptr)
+    return measurer_.time(problem, kernel, asked, &sample);
+  TENON_ASSIGN(const double once, measurer_.time(problem, kernel, 1, &sample));
+  if (once > effort::kShortMilliseconds && once > best * effort::kHopeless) return once;
+  return measurer_.time(problem, kernel, effort::runs_for(once, asked), nullptr);
+}
+
+Status Trials::check_workspace(double bytes) const {
+  const size_t limit = scope_.options.workspace_limit;
+  if (bytes <= static_cast<double>(limit)) return {};
+  return unsupported("its workspace of {:.0f} bytes is over the limit of {}", bytes, limit);
+}
+
+Status Trials::check_alone(const Problem& problem, const Option& option) const {
+  const bool limited = scope_.options.workspace_limit != SIZE_MAX || limits_shared_memory(problem);
+  if (!limited || scope_.described) return {};
+  TENON_ASSIGN(const auto kernel, create_kernel(*option.tactic, problem, option.config));
+  return check_workspace(static_cast<double>(kernel->workspace_bytes()));
+}
+
+bool Trials::can_be_made(const Problem& problem, const Option& option) const {
+  const auto kernel = create_kernel(*option.tactic, problem, option.config);
+  return kernel.ok() && check_workspace(static_cast<double>((*kernel)->workspace_bytes())).ok();
+}
+
+/// Remembered, unless it may be otherwise next time: failures take long too.
+Error Trials::failed(const Problem& problem, const Option& option, const Error& error) const {
+  if (error.kind != ErrorKind::kResource) times_.insert(problem, option, effort::kFailed);
+  return error;
+}
+
+/// A kernel that reads outside its operands may take the device along: nothing after it runs.
+void Trials::report_failure(const Problem& problem, const std::string& tactic,
+                            const std::string& reason) {
+  if (scope_.options.logger != nullptr)
+    scope_.options.logger->verbose("{}: {}: {}", problem.layer, tactic, reason);
+  if (scope_.described) return;
+  const Status well = measurer_.check_device();
+  if (!well.ok())
+    stop(Error{ErrorKind::kInternal,
+               fmt::format("the device no longer answers since {} ran for '{}': {}", tactic,
+                           problem.layer, well.error().message)});
+}
+
+}  // namespace tenon

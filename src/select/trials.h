@@ -1,0 +1,62 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "select/known_times.h"
+#include "select/measure.h"
+#include "select/schedule.h"
+#include "select/shortlist.h"
+#include "select/work_log.h"
+
+namespace tenon {
+
+/// Makes and times candidates, or takes their times from the cache.
+class Trials {
+ public:
+  Trials(const SelectScope& scope, const Schedule& schedule)
+      : scope_(scope),
+        schedule_(schedule),
+        times_(scope),
+        measurer_(scope.backend, scope.options.threads, scope.options.warm) {}
+
+  /// Makes a kernel to be timed, on any thread. Empty where nothing can be made on this one.
+  Prepared make(const Problem& problem, const Option& option);
+  /// Times an option, by the cache or a kernel that is there or made now.
+  void run(const Problem& problem, Shortlist& list, size_t index);
+  /// The options to make now; cached ones are tried at once, and when nothing is left to make
+  /// those that are not worth it are left out.
+  std::vector<size_t> next(const Problem& problem, Shortlist& list);
+  /// Options that are not timed are made where a limit is set.
+  Status check_alone(const Problem& problem, const Option& option) const;
+  bool can_be_made(const Problem& problem, const Option& option) const;
+
+  /// Why nothing more can be tried: the device was lost, a time is not in the cache, or a monitor
+  /// stopped the build.
+  const std::optional<Error>& stopped() const { return stopped_; }
+  void stop(Error error) { stopped_ = std::move(error); }
+
+  Measurer& measurer() { return measurer_; }
+  double seconds() const { return seconds_; }  ///< Spent in run().
+  std::string describe_work() const { return work_.describe(); }
+
+ private:
+  Result<double> time_of(const Problem& problem, const Option& option, Trial& trial, double best);
+  Result<double> measured(const Problem& problem, const Kernel& kernel, Sample& sample,
+                          double best);
+  Status check_workspace(double bytes) const;
+  Error failed(const Problem& problem, const Option& option, const Error& error) const;
+  void report_failure(const Problem& problem, const std::string& tactic, const std::string& reason);
+
+  const SelectScope& scope_;
+  const Schedule& schedule_;
+  KnownTimes times_;
+  Measurer measurer_;
+  WorkLog work_;
+  std::optional<Error> stopped_;
+  double seconds_ = 0;
+};
+
+}  // namespace tenon
