@@ -354,8 +354,10 @@ class ITensor : public INoCopy {
   float getDynamicRangeMin() const noexcept;
   /// Returns the largest value of the range, or NaN where none is set.
   float getDynamicRangeMax() const noexcept;
-  /// Sets the formats that the tensor may have, a bit mask of TensorFormat. Default: all. Inputs
-  /// and outputs of plans are linear, so the mask must contain kLINEAR.
+  /// Sets the formats that the tensor may have, a bit mask of TensorFormat. Default: all. Of an
+  /// input or output: kLINEAR where the mask has it, else the one of least padding, which a
+  /// reformat in the plan reads or writes. Builds fail where none can be had: those of a DLA, and
+  /// packed ones whose number of channels is not known.
   void setAllowedFormats(TensorFormats formats) noexcept;
   /// Returns the formats that the tensor may have, a bit mask of TensorFormat. Default: all.
   TensorFormats getAllowedFormats() const noexcept;

@@ -809,7 +809,8 @@ class IRuntime : public INoCopy {
   TempfileControlFlags getTempfileControlFlags() const noexcept;
   /// Returns the registry that plugins are looked up in: the one of the process.
   IPluginRegistry& getPluginRegistry() noexcept;
-  /// Logs an error and returns null: plans hold no runtime of their own.
+  /// Opens the library at that path and makes a runtime of it. Returns null, with an error, where
+  /// it is no library with a runtime.
   IRuntime* loadRuntime(const char* path) noexcept;
   /// Sets whether plans may hold code for the host. It is kept and not read: no plan does. Default:
   /// false.
@@ -1116,26 +1117,30 @@ class ICudaEngine : public INoCopy {
   int64_t getDeviceMemorySizeForProfileV2(int32_t profileIndex) const noexcept;
   /// Returns whether an IRefitter can be made for the engine.
   bool isRefittable() const noexcept;
-  /// Returns -1: it counts for vectorized formats, and inputs and outputs are linear.
+  /// Returns the bytes of an element of an input or output whose channels are packed or padded;
+  /// else -1.
   int32_t getTensorBytesPerComponent(const char* tensorName) const noexcept;
-  /// Returns -1: it counts for vectorized formats, and inputs and outputs are linear.
+  /// Returns the bytes of an element of an input or output whose channels are packed or padded;
+  /// else -1.
   int32_t getTensorBytesPerComponent(const char* tensorName, int32_t profileIndex) const noexcept;
-  /// Returns -1: it counts for vectorized formats, and inputs and outputs are linear.
+  /// Returns to a multiple of how many the channels of an input or output are padded; -1 where they
+  /// are not.
   int32_t getTensorComponentsPerElement(const char* tensorName) const noexcept;
-  /// Returns -1: it counts for vectorized formats, and inputs and outputs are linear.
+  /// Returns to a multiple of how many the channels of an input or output are padded; -1 where they
+  /// are not.
   int32_t getTensorComponentsPerElement(const char* tensorName,
                                         int32_t profileIndex) const noexcept;
-  /// Returns kLINEAR: inputs and outputs are row-major without gaps.
+  /// Returns the order of an input's or output's elements: kLINEAR is row-major without gaps.
   TensorFormat getTensorFormat(const char* tensorName) const noexcept;
-  /// Returns kLINEAR: inputs and outputs are row-major without gaps.
+  /// Returns the order of an input's or output's elements: kLINEAR is row-major without gaps.
   TensorFormat getTensorFormat(const char* tensorName, int32_t profileIndex) const noexcept;
   /// Returns the type and format of an input or output in words; "" for unknown names.
   const char* getTensorFormatDesc(const char* tensorName) const noexcept;
   /// Returns the type and format of an input or output in words; "" for unknown names.
   const char* getTensorFormatDesc(const char* tensorName, int32_t profileIndex) const noexcept;
-  /// Returns -1: inputs and outputs are linear.
+  /// Returns the axis of the channels where they are packed or padded; else -1.
   int32_t getTensorVectorizedDim(const char* tensorName) const noexcept;
-  /// Returns -1: inputs and outputs are linear.
+  /// Returns the axis of the channels where they are packed or padded; else -1.
   int32_t getTensorVectorizedDim(const char* tensorName, int32_t profileIndex) const noexcept;
   /// Returns the network's name when the plan was built, or "".
   const char* getName() const noexcept;
@@ -1161,7 +1166,7 @@ class ICudaEngine : public INoCopy {
   IErrorRecorder* getErrorRecorder() const noexcept;
   /// Returns false: batches are explicit.
   TRT_DEPRECATED bool hasImplicitBatchDimension() const noexcept;
-  /// Returns 0: plans do not keep the mask that they were built with.
+  /// Returns the mask of TacticSource that the plan was built with.
   TacticSources getTacticSources() const noexcept;
   /// Returns how much the plan says about its layers, as the build's configuration had it.
   ProfilingVerbosity getProfilingVerbosity() const noexcept;
@@ -1182,22 +1187,24 @@ class ICudaEngine : public INoCopy {
   /// Returns the plan's bytes as the configuration wants them, to be freed with delete.
   /// kEXCLUDE_WEIGHTS needs an engine that can be refitted; null, with an error logged, otherwise.
   IHostMemory* serializeWithConfig(ISerializationConfig& config) const noexcept;
-  /// Logs an error and returns false: weights are not streamed.
+  /// As setWeightStreamingBudgetV2(); -1 chooses, 0 ends the streaming. Numbers below the minimum
+  /// are errors.
   TRT_DEPRECATED bool setWeightStreamingBudget(int64_t gpuMemoryBudget) noexcept;
-  /// Returns 0: weights are not streamed.
+  /// Returns the budget; 0 where all weights may be on the device.
   TRT_DEPRECATED int64_t getWeightStreamingBudget() const noexcept;
-  /// Returns 0: weights are not streamed.
+  /// Returns the bytes of the largest weights; 0 for plans without kWEIGHT_STREAMING.
   TRT_DEPRECATED int64_t getMinimumWeightStreamingBudget() const noexcept;
-  /// Returns 0: weights are not streamed.
+  /// Returns the bytes of the weights; 0 for plans without kWEIGHT_STREAMING.
   int64_t getStreamableWeightsSize() const noexcept;
-  /// Logs an error and returns false: weights are mapped from the plan, or copied to the device as
-  /// a whole. Since 10.1.
+  /// Sets the bytes of weights that may be on the device, for plans built with kWEIGHT_STREAMING.
+  /// Returns false, with an error, for others and for negative numbers. Without effect yet, which a
+  /// warning tells. Since 10.1.
   bool setWeightStreamingBudgetV2(int64_t gpuMemoryBudget) noexcept;
-  /// Returns 0: weights are not streamed. Since 10.1.
+  /// Returns the budget; that of all weights where none was set. Since 10.1.
   int64_t getWeightStreamingBudgetV2() const noexcept;
-  /// Returns 0: weights are not streamed. Since 10.1.
+  /// Returns the budget that suits the device: that of all weights. Since 10.1.
   int64_t getWeightStreamingAutomaticBudget() const noexcept;
-  /// Returns 0: weights are not streamed. Since 10.1.
+  /// Returns 0: no weights are copied ahead of their layer. Since 10.1.
   int64_t getWeightStreamingScratchMemorySize() const noexcept;
   /// Returns whether the network marked a tensor with markDebug().
   bool isDebugTensor(const char* name) const noexcept;
