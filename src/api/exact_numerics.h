@@ -4,8 +4,8 @@
 
 namespace tenon::api {
 
-/// Whether builds may use plain algorithms alone: behind include/tenon/numerics.h, whose names are
-/// also those of kernels. False for objects of another library.
+/// Whether builds may use plain algorithms alone: behind include/tenon/numerics.h. False for
+/// objects of another library.
 bool set_exact_numerics(nvinfer1::IBuilderConfig& config, bool exact);
 bool has_exact_numerics(const nvinfer1::IBuilderConfig& config);
 bool has_exact_numerics(const nvinfer1::ICudaEngine& engine);

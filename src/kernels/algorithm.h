@@ -17,7 +17,7 @@ Algorithm algorithm_of(std::string_view tactic_name);
 std::string_view name_of(Algorithm algorithm);
 
 /// Liberties that kernels may take with rounding, besides the order of sums.
-struct Numerics {
+struct NumericsOptions {
   bool tf32 = false;  ///< Tensor cores may round f32 operands to tf32.
   bool winograd = true, strassen = true;
 
@@ -26,10 +26,10 @@ struct Numerics {
            (algorithm == Algorithm::kWinograd ? winograd : strassen);
   }
   /// The same without any transform.
-  Numerics without_transforms() const {
+  NumericsOptions without_transforms() const {
     return {.tf32 = tf32, .winograd = false, .strassen = false};
   }
-  bool operator==(const Numerics&) const = default;
+  bool operator==(const NumericsOptions&) const = default;
 };
 
 /// Among the settings of a plan whose engines run plain tactics alone.

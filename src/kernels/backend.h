@@ -42,7 +42,7 @@ struct Backend {
   std::shared_ptr<const Application> application = {};  ///< Null: there is none.
   Attachments* attachments = nullptr;                   ///< As Problem::attachments.
   int64_t shared_memory = INT64_MAX;                    ///< As Problem::shared_memory.
-  Numerics numerics = {};                               ///< As Problem::numerics.
+  NumericsOptions numerics = {};                        ///< As Problem::numerics.
   const TacticTable* tactics_here = nullptr;            ///< Null: all are those of the nodes.
 
   /// What the node runs by.

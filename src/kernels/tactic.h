@@ -80,7 +80,7 @@ struct Problem {
   /// on such a device; empty: not known. Constants whose contents were left out for it are present
   /// but not defined().
   std::span<const std::byte> packed;
-  Numerics numerics;
+  NumericsOptions numerics;
   /// GPU: bytes of shared memory that a block may take, with those that the driver keeps.
   int64_t shared_memory = INT64_MAX;
 
