@@ -126,6 +126,11 @@ class Lowering {
       copy.inputs = {from};
       copy.outputs = {to};
     }
+    // Buffers that outlive the kernels last through all copies.
+    const int first = static_cast<int>(made_.size());
+    const int last = std::max(first, static_cast<int>(list_.steps.size()) - 1);
+    for (StepBuffer& buffer : list_.buffers)
+      if (buffer.last == first) buffer.last = last;
     return {};
   }
 

@@ -99,6 +99,24 @@ TEST(Lower, ListsOfDynamicShapesHoldForOtherShapes) {
     EXPECT_EQ(few->steps[i].kernel, many->steps[i].kernel);
 }
 
+TEST(Lower, ValuesThatAreCopiedToSeveralOutputsLastThroughAllCopies) {
+  auto graph = std::make_unique<Graph>();
+  Value* x = graph->add_input("x", {DataType::kFloat32, {Dim(3), Dim(kChannels)}});
+  auto softmax = std::make_unique<Softmax>();
+  softmax->axes = {1};
+  Value* y = graph->add_node(std::move(softmax), {x})->output();
+  const Node* parts = graph->add_node(std::make_unique<Split>(), {y}, 3);
+  for (Value* part : parts->outputs()) {
+    part->name = fmt::format("part{}", part->index());
+    graph->add_output(part);
+  }
+  const auto engine = engine_of(std::move(graph));
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  const auto list = list_of(*engine, {});
+  ASSERT_TRUE(list.ok()) << list.error().message;
+  EXPECT_EQ(list->steps.size(), 4) << print(*list);
+}
+
 TEST(Lower, GroupsOfSamplesAreInTheList) {
   // Images of all samples that caches do not hold.
   const auto engine = engine_of(image_graph(4, 256));
