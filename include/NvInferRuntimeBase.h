@@ -2,11 +2,11 @@
 
 /// TensorRT 10.16 surface: types and interfaces that every other header needs.
 ///
-/// Of all headers, unless a text says otherwise: pointers that a method returns belong to the object
-/// that returned them and live as long as it does; names are compared byte for byte; a call that
-/// fails logs an error that names the reason and returns false, null, -1 or dimensions with nbDims
-/// -1, and changes nothing; no method throws; and an object may be used by one thread at a time,
-/// different objects by different threads.
+/// Of all headers, unless a text says otherwise: pointers that a method returns belong to the
+/// object that returned them and live as long as it does; names are compared byte for byte; a call
+/// that fails logs an error that names the reason and returns false, null, -1 or dimensions with
+/// nbDims -1, and changes nothing; no method throws; and an object may be used by one thread at a
+/// time, different objects by different threads.
 
 #include <cstddef>
 #include <cstdint>

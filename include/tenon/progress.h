@@ -12,13 +12,13 @@ enum class BuildStep : int32_t {
   /// Optimization passes over the graph.
   kOPTIMIZE = 0,
   /// Candidate kernels are made and timed.
-  kCHOOSE = 1,    ///< Candidate kernels are made and timed.
+  kCHOOSE = 1,
   /// Kernels are tuned in the sequence that they will run in.
   kSEQUENCE = 2,
   /// The plan is compared with the reference.
-  kCHECK = 3,     ///< The plan is compared with the reference.
+  kCHECK = 3,
   /// Weights are packed and the plan is written.
-  kWRITE = 4,     ///< Weights are packed and the plan is written.
+  kWRITE = 4,
 };
 inline constexpr int32_t kBuildSteps = 5;
 

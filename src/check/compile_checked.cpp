@@ -445,8 +445,8 @@ class CheckedBuild {
     return plan;
   }
 
-  /// For estimates, of one core: seconds a multiplication of the reference, one of kernels that were
-  /// not tuned, a value that such a kernel writes, and bytes of weights a second.
+  /// For estimates, of one core: seconds a multiplication of the reference, one of kernels that
+  /// were not tuned, a value that such a kernel writes, and bytes of weights a second.
   static constexpr double kReference = 1e-9, kKernels = 2e-10, kValue = 5e-9, kPackedBytes = 1e9;
   /// Distances from here on are told.
   static constexpr double kNotable = 5e-3;

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "tools/commands/engine_source.h"
-#include "tools/page.h"
 #include "tools/measure.h"
+#include "tools/page.h"
 #include "tools/preparation.h"
 #include "tools/run_report.h"
 

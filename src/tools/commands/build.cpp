@@ -1,7 +1,7 @@
 // `tenon build`.
 #include "tools/commands/engine_source.h"
-#include "tools/page.h"
 #include "tools/commands/plan_table.h"
+#include "tools/page.h"
 
 namespace tenon::tools {
 namespace {

@@ -10,9 +10,9 @@
 #include "tenon/inspect.h"
 #include "tools/api_logger.h"
 #include "tools/commands/command_line.h"
-#include "tools/page.h"
 #include "tools/commands/plan_table.h"
 #include "tools/exports.h"
+#include "tools/page.h"
 #include "tools/values.h"
 
 namespace tenon::tools {

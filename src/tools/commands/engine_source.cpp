@@ -4,11 +4,11 @@
 
 #include "tools/build.h"
 #include "tools/commands/build_page.h"
-#include "tools/page.h"
 #include "tools/device_info.h"
 #include "tools/exports.h"
 #include "tools/interrupt.h"
 #include "tools/option_report.h"
+#include "tools/page.h"
 #include "tools/preparation.h"
 #include "tools/refit.h"
 #include "tools/run_report.h"

@@ -4,10 +4,10 @@
 
 #include "tools/commands/comparison.h"
 #include "tools/commands/engine_source.h"
-#include "tools/page.h"
 #include "tools/debug_dump.h"
 #include "tools/measure.h"
 #include "tools/outputs.h"
+#include "tools/page.h"
 
 namespace tenon::tools {
 namespace {

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "tools/commands/engine_source.h"
-#include "tools/page.h"
 #include "tools/commands/plan_table.h"
 #include "tools/exports.h"
+#include "tools/page.h"
 #include "tools/values.h"
 
 namespace tenon::tools {
