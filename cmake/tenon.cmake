@@ -30,7 +30,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 # Tests run what is optimized and are not: -O1 compiles in half the time.
 set(TENON_TEST_LEVEL -O1)
-file(WRITE ${CMAKE_BINARY_DIR}/generated/precompiled.cpp "int main() {}\n")
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/precompiled.cpp CONTENT "int main() {}\n")  # Kept where it is the same.
 add_library(tenon_precompiled_library OBJECT ${CMAKE_BINARY_DIR}/generated/precompiled.cpp)
 target_link_libraries(tenon_precompiled_library PRIVATE tenon_options fmt::fmt)
 set(precompiled tenon_precompiled_library)
@@ -234,7 +234,7 @@ function(tenon_shared_library name output)
   cmake_parse_arguments(ARG "" "" "DEPENDS;SOURCES" ${ARGN})
   if(NOT ARG_SOURCES)
     set(ARG_SOURCES ${CMAKE_CURRENT_BINARY_DIR}/${name}_empty.cpp)
-    file(WRITE ${ARG_SOURCES} "")
+    file(CONFIGURE OUTPUT ${ARG_SOURCES} CONTENT "")
   endif()
   add_library(${name} SHARED ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES OUTPUT_NAME ${output} VERSION ${PROJECT_VERSION}
