@@ -21,26 +21,6 @@ std::string label(const TensorProto& proto) {
                               : fmt::format("tensor \"{}\"", proto.name().substr(0, 200));
 }
 
-/// Bits an element takes in a file.
-int file_bits(DataType type) {
-  switch (type) {
-    case DataType::kInt4:
-    case DataType::kUInt4:
-    case DataType::kFloat4E2M1:
-      return 4;
-    case DataType::kInt2:
-    case DataType::kUInt2:
-      return 2;
-    default:
-      return byte_size(type) * 8;
-  }
-}
-
-int64_t file_bytes(DataType type, int64_t count) {
-  const int bits = file_bits(type);
-  return bits >= 8 ? count * (bits / 8) : (count / (8 / bits)) + (count % (8 / bits) != 0 ? 1 : 0);
-}
-
 /// Elements narrower than a byte, lowest bits first, one byte each in memory.
 void unpack(DataType type, const std::byte* packed, int64_t count, std::byte* out) {
   const int bits = file_bits(type);

@@ -6,23 +6,9 @@
 namespace tenon::importer {
 namespace {
 
-int packed_bits(DataType type) {
-  switch (type) {
-    case DataType::kInt4:
-    case DataType::kUInt4:
-    case DataType::kFloat4E2M1:
-      return 4;
-    case DataType::kInt2:
-    case DataType::kUInt2:
-      return 2;
-    default:
-      return 8;
-  }
-}
-
 /// Lowest bits first.
 std::string packed_bytes(const Tensor& tensor) {
-  const int bits = packed_bits(tensor.type()), a_byte = 8 / bits;
+  const int bits = file_bits(tensor.type()), a_byte = 8 / bits;
   std::string bytes(static_cast<size_t>(bytes_in_file(tensor)), '\0');
   for (int64_t i = 0; i < tensor.count(); ++i) {
     const int value = std::to_integer<int>(tensor.bytes()[i]) & ((1 << bits) - 1);
@@ -41,14 +27,13 @@ int onnx_number_of(DataType type) {
 }
 
 int64_t bytes_in_file(const Tensor& tensor) {
-  const int a_byte = 8 / packed_bits(tensor.type());
-  return (tensor.byte_count() + a_byte - 1) / a_byte;
+  return file_bytes(tensor.type(), tensor.count());
 }
 
 void write_tensor(const Tensor& tensor, ::onnx::TensorProto& proto) {
   proto.set_data_type(onnx_number_of(tensor.type()));
   for (const int64_t extent : tensor.extents()) proto.add_dims(extent);
-  if (packed_bits(tensor.type()) < 8)
+  if (file_bits(tensor.type()) < 8)
     proto.set_raw_data(packed_bytes(tensor));
   else
     proto.set_raw_data(tensor.bytes(), static_cast<size_t>(tensor.byte_count()));

@@ -71,6 +71,25 @@ std::optional<DataType> data_type_of(int64_t number) {
   return known(number) ? kTypes[number].type : std::nullopt;
 }
 
+int file_bits(DataType type) {
+  switch (type) {
+    case DataType::kInt4:
+    case DataType::kUInt4:
+    case DataType::kFloat4E2M1:
+      return 4;
+    case DataType::kInt2:
+    case DataType::kUInt2:
+      return 2;
+    default:
+      return byte_size(type) * 8;
+  }
+}
+
+int64_t file_bytes(DataType type, int64_t count) {
+  const int bits = file_bits(type);
+  return bits >= 8 ? count * (bits / 8) : (count / (8 / bits)) + (count % (8 / bits) != 0 ? 1 : 0);
+}
+
 std::string onnx_type_name(int64_t number) {
   return known(number) ? std::string(kTypes[number].name) : fmt::format("type {}", number);
 }

@@ -17,6 +17,10 @@ namespace tenon::importer {
 /// Our element type for a number of onnx.TensorProto.DataType; nothing for strings, complex
 /// numbers and unknown numbers.
 std::optional<DataType> data_type_of(int64_t onnx_number);
+/// Bits that an element takes in a model's bytes, where types narrower than a byte are packed.
+int file_bits(DataType type);
+/// Bytes of so many elements there.
+int64_t file_bytes(DataType type, int64_t count);
 /// As ONNX calls it, e.g. "FLOAT16".
 std::string onnx_type_name(int64_t onnx_number);
 
