@@ -7,14 +7,9 @@
 namespace tenon {
 namespace {
 
-/// Index of the body input that `value` is, or -1.
-int body_input(const Value* value) {
-  return value != nullptr && value->producer() == nullptr ? value->index() : -1;
-}
-
 /// Scale and zero point of a Quantize or Dequantize.
 Result<Scaling> scaling_of(const Problem& problem, const Node& node) {
-  Scaling scaling{body_input(node.input(1)), body_input(node.input(2))};
+  Scaling scaling{input_number(node.input(1)), input_number(node.input(2))};
   if (scaling.scale < 0 || problem.input(scaling.scale).constant == nullptr)
     return unsupported("a scale that is not constant");
   if (node.has_input(2) && (scaling.zero < 0 || problem.input(scaling.zero).constant == nullptr))
@@ -25,9 +20,9 @@ Result<Scaling> scaling_of(const Problem& problem, const Node& node) {
 /// An operand that is dequantized inside the region.
 Status bytes_operand(const Problem& problem, const Value* value, int& input, Scaling& scaling) {
   const Node* node = value == nullptr ? nullptr : value->producer();
-  if (node == nullptr || !node->is<Dequantize>() || body_input(node->input(0)) < 0)
+  if (node == nullptr || !node->is<Dequantize>() || input_number(node->input(0)) < 0)
     return unsupported("an operand that is not dequantized in the region");
-  input = body_input(node->input(0));
+  input = input_number(node->input(0));
   TENON_ASSIGN(scaling, scaling_of(problem, *node));
   return {};
 }
@@ -45,7 +40,7 @@ Result<QuantizedStep> function_step(const Problem& problem, const Node& node,
   const Value* operand = node.input(step.function.value_is_second ? 0 : 1);
   if (operand->producer() != nullptr && operand->producer()->is<Cast>())
     operand = operand->producer()->input(0);
-  step.function.operand = body_input(operand);
+  step.function.operand = input_number(operand);
   if (step.function.operand >= 0) return step;
   step.scaling.emplace();
   TENON_TRY(bytes_operand(problem, operand, step.function.operand, *step.scaling));
@@ -98,7 +93,7 @@ Result<QuantizedRegion> quantized_region(const Problem& problem) {
   TENON_TRY(bytes_operand(problem, anchor->input(0), region.x, region.x_scaling));
   TENON_TRY(bytes_operand(problem, anchor->input(1), region.weights, region.weight_scaling));
   if (anchor->has_input(2)) {
-    region.bias = body_input(anchor->input(2));
+    region.bias = input_number(anchor->input(2));
     if (region.bias < 0) return unsupported("a bias that is computed inside the region");
   }
   TENON_TRY(follow(problem, body, *anchor, region));

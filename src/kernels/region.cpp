@@ -12,11 +12,6 @@ bool is_pointwise(const Operation& node) {
   return node.is<Pointwise>() || node.is<Cast>();
 }
 
-/// Index of the body input that `value` is, or -1.
-int body_input(const Value* value) {
-  return value != nullptr && value->producer() == nullptr ? value->index() : -1;
-}
-
 /// How many steps ago `value` was the running one, or -1.
 int steps_ago(const std::vector<const Value*>& values, const Value* value) {
   for (size_t i = 0; i < values.size(); ++i)
@@ -44,7 +39,7 @@ Result<RegionStep> step_over(const Node& node, const std::vector<const Value*>& 
     step.earlier = step.value_is_second ? first : second;
     return step;
   }
-  step.operand = body_input(node.input(step.value_is_second ? 0 : 1));
+  step.operand = input_number(node.input(step.value_is_second ? 0 : 1));
   if (step.operand < 0)
     return unsupported("an operand of {} comes from inside the region", node.op->name());
   return step;
@@ -75,8 +70,8 @@ Status take_steps(const Graph& body, const Node& anchor, RegionExtras extras,
 /// Takes normalization's halves in front of and behind the anchor's chain.
 Status take_moments(const Node& inner, AnchoredRegion& region, const Graph& body) {
   if (inner.is<Standardize>()) {
-    region.moments_input = body_input(inner.input(1));
-    if (region.standardize != nullptr || body_input(inner.input(0)) < 0 ||
+    region.moments_input = input_number(inner.input(1));
+    if (region.standardize != nullptr || input_number(inner.input(0)) < 0 ||
         region.moments_input < 0 || inner.output()->uses().size() != 1)
       return unsupported("the standardized value has other uses than the anchor");
     region.standardize = &inner;
@@ -128,7 +123,7 @@ Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extr
     return unsupported("the region has {} outputs", body.outputs().size());
   for (size_t i = 0; i < anchor->inputs().size(); ++i) {
     const Value* operand = operand_of(region, *anchor, i);
-    region.anchor_inputs.push_back(body_input(operand));
+    region.anchor_inputs.push_back(input_number(operand));
     if (operand != nullptr && operand->producer() != nullptr)
       return unsupported("an operand of {} is computed inside the region", anchor->op->name());
   }

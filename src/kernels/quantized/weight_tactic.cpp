@@ -31,10 +31,6 @@ struct Description {
   std::vector<cpu::BoundStep> steps;
 };
 
-int input_of(const Value* value) {
-  return value != nullptr && value->producer() == nullptr ? value->index() : -1;
-}
-
 /// The scalar functions behind the product, as a region of that anchor.
 Result<AnchoredRegion> steps_behind(const Graph& body, const Node& anchor) {
   AnchoredRegion region;
@@ -48,7 +44,7 @@ Result<AnchoredRegion> steps_behind(const Graph& body, const Node& anchor) {
     RegionStep step{pointwise->function, pointwise->alpha, pointwise->beta};
     if (next.inputs().size() == 2) {
       step.value_is_second = next.input(1) == running;
-      step.operand = input_of(next.input(step.value_is_second ? 0 : 1));
+      step.operand = input_number(next.input(step.value_is_second ? 0 : 1));
       if (step.operand < 0) return unsupported("an operand that the region computes");
     }
     region.steps.push_back(step);
@@ -139,9 +135,9 @@ Result<Description> describe(const Problem& problem) {
   if (dequantize == nullptr || !dequantize->is<Dequantize>())
     return unsupported("weights that are not dequantized in the region");
   Description d;
-  d.x = input_of(anchor->input(0)), d.weights = input_of(dequantize->input(0));
-  d.scales = input_of(dequantize->input(1));
-  d.zeros = dequantize->has_input(2) ? input_of(dequantize->input(2)) : -1;
+  d.x = input_number(anchor->input(0)), d.weights = input_number(dequantize->input(0));
+  d.scales = input_number(dequantize->input(1));
+  d.zeros = dequantize->has_input(2) ? input_number(dequantize->input(2)) : -1;
   if (d.x < 0 || d.weights < 0 || d.scales < 0 || matmul.transpose_a ||
       problem.input(d.x).rank() < 2 || problem.output().type != DataType::kFloat32)
     return unsupported("operands that are computed in the region, transposed, or not f32");
