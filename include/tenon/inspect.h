@@ -1,6 +1,6 @@
 #pragma once
 
-/// What is in a plan or a model, as JSON text, without a device and without loading it; and the
+/// The contents of a plan or a model as JSON text, without a device and without loading it; and the
 /// steps that a context runs.
 
 #include "NvInfer.h"

@@ -19,8 +19,8 @@ TENSORRTAPI bool keepBuildReport(nvinfer1::IBuilderConfig& config, bool keep = t
 TENSORRTAPI nvinfer1::IHostMemory* getBuildReport(const nvinfer1::IBuilderConfig& config) noexcept;
 
 /// Describes a run of the context under the shapes that are set: its layers with their operands,
-/// kernels, bytes and operations, and what lies in its memory from step to step. Names alone where
-/// the engine was built with ProfilingVerbosity::kNONE. Null, with an error in the engine's logger,
+/// kernels, bytes and operations, and the tensors in its memory at each step. Names alone where the
+/// engine was built with ProfilingVerbosity::kNONE. Null, with an error in the engine's logger,
 /// where shapes are missing or depend on data. The caller deletes it. Not thread-safe, like the
 /// context.
 TENSORRTAPI nvinfer1::IHostMemory* getRunReport(nvinfer1::IExecutionContext& context) noexcept;

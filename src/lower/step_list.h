@@ -58,8 +58,8 @@ struct Step {
   /// Runs so often. Neighbours of as many samples are a group, which runs for one sample as a whole
   /// before the next one's turn.
   Dim samples = 1;
-  /// Neighbours of one section, which are a group too, run beside each other where their streams
-  /// differ. Section 0 is none.
+  /// Consecutive steps of one section are a group too; steps of different streams in it run
+  /// concurrently. Section 0 is none.
   int section = 0, stream = 0;
   bool fenced = false;  ///< Starts behind a fence, since it reads the step's ahead result early.
   bool overlapped = false;       ///< The next step on its stream may start before it has ended.

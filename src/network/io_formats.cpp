@@ -291,7 +291,7 @@ Status bind_formats(Graph& graph, const IoFormats& formats) {
       bind_input_format(graph, *input, found->second);
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     const auto found = formats.find(graph.outputs()[i]->name);
-    // What is an input too has its format as one.
+    // An output that is an input as well keeps its input format.
     if (found != formats.end() && graph.outputs()[i]->producer() != nullptr)
       bind_output_format(graph, static_cast<int>(i), found->second);
   }

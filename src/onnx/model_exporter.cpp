@@ -13,7 +13,7 @@
 namespace tenon::importer {
 namespace {
 
-/// Has all operators that are written, but for those that ask for a later one.
+/// The opset of exported models, unless an operator needs a later one.
 constexpr int64_t kUsualOpset = 21;
 /// A message of protobuf ends at 2 GiB.
 constexpr size_t kMostBytesInside = size_t{1} << 30;

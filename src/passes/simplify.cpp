@@ -1,6 +1,6 @@
 // Operators that change nothing are dropped, chains of data movement merged: identity, cast to the
 // same type, reshape or expand to the same shape, sums with 0, products with 1, choices by a
-// constant or of what is no number among integers, transposes of transposes, reshapes of reshapes,
+// constant, choices by a NaN test of integers, transposes of transposes, reshapes of reshapes,
 // casts behind casts to wider types, activations applied twice, parts of a split joined again.
 // Nodes with two spellings get one: x - constant is a sum, axes of a reduction that are an operand
 // are its attribute.

@@ -276,7 +276,7 @@ class RecurrenceKernel final : public ControlKernel {
     return unsupported("the number of iterations of '{}' is data-dependent", node_.name);
   }
 
-  /// Reads those that are data.
+  /// Reads limits that are computed tensors from the device.
   Result<LoopLimits> read_limits(const LaunchArguments& arguments) const {
     if (trips_.has_value()) return LoopLimits{.trips = *trips_};
     Device& device = *backend_.device;

@@ -23,7 +23,7 @@ class ControlKernel : public Kernel {
     std::vector<void*> scratch(scratch_count());
     return run_in(arguments, scratch);
   }
-  /// The steps of the bodies, empty lists of those that never run.
+  /// The steps of the bodies; a body that never runs has an empty list.
   virtual std::vector<StepList> bodies() const = 0;
 };
 

@@ -7,7 +7,8 @@
 
 namespace tenon {
 
-/// A candidate that has a time, and what it computed: nothing where its time was known.
+/// A candidate with its time, and its output; the output is empty where the timing cache had the
+/// time.
 struct Measured {
   Option option;
   double milliseconds = -1;

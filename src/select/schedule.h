@@ -30,7 +30,8 @@ class Schedule {
   double trial_seconds(const Problem& problem, const Option& option) const;
   bool is_out_of_time() const;
 
-  /// By tactic, the options that were not tried and are worth it after those that were, in order.
+  /// Indices of the untried options to try next, in ascending order: the next stage of a staged
+  /// tactic, all options of the others.
   std::vector<size_t> wanted(const Shortlist& list) const;
 
  private:
