@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <string_view>
 
@@ -22,7 +23,7 @@ class StopScope {
   bool requested();
 
   std::function<bool()> asked_;
-  bool answer_ = false;
+  std::atomic<bool> answer_ = false;  // Threads that were handed the question ask as well.
   StopScope* outer_ = nullptr;
 };
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/build_record.h"
+#include "base/stop.h"
 #include "base/stopwatch.h"
 #include "check/compare.h"
 #include "check/network_reference.h"
@@ -83,7 +84,11 @@ class CheckedBuild {
     // Kernels for the processor are timed on it: there the reference has to wait.
     const auto when = on_host_cores() ? std::launch::deferred : std::launch::async;
     announce_check(when);
-    std::future<std::string> expecting = std::async(when, [this] { return expect(); });
+    const auto asked = stop_question();
+    std::future<std::string> expecting = std::async(when, [this, asked] {
+      const StopScope stops(asked);
+      return expect();
+    });
     Stopwatch watch;
     Result<Plan> compiled = compile_again(logger_);
     build_seconds_ = watch.lap();
