@@ -10,8 +10,9 @@ namespace tenon {
 /// The text lives as long as the process. Thread-safe.
 TENSORRTAPI const char* passList() noexcept;
 
-/// Leaves passes out of builds: names separated by commas; "fuse_epilogue:conv*" leaves the pass
-/// out for nodes whose name matches. Returns false, with an error in `logger`, for unknown names.
+/// Leaves passes out of builds: names or patterns ("fuse_*") separated by commas;
+/// "fuse_epilogue:conv*" leaves the pass out for nodes whose name matches. Returns false, with an
+/// error in `logger`, where a name is that of no pass.
 TENSORRTAPI bool disablePasses(nvinfer1::IBuilderConfig& config, const char* names,
                                nvinfer1::ILogger& logger) noexcept;
 

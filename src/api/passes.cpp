@@ -9,12 +9,12 @@
 namespace tenon {
 namespace {
 
-std::vector<std::string> split(std::string_view text) {
+std::vector<std::string> split(std::string_view text, char separator = ',') {
   std::vector<std::string> pieces;
   while (!text.empty()) {
-    const size_t comma = std::min(text.find(','), text.size());
-    if (comma > 0) pieces.emplace_back(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
+    const size_t end = std::min(text.find(separator), text.size());
+    if (end > 0) pieces.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
   }
   return pieces;
 }
@@ -24,6 +24,20 @@ std::string describe_passes() {
   for (const PassInfo& pass : pass_table())
     text += fmt::format("{}: {}\n", pass.name, pass.summary);
   return text;
+}
+
+/// Names of passes that have a word of `name`, or all, for a message.
+std::string similar_passes(std::string_view name) {
+  std::string found, all;
+  for (const PassInfo& pass : pass_table()) {
+    const auto shares = [&](std::string_view word) {
+      return word.size() > 2 && pass.name.find(word) != std::string_view::npos;
+    };
+    all += fmt::format("{}{}", all.empty() ? "" : ", ", pass.name);
+    if (std::ranges::any_of(split(name, '_'), shares))
+      found += fmt::format("{}{}", found.empty() ? "" : ", ", pass.name);
+  }
+  return found.empty() ? "the passes are " + all : "similar are " + found;
 }
 
 const std::vector<std::string>& applied(const nvinfer1::ICudaEngine& engine) {
@@ -43,14 +57,17 @@ TENON_EXPORT bool disablePasses(nvinfer1::IBuilderConfig& config, const char* na
                                 nvinfer1::ILogger& logger) noexcept {
   auto* settings = dynamic_cast<api::BuilderConfig*>(&config);
   if (settings == nullptr || names == nullptr) return false;
-  for (std::string& name : split(names)) {
-    if (find_pass(std::string_view(name).substr(0, name.find(':'))) == nullptr) {
-      logger.log(
-          nvinfer1::ILogger::Severity::kERROR,
-          fmt::format("there is no pass '{}'; the passes are:\n{}", name, passList()).c_str());
-      return false;
-    }
-    settings->pass_switches().disabled.push_back(std::move(name));
+  for (const std::string& entry : split(names)) {
+    const size_t colon = std::min(entry.find(':'), entry.size());
+    const std::string name = entry.substr(0, colon), nodes = entry.substr(colon);
+    std::vector<std::string>& disabled = settings->pass_switches().disabled;
+    const size_t before = disabled.size();
+    for (const PassInfo& pass : pass_table())
+      if (matches_pattern(name, pass.name)) disabled.push_back(std::string(pass.name) + nodes);
+    if (disabled.size() > before) continue;
+    const std::string text = fmt::format("there is no pass '{}'; {}", name, similar_passes(name));
+    logger.log(nvinfer1::ILogger::Severity::kERROR, text.c_str());
+    return false;
   }
   return true;
 }

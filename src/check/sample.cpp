@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 
+#include "ops/control_flow.h"
 #include "ops/ops.h"
 #include "plan/concrete_graph.h"
 #include "plan/shape_values.h"
@@ -107,14 +108,44 @@ int64_t values_made(const Graph& graph, const Profile& profile) {
   return total;
 }
 
+namespace {
+
+/// How often the bodies of a node run; INT64_MAX where data decide.
+int64_t rounds_of(const Node& node, const SymbolValues& symbols) {
+  if (node.is<If>()) return 1;
+  if (node.is<Scan>()) {
+    const Recurrence recurrence(node);
+    if (recurrence.scanned == 0) return INT64_MAX;
+    const Shape& shape = node.input(recurrence.first + recurrence.states)->type.shape;
+    const auto axis = static_cast<size_t>(recurrence.input_axis(node, 0));
+    return axis < shape.size() ? shape[axis].evaluate(symbols).value_or(INT64_MAX) : INT64_MAX;
+  }
+  const auto& trips = node.has_input(0) ? node.input(0)->elements : std::nullopt;
+  const auto count = trips && trips->size() == 1 ? trips->front().evaluate(symbols) : std::nullopt;
+  return count ? std::max<int64_t>(0, *count) : INT64_MAX;
+}
+
+int64_t cost_of_bodies(const Node& node, const SymbolValues& symbols) {
+  int64_t round = 0;
+  for (const auto& body : node.bodies) {
+    const int64_t cost = reference_cost(*body, symbols);
+    if (cost > INT64_MAX - round) return INT64_MAX;
+    round += cost;
+  }
+  return saturating_product(round, rounds_of(node, symbols));
+}
+
+}  // namespace
+
 int64_t reference_cost(const Graph& graph, const SymbolValues& symbols) {
   int64_t total = 0;
   for (const auto& node : graph.nodes()) {
-    if (node->is<Loop>() || node->is<Scan>() || node->is<If>() || node->is<Plugin>())
-      return INT64_MAX;
+    if (node->is<Plugin>()) return INT64_MAX;
     if (node->outputs().empty() || node->is<Constant>()) continue;
     const int64_t cost =
-        saturating_product(count_of(node->output(), symbols), depth_of(*node, symbols));
+        is_control_flow(*node)
+            ? cost_of_bodies(*node, symbols)
+            : saturating_product(count_of(node->output(), symbols), depth_of(*node, symbols));
     if (cost > INT64_MAX - total) return INT64_MAX;
     total += cost;
   }

@@ -67,10 +67,22 @@ TEST(Passes, NodesStayUnfused) {
   EXPECT_TRUE(s.has_applied("fuse_epilogue: second + second_relu"));
 }
 
+TEST(Passes, APatternLeavesOutAllThatMatch) {
+  TwoProducts s;
+  EXPECT_TRUE(tenon::disablePasses(*s.config, "fuse_*:fir*", s.log));
+  ASSERT_TRUE(s.build());
+  EXPECT_FALSE(s.has_applied("fuse_epilogue: first + first_relu"));
+  EXPECT_TRUE(s.has_applied("fuse_epilogue: second + second_relu"));
+  TwoProducts none;
+  EXPECT_TRUE(tenon::disablePasses(*none.config, "*", none.log));
+  ASSERT_TRUE(none.build());
+  EXPECT_EQ(tenon::getNbAppliedPasses(*none.engine), 0);
+}
+
 TEST(Passes, ANameThatIsNoneIsRefused) {
   TwoProducts s;
   EXPECT_FALSE(tenon::disablePasses(*s.config, "fuse_all", s.log));
-  EXPECT_TRUE(s.log.complained("there is no pass 'fuse_all'"));
+  EXPECT_TRUE(s.log.complained("there is no pass 'fuse_all'; similar are fuse_reductions"));
   EXPECT_FALSE(tenon::disablePasses(*s.config, nullptr, s.log));
 }
 

@@ -185,6 +185,8 @@ def test_outputs_are_compared_with_the_reference_and_onnxruntime(tenon, tmp_path
         text = tenon("run", "conv.onnx", f"--compare={whom}", *CPU, environment=python)
         assert re.search(r"^  y +4096 .*agrees$", text, re.M)
     assert "agrees" in tenon("compare", "conv.onnx", "onnxruntime", *CPU, environment=python)
+    narrow = ["--fp16", "--inputIOFormats=fp16:chw", "--outputIOFormats=fp16:chw"]
+    assert "agrees" in tenon("run", "conv.onnx", "--compare=onnxruntime", *narrow, *CPU, environment=python)
 
 
 def test_the_first_bad_tensor_is_named(tenon, tmp_path: Path):

@@ -65,6 +65,10 @@ def test_level_0_joins_nothing(names):
     assert names("--builderOptimizationLevel=0") == ["first", "relu1", "second", "relu2"]
 
 
+def test_passes_are_left_out_by_a_pattern(names):
+    assert names("--disablePass=fuse_*,merge_*") == ["first", "relu1", "second", "relu2"]
+
+
 def test_an_unknown_pass_is_refused(trtexec, tmp_path: Path):
     write_two_products(tmp_path / "two.onnx")
     assert "there is no pass 'fuse_all'" in trtexec("--onnx=two.onnx", "--disablePass=fuse_all", passes=False)

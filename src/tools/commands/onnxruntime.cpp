@@ -29,13 +29,15 @@ except ImportError as error:
     sys.exit(3)
 work = json.load(open(sys.argv[1]))
 folder = os.path.dirname(sys.argv[1])
-types = {"fp32": "float32", "fp16": "float16", "int8": "int8", "uint8": "uint8", "int32": "int32", "int64": "int64",
-         "bool": "bool"}
+types = {"fp32": "float32", "fp16": "float16", "bf16": "uint16", "int8": "int8", "uint8": "uint8", "int32": "int32",
+         "int64": "int64", "bool": "bool"}
 feeds = {}
 for entry in work["inputs"]:
     if entry["type"] not in types:
         sys.exit(f"input {entry['name']}: NumPy has no {entry['type']}")
     data = np.fromfile(entry["file"], types[entry["type"]])
+    if entry["type"] == "bf16":  # the upper half of a float
+        data = (data.astype("uint32") << 16).view("float32")
     feeds[entry["name"]] = data.reshape(entry["shape"])
 options = onnxruntime.SessionOptions()
 options.log_severity_level = 3
@@ -54,9 +56,13 @@ finally:
     if work["inside"]:
         os.remove(model)
 names = [output.name for output in session.get_outputs()]
-wanted = {value.name for value in session.get_inputs()}
+# A plan's inputs may be of another type than the model's (--inputIOFormats).
+casts = {"tensor(float)": "float32", "tensor(float16)": "float16", "tensor(double)": "float64", "tensor(int32)": "int32",
+         "tensor(int64)": "int64", "tensor(int8)": "int8", "tensor(uint8)": "uint8"}
+wanted = {value.name: casts.get(value.type) for value in session.get_inputs()}
+feeds = {name: data.astype(wanted[name] or data.dtype) for name, data in feeds.items() if name in wanted}
 found = []
-for number, (name, value) in enumerate(zip(names, session.run(names, {k: v for k, v in feeds.items() if k in wanted}))):
+for number, (name, value) in enumerate(zip(names, session.run(names, feeds))):
     if not isinstance(value, np.ndarray) or value.dtype == object:
         continue
     file = os.path.join(folder, f"{number}.out")
