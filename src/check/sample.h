@@ -12,8 +12,8 @@ Result<std::vector<Tensor>> sample_inputs(const Graph& graph, const Profile& pro
                                           uint64_t seed = 1);
 
 /// Multiplications of one run with these extents, roughly: the cost of evaluating it with the
-/// reference. INT64_MAX where it is not known before a run: plugins, shapes that depend on data, loops
-/// without a constant number of trips.
+/// reference. INT64_MAX where it is not known before a run: plugins, shapes that depend on data,
+/// loops without a constant number of trips.
 int64_t reference_cost(const Graph& graph, const Profile& profile);
 /// The same with these values of the symbols in shapes.
 int64_t reference_cost(const Graph& graph, const SymbolValues& symbols);

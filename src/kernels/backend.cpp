@@ -117,8 +117,8 @@ Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& 
   const Tactic* chosen = backend.find(wanted.name);
   std::string failure;
   // The tactic of control flow says that its bodies have tactics of their own.
-  const bool names_one = !wanted.name.empty() && wanted.name != kViewTactic &&
-                         !is_control_flow(problem.operation);
+  const bool names_one =
+      !wanted.name.empty() && wanted.name != kViewTactic && !is_control_flow(problem.operation);
   if (chosen == nullptr && names_one) failure = "this version has none of that name";
   if (chosen != nullptr && supports(*chosen, problem)) {
     auto kernel = create_kernel(*chosen, problem, wanted.config);

@@ -1,6 +1,6 @@
 // Builds that check themselves, as programs ask for it.
-#include <tenon/self_check.h>
 #include <tenon/passes.h>
+#include <tenon/self_check.h>
 
 #include "harness.h"
 
