@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Reads what to do from a JSON file, writes all tensors as 64-bit floats beside it.
-constexpr const char* kScript = R"(
+constexpr const char* kScript = R"python(
 import json, os, sys
 try:
     import numpy as np, onnx, onnxruntime
@@ -69,7 +69,7 @@ for number, (name, value) in enumerate(zip(names, session.run(names, feeds))):
     value.astype("float64").tofile(file)
     found.append({"name": name, "shape": list(value.shape), "file": file})
 json.dump(found, open(os.path.join(folder, "outputs.json"), "w"))
-)";
+)python";
 constexpr int kMissing = 3;
 
 /// A folder that goes with everything in it.
