@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -252,15 +253,24 @@ GUIDE = [
 ]
 
 
-def test_every_line_runs_as_it_stands(pytestconfig, models: Path):
-    """Nothing added, with the default three seconds; on the CPU, as on a machine without a GPU."""
+def has_gpu() -> bool:
+    listing = shutil.which("nvidia-smi")
+    return bool(listing) and "GPU 0" in subprocess.run([listing, "-L"], capture_output=True, text=True).stdout
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("gpu", marks=pytest.mark.skipif(not has_gpu(), reason="no NVIDIA GPU"))])
+def test_every_line_runs_as_it_stands(pytestconfig, models: Path, device: str):
+    """Nothing added, with the default three seconds; on the GPU, and as on a machine without one."""
     programs = Path(pytestconfig.getoption("build")).resolve() / "bin"
-    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "CUDA_VISIBLE_DEVICES": "-1"}
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+    if device == "cpu":
+        environment["CUDA_VISIBLE_DEVICES"] = "-1"
 
     def typed(line: str) -> str:
         done = subprocess.run(shlex.split(line), capture_output=True, text=True, cwd=models, timeout=120, env=environment,
                               stdin=subprocess.DEVNULL)
         text = done.stdout + done.stderr
+        assert ("Note: no GPU is used" in text) == (device == "cpu"), text[:6000]
         assert done.returncode == 0 and "&&&& PASSED TensorRT.trtexec" in text, f"{line}\n{text[-4000:]}"
         return text
 
