@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/status.h"
+#include "device/kernel_record.h"
 
 namespace tenon {
 
@@ -49,6 +50,11 @@ class Streams {
   /// Profilers that were told to wait for it (nsys --capture-range=cudaProfilerApi) record from
   /// here on, or no longer.
   virtual Status profile(bool /*on*/) { return {}; }
+  /// Tells of each kernel that `work` launches from the calling thread, outside of graphs. `work`
+  /// waits until they have ended, and is run several times. Errors where nothing records kernels.
+  virtual Result<KernelRecords> record_kernels(const std::function<Status()>& /*work*/) {
+    return unsupported("the device does not record kernels");
+  }
 };
 
 }  // namespace tenon

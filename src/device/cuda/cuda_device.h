@@ -59,6 +59,7 @@ class CudaDevice final : public Device, public Streams {
   void push_range(const char* name) override;
   void pop_range() override;
   Status profile(bool on) override;
+  Result<KernelRecords> record_kernels(const std::function<Status()>& work) override;
 
   /// Taken from the library (null: there is none) or else compiled, or found in the disk cache, and
   /// loaded, once for equal code (ModuleCache).
@@ -94,6 +95,7 @@ class CudaDevice final : public Device, public Streams {
     });
   }
   Status read_properties(int ordinal);
+  MultiprocessorLimits multiprocessor_limits() const;
   void read_library_versions();
   ModuleCache::Loaded load_module(const DeviceCode& code,
                                   const std::optional<CodeLibrary::Code>& known);

@@ -9,6 +9,8 @@
 
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/driver.h"
+#include "device/cuda/kernel_counters.h"
+#include "device/cuda/kernel_recorder.h"
 
 namespace tenon::cuda {
 namespace {
@@ -121,17 +123,18 @@ Status CudaDevice::launch_graph(void* graph, void* stream) {
   return {};
 }
 
-#ifdef TENON_HAVE_NVTX
 void CudaDevice::push_range(const char* name) {
+#ifdef TENON_HAVE_NVTX
   nvtxRangePushA(name);
+#endif
+  begin_recorded_range(name);
 }
 void CudaDevice::pop_range() {
+  end_recorded_range();
+#ifdef TENON_HAVE_NVTX
   nvtxRangePop();
-}
-#else
-void CudaDevice::push_range(const char*) {}
-void CudaDevice::pop_range() {}
 #endif
+}
 
 Status CudaDevice::profile(bool on) {
   TENON_TRY(activate());
@@ -140,6 +143,30 @@ Status CudaDevice::profile(bool on) {
   else
     TENON_DRIVER(cuProfilerStop);
   return {};
+}
+
+MultiprocessorLimits CudaDevice::multiprocessor_limits() const {
+  const auto number = [&](CUdevice_attribute attribute) -> int64_t {
+    int value = 0;
+    return driver().cuDeviceGetAttribute(&value, attribute, device_) == CUDA_SUCCESS ? value : 0;
+  };
+  return {.threads = number(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR),
+          .blocks = number(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR),
+          .registers = number(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR),
+          .shared_bytes = number(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
+          .reserved_bytes = number(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK),
+          .count = multiprocessors()};
+}
+
+Result<KernelRecords> CudaDevice::record_kernels(const std::function<Status()>& work) {
+  TENON_TRY(activate());
+  KernelRecords records;
+  TENON_ASSIGN(records.kernels, record_launches(work));
+  const MultiprocessorLimits limits = multiprocessor_limits();
+  for (KernelRecord& record : records.kernels) set_occupancy(record, limits);
+  const Status counted = count_launches(context_, device_, records.kernels, work);
+  if (!counted.ok()) records.without_counters = counted.error().message;
+  return records;
 }
 
 Result<double> CudaDevice::time_once(Queue queue, const std::function<Status()>& work) {

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cuda.h>
+
+#include <functional>
+#include <span>
+
+#include "base/status.h"
+#include "device/kernel_record.h"
+
+namespace tenon::cuda {
+
+/// Runs `work`, which waits for what it put on streams, with each kernel as often as the counters
+/// take, and sets the counters of the kernels, which are in the order of their launches.
+Status count_launches(CUcontext context, int ordinal, std::span<KernelRecord> kernels,
+                      const std::function<Status()>& work);
+
+}  // namespace tenon::cuda
