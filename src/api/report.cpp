@@ -10,6 +10,7 @@
 #include "api/layer_description.h"
 #include "api/layer_words.h"
 #include "api/layer_work.h"
+#include "device/streams.h"
 #include "ops/ops.h"
 
 #define TENON_EXPORT __attribute__((visibility("default")))
@@ -172,6 +173,55 @@ Result<std::string> run_text(api::ContextHandle& handle) {
       RunText(engine.plan(), engine.backend(), *context.program(), names_only).text());
 }
 
+Json json_of(const KernelRecord& kernel) {
+  Json json = {{"layer", kernel.range},
+               {"name", kernel.name},
+               {"stream", kernel.stream},
+               {"startMs", kernel.start_ms},
+               {"ms", kernel.ms},
+               {"grid", kernel.grid},
+               {"block", kernel.block},
+               {"registers", kernel.registers},
+               {"sharedBytes", kernel.shared_bytes}};
+  if (kernel.local_bytes > 0) json["localBytes"] = kernel.local_bytes;
+  if (kernel.occupancy > 0) json["occupancy"] = kernel.occupancy;
+  if (kernel.waves > 0) json["waves"] = kernel.waves;
+  if (kernel.bytes_read >= 0) json["bytesRead"] = kernel.bytes_read;
+  if (kernel.bytes_written >= 0) json["bytesWritten"] = kernel.bytes_written;
+  if (kernel.tensor_share >= 0) json["tensorShare"] = kernel.tensor_share;
+  return json;
+}
+
+/// The kernels of runs of the context, which has nothing else under way.
+Result<Json> kernels_text(api::ContextHandle& handle, cudaStream_t stream) {
+  Context& context = handle.context();
+  Device& device = *context.engine().backend().device;
+  Json text = {{"kernels", Json::array()}};
+  const auto without = [&](const std::string& reason) {
+    text["reason"] = reason;
+    return text;
+  };
+  if (device.streams() == nullptr) return without("kernels are recorded on GPUs alone");
+  if (context.replays_graphs())
+    return without(
+        "launches are replayed as a graph (setGraphReplay), whose kernels have no layer");
+  // The profiler's own graph would hide the launches.
+  context.set_step_times(nullptr);
+  context.set_ranges(Context::Ranges::kNames);
+  Status ran;
+  const auto records = device.streams()->record_kernels([&]() -> Status {
+    ran = context.enqueue(stream);
+    if (ran.ok()) ran = device.synchronize({nullptr, stream});
+    return ran;
+  });
+  handle.setNvtxVerbosity(handle.getNvtxVerbosity());
+  TENON_TRY(ran);
+  if (!records.ok()) return without(records.error().message);
+  for (const KernelRecord& kernel : records->kernels) text["kernels"].push_back(json_of(kernel));
+  if (!records->without_counters.empty()) text["withoutCounters"] = records->without_counters;
+  return text;
+}
+
 }  // namespace
 
 TENON_EXPORT bool keepBuildReport(nvinfer1::IBuilderConfig& config, bool keep) noexcept {
@@ -187,6 +237,18 @@ TENON_EXPORT nvinfer1::IHostMemory* getBuildReport(
   if (settings == nullptr || settings->report() == nullptr) return nullptr;
   const std::string& text = settings->report()->text();
   return text.empty() ? nullptr : new (std::nothrow) api::HostMemory(bytes_of(text));
+}
+
+TENON_EXPORT nvinfer1::IHostMemory* getKernelReport(nvinfer1::IExecutionContext& context,
+                                                    cudaStream_t stream) noexcept {
+  auto* handle = dynamic_cast<api::ContextHandle*>(&context);
+  if (handle == nullptr) return nullptr;
+  return handle->reporter().guarded("getKernelReport", nullptr, [&]() -> nvinfer1::IHostMemory* {
+    const Result<Json> text = kernels_text(*handle, stream);
+    if (text.ok()) return new api::HostMemory(bytes_of(api::json_text(*text)));
+    handle->reporter().report(text.error());
+    return nullptr;
+  });
 }
 
 TENON_EXPORT nvinfer1::IHostMemory* getRunReport(nvinfer1::IExecutionContext& context) noexcept {

@@ -135,6 +135,7 @@ class Context {
   Status get_ready();
   /// Runs replay one captured graph for each shape and set of addresses. On a device with streams.
   bool set_graph_replay(bool replay);
+  bool replays_graphs() const { return replay_ != nullptr; }
   const Program* program() const { return program_.get(); }
   /// On a CPU returns when the results are there; on a GPU when the work is on the stream.
   Status enqueue(void* stream = nullptr);

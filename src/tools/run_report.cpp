@@ -119,7 +119,10 @@ void add_measurements(ReportParts& parts, nvinfer1::IExecutionContext& context,
   parts.queries = kept_queries(queries);
   const auto profile = parse_json(profile_json(layers, 0), "the profile");
   if (profile.ok()) parts.profile = *profile;
-  if (!on_cpu) return;
+  if (!on_cpu) {
+    parts.kernels = library_json(getKernelReport(context));
+    return;
+  }
   parts.bytes_per_second = measured_copy_rate();
   parts.bytes_source = "a copy of memory, measured";
 }

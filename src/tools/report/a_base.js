@@ -79,6 +79,9 @@ function panel(title, note, ...content) {
 }
 const empty = (text) => element("p", { class: "empty" }, text);
 
+/** Kernels of a GPU as they ran, where CUPTI recorded them. */
+const recordedKernels = (report) => (report.kernels || {}).kernels || [];
+
 /** Facts about layers that several views ask for. */
 function prepare(report) {
   const layers = report.layers || [];
@@ -87,6 +90,8 @@ function prepare(report) {
   for (const layer of layers) for (const origin of layer.origins || []) report.byOrigin.set(origin, layer);
   report.listOf = new Map((report.choices || []).map((choice) => [choice.layer, (report.lists || [])[choice.list] || []]));
   report.accuracyOf = new Map((report.accuracy || []).map((row) => [row.layer, row]));
+  report.kernelsOf = new Map();
+  for (const kernel of recordedKernels(report)) report.kernelsOf.set(kernel.layer, [...(report.kernelsOf.get(kernel.layer) || []), kernel]);
   report.timed = layers.filter((layer) => layer.ms > 0);
   report.totalMs = sum(report.timed, (layer) => layer.ms);
   return report;

@@ -166,6 +166,7 @@ Json make_report(ReportParts parts) {
   for (const char* key : {"layers", "values", "inputs", "settings", "passes", "memory", "on_cpu"})
     if (parts.run.contains(key)) document[key] = parts.run[key];
   if (!parts.queries.is_null()) document["queries"] = std::move(parts.queries);
+  if (parts.kernels.is_object()) document["kernels"] = std::move(parts.kernels);
   if (parts.run.contains("outputs")) document["results"] = parts.run["outputs"];
   for (const char* key : kOfBuild)
     if (parts.build.contains(key)) document[key] = parts.build[key];

@@ -16,6 +16,7 @@ struct ReportParts {
   std::vector<std::string> asked;  ///< Flags that allow or ask for precisions, "--fp16".
   Json build;                      ///< getBuildReport().
   Json run;                        ///< getRunReport().
+  Json kernels;                    ///< getKernelReport().
   Json profile;                    ///< [{name, averageMs, medianMs, timeMs}].
   Json summary;                    ///< {throughput, latency: {median, ...}, ...}.
   Json queries;                    ///< As --exportTimes has them; some of the last.

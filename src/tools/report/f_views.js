@@ -146,17 +146,38 @@ function groupColumns(report, name, show) {
     { name: "Operations", number: true, value: (group) => group.operations, show: (group) => rate(group.operations, "") }];
 }
 
+const KERNEL_COLUMNS = [
+  { name: "GPU kernel", wide: true, value: (kernel) => kernel.name, show: (kernel) => element("code", {}, kernel.name) },
+  { name: "Time", number: true, value: (kernel) => kernel.ms, show: (kernel) => milliseconds(kernel.ms) },
+  { name: "Occupancy", number: true, help: "Warps that a multiprocessor holds at a time, of those it could", value: (kernel) => kernel.occupancy, show: (kernel) => percent(kernel.occupancy) },
+  { name: "Waves", number: true, help: "Blocks over those that the GPU holds at a time", value: (kernel) => kernel.waves, show: (kernel) => number(kernel.waves, 3) },
+  { name: "Registers", number: true, value: (kernel) => kernel.registers },
+  { name: "Shared", number: true, value: (kernel) => kernel.sharedBytes, show: (kernel) => bytes(kernel.sharedBytes) },
+  { name: "Read", number: true, help: "Bytes of the GPU's memory, counted", value: (kernel) => kernel.bytesRead, show: (kernel) => bytes(kernel.bytesRead) },
+  { name: "Written", number: true, value: (kernel) => kernel.bytesWritten, show: (kernel) => bytes(kernel.bytesWritten) },
+  { name: "Tensor cores", number: true, help: "Of their peak, counted", value: (kernel) => kernel.tensorShare, show: (kernel) => percent(kernel.tensorShare) },
+  { name: "Layer", wide: true, value: (kernel) => kernel.layer }];
+
+/** Why there are no kernels, or no counters of them. */
+function kernelNote(report) {
+  const { reason, withoutCounters } = report.kernels || {};
+  if (reason) return `kernels of the GPU were not recorded: ${reason}`;
+  return withoutCounters ? `bytes and tensor cores were not counted: ${withoutCounters}` : "";
+}
+
 const GROUPINGS = {
   layer: { title: "Layer" }, node: { title: "ONNX node" },
   operator: { title: "Operator", key: (layer) => mainKind(layer), show: (group) => kindLabel(group.key) },
   kernel: { title: "Kernel", key: (layer) => tacticName(layer.tactic), show: (group) => element("code", {}, group.key) },
   precision: { title: "Precision", key: (layer) => layer.precision },
+  launch: { title: "GPU kernel" },
 };
 
 function timeTable(report, by, controls) {
-  const open = (layer) => openLayer(layer), isOpen = (layer) => layer === state.layer;
+  const open = (layer, name) => openLayer(layer, name), isOpen = (layer) => layer === state.layer;
   if (by === "layer") return dataTable(layerColumns(report), report.timed, { sort: 1, open, isOpen, controls, search: "Layer, node, kernel" });
   if (by === "node") return dataTable(NODE_COLUMNS, nodeRows(report), { sort: 1, open: (row) => open(row.layer), controls, search: "Node, layer" });
+  if (by === "launch") return dataTable(KERNEL_COLUMNS, recordedKernels(report), { sort: 1, open: (kernel) => open(report.byName.get(kernel.layer), kernel.layer), controls, search: "Kernel, layer" });
   const grouping = GROUPINGS[by];
   return dataTable(groupColumns(report, grouping.title, grouping.show), grouped(report, grouping.key), { sort: 1, controls, search: grouping.title });
 }
@@ -166,10 +187,11 @@ function timeView(report) {
   report.timed[0].most = Math.max(...report.timed.map((layer) => layer.ms));
   const holder = element("div");
   const choice = element("select", { id: "group", "aria-label": "Group by", onchange: () => show(choice.value) },
-    Object.entries(GROUPINGS).map(([value, { title }]) => element("option", { value }, `by ${title}`)));
+    Object.entries(GROUPINGS).filter(([value]) => value !== "launch" || recordedKernels(report).length > 0).map(([value, { title }]) => element("option", { value }, `by ${title}`)));
   const show = (by) => { choice.value = by; holder.replaceChildren(timeTable(report, by, [choice])); };
   show("layer");
-  return [panel("Time", "medians of the profiled run; a click opens a layer", holder), rooflinePanel(report)].filter(Boolean);
+  const note = kernelNote(report);
+  return [panel("Time", "medians of the profiled run; a click opens a layer", holder, note ? element("p", { class: "note" }, note) : ""), rooflinePanel(report)].filter(Boolean);
 }
 
 function fusionView(report) {

@@ -6,10 +6,12 @@ function openLayer(layer, name) {
   if (!layer) return openUnknown(name);
   state.layer = layer;
   const accuracy = report.accuracyOf.get(layer.name), list = report.listOf.get(layer.name);
+  const kernels = report.kernelsOf.get(layer.name) || [];
   const apart = (report.apart || []).filter((row) => row.consumer === layer.name || row.producer === layer.name);
   showDrawer(layer.name, [
     section("Facts", layerFacts(layer)),
     (layer.origins || []).length > 0 ? section(`ONNX nodes (${layer.origins.length})`, element("ul", {}, layer.origins.map((origin) => element("li", {}, element("code", {}, origin))))) : null,
+    kernels.length > 0 ? section(`GPU kernels (${kernels.length})`, kernels.map(kernelFacts)) : null,
     section("Operands", operandTable(report, layer)),
     apart.length > 0 ? section("Not fused", element("ul", {}, apart.map((row) => element("li", {}, `${row.consumer === layer.name ? `with '${row.producer}'` : `'${row.consumer || ""}' with it`}: ${row.reason}`)))) : null,
     accuracy ? section("Accuracy", accuracyFacts(accuracy)) : null,
@@ -63,6 +65,21 @@ function layerFacts(layer) {
   fact("Achieved", layer.ms > 0 && layer.operations ? `${rate(layer.operations / layer.ms * 1000, "op/s")}, ${rate((layer.read + layer.written) / layer.ms * 1000, "B/s")}` : "");
   fact("Stream", layer.stream);
   fact("Moves no data", layer.tactic === "view" ? "its output lies inside its input" : "");
+  return element("dl", { class: "facts" }, facts);
+}
+
+/** One kernel as it ran, and what it took of the GPU. */
+function kernelFacts(kernel) {
+  const facts = [];
+  const fact = (name, value) => { if (value !== "" && value !== undefined) facts.push(element("dt", {}, name), element("dd", {}, value)); };
+  fact("Kernel", element("code", {}, kernel.name));
+  fact("Ran for", milliseconds(kernel.ms));
+  fact("Grid", `${kernel.grid.join("×")} blocks of ${kernel.block.join("×")} threads${kernel.waves ? `, ${number(kernel.waves, 3)} waves` : ""}`);
+  fact("A thread", `${kernel.registers} registers${kernel.localBytes ? `, ${bytes(kernel.localBytes)} spilled or local` : ""}`);
+  fact("A block", kernel.sharedBytes ? `${bytes(kernel.sharedBytes)} of shared memory` : "");
+  fact("Occupancy", kernel.occupancy ? `${percent(kernel.occupancy)} of the warps that fit` : "");
+  fact("GPU memory", kernel.bytesRead !== undefined ? `${bytes(kernel.bytesRead)} read, ${bytes(kernel.bytesWritten)} written (counted)` : "");
+  fact("Tensor cores", kernel.tensorShare !== undefined ? `${percent(kernel.tensorShare)} of their peak` : "");
   return element("dl", { class: "facts" }, facts);
 }
 

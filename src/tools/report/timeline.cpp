@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace tenon::tools {
 namespace {
@@ -9,7 +10,7 @@ namespace {
 constexpr double kMicro = 1e6, kMilliToMicro = 1e3;
 
 /// Processes of the trace.
-enum Process { kQueries = 1, kLayers = 2, kBuild = 3 };
+enum Process { kQueries = 1, kLayers = 2, kBuild = 3, kKernels = 4 };
 
 class Trace {
  public:
@@ -92,6 +93,24 @@ void add_layers(Trace& trace, const Json& document) {
   }
 }
 
+/// As the GPU ran them.
+void add_kernels(Trace& trace, const Json& document) {
+  const Json& kernels = member(member(document, "kernels"), "kernels");
+  if (kernels.empty()) return;
+  trace.name_process(kKernels, "kernels of one inference, as they ran");
+  std::map<int, bool> named;
+  for (const Json& kernel : kernels) {
+    const int stream = static_cast<int>(number_of(kernel, "stream"));
+    if (!std::exchange(named[stream], true))
+      trace.name_thread(kKernels, stream, fmt::format("stream {}", stream));
+    Json facts = kernel;
+    for (const char* key : {"name", "startMs", "ms"}) facts.erase(key);
+    trace.add(kKernels, stream, text_of(kernel, "name"),
+              number_of(kernel, "startMs") * kMilliToMicro, number_of(kernel, "ms") * kMilliToMicro,
+              std::move(facts));
+  }
+}
+
 void add_build(Trace& trace, const Json& document) {
   const Json& spans = member(document, "spans");
   if (spans.empty()) return;
@@ -112,6 +131,7 @@ std::string report_timeline(const Json& document) {
   Trace trace;
   add_queries(trace, document);
   add_layers(trace, document);
+  add_kernels(trace, document);
   add_build(trace, document);
   return trace.text();
 }

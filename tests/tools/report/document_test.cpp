@@ -171,5 +171,22 @@ TEST(Timeline, HasLayersEndToEndAndTheBuild) {
   EXPECT_DOUBLE_EQ(end, 4000);
 }
 
+TEST(Timeline, HasKernelsAsTheyRan) {
+  ReportParts parts = three_layers();
+  parts.kernels = Json::parse(R"({"kernels": [
+    {"layer": "product", "name": "gemm", "stream": 7, "startMs": 0.5, "ms": 2, "registers": 128}]})");
+  const Json trace = Json::parse(report_timeline(make_report(std::move(parts))));
+  int kernels = 0;
+  for (const Json& event : trace["traceEvents"]) {
+    if (event["ph"] != "X" || event["name"] != "gemm") continue;
+    ++kernels;
+    EXPECT_DOUBLE_EQ(number_of(event, "ts"), 500);
+    EXPECT_DOUBLE_EQ(number_of(event, "dur"), 2000);
+    EXPECT_EQ(text_of(event["args"], "layer"), "product");
+    EXPECT_DOUBLE_EQ(number_of(event["args"], "registers"), 128);
+  }
+  EXPECT_EQ(kernels, 1);
+}
+
 }  // namespace
 }  // namespace tenon::tools
