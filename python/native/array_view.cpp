@@ -30,6 +30,7 @@ std::string name_of_dlpack(nb::dlpack::dtype type) {
   const auto code = static_cast<Code>(type.code);
   if (code == Code::Bool) return "bool";
   if (code == Code::Bfloat) return "bfloat16";
+  if (code == Code::Float8_E4M3FN) return "float8_e4m3fn";
   const char* family = code == Code::Float  ? "float"
                        : code == Code::Int  ? "int"
                        : code == Code::UInt ? "uint"
@@ -40,8 +41,8 @@ std::string name_of_dlpack(nb::dlpack::dtype type) {
 }  // namespace
 
 ArrayView::ArrayView(nb::handle array, const char* name) {
-  if (!read_buffer(array) && !read_torch(array, name) && !read_dlpack(array) &&
-      !read_interface(array, "__cuda_array_interface__", true) &&
+  if (!read_buffer(array) && !read_exchanged(array, name) && !read_torch(array, name) &&
+      !read_dlpack(array) && !read_interface(array, "__cuda_array_interface__", true) &&
       !read_interface(array, "__array_interface__", false)) {
     PyErr_Format(PyExc_TypeError,
                  "'%s': %R is no array (buffer protocol, DLPack or CUDA array interface)", name,
@@ -87,6 +88,8 @@ struct TorchNames {
   PyObject* const dtype = PyUnicode_InternFromString("dtype");
   PyObject* const is_contiguous = PyUnicode_InternFromString("is_contiguous");
   PyObject* const data_ptr = PyUnicode_InternFromString("data_ptr");
+  PyObject* const empty_strided = PyUnicode_InternFromString("empty_strided");
+  PyObject* const device = PyUnicode_InternFromString("device");
 };
 
 const TorchNames& torch_names() {
@@ -110,6 +113,23 @@ bool is_true(nb::handle object, PyObject* name) {
   return attribute(object, name).ptr() == Py_True;
 }
 
+[[noreturn]] void refuse_gradient(const char* name) {
+  PyErr_Format(PyExc_ValueError,
+               "'%s': the tensor requires gradients, which a plan has none of: use x.detach()",
+               name);
+  throw nb::python_error();
+}
+
+/// Other libraries' arrays have no such attribute.
+bool has_gradient(nb::handle array) {
+  PyObject* const found = PyObject_GetAttr(array.ptr(), torch_names().requires_grad);
+  if (!found) PyErr_Clear();
+  Py_XDECREF(found);
+  return found == Py_True;
+}
+
+}  // namespace
+
 bool is_torch_tensor(nb::handle array) {
   const TorchNames& names = torch_names();
   PyObject* const torch = PyDict_GetItem(PyImport_GetModuleDict(), names.module);
@@ -123,19 +143,29 @@ bool is_torch_tensor(nb::handle array) {
          PyType_IsSubtype(Py_TYPE(array.ptr()), reinterpret_cast<PyTypeObject*>(type));
 }
 
-}  // namespace
+bool ArrayView::read_exchanged(nb::handle array, const char* name) {
+  exchange = exchange_of(array);
+  if (!exchange) return false;
+  if (has_gradient(array)) refuse_gradient(name);
+  nb::dlpack::dltensor tensor;
+  const bool read = read_exchange(*exchange, array, tensor);
+  const int32_t where = tensor.device.device_type;
+  on_gpu = read && where == nb::device::cuda::value;
+  if (!read || (!on_gpu && where != nb::device::cpu::value)) {
+    exchange = nullptr;
+    return false;
+  }
+  gpu = tensor.device.device_id;
+  read_tensor(tensor);
+  return true;
+}
 
 /// PyTorch's `__dlpack__` is Python code that takes longer than a small network: its attributes say
 /// the same. Tensors that these do not describe (sparse ones, other devices) are left to it.
 bool ArrayView::read_torch(nb::handle array, const char* name) {
   if (!is_torch_tensor(array)) return false;
   const TorchNames& names = torch_names();
-  if (is_true(array, names.requires_grad)) {
-    PyErr_Format(PyExc_ValueError,
-                 "'%s': the tensor requires gradients, which a plan has none of: use x.detach()",
-                 name);
-    throw nb::python_error();
-  }
+  if (is_true(array, names.requires_grad)) refuse_gradient(name);
   on_gpu = is_true(array, names.is_cuda);
   if ((!on_gpu && !is_true(array, names.is_cpu)) || is_true(array, names.is_sparse)) return false;
   read_extents(attribute(array, names.shape));
@@ -148,28 +178,61 @@ bool ArrayView::read_torch(nb::handle array, const char* name) {
 }
 
 void* address_of_own(nb::handle array, const char* name) {
+  nb::dlpack::dltensor tensor;
+  const Exchange* exchange = exchange_of(array);
+  if (exchange && read_exchange(*exchange, array, tensor))
+    return static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
   if (is_torch_tensor(array))
     return pointer(nb::cast<Address>(call_method(array, torch_names().data_ptr)));
   return ArrayView(array, name).data;
 }
 
+nb::object torch_type(const char* name) {
+  return nb::module_::import_("torch").attr(name);
+}
+
+/// With strides: PyTorch takes half the time then, since it need not find out a memory format.
+nb::object torch_empty(nb::handle like, nb::handle extents, nb::handle strides, nb::handle dtype) {
+  static PyObject* const kKeywords =
+      PyTuple_Pack(2, PyUnicode_InternFromString("dtype"), PyUnicode_InternFromString("device"));
+  const TorchNames& names = torch_names();
+  const nb::object make =
+      attribute(PyDict_GetItem(PyImport_GetModuleDict(), names.module), names.empty_strided);
+  const nb::object device = attribute(like, names.device);
+  PyObject* const arguments[] = {extents.ptr(), strides.ptr(), dtype.ptr(), device.ptr()};
+  PyObject* const made = PyObject_Vectorcall(make.ptr(), arguments, 2, kKeywords);
+  if (!made) throw nb::python_error();
+  return nb::steal(made);
+}
+
 bool ArrayView::read_dlpack(nb::handle array) {
   if (!nb::hasattr(array, "__dlpack__")) return false;
   if (!nb::try_cast(array, tensor_)) return false;
-  if (tensor_.ndim() > static_cast<size_t>(Dims::MAX_DIMS))
-    throw nb::value_error("arrays have at most 8 axes");
-  data = const_cast<void*>(tensor_.data());
-  shape.nbDims = static_cast<int32_t>(tensor_.ndim());
+  nb::dlpack::dltensor tensor{const_cast<void*>(tensor_.data_handle()),
+                              {tensor_.device_type(), tensor_.device_id()},
+                              static_cast<int32_t>(tensor_.ndim()),
+                              tensor_.dtype(),
+                              const_cast<int64_t*>(tensor_.shape_ptr()),
+                              const_cast<int64_t*>(tensor_.stride_ptr()),
+                              tensor_.byte_offset()};
+  on_gpu = tensor_.device_type() == nb::device::cuda::value;
+  read_tensor(tensor);
+  return true;
+}
+
+void ArrayView::read_tensor(const nb::dlpack::dltensor& tensor) {
+  if (tensor.ndim > Dims::MAX_DIMS) throw nb::value_error("arrays have at most 8 axes");
+  data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+  shape.nbDims = tensor.ndim;
   int64_t step = 1;
   for (int32_t i = shape.nbDims - 1; i >= 0; --i) {
-    shape.d[i] = static_cast<int64_t>(tensor_.shape(static_cast<size_t>(i)));
-    contiguous = contiguous && (shape.d[i] == 1 || tensor_.stride(static_cast<size_t>(i)) == step);
+    shape.d[i] = tensor.shape[i];
+    // Without strides the elements lie next to each other.
+    contiguous = contiguous && (shape.d[i] == 1 || !tensor.strides || tensor.strides[i] == step);
     step *= shape.d[i];
   }
   contiguous = contiguous || step == 0;
-  on_gpu = tensor_.device_type() == nb::device::cuda::value;
-  type_name = name_of_dlpack(tensor_.dtype());
-  return true;
+  type_name = name_of_dlpack(tensor.dtype);
 }
 
 void ArrayView::read_extents(nb::handle extents) {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "common.h"
+#include "exchange.h"
 
 namespace tenon::python {
 
@@ -25,10 +26,14 @@ class ArrayView {
       type;  ///< Nothing where the surface has no such type: `type_name` says which.
   std::string type_name;
   bool on_gpu = false;
+  int32_t gpu = 0;  ///< Its number, where the array's library told.
   bool contiguous = true;
+  const Exchange* exchange = nullptr;  ///< Of the array's library, where it was read by it.
 
  private:
   bool read_buffer(nb::handle array);
+  bool read_exchanged(nb::handle array, const char* name);
+  void read_tensor(const nb::dlpack::dltensor& tensor);
   bool read_torch(nb::handle array, const char* name);
   bool read_dlpack(nb::handle array);
   bool read_interface(nb::handle array, const char* attribute, bool gpu);
@@ -43,5 +48,12 @@ class ArrayView {
 /// The address of an array on the GPU that was made for an output: nothing else of it is in
 /// question.
 void* address_of_own(nb::handle array, const char* name);
+
+/// Whether an array is a tensor of PyTorch's.
+bool is_torch_tensor(nb::handle array);
+/// PyTorch's type by its name. PyTorch must have been imported.
+nb::object torch_type(const char* name);
+/// A new tensor where `like`, one of PyTorch's, is.
+nb::object torch_empty(nb::handle like, nb::handle extents, nb::handle strides, nb::handle dtype);
 
 }  // namespace tenon::python

@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +26,16 @@ nb::object tuple_of(const Dims& dims) {
   nb::list list;
   for (int32_t i = 0; i < dims.nbDims; ++i) list.append(dims.d[i]);
   return nb::tuple(list);
+}
+
+Dims strides_of(const Dims& dims) {
+  Dims strides = dims;
+  int64_t step = 1;
+  for (int32_t i = dims.nbDims - 1; i >= 0; --i) {
+    strides.d[i] = step;
+    step *= std::max<int64_t>(dims.d[i], 1);
+  }
+  return strides;
 }
 
 std::string text_of(const Dims& dims) {
@@ -101,12 +112,13 @@ void* GrowingOutput::reallocateOutput(const char*, void*, uint64_t size, uint64_
 }
 
 Session::Session(nb::object engine, nb::object context, nb::object gpu, nb::object fail,
-                 nb::object device_array)
+                 nb::object device_array, nb::object current_stream)
     : engine_(std::move(engine)),
       context_object_(std::move(context)),
       gpu_object_(std::move(gpu)),
       fail_(std::move(fail)),
       device_array_(std::move(device_array)),
+      current_stream_(std::move(current_stream)),
       empty_(nb::module_::import_("numpy").attr("empty")),
       context_(nb::cast<IExecutionContext*>(context_object_)) {
   if (!gpu_object_.is_none()) gpu_ = nb::cast<IGpu*>(gpu_object_);
@@ -148,8 +160,7 @@ void Session::bind(Slot& slot, void* data) {
     fail("an address was refused");
 }
 
-void Session::set_input(Slot& slot, nb::handle array, const ArrayView& view, Address stream) {
-  (void)array;
+void Session::set_input(Slot& slot, const ArrayView& view) {
   if (view.type != slot.type)
     refuse(PyExc_TypeError, "input '" + slot.name + "' is " + numpy_name(slot.type) +
                                 ", and the array is " + view.type_name +
@@ -170,7 +181,7 @@ void Session::set_input(Slot& slot, nb::handle array, const ArrayView& view, Add
   if (!gpu_ || view.on_gpu) return bind(slot, view.data);
   const size_t bytes = bytes_of(view.shape, slot.type);
   void* copy = staged(slot, bytes);
-  if (bytes && !gpu_->copyAsync(copy, view.data, bytes, stream_of(stream)))
+  if (bytes && !gpu_->copyAsync(copy, view.data, bytes, stream_))
     fail("an input could not be copied to the GPU");
   bind(slot, copy);
 }
@@ -182,10 +193,23 @@ void Session::refresh_outputs() {
       fail("the extents of an output cannot be found: an input's shape is wrong");
     const bool fixed = known(slot.shape);
     slot.extents = fixed ? tuple_of(slot.shape) : nb::none();
+    slot.strides = fixed ? tuple_of(strides_of(slot.shape)) : nb::none();
     if (!fixed && !slot.growing) slot.growing = std::make_unique<GrowingOutput>(gpu_);
     context_->setOutputAllocator(slot.name.c_str(), fixed ? nullptr : slot.growing.get());
   }
   shapes_changed_ = false;
+}
+
+nb::object Session::new_output(Slot& slot, nb::handle like) {
+  nb::object made;
+  if (is_torch_tensor(like)) {
+    if (!slot.torch_dtype.is_valid()) slot.torch_dtype = torch_type(numpy_name(slot.type));
+    made = torch_empty(like, slot.extents, slot.strides, slot.torch_dtype);
+  } else {
+    made = device_array_(like, slot.extents, numpy_name(slot.type));
+  }
+  bind(slot, address_of_own(made, slot.name.c_str()));
+  return made;
 }
 
 nb::object Session::make_output(Slot& slot, nb::handle given, nb::handle like) {
@@ -195,11 +219,7 @@ nb::object Session::make_output(Slot& slot, nb::handle given, nb::handle like) {
              "output '" + slot.name + "' has extents that a run finds out: it cannot be given");
     return nb::none();  // Its allocator has the memory.
   }
-  if (!given.is_valid() && like.is_valid()) {
-    nb::object made = device_array_(like, slot.extents, numpy_name(slot.type));
-    bind(slot, address_of_own(made, slot.name.c_str()));
-    return made;
-  }
+  if (!given.is_valid() && like.is_valid()) return new_output(slot, like);
   const nb::object array =
       given.is_valid() ? nb::borrow(given) : nb::object(empty_(slot.extents, slot.dtype));
   const ArrayView view(array, slot.name.c_str());
@@ -212,8 +232,7 @@ nb::object Session::make_output(Slot& slot, nb::handle given, nb::handle like) {
   return array;
 }
 
-nb::object Session::take_output(Slot& slot, nb::object array, bool made_here, nb::handle like,
-                                Address stream) {
+nb::object Session::take_output(Slot& slot, nb::object array, bool made_here, nb::handle like) {
   const bool grown = array.is_none();
   if (grown) {
     slot.shape = slot.growing->shape;
@@ -232,28 +251,47 @@ nb::object Session::take_output(Slot& slot, nb::object array, bool made_here, nb
     std::memcpy(view.data, from, bytes);
     return array;
   }
-  if (!gpu_->copyAsync(view.data, from, bytes, stream_of(stream)))
+  if (!gpu_->copyAsync(view.data, from, bytes, stream_))
     fail("an output could not be copied from the GPU");
   must_wait_ = true;
   return array;
 }
 
-nb::object Session::run(nb::handle inputs, nb::handle outputs, Address stream) {
-  const Busy busy(busy_);
-  const InCall call;
+void Session::find_stream(nb::handle stream, nb::handle inputs,
+                          const std::deque<ArrayView>& views) {
+  stream_ = nullptr;
+  if (!stream.is_none()) {
+    stream_ = stream_of(nb::cast<Address>(stream));
+    return;
+  }
+  const auto on_gpu = std::ranges::find_if(views, &ArrayView::on_gpu);
+  if (!gpu_ || on_gpu == views.end()) return;
+  const auto told =
+      on_gpu->exchange ? exchange_stream(*on_gpu->exchange, on_gpu->gpu) : std::nullopt;
+  stream_ = stream_of(told ? *told : nb::cast<Address>(current_stream_(inputs)));
+}
+
+nb::object Session::take_inputs(nb::handle inputs, nb::handle stream) {
+  std::deque<ArrayView> views;
   nb::object like;  // An array on the GPU: outputs are to be its kind.
-  size_t index = 0;
   for (nb::handle array : inputs) {
-    if (index == inputs_.size()) break;
-    Slot& slot = inputs_[index++];
-    const ArrayView view(array, slot.name.c_str());
-    set_input(slot, array, view, stream);
+    if (views.size() == inputs_.size()) break;
+    const ArrayView& view = views.emplace_back(array, inputs_[views.size()].name.c_str());
     if (view.on_gpu) like = nb::borrow(array);
   }
-  if (index != inputs_.size())
+  if (views.size() != inputs_.size())
     refuse(PyExc_TypeError, "the plan has " + std::to_string(inputs_.size()) + " inputs, and " +
-                                std::to_string(index) + " were given");
+                                std::to_string(views.size()) + " were given");
+  find_stream(stream, inputs, views);
+  for (size_t i = 0; i < views.size(); ++i) set_input(inputs_[i], views[i]);
   if (shapes_changed_) refresh_outputs();
+  return like;
+}
+
+nb::object Session::run(nb::handle inputs, nb::handle outputs, nb::handle stream) {
+  const Busy busy(busy_);
+  const InCall call;
+  const nb::object like = take_inputs(inputs, stream);
   std::vector<nb::object> made;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     nb::object given = outputs.is_none() ? nb::object() : nb::object(outputs[i]);
@@ -263,19 +301,19 @@ nb::object Session::run(nb::handle inputs, nb::handle outputs, Address stream) {
   bool done = false;
   {
     nb::gil_scoped_release released;
-    done = context_->enqueueV3(stream_of(stream));
+    done = context_->enqueueV3(stream_);
   }
   if (!done) fail("the run failed");
   RaiseKept::raise();
-  must_wait_ = gpu_ && !like.is_valid();  // The caller's arrays of the host are read until then.
+  must_wait_ = gpu_ && !like.is_valid();  // The caller's arrays are read until then.
   nb::list results;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const bool made_here = outputs.is_none() || nb::object(outputs[i]).is_none();
-    results.append(take_output(outputs_[i], made[i], made_here, like, stream));
+    results.append(take_output(outputs_[i], made[i], made_here, like));
   }
   if (must_wait_) {
     nb::gil_scoped_release released;
-    done = gpu_->synchronize(stream_of(stream));
+    done = gpu_->synchronize(stream_);
   }
   if (!done) fail("the run failed on the GPU");
   return results;
@@ -307,10 +345,10 @@ void bind_session(nb::module_& m) {
   m.def("time_enqueue", &time_enqueue, "context"_a, "runs"_a, "stream"_a = 0,
         nb::call_guard<nb::gil_scoped_release>());
   Documented<Session>(m, "Session", "Runs of an engine with arrays of any library.")
-      .def(nb::init<nb::object, nb::object, nb::object, nb::object, nb::object>(), "engine"_a,
-           "context"_a, "gpu"_a.none(), "fail"_a, "device_array"_a)
+      .def(nb::init<nb::object, nb::object, nb::object, nb::object, nb::object, nb::object>(),
+           "engine"_a, "context"_a, "gpu"_a.none(), "fail"_a, "device_array"_a, "current_stream"_a)
       .def("fixed", &Session::fixed)
-      .def("run", &Session::run, "inputs"_a, "outputs"_a.none(), "stream"_a);
+      .def("run", &Session::run, "inputs"_a, "outputs"_a.none(), "stream"_a.none());
 }
 
 }  // namespace tenon::python

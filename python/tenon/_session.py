@@ -51,7 +51,7 @@ class Session:
         gpu = own.open_gpu(plan._device, plan._log) if self._on_gpu else None
         # Neither refers to this object: the compiled session would keep it, and itself, alive.
         self._native = own.Session(plan.engine, context, gpu, functools.partial(_fail, plan._log),
-                                   functools.partial(_device.empty_like_kind, gpu))
+                                   functools.partial(_device.empty_like_kind, gpu), _device.current_stream)
         self._run = self._native.run
         self._input_names = [tensor.name for tensor in plan.inputs]
         self._output_names = [tensor.name for tensor in plan.outputs]
@@ -80,8 +80,6 @@ class Session:
             out = [out]
         if out is not None and len(out) != len(self._output_names):
             raise TypeError(f"the plan has {len(self._output_names)} outputs, and {len(out)} arrays were given")
-        if stream is None:
-            stream = _device.current_stream(inputs) if self._on_gpu else 0
         try:
             results = self._run(inputs, out, stream)
         except ValueError:

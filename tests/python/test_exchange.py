@@ -1,0 +1,69 @@
+"""Arrays of libraries that have DLPack's functions in C."""
+import ctypes
+
+import numpy as np
+import pytest
+import tenon
+from conftest import expected, onnx_model
+from numerics import assert_close
+
+
+class _Tensor(ctypes.Structure):
+    """DLPack's description of an array."""
+
+    _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32 * 2), ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8),
+                ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64)]
+
+
+_VIEW = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(_Tensor))
+
+
+class _Exchange(ctypes.Structure):
+    """DLPack's functions in C: of these, arrays of the host need one."""
+
+
+_Exchange._fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("previous", ctypes.POINTER(_Exchange)),
+                      ("unused", ctypes.c_void_p * 3), ("view_of", _VIEW), ("current_stream", ctypes.c_void_p)]
+
+
+@_VIEW
+def _describe(array, out):
+    array.seen += 1
+    if array.values is None:
+        return -1
+    view = out.contents
+    view.data, view.device[0], view.ndim, view.code, view.bits, view.lanes = array.values.ctypes.data, 1, 2, 2, 32, 1
+    array.shape = (ctypes.c_int64 * 2)(*array.values.shape)
+    view.shape, view.strides, view.offset = array.shape, None, 0
+    return 0
+
+
+def exchanged(versions):
+    """A class of arrays whose functions in C have these major versions, the newest first."""
+    chain = None
+    for major in reversed(versions):
+        chain = ctypes.pointer(_Exchange(major, 0, chain, view_of=_describe))
+    ctypes.pythonapi.PyCapsule_New.restype = ctypes.py_object
+    ctypes.pythonapi.PyCapsule_New.argtypes = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
+
+    class Array:
+        kept = chain
+        __dlpack_c_exchange_api__ = ctypes.pythonapi.PyCapsule_New(ctypes.cast(chain, ctypes.c_void_p), b"dlpack_exchange_api", None)
+
+        def __init__(self, values):
+            self.values, self.seen = values, 0
+
+    return Array
+
+
+def test_arrays_are_read_by_dlpacks_functions_in_c():
+    run, values = tenon.build(onnx_model((2, 8)), device="cpu").session(), np.ones((2, 8), np.float32)
+    for versions in ([1], [9, 1]):  # Of several versions, the one that is known.
+        array = exchanged(versions)(values)
+        assert_close(run(array), expected(values))
+        assert array.seen == 1
+    with pytest.raises(TypeError, match="is no array"):
+        run(exchanged([9])(values))
+    with pytest.raises(TypeError, match="is no array"):
+        run(exchanged([1])(None))
