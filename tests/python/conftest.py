@@ -1,4 +1,5 @@
 """Models that several tests use."""
+import os
 import sys
 from pathlib import Path
 
@@ -42,3 +43,16 @@ def logger():
     import tensorrt as trt
 
     return trt.Logger(trt.Logger.ERROR)
+
+
+def has_gpu() -> bool:
+    from tenon import _native as trt
+
+    return trt.own.open_gpu(trt.own.DEFAULT_DEVICE, trt.Logger(trt.Logger.INTERNAL_ERROR)) is not None
+
+
+def with_cuda_runtime() -> dict:
+    """The environment of a program that loads CUDA's run time: on machines without a GPU the stand-in's."""
+    from tenon import cpu_tools
+
+    return dict(os.environ) if has_gpu() else {**os.environ, "LD_LIBRARY_PATH": str(cpu_tools.FOLDER)}

@@ -1,4 +1,4 @@
-"""Polygraphy, unchanged, on top of `tensorrt`: on machines without a GPU with the stand-in for CUDA's run time."""
+"""Polygraphy, unchanged, on top of `tensorrt`: on the GPU, or without one with the stand-in for CUDA's run time."""
 import os
 import subprocess
 import sys
@@ -6,9 +6,8 @@ import sys
 import numpy as np
 import pytest
 import tenon
-from conftest import expected, onnx_model
+from conftest import expected, onnx_model, with_cuda_runtime
 from numerics import assert_close
-from tenon import cpu_tools
 
 pytest.importorskip("polygraphy", reason="polygraphy is not installed")
 
@@ -22,8 +21,7 @@ def model(tmp_path_factory):
 
 def polygraphy(*arguments, folder=None, status=0):
     code = "import sys; from polygraphy.tools import main; sys.exit(main())"
-    environment = {**os.environ, "LD_LIBRARY_PATH": str(cpu_tools.FOLDER), "POLYGRAPHY_AUTOINSTALL_DEPS": "0",
-                   "PYTHONPATH": os.pathsep.join(sys.path)}
+    environment = {**with_cuda_runtime(), "POLYGRAPHY_AUTOINSTALL_DEPS": "0", "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True,
                           env=environment, timeout=300, cwd=folder)
     assert done.returncode == status, done.stdout + done.stderr
@@ -72,8 +70,7 @@ with TrtRunner(build) as runner:
     print(runner.infer({{"x": x}})["y"].sum())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300,
-                          env={**os.environ, "LD_LIBRARY_PATH": str(cpu_tools.FOLDER),
-                               "PYTHONPATH": os.pathsep.join(sys.path)})
+                          env={**with_cuda_runtime(), "PYTHONPATH": os.pathsep.join(sys.path)})
     assert done.returncode == 0, done.stderr
     assert float(done.stdout.split()[-1]) == pytest.approx(float(expected(np.ones((2, 8), np.float32)).sum()), rel=1e-4)
 
