@@ -33,21 +33,28 @@ def least(call, runs: int, rounds: int = 7, end=lambda: None) -> float:
     return min(times)
 
 
+def compiled(x, runs: int, end=lambda: None) -> list:
+    """PyTorch's function, and a module compiled by torch.compile, beside its backend that compiles nothing."""
+    import tenon.torch
+    import torch
+
+    module = torch.nn.ReLU().eval()
+    with torch.inference_mode():
+        ours, eager = (torch.compile(module, backend=backend) for backend in (tenon.torch.backend, "eager"))
+        ours(x), eager(x)
+        return [("torch.relu(x)", least(lambda: torch.relu(x), runs, end=end)),
+                ("torch.compile, backend tenon", least(lambda: ours(x), runs, end=end)),
+                ("torch.compile, backend eager", least(lambda: eager(x), runs, end=end))]
+
+
 def with_torch(run, runs: int) -> list:
-    """PyTorch's tensors, and modules compiled by torch.compile, beside its backend that compiles nothing."""
+    """PyTorch's tensors, where it is installed."""
     try:
         import torch
     except ImportError:
         return []
-    import tenon.torch
-
-    x, module = torch.ones(4, 8), torch.nn.ReLU().eval()
-    with torch.inference_mode():
-        ours, eager = (torch.compile(module, backend=backend) for backend in (tenon.torch.backend, "eager"))
-        ours(x), eager(x)
-        return [("run(x), PyTorch's tensor", least(lambda: run(x), runs)), ("torch.relu(x)", least(lambda: torch.relu(x), runs)),
-                ("torch.compile, backend tenon", least(lambda: ours(x), runs)),
-                ("torch.compile, backend eager", least(lambda: eager(x), runs))]
+    x = torch.ones(4, 8)
+    return [("run(x), PyTorch's tensor", least(lambda: run(x), runs)), *compiled(x, runs)]
 
 
 def on_cpu(runs: int) -> list:
@@ -85,12 +92,14 @@ def on_gpu(runs: int) -> list:
     run, kept, graphs = plan.session(), plan.session(reuse=True), plan.session(reuse=True, graphs=True)
     for session in (run, kept, graphs):
         session(x), session(x), session(x)
-    wait, stream = torch.cuda.synchronize, torch.cuda.current_stream().cuda_stream
+    wait, stream, out = torch.cuda.synchronize, torch.cuda.current_stream().cuda_stream, torch.empty_like(x)
     return [("C++ enqueueV3", own.time_enqueue(run.context, runs, stream) * 1e6),
             ("run(x), a new tensor", least(lambda: run(x), runs, end=wait)),
             ("run(x), reuse=True", least(lambda: kept(x), runs, end=wait)),
             ("run(x), reuse=True, graphs=True", least(lambda: graphs(x), runs, end=wait)),
-            ("torch.relu(x)", least(lambda: torch.relu(x), runs, end=wait))]
+            ("run(x, out=out)", least(lambda: run(x, out=out), runs, end=wait)),
+            ("context.execute_async_v3(stream)", least(lambda: run.context.execute_async_v3(stream), runs, end=wait)),
+            *compiled(x, runs, wait)]
 
 
 def main():

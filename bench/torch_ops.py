@@ -129,7 +129,7 @@ def group_norm(x, scale, bias, groups=1, epsilon=1e-5):
 def lstm_output(result, directions=1):
     """ONNX: sequence x directions x batch x hidden; PyTorch: sequence x batch x (directions hidden)."""
     y, (h, c) = result
-    return y.unflatten(-1, (directions, -1)).transpose(1, 2), h, c
+    return y.reshape(*y.shape[:-1], directions, -1).transpose(1, 2), h, c
 
 
 OPERATORS = {

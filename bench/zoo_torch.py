@@ -132,20 +132,20 @@ def arrays(results) -> list[np.ndarray]:
     return [x.detach().cpu().numpy() for x in tree_leaves(results) if isinstance(x, torch.Tensor)]
 
 
-def serve(entry, batch: int, connection) -> None:
-    """Runs methods of an Architecture, the names and arguments of which come through the connection."""
+def serve(kind, entry, batch: int, connection) -> None:
+    """Runs methods of a `kind`, the names and arguments of which come through the connection."""
     warnings.simplefilter("ignore")
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
     os.dup2(silence, 2)
-    architecture = Architecture(entry, batch)
+    served = kind(entry, batch)
     while True:
         try:
             method, arguments = connection.recv()
         except EOFError:
             os._exit(0)
         try:
-            connection.send((True, getattr(architecture, method)(*arguments)))
+            connection.send((True, getattr(served, method)(*arguments)))
         except BaseException as error:  # an error of a model is a result
             where = traceback.extract_tb(error.__traceback__)[-1]
             connection.send((False, f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"))
@@ -154,10 +154,10 @@ def serve(entry, batch: int, connection) -> None:
 class ArchitectureProcess:
     """A fork of this process with its imports; made before there are threads or a CUDA context."""
 
-    def __init__(self, entry, batch: int = 1):
+    def __init__(self, entry, batch: int = 1, kind=Architecture):
         context = multiprocessing.get_context("fork")
         self.connection, child = context.Pipe()
-        self.process = context.Process(target=serve, args=(entry, batch, child), daemon=True)
+        self.process = context.Process(target=serve, args=(kind, entry, batch, child), daemon=True)
         self.process.start()
         child.close()
 
