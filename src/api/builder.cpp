@@ -188,7 +188,7 @@ void add_debug_tensors(const Network& network, Plan& plan) {
   std::set<std::string> all, hidden;
   for (const network::TensorHandle* tensor : network.debug_tensors()) {
     all.insert(tensor->getName());
-    if (!tensor->isNetworkOutput()) hidden.insert(tensor->getName());
+    if (!tensor->isNetworkOutput() && !tensor->isNetworkInput()) hidden.insert(tensor->getName());
   }
   if (!all.empty()) plan.settings["debug"] = joined(all);
   if (!hidden.empty()) plan.settings["debug.hidden"] = joined(hidden);

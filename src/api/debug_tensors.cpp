@@ -39,18 +39,23 @@ void DebugTensors::enable_all(bool flag) {
 
 Status DebugTensors::report(void* stream) const {
   if (listener_ == nullptr) return {};
-  const bool host = engine_.engine().backend().device->capabilities().host_addresses;
-  for (const Value* value : engine_.engine().graph().outputs()) {
-    if (!enabled(value->name)) continue;
-    TENON_ASSIGN(const Extents extents, context_.shape(value->name));
-    const auto type = network::to_public(value->type.type).value_or(nvinfer1::DataType::kFLOAT);
-    if (!listener_->processDebugTensor(context_.address(value->name),
-                                       host ? TensorLocation::kHOST : TensorLocation::kDEVICE, type,
-                                       network::to_dims(extents), value->name.c_str(),
-                                       static_cast<cudaStream_t>(stream)))
-      return user_error("the debug listener refused tensor '{}'", value->name);
-  }
+  const Graph& graph = engine_.engine().graph();
+  for (const auto* tensors : {&graph.inputs(), &graph.outputs()})
+    for (const Value* value : *tensors)
+      if (enabled(value->name)) TENON_TRY(report(*value, stream));
   return {};
+}
+
+Status DebugTensors::report(const Value& value, void* stream) const {
+  const bool host = engine_.engine().backend().device->capabilities().host_addresses ||
+                    engine_.engine().is_on_host(value.name);
+  TENON_ASSIGN(const Extents extents, context_.shape(value.name));
+  const auto type = network::to_public(value.type.type).value_or(nvinfer1::DataType::kFLOAT);
+  if (listener_->processDebugTensor(
+          context_.address(value.name), host ? TensorLocation::kHOST : TensorLocation::kDEVICE,
+          type, network::to_dims(extents), value.name.c_str(), static_cast<cudaStream_t>(stream)))
+    return {};
+  return user_error("the debug listener refused tensor '{}'", value.name);
 }
 
 }  // namespace tenon::api

@@ -30,6 +30,7 @@ class DebugTensors {
     size_t bytes = 0;
   };
   void* memory_of(const std::string& name, size_t bytes);
+  Status report(const Value& value, void* stream) const;
 
   EngineHandle& engine_;
   Context& context_;

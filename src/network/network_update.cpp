@@ -254,7 +254,8 @@ Result<std::unique_ptr<Graph>> Network::finished_graph() {
   graph->name = name_;
   for (const TensorHandle* debug : debug_)
     for (const auto& [from, to] : mapping)
-      if (from == debug->value() && !graph->is_output(to)) graph->add_output(to);
+      if (from == debug->value() && !debug->isNetworkInput() && !graph->is_output(to))
+        graph->add_output(to);
   TENON_TRY(control_->assemble(*graph, mapping, inputs_));
   TENON_TRY(apply_bindings(*graph));
   TENON_TRY(infer_graph(*graph));

@@ -76,10 +76,21 @@ TEST(DebugTensors, OutputsCanBeDebugTensorsToo) {
   EXPECT_EQ(listener.seen, (std::map<std::string, F>{{"y", {11}}}));
 }
 
+TEST(DebugTensors, InputsCanBeDebugTensorsToo) {
+  Chain session;
+  EXPECT_TRUE(session.network->markDebug(*session.x));
+  ASSERT_TRUE(session.build());
+  EXPECT_TRUE(session.engine->isDebugTensor("x"));
+  EXPECT_EQ(session.engine->getTensorIOMode("x"), TensorIOMode::kINPUT);
+  Listener listener;
+  session.context->setDebugListener(&listener);
+  session.context->setAllTensorsDebugState(true);
+  EXPECT_EQ(session.run({{"x", floats({2}, {5, 6})}})["y"].values<float>(), (F{11, 13}));
+  EXPECT_EQ(listener.seen, (std::map<std::string, F>{{"x", {5, 6}}}));
+}
+
 TEST(DebugTensors, RefusalsHaveReasons) {
   Chain session;
-  EXPECT_FALSE(session.network->markDebug(*session.x));
-  EXPECT_TRUE(session.log.complained("layer's output"));
   EXPECT_FALSE(session.network->markUnfusedTensorsAsDebugTensors());
   EXPECT_TRUE(session.log.complained("markDebug"));
   EXPECT_TRUE(session.network->markDebug(*session.sum));
