@@ -23,11 +23,21 @@ bool decides_extents(const Graph& graph, const std::string& beginning) {
   });
 }
 
+/// A fill asks for its extents itself, also where it has no axis.
+bool gives_extents_of_a_fill(const Network& network, const TensorHandle& input) {
+  for (int32_t i = 0; i < network.getNbLayers(); ++i) {
+    const nvinfer1::ILayer& layer = *network.getLayer(i);
+    if (layer.getType() == nvinfer1::LayerType::kFILL && layer.getInput(0) == &input) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 /// Unknown numbers take the input's place, which shows whether shapes depend on them.
 bool decides_shapes(Network& network, const TensorHandle& input) {
   if (!can_decide_shapes(input.value()->type) || network.graph().outputs().empty()) return false;
+  if (gives_extents_of_a_fill(network, input)) return true;
   const auto graph = network.finished_graph();
   if (!graph.ok()) return false;
   const auto& inputs = (*graph)->inputs();

@@ -48,6 +48,16 @@ TEST(ShapeInputs, AreToldFromInputsOfData) {
   EXPECT_FALSE(other.constant({2}, {1, -1})->isShapeTensor());
 }
 
+TEST(ShapeInputs, FillsSayThatAnInputIsOneWhereTheyHaveNoAxis) {
+  Session session;
+  ITensor* extents = session.input("extents", DataType::kINT32, {});
+  IFillLayer* fill = session.network->addFill(dims({}), FillOperation::kLINSPACE, DataType::kINT32);
+  session.output(fill->getOutput(0), "y");
+  EXPECT_FALSE(extents->isShapeTensor());
+  fill->setInput(0, *extents);
+  EXPECT_TRUE(extents->isShapeTensor());
+}
+
 TEST(ShapeInputs, LieOnTheHostAndDecideShapes) {
   Reshaped session;
   session.with_profile();
