@@ -113,8 +113,15 @@ struct PyDebugListener : IDebugListener {
   NB_TRAMPOLINE(IDebugListener);
   bool processDebugTensor(const void* address, TensorLocation location, DataType type,
                           const Dims& shape, const char* name, cudaStream_t stream) override {
-    return call_python(nb_trampoline, "process_debug_tensor", false, address_of(address), location,
-                       type, Dims(shape), name, address_of(stream));
+    try {
+      nb::gil_scoped_acquire gil;
+      const nb::object taken = nb_trampoline.base().attr("process_debug_tensor")(
+          address_of(address), location, type, Dims(shape), name, address_of(stream));
+      return taken.is_none() || nb::cast<bool>(taken);  // Many methods return nothing.
+    } catch (...) {
+      keep_error();
+      return false;
+    }
   }
   APILanguage getAPILanguage() const noexcept override { return APILanguage::kPYTHON; }
 };

@@ -147,15 +147,15 @@ def test_output_allocators(logger):
 
 def test_debug_listeners(logger):
     class Listener(trt.IDebugListener):
-        def __init__(self, wrong=False):
+        def __init__(self, wrong=False, answer=True):
             trt.IDebugListener.__init__(self)
-            self.wrong, self.seen = wrong, []
+            self.wrong, self.answer, self.seen = wrong, answer, []
 
         def process_debug_tensor(self, addr, location, type, shape, name, stream):
             if self.wrong:
                 raise Oops("debug")
             self.seen.append((name, tuple(shape), type))
-            return True
+            return self.answer
 
     builder, network = relu_network(trt, logger)
     network[1].get_output(0).name = "middle"
@@ -164,6 +164,10 @@ def test_debug_listeners(logger):
     keep, listener = bound(context), Listener()
     assert context.set_debug_listener(listener) and context.set_all_tensors_debug_state(True)
     assert context.execute_async_v3(0) and listener.seen == [("middle", (4, 16), trt.float32)] and keep
+    for answer, runs in ((None, True), (False, False)):  # A method that returns nothing refuses nothing.
+        listener = Listener(answer=answer)
+        context.set_debug_listener(listener)
+        assert bool(context.execute_async_v3(0)) == runs and len(listener.seen) == 1
     context.set_debug_listener(Listener(wrong=True))
     with pytest.raises(Oops, match="debug"):
         context.execute_async_v3(0)
