@@ -28,7 +28,7 @@ nb::object item_size(DataType type) {
 }
 
 /// Values are equal to those of their own enumeration alone, become integers by int(), and are
-/// ordered.
+/// ordered. Tools tell enumerations by `__entries`: values and their documentation by name.
 constexpr const char kBehaviour[] = R"(
 def _integer(self):
     return self._value_
@@ -46,6 +46,7 @@ _COMPARISONS = [(name, _compare(name)) for name in ("__eq__", "__ne__", "__lt__"
 def behave(kind):
     kind.__int__ = kind.__index__ = _integer
     kind.__hash__ = _hash
+    setattr(kind, "__entries", {name: (value, value.__doc__) for name, value in kind.__members__.items()})
     for name, compare in _COMPARISONS:
         setattr(kind, name, compare)
 )";

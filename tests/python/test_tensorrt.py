@@ -63,6 +63,11 @@ def test_enumerators_are_equal_to_their_own_kind_alone():
     assert len({trt.float32, trt.DataType.FLOAT, trt.LayerType.CONVOLUTION}) == 2 and str(trt.int8) == "DataType.INT8"
 
 
+def test_enumerations_have_their_entries_by_name():
+    """By which tools tell enumerators from other objects."""
+    assert getattr(trt.SampleMode.WRAP, "__entries")["CLAMP"][0] == trt.SampleMode.CLAMP
+
+
 def test_tensors_are_one_object_each(logger):
     _, network = relu_network(trt, logger)
     assert network[1].get_output(0) is network[2].get_input(0)
