@@ -99,7 +99,7 @@ std::vector<const PassInfo*> pipeline_of(const PassOptions& options);
 /// changed something, which it returns. An error names the pass.
 Result<bool> run_pass(Graph& graph, const PassInfo& pass, PassContext& context);
 
-/// Runs the pipeline of passes/pipeline.cpp on a network-level graph. Returns the applications in
+/// Runs the steps of passes.def on a network-level graph. Returns the applications in
 /// order. Infers shapes, removes dead nodes, restores order and verifies between passes.
 Result<std::vector<std::string>> run_passes(Graph& graph, const PassOptions& options,
                                             Logger& logger);

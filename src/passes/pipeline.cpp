@@ -14,100 +14,15 @@
 namespace tenon {
 namespace {
 
-/// The order. One line a step; a pass may come several times.
+/// The name of a pass that there is.
+constexpr std::string_view step_of(bool (*)(Graph&, PassContext&), std::string_view name) {
+  return name;
+}
+
+/// The order.
 constexpr std::string_view kPipeline[] = {
-    "widen_half",
-    // Which weights stay quantized follows from the operands they meet.
-    "sink_dequantize",
-    "hoist_quantize",
-    "cancel_quantize",
-    "fold_constants",
-    "inline_branches",
-    "hoist_invariants",
-    "unroll_loops",
-    "fold_constants",
-    "straighten_scans",
-    "lower_einsum",
-    "simplify",
-    // Masks and positions that all of a batch share are constants.
-    "sink_expands",
-    "fold_constants",
-    "simplify",
-    "straighten_transposes",
-    "simplify",
-    // Patterns are written over folded constants, without identities between their nodes, and with
-    // shared values.
-    "merge_equal",
-    // Pairs that a guard stood between.
-    "cancel_quantize",
-    "fold_padding",
-    "drop_padding_taps",
-    "recognize_normalization",
-    "fuse_reductions",
-    "recognize_group_norm",
-    "recognize_activations",
-    "recognize_rotary",
-    "straighten_attention",
-    "recognize_attention",
-    // Layers share the constants that attention made of their mask.
-    "fold_constants",
-    "merge_equal",
-    "simplify_masks",
-    "straighten_gathers",
-    "gather_to_slice",
-    // The transposes of windows are still beside their joins.
-    "merge_moves",
-    "straighten_lines",
-    // The transpose behind attention meets the exporter's.
-    "simplify",
-    "lift_products",
-    "sink_reshapes",
-    // Attention adds transposes that cancel others, sinking adds reshapes that do.
-    "simplify",
-    "straighten_transposes",
-    "simplify",
-    "fold_into_weights",
-    "lift_pooling",
-    "lower_patches",
-    "split_deconvolution",
-    "order_blocks",
-    // Its transposes meet those that make tokens of an image.
-    "simplify",
-    "straighten_transposes",
-    "simplify",
-    // Products whose scales and shifts are in their weights by now.
-    "merge_products",
-    "merge_rotary",
-    // Quantization moves to where it meets products, which take it in before casts part them.
-    "sink_dequantize",
-    "hoist_quantize",
-    "cancel_quantize",
-    "fold_constants",
-    "fuse_quantized",
-    "unpack_weights",
-    "lower_precision",
-    // Casts of weights, and of inputs and outputs that are in 16 bits already.
-    "fold_constants",
-    "simplify",
-    "fuse_quantized_casts",
-    "lower_quantize",
-    // Behind all patterns that know powers.
-    "spell_powers",
-    // Regions are made of logical operators, so layouts come after them: a reformat between two
-    // would part them.
-    "fuse_squeeze",
-    "fuse_expansion",
-    "fuse_stem",
-    "fuse_epilogue",
-    "split_normalization",
-    // Sums that no product took.
-    "fuse_residual",
-    "fuse_quantized_rows",
-    // The nodes that no anchor took.
-    "fuse_pointwise",
-    "fuse_independent",
-    "choose_layouts",
-    "fold_constants",
+#define TENON_STEP(pass) step_of(pass, #pass),
+#include "passes/passes.def"
 };
 
 bool is_disabled(const PassOptions& options, std::string_view name) {

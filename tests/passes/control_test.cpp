@@ -96,6 +96,12 @@ TEST(Control, NodesStayUnfused) {
     EXPECT_TRUE(outcome.has_node(name)) << name;
 }
 
+TEST(Control, EachIsAStepOfThePipeline) {
+  const std::vector<const PassInfo*> steps = pipeline_of({});
+  for (const PassInfo& pass : pass_table())
+    EXPECT_NE(std::ranges::find(steps, &pass), steps.end()) << pass.name;
+}
+
 TEST(Control, OnlyTheFirstStepsRun) {
   PassOptions options;
   options.steps = 0;
