@@ -84,7 +84,7 @@ Status Context::set_profile(int index) {
   const Graph& graph = engine_->graph();
   for (size_t i = 0; i < input_shapes_.size(); ++i)
     input_shapes_[i] = static_extents(*graph.inputs()[i]);
-  stale_ = true;
+  forget_shapes();
   return {};
 }
 
@@ -103,8 +103,14 @@ Status Context::set_input_shape(std::string_view name, const Extents& extents) {
     return user_error("input '{}' has the fixed shape [{}], not [{}]", name, fmt::join(*fixed, ","),
                       fmt::join(extents, ","));
   input_shapes_[*index] = extents;
-  stale_ = true;
+  forget_shapes();
   return {};
+}
+
+/// The last run's outputs say nothing of runs under other shapes.
+void Context::forget_shapes() {
+  stale_ = true;
+  std::ranges::fill(dynamic_shapes_, std::nullopt);
 }
 
 bool Context::lacks_values(std::string_view input) const {
@@ -133,7 +139,7 @@ Status Context::read_values() {
                                  : static_cast<const int32_t*>(inputs_[i])[k];
       changed |= std::exchange(values[k], value) != value;
     }
-    stale_ |= changed;
+    if (changed) forget_shapes();
   }
   return {};
 }

@@ -113,6 +113,19 @@ def test_outputs_whose_extents_depend_on_data():
     assert second["a"] is first["a"] and second["b"].shape == (2, 6)
 
 
+def test_outputs_whose_extents_depend_on_data_of_other_shapes():
+    from onnx import TensorProto, helper
+
+    graph = helper.make_graph([helper.make_node("NonZero", ["x"], ["y"])], "places",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, ("n", 3))],
+                              [helper.make_tensor_value_info("y", TensorProto.INT64, (2, "k"))])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    run = tenon.build(model, shapes={"x": ((0, 3), (2, 3), (9, 3))}, device="cpu").session()
+    for rows in (2, 9, 1, 0, 3):
+        x = np.ones((rows, 3), np.float32)
+        np.testing.assert_array_equal(run(x), np.nonzero(x))
+
+
 def test_errors_have_the_command_lines_text():
     with pytest.raises(tenon.BuildError) as error:
         tenon.build(b"nonsense")
