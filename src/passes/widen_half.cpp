@@ -61,12 +61,14 @@ class Widening {
     }
   }
 
-  /// A cast to f16 for the graph's outputs and for operators that stay, which this pass leaves.
+  /// A cast to f16 for the graph's outputs and for operators that stay, which this pass leaves, or
+  /// one that the network casts back itself: it asks for the rounding.
   bool makes_half_for_others(const Node& node) const {
     const auto* cast = node.as<Cast>();
     if (cast == nullptr || cast->to != kHalf) return false;
     const auto& uses = node.output()->uses();
-    return std::all_of(uses.begin(), uses.end(), [](const Use& use) { return stays(*use.node); });
+    return std::ranges::all_of(uses, [](const Use& use) { return stays(*use.node); }) ||
+           std::ranges::any_of(uses, [](const Use& use) { return use.node->is<Cast>(); });
   }
 
   /// The value in the wider type.
