@@ -3,7 +3,8 @@
 namespace tenon::importer {
 
 ImportCode Emitter::code() const {
-  if (ok() || code_ != ImportCode::kSuccess) return code_;
+  if (ok()) return ImportCode::kSuccess;
+  if (code_.has_value()) return *code_;
   switch (error().kind) {
     case ErrorKind::kUser:
       return ImportCode::kInvalidNode;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,12 +22,12 @@ class Emitter : public network::Emitter {
     if (ok()) where_ = where;
     network::Emitter::fail({ErrorKind::kUser, std::move(message)});
   }
-  /// Of the failure; kSuccess before one.
+  /// Of the failure; kSuccess before one, and where it was reported already.
   ImportCode code() const;
   CodePlace found_at() const { return where_; }
 
  private:
-  ImportCode code_ = ImportCode::kSuccess;
+  std::optional<ImportCode> code_;  ///< That the failure was given; without one its kind tells.
   CodePlace where_ = CodePlace::here();
 };
 

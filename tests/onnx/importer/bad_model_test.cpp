@@ -127,6 +127,25 @@ TEST(BadModel, NestedTooDeep) {
   EXPECT_REFUSED(model, "nested more than 24 deep");
 }
 
+TEST(BadModel, ProblemsOfBodiesAreReportedByTheBodiesAlone) {
+  ModelBuilder model;
+  model.input("x", {4}).output("y");
+  model.weight("c", {}).set_data_type(::onnx::TensorProto::BOOL);
+  model.graph().mutable_initializer(0)->add_int32_data(1);
+  auto& node = model.node("If", {"c"}, {"y"});
+  for (const char* branch : {"then_branch", "else_branch"}) {
+    auto* attribute = node.add_attribute();
+    attribute->set_name(branch);
+    attribute->set_type(::onnx::AttributeProto::GRAPH);
+    add_node(*attribute->mutable_g(), "Relu", {"nowhere"}, {"z"});
+    attribute->mutable_g()->add_output()->set_name("z");
+  }
+  std::vector<ImportProblem> problems;
+  ASSERT_FALSE(model.import(&problems).ok());
+  ASSERT_FALSE(problems.empty());
+  for (const ImportProblem& problem : problems) EXPECT_NE(problem.message, "") << problem.op_type;
+}
+
 TEST(BadModel, NestedAbsurdlyDeepIsNoModel) {
   // Only the tags that open groups.
   std::string inner;
