@@ -3,6 +3,7 @@
 #include <set>
 
 #include "device/described_device.h"
+#include "gpu_bindings.h"
 #include "gpu_of.h"
 #include "ops/table.h"
 #include "plan/plan_file.h"
@@ -153,63 +154,6 @@ Status cover_gpu(const ImportedModel& model, std::span<const Tensor> inputs, con
 }
 
 namespace {
-
-/// Buffers of the GPU for a context's inputs and outputs.
-class GpuBindings {
- public:
-  GpuBindings(Device& device, Context& context) : device_(device), context_(context) {}
-
-  Status bind(const Graph& graph, std::span<const Tensor> inputs) {
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const std::string& name = graph.inputs()[i]->name;
-      const auto bytes = static_cast<size_t>(inputs[i].byte_count());
-      TENON_ASSIGN(buffers_.emplace_back(), device_.allocate(bytes));
-      TENON_TRY(device_.upload(buffers_.back().get(), inputs[i].bytes(), bytes, {}));
-      TENON_TRY(context_.set_input_shape(name, inputs[i].extents()));
-      TENON_TRY(context_.set_address(name, buffers_.back().get()));
-    }
-    outputs_.resize(graph.outputs().size());
-    for (size_t i = 0; i < outputs_.size(); ++i) {
-      const Value& value = *graph.outputs()[i];
-      outputs_[i].type = value.type.type;
-      const auto allocate = [this, i](const Extents& extents, size_t bytes, void*) -> void* {
-        auto memory = device_.allocate(bytes);
-        if (!memory.ok()) return nullptr;
-        outputs_[i].extents = extents;
-        outputs_[i].memory = std::move(memory).value();
-        const std::vector<std::byte> poison(bytes, std::byte{0xfb});
-        if (!device_.upload(outputs_[i].memory.get(), poison.data(), bytes, {}).ok())
-          return nullptr;
-        if (!device_.synchronize({}).ok()) return nullptr;
-        return outputs_[i].memory.get();
-      };
-      TENON_TRY(context_.set_allocator(value.name, allocate));
-    }
-    return {};
-  }
-
-  Result<std::vector<Tensor>> results() {
-    std::vector<Tensor> tensors;
-    for (const Output& output : outputs_) {
-      Tensor& tensor = tensors.emplace_back(output.type, output.extents);
-      const auto bytes = static_cast<size_t>(tensor.byte_count());
-      TENON_TRY(device_.download(tensor.mutable_bytes(), output.memory.get(), bytes, {}));
-    }
-    TENON_TRY(device_.synchronize({}));
-    return tensors;
-  }
-
- private:
-  struct Output {
-    DataType type = DataType::kFloat32;
-    Extents extents;
-    DeviceBuffer memory;
-  };
-  Device& device_;
-  Context& context_;
-  std::vector<DeviceBuffer> buffers_;
-  std::vector<Output> outputs_;
-};
 
 Status run_gpu(const Backend& backend, const ImportedModel& model, std::span<const Tensor> inputs,
                const Check& check) {
