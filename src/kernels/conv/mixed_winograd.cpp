@@ -57,6 +57,7 @@ struct Share {
 bool MixedWinograd::fits(const ConvProblem& p) {
   if (mixed_functions(capped_isa(p.isa), p.stride) == nullptr) return false;
   if (p.dilation != Spatial{1, 1, 1} || p.groups != 1) return false;
+  if (p.input[0] != 1 || p.kernel[0] != 1 || p.output[0] != 1) return false;
   ConvProblem dense = p;
   dense.stride = {1, 1, 1};
   return WinogradConvolution<4>::fits(dense);

@@ -45,6 +45,12 @@ WinogradShape WinogradShape::of(const ConvProblem& p, int tile) {
   return {.batch = p.batch,
           .channels = p.input_channels,
           .filters = p.output_channels,
+          .depth = p.input[0],
+          .out_depth = p.output[0],
+          .slices = p.kernel[0],
+          .slice_step = p.stride[0],
+          .slice_dilation = p.dilation[0],
+          .pad_front = p.pad[0],
           .height = p.input[1],
           .width = p.input[2],
           .out_height = p.output[1],
@@ -83,15 +89,16 @@ WinogradOutput epilogue_of(const ConvProblem& problem, const RegisterEpilogue& r
 
 template <int kTile>
 bool WinogradConvolution<kTile>::fits(const ConvProblem& p) {
-  const Spatial ones = {1, 1, 1};
+  const bool plain = p.kernel[1] == 3 && p.kernel[2] == 3 && p.stride[1] == 1 && p.stride[2] == 1;
+  // Channels of groups lie next to each other in one slice only.
+  const bool flat = p.kernel[0] == 1 || p.groups == 1;
   // Images of the residues have two rows and columns at least.
   const bool dilated = p.dilation[1] == 1 || 2 * p.dilation[1] <= p.output[1];
   const bool wide = p.dilation[2] == 1 || 2 * p.dilation[2] <= p.output[2];
   const bool grouped =
       p.groups == 1 || std::min(p.input_channels, p.output_channels) >= kLeastOfGroup * p.groups;
-  return !p.transposed && !p.channels_first_input && grouped && p.kernel == Spatial{1, 3, 3} &&
-         p.stride == ones && dilated && wide && p.input[0] == 1 && p.output[0] == 1 &&
-         p.pad[0] == 0 && p.pad[1] >= 0 && p.pad[2] >= 0;
+  return !p.transposed && !p.channels_first_input && plain && grouped && flat && dilated && wide &&
+         p.pad[0] >= 0 && p.pad[1] >= 0 && p.pad[2] >= 0;
 }
 
 template <int kTile>
@@ -127,6 +134,7 @@ Status WinogradConvolution<kTile>::pack(const void* weights) {
   packed_each_ = packed_group_ * problem_.groups;
   TENON_ASSIGN(packed_, PackedWeights::make(packed_each_ * kPoints, problem_.packed, weights));
   if (packed_.filled()) return {};
+  const int64_t slices = shape_.slices, channels = in / slices;
   std::vector<float> matrix(in * out);
   const int64_t panels = ceil_div(out, kernels_->panel);
   for (int64_t part = 0; part < kPoints * problem_.groups; ++part) {
@@ -136,7 +144,8 @@ Status WinogradConvolution<kTile>::pack(const void* weights) {
       for (int64_t i = 0; i < in; ++i) {
         double sum = 0;
         for (int64_t t = 0; t < 9; ++t)
-          sum += row[t / 3] * column[t % 3] * weight(((first + o) * in + i) * 9 + t);
+          sum += row[t / 3] * column[t % 3] *
+                 weight((((first + o) * channels + i % channels) * slices + i / channels) * 9 + t);
         matrix[i * out + o] = static_cast<float>(sum);
       }
     pack_panels(*kernels_, {matrix.data(), ElementType::f32, out, 1}, in, out, 0, panels,
@@ -159,8 +168,8 @@ void WinogradConvolution<kTile>::choose_blocks() {
 
 template <int kTile>
 int64_t WinogradConvolution<kTile>::row_stride() const {
-  return static_cast<int64_t>(align_up(shape_.channels * sizeof(float)) / sizeof(float)) +
-         kRowPadding;
+  const int64_t numbers = shape_.slices * shape_.channels;
+  return static_cast<int64_t>(align_up(numbers * sizeof(float)) / sizeof(float)) + kRowPadding;
 }
 
 template <int kTile>

@@ -9,9 +9,12 @@
 namespace tenon::cpu {
 
 /// The transforms' view of a 3x3 convolution; arrays of transformed numbers are
-/// [point][tile][channel].
+/// [point][tile][slice][channel]. A window of a volume meets `slices` images: their channels count
+/// like those of one image.
 struct WinogradShape {
   int64_t batch = 0, channels = 0, filters = 0;
+  int64_t depth = 1, out_depth = 1;  ///< images of an input and of an output
+  int64_t slices = 1, slice_step = 1, slice_dilation = 1, pad_front = 0;
   int64_t height = 0, width = 0;  ///< of the input
   int64_t out_height = 0, out_width = 0;
   int64_t pad_top = 0, pad_left = 0;
@@ -21,7 +24,12 @@ struct WinogradShape {
   int64_t dilation_high = 1, dilation_wide = 1;
   int64_t tiles_high = 0, tiles_wide = 0;  ///< of such an image
   int64_t residues() const { return dilation_high * dilation_wide; }
-  int64_t tiles() const { return batch * residues() * tiles_high * tiles_wide; }
+  int64_t tiles() const { return batch * out_depth * residues() * tiles_high * tiles_wide; }
+  /// The input image that a slice of an output image's windows lies in; -1 for padding.
+  int64_t input_image(int64_t output_image, int64_t slice) const {
+    const int64_t at = output_image % out_depth * slice_step + slice * slice_dilation - pad_front;
+    return at < 0 || at >= depth ? -1 : output_image / out_depth * depth + at;
+  }
   static WinogradShape of(const ConvProblem& problem, int tile);
 };
 
@@ -70,7 +78,8 @@ extern const WinogradFunctions kWinogradGeneric;
 extern const WinogradFunctions kWinogradAvx2;
 extern const WinogradFunctions kWinogradAvx512;
 
-/// 3x3 convolution, also dilated or of groups, in float with 4 (4x4 pixels a tile) or 2.25 times
+/// 3x3 convolution, also dilated, of groups, or of volumes (with any extent, stride and dilation of
+/// the window along the depth), in float with 4 (4x4 pixels a tile) or 2.25 times
 /// (2x2) fewer multiplications. Computes in float where tensors are bf16 too. Rounds differently
 /// from the direct sum: relative errors of about 1e-6 to 1e-5.
 template <int kTile>
@@ -78,7 +87,7 @@ class WinogradConvolution {
  public:
   static constexpr int kPoints = (kTile + 2) * (kTile + 2);
   static bool fits(const ConvProblem& problem);
-  /// `weights` in ONNX order: output x input x 3 x 3.
+  /// `weights` in ONNX order: output x input x (depth x) 3 x 3.
   static Result<WinogradConvolution> prepare(const ConvProblem& problem, const void* weights);
 
   size_t scratch_bytes() const;
@@ -96,7 +105,8 @@ class WinogradConvolution {
 
   Status pack(const void* weights);
   void choose_blocks();
-  int64_t group_channels() const { return shape_.channels / problem_.groups; }
+  /// Numbers that a product of one point sums over.
+  int64_t group_channels() const { return shape_.slices * shape_.channels / problem_.groups; }
   int64_t group_filters() const { return shape_.filters / problem_.groups; }
   /// Of all groups; none holds channels of two.
   int64_t channel_blocks() const {

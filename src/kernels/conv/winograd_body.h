@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/conv/winograd_pixels.h"
 
 /// The transforms of Winograd convolution over any vector type; included by one source an
@@ -95,12 +97,26 @@ struct InputTransform {
   void tile(int64_t index) const {
     const WinogradShape& s = t.shape;
     const TilePosition at(s, t.first + index, kTile);
+    float* to = t.to + index * t.tile_stride;
+    for (int64_t slice = 0; slice < s.slices; ++slice, to += s.channels) {
+      const int64_t image = s.input_image(at.image, slice);
+      image < 0 ? padding(to) : tile(at, image, to);
+    }
+  }
+
+  /// A slice that has no image.
+  void padding(float* to) const {
+    for (int64_t point = 0; point < kSize * kSize; ++point)
+      std::fill_n(to + point * t.point_stride, t.shape.channels, 0.0f);
+  }
+
+  void tile(const TilePosition& at, int64_t image, float* to) const {
+    const WinogradShape& s = t.shape;
     const int64_t row = at.row - s.pad_top, column = at.column - s.pad_left;
     const From* corner = static_cast<const From*>(t.input) +
-                         ((at.image * s.height + row) * s.width + column) * s.input_stride;
+                         ((image * s.height + row) * s.width + column) * s.input_stride;
     const bool inside = row >= 0 && column >= 0 && row + (kSize - 1) * s.dilation_high < s.height &&
                         column + (kSize - 1) * s.dilation_wide < s.width;
-    float* to = t.to + index * t.tile_stride;
     int64_t c = 0;
     for (; c + V::kWidth <= s.channels; c += V::kWidth) {
       if (inside)

@@ -19,7 +19,7 @@ template <class V>
   return fma(V::broadcast(c), x, y);
 }
 
-/// Position of a tile's first output pixel.
+/// Position of a tile's first output pixel; images of a volume follow each other.
 struct TilePosition {
   int64_t image, row, column;
   TilePosition(const WinogradShape& s, int64_t index, int tile) {

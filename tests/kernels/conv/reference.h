@@ -181,4 +181,14 @@ inline ConvProblem conv2d(int64_t channels, int64_t filters, int64_t size, int64
   return p;
 }
 
+/// The same over volumes of `depth` images, with a window of `slices` of them.
+inline ConvProblem conv3d(const ConvProblem& images, int64_t depth, int64_t slices,
+                          int64_t stride = 1, int64_t pad = 0, int64_t dilation = 1) {
+  ConvProblem p = images;
+  p.input[0] = depth, p.kernel[0] = slices, p.stride[0] = stride, p.pad[0] = pad;
+  p.dilation[0] = dilation;
+  p.output[0] = (depth + 2 * pad - dilation * (slices - 1) - 1) / stride + 1;
+  return p;
+}
+
 }  // namespace tenon::cpu

@@ -46,6 +46,18 @@ TYPED_TEST(Winograd, GroupsOfManyChannels) {
       check_everywhere<TypeParam>(ConvCase(p, which), 2e-5);
 }
 
+TYPED_TEST(Winograd, Volumes) {
+  for (const ConvProblem& p :
+       {conv3d(conv2d(16, 32, 8, 3, 1, 1), 4, 3, 1, 1),
+        conv3d(conv2d(5, 7, 5, 3, 1, 1), 5, 3, 2, 1),
+        conv3d(conv2d(18, 20, 4, 3, 1, 0), 6, 2, 1, 0, 2),
+        conv3d(conv2d(3, 17, 6, 3, 1, 1), 1, 3, 1, 1),
+        conv3d(conv2d(8, 9, 7, 3, 1, 2, 1, 2), 3, 5, 1, 4), conv3d(conv2d(16, 8, 5, 3, 1, 1), 3, 1),
+        conv3d(conv2d(16, 16, 5, 3, 1, 1, 2), 4, 1)})
+    for (int which = 0; which < kEpilogues; ++which)
+      check_everywhere<TypeParam>(ConvCase(p, which), 2e-5);
+}
+
 /// The promise of the header in numbers: the error relative to the whole output.
 TYPED_TEST(Winograd, RelativeErrorIsSmall) {
   ConvCase test(conv2d(64, 48, 14, 3, 1, 1));
@@ -65,6 +77,8 @@ TYPED_TEST(Winograd, RefusesOthers) {
   EXPECT_FALSE(TypeParam::prepare(conv2d(4, 8, 4, 3, 1, 1, 2), nullptr).ok());
   EXPECT_FALSE(TypeParam::prepare(conv2d(4, 8, 5, 3, 1, 3, 1, 4), nullptr).ok());
   EXPECT_FALSE(TypeParam::prepare(conv2d(32, 32, 8, 3, 1, 1, 32), nullptr).ok());
+  const ConvProblem groups = conv2d(32, 32, 8, 3, 1, 1, 2);
+  EXPECT_FALSE(TypeParam::prepare(conv3d(groups, 4, 3, 1, 1), nullptr).ok());
 }
 
 }  // namespace
