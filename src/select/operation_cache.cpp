@@ -76,9 +76,9 @@ std::optional<CachedOperation> find_operation(const TimingCache& cache, const st
 bool choose_tactic(TimingCache& cache, const std::string& id, uint64_t hash, double milliseconds) {
   for (const std::string& tactic : cache.find_prefix(entry(id, kCandidate))) {
     if (tactic_hash(tactic) != hash) continue;
-    TimingCache changed;
-    for (const auto& [key, time] : cache.entries())
-      if (!key.starts_with(entry(id, kChosen))) changed.insert(key, time);
+    const std::string chosen = entry(id, kChosen);
+    TimingCache changed =
+        cache.filtered([&](const std::string& key) { return !key.starts_with(chosen); });
     changed.insert(entry(id, kChosen, tactic), milliseconds);
     cache = std::move(changed);
     return true;
