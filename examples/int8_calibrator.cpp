@@ -1,5 +1,7 @@
 // Integers of 8 bits with ranges from data: a calibrator hands out batches and keeps its results in
 // a cache.
+#include <cmath>
+
 #include "common.h"
 
 namespace {
@@ -70,7 +72,8 @@ int main(int, char** arguments) {
               100 * integers, first.batches());
   example::require(first.batches() > 0, "calibration");
   example::require(integers > reals - 0.01, "accuracy in INT8");
-  example::require(part_right(folder, digits, &second) == integers,
+  // Ranges are the same; kernels are timed anew, and may round in another order.
+  example::require(std::abs(part_right(folder, digits, &second) - integers) < 0.01,
                    "the same result from the cache");
   example::require(second.batches() == 0, "no batch with a cache");
 }

@@ -108,7 +108,8 @@ TYPED_TEST(CalibratorTest, BatchesGiveRangesAndACache) {
   again.cache = calibrator.cache;
   Products second;
   second.config->setInt8Calibrator(&again);
-  EXPECT_EQ(second.error(), error);
+  // The second build may time other kernels as the best, which add in another order.
+  EXPECT_NEAR(second.error(), error, kClose / 10);
   EXPECT_EQ(again.given, 0);
 }
 

@@ -114,6 +114,7 @@ void expect_elements(const Format* input, const Format* output, DataType type,
   ASSERT_TRUE(session.context->setTensorAddress("x", fed.data()));
   ASSERT_TRUE(session.context->setTensorAddress("y", given.data()));
   ASSERT_TRUE(session.context->enqueueV3(nullptr)) << session.log.text();
+  ASSERT_TRUE(gpu() == nullptr || gpu()->synchronize(cudaStream_t{}));
   for (size_t i = 0; i < out.places.size(); ++i)
     ASSERT_EQ(to[out.places[i]], static_cast<T>(i % 113)) << "element " << i;
 }
