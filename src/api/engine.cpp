@@ -385,7 +385,7 @@ int64_t EngineHandle::getWeightStreamingBudget() const noexcept {
   const int64_t budget = getWeightStreamingBudgetV2();
   return budget == getStreamableWeightsSize() ? 0 : budget;
 }
-/// The largest weights are there while their layer runs.
+/// What is copied for each run needs memory even if all is streamed.
 int64_t EngineHandle::getMinimumWeightStreamingBudget() const noexcept {
   int64_t largest = 0;
   if (is_streamable())
@@ -395,38 +395,60 @@ int64_t EngineHandle::getMinimumWeightStreamingBudget() const noexcept {
   return largest;
 }
 int64_t EngineHandle::getStreamableWeightsSize() const noexcept {
-  return is_streamable() ? getEngineStat(EngineStat::kTOTAL_WEIGHTS_SIZE) : 0;
+  if (!is_streamable()) return 0;
+  return streams_weights() ? static_cast<int64_t>(engine_->streamable_bytes())
+                           : getEngineStat(EngineStat::kTOTAL_WEIGHTS_SIZE);
 }
 bool EngineHandle::is_streamable() const {
   return setting_of(engine_->plan(), kWeightStreamingSetting) != nullptr;
 }
+/// Weights of the plan can lie elsewhere than where kernels read them.
+bool EngineHandle::streams_weights() const {
+  return engine_->backend().device->streams() != nullptr && !engine_->data_dependent();
+}
 bool EngineHandle::setWeightStreamingBudgetV2(int64_t budget) noexcept {
-  if (budget < 0 || !is_streamable()) {
-    reporter_->report(
-        budget < 0
-            ? user_error("setWeightStreamingBudgetV2({}): a budget is 0 bytes or more", budget)
-            : user_error("weights can be streamed only of plans that were built with "
-                         "kWEIGHT_STREAMING"));
-    return false;
-  }
+  const Status set = guarded("setWeightStreamingBudgetV2", [&] { return set_budget(budget); });
+  if (!set.ok()) reporter_->report(set.error());
+  return set.ok();
+}
+Status EngineHandle::set_budget(int64_t budget) {
+  if (budget < 0)
+    return user_error("setWeightStreamingBudgetV2({}): a budget is 0 bytes or more", budget);
+  if (!is_streamable())
+    return user_error(
+        "weights can be streamed only of plans that were built with kWEIGHT_STREAMING");
   const int64_t size = getStreamableWeightsSize();
-  const bool on_gpu = engine_->backend().device->properties().kind == DeviceKind::kCuda;
-  if (budget < size)
+  const bool all = budget >= size;
+  if (!all && !streams_weights())
     reporter_->warning("setWeightStreamingBudgetV2 has no effect: {}",
-                       on_gpu ? "weights lie on the GPU as a whole"
-                              : "the CPU reads weights where they are, in the plan");
+                       engine_->data_dependent()
+                           ? "shapes are data-dependent, so that nothing is known ahead of a layer"
+                           : "the CPU reads weights where they are, in the plan");
+  if (streams_weights())
+    TENON_TRY(
+        engine_->stream_weights(all ? std::nullopt : std::optional(static_cast<size_t>(budget))));
   streaming_budget_ = std::min(budget, size);
-  return true;
+  return {};
 }
 int64_t EngineHandle::getWeightStreamingBudgetV2() const noexcept {
   return streaming_budget_.value_or(getStreamableWeightsSize());
 }
-/// All of them: whether they fit was seen when they were loaded.
+/// As much as is free beside the activations and the weights under way.
 int64_t EngineHandle::getWeightStreamingAutomaticBudget() const noexcept {
-  return getStreamableWeightsSize();
+  const int64_t size = getStreamableWeightsSize();
+  if (size == 0 || !streams_weights()) return size;
+  const auto free = guarded("getWeightStreamingAutomaticBudget",
+                            [&] { return engine_->automatic_weight_budget(); });
+  if (free.ok()) return std::min(size, static_cast<int64_t>(*free));
+  reporter_->report(free.error());
+  return 0;
 }
-/// Nothing is copied ahead of its layer.
+/// A part of the memory of a context, which getDeviceMemorySizeV2 counts.
 int64_t EngineHandle::getWeightStreamingScratchMemorySize() const noexcept {
+  const auto bytes =
+      guarded("getWeightStreamingScratchMemorySize", [&] { return engine_->load_bound(); });
+  if (bytes.ok()) return static_cast<int64_t>(*bytes);
+  reporter_->report(bytes.error());
   return 0;
 }
 bool EngineHandle::isDebugTensor(const char* name) const noexcept {

@@ -131,6 +131,8 @@ class EngineHandle final : public surface::Implementation<ICudaEngine> {
 
   /// The plan was built with kWEIGHT_STREAMING.
   bool is_streamable() const;
+  bool streams_weights() const;
+  Status set_budget(int64_t budget);
   /// The number of a profile that there is; else an error.
   bool is_profile(int32_t index) const;
   /// The format where channels are padded or packed, else null.

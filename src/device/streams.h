@@ -23,6 +23,8 @@ class Streams {
   virtual Result<DeviceHandle> make_event(bool timed, bool blocking) = 0;
   /// Page-locked host memory, which copies run asynchronously from and to.
   virtual Result<DeviceHandle> make_pinned(size_t bytes) = 0;
+  /// Bytes of the device's memory that are free.
+  virtual Result<size_t> free_memory() = 0;
 
   virtual Status record(void* event, void* stream) = 0;
   /// On a stream that is being captured: each launch of the graph records the event anew.

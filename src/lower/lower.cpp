@@ -30,7 +30,7 @@ class Lowering {
     for (const MadeStep& made : made_) add(made);
     if (options_.has_streams) take_branches();
     let_starts_overlap();
-    ValuePlaces values(graph_, made_, options_.shares_memory, list_, symbolic_);
+    ValuePlaces values(graph_, made_, options_, list_, symbolic_);
     values.plan();
     for (size_t i = 0; i < made_.size(); ++i) values.address(i, list_.steps[i]);
     TENON_TRY(copy_outputs(values));
@@ -91,9 +91,17 @@ class Lowering {
              list_.steps[ahead].stream != step.stream)
         --ahead;
       if (!same_section(ahead) || list_.steps[ahead].stream != step.stream) continue;
-      if (made_[i].kernel->waits_for_previous()) list_.steps[ahead].overlapped = true;
+      if (made_[i].kernel->waits_for_previous() && !is_streamed(i))
+        list_.steps[ahead].overlapped = true;
       step.fenced = reads_early_of(made_[i], made_[ahead]);
     }
+  }
+
+  /// Whether the stream waits for weights between the step and the one ahead.
+  bool is_streamed(size_t step) const {
+    return std::ranges::any_of(options_.streamed, [&](const StreamedWeight& weight) {
+      return static_cast<size_t>(weight.step) == step;
+    });
   }
 
   /// Whether the step may read the other one's result before that has ended.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "lower/step_list.h"
+#include "lower/weight_loads.h"
 #include "plan/branches.h"
 #include "plan/concrete_graph.h"
 
@@ -27,6 +28,8 @@ struct LowerOptions {
   bool has_streams = false;
   Branches branches = {};
   size_t cache_bytes = 0;  ///< Of the last level, as of plan_prefetches().
+  /// Weights that lie on the host, in the order of the steps.
+  std::vector<StreamedWeight> streamed = {};
 };
 
 /// The steps of a graph whose extents are all known: groups, streams, fences, buffers and fetches.

@@ -24,7 +24,7 @@ void ValuePlaces::plan() {
   for (const auto& node : graph_.graph().nodes())
     nodes_.emplace(node.get(), static_cast<int>(nodes_.size()));
   find_groups();
-  if (shares_) share_memory();
+  if (options_.shares_memory) share_memory();
   place_outputs();
   for (int step = 0; step < steps(); ++step) {
     for (const Value* value : made_[step].node->inputs())
@@ -35,7 +35,9 @@ void ValuePlaces::plan() {
   for (const Value* output : graph_.graph().outputs()) touch(output, steps());
   for (Slot& slot : slots_)
     if (slot.value != nullptr) widen(slot);
+  add_loads();
   make_buffers();
+  begin_loads();
 }
 
 void ValuePlaces::find_groups() {
@@ -139,6 +141,33 @@ void ValuePlaces::add_scratch(size_t step) {
   slot.last = beside ? group_ends_[step] - 1 : static_cast<int>(step);
 }
 
+/// Memory of weights from the start of their copy to the end of the reader's group.
+void ValuePlaces::add_loads() {
+  std::vector<StepSpan> groups;
+  for (size_t i = 0; i < groups_.size(); ++i) groups.push_back({groups_[i], group_ends_[i]});
+  load_begins_ = plan_weight_loads(options_.streamed, groups);
+  load_buffers_.resize(load_begins_.size());
+  for (size_t i = 0; i < options_.streamed.size(); ++i) {
+    const StreamedWeight& weight = options_.streamed[i];
+    Slot& slot = slots_.emplace_back();
+    slot.weight = static_cast<int>(i);
+    slot.bytes = weight.bytes;
+    slot.first = load_begins_[i];
+    slot.last = group_ends_[weight.step] - 1;
+  }
+}
+
+void ValuePlaces::begin_loads() {
+  for (size_t i = 0; i < options_.streamed.size(); ++i) {
+    const StreamedWeight& weight = options_.streamed[i];
+    list_.steps[load_begins_[i]].loads.push_back({.step = weight.step,
+                                                  .operand = weight.operand,
+                                                  .is_own = weight.is_own,
+                                                  .buffer = load_buffers_[i],
+                                                  .bytes = static_cast<int64_t>(weight.bytes)});
+  }
+}
+
 /// A group of steps passes its steps several times or at once: buffers that it shares with others
 /// live throughout, its own hold one sample.
 void ValuePlaces::widen(Slot& slot) {
@@ -158,7 +187,7 @@ Dim ValuePlaces::bytes_of(const Slot& slot) {
     return symbolic_.of(single_.contains(slot.value) ? SymbolicPlaces::sample_bytes(*slot.value)
                                                      : SymbolicPlaces::bytes(*slot.value),
                         bytes);
-  if (graph_.symbols().empty()) return bytes;
+  if (graph_.symbols().empty() || slot.weight >= 0) return bytes;
   const std::string symbol = fmt::format("scratch{}", slot.step);
   list_.symbols[symbol] = bytes;
   return Dim::symbol(symbol);
@@ -188,6 +217,10 @@ void ValuePlaces::make_buffers() {
       reached[below] = true;
       for (size_t i = 0; i < below; ++i)
         if (covered[below][i]) reached[i] = true;
+    }
+    if (slot.weight >= 0) {
+      load_buffers_[slot.weight] = static_cast<int>(number);
+      continue;
     }
     if (slot.value == nullptr) {
       list_.steps[slot.step].scratch = {.base = kBuffer, .index = static_cast<int>(number)};
@@ -240,6 +273,19 @@ void ValuePlaces::address(size_t number, Step& to) {
         to.inputs);
   for (size_t i = 0; i < step.node->outputs().size(); ++i)
     add(step.node->outputs()[i], i, step.output_bytes, to.outputs);
+  address_weights(number, to);
+}
+
+void ValuePlaces::address_weights(size_t number, Step& to) const {
+  for (size_t i = 0; i < options_.streamed.size(); ++i) {
+    const StreamedWeight& weight = options_.streamed[i];
+    if (static_cast<size_t>(weight.step) != number) continue;
+    const auto operand = static_cast<size_t>(weight.operand);
+    if (weight.is_own) to.own.resize(std::max(to.own.size(), operand + 1));
+    Place& place = weight.is_own ? to.own[operand] : to.inputs[operand];
+    place.base = kBuffer;
+    place.index = load_buffers_[i];
+  }
 }
 
 }  // namespace tenon

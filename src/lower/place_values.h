@@ -14,9 +14,9 @@ namespace tenon {
 class ValuePlaces {
  public:
   /// Of `list` the steps' nodes, samples and sections are there.
-  ValuePlaces(const ConcreteGraph& graph, const std::vector<MadeStep>& made, bool shares_memory,
-              StepList& list, SymbolicPlaces& symbolic)
-      : graph_(graph), made_(made), shares_(shares_memory), list_(list), symbolic_(symbolic) {}
+  ValuePlaces(const ConcreteGraph& graph, const std::vector<MadeStep>& made,
+              const LowerOptions& options, StepList& list, SymbolicPlaces& symbolic)
+      : graph_(graph), made_(made), options_(options), list_(list), symbolic_(symbolic) {}
 
   void plan();
   Place place(const Value* value);
@@ -28,6 +28,7 @@ class ValuePlaces {
   struct Slot {
     const Value* value = nullptr;  ///< Null: scratch.
     size_t step = 0;               ///< Of scratch.
+    int weight = -1;               ///< Number of a streamed weight, which it is for.
     size_t bytes = 0;
     int first = 0, last = 0;
     int group = 0, group_end = 0;  ///< Of the step that first touches it; the end of the last one.
@@ -40,6 +41,9 @@ class ValuePlaces {
   void place_outputs();
   void touch(const Value* value, int step);
   void add_scratch(size_t step);
+  void add_loads();
+  void begin_loads();
+  void address_weights(size_t step, Step& to) const;
   void widen(Slot& slot);
   void make_buffers();
   Dim bytes_of(const Slot& slot);
@@ -49,10 +53,11 @@ class ValuePlaces {
 
   const ConcreteGraph& graph_;
   const std::vector<MadeStep>& made_;
-  bool shares_;
+  const LowerOptions& options_;
   StepList& list_;
   SymbolicPlaces& symbolic_;
-  std::vector<int> groups_, group_ends_;  ///< Of each step.
+  std::vector<int> groups_, group_ends_;         ///< Of each step.
+  std::vector<int> load_begins_, load_buffers_;  ///< Of each streamed weight.
   /// Roots that take the memory of another one, whose last reader computes them.
   std::unordered_map<const Value*, const Value*> in_place_;
   std::unordered_map<const Value*, int> outputs_;  ///< Roots that are computed in an output.

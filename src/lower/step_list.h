@@ -33,7 +33,8 @@ struct StepBuffer {
   /// Buffers of lower numbers behind whose ends it begins. Of any two in use at the same time one
   /// lies above the other, directly or by others between.
   std::vector<int> above = {};
-  int node = -1;  ///< Place in the graph of the node whose result it holds; -1: a step's scratch.
+  /// Place in the graph of the node whose result it holds; -1: a step's scratch, or weights.
+  int node = -1;
   int output = 0;
   bool operator==(const StepBuffer&) const = default;
 };
@@ -43,6 +44,17 @@ struct StepFetch {
   int step = 0;  ///< Whose weights the stretch begins in.
   int64_t offset = 0, bytes = 0;
   bool operator==(const StepFetch&) const = default;
+};
+
+/// Weights that are copied from the host to a buffer, on a stream of their own, ahead of a step
+/// that reads them.
+struct StepLoad {
+  int step = 0;     ///< The reader.
+  int operand = 0;  ///< Its input, or number among the constants that its kernel keeps.
+  bool is_own = false;
+  int buffer = 0;
+  int64_t bytes = 0;
+  bool operator==(const StepLoad&) const = default;
 };
 
 struct StepList;
@@ -55,6 +67,9 @@ struct Step {
   Dim bytes;
   std::vector<Place> inputs, outputs;
   Place scratch;
+  /// Of the constants that its kernel keeps; kNone: where the kernel has them. Empty: all are
+  /// there.
+  std::vector<Place> own = {};
   /// Runs so often. Neighbours of as many samples are a group, which runs for one sample as a whole
   /// before the next one's turn.
   Dim samples = 1;
@@ -64,6 +79,7 @@ struct Step {
   bool fenced = false;  ///< Starts behind a fence, since it reads the step's ahead result early.
   bool overlapped = false;       ///< The next step on its stream may start before it has ended.
   StepFetch fetch = {};          ///< Of 0 bytes: none.
+  std::vector<StepLoad> loads;   ///< Begin when all steps ahead of this one's group have ended.
   std::vector<StepList> bodies;  ///< Of control flow.
   bool operator==(const Step&) const;
 };

@@ -182,6 +182,9 @@ class StepParser {
     if (scanner_.accept_word("scratch")) {
       TENON_ASSIGN(step.scratch, place());
     }
+    if (scanner_.accept_word("own")) {
+      TENON_ASSIGN(step.own, places());
+    }
     if (scanner_.accept_word("samples")) {
       TENON_ASSIGN(step.samples, dim());
     }
@@ -192,10 +195,24 @@ class StepParser {
     }
     step.fenced = scanner_.accept_word("fenced");
     step.overlapped = scanner_.accept_word("overlapped");
-    if (!scanner_.accept_word("fetch")) return {};
-    TENON_ASSIGN(step.fetch.step, count());
-    TENON_ASSIGN(step.fetch.offset, scanner_.integer());
-    TENON_ASSIGN(step.fetch.bytes, scanner_.integer());
+    if (scanner_.accept_word("fetch")) {
+      TENON_ASSIGN(step.fetch.step, count());
+      TENON_ASSIGN(step.fetch.offset, scanner_.integer());
+      TENON_ASSIGN(step.fetch.bytes, scanner_.integer());
+    }
+    while (scanner_.accept_word("load")) TENON_TRY(load(step));
+    return {};
+  }
+
+  Status load(Step& step) {
+    StepLoad& load = step.loads.emplace_back();
+    TENON_ASSIGN(load.step, count());
+    load.is_own = scanner_.accept_word("own");
+    if (!load.is_own) TENON_TRY(expect_word("in"));
+    TENON_ASSIGN(load.operand, count());
+    TENON_TRY(scanner_.expect('b'));
+    TENON_ASSIGN(load.buffer, count());
+    TENON_ASSIGN(load.bytes, scanner_.integer());
     return {};
   }
 

@@ -52,6 +52,7 @@ std::string step_text(const Step& step, size_t number) {
   text += fmt::format(" {} -> {}", places_text(step.inputs), places_text(step.outputs));
   if (step.scratch.base != Place::Base::kNone)
     text += fmt::format(" scratch {}", place_text(step.scratch));
+  if (!step.own.empty()) text += " own " + places_text(step.own);
   if (step.samples != Dim(1)) text += fmt::format(" samples [{}]", step.samples.to_string());
   if (step.section != 0) text += fmt::format(" section {} stream {}", step.section, step.stream);
   if (step.fenced) text += " fenced";
@@ -59,6 +60,9 @@ std::string step_text(const Step& step, size_t number) {
   const StepFetch& fetch = step.fetch;
   if (fetch.bytes != 0)
     text += fmt::format(" fetch {} {} {}", fetch.step, fetch.offset, fetch.bytes);
+  for (const StepLoad& load : step.loads)
+    text += fmt::format(" load {} {} {} b{} {}", load.step, load.is_own ? "own" : "in",
+                        load.operand, load.buffer, load.bytes);
   return text;
 }
 

@@ -21,6 +21,7 @@ class Verifier {
     TENON_TRY(order());
     for (size_t first = 0, end = 0; first < list_.steps.size(); first = end) {
       end = group_end(list_, first);
+      for (size_t i = first; i < end; ++i) TENON_TRY(loads(i));
       for (size_t i = first; i < end; ++i) TENON_TRY(step(i));
     }
     return {};
@@ -58,6 +59,22 @@ class Verifier {
     return {};
   }
 
+  Status loads(size_t number) {
+    for (const StepLoad& load : list_.steps[number].loads) {
+      const Place to{.base = Place::Base::kBuffer, .index = load.buffer};
+      TENON_TRY(write(to, number));
+      if (load.step < static_cast<int>(number) || load.step >= count(list_.steps))
+        return fail("step", number, fmt::format("weights for step {} begin there", load.step));
+      const Step& reader = list_.steps[load.step];
+      const auto& places = load.is_own ? reader.own : reader.inputs;
+      if (load.operand < 0 || load.operand >= count(places) ||
+          places[load.operand].base != to.base || places[load.operand].index != to.index)
+        return fail("step", number,
+                    fmt::format("weights begin there that step {} does not read", load.step));
+    }
+    return {};
+  }
+
   Status step(size_t number) {
     const Step& step = list_.steps[number];
     const bool copy = step.kernel.empty();
@@ -70,6 +87,7 @@ class Verifier {
                    step.outputs.size() != node->outputs().size())
       return fail("step", number, "it has other operands than its node");
     for (const Place& place : step.inputs) TENON_TRY(read(place, number));
+    for (const Place& place : step.own) TENON_TRY(read(place, number));
     for (const Place& place : step.outputs) TENON_TRY(write(place, number));
     if (step.scratch.base != Place::Base::kNone) TENON_TRY(write(step.scratch, number));
     if (step.scratch.base != Place::Base::kNone && step.scratch.base != Place::Base::kBuffer)

@@ -50,8 +50,11 @@ Status check_multiple(const void* address, uintptr_t unit, std::string_view what
 }  // namespace
 
 Context::Context(std::shared_ptr<Engine> engine)
-    : engine_(std::move(engine)), retired_(*engine_->backend().device) {}
+    : engine_(std::move(engine)), retired_(*engine_->backend().device) {
+  engine_->count_context(1);
+}
 Context::~Context() {
+  engine_->count_context(-1);
   if (last_run_ != nullptr)
     (void)engine_->backend().device->streams()->synchronize_event(last_run_.get());
   engine_->forget(&attachments_);
@@ -281,6 +284,8 @@ Status Context::prepare_program() {
     }
     if (const int count = program_->side_stream_count(); count > 0)
       TENON_TRY(side_.prepare(*engine_->backend().device->streams(), count));
+    if (const int count = program_->load_count(); count > 0)
+      TENON_TRY(side_.prepare_copies(*engine_->backend().device->streams(), count));
   }
   stale_ = false;
   return {};
@@ -474,8 +479,9 @@ Status Context::run_static(Queue queue) {
 }
 
 Status Context::run_program(Queue queue, StepTimer* timer) {
+  const bool beside = program_->side_stream_count() > 0 || program_->load_count() > 0;
   return program_->run(engine_->backend(), inputs_, outputs_, arena(), queue, pointers_, timer,
-                       range_texts_, program_->side_stream_count() > 0 ? &side_ : nullptr);
+                       range_texts_, beside ? &side_ : nullptr);
 }
 
 Status Context::run_profiled(Queue queue) {

@@ -62,21 +62,34 @@ bool has_plugins(const Graph& graph) {
   });
 }
 
-size_t bytes_of_constants(const Graph& graph) {
-  size_t bytes = 0;
+/// Calls `f` with the bytes of each constant outside of bodies.
+template <class F>
+void for_each_size(const Graph& graph, F f) {
   for (const auto& node : graph.nodes())
     if (const Tensor* value = node->op->constant_value(); value != nullptr && value->defined())
-      bytes += static_cast<size_t>(value->byte_count());
-  return bytes;
+      f(static_cast<size_t>(value->byte_count()));
 }
 
 }  // namespace
 
-Engine::Engine(Plan plan, Backend backend)
-    : plan_(std::move(plan)),
-      backend_(std::move(backend)),
-      constants_(*backend_.device, backend_.memory, bytes_of_constants(*plan_.graph)) {
-  backend_.constants = &constants_;
+Engine::Engine(Plan plan, Backend backend) : plan_(std::move(plan)), backend_(std::move(backend)) {
+  make_stores();
+}
+
+void Engine::make_stores() {
+  const size_t limit = weight_budget_ ? WeightStore::kLeastBytes : SIZE_MAX;
+  size_t expected = 0;
+  for_each_size(graph(), [&](size_t bytes) { expected += bytes < limit ? bytes : 0; });
+  of_kernels_.reset();
+  weights_.reset();
+  constants_ = std::make_unique<ConstantStore>(*backend_.device, backend_.memory, expected);
+  constants_->set_code(code_);
+  backend_.constants = constants_.get();
+  if (!weight_budget_) return;
+  weights_ = std::make_unique<WeightStore>(*backend_.device, backend_.memory, *weight_budget_);
+  of_kernels_ = std::make_unique<ConstantStore>(*backend_.device, weights_->kernel_memory());
+  of_kernels_->set_code(code_);
+  backend_.constants = of_kernels_.get();
 }
 
 namespace {
@@ -122,8 +135,9 @@ Result<std::shared_ptr<Engine>> Engine::create(Plan plan, Backend backend, bool 
                     backend.shared_memory);
   auto engine = std::shared_ptr<Engine>(new Engine(std::move(plan), std::move(backend)));
   if (const auto& code = engine->plan_.code; code != nullptr)
-    engine->constants_.set_code(
-        runs_code ? code : std::make_shared<CodeLibrary>(*code, CodeLibrary::Use::kName));
+    engine->code_ =
+        runs_code ? code : std::make_shared<CodeLibrary>(*code, CodeLibrary::Use::kName);
+  engine->constants_->set_code(engine->code_);
   for (const Choice& choice : engine->plan_.choices)
     engine->tables_.push_back(table_of(choice, engine->graph()));
   engine->data_dependent_ = depends_on_data(engine->graph());
@@ -145,7 +159,10 @@ Status Engine::refit(Plan fresh) {
   plan_.network = std::move(fresh.network);
   plan_.stripped = fresh.stripped;
   programs_.clear();
-  constants_.clear();
+  if (weights_ == nullptr)
+    constants_->clear();
+  else
+    make_stores();
   ++generation_;
   return {};
 }
@@ -157,30 +174,89 @@ std::optional<int> Engine::output_index(std::string_view name) const {
   return index_of(graph().outputs(), name);
 }
 
-/// Not the largest shapes alone: smaller ones may run in other kernels, with more scratch memory.
 Result<size_t> Engine::arena_bound(int profile) {
+  TENON_ASSIGN(const ProgramBounds most, bounds(profile));
+  return most.arena;
+}
+
+Result<size_t> Engine::load_bound() {
+  size_t most = 0;
+  for (size_t i = 0; weights_ != nullptr && i < plan_.profiles.size(); ++i) {
+    TENON_ASSIGN(const ProgramBounds of_profile, bounds(static_cast<int>(i)));
+    most = std::max(most, of_profile.loads);
+  }
+  return most;
+}
+
+/// Not the largest shapes alone: smaller ones may run in other kernels, with more scratch memory.
+Result<ProgramBounds> Engine::bounds(int profile) {
   if (profile < 0 || profile >= static_cast<int>(plan_.profiles.size()))
     return user_error("profile {} does not exist: the plan has {}", profile, plan_.profiles.size());
-  if (data_dependent_) return size_t{0};
+  if (data_dependent_) return ProgramBounds{};
   const std::lock_guard lock(bounds_mutex_);
-  if (std::exchange(bounds_generation_, generation_) != generation_) arena_bounds_.clear();
-  if (const auto found = arena_bounds_.find(profile); found != arena_bounds_.end())
+  if (std::exchange(bounds_generation_, generation_) != generation_) program_bounds_.clear();
+  if (const auto found = program_bounds_.find(profile); found != program_bounds_.end())
     return found->second;
   TENON_ASSIGN(const ProfileEnds ends, profile_ends(graph(), plan_.profiles[profile]));
-  size_t most = 0;
+  ProgramBounds most;
   std::optional<Error> failure;
   bool any = false;
   for (const SymbolValues* symbols : {&ends.most, &ends.usual, &ends.least}) {
     const auto made = program(*symbols, default_threads());
     if (made.ok())
-      most = std::max(most, (*made)->arena_bytes());
+      most = {std::max(most.arena, (*made)->arena_bytes()),
+              std::max(most.loads, (*made)->load_bytes())};
     else
       failure = made.error();
     any |= made.ok();
   }
   if (!any) return *failure;
-  arena_bounds_[profile] = most;
+  program_bounds_[profile] = most;
   return most;
+}
+
+size_t Engine::streamable_bytes() const {
+  if (backend_.device->streams() == nullptr || data_dependent_) return 0;
+  size_t total = 0;
+  for_each_size(graph(),
+                [&](size_t bytes) { total += bytes >= WeightStore::kLeastBytes ? bytes : 0; });
+  return total;
+}
+
+Status Engine::stream_weights(std::optional<size_t> budget) {
+  const std::scoped_lock lock(bounds_mutex_, mutex_);
+  if (budget == weight_budget_) return {};
+  if (contexts_ > 0)
+    return user_error(
+        "the budget of weight streaming is set while no context exists: {} are alive; destroy "
+        "them, or set the budget before they are made",
+        contexts_.load());
+  TENON_TRY(backend_.device->activate());
+  programs_.clear();
+  program_bounds_.clear();
+  weight_budget_ = budget;
+  make_stores();
+  return {};
+}
+
+Result<size_t> Engine::automatic_weight_budget() {
+  // With nothing of it on the device, so that the figures are those of the memory to be shared out.
+  const std::optional<size_t> before = weight_budget_;
+  TENON_TRY(stream_weights(0));
+  size_t taken = 0;
+  Status status;
+  for (size_t i = 0; status.ok() && i < plan_.profiles.size(); ++i) {
+    const auto most = arena_bound(static_cast<int>(i));
+    if (most.ok())
+      taken = std::max(taken, *most);
+    else
+      status = most.error();
+  }
+  const auto free = backend_.device->streams()->free_memory();
+  TENON_TRY(stream_weights(before));
+  TENON_TRY(std::move(status));
+  TENON_TRY(free);
+  return *free - std::min(*free, taken);
 }
 
 bool Engine::is_on_host(std::string_view name) const {
@@ -208,7 +284,8 @@ Result<std::shared_ptr<const Program>> Engine::program(const SymbolValues& symbo
   backend.tactics_here = tactics_under(symbols);
   TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(graph(), symbols));
   TENON_ASSIGN(std::shared_ptr<const Program> program,
-               Program::create(backend, constants_, std::move(concrete), threads, branches_));
+               Program::create(backend, *constants_, std::move(concrete), threads, branches_,
+                               weights_.get()));
   const auto is_alike = [&](const CachedProgram& cached) {
     return cached.attachments == attachments;
   };

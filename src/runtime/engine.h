@@ -12,8 +12,14 @@
 #include "runtime/profile_replay.h"
 #include "runtime/program.h"
 #include "runtime/retired_objects.h"
+#include "runtime/weight_store.h"
 
 namespace tenon {
+
+/// Most bytes of the programs of a profile.
+struct ProgramBounds {
+  size_t arena = 0, loads = 0;
+};
 
 /// A loaded plan, ready to make contexts. Thread-safe.
 class Engine {
@@ -26,7 +32,7 @@ class Engine {
   const Backend& backend() const { return backend_; }
   /// Threads of a context that asks for no number; 1 on a GPU.
   int default_threads() const;
-  ConstantStore& constants() { return constants_; }
+  ConstantStore& constants() { return *constants_; }
   /// Some shapes are data-dependent: contexts run node by node.
   bool data_dependent() const { return data_dependent_; }
   /// Streams beside its own that a run may use.
@@ -54,15 +60,39 @@ class Engine {
   Result<size_t> arena_bound(int profile);
   /// What runs under these, besides kernels that the graph's nodes name; may be null.
   const TacticTable* tactics_under(const SymbolValues& symbols) const;
+
+  /// Bytes of the constants that can be streamed from the host: the large ones outside of bodies,
+  /// on a device with streams where no shapes are data-dependent.
+  size_t streamable_bytes() const;
+  /// From now on so many bytes of these stay on the device; nullopt: all. An error while there are
+  /// contexts.
+  Status stream_weights(std::optional<size_t> budget);
+  std::optional<size_t> weight_budget() const { return weight_budget_; }
+  /// Bytes of weights for which the device has room beside what a context takes, as of now; without
+  /// contexts.
+  Result<size_t> automatic_weight_budget();
+  /// The most bytes that streamed weights take of a context's memory, as of arena_bound().
+  Result<size_t> load_bound();
+  void count_context(int more) { contexts_ += more; }
+
   /// Lets go of the programs with these.
   void forget(const Attachments* attachments);
 
  private:
   Engine(Plan plan, Backend backend);
 
+  void make_stores();
+  Result<ProgramBounds> bounds(int profile);
+
   Plan plan_;
   Backend backend_;
-  ConstantStore constants_;
+  std::optional<size_t> weight_budget_;
+  /// Of all constants; where weights are streamed, of the small ones and of bodies.
+  std::unique_ptr<ConstantStore> constants_;
+  std::unique_ptr<WeightStore> weights_;       ///< Null: none are streamed.
+  std::unique_ptr<ConstantStore> of_kernels_;  ///< Of the constants that kernels keep, likewise.
+  std::shared_ptr<CodeLibrary> code_;
+  std::atomic<int> contexts_ = 0;
   std::vector<TacticTable> tables_;  ///< One a choice of the plan.
   bool data_dependent_ = false, has_plugins_ = false;
   Branches branches_;
@@ -76,7 +106,7 @@ class Engine {
   };
   std::vector<CachedProgram> programs_;  ///< Most recently used last.
   std::mutex bounds_mutex_;
-  std::map<int, size_t> arena_bounds_;  ///< By profile.
+  std::map<int, ProgramBounds> program_bounds_;  ///< By profile.
   int bounds_generation_ = 0;
 };
 

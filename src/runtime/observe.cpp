@@ -20,6 +20,7 @@ Status Program::observe(const Backend& backend, std::span<void* const> inputs,
   size_t end = 0;
   for (size_t first = 0; first < steps_.size(); first = end) {
     const int64_t samples = steps_[first].samples;
+    if (!loads_.empty()) TENON_TRY(begin_loads(*backend.device, first, where, queue, nullptr));
     end = samples == 1 ? first + 1 : steps_[first].group_end;
     for (int64_t sample = 0; sample < samples; ++sample)
       for (size_t i = first; i < end; ++i) {

@@ -18,14 +18,18 @@ namespace tenon {
 
 Result<std::unique_ptr<Program>> Program::create(const Backend& backend, ConstantStore& constants,
                                                  ConcreteGraph graph, int threads,
-                                                 const Branches& branches) {
+                                                 const Branches& branches, WeightStore* weights) {
   auto program = std::unique_ptr<Program>(new Program(std::move(graph)));
   TENON_ASSIGN(std::vector<MadeStep> made, program->make_steps(backend, constants, threads));
   Device& device = *backend.device;
+  if (weights != nullptr) {
+    TENON_ASSIGN(program->reads_, place_weights(program->graph_, made, *weights));
+  }
   const LowerOptions options{.shares_memory = device.capabilities().waits_for_kernels,
                              .has_streams = device.streams() != nullptr,
                              .branches = branches,
-                             .cache_bytes = cpu::last_level_cache()};
+                             .cache_bytes = cpu::last_level_cache(),
+                             .streamed = streamed_of(program->reads_)};
   TENON_ASSIGN(program->list_, lower(program->graph_, made, options));
   TENON_TRY(program->bind(device, constants, std::move(made)));
   return program;
@@ -53,7 +57,10 @@ Status Program::make_step(const Backend& backend, ConstantStore& constants, int 
   TENON_TRY(backend.device->activate());
   step.tactic = backend.tactic_of(*step.node);
   if (is_control_flow(*step.node)) {
-    auto kernel = make_control_kernel(backend, constants, graph_, *step.node, threads);
+    // Kernels of bodies keep their constants on the device: they would be copied in each iteration.
+    Backend inner = backend;
+    inner.constants = &constants;
+    auto kernel = make_control_kernel(inner, constants, graph_, *step.node, threads);
     if (!kernel.ok() && kernel.error().kind != ErrorKind::kUnsupported) return kernel.error();
     if (kernel.ok()) {
       step.bodies = (*kernel)->bodies();
@@ -85,6 +92,8 @@ Status Program::bind(Device& device, ConstantStore& constants, std::vector<MadeS
     for (size_t i = first; i < end; ++i) steps_[i].group_end = end;
   }
   bind_fetches();
+  for (int i = 0; i < step_count(); ++i) bind_own(i);
+  for (int i = 0; i < step_count(); ++i) bind_loads(i);
   return prepare_starts(device);
 }
 
@@ -101,17 +110,23 @@ Status Program::bind_step(const Step& step, ConstantStore& constants, BoundStep&
   bound.first = operands_.size();
   bound.inputs = step.inputs.size();
   bound.outputs = step.outputs.size();
-  for (const auto* places : {&step.inputs, &step.outputs})
-    for (const Place& place : *places) {
-      TENON_ASSIGN(operands_.emplace_back(), bind_operand(place, constants));
-    }
+  for (const Place& place : step.inputs) {
+    const auto operand = static_cast<int>(&place - step.inputs.data());
+    const WeightRead* const weight =
+        read_of(static_cast<int>(&bound - steps_.data()), operand, false);
+    TENON_ASSIGN(operands_.emplace_back(), bind_operand(place, constants, weight));
+  }
+  for (const Place& place : step.outputs) {
+    TENON_ASSIGN(operands_.emplace_back(), bind_operand(place, constants));
+  }
   TENON_ASSIGN(bound.scratch, bind_operand(step.scratch, constants));
   most_operands_ = std::max(most_operands_, bound.inputs + bound.outputs);
   side_stream_count_ = std::max(side_stream_count_, step.stream);
   return {};
 }
 
-Result<Program::Operand> Program::bind_operand(const Place& place, ConstantStore& constants) const {
+Result<Program::Operand> Program::bind_operand(const Place& place, ConstantStore& constants,
+                                               const WeightRead* weight) const {
   Operand operand;
   if (place.base == Place::Base::kNone) return operand;
   const auto offset = place.offset.evaluate(list_.symbols);
@@ -121,7 +136,9 @@ Result<Program::Operand> Program::bind_operand(const Place& place, ConstantStore
                           place.offset.to_string());
   operand.offset = *offset;
   operand.each = *each;
-  if (place.base == Place::Base::kConstant) {
+  if (place.base == Place::Base::kConstant && weight != nullptr) {
+    operand.fixed = fixed_at(weight->address).fixed;
+  } else if (place.base == Place::Base::kConstant) {
     const Value* value = graph_.graph().nodes()[place.index]->output();
     TENON_ASSIGN(const void* bytes, constants.find(*graph_.known(value)));
     operand.fixed = static_cast<std::byte*>(const_cast<void*>(bytes));
@@ -182,8 +199,9 @@ Program::Frame Program::frame(std::span<void* const> inputs, std::span<void* con
   bases[kArena] = arena;
   std::ranges::copy(inputs, bases.begin() + kInputs);
   std::ranges::copy(outputs, bases.begin() + kInputs + std::ssize(inputs));
-  return {bases, scratch.subspan(bases.size(), most_operands_),
-          scratch.subspan(bases.size() + most_operands_), ranges};
+  const std::span<void*> rest = scratch.subspan(bases.size());
+  return {bases, rest.first(most_operands_), rest.subspan(most_operands_, most_own_),
+          rest.subspan(most_operands_ + most_own_), ranges};
 }
 
 void* Program::address(const Operand& operand, const Frame& frame, int64_t sample) {
@@ -216,8 +234,7 @@ Status Program::launch(Device& device, const BoundStep& step, const Frame& frame
                                   .workspace = address(step.scratch, frame, 0),
                                   .queue = queue,
                                   .ahead = step.ahead};
-  Status status = step.control == nullptr ? step.kernel->run(arguments)
-                                          : step.control->run_in(arguments, frame.inner);
+  Status status = run_kernel(step, arguments, frame);
   if (status.ok()) return status;
   return std::move(status).error().with_context(fmt::format("layer '{}'", step.node->name));
 }
@@ -273,8 +290,21 @@ Status Program::run_in(const Backend& backend, std::span<void* const> inputs,
                        std::span<void*> scratch, StepTimer* timer,
                        std::span<const std::string> ranges, const SideStreams* side) const {
   const Frame where = frame(inputs, outputs, arena, scratch, ranges);
+  Status status = run_groups(backend, where, queue, timer, side);
+  // Copies that nothing waits for would outlast the run.
+  if (!status.ok() && side != nullptr && !loads_.empty())
+    static_cast<void>(side->join_copies(*backend.device->streams(), queue.stream).ok());
+  return status;
+}
+
+Status Program::run_groups(const Backend& backend, const Frame& where, Queue queue,
+                           StepTimer* timer, const SideStreams* side) const {
   if (timer != nullptr) TENON_TRY(timer->begin(queue));
   for (size_t i = 0; i < steps_.size(); i = steps_[i].group_end) {
+    if (!loads_.empty()) {
+      TENON_TRY(begin_loads(*backend.device, i, where, queue, side));
+      TENON_TRY(await_loads(*backend.device, i, queue, side));
+    }
     const bool beside = side != nullptr && timer == nullptr && steps_[i].section != 0;
     TENON_TRY(beside ? run_section(backend, i, where, queue, *side)
                      : run_group(*backend.device, i, where, queue, timer));

@@ -15,10 +15,12 @@
 #include "plan/concrete_graph.h"
 #include "runtime/side_streams.h"
 #include "runtime/step_timer.h"
+#include "runtime/weight_reads.h"
 
 namespace tenon {
 
 class ControlKernel;
+class MovableConstants;
 
 /// A result that a step of an observed run has just written: one of its node's results, or a sample
 /// of it where the step runs for one sample at a time.
@@ -35,9 +37,12 @@ using StepObserver = FunctionRef<Status(const StepResult&)>;
 /// Immutable; several contexts may run one program, each with its own arena.
 class Program {
  public:
+  /// With `weights`, the large constants are there: steps read copies of those that the store has
+  /// on the host alone, which each run makes. Null: all are in `constants` and with the kernels.
   static Result<std::unique_ptr<Program>> create(const Backend& backend, ConstantStore& constants,
                                                  ConcreteGraph graph, int threads,
-                                                 const Branches& branches = {});
+                                                 const Branches& branches = {},
+                                                 WeightStore* weights = nullptr);
 
   size_t arena_bytes() const { return places_.bytes; }
   /// Most bytes live at any one step.
@@ -51,7 +56,8 @@ class Program {
   /// `pointers` is scratch that the caller keeps between runs, so that only the first one
   /// allocates. `timer` may be null; with it no step runs beside another. Profilers of a GPU see
   /// each layer's launches under its text of `ranges`, where there are any. Branches run on `side`
-  /// streams, of which there are side_stream_count(), or without them one after the other.
+  /// streams, of which there are side_stream_count(), or without them one after the other; so are
+  /// copies of weights, for load_count() events.
   Status run(const Backend& backend, std::span<void* const> inputs, std::span<void* const> outputs,
              void* arena, Queue queue, std::vector<void*>& pointers, StepTimer* timer,
              std::span<const std::string> ranges = {}, const SideStreams* side = nullptr) const;
@@ -60,7 +66,7 @@ class Program {
                 std::span<void* const> outputs, void* arena, Queue queue, std::span<void*> scratch,
                 StepTimer* timer = nullptr, std::span<const std::string> ranges = {},
                 const SideStreams* side = nullptr) const;
-  size_t scratch_count() const { return base_count() + most_operands_ + most_inner_; }
+  size_t scratch_count() const { return base_count() + most_operands_ + most_own_ + most_inner_; }
   /// The same as run(), one step after the other with nothing beside it, each of whose results is
   /// shown.
   Status observe(const Backend& backend, std::span<void* const> inputs,
@@ -81,6 +87,9 @@ class Program {
   };
   std::vector<PlacedBuffer> buffers() const;
   int side_stream_count() const { return side_stream_count_; }
+  /// Copies of weights that each run makes, and the most bytes of the arena that they take.
+  int load_count() const { return static_cast<int>(loads_.size()); }
+  size_t load_bytes() const;
 
  private:
   /// An operand's address: one of a run's bases, or a constant's own, and bytes from it.
@@ -104,10 +113,20 @@ class Program {
     size_t group_end = 0;
     int section = 0, stream = 0;
     bool fenced = false;
+    const MovableConstants* movable = nullptr;  ///< The kernel, where its constants are elsewhere.
+    size_t first_own = 0, own = 0;              ///< Their addresses, of all.
+    size_t first_load = 0, loads = 0;           ///< That begin there, of all.
+    int last_load = -1;                         ///< The last one that it reads; -1: none.
+  };
+  /// A copy of weights from the host.
+  struct BoundLoad {
+    Operand to;
+    const void* from = nullptr;
+    size_t bytes = 0;
   };
   /// The addresses of one run, in scratch memory of the caller's.
   struct Frame {
-    std::span<void*> bases, operands, inner;  ///< The last are those of bodies.
+    std::span<void*> bases, operands, own, inner;  ///< The last are those of bodies.
     std::span<const std::string> ranges;
   };
   explicit Program(ConcreteGraph graph) : graph_(std::move(graph)) {}
@@ -118,8 +137,14 @@ class Program {
                                            int threads) const;
   Status bind(Device& device, ConstantStore& constants, std::vector<MadeStep> made);
   Status bind_step(const Step& step, ConstantStore& constants, BoundStep& bound);
-  Result<Operand> bind_operand(const Place& place, ConstantStore& constants) const;
+  Result<Operand> bind_operand(const Place& place, ConstantStore& constants,
+                               const WeightRead* weight = nullptr) const;
   void bind_fetches();
+  const WeightRead* read_of(int step, int operand, bool is_own) const;
+  static Operand fixed_at(const void* address);
+  Operand in_arena(int buffer) const;
+  void bind_own(int step);
+  void bind_loads(int step);
   Status prepare_starts(Device& device) const;
 
   Frame frame(std::span<void* const> inputs, std::span<void* const> outputs, void* arena,
@@ -132,8 +157,15 @@ class Program {
                 Queue queue) const;
   Status show(const BoundStep& step, const Frame& frame, int64_t sample,
               StepObserver observer) const;
+  Status begin_loads(Device& device, size_t first, const Frame& frame, Queue queue,
+                     const SideStreams* side) const;
+  Status await_loads(Device& device, size_t first, Queue queue, const SideStreams* side) const;
+  static Status run_kernel(const BoundStep& step, const LaunchArguments& arguments,
+                           const Frame& frame);
   Status run_group(Device& device, size_t first, const Frame& frame, Queue queue,
                    StepTimer* timer) const;
+  Status run_groups(const Backend& backend, const Frame& where, Queue queue, StepTimer* timer,
+                    const SideStreams* side) const;
   Status run_section(const Backend& backend, size_t first, const Frame& frame, Queue queue,
                      const SideStreams& side) const;
 
@@ -142,8 +174,12 @@ class Program {
   ArenaPlaces places_;
   std::vector<BoundStep> steps_;
   std::vector<Operand> operands_;  ///< Of all steps: each one's inputs, then its outputs.
-  size_t most_operands_ = 0;       ///< Of one step.
-  size_t most_inner_ = 0;          ///< Addresses that one step's bodies need.
+  std::vector<WeightRead> reads_;
+  std::vector<Operand> own_;  ///< Of all steps: the constants of their kernels.
+  std::vector<BoundLoad> loads_;
+  size_t most_operands_ = 0;  ///< Of one step.
+  size_t most_own_ = 0;       ///< The same.
+  size_t most_inner_ = 0;     ///< Addresses that one step's bodies need.
   int side_stream_count_ = 0;
 };
 

@@ -38,4 +38,36 @@ Status SideStreams::join(Streams& streams, void* own, int count) const {
   return {};
 }
 
+Status SideStreams::prepare_copies(Streams& streams, int count) {
+  if (copies_ == nullptr) {
+    TENON_ASSIGN(copies_, streams.make_stream());
+  }
+  if (copies_begin_ == nullptr) {
+    TENON_ASSIGN(copies_begin_, streams.make_event(false, false));
+  }
+  while (static_cast<int>(copied_.size()) < count) {
+    TENON_ASSIGN(DeviceHandle event, streams.make_event(false, false));
+    copied_.push_back(std::move(event));
+  }
+  return {};
+}
+
+Status SideStreams::begin_copies(Streams& streams, void* own) const {
+  TENON_TRY(streams.record(copies_begin_.get(), own));
+  return streams.wait(copies(), copies_begin_.get());
+}
+
+Status SideStreams::note_copy(Streams& streams, int number) const {
+  return streams.record(copied_[static_cast<size_t>(number)].get(), copies());
+}
+
+Status SideStreams::await_copy(Streams& streams, void* own, int number) const {
+  return streams.wait(own, copied_[static_cast<size_t>(number)].get());
+}
+
+Status SideStreams::join_copies(Streams& streams, void* own) const {
+  TENON_TRY(streams.record(copies_begin_.get(), copies()));
+  return streams.wait(own, copies_begin_.get());
+}
+
 }  // namespace tenon

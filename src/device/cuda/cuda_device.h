@@ -46,6 +46,7 @@ class CudaDevice final : public Device, public Streams {
   Result<DeviceHandle> make_stream() override;
   Result<DeviceHandle> make_event(bool timed, bool blocking) override;
   Result<DeviceHandle> make_pinned(size_t bytes) override;
+  Result<size_t> free_memory() override;
   Status record(void* event, void* stream) override;
   Status record_in_graph(void* event, void* stream) override;
   Status wait(void* stream, void* event) override;

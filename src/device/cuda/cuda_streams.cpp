@@ -53,6 +53,13 @@ Result<DeviceHandle> CudaDevice::make_pinned(size_t bytes) {
   return owned(memory, driver().cuMemFreeHost);
 }
 
+Result<size_t> CudaDevice::free_memory() {
+  TENON_TRY(activate());
+  size_t free = 0, total = 0;
+  TENON_DRIVER(cuMemGetInfo, &free, &total);
+  return free;
+}
+
 Status CudaDevice::record(void* event, void* stream) {
   TENON_TRY(activate());
   TENON_DRIVER(cuEventRecord, as_event(event), as_stream(stream));

@@ -8,6 +8,7 @@
 #include "kernels/cublaslt/padding.h"
 #include "kernels/cublaslt/tail.h"
 #include "kernels/cuda/tf32.h"
+#include "kernels/movable_constants.h"
 
 namespace tenon::tactics::gemm_cublaslt {
 namespace {
@@ -79,7 +80,7 @@ const void* shifted(const void* address, int64_t bytes) {
   return address == nullptr ? nullptr : static_cast<const char*>(address) + bytes;
 }
 
-class MatmulKernel final : public Kernel {
+class MatmulKernel final : public Kernel, public MovableConstants {
  public:
   static Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config) {
     auto kernel = std::make_unique<MatmulKernel>();
@@ -108,9 +109,18 @@ class MatmulKernel final : public Kernel {
   }
 
   Status run(const LaunchArguments& arguments) const override {
+    const void* const own[] = {weights_.get()};
+    return run_with(arguments, {own, weights_ ? size_t{1} : 0});
+  }
+  std::vector<Block> blocks() const override {
+    if (!weights_) return {};
+    return {{weights_.get(), product_weight_bytes_}};
+  }
+  Status run_with(const LaunchArguments& arguments,
+                  std::span<const void* const> blocks) const override {
     const auto input = [&](int index) { return index < 0 ? nullptr : arguments.inputs[index]; };
     const Matmul::Addresses base{
-        input(product_.a_input), weights_ ? weights_.get() : input(product_.b_input),
+        input(product_.a_input), blocks.empty() ? input(product_.b_input) : blocks[0],
         input(product_.c_input), bias_ ? bias_.get() : input(product_.bias_input),
         arguments.outputs[0],    arguments.workspace};
     TENON_TRY(unpadder_ ? run_padded(base, arguments) : run_all(base, arguments));
@@ -168,6 +178,7 @@ class MatmulKernel final : public Kernel {
     const bool pads = computed.n != product.n;
     if (pads) weights = padded_rows(weights, computed.n);
     TENON_ASSIGN(weights_, upload(weights));
+    product_weight_bytes_ = static_cast<size_t>(weights.byte_count());
     if (!pads || product.bias_input < 0) return {};
     TENON_ASSIGN(bias_,
                  upload(padded_rows(product.constant_bias->reshaped({product.n}), computed.n)));
@@ -196,7 +207,7 @@ class MatmulKernel final : public Kernel {
   DeviceBuffer weights_, bias_;
   std::unique_ptr<Unpadder> unpadder_;
   std::unique_ptr<Tail> tail_;
-  size_t weight_bytes_ = 0;
+  size_t weight_bytes_ = 0, product_weight_bytes_ = 0;
   bool in_place_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include "kernels/cudnn/library.h"
 #include "kernels/cudnn/packer.h"
 #include "kernels/cudnn/steps.h"
+#include "kernels/movable_constants.h"
 
 namespace tenon::tactics::conv_cudnn {
 namespace {
@@ -41,7 +42,7 @@ Result<Config> parse(std::string_view text, const std::vector<Packing>& packings
   return user_error("'{}' does not fit this convolution", text);
 }
 
-class ConvolutionKernel final : public Kernel {
+class ConvolutionKernel final : public Kernel, public MovableConstants {
  public:
   static Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view text) {
     auto kernel = std::make_unique<ConvolutionKernel>();
@@ -66,6 +67,12 @@ class ConvolutionKernel final : public Kernel {
   }
 
   Status run(const LaunchArguments& arguments) const override {
+    const void* const own[] = {weights_.get()};
+    return run_with(arguments, own);
+  }
+  std::vector<Block> blocks() const override { return {{weights_.get(), weight_bytes_}}; }
+  Status run_with(const LaunchArguments& arguments,
+                  std::span<const void* const> blocks) const override {
     auto* workspace = static_cast<char*>(arguments.workspace);
     const void* x = arguments.inputs[x_input_];
     if (packer_) {
@@ -74,7 +81,7 @@ class ConvolutionKernel final : public Kernel {
       workspace += packer_->bytes();
     }
     Binding bindings[kMaxBindings] = {{graph_.x, const_cast<void*>(x)},
-                                      {graph_.weights, weights_.get()},
+                                      {graph_.weights, const_cast<void*>(blocks[0])},
                                       {graph_.y, arguments.outputs[0]}};
     size_t count = 3;
     for (const StepOperand& operand : graph_.operands)

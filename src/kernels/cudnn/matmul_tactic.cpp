@@ -2,6 +2,7 @@
 #include "kernels/cuda/tf32.h"
 #include "kernels/cudnn/library.h"
 #include "kernels/cudnn/matmul.h"
+#include "kernels/movable_constants.h"
 
 namespace tenon::tactics::gemm_cudnn {
 namespace {
@@ -15,7 +16,7 @@ EngineLimits limits_of(const MatrixProduct& product) {
   return {.tensor_core_f32 = product.allow_tf32};
 }
 
-class MatmulKernel final : public Kernel {
+class MatmulKernel final : public Kernel, public MovableConstants {
  public:
   static Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view config) {
     auto kernel = std::make_unique<MatmulKernel>();
@@ -42,7 +43,16 @@ class MatmulKernel final : public Kernel {
   }
 
   Status run(const LaunchArguments& arguments) const override {
-    const void* b = weights_ ? weights_.get() : arguments.inputs[b_input_];
+    const void* const own[] = {weights_.get()};
+    return run_with(arguments, {own, weights_ ? size_t{1} : 0});
+  }
+  std::vector<Block> blocks() const override {
+    if (!weights_) return {};
+    return {{weights_.get(), weight_bytes_}};
+  }
+  Status run_with(const LaunchArguments& arguments,
+                  std::span<const void* const> blocks) const override {
+    const void* b = blocks.empty() ? arguments.inputs[b_input_] : blocks[0];
     Binding bindings[kMaxBindings] = {{graph_.a, const_cast<void*>(arguments.inputs[a_input_])},
                                       {graph_.b, const_cast<void*>(b)},
                                       {graph_.d, arguments.outputs[0]}};

@@ -2,6 +2,7 @@
 #include "device/cuda/driver.h"
 #include "kernels/cuda/contract.h"
 #include "kernels/jit/tactic.h"
+#include "kernels/movable_constants.h"
 
 namespace tenon {
 namespace {
@@ -105,7 +106,7 @@ Status encode(const JitTensorMap& map, const void* base, CUtensorMap& to) {
   return {};
 }
 
-class JitKernel final : public Kernel {
+class JitKernel final : public Kernel, public MovableConstants {
  public:
   JitKernel(const JitPlan& plan, size_t inputs)
       : workspace_bytes_(static_cast<size_t>(plan.workspace_bytes)),
@@ -157,6 +158,7 @@ class JitKernel final : public Kernel {
 
   Status keep(const Problem& problem, const std::vector<std::byte>& bytes) {
     TENON_ASSIGN(DeviceBuffer buffer, cuda::upload_constant(problem, bytes.data(), bytes.size()));
+    blocks_.push_back({buffer.get(), bytes.size()});
     constants_.push_back(std::move(buffer));
     // Shared ones are there once, however many kernels keep them.
     if (problem.constants == nullptr) owned_bytes_ += bytes.size();
@@ -164,6 +166,14 @@ class JitKernel final : public Kernel {
   }
 
   Status run(const LaunchArguments& arguments) const override {
+    const void* own[kMaxArguments];
+    for (size_t i = 0; i < blocks_.size(); ++i) own[i] = blocks_[i].address;
+    return run_with(arguments, {own, blocks_.size()});
+  }
+
+  std::vector<Block> blocks() const override { return blocks_; }
+  Status run_with(const LaunchArguments& arguments,
+                  std::span<const void* const> blocks) const override {
     for (const LoadedLaunch& launch : launches_) {
       if (launch.zeroed_bytes > 0)
         TENON_DRIVER(cuMemsetD8Async,
@@ -172,13 +182,13 @@ class JitKernel final : public Kernel {
                      static_cast<CUstream>(arguments.queue.stream));
       alignas(64) CUtensorMap maps[kMaxMaps];
       for (size_t i = 0; i < launch.maps.size(); ++i)
-        TENON_TRY(encode(launch.maps[i], resolve(launch.maps[i].base, arguments), maps[i]));
+        TENON_TRY(encode(launch.maps[i], resolve(launch.maps[i].base, arguments, blocks), maps[i]));
       const void* values[kMaxArguments + 1];
       const void* addresses[kMaxArguments + 2];
       size_t count = 0;
       if (!launch.open_constants.empty()) addresses[count++] = launch.open_constants.data();
       for (const JitArgument& argument : launch.arguments) {
-        values[count] = resolve(argument, arguments);
+        values[count] = resolve(argument, arguments, blocks);
         addresses[count] = argument.kind == JitArgument::Kind::kMap
                                ? static_cast<const void*>(&maps[argument.index])
                                : &values[count];
@@ -222,8 +232,9 @@ class JitKernel final : public Kernel {
     if (argument.kind == JitArgument::Kind::kInput)
       used_[static_cast<size_t>(argument.index)] = true;
   }
-  const void* resolve(const JitArgument& argument, const LaunchArguments& launch) const {
-    if (argument.kind == JitArgument::Kind::kConstant) return constants_[argument.index].get();
+  static const void* resolve(const JitArgument& argument, const LaunchArguments& launch,
+                             std::span<const void* const> blocks) {
+    if (argument.kind == JitArgument::Kind::kConstant) return blocks[argument.index];
     return address_of(argument, launch);
   }
 
@@ -234,6 +245,7 @@ class JitKernel final : public Kernel {
   std::vector<bool> used_;
   std::vector<LoadedLaunch> launches_;
   std::vector<DeviceBuffer> constants_;
+  std::vector<Block> blocks_;  ///< The constants.
   size_t owned_bytes_ = 0;
 };
 

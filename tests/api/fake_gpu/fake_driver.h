@@ -29,6 +29,9 @@ class FakeDriver {
   int calls(const char* function) const {
     return call<int (*)(const char*)>("fake_driver_calls")(function);
   }
+  /// The work that was put on streams, a line each: "copy 0", streams numbered as they come.
+  const char* order() const { return call<const char* (*)()>("fake_driver_order")(); }
+  void leave_free(size_t bytes) const { call<void (*)(size_t)>("fake_driver_leave_free")(bytes); }
   bool failed() const { return call<bool (*)()>("fake_driver_failed")(); }
   int living() const { return call<int (*)()>("fake_driver_living")(); }
 

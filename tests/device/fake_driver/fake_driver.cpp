@@ -29,6 +29,7 @@ struct State {
   unsigned noise = 0;                                ///< In times; 0: none.
   int static_shared = 0;                             ///< Bytes of shared memory of each kernel.
   int capability = 8;                                ///< Major number.
+  size_t free = 0;                                   ///< Bytes of memory; 0: all.
   unsigned most_shared = 0;                          ///< Dynamic, of the launches.
 };
 
@@ -156,7 +157,8 @@ FAKE(cuProfilerStop, (void))
 FAKE(cuMemAlloc, (CUdeviceptr * memory, size_t bytes),
      UNLESS_FAILING(make(memory, "memory", bytes)))
 FAKE(cuMemFree, (CUdeviceptr memory), destroy(memory);)
-FAKE(cuMemGetInfo, (size_t * free, size_t* total), *free = *total = size_t{1} << 33;)
+FAKE(cuMemGetInfo, (size_t * free, size_t* total), *total = size_t{1} << 33;
+     *free = state().free == 0 ? *total : state().free;)
 FAKE(cuMemHostAlloc, (void** memory, size_t bytes, unsigned),
      UNLESS_FAILING(make(memory, "pinned memory", bytes)))
 FAKE(cuMemFreeHost, (void* memory), destroy(memory);)
@@ -274,6 +276,10 @@ extern "C" __attribute__((visibility("default"))) unsigned fake_driver_shared(in
   const std::lock_guard lock(state().mutex);
   state().static_shared = more;
   return std::exchange(state().most_shared, 0U);
+}
+/// So much memory is free from now on; 0: all.
+extern "C" __attribute__((visibility("default"))) void fake_driver_leave_free(size_t bytes) {
+  state().free = bytes;
 }
 /// Kernels that were put on the stream since.
 extern "C" __attribute__((visibility("default"))) int fake_driver_launches(void* stream) {
