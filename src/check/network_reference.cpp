@@ -52,7 +52,7 @@ Status NetworkReference::evaluate(std::span<const Tensor> inputs) {
 
 Result<std::vector<Tensor>> NetworkReference::rounded(const Graph& plan,
                                                       std::optional<DataType> precision,
-                                                      bool in_tf32) const {
+                                                      bool in_tf32, int draw) const {
   TENON_ASSIGN(const auto wide, widened(network_));
   const auto types = stored_types(plan);
   std::map<std::string, DataType> own = stored_types(network_);
@@ -68,7 +68,7 @@ Result<std::vector<Tensor>> NetworkReference::rounded(const Graph& plan,
     return found->second;
   };
   TENON_ASSIGN(const auto graph,
-               with_rounding(*wide, {.stored = stored, .products_in_tf32 = in_tf32}));
+               with_rounding(*wide, {.stored = stored, .products_in_tf32 = in_tf32, .draw = draw}));
   return run(*graph);
 }
 

@@ -22,9 +22,9 @@ class NetworkReference {
 
   /// The network with its values rounded where `plan` keeps them in 16 bits (`precision` where the
   /// network itself does not), its products cut to tf32 where it does that, and its sums in another
-  /// order. Weights are rounded as well.
+  /// order. Weights are rounded as well. `draw`: see Rounding.
   Result<std::vector<Tensor>> rounded(const Graph& plan, std::optional<DataType> precision,
-                                      bool in_tf32) const;
+                                      bool in_tf32, int draw = 0) const;
   /// The passes' result for the network in its own precision.
   Result<std::vector<Tensor>> after_passes(PassOptions options) const;
 

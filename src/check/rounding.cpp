@@ -1,6 +1,7 @@
 #include "check/rounding.h"
 
 #include <algorithm>
+#include <random>
 #include <utility>
 
 #include "ops/ops.h"
@@ -13,6 +14,13 @@ namespace {
 /// order agree in about 20.
 constexpr int kTf32Bits = 13, kSumBits = 4;
 
+/// Half the distance of neighbours, as a share of a number: of sums in another order, and of values
+/// that are stored in 16 bits.
+double error_of(std::optional<DataType> stored) {
+  if (!stored.has_value()) return 1.0 / (1 << 20);
+  return *stored == DataType::kFloat16 ? 1.0 / (1 << 12) : 1.0 / (1 << 9);
+}
+
 bool is_product(const Node& node) {
   return node.is<Conv>() || node.is<Deconv>() || node.is<MatMul>() || node.is<Einsum>();
 }
@@ -24,7 +32,8 @@ bool adds_up(const Node& node) {
 
 class Rounder {
  public:
-  Rounder(Graph& graph, const Rounding& rounding) : graph_(graph), rounding_(rounding) {}
+  Rounder(Graph& graph, const Rounding& rounding)
+      : graph_(graph), rounding_(rounding), random_(static_cast<uint64_t>(rounding.draw)) {}
 
   void run() {
     std::vector<Node*> nodes;
@@ -36,7 +45,10 @@ class Rounder {
         if (output->type.type != DataType::kFloat32) continue;
         const auto type = stored_type(*output);
         const bool cut = rounding_.reordered_sums && adds_up(*node);
-        store(type, cut ? put_behind(output, cut_bits(output, kSumBits)) : output);
+        Value* value = cut ? put_behind(output, cut_bits(output, kSumBits)) : output;
+        if (rounding_.draw != 0 && (cut || type.has_value()))
+          value = put_behind(value, moved(value, error_of(type)));
+        store(type, value);
       }
     }
   }
@@ -65,6 +77,14 @@ class Rounder {
     node->output()->type = type;
     fresh_.push_back(node);
     return node->output();
+  }
+
+  /// x by a random share off, the same for all its numbers: their extents may be open.
+  Value* moved(Value* x, double share) {
+    std::uniform_real_distribution<double> error(-share, share);
+    Value* factor = graph_.add_constant(Tensor::scalar_f32(static_cast<float>(1 + error(random_))));
+    factor->type = {DataType::kFloat32, {}, Layout::kRowMajor};
+    return add(std::make_unique<Pointwise>(PointwiseFunction::k_mul), {x, factor}, x->type);
   }
 
   /// x without its last bits, rounded: c - (c - x) for c = (2^bits + 1) x.
@@ -101,6 +121,7 @@ class Rounder {
 
   Graph& graph_;
   const Rounding& rounding_;
+  std::mt19937_64 random_;
   std::vector<Node*> fresh_;  ///< Made for the value whose turn it is.
 };
 

@@ -17,6 +17,9 @@ struct Rounding {
   /// Sums in another order differ in their last bits: results of products, sums and
   /// normalizations lose a few of theirs.
   bool reordered_sums = true;
+  /// Others than 0 make other errors of the same size: sums that lie in the middle between two
+  /// quantized numbers go the other way.
+  int draw = 0;
 };
 
 /// A copy of a graph of f32 whose values are rounded so, by nodes that do it. Its results beside

@@ -277,6 +277,60 @@ TEST(SelfCheck, FindsAWrongKernel) {
   }
 }
 
+/// The reference's reduction, whose first result is off by as much as sums in another order are.
+struct NudgedReduction final : Kernel {
+  explicit NudgedReduction(std::unique_ptr<Kernel> k) : inner(std::move(k)) {}
+  Status run(const LaunchArguments& arguments) const override {
+    TENON_TRY(inner->run(arguments));
+    static_cast<float*>(arguments.outputs[0])[0] *= 1 + 0x1p-21f;
+    return {};
+  }
+  size_t workspace_bytes() const override { return inner->workspace_bytes(); }
+  std::unique_ptr<Kernel> inner;
+};
+
+/// Sums rounded to eighths, by a kernel that nudges the first of them, which is `first`.
+Result<Plan> plan_with_nudged_sum(float first, Logger& logger) {
+  constexpr const char* kSums = R"(graph "" (%0 "x": f32[400,4]) {
+  %1 "sum" = reduce "sum1"(%0) {axes = [1]} : f32[400,1]
+  %2 = constant() {value = f32[]{0.125}} : f32[]
+  %3 "q" = quantize "q1"(%1, %2) : i8[400,1]
+  %4 "y" = dequantize "d1"(%3, %2) : f32[400,1]
+  return %4
+})";
+  TENON_ASSIGN(auto graph, parse_graph(kSums));
+  TENON_TRY(infer_graph(*graph));
+  Tensor x(DataType::kFloat32, {400, 4});
+  for (int64_t i = 0; i < x.count(); ++i)
+    x.set_from_double(i, i < 4 ? first / 4 : static_cast<double>(i * 7 % 5) / 8);
+  CompileRequest request = request_of(std::move(graph));
+  std::vector<Tactic> tactics(cpu_tactics().begin(), cpu_tactics().end());
+  static const Tactic* reference = &cpu_tactics().back();
+  Tactic nudged = *reference;
+  nudged.name = "cpu.reduce.nudged";
+  nudged.traits = {};
+  nudged.takes = [](const Problem& problem) {
+    return problem.operation.is<Reduce>() ? Support{} : Support::no("no reduction");
+  };
+  nudged.create = [](const Problem& problem,
+                     std::string_view config) -> Result<std::unique_ptr<Kernel>> {
+    TENON_ASSIGN(auto inner, reference->create(problem, config));
+    return std::unique_ptr<Kernel>(std::make_unique<NudgedReduction>(std::move(inner)));
+  };
+  tactics.insert(tactics.begin(), nudged);
+  request.backend.tactics = tactics;
+  request.select.level = 0;
+  TimingCache cache;
+  return compile_checked(std::move(request), cache, {.inputs = {x}}, logger);
+}
+
+TEST(SelfCheck, SumsInTheMiddleBetweenTwoBytesGoEitherWay) {
+  MemoryLogger logger;
+  const auto plan = plan_with_nudged_sum(0.3125F, logger);
+  ASSERT_TRUE(plan.ok()) << plan.error().message << logger.text;
+  EXPECT_EQ(plan->settings.at("self_check"), "passed") << logger.text;
+}
+
 /// Whichever is left out, another is taken: more of them than the check leaves out one by one.
 std::vector<Tactic> tactics_with_many_wrong_softmaxes() {
   static constexpr std::string_view kNames[] = {"cpu.softmax.a", "cpu.softmax.b", "cpu.softmax.c",
