@@ -16,6 +16,17 @@ TENSORRTAPI const char* passList() noexcept;
 TENSORRTAPI bool disablePasses(nvinfer1::IBuilderConfig& config, const char* names,
                                nvinfer1::ILogger& logger) noexcept;
 
+/// Told the text of a network's form in a build: `level` is "network" (as it was given, with the
+/// profiles' extents), "graph:after-PASS" (behind one run of that pass), "graph" (behind all) or
+/// "tactics" (with kernels). Both texts live as long as the call. Called by the building thread.
+using LevelSink = void (*)(const char* level, const char* text, void* argument);
+
+/// Has builds with the configuration hand the levels that are named, separated by commas, to
+/// `sink`: "network", "graph", "graph:after-fuse_*", "tactics"; * and ? stand for any letters. Null
+/// ends that. Returns false, with an error in `logger`, where a name is that of no level.
+TENSORRTAPI bool watchLevels(nvinfer1::IBuilderConfig& config, const char* levels, LevelSink sink,
+                             void* argument, nvinfer1::ILogger& logger) noexcept;
+
 /// Keeps nodes out of every fusion: patterns over their names with * and ?, separated by commas.
 /// Returns false for a configuration of another library.
 TENSORRTAPI bool keepUnfused(nvinfer1::IBuilderConfig& config, const char* patterns) noexcept;

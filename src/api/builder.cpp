@@ -280,6 +280,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   TENON_TRY(progress.network_done());
   const bool refittable = is_refittable(*settings);
   take_profiles(*settings, request);
+  request.levels = settings->pass_switches().levels;
   TENON_ASSIGN(const network::IoFormats formats, bind_formats(*settings, *definition, request));
   Stopwatch watch;
   TENON_ASSIGN(request.backend, chosen_backend(*settings, max_threads_, *reporter_));

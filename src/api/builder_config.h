@@ -8,6 +8,7 @@
 #include "api/build_report.h"
 #include "api/timing_cache.h"
 #include "network/report.h"
+#include "select/compile.h"
 #include "surface/implementation.h"
 #include "tenon/device.h"
 #include "tenon/progress.h"
@@ -178,6 +179,7 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   /// Of include/tenon/passes.h.
   struct PassSwitches {
     std::vector<std::string> disabled, no_fuse;
+    LevelObserver levels;
   };
   /// Of include/tenon/self_check.h.
   struct SelfCheckSwitch {

@@ -2,6 +2,7 @@
 
 #include "api/builder_config.h"
 #include "api/engine.h"
+#include "ir/text.h"
 #include "passes/pass.h"
 
 #define TENON_EXPORT __attribute__((visibility("default")))
@@ -40,6 +41,15 @@ std::string similar_passes(std::string_view name) {
   return found.empty() ? "the passes are " + all : "similar are " + found;
 }
 
+/// Whether a build has a level that matches.
+bool is_level(std::string_view pattern) {
+  for (const std::string_view level : {"network", "graph", "tactics"})
+    if (matches_pattern(pattern, level)) return true;
+  return std::ranges::any_of(pass_table(), [&](const PassInfo& pass) {
+    return matches_pattern(pattern, fmt::format("graph:after-{}", pass.name));
+  });
+}
+
 const std::vector<std::string>& applied(const nvinfer1::ICudaEngine& engine) {
   static const std::vector<std::string> none;
   const auto* handle = dynamic_cast<const api::EngineHandle*>(&engine);
@@ -69,6 +79,31 @@ TENON_EXPORT bool disablePasses(nvinfer1::IBuilderConfig& config, const char* na
     logger.log(nvinfer1::ILogger::Severity::kERROR, text.c_str());
     return false;
   }
+  return true;
+}
+
+TENON_EXPORT bool watchLevels(nvinfer1::IBuilderConfig& config, const char* levels, LevelSink sink,
+                              void* argument, nvinfer1::ILogger& logger) noexcept {
+  auto* settings = dynamic_cast<api::BuilderConfig*>(&config);
+  if (settings == nullptr) return false;
+  settings->pass_switches().levels = nullptr;
+  if (levels == nullptr || sink == nullptr) return levels == nullptr;
+  std::vector<std::string> patterns = split(levels);
+  for (const std::string& pattern : patterns) {
+    if (is_level(pattern)) continue;
+    const std::string text = fmt::format(
+        "a build has no level '{}'; the levels are network, graph, tactics, and graph:after-PASS "
+        "for each pass of --passes=list",
+        pattern);
+    logger.log(nvinfer1::ILogger::Severity::kERROR, text.c_str());
+    return false;
+  }
+  settings->pass_switches().levels = [patterns = std::move(patterns), sink, argument](
+                                         std::string_view level, const Graph& graph) {
+    const auto matches = [&](const std::string& one) { return matches_pattern(one, level); };
+    if (std::ranges::any_of(patterns, matches))
+      sink(std::string(level).c_str(), print(graph).c_str(), argument);
+  };
   return true;
 }
 

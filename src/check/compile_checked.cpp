@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <future>
 #include <set>
+#include <utility>
 
 #include "base/build_record.h"
 #include "base/stop.h"
@@ -185,6 +186,7 @@ class CheckedBuild {
     request.select = request_.select;
     request.backend = request_.backend;
     request.keep_originals = true;
+    request.levels = std::exchange(request_.levels, nullptr);  // The first build alone tells.
     return compile(std::move(request), cache_, logger);
   }
 

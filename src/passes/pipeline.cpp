@@ -168,7 +168,7 @@ Result<std::vector<std::string>> run_observed_passes(Graph& graph, const PassOpt
     if (options.level < pass.level || is_disabled(options, pass.name)) continue;
     Stopwatch watch;
     TENON_TRY(run_pass(graph, pass, context));
-    if (observer) observer(pass, watch.lap(), graph.nodes().size());
+    if (observer) observer(pass, watch.lap(), graph);
   }
   return context.log();
 }

@@ -151,10 +151,12 @@ size_t count_layers(const Graph& graph) {
   }));
 }
 
-PassObserver observer_of(BuildRecord* record) {
-  if (record == nullptr) return nullptr;
-  return [record](const PassInfo& pass, double seconds, size_t nodes) {
-    record->add_span("pass", pass.name, seconds, fmt::format("{} nodes", nodes));
+PassObserver observer_of(BuildRecord* record, const LevelObserver& levels) {
+  if (record == nullptr && !levels) return nullptr;
+  return [record, &levels](const PassInfo& pass, double seconds, const Graph& graph) {
+    if (levels) levels(fmt::format("graph:after-{}", pass.name), graph);
+    if (record == nullptr) return;
+    record->add_span("pass", pass.name, seconds, fmt::format("{} nodes", graph.nodes().size()));
   };
 }
 
@@ -197,8 +199,10 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   BuildWatch* const told = request.select.watch;
   const size_t before = count_layers(*plan.graph);
   if (told != nullptr) told->begin(BuildWatch::Step::kOptimize);
-  TENON_ASSIGN(plan.passes,
-               run_observed_passes(*plan.graph, request.passes, logger, observer_of(record)));
+  if (request.levels) request.levels("network", *plan.graph);
+  TENON_ASSIGN(plan.passes, run_observed_passes(*plan.graph, request.passes, logger,
+                                                observer_of(record, request.levels)));
+  if (request.levels) request.levels("graph", *plan.graph);
   const double passes = watch.lap();
   if (record != nullptr) record->add_span("stage", "passes", passes);
   if (told != nullptr) {
@@ -212,6 +216,7 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   TENON_ASSIGN(const SymbolValues symbols, usual_symbols(*plan.graph, plan.profiles[0]));
   request.select.logger = &logger;
   TENON_TRY(choose_kernels(plan, request, symbols, cache, logger));
+  if (request.levels) request.levels("tactics", *plan.graph);
   const double selection = watch.lap();
   if (told != nullptr && told->was_cut_short())
     logger.info(

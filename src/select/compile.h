@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "base/log.h"
@@ -9,6 +11,10 @@
 #include "select/select.h"
 
 namespace tenon {
+
+/// The forms that a graph takes in a build: "network", "graph:after-PASS" behind each run of a
+/// pass, "graph", "tactics".
+using LevelObserver = std::function<void(std::string_view level, const Graph& graph)>;
 
 /// A network and how to optimize it.
 struct CompileRequest {
@@ -19,6 +25,7 @@ struct CompileRequest {
   Backend backend;
   /// The plan holds all weights as the model has them too, beside the forms that kernels keep.
   bool keep_originals = false;
+  LevelObserver levels;  ///< May be empty.
 };
 
 /// The facts about a device and its kernels for passes; the rest is as it is by default.

@@ -160,6 +160,11 @@ Status set_device(IBuilderConfig& config, const Arguments& arguments) {
   return user_error("--deviceDescription={}: the file is no description of a GPU", file);
 }
 
+/// To standard error: standard output has the report.
+void print_level(const char* level, const char* text, void*) {
+  fmt::print(stderr, "// {}\n{}\n", level, text);
+}
+
 }  // namespace
 
 Status configure_builder(nvinfer1::IBuilder& builder, IBuilderConfig& config,
@@ -198,6 +203,9 @@ Status configure_builder(nvinfer1::IBuilder& builder, IBuilderConfig& config,
   }
   recordCandidates(config, arguments.flag(OptionId::recordCandidates));
   keepUnfused(config, arguments.text(OptionId::noFuse).c_str());
+  if (const std::string levels = arguments.text(OptionId::dump); !levels.empty())
+    if (!watchLevels(config, levels.c_str(), print_level, nullptr, logger))
+      return user_error("--dump={} names no level of a build", levels);
   const int64_t cost = arguments.integer(OptionId::selfCheckCost);
   setSelfCheck(config, !arguments.flag(OptionId::noSelfCheck), cost < 0 ? -1 : cost * 1'000'000);
   setRegionCheck(config, arguments.flag(OptionId::selfCheckRegions));

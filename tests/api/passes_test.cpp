@@ -79,6 +79,28 @@ TEST(Passes, APatternLeavesOutAllThatMatch) {
   EXPECT_EQ(tenon::getNbAppliedPasses(*none.engine), 0);
 }
 
+TEST(Passes, LevelsOfABuildAreShown) {
+  TwoProducts s;
+  std::map<std::string, std::string> seen;
+  const auto keep = [](const char* level, const char* text, void* levels) {
+    (*static_cast<std::map<std::string, std::string>*>(levels))[level] = text;
+  };
+  EXPECT_TRUE(
+      tenon::watchLevels(*s.config, "network,graph:after-fuse_*,tactics", keep, &seen, s.log));
+  ASSERT_TRUE(s.build());
+  EXPECT_NE(seen["network"].find("matmul \"first\""), std::string::npos) << seen["network"];
+  EXPECT_EQ(seen["graph:after-fuse_stem"].find("first + first_relu"), std::string::npos);
+  EXPECT_NE(seen["graph:after-fuse_epilogue"].find("first + first_relu"), std::string::npos);
+  EXPECT_NE(seen["tactics"].find("@cpu."), std::string::npos);
+  EXPECT_FALSE(seen.contains("graph") || seen.contains("graph:after-simplify"));
+  seen.clear();
+  EXPECT_TRUE(tenon::watchLevels(*s.config, nullptr, nullptr, nullptr, s.log));
+  ASSERT_TRUE(s.build());
+  EXPECT_TRUE(seen.empty());
+  EXPECT_FALSE(tenon::watchLevels(*s.config, "graph:after-none", keep, &seen, s.log));
+  EXPECT_TRUE(s.log.complained("a build has no level 'graph:after-none'"));
+}
+
 TEST(Passes, ANameThatIsNoneIsRefused) {
   TwoProducts s;
   EXPECT_FALSE(tenon::disablePasses(*s.config, "fuse_all", s.log));

@@ -173,6 +173,7 @@ CASES = {
     "deviceDescription": (["MODEL", "--deviceDescription=none.txt"], "!none.txt"),
     "passes": (["--passes=list"], r"fuse_\w+: "),
     "disablePass": (["MODEL", "--disablePass=fold_constants:none*"], r"No node of the network is called 'none\*', where fold_constants"),
+    "dump": (["CONV", "--dump=network,graph:after-fuse_*,tactics"], r"// network\n(.|\n)*// graph:after-fuse_epilogue\n(.|\n)*// tactics\n"),
     "noFuse": (["MODEL", "--noFuse=none*"], r"No node of the network is called 'none\*', which is to stay unfused"),
     "numerics": (["CONV", "--numerics=exact", "--builderOptimizationLevel=0", "--dumpLayerInfo", "--profilingVerbosity=detailed"], r"cpu\.conv\.direct"),
     "noSelfCheck": (["CONV", "--noSelfCheck", "--verbose"], r"PASSED"),
