@@ -2174,8 +2174,8 @@ class INetworkDefinition : public INoCopy {
   /// Makes a tensor an output of the engine, by its name. An error for inputs of the network: add
   /// an identity layer.
   void markOutput(ITensor& tensor) noexcept;
-  /// Lets debug listeners see a layer's output. Such a tensor is computed even where fusion would
-  /// leave it out. Returns false for inputs.
+  /// Lets debug listeners see a layer's output, or an input. Such an output is computed even where
+  /// fusion would leave it out. Returns false for tensors of other networks.
   bool markDebug(ITensor& tensor) noexcept;
   /// Undoes markDebug(). Returns false where the tensor was not marked.
   bool unmarkDebug(ITensor& tensor) noexcept;

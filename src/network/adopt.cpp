@@ -1,30 +1,18 @@
 #include "network/adopt.h"
 
+#include "network/other_layer.h"
+
 namespace tenon::network {
 namespace {
 
-/// Stands for a plugin that only the model knows.
-class NoPlugin final : public nvinfer1::IPluginV3 {
- public:
-  nvinfer1::IPluginCapability* getCapabilityInterface(
-      nvinfer1::PluginCapabilityType) noexcept override {
-    return nullptr;
-  }
-  nvinfer1::IPluginV3* clone() noexcept override { return nullptr; }
-};
-
 /// A node that no layer type of the surface describes. It can be connected and named, not changed.
-class OtherLayer final : public LayerOf<nvinfer1::IPluginV3Layer, LayerType::kPLUGIN_V3> {
+class ImportedLayer final : public OtherLayer {
  public:
-  explicit OtherLayer(Network& network) : LayerOf(network) { forbid_changes(); }
-  nvinfer1::IPluginV3& getPlugin() noexcept override { return plugin_; }
+  explicit ImportedLayer(Network& network) : OtherLayer(network) { forbid_changes(); }
   std::vector<Value*> lower(Emitter& e) override {
     e.fail(internal_error("an imported node has no other form"));
     return {};
   }
-
- private:
-  NoPlugin plugin_;
 };
 
 }  // namespace
@@ -36,7 +24,7 @@ std::unique_ptr<LayerCore> adopt_node(Network& network, Node& node) {
     return adopt(network, node, *node.as<tenon::Struct>());
 #include "network/layer_types.def"
     default:
-      return std::make_unique<OtherLayer>(network);
+      return std::make_unique<ImportedLayer>(network);
   }
 }
 

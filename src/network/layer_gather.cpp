@@ -4,6 +4,7 @@
 #include "network/adopt.h"
 #include "network/convert.h"
 #include "network/network.h"
+#include "network/own_layers.h"
 
 namespace tenon::network {
 namespace {
@@ -93,16 +94,22 @@ class ScatterLayer final : public LayerOf<nvinfer1::IScatterLayer, LayerType::kS
   TENON_LAYER_ATTRIBUTE(int32_t, Axis, axis_)
 
   std::vector<Value*> lower(Emitter& e) override {
-    if (mode_ == ScatterMode::kND)
-      return {e.add(ScatterNd{}, {in(0), e.cast(in(1), DataType::kInt64), in(2)})};
+    if (mode_ == ScatterMode::kND) {
+      ScatterNd op;
+      op.reduction = reduction_;
+      return {e.add(op, {in(0), e.cast(in(1), DataType::kInt64), in(2)})};
+    }
     ScatterElements op;
     op.axis = e.normalized(axis_, e.rank(in(0)));
+    op.reduction = reduction_;
     return {e.add(op, {in(0), in(1), in(2)})};
   }
+  void set_reduction(ScatterReduction reduction) { assign(reduction_, reduction); }
 
  private:
   ScatterMode mode_;
   int32_t axis_;
+  ScatterReduction reduction_ = ScatterReduction::kNone;
 };
 
 class OneHotLayer final : public LayerOf<nvinfer1::IOneHotLayer, LayerType::kONE_HOT> {
@@ -246,6 +253,17 @@ IShapeLayer* Network::addShape(ITensor& input) noexcept {
 
 IReverseSequenceLayer* Network::addReverseSequence(ITensor& input, ITensor& sequenceLens) noexcept {
   return insert<ReverseSequenceLayer>("addReverseSequence", {&input, &sequenceLens}, 1, 1, 0);
+}
+
+bool set_scatter_update(IScatterLayer& layer, ScatterUpdate update) {
+  constexpr ScatterReduction kReductions[] = {ScatterReduction::kNone, ScatterReduction::kAdd,
+                                              ScatterReduction::kMul, ScatterReduction::kMin,
+                                              ScatterReduction::kMax};
+  auto* own = dynamic_cast<ScatterLayer*>(&layer);
+  const auto index = static_cast<size_t>(update);
+  if (own == nullptr || index >= std::size(kReductions)) return false;
+  own->set_reduction(kReductions[index]);
+  return true;
 }
 
 }  // namespace tenon::network
