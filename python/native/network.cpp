@@ -1,6 +1,8 @@
 // INetworkDefinition.
 #include "graph.h"
 #include "plugins.h"
+#include "tenon/recurrence.h"
+#include "tenon/scatter.h"
 
 namespace tenon::python {
 namespace {
@@ -308,6 +310,27 @@ void bind_plugin_calls(Bound& bound) {
           "tuple"_a, kInside, Raise());
 }
 
+void bind_own_layers(nb::module_ own) {
+  nb::enum_<RecurrentCell>(own, "RecurrentCell")
+      .value("LSTM", RecurrentCell::kLSTM)
+      .value("GRU", RecurrentCell::kGRU)
+      .value("TANH", RecurrentCell::kTANH)
+      .value("RELU", RecurrentCell::kRELU);
+  own.def(
+      "add_recurrence",
+      [](Class& network, RecurrentCell cell, const Tensors& operands) {
+        return tenon::addRecurrence(network, cell, operands.data(), size_of(operands));
+      },
+      "network"_a, "cell"_a, "operands"_a, nb::rv_policy::reference, nb::keep_alive<0, 1>());
+  nb::enum_<ScatterUpdate>(own, "ScatterUpdate")
+      .value("REPLACE", ScatterUpdate::kREPLACE)
+      .value("ADD", ScatterUpdate::kADD)
+      .value("MULTIPLY", ScatterUpdate::kMULTIPLY)
+      .value("MIN", ScatterUpdate::kMIN)
+      .value("MAX", ScatterUpdate::kMAX);
+  own.def("set_scatter_update", &tenon::setScatterUpdate, "layer"_a, "update"_a);
+}
+
 }  // namespace
 
 void bind_network(nb::module_& m) {
@@ -318,6 +341,7 @@ void bind_network(nb::module_& m) {
   bind_math(bound);
   bind_movement(bound);
   bind_plugin_calls(bound);
+  bind_own_layers(own(m));
 }
 
 }  // namespace tenon::python
