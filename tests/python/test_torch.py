@@ -465,4 +465,45 @@ def test_recurrent_modules_are_compiled(kind):
 
     torch.manual_seed(1)
     module, x = Recurrent().eval().to(DEVICE), torch.randn(2, 7, 6, device=DEVICE)
-    close(tenon.torch.compile(module, (x,))(x), module(x))
+    fast = tenon.torch.compile(module, (x,))
+    close(fast(x), module(x))
+    assert len(fast.plan.layers) < 14  # One of each of its two layers, and none of each step.
+
+
+@torch.no_grad()
+def test_parts_of_graphs_with_dynamic_extents():
+    """Parts have plans of their own, which grow; PyTorch computes the rest for any shape."""
+    torch.manual_seed(1)
+    torch._dynamo.reset()
+    module, made = Mixed().eval().to(DEVICE), []
+    fast = torch.compile(module, backend=counting(made), dynamic=True, options={"min_block_size": 2})
+    with pytest.warns(UserWarning, match="parts of a graph run in PyTorch: .*no converter for aten.linalg_inv_ex"):
+        for rows in (5, 4, 9, 30):
+            x = torch.randn(rows, 16, device=DEVICE)
+            close(fast(x), module(x))
+    (run,) = made[0].known[0][-1].runs
+    blocks = [block for name, block in run.named_children() if name.startswith("fused_")]
+    assert len(made) == 1 and len(blocks) == 2
+    assert sorted(len(block._plans.ranges) for block in blocks) == [1, 3]  # For 8, 16 and 32 rows; and for the square.
+
+
+@torch.no_grad()
+def test_parts_behind_extents_that_a_run_tells():
+    class Picks(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = torch.nn.Linear(6, 6), Mlp()
+
+        def forward(self, x):
+            x = torch.relu(self.first(x)) + 0.1
+            return self.second(x.repeat(1, 3)[:, :16][x[:, 0] > 0.4]) * 2
+
+    torch.manual_seed(1)
+    torch._dynamo.reset()
+    module = Picks().eval().to(DEVICE)
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        fast = torch.compile(module, backend=tenon.torch.backend, dynamic=False, options={"min_block_size": 2})
+        with pytest.warns(UserWarning, match="parts of a graph run in PyTorch"):
+            for seed in (1, 2, 3):
+                x = torch.randn(40, 6, generator=torch.Generator().manual_seed(seed)).to(DEVICE)
+                close(fast(x), module(x))

@@ -22,6 +22,7 @@ def given(*values, dtype=torch.float32):
 
 
 X, Y, PICTURE = numbers(3, 6), numbers(3, 6), numbers(2, 3, 8, 10)
+PUT = torch.ops.aten.index_put
 STEPS = given(-7.5, -2, -0.5, 0, 0.5, 2, 7.5)
 WHOLE = given(-7, -2, -1, 0, 1, 2, 7, dtype=torch.int64)
 ROWS = {
@@ -60,6 +61,16 @@ ROWS = {
     "index_put": (lambda x, i, y: x.index_put((i,), y), X, given(2, 0, dtype=torch.int64), numbers(2, 6)),
     "index_put_adds": (lambda x, i, y: (x.index_put((i,), y, accumulate=True), x.index_add(0, i, y), x.index_put((i, i), y[:, 0], accumulate=True)),
                        X, given(2, 0, 2, -1, dtype=torch.int64) % 3, numbers(4, 6)),
+    "index_put_behind": (lambda x, i, y: (PUT(x, [None, i], y), PUT(x, [None, i], y, True)),
+                         X, given(2, 0, dtype=torch.int64), numbers(3, 2)),
+    "index_put_apart": (lambda x, i, y: (PUT(x, [i, None, i], y), PUT(x, [i, None, i], y, True)),
+                        numbers(3, 4, 3), given(2, 0, dtype=torch.int64), numbers(2, 4)),
+    "index_put_adds_integers": (lambda x, i: x.index_put((i,), x[i], accumulate=True), integers(3, 6, low=0, high=9),
+                                given(2, 0, 2, dtype=torch.int64)),
+    "scatter_sums": (lambda x, i, y: (x.scatter_add(1, i, y), x.scatter(1, i, y, reduce="multiply"), x.scatter(1, i, 2.0, reduce="add")),
+                     X, integers(3, 4, low=0, high=6), Y),
+    "scatter_extremes": (lambda x, i, y: tuple(x.scatter_reduce(0, i, y, how) for how in ("sum", "prod", "amin", "amax")),
+                         X, integers(3, 6, low=0, high=3), Y),
     "fold": (lambda x: F.fold(F.unfold(x, 3, padding=1, stride=2), (8, 10), 3, padding=1, stride=2), PICTURE),
     "masked_put": (lambda x: x.masked_fill(x > 0, 5.0) + x.index_put((x > 1,), torch.tensor(7.0, device=x.device)), X),
     "written_slices": (lambda x, y: torch.slice_scatter(x, y[:, :2], 1, 1, 5, 2) + torch.select_scatter(x, y[0], 0, -1), X, Y),

@@ -13,7 +13,7 @@ from .._plan import Plan
 from ._layers import Layers, Unsupported, plain
 from ._options import options_of
 from ._ranges import Extent, places_of_symbols, ranges_of
-from . import _arithmetic, _indexing, _windows  # noqa: F401: tables of rows
+from . import _arithmetic, _indexing, _recurrent, _windows  # noqa: F401: tables of rows
 from ._table import ROWS
 
 # Operators that stay whole where PyTorch would take them apart: layers of their own are faster.
@@ -21,7 +21,11 @@ _WHOLE = ("scaled_dot_product_attention.default", "linear.default", "silu.defaul
           "hardsigmoid.default", "softplus.default", "adaptive_avg_pool1d.default", "adaptive_avg_pool2d.default",
           "adaptive_avg_pool3d.default", "avg_pool1d.default", "max_pool1d.default", "max_pool2d.default",
           "max_pool3d.default", "upsample_nearest1d.vec", "upsample_nearest2d.vec", "upsample_nearest3d.vec",
+          "lstm.input", "gru.input", "rnn_tanh.input", "rnn_relu.input",
           "upsample_linear1d.vec", "upsample_bilinear2d.vec", "upsample_trilinear3d.vec", "upsample_bicubic2d.vec")
+
+
+_STRONG = 1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED)
 
 
 class Call:
@@ -85,7 +89,7 @@ def name_of(node) -> str:
     return str(node.target).removeprefix("aten.")
 
 
-def _is_check(node) -> bool:
+def is_check(node) -> bool:
     """Calls without a result: PyTorch's assertions about extents, which the plan's profile stands for."""
     return node.op == "call_function" and node.meta.get("val") is None
 
@@ -113,7 +117,7 @@ def _constants(program):
 
 def _missing(graph) -> list[str]:
     return sorted({str(node.target) for node in graph.nodes if node.op == "call_function"
-                   and not is_number(node) and not _is_check(node) and node.target is not operator.getitem
+                   and not is_number(node) and not is_check(node) and node.target is not operator.getitem
                    and name_of(node) not in ROWS})
 
 
@@ -121,14 +125,14 @@ def _add_nodes(graph, constants, layers):
     """Layers of all nodes; gives PyTorch's descriptions of the inputs by name, and the outputs."""
     tensors, inputs, outputs = {}, {}, []
     for node in graph.nodes:
-        if is_number(node) and node.op != "placeholder" or _is_check(node):
+        if is_number(node) and node.op != "placeholder" or is_check(node):
             continue
         if node.op == "placeholder" and node.name in constants:
             tensors[node] = layers.constant(constants[node.name])
         elif node.op == "placeholder":
             value = node.meta["val"]
-            if value is None or isinstance(value, (int, float, bool, str)):
-                continue  # An argument that PyTorch took for a constant.
+            if value is None or isinstance(value, (int, float, bool, str)) or is_number(node):
+                continue  # A constant of PyTorch's, or a number that is computed from extents.
             if not isinstance(value, torch.Tensor):
                 raise Unsupported(f"the input '{node.name}', which is no tensor")
             tensors[node], inputs[node.name] = layers.input(node.name, value), value
@@ -180,6 +184,15 @@ class Program:
         return all(extent == known or not isinstance(plain(known), int)
                    for shape, value in zip(shapes, self._inputs) for extent, known in zip(shape, value.shape))
 
+    def check(self) -> None:
+        """Raises Unsupported where an operator, or an extent, has no layers."""
+        inputs, _ = _add_nodes(self.graph, self._constants, Layers(trt.Builder(Log("error")).create_network(_STRONG)))
+        places = places_of_symbols(inputs)
+        for value in inputs.values():
+            for extent in map(plain, value.shape):
+                if not isinstance(extent, int) and not extent.node.expr.free_symbols <= places.keys():
+                    raise Unsupported(f"the extent {extent}, which is no input's")
+
     def add_to(self, network, shapes=None) -> tuple[list, dict, Layers]:
         """Adds the program to a network. Gives for each of its results the number of the output, an Extent, or a constant;
         the shapes of dynamic inputs (least, best, most) by name; and the objects that must be kept until the plan is built.
@@ -205,7 +218,7 @@ class Program:
         log = Log(log_level)
         builder = trt.Builder(log)
         weak = options is not None and options.enabled_precisions
-        network = builder.create_network(0 if weak else 1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
+        network = builder.create_network(0 if weak else _STRONG)
         results, ranges, layers = self.add_to(network, shapes)
         config = builder.create_builder_config()
         if not own.set_build_device(config, device_number(device)):

@@ -1,11 +1,10 @@
 """Rows of operators that pick, repeat, and replace elements."""
 from __future__ import annotations
 
-import math
-
 import torch
 
 from .. import _native as trt
+from .._native import own
 from ._layers import Unsupported, fixed, is_fixed, plain
 from ._table import row
 
@@ -174,58 +173,37 @@ def _index(layers, call):
     return layers.reshape(made, call.result.shape)
 
 
-def _scattered(layers, x, places, values, mode, axis=0):
+def _scattered(layers, x, places, values, mode, axis=0, update=own.ScatterUpdate.REPLACE):
     layer = layers.network.add_scatter(x, places, values, mode)
     layers.out(layer)
     if mode == trt.ScatterMode.ELEMENT:
         layer.axis = axis
+    own.set_scatter_update(layer, update)
     return layer.get_output(0)
 
 
 @row("index_put.default")
 def _index_put(layers, call):
-    if call.get("accumulate", False):
-        return _added(layers, call)
     values, shape = layers.cast(call["values"], call.result.dtype), call.result.shape
-    given = [index for index in call["indices"] if index is not None]
-    if len(given) == 1 and given[0].dtype == trt.bool:
+    given, adds = [index for index in call["indices"] if index is not None], call.get("accumulate", False)
+    if len(given) == 1 and given[0].dtype == trt.bool and not adds:
         return _masked_put(layers, call, values)
     axes, places, rank = _places(layers, call)
-    if not rank:
-        raise Unsupported("index_put at one place")
-    if axes != list(range(len(axes))):
-        raise Unsupported("index_put behind axes that are not indexed")
-    wanted = [*_common_shape([x.shape for x in call.meta("indices") if x is not None]), *shape[len(axes):]]
-    return _scattered(layers, call["self"], places, _repeated(layers, values, wanted), trt.ScatterMode.ND)
-
-
-_MOST_SHARES = 1 << 24  # Numbers of a matrix that tells which value goes where.
-
-
-def _added(layers, call):
-    """Values that are added where indices tell: a product with the matrix that has a one for each value, at its place."""
-    axes, places, rank = _places(layers, call)
-    shape, dtype = fixed(call.result.shape), call.result.dtype
-    if not rank or not _together(axes) or not dtype.is_floating_point:
-        raise Unsupported("index_put that accumulates integers, at one place, or along axes that are apart")
     rest = [axis for axis in range(len(shape)) if axis not in axes]
-    given = fixed(_common_shape([x.shape for x in call.meta("indices") if x is not None]))
-    elements, values = math.prod(shape[axis] for axis in axes), math.prod(given)
-    if elements * values > _MOST_SHARES:
-        raise Unsupported(f"index_put that adds {values} values at {elements} places")
-    steps = [math.prod(shape[axis] for axis in axes[place + 1:]) for place in range(len(axes))]
-    places = layers.reshape(places, (values, len(axes)))
-    places = layers.elementwise(places, layers.constant(torch.tensor([steps])), _E.PROD)
-    places = layers.reduce(places, trt.ReduceOperation.SUM, [1], True)
-    ones = layers.elementwise(places, layers.constant(torch.arange(elements)[None]), _E.EQUAL)
-    # The values' axes are those of the tensor, with the indices' in place of the indexed ones.
-    added = _repeated(layers, layers.cast(call["values"], dtype), [*shape[:axes[0]], *given, *shape[axes[-1] + 1:]])
-    indexed = list(range(axes[0], axes[0] + rank))
-    others = [axis for axis in range(len(rest) + rank) if axis not in indexed]
-    added = layers.reshape(layers.permute(added, others + indexed), (-1, values))
-    added = layers.reshape(layers.matmul(added, layers.cast(ones, dtype)), [shape[axis] for axis in rest + axes])
-    order = rest + axes
-    return layers.elementwise(call["self"], layers.permute(added, [order.index(axis) for axis in range(len(shape))]), _E.SUM)
+    indexed = _common_shape([x.shape for x in call.meta("indices") if x is not None]) or [1]
+    behind = [shape[axis] for axis in rest]
+    if rank and _together(axes):  # The values' axes stand where the first indexed one was; they are needed in front.
+        values = _repeated(layers, values, [*shape[:axes[0]], *indexed, *shape[axes[-1] + 1:]])
+        indexed_axes = list(range(axes[0], axes[0] + rank))
+        order = indexed_axes + [axis for axis in range(rank + len(rest)) if axis not in indexed_axes]
+        values = values if order == sorted(order) else layers.permute(values, order)
+    else:
+        values = _repeated(layers, values, [*indexed, *behind])
+    order = axes + rest
+    x = call["self"] if order == sorted(order) else layers.permute(call["self"], order)
+    update = own.ScatterUpdate.ADD if adds else own.ScatterUpdate.REPLACE
+    made = _scattered(layers, x, places, values, trt.ScatterMode.ND, update=update)
+    return made if order == sorted(order) else layers.permute(made, [order.index(axis) for axis in range(len(order))])
 
 
 def _masked_put(layers, call, values):
@@ -265,14 +243,22 @@ def _select_scatter(layers, call):
                       trt.ScatterMode.ELEMENT, axis)
 
 
-@row("scatter.src", "scatter.value")
+_UPDATES = {"sum": own.ScatterUpdate.ADD, "add": own.ScatterUpdate.ADD, "prod": own.ScatterUpdate.MULTIPLY,
+            "multiply": own.ScatterUpdate.MULTIPLY, "amin": own.ScatterUpdate.MIN, "amax": own.ScatterUpdate.MAX}
+
+
+@row("scatter.src", "scatter.value", "scatter.reduce", "scatter.value_reduce", "scatter_add.default", "scatter_reduce.two")
 def _scatter(layers, call):
     shape, have = call.meta("index").shape, call.meta("self").dtype
-    if "value" in call.name:
+    asked = "add" if call.name.startswith("scatter_add") else call.get("reduce")
+    if asked is not None and asked not in _UPDATES or not call.get("include_self", True):
+        raise Unsupported(f"scatter by {asked}" + ("" if call.get("include_self", True) else " without the old values"))
+    if "value" in call:
         source = layers.filled(call["value"], shape, have)
     else:
         source = layers.slice(layers.cast(call["src"], have), [0] * len(shape), shape, [1] * len(shape))
-    return _scattered(layers, call["self"], call["index"], source, trt.ScatterMode.ELEMENT, call["dim"] % len(shape))
+    return _scattered(layers, call["self"], call["index"], source, trt.ScatterMode.ELEMENT, call["dim"] % len(shape),
+                      _UPDATES.get(asked, own.ScatterUpdate.REPLACE))
 
 
 @row("copy.default")

@@ -137,6 +137,10 @@ class Layers:
         """The weights of a constant; None for other tensors."""
         return self._weights(self._constants[id(made)][1]) if id(made) in self._constants else None
 
+    def tensor_of(self, made):
+        """PyTorch's tensor of a constant; None for other tensors."""
+        return self._constants[id(made)][1] if id(made) in self._constants else None
+
     @staticmethod
     def dtype_of(x):
         """PyTorch's type of a tensor of the network."""

@@ -2,25 +2,34 @@
 from __future__ import annotations
 
 import operator
+import warnings
 
 import torch
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from ._convert import Program, Unsupported, is_number, name_of, decomposed
+from .._errors import TenonError
+from ._convert import Program, Unsupported, decomposed, is_check, is_number, name_of
 from ._layers import TYPES
 from ._table import ROWS
 
 
 class Block(torch.nn.Module):
-    """A part that is compiled. It takes what the part took; constants of it are in the plan."""
+    """A part that is compiled. It takes what the part took; constants of it are in the plan. Where a plan for other shapes cannot
+    be made, the part runs in PyTorch."""
 
-    def __init__(self, run, taken, single):
+    def __init__(self, part, plans, taken, single):
         super().__init__()
-        self._run_plan, self._taken, self._single = run, taken, single
+        self._part, self._plans, self._taken, self._single = part, plans, taken, single
 
     def forward(self, *given):
-        results = self._run_plan(*(given[index] for index in self._taken))
+        inputs = [given[index] for index in self._taken]
+        try:
+            run = self._plans(inputs)
+        except (Unsupported, TenonError) as error:
+            warnings.warn(f"tenon: a part of a graph runs in PyTorch: {error}", stacklevel=2)
+            return self._part(*given)
+        results = run(*inputs)
         return results[0] if self._single else results
 
 
@@ -51,22 +60,20 @@ def _tensors(value) -> list:
     return [x for x in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(x, torch.Tensor)]
 
 
-def _is_fixed(graph) -> bool:
-    return not any(isinstance(node.meta.get("val"), (torch.SymInt, torch.SymFloat, torch.SymBool)) or any(
-        isinstance(extent, torch.SymInt) for extent in getattr(node.meta.get("val"), "shape", ())) for node in graph.nodes)
-
-
-def _block(module, node, build):
-    """The compiled part in place of a submodule's call."""
+def _block(module, node, ranges, build):
+    """The compiled part in place of a submodule's call. Raises Unsupported."""
     part = getattr(module, node.target)
     placeholders = [inner for inner in part.graph.nodes if inner.op == "placeholder"]
     constants = {inner.name: _attribute(module, given.target) for inner, given in zip(placeholders, node.args)
                  if given.op == "get_attr"}
     for inner, given in zip(placeholders, node.args):
         inner.meta.setdefault("val", given.meta.get("val"))
-    taken = [index for index, inner in enumerate(placeholders) if inner.name not in constants]
+    taken = [index for index, inner in enumerate(placeholders)
+             if inner.name not in constants and isinstance(inner.meta["val"], torch.Tensor)]
     result = next(inner for inner in part.graph.nodes if inner.op == "output").args[0]
-    return Block(build(Program(part.graph, constants, {})), taken, not isinstance(result, (list, tuple)))
+    plans = build(Program(part.graph, constants, ranges))
+    plans.build([placeholders[index].meta["val"].shape for index in taken])
+    return Block(part, plans, taken, not isinstance(result, (list, tuple)))
 
 
 def _attribute(module, target):
@@ -78,10 +85,8 @@ def _attribute(module, target):
 def partitioned(exported, options, build):
     """A module that runs an exported program in parts, and why some of its operators run in PyTorch: the reasons.
 
-    build: called with a Program, gives its runs. Raises Unsupported where no part is large enough."""
+    build: called with a Program, gives its plans. Raises Unsupported where no part is large enough."""
     program, refused = decomposed(exported), {}
-    if not _is_fixed(program.graph):
-        raise Unsupported("parts of graphs with dynamic extents")
     while True:
         module = program.module()
         support = _Support(options, refused)
@@ -92,19 +97,36 @@ def partitioned(exported, options, build):
         reasons = _reasons(module, support)
         fused = partitioner.fuse_partitions(parts)
         try:
-            blocks = {node.target: _block(fused, node, build) for node in fused.graph.nodes
-                      if node.op == "call_module" and node.target.startswith("fused_")}
+            blocks = _blocks(fused, program.range_constraints, build, reasons)
         except Unsupported as error:
-            if getattr(error, "node", None) is None or error.node in refused:
+            if error.node in refused:
                 raise
             refused[error.node] = str(error)
             continue
+        if not blocks:
+            raise Unsupported("; ".join(reasons))
         for name, block in blocks.items():
             setattr(fused, name, block)
         fused.recompile()
         return fused, reasons
 
 
+def _blocks(fused, ranges, build, reasons) -> dict:
+    """The compiled parts by name. A part that cannot be compiled for another reason than one of its operators stays, and the
+    reason is put to the others; of an operator, raises Unsupported with its `node`."""
+    blocks = {}
+    for node in fused.graph.nodes:
+        if node.op != "call_module" or not node.target.startswith("fused_"):
+            continue
+        try:
+            blocks[node.target] = _block(fused, node, ranges, build)
+        except Unsupported as error:
+            if getattr(error, "node", None) is not None:
+                raise
+            reasons.append(str(error))
+    return blocks
+
+
 def _reasons(module, support) -> list[str]:
     return sorted({support.why_not(node) for node in module.graph.nodes if node.op == "call_function"
-                   and node.target is not operator.getitem and not is_number(node) and support.why_not(node)})
+                   and node.target is not operator.getitem and not is_number(node) and not is_check(node) and support.why_not(node)})

@@ -9,6 +9,7 @@ import torch.utils._pytree
 
 from ._convert import Program, Unsupported, name_of
 from ._partition import partitioned
+from ._ranges import hint_of, served
 
 
 class Compiled:
@@ -51,18 +52,14 @@ def _tensor(array):
     return torch.from_numpy(array) if not isinstance(array, torch.Tensor) and hasattr(array, "__array__") else array
 
 
-class Plans:
-    """Plans of one graph, for the shapes that came so far. Most graphs need one; where an extent without a bound outgrows the
-    plan, or where the export works with one extent alone, another is made when it is needed. A graph that cannot be compiled as
-    a whole runs in parts, for one shape each."""
+class Runs:
+    """Runs for the shapes that came so far, of which each serves a range."""
 
     MOST = 16
 
-    def __init__(self, export, device, options):
-        """export: gives a torch.export.ExportedProgram for inputs."""
-        self._export, self._device, self._options = export, device, options
+    def __init__(self):
         self._made = []  # (ranges of the inputs, their run), the last used first.
-        self._program, self._last, self._lock = None, (None, None), threading.Lock()
+        self._last, self._lock = (None, None), threading.Lock()
 
     @property
     def ranges(self) -> list:
@@ -84,7 +81,7 @@ class Plans:
         return run
 
     def _found(self, inputs, shapes):
-        shapes = list(map(tuple, shapes))
+        shapes = [tuple(shape) for shape in shapes]
         for place, (ranges, run) in enumerate(self._made):
             if all(_inside(shape, three) for shape, three in zip(shapes, ranges)):
                 if place:
@@ -98,28 +95,67 @@ class Plans:
         return self._made[0][1]
 
     def _new(self, inputs, shapes):
+        """The ranges and the run for inputs of other shapes."""
+        raise NotImplementedError
+
+
+def _whole(program, device, options, shapes=None):
+    plan, results = program.plan(device=device, shapes=shapes, options=options, log_level=options.log_level)
+    return program.input_ranges, Compiled(plan, results, symbols=program.symbols)
+
+
+class PartPlans(Runs):
+    """Plans of one part of a graph."""
+
+    def __init__(self, program, device, options):
+        super().__init__()
+        self._program, self._device, self._options = program, device, options
+
+    def run(self, *inputs):
+        return self(inputs)(*inputs)
+
+    def build(self, shapes):
+        """The first plan ahead of the first run, for shapes as PyTorch describes them; for extents that only a run tells, the
+        layers alone, so that what has none is found. Raises Unsupported."""
+        hints = [tuple(map(hint_of, shape)) for shape in shapes]
+        if any(None in shape for shape in hints):
+            self._program.check()
+        else:
+            self._found(None, hints)
+
+    def _new(self, inputs, shapes):
+        return _whole(self._program, self._device, self._options, shapes)
+
+
+class Plans(Runs):
+    """Plans of one graph, for the shapes that came so far. Most graphs need one; where an extent without a bound outgrows the
+    plan, or where the export works with one extent alone, another is made when it is needed. A graph that cannot be compiled as
+    a whole runs in parts, each of which has plans of its own."""
+
+    def __init__(self, export, device, options):
+        """export: gives a torch.export.ExportedProgram for inputs."""
+        super().__init__()
+        self._export, self._device, self._options, self._program = export, device, options, None
+
+    def _new(self, inputs, shapes):
         if self._program is not None and self._program.takes(shapes):
-            return self._whole(self._program, shapes)
+            return _whole(self._program, self._device, self._options, shapes)
         exported = self._export(inputs)
         try:
             program = Program.of(exported)
             stays = sorted({name for name in map(name_of, program.graph.nodes) if self._options.runs_in_pytorch(name)})
             if stays:
                 raise Unsupported(", ".join(stays) + ": asked for by torch_executed_ops")
-            made = self._whole(program, shapes)
+            made = _whole(program, self._device, self._options, shapes)
         except Unsupported:
             if self._options.require_full_compilation:
                 raise
-            return [(shape,) * 3 for shape in shapes], self._in_parts(exported)
+            return served(exported, shapes), self._in_parts(exported)
         self._program = program
         return made
 
-    def _whole(self, program, shapes=None):
-        plan, results = program.plan(device=self._device, shapes=shapes, options=self._options, log_level=self._options.log_level)
-        return program.input_ranges, Compiled(plan, results, symbols=program.symbols)
-
     def _in_parts(self, exported):
-        module, reasons = partitioned(exported, self._options, lambda program: self._whole(program)[1])
+        module, reasons = partitioned(exported, self._options, lambda program: PartPlans(program, self._device, self._options))
         warnings.warn(f"tenon: parts of a graph run in PyTorch: {'; '.join(reasons)}", stacklevel=2)
         return module
 

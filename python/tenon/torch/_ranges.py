@@ -34,6 +34,35 @@ def number_of(bound) -> int | None:
     return int(bound) if isinstance(bound, int) or getattr(bound, "is_Integer", False) else None
 
 
+def hint_of(extent) -> int | None:
+    """An extent of the example that a graph was traced with; None where only a run tells it."""
+    extent = plain(extent)
+    return extent if isinstance(extent, int) else extent.node.hint if extent.node.has_hint() else None
+
+
+_UNBOUNDED = 1 << 62
+
+
+def served(exported, shapes) -> list:
+    """The least, best and most shape of each input of an exported program that runs shapes like these."""
+    described = [node.meta["val"].shape for node in exported.graph.nodes if node.op == "placeholder"
+                 and node.name in exported.graph_signature.user_inputs]
+    ranges = []
+    for shape, theirs in zip(shapes, described):
+        ends = [_served(plain(extent), here, exported.range_constraints) for extent, here in zip(theirs, shape)]
+        ranges.append(tuple(zip(*ends)) if ends else ((),) * 3)
+    return ranges
+
+
+def _served(extent, here: int, known) -> tuple[int, int, int]:
+    if isinstance(extent, int) or not extent.node.expr.is_Symbol:
+        return (here,) * 3
+    bounds = known.get(extent.node.expr)
+    if bounds is None:
+        return 2, here, _UNBOUNDED
+    return number_of(bounds.lower) or 0, here, number_of(bounds.upper) or _UNBOUNDED
+
+
 def _limits(symbol, ranges, best: int, grow: bool) -> tuple[int, int, int]:
     """The least, best and most of a symbol. Where it may grow and has no bound, the most is the next power of two."""
     known = ranges.get(symbol)

@@ -55,32 +55,28 @@ def _max_pool(layers, call):
 @row("adaptive_avg_pool1d.default", "adaptive_avg_pool2d.default", "adaptive_avg_pool3d.default",
      "_adaptive_avg_pool2d.default", "_adaptive_avg_pool3d.default")
 def _adaptive_pool(layers, call):
-    """Means over windows that share the extents out; where these do not divide, by products with the windows' shares."""
+    """Means over windows that share the extents out."""
     x, count = call["self"], int(call.name.partition("pool")[2][0])
     wanted, rank = _of(call["output_size"], count), len(call["self"].shape)
     if all(extent == 1 for extent in wanted):
         return layers.reduce(x, _R.AVG, list(range(rank - count, rank)), True)
     for axis, (extent, parts) in enumerate(zip(fixed(call.meta("self").shape[-count:]), wanted), start=rank - count):
         if extent != parts:
-            x = _averaged(layers, x, axis, _shares(extent, parts, call.result.dtype))
+            x = _averaged(layers, x, axis, extent, parts, call.result.dtype)
     return x
 
 
-def _shares(extent: int, parts: int, dtype) -> torch.Tensor:
-    """[extent, parts]: the share of each element in each window's mean."""
-    shares = torch.zeros(extent, parts)
-    for part in range(parts):
-        first, end = part * extent // parts, -(-(part + 1) * extent // parts)
-        shares[first:end, part] = 1 / (end - first)
-    return shares.to(dtype)
-
-
-def _averaged(layers, x, axis, shares):
-    """A product along one axis."""
-    rank = len(x.shape)
-    order = [i for i in range(rank) if i != axis] + [axis]
-    back = [order.index(i) for i in range(rank)]
-    return layers.permute(layers.matmul(layers.permute(x, order), layers.constant(shares)), back)
+def _averaged(layers, x, axis, extent: int, parts: int, dtype):
+    """Along one axis, which becomes two: windows, and their elements, the last of which repeats where a window is shorter than
+    others, and shares its share. No product of matrices, so that numbers are not rounded for one."""
+    windows = [range(part * extent // parts, -(-(part + 1) * extent // parts)) for part in range(parts)]
+    most = max(map(len, windows))
+    places = torch.tensor([[min(window.start + i, window.stop - 1) for i in range(most)] for window in windows])
+    shares = torch.tensor([[1 / len(window) / (1 if i < len(window) - 1 else most - len(window) + 1) for i in range(most)]
+                           for window in windows], dtype=dtype)
+    taken = layers.out(layers.network.add_gather(x, layers.constant(places), axis))
+    shares = layers.constant(shares.reshape(parts, most, *(1,) * (len(x.shape) - axis - 1)))
+    return layers.reduce(layers.elementwise(taken, shares, trt.ElementWiseOperation.PROD), _R.SUM, [axis + 1], False)
 
 
 _MODES = {"nearest": trt.InterpolationMode.NEAREST, "bicubic": trt.InterpolationMode.CUBIC}
