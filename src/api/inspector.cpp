@@ -68,7 +68,9 @@ Inspector::Json Inspector::described(const Node& node, int32_t profile,
                                      const ConcreteGraph* shapes) const {
   const std::string suffix = suffix_of(profile);
   if (engine_.getProfilingVerbosity() != ProfilingVerbosity::kDETAILED) return node.name + suffix;
-  return describe_layer(node, {shapes, suffix, stream_of(engine_.engine().plan(), node)});
+  const TacticTable* const tactics =
+      shapes == nullptr ? nullptr : engine_.engine().tactics_under(shapes->symbols());
+  return describe_layer(node, {shapes, suffix, stream_of(engine_.engine().plan(), node), tactics});
 }
 
 const char* Inspector::getLayerInformation(int32_t index,
@@ -77,7 +79,8 @@ const char* Inspector::getLayerInformation(int32_t index,
     const auto layers = layers_of(engine_.engine().graph());
     const bool silent = engine_.getProfilingVerbosity() == ProfilingVerbosity::kNONE;
     if (index < 0 || index >= static_cast<int32_t>(layers.size())) {
-      reporter_->report(user_error("getLayerInformation: there is no layer {}, the engine has {}", index, layers.size()));
+      reporter_->report(user_error("getLayerInformation: there is no layer {}, the engine has {}",
+                                   index, layers.size()));
       return "";
     }
     if (silent) return "";

@@ -14,9 +14,9 @@ namespace tenon::api {
 std::vector<const Node*> layers_of(const Graph& graph);
 
 /// IEngineInspector: layers as JSON (the 10.x schema: Layers and Bindings) or one line each. With
-/// an execution context they have its extents and are those of its profile; without one extents
-/// that are not fixed are -1, and each profile has its layers, named "... [profile N]" from the
-/// second one on.
+/// an execution context they have its extents and kernels and are those of its profile; without one
+/// extents that are not fixed are -1, and each profile has its layers, named "... [profile N]" from
+/// the second one on.
 class Inspector final : public surface::Implementation<IEngineInspector> {
  public:
   explicit Inspector(const EngineHandle& engine)

@@ -75,6 +75,12 @@ std::string members_text(const Json& object) {
   return text;
 }
 
+const std::string& tactic_of(const Node& node, const LayerView& view) {
+  if (view.tactics == nullptr) return node.tactic;
+  const auto found = view.tactics->find(&node);
+  return found == view.tactics->end() ? node.tactic : found->second;
+}
+
 }  // namespace
 
 Json describe_layer(const Node& node, const LayerView& view) {
@@ -91,10 +97,10 @@ Json describe_layer(const Node& node, const LayerView& view) {
   for (const Value* output : node.outputs()) json["Outputs"].push_back(tensor_json(*output, view));
   json["ParameterType"] = words.parameter_type;
   if (node.tactic != kViewTactic) add_parameters(json, node, anchor);
-  json["TacticName"] = node.tactic;
-  json["TacticValue"] =
-      fmt::format("0x{:016x}", XXH3_64bits(node.tactic.data(), node.tactic.size()));
-  const Algorithm algorithm = algorithm_of(split_tactic(node.tactic).name);
+  const std::string& tactic = tactic_of(node, view);
+  json["TacticName"] = tactic;
+  json["TacticValue"] = fmt::format("0x{:016x}", XXH3_64bits(tactic.data(), tactic.size()));
+  const Algorithm algorithm = algorithm_of(split_tactic(tactic).name);
   if (algorithm != Algorithm::kPlain) json["Algorithm"] = name_of(algorithm);
   json["StreamId"] = view.stream;
   json["Metadata"] = metadata_of(node);

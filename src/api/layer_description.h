@@ -12,6 +12,7 @@ struct LayerView {
   const ConcreteGraph* shapes = nullptr;  ///< Extents of a context; null: fixed ones only.
   std::string suffix;                     ///< Of names: " [profile 1]", or nothing.
   int stream = 0;
+  const TacticTable* tactics = nullptr;  ///< In place of those that nodes name; null: none.
 };
 
 /// A layer in the schema that TensorRT 10's inspector has.
