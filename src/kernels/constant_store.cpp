@@ -1,5 +1,6 @@
 #include "kernels/constant_store.h"
 
+#include <fmt/ranges.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -55,23 +56,55 @@ Result<DeviceBuffer> ConstantStore::upload(const void* bytes, size_t count, Queu
   return memory;
 }
 
-Result<DeviceBuffer> ConstantStore::share(const void* bytes, size_t count) {
+namespace {
+
+DeviceBuffer part_of(std::shared_ptr<const DeviceBuffer> owner) {
+  void* const address = owner->get();
+  return DeviceBuffer(address, [owner = std::move(owner)](void*) {});
+}
+
+}  // namespace
+
+Result<ConstantStore::SharedBuffer> ConstantStore::shared(const void* bytes, size_t count) {
   const XXH128_hash_t hash = XXH3_128bits(bytes, count);
   const Contents contents{hash.high64, hash.low64, count};
   const std::lock_guard lock(shared_mutex_);
-  std::shared_ptr<const DeviceBuffer> known = shared_[contents].lock();
+  SharedBuffer known = shared_[contents].lock();
   if (known == nullptr) {
     TENON_ASSIGN(DeviceBuffer made, upload(bytes, count));
     known = std::make_shared<const DeviceBuffer>(std::move(made));
     std::erase_if(shared_, [](const auto& entry) { return entry.second.expired(); });
     shared_[contents] = known;
   }
-  void* const address = known->get();
-  return DeviceBuffer(address, [owner = std::move(known)](void*) {});
+  return known;
+}
+
+Result<DeviceBuffer> ConstantStore::share(const void* bytes, size_t count) {
+  TENON_ASSIGN(SharedBuffer known, shared(bytes, count));
+  return part_of(std::move(known));
+}
+
+Result<DeviceBuffer> ConstantStore::share_made(const Tensor& source, const std::string& recipe,
+                                               FunctionRef<std::vector<std::byte>()> make) {
+  const std::string key =
+      fmt::format("{} {} {} {}", static_cast<const void*>(source.bytes()),
+                  fmt::join(source.extents(), "x"), static_cast<int>(source.type()), recipe);
+  {
+    const std::lock_guard lock(shared_mutex_);
+    if (const auto found = made_.find(key); found != made_.end())
+      if (SharedBuffer known = found->second.buffer.lock()) return part_of(std::move(known));
+  }
+  const std::vector<std::byte> bytes = make();
+  TENON_ASSIGN(SharedBuffer known, shared(bytes.data(), bytes.size()));
+  const std::lock_guard lock(shared_mutex_);
+  std::erase_if(made_, [](const auto& entry) { return entry.second.buffer.expired(); });
+  made_[key] = {source, known};
+  return part_of(std::move(known));
 }
 
 void ConstantStore::clear() {
-  const std::lock_guard lock(mutex_);
+  const std::scoped_lock lock(mutex_, shared_mutex_);
+  made_.clear();
   copies_.clear();
   blocks_.clear();
   block_bytes_ = block_used_ = given_bytes_ = 0;

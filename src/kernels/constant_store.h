@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "base/status.h"
 #include "device/code_library.h"
 #include "device/device.h"
@@ -34,6 +35,10 @@ class ConstantStore {
   /// The same for contents that are constant: requests for equal ones get the same memory, which
   /// goes with its last owner. Kernels of several shapes so have their weights once.
   Result<DeviceBuffer> share(const void* bytes, size_t count);
+  /// The same for contents that follow from a tensor's and the text of `recipe` alone: they are
+  /// made where they are not there.
+  Result<DeviceBuffer> share_made(const Tensor& source, const std::string& recipe,
+                                  FunctionRef<std::vector<std::byte>()> make);
   /// Memory of the device with whatever contents.
   Result<DeviceBuffer> memory(size_t bytes) { return memory_(bytes); }
   /// Forgets all copies; nothing may be running.
@@ -47,6 +52,8 @@ class ConstantStore {
 
  private:
   Result<void*> allocate(size_t bytes);
+  using SharedBuffer = std::shared_ptr<const DeviceBuffer>;
+  Result<SharedBuffer> shared(const void* bytes, size_t count);
 
   Device& device_;
   std::shared_ptr<CodeLibrary> code_;
@@ -62,6 +69,12 @@ class ConstantStore {
   using Contents = std::tuple<uint64_t, uint64_t, size_t>;
   std::mutex shared_mutex_;
   std::map<Contents, std::weak_ptr<const DeviceBuffer>> shared_;
+  struct Made {
+    Tensor source;
+    std::weak_ptr<const DeviceBuffer> buffer;
+  };
+  /// By the recipe and the address, type and extents of its tensor.
+  std::map<std::string, Made> made_;
   /// By address and size on the host.
   std::map<std::pair<const std::byte*, int64_t>, Copy> copies_;
   std::vector<DeviceBuffer> blocks_;

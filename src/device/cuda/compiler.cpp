@@ -32,14 +32,25 @@ class Hasher {
     XXH3_128bits_update(state_.get(), text.data(), size);
   }
 
-  void add_code(std::string_view text) {
-    add(text);
+  void add_code(const SourceText& text) {
+    const size_t size = text.size();
+    XXH3_128bits_update(state_.get(), &size, sizeof size);
+    text.for_each([&](std::string_view piece, bool) {
+      XXH3_128bits_update(state_.get(), piece.data(), piece.size());
+    });
+    if (!headers_.empty()) add_headers(text.whole());
+  }
+
+  void add_headers(std::string_view text) {
     constexpr std::string_view kInclude = "#include \"";
     for (size_t at = 0; (at = text.find(kInclude, at)) != std::string_view::npos;) {
       at += kInclude.size();
       const std::string_view name = text.substr(at, text.find('"', at) - at);
       for (const SourceFile& header : headers_)
-        if (header.name == name && seen_.insert(name).second) add_code(header.text);
+        if (header.name == name && seen_.insert(header.name).second) {
+          add(header.text);
+          add_headers(header.text);
+        }
     }
   }
 
@@ -99,8 +110,9 @@ class Program {
       names.push_back(header.name.data());  // Literals, so terminated.
       texts.push_back(header.text.data());
     }
+    const std::string text = code.text.whole();
     return check(
-        nvrtc_.nvrtcCreateProgram(&program_, code.text.c_str(), code.name.c_str(),
+        nvrtc_.nvrtcCreateProgram(&program_, text.c_str(), code.name.c_str(),
                                   static_cast<int>(names.size()), texts.data(), names.data()),
         code.name);
   }

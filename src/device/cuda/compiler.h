@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "device/code_library.h"
+#include "device/source_text.h"
 
 namespace tenon::cuda {
 
@@ -21,7 +22,7 @@ struct SourceFile {
 /// Device code to compile for one architecture.
 struct DeviceCode {
   std::string name;                     ///< For messages: "rows/softmax.cu".
-  std::string text;                     ///< Kernels are `extern "C" __global__`.
+  SourceText text;                      ///< Kernels are `extern "C" __global__`.
   std::vector<std::string> options;     ///< "-DROWS=32", "--use_fast_math"; no architecture.
   std::span<const SourceFile> headers;  ///< Files for #include; there are no other headers.
   /// The launch behind it may start before it has ended. The compiled code is the same.

@@ -173,8 +173,9 @@ Result<DeviceBuffer> CudaDevice::upload_constant(const void* host, size_t bytes)
 }
 
 Result<std::shared_ptr<const Module>> CudaDevice::module(const DeviceCode& code,
-                                                         CodeLibrary* library) {
-  const std::string source = source_hash(code, capability());
+                                                         CodeLibrary* library,
+                                                         const std::string& known_key) {
+  const std::string source = known_key.empty() ? source_hash(code, capability()) : known_key;
   std::optional<CodeLibrary::Code> known;
   if (library != nullptr) known = library->find(source);
   std::string key = source;

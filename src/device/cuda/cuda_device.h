@@ -63,9 +63,10 @@ class CudaDevice final : public Device, public Streams {
   Result<KernelRecords> record_kernels(const std::function<Status()>& work) override;
 
   /// Taken from the library (null: there is none) or else compiled, or found in the disk cache, and
-  /// loaded, once for equal code (ModuleCache).
+  /// loaded, once for equal code (ModuleCache). `key`: its source_hash(), where that is known.
   Result<std::shared_ptr<const Module>> module(const DeviceCode& code,
-                                               CodeLibrary* library = nullptr);
+                                               CodeLibrary* library = nullptr,
+                                               const std::string& key = "");
   /// A constant's bytes on the device, ready for kernels on any stream.
   Result<DeviceBuffer> upload_constant(const void* host, size_t bytes);
 

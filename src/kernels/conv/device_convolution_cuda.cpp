@@ -63,9 +63,11 @@ Result<DeviceConvolution> describe_device_convolution(const Problem& problem) {
   return d;
 }
 
-std::function<std::vector<std::byte>()> reordered_weights(const Tensor& weights, Extents extents,
-                                                          std::vector<int64_t> strides) {
-  return [weights, extents = std::move(extents), strides = std::move(strides)] {
+JitConstant reordered_weights(const Tensor& weights, Extents extents,
+                              std::vector<int64_t> strides) {
+  std::string recipe =
+      fmt::format("reordered: {} by {}", fmt::join(extents, "x"), fmt::join(strides, ","));
+  const auto make = [weights, extents = std::move(extents), strides = std::move(strides)] {
     const size_t size = static_cast<size_t>(byte_size(weights.type()));
     std::vector<std::byte> bytes(static_cast<size_t>(element_count(extents)) * size);
     Extents at(extents.size(), 0);
@@ -80,6 +82,7 @@ std::function<std::vector<std::byte>()> reordered_weights(const Tensor& weights,
     }
     return bytes;
   };
+  return {make, weights, std::move(recipe)};
 }
 
 }  // namespace tenon

@@ -21,7 +21,6 @@ Result<DeviceConvolution> describe_device_convolution(const Problem& problem);
 
 /// Makes weights in another order of axes, dense: extents and strides (of the constant) in that
 /// order.
-std::function<std::vector<std::byte>()> reordered_weights(const Tensor& weights, Extents extents,
-                                                          std::vector<int64_t> strides);
+JitConstant reordered_weights(const Tensor& weights, Extents extents, std::vector<int64_t> strides);
 
 }  // namespace tenon

@@ -71,8 +71,8 @@ std::vector<std::string> tilings(const Problem& problem) {
 }
 
 /// [out][taps][padded in], zeros where there is no channel.
-std::function<std::vector<std::byte>()> packed_weights(const Tensor& weights, int64_t taps) {
-  return [weights, taps] {
+JitConstant packed_weights(const Tensor& weights, int64_t taps) {
+  const auto make = [weights, taps] {
     const int64_t filters = weights.extents()[0], channels = weights.extents()[1];
     const int64_t all = padded(channels);
     std::vector<std::byte> bytes(static_cast<size_t>(filters * taps * all * 2));
@@ -83,6 +83,7 @@ std::function<std::vector<std::byte>()> packed_weights(const Tensor& weights, in
         for (int64_t t = 0; t < taps; ++t) to[(f * taps + t) * all + c] = *from++;
     return bytes;
   };
+  return {make, weights, fmt::format("conv.hopper: {} taps", taps)};
 }
 
 void add_constants(KernelCode& code, const Problem& problem, const DeviceConvolution& d,

@@ -13,8 +13,8 @@ namespace tenon::tactics::cuda_conv_matrix {
 namespace {
 
 constexpr int64_t kTileK = 64;
-constexpr size_t kOffered = 8;  ///< Tiles that are timed; each is compiled.
-constexpr size_t kBeside = 3;   ///< The same where the kernel of Hopper's TMA fits too.
+constexpr size_t kOffered = 8;         ///< Tiles that are timed; each is compiled.
+constexpr size_t kBeside = 3;          ///< The same where the kernel of Hopper's TMA fits too.
 constexpr int64_t kWidestBundle = 64;  ///< Channels, of more than one group.
 constexpr int64_t kSpill = 208;        ///< Registers of results that leave room for the rest.
 
@@ -249,9 +249,8 @@ Result<JitLaunch> packing_launch(const Problem& problem, const DeviceConvolution
 }
 
 /// [out][taps][in of a bundle] of constant weights.
-std::function<std::vector<std::byte>()> packed_weights(const Tensor& weights, const Sizes& sizes,
-                                                       int64_t taps) {
-  return [weights, sizes, taps] {
+JitConstant packed_weights(const Tensor& weights, const Sizes& sizes, int64_t taps) {
+  const auto make = [weights, sizes, taps] {
     const int64_t filters = weights.extents()[0], channels = weights.extents()[1];
     const int64_t depth = packed_depth(sizes.channels, taps), group = sizes.n / sizes.bundle;
     std::vector<std::byte> bytes(static_cast<size_t>(filters * depth * 2));
@@ -264,6 +263,9 @@ std::function<std::vector<std::byte>()> packed_weights(const Tensor& weights, co
     }
     return bytes;
   };
+  return {make, weights,
+          fmt::format("conv.matrix: {} taps of {}, bundles of {} of {}", taps, sizes.channels,
+                      sizes.bundle, sizes.n)};
 }
 
 Status check(const Problem& problem, const DeviceConvolution& d, const Sizes& s) {

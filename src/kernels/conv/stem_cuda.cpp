@@ -30,8 +30,8 @@ struct Taps {
 };
 
 /// [out][kernel rows][taps.count][4].
-std::function<std::vector<std::byte>()> packed_weights(const Tensor& weights, const Taps& taps) {
-  return [weights, taps] {
+JitConstant packed_weights(const Tensor& weights, const Taps& taps) {
+  const auto make = [weights, taps] {
     const Extents& e = weights.extents();
     std::vector<std::byte> bytes(static_cast<size_t>(e[0] * e[2] * taps.count * 8));
     auto* to = reinterpret_cast<uint16_t*>(bytes.data());
@@ -43,6 +43,7 @@ std::function<std::vector<std::byte>()> packed_weights(const Tensor& weights, co
             to[((n * e[2] + r) * taps.count + taps.front + s) * 4 + c] = *from++;
     return bytes;
   };
+  return {make, weights, fmt::format("conv.stem: {} taps from {}", taps.count, taps.front)};
 }
 
 /// Eight pixels of a row are whole 16 bytes of each plane, or of all channels together.

@@ -227,9 +227,9 @@ void add_moments(JitPlan& plan, JitLaunch& launch, const Problem& problem,
     launch.add(JitArgument::input(region.moments_input));
     launch.add(JitArgument::constant(static_cast<int>(plan.constants.size())));
     const bool transposed = region.anchor.as<MatMul>()->transpose_b;
-    plan.constants.push_back([tensor = *problem.input(product.b).constant, transposed] {
-      return column_sums(tensor, transposed);
-    });
+    const Tensor& tensor = *problem.input(product.b).constant;
+    plan.constants.push_back({[tensor, transposed] { return column_sums(tensor, transposed); },
+                              tensor, transposed ? "gemm.hopper: row sums" : "gemm.hopper: sums"});
   }
   if (region.moments != nullptr) launch.add(JitArgument::output(1));
 }
@@ -289,7 +289,8 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   JitArgument weights = JitArgument::input(p.product.b);
   if (p.transposed) {
     weights = JitArgument::constant(0);
-    plan.constants.push_back([tensor = *p.constant] { return transposed_bytes(tensor); });
+    plan.constants.push_back({[tensor = *p.constant] { return transposed_bytes(tensor); },
+                              *p.constant, "gemm.hopper: transposed"});
   }
   const DataType type = problem.input(p.product.a).type;
   launch.maps = {map_of(p.a, p, JitArgument::input(p.product.a), type, static_cast<int>(t.rows())),

@@ -20,20 +20,34 @@ cuda::DeviceCode open_code_of(const JitLaunch& launch) {
   return {launch.name, launch.open.text, launch.options, {}};
 }
 
-/// Whether the plan has the launch's code for all extents, and not that for these, or that is
-/// wanted.
-bool takes_open(const JitLaunch& launch, const CodeLibrary* library, int capability) {
-  if (library == nullptr || library->collects() || launch.open.text.empty()) return false;
-  if (library->use() == CodeLibrary::Use::kOpenFirst) return true;
-  return !library->has(cuda::source_hash(code_of(launch), capability)) &&
-         library->has(cuda::source_hash(open_code_of(launch), capability));
+/// A launch's code, and the key that libraries have it by.
+struct KeyedCode {
+  cuda::DeviceCode code;
+  std::string key;
+  bool is_open = false;  ///< For all extents.
+};
+
+/// The launch's code for all extents where the plan has that and not the one for these, or where it
+/// is wanted.
+KeyedCode choose_code(const JitLaunch& launch, const CodeLibrary* library, int capability) {
+  const auto keyed = [&](cuda::DeviceCode code, bool is_open) {
+    std::string key = cuda::source_hash(code, capability);
+    return KeyedCode{std::move(code), std::move(key), is_open};
+  };
+  const bool may_be_open = library != nullptr && !library->collects() && !launch.open.text.empty();
+  if (may_be_open && library->use() == CodeLibrary::Use::kOpenFirst)
+    return keyed(open_code_of(launch), true);
+  KeyedCode exact = keyed(code_of(launch), false);
+  if (!may_be_open || library->has(exact.key)) return exact;
+  KeyedCode open = keyed(open_code_of(launch), true);
+  return library->has(open.key) ? open : exact;
 }
 
 /// A launch with its loaded function.
 struct LoadedLaunch {
   std::shared_ptr<const cuda::Module> module;
   cuda::Function function;
-  cuda::DeviceCode code;
+  KeyedCode keyed;
   cuda::LaunchShape shape;
   std::vector<int64_t> open_constants;  ///< The first argument, unless empty.
   std::vector<JitArgument> arguments;
@@ -122,11 +136,8 @@ class JitKernel final : public Kernel, public MovableConstants {
     device_ = &device;
     library_ = cuda::library_of(problem);
     LoadedLaunch loaded;
-    loaded.code = code_of(launch);
-    if (takes_open(launch, library_, device.capability())) {
-      loaded.code = open_code_of(launch);
-      loaded.open_constants = launch.open.values;
-    }
+    loaded.keyed = choose_code(launch, library_, device.capability());
+    if (loaded.keyed.is_open) loaded.open_constants = launch.open.values;
     if (launch.arguments.size() > kMaxArguments)
       return unsupported("a kernel with {} operands", launch.arguments.size());
     loaded.shape = {.grid_x = static_cast<unsigned>(launch.grid[0]),
@@ -156,7 +167,13 @@ class JitKernel final : public Kernel, public MovableConstants {
     return {};
   }
 
-  Status keep(const Problem& problem, const std::vector<std::byte>& bytes) {
+  Status keep(const Problem& problem, const JitConstant& constant) {
+    if (problem.constants != nullptr && !constant.recipe.empty()) {
+      TENON_ASSIGN(constants_.emplace_back(),
+                   problem.constants->share_made(constant.source, constant.recipe, constant.make));
+      return {};
+    }
+    const std::vector<std::byte> bytes = constant.make();
     TENON_ASSIGN(DeviceBuffer buffer, cuda::upload_constant(problem, bytes.data(), bytes.size()));
     blocks_.push_back({buffer.get(), bytes.size()});
     constants_.push_back(std::move(buffer));
@@ -217,7 +234,7 @@ class JitKernel final : public Kernel, public MovableConstants {
 
  private:
   Status find_function(LoadedLaunch& launch) const {
-    TENON_ASSIGN(launch.module, device_->module(launch.code, library_));
+    TENON_ASSIGN(launch.module, device_->module(launch.keyed.code, library_, launch.keyed.key));
     TENON_ASSIGN(launch.function, launch.module->function("kernel"));
     if (launch.shape.shared_bytes > kFreeShared)
       TENON_TRY(launch.function.allow_shared(static_cast<int>(launch.shape.shared_bytes)));
@@ -225,7 +242,7 @@ class JitKernel final : public Kernel, public MovableConstants {
     return launch.function.allow_large_clusters(launch.shape);
   }
   Status let_next_start(LoadedLaunch& launch) const {
-    launch.code.lets_next_start = true;
+    launch.keyed.code.lets_next_start = true;
     return find_function(launch);
   }
   void use(const JitArgument& argument) {
@@ -284,7 +301,7 @@ Result<std::unique_ptr<Kernel>> make_jit_kernel(const Problem& problem, const Ji
   }
   auto kernel = std::make_unique<JitKernel>(plan, problem.inputs.size());
   for (const JitLaunch& launch : plan.launches) TENON_TRY(kernel->load(*device, launch, problem));
-  for (const auto& make : plan.constants) TENON_TRY(kernel->keep(problem, make()));
+  for (const JitConstant& constant : plan.constants) TENON_TRY(kernel->keep(problem, constant));
   return std::unique_ptr<Kernel>(std::move(kernel));
 }
 

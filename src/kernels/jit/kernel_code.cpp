@@ -106,9 +106,15 @@ bool allows(const MergedLoop& loop, int64_t alignment, int width) {
   return true;
 }
 
+// Put together by hand: there are dozens of them in each kernel, which a new shape waits for.
 std::string constant_text(std::string_view name, int64_t value) {
   const bool wide = value > INT32_MAX || value < INT32_MIN;
-  return fmt::format("constexpr {} {} = {};\n", wide ? "i64" : "int", name, value);
+  std::string text = wide ? "constexpr i64 " : "constexpr int ";
+  text += name;
+  text += " = ";
+  text += std::to_string(value);
+  text += ";\n";
+  return text;
 }
 
 /// What stands for the slowest extent of a located tensor where it is open: a number that code
@@ -127,13 +133,33 @@ int64_t open_extent(const IndexLoop& loop, const std::vector<int64_t>& merged) {
   return kPrime * known;
 }
 
-Result<std::string> body_of(std::initializer_list<std::string_view> files) {
-  std::string text;
+Result<SourceText> body_of(std::initializer_list<std::string_view> files) {
+  SourceText text;
   for (const std::string_view file : files) {
-    TENON_ASSIGN(const std::string body, device_source(file));
-    text += fmt::format("#line 1 \"{}\"\n{}", file, body);
+    TENON_ASSIGN(const std::string_view body, device_file(file));
+    std::string line = "#line 1 \"";
+    line += file;
+    line += "\"\n";
+    text.add(std::move(line));
+    text.add_file(body);
   }
   return text;
+}
+
+/// Adds the open numbers to the parameters of the piece's kernels, or says that one has no place
+/// for them. Parts of the piece are added by `add`.
+template <class Add>
+bool add_open_parameter(std::string_view piece, Add add) {
+  constexpr std::string_view kKernel = "kernel(";
+  for (size_t at = 0; (at = piece.find("__global__", at)) != std::string_view::npos; at = 0) {
+    const size_t open = piece.find(kKernel, at);
+    if (open == std::string_view::npos) return false;
+    add(piece.substr(0, open + kKernel.size()));
+    add(std::string_view("const __grid_constant__ OpenConstants open_constants, "));
+    piece.remove_prefix(open + kKernel.size());
+  }
+  add(piece);
+  return true;
 }
 
 std::string lookup(std::string_view name, const std::vector<int64_t>& values) {
@@ -210,19 +236,24 @@ void OpenText::open(std::string_view name, int64_t value) {
   values_.push_back(value);
 }
 
-OpenSource OpenText::source(std::string_view prelude, std::string body) const {
+OpenSource OpenText::source(const SourceText& prelude, const SourceText& body) const {
   if (exact_ == open_) return {};
-  std::string text(prelude);
-  if (!values_.empty()) {
-    text += fmt::format("struct OpenConstants {{\n  i64 values[{}];\n}};\n", values_.size());
-    for (size_t at = 0; (at = body.find("__global__", at)) != std::string::npos; ++at) {
-      constexpr std::string_view kKernel = "kernel(";
-      const size_t open = body.find(kKernel, at);
-      if (open == std::string::npos) return {};
-      body.insert(open + kKernel.size(), "const __grid_constant__ OpenConstants open_constants, ");
-    }
+  SourceText text = prelude;
+  if (!values_.empty())
+    text.add(fmt::format("struct OpenConstants {{\n  i64 values[{}];\n}};\n", values_.size()));
+  text.add(open_);
+  if (values_.empty()) {
+    text.add(body);
+    return {std::move(text), {}};
   }
-  return {text + open_ + body, values_};
+  bool has_places = true;
+  body.for_each([&](std::string_view piece, bool is_file) {
+    has_places &= add_open_parameter(piece, [&](std::string_view part) {
+      is_file ? text.add_file(part) : text.add(std::string(part));
+    });
+  });
+  if (!has_places) return {};
+  return {std::move(text), values_};
 }
 
 void KernelCode::matrix_type(DataType type) {
@@ -264,16 +295,22 @@ void KernelCode::located(std::string_view name, const IndexLoop& loop, const Ope
   constants_.add(located_text(merged.extents), located_text(open));
 }
 
-Result<std::string> KernelCode::source(std::initializer_list<std::string_view> files) const {
-  TENON_ASSIGN(std::string text, device_source("jit/prelude.cuh"));
-  TENON_ASSIGN(const std::string body, body_of(files));
-  return text + constants_.exact() + body;
+Result<SourceText> KernelCode::source(std::initializer_list<std::string_view> files) const {
+  TENON_ASSIGN(const std::string_view prelude, device_file("jit/prelude.cuh"));
+  TENON_ASSIGN(const SourceText body, body_of(files));
+  SourceText text;
+  text.add_file(prelude);
+  text.add(constants_.exact());
+  text.add(body);
+  return text;
 }
 
 Result<OpenSource> KernelCode::open_source(std::initializer_list<std::string_view> files) const {
-  TENON_ASSIGN(const std::string prelude, device_source("jit/prelude.cuh"));
-  TENON_ASSIGN(std::string body, body_of(files));
-  return constants_.source(prelude, std::move(body));
+  TENON_ASSIGN(const std::string_view prelude, device_file("jit/prelude.cuh"));
+  TENON_ASSIGN(const SourceText body, body_of(files));
+  SourceText ahead;
+  ahead.add_file(prelude);
+  return constants_.source(ahead, body);
 }
 
 std::vector<std::string> KernelCode::options() const {

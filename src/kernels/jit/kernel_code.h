@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "device/source_text.h"
 #include "kernels/region.h"
 #include "kernels/tactic.h"
 
@@ -61,7 +62,7 @@ bool is_plain(const Operand& operand);
 /// Source of a kernel that is the same for all extents of the slowest axes: constants that differ
 /// are read from the launch's first argument, an array of the values.
 struct OpenSource {
-  std::string text;  ///< Empty: there is none.
+  SourceText text;  ///< Empty: there is none.
   std::vector<int64_t> values;
 };
 
@@ -75,7 +76,7 @@ class OpenText {
 
   const std::string& exact() const { return exact_; }
   /// Between a prelude and a body, whose kernels get the argument.
-  OpenSource source(std::string_view prelude, std::string body) const;
+  OpenSource source(const SourceText& prelude, const SourceText& body) const;
 
  private:
   std::string exact_, open_;
@@ -113,7 +114,7 @@ class KernelCode {
   }
 
   /// All of it, ending in the given files of src/kernels ("rows/softmax.cu").
-  Result<std::string> source(std::initializer_list<std::string_view> files) const;
+  Result<SourceText> source(std::initializer_list<std::string_view> files) const;
   Result<OpenSource> open_source(std::initializer_list<std::string_view> files) const;
   std::vector<std::string> options() const;
 

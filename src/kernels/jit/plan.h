@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -64,7 +65,7 @@ Status check_map(const JitTensorMap& map, int64_t alignment);
 /// One launch of `extern "C" __global__ void kernel(...)` of a source.
 struct JitLaunch {
   std::string name;  ///< "rows/softmax.cu", for messages.
-  std::string source;
+  SourceText source;
   std::vector<std::string> options;
   OpenSource open;  ///< The same for other extents, too.
   int64_t grid[3] = {1, 1, 1};
@@ -91,12 +92,27 @@ struct JitLaunch {
   }
 };
 
+/// Bytes of a constant that a kernel keeps on the device: weights in another order.
+struct JitConstant {
+  using Make = std::function<std::vector<std::byte>()>;
+  Make make;
+  /// All that they follow from besides `recipe`, the text of which says how. Without, they are made
+  /// again for every kernel, to be compared with those that are there.
+  Tensor source = {};
+  std::string recipe = {};
+
+  template <class Function>
+  requires std::convertible_to<Function, Make> JitConstant(Function function)
+      : make(std::move(function)) {}
+  JitConstant(Make function, Tensor from, std::string how)
+      : make(std::move(function)), source(std::move(from)), recipe(std::move(how)) {}
+};
+
 /// All that a kernel of ours does for one problem: plain data, made without a GPU.
 struct JitPlan {
   std::vector<JitLaunch> launches;
   int64_t workspace_bytes = 0;
-  /// Make the bytes of constants that the kernel keeps on the device: weights in another order.
-  std::vector<std::function<std::vector<std::byte>()>> constants;
+  std::vector<JitConstant> constants;
   std::vector<std::pair<int, int>> aliases;  ///< (input, output) that may share memory.
 };
 

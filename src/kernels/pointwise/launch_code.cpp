@@ -5,12 +5,17 @@
 namespace tenon {
 
 Result<JitLaunch> make_loop_launch(const LoopCode& code, std::string name) {
-  TENON_ASSIGN(const std::string prelude, device_source("jit/prelude.cuh"));
-  TENON_ASSIGN(const std::string whole, device_source("pointwise/whole.cuh"));
+  TENON_ASSIGN(const std::string_view prelude, device_file("jit/prelude.cuh"));
+  TENON_ASSIGN(const std::string_view whole, device_file("pointwise/whole.cuh"));
+  SourceText ahead;
+  ahead.add_file(prelude);
+  ahead.add_file(whole);
   JitLaunch launch;
   launch.name = std::move(name);
-  launch.source = prelude + whole + code.constants.exact() + code.text;
-  launch.open = code.constants.source(prelude + whole, code.text);
+  launch.source = ahead;
+  launch.source.add(code.constants.exact());
+  launch.source.add(code.text);
+  launch.open = code.constants.source(ahead, code.text);
   launch.grid[0] = code.blocks;
   launch.block[0] = code.threads;
   return launch;
