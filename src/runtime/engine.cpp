@@ -14,8 +14,6 @@
 namespace tenon {
 namespace {
 
-constexpr int kKeptPrograms = 8;  ///< With the same attachments.
-
 std::optional<int> index_of(const std::vector<Value*>& values, std::string_view name) {
   for (size_t i = 0; i < values.size(); ++i)
     if (values[i]->name == name) return static_cast<int>(i);
@@ -154,7 +152,7 @@ int Engine::default_threads() const {
 }
 
 Status Engine::refit(Plan fresh) {
-  const std::lock_guard lock(mutex_);
+  const std::unique_lock lock(making_);
   TENON_TRY(transplant(*plan_.graph, *fresh.graph));
   plan_.network = std::move(fresh.network);
   plan_.stripped = fresh.stripped;
@@ -224,7 +222,7 @@ size_t Engine::streamable_bytes() const {
 }
 
 Status Engine::stream_weights(std::optional<size_t> budget) {
-  const std::scoped_lock lock(bounds_mutex_, mutex_);
+  const std::scoped_lock lock(bounds_mutex_, making_);
   if (budget == weight_budget_) return {};
   if (contexts_ > 0)
     return user_error(
@@ -267,18 +265,17 @@ bool Engine::is_on_host(std::string_view name) const {
 Result<std::shared_ptr<const Program>> Engine::program(const SymbolValues& symbols, int threads,
                                                        Attachments* attachments) {
   if (!has_plugins_) attachments = nullptr;
-  const std::lock_guard lock(mutex_);
+  return programs_.find({symbols, threads, attachments},
+                        [&] { return make_program(symbols, threads, attachments); });
+}
+
+Result<std::shared_ptr<const Program>> Engine::make_program(const SymbolValues& symbols,
+                                                            int threads, Attachments* attachments) {
+  std::shared_lock together(making_, std::defer_lock);
+  std::unique_lock alone(making_, std::defer_lock);
+  has_plugins_ ? alone.lock() : together.lock();
   if (plan_.stripped)
     return user_error("the plan was stripped of its weights: refit the engine before it runs");
-  const auto found =
-      std::find_if(programs_.begin(), programs_.end(), [&](const CachedProgram& cached) {
-        return cached.symbols == symbols && cached.threads == threads &&
-               cached.attachments == attachments;
-      });
-  if (found != programs_.end()) {
-    std::rotate(found, found + 1, programs_.end());
-    return programs_.back().program;
-  }
   Backend backend = backend_;
   backend.attachments = attachments;
   backend.tactics_here = tactics_under(symbols);
@@ -286,12 +283,6 @@ Result<std::shared_ptr<const Program>> Engine::program(const SymbolValues& symbo
   TENON_ASSIGN(std::shared_ptr<const Program> program,
                Program::create(backend, *constants_, std::move(concrete), threads, branches_,
                                weights_.get()));
-  const auto is_alike = [&](const CachedProgram& cached) {
-    return cached.attachments == attachments;
-  };
-  if (std::count_if(programs_.begin(), programs_.end(), is_alike) == kKeptPrograms)
-    programs_.erase(std::find_if(programs_.begin(), programs_.end(), is_alike));
-  programs_.push_back({symbols, threads, attachments, program});
   return program;
 }
 
@@ -301,10 +292,7 @@ const TacticTable* Engine::tactics_under(const SymbolValues& symbols) const {
 }
 
 void Engine::forget(const Attachments* attachments) {
-  if (!has_plugins_) return;
-  const std::lock_guard lock(mutex_);
-  std::erase_if(programs_,
-                [&](const CachedProgram& cached) { return cached.attachments == attachments; });
+  if (has_plugins_) programs_.forget(attachments);
 }
 
 }  // namespace tenon

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 
 #include "kernels/backend.h"
 #include "plan/plan.h"
@@ -11,6 +12,7 @@
 #include "runtime/graph_replay.h"
 #include "runtime/profile_replay.h"
 #include "runtime/program.h"
+#include "runtime/program_cache.h"
 #include "runtime/retired_objects.h"
 #include "runtime/weight_store.h"
 
@@ -50,8 +52,9 @@ class Engine {
   /// Goes up with each refit.
   int generation() const { return generation_; }
 
-  /// The program for these symbol values, made on first use; the few most recent ones are kept.
-  /// Contexts share programs, except those with plugins, whose objects are `attachments` of one.
+  /// The program for these symbol values, made on first use; the most recent ones are kept
+  /// (ProgramCache). Contexts share programs, except those with plugins, whose objects are
+  /// `attachments` of one.
   Result<std::shared_ptr<const Program>> program(const SymbolValues& symbols, int threads,
                                                  Attachments* attachments = nullptr);
   /// The most bytes that a context takes of memory given by the application, for all shapes of the
@@ -80,6 +83,8 @@ class Engine {
 
  private:
   Engine(Plan plan, Backend backend);
+  Result<std::shared_ptr<const Program>> make_program(const SymbolValues& symbols, int threads,
+                                                      Attachments* attachments);
 
   void make_stores();
   Result<ProgramBounds> bounds(int profile);
@@ -97,14 +102,9 @@ class Engine {
   bool data_dependent_ = false, has_plugins_ = false;
   Branches branches_;
   std::atomic<int> generation_ = 0;
-  std::mutex mutex_;
-  struct CachedProgram {
-    SymbolValues symbols;
-    int threads;
-    const Attachments* attachments;  ///< Null: none of their own.
-    std::shared_ptr<const Program> program;
-  };
-  std::vector<CachedProgram> programs_;  ///< Most recently used last.
+  ProgramCache programs_;
+  /// Shared by those who make programs, which a refit waits for; plugins are made one at a time.
+  std::shared_mutex making_;
   std::mutex bounds_mutex_;
   std::map<int, ProgramBounds> program_bounds_;  ///< By profile.
   int bounds_generation_ = 0;

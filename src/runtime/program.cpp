@@ -192,6 +192,12 @@ size_t Program::step_owned_bytes(int step) const {
   return kernel == nullptr ? 0 : kernel->owned_bytes();
 }
 
+size_t Program::owned_bytes() const {
+  size_t bytes = 0;
+  for (int step = 0; step < step_count(); ++step) bytes += step_owned_bytes(step);
+  return bytes;
+}
+
 Program::Frame Program::frame(std::span<void* const> inputs, std::span<void* const> outputs,
                               void* arena, std::span<void*> scratch,
                               std::span<const std::string> ranges) const {

@@ -77,8 +77,9 @@ class Program {
   /// A step's node; a plain copy has its source's.
   const Node& step_node(int step) const { return *steps_[step].node; }
   int step_stream(int step) const { return steps_[step].stream; }
-  /// Bytes of constants that the step's kernel keeps in memory of its own.
+  /// Bytes of constants that the step's kernel keeps in memory of its own, and those of all steps.
   size_t step_owned_bytes(int step) const;
+  size_t owned_bytes() const;
   /// What lies in the arena, from step to step; several values may share a buffer.
   struct PlacedBuffer {
     const Value* value = nullptr;  ///< Null: a step's workspace.
