@@ -51,7 +51,7 @@ Status take_steps(const Graph& body, const Node& anchor, RegionExtras extras,
   std::vector<const Value*> values = {anchor.output()};
   for (const auto& inner : body.nodes()) {
     const bool part = inner.get() == &anchor || inner.get() == region.standardize ||
-                      inner.get() == region.moments;
+                      inner.get() == region.moments || inner.get() == region.dequantize;
     if (part || values.back() == body.outputs()[0]) continue;
     if (extras.cast && inner->is<Cast>() && inner->output() == body.outputs()[0] &&
         inner->input(0) == values.back()) {
@@ -81,6 +81,15 @@ Status take_moments(const Node& inner, AnchoredRegion& region, const Graph& body
       body.outputs()[0] != inner.input(0) || body.outputs()[1] != inner.output())
     return unsupported("moments of another value than the first result");
   region.moments = &inner;
+  return {};
+}
+
+/// Takes the dequantization of constant weights.
+Status take_dequantize(const Node& inner, AnchoredRegion& region) {
+  if (region.dequantize != nullptr || inner.output()->uses().size() != 1 ||
+      inner.output()->uses()[0].index != 1)
+    return unsupported("a dequantization that is not of the anchor's second operand");
+  region.dequantize = &inner;
   return {};
 }
 
@@ -114,6 +123,10 @@ Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extr
       TENON_TRY(take_moments(*inner, region, body));
       continue;
     }
+    if (extras.dequantized && inner->is<Dequantize>()) {
+      TENON_TRY(take_dequantize(*inner, region));
+      continue;
+    }
     if (anchor != nullptr) return unsupported("the region has more than one anchor");
     anchor = inner.get();
   }
@@ -124,13 +137,15 @@ Result<AnchoredRegion> anchored_region(const Problem& problem, RegionExtras extr
   for (size_t i = 0; i < anchor->inputs().size(); ++i) {
     const Value* operand = operand_of(region, *anchor, i);
     region.anchor_inputs.push_back(input_number(operand));
-    if (operand != nullptr && operand->producer() != nullptr)
+    const bool dequantized = region.dequantize != nullptr && i == 1;
+    if (operand != nullptr && operand->producer() != nullptr && !dequantized)
       return unsupported("an operand of {} is computed inside the region", anchor->op->name());
   }
   size_t casts = 0;
   TENON_TRY(take_steps(body, *anchor, extras, region, casts));
-  const size_t halves = (region.standardize != nullptr) + (region.moments != nullptr);
-  if (region.steps.size() + casts + halves + 1 != body.nodes().size())
+  const size_t others = (region.standardize != nullptr) + (region.moments != nullptr) +
+                        (region.dequantize != nullptr);
+  if (region.steps.size() + casts + others + 1 != body.nodes().size())
     return unsupported("the epilogue is not a chain");
   return region;
 }

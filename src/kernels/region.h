@@ -32,6 +32,9 @@ struct AnchoredRegion {
   const Node* standardize = nullptr;
   int moments_input = -1;
   const Node* moments = nullptr;  ///< Those of the first result, as a second one; null: none.
+  /// The node that dequantizes the anchor's second operand, which is no problem input then; null
+  /// where nothing does.
+  const Node* dequantize = nullptr;
 };
 
 /// Parts of regions besides an anchor and its chain.
@@ -42,6 +45,7 @@ struct RegionExtras {
   bool moments = false;  ///< Standardization in front, moments behind.
   /// Whose steps take values from before the last step.
   bool branches = false;
+  bool dequantized = false;  ///< Whose anchor's second operand is dequantized in the region.
 };
 
 /// Whether a step from number `rest` on takes a value from before that one.

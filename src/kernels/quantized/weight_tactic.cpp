@@ -31,28 +31,6 @@ struct Description {
   std::vector<cpu::BoundStep> steps;
 };
 
-/// The scalar functions behind the product, as a region of that anchor.
-Result<AnchoredRegion> steps_behind(const Graph& body, const Node& anchor) {
-  AnchoredRegion region;
-  region.anchor = anchor;
-  for (const Value* running = anchor.output(); running != body.outputs()[0];) {
-    if (running->uses().size() != 1) return unsupported("the region is not a chain");
-    const Node& next = *running->uses()[0].node;
-    const auto* pointwise = next.as<Pointwise>();
-    if (pointwise == nullptr || next.inputs().size() > 2)
-      return unsupported("{} behind the product", next.op->name());
-    RegionStep step{pointwise->function, pointwise->alpha, pointwise->beta};
-    if (next.inputs().size() == 2) {
-      step.value_is_second = next.input(1) == running;
-      step.operand = input_number(next.input(step.value_is_second ? 0 : 1));
-      if (step.operand < 0) return unsupported("an operand that the region computes");
-    }
-    region.steps.push_back(step);
-    running = next.output();
-  }
-  return region;
-}
-
 /// Elements from one row to the next, all axes but the last being rows.
 Result<int64_t> rows_of(const Operand& operand) {
   if (operand.type != DataType::kFloat32) return unsupported("rows of {}", name_of(operand.type));
@@ -123,19 +101,14 @@ Status check_steps(const Problem& problem, Description& d) {
 }
 
 Result<Description> describe(const Problem& problem) {
-  const Operation& node = problem.operation;
-  if (!node.is<Fused>() || node.bodies()[0]->outputs().size() != 1) return unsupported("no region");
-  const Graph& body = *node.bodies()[0];
-  const Node* anchor = nullptr;
-  for (const auto& inner : body.nodes())
-    if (inner->is<MatMul>()) anchor = inner.get();
-  if (anchor == nullptr) return unsupported("no product in the region");
-  const auto& matmul = *anchor->as<MatMul>();
-  const Node* dequantize = anchor->input(1)->producer();
-  if (dequantize == nullptr || !dequantize->is<Dequantize>())
-    return unsupported("weights that are not dequantized in the region");
+  TENON_ASSIGN(const AnchoredRegion region, anchored_region(problem, {.dequantized = true}));
+  const auto* product = region.anchor.as<MatMul>();
+  if (product == nullptr) return unsupported("not a product");
+  const MatMul& matmul = *product;
+  const Node* dequantize = region.dequantize;
+  if (dequantize == nullptr) return unsupported("weights that are not dequantized in the region");
   Description d;
-  d.x = input_number(anchor->input(0)), d.weights = input_number(dequantize->input(0));
+  d.x = region.anchor_inputs[0], d.weights = input_number(dequantize->input(0));
   d.scales = input_number(dequantize->input(1));
   d.zeros = dequantize->has_input(2) ? input_number(dequantize->input(2)) : -1;
   if (d.x < 0 || d.weights < 0 || d.scales < 0 || matmul.transpose_a ||
@@ -146,7 +119,6 @@ Result<Description> describe(const Problem& problem) {
   TENON_ASSIGN(d.x_stride, rows_of(problem.input(d.x)));
   TENON_ASSIGN(d.y_stride, rows_of(problem.output()));
   d.rows = problem.output().count() / d.columns;
-  TENON_ASSIGN(const AnchoredRegion region, steps_behind(body, *anchor));
   TENON_ASSIGN(d.steps, cpu::matrix_steps(problem, region));
   if (d.steps.size() > kMaxSteps) return unsupported("an epilogue of {} steps", d.steps.size());
   TENON_TRY(check_steps(problem, d));
