@@ -194,8 +194,7 @@ bool can_anchor_quantized(const Node& node, const PassOptions& options) {
 }
 
 bool multiplies_small_weights(const Graph& graph, const Node& node, const PassOptions& options) {
-  // Such kernels are there beside regions whose reals are f32.
-  const bool has_kernels = options.quantized_regions && !options.quantized_halves;
+  const bool has_kernels = options.quantized_regions && options.small_weights;
   const auto* matmul = node.as<MatMul>();
   if (!has_kernels || matmul == nullptr || matmul->transpose_a ||
       produced_by<Dequantize>(node.input(1)) == nullptr)

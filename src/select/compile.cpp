@@ -71,6 +71,7 @@ PassOptions pass_options_for(const Device& device) {
   options.quantized_regions = on_cpu || properties.compute_capability >= 80;
   options.quantized_stems = on_cpu;
   options.quantized_halves = !on_cpu;
+  options.small_weights = on_cpu;
   options.float8_regions = properties.compute_capability >= 89;
   options.moments_in_products = properties.compute_capability == 90;
   if (on_cpu && !properties.native_fp16) options.half_as = DataType::kFloat32;
