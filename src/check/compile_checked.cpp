@@ -305,7 +305,8 @@ class CheckedBuild {
       (void)compare_outputs(*network_, outputs, reference_->outputs(), *rounded,
                             network_tolerance(), &found);
       for (size_t i = 0; i < found_.size(); ++i)
-        if (!found_[i].agrees() && found[i].agrees()) found_[i] = found[i];
+        if (!found_[i].agrees() && found[i].agrees())
+          found_[i] = found[i], rounded_[i] = (*rounded)[i];
       if (std::ranges::all_of(found_, &Deviation::agrees)) deviates_.clear();
     }
   }
