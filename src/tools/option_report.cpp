@@ -221,6 +221,10 @@ void remark_combinations(Console& console, const Arguments& arguments) {
   const bool profiled = arguments.has(dumpProfile) || arguments.has(exportProfile);
   if (arguments.has(separateProfileRun) && !profiled)
     console.warning("--separateProfileRun has no effect without --dumpProfile or --exportProfile");
+  for (const OptionId id : {dumpOutput, exportOutput, dumpRawBindingsToFile, dumpProfile,
+                            exportProfile, exportTimes, saveDebugTensors, saveAllDebugTensors})
+    if (arguments.has(id) && arguments.has(skipInference))
+      console.warning("--{} has no effect with --skipInference: nothing runs", name_of(id));
   if (arguments.text(useRuntime) != "full")
     console.warning("--useRuntime={}: one runtime library serves all plans, which is the full one",
                     arguments.text(useRuntime));

@@ -51,6 +51,25 @@ def test_plans_without_weights_run_after_refitting(trtexec, tmp_path: Path):
     assert outputs(tmp_path / "two.json") == [7] * 1000
 
 
+def test_random_places_lie_in_tables(trtexec, tmp_path: Path):
+    value = helper.make_tensor_value_info
+    table = numpy_helper.from_array(np.ones((2, 4), np.float32), "table")
+    graph = helper.make_graph([helper.make_node("Gather", ["table", "i"], ["a"]), helper.make_node("Gather", ["table", "k"], ["b"]),
+                               helper.make_node("Add", ["a", "b"], ["y"])], "g",
+                              [value("i", TensorProto.INT64, [16]), value("k", TensorProto.INT32, [16])],
+                              [value("y", TensorProto.FLOAT, [16, 4])], [table])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "table.onnx")
+    trtexec("--onnx=table.onnx")
+
+
+def test_reports_of_skipped_runs_are_remarked(trtexec, tmp_path: Path):
+    write_model(tmp_path / "two.onnx", 2)
+    text = trtexec("--onnx=two.onnx", "--skipInference", "--exportProfile=p.json", "--dumpOutput", "--exportLayerInfo=l.json")
+    for flag in ("--exportProfile", "--dumpOutput"):
+        assert f"{flag} has no effect with --skipInference" in text
+    assert "--exportLayerInfo has no effect" not in text and (tmp_path / "l.json").exists()
+
+
 def test_plans_built_without_refit_say_so(trtexec, tmp_path: Path):
     write_model(tmp_path / "two.onnx", 2)
     assert "--refit" in trtexec("--onnx=two.onnx", "--dumpRefit", passes=False)
