@@ -53,10 +53,14 @@ def changes_of(file: Path):
 CHOICES = [re.compile(r"^(\s*return )([^{}]+)(;)$"), re.compile(r"^(\s*(?:else )?if \()([^{};]+?)(\) (?:return|continue|break).*;)$"),
            re.compile(r"^(\s*(?:} else )?if \()([^{};]+)(\) {)$"),
            re.compile(r"^(\s*(?:const )?[\w:.<>\[\]* -]*\b[\w\].]+ [-+*]?= )([^{}&*][^{}]*)(;)$")]
+# Sources that are compiled in one go have one such number.
 SWITCH = """#include <cstdlib>
+#ifndef TENON_MUTANT_IS_KNOWN
+#define TENON_MUTANT_IS_KNOWN
 namespace {
 [[maybe_unused]] const int tenon_mutant = std::getenv("TENON_MUTANT") == nullptr ? -1 : std::atoi(std::getenv("TENON_MUTANT"));
 }
+#endif
 """
 
 
