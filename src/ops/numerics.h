@@ -8,7 +8,7 @@
 namespace tenon {
 
 /// The kind of comparison: the first column of ops/numerics.def.
-enum class Computation : uint8_t { kKernel, kTf32, kTransform, kAgreement, kNetwork };
+enum class Computation : uint8_t { kReference, kKernel, kTf32, kTransform, kAgreement, kNetwork };
 
 /// Allowed error of a result: |actual - expected| <= relative * |expected| + spread * the root mean
 /// square of all expected values, for each element, and the norm of the difference <= norm * the

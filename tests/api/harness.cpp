@@ -163,11 +163,12 @@ std::optional<Arrays> Session::try_run(const Arrays& inputs) {
   return outputs;
 }
 
-void expect_near(const Array& actual, const std::vector<float>& expected, float tolerance) {
+void expect_near(const Array& actual, const std::vector<float>& expected, double tolerance) {
   const std::vector<float> values = actual.values<float>();
   ASSERT_EQ(values.size(), expected.size());
   for (size_t i = 0; i < values.size(); ++i)
-    ASSERT_NEAR(values[i], expected[i], tolerance * std::max(1.0F, std::abs(expected[i])))
+    ASSERT_NEAR(values[i], expected[i],
+                tolerance * std::max(1.0, std::abs(static_cast<double>(expected[i]))))
         << "element " << i;
 }
 

@@ -11,9 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "../tolerances.h"
+
 namespace api_test {
 
 using namespace nvinfer1;
+using tenon::test::kNear;
 
 /// Keeps logged errors and warnings.
 class Log final : public ILogger {
@@ -157,6 +160,6 @@ class Session {
 };
 
 /// Runs the one output "y" of a session whose inputs are all float.
-void expect_near(const Array& actual, const std::vector<float>& expected, float tolerance = 1e-5F);
+void expect_near(const Array& actual, const std::vector<float>& expected, double tolerance = kNear);
 
 }  // namespace api_test

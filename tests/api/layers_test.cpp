@@ -67,7 +67,7 @@ TEST(Layers, Activations) {
     EXPECT_EQ(layer->getType(), LayerType::kACTIVATION);
     F expected;
     for (float value : values) expected.push_back(one.expected(value));
-    expect_near(session.apply(layer, values), expected, 2e-5F);
+    expect_near(session.apply(layer, values), expected);
   }
 }
 

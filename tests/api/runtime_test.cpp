@@ -118,7 +118,7 @@ TEST(Context, ExecutesBindingsInOrder) {
   EXPECT_TRUE(session.context->executeV2(bindings));
   float sum = 0;
   for (float value : y) sum += value;
-  EXPECT_NEAR(sum, 1, 1e-5);
+  EXPECT_NEAR(sum, 1, kNear);
   EXPECT_EQ(session.context->getTensorAddress("x"), x.data());
 }
 
@@ -155,7 +155,7 @@ TEST(Context, RunsInTheApplicationsMemory) {
   EXPECT_TRUE(session.log.complained("bytes"));
   context->setDeviceMemoryV2(aligned, size);
   EXPECT_TRUE(context->enqueueV3(nullptr)) << session.log.text();
-  EXPECT_NEAR(out[0], 1.0F / 64, 1e-5);
+  EXPECT_NEAR(out[0], 1.0F / 64, kNear);
   bool used = false;
   for (std::byte byte : memory) used = used || byte != std::byte{0};
   EXPECT_TRUE(used) << "the memory was not touched";
@@ -341,7 +341,7 @@ TEST(Config, LayerPrecisionsAreObeyed) {
     if (obey) session.config->setFlag(BuilderFlag::kOBEY_PRECISION_CONSTRAINTS);
     return session.run({{"x", floats({1, 64}, F(64, 1))}})["y"].values<float>()[0];
   };
-  EXPECT_NEAR(result(true), 64 + 64.0F / 4096, 1e-4);
+  EXPECT_NEAR(result(true), 64 + 64.0F / 4096, 64 * kNear);
   // Without the constraint the build is free; where the processor computes in 16 bits it does.
   EXPECT_NEAR(result(false), 64, 0.1);
 }

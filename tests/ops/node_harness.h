@@ -8,10 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "ops/numerics.h"
 #include "ops/ops.h"
 #include "ops/table.h"
 
 namespace tenon::test {
+
+/// Of results that are compared with numbers worked out by hand.
+inline const double kNear = tolerance(Computation::kKernel, DataType::kFloat32).relative;
 
 inline Tensor floats(Extents extents, std::vector<float> values) {
   return Tensor::of<float>(DataType::kFloat32, std::move(extents), values);
@@ -70,7 +74,7 @@ std::string error_of(T op, const std::vector<Tensor>& inputs) {
 }
 
 inline void expect_floats(const Tensor& tensor, const std::vector<float>& expected,
-                          float tolerance = 1e-5f) {
+                          double tolerance = kNear) {
   ASSERT_EQ(tensor.count(), static_cast<int64_t>(expected.size()));
   for (size_t i = 0; i < expected.size(); ++i)
     EXPECT_NEAR(tensor.as_double(static_cast<int64_t>(i)), expected[i], tolerance) << "at " << i;

@@ -5,6 +5,7 @@
 
 #include "ir/text.h"
 #include "numeric.h"
+#include "ops/numerics.h"
 #include "ops/table.h"
 #include "passes/pass.h"
 #include "random_graph.h"
@@ -13,7 +14,7 @@ namespace tenon {
 namespace {
 
 constexpr uint64_t kSeeds = 250, kPipelineSeeds = 1000;
-constexpr double kTolerance = 2e-4;
+const double kTolerance = tolerance(Computation::kTransform, DataType::kFloat32).relative;
 
 TEST(Passes, EachPassKeepsResults) {
   NullLogger logger;

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "numeric.h"
+#include "ops/numerics.h"
 #include "ops/ops.h"
 #include "ops/table.h"
 #include "passes/pass.h"
@@ -101,6 +102,9 @@ int count_halves(const Graph& graph) {
   return count;
 }
 
+/// Of moments of values of 16 bits.
+const double kSpread = tolerance(Computation::kKernel, DataType::kBFloat16).spread;
+
 /// Runs the pass behind the one that it needs; gives how many halves there are then.
 int split(Graph& graph, PassOptions options = {}) {
   NullLogger logger;
@@ -111,7 +115,7 @@ int split(Graph& graph, PassOptions options = {}) {
     EXPECT_TRUE(changed.ok()) << changed.error().message;
   }
   for (uint64_t seed = 1; seed <= 2; ++seed)
-    EXPECT_EQ(compare_graphs(*before, graph, seed, 4e-2), "");
+    EXPECT_EQ(compare_graphs(*before, graph, seed, kSpread), "");
   const int halves = count_halves(graph);
   const auto again = run_pass(graph, *find_pass("split_normalization"), context);
   EXPECT_TRUE(again.ok());

@@ -9,6 +9,7 @@
 
 #include "case_file.h"
 #include "numeric.h"
+#include "ops/numerics.h"
 #include "passes/pass.h"
 
 namespace tenon {
@@ -19,7 +20,7 @@ const std::string kFolder = std::string(TENON_SOURCE_DIR) + "/tests/passes/cases
 double tolerance_of(const PassOptions& options, const Graph& graph) {
   bool halves = options.precision.has_value() || options.half_as.has_value();
   for (const Value* output : graph.outputs()) halves |= output->type.type == DataType::kBFloat16;
-  return halves ? 3e-2 : 1e-4;
+  return tolerance(Computation::kKernel, halves ? DataType::kBFloat16 : DataType::kFloat32).spread;
 }
 
 Result<bool> run(Graph& graph, const std::string& pass, const PassOptions& options) {
