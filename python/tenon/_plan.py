@@ -36,8 +36,8 @@ class _Profiler(trt.IProfiler):
 class Plan:
     """A built network. Loaded into its device when first needed; runs go through session()."""
 
-    def __init__(self, *, data=None, path=None, device: int = own.DEFAULT_DEVICE, log_level: str = "error"):
-        self._data, self._path, self._device = data, path, device
+    def __init__(self, *, data=None, path=None, device: int = own.DEFAULT_DEVICE, log_level: str = "error", allocator=None):
+        self._data, self._path, self._device, self._allocator = data, path, device, allocator
         self._log = Log(log_level)
         self._lock = threading.Lock()
         self._engine = None
@@ -55,6 +55,8 @@ class Plan:
         runtime = trt.Runtime(self._log)
         if self._device >= 0 and not own.set_run_device(runtime, self._device):
             self._log.fail(LoadError, f"there is no GPU {self._device}")
+        if self._allocator is not None:
+            runtime.gpu_allocator = self._allocator
         engine = own.load_engine(runtime, self._path) if self._path else runtime.deserialize_cuda_engine(self._data)
         if engine is None:
             self._log.fail(LoadError, "the plan could not be loaded")
@@ -146,15 +148,15 @@ class Plan:
         return f"<p>Plan for {escape(self.device)}, {self.engine.num_layers} layers</p>{self._summary()._repr_html_()}"
 
 
-def load(plan, *, device=None, log_level: str = "error") -> Plan:
+def load(plan, *, device=None, log_level: str = "error", allocator=None) -> Plan:
     """A plan from a file, which is mapped and not copied, or from bytes. Raises LoadError where it is none for this
-    machine. `device`: the GPU that plans for GPUs are loaded on."""
+    machine. `device`: the GPU that plans for GPUs are loaded on. `allocator`: where its memory comes from, an IGpuAllocator."""
     from ._build import device_number
 
     number = device_number(device)
     if isinstance(plan, (str, os.PathLike)):
-        loaded = Plan(path=os.fspath(plan), device=number, log_level=log_level)
+        loaded = Plan(path=os.fspath(plan), device=number, log_level=log_level, allocator=allocator)
     else:
-        loaded = Plan(data=plan, device=number, log_level=log_level)
+        loaded = Plan(data=plan, device=number, log_level=log_level, allocator=allocator)
     loaded.engine  # noqa: B018: loads, so that errors are raised here
     return loaded

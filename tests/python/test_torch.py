@@ -1,4 +1,5 @@
 """PyTorch modules as plans. Runs where PyTorch is installed, on its GPU where there is one."""
+import gc
 import threading
 import warnings
 
@@ -99,6 +100,13 @@ def test_parameters_become_constants():
     torch.manual_seed(1)
     module, inputs = Mlp().eval().to(DEVICE), inputs_of(Mlp)
     assert len(tenon.torch.compile(module, inputs).plan.inputs) == 1
+
+
+@torch.no_grad()
+def test_layers_have_the_names_of_modules_and_nodes():
+    module, inputs = Mlp().eval().to(DEVICE), inputs_of(Mlp)
+    names = " ".join(row["name"] for row in tenon.torch.compile(module, inputs).plan.layers)
+    assert "first/linear" in names and "second/linear_1" in names and "softmax" in names and "Unnamed" not in names
 
 
 @torch.no_grad()
@@ -507,3 +515,31 @@ def test_parts_behind_extents_that_a_run_tells():
             for seed in (1, 2, 3):
                 x = torch.randn(40, 6, generator=torch.Generator().manual_seed(seed)).to(DEVICE)
                 close(fast(x), module(x))
+
+
+@torch.no_grad()
+def test_plans_take_memory_of_pytorchs_allocator(no_fallback):
+    class Counted(tenon.torch.Allocator):
+        def __init__(self):
+            super().__init__(DEVICE)
+            self.taken, self.given = [], []
+
+        def allocate_async(self, size, alignment, flags, stream):
+            self.taken.append(super().allocate_async(size, alignment, flags, stream))
+            return self.taken[-1]
+
+        def deallocate_async(self, memory, stream):
+            self.given.append(memory)
+            return super().deallocate_async(memory, stream)
+
+    torch.manual_seed(1)
+    module, x, allocator = Convolutions().eval().to(DEVICE), inputs_of(Convolutions)[0], Counted()
+    plan = tenon.load(bytes(tenon.torch.compile(module, (x,)).plan), allocator=allocator)
+    close(tuple(map(torch.as_tensor, plan(x))), module(x))
+    assert allocator.taken
+    del plan
+    gc.collect()
+    assert sorted(allocator.taken) == sorted(allocator.given) and not allocator._kept
+    torch._dynamo.reset()
+    fast = torch.compile(module, backend=tenon.torch.backend, dynamic=False, options={"torch_allocator": True})
+    close(fast(x), module(x))

@@ -8,6 +8,7 @@ converted run in PyTorch, the others in parts around them, and a warning names t
 from ._backend import backend, compile
 from ._convert import Unsupported, plan_of
 from ._files import load, save
+from ._memory import Allocator
 from ._plans import Compiled
 
-__all__ = ["Compiled", "Unsupported", "backend", "compile", "load", "plan_of", "save"]
+__all__ = ["Allocator", "Compiled", "Unsupported", "backend", "compile", "load", "plan_of", "save"]

@@ -11,6 +11,7 @@ from .._errors import BuildError, Log
 from .._native import own
 from .._plan import Plan
 from ._layers import Layers, Unsupported, plain
+from ._memory import Allocator
 from ._options import options_of
 from ._ranges import Extent, places_of_symbols, ranges_of
 from . import _arithmetic, _indexing, _recurrent, _windows  # noqa: F401: tables of rows
@@ -121,6 +122,14 @@ def _missing(graph) -> list[str]:
                    and name_of(node) not in ROWS})
 
 
+def _name_layers(network, first: int, node) -> None:
+    """Layers from the `first` on have the node's name behind that of the module that it is of: "encoder.0/linear_3"."""
+    stack = list(node.meta.get("nn_module_stack", {}).values())
+    name = f"{stack[-1][0]}/{node.name}" if stack and stack[-1][0] else node.name
+    for index in range(first, network.num_layers):
+        network[index].name = name if network.num_layers == first + 1 else f"{name}:{index - first}"
+
+
 def _add_nodes(graph, constants, layers):
     """Layers of all nodes; gives PyTorch's descriptions of the inputs by name, and the outputs."""
     tensors, inputs, outputs = {}, {}, []
@@ -139,9 +148,10 @@ def _add_nodes(graph, constants, layers):
         elif node.op == "call_function" and node.target is operator.getitem:
             tensors[node] = tensors[node.args[0]][node.args[1]]
         elif node.op == "call_function":
-            call = Call(node, tensors)
+            call, first = Call(node, tensors), layers.network.num_layers
             try:
                 made = ROWS[call.name](layers, call)
+                _name_layers(layers.network, first, node)
             except (Unsupported, ValueError, TypeError, KeyError) as error:
                 refused = Unsupported(f"{node.target} ({node.name}): {error}")
                 refused.node = node.name
@@ -238,7 +248,8 @@ class Program:
             log.fail(BuildError, "the plan could not be built")
         if options is not None and options.timing_cache_path:
             save_cache(config, options.timing_cache_path)
-        return Plan(data=data), results
+        allocator = Allocator(device) if options is not None and options.torch_allocator else None
+        return Plan(data=data, allocator=allocator), results
 
 
 def add_program(network, program) -> tuple[list, dict, Layers]:

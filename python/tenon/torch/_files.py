@@ -25,7 +25,7 @@ def save(compiled, path) -> None:
         archive.writestr("plan", bytes(compiled.plan))
 
 
-def load(path, *, device=None) -> Compiled:
+def load(path, *, device=None, allocator=None) -> Compiled:
     """A compiled module from a file of save(). Raises LoadError where it is none, or its plan is none for this machine."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -35,4 +35,4 @@ def load(path, *, device=None) -> Compiled:
         results, spec = [tuple(result) for result in about["results"]], pytree.treespec_loads(about["spec"])
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError) as error:
         raise LoadError(f"{path}: not a module that tenon.torch.save wrote") from error
-    return Compiled(load_plan(plan, device=device), results, spec)
+    return Compiled(load_plan(plan, device=device, allocator=allocator), results, spec)

@@ -33,6 +33,7 @@ class Options:
     torch_executed_ops: set = field(default_factory=set)  # That run in PyTorch: names, or operators.
     require_full_compilation: bool = False  # What cannot be compiled is an error.
     pass_through_build_failures: bool = False  # A failed build is an error.
+    torch_allocator: bool = False  # Memory of plans comes from PyTorch's caching allocator.
     debug: bool = False  # The library's log at info level.
 
     @property
