@@ -299,15 +299,16 @@ void bind_plugin_calls(Bound& bound) {
       // Result of `tensorrt.plugin.op`: (inputs, shape inputs, plugin).
       .def(
           "add_plugin",
-          [](Self self, nb::tuple made) {
+          [](Self self, nb::tuple made, nb::object aot) {
             InCall call;
             if (made.size() != 3)
               throw nb::type_error(
                   "add_plugin takes the result of tensorrt.plugin.op.<namespace>.<name>()");
+            if (!aot.is_none()) made[2].attr("choose")(aot);  // Kernels compiled ahead of time.
             return add_plugin_v3(self, nb::cast<Tensors>(made[0]), nb::cast<Tensors>(made[1]),
                                  made[2]);
           },
-          "tuple"_a, kInside, Raise());
+          "tuple"_a, "aot"_a = nb::none(), kInside, Raise());
 }
 
 void bind_own_layers(nb::module_ own) {

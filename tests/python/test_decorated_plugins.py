@@ -1,10 +1,13 @@
 """tensorrt.plugin: plugins as decorated functions."""
+import ctypes
+import json
 from typing import Tuple
 
 import numpy as np
 import pytest
 import tensorrt as trt
 import tensorrt.plugin as trtp
+from conftest import has_gpu
 
 
 @trtp.register("tests::scaled_sum")
@@ -120,3 +123,122 @@ def test_expressions_fold_constants():
     assert (four + 2 - 1).constant_value() == 5 and trtp.cdiv(four, 3).constant_value() == 2
     assert trtp.max(four, 9).constant_value() == 9 and trtp.min(3, four).constant_value() == 3
     assert trtp.ShapeExprs([2, 3]).numel().constant_value() == 6 and trtp.cdiv(7, 2) == 4
+
+
+PTX = """
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry shifted(.param .u64 x, .param .u32 count, .param .u64 y)
+{
+  .reg .pred %p; .reg .b32 %r<6>; .reg .b64 %d<4>; .reg .f32 %f<2>;
+  mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ntid.x; mov.u32 %r2, %tid.x; mad.lo.s32 %r3, %r0, %r1, %r2;
+  ld.param.u32 %r4, [count]; setp.ge.s32 %p, %r3, %r4; @%p bra DONE;
+  ld.param.u64 %d0, [x]; cvta.to.global.u64 %d0, %d0; mul.wide.s32 %d1, %r3, 4; add.s64 %d0, %d0, %d1; ld.global.f32 %f0, [%d0];
+  add.f32 %f0, %f0, 0f40400000;
+  ld.param.u64 %d2, [y]; cvta.to.global.u64 %d2, %d2; add.s64 %d2, %d2, %d1; st.global.f32 [%d2], %f0;
+DONE:
+  ret;
+}
+"""
+COMPILED = []
+
+
+@trtp.register("tests::shifted")
+def shifted_desc(x: trtp.TensorDesc, block: int) -> trtp.TensorDesc:
+    return x.like()
+
+
+@trtp.aot_impl("tests::shifted")
+def shifted_ahead(x: trtp.TensorDesc, block: int, outputs: Tuple[trtp.TensorDesc], tactic: int):
+    COMPILED.append((x.dtype, tactic, outputs[0].dtype))
+    count, launch = x.shape_expr.numel(), trtp.KernelLaunchParams()
+    launch.grid_x, launch.block_x = trtp.cdiv(count, block), block
+    return "shifted", PTX, launch, trtp.SymIntExprs.from_tuple([trtp.SymInt32(count)])
+
+
+def shifted_plan(logger, shape=(3, 5)):
+    builder = trt.Builder(logger)
+    network = builder.create_network(0)
+    layer = network.add_plugin(trtp.op.tests.shifted(network.add_input("x", trt.float32, shape), block=4), aot=True)
+    layer.get_output(0).name = "y"
+    network.mark_output(layer.get_output(0))
+    return builder.build_serialized_network(network, builder.create_builder_config())
+
+
+def test_kernels_compiled_ahead_of_time(logger):
+    """They lie in the plan, with the launch as expressions of extents."""
+    COMPILED.clear()
+    context = trt.Runtime(logger).deserialize_cuda_engine(shifted_plan(logger)).create_execution_context()
+    assert COMPILED == [(trt.float32, 0, trt.float32)]
+    if not has_gpu():
+        keep = [np.ones((3, 5), np.float32) for _ in range(2)]
+        assert all(context.set_tensor_address(name, x.ctypes.data) for name, x in zip("xy", keep))
+        with pytest.raises(RuntimeError, match="NVIDIA GPUs alone: give impl"):
+            context.execute_async_v3(0)
+        return
+    torch = pytest.importorskip("torch")
+    x, y = torch.arange(15.0, device="cuda").reshape(3, 5), torch.zeros(3, 5, device="cuda")
+    assert context.set_tensor_address("x", x.data_ptr()) and context.set_tensor_address("y", y.data_ptr())
+    assert context.execute_async_v3(torch.cuda.current_stream().cuda_stream)
+    assert torch.equal(y, x + 3) and len(COMPILED) == 1
+
+
+def test_kernels_ahead_of_time_are_kept_as_text():
+    from tensorrt.plugin._ahead import Kernel
+
+    launch = trtp.KernelLaunchParams(grid_x=trtp.cdiv(trtp.ShapeExpr(place=(0, 1)) * 2, 3), block_x=32)
+    kernel = Kernel.of((b"name", "text", launch, [trtp.SymInt8(3), trtp.SymInt32(trtp.ShapeExpr(place=(1, 0)) - 1), 7]))
+    kernel = Kernel.restored(json.loads(json.dumps(kernel.stored())))
+    shapes = [(4, 5), (9,)]
+    assert (kernel.name, kernel.text) == ("name", b"text")
+    assert kernel.sizes["grid_x"].evaluate(shapes) == 4 and kernel.sizes["block_x"].evaluate(shapes) == 32
+    assert [(width, expression.evaluate(shapes)) for width, expression in kernel.arguments] == [
+        (ctypes.c_int8, 3), (ctypes.c_int32, 8), (ctypes.c_int32, 7)]
+
+
+def test_nodes_of_models_become_decorated_plugins(logger):
+    onnx = pytest.importorskip("onnx")
+
+    def parsed(**attributes):
+        node = onnx.helper.make_node("scaled_sum", ["x", "y"], ["z"], plugin_namespace="tests", **attributes)
+        values = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, (2, 3)) for name in "xyz"]
+        graph = onnx.helper.make_graph([node], "one", values[:2], values[2:])
+        network = trt.Builder(logger).create_network(0)
+        opset = onnx.helper.make_opsetid("", 16)
+        return trt.OnnxParser(network, logger).parse(onnx.helper.make_model(graph, opset_imports=[opset]).SerializeToString()), network
+
+    good, network = parsed(factor=2.0, table=[1, 2], aot=0)
+    assert good and network.num_layers == 1
+    context = trt.Runtime(logger).deserialize_cuda_engine(trt.Builder(logger).build_serialized_network(
+        network, trt.Builder(logger).create_builder_config())).create_execution_context()
+    x, y, z = np.arange(6, dtype=np.float32).reshape(2, 3), np.ones((2, 3), np.float32), np.zeros((2, 3), np.float32)
+    assert all(context.set_tensor_address(name, array.ctypes.data) for name, array in zip("xyz", (x, y, z)))
+    assert context.execute_async_v3(0)
+    np.testing.assert_array_equal(z, 2 * (x + y) + 3)
+    with pytest.raises(ValueError, match="no attribute table"):
+        parsed(factor=2.0)
+
+
+def test_combinations_of_types_and_formats():
+    """`|` ties tensors together, `*` leaves each its choice."""
+    float32, half = trt.float32, trt.float16
+    linear, hwc = trt.TensorFormat.LINEAR, trt.TensorFormat.HWC
+    tied = trtp.AutoTuneCombination("FP32|FP16, FP32|FP16").alternatives(2)
+    assert tied == [[(float32, linear)] * 2, [(half, linear)] * 2]
+    free = trtp.AutoTuneCombination("FP32, FP16", "LINEAR*HWC").alternatives(2)
+    assert free == [[(float32, first), (half, second)] for first in (linear, hwc) for second in (linear, hwc)]
+    with pytest.raises(ValueError, match="3 tensors has 2 types"):
+        trtp.AutoTuneCombination("FP32, FP16").alternatives(3)
+
+
+def test_what_a_plugin_lacks_is_named(logger):
+    network = trt.Builder(logger).create_network(0)
+    x = network.add_input("x", trt.float32, (2, 3))
+    with pytest.raises(ValueError, match="'tests::shifted' has no impl"):
+        network.add_plugin(trtp.op.tests.shifted(x, block=4), aot=False)
+    with pytest.raises(ValueError, match="'tests::halves' has no aot_impl"):
+        network.add_plugin(trtp.op.tests.halves(x), aot=True)
+    combination = trtp.AutoTuneCombination("FP32, FP32")
+    combination.tactics([2, 1])
+    assert combination._tactics == [2, 1]

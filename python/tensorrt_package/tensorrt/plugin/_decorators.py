@@ -79,9 +79,6 @@ class _Namespace:
 
         def make(*inputs, **attributes):
             """The arguments of INetworkDefinition.add_plugin."""
-            if plugin.impl is None:
-                raise NotImplementedError(f"plugin '{plugin.plugin_id}' has no impl(): kernels that are compiled ahead of "
-                                          "time are not supported")
             names = list(inspect.signature(plugin.register).parameters)
             tensors = tensor_parameters(plugin.register)
             bound = dict(zip(names, inputs))

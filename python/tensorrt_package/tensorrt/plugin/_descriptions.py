@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass, field
+import itertools
+from dataclasses import dataclass
 
 import tensorrt as trt
 
@@ -105,10 +106,13 @@ class AutoTuneCombination:
 
     types: str = ""
     layouts: str = "LINEAR"
-    tactics: list = field(default_factory=list)
 
     def __init__(self, types: str = "", layouts: str = "LINEAR", tactics=()):
-        self.types, self.layouts, self.tactics, self._of = types, layouts, list(tactics), {}
+        self.types, self.layouts, self._tactics, self._of = types, layouts, list(tactics), {}
+
+    def tactics(self, tactics) -> None:
+        """Numbers above 0 of ways to compute, of which the build times each."""
+        self._tactics = list(tactics)
 
     def pos(self, positions, entry: str):
         """Types and format of some tensors: "FP32|FP16, LINEAR"."""
@@ -125,25 +129,34 @@ class AutoTuneCombination:
               "INT64": trt.int64, "BOOL": trt.bool, "UINT8": trt.uint8, "FP8": trt.fp8, "INT4": trt.int4}
 
     def alternatives(self, count: int) -> list:
-        """Lists of (type, format), one for each tensor."""
-        types = [entry.strip().split("|") for entry in self.types.split(",")] if self.types else [[]] * count
-        layouts = [entry.strip().split("|") for entry in self.layouts.replace("+", ",").split(",")]
+        """Lists of (type, format), one for each tensor. Entries behind `|` belong together, with the others' at the same place;
+        those behind `*` are each tensor's own choice."""
+        types = [entry.strip() for entry in self.types.split(",")] if self.types else [""] * count
+        layouts = [entry.strip() for entry in self.layouts.replace("+", ",").split(",")]
         types = types * count if len(types) == 1 else types
         layouts = layouts * count if len(layouts) == 1 else layouts
         for position, entry in self._of.items():
-            kinds, _, layout = entry.partition(",")
-            types[position] = kinds.strip().split("|")
-            layouts[position] = (layout.strip() or "LINEAR").split("|")
+            types[position], _, layout = (part.strip() for part in entry.partition(","))
+            layouts[position] = layout or "LINEAR"
         if len(types) != count or len(layouts) != count:
             raise ValueError(f"a combination of {count} tensors has {len(types)} types and {len(layouts)} layouts")
-        number = max((len(kinds) for kinds in types), default=1) or 1
         made = []
-        for i in range(number):
-            for j in range(max(len(layout) for layout in layouts)):
-                made.append([(self._TYPES[kinds[min(i, len(kinds) - 1)]] if kinds else None,
-                              getattr(trt.TensorFormat, layout[min(j, len(layout) - 1)]))
-                             for kinds, layout in zip(types, layouts)])
+        for i, j in itertools.product(range(max(map(_places, types))), range(max(map(_places, layouts)))):
+            each = [itertools.product([self._TYPES[kind] if kind else None for kind in _choices(kinds, i)],
+                                      [getattr(trt.TensorFormat, layout) for layout in _choices(formats, j)])
+                    for kinds, formats in zip(types, layouts)]
+            made += map(list, itertools.product(*each))
         return made
+
+
+def _places(entry: str) -> int:
+    return len(entry.split("|"))
+
+
+def _choices(entry: str, place: int) -> list[str]:
+    """The choices at one place: "FP32|FP16" has two places of one choice, "FP32*FP16" one place of two."""
+    parts = entry.split("|")
+    return [choice.strip() for choice in parts[min(place, len(parts) - 1)].split("*")]
 
 
 @dataclass

@@ -18,7 +18,7 @@ class SymIntExpr(SymExpr):
     """An integer: a constant, an extent of an input, or an operation of two."""
 
     def __init__(self, value=None, *, place=None, operation=None, operands=()):
-        if isinstance(value, SymIntExpr):
+        if isinstance(value, SymIntExpr):  # The same in another type.
             value, place, operation, operands = value._value, value._place, value._operation, value._operands
         self._value, self._place, self._operation, self._operands = value, place, operation, operands
 
@@ -83,6 +83,31 @@ class SymIntExpr(SymExpr):
     def is_size_tensor(self) -> bool:
         return False
 
+    def evaluate(self, shapes) -> int:
+        """The value for shapes of the inputs."""
+        if self._value is not None:
+            return self._value
+        if self._place is not None:
+            return int(shapes[self._place[0]][self._place[1]])
+        return _EVALUATE[self._operation](*(operand.evaluate(shapes) for operand in self._operands))
+
+    def stored(self):
+        """As JSON has it: a number, a place, or an operation of two."""
+        if self._value is not None:
+            return self._value
+        if self._place is not None:
+            return {"place": list(self._place)}
+        return {"operation": self._operation.name, "operands": [operand.stored() for operand in self._operands]}
+
+    @staticmethod
+    def restored(stored) -> "SymIntExpr":
+        if not isinstance(stored, dict):
+            return SymIntExpr(stored)
+        if "place" in stored:
+            return SymIntExpr(place=tuple(stored["place"]))
+        return SymIntExpr(operation=getattr(_Operation, stored["operation"]),
+                          operands=tuple(map(SymIntExpr.restored, stored["operands"])))
+
     def lower(self, inputs, builder):
         """The library's expression. `inputs`: shapes of the inputs."""
         if self._value is not None:
@@ -121,7 +146,14 @@ class SymExprImpl(trt.ISymExpr):
 
 
 class SymExprs(list):
-    """Several expressions."""
+    """Several expressions: as a list of them, or as many empty places."""
+
+    def __init__(self, expressions=()):
+        super().__init__([None] * expressions if isinstance(expressions, int) else expressions)
+
+    @classmethod
+    def from_tuple(cls, expressions):
+        return cls(expressions)
 
 
 class SymIntExprs(SymExprs):
