@@ -85,6 +85,14 @@ TEST(Tensor, HashAndEqualityCoverTypeExtentsAndBytes) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(a.bytes()) % 64, 0u);
 }
 
+TEST(Tensor, LargeOnesBeginAtAHugePage) {
+  constexpr int64_t kHugePage = int64_t{2} << 20;
+  for (const int64_t bytes : {4 * kHugePage, 4 * kHugePage + 1}) {
+    const Tensor tensor(DataType::kUInt8, {bytes});
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor.bytes()) % kHugePage, 0u) << bytes;
+  }
+}
+
 TEST(Tensor, AbsurdExtentsAreErrors) {
   EXPECT_FALSE(Tensor::create(DataType::kFloat32, {INT64_MAX, INT64_MAX}).ok());
   EXPECT_FALSE(Tensor::create(DataType::kFloat32, {-1}).ok());
