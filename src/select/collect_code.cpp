@@ -17,7 +17,7 @@ namespace {
 /// Makes kernels of a graph and of its bodies for their code.
 class Collector {
  public:
-  /// With `own_alone` only those that no library has.
+  /// With `own_alone` only kernels of our own.
   Collector(const Backend& backend, bool own_alone) : backend_(backend), own_alone_(own_alone) {}
 
   void collect(const ConcreteGraph& graph) {
@@ -26,7 +26,7 @@ class Collector {
       if (node->is<Constant>() || node->is<Dims>() || graph.is_view(*node)) continue;
       if (is_control_flow(*node))
         collect_bodies(graph, *node);
-      else if (is_wanted(*node) && graph.resolved(*node))
+      else if (graph.resolved(*node))
         layers.emplace(code_key(graph, *node), node.get());
     }
     std::vector<const Node*> first;
@@ -37,10 +37,6 @@ class Collector {
   }
 
  private:
-  bool is_wanted(const Node& node) const {
-    return !own_alone_ || !is_library(backend_.origin_of(backend_.tactic_of(node)));
-  }
-
   void collect_bodies(const ConcreteGraph& graph, const Node& node) {
     for (int body = 0; body < static_cast<int>(node.bodies.size()); ++body) {
       if (!may_run(node, body)) continue;
@@ -62,8 +58,20 @@ class Collector {
 
   /// What fails here fails for whoever runs the shape, and is told there.
   void make(const ConcreteGraph& graph, const Node& node) const {
-    if (backend_.device->activate().ok())
-      static_cast<void>(make_kernel(backend_, node, graph.problem(node, backend_, 1)).ok());
+    if (!backend_.device->activate().ok()) return;
+    const Problem problem = graph.problem(node, backend_, 1);
+    const bool of_library = is_library(backend_.origin_of(backend_.tactic_of(node)));
+    if (!own_alone_ || !of_library) static_cast<void>(make_kernel(backend_, node, problem).ok());
+    if (of_library) make_substitute(problem);
+  }
+
+  /// A library may be missing where the plan runs, or lack the compiler that it makes some kernels
+  /// with: the kernel that the layer runs by then needs code too.
+  void make_substitute(const Problem& problem) const {
+    for (const Tactic& tactic : backend_.tactics)
+      if (tactic.traits.origin == TacticOrigin::kOwn && fits(tactic, problem) &&
+          create_kernel(tactic, problem, tactic.configs(problem).front()).ok())
+        return;
   }
 
   const Backend& backend_;

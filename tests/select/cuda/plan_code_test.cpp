@@ -108,6 +108,30 @@ TEST_F(PlanCode, OfVaryingShapesIsThatOfThePointsAndOneForTheRest) {
   EXPECT_EQ(library->size(), plan.code->size());
 }
 
+/// A library's kernel that takes anything and has no code of its own.
+class LibraryKernel final : public Kernel {
+ public:
+  Status run(const LaunchArguments&) const override { return {}; }
+};
+
+TEST_F(PlanCode, OfLayersThatALibraryRunsIsThatOfTheirSubstitutes) {
+  std::vector<Tactic> tactics(backend_.tactics.begin(), backend_.tactics.end());
+  const Tactic library = {
+      .name = "cuda.library",
+      .device = DeviceKind::kCuda,
+      .version = 1,
+      .takes = [](const Problem&) { return Support{}; },
+      .configs = single_config,
+      .create = [](const Problem&, std::string_view) { return make_kernel<LibraryKernel>(); },
+      .traits = {.origin = TacticOrigin::kCudnn}};
+  tactics.insert(tactics.begin(), library);
+  const auto own = codes_of(build(kVarying, {kOneTo32}));
+  backend_.tactics = tactics;
+  const Plan plan = build(kVarying, {kOneTo32});
+  for (const auto& node : plan.graph->nodes()) EXPECT_EQ(node->tactic, library.name);
+  EXPECT_EQ(codes_of(plan), own);
+}
+
 TEST_F(PlanCode, ThatWasChangedIsRefused) {
   const Plan plan = build(kFixed);
   Plan changed = copy_of(plan);
