@@ -1,0 +1,131 @@
+// What a shape costs the host: microseconds of setInputShape and enqueueV3 for each of a plan's
+// shapes when it is met first and when it was met before, beside those of a shape that stays; and
+// milliseconds until a plan is ready and has run.
+//
+//     g++ -std=c++17 -O2 -Iinclude -I/usr/local/cuda/include bench/new_shapes.cpp -o
+//     /tmp/new_shapes -Lbuild/release/lib -ltenon LD_LIBRARY_PATH=build/release/lib /tmp/new_shapes
+//     resnet50.plan 8 1 2 3 5 7 11 13 17 24 31
+//
+// The first number is what open extents are at the start, the others follow three times. Needs a
+// GPU, or the driver of the tests that only pretends
+// (TENON_CUDA_PATH=build/release/tests/fake_driver), with which the host's work is all there is.
+#include <NvInfer.h>
+#include <tenon/device.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace nvinfer1;
+
+constexpr size_t kTensorBytes = size_t{64} << 20;  // Of each input and output.
+constexpr int kTurns = 3, kRuns = 200;
+
+class Log final : public ILogger {
+ public:
+  void log(Severity severity, const char* message) noexcept override {
+    if (severity <= Severity::kWARNING) std::fprintf(stderr, "%s\n", message);
+  }
+};
+
+double microseconds() {
+  return std::chrono::duration<double, std::micro>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+double median(std::vector<double> times) {
+  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+  return times[times.size() / 2];
+}
+
+/// A context whose open extents all take one value at a time.
+class Runs {
+ public:
+  Runs(ICudaEngine& engine, IExecutionContext& context, tenon::IGpu& gpu)
+      : context_(context), gpu_(gpu), stream_(gpu.createStream()) {
+    for (int i = 0; i < engine.getNbIOTensors(); ++i) {
+      const char* name = engine.getIOTensorName(i);
+      context.setTensorAddress(name, gpu.allocate(kTensorBytes));
+      if (engine.getTensorIOMode(name) == TensorIOMode::kINPUT)
+        inputs_.emplace_back(name, engine.getTensorShape(name));
+    }
+  }
+  /// The host's part; ends the process where a run fails.
+  double run(int64_t value) {
+    const double start = microseconds();
+    for (const auto& [name, shape] : inputs_) {
+      Dims dims = shape;
+      std::replace(dims.d, dims.d + dims.nbDims, int64_t{-1}, value);
+      context_.setInputShape(name.c_str(), dims);
+    }
+    return finish(start);
+  }
+  double run_again() { return finish(microseconds()); }
+
+ private:
+  double finish(double start) {
+    const bool enqueued = context_.enqueueV3(stream_);
+    const double took = microseconds() - start;
+    if (!enqueued || !gpu_.synchronize(stream_)) std::exit(2);
+    return took;
+  }
+
+  IExecutionContext& context_;
+  tenon::IGpu& gpu_;
+  cudaStream_t stream_;
+  std::vector<std::pair<std::string, Dims>> inputs_;
+};
+
+void compare(Runs& runs, const std::vector<int64_t>& values) {
+  for (int turn = 0; turn < kTurns; ++turn) {
+    std::printf("us, turn %d:", turn);
+    for (const int64_t value : values)
+      std::printf(" %lld:%.0f", static_cast<long long>(value), runs.run(value));
+    std::printf("\n");
+  }
+  std::vector<double> same, changing;
+  for (int i = 0; i < kRuns; ++i) same.push_back(runs.run_again());
+  for (int i = 0; i < kRuns; ++i)
+    changing.push_back(runs.run(values[static_cast<size_t>(i) % values.size()]));
+  std::printf("us, medians: one shape %.1f, all in turn %.1f\n", median(same), median(changing));
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count < 3) {
+    std::fprintf(stderr, "usage: new_shapes PLAN FIRST [VALUE...]\n");
+    return 1;
+  }
+  Log log;
+  std::ifstream file(words[1], std::ios::binary);
+  const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
+  const std::unique_ptr<tenon::IGpu> gpu(tenon::openGpu(0, log));
+  if (!gpu) return 2;
+  const double start = microseconds();
+  const std::unique_ptr<IRuntime> runtime(createInferRuntime(log));
+  const std::unique_ptr<ICudaEngine> engine(
+      runtime->deserializeCudaEngine(bytes.data(), bytes.size()));
+  if (!engine) return 2;
+  const double loaded = microseconds();
+  const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
+  if (!context) return 2;
+  const double made = microseconds();
+  Runs runs(*engine, *context, *gpu);
+  const double first = runs.run(std::atoll(words[2]));
+  std::printf("ms: loaded %.1f, context %.1f, first run's host part %.1f\n", (loaded - start) / 1e3,
+              (made - loaded) / 1e3, first / 1e3);
+  std::vector<int64_t> values;
+  for (int i = 3; i < count; ++i) values.push_back(std::atoll(words[i]));
+  if (!values.empty()) compare(runs, values);
+  return 0;
+}
