@@ -21,4 +21,11 @@ std::optional<int64_t> pixel_stride(const Operand& operand) {
   return pixel;
 }
 
+bool has_whole_pixels(const Operand& operand) {
+  if (!operand.present || operand.rank() < 3) return false;
+  const std::vector<int64_t> strides =
+      operand.dense() ? dense_strides(operand.extents, operand.layout) : operand.strides;
+  return operand.extents[1] == 1 || strides[1] == 1;
+}
+
 }  // namespace tenon

@@ -11,4 +11,7 @@ namespace tenon {
 /// rows and images follow each other without gaps.
 std::optional<int64_t> pixel_stride(const Operand& operand);
 
+/// Whether the channels of each pixel of an image lie side by side, wherever the pixels are.
+bool has_whole_pixels(const Operand& operand);
+
 }  // namespace tenon

@@ -13,7 +13,7 @@ extern "C" __global__ void __launch_bounds__(kBlock) kernel(const X* __restrict_
   const int lane = threadIdx.x % kLanes, pixel_lane = threadIdx.x / kLanes;
   const Index image = blockIdx.y;
   const int first = int(i64(blockIdx.x) * kPixels / kPieces), last = int(i64(blockIdx.x + 1) * kPixels / kPieces);
-  const Index base = image * Index(kImageStride);
+  const Index base = image * Index(kPixels) * Index(kChannels);
   if (pixel_lane < kPixelLanes) {
 #pragma unroll
     for (int column = 0; column < kColumns; ++column) {
@@ -22,13 +22,13 @@ extern "C" __global__ void __launch_bounds__(kBlock) kernel(const X* __restrict_
       float origin[kVector], sum[kVector], square[kVector];
 #pragma unroll
       for (int i = 0; i < kVector; ++i) {
-        origin[i] = widen(x[base + (channel + i) / kGroupChannels * kGroupChannels]);
+        origin[i] = widen(x[locate<XAt>(Index(base + (channel + i) / kGroupChannels * kGroupChannels))]);
         sum[i] = square[i] = 0;
       }
 #pragma unroll 4
       for (int pixel = first + pixel_lane; pixel < last; pixel += kPixelLanes) {
         float v[kVector];
-        load_wide<kVector>(x + base + Index(pixel) * Index(kPixelStride) + channel, v);
+        load_located<XAt, kVector>(x, Index(base + Index(pixel) * Index(kChannels) + channel), v);
 #pragma unroll
         for (int i = 0; i < kVector; ++i) {
           const float d = v[i] - origin[i];

@@ -12,7 +12,7 @@ extern "C" __global__ void __launch_bounds__(kBlock)
   __shared__ float2 factors[kGroups];  // Inverse deviation, and the mean.
   __shared__ float2 parts[kSlices][kGroups];
   const Index image = blockIdx.y;
-  const Index base = image * Index(kImageStride);
+  const Index base = image * Index(kPixels) * Index(kChannels);
   for (int task = threadIdx.x; task < kSlices * kGroups; task += kBlock) {
     const int group = task % kGroups, slice = task / kGroups;
     float2 total = make_float2(0, 0);
@@ -36,20 +36,20 @@ extern "C" __global__ void __launch_bounds__(kBlock)
     const float shift = total.x / kCount;
     const float variance = fmaxf(total.y / kCount - shift * shift, 0.0f);
     const float inverse = 1 / sqrtf(variance + float(kEpsilon));
-    factors[group] = make_float2(inverse, shift + widen(x[base + group * kGroupChannels]));
+    factors[group] = make_float2(inverse, shift + widen(x[locate<XAt>(Index(base + group * kGroupChannels))]));
   }
   __syncthreads();
 #pragma unroll 2
   for (u32 vector = blockIdx.x * kBlock + threadIdx.x; vector < kImageVectors; vector += gridDim.x * kBlock) {
     const int pixel = vector / u32(kChannels / kVector), channel = vector % u32(kChannels / kVector) * kVector;
+    const Index at = base + Index(pixel) * Index(kChannels) + channel;
     float v[kVector];
-    load_wide<kVector>(x + base + Index(pixel) * Index(kPixelStride) + channel, v);
+    load_located<XAt, kVector>(x, at, v);
 #pragma unroll
     for (int i = 0; i < kVector; ++i) {
       const float2 factor = factors[(channel + i) / kGroupChannels];
       v[i] = (v[i] - factor.y) * factor.x;
     }
-    const Index at = (image * Index(kPixels) + pixel) * Index(kChannels) + channel;
     epilogue<kVector>(v, at EPILOGUE_ARGUMENTS);
     store_located<YAt, kVector>(y, at, v);
   }

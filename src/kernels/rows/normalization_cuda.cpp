@@ -140,12 +140,10 @@ void add_image(KernelCode& code, const Problem& problem, const Description& d, i
   code.type("X", x.type);
   code.type("Y", problem.output().type);
   code.round_to(problem.output().type);
-  const int64_t pixels = x.count() / x.extents[0] / x.extents[1];
   code.constant("kChannels", x.extents[1]);
   code.constant("kGroups", d.op->norm == NormKind::kInstance ? x.extents[1] : d.op->groups);
-  code.constant("kPixels", pixels);
-  code.constant("kPixelStride", *pixel_stride(x));
-  code.constant("kImageStride", pixels * *pixel_stride(x));
+  code.constant("kPixels", x.count() / x.extents[0] / x.extents[1]);
+  code.located("XAt", memory_loop(problem.output()), x);
   code.constant("kPieces", pieces);
   code.constant("kVector", vector);
   code.constant("kBlock", kBlock);
@@ -157,7 +155,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const Operand &x = problem.input(d.input), &y = problem.output();
   if (over_rows(*d.op)) return unsupported("not an instance or group normalization");
   if (problem.outputs.size() > 1) return unsupported("statistics are wanted");
-  if (!pixel_stride(x) || !pixel_stride(y)) return unsupported("not channels-last");
+  if (!has_whole_pixels(x) || !pixel_stride(y)) return unsupported("not channels-last");
   if (wide_type(x.type) != std::string_view("f32") || x.type != y.type)
     return unsupported("{} to {}; takes f32, f16, bf16", name_of(x.type), name_of(y.type));
   const int64_t batch = x.extents[0], channels = x.extents[1],

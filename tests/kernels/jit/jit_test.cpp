@@ -210,7 +210,7 @@ class LaunchedCase {
     for (const CaseInput& input : case_.inputs()) {
       inputs_.push_back(nullptr);
       if (!input.tensor.defined()) continue;
-      const auto bytes = to_layout(input.tensor, input.layout);
+      const auto bytes = in_memory(input);
       TENON_ASSIGN(buffers_.emplace_back(), device_.allocate(bytes.size() + 16));
       TENON_TRY(device_.upload(buffers_.back().get(), bytes.data(), bytes.size(), queue_));
       inputs_.back() = buffers_.back().get();

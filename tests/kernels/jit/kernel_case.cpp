@@ -14,8 +14,7 @@ namespace {
 
 /// Calls f(dense position, position in memory) for every element.
 template <class F>
-void each_element(const Extents& extents, Layout layout, F&& f) {
-  const std::vector<int64_t> strides = dense_strides(extents, layout);
+void each_element(const Extents& extents, const std::vector<int64_t>& strides, F&& f) {
   Extents at(extents.size(), 0);
   for (int64_t i = 0; i < element_count(extents); ++i) {
     int64_t offset = 0;
@@ -35,6 +34,7 @@ Operand operand_of(const CaseInput& input) {
   operand.type = input.tensor.type();
   operand.extents = input.tensor.extents();
   operand.layout = input.layout;
+  if (!input.buffer.empty()) operand.strides = dense_strides(input.buffer, input.layout);
   if (input.constant) operand.constant = &input.tensor;
   return operand;
 }
@@ -170,19 +170,22 @@ void KernelCase::make_problem(Device* device) {
   for (const CaseInput& operand : operands_) problem_.inputs.push_back(operand_of(operand));
 }
 
-std::vector<std::byte> to_layout(const Tensor& tensor, Layout layout) {
+std::vector<std::byte> in_memory(const CaseInput& input) {
+  const Tensor& tensor = input.tensor;
+  const Extents& buffer = input.buffer.empty() ? tensor.extents() : input.buffer;
   const size_t size = static_cast<size_t>(byte_size(tensor.type()));
-  std::vector<std::byte> bytes(static_cast<size_t>(tensor.byte_count()));
-  each_element(tensor.extents(), layout, [&](int64_t from, int64_t to) {
-    std::memcpy(bytes.data() + to * size, tensor.bytes() + from * size, size);
-  });
+  std::vector<std::byte> bytes(size * static_cast<size_t>(element_count(buffer)), std::byte{0xff});
+  each_element(tensor.extents(), dense_strides(buffer, input.layout),
+               [&](int64_t from, int64_t to) {
+                 std::memcpy(bytes.data() + to * size, tensor.bytes() + from * size, size);
+               });
   return bytes;
 }
 
 Tensor from_layout(DataType type, const Extents& extents, Layout layout, const std::byte* bytes) {
   const size_t size = static_cast<size_t>(byte_size(type));
   Tensor tensor(type, extents);
-  each_element(extents, layout, [&](int64_t to, int64_t from) {
+  each_element(extents, dense_strides(extents, layout), [&](int64_t to, int64_t from) {
     std::memcpy(tensor.mutable_bytes() + to * size, bytes + from * size, size);
   });
   return tensor;
@@ -244,6 +247,10 @@ CaseInput input(Tensor tensor, Layout layout) {
 }
 CaseInput constant(Tensor tensor, Layout layout) {
   return {std::move(tensor), layout, true};
+}
+CaseInput corner(CaseInput of, Extents buffer) {
+  of.buffer = std::move(buffer);
+  return of;
 }
 CaseInput list(const std::vector<int64_t>& numbers) {
   return constant(Tensor::vector_i64(numbers));

@@ -21,6 +21,7 @@ struct CaseInput {
   Tensor tensor;  ///< Undefined: absent.
   Layout layout = Layout::kRowMajor;
   bool constant = false;
+  Extents buffer = {};  ///< It is the first corner of a tensor of these extents; empty: all of it.
 };
 
 /// One node, or a region of an anchor and pointwise steps, over concrete operands, with the
@@ -172,8 +173,9 @@ class KernelCase {
   std::vector<Tensor> expected_;
 };
 
-/// Bytes of a dense row-major tensor in another layout, and back.
-std::vector<std::byte> to_layout(const Tensor& tensor, Layout layout);
+/// Bytes of the buffer that an input lies in.
+std::vector<std::byte> in_memory(const CaseInput& input);
+/// A dense tensor from its bytes in a layout.
 Tensor from_layout(DataType type, const Extents& extents, Layout layout, const std::byte* bytes);
 
 /// Largest error of `actual`, as a multiple of the type's limit.
@@ -184,6 +186,8 @@ Tensor random_reals(DataType type, Extents extents, int seed, double low = -1, d
 Tensor random_integers(DataType type, Extents extents, int seed, int64_t low, int64_t high);
 CaseInput input(Tensor tensor, Layout layout = Layout::kRowMajor);
 CaseInput constant(Tensor tensor, Layout layout = Layout::kRowMajor);
+/// The first corner of a larger tensor, whose other elements are poison.
+CaseInput corner(CaseInput of, Extents buffer);
 /// A constant vector: extents, axes, sizes of parts.
 CaseInput list(const std::vector<int64_t>& numbers);
 inline CaseInput absent() {

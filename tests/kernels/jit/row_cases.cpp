@@ -110,6 +110,21 @@ void add_group_norms(Cases& cases) {
           c.output_layout(layout);
           if (seed % 2 == 0) c.then(PointwiseFunction::k_swish, 1);
         }
+  for (const DataType type : kTypes)
+    for (const auto& [extents, buffer] :
+         {std::pair<Extents, Extents>{{2, 32, 9, 15}, {2, 32, 10, 16}},
+          {{1, 6, 5, 7}, {1, 8, 5, 9}},
+          {{3, 64, 4, 6, 5}, {3, 64, 5, 6, 6}}}) {
+      Normalization op;
+      op.norm = NormKind::kInstance;
+      const Tensor x = random_reals(type, extents, ++seed, 1, 3);
+      add(cases, fmt::format("group norm of a corner {} {}", name_of(type), seed), std::move(op),
+          std::vector{corner(input(x, Layout::kChannelsLast), buffer),
+                      constant(random_reals(DataType::kFloat32, {extents[1]}, seed + 1)),
+                      constant(random_reals(type, {extents[1]}, seed + 2))})
+          .output_layout(Layout::kChannelsLast)
+          .then(PointwiseFunction::k_swish, 1);
+    }
   Normalization op;
   op.norm = NormKind::kGroup;
   op.groups = 32;
