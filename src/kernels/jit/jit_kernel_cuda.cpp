@@ -168,11 +168,6 @@ class JitKernel final : public Kernel, public MovableConstants {
   }
 
   Status keep(const Problem& problem, const JitConstant& constant) {
-    if (problem.constants != nullptr && !constant.recipe.empty()) {
-      TENON_ASSIGN(constants_.emplace_back(),
-                   problem.constants->share_made(constant.source, constant.recipe, constant.make));
-      return {};
-    }
     const std::vector<std::byte> bytes = constant.make();
     TENON_ASSIGN(DeviceBuffer buffer, cuda::upload_constant(problem, bytes.data(), bytes.size()));
     blocks_.push_back({buffer.get(), bytes.size()});
