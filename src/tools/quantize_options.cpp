@@ -39,7 +39,7 @@ bool is_number(std::string_view name) {
 
 std::string help_text() {
   std::string text =
-      "usage: tenon quantize --onnx_path=file [options]\n\n"
+      "usage: tenon quantize MODEL [-o OUTPUT] [options]\n\n"
       "Gives a copy of an ONNX model in 8- or 4-bit numbers (QuantizeLinear, DequantizeLinear), "
       "with\n"
       "ranges from calibration data, and a table of its layers.\n\n";
@@ -65,7 +65,17 @@ Result<QuantizeArguments> QuantizeArguments::parse(std::span<const char* const> 
       result.help_ = true;
       continue;
     }
-    if (!word.starts_with("--")) return user_error("'{}' is no option of tenon quantize", word);
+    if (word == "-o" && i + 1 < words.size()) {
+      result.given_["output_path"] = words[++i];
+      continue;
+    }
+    // Behind flags it would be one of their words.
+    if (!word.starts_with("-") && result.given_.empty()) {
+      result.given_["onnx_path"] = word;
+      continue;
+    }
+    if (!word.starts_with("--"))
+      return user_error("'{}' is no option: tenon quantize MODEL [-o OUTPUT] [options]", word);
     word.remove_prefix(2);
     const size_t sign = word.find('=');
     const Row* row = find_row(word.substr(0, sign));
@@ -78,7 +88,8 @@ Result<QuantizeArguments> QuantizeArguments::parse(std::span<const char* const> 
       result.remarks_.push_back(fmt::format("--{} has no effect: {}", row->name, row->text));
     std::string value = sign == std::string_view::npos ? "" : std::string(word.substr(sign + 1));
     while (!row->takes.empty() && sign == std::string_view::npos && i + 1 < words.size() &&
-           !std::string_view(words[i + 1]).starts_with("--"))
+           !std::string_view(words[i + 1]).starts_with("--") &&
+           std::string_view(words[i + 1]) != "-o")
       value = value.empty() ? words[++i] : fmt::format("{},{}", value, words[++i]);
     if (row->takes.empty()) value = "true";
     if (value.empty() && row->usual.empty() && row->support == Support::kWorks)

@@ -227,3 +227,17 @@ def test_progress_is_logged_for_scripts(tenon, tmp_path: Path):
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     assert [line["ended"] for line in lines if "ended" in line] == [2, 3, 4, 5, 6]
     assert all(0 <= line["done"] <= 1 for line in lines if "done" in line)
+
+
+def test_quantize_takes_its_model_like_its_siblings(tenon, tmp_path: Path):
+    random = np.random.default_rng(1)
+    weights = [numpy_helper.from_array(random.normal(size=(8, 8)).astype(np.float32), "w")]
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 8])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 8])], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "one.onnx")
+    tenon("quantize", "one.onnx", "-o", "two.onnx")
+    assert "QuantizeLinear" in {node.op_type for node in onnx.load(tmp_path / "two.onnx").graph.node}
+    tenon("quantize", "--onnx_path=one.onnx", "--op_types_to_quantize", "MatMul", "Gemm", "-o", "three.onnx")
+    assert (tmp_path / "three.onnx").exists()
+    assert "tenon quantize MODEL" in tenon("quantize", "one.onnx", "two.onnx", status=1)
