@@ -8,6 +8,7 @@ usage: run_samples.py PROGRAMS LIBRARIES DATA RESNET50_ONNX
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import onnx
@@ -36,30 +37,41 @@ def int8_data(program: Path, data: Path, environment: dict[str, str]) -> None:
     (data / "resnet50_per_tensor_dynamic_range.txt").write_text("".join(f"{name}: 8.0\n" for name in names))
 
 
-def main() -> int:
-    programs, libraries, data = (Path(path).absolute() for path in sys.argv[1:4])
-    if len(sys.argv) > 4:
-        model = onnx.load(sys.argv[4])  # With its weights, for one picture: the sample has no profile.
-        for tensor in (*model.graph.input, *model.graph.output):
-            tensor.type.tensor_type.shape.dim[0].dim_value = 1
-        onnx.save(model, data / "resnet50.onnx")
-    environment = dict(os.environ, LD_LIBRARY_PATH=f"{libraries}:{os.environ.get('LD_LIBRARY_PATH', '')}")
-    int8_data(programs / "sampleINT8API", data, environment)
-    bad = count = 0
+def add_model(model: Path, data: Path) -> None:
+    """With its weights, for one picture: sampleINT8API has no profile."""
+    loaded = onnx.load(model)
+    for tensor in (*loaded.graph.input, *loaded.graph.output):
+        tensor.type.tensor_type.shape.dim[0].dim_value = 1
+    onnx.save(loaded, data / "resnet50.onnx")
+
+
+def results(programs: Path, data: Path, environment: dict[str, str]) -> Iterator[tuple[str, bool, str]]:
+    """Program with flags, whether it ran right, and why not."""
+    if (data / "resnet50.onnx").exists():
+        int8_data(programs / "sampleINT8API", data, environment)
     for name, variants in SAMPLES.items():
         for flags in variants:
-            count += 1
             done = subprocess.run([programs / name, f"{DATA_FLAG.get(name, '--datadir')}={data}/", *flags], cwd=data, env=environment,
                                   capture_output=True, text=True, timeout=120)
             text = done.stdout + done.stderr
             ok = done.returncode == 0 and "&&&& PASSED" in text
-            bad += not ok
             errors = [line for line in text.splitlines() if "[E]" in line or "rror" in line] or text.splitlines()[-2:]
-            print(f"{name} {' '.join(flags)}: {'passed' if ok else f'exit code {done.returncode}: {errors[:2]}'}", flush=True)
+            yield f"{name} {' '.join(flags)}".strip(), ok, "" if ok else f"exit code {done.returncode}: {errors[:2]}"
+
+
+def main() -> int:
+    programs, libraries, data = (Path(path).absolute() for path in sys.argv[1:4])
+    if len(sys.argv) > 4:
+        add_model(Path(sys.argv[4]), data)
+    environment = dict(os.environ, LD_LIBRARY_PATH=f"{libraries}:{os.environ.get('LD_LIBRARY_PATH', '')}")
+    rows = []
+    for name, ok, why in results(programs, data, environment):
+        rows.append(ok)
+        print(f"{name}: {'passed' if ok else why}", flush=True)
     for name, reason in NOT_RUN.items():
         print(f"{name}: not run: {reason}")
-    print(f"{count} runs of samples, {bad} failed")
-    return 1 if bad else 0
+    print(f"{len(rows)} runs of samples, {rows.count(False)} failed")
+    return 0 if all(rows) else 1
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 SHORT = "--duration=0 --iterations=5 --warmUp=0 --avgRuns=1"
@@ -95,20 +96,25 @@ def run(program: str, line: str, environment: dict[str, str], work: Path) -> tup
     return ok, "" if ok else f"exit code {done.returncode}: {errors[0][:240] if errors else 'nothing printed'}"
 
 
+def results(program: Path, model: Path, environment: dict[str, str]) -> Iterator[tuple[str, bool, str]]:
+    """Each command line, whether it ended as it should, and how else."""
+    with tempfile.TemporaryDirectory() as folder:
+        for line in LINES:
+            ok, why = run(str(program), line.format(m=model, w=folder, s=SHORT), environment, Path(folder))
+            yield line.format(m=model.name, w=".", s=""), ok, why
+
+
 def main() -> int:
-    program, libraries, models = str(Path(sys.argv[1]).absolute()), sys.argv[2], [str(Path(path).absolute()) for path in sys.argv[3:]]
+    program, libraries, models = Path(sys.argv[1]).absolute(), sys.argv[2], [Path(path).absolute() for path in sys.argv[3:]]
     environment = dict(os.environ, LD_LIBRARY_PATH=f"{Path(libraries).absolute()}:{os.environ.get('LD_LIBRARY_PATH', '')}")
-    bad = 0
+    rows = []
     for model in models:
-        with tempfile.TemporaryDirectory() as folder:
-            for line in LINES:
-                words = line.format(m=model, w=folder, s=SHORT)
-                ok, why = run(program, words, environment, Path(folder))
-                bad += not ok
-                if not ok:
-                    print(f"{line.format(m=Path(model).name, w='.', s='')}: {why}", flush=True)
-    print(f"{len(LINES) * len(models)} command lines, {bad} not as expected")
-    return 1 if bad else 0
+        for line, ok, why in results(program, model, environment):
+            rows.append(ok)
+            if not ok:
+                print(f"{line}: {why}", flush=True)
+    print(f"{len(rows)} command lines, {rows.count(False)} not as expected")
+    return 0 if all(rows) else 1
 
 
 if __name__ == "__main__":
