@@ -1194,17 +1194,17 @@ class ICudaEngine : public INoCopy {
   TRT_DEPRECATED int64_t getWeightStreamingBudget() const noexcept;
   /// Returns the bytes of the largest weights; 0 for plans without kWEIGHT_STREAMING.
   TRT_DEPRECATED int64_t getMinimumWeightStreamingBudget() const noexcept;
-  /// Returns the bytes of the weights; 0 for plans without kWEIGHT_STREAMING.
+  /// Returns the bytes of large weights; 0 without kWEIGHT_STREAMING.
   int64_t getStreamableWeightsSize() const noexcept;
-  /// Sets the bytes of weights that may be on the device, for plans built with kWEIGHT_STREAMING.
-  /// Returns false, with an error, for others and for negative numbers. Without effect yet, which a
-  /// warning tells. Since 10.1.
+  /// Sets the bytes of weights that stay on the device; runs copy the others from the host. Before
+  /// the first context, for plans built with kWEIGHT_STREAMING: else false, with an error. A CPU
+  /// warns of no effect. Since 10.1.
   bool setWeightStreamingBudgetV2(int64_t gpuMemoryBudget) noexcept;
   /// Returns the budget; that of all weights where none was set. Since 10.1.
   int64_t getWeightStreamingBudgetV2() const noexcept;
-  /// Returns the budget that suits the device: that of all weights. Since 10.1.
+  /// Returns the bytes of weights for which there is room now. Since 10.1.
   int64_t getWeightStreamingAutomaticBudget() const noexcept;
-  /// Returns 0: no weights are copied ahead of their layer. Since 10.1.
+  /// Returns the part of a context's memory for copied weights. Since 10.1.
   int64_t getWeightStreamingScratchMemorySize() const noexcept;
   /// Returns whether the network marked a tensor with markDebug().
   bool isDebugTensor(const char* name) const noexcept;
