@@ -84,22 +84,24 @@ Result<DeviceBuffer> ConstantStore::share(const void* bytes, size_t count) {
   return part_of(std::move(known));
 }
 
-Result<DeviceBuffer> ConstantStore::share_made(const Tensor& source, const std::string& recipe,
-                                               FunctionRef<std::vector<std::byte>()> make) {
+Result<ConstantStore::Part> ConstantStore::share_made(const Tensor& source,
+                                                      const std::string& recipe,
+                                                      FunctionRef<std::vector<std::byte>()> make) {
   const std::string key =
       fmt::format("{} {} {} {}", static_cast<const void*>(source.bytes()),
                   fmt::join(source.extents(), "x"), static_cast<int>(source.type()), recipe);
   {
     const std::lock_guard lock(shared_mutex_);
     if (const auto found = made_.find(key); found != made_.end())
-      if (SharedBuffer known = found->second.buffer.lock()) return part_of(std::move(known));
+      if (SharedBuffer known = found->second.buffer.lock())
+        return Part{part_of(std::move(known)), found->second.bytes};
   }
   const std::vector<std::byte> bytes = make();
   TENON_ASSIGN(SharedBuffer known, shared(bytes.data(), bytes.size()));
   const std::lock_guard lock(shared_mutex_);
   std::erase_if(made_, [](const auto& entry) { return entry.second.buffer.expired(); });
-  made_[key] = {source, known};
-  return part_of(std::move(known));
+  made_[key] = {source, known, bytes.size()};
+  return Part{part_of(std::move(known)), bytes.size()};
 }
 
 void ConstantStore::clear() {

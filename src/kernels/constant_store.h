@@ -35,10 +35,14 @@ class ConstantStore {
   /// The same for contents that are constant: requests for equal ones get the same memory, which
   /// goes with its last owner. Kernels of several shapes so have their weights once.
   Result<DeviceBuffer> share(const void* bytes, size_t count);
+  struct Part {
+    DeviceBuffer buffer;
+    size_t bytes = 0;
+  };
   /// The same for contents that follow from a tensor's and the text of `recipe` alone: they are
   /// made where they are not there.
-  Result<DeviceBuffer> share_made(const Tensor& source, const std::string& recipe,
-                                  FunctionRef<std::vector<std::byte>()> make);
+  Result<Part> share_made(const Tensor& source, const std::string& recipe,
+                          FunctionRef<std::vector<std::byte>()> make);
   /// Memory of the device with whatever contents.
   Result<DeviceBuffer> memory(size_t bytes) { return memory_(bytes); }
   /// Forgets all copies; nothing may be running.
@@ -72,6 +76,7 @@ class ConstantStore {
   struct Made {
     Tensor source;
     std::weak_ptr<const DeviceBuffer> buffer;
+    size_t bytes = 0;
   };
   /// By the recipe and the address, type and extents of its tensor.
   std::map<std::string, Made> made_;

@@ -168,12 +168,30 @@ class JitKernel final : public Kernel, public MovableConstants {
   }
 
   Status keep(const Problem& problem, const JitConstant& constant) {
+    if (problem.constants != nullptr && !constant.recipe.empty()) {
+      TENON_ASSIGN(ConstantStore::Part part,
+                   problem.constants->share_made(constant.source, constant.recipe, constant.make));
+      add(std::move(part.buffer), part.bytes);
+      return {};
+    }
     const std::vector<std::byte> bytes = constant.make();
     TENON_ASSIGN(DeviceBuffer buffer, cuda::upload_constant(problem, bytes.data(), bytes.size()));
-    blocks_.push_back({buffer.get(), bytes.size()});
-    constants_.push_back(std::move(buffer));
+    add(std::move(buffer), bytes.size());
     // Shared ones are there once, however many kernels keep them.
     if (problem.constants == nullptr) owned_bytes_ += bytes.size();
+    return {};
+  }
+
+  /// Whether launches name those alone that are kept.
+  Status check_constants() const {
+    const auto is_missing = [&](const JitArgument& argument) {
+      return argument.kind == JitArgument::Kind::kConstant &&
+             static_cast<size_t>(argument.index) >= blocks_.size();
+    };
+    for (const LoadedLaunch& launch : launches_)
+      if (std::ranges::any_of(launch.arguments, is_missing) ||
+          std::ranges::any_of(launch.maps, is_missing, &JitTensorMap::base))
+        return internal_error("a launch reads a constant that its kernel does not keep");
     return {};
   }
 
@@ -240,6 +258,10 @@ class JitKernel final : public Kernel, public MovableConstants {
     launch.keyed.code.lets_next_start = true;
     return find_function(launch);
   }
+  void add(DeviceBuffer constant, size_t bytes) {
+    blocks_.push_back({constant.get(), bytes});
+    constants_.push_back(std::move(constant));
+  }
   void use(const JitArgument& argument) {
     if (argument.kind == JitArgument::Kind::kInput)
       used_[static_cast<size_t>(argument.index)] = true;
@@ -297,6 +319,7 @@ Result<std::unique_ptr<Kernel>> make_jit_kernel(const Problem& problem, const Ji
   auto kernel = std::make_unique<JitKernel>(plan, problem.inputs.size());
   for (const JitLaunch& launch : plan.launches) TENON_TRY(kernel->load(*device, launch, problem));
   for (const JitConstant& constant : plan.constants) TENON_TRY(kernel->keep(problem, constant));
+  TENON_TRY(kernel->check_constants());
   return std::unique_ptr<Kernel>(std::move(kernel));
 }
 
