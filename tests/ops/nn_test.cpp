@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "node_harness.h"
@@ -149,6 +150,32 @@ TEST(Nn, LstmStepByHand) {
   const auto y = run(op, {x, w, r}, 3);
   expect_floats(y[0], expected);
   expect_floats(y[2], {c});
+}
+
+TEST(Nn, RecurrentActivationsByHand) {
+  const auto at = [](const char* name, float x) {
+    Rnn op;
+    op.cell = RnnKind::kRnn;
+    op.hidden = 1;
+    op.activations = {name};
+    op.activation_alpha = {0.5};
+    op.activation_beta = {0.25};
+    const Tensor one = floats({1, 1, 1}, {1}), none = floats({1, 1, 1}, {0});
+    return run(op, {floats({1, 1, 1}, {x}), one, none}, 2)[0].as_double(0);
+  };
+  for (const float x : {-3.0F, -0.75F, 0.25F, 2.0F}) {
+    EXPECT_NEAR(at("relu", x), std::max(x, 0.0F), kNear);
+    EXPECT_NEAR(at("tanh", x), std::tanh(x), kNear);
+    EXPECT_NEAR(at("sigmoid", x), 1 / (1 + std::exp(-x)), kNear);
+    EXPECT_NEAR(at("affine", x), 0.5 * x + 0.25, kNear);
+    EXPECT_NEAR(at("leakyrelu", x), x < 0 ? 0.5 * x : x, kNear);
+    EXPECT_NEAR(at("thresholdedrelu", x), x > 0.5 ? x : 0, kNear);
+    EXPECT_NEAR(at("scaledtanh", x), 0.5 * std::tanh(0.25 * x), kNear);
+    EXPECT_NEAR(at("hardsigmoid", x), std::clamp(0.5 * x + 0.25, 0.0, 1.0), kNear);
+    EXPECT_NEAR(at("elu", x), x < 0 ? 0.5 * (std::exp(x) - 1) : x, kNear);
+    EXPECT_NEAR(at("softsign", x), x / (1 + std::abs(x)), kNear);
+    EXPECT_NEAR(at("softplus", x), std::log(1 + std::exp(x)), kNear);
+  }
 }
 
 TEST(Nn, SuppressionKeepsTheBestOfOverlappingBoxes) {
