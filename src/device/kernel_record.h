@@ -21,7 +21,8 @@ struct KernelRecord {
   double waves = 0;          ///< Blocks over those that the GPU holds at a time.
   /// By the GPU's counters; negative where they were not read.
   double bytes_read = -1, bytes_written = -1;  ///< Of the GPU's memory.
-  double tensor_share = -1;                    ///< Of the cycles, those of the tensor cores.
+  /// Of the cycles that multiprocessors are at work, those of their tensor cores.
+  double tensor_share = -1;
 };
 
 struct KernelRecords {

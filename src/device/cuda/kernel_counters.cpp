@@ -11,7 +11,7 @@ namespace {
 /// In the order of set_counters().
 constexpr const char* kMetrics[] = {
     "dram__bytes_read.sum", "dram__bytes_write.sum",
-    "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active"};
+    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active"};
 constexpr size_t kCount = std::size(kMetrics);
 /// Times that a run is repeated for counters that do not fit into one: kernels are, not runs.
 constexpr int kMostRuns = 4;

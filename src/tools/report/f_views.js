@@ -146,17 +146,22 @@ function groupColumns(report, name, show) {
     { name: "Operations", number: true, value: (group) => group.operations, show: (group) => rate(group.operations, "") }];
 }
 
-const KERNEL_COLUMNS = [
-  { name: "GPU kernel", wide: true, value: (kernel) => kernel.name, show: (kernel) => element("code", {}, kernel.name) },
-  { name: "Time", number: true, value: (kernel) => kernel.ms, show: (kernel) => milliseconds(kernel.ms) },
-  { name: "Occupancy", number: true, help: "Warps that a multiprocessor holds at a time, of those it could", value: (kernel) => kernel.occupancy, show: (kernel) => percent(kernel.occupancy) },
-  { name: "Waves", number: true, help: "Blocks over those that the GPU holds at a time", value: (kernel) => kernel.waves, show: (kernel) => number(kernel.waves, 3) },
-  { name: "Registers", number: true, value: (kernel) => kernel.registers },
-  { name: "Shared", number: true, value: (kernel) => kernel.sharedBytes, show: (kernel) => bytes(kernel.sharedBytes) },
-  { name: "Read", number: true, help: "Bytes of the GPU's memory, counted", value: (kernel) => kernel.bytesRead, show: (kernel) => bytes(kernel.bytesRead) },
-  { name: "Written", number: true, value: (kernel) => kernel.bytesWritten, show: (kernel) => bytes(kernel.bytesWritten) },
-  { name: "Tensor cores", number: true, help: "Of their peak, counted", value: (kernel) => kernel.tensorShare, show: (kernel) => percent(kernel.tensorShare) },
-  { name: "Layer", wide: true, value: (kernel) => kernel.layer }];
+/** Kernels of ours are all called the same: their tactic says more. */
+const kernelName = (report, kernel) => (kernel.name === "kernel" ? tacticName((report.byName.get(kernel.layer) || {}).tactic) || kernel.name : kernel.name);
+
+function kernelColumns(report) {
+  return [
+    { name: "Layer", wide: true, value: (kernel) => kernel.layer },
+    { name: "Time", number: true, value: (kernel) => kernel.ms, show: (kernel) => milliseconds(kernel.ms) },
+    { name: "Tensor cores", number: true, help: "Of the cycles in which multiprocessors work, counted", value: (kernel) => kernel.tensorShare, show: (kernel) => percent(kernel.tensorShare) },
+    { name: "Occupancy", number: true, help: "Warps that a multiprocessor holds at a time, of those it could", value: (kernel) => kernel.occupancy, show: (kernel) => percent(kernel.occupancy) },
+    { name: "Waves", number: true, help: "Blocks over those that the GPU holds at a time", value: (kernel) => kernel.waves, show: (kernel) => number(kernel.waves, 3) },
+    { name: "Read", number: true, help: "Bytes of the GPU's memory, counted", value: (kernel) => kernel.bytesRead, show: (kernel) => bytes(kernel.bytesRead) },
+    { name: "Written", number: true, value: (kernel) => kernel.bytesWritten, show: (kernel) => bytes(kernel.bytesWritten) },
+    { name: "Registers", number: true, value: (kernel) => kernel.registers },
+    { name: "Shared", number: true, value: (kernel) => kernel.sharedBytes, show: (kernel) => bytes(kernel.sharedBytes) },
+    { name: "GPU kernel", value: (kernel) => kernelName(report, kernel), show: (kernel) => element("code", {}, kernelName(report, kernel).slice(0, 60)) }];
+}
 
 /** Why there are no kernels, or no counters of them. */
 function kernelNote(report) {
@@ -177,7 +182,7 @@ function timeTable(report, by, controls) {
   const open = (layer, name) => openLayer(layer, name), isOpen = (layer) => layer === state.layer;
   if (by === "layer") return dataTable(layerColumns(report), report.timed, { sort: 1, open, isOpen, controls, search: "Layer, node, kernel" });
   if (by === "node") return dataTable(NODE_COLUMNS, nodeRows(report), { sort: 1, open: (row) => open(row.layer), controls, search: "Node, layer" });
-  if (by === "launch") return dataTable(KERNEL_COLUMNS, recordedKernels(report), { sort: 1, open: (kernel) => open(report.byName.get(kernel.layer), kernel.layer), controls, search: "Kernel, layer" });
+  if (by === "launch") return dataTable(kernelColumns(report), recordedKernels(report), { sort: 1, open: (kernel) => open(report.byName.get(kernel.layer), kernel.layer), controls, search: "Kernel, layer" });
   const grouping = GROUPINGS[by];
   return dataTable(groupColumns(report, grouping.title, grouping.show), grouped(report, grouping.key), { sort: 1, controls, search: grouping.title });
 }

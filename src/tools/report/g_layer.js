@@ -11,7 +11,7 @@ function openLayer(layer, name) {
   showDrawer(layer.name, [
     section("Facts", layerFacts(layer)),
     (layer.origins || []).length > 0 ? section(`ONNX nodes (${layer.origins.length})`, element("ul", {}, layer.origins.map((origin) => element("li", {}, element("code", {}, origin))))) : null,
-    kernels.length > 0 ? section(`GPU kernels (${kernels.length})`, kernels.map(kernelFacts)) : null,
+    kernels.length > 0 ? section(`GPU kernels (${kernels.length})`, kernels.map((kernel) => kernelFacts(report, kernel))) : null,
     section("Operands", operandTable(report, layer)),
     apart.length > 0 ? section("Not fused", element("ul", {}, apart.map((row) => element("li", {}, `${row.consumer === layer.name ? `with '${row.producer}'` : `'${row.consumer || ""}' with it`}: ${row.reason}`)))) : null,
     accuracy ? section("Accuracy", accuracyFacts(accuracy)) : null,
@@ -69,17 +69,17 @@ function layerFacts(layer) {
 }
 
 /** One kernel as it ran, and what it took of the GPU. */
-function kernelFacts(kernel) {
+function kernelFacts(report, kernel) {
   const facts = [];
   const fact = (name, value) => { if (value !== "" && value !== undefined) facts.push(element("dt", {}, name), element("dd", {}, value)); };
-  fact("Kernel", element("code", {}, kernel.name));
+  fact("Kernel", element("code", {}, kernelName(report, kernel)));
   fact("Ran for", milliseconds(kernel.ms));
   fact("Grid", `${kernel.grid.join("×")} blocks of ${kernel.block.join("×")} threads${kernel.waves ? `, ${number(kernel.waves, 3)} waves` : ""}`);
   fact("A thread", `${kernel.registers} registers${kernel.localBytes ? `, ${bytes(kernel.localBytes)} spilled or local` : ""}`);
   fact("A block", kernel.sharedBytes ? `${bytes(kernel.sharedBytes)} of shared memory` : "");
   fact("Occupancy", kernel.occupancy ? `${percent(kernel.occupancy)} of the warps that fit` : "");
   fact("GPU memory", kernel.bytesRead !== undefined ? `${bytes(kernel.bytesRead)} read, ${bytes(kernel.bytesWritten)} written (counted)` : "");
-  fact("Tensor cores", kernel.tensorShare !== undefined ? `${percent(kernel.tensorShare)} of their peak` : "");
+  fact("Tensor cores", kernel.tensorShare !== undefined ? `at work for ${percent(kernel.tensorShare)} of the cycles (counted)` : "");
   return element("dl", { class: "facts" }, facts);
 }
 
