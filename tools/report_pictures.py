@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""The pictures of docs/report.md: reports of two models and a comparison, as headless Chromium shows them.
+"""The pictures of docs/report.md: reports of two models and a comparison, as headless Chromium shows them, those of a GPU
+from the JSON that tests/browser/gpu keeps.
 
-usage: report_pictures.py [--build DIR] [--models DIR] [--output DIR]
+usage: report_pictures.py [--build DIR] [--models DIR] [--output DIR] [--gpu]
 """
 import argparse
+import gzip
 import subprocess
 import sys
 import tempfile
@@ -26,6 +28,12 @@ PICTURES = [
     ("compare", "compare", "compare", WIDE, False, ""),
     ("phone", "yolo_s", "time", NARROW, True, ""),
 ]
+BY_KERNEL = "const s = document.getElementById('group'); s.value = 'launch'; s.dispatchEvent(new Event('change'))"
+GPU_PICTURES = [
+    ("gpu_kernels", "gpu_yolo_s_16", "time", WIDE, True, BY_KERNEL),
+    ("gpu_layer", "gpu_bert_base", "time", WIDE, False, BY_KERNEL + "; document.querySelector('main tbody tr').click()"),
+    ("gpu_compare", "gpu_compare", "compare", WIDE, False, ""),
+]
 
 
 def make_reports(build: Path, models: Path, folder: Path):
@@ -41,21 +49,32 @@ def make_reports(build: Path, models: Path, folder: Path):
                     f"--html={folder / 'compare.html'}"], check=True)
 
 
+def make_gpu_reports(build: Path, folder: Path):
+    for case in ("bert_base", "yolo_s", "yolo_s_16"):
+        packed = ROOT / "tests/browser/gpu" / f"{case}.json.gz"
+        (folder / f"gpu_{case}.json").write_bytes(gzip.decompress(packed.read_bytes()))
+        subprocess.run([build / "bin/tenon", "report", folder / f"gpu_{case}.json", f"--html={folder / f'gpu_{case}.html'}"], check=True)
+    subprocess.run([build / "bin/tenon", "report", folder / "gpu_yolo_s_16.json", folder / "gpu_yolo_s.json",
+                    f"--html={folder / 'gpu_compare.html'}"], check=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build/release")
     parser.add_argument("--models", type=Path, default=ROOT / "build/models")
     parser.add_argument("--output", type=Path, default=ROOT / "docs/pictures")
     parser.add_argument("--reports", type=Path, help="a folder with the reports, which are not made again")
+    parser.add_argument("--gpu", action="store_true", help="the pictures of the GPU alone: their figures are those of its run")
     arguments = parser.parse_args()
     if missing():
         sys.exit(f"report_pictures: {missing()}")
     arguments.output.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         reports = (arguments.reports or Path(folder)).resolve()
-        if not arguments.reports:
+        if not arguments.reports and not arguments.gpu:
             make_reports(arguments.build.resolve(), arguments.models.resolve(), reports)
-        for name, page, view, size, dark, script in PICTURES:
+        make_gpu_reports(arguments.build.resolve(), reports)
+        for name, page, view, size, dark, script in GPU_PICTURES + ([] if arguments.gpu else PICTURES):
             with Page(size, dark) as shown:
                 shown.open(reports / f"{page}.html", view)
                 shown.run(script)

@@ -1,8 +1,11 @@
-"""Reports of bert_base and yolo_s and a comparison of two precisions, opened and used in headless Chromium at two widths,
-light and dark. Run by ctest, or: pytest tests/browser --build build/release --models build/models"""
+"""Reports of bert_base and yolo_s and a comparison of two precisions, made here on the CPU and before on a GPU (the JSON in
+gpu/), opened and used in headless Chromium at two widths, light and dark. Run by ctest, or:
+pytest tests/browser --build build/release --models build/models"""
+import gzip
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -28,23 +31,37 @@ def run(*words):
     assert done.returncode == 0
 
 
-@pytest.fixture(scope="session")
-def reports(pytestconfig, tmp_path_factory) -> dict[str, Path]:
-    """Pages by name."""
-    folder = tmp_path_factory.mktemp("reports")
-    bin_folder = Path(pytestconfig.getoption("build")).resolve() / "bin"
+def programs(pytestconfig) -> Path:
+    return Path(pytestconfig.getoption("build")).resolve() / "bin"
+
+
+def cpu_reports(pytestconfig, folder: Path) -> None:
     models = Path(pytestconfig.getoption("models")).resolve()
-
-    def report(name: str, case: str, *flags: str) -> Path:
+    for name, case, *flags in (("bert_base", "bert_base"), ("yolo_s", "yolo_s"), ("yolo_s", "yolo_s_16", "--fp16")):
         model = materialized(name, models)
-        run(bin_folder / "trtexec", f"--onnx={model}", f"--shapes={shapes_text(model, 1)}", *QUICK, *flags,
+        run(programs(pytestconfig) / "trtexec", f"--onnx={model}", f"--shapes={shapes_text(model, 1)}", *QUICK, *flags,
             f"--html={folder / case}.html", f"--exportReport={folder / case}.json")
-        return folder / f"{case}.html"
 
-    pages = {"bert_base": report("bert_base", "bert_base"), "yolo_s": report("yolo_s", "yolo_s")}
-    report("yolo_s", "yolo_s_16", "--fp16")
-    pages["compare"] = folder / "compare.html"
-    run(bin_folder / "tenon", "report", folder / "yolo_s_16.json", folder / "yolo_s.json", f"--html={pages['compare']}")
+
+def gpu_report(pytestconfig, folder: Path, case: str) -> None:
+    """The page of a report that was made on a GPU; its JSON is kept here."""
+    packed = Path(__file__).parent / "gpu" / f"{case}.json.gz"
+    (folder / f"{case}.json").write_bytes(gzip.decompress(packed.read_bytes()))
+    run(programs(pytestconfig) / "tenon", "report", folder / f"{case}.json", f"--html={folder / case}.html")
+
+
+@pytest.fixture(scope="session", params=["cpu", "gpu"])
+def reports(request, pytestconfig, tmp_path_factory) -> dict[str, Path]:
+    """Pages by name."""
+    folder = tmp_path_factory.mktemp(request.param)
+    cases = ("bert_base", "yolo_s", "yolo_s_16")
+    if request.param == "cpu":
+        cpu_reports(pytestconfig, folder)
+    else:
+        for case in cases:
+            gpu_report(pytestconfig, folder, case)
+    pages = {case: folder / f"{case}.html" for case in (*cases, "compare")}
+    run(programs(pytestconfig) / "tenon", "report", folder / "yolo_s_16.json", folder / "yolo_s.json", f"--html={pages['compare']}")
     return pages
 
 
@@ -82,10 +99,8 @@ def test_the_color_scheme_is_followed_and_toggled(page, reports):
     assert page.run(theme) == ("light" if page.dark else "dark")
 
 
-@pytest.fixture(scope="session")
-def planted(pytestconfig, tmp_path_factory) -> Path:
-    """The report of a network with a value of many readers, and an offset that 16 bits have no digits beside."""
-    folder = tmp_path_factory.mktemp("planted")
+def write_planted(file: Path) -> None:
+    """A network with a value of many readers, and an offset that 16 bits have no digits beside."""
     random, weights, nodes = np.random.default_rng(0), [], []
 
     def node(op: str, name: str, *inputs: str, weight=None, **attributes) -> str:
@@ -105,26 +120,64 @@ def planted(pytestconfig, tmp_path_factory) -> Path:
     info = helper.make_tensor_value_info
     graph = helper.make_graph(nodes, "planted", [info("x", TensorProto.FLOAT, [1, 3, 96, 96])],
                               [info("y", TensorProto.FLOAT, [1, 32, 1, 1])], weights)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), folder / "planted.onnx")
-    run(Path(pytestconfig.getoption("build")).resolve() / "bin/tenon", "bench", folder / "planted.onnx", "--device=-1", "--fp16",
-        "--selfCheckRegions", "--iterations=10", "--warmUp=0", "--duration=0", f"--html={folder / 'planted.html'}",
-        f"--exportReport={folder / 'planted.json'}")
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), file)
+
+
+@pytest.fixture(scope="session", params=["cpu", "gpu"])
+def planted(request, pytestconfig, tmp_path_factory) -> Path:
+    """The report of that network, in half precision."""
+    folder = tmp_path_factory.mktemp(f"planted_{request.param}")
+    if request.param == "gpu":
+        gpu_report(pytestconfig, folder, "planted")
+    else:
+        write_planted(folder / "planted.onnx")
+        run(programs(pytestconfig) / "tenon", "bench", folder / "planted.onnx", "--device=-1", "--fp16", "--selfCheckRegions",
+            "--iterations=10", "--warmUp=0", "--duration=0", f"--html={folder / 'planted.html'}",
+            f"--exportReport={folder / 'planted.json'}")
     return folder / "planted.html"
 
 
+# Each of a newcomer's questions is to be answered within so many seconds, of which reading takes most.
+PATIENCE = 120
+
+
 def test_a_newcomer_has_three_answers_on_the_first_page(page, planted):
+    start = time.monotonic()
     page.open(planted)
     report = json.loads(planted.with_suffix(".json").read_text())
     text = page.one("main").text
     slowest = max(report["layers"], key=lambda layer: layer.get("ms", 0))["name"]
     assert page.one(".slowest li").text.startswith(slowest)
     assert "is not fused with 'branch'" in text and "is read by 'pooled' too" in text
-    if report["got"].get("BF16"):  # Processors without 16-bit arithmetic lose nothing.
+    if {"BF16", "FP16"} & set(report["got"]):  # Processors without 16-bit arithmetic lose nothing.
         assert "'cancels + last_relu' loses accuracy" in text
         assert "away from fp32" in page.one(".chip.warn").text
     page.one(".slowest button").click()
     assert slowest in page.one("#drawer").text
     assert page.errors() == []
+    assert time.monotonic() - start < PATIENCE
+
+
+def test_a_newcomer_finds_each_answer_in_one_view(page, planted):
+    """By the names of the views alone: the slowest operator, a fusion that failed, the layer that lost accuracy."""
+    report = json.loads(planted.with_suffix(".json").read_text())
+    start = time.monotonic()
+    page.open(planted)
+    page.tab("time")
+    page.run("const s = document.getElementById('group'); s.value = 'operator'; s.dispatchEvent(new Event('change'))")
+    totals = {}
+    for layer in report["layers"]:
+        kind = layer.get("kind", "").split("(")[-1].rstrip(")").lower()
+        totals[kind] = totals.get(kind, 0) + layer.get("ms", 0)
+    assert figures(page, 1)[0].strip() == max(totals, key=totals.get)
+    page.tab("fusions")
+    reasons = " ".join(page.texts("main table.data tbody td"))
+    assert "is read by 'pooled' too" in reasons
+    page.tab("accuracy")
+    if {"BF16", "FP16"} & set(report["got"]):
+        assert figures(page, 1)[0] == "cancels + last_relu"
+    assert page.errors() == []
+    assert time.monotonic() - start < PATIENCE
 
 
 @pytest.mark.parametrize("name", ["bert_base", "yolo_s"])
@@ -169,7 +222,8 @@ def test_a_comparison_shows_the_slower_first(page, reports):
     page.open(reports["compare"])
     rows = page.run("return DATA.rows.map((row) => row.slowerBy)")
     assert rows == sorted(rows, reverse=True) and len(rows) > 10
-    assert "FP32 → BF16" in " ".join(page.texts("main td"))
+    cells = " ".join(page.texts("main td"))
+    assert "FP32 → BF16" in cells or "FP32 → FP16" in cells
     page.one("main tbody tr").click()
     assert "Before" in page.one("#drawer").text and "Now" in page.one("#drawer").text
     page.run("document.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}))")
@@ -194,3 +248,21 @@ def test_the_keyboard_is_enough(page, reports):
     page.run("document.body.focus(); document.activeElement.blur()")
     body.send_keys("/")
     assert "search" in page.driver.switch_to.active_element.get_attribute("class")
+
+
+def test_kernels_of_a_gpu_are_shown_with_what_they_took(page, reports):
+    report = json.loads(reports["yolo_s_16"].with_suffix(".json").read_text())
+    kernels = (report.get("kernels") or {}).get("kernels") or []
+    page.open(reports["yolo_s_16"], "time")
+    choices = page.run("return [...document.getElementById('group').options].map((option) => option.value)")
+    assert ("launch" in choices) == bool(kernels) == (not report["on_cpu"])
+    if not kernels:
+        return
+    page.run("const s = document.getElementById('group'); s.value = 'launch'; s.dispatchEvent(new Event('change'))")
+    slowest = max(kernels, key=lambda kernel: kernel["ms"])
+    assert len(figures(page, 1)) == len(kernels) and figures(page, 1)[0] == slowest["layer"]
+    page.one("main tbody tr").click()
+    text = page.one("#drawer").text
+    assert "GPU kernels" in text and f"{slowest['registers']} registers" in text and "of the warps that fit" in text
+    assert ("counted" in text) == ("bytesRead" in slowest)
+    assert page.errors() == []
