@@ -73,10 +73,27 @@ class Chain {
 
   bool take_dequantize(Node& node) {
     if (per_tensor_bytes(node.output(), context_.options()) == nullptr ||
-        node.input(0) != running_ || !same_scaling(*steps_.back(), node))
+        node.input(0) != running_ || !same_scaling(*steps_.back(), node) || is_for_another(node))
       return false;
     steps_.push_back(&node);
     return true;
+  }
+
+  /// The sum behind adds the result of another anchor that nothing rounds: that anchor adds these
+  /// bytes, and its own result is not written as reals.
+  bool is_for_another(const Node& dequantize) const {
+    const Node* sum = only_user(graph_, dequantize.output());
+    const auto* op = sum == nullptr ? nullptr : sum->as<Pointwise>();
+    if (op == nullptr || op->function != PointwiseFunction::k_add) return false;
+    const Value* other = sum->input(sum->input(0) == dequantize.output() ? 1 : 0);
+    while (other != dequantize.output() && only_user(graph_, other) != nullptr &&
+           other->producer() != nullptr) {
+      const Node& node = *other->producer();
+      if (can_anchor_quantized(node, context_.options())) return context_.allows_fusion(node);
+      if (!node.is<Pointwise>() || !context_.allows_fusion(node)) return false;
+      other = node.input(0);
+    }
+    return false;
   }
 
   bool take_pointwise(Node& node) {
