@@ -44,6 +44,12 @@ bool meets_image(const DeviceWindow& w) {
   return true;
 }
 
+/// Maxima of bytes are found several at a time.
+bool finds_greatest_bytes(const Problem& problem, const Pool& op, const Operand& x) {
+  return op.function == PoolFunction::kMax && problem.outputs.size() == 1 &&
+         (x.type == DataType::kInt8 || x.type == DataType::kUInt8);
+}
+
 void add_constants(KernelCode& code, const Problem& problem, const Pool& op, const Operand& x,
                    const DeviceWindow& window, int vector) {
   const Operand& y = problem.output();
@@ -58,6 +64,7 @@ void add_constants(KernelCode& code, const Problem& problem, const Pool& op, con
   code.flag("kCountPadding", op.count_include_pad);
   code.flag("kClamps", op.function == PoolFunction::kMax && problem.outputs.size() == 1 &&
                            meets_image(window));
+  code.flag("kOfBytes", finds_greatest_bytes(problem, op, x) && vector % 4 == 0);
   code.flag("kColumnMajor", op.column_major_indices);
   code.flag("kIndices", problem.outputs.size() > 1);
   code.constant("kPower", op.p);
@@ -95,8 +102,9 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   const IndexLoop loop = memory_loop(y), channels = {{1, y.extents[1]}};
   const bool last = y.layout == Layout::kChannelsLast;
   // Every stride of x but the channels' must keep a pack aligned.
+  const int most = finds_greatest_bytes(problem, *op, x) ? 16 : indices ? 1 : 8;
   int vector = last ? std::min({pack_width(channels, x), pack_width(loop, y),
-                                pack_width(memory_loop(x), x), indices ? 1 : 8})
+                                pack_width(memory_loop(x), x), most})
                     : 1;
   // More threads with less to load each, where there are few.
   while (vector > 2 && y.count() / vector < int64_t{4} * kBlock * multiprocessors(problem))
