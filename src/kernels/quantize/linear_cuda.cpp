@@ -1,4 +1,6 @@
 // Quantization and its reverse with one known scale on NVIDIA GPUs.
+#include <algorithm>
+
 #include "kernels/jit/sources.h"
 #include "kernels/jit/tactic.h"
 #include "ops/math.h"
@@ -28,10 +30,13 @@ Result<double> number_of(const Problem& problem, int input, double otherwise) {
   return constant->as_double(0);
 }
 
-int vector_width(const Problem& problem) {
-  int vector = 16;
-  const int64_t alignment = std::min(problem.input(0).alignment, problem.output().alignment);
-  while (vector > 1 && (problem.output().count() % vector != 0 || alignment < 16)) vector /= 2;
+/// Numbers of the wider side in 16 bytes, if they lie together on both: neighbouring threads read
+/// and write neighbouring pieces.
+int vector_width(const Problem& problem, const IndexLoop& loop) {
+  const Operand &x = problem.input(0), &y = problem.output();
+  int vector = 16 / std::max(byte_size(x.type), byte_size(y.type));
+  vector = std::min({vector, pack_width(loop, x), pack_width(loop, y)});
+  while (vector > 1 && y.count() % vector != 0) vector /= 2;
   return vector;
 }
 
@@ -40,8 +45,9 @@ Status check(const Problem& problem, bool reverse) {
   const Operand &bytes = reverse ? x : y, &reals = reverse ? y : x;
   if (byte_name(bytes.type) == nullptr || !is_real_type(reals.type))
     return unsupported("other types");
-  if (!x.dense() || !y.dense() || (x.rank() >= 3 && x.layout != y.layout))
-    return unsupported("operands of different layouts");
+  if (x.extents != y.extents || y.count() == 0) return unsupported("other extents");
+  // Elements of other orders are transposed faster.
+  if (x.rank() >= 3 && x.layout != y.layout) return unsupported("operands of different layouts");
   const int capability =
       problem.device == nullptr ? 90 : problem.device->properties().compute_capability;
   if (is_real(bytes.type) && capability < 89) return unsupported("its conversions need sm_89");
@@ -70,10 +76,18 @@ Result<JitPlan> plan(const Problem& problem, std::string_view) {
   code.flag("kReverse", reverse != nullptr);
   code.flag("kRounds", rounds);
   code.real("kScale", scale);
+  // Neither it nor its reciprocal, nor any remainder, is denormal or too large.
+  const double inverse = 1 / static_cast<double>(static_cast<float>(scale));
+  const bool is_moderate = scale > 1e-18 && scale < 1e18;
+  code.flag("kByReciprocal", is_moderate);
+  code.real("kInverse", is_moderate ? inverse : 0);
   code.real("kZero", zero);
   code.real("kLow", y.type == DataType::kInt8 ? -128 : 0);
   code.real("kHigh", y.type == DataType::kInt8 ? 127 : 255);
-  const int vector = vector_width(problem);
+  const IndexLoop loop = memory_loop(y);
+  const int vector = vector_width(problem, loop);
+  code.located("XAt", loop, x);
+  code.located("YAt", loop, y);
   code.constant("kVector", vector);
   code.constant("kCount", y.count());
   code.constant("kBlock", kBlock);
