@@ -374,6 +374,37 @@ ByteLimits byte_limits(const Problem& problem, const DeviceQuantized& d) {
   return {std::clamp(from, limits.low, limits.high), std::clamp(until, limits.low, limits.high)};
 }
 
+void add_byte_limits(KernelCode& code, const Problem& problem, const DeviceQuantized& d) {
+  if (!d.region.output || is_float8(problem.output().type)) return;
+  const int zero = d.region.output->zero;
+  if (zero >= 0 && problem.input(zero).constant->as_int64(0) != 0) return;
+  const ByteLimits limits = byte_limits(problem, d);
+  code.text(fmt::format("#define BYTE_LOWEST(T) float({})\n#define BYTE_HIGHEST(T) float({})\n",
+                        device_real(limits.low), device_real(limits.high)));
+}
+
+void add_byte_product(KernelCode& code, const Problem& problem, const DeviceQuantized& d) {
+  const DataType x = problem.input(d.region.x).type, w = problem.input(d.region.weights).type;
+  const bool real = is_float8(x);
+  const char *sums = real ? "f32" : "s32", *place = real ? "+f" : "+r";
+  code.text(fmt::format(
+      "__device__ inline void multiply_bytes(Accumulator (&c)[4], const u32 (&a)[4], u32 b0, u32 "
+      "b1) "
+      "{{\n  asm volatile(\"mma.sync.aligned.m16n8k32.row.col.{0}.{1}.{2}.{0} {{%0,%1,%2,%3}}, "
+      "{{%4,%5,%6,%7}}, {{%8,%9}}, {{%0,%1,%2,%3}};\"\n    : \"{3}\"(c[0]), \"{3}\"(c[1]), "
+      "\"{3}\"(c[2]), \"{3}\"(c[3])\n    : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), "
+      "\"r\"(b0), \"r\"(b1));\n}}\n",
+      sums, matrix_type_name(x), real ? matrix_type_name(w) : "s8", place));
+}
+
+Status check_byte_product(const Problem& problem, const DeviceQuantized& d) {
+  const int capability =
+      problem.device == nullptr ? 90 : problem.device->properties().compute_capability;
+  const int least = is_float8(problem.input(d.region.x).type) ? 89 : 80;
+  if (capability < least) return unsupported("its matrix instructions need sm_{}", least);
+  return {};
+}
+
 int64_t greatest_sum(const Problem& problem, const DeviceQuantized& d) {
   const bool is_wide = d.zero != 0 || problem.input(d.region.x).type == DataType::kUInt8;
   const int64_t number = is_wide ? 255 : 128, depth = d.taps() * d.channels;

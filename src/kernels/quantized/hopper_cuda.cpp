@@ -208,16 +208,6 @@ Sums sums_of(const Problem& problem, const DeviceQuantized& d) {
   return d.region.output && d.is_scaled ? Sums::kSmallWithStart : Sums::kSmall;
 }
 
-/// What conversions to the result clamp to, where that is the quantization's range.
-void add_limits(KernelCode& code, const Problem& problem, const DeviceQuantized& d) {
-  if (!d.region.output || is_float8(problem.output().type)) return;
-  const int zero = d.region.output->zero;
-  if (zero >= 0 && problem.input(zero).constant->as_int64(0) != 0) return;
-  const ByteLimits limits = byte_limits(problem, d);
-  code.text(fmt::format("#define BYTE_LOWEST(T) float({})\n#define BYTE_HIGHEST(T) float({})\n",
-                        device_real(limits.low), device_real(limits.high)));
-}
-
 /// Constants of the plan that the kernel takes behind its result.
 void add_column_constants(JitPlan& plan, JitLaunch& launch, const Problem& problem,
                           const DeviceQuantized& d) {
@@ -242,7 +232,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   begin_code(code, problem);
   // Types come before what is generated of them.
   TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
-  add_limits(code, problem, d);
+  add_byte_limits(code, problem, d);
   code.text(types);
   code.text(fmt::format("#define SUMS {}\n", static_cast<int>(sums_of(problem, d))));
   add_constants(code, problem, d, t);
@@ -258,6 +248,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
                        {"jit/hopper.cuh", "jit/hopper_bytes.cuh", "gemm/hopper_tiles.cu",
                         d.is_convolution ? "conv/hopper_pixels.cu" : "gemm/hopper_rows.cu",
                         "quantized/hopper_scale.cu", "gemm/hopper_places.cu",
+                        "quantized/run.cu",
                         slab != 0 ? "quantized/hopper_runs.cu" : "gemm/hopper_store.cu",
                         "gemm/hopper_start.cu", "gemm/hopper.cu"}));
   const ProductSizes sizes = sizes_of(d);

@@ -28,34 +28,6 @@ __device__ inline void fetch_slab(SlabOperands& to, const Place& at, int ROWS_PA
   for (int i = 0; i < kAheadSlabs; ++i) fetch_rows_of_slab(to.rows[i], at, i * kSlab ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
 }
 
-template <class T>
-__device__ inline u32 word_of(T type, const float* v) {
-  if constexpr (sizeof(T) == 1) return byte_pair(type, v[0], v[1]) | u32(byte_pair(type, v[2], v[3])) << 16;
-  else if constexpr (sizeof(T) == 2) return pair_of(type, v[0], v[1]);
-  else return __float_as_uint(v[0]);
-}
-__device__ inline void store_run(Y* y, Index at, const float (&v)[kRun]) {
-  constexpr int kEach = 4 / sizeof(Y), kWords = kRun / kEach, kStep = kWords < 4 ? kWords : 4;
-  if constexpr (packs_together<YAt, kRun>()) {
-    Y* to = y + locate<YAt>(at);
-#pragma unroll
-    for (int i = 0; i < kWords; i += kStep) {
-      Pack<u32, kStep> pack;
-#pragma unroll
-      for (int k = 0; k < kStep; ++k) pack.v[k] = word_of(Y(), v + (i + k) * kEach);
-      store_pack<kStep>(reinterpret_cast<u32*>(to) + i, pack);
-    }
-  } else {
-#pragma unroll
-    for (int i = 0; i < kWords; ++i) {
-      const u32 word = word_of(Y(), v + i * kEach);
-#pragma unroll
-      for (int k = 0; k < kEach; ++k)
-        reinterpret_cast<Word*>(y)[locate<YAt>(Index(at + i * kEach + k))] = Word(word >> (k * 8 * sizeof(Y)));
-    }
-  }
-}
-
 __device__ inline void store_tile(const Accumulator (&sums)[kOwn / 2], SlabOperands& next, const RowTerms& rows, u32, Y* y,
                                   const Place& at ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
 #pragma unroll
@@ -79,7 +51,7 @@ __device__ inline void store_tile(const Accumulator (&sums)[kOwn / 2], SlabOpera
         v[2 * j] = pair[0], v[2 * j + 1] = pair[1];
       }
       apply_epilogue<kRun>(v, now[half]);
-      if (row_exists(at, row) && run_of(at, n) < kN) store_run(y, element_of(at, row, run_of(at, n)), v);
+      if (row_exists(at, row) && run_of(at, n) < kN) store_run<kRun>(y, element_of(at, row, run_of(at, n)), v);
     }
   }
 }

@@ -80,28 +80,10 @@ int64_t load_width(const Problem& problem, const DeviceQuantized& d) {
 }
 
 Status check(const Problem& problem, const DeviceQuantized& d) {
-  const int capability =
-      problem.device == nullptr ? 90 : problem.device->properties().compute_capability;
-  const int least = is_float8(problem.input(d.region.x).type) ? 89 : 80;
-  if (capability < least) return unsupported("its matrix instructions need sm_{}", least);
+  TENON_TRY(check_byte_product(problem, d));
   if (d.rows > INT32_MAX - 1024 || d.columns > INT32_MAX || d.channels > INT32_MAX)
     return unsupported("huge extents");
   return {};
-}
-
-/// Products of 16 by 8 results over 32 bytes of the depth.
-std::string multiply_instruction(const Problem& problem, const DeviceQuantized& d) {
-  const DataType x = problem.input(d.region.x).type, w = problem.input(d.region.weights).type;
-  const bool real = is_float8(x);
-  const char *sums = real ? "f32" : "s32", *place = real ? "+f" : "+r";
-  return fmt::format(
-      "__device__ inline void multiply_bytes(Accumulator (&c)[4], const u32 (&a)[4], u32 b0, u32 "
-      "b1) "
-      "{{\n  asm volatile(\"mma.sync.aligned.m16n8k32.row.col.{0}.{1}.{2}.{0} {{%0,%1,%2,%3}}, "
-      "{{%4,%5,%6,%7}}, {{%8,%9}}, {{%0,%1,%2,%3}};\"\n    : \"{3}\"(c[0]), \"{3}\"(c[1]), "
-      "\"{3}\"(c[2]), \"{3}\"(c[3])\n    : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), "
-      "\"r\"(b0), \"r\"(b1));\n}}\n",
-      sums, matrix_type_name(x), real ? matrix_type_name(w) : "s8", place);
 }
 
 /// Where the rows and their elements lie in the left operand.
@@ -168,7 +150,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
   code.text(types);
   add_constants(code, problem, d, t, order);
-  code.text(multiply_instruction(problem, d));
+  add_byte_product(code, problem, d);
   TENON_ASSIGN(const std::vector<int> operands, add_quantized_epilogue(code, problem, d));
   JitLaunch launch;
   TENON_TRY(set_source(launch, code, {"quantized/matrix.cu"}));

@@ -122,10 +122,12 @@ struct ConvShape {
 };
 
 KernelCase& add_conv(Cases& cases, const std::string& name, const ConvShape& s, const Region& r,
-                     Layout layout = Layout::kChannelsLast) {
+                     Layout layout = Layout::kChannelsLast,
+                     Layout image = Layout::kChannelsLast) {
+  if (layout == Layout::kRowMajor) image = layout;
   auto& c =
       add(cases, name, Dequantize(),
-          behind(input(numbers(r.x.type, {2, s.in, s.height, s.width}, 1), layout), scaling(r.x)));
+          behind(input(numbers(r.x.type, {2, s.in, s.height, s.width}, 1), image), scaling(r.x)));
   Conv op;
   op.strides = {s.stride, s.stride};
   op.pads_begin = op.pads_end = {s.pad, s.pad};
@@ -201,6 +203,13 @@ void add_convs(Cases& cases) {
   for (const ConvShape& s : shapes)
     for (const Region& r : regions)
       add_conv(cases, fmt::format("ampere quantized conv {}", ++number), s, r);
+  // First convolutions, of images whose rows are whole vectors, or are not.
+  number = 0;
+  for (const ConvShape& s : {ConvShape{3, 64, 40, 48, 7, 2, 3}, {4, 48, 19, 32, 3, 1, 1},
+                             {1, 16, 23, 21, 5, 3, 2, 2}, {3, 32, 17, 64, 3, 2, 0}})
+    for (const Region& r : regions)
+      add_conv(cases, fmt::format("ampere quantized conv of an image {}", ++number), s, r,
+               Layout::kChannelsLast, Layout::kRowMajor);
   add_conv(cases, "ampere quantized conv of rows", shapes[2], regions[1], Layout::kRowMajor);
   Region real = regions[0];
   real.quantizes = false;
@@ -221,6 +230,8 @@ void add_floats(Cases& cases) {
       if (!r.quantizes) c.tolerance(4e-3);
     }
   add_conv(cases, "hopper quantized floats conv", {64, 72, 15, 17, 3, 2, 1}, regions[0]);
+  add_conv(cases, "hopper quantized floats conv of an image", {3, 64, 33, 40, 7, 2, 3}, regions[0],
+           Layout::kChannelsLast, Layout::kRowMajor);
   add_conv(cases, "hopper quantized floats residual", {128, 128, 14, 14, 3, 1, 1}, regions[2]);
 }
 

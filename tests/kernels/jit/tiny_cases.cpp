@@ -252,13 +252,14 @@ void add_formulas(Cases& cases) {
     }
 }
 
-/// Regions of bytes: rows and pixels by TMA, and any.
+/// Regions of bytes: rows and pixels by TMA, images, and any.
 void add_quantized(Cases& cases) {
   const std::pair<std::string_view, std::string_view> wanted[] = {
       {"ampere quantize linear f16 i8", "cuda.quantize.linear"},
       {"ampere quantized product 1", "cuda.quantized.hopper"},
       {"ampere quantized conv 11", "cuda.quantized.hopper"},
       {"hopper quantized floats 1", "cuda.quantized.hopper"},
+      {"ampere quantized conv of an image 8", "cuda.quantized.stem"},
       {"ampere quantized conv 24", "cuda.quantized.matrix"}};
   for (auto& one : quantized_cases())
     for (const auto& [name, tactic] : wanted)

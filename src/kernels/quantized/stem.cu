@@ -1,0 +1,171 @@
+// First convolutions of images of bytes, of up to four channels, on tensor cores (sm_80; floats of 8 bits sm_89). The part
+// of the image that a tile of the result needs lies in shared memory with four bytes a pixel, places in the border with the
+// zero point, so that an operand of four bytes is a pixel under a tap: the depth is the taps, one after the other.
+// Weights: [kN][kPitchB] words of four channels, those of taps t and t + 4 of eight beside each other; columns in the order
+// in which a thread has kRun that lie beside each other. Shifts: what the zero point adds to a column.
+
+constexpr int kColumns = 16;  // Of a tile, one matrix high.
+constexpr int kRowsOfWarp = kRows / kWarps, kSteps = (kKernel1 * kKernel2 + 7) / 8;
+constexpr int kPatchRows = (kRows - 1) * kStride1 + (kKernel1 - 1) * kDilation1 + 1;
+// Vectors of pixels begin at multiples of kVector in the image.
+constexpr int kVector = 8, kShift = (kBegin2 + kVector - 1) / kVector * kVector;
+constexpr int kReach = (kColumns - 1) * kStride2 + (kKernel2 - 1) * kDilation2 + 1 + kShift - kBegin2;
+// A tile's first place is a multiple of kVector as well.
+static_assert(kColumns * kStride2 % kVector == 0, "whole vectors");
+constexpr int kPatchVectors = (kReach + kVector - 1) / kVector, kPatchPitch = kPatchVectors * kVector;
+constexpr int kTiles1 = (kOut1 + kRows - 1) / kRows, kTiles2 = (kOut2 + kColumns - 1) / kColumns;
+#define kTiles (kImages * kTiles1 * kTiles2)
+constexpr u32 kBorder = u32(kZero & 0xff) * 0x01010101u;
+constexpr int kRun = kSlab / 4, kSlabs = kN / kSlab;
+
+/// kVector pixels of each channel become words of four channels.
+__device__ inline void join_channels(const u32 (&planes)[4][kVector / 4], u32 (&pixels)[kVector]) {
+#pragma unroll
+  for (int i = 0; i < kVector / 4; ++i) {
+    const u32 a = __byte_perm(planes[0][i], planes[1][i], 0x5140), b = __byte_perm(planes[0][i], planes[1][i], 0x7362);
+    const u32 c = __byte_perm(planes[2][i], planes[3][i], 0x5140), d = __byte_perm(planes[2][i], planes[3][i], 0x7362);
+    pixels[4 * i] = __byte_perm(a, c, 0x5410), pixels[4 * i + 1] = __byte_perm(a, c, 0x7632);
+    pixels[4 * i + 2] = __byte_perm(b, d, 0x5410), pixels[4 * i + 3] = __byte_perm(b, d, 0x7632);
+  }
+}
+
+__device__ inline void load_pixels(const u8* image, int i1, int i2, u32 (&pixels)[kVector]) {
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) pixels[i] = kBorder;
+  if (i1 < 0 || i1 >= kIn1) return;
+  const u8* row = image + Index(i1) * Index(X1);
+  if constexpr (kVectorPlanes) {
+    if (i2 < 0 || i2 >= kIn2) return;
+    u32 planes[4][kVector / 4] = {};
+#pragma unroll
+    for (int c = 0; c < kC; ++c) {
+      const uint2 both = *reinterpret_cast<const uint2*>(row + Index(c) * Index(XC) + i2);
+      planes[c][0] = both.x, planes[c][1] = both.y;
+    }
+    join_channels(planes, pixels);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kVector; ++i) {
+      if (i2 + i < 0 || i2 + i >= kIn2) continue;
+      pixels[i] = 0;
+#pragma unroll
+      for (int c = 0; c < kC; ++c) pixels[i] |= u32(row[Index(c) * Index(XC) + Index(i2 + i) * Index(X2)]) << (8 * c);
+    }
+  }
+}
+
+__device__ inline void load_patch(u32* patch, const u8* image, int first1, int first2) {
+  for (int i = threadIdx.x; i < kPatchRows * kPatchVectors; i += kBlock) {
+    const int row = i / kPatchVectors, vector = i % kPatchVectors;
+    u32 pixels[kVector];
+    load_pixels(image, first1 + row, first2 + vector * kVector, pixels);
+    uint4* to = reinterpret_cast<uint4*>(patch + row * kPatchPitch + vector * kVector);
+#pragma unroll
+    for (int k = 0; k < kVector / 4; ++k)
+      to[k] = make_uint4(pixels[4 * k], pixels[4 * k + 1], pixels[4 * k + 2], pixels[4 * k + 3]);
+  }
+}
+
+/// Where a tap's pixel lies; behind the last one, whose weights are 0, anywhere.
+__device__ inline int place_of_tap(int tap) {
+  return tap < kKernel1 * kKernel2 ? tap / kKernel2 * kDilation1 * kPatchPitch + tap % kKernel2 * kDilation2 : 0;
+}
+
+struct Taps {
+  int low[kSteps], high[kSteps];
+  __device__ Taps() {
+#pragma unroll
+    for (int s = 0; s < kSteps; ++s) low[s] = place_of_tap(s * 8 + threadIdx.x % 4), high[s] = place_of_tap(s * 8 + 4 + threadIdx.x % 4);
+  }
+};
+
+struct Sums {
+  Accumulator v[kRowsOfWarp][kN / 8][4];
+};
+__device__ inline int column_of(int slab) { return slab * kSlab + threadIdx.x % 4 * kRun; }
+
+__device__ inline void start_sums(Sums& sums, const int* shifts) {
+#pragma unroll
+  for (int j = 0; j < kN / 8; ++j)
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+      Accumulator start = 0;
+      if constexpr (kZero != 0) start = -shifts[column_of(j / (kSlab / 8)) + j % (kSlab / 8) * 2 + k];
+#pragma unroll
+      for (int i = 0; i < kRowsOfWarp; ++i) sums.v[i][j][k] = sums.v[i][j][k + 2] = start;
+    }
+}
+
+__device__ inline void multiply_tile(Sums& sums, const u32* patch, const u32* filters, const Taps& taps) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const u32* from = patch + warp * kRowsOfWarp * kStride1 * kPatchPitch + lane / 4 * kStride2 + kShift - kBegin2;
+  const u32* factors = filters + lane / 4 * kPitchB + lane % 4 * 2;
+#pragma unroll
+  for (int s = 0; s < kSteps; ++s) {
+    uint2 b[kN / 8];
+#pragma unroll
+    for (int j = 0; j < kN / 8; ++j) b[j] = *reinterpret_cast<const uint2*>(factors + j * 8 * kPitchB + s * 8);
+#pragma unroll
+    for (int i = 0; i < kRowsOfWarp; ++i) {
+      const u32* row = from + i * kStride1 * kPatchPitch;
+      const u32 a[4] = {row[taps.low[s]], row[taps.low[s] + 8 * kStride2], row[taps.high[s]], row[taps.high[s] + 8 * kStride2]};
+#pragma unroll
+      for (int j = 0; j < kN / 8; ++j) multiply_bytes(sums.v[i][j], a, b[j].x, b[j].y);
+    }
+  }
+}
+
+__device__ inline float number_of(float sum) { return sum; }
+__device__ inline float number_of(int sum) {
+  // Conversions are slow; the bits of 1.5 * 2^23 hold numbers below 2^22 beside them.
+  if constexpr (kSmallSums) return __int_as_float(sum + 0x4b400000) - 12582912.0f;
+  else return float(sum);
+}
+
+__device__ inline void store_tile(const Sums& sums, Y* y, const float4* factors, int image, int out1, int out2 EPILOGUE_PARAMETERS) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int slab = 0; slab < kSlabs; ++slab) {
+    float4 factor[kRun / 2];
+#pragma unroll
+    for (int j = 0; j < kRun / 2; ++j) factor[j] = factors[column_of(slab) / 2 + j];
+#pragma unroll
+    for (int i = 0; i < kRowsOfWarp; ++i)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int o1 = out1 + i, o2 = out2 + lane / 4 + half * 8;
+        float v[kRun];
+#pragma unroll
+        for (int j = 0; j < kRun / 2; ++j) {
+          const auto& own = sums.v[i][slab * (kSlab / 8) + j];
+          v[2 * j] = fmaf(number_of(own[2 * half]), factor[j].x, factor[j].y);
+          v[2 * j + 1] = fmaf(number_of(own[2 * half + 1]), factor[j].z, factor[j].w);
+        }
+        if (o1 >= kOut1 || o2 >= kOut2) continue;
+        const Index at = ((Index(image) * kOut1 + o1) * kOut2 + o2) * kN + column_of(slab);
+        epilogue<kRun>(v, at EPILOGUE_ARGUMENTS);
+        store_run<kRun>(y, at, v);
+      }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(kBlock)
+    kernel(const X* __restrict__ x, const uint4* __restrict__ weights, Y* __restrict__ y, const float4* __restrict__ factors,
+           const int* __restrict__ shifts EPILOGUE_PARAMETERS) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  u32* filters = reinterpret_cast<u32*>(shared);
+  u32* patch = filters + kN * kPitchB;
+  for (int i = threadIdx.x; i < kN * kPitchB / 4; i += kBlock) reinterpret_cast<uint4*>(filters)[i] = weights[i];
+  const Taps taps;
+  begin_kernel();
+  for (int tile = blockIdx.x; tile < kTiles; tile += gridDim.x) {
+    const int out2 = tile % kTiles2 * kColumns, out1 = tile / kTiles2 % kTiles1 * kRows, image = tile / (kTiles2 * kTiles1);
+    __syncthreads();
+    load_patch(patch, reinterpret_cast<const u8*>(x) + image * Index(XN), out1 * kStride1 - kBegin1, out2 * kStride2 - kShift);
+    __syncthreads();
+    Sums sums;
+    start_sums(sums, shifts);
+    multiply_tile(sums, patch, filters, taps);
+    store_tile(sums, y, factors, image, out1 + threadIdx.x / 32 * kRowsOfWarp, out2 EPILOGUE_ARGUMENTS);
+  }
+}

@@ -1,0 +1,147 @@
+// First convolutions of images of bytes on tensor cores (quantized/stem.cu), which read them where
+// they lie.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/image.h"
+#include "kernels/jit/sources.h"
+#include "kernels/jit/tactic.h"
+#include "kernels/quantized/device_region_cuda.h"
+
+namespace tenon::tactics::cuda_quantized_stem {
+namespace {
+
+constexpr int64_t kColumns = 16, kVector = 8;  ///< As in quantized/stem.cu.
+constexpr int64_t kMostTaps = 64, kMostShared = 48 * 1024;
+
+std::vector<std::string> tile_configs(const Problem&) {
+  return {"rows=8,warps=4", "rows=16,warps=4", "rows=16,warps=8", "rows=4,warps=4"};
+}
+
+/// Columns that threads share out, a run of a quarter each.
+int64_t slab_of(const DeviceQuantized& d) {
+  return d.columns % 64 == 0 ? 64 : d.columns % 32 == 0 ? 32 : 16;
+}
+
+/// Words of a column's weights: an odd multiple of 8, so that those of eight columns lie in
+/// different banks.
+int64_t words_of_column(const DeviceQuantized& d) {
+  return (blocks_for(d.taps(), 8) | 1) * 8;
+}
+
+/// Taps t and t + 4 of eight lie beside each other.
+std::function<std::vector<std::byte>()> words_of(const Problem& problem, const DeviceQuantized& d) {
+  const int64_t words = words_of_column(d);
+  return [packed = packed_weights(problem, d, {words * 4, 4, slab_of(d)})] {
+    const std::vector<std::byte> from = packed();
+    std::vector<std::byte> to(from.size());
+    for (size_t word = 0; word < from.size() / 4; ++word) {
+      const size_t tap = word % 8, place = word - tap + tap % 4 * 2 + tap / 4;
+      std::memcpy(to.data() + place * 4, from.data() + word * 4, 4);
+    }
+    return to;
+  };
+}
+
+/// Eight pixels of a row are whole 8 bytes of each plane.
+bool has_vectors(const Operand& x) {
+  const std::vector<int64_t> strides = strides_of(x);
+  const auto whole = [](int64_t value) { return value % kVector == 0; };
+  return strides[3] == 1 && whole(strides[2]) && whole(strides[1]) && whole(strides[0]) &&
+         whole(x.extents[3]) && whole(x.alignment);
+}
+
+Status check(const Problem& problem, const DeviceQuantized& d) {
+  TENON_TRY(check_byte_product(problem, d));
+  if (!d.is_convolution || problem.input(d.region.x).rank() != 4 || d.channels > 4)
+    return unsupported("not an image of up to four channels");
+  if (d.taps() > kMostTaps) return unsupported("{} taps; takes {}", d.taps(), kMostTaps);
+  if (d.window.begin[2] < 0) return unsupported("an image that is cropped");
+  if (!pixel_stride(problem.output())) return unsupported("not channels-last");
+  if (d.columns % 16 != 0 || d.columns > 64)
+    return unsupported("channels of the result are not 16, 32, 48 or 64");
+  if (!small_indices(problem)) return unsupported("a tensor beyond 2^31 elements");
+  return {};
+}
+
+struct Shape {
+  int64_t rows = 8, warps = 4;
+
+  explicit Shape(std::string_view config)
+      : rows(config_number(config, "rows").value_or(8)),
+        warps(config_number(config, "warps").value_or(4)) {}
+  int64_t shared_bytes(const DeviceQuantized& d) const {
+    const DeviceWindow& w = d.window;
+    const int64_t shift = blocks_for(w.begin[2], kVector) * kVector;
+    const int64_t reach =
+        (kColumns - 1) * w.stride[2] + (w.kernel[2] - 1) * w.dilation[2] + 1 + shift - w.begin[2];
+    const int64_t down = (rows - 1) * w.stride[1] + (w.kernel[1] - 1) * w.dilation[1] + 1;
+    return (d.columns * words_of_column(d) + down * blocks_for(reach, kVector) * kVector) * 4;
+  }
+};
+
+void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantized& d,
+                   const Shape& shape) {
+  const Operand &x = problem.input(d.region.x), &y = problem.output();
+  const bool real = is_float8(x.type);
+  code.alias("X", quantized_type_name(x.type));
+  code.alias("Y", quantized_type_name(y.type));
+  code.alias("Word", word_type(byte_size(y.type)));
+  code.alias("Accumulator", real ? "f32" : "i32");
+  code.round_to(y.type);
+  code.located("YAt", d.loop, y);
+  add_window(code, d.window);
+  add_image_strides(code, "X", x);
+  code.open("kImages", y.extents[0]);
+  code.constant("kC", d.channels);
+  code.constant("kN", d.columns);
+  code.constant("kSlab", slab_of(d));
+  code.constant("kPitchB", words_of_column(d));
+  code.constant("kZero", d.zero);
+  code.constant("kRows", shape.rows);
+  code.constant("kWarps", shape.warps);
+  code.constant("kBlock", shape.warps * 32);
+  code.flag("kVectorPlanes", has_vectors(x));
+  code.flag("kSmallSums", !real && greatest_sum(problem, d) < int64_t{1} << 22);
+}
+
+Result<JitPlan> plan(const Problem& problem, std::string_view config) {
+  TENON_ASSIGN(const DeviceQuantized d, describe_device_quantized(problem));
+  TENON_TRY(check(problem, d));
+  const Shape shape(config);
+  if (shape.shared_bytes(d) > kMostShared) return unsupported("a patch that is too large");
+  KernelCode code;
+  begin_code(code, problem);
+  // Types come before what is generated of them.
+  TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
+  add_byte_limits(code, problem, d);
+  code.text(types);
+  add_constants(code, problem, d, shape);
+  add_byte_product(code, problem, d);
+  TENON_ASSIGN(const std::vector<int> operands, add_quantized_epilogue(code, problem, d));
+  JitLaunch launch;
+  TENON_TRY(
+      set_source(launch, code, {"jit/pairs.cuh", "quantized/run.cu", "quantized/stem.cu"}));
+  const int64_t tiles = problem.output().extents[0] * blocks_for(d.window.output[1], shape.rows) *
+                        blocks_for(d.window.output[2], kColumns);
+  launch.grid[0] = std::min(tiles, multiprocessors(problem) * 16 / shape.warps);
+  launch.block[0] = static_cast<int>(shape.warps * 32);
+  launch.shared_bytes = static_cast<int>(shape.shared_bytes(d));
+  launch.add(JitArgument::input(d.region.x));
+  launch.add(JitArgument::constant(0));
+  launch.add(JitArgument::output());
+  launch.add(JitArgument::constant(1));
+  launch.add(d.zero != 0 ? JitArgument::constant(2) : JitArgument::null());
+  launch.add_inputs(operands);
+  JitPlan plan{{std::move(launch)}, 0, {}, {}};
+  plan.constants = {words_of(problem, d), column_factors(d)};
+  if (d.zero != 0) plan.constants.push_back(column_shifts(problem, d));
+  return plan;
+}
+
+}  // namespace
+}  // namespace tenon::tactics::cuda_quantized_stem
+
+namespace tenon::tactics {
+TENON_JIT_TACTIC(cuda_quantized_stem, cuda_quantized_stem::tile_configs)
+}  // namespace tenon::tactics
