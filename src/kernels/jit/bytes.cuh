@@ -43,14 +43,41 @@ __device__ inline void widen_bytes(const Fetched<At, N, T>& from, float (&to)[N]
   for (int i = 0; i < N; ++i) to[i] = byte_number(from.v[packs_in_one<At, N>() ? 0 : i]);
 }
 
+/// Bytes as they lie in floats: 32768 above them, and those with a sign 128 more.
+template <class T>
+__device__ inline float raw_byte(T v) {
+  return __uint_as_float(0x47000000u | u32(T(-1) < T(0) ? u8(v) ^ 0x80u : u8(v)) << 8);
+}
+template <class At, int N, class T>
+__device__ inline void raw_bytes(const Fetched<At, N, T>& from, float (&to)[N]) {
+  if constexpr (packs_in_one<At, N>() || N % 4 != 0) {
+#pragma unroll
+    for (int i = 0; i < N; ++i) to[i] = raw_byte(from.v[packs_in_one<At, N>() ? 0 : i]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; i += 4) {
+      u32 word;
+      memcpy(&word, from.v + i, 4);
+      if constexpr (T(-1) < T(0)) word ^= 0x80808080u;
+#pragma unroll
+      for (int k = 0; k < 4; ++k) to[i + k] = __uint_as_float(__byte_perm(word, 0x47000000u, 0x7404 | k << 4));
+    }
+  }
+}
+
 // Two elements side by side, to nearest even; what is too large becomes the largest number, which may be less than the
 // type's.
 #ifndef BYTE_LOWEST
 #define BYTE_LOWEST(T) (T(-1) < T(0) ? -128.0f : 0.0f)
 #define BYTE_HIGHEST(T) (T(-1) < T(0) ? 127.0f : 255.0f)
 #endif
+/// With a range, numbers are places between the lowest and the highest byte, 0 to 1: no comparisons, of which there are half as
+/// many a cycle.
 template <class T>
 __device__ inline u32 rounded_bits(float v) {
+#ifdef BYTE_RANGE
+  return __float_as_uint(fmaf(__saturatef(v), BYTE_RANGE, BYTE_START));
+#endif
   return __float_as_uint(fminf(fmaxf(v, BYTE_LOWEST(T)), BYTE_HIGHEST(T)) + 12582912.0f);
 }
 __device__ inline u16 byte_pair(i8, float a, float b) {
@@ -69,6 +96,18 @@ __device__ inline u16 byte_pair(e5m2, float a, float b) {
   asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(r) : "f"(b), "f"(a));
   return r;
 }
+/// Four of them.
+template <class T>
+__device__ inline u32 byte_word(T type, const float* v) {
+  return byte_pair(type, v[0], v[1]) | u32(byte_pair(type, v[2], v[3])) << 16;
+}
+template <class T>
+__device__ inline u32 integer_word(const float* v) {
+  const u32 low = __byte_perm(rounded_bits<T>(v[0]), rounded_bits<T>(v[1]), 0x0040);
+  return __byte_perm(low, __byte_perm(rounded_bits<T>(v[2]), rounded_bits<T>(v[3]), 0x0040), 0x5410);
+}
+__device__ inline u32 byte_word(i8, const float* v) { return integer_word<i8>(v); }
+__device__ inline u32 byte_word(u8, const float* v) { return integer_word<u8>(v); }
 /// What is left of a number that becomes such a float.
 template <class T>
 __device__ inline float round_to_float8(float v) {

@@ -303,9 +303,16 @@ __device__ inline void fetch_located(const T* from, Index at, Fetched<At, N, T>&
     const T* p = from + locate<At>(at);
 #pragma unroll
     for (int i = 0; i < N; i += kStep) {
-      const Pack<T, kStep> pack = load_pack<kStep>(p + i);
+      if constexpr (sizeof(T) == 1 && kStep % 4 == 0) {
+        // Words that stay words.
+        const Pack<u32, kStep / 4> words = load_pack<kStep / 4>(reinterpret_cast<const u32*>(p + i));
 #pragma unroll
-      for (int k = 0; k < kStep; ++k) to.v[i + k] = pack.v[k];
+        for (int k = 0; k < kStep; k += 4) memcpy(to.v + i + k, words.v + k / 4, 4);
+      } else {
+        const Pack<T, kStep> pack = load_pack<kStep>(p + i);
+#pragma unroll
+        for (int k = 0; k < kStep; ++k) to.v[i + k] = pack.v[k];
+      }
     }
   } else {
 #pragma unroll

@@ -1,6 +1,7 @@
 #include "kernels/quantized/device_region_cuda.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "ops/math.h"
@@ -12,6 +13,8 @@ namespace {
 using enum PointwiseFunction;
 
 constexpr int64_t kWidestTile = 256;
+/// The float of whose bits the second byte is a number's.
+constexpr double kByteStart = 32768;
 
 double number_at(const Problem& problem, int input, int64_t index = 0) {
   const Tensor& tensor = *problem.input(input).constant;
@@ -139,6 +142,32 @@ double high(DataType type) {
   return type == DataType::kInt8 ? 127 : 255;
 }
 
+/// Has scales, biases and steps give places in the interval of the result.
+void set_interval(const Problem& problem, DeviceQuantized& d) {
+  if (!d.region.output || is_float8(problem.output().type)) return;
+  const ByteLimits exact = byte_limits(problem, d);
+  const ByteLimits limits{std::nearbyint(exact.low), std::nearbyint(exact.high)};
+  const double width = limits.high - limits.low;
+  if (width < 1) return;
+  d.interval = limits;
+  if (!d.is_scaled) return;
+  double offset = limits.low;
+  if (d.first_step < d.region.steps.size()) {
+    const QuantizedStep& step = d.region.steps[d.first_step];
+    d.adds_raw_bytes = is_residual(step) && step.scaling &&
+                       is_integer(problem.input(step.function.operand).type);
+    if (d.adds_raw_bytes) {
+      const int at = step.scaling->zero;
+      const double start = kByteStart + (at < 0 ? 0 : number_at(problem, at)) -
+                           low(problem.input(step.function.operand).type);
+      offset += start * number_at(problem, step.scaling->scale) /
+                number_at(problem, d.region.output->scale);
+    }
+  }
+  for (float& factor : d.scales) factor = static_cast<float>(factor / width);
+  for (float& bias : d.biases) bias = static_cast<float>((bias - offset) / width);
+}
+
 /// Writes steps as statements over v[0] to v[N - 1].
 class StepWriter {
  public:
@@ -149,7 +178,7 @@ class StepWriter {
     const auto& steps = d_.region.steps;
     for (size_t i = d_.first_step; i < steps.size(); ++i) {
       if (d_.is_scaled) {
-        TENON_TRY(scaled(steps[i], i + 1 == steps.size()));
+        TENON_TRY(scaled(steps[i], i));
       } else if (steps[i].rounds) {
         round_trip(steps[i]);
       } else {
@@ -211,26 +240,34 @@ class StepWriter {
     return {};
   }
 
-  /// A step in multiples of the result's scale. The last one, a clamp, is the quantization's.
-  Status scaled(const QuantizedStep& step, bool is_last) {
+  /// A step in multiples of the result's scale, or in places of its interval. The last one, a clamp,
+  /// is the quantization's.
+  Status scaled(const QuantizedStep& step, size_t number_of_step) {
+    const ByteLimits limits = d_.interval.value_or(ByteLimits{0, 1});
+    const double width = limits.high - limits.low;
     const double inverse = 1 / number_at(problem_, d_.region.output->scale);
+    const bool is_last = number_of_step + 1 == d_.region.steps.size();
     const RegionStep& f = step.function;
     if (is_residual(step)) {
       TENON_TRY(operand(step));
-      const size_t at = operands_.size() - 1;
-      const double factor =
-          step.scaling ? inverse * number_at(problem_, step.scaling->scale) : inverse;
-      const double start = step.scaling ? -zero(*step.scaling) * factor : 0;
-      body_ += fmt::format("  {{\n  Real o[N];\n  widen_bytes<Epilogue{0}At, N>(f.o{0}, o);\n", at);
-      each(start == 0 ? fmt::format("v[i] = fmaf(o[i], {}, v[i]);", number(factor))
-                      : fmt::format("v[i] += fmaf(o[i], {}, {});", number(factor), number(start)));
-      body_ += "  }\n";
+      add_residual(step, inverse / width, d_.adds_raw_bytes && number_of_step == d_.first_step);
     } else if (!is_last && f.function == k_relu) {
-      each("v[i] = fmaxf(v[i], 0.0f);");
+      each(fmt::format("v[i] = fmaxf(v[i], {});", number(-limits.low / width)));
     } else if (!is_last) {
-      clamp(f.alpha * inverse, f.beta * inverse);
+      clamp((f.alpha * inverse - limits.low) / width, (f.beta * inverse - limits.low) / width);
     }
     return {};
+  }
+
+  void add_residual(const QuantizedStep& step, double unit, bool raw) {
+    const double factor =
+        step.scaling ? unit * number_at(problem_, step.scaling->scale) : unit;
+    const double start = step.scaling && !raw ? -zero(*step.scaling) * factor : 0;
+    body_ += fmt::format("  {{\n  Real o[N];\n  {}_bytes<Epilogue{}At, N>(f.o{}, o);\n",
+                         raw ? "raw" : "widen", operands_.size() - 1, operands_.size() - 1);
+    each(start == 0 ? fmt::format("v[i] = fmaf(o[i], {}, v[i]);", number(factor))
+                    : fmt::format("v[i] += fmaf(o[i], {}, {});", number(factor), number(start)));
+    body_ += "  }\n";
   }
 
   Status operand(const QuantizedStep& step) {
@@ -249,6 +286,14 @@ class StepWriter {
   /// Conversions clamp to the limits, but for those of numbers with a zero point.
   void quantize() {
     const Scaling& to = *d_.region.output;
+    if (d_.interval) {
+      const double width = d_.interval->high - d_.interval->low;
+      if (!d_.is_scaled)
+        each(fmt::format("v[i] = fmaf(v[i], {}, {});",
+                         number(1 / number_at(problem_, to.scale) / width),
+                         number(-d_.interval->low / width)));
+      return;
+    }
     if (!d_.is_scaled) each(fmt::format("v[i] *= {};", number(1 / number_at(problem_, to.scale))));
     const ByteLimits limits = byte_limits(problem_, d_);
     if (zero(to) != 0) {
@@ -351,6 +396,7 @@ Result<DeviceQuantized> describe_device_quantized(const Problem& problem) {
     d.zero = problem.input(d.region.x_scaling.zero).constant->as_int64(0);
   TENON_TRY(take_columns(problem, d));
   scale_columns(problem, d);
+  set_interval(problem, d);
   return d;
 }
 
@@ -377,6 +423,13 @@ ByteLimits byte_limits(const Problem& problem, const DeviceQuantized& d) {
 void add_byte_limits(KernelCode& code, const Problem& problem, const DeviceQuantized& d) {
   if (!d.region.output || is_float8(problem.output().type)) return;
   const int zero = d.region.output->zero;
+  if (d.interval) {
+    const double start = d.interval->low + (zero < 0 ? 0 : number_at(problem, zero));
+    code.text(fmt::format("#define BYTE_RANGE float({})\n#define BYTE_START float({})\n",
+                          device_real(d.interval->high - d.interval->low),
+                          device_real(12582912 + start)));
+    return;
+  }
   if (zero >= 0 && problem.input(zero).constant->as_int64(0) != 0) return;
   const ByteLimits limits = byte_limits(problem, d);
   code.text(fmt::format("#define BYTE_LOWEST(T) float({})\n#define BYTE_HIGHEST(T) float({})\n",

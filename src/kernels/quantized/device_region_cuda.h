@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,12 @@
 #include "kernels/quantized_region.h"
 
 namespace tenon {
+
+/// Least and greatest number that a result of integers takes, in units of its scale without its
+/// zero point: those of the type, or those of a clamp in front.
+struct ByteLimits {
+  double low = -128, high = 127;
+};
 
 /// A quantized region in the terms of our own kernels for NVIDIA GPUs: each of `rows` results in
 /// each of `columns` is a sum over taps and channels, and the columns lie beside each other in
@@ -27,6 +34,12 @@ struct DeviceQuantized {
   std::vector<float> scales, biases;
   size_t first_step = 0;  ///< Those of the region before it are in scales and biases.
   bool is_scaled = false;
+  /// Where a result of integers is clamped, whole numbers in units of its scale without its zero
+  /// point: scales, biases and steps (where `is_scaled`, else only the last of them) give places
+  /// between the two, 0 the low and 1 the high one, to conversions (add_byte_limits).
+  std::optional<ByteLimits> interval;
+  /// The first step adds bytes as they lie in floats, kByteStart too large; biases make that good.
+  bool adds_raw_bytes = false;
 
   int64_t taps() const { return window.kernel[0] * window.kernel[1] * window.kernel[2]; }
 };
@@ -49,11 +62,6 @@ int64_t padded_columns(const DeviceQuantized& d);
 Result<std::vector<int>> add_quantized_epilogue(KernelCode& code, const Problem& problem,
                                                 const DeviceQuantized& d);
 
-/// Least and greatest number that a result of integers takes, in units of its scale without its
-/// zero point: those of the type, or those of a clamp in front.
-struct ByteLimits {
-  double low = -128, high = 127;
-};
 ByteLimits byte_limits(const Problem& problem, const DeviceQuantized& d);
 
 /// Limits that conversions to the result's bytes clamp to (jit/bytes.cuh, which must follow), where

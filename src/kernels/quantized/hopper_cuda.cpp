@@ -15,7 +15,7 @@ namespace {
 
 using namespace hopper;
 
-constexpr size_t kOffered = 8;
+constexpr size_t kOffered = 16;
 constexpr int64_t kStageBytes = 128;  ///< Of k.
 /// Stages whose sums of 8-bit floats tensor cores keep: at most 512 products of 14 bits.
 constexpr int64_t kKeptStages = 4;
@@ -129,8 +129,21 @@ int64_t slab_of(const Tiling& t, const DeviceQuantized& d) {
 /// Those that groups take in turns come last.
 std::vector<Tiling> all_tilings() {
   std::vector<Tiling> all = plain_tilings();
-  for (const auto& [parts, columns, turns] : std::initializer_list<std::array<int64_t, 3>>{
-           {2, 128, 2}, {2, 192, 2}, {1, 192, 2}, {1, 256, 2}, {1, 192, 3}, {1, 128, 3}})
+  // Results of few channels have many rows.
+  for (const auto& [parts, each] : std::initializer_list<std::array<int64_t, 2>>{
+           {2, 1}, {3, 1}, {2, 2}, {3, 2}, {2, 3}})
+    all.push_back({parts, 64, 1, each, each == 1});
+  for (const auto& [parts, columns, turns] :
+       std::initializer_list<std::array<int64_t, 3>>{{2, 128, 2},
+                                                     {2, 192, 2},
+                                                     {1, 192, 2},
+                                                     {1, 256, 2},
+                                                     {1, 192, 3},
+                                                     {1, 128, 3},
+                                                     {2, 64, 2},
+                                                     {3, 64, 2},
+                                                     {1, 64, 3},
+                                                     {2, 64, 3}})
     all.push_back({parts, columns, 1, 1, true, turns});
   return all;
 }

@@ -195,10 +195,15 @@ extern "C" __global__ void __launch_bounds__(kBlock)
     }
     const Index at = Index(m) * Index(kN) + Index(n);
     epilogue<kPack>(v, at EPILOGUE_ARGUMENTS);
+#ifdef BYTE_RANGE
+#pragma unroll
+    for (int j = 0; j < kPack; ++j) v[j] = fmaf(__saturatef(v[j]), BYTE_RANGE, BYTE_START) - 12582912.0f;
+#else
     if constexpr (kRoundsToInteger) {
 #pragma unroll
       for (int j = 0; j < kPack; ++j) v[j] = fminf(fmaxf(rintf(v[j]), float(kLowest)), float(kHighest));
     }
+#endif
     store_located<YAt, kPack>(y, at, v);
   }
 }

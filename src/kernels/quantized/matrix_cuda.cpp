@@ -148,6 +148,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   begin_code(code, problem);
   // Types come before what is generated of them.
   TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
+  add_byte_limits(code, problem, d);
   code.text(types);
   add_constants(code, problem, d, t, order);
   add_byte_product(code, problem, d);

@@ -1,9 +1,9 @@
-// Results of a thread that lie beside each other leave it in words, those of 8 bits rounded by byte_pair.
+// Results of a thread that lie beside each other leave it in words, those of 8 bits rounded on the way.
 
 /// Two elements of 16 bits, or more of fewer.
 template <class T>
 __device__ inline u32 word_of(T type, const float* v) {
-  if constexpr (sizeof(T) == 1) return byte_pair(type, v[0], v[1]) | u32(byte_pair(type, v[2], v[3])) << 16;
+  if constexpr (sizeof(T) == 1) return byte_word(type, v);
   else if constexpr (sizeof(T) == 2) return pair_of(type, v[0], v[1]);
   else return __float_as_uint(v[0]);
 }
