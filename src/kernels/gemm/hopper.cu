@@ -33,8 +33,22 @@ __device__ inline void exchange_sums(Accumulator (&own)[kOwn / 2], const Accumul
     }
 }
 
+// Where results go: memory, but in quantized/hopper_boxes.cu.
+#ifndef BOX_PARAMETERS
+#define BOX_PARAMETERS
+#define BOX_ARGUMENTS
+struct Destination {
+  Y* y;
+  __device__ Destination(Y* to, u32, u32) : y(to) {}
+  __device__ static void create(u32) {}
+  __device__ void expect_tile(int) const {}
+  __device__ void finish() const {}
+  __device__ operator Y*() const { return y; }
+};
+#endif
+
 extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach)
-    kernel(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b, const Bias* __restrict__ bias,
+    kernel(const __grid_constant__ TensorMap a, const __grid_constant__ TensorMap b BOX_PARAMETERS, const Bias* __restrict__ bias,
            Y* __restrict__ y ROWS_PARAMETERS EPILOGUE_PARAMETERS) {
   extern __shared__ unsigned char raw[];
   release_next();
@@ -48,6 +62,7 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
       barrier_create(barriers + i * 16 + 8, kGroups / kTurns * 4);
     }
     if constexpr (kSplits > 1) barrier_create(exchanged, 1);
+    Destination::create(exchanged + 16);
     barriers_visible();
     if constexpr (kSplits > 1) barrier_expect(exchanged, kSumsBytes);
   }
@@ -67,6 +82,8 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
   if (kBiasConstant) start.fetch(tile_of(first + turn * step), bias);
   wait_previous();
   if (!kBiasConstant) start.fetch(tile_of(first + turn * step), bias);
+  Destination to(y, scratch, exchanged + 16 BOX_ARGUMENTS);
+  to.expect_tile(first + turn * step);
   Ring at;
   at.skip(turn * blocks);
   for (int t = first + turn * step; t < kTiles; t += kTurns * step, at.skip((kTurns - 1) * blocks)) {
@@ -87,8 +104,10 @@ extern "C" __global__ void __launch_bounds__(kConsumers + kFetchers, kBlocksEach
       const Place place = place_in(tile, part, rank);
       Accumulator own[kOwn / 2];
       exchange_sums(own, sums[part], received, exchanged, rank);
-      store_tile(own, operands, rows[part], scratch, y, place ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
+      store_tile(own, operands, rows[part], scratch, to, place ROWS_ARGUMENTS EPILOGUE_ARGUMENTS);
     }
+    to.expect_tile(t + kTurns * step);
     if (kTurns > 1 && t + kTurns * step < kTiles) start.fetch(tile_of(t + kTurns * step), bias);
   }
+  to.finish();
 }

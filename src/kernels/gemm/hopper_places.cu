@@ -1,12 +1,12 @@
 // Which results of gemm/hopper.cu a warp has, and what it knows of their rows.
 
-/// The warp's first element in the result.
+/// The warp's first element in the result, and which of its parts of the tile that begins.
 struct Place {
-  int row, column, batch;
+  int row, column, batch, part;
 };
 __device__ inline Place place_in(const Tile& tile, int part, int rank) {
   const int warp = kTurns > 1 ? threadIdx.x / 32 % 4 : threadIdx.x / 32;
-  return {tile.m + part * 64 + warp * 16, tile.n + rank * kOwn, tile.batch};
+  return {tile.m + part * 64 + warp * 16, tile.n + rank * kOwn, tile.batch, part};
 }
 __device__ inline bool row_exists(const Place& at, int row) { return kWholeTiles || at.row + row < kM; }
 /// Rows behind the last one read the last one's.

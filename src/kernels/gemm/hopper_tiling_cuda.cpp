@@ -42,7 +42,9 @@ bool fits(const Tiling& t, const ProductSizes& p, int units) {
 }  // namespace
 
 int64_t Tiling::other_bytes() const {
-  return 1024 + 256 + shape().groups * (4 * 16 * 160 + (splits - 1) * (columns / splits) * 256);
+  const int64_t row = boxes > 0 ? (turns > 1 ? parts : 1) * columns * boxes : 160;
+  return 1024 + 256 + (boxes > 0 ? 256 : 0) +
+         shape().groups * (4 * 16 * row + (splits - 1) * (columns / splits) * 256);
 }
 
 int64_t Tiling::stages() const {
@@ -51,8 +53,9 @@ int64_t Tiling::stages() const {
 }
 
 std::string Tiling::text() const {
-  return fmt::format("m={},n={},splits={},each={}{}{}", rows(), columns, splits, each,
-                     moves ? ",moves=1" : "", turns > 1 ? fmt::format(",turns={}", turns) : "");
+  return fmt::format("m={},n={},splits={},each={}{}{}{}", rows(), columns, splits, each,
+                     moves ? ",moves=1" : "", turns > 1 ? fmt::format(",turns={}", turns) : "",
+                     boxes > 0 ? fmt::format(",boxes={}", boxes) : "");
 }
 
 bool Tiling::is_possible() const {
@@ -62,6 +65,7 @@ bool Tiling::is_possible() const {
       turns == 1 || (turns >= 2 && turns <= 3 && moves && parts * columns <= most);
   return takes_turns && parts >= 1 && parts <= 3 && columns >= 32 && columns <= 256 &&
          splits >= 1 && splits <= 8 && columns % (splits * 16) == 0 && each >= 1 && each <= 4 &&
+         boxes >= 0 && boxes <= 2 && (boxes == 0 || (splits == 1 && columns % 64 == 0)) &&
          stages() >= 2;
 }
 
@@ -76,6 +80,7 @@ Result<Tiling> parse_tiling(std::string_view config) {
   t.each = number("each", 1);
   t.moves = number("moves", 0) != 0 && t.splits == 1 && t.each == 1;
   t.turns = number("turns", 1);
+  t.boxes = number("boxes", 0);
   if (!t.is_possible()) return user_error("no tiling: {}", config);
   return t;
 }

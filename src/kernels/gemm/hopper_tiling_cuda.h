@@ -23,6 +23,7 @@ struct Tiling {
   int64_t parts = 2, columns = 128, splits = 1, each = 1;
   bool moves = false;  ///< Registers, from the threads that fetch.
   int64_t turns = 1;
+  int64_t boxes = 0;  ///< Bytes of an element of results that leave by TMA; 0: they do not.
 
   GroupShape shape() const { return {turns > 1 ? turns : parts, each, moves}; }
   int64_t rows() const { return parts * 64; }

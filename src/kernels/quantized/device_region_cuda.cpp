@@ -154,8 +154,8 @@ void set_interval(const Problem& problem, DeviceQuantized& d) {
   double offset = limits.low;
   if (d.first_step < d.region.steps.size()) {
     const QuantizedStep& step = d.region.steps[d.first_step];
-    d.adds_raw_bytes = is_residual(step) && step.scaling &&
-                       is_integer(problem.input(step.function.operand).type);
+    d.adds_raw_bytes =
+        is_residual(step) && step.scaling && is_integer(problem.input(step.function.operand).type);
     if (d.adds_raw_bytes) {
       const int at = step.scaling->zero;
       const double start = kByteStart + (at < 0 ? 0 : number_at(problem, at)) -
@@ -240,8 +240,8 @@ class StepWriter {
     return {};
   }
 
-  /// A step in multiples of the result's scale, or in places of its interval. The last one, a clamp,
-  /// is the quantization's.
+  /// A step in multiples of the result's scale, or in places of its interval. The last one, a
+  /// clamp, is the quantization's.
   Status scaled(const QuantizedStep& step, size_t number_of_step) {
     const ByteLimits limits = d_.interval.value_or(ByteLimits{0, 1});
     const double width = limits.high - limits.low;
@@ -260,8 +260,7 @@ class StepWriter {
   }
 
   void add_residual(const QuantizedStep& step, double unit, bool raw) {
-    const double factor =
-        step.scaling ? unit * number_at(problem_, step.scaling->scale) : unit;
+    const double factor = step.scaling ? unit * number_at(problem_, step.scaling->scale) : unit;
     const double start = step.scaling && !raw ? -zero(*step.scaling) * factor : 0;
     body_ += fmt::format("  {{\n  Real o[N];\n  {}_bytes<Epilogue{}At, N>(f.o{}, o);\n",
                          raw ? "raw" : "widen", operands_.size() - 1, operands_.size() - 1);

@@ -67,8 +67,8 @@ ByteLimits byte_limits(const Problem& problem, const DeviceQuantized& d);
 /// Limits that conversions to the result's bytes clamp to (jit/bytes.cuh, which must follow), where
 /// those are not the type's own.
 void add_byte_limits(KernelCode& code, const Problem& problem, const DeviceQuantized& d);
-/// `multiply_bytes(Accumulator (&c)[4], const u32 (&a)[4], u32 b0, u32 b1)`: adds products of 16 by 8
-/// results over 32 bytes of the depth.
+/// `multiply_bytes(Accumulator (&c)[4], const u32 (&a)[4], u32 b0, u32 b1)`: adds products of 16 by
+/// 8 results over 32 bytes of the depth.
 void add_byte_product(KernelCode& code, const Problem& problem, const DeviceQuantized& d);
 /// Why the GPU has no such product; ok where it has.
 Status check_byte_product(const Problem& problem, const DeviceQuantized& d);

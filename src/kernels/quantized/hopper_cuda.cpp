@@ -2,6 +2,7 @@
 // 8-bit operands, of products and, with TMA gathering pixels, of convolutions.
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "kernels/gemm/hopper_tiling_cuda.h"
 #include "kernels/image.h"
@@ -15,7 +16,7 @@ namespace {
 
 using namespace hopper;
 
-constexpr size_t kOffered = 16;
+constexpr size_t kOffered = 20;
 constexpr int64_t kStageBytes = 128;  ///< Of k.
 /// Stages whose sums of 8-bit floats tensor cores keep: at most 512 products of 14 bits.
 constexpr int64_t kKeptStages = 4;
@@ -69,6 +70,15 @@ JitTensorMap pixel_map(const Problem& problem, const DeviceQuantized& d, int64_t
   return map;
 }
 
+/// Boxes of 16 rows of a line of the result, or of a tensor like it.
+JitTensorMap box_map(JitArgument base, const Operand& operand, const DeviceQuantized& d,
+                     const Tiling& t) {
+  const int size = byte_size(operand.type);
+  const int line = t.columns * size % 128 == 0 ? 128 : 64;
+  return {base, operand.type, {d.columns, d.rows, 1}, {1, d.columns, 16}, {line / size, 16, 1},
+          {},   line};
+}
+
 JitTensorMap row_map(JitArgument base, DataType type, int64_t k, int64_t rows, int64_t stride,
                      int64_t box, int64_t row_bytes = kStageBytes) {
   return {base,
@@ -113,9 +123,35 @@ int64_t kept_stages(const Problem& problem, const DeviceQuantized& d) {
   return many && is_float8(problem.input(d.region.x).type) ? kKeptStages : 0;
 }
 
+/// The tensors like the result that steps take; nothing where others are among their operands.
+std::optional<std::vector<int>> addends(const Problem& problem, const DeviceQuantized& d) {
+  const Operand& y = problem.output();
+  std::vector<int> found;
+  for (size_t i = d.first_step; i < d.region.steps.size(); ++i) {
+    const int input = d.region.steps[i].function.operand;
+    if (input < 0) continue;
+    const Operand& operand = problem.input(input);
+    if (byte_size(operand.type) != byte_size(y.type) || operand.extents != y.extents ||
+        operand.layout != y.layout || !operand.dense() || operand.alignment < 16)
+      return std::nullopt;
+    found.push_back(input);
+  }
+  return found;
+}
+
+/// Whether results and their addends pass through TMA in boxes of rows.
+bool takes_boxes(const Tiling& t, const Problem& problem, const DeviceQuantized& d) {
+  const Operand& y = problem.output();
+  if (t.boxes != byte_size(y.type) || t.boxes > 2 || !t.is_possible() || d.columns % 16 != 0 ||
+      !y.dense() || y.alignment < 16)
+    return false;
+  const auto found = addends(problem, d);
+  return found && found->size() <= 1;
+}
+
 /// Whether results leave in whole pieces of 16 bytes a thread, and two sets of sums have registers.
 bool takes(const Tiling& t, const Problem& problem, const DeviceQuantized& d) {
-  if (t.columns / t.splits % 32 != 0) return false;
+  if (t.columns / t.splits % 32 != 0 || (t.boxes > 0 && !takes_boxes(t, problem, d))) return false;
   if (kept_stages(problem, d) == 0) return true;
   return (t.turns > 1 ? t.parts : 1) * t.columns <= (t.moves ? 160 : 128);
 }
@@ -130,8 +166,8 @@ int64_t slab_of(const Tiling& t, const DeviceQuantized& d) {
 std::vector<Tiling> all_tilings() {
   std::vector<Tiling> all = plain_tilings();
   // Results of few channels have many rows.
-  for (const auto& [parts, each] : std::initializer_list<std::array<int64_t, 2>>{
-           {2, 1}, {3, 1}, {2, 2}, {3, 2}, {2, 3}})
+  for (const auto& [parts, each] :
+       std::initializer_list<std::array<int64_t, 2>>{{2, 1}, {3, 1}, {2, 2}, {3, 2}, {2, 3}})
     all.push_back({parts, 64, 1, each, each == 1});
   for (const auto& [parts, columns, turns] :
        std::initializer_list<std::array<int64_t, 3>>{{2, 128, 2},
@@ -152,8 +188,13 @@ std::vector<std::string> tilings(const Problem& problem) {
   const auto d = describe(problem);
   if (!d.ok()) return {""};
   std::vector<Tiling> possible;
-  for (const Tiling& t : all_tilings())
-    if (takes(t, problem, *d)) possible.push_back(t);
+  for (Tiling t : all_tilings()) {
+    if (!takes(t, problem, *d)) continue;
+    Tiling by_boxes = t;
+    by_boxes.boxes = byte_size(problem.output().type);
+    if (takes_boxes(by_boxes, problem, *d)) possible.push_back(by_boxes);
+    possible.push_back(t);
+  }
   std::vector<std::string> texts;
   for (const Tiling& t : best_tilings(possible, sizes_of(*d), multiprocessors(problem), kOffered))
     texts.push_back(t.text());
@@ -243,12 +284,13 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   if (!takes(t, problem, d)) return user_error("no tiling: {}", config);
   KernelCode code;
   begin_code(code, problem);
-  // Types come before what is generated of them.
+  // Types come before generated functions over them.
   TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
   add_byte_limits(code, problem, d);
   code.text(types);
   code.text(fmt::format("#define SUMS {}\n", static_cast<int>(sums_of(problem, d))));
   add_constants(code, problem, d, t);
+  if (t.boxes > 0) code.text(fmt::format("#define BOX_ADDEND {}\n", addends(problem, d)->size()));
   if (d.is_convolution) {
     add_kinds(code, border_kinds(d.window, 1), border_kinds(d.window, 2));
   } else {
@@ -260,9 +302,10 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_TRY(set_source(launch, code,
                        {"jit/hopper.cuh", "jit/hopper_bytes.cuh", "gemm/hopper_tiles.cu",
                         d.is_convolution ? "conv/hopper_pixels.cu" : "gemm/hopper_rows.cu",
-                        "quantized/hopper_scale.cu", "gemm/hopper_places.cu",
-                        "quantized/run.cu",
-                        slab != 0 ? "quantized/hopper_runs.cu" : "gemm/hopper_store.cu",
+                        "quantized/hopper_scale.cu", "gemm/hopper_places.cu", "quantized/run.cu",
+                        t.boxes > 0 ? "quantized/hopper_boxes.cu"
+                        : slab != 0 ? "quantized/hopper_runs.cu"
+                                    : "gemm/hopper_store.cu",
                         "gemm/hopper_start.cu", "gemm/hopper.cu"}));
   const ProductSizes sizes = sizes_of(d);
   shape_launch(launch, t, sizes, multiprocessors(problem));
@@ -272,8 +315,12 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   TENON_ASSIGN(JitTensorMap left, left_map(problem, d, t.rows()));
   launch.maps = {std::move(left), row_map(JitArgument::constant(0), DataType::kInt8, row,
                                           order.places(d.columns), row, t.columns, row_bytes(d))};
-  launch.add(JitArgument::map(0));
-  launch.add(JitArgument::map(1));
+  if (t.boxes > 0) {
+    launch.maps.push_back(box_map(JitArgument::output(), problem.output(), d, t));
+    for (const int input : operands)
+      launch.maps.push_back(box_map(JitArgument::input(input), problem.input(input), d, t));
+  }
+  for (int i = 0; i < static_cast<int>(launch.maps.size()); ++i) launch.add(JitArgument::map(i));
   launch.add(JitArgument::null());
   launch.add(JitArgument::output());
   JitPlan plan;

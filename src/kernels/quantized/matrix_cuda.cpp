@@ -146,7 +146,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   const PackedWeights order{blocks_for(d.taps() * pitch, kTileK) * kTileK, pitch};
   KernelCode code;
   begin_code(code, problem);
-  // Types come before what is generated of them.
+  // Types come before generated functions over them.
   TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
   add_byte_limits(code, problem, d);
   code.text(types);

@@ -2,7 +2,7 @@
 // of the image that a tile of the result needs lies in shared memory with four bytes a pixel, places in the border with the
 // zero point, so that an operand of four bytes is a pixel under a tap: the depth is the taps, one after the other.
 // Weights: [kN][kPitchB] words of four channels, those of taps t and t + 4 of eight beside each other; columns in the order
-// in which a thread has kRun that lie beside each other. Shifts: what the zero point adds to a column.
+// in which a thread has kRun that lie beside each other. Shifts: a column's sum of the zero point.
 
 constexpr int kColumns = 16;  // Of a tile, one matrix high.
 constexpr int kRowsOfWarp = kRows / kWarps, kSteps = (kKernel1 * kKernel2 + 7) / 8;
@@ -18,53 +18,77 @@ constexpr int kTiles1 = (kOut1 + kRows - 1) / kRows, kTiles2 = (kOut2 + kColumns
 constexpr u32 kBorder = u32(kZero & 0xff) * 0x01010101u;
 constexpr int kRun = kSlab / 4, kSlabs = kN / kSlab;
 
-/// kVector pixels of each channel become words of four channels.
-__device__ inline void join_channels(const u32 (&planes)[4][kVector / 4], u32 (&pixels)[kVector]) {
-#pragma unroll
-  for (int i = 0; i < kVector / 4; ++i) {
-    const u32 a = __byte_perm(planes[0][i], planes[1][i], 0x5140), b = __byte_perm(planes[0][i], planes[1][i], 0x7362);
-    const u32 c = __byte_perm(planes[2][i], planes[3][i], 0x5140), d = __byte_perm(planes[2][i], planes[3][i], 0x7362);
-    pixels[4 * i] = __byte_perm(a, c, 0x5410), pixels[4 * i + 1] = __byte_perm(a, c, 0x7632);
-    pixels[4 * i + 2] = __byte_perm(b, d, 0x5410), pixels[4 * i + 3] = __byte_perm(b, d, 0x7632);
-  }
-}
+/// kVector pixels on their way to shared memory: words of each channel where images are such planes, else words of four
+/// channels.
+constexpr int kWords = kVectorPlanes ? kC * (kVector / 4) : kVector;
+constexpr int kVectors = kPatchRows * kPatchVectors, kItems = (kVectors + kBlock - 1) / kBlock, kPatch = kPatchRows * kPatchPitch;
 
-__device__ inline void load_pixels(const u8* image, int i1, int i2, u32 (&pixels)[kVector]) {
+__device__ inline void load_vector(const u8* image, int i1, int i2, u32 (&words)[kWords]) {
 #pragma unroll
-  for (int i = 0; i < kVector; ++i) pixels[i] = kBorder;
+  for (int i = 0; i < kWords; ++i) words[i] = kBorder;
   if (i1 < 0 || i1 >= kIn1) return;
   const u8* row = image + Index(i1) * Index(X1);
   if constexpr (kVectorPlanes) {
     if (i2 < 0 || i2 >= kIn2) return;
-    u32 planes[4][kVector / 4] = {};
 #pragma unroll
     for (int c = 0; c < kC; ++c) {
       const uint2 both = *reinterpret_cast<const uint2*>(row + Index(c) * Index(XC) + i2);
-      planes[c][0] = both.x, planes[c][1] = both.y;
+      words[2 * c] = both.x, words[2 * c + 1] = both.y;
     }
-    join_channels(planes, pixels);
   } else {
 #pragma unroll
-    for (int i = 0; i < kVector; ++i) {
+    for (int i = 0; i < kWords; ++i) {
       if (i2 + i < 0 || i2 + i >= kIn2) continue;
-      pixels[i] = 0;
+      words[i] = 0;
 #pragma unroll
-      for (int c = 0; c < kC; ++c) pixels[i] |= u32(row[Index(c) * Index(XC) + Index(i2 + i) * Index(X2)]) << (8 * c);
+      for (int c = 0; c < kC; ++c) words[i] |= u32(row[Index(c) * Index(XC) + Index(i2 + i) * Index(X2)]) << (8 * c);
     }
+  }
+}
+/// Words of four channels of pixels 4 i to 4 i + 3.
+__device__ inline uint4 joined(const u32 (&words)[kWords], int i) {
+  if constexpr (kVectorPlanes) {
+    const auto plane = [&](int c) { return c < kC ? words[c < kC ? 2 * c + i : 0] : 0u; };
+    const u32 a = __byte_perm(plane(0), plane(1), 0x5140), b = __byte_perm(plane(0), plane(1), 0x7362);
+    const u32 c = __byte_perm(plane(2), plane(3), 0x5140), d = __byte_perm(plane(2), plane(3), 0x7362);
+    return make_uint4(__byte_perm(a, c, 0x5410), __byte_perm(a, c, 0x7632), __byte_perm(b, d, 0x5410), __byte_perm(b, d, 0x7632));
+  } else {
+    return make_uint4(words[4 * i], words[4 * i + 1], words[4 * i + 2], words[4 * i + 3]);
   }
 }
 
-__device__ inline void load_patch(u32* patch, const u8* image, int first1, int first2) {
-  for (int i = threadIdx.x; i < kPatchRows * kPatchVectors; i += kBlock) {
-    const int row = i / kPatchVectors, vector = i % kPatchVectors;
-    u32 pixels[kVector];
-    load_pixels(image, first1 + row, first2 + vector * kVector, pixels);
-    uint4* to = reinterpret_cast<uint4*>(patch + row * kPatchPitch + vector * kVector);
-#pragma unroll
-    for (int k = 0; k < kVector / 4; ++k)
-      to[k] = make_uint4(pixels[4 * k], pixels[4 * k + 1], pixels[4 * k + 2], pixels[4 * k + 3]);
-  }
+struct Tile {
+  int image, out1, out2;
+};
+__device__ inline Tile tile_of(int number) {
+  return {number / (kTiles2 * kTiles1), number / kTiles2 % kTiles1 * kRows, number % kTiles2 * kColumns};
 }
+/// The part of the image that a tile needs; it is loaded while the tile ahead is multiplied.
+struct Patch {
+  u32 words[kItems][kWords];
+
+  __device__ void load(const u8* x, int number) {
+    if (number >= kTiles) return;
+    const Tile tile = tile_of(number);
+    const u8* image = x + Index(tile.image) * Index(XN);
+#pragma unroll
+    for (int k = 0; k < kItems; ++k) {
+      const int i = k * kBlock + threadIdx.x;
+      if (kVectors % kBlock == 0 || i < kVectors)
+        load_vector(image, tile.out1 * kStride1 - kBegin1 + i / kPatchVectors,
+                    tile.out2 * kStride2 - kShift + i % kPatchVectors * kVector, words[k]);
+    }
+  }
+  __device__ void store(u32* patch) const {
+#pragma unroll
+    for (int k = 0; k < kItems; ++k) {
+      const int i = k * kBlock + threadIdx.x;
+      if (kVectors % kBlock != 0 && i >= kVectors) continue;
+      uint4* to = reinterpret_cast<uint4*>(patch + i * kVector);
+      to[0] = joined(words[k], 0), to[1] = joined(words[k], 1);
+    }
+  }
+};
 
 /// Where a tap's pixel lies; behind the last one, whose weights are 0, anywhere.
 __device__ inline int place_of_tap(int tap) {
@@ -158,14 +182,19 @@ extern "C" __global__ void __launch_bounds__(kBlock)
   for (int i = threadIdx.x; i < kN * kPitchB / 4; i += kBlock) reinterpret_cast<uint4*>(filters)[i] = weights[i];
   const Taps taps;
   begin_kernel();
-  for (int tile = blockIdx.x; tile < kTiles; tile += gridDim.x) {
-    const int out2 = tile % kTiles2 * kColumns, out1 = tile / kTiles2 % kTiles1 * kRows, image = tile / (kTiles2 * kTiles1);
+  const u8* from = reinterpret_cast<const u8*>(x);
+  Patch next;
+  next.load(from, blockIdx.x);
+  for (int number = blockIdx.x, turn = 0; number < kTiles; number += gridDim.x, turn ^= 1) {
+    // Of two parts of shared memory, all have read this one before they came to the barrier of the tile ahead.
+    u32* own = patch + turn * kPatch;
+    next.store(own);
     __syncthreads();
-    load_patch(patch, reinterpret_cast<const u8*>(x) + image * Index(XN), out1 * kStride1 - kBegin1, out2 * kStride2 - kShift);
-    __syncthreads();
+    next.load(from, number + gridDim.x);
+    const Tile tile = tile_of(number);
     Sums sums;
     start_sums(sums, shifts);
-    multiply_tile(sums, patch, filters, taps);
-    store_tile(sums, y, factors, image, out1 + threadIdx.x / 32 * kRowsOfWarp, out2 EPILOGUE_ARGUMENTS);
+    multiply_tile(sums, own, filters, taps);
+    store_tile(sums, y, factors, tile.image, tile.out1 + threadIdx.x / 32 * kRowsOfWarp, tile.out2 EPILOGUE_ARGUMENTS);
   }
 }

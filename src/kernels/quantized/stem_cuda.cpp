@@ -14,10 +14,6 @@ namespace {
 constexpr int64_t kColumns = 16, kVector = 8;  ///< As in quantized/stem.cu.
 constexpr int64_t kMostTaps = 64, kMostShared = 48 * 1024;
 
-std::vector<std::string> tile_configs(const Problem&) {
-  return {"rows=8,warps=4", "rows=16,warps=4", "rows=16,warps=8", "rows=4,warps=4"};
-}
-
 /// Columns that threads share out, a run of a quarter each.
 int64_t slab_of(const DeviceQuantized& d) {
   return d.columns % 64 == 0 ? 64 : d.columns % 32 == 0 ? 32 : 16;
@@ -68,7 +64,7 @@ struct Shape {
   int64_t rows = 8, warps = 4;
 
   explicit Shape(std::string_view config)
-      : rows(config_number(config, "rows").value_or(8)),
+      : rows(config_number(config, "rows").value_or(4)),
         warps(config_number(config, "warps").value_or(4)) {}
   int64_t shared_bytes(const DeviceQuantized& d) const {
     const DeviceWindow& w = d.window;
@@ -76,9 +72,20 @@ struct Shape {
     const int64_t reach =
         (kColumns - 1) * w.stride[2] + (w.kernel[2] - 1) * w.dilation[2] + 1 + shift - w.begin[2];
     const int64_t down = (rows - 1) * w.stride[1] + (w.kernel[1] - 1) * w.dilation[1] + 1;
-    return (d.columns * words_of_column(d) + down * blocks_for(reach, kVector) * kVector) * 4;
+    return (d.columns * words_of_column(d) + 2 * down * blocks_for(reach, kVector) * kVector) * 4;
   }
 };
+
+std::vector<std::string> tile_configs(const Problem& problem) {
+  std::vector<std::string> configs = {"rows=16,warps=4", "rows=32,warps=8", "rows=8,warps=4",
+                                      "rows=16,warps=8", "rows=4,warps=4"};
+  const auto d = describe_device_quantized(problem);
+  if (d.ok())
+    std::erase_if(configs, [&](const std::string& config) {
+      return Shape(config).shared_bytes(*d) > kMostShared;
+    });
+  return configs.empty() ? std::vector<std::string>{"rows=4,warps=4"} : configs;
+}
 
 void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantized& d,
                    const Shape& shape) {
@@ -112,7 +119,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   if (shape.shared_bytes(d) > kMostShared) return unsupported("a patch that is too large");
   KernelCode code;
   begin_code(code, problem);
-  // Types come before what is generated of them.
+  // Types come before generated functions over them.
   TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
   add_byte_limits(code, problem, d);
   code.text(types);
@@ -120,8 +127,7 @@ Result<JitPlan> plan(const Problem& problem, std::string_view config) {
   add_byte_product(code, problem, d);
   TENON_ASSIGN(const std::vector<int> operands, add_quantized_epilogue(code, problem, d));
   JitLaunch launch;
-  TENON_TRY(
-      set_source(launch, code, {"jit/pairs.cuh", "quantized/run.cu", "quantized/stem.cu"}));
+  TENON_TRY(set_source(launch, code, {"jit/pairs.cuh", "quantized/run.cu", "quantized/stem.cu"}));
   const int64_t tiles = problem.output().extents[0] * blocks_for(d.window.output[1], shape.rows) *
                         blocks_for(d.window.output[2], kColumns);
   launch.grid[0] = std::min(tiles, multiprocessors(problem) * 16 / shape.warps);

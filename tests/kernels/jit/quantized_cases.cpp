@@ -122,8 +122,7 @@ struct ConvShape {
 };
 
 KernelCase& add_conv(Cases& cases, const std::string& name, const ConvShape& s, const Region& r,
-                     Layout layout = Layout::kChannelsLast,
-                     Layout image = Layout::kChannelsLast) {
+                     Layout layout = Layout::kChannelsLast, Layout image = Layout::kChannelsLast) {
   if (layout == Layout::kRowMajor) image = layout;
   auto& c =
       add(cases, name, Dequantize(),
@@ -188,6 +187,7 @@ void add_products(Cases& cases) {
         add_product(cases, fmt::format("ampere quantized product {}", number), s, r);
   // More tiles than multiprocessors.
   add_product(cases, "ampere quantized product tall", {{2100, 208}, 1536, false}, regions[0]);
+  add_product(cases, "ampere quantized product with sums", {{4100, 64}, 256, false}, regions[2]);
   add_product(cases, "ampere quantized product wide", {{1100, 144}, 3001, false}, regions[2]);
 }
 
@@ -203,10 +203,25 @@ void add_convs(Cases& cases) {
   for (const ConvShape& s : shapes)
     for (const Region& r : regions)
       add_conv(cases, fmt::format("ampere quantized conv {}", ++number), s, r);
+  // Parts of images that stay in shared memory.
+  const Region plain[] = {regions[0], {{kSigned, 0.02}, {kUnsigned, 0.3, 113}, End::kResidual}};
+  number = 0;
+  for (const ConvShape& s : {ConvShape{64, 64, 30, 56, 3, 1, 1},
+                             {32, 48, 17, 19, 3, 1, 1},
+                             {48, 128, 21, 40, 3, 1, 0},
+                             {128, 64, 12, 13, 3, 1, 1},
+                             {64, 32, 50, 9, 5, 1, 2},
+                             {64, 256, 43, 59, 1, 1, 0},
+                             {128, 128, 9, 7, 1, 1, 0},
+                             {48, 64, 31, 33, 1, 1, 0}})
+    for (const Region& r : plain)
+      add_conv(cases, fmt::format("hopper quantized conv of a patch {}", ++number), s, r);
   // First convolutions, of images whose rows are whole vectors, or are not.
   number = 0;
-  for (const ConvShape& s : {ConvShape{3, 64, 40, 48, 7, 2, 3}, {4, 48, 19, 32, 3, 1, 1},
-                             {1, 16, 23, 21, 5, 3, 2, 2}, {3, 32, 17, 64, 3, 2, 0}})
+  for (const ConvShape& s : {ConvShape{3, 64, 40, 48, 7, 2, 3},
+                             {4, 48, 19, 32, 3, 1, 1},
+                             {1, 16, 23, 21, 5, 3, 2, 2},
+                             {3, 32, 17, 64, 3, 2, 0}})
     for (const Region& r : regions)
       add_conv(cases, fmt::format("ampere quantized conv of an image {}", ++number), s, r,
                Layout::kChannelsLast, Layout::kRowMajor);
@@ -233,6 +248,31 @@ void add_floats(Cases& cases) {
   add_conv(cases, "hopper quantized floats conv of an image", {3, 64, 33, 40, 7, 2, 3}, regions[0],
            Layout::kChannelsLast, Layout::kRowMajor);
   add_conv(cases, "hopper quantized floats residual", {128, 128, 14, 14, 3, 1, 1}, regions[2]);
+}
+
+/// Results of 16 bits, which a tensor like them may join; scales are powers of 2, so that
+/// references do not round either.
+void add_halves(Cases& cases) {
+  const DataType half = DataType::kFloat16;
+  struct Row {
+    int64_t m, k, n;
+    bool joins;
+  };
+  for (const Row& r : {Row{300, 192, 264, true},
+                       {128, 768, 2304, false},
+                       {520, 256, 768, true},
+                       {197, 1024, 1001, true},
+                       {2100, 208, 640, true}}) {
+    Dequantize rows, columns = dequantize_along(1);
+    rows.to = columns.to = half;
+    auto& c = add(cases, fmt::format("ampere quantized product to halves {}x{}x{}", r.m, r.k, r.n),
+                  rows, behind(input(numbers(kSigned, {r.m, r.k}, 1)), scaling({kSigned, 0x1p-6})));
+    Value* weights = c.aside(
+        columns, behind(constant(numbers(kSigned, {r.k, r.n}, 2)), scaling({kSigned, 0x1p-9})));
+    c.into_op(MatMul(), weights, {});
+    c.then(k_add, constant(random_reals(half, {r.n}, 3)));
+    if (r.joins) c.then(k_add, input(random_reals(half, {r.m, r.n}, 4)));
+  }
 }
 
 /// Rows that are normalized, with the sum ahead and the reals beside, or without.
@@ -295,6 +335,7 @@ Cases quantized_cases() {
   add_products(cases);
   add_convs(cases);
   add_floats(cases);
+  add_halves(cases);
   return cases;
 }
 

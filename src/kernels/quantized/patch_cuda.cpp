@@ -1,0 +1,218 @@
+// Convolutions of bytes with stride 1 and few channels on Hopper: TMA brings a part of the image
+// once for all taps (quantized/patch.cu).
+#include <algorithm>
+#include <array>
+
+#include "kernels/image.h"
+#include "kernels/jit/hopper.h"
+#include "kernels/jit/sources.h"
+#include "kernels/jit/tactic.h"
+#include "kernels/quantized/device_region_cuda.h"
+
+namespace tenon::tactics::cuda_quantized_patch {
+namespace {
+
+constexpr int64_t kSharedBytes = 226 * 1024, kBox = 256;
+
+int64_t whole(int64_t bytes) {
+  return blocks_for(bytes, 1024) * 1024;
+}
+
+/// Warp groups with tiles of so many times 64 places, and columns.
+struct Shape {
+  int64_t groups = 2, parts = 1, columns = 64;
+
+  std::string text() const {
+    return fmt::format("groups={},parts={},n={}", groups, parts, columns);
+  }
+  /// Columns that threads share out, a run of a quarter each.
+  int64_t slab() const { return columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : 16; }
+  static bool is_flat(const DeviceQuantized& d) { return d.taps() == 1; }
+  static int64_t row_bytes(const DeviceQuantized& d) { return d.channels <= 64 ? 64 : 128; }
+  int64_t span(const DeviceQuantized& d) const {
+    return is_flat(d) ? parts * 64 : d.window.output[2] + d.window.kernel[2] - 1;
+  }
+  int64_t lines(const DeviceQuantized& d) const {
+    return (parts * 64 + d.window.kernel[2] - 1) / span(d);
+  }
+  /// The rows that products read, some of them behind the part that comes.
+  int64_t patch_bytes(const DeviceQuantized& d) const {
+    const DeviceWindow& w = d.window;
+    const int64_t come = (lines(d) + w.kernel[1] - 1) * span(d);
+    const int64_t seen = parts * 64 + (w.kernel[1] - 1) * span(d) + w.kernel[2] - 1;
+    return whole(std::max(come, seen) * row_bytes(d));
+  }
+  static int64_t weight_bytes(const DeviceQuantized& d) {
+    return whole(d.taps() * d.columns * row_bytes(d));
+  }
+  int64_t shared_bytes(const DeviceQuantized& d) const {
+    return 1024 + weight_bytes(d) + groups * 2 * patch_bytes(d) + 128;
+  }
+  /// Of sums, a slab's factors and a run, and of operands behind them.
+  int64_t registers(const DeviceQuantized& d, const Problem& problem) const {
+    int64_t operands = 0;
+    for (size_t i = d.first_step; i < d.region.steps.size(); ++i)
+      if (const int input = d.region.steps[i].function.operand; input >= 0)
+        operands += byte_size(problem.input(input).type);
+    const int64_t sums = parts * columns / 2;
+    return sums + sums * operands / 4 + slab() * 3 / 4 + 30;
+  }
+  bool fits(const DeviceQuantized& d, const Problem& problem) const {
+    const int64_t down = lines(d) + d.window.kernel[1] - 1;
+    return d.columns % columns == 0 && lines(d) >= 1 && down <= kBox && span(d) <= kBox &&
+           shared_bytes(d) <= kSharedBytes &&
+           registers(d, problem) <= std::min<int64_t>(65536 / (groups * 128), 255);
+  }
+  int64_t tiles(const Problem& problem, const DeviceQuantized& d) const {
+    const int64_t places =
+        is_flat(d) ? blocks_for(d.rows, span(d))
+                   : problem.output().extents[0] * blocks_for(d.window.output[1], lines(d));
+    return places * (d.columns / columns);
+  }
+  /// About how long it takes: groups share the tensor cores, and each waits and stores alone.
+  double estimate(const Problem& problem, const DeviceQuantized& d) const {
+    const int64_t waves = blocks_for(tiles(problem, d), groups * multiprocessors(problem));
+    return static_cast<double>(waves * ((groups + 1) * parts * columns / 64 + 2));
+  }
+};
+
+Status check(const Problem& problem, const DeviceQuantized& d) {
+  const Operand &x = problem.input(d.region.x), &y = problem.output();
+  const DeviceWindow& w = d.window;
+  if (!d.is_convolution || x.rank() != 4) return unsupported("not two axes");
+  if (!is_integer(x.type) || d.zero != 0) return unsupported("floats, or a zero point");
+  for (const int axis : {1, 2})
+    if (w.stride[axis] != 1 || w.dilation[axis] != 1) return unsupported("a stride or dilation");
+  if (d.channels < 32 || d.channels > 128 || d.columns % 16 != 0 ||
+      Shape::weight_bytes(d) > kSharedBytes / 2 || d.columns > kBox)
+    return unsupported("few channels, or weights without room in shared memory");
+  if (Shape::is_flat(d) && (w.begin[1] != 0 || w.begin[2] != 0 || w.end[1] != 0 || w.end[2] != 0))
+    return unsupported("one tap with a border");
+  const std::vector<int64_t> strides = strides_of(x);
+  if (Shape::is_flat(d) && (strides[2] != strides[3] * x.extents[3] ||
+                            (x.extents[0] > 1 && strides[0] != strides[2] * x.extents[2])))
+    return unsupported("pixels at unequal distances");
+  if (!pixel_stride(x) || !pixel_stride(y)) return unsupported("not channels-last");
+  if (!small_indices(problem)) return unsupported("a large tensor");
+  return {};
+}
+
+/// [channels, x, y, images].
+JitTensorMap image_map(const Problem& problem, const DeviceQuantized& d, const Shape& shape) {
+  const Operand& x = problem.input(d.region.x);
+  const std::vector<int64_t> strides = strides_of(x);
+  const int row = static_cast<int>(Shape::row_bytes(d));
+  if (Shape::is_flat(d))
+    return {JitArgument::input(d.region.x),
+            x.type,
+            {x.extents[1], d.rows, 1, 1},
+            {1, *pixel_stride(x), 16, 16},
+            {row, static_cast<int>(shape.span(d)), 1, 1},
+            {},
+            row};
+  return {JitArgument::input(d.region.x),
+          x.type,
+          {x.extents[1], x.extents[3], x.extents[2], x.extents[0]},
+          {1, strides[3], strides[2], strides[0]},
+          {row, static_cast<int>(shape.span(d)),
+           static_cast<int>(shape.lines(d) + d.window.kernel[1] - 1), 1},
+          {},
+          row};
+}
+
+Result<DeviceQuantized> describe(const Problem& problem) {
+  TENON_ASSIGN(DeviceQuantized d, describe_device_quantized(problem));
+  TENON_TRY(check(problem, d));
+  TENON_TRY(check_map(image_map(problem, d, {}), alignment_in_elements(problem.input(d.region.x))));
+  return d;
+}
+
+std::vector<std::string> shapes(const Problem& problem) {
+  const auto d = describe(problem);
+  std::vector<std::pair<double, std::string>> found;
+  if (d.ok())
+    for (const auto& [groups, parts, columns] : std::initializer_list<std::array<int64_t, 3>>{
+             {3, 2, 64}, {3, 1, 128}, {4, 1, 64}, {2, 2, 128}, {2, 4, 64}, {2, 3, 64}, {2, 1, 256}})
+      if (const Shape shape{groups, parts, std::min(columns, d->columns)};
+          shape.fits(*d, problem) && (columns <= d->columns || columns == 64))
+        found.emplace_back(shape.estimate(problem, *d), shape.text());
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> texts;
+  for (auto& [time, text] : found) texts.push_back(std::move(text));
+  return texts.empty() ? std::vector<std::string>{"groups=2,parts=1,n=64"} : texts;
+}
+
+void add_constants(KernelCode& code, const Problem& problem, const DeviceQuantized& d,
+                   const Shape& shape) {
+  const Operand &x = problem.input(d.region.x), &y = problem.output();
+  code.alias("Y", quantized_type_name(y.type));
+  code.alias("Word", word_type(byte_size(y.type)));
+  code.alias("Accumulator", "i32");
+  code.round_to(y.type);
+  code.located("YAt", d.loop, y);
+  add_window(code, d.window);
+  code.open("kImages", y.extents[0]);
+  code.constant("kN", d.columns);
+  code.constant("kTileN", shape.columns);
+  code.constant("kSlab", shape.slab());
+  code.flag("kFlat", Shape::is_flat(d));
+  code.text(fmt::format("#define FLAT {}\n", Shape::is_flat(d) ? 1 : 0));
+  code.constant("kRowBytes", Shape::row_bytes(d));
+  code.constant("kLines", shape.lines(d));
+  code.constant("kGroups", shape.groups);
+  code.constant("kParts", shape.parts);
+  code.constant("kPatchPitch", shape.patch_bytes(d));
+  code.constant("kWeightsPitch", Shape::weight_bytes(d));
+  code.flag("kSmallSums", greatest_sum(problem, d) < int64_t{1} << 22);
+  add_group_product(
+      code, "group_product",
+      ByteGroupProduct{static_cast<int>(shape.columns), matrix_type_name(x.type), "s8"});
+}
+
+Result<JitPlan> plan(const Problem& problem, std::string_view config) {
+  TENON_ASSIGN(const DeviceQuantized d, describe(problem));
+  const Shape shape{config_number(config, "groups").value_or(2),
+                    config_number(config, "parts").value_or(1),
+                    config_number(config, "n").value_or(std::min<int64_t>(d.columns, 64))};
+  if (!shape.fits(d, problem)) return unsupported("a patch that is too large");
+  KernelCode code;
+  begin_code(code, problem);
+  // Types come before generated functions over them.
+  TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
+  add_byte_limits(code, problem, d);
+  code.text(types);
+  add_constants(code, problem, d, shape);
+  TENON_ASSIGN(const std::vector<int> operands, add_quantized_epilogue(code, problem, d));
+  JitLaunch launch;
+  TENON_TRY(set_source(launch, code, {"jit/hopper.cuh", "quantized/run.cu", "quantized/patch.cu"}));
+  launch.grid[0] = std::min<int64_t>(blocks_for(shape.tiles(problem, d), shape.groups),
+                                     multiprocessors(problem));
+  launch.block[0] = static_cast<int>(shape.groups * 128);
+  launch.shared_bytes = static_cast<int>(shape.shared_bytes(d));
+  const int64_t row_bytes = Shape::row_bytes(d), row = d.taps() * row_bytes;
+  const PackedWeights order{row, row_bytes, shape.slab()};
+  launch.maps = {image_map(problem, d, shape),
+                 {JitArgument::constant(0),
+                  DataType::kInt8,
+                  {row, d.columns, 1},
+                  {1, row, 16},
+                  {static_cast<int>(row_bytes), static_cast<int>(d.columns), 1},
+                  {},
+                  static_cast<int>(row_bytes)}};
+  launch.add(JitArgument::map(0));
+  launch.add(JitArgument::map(1));
+  launch.add(JitArgument::output());
+  launch.add(JitArgument::constant(1));
+  launch.add_inputs(operands);
+  JitPlan plan{{std::move(launch)}, 0, {}, {}};
+  plan.constants = {packed_weights(problem, d, order), column_factors(d)};
+  return plan;
+}
+
+}  // namespace
+}  // namespace tenon::tactics::cuda_quantized_patch
+
+namespace tenon::tactics {
+TENON_JIT_TACTIC(cuda_quantized_patch, cuda_quantized_patch::shapes)
+}  // namespace tenon::tactics
