@@ -1,5 +1,6 @@
 // Layer and RMS normalization gives what it is quantized to, beside the reals where something else
-// reads them. Must run after fuse_residual, whose sums come along, and after split_normalization.
+// reads them, and attention where nothing does. Must run after fuse_residual, whose sums come
+// along, and after split_normalization.
 #include <algorithm>
 
 #include "ops/ops.h"
@@ -43,7 +44,17 @@ Node* quantization_of(const Value& value, const PassContext& context) {
   return found;
 }
 
+bool take_quantization_of_attention(Graph& graph, PassContext& context, Node& attention) {
+  Node* quantize = only_user(graph, attention.output());
+  if (attention.outputs().size() != 1 || quantize == nullptr ||
+      quantize != quantization_of(*attention.output(), context))
+    return false;
+  context.applied(make_region(graph, {&attention, quantize})->name);
+  return true;
+}
+
 bool take_quantization(Graph& graph, PassContext& context, Node& node) {
+  if (node.is<Attention>()) return take_quantization_of_attention(graph, context, node);
   const Node* normalization = normalization_of(node);
   const int result = normalization == nullptr ? -1 : result_of(node, *normalization);
   if (result < 0) return false;
@@ -61,7 +72,8 @@ bool take_quantization(Graph& graph, PassContext& context, Node& node) {
 bool fuse_quantized_rows(Graph& graph, PassContext& context) {
   if (!context.options().quantized_halves) return false;
   const std::vector<Node*> nodes = nodes_of(graph, [&](const Node& node) {
-    return (node.is<Normalization>() || node.is<Fused>()) && context.allows_fusion(node);
+    return (node.is<Normalization>() || node.is<Attention>() || node.is<Fused>()) &&
+           context.allows_fusion(node);
   });
   bool changed = false;
   for (Node* node : nodes) changed |= take_quantization(graph, context, *node);

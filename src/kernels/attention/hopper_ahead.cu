@@ -9,7 +9,7 @@ __device__ inline void keep_above(float sum, u32 address) {
 }
 
 __device__ inline void consume(const TensorMap&, u32 front, u32 ring, Barriers barriers, Progress& progress,
-                               const float* staged, const Mask* mask, X* out, const Place& at, bool) {
+                               const float* staged, const Mask* mask, Y* out, const Place& at, bool) {
   // The same number in all of a warp, which the compiler would not see.
   const int group = __shfl_sync(0xffffffffu, threadIdx.x / 128, 0);
   const int row = at.row + group * 64 + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;

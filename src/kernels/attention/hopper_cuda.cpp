@@ -155,10 +155,12 @@ std::vector<Tiling> all_tilings(const Problem& problem, const DeviceAttention& d
 }
 
 std::vector<std::string> tilings(const Problem& problem) {
-  const auto d = describe_hopper(problem);
+  const auto alone = attention_alone(problem);
+  if (!alone.ok()) return single_config(problem);
+  const auto d = describe_hopper(*alone);
   std::vector<std::string> texts;
   if (d.ok())
-    for (const Tiling& tiling : all_tilings(problem, *d)) texts.push_back(tiling.text());
+    for (const Tiling& tiling : all_tilings(*alone, *d)) texts.push_back(tiling.text());
   return texts.empty() ? single_config(problem) : texts;
 }
 
@@ -217,11 +219,13 @@ Status add_source(JitLaunch& launch, const KernelCode& code, const Tiling& t) {
                      t.whole ? "attention/hopper_whole.cu" : "attention/hopper.cu"});
 }
 
-Result<JitPlan> plan(const Problem& problem, std::string_view config) {
+Result<JitPlan> plan(const Problem& whole, std::string_view config) {
+  TENON_ASSIGN(const Problem problem, attention_alone(whole));
   TENON_ASSIGN(const DeviceAttention d, describe_hopper(problem));
   TENON_ASSIGN(const Tiling t, choose(problem, d, config));
   KernelCode code;
   add_constants(code, problem, d);
+  TENON_TRY(add_result(code, whole));
   add_tiling(code, problem, d, t);
   JitLaunch launch;
   TENON_TRY(add_source(launch, code, t));

@@ -1,7 +1,7 @@
 // Warp groups that take keys each in its own time (attention/hopper.cu): one product or softmax follows the other.
 
 __device__ inline void consume(const TensorMap&, u32 front, u32 ring, Barriers barriers, Progress& progress,
-                               const float* staged, const Mask* mask, X* out, const Place& at, bool) {
+                               const float* staged, const Mask* mask, Y* out, const Place& at, bool) {
   const int group = threadIdx.x / 128, lane = threadIdx.x % 32;
   const int row = at.row + threadIdx.x / 32 * 16 + lane / 4;
   barrier_wait(kWhole ? barriers.group_queries(group) : barriers.queries(), progress.queries);

@@ -160,8 +160,23 @@ __device__ inline float rough_inverse_sum(float sum) {
   return sum > 0 || sum != sum ? inverse : kMaskedRowsZero ? 0.0f : float(kNan);
 }
 
+/// Eight results.
+__device__ inline void store_piece(Y* to, const Pack<u32, 4>& pack) {
+#if QUANTIZES
+  float v[8];
+#pragma unroll
+  for (int i = 0; i < 8; ++i) v[i] = quantized(widen(X{u16(pack.v[i / 2] >> (i % 2 * 16))}));
+  Pack<u32, 2> bytes;
+#pragma unroll
+  for (int i = 0; i < 2; ++i) bytes.v[i] = byte_word(Y(), v + i * 4);
+  *reinterpret_cast<Pack<u32, 2>*>(to) = bytes;
+#else
+  *reinterpret_cast<Pack<u32, 4>*>(to) = pack;
+#endif
+}
+
 /// Results to memory in rows, through the warp group's part of the queries' memory.
-__device__ inline void store_results(const float (&result)[kValueColumns / 2], const Running& running, u32 front, X* out,
+__device__ inline void store_results(const float (&result)[kValueColumns / 2], const Running& running, u32 front, Y* out,
                                      const Place& at) {
   const int group = threadIdx.x / 128, lane = threadIdx.x % 32, in_group = threadIdx.x % 128;
   barrier_of(1 + group, 128);
@@ -188,6 +203,6 @@ __device__ inline void store_results(const float (&result)[kValueColumns / 2], c
     asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(pack.v[0]), "=r"(pack.v[1]), "=r"(pack.v[2]), "=r"(pack.v[3])
                  : "r"(front + n / 8 * (kRows * 128) + row * 128 + (n % 8 ^ row % 8) * 16) : "memory");
-    *reinterpret_cast<Pack<u32, 4>*>(out + (at.row + row) * Index(kOutPosition) + n * 8) = pack;
+    store_piece(out + (at.row + row) * Index(kOutPosition) + n * 8, pack);
   }
 }

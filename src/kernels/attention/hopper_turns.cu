@@ -103,7 +103,7 @@ __device__ inline void multiply_values(float (&result)[kValueColumns / 2], const
 }
 
 __device__ inline void consume(const TensorMap& q, u32 front, u32 ring, Barriers barriers, Progress& progress,
-                               const float* staged, const Mask* mask, X* out, const Place& at, bool is_last) {
+                               const float* staged, const Mask* mask, Y* out, const Place& at, bool is_last) {
   const int group = threadIdx.x / 128, lane = threadIdx.x % 32;
   const int row = at.row + threadIdx.x / 32 * 16 + lane / 4;
   float result[kValueColumns / 2] = {}, scores[kKeys / 2];

@@ -41,7 +41,7 @@ __device__ inline void create_barriers(const Slot& slot) {
 
 extern "C" __global__ void __launch_bounds__(kConsumers, kBlocksEach)
     kernel(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k, const __grid_constant__ TensorMap v,
-           const Mask* __restrict__ mask, X* __restrict__ out) {
+           const Mask* __restrict__ mask, Y* __restrict__ out) {
   extern __shared__ unsigned char raw[];
   const u32 front = (shared_address(raw) + 1023) / 1024 * 1024, behind = front + kSlots * kSlotBytes;
   const auto slot_of = [&](int i) { return Slot{front + i * kSlotBytes, {behind + i * kBarrierBytes}}; };

@@ -4,6 +4,9 @@
 
 #include <cmath>
 
+#include "kernels/jit/sources.h"
+#include "kernels/region.h"
+#include "ops/math.h"
 #include "ops/scalar_steps.h"
 
 namespace tenon::attention {
@@ -65,7 +68,80 @@ void add_rounding(KernelCode& code, const Attention& op) {
   code.real("kWeightsLeast", wide ? 0x1p-6 : 0x1p-14);
 }
 
+/// The quantization that the region ends in; null where the problem is no such region.
+const Node* quantization_of(const Problem& problem) {
+  if (problem.operation.bodies().size() != 1 || problem.outputs.size() != 1) return nullptr;
+  const Graph& body = *problem.operation.bodies()[0];
+  if (body.nodes().size() != 2 || !body.nodes()[0]->is<Attention>()) return nullptr;
+  const Node& last = *body.nodes()[1];
+  const bool ends = last.is<Quantize>() && body.outputs().size() == 1 &&
+                    body.outputs()[0] == last.output() &&
+                    last.input(0) == body.nodes()[0]->output();
+  return ends ? &last : nullptr;
+}
+
+/// The one number of an operand of the quantization.
+Result<double> number_of(const Problem& problem, const Node& quantize, int index) {
+  if (!quantize.has_input(index)) return 0.0;
+  const int input = input_number(quantize.input(index));
+  const Tensor* constant = input < 0 ? nullptr : problem.input(input).constant;
+  if (constant == nullptr || constant->count() != 1)
+    return unsupported("a scale or zero point that is not one known number");
+  return constant->as_double(0);
+}
+
+const char* byte_type(DataType type) {
+  if (type == DataType::kFloat8E4M3) return "e4m3";
+  if (type == DataType::kFloat8E5M2) return "e5m2";
+  return type == DataType::kInt8 || type == DataType::kUInt8 ? device_type(type) : nullptr;
+}
+
 }  // namespace
+
+Result<Problem> attention_alone(const Problem& problem) {
+  const Node* quantize = quantization_of(problem);
+  if (quantize == nullptr) return problem;
+  const Node& attention = *quantize->input(0)->producer();
+  Problem alone = problem;
+  alone.operation = attention;
+  alone.inputs.resize(attention.inputs().size());
+  for (int i = 0; i < static_cast<int>(alone.inputs.size()); ++i) {
+    if (!attention.has_input(i)) return unsupported("an operand in the middle is absent");
+    if (input_number(attention.input(i)) != i) return unsupported("operands in another order");
+  }
+  alone.outputs[0].type = alone.inputs[kQ].type;
+  return alone;
+}
+
+Status add_result(KernelCode& code, const Problem& problem) {
+  const Node* quantize = quantization_of(problem);
+  code.text(fmt::format("#define QUANTIZES {}\n", quantize != nullptr ? 1 : 0));
+  const DataType type = problem.output().type;
+  if (quantize == nullptr) {
+    code.type("Y", type);
+    return {};
+  }
+  if (byte_type(type) == nullptr) return unsupported("quantization to {}", name_of(type));
+  TENON_ASSIGN(const double scale, number_of(problem, *quantize, 1));
+  TENON_ASSIGN(const double zero, number_of(problem, *quantize, 2));
+  if (!(scale > 0)) return unsupported("a scale that is not above 0");
+  // Integers are places between the least and the greatest one.
+  double width = 1, low = 0;
+  if (is_integer(type)) {
+    const double least = type == DataType::kInt8 ? -128 : 0;
+    width = 255, low = least - zero;
+    code.text(fmt::format("#define BYTE_RANGE 255.0f\n#define BYTE_START float({})\n",
+                          device_real(12582912 + least)));
+  }
+  TENON_ASSIGN(const std::string types, device_source("jit/bytes.cuh"));
+  code.text(types);
+  code.alias("Y", byte_type(type));
+  code.text(
+      fmt::format("__device__ inline float quantized(float v) {{\n  return fmaf(v, float({}), "
+                  "float({}));\n}}\n",
+                  device_real(1 / scale / width), device_real(-low / width)));
+  return {};
+}
 
 Result<DeviceAttention> describe(const Problem& problem) {
   DeviceAttention d;

@@ -19,6 +19,13 @@ struct DeviceAttention {
   View q, k, v, out;
 };
 
+/// Of a region of attention and the quantization of its result, in that order, attention alone,
+/// with a result of the operands' type that lies as the region's does; other problems as they are.
+Result<Problem> attention_alone(const Problem& problem);
+/// Result type `Y` and, where the problem is such a region, the function quantized(), whose results
+/// conversions of jit/bytes.cuh take.
+Status add_result(KernelCode& code, const Problem& problem);
+
 /// Fails, with the reason, for problems that the kernels do not take.
 Result<DeviceAttention> describe(const Problem& problem);
 

@@ -100,6 +100,49 @@ void add_long(Cases& cases, DataType type) {
   }
 }
 
+/// Results that are quantized.
+void add_quantized(Cases& cases) {
+  struct Row {
+    DataType type, to;
+    Sizes s;
+    double scale;
+    int64_t zero;
+    bool masked;
+  };
+  using enum DataType;
+  for (const Row& row : {Row{kFloat16, kInt8, {2, 12, 12, 128, 128, 64, 64}, 0.004, 0, true},
+                         Row{kFloat16, kUInt8, {1, 2, 2, 197, 197, 64, 64}, 0.005, 119, false},
+                         Row{kBFloat16, kInt8, {2, 3, 1, 300, 333, 40, 40}, 0.01, -7, true},
+                         Row{kFloat16, kFloat8E4M3, {3, 2, 2, 260, 520, 80, 80}, 0.5, 0, false}}) {
+    const Sizes& s = row.s;
+    Attention op;
+    op.q_bsnh = op.k_bsnh = op.v_bsnh = op.out_bsnh = true;
+    std::vector inputs{
+        input(random_reals(row.type, {s.batch, s.queries, s.heads, s.size}, 1, -2, 2)),
+        input(random_reals(row.type, {s.batch, s.keys, s.kv_heads, s.size}, 2, -2, 2)),
+        input(random_reals(row.type, {s.batch, s.keys, s.kv_heads, s.size}, 3, -2, 2))};
+    if (row.masked)
+      inputs.push_back(input(random_reals(row.type, {s.batch, 1, 1, s.keys}, 4, -5, 0)));
+    Tensor scale(kFloat32, {});
+    scale.set_from_double(0, row.scale);
+    std::vector scaling{constant(std::move(scale))};
+    if (row.zero != 0) {
+      Tensor zero(row.to, {});
+      zero.set_from_int64(0, row.zero);
+      scaling.push_back(constant(std::move(zero)));
+    }
+    Quantize quantize;
+    quantize.to = row.to;
+    // One unit behind a rounding, and the rounding of the result.
+    add(cases,
+        fmt::format("hopper attention {} quantized to {} {}x{}x{}", name_of(row.type),
+                    name_of(row.to), s.queries, s.keys, s.size),
+        std::move(op), inputs)
+        .into_op(quantize, scaling)
+        .tolerance(is_real(row.to) ? 0.13 : 1);
+  }
+}
+
 /// Scores that rise along the keys by `rise` in all, so that earlier sums must shrink.
 void add_rising(Cases& cases, DataType type, double rise) {
   constexpr int64_t kQueries = 150, kKeys = 600, kSize = 64;
@@ -162,6 +205,7 @@ Cases attention_cases() {
     for (const double rise : {-60.0, 4.0, 20.0, 200.0}) add_rising(cases, type, rise);
     for (const bool lowest : {false, true}) add_hidden(cases, type, lowest);
   }
+  add_quantized(cases);
   return cases;
 }
 
