@@ -28,6 +28,32 @@ Node* narrowing(const Graph& graph, const Value* value) {
   return next != nullptr && next->is<Cast>() && is_half(next->output()->type.type) ? next : nullptr;
 }
 
+bool is_quantized_region(const Node& node);
+
+/// Where the network computes in 16 bits: the Cast among the readers of `value`, if all others are
+/// regions of 8-bit numbers, which then read its result; else null.
+Node* shared_narrowing(Graph& graph, Value* value, const PassOptions& options) {
+  if (!options.precision || value->type.type != DataType::kFloat32 || graph.is_output(value))
+    return nullptr;
+  Node* cast = nullptr;
+  const std::vector<Use> uses(value->uses().begin(), value->uses().end());
+  for (const Use& use : uses) {
+    const bool narrows =
+        use.node->is<Cast>() && use.node->output()->type.type == *options.precision;
+    if (!narrows && !is_quantized_region(*use.node)) return nullptr;
+    if (narrows && cast == nullptr) cast = use.node;
+  }
+  if (cast == nullptr) return nullptr;
+  for (const Use& use : uses) {
+    if (use.node == cast) continue;
+    if (use.node->is<Cast>())
+      take_place(graph, use.node->output(), cast->output());
+    else
+      use.node->set_input(use.index, add_cast(graph, cast->output(), DataType::kFloat32));
+  }
+  return cast;
+}
+
 bool is_quantized_region(const Node& node) {
   if (!node.is<Fused>()) return false;
   const auto nodes = node.bodies[0]->nodes();
@@ -67,9 +93,10 @@ std::vector<Node*> own_widenings(Graph& graph, Node& region) {
   return casts;
 }
 
-bool take_casts(Graph& graph, Node& region) {
+bool take_casts(Graph& graph, Node& region, const PassOptions& options) {
   std::vector<Node*> members = own_widenings(graph, region);
   Node* last = narrowing(graph, region.output());
+  if (last == nullptr) last = shared_narrowing(graph, region.output(), options);
   if (members.empty() && last == nullptr) return false;
   const std::string name = region.name;
   const std::vector<Node*> inside = inline_region(graph, &region);
@@ -92,7 +119,7 @@ bool fuse_quantized_casts(Graph& graph, PassContext& context) {
   for (Node* node : nodes) {
     const std::string name = node->name;
     const bool is_region = is_quantized_region(*node);
-    if (is_region ? !take_casts(graph, *node)
+    if (is_region ? !take_casts(graph, *node, context.options())
                   : !quantize_halves(*node) && !dequantize_to_halves(graph, *node))
       continue;
     context.applied(name + " does without casts");
