@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "lower/bit_row.h"
 #include "plan/memory_planner.h"
 
 namespace tenon {
@@ -203,7 +204,7 @@ void ValuePlaces::make_buffers() {
   // Of those of no bytes at one offset all come before the one that has some.
   std::ranges::stable_sort(
       order, {}, [&](size_t i) { return std::pair(offsets[i], lifetimes[i].bytes != 0); });
-  std::vector<std::vector<bool>> covered;
+  std::vector<BitRow> covered;
   for (size_t number = 0; number < order.size(); ++number) {
     const Slot& slot = slots_[order[number]];
     StepBuffer& buffer = list_.buffers.emplace_back();
@@ -212,11 +213,10 @@ void ValuePlaces::make_buffers() {
     buffer.last = slot.last;
     auto& reached = covered.emplace_back(order.size());
     for (size_t below = number; below-- > 0;) {
-      if (reached[below] || !meet(lifetimes[order[number]], lifetimes[order[below]])) continue;
+      if (reached.test(below) || !meet(lifetimes[order[number]], lifetimes[order[below]])) continue;
       buffer.above.insert(buffer.above.begin(), static_cast<int>(below));
-      reached[below] = true;
-      for (size_t i = 0; i < below; ++i)
-        if (covered[below][i]) reached[i] = true;
+      reached.set(below);
+      reached.join(covered[below]);
     }
     if (slot.weight >= 0) {
       load_buffers_[slot.weight] = static_cast<int>(number);

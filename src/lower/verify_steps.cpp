@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lower/bit_row.h"
+
 namespace tenon {
 namespace {
 
@@ -40,7 +42,7 @@ class Verifier {
   /// Of buffers that meet, the one of the higher number lies above the other.
   Status order() {
     const size_t size = list_.buffers.size();
-    std::vector<std::vector<bool>> above(size, std::vector<bool>(size));
+    std::vector<BitRow> above(size, BitRow(size));
     for (size_t i = 0; i < size; ++i) {
       const StepBuffer& buffer = list_.buffers[i];
       if (buffer.first > buffer.last || buffer.last > count(list_.steps))
@@ -48,12 +50,11 @@ class Verifier {
       for (const int below : buffer.above) {
         if (below < 0 || static_cast<size_t>(below) >= i)
           return fail("buffer", i, fmt::format("it cannot lie above buffer {}", below));
-        above[i][below] = true;
-        for (size_t j = 0; j < i; ++j)
-          if (above[below][j]) above[i][j] = true;
+        above[i].set(static_cast<size_t>(below));
+        above[i].join(above[below]);
       }
       for (size_t j = 0; j < i; ++j)
-        if (!above[i][j] && meet(buffer, list_.buffers[j]))
+        if (!above[i].test(j) && meet(buffer, list_.buffers[j]))
           return fail("buffer", i, fmt::format("it lies across buffer {} in the same step", j));
     }
     return {};
