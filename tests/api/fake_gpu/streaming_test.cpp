@@ -176,6 +176,34 @@ TEST_F(Streaming, WeightsArriveInTheContextsMemory) {
     EXPECT_GE(std::count(memory.get(), memory.get() + size / 4, layer), kWidth * kWidth) << layer;
 }
 
+TEST_F(Streaming, WeightsThatKernelsReorderAreStreamedToo) {
+  constexpr int64_t kChannels = 128;
+  Session session(1U << static_cast<uint32_t>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED));
+  ITensor* x = session.input("x", DataType::kFLOAT, {1, kChannels, 4, 4});
+  for (const float weight : {0.1F, 0.2F}) {
+    const Weights weights = session.weights(std::vector<float>(kChannels * kChannels * 9, weight));
+    IConvolutionLayer* conv =
+        session.network->addConvolutionNd(*x, kChannels, dims({3, 3}), weights, Weights{});
+    conv->setPaddingNd(dims({1, 1}));
+    x = conv->getOutput(0);
+  }
+  session.output(x, "y");
+  session.config->setFlag(BuilderFlag::kWEIGHT_STREAMING);
+  session.config->setTacticSources(0);
+  session.config->setBuilderOptimizationLevel(1);
+  tenon::setBuildDevice(*session.config, 0);
+  tenon::setSelfCheck(*session.config, false);
+  const std::unique_ptr<IHostMemory> plan(
+      session.builder->buildSerializedNetwork(*session.network, *session.config));
+  ASSERT_NE(plan, nullptr) << session.log.text();
+  Engine loaded(*plan);
+  ASSERT_TRUE(loaded.engine->setWeightStreamingBudgetV2(0));
+  ASSERT_TRUE(loaded.make_context() && loaded.run()) << loaded.log.text();
+  driver_.work();
+  ASSERT_TRUE(loaded.run()) << loaded.log.text();
+  EXPECT_EQ(calls(FUNCTION_TEXT(cuMemcpyAsync)), 2) << driver_.order();
+}
+
 TEST_F(Streaming, BudgetsAreRefusedWhileThereAreContexts) {
   Engine loaded(*plan_);
   ASSERT_TRUE(loaded.make_context());
