@@ -1,16 +1,14 @@
 // Mixture of experts, and collective operations, of which one device has no need.
 #include <array>
-#include <cmath>
 #include <limits>
 
+#include "network/composites.h"
 #include "network/network.h"
 
 namespace tenon::network {
 namespace {
 
-/// Operands: tokens [..., hidden], chosen experts and their scores [..., k], then the experts'
-/// weights: gate and up [experts, hidden, inner], down [experts, inner, hidden], and their biases
-/// [experts, inner or hidden]. Every expert computes every token; scores weight the results.
+/// Operands: tokens, chosen experts, scores, then weights and biases of gate, up and down.
 class MoeLayer final : public LayerOf<nvinfer1::IMoELayer, LayerType::kMOE> {
  public:
   explicit MoeLayer(Network& network) : LayerOf(network) { set_most_operands(11); }
@@ -55,40 +53,19 @@ class MoeLayer final : public LayerOf<nvinfer1::IMoELayer, LayerType::kMOE> {
       e.fail(
           unsupported("quantized experts: quantize the weights and tokens outside of the layer"));
     if (!e.ok()) return {nullptr};
-    const int64_t hidden = e.constant_extent(in(0), -1);
-    const int64_t k = e.constant_extent(in(1), -1), experts = e.constant_extent(in(3), 0);
-    Value* tokens = e.reshape(in(0), {1, -1, hidden});
-    Value* gate = biased(e, e.matmul(tokens, in(3)), 6);
-    Value* up = biased(e, e.matmul(tokens, in(4)), 7);
-    Value* y = biased(e, e.matmul(activated(e, gate, up), in(5)), 8);
-    // Weight of an expert for a token: the sum of its scores among the k chosen ones.
-    Value* index = e.cast(e.reshape(in(1), {-1, k, 1}), DataType::kInt64);
-    Value* all = e.add(RangeOf{}, {e.integer(0), e.integer(experts), e.integer(1)});
-    Value* scores = e.cast(e.reshape(in(2), {-1, k, 1}), e.type(y));
-    Value* chosen = e.where(e.equal(index, all), scores, e.number(0, e.type(y)));
-    Value* share = e.transpose(e.reduce(ReduceFunction::kSum, chosen, {1}, false), {1, 0});
-    y = e.reduce(ReduceFunction::kSum, e.mul(y, e.unsqueeze(share, {2})), {0}, false);
-    return {e.reshape_as(y, in(0))};
+    ExpertParts parts{.tokens = in(0), .chosen = in(1), .scores = in(2)};
+    for (int i = 0; i < 3; ++i) {
+      parts.weights[static_cast<size_t>(i)] = in(3 + i);
+      parts.biases[static_cast<size_t>(i)] = in(6 + i);
+    }
+    parts.gates = activation_ != MoEActType::kNONE;
+    parts.limit = limit_, parts.alpha = alpha_, parts.beta = beta_;
+    return {experts(e, parts)};
   }
 
  private:
   void set_operands(int first, std::array<ITensor*, 3> tensors) {
     for (int i = 0; i < 3; ++i) set_operand(first + i, *tensors[static_cast<size_t>(i)]);
-  }
-  Value* biased(Emitter& e, Value* value, int index) const {
-    return has_operand(index) ? e.add(value, e.unsqueeze(in(index), {1})) : value;
-  }
-  Value* limited(Emitter& e, Value* value, double low) const {
-    if (std::isinf(limit_)) return value;
-    return e.pointwise(PointwiseFunction::k_clip, {value}, low, limit_);
-  }
-  /// (up + beta) * gate * sigmoid(alpha * gate), clipped; or up * gate.
-  Value* activated(Emitter& e, Value* gate, Value* up) const {
-    if (activation_ == MoEActType::kNONE) return e.mul(gate, up);
-    Value* g = limited(e, gate, std::numeric_limits<float>::lowest());
-    Value* u = limited(e, up, -limit_);
-    if (beta_ != 0) u = e.add(u, static_cast<double>(beta_));
-    return e.mul(e.pointwise(PointwiseFunction::k_swish, {g}, alpha_), u);
   }
 
   MoEActType activation_ = MoEActType::kSILU;

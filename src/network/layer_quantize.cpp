@@ -1,5 +1,6 @@
 // Quantization, dequantization and quantization with scales from the data.
 #include "network/adopt.h"
+#include "network/composites.h"
 #include "network/convert.h"
 #include "network/network.h"
 
@@ -13,26 +14,6 @@ bool is_quantized(PublicType type) {
 
 bool is_float(PublicType type) {
   return type == PublicType::kFLOAT || type == PublicType::kHALF || type == PublicType::kBF16;
-}
-
-/// Axis and block of a scale that has as many axes as the input.
-struct Blocks {
-  int64_t axis = -1, size = 0;
-};
-
-Blocks blocks_of(Emitter& e, const Value* x, const Value* scale) {
-  const Shape &full = e.shape(x), &part = e.shape(scale);
-  Blocks blocks;
-  for (size_t i = 0; i < full.size(); ++i) {
-    if (full[i] == part[i]) continue;
-    if (blocks.axis >= 0 || !full[i].is_constant() || !part[i].is_constant() ||
-        part[i].constant() < 1 || full[i].constant() % part[i].constant() != 0)
-      e.fail(user_error("a scale {} does not block an input {} along one axis", to_string(part),
-                        to_string(full)));
-    else
-      blocks = {static_cast<int64_t>(i), full[i].constant() / part[i].constant()};
-  }
-  return blocks;
 }
 
 /// Quantize and Dequantize: operands x, scale and a zero point that may be absent.
@@ -98,8 +79,7 @@ using QuantizeLayer = ScalingLayer<nvinfer1::IQuantizeLayer, LayerType::kQUANTIZ
 using DequantizeLayer =
     ScalingLayer<nvinfer1::IDequantizeLayer, LayerType::kDEQUANTIZE, Dequantize>;
 
-/// Blocks along one axis: scale = largest magnitude / largest number of the type. A second operand
-/// scales the scales themselves.
+/// Blocks along one axis. A second operand scales the scales themselves.
 class DynamicQuantizeLayer final
     : public LayerOf<nvinfer1::IDynamicQuantizeLayer, LayerType::kDYNAMIC_QUANTIZE> {
  public:
@@ -118,59 +98,16 @@ class DynamicQuantizeLayer final
 
   std::vector<Value*> lower(Emitter& e) override {
     const Blocks blocks = chosen(e);
-    const int rank = e.rank(in(0));
-    const int64_t extent = e.ok() ? e.constant_extent(in(0), blocks.axis) : 1;
-    if (e.ok() && extent % blocks.size != 0)
-      e.fail(user_error("axis {} of {} does not divide into blocks of {}", blocks.axis,
-                        to_string(e.shape(in(0))), blocks.size));
-    if (!e.ok()) return {nullptr, nullptr};
-    std::vector<int64_t> split;
-    for (int i = 0; i < rank; ++i) {
-      const Dim& dim = e.shape(in(0))[static_cast<size_t>(i)];
-      split.push_back(i == blocks.axis    ? extent / blocks.size
-                      : dim.is_constant() ? dim.constant()
-                                          : 0);
-      if (i == blocks.axis) split.push_back(blocks.size);
-      if (i > blocks.axis && !dim.is_constant())
-        e.fail(
-            unsupported("a dynamic extent after the blocked axis: {}", to_string(e.shape(in(0)))));
-    }
-    Value* grouped = e.reshape(e.cast(in(0), DataType::kFloat32), split);
-    Value* most = e.reduce(ReduceFunction::kMax, e.abs(grouped), {blocks.axis + 1}, false);
-    Value* scale = e.div(most, e.number(largest(), DataType::kFloat32));
-    if (has_operand(1)) scale = e.div(scale, e.cast(in(1), DataType::kFloat32));
-    Value* stored = e.cast(scale, from_public(scale_type_));
-    Value* used = e.cast(stored, DataType::kFloat32);
-    if (has_operand(1)) used = e.mul(used, e.cast(in(1), DataType::kFloat32));
-    // A block of zeros has the scale zero; any other gives the same zeros.
-    used = e.where(e.equal(used, e.number(0, DataType::kFloat32)), e.number(1, DataType::kFloat32),
-                   used);
-    Quantize op;
-    op.axis = blocks.axis;
-    op.block_size = blocks.size;
-    op.to = from_public(type_);
-    return {e.add(op, {e.cast(in(0), DataType::kFloat32), used}), stored};
+    Value* second = has_operand(1) ? in(1) : nullptr;
+    const DynamicScales made =
+        dynamic_quantize(e, in(0), second, blocks, from_public(type_), from_public(scale_type_));
+    return {made.quantized, made.scale};
   }
 
  private:
-  double largest() const {
-    if (type_ == PublicType::kFP4) return 6;
-    if (type_ == PublicType::kFP8) return 448;
-    return type_ == PublicType::kINT4 ? 7 : 127;
-  }
   Blocks chosen(Emitter& e) const {
-    const int rank = e.rank(in(0));
-    if (shape_.nbDims < 0) return {e.normalized(axis_, rank), block_};
-    Blocks blocks;
-    for (int i = 0; i < shape_.nbDims; ++i) {
-      if (shape_.d[i] == 1) continue;
-      if (blocks.axis >= 0) e.fail(unsupported("blocks along more than one axis"));
-      blocks.axis = rank - shape_.nbDims + i;
-      blocks.size = shape_.d[i];
-    }
-    if (blocks.axis >= 0 && blocks.size < 0) blocks.size = e.constant_extent(in(0), blocks.axis);
-    if (blocks.axis < 0) e.fail(user_error("the block shape blocks no axis"));
-    return blocks;
+    if (shape_.nbDims < 0) return {e.normalized(axis_, e.rank(in(0))), block_};
+    return blocks_of_shape(e, in(0), {shape_.d, static_cast<size_t>(shape_.nbDims)});
   }
 
   PublicType type_, scale_type_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "network/adopt.h"
+#include "network/composites.h"
 #include "network/convert.h"
 #include "network/network.h"
 
@@ -116,20 +117,7 @@ class RaggedSoftMaxLayer final
     : public LayerOf<nvinfer1::IRaggedSoftMaxLayer, LayerType::kRAGGED_SOFTMAX> {
  public:
   using LayerOf::LayerOf;
-  std::vector<Value*> lower(Emitter& e) override {
-    const int last = e.rank(in(0)) - 1;
-    Value* extent = e.slice(e.shape_of(in(0)), 0, last, last + 1);
-    Value* end = e.squeeze(extent, {0});
-    Value* position = e.add(RangeOf{}, {e.integer(0), end, e.integer(1)});
-    Value* inside =
-        e.pointwise(PointwiseFunction::k_less, {position, e.cast(in(1), DataType::kInt64)});
-    const DataType type = e.type(in(0));
-    Value* low = e.number(std::numeric_limits<float>::lowest() / 2, type);
-    Softmax op;
-    op.axes = {last};
-    Value* y = e.add(std::move(op), {e.where(inside, in(0), low)});
-    return {e.where(inside, y, e.number(0, type))};
-  }
+  std::vector<Value*> lower(Emitter& e) override { return {ragged_softmax(e, in(0), in(1))}; }
 };
 
 }  // namespace

@@ -97,6 +97,14 @@ void import_max_pool(NodeImporter& n, const OpRow&) {
   for (int i = 0; i < count; ++i) n.output(i, results[static_cast<size_t>(i)]);
 }
 
+void import_trt_blend_pool(NodeImporter& n, const OpRow&) {
+  const double blend = n.real_attribute("blend", 0);
+  Pool average = pool(n, PoolFunction::kAverage);
+  average.count_include_pad = n.flag("count_include_pad");
+  Value* most = n.mul(n.add(pool(n, PoolFunction::kMax), {n.input(0)}), 1 - blend);
+  n.output(n.add(most, n.mul(n.add(std::move(average), {n.input(0)}), blend)));
+}
+
 void import_max_unpool(NodeImporter& n, const OpRow&) {
   MaxUnpool op = windowed<MaxUnpool>(n);
   op.kernel = n.integer_list("kernel_shape");

@@ -58,19 +58,60 @@ Result<std::unique_ptr<Instance>> make_instance(NodeImporter& node,
   return Instance::made_by(creator, node.label(), fields.collection());
 }
 
-Status emit(NodeImporter& node, IPluginCreatorInterface& creator) {
-  TENON_ASSIGN(const std::unique_ptr<Instance> instance, make_instance(node, creator));
+Status emit_instance(NodeImporter& node, Instance& instance) {
   const Operands operands = operands_of(node);
   if (!node.ok()) return {};
   TENON_ASSIGN(const std::vector<Value*> results,
-               network::add_plugin(node, *instance, operands.values, operands.inputs));
+               network::add_plugin(node, instance, operands.values, operands.inputs));
   for (size_t i = 0; i < results.size(); ++i) node.output(static_cast<int>(i), results[i]);
   return {};
+}
+
+Status emit(NodeImporter& node, IPluginCreatorInterface& creator) {
+  TENON_ASSIGN(const std::unique_ptr<Instance> instance, make_instance(node, creator));
+  return emit_instance(node, *instance);
+}
+
+}  // namespace
+
+namespace {
+
+/// A plugin of the second generation as networks that are written as ONNX hold it.
+Result<std::unique_ptr<Instance>> read_back(NodeImporter& node, IPluginRegistry& registry) {
+  const std::string name = node.text("name", ""), version = node.text("version", "1"),
+                    space = node.text("namespace", ""), data = node.text("data", "");
+  IPluginCreatorInterface* const found =
+      registry.getCreator(name.c_str(), version.c_str(), space.c_str());
+  const bool second =
+      found != nullptr && std::string_view(found->getInterfaceInfo().kind) == "PLUGIN CREATOR_V1";
+  auto* const creator = second ? static_cast<nvinfer1::IPluginCreator*>(found) : nullptr;
+  if (creator == nullptr)
+    return user_error(
+        "there is no creator of the plugin '{}', version {}, namespace '{}': load its "
+        "library first",
+        name, version, space);
+  nvinfer1::IPluginV2* const plugin =
+      creator->deserializePlugin(node.label().c_str(), data.data(), data.size());
+  if (plugin == nullptr)
+    return user_error("the creator of '{}' does not take the {} bytes of attribute 'data'", name,
+                      data.size());
+  auto instance = Instance::clone_of(*plugin);
+  plugin->destroy();
+  return instance;
+}
+
+Status emit_read_back(NodeImporter& node, IPluginRegistry& registry) {
+  TENON_ASSIGN(const std::unique_ptr<Instance> instance, read_back(node, registry));
+  return emit_instance(node, *instance);
 }
 
 }  // namespace
 
 bool import_plugin(NodeImporter& node, IPluginRegistry& registry) {
+  if (node.op_type() == "TRT_PluginV2") {
+    if (Status status = emit_read_back(node, registry); !status.ok()) node.fail(status.error());
+    return true;
+  }
   IPluginCreatorInterface* creator = find_creator(node, registry);
   if (creator == nullptr && node.ok()) return false;
   if (!node.ok()) return true;
