@@ -8,6 +8,7 @@
 #include "base/build_record.h"
 #include "base/stop.h"
 #include "base/stopwatch.h"
+#include "check/check_forecast.h"
 #include "check/compare.h"
 #include "check/network_reference.h"
 #include "check/pass_bisect.h"
@@ -24,10 +25,8 @@
 namespace tenon {
 namespace {
 
-/// The time of a check that finds nothing, over the time of the build: a quarter of both.
-constexpr double kShare = 1.0 / 3;
-/// Seconds that it may take however short the build was: where nothing is found, and otherwise.
-constexpr double kShortLook = 0.1, kShortSearch = 3;
+/// Seconds that a check may take however short the build was, where something is found.
+constexpr double kShortSearch = 3;
 /// Wrong kernels that are looked for; beyond that something else is wrong.
 constexpr int kMaxWrongKernels = 8;
 /// Of rounding, where one does not explain a difference.
@@ -105,7 +104,8 @@ class CheckedBuild {
     const std::string reason = compiled.ok() || when == std::launch::async ? expecting.get() : "";
     if (!compiled.ok()) return compiled;
     waited_ = watch.lap();
-    look_ = Deadline(std::max(kShare * build_seconds_ - waited_, kShortLook));
+    announce_check(when);
+    look_ = Deadline(CheckForecast::look_seconds(build_seconds_, waited_));
     logger_.verbose("Build times: waited for the self-check's reference for {:.2f} s", waited_);
     Plan plan = std::move(compiled).value();
     Result<Plan> checked =
@@ -140,41 +140,34 @@ class CheckedBuild {
     return true;
   }
 
-  /// Seconds that the check will take: the reference, then a look at regions.
+  /// Tells how long the check will take: once before the build, and when it begins.
   void announce_check(std::launch when) {
     if (watch_ == nullptr) return;
-    const int64_t cost = reference_cost(*network_, request_.profiles[0]);
-    if ((check_.inputs.empty() && has_open_loop(*network_)) || cost > max_cost()) return;
-    const double reference = reference_seconds(cost);
-    const double waited =
-        when == std::launch::async ? std::max(reference - build_seconds_, 0.0) : reference;
-    const double look = std::max(kShare * build_seconds_ - waited, kShortLook);
-    // Regions are compared with the slow reference, whatever the outputs are compared with.
-    const double slowly = static_cast<double>(cost) * kReference;
-    const double expected = waited + (with_regions() ? slowly : std::min(slowly, look));
-    watch_->expect(BuildWatch::Step::kCheck, expected - announced_);
-    announced_ = expected;
+    CheckForecast forecast;
+    forecast.costs = reference_costs(*network_, request_.profiles[0]);
+    for (const double cost : forecast.costs) forecast.operations += cost;
+    const bool is_known = reference_cost(*network_, request_.profiles[0]) <= max_cost();
+    if (!is_known || (check_.inputs.empty() && has_open_loop(*network_))) return;
+    forecast.bytes =
+        sizeof(float) * static_cast<double>(values_made(*network_, request_.profiles[0]));
+    forecast.kernels = static_cast<double>(network_->nodes().size());
+    forecast.weights = constant_bytes();
+    forecast.threads = std::max(request_.select.threads, 1);
+    forecast.on_processor = on_processor();
+    forecast.beside_build = when == std::launch::async;
+    forecast.all_regions = with_regions();
+    if (build_seconds_ > 0) forecast.build = build_seconds_;
+    if (waited_ > 0) forecast.reference_took = waited_;
+    watch_->foresee(BuildWatch::Step::kCheck, BuildWatch::Span::kWhole,
+                    [forecast](const BuildWatch::Known& known) { return forecast.seconds(known); });
   }
 
-  /// Of the reference, or of the processor's kernels, which are not chosen by their speed here and
-  /// pass every value through memory; at the pace that the build has had. These kernels also take
-  /// passes and weights in their own form, as the build did.
-  double reference_seconds(int64_t cost) const {
-    const double threads = std::max(request_.select.threads, 1);
-    const bool known = on_host_cores() && build_seconds_ > 0;
-    const double pace = known ? std::max(watch_->pace(BuildWatch::Step::kChoose), 1.0) : 1.0;
-    if (!on_processor()) return static_cast<double>(cost) * kReference * pace;
-    const auto values = static_cast<double>(values_made(*network_, request_.profiles[0]));
-    const double run = (static_cast<double>(cost) * kKernels + values * kValue) / threads;
-    return run * pace + watch_->seconds(BuildWatch::Step::kOptimize) + constant_seconds();
-  }
-
-  double constant_seconds() const {
+  double constant_bytes() const {
     double bytes = 0;
     for (const auto& node : network_->nodes())
       if (const Tensor* tensor = node->op->constant_value())
         bytes += static_cast<double>(tensor->byte_count());
-    return bytes / kPackedBytes;
+    return bytes;
   }
 
   /// The reference reads constants as the model has them.
@@ -255,6 +248,15 @@ class CheckedBuild {
     return without_wrong_passes(std::move(plan), end);
   }
 
+  /// Tells how much longer regions are compared.
+  RegionCheck::Told told() const {
+    if (watch_ == nullptr || with_regions()) return {};
+    return [watch = watch_](double left) {
+      watch->foresee(BuildWatch::Step::kCheck, BuildWatch::Span::kRest,
+                     [left](const BuildWatch::Known&) { return left; });
+    };
+  }
+
   /// Runs the plan, and compares its regions and its outputs.
   Status examine(const Plan& plan, const Deadline& end) {
     RegionCheck regions(plan, request_.backend, request_.select.threads);
@@ -263,7 +265,7 @@ class CheckedBuild {
     deviates_ = difference(outputs);
     if (!deviates_.empty()) look_at_rounding(*plan.graph, outputs);
     if (!deviates_.empty()) look_at_more_draws(*plan.graph, outputs, end);
-    report_ = regions.compare(with_regions() ? Deadline(kForever) : look_);
+    report_ = regions.compare(with_regions() ? Deadline(kForever) : look_, told());
     if (rounded_.empty() && is_notable() && !look_.passed()) look_at_rounding(*plan.graph, outputs);
     if (!deviates_.empty() && report_.wrong.empty()) report_ = regions.compare(end);
     if (request_.select.notes != nullptr) note_accuracy(regions, *request_.select.notes);
@@ -475,9 +477,6 @@ class CheckedBuild {
     return plan;
   }
 
-  /// For estimates, of one core: seconds a multiplication of the reference, one of kernels that
-  /// were not tuned, a value that such a kernel writes, and bytes of weights a second.
-  static constexpr double kReference = 1e-9, kKernels = 2e-10, kValue = 5e-9, kPackedBytes = 1e9;
   /// Distances from here on are told.
   static constexpr double kNotable = 5e-3;
   static constexpr double kForever = 1e6;
@@ -487,7 +486,6 @@ class CheckedBuild {
   const SelfCheck& check_;
   Logger& logger_;
   BuildWatch* const watch_ = request_.select.watch;
-  double announced_ = 0;  ///< Seconds of the check.
   std::function<bool(const Tactic&)> given_;
   std::unique_ptr<Graph> network_;  ///< As given, with the profiles' extents.
   std::vector<Tensor> inputs_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <set>
 
@@ -215,8 +216,10 @@ BuildRecord::Accuracy RegionCheck::accuracy_of(const Region& region) {
   return accuracy;
 }
 
-RegionReport RegionCheck::compare(const Deadline& deadline) {
+RegionReport RegionCheck::compare(const Deadline& deadline, const Told& told) {
   std::mutex mutex;
+  const auto begun = std::chrono::steady_clock::now();
+  size_t done = 0;
   double rate = kReferenceRate;
   const bool host_cores = backend_.device->capabilities().host_cores;
   const size_t workers = host_cores ? static_cast<size_t>(threads_) : helper_threads();
@@ -250,6 +253,10 @@ RegionReport RegionCheck::compare(const Deadline& deadline) {
     region.state = difference->empty() ? Region::kRight : Region::kWrong;
     region.description = *difference;
     region.deviation = comparison.worst();
+    if (!told) return;
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun;
+    const auto left = static_cast<double>(regions_.size() - ++done);
+    told(std::min(spent.count() * left / static_cast<double>(done), deadline.left()));
   });
   RegionReport report;
   int late = 0, impossible = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -44,8 +45,10 @@ class RegionCheck {
   /// The plan's outputs. Before regions are compared.
   Result<std::vector<Tensor>> run(std::span<const Tensor> inputs);
   /// Regions of kinds that were not seen yet come first; regions behind the deadline are for a
-  /// later call.
-  RegionReport compare(const Deadline& deadline);
+  /// later call. `told` is told, by any thread, of seconds that are left as the pace so far has it;
+  /// may be empty.
+  using Told = std::function<void(double seconds)>;
+  RegionReport compare(const Deadline& deadline, const Told& told = {});
   /// How far what the plan's values hold is from what these hold, by name; only those that were
   /// kept, of the same extents. After run().
   std::map<std::string, double> distances_from(const std::map<std::string, Tensor>& values);

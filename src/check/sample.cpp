@@ -135,21 +135,32 @@ int64_t cost_of_bodies(const Node& node, const SymbolValues& symbols) {
   return saturating_product(round, rounds_of(node, symbols));
 }
 
+int64_t cost_of(const Node& node, const SymbolValues& symbols) {
+  if (node.is<Plugin>()) return INT64_MAX;
+  if (node.outputs().empty() || node.is<Constant>()) return 0;
+  if (is_control_flow(node)) return cost_of_bodies(node, symbols);
+  return saturating_product(count_of(node.output(), symbols), depth_of(node, symbols));
+}
+
 }  // namespace
 
 int64_t reference_cost(const Graph& graph, const SymbolValues& symbols) {
   int64_t total = 0;
   for (const auto& node : graph.nodes()) {
-    if (node->is<Plugin>()) return INT64_MAX;
-    if (node->outputs().empty() || node->is<Constant>()) continue;
-    const int64_t cost =
-        is_control_flow(*node)
-            ? cost_of_bodies(*node, symbols)
-            : saturating_product(count_of(node->output(), symbols), depth_of(*node, symbols));
+    const int64_t cost = cost_of(*node, symbols);
     if (cost > INT64_MAX - total) return INT64_MAX;
     total += cost;
   }
   return total;
+}
+
+std::vector<double> reference_costs(const Graph& graph, const Profile& profile) {
+  std::vector<double> costs;
+  const auto symbols = usual_symbols_of(graph, profile);
+  if (!symbols) return costs;
+  for (const auto& node : graph.nodes())
+    costs.push_back(static_cast<double>(cost_of(*node, *symbols)));
+  return costs;
 }
 
 }  // namespace tenon

@@ -18,6 +18,9 @@ int64_t reference_cost(const Graph& graph, const Profile& profile);
 /// The same with these values of the symbols in shapes.
 int64_t reference_cost(const Graph& graph, const SymbolValues& symbols);
 
+/// The same of each node, as numbers for estimates.
+std::vector<double> reference_costs(const Graph& graph, const Profile& profile);
+
 /// Elements of all values of one run with the profile's usual extents, constants apart; INT64_MAX
 /// where shapes are data-dependent.
 int64_t values_made(const Graph& graph, const Profile& profile);

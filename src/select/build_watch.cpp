@@ -28,8 +28,8 @@ double BuildWatch::elapsed() const {
 bool BuildWatch::tuning_is_over() const {
   if (!has_budget()) return false;
   const std::lock_guard lock(mutex_);
-  const double check = parts_[static_cast<size_t>(Step::kCheck)].expected;
-  const double write = parts_[static_cast<size_t>(Step::kWrite)].expected;
+  const double check = whole(Step::kCheck);
+  const double write = whole(Step::kWrite);
   const double reserved = (check <= kCheckShare * budget_ ? check : 0) + write;
   const bool over = elapsed() + reserved >= budget_;
   if (over) cut_short_ = true;
@@ -39,7 +39,7 @@ bool BuildWatch::tuning_is_over() const {
 bool BuildWatch::has_no_time_to_check() const {
   if (!has_budget()) return false;
   const std::lock_guard lock(mutex_);
-  const double check = parts_[static_cast<size_t>(Step::kCheck)].expected;
+  const double check = whole(Step::kCheck);
   return check > kCheckShare * budget_ || elapsed() + kCheckSlack * check > budget_;
 }
 
@@ -100,10 +100,28 @@ double BuildWatch::pace_of(const Part& part, double seconds) const {
   return (seconds + kPrior) / (part.done + kPrior);
 }
 
-double BuildWatch::pace(Step step) const {
+void BuildWatch::foresee(Step step, Span span, Forecast forecast) {
   const std::lock_guard lock(mutex_);
+  Part& part = parts_[static_cast<size_t>(step)];
+  part.forecast = std::move(forecast);
+  part.span = span;
+}
+
+void BuildWatch::begin_kernels(int threads, const MachinePace& pace) {
+  const std::lock_guard lock(mutex_);
+  kernels_ = BuildForecast(threads, pace);
+}
+
+double BuildWatch::foreseen(Step step, double before) const {
   const Part& part = parts_[static_cast<size_t>(step)];
-  return pace_of(part, seconds_in(part, step));
+  if (part.forecast == nullptr) return 0;
+  const double passes = seconds_in(parts_[static_cast<size_t>(Step::kOptimize)], Step::kOptimize);
+  return std::max(part.forecast({kernels_, passes, before}), 0.0);
+}
+
+/// Seconds of a step that did not begin, after the time that has passed.
+double BuildWatch::whole(Step step) const {
+  return parts_[static_cast<size_t>(step)].expected + foreseen(step, elapsed());
 }
 
 double BuildWatch::seconds(Step step) const {
@@ -128,14 +146,12 @@ double BuildWatch::seconds_in(const Part& part, Step step) const {
   return part.seconds + std::chrono::duration<double>(Clock::now() - running_since_).count();
 }
 
-double BuildWatch::remaining_of(Step step) const {
+/// Of what was announced; the step runs.
+double BuildWatch::announced_of(Step step) const {
   const Part& part = parts_[static_cast<size_t>(step)];
-  if (step < running_) return 0;
   const double left = std::max(part.expected - part.done, 0.0);
-  if (step > running_) return left;
-  const double here = std::chrono::duration<double>(Clock::now() - running_since_).count();
-  // Of a step that tells nothing until it ends, and is overdue, some is left all the same.
-  if (part.done == 0) return std::max(left - here, left > 0 ? kOverdue * here : 0.0);
+  const double here = seconds_in(part, step);
+  if (part.done == 0) return left;
   const double usual = pace_of(part, here);
   // Kinds go at paces of their own; those of which nothing is known go at the usual one.
   double remaining = 0, of_kinds = 0, took = 0;
@@ -150,13 +166,35 @@ double BuildWatch::remaining_of(Step step) const {
   return remaining * lost + std::max(left - of_kinds, 0.0) * usual;
 }
 
+/// A trial that takes longer than usual is expected to take as long again.
+double BuildWatch::trials_left() const {
+  const size_t count = kernels_.count_left();
+  if (count == 0) return 0;
+  const double left = kernels_.trials_left();
+  const double here = std::chrono::duration<double>(Clock::now() - kernel_done_).count();
+  return left + std::max(here - left / static_cast<double>(count), 0.0);
+}
+
+double BuildWatch::remaining_of(Step step, double before) const {
+  const Part& part = parts_[static_cast<size_t>(step)];
+  if (step < running_) return 0;
+  const double tried = step == Step::kChoose ? trials_left() : 0;
+  const double ahead = foreseen(step, before) + tried;
+  if (step > running_) return part.expected + ahead;
+  if (part.done > 0 || tried > 0 || part.span == Span::kRest) return announced_of(step) + ahead;
+  // Of a step that tells nothing until it ends, and is overdue, some is left all the same.
+  const double here = std::chrono::duration<double>(Clock::now() - running_since_).count();
+  const double left = part.expected + ahead;
+  return std::max(left - here, left > 0 ? kOverdue * here : 0.0);
+}
+
 BuildWatch::State BuildWatch::state() const {
   const std::lock_guard lock(mutex_);
   State state{running_, 0, elapsed(), 0};
   bool known = false;
   for (size_t i = static_cast<size_t>(running_); i < kSteps; ++i) {
-    state.remaining += remaining_of(static_cast<Step>(i));
-    known |= parts_[i].expected > 0;
+    state.remaining += remaining_of(static_cast<Step>(i), state.elapsed + state.remaining);
+    known |= parts_[i].expected > 0 || parts_[i].forecast != nullptr;
   }
   if (!known) state.remaining = -1;
   const double left = std::max(state.remaining, 0.0);

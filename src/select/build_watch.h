@@ -4,16 +4,19 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 
+#include "select/build_forecast.h"
+
 namespace tenon {
 
 /// How far a build is, and how much longer it takes. Each step announces its work in seconds as a
-/// model of the machine has them, and reports its progress; the pace so far corrects the rest.
-/// Thread-safe.
+/// model of the machine has them, and reports its progress; the pace so far corrects the rest. Work
+/// that depends on how fast kernels are made and run here is foreseen from that. Thread-safe.
 class BuildWatch {
  public:
   enum class Step { kOptimize, kChoose, kSequence, kCheck, kWrite };
@@ -41,8 +44,28 @@ class BuildWatch {
   /// seconds.
   void expect(Step step, const std::string& kind, double seconds);
   void did(Step step, const std::string& kind, double seconds, double took);
-  /// Real seconds of the step for each announced one so far; 1 before there are any.
-  double pace(Step step) const;
+
+  /// What a forecast is made from.
+  struct Known {
+    const BuildForecast& kernels;
+    double passes;  ///< Real seconds of the optimization passes so far.
+    double before;  ///< Seconds that all steps ahead of this one take, as far as it is known.
+  };
+  /// Seconds of a step beside the announced ones, asked for by any thread until the next one is
+  /// given: of all of it, for steps that tell nothing of their progress, or of the work that it has
+  /// not begun.
+  using Forecast = std::function<double(const Known& known)>;
+  enum class Span : uint8_t { kWhole, kRest };
+  void foresee(Step step, Span span, Forecast forecast);
+  /// The forecast of kernels, which run with so many threads, starts anew.
+  void begin_kernels(int threads, const MachinePace& pace);
+  /// Uses the forecast of kernels, under the lock; tells it of what has just been done.
+  template <class Use>
+  void kernels(const Use& use) {
+    const std::lock_guard lock(mutex_);
+    use(kernels_);
+    kernel_done_ = Clock::now();
+  }
   /// For the line that tells that the step has ended.
   void note(Step step, std::string facts);
   /// The last step has ended: all are told.
@@ -72,10 +95,16 @@ class BuildWatch {
     bool begun = false, told = false;
     std::string facts;
     std::map<std::string, Kind> kinds;  ///< Their sums are in expected and done too.
+    Forecast forecast;
+    Span span = Span::kWhole;  ///< Of the forecast.
   };
 
   double seconds_in(const Part& part, Step step) const;
-  double remaining_of(Step step) const;
+  double remaining_of(Step step, double before) const;
+  double foreseen(Step step, double before) const;
+  double announced_of(Step step) const;
+  double trials_left() const;
+  double whole(Step step) const;
   double pace_of(const Part& part, double seconds) const;
   void stop_running();
   void tell_up_to(size_t count);
@@ -86,6 +115,8 @@ class BuildWatch {
   mutable std::atomic<bool> cut_short_ = false;
   mutable std::mutex mutex_;
   std::array<Part, kSteps> parts_;
+  BuildForecast kernels_;
+  Clock::time_point kernel_done_ = start_;  ///< When it last was told something.
   Step running_ = Step::kOptimize;
   bool is_running_ = false;
   Clock::time_point running_since_ = start_;

@@ -169,9 +169,6 @@ void note_kernels(BuildRecord& record, const Graph& graph, const PassOptions& pa
                             std::move(apart.pass), std::move(apart.reason)});
 }
 
-/// Of one core, roughly: for estimates.
-constexpr double kPackedBytesPerSecond = 5e8;
-
 double constant_bytes(const Graph& graph) {
   double bytes = 0;
   for_each_constant(graph, [&](Node& node) {
@@ -179,6 +176,47 @@ double constant_bytes(const Graph& graph) {
   });
   return bytes;
 }
+
+/// The kernels that are still to be made for a plan's constants, for a watch's forecast.
+class Packing {
+  /// Of each byte, until a plan is written: into its parts, and into the whole with a checksum.
+  static constexpr double kCopies = 2.2;
+
+ public:
+  Packing(BuildWatch* watch, const Graph& graph, bool packs)
+      : watch_(watch), bytes_(constant_bytes(graph)) {
+    if (watch_ == nullptr) return;
+    watch_->foresee(BuildWatch::Step::kWrite, BuildWatch::Span::kWhole,
+                    [bytes = bytes_](const BuildWatch::Known& known) {
+                      return kCopies * known.kernels.pace().byte * bytes;
+                    });
+    kernels_ = packs ? static_cast<double>(count_layers(graph)) : 0;
+    if (!packs) bytes_ = 0;
+    foresee();
+  }
+
+  /// For pack_weights().
+  PackedKernel observer() {
+    if (watch_ == nullptr) return {};
+    return [this](const KernelWork& work, double seconds) {
+      watch_->kernels([&](BuildForecast& kernels) { kernels.made(1, work.weights, seconds); });
+      kernels_ = std::max(kernels_ - 1, 0.0);
+      bytes_ = std::max(bytes_ - work.weights, 0.0);
+      foresee();
+    };
+  }
+
+ private:
+  void foresee() {
+    watch_->foresee(BuildWatch::Step::kChoose, BuildWatch::Span::kRest,
+                    [kernels = kernels_, bytes = bytes_](const BuildWatch::Known& known) {
+                      return known.kernels.making(kernels, bytes);
+                    });
+  }
+
+  BuildWatch* const watch_;
+  double kernels_ = 0, bytes_ = 0;
+};
 
 }  // namespace
 
@@ -199,7 +237,10 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   Stopwatch watch;
   BuildWatch* const told = request.select.watch;
   const size_t before = count_layers(*plan.graph);
-  if (told != nullptr) told->begin(BuildWatch::Step::kOptimize);
+  if (told != nullptr) {
+    told->begin(BuildWatch::Step::kOptimize);
+    told->begin_kernels(request.select.threads, MachinePace::measured());
+  }
   if (request.levels) request.levels("network", *plan.graph);
   TENON_ASSIGN(plan.passes, run_observed_passes(*plan.graph, request.passes, logger,
                                                 observer_of(record, request.levels)));
@@ -210,10 +251,8 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
     told->note(BuildWatch::Step::kOptimize,
                fmt::format("{} operators to {} layers", before, count_layers(*plan.graph)));
     told->begin(BuildWatch::Step::kChoose);
-    const double packing = constant_bytes(*plan.graph) / kPackedBytesPerSecond;
-    told->expect(BuildWatch::Step::kChoose, "weights", packing);
-    told->expect(BuildWatch::Step::kWrite, packing);
   }
+  Packing unpacked(told, *plan.graph, request.backend.device->capabilities().packs_constants);
   TENON_ASSIGN(const SymbolValues symbols, usual_symbols(*plan.graph, plan.profiles[0]));
   request.select.logger = &logger;
   TENON_TRY(choose_kernels(plan, request, symbols, cache, logger));
@@ -225,7 +264,7 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
         "fits");
   if (record != nullptr) note_kernels(*record, *plan.graph, request.passes, selection, logger);
   TENON_TRY(pack_weights(*plan.graph, request.backend, symbols, request.select.threads,
-                         request.keep_originals));
+                         request.keep_originals, unpacked.observer()));
   if (std::string packing = packing_of(*plan.graph, request.backend); !packing.empty())
     plan.settings[kPackingSetting] = std::move(packing);
   const double packing_time = watch.lap();

@@ -61,11 +61,19 @@ double multiplications(const Problem& problem) {
   return heavy ? count * std::max(depth_of(heavy, problem), 1.0) : 4 * count;
 }
 
-double expected_launch(const Problem& problem) {
-  double bytes = 0;
+KernelWork work_of(const Problem& problem) {
+  KernelWork work{.operations = multiplications(problem)};
   for (const auto* operands : {&problem.inputs, &problem.outputs})
-    for (const Operand& operand : *operands)
-      bytes += count_of(operand) * static_cast<double>(byte_size(operand.type));
+    for (const Operand& operand : *operands) {
+      const double bytes = count_of(operand) * static_cast<double>(byte_size(operand.type));
+      work.bytes += bytes;
+      if (operand.constant != nullptr) work.weights += bytes;
+    }
+  return work;
+}
+
+double expected_launch(const Problem& problem) {
+  const double bytes = work_of(problem).bytes;
   const bool on_gpu =
       problem.device != nullptr && problem.device->properties().kind == DeviceKind::kCuda;
   if (on_gpu) return kLaunch + multiplications(problem) / kGpuRate + bytes / kGpuBandwidth;

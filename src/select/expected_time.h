@@ -1,11 +1,15 @@
 #pragma once
 
 #include "kernels/tactic.h"
+#include "select/build_forecast.h"
 
 namespace tenon {
 
 /// Multiplications of one launch, roughly: good to tell large layers from small ones.
 double multiplications(const Problem& problem);
+
+/// What a kernel of the problem does.
+KernelWork work_of(const Problem& problem);
 
 /// Seconds that a kernel of usual quality takes for the problem on a device of usual speed. For
 /// estimates of how long builds take, which correct its pace.

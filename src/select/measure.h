@@ -21,6 +21,8 @@ struct SequenceTime {
 /// Buffers with random contents to time kernels on, reused from problem to problem.
 class Measurer {
  public:
+  /// Launches of time() ahead of those that it times, where the device has no streams.
+  static constexpr int kWarmUps = 1;
   /// `warm`: the device was busy until now, and need not be woken.
   Measurer(const Backend& backend, int threads, bool warm = false);
   /// Time of one launch in milliseconds, as the runtime launches it, on a warm device. `sample`

@@ -4,8 +4,10 @@
 #include <unordered_set>
 
 #include "base/guard.h"
+#include "base/stopwatch.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
+#include "select/expected_time.h"
 
 namespace tenon {
 namespace {
@@ -15,8 +17,9 @@ constexpr int64_t kSmallBytes = 4096;
 
 class Packer {
  public:
-  Packer(const ConcreteGraph& concrete, const Backend& backend, int threads)
-      : concrete_(concrete), backend_(backend), threads_(threads) {}
+  Packer(const ConcreteGraph& concrete, const Backend& backend, int threads,
+         const PackedKernel& packed)
+      : concrete_(concrete), backend_(backend), threads_(threads), packed_(packed) {}
 
   Status pack(Node& node) {
     if (node.is<Constant>()) return {};
@@ -26,6 +29,7 @@ class Packer {
       for (const Value* input : node.inputs()) need(input);
       return {};
     }
+    Stopwatch watch;
     const Problem problem = concrete_.problem(node, backend_, threads_);
     TENON_ASSIGN(const std::unique_ptr<Kernel> kernel, make_kernel(backend_, node, problem));
     const std::span<const std::byte> packed = kernel->packed();
@@ -36,6 +40,7 @@ class Packer {
     }
     for (size_t i = 0; i < node.inputs().size(); ++i)
       if (!kernel->packs_input(static_cast<int>(i))) need(node.inputs()[i]);
+    if (packed_) packed_(work_of(problem), watch.lap());
     return {};
   }
 
@@ -55,15 +60,16 @@ class Packer {
   const ConcreteGraph& concrete_;
   const Backend& backend_;
   int threads_;
+  const PackedKernel& packed_;
   std::unordered_set<const Node*> needed_;
 };
 
 }  // namespace
 
 Status pack_weights(Graph& graph, const Backend& backend, const SymbolValues& symbols, int threads,
-                    bool keep_originals) {
+                    bool keep_originals, const PackedKernel& packed) {
   TENON_ASSIGN(const ConcreteGraph concrete, ConcreteGraph::create(graph, symbols));
-  Packer packer(concrete, backend, threads);
+  Packer packer(concrete, backend, threads, packed);
   for (const auto& node : graph.nodes())
     TENON_TRY(guarded(fmt::format("packing the weights of node \"{}\"", node->name),
                       [&] { return packer.pack(*node); }));

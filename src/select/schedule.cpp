@@ -25,9 +25,7 @@ std::vector<size_t> Schedule::announce(const std::vector<Problem>& problems,
     if (!announced_.insert(problem_key(problem)).second) continue;
     const Shortlist& list = list_of(problem);
     candidates_ += list.fitting.size();
-    for (const Option& option : list.fitting)
-      if (!list.trials.empty())
-        watch->expect(BuildWatch::Step::kChoose, kind_of(option), trial_seconds(problem, option));
+    if (!list.trials.empty()) announce(problem, list);
   }
   watch->note(BuildWatch::Step::kChoose,
               fmt::format("{} layers, {} different ones, {} candidates", problems.size(),
@@ -38,28 +36,61 @@ std::vector<size_t> Schedule::announce(const std::vector<Problem>& problems,
   return order;
 }
 
+/// Kernels that are made and timed one after the other follow the pace of those ahead of them.
+bool Schedule::is_foreseen() const {
+  return !scope_.backend.device->capabilities().compiles_kernels;
+}
+
+void Schedule::announce(const Problem& problem, const Shortlist& list) const {
+  BuildWatch& watch = *scope_.options.watch;
+  const KernelWork work = work_of(problem);
+  for (const Option& option : list.fitting) {
+    if (!is_foreseen())
+      watch.expect(BuildWatch::Step::kChoose, "", trial_seconds(problem, option));
+    else if (!KnownTimes(scope_).find(problem, option))
+      watch.kernels([&](BuildForecast& kernels) {
+        kernels.will_try(std::string(option.tactic->name), work);
+      });
+  }
+}
+
 void Schedule::did(const Problem& problem, const Option& option, double expected,
-                   double seconds) const {
-  if (is_announced(problem))
-    scope_.options.watch->did(BuildWatch::Step::kChoose, kind_of(option), expected, seconds);
+                   const BuildForecast::TrialTimes& times) const {
+  if (!is_announced(problem)) return;
+  if (!is_foreseen())
+    scope_.options.watch->did(BuildWatch::Step::kChoose, "", expected, times.all);
+  else if (expected > 0)
+    scope_.options.watch->kernels([&](BuildForecast& kernels) {
+      kernels.tried(std::string(option.tactic->name), work_of(problem), times);
+    });
 }
 
 void Schedule::tell_left_out(const Problem& problem, std::span<const Option> options,
                              std::span<const Trial> trials) const {
   if (!is_announced(problem)) return;
-  for (size_t i = 0; i < trials.size(); ++i)
-    if (!trials[i].time.has_value())
-      scope_.options.watch->expect(BuildWatch::Step::kChoose, kind_of(options[i]),
+  for (size_t i = 0; i < trials.size(); ++i) {
+    if (trials[i].time.has_value()) continue;
+    if (!is_foreseen())
+      scope_.options.watch->expect(BuildWatch::Step::kChoose, "",
                                    -trial_seconds(problem, options[i]));
+    else
+      scope_.options.watch->kernels([&](BuildForecast& kernels) {
+        kernels.left_out(std::string(options[i].tactic->name), work_of(problem));
+      });
+  }
+}
+
+void Schedule::tell_decided(const Problem& problem, const std::string& tactic) const {
+  if (!is_announced(problem) || !is_foreseen()) return;
+  scope_.options.watch->kernels([&](BuildForecast& kernels) {
+    kernels.decided(std::string(split_tactic(tactic).name), work_of(problem));
+  });
 }
 
 double Schedule::trial_seconds(const Problem& problem, const Option& option) const {
-  constexpr double kMake = 0.002, kCompile = 0.05, kLaunches = 20;
+  constexpr double kCompile = 0.05, kLaunches = 20;
   if (scope_.options.watch == nullptr || KnownTimes(scope_).find(problem, option)) return 0;
-  const double launch = expected_launch(problem);
-  if (scope_.backend.device->capabilities().compiles_kernels) return kCompile + kLaunches * launch;
-  const int runs = effort::runs_for(launch * 1e3, scope_.options.average_runs);
-  return kMake + 2 * launch + static_cast<double>(runs) * launch;
+  return kCompile + kLaunches * expected_launch(problem);
 }
 
 bool Schedule::is_out_of_time() const {
@@ -68,12 +99,6 @@ bool Schedule::is_out_of_time() const {
 
 bool Schedule::is_announced(const Problem& problem) const {
   return scope_.options.watch != nullptr && announced_.contains(problem_key(problem));
-}
-
-/// Kernels that are made several at a time have no time of their own each.
-std::string Schedule::kind_of(const Option& option) const {
-  return std::string(scope_.backend.device->capabilities().compiles_kernels ? ""
-                                                                            : option.tactic->name);
 }
 
 std::vector<size_t> Schedule::wanted(const Shortlist& list) const {

@@ -21,10 +21,13 @@ class Schedule {
   std::vector<size_t> announce(const std::vector<Problem>& problems,
                                FunctionRef<const Shortlist&(const Problem&)> list_of);
   /// An option was tried, which was expected to take `expected` seconds.
-  void did(const Problem& problem, const Option& option, double expected, double seconds) const;
+  void did(const Problem& problem, const Option& option, double expected,
+           const BuildForecast::TrialTimes& times) const;
   /// Options that were announced and are left out.
   void tell_left_out(const Problem& problem, std::span<const Option> options,
                      std::span<const Trial> trials) const;
+  /// The tactic that was chosen.
+  void tell_decided(const Problem& problem, const std::string& tactic) const;
   /// Seconds that making and timing a candidate takes where the cache does not know it, as far as
   /// the problem tells; 0 without a watch.
   double trial_seconds(const Problem& problem, const Option& option) const;
@@ -36,7 +39,8 @@ class Schedule {
 
  private:
   bool is_announced(const Problem& problem) const;
-  std::string kind_of(const Option& option) const;
+  bool is_foreseen() const;
+  void announce(const Problem& problem, const Shortlist& list) const;
   std::vector<size_t> wanted_of(const Shortlist& list, std::vector<size_t> options,
                                 double best) const;
 

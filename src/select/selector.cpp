@@ -186,6 +186,7 @@ void Selector::finish(const Problem& problem, Shortlist& list) {
   if (trials_.stopped()) return;
   if (measured.empty()) take_spare(problem, list, measured);
   put_best_first(measured);
+  if (!measured.empty()) schedule_.tell_decided(problem, measured.front().tactic);
   const std::string key = problem_key(problem);
   rivals_[key] = rivals_of(scope_.backend, measured);
   list.measured = std::move(measured);

@@ -22,11 +22,14 @@ void Trials::run(const Problem& problem, Shortlist& list, size_t index) {
   Trial& trial = list.trials[index];
   const Option& option = list.fitting[index];
   const double expected = schedule_.trial_seconds(problem, option);
+  making_ = 0;
+  launches_ = 0;
   trial.time = time_of(problem, option, trial, list.best());
   trial.kernel.reset();
   const double took = watch.lap();
   seconds_ += took;
-  schedule_.did(problem, option, expected, took);
+  schedule_.did(problem, option, expected,
+                {.make = making_, .all = took, .launches = launches_, .is_preferred = index == 0});
   if (!trial.time->ok()) report_failure(problem, option.text(), trial.time->error().message);
 }
 
@@ -61,7 +64,9 @@ Result<double> Trials::time_of(const Problem& problem, const Option& option, Tri
     return *stopped_;
   }
   Prepared& prepared = trial.kernel;
+  Stopwatch watch;
   if (!prepared) prepared = make(problem, option);
+  making_ = watch.lap();
   if (!prepared) return resource_error("the device is not there for this thread");
   if (!prepared->ok()) return failed(problem, option, prepared->error());
   const Kernel& kernel = **prepared.value();
@@ -80,8 +85,11 @@ Result<double> Trials::measured(const Problem& problem, const Kernel& kernel, Sa
   if (scope_.backend.device->streams() != nullptr)
     return measurer_.time(problem, kernel, asked, &sample);
   TENON_ASSIGN(const double once, measurer_.time(problem, kernel, 1, &sample));
+  launches_ = 1 + Measurer::kWarmUps;
   if (once > effort::kShortMilliseconds && once > best * effort::kHopeless) return once;
-  return measurer_.time(problem, kernel, effort::runs_for(once, asked), nullptr);
+  const int runs = effort::runs_for(once, asked);
+  launches_ += runs + Measurer::kWarmUps;
+  return measurer_.time(problem, kernel, runs, nullptr);
 }
 
 Status Trials::check_workspace(double bytes) const {

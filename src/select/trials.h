@@ -57,6 +57,9 @@ class Trials {
   WorkLog work_;
   std::optional<Error> stopped_;
   double seconds_ = 0;
+  // Of the last kernel: seconds to make it, and launches to time it.
+  double making_ = 0;
+  int launches_ = 0;
 };
 
 }  // namespace tenon

@@ -63,6 +63,34 @@ TEST(BuildWatch, AStepThatTellsNothingCountsDown) {
   EXPECT_NEAR(state.done, 0.2, 0.1);
 }
 
+TEST(BuildWatch, AStepAheadIsForeseenFromTheKernelsSoFar) {
+  BuildWatch watch;
+  watch.begin(Step::kChoose);
+  watch.foresee(Step::kChoose, BuildWatch::Span::kRest,
+                [](const BuildWatch::Known& known) { return known.kernels.making(0, 1e9); });
+  watch.foresee(Step::kCheck, BuildWatch::Span::kWhole,
+                [](const BuildWatch::Known& known) { return known.before / 2; });
+  watch.kernels([](BuildForecast& kernels) { kernels.will_try("a", {1e9, 1e6, 1e6}); });
+  const double guessed = watch.state().remaining;
+  // Kernels take four times as long to be made as a first guess has it.
+  watch.kernels([](BuildForecast& kernels) {
+    kernels.tried("a", {1e9, 1e6, 1e6}, {0.0044, 0.4, 12, true});
+    kernels.decided("a", {1e9, 1e6, 1e6});
+  });
+  EXPECT_NEAR(watch.state().remaining, 6, 0.6);
+  EXPECT_NE(guessed, watch.state().remaining);
+}
+
+TEST(BuildWatch, AForecastOfAStepCountsDown) {
+  BuildWatch watch;
+  watch.foresee(Step::kCheck, BuildWatch::Span::kWhole,
+                [](const BuildWatch::Known&) { return 1.0; });
+  EXPECT_NEAR(watch.state().remaining, 1, 0.01);
+  watch.begin(Step::kCheck);
+  wait(0.2);
+  EXPECT_NEAR(watch.state().remaining, 0.8, 0.1);
+}
+
 TEST(BuildWatch, BudgetsKeepTimeForTheCheck) {
   BuildWatch watch(nullptr, 0.4);
   EXPECT_TRUE(watch.has_budget());

@@ -1,0 +1,55 @@
+#include "check/check_forecast.h"
+
+#include <algorithm>
+
+namespace tenon {
+namespace {
+
+/// The time of a check that finds nothing, over the time of the build: a quarter of both.
+constexpr double kShare = 1.0 / 3;
+/// Seconds that it may take however short the build was.
+constexpr double kShortLook = 0.1;
+// Steps of the machine: for a multiplication of the reference's plain loops, and for a value that a
+// kernel computes which was not tuned and stands alone.
+constexpr double kPlain = 0.7, kPlainValue = 3.5;
+/// Evaluations of the network that a check of all regions takes behind the first: values of its
+/// inside for accuracy, then what each pass does to them.
+constexpr double kEvaluations = 4;
+
+}  // namespace
+
+double CheckForecast::look_seconds(double build, double waited) {
+  return std::max(kShare * build - waited, kShortLook);
+}
+
+/// By kernels that pass every value through memory, with weights in forms of their own; else by
+/// plain loops.
+double CheckForecast::reference(const BuildWatch::Known& known) const {
+  const double step = known.kernels.pace().step;
+  if (!on_processor) return operations * kPlain * step;
+  return known.kernels.making_others(kernels, weights) + known.kernels.running(operations, 0) +
+         bytes / sizeof(float) * kPlainValue * step / threads;
+}
+
+/// Regions that would take longer than what is left are passed over.
+double CheckForecast::regions(double seconds, double pace) const {
+  double spent = 0;
+  for (const double cost : costs)
+    if (cost * pace <= seconds - spent) spent += cost * pace / threads;
+  return spent;
+}
+
+double CheckForecast::seconds(const BuildWatch::Known& known) const {
+  const double built = build >= 0 ? build : known.before;
+  const double whole = reference(known);
+  const double expected = beside_build ? std::max(whole - built, 0.0) : whole;
+  const double waited = reference_took >= 0 ? reference_took : expected;
+  const double run =
+      known.kernels.making_others(kernels, 0) + known.kernels.running(operations, bytes);
+  const double pace = kPlain * known.kernels.pace().step;
+  if (all_regions) return waited * (1 + kEvaluations + 1.0 / threads) + run;
+  const double look = look_seconds(built, waited);
+  return waited + std::max(run, std::min(look, run + regions(look - run, pace)));
+}
+
+}  // namespace tenon

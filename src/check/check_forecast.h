@@ -1,0 +1,32 @@
+#pragma once
+
+#include <vector>
+
+#include "select/build_watch.h"
+
+namespace tenon {
+
+/// How long the self-check of a build will take: the reference, a run of the plan, and a look at
+/// its regions, for which there is a share of the build's time.
+struct CheckForecast {
+  std::vector<double> costs;        ///< Multiplications of each node of the network.
+  double operations = 0;            ///< Their sum.
+  double bytes = 0;                 ///< Of all values that the network makes.
+  double kernels = 0, weights = 0;  ///< Nodes, and bytes of their constants.
+  int threads = 1;
+  bool on_processor = false;   ///< The reference runs kernels that were not tuned.
+  bool beside_build = false;   ///< The reference is evaluated while the build goes on.
+  bool all_regions = false;    ///< However long that takes.
+  double build = -1;           ///< Seconds that the build took; negative while it goes on.
+  double reference_took = -1;  ///< The same of waiting for the reference.
+
+  double seconds(const BuildWatch::Known& known) const;
+  /// For the look at regions where nothing is found, after the reference was waited for.
+  static double look_seconds(double build, double waited);
+
+ private:
+  double reference(const BuildWatch::Known& known) const;
+  double regions(double seconds, double pace) const;
+};
+
+}  // namespace tenon

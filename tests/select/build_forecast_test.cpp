@@ -1,0 +1,125 @@
+// Forecasts of a build from the kernels that were tried so far, on machines that are unlike the
+// first guesses.
+#include "select/build_forecast.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace tenon {
+namespace {
+
+/// A machine whose launches and weights have rates of their own, and a tactic that is slow.
+struct Machine {
+  double operation, byte, weight_byte;
+
+  double launch(const std::string& tactic, const KernelWork& work) const {
+    const double fast = work.operations * operation + work.bytes * byte;
+    return tactic == "slow" ? 4 * fast : fast;
+  }
+  BuildForecast::TrialTimes trial(const std::string& tactic, const KernelWork& work) const {
+    constexpr int kLaunches = 12;
+    const double make = 5e-5 + work.weights * weight_byte;
+    return {make, make + kLaunches * launch(tactic, work), kLaunches, tactic == "fast"};
+  }
+};
+
+std::vector<KernelWork> works(int count) {
+  std::mt19937 random(7);
+  std::vector<KernelWork> all;
+  for (int i = 0; i < count; ++i) {
+    const double weights = 1e4 * (1 + random() % 100);
+    all.push_back({weights * (1 + random() % 2000), weights + 1e4 * (random() % 400), weights});
+  }
+  return all;
+}
+
+struct Half {
+  double trials;   ///< The forecast at half time over the truth.
+  double running;  ///< The same of a run of all preferred kernels.
+};
+
+Half at_half(const Machine& machine) {
+  BuildForecast forecast;
+  const std::vector<KernelWork> all = works(40);
+  const char* const tactics[] = {"fast", "slow", "other"};
+  for (const KernelWork& work : all)
+    for (const char* tactic : tactics) forecast.will_try(tactic, work);
+  double left = 0, run = 0;
+  KernelWork sum;
+  for (size_t i = 0; i < all.size(); ++i)
+    for (const char* tactic : tactics) {
+      const auto times = machine.trial(tactic, all[i]);
+      if (i < all.size() / 2)
+        forecast.tried(tactic, all[i], times);
+      else
+        left += times.all;
+    }
+  for (const KernelWork& work : all) {
+    run += machine.launch("fast", work);
+    sum.operations += work.operations;
+    sum.bytes += work.bytes;
+  }
+  return {forecast.trials_left() / left, forecast.running(sum.operations, sum.bytes) / run};
+}
+
+TEST(BuildForecast, LearnsTheRatesOfTheMachine) {
+  for (const Machine& machine : {Machine{5e-11, 1e-10, 1e-9}, Machine{5e-10, 1e-10, 1e-9},
+                                 Machine{1e-11, 5e-10, 5e-9}, Machine{2e-12, 1e-11, 1e-10}}) {
+    const Half half = at_half(machine);
+    EXPECT_NEAR(half.trials, 1, 0.15) << machine.operation << " " << machine.byte;
+    EXPECT_NEAR(half.running, 1, 0.15) << machine.operation << " " << machine.byte;
+  }
+}
+
+TEST(BuildForecast, KernelsThatAreMadeFollowTheirWeights) {
+  BuildForecast forecast;
+  for (int i = 1; i <= 5; ++i) forecast.made(1, 1e6 * i, 1e-3 + 4e-3 * i);
+  EXPECT_NEAR(forecast.making(10, 1e8), 0.41, 0.05);
+}
+
+TEST(BuildForecast, NothingIsLeftWhereAllWasTriedOrLeftOut) {
+  BuildForecast forecast;
+  forecast.will_try("a", {1e6, 1e6, 0});
+  forecast.will_try("b", {1e6, 1e6, 0});
+  EXPECT_GT(forecast.trials_left(), 0);
+  forecast.tried("a", {1e6, 1e6, 0}, {0.001, 0.01, 12, true});
+  EXPECT_NEAR(forecast.trials_left(), 0.01, 0.003);
+  forecast.left_out("b", {1e6, 1e6, 0});
+  EXPECT_EQ(forecast.trials_left(), 0);
+}
+
+TEST(BuildForecast, PlansAreMadeAtThePaceOfTheirOwnTactics) {
+  BuildForecast forecast;
+  const KernelWork work{1e9, 1e6, 1e6};
+  forecast.tried("transforms", work, {0.5, 0.6, 12, true});
+  forecast.tried("direct", work, {0.002, 0.1, 12, false});
+  forecast.decided("direct", work);
+  EXPECT_NEAR(forecast.making(10, 1e7), 0.02, 0.002);
+}
+
+TEST(MachinePace, IsThatOfSomeMachine) {
+  const MachinePace pace = MachinePace::measured();
+  EXPECT_GT(pace.step, 1e-10);
+  EXPECT_LT(pace.step, 1e-6);
+  EXPECT_GT(pace.byte, 1e-12);
+  EXPECT_LT(pace.byte, 1e-7);
+}
+
+TEST(TwoRates, AreToldApartWhereTheyCanBe) {
+  TwoRates rates(1e-9, 1e-9);
+  EXPECT_DOUBLE_EQ(rates.seconds(1e9, 0), 1);
+  for (int i = 1; i <= 9; ++i) rates.add(1e8 * i, 1e8 * (10 - i), 0.5 * i + 0.02 * (10 - i));
+  EXPECT_NEAR(rates.seconds(1e9, 0), 5, 0.5);
+  EXPECT_LT(rates.seconds(0, 1e9), 0.8);
+}
+
+TEST(TwoRates, GoAtTheCommonPaceWhereTheyComeTogether) {
+  TwoRates rates(1e-9, 1e-9);
+  rates.add(1e8, 1e8, 1);
+  EXPECT_NEAR(rates.seconds(1e8, 0), 0.5, 0.01);
+  EXPECT_NEAR(rates.seconds(0, 1e8), 0.5, 0.01);
+}
+
+}  // namespace
+}  // namespace tenon
