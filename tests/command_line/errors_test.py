@@ -1,6 +1,10 @@
 """The catalogue of errors of tenon's subcommands: each row that a command line can bring about on the CPU is brought
 about here, ends with the exit status of its number and shows number, place and remedy."""
+import os
 import re
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +12,8 @@ import onnx
 import pytest
 from command_line_test import write_model
 from commands_test import CPU, tenon  # noqa: F401
+from gpu_test import H200
+from interrupt_test import heed_interrupts, write_convolutions
 from onnx import TensorProto, helper, numpy_helper
 
 SOURCE = Path(__file__).resolve().parents[2]
@@ -43,12 +49,15 @@ CASES = {
     301: (["build", "MODEL", "--shapes=z:4"], "no input 'z'"),
     303: (["build", "CONV", "--timingCacheFile=new.cache", "--errorOnTimingCacheMiss"], "timing cache miss"),
     304: (["build", "MODEL", "--timingCacheFile=GARBAGE"], "timing cache"),
+    306: (["build", "MODEL", "--device=5"], "NVIDIA"),
+    307: (["build", "OUTER", "--shapes=x:4000000x1,z:1x4000000"], "'y' would take 64000000000000 bytes"),
     308: (["build", "MODEL", "--layerPrecisions=mul:fp16", "--precisionConstraints=obey"], "which the configuration does not allow"),
     309: (["build", "MODEL", "--markDebug=absent"], "'absent'"),
     400: (["run", "PLAN", "--saveAllDebugTensors=summary"], "no debug tensors"),
     401: (["run", "GARBAGE_PLAN"], "plan"),
     402: (["run", "DAMAGED"], "the plan is damaged"),
     403: (["run", "OTHER_FORMAT"], "format"),
+    404: (["run", "GPU_PLAN"], "NVIDIA"),
     405: (["run", "PLAN", "--shapes=x:5"], "x"),
     406: (["run", "PLAN", "--loadInputs=x:GARBAGE"], "bytes, but input 'x'"),
     407: (["run", "PLAN", "--shapes=z:4"], "no input 'z'"),
@@ -58,8 +67,10 @@ CASES = {
     500: (["compare", "MODEL", "OTHER"], "1 of 1 outputs"),
     502: (["nan-hunt", "LOG"], "log"),
 }
-# These take a GPU, another machine, a fault of Tenon, or a signal: their signs are looked at in tests/tools/commands.
-ELSEWHERE = {302, 305, 306, 307, 404, 411, 501}
+# Ctrl-C, in tests of their own below.
+STOPPED = {305, 411}
+# These take a fault of Tenon: tests/tools/commands looks at their signs, tests/api/self_check_test.cpp plants such faults.
+ELSEWHERE = {302, 501}
 
 
 def save(file: Path, nodes: list, weights: list = (), extents: list = (4,), opset: int = 18, type: int = TensorProto.FLOAT) -> None:
@@ -103,11 +114,27 @@ def files(tenon, tmp_path: Path) -> dict:
         save(tmp_path / name, *args, **kwargs)
         return name
 
+    def gpu_plan() -> str:
+        """Of a GPU that is described, and not here."""
+        write_model(tmp_path / "m.onnx", 2)
+        (tmp_path / "gpu.txt").write_text(H200)
+        tenon("build", "m.onnx", "-o", "gpu.plan", "--deviceDescription=gpu.txt")
+        return "gpu.plan"
+
+    def outer_product() -> str:
+        value = helper.make_tensor_value_info
+        graph = helper.make_graph([node("MatMul", "outer", ["x", "z"])], "g",
+                                  [value("x", TensorProto.FLOAT, ["n", 1]), value("z", TensorProto.FLOAT, [1, "m"])],
+                                  [value("y", TensorProto.FLOAT, None)])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "outer.onnx")
+        return "outer.onnx"
+
     conv = numpy_helper.from_array(np.ones((8, 3, 3, 3), np.float32), "w")
     wide = numpy_helper.from_array(np.ones(5, np.float32), "w")
     return {
         "MODEL": lambda: write_model(tmp_path / "m.onnx", 2).name, "OTHER": lambda: write_model(tmp_path / "o.onnx", 3).name,
         "CONV": lambda: saved("conv.onnx", [node("Conv", "conv", ["x", "w"])], [conv], [1, 3, 32, 32]),
+        "GPU_PLAN": gpu_plan, "OUTER": outer_product,
         "PLAN": lambda: plan("m.plan").name, "STRIPPED": lambda: plan("s.plan", "--stripAllWeights").name,
         "GARBAGE": lambda: garbage("garbage.onnx"), "GARBAGE_PLAN": lambda: garbage("garbage.plan"),
         "DAMAGED": lambda: changed("d.plan", -1), "OTHER_FORMAT": lambda: changed("f.plan", 5),
@@ -123,18 +150,36 @@ def files(tenon, tmp_path: Path) -> dict:
 
 
 def test_each_error_has_a_case():
-    assert set(CASES) | ELSEWHERE == set(TABLE) and not set(CASES) & ELSEWHERE
+    assert sorted([*CASES, *STOPPED, *ELSEWHERE]) == sorted(TABLE)
 
 
 @pytest.mark.parametrize("number", CASES)
 def test_errors_show_their_number_place_and_remedy(tenon, files, number: int):
     words, piece = CASES[number]
     typed = [re.sub(r"[A-Z][A-Z_]+$", lambda m: files[m[0]]() if m[0] in files else m[0], word) for word in words]
-    environment = {"PATH": "/nowhere"} if number == 110 else None
-    device = CPU if words[0] in ("build", "run", "bench", "compare") else []
+    environment = {110: {"PATH": "/nowhere"}, 404: {**os.environ, "CUDA_VISIBLE_DEVICES": "-1"}}.get(number)
+    chooses = number in (306, 404) or words[0] not in ("build", "run", "bench", "compare")
+    device = [] if chooses else CPU
     text = tenon(*typed, *device, status=number // 100, environment=environment)
     assert f"error E-{number}: " in text and piece in text
     assert re.search(r"^  try   \S", text, re.M) and f"tenon explain E-{number}" in text
+
+
+@pytest.mark.parametrize("number", STOPPED)
+def test_what_ctrl_c_ends_says_so(pytestconfig, tmp_path: Path, number: int):
+    if number == 305:
+        write_convolutions(tmp_path / "m.onnx", 120)
+        words, piece = ["build", "m.onnx"], "stopped"
+    else:
+        write_model(tmp_path / "m.onnx", 2)
+        words, piece = ["bench", "m.onnx", "--duration=60"], "stopped before"
+    process = subprocess.Popen([Path(pytestconfig.getoption("build")).resolve() / "bin/tenon", *words, *CPU], cwd=tmp_path, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=heed_interrupts)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    text = process.communicate(timeout=60)[0]
+    assert f"error E-{number}: " in text and piece in text and f"tenon explain E-{number}" in text
+    assert process.returncode == number // 100
 
 
 @pytest.mark.parametrize("number", TABLE)
