@@ -45,7 +45,7 @@ def at_half(lines: list[dict]) -> tuple[float, float, float]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tenon", required=True)
     parser.add_argument("--models", type=Path, required=True)
     parser.add_argument("--device", default="-1")
