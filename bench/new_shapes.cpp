@@ -1,4 +1,4 @@
-// What a shape costs the host: microseconds of setInputShape and enqueueV3 for each of a plan's
+// The host's cost of a shape: microseconds of setInputShape and enqueueV3 for each of a plan's
 // shapes when it is met first and when it was met before, beside those of a shape that stays; and
 // milliseconds until a plan is ready and has run.
 //
@@ -6,7 +6,7 @@
 //     /tmp/new_shapes -Lbuild/release/lib -ltenon LD_LIBRARY_PATH=build/release/lib /tmp/new_shapes
 //     resnet50.plan 8 1 2 3 5 7 11 13 17 24 31
 //
-// The first number is what open extents are at the start, the others follow three times. Needs a
+// The first number is that of open extents at the start, the others follow three times. Needs a
 // GPU, or the driver of the tests that only pretends
 // (TENON_CUDA_PATH=build/release/tests/fake_driver), with which the host's work is all there is.
 #include <NvInfer.h>

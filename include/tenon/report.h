@@ -28,9 +28,9 @@ TENSORRTAPI nvinfer1::IHostMemory* getRunReport(nvinfer1::IExecutionContext& con
 /// Runs the context several times on `stream`, with the addresses that are set, and describes each
 /// kernel that a run launches on a GPU: its layer, start and duration, grid, registers, shared
 /// memory and occupancy, by CUPTI; where the driver allows it, bytes of the GPU's memory and use of
-/// the tensor cores too. What cannot be told has a reason in the text: no CUPTI, a CPU, a missing
-/// permission. Waits until the runs have ended. Null, with an error in the engine's logger, where a
-/// run fails. The caller deletes it. Not thread-safe, like the context.
+/// the tensor cores too. Facts that are missing have a reason in the text: no CUPTI, a CPU, a
+/// missing permission. Waits until the runs have ended. Null, with an error in the engine's logger,
+/// where a run fails. The caller deletes it. Not thread-safe, like the context.
 TENSORRTAPI nvinfer1::IHostMemory* getKernelReport(nvinfer1::IExecutionContext& context,
                                                    cudaStream_t stream = nullptr) noexcept;
 

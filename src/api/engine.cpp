@@ -385,7 +385,7 @@ int64_t EngineHandle::getWeightStreamingBudget() const noexcept {
   const int64_t budget = getWeightStreamingBudgetV2();
   return budget == getStreamableWeightsSize() ? 0 : budget;
 }
-/// What is copied for each run needs memory even if all is streamed.
+/// The memory of copies for a run is needed even if all is streamed.
 int64_t EngineHandle::getMinimumWeightStreamingBudget() const noexcept {
   int64_t largest = 0;
   if (is_streamable())

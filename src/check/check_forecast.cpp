@@ -13,7 +13,7 @@ constexpr double kShortLook = 0.1;
 // kernel computes which was not tuned and stands alone.
 constexpr double kPlain = 0.7, kPlainValue = 3.5;
 /// Evaluations of the network that a check of all regions takes behind the first: values of its
-/// inside for accuracy, then what each pass does to them.
+/// inside for accuracy, then the effect of each pass on them.
 constexpr double kEvaluations = 4;
 
 }  // namespace
@@ -31,7 +31,7 @@ double CheckForecast::reference(const BuildWatch::Known& known) const {
          bytes / sizeof(float) * kPlainValue * step / threads;
 }
 
-/// Regions that would take longer than what is left are passed over.
+/// Regions that would take longer than the time left are passed over.
 double CheckForecast::regions(double seconds, double pace) const {
   double spent = 0;
   for (const double cost : costs)

@@ -12,7 +12,7 @@
 
 namespace tenon {
 
-/// The programs of an engine by what they were made for, the most recently used ones of each owner.
+/// The programs of an engine by their shapes and users, the most recently used ones of each owner.
 /// Thread-safe. Programs that are there are found without a lock, and none is held while one is
 /// made: a thread waits for another one that makes the very same program, for no other.
 class ProgramCache {

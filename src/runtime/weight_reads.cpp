@@ -51,7 +51,7 @@ class Placement {
     for (Weight& weight : weights_)
       if (weight.is_partly_read && excess_ > 0) stream(weight);
     spread();
-    // Of what rounding left over, and of weights that are read several times, any.
+    // Of the rests of rounding, and of weights that are read several times, any.
     for (Weight& weight : weights_)
       if (excess_ > 0) stream(weight);
   }

@@ -10,7 +10,7 @@
 namespace tenon {
 
 /// The weights of an engine that streams some of them: page-locked on the host, or on the device as
-/// far as a budget goes. What is there once stays, for all programs. Thread-safe.
+/// far as a budget goes. Weights that are there stay, for all programs. Thread-safe.
 class WeightStore {
  public:
   /// Weights of fewer bytes are always on the device: to wait for their copy would take longer than

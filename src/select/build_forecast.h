@@ -46,7 +46,7 @@ class BuildForecast {
   struct TrialTimes {
     double make = 0, all = 0;
     int launches = 0;           ///< 0: the kernel failed.
-    bool is_preferred = false;  ///< What runs where nothing is timed.
+    bool is_preferred = false;  ///< The choice where nothing is timed.
   };
   void tried(const std::string& tactic, const KernelWork& work, const TrialTimes& times);
   void left_out(const std::string& tactic, const KernelWork& work);

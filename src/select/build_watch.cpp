@@ -146,7 +146,7 @@ double BuildWatch::seconds_in(const Part& part, Step step) const {
   return part.seconds + std::chrono::duration<double>(Clock::now() - running_since_).count();
 }
 
-/// Of what was announced; the step runs.
+/// Of the announced work; the step runs.
 double BuildWatch::announced_of(Step step) const {
   const Part& part = parts_[static_cast<size_t>(step)];
   const double left = std::max(part.expected - part.done, 0.0);

@@ -45,7 +45,7 @@ class BuildWatch {
   void expect(Step step, const std::string& kind, double seconds);
   void did(Step step, const std::string& kind, double seconds, double took);
 
-  /// What a forecast is made from.
+  /// The facts of a forecast.
   struct Known {
     const BuildForecast& kernels;
     double passes;  ///< Real seconds of the optimization passes so far.

@@ -8,7 +8,7 @@ namespace tenon {
 /// Multiplications of one launch, roughly: good to tell large layers from small ones.
 double multiplications(const Problem& problem);
 
-/// What a kernel of the problem does.
+/// The work of a kernel for the problem.
 KernelWork work_of(const Problem& problem);
 
 /// Seconds that a kernel of usual quality takes for the problem on a device of usual speed. For

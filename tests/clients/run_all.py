@@ -25,7 +25,7 @@ import run_samples
 import run_trtexec
 
 HERE = Path(__file__).resolve().parent
-# What a machine without a GPU cannot run, and why.
+# Programs that need a GPU, each with its reason.
 NEED_GPU = {"sampleNonZeroPlugin": "its plugin is a kernel of CUDA", "sampleEditableTimingCache": "its layer has one tactic on a CPU"}
 
 

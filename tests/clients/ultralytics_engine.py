@@ -57,7 +57,7 @@ def on_cpu(model, size: int) -> bool:
     for quantize in (None, 16):
         onnx2engine(file, "model.engine", quantize=quantize, shape=image.shape, metadata={"task": "detect"})
         with open("model.engine", "rb") as engine:
-            engine.read(int.from_bytes(engine.read(4), "little"))  # What Ultralytics writes in front of the plan.
+            engine.read(int.from_bytes(engine.read(4), "little"))  # Ultralytics' own header, in front of the plan.
             off = distance(tenon.load(engine.read())(image), wanted)
         print(f"engine, {'FP16' if quantize else 'FP32'}: distance to ONNX Runtime {off:.1e}")
         good &= off < 1e-2

@@ -10,7 +10,7 @@
 
 namespace tenon::cuda {
 
-/// Runs `work`, which waits for what it put on streams, with each kernel as often as the counters
+/// Runs `work`, which waits for its streams, with each kernel as often as the counters
 /// take, and sets the counters of the kernels, which are in the order of their launches.
 Status count_launches(CUcontext context, int ordinal, std::span<KernelRecord> kernels,
                       const std::function<Status()>& work);

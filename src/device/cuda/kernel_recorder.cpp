@@ -41,7 +41,7 @@ std::string demangled(const char* name) {
   return status == 0 && text != nullptr ? text.get() : name;
 }
 
-/// What the library has told so far. It calls functions without an argument of ours, from threads
+/// The library's records so far. It calls functions without an argument of ours, from threads
 /// of its own: there is one of these.
 class Recording {
  public:

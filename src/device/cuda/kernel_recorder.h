@@ -8,7 +8,7 @@
 
 namespace tenon::cuda {
 
-/// Runs `work`, which waits for what it put on streams, and tells of each kernel that it launched
+/// Runs `work`, which waits for its streams, and tells of each kernel that it launched
 /// from the calling thread; without occupancy and counters. One recording at a time in a process.
 Result<std::vector<KernelRecord>> record_launches(const std::function<Status()>& work);
 

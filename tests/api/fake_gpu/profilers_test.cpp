@@ -1,4 +1,4 @@
-// What profilers see of runs: ranges (NVTX), where to record (cudaProfilerStart), and the kernels
+// Runs as profilers see them: ranges (NVTX), where to record (cudaProfilerStart), and the kernels
 // that CUPTI tells of, over libraries that only pretend.
 #include <cuda.h>
 #include <tenon/report.h>

@@ -28,7 +28,7 @@ class Kernel:
 
     @classmethod
     def of(cls, made) -> "Kernel":
-        """Of what a function of aot_impl() returns."""
+        """Of the results of a function of aot_impl()."""
         name, text, launch, arguments = made
         sizes = {size: _expression(getattr(launch, size)) for size in _SIZES}
         pairs = [(next((width for kind, width in _WIDTHS.items() if isinstance(one, kind)), ctypes.c_int32), _expression(one))
