@@ -250,9 +250,11 @@ endfunction()
 
 # tenon_pytest(NAME [ARGUMENTS ...] [ENVIRONMENT ...] [PROPERTIES ...]): a test of every *_test.py or test_*.py beside the
 # calling CMakeLists.txt, on the CPU: these tests hold results to FP32's bounds, and machines with a GPU would build for it.
+# Plans of whole models fill a small disk: the folder of a test that passed is deleted as soon as it ends.
 function(tenon_pytest name)
   cmake_parse_arguments(ARG "" "" "ARGUMENTS;ENVIRONMENT;PROPERTIES" ${ARGN})
-  add_test(NAME ${name} COMMAND ${TENON_VENV}/bin/python -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}
-                                ${ARG_ARGUMENTS})
+  add_test(NAME ${name} COMMAND ${TENON_VENV}/bin/python -m pytest -q -p no:cacheprovider
+                                -o tmp_path_retention_policy=failed -o tmp_path_retention_count=1
+                                ${CMAKE_CURRENT_SOURCE_DIR} ${ARG_ARGUMENTS})
   set_tests_properties(${name} PROPERTIES ENVIRONMENT "CUDA_VISIBLE_DEVICES=-1;${ARG_ENVIRONMENT}" ${ARG_PROPERTIES})
 endfunction()
