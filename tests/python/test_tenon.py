@@ -239,7 +239,9 @@ def test_importing_is_quick_and_loads_no_libraries_of_the_gpu():
 
 
 def test_cycles_leave_no_memory_behind():
-    """Plans, engines, contexts and sessions are freed: the heap after 300 more cycles is that after 300."""
+    """Plans, engines, contexts and sessions are freed: at least one of three rounds of cycles takes no more memory.
+
+    A leak grows in each; the system may give the heap a huge page in one of them."""
     code = """
 import resource, sys
 sys.path[:0] = %r
@@ -256,9 +258,12 @@ def cycle(count):
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * 4
 cycle(300)
-before = resident()
-cycle(300)
-print(resident() - before)
+grown = []
+for _ in range(3):
+    before = resident()
+    cycle(150)
+    grown.append(resident() - before)
+print(min(grown))
 """ % (sys.path,)
     grown = int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
-    assert grown < 2048, f"{grown} KiB more"
+    assert grown < 512, f"{grown} KiB more"
