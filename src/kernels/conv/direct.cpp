@@ -14,10 +14,6 @@ bool can_merge_columns(const ConvProblem& p) {
   return p.channels_first_input || (p.groups == 1 && p.input_pixel_stride == p.input_channels);
 }
 
-int64_t floor_mod(int64_t a, int64_t b) {
-  return ((a % b) + b) % b;
-}
-
 /// Positions of every step, innermost last.
 template <class F>
 void for_each_position(const Spatial& extents, F f) {
@@ -26,12 +22,14 @@ void for_each_position(const Spatial& extents, F f) {
       for (int64_t w = 0; w < extents[2]; ++w) f(Spatial{d, h, w});
 }
 
-/// The weights of one group as a k x n matrix, k in the order of the gather.
+/// The weights of one group as a k x n matrix, k in the order of the gather, n those of each of
+/// `pixels` pixels.
 struct WeightMatrix {
   const ConvProblem& p;
   const void* weights;
   int64_t group;
   bool channels_outermost;  // k = (channel, tap), else (tap, channel)
+  int64_t pixels;
 
   float at(int64_t index) const {
     if (p.weight_type == ElementType::f32) return static_cast<const float*>(weights)[index];
@@ -40,7 +38,7 @@ struct WeightMatrix {
 
   void write(const std::vector<Spatial>& taps, float* matrix) const {
     const int64_t in_each = p.input_channels / p.groups, out_each = p.output_channels / p.groups;
-    const int64_t count = static_cast<int64_t>(taps.size()), each = volume(p.kernel);
+    const int64_t count = static_cast<int64_t>(taps.size()) / pixels, each = volume(p.kernel);
     // Strides of the weights' axes: first, second, and those of the kernel as one.
     const int64_t second = p.transposed ? out_each : in_each;
     const int64_t steps[] = {second * each, p.channels_last_weights ? 1 : each,
@@ -48,12 +46,17 @@ struct WeightMatrix {
     const int64_t first = group * (p.transposed ? in_each : out_each) * steps[0];
     const int64_t channel_step = steps[p.transposed ? 0 : 1];
     const int64_t column_step = steps[p.transposed ? 1 : 0];
-    for (int64_t t = 0; t < count; ++t) {
-      const int64_t spatial = (taps[t][0] * p.kernel[1] + taps[t][1]) * p.kernel[2] + taps[t][2];
+    for (int64_t i = 0; i < count * pixels; ++i) {
+      const Spatial& tap = taps[i];
+      const int64_t pixel = i / count, t = i % count;
+      const int64_t spatial = (tap[0] * p.kernel[1] + tap[1]) * p.kernel[2] + tap[2];
       for (int64_t c = 0; c < in_each; ++c) {
-        float* row = matrix + (channels_outermost ? c * count + t : t * in_each + c) * out_each;
+        float* row = matrix +
+                     (channels_outermost ? c * count + t : t * in_each + c) * out_each * pixels +
+                     pixel * out_each;
         const int64_t from = first + spatial * steps[2] + c * channel_step;
-        for (int64_t n = 0; n < out_each; ++n) row[n] = at(from + n * column_step);
+        for (int64_t n = 0; n < out_each; ++n)
+          row[n] = tap[2] < 0 ? 0.0f : at(from + n * column_step);
       }
     }
   }
@@ -222,43 +225,6 @@ void DirectConvolution::make_part(const Microkernels& kernels, const Gather& who
   phases_.push_back(std::move(phase));
 }
 
-// Output position o takes tap t from input position (o + pad - t * dilation) / stride where that is
-// whole: positions with the same residue of (o + pad) have the same taps, and their inputs are
-// neighbours.
-void DirectConvolution::make_phases(const Microkernels& kernels) {
-  const ConvProblem& p = problem_;
-  for_each_position(p.stride, [&](const Spatial& residue) {
-    Phase phase;
-    Gather& g = phase.gather = base_gather(kernels);
-    g.step = {1, 1, 1};
-    phase.step = p.stride;
-    for (int i = 0; i < 3; ++i) {
-      phase.first[i] = floor_mod(residue[i] - p.pad[i], p.stride[i]);
-      g.origin[i] = (phase.first[i] + p.pad[i] - residue[i]) / p.stride[i];
-      g.rows[i] =
-          std::max<int64_t>(0, (p.output[i] - phase.first[i] + p.stride[i] - 1) / p.stride[i]);
-    }
-    if (volume(g.rows) == 0) return;
-    std::vector<Spatial> order;
-    for_each_position(p.kernel, [&](const Spatial& t) {
-      Spatial shift;
-      for (int i = 0; i < 3; ++i) {
-        if (floor_mod(residue[i] - t[i] * p.dilation[i], p.stride[i]) != 0) return;
-        shift[i] = (residue[i] - t[i] * p.dilation[i]) / p.stride[i];
-      }
-      order.push_back(t);
-      g.runs.push_back(
-          {int32_t(shift[0]), int32_t(shift[1]), int32_t(shift[2]),
-           shift[0] * g.depth_stride + shift[1] * g.height_stride + shift[2] * g.column_stride});
-    });
-    taps_.push_back(order);
-    phase.lines = p.batch * g.rows[0] * g.rows[1];
-    phase.plan = plan_product(kernels, g.rows[2], p.output_channels / p.groups, g.k(),
-                              p.output_type, p.steps, p.groups * phase.lines, p.threads, true);
-    phases_.push_back(std::move(phase));
-  });
-}
-
 Status DirectConvolution::pack(const Microkernels& kernels, const void* weights) {
   kernels_ = &kernels;
   for (Phase& phase : phases_) {
@@ -270,6 +236,11 @@ Status DirectConvolution::pack(const Microkernels& kernels, const void* weights)
     phase.packed_offset = packed_bytes_;
     phase.packed_each = align_up(tenon::cpu::packed_bytes(kernels, phase.plan.k, phase.plan.n));
     packed_bytes_ += phase.packed_each * problem_.groups;
+  }
+  int64_t before = 0, staged = 0;
+  for (Phase& phase : phases_) {
+    phase.tasks_before = before, before += tasks(phase);
+    phase.staged_before = staged, staged += static_cast<int64_t>(phase.plan.staged_bytes());
   }
   if (problem_.weights_change) return {};
   TENON_ASSIGN(packed_, PackedWeights::make(packed_bytes_, problem_.packed, weights));
@@ -291,7 +262,8 @@ void DirectConvolution::pack_group(size_t index, int64_t group, const void* weig
                                    char* to) const {
   const Phase& phase = phases_[index];
   const int64_t n = phase.plan.n, k = phase.plan.k;
-  WeightMatrix{problem_, weights, group, problem_.channels_first_input}.write(taps_[index], dense);
+  WeightMatrix{problem_, weights, group, problem_.channels_first_input, merged_}.write(taps_[index],
+                                                                                       dense);
   pack_panels(*kernels_, {dense, ElementType::f32, n, 1}, k, n, 0,
               (n + kernels_->panel - 1) / kernels_->panel,
               to + phase.packed_offset + group * phase.packed_each);
@@ -308,13 +280,22 @@ void DirectConvolution::pack_all(const void* weights, ThreadPool& pool, char* de
   });
 }
 
-size_t DirectConvolution::scratch_bytes() const {
+size_t DirectConvolution::worker_bytes() const {
   size_t most = 0;
   for (const Phase& phase : phases_)
-    most = std::max(most, align_up(phase.plan.worker_scratch_bytes()) * problem_.threads +
-                              phase.plan.staged_bytes());
-  if (!problem_.weights_change) return most;
-  return packed_bytes_ + std::max(most, dense_bytes() * problem_.threads);
+    most = std::max(most, align_up(phase.plan.worker_scratch_bytes()));
+  return most;
+}
+
+size_t DirectConvolution::staged_bytes() const {
+  if (phases_.empty()) return 0;
+  return phases_.back().staged_before + phases_.back().plan.staged_bytes();
+}
+
+size_t DirectConvolution::scratch_bytes() const {
+  const size_t all = worker_bytes() * problem_.threads + staged_bytes();
+  if (!problem_.weights_change) return repeated_bytes() + all;
+  return repeated_bytes() + packed_bytes_ + std::max(all, dense_bytes() * problem_.threads);
 }
 
 size_t DirectConvolution::fetch_capacity() const {
@@ -327,30 +308,50 @@ int64_t DirectConvolution::tasks(const Phase& phase) const {
 
 void DirectConvolution::run(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const {
   if (problem_.batch == 0) return;
+  char* memory = static_cast<char*>(scratch);
+  ConvArguments own = arguments;
+  EpilogueOperand operands[kMaxEpilogueSteps];
+  if (merged_ > 1) {
+    repeat_operands(arguments, memory, operands);
+    own.operands = operands;
+    memory += repeated_bytes();
+  }
   const char* packed = packed_.at(0);
   if (problem_.weights_change) {
-    char* to = static_cast<char*>(scratch);
-    scratch = to + packed_bytes_;
-    pack_all(arguments.weights, pool, static_cast<char*>(scratch), to);
-    packed = to;
+    packed = memory;
+    memory += packed_bytes_;
+    pack_all(arguments.weights, pool, memory, const_cast<char*>(packed));
   }
+  if (staged_bytes() > 0) stage(arguments.input, pool, memory + worker_bytes() * problem_.threads);
+  run_phases(own, packed, pool, memory);
+}
+
+/// Rows of A that several tasks read.
+void DirectConvolution::stage(const void* input, ThreadPool& pool, char* to) const {
   for (const Phase& phase : phases_) {
-    const size_t worker_bytes = align_up(phase.plan.worker_scratch_bytes());
-    char* staged = nullptr;
-    if (phase.plan.staged && !phase.direct) {
-      staged = static_cast<char*>(scratch) + worker_bytes * problem_.threads;
-      const auto copy = [&](int64_t r, int64_t rows, int64_t k, int64_t count, void* to,
-                            int64_t stride) {
-        gather_(phase.gather, arguments.input, r, rows, k, count, to, stride);
-      };
-      stage_rows(phase.plan, RowSource(copy), pool, staged);
-    }
-    pool.parallel_for(tasks(phase), 1, [&](int64_t begin, int64_t end, int worker) {
-      for (int64_t task = begin; task < end; ++task)
-        run_task(phase, arguments, staged, packed, task,
-                 static_cast<char*>(scratch) + worker * worker_bytes);
-    });
+    if (!phase.plan.staged) continue;
+    const auto copy = [&](int64_t r, int64_t rows, int64_t k, int64_t count, void* row,
+                          int64_t stride) {
+      gather_(phase.gather, input, r, rows, k, count, row, stride);
+    };
+    stage_rows(phase.plan, RowSource(copy), pool, to + phase.staged_before);
   }
+}
+
+/// All at once: threads wait for each other at the end alone.
+void DirectConvolution::run_phases(const ConvArguments& arguments, const char* packed,
+                                   ThreadPool& pool, char* scratch) const {
+  if (phases_.empty()) return;
+  const char* staged = scratch + worker_bytes() * problem_.threads;
+  const int64_t count = phases_.back().tasks_before + tasks(phases_.back());
+  pool.parallel_for(count, 1, [&](int64_t begin, int64_t end, int worker) {
+    const Phase* phase = phases_.data();
+    for (int64_t task = begin; task < end; ++task) {
+      while (task >= phase->tasks_before + tasks(*phase)) ++phase;
+      run_task(*phase, arguments, phase->plan.staged ? staged + phase->staged_before : nullptr,
+               packed, task - phase->tasks_before, scratch + worker * worker_bytes());
+    }
+  });
 }
 
 int64_t DirectConvolution::output_pixel(const Phase& phase, int64_t line) const {
@@ -380,7 +381,7 @@ void DirectConvolution::run_task(const Phase& phase, const ConvArguments& argume
   // backwards.
   const int64_t row = line * plan.m + in_line;
   const int64_t pixel_step = phase.step[2];
-  const int64_t origin = problem_.transposed
+  const int64_t origin = problem_.transposed && plan.lines.rows == 0
                              ? output_pixel(phase, line) - line * plan.m * pixel_step
                              : phase.first[1] * problem_.output[2] + phase.first[2];
   const int64_t channel = group * plan.n;

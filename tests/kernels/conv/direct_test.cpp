@@ -88,6 +88,40 @@ TEST(DirectConvolution, Transposed) {
   }
 }
 
+// Few channels: neighbouring pixels are columns of one product; short lines of images are one
+// product.
+TEST(DirectConvolution, TransposedToFewChannels) {
+  struct Sizes {
+    int64_t kernel, stride, pad, dilation, more, channels, extent;
+  };
+  for (const Sizes& s :
+       {Sizes{4, 2, 1, 1, 0, 3, 5}, Sizes{2, 2, 0, 1, 0, 40, 7}, Sizes{3, 2, 1, 1, 1, 1, 9},
+        Sizes{8, 4, 2, 1, 0, 5, 6}, Sizes{5, 3, 1, 1, 0, 2, 4}, Sizes{3, 2, 2, 2, 1, 3, 6},
+        Sizes{16, 8, 4, 1, 0, 1, 70}, Sizes{3, 4, 0, 1, 1, 6, 3}, Sizes{4, 2, 5, 1, 0, 3, 9}}) {
+    ConvProblem p = conv2d(6, s.channels, s.extent, 1);
+    p.transposed = true, p.batch = 3;
+    for (int i = 1; i < 3; ++i) {
+      p.kernel[i] = s.kernel, p.stride[i] = s.stride, p.pad[i] = s.pad, p.dilation[i] = s.dilation;
+      p.output[i] =
+          (p.input[i] - 1) * s.stride + s.dilation * (s.kernel - 1) + 1 - 2 * s.pad + s.more;
+    }
+    for (int which = 0; which < kEpilogues; ++which)
+      check_everywhere<DirectConvolution>(ConvCase(p, which));
+    p.input_type = p.weight_type = p.output_type = p.compute = ElementType::bf16;
+    check_everywhere<DirectConvolution>(ConvCase(p, 2));
+  }
+}
+
+TEST(DirectConvolution, TransposedVolumes) {
+  for (const int64_t depth : {1, 3}) {
+    ConvProblem p = conv2d(4, 3, 4, 2, 2);
+    p.transposed = true, p.batch = 2;
+    p.input[0] = depth, p.kernel[0] = 2, p.stride[0] = 2;
+    p.output = {2 * depth, 8, 8};
+    check_everywhere<DirectConvolution>(ConvCase(p, 2));
+  }
+}
+
 TEST(DirectConvolution, Bf16) {
   for (ConvProblem p : {conv2d(16, 40, 9, 1), conv2d(5, 7, 8, 3, 1, 1), conv2d(3, 33, 15, 7, 2, 3),
                         conv2d(7, 9, 5, 1), conv2d(66, 20, 7, 3, 2, 1, 2)}) {
