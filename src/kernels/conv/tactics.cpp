@@ -12,10 +12,12 @@ namespace {
 
 /// Whether a convolution that fits `fits` can be made of the problem.
 template <class Fits>
-Support supports_where(const Problem& problem, Fits fits, const char* otherwise) {
+Support supports_where(const Problem& problem, Fits fits, const char* otherwise,
+                       bool weights_may_change = false) {
   const auto description = cpu::describe_convolution(problem);
   if (!description.ok()) return Support::of(description);
-  if (description->conv.weights_change) return Support::no("the weights are not constant");
+  if (description->conv.weights_change && !weights_may_change)
+    return Support::no("the weights are not constant");
   return fits(description->conv) ? Support{} : Support::no(otherwise);
 }
 
@@ -24,12 +26,13 @@ Support supports_winograd(const Problem& problem) {
   const bool transformed = !problem.packed.empty();
   const auto fits = [transformed](const cpu::ConvProblem& p) {
     return cpu::WinogradConvolution<4>::fits(p) &&
-           (transformed || !cpu::MixedWinograd::pays_in_networks(p));
+           (transformed || p.weights_change || !cpu::MixedWinograd::pays_in_networks(p));
   };
   return supports_where(
       problem, fits,
       "not a 3x3 convolution with stride 1, groups of 8 channels or more and a "
-      "dilation of at most half the image, or one of few tiles that plain weights are better for");
+      "dilation of at most half the image, or one of few tiles that plain weights are better for",
+      true);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "kernels/conv/winograd.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "base/arithmetic.h"
@@ -21,6 +22,7 @@ constexpr int64_t kLeastOfGroup = 8;
 // So many threads each transform all the tiles that they meet: lines that another core has written
 // cost more than computing them twice.
 constexpr int64_t kThreadsAlone = 2;
+constexpr int64_t kMostPanel = 64;  ///< Columns of a panel of any instruction set.
 
 /// Rows of the matrix G that takes three weights to kTile + 2 points.
 const std::vector<std::array<double, 3>>& weight_transform(int tile) {
@@ -132,7 +134,8 @@ Status WinogradConvolution<kTile>::pack(const void* weights) {
   };
   packed_group_ = align_up(tenon::cpu::packed_bytes(*kernels_, in, out));
   packed_each_ = packed_group_ * problem_.groups;
-  TENON_ASSIGN(packed_, PackedWeights::make(packed_each_ * kPoints, problem_.packed, weights));
+  if (problem_.weights_change) return {};
+  TENON_ASSIGN(packed_, PackedWeights::make(packed_bytes(), problem_.packed, weights));
   if (packed_.filled()) return {};
   const int64_t slices = shape_.slices, channels = in / slices;
   std::vector<float> matrix(in * out);
@@ -152,6 +155,51 @@ Status WinogradConvolution<kTile>::pack(const void* weights) {
                 static_cast<char*>(packed_.target()) + part * packed_group_);
   }
   return {};
+}
+
+/// Nine weights between channel `channel` of a group (of all slices) and filters [filter, filter +
+/// count), [tap][filter of the panel].
+template <int kTile>
+void WinogradConvolution<kTile>::load_weights(const void* weights, int64_t filter, int64_t count,
+                                              int64_t channel, float* nine) const {
+  const int64_t slices = shape_.slices, channels = group_channels() / slices;
+  const int64_t slice = channel / channels, within = channel % channels;
+  const bool last = problem_.channels_last_weights;
+  const int64_t tap_step = last ? channels : 1;
+  const int64_t first = last ? slice * 9 * channels + within : (within * slices + slice) * 9;
+  const auto load = [&]<class T>(const T* from, auto to_float) {
+    for (int64_t n = 0; n < count; ++n)
+      for (int64_t t = 0; t < 9; ++t)
+        nine[t * kernels_->panel + n] =
+            to_float(from[(filter + n) * channels * slices * 9 + first + t * tap_step]);
+  };
+  if (problem_.weight_type == ElementType::f32)
+    load(static_cast<const float*>(weights), [](float x) { return x; });
+  else
+    load(static_cast<const uint16_t*>(weights), [](uint16_t x) { return bf16_to_float(x); });
+}
+
+/// The weights of a run in the order of pack().
+template <int kTile>
+void WinogradConvolution<kTile>::transform_weights(const void* weights, ThreadPool& pool,
+                                                   char* to) const {
+  const int64_t in = group_channels(), out = group_filters(), panel = kernels_->panel;
+  const int64_t panels = ceil_div(out, panel);
+  pool.parallel_for(problem_.groups * panels * in, 8, [&](int64_t begin, int64_t end, int) {
+    std::array<float, 9 * kMostPanel> nine = {};
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t channel = i % in, first = i / in % panels * panel, group = i / in / panels;
+      const int64_t count = std::min(panel, out - first);
+      if (count < panel) nine = {};
+      load_weights(weights, group * out + first, count, channel, nine.data());
+      auto* at = reinterpret_cast<float*>(to + group * packed_group_);
+      functions_->weights[kTile / 4](
+          {.nine = nine.data(),
+           .columns = panel,
+           .to = at + first / panel * panel_stride(*kernels_, in) + channel * panel,
+           .point_stride = static_cast<int64_t>(packed_each_ / sizeof(float))});
+    }
+  });
 }
 
 template <int kTile>
@@ -197,7 +245,8 @@ size_t WinogradConvolution<kTile>::worker_bytes() const {
 
 template <int kTile>
 size_t WinogradConvolution<kTile>::scratch_bytes() const {
-  const size_t all = transforms_together() ? transformed_bytes() : 0;
+  const size_t weights = problem_.weights_change ? align_up(packed_bytes()) : 0;
+  const size_t all = weights + (transforms_together() ? transformed_bytes() : 0);
   return all + worker_bytes() * problem_.threads;
 }
 
@@ -224,19 +273,19 @@ void WinogradConvolution<kTile>::run_part(const ConvArguments& arguments, const 
     const int64_t within = block % of_group * channel_block_;
     const int64_t channels = std::min(channel_block_, group_filters() - within);
     const int64_t group = block / of_group;
-    multiply(tiles, group, within, channels, sums);
+    multiply(static_cast<const char*>(arguments.weights), tiles, group, within, channels, sums);
     finish(arguments, tiles, group * group_filters() + within, channels, sums);
   }
 }
 
 template <int kTile>
-void WinogradConvolution<kTile>::multiply(const Tiles& tiles, int64_t group, int64_t channel,
-                                          int64_t channels, float* sums) const {
+void WinogradConvolution<kTile>::multiply(const char* packed, const Tiles& tiles, int64_t group,
+                                          int64_t channel, int64_t channels, float* sums) const {
   const int64_t row_tiles = ceil_div(tiles.count, kernels_->max_rows);
   const int64_t panel_bytes = panel_stride(*kernels_, group_channels()) * 4;
   for (int point = 0; point < kPoints; ++point) {
     for (int64_t c = 0; c < channels; c += kernels_->panel) {
-      const char* b = packed_.at(point * packed_each_ + group * packed_group_) +
+      const char* b = packed + point * packed_each_ + group * packed_group_ +
                       (channel + c) / kernels_->panel * panel_bytes;
       // The successor of this panel: the next one of this point, or the first of the next point.
       const char* next = c + kernels_->panel < channels
@@ -325,8 +374,14 @@ template <int kTile>
 void WinogradConvolution<kTile>::run(const ConvArguments& arguments, ThreadPool& pool,
                                      void* scratch) const {
   char* memory = static_cast<char*>(scratch);
-  transforms_together() ? run_together(arguments, pool, memory)
-                        : run_alone(arguments, pool, memory);
+  ConvArguments own = arguments;
+  own.weights = packed_.at(0);
+  if (problem_.weights_change) {
+    transform_weights(arguments.weights, pool, memory);
+    own.weights = memory;
+    memory += align_up(packed_bytes());
+  }
+  transforms_together() ? run_together(own, pool, memory) : run_alone(own, pool, memory);
 }
 
 template class WinogradConvolution<2>;

@@ -69,10 +69,19 @@ WinogradOutput epilogue_of(const ConvProblem& problem, const RegisterEpilogue& r
                            FinishFunction finish, const WinogradShape& shape,
                            const ConvArguments& arguments);
 
+/// Transforms the weights of one input channel and a panel of output channels.
+struct WinogradWeights {
+  const float* nine;  ///< [tap][column]
+  int64_t columns;    ///< whole vectors
+  float* to;          ///< of point 0
+  int64_t point_stride;
+};
+
 /// The transforms of one instruction set for output tiles of 2x2 and of 4x4 pixels.
 struct WinogradFunctions {
   void (*input[2])(const WinogradInput&);
   void (*output[2])(const WinogradOutput&);
+  void (*weights[2])(const WinogradWeights&);
 };
 extern const WinogradFunctions kWinogradGeneric;
 extern const WinogradFunctions kWinogradAvx2;
@@ -80,14 +89,15 @@ extern const WinogradFunctions kWinogradAvx512;
 
 /// 3x3 convolution, also dilated, of groups, or of volumes (with any extent, stride and dilation of
 /// the window along the depth), in float with 4 (4x4 pixels a tile) or 2.25 times
-/// (2x2) fewer multiplications. Computes in float where tensors are bf16 too. Rounds differently
-/// from the direct sum: relative errors of about 1e-6 to 1e-5.
+/// (2x2) fewer multiplications. Weights may come with each run. Computes in float where tensors are
+/// bf16 too. Rounds differently from the direct sum: relative errors of about 1e-6 to 1e-5.
 template <int kTile>
 class WinogradConvolution {
  public:
   static constexpr int kPoints = (kTile + 2) * (kTile + 2);
   static bool fits(const ConvProblem& problem);
   /// `weights` in ONNX order: output x input x (depth x) 3 x 3.
+  /// Null where they come with each run.
   static Result<WinogradConvolution> prepare(const ConvProblem& problem, const void* weights);
 
   size_t scratch_bytes() const;
@@ -104,6 +114,10 @@ class WinogradConvolution {
   };
 
   Status pack(const void* weights);
+  size_t packed_bytes() const { return packed_each_ * kPoints; }
+  void transform_weights(const void* weights, ThreadPool& pool, char* to) const;
+  void load_weights(const void* weights, int64_t filter, int64_t count, int64_t channel,
+                    float* nine) const;
   void choose_blocks();
   /// Numbers that a product of one point sums over.
   int64_t group_channels() const { return shape_.slices * shape_.channels / problem_.groups; }
@@ -125,8 +139,8 @@ class WinogradConvolution {
   void run_part(const ConvArguments& arguments, const Tiles& tiles, int64_t part,
                 float* sums) const;
   /// Channels [channel, channel + channels) of a group.
-  void multiply(const Tiles& tiles, int64_t group, int64_t channel, int64_t channels,
-                float* sums) const;
+  void multiply(const char* packed, const Tiles& tiles, int64_t group, int64_t channel,
+                int64_t channels, float* sums) const;
   void finish(const ConvArguments& arguments, const Tiles& tiles, int64_t channel, int64_t channels,
               float* sums) const;
 

@@ -26,6 +26,13 @@ struct Transform<V, 2> {
     y[0] = x[0] + x[1] + x[2];
     y[1] = x[1] - x[2] - x[3];
   }
+  [[gnu::always_inline]] static void weights(const V* x, V* y) {
+    const V even = times(0.5f, x[0] + x[2]), odd = times(0.5f, x[1]);
+    y[0] = x[0];
+    y[1] = even + odd;
+    y[2] = even - odd;
+    y[3] = x[2];
+  }
 };
 
 template <class V>
@@ -47,6 +54,16 @@ struct Transform<V, 4> {
     y[1] = plus(odd1, 2.0f, odd2);
     y[2] = plus(even1, 4.0f, even2);
     y[3] = plus(odd1, 8.0f, odd2) + x[5];
+  }
+  [[gnu::always_inline]] static void weights(const V* x, V* y) {
+    const V even1 = times(-1.0f / 6, x[0] + x[2]), odd1 = times(-1.0f / 6, x[1]);
+    const V even2 = plus(times(1.0f / 24, x[0]), 1.0f / 6, x[2]), odd2 = times(1.0f / 12, x[1]);
+    y[0] = times(0.25f, x[0]);
+    y[1] = even1 + odd1;
+    y[2] = even1 - odd1;
+    y[3] = even2 + odd2;
+    y[4] = even2 - odd2;
+    y[5] = x[2];
   }
 };
 
@@ -188,6 +205,29 @@ struct OutputTransform {
   }
 };
 
+template <class V, int kTile>
+void transform_weights_of(const WinogradWeights& t) {
+  constexpr int kSize = kTile + 2;
+  for (int64_t c = 0; c < t.columns; c += V::kWidth) {
+    V half[3][kSize];
+#pragma GCC unroll 3
+    for (int j = 0; j < 3; ++j) {
+      V x[3];
+#pragma GCC unroll 3
+      for (int i = 0; i < 3; ++i) x[i] = V::load(t.nine + (i * 3 + j) * t.columns + c);
+      Transform<V, kTile>::weights(x, half[j]);
+    }
+#pragma GCC unroll 6
+    for (int i = 0; i < kSize; ++i) {
+      const V x[3] = {half[0][i], half[1][i], half[2][i]};
+      V y[kSize];
+      Transform<V, kTile>::weights(x, y);
+#pragma GCC unroll 6
+      for (int j = 0; j < kSize; ++j) y[j].store(t.to + (i * kSize + j) * t.point_stride + c);
+    }
+  }
+}
+
 template <class V>
 struct WinogradTable {
   template <int kTile>
@@ -201,7 +241,10 @@ struct WinogradTable {
   static void output(const WinogradOutput& t) {
     OutputTransform<V, kTile>{t}.all();
   }
-  static constexpr WinogradFunctions kFunctions = {{input<2>, input<4>}, {output<2>, output<4>}};
+  static constexpr WinogradFunctions kFunctions = {
+      {input<2>, input<4>},
+      {output<2>, output<4>},
+      {transform_weights_of<V, 2>, transform_weights_of<V, 4>}};
 };
 
 }  // namespace

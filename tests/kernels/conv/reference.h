@@ -88,6 +88,13 @@ struct ConvCase {
             for (t[2] = 0; t[2] < p.kernel[2]; ++t[2], ++tap) {
               if (!source(o, t, at)) continue;
               for (int64_t i = 0; i < in_each; ++i) {
+                if (p.channels_last_weights) {
+                  const int64_t at_weights = (c * volume(p.kernel) + tap) * in_each + i;
+                  const double product =
+                      double(input_at(rest, at, g * in_each + i)) * weights.values[at_weights];
+                  sum += product, size += std::fabs(product);
+                  continue;
+                }
                 const int64_t pair =
                     p.transposed ? (g * in_each + i) * out_each + c % out_each : c * in_each + i;
                 const double product = double(input_at(rest, at, g * in_each + i)) *
@@ -114,15 +121,18 @@ struct ConvCase {
     problem.isa = isa;
     problem.threads = threads;
     Buffer result = Buffer::poisoned(problem.output_type, output_count());
-    auto conv = C::prepare(problem, weights.bytes.data());
+    const void* constant = problem.weights_change ? nullptr : weights.bytes.data();
+    auto conv = C::prepare(problem, constant);
     EXPECT_TRUE(conv.ok()) << conv.error().message;
     if (!conv.ok()) return result;
     AlignedBuffer scratch(conv->scratch_bytes());
     std::memset(scratch.data(), 0xff, scratch.size());
     ThreadPool pool(threads);
-    conv->run(
-        {.input = input.bytes.data(), .output = result.bytes.data(), .operands = operands.data()},
-        pool, scratch.data());
+    conv->run({.input = input.bytes.data(),
+               .weights = problem.weights_change ? weights.bytes.data() : nullptr,
+               .output = result.bytes.data(),
+               .operands = operands.data()},
+              pool, scratch.data());
     return result;
   }
 

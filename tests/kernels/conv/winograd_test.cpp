@@ -58,6 +58,19 @@ TYPED_TEST(Winograd, Volumes) {
       check_everywhere<TypeParam>(ConvCase(p, which), 2e-5);
 }
 
+TYPED_TEST(Winograd, WeightsThatComeWithEachRun) {
+  for (ConvProblem p :
+       {conv2d(16, 32, 8, 3, 1, 1), conv2d(5, 7, 7, 3, 1, 1), conv2d(33, 70, 13, 3, 1, 0),
+        conv2d(27, 24, 7, 3, 1, 1, 3), conv3d(conv2d(5, 7, 5, 3, 1, 1), 5, 3, 2, 1)}) {
+    p.weights_change = true;
+    check_everywhere<TypeParam>(ConvCase(p, 2), 2e-5);
+    p.channels_last_weights = true;
+    check_everywhere<TypeParam>(ConvCase(p, 3), 2e-5);
+    p.input_type = p.weight_type = p.output_type = ElementType::bf16;
+    check_everywhere<TypeParam>(ConvCase(p, 2));
+  }
+}
+
 /// The promise of the header in numbers: the error relative to the whole output.
 TYPED_TEST(Winograd, RelativeErrorIsSmall) {
   ConvCase test(conv2d(64, 48, 14, 3, 1, 1));
