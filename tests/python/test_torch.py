@@ -232,6 +232,23 @@ def test_torch_compile_with_dynamic_shapes(no_fallback):
 
 
 @torch.no_grad()
+def test_constants_of_other_types_are_computed_by_pytorch(no_fallback):
+    """Positions in float64, as transformers' detectors have them, and complex numbers; neither is a layer's type."""
+    class Encoded(torch.nn.Module):
+        def forward(self, x):
+            frequencies = 1 / 100 ** (torch.arange(4, dtype=torch.float64) / 4)
+            angles = torch.arange(6, dtype=torch.float64)[:, None] * frequencies
+            turns = torch.view_as_real(torch.polar(torch.ones_like(angles), angles)).flatten(1)
+            return x + torch.cat([angles.sin(), angles.cos()], 1).to(x) * turns.to(x)
+
+    module, made = Encoded().eval().to(DEVICE), []
+    fast = torch.compile(module, backend=counting(made), dynamic=False)
+    x = torch.randn(6, 8, device=DEVICE)
+    close(fast(x), module(x))
+    assert len(made) == 1 and [type(run).__name__ for run in made[0].known[0][-1].runs] == ["Compiled"]
+
+
+@torch.no_grad()
 def test_marked_extents_have_one_plan(no_fallback):
     torch.manual_seed(1)
     module, made = Mlp().eval().to(DEVICE), []

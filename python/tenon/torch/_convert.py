@@ -10,6 +10,7 @@ from .._build import device_number, save_cache, use_cache
 from .._errors import BuildError, Log
 from .._native import own
 from .._plan import Plan
+from ._fold import folded
 from ._layers import Layers, Unsupported, plain
 from ._memory import Allocator
 from ._options import options_of
@@ -116,8 +117,8 @@ def _constants(program):
     return found
 
 
-def _missing(graph) -> list[str]:
-    return sorted({str(node.target) for node in graph.nodes if node.op == "call_function"
+def _missing(graph, values) -> list[str]:
+    return sorted({str(node.target) for node in graph.nodes if node.op == "call_function" and node not in values
                    and not is_number(node) and not is_check(node) and node.target is not operator.getitem
                    and name_of(node) not in ROWS})
 
@@ -130,14 +131,17 @@ def _name_layers(network, first: int, node) -> None:
         network[index].name = name if network.num_layers == first + 1 else f"{name}:{index - first}"
 
 
-def _add_nodes(graph, constants, layers):
-    """Layers of all nodes; gives PyTorch's descriptions of the inputs by name, and the outputs."""
+def _add_nodes(graph, constants, values, layers):
+    """Layers of all nodes, constants for those whose `values` are known; gives PyTorch's descriptions of the inputs by name, and
+    the outputs."""
     tensors, inputs, outputs = {}, {}, []
     for node in graph.nodes:
         if is_number(node) and node.op != "placeholder" or is_check(node):
             continue
-        if node.op == "placeholder" and node.name in constants:
-            tensors[node] = layers.constant(constants[node.name])
+        given = values.get(node, constants.get(node.name) if node.op == "placeholder" else None)
+        if given is not None:
+            if not all(user in values or is_check(user) for user in node.users):
+                tensors[node] = layers.constant(given)
         elif node.op == "placeholder":
             value = node.meta["val"]
             if value is None or isinstance(value, (int, float, bool, str)) or is_number(node):
@@ -176,7 +180,8 @@ class Program:
     def __init__(self, graph, constants, ranges):
         """constants: tensors by the names of their placeholders. ranges: of symbols."""
         self.graph, self._constants, self._ranges = graph, constants, ranges
-        missing = _missing(graph)
+        self._values = folded(graph, constants)
+        missing = _missing(graph, self._values)
         if missing:
             raise Unsupported("no converter for " + ", ".join(missing))
         self._inputs = [node.meta["val"] for node in graph.nodes if node.op == "placeholder"
@@ -196,7 +201,7 @@ class Program:
 
     def check(self) -> None:
         """Raises Unsupported where an operator, or an extent, has no layers."""
-        inputs, _ = _add_nodes(self.graph, self._constants, Layers(trt.Builder(Log("error")).create_network(_STRONG)))
+        inputs, _ = _add_nodes(self.graph, self._constants, self._values, Layers(trt.Builder(Log("error")).create_network(_STRONG)))
         places = places_of_symbols(inputs)
         for value in inputs.values():
             for extent in map(plain, value.shape):
@@ -208,7 +213,7 @@ class Program:
         the shapes of dynamic inputs (least, best, most) by name; and the objects that must be kept until the plan is built.
         `shapes`: of its inputs; extents without a bound then reach as far as these need."""
         layers = Layers(network)
-        inputs, outputs = _add_nodes(self.graph, self._constants, layers)
+        inputs, outputs = _add_nodes(self.graph, self._constants, self._values, layers)
         self.symbols = places_of_symbols(inputs)
         ranges, results = ranges_of(self._ranges, inputs, shapes), []
         self.input_ranges = [ranges.get(name, (tuple(value.shape),) * 3) for name, value in inputs.items()]
