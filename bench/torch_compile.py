@@ -154,6 +154,8 @@ class Case:
                 self.result["default"] = self.process.ask("rival", seconds=seconds())
         except WorkerError as error:
             self.result["failed"] = str(error)[:300]
+        if not times:
+            self.process.close()
         print(f"{self.name}: {self.told()}", flush=True)
 
     def right(self) -> bool:
