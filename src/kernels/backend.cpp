@@ -113,6 +113,9 @@ Result<std::unique_ptr<Kernel>> create_kernel(const Tactic& tactic, const Proble
 Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& node,
                                             const Problem& problem) {
   if (is_empty(problem)) return std::unique_ptr<Kernel>(std::make_unique<EmptyKernel>());
+  // Kernels look at constants while they are made: only packed contents may be missing.
+  if (problem.packed.empty() && !has_all_contents(problem))
+    return user_error("the plan leaves out a constant that '{}' reads; build it again", node.name);
   const TacticText wanted = split_tactic(backend.tactic_of(node));
   const Tactic* chosen = backend.find(wanted.name);
   std::string failure;

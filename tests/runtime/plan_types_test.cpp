@@ -84,6 +84,23 @@ TEST(PlanTypes, ConstantsThatKernelsReadMustBeThere) {
       << status.error().message;
 }
 
+/// y = round of x to i8 by a scale that the plan leaves out, by a kernel that looks at it first.
+TEST(PlanTypes, ConstantsThatKernelsLookAtMustBeThere) {
+  Plan plan = sum_plan(Tensor(DataType::kFloat32, {}, nullptr, nullptr));
+  Node* sum = plan.graph->outputs()[0]->producer();
+  sum->op = std::make_unique<Quantize>();
+  sum->tactic = "cpu.pointwise.blocks";
+  ASSERT_TRUE(infer_graph(*plan.graph).ok());
+  const auto engine = Engine::create(std::move(plan), cpu_backend(1));
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  const auto context = Context::create(*engine, 1);
+  ASSERT_TRUE(context.ok()) << context.error().message;
+  const Status status = (*context)->prepare();
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().message.find("build it again"), std::string::npos)
+      << status.error().message;
+}
+
 TEST(PlanTypes, WeightsThatOtherKernelsPackedAreRefused) {
   Plan plan = sum_plan(four());
   Node* sum = plan.graph->outputs()[0]->producer();

@@ -89,7 +89,8 @@ class Offsets {
     Offsets offsets;
     offsets.name_ = problem.layer;
     const Operand& indices = problem.input(1);
-    if (indices.constant == nullptr || !indices.dense()) return offsets;
+    if (indices.constant == nullptr || !indices.constant->defined() || !indices.dense())
+      return offsets;
     offsets.known_.resize(static_cast<size_t>(copy.tuples()));
     TENON_TRY(copy.resolve(indices.constant->bytes(), offsets.known_.data()));
     return offsets;

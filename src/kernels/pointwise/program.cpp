@@ -76,10 +76,11 @@ namespace {
 
 /// The number that a constant of the problem holds for an operand of a region's node.
 Result<double> number_of(const Problem& problem, const Value* operand, const char* meaning) {
-  if (operand->producer() != nullptr || problem.input(operand->index()).constant == nullptr ||
-      problem.input(operand->index()).constant->count() != 1)
+  const Tensor* number =
+      operand->producer() != nullptr ? nullptr : problem.input(operand->index()).constant;
+  if (number == nullptr || !number->defined() || number->count() != 1)
     return unsupported("a {} that is not one known number", meaning);
-  return problem.input(operand->index()).constant->as_double(0);
+  return number->as_double(0);
 }
 
 Result<PointwiseProgram::Instruction> rounding_of(const Problem& problem, const Node& node) {
