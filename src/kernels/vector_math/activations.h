@@ -83,8 +83,9 @@ template <class V>
   const V q = polynomial(min(constant<V>(4.2f), u), 1.128381698e+00f, 6.365748999e-01f,
                          1.030343047e-01f, -1.984397383e-02f, 8.398173321e-04f, 8.451357421e-04f,
                          -2.506634984e-04f, 2.434132863e-05f);
-  const V tail = constant<V>(0.5f) * x * exp(V::zero() - u * q);
-  return select(x < V::zero(), tail, x - tail);
+  // A product with x alone: of an infinite x the other side would be infinity times zero.
+  const V tail = constant<V>(0.5f) * exp(V::zero() - u * q);
+  return x * select(x < V::zero(), tail, constant<V>(1.0f) - tail);
 }
 
 template <class V>
@@ -160,9 +161,9 @@ template <class V>
     case PointwiseFunction::k_div:
       return x / y;
     case PointwiseFunction::k_max:
-      return max(y, x);
+      return select(is_nan(y), y, max(y, x));
     case PointwiseFunction::k_min:
-      return min(y, x);
+      return select(is_nan(y), y, min(y, x));
     case PointwiseFunction::k_prelu:
       return select(x < V::zero(), x * y, x);
     default:

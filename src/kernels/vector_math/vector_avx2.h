@@ -68,6 +68,7 @@ struct F32x8 {
   TENON_VECTOR friend Mask operator<(F32x8 a, F32x8 b) {
     return {_mm256_cmp_ps(a.v, b.v, _CMP_LT_OQ)};
   }
+  TENON_VECTOR friend Mask is_nan(F32x8 a) { return {_mm256_cmp_ps(a.v, a.v, _CMP_UNORD_Q)}; }
   TENON_VECTOR friend F32x8 fma(F32x8 a, F32x8 b, F32x8 c) {
     return {_mm256_fmadd_ps(a.v, b.v, c.v)};
   }

@@ -78,6 +78,9 @@ struct F32x16 {
   TENON_VECTOR friend Mask operator<(F32x16 a, F32x16 b) {
     return _mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ);
   }
+  TENON_VECTOR friend Mask is_nan(F32x16 a) {
+    return _mm512_cmp_ps_mask(a.v, a.v, _CMP_UNORD_Q);
+  }
   TENON_VECTOR friend F32x16 fma(F32x16 a, F32x16 b, F32x16 c) {
     return {_mm512_fmadd_ps(a.v, b.v, c.v)};
   }

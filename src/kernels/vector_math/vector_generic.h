@@ -39,6 +39,7 @@ struct F32x1 {
   friend F32x1 operator*(F32x1 a, F32x1 b) { return {a.v * b.v}; }
   friend F32x1 operator/(F32x1 a, F32x1 b) { return {a.v / b.v}; }
   friend Mask operator<(F32x1 a, F32x1 b) { return a.v < b.v; }
+  friend Mask is_nan(F32x1 a) { return a.v != a.v; }
   friend F32x1 fma(F32x1 a, F32x1 b, F32x1 c) { return {std::fma(a.v, b.v, c.v)}; }
   friend F32x1 max(F32x1 a, F32x1 b) { return {a.v > b.v ? a.v : b.v}; }
   friend F32x1 min(F32x1 a, F32x1 b) { return {a.v < b.v ? a.v : b.v}; }

@@ -1,10 +1,15 @@
 #pragma once
 
-#include "kernels/vector_math/functions.h"
+#include "kernels/vector_math/activations.h"
 
 namespace tenon::vector_math {
 
-enum class Function { exp, log, erf, tanh, sigmoid };
+enum class Function { exp, log, erf, tanh, sigmoid, gelu_erf };
+
+/// to[i] = f(x[i], y[i]) of two operands.
+void combine_generic(PointwiseFunction f, const float* x, const float* y, float* to, int n);
+void combine_avx2(PointwiseFunction f, const float* x, const float* y, float* to, int n);
+void combine_avx512(PointwiseFunction f, const float* x, const float* y, float* to, int n);
 
 /// y[i] = f(x[i]) with one vector type; each evaluate_*.cpp defines one instruction set's.
 void evaluate_generic(Function f, const float* x, float* y, int n);
@@ -24,6 +29,8 @@ inline V evaluate_one(Function f, V x) {
       return tanh(x);
     case Function::sigmoid:
       return sigmoid(x);
+    case Function::gelu_erf:
+      return gelu_erf(x);
   }
   return x;
 }
@@ -36,6 +43,14 @@ inline void evaluate(Function f, const float* x, float* y, int n) {
       evaluate_one(f, V::load(x + i)).store(y + i);
     else
       evaluate_one(f, V::load(x + i, left)).store(y + i, left);
+  }
+}
+
+template <class V>
+inline void combine(PointwiseFunction f, const float* x, const float* y, float* to, int n) {
+  for (int i = 0; i < n; i += V::kWidth) {
+    const int left = n - i < V::kWidth ? n - i : V::kWidth;
+    apply_binary(f, V::load(x + i, left), V::load(y + i, left)).store(to + i, left);
   }
 }
 

@@ -6,5 +6,8 @@ namespace tenon::vector_math {
 void evaluate_avx512(Function f, const float* x, float* y, int n) {
   evaluate<F32x16>(f, x, y, n);
 }
+void combine_avx512(PointwiseFunction f, const float* x, const float* y, float* to, int n) {
+  combine<F32x16>(f, x, y, to, n);
+}
 
 }  // namespace tenon::vector_math

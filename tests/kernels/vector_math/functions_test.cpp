@@ -24,6 +24,8 @@ double exact(Function f, double x) {
       return std::tanh(x);
     case Function::sigmoid:
       return 1.0 / (1.0 + std::exp(-x));
+    case Function::gelu_erf:
+      return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
   }
   return 0;
 }
@@ -35,6 +37,15 @@ void evaluate_with(Isa isa, Function f, const float* x, float* y, int n) {
 #endif
   (void)isa;
   evaluate_generic(f, x, y, n);
+}
+
+void combine_with(Isa isa, PointwiseFunction f, const float* x, const float* y, float* to, int n) {
+#if defined(__x86_64__)
+  if (isa >= Isa::avx512) return combine_avx512(f, x, y, to, n);
+  if (isa == Isa::avx2) return combine_avx2(f, x, y, to, n);
+#endif
+  (void)isa;
+  combine_generic(f, x, y, to, n);
 }
 
 std::vector<Isa> levels() {
@@ -97,11 +108,13 @@ TEST(VectorMath, SpecialValues) {
   const float want_exp[] = {infinity, 0.0f, nan, 1.0f, std::exp(-1.0f)};
   const float want_log[] = {infinity, nan, nan, -infinity, nan};
   const float want_erf[] = {1.0f, -1.0f, nan, 0.0f, std::erf(-1.0f)};
+  const float want_gelu[] = {infinity, nan, nan, 0.0f, -0.15865525f};
   const float want_tanh[] = {1.0f, -1.0f, nan, 0.0f, std::tanh(-1.0f)};
   const std::pair<Function, const float*> cases[] = {{Function::exp, want_exp},
                                                      {Function::log, want_log},
                                                      {Function::erf, want_erf},
-                                                     {Function::tanh, want_tanh}};
+                                                     {Function::tanh, want_tanh},
+                                                     {Function::gelu_erf, want_gelu}};
   for (Isa isa : levels()) {
     for (const auto& [f, want] : cases) {
       float y[5];
@@ -116,6 +129,21 @@ TEST(VectorMath, SpecialValues) {
       }
     }
   }
+}
+
+/// As the formulas of ops/pointwise.def have it: NaN stays NaN, on either side.
+TEST(VectorMath, ExtremesOfNan) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float x[] = {nan, 1.0f, nan, 2.0f, -3.0f}, y[] = {1.0f, nan, nan, -1.0f, 4.0f};
+  for (Isa isa : levels())
+    for (const PointwiseFunction f : {PointwiseFunction::k_max, PointwiseFunction::k_min}) {
+      float to[5];
+      combine_with(isa, f, x, y, to, 5);
+      for (int i = 0; i < 3; ++i) EXPECT_TRUE(std::isnan(to[i])) << cpu::isa_name(isa) << i;
+      const bool is_max = f == PointwiseFunction::k_max;
+      EXPECT_EQ(to[3], is_max ? 2.0f : -1.0f);
+      EXPECT_EQ(to[4], is_max ? 4.0f : -3.0f);
+    }
 }
 
 }  // namespace
