@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/arithmetic.h"
+#include "kernels/conv/grouped.h"
 #include "kernels/gemm/pack.h"
 
 namespace tenon::cpu {
@@ -13,6 +14,9 @@ namespace {
 constexpr int64_t kBlockBytes = 96 << 10;
 constexpr int64_t kTasksPerThread = 4;
 constexpr int64_t kWidestVector = 16;
+// A tap that asks whether it lies inside takes so many times one that need not; copying a number
+// takes as long as two of the latter.
+constexpr int64_t kAsking = 3, kCopying = 2;
 
 float weight_at(const ConvProblem& p, const void* weights, int64_t index) {
   if (p.weight_type == ElementType::f32) return static_cast<const float*>(weights)[index];
@@ -81,6 +85,33 @@ void DepthwiseConvolution::choose_blocks() {
   const int64_t wanted = p.threads > 1 ? p.threads * kTasksPerThread : 1;
   const int64_t bands = ceil_div(wanted, planes() * channel_blocks());
   line_block_ = ceil_div(p.output[1], std::min(p.output[1], bands));
+  pads_ = worth_padding();
+}
+
+int64_t DepthwiseConvolution::padded_width() const {
+  const ConvProblem& p = problem_;
+  return (p.output[2] - 1) * p.stride[2] + (p.kernel[2] - 1) * p.dilation[2] + 1;
+}
+
+int64_t DepthwiseConvolution::band_lines() const {
+  const ConvProblem& p = problem_;
+  const int64_t window = (p.kernel[1] - 1) * p.dilation[1] + 1;
+  return std::min(p.input[1], (line_block_ - 1) * p.stride[1] + window);
+}
+
+bool DepthwiseConvolution::worth_padding() const {
+  const ConvProblem& p = problem_;
+  if (p.input[0] != 1 || p.output[0] != 1 || p.kernel[0] != 1 || p.pad[0] != 0) return false;
+  // Pixels with a tap in the padding.
+  const int64_t before = ceil_div(std::max<int64_t>(0, p.pad[2]), p.stride[2]);
+  const int64_t behind =
+      ceil_div(std::max<int64_t>(0, padded_width() - p.pad[2] - p.input[2]), p.stride[2]);
+  const int64_t asking = std::min(p.output[2], before + behind) * p.kernel[1] * p.kernel[2];
+  return asking * kAsking * line_block_ > padded_width() * band_lines() * kCopying;
+}
+
+size_t DepthwiseConvolution::padded_bytes() const {
+  return pads_ ? align_up(band_lines() * padded_width() * channel_block_ * sizeof(float)) : 0;
 }
 
 int64_t DepthwiseConvolution::channel_blocks() const {
@@ -101,7 +132,7 @@ size_t DepthwiseConvolution::repeated_bytes() const {
 }
 
 size_t DepthwiseConvolution::scratch_bytes() const {
-  return line_bytes() * problem_.threads + repeated_bytes();
+  return worker_bytes() * problem_.threads + repeated_bytes();
 }
 
 /// Each channel as often as it has outputs.
@@ -122,7 +153,7 @@ void DepthwiseConvolution::repeat_channels(const T* from, T* to, ThreadPool& poo
 void DepthwiseConvolution::run(const ConvArguments& arguments, ThreadPool& pool,
                                void* scratch) const {
   if (repeats_ > 1) {
-    void* repeated = static_cast<char*>(scratch) + line_bytes() * problem_.threads;
+    void* repeated = static_cast<char*>(scratch) + worker_bytes() * problem_.threads;
     if (problem_.input_type == ElementType::f32)
       repeat_channels(static_cast<const float*>(arguments.input), static_cast<float*>(repeated),
                       pool);
@@ -140,7 +171,7 @@ void DepthwiseConvolution::run_lines(const ConvArguments& arguments, ThreadPool&
                                      void* scratch) const {
   const int64_t tasks = planes() * bands() * channel_blocks();
   pool.parallel_for(tasks, 1, [&](int64_t begin, int64_t end, int worker) {
-    char* own = static_cast<char*>(scratch) + worker * line_bytes();
+    char* own = static_cast<char*>(scratch) + worker * worker_bytes();
     for (int64_t i = begin; i < end; ++i) run_task(arguments, i, reinterpret_cast<float*>(own));
   });
 }
@@ -153,8 +184,36 @@ void DepthwiseConvolution::run_task(const ConvArguments& arguments, int64_t task
   task /= channel_blocks();
   const int64_t first = task % bands() * line_block_, plane = task / bands();
   const int64_t last = std::min(first + line_block_, height);
+  float* padded = pads_ ? scratch + line_bytes() / sizeof(float) : nullptr;
+  if (pads_)
+    pad_lines(arguments, plane * height + first, plane * height + last - 1, channel, padded);
   for (int64_t line = first; line < last; ++line)
-    run_line(arguments, plane * height + line, channel, scratch);
+    run_line(arguments, plane * height + line, channel, scratch, padded);
+}
+
+/// The input's lines under those of the output from `first` to `last`, each at its place of the
+/// ring.
+void DepthwiseConvolution::pad_lines(const ConvArguments& arguments, int64_t first, int64_t last,
+                                     int64_t channel, float* padded) const {
+  const ConvProblem& p = problem_;
+  const DepthwiseLine line = line_of(arguments, first, channel);
+  const int64_t top = line.height * p.stride[1] - p.pad[1];
+  const int64_t bottom =
+      last % p.output[1] * p.stride[1] - p.pad[1] + (p.kernel[1] - 1) * p.dilation[1];
+  const GroupedFunctions& functions =
+      TENON_BY_ISA(capped_isa(p.isa), kGroupedGeneric, kGroupedAvx2, kGroupedAvx512);
+  for (int64_t h = std::max<int64_t>(0, top); h <= std::min(bottom, p.input[1] - 1); ++h)
+    functions.copy({.input = line.input,
+                    .type = p.input_type,
+                    .height = p.input[1],
+                    .width = p.input[2],
+                    .pixel_stride = p.input_pixel_stride,
+                    .first_line = h,
+                    .first_column = -p.pad[2],
+                    .lines = 1,
+                    .columns = padded_width(),
+                    .channels = line.channels,
+                    .to = padded + h % band_lines() * padded_width() * line.channels});
 }
 
 /// All but the output.
@@ -187,13 +246,18 @@ DepthwiseLine DepthwiseConvolution::line_of(const ConvArguments& arguments, int6
 }
 
 void DepthwiseConvolution::run_line(const ConvArguments& arguments, int64_t index, int64_t channel,
-                                    float* scratch) const {
+                                    float* scratch, const float* padded) const {
   const ConvProblem& p = problem_;
   const int64_t row = index * p.output[2];
   void* output = static_cast<char*>(arguments.output) +
                  (row * p.output_pixel_stride + channel) * element_size(p.output_type);
   const bool in_registers = registers_.rest == static_cast<int>(p.steps.size());
   DepthwiseLine line = line_of(arguments, index, channel);
+  if (padded != nullptr) {
+    line.input = padded, line.input_type = ElementType::f32;
+    line.pixel_stride = line.channels, line.ring = band_lines();
+    line.extents[2] = padded_width(), line.pad[2] = 0;
+  }
   line.output = in_registers ? output : scratch;
   line.output_stride = in_registers ? p.output_pixel_stride : channel_block_;
   line.output_type = in_registers ? p.output_type : ElementType::f32;

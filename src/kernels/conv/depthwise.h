@@ -43,7 +43,8 @@ size_t packed_depthwise_bytes(const ConvProblem& problem);
 void pack_depthwise(const ConvProblem& problem, const void* weights, float* to);
 
 /// Convolution of every channel by itself: as many groups as input channels. Where a channel gives
-/// several outputs, it is repeated first.
+/// several outputs, it is repeated first. Of wide windows over small images a task copies its lines
+/// with the padding, so that no pixel needs to ask which of its taps lie inside.
 class DepthwiseConvolution {
  public:
   static bool fits(const ConvProblem& problem);
@@ -59,16 +60,24 @@ class DepthwiseConvolution {
   template <class T>
   void repeat_channels(const T* from, T* to, ThreadPool& pool) const;
   void choose_blocks();
+  bool worth_padding() const;
+  int64_t padded_width() const;
+  int64_t band_lines() const;  ///< of the input, at most
   int64_t planes() const { return problem_.batch * problem_.output[0]; }
   int64_t channel_blocks() const;
   int64_t bands() const;
   void run_lines(const ConvArguments& arguments, ThreadPool& pool, void* scratch) const;
   void run_task(const ConvArguments& arguments, int64_t task, float* scratch) const;
-  void run_line(const ConvArguments& arguments, int64_t index, int64_t channel,
-                float* scratch) const;
+  /// `padded` has the lines that pad_lines() copied, or is null.
+  void run_line(const ConvArguments& arguments, int64_t index, int64_t channel, float* scratch,
+                const float* padded) const;
+  void pad_lines(const ConvArguments& arguments, int64_t first, int64_t last, int64_t channel,
+                 float* padded) const;
   DepthwiseLine line_of(const ConvArguments& arguments, int64_t index, int64_t channel) const;
   size_t repeated_bytes() const;
   size_t line_bytes() const;
+  size_t padded_bytes() const;
+  size_t worker_bytes() const { return line_bytes() + padded_bytes(); }
 
   ConvProblem problem_;  ///< Of the repeated channels.
   int64_t repeats_ = 1, from_pixel_stride_ = 0;
@@ -77,6 +86,7 @@ class DepthwiseConvolution {
   RegisterEpilogue registers_;
   int64_t padded_channels_ = 0;
   int64_t channel_block_ = 1, line_block_ = 1;  ///< of a task
+  bool pads_ = false;
   PackedWeights weights_;
 };
 

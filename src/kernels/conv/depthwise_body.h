@@ -107,34 +107,64 @@ struct Depthwise {
     }
   }
 
-  /// P neighbouring pixels of rows of K taps, all inside: so many sums that none waits for itself.
+  /// K taps of a row for P neighbouring pixels; `from` is the first pixel's first tap.
+  template <int K, int P, bool kStride1, bool kFull>
+  [[gnu::always_inline]] void taps(const From* from, const float* weights, int n,
+                                   V (&sum)[P]) const {
+    const int64_t step = t.stride[2] * t.pixel_stride, tap = t.dilation[2] * t.pixel_stride;
+    V w[K];
+#pragma GCC unroll 8
+    for (int k = 0; k < K; ++k) w[k] = V::load(weights + k * t.weight_stride);
+    if constexpr (kStride1) {
+      // Neighbours share their inputs: each is loaded once.
+#pragma GCC unroll 24
+      for (int q = 0; q < P + K - 1; ++q) {
+        const V x = load(from + q * t.pixel_stride, kFull ? V::kWidth : n);
+#pragma GCC unroll 8
+        for (int k = 0; k < K; ++k)
+          if (q - k >= 0 && q - k < P) sum[q - k] = fma(x, w[k], sum[q - k]);
+      }
+    } else {
+#pragma GCC unroll 8
+      for (int k = 0; k < K; ++k)
+#pragma GCC unroll 16
+        for (int i = 0; i < P; ++i)
+          sum[i] = fma(load(from + i * step + k * tap, kFull ? V::kWidth : n), w[k], sum[i]);
+    }
+  }
+
+  /// Rows of any length, a few taps at a time.
+  template <int P, bool kStride1, bool kFull>
+  [[gnu::always_inline]] void any_taps(const From* from, const float* weights, int n,
+                                       V (&sum)[P]) const {
+    constexpr int kTogether = 4;
+    int64_t left = t.kernel[2];
+    for (; left >= kTogether; left -= kTogether) {
+      taps<kTogether, P, kStride1, kFull>(from, weights, n, sum);
+      from += kTogether * t.dilation[2] * t.pixel_stride;
+      weights += kTogether * t.weight_stride;
+    }
+    if (left == 3)
+      taps<3, P, kStride1, kFull>(from, weights, n, sum);
+    else if (left == 2)
+      taps<2, P, kStride1, kFull>(from, weights, n, sum);
+    else if (left == 1)
+      taps<1, P, kStride1, kFull>(from, weights, n, sum);
+  }
+
+  /// P neighbouring pixels of rows of K taps (0: any number), all inside: so many sums that none
+  /// waits for itself.
   template <int K, int P, bool kStride1, bool kFull>
   [[gnu::always_inline]] void inner(int64_t pixel, int64_t c, int n, V bias) const {
     V sum[P];
 #pragma GCC unroll 16
     for (int i = 0; i < P; ++i) sum[i] = bias;
-    const int64_t step = t.stride[2] * t.pixel_stride, tap = t.dilation[2] * t.pixel_stride;
     for (int r = 0; r < rows.count; ++r) {
       const From* from = rows.input[r] + (pixel * t.stride[2] - t.pad[2]) * t.pixel_stride + c;
-      V w[K];
-#pragma GCC unroll 8
-      for (int k = 0; k < K; ++k) w[k] = V::load(rows.weights[r] + k * t.weight_stride + c);
-      if constexpr (kStride1) {
-        // Neighbours share their inputs: each is loaded once.
-#pragma GCC unroll 24
-        for (int q = 0; q < P + K - 1; ++q) {
-          const V x = load(from + q * t.pixel_stride, kFull ? V::kWidth : n);
-#pragma GCC unroll 8
-          for (int k = 0; k < K; ++k)
-            if (q - k >= 0 && q - k < P) sum[q - k] = fma(x, w[k], sum[q - k]);
-        }
-      } else {
-#pragma GCC unroll 8
-        for (int k = 0; k < K; ++k)
-#pragma GCC unroll 16
-          for (int i = 0; i < P; ++i)
-            sum[i] = fma(load(from + i * step + k * tap, kFull ? V::kWidth : n), w[k], sum[i]);
-      }
+      if constexpr (K > 0)
+        taps<K, P, kStride1, kFull>(from, rows.weights[r] + c, n, sum);
+      else
+        any_taps<P, kStride1, kFull>(from, rows.weights[r] + c, n, sum);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < P; ++i) store(sum[i], pixel + i, c, kFull ? V::kWidth : n);
@@ -175,23 +205,22 @@ struct Depthwise {
            : fast<K, false, false>(c, n, bias, first, last);
   }
 
-  /// Pixels [first, last) of a kernel of 3, 5 or 7 taps a row; false for others.
-  bool fast_pixels(int64_t c, int n, V bias, int64_t first, int64_t last) const {
+  void fast_pixels(int64_t c, int n, V bias, int64_t first, int64_t last) const {
     switch (t.kernel[2]) {
       case 3:
-        return fast_taps<3>(c, n, bias, first, last), true;
+        return fast_taps<3>(c, n, bias, first, last);
       case 5:
-        return fast_taps<5>(c, n, bias, first, last), true;
+        return fast_taps<5>(c, n, bias, first, last);
       case 7:
-        return fast_taps<7>(c, n, bias, first, last), true;
+        return fast_taps<7>(c, n, bias, first, last);
       default:
-        return false;
+        return fast_taps<0>(c, n, bias, first, last);
     }
   }
 
   void channels(int64_t c, int n, int64_t first, int64_t last) const {
     const V bias = t.bias == nullptr ? V::zero() : load(t.bias + c, n);
-    if (!fast_pixels(c, n, bias, first, last)) last = first;
+    fast_pixels(c, n, bias, first, last);
     borders(c, n, bias, first, last);
   }
 

@@ -18,6 +18,23 @@ TEST(DepthwiseConvolution, KernelsStridesPaddingDilation) {
       check_everywhere<DepthwiseConvolution>(ConvCase(p));
 }
 
+// Rows of any number of taps; lines are copied with their padding.
+TEST(DepthwiseConvolution, WideWindows) {
+  for (int64_t channels : {16, 37})
+    for (ConvProblem p : {conv2d(channels, channels, 14, 7, 1, 3, channels),
+                          conv2d(channels, channels, 15, 13, 1, 6, channels),
+                          conv2d(channels, channels, 11, 9, 2, 4, channels),
+                          conv2d(channels, channels, 4, 11, 1, 5, channels),
+                          conv2d(channels, channels, 16, 5, 1, 4, channels, 2),
+                          conv2d(channels, channels, 20, 6, 3, 2, channels),
+                          conv2d(channels, channels, 7, 7, 1, 9, channels),
+                          conv2d(channels, channels, 9, 2, 1, 1, channels)}) {
+      check_everywhere<DepthwiseConvolution>(ConvCase(p, 2));
+      p.input_pixel_stride = channels + 5, p.input_type = p.weight_type = ElementType::bf16;
+      check_everywhere<DepthwiseConvolution>(ConvCase(p, 3));
+    }
+}
+
 // Several blocks of channels for each band of lines.
 TEST(DepthwiseConvolution, ManyChannelsInWideLines) {
   ConvProblem p = conv2d(150, 150, 30, 3, 1, 1, 150);
