@@ -8,6 +8,7 @@
 
 The module `tensorrt` of the package `tenon-tensorrt` offers the same library with TensorRT's own names.
 """
+from . import _network  # noqa: F401: networks show themselves in notebooks
 from ._build import build
 from ._compare import compare
 from ._errors import BuildError, LoadError, RunError, TenonError

@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 import tenon
-from conftest import expected, onnx_model
+from conftest import expected, onnx_model, relu_network
 from numerics import assert_close, mistake, tolerance
 
 
@@ -152,6 +152,17 @@ def test_tables(plan):
     times = plan.profile(batch(4), runs=3)
     assert times and sum(row["percent"] for row in times) == pytest.approx(100)
     assert "<table>" in plan._repr_html_() and "<td>x</td>" in plan._repr_html_() and "layer" in repr(times)
+
+
+def test_networks_show_themselves_in_notebooks(logger):
+    import tensorrt as trt
+
+    builder, network = relu_network(trt, logger)
+    network.name = "a<b"
+    html = network._repr_html_()
+    assert html.startswith("<p>Network a&lt;b, 3 layers: x float (4, 8) → y float (4, 16)</p><table>")
+    assert html.count("<tr>") == 4 and "<td>MATRIX_MULTIPLY</td><td>x float (4, 8), " in html
+    del network, builder
 
 
 def test_tables_become_data_frames(plan):
