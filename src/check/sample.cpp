@@ -6,6 +6,7 @@
 #include <random>
 
 #include "ops/control_flow.h"
+#include "ops/einsum.h"
 #include "ops/ops.h"
 #include "plan/concrete_graph.h"
 #include "plan/shape_values.h"
@@ -28,6 +29,25 @@ int64_t count_of(const Value* value, const SymbolValues& symbols) {
   return count;
 }
 
+/// Combinations of the labels that are summed over, times the factors.
+int64_t einsum_depth(const Node& node, const SymbolValues& symbols) {
+  std::vector<Shape> shapes;
+  for (const Value* input : node.inputs()) shapes.push_back(input->type.shape);
+  const auto equation = einsum::read_equation(node.as<Einsum>()->equation, shapes);
+  if (!equation.ok()) return INT64_MAX;
+  std::map<int, int64_t> summed;
+  for (size_t i = 0; i < shapes.size(); ++i)
+    for (size_t axis = 0; axis < shapes[i].size(); ++axis) {
+      const int label = equation->operands[i][axis];
+      if (std::ranges::count(equation->result, label) > 0) continue;
+      const int64_t extent = shapes[i][axis].evaluate(symbols).value_or(1 << 20);
+      summed[label] = std::max(summed[label], extent);
+    }
+  int64_t depth = 2 * static_cast<int64_t>(shapes.size());
+  for (const auto& [label, extent] : summed) depth = saturating_product(depth, extent);
+  return depth;
+}
+
 /// Multiplications for one element of the result.
 int64_t depth_of(const Node& node, const SymbolValues& symbols) {
   const auto last = [&](const Value* value) {
@@ -46,7 +66,7 @@ int64_t depth_of(const Node& node, const SymbolValues& symbols) {
     return 2 * k[k.size() - 2].evaluate(symbols).value_or(1 << 20);
   }
   if (node.is<Rnn>()) return 8 * last(node.input(0)) + 8 * node.as<Rnn>()->hidden;
-  if (node.is<Einsum>()) return INT64_MAX;
+  if (node.is<Einsum>()) return einsum_depth(node, symbols);
   return 4;
 }
 
