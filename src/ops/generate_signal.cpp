@@ -32,40 +32,62 @@ double window_value(WindowKind window, double turn) {
   }
 }
 
-/// In place, radix 2; the length is a power of two.
-void fast_transform(std::vector<Complex>& x, double sign) {
-  const size_t n = x.size();
-  for (size_t i = 1, j = 0; i < n; ++i) {
-    size_t bit = n >> 1;
-    for (; j & bit; bit >>= 1) j ^= bit;
-    j ^= bit;
-    if (i < j) std::swap(x[i], x[j]);
+/// Fourier transforms of one length and direction: y[m] is the sum over k of x[k] e^(sign 2 pi i k
+/// m / n). A length of several factors is transformed one factor after the other, so that the time
+/// grows with their sum.
+class Fourier {
+ public:
+  Fourier(int64_t length, double sign) : turns_(static_cast<size_t>(length)), result_(turns_) {
+    const double angle = sign * 2 * std::numbers::pi / static_cast<double>(length);
+    // Each by itself: products of them would add up errors.
+    for (size_t k = 0; k < turns_.size(); ++k)
+      turns_[k] = std::polar(1.0, angle * static_cast<double>(k));
   }
-  for (size_t length = 2; length <= n; length *= 2)
-    for (size_t k = 0; k < length / 2; ++k) {
-      const double angle = sign * 2 * std::numbers::pi * static_cast<double>(k);
-      const Complex turn = std::polar(1.0, angle / static_cast<double>(length));
-      for (size_t i = k; i < n; i += length) {
-        const Complex odd = x[i + length / 2] * turn;
-        x[i + length / 2] = x[i] - odd;
-        x[i] += odd;
-      }
-    }
-}
 
-/// Sum over k of x[k] e^(sign 2 pi i k m / n) for every m.
-void transform(std::vector<Complex>& x, double sign) {
-  const size_t n = x.size();
-  if (n < 2) return;
-  if ((n & (n - 1)) == 0) return fast_transform(x, sign);
-  std::vector<Complex> turns(n), result(n);
-  for (size_t k = 0; k < n; ++k)
-    turns[k] = std::polar(
-        1.0, sign * 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n));
-  for (size_t m = 0; m < n; ++m)
-    for (size_t k = 0, turn = 0; k < n; ++k, turn = (turn + m) % n) result[m] += x[k] * turns[turn];
-  x = std::move(result);
-}
+  void transform(std::vector<Complex>& x) {
+    lines(x.data(), result_.data(), x.size(), 1);
+    x.swap(result_);
+  }
+
+ private:
+  static size_t least_factor(size_t n) {
+    for (size_t factor = 2; factor * factor <= n; ++factor)
+      if (n % factor == 0) return factor;
+    return n;
+  }
+
+  /// Of each step-th element from `x` on, n of them.
+  void lines(const Complex* x, Complex* y, size_t n, size_t step) {
+    if (n == 1) {
+      *y = *x;
+      return;
+    }
+    const size_t factor = least_factor(n), rest = n / factor;
+    for (size_t r = 0; r < factor; ++r) lines(x + r * step, y + r * rest, rest, step * factor);
+    for (size_t k = 0; k < rest; ++k) join(y + k, factor, rest, k * step);
+  }
+
+  /// Makes `factor` elements of the result of those of the transforms of every factor-th element.
+  void join(Complex* y, size_t factor, size_t rest, size_t turn) {
+    parts_.resize(factor);
+    for (size_t r = 0; r < factor; ++r) parts_[r] = y[r * rest] * turns_[r * turn];
+    if (factor == 2) {
+      y[0] = parts_[0] + parts_[1];
+      y[rest] = parts_[0] - parts_[1];
+      return;
+    }
+    const size_t n = turns_.size();
+    for (size_t q = 0; q < factor; ++q) {
+      const size_t each = q * (n / factor);
+      Complex sum = parts_[0];
+      for (size_t r = 1, at = each; r < factor; ++r, at = (at + each) % n)
+        sum += parts_[r] * turns_[at];
+      y[q * rest] = sum;
+    }
+  }
+
+  std::vector<Complex> turns_, result_, parts_;
+};
 
 struct DftShape {
   int axis = 0;
@@ -227,11 +249,12 @@ Status evaluate(const Dft& op, EvalContext& context) {
   const Values<double> values(x);
   const int64_t out_parts = extents.back();
   std::vector<double> y(static_cast<size_t>(element_count(extents)));
+  Fourier fourier(y.empty() ? 0 : length, op.inverse ? 1 : -1);
   for (int64_t i = 0; i < outer * inner; ++i) {
     const int64_t first = (i / inner * extent * inner + i % inner) * parts;
     std::vector<Complex> line = line_of(values, first, inner * parts, extent, parts, length);
     if (op.inverse && op.onesided) mirror_spectrum(line);
-    transform(line, op.inverse ? 1 : -1);
+    fourier.transform(line);
     const double scale = op.inverse ? 1.0 / static_cast<double>(length) : 1.0;
     for (int64_t k = 0; k < kept; ++k) {
       double* to = y.data() + ((i / inner * kept + k) * inner + i % inner) * out_parts;
@@ -277,11 +300,12 @@ Status evaluate(const Stft& op, EvalContext& context) {
   const int64_t samples = x.extents()[1], parts = x.extents()[2];
   const int64_t frames = extents[1], kept = extents[2];
   std::vector<double> y(static_cast<size_t>(element_count(extents)));
+  Fourier fourier(y.empty() ? 0 : length, -1);
   for (int64_t i = 0; i < extents[0] * frames; ++i) {
     const int64_t first = (i / frames * samples + i % frames * step) * parts;
     std::vector<Complex> line = line_of(values, first, parts, length, parts, length);
     for (int64_t k = 0; k < window.size(); ++k) line[k] *= window[k];
-    transform(line, -1);
+    fourier.transform(line);
     for (int64_t k = 0; k < kept; ++k) {
       y[(i * kept + k) * 2] = line[k].real();
       y[(i * kept + k) * 2 + 1] = line[k].imag();

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <complex>
+#include <numbers>
 
 #include "node_harness.h"
 
@@ -183,6 +185,36 @@ TEST(Nn, SuppressionKeepsTheBestOfOverlappingBoxes) {
   const Tensor scores = floats({1, 1, 3}, {0.9f, 0.75f, 0.6f});
   const Tensor y = run(Nms(), {boxes, scores, ints({3}), floats({1}, {0.5f})})[0];
   EXPECT_EQ(y.to_int64s(), (std::vector<int64_t>{0, 0, 0, 0, 0, 2}));
+}
+
+/// By its definition, of complex numbers [1, n, 2].
+Tensor direct_dft(const Tensor& x) {
+  const int64_t n = x.extents()[1];
+  Tensor y(x.type(), x.extents());
+  const auto sums = y.mutable_values<double>();
+  for (int64_t m = 0; m < n; ++m) {
+    std::complex<double> sum;
+    for (int64_t k = 0; k < n; ++k) {
+      const double turn = static_cast<double>(k * m % n) / static_cast<double>(n);
+      sum += std::complex<double>(x.as_double(2 * k), x.as_double(2 * k + 1)) *
+             std::polar(1.0, -2 * std::numbers::pi * turn);
+    }
+    sums[2 * m] = sum.real();
+    sums[2 * m + 1] = sum.imag();
+  }
+  return y;
+}
+
+TEST(Generate, DftIsTheSumThatItStandsFor) {
+  for (const int64_t n : {1, 2, 3, 4, 6, 7, 12, 15, 16, 49, 60, 64, 97, 400}) {
+    Tensor x(DataType::kFloat64, {1, n, 2});
+    int64_t place = 0;
+    for (double& value : x.mutable_values<double>()) value = static_cast<double>(place++ * 7 % 17);
+    const Deviation difference =
+        compare_tensors(run(Dft(), {x})[0], direct_dft(x), nullptr,
+                        tolerance(Computation::kKernel, DataType::kFloat64));
+    EXPECT_TRUE(difference.agrees()) << n << ": " << difference.describe();
+  }
 }
 
 TEST(Generate, DftOfAnyLengthAndItsInverse) {
