@@ -5,7 +5,10 @@ is installed, instructions of a build and of one inference. bench/history/figure
 Kernels are taken without timing (--maxTactics=1), so that the figures follow from the code alone. They depend on the
 processor's instruction set, which is part of each entry.
 
-usage: history.py measure [--build DIR] [--models DIR] [--instructions]   prints this tree's figures as JSON
+With --avx2 the programs run under valgrind, which has no AVX-512, so that they take the kernels of AVX2 on any processor;
+that takes minutes.
+
+usage: history.py measure [--build DIR] [--models DIR] [--instructions] [--avx2]   prints this tree's figures as JSON
        history.py check   [...]    fails where this tree is worse than the series' last entry for this instruction set
        history.py add VERSION [...]   appends this tree's figures, or replaces those of VERSION
        history.py page [--check]   writes docs/history.md and docs/history.svg, or fails where they are not current
@@ -44,6 +47,10 @@ def instruction_set() -> str:
     return "any"
 
 
+def kind_of(arguments) -> str:
+    return "avx2" if getattr(arguments, "avx2", False) else instruction_set()
+
+
 def run(words: list, **arguments) -> str:
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, stdin=subprocess.DEVNULL, **arguments)
     if done.returncode != 0:
@@ -51,12 +58,12 @@ def run(words: list, **arguments) -> str:
     return done.stdout + done.stderr
 
 
-def figures_of(program: Path, model: Path, shapes: str, flags: list[str], counted: int) -> dict:
+def figures_of(program: list, model: Path, shapes: str, flags: list[str], counted: int) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         plan, report = Path(folder) / "plan", Path(folder) / "report.json"
-        words = [program, "--device=-1", f"--onnx={model}", f"--shapes={shapes}", "--warmUp=0", "--duration=0", "--cpuThreads=1",
+        words = [program[-1], "--device=-1", f"--onnx={model}", f"--shapes={shapes}", "--warmUp=0", "--duration=0", "--cpuThreads=1",
                  *flags, "--maxTactics=1", "--noSelfCheck"]
-        run([*words, "--iterations=1", f"--saveEngine={plan}", f"--exportReport={report}"])
+        run([*program[:-1], *words, "--iterations=1", f"--saveEngine={plan}", f"--exportReport={report}"])
         memory = json.loads(report.read_text())["memory"]
         found = {"steps": len(memory["steps"]), "plan_bytes": plan.stat().st_size, "activation_bytes": memory["bytes"]}
         if counted:
@@ -75,14 +82,16 @@ def instructions_of(words: list) -> int:
 def measure(arguments) -> dict:
     sys.path.insert(0, str(ROOT / "tools"))
     from worker_client import materialized, shapes_text
-    program = arguments.build.resolve() / "bin/trtexec"
+    program = [arguments.build.resolve() / "bin/trtexec"]
+    if getattr(arguments, "avx2", False):
+        program = ["valgrind", "--tool=none", "-q", *program]
     figures = {}
     for name in arguments.only or MODELS:
         model = materialized(name, arguments.models.resolve())
         for precision, flags in PRECISIONS.items():
             counted = COUNTED.get(name, 0) if arguments.instructions and precision == "fp32" else 0
             figures[f"{name} {precision}"] = figures_of(program, model, shapes_text(model, 1), flags, counted)
-    return {"instruction_set": instruction_set(), "figures": figures}
+    return {"instruction_set": kind_of(arguments), "figures": figures}
 
 
 def regressions(before: dict, now: dict) -> list[str]:
@@ -105,9 +114,9 @@ def read_series() -> list[dict]:
 
 
 def check(arguments) -> int:
-    before = last_entry(read_series(), instruction_set())
+    before = last_entry(read_series(), kind_of(arguments))
     if before is None:
-        print(f"history: the series has no entry for {instruction_set()}, so nothing is compared")
+        print(f"history: the series has no entry for {kind_of(arguments)}, so nothing is compared")
         return 0
     found = regressions(before["figures"], measure(arguments)["figures"])
     for line in found:
@@ -226,7 +235,10 @@ def main() -> int:
         sub.add_argument("--models", type=Path, default=ROOT / "build/models")
         sub.add_argument("--only", nargs="*", help="models; all of them otherwise")
         sub.add_argument("--instructions", action="store_true", help="count them, where valgrind is installed")
+        sub.add_argument("--avx2", action="store_true", help="take the kernels of AVX2, under valgrind")
     arguments = parser.parse_args()
+    if getattr(arguments, "avx2", False) and not shutil.which("valgrind"):
+        sys.exit("history: --avx2 takes valgrind")
     if getattr(arguments, "instructions", False) and not shutil.which("valgrind"):
         print("history: valgrind is not installed, so instructions are not counted", file=sys.stderr)
         arguments.instructions = False

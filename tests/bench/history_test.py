@@ -1,4 +1,5 @@
 """The history of releases: what counts as worse, and what its page shows."""
+import argparse
 import sys
 from pathlib import Path
 
@@ -51,10 +52,19 @@ def test_the_page_in_docs_is_current():
 
 def test_a_worse_tree_fails_the_check(monkeypatch, capsys):
     monkeypatch.setattr(history, "read_series", lambda: [entry("0.1", BEFORE, history.instruction_set())])
-    monkeypatch.setattr(history, "measure", lambda _: {"figures": changed(activation_bytes=8192)})
-    assert history.check(None) == 1 and "worse than 0.1: net fp32: activation_bytes" in capsys.readouterr().out
+    for figure, before in BEFORE["net fp32"].items():
+        monkeypatch.setattr(history, "measure", lambda _, worse={figure: before * 11 // 10}: {"figures": changed(**worse)})
+        assert history.check(None) == 1 and f"worse than 0.1: net fp32: {figure} {before} -> " in capsys.readouterr().out
     monkeypatch.setattr(history, "measure", lambda _: {"figures": changed(build_instructions=9_300_000)})
     assert history.check(None) == 0
+
+
+def test_a_run_as_avx2_is_compared_with_such_entries(monkeypatch, capsys):
+    monkeypatch.setattr(history, "instruction_set", lambda: "avx512_bf16")
+    monkeypatch.setattr(history, "read_series", lambda: [entry("0.1", BEFORE), entry("0.1", changed(steps=99), "avx512_bf16")])
+    monkeypatch.setattr(history, "measure", lambda _: {"figures": changed(steps=11)})
+    assert history.check(argparse.Namespace(avx2=True)) == 1 and "steps 10 -> 11" in capsys.readouterr().out
+    assert history.check(argparse.Namespace(avx2=False)) == 0
 
 
 def test_the_series_has_figures_of_the_first_release():
