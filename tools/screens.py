@@ -6,6 +6,7 @@ usage: screens.py --tenon build/release/bin/tenon [--page docs/commands.md] [--o
 The screens are real: times are those of the machine that wrote the page. Models are small and made here.
 """
 import argparse
+import contextlib
 import re
 import subprocess
 import sys
@@ -29,8 +30,11 @@ SCREENS = [
     ("tenon build --help", "Examples first, flags without effect last. The beginning:", "tenon build --help | head -40", 0),
     ("tenon build --budget", "The best plan that so much time gives: the layers that cost most are tuned first.",
      "tenon build large.onnx --budget=1s | head -12", 0),
+    ("tenon build --dump", "The network as read (`network`), behind all passes (`graph`) or one of them (`graph:after-PASS`), or with "
+     "its kernels (`tactics`).", "tenon build small.onnx --dump=tactics 2>&1 > /dev/null | cut -c-95", 0),
     ("tenon run", "One inference and its outputs.", "tenon run small.plan", 0),
-    ("tenon run --compare", "The same against the reference, or ONNX Runtime.", "tenon run small.onnx --compare=reference", 0),
+    ("tenon run --compare", "The same against the reference.", "tenon run small.onnx --compare=reference", 0),
+    ("tenon run --compare=onnxruntime", "The same against ONNX Runtime.", "tenon run small.onnx --compare=onnxruntime | tail -4", 0),
     ("tenon bench", "Latency, throughput and the slowest layers.", "tenon bench small.plan --duration=1 --layers", 0),
     ("tenon bench --html", "The same as a page that says why: [report.md](report.md).",
      "tenon bench small.plan --duration=0.5 --html=report.html", 0),
@@ -50,6 +54,9 @@ SCREENS = [
     ("tenon nan-hunt", "The first node that makes a NaN or an infinity.", "tenon nan-hunt log.onnx", 0),
     ("tenon cache", "Timing caches and compiled kernels.", "tenon build small.onnx --timingCacheFile=small.cache > /dev/null; "
      "tenon cache ls small.cache", 0),
+    ("tenon cache merge, prune", "Several files in one, and without the times of other devices.",
+     "tenon build other.onnx --fp16 --timingCacheFile=other.cache > /dev/null; tenon cache merge all.cache small.cache other.cache; "
+     "tenon cache prune all.cache --device=H100", 0),
     ("An error", "Its number, the place and what to try; the exit status is the number's first digit.",
      "tenon build small.onnx --shapes=image:1x3x64x64", 0),
     ("tenon explain", "What an error means.", "tenon explain E-301", 0),
@@ -100,9 +107,19 @@ def tmux(*words: str) -> str:
     return subprocess.run(["tmux", "-L", "tenon-screens", *words], capture_output=True, text=True, check=True).stdout
 
 
+@contextlib.contextmanager
+def server():
+    """One for all screens: the server ends with its last session, and another cannot begin while it does."""
+    tmux("new-session", "-d", "-s", "keep", "sleep infinity")
+    try:
+        yield
+    finally:
+        tmux("kill-server")
+
+
 def capture(command: str, after: float, folder: Path, tenon: Path) -> str:
     """What a terminal shows of a command, without the prompt."""
-    shell = f"cd {folder}; export PATH={tenon.parent}:$PATH; clear; {command}; echo {END}; sleep 60"
+    shell = f"cd {folder}; export PATH={tenon.parent}:{Path(sys.executable).parent}:$PATH; clear; {command}; echo {END}; sleep 60"
     tmux("new-session", "-d", "-s", "screen", "-x", str(COLUMNS), "-y", str(LINES), "bash", "-c", shell)
     try:
         start = time.time()
@@ -128,7 +145,7 @@ def main() -> int:
     parts = ["# The subcommands of `tenon`, with their screens\n\n`tenon COMMAND --help` shows the flags of each; "
              "[errors.md](errors.md) lists the errors and exit statuses, [trtexec.md](trtexec.md) the flags that "
              "`build`, `run` and `bench` share with trtexec. `tools/screens.py` wrote this page on a machine of two cores."]
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, server():
         write_models(Path(name))
         for heading, sentence, command, after in SCREENS:
             if options.only not in heading:
