@@ -65,7 +65,7 @@ function slowestPanel(report) {
   const slowest = [...report.timed].sort((a, b) => b.ms - a.ms).slice(0, 3);
   return panel("The slowest layers", `of ${report.timed.length}`, element("ol", { class: "slowest" }, slowest.map((layer) => element("li", {},
     element("button", { class: "small-button", type: "button", onclick: () => openLayer(layer) }, layer.name),
-    ` ${milliseconds(layer.ms)}, ${percent(layer.ms / report.totalMs)}`))));
+    element("span", {}, ` ${milliseconds(layer.ms)}, ${percent(layer.ms / report.totalMs)}`)))));
 }
 
 /** Relative distances from which on a passed check is no good news: the precision itself is too coarse. */
