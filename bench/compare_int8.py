@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Compare Tenon with ONNX Runtime on a model in 8-bit integers, on this CPU, and with the model in FP32.
+"""Compare Tenon with ONNX Runtime and OpenVINO on a model in 8-bit integers, on this CPU, and with the model in FP32.
 
 The model of models/ is quantized by onnxruntime.quantization's quantize_static: format QDQ, random data to calibrate
-with, activations u8 with weights i8 per channel ("u8s8"), or both i8 with one scale ("s8s8"). Both libraries then read
-the same file and take turns, each in a process of its own. Printed: minimum and median of an inference in ms, Tenon's
-part of its own FP32 time, and distances (relative L2) to ONNX Runtime without optimizations, which computes the
-nodes in f32.
+with, activations u8 with weights i8 per channel ("u8s8"), or both i8 with one scale ("s8s8"). The libraries then read
+the same file and take turns, each in a process of its own. Printed: minimum and median of an inference in ms, the
+ratio to the better rival, Tenon's part of its own FP32 time, and distances (relative L2) to ONNX Runtime without
+optimizations, which computes the nodes in f32.
 """
 import argparse
+import contextlib
 import statistics
 import sys
 import tempfile
@@ -77,30 +78,40 @@ def outputs_of(worker: Worker, slot: str, names: list[str], folder: Path) -> lis
     return results
 
 
+def turns(workers: dict[str, tuple[Worker, str]], rounds: int, count: int) -> dict[str, list[float]]:
+    """Times of each, some inferences at a time."""
+    times: dict[str, list[float]] = {name: [] for name in workers}
+    for worker, slot in workers.values():
+        worker.ask("run", name=slot, count=3)
+    for _ in range(rounds):
+        for name, (worker, slot) in workers.items():
+            times[name] += worker.ask("run", name=slot, count=count)["ms"]
+    return times
+
+
 def measure(arguments: argparse.Namespace, name: str, kind: str, folder: Path) -> None:
     whole, model = quantized(name, kind, arguments.models, folder)
     feeds = arrays(model, folder)
     plain = session_of(model, arguments.threads, optimized=False)
     names = [value.name for value in plain.get_outputs()]
     expected = plain.run(None, feeds)
-    binary = str(arguments.build.resolve() / "bin/tenon")
-    rival_worker = str(ROOT / "bench/rival_worker.py")
-    with Worker(binary, "worker") as ours, Worker(sys.executable, rival_worker, "onnxruntime", str(arguments.threads)) as rival:
+    with contextlib.ExitStack() as stack:
+        ours = stack.enter_context(Worker(str(arguments.build.resolve() / "bin/tenon"), "worker"))
         tenon(ours, "int8", model, folder)
         tenon(ours, "fp32", whole, folder)
-        rival.ask("build", name="int8", options=[f"--onnx={model}"])
-        rival.ask("bind", name="int8", shapes=shapes_text(model, 1), inputs=files_text(draw_inputs(model, 1, folder)))
-        times = {(ours, "int8"): [], (ours, "fp32"): [], (rival, "int8"): []}
-        for worker, slot in times:
-            worker.ask("run", name=slot, count=3)
-        for _ in range(arguments.rounds):
-            for (worker, slot), all_times in times.items():
-                all_times += worker.ask("run", name=slot, count=arguments.count)["ms"]
+        workers = {"tenon": (ours, "int8"), "fp32": (ours, "fp32")}
+        for library in arguments.rivals.split(","):
+            rival = stack.enter_context(Worker(sys.executable, str(ROOT / "bench/rival_worker.py"), library, str(arguments.threads)))
+            rival.ask("build", name="int8", options=[f"--onnx={model}"])
+            rival.ask("bind", name="int8", shapes=shapes_text(model, 1), inputs=files_text(draw_inputs(model, 1, folder)))
+            workers[library] = (rival, "int8")
+        times = turns(workers, arguments.rounds, arguments.count)
         result = outputs_of(ours, "int8", names, folder)
     fast = session_of(model, arguments.threads, optimized=True).run(None, feeds)
-    (own, fp32, other) = times.values()
-    print(f"{name:20} {kind}  tenon {min(own):7.3f} {statistics.median(own):7.3f}  onnxruntime {min(other):7.3f} "
-          f"{statistics.median(other):7.3f}  ratio {min(own) / min(other):.2f}  of fp32 {min(own) / min(fp32):.2f}  "
+    best = {library: min(list_of_ms) for library, list_of_ms in times.items()}
+    rivals = [best[library] for library in arguments.rivals.split(",")]
+    figures = "  ".join(f"{library} {best[library]:7.3f} {statistics.median(times[library]):7.3f}" for library in times)
+    print(f"{name:20} {kind}  {figures}  ratio {best['tenon'] / min(rivals):.2f}  of fp32 {best['tenon'] / best['fp32']:.2f}  "
           f"distance {distance(result[0], expected[0]):.1e}, onnxruntime's {distance(fast[0], expected[0]):.1e}", flush=True)
 
 
@@ -113,6 +124,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=30, help="inferences of each turn")
     parser.add_argument("--only", default="resnet50,mobilenet_v3_large", help="models, separated by commas")
     parser.add_argument("--kinds", default="u8s8,s8s8")
+    parser.add_argument("--rivals", default="onnxruntime,openvino", help="libraries, separated by commas")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.only.split(","):
