@@ -51,16 +51,16 @@ nvinfer1::IConditionLayer* ConditionalHandle::setCondition(ITensor& tensor) noex
 
 nvinfer1::IIfConditionalOutputLayer* ConditionalHandle::addOutput(
     ITensor& trueSubgraphOutput, ITensor& falseSubgraphOutput) noexcept {
-  auto* layer = network_.insert<ConditionalOutputLayer>(
-      "addOutput", {&trueSubgraphOutput, &falseSubgraphOutput}, 1, this);
-  if (layer != nullptr) outputs.push_back(layer);
-  return layer;
+  return network_.insert_listed<ConditionalOutputLayer>(
+      outputs, "addOutput", {&trueSubgraphOutput, &falseSubgraphOutput}, 1, this);
+}
+
+void ConditionalHandle::setName(const char* name) noexcept {
+  network_.reporter().guarded_call("setName", [&] { name_ = name == nullptr ? "" : name; });
 }
 
 nvinfer1::IIfConditionalInputLayer* ConditionalHandle::addInput(ITensor& input) noexcept {
-  auto* layer = network_.insert<ConditionalInputLayer>("addInput", {&input}, 1, this);
-  if (layer != nullptr) inputs.push_back(layer);
-  return layer;
+  return network_.insert_listed<ConditionalInputLayer>(inputs, "addInput", {&input}, 1, this);
 }
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const If&) {
@@ -68,8 +68,10 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node&, const If&) {
 }
 
 IIfConditional* Network::addIfConditional() noexcept {
-  control_->conditionals.push_back(std::make_unique<ConditionalHandle>(*this));
-  return control_->conditionals.back().get();
+  return reporter_->guarded("addIfConditional", nullptr, [&]() -> IIfConditional* {
+    control_->conditionals.push_back(std::make_unique<ConditionalHandle>(*this));
+    return control_->conditionals.back().get();
+  });
 }
 
 }  // namespace tenon::network

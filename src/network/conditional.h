@@ -49,7 +49,7 @@ class ConditionalHandle final : public surface::Implementation<nvinfer1::IIfCond
   nvinfer1::IIfConditionalOutputLayer* addOutput(ITensor& trueSubgraphOutput,
                                                  ITensor& falseSubgraphOutput) noexcept override;
   nvinfer1::IIfConditionalInputLayer* addInput(ITensor& input) noexcept override;
-  void setName(const char* name) noexcept override { name_ = name == nullptr ? "" : name; }
+  void setName(const char* name) noexcept override;
   const char* getName() const noexcept override { return name_.c_str(); }
 
   const ConditionLayer* condition = nullptr;

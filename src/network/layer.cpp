@@ -7,9 +7,11 @@
 namespace tenon::network {
 
 void LayerCore::set_name(const char* name) {
-  if (!permit(name != nullptr, "setName", "a name")) return;
-  name_ = name;
-  name_nodes();
+  network_.reporter().guarded_call("setName", [&] {
+    if (!permit(name != nullptr, "setName", "a name")) return;
+    name_ = name;
+    name_nodes();
+  });
 }
 
 ITensor* LayerCore::operand(int32_t index) const {
@@ -29,10 +31,12 @@ void LayerCore::set_operand(int32_t index, ITensor& tensor) {
         user_error("layer '{}': setInput requires an index below {}, not {}", name_, most, index));
     return;
   }
-  if (index >= operand_count()) operands_.resize(static_cast<size_t>(index) + 1);
-  operands_[static_cast<size_t>(index)] = handle;
-  if (imported_) nodes_[0]->set_input(index, handle->value());
-  network_.mark_stale(*this);
+  network_.reporter().guarded_call("setInput", [&] {
+    if (index >= operand_count()) operands_.resize(static_cast<size_t>(index) + 1);
+    if (imported_) nodes_[0]->set_input(index, handle->value());
+    operands_[static_cast<size_t>(index)] = handle;
+    network_.mark_stale(*this);
+  });
 }
 
 void LayerCore::set_result_type(int32_t index, std::optional<PublicType> type) {
@@ -40,7 +44,9 @@ void LayerCore::set_result_type(int32_t index, std::optional<PublicType> type) {
   if (!permit(!strong || !type, "setOutputType", "a network that is not strongly typed")) return;
   if (!permit(index >= 0 && index < result_count(), "setOutputType", "the index of an output"))
     return;
-  result_types_.resize(results_.size());
+  if (!network_.reporter().guarded_call("setOutputType",
+                                        [&] { result_types_.resize(results_.size()); }))
+    return;
   result_types_[static_cast<size_t>(index)] = type;
   network_.mark_stale(*this);
 }
@@ -69,7 +75,9 @@ PublicType LayerCore::result_type(int32_t index) const {
 }
 
 void LayerCore::set_metadata(const char* metadata) {
-  if (permit(metadata != nullptr, "setMetadata", "a text")) metadata_ = metadata;
+  network_.reporter().guarded_call("setMetadata", [&] {
+    if (permit(metadata != nullptr, "setMetadata", "a text")) metadata_ = metadata;
+  });
 }
 
 bool LayerCore::set_ranks(int32_t ranks) {
@@ -82,8 +90,10 @@ Value* LayerCore::in(int index) const {
 
 bool LayerCore::permit(bool condition, const char* method, const char* requirement) const {
   if (!condition)
-    network_.reporter().report(
-        user_error("layer '{}': {} requires {}", name_, method, requirement));
+    network_.reporter().guarded_call(method, [&] {
+      network_.reporter().report(
+          user_error("layer '{}': {} requires {}", name_, method, requirement));
+    });
   return condition;
 }
 

@@ -1,5 +1,6 @@
 // Attention, rotary embeddings, key-value caches.
 #include "network/adopt.h"
+#include "network/composites.h"
 #include "network/convert.h"
 #include "network/network.h"
 
@@ -27,65 +28,19 @@ class AttentionLayer final
   }
 
   std::vector<Value*> lower(Emitter& e) override {
-    for (int i = 0; i < 3; ++i)
-      if (e.rank(in(i)) != 4)
-        e.fail(user_error("query, key and value need 4 axes, input {} is {}", i,
-                          to_string(e.shape(in(i)))));
-    if (!e.ok()) return {nullptr};
-    if (operation_ == AttentionNormalizationOp::kSOFTMAX && !has_operand(kQuantizeScale))
-      return {fused(e)};
-    return {composed(e)};
+    AttentionParts parts{.query = in(0), .key = in(1), .value = in(2)};
+    parts.mask = has_operand(kMask) ? in(kMask) : nullptr;
+    parts.scale = has_operand(kQuantizeScale) ? in(kQuantizeScale) : nullptr;
+    parts.causal = causal_ ? CausalMask::kUpperLeft : CausalMask::kNone;
+    parts.normalizes = operation_ == AttentionNormalizationOp::kSOFTMAX;
+    parts.quantized = from_public(quantize_type_);
+    return {attention(e, parts)};
   }
 
   nvinfer1::IAttention* attention_;
   AttentionNormalizationOp operation_;
   bool causal_;
   PublicType quantize_type_ = PublicType::kINT8;
-
- private:
-  Value* fused(Emitter& e) const {
-    Attention op;
-    op.scale = 1;
-    op.causal = causal_ ? CausalMask::kUpperLeft : CausalMask::kNone;
-    std::vector<Value*> values = {in(0), in(1), in(2)};
-    if (has_operand(kMask)) values.push_back(in(kMask));
-    return e.add(op, std::move(values));
-  }
-  /// 1 where a key is not later than the query.
-  Value* causal_mask(Emitter& e, Value* scores) const {
-    const auto positions = [&](int64_t axis) {
-      Value* extent = e.squeeze(e.slice(e.shape_of(scores), 0, axis, axis + 1), {0});
-      return e.add(RangeOf{}, {e.integer(0), extent, e.integer(1)});
-    };
-    return e.pointwise(PointwiseFunction::k_less_equal,
-                       {positions(3), e.unsqueeze(positions(2), {1})});
-  }
-  Value* masked(Emitter& e, Value* scores, Value* keep) const {
-    const double low = operation_ == AttentionNormalizationOp::kNONE ? 0 : -65504;
-    return e.where(keep, scores, e.number(low, e.type(scores)));
-  }
-  Value* composed(Emitter& e) const {
-    Value* scores = e.matmul(in(0), in(1), false, true);
-    if (has_operand(kMask))
-      scores = e.type(in(kMask)) == DataType::kBool
-                   ? masked(e, scores, in(kMask))
-                   : e.add(scores, e.cast(in(kMask), e.type(scores)));
-    if (causal_) scores = masked(e, scores, causal_mask(e, scores));
-    if (operation_ == AttentionNormalizationOp::kSOFTMAX) {
-      Softmax op;
-      op.axes = {3};
-      scores = e.add(std::move(op), {scores});
-    }
-    if (has_operand(kQuantizeScale)) {
-      Quantize quantize;
-      quantize.to = from_public(quantize_type_);
-      Dequantize back;
-      back.to = e.type(in(0));
-      Value* scale = e.cast(in(kQuantizeScale), DataType::kFloat32);
-      scores = e.add(back, {e.add(quantize, {scores, scale}), scale});
-    }
-    return e.matmul(scores, in(2));
-  }
 };
 
 /// IAttention over its layer.
@@ -214,10 +169,13 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node&, const TensorScatter& o
 IAttention* Network::addAttention(ITensor& query, ITensor& key, ITensor& value,
                                   AttentionNormalizationOp normOp, bool causal) noexcept {
   if (!require(is_valid(normOp), "addAttention", "a normalization")) return nullptr;
-  auto handle = std::make_unique<AttentionHandle>();
-  handle->layer = insert<AttentionLayer>("addAttention", {&query, &key, &value}, 1, normOp, causal,
-                                         handle.get());
-  return handle->layer == nullptr ? nullptr : keep(std::move(handle));
+  return reporter_->guarded("addAttention", nullptr, [&]() -> IAttention* {
+    auto handle = std::make_unique<AttentionHandle>();
+    make_room(objects_);
+    handle->layer = insert<AttentionLayer>("addAttention", {&query, &key, &value}, 1, normOp,
+                                           causal, handle.get());
+    return handle->layer == nullptr ? nullptr : keep(std::move(handle));
+  });
 }
 
 IRotaryEmbeddingLayer* Network::addRotaryEmbedding(ITensor& input, ITensor& cosCache,

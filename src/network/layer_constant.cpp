@@ -117,7 +117,9 @@ class AssertionLayer final : public LayerOf<nvinfer1::IAssertionLayer, LayerType
   AssertionLayer(Network& network, std::string message)
       : LayerOf(network), message_(std::move(message)) {}
   void setMessage(const char* message) noexcept override {
-    if (permit(message != nullptr, "setMessage", "a text")) assign(message_, message);
+    network().reporter().guarded_call("setMessage", [&] {
+      if (permit(message != nullptr, "setMessage", "a text")) assign(message_, message);
+    });
   }
   const char* getMessage() const noexcept override { return message_.c_str(); }
 
@@ -192,7 +194,7 @@ IFillLayer* Network::addFillV2(const Dims& dimensions, FillOperation op,
 
 IAssertionLayer* Network::addAssertion(ITensor& condition, const char* message) noexcept {
   if (!require(message != nullptr, "addAssertion", "a message")) return nullptr;
-  return insert<AssertionLayer>("addAssertion", {&condition}, 0, std::string(message));
+  return insert<AssertionLayer>("addAssertion", {&condition}, 0, message);
 }
 
 }  // namespace tenon::network

@@ -214,7 +214,7 @@ IConcatenationLayer* Network::addConcatenation(ITensor* const* inputs, int32_t n
   // The documented default: the axis three from the end, or the first.
   const int32_t axis = std::max(0, inputs[0]->getDimensions().nbDims - 3);
   return insert<ConcatenationLayer>("addConcatenation",
-                                    std::vector<ITensor*>(inputs, inputs + nbInputs), 1, axis);
+                                    std::span(inputs, static_cast<size_t>(nbInputs)), 1, axis);
 }
 
 IGatherLayer* Network::addGather(ITensor& data, ITensor& indices, int32_t axis) noexcept {

@@ -51,8 +51,7 @@ class EinsumLayer final : public LayerOf<nvinfer1::IEinsumLayer, LayerType::kEIN
     if (!permit(equation != nullptr && *equation != '\0', "setEquation", "an equation") ||
         !editable())
       return false;
-    assign(equation_, equation);
-    return true;
+    return network().reporter().guarded_call("setEquation", [&] { assign(equation_, equation); });
   }
   const char* getEquation() const noexcept override { return equation_.c_str(); }
 
@@ -97,8 +96,8 @@ IEinsumLayer* Network::addEinsum(ITensor* const* inputs, int32_t nbInputs,
   if (!require(inputs != nullptr && nbInputs >= 1, "addEinsum", "at least one input") ||
       !require(equation != nullptr && *equation != '\0', "addEinsum", "an equation"))
     return nullptr;
-  return insert<EinsumLayer>("addEinsum", std::vector<ITensor*>(inputs, inputs + nbInputs), 1,
-                             std::string(equation));
+  return insert<EinsumLayer>("addEinsum", std::span(inputs, static_cast<size_t>(nbInputs)), 1,
+                             equation);
 }
 
 }  // namespace tenon::network

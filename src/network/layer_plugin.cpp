@@ -45,14 +45,16 @@ IPluginV2Layer* Network::addPluginV2(ITensor* const* inputs, int32_t nbInputs,
                                      IPluginV2& plugin) noexcept {
   if (!require(nbInputs >= 0 && (inputs != nullptr || nbInputs == 0), "addPluginV2", "inputs"))
     return nullptr;
-  auto instance = Instance::clone_of(plugin);
-  if (!instance.ok()) {
-    reporter_->report(std::move(instance).error().with_context("addPluginV2"));
-    return nullptr;
-  }
-  const int outputs = (*instance)->output_count();
-  return insert<PluginV2Layer>("addPluginV2", std::vector<ITensor*>(inputs, inputs + nbInputs),
-                               outputs, plugin, std::move(instance).value(), nbInputs);
+  return reporter_->guarded("addPluginV2", nullptr, [&]() -> IPluginV2Layer* {
+    auto instance = Instance::clone_of(plugin);
+    if (!instance.ok()) {
+      reporter_->report(std::move(instance).error().with_context("addPluginV2"));
+      return nullptr;
+    }
+    const int outputs = (*instance)->output_count();
+    return insert<PluginV2Layer>("addPluginV2", std::span(inputs, static_cast<size_t>(nbInputs)),
+                                 outputs, plugin, std::move(instance).value(), nbInputs);
+  });
 }
 
 IPluginV3Layer* Network::addPluginV3(ITensor* const* inputs, int32_t nbInputs,
@@ -62,16 +64,18 @@ IPluginV3Layer* Network::addPluginV3(ITensor* const* inputs, int32_t nbInputs,
       !require(nbShapeInputs >= 0 && (shapeInputs != nullptr || nbShapeInputs == 0), "addPluginV3",
                "shape inputs"))
     return nullptr;
-  auto instance = Instance::clone_of(plugin);
-  if (!instance.ok()) {
-    reporter_->report(std::move(instance).error().with_context("addPluginV3"));
-    return nullptr;
-  }
-  std::vector<ITensor*> operands(inputs, inputs + nbInputs);
-  operands.insert(operands.end(), shapeInputs, shapeInputs + nbShapeInputs);
-  const int outputs = (*instance)->output_count();
-  return insert<PluginV3Layer>("addPluginV3", operands, outputs, plugin,
-                               std::move(instance).value(), nbInputs);
+  return reporter_->guarded("addPluginV3", nullptr, [&]() -> IPluginV3Layer* {
+    auto instance = Instance::clone_of(plugin);
+    if (!instance.ok()) {
+      reporter_->report(std::move(instance).error().with_context("addPluginV3"));
+      return nullptr;
+    }
+    std::vector<ITensor*> operands(inputs, inputs + nbInputs);
+    operands.insert(operands.end(), shapeInputs, shapeInputs + nbShapeInputs);
+    const int outputs = (*instance)->output_count();
+    return insert<PluginV3Layer>("addPluginV3", std::span<ITensor* const>(operands), outputs,
+                                 plugin, std::move(instance).value(), nbInputs);
+  });
 }
 
 }  // namespace tenon::network

@@ -59,10 +59,13 @@ std::vector<Value*> LoopOutputLayer::lower(Emitter& e) {
   return {network().stand_in(std::move(type))};
 }
 
+void LoopHandle::setName(const char* name) noexcept {
+  network_.reporter().guarded_call("setName", [&] { name_ = name == nullptr ? "" : name; });
+}
+
 nvinfer1::IRecurrenceLayer* LoopHandle::addRecurrence(ITensor& initialValue) noexcept {
-  auto* layer = network_.insert<RecurrenceLayer>("addRecurrence", {&initialValue}, 1, this);
-  if (layer != nullptr) recurrences.push_back(layer);
-  return layer;
+  return network_.insert_listed<RecurrenceLayer>(recurrences, "addRecurrence", {&initialValue}, 1,
+                                                 this);
 }
 
 nvinfer1::ITripLimitLayer* LoopHandle::addTripLimit(ITensor& tensor,
@@ -78,9 +81,8 @@ nvinfer1::ITripLimitLayer* LoopHandle::addTripLimit(ITensor& tensor,
 
 nvinfer1::IIteratorLayer* LoopHandle::addIterator(ITensor& tensor, int32_t axis,
                                                   bool reverse) noexcept {
-  auto* layer = network_.insert<IteratorLayer>("addIterator", {&tensor}, 1, this, axis, reverse);
-  if (layer != nullptr) iterators.push_back(layer);
-  return layer;
+  return network_.insert_listed<IteratorLayer>(iterators, "addIterator", {&tensor}, 1, this, axis,
+                                               reverse);
 }
 
 nvinfer1::ILoopOutputLayer* LoopHandle::addLoopOutput(ITensor& tensor,
@@ -89,10 +91,8 @@ nvinfer1::ILoopOutputLayer* LoopHandle::addLoopOutput(ITensor& tensor,
   if (!network_.require(is_valid(outputKind) && axis >= 0, "addLoopOutput",
                         "a kind of output and an axis"))
     return nullptr;
-  auto* layer =
-      network_.insert<LoopOutputLayer>("addLoopOutput", {&tensor}, 1, this, outputKind, axis);
-  if (layer != nullptr) outputs.push_back(layer);
-  return layer;
+  return network_.insert_listed<LoopOutputLayer>(outputs, "addLoopOutput", {&tensor}, 1, this,
+                                                 outputKind, axis);
 }
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Loop&) {
@@ -103,8 +103,10 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Scan&) {
 }
 
 ILoop* Network::addLoop() noexcept {
-  control_->loops.push_back(std::make_unique<LoopHandle>(*this));
-  return control_->loops.back().get();
+  return reporter_->guarded("addLoop", nullptr, [&]() -> ILoop* {
+    control_->loops.push_back(std::make_unique<LoopHandle>(*this));
+    return control_->loops.back().get();
+  });
 }
 
 }  // namespace tenon::network

@@ -87,7 +87,7 @@ class LoopHandle final : public surface::Implementation<nvinfer1::ILoop> {
                                         bool reverse) noexcept override;
   nvinfer1::ILoopOutputLayer* addLoopOutput(ITensor& tensor, nvinfer1::LoopOutput outputKind,
                                             int32_t axis) noexcept override;
-  void setName(const char* name) noexcept override { name_ = name == nullptr ? "" : name; }
+  void setName(const char* name) noexcept override;
   const char* getName() const noexcept override { return name_.c_str(); }
 
   std::vector<const RecurrenceLayer*> recurrences;

@@ -19,8 +19,10 @@ Network::Network(IBuilder& builder, std::shared_ptr<Reporter> reporter,
 Network::~Network() = default;
 
 TensorHandle* Network::new_handle(Value* value, LayerCore* layer) const {
-  handles_.push_back(std::make_unique<TensorHandle>(const_cast<Network&>(*this), value, layer));
-  by_value_[value] = handles_.back().get();
+  auto handle = std::make_unique<TensorHandle>(const_cast<Network&>(*this), value, layer);
+  make_room(handles_);
+  by_value_[value] = handle.get();
+  handles_.push_back(std::move(handle));
   return handles_.back().get();
 }
 
@@ -36,7 +38,9 @@ TensorHandle* Network::own(ITensor& tensor, const char* method) const {
 }
 
 bool Network::require(bool condition, const char* method, std::string_view requirement) const {
-  if (!condition) reporter_->report(user_error("{} requires {}", method, requirement));
+  if (!condition)
+    reporter_->guarded_call(
+        method, [&] { reporter_->report(user_error("{} requires {}", method, requirement)); });
   return condition;
 }
 
@@ -100,16 +104,19 @@ void Network::markOutput(ITensor& tensor) noexcept {
                    handle->getName()));
     return;
   }
-  if (!graph_->is_output(handle->value())) graph_->add_output(handle->value());
+  if (!graph_->is_output(handle->value()))
+    reporter_->guarded_call("markOutput", [&] { graph_->add_output(handle->value()); });
 }
 
 void Network::unmarkOutput(ITensor& tensor) noexcept {
   const TensorHandle* handle = own(tensor, "unmarkOutput");
   if (handle == nullptr) return;
-  const std::vector<Value*> outputs = graph_->outputs();
-  graph_->clear_outputs();
-  for (Value* output : outputs)
-    if (output != handle->value()) graph_->add_output(output);
+  reporter_->guarded_call("unmarkOutput", [&] {
+    const std::vector<Value*> outputs = graph_->outputs();
+    graph_->clear_outputs();
+    for (Value* output : outputs)
+      if (output != handle->value()) graph_->add_output(output);
+  });
 }
 
 void Network::removeTensor(ITensor& tensor) noexcept {
@@ -131,8 +138,8 @@ void Network::removeTensor(ITensor& tensor) noexcept {
 bool Network::markDebug(ITensor& tensor) noexcept {
   const TensorHandle* handle = own(tensor, "markDebug");
   if (handle == nullptr) return false;
-  if (!isDebugTensor(tensor)) debug_.push_back(handle);
-  return true;
+  if (isDebugTensor(tensor)) return true;
+  return reporter_->guarded_call("markDebug", [&] { debug_.push_back(handle); });
 }
 bool Network::unmarkDebug(ITensor& tensor) noexcept {
   return std::erase(debug_, &tensor) > 0;
@@ -141,12 +148,12 @@ bool Network::isDebugTensor(const ITensor& tensor) const noexcept {
   return std::find(debug_.begin(), debug_.end(), &tensor) != debug_.end();
 }
 bool Network::markUnfusedTensorsAsDebugTensors() noexcept {
-  reporter_->report(
-      unsupported("markUnfusedTensorsAsDebugTensors: fusion is decided later; use markDebug"));
-  return false;
+  shows_unfused_ = true;
+  return true;
 }
 bool Network::unmarkUnfusedTensorsAsDebugTensors() noexcept {
-  return false;
+  shows_unfused_ = false;
+  return true;
 }
 
 int32_t Network::getNbLayers() const noexcept {
@@ -169,7 +176,7 @@ ITensor* Network::getOutput(int32_t index) const noexcept {
 }
 
 void Network::setName(const char* name) noexcept {
-  name_ = name == nullptr ? "" : name;
+  reporter_->guarded_call("setName", [&] { name_ = name == nullptr ? "" : name; });
 }
 const char* Network::getName() const noexcept {
   return name_.c_str();
@@ -195,7 +202,8 @@ bool Network::setWeightsName(Weights weights, const char* name) noexcept {
   if (!require(weights.values != nullptr && name != nullptr, "setWeightsName",
                "weights and a name"))
     return false;
-  weight_names_[weights.values] = name;
+  if (!reporter_->guarded_call("setWeightsName", [&] { weight_names_[weights.values] = name; }))
+    return false;
   for (const auto& layer : layers_)
     if (!layer->is_imported()) layer->touch();
   return true;
@@ -211,14 +219,15 @@ IBuilder& Network::getBuilder() const noexcept {
 }
 bool Network::markWeightsRefittable(const char* name) noexcept {
   if (!require(name != nullptr, "markWeightsRefittable", "a name")) return false;
-  refittable_.insert(name);
-  return true;
+  return reporter_->guarded_call("markWeightsRefittable", [&] { refittable_.insert(name); });
 }
 bool Network::unmarkWeightsRefittable(const char* name) noexcept {
-  return name != nullptr && refittable_.erase(name) > 0;
+  return reporter_->guarded("unmarkWeightsRefittable", false,
+                            [&] { return name != nullptr && refittable_.erase(name) > 0; });
 }
 bool Network::areWeightsMarkedRefittable(const char* name) const noexcept {
-  return name != nullptr && refittable_.count(name) > 0;
+  return reporter_->guarded("areWeightsMarkedRefittable", false,
+                            [&] { return name != nullptr && refittable_.count(name) > 0; });
 }
 
 }  // namespace tenon::network

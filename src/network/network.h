@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,12 @@ namespace tenon::network {
 
 using namespace nvinfer1;  // The surface's own names, in the class that implements it.
 using nvinfer1::Dims;
+
+/// Memory for one more, so that it can be added without a failure.
+template <class T>
+void make_room(std::vector<T>& list) {
+  if (list.size() == list.capacity()) list.reserve(list.size() * 2 + 4);
+}
 
 /// INetworkDefinition over a network-level graph. Not thread-safe.
 class Network final : public surface::Implementation<INetworkDefinition> {
@@ -43,16 +50,25 @@ class Network final : public surface::Implementation<INetworkDefinition> {
   template <class L, class... Args>
   L* insert(const char* method, std::initializer_list<ITensor*> operands, int results,
             Args&&... args) {
-    return insert<L>(method, std::vector<ITensor*>(operands), results, std::forward<Args>(args)...);
+    return insert<L>(method, std::span(operands.begin(), operands.size()), results,
+                     std::forward<Args>(args)...);
   }
   template <class L, class... Args>
-  L* insert(const char* method, const std::vector<ITensor*>& operands, int results,
-            Args&&... args) {
+  L* insert(const char* method, std::span<ITensor* const> operands, int results, Args&&... args) {
     return reporter_->guarded(method, nullptr, [&] {
       auto layer = std::make_unique<L>(*this, std::forward<Args>(args)...);
       L* raw = layer.get();
       return attach(method, std::move(layer), operands, results) ? raw : nullptr;
     });
+  }
+  /// Like insert(), noting the layer in a list of its loop or conditional.
+  template <class L, class Listed, class... Args>
+  L* insert_listed(std::vector<Listed>& list, const char* method,
+                   std::initializer_list<ITensor*> operands, int results, Args&&... args) {
+    if (!reporter_->guarded_call(method, [&] { make_room(list); })) return nullptr;
+    L* layer = insert<L>(method, operands, results, std::forward<Args>(args)...);
+    if (layer != nullptr) list.push_back(layer);
+    return layer;
   }
   /// Reports `method requires ...` unless the condition holds.
   bool require(bool condition, const char* method, std::string_view requirement) const;
@@ -66,6 +82,8 @@ class Network final : public surface::Implementation<INetworkDefinition> {
   const std::set<std::string>& refittable_weights() const { return refittable_; }
   /// Tensors of markDebug; tensors that are no outputs become outputs of finished_graph().
   const std::vector<const TensorHandle*>& debug_tensors() const { return debug_; }
+  /// Debug listeners may see all tensors that fusion leaves.
+  bool shows_unfused() const { return shows_unfused_; }
   /// The name that refitting knows the weights by.
   std::string weights_name(const Weights& weights, const std::string& layer,
                            std::string_view role) const;
@@ -223,7 +241,9 @@ class Network final : public surface::Implementation<INetworkDefinition> {
 
  private:
   bool attach(const char* method, std::unique_ptr<LayerCore> layer,
-              const std::vector<ITensor*>& operands, int results);
+              std::span<ITensor* const> operands, int results);
+  void make_outputs(LayerCore& layer, Node& node);
+  void detach(const LayerCore& layer, Node& node);
   TensorHandle* new_handle(Value* value, LayerCore* layer) const;
   /// Makes the layer's nodes again.
   void refresh(LayerCore& layer);
@@ -252,6 +272,7 @@ class Network final : public surface::Implementation<INetworkDefinition> {
   std::map<const void*, std::string> weight_names_;
   std::set<std::string> refittable_;
   std::vector<const TensorHandle*> debug_;  ///< In the order of their marking.
+  bool shows_unfused_ = false;
   mutable std::vector<std::unique_ptr<TensorHandle>> handles_;
   mutable std::map<const Value*, TensorHandle*> by_value_;
 };

@@ -34,7 +34,7 @@ bool is_weights(const Node& node) {
 }  // namespace
 
 bool Network::attach(const char* method, std::unique_ptr<LayerCore> layer,
-                     const std::vector<ITensor*>& operands, int results) {
+                     std::span<ITensor* const> operands, int results) {
   for (ITensor* tensor : operands) {
     if (!require(tensor != nullptr, method, "tensors, and one is null")) return false;
     TensorHandle* handle = own(*tensor, method);
@@ -44,17 +44,36 @@ bool Network::attach(const char* method, std::unique_ptr<LayerCore> layer,
   layer->name_ = default_name(listed_.size(), layer->layer().getType());
   // Until it is asked for types the layer has a node without meaning, for its outputs to exist.
   Node* node = graph_->add_node(std::make_unique<Identity>(), {}, results, layer->name_);
-  layer->nodes_ = {node};
-  owners_[node] = layer.get();
-  for (int i = 0; i < results; ++i) {
-    node->output(i)->name =
-        i == 0 ? layer->name_ + "_output" : fmt::format("{}_output_{}", layer->name_, i);
-    layer->results_.push_back(new_handle(node->output(i), layer.get()));
+  try {
+    layer->nodes_ = {node};
+    make_outputs(*layer, *node);
+    make_room(listed_);
+    make_room(layers_);
+  } catch (...) {
+    detach(*layer, *node);
+    throw;
   }
   ++stale_;
   listed_.push_back(layer.get());
   layers_.push_back(std::move(layer));
   return true;
+}
+
+void Network::make_outputs(LayerCore& layer, Node& node) {
+  owners_[&node] = &layer;
+  for (Value* output : node.outputs()) {
+    const int i = output->index();
+    output->name = i == 0 ? layer.name_ + "_output" : fmt::format("{}_output_{}", layer.name_, i);
+    layer.results_.push_back(new_handle(output, &layer));
+  }
+}
+
+/// Takes back a layer that memory did not suffice for.
+void Network::detach(const LayerCore& layer, Node& node) {
+  owners_.erase(&node);
+  for (const Value* output : node.outputs()) by_value_.erase(output);
+  std::erase_if(handles_, [&](const auto& handle) { return handle->producer() == &layer; });
+  graph_->erase(&node);
 }
 
 void Network::adopt_layer(Node& node) {
@@ -149,7 +168,13 @@ void Network::replace_nodes(LayerCore& layer, std::vector<Node*> nodes,
 Status Network::lower(LayerCore& layer) {
   FoldCache folded;
   Emitter e(*graph_, folded, layer.name_);
-  std::vector<Value*> values = layer.lower(e);
+  std::vector<Value*> values;
+  try {
+    values = layer.lower(e);
+  } catch (...) {
+    for (auto node = e.emitted().rbegin(); node != e.emitted().rend(); ++node) graph_->erase(*node);
+    throw;
+  }
   if (e.ok() && values.size() != layer.results_.size())
     e.fail(internal_error("{} outputs were made in place of {}", values.size(),
                           layer.results_.size()));
@@ -202,8 +227,14 @@ Status Network::infer_imported(LayerCore& layer) {
 void Network::refresh(LayerCore& layer) {
   if (layer.state_ != LayerCore::State::kStale) return;
   layer.visiting_ = true;
-  Status status = refresh_operands(layer);
-  if (status.ok()) status = layer.imported_ ? infer_imported(layer) : lower(layer);
+  Status status;
+  try {
+    status = refresh_operands(layer);
+    if (status.ok()) status = layer.imported_ ? infer_imported(layer) : lower(layer);
+  } catch (...) {
+    layer.visiting_ = false;  // It is tried again when it is asked for.
+    throw;
+  }
   layer.visiting_ = false;
   --stale_;
   layer.state_ = status.ok() ? LayerCore::State::kClean : LayerCore::State::kFailed;

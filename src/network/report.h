@@ -35,6 +35,15 @@ class Reporter final : public Logger {
     return failed;
   }
 
+  /// The same for calls that give nothing; false where it ended by an exception.
+  template <class F>
+  bool guarded_call(const char* call, F&& f) noexcept {
+    return guarded(call, false, [&] {
+      f();
+      return true;
+    });
+  }
+
   nvinfer1::ILogger* logger() const { return logger_; }
   nvinfer1::IErrorRecorder* recorder() const { return recorder_; }
   /// Counts the reference.

@@ -24,7 +24,9 @@ bool TensorHandle::refresh() const {
 }
 
 void TensorHandle::setName(const char* name) noexcept {
-  if (network_.require(name != nullptr, "setName", "a name")) value_->name = name;
+  network_.reporter().guarded_call("setName", [&] {
+    if (network_.require(name != nullptr, "setName", "a name")) value_->name = name;
+  });
 }
 
 void TensorHandle::setBroadcastAcrossBatch(bool broadcast) noexcept {
@@ -46,14 +48,17 @@ void TensorHandle::setDimensions(const Dims& dimensions) noexcept {
         "'{}': setDimensions is for network inputs of at most 8 axes, each -1 or more", getName()));
     return;
   }
-  value_->type.shape = network_.input_shape(value_->name, dimensions);
-  network_.mark_users_stale(*value_);
+  network_.reporter().guarded_call("setDimensions", [&] {
+    value_->type.shape = network_.input_shape(value_->name, dimensions);
+    network_.mark_users_stale(*value_);
+  });
 }
 
 Dims TensorHandle::getDimensions() const noexcept {
   Dims unknown{};
   unknown.nbDims = -1;
-  return refresh() ? to_dims(value_->type.shape) : unknown;
+  return network_.reporter().guarded(
+      "getDimensions", unknown, [&] { return refresh() ? to_dims(value_->type.shape) : unknown; });
 }
 
 void TensorHandle::set_input_type(DataType type) {
@@ -129,8 +134,10 @@ void TensorHandle::setDimensionName(int32_t index, const char* name) noexcept {
   if (name == nullptr || index < 0 || index >= static_cast<int32_t>(shape.size()) ||
       !isNetworkInput())
     return;
-  if (!shape[index].is_constant()) shape[index] = Dim::symbol(name);
-  network_.mark_users_stale(*value_);
+  network_.reporter().guarded_call("setDimensionName", [&] {
+    if (!shape[index].is_constant()) shape[index] = Dim::symbol(name);
+    network_.mark_users_stale(*value_);
+  });
 }
 
 const char* TensorHandle::getDimensionName(int32_t index) const noexcept {
@@ -138,8 +145,10 @@ const char* TensorHandle::getDimensionName(int32_t index) const noexcept {
   const Shape& shape = value_->type.shape;
   if (index < 0 || index >= static_cast<int32_t>(shape.size()) || shape[index].is_constant())
     return nullptr;
-  dimension_name_ = shape[index].to_string();
-  return dimension_name_.c_str();
+  return network_.reporter().guarded("getDimensionName", nullptr, [&]() -> const char* {
+    dimension_name_ = shape[index].to_string();
+    return dimension_name_.c_str();
+  });
 }
 
 }  // namespace tenon::network
