@@ -2181,10 +2181,10 @@ class INetworkDefinition : public INoCopy {
   bool unmarkDebug(ITensor& tensor) noexcept;
   /// Returns whether a tensor is marked by markDebug().
   bool isDebugTensor(const ITensor& tensor) const noexcept;
-  /// Logs an error and returns false: fusion is decided during the build. Use markDebug(). Since
-  /// 10.12.
+  /// Lets contexts show the tensors that fusion leaves (setUnfusedTensorsDebugState()). Returns
+  /// true. Since 10.12.
   bool markUnfusedTensorsAsDebugTensors() noexcept;
-  /// Returns false: nothing can be marked in that way. Since 10.12.
+  /// Withdraws the mark. Returns true. Since 10.12.
   bool unmarkUnfusedTensorsAsDebugTensors() noexcept;
   /// Adds y = f(x), of the input's type and dimensions. Alpha and beta are set on the layer.
   IActivationLayer* addActivation(ITensor& input, ActivationType type) noexcept;
@@ -3125,8 +3125,8 @@ class IBuilder : public INoCopy {
   /// Returns whether the default device computes in 16 bits faster than in 32: GPUs with FP16
   /// arithmetic, CPUs with BF16 arithmetic.
   TRT_DEPRECATED bool platformHasFastFp16() const noexcept;
-  /// Returns whether calibrated INT8 pays on the default device: false. Quantized networks need no
-  /// question.
+  /// Returns whether the default device multiplies 8-bit integers fast: GPUs from compute
+  /// capability 8.0 on, and processors with VNNI.
   TRT_DEPRECATED bool platformHasFastInt8() const noexcept;
   /// Returns 0: there is no DLA.
   int32_t getMaxDLABatchSize() const noexcept;

@@ -1430,10 +1430,10 @@ class IExecutionContext : public INoCopy {
   IRuntimeConfig* getRuntimeConfig() const noexcept;
   /// Switches the showing of all debug tensors on or off. Returns true.
   bool setAllTensorsDebugState(bool flag) noexcept;
-  /// Logs an error and returns false: no tensors can be marked by
-  /// markUnfusedTensorsAsDebugTensors(). Since 10.12.
+  /// Shows the tensors that fusion left, step by step, to the debug listener. False, with an error,
+  /// unless they were marked. Since 10.12.
   bool setUnfusedTensorsDebugState(bool flag) noexcept;
-  /// Returns false: no tensors can be marked by markUnfusedTensorsAsDebugTensors(). Since 10.12.
+  /// Returns whether the debug listener sees the tensors that fusion left. Since 10.12.
   bool getUnfusedTensorsDebugState() const noexcept;
   /// Logs an error and returns false: plans run on one device. Since 10.16.
   bool setCommunicator(void* communicator) noexcept;

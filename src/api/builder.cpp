@@ -23,6 +23,7 @@
 #include "base/stopwatch.h"
 #include "check/choose_branches.h"
 #include "check/compile_checked.h"
+#include "device/cpu/isa.h"
 #include "device/described_device.h"
 #include "kernels/algorithm.h"
 #include "network/io_formats.h"
@@ -190,6 +191,7 @@ void add_debug_tensors(const Network& network, Plan& plan) {
     all.insert(tensor->getName());
     if (!tensor->isNetworkOutput() && !tensor->isNetworkInput()) hidden.insert(tensor->getName());
   }
+  if (network.shows_unfused()) plan.settings[kDebugUnfusedSetting] = "1";
   if (!all.empty()) plan.settings["debug"] = joined(all);
   if (!hidden.empty()) plan.settings["debug.hidden"] = joined(hidden);
 }
@@ -448,7 +450,12 @@ bool Builder::platformHasFastFp16() const noexcept {
 }
 /// There is no calibration; quantized networks need no question.
 bool Builder::platformHasFastInt8() const noexcept {
-  return false;
+  constexpr int kFirstWithProducts = 80;
+  const auto backend = chosen_backend(BuilderConfig(reporter_), max_threads_, *reporter_);
+  if (!backend.ok()) return false;
+  const DeviceProperties& device = backend->device->properties();
+  return device.kind == DeviceKind::kCpu ? cpu::has_byte_products()
+                                         : device.compute_capability >= kFirstWithProducts;
 }
 bool Builder::platformHasTf32() const noexcept {
   constexpr int kFirstWithTf32 = 80;

@@ -146,13 +146,27 @@ bool ContextHandle::enqueueV3(cudaStream_t stream) noexcept {
   context_->set_step_times(timed ? &layer_times_ : nullptr, !enqueue_emits_profile_);
   const bool ran = succeed("enqueueV3", [&]() -> Status {
     const StopScope stops(asked_);
-    TENON_TRY(context_->enqueue(stream));
+    TENON_TRY(debug_.observes() ? enqueue_observed(stream) : context_->enqueue(stream));
     return finish(stream);
   });
   if (!ran) return false;
   // Work in a graph of the application's has not run yet.
   const bool emits = enqueue_emits_profile_ && !context_->is_profile_captured();
   return profiler_ == nullptr || !emits || reportToProfiler();
+}
+
+/// One step after the other, each waited for.
+Status ContextHandle::enqueue_observed(void* stream) {
+  if (Streams* streams = engine_.engine().backend().device->streams(); streams != nullptr) {
+    TENON_ASSIGN(const bool capturing, streams->is_capturing(stream));
+    if (capturing)
+      return user_error(
+          "runs that show unfused tensors to a debug listener wait for each layer and cannot be "
+          "captured: call setUnfusedTensorsDebugState(false) first");
+    TENON_TRY(streams->synchronize_stream(stream));
+  }
+  return context_->enqueue_observed(
+      [&](const StepResult& result) { return debug_.show(result, stream); });
 }
 
 Status ContextHandle::finish(void* stream) {
@@ -319,12 +333,13 @@ bool ContextHandle::setAllTensorsDebugState(bool flag) noexcept {
   debug_.enable_all(flag);
   return true;
 }
-bool ContextHandle::setUnfusedTensorsDebugState(bool) noexcept {
-  return succeed(unsupported(
+bool ContextHandle::setUnfusedTensorsDebugState(bool flag) noexcept {
+  if (debug_.enable_unfused(flag)) return true;
+  return succeed(user_error(
       "setUnfusedTensorsDebugState: no tensors were marked by markUnfusedTensorsAsDebugTensors"));
 }
 bool ContextHandle::getUnfusedTensorsDebugState() const noexcept {
-  return false;
+  return debug_.unfused();
 }
 bool ContextHandle::setCommunicator(void*) noexcept {
   return succeed(unsupported("setCommunicator: plans run on one device"));

@@ -96,6 +96,7 @@ class ContextHandle final : public surface::Implementation<IExecutionContext> {
   bool enqueue_emits_profile_ = true;
   std::function<bool()> asked_;  ///< Whether a run is to end.
   bool debug_sync_ = false;
+  Status enqueue_observed(void* stream);
   bool syncs_layers_ = false;  ///< In the run that is under way, for debug_sync_.
   cudaEvent_t input_consumed_ = nullptr;
   IGpuAllocator* temporary_allocator_ = nullptr;

@@ -8,6 +8,8 @@ inline constexpr const char* kSameCapabilitySetting = "same_compute_capability";
 /// The candidates of each layer, as JSON, where they were recorded.
 inline constexpr const char* kCandidatesSetting = "candidates";
 
+/// Of networks with markUnfusedTensorsAsDebugTensors.
+inline constexpr const char* kDebugUnfusedSetting = "debug.unfused";
 /// Of plans that were built with kWEIGHT_STREAMING.
 inline constexpr const char* kWeightStreamingSetting = "weight_streaming";
 /// The number of the configuration's TacticSources.

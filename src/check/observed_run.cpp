@@ -87,12 +87,15 @@ Result<double> ObservedRun::time(int runs, StepTimes* steps) {
   return least;
 }
 
-/// From the strides that it has on the device to rows; a sample behind those before it.
 Status ObservedRun::keep(const StepResult& result) {
   const Value* value = result.node.outputs()[result.output];
   if (!wanted_->contains(value)) return {};
-  Operand operand = concrete().operand(value);
-  Tensor& tensor = contents_[value];
+  return take_result(concrete(), *backend_.device, result, contents_[value]);
+}
+
+Status take_result(const ConcreteGraph& graph, Device& device, const StepResult& result,
+                   Tensor& tensor) {
+  Operand operand = graph.operand(result.node.outputs()[result.output]);
   if (!tensor.defined()) {
     TENON_ASSIGN(tensor, Tensor::create(operand.type, operand.extents));
   }
@@ -101,8 +104,8 @@ Status ObservedRun::keep(const StepResult& result) {
   if (operand.count() == 0) return {};
   const auto size = static_cast<size_t>(byte_size(operand.type));
   std::vector<std::byte> bytes(static_cast<size_t>(extent_in_memory(operand)) * size);
-  TENON_TRY(backend_.device->download(bytes.data(), result.address, bytes.size(), {}));
-  TENON_TRY(backend_.device->synchronize({}));
+  TENON_TRY(device.download(bytes.data(), result.address, bytes.size(), {}));
+  TENON_TRY(device.synchronize({}));
   const size_t begin = static_cast<size_t>(result.sample * operand.count()) * size;
   strided_copy(tensor.mutable_bytes() + begin, row_major_strides(operand.extents), bytes.data(),
                operand.strides, operand.extents, static_cast<int>(size));

@@ -49,6 +49,11 @@ class ObservedRun {
   const std::unordered_set<const Value*>* wanted_ = nullptr;
 };
 
+/// Puts a result in rows, from the strides that it has on the device; a sample behind those before
+/// it. A tensor that is not defined yet is made.
+Status take_result(const ConcreteGraph& graph, Device& device, const StepResult& result,
+                   Tensor& to);
+
 /// Runs a copy of the plan once on the host's tensors.
 Result<std::vector<Tensor>> run_plan(const Plan& plan, const Backend& backend, int threads,
                                      std::span<const Tensor> inputs);

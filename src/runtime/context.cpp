@@ -453,13 +453,14 @@ Status Context::note_run(Queue queue) {
   return streams->record(last_run_.get(), queue.stream);
 }
 
-Status Context::run_static(Queue queue) {
+/// Outputs that have an allocator get their memory; the context's must be there.
+Status Context::find_memory(void* stream) {
   for (size_t i = 0; i < outputs_.size(); ++i) {
     if (!allocators_[i]) continue;
     const Value* output = engine_->graph().outputs()[i];
     const Extents& extents = program_->graph().extents(output);
     const auto bytes = static_cast<size_t>(element_count(extents) * byte_size(output->type.type));
-    outputs_[i] = allocators_[i](extents, bytes, queue.stream);
+    outputs_[i] = allocators_[i](extents, bytes, stream);
     if (outputs_[i] == nullptr && bytes > 0)
       return resource_error("the allocator of output '{}' gave no memory", output->name);
     TENON_TRY(check_multiple(outputs_[i],
@@ -469,6 +470,11 @@ Status Context::run_static(Queue queue) {
   if (expects_arena_ && given_arena_ == nullptr && program_->arena_bytes() > 0)
     return user_error(
         "the context has no memory: it was made without, and setDeviceMemoryV2 gave none");
+  return {};
+}
+
+Status Context::run_static(Queue queue) {
+  TENON_TRY(find_memory(queue.stream));
   if (range_texts_.empty() && ranges_ != Ranges::kNone &&
       engine_->backend().device->streams() != nullptr)
     range_texts_ = program_->range_texts(ranges_ == Ranges::kDetailed);

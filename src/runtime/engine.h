@@ -196,6 +196,7 @@ class Context {
  private:
   explicit Context(std::shared_ptr<Engine> engine);
   Status enqueue_work(Queue queue);
+  Status find_memory(void* stream);
   Status run_static(Queue queue);
   Status note_run(Queue queue);
   Status run_program(Queue queue, StepTimer* timer = nullptr);

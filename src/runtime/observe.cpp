@@ -41,6 +41,7 @@ Status Context::enqueue_observed(StepObserver observer) {
   TENON_TRY(prepare());
   TENON_TRY(check_addresses());
   TENON_TRY(check_alignment());
+  TENON_TRY(find_memory(nullptr));
   return program_->observe(backend, inputs_, outputs_, arena(), Queue{pool_.get(), nullptr},
                            observer);
 }

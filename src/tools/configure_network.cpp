@@ -145,6 +145,8 @@ Status configure_network(INetworkDefinition& network, const Arguments& arguments
   TENON_TRY(set_io_formats(network, &INetworkDefinition::getOutput, network.getNbOutputs(),
                            "--outputIOFormats", arguments.text(OptionId::outputIOFormats)));
   TENON_TRY(mark_debug_tensors(network, arguments.text(OptionId::markDebug)));
+  if (arguments.flag(OptionId::markUnfusedTensorsAsDebugTensors))
+    network.markUnfusedTensorsAsDebugTensors();
   warn_unconstrained(arguments, console);
   if (arguments.text(OptionId::precisionConstraints) == "none") return {};
   TENON_TRY(for_layers(network, "--layerPrecisions", arguments.text(OptionId::layerPrecisions),

@@ -161,10 +161,16 @@ class Gathering final : public nvinfer1::IDebugListener {
 
 /// One run of the context under the listener.
 template <class Listener>
-Status run_under(nvinfer1::IExecutionContext& context, Listener& listener) {
+Status run_under(nvinfer1::IExecutionContext& context, const Arguments& arguments,
+                 Listener& listener) {
+  const bool unfused = arguments.flag(OptionId::markUnfusedTensorsAsDebugTensors);
   context.setDebugListener(&listener);
   context.setAllTensorsDebugState(true);
+  if (unfused && !context.setUnfusedTensorsDebugState(true))
+    return user_error(
+        "--markUnfusedTensorsAsDebugTensors: the plan was built without this flag; build it again");
   const bool ran = context.enqueueV3(nullptr);
+  if (unfused) context.setUnfusedTensorsDebugState(false);
   context.setDebugListener(nullptr);
   TENON_TRY(listener.status());
   if (!ran) return internal_error("the run that shows debug tensors failed");
@@ -186,7 +192,7 @@ Result<std::vector<OutputValues>> gather_debug_tensors(nvinfer1::IExecutionConte
   const std::unique_ptr<IGpu> gpu = gpu_of(context, arguments, logger);
   std::vector<OutputValues> values;
   Gathering gathering(values, gpu.get());
-  TENON_TRY(run_under(context, gathering));
+  TENON_TRY(run_under(context, arguments, gathering));
   return values;
 }
 
@@ -198,7 +204,7 @@ Status dump_debug_tensors(nvinfer1::IExecutionContext& context, const Arguments&
   const std::unique_ptr<IGpu> gpu = gpu_of(context, arguments, logger);
   Dump dump(arguments, console, gpu.get());
   TENON_TRY(dump.read_names(arguments));
-  TENON_TRY(run_under(context, dump));
+  TENON_TRY(run_under(context, arguments, dump));
   if (dump.seen() == 0)
     return user_error("the engine has no debug tensors: build it with --markDebug=names");
   return {};

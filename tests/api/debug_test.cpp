@@ -89,10 +89,51 @@ TEST(DebugTensors, InputsCanBeDebugTensorsToo) {
   EXPECT_EQ(listener.seen, (std::map<std::string, F>{{"x", {5, 6}}}));
 }
 
+/// Two products with a sum between: what is fused away is not seen, and the plan is not another.
+TEST(DebugTensors, UnfusedTensorsAreThoseOfThePlan) {
+  for (const bool marked : {true, false}) {
+    Session session;
+    ITensor* x = session.input("x", DataType::kFLOAT, {2, 2});
+    const auto product = [&](ITensor& left, const char* name) {
+      ITensor* w = session.constant({2, 2}, {1, 0, 0, 2});
+      ITensor* y = session.network
+                       ->addMatrixMultiply(left, MatrixOperation::kNONE, *w, MatrixOperation::kNONE)
+                       ->getOutput(0);
+      y->setName(name);
+      return y;
+    };
+    ITensor* first = product(*x, "first");
+    ITensor* active = session.network->addActivation(*first, ActivationType::kRELU)->getOutput(0);
+    active->setName("active");
+    session.output(product(*active, "second"), "y");
+    if (marked) {
+      EXPECT_TRUE(session.network->markUnfusedTensorsAsDebugTensors());
+    }
+    ASSERT_TRUE(session.build());
+    EXPECT_EQ(session.engine->getNbIOTensors(), 2);
+    Listener listener;
+    session.context->setDebugListener(&listener);
+    EXPECT_FALSE(session.context->getUnfusedTensorsDebugState());
+    EXPECT_EQ(session.context->setUnfusedTensorsDebugState(true), marked);
+    EXPECT_EQ(session.context->getUnfusedTensorsDebugState(), marked);
+    const Arrays outputs = session.run({{"x", floats({2, 2}, {1, -2, 3, 4})}});
+    EXPECT_EQ(outputs.at("y").values<float>(), (F{1, 0, 3, 16}));
+    if (!marked) {
+      EXPECT_TRUE(listener.seen.empty());
+      continue;
+    }
+    EXPECT_EQ(listener.seen["active"], (F{1, 0, 3, 8}));
+    EXPECT_EQ(listener.seen["y"], (F{1, 0, 3, 16}));
+    EXPECT_EQ(listener.seen.count("first"), 0U) << "it lies inside of a layer";
+    listener.seen.clear();
+    EXPECT_TRUE(session.context->setUnfusedTensorsDebugState(false));
+    session.run({{"x", floats({2, 2}, {1, -2, 3, 4})}});
+    EXPECT_TRUE(listener.seen.empty());
+  }
+}
+
 TEST(DebugTensors, RefusalsHaveReasons) {
   Chain session;
-  EXPECT_FALSE(session.network->markUnfusedTensorsAsDebugTensors());
-  EXPECT_TRUE(session.log.complained("markDebug"));
   EXPECT_TRUE(session.network->markDebug(*session.sum));
   EXPECT_TRUE(session.network->unmarkDebug(*session.sum));
   EXPECT_FALSE(session.network->unmarkDebug(*session.sum));
@@ -100,6 +141,8 @@ TEST(DebugTensors, RefusalsHaveReasons) {
   ASSERT_TRUE(session.build());
   EXPECT_FALSE(session.context->setTensorDebugState("sum", true));
   EXPECT_TRUE(session.log.complained("'sum'"));
+  EXPECT_FALSE(session.context->setUnfusedTensorsDebugState(true));
+  EXPECT_TRUE(session.log.complained("markUnfusedTensorsAsDebugTensors"));
   Listener listener;
   listener.refuses = true;
   session.context->setDebugListener(&listener);

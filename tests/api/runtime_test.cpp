@@ -437,7 +437,6 @@ TEST(Builder, SaysWhatItIs) {
   EXPECT_EQ(session.builder->getMaxThreads(), 2);
   EXPECT_EQ(session.builder->getLogger(), &session.log);
   EXPECT_EQ(&session.network->getBuilder(), session.builder.get());
-  EXPECT_FALSE(session.builder->platformHasFastInt8());
 }
 
 TEST(Profile, IsChecked) {

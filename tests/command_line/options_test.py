@@ -149,6 +149,8 @@ CASES = {
     "skipInference": (["MODEL", "--skipInference"], r"Skipped inference phase"),
     "useProfile": (["MODEL", "--useProfile=3"], "!--useProfile=3: the engine has"),
     "allocationStrategy": (["MODEL", "--allocationStrategy=runtime"], r"allocation strategy runtime"),
+    "markUnfusedTensorsAsDebugTensors": (["MODEL", "--markUnfusedTensorsAsDebugTensors", "--saveAllDebugTensors=summary"],
+                                         r"y: \(4\) min"),
     "saveDebugTensors": (["MODEL", "--markDebug=sum", "--saveDebugTensors=sum:sum.bin", "INPUTS"], r"sum\.bin"),
     "saveAllDebugTensors": (["MODEL", "--saveAllDebugTensors=summary"], "!--markDebug"),
     "refitFromOnnx": (["--loadEngine=PLAN", "--refitFromOnnx=none.onnx"], "!none.onnx"),

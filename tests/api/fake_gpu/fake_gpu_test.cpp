@@ -326,6 +326,10 @@ TEST_F(FakeGpu, BuildingSurvivesEveryFailure) {
   session_->log.errors.clear();
 }
 
+TEST_F(FakeGpu, IntegersAreFastFromAmpereOn) {
+  EXPECT_TRUE(session_->builder->platformHasFastInt8());
+}
+
 TEST_F(FakeGpu, WhatEndsOnAnotherThreadIsFreed) {
   Log log;
   const int before = driver_->living();
