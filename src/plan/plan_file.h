@@ -15,10 +15,11 @@ namespace tenon {
 /// weights that are used in place. Little-endian.
 ///
 ///     bytes  0..3   magic 0x74727466
-///            4..7   format version
+///            4..7   0; in files of format 1 and 2 that number
 ///            8..15  size of the whole file
 ///           16..23  size of the description, which starts at 4096
 ///           24..27  library version: major, minor, patch, build
+///           28..31  format version
 ///           32..39  offset of the weights
 ///           40..55  XXH3-128 of all bytes of the file, these 16 taken as zero
 inline constexpr size_t kPlanPage = 4096;

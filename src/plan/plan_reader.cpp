@@ -360,9 +360,10 @@ Result<PlanHeader> read_header(std::span<const std::byte> bytes, bool mapped) {
   PlanHeader header;
   if (bytes.size() < kPlanPage) return damaged("{} bytes are less than its header", bytes.size());
   std::memcpy(&header, bytes.data(), sizeof header);
-  if (header.format < kOldestPlanFormat || header.format > kPlanFormat)
-    return user_error("the plan has format {}, this library reads {} to {}; build it again",
-                      header.format, kOldestPlanFormat, kPlanFormat);
+  const uint32_t format = plan_format(header);
+  if (format < kOldestPlanFormat || format > kPlanFormat)
+    return user_error("the plan has format {}, this library reads {} to {}; build it again", format,
+                      kOldestPlanFormat, kPlanFormat);
   if (header.file_size != bytes.size())
     return damaged("it has {} bytes of {}", bytes.size(), header.file_size);
   if (header.weights_offset > bytes.size() || header.weights_offset < kPlanPage ||

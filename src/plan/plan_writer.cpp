@@ -238,14 +238,9 @@ Offset<flatbuffers::Vector<Offset<fb::Choice>>> write_choices(FlatBufferBuilder&
 }
 
 void write_header(std::vector<std::byte>& file, size_t description, size_t weights) {
-  const PlanHeader header{kPlanMagic,
-                          kPlanFormat,
-                          file.size(),
-                          description,
-                          {kApiMajor, kApiMinor, kApiPatch, kApiBuild},
-                          0,
-                          weights,
-                          {0, 0}};
+  const PlanHeader header{
+      kPlanMagic,  0,       file.size(), description, {kApiMajor, kApiMinor, kApiPatch, kApiBuild},
+      kPlanFormat, weights, {0, 0}};
   std::memcpy(file.data(), &header, sizeof header);
   const PlanChecksum checksum = plan_checksum(file);
   std::memcpy(file.data() + offsetof(PlanHeader, checksum), &checksum, sizeof checksum);

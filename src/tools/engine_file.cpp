@@ -15,9 +15,9 @@ using nvinfer1::ICudaEngine;
 using nvinfer1::IRuntime;
 
 constexpr uint32_t kPlanMagic = 0x74727466;
-constexpr uint32_t kPlanFormat = 2, kOldestPlanFormat = 1;
+constexpr uint32_t kPlanFormat = 3, kOldestPlanFormat = 1;
 constexpr size_t kVersionOffset = 24;
-constexpr size_t kPlanStart = 28;
+constexpr size_t kPlanStart = 32;
 
 constexpr int kUntimedLoads = 2;
 constexpr int kTimedLoads = 20;
@@ -89,11 +89,12 @@ Result<LoadedEngine> deserialize(std::span<const char> plan, const Arguments& ar
 Result<std::string> plan_version(const std::string& file) {
   TENON_ASSIGN(const std::vector<char> head, read_file(file, kPlanStart));
   if (head.size() < kPlanStart) return user_error("'{}' is too short to be a plan", file);
-  uint32_t words[2];
+  uint32_t words[kPlanStart / sizeof(uint32_t)];
   std::memcpy(words, head.data(), sizeof(words));
   if (words[0] != kPlanMagic) return user_error("'{}' is not a plan", file);
-  if (words[1] < kOldestPlanFormat || words[1] > kPlanFormat)
-    return user_error("'{}' is a plan of an unknown format, {}", file, words[1]);
+  const uint32_t format = words[1] == 0 ? words[7] : words[1];
+  if (format < kOldestPlanFormat || format > kPlanFormat)
+    return user_error("'{}' is a plan of an unknown format, {}", file, format);
   const auto* version = reinterpret_cast<const uint8_t*>(head.data() + kVersionOffset);
   return fmt::format("{}.{}.{}.{}", version[0], version[1], version[2], version[3]);
 }

@@ -189,7 +189,7 @@ def test_no_plan(build: Path, tmp_path: Path):
 
 
 def test_the_plan_version_is_read_without_loading(build: Path, plan: bytes, tmp_path: Path):
-    (tmp_path / "head.plan").write_bytes(plan[:28])
+    (tmp_path / "head.plan").write_bytes(plan[:32])
     done = trtexec(build, f"--loadEngine={tmp_path / 'head.plan'}", "--getPlanVersionOnly")
     assert done.returncode == 0
     assert "10." in done.stdout

@@ -33,9 +33,10 @@ std::vector<std::byte> stored_plan(int format) {
   return bytes;
 }
 
-/// As if the file had been written in another format.
-std::vector<std::byte> with_format(std::vector<std::byte> bytes, uint32_t format) {
-  std::memcpy(bytes.data() + offsetof(PlanHeader, format), &format, sizeof format);
+/// As if the file had been written in another format, whose number stands in either place.
+std::vector<std::byte> with_format(std::vector<std::byte> bytes, uint32_t ahead, uint32_t behind) {
+  std::memcpy(bytes.data() + offsetof(PlanHeader, serialization), &ahead, sizeof ahead);
+  std::memcpy(bytes.data() + offsetof(PlanHeader, format), &behind, sizeof behind);
   const PlanChecksum checksum = plan_checksum(bytes);
   std::memcpy(bytes.data() + offsetof(PlanHeader, checksum), &checksum, sizeof checksum);
   return bytes;
@@ -52,20 +53,48 @@ TEST(PlanFormats, OfTheFirstOneAreReadAndHaveNoCode) {
   EXPECT_EQ(plan->graph->outputs()[0]->name, "y");
 }
 
+TEST(PlanFormats, OfTheSecondOneAreRead) {
+  const auto plan = read_plan(stored_plan(2), nullptr);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->profiles.at(0).at("x").opt, (Extents{2, 4}));
+  EXPECT_EQ(plan->graph->outputs()[0]->name, "y");
+}
+
 TEST(PlanFormats, AreWrittenAnewInTheNewestOne) {
-  const auto plan = read_plan(stored_plan(1), nullptr);
+  for (const int old : {1, 2}) {
+    const auto plan = read_plan(stored_plan(old), nullptr);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    const auto bytes = write_plan(*plan);
+    ASSERT_TRUE(bytes.ok());
+    PlanHeader header;
+    std::memcpy(&header, bytes->data(), sizeof header);
+    EXPECT_EQ(plan_format(header), kPlanFormat);
+    EXPECT_TRUE(read_plan(*bytes, nullptr).ok());
+  }
+}
+
+/// NVIDIA's trtexec prints the version of files whose second word is 0, and of no others.
+TEST(PlanFormats, HaveTheirVersionWherePeekersLook) {
+  const auto plan = read_plan(stored_plan(2), nullptr);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
   const auto bytes = write_plan(*plan);
   ASSERT_TRUE(bytes.ok());
-  PlanHeader header;
-  std::memcpy(&header, bytes->data(), sizeof header);
-  EXPECT_EQ(header.format, kPlanFormat);
-  EXPECT_TRUE(read_plan(*bytes, nullptr).ok());
+  uint32_t words[2];
+  std::memcpy(words, bytes->data(), sizeof words);
+  EXPECT_EQ(words[0], 0x74727466u);
+  EXPECT_EQ(words[1], 0u);
+  EXPECT_EQ((*bytes)[24], std::byte{10});
+  EXPECT_EQ((*bytes)[25], std::byte{16});
 }
 
 TEST(PlanFormats, ThatAreOlderOrNewerAreRefused) {
-  for (const uint32_t format : {kOldestPlanFormat - 1, kPlanFormat + 1}) {
-    const auto plan = read_plan(with_format(stored_plan(1), format), nullptr);
+  struct Places {
+    uint32_t ahead, behind, format;
+  };
+  for (const auto [ahead, behind, format] :
+       {Places{0, 0, 0}, Places{0, kPlanFormat + 1, kPlanFormat + 1},
+        Places{kLastPlanFormatAhead + 1, 0, 0}, Places{1, 1, 0}}) {
+    const auto plan = read_plan(with_format(stored_plan(1), ahead, behind), nullptr);
     ASSERT_FALSE(plan.ok());
     EXPECT_EQ(plan.error().message,
               fmt::format("the plan has format {}, this library reads {} to {}; build it again",
