@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/guard.h"
+#include "onnx/layer_hints.h"
 #include "onnx/node_order.h"
 #include "onnx/op_table.h"
 #include "onnx_proto/onnx.pb.h"
@@ -257,12 +258,18 @@ void GraphImporter::conclude(NodeImporter& importer) {
         (static_cast<size_t>(i) >= importer.results().size() || !importer.results()[i]))
       importer.fail(ImportCode::kUnsupportedNode,
                     fmt::format("output {} \"{}\" is not available", i, cut(node.output(i))));
+  std::optional<LayerHint> hint;
+  if (context_.reads_hints && importer.ok() && depth_ == 0) hint = read_hint(importer);
   if (!importer.ok()) {
     if (importer.code() != ImportCode::kSuccess)
       report(node, importer.code(), importer.message(), importer.found_at());
     return mark_broken(node);
   }
   finish(node, importer.emitted(), importer.results());
+  if (!hint) return;
+  for (Value* result : importer.results())
+    hint->outputs.push_back(context_.list(result) == nullptr ? result : nullptr);
+  context_.hints.push_back(*std::move(hint));
 }
 
 /// Names the values that a node became, and binds its outputs.

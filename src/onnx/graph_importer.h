@@ -48,6 +48,8 @@ struct ModelContext {
   int top_level_node = -1;
   std::vector<std::string> function_stack;
   std::map<std::string, std::vector<Value*>, std::less<>> node_outputs;
+  bool reads_hints = false;  ///< The model was written by TensorRT.
+  std::vector<LayerHint> hints;
   Graph tokens;
   std::unordered_map<const Value*, ValueList> lists;  ///< By token.
 

@@ -165,6 +165,7 @@ Result<ImportedModel> import_file(const ModelFile& file, const ImportOptions& op
   ModelContext context{options, tensors};
   context.nodes_left = options.max_nodes > 0 ? options.max_nodes : kBaseNodes + file.bytes;
   context.functions = functions_of(proto);
+  context.reads_hints = proto.producer_name() == "TensorRT";
   FunctionFrame frame;
   frame.opsets = opsets_of(proto);
 
@@ -185,6 +186,7 @@ Result<ImportedModel> import_file(const ModelFile& file, const ImportOptions& op
     if (std::none_of(values.begin(), values.end(),
                      [&](auto* value) { return context.list(value); }))
       model.node_outputs.emplace(name, std::move(values));
+  model.hints = std::move(context.hints);
   return model;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -88,12 +89,22 @@ struct ModelMetadata {
   std::map<std::string, std::string> properties;
 };
 
+/// How a network that TensorRT wrote as a file wants a layer computed and its outputs kept.
+struct LayerHint {
+  std::string node;
+  std::vector<Value*> outputs;
+  std::optional<DataType> precision;
+  std::vector<double> least, greatest;  ///< Of the first outputs, the bounds of their numbers.
+  std::vector<std::string> places;      ///< Of outputs: "device" or "host".
+};
+
 /// A model as network-level IR: valid, types and shapes inferred, nothing optimized.
 struct ImportedModel {
   std::unique_ptr<Graph> graph;
   std::map<std::string, Value*, std::less<>> values;  ///< By ONNX name, main graph.
   /// Outputs by (ONNX name of the) node, main graph.
   std::map<std::string, std::vector<Value*>, std::less<>> node_outputs;
+  std::vector<LayerHint> hints;  ///< Of the main graph's nodes, where the producer is TensorRT.
   ModelMetadata metadata;
 };
 

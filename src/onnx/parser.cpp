@@ -4,6 +4,7 @@
 
 #include "base/guard.h"
 #include "network/convert.h"
+#include "onnx/layer_hints.h"
 #include "onnx/model_file.h"
 #include "onnx/node_importer.h"
 #include "onnx/node_order.h"
@@ -104,6 +105,7 @@ bool Parser::import_into_network(const ImportRequest& request) {
   if (!check_border(*model->graph)) return false;
   if (Status status = network_.adopt(std::move(model->graph)); !status.ok())
     return errors_.refuse(ImportCode::kInvalidValue, status.error().message);
+  for (const LayerHint& hint : model->hints) apply_hint(hint, network_, network_.reporter());
   node_outputs_ = std::move(model->node_outputs);
   return true;
 }

@@ -57,6 +57,48 @@ TEST_F(ParserTest, ErrorsOfTensorsNameThem) {
   EXPECT_STREQ(parser->getError(0)->file(), "x");
 }
 
+/// y = x + w with what TensorRT notes beside a layer.
+ModelBuilder sum_with_hints(const char* producer, const std::vector<float>& least) {
+  ModelBuilder model = sum_with_weights();
+  model.model().set_producer_name(producer);
+  auto* node = model.graph().mutable_node(0);
+  auto* precision = node->add_attribute();
+  precision->set_name("trt_layer_precision");
+  precision->set_type(::onnx::AttributeProto::INT);
+  precision->set_i(::onnx::TensorProto::FLOAT16);
+  const std::vector<float> greatest = {6};
+  for (const auto& [name, values] : {std::pair("trt_outputs_range_min", &least),
+                                     std::pair("trt_outputs_range_max", &greatest)}) {
+    auto* range = node->add_attribute();
+    range->set_name(name);
+    range->set_type(::onnx::AttributeProto::FLOATS);
+    for (const float value : *values) range->add_floats(value);
+  }
+  return model;
+}
+
+TEST_F(ParserTest, LayersOfTensorRTBringTheirPrecisionAndRanges) {
+  ASSERT_TRUE(parse(sum_with_hints("TensorRT", {-2}))) << log.text;
+  const nvinfer1::ILayer& sum = *network->getLayer(network->getNbLayers() - 1);
+  ASSERT_TRUE(sum.precisionIsSet());
+  EXPECT_EQ(sum.getPrecision(), nvinfer1::DataType::kHALF);
+  ASSERT_TRUE(sum.getOutput(0)->dynamicRangeIsSet());
+  EXPECT_EQ(sum.getOutput(0)->getDynamicRangeMin(), -2);
+  EXPECT_EQ(sum.getOutput(0)->getDynamicRangeMax(), 6);
+}
+
+TEST_F(ParserTest, LayersOfOtherProducersBringNone) {
+  ASSERT_TRUE(parse(sum_with_hints("pytorch", {-2}))) << log.text;
+  EXPECT_FALSE(network->getLayer(network->getNbLayers() - 1)->precisionIsSet());
+}
+
+TEST_F(ParserTest, RangesWithoutTheirOtherEndAreRefused) {
+  EXPECT_FALSE(parse(sum_with_hints("TensorRT", {})));
+  ASSERT_EQ(parser->getNbErrors(), 1);
+  EXPECT_EQ(parser->getError(0)->code(), ErrorCode::kINVALID_NODE);
+  EXPECT_NE(std::string(parser->getError(0)->desc()).find("0 and 1 numbers"), std::string::npos);
+}
+
 TEST_F(ParserTest, ASecondModelIsRefused) {
   ASSERT_TRUE(parse(sum_with_weights()));
   EXPECT_FALSE(parse(sum_with_weights()));
