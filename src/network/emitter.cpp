@@ -178,10 +178,21 @@ void Emitter::materialize_shape_operands(OpKind kind, std::vector<Value*>& input
   }
 }
 
+void Emitter::widen_beside_wider(OpKind kind, std::vector<Value*>& inputs) {
+  if (kind != OpKind::kPointwise && kind != OpKind::kMatMul && kind != OpKind::kConcat) return;
+  const auto is_wide = [this](const Value* x) { return x && type(x) == DataType::kFloat32; };
+  if (std::ranges::none_of(inputs, is_wide)) return;
+  for (Value*& input : inputs)
+    if (input != nullptr &&
+        (type(input) == DataType::kFloat16 || type(input) == DataType::kBFloat16))
+      input = cast(input, DataType::kFloat32);
+}
+
 std::vector<Value*> Emitter::add_node(std::unique_ptr<Op> op, std::vector<Value*> inputs, int count,
                                       std::vector<std::unique_ptr<Graph>> bodies) {
   if (failed_) return {};
   materialize_shape_operands(op->kind(), inputs);
+  if (widens_) widen_beside_wider(op->kind(), inputs);
   while (!inputs.empty() && !inputs.back()) inputs.pop_back();
   const OpInfo& info = op_info(op->kind());
   const auto given = static_cast<int>(inputs.size());

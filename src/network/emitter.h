@@ -28,6 +28,9 @@ class Emitter {
       : graph_(graph), folded_(folded), label_(std::move(label)) {}
   virtual ~Emitter() = default;
 
+  /// Of a weakly typed network, whose inputs and weights of 16 bits are computed with in 32: sums,
+  /// products and the like take casts to 16 bits beside them as 32, too.
+  void set_widens(bool widens) { widens_ = widens; }
   Graph& graph() const { return graph_; }
   const std::string& label() const { return label_; }
   bool ok() const { return !failed_; }
@@ -116,6 +119,7 @@ class Emitter {
   const std::vector<Node*>& emitted() const { return emitted_; }
 
  private:
+  void widen_beside_wider(OpKind kind, std::vector<Value*>& inputs);
   const Tensor* fold(const Value* value, int depth);
   void materialize_shape_operands(OpKind kind, std::vector<Value*>& inputs);
 
@@ -123,7 +127,7 @@ class Emitter {
   FoldCache& folded_;
   std::string label_;
   std::vector<Node*> emitted_;
-  bool failed_ = false;
+  bool failed_ = false, widens_ = false;
   Error error_;
 };
 

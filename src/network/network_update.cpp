@@ -168,6 +168,7 @@ void Network::replace_nodes(LayerCore& layer, std::vector<Node*> nodes,
 Status Network::lower(LayerCore& layer) {
   FoldCache folded;
   Emitter e(*graph_, folded, layer.name_);
+  e.set_widens(!getFlag(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED));
   std::vector<Value*> values;
   try {
     values = layer.lower(e);

@@ -67,6 +67,18 @@ TEST(Network, TypesFollowChanges) {
   EXPECT_EQ(extents_of(relu->getOutput(0)->getDimensions())[2], 16);
 }
 
+/// Other parsers cast to the type of a weakly typed network's input, which is computed with in 32
+/// bits.
+TEST(Network, CastsTo16BitsFitBesideInputsOf16Bits) {
+  Session s;
+  ITensor* x = s.input("x", DataType::kHALF, {4});
+  ITensor* two = s.network->addCast(*s.constant({4}, {2, 2, 2, 2}), DataType::kHALF)->getOutput(0);
+  ITensor* y = s.network->addElementWise(*x, *two, ElementWiseOperation::kPROD)->getOutput(0);
+  EXPECT_EQ(y->getDimensions().nbDims, 1) << s.log.text();
+  s.output(y, "y");
+  EXPECT_TRUE(s.build()) << s.log.text();
+}
+
 TEST(Network, AMistakeIsSaidOnceAndCanBeMended) {
   Session session;
   ITensor* x = session.input("x", DataType::kFLOAT, {2, 3});
