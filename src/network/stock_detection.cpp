@@ -221,4 +221,77 @@ Values stock_roi_align(Emitter& e, const StockFields& fields, Inputs in) {
   return {e.add(op, {in[0], in[1], e.cast(in[2], DataType::kInt64)})};
 }
 
+namespace {
+
+/// Places along one side of boxes, from the first to the last in equal steps; of one, the middle.
+Value* steps_between(Emitter& e, Value* first, Value* last, int64_t count,
+                     std::vector<int64_t> extents) {
+  std::vector<double> parts(static_cast<size_t>(count), 0.5);
+  for (int64_t i = 0; i < count && count > 1; ++i)
+    parts[static_cast<size_t>(i)] = static_cast<double>(i) / static_cast<double>(count - 1);
+  Value* part = reals(e, parts, std::move(extents), first);
+  return e.add(first, e.mul(e.sub(last, first), part));
+}
+
+}  // namespace
+
+/// As TensorFlow has it: bilinear in the image, and 0 where a place lies outside.
+Values stock_crop_and_resize(Emitter& e, const StockFields& fields, Inputs in) {
+  if (!takes(e, in, 2, 2)) return {};
+  const int64_t height = fields.integer("crop_height", 0), width = fields.integer("crop_width", 0);
+  const int64_t boxes = e.constant_extent(in[1], 1), channels = e.constant_extent(in[0], 1);
+  if (!e.ok()) return {};
+  if (height < 1 || width < 1) {
+    e.fail(user_error("crop_height {} and crop_width {} are at least 1", height, width));
+    return {};
+  }
+  const auto side = [&](int64_t at) {
+    return e.reshape(e.slice(in[1], 2, at, at + 1), {0, boxes, 1, 1});
+  };
+  Value* rows = steps_between(e, side(0), side(2), height, {height, 1});
+  Value* columns = steps_between(e, side(1), side(3), width, {1, width});
+  Value* shape =
+      e.concat({e.slice(e.shape_of(in[1]), 0, 0, 1), e.integers({boxes, height, width})}, 0);
+  const auto spread = [&](Value* places) {
+    return e.reshape(e.add(Expand{}, {places, shape}), {0, boxes * height, width, 1});
+  };
+  Value* places = e.concat({spread(columns), spread(rows)}, 3);  // From 0 to 1 in the image.
+  GridSample op;
+  op.align_corners = true;
+  Value* crops = e.add(std::move(op), {in[0], e.add(e.mul(places, 2), -1)});
+  Value* beside = e.abs(e.add(e.mul(places, 2), -1));
+  Value* inside =
+      e.pointwise(PointwiseFunction::k_less_equal,
+                  {e.reduce(ReduceFunction::kMax, beside, {3}, false), e.number(1, e.type(in[1]))});
+  crops = e.where(e.unsqueeze(inside, {1}), crops, e.number(0, e.type(in[0])));
+  return {e.transpose(e.reshape(crops, {0, channels, boxes, height, width}), {0, 2, 1, 3, 4})};
+}
+
+/// YOLOv2's head: boxes of 4 numbers, an objectness and classes, one box behind the other.
+Values stock_region(Emitter& e, const StockFields& fields, Inputs in) {
+  if (!takes(e, in, 1, 1)) return {};
+  const int64_t boxes = fields.integer("num", 0), classes = fields.integer("classes", 0);
+  const int64_t channels = e.constant_extent(in[0], 1), height = e.constant_extent(in[0], 2),
+                width = e.constant_extent(in[0], 3);
+  if (!e.ok()) return {};
+  if (fields.integer("coords", 4) != 4 || fields.flag("hasSoftmaxTree", false)) {
+    e.fail(unsupported("coords {} and trees of classes are not there; coords 4 without one is",
+                       fields.integer("coords", 4)));
+    return {};
+  }
+  if (boxes < 1 || classes < 1 || channels != boxes * (classes + 5)) {
+    e.fail(
+        user_error("{} channels are not num {} times (5 + classes {})", channels, boxes, classes));
+    return {};
+  }
+  Value* seen = e.reshape(in[0], {0, boxes, classes + 5, height, width});
+  const auto part = [&](int64_t from, int64_t to) { return e.slice(seen, 2, from, to); };
+  const auto sigmoid = [&](Value* x) { return e.pointwise(PointwiseFunction::k_sigmoid, {x}); };
+  Softmax softmax;
+  softmax.axes = {2};
+  Value* chances = e.add(std::move(softmax), {part(5, classes + 5)});
+  Value* all = e.concat({sigmoid(part(0, 2)), part(2, 4), sigmoid(part(4, 5)), chances}, 2);
+  return {e.reshape(all, {0, channels, height, width})};
+}
+
 }  // namespace tenon::network

@@ -59,8 +59,12 @@ Values stock_modulated_deform_conv(Emitter& e, const StockFields& fields, Inputs
   op.pads_begin = op.pads_end = fields.integers("padding");
   op.groups = fields.integer("group", 1);
   op.offset_groups = fields.integer("deformable_group", 1);
-  // Its order: x, offset, mask, weights, bias.
-  return {e.add(std::move(op), {in[0], in[3], in[1], in.size() > 4 ? in[4] : nullptr, in[2]})};
+  // Its order: x, offset, mask, weights, bias. Of a mask of ones some parsers make too many.
+  Value* mask = in[2];
+  const Dim places = e.extent(in[1], 1), given = e.extent(mask, 1);
+  if (places.is_constant() && given.is_constant() && given.constant() > places.constant() / 2)
+    mask = e.slice(mask, 1, 0, places.constant() / 2);
+  return {e.add(std::move(op), {in[0], in[3], in[1], in.size() > 4 ? in[4] : nullptr, mask})};
 }
 
 }  // namespace tenon::network

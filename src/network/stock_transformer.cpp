@@ -38,7 +38,49 @@ Value* buckets(Emitter& e, int64_t length, int64_t span, bool swapped) {
   return e.reshape(e.integers(std::move(places)), {1, length, length});
 }
 
+/// Rows of a field's table of this width that are picked by indices; `like` gives the type.
+Value* rows_of(Emitter& e, const StockFields& fields, const char* table, int64_t width,
+               Value* indices, Value* like) {
+  const std::vector<double> numbers = fields.numbers(table);
+  if (numbers.empty() || numbers.size() % static_cast<size_t>(width) != 0) {
+    e.fail(user_error("{} has {} numbers, which do not divide into rows of {}", table,
+                      numbers.size(), width));
+    return nullptr;
+  }
+  const auto rows = static_cast<int64_t>(numbers.size()) / width;
+  return e.add(Gather{}, {reals(e, numbers, {rows, width}, like), indices});
+}
+
 }  // namespace
+
+/// The mask's sequences begin with their valid keys, whose number is the second output.
+Values stock_embeddings_layer_norm(Emitter& e, const StockFields& fields, Inputs in) {
+  if (!takes(e, in, 3, 3)) return {};
+  const std::vector<double> gamma = fields.numbers("bert_embeddings_layernorm_gamma"),
+                            beta = fields.numbers("bert_embeddings_layernorm_beta");
+  const auto width = static_cast<int64_t>(gamma.size());
+  if (width == 0) {
+    e.fail(user_error("the field bert_embeddings_layernorm_gamma is missing"));
+    return {};
+  }
+  Value* real = e.number(0, DataType::kFloat32);
+  Value* length = e.squeeze(e.slice(e.shape_of(in[0]), 0, 0, 1), {0});
+  Value* places = e.unsqueeze(e.add(RangeOf{}, {e.integer(0), length, e.integer(1)}), {1});
+  Value* words = rows_of(e, fields, "bert_embeddings_word_embeddings", width,
+                         e.cast(in[0], DataType::kInt64), real);
+  Value* kinds = rows_of(e, fields, "bert_embeddings_token_type_embeddings", width,
+                         e.cast(in[1], DataType::kInt64), real);
+  Value* positions = rows_of(e, fields, "bert_embeddings_position_embeddings", width, places, real);
+  if (!e.ok()) return {};
+  Normalization op;
+  op.axis = 2;
+  op.epsilon = 1e-12;
+  Value* y = e.add(std::move(op), {e.add(e.add(words, kinds), positions),
+                                   reals(e, gamma, {width}, real), reals(e, beta, {width}, real)});
+  if (fields.flag("output_fp16", false)) y = e.cast(y, DataType::kFloat16);
+  Value* valid = e.reduce(ReduceFunction::kSum, e.cast(in[2], DataType::kInt32), {0}, false);
+  return {e.reshape(y, {0, 0, width, 1, 1}), valid};
+}
 
 Values stock_skip_layer_norm(Emitter& e, const StockFields& fields, Inputs in) {
   if (!takes(e, in, 2, 2)) return {};

@@ -228,9 +228,10 @@ def test_normalize(logger, across):
 
 
 @pytest.mark.parametrize("version", ["1", "2"])
-def test_modulated_deform_conv_without_offsets_is_a_convolution(logger, version):
+@pytest.mark.parametrize("spare", [0, 9])  # onnx-tensorrt's parser makes a mask with the offsets' channels, twice as many.
+def test_modulated_deform_conv_without_offsets_is_a_convolution(logger, version, spare):
     x, weights, bias = normal(1, 4, 6, 6), normal(8, 4, 3, 3), normal(8)
-    mask = RNG.random((1, 9, 6, 6), np.float32)
+    mask = RNG.random((1, 9 + spare, 6, 6), np.float32)
     fields = dict(stride=[1, 1], padding=[1, 1], dilation=[1, 1], group=1, deformable_group=1)
     inputs = [x, np.zeros((1, 18, 6, 6), np.float32), mask, weights, bias]
     (actual,) = run(logger, "ModulatedDeformConv2d", version, fields, inputs)
@@ -241,6 +242,43 @@ def test_modulated_deform_conv_without_offsets_is_a_convolution(logger, version)
             taps = padded[:, :, i:i + 6, j:j + 6] * mask[:, None, 3 * i + j]
             expected += np.einsum("nchw,kc->nkhw", taps, weights[:, :, i, j])
     close(actual, expected)
+
+
+def crop_and_resize(x, boxes, height, width):
+    n, channels, rows, columns = x.shape
+    y = np.zeros((n, boxes.shape[1], channels, height, width), np.float32)
+    for b, k, i, j in np.ndindex(n, boxes.shape[1], height, width):
+        y1, x1, y2, x2 = boxes[b, k, :, 0]
+        r = (y1 + (y2 - y1) * i / (height - 1) if height > 1 else (y1 + y2) / 2) * (rows - 1)
+        c = (x1 + (x2 - x1) * j / (width - 1) if width > 1 else (x1 + x2) / 2) * (columns - 1)
+        if 0 <= r <= rows - 1 and 0 <= c <= columns - 1:
+            top, left = int(r), int(c)
+            bottom, right = min(top + 1, rows - 1), min(left + 1, columns - 1)
+            dy, dx = r - top, c - left
+            upper = x[b, :, top, left] * (1 - dx) + x[b, :, top, right] * dx
+            lower = x[b, :, bottom, left] * (1 - dx) + x[b, :, bottom, right] * dx
+            y[b, k, :, i, j] = upper * (1 - dy) + lower * dy
+    return y
+
+
+@pytest.mark.parametrize("version", ["1", "2"])
+@pytest.mark.parametrize("height, width", [(3, 4), (1, 2)])
+def test_crop_and_resize(logger, version, height, width):
+    x = normal(2, 3, 7, 9)
+    boxes = np.array([[[0.1, 0.2, 0.83, 0.61], [0.0, 0.0, 1.0, 1.0], [0.7, 0.9, 0.21, 0.13]],
+                      [[-0.3, 0.2, 0.52, 1.37], [0.4, 0.4, 0.4, 0.4], [1.2, 1.2, 1.5, 1.5]]], np.float32)[..., None]
+    (actual,) = run(logger, "CropAndResizeDynamic", version, dict(crop_height=height, crop_width=width), [x, boxes])
+    close(actual, crop_and_resize(x, boxes, height, width))
+
+
+def test_region(logger):
+    x = normal(2, 3 * 9, 4, 5)
+    (actual,) = run(logger, "Region_TRT", "1", dict(num=3, coords=4, classes=4), [x])
+    seen = x.reshape(2, 3, 9, 4, 5).copy()
+    chances = np.exp(seen[:, :, 5:])
+    seen[:, :, [0, 1, 4]] = 1 / (1 + np.exp(-seen[:, :, [0, 1, 4]]))
+    seen[:, :, 5:] = chances / chances.sum(2, keepdims=True)
+    close(actual, seen.reshape(x.shape))
 
 
 # Transformers.
@@ -322,6 +360,23 @@ def test_disentangled_attention(logger, version):
     for q, k in np.ndindex(length, length):
         expected[:, q, k] = (c2c[:, q, k] + c2p[:, q, bucket(q - k)] + p2c[:, k, bucket(q - k)]) * 0.3
     close(actual, expected)
+
+
+@pytest.mark.parametrize("version", ["1", "6"])
+def test_embeddings_layer_norm(logger, version):
+    length, batch, width = 6, 3, 8
+    words, kinds, places = normal(20, width), normal(2, width), normal(10, width)
+    gamma, beta = normal(width), normal(width)
+    ids = RNG.integers(0, 20, (length, batch)).astype(np.int32)
+    segments = RNG.integers(0, 2, (length, batch)).astype(np.int32)
+    mask = (np.arange(length)[:, None] < [6, 2, 4]).astype(np.int32)
+    names = ("layernorm_beta", "layernorm_gamma", "word_embeddings", "token_type_embeddings", "position_embeddings")
+    fields = {f"bert_embeddings_{k}": v.reshape(-1) for k, v in zip(names, (beta, gamma, words, kinds, places))}
+    embedded, valid = run(logger, "CustomEmbLayerNormPluginDynamic", version, dict(fields, output_fp16=0), [ids, segments, mask])
+    x = words[ids] + kinds[segments] + places[:length, None]
+    x = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True)) * gamma + beta
+    close(embedded, x[..., None, None])
+    assert valid.tolist() == [6, 2, 4]
 
 
 # Movement and activations.
