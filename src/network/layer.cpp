@@ -99,9 +99,11 @@ bool LayerCore::permit(bool condition, const char* method, const char* requireme
 
 bool LayerCore::editable() const {
   if (fixed_)
-    network_.reporter().report(unsupported(
-        "layer '{}' came with a model and says more than this class can: it cannot be changed",
-        name_));
+    network_.reporter().guarded_call("a setter", [&] {
+      network_.reporter().report(unsupported(
+          "layer '{}' came with a model and says more than this class can: it cannot be changed",
+          name_));
+    });
   return !fixed_;
 }
 

@@ -167,15 +167,19 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Assertion& op) {
 }
 
 IConstantLayer* Network::addConstant(const Dims& dimensions, Weights weights) noexcept {
-  if (!require(dimensions.nbDims >= 0 && dimensions.nbDims <= Dims::MAX_DIMS, "addConstant",
-               "at most 8 axes") ||
-      !require(is_valid(weights.type), "addConstant", "a data type") ||
-      !require(weights.count == element_count(to_extents(dimensions)), "addConstant",
-               fmt::format("as many values as the dimensions say ({}), not {}",
-                           element_count(to_extents(dimensions)), weights.count)) ||
-      !require(weights.count == 0 || weights.values != nullptr, "addConstant", "values"))
-    return nullptr;
-  return insert<ConstantLayer>("addConstant", {}, 1, dimensions, weights);
+  return reporter_->guarded("addConstant", nullptr, [&]() -> IConstantLayer* {
+    if (!require(dimensions.nbDims >= 0 && dimensions.nbDims <= Dims::MAX_DIMS, "addConstant",
+                 "at most 8 axes") ||
+        !require(is_valid(weights.type), "addConstant", "a data type"))
+      return nullptr;
+    const int64_t count = element_count(to_extents(dimensions));
+    if (!require(weights.count == count, "addConstant",
+                 fmt::format("as many values as the dimensions say ({}), not {}", count,
+                             weights.count)) ||
+        !require(weights.count == 0 || weights.values != nullptr, "addConstant", "values"))
+      return nullptr;
+    return insert<ConstantLayer>("addConstant", {}, 1, dimensions, weights);
+  });
 }
 
 IFillLayer* Network::addFill(const Dims& dimensions, FillOperation op) noexcept {

@@ -1,5 +1,6 @@
 // Reductions, top-k, running sums, softmax.
 #include <algorithm>
+#include <bit>
 
 #include "network/adopt.h"
 #include "network/composites.h"
@@ -181,7 +182,7 @@ ITopKLayer* Network::addTopKV2(ITensor& input, TopKOperation op, int32_t k, uint
                                nvinfer1::DataType indicesType) noexcept {
   if (!require(is_valid(op), "addTopK", "an operation") ||
       !require(k >= 0, "addTopK", "a k of at least 0") ||
-      !require(axes_of_mask(reduceAxes).size() == 1, "addTopK", "one axis") ||
+      !require(std::has_single_bit(reduceAxes), "addTopK", "one axis") ||
       !require(is_index_type(indicesType), "addTopK", "indices of INT32 or INT64"))
     return nullptr;
   return insert<TopKLayer>("addTopK", {&input}, 2, op, k, reduceAxes, indicesType);

@@ -25,7 +25,8 @@ class ResizeLayer final : public LayerOf<nvinfer1::IResizeLayer, LayerType::kRES
     const bool fits = scales != nullptr && nbScales >= 1 && nbScales <= Dims::MAX_DIMS &&
                       std::all_of(scales, scales + nbScales, [](float s) { return s > 0; });
     if (permit(fits, "setScales", "1 to 8 positive numbers"))
-      assign(scales_, std::vector<float>(scales, scales + nbScales));
+      network().reporter().guarded_call(
+          "setScales", [&] { assign(scales_, std::vector<float>(scales, scales + nbScales)); });
   }
   int32_t getScales(int32_t size, float* scales) const noexcept override {
     if (scales != nullptr && size >= static_cast<int32_t>(scales_.size()))

@@ -79,33 +79,46 @@ ITensor* Network::addInput(const char* name, nvinfer1::DataType type,
                            [](int64_t extent) { return extent >= -1; }),
                "addInput", "extents of at least 0, or -1 where they are dynamic"))
     return nullptr;
-  for (const TensorHandle* input : inputs_)
-    if (!require(input->value()->name != name, "addInput",
-                 fmt::format("a name that is not taken, and there is an input '{}'", name)))
+  return reporter_->guarded("addInput", nullptr, [&]() -> ITensor* {
+    const bool taken = std::ranges::any_of(
+        inputs_, [&](const TensorHandle* input) { return input->value()->name == name; });
+    if (!require(!taken, "addInput",
+                 taken ? fmt::format("a name that is not taken, and there is an input '{}'", name)
+                       : std::string()))
       return nullptr;
-  // Without strong typing a type of 16 bits is the application's buffer's, not the layers'.
+    make_room(inputs_);
+    return new_input(name, type, input_shape(name, dimensions));
+  });
+}
+
+/// Without strong typing a type of 16 bits is the application's buffer's, not the layers'.
+ITensor* Network::new_input(const char* name, nvinfer1::DataType type, Shape shape) {
   const bool is_bound = computes_in_32_bits(from_public(type));
   const DataType own = is_bound ? DataType::kFloat32 : from_public(type);
-  return reporter_->guarded("addInput", nullptr, [&]() -> ITensor* {
-    Value* value = graph_->add_input(name, {own, input_shape(name, dimensions)});
+  Value* value = graph_->add_input(name, {own, std::move(shape)});
+  try {
     inputs_.push_back(new_handle(value, nullptr));
-    if (is_bound) inputs_.back()->setType(type);
-    return inputs_.back();
-  });
+  } catch (...) {
+    by_value_.erase(value);
+    graph_->erase_input(value->index());
+    throw;
+  }
+  if (is_bound) inputs_.back()->setType(type);
+  return inputs_.back();
 }
 
 void Network::markOutput(ITensor& tensor) noexcept {
   const TensorHandle* handle = own(tensor, "markOutput");
   if (handle == nullptr) return;
-  if (handle->isNetworkInput()) {
-    reporter_->report(
-        user_error("markOutput: '{}' is an input of the network, and engines tell their tensors by "
-                   "name: put an identity between (addIdentity)",
-                   handle->getName()));
-    return;
-  }
-  if (!graph_->is_output(handle->value()))
-    reporter_->guarded_call("markOutput", [&] { graph_->add_output(handle->value()); });
+  reporter_->guarded_call("markOutput", [&] {
+    if (handle->isNetworkInput())
+      reporter_->report(
+          user_error("markOutput: '{}' is an input of the network, and engines tell their tensors "
+                     "by name: put an identity between (addIdentity)",
+                     handle->getName()));
+    else if (!graph_->is_output(handle->value()))
+      graph_->add_output(handle->value());
+  });
 }
 
 void Network::unmarkOutput(ITensor& tensor) noexcept {

@@ -245,6 +245,7 @@ class Network final : public surface::Implementation<INetworkDefinition> {
   void make_outputs(LayerCore& layer, Node& node);
   void detach(const LayerCore& layer, Node& node);
   TensorHandle* new_handle(Value* value, LayerCore* layer) const;
+  ITensor* new_input(const char* name, nvinfer1::DataType type, Shape shape);
   /// Makes the layer's nodes again.
   void refresh(LayerCore& layer);
   Status refresh_operands(LayerCore& layer);

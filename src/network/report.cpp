@@ -42,6 +42,8 @@ void Reporter::report_exception(const char* call) noexcept {
   } catch (...) {
     // No room for a message of more than fixed text.
     if (logger_ != nullptr) logger_->log(nvinfer1::ILogger::Severity::kERROR, "out of memory");
+    if (recorder_ != nullptr)
+      recorder_->reportError(nvinfer1::ErrorCode::kFAILED_ALLOCATION, "out of memory");
   }
 }
 

@@ -41,14 +41,13 @@ void TensorHandle::setLocation(nvinfer1::TensorLocation location) noexcept {
 
 void TensorHandle::setDimensions(const Dims& dimensions) noexcept {
   const bool few = dimensions.nbDims >= 0 && dimensions.nbDims <= Dims::MAX_DIMS;
-  if (!isNetworkInput() || !few ||
-      std::any_of(dimensions.d, dimensions.d + dimensions.nbDims,
-                  [](int64_t d) { return d < -1; })) {
-    network_.reporter().report(user_error(
-        "'{}': setDimensions is for network inputs of at most 8 axes, each -1 or more", getName()));
-    return;
-  }
   network_.reporter().guarded_call("setDimensions", [&] {
+    if (!isNetworkInput() || !few ||
+        std::any_of(dimensions.d, dimensions.d + dimensions.nbDims,
+                    [](int64_t d) { return d < -1; }))
+      return network_.reporter().report(
+          user_error("'{}': setDimensions is for network inputs of at most 8 axes, each -1 or more",
+                     getName()));
     value_->type.shape = network_.input_shape(value_->name, dimensions);
     network_.mark_users_stale(*value_);
   });
@@ -69,6 +68,10 @@ void TensorHandle::set_input_type(DataType type) {
 /// In a strongly typed network types follow from the inputs' types. In a weakly typed one they say
 /// how the application's buffers are, at inputs and outputs; layers keep their types.
 void TensorHandle::setType(nvinfer1::DataType type) noexcept {
+  network_.reporter().guarded_call("setType", [&] { set_type(type); });
+}
+
+void TensorHandle::set_type(nvinfer1::DataType type) {
   if (!network_.require(is_valid(type), "setType", "a data type") || !refresh()) return;
   const DataType own = value_->type.type, wanted = from_public(type);
   const bool strong = network_.getFlag(nvinfer1::NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
@@ -89,10 +92,13 @@ void TensorHandle::setType(nvinfer1::DataType type) noexcept {
 }
 
 nvinfer1::DataType TensorHandle::getType() const noexcept {
-  refresh();
-  const std::optional<Binding> seen = binding();
-  return to_public(seen.has_value() ? seen->type : value_->type.type)
-      .value_or(nvinfer1::DataType::kFLOAT);
+  const auto own = [&] {
+    refresh();
+    const std::optional<Binding> seen = binding();
+    return to_public(seen.has_value() ? seen->type : value_->type.type)
+        .value_or(nvinfer1::DataType::kFLOAT);
+  };
+  return network_.reporter().guarded("getType", nvinfer1::DataType::kFLOAT, own);
 }
 
 std::optional<Binding> TensorHandle::binding() const {
@@ -102,11 +108,13 @@ std::optional<Binding> TensorHandle::binding() const {
 }
 
 bool TensorHandle::isShapeTensor() const noexcept {
-  if (isNetworkInput()) return decides_shapes(network_, *this);
-  if (!refresh()) return false;
-  // Constants' numbers are read where a shape asks for them.
-  return value_->elements.has_value() ||
-         (value_->constant() != nullptr && can_decide_shapes(value_->type));
+  return network_.reporter().guarded("isShapeTensor", false, [&] {
+    if (isNetworkInput()) return decides_shapes(network_, *this);
+    if (!refresh()) return false;
+    // Constants' numbers are read where a shape asks for them.
+    return value_->elements.has_value() ||
+           (value_->constant() != nullptr && can_decide_shapes(value_->type));
+  });
 }
 
 bool TensorHandle::setDynamicRange(float min, float max) noexcept {

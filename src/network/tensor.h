@@ -53,6 +53,7 @@ class TensorHandle final : public surface::Implementation<nvinfer1::ITensor> {
   const char* getDimensionName(int32_t index) const noexcept override;
 
  private:
+  void set_type(nvinfer1::DataType type);
   void set_input_type(DataType type);
   /// Types as they follow from the layers now; false, with an error logged, where they do not.
   bool refresh() const;

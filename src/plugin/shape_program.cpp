@@ -8,18 +8,23 @@ namespace {
 using nvinfer1::DimensionOperation;
 using nvinfer1::IDimensionExpr;
 
+/// Nothing where the number does not exist or has more than 64 bits.
 std::optional<int64_t> computed(DimensionOperation operation, int64_t a, int64_t b) {
+  int64_t result = 0;
+  const auto unless = [&](bool overflows) {
+    return overflows ? std::nullopt : std::optional(result);
+  };
   switch (operation) {
     case DimensionOperation::kSUM:
-      return a + b;
+      return unless(__builtin_add_overflow(a, b, &result));
     case DimensionOperation::kPROD:
-      return a * b;
+      return unless(__builtin_mul_overflow(a, b, &result));
     case DimensionOperation::kMAX:
       return std::max(a, b);
     case DimensionOperation::kMIN:
       return std::min(a, b);
     case DimensionOperation::kSUB:
-      return a - b;
+      return unless(__builtin_sub_overflow(a, b, &result));
     case DimensionOperation::kEQUAL:
       return a == b ? 1 : 0;
     case DimensionOperation::kLESS:
@@ -27,9 +32,19 @@ std::optional<int64_t> computed(DimensionOperation operation, int64_t a, int64_t
     case DimensionOperation::kFLOOR_DIV:
       return b > 0 ? std::optional(a / b) : std::nullopt;
     case DimensionOperation::kCEIL_DIV:
-      return b > 0 ? std::optional((a + b - 1) / b) : std::nullopt;
+      return b > 0 ? std::optional(a / b + (a % b > 0 ? 1 : 0)) : std::nullopt;
   }
   return std::nullopt;
+}
+
+/// Plugins call the builder, and nothing may be thrown through them: without memory it gives null.
+template <class F>
+const IDimensionExpr* or_null(F&& f) noexcept {
+  try {
+    return f();
+  } catch (...) {
+    return nullptr;
+  }
 }
 
 }  // namespace
@@ -40,7 +55,7 @@ const Expression* ExpressionBuilder::make(Words words, std::optional<int64_t> co
 }
 
 const IDimensionExpr* ExpressionBuilder::constant(int64_t value) noexcept {
-  return make({0, value, 0}, value);
+  return or_null([&] { return make({0, value, 0}, value); });
 }
 
 const IDimensionExpr* ExpressionBuilder::operation(DimensionOperation operation,
@@ -50,26 +65,31 @@ const IDimensionExpr* ExpressionBuilder::operation(DimensionOperation operation,
     const auto value = computed(operation, first.getConstantValue(), second.getConstantValue());
     return value.has_value() ? constant(*value) : nullptr;
   }
-  Words words = static_cast<const Expression&>(first).words();
-  const Words& other = static_cast<const Expression&>(second).words();
-  words.insert(words.end(), other.begin(), other.end());
-  words.insert(words.end(), {3, static_cast<int64_t>(operation), 0});
-  return make(std::move(words), std::nullopt);
+  return or_null([&] {
+    Words words = static_cast<const Expression&>(first).words();
+    const Words& other = static_cast<const Expression&>(second).words();
+    words.insert(words.end(), other.begin(), other.end());
+    words.insert(words.end(), {3, static_cast<int64_t>(operation), 0});
+    return make(std::move(words), std::nullopt);
+  });
 }
 
 const IDimensionExpr* ExpressionBuilder::declareSizeTensor(int32_t output, const IDimensionExpr&,
                                                            const IDimensionExpr& upper) {
-  Words words = static_cast<const Expression&>(upper).words();
-  words.insert(words.end(), {kSizeWord, output, 0});
-  expressions_.push_back(std::make_unique<Expression>(std::move(words), std::nullopt, true));
-  return expressions_.back().get();
+  return or_null([&] {
+    Words words = static_cast<const Expression&>(upper).words();
+    words.insert(words.end(), {kSizeWord, output, 0});
+    expressions_.push_back(std::make_unique<Expression>(std::move(words), std::nullopt, true));
+    return expressions_.back().get();
+  });
 }
 
 nvinfer1::DimsExprs ExpressionBuilder::extents(int64_t input, const nvinfer1::Dims& dims) {
   nvinfer1::DimsExprs result{};
   result.nbDims = std::max(dims.nbDims, 0);
   for (int32_t i = 0; i < result.nbDims; ++i)
-    result.d[i] = dims.d[i] >= 0 ? constant(dims.d[i]) : make({1, input, i}, std::nullopt);
+    result.d[i] =
+        dims.d[i] >= 0 ? make({0, dims.d[i], 0}, dims.d[i]) : make({1, input, i}, std::nullopt);
   return result;
 }
 

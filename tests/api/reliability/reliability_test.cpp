@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "allocations.h"
+#include "failures.h"
 #include "harness.h"
 
 namespace reliability {
@@ -13,15 +14,6 @@ namespace {
 
 using namespace nvinfer1;
 using api_test::dims;
-
-/// Keeps no text, so that logging leaves no memory behind.
-class Count final : public ILogger {
- public:
-  void log(Severity severity, const char*) noexcept override {
-    errors += severity <= Severity::kERROR;
-  }
-  std::atomic<int> errors = 0;
-};
 
 const std::vector<float>& weights() {
   static const std::vector<float> values = [] {
@@ -88,7 +80,7 @@ class Reliability : public testing::Test {
     engine.reset(runtime->deserializeCudaEngine(plan->data(), plan->size()));
     ASSERT_NE(engine, nullptr);
   }
-  Count log;
+  Errors log;
   std::unique_ptr<IHostMemory> plan;
   std::unique_ptr<IRuntime> runtime;
   std::unique_ptr<ICudaEngine> engine;
@@ -133,7 +125,7 @@ TEST_F(Reliability, ObjectsLeaveNothingBehind) {
   const std::unique_ptr<IBuilder> builder(createInferBuilder(log));
   const std::unique_ptr<INetworkDefinition> network(builder->createNetworkV2(0));
   const std::unique_ptr<IBuilderConfig> config(builder->createBuilderConfig());
-  Count& logger = log;
+  Errors& logger = log;
   const auto made = [&](const char* name, auto make) {
     expect_no_growth(name, kCycles, [&] {
       std::unique_ptr<std::remove_pointer_t<decltype(make())>> object(make());
@@ -165,54 +157,21 @@ TEST_F(Reliability, ObjectsLeaveNothingBehind) {
   expect_no_growth("a build", 20, [&] { return build(network_of(logger)) != nullptr; });
 }
 
-/// f() with each allocation failing in turn: an error or, where the allocation was one that may be
-/// done without, the result; nothing is left behind.
-void expect_errors(const char* name, Count& log, const std::function<bool()>& f) {
-  SCOPED_TRACE(name);
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(f());
-  const int64_t before = live_allocations();
-  int64_t n = 1, silent = 0, errors = 0, leaks = 0;
-  for (;; ++n) {
-    log.errors = 0;
-    fail_allocation(n);
-    const bool done = f();
-    if (!end_of_failures()) break;
-    silent += !done && log.errors == 0;
-    errors += !done;
-    if (live_allocations() != before) {
-      // Once is a cache that was filled later than usual; twice is a leak.
-      const int64_t now = live_allocations();
-      fail_allocation(n);
-      (void)f();
-      (void)end_of_failures();
-      leaks += live_allocations() > now;
-      if (live_allocations() > now)
-        ADD_FAILURE() << "allocation " << n << " leaks " << live_allocations() - now;
-      ASSERT_LT(leaks, 10);
-    }
-  }
-  EXPECT_EQ(silent, 0) << "failed without an error";
-  EXPECT_GT(errors, 0);
-  EXPECT_TRUE(f()) << "works again";
-  std::printf("%s: %ld allocations failed in turn, %ld gave errors\n", name,
-              static_cast<long>(n - 1), static_cast<long>(errors));
-}
-
 TEST_F(Reliability, EachAllocationMayFail) {
   if (!are_counted()) GTEST_SKIP() << "sanitizers have allocators of their own";
   const Builds network = network_of(log);
-  expect_errors("build", log, [&] { return build(network) != nullptr; });
-  expect_errors("load", log, [&] {
+  expect_errors("build", log, nullptr, [&] { return build(network) != nullptr; });
+  expect_errors("load", log, nullptr, [&] {
     const std::unique_ptr<ICudaEngine> loaded(
         runtime->deserializeCudaEngine(plan->data(), plan->size()));
     return loaded != nullptr;
   });
-  expect_errors("context", log, [&] {
+  expect_errors("context", log, nullptr, [&] {
     const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
     return context != nullptr;
   });
   const auto made = [&](const char* name, auto make) {
-    expect_errors(name, log, [&] {
+    expect_errors(name, log, nullptr, [&] {
       return std::unique_ptr<std::remove_pointer_t<decltype(make())>>(make()) != nullptr;
     });
   };
@@ -224,7 +183,7 @@ TEST_F(Reliability, EachAllocationMayFail) {
   made("runtime config", [&] { return engine->createRuntimeConfig(); });
   made("plan", [&] { return engine->serialize(); });
   Buffers buffers;
-  expect_errors("first run", log, [&] {
+  expect_errors("first run", log, nullptr, [&] {
     const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
     return context != nullptr && buffers.bind(*context) && context->enqueueV3(nullptr);
   });
