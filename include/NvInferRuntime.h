@@ -202,7 +202,7 @@ class IExprBuilder : public INoCopy {
   /// shape an error. The builder owns it.
   const IDimensionExpr* operation(DimensionOperation op, const IDimensionExpr& first,
                                   const IDimensionExpr& second) noexcept;
-  /// Returns null: outputs of plugins whose extents follow from data are not supported.
+  /// Returns an extent that a scalar output holds after the run, `upper` at most.
   const IDimensionExpr* declareSizeTensor(int32_t outputIndex, const IDimensionExpr& opt,
                                           const IDimensionExpr& upper);
 
@@ -885,7 +885,7 @@ class IRefitter : public INoCopy {
   /// Returns the weights that were set under a name since the last refit; values null and count 0
   /// where there are none.
   Weights getNamedWeights(const char* weightsName) const noexcept;
-  /// Returns kHOST: weights that were given in device memory have been copied.
+  /// Returns where the weights given under this name lie; kHOST where none were given.
   TensorLocation getWeightsLocation(const char* weightsName) const noexcept;
   /// Drops weights that were set and not yet put into the engine. Returns false where there were
   /// none.

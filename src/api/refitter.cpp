@@ -107,6 +107,7 @@ bool Refitter::give(Entry& entry, const Weights& weights) {
     return false;
   }
   entry.given = weights;
+  entry.device.reset();
   return true;
 }
 
@@ -117,12 +118,15 @@ bool Refitter::setNamedWeights(const char* name, Weights weights) noexcept {
 
 bool Refitter::setNamedWeightsWithLocation(const char* name, Weights weights,
                                            TensorLocation location) noexcept {
-  const bool host = location == TensorLocation::kHOST ||
-                    engine_.engine().backend().device->capabilities().host_addresses;
-  if (host) return setNamedWeights(name, weights);
+  if (location != TensorLocation::kDEVICE) return setNamedWeights(name, weights);
   Entry* entry = find(name, "setNamedWeights");
   if (entry == nullptr) return false;
   if (!fits(*entry, weights)) return give(*entry, weights);  // Which says why not.
+  if (engine_.engine().backend().device->capabilities().host_addresses) {
+    if (!give(*entry, weights)) return false;
+    entry->device = weights;
+    return true;
+  }
   std::vector<std::byte> copy;
   const Status status = guarded("setNamedWeights", [&] { return fetch(weights, copy); });
   if (!status.ok()) {
@@ -131,6 +135,7 @@ bool Refitter::setNamedWeightsWithLocation(const char* name, Weights weights,
   }
   if (!give(*entry, {weights.type, copy.data(), weights.count})) return false;
   entry->copy = std::move(copy);
+  entry->device = weights;
   return true;
 }
 
@@ -174,7 +179,7 @@ Status Refitter::refit() {
   }
   for (size_t i = 0; i < entries_.size(); ++i) {
     if (!status.ok()) entries_[i].constant->value = old[i];
-    if (status.ok()) entries_[i].given.reset(), entries_[i].copy = {};
+    if (status.ok()) entries_[i].forget();
   }
   return status;
 }
@@ -231,19 +236,21 @@ int32_t Refitter::getAllWeights(int32_t size, const char** names) noexcept {
 
 Weights Refitter::getNamedWeights(const char* name) const noexcept {
   const Entry* entry = find(name, nullptr);
-  return entry == nullptr || !entry->given.has_value()
-             ? Weights{nvinfer1::DataType::kFLOAT, nullptr, 0}
-             : *entry->given;
+  if (entry == nullptr || !entry->given.has_value())
+    return {nvinfer1::DataType::kFLOAT, nullptr, 0};
+  return entry->device.value_or(*entry->given);
 }
 
-TensorLocation Refitter::getWeightsLocation(const char*) const noexcept {
-  return TensorLocation::kHOST;
+TensorLocation Refitter::getWeightsLocation(const char* name) const noexcept {
+  const Entry* entry = find(name, nullptr);
+  return entry != nullptr && entry->device.has_value() ? TensorLocation::kDEVICE
+                                                       : TensorLocation::kHOST;
 }
 
 bool Refitter::unsetNamedWeights(const char* name) noexcept {
   Entry* entry = find(name, "unsetNamedWeights");
   if (entry == nullptr || !entry->given.has_value()) return false;
-  entry->given.reset();
+  entry->forget();
   return true;
 }
 

@@ -51,8 +51,14 @@ class Refitter final : public surface::Implementation<IRefitter> {
     WeightsRole role = WeightsRole::kCONSTANT;
     Constant* constant = nullptr;
     std::optional<Weights> given;
-    std::vector<std::byte> copy = {};  ///< Weights given in memory of the device.
+    std::vector<std::byte> copy = {};    ///< Of `device`, for the refit.
+    std::optional<Weights> device = {};  ///< As given, where they lie in memory of the device.
     bool missing() const;
+    void forget() {
+      given.reset();
+      device.reset();
+      copy = {};
+    }
   };
 
   Refitter(EngineHandle& engine, std::shared_ptr<network::Reporter> reporter)

@@ -169,6 +169,27 @@ TEST(Refit, RegionsStayAsTheyWereBuilt) {
   expect_near(session.run({{"x", input}})["y"], {1, -1, 1, -1});
 }
 
+TEST(Refit, WeightsOfTheDeviceAreToldAsGiven) {
+  Network session(1, 2, 3);
+  session.config->setFlag(BuilderFlag::kREFIT);
+  ASSERT_TRUE(session.build());
+  const std::unique_ptr<IRefitter> refitter(createInferRefitter(*session.engine, session.log));
+  const F scale(2, 5);
+  api_test::Memory memory(sizeof(float) * scale.size());
+  std::memcpy(memory.data(), scale.data(), sizeof(float) * scale.size());
+  const Weights given{DataType::kFLOAT, memory.data(), 2};
+  EXPECT_EQ(refitter->getWeightsLocation("bn.scale"), TensorLocation::kHOST);
+  EXPECT_TRUE(refitter->setNamedWeights("bn.scale", given, TensorLocation::kDEVICE));
+  EXPECT_EQ(refitter->getWeightsLocation("bn.scale"), TensorLocation::kDEVICE);
+  EXPECT_EQ(refitter->getNamedWeights("bn.scale").values, given.values);
+  EXPECT_TRUE(refitter->setNamedWeights("bn.scale", of(scale)));
+  EXPECT_EQ(refitter->getWeightsLocation("bn.scale"), TensorLocation::kHOST);
+  EXPECT_TRUE(refitter->setNamedWeights("bn.scale", given, TensorLocation::kDEVICE));
+  EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
+  EXPECT_EQ(refitter->getWeightsLocation("bn.scale"), TensorLocation::kHOST);
+  EXPECT_EQ(session.result(), F(8, 18 * 5 + 3));
+}
+
 TEST(Refit, WrongWeightsAreRefused) {
   Network session(1, 2, 3);
   ASSERT_TRUE(session.build());
