@@ -64,8 +64,9 @@ function(tenon_test_options target)
   tenon_precompiled(${target} test)
 endfunction()
 
-# Sources named *_avx2.cpp, *_avx512.cpp, *_avx512bf16.cpp and *_avx512vnni.cpp are compiled for that instruction set, and only on x86-64;
-# they are called only after device/cpu/isa.h has found it. -O3 also in debug builds: without it they take minutes.
+# Sources named *_isa.cpp are compiled for each of the usual instruction sets (tenon_isa_bodies). Sources named *_avx2.cpp,
+# *_avx512.cpp, *_avx512bf16.cpp and *_avx512vnni.cpp are compiled for that instruction set, and only on x86-64; they are
+# called only after device/cpu/isa.h has found it. -O3 also in debug builds: without it they take minutes.
 # With sanitizers -O1 does: -O3 takes most of a minute to compile for some of them.
 set(TENON_ISA_LEVEL -O3)
 if(TENON_SANITIZE)
@@ -76,6 +77,33 @@ set(TENON_AVX2_FLAGS -Wno-maybe-uninitialized ${TENON_ISA_LEVEL} -mavx2 -mfma -m
 set(TENON_AVX512_FLAGS -Wno-maybe-uninitialized ${TENON_ISA_LEVEL} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512)
 set(TENON_AVX512BF16_FLAGS ${TENON_AVX512_FLAGS} -mavx512bf16)
 set(TENON_AVX512VNNI_FLAGS ${TENON_AVX512_FLAGS} -mavx512vnni)
+
+# tenon_isa_bodies(LIST): in place of each source of LIST that is named *_isa.cpp one for each instruction set that includes
+# it, in the folder of the build (kernels/vector_math/isa.h).
+function(tenon_isa_bodies list)
+  set(kept)
+  foreach(source ${${list}})
+    if(NOT source MATCHES "/([^/]*)_isa\\.cpp$")
+      list(APPEND kept ${source})
+      continue()
+    endif()
+    set(stem ${CMAKE_MATCH_1})
+    file(RELATIVE_PATH body ${CMAKE_SOURCE_DIR}/src ${source})
+    set(index 0)
+    foreach(isa Generic Avx2 Avx512)
+      string(TOLOWER ${isa} lower)
+      set(made ${CMAKE_CURRENT_BINARY_DIR}/${stem}_${lower}.cpp)
+      file(CONFIGURE OUTPUT ${made} CONTENT "#define TENON_ISA ${lower}
+#define TENON_ISA_NAME ${isa}
+#define TENON_ISA_INDEX ${index}
+#include \"${body}\"
+")
+      list(APPEND kept ${made})
+      math(EXPR index "${index} + 1")
+    endforeach()
+  endforeach()
+  set(${list} ${kept} PARENT_SCOPE)
+endfunction()
 
 # tenon_isa_sources(LIST): gives the sources of LIST their instruction set's options, or drops them elsewhere.
 function(tenon_isa_sources list)
@@ -141,6 +169,7 @@ function(tenon_library name)
   file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   list(FILTER found EXCLUDE REGEX "_cuda\\.cpp$")
   list(APPEND found ${ARG_SOURCES})
+  tenon_isa_bodies(found)
   tenon_isa_sources(found)
   if(found)
     add_library(${name} STATIC ${found})

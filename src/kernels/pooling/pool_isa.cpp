@@ -1,0 +1,19 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/pooling/pool.h"
+#include "kernels/vector_math/isa.h"
+
+namespace tenon::cpu {
+namespace {
+#include "kernels/pooling/pool_body.h"
+}  // namespace
+
+PoolPixel TENON_OF_ISA(pool_pixel)() {
+  return pixel;
+}
+
+}  // namespace tenon::cpu
