@@ -25,6 +25,7 @@
 #include "check/compile_checked.h"
 #include "device/cpu/isa.h"
 #include "device/described_device.h"
+#include "device/kernel_threads.h"
 #include "kernels/algorithm.h"
 #include "network/io_formats.h"
 #include "network/network.h"
@@ -49,7 +50,7 @@ PassOptions pass_options(const BuilderConfig& config, Device& device, bool stron
   const bool fp16 = config.getFlag(BuilderFlag::kFP16), bf16 = config.getFlag(BuilderFlag::kBF16);
   if (strongly_typed || (!fp16 && !bf16)) return options;
   const DeviceProperties& properties = device.properties();
-  if (properties.kind == DeviceKind::kCuda) {
+  if (!device.capabilities().host_cores) {
     options.precision = fp16 ? tenon::DataType::kFloat16 : tenon::DataType::kBFloat16;
   } else if (properties.native_bf16) {
     if (fp16) logger.info("FP16 on this CPU means BF16: it has no arithmetic in FP16");
@@ -129,7 +130,7 @@ void limit_shared_memory(const BuilderConfig& config, Backend& backend, Logger& 
   const size_t limit = config.getMemoryPoolLimit(MemoryPoolType::kTACTIC_SHARED_MEMORY);
   if (limit == default_pool_limit(MemoryPoolType::kTACTIC_SHARED_MEMORY)) return;
   const DeviceProperties& device = backend.device->properties();
-  if (device.kind != DeviceKind::kCuda)
+  if (backend.device->capabilities().host_cores)
     logger.warning(
         "The limit of the memory pool kTACTIC_SHARED_MEMORY has no effect: only GPUs have shared "
         "memory");
@@ -257,7 +258,7 @@ Result<std::unique_ptr<Graph>> optimized_graph(Network& network, BuilderConfig& 
   TENON_ASSIGN(request.backend, chosen_backend(config, 0, reporter));
   const bool strongly_typed = network.getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   request.passes = pass_options(config, *request.backend.device, strongly_typed, reporter);
-  const bool on_gpu = request.backend.device->properties().kind == DeviceKind::kCuda;
+  const bool on_gpu = !request.backend.device->capabilities().host_cores;
   TENON_TRY(apply_precisions(config, network, on_gpu, request.passes));
   TENON_TRY(keep_within_budget(config, request, reporter));
   report_unmatched(request.passes, *request.graph, reporter);
@@ -296,12 +297,11 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   for (const BackendNote& note : request.backend.notes) reporter_->warning("{}", note.text);
   const bool strongly_typed = definition->getFlag(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED);
   request.passes = pass_options(*settings, *request.backend.device, strongly_typed, *reporter_);
-  const bool on_gpu = request.backend.device->properties().kind == DeviceKind::kCuda;
+  const bool on_gpu = !request.backend.device->capabilities().host_cores;
   TENON_TRY(apply_precisions(*settings, *definition, on_gpu, request.passes));
   TENON_TRY(keep_within_budget(*settings, request, *reporter_));
   report_unmatched(request.passes, *request.graph, *reporter_);
-  const DeviceProperties& properties = request.backend.device->properties();
-  request.select.threads = properties.kind == DeviceKind::kCpu ? properties.compute_units : 1;
+  request.select.threads = kernel_threads(*request.backend.device);
   request.select.level = request.passes.level;
   set_search(*settings, request.select);
   request.backend.numerics.tf32 = settings->getFlag(BuilderFlag::kTF32);
@@ -446,7 +446,7 @@ bool Builder::platformHasFastFp16() const noexcept {
   if (!backend.ok()) return false;
   // On the CPU, kFP16 means BF16.
   const DeviceProperties& device = backend->device->properties();
-  return device.native_fp16 || (device.kind == DeviceKind::kCpu && device.native_bf16);
+  return device.native_fp16 || (backend->device->capabilities().host_cores && device.native_bf16);
 }
 /// There is no calibration; quantized networks need no question.
 bool Builder::platformHasFastInt8() const noexcept {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "device/kernel_threads.h"
 
 namespace tenon::api {
 namespace {
@@ -126,8 +127,7 @@ Result<Plan> optimize_again(const Plan& plan, std::unique_ptr<Graph> network,
   request.profiles = plan.profiles;
   TENON_ASSIGN(request.passes, passes_of(plan));
   request.select.level = 0;
-  const DeviceProperties& properties = backend.device->properties();
-  request.select.threads = properties.kind == DeviceKind::kCpu ? properties.compute_units : 1;
+  request.select.threads = kernel_threads(*backend.device);
   collect_tactics(*plan.graph, request.select.chosen);
   request.backend = backend;
   TimingCache cache;

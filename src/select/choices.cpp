@@ -96,7 +96,7 @@ class Chooser {
 
 Status choose_by_shape(Plan& plan, const Backend& backend, const SelectOptions& options,
                        TimingCache& cache, Logger& logger) {
-  if (plan.device != DeviceKind::kCuda || options.level == 0) return {};
+  if (!backend.device->capabilities().compiles_kernels || options.level == 0) return {};
   const std::vector<SymbolValues> points = plan_points(plan);
   Stopwatch watch;
   TENON_TRY(Chooser(plan, backend, options, cache).run(points));

@@ -102,7 +102,7 @@ std::shared_ptr<CodeLibrary> collect_under(const std::vector<SymbolValues>& shap
 }  // namespace
 
 Status collect_code(Plan& plan, const Backend& backend, Logger& logger) {
-  if (plan.device != DeviceKind::kCuda || backend.constants == nullptr) return {};
+  if (!backend.device->capabilities().compiles_kernels || backend.constants == nullptr) return {};
   Stopwatch watch;
   Backend quiet = backend;
   quiet.application = nullptr;

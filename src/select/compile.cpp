@@ -55,11 +55,9 @@ Status check_profile(const Value& input, const Profile& profile, size_t index) {
 
 }  // namespace
 
-/// Inputs without symbols need no profile; the ranges of the others become constants where they
-/// leave no choice.
 PassOptions pass_options_for(const Device& device) {
   const DeviceProperties& properties = device.properties();
-  const bool on_cpu = properties.kind == DeviceKind::kCpu;
+  const bool on_cpu = device.capabilities().host_cores;
   PassOptions options;
   options.squeeze_regions = options.expansion_regions = options.stem_regions = on_cpu;
   options.wide_heads = on_cpu;
@@ -78,6 +76,8 @@ PassOptions pass_options_for(const Device& device) {
   return options;
 }
 
+/// Inputs without symbols need no profile; the ranges of the others become constants where they
+/// leave no choice.
 Status apply_profiles(Graph& graph, std::vector<Profile>& profiles) {
   if (profiles.empty()) profiles.emplace_back();
   for (Value* input : graph.inputs()) {

@@ -74,8 +74,7 @@ KernelWork work_of(const Problem& problem) {
 
 double expected_launch(const Problem& problem) {
   const double bytes = work_of(problem).bytes;
-  const bool on_gpu =
-      problem.device != nullptr && problem.device->properties().kind == DeviceKind::kCuda;
+  const bool on_gpu = problem.device != nullptr && !problem.device->capabilities().host_cores;
   if (on_gpu) return kLaunch + multiplications(problem) / kGpuRate + bytes / kGpuBandwidth;
   const double threads = std::max(problem.threads, 1);
   return kLaunch + multiplications(problem) / (kCoreRate * threads) + bytes / kCoreBandwidth;

@@ -33,7 +33,7 @@ Tensor random_contents(DataType type, int64_t count) {
 Measurer::Measurer(const Backend& backend, int threads, bool warm)
     : backend_(backend),
       device_(*backend.device),
-      pool_(device_.properties().kind == DeviceKind::kCpu ? threads : 1),
+      pool_(device_.capabilities().host_cores ? threads : 1),
       awake_(warm),
       constants_(device_, backend.memory) {}
 
