@@ -45,7 +45,8 @@ Result<JitLaunch> launch_of(const Problem& problem, const CopyPart& part) {
   const std::vector<CodeOperand> operands = {
       {bits_of(bytes), alignment_at(from, part.from_offset), nullptr},
       {bits_of(bytes), alignment_at(to, part.to_offset), nullptr}};
-  TENON_ASSIGN(const LoopCode code, make_loop_code(program, collapse_loops(copy), operands));
+  TENON_ASSIGN(const LoopCode code,
+               make_loop_code(program, collapse_loops(copy), operands, resident_threads(problem)));
   TENON_ASSIGN(JitLaunch launch, make_loop_launch(code, "copy"));
   JitArgument source = JitArgument::input(part.input), target = JitArgument::output(part.output);
   source.offset = part.from_offset * bytes;

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "kernels/jit/kernel_code.h"
+#include "kernels/jit/plan.h"
 
 namespace tenon {
 namespace {
@@ -37,8 +37,8 @@ std::string arithmetic_type(DataType type) {
 class LoopWriter {
  public:
   LoopWriter(const PointwiseProgram& program, const CollapsedLoops& loops,
-             const std::vector<CodeOperand>& operands)
-      : program_(program), loops_(loops), operands_(operands) {
+             const std::vector<CodeOperand>& operands, int64_t threads)
+      : program_(program), loops_(loops), operands_(operands), resident_(threads) {
     for (int i = 0; i < program.inputs; ++i)
       types_.push_back(operands[static_cast<size_t>(i)].type);
     for (const auto& instruction : program.instructions) types_.push_back(instruction.to);
@@ -84,8 +84,7 @@ class LoopWriter {
     int64_t count = 1;
     for (const int64_t extent : loops_.extents) count *= extent;
     // Several loads under way in each thread, once there is more than the GPU holds at a time.
-    constexpr int64_t kThreads = 132 * 2048;
-    unroll_ = count / width_ >= 4 * kThreads && operand_count() <= 4 ? 2 : 1;
+    unroll_ = count / width_ >= 4 * resident_ && operand_count() <= 4 ? 2 : 1;
   }
 
   bool allows(int width) const {
@@ -273,6 +272,7 @@ class LoopWriter {
   const PointwiseProgram& program_;
   const CollapsedLoops& loops_;
   const std::vector<CodeOperand>& operands_;
+  const int64_t resident_;       ///< Threads that the device holds at a time.
   std::vector<DataType> types_;  ///< Of registers.
   int width_ = 1, unroll_ = 1;
   int64_t items_ = 0;
@@ -282,14 +282,24 @@ class LoopWriter {
 }  // namespace
 
 Result<LoopCode> make_loop_code(const PointwiseProgram& program, const CollapsedLoops& loops,
-                                const std::vector<CodeOperand>& operands) {
+                                const std::vector<CodeOperand>& operands, int64_t threads) {
   for (const CodeOperand& operand : operands)
     if (device_type(operand.type) == nullptr)
       return unsupported("elements of type {}", name_of(operand.type));
   for (const auto& instruction : program.instructions)
     if (device_type(instruction.to) == nullptr)
       return unsupported("values of type {}", name_of(instruction.to));
-  return LoopWriter(program, loops, operands).write();
+  return LoopWriter(program, loops, operands, threads).write();
+}
+
+int64_t resident_threads(const Problem& problem) {
+  const int capability =
+      problem.device == nullptr ? 90 : problem.device->properties().compute_capability;
+  // As the table of compute capabilities in CUDA's programming guide has them.
+  int64_t each = 2048;
+  if (capability == 75) each = 1024;
+  if (capability == 86 || capability == 87 || capability == 89 || capability >= 120) each = 1536;
+  return each * multiprocessors(problem);
 }
 
 }  // namespace tenon

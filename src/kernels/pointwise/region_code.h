@@ -27,7 +27,11 @@ struct LoopCode {
 
 /// A loop that applies the program to every element. `operands`: inputs, then outputs, as in
 /// `loops.strides`. All types must have arithmetic on the device (device_type of kernels/jit).
+/// `threads`: those that the device runs at a time (resident_threads).
 Result<LoopCode> make_loop_code(const PointwiseProgram& program, const CollapsedLoops& loops,
-                                const std::vector<CodeOperand>& operands);
+                                const std::vector<CodeOperand>& operands, int64_t threads);
+
+/// Threads that the multiprocessors of the problem's device hold at a time.
+int64_t resident_threads(const Problem& problem);
 
 }  // namespace tenon

@@ -18,7 +18,7 @@ TEST(Code, HasTheSameNumbersInEveryLocale) {
                                   .beta = -0.3125,
                                   .sources = {0, -1, -1}});
   const auto code = [&program] {
-    return make_loop_code(program, {{64}, {{1}, {1}}}, {CodeOperand{}, CodeOperand{}});
+    return make_loop_code(program, {{64}, {{1}, {1}}}, {CodeOperand{}, CodeOperand{}}, 4096);
   };
   const auto plain = code();
   ASSERT_TRUE(plain.ok()) << plain.error().message;
@@ -28,6 +28,20 @@ TEST(Code, HasTheSameNumbersInEveryLocale) {
   const CommaLocale comma;
   if (!comma.complete()) GTEST_SKIP() << "no locale with a decimal comma can be made here";
   EXPECT_EQ(code()->text, plain->text);
+}
+
+TEST(Code, LoadsSeveralTimesAheadWhereThereIsMoreThanTheDeviceHolds) {
+  PointwiseProgram program;
+  program.inputs = 1;
+  program.outputs = {0};
+  const auto blocks = [&program](int64_t threads) {
+    // 2^20 elements in fours, 256 threads a block.
+    const auto code =
+        make_loop_code(program, {{1 << 20}, {{1}, {1}}}, {CodeOperand{}, CodeOperand{}}, threads);
+    return code.ok() ? code->blocks : -1;
+  };
+  EXPECT_EQ(blocks(1 << 16), 512);
+  EXPECT_EQ(blocks((1 << 16) + 1), 1024);
 }
 
 }  // namespace
