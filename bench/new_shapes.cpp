@@ -6,9 +6,12 @@
 //     /tmp/new_shapes -Lbuild/release/lib -ltenon LD_LIBRARY_PATH=build/release/lib /tmp/new_shapes
 //     resnet50.plan 8 1 2 3 5 7 11 13 17 24 31
 //
-// The first number is that of open extents at the start, the others follow three times. Needs a
-// GPU, or the driver of the tests that only pretends
-// (TENON_CUDA_PATH=build/release/tests/fake_driver), with which the host's work is all there is.
+// The first number is that of open extents at the start, the others follow three times: let it be
+// the largest, or memory that grows is measured as well. For plans of a GPU, which may be the
+// driver of the tests that only pretends (TENON_CUDA_PATH=build/release/tests/fake_driver): with
+// that the host's work is all there is. For plans of the CPU (--cpu as first argument) the run is
+// left out: times are those of setInputShape and updateDeviceMemorySizeForShapes, which makes the
+// shape ready.
 #include <NvInfer.h>
 #include <tenon/device.h>
 
@@ -50,11 +53,12 @@ double median(std::vector<double> times) {
 /// A context whose open extents all take one value at a time.
 class Runs {
  public:
-  Runs(ICudaEngine& engine, IExecutionContext& context, tenon::IGpu& gpu)
-      : context_(context), gpu_(gpu), stream_(gpu.createStream()) {
+  /// `gpu` is null for plans of the CPU, which are not run.
+  Runs(ICudaEngine& engine, IExecutionContext& context, tenon::IGpu* gpu)
+      : context_(context), gpu_(gpu), stream_(gpu == nullptr ? nullptr : gpu->createStream()) {
     for (int i = 0; i < engine.getNbIOTensors(); ++i) {
       const char* name = engine.getIOTensorName(i);
-      context.setTensorAddress(name, gpu.allocate(kTensorBytes));
+      if (gpu != nullptr) context.setTensorAddress(name, gpu->allocate(kTensorBytes));
       if (engine.getTensorIOMode(name) == TensorIOMode::kINPUT)
         inputs_.emplace_back(name, engine.getTensorShape(name));
     }
@@ -73,14 +77,18 @@ class Runs {
 
  private:
   double finish(double start) {
+    if (gpu_ == nullptr) {
+      context_.updateDeviceMemorySizeForShapes();
+      return microseconds() - start;
+    }
     const bool enqueued = context_.enqueueV3(stream_);
     const double took = microseconds() - start;
-    if (!enqueued || !gpu_.synchronize(stream_)) std::exit(2);
+    if (!enqueued || !gpu_->synchronize(stream_)) std::exit(2);
     return took;
   }
 
   IExecutionContext& context_;
-  tenon::IGpu& gpu_;
+  tenon::IGpu* gpu_;
   cudaStream_t stream_;
   std::vector<std::pair<std::string, Dims>> inputs_;
 };
@@ -102,15 +110,17 @@ void compare(Runs& runs, const std::vector<int64_t>& values) {
 }  // namespace
 
 int main(int count, char** words) {
+  const bool on_cpu = count > 1 && std::string(words[1]) == "--cpu";
+  if (on_cpu) --count, ++words;
   if (count < 3) {
-    std::fprintf(stderr, "usage: new_shapes PLAN FIRST [VALUE...]\n");
+    std::fprintf(stderr, "usage: new_shapes [--cpu] PLAN FIRST [VALUE...]\n");
     return 1;
   }
   Log log;
   std::ifstream file(words[1], std::ios::binary);
   const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
-  const std::unique_ptr<tenon::IGpu> gpu(tenon::openGpu(0, log));
-  if (!gpu) return 2;
+  const std::unique_ptr<tenon::IGpu> gpu(on_cpu ? nullptr : tenon::openGpu(0, log));
+  if (!gpu && !on_cpu) return 2;
   const double start = microseconds();
   const std::unique_ptr<IRuntime> runtime(createInferRuntime(log));
   const std::unique_ptr<ICudaEngine> engine(
@@ -120,7 +130,7 @@ int main(int count, char** words) {
   const std::unique_ptr<IExecutionContext> context(engine->createExecutionContext());
   if (!context) return 2;
   const double made = microseconds();
-  Runs runs(*engine, *context, *gpu);
+  Runs runs(*engine, *context, gpu.get());
   const double first = runs.run(std::atoll(words[2]));
   std::printf("ms: loaded %.1f, context %.1f, first run's host part %.1f\n", (loaded - start) / 1e3,
               (made - loaded) / 1e3, first / 1e3);
