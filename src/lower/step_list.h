@@ -59,6 +59,10 @@ struct StepLoad {
 
 struct StepList;
 
+/// The kernel of a step whose node names none, since data decides its extents: the first tactic
+/// that takes them.
+inline constexpr const char* kAnyTactic = "any";
+
 /// One launch of a kernel, or one for each sample of a batch; or a plain copy.
 struct Step {
   int node = 0;  ///< Place in the graph.

@@ -60,23 +60,28 @@ Result<ConcreteGraph> ConcreteGraph::create(const Graph& graph, SymbolValues sym
   return result;
 }
 
+Result<std::optional<Extents>> concrete_extents(const Value& value, const SymbolValues& symbols) {
+  Extents extents;
+  int64_t bytes = byte_size(value.type.type);
+  for (const Dim& dim : value.type.shape) {
+    const auto extent = dim.evaluate(symbols);
+    if (!extent.has_value()) return std::optional<Extents>();
+    if (*extent < 0 || __builtin_mul_overflow(bytes, *extent, &bytes))
+      return user_error("'{}' would have the impossible shape {}", value.name,
+                        to_string(value.type.shape));
+    extents.push_back(*extent);
+  }
+  if (bytes > kMaxTensorBytes)
+    return resource_error("'{}' would take {} bytes ({:.0f} GiB) for the shape {}", value.name,
+                          bytes, static_cast<double>(bytes) / (1 << 30),
+                          to_string(to_shape(extents)));
+  return std::optional(std::move(extents));
+}
+
 Status ConcreteGraph::resolve_extents() {
-  auto resolve = [this](const Value* value) -> Status {
-    Extents extents;
-    int64_t bytes = byte_size(value->type.type);
-    for (const Dim& dim : value->type.shape) {
-      const auto extent = dim.evaluate(symbols_);
-      if (!extent.has_value()) return {};
-      if (*extent < 0 || __builtin_mul_overflow(bytes, *extent, &bytes))
-        return user_error("'{}' would have the impossible shape {}", value->name,
-                          to_string(value->type.shape));
-      extents.push_back(*extent);
-    }
-    if (bytes > kMaxTensorBytes)
-      return resource_error("'{}' would take {} bytes ({:.0f} GiB) for the shape {}", value->name,
-                            bytes, static_cast<double>(bytes) / (1 << 30),
-                            to_string(to_shape(extents)));
-    extents_.emplace(value, std::move(extents));
+  const auto resolve = [this](const Value* value) -> Status {
+    TENON_ASSIGN(auto extents, concrete_extents(*value, symbols_));
+    if (extents.has_value()) extents_.emplace(value, std::move(*extents));
     return {};
   };
   for (const Value* input : graph_->inputs()) TENON_TRY(resolve(input));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -27,6 +28,10 @@ struct Storage {
 /// Symbols of shape inputs (plan/shape_values.h) that are not among `values` get none.
 Result<SymbolValues> bind_inputs(const Graph& graph, const std::map<std::string, Extents>& shapes,
                                  const ShapeValues& values = {});
+
+/// A value's extents under these; nothing where one is missing. An error where the value would be
+/// impossible or larger than any tensor.
+Result<std::optional<Extents>> concrete_extents(const Value& value, const SymbolValues& symbols);
 
 /// A graph under given values of its symbols: extents, known contents, storage, and the problem of
 /// each node. Values whose shapes are data-dependent not seen yet are unresolved. Refers to the

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <unordered_set>
+#include <numeric>
 
 #include "kernels/plugin/sized.h"
 #include "ops/control_flow.h"
@@ -15,14 +15,25 @@
 namespace tenon {
 namespace {
 
-std::string kernel_key(const Problem& problem) {
+std::string key_of(const Problem& problem) {
   std::string key;
-  for (const auto* operands : {&problem.inputs, &problem.outputs})
-    for (const Operand& operand : *operands)
-      key +=
-          fmt::format("|{}/{}", fmt::join(operand.extents, "x"), fmt::join(operand.strides, ","));
+  for (const Operand& operand : problem.inputs)
+    key += fmt::format("|{}", fmt::join(operand.extents, "x"));
   return key;
 }
+
+/// Reports steps of a stretch as the nodes of the whole graph that they are copies of.
+class OriginalTimes final : public StepTimes {
+ public:
+  OriginalTimes(const GraphPart& part, StepTimes& times) : part_(part), times_(times) {}
+  void report(const Node& node, double milliseconds) override {
+    times_.report(*part_.originals.at(&node), milliseconds);
+  }
+
+ private:
+  const GraphPart& part_;
+  StepTimes& times_;
+};
 
 }  // namespace
 
@@ -30,35 +41,29 @@ std::string kernel_key(const Problem& problem) {
 struct DynamicRunner::Run {
   DynamicRunner& runner;
   ConstantStore& constants;
-  std::span<void* const> inputs;
   Queue queue;
   int threads;
-  ConcreteGraph graph;
-  std::unordered_map<const Value*, DeviceBuffer> buffers = {};  ///< By root.
-  std::unordered_set<const Node*> done = {};
+  StepTimes* times;  ///< May be null.
+  SymbolValues symbols;
+  /// Inputs and results so far, dense, and constants that deciding nodes have read.
+  std::unordered_map<const Value*, DynamicOutput> values = {};
+  std::vector<DeviceBuffer> arenas = {};  ///< The last one is used, earlier ones still may be.
+  size_t arena_bytes = 0;
+  std::vector<void*> scratch = {};
 
   Device& device() { return *runner.backend_.device; }
 
-  /// All operands are there. Nodes that use extents come after the nodes that decide these, which
-  /// the order of the graph does not tell.
-  bool ready(const Node& node) const {
-    auto there = [this](const Value* value) {
-      if (value == nullptr || value->producer() == nullptr || graph.known(value) != nullptr)
-        return true;
-      return done.contains(value->producer());
-    };
-    return std::all_of(node.inputs().begin(), node.inputs().end(), there);
+  Status run_all() {
+    for (Part& part : runner.parts_) TENON_TRY(run_part(part));
+    return {};
   }
 
-  Status run_node(const Node& node, StepTimes* times) {
+  Status run_part(Part& part) {
+    if (part.what.node == nullptr) return run_stretch(part);
     using Clock = std::chrono::steady_clock;
-    done.insert(&node);
-    const bool resolved = graph.resolved(node);
-    if (graph.is_view(node)) return {};
+    const Node& node = *part.what.node;
     const auto start = Clock::now();
-    Status status = is_control_flow(node) ? run_control(node)
-                    : resolved            ? run_kernel(node)
-                                          : run_sized(node);
+    Status status = is_control_flow(node) ? run_control(node) : run_sized(part);
     if (!status.ok())
       return std::move(status).error().with_context(fmt::format("layer '{}'", node.name));
     if (times == nullptr) return {};
@@ -67,51 +72,51 @@ struct DynamicRunner::Run {
     return {};
   }
 
-  Status run_all(StepTimes* times) {
-    std::vector<const Node*> pending;
-    for (const auto& node : runner.graph_.nodes())
-      if (!node->is<Constant>() && !node->is<Dims>()) pending.push_back(node.get());
-    while (!pending.empty()) {
-      std::vector<const Node*> later;
-      for (const Node* node : pending) {
-        if (ready(*node))
-          TENON_TRY(run_node(*node, times));
-        else
-          later.push_back(node);
-      }
-      if (later.size() == pending.size())
-        return internal_error("layer '{}' uses extents that nothing decides", later[0]->name);
-      pending = std::move(later);
-    }
-    return {};
+  Result<Extents> extents_of(const Value& value) {
+    TENON_ASSIGN(auto extents, concrete_extents(value, symbols));
+    if (!extents.has_value())
+      return internal_error("the extents of '{}' are not known", value.name);
+    return std::move(*extents);
   }
 
-  /// Address of a value's first element; allocates the buffer of a root met for the first time.
-  Result<void*> address(const Value* value) {
-    const Storage& storage = graph.storage(value);
-    std::byte* base = nullptr;
-    if (const Tensor* tensor = storage.root->constant()) {
-      TENON_ASSIGN(const void* bytes, constants.find(*tensor));
-      base = static_cast<std::byte*>(const_cast<void*>(bytes));
-    } else if (const Tensor* known = graph.known(storage.root)) {
-      // Everything that follows from the shapes lives only as long as the run.
-      DeviceBuffer& buffer = buffers[storage.root];
-      if (buffer == nullptr) {
-        TENON_ASSIGN(buffer, upload(*known));
-      }
-      base = static_cast<std::byte*>(buffer.get());
-    } else if (storage.root->producer() == nullptr) {
-      base = static_cast<std::byte*>(inputs[storage.root->index()]);
+  static size_t bytes_of(const Value& value, const Extents& extents) {
+    return static_cast<size_t>(element_count(extents) * byte_size(value.type.type));
+  }
+
+  /// Contents of a constant, or of `dims` under the symbols so far; null for computed values.
+  Result<std::optional<Tensor>> given(const Value& value) {
+    if (const Tensor* tensor = value.constant()) return std::optional(*tensor);
+    const auto* dims = value.producer() == nullptr ? nullptr : value.producer()->as<Dims>();
+    if (dims == nullptr) return std::optional<Tensor>();
+    auto contents = dims->evaluate(symbols);
+    if (!contents.has_value())
+      return internal_error("the contents of '{}' are not known", value.name);
+    return contents;
+  }
+
+  /// A value that an input, a constant or an earlier part gives.
+  Result<const DynamicOutput*> find(const Value& value) {
+    if (const auto found = values.find(&value); found != values.end()) return &found->second;
+    TENON_ASSIGN(const auto contents, given(value));
+    if (!contents.has_value()) return internal_error("nothing has computed '{}'", value.name);
+    DynamicOutput held{contents->extents(), nullptr, nullptr};
+    if (value.constant() != nullptr) {
+      TENON_ASSIGN(held.bytes, constants.find(*contents));
     } else {
-      DeviceBuffer& buffer = buffers[storage.root];
-      if (buffer == nullptr) {
-        const int64_t bytes =
-            element_count(graph.extents(storage.root)) * byte_size(storage.root->type.type);
-        TENON_ASSIGN(buffer, runner.memory_(static_cast<size_t>(bytes)));
-      }
-      base = static_cast<std::byte*>(buffer.get());
+      // Everything that follows from the shapes lives only as long as the run.
+      TENON_ASSIGN(held.buffer, upload(*contents));
+      held.bytes = held.buffer.get();
     }
-    return static_cast<void*>(base + storage.offset * byte_size(value->type.type));
+    return &values.insert_or_assign(&value, std::move(held)).first->second;
+  }
+
+  /// Memory for a result, whose symbols have values.
+  Result<void*> add_result(const Value& value) {
+    TENON_ASSIGN(Extents extents, extents_of(value));
+    TENON_ASSIGN(DeviceBuffer buffer, runner.memory_(bytes_of(value, extents)));
+    void* const bytes = buffer.get();
+    values[&value] = {std::move(extents), std::move(buffer), bytes};
+    return bytes;
   }
 
   Result<DeviceBuffer> upload(const Tensor& tensor) {
@@ -122,33 +127,31 @@ struct DynamicRunner::Run {
     return buffer;
   }
 
-  Result<const Kernel*> find_kernel(const Node& node, const Problem& problem) {
-    KeptKernels<Kernel>& kept = runner.kernels_[&node];
-    std::string key = kernel_key(problem);
-    if (const Kernel* kernel = kept.find(key)) return kernel;
-    TENON_ASSIGN(std::unique_ptr<Kernel> made, make_kernel(runner.backend_, node, problem));
-    const size_t bytes = std::max(made->owned_bytes(), made->packed().size());
-    const Kernel* kernel = kept.add(std::move(key), std::move(made), bytes);
-    TENON_TRY(drop_oldest(kept));
-    return kernel;
-  }
-
-  /// Null where the device has none.
-  Result<SizedKernel*> find_sized_kernel(const Node& node) {
-    TENON_ASSIGN(const Problem problem, sized_problem(node));
-    KeptKernels<SizedKernel>& kept = runner.sized_kernels_[&node];
-    std::string key = kernel_key(problem);
-    if (SizedKernel* kernel = kept.find(key)) return kernel;
-    // Plugins are objects of this library's on every device, and no host can evaluate them instead.
-    const bool is_plugin = node.is<Plugin>();
-    if (!is_plugin && runner.backend_.make_sized == nullptr)
-      return static_cast<SizedKernel*>(nullptr);
-    auto made = is_plugin ? make_plugin_sized_kernel(problem) : runner.backend_.make_sized(problem);
-    if (!made.ok() && is_plugin) return std::move(made).error();
-    if (!made.ok()) return static_cast<SizedKernel*>(nullptr);
-    SizedKernel* kernel = kept.add(std::move(key), std::move(made).value());
-    TENON_TRY(drop_oldest(kept));
-    return kernel;
+  Result<const Program*> find_program(Part& part, std::span<void* const> inputs) {
+    SymbolValues used;
+    std::string key;
+    for (const std::string& name : part.what.symbols)
+      if (const auto found = symbols.find(name); found != symbols.end()) {
+        used.insert(*found);
+        key += fmt::format("{},", found->second);
+      }
+    // Slices of sequences start anywhere.
+    constexpr uintptr_t kWidest = 16;
+    std::vector<int64_t> alignments;
+    for (void* const address : inputs)
+      alignments.push_back(
+          static_cast<int64_t>(std::gcd(reinterpret_cast<uintptr_t>(address), kWidest)));
+    key += fmt::format("{}", fmt::join(alignments, ","));
+    if (const Program* program = part.programs.find(key)) return program;
+    TENON_ASSIGN(ConcreteGraph graph, ConcreteGraph::create(*part.what.graph, std::move(used)));
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (alignments[i] < static_cast<int64_t>(kWidest))
+        graph.align(part.what.graph->inputs()[i], alignments[i]);
+    TENON_ASSIGN(auto made, Program::create(runner.backend_, constants, std::move(graph), threads));
+    const size_t bytes = made->owned_bytes();
+    const Program* const program = part.programs.add(std::move(key), std::move(made), bytes);
+    TENON_TRY(drop_oldest(part.programs));
+    return program;
   }
 
   template <class K>
@@ -159,58 +162,53 @@ struct DynamicRunner::Run {
     return {};
   }
 
-  Status run_kernel(const Node& node) {
-    const Problem problem = graph.problem(node, runner.backend_, threads);
-    TENON_ASSIGN(const Kernel* kernel, find_kernel(node, problem));
-    std::vector<void*> pointers;
-    for (size_t i = 0; i < node.inputs().size(); ++i) {
-      pointers.push_back(nullptr);
-      // A constant that the kernel has packed need not be there.
-      if (node.inputs()[i] == nullptr || !kernel->uses_input(static_cast<int>(i))) continue;
-      TENON_ASSIGN(pointers.back(), address(node.inputs()[i]));
+  Status run_stretch(Part& part) {
+    std::vector<void*> inputs, outputs;
+    for (const Value* value : part.what.inputs) {
+      TENON_ASSIGN(const DynamicOutput* const input, find(*value));
+      inputs.push_back(const_cast<void*>(input->bytes));
     }
-    for (const Value* value : node.outputs()) {
-      TENON_ASSIGN(void* output, address(value));
-      pointers.push_back(output);
+    TENON_ASSIGN(const Program* const program, find_program(part, inputs));
+    for (const Value* value : part.what.outputs) {
+      TENON_ASSIGN(void* const output, add_result(*value));
+      outputs.push_back(output);
     }
-    TENON_ASSIGN(DeviceBuffer workspace, runner.memory_(kernel->workspace_bytes()));
-    LaunchArguments arguments;
-    arguments.inputs = {pointers.data(), node.inputs().size()};
-    arguments.outputs = {pointers.data() + node.inputs().size(), node.outputs().size()};
-    arguments.workspace = workspace.get();
-    arguments.queue = queue;
-    for (size_t i = 0; i < node.inputs().size(); ++i)
-      if (pointers[i] != nullptr && kernel->reads_early(static_cast<int>(i))) {
-        TENON_TRY(device().prepare_fence());
-        TENON_TRY(device().fence(queue));
-        break;
-      }
-    TENON_TRY(kernel->run(arguments));
-    return kernel->workspace_bytes() > 0 ? device().synchronize(queue) : Status();
+    TENON_ASSIGN(void* const arena, reserve(program->arena_bytes()));
+    const auto run = [&](StepTimer* timer) {
+      return program->run(runner.backend_, inputs, outputs, arena, queue, scratch, timer);
+    };
+    if (times == nullptr) return run(nullptr);
+    StepTimer timer(device());
+    TENON_TRY(run(&timer));
+    OriginalTimes originals(part.what, *times);
+    return timer.report(originals, queue);
   }
 
-  /// Contents of a resolved value on the host, dense and row-major.
-  Result<Tensor> fetch(const Value* value) {
-    if (const Tensor* tensor = graph.known(value)) return *tensor;
-    const Storage& storage = graph.storage(value);
-    Tensor tensor(value->type.type, graph.extents(value));
-    if (tensor.count() == 0) return tensor;
-    const Strides strides = storage.strides.empty()
-                                ? dense_strides(tensor.extents(), value->type.layout)
-                                : storage.strides;
-    // The stretch of memory that the elements lie in, which holds others where a view has gaps.
-    int64_t below = 0, above = 0;
-    for (size_t axis = 0; axis < strides.size(); ++axis)
-      (strides[axis] < 0 ? below : above) += strides[axis] * (tensor.extents()[axis] - 1);
-    const int bytes = byte_size(value->type.type);
-    std::vector<std::byte> stretch(static_cast<size_t>((above - below + 1) * bytes));
-    TENON_ASSIGN(const void* first, address(value));
-    TENON_TRY(device().download(stretch.data(),
-                                static_cast<const std::byte*>(first) + below * bytes,
-                                stretch.size(), queue));
+  /// Stretches run one after the other: they share an arena.
+  Result<void*> reserve(size_t bytes) {
+    if (bytes > arena_bytes) {
+      TENON_ASSIGN(arenas.emplace_back(), runner.memory_(bytes));
+      arena_bytes = bytes;
+    }
+    return arenas.empty() ? nullptr : arenas.back().get();
+  }
+
+  /// Contents on the host, row-major.
+  Result<Tensor> fetch(const Value& value) {
+    TENON_ASSIGN(auto contents, given(value));
+    if (contents.has_value()) return std::move(*contents);
+    TENON_ASSIGN(const DynamicOutput* const held, find(value));
+    Tensor dense(value.type.type, held->extents);
+    if (dense.count() == 0) return dense;
+    TENON_TRY(device().download(dense.mutable_bytes(), held->bytes,
+                                static_cast<size_t>(dense.byte_count()), queue));
     TENON_TRY(device().synchronize(queue));
-    strided_copy(tensor.mutable_bytes(), row_major_strides(tensor.extents()),
-                 stretch.data() - below * bytes, strides, tensor.extents(), bytes);
+    const Strides plain = row_major_strides(held->extents);
+    const Strides strides = dense_strides(held->extents, value.type.layout);
+    if (strides == plain) return dense;
+    Tensor tensor(value.type.type, held->extents);
+    strided_copy(tensor.mutable_bytes(), plain, dense.bytes(), strides, held->extents,
+                 byte_size(value.type.type));
     return tensor;
   }
 
@@ -225,34 +223,51 @@ struct DynamicRunner::Run {
     for (const Value* value : node.inputs()) {
       Operand& operand = problem.inputs.emplace_back();
       if (value == nullptr) continue;
-      if (!graph.resolved(value))
-        return internal_error("the extents of '{}' are not known", value->name);
-      operand = {.present = true, .type = value->type.type, .extents = graph.extents(value)};
+      operand = {.present = true, .type = value->type.type};
+      TENON_ASSIGN(operand.extents, extents_of(*value));
       operand.layout = value->type.layout;
-      operand.strides = graph.storage(value).strides;
     }
     for (const Value* value : node.outputs())
       problem.outputs.push_back({.present = true, .type = value->type.type});
     return problem;
   }
 
+  /// Null where the device has none.
+  Result<SizedKernel*> find_sized_kernel(Part& part) {
+    const Node& node = *part.what.node;
+    TENON_ASSIGN(const Problem problem, sized_problem(node));
+    std::string key = key_of(problem);
+    if (SizedKernel* kernel = part.kernels.find(key)) return kernel;
+    // Plugins are objects of this library's on every device, and no host can evaluate them instead.
+    const bool is_plugin = node.is<Plugin>();
+    if (!is_plugin && runner.backend_.make_sized == nullptr)
+      return static_cast<SizedKernel*>(nullptr);
+    auto made = is_plugin ? make_plugin_sized_kernel(problem) : runner.backend_.make_sized(problem);
+    if (!made.ok() && is_plugin) return std::move(made).error();
+    if (!made.ok()) return static_cast<SizedKernel*>(nullptr);
+    SizedKernel* kernel = part.kernels.add(std::move(key), std::move(made).value());
+    TENON_TRY(drop_oldest(part.kernels));
+    return kernel;
+  }
+
   /// On the device where it has a kernel for that, else on the host.
-  Status run_sized(const Node& node) {
-    TENON_ASSIGN(SizedKernel * kernel, find_sized_kernel(node));
+  Status run_sized(Part& part) {
+    const Node& node = *part.what.node;
+    TENON_ASSIGN(SizedKernel * kernel, find_sized_kernel(part));
     if (kernel == nullptr) return run_on_host(node);
     std::vector<const void*> inputs;
     for (const Value* value : node.inputs()) {
       inputs.push_back(nullptr);
       if (value == nullptr) continue;
-      TENON_ASSIGN(inputs.back(), address(value));
+      TENON_ASSIGN(const DynamicOutput* const input, find(*value));
+      inputs.back() = input->bytes;
     }
     TENON_ASSIGN(const DeviceBuffer workspace, runner.memory_(kernel->workspace_bytes()));
     TENON_ASSIGN(const auto extents, kernel->measure(inputs, workspace.get(), queue));
     TENON_TRY(bind_results(node, extents));
     std::vector<void*> outputs;
     for (const Value* value : node.outputs()) {
-      TENON_ASSIGN(void* output, address(value));
-      outputs.push_back(output);
+      TENON_ASSIGN(outputs.emplace_back(), add_result(*value));
     }
     TENON_TRY(kernel->write(inputs, outputs, workspace.get(), queue));
     return device().synchronize(queue);
@@ -261,20 +276,11 @@ struct DynamicRunner::Run {
   /// Bodies run on the device too.
   Status run_control(const Node& node) {
     std::vector<BodyOperand> operands;
-    std::vector<DeviceBuffer> dense;
     for (const Value* value : node.inputs()) {
       BodyOperand& operand = operands.emplace_back();
       if (value == nullptr) continue;
-      if (!graph.resolved(value))
-        return internal_error("the extents of '{}' are not known", value->name);
-      operand = {true, nullptr, graph.extents(value)};
-      if (graph.storage(value).strides.empty()) {
-        TENON_ASSIGN(operand.bytes, address(value));
-        continue;
-      }
-      TENON_ASSIGN(const Tensor tensor, fetch(value));
-      TENON_ASSIGN(dense.emplace_back(), upload(tensor));
-      operand.bytes = dense.back().get();
+      TENON_ASSIGN(const DynamicOutput* const input, find(*value));
+      operand = {true, input->bytes, input->extents};
     }
     const auto body = [this](const Graph& graph) -> DynamicRunner& {
       auto& inner = runner.bodies_[&graph];
@@ -282,52 +288,33 @@ struct DynamicRunner::Run {
         inner = std::make_unique<DynamicRunner>(runner.backend_, runner.memory_, graph);
       return *inner;
     };
-    const BodyRun bodies{device(), runner.memory_, constants, graph.symbols(),
-                         queue,    threads,        body};
+    const BodyRun bodies{device(), runner.memory_, constants, symbols, queue, threads, body};
     auto results = run_bodies(bodies, node, operands);
     if (!results.ok() && results.error().kind == ErrorKind::kUnsupported) return run_on_host(node);
     if (!results.ok()) return std::move(results).error();
-    return take(node, std::move(results).value());
-  }
-
-  /// Results become the node's outputs.
-  Status take(const Node& node, std::vector<DynamicOutput> results) {
     std::vector<Extents> extents;
-    for (const DynamicOutput& result : results) extents.push_back(result.extents);
+    for (const DynamicOutput& result : *results) extents.push_back(result.extents);
     TENON_TRY(bind_results(node, extents));
-    for (size_t i = 0; i < results.size(); ++i) {
-      const Value* value = node.outputs()[i];
-      if (graph.storage(value).root == value) {
-        buffers[value] = std::move(results[i].buffer);
-        continue;
-      }
-      const auto bytes =
-          static_cast<size_t>(element_count(results[i].extents) * byte_size(value->type.type));
-      TENON_ASSIGN(void* to, address(value));
-      TENON_TRY(device().copy(to, results[i].bytes, bytes, queue));
-      TENON_TRY(device().synchronize(queue));
-    }
+    for (size_t i = 0; i < results->size(); ++i)
+      values[node.outputs()[i]] = std::move((*results)[i]);
     return {};
   }
 
   /// The symbols of a node's results get their values.
   Status bind_results(const Node& node, const std::vector<Extents>& results) {
-    SymbolValues symbols = graph.symbols();
     for (size_t i = 0; i < results.size(); ++i) {
-      const Shape& shape = node.output(static_cast<int>(i))->type.shape;
+      const Value& value = *node.outputs()[i];
+      const Shape& shape = value.type.shape;
       if (results[i].size() != shape.size())
         return internal_error("output {} has {} axes, {} were inferred", i, results[i].size(),
                               shape.size());
-      for (size_t axis = 0; axis < shape.size(); ++axis) {
-        const auto names = shape[axis].symbols();
-        if (names.size() == 1 && shape[axis] == Dim::symbol(names[0]))
-          symbols.try_emplace(names[0], results[i][axis]);
-      }
+      for (size_t axis = 0; axis < shape.size(); ++axis)
+        if (const auto symbol = shape[axis].as_symbol())
+          symbols.try_emplace(*symbol, results[i][axis]);
     }
-    TENON_ASSIGN(graph, ConcreteGraph::create(runner.graph_, std::move(symbols)));
     for (size_t i = 0; i < results.size(); ++i) {
-      const Value* value = node.output(static_cast<int>(i));
-      if (!graph.resolved(value) || graph.extents(value) != results[i])
+      TENON_ASSIGN(const Extents extents, extents_of(*node.outputs()[i]));
+      if (extents != results[i])
         return internal_error("output {} has other extents than inferred", i);
     }
     return {};
@@ -337,24 +324,33 @@ struct DynamicRunner::Run {
     std::vector<Tensor> tensors(node.inputs().size());
     std::vector<const Tensor*> operands(node.inputs().size(), nullptr);
     for (size_t i = 0; i < tensors.size(); ++i) {
-      const Value* value = node.inputs()[i];
-      if (value == nullptr) continue;
-      if (!graph.resolved(value))
-        return internal_error("the extents of '{}' are not known", value->name);
-      TENON_ASSIGN(tensors[i], fetch(value));
+      if (node.inputs()[i] == nullptr) continue;
+      TENON_ASSIGN(tensors[i], fetch(*node.inputs()[i]));
       operands[i] = &tensors[i];
     }
-    TENON_ASSIGN(std::vector<Tensor> results, evaluate_node(node, operands, &graph.symbols()));
+    TENON_ASSIGN(std::vector<Tensor> results, evaluate_node(node, operands, &symbols));
     std::vector<Extents> extents;
     for (const Tensor& result : results) extents.push_back(result.extents());
     TENON_TRY(bind_results(node, extents));
     for (size_t i = 0; i < results.size(); ++i) {
-      const Value* value = node.output(static_cast<int>(i));
-      TENON_ASSIGN(void* to, address(value));
+      TENON_ASSIGN(void* to, add_result(*node.outputs()[i]));
       TENON_TRY(device().upload(to, results[i].bytes(), results[i].byte_count(), queue));
       TENON_TRY(device().synchronize(queue));
     }
     return {};
+  }
+
+  Result<std::vector<DynamicOutput>> outputs() {
+    std::vector<DynamicOutput> outputs;
+    for (const Value* value : runner.graph_.outputs()) {
+      TENON_ASSIGN(const DynamicOutput* const held, find(*value));
+      outputs.push_back({held->extents, nullptr, held->bytes});
+    }
+    for (size_t i = 0; i < outputs.size(); ++i)
+      outputs[i].buffer = std::move(values.at(runner.graph_.outputs()[i]).buffer);
+    // The other buffers go now.
+    TENON_TRY(device().synchronize(queue));
+    return outputs;
   }
 };
 
@@ -362,26 +358,24 @@ Result<std::vector<DynamicOutput>> DynamicRunner::run(ConstantStore& constants,
                                                       const SymbolValues& symbols,
                                                       std::span<void* const> inputs, Queue queue,
                                                       int threads, StepTimes* times) {
-  TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(graph_, symbols));
-  Run run{*this, constants, inputs, queue, threads, std::move(concrete)};
-  if (Status ran = run.run_all(times); !ran.ok()) {
-    // Buffers go now: earlier launches still use them.
-    (void)run.device().synchronize(queue);
-    return ran.error();
+  if (!is_split_) {
+    std::set<std::string> known;
+    for (const auto& [name, value] : symbols) known.insert(name);
+    TENON_ASSIGN(std::vector<GraphPart> parts, split_by_symbols(graph_, std::move(known)));
+    for (GraphPart& part : parts) parts_.push_back({std::move(part), {}, {}});
+    is_split_ = true;
   }
-  std::vector<DynamicOutput> outputs;
-  for (const Value* value : graph_.outputs()) {
-    DynamicOutput output;
-    output.extents = run.graph.extents(value);
-    TENON_ASSIGN(output.bytes, run.address(value));
-    outputs.push_back(std::move(output));
+  Run run{*this, constants, queue, threads, times, symbols};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Value& input = *graph_.inputs()[i];
+    TENON_ASSIGN(auto extents, concrete_extents(input, symbols));
+    // Of what no body reads.
+    run.values[&input] = {std::move(extents).value_or(Extents()), nullptr, inputs[i]};
   }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const auto found = run.buffers.find(run.graph.storage(graph_.outputs()[i]).root);
-    if (found != run.buffers.end()) outputs[i].buffer = std::move(found->second);
-  }
-  // The other buffers go now.
-  TENON_TRY(run.device().synchronize(queue));
+  Status ran = run.run_all();
+  auto outputs = ran.ok() ? run.outputs() : Result<std::vector<DynamicOutput>>(ran.error());
+  // Buffers go now: earlier launches still use them.
+  if (!outputs.ok()) (void)run.device().synchronize(queue);
   return outputs;
 }
 

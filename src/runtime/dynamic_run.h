@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "plan/graph_parts.h"
 #include "runtime/kept_kernels.h"
 #include "runtime/program.h"
 
@@ -14,27 +15,34 @@ struct DynamicOutput {
   const void* bytes = nullptr;
 };
 
-/// Runs a graph node by node, for graphs with data-dependent shapes: a node whose extents cannot be
-/// told runs where the device has a kernel or bodies for it, else the reference evaluates it on the
-/// host, and binds the symbols of its outputs for those that follow. Kernels are kept between runs
-/// for extents that repeat.
+/// Runs a graph with data-dependent shapes in parts (plan/graph_parts.h): stretches are lists of
+/// steps like any other graph's, and a node that decides extents runs between them, where the
+/// device has a kernel or bodies for it, else by the reference on the host, and binds the symbols
+/// of its outputs for those that follow. Programs and kernels are kept between runs for extents
+/// that repeat.
 class DynamicRunner {
  public:
   /// `memory` serves all that a run needs.
   DynamicRunner(Backend backend, MemorySource memory, const Graph& graph)
       : backend_(std::move(backend)), memory_(std::move(memory)), graph_(graph) {}
 
+  /// The same symbols each time, with any values.
   Result<std::vector<DynamicOutput>> run(ConstantStore& constants, const SymbolValues& symbols,
                                          std::span<void* const> inputs, Queue queue, int threads,
                                          StepTimes* times);
 
  private:
   struct Run;
+  struct Part {
+    GraphPart what;
+    KeptKernels<Program> programs;     ///< Of a stretch.
+    KeptKernels<SizedKernel> kernels;  ///< Of a deciding node.
+  };
   Backend backend_;
   MemorySource memory_;
   const Graph& graph_;
-  std::map<const Node*, KeptKernels<Kernel>> kernels_;
-  std::map<const Node*, KeptKernels<SizedKernel>> sized_kernels_;
+  bool is_split_ = false;
+  std::vector<Part> parts_;  ///< From the first run on.
   std::map<const Graph*, std::unique_ptr<DynamicRunner>> bodies_;
 };
 

@@ -4,8 +4,8 @@
 #include <charconv>
 
 #include "kernels/algorithm.h"
-#include "ops/control_flow.h"
 #include "ops/structure.h"
+#include "plan/graph_parts.h"
 #include "plan/packing.h"
 #include "plan/points.h"
 #include "plan/shape_values.h"
@@ -20,30 +20,11 @@ std::optional<int> index_of(const std::vector<Value*>& values, std::string_view 
   return std::nullopt;
 }
 
-/// Whether any extent stays open once these symbols have values, in bodies too.
-bool has_open_extents(const Graph& graph, const SymbolValues& known) {
-  auto open = [&](const Value* value) {
-    return std::any_of(value->type.shape.begin(), value->type.shape.end(), [&](const Dim& dim) {
-      const auto names = dim.symbols();
-      return std::any_of(names.begin(), names.end(),
-                         [&](const std::string& n) { return !known.contains(n); });
-    });
-  };
-  if (std::any_of(graph.inputs().begin(), graph.inputs().end(), open)) return true;
-  for (const auto& node : graph.nodes()) {
-    if (std::any_of(node->outputs().begin(), node->outputs().end(), open)) return true;
-    for (size_t i = 0; is_control_flow(*node) && i < node->bodies.size(); ++i)
-      if (may_run(*node, static_cast<int>(i)) && has_open_extents(*node->bodies[i], known))
-        return true;
-  }
-  return false;
-}
-
 bool depends_on_data(const Graph& graph) {
-  SymbolValues known;
+  std::set<std::string> known;
   const auto add = [&](const std::vector<Dim>& dims) {
     for (const Dim& dim : dims)
-      for (const std::string& name : dim.symbols()) known.emplace(name, 1);
+      for (std::string& name : dim.symbols()) known.insert(std::move(name));
   };
   for (const Value* input : graph.inputs()) {
     add(input->type.shape);

@@ -35,7 +35,7 @@ class Engine {
   /// Threads of a context that asks for no number; 1 on a GPU.
   int default_threads() const;
   ConstantStore& constants() { return *constants_; }
-  /// Some shapes are data-dependent: contexts run node by node.
+  /// Some shapes are data-dependent: contexts run part by part (DynamicRunner).
   bool data_dependent() const { return data_dependent_; }
   /// Streams beside its own that a run may use.
   int aux_stream_count() const { return aux_streams(branches_); }

@@ -56,6 +56,7 @@ Status Program::make_step(const Backend& backend, ConstantStore& constants, int 
                           MadeStep& step) const {
   TENON_TRY(backend.device->activate());
   step.tactic = backend.tactic_of(*step.node);
+  if (step.tactic.empty()) step.tactic = kAnyTactic;
   if (is_control_flow(*step.node)) {
     // Kernels of bodies keep their constants on the device: they would be copied in each iteration.
     Backend inner = backend;

@@ -1,0 +1,138 @@
+// Graphs with data-dependent shapes run in parts: stretches that are lists of steps, and the nodes
+// between them that decide extents.
+#include "plan/graph_parts.h"
+
+#include <gtest/gtest.h>
+
+#include "graphs.h"
+#include "ir/text.h"
+#include "ops/table.h"
+
+namespace tenon {
+namespace {
+
+std::unique_ptr<Graph> graph_of(const std::string& text) {
+  auto graph = parse_graph("graph \"\" " + text);
+  if (!graph.ok() || !infer_graph(**graph).ok()) return nullptr;
+  int number = 0;
+  for (Value* value : (*graph)->inputs()) value->name = fmt::format("in{}", number++);
+  for (Value* value : (*graph)->outputs()) value->name = fmt::format("out{}", number++);
+  return std::move(graph).value();
+}
+
+/// "[first second] places [last]": the names of each stretch's nodes, and of the deciding nodes.
+std::string names_of(const std::vector<GraphPart>& parts) {
+  std::string text;
+  for (const GraphPart& part : parts) {
+    std::vector<std::string> names;
+    for (size_t i = 0; part.graph != nullptr && i < part.graph->nodes().size(); ++i)
+      if (!part.graph->nodes()[i]->is<Constant>()) names.push_back(part.graph->nodes()[i]->name);
+    text +=
+        part.node != nullptr ? " " + part.node->name : fmt::format(" [{}]", fmt::join(names, " "));
+  }
+  return text;
+}
+
+constexpr char kPlaces[] = R"((%0: f32[rows,6]) {
+  %1 = relu "first"(%0) : f32[rows,6]
+  %2 = nonzero "places"(%1) : i64[2,found]
+  %3 = cast "numbers"(%2) {to = f32} : f32[2,found]
+  %4 = tanh "beside"(%1) : f32[rows,6]
+  %5 = nonzero "again"(%3) : i64[2,others]
+  %6 = concat "both"(%1, %4) {axis = 1} : f32[rows,12]
+  %7 = exp "end"(%3) : f32[2,found]
+  return %7, %6, %5
+})";
+
+TEST(GraphParts, StretchesAreAsLongAsTheExtentsThatAreKnownAllow) {
+  const auto graph = graph_of(kPlaces);
+  ASSERT_NE(graph, nullptr);
+  const auto parts = split_by_symbols(*graph, {"rows"});
+  ASSERT_TRUE(parts.ok()) << parts.error().message;
+  EXPECT_EQ(names_of(*parts), " [first beside both] places [numbers end] again");
+  EXPECT_EQ(parts->front().inputs.size(), 1u);
+  EXPECT_EQ(parts->front().outputs.size(), 2u);
+  EXPECT_EQ(parts->front().symbols, (std::set<std::string>{"rows"}));
+}
+
+TEST(GraphParts, WholeGraphsWithoutSuchNodesAreOneStretch) {
+  const auto graph = graph_of(R"((%0: f32[rows,6]) {
+  %1 = relu "first"(%0) : f32[rows,6]
+  %2 = tanh "second"(%1) : f32[rows,6]
+  return %2
+})");
+  ASSERT_NE(graph, nullptr);
+  const auto parts = split_by_symbols(*graph, {"rows"});
+  ASSERT_TRUE(parts.ok()) << parts.error().message;
+  EXPECT_EQ(names_of(*parts), " [first second]");
+  const auto without = split_by_symbols(*graph, {});
+  ASSERT_TRUE(without.ok());
+  // The first one decides the rows of both.
+  EXPECT_EQ(names_of(*without), " first [second]");
+}
+
+/// Runs of several shapes agree with the reference.
+TEST(GraphParts, RunRight) {
+  for (const int64_t rows : {3, 5, 3}) {
+    const auto graph = graph_of(kPlaces);
+    ASSERT_NE(graph, nullptr);
+    const std::vector<Tensor> inputs = {numbers({rows, 6}, 2, 0.3)};
+    const auto expected = evaluate_graph(*graph, inputs);
+    ASSERT_TRUE(expected.ok()) << expected.error().message;
+    const auto engine = engine_of(graph->clone(), {{{"in0", {{1, 6}, {4, 6}, {8, 6}}}}});
+    ASSERT_TRUE(engine.ok()) << engine.error().message;
+    EXPECT_TRUE((*engine)->data_dependent());
+    const auto results = run_engine(*engine, inputs);
+    ASSERT_TRUE(results.ok()) << results.error().message;
+    for (size_t i = 0; i < expected->size(); ++i) {
+      ASSERT_EQ((*results)[i].extents(), (*expected)[i].extents()) << "output " << i;
+      for (int64_t k = 0; k < (*expected)[i].count(); ++k)
+        EXPECT_NEAR((*results)[i].as_double(k), (*expected)[i].as_double(k), 1e-5) << k;
+    }
+  }
+}
+
+class NamedTimes final : public StepTimes {
+ public:
+  explicit NamedTimes(const Graph& graph) : graph_(graph) {}
+  void report(const Node& node, double) override {
+    EXPECT_EQ(&node.graph(), &graph_);
+    ++count;
+  }
+  int count = 0;
+
+ private:
+  const Graph& graph_;
+};
+
+TEST(GraphParts, TimesAreThoseOfThePlansNodes) {
+  auto graph = graph_of(kPlaces);
+  ASSERT_NE(graph, nullptr);
+  const auto engine = engine_of(std::move(graph), {{{"in0", {{1, 6}, {4, 6}, {8, 6}}}}});
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  const auto context = Context::create(*engine, 1);
+  ASSERT_TRUE(context.ok());
+  Tensor x = numbers({3, 6}, 2, 0.3);
+  ASSERT_TRUE((*context)->set_address("in0", x.mutable_bytes()).ok());
+  ASSERT_TRUE((*context)->set_input_shape("in0", {3, 6}).ok());
+  std::vector<Tensor> outputs(3);
+  for (int i = 0; i < 3; ++i) {
+    const Value& value = *(*engine)->graph().outputs()[i];
+    ASSERT_TRUE(
+        (*context)
+            ->set_allocator(value.name,
+                            [&outputs, &value, i](const Extents& e, size_t, void*) -> void* {
+                              outputs[i] = Tensor(value.type.type, e);
+                              return outputs[i].mutable_bytes();
+                            })
+            .ok());
+  }
+  NamedTimes times((*engine)->graph());
+  (*context)->set_step_times(&times);
+  const Status status = (*context)->enqueue();
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  EXPECT_GE(times.count, 4);
+}
+
+}  // namespace
+}  // namespace tenon
