@@ -256,6 +256,7 @@ Status Context::prepare_program() {
   if (generation_ != engine_->generation()) {
     generation_ = engine_->generation();
     dynamic_.reset();
+    met_.clear();
     attachments_ = {};
     profile_replay_.reset();
     if (replay_ != nullptr) set_graph_replay(true);
@@ -263,31 +264,54 @@ Status Context::prepare_program() {
   }
   if (has_shape_inputs_) TENON_TRY(read_values());
   if (!stale_) return {};
-  TENON_ASSIGN(symbols_, bound_symbols());
-  if (engine_->data_dependent()) {
-    if (engine_->plan().stripped)
-      return user_error("the plan was stripped of its weights: refit the engine before it runs");
-    if (dynamic_ == nullptr) {
-      Backend backend = engine_->backend();
-      backend.attachments = &attachments_;
-      const auto memory = [this](size_t bytes) {
-        return run_memory_ ? run_memory_(bytes, run_stream_) : engine_->backend().allocate(bytes);
-      };
-      dynamic_ = std::make_unique<DynamicRunner>(std::move(backend), memory, engine_->graph());
-    }
-  } else {
-    TENON_ASSIGN(auto program, engine_->program(symbols_, threads_, &attachments_));
-    if (program != program_) {
-      retired_.add(std::exchange(program_, std::move(program)));
-      range_texts_.clear();
-      arena_is_ready_ = false;
-    }
-    if (const int count = program_->side_stream_count(); count > 0)
-      TENON_TRY(side_.prepare(*engine_->backend().device->streams(), count));
-    if (const int count = program_->load_count(); count > 0)
-      TENON_TRY(side_.prepare_copies(*engine_->backend().device->streams(), count));
-  }
+  TENON_TRY(engine_->data_dependent() ? prepare_dynamic() : find_program());
   stale_ = false;
+  return {};
+}
+
+Status Context::prepare_dynamic() {
+  TENON_ASSIGN(symbols_, bound_symbols());
+  if (engine_->plan().stripped)
+    return user_error("the plan was stripped of its weights: refit the engine before it runs");
+  if (dynamic_ != nullptr) return {};
+  Backend backend = engine_->backend();
+  backend.attachments = &attachments_;
+  const auto memory = [this](size_t bytes) {
+    return run_memory_ ? run_memory_(bytes, run_stream_) : engine_->backend().allocate(bytes);
+  };
+  dynamic_ = std::make_unique<DynamicRunner>(std::move(backend), memory, engine_->graph());
+  return {};
+}
+
+Status Context::find_program() {
+  const auto met = std::ranges::find(met_, input_shapes_, &Met::shapes);
+  if (met != met_.end() && !has_shape_inputs_)
+    if (auto program = met->program.lock()) {
+      engine_->touch(*program);
+      return take_program(std::move(program));
+    }
+  TENON_ASSIGN(const SymbolValues symbols, bound_symbols());
+  TENON_ASSIGN(auto program, engine_->program(symbols, threads_, &attachments_));
+  if (!has_shape_inputs_) {
+    Met& place = met != met_.end()        ? *met
+                 : met_.size() < kMostMet ? met_.emplace_back()
+                                          : met_[next_met_++ % kMostMet];
+    place = {input_shapes_, program};
+  }
+  return take_program(std::move(program));
+}
+
+Status Context::take_program(std::shared_ptr<const Program> program) {
+  if (program != program_) {
+    retired_.add(std::exchange(program_, std::move(program)));
+    range_texts_.clear();
+    arena_is_ready_ = false;
+  }
+  Device& device = *engine_->backend().device;
+  if (const int count = program_->side_stream_count(); count > 0)
+    TENON_TRY(side_.prepare(*device.streams(), count));
+  if (const int count = program_->load_count(); count > 0)
+    TENON_TRY(side_.prepare_copies(*device.streams(), count));
   return {};
 }
 

@@ -78,6 +78,8 @@ class Engine {
   Result<size_t> load_bound();
   void count_context(int more) { contexts_ += more; }
 
+  /// The program is used again, by a context that kept sight of it.
+  void touch(const Program& program) { programs_.touch(program); }
   /// Lets go of the programs with these.
   void forget(const Attachments* attachments);
 
@@ -204,6 +206,9 @@ class Context {
   Result<SymbolValues> bound_symbols() const;
   void forget_shapes();
   Status prepare_program();
+  Status prepare_dynamic();
+  Status find_program();
+  Status take_program(std::shared_ptr<const Program> program);
   Status make_arena();
   Result<bool> fits_given_arena(size_t bytes);
   Status grow_arena(size_t bytes);
@@ -229,6 +234,14 @@ class Context {
   Attachments attachments_;
   RetiredObjects retired_;
   std::shared_ptr<const Program> program_;
+  /// Shapes that were met most recently, found again without memory of the heap.
+  struct Met {
+    std::vector<std::optional<Extents>> shapes;
+    std::weak_ptr<const Program> program;
+  };
+  static constexpr size_t kMostMet = 16;
+  std::vector<Met> met_;
+  size_t next_met_ = 0;
   std::unique_ptr<DynamicRunner> dynamic_;
   RunMemory run_memory_;
   void* run_stream_ = nullptr;  ///< Of the run that is being put on it.

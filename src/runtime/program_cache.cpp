@@ -40,6 +40,12 @@ std::shared_ptr<const Program> ProgramCache::look_up(const Key& key) {
   return nullptr;
 }
 
+void ProgramCache::touch(const Program& program) {
+  const std::shared_ptr<const Entries> entries = entries_.load();
+  for (const auto& entry : *entries)
+    if (entry->program.get() == &program) entry->last_use = ++uses_;
+}
+
 ProgramCache::Made ProgramCache::keep(const Key& key,
                                       const std::shared_ptr<const Program>& program) {
   auto entries = std::make_shared<Entries>(*entries_.load());

@@ -31,6 +31,8 @@ class ProgramCache {
 
   /// The program that is there, or that `make` makes.
   Made find(const Key& key, FunctionRef<Made()> make);
+  /// As if it had been found.
+  void touch(const Program& program);
   void forget(const void* owner);
   void clear();
   size_t size() const { return entries_.load()->size(); }

@@ -96,6 +96,32 @@ TEST(EnqueueMemory, ProductsAndRowsTakeNone) {
               {numbers({6, 32}, 1, 0.1)});
 }
 
+TEST(EnqueueMemory, ShapesThatWereMetTakeNone) {
+  auto graph = std::make_unique<Graph>();
+  Value* x = graph->add_input("x", {DataType::kFloat32, {Dim::symbol("rows"), Dim(32)}});
+  Value* w = graph->add_constant(numbers({32, 32}, 3, 0.1), "w");
+  Value* y = graph->add_node(std::make_unique<MatMul>(), {x, w})->output();
+  y->name = "y";
+  graph->add_output(y);
+  const auto engine = engine_of(std::move(graph), {{{"x", {{1, 32}, {8, 32}, {64, 32}}}}});
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  const auto context = Context::create(*engine, 2);
+  ASSERT_TRUE(context.ok());
+  Tensor in = numbers({64, 32}, 1, 0.1), out(DataType::kFloat32, {64, 32});
+  ASSERT_TRUE((*context)->set_address("x", in.mutable_bytes()).ok());
+  ASSERT_TRUE((*context)->set_address("y", out.mutable_bytes()).ok());
+  const Extents shapes[] = {{64, 32}, {3, 32}, {17, 32}, {8, 32}};
+  for (int turn = 0; turn < 3; ++turn)
+    for (const Extents& shape : shapes) {
+      ASSERT_TRUE((*context)->set_input_shape("x", shape).ok());
+      const int64_t before = allocations;
+      ASSERT_TRUE((*context)->enqueue().ok());
+      const int64_t taken = allocations - before;
+      if (turn == 0) continue;
+      EXPECT_EQ(taken, 0) << shape[0] << " rows";
+    }
+}
+
 TEST(EnqueueMemory, LoopsTakeNone) {
   expect_none(R"((%0: i64[], %1: f32[1,4]) {
   %2 = constant() {value = bool[]{1}} : bool[]
