@@ -30,6 +30,9 @@ struct LowerOptions {
   size_t cache_bytes = 0;  ///< Of the last level, as of plan_prefetches().
   /// Weights that lie on the host, in the order of the steps.
   std::vector<StreamedWeight> streamed = {};
+  /// The graph's list under other values of its symbols, none of which is smaller: the order of its
+  /// buffers and its expressions serve again as far as they hold. Null: all is planned.
+  const StepList* known = nullptr;
 };
 
 /// The steps of a graph whose extents are all known: groups, streams, fences, buffers and fetches.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "lower/bit_row.h"
 #include "plan/memory_planner.h"
 
 namespace tenon {
@@ -11,7 +10,9 @@ namespace {
 
 constexpr auto kBuffer = Place::Base::kBuffer;
 
-bool meet(const Lifetime& a, const Lifetime& b) {
+/// Whether two lifetimes have a step in common.
+template <class T>
+bool meet(const T& a, const T& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
@@ -182,20 +183,68 @@ void ValuePlaces::widen(Slot& slot) {
   slot.last = slot.group_end - 1;
 }
 
-Dim ValuePlaces::bytes_of(const Slot& slot) {
+/// Whether an expression that was made for other values gives this number too.
+bool ValuePlaces::holds(const Dim& known, int64_t number) const {
+  return known.evaluate(list_.symbols) == number;
+}
+
+Dim ValuePlaces::bytes_of(const Slot& slot, const StepBuffer* known) {
   const auto bytes = static_cast<int64_t>(slot.bytes);
+  const bool is_scratch = slot.value == nullptr && slot.weight < 0;
+  const std::string symbol = is_scratch ? fmt::format("scratch{}", slot.step) : "";
+  if (is_scratch && !graph_.symbols().empty()) list_.symbols[symbol] = bytes;
+  if (known != nullptr && holds(known->bytes, bytes)) return known->bytes;
   if (slot.value != nullptr)
     return symbolic_.of(single_.contains(slot.value) ? SymbolicPlaces::sample_bytes(*slot.value)
                                                      : SymbolicPlaces::bytes(*slot.value),
                         bytes);
-  if (graph_.symbols().empty() || slot.weight >= 0) return bytes;
-  const std::string symbol = fmt::format("scratch{}", slot.step);
-  list_.symbols[symbol] = bytes;
-  return Dim::symbol(symbol);
+  return graph_.symbols().empty() || !is_scratch ? Dim(bytes) : Dim::symbol(symbol);
 }
 
-/// Buffers are numbered from the lowest to the highest, so that each lies above earlier ones.
-void ValuePlaces::make_buffers() {
+/// Whether the slots in this order of the known list's buffers take no more memory than these do:
+/// scratch memory may be larger for smaller shapes.
+bool ValuePlaces::fits_known(const std::vector<size_t>& order) const {
+  const auto known = place_buffers(*options_.known, options_.known->symbols);
+  std::vector<size_t> ends;
+  for (const size_t i : order) {
+    size_t offset = 0;
+    for (const int below : options_.known->buffers[ends.size()].above)
+      offset = std::max(offset, ends[below]);
+    ends.push_back(offset +
+                   (slots_[i].bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment);
+  }
+  return known.ok() && std::ranges::all_of(ends, [&](size_t end) { return end <= known->bytes; });
+}
+
+/// Slots in the order of the known list's buffers; none where these are others. For any sizes that
+/// order keeps apart all that is in use at the same time.
+std::vector<size_t> ValuePlaces::known_order() const {
+  const StepList* const known = options_.known;
+  if (known == nullptr || known->buffers.size() != slots_.size() || !options_.streamed.empty() ||
+      known->steps.size() < made_.size())
+    return {};
+  std::vector<size_t> order(slots_.size(), slots_.size());
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& slot = slots_[i];
+    const Place& scratch = known->steps[slot.step].scratch;
+    if (slot.value == nullptr && scratch.base == kBuffer) order[scratch.index] = i;
+  }
+  for (size_t number = 0; number < order.size(); ++number) {
+    const StepBuffer& buffer = known->buffers[number];
+    if (buffer.node >= 0) {
+      const Value* value = graph_.graph().nodes()[buffer.node]->output(buffer.output);
+      const auto found = slots_of_.find(value);
+      if (found != slots_of_.end()) order[number] = static_cast<size_t>(found->second);
+    }
+    if (order[number] == slots_.size()) return {};
+    const Slot& slot = slots_[order[number]];
+    if (slot.first != buffer.first || slot.last != std::min(buffer.last, steps())) return {};
+  }
+  return fits_known(order) ? order : std::vector<size_t>();
+}
+
+/// Slots from the lowest to the highest, so that each buffer lies above earlier ones.
+std::vector<size_t> ValuePlaces::planned_order() const {
   std::vector<Lifetime> lifetimes;
   for (const Slot& slot : slots_) lifetimes.push_back({slot.bytes, slot.first, slot.last});
   const std::vector<size_t> offsets = plan_memory(lifetimes).offsets;
@@ -204,20 +253,36 @@ void ValuePlaces::make_buffers() {
   // Of those of no bytes at one offset all come before the one that has some.
   std::ranges::stable_sort(
       order, {}, [&](size_t i) { return std::pair(offsets[i], lifetimes[i].bytes != 0); });
-  std::vector<BitRow> covered;
+  return order;
+}
+
+void ValuePlaces::add_above(size_t number, const std::vector<size_t>& order) {
+  std::vector<int>& above = list_.buffers[number].above;
+  auto& reached = covered_.emplace_back(order.size());
+  for (size_t below = number; below-- > 0;) {
+    if (reached.test(below) || !meet(slots_[order[number]], slots_[order[below]])) continue;
+    above.push_back(static_cast<int>(below));
+    reached.set(below);
+    reached.join(covered_[below]);
+  }
+  std::ranges::reverse(above);
+}
+
+void ValuePlaces::make_buffers() {
+  std::vector<size_t> order = known_order();
+  const StepList* const known = order.empty() ? nullptr : options_.known;
+  if (known == nullptr) order = planned_order();
   for (size_t number = 0; number < order.size(); ++number) {
     const Slot& slot = slots_[order[number]];
+    const StepBuffer* const like = known == nullptr ? nullptr : &known->buffers[number];
     StepBuffer& buffer = list_.buffers.emplace_back();
-    buffer.bytes = bytes_of(slot);
+    buffer.bytes = bytes_of(slot, like);
     buffer.first = slot.first;
     buffer.last = slot.last;
-    auto& reached = covered.emplace_back(order.size());
-    for (size_t below = number; below-- > 0;) {
-      if (reached.test(below) || !meet(lifetimes[order[number]], lifetimes[order[below]])) continue;
-      buffer.above.insert(buffer.above.begin(), static_cast<int>(below));
-      reached.set(below);
-      reached.join(covered[below]);
-    }
+    if (like != nullptr)
+      buffer.above = like->above;
+    else
+      add_above(number, order);
     if (slot.weight >= 0) {
       load_buffers_[slot.weight] = static_cast<int>(number);
       continue;
@@ -232,7 +297,7 @@ void ValuePlaces::make_buffers() {
   }
 }
 
-Place ValuePlaces::place(const Value* value) {
+Place ValuePlaces::place(const Value* value, const Place* known) {
   Place place;
   if (value == nullptr) return place;
   const Storage& storage = graph_.storage(value);
@@ -247,14 +312,19 @@ Place ValuePlaces::place(const Value* value) {
     place = output != outputs_.end() ? Place{.base = Place::Base::kOutput, .index = output->second}
                                      : Place{.base = kBuffer, .index = buffers_of_.at(memory)};
   }
-  place.offset = symbolic_.of(symbolic_.offset(*value), storage.offset);
-  place.offset = place.offset * byte_size(value->type.type);
+  const int bytes = byte_size(value->type.type);
+  const bool same = known != nullptr && known->base == place.base && known->index == place.index;
+  if (same && holds(known->offset, storage.offset * bytes))
+    place.offset = known->offset;
+  else
+    place.offset = symbolic_.of(symbolic_.offset(*value), storage.offset) * bytes;
   return place;
 }
 
 /// `bytes` from one sample to the next, but none where the buffer holds one at a time.
-Dim ValuePlaces::sample_stride(const Value* value, int64_t bytes) {
+Dim ValuePlaces::sample_stride(const Value* value, int64_t bytes, const Place* known) {
   if (value == nullptr || bytes == 0 || single_.contains(memory_of(value))) return 0;
+  if (known != nullptr && holds(known->each, bytes)) return known->each;
   const bool dense = graph_.storage(value).strides.empty();
   return symbolic_.of(dense ? std::optional(SymbolicPlaces::sample_bytes(*value)) : std::nullopt,
                       bytes);
@@ -262,17 +332,23 @@ Dim ValuePlaces::sample_stride(const Value* value, int64_t bytes) {
 
 void ValuePlaces::address(size_t number, Step& to) {
   const MadeStep& step = made_[number];
+  const Step* const like = options_.known != nullptr && number < options_.known->steps.size()
+                               ? &options_.known->steps[number]
+                               : nullptr;
   const auto add = [&](const Value* value, size_t i, const std::vector<int64_t>& bytes,
-                       std::vector<Place>& places) {
-    places.push_back(place(value));
-    if (step.samples > 1 && value != nullptr) places.back().each = sample_stride(value, bytes[i]);
+                       const std::vector<Place>* known, std::vector<Place>& places) {
+    const Place* const same = known != nullptr && i < known->size() ? &(*known)[i] : nullptr;
+    places.push_back(place(value, same));
+    if (step.samples > 1 && value != nullptr)
+      places.back().each = sample_stride(value, bytes[i], same);
   };
   const auto& inputs = step.node->inputs();
   for (size_t i = 0; i < inputs.size(); ++i)
     add(step.kernel->uses_input(static_cast<int>(i)) ? inputs[i] : nullptr, i, step.input_bytes,
-        to.inputs);
+        like == nullptr ? nullptr : &like->inputs, to.inputs);
   for (size_t i = 0; i < step.node->outputs().size(); ++i)
-    add(step.node->outputs()[i], i, step.output_bytes, to.outputs);
+    add(step.node->outputs()[i], i, step.output_bytes, like == nullptr ? nullptr : &like->outputs,
+        to.outputs);
   address_weights(number, to);
 }
 

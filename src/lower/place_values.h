@@ -4,6 +4,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "lower/bit_row.h"
 #include "lower/lower.h"
 #include "lower/symbolic_places.h"
 
@@ -19,7 +20,8 @@ class ValuePlaces {
       : graph_(graph), made_(made), options_(options), list_(list), symbolic_(symbolic) {}
 
   void plan();
-  Place place(const Value* value);
+  /// `known`: of the same operand under other values; may be null.
+  Place place(const Value* value, const Place* known = nullptr);
   /// The operands of a step, the scratch memory besides, which plan() gave.
   void address(size_t step, Step& to);
 
@@ -45,9 +47,14 @@ class ValuePlaces {
   void begin_loads();
   void address_weights(size_t step, Step& to) const;
   void widen(Slot& slot);
+  bool fits_known(const std::vector<size_t>& order) const;
+  std::vector<size_t> known_order() const;
+  std::vector<size_t> planned_order() const;
+  void add_above(size_t number, const std::vector<size_t>& order);
   void make_buffers();
-  Dim bytes_of(const Slot& slot);
-  Dim sample_stride(const Value* value, int64_t bytes);
+  bool holds(const Dim& known, int64_t number) const;
+  Dim bytes_of(const Slot& slot, const StepBuffer* known);
+  Dim sample_stride(const Value* value, int64_t bytes, const Place* known);
   int64_t concrete_bytes(const Value* value) const;
   int steps() const { return static_cast<int>(made_.size()); }
 
@@ -65,6 +72,7 @@ class ValuePlaces {
   std::unordered_set<const Value*> single_;  ///< Roots that hold one sample at a time.
   std::unordered_map<const Node*, int> nodes_;
   std::vector<Slot> slots_;
+  std::vector<BitRow> covered_;  ///< Of each buffer: those below it.
 };
 
 }  // namespace tenon

@@ -137,7 +137,7 @@ Status Engine::refit(Plan fresh) {
   TENON_TRY(transplant(*plan_.graph, *fresh.graph));
   plan_.network = std::move(fresh.network);
   plan_.stripped = fresh.stripped;
-  programs_.clear();
+  forget_programs();
   if (weights_ == nullptr)
     constants_->clear();
   else
@@ -211,7 +211,7 @@ Status Engine::stream_weights(std::optional<size_t> budget) {
         "them, or set the budget before they are made",
         contexts_.load());
   TENON_TRY(backend_.device->activate());
-  programs_.clear();
+  forget_programs();
   program_bounds_.clear();
   weight_budget_ = budget;
   make_stores();
@@ -263,8 +263,44 @@ Result<std::shared_ptr<const Program>> Engine::make_program(const SymbolValues& 
   TENON_ASSIGN(ConcreteGraph concrete, ConcreteGraph::create(graph(), symbols));
   TENON_ASSIGN(std::shared_ptr<const Program> program,
                Program::create(backend, *constants_, std::move(concrete), threads, branches_,
-                               weights_.get()));
+                               weights_.get(), known_list(backend.tactics_here, symbols).get()));
+  keep_list(backend.tactics_here, symbols, program->list());
   return program;
+}
+
+namespace {
+
+/// Whether none of the symbols is larger than it is in the list.
+bool bounds_all(const StepList& list, const SymbolValues& symbols) {
+  return std::ranges::all_of(symbols, [&](const auto& symbol) {
+    const auto found = list.symbols.find(symbol.first);
+    return found != list.symbols.end() && found->second >= symbol.second;
+  });
+}
+
+}  // namespace
+
+std::shared_ptr<const StepList> Engine::known_list(const TacticTable* tactics,
+                                                   const SymbolValues& symbols) {
+  const std::lock_guard lock(lists_mutex_);
+  const auto found = lists_.find(tactics);
+  const bool serves = found != lists_.end() && bounds_all(*found->second, symbols);
+  return serves ? found->second : nullptr;
+}
+
+void Engine::keep_list(const TacticTable* tactics, const SymbolValues& symbols,
+                       const StepList& list) {
+  if (list.is_fixed || symbols.empty() || weights_ != nullptr) return;
+  const std::lock_guard lock(lists_mutex_);
+  std::shared_ptr<const StepList>& known = lists_[tactics];
+  if (known == nullptr || !bounds_all(*known, symbols))
+    known = std::make_shared<const StepList>(list);
+}
+
+void Engine::forget_programs() {
+  programs_.clear();
+  const std::lock_guard lock(lists_mutex_);
+  lists_.clear();
 }
 
 const TacticTable* Engine::tactics_under(const SymbolValues& symbols) const {

@@ -89,7 +89,11 @@ class Engine {
                                                       Attachments* attachments);
 
   void make_stores();
+  void forget_programs();
   Result<ProgramBounds> bounds(int profile);
+  std::shared_ptr<const StepList> known_list(const TacticTable* tactics,
+                                             const SymbolValues& symbols);
+  void keep_list(const TacticTable* tactics, const SymbolValues& symbols, const StepList& list);
 
   Plan plan_;
   Backend backend_;
@@ -105,6 +109,9 @@ class Engine {
   Branches branches_;
   std::atomic<int> generation_ = 0;
   ProgramCache programs_;
+  std::mutex lists_mutex_;
+  /// The lists of the largest shapes so far, for each choice of kernels.
+  std::map<const TacticTable*, std::shared_ptr<const StepList>> lists_;
   /// Shared by those who make programs, which a refit waits for; plugins are made one at a time.
   std::shared_mutex making_;
   std::mutex bounds_mutex_;

@@ -18,7 +18,8 @@ namespace tenon {
 
 Result<std::unique_ptr<Program>> Program::create(const Backend& backend, ConstantStore& constants,
                                                  ConcreteGraph graph, int threads,
-                                                 const Branches& branches, WeightStore* weights) {
+                                                 const Branches& branches, WeightStore* weights,
+                                                 const StepList* known) {
   auto program = std::unique_ptr<Program>(new Program(std::move(graph)));
   TENON_ASSIGN(std::vector<MadeStep> made, program->make_steps(backend, constants, threads));
   Device& device = *backend.device;
@@ -29,7 +30,8 @@ Result<std::unique_ptr<Program>> Program::create(const Backend& backend, Constan
                              .has_streams = device.streams() != nullptr,
                              .branches = branches,
                              .cache_bytes = cpu::last_level_cache(),
-                             .streamed = streamed_of(program->reads_)};
+                             .streamed = streamed_of(program->reads_),
+                             .known = known};
   TENON_ASSIGN(program->list_, lower(program->graph_, made, options));
   TENON_TRY(program->bind(device, constants, std::move(made)));
   return program;

@@ -42,7 +42,8 @@ class Program {
   static Result<std::unique_ptr<Program>> create(const Backend& backend, ConstantStore& constants,
                                                  ConcreteGraph graph, int threads,
                                                  const Branches& branches = {},
-                                                 WeightStore* weights = nullptr);
+                                                 WeightStore* weights = nullptr,
+                                                 const StepList* known = nullptr);
 
   size_t arena_bytes() const { return places_.bytes; }
   /// Most bytes live at any one step.

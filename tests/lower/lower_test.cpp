@@ -99,6 +99,22 @@ TEST(Lower, ListsOfDynamicShapesHoldForOtherShapes) {
     EXPECT_EQ(few->steps[i].kernel, many->steps[i].kernel);
 }
 
+TEST(Lower, SmallerShapesTakeTheOrderOfLargerOnes) {
+  const auto engine = engine_of(image_graph(batch(), 12), batches());
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  const auto large = list_of(*engine, {{"batch", 16}});
+  ASSERT_TRUE(large.ok()) << large.error().message;
+  const auto one = list_of(*engine, {{"batch", 1}});
+  ASSERT_TRUE(one.ok()) << one.error().message;
+  EXPECT_EQ(one->buffers, large->buffers);
+  for (const int64_t count : {1, 2, 3, 5, 15}) {
+    const auto small = list_of(*engine, {{"batch", count}});
+    ASSERT_TRUE(small.ok()) << small.error().message;
+    EXPECT_EQ(small->symbols.at("batch"), count);
+    expect_round_trip(*small);
+  }
+}
+
 TEST(Lower, ValuesThatAreCopiedToSeveralOutputsLastThroughAllCopies) {
   auto graph = std::make_unique<Graph>();
   Value* x = graph->add_input("x", {DataType::kFloat32, {Dim(3), Dim(kChannels)}});
