@@ -62,8 +62,12 @@ struct Task {
     std::fill_n(at<float>(layout.total), rows, 0.0f);
     if (p.weights_step > 0) {
       std::fill_n(at<float>(layout.sums), rows * layout.value_stride, 0.0f);
-      pass_over_keys(Round::totals);
-      pass_over_keys(Round::rounded);
+      if (end_of(rows) <= kKeyBlock) {
+        pass_over_keys(Round::at_once);
+      } else {
+        pass_over_keys(Round::totals);
+        pass_over_keys(Round::rounded);
+      }
       float* total = at<float>(layout.total);
       for (int64_t r = 0; r < rows; ++r) total[r] = total[r] == 0 ? 0.0f : 1.0f;
     } else {
@@ -75,9 +79,9 @@ struct Task {
                     arguments.out, to);
   }
 
-  /// The purpose of a pass over the keys: all at once, or the sums of weights alone, then the
-  /// weights.
-  enum class Round { running, totals, rounded };
+  /// The purpose of a pass over the keys: weights as they come, or rounded ones of a single block,
+  /// or the sums of weights alone, then the rounded weights.
+  enum class Round { running, at_once, totals, rounded };
 
   void pass_over_keys(Round round) const {
     for (int64_t key = 0; key < end_of(rows); key += kKeyBlock) {
@@ -136,7 +140,8 @@ struct Task {
                        .sums = sums,
                        .sums_stride = layout.value_stride,
                        .blocks = functions.blocks(),
-                       .are_final = round == Round::rounded});
+                       .are_final = round == Round::rounded,
+                       .are_all = round == Round::at_once});
     if (round == Round::totals) return;
     t.a = own ? probabilities : at<void>(layout.scores);
     t.a_stride = layout.score_stride;

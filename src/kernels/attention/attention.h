@@ -82,6 +82,7 @@ struct ScoreRows {
   int64_t sums_stride;
   const BlockFunctions& blocks;
   bool are_final = false;  ///< Maximum and sum are of all keys: rounded weights replace the scores.
+  bool are_all = false;    ///< These are all keys: maximum and sum first, then rounded weights.
 };
 
 /// The parts that are compiled for one instruction set.

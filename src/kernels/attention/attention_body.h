@@ -46,6 +46,10 @@ struct SoftmaxRows {
         (cap * vector_math::tanh(V::load(row + k) * inverse)).store(row + k);
     }
     for (const ScoreStep& step : p.steps) {
+      if (step.instruction.function == PointwiseFunction::k_round) {
+        for (int64_t k = 0; k < padded(); k += V::kWidth) round(V::load(row + k)).store(row + k);
+        continue;
+      }
       const float* number = step.number.empty() ? nullptr : step.number.data();
       s.blocks.apply(step.instruction, step.number_first ? number : row,
                      step.number_first ? row : number, nullptr, row, padded());
@@ -79,15 +83,20 @@ struct SoftmaxRows {
       x.store_bf16(static_cast<uint16_t*>(s.probabilities) + r * s.stride + k);
   }
 
-  /// Scores to weights, rounded as the problem says.
+  /// Scores to what their weights are parts of the sum of.
+  void exponentiate(int64_t r, float* row) const {
+    const V shift = V::broadcast(s.most[r]);
+    for (int64_t k = 0; k < padded(); k += V::kWidth)
+      vector_math::exp(V::load(row + k) - shift).store(row + k);
+  }
+
+  /// Weights, still to be divided by their sum, rounded as the problem says.
   void round_row(int64_t r, float* row) const {
-    const V shift = V::broadcast(s.most[r]), total = V::broadcast(s.total[r]);
+    const V total = V::broadcast(s.total[r]);
     const V step = V::broadcast(s.problem.weights_step),
             limit = V::broadcast(s.problem.weights_limit);
-    for (int64_t k = 0; k < padded(); k += V::kWidth) {
-      const V weight = vector_math::exp(V::load(row + k) - shift) / total;
-      min(weight / step, limit).store(row + k);
-    }
+    for (int64_t k = 0; k < padded(); k += V::kWidth)
+      min(V::load(row + k) / total / step, limit).store(row + k);
     const int places = s.problem.weights_places;
     const float least = s.problem.weights_least;
     for (int64_t k = 0; k < padded() && places > 0; ++k)
@@ -101,7 +110,10 @@ struct SoftmaxRows {
   void row(int64_t r) const {
     float* row = s.scores + r * s.stride;
     prepare(r, row);
-    if (s.are_final && s.most[r] != kNever) return round_row(r, row);
+    if (s.are_final && s.most[r] != kNever) {
+      exponentiate(r, row);
+      return round_row(r, row);
+    }
     const float next = std::max(s.most[r], largest(row, padded()));
     if (next == kNever) {
       for (int64_t k = 0; k < padded(); k += V::kWidth) put(r, k, V::zero());
@@ -111,7 +123,10 @@ struct SoftmaxRows {
     V total = V::zero();
     for (int64_t k = 0; k < padded(); k += V::kWidth) {
       const V x = vector_math::exp(V::load(row + k) - shift);
-      put(r, k, x);
+      if (s.are_all)
+        x.store(row + k);
+      else
+        put(r, k, x);
       total = total + x;
     }
     float lanes[V::kWidth], block = 0;
@@ -127,6 +142,7 @@ struct SoftmaxRows {
         for (int64_t c = 0; c < s.problem.value_size; ++c) sums[c] *= factor;
     }
     s.most[r] = next;
+    if (s.are_all) round_row(r, row);
   }
 
   static void all(const ScoreRows& rows) {
