@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "kernels/pointwise/executor.h"
+#include "kernels/pointwise/plan.h"
 #include "kernels/region.h"
 #include "kernels/tactic.h"
 #include "ops/math.h"
@@ -118,7 +118,7 @@ Support supports(const Problem& problem) {
   return check_types(*program, problem);
 }
 
-Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+Result<cpu::PointwisePlan> plan_of(const Problem& problem) {
   cpu::PointwisePlan plan;
   TENON_ASSIGN(plan.program, make_rounding_program(problem));
   plan.isa = cpu::isa_up_to(problem.isa_limit);
@@ -126,6 +126,11 @@ Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view)
   for (const Operand& input : problem.inputs) plan.types.push_back(*stored_type(input.type));
   for (const Operand& output : problem.outputs) plan.types.push_back(*stored_type(output.type));
   plan.sort_inputs();
+  return plan;
+}
+
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(cpu::PointwisePlan plan, plan_of(problem));
   return make_kernel<PointwiseKernel>(std::move(plan), problem.threads);
 }
 
