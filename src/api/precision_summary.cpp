@@ -190,7 +190,9 @@ std::string PrecisionSummary::reason_for(const Row& row, const Layer& layer) con
   if (row.flag == BuilderFlag::kINT4)
     return "no kernel of the device reads them there: they are dequantized when the plan is built "
            "(on the CPU products of at most 8 rows read them)";
-  if (layer.grouped) return "there are no such kernels for groups (rounded values are multiplied)";
+  if (layer.grouped)
+    return "there are no such kernels for groups of several channels (rounded values are "
+           "multiplied)";
   if (!layer.constant_weights)
     return "the weights are not constant (rounded values are multiplied)";
   return "the device has no such kernel (rounded values are multiplied in floating point)";
@@ -198,6 +200,12 @@ std::string PrecisionSummary::reason_for(const Row& row, const Layer& layer) con
 
 void PrecisionSummary::report_row(const Row& row, const Graph& plan, Logger& logger) const {
   const std::set<std::string> names = computed_so(plan, row.is);
+  // 8 bits go first where a build may choose.
+  const std::set<std::string> in_bytes =
+      row.from_network ? std::set<std::string>()
+                       : computed_so(plan, [](tenon::DataType x, tenon::DataType w) {
+                           return byte_size(x) == 1 && byte_size(w) == 1;
+                         });
   std::map<std::string, std::vector<std::string>> left;
   size_t done = 0;
   bool wanted = false;
@@ -205,7 +213,9 @@ void PrecisionSummary::report_row(const Row& row, const Graph& plan, Logger& log
     const bool is_done = names.contains(layer.name);
     wanted |= row.is(layer.activations, layer.weights);
     done += is_done ? 1 : 0;
-    if (!is_done) left[reason_for(row, layer)].push_back(layer.name);
+    if (is_done) continue;
+    const bool is_byte = in_bytes.contains(layer.name);
+    left[is_byte ? "8-bit numbers go first" : reason_for(row, layer)].push_back(layer.name);
   }
   if (layers_.empty())
     return logger.warning(

@@ -94,11 +94,12 @@ TEST(PrecisionSummaryOfABuild, OfInt4) {
 }
 
 TEST(PrecisionSummaryOfABuild, OfSeveralFlags) {
-  Summary all({BuilderFlag::kINT8, BuilderFlag::kFP8, BuilderFlag::kINT4});
+  Summary all({BuilderFlag::kINT8, BuilderFlag::kFP8, BuilderFlag::kINT4, BuilderFlag::kFP16});
   all.build(all.rounded(DataType::kINT8), all.dequantized(DataType::kINT8));
   EXPECT_TRUE(all.lines.has("INT8: 1 of 1")) << all.lines.all;
   EXPECT_TRUE(all.lines.has("FP8 is allowed, but no layer uses it")) << all.lines.all;
   EXPECT_TRUE(all.lines.has("INT4 is allowed, but no layer uses it")) << all.lines.all;
+  EXPECT_TRUE(all.lines.has("FP16: 1 does not, since 8-bit numbers go first")) << all.lines.all;
 }
 
 TEST(PrecisionSummaryOfABuild, OfSparseWeights) {
