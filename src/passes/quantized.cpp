@@ -38,17 +38,27 @@ bool all_zero(const Value* zero) {
   return true;
 }
 
-/// Every weight without its zero point is an i8.
-bool weights_fit(const Node& node) {
+/// Every weight without its zero point is an i8, or the sum of two where kernels take those.
+bool weights_fit(const Node& node, const PassOptions& options) {
   const Value* zero = node.input(2);
   const Tensor& weights = *node.input(0)->constant();
   if (is_real(weights.type())) return true;
   if (weights.type() == DataType::kInt8 && all_zero(zero)) return true;
   const int64_t zeros = zero == nullptr ? 0 : zero->constant()->count();
-  if (zeros > 1) return false;  // Zero points of their own for each channel.
-  const int64_t shift = zeros == 0 ? 0 : zero->constant()->as_int64(0);
-  for (int64_t i = 0; i < weights.count(); ++i)
-    if (const int64_t w = weights.as_int64(i) - shift; w < -128 || w > 127) return false;
+  if (zeros > 1 && !options.wide_weights) return false;
+  const Extents& extents = weights.extents();
+  const int64_t axis = zeros > 1 ? positive_axis(node) : 0;
+  const int64_t inner = element_count({extents.begin() + axis + 1, extents.end()});
+  // Twice as large products leave sums half as deep.
+  const int64_t depth = extents.size() == 2 ? std::max(extents[0], extents[1])
+                                            : weights.count() / std::max<int64_t>(extents[0], 1);
+  const int64_t parts = options.wide_weights && depth <= kMaxDepth / 2 ? 2 : 1;
+  for (int64_t i = 0; i < weights.count(); ++i) {
+    const int64_t shift =
+        zeros == 0 ? 0 : zero->constant()->as_int64(zeros == 1 ? 0 : i / inner % zeros);
+    const int64_t w = weights.as_int64(i) - shift;
+    if (w < -128 * parts || w > 127 * parts) return false;
+  }
   return true;
 }
 
@@ -60,7 +70,10 @@ bool scales_along(const Node& weights, int64_t axis) {
 bool fits_convolution(const Node& node, const Node& weights, const PassOptions& options) {
   const auto* conv = node.as<Conv>();
   const Extents extents = weights.input(0)->constant()->extents();
-  if (conv->groups != 1 || extents.size() < 3 || extents.size() > 5) return false;
+  if (extents.size() < 3 || extents.size() > 5) return false;
+  const bool depthwise = conv->groups == extents[0] && extents[1] == 1 &&
+                         node.input(0)->type.shape[1] == Dim(extents[0]);
+  if (conv->groups != 1 && !(depthwise && options.quantized_depthwise)) return false;
   if (!options.quantized_stems && extents[1] < kFewChannels) return false;
   return element_count(extents) / std::max<int64_t>(extents[0], 1) <= kMaxDepth &&
          scales_along(weights, 0);
@@ -190,7 +203,7 @@ bool can_anchor_quantized(const Node& node, const PassOptions& options) {
     return false;
   const bool fits =
       node.is<Conv>() ? fits_convolution(node, *weights, options) : fits_product(node, *weights);
-  return fits && weights_fit(*weights);
+  return fits && weights_fit(*weights, options);
 }
 
 bool multiplies_small_weights(const Graph& graph, const Node& node, const PassOptions& options) {

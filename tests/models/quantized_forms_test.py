@@ -149,6 +149,23 @@ def weights_of_uint8(f):
     return f.pair(f.conv(f.pair("x", 0.02, 120, np.uint8), weights=w), 0.02, 120, np.uint8)
 
 
+@form(2, 3)
+def weights_of_uint8_with_zero_points_of_their_own(f):
+    """ONNX Runtime's QUInt8 per channel: without its zero point a weight may need 9 bits."""
+    def weights(out, into):
+        zeros = f.constant(f.random.integers(90, 170, out).astype(np.uint8))
+        return f.add("DequantizeLinear", f.constant(f.random.integers(0, 256, (out, into, 3, 3)).astype(np.uint8)),
+                     f.constant(f.scales(out)), zeros, axis=0)
+    y = f.pair(f.add("Relu", f.conv(f.pair("x", 0.02, 120, np.uint8), weights=weights(16, 8))), 0.02, 0, np.uint8)
+    return f.pair(f.conv(y, 8, weights=weights(8, 16)), 0.03, 120, np.uint8)
+
+
+@form(1, 2, ROWS)
+def product_with_weights_of_uint8(f):
+    w = f.dq(f.constant(f.random.integers(0, 256, (32, 24)).astype(np.uint8)), 0.001, 103, np.uint8)
+    return f.pair(f.add("MatMul", f.pair("x", 0.02, 120, np.uint8), w), 0.02, 120, np.uint8)
+
+
 @form(1, 2)
 def scales_of_one_element(f):
     """Vectors where scalars are meant."""
@@ -224,11 +241,29 @@ def swish_in_pairs(f):
     return f.pair(f.add("Mul", y, f.add("Sigmoid", y)))
 
 
-@form(1, 4)
+@form(2, 2)
 def depthwise_beside_a_product(f):
     w = f.dq(f.constant(f.bytes(8, 1, 3, 3)), f.scales(8), axis=0)
     y = f.pair(f.add("Conv", f.pair("x"), w, group=8, pads=[1, 1, 1, 1]))
     return f.pair(f.conv(y, 8, 8, 1))
+
+
+@form(2, 2, [2, 40, 14, 13])
+def depthwise_with_zero_points(f):
+    """A block of MobileNet: the bytes of padding are zero points."""
+    w = f.dq(f.constant(f.bytes(40, 1, 5, 5)), f.scales(40), axis=0)
+    y = f.add("Conv", f.pair("x", 0.013, 119, np.uint8), w, f.constant(f.floats(40)), group=40, pads=[2, 2, 2, 2], strides=[2, 2])
+    y = f.pair(f.add("HardSwish", f.pair(y, 0.02, 120, np.uint8)), 0.01, 9, np.uint8)
+    return f.pair(f.conv(y, 16, 40, 1), 0.02, 131, np.uint8)
+
+
+@form(1, 2, [4, 600, 8])
+def functions_of_one_byte(f):
+    """GELU with a pair behind each of its steps: one result for each byte."""
+    y = f.pair(f.add("MatMul", f.pair("x"), f.dq(f.constant(f.bytes(8, 24)), f.scales(24), axis=1)), 0.03)
+    e = f.pair(f.add("Erf", f.pair(f.add("Div", y, f.constant(np.float32(2**0.5))), 0.021)), 0.008)
+    return f.pair(f.add("Mul", f.pair(f.add("Mul", y, f.pair(f.add("Add", e, f.constant(np.float32(1))), 0.016)), 0.06),
+                        f.constant(np.float32(0.5))), 0.03)
 
 
 @form(1, 2)
@@ -318,7 +353,7 @@ def test_form(worker, tmp_path, name):  # noqa: F811
     worker.ask("run", name="m", count=1)
     dims = worker.ask("save", name="m", tensor=output, file=str(tmp_path / "y.bin"))["dims"]
     actual = np.fromfile(tmp_path / "y.bin", np.float32).reshape(dims)
-    in_integers = sum(layer.startswith(("cpu.quantized.conv", "cpu.quantized.matmul")) for layer in layers)
+    in_integers = sum(layer.startswith(("cpu.quantized.conv", "cpu.quantized.depthwise", "cpu.quantized.matmul")) for layer in layers)
     alone = sum(layer.startswith("cpu.quantize.") for layer in layers)
     size = np.abs(expected).max()
     print(f"{name}: {in_integers} products in integers, {alone} steps alone, distance {np.abs(actual - expected).max() / size:.1e}: {layers}")

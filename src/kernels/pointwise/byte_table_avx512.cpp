@@ -24,8 +24,7 @@ void bytes(const uint8_t* table, const uint8_t* from, uint8_t* to, int64_t count
     const __m512i found =
         _mm512_mask_mov_epi16(low, _mm512_test_epi16_mask(index, _mm512_set1_epi16(128)), high);
     const __m512i shift = _mm512_slli_epi16(_mm512_and_si512(index, one), 3);
-    _mm256_mask_storeu_epi8(to + i, present,
-                            _mm512_cvtepi16_epi8(_mm512_srlv_epi16(found, shift)));
+    _mm256_mask_storeu_epi8(to + i, present, _mm512_cvtepi16_epi8(_mm512_srlv_epi16(found, shift)));
   }
 }
 

@@ -82,10 +82,12 @@ void ByteConvolution::pack(const ByteWeights& weights) {
     int8_t* panel = to + n / kBytePanel * panel_bytes() + n % kBytePanel * kByteGroup;
     for (int64_t position = 0; position < p.window(); ++position)
       for (int64_t c = 0; c < p.input_channels; ++c) {
-        const int64_t k = position * channels + c;
-        const int8_t w = weights(n, position, c);
-        panel[k / kByteGroup * kBytePanel * kByteGroup + k % kByteGroup] = w;
+        const int16_t w = weights(n, position, c);
         totals[n] += w;
+        for (int64_t copy = 0; copy < p.copies(); ++copy) {
+          const int64_t k = (copy * p.window() + position) * channels + c;
+          panel[k / kByteGroup * kBytePanel * kByteGroup + k % kByteGroup] = weight_part(w, copy);
+        }
       }
   }
 }
@@ -112,7 +114,8 @@ int64_t ByteConvolution::image_bytes() const {
   return round_up(problem_.batch * e[0] * e[1] * e[2] * image_.pixel, 64);
 }
 size_t ByteConvolution::rows_bytes() const {
-  return round_up(taps_ * row_block_ * static_cast<int64_t>(sizeof(void*)), 64);
+  const int64_t addresses = problem_.copies() * taps_ * row_block_;
+  return round_up(addresses * static_cast<int64_t>(sizeof(void*)), 64);
 }
 size_t ByteConvolution::worker_bytes() const {
   return rows_bytes() + kernel_->max_rows * kBytePanel * sizeof(int32_t);
@@ -217,41 +220,18 @@ void ByteConvolution::run_panel(const ByteArguments& arguments, const uint8_t* c
   const ByteProblem& p = problem_;
   const int64_t column = panel * kBytePanel;
   const int64_t blocks = ceil_div(count, kernel_->max_rows);
-  ByteTile tile{.tap_stride = row_block_, .taps = taps_, .groups = groups_};
+  ByteTile tile{.tap_stride = row_block_, .taps = p.copies() * taps_, .groups = groups_};
   tile.flip = p.is_signed ? 0x80808080u : 0;
   tile.weights = reinterpret_cast<const int8_t*>(packed_.at(panel * panel_bytes()));
   tile.start = starts_.data() + column;
   tile.sums = sums;
-  ByteStepOperand operands[kMaxByteSteps];
-  ByteFinish finish{.sums = sums,
-                    .columns = std::min(kBytePanel, p.output_channels - column),
-                    .scales = p.scales.data() + column,
-                    .biases = p.biases.data() + column,
-                    .steps = p.steps,
-                    .operands = operands,
-                    .output_stride = p.output_pixel_stride,
-                    .type = p.type,
-                    .inverse = p.inverse,
-                    .low = p.low,
-                    .high = p.high,
-                    .zero = p.output_zero};
+  PanelFinish finish(p, arguments, column, sums);
   for (int64_t block = 0; block < blocks; ++block) {
     const int64_t begin = count * block / blocks, end = count * (block + 1) / blocks;
-    const int64_t row = first + begin;
     tile.rows_of_taps = rows + begin;
     tile.rows = static_cast<int>(end - begin);
     kernel_->run(tile);
-    for (size_t i = 0; i < p.steps.size(); ++i) {
-      const ByteStepOperand& o = arguments.operands[i];
-      const int64_t at =
-          (p.steps[i].operand == ByteOperand::full ? row * o.row_stride : 0) + column;
-      operands[i] = {static_cast<const char*>(o.data) + at * byte_type_size(p.steps[i].type),
-                     o.row_stride};
-    }
-    finish.rows = end - begin;
-    finish.output = static_cast<char*>(arguments.output) +
-                    (row * p.output_pixel_stride + column) * byte_type_size(p.type);
-    finish_(finish);
+    finish.run(finish_, first + begin, end - begin);
   }
 }
 
@@ -263,6 +243,7 @@ void ByteConvolution::run_task(const uint8_t* image, const ByteArguments& argume
   auto* rows = reinterpret_cast<const uint8_t**>(scratch);
   auto* sums = reinterpret_cast<int32_t*>(scratch + rows_bytes());
   find_rows(image, first, count, rows);
+  if (problem_.wide_weights) std::copy_n(rows, taps_ * row_block_, rows + taps_ * row_block_);
   const int64_t panel = task % panel_tasks_ * panel_block_;
   for (int64_t i = panel; i < std::min(panel + panel_block_, panels()); ++i)
     run_panel(arguments, rows, first, count, i, sums);

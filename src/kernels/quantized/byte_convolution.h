@@ -1,56 +1,13 @@
 #pragma once
 
-#include <array>
 #include <vector>
 
 #include "base/status.h"
 #include "device/cpu/packed_weights.h"
 #include "device/cpu/thread_pool.h"
-#include "kernels/quantized/byte_finish.h"
+#include "kernels/quantized/byte_problem.h"
 
 namespace tenon::cpu {
-
-/// Depth, height, width; problems of fewer axes have leading ones.
-using ByteSpatial = std::array<int64_t, 3>;
-
-/// Longest list of steps.
-inline constexpr int kMaxByteSteps = 16;
-
-/// A convolution of bytes with one group over channels-last images; a matrix product is one of a
-/// single line of pixels, its rows.
-struct ByteProblem {
-  int64_t batch = 1, input_channels = 1, output_channels = 1;
-  ByteSpatial input = {1, 1, 1}, output = {1, 1, 1}, kernel = {1, 1, 1};
-  ByteSpatial stride = {1, 1, 1}, dilation = {1, 1, 1}, pad = {0, 0, 0};
-  bool channels_first = false;     ///< The input is dense NCHW.
-  int64_t input_pixel_stride = 1;  ///< Elements, as is the next.
-  int64_t output_pixel_stride = 1;
-  bool is_signed = false;  ///< The input is i8, else u8.
-  int32_t zero = 0;        ///< The input's zero point, which fills the padding.
-
-  std::vector<float> scales, biases;  ///< One a channel.
-  std::vector<ByteStep> steps;
-  ByteType type = ByteType::f32;
-  float inverse = 1.0f, low = 0.0f, high = 0.0f;  ///< See ByteFinish.
-  float output_zero = 0.0f;
-
-  Isa isa = detected_isa();
-  int threads = 1;
-  std::span<const std::byte> packed;  ///< See tenon::Problem.
-
-  int64_t pixels() const { return batch * output[0] * output[1] * output[2]; }
-  int64_t window() const { return kernel[0] * kernel[1] * kernel[2]; }
-};
-
-struct ByteArguments {
-  const void* input;
-  void* output;
-  const ByteStepOperand* operands;  ///< parallel to the problem's steps
-};
-
-/// Gives weight (channel, depth position) where depth runs over kernel positions and, innermost,
-/// input channels.
-using ByteWeights = FunctionRef<int8_t(int64_t column, int64_t position, int64_t channel)>;
 
 /// Each output pixel is a row of a product, whose parts are read where they lie; images whose
 /// channels come first or are no multiple of kByteGroup are copied before.
@@ -84,7 +41,9 @@ class ByteConvolution {
   void run_panel(const ByteArguments& arguments, const uint8_t* const* rows, int64_t first,
                  int64_t count, int64_t panel, int32_t* sums) const;
   int64_t panels() const { return (problem_.output_channels + kBytePanel - 1) / kBytePanel; }
-  int64_t panel_bytes() const { return taps_ * groups_ * kByteGroup * kBytePanel; }
+  int64_t panel_bytes() const {
+    return problem_.copies() * taps_ * groups_ * kByteGroup * kBytePanel;
+  }
   int64_t image_bytes() const;
   size_t rows_bytes() const;
   size_t worker_bytes() const;

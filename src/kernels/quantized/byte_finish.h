@@ -23,7 +23,8 @@ enum class ByteOperand : uint8_t { none, columns, full };
 struct ByteStep {
   enum class Kind : uint8_t {
     clamp,     ///< into [low, high]
-    round,     ///< to bytes and back: the nearest of low .. high to x * inverse, times scale
+    round,     ///< to bytes and back: the nearest of low .. high to x * inverse, times scale; with
+               ///< columns times the number of the column, and the column's second one added
     add,       ///< the operand
     function,  ///< function(x), or of x and the operand
   };
@@ -40,7 +41,8 @@ struct ByteStep {
   float operand_zero = 0.0f;
 };
 
-/// Where a step's operand lies; of a full one the row stride in elements.
+/// Where a step's operand lies; of a full one the row stride in elements. Behind a rounding,
+/// columns have second numbers that far from the first.
 struct ByteStepOperand {
   const void* data = nullptr;
   int64_t row_stride = 0;

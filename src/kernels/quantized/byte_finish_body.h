@@ -18,6 +18,8 @@ struct RowFinish {
   using Row = V[kVectors];
 
   const ByteFinish& t;
+  /// Of a row in the tile: whole vectors, no more than there are columns for.
+  const int64_t width = (t.columns + V::kWidth - 1) / V::kWidth * V::kWidth;
 
   template <class F>
   [[gnu::always_inline]] static void each(Row& x, F f) {
@@ -62,13 +64,32 @@ struct RowFinish {
     return round(bounded(x, s.inverse, s.low, s.high)) * V::broadcast(s.scale);
   }
 
+  /// Scale and bias of each column behind a rounding.
+  struct Columns {
+    alignas(64) float scales[kBytePanel], biases[kBytePanel];
+
+    Columns(const ByteStep& s, const ByteStepOperand& o) {
+      const bool differ = s.operand == ByteOperand::columns;
+      const auto* from = static_cast<const float*>(o.data);
+      for (int64_t i = 0; i < kBytePanel; i += V::kWidth) {
+        (differ ? V::load(from + i) : V::broadcast(s.scale)).store(scales + i);
+        (differ ? V::load(from + o.row_stride + i) : V::zero()).store(biases + i);
+      }
+    }
+  };
+  [[gnu::always_inline]] static V round_trip(const ByteStep& s, const Columns& columns, int at,
+                                             V x) {
+    return fma(round(bounded(x, s.inverse, s.low, s.high)), V::load(columns.scales + at),
+               V::load(columns.biases + at));
+  }
+
   /// A tile in the first-level cache goes through one step after the other, so that each chooses
   /// its function once.
   static constexpr int64_t kTileRows = 16;
 
   template <class F>
-  [[gnu::always_inline]] static void whole_tile(float* x, int64_t rows, F f) {
-    for (int64_t i = 0; i < rows * kBytePanel; i += V::kWidth) f(V::load(x + i)).store(x + i);
+  [[gnu::always_inline]] void whole_tile(float* x, int64_t rows, F f) const {
+    for (int64_t i = 0; i < rows * width; i += V::kWidth) f(V::load(x + i)).store(x + i);
   }
 
   /// f(x, y) with the step's operand; 0 where it has none.
@@ -78,9 +99,8 @@ struct RowFinish {
     for (int64_t r = 0; r < rows; ++r) {
       Row y = {};
       if (s.operand != ByteOperand::none) load_operand(s, o, first + r, y);
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) {
-        float* at = x + r * kBytePanel + v * V::kWidth;
+      for (int v = 0; v * V::kWidth < width; ++v) {
+        float* at = x + r * width + v * V::kWidth;
         f(V::load(at), y[v]).store(at);
       }
     }
@@ -101,10 +121,11 @@ struct RowFinish {
         return whole_tile(x, rows, [&](V a) { return min(max(a, low), high); });
       }
       case ByteStep::Kind::round: {
-        const V inverse = V::broadcast(s.inverse), scale = V::broadcast(s.scale);
-        const V low = V::broadcast(s.low), high = V::broadcast(s.high);
-        return whole_tile(x, rows,
-                          [&](V a) { return round(min(max(a * inverse, low), high)) * scale; });
+        const Columns columns(s, o);
+        for (int64_t r = 0; r < rows; ++r)
+          for (int at = 0; at < width; at += V::kWidth, x += V::kWidth)
+            round_trip(s, columns, at, V::load(x)).store(x);
+        return;
       }
       case ByteStep::Kind::add:
         return with_operand(s, o, first, rows, x, [](V a, V y) { return a + y; });
@@ -113,51 +134,69 @@ struct RowFinish {
     }
   }
 
-  [[gnu::always_inline]] void store(Row& x, int64_t r) const {
-    if (t.type == ByteType::f32) {
-      float* to = static_cast<float*>(t.output) + r * t.output_stride;
-      for (int v = 0; v < kVectors; ++v) {
-        const int64_t left = t.columns - v * V::kWidth;
-        if (left >= V::kWidth)
-          x[v].store(to + v * V::kWidth);
-        else if (left > 0)
-          x[v].store(to + v * V::kWidth, static_cast<int>(left));
-      }
-      return;
-    }
-    uint8_t* to = static_cast<uint8_t*>(t.output) + r * t.output_stride;
-    uint8_t copy[kBytePanel];
-    uint8_t* bytes = t.columns == kBytePanel ? to : copy;
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v)
-      B::store(bytes + v * V::kWidth, bounded(x[v], t.inverse, t.low, t.high),
-               V::broadcast(t.zero));
-    if (bytes == copy) std::memcpy(to, copy, static_cast<size_t>(t.columns));
+  [[gnu::always_inline]] void store_bytes(uint8_t* to, int64_t left, V x, V zero) const {
+    x = bounded(x, t.inverse, t.low, t.high);
+    if (left >= V::kWidth) return B::store(to, x, zero);
+    uint8_t copy[V::kWidth];
+    B::store(copy, x, zero);
+    std::memcpy(to, copy, static_cast<size_t>(left));
   }
 
-  [[gnu::always_inline]] V start(int64_t r, int v) const {
-    const int at = v * V::kWidth;
+  /// Rows of the tile to the output.
+  void store(const float* x, int64_t first, int64_t rows) const {
+    const V zero = V::broadcast(t.zero);
+    for (int64_t r = first; r < first + rows; ++r)
+      for (int64_t at = 0; at < t.columns; at += V::kWidth, x += V::kWidth) {
+        const int64_t left = t.columns - at;
+        if (t.type == ByteType::f32)
+          V::load(x).store(static_cast<float*>(t.output) + r * t.output_stride + at,
+                           static_cast<int>(std::min<int64_t>(left, V::kWidth)));
+        else
+          store_bytes(static_cast<uint8_t*>(t.output) + r * t.output_stride + at, left, V::load(x),
+                      zero);
+      }
+  }
+
+  [[gnu::always_inline]] V start(int64_t r, int at) const {
     return fma(B::from_i32(t.sums + r * kBytePanel + at), V::load(t.scales + at),
                V::load(t.biases + at));
   }
 
-  /// Bytes with the most frequent steps, whose numbers stay in registers: a round
-  /// trip, a residual of the type that kAdd tells, another round trip, each or none.
-  template <bool kFirst, ByteType kAdd, bool kLast>
-  void run_bytes() const {
-    const ByteStep* next = t.steps.data();
-    const ByteStep first = kFirst ? *next++ : ByteStep{};
+  /// The most frequent steps, which are taken while sums are in registers: a round trip, a residual
+  /// of bytes, another round trip, each or none.
+  struct Head {
+    const ByteStep *first = nullptr, *add = nullptr, *last = nullptr;
+    const ByteStepOperand* operands = nullptr;  ///< of the first of them
+    size_t count = 0;
+  };
+
+  Head find_head() const {
+    Head head{.operands = t.operands};
+    const auto is_round = [&] {
+      return head.count < t.steps.size() && t.steps[head.count].kind == ByteStep::Kind::round;
+    };
+    if (is_round()) head.first = &t.steps[head.count++];
+    if (head.count < t.steps.size() && t.steps[head.count].kind == ByteStep::Kind::add &&
+        t.steps[head.count].type != ByteType::f32)
+      head.add = &t.steps[head.count++];
+    if (is_round() && t.steps[head.count].operand == ByteOperand::none)
+      head.last = &t.steps[head.count++];
+    return head;
+  }
+
+  /// Gives put(row, column, numbers) what the steps of the head make of rows [begin, end).
+  template <bool kFirst, ByteType kAdd, bool kLast, class Put>
+  [[gnu::always_inline]] void run_head(const Head& head, int64_t begin, int64_t end,
+                                       Put put) const {
+    const ByteStep first = kFirst ? *head.first : ByteStep{};
+    const Columns columns(first, kFirst ? head.operands[0] : ByteStepOperand{});
     constexpr bool kAdds = kAdd != ByteType::f32;
-    const ByteStepOperand residual = kAdds ? t.operands[next - t.steps.data()] : ByteStepOperand{};
-    const ByteStep add = kAdds ? *next++ : ByteStep{};
-    const ByteStep last = kLast ? *next : ByteStep{};
+    const ByteStepOperand residual = kAdds ? head.operands[kFirst ? 1 : 0] : ByteStepOperand{};
+    const ByteStep add = kAdds ? *head.add : ByteStep{}, last = kLast ? *head.last : ByteStep{};
     const V operand_zero = V::broadcast(add.operand_zero);
     const V operand_scale = V::broadcast(add.operand_scale);
-    const V zero = V::broadcast(t.zero);
-    const float inverse = t.inverse, low = t.low, high = t.high;
-    uint8_t* to = static_cast<uint8_t*>(t.output);
-    const char* from = static_cast<const char*>(residual.data);
-    for (int64_t r = 0; r < t.rows; ++r, to += t.output_stride, from += residual.row_stride) {
+    const char* from = static_cast<const char*>(residual.data) + begin * residual.row_stride;
+    for (int64_t r = begin; r < end; ++r, from += residual.row_stride) {
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) {
         const int at = v * V::kWidth;
@@ -167,8 +206,8 @@ struct RowFinish {
         const char* bytes = from + at;
         if (kAdds && left < V::kWidth)
           bytes = static_cast<const char*>(std::memcpy(copy, bytes, static_cast<size_t>(left)));
-        V x = start(r, v);
-        if constexpr (kFirst) x = round_trip(first, x);
+        V x = start(r, at);
+        if constexpr (kFirst) x = round_trip(first, columns, at, x);
         if constexpr (kAdd == ByteType::i8)
           x = x +
               (B::from_i8(reinterpret_cast<const int8_t*>(bytes)) - operand_zero) * operand_scale;
@@ -176,60 +215,48 @@ struct RowFinish {
           x = x +
               (B::from_u8(reinterpret_cast<const uint8_t*>(bytes)) - operand_zero) * operand_scale;
         if constexpr (kLast) x = round_trip(last, x);
-        x = bounded(x, inverse, low, high);
-        if (left >= V::kWidth) {
-          B::store(to + at, x, zero);
-        } else {
-          uint8_t result[V::kWidth];
-          B::store(result, x, zero);
-          std::memcpy(to + at, result, static_cast<size_t>(left));
-        }
+        put(r, at, x);
       }
     }
   }
 
-  template <bool kFirst, bool kLast>
-  void run_bytes(ByteType add) const {
-    if (add == ByteType::i8) return run_bytes<kFirst, ByteType::i8, kLast>();
-    if (add == ByteType::u8) return run_bytes<kFirst, ByteType::u8, kLast>();
-    run_bytes<kFirst, ByteType::f32, kLast>();
+  template <bool kFirst, bool kLast, class Put>
+  [[gnu::always_inline]] void run_head(const Head& head, int64_t begin, int64_t end,
+                                       Put put) const {
+    const ByteType add = head.add == nullptr ? ByteType::f32 : head.add->type;
+    if (add == ByteType::i8) return run_head<kFirst, ByteType::i8, kLast>(head, begin, end, put);
+    if (add == ByteType::u8) return run_head<kFirst, ByteType::u8, kLast>(head, begin, end, put);
+    run_head<kFirst, ByteType::f32, kLast>(head, begin, end, put);
   }
 
-  /// Whether run_bytes() did it.
-  bool run_frequent() const {
-    if (t.type == ByteType::f32) return false;
-    size_t i = 0;
-    const auto takes = [&](bool wanted) { return wanted && ++i > 0; };
-    const auto is = [&](ByteStep::Kind kind) {
-      return i < t.steps.size() && t.steps[i].kind == kind;
-    };
-    const bool first = takes(is(ByteStep::Kind::round));
-    ByteType add = ByteType::f32;
-    if (is(ByteStep::Kind::add) && t.steps[i].type != ByteType::f32) add = t.steps[i++].type;
-    const bool last = takes(add != ByteType::f32 && is(ByteStep::Kind::round));
-    if (i != t.steps.size()) return false;
-    if (first)
-      last ? run_bytes<true, true>(add) : run_bytes<true, false>(add);
+  template <class Put>
+  [[gnu::always_inline]] void run_head(const Head& head, int64_t begin, int64_t end,
+                                       Put put) const {
+    if (head.first != nullptr)
+      head.last != nullptr ? run_head<true, true>(head, begin, end, put)
+                           : run_head<true, false>(head, begin, end, put);
     else
-      last ? run_bytes<false, true>(add) : run_bytes<false, false>(add);
-    return true;
+      head.last != nullptr ? run_head<false, true>(head, begin, end, put)
+                           : run_head<false, false>(head, begin, end, put);
   }
 
   void run() const {
-    if (run_frequent()) return;
+    const Head head = find_head();
+    if (head.count == t.steps.size() && t.type != ByteType::f32) {
+      const V zero = V::broadcast(t.zero);
+      return run_head(head, 0, t.rows, [&](int64_t r, int at, V x) {
+        store_bytes(static_cast<uint8_t*>(t.output) + r * t.output_stride + at, t.columns - at, x,
+                    zero);
+      });
+    }
     alignas(64) float tile[kTileRows * kBytePanel];
     for (int64_t first = 0; first < t.rows; first += kTileRows) {
       const int64_t rows = std::min(kTileRows, t.rows - first);
-      for (int64_t r = 0; r < rows; ++r)
-        for (int v = 0; v < kVectors; ++v)
-          start(first + r, v).store(tile + r * kBytePanel + v * V::kWidth);
-      for (size_t i = 0; i < t.steps.size(); ++i)
+      run_head(head, first, first + rows,
+               [&](int64_t r, int at, V x) { x.store(tile + (r - first) * width + at); });
+      for (size_t i = head.count; i < t.steps.size(); ++i)
         step(t.steps[i], t.operands[i], first, rows, tile);
-      for (int64_t r = 0; r < rows; ++r) {
-        Row x;
-        each(x, [&](V, int v) { return V::load(tile + r * kBytePanel + v * V::kWidth); });
-        store(x, first + r);
-      }
+      store(tile, first, rows);
     }
   }
 };

@@ -1,5 +1,7 @@
 #include "kernels/quantized/byte_product.h"
 
+#include "kernels/quantized/byte_lines.h"
+
 namespace tenon::cpu {
 
 const ByteKernel& byte_kernel(Isa isa) {
@@ -9,6 +11,15 @@ const ByteKernel& byte_kernel(Isa isa) {
 #endif
   (void)isa;
   return kByteKernelGeneric;
+}
+
+const ByteLineKernel& byte_line_kernel(Isa isa) {
+#if defined(__x86_64__)
+  if (isa >= Isa::avx512 && has_byte_products()) return kByteLinesAvx512Vnni;
+  if (isa >= Isa::avx2) return kByteLinesAvx2;
+#endif
+  (void)isa;
+  return kByteLinesGeneric;
 }
 
 }  // namespace tenon::cpu

@@ -15,6 +15,17 @@ int64_t at(const std::vector<int64_t>& values, size_t index, int64_t otherwise) 
   return index < values.size() ? values[index] : otherwise;
 }
 
+/// Some weight of this type, without its zero point, might be no i8.
+bool has_wide_weights(const Problem& problem, const QuantizedRegion& region) {
+  const int64_t middle = problem.input(region.weights).type == DataType::kUInt8 ? 128 : 0;
+  const int zero = region.weight_scaling.zero;
+  if (zero < 0) return middle != 0;
+  const Tensor& zeros = *problem.input(zero).constant;
+  for (int64_t i = 0; i < zeros.count(); ++i)
+    if (zeros.as_int64(i) != middle) return true;
+  return false;
+}
+
 /// Type and zero point of the activations.
 Status describe_input(const Problem& problem, const QuantizedRegion& region, ByteDescription& d) {
   const Operand& x = problem.input(region.x);
@@ -27,6 +38,7 @@ Status describe_input(const Problem& problem, const QuantizedRegion& region, Byt
   if (w.type != DataType::kInt8 && w.type != DataType::kUInt8)
     return unsupported("weights that are no bytes");
   d.problem.is_signed = x.type == DataType::kInt8;
+  d.problem.wide_weights = has_wide_weights(problem, region);
   const int zero = region.x_scaling.zero;
   d.problem.zero = zero < 0 ? 0 : static_cast<int32_t>(problem.input(zero).constant->as_int64(0));
   d.problem.threads = std::max(1, problem.threads);
@@ -75,11 +87,14 @@ Result<int64_t> row_stride(const Operand& operand) {
 
 }  // namespace
 
-Result<ByteDescription> describe_byte_convolution(const Problem& problem) {
+Result<ByteDescription> describe_byte_convolution(const Problem& problem, bool depthwise) {
   TENON_ASSIGN(const QuantizedRegion region, quantized_region(problem));
   const auto* conv = region.anchor.as<Conv>();
   if (conv == nullptr) return unsupported("not a convolution");
-  if (conv->groups != 1) return unsupported("{} groups", conv->groups);
+  const int64_t channels = problem.input(region.x).extents[1];
+  if (conv->groups != (depthwise ? channels : 1) ||
+      (depthwise && problem.output().extents[1] != channels))
+    return unsupported("{} groups of {} channels", conv->groups, channels);
   ByteDescription d;
   TENON_TRY(describe_input(problem, region, d));
   const Operand &x = problem.input(region.x), &y = problem.output();

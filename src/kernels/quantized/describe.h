@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/quantized/byte_convolution.h"
+#include "kernels/quantized/byte_problem.h"
 #include "kernels/quantized_region.h"
 
 namespace tenon::cpu {
@@ -20,8 +20,9 @@ struct ByteDescription {
   bool weights_across = false;  ///< a matmul's, depth first
 };
 
-/// Fails, with the reason, where the region is another one.
-Result<ByteDescription> describe_byte_convolution(const Problem& problem);
+/// Fails, with the reason, where the region is another one. Convolutions have one group, or
+/// `depthwise` one for each channel.
+Result<ByteDescription> describe_byte_convolution(const Problem& problem, bool depthwise);
 Result<ByteDescription> describe_byte_matmul(const Problem& problem);
 
 }  // namespace tenon::cpu

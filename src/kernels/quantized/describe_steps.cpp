@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/arithmetic.h"
+
 namespace tenon::cpu {
 namespace {
 
@@ -112,16 +114,32 @@ class Steps {
     return numbers;
   }
 
-  /// Sums and products with constants right behind the product.
+  /// Sums and products with constants right behind the product, or behind a rounding.
   bool fold(const ByteStep& step, const std::vector<float>& numbers) {
-    if (!d_.problem.steps.empty() || (step.function != k_add && step.function != k_mul))
-      return false;
-    for (size_t i = 0; i < numbers.size(); ++i) {
-      float &scale = d_.problem.scales[i], &bias = d_.problem.biases[i];
-      if (step.function == k_mul) scale *= numbers[i];
-      bias = step.function == k_mul ? bias * numbers[i] : bias + numbers[i];
+    if (step.function != k_add && step.function != k_mul) return false;
+    std::vector<ByteStep>& steps = d_.problem.steps;
+    if (steps.empty()) {
+      fold(step, numbers, d_.problem.scales.data(), d_.problem.biases.data());
+      return true;
     }
+    if (steps.back().kind != ByteStep::Kind::round) return false;
+    ByteDescription::Operand& columns = d_.operands.back();
+    if (steps.back().operand == ByteOperand::none) {
+      steps.back().operand = ByteOperand::columns;
+      columns.row_stride = round_up(static_cast<int64_t>(numbers.size()), kBytePanel);
+      columns.columns.assign(2 * columns.row_stride, 0.0f);
+      std::fill_n(columns.columns.begin(), numbers.size(), steps.back().scale);
+    }
+    fold(step, numbers, columns.columns.data(), columns.columns.data() + columns.row_stride);
     return true;
+  }
+
+  static void fold(const ByteStep& step, const std::vector<float>& numbers, float* scales,
+                   float* biases) {
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (step.function == k_mul) scales[i] *= numbers[i];
+      biases[i] = step.function == k_mul ? biases[i] * numbers[i] : biases[i] + numbers[i];
+    }
   }
 
   Status binary(const QuantizedStep& step, ByteStep to) {

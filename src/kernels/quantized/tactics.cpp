@@ -1,11 +1,15 @@
+#include "kernels/quantized/byte_convolution.h"
+#include "kernels/quantized/byte_depthwise.h"
 #include "kernels/quantized/describe.h"
 
 namespace tenon::tactics {
 namespace {
 
+/// Of a ByteConvolution or a ByteDepthwise.
+template <class Convolution>
 class ByteKernelOfPlan final : public Kernel {
  public:
-  ByteKernelOfPlan(cpu::ByteConvolution convolution, cpu::ByteDescription description)
+  ByteKernelOfPlan(Convolution convolution, cpu::ByteDescription description)
       : convolution_(std::move(convolution)), d_(std::move(description)) {}
 
   Status run(const LaunchArguments& arguments) const override {
@@ -33,40 +37,44 @@ class ByteKernelOfPlan final : public Kernel {
   bool packs_input(int input) const override { return input == d_.weights; }
 
  private:
-  cpu::ByteConvolution convolution_;
+  Convolution convolution_;
   cpu::ByteDescription d_;
 };
 
-/// The contents of the weights, without their zero point.
+/// The contents of the weights, without their zero points.
 struct Weights {
   const Tensor& tensor;
   int64_t window, channels, columns;
-  int64_t zero = 0;
+  std::vector<int64_t> zeros;  ///< One, or one a column.
   bool across = false;
 
-  int8_t at(int64_t column, int64_t position, int64_t channel) const {
+  int16_t at(int64_t column, int64_t position, int64_t channel) const {
     const int64_t index =
         across ? channel * columns + column : (column * channels + channel) * window + position;
     const auto* bytes = reinterpret_cast<const uint8_t*>(tensor.bytes());
     const int64_t value = tensor.type() == DataType::kInt8 ? static_cast<int8_t>(bytes[index])
                                                            : int64_t{bytes[index]};
-    return static_cast<int8_t>(value - zero);
+    return static_cast<int16_t>(value - zeros[zeros.size() == 1 ? 0 : column]);
   }
 };
 
+template <class Convolution>
 Result<std::unique_ptr<Kernel>> make(const Problem& problem, cpu::ByteDescription d) {
   const Tensor& tensor = *problem.input(d.weights).constant;
-  Weights weights{tensor, d.problem.window(), d.problem.input_channels, d.problem.output_channels};
+  const int64_t depth = tensor.count() / d.problem.window() / d.problem.output_channels;
+  const Tensor* zeros = d.weight_zero < 0 ? nullptr : problem.input(d.weight_zero).constant;
+  Weights weights{tensor, d.problem.window(), depth, d.problem.output_channels, {}};
   weights.across = d.weights_across;
-  if (d.weight_zero >= 0) weights.zero = problem.input(d.weight_zero).constant->as_int64(0);
+  for (int64_t i = 0; zeros != nullptr && i < zeros->count(); ++i)
+    weights.zeros.push_back(zeros->as_int64(i));
+  if (zeros == nullptr) weights.zeros = {0};
   const auto get = [&](int64_t n, int64_t position, int64_t c) {
     return weights.at(n, position, c);
   };
   const cpu::ByteWeights source(get);
-  TENON_ASSIGN(
-      cpu::ByteConvolution convolution,
-      cpu::ByteConvolution::prepare(d.problem, tensor.bytes() == nullptr ? nullptr : &source));
-  return make_kernel<ByteKernelOfPlan>(std::move(convolution), std::move(d));
+  TENON_ASSIGN(Convolution convolution,
+               Convolution::prepare(d.problem, tensor.bytes() == nullptr ? nullptr : &source));
+  return make_kernel<ByteKernelOfPlan<Convolution>>(std::move(convolution), std::move(d));
 }
 
 }  // namespace
@@ -74,14 +82,26 @@ Result<std::unique_ptr<Kernel>> make(const Problem& problem, cpu::ByteDescriptio
 namespace quantized_conv {
 
 Support supports(const Problem& problem) {
-  return Support::of(cpu::describe_byte_convolution(problem));
+  return Support::of(cpu::describe_byte_convolution(problem, false));
 }
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
-  TENON_ASSIGN(cpu::ByteDescription description, cpu::describe_byte_convolution(problem));
-  return make(problem, std::move(description));
+  TENON_ASSIGN(cpu::ByteDescription description, cpu::describe_byte_convolution(problem, false));
+  return make<cpu::ByteConvolution>(problem, std::move(description));
 }
 
 }  // namespace quantized_conv
+
+namespace quantized_depthwise {
+
+Support supports(const Problem& problem) {
+  return Support::of(cpu::describe_byte_convolution(problem, true));
+}
+Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
+  TENON_ASSIGN(cpu::ByteDescription description, cpu::describe_byte_convolution(problem, true));
+  return make<cpu::ByteDepthwise>(problem, std::move(description));
+}
+
+}  // namespace quantized_depthwise
 
 namespace quantized_matmul {
 
@@ -90,7 +110,7 @@ Support supports(const Problem& problem) {
 }
 Result<std::unique_ptr<Kernel>> create(const Problem& problem, std::string_view) {
   TENON_ASSIGN(cpu::ByteDescription description, cpu::describe_byte_matmul(problem));
-  return make(problem, std::move(description));
+  return make<cpu::ByteConvolution>(problem, std::move(description));
 }
 
 }  // namespace quantized_matmul

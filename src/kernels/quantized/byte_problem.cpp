@@ -1,0 +1,41 @@
+#include "kernels/quantized/byte_problem.h"
+
+#include <algorithm>
+
+namespace tenon::cpu {
+
+PanelFinish::PanelFinish(const ByteProblem& problem, const ByteArguments& arguments, int64_t column,
+                         const int32_t* sums)
+    : problem_(problem),
+      arguments_(arguments),
+      column_(column),
+      finish_{.sums = sums,
+              .columns = std::min(kBytePanel, problem.output_channels - column),
+              .scales = problem.scales.data() + column,
+              .biases = problem.biases.data() + column,
+              .steps = problem.steps,
+              .operands = operands_,
+              .output = nullptr,
+              .output_stride = problem.output_pixel_stride,
+              .type = problem.type,
+              .inverse = problem.inverse,
+              .low = problem.low,
+              .high = problem.high,
+              .zero = problem.output_zero} {}
+
+void PanelFinish::run(ByteFinishFunction finish, int64_t first, int64_t count) {
+  const ByteProblem& p = problem_;
+  for (size_t i = 0; i < p.steps.size(); ++i) {
+    const ByteStepOperand& o = arguments_.operands[i];
+    const int64_t at =
+        (p.steps[i].operand == ByteOperand::full ? first * o.row_stride : 0) + column_;
+    operands_[i] = {static_cast<const char*>(o.data) + at * byte_type_size(p.steps[i].type),
+                    o.row_stride};
+  }
+  finish_.rows = count;
+  finish_.output = static_cast<char*>(arguments_.output) +
+                   (first * p.output_pixel_stride + column_) * byte_type_size(p.type);
+  finish(finish_);
+}
+
+}  // namespace tenon::cpu
