@@ -3,7 +3,7 @@
 // constant, choices by a NaN test of integers, transposes of transposes, reshapes of reshapes,
 // casts behind casts to wider types, activations applied twice, parts of a split joined again.
 // Nodes with two spellings get one: x - constant is a sum, axes of a reduction that are an operand
-// are its attribute.
+// are its attribute, weights of a product are a matrix without axes of 1 in front.
 #include <algorithm>
 #include <cmath>
 
@@ -175,6 +175,22 @@ bool axes_as_attribute(Node& node) {
   return true;
 }
 
+/// The network API wants operands of equal rank, so that matrices come with axes of 1 in front.
+bool weights_as_matrix(Graph& graph, Node& node) {
+  const Tensor* weights = node.is<MatMul>() ? node.input(1)->constant() : nullptr;
+  if (weights == nullptr || weights->rank() <= 2) return false;
+  const Extents& extents = weights->extents();
+  const bool is_one =
+      std::all_of(extents.begin(), extents.end() - 2, [](int64_t extent) { return extent == 1; });
+  if (!is_one || static_cast<int64_t>(node.input(0)->type.shape.size()) < weights->rank())
+    return false;
+  const Extents matrix(extents.end() - 2, extents.end());
+  Value* value = graph.add_constant(weights->reshaped(matrix));
+  value->type = {node.input(1)->type.type, to_shape(matrix)};
+  node.set_input(1, value);
+  return true;
+}
+
 /// Whether the inputs of the concat from `first` on are the parts of a split of `value`, all of
 /// them in order, along the same axis.
 bool are_parts_of(const Node& concat, size_t first, const Value& value) {
@@ -258,7 +274,7 @@ bool simplify(Graph& graph, PassContext& context) {
       continue;
     }
     changed |= difference_as_sum(graph, *node) || axes_as_attribute(*node) ||
-               drop_zero_states(*node) || join_parts(*node);
+               drop_zero_states(*node) || join_parts(*node) || weights_as_matrix(graph, *node);
     Value* same = same_as(*node);
     if (same == nullptr) continue;
     // A graph output keeps its name; an input that is an output keeps its identity node.
