@@ -2594,9 +2594,9 @@ class IAlgorithmIOInfo : public INoCopy {
   DataType getDataType() const noexcept;
   /// Returns the operand's strides in elements.
   Dims getStrides() const noexcept;
-  /// Returns the axis that is vectorized, or -1.
+  /// Returns the axis that is vectorized, or -1; here always -1.
   int64_t getVectorizedDim() const noexcept;
-  /// Returns the number of values in a vector, or -1.
+  /// Returns the number of values in a vector, or -1; here always -1.
   int64_t getComponentsPerElement() const noexcept;
 
  protected:
@@ -2606,9 +2606,10 @@ class IAlgorithmIOInfo : public INoCopy {
 /// Which implementation an algorithm is.
 class IAlgorithmVariant : public INoCopy {
  public:
-  /// Returns the number of the implementation.
+  /// Returns the number of the implementation, the same in each process and build.
   int64_t getImplementation() const noexcept;
-  /// Returns the number of the tactic within the implementation.
+  /// Returns the number of the tactic within the implementation: of its configuration, the same in
+  /// each process and build, or 0 where it has none.
   int64_t getTactic() const noexcept;
 
  protected:
@@ -2618,11 +2619,13 @@ class IAlgorithmVariant : public INoCopy {
 /// The layer that algorithms are for.
 class IAlgorithmContext : public INoCopy {
  public:
-  /// Returns the name of the layer.
+  /// Returns the name of the layer, as the engine inspector has it.
   const char* getName() const noexcept;
-  /// Returns the least, the best or the largest dimensions of an operand, inputs first.
+  /// Returns the least, the best or the largest dimensions of an operand in the first profile,
+  /// inputs first; -1 for extents that data decides, and no dimensions (nbDims -1) beyond the last
+  /// operand.
   Dims getDimensions(int32_t index, OptProfileSelector select) const noexcept;
-  /// Returns the number of inputs of the layer.
+  /// Returns the number of inputs of the layer, without constants.
   int32_t getNbInputs() const noexcept;
   /// Returns the number of outputs of the layer.
   int32_t getNbOutputs() const noexcept;
@@ -2636,7 +2639,8 @@ class IAlgorithm : public INoCopy {
  public:
   /// Returns the implementation and tactic.
   const IAlgorithmVariant& getAlgorithmVariant() const noexcept;
-  /// Returns the measured time in milliseconds.
+  /// Returns the measured time in milliseconds; 0 where nothing was measured, since it is the only
+  /// choice or the build measures nothing.
   float getTimingMSec() const noexcept;
   /// Returns the scratch memory in bytes.
   std::size_t getWorkspaceSize() const noexcept;
@@ -2651,8 +2655,9 @@ class IAlgorithm : public INoCopy {
 
 namespace nvinfer1::v_1_0 {
 
-/// Would choose among algorithms; it is not asked. Tactics are chosen by time and by the timing
-/// cache.
+/// Chooses the kernels of layers. Builds ask for each layer once its candidates are measured, in
+/// the order in which layers run, on the thread of the build. The layer has the chosen kernel under
+/// all shapes. Layers whose shapes data decides are not asked for.
 class IAlgorithmSelector : public IVersionedInterface {
  public:
   /// Names the interface and its version, so that the library knows which methods an object has.
@@ -2660,12 +2665,17 @@ class IAlgorithmSelector : public IVersionedInterface {
   InterfaceInfo getInterfaceInfo() const noexcept override {
     return InterfaceInfo{"IAlgorithmSelector", 1, 0};
   }
-  /// Would write the indices of the algorithms to try for a layer, and return their number. It is
-  /// not called.
+  /// Writes the indices of the algorithms to choose among for a layer into `selection`, which has
+  /// room for `nbChoices`, and returns their number. `choices` begins with the library's own
+  /// choice, then the fastest come first; of several indices the lowest is taken. 0 leaves the
+  /// choice to the library, unless kREJECT_EMPTY_ALGORITHMS is set. A negative or too large number
+  /// ends the build. The objects live until the call returns. A build whose self-check finds a
+  /// wrong kernel asks again for all layers.
   virtual int32_t selectAlgorithms(const IAlgorithmContext& context,
                                    const IAlgorithm* const* choices, int32_t nbChoices,
                                    int32_t* selection) noexcept = 0;
-  /// Would take the algorithms that were chosen. It is not called.
+  /// Takes the algorithms that the layers have, once a build, behind all calls of
+  /// selectAlgorithms(). The objects live until the call returns.
   virtual void reportAlgorithms(const IAlgorithmContext* const* algoContexts,
                                 const IAlgorithm* const* algoChoices,
                                 int32_t nbAlgorithms) noexcept = 0;
@@ -2985,11 +2995,11 @@ class IBuilderConfig : public INoCopy {
   void setProfilingVerbosity(ProfilingVerbosity verbosity) noexcept;
   /// Returns how much the plan says about its layers. Default: kLAYER_NAMES_ONLY.
   ProfilingVerbosity getProfilingVerbosity() const noexcept;
-  /// Sets an object that would choose tactics. It is not asked, and builds warn of one. Default:
-  /// null.
+  /// Sets the object that chooses the kernels of layers; null for the fastest. The application owns
+  /// it. Default: null.
   TRT_DEPRECATED void setAlgorithmSelector(IAlgorithmSelector* selector) noexcept;
-  /// Returns an object that would choose tactics. It is not asked, and builds warn of one. Default:
-  /// null.
+  /// Returns the object that chooses the kernels of layers; null for the fastest. The application
+  /// owns it. Default: null.
   TRT_DEPRECATED IAlgorithmSelector* getAlgorithmSelector() const noexcept;
   /// Sets the profile whose best dimensions calibration uses. Default: none. Returns false for
   /// null. Builds without a calibrator warn of it.

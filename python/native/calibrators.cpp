@@ -177,8 +177,10 @@ void bind_algorithms(nb::module_& m) {
       .def_prop_ro("timing_msec", &IAlgorithm::getTimingMSec)
       .def_prop_ro("workspace_size", &IAlgorithm::getWorkspaceSize);
   using Class = IAlgorithmSelector;
-  Documented<Class, IVersionedInterface, PyAlgorithmSelector>(m, "IAlgorithmSelector",
-                                                              "Kept, and not asked by builds.")
+  Documented<Class, IVersionedInterface, PyAlgorithmSelector>(
+      m, "IAlgorithmSelector",
+      "Chooses the kernels of layers in builds: override select_algorithms() and\n"
+      "report_algorithms().")
       .def(nb::init<>())
       .def("select_algorithms",
            [](Class&, nb::args, nb::kwargs) { must_override("select_algorithms"); })

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/algorithm_questions.h"
 #include "api/application.h"
 #include "api/builder_config.h"
 #include "api/candidate_record.h"
@@ -309,6 +310,8 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   request.select.watch = progress.watch();
   CandidateRecord record;
   if (settings->records_candidates()) request.select.record = record.recorder();
+  AlgorithmQuestions questions(*settings, *reporter_);
+  request.select.chooser = questions.chooser();
   const std::map<std::string, std::string> recipe_settings =
       refittable ? recipe_of(request.passes) : std::map<std::string, std::string>();
   TimingCache own;
@@ -324,6 +327,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   TENON_ASSIGN(Plan plan, compile_checked(std::move(request), cache, check, *reporter_));
   TENON_TRY(go_on("the build"));
   TENON_TRY(progress.kernels_done());
+  questions.report();
   precisions.report(*plan.graph, *reporter_);
   if (settings->getMaxAuxStreams() > 0)
     TENON_TRY(choose_branches(plan, backend, settings->getMaxAuxStreams(), cache, *reporter_));

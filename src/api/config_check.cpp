@@ -89,7 +89,6 @@ void remark_unused(const BuilderConfig& config, Logger& logger) {
   const auto remark = [&](bool given, const char* what, const char* reason) {
     if (given) logger.warning("{} has no effect: {}", what, reason);
   };
-  remark(config.getAlgorithmSelector() != nullptr, "setAlgorithmSelector", "it is not asked");
   remark(config.getProfileStream() != nullptr, "setProfileStream",
          "builds measure on streams of their own");
   remark(config.has_layer_devices(), "setDeviceType", "a plan runs on one device");

@@ -13,6 +13,7 @@
 #include "plan/points.h"
 #include "plan/shape_values.h"
 #include "select/choices.h"
+#include "select/kernel_chooser.h"
 #include "select/pack_weights.h"
 
 namespace tenon {
@@ -133,8 +134,8 @@ Status choose_kernels(Plan& plan, const CompileRequest& request, const SymbolVal
   // What was chosen before is not measured again; runs whose extents data decides take what the
   // nodes name.
   const auto usual = ConcreteGraph::create(*plan.graph, symbols);
-  const bool varies = request.select.chosen.empty() && usual.ok() && fully_resolved(*usual) &&
-                      plan_points(plan).size() > 1;
+  const bool varies = request.select.chosen.empty() && request.select.chooser == nullptr &&
+                      usual.ok() && fully_resolved(*usual) && plan_points(plan).size() > 1;
   const OpenCodeFirst open(request.backend.constants, varies);
   TENON_TRY(select_tactics(*plan.graph, request.backend, symbols, request.select, cache));
   return varies ? choose_by_shape(plan, request.backend, request.select, cache, logger) : Status();
@@ -256,6 +257,10 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   Packing unpacked(told, *plan.graph, request.backend.device->capabilities().packs_constants);
   TENON_ASSIGN(const SymbolValues symbols, usual_symbols(*plan.graph, plan.profiles[0]));
   request.select.logger = &logger;
+  if (request.select.chooser != nullptr) {
+    TENON_ASSIGN(ProfileEnds ends, profile_ends(*plan.graph, plan.profiles[0]));
+    request.select.chooser->begin(std::move(ends));
+  }
   TENON_TRY(choose_kernels(plan, request, symbols, cache, logger));
   if (request.levels) request.levels("tactics", *plan.graph);
   const double selection = watch.lap();

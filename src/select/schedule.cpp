@@ -127,8 +127,8 @@ std::vector<size_t> Schedule::wanted_of(const Shortlist& list, std::vector<size_
   for (const size_t i : options)
     if (const auto& time = list.trials[i].time)
       tried.push_back(time->ok() ? **time : effort::kFailed);
-  const bool in_stages =
-      traits.staged && scope_.options.level <= effort::kStagedLevel && !list.remembered;
+  const bool in_stages = traits.staged && scope_.options.level <= effort::kStagedLevel &&
+                         !list.remembered && scope_.options.chooser == nullptr;
   const bool is_first = tried.empty() && traits.first_alone;
   const size_t count = in_stages ? next_stage(tried, best) : is_first ? 1 : options.size();
   const size_t end = std::min(options.size(), tried.size() + count);

@@ -1,11 +1,15 @@
 #include "select/select.h"
 
+#include <algorithm>
+
+#include "device/described_device.h"
 #include "ops/control_flow.h"
 #include "ops/dims.h"
 #include "ops/structure.h"
 #include "plan/bodies.h"
 #include "select/effort.h"
 #include "select/fit_regions.h"
+#include "select/kernel_chooser.h"
 #include "select/operation_cache.h"
 #include "select/problem_key.h"
 #include "select/record.h"
@@ -20,6 +24,37 @@ bool is_tuned_in_sequence(const Layers& layers, const Backend& backend,
                           const SelectOptions& options) {
   return options.level >= effort::kSequenceLevel &&
          backend.device->capabilities().replays_launches && layers.nodes.size() > 1;
+}
+
+/// Bytes that a candidate which was not timed takes.
+size_t workspace_of(const Backend& backend, const Problem& problem, std::string_view tactic) {
+  if (is_described(*backend.device)) return 0;
+  const auto [name, config] = split_tactic(tactic);
+  const Tactic* row = backend.find(name);
+  if (row == nullptr) return 0;
+  const auto kernel = create_kernel(*row, problem, config);
+  return kernel.ok() ? (*kernel)->workspace_bytes() : 0;
+}
+
+/// What fits of the candidates, with `first` ahead.
+std::vector<Candidate> fitting_of(std::vector<Candidate> candidates, const std::string& first) {
+  std::erase_if(candidates, [](const Candidate& candidate) { return !candidate.reason.empty(); });
+  const auto is_first = [&](const Candidate& candidate) { return candidate.tactic == first; };
+  std::ranges::stable_partition(candidates, is_first);
+  return candidates;
+}
+
+/// Asks SelectOptions::chooser for a layer's kernel, which has ours so far.
+Status let_choose(Node& node, const Layers& layers, const Problem& problem, const Backend& backend,
+                  const SelectOptions& options, Selector& selector) {
+  TENON_ASSIGN(std::vector<Candidate> all, selector.list(problem));
+  std::vector<Candidate> candidates = fitting_of(std::move(all), node.tactic);
+  for (Candidate& candidate : candidates)
+    if (candidate.milliseconds < 0)
+      candidate.workspace = workspace_of(backend, problem, candidate.tactic);
+  TENON_ASSIGN(const size_t place, options.chooser->choose({node, layers.graph, candidates}));
+  node.tactic = candidates[place].tactic;
+  return {};
 }
 
 Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& backend,
@@ -78,6 +113,8 @@ Status select_in(Graph& graph, const ConcreteGraph& concrete, const Backend& bac
       node.tactic = remember_operation(cache, node.name, problem_key(layers.problems[i]),
                                        candidates, node.tactic, options.logger);
     }
+    if (options.chooser != nullptr)
+      TENON_TRY(let_choose(node, layers, layers.problems[i], backend, options, selector));
     if (options.logger != nullptr) options.logger->verbose("{}: {}", node.name, node.tactic);
     if (!options.record && options.notes == nullptr) continue;
     TENON_ASSIGN(const std::vector<Candidate> candidates, selector.list(layers.problems[i]));

@@ -17,12 +17,14 @@
 namespace tenon {
 
 class BuildRecord;
+class KernelChooser;
 
 /// Why each tactic was or was not taken for a node: one line each, the chosen one first.
 struct Candidate {
   std::string tactic;        ///< With its configuration.
   double milliseconds = -1;  ///< -1: not measured.
   std::string reason;        ///< Why not, where it does not fit.
+  size_t workspace = 0;      ///< Bytes, of one that was timed.
 };
 
 struct SelectOptions {
@@ -49,6 +51,9 @@ struct SelectOptions {
   std::function<bool(const Tactic&)> allowed;
   /// Told of each layer that gets a kernel and of all that it was chosen from; may be null.
   std::function<void(const Node& node, std::span<const Candidate> candidates)> record;
+  /// Chooses among all candidates of each layer, which then has that kernel under all shapes; may
+  /// be null.
+  KernelChooser* chooser = nullptr;
   /// Told how far the choice is; ends it early where the build's time is up. May be null.
   BuildWatch* watch = nullptr;
   Logger* logger = nullptr;

@@ -219,7 +219,10 @@ std::vector<Candidate> Selector::measure(const Problem& problem, Shortlist& list
   shortlister_.remember(problem, list);
   std::vector<Candidate> candidates;
   for (const Measured& one : measured)
-    candidates.push_back({one.option.text(), one.milliseconds, {}});
+    candidates.push_back({one.option.text(),
+                          one.milliseconds,
+                          {},
+                          static_cast<size_t>(KnownTimes(scope_).workspace(problem, one.option))});
   return candidates;
 }
 

@@ -39,8 +39,9 @@ Shortlist Shortlister::list(const Problem& problem) const {
     found.remembered = true;  // All of it is tried.
     if (!found.fitting.empty()) return found;
   }
-  const auto listed =
-      options.use_cache && keeps_lists() ? scope_.cache.find_note(list_key(problem)) : std::nullopt;
+  // Who chooses among candidates finds the same ones in each build.
+  const bool may_know = options.use_cache && keeps_lists() && options.chooser == nullptr;
+  const auto listed = may_know ? scope_.cache.find_note(list_key(problem)) : std::nullopt;
   if (listed) {
     Shortlist found =
         list(problem, [&](const Tactic& tactic) { return times.configs(problem, tactic); });

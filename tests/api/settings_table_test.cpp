@@ -176,6 +176,22 @@ const std::map<BuilderFlag, std::function<bool()>> kEffects = {
        session.config->setFlag(BuilderFlag::kWEIGHT_STREAMING);
        return session.build() && session.engine->getStreamableWeightsSize() >= 64 * 64 * 4;
      }},
+    {BuilderFlag::kREJECT_EMPTY_ALGORITHMS,
+     [] {
+       class Undecided final : public IAlgorithmSelector {
+         int32_t selectAlgorithms(const IAlgorithmContext&, const IAlgorithm* const*, int32_t,
+                                  int32_t*) noexcept override {
+           return 0;
+         }
+         void reportAlgorithms(const IAlgorithmContext* const*, const IAlgorithm* const*,
+                               int32_t) noexcept override {}
+       } undecided;
+       Product session;
+       session.config->setAlgorithmSelector(&undecided);
+       const bool usual = session.builds();
+       session.config->setFlag(BuilderFlag::kREJECT_EMPTY_ALGORITHMS);
+       return usual && !session.builds() && session.log.complained("kREJECT_EMPTY_ALGORITHMS");
+     }},
     {BuilderFlag::kDIRECT_IO,
      [] {
        Product session;

@@ -1,4 +1,5 @@
 """Polygraphy, unchanged, on top of `tensorrt`: on the GPU, or without one with the stand-in for CUDA's run time."""
+import json
 import os
 import subprocess
 import sys
@@ -117,6 +118,71 @@ def test_debug_precision(model, tmp_path):
     assert "try running the first 1 layer(s) in higher precision" in text
     text = polygraphy("debug", "precision", model, "--fp16", "--check", "false", folder=tmp_path)
     assert "Could not find a configuration" in text
+
+
+def test_tactics_are_saved_shown_and_replayed(model, tmp_path):
+    tactics, plans = tmp_path / "tactics.json", [tmp_path / "first.plan", tmp_path / "second.plan"]
+    polygraphy("convert", model, "--convert-to=trt", "-o", plans[0], "--save-tactics", tactics)
+    assert "Implementation:" in polygraphy("inspect", "tactics", tactics)
+    polygraphy("convert", model, "--convert-to=trt", "-o", plans[1], "--load-tactics", tactics)
+    assert len({str(_kernels(plan)) for plan in plans}) == 1
+    text = tactics.read_text()
+    other = json.loads(text)
+    for algorithm in other["replay"].values():
+        algorithm["tactic"] += 1
+    tactics.write_text(json.dumps(other))
+    told = polygraphy("convert", model, "--convert-to=trt", "-o", plans[1], "--load-tactics", tactics, status=1)
+    assert "Tactic in replay was not provided by TensorRT as a choice" in told
+
+
+def test_tactic_recorder_and_replayer(tmp_path):
+    """A kernel other than the usual one, which the replay has chosen again; its recorder sees it."""
+    path = tmp_path / "conv.onnx"
+    path.write_bytes(_convolution().SerializeToString())
+    code = f"""
+import tensorrt as trt
+from polygraphy.backend.trt import Algorithm, CreateConfig, EngineBytesFromNetwork, NetworkFromOnnxPath, TacticRecorder, TacticReplayData
+from polygraphy.backend.trt import TacticReplayer
+class Other(trt.IAlgorithmSelector):
+    def __init__(self):
+        trt.IAlgorithmSelector.__init__(self)
+        self.chosen = TacticReplayData()
+    def select_algorithms(self, context, choices):
+        return [len(choices) - 1]
+    def report_algorithms(self, contexts, choices):
+        for context, choice in zip(contexts, choices):
+            self.chosen.add(context.name, Algorithm.from_trt(context, choice))
+            assert [list(shape) for shape in context.get_shape(0)] == [[1, 16, 20, 20]] * 3
+def build(selector):
+    with EngineBytesFromNetwork(NetworkFromOnnxPath({str(path)!r}), CreateConfig(algorithm_selector=selector))():
+        return selector
+usual, other = TacticReplayData(), Other()
+build(TacticRecorder(usual))
+build(other)
+build(TacticReplayer(other.chosen))
+chosen = other.chosen["conv"]
+print(chosen != usual["conv"], [t.dtype for t in chosen.inputs + chosen.outputs] == [trt.float32] * 2)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300,
+                          env={**with_cuda_runtime(), "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.split()[-2:] == ["True", "True"], done.stdout
+
+
+def _convolution():
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    weights = numpy_helper.from_array(np.full((16, 16, 3, 3), 0.01, np.float32), "w")
+    node = helper.make_node("Conv", ["x", "w"], ["y"], "conv", pads=[1, 1, 1, 1])
+    shape = (1, 16, 20, 20)
+    graph = helper.make_graph([node], "small", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)], [weights])
+    return onnx.helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def _kernels(plan):
+    return [(layer["name"], layer["tactic"]) for layer in tenon.load(plan).layers]
 
 
 def test_surgeon(model, tmp_path):

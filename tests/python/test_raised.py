@@ -67,22 +67,12 @@ def test_calibrators(kind, method):
         builder.build_serialized_network(network, config)
 
 
-def test_builds_say_that_algorithm_selectors_are_not_asked():
-    class Log(trt.ILogger):
-        def __init__(self):
-            trt.ILogger.__init__(self)
-            self.warnings = []
-
-        def log(self, severity, msg):
-            if severity == trt.ILogger.WARNING:
-                self.warnings.append(msg)
-
-    log = Log()
-    builder, network = relu_network(trt, log)
-    config = builder.create_builder_config()
-    config.algorithm_selector = raising(trt.IAlgorithmSelector, "select_algorithms", "report_algorithms")
-    assert builder.build_serialized_network(network, config) is not None
-    assert any("setAlgorithmSelector" in text for text in log.warnings), log.warnings
+@pytest.mark.parametrize("method", ["select_algorithms", "report_algorithms"])
+def test_algorithm_selectors(method):
+    others = {"select_algorithms": [0], "report_algorithms": None}
+    others.pop(method)
+    with pytest.raises(Oops, match=method):
+        plan_of(algorithm_selector=raising(trt.IAlgorithmSelector, method, **others))
 
 
 def test_error_recorders():
