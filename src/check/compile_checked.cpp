@@ -96,8 +96,9 @@ class CheckedBuild {
     build_seconds_ = watch.lap();
     if (compiled.ok() && has_no_time(expecting)) {
       TENON_ASSIGN(Plan plan, std::move(compiled));
-      return without_originals(
-          not_done(std::move(plan), "the time that the build was given is up"));
+      plan = not_done(std::move(plan), "the time that the build was given is up");
+      tell_facts(plan);
+      return without_originals(std::move(plan));
     }
     announce_check(when);
     if (watch_ != nullptr) watch_->begin(BuildWatch::Step::kCheck);
@@ -116,12 +117,15 @@ class CheckedBuild {
     logger_.verbose("Build times: self-check took {:.2f} s behind a build of {:.2f} s", checked_for,
                     build_seconds_);
     if (!checked.ok()) return checked;
-    if (watch_ != nullptr) watch_->note(BuildWatch::Step::kCheck, facts_of(*checked));
+    tell_facts(*checked);
     return without_originals(std::move(checked).value());
   }
 
  private:
-  /// A few words for people who watch the build.
+  /// In a few words, for people who watch the build.
+  void tell_facts(const Plan& plan) const {
+    if (watch_ != nullptr) watch_->note(BuildWatch::Step::kCheck, facts_of(plan));
+  }
   static std::string facts_of(const Plan& plan) {
     const auto found = [&](const char* name) {
       const auto setting = plan.settings.find(name);
