@@ -151,6 +151,15 @@ TEST(JUnit, FailsWhatIsWrong) {
             std::string::npos);
 }
 
+TEST(JUnit, SaysThatNothingWasCompared) {
+  Json report = make_report(three_layers());
+  report.erase("accuracy");
+  report.erase("outputs");
+  const std::string text = report_junit(report);
+  EXPECT_NE(text.find("tests=\"1\" failures=\"0\" skipped=\"1\""), std::string::npos) << text;
+  EXPECT_NE(text.find("<skipped message=\"not compared"), std::string::npos);
+}
+
 TEST(Timeline, HasLayersEndToEndAndTheBuild) {
   const Json trace = Json::parse(report_timeline(make_report(three_layers())));
   double end = 0;
