@@ -10,6 +10,7 @@ namespace {
 
 constexpr const char *kPrecision = "trt_layer_precision", *kLeast = "trt_outputs_range_min",
                      *kGreatest = "trt_outputs_range_max", *kPlaces = "trt_outputs_loc";
+constexpr const char* kAttributes[] = {kPrecision, kLeast, kGreatest, kPlaces};
 
 void check_lists(NodeImporter& node, const LayerHint& hint) {
   const auto outputs = static_cast<size_t>(node.output_count());
@@ -27,8 +28,7 @@ void check_lists(NodeImporter& node, const LayerHint& hint) {
 
 std::optional<LayerHint> read_hint(NodeImporter& node) {
   const bool given =
-      std::ranges::any_of(std::initializer_list{kPrecision, kLeast, kGreatest, kPlaces},
-                          [&](const char* name) { return node.has(name); });
+      std::ranges::any_of(kAttributes, [&](const char* name) { return node.has(name); });
   if (!given) return std::nullopt;
   LayerHint hint;
   hint.node = node.node().name();
