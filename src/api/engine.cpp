@@ -100,8 +100,10 @@ Dims EngineHandle::getTensorShape(const char* name) const noexcept {
   const Value* value = find(name);
   if (value == nullptr) return no_dims();
   const network::IoFormat* format = format_of(name);
-  return network::to_dims(format == nullptr ? value->type.shape
-                                            : format->from_buffer(value->type.shape));
+  if (format == nullptr) return network::to_dims(value->type.shape);
+  return reporter_->guarded("getTensorShape", no_dims(), [&] {
+    return network::to_dims(format->from_buffer(value->type.shape));
+  });
 }
 
 nvinfer1::DataType EngineHandle::getTensorDataType(const char* name) const noexcept {
@@ -174,13 +176,15 @@ const char* EngineHandle::getAliasedInputTensor(const char* name) const noexcept
   const Node* node = value == nullptr ? nullptr : value->producer();
   const auto* op = node == nullptr ? nullptr : node->as<Plugin>();
   if (op == nullptr) return nullptr;
-  const auto plugin = plugin::Instance::create({op->type, op->version, op->space}, op->fields);
-  if (!plugin.ok()) return nullptr;
-  const std::vector<int32_t> aliases = (*plugin)->aliased_inputs();
-  const auto output = static_cast<size_t>(value->index());
-  const int32_t index = output < aliases.size() ? aliases[output] : -1;
-  const Value* input = index < 0 ? nullptr : node->input(index);
-  return input == nullptr || input->producer() != nullptr ? nullptr : input->name.c_str();
+  return reporter_->guarded("getAliasedInputTensor", nullptr, [&]() -> const char* {
+    const auto plugin = plugin::Instance::create({op->type, op->version, op->space}, op->fields);
+    if (!plugin.ok()) return nullptr;
+    const std::vector<int32_t> aliases = (*plugin)->aliased_inputs();
+    const auto output = static_cast<size_t>(value->index());
+    const int32_t index = output < aliases.size() ? aliases[output] : -1;
+    const Value* input = index < 0 ? nullptr : node->input(index);
+    return input == nullptr || input->producer() != nullptr ? nullptr : input->name.c_str();
+  });
 }
 
 size_t EngineHandle::getDeviceMemorySizeForProfile(int32_t index) const noexcept {
@@ -218,7 +222,8 @@ const network::IoFormat* EngineHandle::vectors_of(const char* name) const {
 }
 Dims EngineHandle::to_dims(std::string_view name, const Extents& extents) const {
   const network::IoFormat* format = format_of(name);
-  return network::to_dims(format == nullptr ? extents : format->from_buffer(extents));
+  return format == nullptr ? network::to_dims(extents)
+                           : network::to_dims(format->from_buffer(extents));
 }
 bool EngineHandle::is_profile(int32_t index) const {
   const bool exists = index >= 0 && index < getNbOptimizationProfiles();
@@ -285,9 +290,10 @@ Dims EngineHandle::getProfileShape(const char* name, int32_t index,
   const auto found = profile.find(name);
   if (found == profile.end()) return no_dims();
   const ShapeRange& range = found->second;
-  return to_dims(name, select == OptProfileSelector::kMIN   ? range.min
-                       : select == OptProfileSelector::kOPT ? range.opt
-                                                            : range.max);
+  const Extents& extents = select == OptProfileSelector::kMIN   ? range.min
+                           : select == OptProfileSelector::kOPT ? range.opt
+                                                                : range.max;
+  return reporter_->guarded("getProfileShape", no_dims(), [&] { return to_dims(name, extents); });
 }
 const std::vector<int64_t>* EngineHandle::profile_values(const char* name, int32_t index,
                                                          OptProfileSelector select) const {
@@ -307,10 +313,12 @@ const int32_t* EngineHandle::getProfileTensorValues(const char* name, int32_t in
                                                     OptProfileSelector select) const noexcept {
   const std::vector<int64_t>* values = profile_values(name, index, select);
   if (values == nullptr) return nullptr;
-  const std::lock_guard lock(narrow_mutex_);
-  std::vector<int32_t>& narrow = narrow_values_[values];
-  if (narrow.empty()) narrow.assign(values->begin(), values->end());
-  return narrow.data();
+  return reporter_->guarded("getProfileTensorValues", nullptr, [&]() -> const int32_t* {
+    const std::lock_guard lock(narrow_mutex_);
+    std::vector<int32_t>& narrow = narrow_values_[values];
+    if (narrow.empty()) narrow.assign(values->begin(), values->end());
+    return narrow.data();
+  });
 }
 const int64_t* EngineHandle::getProfileTensorValuesV2(const char* name, int32_t index,
                                                       OptProfileSelector select) const noexcept {

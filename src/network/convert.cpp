@@ -1,6 +1,7 @@
 #include "network/convert.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace tenon::network {
 namespace {
@@ -35,21 +36,30 @@ DataType from_public(Public type) {
   return DataType::kFloat32;
 }
 
-nvinfer1::Dims to_dims(const Extents& extents) {
+namespace {
+
+/// Of each element's `extent`, without memory of the heap: getters have no way to say that none is
+/// left.
+template <class Elements, class Extent>
+nvinfer1::Dims dims_of(const Elements& elements, const Extent& extent) {
   nvinfer1::Dims dims{};
-  if (extents.size() > nvinfer1::Dims::MAX_DIMS) {
+  if (elements.size() > nvinfer1::Dims::MAX_DIMS) {
     dims.nbDims = -1;
     return dims;
   }
-  dims.nbDims = static_cast<int32_t>(extents.size());
-  std::copy(extents.begin(), extents.end(), dims.d);
+  dims.nbDims = static_cast<int32_t>(elements.size());
+  std::ranges::transform(elements, dims.d, extent);
   return dims;
 }
 
+}  // namespace
+
+nvinfer1::Dims to_dims(const Extents& extents) {
+  return dims_of(extents, std::identity());
+}
+
 nvinfer1::Dims to_dims(const Shape& shape) {
-  Extents extents;
-  for (const Dim& dim : shape) extents.push_back(dim.is_constant() ? dim.constant() : -1);
-  return to_dims(extents);
+  return dims_of(shape, [](const Dim& dim) { return dim.is_constant() ? dim.constant() : -1; });
 }
 
 Extents to_extents(const nvinfer1::Dims& dims) {

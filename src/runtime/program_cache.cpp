@@ -78,16 +78,24 @@ void ProgramCache::shrink(Entries& entries, const void* owner) {
   }
 }
 
-void ProgramCache::forget(const void* owner) {
+void ProgramCache::forget(const void* owner) noexcept {
   const std::lock_guard lock(mutex_);
-  auto entries = std::make_shared<Entries>(*entries_.load());
-  std::erase_if(*entries, [&](const auto& entry) { return entry->key.owner == owner; });
-  entries_ = std::move(entries);
+  const std::shared_ptr<const Entries> known = entries_.load();
+  const auto is_owned = [&](const auto& entry) { return entry->key.owner == owner; };
+  if (std::ranges::none_of(*known, is_owned)) return;
+  try {
+    auto entries = std::make_shared<Entries>(*known);
+    std::erase_if(*entries, is_owned);
+    entries_ = std::move(entries);
+  } catch (const std::bad_alloc&) {
+    // Destructors call this. The programs of others are made again when they are wanted.
+    entries_ = none_;
+  }
 }
 
 void ProgramCache::clear() {
   const std::lock_guard lock(mutex_);
-  entries_ = std::make_shared<const Entries>();
+  entries_ = none_;
 }
 
 }  // namespace tenon

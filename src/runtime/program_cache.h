@@ -33,7 +33,7 @@ class ProgramCache {
   Made find(const Key& key, FunctionRef<Made()> make);
   /// As if it had been found.
   void touch(const Program& program);
-  void forget(const void* owner);
+  void forget(const void* owner) noexcept;
   void clear();
   size_t size() const { return entries_.load()->size(); }
 
@@ -55,7 +55,8 @@ class ProgramCache {
   /// Takes out the owner's least recently used programs above the limits.
   static void shrink(Entries& entries, const void* owner);
 
-  std::atomic<std::shared_ptr<const Entries>> entries_ = std::make_shared<const Entries>();
+  const std::shared_ptr<const Entries> none_ = std::make_shared<const Entries>();
+  std::atomic<std::shared_ptr<const Entries>> entries_ = none_;
   std::atomic<uint64_t> uses_ = 0;
   std::mutex mutex_;  ///< Of changes.
   std::list<Making> making_;
