@@ -66,23 +66,23 @@ IPluginCreatorInterface* creator_of(const Identity& identity) {
 }  // namespace
 
 Result<std::unique_ptr<Instance>> Instance::clone_of(nvinfer1::IPluginV3& plugin) {
-  nvinfer1::IPluginV3* clone = plugin.clone();
+  std::unique_ptr<nvinfer1::IPluginV3> clone(plugin.clone());
   if (clone == nullptr) return user_error("the plugin's clone() gave nothing");
-  return make_v3_instance(clone, &no_other);
+  return make_v3_instance(std::move(clone), &no_other);
 }
 
-Result<std::unique_ptr<Instance>> make_v2_instance(IPluginV2* owned) {
+Result<std::unique_ptr<Instance>> make_v2_instance(OwnedV2 owned) {
   const int32_t generation = generation_of(*owned);
   return generation == kDynamicExtension
-             ? make_dynamic_instance(owned)
-             : make_batch_instance(owned, generation == kTypedExtension);
+             ? make_dynamic_instance(std::move(owned))
+             : make_batch_instance(std::move(owned), generation == kTypedExtension);
 }
 
 Result<std::unique_ptr<Instance>> Instance::clone_of(nvinfer1::IPluginV2& plugin) {
   TENON_TRY(check_generation(plugin));
-  nvinfer1::IPluginV2* clone = plugin.clone();
+  OwnedV2 clone(plugin.clone());
   if (clone == nullptr) return user_error("the plugin's clone() gave nothing");
-  return make_v2_instance(clone);
+  return make_v2_instance(std::move(clone));
 }
 
 std::string Instance::refusal(int32_t operand, int32_t inputs, nvinfer1::DataType type) {
@@ -130,10 +130,11 @@ Result<std::unique_ptr<Instance>> Instance::create(const Identity& identity,
   };
   if (IPluginCreator* second = as_second_generation(*creator)) {
     TENON_ASSIGN(const std::string bytes, from_hex(serialized));
-    auto* plugin = second->deserializePlugin(identity.type.c_str(), bytes.data(), bytes.size());
+    OwnedV2 plugin(
+        second->deserializePlugin(identity.type.c_str(), bytes.data(), bytes.size()));
     if (plugin == nullptr) return failed();
     plugin->setPluginNamespace(identity.space.c_str());
-    return make_v2_instance(plugin);
+    return make_v2_instance(std::move(plugin));
   }
   TENON_ASSIGN(const StoredFields fields, StoredFields::read(serialized));
   const nvinfer1::PluginFieldCollection collection = fields.collection();
@@ -141,9 +142,9 @@ Result<std::unique_ptr<Instance>> Instance::create(const Identity& identity,
     return static_cast<IPluginCreatorV3One*>(creator)->createPlugin(identity.type.c_str(),
                                                                     &collection, phase);
   };
-  nvinfer1::IPluginV3* plugin = make(nvinfer1::TensorRTPhase::kRUNTIME);
+  std::unique_ptr<nvinfer1::IPluginV3> plugin(make(nvinfer1::TensorRTPhase::kRUNTIME));
   if (plugin == nullptr) return failed();
-  return make_v3_instance(plugin, [&] { return make(nvinfer1::TensorRTPhase::kBUILD); });
+  return make_v3_instance(std::move(plugin), [&] { return make(nvinfer1::TensorRTPhase::kBUILD); });
 }
 
 Result<std::unique_ptr<Instance>> Instance::made_by(IPluginCreatorInterface& creator,
@@ -154,19 +155,17 @@ Result<std::unique_ptr<Instance>> Instance::made_by(IPluginCreatorInterface& cre
                       fields.nbFields);
   };
   if (IPluginCreator* second = as_second_generation(creator)) {
-    nvinfer1::IPluginV2* plugin = second->createPlugin(name.c_str(), &fields);
+    OwnedV2 plugin(second->createPlugin(name.c_str(), &fields));
     if (plugin == nullptr) return failed();
-    if (Status status = check_generation(*plugin); !status.ok()) {
-      plugin->destroy();
-      return status.error();
-    }
+    TENON_TRY(check_generation(*plugin));
     plugin->setPluginNamespace(second->getPluginNamespace());
-    return make_v2_instance(plugin);
+    return make_v2_instance(std::move(plugin));
   }
-  nvinfer1::IPluginV3* plugin = static_cast<IPluginCreatorV3One&>(creator).createPlugin(
-      name.c_str(), &fields, nvinfer1::TensorRTPhase::kBUILD);
+  std::unique_ptr<nvinfer1::IPluginV3> plugin(
+      static_cast<IPluginCreatorV3One&>(creator).createPlugin(name.c_str(), &fields,
+                                                              nvinfer1::TensorRTPhase::kBUILD));
   if (plugin == nullptr) return failed();
-  return make_v3_instance(plugin, &no_other);
+  return make_v3_instance(std::move(plugin), &no_other);
 }
 
 std::string_view name_of(IPluginCreatorInterface& creator) {

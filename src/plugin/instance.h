@@ -95,11 +95,15 @@ std::vector<nvinfer1::DynamicPluginTensorDesc> dynamic_descriptions(
 /// `make_builder` gives an object of the same fields with the capability kBUILD, or null; called
 /// where `owned` has none.
 Result<std::unique_ptr<Instance>> make_v3_instance(
-    nvinfer1::IPluginV3* owned, FunctionRef<nvinfer1::IPluginV3*()> make_builder);
-Result<std::unique_ptr<Instance>> make_v2_instance(nvinfer1::IPluginV2* owned);
+    std::unique_ptr<nvinfer1::IPluginV3> owned, FunctionRef<nvinfer1::IPluginV3*()> make_builder);
+struct Destroy {
+  void operator()(nvinfer1::IPluginV2* plugin) const { plugin->destroy(); }
+};
+using OwnedV2 = std::unique_ptr<nvinfer1::IPluginV2, Destroy>;
+Result<std::unique_ptr<Instance>> make_v2_instance(OwnedV2 owned);
 /// Of an IPluginV2DynamicExt; of an IPluginV2Ext, or with types for each operand an IPluginV2IOExt.
-std::unique_ptr<Instance> make_dynamic_instance(nvinfer1::IPluginV2* owned);
-std::unique_ptr<Instance> make_batch_instance(nvinfer1::IPluginV2* owned, bool with_types);
+std::unique_ptr<Instance> make_dynamic_instance(OwnedV2 owned);
+std::unique_ptr<Instance> make_batch_instance(OwnedV2 owned, bool with_types);
 /// The name that a creator of either generation goes by, and the fields that it reads (or null).
 std::string_view name_of(nvinfer1::IPluginCreatorInterface& creator);
 const nvinfer1::PluginFieldCollection* fields_of(nvinfer1::IPluginCreatorInterface& creator);

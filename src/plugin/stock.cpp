@@ -83,12 +83,14 @@ class CreatorV2 final : public IPluginCreator {
   const char* getPluginVersion() const noexcept override { return row_.version; }
   const PluginFieldCollection* getFieldNames() noexcept override { return names_.collection(); }
   IPluginV2* createPlugin(const char*, const PluginFieldCollection* fields) noexcept override {
-    return make_stock_v2(row_, text_of(fields), space_);
+    return or_null([&] { return make_stock_v2(row_, text_of(fields), space_); });
   }
   IPluginV2* deserializePlugin(const char*, const void* data, size_t length) noexcept override {
     const std::string_view bytes(static_cast<const char*>(data), length);
     if (!bytes.starts_with(kStockMark)) return nullptr;
-    return make_stock_v2(row_, std::string(bytes.substr(kStockMark.size())), space_);
+    return or_null([&] {
+      return make_stock_v2(row_, std::string(bytes.substr(kStockMark.size())), space_);
+    });
   }
   void setPluginNamespace(const char* space) noexcept override {
     space_ = space == nullptr ? "" : space;
@@ -111,7 +113,7 @@ class CreatorV3 final : public IPluginCreatorV3One {
   const PluginFieldCollection* getFieldNames() noexcept override { return names_.collection(); }
   IPluginV3* createPlugin(const char*, const PluginFieldCollection* fields,
                           TensorRTPhase) noexcept override {
-    return make_stock_v3(row_, text_of(fields), space_);
+    return or_null([&] { return make_stock_v3(row_, text_of(fields), space_); });
   }
 
  private:

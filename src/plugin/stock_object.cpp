@@ -27,7 +27,9 @@ class StockV2 final : public IPluginV2DynamicExt {
     std::memcpy(bytes + kStockMark.size(), fields_.data(), fields_.size());
   }
   void destroy() noexcept override { delete this; }
-  StockV2* clone() const noexcept override { return new StockV2(row_, fields_, space_); }
+  StockV2* clone() const noexcept override {
+    return or_null([&] { return new StockV2(row_, fields_, space_); });
+  }
   void setPluginNamespace(const char* space) noexcept override {
     space_ = space == nullptr ? "" : space;
   }
@@ -76,7 +78,9 @@ class StockV3 final : public IPluginV3,
     if (type == PluginCapabilityType::kBUILD) return static_cast<IPluginV3OneBuild*>(this);
     return static_cast<IPluginV3OneRuntime*>(this);
   }
-  StockV3* clone() noexcept override { return new StockV3(row_, fields_, space_); }
+  StockV3* clone() noexcept override {
+    return or_null([&] { return new StockV3(row_, fields_, space_); });
+  }
   const char* getPluginName() const noexcept override { return row_.name; }
   const char* getPluginVersion() const noexcept override { return row_.version; }
   const char* getPluginNamespace() const noexcept override { return space_.c_str(); }

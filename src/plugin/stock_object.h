@@ -1,5 +1,6 @@
 #pragma once
 
+#include <new>
 #include <string>
 
 #include "NvInferRuntime.h"
@@ -9,6 +10,16 @@ namespace tenon::plugin {
 
 /// Mark of serialized objects of ours.
 inline constexpr std::string_view kStockMark = "tenon-stock\n";
+
+/// f(), or null where there is no memory for it: creators and clones throw nothing.
+template <class F>
+auto or_null(const F& f) noexcept -> decltype(f()) {
+  try {
+    return f();
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 
 nvinfer1::IPluginV2DynamicExt* make_stock_v2(const StockRow& row, std::string fields,
                                              std::string space);

@@ -9,10 +9,6 @@ namespace {
 
 using namespace nvinfer1;
 
-struct Destroy {
-  void operator()(IPluginV2Ext* plugin) const { plugin->destroy(); }
-};
-
 Dims without_batch(const Dims& dims) {
   Dims rest{std::max(dims.nbDims - 1, 0), {}};
   std::copy_n(dims.d + 1, rest.nbDims, rest.d);
@@ -32,9 +28,11 @@ struct Configuration {
 
 class BatchInstance final : public Instance {
  public:
-  /// `with_types`: the same object where it is an IPluginV2IOExt, else null.
-  BatchInstance(IPluginV2Ext* plugin, IPluginV2IOExt* with_types)
-      : plugin_(plugin), with_types_(with_types) {}
+  /// `with_types`: it is an IPluginV2IOExt.
+  BatchInstance(OwnedV2 owned, bool with_types)
+      : owned_(std::move(owned)),
+        plugin_(static_cast<IPluginV2Ext*>(owned_.get())),
+        with_types_(with_types ? static_cast<IPluginV2IOExt*>(plugin_) : nullptr) {}
   ~BatchInstance() override {
     if (!initialized_) return;
     plugin_->detachFromContext();
@@ -181,18 +179,17 @@ class BatchInstance final : public Instance {
                              c.batch);
   }
 
-  std::unique_ptr<IPluginV2Ext, Destroy> plugin_;
-  IPluginV2IOExt* with_types_;
+  OwnedV2 owned_;
+  IPluginV2Ext* plugin_;
+  IPluginV2IOExt* with_types_;  ///< The same object, or null.
   bool initialized_ = false;
   size_t workspace_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Instance> make_batch_instance(IPluginV2* owned, bool with_types) {
-  auto* plugin = static_cast<IPluginV2Ext*>(owned);
-  return std::make_unique<BatchInstance>(
-      plugin, with_types ? static_cast<IPluginV2IOExt*>(plugin) : nullptr);
+std::unique_ptr<Instance> make_batch_instance(OwnedV2 owned, bool with_types) {
+  return std::make_unique<BatchInstance>(std::move(owned), with_types);
 }
 
 }  // namespace tenon::plugin

@@ -6,13 +6,10 @@ namespace {
 
 using namespace nvinfer1;
 
-struct Destroy {
-  void operator()(IPluginV2DynamicExt* plugin) const { plugin->destroy(); }
-};
-
 class V2Instance final : public Instance {
  public:
-  explicit V2Instance(IPluginV2DynamicExt* plugin) : plugin_(plugin) {}
+  explicit V2Instance(OwnedV2 owned)
+      : owned_(std::move(owned)), plugin_(static_cast<IPluginV2DynamicExt*>(owned_.get())) {}
   ~V2Instance() override {
     if (!initialized_) return;
     plugin_->detachFromContext();
@@ -95,15 +92,16 @@ class V2Instance final : public Instance {
   }
 
  private:
-  std::unique_ptr<IPluginV2DynamicExt, Destroy> plugin_;
+  OwnedV2 owned_;
+  IPluginV2DynamicExt* plugin_;
   bool initialized_ = false;
   size_t workspace_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Instance> make_dynamic_instance(IPluginV2* owned) {
-  return std::make_unique<V2Instance>(static_cast<IPluginV2DynamicExt*>(owned));
+std::unique_ptr<Instance> make_dynamic_instance(OwnedV2 owned) {
+  return std::make_unique<V2Instance>(std::move(owned));
 }
 
 }  // namespace tenon::plugin

@@ -8,13 +8,13 @@ using namespace nvinfer1;
 
 class V3Instance final : public Instance {
  public:
-  explicit V3Instance(IPluginV3* plugin) : plugin_(plugin) {
+  explicit V3Instance(std::unique_ptr<IPluginV3> owned) : plugin_(std::move(owned)) {
     core_ =
-        static_cast<IPluginV3OneCore*>(plugin->getCapabilityInterface(PluginCapabilityType::kCORE));
+        static_cast<IPluginV3OneCore*>(plugin_->getCapabilityInterface(PluginCapabilityType::kCORE));
     build_ = static_cast<IPluginV3OneBuild*>(
-        plugin->getCapabilityInterface(PluginCapabilityType::kBUILD));
+        plugin_->getCapabilityInterface(PluginCapabilityType::kBUILD));
     runtime_ = static_cast<IPluginV3OneRuntime*>(
-        plugin->getCapabilityInterface(PluginCapabilityType::kRUNTIME));
+        plugin_->getCapabilityInterface(PluginCapabilityType::kRUNTIME));
   }
   /// Objects made to run may lack the build interface: `other` is asked, made of the same fields.
   void ask_for_building(IPluginV3* other) {
@@ -151,9 +151,9 @@ class V3Instance final : public Instance {
 
 }  // namespace
 
-Result<std::unique_ptr<Instance>> make_v3_instance(IPluginV3* owned,
+Result<std::unique_ptr<Instance>> make_v3_instance(std::unique_ptr<IPluginV3> owned,
                                                    FunctionRef<IPluginV3*()> make_builder) {
-  auto instance = std::make_unique<V3Instance>(owned);
+  auto instance = std::make_unique<V3Instance>(std::move(owned));
   TENON_TRY(instance->check());
   if (!instance->builds()) instance->ask_for_building(make_builder());
   return std::unique_ptr<Instance>(std::move(instance));
