@@ -1,6 +1,7 @@
 // How the layers of a network become nodes of its graph.
 #include <algorithm>
 
+#include "base/guard.h"
 #include "network/convert.h"
 #include "network/network.h"
 #include "ops/structure.h"
@@ -93,12 +94,24 @@ void Network::adopt_layer(Node& node) {
 Status Network::adopt(std::unique_ptr<Graph> graph) {
   if (!layers_.empty() || !inputs_.empty())
     return user_error("the network is not empty: parse into a new one");
-  graph_ = std::move(graph);
-  if (name_.empty()) name_ = graph_->name;
-  TENON_TRY(graph_->sort());
-  for (Value* input : graph_->inputs()) inputs_.push_back(new_handle(input, nullptr));
-  for (const auto& node : graph_->nodes()) adopt_layer(*node);
-  return {};
+  TENON_TRY(graph->sort());
+  graph_.swap(graph);
+  const Status adopted = guarded("parsing", [&]() -> Status {
+    if (name_.empty()) name_ = graph_->name;
+    for (Value* input : graph_->inputs()) inputs_.push_back(new_handle(input, nullptr));
+    for (const auto& node : graph_->nodes()) adopt_layer(*node);
+    return {};
+  });
+  if (adopted.ok()) return {};
+  // Empty again, as before: half a model would be worse than none.
+  listed_.clear();
+  layers_.clear();
+  inputs_.clear();
+  owners_.clear();
+  by_value_.clear();
+  handles_.clear();
+  graph_.swap(graph);
+  return adopted;
 }
 
 void Network::mark_stale(LayerCore& layer) {

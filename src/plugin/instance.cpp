@@ -130,8 +130,7 @@ Result<std::unique_ptr<Instance>> Instance::create(const Identity& identity,
   };
   if (IPluginCreator* second = as_second_generation(*creator)) {
     TENON_ASSIGN(const std::string bytes, from_hex(serialized));
-    OwnedV2 plugin(
-        second->deserializePlugin(identity.type.c_str(), bytes.data(), bytes.size()));
+    OwnedV2 plugin(second->deserializePlugin(identity.type.c_str(), bytes.data(), bytes.size()));
     if (plugin == nullptr) return failed();
     plugin->setPluginNamespace(identity.space.c_str());
     return make_v2_instance(std::move(plugin));

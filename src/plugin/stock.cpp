@@ -88,9 +88,8 @@ class CreatorV2 final : public IPluginCreator {
   IPluginV2* deserializePlugin(const char*, const void* data, size_t length) noexcept override {
     const std::string_view bytes(static_cast<const char*>(data), length);
     if (!bytes.starts_with(kStockMark)) return nullptr;
-    return or_null([&] {
-      return make_stock_v2(row_, std::string(bytes.substr(kStockMark.size())), space_);
-    });
+    return or_null(
+        [&] { return make_stock_v2(row_, std::string(bytes.substr(kStockMark.size())), space_); });
   }
   void setPluginNamespace(const char* space) noexcept override {
     space_ = space == nullptr ? "" : space;

@@ -9,8 +9,8 @@ using namespace nvinfer1;
 class V3Instance final : public Instance {
  public:
   explicit V3Instance(std::unique_ptr<IPluginV3> owned) : plugin_(std::move(owned)) {
-    core_ =
-        static_cast<IPluginV3OneCore*>(plugin_->getCapabilityInterface(PluginCapabilityType::kCORE));
+    core_ = static_cast<IPluginV3OneCore*>(
+        plugin_->getCapabilityInterface(PluginCapabilityType::kCORE));
     build_ = static_cast<IPluginV3OneBuild*>(
         plugin_->getCapabilityInterface(PluginCapabilityType::kBUILD));
     runtime_ = static_cast<IPluginV3OneRuntime*>(
