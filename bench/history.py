@@ -24,6 +24,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+from instruction_set import instruction_set  # noqa: E402
+
 SERIES = ROOT / "bench/history/figures.json"
 PAGE, PICTURE = ROOT / "docs/history.md", ROOT / "docs/history.svg"
 
@@ -36,15 +39,6 @@ PRECISIONS = {"fp32": [], "16 bit": ["--fp16"]}
 ALLOWED = {"steps": 0, "plan_bytes": 0.01, "activation_bytes": 0.01, "instructions": 0.03, "build_instructions": 0.05}
 TITLES = {"steps": "steps", "plan_bytes": "plan, MiB", "activation_bytes": "activations, MiB",
           "instructions": "instructions of an inference, millions", "build_instructions": "instructions of a build and a run, millions"}
-
-
-def instruction_set() -> str:
-    """The best instruction set of this CPU that kernels are written for."""
-    flags = set(Path("/proc/cpuinfo").read_text().split()) if Path("/proc/cpuinfo").exists() else set()
-    for name in ("avx512_bf16", "avx512f", "avx2"):
-        if name in flags:
-            return name
-    return "any"
 
 
 def kind_of(arguments) -> str:
@@ -80,7 +74,6 @@ def instructions_of(words: list) -> int:
 
 
 def measure(arguments) -> dict:
-    sys.path.insert(0, str(ROOT / "tools"))
     from worker_client import materialized, shapes_text
     program = [arguments.build.resolve() / "bin/trtexec"]
     if getattr(arguments, "avx2", False):

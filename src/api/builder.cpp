@@ -93,14 +93,14 @@ Result<Backend> chosen_backend(const BuilderConfig& config, int32_t max_threads,
     return described_cuda_backend(described);
   }
   const int32_t device = config.device();
-  if (device == kCpuDevice) return cpu_backend(max_threads);
+  if (device == kCpuDevice) return checked_cpu_backend(max_threads);
   auto gpu = cuda_backend(std::max(device, -1));
   if (gpu.ok() || device != kDefaultDevice) return gpu;
   // A GPU that is there and cannot be used is no reason to be quiet.
   const bool absent = gpu.error().kind == ErrorKind::kUnsupported;
   logger.write(absent ? tenon::Severity::kVerbose : tenon::Severity::kWarning,
                fmt::format("The plan is for the CPU: {}", gpu.error().message));
-  return cpu_backend(max_threads);
+  return checked_cpu_backend(max_threads);
 }
 
 /// Which tactics the configuration's sources leave; null for all.

@@ -58,7 +58,7 @@ Result<std::vector<std::byte>> read_stream(const std::function<int64_t(void*, in
 }  // namespace
 
 Result<Backend> Runtime::backend_for(const Plan& plan) const {
-  if (plan.device == DeviceKind::kCpu) return cpu_backend(max_threads_);
+  if (plan.device == DeviceKind::kCpu) return checked_cpu_backend(max_threads_);
   return cuda_backend(std::max(device_, -1));
 }
 

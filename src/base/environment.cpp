@@ -69,6 +69,10 @@ fs::path cache_folder() {
   return {};
 }
 
+std::string instruction_set_limit() {
+  return variable("TENON_CPU_ISA").value_or("");
+}
+
 std::vector<fs::path> cuda_library_folders() {
   std::vector<fs::path> folders;
   const auto add_installation = [&](const char* name) {

@@ -12,6 +12,9 @@ namespace tenon {
 /// ~/.cache/tenon. Empty (nothing is kept) where none of them is set, or TENON_CACHE_DIR is empty.
 std::filesystem::path cache_folder();
 
+/// The best instruction set that kernels of the CPU may use, TENON_CPU_ISA; empty: no limit.
+std::string instruction_set_limit();
+
 /// Folders to look for CUDA's libraries in besides those of the dynamic loader, most specific
 /// first: those of TENON_CUDA_PATH, LD_LIBRARY_PATH, CUDA_HOME and CUDA_PATH, of NVIDIA's Python
 /// packages beside the Python that VIRTUAL_ENV or PATH names, and /usr/local/cuda.

@@ -85,6 +85,8 @@ Result<std::unique_ptr<Kernel>> make_kernel(const Backend& backend, const Node& 
 
 /// The processor; `threads` 0 means all that the process may use.
 Backend cpu_backend(int threads = 0);
+/// The same; fails where TENON_CPU_ISA names no instruction set.
+Result<Backend> checked_cpu_backend(int threads);
 
 /// A GPU (-1: the calling thread's current one, or the first), by libtenon_cuda, which lies beside
 /// this library and stays open. Fails, with the reason, where there is no GPU, no driver or no

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "device/cpu/cpu_device.h"
+#include "device/cpu/isa.h"
 #include "kernels/backend.h"
 
 namespace tenon {
@@ -32,6 +33,11 @@ Algorithm algorithm_of(std::string_view tactic_name) {
 
 Backend cpu_backend(int threads) {
   return {cpu::make_cpu_device(threads), cpu_tactics()};
+}
+
+Result<Backend> checked_cpu_backend(int threads) {
+  TENON_TRY(cpu::check_instruction_set_limit());
+  return cpu_backend(threads);
 }
 
 }  // namespace tenon

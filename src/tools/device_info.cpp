@@ -7,6 +7,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/environment.h"
 #include "tools/values.h"
 
 namespace tenon::tools {
@@ -61,6 +62,8 @@ std::string instruction_sets() {
       if (feature.flag == word) text += fmt::format(", {}", feature.name);
     }
   }
+  if (const std::string limit = instruction_set_limit(); !limit.empty())
+    text += fmt::format(" (used up to {}: TENON_CPU_ISA)", limit);
   return text;
 }
 

@@ -190,3 +190,11 @@ def test_errors_are_explained(tenon, number: int):
 
 def test_the_page_of_errors_is_current(tenon):
     assert tenon("explain", "--markdown").strip() == (SOURCE / "docs/errors.md").read_text().strip()
+
+
+def test_instruction_sets_are_limited_by_name(trtexec, monkeypatch, tmp_path: Path):
+    write_model(tmp_path / "m.onnx", 2)
+    monkeypatch.setenv("TENON_CPU_ISA", "avx3")
+    assert "TENON_CPU_ISA is 'avx3', which is none of generic, avx2" in trtexec("--onnx=m.onnx", passes=False)
+    monkeypatch.setenv("TENON_CPU_ISA", "generic")
+    assert "(used up to generic: TENON_CPU_ISA)" in trtexec("--onnx=m.onnx")

@@ -1,9 +1,21 @@
 #include "device/cpu/isa.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "base/environment.h"
 
 namespace tenon::cpu {
 namespace {
+
+constexpr std::string_view kNames[] = {"generic", "avx2", "avx512", "avx512_bf16"};
+
+std::optional<Isa> isa_of(std::string_view name) {
+  const auto* found = std::ranges::find(kNames, name);
+  if (found == std::end(kNames)) return std::nullopt;
+  return static_cast<Isa>(found - std::begin(kNames));
+}
 
 Isa detect() {
 #if defined(__x86_64__)
@@ -22,8 +34,15 @@ Isa detect() {
 }  // namespace
 
 Isa detected_isa() {
-  static const Isa isa = detect();
+  static const Isa isa =
+      std::min(detect(), isa_of(instruction_set_limit()).value_or(Isa::avx512_bf16));
   return isa;
+}
+
+Status check_instruction_set_limit() {
+  const std::string limit = instruction_set_limit();
+  if (limit.empty() || isa_of(limit).has_value()) return {};
+  return user_error("TENON_CPU_ISA is '{}', which is none of {}", limit, fmt::join(kNames, ", "));
 }
 
 Isa capped_isa(Isa cap) {
@@ -44,7 +63,6 @@ bool has_byte_products() {
 }
 
 std::string_view isa_name(Isa isa) {
-  constexpr std::string_view kNames[] = {"generic", "avx2", "avx512", "avx512_bf16"};
   return kNames[static_cast<int>(isa)];
 }
 

@@ -3,14 +3,20 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/status.h"
+
 namespace tenon::cpu {
 
 /// Instruction sets that kernels are written for, each including those before it. `generic` is
 /// plain C++.
 enum class Isa : uint8_t { generic, avx2, avx512, avx512_bf16 };
 
-/// The best instruction set of this machine that this build has code for; found out once.
+/// The best instruction set of this machine that this build has code for and that
+/// instruction_set_limit() allows; found out once.
 Isa detected_isa();
+
+/// Fails where instruction_set_limit() names no instruction set; it is no limit then.
+Status check_instruction_set_limit();
 
 /// The instruction set to use when no better one than `cap` is wanted: tests run every level this
 /// way.
