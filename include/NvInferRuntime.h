@@ -841,13 +841,17 @@ class IRefitter : public INoCopy {
   /// Writes the layers and roles of all weights that can be set, at most `size` of each; both
   /// arrays may be null. Returns how many there are. The names live as long as the refitter.
   int32_t getAll(int32_t size, const char** layerNames, WeightsRole* roles) noexcept;
-  /// Logs an error and returns false: ranges are part of the network, as QuantizeLinear layers.
+  /// Sets the range of a tensor that the engine rounds to INT8, from which its scale follows. It
+  /// takes effect with refitCudaEngine(). Returns false, with an error logged, where there is no
+  /// such tensor, or no finite range.
   TRT_DEPRECATED bool setDynamicRange(const char* tensorName, float min, float max) noexcept;
-  /// Returns NaN: engines hold no dynamic ranges.
+  /// Returns the least number of the tensor's range: the one that was set, else the one that the
+  /// engine rounds by, from the network or a calibrator. NaN for tensors without a range.
   TRT_DEPRECATED float getDynamicRangeMin(const char* tensorName) const noexcept;
-  /// Returns NaN: engines hold no dynamic ranges.
+  /// Returns the largest number of the tensor's range, as getDynamicRangeMin().
   TRT_DEPRECATED float getDynamicRangeMax(const char* tensorName) const noexcept;
-  /// Returns 0: engines hold no dynamic ranges.
+  /// Writes the names of up to `size` tensors whose ranges can be refitted, and returns how many
+  /// there are: none where the network had scales of its own (QuantizeLinear).
   TRT_DEPRECATED int32_t getTensorsWithDynamicRange(int32_t size,
                                                     const char** tensorNames) const noexcept;
   /// Sets the recorder that errors of this object and of the objects made from it are reported to,

@@ -121,6 +121,16 @@ bool is_refittable(const BuilderConfig& config) {
          config.getFlag(BuilderFlag::kREFIT_INDIVIDUAL) || config.getFlag(BuilderFlag::kSTRIP_PLAN);
 }
 
+/// How a plan that can be refitted is made again; nothing for others.
+std::map<std::string, std::string> recipe_settings_of(const BuilderConfig& config,
+                                                      const Network& network,
+                                                      const CompileRequest& request) {
+  if (!is_refittable(config)) return {};
+  std::map<std::string, std::string> settings = recipe_of(request.passes);
+  if (quantizes_implicitly(config, network, *request.graph)) settings[kRangesSetting] = "1";
+  return settings;
+}
+
 /// The most that the process has had; memory of a GPU is the device's whole.
 void report_memory(Logger& logger) {
   logger.info("[MemUsageStats] Peak memory usage of the process: CPU {} MiB",
@@ -312,8 +322,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   if (settings->records_candidates()) request.select.record = record.recorder();
   AlgorithmQuestions questions(*settings, *reporter_);
   request.select.chooser = questions.chooser();
-  const std::map<std::string, std::string> recipe_settings =
-      refittable ? recipe_of(request.passes) : std::map<std::string, std::string>();
+  const auto recipe_settings = recipe_settings_of(*settings, *definition, request);
   TimingCache own;
   TimingCache& cache =
       settings->timing_cache() != nullptr ? settings->timing_cache()->cache() : own;

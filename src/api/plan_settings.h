@@ -15,6 +15,9 @@ inline constexpr const char* kWeightStreamingSetting = "weight_streaming";
 /// The number of the configuration's TacticSources.
 inline constexpr const char* kTacticSourcesSetting = "tactic_sources";
 
+/// Of plans whose network quantizes by ranges (quantize_by_ranges), so that they can be refitted.
+inline constexpr const char* kRangesSetting = "refit.ranges";
+
 /// Before the name of an input or output that is not linear; the value is network::to_text(format).
 inline constexpr const char* kFormatSetting = "format:";
 

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ranges>
+#include <utility>
 
+#include "api/plan_settings.h"
 #include "api/recipe.h"
 #include "base/guard.h"
 #include "network/convert.h"
@@ -62,6 +65,9 @@ Result<std::unique_ptr<Refitter>> Refitter::create(EngineHandle& engine,
   const auto only = plan.settings.find("refit.only");
   refitter->collect(*refitter->network_, only == plan.settings.end() ? std::vector<std::string>()
                                                                      : lines_of(only->second));
+  if (plan.settings.contains(kRangesSetting))
+    for (RoundedTensor& tensor : rounded_tensors(*refitter->network_))
+      refitter->ranges_.push_back({std::move(tensor), std::nullopt});
   return refitter;
 }
 
@@ -157,31 +163,55 @@ bool Refitter::setWeights(const char* layerName, WeightsRole role, Weights weigh
   return false;
 }
 
+class Refitter::Changes {
+ public:
+  Changes() = default;
+  Changes(const Changes&) = delete;
+  ~Changes() {
+    for (auto& [constant, value] : std::ranges::reverse_view(old_))
+      constant->value = std::move(value);
+  }
+  void set(Constant& constant, Tensor value) {
+    old_.emplace_back(&constant, std::exchange(constant.value, std::move(value)));
+  }
+  void keep() { old_.clear(); }
+
+ private:
+  std::vector<std::pair<Constant*, Tensor>> old_;
+};
+
+void Refitter::change(Changes& changes) const {
+  for (const Entry& entry : entries_) {
+    if (!entry.given.has_value()) continue;
+    const Tensor given = network::to_tensor(*entry.given, entry.constant->value.extents());
+    Tensor copy(given.type(), given.extents());
+    std::copy_n(given.bytes(), given.byte_count(), copy.mutable_bytes());
+    changes.set(*entry.constant, std::move(copy));
+  }
+  if (!engine_.engine().plan().settings.contains(kRangesSetting)) return;
+  for (FittedScale& scale : fitted_weight_scales(*network_))
+    changes.set(*scale.scale, std::move(scale.fitted));
+  for (const Range& range : ranges_) {
+    if (!range.given.has_value()) continue;
+    const float most = std::max(std::abs(range.given->first), std::abs(range.given->second));
+    changes.set(*range.tensor.scale, Tensor::scalar_f32(scale_of_range(most)));
+  }
+}
+
 Status Refitter::refit() {
   for (const Entry& entry : entries_)
     if (entry.missing())
       return user_error("weights '{}' are missing: getMissingWeights lists all", entry.name);
-  std::vector<Tensor> old;
-  for (Entry& entry : entries_) {
-    old.push_back(entry.constant->value);
-    if (!entry.given.has_value()) continue;
-    const Tensor given = network::to_tensor(*entry.given, old.back().extents());
-    Tensor copy(given.type(), given.extents());
-    std::copy_n(given.bytes(), given.byte_count(), copy.mutable_bytes());
-    entry.constant->value = std::move(copy);
-  }
+  Changes changes;
+  change(changes);
   const Engine& engine = engine_.engine();
-  Result<Plan> plan = optimize_again(engine.plan(), network_->clone(), engine.backend());
-  Status status = plan.ok() ? Status() : Status(plan.error());
-  if (status.ok()) {
-    plan->network = network_->clone();
-    status = engine_.engine().refit(std::move(plan).value());
-  }
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    if (!status.ok()) entries_[i].constant->value = old[i];
-    if (status.ok()) entries_[i].forget();
-  }
-  return status;
+  TENON_ASSIGN(Plan plan, optimize_again(engine.plan(), network_->clone(), engine.backend()));
+  plan.network = network_->clone();
+  TENON_TRY(engine_.engine().refit(std::move(plan)));
+  changes.keep();
+  for (Entry& entry : entries_) entry.forget();
+  for (Range& range : ranges_) range.given.reset();
+  return {};
 }
 
 bool Refitter::refitCudaEngine() noexcept {
@@ -262,19 +292,49 @@ Weights Refitter::getWeightsPrototype(const char* name) const noexcept {
           tensor.count()};
 }
 
-bool Refitter::setDynamicRange(const char*, float, float) noexcept {
-  reporter_->report(unsupported("dynamic ranges are not refitted: quantize in the network"));
+const Refitter::Range* Refitter::range_of(const char* tensor) const {
+  for (const Range& range : ranges_)
+    if (tensor != nullptr && range.tensor.name == tensor) return &range;
+  return nullptr;
+}
+
+bool Refitter::setDynamicRange(const char* tensor, float min, float max) noexcept {
+  const Range* range = range_of(tensor);
+  const bool is_range = std::isfinite(min) && std::isfinite(max) && min <= max;
+  if (range != nullptr && is_range) {
+    ranges_[static_cast<size_t>(range - ranges_.data())].given = {min, max};
+    return true;
+  }
+  const char* name = tensor == nullptr ? "(null)" : tensor;
+  if (range != nullptr)
+    reporter_->report(user_error("setDynamicRange: {} to {} is no range of '{}'", min, max, name));
+  else
+    reporter_->report(
+        user_error("setDynamicRange: the engine rounds no tensor '{}' to INT8 by a range; "
+                   "getTensorsWithDynamicRange lists those that it does",
+                   name));
   return false;
 }
-float Refitter::getDynamicRangeMin(const char*) const noexcept {
-  return std::numeric_limits<float>::quiet_NaN();
+
+float Refitter::getDynamicRangeMin(const char* tensor) const noexcept {
+  const Range* range = range_of(tensor);
+  if (range == nullptr) return std::numeric_limits<float>::quiet_NaN();
+  return range->given.has_value() ? range->given->first : -range->most();
 }
-float Refitter::getDynamicRangeMax(const char*) const noexcept {
-  return std::numeric_limits<float>::quiet_NaN();
+
+float Refitter::getDynamicRangeMax(const char* tensor) const noexcept {
+  const Range* range = range_of(tensor);
+  if (range == nullptr) return std::numeric_limits<float>::quiet_NaN();
+  return range->given.has_value() ? range->given->second : range->most();
 }
-int32_t Refitter::getTensorsWithDynamicRange(int32_t, const char**) const noexcept {
-  return 0;
+
+int32_t Refitter::getTensorsWithDynamicRange(int32_t size, const char** names) const noexcept {
+  const auto count = static_cast<int32_t>(ranges_.size());
+  for (int32_t i = 0; names != nullptr && i < std::min(size, count); ++i)
+    names[i] = ranges_[static_cast<size_t>(i)].tensor.name.c_str();
+  return count;
 }
+
 void Refitter::setErrorRecorder(IErrorRecorder* recorder) noexcept {
   reporter_->set_recorder(recorder);
 }

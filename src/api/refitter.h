@@ -8,6 +8,7 @@
 
 #include "api/engine.h"
 #include "ops/structure.h"
+#include "quantizer/graph_scales.h"
 
 namespace tenon::api {
 
@@ -60,16 +61,26 @@ class Refitter final : public surface::Implementation<IRefitter> {
       copy = {};
     }
   };
+  /// A tensor whose scale in 8 bits follows from a range.
+  struct Range {
+    RoundedTensor tensor;
+    std::optional<std::pair<float, float>> given;
+    float most() const { return range_of_scale(tensor.scale->value.values<float>()[0]); }
+  };
+  /// Other contents of the network's constants, as long as they are not taken back.
+  class Changes;
 
   Refitter(EngineHandle& engine, std::shared_ptr<network::Reporter> reporter)
       : engine_(engine), reporter_(std::move(reporter)) {}
   void collect(const Graph& graph, const std::vector<std::string>& only);
   Entry* find(const char* name, const char* method) const;
+  const Range* range_of(const char* tensor) const;
   static bool fits(const Entry& entry, const Weights& weights);
   bool give(Entry& entry, const Weights& weights);
   /// Weights from memory of the device.
   Status fetch(const Weights& weights, std::vector<std::byte>& copy) const;
   Status refit();
+  void change(Changes& changes) const;
   template <class Keep>
   int32_t list(int32_t size, const char** names, Keep keep) const;
   template <class Keep>
@@ -79,6 +90,7 @@ class Refitter final : public surface::Implementation<IRefitter> {
   std::shared_ptr<network::Reporter> reporter_;
   std::unique_ptr<Graph> network_;
   mutable std::vector<Entry> entries_;
+  std::vector<Range> ranges_;  ///< Empty where the network has scales of its own.
   bool validate_ = true;
   int32_t max_threads_ = 1;
 };

@@ -118,7 +118,8 @@ bool TensorHandle::isShapeTensor() const noexcept {
 }
 
 bool TensorHandle::setDynamicRange(float min, float max) noexcept {
-  if (!network_.require(min <= max, "setDynamicRange", "numbers of which the first is the lower"))
+  if (!network_.require(std::isfinite(min) && std::isfinite(max) && min <= max, "setDynamicRange",
+                        "finite numbers of which the first is the lower"))
     return false;
   range_set_ = true;
   range_min_ = min;

@@ -1,19 +1,17 @@
 #include "quantizer/quantize_graph.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
 #include "ops/ops.h"
 #include "ops/table.h"
 #include "passes/match.h"
 #include "passes/pass.h"
+#include "quantizer/graph_scales.h"
 #include "quantizer/placement.h"
 
 namespace tenon {
 namespace {
-
-constexpr double kLargest = 127;
 
 /// The axis of the weights along which output channels lie; nothing for other operators.
 std::optional<int64_t> channel_axis(const Node& node) {
@@ -129,22 +127,9 @@ class Quantization {
 
   /// One scale for each output channel.
   void quantize_weights(Node& node) {
-    const Tensor& weights = *node.input(1)->constant();
     const int64_t axis = *channel_axis(node);
-    const int64_t channels = weights.extents()[static_cast<size_t>(axis)];
-    int64_t inner = 1;
-    for (size_t i = static_cast<size_t>(axis) + 1; i < weights.extents().size(); ++i)
-      inner *= weights.extents()[i];
-    const auto numbers = weights.values<float>();
-    std::vector<float> scales(static_cast<size_t>(channels), 0.0F);
-    const auto channel = [&](size_t i) {
-      return i / static_cast<size_t>(inner) % static_cast<size_t>(channels);
-    };
-    for (size_t i = 0; i < numbers.size(); ++i)
-      scales[channel(i)] = std::max(scales[channel(i)], std::abs(numbers[i]));
-    for (float& scale : scales) scale = scale > 0 ? static_cast<float>(scale / kLargest) : 1.0F;
-    Value* scale = constant(Tensor::of<float>(DataType::kFloat32, {channels}, scales));
-    Value* bytes = add_quantize(node.input(1), scale, axis, node.name + ".weights_quantize");
+    Value* scale = constant(channel_scales(*node.input(1)->constant(), axis));
+    Value* bytes = add_quantize(node.input(1), scale, axis, node.name + kWeightsQuantizeSuffix);
     node.set_input(1, add_dequantize(bytes, scale, axis, node.name + ".weights_dequantize"));
   }
 
@@ -153,9 +138,8 @@ class Quantization {
     if (const auto found = pairs_.find(value); found != pairs_.end()) return found->second;
     const auto range = ranges_.find(value->name);
     if (range == ranges_.end()) return nullptr;
-    const float scale = range->second > 0 ? static_cast<float>(range->second / kLargest) : 1.0F;
-    Value* number = constant(Tensor::scalar_f32(scale));
-    Value* bytes = add_quantize(value, number, 1, value->name + ".quantize");
+    Value* number = constant(Tensor::scalar_f32(scale_of_range(range->second)));
+    Value* bytes = add_quantize(value, number, 1, value->name + kQuantizeSuffix);
     Value* rounded = add_dequantize(bytes, number, 1, value->name + ".dequantize");
     pairs_.emplace(value, rounded);
     return rounded;

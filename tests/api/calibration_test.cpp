@@ -1,5 +1,7 @@
 #include <bit>
+#include <cmath>
 #include <cstdio>
+#include <set>
 
 #include "harness.h"
 
@@ -179,6 +181,85 @@ TEST(Calibration, TimesDecideFromLevelThree) {
   for (int i = 0; i < session.network->getNbLayers(); ++i)
     session.network->getLayer(i)->getOutput(0)->setDynamicRange(-3.5F, 3.5F);
   EXPECT_LT(session.error(), kClose);
+}
+
+/// Ranges of the network, in a plan that can be refitted.
+struct Refitted : Products {
+  Refitted() {
+    config->setFlag(BuilderFlag::kREFIT);
+    network->getInput(0)->setDynamicRange(-1, 1);
+    for (int i = 0; i < network->getNbLayers(); ++i)
+      network->getLayer(i)->getOutput(0)->setDynamicRange(-3.5F, 3.5F);
+    built = build();
+    if (built) refitter.reset(createInferRefitter(*engine, log));
+  }
+  std::vector<float> results() {
+    return run({{"x", floats({4, 4}, ramp(16))}}).at("y").values<float>();
+  }
+  bool built = false;
+  std::unique_ptr<IRefitter> refitter;
+};
+
+TEST(Calibration, RangesAreRefitted) {
+  Refitted session;
+  ASSERT_TRUE(session.built && session.refitter != nullptr) << session.log.text();
+  IRefitter& refitter = *session.refitter;
+  const char* names[4] = {};
+  ASSERT_EQ(refitter.getTensorsWithDynamicRange(0, nullptr), 2);
+  ASSERT_EQ(refitter.getTensorsWithDynamicRange(4, names), 2);
+  EXPECT_EQ((std::set<std::string>{names[0], names[1]}), (std::set<std::string>{"x", "active"}));
+  EXPECT_FLOAT_EQ(refitter.getDynamicRangeMin("active"), -3.5F);
+  EXPECT_FLOAT_EQ(refitter.getDynamicRangeMax("active"), 3.5F);
+  const std::vector<float> before = session.results();
+  EXPECT_TRUE(refitter.setDynamicRange("active", -0.25F, 0.5F));
+  EXPECT_EQ(refitter.getDynamicRangeMin("active"), -0.25F);
+  EXPECT_EQ(session.results(), before) << "ranges wait for refitCudaEngine";
+  EXPECT_TRUE(refitter.refitCudaEngine()) << session.log.text();
+  EXPECT_FLOAT_EQ(refitter.getDynamicRangeMin("active"), -0.5F) << "scales know no sign";
+  float most = 0;
+  for (const float y : session.results()) most = std::max(most, std::abs(y));
+  EXPECT_GT(most, 0);
+  // Four numbers of at most 0.5, each times at most 1.
+  EXPECT_LE(most, 4 * 0.5F * 1.01F) << "it does not clip";
+  EXPECT_TRUE(refitter.setDynamicRange("active", -3.5F, 3.5F));
+  EXPECT_TRUE(refitter.refitCudaEngine()) << session.log.text();
+  EXPECT_EQ(session.results(), before);
+}
+
+TEST(Calibration, OnlyRangesThatAreThereAreRefitted) {
+  Refitted session;
+  ASSERT_TRUE(session.built && session.refitter != nullptr) << session.log.text();
+  IRefitter& refitter = *session.refitter;
+  for (const char* name : {static_cast<const char*>(nullptr), "", "y", "no such name"}) {
+    EXPECT_FALSE(refitter.setDynamicRange(name, -1, 1));
+    EXPECT_TRUE(session.log.complained("getTensorsWithDynamicRange"));
+    EXPECT_TRUE(std::isnan(refitter.getDynamicRangeMin(name)));
+    EXPECT_TRUE(std::isnan(refitter.getDynamicRangeMax(name)));
+  }
+  for (const float least : {2.0F, -INFINITY, NAN}) {
+    EXPECT_FALSE(refitter.setDynamicRange("x", least, 1));
+    EXPECT_TRUE(session.log.complained("no range of 'x'"));
+  }
+}
+
+/// Larger weights get scales of their own, in place of those that the first ones had.
+TEST(Calibration, ScalesOfWeightsFollowRefittedWeights) {
+  Refitted session;
+  ASSERT_TRUE(session.built && session.refitter != nullptr) << session.log.text();
+  const std::vector<float> before = session.results();
+  const int32_t count = session.refitter->getAllWeights(0, nullptr);
+  std::vector<const char*> names(static_cast<size_t>(count));
+  session.refitter->getAllWeights(count, names.data());
+  std::vector<float> larger = Products::ramp(12);
+  for (float& value : larger) value *= 8;
+  int given = 0;
+  for (const char* name : names)
+    if (session.refitter->getWeightsPrototype(name).count == 12)
+      given += session.refitter->setNamedWeights(name, {DataType::kFLOAT, larger.data(), 12});
+  ASSERT_EQ(given, 1);
+  EXPECT_TRUE(session.refitter->refitCudaEngine()) << session.log.text();
+  const std::vector<float> after = session.results();
+  for (size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(after[i], 8 * before[i], 8 * 1e-4F);
 }
 
 }  // namespace
