@@ -43,8 +43,15 @@ nvinfer1::Dims AlgorithmContext::getDimensions(int32_t index,
                                                nvinfer1::OptProfileSelector select) const noexcept {
   if (index < 0 || index >= static_cast<int32_t>(shapes_.size())) return {-1, {}};
   const Shapes& shapes = shapes_[static_cast<size_t>(index)];
-  if (select == nvinfer1::OptProfileSelector::kMIN) return shapes.least;
-  return select == nvinfer1::OptProfileSelector::kMAX ? shapes.most : shapes.usual;
+  switch (select) {
+    case nvinfer1::OptProfileSelector::kMIN:
+      return shapes.least;
+    case nvinfer1::OptProfileSelector::kOPT:
+      return shapes.usual;
+    case nvinfer1::OptProfileSelector::kMAX:
+      return shapes.most;
+  }
+  return {-1, {}};
 }
 
 /// Types that the surface has no word for lie inside a network alone.

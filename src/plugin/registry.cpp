@@ -61,7 +61,13 @@ bool Registry::registerCreator(IPluginCreatorInterface& creator,
   const std::string_view kind = creator.getInterfaceInfo().kind;
   if (kind == "PLUGIN CREATOR_V1")
     return registerCreator(static_cast<IPluginCreator&>(creator), space);
-  if (kind != "PLUGIN CREATOR_V3ONE") return false;
+  if (kind != "PLUGIN CREATOR_V3ONE") {
+    if (recorder_ != nullptr)
+      recorder_->reportError(ErrorCode::kINVALID_ARGUMENT,
+                             "registerCreator: networks take no plugins of a creator of this kind; "
+                             "derive it from IPluginCreatorV3One");
+    return false;
+  }
   const auto& third = static_cast<IPluginCreatorV3One&>(creator);
   return add(creator, {text(third.getPluginName()), text(third.getPluginVersion()), text(space)});
 }

@@ -8,6 +8,13 @@ namespace {
 using nvinfer1::DimensionOperation;
 using nvinfer1::IDimensionExpr;
 
+constexpr size_t kMostWords = 65536;
+
+bool exists(DimensionOperation operation) {
+  const auto number = static_cast<int64_t>(operation);
+  return number >= 0 && number < nvinfer1::EnumMax<DimensionOperation>();
+}
+
 /// Nothing where the number does not exist or has more than 64 bits.
 std::optional<int64_t> computed(DimensionOperation operation, int64_t a, int64_t b) {
   int64_t result = 0;
@@ -49,8 +56,10 @@ const IDimensionExpr* or_null(F&& f) noexcept {
 
 }  // namespace
 
-const Expression* ExpressionBuilder::make(Words words, std::optional<int64_t> constant) {
-  expressions_.push_back(std::make_unique<Expression>(std::move(words), constant));
+const Expression* ExpressionBuilder::make(Words words, std::optional<int64_t> constant,
+                                          bool is_size) {
+  if (words.size() > kMostWords) return nullptr;
+  expressions_.push_back(std::make_unique<Expression>(std::move(words), constant, is_size));
   return expressions_.back().get();
 }
 
@@ -61,6 +70,7 @@ const IDimensionExpr* ExpressionBuilder::constant(int64_t value) noexcept {
 const IDimensionExpr* ExpressionBuilder::operation(DimensionOperation operation,
                                                    const IDimensionExpr& first,
                                                    const IDimensionExpr& second) noexcept {
+  if (!exists(operation)) return nullptr;
   if (first.isConstant() && second.isConstant()) {
     const auto value = computed(operation, first.getConstantValue(), second.getConstantValue());
     return value.has_value() ? constant(*value) : nullptr;
@@ -76,11 +86,11 @@ const IDimensionExpr* ExpressionBuilder::operation(DimensionOperation operation,
 
 const IDimensionExpr* ExpressionBuilder::declareSizeTensor(int32_t output, const IDimensionExpr&,
                                                            const IDimensionExpr& upper) {
+  if (output < 0 || output >= outputs_ || upper.isSizeTensor()) return nullptr;
   return or_null([&] {
     Words words = static_cast<const Expression&>(upper).words();
     words.insert(words.end(), {kSizeWord, output, 0});
-    expressions_.push_back(std::make_unique<Expression>(std::move(words), std::nullopt, true));
-    return expressions_.back().get();
+    return make(std::move(words), std::nullopt, true);
   });
 }
 

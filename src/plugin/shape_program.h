@@ -43,9 +43,13 @@ class Expression final : public surface::Implementation<nvinfer1::IDimensionExpr
   bool is_size_;
 };
 
-/// Makes and owns expressions.
+/// Makes and owns expressions: null for operations and outputs that there are not, for numbers that
+/// do not exist and for expressions of more than 65536 words, which plugins double by a line.
 class ExpressionBuilder final : public surface::Implementation<nvinfer1::IExprBuilder> {
  public:
+  /// `outputs`: how many the plugin has.
+  explicit ExpressionBuilder(int32_t outputs) : outputs_(outputs) {}
+
   const nvinfer1::IDimensionExpr* constant(int64_t value) noexcept override;
   const nvinfer1::IDimensionExpr* operation(
       nvinfer1::DimensionOperation operation, const nvinfer1::IDimensionExpr& first,
@@ -61,7 +65,9 @@ class ExpressionBuilder final : public surface::Implementation<nvinfer1::IExprBu
   nvinfer1::DimsExprs elements(int64_t input, int32_t count);
 
  private:
-  const Expression* make(Words words, std::optional<int64_t> constant);
+  const Expression* make(Words words, std::optional<int64_t> constant, bool is_size = false);
+
+  int32_t outputs_;
   std::vector<std::unique_ptr<Expression>> expressions_;
 };
 

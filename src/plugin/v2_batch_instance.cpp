@@ -54,7 +54,7 @@ class BatchInstance final : public Instance {
 
   Result<Words> output_shapes(std::span<const Dims> inputs, std::span<const int32_t>) override {
     TENON_ASSIGN(const std::vector<Dims> outputs, output_dims(inputs));
-    ExpressionBuilder builder;
+    ExpressionBuilder builder(output_count());
     Words words;
     for (const Dims& dims : outputs) {
       DimsExprs extents{dims.nbDims + 1, {}};

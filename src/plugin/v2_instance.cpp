@@ -30,7 +30,7 @@ class V2Instance final : public Instance {
   }
 
   Result<Words> output_shapes(std::span<const Dims> inputs, std::span<const int32_t>) override {
-    ExpressionBuilder builder;
+    ExpressionBuilder builder(output_count());
     std::vector<DimsExprs> extents;
     for (const Dims& dims : inputs)
       extents.push_back(builder.extents(static_cast<int64_t>(extents.size()), dims));

@@ -6,27 +6,45 @@ namespace {
 
 using namespace nvinfer1;
 
+/// The capability; null where there is none, or one of another interface ("quick" plugins have
+/// those).
+template <class Capability>
+Capability* capability_of(IPluginV3& plugin, PluginCapabilityType type, std::string_view kind) {
+  IPluginCapability* found = plugin.getCapabilityInterface(type);
+  if (found == nullptr) return nullptr;
+  const char* own = found->getInterfaceInfo().kind;
+  return own != nullptr && own == kind ? static_cast<Capability*>(found) : nullptr;
+}
+IPluginV3OneCore* core_of(IPluginV3& plugin) {
+  return capability_of<IPluginV3OneCore>(plugin, PluginCapabilityType::kCORE, "PLUGIN_V3ONE_CORE");
+}
+IPluginV3OneBuild* build_of(IPluginV3& plugin) {
+  return capability_of<IPluginV3OneBuild>(plugin, PluginCapabilityType::kBUILD,
+                                          "PLUGIN_V3ONE_BUILD");
+}
+IPluginV3OneRuntime* runtime_of(IPluginV3& plugin) {
+  return capability_of<IPluginV3OneRuntime>(plugin, PluginCapabilityType::kRUNTIME,
+                                            "PLUGIN_V3ONE_RUNTIME");
+}
+
 class V3Instance final : public Instance {
  public:
-  explicit V3Instance(std::unique_ptr<IPluginV3> owned) : plugin_(std::move(owned)) {
-    core_ = static_cast<IPluginV3OneCore*>(
-        plugin_->getCapabilityInterface(PluginCapabilityType::kCORE));
-    build_ = static_cast<IPluginV3OneBuild*>(
-        plugin_->getCapabilityInterface(PluginCapabilityType::kBUILD));
-    runtime_ = static_cast<IPluginV3OneRuntime*>(
-        plugin_->getCapabilityInterface(PluginCapabilityType::kRUNTIME));
-  }
+  explicit V3Instance(std::unique_ptr<IPluginV3> owned)
+      : plugin_(std::move(owned)),
+        core_(core_of(*plugin_)),
+        build_(build_of(*plugin_)),
+        runtime_(runtime_of(*plugin_)) {}
   /// Objects made to run may lack the build interface: `other` is asked, made of the same fields.
   void ask_for_building(IPluginV3* other) {
     builder_.reset(other);
-    if (other != nullptr)
-      build_ = static_cast<IPluginV3OneBuild*>(
-          other->getCapabilityInterface(PluginCapabilityType::kBUILD));
+    if (other != nullptr) build_ = build_of(*other);
   }
   bool builds() const { return build_ != nullptr; }
   Status check() const {
     if (core_ == nullptr || runtime_ == nullptr)
-      return user_error("the plugin has no capability kCORE or kRUNTIME");
+      return user_error(
+          "the plugin has no capability kCORE or kRUNTIME: they are IPluginV3OneCore and "
+          "IPluginV3OneRuntime, with the interface information that these have");
     return {};
   }
 
@@ -46,7 +64,7 @@ class V3Instance final : public Instance {
 
   Result<Words> output_shapes(std::span<const Dims> inputs,
                               std::span<const int32_t> shape_inputs) override {
-    ExpressionBuilder builder;
+    ExpressionBuilder builder(output_count());
     std::vector<DimsExprs> extents, contents, results(static_cast<size_t>(output_count()));
     for (const Dims& dims : inputs)
       extents.push_back(builder.extents(static_cast<int64_t>(extents.size()), dims));
@@ -119,9 +137,7 @@ class V3Instance final : public Instance {
       workspace_ = build_->getWorkspaceSize(wide_in.data(), in, wide_out.data(), out);
     }
     if (attached_ == nullptr) attached_.reset(runtime_->attachToContext(resources));
-    if (attached_ != nullptr)
-      active_ = static_cast<IPluginV3OneRuntime*>(
-          attached_->getCapabilityInterface(PluginCapabilityType::kRUNTIME));
+    if (attached_ != nullptr) active_ = runtime_of(*attached_);
     if (active_ == nullptr) return failed("attachToContext gave nothing");
     if (tactic != kNoTactic && active_->setTactic(tactic) != 0)
       return failed(fmt::format("setTactic refused {}", tactic));
@@ -142,9 +158,9 @@ class V3Instance final : public Instance {
 
  private:
   std::unique_ptr<IPluginV3> plugin_, builder_, attached_;
-  IPluginV3OneCore* core_ = nullptr;
-  IPluginV3OneBuild* build_ = nullptr;
-  IPluginV3OneRuntime* runtime_ = nullptr;
+  IPluginV3OneCore* core_;
+  IPluginV3OneBuild* build_;
+  IPluginV3OneRuntime* runtime_;
   IPluginV3OneRuntime* active_ = nullptr;
   size_t workspace_ = 0;
 };

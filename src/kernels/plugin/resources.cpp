@@ -5,7 +5,7 @@ namespace tenon {
 void* PluginResources::allocate(uint64_t size, uint64_t alignment,
                                 nvinfer1::AllocatorFlags) noexcept {
   constexpr uint64_t kAlignment = 256;  // Of all that a device gives.
-  if (size == 0 || alignment > kAlignment) return nullptr;
+  if (size == 0 || alignment > kAlignment || (alignment & (alignment - 1)) != 0) return nullptr;
   Result<DeviceBuffer> buffer =
       constants_ != nullptr ? constants_->memory(size) : device_.allocate(size);
   if (!buffer.ok()) return nullptr;
