@@ -6,7 +6,8 @@ own headers says nothing about ours (a library is missing here); every other one
 with lib/compat, as an application that was never compiled with ours. Nothing of the checkouts is kept.
 
 usage: clients.py CHECKOUTS BUILD [--group=NAME]... [--jobs=N] [--device-code] [--link=FOLDER] [--json=FILE]
-       CHECKOUTS: a folder with checkouts named TensorRT (release/10.16) and tensorrtx; BUILD: our build folder
+       CHECKOUTS: a folder with checkouts named TensorRT (release/10.16) and tensorrtx, and where they are wanted
+                  depth-anything-tensorrt and TensorRT-YOLO; BUILD: our build folder
        --device-code: also *.cu, with nvcc
        --link: programs, compiled with their own headers, into FOLDER; tests/clients/run_trtexec.py runs the first
 """
@@ -45,6 +46,9 @@ GROUPS = [
           ("plugin", "plugin/common", "plugin/common/kernels", "plugin/api", "shared", "third_party")),
     Group("quickstart", "TensorRT", ("quickstart/**/*.cpp",), ("quickstart/common",)),
     Group("tensorrtx", "tensorrtx", ("**/*.cpp", "**/*.cu")),
+    Group("depth", "depth-anything-tensorrt", ("*.cpp",)),
+    Group("trtyolo", "TensorRT-YOLO", ("modules/trtyolo/*/*.cpp", "modules/plugin/**/*.cpp"),
+          ("modules/trtyolo", "modules/plugin", "modules/plugin/common")),
 ]
 SYSTEM_INCLUDES = ["/usr/include/opencv4", "/usr/include/eigen3", f"{CUDA}/include", f"{CUDA}/include/cccl"]
 
