@@ -30,7 +30,7 @@ LEFT_OUT = {
     "house_pages": "the release build's programs write the pages",
 }
 # The runs of the thread sanitizer: the tests in which several threads meet.
-THREADED = ["test_device_cpu", "test_runtime", "api_test", "test_kernels_conformance"]
+THREADED = ["test_device_cpu", "test_runtime", "api_test", "api_reliability_test", "test_kernels_conformance"]
 THREADED_WHY = "works on one thread, or with threads as the tests that ran do"
 
 # Tests that continuous integration takes in turns: small enough to be built and run in some minutes.
