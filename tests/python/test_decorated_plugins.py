@@ -41,7 +41,7 @@ def halves(x, outputs, stream):
 @trtp.autotune("tests::halves")
 def halves_autotune(x, outputs):
     combination = trtp.AutoTuneCombination()
-    combination.pos([0, 1, 2], "FP32|FP16, LINEAR")
+    combination.pos([0, 1, 2], "FP32|FP16", "LINEAR")
     return [combination]
 
 
@@ -230,6 +230,20 @@ def test_combinations_of_types_and_formats():
     assert free == [[(float32, first), (half, second)] for first in (linear, hwc) for second in (linear, hwc)]
     with pytest.raises(ValueError, match="3 tensors has 2 types"):
         trtp.AutoTuneCombination("FP32, FP16").alternatives(3)
+    placed = trtp.AutoTuneCombination()
+    placed.pos([0, 1], "FP32|FP16", "LINEAR")
+    placed.pos(pos=2, io_types="INT8*INT64")
+    wanted = [[first, first, (last, linear)] for first in ((float32, linear), (half, linear)) for last in (trt.int8, trt.int64)]
+    assert placed.alternatives(3) == wanted
+    with pytest.raises(ValueError, match="types of tensor 1 were given before"):
+        placed.pos([1], "FP32")
+    with pytest.raises(ValueError, match="names tensor 2, and the plugin has 2"):
+        placed.alternatives(2)
+    with pytest.raises(ValueError, match="no DataType 'FP31'"):
+        trtp.AutoTuneCombination("FP31").alternatives(1)
+    both = trtp.AutoTuneCombination("FP32, FP32", tactics=[1])
+    both.pos([2], "INT32")
+    assert both.alternatives(3) == [[(float32, linear)] * 2 + [(trt.int32, linear)]]
 
 
 def test_what_a_plugin_lacks_is_named(logger):

@@ -107,26 +107,25 @@ class AutoTuneCombination:
     types: str = ""
     layouts: str = "LINEAR"
 
-    def __init__(self, types: str = "", layouts: str = "LINEAR", tactics=()):
-        self.types, self.layouts, self._tactics, self._of = types, layouts, list(tactics), {}
+    def __init__(self, io_types: str | None = None, layouts: str | None = None, tactics=None):
+        self.types, self.layouts, self._tactics, self._of = io_types or "", layouts or "LINEAR", list(tactics or ()), {}
 
     def tactics(self, tactics) -> None:
         """Numbers above 0 of ways to compute, of which the build times each."""
         self._tactics = list(tactics)
 
-    def pos(self, positions, entry: str):
-        """Types and format of some tensors: "FP32|FP16, LINEAR"."""
-        for position in [positions] if isinstance(positions, int) else positions:
-            self._of[position] = entry
+    def pos(self, pos, io_types: str, layouts: str = "LINEAR") -> None:
+        """Types and formats of some tensors by number, inputs first: `pos([0, 1], "FP32|FP16", "LINEAR")`."""
+        for position in [pos] if isinstance(pos, int) else pos:
+            if position in self._of or (self.types and position < len(self.types.split(","))):
+                raise ValueError(f"the types of tensor {position} were given before")
+            self._of[position] = io_types, layouts
 
     def set_types(self, types: str):
         self.types = types
 
     def set_layouts(self, layouts: str):
         self.layouts = layouts
-
-    _TYPES = {"FP32": trt.float32, "FP16": trt.float16, "BF16": trt.bfloat16, "INT8": trt.int8, "INT32": trt.int32,
-              "INT64": trt.int64, "BOOL": trt.bool, "UINT8": trt.uint8, "FP8": trt.fp8, "INT4": trt.int4}
 
     def alternatives(self, count: int) -> list:
         """Lists of (type, format), one for each tensor. Entries behind `|` belong together, with the others' at the same place;
@@ -135,18 +134,32 @@ class AutoTuneCombination:
         layouts = [entry.strip() for entry in self.layouts.replace("+", ",").split(",")]
         types = types * count if len(types) == 1 else types
         layouts = layouts * count if len(layouts) == 1 else layouts
+        unknown = [position for position in self._of if not 0 <= position < count]
+        if unknown:
+            raise ValueError(f"a combination names tensor {unknown[0]}, and the plugin has {count}")
+        types, layouts = ([*given, *[""] * (count - len(given))] if self._of else given for given in (types, layouts))
         for position, entry in self._of.items():
-            types[position], _, layout = (part.strip() for part in entry.partition(","))
-            layouts[position] = layout or "LINEAR"
+            types[position], layouts[position] = entry
         if len(types) != count or len(layouts) != count:
             raise ValueError(f"a combination of {count} tensors has {len(types)} types and {len(layouts)} layouts")
         made = []
         for i, j in itertools.product(range(max(map(_places, types))), range(max(map(_places, layouts)))):
-            each = [itertools.product([self._TYPES[kind] if kind else None for kind in _choices(kinds, i)],
-                                      [getattr(trt.TensorFormat, layout) for layout in _choices(formats, j)])
+            each = [itertools.product([_named(trt.DataType, _SHORT.get(kind, kind)) if kind else None
+                                       for kind in _choices(kinds, i)],
+                                      [_named(trt.TensorFormat, layout) for layout in _choices(formats, j)])
                     for kinds, formats in zip(types, layouts)]
             made += map(list, itertools.product(*each))
         return made
+
+
+# Types whose name here is not the enumerator's.
+_SHORT = {"FP32": "FLOAT", "FP16": "HALF"}
+
+
+def _named(kind, name: str):
+    if name not in kind.__members__:
+        raise ValueError(f"there is no {kind.__name__} '{name}': one of {', '.join([*kind.__members__, *_SHORT])}")
+    return kind.__members__[name]
 
 
 def _places(entry: str) -> int:
