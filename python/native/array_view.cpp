@@ -66,6 +66,7 @@ bool ArrayView::read_buffer(nb::handle array) {
   has_buffer_ = true;
   if (buffer_.ndim > Dims::MAX_DIMS) throw nb::value_error("arrays have at most 8 axes");
   data = buffer_.buf;
+  read_only = buffer_.readonly != 0;
   shape.nbDims = buffer_.ndim;
   for (int i = 0; i < buffer_.ndim; ++i) shape.d[i] = buffer_.shape[i];
   type_name =
@@ -244,6 +245,7 @@ bool ArrayView::read_interface(nb::handle array, const char* attribute, bool gpu
   if (!nb::isinstance<nb::dict>(found)) return false;
   kept_ = found;
   data = pointer(nb::cast<Address>(found["data"][0]));
+  read_only = nb::cast<bool>(found["data"][1]);
   read_extents(found["shape"]);
   const nb::object strides = nb::getattr(found, "get")("strides");
   contiguous = strides.is_none();

@@ -28,6 +28,7 @@ class ArrayView {
   bool on_gpu = false;
   int32_t gpu = 0;  ///< Its number, where the array's library told.
   bool contiguous = true;
+  bool read_only = false;              ///< As far as the array's library tells.
   const Exchange* exchange = nullptr;  ///< Of the array's library, where it was read by it.
 
  private:

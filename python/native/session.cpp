@@ -223,10 +223,16 @@ nb::object Session::make_output(Slot& slot, nb::handle given, nb::handle like) {
   const nb::object array =
       given.is_valid() ? nb::borrow(given) : nb::object(empty_(slot.extents, slot.dtype));
   const ArrayView view(array, slot.name.c_str());
-  if (view.type != slot.type || !same(view.shape, slot.shape) || !view.contiguous)
-    refuse(PyExc_ValueError, "output '" + slot.name + "' is " + numpy_name(slot.type) +
-                                 text_of(slot.shape) + ", and the array given for it " +
-                                 view.type_name + text_of(view.shape));
+  const std::string output = "output '" + slot.name + "'";
+  if (view.type != slot.type || !same(view.shape, slot.shape))
+    refuse(PyExc_ValueError, output + " is " + numpy_name(slot.type) + text_of(slot.shape) +
+                                 ", and the array given for it " + view.type_name +
+                                 text_of(view.shape));
+  if (!view.contiguous || view.read_only)
+    refuse(
+        PyExc_ValueError,
+        output + ": the array given for it " +
+            (view.read_only ? "is read-only" : "has elements that do not lie next to each other"));
   const bool stage = gpu_ && !view.on_gpu;
   bind(slot, stage ? staged(slot, bytes_of(slot.shape, slot.type)) : view.data);
   return array;
@@ -274,14 +280,14 @@ void Session::find_stream(nb::handle stream, nb::handle inputs,
 nb::object Session::take_inputs(nb::handle inputs, nb::handle stream) {
   std::deque<ArrayView> views;
   nb::object like;  // An array on the GPU: outputs are to be its kind.
+  const size_t given = nb::len(inputs);
+  if (given != inputs_.size())
+    refuse(PyExc_TypeError, "the plan has " + std::to_string(inputs_.size()) + " inputs, and " +
+                                std::to_string(given) + " were given");
   for (nb::handle array : inputs) {
-    if (views.size() == inputs_.size()) break;
     const ArrayView& view = views.emplace_back(array, inputs_[views.size()].name.c_str());
     if (view.on_gpu) like = nb::borrow(array);
   }
-  if (views.size() != inputs_.size())
-    refuse(PyExc_TypeError, "the plan has " + std::to_string(inputs_.size()) + " inputs, and " +
-                                std::to_string(views.size()) + " were given");
   find_stream(stream, inputs, views);
   for (size_t i = 0; i < views.size(); ++i) set_input(inputs_[i], views[i]);
   if (shapes_changed_) refresh_outputs();

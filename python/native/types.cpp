@@ -75,6 +75,11 @@ void bind_dims(nb::module_& m) {
           "__eq__", [](const Dims& d, nb::handle o) { return equal(d, o); }, "other"_a.none())
       .def(
           "__ne__", [](const Dims& d, nb::handle o) { return !equal(d, o); }, "other"_a.none())
+      .def("__reduce__",  // Copies and pickles keep the class.
+           [](nb::handle self) {
+             return nb::make_tuple(self.type(),
+                                   nb::make_tuple(as_tuple(nb::cast<const Dims&>(self))));
+           })
       .def("__hash__", [](const Dims& d) { return d.nbDims < 0 ? -1 : nb::hash(as_tuple(d)); })
       .def("__add__",
            [](const Dims& d, nb::handle o) { return nb::tuple(as_tuple(d) + nb::tuple(o)); })

@@ -33,7 +33,7 @@ class Log(trt.ILogger):
         super().__init__()
         if level not in LEVELS:
             raise ValueError(f"log level '{level}': one of {', '.join(LEVELS)}")
-        self._printed = LEVELS[level]
+        self.level, self._printed = level, LEVELS[level]
         self._lock = threading.Lock()
         self._errors: list[str] = []
 

@@ -71,6 +71,12 @@ class Plan:
     def __bytes__(self) -> bytes:
         return bytes(self._data if self._data is not None else self.engine.serialize())
 
+    def __reduce__(self):
+        """Copies and pickles hold the plan's bytes: other processes and machines load them."""
+        if self._allocator is not None:
+            raise TypeError("a plan with an allocator of its own cannot be pickled: send bytes(plan)")
+        return _restored, (bytes(self), self._device, self._log.level)
+
     def session(self, *, reuse: bool = False, graphs: bool = False) -> Session:
         """Runs for one thread. `reuse`: outputs come in the same arrays each time. `graphs`: on a GPU, launches are
         replayed as one captured graph."""
@@ -146,6 +152,10 @@ class Plan:
 
     def _repr_html_(self) -> str:
         return f"<p>Plan for {escape(self.device)}, {self.engine.num_layers} layers</p>{self._summary()._repr_html_()}"
+
+
+def _restored(data: bytes, device: int, log_level: str) -> Plan:
+    return Plan(data=data, device=device, log_level=log_level)
 
 
 def load(plan, *, device=None, log_level: str = "error", allocator=None) -> Plan:

@@ -1,4 +1,6 @@
 """The package `tenon`: the public functions."""
+import copy
+import pickle
 import subprocess
 import sys
 import threading
@@ -65,6 +67,14 @@ def test_wrong_inputs_are_refused(plan):
         run(batch(33))
     with pytest.raises(TypeError, match="inputs"):
         run()
+    with pytest.raises(TypeError, match="1 inputs, and 2 were given"):
+        run(batch(1), batch(1))
+    fixed = batch(2)[:, :1].repeat(16, 1)
+    fixed.setflags(write=False)
+    with pytest.raises(ValueError, match="output 'y': the array given for it is read-only"):
+        run(batch(2), out=fixed)
+    with pytest.raises(ValueError, match="output 'y': the array given for it has elements that do not lie next to each other"):
+        run(batch(2), out=np.empty((2, 32), np.float32)[:, ::2])
     with pytest.raises(TypeError, match="not known: z"):
         run(z=batch(1))
     with pytest.raises(TypeError, match="is no array"):
@@ -143,6 +153,13 @@ def test_errors_have_the_command_lines_text():
         tenon.build(onnx_model(), shapes={"x": (1, 8), "z": (1,)}, device="cpu")
     with pytest.warns(UserWarning, match="no shapes were given"):
         tenon.build(onnx_model(), device="cpu")
+
+
+def test_plans_are_pickled_and_copied(plan, tmp_path):
+    for other in (pickle.loads(pickle.dumps(plan)), copy.deepcopy(plan)):
+        close(other(batch(3)), batch(3))
+    plan.save(tmp_path / "plan")
+    close(pickle.loads(pickle.dumps(tenon.load(tmp_path / "plan")))(batch(3)), batch(3))
 
 
 def test_tables(plan):

@@ -1,6 +1,8 @@
 """How the module `tensorrt` behaves: sequences, buffers, keywords, lifetimes, values for missing things."""
+import copy
 import gc
 import io
+import pickle
 import weakref
 
 import numpy as np
@@ -80,6 +82,8 @@ def test_extents_act_as_tuples(logger):
     assert shape == (4, 8) and tuple(shape) == (4, 8) and list(shape) == [4, 8] and shape[-1] == 8 and len(shape) == 2
     assert shape != (4, 9) and shape[:1] == (4,) and repr(shape) == "(4, 8)" and hash(shape) == hash((4, 8))
     assert np.zeros(shape).shape == (4, 8) and trt.volume(shape) == 32
+    for dims in (trt.Dims((1, 2)), trt.DimsHW(2, 3), trt.Dims3(1, 2, 3)):
+        assert pickle.loads(pickle.dumps(dims)) == copy.copy(dims) == dims and type(copy.deepcopy(dims)) is type(dims)
     with pytest.raises(IndexError):
         shape[2]
     with pytest.raises(TypeError):
