@@ -61,7 +61,7 @@ void bind_limits(Documented<IBuilderConfig>& bound) {
                               .def_prop_rw(
                                   "profile_stream",
                                   [](const Class& c) { return address_of(c.getProfileStream()); },
-                                  [](Class& c, Address stream) {
+                                  [](Class& c, Handle stream) {
                                     c.setProfileStream(stream_of(stream));
                                   })
                               .def_prop_rw(

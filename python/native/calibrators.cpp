@@ -23,7 +23,7 @@ struct PyCalibratorOf : Base {
       for (nb::handle address : batch) {
         if (filled == count)
           throw nb::value_error("get_batch() returned more addresses than there are inputs");
-        bindings[filled++] = pointer(nb::cast<Address>(nb::int_(address)));
+        bindings[filled++] = pointer(nb::cast<Handle>(address));
       }
       return filled == count;
     } catch (...) {

@@ -101,6 +101,18 @@ bool read_weights(nb::handle source, OwnedWeights& out) noexcept {
   }
 }
 
+bool read_handle(nb::handle source, Handle& out) noexcept {
+  PyTypeObject* const type = Py_TYPE(source.ptr());
+  const bool like_int = PyType_GetSlot(type, Py_nb_int) && !PyType_GetSlot(type, Py_nb_float);
+  if (!PyIndex_Check(source.ptr()) && !like_int) return false;
+  PyObject* const whole = PyNumber_Long(source.ptr());
+  if (whole) out.value = PyLong_AsSize_t(whole);  // Its error is seen below.
+  Py_XDECREF(whole);
+  if (!PyErr_Occurred()) return true;
+  PyErr_Clear();
+  return false;
+}
+
 bool data_type_of(const char* name, DataType& out) noexcept {
   for (const TypeName& row : kTypeNames)
     if (!std::strcmp(row.name, name)) {

@@ -5,6 +5,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
+
 #include "NvInfer.h"
 
 namespace tenon::python {
@@ -24,6 +26,14 @@ struct OwnedWeights {
 /// __array__.
 struct WeightsArg : OwnedWeights {};
 bool read_weights(nb::handle source, OwnedWeights& out) noexcept;
+
+/// An argument that is an address, a stream or an event: an integer, or an object of a library that
+/// int() makes one of (PyCUDA's memory, the streams of CUDA's Python bindings).
+struct Handle {
+  std::uintptr_t value = 0;
+  operator std::uintptr_t() const { return value; }  // NOLINT: it stands for the number.
+};
+bool read_handle(nb::handle source, Handle& out) noexcept;
 
 /// The type of a NumPy array's elements; false where the surface has none.
 bool data_type_of(const char* numpy_name, nvinfer1::DataType& out) noexcept;
@@ -46,6 +56,14 @@ struct type_caster<tenon::python::WeightsArg> {
   NB_TYPE_CASTER(tenon::python::WeightsArg, const_name("Weights | numpy.ndarray"))
   bool from_python(handle source, uint32_t, cleanup_list*) noexcept {
     return tenon::python::read_weights(source, value);
+  }
+};
+
+template <>
+struct type_caster<tenon::python::Handle> {
+  NB_TYPE_CASTER(tenon::python::Handle, const_name("int"))
+  bool from_python(handle source, uint32_t, cleanup_list*) noexcept {
+    return tenon::python::read_handle(source, value);
   }
 };
 

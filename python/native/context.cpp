@@ -25,7 +25,7 @@ void bind_tensor_state(Bound& bound) {
       .def("get_tensor_shape", &Class::getTensorShape, "name"_a)
       .def(
           "set_tensor_address",
-          [](Class& c, const char* name, Address memory) {
+          [](Class& c, const char* name, Handle memory) {
             return c.setTensorAddress(name, pointer(memory));
           },
           "name"_a, "memory"_a)
@@ -40,8 +40,8 @@ void bind_tensor_state(Bound& bound) {
       .def("infer_shapes", &missing_shapes, TENON_LONG)
       .def(
           "set_input_consumed_event",
-          [](Class& c, Address event) {
-            return c.setInputConsumedEvent(reinterpret_cast<cudaEvent_t>(event));
+          [](Class& c, Handle event) {
+            return c.setInputConsumedEvent(reinterpret_cast<cudaEvent_t>(event.value));
           },
           "event"_a)
       .def("get_input_consumed_event",
@@ -56,48 +56,46 @@ void bind_runs(Bound& bound) {
   bound
       .def(
           "execute_v2",
-          [](Class& c, const std::vector<Address>& bindings) {
+          [](Class& c, const std::vector<Handle>& bindings) {
             if (static_cast<int32_t>(bindings.size()) != c.getEngine().getNbIOTensors())
               return false;
             std::vector<void*> pointers;
-            for (const Address address : bindings) pointers.push_back(pointer(address));
+            for (const Handle& address : bindings) pointers.push_back(pointer(address));
             return c.executeV2(pointers.data());
           },
           "bindings"_a, TENON_LONG)
       .def(
           "execute_async_v3",
-          [](Class& c, Address stream) { return c.enqueueV3(stream_of(stream)); },
-          "stream_handle"_a, TENON_LONG)
+          [](Class& c, Handle stream) { return c.enqueueV3(stream_of(stream)); }, "stream_handle"_a,
+          TENON_LONG)
       .def(
           "set_optimization_profile_async",
-          [](Class& c, int32_t index, Address stream) {
+          [](Class& c, int32_t index, Handle stream) {
             return c.setOptimizationProfileAsync(index, stream_of(stream));
           },
           "profile_index"_a, "stream_handle"_a, TENON_LONG)
       .def("report_to_profiler", &Class::reportToProfiler, TENON_LONG)
       .def(
           "set_aux_streams",
-          [](Class& c, const std::vector<Address>& streams) {
+          [](Class& c, const std::vector<Handle>& streams) {
             std::vector<cudaStream_t> handles;
-            for (const Address stream : streams) handles.push_back(stream_of(stream));
+            for (const Handle& stream : streams) handles.push_back(stream_of(stream));
             c.setAuxStreams(handles.data(), static_cast<int32_t>(handles.size()));
           },
           "aux_streams"_a)
       .def(
           "set_communicator",
-          [](Class& c, Address communicator) { return c.setCommunicator(pointer(communicator)); },
+          [](Class& c, Handle communicator) { return c.setCommunicator(pointer(communicator)); },
           "communicator"_a);
 }
 
 void bind_memory_use(Bound& bound) {
   bound
       .def_prop_rw("device_memory", nullptr,
-                   [](Class& c, Address memory) { c.setDeviceMemory(pointer(memory)); })
+                   [](Class& c, Handle memory) { c.setDeviceMemory(pointer(memory)); })
       .def(
           "set_device_memory",
-          [](Class& c, Address memory, int64_t size) {
-            c.setDeviceMemoryV2(pointer(memory), size);
-          },
+          [](Class& c, Handle memory, int64_t size) { c.setDeviceMemoryV2(pointer(memory), size); },
           "memory"_a, "size"_a)
       .def("update_device_memory_size_for_shapes", &Class::updateDeviceMemorySizeForShapes)
       .def_prop_rw("temporary_allocator", &Class::getTemporaryStorageAllocator,

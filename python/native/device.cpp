@@ -23,16 +23,16 @@ void bind_device(nb::module_& m) {
           "bytes"_a)
       .def("create_stream", [](IGpu& gpu) { return address_of(gpu.createStream()); })
       .def(
-          "destroy", [](IGpu& gpu, Address made) { gpu.destroy(pointer(made)); }, "made"_a)
+          "destroy", [](IGpu& gpu, Handle made) { gpu.destroy(pointer(made)); }, "made"_a)
       .def(
           "copy_async",
-          [](IGpu& gpu, Address to, Address from, size_t bytes, Address stream) {
+          [](IGpu& gpu, Handle to, Handle from, size_t bytes, Handle stream) {
             return gpu.copyAsync(pointer(to), pointer(from), bytes, stream_of(stream));
           },
           "to"_a, "from_"_a, "bytes"_a, "stream"_a)
       .def(
           "synchronize",
-          [](IGpu& gpu, Address stream) { return gpu.synchronize(stream_of(stream)); }, "stream"_a,
+          [](IGpu& gpu, Handle stream) { return gpu.synchronize(stream_of(stream)); }, "stream"_a,
           nb::call_guard<nb::gil_scoped_release>());
   m.def("open_gpu", &tenon::openGpu, "device"_a, "logger"_a, nb::rv_policy::take_ownership,
         nb::keep_alive<0, 2>());

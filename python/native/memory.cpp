@@ -12,7 +12,7 @@ void* call_for_address(const nb::detail::trampoline& object, const char* name,
   try {
     nb::gil_scoped_acquire gil;
     const nb::object result = object.base().attr(name)(std::forward<Args>(args)...);
-    return result.is_none() ? nullptr : pointer(nb::cast<Address>(result));
+    return result.is_none() ? nullptr : pointer(nb::cast<Handle>(result));
   } catch (...) {
     keep_error();
     return nullptr;

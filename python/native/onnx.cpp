@@ -142,7 +142,7 @@ void bind_models(Documented<IParser>& bound) {
           "model"_a, "path"_a = nb::none(), Raise())
       .def(
           "load_initializer",
-          [](Class& parser, const char* name, Address data, size_t size) {
+          [](Class& parser, const char* name, Handle data, size_t size) {
             return parser.loadInitializer(name, pointer(data), size);
           },
           "name"_a, "data"_a, "size"_a)
@@ -208,7 +208,7 @@ void bind_parser_refitter(nb::module_& m) {
           "model"_a, "path"_a = nb::none(), Raise())
       .def(
           "load_initializer",
-          [](Class& refitter, const char* name, Address data, size_t size) {
+          [](Class& refitter, const char* name, Handle data, size_t size) {
             return refitter.loadInitializer(name, pointer(data), size);
           },
           "name"_a, "data"_a, "size"_a)

@@ -97,7 +97,7 @@ void bind_refitter(nb::module_& m) {
       .def("refit_cuda_engine", &Class::refitCudaEngine, TENON_LONG)
       .def(
           "refit_cuda_engine_async",
-          [](Class& refitter, Address stream) {
+          [](Class& refitter, Handle stream) {
             return refitter.refitCudaEngineAsync(stream_of(stream));
           },
           "stream_handle"_a, TENON_LONG)

@@ -267,7 +267,7 @@ void Session::find_stream(nb::handle stream, nb::handle inputs,
                           const std::deque<ArrayView>& views) {
   stream_ = nullptr;
   if (!stream.is_none()) {
-    stream_ = stream_of(nb::cast<Address>(stream));
+    stream_ = stream_of(nb::cast<Handle>(stream));
     return;
   }
   const auto on_gpu = std::ranges::find_if(views, &ArrayView::on_gpu);
@@ -334,7 +334,7 @@ std::vector<bool> Session::fixed() const {
 
 /// Seconds of a run by C++ alone, the least of several rounds: the figure that calls from Python
 /// are compared with.
-double time_enqueue(IExecutionContext& context, int32_t runs, Address stream) {
+double time_enqueue(IExecutionContext& context, int32_t runs, Handle stream) {
   using Clock = std::chrono::steady_clock;
   constexpr int kRounds = 5;
   double best = 0;

@@ -163,7 +163,7 @@ void bind_weights(nb::module_& m) {
           "type"_a = DataType::kFLOAT)
       .def(
           "__init__",
-          [](OwnedWeights* self, DataType type, Address data, int64_t count) {
+          [](OwnedWeights* self, DataType type, Handle data, int64_t count) {
             new (self) OwnedWeights{{type, pointer(data), count}, nb::object()};
           },
           "type"_a, "ptr"_a, "count"_a)

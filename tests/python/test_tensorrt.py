@@ -293,3 +293,43 @@ def test_lean_and_dispatch_have_no_builder():
 
     for module in (tensorrt_lean, tensorrt_dispatch):
         assert module.Runtime is trt.Runtime and not hasattr(module, "Builder") and not hasattr(module, "OnnxParser")
+
+
+def test_addresses_and_streams_are_what_int_makes_a_number_of(logger):
+    """As PyCUDA's memory and the streams of CUDA's Python bindings are."""
+    class Made:
+        def __init__(self, number):
+            self.number = number
+
+        def __int__(self):
+            return self.number
+
+    engine = trt.Runtime(logger).deserialize_cuda_engine(plan_of(logger))
+    context = engine.create_execution_context()
+    x, y = np.ones((4, 8), np.float32), np.zeros((4, 16), np.float32)
+    assert context.set_tensor_address("x", Made(x.ctypes.data)) and context.set_tensor_address("y", np.uint64(y.ctypes.data))
+    assert context.execute_async_v3(Made(0)) and context.execute_v2([Made(x.ctypes.data), y.ctypes.data])
+    assert_close(y, expected(x))
+    for wrong in (1.5, np.float32(1), "1", None, -1, Made("no number")):
+        with pytest.raises(TypeError):
+            context.set_tensor_address("x", wrong)
+
+    class Allocator(trt.IGpuAllocator):
+        def __init__(self):
+            trt.IGpuAllocator.__init__(self)
+            self.blocks = {}
+
+        def allocate(self, size, alignment, flags):
+            block = np.zeros(size + 256, np.uint8)
+            address = (block.ctypes.data + 255) // 256 * 256
+            self.blocks[address] = block
+            return Made(address)
+
+        def deallocate(self, memory):
+            return self.blocks.pop(int(memory), None) is not None
+
+    runtime = trt.Runtime(logger)
+    runtime.gpu_allocator = allocator = Allocator()
+    engine = runtime.deserialize_cuda_engine(plan_of(logger))
+    context = engine.create_execution_context()
+    assert context.execute_v2([x.ctypes.data, y.ctypes.data]) and allocator.blocks
