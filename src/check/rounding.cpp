@@ -30,6 +30,10 @@ bool adds_up(const Node& node) {
          node.is<Softmax>() || node.is<Rnn>() || node.is<BatchNorm>() || node.is<Reduce>();
 }
 
+bool is_quantized_next(const Value& value) {
+  return std::ranges::any_of(value.uses(), [](const Use& use) { return use.node->is<Quantize>(); });
+}
+
 class Rounder {
  public:
   Rounder(Graph& graph, const Rounding& rounding)
@@ -46,7 +50,9 @@ class Rounder {
         const auto type = stored_type(*output);
         const bool cut = rounding_.reordered_sums && adds_up(*node);
         Value* value = cut ? put_behind(output, cut_bits(output, kSumBits)) : output;
-        if (rounding_.draw != 0 && (cut || type.has_value()))
+        // Sums of two quantized tensors lie in the middle between numbers of a third one often.
+        const bool jumps = rounding_.reordered_sums && is_quantized_next(*output);
+        if (rounding_.draw != 0 && (cut || jumps || type.has_value()))
           value = put_behind(value, moved(value, error_of(type)));
         store(type, value);
       }

@@ -295,3 +295,29 @@ print(min(grown))
 """ % (sys.path,)
     grown = int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
     assert grown < 512, f"{grown} KiB more"
+
+
+@pytest.mark.parametrize("seed", [1, 9, 22])
+def test_sums_in_the_middle_between_two_quantized_numbers_are_no_mistake(seed):
+    """Steps of 0.03 and 0.1 add up to x.x5 often, which the plan may round to the other neighbour than the check's reference."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    def through_bytes(name, scale):
+        return [helper.make_node("QuantizeLinear", [name, scale, "zero"], [f"{name}_q"]),
+                helper.make_node("DequantizeLinear", [f"{name}_q", scale, "zero"], [f"{name}_d"])]
+
+    weights = np.random.default_rng(seed).integers(-127, 128, (8, 8, 3, 3)).astype(np.int8)
+    nodes = [*through_bytes("x", "fine"), helper.make_node("DequantizeLinear", ["w", "small", "zero"], ["w_d"]),
+             helper.make_node("Conv", ["x_d", "w_d"], ["c"], pads=[1, 1, 1, 1]), *through_bytes("c", "coarse"),
+             helper.make_node("Add", ["c_d", "x_d"], ["a"]), helper.make_node("Relu", ["a"], ["r"]), *through_bytes("r", "coarse")]
+    constants = {"w": weights, "zero": np.int8(0), "fine": np.float32(0.03), "coarse": np.float32(0.1), "small": np.float32(0.02)}
+    graph = helper.make_graph(nodes, "sum", [helper.make_tensor_value_info("x", TensorProto.FLOAT, (2, 8, 10, 10))],
+                              [helper.make_tensor_value_info("r_d", TensorProto.FLOAT, (2, 8, 10, 10))],
+                              [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    plan = tenon.build(model, device="cpu", precision="strong")
+    assert any(layer["tactic"] == "cpu.quantized.conv" for layer in plan.layers)
+    onnxruntime = pytest.importorskip("onnxruntime")
+    x = np.random.default_rng(1).standard_normal((2, 8, 10, 10)).astype(np.float32)
+    steps = (plan(x) - onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})[0]) / 0.1
+    assert np.abs(steps).max() < 1.5 and np.mean(np.abs(steps) > 0.5) < 0.01
