@@ -177,6 +177,11 @@ def build(model, *, shapes=None, inputs=None, dynamic_shapes=None, precision: st
     """
     if precision not in _PRECISIONS:
         raise ValueError(f"precision '{precision}': one of {', '.join(_PRECISIONS)}")
+    if level is not None and level not in range(6):
+        raise ValueError(f"level {level}: 0 to 5")
+    if shapes is not None and not hasattr(shapes, "keys"):
+        raise TypeError(f"shapes: a dictionary by the inputs' names, as in {{\"input\": {shapes!r}}}")
+    disable_passes = [disable_passes] if isinstance(disable_passes, str) else disable_passes
     module = _is_torch(model)
     if not module and (inputs is not None or dynamic_shapes is not None):
         raise TypeError("inputs and dynamic_shapes are for PyTorch modules")

@@ -147,6 +147,12 @@ def test_errors_have_the_command_lines_text():
         tenon.load("/nowhere.plan")
     with pytest.raises(ValueError, match="precision 'fp7'"):
         tenon.build(onnx_model(), precision="fp7")
+    with pytest.raises(ValueError, match="level 9: 0 to 5"):
+        tenon.build(onnx_model(), level=9, shapes={"x": (1, 8)})
+    with pytest.raises(TypeError, match="shapes: a dictionary by the inputs' names"):
+        tenon.build(onnx_model(), shapes=(1, 8))
+    with pytest.raises(tenon.BuildError, match="no pass 'nothing'"):
+        tenon.build(onnx_model(), shapes={"x": (1, 8)}, device="cpu", disable_passes="nothing")
     with pytest.raises(ValueError, match="device 'tpu'"):
         tenon.build(onnx_model(), device="tpu", shapes={"x": (1, 8)})
     with pytest.raises(ValueError, match="no input 'z'"):
