@@ -398,6 +398,21 @@ Result<size_t> peek_plan_size(std::span<const std::byte> bytes) {
   return static_cast<size_t>(size);
 }
 
+namespace {
+
+/// Later versions may run on devices that this one does not have.
+Result<DeviceKind> device_of(const fb::Plan& source) {
+  constexpr auto kLast = static_cast<uint8_t>(DeviceKind::kCuda);
+  if (source.device_kind() <= kLast) return static_cast<DeviceKind>(source.device_kind());
+  return user_error(
+      "the plan was built for '{}', a device of kind {}, and this library knows the kinds 0 (CPU) "
+      "and {} (NVIDIA GPU) alone; run it with the version of the library that built it, or build "
+      "it again here",
+      text(source.device_name()), source.device_kind(), kLast);
+}
+
+}  // namespace
+
 Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const void> owner,
                        bool mapped) {
   TENON_ASSIGN(const PlanHeader header, read_header(bytes, mapped));
@@ -416,8 +431,8 @@ Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const v
   const Weights weights{section, std::move(owner)};
 
   Plan plan;
-  plan.device = source->device_kind() == 0 ? DeviceKind::kCpu : DeviceKind::kCuda;
   plan.device_name = text(source->device_name());
+  TENON_ASSIGN(plan.device, device_of(*source));
   plan.architecture = text(source->architecture());
   for (flatbuffers::uoffset_t i = 0;
        source->settings() != nullptr && i < source->settings()->size(); ++i)

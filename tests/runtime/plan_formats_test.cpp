@@ -102,5 +102,24 @@ TEST(PlanFormats, ThatAreOlderOrNewerAreRefused) {
   }
 }
 
+TEST(PlanFormats, OfUnknownDevicesAreRefused) {
+  auto plan = read_plan(stored_plan(2), nullptr);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  for (const int kind : {0, 1, 2, 255}) {
+    plan->device = static_cast<DeviceKind>(kind);
+    plan->device_name = "a device of tomorrow";
+    const auto bytes = write_plan(*plan);
+    ASSERT_TRUE(bytes.ok());
+    const auto read = read_plan(*bytes, nullptr);
+    EXPECT_EQ(read.ok(), kind <= 1) << kind;
+    if (read.ok()) continue;
+    constexpr auto kRefused =
+        "the plan was built for 'a device of tomorrow', a device of kind {}, and this library "
+        "knows the kinds 0 (CPU) and 1 (NVIDIA GPU) alone; run it with the version of the library "
+        "that built it, or build it again here";
+    EXPECT_EQ(read.error().message, fmt::format(kRefused, kind));
+  }
+}
+
 }  // namespace
 }  // namespace tenon
