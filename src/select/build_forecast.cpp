@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "select/effort.h"
+
 namespace tenon {
 namespace {
 
@@ -17,8 +19,6 @@ constexpr double kLeast = 0.02;
 // of one that runs, of which vectors do many at a time; copies of a byte of weights, and of an
 // operand.
 constexpr double kMake = 3e4, kOperation = 0.01, kWeightByte = 2.5, kByte = 0.5;
-/// Launches of a trial.
-constexpr double kLaunches = 12;
 
 bool is_same(const KernelWork& a, const KernelWork& b) {
   return a.operations == b.operations && a.bytes == b.bytes && a.weights == b.weights;
@@ -60,20 +60,18 @@ double TwoRates::seconds(double first, double second) const {
   return s * x + u * y;
 }
 
-BuildForecast::BuildForecast(int threads, const MachinePace& pace)
+BuildForecast::BuildForecast(int threads, const MachinePace& pace, int runs)
     : threads_(threads < 1 ? 1 : threads),
+      runs_(runs),
       pace_(pace),
       all_(new_trials()),
       make_(kMake * pace.step, kWeightByte * pace.byte),
+      make_preferred_(kMake * pace.step, kWeightByte * pace.byte),
       run_(kOperation * pace.step, kByte * pace.byte) {}
 
 BuildForecast::Trials BuildForecast::new_trials() const {
   return {{kMake * pace_.step, kWeightByte * pace_.byte},
-          {kLaunches * kOperation * pace_.step, kLaunches * kByte * pace_.byte}};
-}
-
-double BuildForecast::making_others(double kernels, double weights) const {
-  return kMake * pace_.step * kernels + kWeightByte * pace_.byte * weights;
+          {kOperation * pace_.step, kByte * pace_.byte}};
 }
 
 void BuildForecast::will_try(const std::string& tactic, const KernelWork& work) {
@@ -92,14 +90,20 @@ void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
   left_out(tactic, work);
   tried_.push_back({tactic, work, times.make});
   const double rest = std::max(times.all - times.make, 0.0);
+  const double launch = times.launches > 0 ? rest / times.launches : 0;
   Trials& own = trials_.try_emplace(tactic, new_trials()).first->second;
   for (Trials* trials : {&own, &all_}) {
     trials->make.add(1, work.weights, times.make);
-    trials->run.add(work.operations / threads_, work.bytes, rest);
     ++trials->count;
+    if (times.launches == 0) continue;
+    trials->launch.add(work.operations / threads_, work.bytes, launch);
+    trials->ran += rest;
+    trials->planned += all_launches(launch);
   }
-  if (times.is_preferred && times.launches > 0)
-    run_.add(work.operations / threads_, work.bytes, rest / times.launches);
+  if (times.is_preferred && times.launches > 0) {
+    make_preferred_.add(1, work.weights, times.make);
+    run_.add(work.operations / threads_, work.bytes, launch);
+  }
 }
 
 void BuildForecast::decided(const std::string& tactic, const KernelWork& work) {
@@ -112,9 +116,15 @@ double BuildForecast::running(double operations, double bytes) const {
   return run_.seconds(operations / threads_, bytes);
 }
 
+/// Short kernels run more often.
+double BuildForecast::all_launches(double launch) const {
+  return launch * effort::launches_of_trial(launch * 1e3, runs_);
+}
+
 double BuildForecast::seconds(const Trials& trials, const KernelWork& work) const {
-  return trials.make.seconds(1, work.weights) +
-         trials.run.seconds(work.operations / threads_, work.bytes);
+  const double launch = trials.launch.seconds(work.operations / threads_, work.bytes);
+  const double share = trials.planned > 0 ? trials.ran / trials.planned : 1;
+  return trials.make.seconds(1, work.weights) + share * all_launches(launch);
 }
 
 /// Those of a tactic follow its own trials, the more the more there were.

@@ -36,9 +36,10 @@ struct KernelWork {
 /// figure is a machine's: first guesses give way to what was measured.
 class BuildForecast {
  public:
-  BuildForecast() : BuildForecast(1, {kUsualStep, kUsualByte}) {}
-  /// `threads`: that kernels run with. `pace`: of the machine, for first guesses.
-  BuildForecast(int threads, const MachinePace& pace);
+  BuildForecast() : BuildForecast(1, {kUsualStep, kUsualByte}, 1) {}
+  /// `threads`: that kernels run with. `pace`: of the machine, for first guesses. `runs`: that are
+  /// asked for of each candidate, at least.
+  BuildForecast(int threads, const MachinePace& pace, int runs);
 
   /// A candidate will be tried, was tried, or will not be.
   void will_try(const std::string& tactic, const KernelWork& work);
@@ -58,8 +59,10 @@ class BuildForecast {
   size_t count_left() const { return open_.size(); }
   /// To make kernels of a plan that keep so many bytes of weights.
   double making(double kernels, double weights) const { return make_.seconds(kernels, weights); }
-  /// The same of kernels that are like no others of the build, at the machine's pace.
-  double making_others(double kernels, double weights) const;
+  /// The same of preferred kernels.
+  double making_preferred(double kernels, double weights) const {
+    return make_preferred_.seconds(kernels, weights);
+  }
   void made(double kernels, double weights, double seconds) {
     make_.add(kernels, weights, seconds);
   }
@@ -73,23 +76,27 @@ class BuildForecast {
     KernelWork work;
     double make = 0;  ///< Seconds, once it was tried.
   };
-  /// Of the trials of a tactic: making kernels, and the rest.
+  /// Of the trials of a tactic: making kernels, and a launch of them. Those that are far behind the
+  /// best are given up: the time of all launches, and that of as many as a trial has.
   struct Trials {
-    TwoRates make, run;
+    TwoRates make, launch;
     int count = 0;
+    double ran = 0, planned = 0;
   };
   Trials new_trials() const;
   double seconds(const Trials& trials, const KernelWork& work) const;
+  double all_launches(double launch) const;
 
   /// Of no machine in particular, for forecasts that are not told of one.
   static constexpr double kUsualStep = 1.5e-9, kUsualByte = 4e-10;
 
   double threads_;
+  int runs_;
   MachinePace pace_;
   std::vector<Candidate> open_, tried_;
   std::map<std::string, Trials> trials_;
   Trials all_;
-  TwoRates make_, run_;
+  TwoRates make_, make_preferred_, run_;
 };
 
 }  // namespace tenon

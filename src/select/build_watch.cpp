@@ -107,9 +107,9 @@ void BuildWatch::foresee(Step step, Span span, Forecast forecast) {
   part.span = span;
 }
 
-void BuildWatch::begin_kernels(int threads, const MachinePace& pace) {
+void BuildWatch::begin_kernels(int threads, const MachinePace& pace, int runs) {
   const std::lock_guard lock(mutex_);
-  kernels_ = BuildForecast(threads, pace);
+  kernels_ = BuildForecast(threads, pace, runs);
 }
 
 double BuildWatch::foreseen(Step step, double before) const {

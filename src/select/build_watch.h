@@ -57,8 +57,8 @@ class BuildWatch {
   using Forecast = std::function<double(const Known& known)>;
   enum class Span : uint8_t { kWhole, kRest };
   void foresee(Step step, Span span, Forecast forecast);
-  /// The forecast of kernels, which run with so many threads, starts anew.
-  void begin_kernels(int threads, const MachinePace& pace);
+  /// The forecast of kernels, which run with so many threads and so often, starts anew.
+  void begin_kernels(int threads, const MachinePace& pace, int runs);
   /// Uses the forecast of kernels, under the lock; tells it of what has just been done.
   template <class Use>
   void kernels(const Use& use) {

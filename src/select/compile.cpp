@@ -241,7 +241,8 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
   const size_t before = count_layers(*plan.graph);
   if (told != nullptr) {
     told->begin(BuildWatch::Step::kOptimize);
-    told->begin_kernels(request.select.threads, MachinePace::measured());
+    told->begin_kernels(request.select.threads, MachinePace::measured(),
+                        request.select.average_runs);
   }
   if (request.levels) request.levels("network", *plan.graph);
   TENON_ASSIGN(plan.passes, run_observed_passes(*plan.graph, request.passes, logger,

@@ -6,6 +6,8 @@
 
 #include <random>
 
+#include "select/effort.h"
+
 namespace tenon {
 namespace {
 
@@ -18,9 +20,10 @@ struct Machine {
     return tactic == "slow" ? 4 * fast : fast;
   }
   BuildForecast::TrialTimes trial(const std::string& tactic, const KernelWork& work) const {
-    constexpr int kLaunches = 12;
     const double make = 5e-5 + work.weights * weight_byte;
-    return {make, make + kLaunches * launch(tactic, work), kLaunches, tactic == "fast"};
+    const double once = launch(tactic, work);
+    const int launches = effort::launches_of_trial(once * 1e3, 1);
+    return {make, make + launches * once, launches, tactic == "fast"};
   }
 };
 
@@ -70,6 +73,24 @@ TEST(BuildForecast, LearnsTheRatesOfTheMachine) {
     EXPECT_NEAR(half.trials, 1, 0.15) << machine.operation << " " << machine.byte;
     EXPECT_NEAR(half.running, 1, 0.15) << machine.operation << " " << machine.byte;
   }
+}
+
+/// Where short kernels were tried alone, a longer one must not be taken to run as often.
+TEST(BuildForecast, LongKernelsRunLessOften) {
+  BuildForecast forecast;
+  for (int i = 1; i <= 8; ++i)
+    forecast.tried("a", {1e6 * i, 0, 0}, {1e-6, 1e-6 + 27 * 1e-5 * i, 27, true});
+  forecast.will_try("a", {1e10, 0, 0});
+  EXPECT_NEAR(forecast.trials_left(), 0.1 * effort::launches_of_trial(100, 1), 0.1);
+}
+
+/// Candidates of a tactic that is far behind are given up after their first run.
+TEST(BuildForecast, HopelessTacticsAreGivenUp) {
+  BuildForecast forecast;
+  for (int i = 1; i <= 8; ++i)
+    forecast.tried("a", {1e9 * i, 0, 0}, {1e-6, 1e-6 + 2 * 1e-2 * i, 2, true});
+  forecast.will_try("a", {1e9, 0, 0});
+  EXPECT_NEAR(forecast.trials_left(), 0.02, 0.01);
 }
 
 TEST(BuildForecast, KernelsThatAreMadeFollowTheirWeights) {

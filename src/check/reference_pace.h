@@ -1,0 +1,39 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <unordered_map>
+#include <utility>
+
+#include "ir/graph.h"
+#include "select/build_forecast.h"
+
+namespace tenon {
+
+/// How much longer an evaluation of a network takes: its nodes run one after the other, and those
+/// ahead follow the pace of those behind. Not thread-safe.
+class ReferencePace {
+ public:
+  /// Told of seconds that are left, after each node.
+  using Told = std::function<void(double seconds)>;
+  explicit ReferencePace(Told told) : told_(std::move(told)) {}
+
+  /// A node will be evaluated, once.
+  void expect(const Node& node, const KernelWork& work);
+  /// All are announced, and the first one begins.
+  void begin() { since_ = Clock::now(); }
+  /// The node has ended; those that were not announced, or ended before, are passed over.
+  void did(const Node& node);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Told told_;
+  std::unordered_map<const Node*, KernelWork> open_;
+  double operations_ = 0, bytes_ = 0;  ///< Of all open nodes.
+  /// First guesses matter by their ratio alone: a byte takes as long as some multiplications.
+  TwoRates rates_{1, kByteInMultiplications};
+  static constexpr double kByteInMultiplications = 4;
+  Clock::time_point since_ = Clock::now();
+};
+
+}  // namespace tenon
