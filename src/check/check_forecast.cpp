@@ -12,9 +12,6 @@ constexpr double kShortLook = 0.1;
 // Steps of the machine: for a multiplication of the reference's plain loops, and for a value that a
 // kernel computes which was not tuned and stands alone.
 constexpr double kPlain = 0.7, kPlainValue = 3.5;
-/// Evaluations of the network that a check of all regions takes behind the first: values of its
-/// inside for accuracy, then the effect of each pass on them.
-constexpr double kEvaluations = 4;
 
 }  // namespace
 
@@ -27,7 +24,7 @@ double CheckForecast::look_seconds(double build, double waited) {
 double CheckForecast::reference(const BuildWatch::Known& known) const {
   const double step = known.kernels.pace().step;
   if (!on_processor) return operations * kPlain * step;
-  return known.kernels.making_others(kernels, weights) + known.kernels.running(operations, 0) +
+  return known.kernels.making_preferred(kernels, weights) + known.kernels.running(operations, 0) +
          bytes / sizeof(float) * kPlainValue * step / threads;
 }
 
@@ -45,7 +42,7 @@ double CheckForecast::seconds(const BuildWatch::Known& known) const {
   const double expected = beside_build ? std::max(whole - built, 0.0) : whole;
   const double waited = reference_took >= 0 ? reference_took : expected;
   const double run =
-      known.kernels.making_others(kernels, 0) + known.kernels.running(operations, bytes);
+      known.kernels.making_preferred(kernels, 0) + known.kernels.running(operations, bytes);
   const double pace = kPlain * known.kernels.pace().step;
   if (all_regions) return waited * (1 + kEvaluations + 1.0 / threads) + run;
   const double look = look_seconds(built, waited);

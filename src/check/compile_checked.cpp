@@ -1,6 +1,7 @@
 #include "check/compile_checked.h"
 
 #include <algorithm>
+#include <chrono>
 #include <future>
 #include <set>
 #include <utility>
@@ -122,6 +123,12 @@ class CheckedBuild {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  static double since(Clock::time_point begun) {
+    return std::chrono::duration<double>(Clock::now() - begun).count();
+  }
+
   /// In a few words, for people who watch the build.
   void tell_facts(const Plan& plan) const {
     if (watch_ != nullptr) watch_->note(BuildWatch::Step::kCheck, facts_of(plan));
@@ -147,14 +154,23 @@ class CheckedBuild {
   /// Tells how long the check will take: once before the build, and when it begins.
   void announce_check(std::launch when) {
     if (watch_ == nullptr) return;
+    const auto forecast = forecast_of_check(when);
+    if (!forecast.has_value()) return;
+    watch_->foresee(
+        BuildWatch::Step::kCheck, BuildWatch::Span::kWhole,
+        [forecast](const BuildWatch::Known& known) { return forecast->seconds(known); });
+  }
+
+  /// Nothing where there will be no check.
+  std::optional<CheckForecast> forecast_of_check(std::launch when) const {
     CheckForecast forecast;
     forecast.costs = reference_costs(*network_, request_.profiles[0]);
     for (const double cost : forecast.costs) forecast.operations += cost;
     const bool is_known = reference_cost(*network_, request_.profiles[0]) <= max_cost();
-    if (!is_known || (check_.inputs.empty() && has_open_loop(*network_))) return;
-    forecast.bytes =
-        sizeof(float) * static_cast<double>(values_made(*network_, request_.profiles[0]));
-    forecast.kernels = static_cast<double>(network_->nodes().size());
+    if (!is_known || (check_.inputs.empty() && has_open_loop(*network_))) return std::nullopt;
+    const ReferenceWork work = reference_work(*network_, request_.profiles[0]);
+    forecast.bytes = sizeof(float) * work.elements;
+    forecast.kernels = work.kernels;
     forecast.weights = constant_bytes();
     forecast.threads = std::max(request_.select.threads, 1);
     forecast.on_processor = on_processor();
@@ -162,8 +178,22 @@ class CheckedBuild {
     forecast.all_regions = with_regions();
     if (build_seconds_ > 0) forecast.build = build_seconds_;
     if (waited_ > 0) forecast.reference_took = waited_;
-    watch_->foresee(BuildWatch::Step::kCheck, BuildWatch::Span::kWhole,
-                    [forecast](const BuildWatch::Known& known) { return forecast.seconds(known); });
+    return forecast;
+  }
+
+  /// While the build waits for the reference, each node tells how much longer that takes.
+  ReferencePace::Told told_of_reference() const {
+    if (watch_ == nullptr || !on_host_cores()) return {};
+    const auto known = forecast_of_check(std::launch::deferred);
+    if (!known.has_value()) return {};
+    const auto begun = Clock::now();
+    return [watch = watch_, forecast = *known, begun](double left) mutable {
+      forecast.reference_took = since(begun) + left;
+      watch->foresee(BuildWatch::Step::kCheck, BuildWatch::Span::kRest,
+                     [forecast, begun](const BuildWatch::Known& known) {
+                       return forecast.seconds(known) - since(begun);
+                     });
+    };
   }
 
   double constant_bytes() const {
@@ -211,7 +241,7 @@ class CheckedBuild {
       if (!inputs.ok()) return inputs.error().message;
       inputs_ = std::move(inputs).value();
     }
-    const Status evaluated = reference_->evaluate(inputs_);
+    const Status evaluated = reference_->evaluate(inputs_, told_of_reference());
     return evaluated.ok() ? std::string() : evaluated.error().message;
   }
 
@@ -252,13 +282,17 @@ class CheckedBuild {
     return without_wrong_passes(std::move(plan), end);
   }
 
-  /// Tells how much longer regions are compared.
+  /// Tells how much longer regions are compared, and values inside are looked at behind that.
   RegionCheck::Told told() const {
-    if (watch_ == nullptr || with_regions()) return {};
-    return [watch = watch_](double left) {
-      watch->foresee(BuildWatch::Step::kCheck, BuildWatch::Span::kRest,
-                     [left](const BuildWatch::Known&) { return left; });
-    };
+    if (watch_ == nullptr) return {};
+    const double behind = with_regions() ? CheckForecast::kEvaluations * waited_ : 0;
+    return [this, behind](double left) { tell_left(left + behind); };
+  }
+
+  void tell_left(double seconds) const {
+    watch_->foresee(
+        BuildWatch::Step::kCheck, BuildWatch::Span::kRest,
+        [seconds, told = Clock::now()](const BuildWatch::Known&) { return seconds - since(told); });
   }
 
   /// Runs the plan, and compares its regions and its outputs.
@@ -277,19 +311,25 @@ class CheckedBuild {
   }
 
   /// Values inside the network take the reference long: only where that was asked for anyway.
-  void note_accuracy(RegionCheck& regions, BuildRecord& record) const {
+  void note_accuracy(RegionCheck& regions, BuildRecord& record) {
     record.accuracy = report_.found;
     record.outputs.clear();
     for (size_t i = 0; i < found_.size(); ++i)
       record.outputs.push_back(
           {network_->outputs()[i]->name, found_[i].norm, found_[i].norm_limit});
     if (!with_regions()) return;
-    const auto values = named_values(*network_, inputs_);
-    if (!values.ok()) return;
-    const std::map<std::string, double> distances = regions.distances_from(*values);
+    if (!find_values().ok()) return;
+    const std::map<std::string, double> distances = regions.distances_from(*values_);
     for (BuildRecord::Accuracy& accuracy : record.accuracy)
       if (const auto found = distances.find(accuracy.value); found != distances.end())
         accuracy.accumulated = found->second;
+  }
+
+  /// Once: it takes as long as the reference.
+  Status find_values() {
+    if (values_.has_value()) return {};
+    TENON_ASSIGN(values_, named_values(*network_, inputs_));
+    return {};
   }
 
   void look_at_rounding(const Graph& plan, const std::vector<Tensor>& outputs) {
@@ -400,7 +440,8 @@ class CheckedBuild {
     TENON_ASSIGN(expected.outputs, evaluate_graph(*network_, inputs_));
     expected.tolerance = tolerance(Computation::kNetwork, coarsest_type(*network_));
     if (with_regions()) {
-      TENON_ASSIGN(expected.values, named_values(*network_, inputs_));
+      TENON_TRY(find_values());
+      expected.values = *values_;
     }
     if (auto rounded = reference_->rounded(*network_, std::nullopt, false); rounded.ok())
       expected.rounded = std::move(rounded).value();
@@ -494,6 +535,7 @@ class CheckedBuild {
   std::unique_ptr<Graph> network_;  ///< As given, with the profiles' extents.
   std::vector<Tensor> inputs_;
   std::optional<NetworkReference> reference_;
+  std::optional<std::map<std::string, Tensor>> values_;  ///< Of the inside, where asked for.
   double build_seconds_ = 0, waited_ = 0;
   Deadline look_{0};  ///< For checks that find nothing.
   // Of the last plan that was examined.

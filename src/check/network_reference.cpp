@@ -4,6 +4,7 @@
 
 #include "check/processor_reference.h"
 #include "check/rounding.h"
+#include "check/sample.h"
 #include "ops/ops.h"
 #include "ops/table.h"
 
@@ -33,20 +34,36 @@ bool feeds_products(const Value& value) {
   return std::ranges::any_of(value.uses(), [](const Use& use) { return takes_weights(*use.node); });
 }
 
+/// By the plain loops.
+Result<std::vector<Tensor>> evaluate_and_tell(const Graph& graph, const Profile& profile,
+                                              std::span<const Tensor> inputs,
+                                              const ReferencePace::Told& told) {
+  ReferencePace pace(told);
+  const std::vector<double> costs = reference_costs(graph, profile);
+  for (size_t i = 0; i < costs.size(); ++i)
+    pace.expect(*graph.nodes()[i], {.operations = costs[i]});
+  pace.begin();
+  return evaluate_graph(graph, inputs, [&](const Value& value, const Tensor&) {
+    if (value.producer() != nullptr) pace.did(*value.producer());
+  });
+}
+
 }  // namespace
 
-Result<std::vector<Tensor>> NetworkReference::run(const Graph& graph) const {
+Result<std::vector<Tensor>> NetworkReference::run(const Graph& graph,
+                                                  const ReferencePace::Told& told) const {
   if (on_processor_) {
-    auto outputs = evaluate_on_processor(graph, profiles_, inputs_);
+    auto outputs = evaluate_on_processor(graph, profiles_, inputs_, told);
     if (outputs.ok()) return outputs;
   }
+  if (told) return evaluate_and_tell(graph, profiles_[0], inputs_, told);
   return evaluate_graph(graph, inputs_);
 }
 
-Status NetworkReference::evaluate(std::span<const Tensor> inputs) {
+Status NetworkReference::evaluate(std::span<const Tensor> inputs, const ReferencePace::Told& told) {
   for (const Tensor& input : inputs) inputs_.push_back(widened(input));
   TENON_ASSIGN(const auto wide, widened(network_));
-  TENON_ASSIGN(outputs_, run(*wide));
+  TENON_ASSIGN(outputs_, run(*wide, told));
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "check/pass_bisect.h"
+#include "check/reference_pace.h"
 #include "check/wide.h"
 #include "select/compile.h"
 
@@ -16,8 +17,8 @@ class NetworkReference {
   NetworkReference(const Graph& network, const std::vector<Profile>& profiles, bool on_processor)
       : network_(network), profiles_(profiles), on_processor_(on_processor) {}
 
-  /// Evaluates the network in f32, whatever 16-bit types it has.
-  Status evaluate(std::span<const Tensor> inputs);
+  /// Evaluates the network in f32, whatever 16-bit types it has. `told` may be empty.
+  Status evaluate(std::span<const Tensor> inputs, const ReferencePace::Told& told = {});
   const std::vector<Tensor>& outputs() const { return outputs_; }
 
   /// The network with its values rounded where `plan` keeps them in 16 bits (`precision` where the
@@ -29,7 +30,7 @@ class NetworkReference {
   Result<std::vector<Tensor>> after_passes(PassOptions options) const;
 
  private:
-  Result<std::vector<Tensor>> run(const Graph& graph) const;
+  Result<std::vector<Tensor>> run(const Graph& graph, const ReferencePace::Told& told = {}) const;
 
   const Graph& network_;
   const std::vector<Profile>& profiles_;

@@ -9,6 +9,7 @@
 #include "ops/table.h"
 #include "plan/plan.h"
 #include "select/agreement.h"
+#include "select/expected_time.h"
 
 namespace tenon {
 
@@ -58,9 +59,12 @@ Status ObservedRun::prepare(std::span<const Tensor> inputs) {
   return context_->prepare();
 }
 
-Status ObservedRun::run(const std::unordered_set<const Value*>& wanted) {
+Status ObservedRun::run(const std::unordered_set<const Value*>& wanted, ReferencePace* pace) {
   wanted_ = &wanted;
-  TENON_TRY(context_->enqueue_observed([this](const StepResult& result) { return keep(result); }));
+  TENON_TRY(context_->enqueue_observed([&](const StepResult& result) {
+    if (pace != nullptr && result.sample + 1 == result.samples) pace->did(result.node);
+    return keep(result);
+  }));
   for (size_t i = 0; i < outputs_.size(); ++i)
     TENON_TRY(backend_.device->download(outputs_[i].mutable_bytes(),
                                         context_->address(graph().outputs()[i]->name),
@@ -136,10 +140,17 @@ Result<Tensor> ObservedRun::contents(const Value* value) {
 }
 
 Result<std::vector<Tensor>> run_plan(const Plan& plan, const Backend& backend, int threads,
-                                     std::span<const Tensor> inputs) {
+                                     std::span<const Tensor> inputs,
+                                     const ReferencePace::Told& told) {
   TENON_ASSIGN(ObservedRun run, ObservedRun::create(plan, backend, threads));
   TENON_TRY(run.prepare(inputs));
-  TENON_TRY(run.run({}));
+  ReferencePace pace(told);
+  if (told)
+    for (const auto& node : run.graph().nodes())
+      if (!node->tactic.empty() && !run.concrete().is_view(*node))
+        pace.expect(*node, work_of(run.concrete().problem(*node, backend, threads)));
+  pace.begin();
+  TENON_TRY(run.run({}, told ? &pace : nullptr));
   return run.outputs();
 }
 

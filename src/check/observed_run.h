@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "check/reference_pace.h"
 #include "runtime/engine.h"
 #include "runtime/step_timer.h"
 
@@ -26,8 +27,8 @@ class ObservedRun {
 
   /// Makes everything ready for such inputs; then concrete() is there.
   Status prepare(std::span<const Tensor> inputs);
-  /// Runs, and keeps the contents of these values.
-  Status run(const std::unordered_set<const Value*>& wanted);
+  /// Runs, and keeps the contents of these values. `pace`, if given, is told of each step.
+  Status run(const std::unordered_set<const Value*>& wanted, ReferencePace* pace = nullptr);
   /// Milliseconds of a run, the least of several; `steps`, if given, is told those of each step of
   /// each run.
   Result<double> time(int runs, StepTimes* steps = nullptr);
@@ -54,8 +55,9 @@ class ObservedRun {
 Status take_result(const ConcreteGraph& graph, Device& device, const StepResult& result,
                    Tensor& to);
 
-/// Runs a copy of the plan once on the host's tensors.
+/// Runs a copy of the plan once on the host's tensors. `told` may be empty.
 Result<std::vector<Tensor>> run_plan(const Plan& plan, const Backend& backend, int threads,
-                                     std::span<const Tensor> inputs);
+                                     std::span<const Tensor> inputs,
+                                     const ReferencePace::Told& told = {});
 
 }  // namespace tenon

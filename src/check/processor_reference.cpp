@@ -6,7 +6,8 @@ namespace tenon {
 
 Result<std::vector<Tensor>> evaluate_on_processor(const Graph& network,
                                                   const std::vector<Profile>& profiles,
-                                                  std::span<const Tensor> inputs) {
+                                                  std::span<const Tensor> inputs,
+                                                  const ReferencePace::Told& told) {
   CompileRequest request;
   request.graph = network.clone();
   request.profiles = profiles;
@@ -22,7 +23,7 @@ Result<std::vector<Tensor>> evaluate_on_processor(const Graph& network,
   TimingCache nothing;
   NullLogger quiet;
   TENON_ASSIGN(const Plan plan, compile(std::move(request), nothing, quiet));
-  return run_plan(plan, backend, threads, inputs);
+  return run_plan(plan, backend, threads, inputs, told);
 }
 
 }  // namespace tenon

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "check/reference_pace.h"
 #include "select/compile.h"
 
 namespace tenon {
@@ -13,6 +14,7 @@ namespace tenon {
 /// made.
 Result<std::vector<Tensor>> evaluate_on_processor(const Graph& network,
                                                   const std::vector<Profile>& profiles,
-                                                  std::span<const Tensor> inputs);
+                                                  std::span<const Tensor> inputs,
+                                                  const ReferencePace::Told& told = {});
 
 }  // namespace tenon

@@ -18,6 +18,7 @@
 #include "ops/ops.h"
 #include "ops/table.h"
 #include "select/agreement.h"
+#include "select/expected_time.h"
 #include "select/problem_key.h"
 
 namespace tenon {
@@ -151,7 +152,8 @@ void RegionCheck::list_regions() {
     if (!is_checkable(*node) || observed_->concrete().is_view(*node)) continue;
     const Problem problem = observed_->concrete().problem(*node, backend_, threads_);
     const bool is_first = kinds.insert(problem_key(problem) + node->tactic).second;
-    (is_first ? regions_ : again).push_back({node.get()});
+    Region& region = (is_first ? regions_ : again).emplace_back(Region{node.get()});
+    region.cost += multiplications(problem);
   }
   regions_.insert(regions_.end(), again.begin(), again.end());
 }
@@ -219,7 +221,9 @@ BuildRecord::Accuracy RegionCheck::accuracy_of(const Region& region) {
 RegionReport RegionCheck::compare(const Deadline& deadline, const Told& told) {
   std::mutex mutex;
   const auto begun = std::chrono::steady_clock::now();
-  size_t done = 0;
+  double done = 0, open = 0;
+  for (const Region& region : regions_)
+    if (region.state == Region::kOpen) open += region.cost;
   double rate = kReferenceRate;
   const bool host_cores = backend_.device->capabilities().host_cores;
   const size_t workers = host_cores ? static_cast<size_t>(threads_) : helper_threads();
@@ -255,8 +259,9 @@ RegionReport RegionCheck::compare(const Deadline& deadline, const Told& told) {
     region.deviation = comparison.worst();
     if (!told) return;
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begun;
-    const auto left = static_cast<double>(regions_.size() - ++done);
-    told(std::min(spent.count() * left / static_cast<double>(done), deadline.left()));
+    done += region.cost;
+    const double left = spent.count() * std::max(open - done, 0.0) / done;
+    told(std::min(left, std::max(deadline.left(), 0.0)));
   });
   RegionReport report;
   int late = 0, impossible = 0;

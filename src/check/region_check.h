@@ -59,6 +59,7 @@ class RegionCheck {
     enum : uint8_t { kOpen, kRight, kWrong, kImpossible } state = kOpen;
     std::string description;
     Deviation deviation = {};  ///< Of what was compared.
+    double cost = 1;           ///< Multiplications, roughly; at least one.
   };
   static BuildRecord::Accuracy accuracy_of(const Region& region);
   void list_regions();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <random>
+#include <unordered_set>
 
 #include "ops/control_flow.h"
 #include "ops/einsum.h"
@@ -113,19 +114,45 @@ int64_t reference_cost(const Graph& graph, const Profile& profile) {
   return symbols ? reference_cost(graph, *symbols) : INT64_MAX;
 }
 
-int64_t values_made(const Graph& graph, const Profile& profile) {
+namespace {
+
+/// Whose results are views of their operands, mostly.
+bool is_mostly_view(const Node& node) {
+  return node.is<Identity>() || node.is<Reshape>() || node.is<Flatten>() || node.is<Squeeze>() ||
+         node.is<Unsqueeze>() || node.is<Transpose>() || node.is<Slice>() || node.is<Split>() ||
+         node.is<Expand>();
+}
+
+/// Constants, and what shapes and constants alone decide.
+bool is_folded(const Node& node, const std::unordered_set<const Node*>& folded) {
+  if (node.is<Constant>() || node.is<Dims>()) return true;
+  if (node.outputs().empty() || is_control_flow(node)) return false;
+  if (std::ranges::all_of(node.outputs(),
+                          [](const Value* value) { return value->elements.has_value(); }))
+    return true;
+  return !node.inputs().empty() && std::ranges::all_of(node.inputs(), [&](const Value* value) {
+    return value == nullptr || (value->producer() != nullptr && folded.contains(value->producer()));
+  });
+}
+
+}  // namespace
+
+ReferenceWork reference_work(const Graph& graph, const Profile& profile) {
+  ReferenceWork work;
   const auto symbols = usual_symbols_of(graph, profile);
-  if (!symbols) return INT64_MAX;
-  int64_t total = 0;
+  if (!symbols) return work;
+  std::unordered_set<const Node*> folded;
   for (const auto& node : graph.nodes()) {
-    if (node->is<Constant>()) continue;
-    for (const Value* output : node->outputs()) {
-      const int64_t count = count_of(output, *symbols);
-      if (count > INT64_MAX - total) return INT64_MAX;
-      total += count;
+    if (is_folded(*node, folded)) {
+      folded.insert(node.get());
+      continue;
     }
+    if (is_mostly_view(*node)) continue;
+    ++work.kernels;
+    for (const Value* output : node->outputs())
+      work.elements += static_cast<double>(count_of(output, *symbols));
   }
-  return total;
+  return work;
 }
 
 namespace {

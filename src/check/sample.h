@@ -21,8 +21,11 @@ int64_t reference_cost(const Graph& graph, const SymbolValues& symbols);
 /// The same of each node, as numbers for estimates.
 std::vector<double> reference_costs(const Graph& graph, const Profile& profile);
 
-/// Elements of all values of one run with the profile's usual extents, constants apart; INT64_MAX
-/// where shapes are data-dependent.
-int64_t values_made(const Graph& graph, const Profile& profile);
+/// The work of an evaluation beside its multiplications, with the profile's usual extents: nodes
+/// that move or compute data, of more than constants, and the elements of their results.
+struct ReferenceWork {
+  double kernels = 0, elements = 0;
+};
+ReferenceWork reference_work(const Graph& graph, const Profile& profile);
 
 }  // namespace tenon
