@@ -22,7 +22,7 @@ double CheckForecast::look_seconds(double build, double waited) {
 /// By kernels that pass every value through memory, with weights in forms of their own; else by
 /// plain loops.
 double CheckForecast::reference(const BuildWatch::Known& known) const {
-  const double step = known.kernels.pace().step;
+  const double step = known.pace.step;
   if (!on_processor) return operations * kPlain * step;
   return known.kernels.making_preferred(kernels, weights) + known.kernels.running(operations, 0) +
          bytes / sizeof(float) * kPlainValue * step / threads;
@@ -43,7 +43,7 @@ double CheckForecast::seconds(const BuildWatch::Known& known) const {
   const double waited = reference_took >= 0 ? reference_took : expected;
   const double run =
       known.kernels.making_preferred(kernels, 0) + known.kernels.running(operations, bytes);
-  const double pace = kPlain * known.kernels.pace().step;
+  const double pace = kPlain * known.pace.step;
   if (all_regions) return waited * (1 + kEvaluations + 1.0 / threads) + run;
   const double look = look_seconds(built, waited);
   return waited + std::max(run, std::min(look, run + regions(look - run, pace)));

@@ -107,7 +107,8 @@ class CheckedBuild {
     if (!compiled.ok()) return compiled;
     waited_ = watch.lap();
     announce_check(when);
-    look_ = Deadline(CheckForecast::look_seconds(build_seconds_, waited_));
+    look_ = Deadline(std::min(CheckForecast::look_seconds(build_seconds_, waited_),
+                              watch_ == nullptr ? kForever : watch_->left_to_check()));
     logger_.verbose("Build times: waited for the self-check's reference for {:.2f} s", waited_);
     Plan plan = std::move(compiled).value();
     Result<Plan> checked =

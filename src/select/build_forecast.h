@@ -68,6 +68,7 @@ class BuildForecast {
   }
   /// To run preferred kernels once.
   double running(double operations, double bytes) const;
+  /// As it was measured.
   const MachinePace& pace() const { return pace_; }
 
  private:

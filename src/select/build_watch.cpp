@@ -1,6 +1,7 @@
 #include "select/build_watch.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace tenon {
@@ -14,8 +15,8 @@ constexpr double kKindPrior = 0.02;
 constexpr double kOverdue = 0.25;
 /// The share of a budget that is kept for the check at most.
 constexpr double kCheckShare = 0.5;
-/// Expectations may be wrong by so much before a check is left out for lack of time.
-constexpr double kCheckSlack = 0.5;
+/// A build may go beyond its budget by so much before the check is left out.
+constexpr double kSlack = 0.2;
 
 }  // namespace
 
@@ -29,18 +30,26 @@ bool BuildWatch::tuning_is_over() const {
   if (!has_budget()) return false;
   const std::lock_guard lock(mutex_);
   const double check = whole(Step::kCheck);
-  const double write = whole(Step::kWrite);
-  const double reserved = (check <= kCheckShare * budget_ ? check : 0) + write;
+  // The kernels that were chosen are still to be made, and the plan is to be written.
+  const double must = foreseen(Step::kChoose, elapsed()) + whole(Step::kWrite);
+  const double reserved = (check <= kCheckShare * budget_ ? check : 0) + must;
   const bool over = elapsed() + reserved >= budget_;
   if (over) cut_short_ = true;
   return over;
+}
+
+double BuildWatch::left_to_check() const {
+  if (!has_budget()) return std::numeric_limits<double>::infinity();
+  const std::lock_guard lock(mutex_);
+  return std::max(budget_ - elapsed() - whole(Step::kWrite), 0.0);
 }
 
 bool BuildWatch::has_no_time_to_check() const {
   if (!has_budget()) return false;
   const std::lock_guard lock(mutex_);
   const double check = whole(Step::kCheck);
-  return check > kCheckShare * budget_ || elapsed() + kCheckSlack * check > budget_;
+  const double end = elapsed() + check + whole(Step::kWrite);
+  return check > kCheckShare * budget_ || end > (1 + kSlack) * budget_;
 }
 
 void BuildWatch::stop_running() {
@@ -116,7 +125,9 @@ double BuildWatch::foreseen(Step step, double before) const {
   const Part& part = parts_[static_cast<size_t>(step)];
   if (part.forecast == nullptr) return 0;
   const double passes = seconds_in(parts_[static_cast<size_t>(Step::kOptimize)], Step::kOptimize);
-  return std::max(part.forecast({kernels_, passes, before}), 0.0);
+  const double stretch = core_time_.stretch();
+  const MachinePace pace{kernels_.pace().step * stretch, kernels_.pace().byte * stretch};
+  return std::max(part.forecast({kernels_, pace, passes, before}), 0.0);
 }
 
 /// Seconds of a step that did not begin, after the time that has passed.
@@ -190,10 +201,11 @@ double BuildWatch::remaining_of(Step step, double before) const {
 
 BuildWatch::State BuildWatch::state() const {
   const std::lock_guard lock(mutex_);
-  State state{running_, 0, elapsed(), 0};
+  State state{running_, 0, elapsed(), 0, {}};
   bool known = false;
   for (size_t i = static_cast<size_t>(running_); i < kSteps; ++i) {
-    state.remaining += remaining_of(static_cast<Step>(i), state.elapsed + state.remaining);
+    state.left[i] = remaining_of(static_cast<Step>(i), state.elapsed + state.remaining);
+    state.remaining += state.left[i];
     known |= parts_[i].expected > 0 || parts_[i].forecast != nullptr;
   }
   if (!known) state.remaining = -1;

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/core_time.h"
 #include "select/build_forecast.h"
 
 namespace tenon {
@@ -27,6 +28,7 @@ class BuildWatch {
     double done = 0;       ///< Share of the whole build.
     double elapsed = 0;    ///< Seconds.
     double remaining = 0;  ///< Seconds; negative: not known yet.
+    std::array<double, kSteps> left{};  ///< Of these, those of each step.
   };
 
   /// `ended` is told of each step that has ended, may be null. `budget`: seconds that the build may
@@ -48,6 +50,7 @@ class BuildWatch {
   /// The facts of a forecast.
   struct Known {
     const BuildForecast& kernels;
+    MachinePace pace;  ///< Of the machine, beside the load that the build met so far.
     double passes;  ///< Real seconds of the optimization passes so far.
     double before;  ///< Seconds that all steps ahead of this one take, as far as it is known.
   };
@@ -80,6 +83,8 @@ class BuildWatch {
   bool tuning_is_over() const;
   /// Whether there is a budget, and the check would go beyond it.
   bool has_no_time_to_check() const;
+  /// Seconds of the budget that a check may still take; infinity without one.
+  double left_to_check() const;
   bool has_budget() const { return budget_ > 0; }
   /// Whether tuning_is_over() was true when asked.
   bool was_cut_short() const { return cut_short_; }
@@ -119,6 +124,7 @@ class BuildWatch {
   Clock::time_point kernel_done_ = start_;  ///< When it last was told something.
   Step running_ = Step::kOptimize;
   bool is_running_ = false;
+  CoreTime core_time_;
   Clock::time_point running_since_ = start_;
 };
 

@@ -190,7 +190,7 @@ class Packing {
     if (watch_ == nullptr) return;
     watch_->foresee(BuildWatch::Step::kWrite, BuildWatch::Span::kWhole,
                     [bytes = bytes_](const BuildWatch::Known& known) {
-                      return kCopies * known.kernels.pace().byte * bytes;
+                      return kCopies * known.pace.byte * bytes;
                     });
     kernels_ = packs ? static_cast<double>(count_layers(graph)) : 0;
     if (!packs) bytes_ = 0;

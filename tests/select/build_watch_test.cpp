@@ -105,5 +105,39 @@ TEST(BuildWatch, BudgetsKeepTimeForTheCheck) {
   EXPECT_FALSE(BuildWatch().tuning_is_over());
 }
 
+/// The kernels that were chosen are made after the budget's tuning, and the plan is written.
+TEST(BuildWatch, BudgetsKeepTimeForThePlan) {
+  BuildWatch watch(nullptr, 10);
+  watch.begin(Step::kChoose);
+  EXPECT_FALSE(watch.tuning_is_over());
+  watch.foresee(Step::kChoose, BuildWatch::Span::kRest,
+                [](const BuildWatch::Known&) { return 6.0; });
+  EXPECT_FALSE(watch.tuning_is_over());
+  watch.foresee(Step::kWrite, BuildWatch::Span::kWhole,
+                [](const BuildWatch::Known&) { return 5.0; });
+  EXPECT_TRUE(watch.tuning_is_over());
+  EXPECT_NEAR(watch.left_to_check(), 5, 0.1);
+}
+
+TEST(BuildWatch, ACheckThatEndsTooLateIsLeftOut) {
+  BuildWatch watch(nullptr, 1);
+  watch.expect(Step::kCheck, 0.45);
+  watch.expect(Step::kWrite, 0.3);
+  EXPECT_FALSE(watch.has_no_time_to_check());
+  watch.expect(Step::kWrite, 0.5);
+  EXPECT_TRUE(watch.has_no_time_to_check());
+}
+
+TEST(BuildWatch, TellsWhichStepsItsSumIsOf) {
+  BuildWatch watch;
+  watch.begin(Step::kChoose);
+  watch.expect(Step::kCheck, 2);
+  watch.expect(Step::kWrite, 1);
+  const BuildWatch::State state = watch.state();
+  EXPECT_NEAR(state.left[static_cast<size_t>(Step::kCheck)], 2, 0.01);
+  EXPECT_NEAR(state.left[static_cast<size_t>(Step::kWrite)], 1, 0.01);
+  EXPECT_EQ(state.left[static_cast<size_t>(Step::kOptimize)], 0);
+}
+
 }  // namespace
 }  // namespace tenon
