@@ -37,12 +37,22 @@ def build(tenon: str, models: Path, words: list[str], device: str) -> list[dict]
         return [json.loads(line) for line in log.read_text().splitlines()]
 
 
-def at_half(lines: list[dict]) -> tuple[float, float, float]:
-    """Total seconds, seconds left at half time, and the estimate given then."""
+STEPS = ["optimize", "choose", "sequence", "check", "write"]
+
+
+def at_half(lines: list[dict]) -> tuple[float, float, float, str]:
+    """Total seconds, seconds left at half time, the estimate given then, and the same step by step."""
     states = [line for line in lines if "elapsed" in line]
-    total = sum(line["seconds"] for line in lines if "ended" in line)
+    ended = {line["ended"] - 2: line["seconds"] for line in lines if "ended" in line}
+    total = sum(ended.values())
     state = min(states, key=lambda state: abs(state["elapsed"] - total / 2))
-    return total, total - state["elapsed"], state["remaining"]
+    ends, parts = 0, []
+    for number, name in enumerate(STEPS):
+        begins, ends = ends, ends + ended.get(number, 0)
+        left = max(ends - max(begins, state["elapsed"]), 0)
+        if max(left, state["left"][number]) > 0.01 * total:
+            parts.append(f"{name} {state['left'][number]:.2f} for {left:.2f}")
+    return total, total - state["elapsed"], state["remaining"], ", ".join(parts)
 
 
 def main() -> int:
@@ -54,14 +64,14 @@ def main() -> int:
     parser.add_argument("builds", nargs="*")
     options = parser.parse_args()
     good = count = 0
-    print(f"{'build':60} {'seconds':>8} {'left at half':>13} {'said':>8} {'off by':>8}")
+    print(f"{'build':60} {'seconds':>8} {'left at half':>13} {'said':>8} {'off by':>8}  said for each step")
     for words in (re.split(",(?=--)", text) for text in (options.builds or BUILDS) * options.repeat):
         if not (options.models / f"{words[0]}.onnx").exists():
             continue
-        total, left, said = at_half(build(options.tenon, options.models, words, options.device))
+        total, left, said, parts = at_half(build(options.tenon, options.models, words, options.device))
         off = said / left - 1
         good, count = good + (abs(off) <= LIMIT), count + 1
-        print(f"{' '.join(words):60} {total:8.2f} {left:13.2f} {said:8.2f} {off:+8.0%}", flush=True)
+        print(f"{' '.join(words):60} {total:8.2f} {left:13.2f} {said:8.2f} {off:+8.0%}  {parts}", flush=True)
     print(f"{good} of {count} within {LIMIT:.0%}")
     return 0 if good == count else 1
 

@@ -28,6 +28,8 @@ struct BuildState {
   double done;       ///< Share of the whole build, 0 to 1.
   double elapsed;    ///< Seconds since it began.
   double remaining;  ///< Seconds that it is expected to take still; negative: not known yet.
+  /// The seconds of each step that were added up for it; 0 of those that have ended.
+  double left[kBuildSteps];
 };
 
 /// Follows builds: is called by one thread at a time, but not always the same.

@@ -1,5 +1,7 @@
 #include "api/progress.h"
 
+#include <algorithm>
+
 #include "api/builder_config.h"
 
 #define TENON_EXPORT __attribute__((visibility("default")))
@@ -89,15 +91,20 @@ void Progress::step_ended(BuildWatch::Step step, double seconds, const std::stri
     observer_->stepEnded(static_cast<BuildStep>(step), seconds, facts.c_str());
 }
 
+void Progress::tell_observer(const BuildWatch::State& state) {
+  BuildState told{
+      static_cast<BuildStep>(state.step), state.done, state.elapsed, state.remaining, {}};
+  std::ranges::copy(state.left, told.left);
+  observer_->progress(told);
+}
+
 void Progress::beat() {
   for (;;) {
     const BuildWatch::State state =
         watch_.state();  // Before the lock: the watch tells under its own.
     std::unique_lock lock(mutex_);
     if (over_) return;
-    if (observer_ != nullptr)
-      observer_->progress(
-          {static_cast<BuildStep>(state.step), state.done, state.elapsed, state.remaining});
+    if (observer_ != nullptr) tell_observer(state);
     if (monitor_ != nullptr && last_phase_ != nullptr && Clock::now() - last_told_ > kSilence) {
       if (!monitor_->stepComplete(last_phase_, last_step_)) stopped_ = true;
       last_told_ = Clock::now();

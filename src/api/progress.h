@@ -46,6 +46,7 @@ class Progress {
   /// Tells the monitor, and keeps its state; false where it has stopped the build.
   bool tell(const char* phase, int number);
   void step_ended(BuildWatch::Step step, double seconds, const std::string& facts);
+  void tell_observer(const BuildWatch::State& state);
   void beat();
 
   nvinfer1::IProgressMonitor* const monitor_;

@@ -66,9 +66,11 @@ Status BuildPage::keep_log(const std::string& file) {
 void BuildPage::progress(const BuildState& state) noexcept {
   if (log_ != nullptr)
     fmt::print(log_.get(),
-               R"({{"step": {}, "done": {:.4f}, "elapsed": {:.3f}, "remaining": {:.3f}}})"
+               R"({{"step": {}, "done": {:.4f}, "elapsed": {:.3f}, "remaining": {:.3f}, )"
+               R"("left": [{:.3f}]}})"
                "\n",
-               static_cast<int>(state.step) + 2, state.done, state.elapsed, state.remaining);
+               static_cast<int>(state.step) + 2, state.done, state.elapsed, state.remaining,
+               fmt::join(state.left, ", "));
   const int number = static_cast<int>(state.step) + 2;
   session_.console().progress(fmt::format("  {}/{}  {:20}[{}] {:3.0f} %  {}", number, kSteps,
                                           kTitles[number - 1], bar(state.done), 100 * state.done,
