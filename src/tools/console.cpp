@@ -1,5 +1,6 @@
 #include "tools/console.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,6 +27,13 @@ constexpr std::chrono::seconds kProgressEvery{10};
 
 char letter(Severity severity) {
   return "FEWIV"[static_cast<int>(severity)];
+}
+
+/// A line that is longer than the terminal is wide could not be erased again.
+std::string fitted(std::string text) {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return text;
+  return text.substr(0, size.ws_col - 1U);
 }
 
 /// Names from models cannot reach the terminal, the styles of a page can.
@@ -112,7 +120,7 @@ void Console::progress(std::string_view text) {
   erase_progress_line();
   if (text.empty()) return;
   last_progress_ = Clock::now();
-  const std::string line = printable(text) + (on_terminal_ ? "" : "\n");
+  const std::string line = on_terminal_ ? fitted(printable(text)) : printable(text) + "\n";
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);
   progress_shown_ = on_terminal_;

@@ -1,8 +1,13 @@
 """The subcommands of tenon beside exec: one page of output each, errors of the catalogue, exit statuses."""
+import fcntl
 import json
+import os
+import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import numpy as np
@@ -242,3 +247,22 @@ def test_quantize_takes_its_model_like_its_siblings(tenon, tmp_path: Path):
     tenon("quantize", "--onnx_path=one.onnx", "--op_types_to_quantize", "MatMul", "Gemm", "-o", "three.onnx")
     assert (tmp_path / "three.onnx").exists()
     assert "tenon quantize MODEL" in tenon("quantize", "one.onnx", "two.onnx", status=1)
+
+
+def test_progress_is_one_line_of_any_terminal(pytestconfig, tmp_path: Path):
+    write_model(tmp_path / "two.onnx", 2)
+    here, there = pty.openpty()
+    fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
+    program = Path(pytestconfig.getoption("build")).resolve() / "bin/tenon"
+    process = subprocess.Popen([program, "build", "two.onnx", *CPU], cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=there)
+    os.close(there)
+    text = b""
+    try:
+        while part := os.read(here, 4096):
+            text += part
+    except OSError:  # The other end is closed.
+        pass
+    os.close(here)
+    assert process.wait(timeout=60) == 0
+    lines = re.findall(r"[^\r\n]*(?=\r\x1b\[K)", text.decode())
+    assert any("/6 " in line for line in lines) and max(len(line.removeprefix("\x1b[K")) for line in lines) < 40
