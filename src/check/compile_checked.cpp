@@ -340,11 +340,12 @@ class CheckedBuild {
     deviates_ = difference(outputs);
   }
 
-  /// One draw of the rounding may leave alone a sum in the middle between two quantized numbers, or
-  /// a row of equal ones: others show how far such outputs move. Each may explain other outputs.
+  /// One draw of the rounding may leave alone a sum in the middle between two quantized numbers, a
+  /// row of equal ones, or a sum whose terms cancel: others show how far such outputs move. Each
+  /// may explain other outputs.
   void look_at_more_draws(const Graph& plan, const std::vector<Tensor>& outputs,
                           const Deadline& end) {
-    if (rounded_.empty() || steadiness_of(*network_) != Steadiness::kJumps) return;
+    if (rounded_.empty()) return;
     for (int draw = 1; draw <= kMoreDraws && !deviates_.empty() && !end.passed(); ++draw) {
       const auto rounded = reference_->rounded(plan, request_.passes.precision, in_tf32(), draw);
       if (!rounded.ok()) return;

@@ -14,6 +14,9 @@ namespace {
 /// order agree in about 20.
 constexpr int kTf32Bits = 13, kSumBits = 4;
 
+/// A few units of the last place: by so much of its terms a sum may be off, however small it is.
+constexpr double kTermShare = 1.0 / (1 << 22);
+
 /// Half the distance of neighbours, as a share of a number: of sums in another order, and of values
 /// that are stored in 16 bits.
 double error_of(std::optional<DataType> stored) {
@@ -32,6 +35,13 @@ bool adds_up(const Node& node) {
 
 bool is_quantized_next(const Value& value) {
   return std::ranges::any_of(value.uses(), [](const Use& use) { return use.node->is<Quantize>(); });
+}
+
+/// Whether a result is the sum of products of what the node reads.
+bool sums_terms(const Node& node) {
+  if (const auto* reduce = node.as<Reduce>())
+    return reduce->function == ReduceFunction::kSum || reduce->function == ReduceFunction::kMean;
+  return is_product(node);
 }
 
 class Rounder {
@@ -54,6 +64,8 @@ class Rounder {
         const bool jumps = rounding_.reordered_sums && is_quantized_next(*output);
         if (rounding_.draw != 0 && (cut || jumps || type.has_value()))
           value = put_behind(value, moved(value, error_of(type)));
+        if (rounding_.draw != 0 && cut && sums_terms(*node))
+          value = put_behind(value, raised(*node, value));
         store(type, value);
       }
     }
@@ -111,6 +123,26 @@ class Rounder {
       node.set_input(i, cut_bits(operand, kTf32Bits));
       fresh_.clear();
     }
+  }
+
+  /// y + share op(|x|): all errors of a sum's terms have one sign, so that they are seen where the
+  /// terms cancel.
+  Value* raised(Node& node, Value* y) {
+    std::vector<Value*> sizes;
+    for (Value* x : node.inputs()) {
+      const bool is_term = x != nullptr && x->type.type == DataType::kFloat32;
+      sizes.push_back(is_term ? pointwise(PointwiseFunction::k_abs, {x}, x->type) : x);
+    }
+    Value* size = add(node.op->clone(), std::move(sizes), y->type);
+    Value* share = graph_.add_constant(Tensor::scalar_f32(static_cast<float>(kTermShare)));
+    share->type = {DataType::kFloat32, {}, Layout::kRowMajor};
+    Value* error = pointwise(PointwiseFunction::k_mul, {size, share}, y->type);
+    return pointwise(PointwiseFunction::k_add, {y, error}, y->type);
+  }
+
+  Value* pointwise(PointwiseFunction function, std::vector<Value*> operands,
+                   const TensorType& type) {
+    return add(std::make_unique<Pointwise>(function), std::move(operands), type);
   }
 
   std::optional<DataType> stored_type(const Value& value) const {

@@ -331,6 +331,26 @@ TEST(SelfCheck, SumsInTheMiddleBetweenTwoBytesGoEitherWay) {
   EXPECT_EQ(plan->settings.at("self_check"), "passed") << logger.text;
 }
 
+/// Sums whose terms cancel: all that is left is how they were added up.
+TEST(SelfCheck, CancelledSumsAreNoErrors) {
+  constexpr const char* kCancelled = R"(graph "" (%0 "x": f32[8,157,6]) {
+  %1 = neg "n"(%0) : f32[8,157,6]
+  %2 = concat "c"(%0, %1) {axis = 1} : f32[8,314,6]
+  %3 "over" = reduce "s"(%2) {axes = [1]} : f32[8,1,6]
+  %4 = concat "d"(%0, %1) {axis = 2} : f32[8,157,12]
+  %5 "along" = reduce "t"(%4) {axes = [2]} : f32[8,157,1]
+  return %3, %5
+})";
+  auto graph = parse_graph(kCancelled);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  ASSERT_TRUE(infer_graph(**graph).ok());
+  MemoryLogger logger;
+  TimingCache cache;
+  const auto plan = compile_checked(request_of(std::move(*graph)), cache, {}, logger);
+  ASSERT_TRUE(plan.ok()) << plan.error().message << logger.text;
+  EXPECT_EQ(plan->settings.at("self_check"), "passed") << logger.text;
+}
+
 /// Whichever is left out, another is taken: more of them than the check leaves out one by one.
 std::vector<Tactic> tactics_with_many_wrong_softmaxes() {
   static constexpr std::string_view kNames[] = {"cpu.softmax.a", "cpu.softmax.b", "cpu.softmax.c",
