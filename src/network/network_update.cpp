@@ -1,5 +1,6 @@
 // How the layers of a network become nodes of its graph.
 #include <algorithm>
+#include <set>
 
 #include "base/guard.h"
 #include "network/convert.h"
@@ -11,6 +12,18 @@ namespace tenon::network {
 namespace {
 
 using Taken = std::map<std::string, int>;
+
+/// Results are found by name, and tensors of layers that a parser adds have none.
+void give_name(const Graph& graph, Value& value) {
+  if (!value.name.empty() || value.producer() == nullptr) return;
+  std::set<std::string_view> taken;
+  for (const auto& node : graph.nodes())
+    for (const Value* other : node->outputs()) taken.insert(other->name);
+  const std::string wanted = fmt::format("{}_output", value.producer()->name);
+  std::string name = wanted;
+  for (int count = 1; taken.contains(name); ++count) name = fmt::format("{}_{}", wanted, count);
+  value.name = name;
+}
 
 /// "(Unnamed Layer* 3) [Convolution]", as the surface has it.
 std::string default_name(size_t index, LayerType type) {
@@ -294,6 +307,8 @@ Result<std::unique_ptr<Graph>> Network::finished_graph() {
     return user_error("the network has no output: mark one with markOutput");
   TENON_TRY(update_all());
   TENON_TRY(graph_->sort());
+  for (const TensorHandle* debug : debug_) give_name(*graph_, *debug->value());
+  for (Value* output : graph_->outputs()) give_name(*graph_, *output);
   std::vector<std::pair<const Value*, Value*>> mapping;
   std::unique_ptr<Graph> graph = graph_->clone(&mapping);
   graph->name = name_;

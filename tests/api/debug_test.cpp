@@ -38,6 +38,22 @@ struct Chain : Session {
   }
 };
 
+/// As a parser's helping layers have them; engines find tensors by their names.
+TEST(DebugTensors, ThoseWithoutANameGetOne) {
+  Chain session;
+  session.twice->setName("");
+  session.sum->setName("");
+  EXPECT_TRUE(session.network->markDebug(*session.twice));
+  EXPECT_TRUE(session.network->markDebug(*session.sum));
+  ASSERT_TRUE(session.build());
+  Listener listener;
+  EXPECT_TRUE(session.context->setDebugListener(&listener));
+  EXPECT_TRUE(session.context->setAllTensorsDebugState(true));
+  EXPECT_EQ(session.run({{"x", floats({3}, {1, -2, 3})}})["y"].values<float>(), (F{3, 0, 7}));
+  EXPECT_EQ(listener.seen.size(), 2U);
+  EXPECT_FALSE(listener.seen.contains(""));
+}
+
 TEST(DebugTensors, ListenersSeeWhatIsEnabled) {
   Chain session;
   EXPECT_TRUE(session.network->markDebug(*session.twice));
