@@ -100,10 +100,8 @@ struct StepList {
   bool is_fixed = false;
   std::vector<StepBuffer> buffers = {};
   std::vector<Step> steps = {};
-  bool operator==(const StepList&) const = default;
+  bool operator==(const StepList&) const;
 };
-
-inline bool Step::operator==(const Step&) const = default;
 
 /// The end of the group of steps that begins with `first`.
 size_t group_end(const StepList& list, size_t first);
