@@ -2,7 +2,8 @@
 """clang-tidy over the lines that changed since a commit, or over the sources that are named, within a limit of time.
 
 Reads the compile commands of a build folder and leaves out of them options that only GCC understands (precompiled
-headers). Ends with 1 on findings. Sources for which the time did not suffice are named, and are no findings.
+headers). Ends with 1 on findings. Sources for which the time did not suffice, or on which clang-tidy itself ended, are
+named with the reason, and are no findings.
 
 usage: tidy.py BUILD [--base COMMIT] [--minutes N] [--jobs N] [SOURCE...]
 """
@@ -82,16 +83,24 @@ def write_commands(build: Path, folder: Path) -> set[str]:
     return {command["file"] for command in commands}
 
 
+def first_trouble(text: str) -> str:
+    """The line of the tool's messages that names a place or an error."""
+    lines = [line.strip() for line in text.splitlines()]
+    return next((line for line in lines if re.match(r"1\.\s|.*\berror:", line)), lines[0] if lines else "no message")
+
+
 def tidy(source: str, folder: str, until: float, lines: list[dict]) -> tuple[str, str, str]:
-    """(source, "clean" | "findings" | "left out", output)"""
+    """(source, "clean" | "findings" | "not looked at", output). The tool's own end by a fault is neither clean nor a finding."""
     left = until - time.monotonic()
     if left <= 1:
-        return source, "left out", ""
+        return source, "not looked at", "the time was over"
     only = [f"--line-filter={json.dumps(lines)}"] if lines else []
     try:
         done = subprocess.run(["clang-tidy", "-p", folder, "--quiet", *only, source], cwd=ROOT, capture_output=True, text=True, timeout=left)
     except subprocess.TimeoutExpired:
-        return source, "left out", ""
+        return source, "not looked at", "the time was over"
+    if done.returncode < 0 or (done.returncode and not done.stdout.strip()):
+        return source, "not looked at", f"clang-tidy ended with {done.returncode}: {first_trouble(done.stderr)}"
     return source, "findings" if done.returncode else "clean", done.stdout
 
 
@@ -113,10 +122,10 @@ def main() -> int:
     for source, verdict, output in results:
         if verdict == "findings":
             print(output)
-        elif verdict == "left out":
-            print(f"tidy: {source}: not looked at, the time was over")
-    count = {verdict: sum(1 for row in results if row[1] == verdict) for verdict in ("clean", "findings", "left out")}
-    print(f"tidy: {count['clean']} sources clean, {count['findings']} with findings, {count['left out']} left out")
+        elif verdict == "not looked at":
+            print(f"tidy: {source}: not looked at, {output}")
+    count = {verdict: sum(1 for row in results if row[1] == verdict) for verdict in ("clean", "findings", "not looked at")}
+    print(f"tidy: {count['clean']} sources clean, {count['findings']} with findings, {count['not looked at']} not looked at")
     return 1 if count["findings"] else 0
 
 

@@ -90,7 +90,9 @@ TEST(Refit, StrippedPlansNeedTheirWeights) {
   EXPECT_TRUE(names_of(*refitter, true).empty());
   EXPECT_TRUE(refitter->refitCudaEngine()) << session.log.text();
   EXPECT_TRUE(session.context->enqueueV3(nullptr)) << session.log.text();
-  if (gpu() != nullptr) EXPECT_TRUE(gpu()->synchronize(cudaStream_t{}));
+  if (gpu() != nullptr) {
+    EXPECT_TRUE(gpu()->synchronize(cudaStream_t{}));
+  }
   F result(8);
   std::memcpy(result.data(), y.data(), 8 * 4);
   EXPECT_EQ(result, F(8, 39));
