@@ -37,8 +37,8 @@ Result<ArenaPlaces> place_buffers(const StepList& list, const SymbolValues& symb
   return places;
 }
 
-// Compared here, not in the header: a list holds steps and a step lists, a circle of default comparisons on which clang 14 ends
-// with a fault.
+// Compared here, not in the header: a list holds steps and a step lists, a circle of default
+// comparisons on which clang 14 ends with a fault.
 bool Step::operator==(const Step&) const = default;
 bool StepList::operator==(const StepList&) const = default;
 
