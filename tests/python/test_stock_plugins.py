@@ -442,6 +442,92 @@ def test_reorg(logger, version):
     close(actual, out.reshape(n, c * s * s, h // s, w // s))
 
 
+# Anchors and pyramids.
+
+
+def bilinear(image, y, x):
+    """Of [C, H, W] at one place; 0 further than a pixel outside, the border's pixels within."""
+    _, height, width = image.shape
+    if not (-1 < y < height and -1 < x < width):
+        return np.zeros(len(image))
+    y, x = max(y, 0), max(x, 0)
+    low_y, low_x = min(int(y), height - 1), min(int(x), width - 1)
+    high_y, high_x = min(low_y + 1, height - 1), min(low_x + 1, width - 1)
+    part_y, part_x = min(y, height - 1) - low_y, min(x, width - 1) - low_x
+    top = image[:, low_y, low_x] * (1 - part_x) + image[:, low_y, high_x] * part_x
+    bottom = image[:, high_y, low_x] * (1 - part_x) + image[:, high_y, high_x] * part_x
+    return top * (1 - part_y) + bottom * part_y
+
+
+def pyramid_reference(rois, maps, image, scale, size, samples, transform):
+    """`rois` in pixels of the image; the mean of samples x samples places of each of size x size bins."""
+    out = np.zeros((*rois.shape[:2], maps[0].shape[1], size, size), np.float32)
+    for n, r in np.ndindex(*rois.shape[:2]):
+        x1, y1, x2, y2 = rois[n, r].astype(np.float64)
+        side = np.sqrt((x2 - x1) * (y2 - y1))
+        level = maps[int(side >= scale / 2) + int(side >= scale) + int(side >= 2 * scale)][n]
+        along_y, along_x = level.shape[1] / image[0], level.shape[2] / image[1]
+        shift = 0.5 if transform == 2 else 0
+        low = np.array([y1 * along_y, x1 * along_x]) - shift
+        extent = np.array([(y2 - y1) * along_y, (x2 - x1) * along_x]) / size
+        for i, j in np.ndindex(size, size):
+            places = [low + extent * (np.array([i, j]) + (np.array([a, b]) + 0.5) / samples)
+                      for a in range(samples) for b in range(samples)]
+            out[n, r, :, i, j] = np.mean([bilinear(level, *place) for place in places], 0)
+    return out
+
+
+@pytest.mark.parametrize("transform", [1, 2])
+@pytest.mark.parametrize("swapped", [0, 1])
+def test_pyramid_roi_align(logger, transform, swapped):
+    image, scale = (96, 128), 40
+    maps = [normal(2, 3, image[0] // s, image[1] // s) for s in (4, 8, 16, 32)]
+    corner = (RNG.random((2, 6, 2)) * [50, 30]).astype(np.float32)
+    sides = np.array([8, 25, 30, 45, 60, 70])[None, :, None] * np.array([1.0, 0.9])
+    rois = np.concatenate([corner, corner + sides], -1).astype(np.float32)
+    rois[0, 3, 2:] = rois[0, 3, :2] + 90  # The coarsest level.
+    given = rois if not swapped else (rois / np.array([128, 96, 128, 96], np.float32))[..., [1, 0, 3, 2]].copy()
+    fields = dict(pooled_size=3, image_size=list(image), fpn_scale=scale, sampling_ratio=2, roi_coords_absolute=1 - swapped,
+                  roi_coords_swap=swapped, roi_coords_plusone=0, roi_coords_transform=transform)
+    (actual,) = run(logger, "PyramidROIAlign_TRT", "1", fields, [given, *maps])
+    close(actual, pyramid_reference(rois, maps, image, scale, 3, 2, transform))
+
+
+def test_pyramid_roi_align_with_longer_boxes(logger):
+    maps = [normal(1, 2, s, s) for s in (16, 8, 4, 2)]
+    rois = np.array([[[3, 4, 20, 30], [10, 5, 60, 60]]], np.float32)
+    fields = dict(pooled_size=2, image_size=[64, 64], fpn_scale=64, sampling_ratio=2, roi_coords_plusone=1)
+    (actual,) = run(logger, "PyramidROIAlign_TRT", "1", fields, [rois, *maps])
+    close(actual, pyramid_reference(rois + np.array([0, 0, 1, 1], np.float32), maps, (64, 64), 64, 2, 2, 2))
+
+
+@pytest.mark.parametrize("clip", [0, 1])
+def test_prior_box(logger, clip):
+    fields = dict(minSize=np.float32([30, 60]), maxSize=np.float32([60, 111]), aspectRatios=np.float32([1, 2, 3]), flip=1,
+                  clip=clip, variance=np.float32([0.1, 0.1, 0.2, 0.2]), imgH=0, imgW=200, stepH=np.float32(0),
+                  stepW=np.float32(32), offset=np.float32(0.5))
+    (actual,) = run(logger, "PriorBox_TRT", "1", fields, [normal(2, 5, 3, 4), normal(2, 3, 100, 150)])
+    boxes = []
+    for row, column in np.ndindex(3, 4):
+        centre = np.array([(column + 0.5) * 32 / 200, (row + 0.5) / 3])
+        for least, most in [(30, 60), (60, 111)]:
+            sizes = [(least, least), (np.sqrt(least * most),) * 2]
+            for ratio in (2, 1 / 2, 3, 1 / 3):
+                sizes.append((least * ratio**0.5, least / ratio**0.5))
+            for size in sizes:
+                half = np.array(size) / 2 / [200, 100]
+                boxes.append(np.concatenate([centre - half, centre + half]))
+    boxes = np.clip(boxes, 0, 1) if clip else np.array(boxes)
+    expected = np.stack([boxes.ravel(), np.tile([0.1, 0.1, 0.2, 0.2], len(boxes))])[None, :, :, None]
+    close(actual, np.broadcast_to(expected, (2, *expected.shape[1:])).astype(np.float32))
+
+
+def test_batch_tile(logger):
+    images, tile = normal(3, 2, 2, 2), normal(1, 4, 2, 3)
+    (actual,) = run(logger, "BatchTilePlugin_TRT", "1", {}, [images, tile])
+    close(actual, np.broadcast_to(tile, (3, 4, 2, 3)))
+
+
 # From ONNX, and errors.
 
 

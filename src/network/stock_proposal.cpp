@@ -1,0 +1,172 @@
+// Stock plugins: anchors, and regions of feature pyramids.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "network/stock_plugins.h"
+#include "ops/generate.h"
+#include "ops/movement.h"
+#include "ops/nn.h"
+
+namespace tenon::network {
+namespace {
+
+constexpr size_t kLevels = 4;
+
+/// Boxes [N, R, 4] in pixels of the image, (x1, y1, x2, y2).
+Value* image_boxes(Emitter& e, const StockFields& fields, Value* rois,
+                   const std::array<double, 2>& image) {
+  Value* boxes = e.cast(rois, DataType::kFloat32);
+  if (fields.flag("roi_coords_swap", false))
+    boxes = e.concat({e.slice(boxes, -1, 1, 2), e.slice(boxes, -1, 0, 1), e.slice(boxes, -1, 3, 4),
+                      e.slice(boxes, -1, 2, 3)},
+                     -1);
+  if (!fields.flag("roi_coords_absolute", true))
+    boxes = e.mul(boxes, reals(e, {image[1], image[0], image[1], image[0]}, {4}, boxes));
+  if (fields.flag("roi_coords_plusone", false))
+    boxes = e.concat({e.slice(boxes, -1, 0, 2), e.add(e.slice(boxes, -1, 2, 4), 1)}, -1);
+  return boxes;
+}
+
+/// For each box of [B, 4] the number of its image, where each of N has as many.
+Value* image_numbers(Emitter& e, Value* rois) {
+  Value* shape = e.slice(e.shape_of(rois), 0, 0, 2);
+  Value* images = e.squeeze(e.slice(shape, 0, 0, 1), {0});
+  Value* range = e.add(RangeOf{}, {e.integer(0), images, e.integer(1)});
+  return e.reshape(e.add(Expand{}, {e.unsqueeze(range, {1}), shape}), {-1});
+}
+
+/// Whether the geometric mean of a box's sides is at least `side`: [B, 1], bool.
+Value* is_at_least(Emitter& e, Value* boxes, double side) {
+  Value* sides = e.sub(e.slice(boxes, -1, 2, 4), e.slice(boxes, -1, 0, 2));
+  Value* area = e.mul(e.slice(sides, -1, 0, 1), e.slice(sides, -1, 1, 2));
+  return e.pointwise(PointwiseFunction::k_greater_equal,
+                     {area, e.number(side * side, DataType::kFloat32)});
+}
+
+RoiPool pyramid_pool(Emitter& e, const StockFields& fields) {
+  RoiPool op;
+  op.height = op.width = fields.integer("pooled_size", 7);
+  op.sampling_ratio = fields.integer("sampling_ratio", 0);
+  const int64_t transform = fields.integer("roi_coords_transform", 2);
+  op.half_pixel = transform == 2;
+  if (op.height < 1) e.fail(user_error("pooled_size {} is at least 1", op.height));
+  if (transform != 1 && transform != 2)
+    e.fail(unsupported("roi_coords_transform {} is not there; 1 and 2 are", transform));
+  if (fields.flag("legacy", false))
+    e.fail(unsupported("legacy coordinates are not there; set roi_coords_transform to 1 or 2"));
+  return op;
+}
+
+/// Widths and heights of prior boxes, in pixels.
+std::vector<std::array<double, 2>> prior_sizes(const StockFields& fields) {
+  std::vector<double> ratios = {1};
+  for (const double ratio : fields.numbers("aspectRatios")) {
+    if (std::abs(ratio - 1) < 1e-6) continue;
+    ratios.push_back(ratio);
+    if (fields.flag("flip", false)) ratios.push_back(1 / ratio);
+  }
+  const std::vector<double> least = fields.numbers("minSize"), most = fields.numbers("maxSize");
+  std::vector<std::array<double, 2>> sizes;
+  for (size_t i = 0; i < least.size(); ++i) {
+    sizes.push_back({least[i], least[i]});
+    if (i < most.size())
+      sizes.push_back({std::sqrt(least[i] * most[i]), std::sqrt(least[i] * most[i])});
+    for (size_t j = 1; j < ratios.size(); ++j)
+      sizes.push_back({least[i] * std::sqrt(ratios[j]), least[i] / std::sqrt(ratios[j])});
+  }
+  return sizes;
+}
+
+struct PriorGrid {
+  int64_t height, width;
+  std::array<double, 2> image, step;  ///< Height, width.
+};
+
+/// The image is the second input where the fields do not give it.
+PriorGrid prior_grid(Emitter& e, const StockFields& fields, Inputs in) {
+  PriorGrid grid{e.constant_extent(in[0], 2), e.constant_extent(in[0], 3), {}, {}};
+  const std::array<int64_t, 2> cells = {grid.height, grid.width};
+  const std::array<const char*, 2> images = {"imgH", "imgW"}, steps = {"stepH", "stepW"};
+  for (size_t i = 0; i < 2; ++i) {
+    const auto axis = static_cast<int64_t>(i) + 2;
+    int64_t extent = fields.integer(images[i], 0);
+    if (extent == 0) extent = e.constant_extent(in[in.size() - 1], axis);
+    grid.image[i] = static_cast<double>(extent);
+    grid.step[i] = fields.real(steps[i], 0);
+    if (grid.step[i] == 0) grid.step[i] = grid.image[i] / static_cast<double>(cells[i]);
+  }
+  return grid;
+}
+
+}  // namespace
+
+/// All levels pool all boxes, those of other levels shrunk to nothing, and each box takes the
+/// result of its own.
+Values stock_pyramid_roi_align(Emitter& e, const StockFields& fields, Inputs in) {
+  if (!takes(e, in, kLevels + 1, kLevels + 1)) return {};
+  const RoiPool op = pyramid_pool(e, fields);
+  const int64_t rois = e.constant_extent(in[0], 1), channels = e.constant_extent(in[1], 1);
+  std::vector<double> image = fields.numbers("image_size");
+  if (image.empty()) image = {1024, 1024};
+  if (image.size() != 2)
+    e.fail(user_error("image_size has {} numbers; it takes a height and a width", image.size()));
+  if (!e.ok()) return {};
+  Value* boxes = e.reshape(image_boxes(e, fields, in[0], {image[0], image[1]}), {-1, 4});
+  Value* numbers = image_numbers(e, in[0]);
+  const double canonical = fields.real("fpn_scale", 224);
+  Value* pooled = nullptr;
+  for (size_t level = 0; level < kLevels && e.ok(); ++level) {
+    Value* map = in[level + 1];
+    const double y = static_cast<double>(e.constant_extent(map, 2)) / image[0],
+                 x = static_cast<double>(e.constant_extent(map, 3)) / image[1];
+    if (!e.ok()) return {};
+    Value* scaled = e.mul(boxes, reals(e, {x, y, x, y}, {4}, boxes));
+    Value* belongs =  // To this level or a coarser one.
+        level == 0 ? nullptr
+                   : is_at_least(e, boxes, canonical * std::exp2(static_cast<double>(level) - 2));
+    if (belongs != nullptr) scaled = e.where(belongs, scaled, e.number(0, DataType::kFloat32));
+    Value* part = e.add(op, {map, e.cast(scaled, e.type(map)), numbers});
+    pooled = level == 0 ? part : e.where(e.unsqueeze(belongs, {2, 3}), part, pooled);
+  }
+  return {e.reshape(pooled, {-1, rois, channels, op.height, op.width})};
+}
+
+/// Boxes of SSD around the centres of a feature map's cells, and their variances.
+Values stock_prior_box(Emitter& e, const StockFields& fields, Inputs in) {
+  if (!takes(e, in, 1, 2)) return {};
+  const std::vector<double> variance = fields.numbers("variance");
+  const auto sizes = prior_sizes(fields);
+  if (sizes.empty() || variance.size() != 4)
+    e.fail(user_error("minSize has {} numbers and variance {}; they take at least 1, and 4",
+                      fields.numbers("minSize").size(), variance.size()));
+  if (!e.ok()) return {};
+  const PriorGrid grid = prior_grid(e, fields, in);
+  if (!e.ok()) return {};
+  const double offset = fields.real("offset", 0.5);
+  const bool clips = fields.flag("clip", false);
+  std::vector<double> numbers;
+  for (int64_t row = 0; row < grid.height; ++row)
+    for (int64_t column = 0; column < grid.width; ++column)
+      for (const auto& [width, height] : sizes) {
+        const double x = (static_cast<double>(column) + offset) * grid.step[1],
+                     y = (static_cast<double>(row) + offset) * grid.step[0];
+        for (const double corner :
+             {(x - width / 2) / grid.image[1], (y - height / 2) / grid.image[0],
+              (x + width / 2) / grid.image[1], (y + height / 2) / grid.image[0]})
+          numbers.push_back(clips ? std::clamp(corner, 0.0, 1.0) : corner);
+      }
+  const auto count = static_cast<int64_t>(numbers.size());
+  for (int64_t i = 0; i < count; ++i) numbers.push_back(variance[static_cast<size_t>(i % 4)]);
+  Value* shape = e.concat({e.slice(e.shape_of(in[0]), 0, 0, 1), e.integers({2, count, 1})}, 0);
+  return {e.add(Expand{}, {reals(e, numbers, {1, 2, count, 1}, in[0]), shape})};
+}
+
+/// The second input, once for each image of the first.
+Values stock_batch_tile(Emitter& e, const StockFields&, Inputs in) {
+  if (!takes(e, in, 2, 2)) return {};
+  Value* rest = e.slice(e.shape_of(in[1]), 0, 1, e.rank(in[1]));
+  return {e.add(Expand{}, {in[1], e.concat({e.slice(e.shape_of(in[0]), 0, 0, 1), rest}, 0)})};
+}
+
+}  // namespace tenon::network
