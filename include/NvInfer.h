@@ -1991,11 +1991,13 @@ class IAttention : public INoCopy {
   /// Returns whether a query sees keys up to its own index only. Default: that of the call that
   /// added it.
   bool getCausal() const noexcept;
-  /// Sets whether the attention may be computed by several kernels. It is kept and not read: it
-  /// always may. Default: false.
+  /// Sets whether the attention may be computed by several kernels. Where it is false and no kernel
+  /// computes the whole, which holds without a softmax and with quantized probabilities, builds
+  /// warn. Default: false.
   bool setDecomposable(bool decomposable) noexcept;
-  /// Returns whether the attention may be computed by several kernels. It is kept and not read: it
-  /// always may. Default: false.
+  /// Returns whether the attention may be computed by several kernels. Where it is false and no
+  /// kernel computes the whole, which holds without a softmax and with quantized probabilities,
+  /// builds warn. Default: false.
   bool getDecomposable() const noexcept;
   /// Replaces query (0), key (1) or value (2), all [batch, heads, sequence, size]. Returns false
   /// for other indices and for tensors of other networks.
@@ -3059,8 +3061,9 @@ class IBuilderConfig : public INoCopy {
       HardwareCompatibilityLevel hardwareCompatibilityLevel) noexcept;
   /// Returns the devices besides the build's that the plan should run on. Default: kNONE.
   HardwareCompatibilityLevel getHardwareCompatibilityLevel() const noexcept;
-  /// Names plugin libraries, paths to files, for the plan. Builds warn that plans contain no code:
-  /// load the libraries where the plan is.
+  /// Names plugin libraries, paths to files, which builds put into the plan, for runtimes that
+  /// allow code of the host (IRuntime::setEngineHostCodeAllowed). A file that is no shared library
+  /// makes the build fail.
   void setPluginsToSerialize(const char* const* paths, int32_t nbPaths) noexcept;
   /// Returns the path of a plugin library, or null beyond the last.
   const char* getPluginToSerialize(int32_t index) const noexcept;

@@ -795,28 +795,32 @@ class IRuntime : public INoCopy {
   /// that are loaded from now on. Default: 1, as it is told; until it is set, engines use every
   /// core.
   int32_t getMaxThreads() const noexcept;
-  /// Sets the folder for temporary files. It is kept and not read: plans need no temporary file.
-  /// Default: "".
+  /// Sets the folder for temporary files, which plugin libraries in plans are loaded from where
+  /// files in memory are not allowed; "" is the system's. Default: "".
   void setTemporaryDirectory(const char* path) noexcept;
-  /// Returns the folder for temporary files. It is kept and not read: plans need no temporary file.
-  /// Default: "".
+  /// Returns the folder for temporary files, which plugin libraries in plans are loaded from where
+  /// files in memory are not allowed; "" is the system's. Default: "".
   const char* getTemporaryDirectory() const noexcept;
-  /// Sets the permissions for temporary files, a bit mask of TempfileControlFlag. It is kept and
-  /// not read: plans need no temporary file. Default: both set. Unknown bits are an error.
+  /// Sets the permissions for temporary files, a bit mask of TempfileControlFlag. Plugin libraries
+  /// in plans are loaded from files in memory, else from files in the temporary folder; plans
+  /// without such libraries need none. Default: both set. Unknown bits are an error.
   void setTempfileControlFlags(TempfileControlFlags flags) noexcept;
-  /// Returns the permissions for temporary files, a bit mask of TempfileControlFlag. It is kept and
-  /// not read: plans need no temporary file. Default: both set.
+  /// Returns the permissions for temporary files, a bit mask of TempfileControlFlag. Plugin
+  /// libraries in plans are loaded from files in memory, else from files in the temporary folder;
+  /// plans without such libraries need none. Default: both set.
   TempfileControlFlags getTempfileControlFlags() const noexcept;
   /// Returns the registry that plugins are looked up in: the one of the process.
   IPluginRegistry& getPluginRegistry() noexcept;
   /// Opens the library at that path and makes a runtime of it. Returns null, with an error, where
   /// it is no library with a runtime.
   IRuntime* loadRuntime(const char* path) noexcept;
-  /// Sets whether plans may hold code for the host. It is kept and not read: no plan does. Default:
-  /// false.
+  /// Sets whether plugin libraries in plans may be loaded and run. Without it, plans with such
+  /// libraries are refused. They are loaded into the process's registry, unless it has all creators
+  /// that the plan needs, and go with the last engine of theirs. Default: false.
   void setEngineHostCodeAllowed(bool allowed) noexcept;
-  /// Returns whether plans may hold code for the host. It is kept and not read: no plan does.
-  /// Default: false.
+  /// Returns whether plugin libraries in plans may be loaded and run. Without it, plans with such
+  /// libraries are refused. They are loaded into the process's registry, unless it has all creators
+  /// that the plan needs, and go with the last engine of theirs. Default: false.
   bool getEngineHostCodeAllowed() const noexcept;
 
  protected:

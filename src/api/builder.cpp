@@ -1,6 +1,7 @@
 #include "api/builder.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "api/algorithm_questions.h"
 #include "api/application.h"
@@ -19,6 +20,7 @@
 #include "api/recipe.h"
 #include "api/runtime.h"
 #include "base/guard.h"
+#include "base/mapped_file.h"
 #include "base/process_memory.h"
 #include "base/stop.h"
 #include "base/stopwatch.h"
@@ -228,8 +230,23 @@ Result<network::IoFormats> bind_formats(const BuilderConfig& config, const Netwo
   return formats;
 }
 
+/// Puts the plugin libraries that the configuration names into the plan.
+Status carry_libraries(const BuilderConfig& config, Plan& plan) {
+  if (config.getNbPluginsToSerialize() == 0) return {};
+  plan.libraries = std::make_shared<CodeLibrary>();
+  for (int32_t i = 0; i < config.getNbPluginsToSerialize(); ++i) {
+    const std::filesystem::path path = config.getPluginToSerialize(i);
+    TENON_ASSIGN(const MappedBytes file, map_file(path.string()));
+    const std::string_view bytes(reinterpret_cast<const char*>(file.data), file.size);
+    if (!bytes.starts_with("\177ELF"))
+      return user_error("setPluginsToSerialize: '{}' is no shared library", path.string());
+    plan.libraries->collect(fmt::format("{:06}/{}", i, path.filename().string()), bytes);
+  }
+  return {};
+}
+
 /// What engines are asked for.
-void note_settings(BuilderConfig& config, const network::IoFormats& formats, Plan& plan) {
+Status note_settings(BuilderConfig& config, const network::IoFormats& formats, Plan& plan) {
   for (const auto& [name, format] : formats)
     plan.settings[kFormatSetting + name] = network::to_text(format);
   plan.settings[kTacticSourcesSetting] = std::to_string(config.getTacticSources());
@@ -239,6 +256,7 @@ void note_settings(BuilderConfig& config, const network::IoFormats& formats, Pla
     plan.settings[kSameCapabilitySetting] = "1";
   plan.settings["profiling_verbosity"] =
       std::to_string(static_cast<int>(config.getProfilingVerbosity()));
+  return carry_libraries(config, plan);
 }
 
 /// Where the configuration keeps a report.
@@ -349,7 +367,7 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   settle_numerics(*settings, plan, *reporter_);
   add_debug_tensors(*definition, plan);
   plan.settings["name"] = definition->getName();
-  note_settings(*settings, formats, plan);
+  TENON_TRY(note_settings(*settings, formats, plan));
   watch.lap();
   progress.watch()->begin(BuildWatch::Step::kWrite);
   TENON_TRY(collect_code(plan, backend, *reporter_));

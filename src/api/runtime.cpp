@@ -13,6 +13,7 @@
 #include "base/guard.h"
 #include "base/mapped_file.h"
 #include "plan/plan_file.h"
+#include "plugin/stored_library.h"
 #include "tenon/runtime.h"
 
 namespace tenon::api {
@@ -62,9 +63,37 @@ Result<Backend> Runtime::backend_for(const Plan& plan) const {
   return cuda_backend(std::max(device_, -1));
 }
 
+Status Runtime::load_libraries(Plan& plan) const {
+  if (plan.libraries == nullptr) return {};
+  std::vector<plugin::StoredLibrary> libraries;
+  std::string names;
+  plan.libraries->for_each([&](const std::string& name, const CodeLibrary::Code& code) {
+    names += (names.empty() ? "" : ", ") + printable(name.substr(name.find('/') + 1));
+    libraries.push_back({name.substr(name.find('/') + 1), code.bytes,
+                         fmt::format("{:016x}{:016x}", code.hash_high, code.hash_low)});
+  });
+  if (!host_code_allowed_)
+    return user_error(
+        "the plan holds plugin libraries ({}), code for the host, and the runtime runs none: where "
+        "the plan's origin is trusted, call setEngineHostCodeAllowed(true)",
+        names);
+  const auto has = [this](TempfileControlFlag flag) {
+    return (tempfile_flags_ >> static_cast<uint32_t>(flag) & 1U) != 0;
+  };
+  TENON_ASSIGN(
+      plan.loaded_libraries,
+      plugin::load_libraries(libraries,
+                             {.in_memory = has(TempfileControlFlag::kALLOW_IN_MEMORY_FILES),
+                              .in_folder = has(TempfileControlFlag::kALLOW_TEMPORARY_FILES),
+                              .folder = temporary_directory_},
+                             [&] { return find_creators(*plan.graph).ok(); }));
+  return {};
+}
+
 Result<ICudaEngine*> Runtime::engine_of(std::shared_ptr<const void> owner,
                                         std::span<const std::byte> bytes, bool mapped) {
   TENON_ASSIGN(Plan plan, read_plan(bytes, std::move(owner), mapped));
+  TENON_TRY(load_libraries(plan));
   TENON_TRY(find_creators(*plan.graph));
   TENON_ASSIGN(Backend backend, backend_for(plan));
   warn_of_missing_libraries(plan, backend, *reporter_);
@@ -185,7 +214,6 @@ IRuntime* Runtime::loadRuntime(const char* path) noexcept {
 }
 void Runtime::setEngineHostCodeAllowed(bool allowed) noexcept {
   host_code_allowed_ = allowed;
-  if (allowed) reporter_->info("setEngineHostCodeAllowed has no effect: plans hold no host code");
 }
 bool Runtime::getEngineHostCodeAllowed() const noexcept {
   return host_code_allowed_;

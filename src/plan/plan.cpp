@@ -24,6 +24,8 @@ Plan copy_of(const Plan& plan) {
   copy.choices = plan.choices;
   copy.graph = plan.graph->clone();
   copy.code = plan.code;
+  copy.libraries = plan.libraries;
+  copy.loaded_libraries = plan.loaded_libraries;
   return copy;
 }
 

@@ -52,6 +52,11 @@ struct Plan {
   bool stripped = false;
   /// The device code of its kernels; null: there is none.
   std::shared_ptr<CodeLibrary> code;
+  /// Plugin libraries in the order they are loaded, by place and file name ("000000/libmine.so");
+  /// null: none. Code of the host, which runs only where the runtime allows it.
+  std::shared_ptr<CodeLibrary> libraries = nullptr;
+  /// Keeps those loaded that were.
+  std::shared_ptr<const void> loaded_libraries = nullptr;
 };
 
 /// The plan without its network. Weights are shared.

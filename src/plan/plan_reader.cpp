@@ -322,18 +322,21 @@ Status check_profile(const Profile& profile, const Graph& graph) {
   return {};
 }
 
-Result<std::shared_ptr<CodeLibrary>> read_codes(const fb::Plan& source, const Weights& weights) {
-  if (source.codes() == nullptr || source.codes()->size() == 0)
-    return std::shared_ptr<CodeLibrary>();
+using Codes = flatbuffers::Vector<flatbuffers::Offset<fb::Code>>;
+
+/// `noun` is for messages.
+Result<std::shared_ptr<CodeLibrary>> read_codes(const Codes* codes, const Weights& weights,
+                                                std::string_view noun) {
+  if (codes == nullptr || codes->size() == 0) return std::shared_ptr<CodeLibrary>();
   auto library = std::make_shared<CodeLibrary>();
-  for (const fb::Code* code : *source.codes()) {
+  for (const fb::Code* code : *codes) {
     const std::string name = text(code->source());
     if (code->bytes() == nullptr || !code->bytes()->stored())
-      return damaged("the device code {} has no bytes", name);
+      return damaged("the {} {} has no bytes", noun, name);
     TENON_ASSIGN(const Tensor bytes, weights.tensor(*code->bytes()));
     const std::span<const std::byte> span(bytes.bytes(), static_cast<size_t>(bytes.byte_count()));
     if (!library->add(name, {span, weights.owner, code->hash_low(), code->hash_high()}))
-      return damaged("the device code {} does not match its checksum", name);
+      return damaged("the {} {} does not match its checksum", noun, name);
   }
   return library;
 }
@@ -450,7 +453,8 @@ Result<Plan> read_plan(std::span<const std::byte> bytes, std::shared_ptr<const v
   if (source->network() != nullptr) {
     TENON_ASSIGN(plan.network, read_graph(weights, source->network()));
   }
-  TENON_ASSIGN(plan.code, read_codes(*source, weights));
+  TENON_ASSIGN(plan.code, read_codes(source->codes(), weights, "device code"));
+  TENON_ASSIGN(plan.libraries, read_codes(source->libraries(), weights, "plugin library"));
   for (flatbuffers::uoffset_t i = 0; source->choices() != nullptr && i < source->choices()->size();
        ++i) {
     TENON_ASSIGN(plan.choices.emplace_back(), read_choice(*source->choices()->Get(i), *plan.graph));

@@ -277,6 +277,7 @@ Result<std::vector<std::byte>> write_unguarded(const Plan& plan, bool strip) {
   if (plan.network != nullptr) network = GraphWriter(builder, weights).write(*plan.network);
   const auto codes = write_codes(builder, weights, plan.code.get());
   const auto choices = write_choices(builder, plan.choices);
+  const auto libraries = write_codes(builder, weights, plan.libraries.get());
   std::vector<Offset<fb::Profile>> profiles;
   for (const Profile& profile : plan.profiles) profiles.push_back(write_profile(builder, profile));
   std::vector<Offset<fb::Setting>> settings;
@@ -289,7 +290,7 @@ Result<std::vector<std::byte>> write_unguarded(const Plan& plan, bool strip) {
       builder, static_cast<uint8_t>(plan.device), builder.CreateString(plan.device_name),
       builder.CreateString(plan.architecture), builder.CreateVector(settings),
       builder.CreateVectorOfStrings(plan.passes), builder.CreateVector(profiles), graph, network,
-      codes, choices));
+      codes, choices, libraries));
   const size_t weights_offset = round_up(kPlanPage + builder.GetSize(), kPlanPage);
   std::vector<std::byte> file = make_bytes(weights_offset + weights.size());
   std::memcpy(file.data() + kPlanPage, builder.GetBufferPointer(), builder.GetSize());

@@ -66,6 +66,16 @@ bool is_precision(BuilderFlag flag) {
          flag == BuilderFlag::kFP8 || flag == BuilderFlag::kINT4;
 }
 
+Status set_libraries(IBuilderConfig& config, const Arguments& arguments) {
+  std::vector<const char*> paths;
+  for (const std::string& path : arguments.list(OptionId::setPluginsToSerialize))
+    paths.push_back(path.c_str());
+  const auto count = static_cast<int32_t>(paths.size());
+  config.setPluginsToSerialize(paths.data(), count);
+  if (config.getNbPluginsToSerialize() == count) return {};
+  return user_error("--setPluginsToSerialize: there is no such library; see the error above");
+}
+
 void set_flags(IBuilderConfig& config, const Arguments& arguments) {
   const bool strongly_typed = arguments.flag(OptionId::stronglyTyped);
   for (const FlagRow& row : kFlags)
@@ -170,6 +180,7 @@ void print_level(const char* level, const char* text, void*) {
 Status configure_builder(nvinfer1::IBuilder& builder, IBuilderConfig& config,
                          const Arguments& arguments, Console& console, nvinfer1::ILogger& logger) {
   set_flags(config, arguments);
+  TENON_TRY(set_libraries(config, arguments));
   TENON_TRY(set_pools(config, arguments.text(OptionId::memPoolSize)));
   set_verbosity(config, arguments.text(OptionId::profilingVerbosity), console);
   const std::string compatible = arguments.text(OptionId::hardwareCompatibilityLevel);

@@ -15,7 +15,7 @@ using nvinfer1::ICudaEngine;
 using nvinfer1::IRuntime;
 
 constexpr uint32_t kPlanMagic = 0x74727466;
-constexpr uint32_t kPlanFormat = 3, kOldestPlanFormat = 1;
+constexpr uint32_t kPlanFormat = 4, kOldestPlanFormat = 1;
 constexpr size_t kVersionOffset = 24;
 constexpr size_t kPlanStart = 32;
 
@@ -50,6 +50,25 @@ Status set_streaming_budget(ICudaEngine& engine, const Arguments& arguments, Con
   return {};
 }
 
+/// A plugin library in a plan runs where the command line names one for the plan, or asks for a
+/// plan that later versions load.
+void allow_plugins_in_plans(IRuntime& runtime, const Arguments& arguments) {
+  runtime.setEngineHostCodeAllowed(!arguments.list(OptionId::setPluginsToSerialize).empty() ||
+                                   arguments.flag(OptionId::versionCompatible));
+  if (arguments.has(OptionId::tempdir))
+    runtime.setTemporaryDirectory(arguments.text(OptionId::tempdir).c_str());
+  nvinfer1::TempfileControlFlags flags = runtime.getTempfileControlFlags();
+  const auto entries = parse_map(arguments.text(OptionId::tempfileControls));
+  for (const NamedText& entry : entries.ok() ? *entries : std::vector<NamedText>()) {
+    const auto flag = entry.name == "in_memory"
+                          ? nvinfer1::TempfileControlFlag::kALLOW_IN_MEMORY_FILES
+                          : nvinfer1::TempfileControlFlag::kALLOW_TEMPORARY_FILES;
+    const auto bit = nvinfer1::TempfileControlFlags{1} << static_cast<uint32_t>(flag);
+    flags = entry.text == "allow" ? flags | bit : flags & ~bit;
+  }
+  runtime.setTempfileControlFlags(flags);
+}
+
 /// A runtime as the arguments want it, and the engine that `load` makes with it.
 template <class Load>
 Result<LoadedEngine> make_engine(const Arguments& arguments, Console& console,
@@ -59,6 +78,7 @@ Result<LoadedEngine> make_engine(const Arguments& arguments, Console& console,
   loaded.runtime.reset(nvinfer1::createInferRuntime(logger));
   if (!loaded.runtime) return internal_error("the runtime could not be made");
   setRunDevice(*loaded.runtime, chosen_device(arguments));
+  allow_plugins_in_plans(*loaded.runtime, arguments);
   setPlanCodeAllowed(*loaded.runtime, !arguments.flag(OptionId::refusePlanCode));
   if (arguments.integer(OptionId::cpuThreads) > 0) {
     loaded.runtime->setMaxThreads(static_cast<int32_t>(arguments.integer(OptionId::cpuThreads)));

@@ -64,6 +64,7 @@ CASES = {
     408: (["run", "STRIPPED"], "stripped of its weights"),
     409: (["run", "PLAN", "--useProfile=3"], "profiles"),
     410: (["run", "none.plan"], "none.plan"),
+    412: (["run", "CARRYING"], "plugin libraries (true)"),
     500: (["compare", "MODEL", "OTHER"], "1 of 1 outputs"),
     502: (["nan-hunt", "LOG"], "log"),
 }
@@ -135,7 +136,8 @@ def files(tenon, tmp_path: Path) -> dict:
         "MODEL": lambda: write_model(tmp_path / "m.onnx", 2).name, "OTHER": lambda: write_model(tmp_path / "o.onnx", 3).name,
         "CONV": lambda: saved("conv.onnx", [node("Conv", "conv", ["x", "w"])], [conv], [1, 3, 32, 32]),
         "GPU_PLAN": gpu_plan, "OUTER": outer_product,
-        "PLAN": lambda: plan("m.plan").name, "STRIPPED": lambda: plan("s.plan", "--stripAllWeights").name,
+        "PLAN": lambda: plan("m.plan").name, "CARRYING": lambda: plan("c.plan", "--setPluginsToSerialize=/bin/true").name,
+        "STRIPPED": lambda: plan("s.plan", "--stripAllWeights").name,
         "GARBAGE": lambda: garbage("garbage.onnx"), "GARBAGE_PLAN": lambda: garbage("garbage.plan"),
         "DAMAGED": lambda: changed("d.plan", -1), "OTHER_FORMAT": lambda: changed("f.plan", 5),
         "ODD": lambda: saved("odd.onnx", [node("Mystery", "odd")]),

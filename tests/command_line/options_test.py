@@ -131,6 +131,9 @@ CASES = {
     "markDebug": (["MODEL", "--markDebug=sum", "--saveAllDebugTensors=summary"], r"sum: \(4\) min"),
     "device": (["MODEL", "--device=-1"], r"Selected Device ID: -1"),
     "staticPlugins": (["MODEL", "--staticPlugins=none.so"], "!--staticPlugins=none.so"),
+    "setPluginsToSerialize": (["MODEL", "--setPluginsToSerialize=m.onnx"], "!is no shared library"),
+    "tempdir": (["MODEL", "--tempdir=none"], r"PASSED"),
+    "tempfileControls": (["MODEL", "--tempfileControls=in_memory:deny,temporary:deny"], r"PASSED"),
     "dynamicPlugins": (["MODEL", "--dynamicPlugins=none.so"], "!--dynamicPlugins=none.so"),
     "shapes": (["DYNAMIC", "--shapes=x:5x3"], r"Input binding for z with dimensions 5x3"),
     "loadInputs": (["MODEL", "INPUTS", "--dumpOutput"], r"3 0 7 9"),
@@ -186,9 +189,10 @@ CASES = {
     "recordCandidates": (["CONV", "--recordCandidates"], r"PASSED"),
     "helpMarkdown": (["--helpMarkdown"], r"\| `--onnx=file` \|"),
 }
-# These only show that they are taken: their effects have tests of their own (self_check_test, plugin_test), or is
+# These only show that they are taken: their effects have tests of their own (self_check_test, plugin_test,
+# stored_library_test), or is
 # always so.
-TAKEN = {"allowFailedSelfCheck", "enablePluginOverride", "noSelfCheck", "recordCandidates", "selfCheckRegions", "selfCheckCost", "useSpinWait", "threads", "noDataTransfers"}
+TAKEN = {"allowFailedSelfCheck", "enablePluginOverride", "noSelfCheck", "recordCandidates", "selfCheckRegions", "selfCheckCost", "tempdir", "tempfileControls", "useSpinWait", "threads", "noDataTransfers"}
 
 
 def test_every_flag_that_works_has_a_case():

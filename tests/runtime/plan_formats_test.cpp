@@ -3,9 +3,11 @@
 // hexadecimal; what is not there is zero.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <span>
 #include <string>
 
 #include "ops/ops.h"
@@ -60,8 +62,40 @@ TEST(PlanFormats, OfTheSecondOneAreRead) {
   EXPECT_EQ(plan->graph->outputs()[0]->name, "y");
 }
 
+TEST(PlanFormats, OfTheThirdOneAreReadAndHaveNoLibraries) {
+  const auto plan = read_plan(stored_plan(3), nullptr);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->profiles.at(0).at("x").max, (Extents{8, 4}));
+  EXPECT_EQ(plan->graph->outputs()[0]->name, "y");
+  EXPECT_EQ(plan->libraries, nullptr);
+}
+
+TEST(PlanFormats, OfTheFourthOneHaveLibrariesInTheirOrder) {
+  auto plan = read_plan(stored_plan(3), nullptr);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  plan->libraries = std::make_shared<CodeLibrary>();
+  plan->libraries->collect("000001/a.so", "second");
+  plan->libraries->collect("000000/b.so", "first");
+  auto bytes = write_plan(*plan);
+  ASSERT_TRUE(bytes.ok());
+  const auto read = read_plan(*bytes, nullptr);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  std::string all;
+  read->libraries->for_each([&](const std::string& name, const CodeLibrary::Code& code) {
+    all += fmt::format("{}={} ", name, code.text());
+  });
+  EXPECT_EQ(all, "000000/b.so=first 000001/a.so=second ");
+  const auto second = std::ranges::search(*bytes, std::as_bytes(std::span("second", 6)));
+  second.front() = std::byte{'S'};
+  const auto damaged = read_plan(with_format(*bytes, 0, kPlanFormat), nullptr);
+  ASSERT_FALSE(damaged.ok());
+  EXPECT_NE(damaged.error().message.find("the plugin library 000001/a.so does not match"),
+            std::string::npos)
+      << damaged.error().message;
+}
+
 TEST(PlanFormats, AreWrittenAnewInTheNewestOne) {
-  for (const int old : {1, 2}) {
+  for (const int old : {1, 2, 3}) {
     const auto plan = read_plan(stored_plan(old), nullptr);
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     const auto bytes = write_plan(*plan);
