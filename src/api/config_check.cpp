@@ -97,8 +97,6 @@ void remark_unused(const BuilderConfig& config, Logger& logger) {
          "there is no calibrator (setInt8Calibrator)");
   remark(calibrates && !config.getFlag(BuilderFlag::kINT8), "setInt8Calibrator",
          "BuilderFlag::kINT8 is not set");
-  remark(config.getNbPluginsToSerialize() > 0, "setPluginsToSerialize",
-         "plans contain no code; load the libraries where the plan is");
   remark(*config.getRemoteAutoTuningConfig() != '\0', "setRemoteAutoTuningConfig",
          "kernels are timed on this machine");
   for (const auto& [feature, enabled] : config.previews())
@@ -108,6 +106,23 @@ void remark_unused(const BuilderConfig& config, Logger& logger) {
   for (const PoolNote& note : kPoolNotes)
     if (config.getMemoryPoolLimit(note.pool) != SIZE_MAX)
       logger.warning("The limit of the memory pool {} has no effect: {}", note.name, note.text);
+}
+
+/// Attention that no kernel computes as a whole.
+void remark_decomposed(const nvinfer1::INetworkDefinition& network, Logger& logger) {
+  for (int32_t i = 0; i < network.getNbLayers(); ++i) {
+    if (network.getLayer(i)->getType() != LayerType::kATTENTION_OUTPUT) continue;
+    const auto* output = static_cast<const IAttentionOutputLayer*>(network.getLayer(i));
+    const IAttention& attention = *output->getAttention();
+    const bool normalizes =
+        attention.getNormalizationOperation() == AttentionNormalizationOp::kSOFTMAX;
+    const bool quantizes = attention.getNormalizationQuantizeScale() != nullptr;
+    if (attention.getDecomposable() || (normalizes && !quantizes)) continue;
+    logger.warning(
+        "attention '{}' takes several kernels although it is not decomposable: no single kernel "
+        "computes one {}; setDecomposable(true) allows it",
+        attention.getName(), quantizes ? "with quantized probabilities" : "without a softmax");
+  }
 }
 
 Status check_strong_typing(const BuilderConfig& config,
@@ -138,6 +153,7 @@ Status check_config(BuilderConfig& config, const nvinfer1::INetworkDefinition& n
     return user_error(
         "BuilderFlag::kWEIGHT_STREAMING requires a strongly typed network (kSTRONGLY_TYPED)");
   remark_unused(config, logger);
+  remark_decomposed(network, logger);
   if (config.getHardwareCompatibilityLevel() == HardwareCompatibilityLevel::kAMPERE_PLUS)
     logger.warning(
         "The hardware compatibility level kAMPERE_PLUS has no effect: a plan runs on GPUs of the "

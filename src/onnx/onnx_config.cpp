@@ -1,4 +1,4 @@
-// IOnnxConfig: settings that an application keeps for itself; nothing here reads them.
+// IOnnxConfig: settings that an application keeps for itself: no function of the API takes them.
 #include <string>
 
 #include "NvOnnxConfig.h"

@@ -1,4 +1,5 @@
 // Each kind of layer, built by calls and compared with values computed here.
+#include <algorithm>
 #include <cmath>
 
 #include "harness.h"
@@ -601,6 +602,25 @@ TEST(Layers, AttentionWithMaskAndCausality) {
                                 {"v", floats({1, 1, 2, 2}, {1, 2, 3, 4})}});
   const float a = 1 / (1 + std::exp(2.0F));  // Scores 0 and 2: the products are not scaled.
   expect_near(outputs["y"], {1, 2, a + 3 * (1 - a), 2 * a + 4 * (1 - a)});
+}
+
+TEST(Layers, AttentionThatIsNotDecomposableIsRemarkedWhereItIs) {
+  for (const bool decomposable : {false, true})
+    for (const auto operation :
+         {AttentionNormalizationOp::kSOFTMAX, AttentionNormalizationOp::kNONE}) {
+      Session session;
+      ITensor* x = session.input("x", DataType::kFLOAT, {1, 1, 2, 2});
+      IAttention* attention = session.network->addAttention(*x, *x, *x, operation, false);
+      EXPECT_TRUE(attention->setName("att"));
+      EXPECT_TRUE(attention->setDecomposable(decomposable));
+      session.output(attention->getOutput(0), "y");
+      ASSERT_TRUE(session.build());
+      const auto& warnings = session.log.warnings;
+      const bool remarked = std::any_of(warnings.begin(), warnings.end(), [](const std::string& w) {
+        return w.find("attention 'att' takes several kernels") != std::string::npos;
+      });
+      EXPECT_EQ(remarked, !decomposable && operation == AttentionNormalizationOp::kNONE);
+    }
 }
 
 TEST(Layers, RotaryEmbeddingAndCache) {
