@@ -1443,7 +1443,9 @@ class IExecutionContext : public INoCopy {
   bool setUnfusedTensorsDebugState(bool flag) noexcept;
   /// Returns whether the debug listener sees the tensors that fusion left. Since 10.12.
   bool getUnfusedTensorsDebugState() const noexcept;
-  /// Logs an error and returns false: plans run on one device. Since 10.16.
+  /// Takes the communicator of the devices that a network runs on. It is not used, which a warning
+  /// says: networks run on one device, so that no layer communicates. Returns false, with an error
+  /// logged, for null. Since 10.16.
   bool setCommunicator(void* communicator) noexcept;
 
  protected:

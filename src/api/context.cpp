@@ -341,8 +341,13 @@ bool ContextHandle::setUnfusedTensorsDebugState(bool flag) noexcept {
 bool ContextHandle::getUnfusedTensorsDebugState() const noexcept {
   return debug_.unfused();
 }
-bool ContextHandle::setCommunicator(void*) noexcept {
-  return succeed(unsupported("setCommunicator: plans run on one device"));
+bool ContextHandle::setCommunicator(void* communicator) noexcept {
+  if (communicator == nullptr)
+    return succeed(user_error("setCommunicator was given no communicator"));
+  reporter_->warning(
+      "setCommunicator has no effect: no layer of the plan communicates, since networks run on one "
+      "device");
+  return true;
 }
 
 }  // namespace tenon::api

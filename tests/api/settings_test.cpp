@@ -337,7 +337,11 @@ TEST(Settings, OfRuntimesAndContexts) {
   ASSERT_TRUE(quiet.build());
   EXPECT_EQ(quiet.context->getNvtxVerbosity(), ProfilingVerbosity::kNONE);
   EXPECT_FALSE(c.setCommunicator(nullptr));
-  EXPECT_TRUE(s.log.complained("one device"));
+  EXPECT_TRUE(s.log.complained("no communicator"));
+  s.log.warnings.clear();
+  EXPECT_TRUE(c.setCommunicator(&s));
+  ASSERT_EQ(s.log.warnings.size(), 1u);
+  EXPECT_NE(s.log.warnings[0].find("no layer of the plan communicates"), std::string::npos);
   std::unique_ptr<IRuntimeConfig> config(s.engine->createRuntimeConfig());
   KEPT(*config, IRuntimeConfig, ExecutionContextAllocationStrategy,
        ExecutionContextAllocationStrategy::kUSER_MANAGED);
