@@ -88,6 +88,11 @@ ROWS = {
                       numbers(2, 3, 5), numbers(1, 2, 2, 3, 3)),
     "grid_sample": (lambda x, g: (F.grid_sample(x, g, align_corners=False), F.grid_sample(x, g, "nearest", "border", True)),
                     PICTURE, numbers(2, 4, 5, 2) * 0.7),
+    "grid_sample_cubic": (lambda x, g: tuple(F.grid_sample(x, g, "bicubic", mode, corners) for mode in ("zeros", "border", "reflection")
+                                             for corners in (False, True)), PICTURE, numbers(2, 4, 5, 2)),
+    "transposed_beyond": (lambda x, y, w: (F.conv_transpose2d(x, w, numbers(2), 2, 0, (1, 0)), F.conv_transpose2d(x, w, None, 3, 1, 2),
+                                           F.conv_transpose1d(y, w[:, :, 0], numbers(2), 2, output_padding=1)),
+                          PICTURE, numbers(2, 3, 5), numbers(3, 2, 3, 3)),
     "shared_heads": (lambda q, k: F.scaled_dot_product_attention(q, k, k, enable_gqa=True), numbers(2, 4, 5, 8), numbers(2, 2, 5, 8)),
     "attention_ranks": (lambda q, r: (F.scaled_dot_product_attention(q, q, q), F.scaled_dot_product_attention(r, r, r, is_causal=True)),
                         numbers(3, 5, 8), numbers(2, 2, 3, 5, 8)),

@@ -282,21 +282,30 @@ def _convolution(layers, call):
     add = layers.network.add_deconvolution_nd if transposed else layers.network.add_convolution_nd
     none = trt.Weights(type_of(weight.dtype))
     kernel, bias = layers.weights_of(call["weight"]), layers.weights_of(call.get("bias"))
-    layer = add(x, maps, tuple(weight.shape[2:]), kernel or none, bias or none)
-    if layer is None:
-        raise Unsupported("a convolution that the network refuses (see the log)")
+    padding, extra = _of(call["padding"], spatial), _of(call["output_padding"], spatial) if transposed else (0,) * spatial
+    beyond = any(more > pad for pad, more in zip(padding, extra))  # Elements that no product reaches: the bias alone.
+    layer = add(x, maps, tuple(weight.shape[2:]), kernel or none, none if beyond else bias or none)
+    layers.out(layer)
     if kernel is None:
         layer.set_input(1, call["weight"])
-    if bias is None and call.get("bias") is not None:
+    if bias is None and call.get("bias") is not None and not beyond:
         layer.set_input(2, call["bias"])
     layer.num_groups = groups
     layer.stride_nd, layer.dilation_nd = _of(call["stride"], spatial), _of(call["dilation"], spatial)
-    padding, extra = _of(call["padding"], spatial), _of(call["output_padding"], spatial) if transposed else (0,) * spatial
     layer.pre_padding = padding
-    layer.post_padding = tuple(pad - more for pad, more in zip(padding, extra))
-    if any(pad < 0 for pad in tuple(layer.post_padding)):
-        raise Unsupported("a transposed convolution with more output padding than padding")
-    return layer.get_output(0)
+    layer.post_padding = tuple(max(0, pad - more) for pad, more in zip(padding, extra))
+    return _with_elements_beyond(layers, call, layer.get_output(0)) if beyond else layer.get_output(0)
+
+
+def _with_elements_beyond(layers, call, made):
+    """A transposed convolution without its bias: with zeros up to the result's extents, and the bias."""
+    rank = len(call.result.shape)
+    filled = layers.slice(made, [0] * rank, call.result.shape, [1] * rank, trt.SampleMode.FILL)
+    filled.set_input(4, layers.constant(0, call.result.dtype))
+    if call.get("bias") is None:
+        return filled.get_output(0)
+    bias = layers.reshape(call["bias"], (1, -1) + (1,) * (rank - 2))
+    return layers.elementwise(filled.get_output(0), bias, _E.SUM)
 
 
 def _of(value, count):

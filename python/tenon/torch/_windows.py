@@ -106,10 +106,24 @@ def _upsample(layers, call):
 
 @row("grid_sampler_2d.default")
 def _grid_sampler(layers, call):
-    layer = layers.network.add_grid_sample(call["input"], call["grid"])
+    x, grid = call["input"], call["grid"]
+    if (call["interpolation_mode"], call["padding_mode"]) == (2, 1):
+        x, grid = _with_a_border(layers, call)
+    layer = layers.network.add_grid_sample(x, grid)
     layers.out(layer)
     modes = trt.InterpolationMode.LINEAR, trt.InterpolationMode.NEAREST, trt.InterpolationMode.CUBIC
     layer.interpolation_mode = modes[call["interpolation_mode"]]
     layer.sample_mode = (trt.SampleMode.FILL, trt.SampleMode.CLAMP, trt.SampleMode.REFLECT)[call["padding_mode"]]
     layer.align_corners = call["align_corners"]
     return layer.get_output(0)
+
+
+def _with_a_border(layers, call):
+    """A picture with two elements more on each side, and the same places in it. PyTorch repeats the border for each element that a
+    cubic weight meets, and not for the place: two elements beyond, these are the same."""
+    shape, dtype = fixed(call.meta("input").shape), call.result.dtype
+    wide = (*shape[:2], shape[2] + 4, shape[3] + 4)
+    x = layers.slice(call["input"], (0, 0, -2, -2), wide, [1] * 4, trt.SampleMode.CLAMP).get_output(0)
+    less = int(call["align_corners"])  # The grid's -1 and 1 are centers of elements, else their outer edges.
+    scale = torch.tensor([(have - less) / (have + 4 - less) for have in (shape[3], shape[2])], dtype=dtype)
+    return x, layers.elementwise(call["grid"], layers.constant(scale.reshape(1, 1, 1, 2)), trt.ElementWiseOperation.PROD)
