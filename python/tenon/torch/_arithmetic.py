@@ -6,7 +6,7 @@ import math
 import torch
 
 from .. import _native as trt
-from ._layers import Unsupported
+from ._layers import Unsupported, fixed
 from ._table import _axes, _operands, row
 
 _U, _E, _R = trt.UnaryOperation, trt.ElementWiseOperation, trt.ReduceOperation
@@ -171,6 +171,70 @@ def _sort(layers, call):
     kind = trt.TopKOperation.MAX if call.get("descending", False) else trt.TopKOperation.MIN
     layer = layers.network.add_topk(x, kind, extent, 1 << dim)
     return [layers.out(layer, 0), layers.cast(layers.out(layer, 1), torch.int64)]
+
+
+@row("kthvalue.default", "median.dim", "median.default")
+def _picked_by_rank(layers, call):
+    """Of equal elements PyTorch may give the place of any."""
+    x = layers.reshape(call["self"], (-1,)) if call.name == "median.default" else call["self"]
+    axis = call.get("dim", -1) % len(x.shape)
+    extent = tuple(x.shape)[axis] if "dim" in call or "k" in call else call.meta("self").numel()
+    if not isinstance(extent, int) or extent < 0:
+        raise Unsupported("a median of a dynamic extent")
+    count = call["k"] if "k" in call else (extent + 1) // 2
+    layer = layers.network.add_topk(x, trt.TopKOperation.MIN, count, 1 << axis)
+    last = layers.constant(torch.tensor([count - 1]))
+    picked = [layers.reshape(layers.out(layers.network.add_gather(layers.out(layer, i), last, axis)), call.result.shape) for i in (0, 1)]
+    return picked[0] if call.name == "median.default" else [picked[0], layers.cast(picked[1], torch.int64)]
+
+
+# Cumulative functions.
+
+def _cumulated(layers, x, axis: int, shape, function):
+    """Each element with all ahead of it: in steps that double their reach. `function`: of two tensors."""
+    extents = list(fixed(shape))
+    extent, reach = extents[axis], 1
+    while reach < extent:
+        def part(start, count, of):
+            starts, sizes = [0] * len(extents), list(extents)
+            starts[axis], sizes[axis] = start, count
+            return layers.slice(of, starts, sizes, [1] * len(extents))
+
+        joined = layers.network.add_concatenation(
+            [part(0, reach, x), function(part(reach, extent - reach, x), part(0, extent - reach, x))])
+        joined.axis = axis
+        x, reach = layers.out(joined), 2 * reach
+    return x
+
+
+@row("cumprod.default", "logcumsumexp.default")
+def _cumulative_values(layers, call):
+    x, axis = layers.cast(call["self"], call.result.dtype), call["dim"] % len(call["self"].shape)
+
+    def function(first, second):
+        if call.name.startswith("cumprod"):
+            return layers.elementwise(first, second, _E.PROD)
+        most = layers.elementwise(first, second, _E.MAX)
+        least = layers.elementwise(first, second, _E.MIN)
+        ratio = layers.unary(layers.elementwise(least, most, _E.SUB), _U.EXP)
+        return layers.elementwise(most, _log1p(layers, ratio), _E.SUM)
+
+    return _cumulated(layers, x, axis, call.result.shape, function)
+
+
+@row("cummax.default", "cummin.default")
+def _cumulative_extreme(layers, call):
+    """Values, and the last places where they are: elements that are as large as all ahead of them are places of their own."""
+    x, shape = call["self"], fixed(call.result.shape)
+    axis = call["dim"] % len(shape)
+    op = _E.MAX if call.name.startswith("cummax") else _E.MIN
+    values = _cumulated(layers, x, axis, shape, lambda first, second: layers.elementwise(first, second, op))
+    view = [1] * len(shape)
+    view[axis] = shape[axis]
+    places = layers.constant(torch.arange(shape[axis]).reshape(view))
+    mine = layers.cast(layers.elementwise(x, values, _E.EQUAL), torch.int64)
+    places = layers.elementwise(mine, places, _E.PROD)
+    return [values, _cumulated(layers, places, axis, shape, lambda first, second: layers.elementwise(first, second, _E.MAX))]
 
 
 @row("_native_batch_norm_legit.no_stats")

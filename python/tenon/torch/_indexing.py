@@ -249,16 +249,82 @@ _UPDATES = {"sum": own.ScatterUpdate.ADD, "add": own.ScatterUpdate.ADD, "prod": 
 
 @row("scatter.src", "scatter.value", "scatter.reduce", "scatter.value_reduce", "scatter_add.default", "scatter_reduce.two")
 def _scatter(layers, call):
-    shape, have = call.meta("index").shape, call.meta("self").dtype
+    shape, have, axis = call.meta("index").shape, call.meta("self").dtype, call["dim"] % max(1, len(call.meta("self").shape))
     asked = "add" if call.name.startswith("scatter_add") else call.get("reduce")
-    if asked is not None and asked not in _UPDATES or not call.get("include_self", True):
-        raise Unsupported(f"scatter by {asked}" + ("" if call.get("include_self", True) else " without the old values"))
+    if asked == "mean" and not have.is_floating_point:
+        raise Unsupported("scatter by mean of integers")
     if "value" in call:
         source = layers.filled(call["value"], shape, have)
     else:
         source = layers.slice(layers.cast(call["src"], have), [0] * len(shape), shape, [1] * len(shape))
-    return _scattered(layers, call["self"], call["index"], source, trt.ScatterMode.ELEMENT, call["dim"] % len(shape),
-                      _UPDATES.get(asked, own.ScatterUpdate.REPLACE))
+
+    def scattered(x, values, update):
+        return _scattered(layers, x, call["index"], values, trt.ScatterMode.ELEMENT, axis, update)
+
+    x = call["self"]
+    if asked is not None and not call.get("include_self", True):
+        x = scattered(x, layers.filled(_neutral(asked, have), shape, have), own.ScatterUpdate.REPLACE)
+    made = scattered(x, source, own.ScatterUpdate.ADD if asked == "mean" else _UPDATES.get(asked, own.ScatterUpdate.REPLACE))
+    if asked != "mean":
+        return made
+    count = layers.filled(1, call.result.shape, have)
+    if not call.get("include_self", True):
+        count = scattered(count, layers.filled(0, shape, have), own.ScatterUpdate.REPLACE)
+    count = scattered(count, layers.filled(1, shape, have), own.ScatterUpdate.ADD)
+    return layers.elementwise(made, count, _E.DIV)
+
+
+def _neutral(reduction: str, dtype):
+    """The number that a reduction may begin with."""
+    if reduction in ("amin", "amax"):
+        least, most = (-torch.inf, torch.inf) if dtype.is_floating_point else (torch.iinfo(dtype).min, torch.iinfo(dtype).max)
+        return most if reduction == "amin" else least
+    return int(reduction in ("prod", "multiply"))
+
+
+# Embeddings by bags: each index adds its row to the bag that it lies in.
+
+_BAG_MODES = ("sum", "mean", "amax")
+
+
+def _bags(layers, call):
+    """For each index the number of its bag: how many bags begin up to there, less one."""
+    offsets, count = layers.cast(call["offsets"], torch.int64), call.result.shape[0]
+    if call.get("include_last_offset", False):
+        offsets = layers.slice(offsets, [0], [count], [1])
+    places = layers.constant(torch.arange(fixed(call.meta("indices").shape)[0])[:, None])
+    begins = layers.reshape(offsets, [1, count])
+    later = layers.cast(layers.elementwise(begins, places, _E.GREATER), torch.int64)
+    begun = layers.elementwise(layers.constant(1, torch.int64, 2), later, _E.SUB)
+    total = layers.reduce(begun, trt.ReduceOperation.SUM, [1], True)
+    return layers.elementwise(total, layers.constant(1, torch.int64, 2), _E.SUB)
+
+
+@row("_embedding_bag_forward_only.default", "_embedding_bag.default")
+def _embedding_bag(layers, call):
+    """The bags' sums, means or most. Their other results are for gradients."""
+    mode, dtype, shape = _BAG_MODES[call.get("mode", 0)], call.result.dtype, call.result.shape
+    bags, indices = _bags(layers, call), call["indices"]
+    rows = _gather(layers, call["weight"], indices, 0)
+    if call.get("per_sample_weights") is not None:
+        rows = layers.elementwise(rows, layers.reshape(call["per_sample_weights"], [call.meta("indices").shape[0], 1]), _E.PROD)
+    empty = _neutral(mode, dtype)
+    ones = layers.filled(1, [call.meta("indices").shape[0], 1], dtype)
+    if call.get("padding_idx", -1) >= 0:
+        padding = layers.elementwise(layers.reshape(indices, [call.meta("indices").shape[0], 1]),
+                                     layers.constant(call["padding_idx"], layers.dtype_of(indices), 2), _E.EQUAL)
+        rows = layers.out(layers.network.add_select(padding, layers.constant(empty, dtype, 2), rows))
+        ones = layers.out(layers.network.add_select(padding, layers.constant(0, dtype, 2), ones))
+    update = own.ScatterUpdate.MAX if mode == "amax" else own.ScatterUpdate.ADD
+    made = _scattered(layers, layers.filled(empty, shape, dtype), bags, rows, trt.ScatterMode.ND, update=update)
+    if mode == "sum":
+        return [made, None, None, None]
+    count = _scattered(layers, layers.filled(0, [shape[0], 1], dtype), bags, ones, trt.ScatterMode.ND, update=own.ScatterUpdate.ADD)
+    one = layers.constant(1, dtype, 2)
+    if mode == "mean":
+        return [layers.elementwise(made, layers.elementwise(count, one, _E.MAX), _E.DIV), None, None, None]
+    has_any = layers.elementwise(count, layers.constant(0, dtype, 2), _E.GREATER)
+    return [layers.out(layers.network.add_select(has_any, made, layers.constant(0, dtype, 2))), None, None, None]
 
 
 @row("copy.default")
