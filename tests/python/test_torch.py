@@ -560,3 +560,19 @@ def test_plans_take_memory_of_pytorchs_allocator(no_fallback):
     torch._dynamo.reset()
     fast = torch.compile(module, backend=tenon.torch.backend, dynamic=False, options={"torch_allocator": True})
     close(fast(x), module(x))
+
+
+@torch.inference_mode()
+def test_results_that_no_layer_has_are_pytorchs():
+    """Places of the largest element: a plan has none, and must not give nothing in their stead."""
+    class Places(torch.nn.Module):
+        def forward(self, x):
+            values, places = F.max_pool2d(x * 2, 2, return_indices=True)
+            return F.max_unpool2d(values + 1, places, 2), places
+
+    x = torch.randn(1, 2, 4, 4, device=DEVICE)
+    with pytest.raises(tenon.torch.Unsupported, match="max_pool2d_with_indices.*its result 1"):
+        tenon.torch.compile(torch.nn.MaxPool2d(2, return_indices=True), (x,))
+    with pytest.warns(UserWarning, match="max_pool2d_with_indices.*its result 1"):
+        for got, wanted in zip(torch.compile(Places(), backend="tenon", options={"min_block_size": 1})(x), Places()(x)):
+            torch.testing.assert_close(got, wanted)

@@ -150,7 +150,7 @@ def _add_nodes(graph, constants, values, layers):
                 raise Unsupported(f"the input '{node.name}', which is no tensor")
             tensors[node], inputs[node.name] = layers.input(node.name, value), value
         elif node.op == "call_function" and node.target is operator.getitem:
-            tensors[node] = tensors[node.args[0]][node.args[1]]
+            tensors[node] = _picked(node, tensors)
         elif node.op == "call_function":
             call, first = Call(node, tensors), layers.network.num_layers
             try:
@@ -166,6 +166,16 @@ def _add_nodes(graph, constants, values, layers):
             results = node.args[0] if isinstance(node.args[0], (list, tuple)) else [node.args[0]]
             outputs = [_output(value, tensors) for value in results]
     return inputs, outputs
+
+
+def _picked(node, tensors):
+    """One of an operator's results."""
+    of, index = node.args
+    if tensors[of][index] is None and node.users:
+        refused = Unsupported(f"{of.target} ({of.name}): its result {index}")
+        refused.node = of.name
+        raise refused
+    return tensors[of][index]
 
 
 def _output(value, tensors):
