@@ -576,3 +576,24 @@ def test_results_that_no_layer_has_are_pytorchs():
     with pytest.warns(UserWarning, match="max_pool2d_with_indices.*its result 1"):
         for got, wanted in zip(torch.compile(Places(), backend="tenon", options={"min_block_size": 1})(x), Places()(x)):
             torch.testing.assert_close(got, wanted)
+
+
+@torch.inference_mode()
+def test_buffers_that_change_have_each_runs_values():
+    class Averages(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("average", torch.zeros(4, device=DEVICE))
+
+        def forward(self, x):
+            self.average.mul_(0.9).add_(x.mean(0), alpha=0.1)
+            return x - self.average
+
+    module, same, x = Averages(), Averages(), torch.randn(3, 4, device=DEVICE) + 3
+    torch._dynamo.reset()
+    fast = torch.compile(module, backend="tenon", options={"min_block_size": 1})
+    with pytest.warns(UserWarning, match="tensors that the graph writes into"):
+        torch.testing.assert_close(fast(x), same(x))
+    for _ in range(3):
+        torch.testing.assert_close(fast(x), same(x))
+        torch.testing.assert_close(module.average, same.average)

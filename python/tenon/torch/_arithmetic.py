@@ -57,6 +57,18 @@ def _trunc(layers, call):
     return _truncated(layers, call["self"])
 
 
+# Bits of integers.
+
+@row("__lshift__.Scalar", "__rshift__.Scalar", "bitwise_left_shift.Tensor_Scalar", "bitwise_right_shift.Tensor_Scalar")
+def _shifted(layers, call):
+    """By a number: products with powers of two, and quotients by them, rounded down."""
+    count = call["other"]
+    if not isinstance(count, int) or not 0 <= count < torch.iinfo(call.result.dtype).bits - 1:
+        raise Unsupported(f"a shift by {count}")
+    x, power = call["self"], layers.constant(2 ** count, call.result.dtype, max(1, call.result_rank))
+    return layers.elementwise(x, power, _E.PROD if "l" in call.name.partition("shift")[0] else _E.FLOOR_DIV)
+
+
 # Logarithms and exponentials.
 
 def _log1p(layers, x):

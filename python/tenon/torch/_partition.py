@@ -60,14 +60,22 @@ def _tensors(value) -> list:
     return [x for x in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(x, torch.Tensor)]
 
 
+def _changed(module) -> set[str]:
+    """Buffers that the graph writes; their values are those of each run."""
+    return {node.args[0].target for node in module.graph.nodes
+            if node.target is torch.ops.aten.copy_.default and node.args[0].op == "get_attr"}
+
+
 def _block(module, node, ranges, build):
     """The compiled part in place of a submodule's call. Raises Unsupported."""
+    changed = _changed(module)
     part = getattr(module, node.target)
     placeholders = [inner for inner in part.graph.nodes if inner.op == "placeholder"]
     constants = {inner.name: _attribute(module, given.target) for inner, given in zip(placeholders, node.args)
-                 if given.op == "get_attr"}
+                 if given.op == "get_attr" and given.target not in changed}
     for inner, given in zip(placeholders, node.args):
-        inner.meta.setdefault("val", given.meta.get("val"))
+        known = _attribute(module, given.target) if given.op == "get_attr" else None
+        inner.meta.setdefault("val", given.meta.get("val", known))
     taken = [index for index, inner in enumerate(placeholders)
              if inner.name not in constants and isinstance(inner.meta["val"], torch.Tensor)]
     result = next(inner for inner in part.graph.nodes if inner.op == "output").args[0]
@@ -128,5 +136,6 @@ def _blocks(fused, ranges, build, reasons) -> dict:
 
 
 def _reasons(module, support) -> list[str]:
-    return sorted({support.why_not(node) for node in module.graph.nodes if node.op == "call_function"
+    copies = {"tensors that the graph writes into" for node in module.graph.nodes if node.target is torch.ops.aten.copy_.default}
+    return sorted(copies | {support.why_not(node) for node in module.graph.nodes if node.op == "call_function"
                    and node.target is not operator.getitem and not is_number(node) and not is_check(node) and support.why_not(node)})

@@ -93,10 +93,20 @@ def _comparison(op, negated):
 def _logical(op):
     def convert(layers, call):
         if call.result.dtype != torch.bool:
-            raise Unsupported("bits of integers")
+            return _low_bits(layers, call, op)
         return layers.elementwise(*_operands(layers, call, torch.bool), op)
 
     return convert
+
+
+def _low_bits(layers, call, op):
+    """An integer's lowest bits: what a division by the next power of two leaves."""
+    mask, x = call["other"], call["self"]
+    if op != _E.AND or not isinstance(mask, int) or mask < 0 or mask & (mask + 1) or mask >= torch.iinfo(call.result.dtype).max:
+        raise Unsupported("bits of integers")
+    power = layers.constant(mask + 1, call.result.dtype, max(1, call.result_rank))
+    whole = layers.elementwise(x, power, _E.FLOOR_DIV)
+    return layers.elementwise(x, layers.elementwise(whole, power, _E.PROD), _E.SUB)
 
 
 def _reduction(op):

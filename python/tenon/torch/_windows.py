@@ -32,8 +32,6 @@ def _pooled(layers, call, kind, count):
     layer.padding_nd = windows(call.get("padding", 0) or 0, 0)
     if call.get("ceil_mode", False):
         layer.padding_mode = trt.PaddingMode.EXPLICIT_ROUND_UP
-    if any(step != 1 for step in _of(call.get("dilation", 1) or 1, axes)):
-        raise Unsupported("max pooling with dilation")
     if call.get("divisor_override") is not None:
         raise Unsupported("average pooling with a divisor of its own")
     if kind == trt.PoolingType.AVERAGE:
@@ -49,7 +47,10 @@ def _average_pool(layers, call):
 @row("max_pool1d.default", "max_pool2d.default", "max_pool3d.default", "max_pool2d_with_indices.default",
      "max_pool3d_with_indices.default")
 def _max_pool(layers, call):
-    return [_pooled(layers, call, trt.PoolingType.MAX, int(call.name.partition("pool")[2][0])), None]
+    count = int(call.name.partition("pool")[2][0])
+    if any(step != 1 for step in _of(call.get("dilation", 1) or 1, count)):
+        return [_with_steps(layers, call, count), None]
+    return [_pooled(layers, call, trt.PoolingType.MAX, count), None]
 
 
 @row("adaptive_avg_pool1d.default", "adaptive_avg_pool2d.default", "adaptive_avg_pool3d.default",
@@ -79,6 +80,37 @@ def _averaged(layers, x, axis, extent: int, parts: int, dtype):
     return layers.reduce(layers.elementwise(taken, shares, trt.ElementWiseOperation.PROD), _R.SUM, [axis + 1], False)
 
 
+@row("adaptive_max_pool2d.default", "adaptive_max_pool3d.default")
+def _adaptive_max_pool(layers, call):
+    """The most of windows that share the extents out, one axis after the other."""
+    x, count = call["self"], int(call.name.partition("pool")[2][0])
+    extents = fixed(call.meta("self").shape[-count:])
+    for axis, (extent, parts) in enumerate(zip(extents, _of(call["output_size"], count)), start=len(x.shape) - count):
+        windows = [range(part * extent // parts, -(-(part + 1) * extent // parts)) for part in range(parts)]
+        x = _most_of(layers, x, axis, windows)
+    return [x, None]
+
+
+def _most_of(layers, x, axis: int, windows):
+    """The most of each window along an axis; a shorter one's last element repeats."""
+    longest = max(map(len, windows))
+    places = torch.tensor([[window[min(i, len(window) - 1)] for i in range(longest)] for window in windows])
+    taken = layers.out(layers.network.add_gather(x, layers.constant(places), axis))
+    return layers.reduce(taken, _R.MAX, [axis + 1], False)
+
+
+def _with_steps(layers, call, count):
+    """Max pooling whose windows take every second element, or fewer: by the windows' elements, without padding."""
+    if call.get("ceil_mode", False) or any(_of(call.get("padding", 0) or 0, count)):
+        raise Unsupported("max pooling with dilation beside padding")
+    x, steps, sizes = call["self"], _of(call["dilation"], count), _of(call["kernel_size"], count)
+    strides = _of(call.get("stride") or call["kernel_size"], count)
+    for i, axis in enumerate(range(len(x.shape) - count, len(x.shape))):
+        parts = fixed(call.result.shape)[axis]
+        x = _most_of(layers, x, axis, [range(part * strides[i], part * strides[i] + sizes[i] * steps[i], steps[i]) for part in range(parts)])
+    return x
+
+
 _MODES = {"nearest": trt.InterpolationMode.NEAREST, "bicubic": trt.InterpolationMode.CUBIC}
 _RESIZED = tuple(f"upsample_{name}.{overload}" for overload in ("vec", "default") for name in (
     "nearest1d", "nearest2d", "nearest3d", "linear1d", "bilinear2d", "trilinear3d", "bicubic2d"))
@@ -102,6 +134,22 @@ def _upsample(layers, call):
     if kind == "bicubic":
         layer.cubic_coeff = -0.75
     return layer.get_output(0)
+
+
+@row("_upsample_bilinear2d_aa.default", "_upsample_bicubic2d_aa.default", "_upsample_bilinear2d_aa.vec", "_upsample_bicubic2d_aa.vec")
+def _smooth_upsample(layers, call):
+    """A product with a matrix for each axis: the resized unit matrix."""
+    x, mode, (height, width) = call["input" if "input" in call else "self"], "bilinear" if "linear" in call.name else "bicubic", call.result.shape[2:]
+    rows, columns = fixed((call.meta("input" if "input" in call else "self").shape)[2:])
+
+    def weights(extent, wanted):
+        unit = torch.eye(extent)[None, None]
+        made = torch.nn.functional.interpolate(unit, (extent, wanted), mode=mode, antialias=True, align_corners=call["align_corners"])
+        return layers.constant(made.to(call.result.dtype))
+
+    across = layers.matmul(x, weights(columns, *fixed((width,))))
+    down = layers.matmul(layers.permute(across, [0, 1, 3, 2]), weights(rows, *fixed((height,))))
+    return layers.permute(down, [0, 1, 3, 2])
 
 
 @row("grid_sampler_2d.default")
