@@ -113,13 +113,15 @@ Result<PreparedBuild> prepare_build(const Arguments& arguments, Console& console
   made.parser.reset(nvonnxparser::createParser(*made.network, logger));
   if (!made.parser) return internal_error("the ONNX parser could not be made");
   set_parser_flags(*made.parser, arguments);
+  // Ahead of the model, which may take long to read: wrong flags are told at once.
+  TENON_TRY(configure_builder(*made.builder, *made.config, arguments, console, logger));
+  if (listener != nullptr && listener->reading) listener->reading();
   const auto start = std::chrono::steady_clock::now();
   TENON_TRY(parse_model(*made.parser, expanded(arguments.text(OptionId::onnx)), console));
   if (listener != nullptr) listener->parsed(*made.network, seconds_since(start));
   if (interrupted()) return stopped();
 
   TENON_TRY(configure_network(*made.network, arguments, console));
-  TENON_TRY(configure_builder(*made.builder, *made.config, arguments, console, logger));
   if (!profiles.empty() || open == OpenExtents::kBecomeOne)
     TENON_TRY(add_profiles(*made.builder, *made.network, *made.config, profiles, console));
   TENON_ASSIGN(made.calibrator, give_int8_ranges(*made.network, *made.config, arguments, console));

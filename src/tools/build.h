@@ -18,6 +18,8 @@ struct BuildListener {
   /// The model is read, after so many seconds.
   std::function<void(const nvinfer1::INetworkDefinition& network, double seconds)> parsed;
   IBuildObserver* observer = nullptr;
+  /// The flags are read, and the model is next.
+  std::function<void()> reading = nullptr;
 };
 
 /// The model of --onnx as a network, and a configuration as the flags ask. The parser and the

@@ -205,13 +205,8 @@ Status configure_builder(nvinfer1::IBuilder& builder, IBuilderConfig& config,
   }
   TENON_TRY(set_sources(config, arguments));
   TENON_TRY(set_device(config, arguments));
-  if (arguments.has(OptionId::budget)) {
-    const auto seconds = parse_duration(arguments.text(OptionId::budget));
-    if (!seconds.has_value())
-      return user_error("--budget={}: expected one of 30s, 5m, 1.5h",
-                        arguments.text(OptionId::budget));
+  if (const auto seconds = parse_duration(arguments.text(OptionId::budget)); seconds.has_value())
     setBuildBudget(config, *seconds);
-  }
   recordCandidates(config, arguments.flag(OptionId::recordCandidates));
   keepUnfused(config, arguments.text(OptionId::noFuse).c_str());
   if (const std::string levels = arguments.text(OptionId::dump); !levels.empty())

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "tools/tensor_words.h"
 #include "tools/values.h"
 
 namespace tenon::tools {
@@ -261,6 +262,12 @@ Status check_values(const Arguments& arguments) {
   TENON_TRY(check_tempfile_controls(arguments));
   TENON_TRY(check_ranges(arguments));
   TENON_TRY(check_combinations(arguments));
+  for (const OptionId id : {OptionId::inputIOFormats, OptionId::outputIOFormats})
+    if (auto formats = parse_io_formats(arguments.text(id)); !formats.ok())
+      return std::move(formats).error().with_context(fmt::format("--{}", name_of(id)));
+  if (const std::string budget = arguments.text(OptionId::budget);
+      arguments.has(OptionId::budget) && !parse_duration(budget))
+    return user_error("--budget={}: expected one of 30s, 5m, 1.5h", budget);
   TENON_TRY(parse_percentiles(arguments.text(OptionId::percentile)));
   return {};
 }

@@ -1,6 +1,8 @@
 #include "tools/page.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -24,6 +26,39 @@ std::string three_digits(double value) {
 std::string padded(std::string_view text, size_t columns, bool right) {
   const std::string space(columns - std::min(columns, width(text)), ' ');
   return right ? space + std::string(text) : std::string(text) + space;
+}
+
+/// Narrower than this, a flag or a command stands above its meaning.
+constexpr size_t kTwoColumns = 72;
+constexpr size_t kLeastColumns = 40;
+/// Words of a table are not shortened further.
+constexpr size_t kLeastWord = 8;
+
+}  // namespace
+
+size_t page_columns() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kPageColumns;
+  return std::max<size_t>(size.ws_col, kLeastColumns);
+}
+
+size_t text_columns() {
+  return std::min(page_columns(), kWidestText);
+}
+
+namespace {
+
+/// Takes from the widest columns of words until the whole fits; numbers keep all their digits.
+void shorten_words(std::vector<size_t>& columns, std::string_view alignment, size_t whole) {
+  for (; whole > page_columns(); --whole) {
+    size_t* widest = nullptr;
+    for (size_t i = 0; i < columns.size(); ++i)
+      if (alignment[i] == 'l' && columns[i] > kLeastWord &&
+          (widest == nullptr || columns[i] > *widest))
+        widest = &columns[i];
+    if (widest == nullptr) return;
+    --*widest;
+  }
 }
 
 }  // namespace
@@ -51,6 +86,7 @@ std::string wrapped(std::string_view beginning, std::string_view text, size_t in
 std::string flag_lines(std::string_view flag, std::string_view meaning) {
   constexpr size_t kFlagColumns = 28;
   const std::string beginning = fmt::format("  {}", flag);
+  if (text_columns() < kTwoColumns) return beginning + '\n' + wrapped("", meaning, 6) + '\n';
   if (width(beginning) + 2 <= kFlagColumns) return wrapped(beginning, meaning, kFlagColumns) + '\n';
   return beginning + '\n' + wrapped("", meaning, kFlagColumns) + '\n';
 }
@@ -95,8 +131,7 @@ std::string Table::text(size_t indent) const {
     for (size_t i = 0; i < row.size(); ++i) columns[i] = std::max(columns[i], width(row[i]));
   size_t whole = indent + 2 * (columns.size() - 1);
   for (const size_t column : columns) whole += column;
-  const auto widest = std::ranges::max_element(columns);
-  if (whole > kPageColumns) *widest -= std::min(*widest - 8, whole - kPageColumns);
+  shorten_words(columns, alignment_, whole);
   std::string text;
   for (const auto& row : rows_) {
     std::string line(indent, ' ');

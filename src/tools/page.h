@@ -7,15 +7,20 @@
 
 namespace tenon::tools {
 
-/// Columns of every page.
-inline constexpr size_t kPageColumns = 96;
+/// Columns of a page where standard output is no terminal, and of text on any terminal at most.
+inline constexpr size_t kPageColumns = 96, kWidestText = 120;
+/// Columns of a page: the terminal's, or kPageColumns where standard output is none. Never below
+/// 40.
+size_t page_columns();
+/// Columns of running text: not so many that lines are hard to follow.
+size_t text_columns();
 
 /// The text in lines of at most `columns`, broken at spaces; all but the first begin with `indent`
 /// spaces, for which the first one has its own beginning.
 std::string wrapped(std::string_view beginning, std::string_view text, size_t indent,
-                    size_t columns = kPageColumns);
-/// A flag as it is written and its meaning, in lines of kPageColumns; the meaning has a column of
-/// its own. With a line end behind each.
+                    size_t columns = text_columns());
+/// A flag as it is written and its meaning, in lines of text_columns(); the meaning has a column of
+/// its own where there is room for two. With a line end behind each.
 std::string flag_lines(std::string_view flag, std::string_view meaning);
 /// At most so many letters; the cut part becomes "...", in the middle.
 std::string shortened(std::string_view text, size_t letters);
@@ -33,8 +38,8 @@ class Table {
   explicit Table(std::string alignment) : alignment_(std::move(alignment)) {}
   void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   bool empty() const { return rows_.empty(); }
-  /// Each line begins with `indent` spaces and has at most kPageColumns columns: the widest column
-  /// of words is shortened where that is too few. No line end behind the last.
+  /// Each line begins with `indent` spaces and has at most page_columns() columns: the widest
+  /// columns of words are shortened where that is too few. No line end behind the last.
   std::string text(size_t indent = 2) const;
 
  private:

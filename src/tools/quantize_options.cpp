@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "tools/page.h"
 #include "tools/values.h"
 
 namespace tenon::tools {
@@ -32,6 +33,20 @@ const Row* find_row(std::string_view name) {
   return found == std::end(kRows) ? nullptr : found;
 }
 
+Error unknown_flag(std::string_view typed) {
+  std::string_view name = typed.substr(0, typed.find('='));
+  name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
+  const Row* meant = nullptr;
+  size_t least = 1 + name.size() / 3;
+  for (const Row& row : kRows)
+    if (const size_t letters = edit_distance(name, row.name); letters < least) {
+      least = letters;
+      meant = &row;
+    }
+  return user_error("{} is no flag of `tenon quantize`{}", typed,
+                    meant == nullptr ? "" : fmt::format("; did you mean --{}?", meant->name));
+}
+
 bool is_number(std::string_view name) {
   const Row* row = find_row(name);
   return row != nullptr && row->takes == "number";
@@ -39,18 +54,23 @@ bool is_number(std::string_view name) {
 
 std::string help_text() {
   std::string text =
-      "usage: tenon quantize MODEL [-o OUTPUT] [options]\n\n"
-      "Gives a copy of an ONNX model in 8- or 4-bit numbers (QuantizeLinear, DequantizeLinear), "
-      "with\n"
-      "ranges from calibration data, and a table of its layers.\n\n";
+      wrapped("",
+              "Gives a copy of an ONNX model in 8- or 4-bit numbers (QuantizeLinear, "
+              "DequantizeLinear), with ranges from calibration data, and a table of its layers.",
+              0) +
+      "\n\n"
+      "  tenon quantize resnet50.onnx --calibration_data=images.npy\n"
+      "  tenon quantize gpt2.onnx -o gpt2.int4.onnx --quantize_mode=int4\n"
+      "\nusage: tenon quantize MODEL [-o OUTPUT] [flags]\n\nFlags\n";
   for (const Row& row : kRows) {
     const std::string flag = row.takes.empty() ? fmt::format("--{}", row.name)
                                                : fmt::format("--{}={}", row.name, row.takes);
     const char* mark = row.support == Support::kWorks      ? ""
                        : row.support == Support::kNoEffect ? " [no effect]"
                                                            : " [refused]";
-    text += fmt::format("  {:<34} {}{}{}\n", flag, row.text,
-                        row.usual.empty() ? "" : fmt::format(" (default {})", row.usual), mark);
+    text += flag_lines(
+        flag, fmt::format("{}{}{}", row.text,
+                          row.usual.empty() ? "" : fmt::format(" (default {})", row.usual), mark));
   }
   return text;
 }
@@ -74,14 +94,14 @@ Result<QuantizeArguments> QuantizeArguments::parse(std::span<const char* const> 
       result.given_["onnx_path"] = word;
       continue;
     }
-    if (!word.starts_with("--"))
-      return user_error("'{}' is no option: tenon quantize MODEL [-o OUTPUT] [options]", word);
+    if (!word.starts_with("-"))
+      return user_error("'{}' is one word too many: tenon quantize MODEL [-o OUTPUT] [flags]",
+                        word);
+    if (!word.starts_with("--")) return unknown_flag(word);
     word.remove_prefix(2);
     const size_t sign = word.find('=');
     const Row* row = find_row(word.substr(0, sign));
-    if (row == nullptr)
-      return user_error("unknown option --{}; `tenon quantize --help` lists them",
-                        word.substr(0, sign));
+    if (row == nullptr) return unknown_flag(words[i]);
     if (row->support == Support::kRefused)
       return unsupported("--{} cannot be used: {}", row->name, row->text);
     if (row->support == Support::kNoEffect)
@@ -101,8 +121,8 @@ Result<QuantizeArguments> QuantizeArguments::parse(std::span<const char* const> 
       return user_error("--{}={}: a number is expected", name, value);
   if (const std::string type = result.text("high_precision_dtype"); type != "fp32")
     return unsupported(
-        "--high_precision_dtype={}: what is not quantized stays in fp32; build the result with "
-        "--fp16 or --bf16",
+        "--high_precision_dtype={} cannot be used: what is not quantized stays in fp32; build the "
+        "result with --fp16 or --bf16",
         type);
   return result;
 }
@@ -118,9 +138,8 @@ double QuantizeArguments::number(std::string_view flag) const {
   return parse_real(text(flag)).value_or(0);
 }
 
-const char* QuantizeArguments::help() {
-  static const std::string text = help_text();
-  return text.c_str();
+std::string QuantizeArguments::help() {
+  return help_text();
 }
 
 }  // namespace tenon::tools

@@ -21,7 +21,7 @@ class QuantizeArguments {
   bool wants_help() const { return help_; }
   /// Of flags without effect, with the reason.
   const std::vector<std::string>& remarks() const { return remarks_; }
-  static const char* help();
+  static std::string help();
 
  private:
   std::map<std::string, std::string, std::less<>> given_;

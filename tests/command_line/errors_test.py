@@ -27,13 +27,15 @@ CASES = {
     102: (["build", "MODEL", "--shape=x:4"], "did you mean --shapes"),
     103: (["build", "MODEL", "--workspace=64"], "--memPoolSize=workspace:N"),
     104: (["bench", "MODEL", "--avgRuns=some"], "--avgRuns=some is not a number"),
-    105: (["run", "PLAN", "--saveEngine=x.plan"], "--saveEngine and --loadEngine exclude each other"),
+    105: (["run", "PLAN", "-o", "x.plan"], "-o and a plan exclude each other"),
     106: (["build", "MODEL", "--safe"], "there is no safety runtime"),
     107: (["build"], "usage: tenon build MODEL"),
     108: (["build", "MODEL", "-o", "none/x.plan"], "cannot write 'none/x.plan'"),
     109: (["explain", "E-999"], "'E-999'"),
     110: (["run", "MODEL", "--compare=onnxruntime"], "python3"),
     111: (["build", "MODEL", "--shapes=x:axb"], "'x:axb'"),
+    112: (["build", "PLAN", "-o", "x.plan"], "is a plan already; build takes a model"),
+    113: (["build", "MODEL", "--deviceDescription=none.txt"], "none.txt"),
     200: (["check", "ODD_TWICE"], "2 problems"),
     201: (["build", "none.onnx"], "none.onnx"),
     202: (["build", "GARBAGE"], "ModelProto"),
@@ -65,6 +67,7 @@ CASES = {
     409: (["run", "PLAN", "--useProfile=3"], "profiles"),
     410: (["run", "none.plan"], "none.plan"),
     412: (["run", "CARRYING"], "plugin libraries (true)"),
+    413: (["report", "EXPORT"], "is no report"),
     500: (["compare", "MODEL", "OTHER"], "1 of 1 outputs"),
     502: (["nan-hunt", "LOG"], "log"),
 }
@@ -115,6 +118,10 @@ def files(tenon, tmp_path: Path) -> dict:
         save(tmp_path / name, *args, **kwargs)
         return name
 
+    def text(name: str, content: str) -> str:
+        (tmp_path / name).write_text(content)
+        return name
+
     def gpu_plan() -> str:
         """Of a GPU that is described, and not here."""
         write_model(tmp_path / "m.onnx", 2)
@@ -135,7 +142,7 @@ def files(tenon, tmp_path: Path) -> dict:
     return {
         "MODEL": lambda: write_model(tmp_path / "m.onnx", 2).name, "OTHER": lambda: write_model(tmp_path / "o.onnx", 3).name,
         "CONV": lambda: saved("conv.onnx", [node("Conv", "conv", ["x", "w"])], [conv], [1, 3, 32, 32]),
-        "GPU_PLAN": gpu_plan, "OUTER": outer_product,
+        "EXPORT": lambda: text("export.json", '{"a": 1}'), "GPU_PLAN": gpu_plan, "OUTER": outer_product,
         "PLAN": lambda: plan("m.plan").name, "CARRYING": lambda: plan("c.plan", "--setPluginsToSerialize=/bin/true").name,
         "STRIPPED": lambda: plan("s.plan", "--stripAllWeights").name,
         "GARBAGE": lambda: garbage("garbage.onnx"), "GARBAGE_PLAN": lambda: garbage("garbage.plan"),

@@ -182,12 +182,14 @@ def test_without_files_the_markdown_is_printed(report, tenon_report, tmp_path: P
 
 @pytest.mark.parametrize("name, content, message", [
     ("other.json", '{"a": 1}', "is no report"), ("broken.json", "{", "is not JSON"), ("new.json", '{"schema": "tenon-report", "version": 99}', "version 99"),
-    ("layers.json", '{"Layers": []}', "layers without times"), ("old.plan", "nothing", "could not be run")])
+    ("layers.json", '{"Layers": []}', "layers without times"), ("old.plan", "nothing", "is too short to be a plan")])
 def test_what_is_no_report_is_an_error(tenon_report, tmp_path: Path, name: str, content: str, message: str):
     (tmp_path / name).write_text(content)
-    assert message in tenon_report(name, status=1)
+    text = tenon_report(name, status=4)
+    assert message in text and text.count("error E-4") == 1
 
 
 def test_missing_files_and_words_are_errors(tenon_report):
-    assert "nowhere.json" in tenon_report("nowhere.json", status=1)
+    text = tenon_report("nowhere.json", status=4)
+    assert "nowhere.json" in text and "error E-410" in text
     assert "usage" in tenon_report("a", "b", "c", status=1)

@@ -55,10 +55,11 @@ void show_next(Session& session, const Arguments& arguments) {
 }
 
 Status build(Session& session, const CommandLine& line) {
+  TENON_TRY(expect_model(session, "build", line.words().front()));
   TENON_ASSIGN(Arguments arguments, prepare(session, line));
   if (arguments.has(OptionId::loadEngine))
-    return session.fail(ErrorId::kUsage, "'{}' is a plan already; build takes a model",
-                        line.words().front());
+    return session.fail(ErrorId::kFlagsExclude,
+                        "--loadEngine and `tenon build` exclude each other: give the model");
   if (!arguments.has(OptionId::saveEngine))
     arguments.give(OptionId::saveEngine, plan_name(line.words().front()));
   TENON_ASSIGN(const auto plan, build_on_page(session, arguments, line.text("progressLog")));

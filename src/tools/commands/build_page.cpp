@@ -1,7 +1,10 @@
 #include "tools/commands/build_page.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
+#include "tools/exports.h"
 #include "tools/page.h"
 
 namespace tenon::tools {
@@ -58,19 +61,35 @@ void BuildPage::parsed(const nvinfer1::INetworkDefinition& network, double secon
 }
 
 Status BuildPage::keep_log(const std::string& file) {
+  TENON_TRY(check_writable(file));
+  log_name_ = file;
   log_.reset(std::fopen(file.c_str(), "w"));
-  if (log_ == nullptr) return resource_error("cannot write '{}'", file);
+  if (log_ == nullptr)
+    return resource_error("--progressLog: cannot write '{}': {}", file, std::strerror(errno));
+  // Who follows the build sees each line when it comes.
+  std::setvbuf(log_.get(), nullptr, _IOLBF, BUFSIZ);
   return {};
 }
 
+Status BuildPage::close_log() {
+  if (log_ == nullptr) return {};
+  const bool incomplete = std::ferror(log_.get()) != 0;
+  if (std::fclose(log_.release()) == 0 && !incomplete) return {};
+  return resource_error("--progressLog: cannot write '{}': it takes no more; the plan is there",
+                        log_name_);
+}
+
+/// A full disk does not end the build: close_log() tells of it.
+void BuildPage::log(const std::string& line) noexcept {
+  if (log_ != nullptr) std::fwrite(line.data(), 1, line.size(), log_.get());
+}
+
 void BuildPage::progress(const BuildState& state) noexcept {
-  if (log_ != nullptr)
-    fmt::print(log_.get(),
-               R"({{"step": {}, "done": {:.4f}, "elapsed": {:.3f}, "remaining": {:.3f}, )"
-               R"("left": [{:.3f}]}})"
-               "\n",
-               static_cast<int>(state.step) + 2, state.done, state.elapsed, state.remaining,
-               fmt::join(state.left, ", "));
+  log(fmt::format(R"({{"step": {}, "done": {:.4f}, "elapsed": {:.3f}, "remaining": {:.3f}, )"
+                  R"("left": [{:.3f}]}})"
+                  "\n",
+                  static_cast<int>(state.step) + 2, state.done, state.elapsed, state.remaining,
+                  fmt::join(state.left, ", ")));
   const int number = static_cast<int>(state.step) + 2;
   session_.console().progress(fmt::format("  {}/{}  {:20}[{}] {:3.0f} %  {}", number, kSteps,
                                           kTitles[number - 1], bar(state.done), 100 * state.done,
@@ -78,11 +97,9 @@ void BuildPage::progress(const BuildState& state) noexcept {
 }
 
 void BuildPage::stepEnded(BuildStep step, double seconds, const char* facts) noexcept {
-  if (log_ != nullptr)
-    fmt::print(log_.get(),
-               R"({{"ended": {}, "seconds": {:.3f}}})"
-               "\n",
-               static_cast<int>(step) + 2, seconds);
+  log(fmt::format(R"({{"ended": {}, "seconds": {:.3f}}})"
+                  "\n",
+                  static_cast<int>(step) + 2, seconds));
   if (step == BuildStep::kWRITE)
     writing_ = seconds;
   else

@@ -21,6 +21,9 @@ class BuildPage final : public IBuildObserver {
   /// From here on each state of the build is a line of JSON in the file too.
   Status keep_log(const std::string& file);
 
+  /// An error where the file did not take all of them.
+  Status close_log();
+
   /// For build_plan().
   BuildListener listener();
   /// The last step's line: the plan is there, and in this file where it is saved.
@@ -32,6 +35,7 @@ class BuildPage final : public IBuildObserver {
 
  private:
   void parsed(const nvinfer1::INetworkDefinition& network, double seconds);
+  void log(const std::string& line) noexcept;
   void line(int number, double seconds, std::string_view facts);
 
   struct Close {
@@ -39,6 +43,7 @@ class BuildPage final : public IBuildObserver {
   };
 
   Session& session_;
+  std::string log_name_;
   std::unique_ptr<std::FILE, Close> log_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   double writing_ = 0;

@@ -172,6 +172,7 @@ Status prune(Session& session, const CommandLine& line, std::span<const std::str
 }
 
 Status cache(Session& session, const CommandLine& line) {
+  session.enter(Stage::kRun);
   const std::string& action = line.words().front();
   const auto files = std::span(line.words()).subspan(1);
   if (action == "ls") return list(session, files);

@@ -5,7 +5,7 @@
 #include "NvInfer.h"
 #include "NvOnnxParser.h"
 #include "tools/api_logger.h"
-#include "tools/commands/command_line.h"
+#include "tools/commands/engine_source.h"
 #include "tools/page.h"
 #include "tools/preparation.h"
 
@@ -56,6 +56,7 @@ void show_problem(Session& session, int number, const nvonnxparser::IParserError
 }
 
 Status check(Session& session, const CommandLine& line) {
+  TENON_TRY(expect_model(session, "check", line.words().front()));
   TENON_TRY(open_plugins(line.arguments(), session.console()));
   session.enter(Stage::kModel);
   ApiLogger logger(session.console());

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/version.h"
 #include "tools/commands/session.h"
+#include "tools/page.h"
 #include "tools/values.h"
 
 namespace tenon::tools {
@@ -43,6 +45,10 @@ bool asks_for_help(std::string_view word) {
   return word == "--help" || word == "-h" || word == "help";
 }
 
+bool asks_for_version(std::string_view word) {
+  return word == "--version" || word == "-V" || word == "version";
+}
+
 int unknown_command(std::string_view word) {
   Session session("tenon");
   std::string_view meant;
@@ -63,6 +69,29 @@ std::span<const Command> commands() {
   return kCommands;
 }
 
+namespace {
+
+std::string command_lines(const Command& command) {
+  std::string line =
+      fmt::format("  {:10}{:24}{}\n", command.name, command.arguments, command.summary);
+  if (line.size() <= text_columns() + 1) return line;
+  return fmt::format("  {} {}\n{}\n", command.name, command.arguments,
+                     wrapped("", command.summary, 6));
+}
+
+int show(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return Session("tenon").end({});
+}
+
+/// Of the program, and of the API that it stands in for.
+std::string version_text() {
+  return fmt::format("tenon {}, TensorRT {}.{}.{}.{}\n", TENON_VERSION, kApiMajor, kApiMinor,
+                     kApiPatch, kApiBuild);
+}
+
+}  // namespace
+
 std::string overview() {
   std::string text = "usage: tenon COMMAND [flags]\n\n";
   text += kExamples;
@@ -70,23 +99,26 @@ std::string overview() {
     if (std::ranges::find(kCommands, group.group, &Command::group) == std::end(kCommands)) continue;
     text += fmt::format("\n{}\n", group.title);
     for (const Command& command : kCommands)
-      if (command.group == group.group)
-        text += fmt::format("  {:10}{:24}{}\n", command.name, command.arguments, command.summary);
+      if (command.group == group.group) text += command_lines(command);
   }
-  text +=
-      "\n`tenon COMMAND --help` shows the flags of one. Exit status: 0 done, 1 usage, 2 model,\n"
-      "3 build, 4 run, 5 accuracy. `trtexec` is `tenon exec` by another name.\n";
-  return text;
+  text += '\n';
+  text += wrapped("",
+                  "`tenon COMMAND --help` shows the flags of one. Exit status: 0 done, 1 usage, 2 "
+                  "model, 3 build, 4 run, 5 accuracy. `trtexec` is `tenon exec` by another name.",
+                  0);
+  return text + '\n';
 }
 
 int run_command(std::span<const char* const> words) {
-  if (words.empty() || asks_for_help(words[0])) {
-    std::fputs(overview().c_str(), stdout);
-    return 0;
-  }
-  const auto command = std::ranges::find(kCommands, std::string_view(words[0]), &Command::name);
-  if (command == std::end(kCommands)) return unknown_command(words[0]);
-  return command->run(words.subspan(1));
+  const bool help = words.empty() || asks_for_help(words[0]);
+  if (help && words.size() < 2) return show(overview());
+  if (asks_for_version(words[0])) return show(version_text());
+  // `tenon help build` is `tenon build --help`.
+  const std::string_view name = words[help ? 1 : 0];
+  const auto command = std::ranges::find(kCommands, name, &Command::name);
+  if (command == std::end(kCommands)) return unknown_command(name);
+  static constexpr const char* kHelp[] = {"--help"};
+  return command->run(help ? std::span(kHelp) : words.subspan(1));
 }
 
 }  // namespace tenon::tools

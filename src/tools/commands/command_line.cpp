@@ -94,6 +94,12 @@ std::string own_flag_lines(std::string_view name, std::string_view argument,
   return flag_lines(spelled(name, argument), help);
 }
 
+std::string example_lines(const Example& example) {
+  std::string line = fmt::format("  {:<52}  # {}\n", example.typed, example.meaning);
+  if (line.size() <= page_columns() + 1) return line;
+  return fmt::format("  {}\n      # {}\n", example.typed, example.meaning);
+}
+
 std::string exec_flag_lines(const OptionRow& row) {
   std::string help(row.help);
   if (!row.default_value.empty() && row.kind != OptionKind::kFlag)
@@ -164,15 +170,17 @@ Result<CommandLine> CommandLine::parse(Session& session, const Usage& usage,
 
 std::string help_of(const Usage& usage) {
   std::string text = fmt::format("{}\n\n", wrapped("", usage.purpose, 0));
-  for (const Example& example : usage.examples)
-    text += fmt::format("  {:<52}  # {}\n", example.typed, example.meaning);
+  for (const Example& example : usage.examples) text += example_lines(example);
   text += fmt::format("\nusage: tenon {} {}\n", usage.command, usage.words);
   if (!usage.flags.empty()) text += "\nFlags\n";
   for (const OwnFlag& flag : usage.flags)
     text += own_flag_lines(flag.name, flag.argument, flag.help);
   text += exec_flags_text(usage);
   if (usage.exec_flags == ExecFlags::kAll)
-    text += "\nAll other flags of trtexec are taken too: `tenon exec --help` lists them.";
+    text += "\n" + wrapped("",
+                           "All other flags of trtexec are taken too: `tenon exec --help` lists "
+                           "them.",
+                           0);
   return text;
 }
 

@@ -57,7 +57,7 @@ class CommandLine {
   Arguments arguments_;
 };
 
-/// --help of a subcommand: examples first, kPageColumns wide.
+/// --help of a subcommand: examples first, as wide as the page.
 std::string help_of(const Usage& usage);
 
 /// Parses, then prints the help or calls work(session, line), which returns a Status. Gives the

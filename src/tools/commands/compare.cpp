@@ -40,8 +40,9 @@ constexpr Usage kUsage = {
 /// The arguments of one side.
 Arguments side(const Arguments& all, const std::string& file, bool tensors) {
   Arguments arguments = all;
-  arguments.give(is_plan(file) ? OptionId::loadEngine : OptionId::onnx, file);
-  if (tensors && !is_plan(file)) arguments.give(OptionId::markDebug, "*");
+  const bool plan = is_meant_as_plan(file);
+  arguments.give(plan ? OptionId::loadEngine : OptionId::onnx, file);
+  if (tensors && !plan) arguments.give(OptionId::markDebug, "*");
   return arguments;
 }
 
@@ -50,7 +51,7 @@ Status compare(Session& session, const CommandLine& line) {
   TENON_ASSIGN(const double tolerance, tolerance_of(session, line));
   const std::string &a = line.words()[0], &b = line.words()[1];
   const auto yardstick = parse_yardstick(b);
-  if (yardstick && is_plan(a) && !line.has("model"))
+  if (yardstick && is_meant_as_plan(a) && !line.has("model"))
     return session.fail(ErrorId::kMissingArgument,
                         "'{}' is a plan: --model=FILE names the ONNX model for {} to compute", a,
                         b);

@@ -19,14 +19,28 @@ bool is_plan(const std::string& file) {
   return plan_version(file).ok();
 }
 
+bool is_meant_as_plan(const std::string& file) {
+  return is_plan(file) || file.ends_with(".plan") || file.ends_with(".engine");
+}
+
+Status expect_model(Session& session, std::string_view command, const std::string& file) {
+  if (!is_meant_as_plan(file)) return {};
+  if (const auto size = file_size(file); !size.ok())
+    return session.fail(ErrorId::kNoModelFile, "{}", size.error().message);
+  return session.fail(ErrorId::kPlanForModel, "'{}' is a plan already; {} takes a model", file,
+                      command);
+}
+
 Result<Arguments> prepare(Session& session, const CommandLine& line, bool with_file,
                           Reports reports) {
   Arguments arguments = line.arguments();
   if (with_file && !line.words().empty()) {
     const std::string& file = line.words().front();
-    const bool plan =
-        is_plan(file) || (!file.ends_with(".onnx") && !arguments.has(OptionId::onnx) &&
-                          (file.ends_with(".plan") || file.ends_with(".engine")));
+    const bool plan = is_plan(file) || (!arguments.has(OptionId::onnx) && is_meant_as_plan(file));
+    if (plan && (line.has("o") || arguments.has(OptionId::saveEngine)))
+      return session.fail(ErrorId::kFlagsExclude,
+                          "{} exclude each other: '{}' is a plan already, and nothing is built",
+                          line.has("o") ? "-o and a plan" : "--saveEngine and a plan", file);
     arguments.give(plan ? OptionId::loadEngine : OptionId::onnx, file);
   }
   if (reports == Reports::kRefused && wants_report(arguments))
@@ -65,8 +79,8 @@ Result<std::unique_ptr<nvinfer1::IHostMemory>> build_on_page(Session& session,
   if (!log.empty()) TENON_TRY(page.keep_log(log));
   const BuildListener listener = page.listener();
   nvinfer1::ILogger& logger = session.logger();
-  session.enter(Stage::kModel);
   BuildListener staged = listener;
+  staged.reading = [&] { session.enter(Stage::kModel); };
   staged.parsed = [&](const nvinfer1::INetworkDefinition& network, double seconds) {
     session.enter(Stage::kBuild);
     listener.parsed(network, seconds);
@@ -82,6 +96,7 @@ Result<std::unique_ptr<nvinfer1::IHostMemory>> build_on_page(Session& session,
   const std::chrono::duration<double> writing = std::chrono::steady_clock::now() - start;
   page.written(file, static_cast<double>((*plan)->size()), writing.count());
   session.line("\n  done in {}", seconds_text(page.seconds()));
+  TENON_TRY(page.close_log());
   return plan;
 }
 

@@ -23,6 +23,10 @@ Result<Arguments> prepare(Session& session, const CommandLine& line, bool with_f
 
 /// Whether the file begins as a plan does.
 bool is_plan(const std::string& file);
+/// The same, or its name is a plan's: of a file that is not there, is empty or was cut short.
+bool is_meant_as_plan(const std::string& file);
+/// An error where a subcommand that takes models is given a plan.
+Status expect_model(Session& session, std::string_view command, const std::string& file);
 
 /// "AMD EPYC 7B13, 2 cores" or "NVIDIA H200, driver 12.8, ...".
 std::string device_text(const Arguments& arguments, Console& console);

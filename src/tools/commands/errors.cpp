@@ -62,6 +62,8 @@ const ErrorRow* find_error(std::string_view name) {
 }
 
 const ErrorRow& classify(Stage stage, std::string_view message) {
+  // At every stage: the reasons behind it, as "No such file", are signs of other rows.
+  if (message.find("cannot write") != std::string_view::npos) return row_of(ErrorId::kNotWritable);
   const ErrorRow* other = nullptr;
   const ErrorRow* general = nullptr;
   for (const ErrorRow& row : kRows) {

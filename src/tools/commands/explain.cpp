@@ -48,7 +48,10 @@ Status explain(Session& session, const CommandLine& line) {
   session.line("\n{}", wrapped("", row->cause, 0));
   session.heading("Try");
   for (const std::string_view step : row->steps()) session.line("{}", wrapped("  -", step, 4));
-  session.line("\nSubcommands that end with it exit with status {}.", row->exit_status());
+  session.line("\n{}", wrapped("",
+                               fmt::format("Subcommands that end with it exit with status {}.",
+                                           row->exit_status()),
+                               0));
   return {};
 }
 

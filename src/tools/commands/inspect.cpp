@@ -89,9 +89,10 @@ void show_nodes(Session& session, const Json& json) {
 
 Status inspect(Session& session, const CommandLine& line) {
   const std::string& file = line.words().front();
-  const bool plan = is_plan(file);
+  const bool plan = is_meant_as_plan(file);
   if (line.has("steps") && !plan)
     return user_error("--steps: '{}' is no plan, and models have no steps: build one first", file);
+  if (line.has("json")) TENON_TRY(check_writable(line.text("json")));
   session.enter(plan ? Stage::kRun : Stage::kModel);
   Json json;
   if (plan) {

@@ -5,7 +5,7 @@
 #include "NvOnnxParser.h"
 #include "tenon/self_check.h"
 #include "tools/api_logger.h"
-#include "tools/commands/command_line.h"
+#include "tools/commands/engine_source.h"
 #include "tools/exports.h"
 #include "tools/interrupt.h"
 #include "tools/tensor_words.h"
@@ -69,6 +69,7 @@ Status hunt(Session& session, const CommandLine& line) {
       line.words().empty() ? arguments.text(OptionId::onnx) : line.words().front();
   if (model.empty())
     return session.fail(ErrorId::kMissingArgument, "usage: tenon nan-hunt MODEL [flags]");
+  TENON_TRY(expect_model(session, "nan-hunt", model));
   session.enter(Stage::kModel);
   ApiLogger logger(session.console());
   const std::unique_ptr<nvinfer1::IBuilder> builder(nvinfer1::createInferBuilder(logger));

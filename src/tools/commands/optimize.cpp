@@ -87,13 +87,12 @@ void show_next(Session& session, const std::string& file, const std::string& mod
 
 Status optimize(Session& session, const CommandLine& line) {
   const std::string& model = line.words().front();
-  if (is_plan(model))
-    return session.fail(ErrorId::kUsage, "'{}' is a plan; optimize takes a model", model);
+  TENON_TRY(expect_model(session, "optimize", model));
   const std::string file = line.has("o") ? line.text("o") : optimized_name(model);
   TENON_ASSIGN(Arguments arguments, prepare(session, line));
-  session.enter(Stage::kModel);
   session.line("{}", session.bold(fmt::format("{} to {}", model, file)));
   BuildListener staged;
+  staged.reading = [&] { session.enter(Stage::kModel); };
   staged.parsed = [&](const nvinfer1::INetworkDefinition&, double) {
     session.enter(Stage::kBuild);
   };

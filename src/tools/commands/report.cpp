@@ -1,12 +1,16 @@
+// `tenon report`.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <vector>
 
 #include "tools/commands.h"
 #include "tools/commands/command.h"
-#include "tools/console.h"
+#include "tools/commands/command_line.h"
+#include "tools/commands/plan_table.h"
+#include "tools/engine_file.h"
 #include "tools/exports.h"
 #include "tools/report/compare.h"
 #include "tools/report/document.h"
@@ -18,26 +22,33 @@
 namespace tenon::tools {
 namespace {
 
-constexpr const char* kUsage =
-    "examples:\n"
-    "  tenon report model.plan --html=report.html      run and measure a plan, and look at it\n"
-    "  tenon report now.json before.json --html=c.html compare two runs of trtexec --exportReport\n"
-    "  tenon report now.json profile.json,layers.json  ... with what TensorRT's trtexec exported\n"
-    "\n"
-    "usage: tenon report INPUT [AGAINST] [flags]\n"
-    "\n"
-    "An INPUT is a plan, which is run and measured; a report of --exportReport; or the files of\n"
-    "--exportProfile and --exportLayerInfo, TensorRT's or ours, joined by a comma. With AGAINST\n"
-    "INPUT is compared with it: what is slower in INPUT comes first. Without a file to write the\n"
-    "Markdown goes to standard output.\n"
-    "\n"
-    "Flags:\n"
-    "  --html=FILE      a page that needs nothing else\n"
-    "  --json=FILE      the same facts as JSON\n"
-    "  --markdown=FILE  a summary for a pull request\n"
-    "  --junit=FILE     accuracy as test cases\n"
-    "  --timeline=FILE  trace events for Perfetto and chrome://tracing\n"
-    "and those of trtexec for the run of a plan.\n";
+constexpr Example kExamples[] = {
+    {"tenon report model.plan --html=report.html", "run and measure a plan, and look at it"},
+    {"tenon report now.json before.json --html=c.html", "compare two runs of --exportReport"},
+    {"tenon report now.json profile.json,layers.json", "... with TensorRT's own exports"},
+};
+
+constexpr OwnFlag kFlags[] = {
+    {"html", "FILE", "a page that needs nothing else"},
+    {"json", "FILE", "the same facts as JSON"},
+    {"markdown", "FILE", "a summary for a pull request"},
+    {"junit", "FILE", "accuracy as test cases"},
+    {"timeline", "FILE", "trace events for Perfetto and chrome://tracing"},
+};
+
+constexpr Usage kUsage = {
+    .command = "report",
+    .words = "INPUT [AGAINST] [flags]",
+    .purpose =
+        "Shows where the time goes. An INPUT is a plan, which is run and measured; a report of "
+        "--exportReport; or the files of --exportProfile and --exportLayerInfo, TensorRT's or "
+        "ours, joined by a comma. With AGAINST, INPUT is compared with it: what is slower in "
+        "INPUT comes first. Without a file to write, the Markdown goes to standard output.",
+    .examples = kExamples,
+    .flags = kFlags,
+    .exec_flags = ExecFlags::kAll,
+    .most_words = 2,
+};
 
 /// What a document can be written as.
 struct Form {
@@ -62,9 +73,9 @@ struct Request {
   std::vector<std::string> others;  ///< For the run of a plan.
 };
 
-Request parse(std::span<const char* const> words) {
-  Request request;
-  for (const std::string_view word : words) {
+Request request_of(const CommandLine& line) {
+  Request request{.inputs = line.words()};
+  for (const std::string_view word : line.typed()) {
     const Form* form = nullptr;
     for (const Form& row : kForms)
       if (word.starts_with(row.flag)) form = &row;
@@ -72,8 +83,6 @@ Request parse(std::span<const char* const> words) {
       request.outputs.emplace_back(form, word.substr(form->flag.size()));
     else if (word.starts_with("-"))
       request.others.emplace_back(word);
-    else
-      request.inputs.emplace_back(word);
   }
   return request;
 }
@@ -84,7 +93,12 @@ Result<Json> read_json(const std::string& file) {
 }
 
 /// Runs and measures a plan; its report comes by a file that is gone afterwards.
-Result<Json> report_of_plan(const std::string& file, const std::vector<std::string>& others) {
+Result<Json> report_of_plan(Session& session, const std::string& file,
+                            const std::vector<std::string>& others) {
+  // Told as other subcommands do, ahead of a run that has a log of its own.
+  TENON_TRY(plan_version(file));
+  TENON_ASSIGN(const std::vector<char> plan, read_file(file));
+  TENON_TRY(plan_json(session, plan));
   const std::string path =
       (std::filesystem::temp_directory_path() / fmt::format("tenon-report-{}.json", getpid()))
           .string();
@@ -93,6 +107,8 @@ Result<Json> report_of_plan(const std::string& file, const std::vector<std::stri
   std::vector<const char*> pointers;
   for (const std::string& word : words) pointers.push_back(word.c_str());
   const bool ran = run_exec("trtexec", pointers) == 0;
+  if (std::ferror(stdout) != 0)
+    return session.fail(ErrorId::kNotWritable, "standard output takes no more");
   Result<Json> document =
       ran ? read_json(path)
           : Result<Json>(user_error("'{}' could not be run; see the messages above", file));
@@ -101,16 +117,26 @@ Result<Json> report_of_plan(const std::string& file, const std::vector<std::stri
   return document;
 }
 
+/// Bytes that tell JSON from a plan.
+constexpr uint64_t kHead = 256;
+
+/// Whether a file begins as JSON does.
+bool begins_as_json(std::span<const char> head) {
+  const auto first = std::ranges::find_if(
+      head, [](char c) { return c != ' ' && c != '\n' && c != '\r' && c != '\t'; });
+  return first != head.end() ? *first == '{' || *first == '[' : false;
+}
+
 /// The report that one word of the command line stands for.
-Result<Json> document_of(const std::string& input, const std::vector<std::string>& others) {
+Result<Json> document_of(Session& session, const std::string& input,
+                         const std::vector<std::string>& others) {
   Json profile, layers;
   for (size_t start = 0; start <= input.size();) {
     const size_t end = std::min(input.find(',', start), input.size());
     const std::string file = input.substr(start, end - start);
     start = end + 1;
-    TENON_ASSIGN(const std::vector<char> head, read_file(file, 1));
-    const bool is_text = !head.empty() && (head[0] == '{' || head[0] == '[' || head[0] == ' ');
-    if (!is_text && file == input) return report_of_plan(file, others);
+    TENON_ASSIGN(const std::vector<char> head, read_file(file, kHead));
+    if (!begins_as_json(head) && file == input) return report_of_plan(session, file, others);
     TENON_ASSIGN(Json json, read_json(file));
     if (is_exported_profile(json))
       profile = std::move(json);
@@ -129,35 +155,28 @@ Result<Json> document_of(const std::string& input, const std::vector<std::string
   return foreign_report(input, profile, layers);
 }
 
-Status make(const Request& request) {
-  TENON_ASSIGN(Json document, document_of(request.inputs[0], request.others));
+Status report(Session& session, const CommandLine& line) {
+  const Request request = request_of(line);
+  for (const auto& output : request.outputs)
+    if (Status writable = check_writable(output.second); !writable.ok())
+      return std::move(writable).error().with_context(output.first->flag);
+  session.enter(Stage::kRun);
+  TENON_ASSIGN(Json document, document_of(session, request.inputs[0], request.others));
   if (request.inputs.size() == 2) {
-    TENON_ASSIGN(Json against, document_of(request.inputs[1], request.others));
+    TENON_ASSIGN(Json against, document_of(session, request.inputs[1], request.others));
     document = make_comparison(std::move(against), std::move(document));
   }
   for (const auto& [form, file] : request.outputs)
     TENON_TRY(write_file(file, form->text(document)));
   if (request.outputs.empty()) std::fputs(report_markdown(document).c_str(), stdout);
+  std::fflush(stdout);
   return {};
 }
 
 }  // namespace
 
 int run_report(std::span<const char* const> words) {
-  for (const std::string_view word : words)
-    if (word == "--help" || word == "-h") {
-      std::fputs(kUsage, stdout);
-      return 0;
-    }
-  const Request request = parse(words);
-  if (request.inputs.empty() || request.inputs.size() > 2) {
-    std::fputs(kUsage, words.empty() ? stdout : stderr);
-    return words.empty() ? 0 : 1;
-  }
-  const Status status = make(request);
-  if (status.ok()) return 0;
-  Console().error("{}", status.error().message);
-  return 1;
+  return run_with_line(kUsage, words, report);
 }
 
 }  // namespace tenon::tools

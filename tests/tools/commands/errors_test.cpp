@@ -45,6 +45,9 @@ TEST(Errors, TheStageDecidesWhereSignsAreShared) {
   EXPECT_EQ(classify(Stage::kModel, "cannot read 'x': No such file").exit_status(), 2);
   EXPECT_EQ(classify(Stage::kRun, "cannot read 'x': No such file").exit_status(), 4);
   for (const ErrorRow& row : error_rows()) EXPECT_LE(stage_of(row), Stage::kAccuracy);
+  for (const Stage stage : {Stage::kUsage, Stage::kModel, Stage::kBuild, Stage::kRun})
+    EXPECT_EQ(classify(stage, "cannot write 'no/x': No such file or directory").number, 108);
+  EXPECT_EQ(classify(Stage::kUsage, "cannot read 'gpu.txt': No such file").number, 113);
 }
 
 TEST(Deviation, EqualTensorsAgreeAndHistogramsCountAll) {
@@ -83,7 +86,7 @@ TEST(Page, TablesStayWithinThePage) {
   for (const std::string& line : {table.text()})
     for (size_t start = 0; start < line.size(); start = line.find('\n', start) + 1) {
       const size_t end = std::min(line.find('\n', start), line.size());
-      EXPECT_LE(end - start, kPageColumns);
+      EXPECT_LE(end - start, page_columns());
       if (end == line.size()) break;
     }
 }

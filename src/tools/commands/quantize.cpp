@@ -1,3 +1,4 @@
+// `tenon quantize`.
 #include "tenon/quantize.h"
 
 #include <algorithm>
@@ -8,10 +9,10 @@
 #include <string>
 
 #include "NvOnnxParser.h"
-#include "base/guard.h"
 #include "tools/api_logger.h"
 #include "tools/arrays.h"
 #include "tools/commands.h"
+#include "tools/commands/engine_source.h"
 #include "tools/exports.h"
 #include "tools/quantize_options.h"
 #include "tools/values.h"
@@ -38,17 +39,20 @@ Status name_single_array(std::vector<NumpyArray>& arrays, const std::string& mod
   return {};
 }
 
-Result<int> quantize(const QuantizeArguments& given, Console& console) {
+Status quantize(Session& session, const QuantizeArguments& given) {
   const auto text = [&](const char* flag) { return given.text(flag); };
   const std::string model = text("onnx_path");
-  if (model.empty()) return user_error("--onnx_path is needed: the model to quantize");
+  if (model.empty())
+    return session.fail(ErrorId::kMissingArgument, "usage: tenon quantize MODEL [-o OUTPUT]");
+  TENON_TRY(expect_model(session, "quantize", model));
   std::string output = text("output_path");
   if (output.empty()) output = std::filesystem::path(model).replace_extension(".quant.onnx");
   TENON_TRY(check_writable(output));
-  ApiLogger logger(console);
+  ApiLogger logger(session.console());
   std::vector<NumpyArray> arrays;
   if (const std::string file = text("calibration_data"); !file.empty()) {
     TENON_ASSIGN(arrays, read_arrays(file));
+    session.enter(Stage::kModel);
     TENON_TRY(name_single_array(arrays, model, logger));
   }
   std::vector<QuantizeData> data;
@@ -78,31 +82,28 @@ Result<int> quantize(const QuantizeArguments& given, Console& console) {
   options.cachePath = cache.c_str();
   options.sensitivity = !text("sensitivity").empty();
   if (!text("max-drop").empty()) options.maxDrop = given.number("max-drop");
+  session.enter(Stage::kModel);
   std::string report(1 << 20, '\0');
   const int32_t count =
       quantizeOnnx(options, report.data(), static_cast<int64_t>(report.size()), logger);
-  if (count < 0) return user_error("'{}' is not quantized; see the error above", model);
-  console.plain(report.c_str());
-  console.plain(fmt::format("{} layers are quantized to {}: {}", count, mode, output));
-  return 0;
+  if (count < 0) return user_error("'{}' is not quantized", model);
+  session.console().plain(report.c_str());
+  session.line("{} layers are quantized to {}: {}", count, mode, output);
+  return {};
 }
 
 }  // namespace
 
 int run_quantize(std::span<const char* const> words) {
-  Console console(Severity::kInfo);
-  const Result<QuantizeArguments> given = QuantizeArguments::parse(words);
-  if (given.ok() && (words.empty() || given->wants_help())) {
-    console.plain(QuantizeArguments::help());
-    return words.empty() ? 1 : 0;
-  }
-  const Result<int> status = guarded("", [&]() -> Result<int> {
-    if (!given.ok()) return given.error();
-    for (const std::string& remark : given->remarks()) console.warning("{}", remark);
-    return quantize(*given, console);
+  return run_session("tenon quantize", [&](Session& session) -> Status {
+    TENON_ASSIGN(const QuantizeArguments given, QuantizeArguments::parse(words));
+    if (given.wants_help()) {
+      session.console().plain(QuantizeArguments::help());
+      return {};
+    }
+    for (const std::string& remark : given.remarks()) session.console().warning("{}", remark);
+    return quantize(session, given);
   });
-  if (!status.ok()) console.error("{}", status.error().message);
-  return status.ok() ? *status : 1;
 }
 
 }  // namespace tenon::tools
