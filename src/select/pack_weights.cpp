@@ -1,6 +1,7 @@
 #include "select/pack_weights.h"
 
-#include <cstring>
+#include <memory>
+#include <span>
 #include <unordered_set>
 
 #include "base/guard.h"
@@ -31,17 +32,23 @@ class Packer {
     }
     Stopwatch watch;
     const Problem problem = concrete_.problem(node, backend_, threads_);
-    TENON_ASSIGN(const std::unique_ptr<Kernel> kernel, make_kernel(backend_, node, problem));
-    const std::span<const std::byte> packed = kernel->packed();
-    // The kernel reads weights that were packed before.
-    if (!packed.empty() && !node.packed.defined()) {
-      node.packed = Tensor(DataType::kUInt8, {static_cast<int64_t>(packed.size())});
-      std::memcpy(node.packed.mutable_bytes(), packed.data(), packed.size());
-    }
+    TENON_ASSIGN(const std::shared_ptr<const Kernel> kernel, make_kernel(backend_, node, problem));
+    // Else the kernel reads weights that were packed before.
+    if (!kernel->packed().empty() && !node.packed.defined()) node.packed = packed_by(kernel);
     for (size_t i = 0; i < node.inputs().size(); ++i)
       if (!kernel->packs_input(static_cast<int>(i))) need(node.inputs()[i]);
     if (packed_) packed_(work_of(problem), watch.lap());
     return {};
+  }
+
+  /// Not copied: new pages for a model's weights take longer than all of its kernels.
+  static Tensor packed_by(const std::shared_ptr<const Kernel>& kernel) {
+    constexpr uintptr_t kAlignment = 64;  // A tensor's.
+    const std::span<const std::byte> bytes = kernel->packed();
+    const Extents extents = {static_cast<int64_t>(bytes.size())};
+    if (reinterpret_cast<uintptr_t>(bytes.data()) % kAlignment == 0)
+      return Tensor(DataType::kUInt8, extents, bytes.data(), kernel);
+    return Tensor::of(DataType::kUInt8, extents, bytes);
   }
 
   void need(const Value* value) {
