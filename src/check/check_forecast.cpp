@@ -7,16 +7,16 @@ namespace {
 
 /// The time of a check that finds nothing, over the time of the build: a quarter of both.
 constexpr double kShare = 1.0 / 3;
-/// Seconds that it may take however short the build was.
-constexpr double kShortLook = 0.1;
+/// Seconds, and part of the build, that the look at regions gets whatever ran ahead of it took.
+constexpr double kShortLook = 0.1, kLeastShare = 0.08;
 // Steps of the machine: for a multiplication of the reference's plain loops, and for a value that a
 // kernel computes which was not tuned and stands alone.
 constexpr double kPlain = 0.7, kPlainValue = 3.5;
 
 }  // namespace
 
-double CheckForecast::look_seconds(double build, double waited) {
-  return std::max(kShare * build - waited, kShortLook);
+double CheckForecast::look_seconds(double build, double spent) {
+  return std::max({kShare * build - spent, kLeastShare * build, kShortLook});
 }
 
 /// By kernels that pass every value through memory, with weights in forms of their own; else by
@@ -45,8 +45,7 @@ double CheckForecast::seconds(const BuildWatch::Known& known) const {
       known.kernels.making_preferred(kernels, 0) + known.kernels.running(operations, bytes);
   const double pace = kPlain * known.pace.step;
   if (all_regions) return waited * (1 + kEvaluations + 1.0 / threads) + run;
-  const double look = look_seconds(built, waited);
-  return waited + std::max(run, std::min(look, run + regions(look - run, pace)));
+  return waited + run + regions(look_seconds(built, waited + run), pace);
 }
 
 }  // namespace tenon

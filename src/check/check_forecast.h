@@ -24,8 +24,9 @@ struct CheckForecast {
   /// Evaluations of the network that a check of all regions takes behind these: of the values
   /// inside, of the outputs in the network's own types, with rounding, and as the passes leave it.
   static constexpr double kEvaluations = 4;
-  /// For the look at regions where nothing is found, after the reference was waited for.
-  static double look_seconds(double build, double waited);
+  /// For the look at regions where nothing is found, after the reference was waited for and the
+  /// plan ran, which took `spent`.
+  static double look_seconds(double build, double spent);
 
  private:
   double reference(const BuildWatch::Known& known) const;

@@ -107,8 +107,6 @@ class CheckedBuild {
     if (!compiled.ok()) return compiled;
     waited_ = watch.lap();
     announce_check(when);
-    look_ = Deadline(std::min(CheckForecast::look_seconds(build_seconds_, waited_),
-                              watch_ == nullptr ? kForever : watch_->left_to_check()));
     logger_.verbose("Build times: waited for the self-check's reference for {:.2f} s", waited_);
     Plan plan = std::move(compiled).value();
     Result<Plan> checked =
@@ -299,7 +297,10 @@ class CheckedBuild {
   /// Runs the plan, and compares its regions and its outputs.
   Status examine(const Plan& plan, const Deadline& end) {
     RegionCheck regions(plan, request_.backend, request_.select.threads);
+    Stopwatch watch;
     TENON_ASSIGN(const std::vector<Tensor> outputs, regions.run(inputs_));
+    look_ = Deadline(std::min(CheckForecast::look_seconds(build_seconds_, waited_ + watch.lap()),
+                              watch_ == nullptr ? kForever : watch_->left_to_check()));
     rounded_.clear();
     deviates_ = difference(outputs);
     if (!deviates_.empty()) look_at_rounding(*plan.graph, outputs);
@@ -346,6 +347,7 @@ class CheckedBuild {
   void look_at_more_draws(const Graph& plan, const std::vector<Tensor>& outputs,
                           const Deadline& end) {
     if (rounded_.empty()) return;
+    const StopScope stops([&end] { return end.passed(); });
     for (int draw = 1; draw <= kMoreDraws && !deviates_.empty() && !end.passed(); ++draw) {
       const auto rounded = reference_->rounded(plan, request_.passes.precision, in_tf32(), draw);
       if (!rounded.ok()) return;
@@ -421,8 +423,8 @@ class CheckedBuild {
     if (!deviates_.empty()) logger_.warning("self-check: {}", deviates_);
     const size_t before = request_.passes.disabled.size();
     const auto in_time = find_wrong_passes(end);
-    if (!in_time.ok()) return failed(std::move(plan), in_time.error().message);
-    if (!*in_time && request_.passes.disabled.size() == before)
+    if (!in_time.ok() && !end.passed()) return failed(std::move(plan), in_time.error().message);
+    if ((!in_time.ok() || !*in_time) && request_.passes.disabled.size() == before)
       return failed(std::move(plan), deviates_ + "; the time for finding out why is up");
     if (request_.passes.disabled.size() > before) {
       TENON_ASSIGN(plan, compile_again(logger_));
@@ -439,7 +441,10 @@ class CheckedBuild {
     if (deviates_.empty() && !with_regions()) return true;
     Expectation expected;
     expected.inputs = inputs_;
-    TENON_ASSIGN(expected.outputs, evaluate_graph(*network_, inputs_));
+    {
+      const StopScope stops([&end] { return end.passed(); });
+      TENON_ASSIGN(expected.outputs, evaluate_graph(*network_, inputs_));
+    }
     expected.tolerance = tolerance(Computation::kNetwork, coarsest_type(*network_));
     if (with_regions()) {
       TENON_TRY(find_values());

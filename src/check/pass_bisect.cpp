@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/stop.h"
 #include "check/compare.h"
 #include "ops/table.h"
 
@@ -156,6 +157,8 @@ Result<WrongPasses> disable_wrong_passes(const Graph& network, PassOptions& opti
                                          const Expectation& expected, const Deadline& deadline,
                                          Logger& logger) {
   WrongPasses found;
+  // An evaluation by plain loops may take longer than all the time there is.
+  const StopScope stops([&deadline] { return deadline.passed(); });
   for (int mistake = 0; mistake < kMaxMistakes; ++mistake) {
     const auto entry = first_mistake(network, options, expected, deadline, found.disabled, logger);
     if (!entry.ok() && deadline.passed()) {

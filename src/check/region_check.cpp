@@ -153,7 +153,7 @@ Result<std::map<std::string, Tensor>> named_values(const Graph& network,
   return values;
 }
 
-/// In the order of the plan, but equal layers behind the first of each kind.
+/// The cheapest first, so that time is enough for many; equal layers behind the first of each kind.
 void RegionCheck::list_regions() {
   std::vector<Region> again;
   std::set<std::string> kinds;
@@ -164,6 +164,8 @@ void RegionCheck::list_regions() {
     Region& region = (is_first ? regions_ : again).emplace_back(Region{node.get()});
     region.cost += multiplications(problem);
   }
+  std::ranges::stable_sort(regions_, {}, &Region::cost);
+  std::ranges::stable_sort(again, {}, &Region::cost);
   regions_.insert(regions_.end(), again.begin(), again.end());
 }
 
@@ -238,7 +240,7 @@ RegionReport RegionCheck::compare(const Deadline& deadline, const Told& told) {
   const size_t workers = host_cores ? static_cast<size_t>(threads_) : helper_threads();
   const auto asked = stop_question();
   for_each_parallel(regions_.size(), workers, [&](size_t i) {
-    const StopScope stops(asked);
+    const StopScope stops([&] { return deadline.passed() || (asked && asked()); });
     Region& region = regions_[i];
     if (region.state != Region::kOpen || deadline.passed()) return;
     std::unique_lock lock(mutex);
@@ -260,6 +262,7 @@ RegionReport RegionCheck::compare(const Deadline& deadline, const Told& told) {
     if (expected > deadline.left()) return;
     Stopwatch watch;
     const auto difference = comparison.difference();
+    if (!difference.ok() && deadline.passed()) return;
     if (!difference.ok()) return impossible(difference.error());
     lock.lock();
     if (slow && cost > kMeasuredCost) rate = cost / watch.lap();

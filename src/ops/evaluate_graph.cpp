@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "base/guard.h"
+#include "base/stop.h"
 #include "ops/ops.h"
 #include "ops/table.h"
 
@@ -118,7 +119,10 @@ Result<std::vector<Tensor>> evaluate(const Graph& graph, std::span<const Tensor>
                                      const ValueObserver& observer, const SymbolValues* symbols) {
   Evaluation evaluation(graph, observer, symbols);
   for (size_t i = 0; i < inputs.size(); ++i) evaluation.define(graph.inputs()[i], inputs[i]);
-  for (const auto& node : graph.nodes()) TENON_TRY(evaluation.run(*node));
+  for (const auto& node : graph.nodes()) {
+    TENON_TRY(go_on("the evaluation of a network"));
+    TENON_TRY(evaluation.run(*node));
+  }
   return evaluation.outputs();
 }
 

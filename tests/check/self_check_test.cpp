@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "base/stop.h"
+#include "base/stopwatch.h"
 #include "check/compare.h"
 #include "check/compile_checked.h"
 #include "check/observed_run.h"
@@ -329,6 +331,54 @@ TEST(SelfCheck, SumsInTheMiddleBetweenTwoBytesGoEitherWay) {
   const auto plan = plan_with_nudged_sum(0.3125F, logger);
   ASSERT_TRUE(plan.ok()) << plan.error().message << logger.text;
   EXPECT_EQ(plan->settings.at("self_check"), "passed") << logger.text;
+}
+
+/// An evaluation ends between two nodes where it is asked to.
+TEST(SelfCheck, EvaluationsCanBeStopped) {
+  const std::unique_ptr<Graph> graph = graph_of_text();
+  std::vector<Profile> profiles;
+  ASSERT_TRUE(apply_profiles(*graph, profiles).ok());
+  const auto inputs = sample_inputs(*graph, profiles[0]);
+  ASSERT_TRUE(inputs.ok()) << inputs.error().message;
+  int nodes = 0, evaluated = 0;
+  const StopScope stops([&] { return ++nodes > 3; });
+  const auto outputs = evaluate_graph(*graph, *inputs, [&](const Value& value, const Tensor&) {
+    evaluated += value.producer() != nullptr ? 1 : 0;
+  });
+  ASSERT_FALSE(outputs.ok());
+  EXPECT_NE(outputs.error().message.find("was stopped"), std::string::npos);
+  EXPECT_EQ(evaluated, 3);
+}
+
+/// The search for a wrong pass ends within an evaluation of the network, which may take longer than
+/// all the time that there is.
+TEST(SelfCheck, TheSearchForWrongPassesEndsInTime) {
+  std::string text = "graph \"\" (%0 \"x\": f32[384,384]) {\n";
+  constexpr int kProducts = 60;
+  for (int i = 0; i < kProducts; ++i)
+    text += fmt::format("  %{1} \"v{1}\" = matmul \"m{1}\"(%{0}, %0) : f32[384,384]\n", i, i + 1);
+  text += fmt::format("  return %{}\n}}", kProducts);
+  auto graph = parse_graph(text);
+  ASSERT_TRUE(graph.ok() && infer_graph(**graph).ok());
+  Tensor x(DataType::kFloat32, {384, 384});
+  for (int64_t i = 0; i < x.count(); ++i) x.set_from_double(i, i % 385 == 0 ? 1 : 0);
+  Expectation expected;
+  expected.inputs = {x};
+  Stopwatch watch;
+  const auto outputs = evaluate_graph(**graph, expected.inputs);
+  const double once = watch.lap();
+  ASSERT_TRUE(outputs.ok());
+  expected.outputs = *outputs;
+  expected.outputs[0] = Tensor(DataType::kFloat32, {384, 384});
+  for (int64_t i = 0; i < x.count(); ++i) expected.outputs[0].set_from_double(i, 5);
+  expected.tolerance = tolerance(Computation::kNetwork, DataType::kFloat32);
+  PassOptions options;
+  MemoryLogger logger;
+  watch.lap();
+  const auto wrong = disable_wrong_passes(**graph, options, expected, Deadline(once / 10), logger);
+  EXPECT_LT(watch.lap(), once / 2);
+  ASSERT_TRUE(wrong.ok()) << wrong.error().message;
+  EXPECT_FALSE(wrong->in_time);
 }
 
 /// Sums whose terms cancel: all that is left is how they were added up.
