@@ -190,11 +190,13 @@ void set_search(const BuilderConfig& config, SelectOptions& options) {
   options.allowed = allowed_tactics(config);
 }
 
-SelfCheck self_check_of(const BuilderConfig& config) {
+SelfCheck self_check_of(const BuilderConfig& config, const ImplicitQuantization& quantized) {
   const BuilderConfig::SelfCheckSwitch& wanted = config.self_check();
   SelfCheck check{
       .enabled = wanted.enabled, .regions = wanted.regions, .keep_failed = wanted.keep_failed};
   if (wanted.max_cost >= 0) check.max_cost = wanted.max_cost;
+  check.unquantized = quantized.unquantized;
+  check.seconds_before = quantized.seconds;
   return check;
 }
 
@@ -344,11 +346,11 @@ Result<std::vector<std::byte>> Builder::build(INetworkDefinition& network, IBuil
   TimingCache own;
   TimingCache& cache =
       settings->timing_cache() != nullptr ? settings->timing_cache()->cache() : own;
-  TENON_ASSIGN(auto unquantized,
+  TENON_ASSIGN(auto quantized,
                quantize_by_ranges(*settings, *definition, request, refittable, cache, *reporter_));
-  const PrecisionSummary precisions(*settings, *request.graph, std::move(unquantized));
+  const PrecisionSummary precisions(*settings, *request.graph, std::move(quantized.reasons));
   std::unique_ptr<Graph> recipe = refittable ? request.graph->clone() : nullptr;
-  const SelfCheck check = self_check_of(*settings);
+  const SelfCheck check = self_check_of(*settings, quantized);
   const Backend backend = request.backend;
   begin_report(*settings, request);
   TENON_ASSIGN(Plan plan, compile_checked(std::move(request), cache, check, *reporter_));

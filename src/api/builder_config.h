@@ -206,6 +206,9 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   /// Of include/tenon/precision.h; negative: none.
   double precision_budget() const { return precision_budget_; }
   void set_precision_budget(double error) { precision_budget_ = error; }
+  /// Of include/tenon/quantize.h.
+  bool random_calibration() const { return random_calibration_; }
+  void set_random_calibration(bool enabled) { random_calibration_ = enabled; }
   /// Of include/tenon/numerics.h.
   bool exact_numerics() const { return exact_numerics_; }
   void set_exact_numerics(bool exact) { exact_numerics_ = exact; }
@@ -263,6 +266,7 @@ class BuilderConfig final : public surface::Implementation<IBuilderConfig> {
   PassSwitches pass_switches_;
   SelfCheckSwitch self_check_;
   bool exact_numerics_ = false;
+  bool random_calibration_ = false;
   double precision_budget_ = -1;
   ProgressSettings progress_;
   bool records_candidates_ = false;

@@ -5,6 +5,7 @@
 
 #include "api/optimization_profile.h"
 #include "base/stopwatch.h"
+#include "check/sample.h"
 #include "ops/math.h"
 #include "quantizer/activation_ranges.h"
 #include "quantizer/calibration_cache.h"
@@ -44,6 +45,48 @@ Profile usual_of(const OptimizationProfile& profile) {
     range.min_values = range.max_values = range.opt_values;
   }
   return usual;
+}
+
+/// The calibration profile, else the first one; none where all extents are fixed.
+Result<std::vector<Profile>> usual_profiles(const BuilderConfig& config) {
+  const IOptimizationProfile* given = config.calibration_profile();
+  if (given == nullptr && !config.profiles().empty()) given = config.profiles()[0];
+  if (given == nullptr) return std::vector<Profile>{};
+  const auto* profile = dynamic_cast<const OptimizationProfile*>(given);
+  if (profile == nullptr || !profile->isValid())
+    return user_error("the calibration profile is not valid: give it kOPT shapes of all inputs");
+  return std::vector<Profile>{usual_of(*profile)};
+}
+
+/// The largest numbers of a run with the self-check's inputs.
+Result<std::map<std::string, float>> ranges_of_random_inputs(const Graph& graph,
+                                                             const BuilderConfig& config,
+                                                             const Backend& backend, int threads) {
+  TENON_ASSIGN(std::vector<Profile> profiles, usual_profiles(config));
+  const std::unique_ptr<Graph> network = graph.clone();
+  TENON_TRY(apply_profiles(*network, profiles));
+  TENON_TRY(infer_graph(*network));
+  TENON_ASSIGN(ActivationRanges found,
+               ActivationRanges::create(*network, profiles, backend, threads));
+  TENON_ASSIGN(const std::vector<Tensor> inputs, sample_inputs(*network, profiles[0]));
+  TENON_TRY(found.add(inputs));
+  std::map<std::string, float> ranges;
+  for (const auto& [name, numbers] : found.histograms())
+    ranges[name] = range_of(numbers, RangeMethod::kMax, tenon::DataType::kInt8, 1);
+  return ranges;
+}
+
+/// Where there are no ranges and the configuration wants some all the same.
+std::map<std::string, float> made_up_ranges(const BuilderConfig& config, const Graph& graph,
+                                            const Backend& backend, int threads, Logger& logger) {
+  auto ranges = ranges_of_random_inputs(graph, config, backend, threads);
+  if (!ranges.ok()) {
+    logger.warning("INT8: there are no ranges, and none can be made up: {}",
+                   ranges.error().message);
+    return {};
+  }
+  logger.info("INT8: {} made-up ranges come from a run with random inputs", ranges->size());
+  return std::move(ranges).value();
 }
 
 /// One run of the application's calibrator.
@@ -107,17 +150,6 @@ class Calibration {
   }
 
  private:
-  /// The calibration profile, else the first one; none where all extents are fixed.
-  static Result<std::vector<Profile>> usual_profiles(const BuilderConfig& config) {
-    const IOptimizationProfile* given = config.calibration_profile();
-    if (given == nullptr && !config.profiles().empty()) given = config.profiles()[0];
-    if (given == nullptr) return std::vector<Profile>{};
-    const auto* profile = dynamic_cast<const OptimizationProfile*>(given);
-    if (profile == nullptr || !profile->isValid())
-      return user_error("the calibration profile is not valid: give it kOPT shapes of all inputs");
-    return std::vector<Profile>{usual_of(*profile)};
-  }
-
   static Result<std::vector<Tensor>> room_for_batch(const Graph& graph,
                                                     const std::vector<Profile>& profiles) {
     std::vector<Tensor> batch;
@@ -199,6 +231,8 @@ Result<std::map<std::string, float>> find_ranges(const BuilderConfig& config,
   for (int32_t i = 0; i < network.getNbLayers(); ++i)
     for (int32_t o = 0; o < network.getLayer(i)->getNbOutputs(); ++o)
       note_range(network.getLayer(i)->getOutput(o), ranges);
+  if (ranges.empty() && config.random_calibration())
+    return made_up_ranges(config, graph, backend, threads, logger);
   return ranges;
 }
 

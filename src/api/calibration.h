@@ -16,7 +16,8 @@ bool quantizes_implicitly(const BuilderConfig& config, const network::Network& n
 
 /// Largest absolute values by tensor: those of the network's calibrator (from its cache, or from
 /// batches that run through the network on the backend's device), under those that
-/// ITensor::setDynamicRange set. Empty where there are neither.
+/// ITensor::setDynamicRange set. Where there are neither, those of a run with random inputs if the
+/// configuration wants that (setRandomCalibration), else none.
 Result<std::map<std::string, float>> find_ranges(const BuilderConfig& config,
                                                  const network::Network& network,
                                                  const Graph& graph, const Backend& backend,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/stopwatch.h"
 #include "network/convert.h"
 #include "ops/table.h"
 #include "quantizer/choose_layers.h"
@@ -68,27 +69,27 @@ class Quantizing {
 
 }  // namespace
 
-Result<std::map<std::string, std::string>> quantize_by_ranges(const BuilderConfig& config,
-                                                              const network::Network& network,
-                                                              CompileRequest& request,
-                                                              bool keep_weights, TimingCache& cache,
-                                                              Logger& logger) {
-  std::map<std::string, std::string> reasons;
+Result<ImplicitQuantization> quantize_by_ranges(const BuilderConfig& config,
+                                                const network::Network& network,
+                                                CompileRequest& request, bool keep_weights,
+                                                TimingCache& cache, Logger& logger) {
+  ImplicitQuantization result;
+  Stopwatch watch;
   if (!quantizes_implicitly(config, network, *request.graph)) {
     if (config.getFlag(BuilderFlag::kINT8) && config.getInt8Calibrator() != nullptr)
       logger.warning(
           "setInt8Calibrator has no effect: the network's own QuantizeLinear and DequantizeLinear "
           "have the scales");
-    return reasons;
+    return result;
   }
   TENON_ASSIGN(const auto ranges, find_ranges(config, network, *request.graph, request.backend,
                                               request.select.threads, logger));
-  if (ranges.empty()) return reasons;
+  if (ranges.empty()) return result;
   // Extents that profiles fix are known to the passes that weights go through first.
   TENON_TRY(apply_profiles(*request.graph, request.profiles));
   TENON_TRY(infer_graph(*request.graph));
   Quantizing quantizing(ranges, constrained_layers(config, network), keep_weights);
-  const std::unique_ptr<Graph> plain = request.graph->clone();
+  const std::shared_ptr<const Graph> plain = request.graph->clone();
   TENON_ASSIGN(QuantizedGraph quantized, quantizing.apply(*request.graph));
   if (request.select.level >= kTimedLevel) {
     const LayerChoice choice{
@@ -106,8 +107,10 @@ Result<std::map<std::string, std::string>> quantize_by_ranges(const BuilderConfi
     }
   }
   for (UnquantizedLayer& layer : quantized.others)
-    reasons[std::move(layer.name)] = std::move(layer.reason);
-  return reasons;
+    result.reasons[std::move(layer.name)] = std::move(layer.reason);
+  if (!quantized.layers.empty()) result.unquantized = plain;
+  result.seconds = watch.lap();
+  return result;
 }
 
 }  // namespace tenon::api

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <regex>
 
+#include "api/builder_config.h"
 #include "base/guard.h"
 #include "network/convert.h"
 #include "network/report.h"
@@ -168,6 +169,13 @@ TENON_EXPORT int32_t quantizeOnnx(const QuantizeOptions& options, char* report, 
   if (count.ok()) return *count;
   reporter.report(count.error());
   return -1;
+}
+
+TENON_EXPORT bool setRandomCalibration(nvinfer1::IBuilderConfig& config, bool enabled) noexcept {
+  auto* settings = dynamic_cast<api::BuilderConfig*>(&config);
+  if (settings == nullptr) return false;
+  settings->set_random_calibration(enabled);
+  return true;
 }
 
 }  // namespace tenon

@@ -13,6 +13,7 @@
 #include "check/compare.h"
 #include "check/network_reference.h"
 #include "check/pass_bisect.h"
+#include "check/processor_reference.h"
 #include "check/region_check.h"
 #include "check/sample.h"
 #include "ops/math.h"
@@ -94,7 +95,7 @@ class CheckedBuild {
     });
     Stopwatch watch;
     Result<Plan> compiled = compile_again(logger_);
-    build_seconds_ = watch.lap();
+    build_seconds_ = check_.seconds_before + watch.lap();
     if (compiled.ok() && has_no_time(expecting)) {
       TENON_ASSIGN(Plan plan, std::move(compiled));
       plan = not_done(std::move(plan), "the time that the build was given is up");
@@ -301,6 +302,7 @@ class CheckedBuild {
     TENON_ASSIGN(const std::vector<Tensor> outputs, regions.run(inputs_));
     look_ = Deadline(std::min(CheckForecast::look_seconds(build_seconds_, waited_ + watch.lap()),
                               watch_ == nullptr ? kForever : watch_->left_to_check()));
+    outputs_ = outputs;
     rounded_.clear();
     deviates_ = difference(outputs);
     if (!deviates_.empty()) look_at_rounding(*plan.graph, outputs);
@@ -505,18 +507,51 @@ class CheckedBuild {
         cost += fmt::format("; rounding alone by {:.2g}",
                             distance(rounded_[i], reference_->outputs()[i]));
     }
+    const std::string quantized = effect_of_quantization();
+    if (!cost.empty() && !quantized.empty()) cost += "; ";
+    cost += quantized;
     if (cost.empty()) return;
     plan.settings["self_check_cost"] = cost;
     logger_.info("self-check: {}", cost);
+  }
+
+  /// How far the plan is from the network before the build quantized it: agreement with the
+  /// quantized one says nothing of the ranges.
+  std::string effect_of_quantization() const {
+    if (check_.unquantized == nullptr || inputs_.empty()) return {};
+    const auto plain = evaluate_on_processor(*check_.unquantized, request_.profiles, inputs_);
+    if (!plain.ok() || plain->size() != outputs_.size()) {
+      logger_.verbose("self-check: not compared with the network before quantization: {}",
+                      plain.ok() ? "other outputs" : plain.error().message);
+      return {};
+    }
+    std::string text, lost;
+    for (size_t i = 0; i < plain->size(); ++i) {
+      const double moved = distance(outputs_[i], (*plain)[i]);
+      if (moved <= kNotable) continue;
+      const std::string& name = network_->outputs()[i]->name;
+      text += fmt::format("{}int8 moves output '{}' by {:.2g} of its size",
+                          text.empty() ? "" : "; ", name, moved);
+      if (moved > kLost) lost += fmt::format("{}'{}'", lost.empty() ? "" : ", ", name);
+    }
+    if (!lost.empty())
+      logger_.warning(
+          "self-check: on random inputs, {}: the ranges of the tensors do not fit, and {} of the "
+          "plan means little. Give ranges of real data (--calib=FILE, setInt8Calibrator), or "
+          "quantize the model (`tenon quantize`)",
+          text, lost);
+    return text;
   }
 
   Plan passed(Plan plan) {
     describe(plan);
     double worst = 0;
     for (const Deviation& deviation : found_) worst = std::max(worst, deviation.norm);
-    logger_.info("self-check: outputs agree with the reference (distance {:.2g}), and {} regions{}",
-                 worst, plan.settings["self_check_regions"],
-                 excluded_.empty() ? "" : fmt::format(" without {}", fmt::join(excluded_, ", ")));
+    logger_.info(
+        "self-check: outputs agree with {} (distance {:.2g}), and {} regions{}",
+        check_.unquantized == nullptr ? "the reference" : "the network as it was quantized", worst,
+        plan.settings["self_check_regions"],
+        excluded_.empty() ? "" : fmt::format(" without {}", fmt::join(excluded_, ", ")));
     plan.settings["self_check"] =
         excluded_.empty() ? "passed" : fmt::format("passed without {}", fmt::join(excluded_, ", "));
     return plan;
@@ -531,6 +566,8 @@ class CheckedBuild {
 
   /// Distances from here on are told.
   static constexpr double kNotable = 5e-3;
+  /// Outputs that quantization moves by more mean little.
+  static constexpr double kLost = 0.25;
   static constexpr double kForever = 1e6;
 
   CompileRequest request_;
@@ -547,6 +584,7 @@ class CheckedBuild {
   Deadline look_{0};  ///< For checks that find nothing.
   // Of the last plan that was examined.
   RegionReport report_;
+  std::vector<Tensor> outputs_;
   std::vector<Tensor> rounded_;  ///< Empty unless asked for.
   std::vector<Deviation> found_;
   std::string deviates_;

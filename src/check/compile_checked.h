@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,11 @@ struct SelfCheck {
   int64_t max_cost = -1;
   /// Give a plan whose results are wrong, too; else that is an error.
   bool keep_failed = false;
+  /// The network before the build quantized it, with the same inputs and outputs; null where it did
+  /// not. The plan is compared with it, too, and how far outputs move is told.
+  std::shared_ptr<const Graph> unquantized;
+  /// Of the same build, ahead of this call: a part of all of it goes to the check.
+  double seconds_before = 0;
   /// Contents of the inputs; random where empty.
   std::vector<Tensor> inputs;
 
@@ -43,7 +49,8 @@ struct SelfCheck {
 /// without X", "failed: REASON", "not done: REASON"), "self_check_regions" how many regions were
 /// compared ("54 of 56"), "self_check_open" the regions left for lack of time, and
 /// "self_check_cost" the effect of precision ("fp16 moves output 'y' by 2.8e-2; rounding alone by
-/// 2.7e-2"). A plan that stays wrong is an error, unless keep_failed is set.
+/// 2.7e-2", "int8 moves output 'y' by 0.02"). A plan that stays wrong is an error, unless
+/// keep_failed is set.
 Result<Plan> compile_checked(CompileRequest request, TimingCache& cache, const SelfCheck& check,
                              Logger& logger);
 

@@ -4,15 +4,14 @@
 #include <iterator>
 #include <string>
 
+#include "tenon/quantize.h"
 #include "tools/exports.h"
 
 namespace tenon::tools {
 namespace {
 
 using nvinfer1::CalibrationAlgoType;
-using nvinfer1::ILayer;
 using nvinfer1::INetworkDefinition;
-using nvinfer1::ITensor;
 using nvinfer1::LayerType;
 
 struct AlgorithmRow {
@@ -67,25 +66,6 @@ bool is_quantized(const INetworkDefinition& network) {
   return false;
 }
 
-void set_range(ITensor* tensor, float range) {
-  if (tensor == nullptr || tensor->dynamicRangeIsSet()) return;
-  const nvinfer1::DataType type = tensor->getType();
-  const bool is_real = type == nvinfer1::DataType::kFLOAT || type == nvinfer1::DataType::kHALF ||
-                       type == nvinfer1::DataType::kBF16 || type == nvinfer1::DataType::kINT8;
-  if (is_real) tensor->setDynamicRange(-range, range);
-}
-
-/// trtexec's: 2 for inputs and pooled tensors, 4 for other results.
-void set_dummy_ranges(INetworkDefinition& network) {
-  constexpr float kInputs = 2, kResults = 4;
-  for (int32_t i = 0; i < network.getNbLayers(); ++i) {
-    ILayer& layer = *network.getLayer(i);
-    for (int32_t k = 0; k < layer.getNbInputs(); ++k) set_range(layer.getInput(k), kInputs);
-    for (int32_t k = 0; k < layer.getNbOutputs(); ++k)
-      set_range(layer.getOutput(k), layer.getType() == LayerType::kPOOLING ? kInputs : kResults);
-  }
-}
-
 }  // namespace
 
 Result<std::unique_ptr<nvinfer1::IInt8Calibrator>> give_int8_ranges(
@@ -107,9 +87,10 @@ Result<std::unique_ptr<nvinfer1::IInt8Calibrator>> give_int8_ranges(
   if (file.empty()) {
     console.warning(
         "The model has no QuantizeLinear and DequantizeLinear, and there is no --calib: INT8 takes "
-        "made-up ranges, -2 to 2 of inputs and -4 to 4 of results. Times are meaningful, results "
-        "are not");
-    set_dummy_ranges(network);
+        "made-up ranges, those of one run with random inputs. Times are meaningful, results only "
+        "as "
+        "far as real inputs are like these");
+    setRandomCalibration(config, true);
     return calibrator;
   }
   TENON_ASSIGN(std::vector<char> cache, read_file(file));

@@ -1,3 +1,5 @@
+#include <tenon/quantize.h>
+
 #include <bit>
 #include <cmath>
 #include <cstdio>
@@ -46,11 +48,13 @@ class Batches final : public Base {
 
 /// y = relu(x w + b) v
 struct Products : Session {
-  Products() {
+  /// `size`: of the first weights, and so of the results.
+  explicit Products(float size = 1) : size_(size) {
     ITensor* x = input("x", DataType::kFLOAT, {4, 4});
-    hidden = product(*x, *constant({4, 4}, ramp(16)), "first");
+    hidden = product(*x, *constant({4, 4}, ramp(16, size)), "first");
     ITensor* sum =
-        network->addElementWise(*hidden, *constant({1, 4}, ramp(4)), ElementWiseOperation::kSUM)
+        network
+            ->addElementWise(*hidden, *constant({1, 4}, ramp(4, size)), ElementWiseOperation::kSUM)
             ->getOutput(0);
     ITensor* active = network->addActivation(*sum, ActivationType::kRELU)->getOutput(0);
     active->setName("active");
@@ -59,9 +63,9 @@ struct Products : Session {
     // From level 3 on, layers as small as these may be faster in floating point, and stay so.
     config->setBuilderOptimizationLevel(2);
   }
-  static std::vector<float> ramp(int count) {
+  static std::vector<float> ramp(int count, float size = 1) {
     std::vector<float> values;
-    for (int i = 0; i < count; ++i) values.push_back(static_cast<float>(i * 5 % 11 - 5) / 5);
+    for (int i = 0; i < count; ++i) values.push_back(size * static_cast<float>(i * 5 % 11 - 5) / 5);
     return values;
   }
   ITensor* product(ITensor& a, ITensor& b, const char* name) {
@@ -74,7 +78,7 @@ struct Products : Session {
     Arrays inputs;
     inputs["x"] = floats({4, 4}, ramp(16));
     const Arrays outputs = run(inputs);
-    Products exact;
+    Products exact(size_);
     exact.config->clearFlag(BuilderFlag::kINT8);
     const Arrays expected = exact.run(inputs);
     if (outputs.empty() || expected.empty()) return -1;
@@ -84,6 +88,9 @@ struct Products : Session {
     return most;
   }
   ITensor* hidden = nullptr;
+
+ private:
+  float size_;
 };
 
 constexpr float kClose = 0.08F;
@@ -113,6 +120,24 @@ TYPED_TEST(CalibratorTest, BatchesGiveRangesAndACache) {
   // The second build may time other kernels as the best, which add in another order.
   EXPECT_NEAR(second.error(), error, kClose / 10);
   EXPECT_EQ(again.given, 0);
+}
+
+TEST(Calibration, RandomInputsGiveRangesThatFitTheNetwork) {
+  for (const float size : {1.0F, 1e-4F}) {
+    Products session(size);
+    EXPECT_TRUE(tenon::setRandomCalibration(*session.config, true));
+    const float error = session.error();
+    EXPECT_GT(error, 0) << "it was not rounded";
+    EXPECT_LT(error, kClose * size);
+  }
+}
+
+TEST(Calibration, RangesThatAreGivenAreNotMadeUp) {
+  Products session;
+  EXPECT_TRUE(tenon::setRandomCalibration(*session.config, true));
+  EXPECT_TRUE(session.network->getInput(0)->setDynamicRange(-1e6F, 1e6F));
+  EXPECT_TRUE(session.hidden->setDynamicRange(-1e6F, 1e6F));
+  EXPECT_GT(session.error(), 10 * kClose);
 }
 
 TEST(Calibration, TheLargestNumberIsInTheCache) {

@@ -333,6 +333,46 @@ TEST(SelfCheck, SumsInTheMiddleBetweenTwoBytesGoEitherWay) {
   EXPECT_EQ(plan->settings.at("self_check"), "passed") << logger.text;
 }
 
+/// A thousandth of x, in bytes `scale` apart; without, where `scale` is 0.
+std::unique_ptr<Graph> thousandth_in_bytes(double scale) {
+  const std::string bytes = fmt::format(R"(
+  %3 = constant() {{value = f32[]{{{}}}}} : f32[]
+  %4 "q" = quantize "q1"(%2, %3) : i8[4,3]
+  %5 "d" = dequantize "d1"(%4, %3) : f32[4,3])",
+                                        scale);
+  const std::string text = fmt::format(R"(graph "" (%0 "x": f32[4,3]) {{
+  %1 = constant() {{value = f32[]{{0.001}}}} : f32[]
+  %2 "small" = mul "mul1"(%0, %1) : f32[4,3]{}
+  %6 "y" = relu "relu1"(%{}) : f32[4,3]
+  return %6
+}})",
+                                       scale == 0 ? "" : bytes, scale == 0 ? 2 : 5);
+  auto graph = parse_graph(text);
+  EXPECT_TRUE(graph.ok()) << graph.error().message << text;
+  EXPECT_TRUE(infer_graph(**graph).ok());
+  return std::move(*graph);
+}
+
+/// Agreement with the network in bytes says nothing of the ranges that the build took.
+TEST(SelfCheck, TellsByHowMuchABuildsQuantizationMovesOutputs) {
+  for (const bool fits : {false, true}) {
+    MemoryLogger logger;
+    TimingCache cache;
+    SelfCheck check;
+    check.unquantized = thousandth_in_bytes(0);
+    auto graph = thousandth_in_bytes(fits ? 0.001 / 127 : 4.0 / 127);
+    const auto plan = compile_checked(request_of(std::move(graph)), cache, check, logger);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan->settings.at("self_check"), "passed");
+    EXPECT_EQ(logger.text.find("int8 moves output 'y' by 1 of its size") != std::string::npos,
+              !fits)
+        << logger.text;
+    const auto cost = plan->settings.find("self_check_cost");
+    EXPECT_EQ(cost != plan->settings.end() && cost->second.find("by 1 of") != std::string::npos,
+              !fits);
+  }
+}
+
 /// An evaluation ends between two nodes where it is asked to.
 TEST(SelfCheck, EvaluationsCanBeStopped) {
   const std::unique_ptr<Graph> graph = graph_of_text();

@@ -267,6 +267,25 @@ def test_summaries_say_what_each_precision_came_to(trtexec, tmp_path: Path):
     assert re.search(r"Sparsity: 1 does not, since the weights .*: 'conv'", text)
 
 
+def test_made_up_ranges_fit_the_network(trtexec, tmp_path: Path):
+    """Small numbers stay what they are, and are not rounded to zero."""
+    value, random = helper.make_tensor_value_info, np.random.default_rng(3)
+    weights = random.normal(0, 1e-4, (8, 8, 3, 3)).astype(np.float32)
+    nodes = [helper.make_node("Conv", ["x", "w"], ["h"], "first"), helper.make_node("Conv", ["h", "w"], ["y"], "second")]
+    graph = helper.make_graph(nodes, "g", [value("x", TensorProto.FLOAT, [1, 8, 16, 16])],
+                              [value("y", TensorProto.FLOAT, [1, 8, 12, 12])], [numpy_helper.from_array(weights, "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "m.onnx")
+    random.uniform(-1, 1, (1, 8, 16, 16)).astype(np.float32).tofile(tmp_path / "x.bin")
+    results = []
+    for flags in ([], ["--int8"], ["--best"]):
+        text = trtexec("--onnx=m.onnx", "--loadInputs=x:x.bin", "--exportOutput=o.json", "--builderOptimizationLevel=2", *flags)
+        results.append(np.array(json.loads((tmp_path / "o.json").read_text())[0]["values"], np.float64))
+        assert ("INT8: 2 of 2 layers with products compute in 8-bit integers" in text) == bool(flags)
+    exact = results[0]
+    for found in results[1:]:
+        assert 0 < np.linalg.norm(found - exact) < 0.1 * np.linalg.norm(exact)
+
+
 @pytest.mark.parametrize("flag, words", [("--int4", r"INT4: 1 of 1 layers with products read weights of 4 bits"),
                                          ("--best", r"INT8 is allowed, but no layer uses it"),
                                          ("--fp8", r"FP8 is allowed, but no layer uses it")])
