@@ -26,6 +26,19 @@ def _random(tensor, seed):
     return generator.integers(0, 2, shape).astype(dtype)
 
 
+def _checked(plan, session, inputs) -> dict:
+    """The arrays by name. Raises TypeError or ValueError where something else was given."""
+    if not hasattr(session, "run") or not hasattr(session, "get_inputs"):
+        raise TypeError(f"session: an onnxruntime.InferenceSession, not {type(session).__name__}; of a file, onnxruntime.InferenceSession(path)")
+    if inputs is not None and not hasattr(inputs, "keys"):
+        raise TypeError(f"inputs: a dictionary of arrays by the inputs' names, not {type(inputs).__name__}")
+    known = [tensor.name for tensor in plan.inputs]
+    foreign = [name for name in inputs or {} if name not in known]
+    if foreign:
+        raise ValueError(f"inputs: the plan has no input {', '.join(map(repr, foreign))}; its inputs are {', '.join(map(repr, known))}")
+    return dict(inputs or {})
+
+
 def compare(plan, session, inputs=None, *, rtol=None, atol=None, seed: int = 0) -> Comparison:
     """Runs a plan and an onnxruntime.InferenceSession on the same inputs, and compares their outputs.
 
@@ -33,7 +46,7 @@ def compare(plan, session, inputs=None, *, rtol=None, atol=None, seed: int = 0) 
     where they are not given. The result is a table, true where all outputs agree."""
     import numpy
 
-    given = dict(inputs or {})
+    given = _checked(plan, session, inputs)
     feeds = {tensor.name: given[tensor.name] if tensor.name in given else _random(tensor, seed + index)
              for index, tensor in enumerate(plan.inputs)}
     ours = plan.session()(feeds)

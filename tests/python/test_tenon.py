@@ -202,6 +202,11 @@ def test_comparison_with_onnx_runtime(plan):
     changed.graph.initializer[0].raw_data = np.zeros((8, 16), np.float32).tobytes()
     session = onnxruntime.InferenceSession(changed.SerializeToString(), providers=["CPUExecutionProvider"])
     assert not tenon.compare(plan, session)
+    for arguments, error, text in (((plan, "model.onnx"), TypeError, "onnxruntime.InferenceSession"),
+                                   ((plan, session, np.ones((2, 8))), TypeError, "dictionary"),
+                                   ((plan, session, {"z": np.ones((2, 8))}), ValueError, "no input 'z'; its inputs are 'x'")):
+        with pytest.raises(error, match=text):
+            tenon.compare(*arguments)
 
 
 def test_a_bar_shows_the_progress(capsys):
