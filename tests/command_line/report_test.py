@@ -165,6 +165,79 @@ def test_plans_and_exported_files_are_inputs_too(report, trtexec, tenon_report, 
     assert found["b"]["command"] == "tenon report model.plan"
 
 
+@pytest.mark.parametrize("half, whole", [
+    ({"Format/Datatype": "Row major linear FP16 format"}, {"Format/Datatype": "Channel major FP32 format where C % 4 == 0"}),
+    ({"Format": "Row major linear", "Datatype": "Half"}, {"Format": "N/A due to dynamic shapes", "Datatype": "Float"}),
+    ({"Format": "Row major linear", "DataType": "FP16"}, {"Format": "Row major linear", "DataType": "FP32"})])
+def test_exports_of_several_versions_are_compared(report, tenon_report, tmp_path: Path, half: dict, whole: dict):
+    """TensorRT's files: the format and the type of a tensor are one text or two, and medians are missing in old ones."""
+    def tensor(name: str, kind: dict) -> dict:
+        return {"Name": name, "Location": "Device", "Dimensions": [8, 64], **kind}
+    layers = [{"Name": "large + relu", "LayerType": "gemm", "Inputs": [tensor("x", half)], "Outputs": [tensor("active", half)],
+               "TacticName": "sm80_gemm", "StreamId": 0, "Metadata": "[ONNX Layer: large]\u001e[ONNX Layer: relu]"},
+              {"Name": "small", "LayerType": "gemm", "Inputs": [tensor("active", half), tensor("other", whole)],
+               "Outputs": [tensor("y", whole)], "TacticName": "sm80_gemv", "StreamId": 0, "Metadata": ""}]
+    (tmp_path / "layers.json").write_text(json.dumps({"Layers": layers, "Bindings": ["x", "y"]}))
+    (tmp_path / "profile.json").write_text(json.dumps([{"count": 10}, *({"name": layer["Name"], "timeMs": 10.0, "averageMs": 1.0,
+                                                                         "percentage": 50.0} for layer in layers)]))
+    write_model(tmp_path / "model.onnx")
+    report("--onnx=model.onnx", name="ours")
+    assert tenon_report("ours.json", "profile.json,layers.json", "--json=compare.json") == ""
+    found = json.loads((tmp_path / "compare.json").read_text())
+    theirs = {layer["name"]: layer for layer in found["a"]["layers"]}
+    assert theirs["large + relu"]["origins"] == ["large", "relu"] and theirs["large + relu"]["precision"] == "FP16"
+    assert {value["name"]: value["type"] for value in found["a"]["values"]} == {"x": "FP16", "active": "FP16", "other": "FP32", "y": "FP32"}
+    assert all(row["a"]["ms"] > 0 and row["b"]["ms"] > 0 for row in found["rows"] if "small" in row["nodes"])
+
+
+def check_trace(text: str) -> dict[int, list[dict]]:
+    """Whether Perfetto takes it: the trace event format. Gives the slices by process."""
+    trace = json.loads(text)
+    assert trace["displayTimeUnit"] in ("ms", "ns") and isinstance(trace["traceEvents"], list)
+    slices, names = {}, {}
+    for event in trace["traceEvents"]:
+        assert event["ph"] in ("X", "M") and isinstance(event["pid"], int) and event["name"]
+        if event["ph"] == "M":
+            assert event["name"] in ("process_name", "thread_name") and event["args"]["name"]
+            names[event["pid"], event.get("tid")] = event["args"]["name"]
+            continue
+        assert isinstance(event["tid"], int) and event["ts"] >= 0 and event["dur"] >= 0 and isinstance(event["args"], dict)
+        slices.setdefault(event["pid"], []).append(event)
+    for process, events in slices.items():
+        assert (process, None) in names and all((process, event["tid"]) in names for event in events)
+        for thread in {event["tid"] for event in events}:
+            open_until = []  # Slices of a track lie beside or inside of each other.
+            for event in sorted((e for e in events if e["tid"] == thread), key=lambda e: (e["ts"], -e["dur"])):
+                while open_until and open_until[-1] <= event["ts"] + 0.01:
+                    open_until.pop()
+                assert not open_until or event["ts"] + event["dur"] <= open_until[-1] + 1, event
+                open_until.append(event["ts"] + event["dur"])
+    return slices
+
+
+def test_timelines_are_traces_that_perfetto_takes(report, tenon_report, tmp_path: Path):
+    write_model(tmp_path / "model.onnx")
+    report("--onnx=model.onnx", "--exportTimeline=run.json", "--iterations=5")
+    tenon_report("report.json", "--timeline=again.json")
+    for name in ("run.json", "again.json"):
+        slices = check_trace((tmp_path / name).read_text())
+        assert len(slices[1]) >= 5 and {"large", "small"} <= {event["name"] for event in slices[2]}
+        assert {"passes", "kernels", "weights"} <= {event["name"] for event in slices[3]}
+        assert all(event["args"]["kernel"] for event in slices[2])
+
+
+def test_queries_that_overlap_have_lanes_of_their_own(report, tenon_report, tmp_path: Path):
+    write_model(tmp_path / "model.onnx")
+    found = report("--onnx=model.onnx", "--iterations=6")
+    for number, query in enumerate(found["queries"]):  # As three streams make them.
+        query.update(startComputeMs=number, endComputeMs=number + 2.5)
+    (tmp_path / "report.json").write_text(json.dumps(found))
+    tenon_report("report.json", "--timeline=run.json")
+    slices = check_trace((tmp_path / "run.json").read_text())[1]
+    assert {3, 1003, 2003} <= {event["tid"] for event in slices}
+    assert sum(event["dur"] == 2500 for event in slices) == len(found["queries"])
+
+
 def test_accuracy_as_junit(report, tenon_report, tmp_path: Path):
     write_model(tmp_path / "model.onnx")
     report("--onnx=model.onnx")

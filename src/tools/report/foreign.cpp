@@ -12,8 +12,14 @@ namespace {
 constexpr std::string_view kOnnxLayer = "[ONNX Layer: ";
 
 /// Precisions in descriptions of formats, longer words first.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kPrecisions = {
+constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kPrecisions = {
     {{"BFloat16", "BF16"},
+     {"UINT8", "UINT8"},
+     {"UInt8", "UINT8"},
+     {"INT64", "INT64"},
+     {"Int64", "INT64"},
+     {"INT4", "INT4"},
+     {"Int4", "INT4"},
      {"BF16", "BF16"},
      {"FP32", "FP32"},
      {"Float", "FP32"},
@@ -24,11 +30,19 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kPrecisi
      {"FP8", "FP8"},
      {"INT32", "INT32"},
      {"Int32", "INT32"},
-     {"BOOL", "BOOL"}}};
+     {"BOOL", "BOOL"},
+     {"Bool", "BOOL"}}};
 
 std::string precision_in(std::string_view format) {
   for (const auto& [word, precision] : kPrecisions)
     if (format.find(word) != std::string_view::npos) return std::string(precision);
+  return {};
+}
+
+/// Some versions tell a tensor's format and type as one text, others as two.
+std::string precision_of(const Json& tensor) {
+  for (const char* key : {"Format/Datatype", "Datatype", "DataType", "Format"})
+    if (std::string found = precision_in(text_of(tensor, key)); !found.empty()) return found;
   return {};
 }
 
@@ -100,7 +114,7 @@ class Reader {
     layer["out"] = operands(member(row, "Outputs"));
     const Json& inputs = member(row, "Inputs");
     const Json& first = inputs.empty() ? member(row, "Outputs") : inputs;
-    if (!first.empty()) layer["precision"] = precision_in(text_of(first[0], "Format/Datatype"));
+    if (!first.empty()) layer["precision"] = precision_of(first[0]);
     if (row.contains("StreamId")) layer["stream"] = row["StreamId"];
     return layer;
   }
@@ -118,7 +132,7 @@ class Reader {
       const auto [entry, is_new] = numbers_.try_emplace(name, values_.size());
       if (is_new)
         values_.push_back({{"name", name},
-                           {"type", precision_in(text_of(tensor, "Format/Datatype"))},
+                           {"type", precision_of(tensor)},
                            {"dims", member(tensor, "Dimensions")}});
       numbers.push_back(entry->second);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <utility>
+#include <vector>
 
 namespace tenon::tools {
 namespace {
@@ -19,6 +20,7 @@ class Trace {
         {{"ph", "M"}, {"pid", process}, {"name", "process_name"}, {"args", {{"name", name}}}});
   }
   void name_thread(int process, int thread, std::string_view name) {
+    names_[{process, thread}] = std::string(name);
     events_.push_back({{"ph", "M"},
                        {"pid", process},
                        {"tid", thread},
@@ -27,20 +29,69 @@ class Trace {
   }
   void add(int process, int thread, std::string_view name, double start_us, double length_us,
            Json args = Json::object()) {
-    events_.push_back({{"ph", "X"},
-                       {"pid", process},
-                       {"tid", thread},
-                       {"name", name},
-                       {"ts", start_us},
-                       {"dur", std::max(length_us, 0.0)},
-                       {"args", std::move(args)}});
+    slices_[{process, thread}].push_back({{"ph", "X"},
+                                          {"pid", process},
+                                          {"tid", thread},
+                                          {"name", name},
+                                          {"ts", start_us},
+                                          {"dur", std::max(length_us, 0.0)},
+                                          {"args", std::move(args)}});
   }
   std::string text() {
+    for (auto& [track, slices] : slices_) lay_out(track, slices);
     return dumped({{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events_)}});
   }
 
  private:
+  using Track = std::pair<int, int>;  ///< Process and thread.
+
+  /// Viewers take slices of a thread that lie beside or inside of each other: where two overlap by
+  /// no more than clocks differ the later one begins behind the other, and else it is on a lane of
+  /// its own.
+  void lay_out(const Track& track, std::vector<Json>& slices) {
+    const auto start = [](const Json& slice) { return number_of(slice, "ts"); };
+    const auto end = [](const Json& slice) {
+      return number_of(slice, "ts") + number_of(slice, "dur");
+    };
+    std::ranges::stable_sort(slices, [&](const Json& a, const Json& b) {
+      return start(a) != start(b) ? start(a) < start(b) : end(a) > end(b);
+    });
+    std::vector<std::vector<double>> lanes(1);  // The ends of the slices that are open.
+    for (Json& slice : slices) {
+      size_t lane = 0;
+      while (!fits(lanes[lane], start(slice), end(slice)))
+        if (++lane == lanes.size()) add_lane(track, lanes);
+      if (lane > 0) slice["tid"] = track.second + static_cast<int>(lane) * kLane;
+      if (auto& open = lanes[lane]; !open.empty() && open.back() < end(slice)) {
+        const double behind = std::min(open.back(), end(slice));
+        slice["dur"] = end(slice) - behind;
+        slice["ts"] = behind;
+        open.pop_back();
+      }
+      lanes[lane].push_back(end(slice));
+      events_.push_back(std::move(slice));
+    }
+  }
+
+  static bool fits(std::vector<double>& open, double start, double end) {
+    while (!open.empty() && open.back() <= start) open.pop_back();
+    return open.empty() || end <= open.back() || open.back() - start <= kClocksDiffer;
+  }
+
+  void add_lane(const Track& track, std::vector<std::vector<double>>& lanes) {
+    const auto lane = static_cast<int>(lanes.size());
+    lanes.emplace_back();
+    name_thread(track.first, track.second + lane * kLane,
+                fmt::format("{}, {}", names_[track], lane + 1));
+  }
+
+  /// Microseconds, and numbers of threads between lanes.
+  static constexpr double kClocksDiffer = 20;
+  static constexpr int kLane = 1000;
+
   Json events_ = Json::array();
+  std::map<Track, std::string> names_;
+  std::map<Track, std::vector<Json>> slices_;
 };
 
 /// One kind of a query's work: the keys of --exportTimes.
