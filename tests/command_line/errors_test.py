@@ -36,6 +36,7 @@ CASES = {
     111: (["build", "MODEL", "--shapes=x:axb"], "'x:axb'"),
     112: (["build", "PLAN", "-o", "x.plan"], "is a plan already; build takes a model"),
     113: (["build", "MODEL", "--deviceDescription=none.txt"], "none.txt"),
+    114: (["quantize", "MODEL", "--calibration_data=EXPORT"], "export.json"),
     200: (["check", "ODD_TWICE"], "2 problems"),
     201: (["build", "none.onnx"], "none.onnx"),
     202: (["build", "GARBAGE"], "ModelProto"),
