@@ -71,9 +71,7 @@ bool fits_convolution(const Node& node, const Node& weights, const PassOptions& 
   const auto* conv = node.as<Conv>();
   const Extents extents = weights.input(0)->constant()->extents();
   if (extents.size() < 3 || extents.size() > 5) return false;
-  const bool depthwise = conv->groups == extents[0] && extents[1] == 1 &&
-                         node.input(0)->type.shape[1] == Dim(extents[0]);
-  if (conv->groups != 1 && !(depthwise && options.quantized_depthwise)) return false;
+  if (conv->groups != 1 && !options.quantized_groups) return false;
   if (!options.quantized_stems && extents[1] < kFewChannels) return false;
   return element_count(extents) / std::max<int64_t>(extents[0], 1) <= kMaxDepth &&
          scales_along(weights, 0);

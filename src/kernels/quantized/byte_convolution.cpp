@@ -33,6 +33,7 @@ Result<ByteConvolution> ByteConvolution::prepare(ByteProblem problem, const Byte
   if (p.steps.size() > kMaxByteSteps) return unsupported("a chain of {} steps", p.steps.size());
   conv.kernel_ = &byte_kernel(capped_isa(p.isa));
   conv.finish_ = byte_finish(capped_isa(p.isa));
+  conv.choose_parts();
   conv.choose_image();
   conv.choose_tasks();
   const size_t bytes = conv.panels() * (conv.panel_bytes() + kBytePanel * sizeof(int32_t));
@@ -43,20 +44,32 @@ Result<ByteConvolution> ByteConvolution::prepare(ByteProblem problem, const Byte
   return conv;
 }
 
+/// As many groups as a panel has columns for.
+void ByteConvolution::choose_parts() {
+  const ByteProblem& p = problem_;
+  const int64_t columns = p.output_channels / p.groups;
+  int64_t joined = std::clamp<int64_t>(kBytePanel / columns, 1, p.groups);
+  while (p.groups % joined != 0) --joined;
+  parts_.count = p.groups / joined;
+  parts_.channels = p.input_channels / parts_.count;
+  parts_.columns = columns * joined;
+  parts_.panels = ceil_div(parts_.columns, kBytePanel);
+  parts_.bytes = round_up(parts_.channels, kByteGroup);
+}
+
 /// Copies have zero points around them, so that a row of the window is one run.
 void ByteConvolution::choose_image() {
   const ByteProblem& p = problem_;
-  const int64_t channels = round_up(p.input_channels, kByteGroup);
-  copied_ = p.channels_first || channels != p.input_channels;
-  taps_ = p.window(), groups_ = channels / kByteGroup;
+  copied_ = p.channels_first || parts_.bytes != parts_.channels;
+  taps_ = p.window(), groups_ = parts_.bytes / kByteGroup;
   taps_wide_ = p.kernel[2];
   image_ = {p.input, p.pad, p.input_pixel_stride};
   if (!copied_) return;
-  image_.pixel = channels;
+  image_.pixel = parts_.count * parts_.bytes;
   image_.pad = {0, 0, 0};
   for (int i = 0; i < 3; ++i)
     image_.extents[i] = (p.output[i] - 1) * p.stride[i] + (p.kernel[i] - 1) * p.dilation[i] + 1;
-  if (p.dilation[2] != 1) return;
+  if (p.dilation[2] != 1 || parts_.count > 1) return;
   taps_ /= p.kernel[2], groups_ *= p.kernel[2];
   taps_wide_ = 1;
 }
@@ -77,15 +90,18 @@ void ByteConvolution::pack(const ByteWeights& weights) {
   auto* to = static_cast<int8_t*>(packed_.target());
   auto* totals = reinterpret_cast<int32_t*>(to + panels() * panel_bytes());
   std::memset(to, 0, packed_.bytes().size());
-  const int64_t channels = round_up(p.input_channels, kByteGroup);
+  const int64_t channels = p.input_channels / p.groups, columns = p.output_channels / p.groups;
   for (int64_t n = 0; n < p.output_channels; ++n) {
-    int8_t* panel = to + n / kBytePanel * panel_bytes() + n % kBytePanel * kByteGroup;
+    const int64_t part = n / parts_.columns, within = n % parts_.columns;
+    const int64_t column = part * parts_.panels * kBytePanel + within;
+    const int64_t first = within / columns * channels;
+    int8_t* panel = to + column / kBytePanel * panel_bytes() + column % kBytePanel * kByteGroup;
     for (int64_t position = 0; position < p.window(); ++position)
-      for (int64_t c = 0; c < p.input_channels; ++c) {
+      for (int64_t c = 0; c < channels; ++c) {
         const int16_t w = weights(n, position, c);
-        totals[n] += w;
+        totals[column] += w;
         for (int64_t copy = 0; copy < p.copies(); ++copy) {
-          const int64_t k = (copy * p.window() + position) * channels + c;
+          const int64_t k = (copy * p.window() + position) * parts_.bytes + first + c;
           panel[k / kByteGroup * kBytePanel * kByteGroup + k % kByteGroup] = weight_part(w, copy);
         }
       }
@@ -103,9 +119,9 @@ void ByteConvolution::finish_packing() {
     std::memcpy(&total, totals + n * sizeof(total), sizeof(total));
     starts_[n] = -zero * total;
   }
-  problem_.scales.resize(columns, 0.0f);
-  problem_.biases.resize(columns, 0.0f);
-  zeros_.assign(groups_ * kByteGroup, static_cast<uint8_t>(p.zero));
+  problem_.scales.resize(p.output_channels + kBytePanel, 0.0f);
+  problem_.biases.resize(p.output_channels + kBytePanel, 0.0f);
+  zeros_.assign(parts_.count * groups_ * kByteGroup, static_cast<uint8_t>(p.zero));
 }
 
 int64_t ByteConvolution::image_bytes() const {
@@ -143,7 +159,8 @@ void ByteConvolution::copy_line(const uint8_t* input, int64_t line, uint8_t* to)
         input + (p.channels_first ? (image * p.input_channels + c) * plane + first
                                   : (image * plane + first) * p.input_pixel_stride + c);
     const int64_t step = p.channels_first ? 1 : p.input_pixel_stride;
-    uint8_t* pixel = to + p.pad[2] * image_.pixel + c;
+    uint8_t* pixel =
+        to + p.pad[2] * image_.pixel + c / parts_.channels * parts_.bytes + c % parts_.channels;
     for (int64_t w = 0; w < end; ++w) pixel[w * image_.pixel] = from[w * step];
   }
 }
@@ -218,14 +235,16 @@ void ByteConvolution::find_rows(const uint8_t* image, int64_t first, int64_t cou
 void ByteConvolution::run_panel(const ByteArguments& arguments, const uint8_t* const* rows,
                                 int64_t first, int64_t count, int64_t panel, int32_t* sums) const {
   const ByteProblem& p = problem_;
-  const int64_t column = panel * kBytePanel;
+  const int64_t part = panel / parts_.panels, within = panel % parts_.panels * kBytePanel;
   const int64_t blocks = ceil_div(count, kernel_->max_rows);
   ByteTile tile{.tap_stride = row_block_, .taps = p.copies() * taps_, .groups = groups_};
+  tile.row_offset = part * parts_.bytes;
   tile.flip = p.is_signed ? 0x80808080u : 0;
   tile.weights = reinterpret_cast<const int8_t*>(packed_.at(panel * panel_bytes()));
-  tile.start = starts_.data() + column;
+  tile.start = starts_.data() + panel * kBytePanel;
   tile.sums = sums;
-  PanelFinish finish(p, arguments, column, sums);
+  PanelFinish finish(p, arguments, part * parts_.columns + within,
+                     std::min(kBytePanel, parts_.columns - within), sums);
   for (int64_t block = 0; block < blocks; ++block) {
     const int64_t begin = count * block / blocks, end = count * (block + 1) / blocks;
     tile.rows_of_taps = rows + begin;

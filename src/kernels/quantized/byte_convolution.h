@@ -10,7 +10,8 @@
 namespace tenon::cpu {
 
 /// Each output pixel is a row of a product, whose parts are read where they lie; images whose
-/// channels come first or are no multiple of kByteGroup are copied before.
+/// channels come first or are no multiple of kByteGroup are copied before. Groups of few channels
+/// go together as one product, whose weights are 0 where groups differ.
 class ByteConvolution {
  public:
   /// `weights` may be null where they lie packed.
@@ -27,7 +28,14 @@ class ByteConvolution {
     ByteSpatial extents, pad;
     int64_t pixel = 0;  ///< Bytes from one pixel to the next.
   };
+  /// Products side by side, each of as many groups.
+  struct Parts {
+    int64_t count = 1, panels = 1;      ///< The latter of each.
+    int64_t channels = 1, columns = 1;  ///< Of the input and the output, of each.
+    int64_t bytes = 0;                  ///< Of the image, from one part of a pixel to the next.
+  };
 
+  void choose_parts();
   void choose_image();
   void choose_tasks();
   void pack(const ByteWeights& weights);
@@ -40,7 +48,7 @@ class ByteConvolution {
                 char* scratch) const;
   void run_panel(const ByteArguments& arguments, const uint8_t* const* rows, int64_t first,
                  int64_t count, int64_t panel, int32_t* sums) const;
-  int64_t panels() const { return (problem_.output_channels + kBytePanel - 1) / kBytePanel; }
+  int64_t panels() const { return parts_.count * parts_.panels; }
   int64_t panel_bytes() const {
     return problem_.copies() * taps_ * groups_ * kByteGroup * kBytePanel;
   }
@@ -49,6 +57,7 @@ class ByteConvolution {
   size_t worker_bytes() const;
 
   ByteProblem problem_;
+  Parts parts_;
   const ByteKernel* kernel_ = nullptr;
   ByteFinishFunction finish_ = nullptr;
   bool copied_ = false;

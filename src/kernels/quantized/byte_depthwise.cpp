@@ -151,7 +151,8 @@ void ByteDepthwise::run_task(const uint8_t* image, const ByteArguments& argument
   const int64_t panel = task % panels(), line = task / panels();
   auto* columns = reinterpret_cast<uint8_t*>(scratch);
   auto* sums = reinterpret_cast<int32_t*>(scratch + columns_bytes());
-  PanelFinish finish(p, arguments, panel * kBytePanel, sums);
+  const int64_t column = panel * kBytePanel;
+  PanelFinish finish(p, arguments, column, std::min(kBytePanel, p.output_channels - column), sums);
   for (int64_t first = 0; first < p.output[2]; first += run_pixels_) {
     const int64_t count = std::min(run_pixels_, p.output[2] - first);
     join(image, panel, {line, first, count}, columns);

@@ -5,12 +5,12 @@
 namespace tenon::cpu {
 
 PanelFinish::PanelFinish(const ByteProblem& problem, const ByteArguments& arguments, int64_t column,
-                         const int32_t* sums)
+                         int64_t columns, const int32_t* sums)
     : problem_(problem),
       arguments_(arguments),
       column_(column),
       finish_{.sums = sums,
-              .columns = std::min(kBytePanel, problem.output_channels - column),
+              .columns = columns,
               .scales = problem.scales.data() + column,
               .biases = problem.biases.data() + column,
               .steps = problem.steps,

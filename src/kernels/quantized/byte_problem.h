@@ -16,10 +16,10 @@ using ByteSpatial = std::array<int64_t, 3>;
 /// Longest list of steps.
 inline constexpr int kMaxByteSteps = 16;
 
-/// A convolution of bytes, with one group or one for each channel, over channels-last images; a
-/// matrix product is one of a single line of pixels, its rows.
+/// A convolution of bytes, with any number of groups, over channels-last images; a matrix product
+/// is one of a single line of pixels, its rows.
 struct ByteProblem {
-  int64_t batch = 1, input_channels = 1, output_channels = 1;
+  int64_t batch = 1, input_channels = 1, output_channels = 1, groups = 1;
   ByteSpatial input = {1, 1, 1}, output = {1, 1, 1}, kernel = {1, 1, 1};
   ByteSpatial stride = {1, 1, 1}, dilation = {1, 1, 1}, pad = {0, 0, 0};
   bool channels_first = false;     ///< The input is dense NCHW.
@@ -30,7 +30,7 @@ struct ByteProblem {
   bool wide_weights = false;
   int32_t zero = 0;  ///< The input's zero point, which fills the padding.
 
-  std::vector<float> scales, biases;  ///< One a channel.
+  std::vector<float> scales, biases;  ///< One a channel; behind the last, kBytePanel more are read.
   std::vector<ByteStep> steps;
   ByteType type = ByteType::f32;
   float inverse = 1.0f, low = 0.0f, high = 0.0f;  ///< See ByteFinish.
@@ -52,7 +52,7 @@ struct ByteArguments {
 };
 
 /// Gives weight (channel, depth position) where depth runs over kernel positions and, innermost,
-/// input channels.
+/// input channels of the column's group.
 using ByteWeights = FunctionRef<int16_t(int64_t column, int64_t position, int64_t channel)>;
 
 /// The first or the second of the numbers that a weight is the sum of.
@@ -61,11 +61,11 @@ inline int8_t weight_part(int16_t weight, int64_t copy) {
   return static_cast<int8_t>(copy == 0 ? first : weight - first);
 }
 
-/// The end of a panel of channels, from `column` on: sums of some pixels to results.
+/// The end of a panel of `columns` channels, from `column` on: sums of some pixels to results.
 class PanelFinish {
  public:
   PanelFinish(const ByteProblem& problem, const ByteArguments& arguments, int64_t column,
-              const int32_t* sums);
+              int64_t columns, const int32_t* sums);
   /// Pixels [first, first + count), whose sums lie at the front.
   void run(ByteFinishFunction finish, int64_t first, int64_t count);
 

@@ -18,7 +18,8 @@ struct ByteTile {
   const uint8_t* const* rows_of_taps;  ///< Address of row r in tap t: [t * tap_stride + r].
   int64_t tap_stride = 0;
   int64_t taps = 0, groups = 0;
-  uint32_t flip = 0;  ///< 0x80808080 turns i8 into u8.
+  int64_t row_offset = 0;  ///< Bytes that each of these addresses is ahead of the tile's own.
+  uint32_t flip = 0;       ///< 0x80808080 turns i8 into u8.
   const int8_t* weights;
   const int32_t* start;  ///< Initial sums of each column.
   int rows = 0;

@@ -11,7 +11,7 @@ void run(const ByteTile& t) {
     std::copy_n(t.start, kBytePanel, sums);
     const int8_t* weights = t.weights;
     for (int64_t tap = 0; tap < t.taps; ++tap) {
-      const uint8_t* row = t.rows_of_taps[tap * t.tap_stride + r];
+      const uint8_t* row = t.rows_of_taps[tap * t.tap_stride + r] + t.row_offset;
       for (int64_t k = 0; k < t.groups * kByteGroup; k += kByteGroup, weights += kBytePanel * 4)
         for (int64_t c = 0; c < kBytePanel; ++c)
           for (int64_t i = 0; i < kByteGroup; ++i) {

@@ -24,7 +24,7 @@ void byte_tile(const ByteTile& t) {
   for (int64_t tap = 0; tap < t.taps; ++tap) {
     const uint8_t* row[R];
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) row[r] = t.rows_of_taps[tap * t.tap_stride + r];
+    for (int r = 0; r < R; ++r) row[r] = t.rows_of_taps[tap * t.tap_stride + r] + t.row_offset;
     for (int64_t at = 0; at < t.groups * kByteGroup; at += kByteGroup) {
       typename P::Weights column[kVectors];
 #pragma GCC unroll 4

@@ -92,14 +92,15 @@ Result<ByteDescription> describe_byte_convolution(const Problem& problem, bool d
   const auto* conv = region.anchor.as<Conv>();
   if (conv == nullptr) return unsupported("not a convolution");
   const int64_t channels = problem.input(region.x).extents[1];
-  if (conv->groups != (depthwise ? channels : 1) ||
-      (depthwise && problem.output().extents[1] != channels))
+  if (depthwise !=
+      (conv->groups == channels && problem.output().extents[1] == channels && conv->groups > 1))
     return unsupported("{} groups of {} channels", conv->groups, channels);
   ByteDescription d;
   TENON_TRY(describe_input(problem, region, d));
   const Operand &x = problem.input(region.x), &y = problem.output();
   ByteProblem& p = d.problem;
   p.batch = x.extents[0], p.input_channels = x.extents[1], p.output_channels = y.extents[1];
+  p.groups = conv->groups;
   TENON_TRY(describe_axes(*conv, problem, x.extents, problem.input(region.weights).extents, p));
   const auto to = pixel_stride(y);
   if (!to) return unsupported("the output is not channels-last");

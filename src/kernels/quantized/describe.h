@@ -20,8 +20,8 @@ struct ByteDescription {
   bool weights_across = false;  ///< a matmul's, depth first
 };
 
-/// Fails, with the reason, where the region is another one. Convolutions have one group, or
-/// `depthwise` one for each channel.
+/// Fails, with the reason, where the region is another one. Convolutions of one channel a group
+/// are `depthwise`.
 Result<ByteDescription> describe_byte_convolution(const Problem& problem, bool depthwise);
 Result<ByteDescription> describe_byte_matmul(const Problem& problem);
 

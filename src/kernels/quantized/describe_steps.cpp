@@ -127,7 +127,7 @@ class Steps {
     if (steps.back().operand == ByteOperand::none) {
       steps.back().operand = ByteOperand::columns;
       columns.row_stride = round_up(static_cast<int64_t>(numbers.size()), kBytePanel);
-      columns.columns.assign(2 * columns.row_stride, 0.0f);
+      columns.columns.assign(2 * columns.row_stride + kBytePanel, 0.0f);
       std::fill_n(columns.columns.begin(), numbers.size(), steps.back().scale);
     }
     fold(step, numbers, columns.columns.data(), columns.columns.data() + columns.row_stride);
