@@ -35,8 +35,11 @@ class Quantizing {
  public:
   /// `kept`: layers that stay in floating point, and why.
   Quantizing(const std::map<std::string, float>& ranges, std::map<std::string, std::string> kept,
-             bool keep_weights)
-      : ranges_(ranges), kept_(std::move(kept)), keep_weights_(keep_weights) {}
+             bool keep_weights, bool has_groups)
+      : ranges_(ranges),
+        kept_(std::move(kept)),
+        keep_weights_(keep_weights),
+        has_groups_(has_groups) {}
 
   Result<QuantizedGraph> apply(Graph& graph) const {
     return quantize_graph(
@@ -59,12 +62,15 @@ class Quantizing {
     auto found = kept_.find(node.name);
     for (size_t i = 0; i < node.origins.size() && found == kept_.end(); ++i)
       found = kept_.find(node.origins[i]);
-    return found == kept_.end() ? std::string() : found->second;
+    if (found != kept_.end()) return found->second;
+    const auto* conv = node.as<Conv>();
+    const bool refused = conv != nullptr && conv->groups != 1 && !has_groups_;
+    return refused ? "this device's kernels for 8 bits have no groups" : std::string();
   }
 
   const std::map<std::string, float>& ranges_;
   std::map<std::string, std::string> kept_;
-  bool keep_weights_;
+  bool keep_weights_, has_groups_;
 };
 
 }  // namespace
@@ -88,7 +94,8 @@ Result<ImplicitQuantization> quantize_by_ranges(const BuilderConfig& config,
   // Extents that profiles fix are known to the passes that weights go through first.
   TENON_TRY(apply_profiles(*request.graph, request.profiles));
   TENON_TRY(infer_graph(*request.graph));
-  Quantizing quantizing(ranges, constrained_layers(config, network), keep_weights);
+  Quantizing quantizing(ranges, constrained_layers(config, network), keep_weights,
+                        request.passes.quantized_groups);
   const std::shared_ptr<const Graph> plain = request.graph->clone();
   TENON_ASSIGN(QuantizedGraph quantized, quantizing.apply(*request.graph));
   if (request.select.level >= kTimedLevel) {

@@ -27,8 +27,6 @@ std::string refusal(const Node& node) {
   if (weights->type() != DataType::kFloat32 || node.input(0)->type.type != DataType::kFloat32)
     return fmt::format("the weights are {}", name_of(weights->type()));
   if (node.input(0)->constant() != nullptr) return "all operands are constant";
-  if (const auto* conv = node.as<Conv>(); conv != nullptr && conv->groups != 1)
-    return "kernels for 8 bits have no groups";
   const auto* matmul = node.as<MatMul>();
   if (matmul != nullptr && (weights->rank() != 2 || matmul->transpose_a))
     return "the weights are not one matrix";
