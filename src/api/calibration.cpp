@@ -196,6 +196,19 @@ class Calibration {
   Logger& logger_;
 };
 
+/// A cache of another network, or of another export of it, names none of its tensors.
+void note_stale_cache(const CalibrationCache& cache, const Graph& graph, Logger& logger) {
+  const auto is_known = [&](const Value* value) { return cache.ranges.contains(value->name); };
+  const bool fits = std::ranges::any_of(graph.inputs(), is_known) ||
+                    std::ranges::any_of(graph.nodes(), [&](const auto& node) {
+                      return std::ranges::any_of(node->outputs(), is_known);
+                    });
+  if (!fits)
+    logger.warning(
+        "The calibration cache names no tensor of this network: it is of another one, or its "
+        "tensors have other names now; delete it and calibrate again");
+}
+
 void note_range(const ITensor* tensor, std::map<std::string, float>& ranges) {
   if (tensor == nullptr || !tensor->dynamicRangeIsSet()) return;
   ranges[tensor->getName()] =
@@ -222,7 +235,9 @@ Result<std::map<std::string, float>> find_ranges(const BuilderConfig& config,
                         static_cast<int32_t>(calibrator->getAlgorithm()));
     Calibration calibration(*calibrator, *algorithm, logger);
     std::optional<CalibrationCache> cache = calibration.cached();
-    if (!cache.has_value()) {
+    if (cache.has_value()) {
+      note_stale_cache(*cache, graph, logger);
+    } else {
       TENON_ASSIGN(cache, calibration.calibrate(graph, config, backend, threads));
     }
     ranges = std::move(cache->ranges);

@@ -1,5 +1,6 @@
 #include <tenon/quantize.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdio>
@@ -157,6 +158,18 @@ TEST(Calibration, ACacheOfAnotherAlgorithmIsNotTaken) {
   session.config->setInt8Calibrator(&calibrator);
   ASSERT_TRUE(session.build());
   EXPECT_EQ(calibrator.given, 2);
+}
+
+TEST(Calibration, ACacheOfAnotherNetworkIsTold) {
+  Batches<IInt8EntropyCalibrator2> calibrator(0);
+  calibrator.cache = "TRT-101600-EntropyCalibration2\nother: 3c010a14\n";
+  Products session;
+  session.config->setInt8Calibrator(&calibrator);
+  ASSERT_TRUE(session.build());
+  const auto tells = [](const std::string& text) {
+    return text.find("names no tensor of this network") != std::string::npos;
+  };
+  EXPECT_TRUE(std::any_of(session.log.warnings.begin(), session.log.warnings.end(), tells));
 }
 
 TEST(Calibration, NeitherCacheNorBatchIsAnError) {
