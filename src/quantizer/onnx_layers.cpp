@@ -47,8 +47,20 @@ std::string left_out(const OnnxLayer& layer, const QuantizeSettings& settings) {
   return {};
 }
 
+/// A DequantizeLinear gives it, maybe behind a transposition.
+bool is_dequantized(const OnnxModel& model, const std::string& name) {
+  for (const NodeProto& node : model.graph().node()) {
+    if (std::ranges::find(node.output(), name) == node.output().end()) continue;
+    if (node.op_type() == "Transpose") return is_dequantized(model, node.input(0));
+    return node.op_type() == "DequantizeLinear";
+  }
+  return false;
+}
+
 /// The obstacle for kernels to compute it so, or nothing.
 std::string refusal(const OnnxModel& model, const NodeProto& node, QuantizeMode mode) {
+  if (is_dequantized(model, node.input(0)) || is_dequantized(model, node.input(1)))
+    return "it is quantized already";
   if (!model.is_constant(node.input(1))) return "its weights are not constant";
   const Result<Tensor> weights = model.constant(node.input(1));
   if (!weights.ok()) return weights.error().message;
@@ -57,7 +69,7 @@ std::string refusal(const OnnxModel& model, const NodeProto& node, QuantizeMode 
   const bool conv = node.op_type() == "Conv";
   if (!conv && weights->rank() != 2) return "its weights are not one matrix";
   if (mode == QuantizeMode::kInt4 && conv) return "weights of 4 bits are for matrix products";
-  if (integer(node, "group", 1) != 1) return "kernels for 8 bits have no groups";
+  if (integer(node, "group", 1) != 1) return "kernels for 8 bits on GPUs have no groups";
   if (integer(node, "transA", 0) != 0) return "its first operand is transposed";
   if (weights->count() == 0) return "its weights are empty";
   return {};
@@ -125,6 +137,17 @@ std::vector<OnnxLayer> find_layers(const OnnxModel& model, const QuantizeSetting
     layers.push_back(std::move(layer));
   }
   return layers;
+}
+
+std::vector<std::string> unmatched_patterns(const std::vector<OnnxLayer>& layers,
+                                            const QuantizeSettings& settings) {
+  std::vector<std::string> unmatched;
+  for (const auto* patterns : {&settings.nodes, &settings.nodes_left_out})
+    for (const std::string& pattern : *patterns)
+      if (std::ranges::none_of(
+              layers, [&](const OnnxLayer& layer) { return matches_any({pattern}, layer.name); }))
+        unmatched.push_back(pattern);
+  return unmatched;
 }
 
 std::vector<OnnxPair> place_pairs(const OnnxModel& model, const std::vector<OnnxLayer>& layers,

@@ -22,6 +22,10 @@ struct OnnxLayer {
 
 /// The layers of the model's main graph with weights, in order, those that the settings leave out
 /// with the reason.
+/// Patterns of the settings that match no layer.
+std::vector<std::string> unmatched_patterns(const std::vector<OnnxLayer>& layers,
+                                            const QuantizeSettings& settings);
+
 std::vector<OnnxLayer> find_layers(const OnnxModel& model, const QuantizeSettings& settings);
 
 /// A node's operand that is read through QuantizeLinear and DequantizeLinear.

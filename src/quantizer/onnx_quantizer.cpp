@@ -46,6 +46,7 @@ class OnnxQuantizer {
     for (const auto& [name, value] : network.values) shapes_[name] = value->type.shape;
     layers_ = find_layers(model_, settings_);
     errors_.assign(layers_.size(), -1);
+    note_unused(*network.graph);
     if (std::ranges::none_of(layers_, [](const auto& layer) { return layer.refusal.empty(); }))
       logger_.warning("No layer of the model can be quantized; it is written as it is");
     TENON_ASSIGN(batches_, calibration_batches(*network.graph, settings_));
@@ -67,6 +68,22 @@ class OnnxQuantizer {
   }
 
  private:
+  /// Words of the settings that name nothing in the model.
+  void note_unused(const Graph& network) const {
+    for (const std::string& pattern : unmatched_patterns(layers_, settings_))
+      logger_.warning("No layer with weights is named '{}'", pattern);
+    const auto is_input = [&](const std::string& name) {
+      return std::ranges::any_of(network.inputs(),
+                                 [&](const Value* input) { return input->name == name; });
+    };
+    for (const auto& [name, data] : settings_.data)
+      if (!is_input(name))
+        logger_.warning("The model has no input '{}': its data is not used", name);
+    for (const auto& [name, extents] : settings_.shapes)
+      if (!is_input(name))
+        logger_.warning("The model has no input '{}': its shape is not used", name);
+  }
+
   Status find_ranges(const Graph& network) {
     ranges_ = settings_.ranges;
     if (settings_.mode == QuantizeMode::kInt4) return {};

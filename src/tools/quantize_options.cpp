@@ -124,6 +124,10 @@ Result<QuantizeArguments> QuantizeArguments::parse(std::span<const char* const> 
         "--high_precision_dtype={} cannot be used: what is not quantized stays in fp32; build the "
         "result with --fp16 or --bf16",
         type);
+  if (const std::string word = result.text("per_channel"); word != "true" && word != "false")
+    return user_error("--per_channel={}: true or false is expected", word);
+  if (result.given_.contains("max-drop") && result.number("max-drop") < 0)
+    return user_error("--max-drop={}: a number of at least 0 is expected", result.text("max-drop"));
   return result;
 }
 

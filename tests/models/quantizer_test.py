@@ -130,7 +130,23 @@ def test_what_cannot_be_is_refused(tenon, network):
         "quantize", f"--onnx_path={network.file}", f"--calibration_data={saved(network.folder, z=np.ones((3, 2), np.float32))}", status=1)
     assert "--nothing=1 is no flag of" in tenon("quantize", "--nothing=1", status=1)
     assert "--use_zero_point cannot be used" in tenon("quantize", "--use_zero_point", status=1)
+    assert "true or false is expected" in tenon("quantize", f"--onnx_path={network.file}", "--per_channel=maybe", status=1)
+    assert "at least 0 is expected" in tenon("quantize", f"--onnx_path={network.file}", "--max-drop=-1", status=1)
     assert "--high_precision_dtype=fp16" in tenon("quantize", f"--onnx_path={network.file}", "--high_precision_dtype=fp16", status=1)
+
+
+def test_what_names_nothing_is_told(tenon, network):
+    samples = np.load(network.folder / "samples.npz")
+    text = tenon("quantize", f"--onnx_path={network.file}", f"--output_path={network.folder / 'q.onnx'}", "--nodes_to_exclude=nothing.*",
+                 f"--calibration_data={saved(network.folder, other=np.ones(3, np.float32), **samples)}", "--calibration_shapes=another:1x2")
+    for words in ("No layer with weights is named 'nothing.*'", "no input 'other'", "no input 'another'"):
+        assert words in text
+
+
+def test_a_quantized_model_stays_as_it_is(tenon, network):
+    model, _ = quantize(tenon, network, "--calibration_method=max")
+    text = tenon("quantize", f"--onnx_path={model}", f"--output_path={network.folder / 'again.onnx'}")
+    assert "it is quantized already" in text and "0 layers are quantized" in text
 
 
 def saved(folder: Path, **arrays) -> Path:
