@@ -8,22 +8,25 @@ namespace tenon {
 namespace {
 
 /// Scale and zero point of a Quantize or Dequantize.
-Result<Scaling> scaling_of(const Problem& problem, const Node& node) {
+Result<Scaling> scaling_of(const Problem& problem, const Node& node, bool may_be_computed = false) {
   Scaling scaling{input_number(node.input(1)), input_number(node.input(2))};
-  if (scaling.scale < 0 || problem.input(scaling.scale).constant == nullptr)
-    return unsupported("a scale that is not constant");
-  if (node.has_input(2) && (scaling.zero < 0 || problem.input(scaling.zero).constant == nullptr))
+  const auto is_known = [&](int input) {
+    return input >= 0 && (may_be_computed || problem.input(input).constant != nullptr);
+  };
+  if (!is_known(scaling.scale)) return unsupported("a scale that is not constant");
+  if (node.has_input(2) && !is_known(scaling.zero))
     return unsupported("a zero point that is not constant");
   return scaling;
 }
 
 /// An operand that is dequantized inside the region.
-Status bytes_operand(const Problem& problem, const Value* value, int& input, Scaling& scaling) {
+Status bytes_operand(const Problem& problem, const Value* value, int& input, Scaling& scaling,
+                     bool may_be_computed = false) {
   const Node* node = value == nullptr ? nullptr : value->producer();
   if (node == nullptr || !node->is<Dequantize>() || input_number(node->input(0)) < 0)
     return unsupported("an operand that is not dequantized in the region");
   input = input_number(node->input(0));
-  TENON_ASSIGN(scaling, scaling_of(problem, *node));
+  TENON_ASSIGN(scaling, scaling_of(problem, *node, may_be_computed));
   return {};
 }
 
@@ -79,7 +82,7 @@ Status follow(const Problem& problem, const Graph& body, const Node& anchor,
 
 }  // namespace
 
-Result<QuantizedRegion> quantized_region(const Problem& problem) {
+Result<QuantizedRegion> quantized_region(const Problem& problem, bool may_be_computed) {
   const Operation& node = problem.operation;
   if (!node.is<Fused>()) return unsupported("no region");
   const Graph& body = *node.bodies()[0];
@@ -90,7 +93,7 @@ Result<QuantizedRegion> quantized_region(const Problem& problem) {
     if (inner->is<Conv>() || inner->is<MatMul>()) anchor = inner.get();
   if (anchor == nullptr) return unsupported("no convolution or matmul in the region");
   QuantizedRegion region{.anchor = *anchor};
-  TENON_TRY(bytes_operand(problem, anchor->input(0), region.x, region.x_scaling));
+  TENON_TRY(bytes_operand(problem, anchor->input(0), region.x, region.x_scaling, may_be_computed));
   TENON_TRY(bytes_operand(problem, anchor->input(1), region.weights, region.weight_scaling));
   if (anchor->has_input(2)) {
     region.bias = input_number(anchor->input(2));

@@ -34,7 +34,8 @@ struct QuantizedRegion {
   std::optional<Scaling> output;  ///< Absent: the result is real.
 };
 
-/// Fails, with the reason, for other nodes.
-Result<QuantizedRegion> quantized_region(const Problem& problem);
+/// Fails, with the reason, for other nodes. All scales and zero points are constants, but for those
+/// of x where they `may_be_computed`.
+Result<QuantizedRegion> quantized_region(const Problem& problem, bool may_be_computed = false);
 
 }  // namespace tenon

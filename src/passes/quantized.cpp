@@ -183,6 +183,21 @@ Node* per_tensor_bytes(const Value* value, const PassOptions& options) {
              : nullptr;
 }
 
+Node* computed_bytes(const Value* value, const PassOptions& options) {
+  if (!options.dynamic_scales || produced_by<Dequantize>(value) == nullptr) return nullptr;
+  Node* node = value->producer();
+  const auto is_single = [](const Value* v) {
+    return v == nullptr || std::all_of(v->type.shape.begin(), v->type.shape.end(),
+                                       [](const Dim& dim) { return dim == Dim(1); });
+  };
+  return block_size_of(*node) == 0 && is_byte_integer(quantized_type(*node)) &&
+                 is_single(node->input(1)) && (!node->has_input(2) || is_single(node->input(2))) &&
+                 node->input(1)->type.type == DataType::kFloat32 &&
+                 value->type.type == DataType::kFloat32
+             ? node
+             : nullptr;
+}
+
 Node* constant_bytes(const Value* value, const PassOptions& options) {
   if (produced_by<Dequantize>(value) == nullptr) return nullptr;
   Node* node = value->producer();
@@ -195,6 +210,7 @@ Node* constant_bytes(const Value* value, const PassOptions& options) {
 bool can_anchor_quantized(const Node& node, const PassOptions& options) {
   if (!node.is<Conv>() && !node.is<MatMul>()) return false;
   const Node* x = per_tensor_bytes(node.input(0), options);
+  if (x == nullptr) x = computed_bytes(node.input(0), options);
   const Node* weights = constant_bytes(node.input(1), options);
   if (x == nullptr || weights == nullptr || x->input(0)->constant() != nullptr) return false;
   if (is_byte_integer(quantized_type(*x)) != is_byte_integer(quantized_type(*weights)))

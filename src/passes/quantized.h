@@ -36,6 +36,9 @@ bool is_region_real(DataType type, const PassOptions& options);
 /// The Dequantize of such bytes with one known scale that gives `value`, else null. Its own operand
 /// may be anything.
 Node* per_tensor_bytes(const Value* value, const PassOptions& options);
+/// The Dequantize of byte integers with one scale and zero point, either of which may be computed,
+/// that gives `value`; null for others, and where the device's kernels want them known.
+Node* computed_bytes(const Value* value, const PassOptions& options);
 /// The Dequantize of such constant bytes that gives `value`, else null.
 Node* constant_bytes(const Value* value, const PassOptions& options);
 

@@ -28,9 +28,12 @@ struct QuantizeRun {
 struct QuantizeFunctions {
   void (*quantize)(const QuantizeRun& run);
   void (*dequantize)(const QuantizeRun& run);
+  /// Takes numbers into [low, high]; NaN changes nothing.
+  void (*range)(const float* from, int64_t count, float& low, float& high);
 };
 const QuantizeFunctions& quantize_functions_generic();
 const QuantizeFunctions& quantize_functions_avx2();
 const QuantizeFunctions& quantize_functions_avx512();
+const QuantizeFunctions& quantize_functions(Isa isa);
 
 }  // namespace tenon::cpu

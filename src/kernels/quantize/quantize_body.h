@@ -73,3 +73,16 @@ inline void dequantize(const QuantizeRun& run) {
   if (run.quantized == QuantizedType::u8) return dequantize_from<uint8_t>(run);
   dequantize_from<int32_t>(run);
 }
+
+/// Absent numbers of the last vector are 0, as are low and high at first.
+inline void range(const float* from, int64_t count, float& low, float& high) {
+  V lowest = V::broadcast(low), highest = V::broadcast(high);
+  for (int64_t i = 0; i < count; i += V::kWidth) {
+    const V x = load(from + i, static_cast<int>(std::min<int64_t>(V::kWidth, count - i)));
+    lowest = min(x, lowest), highest = max(x, highest);
+  }
+  float lows[V::kWidth], highs[V::kWidth];
+  lowest.store(lows), highest.store(highs);
+  low = *std::min_element(lows, lows + V::kWidth);
+  high = *std::max_element(highs, highs + V::kWidth);
+}

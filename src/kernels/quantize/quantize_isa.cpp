@@ -13,7 +13,8 @@ using Bytes = vector_math::IsaBytes;
 
 const QuantizeFunctions& TENON_OF_ISA(quantize_functions)() {
   static constexpr QuantizeFunctions kFunctions{quantize_detail::TENON_ISA::quantize,
-                                                quantize_detail::TENON_ISA::dequantize};
+                                                quantize_detail::TENON_ISA::dequantize,
+                                                quantize_detail::TENON_ISA::range};
   return kFunctions;
 }
 

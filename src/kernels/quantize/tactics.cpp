@@ -6,13 +6,17 @@
 #include "kernels/tactic.h"
 #include "ops/math.h"
 
+namespace tenon::cpu {
+
+const QuantizeFunctions& quantize_functions(Isa isa) {
+  return TENON_BY_ISA(isa, quantize_functions_generic(), quantize_functions_avx2(),
+                      quantize_functions_avx512());
+}
+
+}  // namespace tenon::cpu
+
 namespace tenon::tactics::quantize_runs {
 namespace {
-
-const cpu::QuantizeFunctions& functions_for(cpu::Isa isa) {
-  return TENON_BY_ISA(isa, cpu::quantize_functions_generic(), cpu::quantize_functions_avx2(),
-                      cpu::quantize_functions_avx512());
-}
 
 std::optional<cpu::QuantizedType> quantized_type(DataType type) {
   if (type == DataType::kInt8) return cpu::QuantizedType::i8;
@@ -80,7 +84,7 @@ Result<Description> describe(const Problem& problem) {
 class QuantizeKernel final : public Kernel {
  public:
   QuantizeKernel(const Description& description, cpu::Isa isa)
-      : d_(description), functions_(functions_for(isa)) {}
+      : d_(description), functions_(cpu::quantize_functions(isa)) {}
 
   Status run(const LaunchArguments& arguments) const override {
     auto* scales = static_cast<float*>(arguments.workspace);

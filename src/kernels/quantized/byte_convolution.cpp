@@ -112,7 +112,7 @@ void ByteConvolution::finish_packing() {
   const ByteProblem& p = problem_;
   const int64_t columns = panels() * kBytePanel;
   const char* totals = packed_.at(panels() * panel_bytes());
-  const int32_t zero = p.zero + (p.is_signed ? 128 : 0);
+  const int32_t zero = p.computed_scaling ? 1 : p.zero + (p.is_signed ? 128 : 0);
   starts_.resize(columns);
   for (int64_t n = 0; n < columns; ++n) {
     int32_t total;
@@ -137,15 +137,36 @@ size_t ByteConvolution::worker_bytes() const {
   return rows_bytes() + kernel_->max_rows * kBytePanel * sizeof(int32_t);
 }
 size_t ByteConvolution::scratch_bytes() const {
-  return image_bytes() + worker_bytes() * problem_.threads;
+  return numbers_bytes() + image_bytes() + worker_bytes() * problem_.threads;
+}
+size_t ByteConvolution::numbers_bytes() const {
+  if (!problem_.computed_scaling) return 0;
+  return round_up(
+      starts_.size() * sizeof(int32_t) + problem_.scales.size() * sizeof(float) + zeros_.size(),
+      size_t{64});
+}
+
+ByteConvolution::Numbers ByteConvolution::numbers_of(const ByteArguments& arguments,
+                                                     char* scratch) const {
+  const ByteProblem& p = problem_;
+  if (!p.computed_scaling) return {p.zero, starts_.data(), p.scales.data(), zeros_.data()};
+  auto* starts = reinterpret_cast<int32_t*>(scratch);
+  auto* scales = reinterpret_cast<float*>(starts + starts_.size());
+  auto* zeros = reinterpret_cast<uint8_t*>(scales + p.scales.size());
+  const int32_t zero = arguments.zero + (p.is_signed ? 128 : 0);
+  for (size_t i = 0; i < starts_.size(); ++i) starts[i] = starts_[i] * zero;
+  for (size_t i = 0; i < p.scales.size(); ++i) scales[i] = p.scales[i] * arguments.scale;
+  std::fill_n(zeros, zeros_.size(), static_cast<uint8_t>(arguments.zero));
+  return {arguments.zero, starts, scales, zeros};
 }
 
 /// One line of pixels of the copied image.
-void ByteConvolution::copy_line(const uint8_t* input, int64_t line, uint8_t* to) const {
+void ByteConvolution::copy_line(const uint8_t* input, int32_t zero, int64_t line,
+                                uint8_t* to) const {
   const ByteProblem& p = problem_;
   const ByteSpatial& e = image_.extents;
   to += line * e[2] * image_.pixel;
-  std::memset(to, static_cast<uint8_t>(p.zero), e[2] * image_.pixel);
+  std::memset(to, static_cast<uint8_t>(zero), e[2] * image_.pixel);
   const int64_t h = line % e[1] - p.pad[1], d = line / e[1] % e[0] - p.pad[0];
   if (h < 0 || h >= p.input[1] || d < 0 || d >= p.input[0]) return;
   const int64_t image = line / e[1] / e[0], plane = p.input[0] * p.input[1] * p.input[2];
@@ -181,7 +202,7 @@ void ByteConvolution::find_offsets() {
 
 /// Addresses of the input of each tap of one pixel, whose window begins at `origin`.
 void ByteConvolution::find_taps(const ByteSpatial& origin, const uint8_t* base,
-                                const uint8_t** to) const {
+                                const uint8_t* zeros, const uint8_t** to) const {
   const ByteProblem& p = problem_;
   const ByteSpatial& e = image_.extents;
   const ByteSpatial reach = {(p.kernel[0] - 1) * p.dilation[0], (p.kernel[1] - 1) * p.dilation[1],
@@ -200,18 +221,18 @@ void ByteConvolution::find_taps(const ByteSpatial& origin, const uint8_t* base,
         const int64_t d = origin[0] + kd * p.dilation[0], h = origin[1] + kh * p.dilation[1],
                       w = origin[2] + kw * p.dilation[2];
         const bool inside = d >= 0 && d < e[0] && h >= 0 && h < e[1] && w >= 0 && w < e[2];
-        to[t * row_block_] = inside ? first + offsets_[t] : zeros_.data();
+        to[t * row_block_] = inside ? first + offsets_[t] : zeros;
       }
 }
 
 /// Addresses of the input of each tap of the output pixels.
-void ByteConvolution::find_rows(const uint8_t* image, int64_t first, int64_t count,
+void ByteConvolution::find_rows(const Run& run, int64_t first, int64_t count,
                                 const uint8_t** rows) const {
   const ByteProblem& p = problem_;
   const ByteSpatial& e = image_.extents;
   const int64_t image_bytes = e[0] * e[1] * e[2] * image_.pixel;
   if (is_flat_) {
-    for (int64_t r = 0; r < count; ++r) rows[r] = image + (first + r) * image_.pixel;
+    for (int64_t r = 0; r < count; ++r) rows[r] = run.image + (first + r) * image_.pixel;
     return;
   }
   int64_t at = first;
@@ -222,7 +243,7 @@ void ByteConvolution::find_rows(const uint8_t* image, int64_t first, int64_t cou
   for (int64_t r = 0; r < count; ++r) {
     ByteSpatial origin;
     for (int i = 0; i < 3; ++i) origin[i] = out[i] * p.stride[i] - image_.pad[i];
-    find_taps(origin, image + at * image_bytes, rows + r);
+    find_taps(origin, run.image + at * image_bytes, run.numbers.zeros, rows + r);
     if (++out[2] < p.output[2]) continue;
     out[2] = 0;
     if (++out[1] < p.output[1]) continue;
@@ -232,8 +253,8 @@ void ByteConvolution::find_rows(const uint8_t* image, int64_t first, int64_t cou
   }
 }
 
-void ByteConvolution::run_panel(const ByteArguments& arguments, const uint8_t* const* rows,
-                                int64_t first, int64_t count, int64_t panel, int32_t* sums) const {
+void ByteConvolution::run_panel(const Run& run, const uint8_t* const* rows, int64_t first,
+                                int64_t count, int64_t panel, int32_t* sums) const {
   const ByteProblem& p = problem_;
   const int64_t part = panel / parts_.panels, within = panel % parts_.panels * kBytePanel;
   const int64_t blocks = ceil_div(count, kernel_->max_rows);
@@ -241,10 +262,12 @@ void ByteConvolution::run_panel(const ByteArguments& arguments, const uint8_t* c
   tile.row_offset = part * parts_.bytes;
   tile.flip = p.is_signed ? 0x80808080u : 0;
   tile.weights = reinterpret_cast<const int8_t*>(packed_.at(panel * panel_bytes()));
-  tile.start = starts_.data() + panel * kBytePanel;
+  tile.start = run.numbers.starts + panel * kBytePanel;
   tile.sums = sums;
-  PanelFinish finish(p, arguments, part * parts_.columns + within,
-                     std::min(kBytePanel, parts_.columns - within), sums);
+  const int64_t column = part * parts_.columns + within;
+  PanelFinish finish(
+      p, run.arguments,
+      {column, std::min(kBytePanel, parts_.columns - within), run.numbers.scales + column}, sums);
   for (int64_t block = 0; block < blocks; ++block) {
     const int64_t begin = count * block / blocks, end = count * (block + 1) / blocks;
     tile.rows_of_taps = rows + begin;
@@ -254,36 +277,38 @@ void ByteConvolution::run_panel(const ByteArguments& arguments, const uint8_t* c
   }
 }
 
-void ByteConvolution::run_task(const uint8_t* image, const ByteArguments& arguments, int64_t task,
-                               char* scratch) const {
+void ByteConvolution::run_task(const Run& run, int64_t task, char* scratch) const {
   const int64_t first = task / panel_tasks_ * row_block_;
   const int64_t count = std::min(row_block_, problem_.pixels() - first);
   if (count <= 0) return;
   auto* rows = reinterpret_cast<const uint8_t**>(scratch);
   auto* sums = reinterpret_cast<int32_t*>(scratch + rows_bytes());
-  find_rows(image, first, count, rows);
+  find_rows(run, first, count, rows);
   if (problem_.wide_weights) std::copy_n(rows, taps_ * row_block_, rows + taps_ * row_block_);
   const int64_t panel = task % panel_tasks_ * panel_block_;
   for (int64_t i = panel; i < std::min(panel + panel_block_, panels()); ++i)
-    run_panel(arguments, rows, first, count, i, sums);
+    run_panel(run, rows, first, count, i, sums);
 }
 
 void ByteConvolution::run(const ByteArguments& arguments, ThreadPool& pool, void* scratch) const {
   if (problem_.pixels() == 0) return;
-  const auto* image = static_cast<const uint8_t*>(arguments.input);
-  char* workers = static_cast<char*>(scratch) + image_bytes();
+  auto* own = static_cast<char*>(scratch);
+  Run run{arguments, numbers_of(arguments, own), static_cast<const uint8_t*>(arguments.input)};
+  own += numbers_bytes();
+  char* workers = own + image_bytes();
   if (copied_) {
-    auto* copy = static_cast<uint8_t*>(scratch);
+    auto* copy = reinterpret_cast<uint8_t*>(own);
     const int64_t lines = problem_.batch * image_.extents[0] * image_.extents[1];
     pool.parallel_for(lines, std::max<int64_t>(1, 16384 / (image_.extents[2] * image_.pixel)),
                       [&](int64_t begin, int64_t end, int) {
-                        for (int64_t line = begin; line < end; ++line) copy_line(image, line, copy);
+                        for (int64_t line = begin; line < end; ++line)
+                          copy_line(run.image, run.numbers.zero, line, copy);
                       });
-    image = copy;
+    run.image = copy;
   }
   pool.parallel_for(row_tasks_ * panel_tasks_, 1, [&](int64_t begin, int64_t end, int worker) {
     for (int64_t task = begin; task < end; ++task)
-      run_task(image, arguments, task, workers + worker * worker_bytes());
+      run_task(run, task, workers + worker * worker_bytes());
   });
 }
 

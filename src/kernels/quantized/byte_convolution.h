@@ -28,6 +28,19 @@ class ByteConvolution {
     ByteSpatial extents, pad;
     int64_t pixel = 0;  ///< Bytes from one pixel to the next.
   };
+  /// What depends on the input's scale and zero point.
+  struct Numbers {
+    int32_t zero;
+    const int32_t* starts;  ///< Initial sums of each column.
+    const float* scales;    ///< Of each output channel.
+    const uint8_t* zeros;   ///< A tap outside of the image.
+  };
+  /// What a run reads.
+  struct Run {
+    const ByteArguments& arguments;
+    Numbers numbers;
+    const uint8_t* image;
+  };
   /// Products side by side, each of as many groups.
   struct Parts {
     int64_t count = 1, panels = 1;      ///< The latter of each.
@@ -40,19 +53,21 @@ class ByteConvolution {
   void choose_tasks();
   void pack(const ByteWeights& weights);
   void finish_packing();
-  void copy_line(const uint8_t* input, int64_t line, uint8_t* to) const;
+  Numbers numbers_of(const ByteArguments& arguments, char* scratch) const;
+  void copy_line(const uint8_t* input, int32_t zero, int64_t line, uint8_t* to) const;
   void find_offsets();
-  void find_taps(const ByteSpatial& origin, const uint8_t* base, const uint8_t** to) const;
-  void find_rows(const uint8_t* image, int64_t first, int64_t count, const uint8_t** rows) const;
-  void run_task(const uint8_t* image, const ByteArguments& arguments, int64_t task,
-                char* scratch) const;
-  void run_panel(const ByteArguments& arguments, const uint8_t* const* rows, int64_t first,
-                 int64_t count, int64_t panel, int32_t* sums) const;
+  void find_taps(const ByteSpatial& origin, const uint8_t* base, const uint8_t* zeros,
+                 const uint8_t** to) const;
+  void find_rows(const Run& run, int64_t first, int64_t count, const uint8_t** rows) const;
+  void run_task(const Run& run, int64_t task, char* scratch) const;
+  void run_panel(const Run& run, const uint8_t* const* rows, int64_t first, int64_t count,
+                 int64_t panel, int32_t* sums) const;
   int64_t panels() const { return parts_.count * parts_.panels; }
   int64_t panel_bytes() const {
     return problem_.copies() * taps_ * groups_ * kByteGroup * kBytePanel;
   }
   int64_t image_bytes() const;
+  size_t numbers_bytes() const;
   size_t rows_bytes() const;
   size_t worker_bytes() const;
 
@@ -67,8 +82,9 @@ class ByteConvolution {
   bool is_flat_ = false;  ///< Each pixel of the input is the window of one of the output.
   int64_t row_block_ = 1, row_tasks_ = 1, panel_block_ = 1, panel_tasks_ = 1;
   PackedWeights packed_;         ///< Panels, then the sum of each column.
-  std::vector<int32_t> starts_;  ///< Initial sums of each column.
-  std::vector<uint8_t> zeros_;   ///< A tap outside of the image.
+  /// See Numbers; where the zero point is computed, for one of 1.
+  std::vector<int32_t> starts_;
+  std::vector<uint8_t> zeros_;
 };
 
 }  // namespace tenon::cpu

@@ -152,7 +152,8 @@ void ByteDepthwise::run_task(const uint8_t* image, const ByteArguments& argument
   auto* columns = reinterpret_cast<uint8_t*>(scratch);
   auto* sums = reinterpret_cast<int32_t*>(scratch + columns_bytes());
   const int64_t column = panel * kBytePanel;
-  PanelFinish finish(p, arguments, column, std::min(kBytePanel, p.output_channels - column), sums);
+  const int64_t count = std::min(kBytePanel, p.output_channels - column);
+  PanelFinish finish(p, arguments, {column, count, p.scales.data() + column}, sums);
   for (int64_t first = 0; first < p.output[2]; first += run_pixels_) {
     const int64_t count = std::min(run_pixels_, p.output[2] - first);
     join(image, panel, {line, first, count}, columns);

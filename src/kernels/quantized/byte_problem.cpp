@@ -1,18 +1,16 @@
 #include "kernels/quantized/byte_problem.h"
 
-#include <algorithm>
-
 namespace tenon::cpu {
 
-PanelFinish::PanelFinish(const ByteProblem& problem, const ByteArguments& arguments, int64_t column,
-                         int64_t columns, const int32_t* sums)
+PanelFinish::PanelFinish(const ByteProblem& problem, const ByteArguments& arguments,
+                         const BytePanel& panel, const int32_t* sums)
     : problem_(problem),
       arguments_(arguments),
-      column_(column),
+      column_(panel.first),
       finish_{.sums = sums,
-              .columns = columns,
-              .scales = problem.scales.data() + column,
-              .biases = problem.biases.data() + column,
+              .columns = panel.count,
+              .scales = panel.scales,
+              .biases = problem.biases.data() + panel.first,
               .steps = problem.steps,
               .operands = operands_,
               .output = nullptr,

@@ -29,6 +29,7 @@ struct ByteProblem {
   /// Weights are sums of two i8: the image is multiplied by one after the other.
   bool wide_weights = false;
   int32_t zero = 0;  ///< The input's zero point, which fills the padding.
+  bool computed_scaling = false;  ///< See ByteArguments.
 
   std::vector<float> scales, biases;  ///< One a channel; behind the last, kBytePanel more are read.
   std::vector<ByteStep> steps;
@@ -49,6 +50,9 @@ struct ByteArguments {
   const void* input;
   void* output;
   const ByteStepOperand* operands;  ///< parallel to the problem's steps
+  /// Of a problem with `computed_scaling`: the zero point, and a factor of all scales.
+  int32_t zero = 0;
+  float scale = 1.0f;
 };
 
 /// Gives weight (channel, depth position) where depth runs over kernel positions and, innermost,
@@ -61,11 +65,17 @@ inline int8_t weight_part(int16_t weight, int64_t copy) {
   return static_cast<int8_t>(copy == 0 ? first : weight - first);
 }
 
-/// The end of a panel of `columns` channels, from `column` on: sums of some pixels to results.
+/// Channels that are finished together.
+struct BytePanel {
+  int64_t first, count;
+  const float* scales;  ///< Of the first; kBytePanel are read.
+};
+
+/// The end of a panel of channels: sums of some pixels to results.
 class PanelFinish {
  public:
-  PanelFinish(const ByteProblem& problem, const ByteArguments& arguments, int64_t column,
-              int64_t columns, const int32_t* sums);
+  PanelFinish(const ByteProblem& problem, const ByteArguments& arguments, const BytePanel& panel,
+              const int32_t* sums);
   /// Pixels [first, first + count), whose sums lie at the front.
   void run(ByteFinishFunction finish, int64_t first, int64_t count);
 

@@ -26,6 +26,27 @@ bool has_wide_weights(const Problem& problem, const QuantizedRegion& region) {
   return false;
 }
 
+/// The scale and zero point of the activations, as far as they are known.
+Status describe_scaling(const Problem& problem, const QuantizedRegion& region, ByteDescription& d) {
+  const int scale = region.x_scaling.scale, zero = region.x_scaling.zero;
+  if (problem.input(scale).constant == nullptr) {
+    if (problem.input(scale).type != DataType::kFloat32 || problem.input(scale).count() != 1)
+      return unsupported("a computed scale that is not one f32");
+    d.computed_scale = scale;
+    d.problem.computed_scaling = true;
+  }
+  if (zero < 0) return {};
+  if (problem.input(zero).constant != nullptr) {
+    d.problem.zero = static_cast<int32_t>(problem.input(zero).constant->as_int64(0));
+    return {};
+  }
+  if (problem.input(zero).type != problem.input(region.x).type || problem.input(zero).count() != 1)
+    return unsupported("a computed zero point that is not one byte");
+  d.computed_zero = zero;
+  d.problem.computed_scaling = true;
+  return {};
+}
+
 /// Type and zero point of the activations.
 Status describe_input(const Problem& problem, const QuantizedRegion& region, ByteDescription& d) {
   const Operand& x = problem.input(region.x);
@@ -39,8 +60,7 @@ Status describe_input(const Problem& problem, const QuantizedRegion& region, Byt
     return unsupported("weights that are no bytes");
   d.problem.is_signed = x.type == DataType::kInt8;
   d.problem.wide_weights = has_wide_weights(problem, region);
-  const int zero = region.x_scaling.zero;
-  d.problem.zero = zero < 0 ? 0 : static_cast<int32_t>(problem.input(zero).constant->as_int64(0));
+  TENON_TRY(describe_scaling(problem, region, d));
   d.problem.threads = std::max(1, problem.threads);
   d.problem.isa = isa_up_to(problem.isa_limit);
   d.problem.packed = problem.packed;
@@ -88,15 +108,16 @@ Result<int64_t> row_stride(const Operand& operand) {
 }  // namespace
 
 Result<ByteDescription> describe_byte_convolution(const Problem& problem, bool depthwise) {
-  TENON_ASSIGN(const QuantizedRegion region, quantized_region(problem));
+  TENON_ASSIGN(const QuantizedRegion region, quantized_region(problem, true));
   const auto* conv = region.anchor.as<Conv>();
   if (conv == nullptr) return unsupported("not a convolution");
   const int64_t channels = problem.input(region.x).extents[1];
-  if (depthwise !=
-      (conv->groups == channels && problem.output().extents[1] == channels && conv->groups > 1))
-    return unsupported("{} groups of {} channels", conv->groups, channels);
   ByteDescription d;
   TENON_TRY(describe_input(problem, region, d));
+  const bool has_lines = conv->groups == channels && conv->groups > 1 &&
+                         problem.output().extents[1] == channels && !d.problem.computed_scaling;
+  if (depthwise != has_lines)
+    return unsupported("{} groups of {} channels", conv->groups, channels);
   const Operand &x = problem.input(region.x), &y = problem.output();
   ByteProblem& p = d.problem;
   p.batch = x.extents[0], p.input_channels = x.extents[1], p.output_channels = y.extents[1];
@@ -122,7 +143,7 @@ Result<ByteDescription> describe_byte_convolution(const Problem& problem, bool d
 }
 
 Result<ByteDescription> describe_byte_matmul(const Problem& problem) {
-  TENON_ASSIGN(const QuantizedRegion region, quantized_region(problem));
+  TENON_ASSIGN(const QuantizedRegion region, quantized_region(problem, true));
   const auto* matmul = region.anchor.as<MatMul>();
   if (matmul == nullptr) return unsupported("not a matmul");
   ByteDescription d;

@@ -36,7 +36,7 @@ class Steps {
       : problem_(problem), axis_(axis), rows_(rows), d_(d) {}
 
   void start(const QuantizedRegion& region) {
-    const float x = scale_of(problem_, region.x_scaling);
+    const float x = d_.computed_scale < 0 ? scale_of(problem_, region.x_scaling) : 1.0f;
     const Tensor& scales = *problem_.input(region.weight_scaling.scale).constant;
     const int64_t columns = d_.problem.output_channels;
     for (int64_t i = 0; i < columns; ++i)

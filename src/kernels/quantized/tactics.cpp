@@ -22,13 +22,17 @@ class ByteKernelOfPlan final : public Kernel {
       operands[i] = {from.input >= 0 ? arguments.inputs[from.input] : from.columns.data(),
                      from.row_stride};
     }
-    convolution_.run({arguments.inputs[d_.input], arguments.outputs[0], operands},
-                     *arguments.queue.pool, arguments.workspace);
+    cpu::ByteArguments numbers{arguments.inputs[d_.input], arguments.outputs[0], operands};
+    numbers.zero =
+        d_.computed_zero < 0 ? d_.problem.zero : zero(arguments.inputs[d_.computed_zero]);
+    if (d_.computed_scale >= 0)
+      numbers.scale = *static_cast<const float*>(arguments.inputs[d_.computed_scale]);
+    convolution_.run(numbers, *arguments.queue.pool, arguments.workspace);
     return {};
   }
   size_t workspace_bytes() const override { return convolution_.scratch_bytes(); }
   bool uses_input(int input) const override {
-    if (input == d_.input) return true;
+    if (input == d_.input || input == d_.computed_scale || input == d_.computed_zero) return true;
     for (const cpu::ByteDescription::Operand& operand : d_.operands)
       if (operand.input == input) return true;
     return false;
@@ -37,6 +41,11 @@ class ByteKernelOfPlan final : public Kernel {
   bool packs_input(int input) const override { return input == d_.weights; }
 
  private:
+  int32_t zero(const void* at) const {
+    return d_.problem.is_signed ? *static_cast<const int8_t*>(at)
+                                : *static_cast<const uint8_t*>(at);
+  }
+
   Convolution convolution_;
   cpu::ByteDescription d_;
 };
