@@ -52,7 +52,8 @@ LayoutPreference layout_preference_of(const Node& node) {
                : LayoutPreference::kRowMajor;
   if (anchor.is<Pointwise>() || anchor.is<Cast>() || anchor.is<Concat>() || anchor.is<Split>() ||
       anchor.is<Slice>() || anchor.is<Pad>() || anchor.is<DepthToSpace>() ||
-      anchor.is<SpaceToDepth>() || anchor.is<Quantize>() || anchor.is<Dequantize>())
+      anchor.is<SpaceToDepth>() || anchor.is<Quantize>() || anchor.is<Dequantize>() ||
+      anchor.is<DynamicQuantize>())
     return LayoutPreference::kFollows;
   if (const auto* resize = anchor.as<Resize>())
     return resize->axes.empty() && !resize->antialias ? LayoutPreference::kFollows
@@ -125,7 +126,7 @@ class LayoutChooser {
         break;
       const Node& anchor = *anchor_of(*node);
       if (!anchor.is<Cast>() && !anchor.is<Quantize>() && !anchor.is<Dequantize>() &&
-          !(node->is<Fused>() && anchor.is<Pointwise>()))
+          !anchor.is<DynamicQuantize>() && !(node->is<Fused>() && anchor.is<Pointwise>()))
         break;
       value = node->input(0);
     }
