@@ -65,7 +65,8 @@ std::string refusal(const OnnxModel& model, const NodeProto& node, QuantizeMode 
   const Result<Tensor> weights = model.constant(node.input(1));
   if (!weights.ok()) return weights.error().message;
   if (weights->type() != DataType::kFloat32)
-    return fmt::format("its weights are {}", tenon::name_of(weights->type()));
+    return fmt::format("its weights are {}: quantize the model in f32",
+                       tenon::name_of(weights->type()));
   const bool conv = node.op_type() == "Conv";
   if (!conv && weights->rank() != 2) return "its weights are not one matrix";
   if (mode == QuantizeMode::kInt4 && conv) return "weights of 4 bits are for matrix products";
