@@ -23,7 +23,7 @@ LOCK = Lock()
 sys.path.insert(0, str(ROOT / "bench"))
 
 TOOK = re.compile(r"self-check took ([\d.]+) s behind a build of ([\d.]+) s")
-AGREES = re.compile(r"outputs agree with the reference \(distance ([\d.e+-]+)\), and (\d+) of (\d+) regions(.*)")
+AGREES = re.compile(r"outputs agree with .*? \(distance ([\d.e+-]+)\), and (\d+) of (\d+) regions(.*)")
 COST = re.compile(r"self-check: (\S+(?: with quantization)? moves output .*)")
 
 

@@ -11,7 +11,7 @@ constexpr double kShare = 1.0 / 3;
 constexpr double kShortLook = 0.1, kLeastShare = 0.08;
 // Steps of the machine: for a multiplication of the reference's plain loops, and for a value that a
 // kernel computes which was not tuned and stands alone.
-constexpr double kPlain = 0.7, kPlainValue = 3.5;
+constexpr double kPlain = 0.12, kPlainValue = 3.5;
 
 }  // namespace
 

@@ -18,18 +18,18 @@
 #include "ops/ops.h"
 #include "ops/table.h"
 #include "select/agreement.h"
+#include "select/build_forecast.h"
 #include "select/expected_time.h"
 #include "select/problem_key.h"
 
 namespace tenon {
 namespace {
 
-/// From here on the rate is measured.
-constexpr double kMeasuredCost = 1e6;
 /// Contents of values that are kept for the comparison.
 constexpr int64_t kMostBytes = int64_t{2} << 30;
-/// Multiplications a second of the reference, until it was measured.
-constexpr double kReferenceRate = 1e9;
+/// Seconds of the reference for a multiplication, and for a byte that it reads, writes and
+/// compares, until they were measured.
+constexpr double kPerMultiplication = 2e-10, kPerByte = 3e-9;
 /// From here on another device's regions are evaluated by the processor's kernels.
 constexpr int64_t kLargeRegion = 20'000'000;
 /// Up to here a second look is worth f64.
@@ -59,6 +59,14 @@ class Comparison {
 
   /// Multiplications of the reference.
   int64_t cost() const { return cost_; }
+
+  /// Of operands and results.
+  double bytes() const {
+    double sum = 0;
+    for (const auto* tensors : {&region_.inputs, &region_.actual})
+      for (const Tensor& tensor : *tensors) sum += static_cast<double>(tensor.byte_count());
+    return sum;
+  }
 
   Status prepare() {
     TENON_ASSIGN(wide_, widened(*region_.graph));
@@ -235,7 +243,7 @@ RegionReport RegionCheck::compare(const Deadline& deadline, const Told& told) {
   double done = 0, open = 0;
   for (const Region& region : regions_)
     if (region.state == Region::kOpen) open += region.cost;
-  double rate = kReferenceRate;
+  TwoRates rates(kPerMultiplication, kPerByte);
   const bool host_cores = backend_.device->capabilities().host_cores;
   const size_t workers = host_cores ? static_cast<size_t>(threads_) : helper_threads();
   const auto asked = stop_question();
@@ -257,7 +265,7 @@ RegionReport RegionCheck::compare(const Deadline& deadline, const Told& told) {
     const auto cost = static_cast<double>(comparison.cost());
     const bool slow = host_cores || comparison.cost() <= kLargeRegion;
     lock.lock();
-    const double expected = slow ? cost / rate : 0;
+    const double expected = slow ? rates.seconds(cost, comparison.bytes()) : 0;
     lock.unlock();
     if (expected > deadline.left()) return;
     Stopwatch watch;
@@ -265,7 +273,7 @@ RegionReport RegionCheck::compare(const Deadline& deadline, const Told& told) {
     if (!difference.ok() && deadline.passed()) return;
     if (!difference.ok()) return impossible(difference.error());
     lock.lock();
-    if (slow && cost > kMeasuredCost) rate = cost / watch.lap();
+    if (slow) rates.add(cost, comparison.bytes(), watch.lap());
     region.state = difference->empty() ? Region::kRight : Region::kWrong;
     region.description = *difference;
     region.deviation = comparison.worst();
