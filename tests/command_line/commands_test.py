@@ -156,6 +156,8 @@ def test_reasons_of_each_candidate_are_shown(tenon, tmp_path: Path):
     assert "<- chosen" in tenon("why", "conv.plan", "con*")
     tenon("build", "conv.onnx", *CPU)
     assert "has no record of its candidates" in tenon("why", "conv.plan", "conv")
+    assert "called 'cnov' (did you mean 'conv'?)" in tenon("why", "conv.plan", "cnov", status=2)
+    assert "did you mean" not in tenon("why", "conv.plan", "another", status=2)
 
 
 def test_all_problems_of_a_model_are_listed_with_remedies(tenon, tmp_path: Path):

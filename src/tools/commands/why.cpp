@@ -1,5 +1,6 @@
 // `tenon why`.
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,27 @@ bool is_meant(const Json& layer, std::string_view pattern) {
   return std::ranges::any_of(layer["origins"], [&](const Json& origin) {
     return matches(pattern, origin.get<std::string>());
   });
+}
+
+/// The names that were most likely meant, as " (did you mean 'a' or 'b'?)"; empty where none is
+/// near.
+std::string meant_names(const Json& layers, const std::string& typed) {
+  constexpr size_t kMost = 3;
+  std::set<std::pair<size_t, std::string>> near;
+  const auto add = [&](const std::string& name) {
+    const bool holds = name.find(typed) != std::string::npos;
+    const size_t letters = holds ? 0 : edit_distance(typed, name);
+    if (letters <= 1 + typed.size() / 4) near.emplace(letters, name);
+  };
+  for (const Json& layer : layers) {
+    add(layer["name"].get<std::string>());
+    for (const Json& origin : layer["origins"]) add(origin.get<std::string>());
+  }
+  std::string names;
+  size_t shown = 0;
+  for (const auto& [letters, name] : near)
+    if (shown++ < kMost) names += fmt::format("{}'{}'", names.empty() ? "" : " or ", name);
+  return names.empty() ? "" : fmt::format(" (did you mean {}?)", names);
 }
 
 double time_of(const Json& candidate) {
@@ -126,8 +148,9 @@ Status why(Session& session, const CommandLine& line) {
   for (const Json& layer : plan["layers"])
     if (is_meant(layer, line.words()[1])) layers.push_back(&layer);
   if (layers.empty())
-    return session.fail(ErrorId::kNoSuchNode, "'{}' has no layer, and no node, called '{}'",
-                        line.words()[0], line.words()[1]);
+    return session.fail(ErrorId::kNoSuchNode, "'{}' has no layer, and no node, called '{}'{}",
+                        line.words()[0], line.words()[1],
+                        meant_names(plan["layers"], std::string(line.words()[1])));
   for (size_t i = 0; i < std::min(layers.size(), kShownLayers); ++i)
     show_layer(session, plan, *layers[i], line.has("all"));
   if (layers.size() > kShownLayers)
