@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "api/exact_numerics.h"
+#include "api/optimization_profile.h"
 #include "network/layer.h"
 
 namespace tenon::api {
@@ -83,8 +84,12 @@ void BuilderConfig::reset() noexcept {
 
 int32_t BuilderConfig::addOptimizationProfile(const IOptimizationProfile* profile) noexcept {
   if (profile == nullptr || !profile->isValid()) {
-    reporter_->report(
-        user_error("the optimization profile is not valid: each input needs min <= opt <= max"));
+    const auto* const ours = dynamic_cast<const OptimizationProfile*>(profile);
+    const std::string* const input = ours == nullptr ? nullptr : ours->wrong_input();
+    reporter_->report(user_error(
+        "the optimization profile is not valid{}: each input needs min, opt and max of as many "
+        "axes, with min <= opt <= max on each",
+        input == nullptr ? "" : fmt::format(" at input '{}'", *input)));
     return -1;
   }
   profiles_.push_back(profile);

@@ -1,5 +1,7 @@
 #include "api/optimization_profile.h"
 
+#include <span>
+
 #include "network/convert.h"
 
 namespace tenon::api {
@@ -11,6 +13,19 @@ namespace {
 bool is_valid(OptProfileSelector select) {
   return select == OptProfileSelector::kMIN || select == OptProfileSelector::kOPT ||
          select == OptProfileSelector::kMAX;
+}
+
+/// Whether three lists are as long, and no number is below that of the list before.
+bool are_in_order(std::span<const int64_t> min, std::span<const int64_t> opt,
+                  std::span<const int64_t> max) {
+  if (min.size() != opt.size() || opt.size() != max.size()) return false;
+  for (size_t i = 0; i < min.size(); ++i)
+    if (min[i] > opt[i] || opt[i] > max[i]) return false;
+  return true;
+}
+
+std::span<const int64_t> extents_of(const Dims& dims) {
+  return {dims.d, static_cast<size_t>(dims.nbDims)};
 }
 }  // namespace
 
@@ -88,21 +103,19 @@ bool OptimizationProfile::setExtraMemoryTarget(float target) noexcept {
 }
 
 bool OptimizationProfile::isValid() const noexcept {
-  for (const auto& [name, dims] : shapes_) {
-    if (dims.size() != kSelectors) return false;
-    const Dims &min = dims.at(0), &opt = dims.at(1), &max = dims.at(2);
-    if (min.nbDims != opt.nbDims || opt.nbDims != max.nbDims) return false;
-    for (int i = 0; i < min.nbDims; ++i)
-      if (min.d[i] > opt.d[i] || opt.d[i] > max.d[i]) return false;
-  }
-  for (const auto& [name, values] : values_) {
-    if (values.size() != kSelectors) return false;
-    const auto &min = values.at(0).wide, &opt = values.at(1).wide, &max = values.at(2).wide;
-    if (min.size() != opt.size() || opt.size() != max.size()) return false;
-    for (size_t i = 0; i < min.size(); ++i)
-      if (min[i] > opt[i] || opt[i] > max[i]) return false;
-  }
-  return true;
+  return wrong_input() == nullptr;
+}
+
+const std::string* OptimizationProfile::wrong_input() const {
+  for (const auto& [name, dims] : shapes_)
+    if (dims.size() != kSelectors ||
+        !are_in_order(extents_of(dims.at(0)), extents_of(dims.at(1)), extents_of(dims.at(2))))
+      return &name;
+  for (const auto& [name, values] : values_)
+    if (values.size() != kSelectors ||
+        !are_in_order(values.at(0).wide, values.at(1).wide, values.at(2).wide))
+      return &name;
+  return nullptr;
 }
 
 Profile OptimizationProfile::profile() const {

@@ -33,6 +33,8 @@ class OptimizationProfile final : public surface::Implementation<nvinfer1::IOpti
   const int64_t* getShapeValuesV2(const char* input,
                                   nvinfer1::OptProfileSelector select) const noexcept override;
 
+  /// The first input whose shapes or values are incomplete or out of order; null: none.
+  const std::string* wrong_input() const;
   /// For the compiler. Only for valid profiles.
   Profile profile() const;
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 
 #include "tools/configure.h"
 #include "tools/tensor_words.h"
@@ -128,12 +129,17 @@ Status set_input(IOptimizationProfile& profile, const INetworkDefinition& networ
   const bool accepted = set_bound(profile, input, OptProfileSelector::kMIN, min) &&
                         set_bound(profile, input, OptProfileSelector::kOPT, opt) &&
                         set_bound(profile, input, OptProfileSelector::kMAX, max);
-  if (accepted) return {};
+  const auto are_in_order = [](const std::vector<int64_t>& low, const std::vector<int64_t>& high) {
+    return std::ranges::equal(low, high, std::less_equal<>());
+  };
+  if (accepted && are_in_order(min, opt) && are_in_order(opt, max)) return {};
   const auto text = [](const std::vector<int64_t>& e) {
     return shape_text(e.data(), static_cast<int>(e.size()));
   };
-  return user_error("the profile of input '{}' is not valid: min {}, opt {}, max {}",
-                    input.getName(), text(min), text(opt), text(max));
+  return user_error(
+      "the profile of input '{}' is not valid: it needs min <= opt <= max on each axis, not "
+      "min {}, opt {}, max {}",
+      input.getName(), text(min), text(opt), text(max));
 }
 
 Status check_static_inputs(INetworkDefinition& network, const ProfileShapes& shapes) {
@@ -165,10 +171,8 @@ Status add_profiles(nvinfer1::IBuilder& builder, INetworkDefinition& network,
       const ITensor& input = *network.getInput(i);
       if (is_dynamic(input)) TENON_TRY(set_input(*profile, network, input, shapes, console));
     }
-    if (!profile->isValid() || config.addOptimizationProfile(profile) < 0) {
-      return user_error(
-          "an optimization profile is not valid: its shapes must satisfy min <= opt <= max");
-    }
+    if (config.addOptimizationProfile(profile) < 0)
+      return user_error("the builder refuses an optimization profile");
   }
   return {};
 }

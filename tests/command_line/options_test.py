@@ -230,6 +230,12 @@ def test_values_that_make_no_sense_are_errors(trtexec, tmp_path: Path, words: li
     assert error in trtexec("--onnx=m.onnx", *words, passes=False)
 
 
+def test_profiles_out_of_order_are_named(trtexec, tmp_path: Path):
+    write_dynamic(tmp_path / "d.onnx")
+    text = trtexec("--onnx=d.onnx", "--minShapes=x:3x3", "--optShapes=x:2x3", "--maxShapes=x:8x3", passes=False)
+    assert "input 'x' is not valid: it needs min <= opt <= max on each axis, not min 3x3, opt 2x3, max 8x3" in text
+
+
 def test_batches_are_inferred_where_plans_are_loaded(trtexec, tmp_path: Path):
     write_dynamic(tmp_path / "d.onnx")
     trtexec("--onnx=d.onnx", "--minShapes=x:1x3", "--optShapes=x:2x3", "--maxShapes=x:8x3", "--saveEngine=d.plan", "--skipInference")
