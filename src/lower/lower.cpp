@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/pointer_map.h"
 #include "lower/place_values.h"
 #include "lower/prefetch.h"
 #include "lower/symbolic_places.h"
@@ -18,7 +19,7 @@ class Lowering {
            const LowerOptions& options)
       : graph_(graph), made_(made), options_(options), symbolic_(graph) {
     for (const auto& node : graph.graph().nodes())
-      places_.emplace(node.get(), static_cast<int>(places_.size()));
+      places_.try_emplace(node.get(), static_cast<int>(places_.size()));
   }
 
   Result<StepList> all() {
@@ -154,7 +155,7 @@ class Lowering {
   const std::vector<MadeStep>& made_;
   const LowerOptions& options_;
   SymbolicPlaces symbolic_;
-  std::unordered_map<const Node*, int> places_;
+  PointerMap<Node, int> places_;
   StepList list_;
 };
 

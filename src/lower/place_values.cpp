@@ -23,8 +23,9 @@ int64_t ValuePlaces::concrete_bytes(const Value* value) const {
 }
 
 void ValuePlaces::plan() {
-  for (const auto& node : graph_.graph().nodes())
-    nodes_.emplace(node.get(), static_cast<int>(nodes_.size()));
+  const auto nodes = graph_.graph().nodes();
+  nodes_.reserve(nodes.size());
+  for (const auto& node : nodes) nodes_.try_emplace(node.get(), static_cast<int>(nodes_.size()));
   find_groups();
   if (options_.shares_memory) share_memory();
   place_outputs();
@@ -73,7 +74,7 @@ bool ValuePlaces::may_take(size_t step, int input) const {
 /// An output takes the memory of an input that no later step reads where the kernel allows it: the
 /// result then lies in the caches already.
 void ValuePlaces::share_memory() {
-  std::unordered_map<const Value*, int> last;
+  PointerMap<Value, int> last;
   const auto use = [&](const Value* value, int step) {
     if (value != nullptr) last[graph_.storage(value).root] = step;
   };

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "base/pointer_map.h"
 #include "lower/bit_row.h"
 #include "lower/lower.h"
 #include "lower/symbolic_places.h"
@@ -66,11 +66,11 @@ class ValuePlaces {
   std::vector<int> groups_, group_ends_;         ///< Of each step.
   std::vector<int> load_begins_, load_buffers_;  ///< Of each streamed weight.
   /// Roots that take the memory of another one, whose last reader computes them.
-  std::unordered_map<const Value*, const Value*> in_place_;
-  std::unordered_map<const Value*, int> outputs_;  ///< Roots that are computed in an output.
-  std::unordered_map<const Value*, int> slots_of_, buffers_of_;
+  PointerMap<Value, const Value*> in_place_;
+  PointerMap<Value, int> outputs_;  ///< Roots that are computed in an output.
+  PointerMap<Value, int> slots_of_, buffers_of_;
   std::unordered_set<const Value*> single_;  ///< Roots that hold one sample at a time.
-  std::unordered_map<const Node*, int> nodes_;
+  PointerMap<Node, int> nodes_;
   std::vector<Slot> slots_;
   std::vector<BitRow> covered_;  ///< Of each buffer: those below it.
 };

@@ -79,9 +79,12 @@ Result<std::optional<Extents>> concrete_extents(const Value& value, const Symbol
 }
 
 Status ConcreteGraph::resolve_extents() {
+  const size_t least_values = graph_->inputs().size() + graph_->nodes().size();
+  extents_.reserve(least_values);
+  storage_.reserve(least_values);
   const auto resolve = [this](const Value* value) -> Status {
     TENON_ASSIGN(auto extents, concrete_extents(*value, symbols_));
-    if (extents.has_value()) extents_.emplace(value, std::move(*extents));
+    if (extents.has_value()) extents_.try_emplace(value, std::move(*extents));
     return {};
   };
   for (const Value* input : graph_->inputs()) TENON_TRY(resolve(input));

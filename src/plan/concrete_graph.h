@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/pointer_map.h"
 #include "base/status.h"
 #include "ir/graph.h"
 #include "kernels/backend.h"
@@ -69,9 +70,9 @@ class ConcreteGraph {
 
   const Graph* graph_ = nullptr;
   SymbolValues symbols_;
-  std::unordered_map<const Value*, Extents> extents_;
+  PointerMap<Value, Extents> extents_;
   std::unordered_map<const Value*, Tensor> known_;
-  std::unordered_map<const Value*, Storage> storage_;
+  PointerMap<Value, Storage> storage_;
   std::unordered_map<const Value*, int64_t> alignments_;  ///< Of roots that are aligned less.
   std::unordered_set<const Node*> no_views_;              ///< Have the tactic, but not the strides.
 };
