@@ -37,7 +37,7 @@ class AttentionLayer final
     return {attention(e, parts)};
   }
 
-  nvinfer1::IAttention* attention_;
+  nvinfer1::IAttention* attention_ = nullptr;
   AttentionNormalizationOp operation_;
   bool causal_;
   PublicType quantize_type_ = PublicType::kINT8;
@@ -46,6 +46,9 @@ class AttentionLayer final
 /// IAttention over its layer.
 class AttentionHandle final : public surface::Implementation<nvinfer1::IAttention> {
  public:
+  explicit AttentionHandle(bool imported = false)
+      : decomposable_(imported), has_scale_(!imported) {}
+
   AttentionLayer* layer = nullptr;
 
   bool setNormalizationOperation(AttentionNormalizationOp op) noexcept override {
@@ -81,7 +84,7 @@ class AttentionHandle final : public surface::Implementation<nvinfer1::IAttentio
     return set(kQuantizeScale, tensor);
   }
   ITensor* getNormalizationQuantizeScale() const noexcept override {
-    return layer->operand(kQuantizeScale);
+    return has_scale_ ? layer->operand(kQuantizeScale) : nullptr;
   }
   bool setNormalizationQuantizeToType(PublicType type) noexcept override {
     return layer->network().require(type == PublicType::kINT8 || type == PublicType::kFP8,
@@ -104,7 +107,8 @@ class AttentionHandle final : public surface::Implementation<nvinfer1::IAttentio
     layer->set_operand(index, tensor);
     return layer->operand(index) == &tensor;
   }
-  bool decomposable_ = false;
+  bool decomposable_;  ///< As TensorRT's parser sets it for a model's nodes.
+  bool has_scale_;     ///< A model's node has its past keys there.
 };
 
 class RotaryEmbeddingLayer final
@@ -152,9 +156,12 @@ class KVCacheUpdateLayer final
 }  // namespace
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Attention& op) {
+  auto handle = std::make_unique<AttentionHandle>(true);
   auto layer = std::make_unique<AttentionLayer>(network, AttentionNormalizationOp::kSOFTMAX,
-                                                op.causal != CausalMask::kNone, nullptr);
+                                                op.causal != CausalMask::kNone, handle.get());
   layer->forbid_changes();
+  handle->layer = layer.get();
+  network.keep(std::move(handle));
   return layer;
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const RotaryEmbedding& op) {

@@ -449,8 +449,8 @@ TEST(Profile, IsChecked) {
   EXPECT_TRUE(profile->setDimensions("x", OptProfileSelector::kMAX, dims({8, 4})));
   EXPECT_FALSE(profile->isValid());
   EXPECT_EQ(session.config->addOptimizationProfile(profile), -1);
-  EXPECT_TRUE(session.log.complained("at input 'x'"));
-  EXPECT_TRUE(session.log.complained("min <= opt <= max"));
+  EXPECT_TRUE(session.log.complained(
+      "at input 'x': each input needs min, opt and max of as many axes, with min <= opt <= max"));
   EXPECT_EQ(session.config->addOptimizationProfile(nullptr), -1);
 }
 

@@ -77,6 +77,35 @@ TEST_F(Adopt, LayersAreOfTheirClasses) {
   EXPECT_STREQ(network_->getOutput(0)->getName(), "y");
 }
 
+TEST_F(Adopt, AttentionHasItsHandle) {
+  std::unique_ptr<nvinfer1::INetworkDefinition> owner(builder_->createNetworkV2(0));
+  auto graph = std::make_unique<Graph>();
+  std::vector<Value*> inputs;
+  for (const char* name : {"q", "k", "v"})
+    inputs.push_back(graph->add_input(name, {tenon::DataType::kFloat32, {1, 2, 4, 8}}));
+  inputs.push_back(nullptr);
+  for (const char* name : {"past_k", "past_v"})
+    inputs.push_back(graph->add_input(name, {tenon::DataType::kFloat32, {1, 2, 3, 8}}));
+  Attention op;
+  op.causal = CausalMask::kUpperLeft;
+  Node* node = graph->add_node(std::make_unique<Attention>(op), inputs, 3, "attention");
+  ASSERT_TRUE(infer_node(*node).ok());
+  for (int i = 0; i < 3; ++i) graph->add_output(node->outputs()[static_cast<size_t>(i)]);
+  ASSERT_TRUE(dynamic_cast<Network&>(*owner).adopt(std::move(graph)).ok());
+  ASSERT_EQ(owner->getNbLayers(), 1);
+  auto* output = dynamic_cast<nvinfer1::IAttentionOutputLayer*>(owner->getLayer(0));
+  ASSERT_NE(output, nullptr);
+  nvinfer1::IAttention* attention = output->getAttention();
+  ASSERT_NE(attention, nullptr);
+  EXPECT_STREQ(attention->getName(), "attention");
+  EXPECT_TRUE(attention->getCausal());
+  EXPECT_TRUE(attention->getDecomposable());
+  EXPECT_EQ(attention->getInput(0), owner->getInput(0));
+  EXPECT_EQ(attention->getMask(), nullptr);
+  // Past keys are at its place.
+  EXPECT_EQ(attention->getNormalizationQuantizeScale(), nullptr);
+}
+
 TEST_F(Adopt, LayersCanBeChanged) {
   auto* relu = dynamic_cast<nvinfer1::IActivationLayer*>(network_->getLayer(1));
   relu->setActivationType(ActivationType::kTANH);
