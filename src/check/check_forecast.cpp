@@ -24,7 +24,7 @@ double CheckForecast::look_seconds(double build, double spent) {
 double CheckForecast::reference(const BuildWatch::Known& known) const {
   const double step = known.pace.step;
   if (!on_processor) return operations * kPlain * step;
-  return known.kernels.making_preferred(kernels, weights) + known.kernels.running(operations, 0) +
+  return known.kernels.making(kernels, weights) + known.kernels.running(operations, 0) +
          bytes / sizeof(float) * kPlainValue * step / threads;
 }
 
@@ -41,8 +41,7 @@ double CheckForecast::seconds(const BuildWatch::Known& known) const {
   const double whole = reference(known);
   const double expected = beside_build ? std::max(whole - built, 0.0) : whole;
   const double waited = reference_took >= 0 ? reference_took : expected;
-  const double run =
-      known.kernels.making_preferred(kernels, 0) + known.kernels.running(operations, bytes);
+  const double run = known.kernels.making(kernels, 0) + known.kernels.running(operations, bytes);
   const double pace = kPlain * known.pace.step;
   if (all_regions) return waited * (1 + kEvaluations + 1.0 / threads) + run;
   return waited + run + regions(look_seconds(built, waited + run), pace);

@@ -65,8 +65,7 @@ BuildForecast::BuildForecast(int threads, const MachinePace& pace, int runs)
       runs_(runs),
       pace_(pace),
       all_(new_trials()),
-      make_(kMake * pace.step, kWeightByte * pace.byte),
-      make_preferred_(kMake * pace.step, kWeightByte * pace.byte),
+      decided_(kMake * pace.step, kWeightByte * pace.byte),
       run_(kOperation * pace.step, kByte * pace.byte) {}
 
 BuildForecast::Trials BuildForecast::new_trials() const {
@@ -100,16 +99,25 @@ void BuildForecast::tried(const std::string& tactic, const KernelWork& work,
     trials->ran += rest;
     trials->planned += all_launches(launch);
   }
-  if (times.is_preferred && times.launches > 0) {
-    make_preferred_.add(1, work.weights, times.make);
+  if (times.is_preferred && times.launches > 0)
     run_.add(work.operations / threads_, work.bytes, launch);
-  }
 }
 
 void BuildForecast::decided(const std::string& tactic, const KernelWork& work) {
   for (const Candidate& candidate : tried_)
     if (candidate.tactic == tactic && is_same(candidate.work, work))
-      made(1, work.weights, candidate.make);
+      decided_.add(1, work.weights, candidate.make);
+}
+
+/// Trials use the memory of those before again; a plan's weights all need their own.
+double BuildForecast::making(double kernels, double weights) const {
+  if (made_) return made_->seconds(kernels, weights);
+  return decided_.seconds(kernels, weights) + pace_.byte * weights;
+}
+
+void BuildForecast::made(double kernels, double weights, double seconds) {
+  if (!made_) made_.emplace(making(1, 0), making(0, 1));
+  made_->add(kernels, weights, seconds);
 }
 
 double BuildForecast::running(double operations, double bytes) const {

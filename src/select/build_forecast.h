@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,21 +52,16 @@ class BuildForecast {
   };
   void tried(const std::string& tactic, const KernelWork& work, const TrialTimes& times);
   void left_out(const std::string& tactic, const KernelWork& work);
-  /// The plan's kernels for these are of that tactic.
+  /// The plan's kernels for these are of that tactic: made as its trial made them.
   void decided(const std::string& tactic, const KernelWork& work);
 
   /// Of the candidates that are still to be tried.
   double trials_left() const;
   size_t count_left() const { return open_.size(); }
-  /// To make kernels of a plan that keep so many bytes of weights.
-  double making(double kernels, double weights) const { return make_.seconds(kernels, weights); }
-  /// The same of preferred kernels.
-  double making_preferred(double kernels, double weights) const {
-    return make_preferred_.seconds(kernels, weights);
-  }
-  void made(double kernels, double weights, double seconds) {
-    make_.add(kernels, weights, seconds);
-  }
+  /// To make kernels of a plan that keep so many bytes of weights: as trials had it, with new
+  /// memory for all weights, until the first ones were made.
+  double making(double kernels, double weights) const;
+  void made(double kernels, double weights, double seconds);
   /// To run preferred kernels once.
   double running(double operations, double bytes) const;
   /// As it was measured.
@@ -97,7 +93,8 @@ class BuildForecast {
   std::vector<Candidate> open_, tried_;
   std::map<std::string, Trials> trials_;
   Trials all_;
-  TwoRates make_, make_preferred_, run_;
+  TwoRates decided_, run_;
+  std::optional<TwoRates> made_;
 };
 
 }  // namespace tenon

@@ -181,8 +181,9 @@ double constant_bytes(const Graph& graph) {
 
 /// The kernels that are still to be made for a plan's constants, for a watch's forecast.
 class Packing {
-  /// Of each byte, until a plan is written: into its parts, and into the whole with a checksum.
-  static constexpr double kCopies = 2.2;
+  /// Of each byte, until a plan is written: into new memory, after it was read for a hash that
+  /// finds equal ones, and before it is read for the checksum.
+  static constexpr double kCopies = 1.6;
 
  public:
   Packing(BuildWatch* watch, const Graph& graph, bool packs)
