@@ -5,10 +5,12 @@
 namespace tenon::network {
 namespace {
 
-/// A node that no layer type of the surface describes. It can be connected and named, not changed.
 class ImportedLayer final : public OtherLayer {
  public:
-  explicit ImportedLayer(Network& network) : OtherLayer(network) { forbid_changes(); }
+  ImportedLayer(Network& network, const Node& node)
+      : OtherLayer(network, std::string(node.op->name())) {
+    forbid_changes();
+  }
   std::vector<Value*> lower(Emitter& e) override {
     e.fail(internal_error("an imported node has no other form"));
     return {};
@@ -17,6 +19,10 @@ class ImportedLayer final : public OtherLayer {
 
 }  // namespace
 
+std::unique_ptr<LayerCore> adopt_other(Network& network, const Node& node) {
+  return std::make_unique<ImportedLayer>(network, node);
+}
+
 std::unique_ptr<LayerCore> adopt_node(Network& network, Node& node) {
   switch (node.kind()) {
 #define TENON_LAYER_TYPE(Struct, type) \
@@ -24,7 +30,7 @@ std::unique_ptr<LayerCore> adopt_node(Network& network, Node& node) {
     return adopt(network, node, *node.as<tenon::Struct>());
 #include "network/layer_types.def"
     default:
-      return std::make_unique<ImportedLayer>(network);
+      return adopt_other(network, node);
   }
 }
 

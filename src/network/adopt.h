@@ -13,4 +13,8 @@ namespace tenon::network {
   std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Struct& op);
 #include "network/layer_types.def"
 
+/// The layer of a node that the classes of the surface have no word for: of type kPLUGIN_V3. It can
+/// be connected and named, not changed.
+std::unique_ptr<LayerCore> adopt_other(Network& network, const Node& node);
+
 }  // namespace tenon::network

@@ -6,15 +6,46 @@
 namespace tenon::network {
 namespace {
 
-/// A conditional that came as one node.
+class WholeConditional;
+
+/// Of a conditional that came as one node: it takes no layers.
+class WholeConditionalHandle final : public surface::Implementation<nvinfer1::IIfConditional> {
+ public:
+  WholeConditional* layer = nullptr;
+
+  nvinfer1::IConditionLayer* setCondition(ITensor&) noexcept override { return refuse(); }
+  nvinfer1::IIfConditionalOutputLayer* addOutput(ITensor&, ITensor&) noexcept override {
+    return refuse();
+  }
+  nvinfer1::IIfConditionalInputLayer* addInput(ITensor&) noexcept override { return refuse(); }
+  void setName(const char* name) noexcept override;
+  const char* getName() const noexcept override;
+
+ private:
+  std::nullptr_t refuse() const noexcept;
+};
+
 class WholeConditional final
     : public ConditionalBoundary<nvinfer1::IConditionLayer, LayerType::kCONDITION> {
  public:
-  explicit WholeConditional(Network& network) : ConditionalBoundary(network, nullptr) {
+  WholeConditional(Network& network, nvinfer1::IIfConditional* conditional)
+      : ConditionalBoundary(network, conditional) {
     forbid_changes();
   }
+  void refuse() const { (void)editable(); }
   std::vector<Value*> lower(Emitter&) override { return {}; }
 };
+
+void WholeConditionalHandle::setName(const char* name) noexcept {
+  layer->set_name(name);
+}
+const char* WholeConditionalHandle::getName() const noexcept {
+  return layer->name().c_str();
+}
+std::nullptr_t WholeConditionalHandle::refuse() const noexcept {
+  layer->refuse();
+  return nullptr;
+}
 
 }  // namespace
 
@@ -64,7 +95,11 @@ nvinfer1::IIfConditionalInputLayer* ConditionalHandle::addInput(ITensor& input) 
 }
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const If&) {
-  return std::make_unique<WholeConditional>(network);
+  auto handle = std::make_unique<WholeConditionalHandle>();
+  auto layer = std::make_unique<WholeConditional>(network, handle.get());
+  handle->layer = layer.get();
+  network.keep(std::move(handle));
+  return layer;
 }
 
 IIfConditional* Network::addIfConditional() noexcept {

@@ -62,6 +62,12 @@ nvinfer1::Dims to_dims(const Shape& shape) {
   return dims_of(shape, [](const Dim& dim) { return dim.is_constant() ? dim.constant() : -1; });
 }
 
+nvinfer1::Dims known_dims(const Shape& shape) {
+  const nvinfer1::Dims dims = to_dims(shape);
+  const bool known = std::ranges::all_of(shape, [](const Dim& dim) { return dim.is_constant(); });
+  return known ? dims : nvinfer1::Dims{-1, {}};
+}
+
 Extents to_extents(const nvinfer1::Dims& dims) {
   return Extents(dims.d, dims.d + std::clamp<int32_t>(dims.nbDims, 0, nvinfer1::Dims::MAX_DIMS));
 }

@@ -16,6 +16,8 @@ DataType from_public(nvinfer1::DataType type);
 /// Symbolic extents are -1. Shapes of more than 8 axes give nbDims -1.
 nvinfer1::Dims to_dims(const Shape& shape);
 nvinfer1::Dims to_dims(const Extents& extents);
+/// The same with nbDims -1 where an extent is symbolic: the surface's word for unknown dimensions.
+nvinfer1::Dims known_dims(const Shape& shape);
 Extents to_extents(const nvinfer1::Dims& dims);
 /// As an integer operand of the graph.
 std::vector<int64_t> to_integers(const nvinfer1::Dims& dims);

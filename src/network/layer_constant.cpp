@@ -45,6 +45,12 @@ class FillLayer final : public LayerOf<nvinfer1::IFillLayer, LayerType::kFILL> {
   void setBetaInt64(int64_t value) noexcept override { set_integer(beta_integer_, value); }
   int64_t getBetaInt64() const noexcept override { return beta_integer_; }
   bool isAlphaBetaInt64() const noexcept override { return integers_; }
+  /// Of a model's node.
+  void read(double alpha, double beta) {
+    alpha_ = alpha, beta_ = beta;
+    alpha_integer_ = static_cast<int64_t>(alpha), beta_integer_ = static_cast<int64_t>(beta);
+    integers_ = type_ == PublicType::kINT32 || type_ == PublicType::kINT64;
+  }
 
   std::vector<Value*> lower(Emitter& e) override {
     Value* shape =
@@ -136,8 +142,12 @@ class AssertionLayer final : public LayerOf<nvinfer1::IAssertionLayer, LayerType
   std::string message_;
 };
 
-std::unique_ptr<LayerCore> fixed_fill(Network& network, FillOperation operation, PublicType type) {
-  auto layer = std::make_unique<FillLayer>(network, Dims{}, operation, type);
+std::unique_ptr<LayerCore> fixed_fill(Network& network, const Node& node, FillOperation operation,
+                                      double alpha, double beta) {
+  const TensorType& type = node.output()->type;
+  auto layer = std::make_unique<FillLayer>(network, known_dims(type.shape), operation,
+                                           to_public(type.type).value_or(PublicType::kFLOAT));
+  layer->read(alpha, beta);
   layer->forbid_changes();
   return layer;
 }
@@ -149,18 +159,20 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Constant&) 
                                          network.hold(node.output()));
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const RangeOf&) {
-  return fixed_fill(network, FillOperation::kLINSPACE,
-                    to_public(node.output()->type.type).value_or(PublicType::kFLOAT));
+  const Tensor *start = node.input(0)->constant(), *step = node.input(2)->constant();
+  return fixed_fill(network, node, FillOperation::kLINSPACE,
+                    start == nullptr || !start->defined() ? 0 : start->as_double(0),
+                    step == nullptr || !step->defined() ? 1 : step->as_double(0));
 }
-std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Fill&) {
-  return fixed_fill(network, FillOperation::kLINSPACE,
-                    to_public(node.output()->type.type).value_or(PublicType::kFLOAT));
+std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Fill& op) {
+  return fixed_fill(network, node, FillOperation::kLINSPACE,
+                    op.value.defined() ? op.value.as_double(0) : 0, 0);
 }
-std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Random& op) {
-  return fixed_fill(network,
-                    op.distribution == Distribution::kNormal ? FillOperation::kRANDOM_NORMAL
-                                                             : FillOperation::kRANDOM_UNIFORM,
-                    to_public(op.to).value_or(PublicType::kFLOAT));
+std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Random& op) {
+  const bool normal = op.distribution == Distribution::kNormal;
+  return fixed_fill(network, node,
+                    normal ? FillOperation::kRANDOM_NORMAL : FillOperation::kRANDOM_UNIFORM, op.a,
+                    op.b);
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Assertion& op) {
   return std::make_unique<AssertionLayer>(network, op.message);

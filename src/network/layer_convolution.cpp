@@ -42,6 +42,21 @@ class ConvolutionBase : public LayerOf<Interface, kType> {
   Weights getBiasWeights() const noexcept override {
     return this->network().held_weights().packed(bias_);
   }
+  // Of a model, constant operands are the layer's weights, and no inputs to programs.
+  int32_t getNbInputs() const noexcept override {
+    int32_t count = this->operand_count();
+    while (count > 1 && is_weights(count - 1)) --count;
+    return count;
+  }
+  ITensor* getInput(int32_t index) const noexcept override {
+    return is_weights(index) ? nullptr : this->operand(index);
+  }
+  void setInput(int32_t index, ITensor& tensor) noexcept override {
+    this->set_operand(index, tensor);
+    if (this->operand(index) != &tensor) return;
+    if (index == 1 && !kernel_given_) kernel_ = {};
+    if (index == 2 && !bias_given_) bias_ = {};
+  }
   TENON_WINDOW_PADDING()
   TENON_WINDOW_DIMS(StrideNd, stride, 1)
   TENON_WINDOW_DIMS(DilationNd, dilation, 1)
@@ -60,6 +75,9 @@ class ConvolutionBase : public LayerOf<Interface, kType> {
   }
 
  protected:
+  bool is_weights(int32_t index) const {
+    return (index == 1 && kernel_.count > 0) || (index == 2 && (bias_.count > 0 || !in(2)));
+  }
   Value* kernel(Emitter& e, int64_t first, int64_t second) const {
     if (has_operand(1) && !kernel_given_) return in(1);
     Extents extents = {first, second};

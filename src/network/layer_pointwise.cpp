@@ -142,16 +142,17 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Pointwise& 
   if (const int operation = position(kUnaries, op.function); operation >= 0) {
     auto layer = std::make_unique<UnaryLayer>(network, static_cast<UnaryOperation>(operation));
     const bool one_sign = op.function == F::k_is_inf && (op.alpha != 1 || op.beta != 1);
-    if (one_sign) layer->forbid_changes();
+    if (one_sign) return adopt_other(network, node);
     return layer;
   }
   const int operation = position(kBinaries, op.function);
-  auto layer = std::make_unique<ElementWiseLayer>(
-      network, static_cast<ElementWiseOperation>(std::max(operation, 0)));
-  // The importer broadcasts without reshapes, and has functions that the surface has not.
+  if (operation < 0) return adopt_other(network, node);
+  auto layer =
+      std::make_unique<ElementWiseLayer>(network, static_cast<ElementWiseOperation>(operation));
+  // The importer broadcasts without reshapes.
   const bool same_rank =
       node.has_input(1) && node.input(0)->type.shape.size() == node.input(1)->type.shape.size();
-  if (operation < 0 || !same_rank) layer->forbid_changes();
+  if (!same_rank) layer->forbid_changes();
   return layer;
 }
 

@@ -39,7 +39,7 @@ class PoolingLayer final : public LayerOf<nvinfer1::IPoolingLayer, LayerType::kP
     exclusive_ = !op.count_include_pad;
     const bool dilated = std::any_of(op.dilations.begin(), op.dilations.end(),
                                      [](int64_t dilation) { return dilation != 1; });
-    if (op.function == PoolFunction::kLp || dilated) forbid_changes();
+    if (dilated) forbid_changes();
   }
 
  private:
@@ -91,6 +91,7 @@ class LrnLayer final : public LayerOf<nvinfer1::ILRNLayer, LayerType::kLRN> {
 std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Pool& op) {
   const auto type = op.function == PoolFunction::kMax ? nvinfer1::PoolingType::kMAX
                                                       : nvinfer1::PoolingType::kAVERAGE;
+  if (op.function == PoolFunction::kLp) return adopt_other(network, node);
   auto layer = std::make_unique<PoolingLayer>(network, type, to_dims(Extents(op.kernel)));
   layer->read(op);
   if (node.outputs().size() > 1) layer->forbid_changes();  // Indices of the maxima.

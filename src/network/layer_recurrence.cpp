@@ -13,7 +13,8 @@ constexpr int32_t kFewest = 4;  // Operands without first states.
 
 class RecurrenceLayer final : public OtherLayer {
  public:
-  RecurrenceLayer(Network& network, RecurrentCell cell) : OtherLayer(network), cell_(cell) {}
+  RecurrenceLayer(Network& network, RecurrentCell cell)
+      : OtherLayer(network, std::string(Rnn{}.name())), cell_(cell) {}
 
   std::vector<Value*> lower(Emitter& e) override {
     const int64_t directions = e.constant_extent(in(1), 0);

@@ -126,12 +126,10 @@ class RaggedSoftMaxLayer final
 std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Reduce& op) {
   const auto* found = std::find(std::begin(kFunctions), std::end(kFunctions), op.function);
   const bool known = found != std::end(kFunctions) && !op.axes.empty() && !node.has_input(1);
+  if (!known) return adopt_other(network, node);
   const size_t rank = node.input(0)->type.shape.size();
-  auto layer = std::make_unique<ReduceLayer>(
-      network, known ? static_cast<ReduceOperation>(found - kFunctions) : ReduceOperation::kSUM,
-      mask_of(op.axes, rank), op.keep_dims);
-  if (!known) layer->forbid_changes();
-  return layer;
+  return std::make_unique<ReduceLayer>(network, static_cast<ReduceOperation>(found - kFunctions),
+                                       mask_of(op.axes, rank), op.keep_dims);
 }
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const TopK& op) {
@@ -151,18 +149,16 @@ std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const ArgReduce& 
   return layer;
 }
 
-std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Cumulative& op) {
-  auto layer = std::make_unique<CumulativeLayer>(network, CumulativeOperation::kSUM, op.exclusive,
-                                                 op.reverse);
-  if (op.product) layer->forbid_changes();
-  return layer;
+std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Cumulative& op) {
+  if (op.product) return adopt_other(network, node);
+  return std::make_unique<CumulativeLayer>(network, CumulativeOperation::kSUM, op.exclusive,
+                                           op.reverse);
 }
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Softmax& op) {
-  auto layer =
-      std::make_unique<SoftMaxLayer>(network, mask_of(op.axes, node.input(0)->type.shape.size()));
-  if (op.log) layer->forbid_changes();
-  return layer;
+  if (op.log) return adopt_other(network, node);
+  return std::make_unique<SoftMaxLayer>(network,
+                                        mask_of(op.axes, node.input(0)->type.shape.size()));
 }
 
 IReduceLayer* Network::addReduce(ITensor& input, ReduceOperation operation, uint32_t reduceAxes,

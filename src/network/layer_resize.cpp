@@ -42,7 +42,7 @@ class ResizeLayer final : public LayerOf<nvinfer1::IResizeLayer, LayerType::kRES
                       "a way of rounding")
   TENON_LAYER_ATTRIBUTE(float, CubicCoeff, cubic_)
   TENON_LAYER_ATTRIBUTE(bool, ExcludeOutside, exclude_)
-  void read(const Resize& op);
+  void read(const Resize& op, const Node& node);
 
   std::vector<Value*> lower(Emitter& e) override {
     const int rank = e.rank(in(0));
@@ -90,7 +90,7 @@ class ResizeLayer final : public LayerOf<nvinfer1::IResizeLayer, LayerType::kRES
   bool exclude_ = false;
 };
 
-void ResizeLayer::read(const Resize& op) {
+void ResizeLayer::read(const Resize& op, const Node& node) {
   mode_ = static_cast<InterpolationMode>(op.mode);
   coordinates_ = op.coordinates == CoordinateMode::kAlignCorners
                      ? ResizeCoordinateTransformation::kALIGN_CORNERS
@@ -105,6 +105,11 @@ void ResizeLayer::read(const Resize& op) {
   cubic_ = static_cast<float>(op.cubic_coefficient);
   exclude_ = op.exclude_outside;
   forbid_changes();
+  const auto rank = static_cast<int64_t>(node.input(0)->type.shape.size());
+  const Tensor* scales = node.has_input(2) ? node.input(2)->constant() : nullptr;
+  for (int64_t i = 0; scales != nullptr && scales->count() == rank && i < rank; ++i)
+    scales_.push_back(static_cast<float>(scales->as_double(i)));
+  if (node.has_input(3)) size_ = known_dims(node.output()->type.shape);
 }
 
 class GridSampleLayer final : public LayerOf<nvinfer1::IGridSampleLayer, LayerType::kGRID_SAMPLE> {
@@ -183,9 +188,9 @@ class NmsLayer final : public LayerOf<nvinfer1::INMSLayer, LayerType::kNMS> {
 
 }  // namespace
 
-std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Resize& op) {
+std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Resize& op) {
   auto layer = std::make_unique<ResizeLayer>(network);
-  layer->read(op);
+  layer->read(op, node);
   return layer;
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const GridSample& op) {

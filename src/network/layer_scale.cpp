@@ -1,4 +1,7 @@
 // Scale: (x * scale + shift) ^ power with weights of one, a channel's or every element.
+#include <array>
+#include <cmath>
+
 #include "network/adopt.h"
 #include "network/convert.h"
 #include "network/network.h"
@@ -16,6 +19,31 @@ class ScaleLayer final : public LayerOf<nvinfer1::IScaleLayer, LayerType::kSCALE
   TENON_LAYER_ATTRIBUTE(Weights, Scale, scale_)
   TENON_LAYER_ATTRIBUTE(Weights, Power, power_)
   TENON_LAYER_CHECKED(int32_t, ChannelAxis, axis_, value >= 0, "an axis")
+
+  /// Weights of a batch normalization over constants: x * scale + shift.
+  void read(const BatchNorm& op, const Node& node) {
+    std::array<const Tensor*, 4> parts{};  // Scale, bias, mean, variance.
+    for (int i = 0; i < 4; ++i) {
+      const Tensor* part = node.has_input(i + 1) ? node.input(i + 1)->constant() : nullptr;
+      if (part == nullptr || !part->defined()) return;
+      parts[static_cast<size_t>(i)] = part;
+    }
+    Tensor scale(DataType::kFloat32, {parts[0]->count()});
+    Tensor shift(DataType::kFloat32, {parts[0]->count()});
+    for (int64_t i = 0; i < scale.count(); ++i) {
+      const double factor = parts[0]->as_double(i) / std::sqrt(parts[3]->as_double(i) + op.epsilon);
+      scale.set_from_double(i, factor);
+      shift.set_from_double(i, parts[1]->as_double(i) - parts[2]->as_double(i) * factor);
+    }
+    scale_ = network().held_weights().hold(&scale);
+    shift_ = network().held_weights().hold(&shift);
+  }
+  int32_t getNbInputs() const noexcept override {
+    return is_imported() && scale_.count > 0 ? 1 : operand_count();
+  }
+  ITensor* getInput(int32_t index) const noexcept override {
+    return index < getNbInputs() ? LayerCore::operand(index) : nullptr;
+  }
 
   std::vector<Value*> lower(Emitter& e) override {
     const Extents extents = weight_extents(e);
@@ -50,9 +78,10 @@ class ScaleLayer final : public LayerOf<nvinfer1::IScaleLayer, LayerType::kSCALE
 
 }  // namespace
 
-std::unique_ptr<LayerCore> adopt(Network& network, Node&, const BatchNorm&) {
+std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const BatchNorm& op) {
   auto layer = std::make_unique<ScaleLayer>(network, ScaleMode::kCHANNEL, Weights{}, Weights{},
                                             Weights{}, 1);
+  layer->read(op, node);
   layer->forbid_changes();
   return layer;
 }

@@ -1,9 +1,12 @@
 // Slices with the surface's bounds modes, and padding.
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
 #include "network/adopt.h"
 #include "network/convert.h"
 #include "network/network.h"
+#include "network/window.h"
 
 namespace tenon::network {
 namespace {
@@ -194,31 +197,127 @@ class PaddingLayer final : public LayerOf<nvinfer1::IPaddingLayer, LayerType::kP
   Dims pre_, post_;
 };
 
-std::unique_ptr<LayerCore> fixed_slice(Network& network) {
-  auto layer = std::make_unique<SliceLayer>(network, Dims{}, Dims{}, Dims{});
+constexpr Dims kUnknown{-1, {}};
+
+/// The attributes of a slice that stands for a node of a model; unknown until run time: nbDims -1.
+struct Described {
+  Dims start = kUnknown, size = kUnknown, stride = kUnknown;
+  SampleMode mode = SampleMode::kSTRICT_BOUNDS;
+};
+
+std::unique_ptr<LayerCore> fixed_slice(Network& network, const Described& known) {
+  auto layer = std::make_unique<SliceLayer>(network, known.start, known.size, known.stride);
+  layer->setMode(known.mode);
   layer->forbid_changes();
   return layer;
+}
+
+Dims uniform(int64_t value, const Shape& shape) {
+  if (shape.size() > static_cast<size_t>(Dims::MAX_DIMS)) return kUnknown;
+  return repeated(value, shape.size());
+}
+
+/// The operand's integers; nothing where they are not constant.
+std::optional<std::vector<int64_t>> integers_of(const Node& node, int index) {
+  const Tensor* tensor = node.has_input(index) ? node.input(index)->constant() : nullptr;
+  if (tensor == nullptr || !tensor->defined()) return std::nullopt;
+  return tensor->to_int64s();
+}
+
+/// The axes that operand `index` names, or the first `count` where it is absent.
+std::optional<std::vector<int64_t>> axes_at(const Node& node, int index, size_t count) {
+  const auto rank = static_cast<int64_t>(node.input(0)->type.shape.size());
+  std::vector<int64_t> axes(count);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (node.has_input(index)) {
+    const auto given = integers_of(node, index);
+    if (!given.has_value()) return std::nullopt;
+    axes = *given;
+  }
+  for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+  const bool fits = axes.size() == count && std::ranges::all_of(axes, [&](int64_t axis) {
+                      return axis >= 0 && axis < rank;
+                    });
+  return fits ? std::optional(axes) : std::nullopt;
+}
+
+/// Where a slice of this step begins; nothing where that hangs on an unknown extent.
+std::optional<int64_t> first_index(int64_t start, int64_t step, const Dim& extent) {
+  if (!extent.is_constant()) return start >= 0 && step > 0 ? std::optional(start) : std::nullopt;
+  const int64_t count = extent.constant();
+  return std::clamp<int64_t>(start < 0 ? start + count : start, step < 0 ? -1 : 0,
+                             step < 0 ? count - 1 : count);
+}
+
+Described described_slice(const Node& node) {
+  const Shape& shape = node.input(0)->type.shape;
+  Described known;
+  known.size = known_dims(node.output()->type.shape);
+  const auto starts = integers_of(node, 1);
+  if (!starts.has_value()) return known;
+  const auto axes = axes_at(node, 3, starts->size());
+  const auto steps = node.has_input(4) ? integers_of(node, 4)
+                                       : std::optional(std::vector<int64_t>(starts->size(), 1));
+  if (!axes.has_value() || !steps.has_value() || steps->size() != starts->size()) return known;
+  known.start = uniform(0, shape);
+  known.stride = uniform(1, shape);
+  if (known.stride.nbDims < 0) return known;
+  for (size_t i = 0; i < axes->size(); ++i) {
+    const auto axis = static_cast<size_t>((*axes)[i]);
+    const auto first = first_index((*starts)[i], (*steps)[i], shape[axis]);
+    if (!first.has_value()) known.start.nbDims = -1;
+    known.start.d[axis] = first.value_or(0);
+    known.stride.d[axis] = (*steps)[i];
+  }
+  return known;
+}
+
+Described described_expansion(const Node& node) {
+  const Shape &from = node.input(0)->type.shape, &to = node.output()->type.shape;
+  Described known;
+  const bool all_known = known_dims(from).nbDims >= 0 && known_dims(to).nbDims >= 0;
+  if (!all_known || from.size() != to.size()) return known;
+  known = {uniform(0, to), known_dims(to), uniform(1, to)};
+  for (size_t i = 0; i < to.size(); ++i)
+    if (!(from[i] == to[i])) known.stride.d[i] = 0;
+  return known;
+}
+
+Described described_padding(const Node& node, PadFill fill) {
+  constexpr SampleMode kModes[] = {SampleMode::kFILL, SampleMode::kREFLECT, SampleMode::kCLAMP,
+                                   SampleMode::kWRAP};
+  const Shape& shape = node.input(0)->type.shape;
+  Described known{kUnknown, known_dims(node.output()->type.shape), uniform(1, shape),
+                  kModes[static_cast<size_t>(fill)]};
+  const auto pads = integers_of(node, 1);
+  if (!pads.has_value()) return known;
+  const auto axes = axes_at(node, 3, pads->size() / 2);
+  if (!axes.has_value() || known.stride.nbDims < 0) return known;
+  known.start = uniform(0, shape);
+  for (size_t i = 0; i < axes->size(); ++i)
+    known.start.d[static_cast<size_t>((*axes)[i])] = -(*pads)[i];
+  return known;
 }
 
 }  // namespace
 
 // The importer's slices are ends and not sizes; expansions, tilings and splits have other operands.
-std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Slice&) {
-  return fixed_slice(network);
+std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Slice&) {
+  return fixed_slice(network, described_slice(node));
 }
-std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Expand&) {
-  return fixed_slice(network);
+std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Expand&) {
+  return fixed_slice(network, described_expansion(node));
 }
-std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Tile&) {
-  return fixed_slice(network);
+std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Tile&) {
+  const Shape& shape = node.output()->type.shape;
+  return fixed_slice(network,
+                     {uniform(0, shape), known_dims(shape), uniform(1, shape), SampleMode::kWRAP});
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Split&) {
-  return fixed_slice(network);
+  return fixed_slice(network, {});
 }
-std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Pad&) {
-  auto layer = std::make_unique<PaddingLayer>(network, Dims{}, Dims{});
-  layer->forbid_changes();
-  return layer;
+std::unique_ptr<LayerCore> adopt(Network& network, Node& node, const Pad& op) {
+  return fixed_slice(network, described_padding(node, op.fill));
 }
 
 ISliceLayer* Network::addSlice(ITensor& input, const Dims& start, const Dims& size,

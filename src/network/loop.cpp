@@ -10,12 +10,58 @@ bool is_scalar(Emitter& e, const Value* value) {
   return e.rank(value) == 0 || (e.rank(value) == 1 && e.shape(value)[0] == Dim(1));
 }
 
-/// A loop that came as one node.
+class WholeLoop;
+
+/// Of a loop that came as one node: it has no layers of its own, and takes none.
+class WholeLoopHandle final : public surface::Implementation<nvinfer1::ILoop> {
+ public:
+  WholeLoop* layer = nullptr;
+
+  nvinfer1::IRecurrenceLayer* addRecurrence(ITensor&) noexcept override { return refuse(); }
+  nvinfer1::ITripLimitLayer* addTripLimit(ITensor&, nvinfer1::TripLimit) noexcept override {
+    return refuse();
+  }
+  nvinfer1::IIteratorLayer* addIterator(ITensor&, int32_t, bool) noexcept override {
+    return refuse();
+  }
+  nvinfer1::ILoopOutputLayer* addLoopOutput(ITensor&, nvinfer1::LoopOutput,
+                                            int32_t) noexcept override {
+    return refuse();
+  }
+  void setName(const char* name) noexcept override;
+  const char* getName() const noexcept override;
+
+ private:
+  std::nullptr_t refuse() const noexcept;
+};
+
 class WholeLoop final : public LoopBoundary<nvinfer1::IRecurrenceLayer, LayerType::kRECURRENCE> {
  public:
-  explicit WholeLoop(Network& network) : LoopBoundary(network, nullptr) { forbid_changes(); }
+  WholeLoop(Network& network, nvinfer1::ILoop* loop) : LoopBoundary(network, loop) {
+    forbid_changes();
+  }
+  void refuse() const { (void)editable(); }
   std::vector<Value*> lower(Emitter&) override { return {}; }
 };
+
+void WholeLoopHandle::setName(const char* name) noexcept {
+  layer->set_name(name);
+}
+const char* WholeLoopHandle::getName() const noexcept {
+  return layer->name().c_str();
+}
+std::nullptr_t WholeLoopHandle::refuse() const noexcept {
+  layer->refuse();
+  return nullptr;
+}
+
+std::unique_ptr<LayerCore> whole_loop(Network& network) {
+  auto handle = std::make_unique<WholeLoopHandle>();
+  auto layer = std::make_unique<WholeLoop>(network, handle.get());
+  handle->layer = layer.get();
+  network.keep(std::move(handle));
+  return layer;
+}
 
 }  // namespace
 
@@ -96,10 +142,10 @@ nvinfer1::ILoopOutputLayer* LoopHandle::addLoopOutput(ITensor& tensor,
 }
 
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Loop&) {
-  return std::make_unique<WholeLoop>(network);
+  return whole_loop(network);
 }
 std::unique_ptr<LayerCore> adopt(Network& network, Node&, const Scan&) {
-  return std::make_unique<WholeLoop>(network);
+  return whole_loop(network);
 }
 
 ILoop* Network::addLoop() noexcept {

@@ -1,27 +1,19 @@
 #pragma once
 
-#include "network/layer.h"
+#include "network/node_plugin.h"
 
 namespace tenon::network {
 
-/// A layer that no class of the surface describes: programs see one of a plugin, which cannot be
-/// asked for anything.
+/// A layer that no class of the surface describes: programs see one of a plugin, which has the name
+/// of the operator.
 class OtherLayer : public LayerOf<nvinfer1::IPluginV3Layer, LayerType::kPLUGIN_V3> {
  public:
-  explicit OtherLayer(Network& network) : LayerOf(network) {}
+  OtherLayer(Network& network, std::string operation)
+      : LayerOf(network), plugin_(*this, std::move(operation)) {}
   nvinfer1::IPluginV3& getPlugin() noexcept override { return plugin_; }
 
  private:
-  class NoPlugin final : public nvinfer1::IPluginV3 {
-   public:
-    nvinfer1::IPluginCapability* getCapabilityInterface(
-        nvinfer1::PluginCapabilityType) noexcept override {
-      return nullptr;
-    }
-    nvinfer1::IPluginV3* clone() noexcept override { return nullptr; }
-  };
-
-  NoPlugin plugin_;
+  NodePlugin plugin_;
 };
 
 }  // namespace tenon::network

@@ -120,6 +120,11 @@ Status Instance::find_creator(const Identity& identity) {
       identity.type, identity.version, identity.space, near_misses(identity));
 }
 
+bool Instance::is_second_generation(const Identity& identity) {
+  IPluginCreatorInterface* const creator = creator_of(identity);
+  return creator != nullptr && as_second_generation(*creator) != nullptr;
+}
+
 Result<std::unique_ptr<Instance>> Instance::create(const Identity& identity,
                                                    const std::string& serialized) {
   TENON_TRY(find_creator(identity));

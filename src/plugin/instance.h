@@ -42,6 +42,12 @@ class Instance {
                                                    const nvinfer1::PluginFieldCollection& fields);
   /// Whether create() finds a creator; else the reason.
   static Status find_creator(const Identity& identity);
+  /// Whether create() gives a plugin of the second generation.
+  static bool is_second_generation(const Identity& identity);
+
+  /// The plugin's object, which lives as long as this: one of these is null.
+  virtual nvinfer1::IPluginV2* second_generation() { return nullptr; }
+  virtual nvinfer1::IPluginV3* third_generation() { return nullptr; }
 
   virtual Identity identity() const = 0;
   virtual int32_t output_count() const = 0;

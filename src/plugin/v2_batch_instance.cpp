@@ -39,6 +39,7 @@ class BatchInstance final : public Instance {
     plugin_->terminate();
   }
 
+  IPluginV2* second_generation() override { return owned_.get(); }
   tenon::plugin::Identity identity() const override {
     return {plugin_->getPluginType(), plugin_->getPluginVersion(), plugin_->getPluginNamespace()};
   }

@@ -16,6 +16,7 @@ class V2Instance final : public Instance {
     plugin_->terminate();
   }
 
+  IPluginV2* second_generation() override { return owned_.get(); }
   tenon::plugin::Identity identity() const override {
     return {plugin_->getPluginType(), plugin_->getPluginVersion(), plugin_->getPluginNamespace()};
   }

@@ -40,6 +40,7 @@ class V3Instance final : public Instance {
     if (other != nullptr) build_ = build_of(*other);
   }
   bool builds() const { return build_ != nullptr; }
+  IPluginV3* third_generation() override { return builder_ ? builder_.get() : plugin_.get(); }
   Status check() const {
     if (core_ == nullptr || runtime_ == nullptr)
       return user_error(

@@ -1,4 +1,4 @@
-"""The table of setters that tests walk is that of the header."""
+"""The tables of setters and getters that tests walk are those of the header."""
 import re
 import sys
 import unittest
@@ -19,7 +19,25 @@ def setters_of_header() -> set[tuple[str, str]]:
     return found
 
 
+def getters_of_header() -> set[tuple[str, str]]:
+    text = re.sub(r"//.*", "", (ROOT / "include/NvInfer.h").read_text())
+    found, layers = set(), {"ILayer"}
+    for name, base, body in re.findall(r"class (I\w+)\s*:\s*public (\w+)\s*\{(.*?)\n\};", text, re.S):
+        if base not in layers:
+            continue
+        layers.add(name)
+        for getter in re.findall(r"\b((?:get|is)\w+)\(\)(?: const)? noexcept;", body):
+            found.add((name, getter))
+    return found
+
+
 class Setters(unittest.TestCase):
+    def test_every_getter_of_a_layer_is_in_the_table(self):
+        table = (ROOT / "tests/onnx/getters/getters.def").read_text()
+        rows = set(re.findall(r"^TENON_GETTER\((\w+), (\w+)\)$", table, re.M))
+        self.assertGreater(len(rows), 100)
+        self.assertEqual(rows, getters_of_header())
+
     def test_every_setter_of_a_layer_is_in_the_table(self):
         table = (ROOT / "tests/onnx/setters/setters.def").read_text()
         rows = set(re.findall(r"^TENON_SETTER\((\w+), (\w+)\)$", table, re.M))

@@ -61,7 +61,13 @@ TEST_F(OnnxPlugin, ThirdGenerationParsesAndRuns) {
   EXPECT_EQ(network->getOutput(0)->getDimensions().d[0], 4);
   nvinfer1::ILayer& layer = *network->getLayer(1);
   EXPECT_STREQ(layer.getName(), "repeat");
-  EXPECT_EQ(layer.getType(), nvinfer1::LayerType::kPLUGIN_V3);
+  ASSERT_EQ(layer.getType(), nvinfer1::LayerType::kPLUGIN_V3);
+  auto& plugin = static_cast<nvinfer1::IPluginV3Layer&>(layer).getPlugin();
+  auto* core = static_cast<nvinfer1::IPluginV3OneCore*>(
+      plugin.getCapabilityInterface(nvinfer1::PluginCapabilityType::kCORE));
+  ASSERT_NE(core, nullptr);
+  EXPECT_STREQ(core->getPluginName(), "Repeat");
+  EXPECT_STREQ(core->getPluginNamespace(), "test");
   EXPECT_EQ(run({-1, 2, 3, -4}, 8), (std::vector<float>{3, 0, 0, 12, 3, 0, 0, 12})) << log.text;
 }
 
@@ -77,6 +83,11 @@ TEST_F(OnnxPlugin, SecondGenerationAnswersForItsDomain) {
   add_text(node, "plugin_version", "2");
   add_float(node, "offset", 0.5F);
   ASSERT_TRUE(parse(model)) << log.text;
+  nvinfer1::ILayer& layer = *network->getLayer(0);
+  ASSERT_EQ(layer.getType(), nvinfer1::LayerType::kPLUGIN_V2);
+  nvinfer1::IPluginV2& plugin = static_cast<nvinfer1::IPluginV2Layer&>(layer).getPlugin();
+  EXPECT_STREQ(plugin.getPluginType(), "Offset");
+  EXPECT_STREQ(plugin.getPluginVersion(), "2");
   EXPECT_EQ(run({1, 2, 3}, 3), (std::vector<float>{1.5F, 2.5F, 3.5F})) << log.text;
 }
 
@@ -104,6 +115,25 @@ TEST_F(OnnxPlugin, FunctionsHandTheirAttributesOn) {
   add_float(node, "scale", 5);
   ASSERT_TRUE(parse(model)) << log.text;
   EXPECT_EQ(run({1, 2}, 4), (std::vector<float>{5, 10, 5, 10})) << log.text;
+}
+
+TEST_F(OnnxPlugin, LayersOfNoClassNameTheirOperator) {
+  ModelBuilder model;
+  model.input("x", {4}).output("y");
+  model.node("Hardmax", {"x"}, {"y"});
+  ASSERT_TRUE(parse(model)) << log.text;
+  nvinfer1::ILayer& layer = *network->getLayer(0);
+  ASSERT_EQ(layer.getType(), nvinfer1::LayerType::kPLUGIN_V3);
+  auto& plugin = static_cast<nvinfer1::IPluginV3Layer&>(layer).getPlugin();
+  auto* core = static_cast<nvinfer1::IPluginV3OneCore*>(
+      plugin.getCapabilityInterface(nvinfer1::PluginCapabilityType::kCORE));
+  ASSERT_NE(core, nullptr);
+  EXPECT_STREQ(core->getPluginName(), "hardmax");
+  // It cannot run elsewhere, and says so.
+  std::unique_ptr<nvinfer1::INetworkDefinition> other(builder->createNetworkV2(0));
+  nvinfer1::ITensor* x = other->addInput("x", nvinfer1::DataType::kFLOAT, {1, {4}});
+  EXPECT_EQ(other->addPluginV3(&x, 1, nullptr, 0, plugin), nullptr);
+  EXPECT_NE(log.text.find("clone() gave nothing"), std::string::npos) << log.text;
 }
 
 /// Keeps the fields that it is given.
