@@ -237,8 +237,10 @@ void GraphImporter::import_unguarded(const ::onnx::NodeProto& node) {
   }
   if (import_plugin(node, *inputs)) return;
   report(node, ImportCode::kUnsupportedNode,
-         fmt::format("operator \"{}\" of domain \"{}\" is not imported", cut(node.op_type()),
-                     cut(node.domain())));
+         fmt::format("operator \"{}\" of domain \"{}\" is not imported{}", cut(node.op_type()),
+                     cut(node.domain()),
+                     context_.options.plugin_hint ? context_.options.plugin_hint(node.op_type())
+                                                  : std::string()));
   mark_broken(node);
 }
 

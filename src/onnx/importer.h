@@ -70,6 +70,8 @@ struct ImportOptions {
   std::function<bool(importer::NodeImporter&)> plugin;
   /// Whether `plugin` may answer for an operator of this name.
   std::function<bool(std::string_view op_type)> has_plugin;
+  /// Behind a message that no plugin answers for an operator: " (...)", or nothing.
+  std::function<std::string(const std::string& op_type)> plugin_hint;
   bool plugins_first = false;  ///< Ask `plugin` before our own operators.
   Logger* log = nullptr;
 };

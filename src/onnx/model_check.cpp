@@ -101,16 +101,16 @@ class Checker {
            refusal(node, version == opsets.end() ? 0 : version->second));
   }
 
-  static std::string refusal(const ::onnx::NodeProto& node, int64_t opset) {
+  std::string refusal(const ::onnx::NodeProto& node, int64_t opset) const {
     if (find_any_row(node.domain(), node.op_type()))
       return fmt::format(
           "operator \"{}\" is not imported in opset {}; convert the model to another opset",
           cut(node.op_type()), opset);
     return fmt::format(
         "operator \"{}\" of domain \"{}\" is not known; register a plugin of that name, or define "
-        "it as "
-        "a local function of the model",
-        cut(node.op_type()), cut(node.domain()));
+        "it as a local function of the model{}",
+        cut(node.op_type()), cut(node.domain()),
+        options_.plugin_hint ? options_.plugin_hint(node.op_type()) : std::string());
   }
 
   const ImportOptions& options_;

@@ -51,6 +51,7 @@ void Parser::configure(ImportOptions& options) const {
   options.plugins_first = getFlag(OnnxParserFlag::kENABLE_PLUGIN_OVERRIDE);
   nvinfer1::IPluginRegistry& registry = network_.getBuilder().getPluginRegistry();
   options.plugin = [&registry](NodeImporter& node) { return import_plugin(node, registry); };
+  options.plugin_hint = [](const std::string& name) { return plugin_hint(name); };
   options.has_plugin = [&registry](std::string_view name) { return has_creator(registry, name); };
 }
 

@@ -5,6 +5,8 @@
 #include "network/plugin_node.h"
 #include "onnx/plugin_fields.h"
 #include "onnx_proto/onnx.pb.h"
+#include "plugin/missing.h"
+#include "plugin/registry.h"
 
 namespace tenon::importer {
 namespace {
@@ -13,12 +15,19 @@ using nvinfer1::IPluginCreatorInterface;
 using nvinfer1::IPluginRegistry;
 using plugin::Instance;
 
+/// A miss is told by the importer, so that our own registry is asked without its error recorder.
+IPluginCreatorInterface* quietly(IPluginRegistry& registry, const std::string& name,
+                                 const std::string& version, const std::string& space) {
+  if (const auto* own = dynamic_cast<const plugin::Registry*>(&registry))
+    return own->find(name, version, space);
+  return registry.getCreator(name.c_str(), version.c_str(), space.c_str());
+}
+
 IPluginCreatorInterface* find_creator(NodeImporter& node, IPluginRegistry& registry) {
   const std::string version = node.text("plugin_version", "1");
   const std::string space = node.text("plugin_namespace", "");
   for (const std::string& where : {space, node.node().domain()})
-    if (auto* creator = registry.getCreator(node.op_type().c_str(), version.c_str(), where.c_str()))
-      return creator;
+    if (auto* creator = quietly(registry, node.op_type(), version, where)) return creator;
   return nullptr;
 }
 
@@ -80,16 +89,15 @@ namespace {
 Result<std::unique_ptr<Instance>> read_back(NodeImporter& node, IPluginRegistry& registry) {
   const std::string name = node.text("name", ""), version = node.text("version", "1"),
                     space = node.text("namespace", ""), data = node.text("data", "");
-  IPluginCreatorInterface* const found =
-      registry.getCreator(name.c_str(), version.c_str(), space.c_str());
+  IPluginCreatorInterface* const found = quietly(registry, name, version, space);
   const bool second =
       found != nullptr && std::string_view(found->getInterfaceInfo().kind) == "PLUGIN CREATOR_V1";
   auto* const creator = second ? static_cast<nvinfer1::IPluginCreator*>(found) : nullptr;
   if (creator == nullptr)
     return user_error(
         "there is no creator of the plugin '{}', version {}, namespace '{}': load its "
-        "library first",
-        name, version, space);
+        "library first{}",
+        name, version, space, plugin::missing_hint({name, version, space}));
   nvinfer1::IPluginV2* const plugin =
       creator->deserializePlugin(node.label().c_str(), data.data(), data.size());
   if (plugin == nullptr)
@@ -117,6 +125,10 @@ bool import_plugin(NodeImporter& node, IPluginRegistry& registry) {
   if (!node.ok()) return true;
   if (Status status = emit(node, *creator); !status.ok()) node.fail(status.error());
   return true;
+}
+
+std::string plugin_hint(const std::string& name) {
+  return plugin::missing_hint({name, "1", ""});
 }
 
 bool has_creator(IPluginRegistry& registry, std::string_view name) {

@@ -15,4 +15,7 @@ bool import_plugin(NodeImporter& node, nvinfer1::IPluginRegistry& registry);
 /// ImportOptions::has_plugin: whether any creator is called so.
 bool has_creator(nvinfer1::IPluginRegistry& registry, std::string_view name);
 
+/// ImportOptions::plugin_hint.
+std::string plugin_hint(const std::string& name);
+
 }  // namespace tenon::importer

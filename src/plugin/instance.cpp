@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/ascii.h"
+#include "plugin/missing.h"
 #include "plugin/registry.h"
 
 namespace tenon::plugin {
@@ -41,25 +41,10 @@ nvinfer1::IPluginV3* no_other() {
   return nullptr;
 }
 
-const char* version_of(IPluginCreatorInterface& creator) {
-  if (IPluginCreator* second = as_second_generation(creator)) return second->getPluginVersion();
-  return static_cast<IPluginCreatorV3One&>(creator).getPluginVersion();
-}
-const char* space_of(IPluginCreatorInterface& creator) {
-  if (IPluginCreator* second = as_second_generation(creator)) return second->getPluginNamespace();
-  return static_cast<IPluginCreatorV3One&>(creator).getPluginNamespace();
-}
-
-bool equal_but_for_case(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](char x, char y) { return to_upper(x) == to_upper(y); });
-}
-
 IPluginCreatorInterface* creator_of(const Identity& identity) {
   // Creators that a library registers without a namespace make plugins of any.
   for (const char* space : {identity.space.c_str(), ""})
-    if (auto* creator =
-            registry().getCreator(identity.type.c_str(), identity.version.c_str(), space))
-      return creator;
+    if (auto* creator = registry().find(identity.type, identity.version, space)) return creator;
   return nullptr;
 }
 
@@ -94,30 +79,12 @@ std::string Instance::refusal(int32_t operand, int32_t inputs, nvinfer1::DataTyp
                      index < std::size(kNames) ? kNames[index] : "an unknown type");
 }
 
-namespace {
-
-/// A registered creator that differs in one thing only, for messages.
-std::string near_misses(const Identity& identity) {
-  int32_t count = 0;
-  IPluginCreatorInterface* const* all = registry().getAllCreators(&count);
-  std::string text;
-  for (int32_t i = 0; i < count; ++i) {
-    if (!equal_but_for_case(name_of(*all[i]), identity.type)) continue;
-    text += fmt::format("{}'{}', version '{}', namespace '{}'", text.empty() ? "" : "; ",
-                        name_of(*all[i]), version_of(*all[i]), space_of(*all[i]));
-  }
-  if (!text.empty()) return fmt::format(" (registered are {})", text);
-  return count == 0 ? " (no plugin is registered at all)" : "";
-}
-
-}  // namespace
-
 Status Instance::find_creator(const Identity& identity) {
   if (creator_of(identity) != nullptr) return {};
   return user_error(
       "no creator of plugin '{}', version '{}', namespace '{}' is registered{}: register it, or "
       "load its library, before plans with it are built or run",
-      identity.type, identity.version, identity.space, near_misses(identity));
+      identity.type, identity.version, identity.space, missing_hint(identity));
 }
 
 bool Instance::is_second_generation(const Identity& identity) {
@@ -170,6 +137,16 @@ Result<std::unique_ptr<Instance>> Instance::made_by(IPluginCreatorInterface& cre
                                                               nvinfer1::TensorRTPhase::kBUILD));
   if (plugin == nullptr) return failed();
   return make_v3_instance(std::move(plugin), &no_other);
+}
+
+std::string_view version_of(IPluginCreatorInterface& creator) {
+  if (IPluginCreator* second = as_second_generation(creator)) return second->getPluginVersion();
+  return static_cast<IPluginCreatorV3One&>(creator).getPluginVersion();
+}
+
+std::string_view space_of(IPluginCreatorInterface& creator) {
+  if (IPluginCreator* second = as_second_generation(creator)) return second->getPluginNamespace();
+  return static_cast<IPluginCreatorV3One&>(creator).getPluginNamespace();
 }
 
 std::string_view name_of(IPluginCreatorInterface& creator) {

@@ -112,6 +112,8 @@ std::unique_ptr<Instance> make_dynamic_instance(OwnedV2 owned);
 std::unique_ptr<Instance> make_batch_instance(OwnedV2 owned, bool with_types);
 /// The name that a creator of either generation goes by, and the fields that it reads (or null).
 std::string_view name_of(nvinfer1::IPluginCreatorInterface& creator);
+std::string_view version_of(nvinfer1::IPluginCreatorInterface& creator);
+std::string_view space_of(nvinfer1::IPluginCreatorInterface& creator);
 const nvinfer1::PluginFieldCollection* fields_of(nvinfer1::IPluginCreatorInterface& creator);
 /// Fields as text and back; the collection points into the object.
 std::string fields_to_text(const nvinfer1::PluginFieldCollection& fields);

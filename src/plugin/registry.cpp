@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/guard.h"
+#include "plugin/missing.h"
+
 namespace tenon::plugin {
 namespace {
 
@@ -116,8 +119,22 @@ IPluginCreatorInterface* const* Registry::getAllCreatorsRecursive(int32_t* const
 IPluginCreatorInterface* Registry::getCreator(const AsciiChar* const name,
                                               const AsciiChar* const version,
                                               const AsciiChar* const space) noexcept {
+  const Identity identity{text(name), text(version), text(space)};
+  IPluginCreatorInterface* const found = find(identity.type, identity.version, identity.space);
+  if (found == nullptr && recorder_ != nullptr) {
+    const Status status = guarded("getCreator", [&]() -> Status {
+      return user_error("getCreator: no plugin '{}', version '{}', namespace '{}' is registered{}",
+                        identity.type, identity.version, identity.space, missing_hint(identity));
+    });
+    recorder_->reportError(ErrorCode::kINVALID_ARGUMENT, status.error().message.c_str());
+  }
+  return found;
+}
+
+IPluginCreatorInterface* Registry::find(const std::string& name, const std::string& version,
+                                        const std::string& space) const {
   const std::lock_guard lock(mutex_);
-  const auto found = creators_.find({text(name), text(version), text(space)});
+  const auto found = creators_.find({name, version, space});
   return found == creators_.end() ? nullptr : found->second;
 }
 

@@ -39,6 +39,10 @@ class Registry final : public IPluginRegistry {
   int32_t releasePluginResource(const AsciiChar* key) noexcept override;
   IPluginCreatorInterface* const* getAllCreatorsRecursive(int32_t* const count) noexcept override;
 
+  /// getCreator() for those who tell its miss themselves.
+  IPluginCreatorInterface* find(const std::string& name, const std::string& version,
+                                const std::string& space) const;
+
   /// The first logger that an object of the application's was made with, which plugins log to; null
   /// before.
   void remember_logger(ILogger& logger) {

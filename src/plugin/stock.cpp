@@ -9,6 +9,7 @@
 #include <optional>
 #include <sstream>
 
+#include "plugin/registry.h"
 #include "plugin/stock_object.h"
 
 namespace tenon::plugin {
@@ -16,7 +17,7 @@ namespace {
 
 using namespace nvinfer1;
 
-constexpr int kByLengths = StockRow::kByLengths;
+constexpr int kByLengths = StockRow::kByLengths, kByLayers = StockRow::kByLayers;
 
 std::vector<StockRow> make_rows() {
   std::vector<StockRow> rows = {
@@ -178,7 +179,7 @@ double number_at(const PluginField& field, int32_t index) {
 
 }  // namespace
 
-bool register_stock_plugins(IPluginRegistry& where, const char* space) {
+bool register_stock_plugins(Registry& where, const char* space) {
   // One set of creators a namespace, as long as the process.
   static std::mutex mutex;
   static std::map<std::string, Creators> sets;
@@ -186,7 +187,7 @@ bool register_stock_plugins(IPluginRegistry& where, const char* space) {
   const std::lock_guard lock(mutex);
   bool all = true;
   for (const auto& [row, creator] : sets.try_emplace(name, name).first->second.all)
-    if (where.getCreator(row->name, row->version, name.c_str()) != creator.get())
+    if (where.find(row->name, row->version, name) != creator.get())
       all &= where.registerCreator(*creator, name.c_str());
   return all;
 }

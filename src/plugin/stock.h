@@ -12,6 +12,8 @@
 
 namespace tenon::plugin {
 
+class Registry;
+
 /// The plugins that TensorRT ships and we do too: plugin/stock.def. Objects of them only hold their
 /// fields; a network that takes one gets nodes of ours in its place (network/stock_plugins.h), so
 /// that none is ever enqueued.
@@ -20,14 +22,14 @@ struct StockRow {
   const char* name;
   const char* version;
   int generation;  ///< 2: IPluginV2DynamicExt; 3: IPluginV3.
-  int outputs;     ///< kByLengths: one an entry of the field output_lengths.
+  int outputs;     ///< kByLengths: one an entry of the field output_lengths; kByLayers: numLayers.
   const char* fields;
 
-  static constexpr int kByLengths = -1;
+  static constexpr int kByLengths = -1, kByLayers = -2;
 };
 
 /// Registers them under `space`; false where another creator has one of their names there.
-bool register_stock_plugins(nvinfer1::IPluginRegistry& registry, const char* space);
+bool register_stock_plugins(Registry& registry, const char* space);
 
 /// Fields by name. A number may be given as any numeric type.
 class StockFields {

@@ -216,7 +216,17 @@ TEST(Plugin, RegistryFindsByNameVersionAndNamespace) {
   EXPECT_EQ(registry.getCreator("Repeat", "1", "test"), nullptr);
   Registered<RepeatCreator> registered("test");
   EXPECT_EQ(registry.getCreator("Repeat", "1", "test"), &registered.as_interface());
+  Recorder recorder;
+  registry.setErrorRecorder(&recorder);
   EXPECT_EQ(registry.getCreator("Repeat", "2", "test"), nullptr);
+  EXPECT_EQ(registry.getCreator("RPROI_TRT", "1", ""), nullptr);
+  registry.setErrorRecorder(nullptr);
+  ASSERT_EQ(recorder.getNbErrors(), 2);
+  EXPECT_STREQ(recorder.getErrorDesc(0),
+               "getCreator: no plugin 'Repeat', version '2', namespace 'test' is registered "
+               "(registered are 'Repeat', version '1', namespace 'test')");
+  EXPECT_NE(recorder.errors[1].second.find("TensorRT's plugin of that name is not there: put"),
+            std::string::npos);
   EXPECT_EQ(registry.getCreator("Repeat", "1", ""), nullptr);
   EXPECT_FALSE(registry.registerCreator(registered.as_interface(), "test"));
   int32_t count = 0;

@@ -243,13 +243,28 @@ TEST_F(OnnxPlugin, ShapeInputsGiveExtents) {
   EXPECT_NE(log.text.find("shape input 2"), std::string::npos) << log.text;
 }
 
+TEST_F(OnnxPlugin, MissingPluginsOfTensorRTAreNamedWithTheWayOut) {
+  ModelBuilder model;
+  model.input("x", {4}).output("y");
+  model.node("DecodeBbox3DPlugin", {"x"}, {"y"});
+  EXPECT_FALSE(parse(model));
+  EXPECT_NE(log.text.find("operator \"DecodeBbox3DPlugin\" of domain \"\" is not known"),
+            std::string::npos)
+      << log.text;
+  EXPECT_NE(log.text.find("TensorRT's plugin of that name is not there: decode the boxes"),
+            std::string::npos)
+      << log.text;
+}
+
 TEST_F(OnnxPlugin, WhatIsWrongIsExplained) {
   Registered<OffsetCreator> registered("");
   ModelBuilder model;
   model.input("x", {4}).output("y");
   auto& node = model.node("Offset", {"x"}, {"y"});
   EXPECT_FALSE(parse(model)) << "version 1 is not registered";
-  EXPECT_NE(log.text.find("is not imported"), std::string::npos) << log.text;
+  EXPECT_NE(log.text.find("is not imported (registered are 'Offset', version '2', namespace '')"),
+            std::string::npos)
+      << log.text;
   add_text(node, "plugin_version", "2");
   EXPECT_FALSE(parse(model)) << "without its field";
   EXPECT_NE(log.text.find("made nothing of 0 fields"), std::string::npos) << log.text;
