@@ -1,125 +1,13 @@
-// Stock plugins: detection.
+// Stock plugins: suppression, and parts of images for boxes.
 #include <algorithm>
-#include <limits>
 
 #include "network/stock_plugins.h"
+#include "network/stock_selection.h"
 #include "ops/movement.h"
 #include "ops/nn.h"
 
 namespace tenon::network {
 namespace {
-
-constexpr float kNone = -std::numeric_limits<float>::infinity();
-
-/// The remaining candidates after suppression, the best first.
-struct Selection {
-  int64_t most = 0;           ///< Boxes of an image in the result.
-  double iou = 0, score = 0;  ///< Thresholds.
-  int64_t background = -1;    ///< A class that is never selected.
-  int64_t candidates = 0;     ///< Best of each class that are looked at; 0: all.
-  bool agnostic = false;      ///< Classes suppress each other.
-};
-
-struct Detections {
-  Value *count, *boxes, *scores, *classes,
-      *valid;  ///< [B, 1] i32, [B, K, 4], [B, K], [B, K] i64, [B, K] bool
-};
-
-/// [B, C, N] without the class, and without those below the best `candidates` of their class.
-Value* candidates(Emitter& e, const Selection& s, Value* scores) {
-  const int64_t classes = e.constant_extent(scores, 1);
-  if (!e.ok()) return nullptr;
-  Value* none = e.number(kNone, DataType::kFloat32);
-  if (s.background >= 0 && s.background < classes) {
-    std::vector<int64_t> places;
-    for (int64_t i = 0; i < classes; ++i) places.push_back(i);
-    Value* is_background =
-        e.equal(e.reshape(e.integers(places), {1, classes, 1}), e.integer(s.background));
-    scores = e.where(is_background, none, scores);
-  }
-  const Dim extent = e.extent(scores, 2);
-  if (s.candidates > 0 && extent.is_constant() && s.candidates < extent.constant()) {
-    TopK op;
-    Values best = e.add_multiple(std::move(op), {scores, e.integers({s.candidates})}, 2);
-    Value* least = e.slice(best[0], 2, s.candidates - 1, s.candidates);
-    scores = e.where(e.pointwise(PointwiseFunction::k_less, {scores, least}), none, scores);
-  }
-  return scores;
-}
-
-/// Scores [B, C, N] with -inf wherever suppression takes the box. `boxes` are [B, N, 4], or [B, C,
-/// N, 4].
-Value* suppressed(Emitter& e, const Selection& s, Value* boxes, Value* scores) {
-  Value* shape = e.shape_of(scores);
-  if (e.rank(boxes) == 4) {
-    const int64_t number = e.constant_extent(boxes, 2);
-    boxes = e.reshape(boxes, {-1, number, 4});
-    scores = e.reshape(scores, {-1, 1, number});
-  }
-  Value* most = e.reshape(e.slice(e.shape_of(scores), 0, 2, 3), {1});
-  Value* iou = e.constant(Tensor::scalar_f32(static_cast<float>(s.iou)));
-  Value* least = e.constant(Tensor::scalar_f32(static_cast<float>(s.score)));
-  Value* chosen = e.add(Nms{}, {boxes, scores, most, iou, least});  // [n, 3]: batch, class, box
-  Value* blank = e.fill(e.shape_of(scores), Tensor::scalar_f32(kNone));
-  Value* kept = e.add(ScatterNd{}, {blank, chosen, e.add(GatherNd{}, {scores, chosen})});
-  return e.add(Reshape{}, {kept, shape});
-}
-
-/// The best `most` of [B, M], with -inf behind them where there are fewer.
-Values best_of(Emitter& e, Value* scores, int64_t most) {
-  const Dim extent = e.extent(scores, 1);
-  if (!extent.is_constant() || extent.constant() < most) {
-    Value* batch = e.slice(e.shape_of(scores), 0, 0, 1);
-    scores = e.concat(
-        {scores, e.fill(e.concat({batch, e.integers({most})}, 0), Tensor::scalar_f32(kNone))}, 1);
-  }
-  return e.add_multiple(TopK{}, {scores, e.integers({most})}, 2);
-}
-
-/// Boxes [B, N, 4] or [B, C, N, 4] by corners, scores [B, C, N], both f32.
-Detections select(Emitter& e, const Selection& s, Value* boxes, Value* scores) {
-  scores = candidates(e, s, scores);
-  if (!e.ok()) return {};
-  Value* labels = nullptr;
-  if (s.agnostic) {
-    ArgReduce op;
-    op.axis = 1;
-    labels = e.squeeze(e.add(std::move(op), {scores}), {1});  // [B, N]
-    scores = e.reduce(ReduceFunction::kMax, scores, {1}, true);
-  }
-  const Dim number = e.extent(scores, 2);
-  if (!number.is_constant()) {
-    e.fail(unsupported("the number of boxes is dynamic; it must be constant"));
-    return {};
-  }
-  Value* kept = suppressed(e, s, boxes, scores);
-  const int64_t classes = e.constant_extent(kept, 1), count = number.constant();
-  Values best = best_of(e, e.reshape(kept, {0, classes * count}), s.most);
-  Detections d;
-  d.valid =
-      e.pointwise(PointwiseFunction::k_greater, {best[0], e.number(kNone, DataType::kFloat32)});
-  // Places behind the last one stand for nothing: the first box, marked as not valid.
-  Value* place = e.where(d.valid, best[1], e.integer(0));
-  Value* box =
-      e.rank(boxes) == 4 ? place : e.pointwise(PointwiseFunction::k_mod, {place, e.integer(count)});
-  d.classes = e.div(place, e.integer(count));
-  if (labels != nullptr) {
-    GatherElements op;
-    op.axis = 1;
-    d.classes = e.add(std::move(op), {labels, box});
-  }
-  GatherElements pick;
-  pick.axis = 1;
-  Value* flat = e.rank(boxes) == 4 ? e.reshape(boxes, {0, classes * count, 4}) : boxes;
-  Value* four = e.concat(
-      {e.unsqueeze(box, {2}), e.unsqueeze(box, {2}), e.unsqueeze(box, {2}), e.unsqueeze(box, {2})},
-      2);
-  Value* zero = e.number(0, DataType::kFloat32);
-  d.boxes = e.where(e.unsqueeze(d.valid, {2}), e.add(std::move(pick), {flat, four}), zero);
-  d.scores = e.where(d.valid, best[0], zero);
-  d.count = e.reduce(ReduceFunction::kSum, e.cast(d.valid, DataType::kInt32), {1}, true);
-  return d;
-}
 
 /// (x, y, w, h) to (x1, y1, x2, y2).
 Value* corners(Emitter& e, Value* boxes) {
@@ -163,8 +51,34 @@ Values stock_efficient_nms(Emitter& e, const StockFields& fields, Inputs in) {
     e.fail(unsupported("class_agnostic with boxes of each class"));
     return {};
   }
-  const Detections d = select(e, s, boxes, scores);
+  const Detections d = select_detections(e, s, boxes, scores);
   if (!e.ok()) return {};
+  return {d.count, e.cast(d.boxes, type), e.cast(d.scores, type),
+          e.cast(d.classes, DataType::kInt32)};
+}
+
+/// As TensorFlow's combined suppression has it.
+Values stock_combined_nms(Emitter& e, const StockFields& fields, Inputs in) {
+  if (!takes(e, in, 2, 2)) return {};
+  const DataType type = e.type(in[0]);
+  Value* boxes = e.cast(in[0], DataType::kFloat32);  // [B, N, 1 or C, 4]
+  Value* scores = e.transpose(e.cast(in[1], DataType::kFloat32), {0, 2, 1});
+  const int64_t classes = e.constant_extent(scores, 1);
+  if (e.rank(boxes) == 4)
+    boxes =
+        e.constant_extent(boxes, 2) == 1 ? e.squeeze(boxes, {2}) : e.transpose(boxes, {0, 2, 1, 3});
+  if (!e.ok()) return {};
+  Selection s;
+  s.most = fields.integer("max_total_size", 100);
+  s.each_class = fields.integer("max_output_size_per_class", 0);
+  s.iou = fields.real("iou_threshold", 0.5);
+  s.score = fields.real("score_threshold", 0);
+  if (fields.flag("pad_per_class", false) && s.each_class > 0)
+    s.most = std::min(s.most, s.each_class * classes);
+  Detections d = select_detections(e, s, boxes, scores);
+  if (!e.ok()) return {};
+  if (fields.flag("clip_boxes", true))
+    d.boxes = e.pointwise(PointwiseFunction::k_clip, {d.boxes}, 0, 1);
   return {d.count, e.cast(d.boxes, type), e.cast(d.scores, type),
           e.cast(d.classes, DataType::kInt32)};
 }
@@ -195,7 +109,7 @@ Values stock_batched_nms(Emitter& e, const StockFields& fields, Inputs in) {
   s.iou = fields.real("iouThreshold", 0.5);
   s.score = fields.real("scoreThreshold", 0);
   s.background = fields.integer("backgroundLabelId", -1);
-  Detections d = select(e, s, boxes, scores);
+  Detections d = select_detections(e, s, boxes, scores);
   if (!e.ok()) return {};
   if (!normalized && fields.flag("caffeSemantics", true)) {
     Value* one = e.where(e.unsqueeze(d.valid, {2}), e.number(1, DataType::kFloat32),

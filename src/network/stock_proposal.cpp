@@ -36,12 +36,11 @@ Value* image_numbers(Emitter& e, Value* rois) {
   return e.reshape(e.add(Expand{}, {e.unsqueeze(range, {1}), shape}), {-1});
 }
 
-/// Whether the geometric mean of a box's sides is at least `side`: [B, 1], bool.
-Value* is_at_least(Emitter& e, Value* boxes, double side) {
+/// The geometric mean of a box's sides beside `side`: [B, 1], bool.
+Value* compared(Emitter& e, PointwiseFunction how, Value* boxes, double side) {
   Value* sides = e.sub(e.slice(boxes, -1, 2, 4), e.slice(boxes, -1, 0, 2));
   Value* area = e.mul(e.slice(sides, -1, 0, 1), e.slice(sides, -1, 1, 2));
-  return e.pointwise(PointwiseFunction::k_greater_equal,
-                     {area, e.number(side * side, DataType::kFloat32)});
+  return e.pointwise(how, {area, e.number(side * side, DataType::kFloat32)});
 }
 
 RoiPool pyramid_pool(Emitter& e, const StockFields& fields) {
@@ -124,7 +123,41 @@ Values stock_pyramid_roi_align(Emitter& e, const StockFields& fields, Inputs in)
     Value* scaled = e.mul(boxes, reals(e, {x, y, x, y}, {4}, boxes));
     Value* belongs =  // To this level or a coarser one.
         level == 0 ? nullptr
-                   : is_at_least(e, boxes, canonical * std::exp2(static_cast<double>(level) - 2));
+                   : compared(e, PointwiseFunction::k_greater_equal, boxes,
+                              canonical * std::exp2(static_cast<double>(level) - 2));
+    if (belongs != nullptr) scaled = e.where(belongs, scaled, e.number(0, DataType::kFloat32));
+    Value* part = e.add(op, {map, e.cast(scaled, e.type(map)), numbers});
+    pooled = level == 0 ? part : e.where(e.unsqueeze(belongs, {2, 3}), part, pooled);
+  }
+  return {e.reshape(pooled, {-1, rois, channels, op.height, op.width})};
+}
+
+/// Boxes (y1, x1, y2, x2) in pixels, each from the map of its level at the middles of its bins.
+Values stock_multilevel_crop(Emitter& e, const StockFields& fields, Inputs in) {
+  constexpr size_t kMaps = 5;
+  if (!takes(e, in, kMaps + 1, kMaps + 1)) return {};
+  RoiPool op;
+  op.height = op.width = fields.integer("pooled_size", 7);
+  op.sampling_ratio = 1;
+  op.half_pixel = true;
+  const int64_t rois = e.constant_extent(in[0], 1), channels = e.constant_extent(in[1], 1);
+  if (op.height < 1) e.fail(user_error("pooled_size {} is at least 1", op.height));
+  if (!e.ok()) return {};
+  Value* swapped = e.reshape(e.cast(in[0], DataType::kFloat32), {0, rois, 4});
+  Value* boxes = e.reshape(e.concat({e.slice(swapped, -1, 1, 2), e.slice(swapped, -1, 0, 1),
+                                     e.slice(swapped, -1, 3, 4), e.slice(swapped, -1, 2, 3)},
+                                    -1),
+                           {-1, 4});
+  Value* numbers = image_numbers(e, swapped);
+  Value* pooled = nullptr;
+  for (size_t level = 0; level < kMaps && e.ok(); ++level) {
+    Value* map = in[level + 1];
+    const double stride = std::exp2(static_cast<double>(level) + 2);
+    // The operator takes half a pixel off, which these boxes do not have.
+    Value* scaled = e.add(e.mul(boxes, 1 / stride), 0.5);
+    Value* belongs = level == 0 ? nullptr
+                                : compared(e, PointwiseFunction::k_greater, boxes,
+                                           56 * std::exp2(static_cast<double>(level)));
     if (belongs != nullptr) scaled = e.where(belongs, scaled, e.number(0, DataType::kFloat32));
     Value* part = e.add(op, {map, e.cast(scaled, e.type(map)), numbers});
     pooled = level == 0 ? part : e.where(e.unsqueeze(belongs, {2, 3}), part, pooled);

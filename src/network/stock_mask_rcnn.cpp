@@ -1,0 +1,205 @@
+// Stock plugins: proposals and detections of Mask R-CNN, whose boxes are (y1, x1, y2, x2).
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "network/stock_plugins.h"
+#include "network/stock_selection.h"
+#include "ops/movement.h"
+#include "ops/nn.h"
+
+namespace tenon::network {
+namespace {
+
+/// How corrections (dy, dx, log height, log width) change boxes.
+struct Correction {
+  std::vector<double> factors;  ///< Of the four.
+  double last = 0;              ///< 1 of pixels: the last one belongs to the box.
+  std::vector<double> most;     ///< Boxes end there: height, width.
+  double largest = std::numeric_limits<double>::infinity();  ///< Of the logarithms.
+};
+
+/// Boxes and corrections [N or 1, R, 4].
+Value* corrected(Emitter& e, const Correction& c, Value* boxes, Value* deltas) {
+  const auto part = [&](Value* x, int64_t from) { return e.slice(x, -1, from, from + 2); };
+  deltas = e.mul(deltas, reals(e, c.factors, {4}, deltas));
+  Value* size = e.add(e.sub(part(boxes, 2), part(boxes, 0)), c.last);
+  Value* centre = e.add(e.add(part(boxes, 0), e.mul(size, 0.5)), e.mul(part(deltas, 0), size));
+  Value* grown = part(deltas, 2);
+  if (std::isfinite(c.largest)) grown = e.min(grown, e.number(c.largest, e.type(grown)));
+  Value* extents = e.mul(size, e.exp(grown));
+  Value* low = e.sub(centre, e.mul(extents, 0.5));
+  Value* high = e.add(e.add(low, extents), -c.last);
+  const auto inside = [&](Value* x) {
+    return e.max(e.min(x, reals(e, c.most, {2}, x)), e.number(0, e.type(x)));
+  };
+  return e.concat({inside(low), inside(high)}, -1);
+}
+
+/// A threshold that scores may have, where suppression takes those above only.
+double reached(double threshold) {
+  return std::nextafter(static_cast<float>(threshold), -std::numeric_limits<float>::infinity());
+}
+
+/// Height and width of the field image_size (channels, height, width).
+std::vector<double> image_extents(Emitter& e, const StockFields& fields,
+                                  std::vector<double> otherwise) {
+  const std::vector<double> given = fields.numbers("image_size");
+  if (given.empty()) return otherwise;
+  if (given.size() != 3 || given[1] < 2 || given[2] < 2) {
+    e.fail(user_error("image_size holds channels, height and width, the latter at least 2"));
+    return otherwise;
+  }
+  return {given[1], given[2]};
+}
+
+/// Anchors of a level, (y1, x1, y2, x2) for each cell and each pair of height and width.
+void add_anchors(std::vector<double>& anchors, const std::vector<double>& image, double first,
+                 double stride, const std::vector<std::array<double, 2>>& sizes) {
+  for (double y = first; y < image[0]; y += stride)
+    for (double x = first; x < image[1]; x += stride)
+      for (const auto& [h, w] : sizes)
+        anchors.insert(anchors.end(), {y - h / 2, x - w / 2, y + h / 2, x + w / 2});
+}
+
+/// [1, R, 4], for an operand of R anchors.
+Value* anchor_constant(Emitter& e, const std::vector<double>& anchors, Value* like) {
+  const auto count = static_cast<int64_t>(anchors.size()) / 4;
+  const int64_t given = e.constant_extent(like, 1);
+  if (e.ok() && given != count)
+    e.fail(user_error("an operand has {} anchors; images of image_size have {}", given, count));
+  if (!e.ok()) return nullptr;
+  return e.constant(Tensor::of<float>(DataType::kFloat32, {1, count, 4},
+                                      std::vector<float>(anchors.begin(), anchors.end())));
+}
+
+/// The best boxes [N, K, 4] of one class by scores [N, R], and their scores [N, K], 0 where there
+/// are fewer.
+Detections proposals(Emitter& e, const Selection& s, int64_t candidates, Value* boxes,
+                     Value* scores) {
+  const int64_t count = std::min(candidates, e.constant_extent(scores, 1));
+  if (count < 1 || s.most < 1)
+    e.fail(user_error("prenms_topk {} and keep_topk {} are at least 1", candidates, s.most));
+  if (!e.ok()) return {};
+  Values best = e.add_multiple(TopK{}, {scores, e.integers({count})}, 2);
+  return select_detections(e, s, picked_rows(e, boxes, best[1]), e.unsqueeze(best[0], {1}));
+}
+
+/// The detections of boxes that have a correction and a score for each class, [N, K, 6].
+Values detections(Emitter& e, const StockFields& fields, Inputs in, const Correction& correction,
+                  int64_t first_class) {
+  if (!takes(e, in, 3, 3)) return {};
+  const int64_t classes = fields.integer("num_classes", 0);
+  Selection s;
+  s.most = fields.integer("keep_topk", 0);
+  s.iou = fields.real("iou_threshold", 0);
+  s.score = reached(fields.real("score_threshold", 0));
+  s.background = 0;
+  if (classes < 2 || s.most < 1)
+    e.fail(user_error("num_classes {} is at least 2, keep_topk {} at least 1", classes, s.most));
+  if (!e.ok()) return {};
+  Value* deltas = e.reshape(e.cast(in[0], DataType::kFloat32), {0, -1, classes, 4});
+  Value* scores = e.reshape(e.cast(in[1], DataType::kFloat32), {0, -1, classes});
+  Value* seen = e.slice(scores, 2, first_class, classes);
+  ArgReduce best;
+  best.axis = 2;
+  Value* label = e.add(e.add(std::move(best), {seen}), e.integer(first_class));  // [N, R, 1]
+  GatherElements pick;
+  pick.axis = 2;
+  Value* own = e.unsqueeze(label, {3});
+  Value* delta = e.squeeze(e.add(std::move(pick), {deltas, e.concat({own, own, own, own}, 3)}),
+                           {2});  // [N, R, 4]
+  Value* boxes = corrected(e, correction, e.cast(in[2], DataType::kFloat32), delta);
+  std::vector<int64_t> numbers(static_cast<size_t>(classes));
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(i);
+  Value* is_own =
+      e.equal(e.reshape(e.integers(numbers), {1, classes, 1}), e.transpose(label, {0, 2, 1}));
+  Value* score = e.transpose(e.reduce(ReduceFunction::kMax, seen, {2}, true), {0, 2, 1});
+  Value* none = e.number(-std::numeric_limits<double>::infinity(), DataType::kFloat32);
+  const Detections d = select_detections(e, s, boxes, e.where(is_own, score, none));
+  if (!e.ok()) return {};
+  Value* named =
+      e.where(d.valid, e.cast(d.classes, DataType::kFloat32), e.number(-1, DataType::kFloat32));
+  Value* rows = e.concat({d.boxes, e.unsqueeze(named, {2}), e.unsqueeze(d.scores, {2})}, 2);
+  return {e.cast(rows, e.type(in[0]))};
+}
+
+}  // namespace
+
+Values stock_proposal_layer(Emitter& e, const StockFields& fields, Inputs in) {
+  constexpr std::array<double, 5> kStrides = {4, 8, 16, 32, 64};
+  if (!takes(e, in, 2, 2)) return {};
+  const std::vector<double> image = image_extents(e, fields, {1024, 1024});
+  std::vector<double> anchors;
+  for (const double stride : kStrides) {
+    std::vector<std::array<double, 2>> sizes;
+    for (const double ratio : {0.5, 1.0, 2.0})
+      sizes.push_back({8 * stride / std::sqrt(ratio), 8 * stride * std::sqrt(ratio)});
+    add_anchors(anchors, image, 0, stride, sizes);
+  }
+  for (size_t i = 0; i < anchors.size(); ++i)  // From 0 at the first pixel to 1 at the last.
+    anchors[i] = (anchors[i] - (i % 4 < 2 ? 0 : 1)) / (image[i % 2] - 1);
+  Value* boxes = anchor_constant(e, anchors, in[1]);
+  if (!e.ok()) return {};
+  Correction correction{.factors = {0.1, 0.1, 0.2, 0.2}, .most = {1, 1}};
+  boxes = corrected(e, correction, boxes, e.reshape(e.cast(in[1], DataType::kFloat32), {0, -1, 4}));
+  Value* scores = e.reshape(e.cast(in[0], DataType::kFloat32), {0, -1, 2});
+  Selection s;
+  s.most = fields.integer("keep_topk", 0);
+  s.iou = fields.real("iou_threshold", 0);
+  s.score = reached(0);
+  const Detections d = proposals(e, s, fields.integer("prenms_topk", 1024), boxes,
+                                 e.squeeze(e.slice(scores, 2, 1, 2), {2}));
+  if (!e.ok()) return {};
+  return {e.cast(d.boxes, e.type(in[0]))};
+}
+
+Values stock_detection_layer(Emitter& e, const StockFields& fields, Inputs in) {
+  return detections(e, fields, in, {.factors = {0.1, 0.1, 0.2, 0.2}, .most = {1, 1}}, 0);
+}
+
+Values stock_generate_detection(Emitter& e, const StockFields& fields, Inputs in) {
+  const std::vector<double> image = image_extents(e, fields, {832, 1344});
+  return detections(e, fields, in,
+                    {.factors = {0.1, 0.1, 0.2, 0.2},
+                     .last = 1,
+                     .most = {image[0] - 1, image[1] - 1},
+                     .largest = std::log(1000.0 / 16)},
+                    1);
+}
+
+/// Five levels, each with an operand of corrections and one of scores.
+Values stock_multilevel_propose(Emitter& e, const StockFields& fields, Inputs in) {
+  constexpr size_t kLevels = 5;
+  if (!takes(e, in, 2 * kLevels, 2 * kLevels)) return {};
+  const std::vector<double> image = image_extents(e, fields, {832, 1344});
+  const Correction correction{.factors = {1, 1, 1, 1},
+                              .last = 1,
+                              .most = {image[0] - 1, image[1] - 1},
+                              .largest = std::log(1000.0 / 16)};
+  Selection s;
+  s.most = fields.integer("keep_topk", 0);
+  s.iou = fields.real("iou_threshold", 0);
+  s.score = reached(fields.real("fg_threshold", 0));
+  Values boxes, scores;
+  for (size_t level = 0; level < kLevels && e.ok(); ++level) {
+    const double stride = std::exp2(static_cast<double>(level) + 2), side = 8 * stride;
+    std::vector<double> anchors;
+    add_anchors(anchors, image, stride / 2, stride,
+                {{side, side}, {0.7 * side, 1.4 * side}, {1.4 * side, 0.7 * side}});
+    Value* deltas = e.reshape(e.cast(in[2 * level], DataType::kFloat32), {0, -1, 4});
+    Value* own = anchor_constant(e, anchors, in[2 * level]);
+    Value* score = e.reshape(e.cast(in[2 * level + 1], DataType::kFloat32), {0, -1});
+    if (!e.ok()) return {};
+    const Detections d = proposals(e, s, fields.integer("prenms_topk", 1000),
+                                   corrected(e, correction, own, deltas), score);
+    boxes.push_back(d.boxes);
+    scores.push_back(d.scores);
+  }
+  if (!e.ok()) return {};
+  Values best = e.add_multiple(TopK{}, {e.concat(scores, 1), e.integers({s.most})}, 2);
+  return {e.cast(picked_rows(e, e.concat(boxes, 1), best[1]), e.type(in[0]))};
+}
+
+}  // namespace tenon::network

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "network/stock_plugins.h"
+
+namespace tenon::network {
+
+/// The remaining candidates after suppression, the best first.
+struct Selection {
+  int64_t most = 0;           ///< Boxes of an image in the result.
+  double iou = 0, score = 0;  ///< Thresholds.
+  int64_t background = -1;    ///< A class that is never selected.
+  int64_t candidates = 0;     ///< Best of each class that are looked at; 0: all.
+  int64_t each_class = 0;     ///< Boxes of a class in the result; 0: all.
+  bool agnostic = false;      ///< Classes suppress each other.
+};
+
+struct Detections {
+  Value *count, *boxes, *scores, *classes,
+      *valid;  ///< [B, 1] i32, [B, K, 4], [B, K], [B, K] i64, [B, K] bool
+};
+
+/// Boxes [B, N, 4] or [B, C, N, 4] by corners, scores [B, C, N], both f32. Scores of -inf are no
+/// candidates.
+Detections select_detections(Emitter& e, const Selection& s, Value* boxes, Value* scores);
+
+/// Of values [B, N, K], the rows that indices [B, M] name: [B, M, K], with K constant.
+Value* picked_rows(Emitter& e, Value* values, Value* index);
+
+}  // namespace tenon::network
