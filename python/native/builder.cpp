@@ -10,7 +10,10 @@ constexpr auto kOwned = nb::rv_policy::take_ownership;
 
 Class* create(ILogger& logger) {
   Class* builder = createInferBuilder(logger);
-  if (!builder) throw std::runtime_error("the builder could not be made: see the log");
+  if (!builder) {
+    RaiseKept::raise();
+    throw std::runtime_error("the builder could not be made: see the log");
+  }
   return builder;
 }
 

@@ -189,11 +189,12 @@ void bind_caches(Documented<IBuilderConfig>& bound) {
 
 /// Additions of this library: functions of the module, so that the class stays TensorRT's.
 void bind_own_settings(nb::module_& m) {
-  own(m).def("set_build_device", &tenon::setBuildDevice, "config"_a, "device"_a);
+  own(m).def("set_build_device", &tenon::setBuildDevice, "config"_a, "device"_a, TENON_CALL);
   own(m).def("set_build_device_description", &tenon::setBuildDeviceDescription, "config"_a,
-             "text"_a);
-  own(m).def("disable_passes", &tenon::disablePasses, "config"_a, "names"_a, "logger"_a);
-  own(m).def("keep_unfused", &tenon::keepUnfused, "config"_a, "patterns"_a);
+             "text"_a, TENON_CALL);
+  own(m).def("disable_passes", &tenon::disablePasses, "config"_a, "names"_a, "logger"_a,
+             TENON_CALL);
+  own(m).def("keep_unfused", &tenon::keepUnfused, "config"_a, "patterns"_a, TENON_CALL);
   own(m).def("pass_list", &tenon::passList);
   own(m).def(
       "set_numerics",
@@ -203,8 +204,9 @@ void bind_own_settings(nb::module_& m) {
         return tenon::setNumerics(
             config, numerics == "exact" ? tenon::Numerics::kExact : tenon::Numerics::kDefault);
       },
-      "config"_a, "numerics"_a);
-  own(m).def("set_self_check", &tenon::setSelfCheck, "config"_a, "enabled"_a, "max_cost"_a = -1);
+      "config"_a, "numerics"_a, TENON_CALL);
+  own(m).def("set_self_check", &tenon::setSelfCheck, "config"_a, "enabled"_a, "max_cost"_a = -1,
+             TENON_CALL);
 }
 
 }  // namespace

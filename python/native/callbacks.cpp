@@ -1,21 +1,30 @@
 #include "callbacks.h"
 
+#include <atomic>
 #include <exception>
 #include <mutex>
+#include <vector>
 
 namespace tenon::python {
 namespace {
 
-/// Of one thread.
-struct Calls {
-  int depth = 0;
-  std::exception_ptr kept;
+struct Kept {
+  int depth;  ///< Of the call that it happened in.
+  std::exception_ptr error;
 };
 
-/// Of threads that are in no call of Python's.
+/// Of one thread. Callbacks call the library too: calls lie in one another, and each has its own
+/// exception.
+struct Calls {
+  int depth = 0;
+  std::vector<Kept> kept;
+};
+
+/// Of threads of the library's own.
 struct Others {
   std::mutex mutex;
   std::exception_ptr kept;
+  std::atomic<bool> some{false};  ///< Whether `kept` is: calls ask without the mutex.
 };
 
 Calls& calls() {
@@ -28,33 +37,74 @@ Others& others() {
   return *others;
 }
 
+/// Python's own threads have a state while they do not hold its lock; others' goes with the lock.
+bool is_pythons_thread() {
+  return PyGILState_GetThisThreadState() != nullptr;
+}
+
+/// Prints the exception that is being handled, as Python does with those of `__del__`.
+void write_unraisable() noexcept {
+  nb::gil_scoped_acquire gil;
+  try {
+    throw;
+  } catch (nb::python_error& error) {
+    error.discard_as_unraisable("a callback of the library's, outside of all calls");
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+    PyErr_WriteUnraisable(Py_None);
+  } catch (...) {  // Of nobody that is known.
+  }
+}
+
+/// Raises the exception of a call of this depth.
+void raise_of(int depth) {
+  Calls& here = calls();
+  std::exception_ptr error;
+  if (!here.kept.empty() && here.kept.back().depth >= depth) {
+    error = here.kept.back().error;
+    here.kept.pop_back();
+  } else if (depth <= 1 && others().some) {
+    std::lock_guard lock(others().mutex);
+    error = std::exchange(others().kept, nullptr);
+    others().some = false;
+  }
+  if (error) std::rethrow_exception(error);
+}
+
 }  // namespace
 
 void keep_error() noexcept {
   Calls& here = calls();
   if (here.depth > 0) {
-    if (!here.kept) here.kept = std::current_exception();
+    if (here.kept.empty() || here.kept.back().depth < here.depth)
+      here.kept.push_back({here.depth, std::current_exception()});
     return;
   }
+  if (is_pythons_thread()) return write_unraisable();
   std::lock_guard lock(others().mutex);
   if (!others().kept) others().kept = std::current_exception();
+  others().some = true;
 }
 
-InCall::InCall() noexcept {
+InCall::InCall() noexcept : thrown_(std::uncaught_exceptions()) {
   ++calls().depth;
 }
 
 InCall::~InCall() {
-  --calls().depth;
+  Calls& here = calls();
+  // The binding itself raises: an exception that a callback raised before must not come with a
+  // later call.
+  --here.depth;
+  if (std::uncaught_exceptions() == thrown_) return;
+  while (!here.kept.empty() && here.kept.back().depth > here.depth) here.kept.pop_back();
+}
+
+void RaiseKept::postcall(PyObject**, size_t, PyObject*) {
+  raise_of(calls().depth + 1);
 }
 
 void RaiseKept::raise() {
-  std::exception_ptr kept = std::exchange(calls().kept, nullptr);
-  if (!kept) {
-    std::lock_guard lock(others().mutex);
-    kept = std::exchange(others().kept, nullptr);
-  }
-  if (kept) std::rethrow_exception(kept);
+  raise_of(calls().depth);
 }
 
 }  // namespace tenon::python

@@ -33,9 +33,9 @@ void bind_device(nb::module_& m) {
       .def(
           "synchronize",
           [](IGpu& gpu, Handle stream) { return gpu.synchronize(stream_of(stream)); }, "stream"_a,
-          nb::call_guard<nb::gil_scoped_release>());
+          TENON_LONG);
   m.def("open_gpu", &tenon::openGpu, "device"_a, "logger"_a, nb::rv_policy::take_ownership,
-        nb::keep_alive<0, 2>());
+        nb::keep_alive<0, 2>(), TENON_LONG);
   m.attr("CPU_DEVICE") = kCpuDevice;
   m.attr("DEFAULT_DEVICE") = kDefaultDevice;
 }

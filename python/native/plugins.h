@@ -41,7 +41,7 @@ Result ask(nb::handle object, const char* name, Result fallback, Args&&... args)
     nb::gil_scoped_acquire gil;
     nb::object result = object.attr(name)(std::forward<Args>(args)...);
     if constexpr (std::is_same_v<Result, bool>)
-      return PyObject_IsTrue(result.ptr()) == 1;
+      return truth_of(result);
     else
       return nb::cast<Result>(result);
   } catch (...) {

@@ -75,7 +75,7 @@ struct Adapter final : IPluginV2DynamicExt, FromPython {
     return locked(false, [&] {
       const nb::object answer = held.get().attr("supports_format_combination")(
           pos, list_of(all, inputs + outputs), inputs);
-      return PyObject_IsTrue(answer.ptr()) == 1;
+      return truth_of(answer);
     });
   }
   void configurePlugin(const Dynamic* in, int32_t inputs, const Dynamic* out,

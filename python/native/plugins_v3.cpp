@@ -64,7 +64,7 @@ struct BuildAdapter final : IPluginV3OneBuildV2, FromPython {
     return locked(false, [&] {
       const nb::object answer = held.get().attr("supports_format_combination")(
           pos, list_of(all, inputs + outputs), inputs);
-      return PyObject_IsTrue(answer.ptr()) == 1;
+      return truth_of(answer);
     });
   }
   int32_t getNbOutputs() const noexcept override {

@@ -9,7 +9,10 @@ using Self = nb::pointer_and_handle<Class>;
 
 Class* create(ICudaEngine& engine, ILogger& logger) {
   Class* refitter = createInferRefitter(engine, logger);
-  if (!refitter) throw std::runtime_error("the engine cannot be refitted: see the log");
+  if (!refitter) {
+    RaiseKept::raise();
+    throw std::runtime_error("the engine cannot be refitted: see the log");
+  }
   return refitter;
 }
 

@@ -174,7 +174,7 @@ void bind_registry(nb::module_& m) {
   m.def(
       "init_libnvinfer_plugins",
       [](ILogger* logger, const char* space) { return initLibNvInferPlugins(logger, space); },
-      "logger"_a.none(), "namespace"_a);
+      "logger"_a.none(), "namespace"_a, TENON_CALL);
 }
 
 }  // namespace tenon::python

@@ -13,7 +13,10 @@ constexpr auto kOwned = nb::rv_policy::take_ownership;
 
 Class* create(ILogger& logger) {
   Class* runtime = createInferRuntime(logger);
-  if (!runtime) throw std::runtime_error("the runtime could not be made: see the log");
+  if (!runtime) {
+    RaiseKept::raise();
+    throw std::runtime_error("the runtime could not be made: see the log");
+  }
   return runtime;
 }
 

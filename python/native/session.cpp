@@ -282,8 +282,9 @@ nb::object Session::take_inputs(nb::handle inputs, nb::handle stream) {
   nb::object like;  // An array on the GPU: outputs are to be its kind.
   const size_t given = nb::len(inputs);
   if (given != inputs_.size())
-    refuse(PyExc_TypeError, "the plan has " + std::to_string(inputs_.size()) + " inputs, and " +
-                                std::to_string(given) + " were given");
+    refuse(PyExc_TypeError, "the plan has " + std::to_string(inputs_.size()) +
+                                (inputs_.size() == 1 ? " input, and " : " inputs, and ") +
+                                std::to_string(given) + (given == 1 ? " was" : " were") + " given");
   for (nb::handle array : inputs) {
     const ArrayView& view = views.emplace_back(array, inputs_[views.size()].name.c_str());
     if (view.on_gpu) like = nb::borrow(array);

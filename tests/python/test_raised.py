@@ -1,4 +1,7 @@
 """Whatever a callback of the application raises, in whichever of its methods, is raised by the call that led to it."""
+import gc
+import threading
+
 import numpy as np
 import pytest
 import tensorrt as trt
@@ -208,3 +211,231 @@ def test_plugins_of_the_second_generation(method):
             run(plan, QUIET)
     finally:
         assert registry.deregister_creator(creator)
+
+
+# Calls that log an error: what the logger raises comes from that very call, and from none after it.
+
+class Armed(trt.ILogger):
+    """Raises errors' texts, once it is to."""
+
+    def __init__(self):
+        trt.ILogger.__init__(self)
+        self.raises = False
+
+    def log(self, severity, msg):
+        if self.raises and severity <= trt.Logger.ERROR:
+            raise Oops(msg)
+
+
+class Objects:
+    """One of each kind of object, all with one logger."""
+
+    def __init__(self):
+        self.logger = Armed()
+        self.builder, self.network = relu_network(trt, self.logger)
+        self.config = self.builder.create_builder_config()
+        self.runtime = trt.Runtime(self.logger)
+        self.engine = self.runtime.deserialize_cuda_engine(self.builder.build_serialized_network(self.network, self.config))
+        self.context = self.engine.create_execution_context()
+        self.inspector = self.engine.create_engine_inspector()
+        self.empty = self.builder.create_network(0)
+        self.parser = trt.OnnxParser(self.empty, self.logger)
+
+
+LOGGING = {
+    "load": lambda o: o.runtime.deserialize_cuda_engine(b"no"),
+    "shape": lambda o: o.context.set_input_shape("x", (5, 8)),
+    "address": lambda o: o.context.set_tensor_address("z", 8),
+    "name": lambda o: o.engine.get_tensor_shape("z"),
+    "profile": lambda o: o.engine.get_tensor_profile_shape("x", 9),
+    "run": lambda o: o.context.execute_async_v3(0),
+    "switch": lambda o: o.context.set_optimization_profile_async(3, 0),
+    "output_allocator": lambda o: o.context.set_output_allocator("z", None),
+    "debug": lambda o: o.context.set_tensor_debug_state("z", True),
+    "times": lambda o: o.context.report_to_profiler(),
+    "input": lambda o: o.network.add_input("x", trt.float32, (1,)),
+    "level": lambda o: setattr(o.config, "builder_optimization_level", 77),
+    "layer": lambda o: o.network[1].set_input(9, o.network.get_input(0)),
+    "range": lambda o: o.network.get_input(0).set_dynamic_range(1, -1),
+    "parse": lambda o: o.parser.parse(b"no"),
+    "file": lambda o: o.parser.parse_from_file("/none.onnx"),
+    "support": lambda o: o.parser.supports_model_v2(b"no"),
+    "refitter": lambda o: trt.Refitter(o.engine, o.logger),
+    "inspector": lambda o: o.inspector.get_layer_information(99, trt.LayerInformationFormat.JSON),
+    "cache": lambda o: o.config.create_timing_cache(b"no"),
+    "build": lambda o: o.builder.build_serialized_network(o.empty, o.config),
+    "supported": lambda o: o.builder.is_network_supported(o.empty, o.config),
+}
+
+
+@pytest.mark.parametrize("name", LOGGING)
+def test_loggers_of_all_calls(name):
+    objects = Objects()
+    objects.logger.raises = True
+    with pytest.raises(Oops):
+        LOGGING[name](objects)
+    objects.logger.raises = False
+    assert objects.engine.num_layers and objects.network.num_layers == 3  # Nothing is left for later calls.
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, MemoryError])
+def test_other_exceptions_than_errors(error):
+    class Log(trt.ILogger):
+        def log(self, severity, msg):
+            raise error("log")
+
+    with pytest.raises(error):
+        trt.Runtime(Log()).deserialize_cuda_engine(b"no")
+
+
+class Memory(trt.IGpuAllocator):
+    """The host's memory, as plans for a CPU take it."""
+
+    def __init__(self):
+        trt.IGpuAllocator.__init__(self)
+        self.blocks = {}
+
+    def allocate(self, size, alignment, flags):
+        block = np.zeros(size + 256, np.uint8)
+        address = (block.ctypes.data + 255) // 256 * 256
+        self.blocks[address] = block
+        return address
+
+    def deallocate(self, memory):
+        return self.blocks.pop(int(memory), None) is not None
+
+
+def use_memory(allocator):
+    runtime = trt.Runtime(QUIET)
+    runtime.gpu_allocator = allocator
+    context = runtime.deserialize_cuda_engine(plan_of()).create_execution_context()
+    keep = bound(context)
+    assert context.execute_async_v3(0) and keep
+
+
+@pytest.mark.parametrize("method", ["allocate", "allocate_async"])
+def test_allocators(method):
+    with pytest.raises(Oops, match=method):
+        use_memory(type("Raises", (Memory,), {method: lambda self, *a, **k: _raise(method)})())
+
+
+def _raise(text):
+    raise Oops(text)
+
+
+@pytest.mark.parametrize("method", ["deallocate", "deallocate_async"])
+def test_what_comes_while_objects_are_freed_is_printed(method, capsys, monkeypatch):
+    """As Python does with what __del__ raises: there is no call that it could come from, and later ones are innocent."""
+    import sys
+
+    seen = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda args: seen.append(args.exc_value))
+    allocator = type("Raises", (Memory,), {method: lambda self, *a, **k: _raise(method)})()
+    use_memory(allocator)
+    gc.collect()
+    assert seen and all(isinstance(error, Oops) for error in seen) and trt.Runtime(QUIET) is not None
+
+
+def test_bindings_that_raise_take_what_callbacks_raised_with_them():
+    """A refitter that cannot be made raises; what its logger raised meanwhile must not come from the next call."""
+    objects = Objects()
+    objects.logger.raises = True
+    for _ in range(3):
+        with pytest.raises((Oops, RuntimeError)):
+            trt.Refitter(objects.engine, objects.logger)
+        with pytest.raises(TypeError):
+            objects.context.set_tensor_address("x")
+    assert objects.engine.num_layers
+
+
+def test_recorders_of_all_objects():
+    objects = Objects()
+    recorder = raising(trt.IErrorRecorder, "report_error", num_errors=0, has_overflowed=False, clear=None)
+    objects.logger = QUIET
+    for name, call in (("context", "shape"), ("engine", "name"), ("network", "input"), ("inspector", "inspector"), ("builder", "build")):
+        getattr(objects, name).error_recorder = recorder
+        with pytest.raises(Oops, match="report_error"):
+            LOGGING[call](objects)
+
+
+def test_decorated_plugins():
+    import tensorrt.plugin as trtp
+
+    failing = []
+
+    @trtp.register("tests::raises")
+    def describe(x: trtp.TensorDesc, kind: int) -> trtp.TensorDesc:
+        if "describe" in failing:
+            raise Oops("describe")
+        return x.like()
+
+    @trtp.autotune("tests::raises")
+    def tune(x, outputs):
+        if "tune" in failing:
+            raise Oops("tune")
+        return [trtp.AutoTuneCombination("FP32, FP32", "LINEAR")]
+
+    @trtp.impl("tests::raises")
+    def run_it(x: trtp.Tensor, kind: int, outputs, stream: int):
+        if "run" in failing:
+            raise Oops("run")
+        outputs[0].numpy()[...] = x.numpy()
+
+    def whole():
+        builder = trt.Builder(QUIET)
+        network = builder.create_network(0)
+        layer = network.add_plugin(trtp.op.tests.raises(network.add_input("x", trt.float32, (2, 3)), kind=1))
+        layer.get_output(0).name = "y"
+        network.mark_output(layer.get_output(0))
+        plan = builder.build_serialized_network(network, builder.create_builder_config())
+        assert plan is not None
+        return run(plan, QUIET)
+
+    assert whole().shape == (2, 3)
+    for part in ("describe", "tune", "run"):
+        failing[:] = [part]
+        with pytest.raises(Oops, match=part):
+            whole()
+
+
+def test_conditions_that_cannot_be_told():
+    """A method's answer whose truth raises."""
+    class Untellable:
+        def __bool__(self):
+            raise Oops("truth")
+
+    with pytest.raises(Oops, match="truth"):
+        plan_of(progress_monitor=raising(trt.IProgressMonitor, step_complete=Untellable(), phase_start=None, phase_finish=None))
+    kind = with_raising(Scale, "supports_format_combination")
+    kind.supports_format_combination = lambda self, *a: Untellable()
+    with pytest.raises(Oops, match="truth"):
+        build(kind(), QUIET)
+
+
+def test_each_thread_has_its_own_exceptions():
+    """32 threads whose callbacks raise at once: each caller has its own."""
+    wrong, barrier = [], threading.Barrier(32)
+    objects = [Objects() for _ in range(32)]
+
+    def work(number):
+        class Log(trt.ILogger):
+            def log(self, severity, msg):
+                raise Oops(number)
+
+        runtime = trt.Runtime(Log())
+        barrier.wait()
+        for _ in range(50):
+            try:
+                runtime.deserialize_cuda_engine(b"no")
+                wrong.append((number, "nothing"))
+            except Oops as error:
+                if error.args != (number,):
+                    wrong.append((number, error))
+            assert objects[number].engine.num_layers
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(32)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
