@@ -51,7 +51,8 @@ namespace {
 
 bool has_all_contents(const Problem& problem) {
   return std::all_of(problem.inputs.begin(), problem.inputs.end(), [](const Operand& operand) {
-    return operand.constant == nullptr || operand.constant->defined();
+    return operand.constant == nullptr || operand.constant->defined() ||
+           operand.constant->byte_count() == 0;
   });
 }
 

@@ -333,3 +333,17 @@ def test_addresses_and_streams_are_what_int_makes_a_number_of(logger):
     engine = runtime.deserialize_cuda_engine(plan_of(logger))
     context = engine.create_execution_context()
     assert context.execute_v2([x.ctypes.data, y.ctypes.data]) and allocator.blocks
+
+
+def test_constants_without_elements(logger):
+    builder = trt.Builder(logger)
+    network = builder.create_network(0)
+    x = network.add_input("x", trt.float32, (3, 6))
+    empty = network.add_constant((3, 0), trt.Weights(trt.float32)).get_output(0)
+    joined = network.add_concatenation([empty, x, empty])
+    joined.axis = 1
+    joined.get_output(0).name = "y"
+    network.mark_output(joined.get_output(0))
+    engine = builder.build_engine_with_config(network, builder.create_builder_config())
+    x, y = np.ones((3, 6), np.float32), np.zeros((3, 6), np.float32)
+    assert engine.create_execution_context().execute_v2([x.ctypes.data, y.ctypes.data]) and (y == 1).all()
