@@ -578,6 +578,17 @@ def test_results_that_no_layer_has_are_pytorchs():
             torch.testing.assert_close(got, wanted)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@torch.inference_mode()
+def test_modules_of_other_types(dtype):
+    """NumPy, whose arrays a plan on a CPU gives, has no bfloat16 of its own."""
+    torch._dynamo.reset()
+    x = torch.randn(3, 8, device=DEVICE).to(dtype)
+    module = torch.nn.Linear(8, 4).to(DEVICE, dtype)
+    for fast in (torch.compile(module, backend="tenon"), tenon.torch.compile(module, (x,))):
+        close(fast(x), module(x))
+
+
 @torch.inference_mode()
 def test_buffers_that_change_have_each_runs_values():
     class Averages(torch.nn.Module):

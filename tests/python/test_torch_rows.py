@@ -40,7 +40,7 @@ ROWS = {
     "logarithms": (lambda x: (torch.log2(x), torch.log10(x), torch.exp2(x)), given(0.1, 1, 2, 10)),
     "atan2": (torch.atan2, given(1, 1, -1, -1, 1, -1, 0.5), given(1, -1, 1, -1, 0, 0, 2)),
     "clamp_by_tensors": (lambda x, y: torch.clamp(x, y, y + 1), X, Y),
-    "softplus": (lambda x: (F.softplus(x), F.softplus(x, beta=2)), STEPS),
+    "softplus": (lambda x: (F.softplus(x), F.softplus(x, beta=2), F.softplus(x, 2, 3)), STEPS),
     "any_and_all": (lambda x: ((x > 1).any(), (x > 1).any(1), (x > -1).all(0, keepdim=True), (x > 0).all()), X),
     "truths": (lambda x: ((x > 0) * (x < 1), (x > 0) + (x < 1), torch.maximum(x > 0, x < 1), (x > 0).sum(1), (x > 0) * x), X),
     "over_all": (lambda x: (x.sum(), x.mean(), x.max(), x.min(), x.prod(), x.prod(1)), X),
@@ -106,6 +106,7 @@ ROWS = {
                     PICTURE, numbers(2, 4, 5, 2) * 0.7),
     "grid_sample_cubic": (lambda x, g: tuple(F.grid_sample(x, g, "bicubic", mode, corners) for mode in ("zeros", "border", "reflection")
                                              for corners in (False, True)), PICTURE, numbers(2, 4, 5, 2)),
+    "blocks": (lambda x, y: torch.block_diag(x, y), X, numbers(2, 2)),
     "transposed_beyond": (lambda x, y, w, b: (F.conv_transpose2d(x, w, b, 2, 0, (1, 0)), F.conv_transpose2d(x, w, None, 3, 1, 2),
                                               F.conv_transpose1d(y, w[:, :, 0], b, 2, output_padding=1)),
                           PICTURE, numbers(2, 3, 5), numbers(3, 2, 3, 3), numbers(2)),

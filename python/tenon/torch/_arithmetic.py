@@ -137,9 +137,12 @@ def _clamp_by_tensors(layers, call):
 
 @row("softplus.default")
 def _softplus(layers, call):
-    """log(1 + exp(beta x)) / beta; PyTorch takes x itself above a threshold, where the two are the same to the last digit."""
-    beta = call.get("beta", 1.0)
-    return layers.activation(call["self"], trt.ActivationType.SOFTPLUS, alpha=1 / beta, beta=beta)
+    """log(1 + exp(beta x)) / beta; PyTorch takes x itself above a threshold, from 20 on the same to the last digit."""
+    x, beta, threshold = call["self"], call.get("beta", 1.0), call.get("threshold", 20.0)
+    made = layers.activation(x, trt.ActivationType.SOFTPLUS, alpha=1 / beta, beta=beta)
+    if threshold >= 20:
+        return made
+    return _select(layers, layers.elementwise(x, _number(layers, threshold / beta, x), _E.GREATER), x, made)
 
 
 # Reductions.

@@ -49,7 +49,11 @@ def _ready(x):
 
 
 def _tensor(array):
-    return torch.from_numpy(array) if not isinstance(array, torch.Tensor) and hasattr(array, "__array__") else array
+    if isinstance(array, torch.Tensor) or not hasattr(array, "__array__"):
+        return array
+    if array.dtype.name == "bfloat16":  # Of ml_dtypes, which PyTorch does not know.
+        return torch.from_numpy(array.view("uint16")).view(torch.bfloat16)
+    return torch.from_numpy(array)
 
 
 class Runs:
