@@ -17,13 +17,21 @@ class Outputs(tuple):
         return made
 
     def __getitem__(self, key):
-        return super().__getitem__(self.names.index(key) if isinstance(key, str) else key)
+        if isinstance(key, str):
+            if key not in self.names:
+                raise KeyError(f"the plan has no output '{key}'; its outputs are {', '.join(self.names)}")
+            key = self.names.index(key)
+        return super().__getitem__(key)
 
     def asdict(self) -> dict:
         return dict(zip(self.names, self))
 
     def __repr__(self) -> str:
         return "Outputs(" + ", ".join(f"{name}={value!r}" for name, value in self.asdict().items()) + ")"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _fail(log, what: str):
@@ -79,7 +87,8 @@ class Session:
         elif not isinstance(out, (list, tuple)):
             out = [out]
         if out is not None and len(out) != len(self._output_names):
-            raise TypeError(f"the plan has {len(self._output_names)} outputs, and {len(out)} arrays were given")
+            raise TypeError(f"the plan has {_count(len(self._output_names), 'output')}, and "
+                            f"{_count(len(out), 'array')} {'was' if len(out) == 1 else 'were'} given")
         try:
             results = self._run(inputs, out, stream)
         except ValueError:

@@ -16,9 +16,12 @@ class Table(list):
         self.columns = list(columns)
 
     def to_pandas(self):
-        """A pandas.DataFrame; needs pandas."""
-        import pandas
-
+        """A pandas.DataFrame. Raises ImportError where pandas is not installed."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("to_pandas() needs the package pandas: install it with `pip install pandas`; the table itself is a "
+                              "list of dictionaries, and its columns are in .columns") from error
         return pandas.DataFrame(list(self), columns=self.columns)
 
     def __repr__(self) -> str:
