@@ -9,9 +9,10 @@ namespace tenon {
 
 /// Describes the bytes of a plan as JSON text, to be freed with delete, without a device and
 /// without loading it: version, device, settings, inputs and outputs with the shapes of each
-/// profile, layers with their kernels and the model's nodes that each came from, weights by type,
-/// applied passes, and the candidates of each layer where the plan was built with
-/// recordCandidates(). Null, with an error in `logger`, where the bytes are no plan.
+/// profile, layers with their kernels and the model's nodes that each came from, the nodes that no
+/// layer stands for ("gone", with the pass that folded or removed each), weights by type, applied
+/// passes, and the candidates of each layer where the plan was built with recordCandidates(). Null,
+/// with an error in `logger`, where the bytes are no plan.
 TENSORRTAPI nvinfer1::IHostMemory* describePlan(const void* plan, size_t size,
                                                 nvinfer1::ILogger& logger) noexcept;
 

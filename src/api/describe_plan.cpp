@@ -10,6 +10,7 @@
 #include "ops/ops.h"
 #include "plan/packing.h"
 #include "plan/plan_file.h"
+#include "select/gone_nodes.h"
 #include "tenon/inspect.h"
 
 #define TENON_EXPORT __attribute__((visibility("default")))
@@ -80,6 +81,13 @@ Json layer_json(const Node& node) {
   return json;
 }
 
+Json gone_json(std::string_view text) {
+  Json json = Json::array();
+  for (const GoneNode& node : parse_gone(text))
+    json.push_back({{"name", node.name}, {"pass", node.pass}, {"constant", node.is_constant}});
+  return json;
+}
+
 Json describe(const Plan& plan) {
   Census census;
   census.add(*plan.graph);
@@ -101,9 +109,12 @@ Json describe(const Plan& plan) {
   json["stripped"] = plan.stripped;
   json["settings"] = Json::object();
   for (const auto& [name, value] : plan.settings)
-    if (name != kPackingSetting && name != api::kCandidatesSetting) json["settings"][name] = value;
+    if (name != kPackingSetting && name != api::kCandidatesSetting && name != kGoneSetting)
+      json["settings"][name] = value;
   json["passes"] = plan.passes;
   for (const Node* node : api::layers_of(*plan.graph)) json["layers"].push_back(layer_json(*node));
+  if (const auto gone = plan.settings.find(kGoneSetting); gone != plan.settings.end())
+    json["gone"] = gone_json(gone->second);
   const auto candidates = plan.settings.find(api::kCandidatesSetting);
   if (candidates != plan.settings.end())
     json["candidates"] = Json::parse(candidates->second, nullptr, /*allow_exceptions=*/false);

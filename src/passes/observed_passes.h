@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "passes/origin_keeper.h"
 #include "passes/pass.h"
 
 namespace tenon {
@@ -11,8 +12,13 @@ namespace tenon {
 /// Told of each pass that ran: how long it took, and how it left the graph.
 using PassObserver = std::function<void(const PassInfo& pass, double seconds, const Graph& graph)>;
 
+struct PassRun {
+  std::vector<std::string> applied;  ///< As run_passes() gives them.
+  std::vector<GoneNode> gone;        ///< Nodes of the model that no layer stands for.
+};
+
 /// run_passes() with an observer; null for none.
-Result<std::vector<std::string>> run_observed_passes(Graph& graph, const PassOptions& options,
-                                                     Logger& logger, const PassObserver& observer);
+Result<PassRun> run_observed_passes(Graph& graph, const PassOptions& options, Logger& logger,
+                                    const PassObserver& observer);
 
 }  // namespace tenon

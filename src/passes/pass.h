@@ -14,6 +14,7 @@
 
 namespace tenon {
 
+class OriginKeeper;
 class PassContext;
 
 /// A row of passes.def.
@@ -96,8 +97,10 @@ bool matches_pattern(std::string_view pattern, std::string_view text);
 std::vector<const PassInfo*> pipeline_of(const PassOptions& options);
 
 /// Runs one pass, then removes dead nodes, restores order, infers shapes and verifies, where it
-/// changed something, which it returns. An error names the pass.
-Result<bool> run_pass(Graph& graph, const PassInfo& pass, PassContext& context);
+/// changed something, which it returns. An error names the pass. `origins`, if given, was made of
+/// the graph, or has seen all passes since.
+Result<bool> run_pass(Graph& graph, const PassInfo& pass, PassContext& context,
+                      OriginKeeper* origins = nullptr);
 
 /// Runs the steps of passes.def on a network-level graph. Returns the applications in
 /// order. Infers shapes, removes dead nodes, restores order and verifies between passes.

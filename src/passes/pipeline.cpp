@@ -115,7 +115,8 @@ void remove_unneeded(Graph& graph) {
     for (const auto& body : node->bodies) remove_unneeded(*body);
 }
 
-Result<bool> run_unguarded(Graph& graph, const PassInfo& pass, PassContext& context) {
+Result<bool> run_unguarded(Graph& graph, const PassInfo& pass, PassContext& context,
+                           OriginKeeper& origins) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   context.start(pass.name);
@@ -139,6 +140,7 @@ Result<bool> run_unguarded(Graph& graph, const PassInfo& pass, PassContext& cont
     context.applied(fmt::format("{} nodes become {}", nodes, graph.nodes().size()));
   if (!status.ok())
     return std::move(status).error().with_context(fmt::format("after pass {}", pass.name));
+  if (changed) origins.keep(graph, pass.name);
   context.logger().verbose("pass {}: {} nodes, {:.1f} ms", pass.name, graph.nodes().size(),
                            std::chrono::duration<double, std::milli>(Clock::now() - start).count());
   return changed;
@@ -146,20 +148,27 @@ Result<bool> run_unguarded(Graph& graph, const PassInfo& pass, PassContext& cont
 
 }  // namespace
 
-Result<bool> run_pass(Graph& graph, const PassInfo& pass, PassContext& context) {
-  return guarded(fmt::format("pass {}", pass.name),
-                 [&] { return run_unguarded(graph, pass, context); });
+Result<bool> run_pass(Graph& graph, const PassInfo& pass, PassContext& context,
+                      OriginKeeper* origins) {
+  return guarded(fmt::format("pass {}", pass.name), [&] {
+    if (origins != nullptr) return run_unguarded(graph, pass, context, *origins);
+    OriginKeeper own(graph);
+    return run_unguarded(graph, pass, context, own);
+  });
 }
 
 Result<std::vector<std::string>> run_passes(Graph& graph, const PassOptions& options,
                                             Logger& logger) {
-  return run_observed_passes(graph, options, logger, nullptr);
+  TENON_ASSIGN(PassRun run, run_observed_passes(graph, options, logger, nullptr));
+  return std::move(run.applied);
 }
 
-Result<std::vector<std::string>> run_observed_passes(Graph& graph, const PassOptions& options,
-                                                     Logger& logger, const PassObserver& observer) {
+Result<PassRun> run_observed_passes(Graph& graph, const PassOptions& options, Logger& logger,
+                                    const PassObserver& observer) {
   PassContext context(options, logger);
+  OriginKeeper origins(graph);
   remove_unneeded(graph);
+  origins.keep(graph, "");
   TENON_TRY(infer_graph(graph));
   const std::vector<const PassInfo*> pipeline = pipeline_of(options);
   const size_t steps = std::min<size_t>(pipeline.size(), std::max(options.steps, 0));
@@ -167,10 +176,10 @@ Result<std::vector<std::string>> run_observed_passes(Graph& graph, const PassOpt
     const PassInfo& pass = *pipeline[i];
     if (options.level < pass.level || is_disabled(options, pass.name)) continue;
     Stopwatch watch;
-    TENON_TRY(run_pass(graph, pass, context));
+    TENON_TRY(run_pass(graph, pass, context, &origins));
     if (observer) observer(pass, watch.lap(), graph);
   }
-  return context.log();
+  return PassRun{context.log(), origins.gone(graph)};
 }
 
 }  // namespace tenon

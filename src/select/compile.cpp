@@ -13,6 +13,7 @@
 #include "plan/points.h"
 #include "plan/shape_values.h"
 #include "select/choices.h"
+#include "select/gone_nodes.h"
 #include "select/kernel_chooser.h"
 #include "select/pack_weights.h"
 
@@ -246,8 +247,10 @@ Result<Plan> compile(CompileRequest request, TimingCache& cache, Logger& logger)
                         request.select.average_runs);
   }
   if (request.levels) request.levels("network", *plan.graph);
-  TENON_ASSIGN(plan.passes, run_observed_passes(*plan.graph, request.passes, logger,
+  TENON_ASSIGN(PassRun run, run_observed_passes(*plan.graph, request.passes, logger,
                                                 observer_of(record, request.levels)));
+  plan.passes = std::move(run.applied);
+  if (!run.gone.empty()) plan.settings[kGoneSetting] = gone_text(run.gone);
   if (request.levels) request.levels("graph", *plan.graph);
   const double passes = watch.lap();
   if (record != nullptr) record->add_span("stage", "passes", passes);

@@ -160,6 +160,20 @@ def test_reasons_of_each_candidate_are_shown(tenon, tmp_path: Path):
     assert "did you mean" not in tenon("why", "conv.plan", "another", status=2)
 
 
+def test_why_finds_nodes_that_became_part_of_others_or_constants(tenon, tmp_path: Path):
+    value = helper.make_tensor_value_info
+    nodes = [helper.make_node("MatMul", ["q", "k"], ["s"], "scores"), helper.make_node("Softmax", ["s"], ["w"], "weights", axis=-1),
+             helper.make_node("Tanh", ["c"], ["t"], "folded"), helper.make_node("Mul", ["v", "t"], ["u"], "scaled"),
+             helper.make_node("MatMul", ["w", "u"], ["y"], "mixed")]
+    shapes = {"q": [1, 2, 8, 4], "k": [1, 2, 4, 8], "v": [1, 2, 8, 4]}
+    graph = helper.make_graph(nodes, "g", [value(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()],
+                              [value("y", TensorProto.FLOAT, [1, 2, 8, 4])], [numpy_helper.from_array(np.ones(4, np.float32), "c")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "attention.onnx")
+    assert "mha(mixed)" in tenon("why", "attention.onnx", "weights", *CPU)
+    assert "folded into a constant by the pass fold_constants" in tenon("why", "attention.onnx", "folded", *CPU)
+    assert "did you mean 'folded'" in tenon("why", "attention.onnx", "foldet", *CPU, status=2)
+
+
 def test_all_problems_of_a_model_are_listed_with_remedies(tenon, tmp_path: Path):
     value = helper.make_tensor_value_info
     nodes = [helper.make_node("Mystery", ["x"], ["a"], "odd"), helper.make_node("LpNormalization", ["x"], ["b"], "lp", p=3),

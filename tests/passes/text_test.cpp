@@ -6,10 +6,13 @@
 
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "case_file.h"
 #include "numeric.h"
 #include "ops/numerics.h"
+#include "ops/ops.h"
+#include "passes/origin_keeper.h"
 #include "passes/pass.h"
 
 namespace tenon {
@@ -29,12 +32,51 @@ Result<bool> run(Graph& graph, const std::string& pass, const PassOptions& optio
   return run_pass(graph, *find_pass(pass), context);
 }
 
+/// Gives each layer of the graph and its bodies a model's node of its own.
+void name_origins(Graph& graph, std::vector<std::string>& names) {
+  for (const auto& node : graph.nodes()) {
+    if (node->is<Constant>()) continue;
+    node->origins = {fmt::format("node {}", names.size())};
+    names.push_back(node->origins[0]);
+    if (node->is<Fused>()) continue;
+    for (const auto& body : node->bodies) name_origins(*body, names);
+  }
+}
+
+void collect_origins(const Graph& graph, std::set<std::string>& found) {
+  for (const auto& node : graph.nodes()) {
+    if (node->is<Constant>() || node->is<Dims>()) continue;
+    found.insert(node->origins.begin(), node->origins.end());
+    for (const auto& body : node->bodies) collect_origins(*body, found);
+  }
+}
+
+/// Each node of the model is in a layer behind the pass, or told to be gone, and not both.
+void check_origins(const std::string& pass, const Graph& given, const PassOptions& options) {
+  const auto graph = given.clone();
+  std::vector<std::string> names;
+  name_origins(*graph, names);
+  NullLogger logger;
+  PassContext context(options, logger);
+  OriginKeeper origins(*graph);
+  ASSERT_TRUE(run_pass(*graph, *find_pass(pass), context, &origins).ok());
+  std::set<std::string> found, gone;
+  collect_origins(*graph, found);
+  for (const GoneNode& node : origins.gone(*graph)) {
+    EXPECT_TRUE(gone.insert(node.name).second) << node.name;
+    EXPECT_FALSE(found.contains(node.name)) << node.name;
+  }
+  for (const std::string& name : names)
+    EXPECT_TRUE(found.contains(name) || gone.contains(name)) << name << "\n" << print(*graph);
+}
+
 /// Runs the pass and compares; with `update` takes its result as expected.
 void check_case(const std::string& pass, PassCase& item, bool update) {
   SCOPED_TRACE(pass + ": " + item.title);
   const auto graph = graph_of_case(item);
   ASSERT_TRUE(graph.ok()) << graph.error().message;
   const auto before = (*graph)->clone();
+  check_origins(pass, *before, item.options);
   const auto changed = run(**graph, pass, item.options);
   ASSERT_TRUE(changed.ok()) << changed.error().message;
   EXPECT_EQ(*changed, item.fires) << print(**graph);

@@ -48,9 +48,32 @@ bool is_meant(const Json& layer, std::string_view pattern) {
   });
 }
 
+/// Nodes of the model that no layer stands for.
+Json gone_of(const Json& plan) {
+  return plan.contains("gone") ? plan["gone"] : Json::array();
+}
+
+/// Of those that are meant, how many; one line each of the first ones.
+size_t show_gone(Session& session, const Json& plan, std::string_view pattern) {
+  size_t count = 0;
+  for (const Json& node : gone_of(plan)) {
+    const std::string name = node["name"].get<std::string>();
+    if (!matches(pattern, name) || ++count > kShownLayers) continue;
+    const std::string pass = node["pass"].get<std::string>();
+    const std::string by = pass.empty() ? "" : fmt::format(" by the pass {}", pass);
+    session.line("\n  {}", session.bold(name));
+    if (node["constant"].get<bool>())
+      session.line("    is folded into a constant{}", by);
+    else
+      session.line("    is left out{}: no result needs it", by);
+  }
+  if (count > kShownLayers) session.line("\n  {} more such nodes match", count - kShownLayers);
+  return count;
+}
+
 /// The names that were most likely meant, as " (did you mean 'a' or 'b'?)"; empty where none is
 /// near.
-std::string meant_names(const Json& layers, const std::string& typed) {
+std::string meant_names(const Json& plan, const std::string& typed) {
   constexpr size_t kMost = 3;
   std::set<std::pair<size_t, std::string>> near;
   const auto add = [&](const std::string& name) {
@@ -58,10 +81,11 @@ std::string meant_names(const Json& layers, const std::string& typed) {
     const size_t letters = holds ? 0 : edit_distance(typed, name);
     if (letters <= 1 + typed.size() / 4) near.emplace(letters, name);
   };
-  for (const Json& layer : layers) {
+  for (const Json& layer : plan["layers"]) {
     add(layer["name"].get<std::string>());
     for (const Json& origin : layer["origins"]) add(origin.get<std::string>());
   }
+  for (const Json& gone : gone_of(plan)) add(gone["name"].get<std::string>());
   std::string names;
   size_t shown = 0;
   for (const auto& [letters, name] : near)
@@ -147,10 +171,12 @@ Status why(Session& session, const CommandLine& line) {
   std::vector<const Json*> layers;
   for (const Json& layer : plan["layers"])
     if (is_meant(layer, line.words()[1])) layers.push_back(&layer);
+  const size_t gone = show_gone(session, plan, line.words()[1]);
+  if (layers.empty() && gone > 0) return {};
   if (layers.empty())
     return session.fail(ErrorId::kNoSuchNode, "'{}' has no layer, and no node, called '{}'{}",
                         line.words()[0], line.words()[1],
-                        meant_names(plan["layers"], std::string(line.words()[1])));
+                        meant_names(plan, std::string(line.words()[1])));
   for (size_t i = 0; i < std::min(layers.size(), kShownLayers); ++i)
     show_layer(session, plan, *layers[i], line.has("all"));
   if (layers.size() > kShownLayers)
