@@ -9,6 +9,8 @@ namespace tenon::cpu {
 namespace {
 
 constexpr int64_t kRowBlock = 112;
+/// That are finished together: few enough for their sums to stay in the first-level cache.
+constexpr int64_t kFinishedRows = 64;
 constexpr int64_t kTasksPerThread = 4;
 
 /// Pixels of up to four channels, each from a plane of its own, as words. The weights of absent
@@ -134,7 +136,8 @@ size_t ByteConvolution::rows_bytes() const {
   return round_up(addresses * static_cast<int64_t>(sizeof(void*)), 64);
 }
 size_t ByteConvolution::worker_bytes() const {
-  return rows_bytes() + kernel_->max_rows * kBytePanel * sizeof(int32_t);
+  const int64_t rows = std::max<int64_t>(kernel_->max_rows, kFinishedRows);
+  return rows_bytes() + rows * kBytePanel * sizeof(int32_t);
 }
 size_t ByteConvolution::scratch_bytes() const {
   return numbers_bytes() + image_bytes() + worker_bytes() * problem_.threads;
@@ -258,22 +261,26 @@ void ByteConvolution::run_panel(const Run& run, const uint8_t* const* rows, int6
   const ByteProblem& p = problem_;
   const int64_t part = panel / parts_.panels, within = panel % parts_.panels * kBytePanel;
   const int64_t blocks = ceil_div(count, kernel_->max_rows);
+  const int64_t blocks_together = std::max<int64_t>(1, kFinishedRows / kernel_->max_rows);
   ByteTile tile{.tap_stride = row_block_, .taps = p.copies() * taps_, .groups = groups_};
   tile.row_offset = part * parts_.bytes;
   tile.flip = p.is_signed ? 0x80808080u : 0;
   tile.weights = reinterpret_cast<const int8_t*>(packed_.at(panel * panel_bytes()));
   tile.start = run.numbers.starts + panel * kBytePanel;
-  tile.sums = sums;
   const int64_t column = part * parts_.columns + within;
   PanelFinish finish(
       p, run.arguments,
       {column, std::min(kBytePanel, parts_.columns - within), run.numbers.scales + column}, sums);
+  int64_t done = 0;
   for (int64_t block = 0; block < blocks; ++block) {
     const int64_t begin = count * block / blocks, end = count * (block + 1) / blocks;
     tile.rows_of_taps = rows + begin;
     tile.rows = static_cast<int>(end - begin);
+    tile.sums = sums + (begin - done) * kBytePanel;
     kernel_->run(tile);
-    finish.run(finish_, first + begin, end - begin);
+    if (block + 1 < blocks && (block + 1) % blocks_together != 0) continue;
+    finish.run(finish_, first + done, end - done);
+    done = end;
   }
 }
 

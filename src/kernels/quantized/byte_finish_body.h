@@ -5,6 +5,7 @@
 
 #include "kernels/epilogue/step_function.h"
 #include "kernels/quantized/byte_finish.h"
+#include "kernels/vector_math/byte_limits.h"
 
 /// The finish over any vector type; included by one source an instruction set. B converts:
 /// B::Vector from_i32(), from_i8(), from_u8() and store().
@@ -16,6 +17,7 @@ struct RowFinish {
   using V = typename B::Vector;
   static constexpr int kVectors = kBytePanel / V::kWidth;
   using Row = V[kVectors];
+  using Limits = typename B::Limits;
 
   const ByteFinish& t;
   /// Of a row in the tile: whole vectors, no more than there are columns for.
@@ -59,9 +61,6 @@ struct RowFinish {
 
   [[gnu::always_inline]] static V bounded(V x, float inverse, float low, float high) {
     return min(max(x * V::broadcast(inverse), V::broadcast(low)), V::broadcast(high));
-  }
-  [[gnu::always_inline]] static V round_trip(const ByteStep& s, V x) {
-    return round(bounded(x, s.inverse, s.low, s.high)) * V::broadcast(s.scale);
   }
 
   /// Scale and bias of each column behind a rounding.
@@ -134,40 +133,53 @@ struct RowFinish {
     }
   }
 
-  [[gnu::always_inline]] void store_bytes(uint8_t* to, int64_t left, V x, V zero) const {
-    x = bounded(x, t.inverse, t.low, t.high);
-    if (left >= V::kWidth) return B::store(to, x, zero);
-    uint8_t copy[V::kWidth];
-    B::store(copy, x, zero);
-    std::memcpy(to, copy, static_cast<size_t>(left));
-  }
-
-  /// Rows of the tile to the output.
+  /// Rows [first, first + rows) of the output from the tile.
   void store(const float* x, int64_t first, int64_t rows) const {
-    const V zero = V::broadcast(t.zero);
+    if (t.type != ByteType::f32) return store_bytes(x, first, rows);
     for (int64_t r = first; r < first + rows; ++r)
-      for (int64_t at = 0; at < t.columns; at += V::kWidth, x += V::kWidth) {
-        const int64_t left = t.columns - at;
-        if (t.type == ByteType::f32)
-          V::load(x).store(static_cast<float*>(t.output) + r * t.output_stride + at,
-                           static_cast<int>(std::min<int64_t>(left, V::kWidth)));
-        else
-          store_bytes(static_cast<uint8_t*>(t.output) + r * t.output_stride + at, left, V::load(x),
-                      zero);
-      }
+      for (int64_t at = 0; at < t.columns; at += V::kWidth, x += V::kWidth)
+        V::load(x).store(float_row(r) + at,
+                         static_cast<int>(std::min<int64_t>(t.columns - at, V::kWidth)));
   }
 
-  [[gnu::always_inline]] V start(int64_t r, int at) const {
-    return fma(B::from_i32(t.sums + r * kBytePanel + at), V::load(t.scales + at),
-               V::load(t.biases + at));
+  void store_bytes(const float* x, int64_t first, int64_t rows) const {
+    const Limits limits = byte_limits();
+    const V inverse = V::broadcast(t.inverse);
+    uint8_t bytes[kTileRows * kBytePanel];
+    for (int64_t r = 0; r < rows; r += 2) {
+      V row[2][kVectors] = {};
+      const int64_t at[2] = {r, std::min(r + 1, rows - 1)};
+      for (int i = 0; i < 2; ++i)
+        for (int v = 0; v * V::kWidth < width; ++v)
+          row[i][v] = V::load(x + at[i] * width + v * V::kWidth) * inverse;
+      B::store_rows(bytes + at[0] * kBytePanel, bytes + at[1] * kBytePanel, row, limits);
+    }
+    copy_out(bytes, first, rows);
+  }
+  void copy_out(const uint8_t* bytes, int64_t first, int64_t rows) const {
+    for (int64_t r = 0; r < rows; ++r)
+      std::memcpy(byte_row(first + r), bytes + r * kBytePanel, static_cast<size_t>(t.columns));
+  }
+
+  Limits byte_limits() const {
+    return vector_math::ByteLimits::of(t.zero, t.low, t.high, t.type == ByteType::i8);
+  }
+  uint8_t* byte_row(int64_t r) const {
+    return static_cast<uint8_t*>(t.output) + r * t.output_stride;
+  }
+  float* float_row(int64_t r) const {
+    return static_cast<float*>(t.output) + r * t.output_stride;
   }
 
   /// The most frequent steps, which are taken while sums are in registers: a round trip, a residual
-  /// of bytes, another round trip, each or none.
+  /// of bytes, another round trip, each or none. What numbers are multiplied by ahead of a rounding
+  /// is multiplied into the factor before it; `after` is that of the end.
   struct Head {
     const ByteStep *first = nullptr, *add = nullptr, *last = nullptr;
     const ByteStepOperand* operands = nullptr;  ///< of the first of them
+    ByteStepOperand residual;
     size_t count = 0;
+    float after = 1.0f;
   };
 
   Head find_head() const {
@@ -177,46 +189,78 @@ struct RowFinish {
     };
     if (is_round()) head.first = &t.steps[head.count++];
     if (head.count < t.steps.size() && t.steps[head.count].kind == ByteStep::Kind::add &&
-        t.steps[head.count].type != ByteType::f32)
+        t.steps[head.count].type != ByteType::f32) {
+      head.residual = t.operands[head.count];
       head.add = &t.steps[head.count++];
+    }
     if (is_round() && t.steps[head.count].operand == ByteOperand::none)
       head.last = &t.steps[head.count++];
+    if (head.count == t.steps.size() && t.type != ByteType::f32) head.after = t.inverse;
     return head;
   }
 
-  /// Gives put(row, column, numbers) what the steps of the head make of rows [begin, end).
+  /// Factors and addends of the columns of a panel.
+  struct Linear {
+    V scales[kVectors], biases[kVectors];
+
+    [[gnu::always_inline]] Linear(const float* s, const float* b, float factor, float addend) {
+      for (int v = 0; v < kVectors; ++v) {
+        scales[v] = V::load(s + v * V::kWidth) * V::broadcast(factor);
+        biases[v] = fma(V::load(b + v * V::kWidth), V::broadcast(factor), V::broadcast(addend));
+      }
+    }
+    [[gnu::always_inline]] V operator()(V x, int v) const { return fma(x, scales[v], biases[v]); }
+  };
+
+  /// The nearest of low .. high.
+  struct Rounding {
+    V low, high;
+    explicit Rounding(const ByteStep& s) : low(V::broadcast(s.low)), high(V::broadcast(s.high)) {}
+    [[gnu::always_inline]] V operator()(V x) const { return round(min(max(x, low), high)); }
+  };
+
+  /// Gives put(r, next, rows) the results of the head's steps for rows r and `next`, the one behind
+  /// it or itself, for all of [begin, end).
   template <bool kFirst, ByteType kAdd, bool kLast, class Put>
   [[gnu::always_inline]] void run_head(const Head& head, int64_t begin, int64_t end,
                                        Put put) const {
-    const ByteStep first = kFirst ? *head.first : ByteStep{};
-    const Columns columns(first, kFirst ? head.operands[0] : ByteStepOperand{});
     constexpr bool kAdds = kAdd != ByteType::f32;
-    const ByteStepOperand residual = kAdds ? head.operands[kFirst ? 1 : 0] : ByteStepOperand{};
-    const ByteStep add = kAdds ? *head.add : ByteStep{}, last = kLast ? *head.last : ByteStep{};
-    const V operand_zero = V::broadcast(add.operand_zero);
-    const V operand_scale = V::broadcast(add.operand_scale);
-    const char* from = static_cast<const char*>(residual.data) + begin * residual.row_stride;
-    for (int64_t r = begin; r < end; ++r, from += residual.row_stride) {
+    const ByteStep first = kFirst ? *head.first : ByteStep{}, add = kAdds ? *head.add : ByteStep{};
+    const ByteStep last = kLast ? *head.last : ByteStep{};
+    const float end_factor = kLast ? last.inverse : head.after;
+    const float factor = add.operand_scale * end_factor;
+    const float addend = kAdds ? -add.operand_zero * factor : 0.0f;
+    const Linear start(t.scales, t.biases, kFirst ? first.inverse : end_factor,
+                       kFirst ? 0.0f : addend);
+    const Columns columns(first, kFirst ? head.operands[0] : ByteStepOperand{});
+    const Linear middle(columns.scales, columns.biases, end_factor, addend);
+    const Rounding round_first(first), round_last(last);
+    const V operand_factor = V::broadcast(factor);
+    const V last_factor = V::broadcast(last.scale * head.after);
+    const auto* residual = static_cast<const char*>(head.residual.data);
+    const int64_t stride = head.residual.row_stride;
+    for (int64_t r = begin; r < end; r += 2) {
+      const int64_t at[2] = {r, std::min(r + 1, end - 1)};
+      V x[2][kVectors];
+#pragma GCC unroll 2
+      for (int i = 0; i < 2; ++i) {
+        const int32_t* sums = t.sums + at[i] * kBytePanel;
+        const void* bytes = kAdds ? residual + at[i] * stride : nullptr;
 #pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) {
-        const int at = v * V::kWidth;
-        const int64_t left = t.columns - at;
-        if (left <= 0) break;
-        char copy[V::kWidth];
-        const char* bytes = from + at;
-        if (kAdds && left < V::kWidth)
-          bytes = static_cast<const char*>(std::memcpy(copy, bytes, static_cast<size_t>(left)));
-        V x = start(r, at);
-        if constexpr (kFirst) x = round_trip(first, columns, at, x);
-        if constexpr (kAdd == ByteType::i8)
-          x = x +
-              (B::from_i8(reinterpret_cast<const int8_t*>(bytes)) - operand_zero) * operand_scale;
-        if constexpr (kAdd == ByteType::u8)
-          x = x +
-              (B::from_u8(reinterpret_cast<const uint8_t*>(bytes)) - operand_zero) * operand_scale;
-        if constexpr (kLast) x = round_trip(last, x);
-        put(r, at, x);
+        for (int v = 0; v < kVectors; ++v) {
+          V y = start(B::from_i32(sums + v * V::kWidth), v);
+          if constexpr (kFirst) y = middle(round_first(y), v);
+          if constexpr (kAdd == ByteType::i8)
+            y = fma(B::from_i8(static_cast<const int8_t*>(bytes) + v * V::kWidth), operand_factor,
+                    y);
+          if constexpr (kAdd == ByteType::u8)
+            y = fma(B::from_u8(static_cast<const uint8_t*>(bytes) + v * V::kWidth), operand_factor,
+                    y);
+          if constexpr (kLast) y = round_last(y) * last_factor;
+          x[i][v] = y;
+        }
       }
+      put(at[0], at[1], x);
     }
   }
 
@@ -240,20 +284,66 @@ struct RowFinish {
                            : run_head<false, false>(head, begin, end, put);
   }
 
+  /// The head is all: from registers to the output.
+  void run_whole(const Head& head) const {
+    if (t.type == ByteType::f32)
+      return run_head(head, 0, t.rows, [&](int64_t r, int64_t next, const V(&x)[2][kVectors]) {
+        store_floats(float_row(r), x[0], t.columns);
+        store_floats(float_row(next), x[1], t.columns);
+      });
+    run_bytes(head, 0, t.rows, static_cast<uint8_t*>(t.output), t.output_stride);
+  }
+  void run_bytes(const Head& head, int64_t begin, int64_t end, uint8_t* to, int64_t stride) const {
+    const Limits limits = byte_limits();
+    run_head(head, begin, end, [&](int64_t r, int64_t next, const V(&x)[2][kVectors]) {
+      B::store_rows(to + r * stride, to + next * stride, x, limits);
+    });
+  }
+
+  /// As much of a head as is written where a whole panel is not: the residual is read, and bytes
+  /// are written, by way of copies of whole rows.
+  void run_part(Head head, int64_t first, int64_t rows, float* tile) const {
+    char residual[kTileRows * kBytePanel];
+    if (head.add != nullptr) {
+      const char* from = static_cast<const char*>(head.residual.data);
+      for (int64_t r = 0; r < rows; ++r)
+        std::memcpy(residual + r * kBytePanel, from + (first + r) * head.residual.row_stride,
+                    static_cast<size_t>(t.columns));
+      head.residual = {residual - first * kBytePanel, kBytePanel};
+    }
+    if (head.count < t.steps.size() || t.type == ByteType::f32)
+      return run_tile(head, first, rows, tile);
+    uint8_t bytes[kTileRows * kBytePanel];
+    run_bytes(head, first, first + rows, bytes - first * kBytePanel, kBytePanel);
+    copy_out(bytes, first, rows);
+  }
+
+  void run_tile(const Head& head, int64_t first, int64_t rows, float* tile) const {
+    const int64_t stride = width;
+    run_head(head, first, first + rows, [=](int64_t r, int64_t next, const V(&x)[2][kVectors]) {
+      for (int v = 0; v * V::kWidth < stride; ++v) {
+        x[0][v].store(tile + (r - first) * stride + v * V::kWidth);
+        x[1][v].store(tile + (next - first) * stride + v * V::kWidth);
+      }
+    });
+  }
+
+  [[gnu::always_inline]] static void store_floats(float* to, const Row& x, int64_t count) {
+    for (int v = 0; v < kVectors && v * V::kWidth < count; ++v)
+      x[v].store(to + v * V::kWidth,
+                 static_cast<int>(std::min<int64_t>(count - v * V::kWidth, V::kWidth)));
+  }
+
   void run() const {
     const Head head = find_head();
-    if (head.count == t.steps.size() && t.type != ByteType::f32) {
-      const V zero = V::broadcast(t.zero);
-      return run_head(head, 0, t.rows, [&](int64_t r, int at, V x) {
-        store_bytes(static_cast<uint8_t*>(t.output) + r * t.output_stride + at, t.columns - at, x,
-                    zero);
-      });
-    }
+    const bool is_all = head.count == t.steps.size(), is_whole = t.columns == kBytePanel;
+    if (is_all && (is_whole || (t.type == ByteType::f32 && head.add == nullptr)))
+      return run_whole(head);
     alignas(64) float tile[kTileRows * kBytePanel];
     for (int64_t first = 0; first < t.rows; first += kTileRows) {
       const int64_t rows = std::min(kTileRows, t.rows - first);
-      run_head(head, first, first + rows,
-               [&](int64_t r, int at, V x) { x.store(tile + (r - first) * width + at); });
+      is_whole ? run_tile(head, first, rows, tile) : run_part(head, first, rows, tile);
+      if (is_all && t.type != ByteType::f32) continue;
       for (size_t i = head.count; i < t.steps.size(); ++i)
         step(t.steps[i], t.operands[i], first, rows, tile);
       store(tile, first, rows);

@@ -9,9 +9,9 @@
 namespace tenon::cpu {
 namespace {
 
-/// R rows. P gives Vector and its kWidth, load(), store(), broadcast(), flipped() and
-/// multiply_add().
-template <class P, int R>
+/// R rows, whose signs are flipped or not. P gives Vector and its kWidth, load(), store(),
+/// broadcast(), flipped() and multiply_add().
+template <class P, bool kFlips, int R>
 void byte_tile(const ByteTile& t) {
   constexpr int kVectors = kBytePanel / P::kWidth;
   typename P::Vector sums[R][kVectors];
@@ -34,7 +34,8 @@ void byte_tile(const ByteTile& t) {
       for (int r = 0; r < R; ++r) {
         uint32_t bytes;
         std::memcpy(&bytes, row[r] + at, sizeof(bytes));
-        const auto x = P::flipped(P::broadcast(bytes), flip);
+        auto x = P::broadcast(bytes);
+        if constexpr (kFlips) x = P::flipped(x, flip);
 #pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) sums[r][v] = P::multiply_add(sums[r][v], x, column[v]);
       }
@@ -50,8 +51,9 @@ void byte_tile(const ByteTile& t) {
 
 template <class P, int... R>
 void run_byte_tile(const ByteTile& t, std::integer_sequence<int, R...>) {
-  static constexpr void (*kTable[])(const ByteTile&) = {byte_tile<P, R + 1>...};
-  kTable[t.rows - 1](t);
+  static constexpr void (*kTable[])(const ByteTile&) = {byte_tile<P, false, R + 1>...};
+  static constexpr void (*kFlipTable[])(const ByteTile&) = {byte_tile<P, true, R + 1>...};
+  (t.flip == 0 ? kTable : kFlipTable)[t.rows - 1](t);
 }
 
 }  // namespace

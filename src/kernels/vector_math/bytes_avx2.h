@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/vector_math/byte_limits.h"
 #include "kernels/vector_math/vector_avx2.h"
 
 /// The interface of bytes_avx512.h over eight floats.
@@ -7,6 +8,7 @@ namespace tenon::vector_math {
 
 struct BytesOfF32x8 {
   using Vector = F32x8;
+  static constexpr int kRow = 32;
   [[gnu::always_inline]] static Vector from_i32(const int32_t* p) {
     return {_mm256_cvtepi32_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
   }
@@ -33,6 +35,31 @@ struct BytesOfF32x8 {
     const __m128i words =
         _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
     _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(words, words));
+  }
+  struct Limits {
+    __m256i zero, low, high, flip;
+    Limits(const ByteLimits& l)
+        : zero(_mm256_set1_epi16(static_cast<int16_t>(l.zero + l.offset()))),
+          low(_mm256_set1_epi8(static_cast<char>(l.low + l.offset()))),
+          high(_mm256_set1_epi8(static_cast<char>(l.high + l.offset()))),
+          flip(_mm256_set1_epi8(static_cast<char>(l.offset()))) {}
+  };
+  [[gnu::always_inline]] static __m256i rounded(Vector x) {
+    return _mm256_cvtps_epi32(_mm256_min_ps(_mm256_set1_ps(ByteLimits::kLarge), x.v));
+  }
+  [[gnu::always_inline]] static void store_row(uint8_t* p, const Vector (&x)[4], const Limits& l) {
+    const __m256i a = _mm256_packs_epi32(rounded(x[0]), rounded(x[1]));
+    const __m256i b = _mm256_packs_epi32(rounded(x[2]), rounded(x[3]));
+    __m256i bytes = _mm256_packus_epi16(_mm256_adds_epi16(a, l.zero), _mm256_adds_epi16(b, l.zero));
+    bytes = _mm256_min_epu8(_mm256_max_epu8(bytes, l.low), l.high);
+    bytes = _mm256_permutevar8x32_epi32(_mm256_xor_si256(bytes, l.flip),
+                                        _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), bytes);
+  }
+  [[gnu::always_inline]] static void store_rows(uint8_t* first, uint8_t* second,
+                                                const Vector (&x)[2][4], const Limits& l) {
+    store_row(first, x[0], l);
+    store_row(second, x[1], l);
   }
   [[gnu::always_inline]] static Vector at_order(Vector test, Vector x, Vector otherwise) {
     return {_mm256_blendv_ps(otherwise.v, x.v, _mm256_cmp_ps(test.v, test.v, _CMP_ORD_Q))};
