@@ -13,19 +13,6 @@ constexpr int64_t kRowBlock = 112;
 constexpr int64_t kFinishedRows = 64;
 constexpr int64_t kTasksPerThread = 4;
 
-/// Pixels of up to four channels, each from a plane of its own, as words. The weights of absent
-/// channels are 0: the bytes there do not matter.
-void join_planes(const uint8_t* planes, int64_t plane, int64_t channels, int64_t count,
-                 uint8_t* to) {
-  const uint8_t* from[kByteGroup];
-  for (int64_t c = 0; c < kByteGroup; ++c) from[c] = planes + std::min(c, channels - 1) * plane;
-  for (int64_t i = 0; i < count; ++i) {
-    const uint32_t word = uint32_t{from[0][i]} | uint32_t{from[1][i]} << 8 |
-                          uint32_t{from[2][i]} << 16 | uint32_t{from[3][i]} << 24;
-    std::memcpy(to + i * kByteGroup, &word, sizeof(word));
-  }
-}
-
 }  // namespace
 
 Result<ByteConvolution> ByteConvolution::prepare(ByteProblem problem, const ByteWeights* weights) {
@@ -35,6 +22,7 @@ Result<ByteConvolution> ByteConvolution::prepare(ByteProblem problem, const Byte
   if (p.steps.size() > kMaxByteSteps) return unsupported("a chain of {} steps", p.steps.size());
   conv.kernel_ = &byte_kernel(capped_isa(p.isa));
   conv.finish_ = byte_finish(capped_isa(p.isa));
+  conv.join_ = byte_planes(capped_isa(p.isa));
   conv.choose_parts();
   conv.choose_image();
   conv.choose_tasks();
@@ -42,7 +30,7 @@ Result<ByteConvolution> ByteConvolution::prepare(ByteProblem problem, const Byte
   TENON_ASSIGN(conv.packed_, PackedWeights::make(bytes, p.packed, weights));
   if (!conv.packed_.filled()) conv.pack(*weights);
   conv.finish_packing();
-  conv.find_offsets();
+  conv.find_flatness();
   return conv;
 }
 
@@ -59,7 +47,8 @@ void ByteConvolution::choose_parts() {
   parts_.bytes = round_up(parts_.channels, kByteGroup);
 }
 
-/// Copies have zero points around them, so that a row of the window is one run.
+/// Copies have zero points around them, so that a row of the window is one run, and pixels side by
+/// side where a run is shorter so.
 void ByteConvolution::choose_image() {
   const ByteProblem& p = problem_;
   copied_ = p.channels_first || parts_.bytes != parts_.channels;
@@ -72,7 +61,9 @@ void ByteConvolution::choose_image() {
   for (int i = 0; i < 3; ++i)
     image_.extents[i] = (p.output[i] - 1) * p.stride[i] + (p.kernel[i] - 1) * p.dilation[i] + 1;
   if (p.dilation[2] != 1 || parts_.count > 1) return;
-  taps_ /= p.kernel[2], groups_ *= p.kernel[2];
+  const int64_t together = ceil_div(p.kernel[2] * p.input_channels, kByteGroup);
+  if (together < groups_ * p.kernel[2]) image_.pixel = p.input_channels;
+  taps_ /= p.kernel[2], groups_ = ceil_div(p.kernel[2] * image_.pixel, kByteGroup);
   taps_wide_ = 1;
 }
 
@@ -93,6 +84,7 @@ void ByteConvolution::pack(const ByteWeights& weights) {
   auto* totals = reinterpret_cast<int32_t*>(to + panels() * panel_bytes());
   std::memset(to, 0, packed_.bytes().size());
   const int64_t channels = p.input_channels / p.groups, columns = p.output_channels / p.groups;
+  const int64_t run = p.window() / taps_;  // Of positions that are one tap.
   for (int64_t n = 0; n < p.output_channels; ++n) {
     const int64_t part = n / parts_.columns, within = n % parts_.columns;
     const int64_t column = part * parts_.panels * kBytePanel + within;
@@ -103,7 +95,8 @@ void ByteConvolution::pack(const ByteWeights& weights) {
         const int16_t w = weights(n, position, c);
         totals[column] += w;
         for (int64_t copy = 0; copy < p.copies(); ++copy) {
-          const int64_t k = (copy * p.window() + position) * parts_.bytes + first + c;
+          const int64_t tap = copy * taps_ + position / run;
+          const int64_t k = tap * groups_ * kByteGroup + position % run * image_.pixel + first + c;
           panel[k / kByteGroup * kBytePanel * kByteGroup + k % kByteGroup] = weight_part(w, copy);
         }
       }
@@ -126,10 +119,17 @@ void ByteConvolution::finish_packing() {
   zeros_.assign(parts_.count * groups_ * kByteGroup, static_cast<uint8_t>(p.zero));
 }
 
+void ByteConvolution::find_flatness() {
+  const ByteSpatial ones = {1, 1, 1}, none = {0, 0, 0};
+  is_flat_ = taps_ == 1 && problem_.stride == ones && image_.pad == none &&
+             image_.extents == problem_.output;
+}
+
 int64_t ByteConvolution::image_bytes() const {
   if (!copied_) return 0;
   const ByteSpatial& e = image_.extents;
-  return round_up(problem_.batch * e[0] * e[1] * e[2] * image_.pixel, 64);
+  // The last run may end within a group.
+  return round_up(problem_.batch * e[0] * e[1] * e[2] * image_.pixel + kByteGroup, int64_t{64});
 }
 size_t ByteConvolution::rows_bytes() const {
   const int64_t addresses = problem_.copies() * taps_ * row_block_;
@@ -175,9 +175,14 @@ void ByteConvolution::copy_line(const uint8_t* input, int32_t zero, int64_t line
   const int64_t image = line / e[1] / e[0], plane = p.input[0] * p.input[1] * p.input[2];
   const int64_t first = (d * p.input[1] + h) * p.input[2];
   const int64_t end = std::min(p.input[2], e[2] - p.pad[2]);
-  if (p.channels_first && image_.pixel == kByteGroup)
-    return join_planes(input + image * p.input_channels * plane + first, plane, p.input_channels,
-                       std::max<int64_t>(end, 0), to + p.pad[2] * image_.pixel);
+  if (end <= 0) return;
+  if (p.channels_first && image_.pixel <= kByteGroup)
+    return join_({input + image * p.input_channels * plane + first, plane, p.input_channels},
+                 image_.pixel, end, to + p.pad[2] * image_.pixel);
+  if (!p.channels_first && image_.pixel == p.input_pixel_stride)
+    return static_cast<void>(std::memcpy(to + p.pad[2] * image_.pixel,
+                                         input + (image * plane + first) * image_.pixel,
+                                         static_cast<size_t>(end * image_.pixel)));
   for (int64_t c = 0; c < p.input_channels; ++c) {
     const uint8_t* from =
         input + (p.channels_first ? (image * p.input_channels + c) * plane + first
@@ -189,43 +194,28 @@ void ByteConvolution::copy_line(const uint8_t* input, int32_t zero, int64_t line
   }
 }
 
-/// Bytes from the first tap of a window to each, inside of an image.
-void ByteConvolution::find_offsets() {
-  const ByteProblem& p = problem_;
-  const ByteSpatial& e = image_.extents;
-  const ByteSpatial ones = {1, 1, 1}, none = {0, 0, 0};
-  is_flat_ = taps_ == 1 && p.stride == ones && image_.pad == none && e == p.output;
-  for (int64_t kd = 0; kd < p.kernel[0]; ++kd)
-    for (int64_t kh = 0; kh < p.kernel[1]; ++kh)
-      for (int64_t kw = 0; kw < taps_wide_; ++kw)
-        offsets_.push_back(
-            ((kd * p.dilation[0] * e[1] + kh * p.dilation[1]) * e[2] + kw * p.dilation[2]) *
-            image_.pixel);
-}
-
-/// Addresses of the input of each tap of one pixel, whose window begins at `origin`.
-void ByteConvolution::find_taps(const ByteSpatial& origin, const uint8_t* base,
+/// Addresses of the input of each tap of `count` neighbours of a line, the first of whose windows
+/// begins at `origin`.
+void ByteConvolution::find_line(const ByteSpatial& origin, int64_t count, const uint8_t* base,
                                 const uint8_t* zeros, const uint8_t** to) const {
   const ByteProblem& p = problem_;
   const ByteSpatial& e = image_.extents;
-  const ByteSpatial reach = {(p.kernel[0] - 1) * p.dilation[0], (p.kernel[1] - 1) * p.dilation[1],
-                             (p.kernel[2] - 1) * p.dilation[2]};
-  const uint8_t* first = base + ((origin[0] * e[1] + origin[1]) * e[2] + origin[2]) * image_.pixel;
-  bool whole = true;
-  for (int i = 0; i < 3; ++i) whole &= origin[i] >= 0 && origin[i] + reach[i] < e[i];
-  if (whole) {
-    for (int64_t t = 0; t < taps_; ++t) to[t * row_block_] = first + offsets_[t];
-    return;
-  }
-  int64_t t = 0;
+  const int64_t stride = p.stride[2], step = stride * image_.pixel;
   for (int64_t kd = 0; kd < p.kernel[0]; ++kd)
-    for (int64_t kh = 0; kh < p.kernel[1]; ++kh)
-      for (int64_t kw = 0; kw < taps_wide_; ++kw, ++t) {
-        const int64_t d = origin[0] + kd * p.dilation[0], h = origin[1] + kh * p.dilation[1],
-                      w = origin[2] + kw * p.dilation[2];
-        const bool inside = d >= 0 && d < e[0] && h >= 0 && h < e[1] && w >= 0 && w < e[2];
-        to[t * row_block_] = inside ? first + offsets_[t] : zeros;
+    for (int64_t kh = 0; kh < p.kernel[1]; ++kh) {
+      const int64_t d = origin[0] + kd * p.dilation[0], h = origin[1] + kh * p.dilation[1];
+      const bool inside = d >= 0 && d < e[0] && h >= 0 && h < e[1];
+      for (int64_t kw = 0; kw < taps_wide_; ++kw, to += row_block_) {
+        const int64_t w = origin[2] + kw * p.dilation[2];
+        // Those inside of the line.
+        const int64_t begin = inside ? std::clamp<int64_t>(ceil_div(-w, stride), 0, count) : count;
+        const int64_t end = std::clamp<int64_t>(ceil_div(e[2] - w, stride), begin, count);
+        std::fill(to, to + begin, zeros);
+        std::fill(to + end, to + count, zeros);
+        const uint8_t* at = base + ((d * e[1] + h) * e[2] + w + begin * stride) * image_.pixel;
+        for (int64_t i = begin; i < end; ++i, at += step) to[i] = at;
       }
+    }
 }
 
 /// Addresses of the input of each tap of the output pixels.
@@ -238,21 +228,17 @@ void ByteConvolution::find_rows(const Run& run, int64_t first, int64_t count,
     for (int64_t r = 0; r < count; ++r) rows[r] = run.image + (first + r) * image_.pixel;
     return;
   }
-  int64_t at = first;
-  ByteSpatial out;
-  out[2] = at % p.output[2], at /= p.output[2];
-  out[1] = at % p.output[1], at /= p.output[1];
-  out[0] = at % p.output[0], at /= p.output[0];
-  for (int64_t r = 0; r < count; ++r) {
+  for (int64_t r = 0; r < count;) {
+    int64_t at = first + r;
     ByteSpatial origin;
-    for (int i = 0; i < 3; ++i) origin[i] = out[i] * p.stride[i] - image_.pad[i];
-    find_taps(origin, run.image + at * image_bytes, run.numbers.zeros, rows + r);
-    if (++out[2] < p.output[2]) continue;
-    out[2] = 0;
-    if (++out[1] < p.output[1]) continue;
-    out[1] = 0;
-    if (++out[0] < p.output[0]) continue;
-    out[0] = 0, ++at;
+    int64_t left = 0;
+    for (int i = 2; i >= 0; at /= p.output[i--]) {
+      if (i == 2) left = p.output[2] - at % p.output[2];
+      origin[i] = at % p.output[i] * p.stride[i] - image_.pad[i];
+    }
+    const int64_t together = std::min(left, count - r);
+    find_line(origin, together, run.image + at * image_bytes, run.numbers.zeros, rows + r);
+    r += together;
   }
 }
 

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "device/cpu/packed_weights.h"
 #include "device/cpu/thread_pool.h"
+#include "kernels/quantized/byte_planes.h"
 #include "kernels/quantized/byte_problem.h"
 
 namespace tenon::cpu {
@@ -55,9 +56,9 @@ class ByteConvolution {
   void finish_packing();
   Numbers numbers_of(const ByteArguments& arguments, char* scratch) const;
   void copy_line(const uint8_t* input, int32_t zero, int64_t line, uint8_t* to) const;
-  void find_offsets();
-  void find_taps(const ByteSpatial& origin, const uint8_t* base, const uint8_t* zeros,
-                 const uint8_t** to) const;
+  void find_flatness();
+  void find_line(const ByteSpatial& origin, int64_t count, const uint8_t* base,
+                 const uint8_t* zeros, const uint8_t** to) const;
   void find_rows(const Run& run, int64_t first, int64_t count, const uint8_t** rows) const;
   void run_task(const Run& run, int64_t task, char* scratch) const;
   void run_panel(const Run& run, const uint8_t* const* rows, int64_t first, int64_t count,
@@ -75,13 +76,13 @@ class ByteConvolution {
   Parts parts_;
   const ByteKernel* kernel_ = nullptr;
   ByteFinishFunction finish_ = nullptr;
+  BytePlanesFunction join_ = nullptr;
   bool copied_ = false;
   Image image_;
-  std::vector<int64_t> offsets_;
   int64_t taps_ = 1, groups_ = 1, taps_wide_ = 1;
   bool is_flat_ = false;  ///< Each pixel of the input is the window of one of the output.
   int64_t row_block_ = 1, row_tasks_ = 1, panel_block_ = 1, panel_tasks_ = 1;
-  PackedWeights packed_;         ///< Panels, then the sum of each column.
+  PackedWeights packed_;  ///< Panels, then the sum of each column.
   /// See Numbers; where the zero point is computed, for one of 1.
   std::vector<int32_t> starts_;
   std::vector<uint8_t> zeros_;
