@@ -101,7 +101,7 @@ def test_each_subcommand_has_its_screen_in_docs():
     root = Path(__file__).resolve().parents[2]
     names = re.findall(r'^TENON_COMMAND\("([^"]+)"', (root / "src/tools/commands/commands.def").read_text(), re.M)
     page = (root / "docs/commands.md").read_text()
-    assert len(names) > 10 and all(re.search(rf"^## tenon {name}\b.*\n\n.*\n\n```text\n\$ .*tenon {name}\b", page, re.M)
+    assert len(names) > 10 and all(re.search(rf"^## tenon {name}\b.*\n\n(?:.+\n)+\n```text\n\$ .*tenon {name}\b", page, re.M)
                                    for name in names)
 
 
