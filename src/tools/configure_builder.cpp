@@ -67,9 +67,9 @@ bool is_precision(BuilderFlag flag) {
 }
 
 Status set_libraries(IBuilderConfig& config, const Arguments& arguments) {
+  const std::vector<std::string> given = arguments.list(OptionId::setPluginsToSerialize);
   std::vector<const char*> paths;
-  for (const std::string& path : arguments.list(OptionId::setPluginsToSerialize))
-    paths.push_back(path.c_str());
+  for (const std::string& path : given) paths.push_back(path.c_str());
   const auto count = static_cast<int32_t>(paths.size());
   config.setPluginsToSerialize(paths.data(), count);
   if (config.getNbPluginsToSerialize() == count) return {};
